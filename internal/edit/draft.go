@@ -360,7 +360,7 @@ func (e *Editor) again(ctx context.Context, author Author, d *store.Draft, clock
 
 // Refuse decides that a draft is not published. text is {"reason": …}. Its author may do that too.
 func (e *Editor) Refuse(ctx context.Context, who Author, id uuid.UUID, text []byte, clock hazard.Clock) (store.Draft, error) {
-	r, err := asked(who, retractionFields, text)
+	reason, err := asked(who, reasonFields, text)
 	if err != nil {
 		return store.Draft{}, err
 	}
@@ -369,7 +369,7 @@ func (e *Editor) Refuse(ctx context.Context, who Author, id uuid.UUID, text []by
 		return d, err
 	}
 	now := clock.Now()
-	if err := e.store.RefuseDraft(ctx, id, who.Name, r.reason, now, who.audit("draft.refuse", id, "of "+d.Author, now)); err != nil {
+	if err := e.store.RefuseDraft(ctx, id, who.Name, reason, now, who.audit("draft.refuse", id, "of "+d.Author, now)); err != nil {
 		return d, err
 	}
 	return e.store.Draft(ctx, id)

@@ -205,7 +205,7 @@ func (e *Editor) PatchHazard(ctx context.Context, who Author, id Ref, match Matc
 // Retract takes back a false hazard in one step: it ends now, with severity TERMINATION and the reason that body gives
 // ({"reason": …}), and no source brings it back.
 func (e *Editor) Retract(ctx context.Context, who Author, id Ref, match Match, text []byte, clock hazard.Clock) (done Done[hazard.Hazard], err error) {
-	r, err := asked(who, retractionFields, text)
+	reason, err := asked(who, reasonFields, text)
 	if err != nil {
 		return done, err
 	}
@@ -216,7 +216,7 @@ func (e *Editor) Retract(ctx context.Context, who Author, id Ref, match Match, t
 		if h.Status == hazard.Active {
 			h.Status, h.End = hazard.Expired, max(tx.Now(), h.Start)
 		}
-		h.Severity, h.Reason, h.Note = hazard.Termination, hazard.EndRetracted, r.reason
+		h.Severity, h.Reason, h.Note = hazard.Termination, hazard.EndRetracted, reason
 		h.MarkEdited("status")
 		h.MarkEdited("severity_ID")
 		return nil

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -26,13 +27,14 @@ type members map[string]jsontext.Value
 // others, and readers differ).
 func decode(body []byte) (members, error) {
 	var m members
-	if err := json.Unmarshal(body, &m); err != nil {
-		return nil, &hazard.InvalidError{Faults: []hazard.Fault{{Field: "", Detail: "the body is not one JSON object with unique names: " + jsonFault(err)}}}
+	err := json.Unmarshal(body, &m)
+	switch {
+	case err != nil:
+		err = &hazard.InvalidError{Faults: []hazard.Fault{{Detail: "the body is not one JSON object with unique names: " + jsonFault(err)}}}
+	case m == nil:
+		err = &hazard.InvalidError{Faults: []hazard.Fault{{Detail: "the body is null, not a JSON object"}}}
 	}
-	if m == nil {
-		return nil, &hazard.InvalidError{Faults: []hazard.Fault{{Field: "", Detail: "the body is null, not a JSON object"}}}
-	}
-	return m, nil
+	return m, err
 }
 
 // jsonFault is the decoder's error without the names of its package and of our types.
@@ -85,6 +87,11 @@ func to[T, V any](at func(*T) *V, parse func(c *reading, v jsontext.Value) (V, e
 		},
 		same: func(a, b *T) bool { return reflect.DeepEqual(*at(a), *at(b)) },
 	}
+}
+
+// only are the fields of a body of one member.
+func only[T any](name string, parse func(*reading, jsontext.Value) (T, error)) []field[T] {
+	return []field[T]{{name, create, true, to(func(t *T) *T { return t }, parse)}}
 }
 
 // checker looks at what no single member can tell, when all have been read. Members that are at fault already mean nothing.
@@ -267,17 +274,13 @@ func integer(_ *reading, v jsontext.Value) (int64, error) {
 // is a fault: a wrapped year, seconds where milliseconds belong.
 func instant(c *reading, v jsontext.Value) (hazard.Instant, error) {
 	var s string
-	const want = "is not a string of digits, milliseconds since 1970-01-01T00:00:00Z"
-	if v.Kind() != '"' || json.Unmarshal(v, &s) != nil {
-		return 0, fmt.Errorf("%s %s", brief(v), want)
-	}
-	digits := strings.TrimPrefix(s, "-")
-	if digits == "" || strings.Trim(digits, "0123456789") != "" || len(digits) > 15 || digits[0] == '0' && len(s) > 1 {
-		return 0, fmt.Errorf("%s %s", brief(v), want)
-	}
 	var n int64
-	if _, err := fmt.Sscan(s, &n); err != nil {
-		return 0, fmt.Errorf("%s %s", brief(v), want)
+	err := json.Unmarshal(v, &s)
+	if err == nil {
+		n, err = strconv.ParseInt(s, 10, 64)
+	}
+	if err != nil || strconv.FormatInt(n, 10) != s {
+		return 0, fmt.Errorf("%s is not a string of digits, milliseconds since 1970-01-01T00:00:00Z", brief(v))
 	}
 	i := hazard.Instant(n)
 	if i < hazard.MinInstant || i > hazard.MaxInstant {

@@ -161,9 +161,5 @@ func severity(c *reading, v jsontext.Value) (hazard.Severity, error) {
 	return level, err
 }
 
-// retraction is the body of a retraction.
-type retraction struct{ reason string }
-
-var retractionFields = []field[retraction]{
-	{"reason", create, true, to(func(r *retraction) *string { return &r.reason }, text(hazard.MaxComment, false, hazard.Clean))},
-}
+// reasonFields are the body of a retraction, and of a refusal.
+var reasonFields = only("reason", text(hazard.MaxComment, false, hazard.Clean))

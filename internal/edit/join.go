@@ -18,7 +18,7 @@ import (
 // Merge makes one hazard of two: that of id becomes part of the one that body names ({"into": number or uuid}), which goes on with all
 // products, and with all that sources say. It returns the latter.
 func (e *Editor) Merge(ctx context.Context, who Author, id Ref, match Match, text []byte, clock hazard.Clock) (done Done[hazard.Hazard], err error) {
-	t, err := asked(who, targetFields, text)
+	into, err := asked(who, targetFields, text)
 	if err != nil {
 		return done, err
 	}
@@ -27,7 +27,7 @@ func (e *Editor) Merge(ctx context.Context, who Author, id Ref, match Match, tex
 		if err != nil {
 			return err
 		}
-		to, err := t.into.hazard(tx)
+		to, err := into.hazard(tx)
 		if err != nil {
 			return err
 		}
@@ -89,7 +89,7 @@ func (e *Editor) Confirm(ctx context.Context, who Author, id Ref, match Match, t
 // Judge says of a join that a rule has made whether its events are one hazard: {"verdict": "same" or "different"}. It confirms the event of the join,
 // or splits it off.
 func (e *Editor) Judge(ctx context.Context, who Author, join *intake.Join, match Match, text []byte, clock hazard.Clock) (done Done[hazard.Hazard], err error) {
-	v, err := asked(who, verdictFields, text)
+	verdict, err := asked(who, verdictFields, text)
 	if err != nil {
 		return done, err
 	}
@@ -98,7 +98,7 @@ func (e *Editor) Judge(ctx context.Context, who Author, join *intake.Join, match
 		return done, err
 	}
 	say := e.Confirm
-	if v.word == differ {
+	if verdict == differ {
 		say = e.Split
 	}
 	return say(ctx, who, Ref{ID: join.HazardID}, match, event, clock)
@@ -107,7 +107,7 @@ func (e *Editor) Judge(ctx context.Context, who Author, join *intake.Join, match
 // Decide releases or dismisses a held report of a source: {"decision": "released" or "dismissed"}. What is released is taken in as if it had
 // never been held. It returns what became of it.
 func (e *Editor) Decide(ctx context.Context, who Author, source string, held int64, match Match, text []byte, clock hazard.Clock) (res intake.Result, err error) {
-	d, err := asked(who, decisionFields, text)
+	decision, err := asked(who, decisionFields, text)
 	if err != nil {
 		return res, err
 	}
@@ -115,14 +115,14 @@ func (e *Editor) Decide(ctx context.Context, who Author, source string, held int
 		return res, err
 	}
 	last, err := e.decide(ctx, who, deed{deedRelease, fmt.Sprintf("%s/%d", source, held), text}, clock, func(tx *store.Tx) error {
-		report, err := tx.Decide(held, d.word)
+		report, err := tx.Decide(held, decision)
 		if err != nil {
 			return err
 		}
 		if report.Report.Source != source {
 			return fmt.Errorf("%w: held report %d of source %s", hazard.ErrNotFound, held, source)
 		}
-		if d.word == store.Dismissed {
+		if decision == store.Dismissed {
 			return nil
 		}
 		res, err = e.intake.Take(ctx, tx, report.Report)
@@ -132,10 +132,7 @@ func (e *Editor) Decide(ctx context.Context, who Author, source string, held int
 	return res, err
 }
 
-// target is the body of a merge.
-type target struct{ into Ref }
-
-var targetFields = []field[target]{{"into", create, true, to(func(t *target) *Ref { return &t.into }, reference)}}
+var targetFields = only("into", reference)
 
 // reference reads the number or the uuid of a hazard.
 func reference(_ *reading, v jsontext.Value) (ref Ref, err error) {
@@ -157,14 +154,9 @@ var eventFields = []field[eventName]{
 	{"event", create, true, to(func(e *eventName) *string { return &e.key }, text(hazard.MaxLink, false, asIs))},
 }
 
-// verdict is the body of a judgement of a join.
-type verdict struct{ word string }
-
 const differ = "different"
 
-var verdictFields = []field[verdict]{{"verdict", create, true, to(func(v *verdict) *string { return &v.word }, oneOf("same", differ))}}
-
-// decision is the body of a decision about a held report.
-type decision struct{ word string }
-
-var decisionFields = []field[decision]{{"decision", create, true, to(func(d *decision) *string { return &d.word }, oneOf(store.Released, store.Dismissed))}}
+var (
+	verdictFields  = only("verdict", oneOf("same", differ))
+	decisionFields = only("decision", oneOf(store.Released, store.Dismissed))
+)

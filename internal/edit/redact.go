@@ -21,22 +21,28 @@ type redaction struct {
 	reason string
 }
 
-func redactionFields(known []string) []field[redaction] {
-	return []field[redaction]{
-		{"fields", create, true, to(func(r *redaction) *[]string { return &r.fields }, func(_ *reading, v jsontext.Value) (list []string, err error) {
-			if err := json.Unmarshal(v, &list); err != nil || len(list) == 0 {
-				return nil, fmt.Errorf("%s is not a list of fields; these are: %s", brief(v), strings.Join(known, ", "))
-			}
-			for _, name := range list {
-				if !slices.Contains(known, name) {
-					return nil, fmt.Errorf("%.40q cannot be redacted; these can: %s", name, strings.Join(known, ", "))
-				}
-			}
-			slices.Sort(list)
-			return slices.Compact(list), nil
-		})},
-		{"reason", create, true, to(func(r *redaction) *string { return &r.reason }, text(hazard.MaxComment, false, hazard.Clean))},
+// redactionOf reads the body of a redaction of any of the known fields by an author who must be allowed to redact.
+func redactionOf(who Author, known []string, body []byte) (r redaction, err error) {
+	if err := who.mayRedact(); err != nil {
+		return r, err
 	}
+	fields := func(_ *reading, v jsontext.Value) (list []string, err error) {
+		if err := json.Unmarshal(v, &list); err != nil || len(list) == 0 {
+			return nil, fmt.Errorf("%s is not a list of fields; these are: %s", brief(v), strings.Join(known, ", "))
+		}
+		for _, name := range list {
+			if !slices.Contains(known, name) {
+				return nil, fmt.Errorf("%.40q cannot be redacted; these can: %s", name, strings.Join(known, ", "))
+			}
+		}
+		slices.Sort(list)
+		return slices.Compact(list), nil
+	}
+	err = read([]field[redaction]{
+		{"fields", create, true, to(func(r *redaction) *[]string { return &r.fields }, fields)},
+		{"reason", create, true, to(func(r *redaction) *string { return &r.reason }, text(hazard.MaxComment, false, hazard.Clean))},
+	}, body, &r)
+	return r, err
 }
 
 // redactable is a text that can be redacted, and what takes its place.
@@ -210,11 +216,8 @@ func (r *removal) fromEvents(tx *store.Tx, hazardID int64, mark hazard.Redaction
 // RedactHazard removes texts of a hazard for good: from all states in the log, and where its sources' reports and products repeat them. The
 // mark says who did it, when and why. body is {"fields": […], "reason": …}.
 func (e *Editor) RedactHazard(ctx context.Context, who Author, id Ref, match Match, text []byte, clock hazard.Clock) (done Done[hazard.Hazard], err error) {
-	if err := who.mayRedact(); err != nil {
-		return done, err
-	}
-	var r redaction
-	if err := read(redactionFields(slices.Sorted(maps.Keys(hazardTexts))), text, &r); err != nil {
+	r, err := redactionOf(who, slices.Sorted(maps.Keys(hazardTexts)), text)
+	if err != nil {
 		return done, err
 	}
 	done.Last, err = e.write(ctx, who, clock, func(tx *store.Tx) error {
@@ -282,11 +285,8 @@ func (e *Editor) RedactHazard(ctx context.Context, who Author, id Ref, match Mat
 // RedactProduct is RedactHazard for a product, deleted or not, and for what its source's reports say in their products; the field "file" is
 // the content and the name of its file. The content goes unless another product has the same.
 func (e *Editor) RedactProduct(ctx context.Context, who Author, id Ref, match Match, text []byte, clock hazard.Clock) (done Done[hazard.Product], err error) {
-	if err := who.mayRedact(); err != nil {
-		return done, err
-	}
-	var r redaction
-	if err := read(redactionFields(append(slices.Sorted(maps.Keys(productTexts)), "file")), text, &r); err != nil {
+	r, err := redactionOf(who, append(slices.Sorted(maps.Keys(productTexts)), "file"), text)
+	if err != nil {
 		return done, err
 	}
 	digests, of := map[string]bool{}, map[int64]bool{}

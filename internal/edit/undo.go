@@ -15,7 +15,7 @@ import (
 // which and what. The author must be allowed to write each hazard that the change touched. It returns the hazard that goes on
 // again. The states that it writes say which change they undo.
 func (e *Editor) Undo(ctx context.Context, who Author, id Ref, match Match, text []byte, clock hazard.Clock) (done Done[hazard.Hazard], err error) {
-	u, err := asked(who, undoFields, text)
+	change, err := asked(who, undoFields, text)
 	if err != nil {
 		return done, err
 	}
@@ -24,10 +24,10 @@ func (e *Editor) Undo(ctx context.Context, who Author, id Ref, match Match, text
 		if err != nil {
 			return err
 		}
-		tx.Undoing(u.change)
+		tx.Undoing(change)
 		undone := h.ID
-		split, errS := tx.Split(u.change)
-		merge, errM := tx.Merge(u.change)
+		split, errS := tx.Split(change)
+		merge, errM := tx.Merge(change)
 		switch {
 		case errS == nil && e.concerns(split, h):
 			undone, err = split.HazardID, e.undoSplit(ctx, tx, who, split)
@@ -38,7 +38,7 @@ func (e *Editor) Undo(ctx context.Context, who Author, id Ref, match Match, text
 		case !absent(errM):
 			err = errM
 		default:
-			err = e.undoEnd(ctx, tx, h, u.change)
+			err = e.undoEnd(ctx, tx, h, change)
 		}
 		if err != nil {
 			return err
@@ -144,7 +144,4 @@ func changedSince(tx *store.Tx, h *hazard.Hazard, what string, args ...any) erro
 	return fmt.Errorf("%w: changed since: %s (change %d, %s, %s)", hazard.ErrConflict, fmt.Sprintf(what, args...), last.Number, last.Kind, by)
 }
 
-// undoing is the body of an undo.
-type undoing struct{ change int64 }
-
-var undoFields = []field[undoing]{{"change", create, true, to(func(u *undoing) *int64 { return &u.change }, integer)}}
+var undoFields = only("change", integer)

@@ -41,7 +41,6 @@ func Combine(all []Said, order Authority, now Instant) Said {
 	for _, s := range all {
 		sources = append(sources, s.Head.Source)
 	}
-	slices.Sort(sources)
 	all = counting(all)
 	slices.SortFunc(all, func(a, b Said) int {
 		return cmp.Or(
@@ -99,9 +98,9 @@ func Combine(all []Said, order Authority, now Instant) Said {
 	for i := range counted {
 		said.Shapes = append(said.Shapes, counted[i].Shapes...)
 	}
-	said.Shapes = said.Shapes[:min(len(said.Shapes), MaxShapesRefs)]
+	said.Shapes = said.Shapes[:min(len(said.Shapes), maxShapesRefs)]
 	said.Next, said.Ending = next, slices.ContainsFunc(all, func(s Said) bool { return s.Ending })
-	said.Sources = slices.Compact(sources)
+	said.Sources = each(sources)
 	return said
 }
 
@@ -138,7 +137,6 @@ func ofOneSource(events []Said) Said {
 	said := slices.MaxFunc(events, func(a, b Said) int {
 		return cmp.Or(cmp.Compare(a.Head.Version, b.Head.Version), cmp.Compare(a.Head.Key, b.Head.Key))
 	})
-	said.PlacesOf = said.Head.Source
 	if len(events) == 1 {
 		return said
 	}
@@ -159,8 +157,7 @@ func ofOneSource(events []Said) Said {
 		said.Open = said.Open || s.Open
 	}
 	head.Texts = BoundTexts(head.Texts)
-	slices.Sort(said.Within)
-	said.Within = slices.Compact(said.Within)
+	said.Within = each(said.Within)
 	return said
 }
 
@@ -182,7 +179,7 @@ func (said *Said) add(s *Said) {
 			head.Point = s.Head.Point
 		}
 		if len(s.Head.Areas) > 0 || len(s.Places) > 0 {
-			head.Areas, said.Places, said.Within, said.PlacesOf = s.Head.Areas, s.Places, s.Within, s.Head.Source
+			head.Areas, said.Places, said.Within, said.PlacesOf = s.Head.Areas, s.Places, s.Within, s.PlacesOf
 		}
 	}
 	head.Measurements = lacking(head.Measurements, s.Head.Measurements)

@@ -69,17 +69,15 @@ func (e *Exposure) Equal(o *Exposure) bool {
 	if e == nil || o == nil {
 		return e == o
 	}
-	return e.Of == o.Of && e.Grid == o.Grid && e.People.equal(o.People) && e.Why == o.Why && e.Method == o.Method && e.Year == o.Year &&
-		slices.EqualFunc(e.Bands, o.Bands, func(a, b ExposedBand) bool { return a.Kind == b.Kind && a.Value == b.Value && a.People.equal(b.People) }) &&
+	return e.Of == o.Of && e.Grid == o.Grid && equal(e.People, o.People) && e.Why == o.Why && e.Method == o.Method && e.Year == o.Year &&
+		slices.EqualFunc(e.Bands, o.Bands, func(a, b ExposedBand) bool {
+			return a.Kind == b.Kind && a.Value == b.Value && equal(a.People, b.People)
+		}) &&
 		slices.Equal(e.Countries, o.Countries)
 }
 
-func (e *Estimate) equal(o *Estimate) bool {
-	if e == nil || o == nil {
-		return e == o
-	}
-	return *e == *o
-}
+// equal reports whether two pointers are nil, or to the same.
+func equal[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }
 
 // Words say an estimate as people do: "about 2.1 million people (1.8 to 2.4 million)".
 func (e *Estimate) Words() string {
@@ -89,9 +87,9 @@ func (e *Estimate) Words() string {
 	case e.High < 100:
 		return "fewer than 100 people"
 	case e.People < 100:
-		return "up to " + Rounded(e.High) + " people"
+		return "up to " + rounded(e.High) + " people"
 	}
-	return fmt.Sprintf("about %s people (%s to %s)", Rounded(e.People), Rounded(e.Low), Rounded(e.High))
+	return fmt.Sprintf("about %s people (%s to %s)", rounded(e.People), rounded(e.Low), rounded(e.High))
 }
 
 // TwoDigits is a number rounded to its first two digits: 48,213 is 48,000.
@@ -103,8 +101,8 @@ func TwoDigits(n int64) int64 {
 	return int64(math.Round(float64(n)/step) * step)
 }
 
-// Rounded is a number of people to two digits: "2.1 million", "48,000", "350".
-func Rounded(n int64) string {
+// rounded is a number of people to two digits: "2.1 million", "48,000", "350".
+func rounded(n int64) string {
 	v := float64(TwoDigits(n))
 	switch {
 	case v >= 1e9:

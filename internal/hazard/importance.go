@@ -135,7 +135,7 @@ func ImportanceOf(h *Hazard) Importance {
 	crowd := part{points: unknownPeople}
 	if people != nil {
 		crowd.points = min(max(4*math.Log10(float64(max(people.People, 1)))-8, 0), mostPeople)
-		crowd.cause = Cause{Kind: shaken, People: people.People, English: Rounded(people.People) + " people " + how}
+		crowd.cause = Cause{Kind: shaken, People: people.People, English: rounded(people.People) + " people " + how}
 	}
 	sure := part{}
 	for q, points := range map[Quantity][]float64{Certainty: {-5, 0, 3, 5}, Urgency: {-10, 0, 3, 5}} {

@@ -82,11 +82,7 @@ func Quantities() []QuantityInfo { return quantities }
 
 // Info is the quantity's row, and whether there is such a quantity.
 func (q Quantity) Info() (QuantityInfo, bool) {
-	i := slices.IndexFunc(quantities, func(info QuantityInfo) bool { return info.Name == q })
-	if i < 0 {
-		return QuantityInfo{}, false
-	}
-	return quantities[i], true
+	return first(quantities, func(info QuantityInfo) bool { return info.Name == q })
 }
 
 // Range is the least and the greatest value that is believed.
@@ -132,11 +128,7 @@ func (m *Measurement) worse(b *Measurement) bool {
 
 // Measured is the measurement of a quantity, and whether there is one.
 func Measured(all []Measurement, q Quantity) (Measurement, bool) {
-	i := slices.IndexFunc(all, func(m Measurement) bool { return m.Name == q })
-	if i < 0 {
-		return Measurement{}, false
-	}
-	return all[i], true
+	return first(all, func(m Measurement) bool { return m.Name == q })
 }
 
 // worst is what was measured of each quantity: the worst of a and b. They are in the order of names.

@@ -144,10 +144,8 @@ func (p *Product) tombstone() *Product {
 // Equal tells whether both states say the same to a reader; when they were written, and by whom, does not count.
 func (p *Product) Equal(o *Product) bool {
 	return p.ID == o.ID && p.UUID == o.UUID && p.HazardID == o.HazardID && p.ParentID == o.ParentID && p.Title == o.Title &&
-		p.Type == o.Type && p.Data == o.Data && equalFile(p.File, o.File) && p.Comment == o.Comment && p.Hidden == o.Hidden &&
+		p.Type == o.Type && p.Data == o.Data && equal(p.File, o.File) && p.Comment == o.Comment && p.Hidden == o.Hidden &&
 		slices.Equal(p.OrgIDs, o.OrgIDs) && p.OrgID == o.OrgID && p.AppIDs == o.AppIDs && p.UserID == o.UserID &&
 		p.Timeline == o.Timeline && p.Geometry == o.Geometry && p.Source == o.Source &&
 		p.Edited == o.Edited && p.Deleted == o.Deleted
 }
-
-func equalFile(a, b *File) bool { return a == b || a != nil && b != nil && *a == *b }

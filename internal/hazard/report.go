@@ -197,7 +197,7 @@ type Said struct {
 	Open bool
 	// Places, and the wider ones Within which they lie, are those that Head speaks for and that came without a geometry.
 	Places, Within []string
-	// PlacesOf is the source whose codes they are, after Combine.
+	// PlacesOf is the source whose codes they are.
 	PlacesOf string
 	// Sources are the names of all sources that said something, sorted, after Combine.
 	Sources []string
@@ -260,6 +260,7 @@ func Derive(parts []Report, now Instant) Said {
 	}
 	said.Head = parts[counted[len(counted)-1]]
 	head := &said.Head
+	said.PlacesOf = head.Source
 	head.Start = firstStart(parts)
 	head.Areas, head.Products, head.Notes, head.Refs, head.Measurements = nil, nil, nil, allRefs(parts), nil
 	loudest := counted[0] // the latest of the highest: the level and the words for it are of one part
@@ -268,9 +269,10 @@ func Derive(parts []Report, now Instant) Said {
 			loudest = i
 		}
 	}
-	head.named(&parts[loudest])
+	p := &parts[loudest]
+	head.Severity, head.Level, head.Type, head.Name, head.Description = p.Severity, p.Level, p.Type, p.Name, p.Description
 	var until Instant
-	head.Texts, until = addTexts(nil, parts[loudest].Texts, spoken, true)
+	head.Texts, until = addTexts(nil, p.Texts, spoken, true)
 	said.Next = min(said.Next, until)
 	said.End = parts[counted[0]].endAt()
 	for _, i := range counted {
@@ -300,9 +302,14 @@ func Derive(parts []Report, now Instant) Said {
 	if over {
 		said.Next = MaxInstant
 	}
-	slices.Sort(said.Within)
-	said.Within = slices.Compact(said.Within)
+	said.Within = each(said.Within)
 	return said
+}
+
+// each is the words of a list, sorted, each once.
+func each(list []string) []string {
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 // owners lists, for each of the parts (oldest first), the places that it still speaks for, sorted; ""
@@ -421,13 +428,7 @@ func allRefs(parts []Report) (refs []string) {
 	for _, p := range parts {
 		refs = append(refs, p.Refs...)
 	}
-	slices.Sort(refs)
-	return slices.Compact(refs)
-}
-
-// named gives r the level of p, and the words and the type that go with it.
-func (r *Report) named(p *Report) {
-	r.Severity, r.Level, r.Type, r.Name, r.Description = p.Severity, p.Level, p.Type, p.Name, p.Description
+	return each(refs)
 }
 
 // addNotes adds the notes that are not there yet.

@@ -35,7 +35,7 @@ const (
 	MaxShapePositions = 100_000 // in one document of a source, together
 	MaxShapeBytes     = 4 << 20 // of the text of one document's shapes
 	MaxShapeParts     = 8       // documents of one event that count at a time
-	MaxShapesRefs     = 32      // documents of one hazard that count at a time
+	maxShapesRefs     = 32      // documents of one hazard that count at a time
 )
 
 // Band is the value that tells a shape from others of its role: the intensity of a contour, the wind of a radius.

@@ -2,6 +2,7 @@ package hazard
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -95,12 +96,15 @@ func Types() []TypeInfo { return types }
 
 // Info is the type's row, and whether the type is configured.
 func (t Type) Info() (TypeInfo, bool) {
-	for _, info := range types {
-		if info.ID == t {
-			return info, true
-		}
+	return first(types, func(info TypeInfo) bool { return info.ID == t })
+}
+
+// first is the first of list that is asked for, and whether there is one.
+func first[T any](list []T, is func(T) bool) (found T, ok bool) {
+	if i := slices.IndexFunc(list, is); i >= 0 {
+		return list[i], true
 	}
-	return TypeInfo{}, false
+	return found, false
 }
 
 // Severity tells how dangerous a hazard is. Severities compare: the greater is the more severe (base interface, section 1.4).
@@ -139,12 +143,8 @@ func Severities() []SeverityInfo { return severities }
 
 // ParseSeverity is the severity of a severity_id, and whether there is one.
 func ParseSeverity(id string) (Severity, bool) {
-	for _, s := range severities {
-		if s.ID == id {
-			return s.Severity, true
-		}
-	}
-	return NoSeverity, false
+	info, ok := first(severities, func(s SeverityInfo) bool { return s.ID == id })
+	return info.Severity, ok
 }
 
 // String is the severity_id.
@@ -198,10 +198,5 @@ func Categories() []CategoryInfo { return categories }
 
 // Info is the category's row, and whether the category exists.
 func (c Category) Info() (CategoryInfo, bool) {
-	for _, info := range categories {
-		if info.ID == c {
-			return info, true
-		}
-	}
-	return CategoryInfo{}, false
+	return first(categories, func(info CategoryInfo) bool { return info.ID == c })
 }

@@ -179,7 +179,6 @@ func (w *writer) standIn(said *hazard.Said, all []hazard.Said) []placedArea {
 		if o.Ended != "" {
 			continue
 		}
-		o.PlacesOf = o.Head.Source
 		shapes, _, _ := w.named(o)
 		if placed := w.in.areas.place(o.Head.Areas, shapes); len(placed) > 0 {
 			return placed

@@ -599,7 +599,7 @@ func (c *cluster) reason(e *store.Event, group []*store.Event) string {
 // former returns the hazard that an event made before it became part of another by a name or a rule,
 // and takes what was merged with it back; 0 if there is none, or an editor has ended it.
 func (w *writer) former(e *store.Event) (int64, error) {
-	h, err := w.byUUID(hazard.EventUUID(e.Source, e.Key))
+	h, err := ifAny(w.tx.HazardByUUID(hazard.EventUUID(e.Source, e.Key)))
 	if err != nil || h == nil || h.Source != e.Source || h.EditedField("status") {
 		return 0, err
 	}
@@ -607,12 +607,12 @@ func (w *writer) former(e *store.Event) (int64, error) {
 		return 0, err
 	}
 	for left := false; !left; { // it may have been merged again without its events
-		m, err := w.tx.LastMerge(h.ID)
-		if errors.Is(err, hazard.ErrNotFound) {
-			break
-		}
+		m, err := ifAny(w.tx.LastMerge(h.ID))
 		if err != nil {
 			return 0, err
+		}
+		if m == nil {
+			break
 		}
 		if err := w.reopen(m, e); err != nil {
 			return 0, err

@@ -3,6 +3,7 @@ package intake_test
 import (
 	"database/sql"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,25 +15,117 @@ import (
 	"github.com/hazardd/hazardd/internal/store/pagesum"
 )
 
+// damages are what may happen to the hazards of b and c, how each is mended, and what a check of the store says of it.
+var damages = map[string]struct{ event, damage, mend, told string }{
+	"its state": {"b", `UPDATE changes SET body = replace(body, 'nws', 'mws') WHERE hazard_id = (SELECT hazard_id FROM events WHERE event = 'b')`,
+		`UPDATE changes SET body = replace(body, 'mws', 'nws') WHERE hazard_id = (SELECT hazard_id FROM events WHERE event = 'b')`, "is damaged"},
+	"the change of its state": {"b", `UPDATE hazards SET n = n + 1000 WHERE id = (SELECT hazard_id FROM events WHERE event = 'b')`,
+		`UPDATE hazards SET n = n - 1000 WHERE id = (SELECT hazard_id FROM events WHERE event = 'b')`, "the log has no change"},
+	"what its source said": {"c", `UPDATE reports SET body = '[' || body WHERE event = 'c'`,
+		`UPDATE reports SET body = substr(body, 2) WHERE event = 'c'`, "stored report nws:c"},
+	"what its source drew": {"c", `UPDATE events SET shapes = '{' WHERE event = 'c'`, `UPDATE events SET shapes = '' WHERE event = 'c'`, "shapes of event nws:c"},
+}
+
+// deskIn is a desk whose store is in a folder.
+func deskIn(t *testing.T) (d *desk, dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	s, err := store.Open(t.Context(), dir, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return &desk{t, s, service.BuiltIn().Intake(s)}, dir
+}
+
+// A payload that names a damaged hazard costs its neighbors nothing. What it says of the damaged one is kept back, and taken in
+// once that is mended.
+func TestAPayloadThatNamesADamagedHazardCostsOthersNothing(t *testing.T) {
+	keys := []string{"a", "b", "c", "d"}
+	for name, c := range damages {
+		t.Run(name, func(t *testing.T) {
+			d, dir := deskIn(t)
+			said := func(version int, keys ...string) (all []hazard.Report) {
+				for i, key := range keys {
+					all = append(all, with(said("nws", key, hazard.Flood, noon, float64(20*i), 45), func(r *hazard.Report) {
+						r.Version, r.Name = int64(version), fmt.Sprint("Flood ", version)
+					}))
+				}
+				return all
+			}
+			d.apply("nws", noon, live, said(1, keys...)...)
+			run(t, dir, c.damage)
+			res := d.apply("nws", noon+minute, live, said(2, append(keys, "e")...)...)
+			if res.Updated != 3 || res.New != 1 || res.Held != 1 || len(res.Suspects) != 1 || !res.Events[c.event] {
+				t.Errorf("with %s damaged: %+v", c.event, res)
+			}
+			for _, key := range keys {
+				if key != c.event && d.event("nws", key).Name != "Flood 2" {
+					t.Errorf("%s is called %q", key, d.event("nws", key).Name)
+				}
+			}
+			if again := d.apply("nws", noon+2*minute, live, said(2, append(keys, "e")...)...); again.Unchanged != 4 || again.Held != 1 || len(again.Suspects) > 0 {
+				t.Errorf("the same again: %+v", again)
+			}
+			held, err := d.store.HeldReports(t.Context(), "nws", 10)
+			if err != nil || len(held) != 1 || held[0].Report.Key != c.event || !strings.HasPrefix(held[0].Reason, store.Damaged) {
+				t.Errorf("held are %+v, %v", held, err)
+			}
+			d.apply("nws", noon+3*minute, live, with(said(3, c.event)[0], func(r *hazard.Report) { r.Severity = hazard.Warning }))
+			if err := d.intake.Pass(t.Context(), noon+4*minute); err != nil {
+				t.Errorf("a pass while it is damaged: %v", err)
+			}
+			if n, err := d.store.CountHeld(t.Context(), "nws"); n != 2 || err != nil {
+				t.Errorf("%d are kept back, %v", n, err)
+			}
+			run(t, dir, c.mend)
+			if err := d.intake.Pass(t.Context(), noon+5*minute); err != nil {
+				t.Error(err)
+			}
+			if h := d.event("nws", c.event); h.Name != "Flood 3" || h.Severity != hazard.Warning || h.LastUpdate != noon+5*minute {
+				t.Errorf("once mended, it is %s, %s, since %s", h.Name, h.Severity, h.LastUpdate)
+			}
+			if n, err := d.store.CountHeld(t.Context(), "nws"); n != 0 || err != nil {
+				t.Errorf("once mended, %d are kept back, %v", n, err)
+			}
+		})
+	}
+}
+
+// Drawings of a hazard that is damaged cost others theirs as little, and come with what it is once mended.
+func TestADrawingOfADamagedHazardIsKept(t *testing.T) {
+	c := damages["its state"]
+	for name, withReport := range map[string]bool{"alone": false, "beside a report": true} {
+		t.Run(name, func(t *testing.T) {
+			d, dir := deskIn(t)
+			b, a := said("nws", "b", hazard.Cyclone, noon, 20, 25), said("nws", "a", hazard.Cyclone, noon, 40, 25)
+			d.apply("nws", noon, live, a, b)
+			run(t, dir, c.damage)
+			var reports []hazard.Report
+			if withReport {
+				reports = append(reports, with(b, func(r *hazard.Report) { r.Version++ }))
+			}
+			d.draw("nws", noon+minute, append(cone("b", 1, "wide"), cone("a", 1, "narrow")...), reports...)
+			if got := d.labels("nws", "a"); !slices.Equal(got, []string{"narrow"}) {
+				t.Errorf("its neighbor has %q", got)
+			}
+			run(t, dir, c.mend)
+			if err := d.intake.Pass(t.Context(), noon+2*minute); err != nil {
+				t.Fatal(err)
+			}
+			if got := d.labels("nws", "b"); !slices.Equal(got, []string{"wide"}) {
+				t.Errorf("once mended, it has %q", got)
+			}
+		})
+	}
+}
+
 // A hazard whose rows are damaged costs its neighbors nothing: their ends are recorded, and its own once it is mended.
 func TestADamagedHazardDoesNotKeepOthersFromTheirEnds(t *testing.T) {
 	const ends = noon + 60*minute
-	for name, c := range map[string]struct{ damage, mend, told string }{
-		"its state": {`UPDATE changes SET body = replace(body, 'nws', 'mws') WHERE hazard_id = (SELECT hazard_id FROM events WHERE event = 'b')`,
-			`UPDATE changes SET body = replace(body, 'mws', 'nws') WHERE hazard_id = (SELECT hazard_id FROM events WHERE event = 'b')`, "is damaged"},
-		"the change of its state": {`UPDATE hazards SET n = n + 1000 WHERE id = (SELECT hazard_id FROM events WHERE event = 'b')`,
-			`UPDATE hazards SET n = n - 1000 WHERE id = (SELECT hazard_id FROM events WHERE event = 'b')`, "the log has no change"},
-		"what its source said": {`UPDATE reports SET body = '[' || body WHERE event = 'c'`, `UPDATE reports SET body = substr(body, 2) WHERE event = 'c'`, "stored report nws:c"},
-		"what its source drew": {`UPDATE events SET shapes = '{' WHERE event = 'c'`, `UPDATE events SET shapes = '' WHERE event = 'c'`, "shapes of event nws:c"},
-	} {
+	for name, c := range damages {
 		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			s, err := store.Open(t.Context(), dir, "")
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { s.Close() })
-			d := &desk{t, s, service.BuiltIn().Intake(s)}
+			d, dir := deskIn(t)
 			for i, key := range []string{"a", "b", "c", "d"} {
 				r := with(said("nws", key, hazard.Flood, noon, float64(20*i), 45), func(r *hazard.Report) { r.End = new(ends) })
 				if key == "c" { // a part of it runs out: it is derived again
@@ -58,7 +151,7 @@ func TestADamagedHazardDoesNotKeepOthersFromTheirEnds(t *testing.T) {
 				t.Errorf("at %s something is still to be done: %v", at, err)
 			}
 			var faults []string
-			if _, err := s.Check(t.Context(), func(what string) { faults = append(faults, what) }); err != nil || !slices.ContainsFunc(faults, func(f string) bool { return strings.Contains(f, c.told) }) {
+			if _, err := d.store.Check(t.Context(), func(what string) { faults = append(faults, what) }); err != nil || !slices.ContainsFunc(faults, func(f string) bool { return strings.Contains(f, c.told) }) {
 				t.Errorf("a check finds %q, %v; want %q among it", faults, err, c.told)
 			}
 			run(t, dir, c.mend)

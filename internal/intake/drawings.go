@@ -182,40 +182,44 @@ func shown(refs []hazard.ShapesRef) []hazard.ShapesRef {
 	return slices.DeleteFunc(slices.Clone(refs), func(ref hazard.ShapesRef) bool { return ref.Digest == "" })
 }
 
-// drawLoose takes in what a batch draws of events of which it has no report.
-func (in *Intake) drawLoose(ctx context.Context, src string, batch *source.Batch, drawings map[string][]hazard.ShapesRef, clock hazard.Clock, opts Options, res *Result) (last int64, err error) {
-	for i := range batch.Reports {
-		for _, name := range batch.Reports[i].Names() {
-			delete(drawings, name)
-		}
-	}
+// drawLoose takes in what a batch draws of events of which it has no report, or none that could be taken in.
+func (in *Intake) drawLoose(ctx context.Context, src string, drawings map[string][]hazard.ShapesRef, clock hazard.Clock, opts Options, res *Result) error {
 	for some := range slices.Chunk(slices.Sorted(maps.Keys(drawings)), chunk) {
-		n, err := in.store.Write(ctx, clock, store.Origin{Source: src}, func(tx *store.Tx) error {
-			w := &writer{in: in, ctx: ctx, tx: tx, src: src, now: tx.Now(), opts: opts, res: res, drawings: drawings}
-			for _, key := range some {
-				if err := w.drawKnown(key); err != nil {
-					return err
+		broken := map[string]bool{}
+		for tried := false; !tried; {
+			at := ""
+			err := in.write(ctx, src, clock, opts, res, func(w *writer) error {
+				w.drawings = drawings
+				for _, at = range some {
+					if err := w.drawKnown(at, broken[at]); err != nil {
+						return err
+					}
 				}
+				return nil
+			})
+			if tried = !store.Broken(err) || broken[at]; !tried {
+				broken[at] = true // once more, without what is damaged
+			} else if err != nil {
+				return err
 			}
-			return nil
-		})
-		if err != nil {
-			return last, err
 		}
-		last = max(last, n)
 	}
-	return last, nil
+	return nil
 }
 
-// drawKnown takes in what is drawn of an event that is known.
-func (w *writer) drawKnown(key string) error {
+// drawKnown takes in what is drawn of an event that is known. A hazard that is damaged is to be derived again later; of an event that is damaged itself
+// nothing is noted.
+func (w *writer) drawKnown(key string, damaged bool) error {
 	known, err := meant(w.tx.Named, w.src, []string{key})
 	if err != nil {
 		return err
 	}
 	name := store.EventName{Source: w.src, Key: latest(known, key).Key}
 	e, ok, err := w.tx.FindEvent(name)
-	if err != nil || !ok {
+	if damaged && store.Broken(err) || err == nil && !ok {
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	refs := mergeShapes(e.Shapes, w.drawings[key])
@@ -224,6 +228,9 @@ func (w *writer) drawKnown(key string) error {
 	}
 	if err := w.tx.SaveShapes(name, refs); err != nil {
 		return err
+	}
+	if damaged {
+		return w.tx.SetWake(e.HazardID, w.now)
 	}
 	w.res.Updated++
 	return w.renew(e.HazardID)

@@ -2,7 +2,6 @@ package intake
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -131,23 +130,32 @@ func epochOf(lives map[string][]epoch, known map[string]store.Named, name string
 
 // plainNames are the names of a report, SCHEME:ID, that an earlier event has had, and that epochs has replaced. Other sources call the event by these.
 func plainNames(given, r *hazard.Report) (plain []string) {
-	now := r.Names()
-	for _, name := range given.Names() {
-		if slices.ContainsFunc(now, func(n string) bool {
-			number, ok := strings.CutPrefix(n, name+"@")
-			_, err := strconv.Atoi(number)
-			return ok && err == nil
-		}) {
-			plain = append(plain, r.Source+":"+name)
+	was := given.Names()
+	for _, name := range r.Names() {
+		if p := plainName(name); p != name && slices.Contains(was, p) {
+			plain = append(plain, r.Source+":"+p)
 		}
 	}
 	return plain
 }
 
 // epochName is what the nth event, from 0, under a name is called.
-func epochName(name string, n int) string {
+func epochName(name string, n int) string { return nth(name, "@", n) }
+
+// nth is the nth, from 0, of the names that are made of one: "key", "key#2", "key#3" …
+func nth(name, mark string, n int) string {
 	if n == 0 {
 		return name
 	}
-	return fmt.Sprintf("%s@%d", name, n+1)
+	return name + mark + strconv.Itoa(n+1)
+}
+
+// plainName is the name of which name is an epochName.
+func plainName(name string) string {
+	if at := strings.LastIndexByte(name, '@'); at > 0 {
+		if _, err := strconv.Atoi(name[at+1:]); err == nil {
+			return name[:at]
+		}
+	}
+	return name
 }

@@ -73,7 +73,7 @@ type Result struct {
 	Updated   int // hazards, their products included
 	Unchanged int // events of which nothing new was said
 	Ignored   int // records that are no hazard by the mapping table, or over too long
-	Held      int // reports that wait for an editor
+	Held      int // reports that wait for an editor, or until something is mended
 	Rejected  int // records that could not be read
 	// Rejects are the rejected records, and Suspects the newly held ones.
 	Rejects, Suspects []source.Reject
@@ -130,31 +130,25 @@ func chunks(reports []hazard.Report) [][]hazard.Report {
 	}
 	var all [][]hazard.Report
 	var take []int
-	cut := func() {
-		slices.Sort(take) // in the order of the batch
-		part := make([]hazard.Report, 0, len(take))
-		for _, i := range take {
-			part = append(part, reports[i])
-		}
-		all, take = append(all, part), nil
-	}
 	work := 0 // in parts of a report
-	for _, m := range members {
+	for i, m := range members {
 		take = append(take, m...)
-		for _, i := range m {
-			if reports[i].Minor {
+		for _, j := range m {
+			if reports[j].Minor {
 				work++
 			} else {
 				work += slight
 			}
 		}
-		if work >= chunk*slight {
-			cut()
-			work = 0
+		if work < chunk*slight && (i < len(members)-1 || work == 0) {
+			continue
 		}
-	}
-	if len(take) > 0 {
-		cut()
+		slices.Sort(take) // in the order of the batch
+		part := make([]hazard.Report, len(take))
+		for n, j := range take {
+			part[n] = reports[j]
+		}
+		all, take, work = append(all, part), nil, 0
 	}
 	return all
 }
@@ -186,27 +180,40 @@ func (in *Intake) Apply(ctx context.Context, src string, batch source.Batch, clo
 	if len(parts) == 0 && len(batch.Rejects) > 0 {
 		parts = [][]hazard.Report{nil}
 	}
-	known := othersOf(batch.Reports)
+	known, drawn := othersOf(batch.Reports), map[string]bool{}
 	for _, take := range parts {
 		in.areas.prepare(ctx, take, in.known.Places[src], clock.Now())
-		last, err := in.store.Write(ctx, clock, store.Origin{Source: src}, func(tx *store.Tx) error {
-			w := &writer{in: in, ctx: ctx, tx: tx, src: src, now: tx.Now(), opts: opts, res: &res, others: known, drawings: drawings}
-			if err := w.rejects(batch.Rejects); err != nil {
-				return err
+		keep := map[int]error{}
+		for tried := false; !tried; {
+			err := in.write(ctx, src, clock, opts, &res, func(w *writer) error {
+				w.others, w.drawings, w.given = known, drawings, take
+				if err := w.rejects(batch.Rejects); err != nil {
+					return err
+				}
+				return w.reports(keep)
+			})
+			broken, again := errors.AsType[*brokenError](err)
+			switch {
+			case again: // once more, without them
+				for _, i := range broken.reports {
+					keep[i] = broken.err
+				}
+			case err != nil:
+				return res, fmt.Errorf("take in %s: %w", src, err)
+			default:
+				tried, batch.Rejects = true, nil
 			}
-			return w.reports(take)
-		})
-		if err != nil {
-			return res, fmt.Errorf("take in %s: %w", src, err)
 		}
-		batch.Rejects = nil
-		res.Last = max(res.Last, last)
+		for i := range take {
+			for _, name := range take[i].Names() {
+				drawn[name] = keep[i] == nil
+			}
+		}
 	}
-	last, err := in.drawLoose(ctx, src, &batch, drawings, clock, opts, &res)
-	if err != nil {
+	maps.DeleteFunc(drawings, func(name string, _ []hazard.ShapesRef) bool { return drawn[name] })
+	if err := in.drawLoose(ctx, src, drawings, clock, opts, &res); err != nil {
 		return res, fmt.Errorf("take in %s: %w", src, err)
 	}
-	res.Last = max(res.Last, last)
 	lasting, err := in.meant(ctx, src, batch.Lasting)
 	if err != nil {
 		return res, fmt.Errorf("take in %s: %w", src, err)
@@ -217,39 +224,59 @@ func (in *Intake) Apply(ctx context.Context, src string, batch source.Batch, clo
 	return res, nil
 }
 
-// Withdraw ends an event, by the name that it has here, that its source has deleted or lists no longer, and with it the hazard, unless other sources go on with it.
+// write takes something in by one transaction. What it counts counts only if it is committed.
+func (in *Intake) write(ctx context.Context, src string, clock hazard.Clock, opts Options, res *Result, f func(*writer) error) error {
+	was := *res
+	last, err := in.store.Write(ctx, clock, store.Origin{Source: src}, func(tx *store.Tx) error {
+		return f(&writer{in: in, ctx: ctx, tx: tx, src: src, now: tx.Now(), opts: opts, res: res})
+	})
+	if err != nil {
+		*res = was
+	}
+	res.Last = max(res.Last, last)
+	return err
+}
+
+// Withdraw ends an event, by the name that it has here, that its source has deleted or lists no longer, and with it the hazard, unless other sources
+// go on with it. Its error is a *store.HazardError if the hazard is damaged.
 func (in *Intake) Withdraw(ctx context.Context, src, event string, reason hazard.EndReason, clock hazard.Clock) (last int64, err error) {
 	return in.store.Write(ctx, clock, store.Origin{Source: src}, func(tx *store.Tx) error {
 		event, id, err := tx.Event(src, event)
 		if err != nil {
 			return err
 		}
-		parts, err := tx.Reports(src, event)
-		if err != nil {
-			return err
+		if err = in.writer(ctx, tx, src).withdraw(event, id, reason); store.Broken(err) {
+			return &store.HazardError{ID: id, Err: err}
 		}
-		w, now := in.writer(ctx, tx, src), tx.Now()
-		for i := range parts {
-			// A part that ran out before is over already, and stays what it was.
-			if p := &parts[i]; p.Name != "" && p.Ended == "" && p.OverAt() > now {
-				p.Ended, p.EndedAt = reason, &now
-				if err := tx.SaveReport(event, p, ""); err != nil {
-					return err
-				}
-			}
-		}
-		// Others are compared with the event as it is over now.
-		if e, ok, err := tx.FindEvent(store.EventName{Source: src, Key: event}); err != nil {
-			return err
-		} else if said := hazard.Derive(parts, now); ok && len(parts) > 0 && e.End != said.Over() {
-			e.End = said.Over()
-			w.went = append(w.went, e.Name()) // its name may mean another event from then on
-			if err := tx.SaveEvent(&e); err != nil {
+		return err
+	})
+}
+
+func (w *writer) withdraw(event string, hazardID int64, reason hazard.EndReason) error {
+	parts, err := w.tx.Reports(w.src, event)
+	if err != nil {
+		return err
+	}
+	for i := range parts {
+		// A part that ran out before is over already, and stays what it was.
+		if p := &parts[i]; p.Name != "" && p.Ended == "" && p.OverAt() > w.now {
+			p.Ended, p.EndedAt = reason, &w.now
+			if err := w.tx.SaveReport(event, p, ""); err != nil {
 				return err
 			}
 		}
-		return errors.Join(w.renew(id), w.tellReplaced())
-	})
+	}
+	// Others are compared with the event as it is over now.
+	if e, ok, err := w.tx.FindEvent(store.EventName{Source: w.src, Key: event}); err != nil {
+		return err
+	} else if said := hazard.Derive(parts, w.now); ok && len(parts) > 0 && e.End != said.Over() {
+		e.End = said.Over()
+		w.went = append(w.went, e.Name()) // its name may mean another event from then on
+		if err := w.tx.SaveEvent(&e); err != nil {
+			return err
+		}
+	}
+	return errors.Join(w.renew(hazardID), w.tellReplaced())
 }
 
 // writer takes in reports within one transaction.
@@ -269,6 +296,7 @@ type writer struct {
 	moves    map[int64]*store.Merge        // what has moved away from hazards, by their numbers
 	again    bool                          // events wait for the hazard that the present one is to make
 	drawings map[string][]hazard.ShapesRef // what the batch draws, by the names of events
+	given    []hazard.Report               // what the transaction takes in, as the source said it
 	// reopened are hazards that go on after a merge, by their numbers: what they were before it.
 	reopened map[int64]*hazard.Hazard
 }
@@ -281,9 +309,11 @@ func (w *writer) rejects(rejects []source.Reject) error {
 		errs[i] = store.SourceError{Record: r.Record, Reason: r.Reason, Raw: r.Raw, Payload: w.opts.Payload}
 		names = append(names, r.Events...)
 	}
-	if err := w.tx.AddSourceErrors(w.src, errs); err != nil || len(names) == 0 {
-		return err
-	}
+	return errors.Join(w.tx.AddSourceErrors(w.src, errs), w.note(names))
+}
+
+// note notes that the batch names events, which are known or not.
+func (w *writer) note(names []string) error {
 	known, err := meant(w.tx.Named, w.src, names)
 	for _, e := range known {
 		w.res.Events[e.Key] = true
@@ -297,6 +327,7 @@ type group struct {
 	hazardID int64    // 0: new
 	means    []string // the keys of the known events that the reports name, and the names that no event has
 	reports  []hazard.Report
+	from     []int    // the places in writer.given of those that are not carried
 	keys     []string // all names that the reports give it
 	fresh    []string // those of them that were not known
 	absorbed []absorbed
@@ -317,34 +348,57 @@ type absorbed struct {
 	hazardID int64
 }
 
-func (w *writer) reports(reports []hazard.Report) error {
-	groups, err := w.group(reports)
+// brokenError is the error of a transaction that met something damaged.
+type brokenError struct {
+	reports []int // the places in writer.given of those that cannot be taken in for it
+	err     error
+}
+
+func (e *brokenError) Error() string { return e.err.Error() }
+
+func (e *brokenError) Unwrap() error { return e.err }
+
+// reports takes in what was given. What cannot be taken in, since something is damaged, is a *brokenError; those of which keep says why are kept back.
+func (w *writer) reports(keep map[int]error) error {
+	for _, i := range slices.Sorted(maps.Keys(keep)) {
+		r := &w.given[i]
+		if _, err := w.suspect(r, cmp.Or(r.Suspect, store.Damaged+": "+keep[i].Error())); err != nil {
+			return err
+		}
+		if err := w.note(r.Names()); err != nil {
+			return err
+		}
+	}
+	groups, err := w.group(keep)
 	if err != nil {
 		return err
 	}
 	for _, g := range groups {
-		if err := w.take(g); err != nil {
-			return err
+		err := w.take(g)
+		if err == nil {
+			err = w.endEmptied()
 		}
-		if err := w.endEmptied(); err != nil {
+		if store.Broken(err) {
+			err = &brokenError{g.from, err}
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// group puts reports together by event. Events that reports link are one.
-func (w *writer) group(reports []hazard.Report) ([]*group, error) {
+// group puts the reports that are not kept back together by event. Events that reports link are one.
+func (w *writer) group(kept map[int]error) ([]*group, error) {
 	var all []string
-	for i := range reports {
-		all = append(append(all, reports[i].Names()...), reports[i].Earlier...)
+	for i := range w.given {
+		all = append(append(all, w.given[i].Names()...), w.given[i].Earlier...)
 	}
 	known, err := meant(w.tx.Named, w.src, all)
 	if err != nil {
 		return nil, err
 	}
-	asGiven := reports
-	reports = epochs(reports, known)
+	reports := epochs(w.given, known)
 	var asRefs []string
 	for i := range reports {
 		for _, name := range reports[i].Names() {
@@ -361,9 +415,12 @@ func (w *writer) group(reports []hazard.Report) ([]*group, error) {
 	var groups []*group
 	of := map[string]*group{} // by what they mean
 	for i := range reports {
+		if kept[i] != nil {
+			continue
+		}
 		r := &reports[i]
-		told := &group{reports: reports[i : i+1 : i+1], keys: r.Names()}
-		for _, name := range asGiven[i].Names() {
+		told := &group{reports: reports[i : i+1 : i+1], from: []int{i}, keys: r.Names()}
+		for _, name := range w.given[i].Names() {
 			told.shapes = mergeShapes(told.shapes, w.drawings[name])
 		}
 		for _, name := range told.keys {
@@ -372,14 +429,16 @@ func (w *writer) group(reports []hazard.Report) ([]*group, error) {
 			}
 			told.means = append(told.means, name)
 		}
-		if key, err := w.followed(r, told.means, of, known, events); err != nil {
+		if key, err := w.followed(r, told.means, of, known, events); store.Broken(err) {
+			return nil, &brokenError{told.from, err}
+		} else if err != nil {
 			return nil, err
 		} else if key != "" {
 			// The report's own key is another event's, or will be: numbers come round each year. The earlier one leads here
 			// for this report alone.
 			told.means, told.keys = []string{key}, nil
 		} else {
-			r.Refs = union(r.Refs, plainNames(&asGiven[i], r))
+			r.Refs = union(r.Refs, plainNames(&w.given[i], r))
 		}
 		var linked []*group
 		for _, name := range told.means {
@@ -449,7 +508,7 @@ func (g *group) awaited(src string) (refs []string) {
 
 // unite adds what another group says to g.
 func (g *group) unite(o *group, of map[string]*group) {
-	g.means, g.reports, g.shapes = append(g.means, o.means...), append(g.reports, o.reports...), mergeShapes(g.shapes, o.shapes)
+	g.means, g.reports, g.from, g.shapes = append(g.means, o.means...), append(g.reports, o.reports...), append(g.from, o.from...), mergeShapes(g.shapes, o.shapes)
 	for _, key := range o.keys {
 		if !slices.Contains(g.keys, key) {
 			g.keys = append(g.keys, key)
@@ -706,11 +765,8 @@ func (w *writer) take(g *group) error {
 		w.res.Unchanged++
 	}
 	if (isNew || different || moved) && len(w.res.Issued) < maxIssued {
-		newest := int64(0)
-		for i := range g.reports {
-			newest = max(newest, g.reports[i].Version)
-		}
-		w.res.Issued = append(w.res.Issued, hazard.Instant(newest))
+		newest := slices.MaxFunc(g.reports, func(a, b hazard.Report) int { return cmp.Compare(a.Version, b.Version) })
+		w.res.Issued = append(w.res.Issued, hazard.Instant(newest.Version))
 	}
 	w.res.Events[g.event] = true
 	if d := own.Head.Detail; d != "" && (changed || isNew) {
@@ -757,13 +813,12 @@ func nameOf(said *hazard.Said) store.EventName {
 	return store.EventName{Source: said.Head.Source, Key: said.Head.Key}
 }
 
-// byUUID is the hazard of that uuid; nil if there is none.
-func (w *writer) byUUID(id uuid.UUID) (*hazard.Hazard, error) {
-	h, err := w.tx.HazardByUUID(id)
+// ifAny is what was found; nil if there is none.
+func ifAny[T any](found *T, err error) (*T, error) {
 	if errors.Is(err, hazard.ErrNotFound) {
 		return nil, nil
 	}
-	return h, err
+	return found, err
 }
 
 // errNoPlace: nothing that was said tells where it is.
@@ -833,7 +888,7 @@ func (w *writer) merge(g *group) (parts []hazard.Report, changed bool, err error
 	for i := range g.reports {
 		r := &g.reports[i]
 		if r.Suspect != "" {
-			believed, err := w.suspect(r, r.Suspect)
+			believed, err := w.suspect(w.asGiven(g, i), r.Suspect)
 			if err != nil {
 				return nil, false, err
 			}
@@ -916,6 +971,14 @@ func union(a, b []string) []string {
 	return slices.Compact(all)
 }
 
+// asGiven is a report of a group as its source said it. So it is held: when it is taken in, its names may mean another event.
+func (w *writer) asGiven(g *group, i int) *hazard.Report {
+	if i < g.carried {
+		return &g.reports[i]
+	}
+	return &w.given[g.from[i-g.carried]]
+}
+
 // suspect holds a report, and tells whether an editor has released the very same one before.
 func (w *writer) suspect(r *hazard.Report, reason string) (believed bool, err error) {
 	isNew, decision, err := w.tx.Hold(r, reason)
@@ -950,7 +1013,7 @@ func (w *writer) holdUnplaced(g *group, said *hazard.Said) error {
 		reason = fmt.Sprintf("%s: no shape is known of %s", store.NoPlace, sample(said.Places))
 	}
 	for i := range g.reports {
-		if _, err := w.suspect(&g.reports[i], reason); err != nil {
+		if _, err := w.suspect(w.asGiven(g, i), reason); err != nil {
 			return err
 		}
 	}
@@ -1012,7 +1075,8 @@ func (w *writer) remember(g *group, h *hazard.Hazard, own *hazard.Said, parts []
 		placed = parts
 	}
 	for i := range placed {
-		if err := w.tx.Placed(&placed[i]); err != nil {
+		key, part := placed[i].Key, placed[i].Part
+		if err := errors.Join(w.tx.Placed(w.src, key, part), w.tx.Placed(w.src, plainName(key), part)); err != nil {
 			return err
 		}
 	}

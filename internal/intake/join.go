@@ -129,9 +129,13 @@ func (w *writer) join(g *group, own *hazard.Said, slight bool) (why string, err 
 		moved = before.Type != self.Type || before.Start != self.Start || before.End != self.End || before.Called != self.Called ||
 			!samePoint(before.Point, self.Point)
 	}
-	drill, err := w.drill(g, own)
-	if err != nil {
-		return "", err
+	drill := own.Head.Category == hazard.Exercise
+	if g.hazardID != 0 { // what its hazard is, whatever its source says later
+		h, err := w.tx.Hazard(g.hazardID)
+		if err != nil {
+			return "", err
+		}
+		drill = h.Drill()
 	}
 	if err := w.joinByUUID(g, self, own); err != nil {
 		return "", err
@@ -217,9 +221,7 @@ func (w *writer) where(own *hazard.Said) *hazard.Point {
 	if p != nil && own.Head.Type != hazard.Wildfire || rules[own.Head.Type].far == nil {
 		return p
 	}
-	alone := *own
-	alone.PlacesOf = own.Head.Source
-	shapes, _, _ := w.named(&alone)
+	shapes, _, _ := w.named(own)
 	placed := w.in.areas.place(own.Head.Areas, shapes)
 	if len(placed) == 0 || p != nil && !isFarOff(&own.Head, placed) {
 		return p
@@ -231,17 +233,7 @@ func (w *writer) where(own *hazard.Said) *hazard.Point {
 // nowhere reports whether nothing that is said of an event tells where it is.
 func (w *writer) nowhere(own *hazard.Said) bool {
 	alone := *own
-	alone.PlacesOf = own.Head.Source
 	return own.Head.Point == nil && len(w.place(&alone, []hazard.Said{alone})) == 0
-}
-
-// drill reports whether a group's event is a drill: what its hazard is, whatever its source says later; of a new one, what its source says.
-func (w *writer) drill(g *group, own *hazard.Said) (bool, error) {
-	if g.hazardID == 0 {
-		return own.Head.Category == hazard.Exercise, nil
-	}
-	h, err := w.tx.Hazard(g.hazardID)
-	return err == nil && h.Drill(), err
 }
 
 func samePoint(a, b *hazard.Point) bool { return a == b || a != nil && b != nil && *a == *b }
@@ -256,7 +248,7 @@ func (w *writer) joinByUUID(g *group, self *store.Event, own *hazard.Said) error
 	if id == uuid.Nil {
 		id = hazard.EventUUID(w.src, g.event)
 	}
-	h, err := w.byUUID(id)
+	h, err := ifAny(w.tx.HazardByUUID(id))
 	if err != nil || h == nil {
 		return err
 	}

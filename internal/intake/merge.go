@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 
 	"github.com/google/uuid"
 
@@ -167,11 +166,12 @@ func (w *writer) keepSplit(s *store.Split, events []store.Event) error {
 	return w.tx.SaveSplit(s)
 }
 
-// Take takes in a held report that a person has looked at and found good.
+// Take takes in a held report that a person has found good, or that nothing keeps back any more.
 func (in *Intake) Take(ctx context.Context, tx *store.Tx, r hazard.Report) (Result, error) {
 	w := in.writer(ctx, tx, r.Source)
-	w.opts.History, w.others = true, othersOf([]hazard.Report{r})
-	err := w.reports([]hazard.Report{r})
+	w.given = []hazard.Report{r}
+	w.opts.History, w.others = true, othersOf(w.given)
+	err := w.reports(nil)
 	return *w.res, err
 }
 
@@ -415,17 +415,13 @@ func (w *writer) alone(e *store.Event) (int64, error) {
 // another one where a hazard has that and goes on without it, or is a drill and the other real.
 func (w *writer) freeUUID(given uuid.UUID, src, key string) (uuid.UUID, error) {
 	if given != uuid.Nil {
-		if h, err := w.byUUID(given); err != nil || h == nil {
+		if h, err := ifAny(w.tx.HazardByUUID(given)); err != nil || h == nil {
 			return given, err
 		}
 	}
-	for n := 1; ; n++ {
-		name := key
-		if n > 1 {
-			name += "#" + strconv.Itoa(n)
-		}
-		id := hazard.EventUUID(src, name)
-		if h, err := w.byUUID(id); err != nil || h == nil {
+	for n := 0; ; n++ {
+		id := hazard.EventUUID(src, nth(key, "#", n))
+		if h, err := ifAny(w.tx.HazardByUUID(id)); err != nil || h == nil {
 			return id, err
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strconv"
 
 	"github.com/google/uuid"
 
@@ -97,30 +96,16 @@ func (in *Intake) Left(ctx context.Context, tx *store.Tx, folder int64) error {
 // been chosen by somebody else: what is not this source's is left alone, and another uuid follows.
 func (w *writer) productOf(hazardID int64, event store.EventName, rp hazard.ReportProduct) (uuid.UUID, *hazard.Product, error) {
 	if rp.UUID != uuid.Nil {
-		have, err := w.tx.ProductByUUID(rp.UUID)
-		switch {
-		case errors.Is(err, hazard.ErrNotFound):
-			return rp.UUID, nil, nil
-		case err != nil:
-			return rp.UUID, nil, err
-		case have.HazardID == hazardID: // what a server says of one hazard moves nothing of another
-			return rp.UUID, have, nil
+		have, err := ifAny(w.tx.ProductByUUID(rp.UUID))
+		if err != nil || have == nil || have.HazardID == hazardID { // what a server says of one hazard moves nothing of another
+			return rp.UUID, have, err
 		}
 	}
-	for n := 1; ; n++ {
-		name := rp.Key
-		if n > 1 {
-			name += "#" + strconv.Itoa(n)
-		}
-		id := hazard.ProductUUID(event.Source, event.Key, name)
-		have, err := w.tx.ProductByUUID(id)
-		switch {
-		case errors.Is(err, hazard.ErrNotFound):
-			return id, nil, nil
-		case err != nil:
-			return id, nil, err
-		case have.Source == event.Source:
-			return id, have, nil
+	for n := 0; ; n++ {
+		id := hazard.ProductUUID(event.Source, event.Key, nth(rp.Key, "#", n))
+		have, err := ifAny(w.tx.ProductByUUID(id))
+		if err != nil || have == nil || have.Source == event.Source {
+			return id, have, err
 		}
 	}
 }

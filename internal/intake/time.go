@@ -18,7 +18,7 @@ const maxDue = 100
 // Pass records what time alone has changed up to now, by clock: hazards end, and hazards of which a
 // part or a source has run out are derived again. A running service calls it at each moment that
 // NextMoment names. A hazard whose rows are damaged is left as it is, and its neighbors go on; Damaged names it until
-// a later Pass finds it mended.
+// a later Pass finds it mended. That also takes in the reports that were kept back meanwhile.
 func (in *Intake) Pass(ctx context.Context, clock hazard.Clock) error {
 	damaged := map[int64]error{}
 	for {
@@ -32,9 +32,32 @@ func (in *Intake) Pass(ctx context.Context, clock hazard.Clock) error {
 		}
 		if !more {
 			in.damaged.Store(&damaged)
-			return nil
+			return in.takeUp(ctx, clock)
 		}
 	}
+}
+
+// takeUp takes in the reports that were kept back because something was damaged, as far as it is mended by now.
+func (in *Intake) takeUp(ctx context.Context, clock hazard.Clock) error {
+	kept, err := in.store.KeptBack(ctx)
+	broken := map[store.EventName]bool{}
+	for _, k := range kept {
+		name := store.EventName{Source: k.Report.Source, Key: k.Report.Key}
+		if broken[name] {
+			continue
+		}
+		_, err := in.store.Write(ctx, clock, store.Origin{Source: name.Source}, func(tx *store.Tx) error {
+			held, err := tx.TakeUp(k.ID)
+			if err == nil {
+				_, err = in.Take(ctx, tx, held.Report)
+			}
+			return err
+		})
+		if broken[name] = store.Broken(err); err != nil && !broken[name] {
+			return err
+		}
+	}
+	return err
 }
 
 // passSome does a part of Pass in one transaction, without some hazards. An error that one hazard has is a *store.HazardError.

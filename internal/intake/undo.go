@@ -63,8 +63,16 @@ func (in *Intake) Unjoin(ctx context.Context, tx *store.Tx, m *store.Merge) erro
 	if len(staying) == 0 && into.Source != "" { // their events are one by now
 		return fmt.Errorf("%w: the merge of change %d cannot be taken back: all that sources report of hazard %d would be part of hazard %d", hazard.ErrConflict, m.Change, m.Into, m.From)
 	}
-	if err := w.partAll(m, events); err != nil {
-		return err
+	parted := slices.Clone(m.Joined) // the events are others than those of the hazard that they leave
+	for i := range events {
+		for j := range staying {
+			parted = append(parted, [2]store.EventName{events[i].Name(), staying[j].Name()})
+		}
+	}
+	for _, pair := range parted {
+		if err := tx.SaveVerdict(pair[0], pair[1], store.Apart); err != nil {
+			return err
+		}
 	}
 	if err := w.bringBack(m, back, events...); err != nil {
 		return err
@@ -96,27 +104,6 @@ func (in *Intake) Unjoin(ctx context.Context, tx *store.Tx, m *store.Merge) erro
 		}
 	}
 	return errors.Join(w.renew(m.From), w.renew(m.Into), w.endEmptied())
-}
-
-// partAll notes that the events are others than those of the hazard that they leave.
-func (w *writer) partAll(m *store.Merge, events []store.Event) error {
-	staying, err := w.tx.Events(m.Into)
-	if err != nil {
-		return err
-	}
-	for _, pair := range m.Joined {
-		if err := w.tx.SaveVerdict(pair[0], pair[1], store.Apart); err != nil {
-			return err
-		}
-	}
-	for i := range events {
-		for j := range staying {
-			if err := w.tx.SaveVerdict(events[i].Name(), staying[j].Name(), store.Apart); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // bringBack gives products back to the hazard that a merge took them from, with what its events have given and what has been put into their

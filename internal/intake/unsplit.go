@@ -34,7 +34,8 @@ func (in *Intake) Unpart(ctx context.Context, tx *store.Tx, s *store.Split) erro
 		if j := slices.IndexFunc(s.Events, func(m store.MovedEvent) bool { return m.EventName == e.Name() }); j >= 0 {
 			joined = s.Events[j].Joined
 		}
-		if from != 0 && from != s.HazardID {
+		leaves := from != 0 && from != s.HazardID
+		if leaves {
 			if _, known := left[from]; !known {
 				left[from] = e.Name()
 			}
@@ -44,15 +45,14 @@ func (in *Intake) Unpart(ctx context.Context, tx *store.Tx, s *store.Split) erro
 		if err := tx.SaveEvent(e); err != nil {
 			return err
 		}
-		if from == 0 {
-			if err := tx.SaveShapes(e.Name(), e.Shapes); err != nil {
-				return err
-			}
+		switch {
+		case from == 0:
+			err = tx.SaveShapes(e.Name(), e.Shapes)
+		case leaves:
+			err = w.moveProducts(from, s.HazardID, e)
 		}
-		if from != 0 && from != s.HazardID {
-			if err := w.moveProducts(from, s.HazardID, e); err != nil {
-				return err
-			}
+		if err != nil {
+			return err
 		}
 	}
 	before, err := tx.Hazard(s.HazardID)

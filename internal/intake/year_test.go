@@ -3,10 +3,12 @@ package intake_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 // The number of a warning comes round each year, and a continuation does not say which year it is of.
@@ -202,5 +204,59 @@ func TestANameThatComesRoundMeansTheEventOfItsTime(t *testing.T) {
 				t.Errorf("it is hazard %d, the volcano of its time hazard %d", got, want)
 			}
 		})
+	}
+}
+
+// A report that was held under a number that had come round is released long after, when the number has come round again: it is of an event of its own.
+func TestAHeldReportIsOfItsOwnTime(t *testing.T) {
+	const day = 24 * 60 * minute
+	eruption := func(at hazard.Instant) hazard.Report { return said("hans", "332010", hazard.Volcano, at, -155, 19) }
+	for name, tt := range map[string]struct {
+		held, later hazard.Instant
+		want        string
+	}{
+		"of the second":                    {noon + 100*day, noon + 101*day, "hans:332010|hans:332010@2"},
+		"of a third, before the second":    {noon + 100*day, noon + 300*day, "hans:332010|hans:332010@2|hans:332010@3"},
+		"of the first, though it is later": {noon + 1*day, noon + 300*day, "hans:332010|hans:332010@2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.apply("hans", noon, live, eruption(noon))
+			d.apply("hans", tt.held, live, with(eruption(tt.held), func(r *hazard.Report) { r.Suspect = "too strange" }))
+			d.apply("hans", tt.later, live, eruption(tt.later))
+			d.decide(noon+400*day, store.Origin{User: "ada"}, func(tx *store.Tx) error {
+				held, err := tx.Decide(1, store.Released)
+				if err != nil {
+					return err
+				}
+				if held.Report.Key != "332010" {
+					t.Errorf("it is held under %s", held.Report.Key)
+				}
+				_, err = d.intake.Take(t.Context(), tx, held.Report)
+				return err
+			})
+			if got := strings.Join(d.together(), "|"); got != tt.want {
+				t.Errorf("events are %s, want %s", got, tt.want)
+			}
+			if again := d.apply("hans", noon+400*day, live, with(eruption(tt.held), func(r *hazard.Report) { r.Suspect = "too strange" })); again.Held != 0 {
+				t.Errorf("the same again: %+v", again)
+			}
+		})
+	}
+}
+
+// What was held for want of a place, under a number that had come round, is released once its event has one.
+func TestAHeldReportOfARoundNumberIsReleasedWithItsPlace(t *testing.T) {
+	const day = 24 * 60 * minute
+	d := newDesk(t)
+	d.apply("hans", noon, live, said("hans", "332010", hazard.Volcano, noon, -155, 19))
+	second := with(said("hans", "332010", hazard.Volcano, noon+100*day, 0, 0), func(r *hazard.Report) { r.Point = nil })
+	d.apply("hans", noon+100*day, live, second)
+	if n, err := d.store.CountHeld(t.Context(), "hans"); n != 1 || err != nil {
+		t.Fatalf("%d are held, %v", n, err)
+	}
+	d.apply("hans", noon+101*day, live, with(second, func(r *hazard.Report) { r.Version, r.Point = r.Version+1, &hazard.Point{Lon: -155, Lat: 19} }))
+	if n, err := d.store.CountHeld(t.Context(), "hans"); n != 0 || err != nil {
+		t.Errorf("%d are held, %v", n, err)
 	}
 }

@@ -69,7 +69,12 @@ func (w *World) take(reports []hazard.Report, drawings []Drawing, released bool)
 	}
 	for _, t := range topics {
 		slight := !slices.ContainsFunc(t.reports, func(r hazard.Report) bool { return !r.Minor })
-		believed := slices.DeleteFunc(t.reports, func(r hazard.Report) bool { return r.Suspect != "" && !w.believed(r) })
+		var believed []hazard.Report
+		for i, r := range t.reports {
+			if r.Suspect == "" || w.believed(t.given[i]) {
+				believed = append(believed, r)
+			}
+		}
 		e := w.event(t.event)
 		if e == nil && len(believed) == 0 {
 			continue
@@ -123,6 +128,7 @@ type topic struct {
 	source  string
 	names   []string // by which the payload calls it
 	reports []hazard.Report
+	given   []hazard.Report // the same, as the source said them
 	drawn   []hazard.ShapesRef
 	event   Name     // that it is about, known or new
 	same    []*event // the other events that its names meant until now
@@ -132,7 +138,7 @@ type topic struct {
 // others of the payload link so.
 func (w *World) topics(reports []hazard.Report, drawings []Drawing) (list []*topic) {
 	for i, r := range w.epochs(reports) {
-		t := &topic{source: r.Source, names: append([]string{r.Key}, r.Aliases...), reports: []hazard.Report{r}}
+		t := &topic{source: r.Source, names: append([]string{r.Key}, r.Aliases...), reports: []hazard.Report{r}, given: reports[i : i+1 : i+1]}
 		for _, d := range drawings {
 			if names(&reports[i], d.Key) {
 				t.drawn = append(t.drawn, d.ref(r.Source))
@@ -161,7 +167,8 @@ func (w *World) topics(reports []hazard.Report, drawings []Drawing) (list []*top
 func united(list []*topic, t *topic) *topic {
 	all := &topic{source: t.source}
 	for _, o := range append(slices.Clone(list), t) {
-		all.names, all.reports, all.drawn = append(all.names, o.names...), append(all.reports, o.reports...), append(all.drawn, o.drawn...)
+		all.names, all.drawn = append(all.names, o.names...), append(all.drawn, o.drawn...)
+		all.reports, all.given = append(all.reports, o.reports...), append(all.given, o.given...)
 	}
 	return all
 }

@@ -70,8 +70,10 @@ func (w *World) Redact(h *Hazard, fields []string, reason string, at instant) (f
 			}
 		}
 		for _, held := range w.Held {
-			if w.event(Name{held.Report.Source, held.Report.Key}) == e {
-				held.Report = *rewrite(held.Report)
+			for n, o := 0, e; o != nil; n++ { // the name may have come round since
+				if o = w.event(Name{held.Report.Source, epoch(held.Report.Key, n)}); o == e {
+					held.Report = *rewrite(held.Report)
+				}
 			}
 		}
 	}

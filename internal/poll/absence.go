@@ -22,6 +22,8 @@ type absentees struct {
 	since map[string]hazard.Instant
 	// spared are those that were not ended because an editor has decided about them.
 	spared map[string]bool
+	// damaged are those that were not ended just now because their hazards are damaged.
+	damaged map[string]bool
 }
 
 // judge looks at the active events of a source after a complete read at now. Those that were missed for long enough are over:
@@ -106,8 +108,8 @@ func (s *lists) conclude(ctx context.Context, l *listed, batch *source.Batch, re
 		over, waiting := s.lapsed.judge(active, func(e store.ActiveEvent) bool {
 			return !s.src.Lasts(e.Event, e.Start, now) || res.Lasting[e.Event]
 		}, now, l.Every/2, false)
-		if ended, err = s.end(ctx, over, &s.lapsed, hazard.EndExpired, now); err != nil || !whole {
-			return ended, len(waiting) == 0, err
+		if ended, certain, err = s.end(ctx, over, &s.lapsed, hazard.EndExpired, now); err != nil || !whole {
+			return ended, certain && len(waiting) == 0, err
 		}
 	}
 	l.named, l.empty = res.Events, batch.Read == 0
@@ -126,16 +128,25 @@ func (s *lists) conclude(ctx context.Context, l *listed, batch *source.Batch, re
 	if len(waiting) > 0 {
 		s.log.Info("the source does not list hazards that are active; a second list decides", "hazards", len(waiting))
 	}
-	ended, err = s.end(ctx, over, &s.absent, hazard.EndWithdrawn, now)
-	return ended, len(waiting) == 0, err
+	ended, certain, err = s.end(ctx, over, &s.absent, hazard.EndWithdrawn, now)
+	return ended, certain && len(waiting) == 0, err
 }
 
-// end ends events that a list misses. What an editor has decided about is left alone from then on.
-func (s *lists) end(ctx context.Context, over []store.ActiveEvent, missed *absentees, reason hazard.EndReason, now hazard.Instant) (ended int, err error) {
+// end ends events that a list misses. What an editor has decided about is left alone from then on; what is damaged, until another list misses it: then
+// certain is false.
+func (s *lists) end(ctx context.Context, over []store.ActiveEvent, missed *absentees, reason hazard.EndReason, now hazard.Instant) (ended int, certain bool, err error) {
+	damaged := map[string]bool{}
 	for _, e := range over {
 		done, err := s.withdraw(ctx, e.Event, reason, now)
+		if of, ok := errors.AsType[*store.HazardError](err); ok {
+			if !missed.damaged[e.Event] {
+				s.log.Error("a hazard is damaged: it is not ended until it is mended (hazardd check)", "hazard", of.ID, "event", e.Event, "error", of.Err)
+			}
+			damaged[e.Event], missed.since[e.Event] = true, now
+			continue
+		}
 		if err != nil {
-			return ended, err
+			return ended, false, err
 		}
 		if done {
 			ended++
@@ -143,7 +154,8 @@ func (s *lists) end(ctx context.Context, over []store.ActiveEvent, missed *absen
 			missed.spare(e.Event)
 		}
 	}
-	return ended, nil
+	missed.damaged = damaged
+	return ended, len(damaged) == 0, nil
 }
 
 // note counts a whole list, and notes in which one each active event was named last and each nameless

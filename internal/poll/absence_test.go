@@ -221,6 +221,55 @@ func (r *refusingIntake) Withdraw(context.Context, string, string, hazard.EndRea
 	return 0, nil
 }
 
+// What is damaged costs others no end, is logged once, and ends once it is mended.
+func TestADamagedHazardIsEndedOnceItIsMended(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		src := testSource("a")
+		src.Absence = source.AbsenceEnds
+		serve := func(lists string) {
+			b.net.serve("a.example", func(w http.ResponseWriter, r *http.Request) {
+				tag := fmt.Sprintf("%q", fmt.Sprint(len(lists)))
+				w.Header().Set("ETag", tag)
+				if r.Header.Get("If-None-Match") == tag {
+					w.WriteHeader(http.StatusNotModified)
+					return
+				}
+				_, _ = io.WriteString(w, lists)
+			})
+		}
+		serve(list("whole", "x", "y", "z"))
+		p := b.poller(src)
+		broken := &brokenIntake{Intake: p.intake, event: "x"}
+		p.intake = broken
+		stop := b.start(p)
+		time.Sleep(2 * time.Minute)
+		serve(list("whole", "z"))
+		time.Sleep(10 * time.Minute)
+		b.wantActive("a", "x", "z")
+		if n := strings.Count(b.log.String(), "a hazard is damaged"); n != 1 {
+			t.Errorf("logged %d times, want once", n)
+		}
+		broken.mended.Store(true)
+		time.Sleep(3 * time.Minute)
+		stop()
+		b.wantActive("a", "z")
+	})
+}
+
+// brokenIntake cannot end an event until it is mended.
+type brokenIntake struct {
+	Intake
+	event  string
+	mended atomic.Bool
+}
+
+func (i *brokenIntake) Withdraw(ctx context.Context, src, event string, reason hazard.EndReason, clock hazard.Clock) (int64, error) {
+	if event == i.event && !i.mended.Load() {
+		return 0, &store.HazardError{ID: 1, Err: &store.DamagedError{What: "change 1"}}
+	}
+	return i.Intake.Withdraw(ctx, src, event, reason, clock)
+}
+
 // A list names what goes on by any name of it, and under a name that has come round it means the latest event.
 func TestAListNamesWhatGoesOnByAnyName(t *testing.T) {
 	const day = 24 * time.Hour

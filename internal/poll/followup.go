@@ -316,6 +316,7 @@ func (w *worker) useDocument(ctx context.Context, a *answer, again bool, now haz
 	}
 	res, err := w.p.intake.Apply(ctx, w.src.Name, batch, hazard.ClockFunc(w.p.now), intake.Options{Again: again, Payload: evidence.Digest(a.payload)})
 	w.st.Total.add(&res)
+	w.tell(&res)
 	w.late(res.Issued)
 	w.enqueue(res.Details) // of an event that this has changed there may be a still fuller report
 	return batch.Links, err

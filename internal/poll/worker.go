@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hazardd/hazardd/internal/clock"
@@ -567,6 +568,7 @@ func (w *worker) take(ctx context.Context, f *feed, batch source.Batch, whole bo
 	w.st.Last.add(&res)
 	w.st.Total.add(&res)
 	w.late(res.Issued)
+	w.tell(&res)
 	if len(res.Coarse) > 0 {
 		w.log.Warn("area costs too much to mend; showing a larger one", "hazards", res.Coarse)
 	}
@@ -590,6 +592,15 @@ func (w *worker) take(ctx context.Context, f *feed, batch source.Batch, whole bo
 	}
 	w.st.Unfinished = w.follow.learnt || w.anew
 	return res, noted, nil
+}
+
+// tell logs what was kept back just now.
+func (w *worker) tell(res *intake.Result) {
+	for _, kept := range res.Suspects {
+		if strings.HasPrefix(kept.Reason, store.Damaged) {
+			w.log.Error("a report is kept back until what it is about is mended (hazardd check)", "report", kept.Record, "error", kept.Reason)
+		}
+	}
 }
 
 // late counts how late reports were committed that were issued at these times. What was issued before the source was read here

@@ -619,23 +619,24 @@ func (s *Service) fetchPictures(ctx context.Context) error {
 }
 
 // pass records what time alone changes, as it comes: ends, and parts and sources that run out. For
-// ends readers do not wait for it: the view drops a hazard at its end by itself.
+// ends readers do not wait for it: the view drops a hazard at its end by itself. What is damaged is tried again each minute.
 func (s *Service) pass(ctx context.Context) error {
-	warned, told, tried := false, map[int64]bool{}, time.Now()
+	warned, told := false, map[int64]error{}
+	var tried time.Time
 	for ctx.Err() == nil {
 		wait := time.Second // moments change with every write; looking once a second costs one look-up in an index
 		now := s.Now()
 		next, any, err := s.intake.NextMoment(ctx)
-		again := len(s.intake.Damaged()) > 0 && time.Since(tried) > mendedEvery
-		if err == nil && (any && next <= now || again) {
+		if err == nil && (any && next <= now || time.Since(tried) > mendedEvery) {
 			err = s.intake.Pass(ctx, hazard.ClockFunc(s.Now))
 			wait, tried = 0, time.Now()
-			for id, fault := range s.intake.Damaged() {
-				if !told[id] {
+			damaged := s.intake.Damaged()
+			for id, fault := range damaged {
+				if told[id] == nil {
 					s.cfg.Logger.Error("a hazard is damaged: its end is not recorded until it is mended (hazardd check)", "hazard", id, "error", fault)
 				}
-				told[id] = true
 			}
+			told = damaged
 		} else if any {
 			wait = min(wait, next.Time().Sub(now.Time()))
 		}

@@ -70,7 +70,8 @@ func (t *Tx) rewrite(which string, id int64, alter func(n int64, body string) (s
 	return nil
 }
 
-// RewriteReports is RewriteHazard for what sources reported of a hazard, held reports too.
+// RewriteReports is RewriteHazard for what sources reported of a hazard, held reports too, which have the names that their sources gave: of "332010@2" the
+// reports under "332010" are seen, too.
 func (t *Tx) RewriteReports(hazardID int64, alter func(*hazard.Report) bool) error {
 	for _, table := range []string{"reports", "held"} {
 		type row struct {
@@ -80,7 +81,7 @@ func (t *Tx) RewriteReports(hazardID int64, alter func(*hazard.Report) bool) err
 		}
 		var all []row
 		rows, err := t.tx.QueryContext(t.ctx, `SELECT r.source, r.event, r.part, r.version, r.body FROM `+table+` r
-			JOIN event_keys k ON k.source = r.source AND k.key = r.event JOIN events e ON e.source = k.source AND e.event = k.event WHERE e.hazard_id = $1`, hazardID)
+			JOIN event_keys k ON k.source = r.source AND (k.key = r.event OR substr(k.key, 1, length(r.event) + 1) = r.event || '@') JOIN events e ON e.source = k.source AND e.event = k.event WHERE e.hazard_id = $1`, hazardID)
 		if err != nil {
 			return err
 		}

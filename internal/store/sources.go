@@ -414,13 +414,28 @@ func (t *Tx) Hold(r *hazard.Report, reason string) (isNew bool, decision string,
 	return true, "", err
 }
 
-// NoPlace begins the reason of reports that were held because nothing tells where they hold.
-const NoPlace = "no place"
+// What the reasons begin with that go by themselves.
+const (
+	NoPlace = "no place" // nothing tells where the report holds
+	Damaged = "damaged"  // what the report is about cannot be read
+)
 
 // Placed releases what was held of a part for want of a place.
-func (t *Tx) Placed(r *hazard.Report) error {
-	_, err := t.q.ReleaseHeld(t.ctx, db.ReleaseHeldParams{NowMs: int64(t.Now()), Source: r.Source, Event: r.Key, Part: r.Part})
+func (t *Tx) Placed(source, event, part string) error {
+	_, err := t.q.ReleaseHeld(t.ctx, db.ReleaseHeldParams{NowMs: int64(t.Now()), Source: source, Event: event, Part: part})
 	return err
+}
+
+// TakeUp takes a report from those that are held. It is hazard.ErrNotFound if it is no longer there, or was decided about.
+func (t *Tx) TakeUp(id int64) (*Held, error) {
+	row, err := t.q.HeldReport(t.ctx, id)
+	if err != nil {
+		return nil, found(err, "held report %d", id)
+	}
+	if n, err := t.q.DropHeld(t.ctx, id); err != nil || n == 0 {
+		return nil, cmp.Or(err, hazard.ErrNotFound)
+	}
+	return decodeHeld(row)
 }
 
 // Decide records an editor's decision about a held report and returns it. ErrNotFound if there is none of that number,
@@ -521,6 +536,17 @@ func (s *Store) HeldReports(ctx context.Context, source string, limit int) ([]*H
 		}
 	}
 	return held, nil
+}
+
+// KeptBack lists the reports of all sources that are held because something is damaged, the oldest first. Of each report it has the source and the
+// key alone: see Tx.TakeUp.
+func (s *Store) KeptBack(ctx context.Context) ([]Held, error) {
+	rows, err := s.readQ.KeptBack(ctx)
+	held := make([]Held, len(rows))
+	for i, r := range rows {
+		held[i] = Held{ID: r.ID, Report: hazard.Report{Source: r.Source, Key: r.Event}}
+	}
+	return held, storeError(err)
 }
 
 // CountHeld counts the held reports of a source that wait for a decision.

@@ -202,6 +202,18 @@ func (q *Queries) DropEvent(ctx context.Context, arg DropEventParams) error {
 	return err
 }
 
+const dropHeld = `-- name: DropHeld :execrows
+DELETE FROM held WHERE id = $1 AND decision = ''
+`
+
+func (q *Queries) DropHeld(ctx context.Context, id int64) (int64, error) {
+	result, err := q.db.ExecContext(ctx, dropHeld, id)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const dropLease = `-- name: DropLease :exec
 DELETE FROM leases WHERE name = $1 AND holder = $2
 `
@@ -723,6 +735,40 @@ func (q *Queries) Hold(ctx context.Context, arg HoldParams) (int64, error) {
 		return 0, err
 	}
 	return result.RowsAffected()
+}
+
+const keptBack = `-- name: KeptBack :many
+SELECT id, source, event FROM held WHERE decision = '' AND reason LIKE 'damaged%' ORDER BY id
+`
+
+type KeptBackRow struct {
+	ID     int64
+	Source string
+	Event  string
+}
+
+// What waits until something that is damaged is mended, of all sources.
+func (q *Queries) KeptBack(ctx context.Context) ([]KeptBackRow, error) {
+	rows, err := q.db.QueryContext(ctx, keptBack)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []KeptBackRow{}
+	for rows.Next() {
+		var i KeptBackRow
+		if err := rows.Scan(&i.ID, &i.Source, &i.Event); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const lastMerge = `-- name: LastMerge :one

@@ -129,6 +129,13 @@ SELECT decision FROM held WHERE source = $1 AND event = $2 AND part = $3 AND ver
 SELECT id, source, event, part, version, received_ms, reason, body, decision FROM held
 WHERE source = $1 AND decision = '' ORDER BY id DESC LIMIT $2;
 
+-- name: KeptBack :many
+-- What waits until something that is damaged is mended, of all sources.
+SELECT id, source, event FROM held WHERE decision = '' AND reason LIKE 'damaged%' ORDER BY id;
+
+-- name: DropHeld :execrows
+DELETE FROM held WHERE id = $1 AND decision = '';
+
 -- name: CountHeld :one
 SELECT count(*) FROM held WHERE source = $1 AND decision = '';
 
