@@ -142,12 +142,12 @@ type API struct {
 	static      map[string]*reply.Body
 	symbols     *symbols
 	page        web.Handler
-	ground      *basemap.Archive // nil: the binary is without the map
-	pictures    *lru.Cache[pictureKey, *reply.Body]
-	pencil      chan struct{}              // holds one token, of who draws a picture
-	streets     []byte                     // says in the map's document where the streets are; nil: nowhere
-	thumbnails  *lru.Cache[string, []byte] // of pictures that products are, by digest
-	css         *reply.Body                // of the pages
+	ground      *basemap.Archive             // nil: the binary is without the map
+	pictures    *lru.Cache[any, *reply.Body] // by pictureKey and windowKey
+	pencil      chan struct{}                // holds one token, of who draws a picture
+	streets     []byte                       // says in the map's document where the streets are; nil: nowhere
+	thumbnails  *lru.Cache[string, []byte]   // of pictures that products are, by digest
+	css         *reply.Body                  // of the pages
 	visits      visits
 	about       description
 	measure     *measures
@@ -183,7 +183,7 @@ func New(c Config) http.Handler {
 			panic(err) // a part of the program
 		}
 	}
-	a.pictures, a.pencil = lru.New[pictureKey, *reply.Body](maxPictures), make(chan struct{}, 1)
+	a.pictures, a.pencil = lru.New[any, *reply.Body](maxPictures), make(chan struct{}, 1)
 	a.thumbnails = lru.New[string, []byte](maxThumbnails)
 	a.authorities = authorities{publish.New(c.Store, c.Signer), lru.New[string, *reply.Body](maxIndexes)}
 	a.attempts = newAttempts()
@@ -215,6 +215,7 @@ func (a *API) routes() {
 	a.readable("GET /hazards/categories", a.fixed("categories"))
 	a.readable("GET /hazards/active", a.active)
 	a.readable("GET /hazards/active/areas", a.activeAreas)
+	a.readable("GET /hazards/active/map.svg", a.activePicture)
 	a.readable("GET /hazards/active/order", a.activeOrder)
 	a.readable("GET /hazards/active/category/{category}", a.activeByCategory)
 	a.readable("GET /hazards/active/severity/{severity}", a.activeBySeverity)

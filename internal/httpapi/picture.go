@@ -1,15 +1,22 @@
 package httpapi
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
+	"net/url"
+	"strconv"
 
 	"github.com/google/uuid"
 
 	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/coverage"
+	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/live"
 	pages "github.com/hazardd/hazardd/internal/page"
 	"github.com/hazardd/hazardd/internal/reply"
+	"github.com/hazardd/hazardd/internal/search"
 )
 
 // The bounds of what pictures of hazards may cost.
@@ -27,8 +34,7 @@ type pictureKey struct {
 	width   int
 }
 
-// mapPicture serves the map of a hazard as a picture. It is drawn once for each change of the hazard and size, and one at a time, so that a
-// crowd takes one processor at most.
+// mapPicture serves the map of a hazard as a picture. It is drawn once for each change of the hazard and size.
 func (a *API) mapPicture(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	values, err := query(r, "size", "v") // v: what chats know another picture by
 	if err != nil {
@@ -46,10 +52,26 @@ func (a *API) mapPicture(w http.ResponseWriter, r *http.Request, who *auth.Calle
 	key := pictureKey{h.UUID, h.Version, !h.ActiveAt(now), int(width)}
 	w.Header()["Content-Type"] = []string{"image/png"}
 	r.Header.Del("Accept-Encoding") // it is compressed already
+	return a.drawnOnce(w, r, who, key, costOfPicture, func() ([]byte, error) {
+		areas, err := a.Store.Areas(r.Context(), h.Areas)
+		if err != nil {
+			return nil, err
+		}
+		drawn, err := a.drawnOn(r.Context(), h)
+		if err != nil {
+			return nil, err
+		}
+		m := pages.Map{Hazard: h, Areas: areas, Ground: a.ground, Over: key.over, Shapes: drawn}
+		return m.PNG(key.width)
+	})
+}
+
+// drawnOnce answers with the picture of a key. It is drawn once, and one picture at a time, so that a crowd takes one processor at most.
+func (a *API) drawnOnce(w http.ResponseWriter, r *http.Request, who *auth.Caller, key any, cost int64, draw func() ([]byte, error)) error {
 	if body, ok := a.pictures.Get(key); ok {
 		return answer(w, r, body)
 	}
-	return a.holding(w, r, who, costOfPicture, func(w http.ResponseWriter) error {
+	return a.holding(w, r, who, cost, func(w http.ResponseWriter) error {
 		select {
 		case a.pencil <- struct{}{}:
 			defer func() { <-a.pencil }()
@@ -58,16 +80,7 @@ func (a *API) mapPicture(w http.ResponseWriter, r *http.Request, who *auth.Calle
 		}
 		body, ok := a.pictures.Get(key)
 		if !ok { // nobody drew it while we waited
-			areas, err := a.Store.Areas(r.Context(), h.Areas)
-			if err != nil {
-				return err
-			}
-			drawn, err := a.drawnOn(r.Context(), h)
-			if err != nil {
-				return err
-			}
-			m := pages.Map{Hazard: h, Areas: areas, Ground: a.ground, Over: key.over, Shapes: drawn}
-			picture, err := m.PNG(key.width)
+			picture, err := draw()
 			if err != nil {
 				return err
 			}
@@ -75,6 +88,124 @@ func (a *API) mapPicture(w http.ResponseWriter, r *http.Request, who *auth.Calle
 			a.pictures.Put(key, body, len(picture))
 		}
 		return answer(w, r, body)
+	})
+}
+
+// maxCorners is how many corners the areas in a window have at most: a hundred counties as the weather service draws them have a tenth.
+const maxCorners = 400_000
+
+// windowKey names a picture of a window in a state of all hazards.
+type windowKey struct {
+	number         int64
+	at             hazard.Instant
+	lon, lat, zoom float64
+	width, height  int64
+	dark           bool
+	filter, words  string
+}
+
+// mostImportant is the window of those who ask for none: around the most important hazard that is no drill.
+func mostImportant(v *live.View) (lon, lat, zoom float64) {
+	var first *hazard.Hazard
+	var key search.Key
+	for h := range v.Hazards(live.Filter{}, nil) {
+		if h.Category == hazard.Exercise {
+			continue
+		}
+		if k := byImportance.Key(h); first == nil || byImportance.Compare(k, key) < 0 {
+			first, key = h, k
+		}
+	}
+	if first == nil {
+		return 0, 0, pages.MinWindowZoom
+	}
+	return first.Longitude, max(-85, min(85, first.Latitude)), 4
+}
+
+// activePicture serves a window of the map of all active hazards as a picture: what stands on a phone until somebody wants to move the map. What it
+// shows does not depend on who asks.
+func (a *API) activePicture(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	values, err := query(r, "longitude", "latitude", "zoom", "width", "height", "theme", "type", "severity", "category")
+	if err != nil {
+		return err
+	}
+	now := a.now()
+	v := a.Live.View(now)
+	key := windowKey{number: v.Number(), at: v.At()}
+	for _, n := range []struct {
+		name      string
+		low, high float64
+		to        *float64
+	}{{"longitude", -180, 180, &key.lon}, {"latitude", -85, 85, &key.lat}, {"zoom", pages.MinWindowZoom, pages.MaxWindowZoom, &key.zoom}} {
+		text := cmp.Or(values.Get(n.name), strconv.FormatFloat(max(0, n.low), 'f', -1, 64))
+		if *n.to, err = strconv.ParseFloat(text, 64); err != nil || !(*n.to >= n.low && *n.to <= n.high) {
+			return badParameter(n.name, "%.40q is not a number from %v to %v", text, n.low, n.high)
+		}
+	}
+	if !values.Has("longitude") && !values.Has("latitude") && !values.Has("zoom") {
+		key.lon, key.lat, key.zoom = mostImportant(v)
+	}
+	if key.width, err = intParameter(values, "width", 400, pages.MinWindow, pages.MaxWindow); err != nil {
+		return err
+	}
+	if key.height, err = intParameter(values, "height", 800, pages.MinWindow, pages.MaxWindow); err != nil {
+		return err
+	}
+	switch theme := values.Get("theme"); theme {
+	case "", "light":
+	case "dark":
+		key.dark = true
+	default:
+		return badParameter("theme", "%.40q is neither light nor dark", theme)
+	}
+	wanted := url.Values{}
+	for _, name := range []string{"type", "severity", "category"} {
+		if values.Has(name) {
+			wanted[name] = values[name]
+		}
+	}
+	filter, faults := search.ParseFilter(wanted)
+	if faults != nil {
+		return faults
+	}
+	readings := a.Readings()
+	key.filter, key.words = filter.Values().Encode(), readings.Key()
+	a.tellView(w, v, now)
+	w.Header()["Content-Type"] = []string{"image/svg+xml"}
+	return a.drawnOnce(w, r, who, key, costOfPage, func() ([]byte, error) {
+		m := pages.Window{Longitude: key.lon, Latitude: key.lat, Zoom: key.zoom, Width: int(key.width), Height: int(key.height), Dark: key.dark, Ground: a.ground}
+		corners := 0
+		for h := range v.Hazards(live.Filter{}, nil) {
+			if !filter.MatchRecord(h, now) {
+				continue
+			}
+			shapes, err := a.Store.Shapes(r.Context(), h.Areas)
+			if err != nil {
+				return nil, err
+			}
+			if !m.Sees(shapes) {
+				shapes = nil
+			}
+			for _, s := range shapes {
+				corners += s.Positions()
+			}
+			if corners > maxCorners {
+				return nil, badParameter("zoom", "the areas in this window have more than %d corners; look closer", maxCorners)
+			}
+			m.Hazards = append(m.Hazards, pages.Placed{Hazard: h, Shapes: shapes})
+		}
+		polled := false
+		for _, s := range readings {
+			polled = polled || s.Polled
+		}
+		if polled { // where no source is read at all, the map says so at once
+			for f := range a.Coverage.Features(readings) {
+				if f.Properties.Kind == "country" && f.Properties.State == coverage.Unknown && m.Sees([]geo.Shape{f.Shape}) {
+					m.Gaps = append(m.Gaps, f.Shape)
+				}
+			}
+		}
+		return m.SVG(), nil
 	})
 }
 

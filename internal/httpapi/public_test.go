@@ -316,6 +316,40 @@ func TestALinkHasAPreview(t *testing.T) {
 	}
 }
 
+func TestAWindowOfTheMapIsAPicture(t *testing.T) {
+	p := handle(t, open)
+	var h item
+	p.do("root", "POST", "/hazards", flood("severity_ID", "WARNING", "longitude", 10, "latitude", 53.5)).JSON(t, &h)
+	p.settled(t)
+	const at = "/hazards/active/map.svg?longitude=10&latitude=53.5&zoom=6"
+	a := p.do("", "GET", at, nil)
+	if a.Status != 200 || a.Header.Get("Content-Type") != "image/svg+xml" || a.Header.Get("Hazardd-Change") != "1" || shared(t, a) == 0 || bytes.Count(a.Body, []byte("<use ")) != 1 {
+		t.Fatalf("%d %s %.500s", a.Status, a.Header, a.Body)
+	}
+	if a := p.do("", "GET", "/hazards/active/map.svg", nil); a.Status != 200 || !bytes.Contains(a.Body, []byte(`"middle":[10,53.5,4]`)) {
+		t.Errorf("the window of those who ask for none: %d %.500s", a.Status, a.Body)
+	}
+	if again := p.do("", "GET", at, nil, "If-None-Match", a.Header.Get("ETag")); again.Status != 304 {
+		t.Errorf("the same picture again: %d", again.Status)
+	}
+	if a := p.do("", "GET", at+"&severity=WATCH,ADVISORY", nil); a.Status != 200 || bytes.Contains(a.Body, []byte("<use ")) {
+		t.Errorf("of other levels: %d %.500s", a.Status, a.Body)
+	}
+	for _, query := range []string{"zoom=2", "zoom=11", "zoom=x", "zoom=NaN", "latitude=86", "longitude=181", "width=10", "height=5000", "theme=pink", "severity=BAD", "nonsense=1", "zoom=4&zoom=5"} {
+		if a := p.do("", "GET", "/hazards/active/map.svg?"+query, nil); a.Status != 400 {
+			t.Errorf("%s: %d", query, a.Status)
+		}
+	}
+	p.do("root", "PATCH", "/hazards/"+h.UUID, `{"status":"E"}`)
+	p.settled(t)
+	if a := p.do("", "GET", at, nil); a.Status != 200 || bytes.Contains(a.Body, []byte("<use ")) {
+		t.Errorf("what has ended is drawn: %d %.500s", a.Status, a.Body)
+	}
+	if a := handle(t).do("", "GET", at, nil); a.Status != 403 {
+		t.Errorf("of a server that is not public: %d", a.Status)
+	}
+}
+
 // X7: /robots.txt and /.well-known/security.txt were 404.
 func TestCrawlersAndFindersOfFaultsAreToldWhereToGo(t *testing.T) {
 	off, on := handle(t), handle(t, open, func(c *httpapi.Config) { c.SecurityContact = "mailto:security@example.org" })

@@ -142,10 +142,10 @@ func (d *drawing) times(all []drawnShape, taken []patch) []patch {
 		text := s.of.From.Time().Format("2 Jan 15h UTC")
 		width := 6.2 * float64(len(text))
 		at := patch{x + 7, y - 8, x + 7 + width, y + 8}
-		if !at.free(taken) {
+		if !d.free(at, taken) {
 			at.left, at.right = x-7-width, x-7
 		}
-		if !at.free(taken) {
+		if !d.free(at, taken) {
 			continue
 		}
 		lastX, lastY = x, y
@@ -162,9 +162,9 @@ func (b patch) meets(o patch) bool {
 	return b.left < o.right && o.left < b.right && b.top < o.bottom && o.top < b.bottom
 }
 
-// free reports whether it is on the map and meets none of others.
-func (b patch) free(others []patch) bool {
-	return b.left >= 4 && b.right <= mapWidth-4 && b.top >= 4 && b.bottom <= mapHeight-4 && !slices.ContainsFunc(others, b.meets)
+// free reports whether a patch is on the map and meets none of others.
+func (d *drawing) free(b patch, others []patch) bool {
+	return b.left >= 4 && b.right <= d.width-4 && b.top >= 4 && b.bottom <= d.height-4 && !slices.ContainsFunc(others, b.meets)
 }
 
 // legend names what is drawn: a line for each color and kind.

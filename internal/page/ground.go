@@ -12,7 +12,7 @@ import (
 )
 
 // maxTiles is how many tiles of the basemap a map is made of at most.
-const maxTiles = 24
+const maxTiles = 36
 
 // tilePixels is how large a tile is drawn at least, in units of the map: with smaller ones nothing more would be seen.
 const tilePixels = 300.0
@@ -23,8 +23,8 @@ func (d *drawing) ground(from *basemap.Archive) (towns []basemap.Feature) {
 	if from == nil {
 		return nil
 	}
-	degrees := mapWidth / d.scale
-	z := int(math.Log2(360 / degrees * mapWidth / tilePixels))
+	degrees := d.width / d.scale
+	z := int(math.Log2(360 / degrees * d.width / tilePixels))
 	z = max(0, min(z, from.MaxZoom))
 	side := 1 << z
 	column := func(lon float64) int { return int(math.Floor((lon + 180) / 360 * float64(side))) }
@@ -33,7 +33,7 @@ func (d *drawing) ground(from *basemap.Archive) (towns []basemap.Feature) {
 		y := (1 - mercator(max(-edge, min(edge, lat)))/180) / 2
 		return max(0, min(side-1, int(y*float64(side))))
 	}
-	south, north := d.inverse(d.north-mapHeight/d.scale), d.inverse(d.north)
+	south, north := d.inverse(d.north-d.height/d.scale), d.inverse(d.north)
 	var land, lakes, rivers, provinces, borders, disputed strings.Builder
 	left := maxTiles
 	for y := row(north); y <= row(south); y++ {
@@ -115,21 +115,18 @@ func (d *drawing) sees(line [][2]float64) bool {
 		x, y := d.xy(at[0], at[1])
 		left, right, top, bottom = min(left, x), max(right, x), min(top, y), max(bottom, y)
 	}
-	return left < mapWidth && right > 0 && top < mapHeight && bottom > 0
+	return left < d.width && right > 0 && top < d.height && bottom > 0
 }
 
 // maxTowns is how many towns have their names on a map.
 const maxTowns = 14
 
-// names writes the largest towns that have room: not over each other, over the symbol, at the edge or where the degrees are.
-func (d *drawing) names(towns []basemap.Feature, symbolX, symbolY float64, others ...patch) {
+// names writes the largest towns that have room: not over each other, at the edge, or over what is taken. There is something that is taken;
+// a town that the first of it covers is named below it, if below says so.
+func (d *drawing) names(towns []basemap.Feature, taken []patch, below bool) {
 	slices.SortStableFunc(towns, func(a, b basemap.Feature) int {
 		return cmp.Or(cmp.Compare(a.Is["from"], b.Is["from"]), cmp.Compare(b.Is["people"], a.Is["people"]), cmp.Compare(a.Name, b.Name))
 	})
-	taken := append([]patch{
-		{symbolX - symbolSize/2, symbolY - symbolSize/2, symbolX + symbolSize/2, symbolY + symbolSize/2},
-		{0, 0, mapWidth, 26}, {0, 0, 58, mapHeight}, {mapWidth - 140, mapHeight - 44, mapWidth, mapHeight},
-	}, others...)
 	said := map[string]bool{}
 	fmt.Fprintf(d, `<g font-size="12" fill="%s" stroke="%s" stroke-width="3" stroke-linejoin="round" paint-order="stroke">`, d.label, d.land)
 	for _, f := range towns {
@@ -142,11 +139,12 @@ func (d *drawing) names(towns []basemap.Feature, symbolX, symbolY float64, other
 		x, y := d.xy(f.Parts[0][0][0], f.Parts[0][0][1])
 		width := 7.0 * float64(len([]rune(f.Name))) // of letters of this size, at most
 		at, textX, textY, dot := patch{x - 4, y - 9, x + 10 + width, y + 9}, x+6, y+4, true
-		if s := taken[0]; x > s.left && x < s.right && y > s.top && y < s.bottom {
+		if s := taken[0]; below && x > s.left && x < s.right && y > s.top && y < s.bottom {
 			// The town that the symbol covers is named below it.
-			at, textX, textY, dot = patch{symbolX - width/2, s.bottom, symbolX + width/2, s.bottom + 16}, symbolX-width/2+4, s.bottom+12, false
+			middle := (s.left + s.right) / 2
+			at, textX, textY, dot = patch{middle - width/2, s.bottom, middle + width/2, s.bottom + 16}, middle-width/2+4, s.bottom+12, false
 		}
-		if !at.free(taken) {
+		if !d.free(at, taken) {
 			continue
 		}
 		taken = append(taken, at)

@@ -48,7 +48,8 @@ var (
 type drawing struct {
 	bytes.Buffer
 	palette
-	colour             string // of the severity
+	colour             string  // of the severity
+	width, height      float64 // in its own units
 	west, north, scale float64
 	project            func(lat float64) float64 // to degrees at the equator
 	inverse            func(y float64) float64
@@ -60,15 +61,11 @@ func (m *Map) SVG() []byte { return m.draw().Bytes() }
 
 func (m *Map) draw() *drawing {
 	h := m.Hazard
-	d := &drawing{palette: lightMap, lon: h.Longitude}
+	d := &drawing{palette: lightMap, width: mapWidth, height: mapHeight, lon: h.Longitude}
 	if m.Dark {
 		d.palette = darkMap
 	}
-	for _, s := range hazard.Severities() {
-		if s.Severity == h.Severity {
-			d.colour = fmt.Sprintf("#%02x%02x%02x", s.Colour[0], s.Colour[1], s.Colour[2])
-		}
-	}
+	d.colour = colourOfSeverity(h.Severity)
 	shapes := make([]shape, len(m.Areas))
 	for i, a := range m.Areas {
 		if s := readShape([]byte(a.Geometry)); s.onEarth() {
@@ -101,7 +98,9 @@ func (m *Map) draw() *drawing {
 	half := m.symbolSize() / 2
 	sign := patch{x - half, y - half, x + half, y + half}
 	legend := d.legendOf(drawn, sign)
-	d.names(towns, x, y, d.drawn(drawn, sign, legend.patch)...)
+	// Not over the symbol, and not where the degrees are.
+	taken := append([]patch{sign, {0, 0, mapWidth, 26}, {0, 0, 58, mapHeight}, {mapWidth - 140, mapHeight - 44, mapWidth, mapHeight}}, d.drawn(drawn, sign, legend.patch)...)
+	d.names(towns, taken, true)
 	d.labels()
 	if h.Category == hazard.Exercise {
 		d.stamp("EXERCISE", "#8a2be2", 0)
@@ -118,6 +117,16 @@ func (m *Map) draw() *drawing {
 	}
 	fmt.Fprintf(d, `<rect x="0.5" y="0.5" width="%d" height="%d" fill="none" stroke="%s"/></svg>`, mapWidth-1, mapHeight-1, d.frame)
 	return d
+}
+
+// colourOfSeverity is the colour of the base interface, section 2.4; empty: there is none.
+func colourOfSeverity(of hazard.Severity) string {
+	for _, s := range hazard.Severities() {
+		if s.Severity == of {
+			return fmt.Sprintf("#%02x%02x%02x", s.Colour[0], s.Colour[1], s.Colour[2])
+		}
+	}
+	return ""
 }
 
 // shape is a geometry as lists of positions, longitude before latitude.
@@ -346,7 +355,7 @@ func (d *drawing) way(list [][2]float64, fill bool) string {
 			continue
 		}
 		// What is far outside is cut, so that no reader of SVG has to do with large numbers.
-		x, y = max(-5*mapWidth, min(6*mapWidth, x)), max(-5*mapHeight, min(6*mapHeight, y))
+		x, y = max(-5*d.width, min(6*d.width, x)), max(-5*d.height, min(6*d.height, y))
 		command := byte('L')
 		if i == 0 || !fill && cutAt(list[i-1]) && cutAt(at) {
 			command = 'M'

@@ -49,8 +49,8 @@ const lost = (r: Run, category: keyof Run["categories"]): string[] =>
   r.categories[category].auditRefs.filter(({ id, weight }) => weight > 0 && (r.audits[id]!.score ?? 1) < 1).map(({ id }) => `${id}: ${r.audits[id]!.title} ${r.audits[id]!.displayValue ?? ""}`);
 
 /**
- * Accessibility and best practices must be whole. Of performance only a bound is asserted: without a graphics card the map's drawing counts as work of
- * the page, four times for the slow phone, and a busy machine adds to all times. What it prints says more, on a machine that is idle.
+ * Accessibility and best practices must be whole. Of performance only a bound is asserted: what the machine does beside counts as work of the page, four
+ * times for the slow phone. What it prints says more, on a machine that is idle.
  */
 async function expectGood(url: string, fast: number): Promise<void> {
   const r = await run(url);
@@ -69,7 +69,7 @@ test.beforeEach(({ page }) => {
 test("Lighthouse finds nothing to mend in the public map", async ({ server }) => {
   await server.hazard("Flood of the Elbe", { severity_ID: "WARNING", area: { type: "Polygon", coordinates: [[[9.5, 53.3], [10.5, 53.3], [10.5, 53.8], [9.5, 53.8], [9.5, 53.3]]] } });
   await server.hazard("Storm over the bay", { type_ID: "STORM", latitude: 45, longitude: -4 });
-  await expectGood(`${server.url}/`, 0.25); // what does not move about while it loads has this already
+  await expectGood(`${server.url}/`, 0.45); // the map begins as a picture: 0.57 to 0.64 on two processors with 25 programs that wait for them
 });
 
 test("Lighthouse finds nothing to mend in the page of a hazard", async ({ server }) => {

@@ -60,7 +60,7 @@ function Whole({ kept: old }: { kept: Kept | undefined }) {
       if (hash.slice(1) === store.hash.peek()) return;
       const s = parse(hash);
       store.apply(s);
-      if (s.view) page.map.peek()?.jump(s.view);
+      if (s.view) page.withMap((map) => map.jump(s.view!));
     };
     window.addEventListener("hashchange", read);
     const leave = () => {

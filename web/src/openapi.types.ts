@@ -547,6 +547,28 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/hazards/active/map.svg": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * A window of the map as a picture
+         * @description The active hazards in a window in Web Mercator, with their areas, on land, borders and towns, as an SVG image: what a phone shows until its reader moves the map. Every hazard in the
+         *     window is drawn, with its symbol, as a dot, or counted at the symbol of one that is no less severe. Where nobody is asked about official warnings it is hatched. It has no words but the
+         *     names of towns; its `metadata` element has the middle and the zoom, and the towns with their positions, as JSON. It is the same for all readers. Without a place and a zoom it is the window around the most important hazard that is no drill. A window whose areas have more than 400,000 corners is 400.
+         */
+        readonly get: operations["getActivePicture"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/hazards/active/order": {
         readonly parameters: {
             readonly query?: never;
@@ -9097,6 +9119,100 @@ export interface operations {
                 };
                 content: {
                     readonly "application/geo+json": components["schemas"]["PlaceCollection"];
+                };
+            };
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["InvalidToken"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly getActivePicture: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description Of the middle, in degrees.
+                 * @example 10
+                 */
+                readonly longitude?: number;
+                /**
+                 * @description Of the middle, in degrees.
+                 * @example 53.5
+                 */
+                readonly latitude?: number;
+                /**
+                 * @description The world is 512 pixels wide at 0, and twice as wide with each step.
+                 * @example 4
+                 */
+                readonly zoom?: number;
+                /**
+                 * @description In pixels of a screen of usual density.
+                 * @example 400
+                 */
+                readonly width?: number;
+                /**
+                 * @description In pixels of a screen of usual density.
+                 * @example 800
+                 */
+                readonly height?: number;
+                /**
+                 * @description Colors for light or dark pages.
+                 * @example light
+                 */
+                readonly theme?: "light" | "dark";
+                /**
+                 * @description Of one of these types.
+                 * @example [
+                 *       "EARTHQUAKE",
+                 *       "TSUNAMI"
+                 *     ]
+                 */
+                readonly type?: components["parameters"]["Types"];
+                /**
+                 * @description Of one of these severities.
+                 * @example [
+                 *       "WATCH",
+                 *       "WARNING"
+                 *     ]
+                 */
+                readonly severity?: components["parameters"]["Severities"];
+                /**
+                 * @description Of one of these categories.
+                 * @example [
+                 *       "EVENT",
+                 *       "RESPONSE"
+                 *     ]
+                 */
+                readonly category?: components["parameters"]["Categories"];
+            };
+            readonly header?: {
+                /**
+                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
+                 * @example "3f7a1c0b9e2d4c58"
+                 */
+                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The picture. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly "Hazardd-Change": components["headers"]["Hazardd-Change"];
+                    readonly "Hazardd-Sources": components["headers"]["Hazardd-Sources"];
+                    readonly "Hazardd-View-Age": components["headers"]["Hazardd-View-Age"];
+                    readonly "Content-Language": components["headers"]["Content-Language"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "image/svg+xml": string;
                 };
             };
             readonly 304: components["responses"]["NotModified"];

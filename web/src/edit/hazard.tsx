@@ -68,7 +68,7 @@ export function HazardForm({ task }: { task: Extract<Task, { kind: "new" | "edit
   useEffect(() => {
     title.current?.focus();
     if (kept) editing.dirty.value = true;
-    else if (task.kind === "new" && page.map.peek()) editing.placing.value = "place";
+    else if (task.kind === "new" && !page.mapFailed.peek()) editing.placing.value = "place";
     return () => editing.clear();
   }, []);
   useEffect(() => {

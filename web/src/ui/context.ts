@@ -1,7 +1,7 @@
 // What every part of the page needs.
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
-import { computed, signal, type ReadonlySignal, type Signal } from "@preact/signals";
+import { computed, effect, signal, type ReadonlySignal, type Signal } from "@preact/signals";
 import type { Api } from "../api";
 import { Attention } from "../attention";
 import { Editing } from "../edit/state";
@@ -12,12 +12,17 @@ import type { Store } from "../store";
 import type { Offered, TellDraft } from "../tell/draft";
 import type { Town } from "../towns";
 
+/** A phone. */
+export const NARROW = "(max-width: 760px)";
+
 export type ThemeChoice = "auto" | Theme;
 
 export class Page {
   /** The map, once it is drawn; it stays undefined where there is no WebGL. */
   readonly map = signal<MapView | undefined>(undefined);
   readonly mapFailed = signal(false);
+  /** The map is wanted, and not its picture alone. */
+  readonly moving = signal(false);
   /** Hazards at one place, for the user to choose from. */
   readonly chooser = signal<{ readonly ids: readonly number[]; readonly place: Place } | undefined>(undefined);
   readonly tip = signal<{ readonly id: number; readonly place: Place } | undefined>(undefined);
@@ -61,7 +66,7 @@ export class Page {
     this.attention = new Attention(store, (n) => this.open(n.hazard, { zoom: true }));
     const dark = media("(prefers-color-scheme: dark)");
     this.reducedMotion = media("(prefers-reduced-motion: reduce)");
-    this.narrow = media("(max-width: 760px)");
+    this.narrow = media(NARROW);
     let kept: string | null = null;
     try {
       kept = localStorage.getItem("hazardd.theme");
@@ -92,10 +97,25 @@ export class Page {
     if (this.narrow.peek()) this.sheet.value = "peek";
     this.store.select(h.uuid);
     this.focusPanel.value++;
-    const map = this.map.peek();
-    if (!map) return;
-    if (options.zoom) map.show(h, this.store.areas.bounds(h), true);
-    else if (!map.shows(h.longitude, h.latitude) && !this.store.here.peek().has(h)) map.show(h, undefined, false);
+    this.withMap((map) => {
+      if (options.zoom) map.show(h, this.store.areas.bounds(h), true);
+      else if (!map.shows(h.longitude, h.latitude) && !this.store.here.peek().has(h)) map.show(h, undefined, false);
+    });
+  }
+
+  /** Does something with the map, which is loaded for it where there is only its picture. */
+  withMap(act: (map: MapView) => void): void {
+    this.moving.value = true;
+    let done = false;
+    const stop = effect(() => {
+      const map = this.map.value;
+      if (!map || done) return;
+      done = true;
+      queueMicrotask(() => {
+        stop();
+        act(map);
+      });
+    });
   }
 
   /** Asks how subscribers can be told here, for those who may subscribe. */

@@ -49,9 +49,8 @@ function goTo(page: Page, p: Found): void {
   page.note.value = "";
   store.everywhere.value = false;
   const zoom = (p.people ?? 0) > 1_000_000 ? 9 : 10;
-  if (page.map.value) {
-    if (town) page.map.value.jump({ center: [p.lon, p.lat], zoom });
-    else void page.map.value.look(box);
+  if (!page.mapFailed.value) {
+    page.withMap((map) => (town ? map.jump({ center: [p.lon, p.lat], zoom }) : void map.look(box)));
   } else {
     // Without a map the list goes there all the same.
     const around = town ? ([p.lon - 0.5, p.lat - 0.3, p.lon + 0.5, p.lat + 0.3] as const) : box;

@@ -3,6 +3,7 @@ import { LostError, Problem, type Api, type Provider } from "../api";
 import { keptView, type Kept } from "../offline";
 import { text } from "../words";
 import { local, relative } from "../time";
+import { NARROW } from "./context";
 import { LanguageChoice } from "./language";
 
 /** Under this name the tab keeps the address of its view while its user logs in at the provider. */
@@ -37,8 +38,8 @@ export function Login({ api, ended, done, show }: { api: Api; ended: boolean; do
     look();
     window.addEventListener("online", look);
     window.addEventListener("offline", look);
-    // While somebody types, the map's code comes: it is there when the login is done.
-    void import("../map/view").then((m) => m.warm(), () => {});
+    // While somebody types, the map's code comes: it is there when the login is done. On a phone the map begins as a picture.
+    if (!matchMedia(NARROW).matches) void import("../map/view").then((m) => m.warm(), () => {});
     return () => {
       window.removeEventListener("online", look);
       window.removeEventListener("offline", look);

@@ -113,7 +113,7 @@ function Actions({ h }: { h: Hazard }) {
   const own = `h/${h.uuid}`;
   return (
     <div class="actions">
-      <button type="button" onClick={() => page.map.value?.show(h, page.store.areas.bounds(h), true)}>
+      <button type="button" onClick={() => page.withMap((map) => map.show(h, page.store.areas.bounds(h), true))}>
         <Icon name="target" /> {text.panel.zoom}
       </button>
       {/* Without https there is no clipboard. */}

@@ -8,7 +8,7 @@ import { moments } from "../order";
 import { trust } from "../freshness";
 import { language, names, text, wordsOf } from "../words";
 import { local, utc } from "../time";
-import { usePage, type Page, type ThemeChoice } from "./context";
+import { NARROW, usePage, type Page, type ThemeChoice } from "./context";
 import { Filters } from "./filters";
 import { forEditors, forSearchers, forSubscribers, later } from "./later";
 import { LanguageChoice, ZoneChoice } from "./language";
@@ -26,6 +26,9 @@ const Questions = forEditors(async () => (await import("../edit/forms")).Questio
 const Users = forEditors(async () => (await import("./users")).Users);
 const Legend = later(async () => (await import("./legend")).Legend);
 const Tell = forSubscribers(async () => (await import("../tell/tell")).Tell);
+const pictured = async () => (await import("./picture")).MapPicture;
+const MapPicture = later(pictured);
+if (matchMedia(NARROW).matches) void pictured().catch(() => {}); // it comes with the words
 const TimeBar = later(async () => (await import("./timebar")).TimeBar);
 
 export function Shell({ logout }: { logout: () => void }) {
@@ -89,9 +92,9 @@ export function Shell({ logout }: { logout: () => void }) {
         <div class="stage">
           <MapPlace />
           <div class="map-controls" role="group">
-            <IconButton icon="plus" label={text.map.zoomIn} onClick={() => page.map.value?.zoomBy(1)} />
-            <IconButton icon="minus" label={text.map.zoomOut} onClick={() => page.map.value?.zoomBy(-1)} />
-            <IconButton icon="world" label={text.map.world} onClick={() => page.map.value?.world()} />
+            <IconButton icon="plus" label={text.map.zoomIn} onClick={() => page.withMap((map) => map.zoomBy(1))} />
+            <IconButton icon="minus" label={text.map.zoomOut} onClick={() => page.withMap((map) => map.zoomBy(-1))} />
+            <IconButton icon="world" label={text.map.world} onClick={() => page.withMap((map) => map.world())} />
             <IconButton icon="search" class="find-button" label={text.map.find} pressed={page.findOpen.value} onClick={() => (page.findOpen.value = !page.findOpen.value)} />
             <WhereIAm />
             <IconButton icon="layers" label={text.map.legend} pressed={page.legendOpen.value} onClick={() => (page.legendOpen.value = !page.legendOpen.value)} />
@@ -119,7 +122,11 @@ export function Shell({ logout }: { logout: () => void }) {
 const skip = (id: string) => (e: Event) => {
   e.preventDefault();
   const to = document.getElementById(id);
-  const inner = id === "panel" ? to?.querySelector<HTMLElement>("h2") : id === "map" ? to?.querySelector<HTMLElement>("canvas") : to?.querySelector<HTMLElement>(".row");
+  const inner = id === "panel"
+    ? to?.querySelector<HTMLElement>("h2")
+    : id === "map"
+    ? document.querySelector<HTMLElement>(".map-picture") ?? to?.querySelector<HTMLElement>("canvas")
+    : to?.querySelector<HTMLElement>(".row");
   (inner ?? to)?.focus();
 };
 
@@ -236,7 +243,7 @@ function WhereIAm() {
       ({ coords }) => {
         store.me.value = [coords.longitude, coords.latitude];
         page.note.value = "";
-        page.map.value?.jump({ center: [coords.longitude, coords.latitude], zoom: Math.max(store.view.value?.zoom ?? 0, 8) });
+        page.withMap((map) => map.jump({ center: [coords.longitude, coords.latitude], zoom: Math.max(store.view.value?.zoom ?? 0, 8) }));
       },
       (error) => (page.note.value = error.code === error.PERMISSION_DENIED ? text.map.meDenied : text.map.meFailed),
       { maximumAge: 60_000, timeout: 20_000 },
@@ -252,7 +259,7 @@ function PrintHead() {
   useEffect(() => {
     const before = () => {
       page.printing.value = true;
-      setMap(page.map.peek()?.picture() ?? "");
+      setMap(page.map.peek()?.picture() ?? document.querySelector<HTMLImageElement>(".map-picture img")?.src ?? "");
     };
     const after = () => (page.printing.value = false);
     window.addEventListener("beforeprint", before);
@@ -301,15 +308,34 @@ async function listShown({ store }: Page): Promise<void> {
   await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
 }
 
+/** Whether something is asked for that the picture of the map cannot show. */
+function moves(page: Page): boolean {
+  const { store, editing } = page;
+  return !page.narrow.value || page.findOpen.value || page.legendOpen.value || page.timeOpen.value || page.telling.value || editing.task.value !== undefined ||
+    store.selected.value !== undefined || store.placing.value !== undefined || store.past.value !== undefined || store.me.value !== undefined ||
+    store.filter.value.text.trim() !== "";
+}
+
 function MapPlace() {
   const page = usePage();
   const place = useRef<HTMLDivElement>(null);
+  const [settled, settle] = useState(false);
   useEffect(() => {
+    // A link with a window is one to the map.
+    if (page.store.view.peek()) page.moving.value = true;
+    return effect(() => {
+      if (moves(page)) page.moving.value = true;
+    });
+  }, []);
+  const moving = page.moving.value;
+  useEffect(() => {
+    if (!moving) return;
     let over = false;
     const ends: (() => void)[] = [];
     // The list comes first: to start drawing takes the browser longer than to read and show the list.
-    void Promise.all([import("../map/view"), listShown(page)])
-      .then(([{ MapView }]) => {
+    void listShown(page)
+      .then(() => import("../map/view"))
+      .then(({ MapView }) => {
         if (over) return;
         const { store } = page;
         const map = new MapView(
@@ -322,6 +348,9 @@ function MapPlace() {
             settled: () => {
               const towns = page.map.value?.allTowns() ?? [];
               if (towns.length > 0) page.towns.value = towns;
+              // Who was on the picture is on the map now.
+              if (document.activeElement?.matches(".map-picture")) page.map.value?.map.getCanvas().focus();
+              settle(true);
             },
             picked: (ids, at) => {
               const hazards = ids.map((id) => store.shown.value.get(id)).filter((h): h is Hazard => h !== undefined);
@@ -388,15 +417,17 @@ function MapPlace() {
       .catch((error: unknown) => {
         console.error(error);
         page.mapFailed.value = true;
+        settle(true);
       });
     return () => {
       over = true;
       for (const end of ends.reverse()) end();
     };
-  }, []);
+  }, [moving]);
   return (
     <>
       <div class="map" id="map" ref={place} />
+      {page.narrow.value && !settled && <MapPicture begin={() => page.store.view.peek() ?? lastView()} />}
       {page.undrawn.value > 0 && <p class="map-note" role="status">{text.map.undrawn({ n: page.undrawn.value })}</p>}
       {page.store.view.value && page.map.value?.ends() && <p class="map-note" role="status">{text.map.deepest}</p>}
       {page.note.value && <p class="map-note" role="status">{page.note.value}</p>}

@@ -1,0 +1,133 @@
+package page
+
+import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
+)
+
+func shapeOf(t testing.TB, text string) geo.Shape {
+	t.Helper()
+	s, err := geo.ParseGeoJSON([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// drawnWindow is the SVG of a window, which is well formed and refers to nothing elsewhere.
+func drawnWindow(t testing.TB, w *Window) string {
+	t.Helper()
+	text := string(w.SVG())
+	for dec := xml.NewDecoder(strings.NewReader(text)); ; {
+		token, err := dec.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatalf("%v in %.2000s", err, text)
+		}
+		if e, ok := token.(xml.StartElement); ok {
+			for _, a := range e.Attr {
+				if a.Name.Local == "href" && !strings.HasPrefix(a.Value, "#") {
+					t.Errorf("<%s %s=%q>", e.Name.Local, a.Name.Local, a.Value)
+				}
+			}
+		}
+	}
+	return text
+}
+
+func placed(id int64, severity hazard.Severity, category hazard.Category, lon, lat float64, shapes ...geo.Shape) Placed {
+	h := &hazard.Hazard{ID: id, Type: hazard.Flood, Severity: severity, Category: category, Longitude: lon, Latitude: lat}
+	for range shapes {
+		h.Areas = append(h.Areas, hazard.AreaRef{Role: hazard.AlertArea})
+	}
+	return Placed{h, shapes}
+}
+
+func TestAWindowLeavesNoHazardOut(t *testing.T) {
+	w := &Window{Longitude: 179, Latitude: 0, Zoom: 3, Width: 800, Height: 800}
+	for i := range 3 {
+		w.Hazards = append(w.Hazards, placed(int64(i+1), hazard.Advisory, hazard.Event, 178, 10)) // at one place
+	}
+	w.Hazards = append(w.Hazards, placed(4, hazard.Warning, hazard.Event, -179, 12), // beyond the antimeridian
+		placed(5, hazard.Warning, hazard.Exercise, 178, 10), placed(6, hazard.Watch, hazard.Event, 0, 0) /* on the other side of the world */)
+	text := drawnWindow(t, w)
+	if n := strings.Count(text, "<use "); n != 3 {
+		t.Errorf("%d symbols, want that of the advisories, of the warning and of the drill", n)
+	}
+	if !strings.Contains(text, ">+2</text>") || strings.Contains(text, ">+3</text>") {
+		t.Error("the advisories at one place are not counted, or the drill is among them")
+	}
+	if strings.Count(text, `stroke-dasharray="6 5"`) != 1 {
+		t.Error("the drill has no ring")
+	}
+	// Its colour comes with the first of its kind: the worst is drawn last, and the drill below what is real.
+	last := text[strings.LastIndex(text, "<defs>"):]
+	if !strings.Contains(last, colourOfSeverity(hazard.Warning)) {
+		t.Error("the warning is not on top")
+	}
+}
+
+func TestACrowdBecomesDots(t *testing.T) {
+	w := &Window{Longitude: 0, Latitude: 0, Zoom: 3, Width: 1200, Height: 1200}
+	n := int64(0)
+	for x := -100; x < 100; x += 4 {
+		for y := -60; y < 60; y += 10 {
+			n++
+			w.Hazards = append(w.Hazards, placed(n, hazard.Watch, hazard.Event, float64(x), float64(y)))
+		}
+	}
+	text := drawnWindow(t, w)
+	symbols, dots := strings.Count(text, "<use "), strings.Count(text, fmt.Sprintf(`r="%.1f"`, dotRadius))
+	if symbols != maxSymbols || dots < 20 {
+		t.Errorf("%d symbols and %d dots of %d hazards", symbols, dots, n)
+	}
+}
+
+func TestAWindowHasAreasAndGaps(t *testing.T) {
+	area := shapeOf(t, `{"type":"Polygon","coordinates":[[[9.5,53.3],[10.5,53.3],[10.5,53.8],[9.5,53.8],[9.5,53.3]]]}`)
+	far := shapeOf(t, `{"type":"Polygon","coordinates":[[[-70,53.3],[-69,53.3],[-69,53.8],[-70,53.8],[-70,53.3]]]}`)
+	w := &Window{Longitude: 10, Latitude: 53.5, Zoom: 5, Width: 400, Height: 800, Gaps: []geo.Shape{far}}
+	w.Hazards = []Placed{placed(1, hazard.Warning, hazard.Event, 40, 10, area)} // its point is elsewhere
+	text := drawnWindow(t, w)
+	if !strings.Contains(text, `fill-opacity="0.28"`) || strings.Contains(text, "<use ") || strings.Contains(text, `id="gap"`) {
+		t.Errorf("an area in the window, a point and a gap elsewhere: %.3000s", text)
+	}
+	w.Gaps = []geo.Shape{area}
+	if text := drawnWindow(t, w); !strings.Contains(text, `url(#gap)`) {
+		t.Error("a gap in the window is not hatched")
+	}
+	if !w.Sees([]geo.Shape{area}) || w.Sees([]geo.Shape{far}) || w.Sees(nil) {
+		t.Error("what the window sees")
+	}
+	east := &Window{Longitude: 179, Latitude: 0, Zoom: 5, Width: 800, Height: 800}
+	if !east.Sees([]geo.Shape{shapeOf(t, `{"type":"Polygon","coordinates":[[[-179,-1],[-178,-1],[-178,1],[-179,1],[-179,-1]]]}`)}) {
+		t.Error("a window over the antimeridian does not see what is beyond it")
+	}
+	w.Ground = picturedMap(t).Ground
+	if text := drawnWindow(t, w); w.Ground != nil && !strings.Contains(text, `{"name":"Hamburg","longitude":9.99`) && !strings.Contains(text, `{"name":"Hamburg","longitude":10`) {
+		t.Errorf("no towns: %.200s", text[strings.Index(text, "<metadata>"):])
+	}
+}
+
+func BenchmarkWindowOf2000Hazards(b *testing.B) {
+	w := &Window{Longitude: 10, Latitude: 50, Zoom: 4, Width: 400, Height: 800, Ground: picturedMap(b).Ground}
+	for i := range 2000 {
+		x, y := -5+float64(i%50)*0.6, 35+float64(i/50)*0.7
+		w.Hazards = append(w.Hazards, placed(int64(i+1), hazard.Advisory, hazard.Event, x, y,
+			shapeOf(b, fmt.Sprintf(`{"type":"Polygon","coordinates":[[[%[1]f,%[2]f],[%[3]f,%[2]f],[%[3]f,%[4]f],[%[1]f,%[4]f],[%[1]f,%[2]f]]]}`, x, y, x+.5, y+.5))))
+	}
+	var n int
+	for b.Loop() {
+		n = len(w.SVG())
+	}
+	b.ReportMetric(float64(n), "bytes")
+}

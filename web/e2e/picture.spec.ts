@@ -1,0 +1,137 @@
+// A phone that opens the map waited for MapLibre, a megabyte of code, before anything else could be done. The map begins as a picture there.
+import { editor, expect, expectAccessible, isPhone, panel, row, select, test as base } from "./test";
+import { Server } from "./server";
+
+const test = base.extend<{}, { server: Server }>({
+  server: [
+    async ({}, use) => {
+      const server = await Server.start("--public", "map");
+      await use(server);
+      await server.remove();
+    },
+    { scope: "worker" },
+  ],
+});
+
+type BrowserPage = import("@playwright/test").Page;
+
+const picture = (page: BrowserPage) => page.locator(".map-picture");
+const larger = (page: BrowserPage) => page.getByRole("button", { name: "Make the list larger" }).click();
+const coast = { type: "Polygon", coordinates: [[[9.5, 53.3], [10.5, 53.3], [10.5, 53.8], [9.5, 53.8], [9.5, 53.3]]] };
+
+/** What of the map's code has been asked for. */
+function watched(page: BrowserPage): { readonly code: string[]; readonly pictures: string[] } {
+  const [code, pictures]: [string[], string[]] = [[], []];
+  page.on("request", (r) => {
+    if (/\/assets\/(view|maplibre)/.test(r.url())) code.push(r.url());
+    if (r.url().includes("/map.svg")) pictures.push(r.url());
+  });
+  return { code, pictures };
+}
+
+async function expectDrawn(page: BrowserPage): Promise<void> {
+  const image = picture(page).locator("img");
+  await expect(image).toBeVisible();
+  await expect.poll(() => image.evaluate((i: HTMLImageElement) => i.complete && i.naturalWidth)).toBeGreaterThan(300);
+}
+
+test.beforeEach(({ page }) => test.skip(!isPhone(page), "a wide window begins with the map"));
+
+test("a phone begins with a picture of the map, which a touch makes move", async ({ page, server }) => {
+  await server.hazard("Flood - Old Harbour", { severity_ID: "WARNING", area: coast });
+  const { code, pictures } = watched(page);
+  await page.goto("/");
+  await expectDrawn(page);
+  await expect(page.locator(".list-head strong")).toHaveText("1 hazard");
+  await expect(page).toHaveURL(/map=4\/53\.5\d*\/10/);
+  await expect(picture(page)).toContainText(/Picture of .*\d:\d\d/);
+  await expect(picture(page).getByRole("img")).toHaveAccessibleName(/^Picture of the map as of .*: 1 hazard in this window/);
+  expect(code).toEqual([]);
+  expect(pictures).toHaveLength(1);
+  await expectAccessible(page, "the picture of the map");
+  await picture(page).tap();
+  await expect(picture(page)).toHaveCount(0);
+  await expect(page.locator("#map canvas")).toBeVisible();
+  await expect(page).toHaveURL(/map=4\/53\.5\d*\/10/);
+});
+
+test("the keyboard makes the picture move, and is on the map then", async ({ page, server }) => {
+  await server.hazard("Flood - Old Harbour");
+  await page.goto("/");
+  await expectDrawn(page);
+  await page.getByRole("link", { name: "Skip to the map" }).focus();
+  await page.keyboard.press("Enter");
+  await expect(picture(page)).toHaveCount(0);
+  await expect(page.locator("#map canvas")).toBeFocused();
+});
+
+test("a hazard that is chosen, the time and a link with a window need the map", async ({ page, server }) => {
+  const h = await server.hazard("Flood - Old Harbour");
+  await page.goto("/");
+  await expectDrawn(page);
+  await larger(page);
+  await select(page, h);
+  await expect(page.locator("#map canvas")).toBeVisible();
+  await expect(picture(page)).toHaveCount(0);
+  await expect(panel(page)).toBeVisible();
+  await page.goto("about:blank");
+  await page.goto("/#map=6/53.5/10");
+  await expect(page.locator("#map canvas")).toBeVisible();
+  await page.evaluate(() => localStorage.clear());
+  await page.goto("about:blank");
+  await page.goto("/");
+  await expectDrawn(page);
+  await page.getByTitle("Look at another time").click();
+  await expect(page.locator("#map canvas")).toBeVisible();
+});
+
+test("the picture has the filter, and is drawn again after a change, until then it says that it is old", async ({ page, server }) => {
+  await server.hazard("Flood - Old Harbour", { severity_ID: "WATCH" });
+  const { code, pictures } = watched(page);
+  await page.goto("/");
+  await expectDrawn(page);
+  await larger(page);
+  await page.getByRole("button", { name: /Watch/ }).first().click();
+  await expect.poll(() => pictures.at(-1)).toContain("severity=WATCH");
+  const before = pictures.length;
+  await server.hazard("Flood at the quay", { severity_ID: "WATCH", longitude: 11 });
+  await expect(picture(page)).toContainText("older than the list");
+  expect(pictures).toHaveLength(before);
+  await expect.poll(() => pictures.length, { timeout: 60_000 }).toBe(before + 1);
+  await expect(picture(page)).not.toContainText("older than the list");
+  await expect(picture(page).getByRole("img")).toHaveAccessibleName(/2 hazards/);
+  expect(code).toEqual([]);
+});
+
+test("the map comes in place of a picture that does not", async ({ page, server, watch }) => {
+  watch.expectFailures(/503/);
+  await page.route("**/map.svg?*", (route) => route.fulfill({ status: 503, contentType: "text/plain", body: "busy" }));
+  const h = await server.hazard("Flood - Old Harbour");
+  await page.goto("/");
+  await expect(page.locator("#map canvas")).toBeVisible();
+  await expect(picture(page)).toHaveCount(0);
+  await larger(page);
+  await expect(row(page, h)).toBeVisible();
+});
+
+test("a reader with an account has the picture by the same rights, and in Arabic", async ({ page, server }) => {
+  await server.hazard("Flood - Old Harbour", { severity_ID: "WARNING", area: coast });
+  const sent: string[] = [];
+  page.on("request", (r) => r.url().includes("/map.svg") && sent.push(r.headers()["authorization"] ?? ""));
+  await page.goto("/");
+  await expectDrawn(page);
+  await page.getByTitle("Account").click();
+  await page.getByLabel("Language").selectOption("ar");
+  await expect(page.locator("html")).toHaveAttribute("dir", "rtl");
+  await expect(picture(page)).toContainText("المس لفتح الخريطة المتحركة");
+  await page.keyboard.press("Escape");
+  await expectAccessible(page, "the picture of the map in Arabic");
+  await page.locator(".account .menu-button").click();
+  await page.locator(".account .menu-body button").last().click();
+  await page.locator("#username").fill(editor.name);
+  await page.locator("#password").fill(editor.password);
+  await page.evaluate(() => history.replaceState(null, "", "/")); // what was looked at before is a link with a window
+  await page.keyboard.press("Enter");
+  await expectDrawn(page);
+  expect(sent.at(-1)).toMatch(/^Bearer /);
+});

@@ -1,0 +1,192 @@
+// A picture of the map, which the server draws, where the moving map will be. On a phone it is what a reader sees first: MapLibre is a megabyte of
+// code, and what matters is the list. It says of what time it is, and is drawn again when the list changes.
+import { batch, computed, effect, signal } from "@preact/signals";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { LostError } from "../api";
+import type { Hazards } from "../diff";
+import type { Bounds } from "../filter";
+import type { Town } from "../towns";
+import type { View } from "../url";
+import { local } from "../time";
+import { text } from "../words";
+import { usePage, type Page } from "./context";
+
+/** Sizes of pictures are multiples of this, in CSS pixels: phones that are nearly as large get the same picture. */
+const STEP = 80;
+/** At most so often a picture is drawn again because of the list, milliseconds. */
+const BUDGET = 15_000;
+/** A shared cache may hold a picture for so long, milliseconds: one that is asked for earlier may be as old as the change. */
+const SHARED = 6_000;
+
+interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+interface Shown extends Size {
+  readonly url: string;
+  readonly address: string;
+  /** When it was asked for, by the server's clock, milliseconds. */
+  readonly at: number;
+  /** What the list was then; undefined: not known, or a later one than the picture shows. */
+  readonly of: Hazards | undefined;
+  /** The change that it shows. */
+  readonly change: number;
+}
+
+/** Degrees at the equator, as far north as Mercator's map has a latitude; and back. */
+const mercator = (latitude: number): number => (Math.log(Math.tan(Math.PI / 4 + (latitude * Math.PI) / 360)) * 180) / Math.PI;
+const unmercator = (y: number): number => (Math.atan(Math.sinh((y * Math.PI) / 180)) * 180) / Math.PI;
+
+/** What a window of that size shows, as MapLibre would. */
+export function boundsOf({ center: [longitude, latitude], zoom }: View, { width, height }: Size): Bounds {
+  const degrees = 360 / (512 * 2 ** zoom); // of a pixel
+  const y = mercator(latitude);
+  return [longitude - (width / 2) * degrees, unmercator(y - (height / 2) * degrees), longitude + (width / 2) * degrees, unmercator(y + (height / 2) * degrees)];
+}
+
+const round = (n: number): number => Math.min(Math.max(Math.ceil(n / STEP) * STEP, 240), 1_200);
+
+/** Where the picture of what the page shows is; of a page that shows nothing yet, around what matters most. */
+function addressOf({ store, theme }: Page, size: Size): string {
+  const view = store.view.value;
+  const { types, severities, categories } = store.filter.value;
+  const query = new URLSearchParams({ width: String(size.width), height: String(size.height) });
+  if (view) {
+    query.set("longitude", (view.center[0] - 360 * Math.round(view.center[0] / 360)).toFixed(4));
+    query.set("latitude", view.center[1].toFixed(4));
+    query.set("zoom", view.zoom.toFixed(2));
+  }
+  if (theme.value === "dark") query.set("theme", "dark");
+  for (const [name, list] of [["type", types], ["severity", severities], ["category", categories]] as const) if (list.length) query.set(name, list.join(","));
+  return `/hazards/active/map.svg?${query}`;
+}
+
+/** `begin`: where the map begins, if the reader has been here; undefined: at what matters most. */
+export function MapPicture({ begin }: { begin: () => View | undefined }) {
+  const page = usePage();
+  const { store } = page;
+  const button = useRef<HTMLButtonElement>(null);
+  const [shown, show] = useState<Shown>();
+  const moving = page.moving.value;
+  useEffect(() => {
+    if (moving) return;
+    const over = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let asking = "";
+    /** When the picture was asked for, and since when the list is another than it shows; by this machine's clock. */
+    let asked = 0;
+    let changed: number | undefined;
+    /** The list as it came, and whether the first picture has been compared with it. */
+    let came: Hazards | undefined;
+    let compared = false;
+    const last = signal<Shown | undefined>(undefined);
+    const seen = signal(document.visibilityState === "visible");
+    const look = () => (seen.value = document.visibilityState === "visible");
+    document.addEventListener("visibilitychange", look);
+    const lost = computed(() => store.connection.value.state === "lost");
+    const { current: here } = button; // what observes it may call once more when it is gone
+    const size = (): Size => ({ width: here!.clientWidth, height: here!.clientHeight });
+    const draw = async (address: string, of: Hazards | undefined, size: Size) => {
+      asking = address;
+      asked = Date.now();
+      const list = store.connection.peek().fresh.change ?? 0;
+      try {
+        const at = store.api.now();
+        const answer = await store.api.request(address, { signal: over.signal });
+        const drawn = await answer.text();
+        if (address !== asking || over.signal.aborted) return;
+        const { middle: [longitude, latitude, zoom], towns } = dataOf(drawn);
+        const change = Number(answer.headers.get("Hazardd-Change"));
+        const url = URL.createObjectURL(new Blob([drawn], { type: "image/svg+xml" }));
+        const before = last.peek();
+        if (before) URL.revokeObjectURL(before.url);
+        changed = undefined;
+        page.towns.value = towns;
+        batch(() => {
+          if (!store.view.peek()) place({ center: [longitude, latitude], zoom });
+          // Other requests of this window ask for it by what it is.
+          last.value = { url, address: addressOf(page, size), at: at - 1000 * Number(answer.headers.get("Age")), of: change < list ? undefined : of, change, ...size };
+        });
+      } catch (error) {
+        if (over.signal.aborted) return;
+        // Without a connection the page says so, and the picture its time. Else the moving map comes in its place.
+        if (!(error instanceof LostError && last.peek())) page.moving.value = true;
+      } finally {
+        if (address === asking) asking = "";
+      }
+    };
+    const place = (view: View) => {
+      if (view.zoom < 3 || view.zoom > 10 || Math.abs(view.center[1]) > 80) return void (page.moving.value = true);
+      store.bounds.value = boundsOf(view, size());
+      store.view.value = view;
+    };
+    const begins = begin();
+    if (begins) place(begins);
+    const resized = new ResizeObserver(() => {
+      const view = store.view.peek();
+      if (view && here!.isConnected) store.bounds.value = boundsOf(view, size());
+    });
+    resized.observe(here!);
+    const stop = effect(() => {
+      show(last.value);
+      store.bounds.value; // another window is another picture
+      const loaded = store.loaded.value;
+      const of = loaded ? store.matching.value : undefined;
+      // Without a hazard there is no place to begin at: the map shows the world.
+      if (loaded && store.real.value === 0) page.moving.value = true;
+      if (lost.value) return last.value ? undefined : void (page.moving.value = true);
+      const { width, height } = size();
+      const s = { width: round(width), height: round(height) };
+      const address = addressOf(page, s);
+      clearTimeout(timer);
+      came ??= of;
+      const early = !compared;
+      compared ||= loaded && last.value !== undefined;
+      if (address !== last.value?.address) {
+        if (address !== asking) void draw(address, of, s);
+      } else if (!of || last.value.of === of || !seen.value) {
+        return;
+      } else if (early && of === came && last.value.change >= (store.connection.peek().fresh.change ?? 0)) {
+        last.value = { ...last.value, of }; // it was asked for before the list
+      } else {
+        changed ??= Date.now();
+        timer = setTimeout(() => void draw(address, store.matching.peek(), s), Math.max(changed + SHARED, asked + BUDGET) - Date.now());
+      }
+    });
+    return () => {
+      stop();
+      resized.disconnect();
+      clearTimeout(timer);
+      document.removeEventListener("visibilitychange", look);
+      over.abort();
+    };
+  }, [moving]);
+  const move = () => {
+    page.moving.value = true;
+  };
+  const at = shown && local(shown.at);
+  return (
+    <button type="button" class="map-picture" ref={button} aria-busy={moving} onPointerDown={move} onFocus={move} onClick={move}>
+      {shown && at && (
+        <img
+          src={shown.url}
+          width={shown.width}
+          height={shown.height}
+          alt={text.map.picture({ at, n: store.inWindow.value.length })}
+          onError={move}
+        />
+      )}
+      <span class="map-move">
+        <strong>{moving ? text.map.moveComes : text.map.move}</strong>
+        {at && <small>{(shown.of === store.matching.value ? text.map.pictureAt : text.map.pictureOld)({ at })}</small>}
+        {at && <small>Natural Earth, GeoNames (CC BY 4.0)</small>}
+      </span>
+    </button>
+  );
+}
+
+/** What stands beside the picture: its middle and zoom, and the towns in it. */
+function dataOf(svg: string): { readonly middle: readonly [longitude: number, latitude: number, zoom: number]; readonly towns: readonly Town[] } {
+  return JSON.parse(/<metadata>(.*?)<\/metadata>/s.exec(svg)![1]!);
+}
