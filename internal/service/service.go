@@ -37,7 +37,6 @@ import (
 	"github.com/hazardd/hazardd/internal/httpapi"
 	"github.com/hazardd/hazardd/internal/intake"
 	"github.com/hazardd/hazardd/internal/lateness"
-	"github.com/hazardd/hazardd/internal/lease"
 	"github.com/hazardd/hazardd/internal/listen"
 	"github.com/hazardd/hazardd/internal/live"
 	"github.com/hazardd/hazardd/internal/notify"
@@ -178,8 +177,6 @@ type Service struct {
 	draining atomic.Bool
 	skew     atomic.Int64 // nanoseconds
 	moved    atomic.Bool  // the store has moved to another database: what is here is of the past
-	sweeping atomic.Pointer[lease.Lease]
-	pruning  atomic.Pointer[lease.Lease]
 	pruned   pruneMeasures
 	unread   sync.Map // connections of which no request was read yet
 	// FirstPassword is the password of the user admin that Open made because there was no user; empty otherwise.
