@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/files"
 	"github.com/hazardd/hazardd/internal/mend"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/pagesum"
@@ -25,9 +26,11 @@ type checkCmd struct {
 // checkResult is what a check has found.
 type checkResult struct {
 	store.Checked
-	Faults []string `json:"faults"`
-	Mended []string `json:"mended,omitzero"` // what was put back, or would be
-	DryRun bool     `json:"dry_run,omitzero"`
+	Payloads int64    `json:"payloads"` // of sources, which are kept as evidence
+	Pictures int64    `json:"pictures"` // that sources name
+	Faults   []string `json:"faults"`
+	Mended   []string `json:"mended,omitzero"` // what was put back, or would be
+	DryRun   bool     `json:"dry_run,omitzero"`
 }
 
 // Run reads a whole store, while a server may be running, and lists what is not as it was written. With Mend it first puts back what a backup has.
@@ -38,7 +41,7 @@ func (k *checkCmd) Run(ctx context.Context, c *console, g *globals) error {
 		}
 		return g.withOldStore(ctx, func(s *store.Store) error {
 			r := &checkResult{}
-			if err := r.read(ctx, s); err != nil {
+			if err := r.read(ctx, s, g); err != nil {
 				return err
 			}
 			return r.end(c, g, nil)
@@ -51,13 +54,31 @@ func (k *checkCmd) Run(ctx context.Context, c *console, g *globals) error {
 }
 
 // read fills r anew.
-func (r *checkResult) read(ctx context.Context, s *store.Store) (err error) {
+func (r *checkResult) read(ctx context.Context, s *store.Store, g *globals) (err error) {
 	r.Faults = []string{}
 	if n := s.Lost(); n > 0 {
 		r.Faults = append(r.Faults, fmt.Sprintf("the last %d changes that were acknowledged are gone; their numbers are void", n))
 	}
-	r.Checked, err = s.Check(ctx, func(what string) { r.Faults = append(r.Faults, what) })
-	return err
+	fault := func(what string) { r.Faults = append(r.Faults, what) }
+	if r.Checked, err = s.Check(ctx, fault); err != nil {
+		return err
+	}
+	for folder, kept := range map[string]struct {
+		kind store.KeptKind
+		n    *int64
+	}{"evidence": {store.KeptPayloads, &r.Payloads}, "pictures": {store.KeptPictures, &r.Pictures}} {
+		*kept.n, err = s.CheckKept(ctx, kept.kind, func() (files.Place, error) {
+			set, err := g.files()
+			if err != nil {
+				return nil, err
+			}
+			return files.Open(filepath.Join(g.Data, folder), set.Below(folder))
+		}, fault)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // end prints r; the error is that of faults, and of pages that could not be looked at.
@@ -113,7 +134,7 @@ func (k *checkCmd) mend(ctx context.Context, c *console, g *globals) (err error)
 				}
 			}
 		}
-		if err := r.read(ctx, s); err != nil {
+		if err := r.read(ctx, s, g); err != nil {
 			return err
 		}
 		parts, err := mend.Parts(ctx, s, r.Damaged, from, !k.DryRun, audit)
@@ -124,7 +145,7 @@ func (k *checkCmd) mend(ctx context.Context, c *console, g *globals) (err error)
 			failed = errors.Join(failed, fmt.Errorf("mend from %s: %w", k.From, err))
 		}
 		if len(parts) > 0 && !k.DryRun {
-			if err := r.read(ctx, s); err != nil {
+			if err := r.read(ctx, s, g); err != nil {
 				return err
 			}
 		}
@@ -181,7 +202,8 @@ func (r *checkResult) write(w io.Writer) error {
 	if len(r.Faults) > 0 {
 		verdict = fmt.Sprintf("%d faults", len(r.Faults))
 	}
-	if _, err := fmt.Fprintf(w, "read %d changes, %d hazards, %d products, %d areas and %d product files: %s\n", r.Changes, r.Hazards, r.Products, r.Geometries, r.Files, verdict); err != nil {
+	if _, err := fmt.Fprintf(w, "read %d changes, %d hazards, %d products, %d areas, %d product files, %d payloads of sources and %d pictures: %s\n", r.Changes, r.Hazards, r.Products,
+		r.Geometries, r.Files, r.Payloads, r.Pictures, verdict); err != nil {
 		return err
 	}
 	if r.Unsealed == 0 {

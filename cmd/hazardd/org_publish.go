@@ -17,7 +17,7 @@ import (
 type orgPublishCmd struct {
 	Org       string   `arg:"" help:"Acronym or id of the organization."`
 	From      string   `placeholder:"FILE" help:"Read the whole profile, as JSON, from a file; - is standard input. Flags that are given come before what it says."`
-	Sender    string   `placeholder:"ADDRESS" help:"CAP's sender: names the authority for ever."`
+	Sender    string   `placeholder:"ADDRESS" help:"Sender in CAP messages. It identifies the authority: never change it."`
 	Name      string   `placeholder:"NAME" help:"Name that people know the authority by; without it, that of the organization."`
 	OID       string   `name:"oid" placeholder:"OID" help:"Object identifier of the authority; messages are named below it."`
 	Contact   string   `name:"authority-contact" placeholder:"TEXT" help:"How to reach the authority, as its messages tell."`

@@ -21,6 +21,7 @@ type serveCmd struct {
 	oidcFlags
 	sourcesFlag
 	pollFlags
+	moreFlags
 	evidenceFlags
 	retentionFlags
 	AppID           int64     `name:"app-id" default:"1" placeholder:"N" help:"Number of this installation, in what its users write."`
@@ -89,6 +90,7 @@ func (s *serveCmd) Run(ctx context.Context, c *console, g *globals) error {
 		return err
 	}
 	s.pollFlags.set(&cfg)
+	s.moreFlags.set(&cfg)
 	s.evidenceFlags.set(&cfg)
 	if err := s.retentionFlags.set(&cfg, g); err != nil {
 		return err

@@ -56,17 +56,24 @@ func (f *tokenFlags) set(cfg *service.Config) {
 
 // pollFlags say how sources are asked.
 type pollFlags struct {
-	Contact  string    `placeholder:"TEXT" help:"Address or URL at which the sources can reach you; it is sent to them, and some refuse to answer without."`
-	ProxyURL proxyURL  `name:"proxy-url" placeholder:"URL" help:"HTTP proxy through which the sources are asked."`
-	Push     bool      `default:"true" negatable:"" help:"Open the connections over which some sources push what is new; else they are only polled."`
-	Exposure bool      `default:"true" negatable:"" help:"Count who lives where hazards are."`
-	Pictures byteLimit `name:"picture-size" default:"1GiB" placeholder:"BYTES" help:"Bytes of pictures that sources name, fetched and kept; 0: none is fetched."`
+	Contact  string   `placeholder:"TEXT" help:"Address or URL at which the sources can reach you; it is sent to them, and some refuse to answer without."`
+	ProxyURL proxyURL `name:"proxy-url" placeholder:"URL" help:"HTTP proxy through which the sources are asked."`
+	Push     bool     `default:"true" negatable:"" help:"Open the connections over which some sources push what is new; else they are only polled."`
 	// PrivateSources is off by default, so that no payload, redirect or host name leads to an address inside the network.
 	PrivateSources bool `help:"Sources may be at private and loopback addresses, such as a mirrored server inside."`
 }
 
 func (f *pollFlags) set(cfg *service.Config) {
 	cfg.Contact, cfg.ProxyURL, cfg.PrivateSources, cfg.NoPush = f.Contact, string(f.ProxyURL), f.PrivateSources, !f.Push
+}
+
+// moreFlags say what a server finds out about hazards beside what the sources say.
+type moreFlags struct {
+	Exposure bool      `default:"true" negatable:"" help:"Count who lives where hazards are."`
+	Pictures byteLimit `name:"picture-size" default:"1GiB" placeholder:"BYTES" help:"Bytes of pictures that sources name, fetched and kept; 0: none is fetched."`
+}
+
+func (f *moreFlags) set(cfg *service.Config) {
 	cfg.NoExposure = !f.Exposure
 	if cfg.Pictures = int64(f.Pictures); f.Pictures == 0 {
 		cfg.Pictures = -1

@@ -20,7 +20,7 @@ type tlsFlags struct {
 	Cert       string     `name:"tls-cert" type:"path" placeholder:"FILE" help:"Certificate of the server in PEM, with its intermediates; the server then speaks TLS. The file is read again when it changes."`
 	Key        string     `name:"tls-key" type:"path" placeholder:"FILE" help:"Key of the certificate, in PEM."`
 	Hosts      []acmeHost `name:"acme-host" placeholder:"HOST" help:"Name for which a certificate is got by ACME, and renewed; the server then speaks TLS. You agree to the terms of the authority."`
-	Email      string     `name:"acme-email" placeholder:"ADDRESS" help:"Where the authority of --acme-host may write to."`
+	Email      string     `name:"acme-email" placeholder:"ADDRESS" help:"Address at which the certificate authority of --acme-host can reach you."`
 	Directory  publicURL  `name:"acme-directory" placeholder:"URL" help:"Directory of the authority of --acme-host; if not given, Let's Encrypt."`
 	Root       string     `name:"acme-root" type:"path" placeholder:"FILE" help:"Authorities, in PEM, that --acme-directory is checked against; if not given, those of the system."`
 	HTTPListen address    `name:"http-listen" placeholder:"HOST:PORT" help:"Address at which plain HTTP leads to the public address of https, beside TLS; the authority of --acme-host checks here, too."`

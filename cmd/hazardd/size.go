@@ -18,6 +18,7 @@ type sizeResult struct {
 	Tables   []store.Size `json:"tables"`
 	Files    store.Size   `json:"files"`    // product files in the data folder
 	Evidence store.Size   `json:"evidence"` // payloads of sources
+	Pictures store.Size   `json:"pictures"` // that sources name
 	Total    int64        `json:"total"`    // bytes
 }
 
@@ -37,7 +38,11 @@ func (*sizeCmd) Run(ctx context.Context, c *console, g *globals) error {
 			return err
 		}
 		r.Evidence = store.Size{Name: "evidence", Rows: use.Payloads, Bytes: use.Kept}
-		r.Total = r.Files.Bytes + r.Evidence.Bytes
+		r.Pictures.Name = "pictures"
+		if r.Pictures.Rows, r.Pictures.Bytes, err = s.PictureUsage(ctx); err != nil {
+			return err
+		}
+		r.Total = r.Files.Bytes + r.Evidence.Bytes + r.Pictures.Bytes
 		for _, t := range r.Tables {
 			r.Total += t.Bytes
 		}
@@ -79,7 +84,7 @@ func (r *sizeResult) write(w io.Writer, colour bool) error {
 		}
 		add(s)
 	}
-	for _, s := range []store.Size{others, r.Files, r.Evidence, all} {
+	for _, s := range []store.Size{others, r.Files, r.Evidence, r.Pictures, all} {
 		add(s)
 	}
 	return t.write(w, colour)

@@ -119,7 +119,7 @@ func (w *webhookTestCmd) Run(ctx context.Context, c *console) error {
 
 type webhookSetCmd struct {
 	ID     string `arg:"" placeholder:"ID" help:"The webhook."`
-	Status string `arg:"" enum:"active,paused" placeholder:"active|paused" help:"What it is to be."`
+	Status string `arg:"" enum:"active,paused" placeholder:"active|paused" help:"New status of the webhook."`
 	hookFlags
 }
 

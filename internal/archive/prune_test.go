@@ -155,16 +155,23 @@ func keepsItsWord(t *testing.T, pick *rand.Rand, p place) int64 {
 		t.Errorf("what is said of kept moments (-before +after):\n%s", diff)
 	}
 	var faults []string
-	if _, err := y.s.Check(t.Context(), func(what string) { faults = append(faults, what) }); err != nil || len(faults) > 0 {
+	checked, err := y.s.Check(t.Context(), func(what string) { faults = append(faults, what) })
+	if err != nil || len(faults) > 0 {
 		t.Errorf("a check after it: %v %v", faults, err)
 	}
 	left, err := y.s.Since(t.Context(), 0, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
-	there := map[int64]bool{}
+	there, areas := map[int64]bool{}, map[string]bool{}
 	for _, c := range left {
 		there[c.Number] = true
+		for _, ref := range c.Hazard.Areas {
+			areas[ref.Digest] = true
+		}
+	}
+	if checked.Geometries != int64(len(areas)) || checked.Geometries+done.Geometries != int64(y.areas) || done.Rows > 0 && done.Geometries == 0 {
+		t.Errorf("%d areas are there, the states that are left name %d; of %d that were written %d were removed", checked.Geometries, len(areas), y.areas, done.Geometries)
 	}
 	for _, c := range total {
 		switch h := all[slices.IndexFunc(all, func(h *hazard.Hazard) bool { return h.ID == c.HazardID })]; {

@@ -51,7 +51,7 @@ func (r Rules) MaxPoints() int {
 // Profile is how an organization publishes. Its JSON is that of the interface.
 type Profile struct {
 	Org    int64  `json:"org_ID"`
-	Sender string `json:"sender"`       // CAP's sender: names the authority for ever
+	Sender string `json:"sender"`       // of CAP messages; it identifies the authority, and must not change
 	Name   string `json:"name"`         // senderName
 	OID    string `json:"oid,omitzero"` // messages are named below it; empty: by the uuid of the hazard
 	// Contact is how to reach the authority, Web its page, given where a hazard has no page of its own.

@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -37,7 +38,7 @@ type Found struct {
 	Change int64
 	Epoch  string
 	Files  int64
-	// Missing are the product files that the backup lacks.
+	// Missing are the product files that the backup lacks, or of which its copies are damaged.
 	Missing []string
 	// Broken says what keeps later segments from being used; nil: nothing does. Unused is how many there are.
 	Broken error
@@ -56,9 +57,35 @@ var ErrNone = errors.New("no backup")
 // Progress is told of segments as they are read.
 type Progress func(what string, done, total int64)
 
-// Verify reads the backup that Restore would take, and writes nothing.
+// Verify reads the backup that Restore would take, and all product files that are in its place, and writes nothing. Which files the backup lacks it does not know; Missing
+// are those that are damaged.
 func Verify(ctx context.Context, shelf files.Shelf, at time.Time, tell Progress) (*Found, error) {
-	return read(ctx, shelf, at, nil, tell)
+	found, err := read(ctx, shelf, at, nil, tell)
+	if err != nil {
+		return nil, err
+	}
+	err = shelf.Names(ctx, contentsPrefix, func(name string, _ time.Time) error {
+		digest := path.Base(name)
+		if len(digest) != 2*sha256.Size || contentName(digest) != name {
+			return nil
+		}
+		found.Files++
+		tell("files", found.Files, 0)
+		r, err := shelf.OpenAs(ctx, name)
+		if errors.Is(err, hazard.ErrNotFound) { // it was removed meanwhile
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		sum := sha256.New()
+		_, err = io.Copy(sum, r)
+		if hex.EncodeToString(sum.Sum(nil)) != digest {
+			found.Missing = append(found.Missing, digest)
+		}
+		return errors.Join(err, r.Close())
+	})
+	return found, err
 }
 
 // Restore makes a store of a backup, as of at, or of its end if at is zero, in the folder dir, which must hold nothing. settings say where its product files go. Its history is

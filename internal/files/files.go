@@ -48,8 +48,8 @@ type Place interface {
 	Close() error
 }
 
-// Claim makes the contents of a place those of a store, by its epoch, if they are nobody's yet. ErrConflict if they are another store's, which may name
-// what this one does not; what is what they are, for people.
+// Claim makes the store of an epoch the owner of a place, if it has none yet. ErrConflict if another store owns it, which may name contents that this one does not. what says in the
+// error what the contents are.
 func Claim(ctx context.Context, p Place, what, epoch string) error {
 	owner, err := p.Owner(ctx, epoch)
 	if err == nil && owner != epoch {

@@ -116,7 +116,7 @@ func TestMetricsFollowWhatIsDone(t *testing.T) {
 	if after["hazardd_store_write_seconds{}"] < before["hazardd_store_write_seconds{}"]+3 {
 		t.Errorf("write transactions: %v after %v", after["hazardd_store_write_seconds{}"], before["hazardd_store_write_seconds{}"])
 	}
-	for _, name := range []string{"hazardd_build_info{version=dev}", "hazardd_view_age_seconds{}", "hazardd_clock_skew_seconds{}", "hazardd_lease_held{lease=poll}", "hazardd_ready{}",
+	for _, name := range []string{"hazardd_build_info{version=dev}", "hazardd_view_age_seconds{}", "hazardd_clock_skew_seconds{}", "hazardd_lease_held{lease=poll}", "hazardd_lease_held{lease=pictures}", "hazardd_ready{}",
 		"hazardd_source_state{source=usgs,state=starting}", "hazardd_source_records_total{result=read,source=usgs}", "hazardd_source_documents{source=usgs,state=missing}", "go_sql_open_connections{db_name=write}",
 		"hazardd_webhook_attempts_total{result=ok}", "go_goroutines{}", "process_open_fds{}", "hazardd_stream_events_total{}", "hazardd_streams_stalled_total{}", "hazardd_streams_replaced_total{}", "hazardd_slow_readers_total{}"} {
 		if _, ok := after[name]; !ok {

@@ -129,7 +129,7 @@ func (a *API) testWebhook(w http.ResponseWriter, r *http.Request, who *auth.Call
 	return writtenJSON(w, tested, a.BaseURL+"/webhooks/"+id, false)
 }
 
-// deliveries lists what was and is to be delivered to a webhook, the latest first.
+// deliveries lists the deliveries of a webhook, finished and waiting, the latest first.
 func (a *API) deliveries(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	id, err := webhookID(r)
 	if err != nil {

@@ -290,7 +290,7 @@ func (t tools) page(ctx context.Context, path string, values url.Values, limit i
 		}
 		var records []map[string]any
 		if err := json.Unmarshal(answer.Body, &records); err != nil {
-			return nil, nil, errors.New("the server's answer is no list")
+			return nil, nil, errors.New("the server's answer is not a list")
 		}
 		list := make([]any, len(records))
 		for i, r := range records {

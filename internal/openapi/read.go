@@ -216,7 +216,7 @@ func Read() (*Document, error) {
 				o.Webhook = webhook
 				i := slices.IndexFunc(d.Tags, func(t Tag) bool { return t.Name == o.tag })
 				if i < 0 {
-					return nil, fmt.Errorf("operation %s has the tag %q, which there is not", o.ID, o.tag)
+					return nil, fmt.Errorf("operation %s has the tag %q, which is not declared", o.ID, o.tag)
 				}
 				d.Tags[i].Operations = append(d.Tags[i].Operations, o.Operation)
 			}

@@ -42,7 +42,7 @@ func (m *Map) PNG(width int) ([]byte, error) {
 		return nil, fmt.Errorf("draw the map of %s: %w", h.UUID, err)
 	}
 	size := int(math.Round(m.symbolSize() * scale))
-	// Of a type that is not known any more there is none: the areas are still right.
+	// A hazard type that was removed has no symbol; its areas are drawn all the same.
 	if text, err := (symbol.Symbol{Type: h.Type, Category: h.Category, Severity: h.Severity}).PNG(size); err == nil {
 		img, err := png.Decode(bytes.NewReader(text))
 		if err != nil {

@@ -27,10 +27,10 @@ type Subscribed struct {
 	Now          hazard.Instant
 }
 
-// Deed is what a page asks for.
+// Deed is what the button of a page does.
 type Deed string
 
-// The deeds.
+// The values of Deed.
 const (
 	ToConfirm Deed = "confirm" // that messages come to an address
 	ToEnd     Deed = "end"     // that they come no longer

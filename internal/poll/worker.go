@@ -263,8 +263,8 @@ func (w *worker) serve(ctx context.Context, id string) {
 	}
 }
 
-// poll reads a feed once, and keeps what became of it. A poll that was asked for makes the next scheduled one no later, and
-// its failure counts for no backoff; only a Retry-After does.
+// poll reads a feed once, and records the result. If a user asked for the poll, the next scheduled one is not delayed, and a failure
+// does not count for the backoff, unless the answer has Retry-After.
 func (w *worker) poll(ctx context.Context, f *feed, asked bool) {
 	began := time.Now()
 	now := w.p.now()

@@ -266,7 +266,11 @@ func (w *written) damage(t *testing.T, file string, n int, different func(c *cli
 	for range n {
 		bit := rnd.Int64N(info.Size() * 8)
 		copied := filepath.Join(t.TempDir(), "data")
-		if err := os.CopyFS(copied, os.DirFS(w.data)); err != nil {
+		err := os.CopyFS(copied, os.DirFS(w.data))
+		if err == nil {
+			err = os.Chmod(filepath.Join(copied, "addresses.key"), 0o600) // a copy is readable by others, and the server refuses such a key
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 		flip(t, filepath.Join(copied, file), bit)
@@ -343,5 +347,8 @@ func TestFlippedBitInTheWriteAheadLogLeavesTheChangesBeforeIt(t *testing.T) {
 		}
 		checkLog(t, c)
 	})
+	if o.refused == n {
+		t.Error("no server starts")
+	}
 	t.Logf("%d bits: %d starts refused, %d errors, %d without effect, %d with an earlier state", n, o.refused, o.reported, o.harmless, o.incomplete+o.invented)
 }

@@ -49,7 +49,7 @@ var (
 	ready          = desc("ready", "1 if GET /readyz is 200, else 0.")
 	connections    = desc("connections", "Connections that are open.")
 	streams        = desc("streams", "Event streams that are open, and requests for GET /changes that wait.")
-	leaseHeld      = desc("lease_held", "1 if this node is the one that does this: poll sources, deliver to webhooks, tell subscribers, sweep product files, prune.", "lease")
+	leaseHeld      = desc("lease_held", "1 if this node is the one that does this: poll sources, deliver to webhooks, tell subscribers, count people, fetch pictures, sweep product files, prune, sweep evidence.", "lease")
 	webhooks       = desc("webhooks", "Webhooks by status.", "status")
 	subscriptions  = desc("subscriptions", "Subscriptions of all owners.")
 	subscribed     = desc("subscription_channels", "Channels of subscriptions by kind and status; on the node that tells subscribers.", "channel", "status")
@@ -116,8 +116,9 @@ func (s present) Collect(to chan<- prometheus.Metric) {
 	for _, severity := range hazard.Severities() {
 		gauge(activeHazards, float64(active[severity.Severity]), severity.ID)
 	}
-	for name, held := range map[string]bool{"poll": s.poller.Leads(), "webhooks": s.webhooks.Leads(), "notices": s.notify.Leads(), sweepLease: s.sweeping.Load().Valid(), pruneLease: s.pruning.Load().Valid()} {
-		gauge(leaseHeld, one(held), name)
+	leases := s.Store.Leases(hazard.At(time.Now()))
+	for _, name := range []string{"poll", "webhooks", "notices", "exposure", "pictures", sweepLease, pruneLease, evidenceLease} {
+		gauge(leaseHeld, one(leases[name]), name)
 	}
 	s.sourcesTo(to, gauge, now)
 	s.delays.All(func(source string, stage lateness.Stage, buckets map[float64]uint64, count uint64, sum float64) {

@@ -56,9 +56,7 @@ func (s *Service) prune(ctx context.Context) error {
 		wait := sweepEvery
 		lost := func(err error) { log.Warn("another node prunes now", "error", err) }
 		var failed error
-		_, err := lease.Hold(ctx, s.Store, pruneLease, holder, lost, func(ctx context.Context, l *lease.Lease) {
-			s.pruning.Store(l)
-			defer s.pruning.Store(nil)
+		_, err := lease.Hold(ctx, s.Store, pruneLease, holder, lost, func(ctx context.Context, _ *lease.Lease) {
 			failed = s.pruneOnce(ctx)
 		})
 		if failed = cmp.Or(err, failed); failed != nil && ctx.Err() == nil {

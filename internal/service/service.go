@@ -16,6 +16,7 @@ import (
 	"net/netip"
 	"net/url"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -37,7 +38,6 @@ import (
 	"github.com/hazardd/hazardd/internal/httpapi"
 	"github.com/hazardd/hazardd/internal/intake"
 	"github.com/hazardd/hazardd/internal/lateness"
-	"github.com/hazardd/hazardd/internal/lease"
 	"github.com/hazardd/hazardd/internal/listen"
 	"github.com/hazardd/hazardd/internal/live"
 	"github.com/hazardd/hazardd/internal/notify"
@@ -178,8 +178,6 @@ type Service struct {
 	draining atomic.Bool
 	skew     atomic.Int64 // nanoseconds
 	moved    atomic.Bool  // the store has moved to another database: what is here is of the past
-	sweeping atomic.Pointer[lease.Lease]
-	pruning  atomic.Pointer[lease.Lease]
 	pruned   pruneMeasures
 	unread   sync.Map // connections of which no request was read yet
 	// FirstPassword is the password of the user admin that Open made because there was no user; empty otherwise.
@@ -260,6 +258,9 @@ func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 	if n := s.Store.Lost(); n > 0 {
 		cfg.Logger.Error("changes that were acknowledged are not in the store: its last pages or its write-ahead log are damaged, or its file was "+
 			"replaced by an older one. Their numbers are void, and clients that have seen them read anew. A backup may hold them", "changes", n)
+		if err := s.fits(ctx); err != nil {
+			return s, err
+		}
 	}
 	if s.Evidence, err = OpenEvidence(s.Store, cfg); err != nil {
 		return s, err
@@ -605,6 +606,24 @@ func (s *Service) countPeople(ctx context.Context) error {
 		return nil
 	}
 	return exposure.Run(ctx, exposure.Config{Store: s.Store, View: s.live.View, Grid: s.people.Grid, Clock: hazard.ClockFunc(s.Now), Log: s.cfg.Logger})
+}
+
+// fits refuses a store that has lost changes if what is left does not fit together: where a part of the write-ahead log that is in the database file already was damaged, SQLite reads
+// older pages from the log beside younger ones in the file. Product files are not its matter.
+func (s *Service) fits(ctx context.Context) error {
+	var faults []string
+	done, err := s.Store.Check(ctx, func(what string) {
+		if !strings.HasPrefix(what, "product file ") {
+			faults = append(faults, what)
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("check the store, which has lost changes: %w", err)
+	}
+	if len(faults) > 0 {
+		return fmt.Errorf("the store has lost changes, and what is left of %d does not fit together (%s; %d faults): restore a backup, see docs/runbook.md (\"Changes are lost\")", done.Changes, faults[0], len(faults))
+	}
+	return nil
 }
 
 // pictureBytes is how much room pictures that sources name may take by default.

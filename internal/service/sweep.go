@@ -22,9 +22,7 @@ func (s *Service) sweep(ctx context.Context) error {
 	for {
 		wait := sweepEvery
 		lost := func(err error) { log.Warn("another node sweeps product files now", "error", err) }
-		_, err := lease.Hold(ctx, s.Store, sweepLease, holder, lost, func(ctx context.Context, l *lease.Lease) {
-			s.sweeping.Store(l)
-			defer s.sweeping.Store(nil)
+		_, err := lease.Hold(ctx, s.Store, sweepLease, holder, lost, func(ctx context.Context, _ *lease.Lease) {
 			removed, err := s.Store.SweepFiles(ctx, s.Now())
 			if removed > 0 {
 				log.Info("product files that nothing names were removed", "count", removed)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/hazardd/hazardd/internal/files"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/store/db"
 )
@@ -26,10 +27,13 @@ type Checked struct {
 }
 
 // Check reads all that the store holds, as of one moment, and calls fault for what is not as it was written: the pages of an
-// SQLite file that has checksums, the database's own structure, each state against its checksum, the tables of what is present against the log, areas and product files against their
+// SQLite file that has checksums, its write-ahead log, the database's own structure, each state against its checksum, the tables of what is present against the log, areas and product files against their
 // digests. A server may run meanwhile. The error is that of a check that could not be made.
 func (s *Store) Check(ctx context.Context, fault func(what string)) (done Checked, err error) {
 	err = s.checkPages(ctx, func(page string) { fault(page + " is damaged: it is not as it was written") })
+	if err == nil {
+		err = s.checkLog(ctx, fault)
+	}
 	if err != nil {
 		return done, fmt.Errorf("check the pages of the database: %w", err)
 	}
@@ -272,4 +276,72 @@ func (c *checker) contents(s *Store) error {
 		}
 	}
 	return nil
+}
+
+// KeptKind is a kind of files that are kept beside the product files, each in a place of its own.
+type KeptKind string
+
+// The kinds of files beside the product files.
+const (
+	KeptPayloads KeptKind = "payload of a source"
+	KeptPictures KeptKind = "picture"
+)
+
+// CheckKept opens the files of a kind that the store names, and calls fault for each that is not as it was put: opening one that was not read before compares it with its
+// digest. open opens their place; it is called if there are any.
+func (s *Store) CheckKept(ctx context.Context, kind KeptKind, open func() (files.Place, error), fault func(what string)) (n int64, err error) {
+	query := `SELECT file, life FROM payloads ORDER BY file, life`
+	if kind == KeptPictures {
+		query = `SELECT digest, life FROM pictures WHERE digest <> '' ORDER BY digest, life`
+	}
+	names, err := s.kept(ctx, query)
+	if err != nil || len(names) == 0 {
+		return 0, err
+	}
+	place, err := open()
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, place.Close()) }()
+	bad := map[files.Name]error{}
+	for _, name := range names {
+		f, err := place.Open(ctx, name)
+		if err == nil {
+			err = f.Close()
+		}
+		if ctx.Err() != nil {
+			return n, context.Cause(ctx)
+		}
+		if n++; err != nil {
+			bad[name] = err
+		}
+	}
+	if len(bad) == 0 {
+		return n, nil
+	}
+	if names, err = s.kept(ctx, query); err != nil { // some may have been removed meanwhile
+		return n, err
+	}
+	for _, name := range names {
+		if err := bad[name]; err != nil {
+			fault(fmt.Sprintf("%s %s: %v", kind, name.Digest, err))
+		}
+	}
+	return n, nil
+}
+
+func (s *Store) kept(ctx context.Context, query string) (names []files.Name, err error) {
+	rows, err := s.reads.QueryContext(ctx, query)
+	if err != nil {
+		return nil, storeError(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name files.Name
+		if err := rows.Scan(&name.Digest, &name.Life); err != nil {
+			return nil, storeError(err)
+		}
+		names = append(names, name)
+	}
+	return names, storeError(rows.Err())
 }

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -26,8 +28,10 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// flips is how many bits are turned in each kind of file, one at a time: few in every run of the tests, HAZARDD_FLIPS of them for the
-// table in docs/backup.md (HAZARDD_FLIPS=3000 go test -timeout 60m -run Flip -v ./internal/store ./internal/archive).
+// flips is how many bits are turned in each of four places, one at a time: the SQLite file, its write-ahead log, backups, and files that are kept beside it. There are few in
+// every run of the tests, and HAZARDD_FLIPS for the table in docs/backup.md:
+//
+//	HAZARDD_FLIPS=2500 go test -timeout 90m -run FlippedBitI -v ./internal/store ./internal/archive ./internal/backup
 func flips(t *testing.T, few int) int {
 	t.Helper()
 	if text := os.Getenv("HAZARDD_FLIPS"); text != "" {
@@ -136,8 +140,8 @@ func (a *answers) differs(truth *answers, lost int64) string {
 	return ""
 }
 
-// makeSample makes a store. inLog leaves what was written last in the write-ahead log, as a kill does.
-func makeSample(t *testing.T, inLog bool) *sample {
+// makeSample makes a store. inLog leaves what was written last in the write-ahead log, as a kill does, and moved leaves the beginning of it in the file, too.
+func makeSample(t *testing.T, inLog, moved bool) *sample {
 	t.Helper()
 	dir := t.TempDir()
 	made, err := store.Open(t.Context(), dir, "")
@@ -173,6 +177,7 @@ func makeSample(t *testing.T, inLog bool) *sample {
 	write(20)
 	for i := range 4 {
 		keepFile(t, made, strings.Repeat(fmt.Sprintf("content %d ", i), 80))
+		keepBeside(t, made, dir, i)
 	}
 	if inLog {
 		if err := made.Close(); err != nil { // writes the log back
@@ -181,7 +186,25 @@ func makeSample(t *testing.T, inLog bool) *sample {
 		if made, err = store.Open(t.Context(), dir, ""); err != nil {
 			t.Fatal(err)
 		}
-		write(15)
+		write(8)
+		// Some of the log is in the file already; a reader keeps it from beginning anew.
+		reader, err := made.Follow(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer reader.Close()
+		for _, read := range []func(context.Context, store.Take) error{reader.All, reader.Next} {
+			if err := read(t.Context(), func(store.Pages, iter.Seq2[uint32, []byte]) error { return nil }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write(1)
+		if moved {
+			if err := made.Exec(t.Context(), `PRAGMA wal_checkpoint(PASSIVE)`); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write(6)
 	}
 	x := &sample{dir: t.TempDir(), rows: map[string]string{}}
 	if x.truth, err = ask(t.Context(), made); err != nil {
@@ -276,13 +299,13 @@ func allRows(ctx context.Context, file string) (_ map[string]string, err error) 
 type outcome string
 
 const (
-	refused  outcome = "refused, not opened or not read" // by the store or a reader, with an error
+	refused  outcome = "refused: the store, and so check, does not open"
 	found    outcome = "found by check alone"
-	both     outcome = "refused, and found by check"
-	nothing  outcome = "holds nothing: every row reads as before"
-	unfound  outcome = "a row that no reader is shown differs, not found"
+	both     outcome = "refused by a reader, and found by check"
+	nothing  outcome = "harmless: every row of every table reads as before"
+	unfound  outcome = "NOT FOUND, and a row that no reader is shown differs"
 	served   outcome = "SERVED"
-	tailLost outcome = "lost changes, and says so"
+	tailLost outcome = "found by check: the changes from there on are lost, and void"
 )
 
 // after opens a folder in which something was damaged, reads, and checks it.
@@ -299,7 +322,10 @@ func (x *sample) after(t *testing.T, dir string) (outcome, string) {
 			return served, wrong
 		}
 	}
-	var faults []string
+	failedBeside, faults := openBeside(t.Context(), s, dir)
+	if failed == nil {
+		failed = failedBeside
+	}
 	if _, err := s.Check(t.Context(), func(what string) { faults = append(faults, what) }); err != nil {
 		faults = append(faults, err.Error())
 	}
@@ -357,13 +383,65 @@ func (x *sample) turn(t *testing.T, times int, random *rand.Rand, choose func(di
 			tables[where]++
 		}
 	}
+	x.tell(t, times, counts, tables)
+	return counts
+}
+
+// whileOpen turns a random bit of the write-ahead log that a server uses, and lets another process read and check the store.
+func (x *sample) whileOpen(t *testing.T, random *rand.Rand) outcome {
+	t.Helper()
+	dir := t.TempDir()
+	copyFolder(t, x.dir, dir)
+	server, err := store.Open(t.Context(), dir, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	wal, err := os.OpenFile(filepath.Join(dir, "hazardd.db-wal"), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := wal.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bit := random.Int64N(8 * info.Size())
+	if random.IntN(2) > 0 { // most frames are of pages that later ones hold anew: half of the bits are in those that are read
+		text, err := os.ReadFile(wal.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		size := int(binary.BigEndian.Uint32(text[8:]))
+		last := map[uint32]int{}
+		for at := 32; at+24+size <= len(text); at += 24 + size {
+			last[binary.BigEndian.Uint32(text[at:])] = at
+		}
+		all := slices.Sorted(maps.Values(last))
+		bit = int64(8*all[random.IntN(len(all))]) + random.Int64N(8*int64(24+size))
+	}
+	var b [1]byte
+	_, err = wal.ReadAt(b[:], bit/8)
+	b[0] ^= 1 << (bit % 8)
+	if err == nil {
+		_, err = wal.WriteAt(b[:], bit/8)
+	}
+	if err := errors.Join(err, wal.Close()); err != nil {
+		t.Fatal(err)
+	}
+	what, where := x.after(t, dir)
+	if what == served {
+		t.Errorf("bit %d of the write-ahead log in use: %s", bit, where)
+	}
+	_ = server.Close() // it may not be able to move the log to the file
+	return what
+}
+
+func (x *sample) tell(t *testing.T, times int, counts map[outcome]int, tables map[string]int) {
 	for _, what := range slices.Sorted(maps.Keys(counts)) {
 		t.Logf("%6d of %d: %s", counts[what], times, what)
 	}
 	for _, table := range slices.Sorted(maps.Keys(tables)) {
 		t.Logf("        not found: %d in %s", tables[table], table)
 	}
-	return counts
 }
 
 // A bit that turns on the disk is never served: what a reader is told is what was written, or an error, and a check names it (finding R1).
@@ -373,28 +451,37 @@ func TestFlippedBitIsNeverServed(t *testing.T) {
 	}
 	random := rand.New(rand.NewPCG(7, 17))
 	t.Run("database", func(t *testing.T) {
-		x := makeSample(t, false)
+		x := makeSample(t, false, false)
 		counts := x.turn(t, flips(t, 25), random, func(dir string) string { return filepath.Join(dir, "hazardd.db") })
 		if counts[unfound] > 0 {
 			t.Errorf("%d turned bits of rows were not found", counts[unfound])
 		}
 	})
 	t.Run("write-ahead log", func(t *testing.T) {
-		makeSample(t, true).turn(t, flips(t, 10), random, func(dir string) string { return filepath.Join(dir, "hazardd.db-wal") })
+		counts := makeSample(t, true, true).turn(t, flips(t, 20)/2, random, func(dir string) string { return filepath.Join(dir, "hazardd.db-wal") })
+		if wrong := counts[unfound] + counts[nothing]; wrong > 0 {
+			t.Errorf("%d turned bits were not found", wrong)
+		}
 	})
-	t.Run("product files", func(t *testing.T) {
-		x := makeSample(t, false)
-		times := flips(t, 8)
+	t.Run("write-ahead log of a running server", func(t *testing.T) {
+		times := flips(t, 20) / 2
+		x := makeSample(t, true, true)
+		counts := map[outcome]int{}
+		for range times {
+			counts[x.whileOpen(t, random)]++
+		}
+		x.tell(t, times, counts, nil)
+		if wrong := counts[unfound] + counts[nothing]; wrong > 0 { // the whole log is in use
+			t.Errorf("%d turned bits were not found", wrong)
+		}
+	})
+	t.Run("files", func(t *testing.T) {
+		x := makeSample(t, false, false)
+		times := flips(t, 12)
 		counts := x.turn(t, times, random, func(dir string) string {
-			var all []string
-			err := filepath.WalkDir(filepath.Join(dir, "files"), func(path string, e fs.DirEntry, err error) error {
-				if err == nil && e.Type().IsRegular() && e.Name() != files.OwnerName {
-					all = append(all, path)
-				}
-				return err
-			})
-			if err != nil || len(all) != 4 {
-				t.Fatalf("%q, %v", all, err)
+			all := x.stored(t, dir)
+			if len(all) != 12 {
+				t.Fatalf("%q", all)
 			}
 			return all[random.IntN(len(all))]
 		})
@@ -404,13 +491,74 @@ func TestFlippedBitIsNeverServed(t *testing.T) {
 	})
 }
 
+// places are the folders of files that a store names, beside that of product files.
+var places = map[string]store.KeptKind{"evidence": store.KeptPayloads, "pictures": store.KeptPictures}
+
+// stored are all files that the store in dir names.
+func (x *sample) stored(t *testing.T, dir string) (all []string) {
+	t.Helper()
+	for _, folder := range []string{"files", "evidence", "pictures"} {
+		err := filepath.WalkDir(filepath.Join(dir, folder), func(path string, e fs.DirEntry, err error) error {
+			if err == nil && e.Type().IsRegular() && e.Name() != files.OwnerName {
+				all = append(all, path)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
+}
+
+// keepBeside keeps a payload of a source and a picture.
+func keepBeside(t *testing.T, s *store.Store, dir string, i int) {
+	t.Helper()
+	for folder, kind := range places {
+		place, err := files.Open(filepath.Join(dir, folder), files.Settings{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := strings.Repeat(fmt.Sprint(kind, i, " "), 60)
+		f, err := place.Stage(strings.NewReader(text), 10_000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := place.Put(t.Context(), f, files.Name{Digest: f.Digest}); err != nil {
+			t.Fatal(err)
+		}
+		if kind == store.KeptPayloads {
+			err = s.AddReceipt(t.Context(), &store.Receipt{Source: "nws", Kind: "feed", Payload: f.Digest, Kept: noon}, &store.Payload{SHA256: f.Digest, File: f.Digest, Kept: f.Size})
+		} else {
+			err = s.SavePicture(t.Context(), &store.Picture{ProductID: int64(i + 1), Digest: f.Digest, Bytes: f.Size})
+		}
+		if err := errors.Join(err, f.Drop(), place.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// openBeside opens what keepBeside has kept, as readers do. The error is the first one that a reader is told.
+func openBeside(ctx context.Context, s *store.Store, dir string) (failed error, faults []string) {
+	for folder, kind := range places {
+		_, err := s.CheckKept(ctx, kind, func() (files.Place, error) { return files.Open(filepath.Join(dir, folder), files.Settings{}) }, func(what string) {
+			faults = append(faults, what)
+			failed = errors.New(what) // the opening of a file is the same for a reader
+		})
+		if err != nil {
+			faults, failed = append(faults, err.Error()), err
+		}
+	}
+	return failed, faults
+}
+
 // A store whose write-ahead log lost its end gives no number twice: a client that resumes is told all that came after what it has seen, or that
 // it must read anew (finding R2).
 func TestCutWriteAheadLogMissesNoChange(t *testing.T) {
 	if pgtest.Database(t, t.TempDir(), "") != "" {
 		t.Skip("PostgreSQL recovers its own log")
 	}
-	x := makeSample(t, true)
+	x := makeSample(t, true, false) // what is in the file already was on the disk in the log before
 	random := rand.New(rand.NewPCG(3, 5))
 	times := min(flips(t, 10), 200)
 	var resumed, reset, lost int

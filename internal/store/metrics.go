@@ -60,7 +60,7 @@ func (s *Store) Metrics() []prometheus.Collector {
 			return 0
 		})}
 	list = append(list, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "hazardd_store_full",
-		Help: "1 from a write that failed for want of room until there is some again, else 0."}, func() float64 {
+		Help: "1 while writes fail because the disk is full, else 0."}, func() float64 {
 		if s.Full() {
 			return 1
 		}

@@ -383,7 +383,7 @@ func (r *searching) matches(ctx context.Context, h *hazard.Hazard, now hazard.In
 	return err == nil && f.MatchAt(h, search.Footprint(h, shapes), now), err
 }
 
-// passes tells of a row's hazard what the row does not: whether it is where the filter wants it, and says what it wants. Its geometry is read only when its box leaves that open.
+// passes reports whether a row's hazard matches the parts of the filter that the row cannot answer: place and text. Its geometry is read only if its box does not decide.
 func (r *searching) passes(ctx context.Context, found find.Row) (bool, error) {
 	f := &r.query.Filter
 	match, sure := f.MayMatchPlace(found.Box)

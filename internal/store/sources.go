@@ -697,11 +697,30 @@ func (s *Store) TakeLease(ctx context.Context, name, holder string, now, until h
 		taken = n == 1
 		return err
 	})
+	switch {
+	case err != nil: // what it had it has until then
+		s.leases.LoadOrStore(name, hazard.MinInstant)
+	case taken:
+		s.leases.Store(name, until)
+	default:
+		s.leases.Store(name, hazard.MinInstant)
+	}
 	return taken && err == nil, err
+}
+
+// Leases says of each lease that this process has tried to take whether it has it.
+func (s *Store) Leases(now hazard.Instant) map[string]bool {
+	all := map[string]bool{}
+	s.leases.Range(func(name, until any) bool {
+		all[name.(string)] = now < until.(hazard.Instant)
+		return true
+	})
+	return all
 }
 
 // DropLease gives a lease back, if holder has it.
 func (s *Store) DropLease(ctx context.Context, name, holder string) error {
+	s.leases.Store(name, hazard.MinInstant)
 	return s.aside(ctx, func(ctx context.Context, _ db.DBTX, q *db.Queries) error {
 		return q.DropLease(ctx, db.DropLeaseParams{Name: name, Holder: holder})
 	})

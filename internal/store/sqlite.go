@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -23,6 +24,7 @@ import (
 	"github.com/hazardd/hazardd/internal/store/find"
 	"github.com/hazardd/hazardd/internal/store/pagesum"
 	"github.com/hazardd/hazardd/internal/store/prepared"
+	"github.com/hazardd/hazardd/internal/store/wal"
 )
 
 // Everything that holds for SQLite alone is in this file.
@@ -138,6 +140,34 @@ func (s *Store) checkPages(ctx context.Context, fault func(what string)) error {
 		return nil
 	}
 	return storeError(pagesum.Scan(ctx, s.fresh, func(page int64) { fault(fmt.Sprintf("page %d of %s", page, filepath.Base(s.file))) }))
+}
+
+// checkLog calls fault if the write-ahead log cannot be read to its end: SQLite takes it up to the first damage after a crash.
+func (s *Store) checkLog(ctx context.Context, fault func(what string)) (err error) {
+	if s.file == "" {
+		return nil
+	}
+	log, err := os.Open(s.file + "-wal") // SQLite has no lock on this file: closing it drops none
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, log.Close()) }()
+	var read, frames int64
+	for range 3 { // it may begin anew, and be shorter, while it is read
+		var busy, moved int64
+		if err := s.fresh.QueryRowContext(ctx, `PRAGMA wal_checkpoint(NOOP)`).Scan(&busy, &frames, &moved); err != nil {
+			return storeError(err)
+		}
+		c, err := wal.Since(log, wal.Position{})
+		if err != nil {
+			return err
+		}
+		if read = c.To.Frames(); read >= frames {
+			return nil
+		}
+	}
+	fault(fmt.Sprintf("the write-ahead log of %s is damaged behind frame %d of %d: what was committed since would be lost in a crash", filepath.Base(s.file), read, frames))
+	return nil
 }
 
 // sqlite is what is SQLite's own.

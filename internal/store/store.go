@@ -78,6 +78,7 @@ type Store struct {
 	reach       *reach.Reach // whether the database is there, and who waits for changes
 
 	measures *measures
+	leases   sync.Map // name → until when this process has it, or hazard.MinInstant; see Leases
 
 	listening sync.WaitGroup
 	unlisten  context.CancelFunc

@@ -104,8 +104,6 @@ type teller struct {
 
 // lead makes deliveries until ctx ends or there are no webhooks any more.
 func (s *Service) lead(ctx context.Context, l *lease.Lease) {
-	s.leading.Store(l)
-	defer s.leading.Store(nil)
 	t := &teller{Service: s, lease: l, version: -1, told: map[string]int64{}, runners: map[string]*runner{}, noted: s.now()}
 	defer func() {
 		for _, r := range t.runners {

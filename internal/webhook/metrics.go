@@ -64,9 +64,6 @@ func (s *Service) Metrics() []prometheus.Collector {
 	return []prometheus.Collector{s.measures.over, s.measures.attempts, s.measures.seconds}
 }
 
-// Leads tells whether this process is the one that delivers.
-func (s *Service) Leads() bool { return s.leading.Load().Valid() }
-
 // Count counts the webhooks of all owners by their status, and the deliveries that wait.
 func (s *Service) Count(ctx context.Context) (byStatus map[Status]int, pending int64, err error) {
 	all, err := s.store.Webhooks(ctx)

@@ -22,7 +22,6 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -31,7 +30,6 @@ import (
 
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/lease"
 	"github.com/hazardd/hazardd/internal/outbound"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/tail"
@@ -78,7 +76,6 @@ type Service struct {
 	now         func() time.Time
 	logger      *slog.Logger
 	measures    *measures
-	leading     atomic.Pointer[lease.Lease]
 }
 
 // New makes a Service. It starts nothing.

@@ -13,8 +13,7 @@ type Batch struct {
 	source.Batch
 	// ID is the name that a record has by itself, readable or not; empty if it has none. Rejects are named by it.
 	ID func(raw []byte) string
-	// Events are the names of the events that a reject of that name, which was received as raw, may be about: see source.Reject. Without it,
-	// it may be about any.
+	// Events names the events that a rejected record may be about (source.Reject): record is its ID, raw what was received. If Events is nil, it may be about any event.
 	Events  func(record string, raw []byte) []string
 	rejects source.Rejects
 }

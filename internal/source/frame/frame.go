@@ -223,7 +223,7 @@ func firstBeginning(raw []byte) []byte {
 	}
 }
 
-// What firstNames looks at.
+// The limits of firstNames.
 const (
 	maxFirst     = 3
 	firstWindow  = 64 << 10 // bytes

@@ -5,6 +5,9 @@
 // A file has checksums if Create has made it: 8 bytes at the end of each page are reserved for them. Other files are read and written as
 // they are. SQLite itself sees zeros there, so what another program writes back from the write-ahead log has none and is believed, as the
 // log has checksums of its own. A page that another program has changed is damaged.
+//
+// SQLite compares the checksums of the write-ahead log only after a crash. Here each page that is read from the log is compared with its own (wal.go), so that a
+// damaged one is neither served nor moved to the database file.
 package pagesum
 
 import (
@@ -191,6 +194,10 @@ type state struct {
 	methods uintptr // the original's table of functions
 	size    int32   // of its pages, in bytes; 0: they have no checksums
 	lenient int32
+	log     int32 // not 0: it is a write-ahead log
+	// Of a log that this connection writes to: where the frame is of which the header was written last, and from where on frames of the open
+	// transaction do not fit their checksums until it is committed, because a page among them was written again; 0: none.
+	frame, stale int64
 }
 
 // at is what is at an address of SQLite's memory, which Go does not move.
@@ -213,10 +220,10 @@ func openLenient(tls *libc.TLS, _, name, file uintptr, flags int32, out uintptr)
 func open(tls *libc.TLS, name, file uintptr, flags int32, out uintptr, lenient int32) int32 {
 	rc := function[func(*libc.TLS, uintptr, uintptr, uintptr, int32, uintptr) int32](at[sqlite3.Tsqlite3_vfs](original).FxOpen)(tls, original, name, file, flags, out)
 	methods := at[sqlite3.Tsqlite3_file](file).FpMethods
-	if rc != sqlite3.SQLITE_OK || methods == 0 || flags&sqlite3.SQLITE_OPEN_MAIN_DB == 0 {
+	if rc != sqlite3.SQLITE_OK || methods == 0 || flags&(sqlite3.SQLITE_OPEN_MAIN_DB|sqlite3.SQLITE_OPEN_WAL) == 0 {
 		return rc
 	}
-	*at[state](file + stateAt) = state{methods: methods, lenient: lenient}
+	*at[state](file + stateAt) = state{methods: methods, lenient: lenient, log: flags & sqlite3.SQLITE_OPEN_WAL}
 	ours, ok := tables.Load(methods)
 	if !ok {
 		table := libc.Xmalloc(tls, libc.Tsize_t(unsafe.Sizeof(sqlite3.Tsqlite3_io_methods{})))
@@ -250,6 +257,12 @@ func readPage(tls *libc.TLS, file, buffer uintptr, amount int32, offset sqlite3.
 		return rc
 	}
 	b := unsafe.Slice(at[byte](buffer), amount)
+	if s.log != 0 {
+		if s.lenient == 0 && !s.intactFrame(tls, file, b, offset) {
+			return sqlite3.SQLITE_IOERR_DATA
+		}
+		return rc
+	}
 	s.note(b, offset)
 	if number, ok := s.page(amount, offset); ok {
 		if !intact(b, number) && s.lenient == 0 {
@@ -264,6 +277,10 @@ func writePage(tls *libc.TLS, file, buffer uintptr, amount int32, offset sqlite3
 	s := at[state](file + stateAt)
 	write := function[access](at[sqlite3.Tsqlite3_io_methods](s.methods).FxWrite)
 	b := unsafe.Slice(at[byte](buffer), amount)
+	if s.log != 0 {
+		s.noteFrame(b, offset)
+		return write(tls, file, buffer, amount, offset)
+	}
 	s.note(b, offset)
 	number, ok := s.page(amount, offset)
 	if !ok {

@@ -14,8 +14,8 @@ import (
 
 // The sizes of the headers of a log and of a frame, in bytes (sections 4.1 and 4.2).
 const (
-	headerSize = 32
-	frameSize  = 24
+	Header      = 32
+	FrameHeader = 24
 )
 
 // The numbers that a log begins with: its last bit says in which order bytes are summed.
@@ -63,23 +63,19 @@ func (c *Changes) Read(log io.ReaderAt, number uint32, b []byte) error {
 // and the caller has kept it from going on without him. Frames of a transaction that has not been committed are left for the next time, and so is a log that is being begun.
 func Since(log io.ReaderAt, p Position) (*Changes, error) {
 	c := &Changes{To: p, at: map[uint32]int64{}}
-	var header [headerSize]byte
-	if n, err := log.ReadAt(header[:], 0); n < headerSize {
+	var header [Header]byte
+	if n, err := log.ReadAt(header[:], 0); n < Header {
 		if errors.Is(err, io.EOF) {
 			return c, nil // empty
 		}
 		return nil, err
 	}
-	word := func(b []byte, i int) uint32 { return binary.BigEndian.Uint32(b[4*i:]) }
-	var order binary.ByteOrder = binary.LittleEndian
-	if word(header[:], 0)&1 == 1 {
-		order = binary.BigEndian
-	}
+	order := orderOf(header[:])
 	s := sum([2]uint32{}, order, header[:24])
 	if word(header[:], 0)&^1 != magic || word(header[:], 1) != format || s != [2]uint32{word(header[:], 6), word(header[:], 7)} {
 		return c, nil // it is being written
 	}
-	c.PageSize = int(word(header[:], 2))
+	c.PageSize = PageSize(header[:])
 	if c.PageSize < 512 || c.PageSize > 1<<16 || c.PageSize&(c.PageSize-1) != 0 {
 		return nil, fmt.Errorf("the write-ahead log has pages of %d bytes", c.PageSize)
 	}
@@ -87,26 +83,47 @@ func Since(log io.ReaderAt, p Position) (*Changes, error) {
 		p = Position{salt: salt, sum: s}
 	}
 	open := map[uint32]int64{} // of the transaction that is being read
-	frame := make([]byte, frameSize+c.PageSize)
+	frame := make([]byte, FrameHeader+c.PageSize)
 	for i := p.frame; ; i++ {
-		at := headerSize + i*int64(len(frame))
+		at := Header + i*int64(len(frame))
 		if n, err := log.ReadAt(frame, at); n < len(frame) {
 			if errors.Is(err, io.EOF) {
 				return c, nil
 			}
 			return nil, err
 		}
-		p.sum = sum(sum(p.sum, order, frame[:8]), order, frame[frameSize:])
+		p.sum = sum(sum(p.sum, order, frame[:8]), order, frame[FrameHeader:])
 		if [8]byte(frame[8:16]) != p.salt || p.sum != [2]uint32{word(frame, 4), word(frame, 5)} {
 			return c, nil // what an earlier log left there, or is being written
 		}
-		open[word(frame, 0)] = at + frameSize
+		open[word(frame, 0)] = at + FrameHeader
 		if pages := word(frame, 1); pages > 0 {
 			maps.Copy(c.at, open)
 			clear(open)
 			c.Pages, c.To = pages, Position{salt: p.salt, frame: i + 1, sum: p.sum}
 		}
 	}
+}
+
+// word is the i-th number of b.
+func word(b []byte, i int) uint32 { return binary.BigEndian.Uint32(b[4*i:]) }
+
+// orderOf is the order in which the bytes of a log are summed, by its header.
+func orderOf(header []byte) binary.ByteOrder {
+	if word(header, 0)&1 == 1 {
+		return binary.BigEndian
+	}
+	return binary.LittleEndian
+}
+
+// PageSize is the size of the pages of a log in bytes, by its header.
+func PageSize(header []byte) int { return int(word(header, 2)) }
+
+// Fits reports whether a frame, by its header and page, has the checksum that goes on from before, the one that stands in front of it.
+func Fits(header, before, frame, page []byte) bool {
+	order := orderOf(header)
+	s := sum(sum([2]uint32{word(before, 0), word(before, 1)}, order, frame[:8]), order, page)
+	return s == [2]uint32{word(frame, 4), word(frame, 5)}
 }
 
 // sum goes on with a checksum over b, whose length is a multiple of eight (section 4.4).
