@@ -24,7 +24,7 @@ demo: build ## Serve a throw-away store with a drill in it, to look around; need
 	@bin/hazardd demo
 
 build: web ## Make bin/hazardd, one static binary
-	go build -ldflags '-s -w -X main.version=$(VERSION)' -o bin/hazardd ./cmd/hazardd
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/hazardd ./cmd/hazardd
 
 web: web/dist/index.html ## Make the map, web/dist
 

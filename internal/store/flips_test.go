@@ -322,7 +322,7 @@ func (x *sample) after(t *testing.T, dir string) (outcome, string) {
 			return served, wrong
 		}
 	}
-	failedBeside, faults := openBeside(t.Context(), s, dir)
+	faults, failedBeside := openBeside(t.Context(), s, dir)
 	if failed == nil {
 		failed = failedBeside
 	}
@@ -539,7 +539,7 @@ func keepBeside(t *testing.T, s *store.Store, dir string, i int) {
 }
 
 // openBeside opens what keepBeside has kept, as readers do. The error is the first one that a reader is told.
-func openBeside(ctx context.Context, s *store.Store, dir string) (failed error, faults []string) {
+func openBeside(ctx context.Context, s *store.Store, dir string) (faults []string, failed error) {
 	for folder, kind := range places {
 		_, err := s.CheckKept(ctx, kind, func() (files.Place, error) { return files.Open(filepath.Join(dir, folder), files.Settings{}) }, func(what string) {
 			faults = append(faults, what)
@@ -549,7 +549,7 @@ func openBeside(ctx context.Context, s *store.Store, dir string) (failed error, 
 			faults, failed = append(faults, err.Error()), err
 		}
 	}
-	return failed, faults
+	return faults, failed
 }
 
 // A store whose write-ahead log lost its end gives no number twice: a client that resumes is told all that came after what it has seen, or that
