@@ -100,12 +100,12 @@ type windowKey struct {
 	at             hazard.Instant
 	lon, lat, zoom float64
 	width, height  int64
-	dark           bool
+	dark, nowhere  bool
 	filter, words  string
 }
 
-// mostImportant is the window of those who ask for none: around the most important hazard that is no drill.
-func mostImportant(v *live.View) (lon, lat, zoom float64) {
+// mostImportant is the window of those who ask for none: around the most important hazard that is no drill; not ok if there is none.
+func mostImportant(v *live.View) (lon, lat, zoom float64, ok bool) {
 	var first *hazard.Hazard
 	var key search.Key
 	for h := range v.Hazards(live.Filter{}, nil) {
@@ -117,9 +117,9 @@ func mostImportant(v *live.View) (lon, lat, zoom float64) {
 		}
 	}
 	if first == nil {
-		return 0, 0, pages.MinWindowZoom
+		return 0, 0, pages.MinWindowZoom, false
 	}
-	return first.Longitude, max(-85, min(85, first.Latitude)), 4
+	return first.Longitude, max(-85, min(85, first.Latitude)), 4, true
 }
 
 // activePicture serves a window of the map of all active hazards as a picture: what stands on a phone until somebody wants to move the map. What it
@@ -143,7 +143,9 @@ func (a *API) activePicture(w http.ResponseWriter, r *http.Request, who *auth.Ca
 		}
 	}
 	if !values.Has("longitude") && !values.Has("latitude") && !values.Has("zoom") {
-		key.lon, key.lat, key.zoom = mostImportant(v)
+		var ok bool
+		key.lon, key.lat, key.zoom, ok = mostImportant(v)
+		key.nowhere = !ok
 	}
 	if key.width, err = intParameter(values, "width", 400, pages.MinWindow, pages.MaxWindow); err != nil {
 		return err
@@ -173,7 +175,7 @@ func (a *API) activePicture(w http.ResponseWriter, r *http.Request, who *auth.Ca
 	a.tellView(w, v, now)
 	w.Header()["Content-Type"] = []string{"image/svg+xml"}
 	return a.drawnOnce(w, r, who, key, costOfPage, func() ([]byte, error) {
-		m := pages.Window{Longitude: key.lon, Latitude: key.lat, Zoom: key.zoom, Width: int(key.width), Height: int(key.height), Dark: key.dark, Ground: a.ground}
+		m := pages.Window{Longitude: key.lon, Latitude: key.lat, Zoom: key.zoom, Width: int(key.width), Height: int(key.height), Dark: key.dark, Nowhere: key.nowhere, Ground: a.ground}
 		corners := 0
 		for h := range v.Hazards(live.Filter{}, nil) {
 			if !filter.MatchRecord(h, now) {

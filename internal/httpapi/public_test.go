@@ -318,6 +318,9 @@ func TestALinkHasAPreview(t *testing.T) {
 
 func TestAWindowOfTheMapIsAPicture(t *testing.T) {
 	p := handle(t, open)
+	if a := p.do("", "GET", "/hazards/active/map.svg", nil); a.Status != 200 || bytes.Contains(a.Body, []byte(`"middle"`)) || !bytes.Contains(a.Body, []byte(`"towns"`)) {
+		t.Errorf("where there is no hazard, the picture has a place: %d %.500s", a.Status, a.Body)
+	}
 	var h item
 	p.do("root", "POST", "/hazards", flood("severity_ID", "WARNING", "longitude", 10, "latitude", 53.5)).JSON(t, &h)
 	p.settled(t)

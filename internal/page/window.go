@@ -28,6 +28,7 @@ type Window struct {
 	Zoom                float64 // as MapLibre counts: at 0 the world is 512 pixels wide
 	Width, Height       int     // in pixels of a screen of usual density
 	Dark                bool
+	Nowhere             bool // nobody has said where, and there is nothing to look at: the picture does not say where it is
 	Ground              *basemap.Archive
 	Hazards             []Placed
 	Gaps                []geo.Shape // where nobody is asked about official warnings
@@ -161,7 +162,6 @@ func (d *drawing) tell(towns []basemap.Feature, w *Window) {
 		Latitude  float64 `json:"latitude"`
 	}
 	list := []town{}
-	middle := [3]float64{w.Longitude, w.Latitude, w.Zoom}
 	for _, f := range towns {
 		if len(f.Parts) == 0 || len(f.Parts[0]) == 0 || f.Name == "" || f.Is["from"] > w.Zoom {
 			continue
@@ -170,7 +170,11 @@ func (d *drawing) tell(towns []basemap.Feature, w *Window) {
 			list = append(list, town{f.Name, math.Round(math.Remainder(at[0], 360)*1e4) / 1e4, math.Round(at[1]*1e4) / 1e4})
 		}
 	}
-	if text, err := json.Marshal(map[string]any{"middle": middle, "towns": list}); err == nil { // which escapes what XML has marks of
+	data := map[string]any{"towns": list}
+	if !w.Nowhere {
+		data["middle"] = [3]float64{w.Longitude, w.Latitude, w.Zoom}
+	}
+	if text, err := json.Marshal(data); err == nil { // which escapes what XML has marks of
 		fmt.Fprintf(d, `<metadata>%s</metadata>`, text)
 	}
 }

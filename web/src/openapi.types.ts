@@ -558,7 +558,8 @@ export interface paths {
          * A window of the map as a picture
          * @description The active hazards in a window in Web Mercator, with their areas, on land, borders and towns, as an SVG image: what a phone shows until its reader moves the map. Every hazard in the
          *     window is drawn, with its symbol, as a dot, or counted at the symbol of one that is no less severe. Where nobody is asked about official warnings it is hatched. It has no words but the
-         *     names of towns; its `metadata` element has the middle and the zoom, and the towns with their positions, as JSON. It is the same for all readers. Without a place and a zoom it is the window around the most important hazard that is no drill. A window whose areas have more than 400,000 corners is 400.
+         *     names of towns; its `metadata` element has the middle and the zoom, and the towns with their positions, as JSON. It is the same for all readers. Without a place and a zoom it is the window around the most important hazard that is no drill;
+         *     if there is none, `metadata` has no middle. A window whose areas have more than 400,000 corners is 400.
          */
         readonly get: operations["getActivePicture"];
         readonly put?: never;

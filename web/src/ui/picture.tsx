@@ -66,7 +66,7 @@ function addressOf({ store, theme }: Page, size: Size): string {
 export function MapPicture({ begin }: { begin: () => View | undefined }) {
   const page = usePage();
   const { store } = page;
-  const button = useRef<HTMLButtonElement>(null);
+  const box = useRef<HTMLDivElement>(null);
   const [shown, show] = useState<Shown>();
   const moving = page.moving.value;
   useEffect(() => {
@@ -85,7 +85,7 @@ export function MapPicture({ begin }: { begin: () => View | undefined }) {
     const look = () => (seen.value = document.visibilityState === "visible");
     document.addEventListener("visibilitychange", look);
     const lost = computed(() => store.connection.value.state === "lost");
-    const { current: here } = button; // what observes it may call once more when it is gone
+    const { current: here } = box; // what observes it may call once more when it is gone
     const size = (): Size => ({ width: here!.clientWidth, height: here!.clientHeight });
     const draw = async (address: string, of: Hazards | undefined, size: Size) => {
       asking = address;
@@ -96,7 +96,9 @@ export function MapPicture({ begin }: { begin: () => View | undefined }) {
         const answer = await store.api.request(address, { signal: over.signal });
         const drawn = await answer.text();
         if (address !== asking || over.signal.aborted) return;
-        const { middle: [longitude, latitude, zoom], towns } = dataOf(drawn);
+        const { middle, towns } = dataOf(drawn);
+        if (!middle) return void (page.moving.value = true); // there is nothing to begin at: the map shows the world
+        const [longitude, latitude, zoom] = middle;
         const change = Number(answer.headers.get("Hazardd-Change"));
         const url = URL.createObjectURL(new Blob([drawn], { type: "image/svg+xml" }));
         const before = last.peek();
@@ -167,7 +169,7 @@ export function MapPicture({ begin }: { begin: () => View | undefined }) {
   };
   const at = shown && local(shown.at);
   return (
-    <button type="button" class="map-picture" ref={button} aria-busy={moving} onPointerDown={move} onFocus={move} onClick={move}>
+    <div class="map-picture" ref={box} aria-busy={moving} onPointerDown={move}>
       {shown && at && (
         <img
           src={shown.url}
@@ -177,16 +179,16 @@ export function MapPicture({ begin }: { begin: () => View | undefined }) {
           onError={move}
         />
       )}
-      <span class="map-move">
+      <button type="button" class="map-move" onFocus={move} onClick={move}>
         <strong>{moving ? text.map.moveComes : text.map.move}</strong>
         {at && <small>{(shown.of === store.matching.value ? text.map.pictureAt : text.map.pictureOld)({ at })}</small>}
         {at && <small>Natural Earth, GeoNames (CC BY 4.0)</small>}
-      </span>
-    </button>
+      </button>
+    </div>
   );
 }
 
-/** What stands beside the picture: its middle and zoom, and the towns in it. */
-function dataOf(svg: string): { readonly middle: readonly [longitude: number, latitude: number, zoom: number]; readonly towns: readonly Town[] } {
+/** What stands beside the picture: its middle and zoom, if it has a place, and the towns in it. */
+function dataOf(svg: string): { readonly middle?: readonly [longitude: number, latitude: number, zoom: number]; readonly towns: readonly Town[] } {
   return JSON.parse(/<metadata>(.*?)<\/metadata>/s.exec(svg)![1]!);
 }

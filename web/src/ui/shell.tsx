@@ -125,7 +125,7 @@ const skip = (id: string) => (e: Event) => {
   const inner = id === "panel"
     ? to?.querySelector<HTMLElement>("h2")
     : id === "map"
-    ? document.querySelector<HTMLElement>(".map-picture") ?? to?.querySelector<HTMLElement>("canvas")
+    ? document.querySelector<HTMLElement>(".map-move") ?? to?.querySelector<HTMLElement>("canvas")
     : to?.querySelector<HTMLElement>(".row");
   (inner ?? to)?.focus();
 };
@@ -333,9 +333,8 @@ function MapPlace() {
     let over = false;
     const ends: (() => void)[] = [];
     // The list comes first: to start drawing takes the browser longer than to read and show the list.
-    void listShown(page)
-      .then(() => import("../map/view"))
-      .then(({ MapView }) => {
+    void Promise.all([import("../map/view"), listShown(page)])
+      .then(([{ MapView }]) => {
         if (over) return;
         const { store } = page;
         const map = new MapView(
@@ -349,7 +348,7 @@ function MapPlace() {
               const towns = page.map.value?.allTowns() ?? [];
               if (towns.length > 0) page.towns.value = towns;
               // Who was on the picture is on the map now.
-              if (document.activeElement?.matches(".map-picture")) page.map.value?.map.getCanvas().focus();
+              if (document.activeElement?.matches(".map-move")) page.map.value?.map.getCanvas().focus();
               settle(true);
             },
             picked: (ids, at) => {
