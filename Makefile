@@ -68,7 +68,7 @@ RACE := -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/m
 
 # Side by side, three packages at a time in all: those that kill servers and wait for them leave the processors to others.
 test-race:
-	$(MAKE) -j2 --output-sync=line test-raced test-plain
+	$(MAKE) -j2 test-raced test-plain
 
 test-raced:
 	CGO_ENABLED=1 go test -p 2 $(RACE) -timeout 30m -skip '^($(ALONE))$$' $(RACED)
