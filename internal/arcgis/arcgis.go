@@ -16,14 +16,14 @@ import (
 	"github.com/hazardd/hazardd/internal/symbol"
 )
 
-// Version is the release of ArcGIS Server whose answers these are.
-const Version = 10.81
+// version is the release of ArcGIS Server whose answers these are.
+const version = 10.81
 
-// MaxRecords is the most features of one answer.
-const MaxRecords = 5_000
+// maxRecords is the most features of one answer.
+const maxRecords = 5_000
 
-// ObjectID is the field of object ids.
-const ObjectID = "hazard_ID"
+// objectID is the field of object ids.
+const objectID = "hazard_ID"
 
 // Kind is the kind of a layer's geometries, by Esri's name.
 type Kind string
@@ -106,7 +106,7 @@ var fields = sync.OnceValue(func() (all []Field) {
 			f.Alias = f.field.Title
 		}
 		switch {
-		case c.Name == ObjectID:
+		case c.Name == objectID:
 			f.Type, f.Length, f.Nullable = oidType, 0, false
 		case c.Kind == format.WholeColumn && strings.HasPrefix(c.Name, "people"): // more than 32 bits
 			f.Type, f.Length = numberType, 0
@@ -129,8 +129,8 @@ var fields = sync.OnceValue(func() (all []Field) {
 	return all
 })
 
-// FieldNamed is the field of that name, whose case does not matter; nil if there is none.
-func FieldNamed(name string) *Field {
+// fieldNamed is the field of that name, whose case does not matter; nil if there is none.
+func fieldNamed(name string) *Field {
 	i := slices.IndexFunc(fields(), func(f Field) bool { return strings.EqualFold(f.Name, name) })
 	if i < 0 {
 		return nil
@@ -146,13 +146,13 @@ type reference struct {
 
 // The spatial references.
 const (
-	WGS84    = 4326
-	Mercator = 3857
+	wgs84    = 4326
+	mercator = 3857
 )
 
 func referenceOf(wkid int) reference {
-	if wkid == Mercator {
-		return reference{102100, Mercator}
+	if wkid == mercator {
+		return reference{102100, mercator}
 	}
 	return reference{wkid, wkid}
 }
@@ -166,7 +166,7 @@ type extent struct {
 	Reference reference `json:"spatialReference"`
 }
 
-var world = extent{-180, -90, 180, 90, reference{WGS84, WGS84}}
+var world = extent{-180, -90, 180, 90, reference{wgs84, wgs84}}
 
 // Info is what the server says of itself.
 func Info() any {
@@ -176,7 +176,7 @@ func Info() any {
 		Auth        struct {
 			TokenBased bool `json:"isTokenBasedSecurity"`
 		} `json:"authInfo"`
-	}{Version: Version, FullVersion: "10.8.1"}
+	}{Version: version, FullVersion: "10.8.1"}
 }
 
 type named struct {
@@ -190,7 +190,7 @@ func Catalog() any {
 		Version  float64  `json:"currentVersion"`
 		Folders  []string `json:"folders"`
 		Services []named  `json:"services"`
-	}{Version, []string{}, []named{{"hazards", "FeatureServer"}}}
+	}{version, []string{}, []named{{"hazards", "FeatureServer"}}}
 }
 
 // short is a layer in the list of the service.
@@ -225,8 +225,8 @@ func Service(copyright string) any {
 		Units       string    `json:"units"`
 		Layers      []short   `json:"layers"`
 		Tables      []short   `json:"tables"`
-	}{Version: Version, Title: "Hazards", Description: "Hazards: earthquakes, storms, floods, fires and more; where, how bad, and what is known about them.", Copyright: copyright,
-		Most: MaxRecords, Formats: "JSON, geoJSON, PBF", Can: "Query", Reference: world.Reference, Initial: world, Full: world, Units: "esriDecimalDegrees", Tables: []short{}}
+	}{Version: version, Title: "Hazards", Description: "Hazards: earthquakes, storms, floods, fires and more; where, how bad, and what is known about them.", Copyright: copyright,
+		Most: maxRecords, Formats: "JSON, geoJSON, PBF", Can: "Query", Reference: world.Reference, Initial: world, Full: world, Units: "esriDecimalDegrees", Tables: []short{}}
 	for _, l := range Layers() {
 		out.Layers = append(out.Layers, short{ID: l.ID, Name: l.Name, Parent: -1, Visible: l.Active, Type: "Feature Layer", Kind: l.Kind})
 	}
@@ -272,10 +272,10 @@ func (l *Layer) Describe(copyright string) any {
 		Quantized   bool      `json:"supportsCoordinatesQuantization"`
 		Versioned   bool      `json:"isDataVersioned"`
 		Queries     any       `json:"advancedQueryCapabilities"`
-	}{Version: Version, ID: l.ID, Name: l.Name, Type: "Feature Layer", Description: l.Description, Copyright: copyright, Kind: l.Kind, Reference: world.Reference, Extent: world,
-		Drawing: l.drawing(), Display: "hazard_Name", ObjectID: ObjectID, Fields: Fields(), Time: map[string]any{"startTimeField": "start_time", "endTimeField": "end_time", "trackIdField": nil,
+	}{Version: version, ID: l.ID, Name: l.Name, Type: "Feature Layer", Description: l.Description, Copyright: copyright, Kind: l.Kind, Reference: world.Reference, Extent: world,
+		Drawing: l.drawing(), Display: "hazard_Name", ObjectID: objectID, Fields: Fields(), Time: map[string]any{"startTimeField": "start_time", "endTimeField": "end_time", "trackIdField": nil,
 			"timeReference": map[string]any{"timeZone": "UTC", "respectsDaylightSaving": false}},
-		Relations: relations{}, Templates: relations{}, Types: relations{}, Indexes: relations{}, Most: MaxRecords, Standard: MaxRecords, Formats: "JSON, geoJSON, PBF", Can: "Query", Visible: l.Active,
+		Relations: relations{}, Templates: relations{}, Types: relations{}, Indexes: relations{}, Most: maxRecords, Standard: maxRecords, Formats: "JSON, geoJSON, PBF", Can: "Query", Visible: l.Active,
 		Statistics: true, Advanced: true, Queries: map[string]bool{"supportsPagination": true, "supportsOrderBy": true, "supportsStatistics": true, "supportsDistinct": true, "useStandardizedQueries": true,
 			"supportsReturningQueryExtent": false, "supportsQueryWithDistance": false, "supportsHavingClause": false, "supportsSqlExpression": false}}
 }

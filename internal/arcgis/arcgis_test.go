@@ -33,13 +33,13 @@ func TestPlacesOfQueries(t *testing.T) {
 		"530,0,540,1":     "{170 0 -180 1}",
 		`{"xmin":-20037508.342789,"ymin":-20037508.342789,"xmax":20037508.342789,"ymax":20037508.342789,"spatialReference":{"wkid":102100,"latestWkid":3857}}`: "{-180 -90 180 90}",
 	} {
-		p, err := ReadPlace(text, "", WGS84)
+		p, err := readPlace(text, "", wgs84)
 		if err != nil || fmt.Sprint(*p.Box) != want {
 			t.Errorf("%s: %+v %v, want %s", text, p, err, want)
 		}
 	}
 	// Rings go the way that the map shows, also where that is the longer one.
-	wide, err := ReadPlace(`{"rings":[[[-170,-60],[-170,60],[170,60],[170,-60],[-170,-60]],[[8,48],[12,48],[12,52],[8,52],[8,48]]]}`, "", WGS84)
+	wide, err := readPlace(`{"rings":[[[-170,-60],[-170,60],[170,60],[170,-60],[-170,-60]],[[8,48],[12,48],[12,52],[8,52],[8,48]]]}`, "", wgs84)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestPlacesOfQueries(t *testing.T) {
 	for i := range geo.MaxPositions + 1 {
 		fmt.Fprintf(&many, ",[%d,%d]", i%170, i%80)
 	}
-	if _, err := ReadPlace(`{"points":[`+many.String()[1:]+`]}`, "", WGS84); err == nil {
+	if _, err := readPlace(`{"points":[`+many.String()[1:]+`]}`, "", wgs84); err == nil {
 		t.Error("a geometry of any length is taken")
 	}
 	if _, costly := errors.AsType[*geo.CostError](err); costly {
@@ -65,8 +65,8 @@ func FuzzReadPlace(f *testing.F) {
 		f.Add(text, "")
 	}
 	f.Fuzz(func(t *testing.T, text, kind string) {
-		for _, wkid := range []int{WGS84, Mercator} {
-			p, err := ReadPlace(text, kind, wkid)
+		for _, wkid := range []int{wgs84, mercator} {
+			p, err := readPlace(text, kind, wkid)
 			if err == nil && p.Box == nil && p.Shape.IsZero() {
 				t.Errorf("%q is nowhere", text)
 			}
@@ -118,7 +118,7 @@ func TestGroupsHaveABound(t *testing.T) {
 		t.Fatal(faults)
 	}
 	tally, err := NewTally(q), error(nil)
-	for i := 0; i <= MaxGroups && err == nil; i++ {
+	for i := 0; i <= maxGroups && err == nil; i++ {
 		err = tally.Add(&hazard.Hazard{ID: int64(i)})
 	}
 	if err == nil {

@@ -28,8 +28,8 @@ func fromMercator(x, y float64) (lon, lat float64) {
 	return x / radius * 180 / math.Pi, (2*math.Atan(math.Exp(y/radius)) - math.Pi/2) * 180 / math.Pi
 }
 
-// ReadReference reads the number of a spatial reference, alone or as JSON. All names of Web Mercator are Mercator. Empty is missing.
-func ReadReference(text string, missing int) (int, error) {
+// readReference reads the number of a spatial reference, alone or as JSON. All names of Web Mercator are mercator. Empty is missing.
+func readReference(text string, missing int) (int, error) {
 	if text = strings.TrimSpace(text); text == "" {
 		return missing, nil
 	}
@@ -45,10 +45,10 @@ func ReadReference(text string, missing int) (int, error) {
 		r.WKID, _ = strconv.Atoi(text)
 	}
 	switch wkid := max(r.WKID, r.Latest); wkid {
-	case WGS84:
-		return WGS84, nil
-	case Mercator, 102100, 102113, 900913:
-		return Mercator, nil
+	case wgs84:
+		return wgs84, nil
+	case mercator, 102100, 102113, 900913:
+		return mercator, nil
 	}
 	return 0, fmt.Errorf("%.60q is not known here; these are: 4326 (WGS 84), 3857 (Web Mercator)", text)
 }
@@ -76,15 +76,15 @@ type esri struct {
 	} `json:"spatialReference"`
 }
 
-// ReadPlace reads a geometry of a query: Esri's JSON, or of envelopes and points the numbers alone. kind is its type, empty for an envelope; wkid that of
+// readPlace reads a geometry of a query: Esri's JSON, or of envelopes and points the numbers alone. kind is its type, empty for an envelope; wkid that of
 // the parameter inSR, which a reference within the geometry goes before. A *geo.CostError is an error of what takes too much work.
-func ReadPlace(text, kind string, wkid int) (*Place, error) {
+func readPlace(text, kind string, wkid int) (*Place, error) {
 	g, err := readEsri(text, kind)
 	if err != nil {
 		return nil, err
 	}
 	if g.Reference != nil && g.Reference.WKID != 0 {
-		if wkid, err = ReadReference(strconv.Itoa(max(g.Reference.WKID, g.Reference.Latest)), wkid); err != nil {
+		if wkid, err = readReference(strconv.Itoa(max(g.Reference.WKID, g.Reference.Latest)), wkid); err != nil {
 			return nil, err
 		}
 	}
@@ -131,7 +131,7 @@ func readEsri(text, kind string) (g esri, err error) {
 
 // readBox makes a box of an envelope. Maps that show the world more than once ask for more than there is.
 func readBox(west, south, east, north float64, wkid int) (*Place, error) {
-	if wkid == Mercator {
+	if wkid == mercator {
 		west, south = fromMercator(west, south)
 		east, north = fromMercator(east, north)
 		for _, v := range []*float64{&west, &south, &east, &north} { // as positions are kept
@@ -194,7 +194,7 @@ func inDegrees(line [][]float64, wkid int) (all [][]float64) {
 			return line
 		}
 		lon, lat := at[0], at[1]
-		if wkid == Mercator {
+		if wkid == mercator {
 			lon, lat = fromMercator(lon, lat)
 		}
 		if last != nil {
@@ -236,7 +236,7 @@ func area(r [][]float64) (sum float64) {
 // appendGeometry writes what of s the layer's kind of geometry can hold, in Esri's JSON; of a layer of points it is the point. null is nothing of that kind.
 func appendGeometry(b []byte, kind Kind, s geo.Shape, lon, lat float64, wkid int) []byte {
 	position := func(b []byte, lon, lat float64) []byte {
-		if wkid == Mercator {
+		if wkid == mercator {
 			x, y := toMercator(lon, lat)
 			b = strconv.AppendFloat(b, x, 'f', 3, 64)
 			return strconv.AppendFloat(append(b, ','), y, 'f', 3, 64)

@@ -32,7 +32,7 @@ const sqlTypeOther = 16
 // gridOf is the size of a cell of the grid that coordinates are on, in units of the spatial reference. Steps over the whole world must fit in 32 bits: a millionth
 // of a degree, which positions are kept in, or 2 cm.
 func gridOf(wkid int) float64 {
-	if wkid == Mercator {
+	if wkid == mercator {
 		return 0.02
 	}
 	return 1e-6
@@ -70,7 +70,7 @@ func appendFields(b []byte, fields []Field) []byte {
 
 // appendHead appends what a FeatureResult says before its features.
 func appendHead(b []byte, layer *Layer, q *Query, fields []Field) []byte {
-	b = appendText(b, 1, ObjectID)
+	b = appendText(b, 1, objectID)
 	b = appendNumber(b, 7, pbfKinds[layer.Kind])
 	r := referenceOf(q.OutSR)
 	b = appendMessage(b, 8, appendNumber(appendNumber(nil, 1, uint64(r.WKID)), 2, uint64(r.Latest)))
@@ -114,7 +114,7 @@ func appendShape(b []byte, kind Kind, s geo.Shape, lon, lat float64, wkid int) [
 	grid := gridOf(wkid)
 	on := func(at geo.Position) (x, y int64) {
 		lon, lat := at[0], at[1]
-		if wkid == Mercator {
+		if wkid == mercator {
 			lon, lat = toMercator(lon, lat)
 		}
 		return int64(math.Round(lon / grid)), int64(math.Round(-lat / grid))

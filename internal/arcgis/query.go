@@ -55,7 +55,7 @@ var refused = []string{"text", "relationParam", "having", "distance", "historicM
 
 // Parse reads the parameters of a query of the layer.
 func (l *Layer) Parse(values url.Values) (*Query, search.Faults) {
-	p := &parser{values: values, q: &Query{Geometry: true, OutSR: WGS84, Most: MaxRecords}}
+	p := &parser{values: values, q: &Query{Geometry: true, OutSR: wgs84, Most: maxRecords}}
 	for name, given := range values {
 		if len(given) > 1 {
 			p.fault(name, "is given %d times, expected once", len(given))
@@ -135,11 +135,11 @@ func (p *parser) and(lang, text string, e cql.Expr) error {
 }
 
 func (p *parser) place() {
-	in, err := ReadReference(p.values.Get("inSR"), WGS84)
+	in, err := readReference(p.values.Get("inSR"), wgs84)
 	if err != nil {
 		p.fault("inSR", "%v", err)
 	}
-	if p.q.OutSR, err = ReadReference(p.values.Get("outSR"), WGS84); err != nil {
+	if p.q.OutSR, err = readReference(p.values.Get("outSR"), wgs84); err != nil {
 		p.fault("outSR", "%v", err)
 	}
 	text := p.values.Get("geometry")
@@ -149,7 +149,7 @@ func (p *parser) place() {
 	if rel := p.values.Get("spatialRel"); !slices.Contains([]string{"", "esriSpatialRelIntersects", "esriSpatialRelEnvelopeIntersects"}, rel) {
 		p.fault("spatialRel", "%.60q is not known here: expected esriSpatialRelIntersects or esriSpatialRelEnvelopeIntersects", rel)
 	}
-	place, err := ReadPlace(text, p.values.Get("geometryType"), in)
+	place, err := readPlace(text, p.values.Get("geometryType"), in)
 	if err != nil {
 		p.fault("geometry", "%v", err)
 		_, p.faults[len(p.faults)-1].TooCostly = errors.AsType[*geo.CostError](err)
@@ -216,7 +216,7 @@ func (p *parser) form() {
 	}
 	p.q.Geometry = p.flag("returnGeometry", true)
 	p.q.Fields = p.fields("outFields", p.values.Get("outFields"))
-	if p.q.GeoJSON && p.q.OutSR != WGS84 {
+	if p.q.GeoJSON && p.q.OutSR != wgs84 {
 		p.fault("outSR", "GeoJSON is on WGS 84 alone: leave outSR out, or ask for f=json")
 	}
 	switch {
@@ -229,7 +229,7 @@ func (p *parser) form() {
 
 // fields reads names of fields; the first is always that of object ids, unless they are groups.
 func (p *parser) fields(parameter, text string) []*Field {
-	all := []*Field{FieldNamed(ObjectID)}
+	all := []*Field{fieldNamed(objectID)}
 	if text = strings.TrimSpace(text); text == "" {
 		return all
 	}
@@ -241,7 +241,7 @@ func (p *parser) fields(parameter, text string) []*Field {
 			}
 			continue
 		}
-		f := FieldNamed(name)
+		f := fieldNamed(name)
 		if f == nil {
 			p.fault(parameter, "%.60q is no field of the layer", name)
 			continue
@@ -270,8 +270,8 @@ func (p *parser) paging() {
 		return min(n, most)
 	}
 	p.q.Offset = number("resultOffset", 0, maxOffset)
-	if p.q.Most = number("resultRecordCount", MaxRecords, MaxRecords); p.q.Most == 0 {
-		p.q.Most = MaxRecords
+	if p.q.Most = number("resultRecordCount", maxRecords, maxRecords); p.q.Most == 0 {
+		p.q.Most = maxRecords
 	}
 }
 
@@ -293,7 +293,7 @@ func (p *parser) statistics() {
 		if name = strings.TrimSpace(name); name == "" {
 			continue
 		}
-		f := FieldNamed(name)
+		f := fieldNamed(name)
 		if f == nil || f.field == nil {
 			p.fault("groupByFieldsForStatistics", "%.60q is no field that can be counted by", name)
 			continue
@@ -324,7 +324,7 @@ type ordering struct {
 }
 
 // sorts are the orders that features can have, by field.
-var sorts = map[string]search.Order{ObjectID: search.ByNumber, "start_time": search.ByStart, "end_time": search.ByEnd, "last_update_time": search.ByLastUpdate}
+var sorts = map[string]search.Order{objectID: search.ByNumber, "start_time": search.ByStart, "end_time": search.ByEnd, "last_update_time": search.ByLastUpdate}
 
 // order reads orderByFields. Features are in the order of their numbers unless they are asked for in another, so that later ones do not move earlier ones.
 func (p *parser) order() {
@@ -346,14 +346,14 @@ func (p *parser) order() {
 		return
 	}
 	first := p.q.sort[0]
-	f := FieldNamed(first.column)
+	f := fieldNamed(first.column)
 	if f == nil {
 		p.fault("orderByFields", "%.60q is no field of the layer", first.column)
 		return
 	}
 	rest := p.q.sort[1:] // the number is what every order ends with, in the same direction
-	if len(rest) > 1 || len(rest) == 1 && (!strings.EqualFold(rest[0].column, ObjectID) || rest[0].descending != first.descending) {
-		p.fault("orderByFields", "features are sorted by one field, and then by %s", ObjectID)
+	if len(rest) > 1 || len(rest) == 1 && (!strings.EqualFold(rest[0].column, objectID) || rest[0].descending != first.descending) {
+		p.fault("orderByFields", "features are sorted by one field, and then by %s", objectID)
 		return
 	}
 	quantity, measured := strings.CutPrefix(f.Name, "measurements_")
@@ -368,7 +368,7 @@ func (p *parser) order() {
 	case f.Name == "severity_rank" && first.descending && len(rest) == 0:
 		p.q.Sort = search.Sort{}
 	default:
-		p.fault("orderByFields", "features cannot be sorted by %s; they can by %s, start_time, end_time, last_update_time and measurements in either direction, and by severity_rank and importance with DESC", f.Name, ObjectID)
+		p.fault("orderByFields", "features cannot be sorted by %s; they can by %s, start_time, end_time, last_update_time and measurements in either direction, and by severity_rank and importance with DESC", f.Name, objectID)
 	}
 }
 
@@ -386,7 +386,7 @@ func readStatistics(text string) (all []Statistic, err error) {
 		return nil, fmt.Errorf("expected 1 to %d statistics, found %d", maxStats, len(given))
 	}
 	for _, g := range given {
-		s := Statistic{Type: strings.ToLower(g.Type), Field: FieldNamed(g.Field), Name: g.Name}
+		s := Statistic{Type: strings.ToLower(g.Type), Field: fieldNamed(g.Field), Name: g.Name}
 		if !slices.Contains(statistics, s.Type) {
 			return nil, fmt.Errorf("%.40q is no statistic; these are: %s", g.Type, strings.Join(statistics, ", "))
 		}

@@ -28,8 +28,8 @@ type Tally struct {
 	groups map[string]*group
 }
 
-// MaxGroups is the most groups of one answer.
-const MaxGroups = 20_000
+// maxGroups is the most groups of one answer.
+const maxGroups = 20_000
 
 type group struct {
 	values  []any
@@ -61,8 +61,8 @@ func (t *Tally) Add(h *hazard.Hazard) error {
 	}
 	g := t.groups[key]
 	if g == nil {
-		if len(t.groups) == MaxGroups {
-			return fmt.Errorf("more than %d groups", MaxGroups)
+		if len(t.groups) == maxGroups {
+			return fmt.Errorf("more than %d groups", maxGroups)
 		}
 		g = &group{values, make([]figure, len(t.q.Stats))}
 		t.groups[key] = g

@@ -44,7 +44,7 @@ func NewWriter(out *bytes.Buffer, layer *Layer, q *Query, base string) (*Writer,
 		Kind      Kind      `json:"geometryType,omitzero"`
 		Reference reference `json:"spatialReference,omitzero"`
 		Fields    []Field   `json:"fields"`
-	}{ObjectID: ObjectID, Fields: list}
+	}{ObjectID: objectID, Fields: list}
 	if q.Geometry {
 		head.Kind, head.Reference = layer.Kind, referenceOf(q.OutSR)
 	}
@@ -254,11 +254,11 @@ func WriteIDs(out *bytes.Buffer, q *Query, ids []int64) {
 		for _, id := range ids {
 			packed = protowire.AppendVarint(packed, uint64(id))
 		}
-		out.Write(appendMessage(appendText(nil, 1, ObjectID), 3, packed))
+		out.Write(appendMessage(appendText(nil, 1, objectID), 3, packed))
 		wrapPBF(out, idsResult)
 		return
 	}
-	text := []byte(`{"objectIdFieldName":"` + ObjectID + `","objectIds":[`)
+	text := []byte(`{"objectIdFieldName":"` + objectID + `","objectIds":[`)
 	for i, id := range ids {
 		if i > 0 {
 			text = append(text, ',')

@@ -26,8 +26,8 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// Format is the version of the form of an archive.
-const Format = 1
+// format is the version of the form of an archive.
+const format = 1
 
 // The names of entries.
 const (

@@ -130,7 +130,7 @@ func (p *pruning) round(ctx context.Context, h store.Horizon) (more bool, err er
 
 // write writes the archive of one round.
 func (p *pruning) write(ctx context.Context, w io.Writer, id string, h store.Horizon) (totals *Totals, more bool, err error) {
-	m := &Manifest{Format: Format, ID: id, Program: p.program, Made: p.now.UTC().Truncate(time.Second), Schema: store.Schema(), Epoch: p.store.Epoch(), Change: h.Number,
+	m := &Manifest{Format: format, ID: id, Program: p.program, Made: p.now.UTC().Truncate(time.Second), Schema: store.Schema(), Epoch: p.store.Epoch(), Change: h.Number,
 		Pruned: &Pruned{What: p.What, Before: p.Before, Number: h.Number}}
 	names := []string{p.What.Table()}
 	if p.What == store.History {

@@ -219,7 +219,7 @@ func (in *reader) readManifest(ctx context.Context, r io.Reader) error {
 	if err := readDocument(r, &in.manifest); err != nil {
 		return err
 	}
-	if in.manifest.Format > Format || in.manifest.Schema > store.Schema() {
+	if in.manifest.Format > format || in.manifest.Schema > store.Schema() {
 		return &VersionError{in.manifest.Program}
 	}
 	if in.manifest.Format < 1 || in.manifest.ID == "" {

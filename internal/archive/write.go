@@ -31,7 +31,7 @@ func Write(ctx context.Context, s *store.Store, w io.Writer, program string, now
 		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
-	m = &Manifest{Format: Format, ID: uuid.NewString(), Program: program, Made: now.UTC().Truncate(time.Second), Schema: d.Schema, Epoch: d.Epoch,
+	m = &Manifest{Format: format, ID: uuid.NewString(), Program: program, Made: now.UTC().Truncate(time.Second), Schema: d.Schema, Epoch: d.Epoch,
 		Installation: d.Installation, Change: d.Number, Tables: d.Tables}
 	total := int64(0)
 	for i := range d.Tables {

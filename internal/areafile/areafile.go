@@ -26,9 +26,9 @@ import (
 // Limits of a file.
 const (
 	MaxFile      = 4 << 20  // bytes
-	MaxUnpacked  = 16 << 20 // bytes of a member of an archive
-	MaxAreas     = 200
-	MaxPositions = geo.MaxPositions // of all areas together: an area of a hazard has no more
+	maxUnpacked  = 16 << 20 // bytes of a member of an archive
+	maxAreas     = 200
+	maxPositions = geo.MaxPositions // of all areas together: an area of a hazard has no more
 	maxMembers   = 100
 	maxName      = 200 // bytes
 )
@@ -147,12 +147,12 @@ func (c *collector) archive(doc []byte) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", text.Name, err)
 	}
-	content, err := io.ReadAll(io.LimitReader(r, MaxUnpacked+1))
+	content, err := io.ReadAll(io.LimitReader(r, maxUnpacked+1))
 	if err = errors.Join(err, r.Close()); err != nil {
 		return fmt.Errorf("%s: %w", text.Name, err)
 	}
-	if len(content) > MaxUnpacked {
-		return fmt.Errorf("%s has more than %d bytes, the most that is unpacked", text.Name, MaxUnpacked)
+	if len(content) > maxUnpacked {
+		return fmt.Errorf("%s has more than %d bytes, the most that is unpacked", text.Name, maxUnpacked)
 	}
 	if err := c.text(content); err != nil {
 		return fmt.Errorf("%s: %w", text.Name, err)
@@ -173,11 +173,11 @@ func (c *collector) add(name string, geometry []byte) error {
 	if s, err = geo.Union(s); err != nil { // without its lines and points
 		return err
 	}
-	if c.positions += s.Positions(); c.positions > MaxPositions {
-		return fmt.Errorf("more than %d positions; simplify the areas", MaxPositions)
+	if c.positions += s.Positions(); c.positions > maxPositions {
+		return fmt.Errorf("more than %d positions; simplify the areas", maxPositions)
 	}
-	if len(c.areas) == MaxAreas {
-		return fmt.Errorf("more than %d areas", MaxAreas)
+	if len(c.areas) == maxAreas {
+		return fmt.Errorf("more than %d areas", maxAreas)
 	}
 	c.areas = append(c.areas, Area{shortened(hazard.CleanLine(name)), s})
 	return nil

@@ -117,7 +117,7 @@ func TestRead(t *testing.T) {
 // An error names the member, the place, and what was expected.
 func TestFilesThatAreRefused(t *testing.T) {
 	shapes, table := shp()
-	many := strings.Repeat(`[1,2],`, MaxPositions)
+	many := strings.Repeat(`[1,2],`, maxPositions)
 	for doc, want := range map[string]string{
 		"":                   "the file is empty, expected GeoJSON, KML",
 		"lat,lon\n1,2":       `it begins with "lat,lon`,
@@ -140,7 +140,7 @@ func TestFilesThatAreRefused(t *testing.T) {
 		zipped(t, "doc.kml", "<kml"):                                                     "doc.kml: it is not XML",
 		zipped(t, "zones.shp", shapes[:120], "zones.dbf", table):                         `"zones.shp": it ends too early`,
 		zipped(t, "zones.shp", shapes, "zones.dbf", table, "zones.prj", `PROJCS["UTM"]`): "its coordinates are no degrees",
-		zipped(t, "doc.kml", "<kml>"+strings.Repeat(" ", MaxUnpacked)):                   "doc.kml has more than",
+		zipped(t, "doc.kml", "<kml>"+strings.Repeat(" ", maxUnpacked)):                   "doc.kml has more than",
 		"PK\x03\x04": "the archive cannot be read",
 		shapes:       "expected a ZIP archive of .shp",
 	} {
@@ -149,7 +149,7 @@ func TestFilesThatAreRefused(t *testing.T) {
 		}
 	}
 	var marks strings.Builder
-	for range MaxAreas + 1 {
+	for range maxAreas + 1 {
 		marks.WriteString("<Placemark>" + kmlSquare + "</Placemark>")
 	}
 	if _, err := Read([]byte(kml(marks.String()))); err == nil || !strings.Contains(err.Error(), "more than 200 areas") {
@@ -199,7 +199,7 @@ func fuzz(t *testing.T, doc []byte) {
 			t.Fatalf("%q has no area", a.Name)
 		}
 	}
-	if len(f.Areas) == 0 || len(f.Areas) > MaxAreas || positions > MaxPositions || f.Whole.IsZero() {
+	if len(f.Areas) == 0 || len(f.Areas) > maxAreas || positions > maxPositions || f.Whole.IsZero() {
 		t.Fatalf("%d areas, %d positions", len(f.Areas), positions)
 	}
 }

@@ -169,8 +169,8 @@ func (d *document) end() error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", e.local, err)
 		}
-		if d.read += len(list); d.read > MaxPositions {
-			return fmt.Errorf("more than %d positions; simplify the areas", MaxPositions)
+		if d.read += len(list); d.read > maxPositions {
+			return fmt.Errorf("more than %d positions; simplify the areas", maxPositions)
 		}
 		d.positions = append(d.positions, list...)
 	case "LinearRing":

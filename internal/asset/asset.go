@@ -14,8 +14,8 @@ import (
 const (
 	MaxAssets    = 200_000
 	MaxFile      = 64 << 20 // bytes of a file
-	MaxRecord    = 1 << 20  // bytes of a row, or of a feature
-	MaxPositions = 2_000    // positions of one area
+	maxRecord    = 1 << 20  // bytes of a row, or of a feature
+	maxPositions = 2_000    // positions of one area
 	maxName      = 200      // characters
 	maxKind      = 60
 	maxID        = 100

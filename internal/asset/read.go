@@ -24,7 +24,7 @@ const maxFaults = 20
 
 // Read reads assets from a file of CSV or GeoJSON, told apart by how it begins, and calls each with one after the other. What is wrong with the file is a
 // *hazard.InvalidError that names line or feature, field and value; after the first fault each is not called any more. A file of more than MaxAssets is a
-// *hazard.LimitError. Its memory is bounded by MaxRecord.
+// *hazard.LimitError. Its memory is bounded by maxRecord.
 func Read(r io.Reader, each func(*Asset) error) error {
 	in := &bounded{r: r}
 	f := &file{each: each, in: in}
@@ -54,10 +54,10 @@ func Read(r io.Reader, each func(*Asset) error) error {
 	return f.bad.Err()
 }
 
-// errRecord: a row or a feature is larger than MaxRecord.
+// errRecord: a row or a feature is larger than maxRecord.
 var errRecord = errors.New("record too large")
 
-// bounded is a file of which no more than MaxRecord bytes are read for one record.
+// bounded is a file of which no more than maxRecord bytes are read for one record.
 type bounded struct {
 	r    io.Reader
 	read int   // since the record began
@@ -65,7 +65,7 @@ type bounded struct {
 }
 
 func (b *bounded) Read(p []byte) (int, error) {
-	if b.read > MaxRecord {
+	if b.read > maxRecord {
 		return 0, errRecord
 	}
 	n, err := b.r.Read(p[:min(len(p), 64<<10)])
@@ -182,8 +182,8 @@ func (f *file) place(a *Asset, at string, s geo.Shape) error {
 		a.Lon, a.Lat = s.Point()
 	case len(s.Points()) > 0 || len(s.Lines()) > 0:
 		return f.fault(at, "geometry: expected a Point, Polygon or MultiPolygon; load one asset for each place")
-	case s.Positions() > MaxPositions:
-		return f.fault(at, "geometry: %d positions, at most %d are kept for one asset; simplify it", s.Positions(), MaxPositions)
+	case s.Positions() > maxPositions:
+		return f.fault(at, "geometry: %d positions, at most %d are kept for one asset; simplify it", s.Positions(), maxPositions)
 	default:
 		a.Area = s
 		a.Lon, a.Lat = s.Point()
@@ -273,7 +273,7 @@ func (f *file) csvFault(line int, err error) error {
 		return f.fault("/line "+strconv.Itoa(bad.Line), "%v, at byte %d", bad.Err, bad.Column)
 	}
 	if errors.Is(err, errRecord) {
-		return f.fault("/line "+strconv.Itoa(line), "more than %d bytes, the most of one row; is a quote missing?", MaxRecord)
+		return f.fault("/line "+strconv.Itoa(line), "more than %d bytes, the most of one row; is a quote missing?", maxRecord)
 	}
 	return err
 }
@@ -386,7 +386,7 @@ func (f *file) jsonFault(d *jsontext.Decoder, err error) error {
 	}
 	at := string(d.StackPointer())
 	if errors.Is(err, errRecord) {
-		return last(f.fault(at, "more than %d bytes, the most of one feature", MaxRecord))
+		return last(f.fault(at, "more than %d bytes, the most of one feature", maxRecord))
 	}
 	return last(f.fault("", "not JSON at byte %d, %s: %s", d.InputOffset(), at, strings.TrimPrefix(err.Error(), "jsontext: ")))
 }

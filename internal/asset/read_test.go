@@ -56,8 +56,8 @@ func TestReadFaults(t *testing.T) {
 		return `{"type":"FeatureCollection","features":[{"type":"Feature","geometry":` + geometry + `,"properties":{"name":"n"}}]}`
 	}
 	ring := ""
-	for i := range MaxPositions {
-		ring += fmt.Sprintf("[%f,%f],", float64(i)/MaxPositions, float64(i*i)/MaxPositions/MaxPositions)
+	for i := range maxPositions {
+		ring += fmt.Sprintf("[%f,%f],", float64(i)/maxPositions, float64(i*i)/maxPositions/maxPositions)
 	}
 	for _, tt := range []struct{ text, want string }{
 		{"", "the file is empty"},
@@ -78,7 +78,7 @@ func TestReadFaults(t *testing.T) {
 		{"\xff\xfen\x00a\x00", "the file is UTF-16"},
 		{"PK\x03\x04....", "is a ZIP archive or a workbook"},
 		{"name,lon,lat\n\"a,1,2\n", `line 2: extraneous or missing " in quoted-field`},
-		{"name,lon,lat\n\"" + strings.Repeat("x", 2*MaxRecord) + "\",1,2\n", "more than 1048576 bytes"},
+		{"name,lon,lat\n\"" + strings.Repeat("x", 2*maxRecord) + "\",1,2\n", "more than 1048576 bytes"},
 		{"name,lon,lat\n" + strings.Repeat("x", maxName+1) + ",1,2\n", "line 2: name: 201 characters, at most 200"},
 		{"name,wkt\na,\"LINESTRING(0 0,1 1)\"", "expected a Point, Polygon or MultiPolygon"},
 		{"name,wkt\na,nowhere", "line 2: wkt: "},
@@ -94,7 +94,7 @@ func TestReadFaults(t *testing.T) {
 		{feature(`{"type":"Point","coordinates":[36.8,-91.2]}`), "features/0/geometry: "},
 		{feature(`{"type":"MultiPoint","coordinates":[[1,2],[3,4]]}`), "expected a Point, Polygon or MultiPolygon"},
 		{feature(`{"type":"Polygon","coordinates":[[` + ring + `[1,1],[0,1],[0,0]]]}`), "features/0/geometry: "},
-		{feature(`{"type":"Point","coordinates":[1,2],"x":"` + strings.Repeat("x", 3*MaxRecord) + `"}`), "more than 1048576 bytes"},
+		{feature(`{"type":"Point","coordinates":[1,2],"x":"` + strings.Repeat("x", 3*maxRecord) + `"}`), "more than 1048576 bytes"},
 		{feature(`{"type":"Point","coordinates":[1,2]}`) + "x", "expected the end of the file"},
 	} {
 		all, err := readAll(tt.text)

@@ -32,8 +32,8 @@ const (
 	CAPAU  Rules = "cap-au" // the Australian profile
 )
 
-// AllRules lists the profiles.
-func AllRules() []Rules { return []Rules{Plain, Google, IPAWS, CAPCP, CAPAU} }
+// allRules lists the profiles.
+func allRules() []Rules { return []Rules{Plain, Google, IPAWS, CAPCP, CAPAU} }
 
 // Marker is what a message of the profile says in its code element; empty: nothing.
 func (r Rules) Marker() string {
@@ -97,8 +97,8 @@ type Instruction struct {
 	Responses []string    `json:"response_type,omitzero"` // CAP's words
 }
 
-// Responses are CAP's words for what people are told to do (CAP 1.2, section 3.2.2, responseType).
-func Responses() []string {
+// responses are CAP's words for what people are told to do (CAP 1.2, section 3.2.2, responseType).
+func responses() []string {
 	return []string{"Shelter", "Evacuate", "Prepare", "Execute", "Avoid", "Monitor", "Assess", "AllClear", "None"}
 }
 
@@ -171,7 +171,7 @@ func (p *Profile) check(bad *hazard.InvalidError) {
 			bad.Add("web", "%.60q is not an absolute http or https address", p.Web)
 		}
 	}
-	if !slices.Contains(AllRules(), p.Rules) {
+	if !slices.Contains(allRules(), p.Rules) {
 		bad.Add("profile", "%.60q is none of plain, google, ipaws, cap-cp, cap-au", p.Rules)
 	}
 	if !(p.RadiusKm >= 0.1 && p.RadiusKm <= 1000) {
@@ -246,8 +246,8 @@ func (p *Profile) checkInstructions(bad *hazard.InvalidError) {
 // CheckResponses adds a fault for each word that is none of CAP's, or is there twice.
 func CheckResponses(bad *hazard.InvalidError, field string, words []string) {
 	for i, w := range words {
-		if !slices.Contains(Responses(), w) {
-			bad.Add(field, "%.40q is none of %s", w, strings.Join(Responses(), ", "))
+		if !slices.Contains(responses(), w) {
+			bad.Add(field, "%.40q is none of %s", w, strings.Join(responses(), ", "))
 			return
 		}
 		if slices.Contains(words[:i], w) {

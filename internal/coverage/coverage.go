@@ -50,17 +50,17 @@ const (
 
 var rank = map[Word]int{Covered: 0, Stale: 1, Unknown: 2}
 
-// Worse returns the worse of two words. The empty word is no word.
-func Worse(a, b Word) Word {
+// worse returns the worse of two words. The empty word is no word.
+func worse(a, b Word) Word {
 	if a == "" || b != "" && rank[b] > rank[a] {
 		return b
 	}
 	return a
 }
 
-// Observed are the types of which nobody can warn ahead: they are reported when they have happened, by networks that
+// observed are the types of which nobody can warn ahead: they are reported when they have happened, by networks that
 // watch all countries alike. For these a source that watches is enough.
-var Observed = []hazard.Type{hazard.Earthquake}
+var observed = []hazard.Type{hazard.Earthquake}
 
 // general is the type by which official warnings at large are known: there is no weather service that does not
 // warn of it.

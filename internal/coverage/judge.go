@@ -68,7 +68,7 @@ func (m *Map) Judge(p *Place, now Readings, types ...hazard.Type) *Judgement {
 		w := judge(t, j.Sources)
 		j.Types = append(j.Types, w)
 		if len(types) > 0 {
-			j.Word = Worse(j.Word, w.Word)
+			j.Word = worse(j.Word, w.Word)
 		}
 	}
 	if len(types) == 0 {
@@ -86,7 +86,7 @@ func (m *Map) Word(p *Place, now Readings, types ...hazard.Type) Word {
 func judge(t hazard.Type, sources []Voice) TypeWord {
 	w := TypeWord{Type: t, Word: Unknown, Role: source.RoleUnknown}
 	roles := []source.Role{source.RoleResponsible}
-	if slices.Contains(Observed, t) {
+	if slices.Contains(observed, t) {
 		roles = append(roles, source.RoleWatches)
 	}
 	for _, role := range roles {

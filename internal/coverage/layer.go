@@ -130,7 +130,7 @@ func (m *Map) layerWord(covers []int, now Readings, types []hazard.Type, special
 			l.Types[t.Type] = t.Word
 		}
 		if special && len(types) == 0 {
-			l.State = Worse(l.State, t.Word)
+			l.State = worse(l.State, t.Word)
 		}
 	}
 	if l.State == "" {

@@ -91,7 +91,7 @@ func (m *Map) Summary(r *Region, now Readings, types ...hazard.Type) string {
 			known[key] = w
 			sources = append(sources, j.by(len(types) == 0)...)
 		}
-		word = Worse(word, w)
+		word = worse(word, w)
 		count[w]++
 		if w == Covered {
 			continue

@@ -4,7 +4,7 @@
 // What is read: AND, OR, NOT; =, <>, <, <=, >, >=; LIKE, BETWEEN, IN, IS NULL; CASEI; S_INTERSECTS and S_DISJOINT; the temporal functions, which are
 // rewritten as comparisons. Functions of one's own, arrays and arithmetic are not.
 //
-// The package knows no properties: whoever uses the tree gives names a meaning. A filter has a budget (MaxBytes, MaxNodes, MaxDepth), and reading takes
+// The package knows no properties: whoever uses the tree gives names a meaning. A filter has a budget (maxBytes, maxNodes, maxDepth), and reading takes
 // time in proportion to its length. Every error is an *Error that says where, and what was expected.
 package cql
 
@@ -15,9 +15,9 @@ import (
 
 // The budget of one filter.
 const (
-	MaxBytes = 16 << 10 // of its text, geometries included
-	MaxNodes = 500      // predicates, operands and elements of lists
-	MaxDepth = 40       // parentheses, NOT and functions within each other
+	maxBytes = 16 << 10 // of its text, geometries included
+	maxNodes = 500      // predicates, operands and elements of lists
+	maxDepth = 40       // parentheses, NOT and functions within each other
 )
 
 // Error says what of a filter cannot be read.
@@ -246,15 +246,15 @@ type budget struct{ nodes, depth int }
 
 // node takes one node, and down a level; the caller takes up again.
 func (b *budget) node(p Place) error {
-	if b.nodes++; b.nodes > MaxNodes {
-		return p.Fault(fmt.Sprintf("no more than %d predicates and operands", MaxNodes), "")
+	if b.nodes++; b.nodes > maxNodes {
+		return p.Fault(fmt.Sprintf("no more than %d predicates and operands", maxNodes), "")
 	}
 	return nil
 }
 
 func (b *budget) down(p Place) error {
-	if b.depth++; b.depth > MaxDepth {
-		return p.Fault(fmt.Sprintf("no more than %d levels", MaxDepth), "")
+	if b.depth++; b.depth > maxDepth {
+		return p.Fault(fmt.Sprintf("no more than %d levels", maxDepth), "")
 	}
 	return nil
 }

@@ -133,7 +133,7 @@ func TestABudgetBoundsEveryFilter(t *testing.T) {
 		"functions":   strings.Repeat("CASEI(", 2000) + "a" + strings.Repeat(")", 2000) + "='x'",
 		"list":        "a IN (1" + strings.Repeat(",1", 5000) + ")",
 		"or":          "a=1" + strings.Repeat(" OR a=1", 2000),
-		"bytes":       "a='" + strings.Repeat("x", MaxBytes) + "'",
+		"bytes":       "a='" + strings.Repeat("x", maxBytes) + "'",
 	} {
 		if _, err := ParseText(text); err == nil || !strings.Contains(err.Error(), "more than") && !strings.Contains(err.Error(), "at most") {
 			t.Errorf("%s: %v", name, err)
@@ -165,7 +165,7 @@ func FuzzParse(f *testing.F) {
 				t.Fatalf("%q: no tree and no error", text)
 			case err != nil && !ok:
 				t.Fatalf("%q: %v is no *Error", text, err)
-			case err != nil && (fault.At < 0 || fault.At > max(len(text), MaxBytes) || fault.Expected == ""):
+			case err != nil && (fault.At < 0 || fault.At > max(len(text), maxBytes) || fault.Expected == ""):
 				t.Fatalf("%q: %+v", text, fault)
 			case err != nil && utf8.ValidString(text) && !utf8.ValidString(err.Error()):
 				t.Fatalf("%q: %q", text, err)

@@ -11,8 +11,8 @@ import (
 // ParseJSON reads CQL2 JSON (section 9).
 func ParseJSON(text string) (Expr, error) {
 	p := &jsonParser{}
-	if len(text) > MaxBytes {
-		return nil, place("").Fault(fmt.Sprintf("at most %d bytes", MaxBytes), "")
+	if len(text) > maxBytes {
+		return nil, place("").Fault(fmt.Sprintf("at most %d bytes", maxBytes), "")
 	}
 	var v any
 	if err := json.Unmarshal([]byte(text), &v); err != nil {

@@ -18,8 +18,8 @@ func ParseSQL(text string) (Expr, error) { return parseText(text, true) }
 
 func parseText(text string, sql bool) (Expr, error) {
 	p := &textParser{text: text, sql: sql}
-	if len(text) > MaxBytes {
-		return nil, Place{At: MaxBytes}.Fault(fmt.Sprintf("at most %d bytes", MaxBytes), "")
+	if len(text) > maxBytes {
+		return nil, Place{At: maxBytes}.Fault(fmt.Sprintf("at most %d bytes", maxBytes), "")
 	}
 	if !utf8.ValidString(text) {
 		return nil, Place{}.Fault("UTF-8", "")

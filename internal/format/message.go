@@ -41,8 +41,8 @@ type Reference struct {
 	Sent               hazard.Instant
 }
 
-// MaxReferences is how many earlier messages a message names, the latest: what it replaces has replaced the others.
-const MaxReferences = 100
+// maxReferences is how many earlier messages a message names, the latest: what it replaces has replaced the others.
+const maxReferences = 100
 
 // cancelHolds is for how long readers should keep a message of kind Cancel.
 const cancelHolds = 24 * time.Hour
@@ -89,7 +89,7 @@ func (m *Message) Expires() hazard.Instant {
 func WriteMessage(m *Message) ([]byte, error) {
 	p, h := m.Profile, m.Hazard.Stored()
 	refs := make([]string, 0, len(m.References))
-	for _, r := range m.References[max(0, len(m.References)-MaxReferences):] {
+	for _, r := range m.References[max(0, len(m.References)-maxReferences):] {
 		refs = append(refs, r.Sender+","+r.Identifier+","+capTime(r.Sent))
 	}
 	a := alert{

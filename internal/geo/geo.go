@@ -28,8 +28,8 @@ import (
 // stored text to the higher.
 const (
 	MaxPositions      = 20_000  // positions that ParseWKT and ParseGeoJSON take
-	MaxLoosePositions = 200_000 // positions that ParseLoose takes
-	MaxDepth          = 8       // geometry collections within each other
+	maxLoosePositions = 200_000 // positions that ParseLoose takes
+	maxDepth          = 8       // geometry collections within each other
 
 	maxParts      = 2_000  // points, lines and rings together that ParseWKT and ParseGeoJSON take
 	maxLooseParts = 10_000 // and that ParseLoose takes

@@ -67,8 +67,8 @@ func notJSON(err error) error {
 
 // object reads the geometry in value, which is one JSON object.
 func (r *reader) object(value jsontext.Value, depth int) (tree, error) {
-	if depth > MaxDepth {
-		return tree{}, faultf("collections within each other more than %d deep", MaxDepth)
+	if depth > maxDepth {
+		return tree{}, faultf("collections within each other more than %d deep", maxDepth)
 	}
 	var t tree
 	var coordinates, geometries jsontext.Value

@@ -1,7 +1,7 @@
 package geo
 
 // Intersects reports whether a and b have a place in common, be it on their boundaries. The two sides of the antimeridian
-// are not the same place. Shapes for which that takes more than RequestSteps count as intersecting: a search finds too much
+// are not the same place. Shapes for which that takes more than requestSteps count as intersecting: a search finds too much
 // rather than too little.
 //
 // It is exact about the positions. A library's cost was 100 times as much for an area of 10,000 positions and a circle, since

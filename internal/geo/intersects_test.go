@@ -97,7 +97,7 @@ func TestTheWorkOfIntersectsIsBounded(t *testing.T) {
 		"a large area, a circle at its side":  {rosette(10_000, 0, 0, 1), Circle(1.1, 0.8, 10_000), 30_000, false},
 		"two large areas far apart":           {rosette(10_000, 0, 0, 1), rosette(10_000, 5, 0, 1), 3000, false},
 		"two large areas side by side":        {rosette(10_000, 0, 0, 1), rosette(10_000, 1.9, 1.2, 1), 500_000, false},
-		"lines between whose teeth are lines": {zigzag(6000, 0), zigzag(6000, 10), RequestSteps + 100, true}, // it was given up
+		"lines between whose teeth are lines": {zigzag(6000, 0), zigzag(6000, 10), requestSteps + 100, true}, // it was given up
 	} {
 		w := requestWork()
 		meet, err := intersect(w, tt.a, tt.b)

@@ -54,7 +54,7 @@ func at(name string, i int, err error) error {
 func (r *reader) position() error {
 	limit := MaxPositions
 	if r.loose {
-		limit = MaxLoosePositions
+		limit = maxLoosePositions
 	}
 	if r.positions++; r.positions > limit {
 		return faultf("more than %d positions", limit)

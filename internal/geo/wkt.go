@@ -82,8 +82,8 @@ func (p *wktParser) unexpected(expected string) error {
 }
 
 func (p *wktParser) geometry(depth int) (tree, error) {
-	if depth > MaxDepth {
-		return tree{}, faultf("collections within each other more than %d deep", MaxDepth)
+	if depth > maxDepth {
+		return tree{}, faultf("collections within each other more than %d deep", maxDepth)
 	}
 	word := p.word()
 	if word == "" {

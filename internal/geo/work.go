@@ -5,9 +5,9 @@ import "fmt"
 // Work is counted in steps of about 25 ns on one core of a server of 2020: a step looks at one pair of sides that lie near
 // each other. So what a geometry costs is a function of the geometry alone, whatever else the machine does.
 const (
-	// RequestSteps is the work that ParseWKT and ParseGeoJSON do on one geometry, about 100 ms. A coastline of 20,000
+	// requestSteps is the work that ParseWKT and ParseGeoJSON do on one geometry, about 100 ms. A coastline of 20,000
 	// positions takes a fifth of it; two combs of 9,800 positions each that cross would take a hundred times as much.
-	RequestSteps = 4_000_000
+	requestSteps = 4_000_000
 
 	// looseSteps is the work on each position of a feed's geometry, and leastSteps on any geometry beside it: what feeds
 	// publish takes a quarter of it. So the cost of a payload grows with its length and no faster.
@@ -39,7 +39,7 @@ type work struct {
 }
 
 // requestWork is the budget of a geometry that a user wrote.
-func requestWork() *work { return &work{left: RequestSteps} }
+func requestWork() *work { return &work{left: requestSteps} }
 
 // looseWork is the budget of work on geometries of feeds with that many positions.
 func looseWork(positions int) *work { return &work{left: leastSteps + positions*looseSteps} }

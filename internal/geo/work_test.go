@@ -43,7 +43,7 @@ func inGeoJSON(polygons string) string {
 }
 
 // most is the budget of a request, and the steps of one more side or crossing.
-const most = RequestSteps + MaxPositions*stepsPerMeshSide
+const most = requestSteps + MaxPositions*stepsPerMeshSide
 
 func TestAnAreaThatCostsTooMuchIsRefused(t *testing.T) {
 	p := wktParser{text: combs(4900)}

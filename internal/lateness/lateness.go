@@ -27,8 +27,8 @@ var Stages = []Stage{Committed, Sent}
 // hour takes.
 var Buckets = []float64{0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600}
 
-// Histogram counts delays of one source in one stage.
-type Histogram struct {
+// histogram counts delays of one source in one stage.
+type histogram struct {
 	counts [18]atomic.Uint64 // by bucket; the last is beyond all bounds
 	sum    atomic.Int64      // nanoseconds
 }
@@ -47,12 +47,12 @@ type key struct {
 func (d *Delays) Observe(source string, stage Stage, delay time.Duration) {
 	h, ok := d.of.Load(key{source, stage})
 	if !ok {
-		h, _ = d.of.LoadOrStore(key{source, stage}, &Histogram{})
+		h, _ = d.of.LoadOrStore(key{source, stage}, &histogram{})
 	}
-	h.(*Histogram).observe(max(0, delay))
+	h.(*histogram).observe(max(0, delay))
 }
 
-func (h *Histogram) observe(delay time.Duration) {
+func (h *histogram) observe(delay time.Duration) {
 	i := 0
 	for i < len(Buckets) && delay.Seconds() > Buckets[i] {
 		i++
@@ -75,13 +75,13 @@ func (d *Delays) Of(source string, stage Stage) *Summary {
 	if !ok {
 		return nil
 	}
-	return h.(*Histogram).summary()
+	return h.(*histogram).summary()
 }
 
 // All calls yield with each histogram, as Prometheus wants it: the cumulative counts by bound, the count and the sum in seconds.
 func (d *Delays) All(yield func(source string, stage Stage, buckets map[float64]uint64, count uint64, sum float64)) {
 	d.of.Range(func(k, v any) bool {
-		h := v.(*Histogram)
+		h := v.(*histogram)
 		buckets := map[float64]uint64{}
 		var count uint64
 		for i := range h.counts {
@@ -95,7 +95,7 @@ func (d *Delays) All(yield func(source string, stage Stage, buckets map[float64]
 	})
 }
 
-func (h *Histogram) summary() *Summary {
+func (h *histogram) summary() *Summary {
 	var counts [len(h.counts)]uint64
 	s := &Summary{}
 	for i := range counts {

@@ -28,8 +28,8 @@ import (
 
 // The names of the limits in docs/limits.md.
 const (
-	LimitAll     = "connections"
-	LimitAddress = "address-connections"
+	limitAll     = "connections"
+	limitAddress = "address-connections"
 )
 
 // Limits bound the connections of a Listener. All of them must be above 0.
@@ -127,25 +127,25 @@ func (l *Listener) admit(c *Conn) (limit string) {
 		if over := a.strangers - l.limits.Address + 1; over > 0 {
 			dropped := l.drop(a.conns, strangers, room(over, l.limits.Address))
 			closed = append(closed, dropped...)
-			l.limits.Over(LimitAddress)
+			l.limits.Over(limitAddress)
 			if len(dropped) == 0 {
-				return LimitAddress
+				return limitAddress
 			}
 		} else if over := len(a.conns) - l.limits.All/2 + 1; over > 0 {
 			dropped := l.drop(a.conns, idle, room(over, l.limits.All/2))
 			closed = append(closed, dropped...)
-			l.limits.Over(LimitAddress)
+			l.limits.Over(limitAddress)
 			if len(dropped) == 0 {
-				return LimitAddress
+				return limitAddress
 			}
 		}
 	}
 	if over := len(l.conns) - l.limits.All + 1; over > 0 {
 		dropped := l.drop(l.conns, idle, room(over, l.limits.All))
 		closed = append(closed, dropped...)
-		l.limits.Over(LimitAll)
+		l.limits.Over(limitAll)
 		if len(dropped) == 0 {
-			return LimitAll
+			return limitAll
 		}
 	}
 	a := l.addresses[c.from]
@@ -231,8 +231,8 @@ const (
 
 // refusals are the whole answers to connections over a limit.
 var refusals = map[string][]byte{
-	LimitAddress: refusal(http.StatusTooManyRequests, "too many connections of your address (limit "+LimitAddress+"); close some, or try again later"),
-	LimitAll:     refusal(http.StatusServiceUnavailable, "too many connections (limit "+LimitAll+"); try again later"),
+	limitAddress: refusal(http.StatusTooManyRequests, "too many connections of your address (limit "+limitAddress+"); close some, or try again later"),
+	limitAll:     refusal(http.StatusServiceUnavailable, "too many connections (limit "+limitAll+"); try again later"),
 }
 
 func refusal(status int, detail string) []byte {

@@ -158,8 +158,8 @@ func TestStrangersOfOneAddressTakeAFewConnections(t *testing.T) {
 	d.want(mine, 200)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.over[LimitAddress] != 91 || d.over[LimitAll] != 0 {
-		t.Errorf("counted %v, want 91 over %s", d.over, LimitAddress)
+	if d.over[limitAddress] != 91 || d.over[limitAll] != 0 {
+		t.Errorf("counted %v, want 91 over %s", d.over, limitAddress)
 	}
 }
 
@@ -180,7 +180,7 @@ func TestOneAddressTakesHalfOfAllAtMost(t *testing.T) {
 	refused := d.answer(d.dial("127.0.0.1", get("/")))
 	if refused == nil || refused.StatusCode != 429 || refused.Header.Get("Retry-After") == "" {
 		t.Errorf("an eleventh connection of the address is answered %v, want 429 and Retry-After", refused)
-	} else if body, _ := io.ReadAll(refused.Body); !strings.Contains(string(body), LimitAddress) {
+	} else if body, _ := io.ReadAll(refused.Body); !strings.Contains(string(body), limitAddress) {
 		t.Errorf("the refusal %q does not name the limit", body)
 	}
 	d.want(d.dial("127.0.0.2", get("/")), 200)

@@ -35,7 +35,7 @@ type Ask func(ctx context.Context, path string, query url.Values) (*Answer, erro
 
 // The budget of a call.
 const (
-	MaxResults     = 50       // hazards or changes in an answer
+	maxResults     = 50       // hazards or changes in an answer
 	defaultResults = 20       //
 	MaxAnswer      = 64 << 10 // bytes of data in an answer: more would crowd out what an assistant is to think about
 	MaxMessage     = 64 << 10 // bytes of a request
@@ -141,8 +141,8 @@ type History struct {
 	Cursor string `json:"cursor,omitempty" jsonschema:"next_cursor of the answer before"`
 }
 
-// Place is a place, for types of hazards.
-type Place struct {
+// place is a place, for types of hazards.
+type place struct {
 	Lon  float64  `json:"lon" jsonschema:"longitude in degrees"`
 	Lat  float64  `json:"lat" jsonschema:"latitude in degrees"`
 	Type []string `json:"type,omitempty" jsonschema:"types of hazards, such as FLOOD; official warnings at large if left out"`
@@ -239,8 +239,8 @@ func (f *Filter) placed() bool { return f.NearLon != nil || f.BBox != "" }
 func degrees(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
 func limitOf(n int) (int, error) {
-	if n < 0 || n > MaxResults {
-		return 0, fmt.Errorf("limit: %d is not from 1 to %d", n, MaxResults)
+	if n < 0 || n > maxResults {
+		return 0, fmt.Errorf("limit: %d is not from 1 to %d", n, maxResults)
 	}
 	if n == 0 {
 		n = defaultResults
@@ -406,7 +406,7 @@ func (t tools) about(ctx context.Context, in One, answer *Answer, data any, reco
 	case in.At != "":
 		r.Coverage = unknownThen
 	case okLon && okLat:
-		about, err := t.covered(ctx, Place{Lon: lon, Lat: lat, Type: []string{kind}})
+		about, err := t.covered(ctx, place{Lon: lon, Lat: lat, Type: []string{kind}})
 		if err != nil {
 			return nil, err
 		}
@@ -471,7 +471,7 @@ func (t tools) count(ctx context.Context, in Count) (*Result, error) {
 	return r, nil
 }
 
-func (t tools) coverage(ctx context.Context, in Place) (*Result, error) {
+func (t tools) coverage(ctx context.Context, in place) (*Result, error) {
 	about, err := t.covered(ctx, in)
 	if err != nil {
 		return nil, err
@@ -511,7 +511,7 @@ type covering struct {
 	header http.Header
 }
 
-func (t tools) covered(ctx context.Context, in Place) (*covering, error) {
+func (t tools) covered(ctx context.Context, in place) (*covering, error) {
 	values := url.Values{"point": {degrees(in.Lon) + "," + degrees(in.Lat)}}
 	if len(in.Type) > 0 {
 		values.Set("type", strings.Join(in.Type, ","))

@@ -54,7 +54,7 @@ type Config struct {
 	BaseURL string
 	// Storm is how many messages a channel of a subscription is sent in a minute before what follows becomes a summary; 0: DefaultStorm.
 	Storm int
-	// Confirmations is how many confirmation messages are sent in a day in all; 0: DefaultConfirmations.
+	// Confirmations is how many confirmation messages are sent in a day in all; 0: defaultConfirmations.
 	Confirmations int
 	Now           func() time.Time
 	Logger        *slog.Logger
@@ -63,7 +63,7 @@ type Config struct {
 // The defaults.
 const (
 	DefaultStorm         = 5
-	DefaultConfirmations = 2000
+	defaultConfirmations = 2000
 )
 
 // Service keeps subscriptions and tells people. It is safe for concurrent use.
@@ -84,7 +84,7 @@ func New(c Config) *Service {
 		c.Storm = DefaultStorm
 	}
 	if c.Confirmations == 0 {
-		c.Confirmations = DefaultConfirmations
+		c.Confirmations = defaultConfirmations
 	}
 	return &Service{Config: c, measures: newMeasures(), index: newIndex(), version: -1}
 }

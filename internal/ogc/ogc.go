@@ -62,8 +62,8 @@ type Extent struct {
 	} `json:"temporal"`
 }
 
-// Filters are the properties of features that items can be filtered by (section 7.15.5), and the parameter of a search that each is.
-var Filters = map[string]string{"type_ID": "type", "severity_ID": "severity", "category_ID": "category", "status": "status", "source": "source"}
+// filters are the properties of features that items can be filtered by (section 7.15.5), and the parameter of a search that each is.
+var filters = map[string]string{"type_ID": "type", "severity_ID": "severity", "category_ID": "category", "status": "status", "source": "source"}
 
 // link leads to href, which is of that media type.
 func link(href, rel, mediaType, title string) format.Link {

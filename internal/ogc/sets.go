@@ -16,7 +16,7 @@ const (
 	Points        = "points"
 	Areas         = "areas"
 	Tracks        = "tracks"
-	Bands         = "bands"
+	bands         = "bands"
 	Products      = "products"
 	Coverage      = "coverage"
 )
@@ -86,7 +86,7 @@ var sets = sync.OnceValue(func() []Set {
 		{ID: Areas, Title: "Areas of active hazards", Description: "Each area that an active hazard has, of whatever role. A hazard of which only the point is known has none.", OfHazards: true,
 			Own: []search.Field{id, {Name: "role", Title: "What the area is", Values: areaRoles}}},
 		{ID: Tracks, Title: "Tracks of active hazards", Description: "Where storms went and may go, as sources drew it: tracks, positions and cones.", OfHazards: true, Own: shapes(onTracks)},
-		{ID: Bands, Title: "Bands of active hazards", Description: "What else sources drew of active hazards: contours, wind radii, perimeters, ash, coasts, extents.", OfHazards: true, Own: shapes(onBands)},
+		{ID: bands, Title: "Bands of active hazards", Description: "What else sources drew of active hazards: contours, wind radii, perimeters, ash, coasts, extents.", OfHazards: true, Own: shapes(onBands)},
 		{ID: Products, Title: "Products of active hazards", Description: "The folders, files, texts and links of active hazards, at their own place or at that of the hazard.", OfHazards: true, Own: []search.Field{
 			id,
 			{Name: "product_ID", Title: "Number", Kind: search.NumberField, Whole: true},
@@ -153,7 +153,7 @@ func (s *Set) Queryables() []search.Field {
 // Parameters are the parameters of a search that items of the collection can be filtered by, by the property that each is.
 func (s *Set) Parameters() map[string]string {
 	all := map[string]string{}
-	for property, parameter := range Filters {
+	for property, parameter := range filters {
 		if s.OfHazards && search.FieldNamed(property, s.Own) == nil {
 			all[property] = parameter
 		}

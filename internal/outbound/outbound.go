@@ -127,8 +127,8 @@ func (t *Targets) checkAddr(scheme string, ip netip.Addr, port string) error {
 	return t.Guard(scheme)(network, net.JoinHostPort(ip.String(), port), nil)
 }
 
-// ErrBlocked means that an address may not be connected to.
-var ErrBlocked = errors.New("this address may not be reached: it is not public, and the setting webhook-allow does not name it")
+// errBlocked means that an address may not be connected to.
+var errBlocked = errors.New("this address may not be reached: it is not public, and the setting webhook-allow does not name it")
 
 // Guard is asked before each connection about the very address that is connected to: no name that is looked up differently the second
 // time, and no spelling of an address, leads inside.
@@ -137,14 +137,14 @@ func (t *Targets) Guard(scheme string) func(network, address string, c syscall.R
 	return func(network, address string, c syscall.RawConn) error {
 		to, err := netip.ParseAddrPort(address)
 		if err != nil {
-			return ErrBlocked
+			return errBlocked
 		}
 		ip := to.Addr().Unmap().WithZone("")
 		if to.Port() > 0 && slices.ContainsFunc(t.Allow, func(p netip.Prefix) bool { return p.Contains(ip) }) {
 			return nil
 		}
 		if scheme != "https" || public.Safe(network, address, c) != nil {
-			return ErrBlocked
+			return errBlocked
 		}
 		return nil
 	}
@@ -208,7 +208,7 @@ func (t *Targets) Exchange(ctx context.Context, clients Clients, method, address
 	req.Header = trace.Pass(ctx, header)
 	client, ok := clients[req.URL.Scheme]
 	if !ok || t.Check(address) != nil { // the setting may be narrower than when it was made
-		return 0, 0, ErrBlocked
+		return 0, 0, errBlocked
 	}
 	resp, err := client.Do(req)
 	if err != nil {
@@ -231,7 +231,7 @@ func FaultOf(err error) string {
 	var record tls.RecordHeaderError
 	var alert tls.AlertError
 	switch {
-	case errors.Is(err, ErrBlocked):
+	case errors.Is(err, errBlocked):
 		return "blocked"
 	case errors.As(err, &dns):
 		return "name not found"

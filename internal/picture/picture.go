@@ -39,8 +39,8 @@ import (
 const (
 	// MaxBytes bounds the file of a picture. The largest recorded ones have 3 MB.
 	MaxBytes = 8 << 20
-	// MaxOfHazard is how many pictures of a hazard are fetched, the first of its products.
-	MaxOfHazard = 12
+	// maxOfHazard is how many pictures of a hazard are fetched, the first of its products.
+	maxOfHazard = 12
 
 	leaseName  = "pictures"
 	every      = 2 * time.Second // between two requests to a host
@@ -254,7 +254,7 @@ func (w *worker) wanted(now hazard.Instant) []*hazard.Product {
 		n := 0
 		for _, p := range products {
 			// An address that an editor wrote is not asked.
-			if have := w.have[p.ID]; n < MaxOfHazard && Named(p) && (!p.Edited || have.Of(p)) {
+			if have := w.have[p.ID]; n < maxOfHazard && Named(p) && (!p.Edited || have.Of(p)) {
 				list = append(list, p)
 				n++
 			}

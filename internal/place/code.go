@@ -242,8 +242,8 @@ func direct(c Code) (*atlas, []area) {
 	return a, a.find(to.Code)
 }
 
-// CountryOfCode returns the country that a code as reports name places lies in, as its alpha-2 code; empty if the code does not say.
-func CountryOfCode(text string) string {
+// countryOfCode returns the country that a code as reports name places lies in, as its alpha-2 code; empty if the code does not say.
+func countryOfCode(text string) string {
 	name, code := split(text)
 	if name == "" {
 		switch ParseCode(text).Scheme {

@@ -63,7 +63,7 @@ func TestCountryOfCode(t *testing.T) {
 		"LGD District Code:600": "IN", "JMA_AREA:130010": "JP", "layer:EC-MSC-SMC:1.0:CLC:067200": "CA", "area:Sweden": "", "profile:CAP-CP:Location:0.3:4716053": "", "": "",
 		"SAME:": "", "EMMA_ID:S": "", "UGC:X": "",
 	} {
-		if got := CountryOfCode(code); got != want {
+		if got := countryOfCode(code); got != want {
 			t.Errorf("CountryOfCode(%q) = %q, want %q", code, got, want)
 		}
 	}

@@ -30,7 +30,7 @@ func Names() iter.Seq[Named] {
 		for _, scheme := range named {
 			last := ""
 			for _, x := range atlases[scheme]().areas {
-				n := Named{Code: Code{scheme, x.code}, Name: strings.TrimSpace(x.name), Country: CountryOfCode(string(scheme) + ":" + x.code)}
+				n := Named{Code: Code{scheme, x.code}, Name: strings.TrimSpace(x.name), Country: countryOfCode(string(scheme) + ":" + x.code)}
 				switch {
 				case x.code == last || n.Name == "":
 					continue

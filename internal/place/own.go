@@ -160,7 +160,7 @@ func OutlineOf(codes []string, country string, home []string) (geo.Shape, []Coun
 		}
 	}
 	for _, code := range codes {
-		add(CountryOfCode(code))
+		add(countryOfCode(code))
 	}
 	if len(named) == 0 {
 		add(country)

@@ -115,9 +115,9 @@ func (e *StatusError) public() *StatusError {
 	return &StatusError{Class: e.Class, Time: e.Time}
 }
 
-// Statuses are the states of sources as of now, in the order given, by what the polling process keeps of each, which may be another one
+// statuses are the states of sources as of now, in the order given, by what the polling process keeps of each, which may be another one
 // (store.SourceStates). What was read a while ago shows as stale by itself.
-func Statuses(kept map[string][]byte, now hazard.Instant, sources []Source) []Status {
+func statuses(kept map[string][]byte, now hazard.Instant, sources []Source) []Status {
 	return (&States{}).Statuses(kept, now, sources)
 }
 
@@ -148,7 +148,7 @@ func (s *States) decode(name string, body []byte) (*state, error) {
 	return d.st, d.err
 }
 
-// Statuses is the function of that name.
+// statuses is the function of that name.
 func (s *States) Statuses(kept map[string][]byte, now hazard.Instant, sources []Source) []Status {
 	all := make([]Status, len(sources))
 	for i := range sources {

@@ -87,8 +87,8 @@ const (
 	some = 10_000
 )
 
-// Convert writes a raster as a grid that Open reads. It holds some rows of the raster, whatever its size. What is no number, and what is below 0, is not known.
-func Convert(ctx context.Context, r *geotiff.Raster, about About, to io.Writer) (*Converted, error) {
+// convert writes a raster as a grid that open reads. It holds some rows of the raster, whatever its size. What is no number, and what is below 0, is not known.
+func convert(ctx context.Context, r *geotiff.Raster, about About, to io.Writer) (*Converted, error) {
 	if about.Unit != Counts && about.Unit != Density {
 		return nil, fmt.Errorf("unit: %q is neither %s nor %s", about.Unit, Counts, Density)
 	}
@@ -366,8 +366,8 @@ func (b *builtinRows) row(row int) ([]float64, error) {
 	return b.held[row%g.Side*width:][:width], nil
 }
 
-// Open reads a grid that Convert wrote. It holds the index, 16 bytes a tile, and reads tiles when they are asked for. Where it has no data, the built-in grid counts.
-func Open(r io.ReaderAt, size int64) (*Grid, error) {
+// open reads a grid that convert wrote. It holds the index, 16 bytes a tile, and reads tiles when they are asked for. Where it has no data, the built-in grid counts.
+func open(r io.ReaderAt, size int64) (*Grid, error) {
 	damaged := func(err error) error {
 		return fmt.Errorf("the grid of people is damaged, or was written by another version: %w", err)
 	}
@@ -483,7 +483,7 @@ func (f *Folder) Grid() (*Grid, error) {
 	if info, err = file.Stat(); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
-	grid, err := Open(file, info.Size())
+	grid, err := open(file, info.Size())
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w; load it anew, or remove it", f.path, err), file.Close())
 	}
@@ -502,13 +502,13 @@ func Load(ctx context.Context, r *geotiff.Raster, about About, dir string) (c *C
 			err = errors.Join(err, file.Close(), os.Remove(file.Name()))
 		}
 	}()
-	if c, err = Convert(ctx, r, about, file); err != nil {
+	if c, err = convert(ctx, r, about, file); err != nil {
 		return nil, err
 	}
 	if err := errors.Join(file.Chmod(0o644), file.Sync()); err != nil {
 		return nil, err
 	}
-	if _, err := Open(file, c.Bytes); err != nil {
+	if _, err := open(file, c.Bytes); err != nil {
 		return nil, err
 	}
 	if err := os.Rename(file.Name(), filepath.Join(dir, FileName)); err != nil {

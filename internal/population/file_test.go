@@ -202,7 +202,7 @@ func TestRastersThatAreRefused(t *testing.T) {
 			t.Errorf("%s: %v", want, err)
 		}
 	}
-	if _, err := Open(strings.NewReader("x"), 1); err == nil || errors.Is(err, os.ErrNotExist) {
+	if _, err := open(strings.NewReader("x"), 1); err == nil || errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}
 }

@@ -356,10 +356,10 @@ func (p *Publisher) Entry(ctx context.Context, v *View, m authority.Message, f F
 
 // Bounds of an index.
 const (
-	// ArchiveSize is how many messages an archive holds. Which ones never changes.
-	ArchiveSize = 250
-	// MaxIndex is how large an index may be, in bytes: readers refuse larger ones (Google at 900 kB).
-	MaxIndex = 900_000
+	// archiveSize is how many messages an archive holds. Which ones never changes.
+	archiveSize = 250
+	// maxIndex is how large an index may be, in bytes: readers refuse larger ones (Google at 900 kB).
+	maxIndex = 900_000
 	// room is what an index holds beside its entries, at most.
 	room = 20_000
 )
@@ -369,14 +369,14 @@ const (
 // is in none yet.
 func (p *Publisher) Index(ctx context.Context, v *View, org int64, title string, f Form, archive int, base string, address func(archive int) string) ([]byte, error) {
 	all := v.Of(org)
-	archives := len(all) / ArchiveSize
+	archives := len(all) / archiveSize
 	x := &format.Index{Self: address(archive), ID: address(-1), Title: title, Author: title}
 	if archive >= archives {
 		return nil, fmt.Errorf("%w: there are %d archives, from 0", hazard.ErrNotFound, archives)
 	}
 	first, end := archive, len(all)
 	if archive >= 0 {
-		end, x.Current = (archive+1)*ArchiveSize, address(-1)
+		end, x.Current = (archive+1)*archiveSize, address(-1)
 		if archive+1 < archives {
 			x.Newer = address(archive + 1)
 		}
@@ -395,20 +395,20 @@ func (p *Publisher) Index(ctx context.Context, v *View, org int64, title string,
 	}
 	if archive < 0 {
 		first = archives
-		if err := add(archives*ArchiveSize, len(all)); err != nil {
+		if err := add(archives*archiveSize, len(all)); err != nil {
 			return nil, err
 		}
 		for ; first > 0; first-- {
 			was := len(entries)
-			if err := add((first-1)*ArchiveSize, first*ArchiveSize); err != nil {
+			if err := add((first-1)*archiveSize, first*archiveSize); err != nil {
 				return nil, err
 			}
-			if size > MaxIndex-room { // it does not fit
+			if size > maxIndex-room { // it does not fit
 				entries = entries[:was]
 				break
 			}
 		}
-	} else if err := add(first*ArchiveSize, end); err != nil {
+	} else if err := add(first*archiveSize, end); err != nil {
 		return nil, err
 	}
 	if first > 0 {
