@@ -15,7 +15,7 @@ export CGO_ENABLED := 0
 # What the map is made of; it is built again only when this has changed.
 MAP_SOURCES := $(wildcard internal/words/*.json) $(shell find web -path web/src/words.types.ts -prune -o -path web/node_modules -prune -o -path web/dist -prune -o -path web/e2e -prune -o -path web/basemap/dist -prune -o -type f ! -name '*.go' -print)
 
-.PHONY: run demo build web check needs test test-all test-race test-raced test-plain test-web soak bench lint generate tables release test-package help
+.PHONY: run demo build web check needs test test-all test-race test-web soak bench lint generate tables release test-package help
 
 run: build ## Serve on http://127.0.0.1:8080 from ./data, polling all sources
 	bin/hazardd serve
@@ -66,17 +66,11 @@ ALONE := TestLaws.*|TestOrderAndBatchesOfReports.*|TestHazardsDoNotDependOnOrder
 # SQLite, translated from C, works on memory that is not Go's, where the race detector does not look: to watch it slows it ten times, and finds nothing.
 RACE := -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/memory=-race=false -gcflags=modernc.org/libc=-d=checkptr=0
 
-# Side by side, three packages at a time in all: those that kill servers and wait for them leave the processors to others.
-test-race:
-	$(MAKE) -j2 test-raced test-plain
-
-test-raced:
-	CGO_ENABLED=1 go test -p 2 $(RACE) -timeout 30m -skip '^($(ALONE))$$' $(RACED)
-
-test-plain:
-	go test -p 1 -timeout 30m -run '^($(ALONE))$$' $(RACED)
-	go test -p 1 -timeout 30m $(SINGLE)
-	HAZARDD_TEST_DATABASE=postgres go test -p 1 -timeout 30m ./internal/store ./internal/edit ./internal/httpapi
+test-race: # three packages at a time: those that kill servers and wait for them leave the processors to others
+	CGO_ENABLED=1 go test -p 3 $(RACE) -timeout 30m -skip '^($(ALONE))$$' $(RACED)
+	go test -timeout 30m -run '^($(ALONE))$$' $(RACED)
+	go test -timeout 30m $(SINGLE)
+	HAZARDD_TEST_DATABASE=postgres go test -timeout 30m ./internal/store ./internal/edit ./internal/httpapi
 
 .ci/lighthouse/node_modules/.package-lock.json: .ci/lighthouse/package.json .ci/lighthouse/package-lock.json
 	npm --prefix .ci/lighthouse ci --ignore-scripts
