@@ -75,7 +75,7 @@ func TestTheLegendCoversNothingThatIsDrawn(t *testing.T) {
 		shapes := []hazard.Shape{{Role: hazard.TrackShape, Forecast: true, From: 1_787_000_000_000, Geometry: fmt.Sprintf(`{"type":"LineString","coordinates":[[%g,%g],[%g,%g]]}`, track[0][0], track[0][1], track[1][0], track[1][1])}}
 		for i := range 8 {
 			f := float64(i) / 7
-			shapes = append(shapes, hazard.Shape{Role: hazard.PositionShape, Forecast: true, From: hazard.Instant(1_787_000_000_000 + i*21_600_000),
+			shapes = append(shapes, hazard.Shape{Role: hazard.PositionShape, Forecast: true, From: hazard.Instant(1_787_000_000_000 + int64(i)*21_600_000),
 				Geometry: fmt.Sprintf(`{"type":"Point","coordinates":[%g,%g]}`, track[0][0]+f*(track[1][0]-track[0][0]), track[0][1]+f*(track[1][1]-track[0][1]))})
 		}
 		m := Map{Hazard: h, Shapes: shapes}
