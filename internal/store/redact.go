@@ -70,10 +70,12 @@ func (t *Tx) rewrite(which string, id int64, alter func(n int64, body string) (s
 	return nil
 }
 
-// RewriteReports is RewriteHazard for what sources reported of a hazard, held reports too, which have the names that their sources gave: of "332010@2" the
-// reports under "332010" are seen, too.
+// RewriteReports is RewriteHazard for what sources reported of a hazard, held reports too. These have the names that their sources gave: of an event
+// "332010@2" those under "332010" are read as well.
 func (t *Tx) RewriteReports(hazardID int64, alter func(*hazard.Report) bool) error {
-	for _, table := range []string{"reports", "held"} {
+	const given = `k.key, CASE WHEN rtrim(k.key, '0123456789') LIKE '%@' THEN rtrim(rtrim(k.key, '0123456789'), '@') ELSE k.key END`
+	for _, from := range [][2]string{{"reports", "k.key"}, {"held", given}} {
+		table, names := from[0], from[1]
 		type row struct {
 			source, event, part string
 			version             int64
@@ -81,7 +83,7 @@ func (t *Tx) RewriteReports(hazardID int64, alter func(*hazard.Report) bool) err
 		}
 		var all []row
 		rows, err := t.tx.QueryContext(t.ctx, `SELECT r.source, r.event, r.part, r.version, r.body FROM `+table+` r
-			JOIN event_keys k ON k.source = r.source AND (k.key = r.event OR substr(k.key, 1, length(r.event) + 1) = r.event || '@') JOIN events e ON e.source = k.source AND e.event = k.event WHERE e.hazard_id = $1`, hazardID)
+			JOIN event_keys k ON k.source = r.source AND r.event IN (`+names+`) JOIN events e ON e.source = k.source AND e.event = k.event WHERE e.hazard_id = $1`, hazardID)
 		if err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -502,5 +503,34 @@ func TestAWriteEndsWhenTheDatabaseIsAway(t *testing.T) {
 	}
 	if _, err := stores[1].Write(t.Context(), hazard.Instant(1), store.Origin{Admin: true}, nothing); err != nil {
 		t.Errorf("a write when the database is back: %v", err)
+	}
+}
+
+// What is redacted of an event whose number has come round is redacted in reports that are held under the number, and in no report of the event that had it before.
+func TestARewriteReachesTheReportsOfOneHazard(t *testing.T) {
+	s := open(t, t.TempDir())
+	_, err := s.Write(t.Context(), noon, store.Origin{Admin: true}, func(tx *store.Tx) error {
+		for i, key := range []string{"332010", "332010@2", "332010@x"} {
+			r := hazard.Report{Source: "jma", Key: key, Version: 1, Name: "of " + key, Type: hazard.Flood, Severity: hazard.Watch}
+			if err := errors.Join(tx.SaveEvent(&store.Event{Source: "jma", Key: key, HazardID: int64(i + 1)}), tx.AddEventKey("jma", key, key), tx.SaveReport(key, &r, "")); err != nil {
+				return err
+			}
+		}
+		_, _, err := tx.Hold(&hazard.Report{Source: "jma", Key: "332010", Part: "p", Version: 2, Name: "held", Type: hazard.Flood, Severity: hazard.Watch}, "words and codes disagree")
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[int64][]string{1: {"of 332010", "held"}, 2: {"of 332010@2", "held"}, 3: {"of 332010@x"}} {
+		var seen []string
+		if _, err := s.Write(t.Context(), noon, store.Origin{Admin: true}, func(tx *store.Tx) error {
+			return tx.RewriteReports(id, func(r *hazard.Report) bool {
+				seen = append(seen, r.Name)
+				return false
+			})
+		}); err != nil || !slices.Equal(seen, want) {
+			t.Errorf("hazard %d: %q, want %q; %v", id, seen, want, err)
+		}
 	}
 }
