@@ -16,7 +16,6 @@ import (
 	"net/netip"
 	"net/url"
 	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -609,14 +608,10 @@ func (s *Service) countPeople(ctx context.Context) error {
 }
 
 // fits refuses a store that has lost changes if what is left does not fit together: where a part of the write-ahead log that is in the database file already was damaged, SQLite reads
-// older pages from the log beside younger ones in the file. Product files are not its matter.
+// older pages from the log beside younger ones in the file.
 func (s *Service) fits(ctx context.Context) error {
 	var faults []string
-	done, err := s.Store.Check(ctx, func(what string) {
-		if !strings.HasPrefix(what, "product file ") {
-			faults = append(faults, what)
-		}
-	})
+	done, err := s.Store.CheckDatabase(ctx, func(what string) { faults = append(faults, what) })
 	if err != nil {
 		return fmt.Errorf("check the store, which has lost changes: %w", err)
 	}

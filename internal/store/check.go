@@ -29,7 +29,16 @@ type Checked struct {
 // Check reads all that the store holds, as of one moment, and calls fault for what is not as it was written: the pages of an
 // SQLite file that has checksums, its write-ahead log, the database's own structure, each state against its checksum, the tables of what is present against the log, areas and product files against their
 // digests. A server may run meanwhile. The error is that of a check that could not be made.
-func (s *Store) Check(ctx context.Context, fault func(what string)) (done Checked, err error) {
+func (s *Store) Check(ctx context.Context, fault func(what string)) (Checked, error) {
+	return s.check(ctx, fault, true)
+}
+
+// CheckDatabase is Check without the product files.
+func (s *Store) CheckDatabase(ctx context.Context, fault func(what string)) (Checked, error) {
+	return s.check(ctx, fault, false)
+}
+
+func (s *Store) check(ctx context.Context, fault func(what string), files bool) (done Checked, err error) {
 	err = s.checkPages(ctx, func(page string) { fault(page + " is damaged: it is not as it was written") })
 	if err == nil {
 		err = s.checkLog(ctx, fault)
@@ -51,7 +60,10 @@ func (s *Store) Check(ctx context.Context, fault func(what string)) (done Checke
 			return done, storeError(err)
 		}
 	}
-	return done, c.contents(s)
+	if files {
+		err = c.contents(s)
+	}
+	return done, err
 }
 
 // damaged notes a part that does not fit its checksum.
