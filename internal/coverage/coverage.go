@@ -83,6 +83,16 @@ type Source struct {
 // Readings are how sources are read, by name. A source that is not there is not polled.
 type Readings map[string]Source
 
+// Any reports whether a source is polled.
+func (r Readings) Any() bool {
+	for _, s := range r {
+		if s.Polled {
+			return true
+		}
+	}
+	return false
+}
+
 // Map is what sources cover.
 type Map struct {
 	sources    []source.Source

@@ -5,7 +5,6 @@ import (
 	"math"
 	"net/http"
 	"slices"
-	"strconv"
 
 	"github.com/google/uuid"
 
@@ -70,11 +69,9 @@ func (a *API) joins(w http.ResponseWriter, r *http.Request, who *auth.Caller) er
 	if values.Has("type") && faults != nil {
 		return faults
 	}
-	most := 1.0
-	if values.Has("max_score") {
-		if most, err = strconv.ParseFloat(values.Get("max_score"), 64); err != nil || !(most >= 0 && most <= 1) {
-			return badParameter("max_score", "%.60q is not a number from 0 to 1", values.Get("max_score"))
-		}
+	most, err := floatParameter(values, "max_score", 1, 0, 1)
+	if err != nil {
+		return err
 	}
 	confirmed := false
 	if values.Has("state") {

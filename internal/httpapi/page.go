@@ -348,14 +348,24 @@ func (a *API) symbolPath(h *hazard.Hazard) string {
 	return a.visits.root + "/symbols/" + string(h.Type) + "/" + string(h.Category) + "/" + h.Severity.String() + ".svg?v=" + symbol.Version
 }
 
+// darkTheme reads the theme that a map is for: dark, or light, which it is where none is given.
+func darkTheme(values url.Values) (bool, error) {
+	theme := values.Get("theme")
+	if theme != "" && theme != "light" && theme != "dark" {
+		return false, badParameter("theme", "%.40q is neither light nor dark", theme)
+	}
+	return theme == "dark", nil
+}
+
 // pageMap serves the small map of a hazard's page.
 func (a *API) pageMap(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
 	values, err := query(r, "theme")
 	if err != nil {
 		return err
 	}
-	if theme := values.Get("theme"); theme != "" && theme != "light" && theme != "dark" {
-		return badParameter("theme", "%q is neither light nor dark", theme)
+	dark, err := darkTheme(values)
+	if err != nil {
+		return err
 	}
 	now := a.now()
 	h, err := a.findHazard(r, a.Live.View(now), now)
@@ -370,7 +380,7 @@ func (a *API) pageMap(w http.ResponseWriter, r *http.Request, _ *auth.Caller) er
 	if err != nil {
 		return err
 	}
-	m := pages.Map{Hazard: h, Areas: areas, Ground: a.ground, Dark: values.Get("theme") == "dark", Shapes: drawn}
+	m := pages.Map{Hazard: h, Areas: areas, Ground: a.ground, Dark: dark, Shapes: drawn}
 	w.Header()["Content-Type"] = []string{"image/svg+xml"}
 	w.Header().Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	return answer(w, r, reply.NewBody(m.SVG(), false))

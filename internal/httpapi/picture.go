@@ -1,11 +1,9 @@
 package httpapi
 
 import (
-	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
-	"strconv"
 
 	"github.com/google/uuid"
 
@@ -104,12 +102,12 @@ type windowKey struct {
 	filter, words  string
 }
 
-// mostImportant is the window of those who ask for none: around the most important hazard that is no drill; not ok if there is none.
+// mostImportant is the window of those who ask for none: around the most important hazard that is not a drill. ok is false if there is none.
 func mostImportant(v *live.View) (lon, lat, zoom float64, ok bool) {
 	var first *hazard.Hazard
 	var key search.Key
 	for h := range v.Hazards(live.Filter{}, nil) {
-		if h.Category == hazard.Exercise {
+		if h.Drill() {
 			continue
 		}
 		if k := byImportance.Key(h); first == nil || byImportance.Compare(k, key) < 0 {
@@ -132,15 +130,14 @@ func (a *API) activePicture(w http.ResponseWriter, r *http.Request, who *auth.Ca
 	now := a.now()
 	v := a.Live.View(now)
 	key := windowKey{number: v.Number(), at: v.At()}
-	for _, n := range []struct {
-		name      string
-		low, high float64
-		to        *float64
-	}{{"longitude", -180, 180, &key.lon}, {"latitude", -85, 85, &key.lat}, {"zoom", pages.MinWindowZoom, pages.MaxWindowZoom, &key.zoom}} {
-		text := cmp.Or(values.Get(n.name), strconv.FormatFloat(max(0, n.low), 'f', -1, 64))
-		if *n.to, err = strconv.ParseFloat(text, 64); err != nil || !(*n.to >= n.low && *n.to <= n.high) {
-			return badParameter(n.name, "%.40q is not a number from %v to %v", text, n.low, n.high)
-		}
+	if key.lon, err = floatParameter(values, "longitude", 0, -180, 180); err != nil {
+		return err
+	}
+	if key.lat, err = floatParameter(values, "latitude", 0, -85, 85); err != nil {
+		return err
+	}
+	if key.zoom, err = floatParameter(values, "zoom", pages.MinWindowZoom, pages.MinWindowZoom, pages.MaxWindowZoom); err != nil {
+		return err
 	}
 	if !values.Has("longitude") && !values.Has("latitude") && !values.Has("zoom") {
 		var ok bool
@@ -153,12 +150,8 @@ func (a *API) activePicture(w http.ResponseWriter, r *http.Request, who *auth.Ca
 	if key.height, err = intParameter(values, "height", 800, pages.MinWindow, pages.MaxWindow); err != nil {
 		return err
 	}
-	switch theme := values.Get("theme"); theme {
-	case "", "light":
-	case "dark":
-		key.dark = true
-	default:
-		return badParameter("theme", "%.40q is neither light nor dark", theme)
+	if key.dark, err = darkTheme(values); err != nil {
+		return err
 	}
 	wanted := url.Values{}
 	for _, name := range []string{"type", "severity", "category"} {
@@ -196,11 +189,7 @@ func (a *API) activePicture(w http.ResponseWriter, r *http.Request, who *auth.Ca
 			}
 			m.Hazards = append(m.Hazards, pages.Placed{Hazard: h, Shapes: shapes})
 		}
-		polled := false
-		for _, s := range readings {
-			polled = polled || s.Polled
-		}
-		if polled { // where no source is read at all, the map says so at once
+		if readings.Any() { // where no source is read at all, the map says so at once
 			for f := range a.Coverage.Features(readings) {
 				if f.Properties.Kind == "country" && f.Properties.State == coverage.Unknown && m.Sees([]geo.Shape{f.Shape}) {
 					m.Gaps = append(m.Gaps, f.Shape)

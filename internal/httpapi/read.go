@@ -391,3 +391,15 @@ func intParameter(values url.Values, name string, missing, low, high int64) (int
 	}
 	return n, nil
 }
+
+// floatParameter reads a number of the query.
+func floatParameter(values url.Values, name string, missing, low, high float64) (float64, error) {
+	if !values.Has(name) {
+		return missing, nil
+	}
+	n, err := strconv.ParseFloat(values.Get(name), 64)
+	if err != nil || !(n >= low && n <= high) { // nor is NaN
+		return 0, badParameter(name, "%.60q is not a number from %v to %v", values.Get(name), low, high)
+	}
+	return n, nil
+}

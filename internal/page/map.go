@@ -123,7 +123,7 @@ func (m *Map) draw() *drawing {
 func colourOfSeverity(of hazard.Severity) string {
 	for _, s := range hazard.Severities() {
 		if s.Severity == of {
-			return fmt.Sprintf("#%02x%02x%02x", s.Colour[0], s.Colour[1], s.Colour[2])
+			return symbol.Hex(s.Colour)
 		}
 	}
 	return ""

@@ -262,31 +262,38 @@ func TestHistoryIsToldInWords(t *testing.T) {
 	}
 }
 
-// wantXML checks that a map is one well-formed document, of elements that draw and nothing else, and returns the coordinates in it.
-func wantXML(t *testing.T, svg []byte) {
+// elements calls each for all elements of a map, which must be one well-formed document.
+func elements(t testing.TB, svg []byte, each func(xml.StartElement)) {
 	t.Helper()
-	dec := xml.NewDecoder(strings.NewReader(string(svg)))
-	for {
+	for dec := xml.NewDecoder(strings.NewReader(string(svg))); ; {
 		token, err := dec.Token()
 		if errors.Is(err, io.EOF) {
 			return
 		}
 		if err != nil {
-			t.Fatalf("%v: %.600s", err, svg)
+			t.Fatalf("%v: %.2000s", err, svg)
 		}
 		if e, ok := token.(xml.StartElement); ok {
-			switch e.Name.Local {
-			case "svg", "g", "path", "rect", "circle", "text", "title", "ellipse", "line", "polygon", "polyline":
-			default:
-				t.Errorf("element %s", e.Name.Local)
-			}
-			for _, a := range e.Attr {
-				if strings.HasPrefix(a.Name.Local, "on") || a.Name.Local == "href" || a.Name.Local == "style" || strings.Contains(a.Value, "NaN") || strings.Contains(a.Value, "Inf") {
-					t.Errorf("<%s %s=%q>", e.Name.Local, a.Name.Local, a.Value)
-				}
-			}
+			each(e)
 		}
 	}
+}
+
+// wantXML checks that a map is of elements that draw and nothing else.
+func wantXML(t *testing.T, svg []byte) {
+	t.Helper()
+	elements(t, svg, func(e xml.StartElement) {
+		switch e.Name.Local {
+		case "svg", "g", "path", "rect", "circle", "text", "title", "ellipse", "line", "polygon", "polyline":
+		default:
+			t.Errorf("element %s", e.Name.Local)
+		}
+		for _, a := range e.Attr {
+			if strings.HasPrefix(a.Name.Local, "on") || a.Name.Local == "href" || a.Name.Local == "style" || strings.Contains(a.Value, "NaN") || strings.Contains(a.Value, "Inf") {
+				t.Errorf("<%s %s=%q>", e.Name.Local, a.Name.Local, a.Value)
+			}
+		}
+	})
 }
 
 func TestMapsAreDrawnWhateverThePlace(t *testing.T) {

@@ -67,7 +67,13 @@ func (w *Window) SVG() []byte {
 	// The worst is drawn last, and no drill over what is real.
 	list := slices.Clone(w.Hazards)
 	slices.SortStableFunc(list, func(a, b Placed) int {
-		return cmp.Or(cmp.Compare(drill(b.Hazard), drill(a.Hazard)), cmp.Compare(a.Hazard.Severity, b.Hazard.Severity), cmp.Compare(b.Hazard.ID, a.Hazard.ID))
+		switch {
+		case a.Hazard.Drill() && !b.Hazard.Drill():
+			return -1
+		case b.Hazard.Drill() && !a.Hazard.Drill():
+			return 1
+		}
+		return cmp.Or(cmp.Compare(a.Hazard.Severity, b.Hazard.Severity), cmp.Compare(b.Hazard.ID, a.Hazard.ID))
 	})
 	for _, p := range list {
 		d.areasOf(p)
@@ -88,13 +94,6 @@ func (w *Window) Sees(shapes []geo.Shape) bool {
 	middle := mercator(w.Latitude)
 	box := geo.Box{West: math.Remainder(w.Longitude-half, 360), East: math.Remainder(w.Longitude+half, 360), South: unmercator(middle - high), North: unmercator(middle + high)}
 	return box.BothSides().Overlaps(geo.BoundsOf(shapes...)) || box.Overlaps(geo.BoundsOf(shapes...).BothSides())
-}
-
-func drill(h *hazard.Hazard) int {
-	if h.Category == hazard.Exercise {
-		return 1
-	}
-	return 0
 }
 
 // gaps hatches where nobody is asked about official warnings.
@@ -127,7 +126,7 @@ func (d *drawing) read(g geo.Shape) shape {
 func (d *drawing) areasOf(p Placed) {
 	d.colour = colourOfSeverity(p.Hazard.Severity)
 	casing := d.casing
-	if drill(p.Hazard) == 1 { // no real area has a line of black and white
+	if p.Hazard.Drill() { // no real area has a line of black and white
 		d.colour, d.casing = "#000000", "#ffffff"
 	}
 	for i, g := range p.Shapes {
@@ -135,7 +134,7 @@ func (d *drawing) areasOf(p Placed) {
 		if i < len(p.Hazard.Areas) {
 			s.role = p.Hazard.Areas[i].Role
 		}
-		if drill(p.Hazard) == 1 {
+		if p.Hazard.Drill() {
 			s.role = hazard.ImpactArea // which is dashed
 		}
 		if d.seesAny(&s) {
@@ -198,7 +197,7 @@ func (d *drawing) crowd(list []Placed, towns []basemap.Feature) {
 			continue
 		}
 		// What is a drill is never counted among what is real.
-		at := slices.IndexFunc(symbols, func(s standing) bool { return math.Hypot(s.x-x, s.y-y) < near && drill(s.h) == drill(h) })
+		at := slices.IndexFunc(symbols, func(s standing) bool { return math.Hypot(s.x-x, s.y-y) < near && s.h.Drill() == h.Drill() })
 		switch {
 		case at >= 0:
 			symbols[at].others++
@@ -226,7 +225,7 @@ func (d *drawing) crowd(list []Placed, towns []basemap.Feature) {
 			}
 			known[what] = id
 		}
-		if drill(s.h) == 1 { // its ring of black and white
+		if s.h.Drill() { // its ring of black and white
 			fmt.Fprintf(d, `<circle cx="%.1f" cy="%.1f" r="21" fill="#ffffff" stroke="#ffffff" stroke-width="7"/><circle cx="%[1]f" cy="%[2]f" r="21" fill="none" stroke="#000000" stroke-width="5" stroke-dasharray="6 5"/>`, s.x, s.y)
 		}
 		if id == "" { // of a type that is not known any more

@@ -2,9 +2,7 @@ package page
 
 import (
 	"encoding/xml"
-	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"testing"
 
@@ -24,24 +22,15 @@ func shapeOf(t testing.TB, text string) geo.Shape {
 // drawnWindow is the SVG of a window, which is well formed and refers to nothing elsewhere.
 func drawnWindow(t testing.TB, w *Window) string {
 	t.Helper()
-	text := string(w.SVG())
-	for dec := xml.NewDecoder(strings.NewReader(text)); ; {
-		token, err := dec.Token()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			t.Fatalf("%v in %.2000s", err, text)
-		}
-		if e, ok := token.(xml.StartElement); ok {
-			for _, a := range e.Attr {
-				if a.Name.Local == "href" && !strings.HasPrefix(a.Value, "#") {
-					t.Errorf("<%s %s=%q>", e.Name.Local, a.Name.Local, a.Value)
-				}
+	svg := w.SVG()
+	elements(t, svg, func(e xml.StartElement) {
+		for _, a := range e.Attr {
+			if a.Name.Local == "href" && !strings.HasPrefix(a.Value, "#") {
+				t.Errorf("<%s %s=%q>", e.Name.Local, a.Name.Local, a.Value)
 			}
 		}
-	}
-	return text
+	})
+	return string(svg)
 }
 
 func placed(id int64, severity hazard.Severity, category hazard.Category, lon, lat float64, shapes ...geo.Shape) Placed {

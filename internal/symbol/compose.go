@@ -129,7 +129,7 @@ func (s Symbol) parts() (*parts, error) {
 		return nil, fmt.Errorf("icon of %s: %w", s.Type, err)
 	}
 	rgb := hazard.Severities()[s.Severity-hazard.Termination].Colour
-	colour := fmt.Sprintf("#%02x%02x%02x", rgb[0], rgb[1], rgb[2])
+	colour := Hex(rgb)
 	var ground bytes.Buffer
 	halo(&ground, g, colour)
 	return &parts{ground.Bytes(), icon, casing, square{g.x - g.glyph/2, g.glyphY - g.glyph/2, g.glyph}}, nil
