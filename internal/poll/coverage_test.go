@@ -32,7 +32,7 @@ func TestASourceThatGoesSilentMakesItsPlacesStale(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if there := m.Word(vienna, Readings(statuses(kept, hazard.At(time.Now()), []Source{elsewhere}))); there != here {
+			if there := m.Word(vienna, Readings(new(States).Statuses(kept, hazard.At(time.Now()), []Source{elsewhere}))); there != here {
 				t.Fatalf("%s at the node that polls, %s at another", here, there)
 			}
 			return here

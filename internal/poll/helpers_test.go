@@ -307,7 +307,7 @@ func (b *bed) start(p *Poller) (stop func()) {
 func (b *bed) status(sources ...Source) []Status {
 	b.t.Helper()
 	kept, err := b.store.SourceStates(b.t.Context())
-	all := statuses(kept, hazard.At(time.Now()), sources)
+	all := new(States).Statuses(kept, hazard.At(time.Now()), sources)
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -76,7 +75,6 @@ type Poller struct {
 	random  func() float64 // in [0, 1)
 	clock   func() time.Time
 	delays  *lateness.Delays
-	leading atomic.Pointer[lease.Lease]
 	parsing chan struct{} // holds as many as parse at this moment
 }
 
@@ -286,13 +284,8 @@ func (p *Poller) hold(ctx context.Context, holder string, work func(context.Cont
 	return lease.Hold(ctx, p.store, leaseName, holder, lost, work)
 }
 
-// Leads tells whether this process is the one that polls.
-func (p *Poller) Leads() bool { return p.leading.Load().Valid() }
-
 // lead polls all sources, each in its own goroutine, until ctx ends.
 func (p *Poller) lead(ctx context.Context, l *lease.Lease) {
-	p.leading.Store(l)
-	defer p.leading.Store(nil)
 	p.log.Info("polling", "sources", len(p.sources))
 	var wg sync.WaitGroup
 	var workers []*worker

@@ -115,12 +115,6 @@ func (e *StatusError) public() *StatusError {
 	return &StatusError{Class: e.Class, Time: e.Time}
 }
 
-// statuses are the states of sources as of now, in the order given, by what the polling process keeps of each, which may be another one
-// (store.SourceStates). What was read a while ago shows as stale by itself.
-func statuses(kept map[string][]byte, now hazard.Instant, sources []Source) []Status {
-	return (&States{}).Statuses(kept, now, sources)
-}
-
 // States reads kept states, and decodes again only those that have changed. It is safe for concurrent use.
 type States struct {
 	mu   sync.Mutex
@@ -148,7 +142,8 @@ func (s *States) decode(name string, body []byte) (*state, error) {
 	return d.st, d.err
 }
 
-// statuses is the function of that name.
+// Statuses are the states of sources as of now, in the order given, by what the polling process keeps of each, which may be another one
+// (store.SourceStates). What was read a while ago shows as stale by itself.
 func (s *States) Statuses(kept map[string][]byte, now hazard.Instant, sources []Source) []Status {
 	all := make([]Status, len(sources))
 	for i := range sources {
