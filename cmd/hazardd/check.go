@@ -63,16 +63,17 @@ func (r *checkResult) read(ctx context.Context, s *store.Store, g *globals) (err
 	if r.Checked, err = s.Check(ctx, fault); err != nil {
 		return err
 	}
-	for folder, kept := range map[string]struct {
-		kind store.KeptKind
-		n    *int64
-	}{"evidence": {store.KeptPayloads, &r.Payloads}, "pictures": {store.KeptPictures, &r.Pictures}} {
+	for _, kept := range []struct {
+		folder string
+		kind   store.KeptKind
+		n      *int64
+	}{{"evidence", store.KeptPayloads, &r.Payloads}, {"pictures", store.KeptPictures, &r.Pictures}} {
 		*kept.n, err = s.CheckKept(ctx, kept.kind, func() (files.Place, error) {
 			set, err := g.files()
 			if err != nil {
 				return nil, err
 			}
-			return files.Open(filepath.Join(g.Data, folder), set.Below(folder))
+			return files.Open(filepath.Join(g.Data, kept.folder), set.Below(kept.folder))
 		}, fault)
 		if err != nil {
 			return err

@@ -13,7 +13,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -187,11 +186,7 @@ func shortened(s string) string {
 	if len(s) <= maxName {
 		return s
 	}
-	s = s[:maxName]
-	for !utf8.ValidString(s) {
-		s = s[:len(s)-1]
-	}
-	return s + "…"
+	return strings.ToValidUTF8(s[:maxName], "") + "…"
 }
 
 // object is a feature, a collection or a geometry of GeoJSON.

@@ -7,14 +7,16 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json"
 	"golang.org/x/net/html/charset"
 )
 
 // The elements that are read: of KML 2.2 (OGC 07-147r2) those of Placemark and Polygon; of GML 2, 3.1 and 3.2 (OGC 07-036) polygons and patches of
-// surfaces whose rings are LinearRing. The names are told without their namespaces, which files of all ages write differently.
+// surfaces whose rings are LinearRing. Elements are known by their local names: files of all ages write the namespaces differently.
 const maxDepth = 60
 
 // element is an element that is open.
@@ -37,7 +39,7 @@ type document struct {
 	open      []*element
 	envelope  string // srsName of the last Envelope, which holds where a geometry names none
 	polygon   *struct{ outer, inner []ring }
-	positions []([2]float64)
+	positions ring
 	ringed    bool
 	found     [][]ring // polygons of the group
 	group     int      // how deep the element is whose polygons are one area; 0: none
@@ -208,31 +210,12 @@ func (d *document) take(last *element) error {
 	for i := len(d.open) - 1; i >= 0 && name == ""; i-- {
 		name = d.open[i].name
 	}
-	b := []byte(`{"type":"MultiPolygon","coordinates":[`)
-	for i, p := range d.found {
-		b = append(b, comma(i)+"["...)
-		for j, r := range p {
-			b = append(b, comma(j)+"["...)
-			for k, at := range r {
-				b = append(b, comma(k)+"["...)
-				b = strconv.AppendFloat(b, at[0], 'f', -1, 64)
-				b = append(b, ',')
-				b = strconv.AppendFloat(b, at[1], 'f', -1, 64)
-				b = append(b, ']')
-			}
-			b = append(b, ']')
-		}
-		b = append(b, ']')
+	coordinates, err := json.Marshal(d.found)
+	if err != nil {
+		return err
 	}
 	d.found = nil
-	return d.add(name, append(b, "]}"...))
-}
-
-func comma(i int) string {
-	if i == 0 {
-		return ""
-	}
-	return ","
+	return d.add(name, slices.Concat([]byte(`{"type":"MultiPolygon","coordinates":`), coordinates, []byte("}")))
 }
 
 // numbers are the positions of a text: in coordinates, tuples with commas; else numbers with blanks.

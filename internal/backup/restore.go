@@ -71,7 +71,7 @@ func Verify(ctx context.Context, shelf files.Shelf, at time.Time, tell Progress)
 		}
 		found.Files++
 		tell("files", found.Files, 0)
-		r, err := shelf.OpenAs(ctx, name)
+		r, err := Content(ctx, shelf, digest)
 		if errors.Is(err, hazard.ErrNotFound) { // it was removed meanwhile
 			return nil
 		}

@@ -186,7 +186,7 @@ func shown(refs []hazard.ShapesRef) []hazard.ShapesRef {
 func (in *Intake) drawLoose(ctx context.Context, src string, drawings map[string][]hazard.ShapesRef, clock hazard.Clock, opts Options, res *Result) error {
 	for some := range slices.Chunk(slices.Sorted(maps.Keys(drawings)), chunk) {
 		broken := map[string]bool{}
-		for tried := false; !tried; {
+		for {
 			at := ""
 			err := in.write(ctx, src, clock, opts, res, func(w *writer) error {
 				w.drawings = drawings
@@ -197,11 +197,13 @@ func (in *Intake) drawLoose(ctx context.Context, src string, drawings map[string
 				}
 				return nil
 			})
-			if tried = !store.Broken(err) || broken[at]; !tried {
-				broken[at] = true // once more, without what is damaged
-			} else if err != nil {
+			if err == nil {
+				break
+			}
+			if !store.Broken(err) || broken[at] {
 				return err
 			}
+			broken[at] = true // once more, without what is damaged
 		}
 	}
 	return nil

@@ -184,7 +184,7 @@ func (in *Intake) Apply(ctx context.Context, src string, batch source.Batch, clo
 	for _, take := range parts {
 		in.areas.prepare(ctx, take, in.known.Places[src], clock.Now())
 		keep := map[int]error{}
-		for tried := false; !tried; {
+		for {
 			err := in.write(ctx, src, clock, opts, &res, func(w *writer) error {
 				w.others, w.drawings, w.given = known, drawings, take
 				if err := w.rejects(batch.Rejects); err != nil {
@@ -192,18 +192,18 @@ func (in *Intake) Apply(ctx context.Context, src string, batch source.Batch, clo
 				}
 				return w.reports(keep)
 			})
+			if err == nil {
+				break
+			}
 			broken, again := errors.AsType[*brokenError](err)
-			switch {
-			case again: // once more, without them
-				for _, i := range broken.reports {
-					keep[i] = broken.err
-				}
-			case err != nil:
+			if !again {
 				return res, fmt.Errorf("take in %s: %w", src, err)
-			default:
-				tried, batch.Rejects = true, nil
+			}
+			for _, i := range broken.reports { // once more, without them
+				keep[i] = broken.err
 			}
 		}
+		batch.Rejects = nil
 		for i := range take {
 			for _, name := range take[i].Names() {
 				drawn[name] = keep[i] == nil
@@ -224,7 +224,7 @@ func (in *Intake) Apply(ctx context.Context, src string, batch source.Batch, clo
 	return res, nil
 }
 
-// write takes something in by one transaction. What it counts counts only if it is committed.
+// write takes something in by one transaction. What res counts counts only if it is committed; events that were named are noted in any case.
 func (in *Intake) write(ctx context.Context, src string, clock hazard.Clock, opts Options, res *Result, f func(*writer) error) error {
 	was := *res
 	last, err := in.store.Write(ctx, clock, store.Origin{Source: src}, func(tx *store.Tx) error {
@@ -1075,9 +1075,11 @@ func (w *writer) remember(g *group, h *hazard.Hazard, own *hazard.Said, parts []
 		placed = parts
 	}
 	for i := range placed {
-		key, part := placed[i].Key, placed[i].Part
-		if err := errors.Join(w.tx.Placed(w.src, key, part), w.tx.Placed(w.src, plainName(key), part)); err != nil {
-			return err
+		// What is held has the names that its source gave.
+		for _, key := range slices.Compact([]string{placed[i].Key, plainName(placed[i].Key)}) {
+			if err := w.tx.Placed(w.src, key, placed[i].Part); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
