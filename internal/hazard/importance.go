@@ -193,7 +193,7 @@ func (h *Hazard) exposedPeople() (*Estimate, CauseKind) {
 			return b.People, ByShaking
 		}
 	}
-	if e.People == nil && h.Type == Cyclone { // it has no area, but those whom its winds reach are known: bands stand from the strongest wind down
+	if e.People == nil && h.Type == Cyclone { // it has no area, but the people in its winds are counted: bands stand from the strongest wind down
 		for _, b := range slices.Backward(e.Bands) {
 			if Quantity(b.Kind) == Wind && b.People != nil {
 				return b.People, ByWind

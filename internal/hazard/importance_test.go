@@ -75,7 +75,7 @@ func TestAHurricaneWarningMattersMoreThanOneOfATropicalStorm(t *testing.T) {
 	}
 }
 
-// Of a storm at sea without an area, those whom its winds reach count.
+// Of a storm at sea without an area, the people in its winds count.
 func TestPeopleInTheWindsOfAStormCount(t *testing.T) {
 	at := func(people int64) Importance {
 		h := measuredHazard(Cyclone, Warning, Measurement{Name: Wind, Value: 222})
