@@ -92,10 +92,13 @@ func (s *Store) compareMark(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("compare the log with the change that was acknowledged last: %w", storeError(err))
 	}
-	if f.Start > 0 {
-		s.lost = told - f.Last
+	// A mark of what is lost stays until another change is acknowledged: so a server hears of it too, when a command opened the store before.
+	err = forked(ctx, s.writeQ, told)
+	if loss, ok := errors.AsType[*ForkedError](err); ok {
+		s.lost = told - loss.Last
+		return nil
 	}
-	return nil
+	return err
 }
 
 // forkBefore forks a log that ends before a change that was told.
@@ -107,5 +110,6 @@ func forkBefore(ctx context.Context, tx *sql.Tx, q *db.Queries, told int64) (For
 	return fork(ctx, q, hazard.At(time.Now()), Damage)
 }
 
-// Lost is how many changes that had been acknowledged were not in the store when it was opened. Their numbers are void.
+// Lost is how many changes that had been acknowledged were not in the store when it was opened, now or by another since the last change was
+// acknowledged. Their numbers are void.
 func (s *Store) Lost() int64 { return s.lost }

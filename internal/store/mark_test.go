@@ -62,6 +62,7 @@ func TestAStoreThatComesBackShorterTellsWhoHasSeenMore(t *testing.T) {
 			if err := errors.Join(os.WriteFile(file, older, 0o600), os.WriteFile(mark, c.mark(), 0o600)); err != nil {
 				t.Fatal(err)
 			}
+			closed(opened()) // by a command: the server must hear of it all the same
 			s := opened()
 			defer closed(s)
 			if s.Lost() != c.lost || s.Epoch() != epoch {
