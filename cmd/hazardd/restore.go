@@ -71,7 +71,7 @@ func verifyContinuous(ctx context.Context, c *console, g *globals, where string)
 	if err := c.print(r, r.write); err != nil {
 		return err
 	}
-	err = broken(found)
+	err = errors.Join(broken(found), errors.Join(found.Earlier...))
 	if n := len(found.Missing); n > 0 {
 		err = errors.Join(err, fmt.Errorf("%d product files in the backup are damaged, the first is %s: remove them there, and the next generation, within a day, brings them again", n, found.Missing[0]))
 	}

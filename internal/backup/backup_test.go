@@ -471,6 +471,52 @@ func TestADamagedSegmentIsTold(t *testing.T) {
 	}
 }
 
+// Each moment of the last days can be restored, so Verify reads the generations before the newest too.
+func TestADamagedEarlierGenerationIsTold(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "data"))
+	w := &writer{t: t, store: s, r: rand.New(rand.NewPCG(11, 12))}
+	place := filepath.Join(t.TempDir(), "backup")
+	to := shelf(t, place, files.Settings{})
+	verified := func() *backup.Found {
+		t.Helper()
+		found, err := backup.Verify(t.Context(), to, time.Time{}, func(string, int64, int64) {})
+		if err != nil || found.Broken != nil {
+			t.Fatal(found, err)
+		}
+		return found
+	}
+	var generations []string
+	for range 3 { // each start begins a generation
+		b := run(t, s, to, time.Now)
+		for range 3 {
+			w.write()
+			b.current()
+		}
+		b.stop()
+		whole := verified()
+		if len(whole.Earlier) > 0 {
+			t.Fatal(whole.Earlier)
+		}
+		generations = append(generations, whole.Generation)
+	}
+	for number, want := range map[int]string{0: "no moment of generation " + generations[0] + " can be restored", 2: "generation " + generations[0] + " can be restored up to "} {
+		segment := filepath.Join(place, generations[0], fmt.Sprintf("%010d", number))
+		text, err := os.ReadFile(segment)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(segment, text[:len(text)/2], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if found := verified(); len(found.Earlier) != 1 || !strings.HasPrefix(found.Earlier[0].Error(), want) {
+			t.Errorf("with segment %d cut: %v, expected %q", number, found.Earlier, want)
+		}
+		if err := os.WriteFile(segment, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // Whatever bit of a continuous backup turns, Verify finds it, or the backup brings back the same. HAZARDD_FLIPS turns more, for the table in docs/backup.md.
 func TestFlippedBitInAContinuousBackupIsFound(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "data"))

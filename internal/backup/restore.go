@@ -43,6 +43,8 @@ type Found struct {
 	// Broken says what keeps later segments from being used; nil: nothing does. Unused is how many there are.
 	Broken error
 	Unused int
+	// Earlier is what keeps moments of earlier generations from being restored; Verify tells it.
+	Earlier []error
 }
 
 // maxPage is the size of the largest page of SQLite, in bytes, and maxHead bounds the first line of a segment.
@@ -57,11 +59,14 @@ var ErrNone = errors.New("no backup")
 // Progress is told of segments as they are read.
 type Progress func(what string, done, total int64)
 
-// Verify reads the backup that Restore would take, and all product files that are in its place, and writes nothing. Which files the backup lacks it does not know; Missing
-// are those that are damaged.
+// Verify reads the backup that Restore would take, the generations before it, and all product files that are in its place, and writes nothing. Which files the backup lacks it
+// does not know; Missing are those that are damaged.
 func Verify(ctx context.Context, shelf files.Shelf, at time.Time, tell Progress) (*Found, error) {
 	found, err := read(ctx, shelf, at, nil, tell)
 	if err != nil {
+		return nil, err
+	}
+	if found.Earlier, err = verifyEarlier(ctx, shelf, found.Generation, tell); err != nil {
 		return nil, err
 	}
 	err = shelf.Names(ctx, contentsPrefix, func(name string, _ time.Time) error {
@@ -86,6 +91,38 @@ func Verify(ctx context.Context, shelf files.Shelf, at time.Time, tell Progress)
 		return errors.Join(err, r.Close())
 	})
 	return found, err
+}
+
+// verifyEarlier reads the generations before one, and tells what is wrong with each.
+func verifyEarlier(ctx context.Context, shelf files.Shelf, newest string, tell Progress) (faults []error, err error) {
+	of, err := generations(ctx, shelf)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range slices.Sorted(maps.Keys(of)) {
+		if id >= newest || !of[id][0] {
+			continue
+		}
+		g := &generationReader{ctx: ctx, shelf: shelf, id: id, Found: Found{Generation: id}}
+		err := g.read(of[id], tell)
+		if ctx.Err() != nil || errors.Is(err, hazard.ErrUnavailable) {
+			return nil, err
+		}
+		if err == nil && g.Broken == nil {
+			continue
+		}
+		if left, err := generations(ctx, shelf); err != nil {
+			return nil, err
+		} else if len(left[id]) < len(of[id]) { // the server removes it: it has become too old
+			continue
+		}
+		if err != nil {
+			faults = append(faults, fmt.Errorf("no moment of generation %s can be restored: %w", id, err))
+		} else {
+			faults = append(faults, fmt.Errorf("generation %s can be restored up to %s alone: %w", id, g.Made.UTC().Format(time.RFC3339), g.Broken))
+		}
+	}
+	return faults, nil
 }
 
 // Restore makes a store of a backup, as of at, or of its end if at is zero, in the folder dir, which must hold nothing. settings say where its product files go. Its history is
