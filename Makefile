@@ -61,7 +61,7 @@ RACED  = $(shell .ci/raced)
 SINGLE = $(filter-out $(RACED),$(shell go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' ./...))
 
 # Tests of the former that work in one goroutine, or take a way on which others run under the race detector.
-ALONE := TestLaws.*|TestAnEarthquakeLastsWhile.*|Test.*Record(ing|ed).*|TestAReplayGives.*|TestScripts|TestACertificateIsGotByACME|TestTheWeatherServicesList.*|TestReadsOfTwoHundredMoments.*|TestWhatDoesNotComeThrough.*|TestTransfers|TestAnAlteredArchiveIsRefused|TestADigestTells.*|TestQuietHours.*|TestARestoreBringsBackWhatWasWritten|TestALostDisk.*|TestARestoreIsOfAnyMoment|TestADamagedSegmentIsTold|TestAFollowerMisses.*|TestRightsOfEveryOperation|TestNoByteOfAnythingRestricted.*|TestNothingOfARestricted.*|TestHubsRead.*|TestPagesOf.*AreCutByBytes|TestALargeListIsSentAsItIsMade|TestALonePostWaits.*|TestPageOfChangesWaits.*|TestAFloodOfLogins.*
+ALONE := TestLaws.*|TestAnEarthquakeLastsWhile.*|Test.*Record(ing|ed).*|TestAReplayGives.*|TestScripts|TestACertificateIsGotByACME|TestTheWeatherServicesList.*|TestReadsOfTwoHundredMoments.*|TestWhatDoesNotComeThrough.*|TestTransfers|TestAnAlteredArchiveIsRefused|TestACutArchiveIsRefused|TestAnArchiveIs.*|TestAnArchiveOf.*|TestWhatIsKilledGoesOn|TestTextsThatPostgreSQL.*|TestAnIndexOfAnySize.*|TestEverySymbolIsServed.*|TestARandomPassword.*|TestADigestTells.*|TestQuietHours.*|TestARestoreBringsBackWhatWasWritten|TestALostDisk.*|TestARestoreIsOfAnyMoment|TestADamaged.*IsTold|TestAFollowerMisses.*|TestRightsOfEveryOperation|TestNoByteOfAnythingRestricted.*|TestNothingOfARestricted.*|TestHubsRead.*|TestPagesOf.*AreCutByBytes|TestALargeListIsSentAsItIsMade|TestALonePostWaits.*|TestPageOfChangesWaits.*|TestAFloodOfLogins.*
 
 # SQLite, translated from C, works on memory that is not Go's, where the race detector does not look: to watch it slows it ten times, and finds nothing.
 RACE := -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/memory=-race=false -gcflags=modernc.org/libc=-d=checkptr=0
@@ -69,7 +69,7 @@ RACE := -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/m
 test-race: # three packages at a time: those that kill servers and wait for them leave the processors to others
 	CGO_ENABLED=1 go test -p 3 $(RACE) -timeout 30m -skip '^($(ALONE))$$' $(RACED)
 	go test -timeout 30m -run '^($(ALONE))$$' $(RACED)
-	go test -timeout 30m $(SINGLE)
+	go test -p 3 -timeout 30m $(SINGLE)
 	HAZARDD_TEST_DATABASE=postgres go test -timeout 30m ./internal/store ./internal/edit ./internal/httpapi
 
 .ci/lighthouse/node_modules/.package-lock.json: .ci/lighthouse/package.json .ci/lighthouse/package-lock.json
