@@ -38,7 +38,7 @@ const kindPrune = "prune"
 
 // serve is the process of the service.
 func serve() error {
-	return served.Serve(service.Config{DataDir: flag.Arg(0), NoExposure: true}, func(ctx context.Context, s *service.Service, orders *served.Orders) error {
+	return served.Serve(service.Config{DataDir: flag.Arg(0), NoExposure: true, PublicURL: "http://years.test"}, func(ctx context.Context, s *service.Service, orders *served.Orders) error {
 		return obey(ctx, s.Store, orders)
 	})
 }
