@@ -27,6 +27,8 @@ import (
 	"modernc.org/libc"
 	driver "modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/hazardd/hazardd/internal/store/wal"
 )
 
 // The names of the ways to open a file, for the parameter vfs of a connection. Strict refuses a damaged page (SQLITE_IOERR_DATA). Lenient
@@ -198,6 +200,7 @@ type state struct {
 	// Of a log that this connection writes to: where the frame is of which the header was written last, and from where on frames of the open
 	// transaction do not fit their checksums until it is committed, because a page among them was written again; 0: none.
 	frame, stale int64
+	header       [wal.Header]byte // of a log of which a page was read; zero: none was yet
 }
 
 // at is what is at an address of SQLite's memory, which Go does not move.

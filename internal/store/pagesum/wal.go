@@ -17,26 +17,34 @@ func (s *state) intactFrame(tls *libc.TLS, file uintptr, b []byte, offset int64)
 		return true
 	}
 	// The checksum of a frame goes on from that of the frame before, or of the log's header: the last eight bytes before this one, or before its predecessor's page.
-	const most = 3 * wal.Header
+	from := frame - 8
+	if frame > wal.Header {
+		from -= int64(len(b))
+	}
+	most := len(b) + 8 + wal.FrameHeader
 	memory := tls.Alloc(most) // SQLite cannot write to memory that Go may move
 	defer tls.Free(most)
-	clear(unsafe.Slice(at[byte](memory), most))
-	raw := func(n, part int, offset int64) []byte {
-		to := memory + uintptr(part*wal.Header)
-		if function[access](at[sqlite3.Tsqlite3_io_methods](s.methods).FxRead)(tls, file, to, int32(n), offset) != sqlite3.SQLITE_OK {
+	raw := func(n, offset int64) []byte {
+		if function[access](at[sqlite3.Tsqlite3_io_methods](s.methods).FxRead)(tls, file, memory, int32(n), offset) != sqlite3.SQLITE_OK {
 			return nil
 		}
-		return unsafe.Slice(at[byte](to), n)
+		return unsafe.Slice(at[byte](memory), n)
 	}
-	header := raw(wal.Header, 0, 0)
-	if header != nil && wal.PageSize(header) != len(b) {
-		return true // SQLite reads a frame with its header where it writes its checksum anew
+	if s.header == ([wal.Header]byte{}) { // read once: the size of its pages, and the order in which bytes are summed, are those of each later log too
+		header := raw(wal.Header, 0)
+		if header == nil {
+			return false
+		}
+		if wal.PageSize(header) != len(b) {
+			return true // SQLite reads a frame with its header where it writes its checksum anew
+		}
+		s.header = [wal.Header]byte(header)
 	}
-	own, before := raw(wal.FrameHeader, 1, frame), raw(8, 2, wal.Header-8)
-	if frame > wal.Header {
-		before = raw(8, 2, frame-int64(len(b))-8)
+	if wal.PageSize(s.header[:]) != len(b) {
+		return true
 	}
-	return header != nil && own != nil && before != nil && wal.Fits(header, before, own, b)
+	beside := raw(frame+wal.FrameHeader-from, from)
+	return beside != nil && wal.Fits(s.header[:], beside[:8], beside[len(beside)-wal.FrameHeader:], b)
 }
 
 // noteFrame follows what the connection writes to a log. A transaction that does not fit into its memory writes pages before its end, and some of them again, in their place:
