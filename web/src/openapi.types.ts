@@ -2355,7 +2355,8 @@ export interface paths {
         readonly put?: never;
         /**
          * Release or dismiss a held report
-         * @description A report that was released becomes a hazard, or part of one. Takes the role editor.
+         * @description A report that was released becomes a hazard, or part of one. Takes the role editor. `409`: it was decided before; or what is stored of its event, or the report itself, is damaged: `detail` says what is and what to do, and the
+         *     report stays held. One that is damaged itself may be dismissed.
          */
         readonly post: operations["decideHeldReport"];
         readonly delete?: never;
@@ -6167,8 +6168,9 @@ export interface components {
             readonly id: number;
             /** @description The source's own key. */
             readonly event: string;
+            /** @description Empty if the report is damaged in the store. */
             readonly name: string;
-            /** @description Why it is not believed. */
+            /** @description Why it is not believed; before that, if it is damaged in the store, that it is. */
             readonly reason: string;
             readonly received: components["schemas"]["Instant"];
         };
