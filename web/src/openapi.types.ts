@@ -4710,6 +4710,7 @@ export interface components {
                 readonly properties: {
                     /** @description As the file has it; may be empty. */
                     readonly name: string;
+                    /** @description To 0.1 km², small ones to three significant digits. */
                     readonly area_km2: number;
                     readonly positions: number;
                 };
