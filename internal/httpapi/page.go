@@ -264,7 +264,7 @@ func (a *API) pageOf(r *http.Request, h *hazard.Hazard, who *auth.Caller, now ha
 	if err != nil {
 		return nil, false, err
 	}
-	c.Towns = near.towns
+	c.Towns, c.Lands = near.towns, in(near.lands, c.Language)
 	if c.Products, err = a.Store.Products(ctx, h.ID, who.Orgs); err != nil {
 		return nil, false, err
 	}

@@ -57,6 +57,7 @@ func TestABriefSaysWhatIsKnown(t *testing.T) {
 		h.Measurements = []hazard.Measurement{{Name: hazard.Wind, Value: 166.68, Source: "nhc"}, {Name: hazard.PagerLevel, Value: 4, Source: "usgs"}}
 		h.Texts = []hazard.Text{{Language: "en", Own: true, Instruction: "Leave the coast.", Responses: []string{"Evacuate"}, Contact: "555"}}
 		h.Exposure = &hazard.Exposure{Of: h.ExposureKey(), People: &hazard.Estimate{People: 2104512, Low: 1790000, High: 2420000}, Method: "GPW", Year: 2020, Countries: []string{"US"}}
+		b.Lands = LandsOf(h, nil)
 		b.Sources = []Source{{Name: "nhc", Title: "NHC cyclones", State: "stale", Read: now.Add(-3 * time.Hour)}}
 		h.Source = "nhc"
 		for i := range 30 {

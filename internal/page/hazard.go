@@ -35,6 +35,8 @@ type Hazard struct {
 	Areas     []hazard.Area
 	// Towns are those in its area and near its point, once the people there were counted.
 	Towns []population.Place
+	// Lands are the countries and divisions that it lies in.
+	Lands Lands
 	// Assets are those of the visitor's organizations; nil: they have none.
 	Assets   *Assets
 	Products []*hazard.Product // that the visitor may know of
@@ -107,6 +109,7 @@ type view struct {
 	Reports                   []report
 	Measured                  []measured
 	People                    *people
+	Lands                     landsSaid
 	Assets                    *assets
 	Importance, Why           string // of an active hazard: how much it matters beside others, and why
 	Origin, Org               string
@@ -259,7 +262,7 @@ func (c *Hazard) view() *view {
 		v.Reports = append(v.Reports, c.report(&c.Reports[i]))
 	}
 	v.Measured = c.measurements()
-	v.People = c.people()
+	v.People, v.Lands = c.people(), c.Lands.said(c.language())
 	v.Assets = c.assets()
 	if h := c.Hazard; h.Status == hazard.Active {
 		i := hazard.ImportanceOf(h)

@@ -5428,6 +5428,7 @@ export interface components {
          *           "by": "towns"
          *         }
          *       ],
+         *       "regions_text": "Countries: Japan. States and provinces: Tokyo (those whose towns are known; there may be others)",
          *       "assets": []
          *     }
          */
@@ -5471,6 +5472,8 @@ export interface components {
                  */
                 readonly by: "area" | "towns";
             }[];
+            /** @description Some countries and divisions by name, and how many more there are, in the language of the reader; of a hazard without an area that lies in no country, how far the nearest one is. Empty: it is not known. */
+            readonly regions_text: string;
             /** @description Assets of your organizations inside the area and within 25 km of it, the nearest 100; of a hazard without an area, those within 100 km. `GET /hazards/{hazard-id}/assets` has all. Empty for who is in no organization that has assets. */
             readonly assets: readonly components["schemas"]["Asset"][];
             /** @description How many assets of your organizations there are, in the language of `lang`. Absent for who is in no organization that has assets. */
