@@ -145,6 +145,9 @@ func (b *Brief) view() *briefView {
 	v.MoreReports = max(0, len(v.view.Reports)-briefSources)
 	v.view.Reports = v.view.Reports[:len(v.view.Reports)-v.MoreReports]
 	for i := range v.Reports {
+		if v.Reports[i].Name == h.Name { // it stands above
+			v.Reports[i].Name = ""
+		}
 		v.Reports[i].Name = cut(v.Reports[i].Name, briefName/2)
 	}
 	for _, p := range b.Pictures[:min(len(b.Pictures), MaxPictures)] {

@@ -503,9 +503,12 @@ func (c *Hazard) people() *people {
 	if e.Year != 0 {
 		p.Method += ", " + strconv.Itoa(e.Year)
 	}
-	for _, b := range e.Bands {
-		if b.Kind == string(hazard.Intensity) && b.Value != math.Trunc(b.Value) {
-			continue // half a degree more or less is a row that nobody reads
+	bands := slices.DeleteFunc(slices.Clone(e.Bands), func(b hazard.ExposedBand) bool { // half a degree more or less is a row that nobody reads
+		return b.Kind == string(hazard.Intensity) && b.Value != math.Trunc(b.Value)
+	})
+	for i, b := range bands {
+		if follows(b, bands[i+1:], nobody) || i > 0 && follows(b, bands[i-1:i], unknown) {
+			continue
 		}
 		title := c.say("peopleKind", "name", c.say("shape_"+strings.ReplaceAll(b.Kind, " ", "_")))
 		if info, ok := hazard.Quantity(b.Kind).Info(); ok {
@@ -521,6 +524,14 @@ func (c *Hazard) people() *people {
 		p.Places = append(p.Places, fmt.Sprintf("%s (%s), %s, %s", t.Name, t.Country, c.grouped(hazard.TwoDigits(t.People)), where))
 	}
 	return p
+}
+
+func nobody(b hazard.ExposedBand) bool  { return b.People != nil && b.People.High == 0 }
+func unknown(b hazard.ExposedBand) bool { return b.People == nil }
+
+// follows reports whether a band and the first of others are of one quantity and both are so. The bands of a quantity come from the worst on, and each holds those before it.
+func follows(b hazard.ExposedBand, others []hazard.ExposedBand, so func(hazard.ExposedBand) bool) bool {
+	return len(others) > 0 && others[0].Kind == b.Kind && so(b) && so(others[0])
 }
 
 // estimate is a number of people for a reader, to two digits.

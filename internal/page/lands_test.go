@@ -1,6 +1,8 @@
 package page
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -35,6 +37,24 @@ func TestTheLandOfAPoint(t *testing.T) {
 	h.Exposure = &hazard.Exposure{Of: h.ExposureKey()}
 	if l := LandsOf(h, nil); l.Words(words.English()) != "" {
 		t.Errorf("an area that was counted: %q", l.Words(words.English()))
+	}
+}
+
+// Of bands in which nobody lives the widest stands for all, and of those of which it is not known the worst.
+func TestBandsThatSayTheSameAreSaidOnce(t *testing.T) {
+	html := pageOf(t, func(c *Hazard) {
+		e := &hazard.Exposure{Of: c.Hazard.ExposureKey(), Method: "GPW"}
+		for value, people := range []*hazard.Estimate{nil, nil, {People: 4000, Low: 3000, High: 5000}, {People: 4000, Low: 3000, High: 5000}, {}, {}, {}} {
+			e.Bands = slices.Insert(e.Bands, 0, hazard.ExposedBand{Kind: string(hazard.Intensity), Value: float64(value + 2), People: people})
+		}
+		c.Hazard.Exposure = e
+	})
+	got := ""
+	for _, m := range regexp.MustCompile(`greatest intensity (\d) or worse</dt><dd>([^<]*)`).FindAllStringSubmatch(html, -1) {
+		got += m[1] + ": " + m[2] + "; "
+	}
+	if want := "6: about 0 (0 to 0); 5: about 4,000 (3,000 to 5,000); 4: about 4,000 (3,000 to 5,000); 3: not known; "; got != want {
+		t.Errorf("bands are %q, want %q", got, want)
 	}
 }
 
