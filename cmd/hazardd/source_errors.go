@@ -56,7 +56,7 @@ func (e *sourceErrorsCmd) Run(ctx context.Context, c *console, g *globals) error
 			result.Errors = append(result.Errors, sourceErrorJSON{k.Record, k.Reason, k.First.Time(), k.Last.Time(), k.Times, strings.ToValidUTF8(string(k.Raw), "\uFFFD"), k.Payload})
 		}
 		for _, h := range held {
-			result.Held = append(result.Held, heldJSON{h.ID, h.Received.Time(), h.Report.Key, h.Report.Name, h.Reason})
+			result.Held = append(result.Held, heldJSON{h.ID, h.Received.Time(), h.Report.Key, h.Report.Name, h.Why()})
 		}
 		return c.print(result, func(w io.Writer) error { return result.write(w, c) })
 	})

@@ -2,6 +2,7 @@ package edit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -125,11 +126,30 @@ func (e *Editor) Decide(ctx context.Context, who Author, source string, held int
 		if decision == store.Dismissed {
 			return nil
 		}
+		if report.Unread != nil {
+			return fmt.Errorf("%w: %v. The source may report the same again; then dismiss it", hazard.ErrConflict, report.Unread)
+		}
 		res, err = e.intake.Take(ctx, tx, report.Report)
+		if store.Broken(err) {
+			return stillDamaged(report, err)
+		}
 		return err
 	})
 	res.Last = last
 	return res, err
+}
+
+// stillDamaged is the error of the release of a report of which the hazard is damaged: what is, and what to do.
+func stillDamaged(report *store.Held, err error) error {
+	what, then := err.Error(), "then release it again"
+	if damaged, ok := errors.AsType[*store.DamagedError](err); ok {
+		what = damaged.What
+	}
+	if strings.HasPrefix(report.Reason, store.Damaged) {
+		then = "then the report is taken in by itself within a minute"
+	}
+	return fmt.Errorf("%w: held report %d stays held: what is stored of its event %s:%s is damaged and cannot be read (%s). Have the operator mend it with hazardd check --mend; %s",
+		hazard.ErrConflict, report.ID, report.Report.Source, report.Report.Key, what, then)
 }
 
 var targetFields = only("into", reference)

@@ -82,16 +82,18 @@ type word struct {
 type index struct {
 	entries []entry
 	words   []word
-	names   map[string]*display.Dictionary // of countries, by language
 }
 
+// dictionaries have the names of countries, by language.
+var dictionaries = map[string]*display.Dictionary{"en": display.English, "es": display.Spanish, "fr": display.French, "pt": display.Portuguese, "ar": display.Arabic,
+	"hi": display.Hindi, "ja": display.Japanese, "id": display.Indonesian}
+
 var all = sync.OnceValue(func() *index {
-	ix := &index{names: map[string]*display.Dictionary{"en": display.English, "es": display.Spanish, "fr": display.French, "pt": display.Portuguese, "ar": display.Arabic,
-		"hi": display.Hindi, "ja": display.Japanese, "id": display.Indonesian}}
+	ix := &index{}
 	for _, c := range place.Countries() {
 		i := ix.add(entry{Place: Place{Kind: Country, Name: c.Name, Code: isoScheme + ":" + c.Code, Country: c.Code}, weight: weightOfCountry}, c.Name)
 		folded := []string{Fold(c.Name)}
-		for _, names := range ix.names {
+		for _, names := range dictionaries {
 			if name := in(names, c.Code); name != "" && !slices.Contains(folded, Fold(name)) {
 				folded = append(folded, Fold(name))
 				ix.addName(i, name)
@@ -143,7 +145,7 @@ func in(names *display.Dictionary, code string) string {
 
 // CountryName is the name of a country by its alpha-2 code in a language of the pages (words.Language.ID), in English where it is not known there.
 func CountryName(code, lang string) string {
-	if names := all().names[lang]; names != nil {
+	if names := dictionaries[lang]; names != nil {
 		if name := in(names, code); name != "" {
 			return name
 		}
@@ -238,7 +240,7 @@ func (ix *index) within(folded string) func(e *entry) bool {
 	countries, regions := map[string]bool{}, map[string]bool{}
 	for _, c := range place.Countries() {
 		countries[c.Code] = strings.EqualFold(c.Code, folded)
-		for _, names := range ix.names {
+		for _, names := range dictionaries {
 			name := in(names, c.Code)
 			countries[c.Code] = countries[c.Code] || name != "" && strings.HasPrefix(Fold(name), folded)
 		}

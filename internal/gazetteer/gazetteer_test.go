@@ -102,7 +102,7 @@ func TestPagesOfASearch(t *testing.T) {
 
 func TestEveryLanguageNamesCountries(t *testing.T) {
 	for _, l := range words.All() {
-		if all().names[l.ID] == nil {
+		if dictionaries[l.ID] == nil {
 			t.Errorf("%s names no countries", l.ID)
 		}
 		if name := CountryName("DE", l.ID); name == "Germany" && l.ID != "en" {

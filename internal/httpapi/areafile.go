@@ -1,7 +1,9 @@
 package httpapi
 
 import (
+	"math"
 	"net/http"
+	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -33,6 +35,18 @@ type readAreaIs struct {
 	Positions int     `json:"positions"`
 }
 
+// roundedKm2 is an area to 0.1 km², as distances are to 0.1 km; a small one has three significant digits.
+func roundedKm2(km2 float64) float64 {
+	if km2 >= 10 {
+		return math.Round(km2*10) / 10
+	}
+	three, err := strconv.ParseFloat(strconv.FormatFloat(km2, 'e', 2, 64), 64)
+	if err != nil { // cannot be: it was written as a number
+		return km2
+	}
+	return three
+}
+
 // readAreaFile serves the areas of a file that is sent. It keeps nothing.
 func (a *API) readAreaFile(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	if err := role(who, auth.Editor, auth.Admin); err != nil {
@@ -57,7 +71,7 @@ func (a *API) readAreaFile(w http.ResponseWriter, r *http.Request, who *auth.Cal
 		}
 		out := readAreas{Type: "FeatureCollection", Format: f.Format, Left: f.Left, Whole: jsontext.Value(f.Whole.GeoJSON())}
 		for _, area := range f.Areas {
-			out.Features = append(out.Features, readArea{"Feature", jsontext.Value(area.Shape.GeoJSON()), readAreaIs{area.Name, area.Shape.AreaKm2(), area.Shape.Positions()}})
+			out.Features = append(out.Features, readArea{"Feature", jsontext.Value(area.Shape.GeoJSON()), readAreaIs{area.Name, roundedKm2(area.Shape.AreaKm2()), area.Shape.Positions()}})
 		}
 		w.Header()["Content-Type"] = []string{geoJSON}
 		return answerJSON(w, r, out, true)

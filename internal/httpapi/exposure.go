@@ -12,6 +12,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/exposure"
+	"github.com/hazardd/hazardd/internal/gazetteer"
 	"github.com/hazardd/hazardd/internal/hazard"
 	pages "github.com/hazardd/hazardd/internal/page"
 	countries "github.com/hazardd/hazardd/internal/place"
@@ -34,7 +35,9 @@ type exposed struct {
 	Bands   []exposedBand   `json:"bands"`
 	Places  []exposedPlace  `json:"places"`
 	Regions []exposedRegion `json:"regions"`
-	Assets  []listedAsset   `json:"assets"`
+	// RegionsText names some regions, and how many more there are; empty: none is known.
+	RegionsText string        `json:"regions_text"`
+	Assets      []listedAsset `json:"assets"`
 	// AssetsText says how many of the caller's assets there are; absent: the caller's organizations have none.
 	AssetsText string `json:"assets_text,omitzero"`
 }
@@ -107,7 +110,7 @@ func exposedOf(e *hazard.Exposure, at *around, why string, grids ...func() (*pop
 		c, _ := countries.CountryByCode(code)
 		out.Regions = append(out.Regions, exposedRegion{code, c.Name, byArea})
 	}
-	for _, r := range at.regions {
+	for _, r := range at.lands.Divisions {
 		how := byArea
 		if r.ByTowns {
 			how = byTowns
@@ -168,7 +171,10 @@ func (a *API) exposure(w http.ResponseWriter, r *http.Request, who *auth.Caller)
 		return err
 	}
 	out := exposedOf(e, towns, why, population.Builtin, a.Grid)
-	out.Why = pages.Uncounted(out.Why, words.Best(wish.Tags()...))
+	language := words.Best(wish.Tags()...)
+	out.Why = pages.Uncounted(out.Why, language)
+	lands := in(towns.lands, language)
+	out.RegionsText = lands.Words(language)
 	switch form {
 	case "geojson":
 		w.Header()["Content-Type"] = []string{geoJSON}
@@ -181,7 +187,7 @@ func (a *API) exposure(w http.ResponseWriter, r *http.Request, who *auth.Caller)
 		w.Header()["Content-Type"] = []string{"text/csv; charset=utf-8; header=present"}
 		return answer(w, r, reply.NewBody(text, false))
 	}
-	theirs, err := a.addAssets(r.Context(), &out, h, who, words.Best(wish.Tags()...))
+	theirs, err := a.addAssets(r.Context(), &out, h, who, language)
 	if err != nil {
 		return err
 	}
@@ -210,16 +216,18 @@ const (
 
 // around is what is known of the places where a hazard is, beside its people.
 type around struct {
-	towns   []population.Place
-	regions []population.Region
+	towns []population.Place
+	lands pages.Lands
 }
 
-// around lists the towns and the regions where a hazard is, once the people there were counted. To find them costs what its area costs: they are found once.
+// around lists the towns and the regions where a hazard is, once the people there were counted; where only a point is known, at once. To find them costs what its area costs: they are
+// found once.
 func (a *API) around(ctx context.Context, h *hazard.Hazard) (*around, error) {
-	if h.Exposed() == nil {
+	counted := h.Exposed() != nil
+	if !counted && !pages.Pointed(h) {
 		return &around{}, nil
 	}
-	key := fmt.Sprint(h.ExposureKey(), h.Longitude, h.Latitude)
+	key := fmt.Sprint(h.ExposureKey(), h.Longitude, h.Latitude, counted)
 	if known, ok := a.towns.Get(key); ok {
 		return known, nil
 	}
@@ -231,9 +239,17 @@ func (a *API) around(ctx context.Context, h *hazard.Hazard) (*around, error) {
 	if err != nil {
 		return nil, fmt.Errorf("towns of hazard %d: %w", h.ID, err)
 	}
-	found := &around{towns, regions}
+	found := &around{towns, pages.LandsOf(h, regions)}
 	a.towns.Put(key, found, len(key)+perTown*len(towns)+perRegion*len(regions))
 	return found, nil
+}
+
+// in are the lands with names in a language. English ones are those of the regions.
+func in(lands pages.Lands, language *words.Language) pages.Lands {
+	if language != nil && language != words.English() {
+		lands.Name = func(code string) string { return gazetteer.CountryName(code, language.ID) }
+	}
+	return lands
 }
 
 // notYet answers that the people are being counted.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/internal/geotiff"
+	"github.com/hazardd/hazardd/internal/httpapi"
 	"github.com/hazardd/hazardd/internal/population"
 	"github.com/hazardd/hazardd/internal/service"
 )
@@ -30,7 +31,8 @@ type exposureAnswer struct {
 		Population               int64
 		Inside                   bool
 	}
-	Regions []struct{ Code, Name, By string }
+	Regions     []struct{ Code, Name, By string }
+	RegionsText string `json:"regions_text"`
 }
 
 // awaitExposure asks until the people are counted, by one of these methods where any is named.
@@ -154,6 +156,40 @@ func TestExposureNamesStatesAndProvinces(t *testing.T) {
 		}
 		if got != " "+tt.want {
 			t.Errorf("%v, %v: %q, want %q", tt.lon, tt.lat, got, tt.want)
+		}
+	}
+}
+
+// Exposure, page and brief say in words which countries and provinces a hazard is in, in the reader's language; of a storm at sea which country is nearest.
+func TestRegionsAreSaidInWords(t *testing.T) {
+	s := serve(t, func(c *service.Config) { c.NoExposure, c.Public = false, httpapi.PublicRead })
+	for _, tt := range []struct {
+		lon, lat float64
+		area     any
+		lang     string
+		want     []string
+	}{
+		{139.7, 35.7, json.RawMessage(tokyo), "en", []string{"Japan", "Tokyo, ", "those whose towns are known"}},
+		{139.7, 35.7, json.RawMessage(tokyo), "fr", []string{"Japon", "Tokyo, ", "ceux dont des localités sont connues"}},
+		{-86.1, 39.8, nil, "es", []string{"Estados Unidos", "Indiana"}},
+		{-107.5, 19.5, nil, "en", []string{"none: Mexico is 214 km away"}},
+	} {
+		more := []any{"longitude", tt.lon, "latitude", tt.lat}
+		if tt.area != nil {
+			more = append(more, "area", tt.area)
+		}
+		id := s.hazard("red", more...).UUID
+		s.awaitExposure("/hazards/" + id)
+		var e exposureAnswer
+		s.do("reader", http.MethodGet, "/hazards/"+id+"/exposure?lang="+tt.lang, nil).JSON(t, &e)
+		texts := map[string]string{"exposure": e.RegionsText, "page": string(s.do("", http.MethodGet, "/h/"+id+"?lang="+tt.lang, nil, "Accept", "text/html").Body),
+			"brief": string(s.do("reader", http.MethodGet, "/hazards/"+id+"/brief?lang="+tt.lang, nil).Body)}
+		for what, text := range texts {
+			for _, want := range tt.want {
+				if !strings.Contains(text, want) {
+					t.Errorf("%s of %v, %v in %s: without %q: %.4000s", what, tt.lon, tt.lat, tt.lang, want, text)
+				}
+			}
 		}
 	}
 }

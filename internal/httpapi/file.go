@@ -125,7 +125,7 @@ func serveContent(w http.ResponseWriter, r *http.Request, p *hazard.Product, f *
 	h := w.Header()
 	h.Set("Content-Type", f.MediaType)
 	h.Set("Content-Disposition", disposition)
-	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
+	h.Set("Content-Security-Policy", nothingRuns)
 	h["Cache-Control"] = cache
 	h.Set("Vary", "Authorization")
 	h.Set("ETag", `"`+f.Digest+`"`)

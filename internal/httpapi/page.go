@@ -264,7 +264,7 @@ func (a *API) pageOf(r *http.Request, h *hazard.Hazard, who *auth.Caller, now ha
 	if err != nil {
 		return nil, false, err
 	}
-	c.Towns = near.towns
+	c.Towns, c.Lands = near.towns, in(near.lands, c.Language)
 	if c.Products, err = a.Store.Products(ctx, h.ID, who.Orgs); err != nil {
 		return nil, false, err
 	}
@@ -381,10 +381,18 @@ func (a *API) pageMap(w http.ResponseWriter, r *http.Request, _ *auth.Caller) er
 		return err
 	}
 	m := pages.Map{Hazard: h, Areas: areas, Ground: a.ground, Dark: dark, Shapes: drawn}
-	w.Header()["Content-Type"] = []string{"image/svg+xml"}
-	w.Header().Set("Content-Security-Policy", "sandbox; default-src 'none'")
+	svg(w)
 	return answer(w, r, reply.NewBody(m.SVG(), false))
 }
+
+// svg says of an answer that it is an SVG, of which a browser runs and loads nothing.
+func svg(w http.ResponseWriter) {
+	w.Header()["Content-Type"] = []string{"image/svg+xml"}
+	w.Header().Set("Content-Security-Policy", nothingRuns)
+}
+
+// nothingRuns is the Content-Security-Policy of what is no page: no browser runs or loads anything of it.
+const nothingRuns = "sandbox; default-src 'none'"
 
 // inForm serves data in the form that a link on a page names by its ending, whatever the browser would rather have.
 func inForm(mediaType string, h protected) protected {

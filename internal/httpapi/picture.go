@@ -166,7 +166,7 @@ func (a *API) activePicture(w http.ResponseWriter, r *http.Request, who *auth.Ca
 	readings := a.Readings()
 	key.filter, key.words = filter.Values().Encode(), readings.Key()
 	a.tellView(w, v, now)
-	w.Header()["Content-Type"] = []string{"image/svg+xml"}
+	svg(w)
 	return a.drawnOnce(w, r, who, key, costOfPage, func() ([]byte, error) {
 		m := pages.Window{Longitude: key.lon, Latitude: key.lat, Zoom: key.zoom, Width: int(key.width), Height: int(key.height), Dark: key.dark, Nowhere: key.nowhere, Ground: a.ground}
 		corners := 0

@@ -326,7 +326,7 @@ func TestAWindowOfTheMapIsAPicture(t *testing.T) {
 	p.settled(t)
 	const at = "/hazards/active/map.svg?longitude=10&latitude=53.5&zoom=6"
 	a := p.do("", "GET", at, nil)
-	if a.Status != 200 || a.Header.Get("Content-Type") != "image/svg+xml" || a.Header.Get("Hazardd-Change") != "1" || shared(t, a) == 0 || bytes.Count(a.Body, []byte("<use ")) != 1 {
+	if a.Status != 200 || a.Header.Get("Content-Type") != "image/svg+xml" || a.Header.Get("Content-Security-Policy") != "sandbox; default-src 'none'" || a.Header.Get("Hazardd-Change") != "1" || shared(t, a) == 0 || bytes.Count(a.Body, []byte("<use ")) != 1 {
 		t.Fatalf("%d %s %.500s", a.Status, a.Header, a.Body)
 	}
 	if a := p.do("", "GET", "/hazards/active/map.svg", nil); a.Status != 200 || !bytes.Contains(a.Body, []byte(`"middle":[10,53.5,4]`)) {

@@ -94,7 +94,7 @@ func (a *API) heldReports(r *http.Request, source string) ([]heldReport, error) 
 	held, err := a.Store.HeldReports(r.Context(), source, maxListed)
 	list := []heldReport{}
 	for _, h := range held {
-		list = append(list, heldReport{h.ID, h.Report.Key, h.Report.Name, h.Reason, h.Received.String()})
+		list = append(list, heldReport{h.ID, h.Report.Key, h.Report.Name, h.Why(), h.Received.String()})
 	}
 	return list, err
 }

@@ -3,9 +3,11 @@ package httpapi_test
 import (
 	"context"
 	"crypto/ed25519"
+	"database/sql"
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -15,7 +17,10 @@ import (
 	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/httpapi"
 	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/store/pagesum"
 )
 
 func TestReadinessSaysWhy(t *testing.T) {
@@ -121,6 +126,82 @@ func TestHeldReportsWaitForAnEditor(t *testing.T) {
 	}
 	for _, id := range []string{"0", "-1", "x", "1.0"} {
 		wantProblem(t, s.do("red", "POST", "/sources/usgs/held/"+id, `{"decision":"released"}`), 400)
+	}
+}
+
+// Whoever releases a held report of what is damaged is told what is, and what to do; a held report that cannot be read is listed, and may be dismissed.
+func TestReleasingAHeldReportOfWhatIsDamagedIsAConflict(t *testing.T) {
+	var cfg service.Config
+	s := serve(t, func(c *service.Config) { cfg = *c })
+	run := func(statement string) {
+		t.Helper()
+		driver, name := "pgx", cfg.Database
+		if name == "" {
+			driver, name = "sqlite", "file:"+filepath.Join(cfg.DataDir, store.FileName)+"?vfs="+pagesum.Strict+"&_pragma=busy_timeout(10000)"
+		}
+		d, err := sql.Open(driver, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = d.ExecContext(t.Context(), statement)
+		if err := errors.Join(err, d.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	take := func(version int64, suspect string) {
+		t.Helper()
+		r := quake("one", version)
+		r.Suspect = suspect
+		if _, err := intake.New(s.Store, intake.Known{}).Apply(t.Context(), r.Source, source.Batch{Reports: []hazard.Report{r}, Read: 1}, now(), intake.Options{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	take(1, "")
+	take(2, "the words say TEST")
+	take(3, "the words say TEST")
+	type held struct {
+		ID                  int64
+		Event, Name, Reason string
+	}
+	list := func() []held {
+		t.Helper()
+		var all struct{ Held []held }
+		s.do("red", "GET", "/sources/usgs/errors", nil).JSON(t, &all)
+		return all.Held
+	}
+	waiting := list()
+	if len(waiting) != 2 {
+		t.Fatalf("held are %+v", waiting)
+	}
+	third, second := waiting[0].ID, waiting[1].ID
+	decide := func(id int64, decision string) hazardtest.Answer {
+		return s.do("red", "POST", "/sources/usgs/held/"+digits(id), map[string]string{"decision": decision})
+	}
+	run(`UPDATE reports SET body = '[' || body`)
+	p := wantProblem(t, decide(second, "released"), 409)
+	for _, words := range []string{"report " + digits(second), "stays held", "usgs:one", "cannot be read", "hazardd check", "release it again"} {
+		if !strings.Contains(p.Detail, words) {
+			t.Errorf("%q is not in %q", words, p.Detail)
+		}
+	}
+	if len(list()) != 2 {
+		t.Errorf("held after a release in vain are %+v", list())
+	}
+	run(`UPDATE reports SET body = substr(body, 2)`)
+	run(`UPDATE held SET body = '[' || body WHERE id = ` + digits(third))
+	waiting = list()
+	if len(waiting) != 2 || waiting[0].Event != "one" || waiting[0].Name != "" || !strings.Contains(waiting[0].Reason, "held report "+digits(third)+" is damaged") ||
+		!strings.HasSuffix(waiting[0].Reason, "the words say TEST") || waiting[1].Name != "Earthquake one" {
+		t.Errorf("with one that cannot be read, held are %+v", waiting)
+	}
+	if p := wantProblem(t, decide(third, "released"), 409); !strings.Contains(p.Detail, "held report "+digits(third)+" is damaged") || !strings.Contains(p.Detail, "dismiss it") {
+		t.Errorf("releasing it: %q", p.Detail)
+	}
+	if a := decide(second, "released"); a.Status != 204 {
+		t.Errorf("once mended: %d %s", a.Status, a.Body)
+	}
+	if a := decide(third, "dismissed"); a.Status != 204 || len(list()) != 0 {
+		t.Errorf("dismissing what cannot be read: %d %s; held are %+v", a.Status, a.Body, list())
 	}
 }
 

@@ -92,6 +92,59 @@ func TestAPayloadThatNamesADamagedHazardCostsOthersNothing(t *testing.T) {
 	}
 }
 
+// A held report that cannot be read is named, and stays; others of its source, of its event too, are listed and taken up without it.
+func TestAHeldReportThatCannotBeReadCostsOthersNothing(t *testing.T) {
+	d, dir := deskIn(t)
+	b := func(version int64) hazard.Report {
+		return with(said("nws", "b", hazard.Flood, noon, 20, 45), func(r *hazard.Report) { r.Version, r.Name = version, fmt.Sprint("Flood ", version) })
+	}
+	d.apply("nws", noon, live, b(1))
+	c := damages["its state"]
+	run(t, dir, c.damage)
+	for version := range int64(3) {
+		d.apply("nws", noon+minute, live, b(2+version))
+	}
+	run(t, dir, `UPDATE held SET body = '[' || body WHERE version = 3`)
+	run(t, dir, c.mend)
+	held, err := d.store.HeldReports(t.Context(), "nws", 10)
+	if err != nil || len(held) != 3 {
+		t.Fatalf("held are %d, %v; want three", len(held), err)
+	}
+	unread := held[1]
+	for _, h := range held {
+		if h.Report.Source != "nws" || h.Report.Key != "b" || (h.Unread != nil) != (h == unread) {
+			t.Errorf("held is %+v", h)
+		}
+	}
+	if err := unread.Unread; err == nil || !strings.Contains(err.Error(), fmt.Sprint("held report ", unread.ID, " is damaged")) {
+		t.Errorf("the middle one: %v", err)
+	}
+	if err := d.intake.Pass(t.Context(), noon+2*minute); err != nil {
+		t.Error(err)
+	}
+	if h := d.event("nws", "b"); h.Name != "Flood 4" {
+		t.Errorf("it is %s", h.Name)
+	}
+	if n, err := d.store.CountHeld(t.Context(), "nws"); n != 1 || err != nil {
+		t.Errorf("%d are held, %v; want the one that cannot be read", n, err)
+	}
+	if unreadable := d.intake.Unreadable(); len(unreadable) != 1 || unreadable[unread.ID] == nil {
+		t.Errorf("unreadable are %v", unreadable)
+	}
+	var faults []string
+	if _, err := d.store.Check(t.Context(), func(what string) { faults = append(faults, what) }); err != nil || len(faults) != 1 ||
+		!strings.Contains(faults[0], fmt.Sprintf("held report %d (nws:b)", unread.ID)) {
+		t.Errorf("a check finds %q, %v", faults, err)
+	}
+	run(t, dir, `UPDATE held SET body = substr(body, 2)`)
+	if err := d.intake.Pass(t.Context(), noon+3*minute); err != nil || len(d.intake.Unreadable()) > 0 {
+		t.Errorf("once mended, %v are unreadable, %v", d.intake.Unreadable(), err)
+	}
+	if n, err := d.store.CountHeld(t.Context(), "nws"); n != 0 || err != nil {
+		t.Errorf("once mended, %d are held, %v", n, err)
+	}
+}
+
 // Drawings of a hazard that is damaged cost others theirs as little, and come with what it is once mended.
 func TestADrawingOfADamagedHazardIsKept(t *testing.T) {
 	c := damages["its state"]

@@ -45,6 +45,8 @@ type Intake struct {
 	drawn *lru.Cache[digest, string] // under which digest what a source drew was kept
 	// damaged are the hazards that the last Pass could not work with.
 	damaged atomic.Pointer[map[int64]error]
+	// unreadable are the reports that the last Pass could not take up, since they themselves are damaged.
+	unreadable atomic.Pointer[map[int64]error]
 }
 
 // New makes an Intake that writes to s.

@@ -37,27 +37,38 @@ func (in *Intake) Pass(ctx context.Context, clock hazard.Clock) error {
 	}
 }
 
-// takeUp takes in the reports that were kept back because something was damaged, as far as it is mended by now.
+// takeUp takes in the reports that were kept back because something was damaged, as far as it is mended by now. Those that cannot be read themselves stay.
 func (in *Intake) takeUp(ctx context.Context, clock hazard.Clock) error {
 	kept, err := in.store.KeptBack(ctx)
-	broken := map[store.EventName]bool{}
+	if err != nil {
+		return err
+	}
+	broken, unreadable := map[store.EventName]bool{}, map[int64]error{}
 	for _, k := range kept {
 		name := store.EventName{Source: k.Report.Source, Key: k.Report.Key}
 		if broken[name] {
 			continue
 		}
+		var unread error
 		_, err := in.store.Write(ctx, clock, store.Origin{Source: name.Source}, func(tx *store.Tx) error {
 			held, err := tx.TakeUp(k.ID)
-			if err == nil {
+			if unread = err; err == nil {
 				_, err = in.Take(ctx, tx, held.Report)
 			}
 			return err
 		})
-		if broken[name] = store.Broken(err); err != nil && !broken[name] {
+		switch {
+		case errors.Is(unread, hazard.ErrNotFound): // somebody has decided about it meanwhile
+		case store.Broken(unread):
+			unreadable[k.ID] = unread
+		case store.Broken(err):
+			broken[name] = true
+		case err != nil:
 			return err
 		}
 	}
-	return err
+	in.unreadable.Store(&unreadable)
+	return nil
 }
 
 // passSome does a part of Pass in one transaction, without some hazards. An error that one hazard has is a *store.HazardError.
@@ -95,6 +106,14 @@ func (in *Intake) passSome(ctx context.Context, clock hazard.Clock, but []int64)
 func (in *Intake) Damaged() map[int64]error {
 	if damaged := in.damaged.Load(); damaged != nil {
 		return *damaged
+	}
+	return nil
+}
+
+// Unreadable are the reports, by their numbers, that were kept back because something was damaged and that the last Pass could not read, and why.
+func (in *Intake) Unreadable() map[int64]error {
+	if unreadable := in.unreadable.Load(); unreadable != nil {
+		return *unreadable
 	}
 	return nil
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/place"
 	"github.com/hazardd/hazardd/internal/symbol"
 )
 
@@ -84,7 +83,6 @@ type briefView struct {
 	Name          string
 	What, Do, Ask []block
 	Cut           bool
-	Countries     string
 	Forecast      []forecast
 	Arrivals      []forecast
 	Pictures      []picture64
@@ -128,14 +126,6 @@ func (b *Brief) view() *briefView {
 	var shortened [3]bool
 	v.Do, shortened[1] = shorten(v.Instruction, briefInstruction)
 	v.Ask, shortened[2] = shorten(v.Contact, briefContact)
-	if e := h.Exposed(); e != nil {
-		var names []string
-		for _, code := range e.Countries {
-			c, _ := place.CountryByCode(code)
-			names = append(names, cmp.Or(c.Name, code))
-		}
-		v.Countries = strings.Join(names, ", ")
-	}
 	if p := v.People; p != nil {
 		p.Bands, p.Places = p.Bands[:min(len(p.Bands), briefRows)], p.Places[:min(len(p.Places), briefRows)]
 	}
@@ -155,9 +145,11 @@ func (b *Brief) view() *briefView {
 	v.MoreReports = max(0, len(v.view.Reports)-briefSources)
 	v.view.Reports = v.view.Reports[:len(v.view.Reports)-v.MoreReports]
 	for i := range v.Reports {
+		if v.Reports[i].Name == h.Name { // it stands above
+			v.Reports[i].Name = ""
+		}
 		v.Reports[i].Name = cut(v.Reports[i].Name, briefName/2)
 	}
-	v.Countries = cut(v.Countries, briefContact)
 	for _, p := range b.Pictures[:min(len(b.Pictures), MaxPictures)] {
 		v.Pictures = append(v.Pictures, picture64{cut(p.Title, briefName/2), p.By, b.at(p.At, b.Now), template.URL("data:image/jpeg;base64," + base64.StdEncoding.EncodeToString(p.JPEG))})
 	}

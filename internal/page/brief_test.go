@@ -33,6 +33,19 @@ func briefOf(t *testing.T, alter func(*Brief)) string {
 	return string(html)
 }
 
+// A brief names what a source reports where it is another name than its own.
+func TestABriefSaysItsNameOnce(t *testing.T) {
+	html := briefOf(t, func(b *Brief) {
+		for _, name := range []string{"Flood", "High water"} {
+			r := hazard.Report{Source: "nws", Key: name, Name: name, Severity: hazard.Watch, Start: now}
+			b.Reports = append(b.Reports, Report{Source: "nws", Event: name, Said: hazard.Derive([]hazard.Report{r}, now)})
+		}
+	})
+	if own, other := strings.Count(html, "<bdi>Flood</bdi>"), strings.Count(html, "<bdi>High water</bdi>"); own != 0 || other != 1 {
+		t.Errorf("its own name stands %d times beside its sources, the other %d times", own, other)
+	}
+}
+
 // A brief of a hazard of which nothing is known says so in each language, for each question.
 func TestABriefSaysWhatIsNotKnown(t *testing.T) {
 	for _, l := range words.All() {
@@ -57,6 +70,7 @@ func TestABriefSaysWhatIsKnown(t *testing.T) {
 		h.Measurements = []hazard.Measurement{{Name: hazard.Wind, Value: 166.68, Source: "nhc"}, {Name: hazard.PagerLevel, Value: 4, Source: "usgs"}}
 		h.Texts = []hazard.Text{{Language: "en", Own: true, Instruction: "Leave the coast.", Responses: []string{"Evacuate"}, Contact: "555"}}
 		h.Exposure = &hazard.Exposure{Of: h.ExposureKey(), People: &hazard.Estimate{People: 2104512, Low: 1790000, High: 2420000}, Method: "GPW", Year: 2020, Countries: []string{"US"}}
+		b.Lands = LandsOf(h, nil)
 		b.Sources = []Source{{Name: "nhc", Title: "NHC cyclones", State: "stale", Read: now.Add(-3 * time.Hour)}}
 		h.Source = "nhc"
 		for i := range 30 {

@@ -182,8 +182,8 @@ type legendLine struct {
 
 const legendRow = 15
 
-// legendOf is the legend of some shapes, in the corner where it covers least of them and of the symbol; without lines if there is nothing to name.
-func (d *drawing) legendOf(all []drawnShape, symbol patch) (l legend) {
+// legendOf is the legend of some shapes, in the corner where it covers least of them and of the symbol, and how much that is; without lines if there is nothing to name.
+func (d *drawing) legendOf(all []drawnShape, symbol patch) (l legend, least int) {
 	order := hazard.ShapeRoles()
 	days := map[string]int{}
 	for _, at := range perimeterTimes(all) {
@@ -217,7 +217,7 @@ func (d *drawing) legendOf(all []drawnShape, symbol patch) (l legend) {
 		}
 	}
 	if len(l.lines) == 0 {
-		return l
+		return l, 0
 	}
 	slices.SortStableFunc(l.lines, func(a, b legendLine) int { return cmp.Or(cmp.Compare(a.role, b.role), cmp.Compare(b.value, a.value)) })
 	const most = 8
@@ -228,14 +228,13 @@ func (d *drawing) legendOf(all []drawnShape, symbol patch) (l legend) {
 	}
 	height, width := float64(legendRow*len(l.lines)+8), float64(40+widest*6)
 	const edge, above, below = 8, 30, 46 // the degrees are above, the scale is below
-	var least int
 	for i, at := range [][2]float64{{edge, mapHeight - height - edge}, {mapWidth - width - edge, above}, {mapWidth - width - edge, mapHeight - height - below}, {edge, above}} {
 		b := patch{at[0], at[1], at[0] + width, at[1] + height}
 		if covers := d.covers(b, all, symbol); i == 0 || covers < least {
 			l.patch, least = b, covers
 		}
 	}
-	return l
+	return l, least
 }
 
 // covers is how much of what is drawn lies under a box: the dots of its lines, where there is one each few units; a position and the symbol count as many.

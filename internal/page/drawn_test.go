@@ -67,6 +67,24 @@ func TestTheMapDrawsShapesWithALegend(t *testing.T) {
 	}
 }
 
+// A burnt area that fills the map leaves room for the legend.
+func TestTheLegendOfAFireCoversNoneOfItsPerimeters(t *testing.T) {
+	h := shakenHazard()
+	h.Longitude, h.Latitude = -82, 0
+	var shapes []hazard.Shape
+	for i := range 4 {
+		w, s := 0.8-0.2*float64(i), 0.5-0.1*float64(i) // as wide and high as the map
+		shapes = append(shapes, hazard.Shape{Role: hazard.PerimeterShape, From: hazard.Instant(1_787_000_000_000 - int64(i)*86_400_000),
+			Geometry: fmt.Sprintf(`{"type":"Polygon","coordinates":[[[%[1]g,%[3]g],[%[2]g,%[3]g],[%[2]g,%[4]g],[%[1]g,%[4]g],[%[1]g,%[3]g]]]}`, -82-w, -82+w, -s, s)})
+	}
+	m := Map{Hazard: h, Shapes: shapes}
+	d := m.draw()
+	all := m.readDrawn()
+	if l, n := d.legendOf(all, patch{226, 136, 254, 164}); len(l.lines) != 4 || n != 0 {
+		t.Errorf("the legend %+v covers %d", l, n)
+	}
+}
+
 // The legend lies where it covers least of what is drawn, and no time is written under it or under the symbol.
 func TestTheLegendCoversNothingThatIsDrawn(t *testing.T) {
 	for name, track := range map[string][2][2]float64{"to the north-east": {{-90, 28}, {-75, 43}}, "to the north-west": {{-75, 28}, {-90, 43}}, "to the east": {{-90, 28}, {-60, 28}}} {
@@ -83,8 +101,8 @@ func TestTheLegendCoversNothingThatIsDrawn(t *testing.T) {
 		x, y := d.xy(h.Longitude, h.Latitude)
 		sign := patch{x - 14, y - 14, x + 14, y + 14}
 		all := m.readDrawn()
-		l := d.legendOf(all, sign)
-		if n := d.covers(l.patch, all, sign); len(l.lines) != 1 || n != 0 {
+		l, n := d.legendOf(all, sign)
+		if len(l.lines) != 1 || n != 0 {
 			t.Errorf("%s: the legend %+v covers %d", name, l, n)
 		}
 		times := 0

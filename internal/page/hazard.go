@@ -35,6 +35,8 @@ type Hazard struct {
 	Areas     []hazard.Area
 	// Towns are those in its area and near its point, once the people there were counted.
 	Towns []population.Place
+	// Lands are the countries and divisions that it lies in.
+	Lands Lands
 	// Assets are those of the visitor's organizations; nil: they have none.
 	Assets   *Assets
 	Products []*hazard.Product // that the visitor may know of
@@ -107,6 +109,7 @@ type view struct {
 	Reports                   []report
 	Measured                  []measured
 	People                    *people
+	Lands                     landsSaid
 	Assets                    *assets
 	Importance, Why           string // of an active hazard: how much it matters beside others, and why
 	Origin, Org               string
@@ -259,7 +262,7 @@ func (c *Hazard) view() *view {
 		v.Reports = append(v.Reports, c.report(&c.Reports[i]))
 	}
 	v.Measured = c.measurements()
-	v.People = c.people()
+	v.People, v.Lands = c.people(), c.Lands.said(c.language())
 	v.Assets = c.assets()
 	if h := c.Hazard; h.Status == hazard.Active {
 		i := hazard.ImportanceOf(h)
@@ -500,9 +503,12 @@ func (c *Hazard) people() *people {
 	if e.Year != 0 {
 		p.Method += ", " + strconv.Itoa(e.Year)
 	}
-	for _, b := range e.Bands {
-		if b.Kind == string(hazard.Intensity) && b.Value != math.Trunc(b.Value) {
-			continue // half a degree more or less is a row that nobody reads
+	bands := slices.DeleteFunc(slices.Clone(e.Bands), func(b hazard.ExposedBand) bool { // half a degree more or less is a row that nobody reads
+		return b.Kind == string(hazard.Intensity) && b.Value != math.Trunc(b.Value)
+	})
+	for i, b := range bands {
+		if follows(b, bands[i+1:], nobody) || i > 0 && follows(b, bands[i-1:i], unknown) {
+			continue
 		}
 		title := c.say("peopleKind", "name", c.say("shape_"+strings.ReplaceAll(b.Kind, " ", "_")))
 		if info, ok := hazard.Quantity(b.Kind).Info(); ok {
@@ -518,6 +524,14 @@ func (c *Hazard) people() *people {
 		p.Places = append(p.Places, fmt.Sprintf("%s (%s), %s, %s", t.Name, t.Country, c.grouped(hazard.TwoDigits(t.People)), where))
 	}
 	return p
+}
+
+func nobody(b hazard.ExposedBand) bool  { return b.People != nil && b.People.High == 0 }
+func unknown(b hazard.ExposedBand) bool { return b.People == nil }
+
+// follows reports whether a band and the first of others are of one quantity and both are so. The bands of a quantity come from the worst on, and each holds those before it.
+func follows(b hazard.ExposedBand, others []hazard.ExposedBand, so func(hazard.ExposedBand) bool) bool {
+	return len(others) > 0 && others[0].Kind == b.Kind && so(b) && so(others[0])
 }
 
 // estimate is a number of people for a reader, to two digits.

@@ -79,7 +79,18 @@ func (m *Map) draw() *drawing {
 	for i := range drawn {
 		all = append(all[:len(all):len(all)], drawn[i].shape)
 	}
-	d.look(all, h)
+	half := m.symbolSize() / 2
+	var sign patch
+	var legend legend
+	for i, around := range margins {
+		d.look(all, h, around)
+		x, y := d.xy(h.Longitude, h.Latitude)
+		sign = patch{x - half, y - half, x + half, y + half}
+		var covers int
+		if legend, covers = d.legendOf(drawn, sign); covers == 0 || i == len(margins)-1 {
+			break
+		}
+	}
 
 	fmt.Fprintf(d, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" font-family="system-ui, sans-serif" font-size="14">`,
 		mapWidth, mapHeight, mapWidth, mapHeight)
@@ -94,10 +105,6 @@ func (m *Map) draw() *drawing {
 			}
 		}
 	}
-	x, y := d.xy(h.Longitude, h.Latitude)
-	half := m.symbolSize() / 2
-	sign := patch{x - half, y - half, x + half, y + half}
-	legend := d.legendOf(drawn, sign)
 	// Not over the symbol, and not where the degrees are.
 	taken := append([]patch{sign, {0, 0, mapWidth, 26}, {0, 0, 58, mapHeight}, {mapWidth - 140, mapHeight - 44, mapWidth, mapHeight}}, d.drawn(drawn, sign, legend.patch)...)
 	d.names(towns, taken, true)
@@ -243,8 +250,14 @@ func (s *shape) each(f func(lon, lat float64)) {
 	}
 }
 
+// margin is how much room a map has around what it shows, as a factor, and how much of that is moved from above to below.
+type margin struct{ room, below float64 }
+
+// margins are tried in turn until the legend covers nothing; the last is taken if it always does.
+var margins = []margin{{1.3, 0}, {1.45, 0}, {1.45, 0.66}, {1.6, 0.4}, {1.3, 0}}
+
 // look chooses what the map shows: all shapes and the position, with some room around.
-func (d *drawing) look(shapes []shape, h *hazard.Hazard) {
+func (d *drawing) look(shapes []shape, h *hazard.Hazard, around margin) {
 	west, east, south, north := h.Longitude, h.Longitude, h.Latitude, h.Latitude
 	span := pointSpan
 	for i := range shapes {
@@ -259,12 +272,12 @@ func (d *drawing) look(shapes []shape, h *hazard.Hazard) {
 		d.inverse = d.project
 	}
 	low, high := d.project(south), d.project(north)
-	const room = 1.3
-	width := max((east-west)*room, (high-low)*room*mapWidth/mapHeight, span)
+	width := max((east-west)*around.room, (high-low)*around.room*mapWidth/mapHeight, span)
 	width = min(width, 400)
 	d.scale = mapWidth / width
 	d.west = (west+east)/2 - width/2
-	d.north = (low+high)/2 + width*mapHeight/mapWidth/2
+	height := width * mapHeight / mapWidth
+	d.north = (low+high)/2 + height/2 - max(height-(high-low), 0)/2*around.below
 }
 
 func mercator(lat float64) float64 {

@@ -387,7 +387,7 @@ func TestWhatCrossesTheAntimeridianIsDrawnInOnePlace(t *testing.T) {
 	s := readShape([]byte(`{"type":"MultiPolygon","coordinates":[[[[177,-16],[180,-15],[180,-20],[177,-16]]],[[[-180,-15],[-177,-18],[-180,-20],[-180,-15]]]]}`))
 	s.turn(h.Longitude)
 	d := &drawing{lon: h.Longitude}
-	d.look([]shape{s}, h)
+	d.look([]shape{s}, h, margins[0])
 	if width := mapWidth / d.scale; width > 20 {
 		t.Errorf("the map is %v degrees wide", width)
 	}

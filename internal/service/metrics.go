@@ -43,6 +43,7 @@ var (
 	diskRoom       = desc("disk_free_bytes", "Bytes that are left where the data folder is: the SQLite file, product files, what is being uploaded. Linux only.")
 	dueSince       = desc("due_seconds", "For how long the recording of an end, or of another step that was due, has been waiting. Lists leave out what has ended all the same.")
 	damagedHazards = desc("damaged_hazards", "Hazards whose rows are damaged, so that this node could not record their ends; the node that records them knows. See hazardd check.")
+	damagedHeld    = desc("damaged_held_reports", "Reports that are held until something damaged is mended, and that are damaged themselves; the node that records ends knows. See hazardd check.")
 	clockSkew      = desc("clock_skew_seconds", "By how much this machine's clock is ahead of the database's; 0 with SQLite.")
 	clockStep      = desc("clock_step_seconds", "By how much this machine's clock is ahead of service time since it was set; 0 while it is followed.")
 	clockSteps     = desc("clock_steps_total", "How often this machine's clock was set against its monotonic clock.")
@@ -80,7 +81,7 @@ var (
 
 // Describe implements prometheus.Collector.
 func (present) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{buildInfo, viewChange, viewAge, activeHazards, storeChange, diskRoom, dueSince, damagedHazards, clockSkew, clockStep, clockSteps, ready, connections, streams, leaseHeld, webhooks, pending, subscriptions, subscribed, noticesWaiting, sourceState,
+	for _, d := range []*prometheus.Desc{buildInfo, viewChange, viewAge, activeHazards, storeChange, diskRoom, dueSince, damagedHazards, damagedHeld, clockSkew, clockStep, clockSteps, ready, connections, streams, leaseHeld, webhooks, pending, subscriptions, subscribed, noticesWaiting, sourceState,
 		sourceAge, sourceFailures, sourcePush, sourcePushed, sourceDocs, sourceRecords, evidenceCount, evidenceSize, evidenceOldest, pictureCount, pictureSize, historyKept, prunedRows, pruneFailures, backupAge, backupFailures, backupBytes, certificateEnd, reportDelay} {
 		to <- d
 	}
@@ -168,6 +169,7 @@ func (s present) askedTo(gauge func(*prometheus.Desc, float64, ...string)) {
 		gauge(storeChange, float64(last))
 	}
 	gauge(damagedHazards, float64(len(s.intake.Damaged())))
+	gauge(damagedHeld, float64(len(s.intake.Unreadable())))
 	if at, due, err := s.intake.NextMoment(ctx); err == nil {
 		late := 0.0
 		if due {

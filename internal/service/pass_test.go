@@ -20,7 +20,7 @@ import (
 )
 
 // A damaged hazard is logged once and keeps no other from its end. Within a minute after it is mended, its end is recorded, and what its source
-// said meanwhile is taken in.
+// said meanwhile is taken in; of that a report that is damaged itself is logged once, too.
 func TestADamagedHazardIsLoggedOnceAndTriedAgainEachMinute(t *testing.T) {
 	BuiltIn() // outside of the bubble: others use what it reads, too
 	synctest.Test(t, func(t *testing.T) {
@@ -77,7 +77,9 @@ func TestADamagedHazardIsLoggedOnceAndTriedAgainEachMinute(t *testing.T) {
 				t.Error(err)
 			}
 		}()
-		apply(2, "Great flood", "a", "b")
+		apply(2, "Flood, warning", "b")
+		apply(3, "Great flood", "a", "b")
+		damage(`UPDATE held SET body = '[' || body WHERE version = 2`)
 		time.Sleep(20 * time.Minute)
 		synctest.Wait()
 		if a := of("a"); a.Status != hazard.Expired || a.LastUpdate != begin.Add(10*time.Minute) {
@@ -93,8 +95,11 @@ func TestADamagedHazardIsLoggedOnceAndTriedAgainEachMinute(t *testing.T) {
 		if b := of("b"); b.Status != hazard.Expired || b.Name != "Great flood" {
 			t.Errorf("once mended, it is %q, %s", b.Name, b.Status)
 		}
-		if n, err := st.CountHeld(t.Context(), "nws"); n != 0 || err != nil {
-			t.Errorf("%d reports are kept back, %v", n, err)
+		if n, err := st.CountHeld(t.Context(), "nws"); n != 1 || err != nil {
+			t.Errorf("%d reports are kept back, %v; want the one that is damaged", n, err)
+		}
+		if n := strings.Count(log.String(), "a held report is damaged"); n != 1 {
+			t.Errorf("that is logged %d times, want once:\n%s", n, log.String())
 		}
 	})
 }

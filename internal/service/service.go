@@ -635,7 +635,7 @@ func (s *Service) fetchPictures(ctx context.Context) error {
 // pass records what time alone changes, as it comes: ends, and parts and sources that run out. For
 // ends readers do not wait for it: the view drops a hazard at its end by itself. What is damaged is tried again each minute.
 func (s *Service) pass(ctx context.Context) error {
-	warned, told := false, map[int64]error{}
+	warned, told, unread := false, map[int64]error{}, map[int64]error{}
 	var tried time.Time
 	for ctx.Err() == nil {
 		wait := time.Second // moments change with every write; looking once a second costs one look-up in an index
@@ -651,6 +651,13 @@ func (s *Service) pass(ctx context.Context) error {
 				}
 			}
 			told = damaged
+			unreadable := s.intake.Unreadable()
+			for id, fault := range unreadable {
+				if unread[id] == nil {
+					s.cfg.Logger.Error("a held report is damaged: it stays held (hazardd check)", "report", id, "error", fault)
+				}
+			}
+			unread = unreadable
 		} else if any {
 			wait = min(wait, next.Time().Sub(now.Time()))
 		}

@@ -55,7 +55,7 @@ func (s *Store) check(ctx context.Context, fault func(what string), files bool) 
 	if err := s.database.check(ctx, tx, fault); err != nil {
 		return done, fmt.Errorf("check the structure of the database: %w", storeError(err))
 	}
-	for _, step := range []func() error{c.changes, c.hazards, c.products, c.events, c.reports, c.geometries, c.shapes} {
+	for _, step := range []func() error{c.changes, c.hazards, c.products, c.events, c.reports, c.held, c.geometries, c.shapes} {
 		if err := step(); err != nil {
 			return done, storeError(err)
 		}
@@ -250,6 +250,16 @@ func (c *checker) reports() error {
 			c.fault(err.Error())
 		}
 	}, &source, &event, &part, &body)
+}
+
+// held reads the reports that are held.
+func (c *checker) held() error {
+	var row db.HeldReportRow
+	return c.rows(`SELECT id, source, event, body FROM held ORDER BY id`, func() {
+		if h := decodeHeld(row); h.Unread != nil {
+			c.fault(fmt.Sprintf("held report %d (%s:%s) is damaged: it cannot be read", row.ID, row.Source, row.Event))
+		}
+	}, &row.ID, &row.Source, &row.Event, &row.Body)
 }
 
 func (c *checker) geometries() error {

@@ -388,6 +388,8 @@ type Held struct {
 	Received hazard.Instant
 	Report   hazard.Report
 	Decision string // empty while open, then Released or Dismissed
+	// Unread is why Report has its source, key, part and version alone: the row is damaged. Nil: it is whole.
+	Unread error
 }
 
 // The decisions about a held report.
@@ -426,7 +428,7 @@ func (t *Tx) Placed(source, event, part string) error {
 	return err
 }
 
-// TakeUp takes a report from those that are held. It is hazard.ErrNotFound if it is no longer there, or was decided about.
+// TakeUp takes a report from those that are held. It is hazard.ErrNotFound if it is no longer there, or was decided about, and a *DamagedError if it cannot be read.
 func (t *Tx) TakeUp(id int64) (*Held, error) {
 	row, err := t.q.HeldReport(t.ctx, id)
 	if err != nil {
@@ -435,7 +437,8 @@ func (t *Tx) TakeUp(id int64) (*Held, error) {
 	if n, err := t.q.DropHeld(t.ctx, id); err != nil || n == 0 {
 		return nil, cmp.Or(err, hazard.ErrNotFound)
 	}
-	return decodeHeld(row)
+	h := decodeHeld(row)
+	return h, h.Unread
 }
 
 // Decide records an editor's decision about a held report and returns it. ErrNotFound if there is none of that number,
@@ -452,15 +455,16 @@ func (t *Tx) Decide(id int64, decision string) (*Held, error) {
 	if n == 0 {
 		return nil, fmt.Errorf("%w: held report %d was %s before", hazard.ErrConflict, id, row.Decision)
 	}
-	return decodeHeld(row)
+	return decodeHeld(row), nil
 }
 
-func decodeHeld(row db.HeldReportRow) (*Held, error) {
+func decodeHeld(row db.HeldReportRow) *Held {
 	h := &Held{ID: row.ID, Reason: row.Reason, Received: hazard.Instant(row.ReceivedMs), Decision: row.Decision}
 	if err := json.Unmarshal([]byte(row.Body), &h.Report); err != nil {
-		return nil, fmt.Errorf("held report %d: %w", row.ID, err)
+		h.Unread = &DamagedError{fmt.Sprint("held report ", row.ID)}
+		h.Report = hazard.Report{Source: row.Source, Key: row.Event, Part: row.Part, Version: row.Version}
 	}
-	return h, nil
+	return h
 }
 
 // EventReports is an event with what its source said last in each part of it.
@@ -523,7 +527,7 @@ func (s *Store) Called(ctx context.Context, ref string) ([]*hazard.Hazard, error
 	return list, nil
 }
 
-// HeldReports lists the held reports of a source that wait for a decision, newest first.
+// HeldReports lists the held reports of a source that wait for a decision, newest first. Those that cannot be read are among them.
 func (s *Store) HeldReports(ctx context.Context, source string, limit int) ([]*Held, error) {
 	rows, err := s.readQ.OpenHeld(ctx, db.OpenHeldParams{Source: source, Limit: int32(limit)})
 	if err != nil {
@@ -531,11 +535,17 @@ func (s *Store) HeldReports(ctx context.Context, source string, limit int) ([]*H
 	}
 	held := make([]*Held, len(rows))
 	for i, r := range rows {
-		if held[i], err = decodeHeld(db.HeldReportRow(r)); err != nil {
-			return nil, err
-		}
+		held[i] = decodeHeld(db.HeldReportRow(r))
 	}
 	return held, nil
+}
+
+// Why says why a report is held, and first that it cannot be read, if so.
+func (h *Held) Why() string {
+	if h.Unread != nil {
+		return fmt.Sprintf("%v. It was held for this: %s", h.Unread, h.Reason)
+	}
+	return h.Reason
 }
 
 // KeptBack lists the reports of all sources that are held because something is damaged, the oldest first. Of each report it has the source and the

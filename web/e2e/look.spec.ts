@@ -118,6 +118,10 @@ test("a hazard's panel tells all, its products can be walked, its file downloade
   const [sheet] = await Promise.all([page.waitForEvent("popup"), side.getByRole("link", { name: "Page to print" }).click()]);
   await expect(sheet.getByRole("heading", { level: 1 })).toContainText(h.hazard_Name);
   await expectAccessible(sheet, "page of a hazard");
+  // On paper nothing says how long ago it was, and no links to other languages take a page of their own.
+  await sheet.emulateMedia({ media: "print" });
+  await expect(sheet.getByText("Reported by", { exact: true })).toBeVisible();
+  for (const hidden of [".ago", ".when", "nav.languages"]) await expect(sheet.locator(hidden).first()).toBeHidden();
   await sheet.close();
 
   // The same page without JavaScript, by its own login, back to the map with the hazard open.

@@ -2355,7 +2355,8 @@ export interface paths {
         readonly put?: never;
         /**
          * Release or dismiss a held report
-         * @description A report that was released becomes a hazard, or part of one. Takes the role editor.
+         * @description A report that was released becomes a hazard, or part of one. Takes the role editor. `409`: it was decided before; or what is stored of its event, or the report itself, is damaged: `detail` says what is and what to do, and the
+         *     report stays held. One that is damaged itself may be dismissed.
          */
         readonly post: operations["decideHeldReport"];
         readonly delete?: never;
@@ -4709,6 +4710,7 @@ export interface components {
                 readonly properties: {
                     /** @description As the file has it; may be empty. */
                     readonly name: string;
+                    /** @description To 0.1 km², small ones to three significant digits. */
                     readonly area_km2: number;
                     readonly positions: number;
                 };
@@ -5426,6 +5428,7 @@ export interface components {
          *           "by": "towns"
          *         }
          *       ],
+         *       "regions_text": "Countries: Japan. States and provinces: Tokyo (those whose towns are known; there may be others)",
          *       "assets": []
          *     }
          */
@@ -5469,6 +5472,8 @@ export interface components {
                  */
                 readonly by: "area" | "towns";
             }[];
+            /** @description Some countries and divisions by name, and how many more there are, in the language of the reader; of a hazard without an area that lies in no country, how far the nearest one is. Empty: it is not known. */
+            readonly regions_text: string;
             /** @description Assets of your organizations inside the area and within 25 km of it, the nearest 100; of a hazard without an area, those within 100 km. `GET /hazards/{hazard-id}/assets` has all. Empty for who is in no organization that has assets. */
             readonly assets: readonly components["schemas"]["Asset"][];
             /** @description How many assets of your organizations there are, in the language of `lang`. Absent for who is in no organization that has assets. */
@@ -6167,8 +6172,9 @@ export interface components {
             readonly id: number;
             /** @description The source's own key. */
             readonly event: string;
+            /** @description Empty if the report is damaged in the store. */
             readonly name: string;
-            /** @description Why it is not believed. */
+            /** @description Why it is not believed; before that, if it is damaged in the store, that it is. */
             readonly reason: string;
             readonly received: components["schemas"]["Instant"];
         };

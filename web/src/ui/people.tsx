@@ -53,6 +53,7 @@ export function People({ h }: { h: Hazard }) {
                     </>
                   )
                   : text.people.about({ n: about(e.people), low: about(e.low ?? e.people), high: about(e.high ?? e.people) })}
+                {e.regions_text && <p class="muted" dir="auto">{e.regions_text}</p>}
                 {towns.length > 0 && <p class="muted">{text.people.towns({ names: listed(towns.slice(0, TOWNS).map((t) => t.name)) })}</p>}
               </dd>
             </dl>
