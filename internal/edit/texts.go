@@ -14,7 +14,8 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// writtenText is what an organization says of its hazard in one language, as GET /hazards/{hazard-id}/texts gives it.
+// writtenText is an organization's text of its hazard in one language, in the form of GET
+// /hazards/{hazard-id}/texts.
 type writtenText struct {
 	Language    string   `json:"language"`
 	Own         bool     `json:"own"`
@@ -31,8 +32,9 @@ type writtenText struct {
 	Area        string   `json:"area"`
 }
 
-// texts reads what an organization says in each of its languages; null is nothing. One of them, the first unless another is marked, is in the
-// language of hazard_Name and description, and says what these do not.
+// texts parses an organization's texts in its languages; null means none. One of them, the first
+// unless another is marked, is in the language of hazard_Name and description, and adds what these
+// two lack.
 func texts(_ *reading, v jsontext.Value) ([]hazard.Text, error) {
 	var given []writtenText
 	if isNull(v) {
@@ -86,7 +88,7 @@ func (w *writtenText) text(own bool) (hazard.Text, error) {
 		}
 	}
 	if own {
-		t.Name = "" // hazard_Name is
+		t.Name = "" // hazard_Name is its name
 	} else if t.Name == "" {
 		if t.Name = t.Headline; t.Name == "" {
 			return t, fmt.Errorf("name: is missing, and so is headline")

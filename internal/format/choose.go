@@ -11,7 +11,7 @@ import (
 type UnknownError struct{ Name string }
 
 func (e *UnknownError) Error() string {
-	return fmt.Sprintf("%.60q is no format; these are: %s", e.Name, strings.Join(Names(), ", "))
+	return fmt.Sprintf("%.60q is not a format; the formats are: %s", e.Name, strings.Join(Names(), ", "))
 }
 
 // NotAcceptableError says that a request accepts none of the formats.

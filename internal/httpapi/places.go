@@ -15,7 +15,7 @@ import (
 	"github.com/hazardd/hazardd/internal/words"
 )
 
-// Bounds of a search for places.
+// The limits of a search for places.
 const (
 	maxPlaceQuery = 100 // characters: the longest name has 80
 	maxPlaces     = 50
@@ -48,7 +48,7 @@ func toFound(p gazetteer.Place, lang string) foundPlace {
 	return f
 }
 
-// places serves the places that a name can mean.
+// places serves the places that match a name.
 func (a *API) places(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
 	values, err := query(r, "q", "kind", "limit", "cursor", langParameter)
 	if err != nil {
