@@ -124,7 +124,7 @@ export class Api {
     return this.#login!.user;
   }
 
-  /** Where else one may log in than here, if anywhere. */
+  /** The login provider, if the server has one. */
   async provider(): Promise<Provider | undefined> {
     const answer = await this.#send("/login/methods", { method: "GET" });
     return answer.ok ? ((await answer.json()).provider ?? undefined) : undefined;

@@ -58,7 +58,7 @@ function capsule(a: Position, b: Position, metres: number): Position[] {
   return ring;
 }
 
-/** Corners with the longitudes that the side before each leads to, so that each side goes the shorter way. */
+/** Corners with continuous longitudes, so that each side goes in the shorter direction. */
 function running(corners: readonly Position[]): Position[] {
   let x = corners[0]![0]!;
   return corners.map(([lon, lat]): Position => [x += ((((lon! - x) % 360) + 540) % 360) - 180, lat!]);

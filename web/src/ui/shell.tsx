@@ -200,7 +200,7 @@ function Header({ account, users, attention, logout }: { account: () => void; us
               <button
                 type="button"
                 onClick={() => {
-                  close(); // the focus is on the menu then, and comes back to it
+                  close(); // the focus moves to the menu, and returns when it closes
                   account();
                 }}
               >
