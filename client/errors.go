@@ -169,7 +169,7 @@ func (c *Client) problem(resp *http.Response) error {
 		p.Detail = fmt.Sprintf("the server leads to %s; only reads are followed, and only below %s://%s", (&url.URL{Scheme: to.Scheme, Host: to.Host}).String(), c.base.Scheme, c.base.Host)
 	}
 	if err != nil && p.Detail == "" {
-		p.Detail = "what it says broke off"
+		p.Detail = "the error text is cut off"
 	}
 	return p
 }

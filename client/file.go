@@ -151,7 +151,7 @@ func (f *form) reader() (io.Reader, int64, error) {
 }
 
 // errSpent means that the file cannot be sent again.
-var errSpent = &InputError{"the token was refused when part of the file had been read, which cannot be read anew; repeat the call"}
+var errSpent = &InputError{"the token was refused after a part of the file was read, which cannot be read again; repeat the call"}
 
 // noting notes that reading has begun.
 type noting struct {

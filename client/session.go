@@ -269,7 +269,7 @@ func (s *session) post(ctx context.Context, path string, body any) (string, erro
 		return "", fmt.Errorf("%s: %w", r, err)
 	}
 	if !sendable(pair.AccessToken) {
-		return "", fmt.Errorf("%s: %w", r, &AnswerError{Reason: "accessToken is missing, or is no token"})
+		return "", fmt.Errorf("%s: %w", r, &AnswerError{Reason: "accessToken is missing or not a token"})
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

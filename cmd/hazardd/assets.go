@@ -130,7 +130,7 @@ func orgNamed(ctx context.Context, c *console, s *store.Store, name string) (aut
 		}
 		known = append(known, oneLine(o.Acronym))
 	}
-	return auth.Org{}, fmt.Errorf("there is no organization %q; these are: %s", name, strings.Join(known, ", "))
+	return auth.Org{}, fmt.Errorf("there is no organization %q; expected one of %s", name, strings.Join(known, ", "))
 }
 
 // assetSetJSON is the assets of one organization, as JSON.

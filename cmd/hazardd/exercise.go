@@ -157,7 +157,7 @@ func readScenario(name string) ([]byte, fs.FS, error) {
 		if text, err := fs.ReadFile(exercises.Files, name+".yaml"); err == nil {
 			return text, exercises.Files, nil
 		}
-		return nil, nil, fmt.Errorf("%s is neither a file nor a scenario that is built in; these are: %s", name, strings.Join(builtIn(), ", "))
+		return nil, nil, fmt.Errorf("%s is neither a file nor a scenario that is built in; expected one of %s", name, strings.Join(builtIn(), ", "))
 	}
 	if err != nil {
 		return nil, nil, err

@@ -93,7 +93,7 @@ func TestFaultySourcesOfAnOperatorAreRefused(t *testing.T) {
 		"--cap=" + good + "every=soon":                       `every: "soon" is not a time`,
 		"--cap=" + good + "name=usgs":                        `name: "usgs" is the name of another source`,
 		"--cap=" + good + "highest=RED":                      `"RED" is not a severity`,
-		"--cap=" + good + "highest=RAIN:WATCH":               `caps: "RAIN" is no type`,
+		"--cap=" + good + "highest=RAIN:WATCH":               `caps: "RAIN" is not a type`,
 		"--cap=" + good + "rank=first":                       `"first" is not a rank, expected one of responsible, specialist, national, model,`,
 		"--cap=" + good + "rank=RAIN:model":                  `rank: "RAIN" is not a type that it reports`,
 		"--cap=" + good + "places=/nowhere":                  "places: open /nowhere",

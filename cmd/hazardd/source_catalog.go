@@ -30,7 +30,7 @@ type catalogFeed struct {
 func (l *sourceCatalogCmd) Validate() error {
 	for _, s := range l.Status {
 		if !slices.Contains(official.Statuses, official.Status(s)) {
-			return fmt.Errorf("status: %q is not a status of the catalog; these are: %s", s, join(official.Statuses))
+			return fmt.Errorf("status: %q is not a status of the catalog; expected one of %s", s, join(official.Statuses))
 		}
 	}
 	for _, c := range l.Country {

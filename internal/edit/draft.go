@@ -317,7 +317,7 @@ func (e *Editor) Approve(ctx context.Context, who Author, id uuid.UUID, clock ha
 	case who.Scope != "":
 		return done, fmt.Errorf("%w: a person approves drafts, not a service", hazard.ErrForbidden)
 	case d.Author == who.Name:
-		return done, fmt.Errorf("%w: a second person approves what %s has drafted", hazard.ErrForbidden, d.Author)
+		return done, fmt.Errorf("%w: a second person must approve the draft of %s", hazard.ErrForbidden, d.Author)
 	case d.State == store.DraftWaiting && d.Expires <= clock.Now():
 		return done, fmt.Errorf("%w: draft %s expired at %s; have it made again", hazard.ErrConflict, id, d.Expires)
 	case e.Two == nil:

@@ -82,7 +82,7 @@ func nothingYet(match Match) error {
 }
 
 func stale(version int64) error {
-	return fmt.Errorf("%w: it is at change %d now; read it again and decide anew", hazard.ErrStale, version)
+	return fmt.Errorf("%w: it is now at change %d; read it again and decide again", hazard.ErrStale, version)
 }
 
 // Done is the result of a write.

@@ -244,7 +244,7 @@ func text(most int, blank bool, clean func(string) string) func(*reading, jsonte
 		}
 		s = clean(s)
 		if n := utf8.RuneCountInString(s); n > most {
-			return "", fmt.Errorf("has %d characters; at most %d are taken", n, most)
+			return "", fmt.Errorf("has %d characters; at most %d are allowed", n, most)
 		}
 		if s == "" && !blank {
 			return "", fmt.Errorf("is empty")
@@ -334,7 +334,7 @@ func oneOf[T ~string](known ...T) func(*reading, jsontext.Value) (T, error) {
 		if v.Kind() == '"' && json.Unmarshal(v, &t) == nil && slices.Contains(known, t) {
 			return t, nil
 		}
-		return "", fmt.Errorf("%s is none of %s", brief(v), strings.Join(ids(known, func(t T) string { return string(t) }), ", "))
+		return "", fmt.Errorf("%s is not one of %s", brief(v), strings.Join(ids(known, func(t T) string { return string(t) }), ", "))
 	}
 }
 

@@ -97,7 +97,7 @@ func (d *hazardDraft) check(bad *hazard.InvalidError, given members) {
 		return
 	}
 	if _, ok := given["texts"]; ok && d.before.Source != "" {
-		bad.Add("texts", "are those of its source; an organization writes those of its own hazards")
+		bad.Add("texts", "come from its source; an organization can only write texts of its own hazards")
 	}
 	if d.Status == hazard.Active && d.before.Status == hazard.Expired {
 		bad.Add("status", "%q: a hazard that has ended is not begun again; undo its end (POST /hazards/%d/undo), or make a new one", "A", d.ID)

@@ -263,7 +263,7 @@ func (e *Editor) DeleteProduct(ctx context.Context, who Author, id Ref, match Ma
 			return err
 		}
 		if slices.ContainsFunc(inside, func(q *hazard.Product) bool { return q.VisibleTo(who.Orgs) }) {
-			return fmt.Errorf("%w: the folder is not empty; delete or move what is in it first", hazard.ErrConflict)
+			return fmt.Errorf("%w: the folder is not empty; delete or move its contents first", hazard.ErrConflict)
 		}
 		p.Deleted = true
 		return moveUp(tx, who, p, func(*hazard.Product) bool { return true })
@@ -488,12 +488,12 @@ func (d *productDraft) checkAudience(bad *hazard.InvalidError, given members, pa
 		}
 	}
 	if len(d.OrgIDs) > 0 && !d.VisibleTo(d.who.Orgs) {
-		bad.Add("org_IDs", "names no organization of %s, who could not read the product again", d.who.Name)
+		bad.Add("org_IDs", "has no organization of %s, so its author could not read the product any more", d.who.Name)
 	}
 	if d.before != nil && d.Restricted() {
 		inside, err := contents(d.tx, &d.Product)
 		if err != nil || slices.ContainsFunc(inside, func(q *hazard.Product) bool { return q.VisibleTo(d.who.Orgs) && !within(q.OrgIDs, d.OrgIDs) }) {
-			bad.Add("org_IDs", "would hide the folder from some who may know of what is in it: restrict that first")
+			bad.Add("org_IDs", "would hide the folder from readers of its contents: restrict the contents first")
 		}
 	}
 }

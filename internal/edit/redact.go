@@ -28,7 +28,7 @@ func redactionOf(who Author, known []string, body []byte) (r redaction, err erro
 	}
 	fields := func(_ *reading, v jsontext.Value) (list []string, err error) {
 		if err := json.Unmarshal(v, &list); err != nil || len(list) == 0 {
-			return nil, fmt.Errorf("%s is not a list of fields; these are: %s", brief(v), strings.Join(known, ", "))
+			return nil, fmt.Errorf("%s is not a list of fields; expected one of %s", brief(v), strings.Join(known, ", "))
 		}
 		for _, name := range list {
 			if !slices.Contains(known, name) {

@@ -44,7 +44,7 @@ func texts(_ *reading, v jsontext.Value) ([]hazard.Text, error) {
 		return nil, fmt.Errorf("is not a list of texts: %s", strings.TrimPrefix(err.Error(), "json: "))
 	}
 	if len(given) > hazard.MaxTexts {
-		return nil, fmt.Errorf("has %d texts; at most %d are taken", len(given), hazard.MaxTexts)
+		return nil, fmt.Errorf("has %d texts; at most %d are allowed", len(given), hazard.MaxTexts)
 	}
 	own := 0
 	for i := range given {
@@ -70,7 +70,7 @@ func texts(_ *reading, v jsontext.Value) ([]hazard.Text, error) {
 		all = append(all, t)
 	}
 	if size := hazard.SizeOfTexts(all); size > hazard.MaxTextBytes {
-		return nil, fmt.Errorf("have %d bytes together; at most %d are taken", size, hazard.MaxTextBytes)
+		return nil, fmt.Errorf("have %d bytes together; at most %d are allowed", size, hazard.MaxTextBytes)
 	}
 	return all, nil
 }
@@ -84,7 +84,7 @@ func (w *writtenText) text(own bool) (hazard.Text, error) {
 	}
 	for name, line := range map[string]string{"name": t.Name, "event": t.Event, "headline": t.Headline, "sender": t.Sender, "contact": t.Contact, "audience": t.Audience, "area": t.Area} {
 		if n := utf8.RuneCountInString(line); n > hazard.MaxName {
-			return t, fmt.Errorf("%s: has %d characters; at most %d are taken", name, n, hazard.MaxName)
+			return t, fmt.Errorf("%s: has %d characters; at most %d are allowed", name, n, hazard.MaxName)
 		}
 	}
 	if own {

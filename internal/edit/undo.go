@@ -113,7 +113,7 @@ func (e *Editor) undoEnd(ctx context.Context, tx *store.Tx, h *hazard.Hazard, ch
 	if err != nil {
 		return err
 	}
-	notUndone := fmt.Errorf("%w: change %d is not a merge, or a split, an end or a retraction by a person, or was taken back before", hazard.ErrConflict, change)
+	notUndone := fmt.Errorf("%w: change %d is not a merge, nor a person's split, end or retraction, or it was already undone", hazard.ErrConflict, change)
 	if c.Hazard == nil || c.Actor == "" || c.Hazard.Status != hazard.Expired || c.Hazard.Reason == hazard.EndMerged {
 		return notUndone
 	}

@@ -99,7 +99,7 @@ func (s *Shape) Check() error {
 	if s.Band != nil {
 		info, ok := s.Band.Kind.Info()
 		if !ok {
-			return fmt.Errorf("band of a %s: %q is no quantity", s.Role, s.Band.Kind)
+			return fmt.Errorf("band of a %s: %q is not a quantity", s.Role, s.Band.Kind)
 		}
 		if low, high := info.Range(); !(s.Band.Value >= low && s.Band.Value <= high) {
 			return fmt.Errorf("band of a %s: %s %v, expected %v to %v", s.Role, s.Band.Kind, s.Band.Value, low, high)

@@ -50,7 +50,7 @@ func arcgisForm(r *http.Request) error {
 		return err
 	}
 	if f := strings.ToLower(values.Get("f")); f != "" && f != "json" && f != "pjson" {
-		return badParameter("f", "%.40q is none of json, pjson", f)
+		return badParameter("f", "%.40q is not one of json, pjson", f)
 	}
 	return nil
 }
@@ -232,7 +232,7 @@ func (a *API) arcgisFeatures(ctx context.Context, out *bytes.Buffer, l *arcgis.L
 // without pages. parameter is the name of the parameter that can narrow the search.
 func (a *API) countWithin(ctx context.Context, q search.Query, parameter string) (n, number int64, err error) {
 	if n, number, err = a.Store.Count(ctx, q, a.now()); err == nil && n > maxPackage {
-		err = badParameter(parameter, "%d hazards are found, and at most %d are answered at once: ask for less, by a place, a time or a condition", n, maxPackage)
+		err = badParameter(parameter, "%d hazards match; the limit of one answer is %d: narrow the search by a place, a time or a condition", n, maxPackage)
 	}
 	return n, number, err
 }

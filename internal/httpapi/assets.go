@@ -100,7 +100,7 @@ func assetForm(r *http.Request, values url.Values) (string, error) {
 	if values.Has("f") {
 		f := values.Get("f")
 		if !slices.Contains(known, f) {
-			return "", badParameter("f", "%.60q is none of %s", f, strings.Join(known, ", "))
+			return "", badParameter("f", "%.60q is not one of %s", f, strings.Join(known, ", "))
 		}
 		return f, nil
 	}
@@ -269,10 +269,10 @@ func afterAsset(values url.Values, set int64) (int64, error) {
 	id, n, _ := strings.Cut(values.Get("after"), ".")
 	after, err := strconv.ParseInt(n, 10, 64)
 	if err != nil || after < 0 {
-		return 0, badParameter("after", "%.60q is none that Link gave", values.Get("after"))
+		return 0, badParameter("after", "%.60q is not a cursor from a Link header", values.Get("after"))
 	}
 	if id != strconv.FormatInt(set, 10) {
-		return 0, badParameter("after", "the assets were loaded anew since; begin with the first page")
+		return 0, badParameter("after", "the assets were replaced meanwhile; begin with the first page")
 	}
 	return after, nil
 }
@@ -418,7 +418,7 @@ func (a *API) assetsOf(ctx context.Context, h *hazard.Hazard, orgs []int64, far 
 		var p exposure.Place
 		var of string
 		if n, err := fmt.Sscanf(after, "%12s.%d.%d.%d", &of, &p.Metres, &p.Set, &p.N); err != nil || n != 4 {
-			return nil, badParameter("after", "%.60q is none that Link gave", after)
+			return nil, badParameter("after", "%.60q is not a cursor from a Link header", after)
 		}
 		if of != key {
 			return nil, badParameter("after", "the area of the hazard is another now; begin with the first page")
@@ -430,7 +430,7 @@ func (a *API) assetsOf(ctx context.Context, h *hazard.Hazard, orgs []int64, far 
 		return nil, err
 	}
 	if p := wanted.After; p != nil && !slices.ContainsFunc(reached.Sets, func(s asset.Set) bool { return s.ID == p.Set }) {
-		return nil, badParameter("after", "the assets were loaded anew since; begin with the first page")
+		return nil, badParameter("after", "the assets were replaced meanwhile; begin with the first page")
 	}
 	out := &reachedAssets{HasArea: where.HasArea, Km: km, Sets: []assetSet{}, Assets: []listedAsset{}, More: reached.More}
 	said := &out.said

@@ -34,7 +34,7 @@ func (a *API) brief(w http.ResponseWriter, r *http.Request, who *auth.Caller) er
 	}
 	paper := pages.Paper(values.Get("paper"))
 	if paper != "" && !slices.Contains(pages.Papers(), paper) {
-		return badParameter("paper", "%.60q is none of %q", paper, pages.Papers())
+		return badParameter("paper", "%.60q is not one of %q", paper, pages.Papers())
 	}
 	wish, err := a.wish(r, values)
 	if err != nil {

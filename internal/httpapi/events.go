@@ -184,7 +184,7 @@ func tooMany(many *push.TooManyError) *problem {
 // lostPlace returns the problem of a number that is not in the log.
 func lostPlace(after int64, present int64) *problem {
 	return &problem{Status: http.StatusGone, Detail: fmt.Sprintf("after: there is no change %d in this history, which a restore or a failover may have replaced; "+
-		"read the lists anew and go on after the change that Hazardd-Change names, now %d", after, present)}
+		"read the lists again and continue after the change in Hazardd-Change, now %d", after, present)}
 }
 
 // maxWait is the longest time that an answer can wait. It is shorter than the timeouts of common

@@ -141,7 +141,7 @@ func (a *API) exposure(w http.ResponseWriter, r *http.Request, who *auth.Caller)
 	if values.Has("f") {
 		known := []string{"json", "geojson", "csv"}
 		if form = values.Get("f"); !slices.Contains(known, form) {
-			return badParameter("f", "%q is none of %s", form, strings.Join(known, ", "))
+			return badParameter("f", "%q is not one of %s", form, strings.Join(known, ", "))
 		}
 	}
 	h, err := a.hazardNowOrAt(r, at)

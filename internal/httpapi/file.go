@@ -99,7 +99,7 @@ func (a *API) file(w http.ResponseWriter, r *http.Request, who *auth.Caller) err
 			return err
 		}
 		if len(states) == 0 || states[0].Version != n {
-			return &problem{Status: http.StatusNotFound, Detail: fmt.Sprintf("product %d has no version %d; GET /products/%d/versions lists those that there are", p.ID, n, p.ID)}
+			return &problem{Status: http.StatusNotFound, Detail: fmt.Sprintf("product %d has no version %d; GET /products/%d/versions lists its versions", p.ID, n, p.ID)}
 		}
 		p = states[0]
 	}
@@ -141,7 +141,7 @@ func serveContent(w http.ResponseWriter, r *http.Request, p *hazard.Product, f *
 	}
 	switch answer.refused {
 	case http.StatusRequestedRangeNotSatisfiable:
-		return &problem{Status: answer.refused, Detail: fmt.Sprintf("the file has %d bytes, none of which are in the range", f.Size)}
+		return &problem{Status: answer.refused, Detail: fmt.Sprintf("the range is outside of the file, which has %d bytes", f.Size)}
 	case http.StatusPreconditionFailed:
 		return &problem{Status: answer.refused, Detail: "the file is another than the one that the request names"}
 	}
@@ -232,7 +232,7 @@ func (a *API) replaceFile(w http.ResponseWriter, r *http.Request, who *auth.Call
 	if staged != nil {
 		defer func() {
 			if err := staged.Drop(); err != nil { // if it fails, a later sweep removes the file
-				a.Logger.WarnContext(r.Context(), "a file that was not kept cannot be removed", "error", err)
+				a.Logger.WarnContext(r.Context(), "cannot remove an uploaded file that is not used", "error", err)
 			}
 		}()
 	}

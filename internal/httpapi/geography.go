@@ -73,7 +73,7 @@ func (a *API) alertGeography(w http.ResponseWriter, r *http.Request, _ *auth.Cal
 	if values.Has("f") {
 		known := []string{"json", "geojson"}
 		if !slices.Contains(known, values.Get("f")) {
-			return badParameter("f", "%q is none of %s", values.Get("f"), strings.Join(known, ", "))
+			return badParameter("f", "%q is not one of %s", values.Get("f"), strings.Join(known, ", "))
 		}
 		wantGeoJSON = values.Get("f") == "geojson"
 	}

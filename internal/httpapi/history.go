@@ -93,7 +93,7 @@ func (a *API) changes(w http.ResponseWriter, r *http.Request, who *auth.Caller) 
 func (a *API) notPruned(ctx context.Context, p page) error {
 	h, err := a.Store.Horizon(ctx, store.History)
 	if err == nil && p.after < h.Number {
-		err = &problem{Status: http.StatusGone, Detail: fmt.Sprintf("after: changes up to %d are not all kept: %v; read the lists and go on after the change that Hazardd-Change names, "+
+		err = &problem{Status: http.StatusGone, Detail: fmt.Sprintf("after: changes up to %d are incomplete: %v; read the lists and continue after the change in Hazardd-Change, "+
 			"or begin with after=%d", h.Number, &store.PrunedError{Horizon: h}, h.Number)}
 	}
 	return err

@@ -119,7 +119,7 @@ func (a *API) judge(w http.ResponseWriter, r *http.Request, who *auth.Caller) er
 	}
 	id, err := uuid.Parse(r.PathValue("join"))
 	if err != nil {
-		return badParameter("join-id", "%.60q is no uuid", r.PathValue("join"))
+		return badParameter("join-id", "%.60q is not a uuid", r.PathValue("join"))
 	}
 	body, err := writeBody(w, r)
 	if err != nil {

@@ -28,7 +28,7 @@ func (a *API) mcp(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error 
 		return err
 	}
 	if text := bytes.TrimLeft(body, " \t\r\n"); len(text) > 0 && text[0] == '[' {
-		return &problem{Status: http.StatusBadRequest, Detail: "expected one message: batches of them are not part of the protocol any more, and are not taken"}
+		return &problem{Status: http.StatusBadRequest, Detail: "expected one message; batches are no longer part of the protocol"}
 	}
 	server := mcp.NewServer(a.mcpAsk(r), a.Version)
 	serve := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{
@@ -99,7 +99,7 @@ func (a *API) mcpAsk(r *http.Request) mcp.Ask {
 		a.mux.ServeHTTP(out, ask)
 		switch {
 		case out.cut:
-			return nil, errors.New("what was found is too large for a tool; ask for less, or read it over HTTP")
+			return nil, errors.New("the answer is too large for a tool; narrow the search, or read it over HTTP")
 		case out.status >= http.StatusMultipleChoices:
 			return nil, askError(out)
 		}

@@ -45,16 +45,16 @@ func newMeasures(registry *prometheus.Registry, pace reply.Pace) *measures {
 	}
 	m := &measures{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "hazardd_http_requests_total",
-			Help: "Requests that were answered, by the pattern of their route, method and class of status. Event streams count when they begin (HTTP/1.1) or end (HTTP/2)."},
+			Help: "Answered requests by route pattern, method and class of status. Event streams count at their start (HTTP/1.1) or end (HTTP/2)."},
 			[]string{"route", "method", "status"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "hazardd_http_request_seconds", Buckets: durations,
-			Help: "How long answers took, by the pattern of their route; without event streams, which do not end. GET /changes?wait= counts its wait."}, []string{"route"}),
-		panics:   counter("hazardd_http_panics_total", "Requests whose handler failed in a way that nobody foresaw: the log has each."),
-		told:     counter("hazardd_stream_events_total", "Events that were sent to event streams: each to each reader."),
-		stalled:  counter("hazardd_streams_stalled_total", "Event streams that were dropped since their readers took nothing."),
-		replaced: counter("hazardd_streams_replaced_total", "Dead event streams that were ended since their users were at their limit and opened another."),
+			Help: "Time to answer, by route pattern, without event streams. GET /changes?wait= includes the wait."}, []string{"route"}),
+		panics:   counter("hazardd_http_panics_total", "Requests whose handler panicked; each is in the log."),
+		told:     counter("hazardd_stream_events_total", "Events sent to event streams, counted per reader."),
+		stalled:  counter("hazardd_streams_stalled_total", "Event streams closed because their readers accepted no data."),
+		replaced: counter("hazardd_streams_replaced_total", "Dead event streams closed because their users opened another one at their limit."),
 		refusals: Refusals(registry),
-		slow:     counter("hazardd_slow_readers_total", "Answers that were cut off because their readers took less than 8 KiB/s."),
+		slow:     counter("hazardd_slow_readers_total", "Answers cut off because their readers were slower than 8 KiB/s."),
 		pace:     pace,
 		answers:  sync.Pool{New: func() any { return &answered{} }},
 	}
@@ -66,7 +66,7 @@ func newMeasures(registry *prometheus.Registry, pace reply.Pace) *measures {
 // Its label is the limit's name in docs/limits.md.
 func Refusals(registry *prometheus.Registry) *prometheus.CounterVec {
 	v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "hazardd_limit_refusals_total",
-		Help: "Requests and connections that were refused because they were over a limit, by the limit's name in docs/limits.md."}, []string{"limit"})
+		Help: "Requests and connections refused by a limit, by the limit's name in docs/limits.md."}, []string{"limit"})
 	err := registry.Register(v)
 	if there, ok := errors.AsType[prometheus.AlreadyRegisteredError](err); ok {
 		return there.ExistingCollector.(*prometheus.CounterVec)

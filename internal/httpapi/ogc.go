@@ -28,7 +28,7 @@ func ogcForm(r *http.Request, values url.Values) (string, error) {
 		if form, ok := ogc.Form(values.Get("f")); ok {
 			return form, nil
 		}
-		return "", badParameter("f", "%.40q is none of json, html", values.Get("f"))
+		return "", badParameter("f", "%.40q is not one of json, html", values.Get("f"))
 	}
 	accept := strings.Join(r.Header["Accept"], ",")
 	if wantsPage(accept) {
@@ -191,7 +191,7 @@ func (a *API) ogcQueryables(w http.ResponseWriter, r *http.Request, _ *auth.Call
 			p := q.Properties[f.Name]
 			t.Rows = append(t.Rows, []pages.Cell{{Text: f.Name}, {Text: strings.TrimSpace(p.Type + " " + p.Format)}, {Text: p.Title}, {Text: strings.Join(p.Enum, ", ")}})
 		}
-		return &pages.Document{Title: "What filters may ask about", Description: "The properties that the parameter filter knows, in CQL2.", Tables: []pages.Table{t},
+		return &pages.Document{Title: "What filters can use", Description: "The properties that the parameter filter knows, in CQL2.", Tables: []pages.Table{t},
 			Links: []pages.Cell{{Text: q.Title, Href: a.base(r) + "/ogc/collections/" + set.ID + "?f=html"}}}
 	})
 }
@@ -241,7 +241,7 @@ func ogcSet(r *http.Request) (*ogc.Set, error) {
 		for _, s := range ogc.Sets() {
 			names = append(names, s.ID)
 		}
-		return nil, &problem{Status: http.StatusNotFound, Detail: fmt.Sprintf("there is no collection %.60q; these are: %s", id, strings.Join(names, ", "))}
+		return nil, &problem{Status: http.StatusNotFound, Detail: fmt.Sprintf("there is no collection %.60q; expected one of %s", id, strings.Join(names, ", "))}
 	}
 	return set, nil
 }
@@ -356,14 +356,14 @@ func (a *API) ogcQuery(r *http.Request, set *ogc.Set, values url.Values) (search
 					known = append(known, property)
 				}
 				slices.Sort(known)
-				return search.Query{}, badParameter(name, "is not known here, nor a property that queryables lists; these are: %s, f, lang", strings.Join(known, ", "))
+				return search.Query{}, badParameter(name, "is neither a parameter nor a property in queryables; expected one of %s, f, lang", strings.Join(known, ", "))
 			}
 			if len(list) > 1 {
 				return search.Query{}, repeated(name, len(list))
 			}
 			w, ok := search.WhereEquals(f, list[0])
 			if !ok {
-				return search.Query{}, badParameter(name, "%.60q is no value of it", list[0])
+				return search.Query{}, badParameter(name, "%.60q is not a valid value", list[0])
 			}
 			equals = append(equals, w)
 		}

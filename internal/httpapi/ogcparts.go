@@ -256,7 +256,7 @@ func partCursor(text string) (hazardID int64, id string, err error) {
 	}
 	number, id, ok := strings.Cut(text, " ")
 	if hazardID, err = strconv.ParseInt(number, 10, 64); err != nil || !ok || hazardID < 0 {
-		return 0, "", badParameter("cursor", "%.60q is not what a link to a next page has", text)
+		return 0, "", badParameter("cursor", "%.60q is not a cursor from a link to the next page", text)
 	}
 	return hazardID, id, nil
 }

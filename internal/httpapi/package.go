@@ -19,7 +19,7 @@ const maxPackage = 20_000
 // cannot link to the next one.
 func (a *API) answerPackage(w http.ResponseWriter, r *http.Request, who *auth.Caller, q search.Query, form format.PackageForm) error {
 	if q.Limit != 0 || q.Cursor != "" {
-		return badParameter("f", "%s holds all that is found: limit and cursor have no place beside it", form)
+		return badParameter("f", "%s contains all results: it cannot be combined with limit or cursor", form)
 	}
 	wish, err := a.wish(r, r.URL.Query())
 	if err != nil {

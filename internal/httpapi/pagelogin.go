@@ -162,7 +162,7 @@ func (a *API) login(w http.ResponseWriter, r *http.Request) error {
 	form, err := url.ParseQuery(string(body))
 	if err != nil || len(form["username"]) != 1 || len(form["password"]) != 1 {
 		// The body may hold a password, so the error repeats nothing of it.
-		return &problem{Status: http.StatusBadRequest, Detail: "the form is not whole: expected the fields username and password, each once"}
+		return &problem{Status: http.StatusBadRequest, Detail: "the form is incomplete: expected the fields username and password, each once"}
 	}
 	again := &pages.Login{Frame: a.frame(r), Next: localPath(form.Get("next")), Username: hazard.CleanLine(form.Get("username"))}
 	now := a.now()

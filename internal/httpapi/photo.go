@@ -170,7 +170,7 @@ func (a *API) photo(w http.ResponseWriter, r *http.Request, who *auth.Caller) er
 	}
 	shown, ok := photoOf(p, &fetched)
 	if !ok {
-		return &problem{Status: http.StatusNotFound, Detail: fmt.Sprintf("product %d is no picture, or it was not fetched; GET /hazards/%d/pictures lists those that there are", p.ID, p.HazardID)}
+		return &problem{Status: http.StatusNotFound, Detail: fmt.Sprintf("product %d is not a picture, or it was not fetched; GET /hazards/%d/pictures lists the pictures", p.ID, p.HazardID)}
 	}
 	serve := func(w http.ResponseWriter, mediaType, tag string, content io.ReadSeeker) error {
 		name := "picture." + strings.TrimPrefix(mediaType, "image/")

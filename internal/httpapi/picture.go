@@ -189,7 +189,7 @@ func (a *API) activePicture(w http.ResponseWriter, r *http.Request, who *auth.Ca
 				corners += s.Positions()
 			}
 			if corners > maxCorners {
-				return nil, badParameter("zoom", "the areas in this window have more than %d corners; look closer", maxCorners)
+				return nil, badParameter("zoom", "the areas in this window have more than %d corners; zoom in", maxCorners)
 			}
 			m.Hazards = append(m.Hazards, pages.Placed{Hazard: h, Shapes: shapes})
 		}

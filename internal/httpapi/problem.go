@@ -68,7 +68,7 @@ func badParameter(name, format string, args ...any) error {
 }
 
 func tooLarge(limit int64) error {
-	return &problem{Status: http.StatusRequestEntityTooLarge, Detail: fmt.Sprintf("the body is larger than %d bytes, the most that is taken", limit)}
+	return &problem{Status: http.StatusRequestEntityTooLarge, Detail: fmt.Sprintf("the body is larger than the limit of %d bytes", limit)}
 }
 
 // bodyError returns the problem of a body that could not be read completely.
@@ -78,7 +78,7 @@ func bodyError(err error, limit int64) error {
 	}
 	if tooSlow(err) {
 		return &problem{Status: http.StatusRequestTimeout, limit: "body-rate",
-			Detail: fmt.Sprintf("the body comes too slowly (limit body-rate): at least %d bytes, or all of it, are expected every %v", bodyWindow, bodyTime)}
+			Detail: fmt.Sprintf("the body arrives too slowly (limit body-rate): expected at least %d bytes, or the rest, every %v", bodyWindow, bodyTime)}
 	}
 	return &problem{Status: http.StatusBadRequest, Detail: "the body is malformed, or ended before it was complete"}
 }
@@ -121,13 +121,13 @@ func problemFor(err error) *problem {
 			h.Set("WWW-Authenticate", `Bearer error="insufficient_scope"`)
 		}}
 	case errors.Is(err, hazard.ErrNotFound):
-		return &problem{Status: http.StatusNotFound, Detail: "there is none, or none that you may know of"}
+		return &problem{Status: http.StatusNotFound, Detail: "not found, or not visible to you"}
 	case errors.Is(err, hazard.ErrStale):
 		return &problem{Status: http.StatusPreconditionFailed, Detail: err.Error()}
 	case errors.Is(err, hazard.ErrConflict):
 		return &problem{Status: http.StatusConflict, Detail: err.Error()}
 	case errors.Is(err, hazard.ErrFull):
-		return &problem{Status: http.StatusInsufficientStorage, Detail: "there is no room left to keep this; the operator must make some", retry: roomRetry}
+		return &problem{Status: http.StatusInsufficientStorage, Detail: "the server's disk is full; the operator must free some space", retry: roomRetry}
 	case errors.Is(err, hazard.ErrUnavailable):
 		return &problem{Status: http.StatusServiceUnavailable, Detail: "the store is not available; repeating the request with the same uuid is safe", retry: time.Second}
 	}

@@ -61,7 +61,7 @@ func (t attempts) take(addr netip.Addr, now time.Time) error {
 		return nil
 	}
 	return &hazard.LimitError{Limit: "provider-logins", Kind: hazard.LimitShare, RetryAfter: time.Second,
-		Detail: fmt.Sprintf("more than %d requests a second of your address about logins at the provider (limit provider-logins); wait and try again", providerRate)}
+		Detail: fmt.Sprintf("more than %d requests per second from your address for logins at the provider (limit provider-logins); wait and retry", providerRate)}
 }
 
 // loginMethods lists the ways to log in.
@@ -207,12 +207,12 @@ func (a *API) providerProblem(r *http.Request, err error) error {
 	switch {
 	case errors.Is(err, signon.ErrUnavailable):
 		p.Status, p.retry = http.StatusServiceUnavailable, 10*time.Second
-		p.Detail = "the login provider does not answer, so nobody can log in there now; try again soon, or log in with a local account. Sessions that are open go on"
+		p.Detail = "the login provider does not answer; retry soon, or log in with a local account. Open sessions continue"
 	case errors.Is(err, signon.ErrBusy):
 		return &hazard.LimitError{Limit: "provider-exchanges", Kind: hazard.LimitCapacity, RetryAfter: 2 * time.Second,
-			Detail: "too many logins at the provider are under way (limit provider-exchanges); try again"}
+			Detail: "too many logins at the provider are in progress (limit provider-exchanges); retry"}
 	case errors.Is(err, signon.ErrRefused):
-		p.Status, p.Detail = http.StatusBadRequest, "this login at the provider is not accepted: it was cancelled, took too long, was used before, or was begun in another browser; start again at /login"
+		p.Status, p.Detail = http.StatusBadRequest, "this login at the provider is invalid: it was canceled, took too long, was used before, or was started in another browser; start again at /login"
 	case errors.Is(err, auth.ErrNoAccess):
 		p.Status, p.Detail = http.StatusForbidden, "you are logged in at the provider, but none of your groups there has access to this server; ask its administrator"
 	case errors.Is(err, auth.ErrDenied):

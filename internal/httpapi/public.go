@@ -246,7 +246,7 @@ func (c *crowd) enter(r *http.Request, addr netip.Addr, now time.Time) (leave fu
 	}
 	if !c.all.AllowN(now, 1) {
 		return nil, &hazard.LimitError{Limit: "public-rate-all", Kind: hazard.LimitCapacity, RetryAfter: 2 * time.Second,
-			Detail: "too many requests without an account (limit public-rate-all); ask again, or log in"}
+			Detail: "too many requests without an account (limit public-rate-all); retry later, or log in"}
 	}
 	if waits(r) {
 		return func() {}, nil
@@ -265,11 +265,11 @@ func (c *crowd) stream(addr netip.Addr, now time.Time) (leave func(), err error)
 func (c *crowd) take(v *visitor, count func(*visitor) *int, limit, what string, most int, again time.Duration) (leave func(), err error) {
 	if share := max(1, most/addressShare); most > 0 && *count(v) >= share {
 		return nil, &hazard.LimitError{Limit: limit, Kind: hazard.LimitShare, RetryAfter: again,
-			Detail: fmt.Sprintf("%d %s without an account are open from your address, the most that one may have (limit %s)", share, what, limit)}
+			Detail: fmt.Sprintf("%d %s without an account are open from your address, the limit per address (limit %s)", share, what, limit)}
 	}
 	if most > 0 && *count(&c.sum) >= most {
 		return nil, &hazard.LimitError{Limit: limit + "-all", Kind: hazard.LimitCapacity, RetryAfter: again,
-			Detail: fmt.Sprintf("%d %s without an account are open, the most that this server takes (limit %s-all); come again, or log in", most, what, limit)}
+			Detail: fmt.Sprintf("%d %s without an account are open, the limit of this server (limit %s-all); retry later, or log in", most, what, limit)}
 	}
 	*count(v)++
 	*count(&c.sum)++

@@ -84,7 +84,7 @@ func (a *API) activeBySeverity(w http.ResponseWriter, r *http.Request, who *auth
 }
 
 func unknownID(what, id string, known []string) error {
-	detail := fmt.Sprintf("%q is no %s; these are: %s", id, what, strings.Join(known, ", "))
+	detail := fmt.Sprintf("%q is not a %s; expected one of %s", id, what, strings.Join(known, ", "))
 	return &problem{Status: http.StatusNotFound, Detail: detail, Errors: []fault{{Parameter: what + "-id", Detail: detail}}}
 }
 

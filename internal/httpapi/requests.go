@@ -104,12 +104,12 @@ func (b *quotas) enter(r *http.Request, who *auth.Caller, now time.Time) (*share
 	if n := u.running.Add(1); b.UserRequests > 0 && n > int64(b.UserRequests) {
 		u.running.Add(-1)
 		return nil, &hazard.LimitError{Limit: "user-requests", Kind: hazard.LimitShare, RetryAfter: time.Second,
-			Detail: fmt.Sprintf("%d of your requests are in progress, the most that a user may have (limit user-requests); wait for one to end", b.UserRequests)}
+			Detail: fmt.Sprintf("%d of your requests are in progress, the limit per user (limit user-requests); wait for one to end", b.UserRequests)}
 	}
 	if n := b.running.Add(1); b.AllRequests > 0 && n > int64(b.AllRequests) {
 		u.leave()
 		return nil, &hazard.LimitError{Limit: "requests", Kind: hazard.LimitCapacity, RetryAfter: 2 * time.Second,
-			Detail: fmt.Sprintf("%d requests are in progress, the most that this server takes (limit requests)", b.AllRequests)}
+			Detail: fmt.Sprintf("%d requests are in progress, the limit of this server (limit requests)", b.AllRequests)}
 	}
 	return u, nil
 }
@@ -128,7 +128,7 @@ func (b *quotas) upload(who *auth.Caller) (sent func(), err error) {
 	if n := u.uploads.Add(1); b.UserUploads > 0 && n > int64(b.UserUploads) {
 		u.uploads.Add(-1)
 		return nil, &hazard.LimitError{Limit: "user-uploads", Kind: hazard.LimitShare, RetryAfter: 5 * time.Second,
-			Detail: fmt.Sprintf("%d of your files are being sent, the most that a user may send at once (limit user-uploads); wait for one to end", b.UserUploads)}
+			Detail: fmt.Sprintf("%d of your files are being uploaded, the limit per user (limit user-uploads); wait for one to end", b.UserUploads)}
 	}
 	return func() { u.uploads.Add(-1) }, nil
 }

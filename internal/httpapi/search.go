@@ -72,10 +72,10 @@ func (a *API) count(w http.ResponseWriter, r *http.Request, _ *auth.Caller) erro
 		return err
 	}
 	if f != format.JSON {
-		return badParameter("f", "a count is given as json alone")
+		return badParameter("f", "a count is available as json only")
 	}
 	if q.Cursor != "" {
-		return badParameter("cursor", "has no place here: all pages are counted together")
+		return badParameter("cursor", "is not allowed here: the count covers all pages")
 	}
 	n, number, err := a.Store.Count(r.Context(), q, a.now())
 	if err != nil {
@@ -168,7 +168,7 @@ func (a *API) isPast(ctx context.Context, at *hazard.Instant) error {
 	}
 	now := a.now()
 	if *at > now {
-		return badParameter("at", "%s has not come: here it is %s", *at, now)
+		return badParameter("at", "%s is in the future; server time is %s", *at, now)
 	}
 	return a.Store.Until(ctx, *at, now)
 }
@@ -194,7 +194,7 @@ func (a *API) knowSources(ctx context.Context, names []string) error {
 		if reported, err := a.Store.Reported(ctx, name); err != nil {
 			return err
 		} else if !reported {
-			return badParameter("source", "%q is no source; these are: %s", name, strings.Join(known, ", "))
+			return badParameter("source", "%q is not a source; expected one of %s", name, strings.Join(known, ", "))
 		}
 	}
 	return nil

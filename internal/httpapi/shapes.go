@@ -73,14 +73,14 @@ func (a *API) shapes(w http.ResponseWriter, r *http.Request, _ *auth.Caller) err
 	form := "geojson"
 	if values.Has("f") {
 		if form = values.Get("f"); form != "geojson" && form != "kml" {
-			return badParameter("f", "%.60q is none of geojson, kml", form)
+			return badParameter("f", "%.60q is not one of geojson, kml", form)
 		}
 	}
 	var roles []string
 	if values.Has("role") {
 		for _, role := range strings.Split(values.Get("role"), ",") {
 			if !slices.Contains(hazard.ShapeRoles(), hazard.ShapeRole(role)) {
-				return badParameter("role", "%.60q is none of %q", role, hazard.ShapeRoles())
+				return badParameter("role", "%.60q is not one of %q", role, hazard.ShapeRoles())
 			}
 			roles = append(roles, role)
 		}
@@ -88,7 +88,7 @@ func (a *API) shapes(w http.ResponseWriter, r *http.Request, _ *auth.Caller) err
 	earlier := false
 	if values.Has("earlier") {
 		if earlier, err = strconv.ParseBool(values.Get("earlier")); err != nil {
-			return badParameter("earlier", "%.60q is none of true, false", values.Get("earlier"))
+			return badParameter("earlier", "%.60q is not one of true, false", values.Get("earlier"))
 		}
 	}
 	h, err := a.hazardNowOrAt(r, at)

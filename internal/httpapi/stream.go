@@ -170,7 +170,7 @@ func (a *API) serveStream(ctx context.Context, s *stream, who *auth.Caller, firs
 		events, wake, err := s.cursor.Next(ctx, who.Orgs)
 		if err != nil {
 			if ctx.Err() == nil {
-				a.Logger.WarnContext(ctx, "a stream ends because the log cannot be read; its reader resumes", "error", err)
+				a.Logger.WarnContext(ctx, "a stream ends because the log cannot be read; its reader can resume", "error", err)
 			}
 			return
 		}

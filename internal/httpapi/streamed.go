@@ -45,7 +45,7 @@ func (a *API) streamed(w http.ResponseWriter, r *http.Request, tag string, restr
 		return err
 	}
 	if counted.err == nil { // otherwise the client has gone
-		a.Logger.ErrorContext(r.Context(), "cannot finish an answer that has begun", "path", r.URL.Path, "error", err)
+		a.Logger.ErrorContext(r.Context(), "cannot complete an answer after its start", "path", r.URL.Path, "error", err)
 	}
 	panic(http.ErrAbortHandler)
 }

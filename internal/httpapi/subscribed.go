@@ -145,7 +145,7 @@ func changeOf(body string) (c notify.Change, err error) {
 			if level := form.Get("quiet_except"); level != "" {
 				var ok bool
 				if c.Quiet.Except, ok = hazard.ParseSeverity(level); !ok {
-					bad.Add("quiet_except", "%.60q is no severity", level)
+					bad.Add("quiet_except", "%.60q is not a severity", level)
 				}
 			}
 		default:

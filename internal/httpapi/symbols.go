@@ -74,7 +74,7 @@ func (a *API) symbol(w http.ResponseWriter, r *http.Request) error {
 func knownSymbol(typ, category, severity, format string) (symbol.Symbol, error) {
 	p := &problem{Status: http.StatusNotFound}
 	unknown := func(what, value string, known []string) {
-		detail := fmt.Sprintf("%q is no %s; these are: %s", value, what, strings.Join(known, ", "))
+		detail := fmt.Sprintf("%q is not a %s; expected one of %s", value, what, strings.Join(known, ", "))
 		p.Errors = append(p.Errors, fault{Parameter: what + "-id", Detail: detail})
 	}
 	s := symbol.Symbol{Type: hazard.Type(typ), Category: hazard.Category(category)}
@@ -147,13 +147,13 @@ func (s *symbols) get(ctx context.Context, key symbolKey) (*reply.Body, error) {
 	case s.waits <- struct{}{}:
 		defer func() { <-s.waits }()
 	default:
-		return nil, &problem{Status: http.StatusServiceUnavailable, Detail: "too many symbols are being drawn; ask again", retry: time.Second}
+		return nil, &problem{Status: http.StatusServiceUnavailable, Detail: "too many symbols are being drawn; retry", retry: time.Second}
 	}
 	select {
 	case s.draw <- struct{}{}:
 		defer func() { <-s.draw }()
 	case <-ctx.Done():
-		return nil, &problem{Status: http.StatusServiceUnavailable, Detail: "the request was given up", retry: time.Second}
+		return nil, &problem{Status: http.StatusServiceUnavailable, Detail: "the request was canceled", retry: time.Second}
 	}
 	if body := s.kept(key); body != nil { // another request drew it meanwhile
 		return body, nil

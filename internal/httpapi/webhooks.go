@@ -152,7 +152,7 @@ func (a *API) deliveries(w http.ResponseWriter, r *http.Request, who *auth.Calle
 	case store.Pending, store.Delivered, store.Failed, store.Dropped:
 	default:
 		if values.Has("state") {
-			return badParameter("state", "%.60q is none of pending, delivered, failed, dropped", string(state))
+			return badParameter("state", "%.60q is not one of pending, delivered, failed, dropped", string(state))
 		}
 	}
 	list, err := a.Webhooks.Deliveries(r.Context(), a.hookAuthor(r, who), id, before, state, int(limit))

@@ -145,7 +145,7 @@ func (a *API) visible(ctx context.Context, n int64) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	if err := a.Live.WaitFor(ctx, n); err != nil && !errors.Is(err, context.Canceled) { // the client has gone
-		a.Logger.WarnContext(ctx, "a write is not yet seen by readers of this node", "change", n, "error", err)
+		a.Logger.WarnContext(ctx, "a write is not visible to readers of this node yet", "change", n, "error", err)
 	}
 }
 
@@ -236,7 +236,7 @@ func (a *API) createProduct(w http.ResponseWriter, r *http.Request, who *auth.Ca
 		if staged != nil {
 			defer func() {
 				if err := staged.Drop(); err != nil { // if it fails, a later sweep removes the file
-					a.Logger.WarnContext(r.Context(), "a file that was not kept cannot be removed", "error", err)
+					a.Logger.WarnContext(r.Context(), "cannot remove an uploaded file that is not used", "error", err)
 				}
 			}()
 		}
