@@ -13,7 +13,7 @@ type Session struct {
 	Created  string `json:"created"`   // RFC 3339: when the user logged in
 	LastUsed string `json:"last_used"` // when it was used last to log in or to renew a token
 	Expires  string `json:"expires"`
-	Address  string `json:"address"` // of the last use
+	Address  string `json:"address"` // address of the last use
 	Client   string `json:"client"`  // the program of the last use
 	Current  bool   `json:"current"` // whether the client's own token is of it
 }
@@ -36,7 +36,8 @@ func (c *Client) EndSession(ctx context.Context, id string) error {
 	return resp.Body.Close()
 }
 
-// ChangePassword gives the user another password. It ends all sessions, also that of the client, which is of no more use.
+// ChangePassword changes the user's password. It ends all sessions, including the client's own, so
+// the client is not usable afterwards.
 func (c *Client) ChangePassword(ctx context.Context, old, fresh string) error {
 	text, err := json.Marshal(map[string]string{"old": old, "new": fresh})
 	if err != nil {

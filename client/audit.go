@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// AuditRow is one row of the audit trail: what a user did, or was refused.
+// AuditRow is a row of the audit trail: an action of a user, or a refused attempt.
 type AuditRow struct {
 	ID      int64     `json:"id"`
 	Time    time.Time `json:"time"`
@@ -17,13 +17,13 @@ type AuditRow struct {
 	Action  string    `json:"action"`
 	Subject string    `json:"subject"`
 	Detail  string    `json:"detail"`
-	OK      bool      `json:"ok"`      // false: it was refused
-	Request string    `json:"request"` // the id of the request, as log lines and errors have it; empty: none
+	OK      bool      `json:"ok"`      // false if it was refused
+	Request string    `json:"request"` // id of the request, as in log lines and errors; empty if there was none
 }
 
 // AuditFilter says which rows of the audit trail are wanted. The zero AuditFilter wants all.
 type AuditFilter struct {
-	User         string // what this user did, or was done to the user
+	User         string // rows in which this user acted or was changed
 	Action       string
 	Request      string // the id of a request, or its first 32 digits: its trace
 	Since, Until time.Time

@@ -15,27 +15,31 @@ import (
 	"github.com/hazardd/hazardd/wire"
 )
 
-// Change is one numbered change of a hazard or product, as hazardd tells it.
+// Change is one numbered change of a hazard or product.
 type Change struct {
 	Number int64     `json:"change"`
 	Time   time.Time `json:"time"`
 	Type   string    `json:"type"` // hazard.created, hazard.updated, hazard.expired, product.created …
-	// Left: with this change the hazard no longer passes the filter; nothing more is told of it unless it comes back.
+	// Left means that with this change the hazard no longer matches the filter. No more changes of
+	// it follow unless it matches again.
 	Left bool `json:"left"`
-	// Late: it comes long after the change, to a webhook, and tells what is as of Number; Changes are all that it tells of.
+	// Late means that a webhook got this message long after the change. It describes the state as
+	// of Number; Changes lists the changes that it covers.
 	Late    bool    `json:"late"`
 	Changes []int64 `json:"changes"`
-	// User is who made it, Source which source's report did; neither: the service itself, at a hazard's end.
+	// User is the user who made the change, Source the source whose report made it. If both are
+	// empty, the service made it, at a hazard's end.
 	User   string `json:"user"`
 	Source string `json:"source"`
-	// Of a change that ended a hazard: why (expired, cancelled, retracted …), the uuid of what took its place, an editor's words.
+	// For a change that ended a hazard: the reason (expired, cancelled, retracted …), the UUID of
+	// the successor, and an editor's note.
 	Reason    string `json:"reason"`
 	Successor string `json:"successor"`
 	Note      string `json:"note"`
 	Retracted bool   `json:"retracted"`
-	// Fields are the fields that differ from the state before; in the history of one hazard only.
+	// Fields are the changed fields; only in the history of one hazard.
 	Fields []FieldChange `json:"fields"`
-	// One of them is the state after the change.
+	// Exactly one of the two is set: the state after the change.
 	Hazard  *wire.Hazard  `json:"hazard"`
 	Product *wire.Product `json:"product"`
 }
@@ -47,12 +51,13 @@ type FieldChange struct {
 	To    jsontext.Value `json:"to"`
 }
 
-// defaultPage is how many changes are asked for at once: the most that hazardd gives.
+// defaultPage is how many changes are requested at once, the server's maximum.
 const defaultPage = 1000
 
-// Changes goes through the changes that the user may know of, from the one after number after to the last that there is. To follow the log,
-// call it again with the number of the last change that it gave, or use Events. It stops at the first error; ErrReset: there is no change of
-// that number, since the server's history was replaced.
+// Changes yields the changes that the user may see, from the one after number after to the present
+// end. To follow the log, call it again with the number of the last change, or use Events. It stops
+// at the first error. ErrReset means that the number does not exist, because the server's history
+// was replaced.
 func (c *Client) Changes(ctx context.Context, after int64) iter.Seq2[Change, error] {
 	return c.changes(ctx, after, "changes")
 }
@@ -104,7 +109,7 @@ func (c *Client) changes(ctx context.Context, after int64, path ...string) iter.
 	}
 }
 
-// nextPage is the address of the next page (RFC 8288), empty if there is none.
+// nextPage returns the address of the next page (RFC 8288), or "".
 func nextPage(links []string) string {
 	for _, value := range links {
 		for rest := value; rest != ""; {
@@ -130,7 +135,7 @@ func nextPage(links []string) string {
 	return ""
 }
 
-// afterOf is the number that a page of changes begins after.
+// afterOf returns the number after which a page of changes begins.
 func afterOf(link string) (int64, bool) {
 	u, err := url.Parse(link)
 	if err != nil {

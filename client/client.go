@@ -16,7 +16,7 @@ import (
 
 // The defaults of Options.
 const (
-	// DefaultTimeout is far above what an answer takes, and short enough that the user who waits is still there.
+	// DefaultTimeout is far longer than any normal answer, but short enough for a waiting user.
 	DefaultTimeout = time.Minute
 	// DefaultMaxBody is some 100,000 hazards, in bytes.
 	DefaultMaxBody = 256 << 20
@@ -28,17 +28,21 @@ const (
 type Options struct {
 	// Username and Password log in when a token is needed.
 	Username, Password string
-	// Token is an access token got elsewhere, used until the server refuses it. RefreshToken, with or without it, gets new ones.
+	// Token is an existing access token, used until the server refuses it. RefreshToken, with or
+	// without Token, gets new ones.
 	Token, RefreshToken string
-	// HTTPClient makes the requests; nil: one of the client's own. Its rule for redirects is not used.
+	// HTTPClient sends the requests; nil means a separate one. Its rule for redirects is ignored.
 	HTTPClient *http.Client
-	// UserAgent names the program to the server; empty: DefaultUserAgent.
+	// UserAgent identifies the program; empty means DefaultUserAgent.
 	UserAgent string
-	// Timeout bounds a request and its answer; for files, the time in which nothing moves. 0: DefaultTimeout.
+	// Timeout bounds a request with its answer; for files, the time without progress. 0 means
+	// DefaultTimeout.
 	Timeout time.Duration
-	// Patience is how long a read waits in all where the server says that it is asked too much (Problem.RetryAfter); 0: it does not wait.
+	// Patience is how long a read waits in total when the server limits requests
+	// (Problem.RetryAfter); 0 means not at all.
 	Patience time.Duration
-	// MaxBody bounds an answer after decompression, in bytes; files are not bounded. 0: DefaultMaxBody.
+	// MaxBody bounds an answer after decompression, in bytes, except for files. 0 means
+	// DefaultMaxBody.
 	MaxBody int64
 }
 
@@ -49,10 +53,10 @@ func (o Options) Format(s fmt.State, _ rune) {
 	fmt.Fprintf(s, "{Username:%q UserAgent:%q Timeout:%s MaxBody:%d, secrets %s}", o.Username, o.UserAgent, o.Timeout, o.MaxBody, redacted)
 }
 
-// LogValue is the options without their secrets.
+// LogValue returns the options without secrets.
 func (o Options) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(o)) }
 
-// MarshalJSON is the options without their secrets.
+// MarshalJSON encodes the options without secrets.
 func (o Options) MarshalJSON() ([]byte, error) { return strconv.AppendQuote(nil, redacted), nil }
 
 // Client talks to one server. Make it with New.
@@ -61,10 +65,10 @@ type Client struct {
 	http    *http.Client
 	agent   string
 	timeout time.Duration
-	// waits is how long a read waits in all where the server is asked too much.
+	// waits is how long a read waits in total when the server limits requests.
 	waits   time.Duration
 	maxBody int64
-	// pageSize is how many changes are asked for at once.
+	// pageSize is how many changes are requested at once.
 	pageSize int
 	session  session
 }
@@ -74,7 +78,7 @@ func New(baseURL string, o Options) (*Client, error) {
 	base, err := url.Parse(baseURL)
 	switch {
 	case err != nil:
-		return nil, errors.New("base URL: cannot be read") // what url.Parse says repeats it, and it may hold a password
+		return nil, errors.New("base URL: cannot be read") // the error of url.Parse contains the URL, which may hold a password
 	case base.Scheme != "http" && base.Scheme != "https" || base.Host == "":
 		return nil, fmt.Errorf("base URL: scheme %q, host %q; expected an absolute address beginning with http:// or https://", base.Scheme, base.Host)
 	case base.User != nil || base.RawQuery != "" || base.Fragment != "":
@@ -106,22 +110,22 @@ func New(baseURL string, o Options) (*Client, error) {
 	return c, nil
 }
 
-// String is the server's address.
+// String returns the server's address.
 func (c *Client) String() string { return c.base.String() }
 
 // Format writes the server's address, whatever the verb: nothing in the Client is to be printed.
 func (c *Client) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, c.String()) }
 
-// LogValue is the server's address.
+// LogValue returns the server's address.
 func (c *Client) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
-// MarshalJSON is the server's address.
+// MarshalJSON encodes the server's address.
 func (c *Client) MarshalJSON() ([]byte, error) { return strconv.AppendQuote(nil, c.String()), nil }
 
-// ID is a number as reads and writes take it: client.ID(h.HazardID).
+// ID formats an id for reads and writes: client.ID(h.HazardID).
 func ID(number int64) string { return strconv.FormatInt(number, 10) }
 
-// Digits is a moment as the base interface carries it: milliseconds since 1970 in a string of digits.
+// Digits formats a moment as in the base interface: milliseconds since 1970 as a string of digits.
 func Digits(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10) }
 
 // Time reads a moment of a record.
@@ -133,14 +137,14 @@ func Time(digits string) (time.Time, error) {
 	return time.UnixMilli(ms).UTC(), nil
 }
 
-// maxRedirects is how many redirects a read follows: a server that tidies its paths needs one.
+// maxRedirects bounds the redirects of a read; a server that cleans up paths needs one.
 const maxRedirects = 5
 
 // redirect follows a read to another path of the same server, and nothing else: the token would go along.
 func (c *Client) redirect(next *http.Request, via []*http.Request) error {
 	method := via[0].Method
 	if method != http.MethodGet && method != http.MethodHead || len(via) > maxRedirects || next.URL.Scheme != c.base.Scheme || next.URL.Host != c.base.Host {
-		return http.ErrUseLastResponse // an answer that is an error by its status
+		return http.ErrUseLastResponse // the redirect itself becomes the answer, with an error status
 	}
 	return nil
 }
@@ -148,10 +152,11 @@ func (c *Client) redirect(next *http.Request, via []*http.Request) error {
 // CallOption alters one call.
 type CallOption func(*request)
 
-// Header is the header that options give a request: for who stands in for a Client in a test.
+// Header returns the headers that options add to a request, for a fake Client in tests.
 func Header(opts ...CallOption) http.Header { return newRequest(http.MethodGet, "", opts).header }
 
-// IfNoneMatch makes a read end with ErrNotModified if its answer would be the one whose State holds etag. An empty etag changes nothing.
+// IfNoneMatch makes a read return ErrNotModified if its answer still has the ETag etag of an
+// earlier State. An empty etag has no effect.
 func IfNoneMatch(etag string) CallOption {
 	return func(r *request) {
 		if etag != "" {
@@ -160,7 +165,8 @@ func IfNoneMatch(etag string) CallOption {
 	}
 }
 
-// IfMatch makes a write end with ErrStale if the record is no longer the one whose State holds etag. An empty etag changes nothing.
+// IfMatch makes a write return ErrStale if the record no longer has the ETag etag of an earlier
+// State. An empty etag has no effect.
 func IfMatch(etag string) CallOption {
 	return func(r *request) {
 		if etag != "" {
@@ -175,8 +181,9 @@ type request struct {
 	path   string // escaped, below the base URL
 	query  url.Values
 	header http.Header
-	body   func() (content io.Reader, size int64, err error) // nil: none; each call begins it anew; size -1: not known
-	// stream: the body or the answer is a file: as long as something moves, it goes on. unbounded: so is the size of the answer.
+	body   func() (content io.Reader, size int64, err error) // nil without a body; each call starts it from the beginning; size is -1 if unknown
+	// stream says that the body or the answer is a file, without a timeout while there is progress.
+	// unbounded removes the limit of the answer's size.
 	stream, unbounded bool
 	// patience, if not 0, takes the place of the client's time limit.
 	patience time.Duration
@@ -202,8 +209,8 @@ func (r *request) set(name, value string) {
 	r.query.Set(name, value)
 }
 
-// pathOf joins the parts of a path below the base URL. Empty parts, and those that a server would take for a way up, are refused: they
-// would lead to another path than the one that was meant.
+// pathOf joins the parts of a path below the base URL. It refuses empty parts and "..", which would
+// change the path.
 func pathOf(parts ...string) (string, error) {
 	var path strings.Builder
 	for _, p := range parts {
@@ -216,8 +223,8 @@ func pathOf(parts ...string) (string, error) {
 	return path.String(), nil
 }
 
-// do makes a request and returns its answer if that is a success. The caller closes the body, which bounds what is read of it by size and
-// time.
+// do sends a request and returns a successful answer. The caller must close the body, which
+// enforces the limits of size and time.
 func (c *Client) do(ctx context.Context, r *request) (*http.Response, error) {
 	until := time.Now().Add(c.waits)
 	for {
@@ -294,7 +301,7 @@ func (c *Client) send(ctx context.Context, r *request, token string) (_ *http.Re
 		body := &upload{content: content, watch: w}
 		defer func() {
 			if err != nil {
-				_ = body.Close() // it may be read anew: nobody else must still be at it
+				_ = body.Close() // a later call may reuse the content, so nobody may still be reading it
 			}
 		}()
 		req.Body, req.ContentLength = body, size

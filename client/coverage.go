@@ -10,12 +10,13 @@ import (
 
 // The words of coverage.
 const (
-	Covered         = "covered" // who is responsible for the place is read
+	Covered         = "covered" // the authority responsible for the place is polled
 	CoverageStale   = "stale"   // and is not read at present
-	CoverageUnknown = "unknown" // nobody who is read says that they are responsible
+	CoverageUnknown = "unknown" // no polled source is responsible for the place
 )
 
-// Coverage says whose silence an empty answer about a place repeats.
+// Coverage says who issues warnings for a place and whether these sources are polled, and so
+// whether an empty answer means "no hazards".
 type Coverage struct {
 	Point     [2]float64        `json:"point"` // longitude, latitude
 	Time      string            `json:"time"`
@@ -25,15 +26,15 @@ type Coverage struct {
 	Sources   []CoveringSource  `json:"sources"`
 }
 
-// CoverageCountry is a country that a place is in, or near.
+// CoverageCountry is a country that contains a place or is near it.
 type CoverageCountry struct {
 	Code string  `json:"code"` // ISO 3166-1 alpha-2
 	Name string  `json:"name"`
-	Km   float64 `json:"km"`   // to its nearest land; 0 inside
-	Note string  `json:"note"` // what is disputed; may be empty
+	Km   float64 `json:"km"`   // distance to its nearest land; 0 inside
+	Note string  `json:"note"` // territorial dispute, if any
 }
 
-// CoverageOfType is the word for one type.
+// CoverageOfType is the coverage for one type.
 type CoverageOfType struct {
 	Type        string   `json:"type_ID"`
 	Answer      string   `json:"answer"`
@@ -41,14 +42,14 @@ type CoverageOfType struct {
 	Responsible bool     `json:"responsible"` // whether they are; false: they watch, or there are none
 }
 
-// CoveringSource is a source that speaks for a place.
+// CoveringSource is a source that covers a place.
 type CoveringSource struct {
 	Name        string     `json:"name"`
 	Title       string     `json:"title"`
 	Authority   string     `json:"authority"`
-	Responsible bool       `json:"responsible"` // false: it watches
+	Responsible bool       `json:"responsible"` // false if it only observes
 	Types       []string   `json:"types"`
-	TypesStated bool       `json:"types_stated"` // false: it is not known for which types
+	TypesStated bool       `json:"types_stated"` // false if its types are unknown
 	From        string     `json:"from"`         // the least event that it reports, in words
 	State       string     `json:"state"`        // as in Source
 	LastOK      *time.Time `json:"last_ok"`
@@ -56,7 +57,7 @@ type CoveringSource struct {
 	Cite        string     `json:"cite"`
 }
 
-// Coverage asks who speaks for a place, in degrees, for all types or for some.
+// Coverage returns the coverage of a place, in degrees, for all types or for some.
 func (c *Client) Coverage(ctx context.Context, lon, lat float64, types []string, opts ...CallOption) (Record[Coverage], error) {
 	r := newRequest(http.MethodGet, "/coverage", opts)
 	r.set("point", strconv.FormatFloat(lon, 'f', -1, 64)+","+strconv.FormatFloat(lat, 'f', -1, 64))

@@ -12,8 +12,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// lenient reads JSON as servers of this interface write it: timestamps and counts are strings of digits at one and numbers at another.
-// Null is the zero value, and unknown members are no fault, by the rules of the package json.
+// lenient accepts the JSON of different servers of this interface: timestamps and counts may be
+// strings of digits or numbers. By the rules of package json, null means the zero value and unknown
+// members are ignored.
 var lenient = json.JoinOptions(jsontext.AllowInvalidUTF8(true), json.WithUnmarshalers(json.JoinUnmarshalers(
 	json.UnmarshalFromFunc(func(dec *jsontext.Decoder, s *string) error {
 		if dec.PeekKind() != '0' {
@@ -50,15 +51,15 @@ var lenient = json.JoinOptions(jsontext.AllowInvalidUTF8(true), json.WithUnmarsh
 	}),
 )))
 
-// Rejected is a record of a list that is not what it should be.
+// Rejected is an invalid record of a list.
 type Rejected struct {
 	Index int    // its place in the list, from 0
 	Raw   []byte // as it came
-	Err   error  // names what was found and what was expected
+	Err   error  // what was found and what was expected
 }
 
-// ReadList reads a JSON array record by record, as a Client reads answers. Of an array that breaks off, what was before is returned
-// beside the *AnswerError.
+// ReadList reads a JSON array record by record, as a Client reads answers. If the array is cut off,
+// it returns the part before and an *AnswerError.
 func ReadList[T any](r io.Reader) (items []T, rejected []Rejected, err error) {
 	dec := jsontext.NewDecoder(r, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	items = []T{}
@@ -129,7 +130,7 @@ func kindName(k jsontext.Kind) string {
 	return k.String()
 }
 
-// notJSON is the error of an answer that cannot be read, or could not be received.
+// notJSON returns the error for an answer that is unreadable, or that did not arrive.
 func notJSON(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return &AnswerError{Reason: "the answer broke off", Cut: true}
@@ -140,7 +141,8 @@ func notJSON(err error) error {
 	return err
 }
 
-// ofOther names an answer whose media type tells that it is no JSON: a page of a proxy, a login form.
+// ofOther returns the error for an answer with another media type than JSON, such as a proxy's page
+// or a login form.
 func ofOther(resp *http.Response) error {
 	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if media == "text/html" || media == "application/xhtml+xml" {

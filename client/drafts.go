@@ -11,7 +11,7 @@ import (
 	"github.com/hazardd/hazardd/wire"
 )
 
-// Draft is a request that waits for a second person, or waited.
+// Draft is a request that waits, or waited, for a second person.
 type Draft struct {
 	ID             string         `json:"id"`
 	State          string         `json:"state"` // waiting, approved, refused or lapsed
@@ -19,9 +19,9 @@ type Draft struct {
 	Created        string         `json:"created"`     // RFC 3339
 	Expires        string         `json:"expires"`     // it cannot be decided from then on
 	Deed           string         `json:"deed"`        // create, alter, merge, split, undo or release
-	HazardUUID     string         `json:"hazard_uuid"` // that people would be told of
+	HazardUUID     string         `json:"hazard_uuid"` // the hazard to publish
 	New            bool           `json:"new"`         // there is no such hazard yet
-	HazardName     string         `json:"hazard_Name"` // that it would have, and so below
+	HazardName     string         `json:"hazard_Name"` // its resulting name, and so on
 	TypeID         string         `json:"type_ID"`
 	SeverityID     string         `json:"severity_ID"`
 	SeverityBefore string         `json:"severity_ID_before,omitzero"`
@@ -33,13 +33,14 @@ type Draft struct {
 	Reason         string         `json:"reason,omitzero"` // why it was refused
 }
 
-// Reach is whom a hazard would reach.
+// Reach is the number of people that a hazard would reach.
 type Reach struct {
-	People      *int64 `json:"people,omitzero"` // who live in its area; nil: unknown
-	Subscribers int64  `json:"subscribers"`     // who would be told
+	People      *int64 `json:"people,omitzero"` // people who live in its area; nil if unknown
+	Subscribers int64  `json:"subscribers"`     // subscribers who would be notified
 }
 
-// DraftedError says that the server has not done what was asked: it waits for a second person. errors.Is(err, ErrDrafted) holds.
+// DraftedError says that the server has not executed the request yet: it waits for a second person.
+// errors.Is(err, ErrDrafted) is true.
 type DraftedError struct{ Draft Draft }
 
 // Error says that nothing was published, and what to do.
@@ -50,7 +51,7 @@ func (d *DraftedError) Error() string {
 // Is reports whether target is ErrDrafted.
 func (d *DraftedError) Is(target error) bool { return target == ErrDrafted }
 
-// drafted reads the draft that an answer tells of: the request waits for a second person.
+// drafted parses the draft in the answer to a request that waits for a second person.
 func drafted(resp *http.Response) error {
 	defer resp.Body.Close()
 	d := &DraftedError{}
@@ -81,7 +82,8 @@ func (c *Client) Draft(ctx context.Context, id string, opts ...CallOption) (Draf
 	return one.Item, err
 }
 
-// ApproveDraft publishes what another editor has drafted, in the name of the user. It returns the hazard that was published.
+// ApproveDraft publishes another editor's draft in the user's name. It returns the published
+// hazard.
 func (c *Client) ApproveDraft(ctx context.Context, id string, opts ...CallOption) (wire.Hazard, error) {
 	return write[wire.Hazard](ctx, c, http.MethodPost, Fields{}, opts, "drafts", id, "approve")
 }

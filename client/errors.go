@@ -16,27 +16,29 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// The kinds of error that callers tell apart with errors.Is.
+// The kinds of error that callers can test with errors.Is.
 var (
 	// ErrUnauthorized: the credentials or the token are not accepted, or there are none.
 	ErrUnauthorized = errors.New("not logged in")
 	// ErrForbidden: the user may not do this.
 	ErrForbidden = errors.New("not allowed")
-	// ErrNotFound: no such thing, or none that the user may know of.
+	// ErrNotFound means that the thing does not exist, or that the user may not see it.
 	ErrNotFound = errors.New("not found")
 	// ErrStale: the record has changed since its etag was read (IfMatch).
 	ErrStale = errors.New("changed since it was read")
-	// ErrConflict: what is asked does not fit the present state.
+	// ErrConflict means that the request does not fit the present state.
 	ErrConflict = errors.New("conflict")
 	// ErrDrafted: the server has not done it yet; it waits for a second person. See DraftedError.
 	ErrDrafted = errors.New("waits for a second person")
-	// ErrInvalid: the server finds fault with what was sent; Problem.Errors names each fault.
+	// ErrInvalid means that the input is invalid; Problem.Errors lists each fault.
 	ErrInvalid = errors.New("invalid")
 	// ErrTooLarge: the server does not take that much.
 	ErrTooLarge = errors.New("too large")
-	// ErrReset: the change log cannot be read on from there; read the lists anew, and go on after their Change.
+	// ErrReset means that the change log cannot be resumed from there; read the lists again, and
+	// continue after their Change.
 	ErrReset = errors.New("the log was replaced")
-	// ErrLimited: too many requests or failed logins; Problem.RetryAfter tells for how long.
+	// ErrLimited means too many requests or failed logins; Problem.RetryAfter says how long to
+	// wait.
 	ErrLimited = errors.New("too many requests")
 	// ErrUnavailable: the server, or one in front of it, cannot answer now.
 	ErrUnavailable = errors.New("not available")
@@ -44,7 +46,7 @@ var (
 	ErrNotModified = errors.New("not modified")
 )
 
-// Problem is an error that the server answered (RFC 9457, as far as the server gives it).
+// Problem is an error answer of the server (RFC 9457, as far as the server provides it).
 type Problem struct {
 	Status   int     `json:"status"`
 	Type     string  `json:"type"`
@@ -53,20 +55,21 @@ type Problem struct {
 	Instance string  `json:"instance"` // names an internal error in the server's log
 	Request  string  `json:"request"`  // the id of the request, which the server's log has too; empty from other servers
 	Errors   []Fault `json:"errors"`
-	// RetryAfter is how long the server wants to be left alone, 0 if it does not say.
+	// RetryAfter is how long the server asks to wait, or 0.
 	RetryAfter time.Duration `json:"-"`
 
 	badToken bool
 }
 
-// Fault is one thing wrong with what was sent.
+// Fault is one error in the input.
 type Fault struct {
 	Pointer   string `json:"pointer"`   // JSON pointer into the body
-	Parameter string `json:"parameter"` // of path or query
+	Parameter string `json:"parameter"` // a parameter of the path or the query
 	Detail    string `json:"detail"`
 }
 
-// Error says the status, and what the server says. Where the server has failed it names the request, for the operator to look up.
+// Error returns the status and the server's text. If the server failed, it includes the request id,
+// for the operator.
 func (p *Problem) Error() string {
 	text := strconv.Itoa(p.Status)
 	if p.Title != "" {
@@ -111,10 +114,10 @@ func (p *Problem) Is(kind error) bool {
 	return false
 }
 
-// refusedToken reports whether the token is the reason.
+// refusedToken reports whether the token was refused.
 func (p *Problem) refusedToken() bool { return p.Status == http.StatusUnauthorized || p.badToken }
 
-// AnswerError says that an answer is not what such a service gives.
+// AnswerError says that an answer does not come from such a service.
 type AnswerError struct {
 	Reason string
 	// Cut: the answer broke off.
@@ -128,19 +131,20 @@ type InputError struct{ Reason string }
 
 func (e *InputError) Error() string { return e.Reason }
 
-// Is tells that the error is of the kind ErrInvalid.
+// Is reports that the error is an ErrInvalid.
 func (e *InputError) Is(kind error) bool { return kind == ErrInvalid }
 
-// The bounds of what is kept of an error answer.
+// The limits of the stored part of an error answer.
 const (
 	maxProblem = 64 << 10 // bytes read
 	maxDetail  = 300      // characters of a plain text
 )
 
-// problem reads an error answer. What it says is shown to people: only what is meant for them is taken.
+// problem parses an error answer. It only takes the texts that are meant for people, because these
+// are shown.
 func (c *Client) problem(resp *http.Response) error {
 	p := &Problem{}
-	text, err := io.ReadAll(io.LimitReader(resp.Body, maxProblem)) // what there is of it; the status alone says enough
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxProblem)) // a part is enough: the status alone already says a lot
 	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	structured := strings.HasSuffix(media, "json") && json.Unmarshal(text, p, lenient) == nil
 	switch {
@@ -157,14 +161,15 @@ func (c *Client) problem(resp *http.Response) error {
 		p.Title = http.StatusText(p.Status)
 	}
 	p.RetryAfter = retryAfter(resp.Header.Get("Retry-After"), time.Now())
-	// The base interface says 403 for a token that is not good (section 5), in plain text and for some paths without a word on the body
-	// (section 7); hazardd says 403 also for what the role does not allow, as a problem document.
+	// In the base interface, 403 means an invalid token (section 5), in plain text, and for some
+	// paths without a specified body (section 7). hazardd also returns 403 for a missing role, as a
+	// problem document.
 	p.badToken = p.Status == http.StatusForbidden && media != "application/problem+json" && !strings.Contains(resp.Header.Get("WWW-Authenticate"), "insufficient_scope")
 	if to, locErr := resp.Location(); locErr == nil && p.Status >= 300 && p.Status < 400 {
 		p.Detail = fmt.Sprintf("the server leads to %s; only reads are followed, and only below %s://%s", (&url.URL{Scheme: to.Scheme, Host: to.Host}).String(), c.base.Scheme, c.base.Host)
 	}
 	if err != nil && p.Detail == "" {
-		p.Detail = "what it says broke off"
+		p.Detail = "the error text is cut off"
 	}
 	return p
 }
@@ -181,7 +186,7 @@ func retryAfter(value string, now time.Time) time.Duration {
 	return 0
 }
 
-// line is text on one line, without what could trouble a terminal or a log, of at most most characters.
+// line returns text as one line of at most most characters, safe for terminals and logs.
 func line(text string, most int) string {
 	text = strings.Join(strings.Fields(strings.Map(func(r rune) rune {
 		switch {

@@ -17,32 +17,34 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// Event is what the stream tells: a change, or that it could not be resumed.
+// Event is a change, or the news that the stream could not be resumed.
 type Event struct {
-	// Change is the change; with Reset, only its Number is given.
+	// Change is the change; with Reset only its Number is set.
 	Change
-	// Reset is not empty when the stream could not be resumed: because what was missed is too old, or because the server's history was
-	// replaced. The stream goes on after Change.Number: read the lists anew.
+	// Reset is not empty if the stream could not be resumed: the missed changes are too old, or the
+	// server's history was replaced. The stream continues after Change.Number: read the lists
+	// again.
 	Reset string
 }
 
 // FromNow, as the number to begin after, is for changes that are yet to come.
 const FromNow = -1
 
-// EventOptions say what is told, and how.
+// EventOptions selects the events.
 type EventOptions struct {
-	// Filter is what is wanted: what passes is told, and when it no longer passes (Change.Left). Its Sort and At have no place here.
+	// Filter selects hazards. Changes of matching hazards are delivered, and the change with which
+	// a hazard stops matching (Change.Left). Sort and At must not be set.
 	Filter Search
-	// Waiting is called when the stream was cut, with the reason (nil: the server ended it, as servers do) and the time until it is tried
-	// again.
+	// Waiting is called after a disconnect, with the reason (nil if the server ended the stream,
+	// which is normal) and the delay before the next attempt.
 	Waiting func(reason error, wait time.Duration)
 	// Connected is called when the stream is open, with the number that it goes on after.
 	Connected func(after int64)
 }
 
-// The rhythm of reconnecting.
+// The delays of reconnecting.
 const (
-	// quiet is how long nothing may come: three of the comments that the server sends.
+	// quiet is the longest silence on a connection: three of the server's comments.
 	quiet = 45 * time.Second
 	// firstWait and longestWait bound how long to wait before the next try; the server may say another first one.
 	firstWait   = time.Second
@@ -51,11 +53,12 @@ const (
 	maxEvent = 32 << 20
 )
 
-// Events tells the changes that the user may know of, from the one after number after on, as they are made. It goes on for ever: when
-// the stream is cut it comes again, and tells what it missed; nothing is told twice. It ends with ctx, whose error it then gives, and
-// with an error that no waiting cures: a server that has no stream, or that refuses the user or the filter.
+// Events yields the changes that the user may see, from the one after number after on, as they are
+// made. It does not end by itself: after a disconnect it reconnects and delivers what it missed,
+// and nothing twice. It ends with ctx, and with an error that no retry can fix: a server without a
+// stream, or one that refuses the user or the filter.
 //
-// To show what is, read a list first, and begin after its Change.
+// To show the present state, read a list first, and begin after its Change.
 func (c *Client) Events(ctx context.Context, after int64, o EventOptions) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		s := &eventStream{client: c, after: after, options: o, wait: firstWait}
@@ -111,7 +114,7 @@ func passing(err error) bool {
 	return !ok || answer.Cut // else the network's
 }
 
-// eventStream is a stream over all its connections.
+// eventStream is a stream across all its connections.
 type eventStream struct {
 	client    *Client
 	options   EventOptions
@@ -141,7 +144,7 @@ func (s *eventStream) read(ctx context.Context, yield func(Event, error) bool) e
 	for lines := newEventReader(resp.Body); ; {
 		e, err := lines.next()
 		if errors.Is(err, io.EOF) || isCut(err) {
-			return nil // as if it had ended: what was missed comes with the next connection
+			return nil // treated like an end: the next connection delivers what was missed
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", r, err)
@@ -169,12 +172,12 @@ func (s *eventStream) read(ctx context.Context, yield func(Event, error) bool) e
 	}
 }
 
-// isCut reports whether a connection broke, or was given up because nothing came.
+// isCut reports whether a connection broke, or was closed because it was silent.
 func isCut(err error) bool {
 	return err != nil && !errors.Is(err, context.Canceled) && passing(err)
 }
 
-// event is the event of a block; nil if it has none that is told.
+// event returns the event of a block; nil if there is none to deliver.
 func (s *eventStream) event(e block) (*Event, error) {
 	switch {
 	case e.name == "" && len(e.data) == 0:
@@ -194,7 +197,7 @@ func (s *eventStream) event(e block) (*Event, error) {
 		return nil, &AnswerError{Reason: fmt.Sprintf("event %.40q: %v", e.name, err)}
 	}
 	if change.Hazard == nil && change.Product == nil {
-		return nil, nil // of a kind that is not known here
+		return nil, nil // of an unknown kind
 	}
 	if change.Number <= s.after {
 		return nil, &AnswerError{Reason: fmt.Sprintf("change %d after change %d: expected them in order", change.Number, s.after)}
@@ -215,7 +218,8 @@ type eventReader struct{ lines *bufio.Reader }
 
 func newEventReader(r io.Reader) *eventReader { return &eventReader{bufio.NewReaderSize(r, 16<<10)} }
 
-// next is the next block; io.EOF at the end. What is not ended by an empty line is not a block.
+// next returns the next block, or io.EOF at the end. A block without an empty line at its end is
+// dropped.
 func (r *eventReader) next() (block, error) {
 	var b block
 	size := 0
@@ -233,7 +237,7 @@ func (r *eventReader) next() (block, error) {
 		value = bytes.TrimPrefix(value, []byte(" "))
 		switch string(name) {
 		case "id":
-			// An id that is none of ours leads nowhere; the one before does.
+			// Ignore an unknown form of id; the previous one stays valid.
 			if n, err := strconv.ParseInt(string(value), 10, 64); err == nil && n >= 0 {
 				b.id = &n
 			}
@@ -249,7 +253,7 @@ func (r *eventReader) next() (block, error) {
 	}
 }
 
-// line is the next line, of at most most bytes, without its end.
+// line returns the next line, of at most most bytes, without its end.
 func (r *eventReader) line(most int) ([]byte, error) {
 	var line []byte
 	for {

@@ -552,7 +552,7 @@ func TestAFileIsSentAnewWhenTheTokenIsRefused(t *testing.T) {
 			server.logins = 1 // the token that is given comes from it
 			p, err := c.CreateFile(t.Context(), "1", client.NewProduct{Title: "Map"}, `map "1".txt`, tt.file)
 			if tt.fails {
-				if err == nil || !strings.Contains(err.Error(), "cannot be read anew") {
+				if err == nil || !strings.Contains(err.Error(), "cannot be read again") {
 					t.Errorf("error %v", err)
 				}
 				return

@@ -15,13 +15,14 @@ import (
 	"github.com/hazardd/hazardd/wire"
 )
 
-// File is the file of a file product. Close it.
+// File is the file of a file product. The caller must close it.
 type File struct {
 	Name      string // as its writer named it, never a path; empty if the server does not say
 	MediaType string
 	Size      int64 // bytes; -1: not known
 	ETag      string
-	// Body gives an error when the server breaks off before the end, or sends nothing for Options.Timeout.
+	// Body returns an error if the server stops before the end, or sends nothing for
+	// Options.Timeout.
 	Body io.ReadCloser
 }
 
@@ -49,10 +50,11 @@ func (c *Client) download(ctx context.Context, opts []CallOption, path ...string
 	return f, nil
 }
 
-// maxFileName bounds a file's name, in characters: what common file systems take.
+// maxFileName bounds a file's name, in characters: the limit of common file systems.
 const maxFileName = 200
 
-// fileName is what is behind the last slash or backslash: a server must not choose where a file is put.
+// fileName returns the part after the last slash or backslash, so that a server cannot choose where
+// a file is written.
 func fileName(name string) string {
 	name = line(name[strings.LastIndexAny(name, `/\`)+1:], maxFileName)
 	if strings.Trim(name, ". ") == "" {
@@ -61,8 +63,9 @@ func fileName(name string) string {
 	return name
 }
 
-// CreateFile makes a file product of a hazard (role editor) of what content gives; it is sent as it is read. When the server refuses the
-// token, content is sent anew if it is an io.Seeker, or if nothing of it was read yet.
+// CreateFile creates a file product of a hazard from content, streamed as it is read (role editor).
+// If the server refuses the token, content is sent again if it is an io.Seeker, or if nothing of it
+// was read yet.
 func (c *Client) CreateFile(ctx context.Context, hazard string, p NewProduct, name string, content io.Reader) (wire.Product, error) {
 	path, err := pathOf("hazards", hazard, "products")
 	if err != nil {
@@ -91,7 +94,7 @@ func (c *Client) CreateFile(ctx context.Context, hazard string, p NewProduct, na
 	r := newRequest(http.MethodPost, path, nil)
 	r.stream, r.body = true, f.reader
 	r.header.Set("Content-Type", f.mediaType)
-	r.header.Set("Expect", "100-continue") // what the server refuses anyway is not sent
+	r.header.Set("Expect", "100-continue") // a request that the server refuses does not send the file
 	done, err := record[wire.Product](ctx, c, r)
 	return done.Item, err
 }
@@ -101,12 +104,12 @@ type form struct {
 	head, tail []byte // around the file
 	mediaType  string
 	file       io.Reader
-	begin      int64 // where the file begins if it can be read anew, else -1
-	size       int64 // of the file, in bytes; -1: not known
+	begin      int64 // start of the file if it can be read again, otherwise -1
+	size       int64 // size of the file in bytes; -1 if unknown
 	started    bool
 }
 
-// frame makes what stands around the file.
+// frame builds the parts around the file.
 func (f *form) frame(object []byte, name string) error {
 	var buf bytes.Buffer
 	w := multipart.NewWriter(&buf)
@@ -129,7 +132,7 @@ func (f *form) frame(object []byte, name string) error {
 	return nil
 }
 
-// reader is the form from its beginning.
+// reader returns the form from its beginning.
 func (f *form) reader() (io.Reader, int64, error) {
 	if f.begin >= 0 {
 		if _, err := f.file.(io.Seeker).Seek(f.begin, io.SeekStart); err != nil {
@@ -147,8 +150,8 @@ func (f *form) reader() (io.Reader, int64, error) {
 	return io.MultiReader(bytes.NewReader(f.head), &noting{file, &f.started}, bytes.NewReader(f.tail)), size, nil
 }
 
-// errSpent: the file cannot be sent anew.
-var errSpent = &InputError{"the token was refused when part of the file had been read, which cannot be read anew; repeat the call"}
+// errSpent means that the file cannot be sent again.
+var errSpent = &InputError{"the token was refused after a part of the file was read, which cannot be read again; repeat the call"}
 
 // noting notes that reading has begun.
 type noting struct {

@@ -10,14 +10,14 @@ import (
 	"github.com/hazardd/hazardd/wire"
 )
 
-// Report is what one source says of a hazard now.
+// Report is the present report of one source about a hazard.
 type Report struct {
 	Source      string     `json:"source"`
 	SourceState string     `json:"source_state"` // as in Source.State: whether the source still says so is known of one that is read
-	LastSuccess *time.Time `json:"last_success"` // when the source was last read; nil: never
+	LastSuccess *time.Time `json:"last_success"` // when the source was last read; nil if never
 	Event       string     `json:"event"`        // the source's own key
-	Joined      string     `json:"joined"`       // why the event is part of the hazard; empty: it made it
-	Version     string     `json:"version"`      // of the latest message, milliseconds since 1970
+	Joined      string     `json:"joined"`       // why the event is part of the hazard; empty if it created the hazard
+	Version     string     `json:"version"`      // version of the latest message, milliseconds since 1970
 	Name        string     `json:"name"`
 	Description string     `json:"description"`
 	TypeID      string     `json:"type_ID"`
@@ -26,54 +26,57 @@ type Report struct {
 	StartDate   string     `json:"start_Date"`
 	EndDate     string     `json:"end_Date"`
 	Ended       string     `json:"ended"` // why, if the source ended it
-	Point       *struct {  // WGS84 degrees; nil: the source gives none
+	Point       *struct {  // WGS84 degrees; nil if the source gives none
 		Lon float64 `json:"lon"`
 		Lat float64 `json:"lat"`
 	} `json:"point"`
 	Refs     []string  `json:"refs"` // names that others gave the event
 	URL      string    `json:"url"`
-	Notes    []string  `json:"notes"`    // what of it is a guess, or could not be read
-	Payloads []Payload `json:"payloads"` // what it was read from, as long as that is kept, the latest first
+	Notes    []string  `json:"notes"`    // which parts are estimates or were unreadable
+	Payloads []Payload `json:"payloads"` // the stored payloads behind it, latest first
 }
 
-// Payload names what a source gave, as it was received.
+// Payload is a payload of a source as received.
 type Payload struct {
 	SHA256   string `json:"sha256"`
 	Received string `json:"received"` // RFC 3339
 	Source   string `json:"source"`
-	URL      string `json:"url"`  // where it came from; empty: from a file
+	URL      string `json:"url"`  // where it came from; empty for a file
 	Href     string `json:"href"` // where the server has it
 }
 
-// Reports lists what each source says of a hazard.
+// Reports lists what each source reports about a hazard.
 func (c *Client) Reports(ctx context.Context, hazard string, opts ...CallOption) (List[Report], error) {
 	return listAt[Report](ctx, c, opts, "hazards", hazard, "reports")
 }
 
-// PayloadFile reads what a source gave, by the SHA256 of a Payload, as it comes (role editor). It comes from outside, unchecked.
+// PayloadFile streams a payload by the SHA256 of a Payload (role editor). It is unchecked content
+// from outside.
 func (c *Client) PayloadFile(ctx context.Context, sha256 string, opts ...CallOption) (*File, error) {
 	return c.download(ctx, opts, "payloads", sha256)
 }
 
-// Join is an event that a rule has made part of an active hazard: no name and no person says that it is.
+// Join is an event that a rule joined to an active hazard; no name or person says that they are the
+// same.
 type Join struct {
 	ID         string    `json:"id"`
 	HazardID   int64     `json:"hazard_ID"`
-	UUID       string    `json:"uuid"` // of the hazard
+	UUID       string    `json:"uuid"` // UUID of the hazard
 	HazardName string    `json:"hazard_Name"`
 	TypeID     string    `json:"type_ID"`
-	Event      EventName `json:"event"` // what was joined
+	Event      EventName `json:"event"` // the joined event
 	With       EventName `json:"with"`  // the event of another source that it fits best
-	// Score is how well the two fit, from 1, the same place and moment, to 0, just within the rule or beyond it by now.
+	// Score is how well the two match: 1 for the same place and time, down to 0 at the rule's limit
+	// or beyond it by now.
 	Score      float64  `json:"score"`
-	Kilometers *float64 `json:"kilometers"` // between the two; nil: one has no place
+	Kilometers *float64 `json:"kilometers"` // distance between the two; nil if one has no place
 	Seconds    float64  `json:"seconds"`    // between their beginnings
 	Reason     string   `json:"reason"`     // why the rule has joined them, in words
 	Confirmed  bool     `json:"confirmed"`  // a person has found that the two are one
-	Href       string   `json:"href"`       // what the sources say of the hazard
+	Href       string   `json:"href"`       // address of the sources' reports
 }
 
-// EventName names an event of a source: Event is the source's own key.
+// EventName identifies an event of a source; Event is the source's own key.
 type EventName struct {
 	Source string `json:"source"`
 	Event  string `json:"event"`
@@ -83,11 +86,12 @@ type EventName struct {
 type JoinFilter struct {
 	Types     []string
 	MaxScore  *float64 // only joins of this score or less
-	Confirmed bool     // those that somebody has confirmed, in place of the others
-	Limit     int      // 0: the server's
+	Confirmed bool     // list confirmed joins instead of the others
+	Limit     int      // 0 means the server's default
 }
 
-// Joins lists what rules have joined, the most doubtful first (role editor). matched is how many there are, listed or not.
+// Joins lists the joins made by rules, most doubtful first (role editor). matched counts all of
+// them, listed or not.
 func (c *Client) Joins(ctx context.Context, f JoinFilter, opts ...CallOption) (joins []Join, matched int, err error) {
 	r := newRequest(http.MethodGet, "/joins", opts)
 	if len(f.Types) > 0 {
@@ -109,8 +113,8 @@ func (c *Client) Joins(ctx context.Context, f JoinFilter, opts ...CallOption) (j
 	return answer.Item.Joins, answer.Item.Matched, err
 }
 
-// JudgeJoin says of a join, by its ID, whether its events are one hazard: no rule decides otherwise later (role editor). The answer is the
-// hazard of the event that was joined.
+// JudgeJoin decides whether the events of a join, by its ID, are one hazard; no rule changes that
+// later (role editor). It returns the hazard of the joined event.
 func (c *Client) JudgeJoin(ctx context.Context, id string, same bool, opts ...CallOption) (wire.Hazard, error) {
 	verdict := "different"
 	if same {
@@ -124,7 +128,7 @@ func (c *Client) Confirm(ctx context.Context, hazard string, event EventName, op
 	return write[wire.Hazard](ctx, c, http.MethodPost, event, opts, "hazards", hazard, "confirm")
 }
 
-// Split says that an event of a source is another hazard than this one. The answer is the hazard of that event (role editor).
+// Split makes an event of a source a hazard of its own and returns it (role editor).
 func (c *Client) Split(ctx context.Context, hazard string, event EventName, opts ...CallOption) (wire.Hazard, error) {
 	return write[wire.Hazard](ctx, c, http.MethodPost, event, opts, "hazards", hazard, "split")
 }

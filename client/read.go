@@ -14,15 +14,17 @@ import (
 
 // State says which state of the server an answer shows.
 type State struct {
-	// ETag names the answer for IfNoneMatch, and the record in it for IfMatch; empty if the server gives none.
+	// ETag is the tag of the answer, for IfNoneMatch, and of the record in it, for IfMatch; empty
+	// if the server sends none.
 	ETag string
-	// Change is the number of the last change that the answer shows, 0 if the server does not say.
+	// Change is the number of the last change in the answer; 0 if the server does not say.
 	Change int64
-	// Sources tells how fresh the server's sources are ("ok=9; stale=1; names=\"gdacs\""), empty if it does not say. "No hazards" and "the
-	// source is broken" look alike without it.
+	// Sources says how fresh the server's sources are ("ok=9; stale=1; names=\"gdacs\""); empty if
+	// the server does not say. Without it, "no hazards" looks the same as "the source is broken".
 	Sources string
-	// Coverage tells of a list of a place whether its silence means anything: it begins with covered, stale or unknown, and then says how that
-	// is made ("covered; covered=25; stale=0; unknown=0"). Empty if the server does not say. CoverageWord is the word alone.
+	// Coverage says, for a list of a place, whether an empty list means "no hazards": covered,
+	// stale or unknown, followed by the counts of sources ("covered; covered=25; stale=0;
+	// unknown=0"). Empty if the server does not say. CoverageWord returns the first word.
 	Coverage string
 }
 
@@ -81,7 +83,7 @@ func listAt[T any](ctx context.Context, c *Client, opts []CallOption, path ...st
 	return l, err
 }
 
-// record makes a request whose answer is one object.
+// record sends a request whose answer is one object.
 func record[T any](ctx context.Context, c *Client, r *request) (one Record[T], err error) {
 	r.header.Set("Accept", "application/json")
 	resp, err := c.do(ctx, r)
@@ -175,7 +177,8 @@ func (c *Client) Hazard(ctx context.Context, hazard string, opts ...CallOption) 
 	return record[wire.Hazard](ctx, c, newRequest(http.MethodGet, p, opts))
 }
 
-// Products lists the products of a hazard, folders and what is in them in one flat list that ParentID links.
+// Products lists the products of a hazard. Folders and their contents are in one flat list, linked
+// by ParentID.
 func (c *Client) Products(ctx context.Context, hazard string, opts ...CallOption) (List[wire.Product], error) {
 	return listAt[wire.Product](ctx, c, opts, "hazards", hazard, "products")
 }

@@ -14,8 +14,9 @@ import (
 	"github.com/hazardd/hazardd/wire"
 )
 
-// Search says which hazards are wanted: those for which all holds that is given. The zero Search wants all, active or not. Identifiers are those
-// of the reference lists. Only hazardd can search; it refuses what it does not understand, with a *Problem that names each fault.
+// Search selects hazards that match all given fields. The zero Search matches all, active or not.
+// Identifiers are those of the reference lists. Only hazardd supports searches; for unknown values
+// it returns a *Problem that lists each fault.
 type Search struct {
 	Types, Severities, Categories []string
 	Statuses                      []string // A (active), E (expired)
@@ -24,23 +25,25 @@ type Search struct {
 	BBox                          *BBox
 	Near                          *Near
 	Intersects                    string // WKT, longitude before latitude
-	// From and To bound a time of which some moment is in the hazard's life; the zero time is open.
+	// From and To bound a period in which the hazard was active at some point; the zero time means
+	// no bound.
 	From, To     time.Time
 	UpdatedSince time.Time
 	// Measures are ranges of measurements, name:low..high, both sides included and either side open, such as magnitude:6..: all must hold.
 	Measures []string
-	// Text is words in the name or the description, of which all must be there: harbour, harb* or "old harbour".
+	// Text is words that must all be in the name or the description: harbour, harb* or "old
+	// harbour".
 	Text string
 	// Sort is severity (the order of lists), last_Update, start_Date, end_Date, hazard_ID or the name of a measurement; with - before it, the other way round.
 	Sort string
-	// At asks for what the server would have answered at that moment; the zero time: now.
+	// At requests the result as of that moment; the zero time means now.
 	At time.Time
 }
 
-// BBox is a box in degrees. A west greater than the east means that it crosses the antimeridian.
+// BBox is a box in degrees. If west is greater than east, it crosses the antimeridian.
 type BBox struct{ West, South, East, North float64 }
 
-// Near is a place in degrees and a distance from it in metres.
+// Near is a place in degrees with a distance from it in meters.
 type Near struct{ Lon, Lat, Radius float64 }
 
 func (s *Search) parameters() url.Values {
@@ -111,7 +114,8 @@ func (c *Client) Search(ctx context.Context, s Search) iter.Seq2[wire.Hazard, er
 	return pages[wire.Hazard](ctx, c, s.parameters(), "cursor", "/hazards")
 }
 
-// pages goes through a list page by page. parameter is where the link to the next page says where that begins.
+// pages goes through a list page by page. parameter is the parameter in the link to the next page
+// that says where it begins.
 func pages[T any](ctx context.Context, c *Client, parameters url.Values, parameter, path string) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T

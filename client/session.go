@@ -17,16 +17,18 @@ import (
 	"github.com/hazardd/hazardd/wire"
 )
 
-// The rhythm of tokens.
+// The times of tokens.
 const (
-	// maxMargin is how long before its expiry a token is renewed; of a short life, a quarter.
+	// maxMargin is how long before its expiry a token is renewed; for a short life, a quarter of
+	// it.
 	maxMargin = time.Minute
-	// settled is how old a token must be that a refusal makes us log in anew: one that is younger would only be followed by the like.
-	// Of a short life it is a quarter.
+	// settled is the minimum age of a refused token for a new login: a younger token would only be
+	// replaced by a similar one. For a short life it is a quarter of it.
 	settled = 10 * time.Second
-	// rounding is how much earlier than it says a token may expire: its dates are whole seconds.
+	// rounding is how much earlier than stated a token may expire, because its dates are whole
+	// seconds.
 	rounding = time.Second
-	// again is how long after a renewal failed, with the old token still good, the next one is tried.
+	// again is the delay after a failed renewal while the old token is still valid.
 	again = 5 * time.Second
 )
 
@@ -37,10 +39,10 @@ type session struct {
 	username, password string
 	turn               chan struct{} // capacity 1
 
-	mu        sync.Mutex // guards what follows
+	mu        sync.Mutex // guards the fields below
 	access    string
-	expires   time.Time // zero: not known
-	renewAt   time.Time // zero: not before it is refused
+	expires   time.Time // zero if unknown
+	renewAt   time.Time // zero means not before a refusal
 	settledAt time.Time // a refusal before that is no reason to log in
 	refresh   string
 	noRefresh bool // the server does not know the path
@@ -49,12 +51,12 @@ type session struct {
 	notBefore time.Time // the server wants no login until then
 }
 
-// age is how good a token is.
+// age is the state of a token.
 type age int
 
 const (
 	gone   age = iota // none, or expired
-	ageing            // to be renewed, still good
+	ageing            // still valid, but due for renewal
 	fresh
 )
 
@@ -71,7 +73,8 @@ func (s *session) look() (token string, a age) {
 	return s.access, fresh
 }
 
-// adopt takes a token that was given to us. When it expires by our clock is not believed: the clock may be wrong, and the server will tell.
+// adopt takes an existing token. It does not compute the expiry, because this machine's clock may
+// be wrong; the server will refuse the token instead.
 func (s *session) adopt(token string) {
 	s.access = token
 	if issued, expires, ok := lifeOf(token); ok && expires.After(time.Now()) {
@@ -81,7 +84,7 @@ func (s *session) adopt(token string) {
 
 func margin(life time.Duration) time.Duration { return min(maxMargin, life/4) }
 
-// token is a token to make a request with.
+// token returns a token for a request.
 func (s *session) token(ctx context.Context) (string, error) {
 	token, a := s.look()
 	switch {
@@ -120,7 +123,7 @@ func (s *session) canRenew() bool {
 	return s.username != "" || s.refresh != ""
 }
 
-// refused is a token to make a request with again, after the server has refused one; empty if there is no other to be had.
+// refused returns another token after the server has refused one; "" if none is available.
 func (s *session) refused(ctx context.Context, token string) (string, error) {
 	s.mu.Lock()
 	young := s.access == token && time.Now().Before(s.settledAt)
@@ -155,8 +158,9 @@ func (s *session) obtain(ctx context.Context, bad string, login bool) (string, e
 	return s.renew(ctx, login)
 }
 
-// renew gets new tokens. The caller holds turn, and gives it away. A refresh token is spent by its first use, so the request outlives a
-// call that ends early, within the client's timeout: the tokens that come are there for the next call.
+// renew gets new tokens. The caller holds turn, and renew releases it. A refresh token can be used
+// only once. So the request continues after its caller is canceled, within the client's timeout,
+// and the next call gets the new tokens.
 func (s *session) renew(ctx context.Context, login bool) (string, error) {
 	type answer struct {
 		token string
@@ -219,7 +223,8 @@ func (s *session) ask(ctx context.Context, login bool) (string, error) {
 	return s.post(ctx, "/authorize", wire.Credential{Username: s.username, Password: s.password})
 }
 
-// byRefresh spends the refresh token. A lost answer is asked for once more: the server gives the same pair for some seconds.
+// byRefresh uses the refresh token. If the answer is lost, it retries: the server returns the same
+// pair for some seconds.
 func (s *session) byRefresh(ctx context.Context, refresh string) (string, error) {
 	body := struct {
 		RefreshToken string `json:"refreshToken"`
@@ -244,7 +249,7 @@ func (s *session) byRefresh(ctx context.Context, refresh string) (string, error)
 	return token, err
 }
 
-// post asks for a pair of tokens, and keeps it.
+// post requests a pair of tokens, and stores it.
 func (s *session) post(ctx context.Context, path string, body any) (string, error) {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -264,7 +269,7 @@ func (s *session) post(ctx context.Context, path string, body any) (string, erro
 		return "", fmt.Errorf("%s: %w", r, err)
 	}
 	if !sendable(pair.AccessToken) {
-		return "", fmt.Errorf("%s: %w", r, &AnswerError{Reason: "accessToken is missing, or is no token"})
+		return "", fmt.Errorf("%s: %w", r, &AnswerError{Reason: "accessToken is missing or not a token"})
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -272,7 +277,7 @@ func (s *session) post(ctx context.Context, path string, body any) (string, erro
 	if pair.RefreshToken != "" {
 		s.refresh = pair.RefreshToken
 	}
-	// How long it lives counts from now: that does not depend on what our clock and theirs make of the date.
+	// Count the life from now, so that a difference of the clocks does not matter.
 	if issued, expires, ok := lifeOf(pair.AccessToken); ok {
 		life := expires.Sub(issued)
 		s.expires = began.Add(life - min(rounding, life/4))
@@ -287,8 +292,8 @@ func sendable(token string) bool {
 	return token != "" && strings.IndexFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) < 0
 }
 
-// lifeOf reads from when until when a JSON Web Token is good (RFC 7519 section 4.1), without verifying it: that is the server's business.
-// A token that does not say when it was issued counts from now.
+// lifeOf returns the validity of a JSON Web Token (RFC 7519 section 4.1) without verifying it,
+// which the server does. A token without a time of issue counts from now.
 func lifeOf(token string) (issued, expires time.Time, ok bool) {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
@@ -313,8 +318,8 @@ func lifeOf(token string) (issued, expires time.Time, ok bool) {
 	return issued, expires, expires.After(issued)
 }
 
-// Logout revokes the refresh token, and with it all tokens that come from the same login, and forgets what there is. A server of the base
-// interface that cannot do that is not asked. The next call that needs a token logs in.
+// Logout revokes the refresh token and all tokens of the same login, and forgets them. On servers
+// without that operation it only forgets them. The next call that needs a token logs in.
 func (c *Client) Logout(ctx context.Context) error {
 	s := &c.session
 	s.mu.Lock()
@@ -338,7 +343,7 @@ func (c *Client) Logout(ctx context.Context) error {
 	return resp.Body.Close()
 }
 
-// content is a body that is in memory.
+// content returns a body from memory.
 func content(text []byte) func() (io.Reader, int64, error) {
 	return func() (io.Reader, int64, error) { return bytes.NewReader(text), int64(len(text)), nil }
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Source is the state of one of hazardd's sources.
+// Source is the state of a source of hazardd.
 type Source struct {
 	Name        string     `json:"name"`
 	Title       string     `json:"title"`
@@ -18,20 +18,20 @@ type Source struct {
 	LastChanged *time.Time `json:"last_changed"`
 	NextPoll    *time.Time `json:"next_poll"`
 	Lag         *int64     `json:"lag"`   // seconds since LastSuccess
-	Last        Counts     `json:"last"`  // of the last poll
-	Total       Counts     `json:"total"` // of all polls
+	Last        Counts     `json:"last"`  // counts of the last poll
+	Total       Counts     `json:"total"` // counts of all polls
 	Failures    int        `json:"consecutive_failures"`
 	Circuit     string     `json:"circuit"`
 	Pending     int        `json:"pending"`
-	// Error is why the last poll failed; its text is for admins only.
+	// Error is the reason of the last failed poll; only admins get its text.
 	Error *SourceError `json:"last_error"`
 	Held  []HeldReport `json:"held"`
 
-	Warns       bool     `json:"warns"`     // of what is to come or under way
+	Warns       bool     `json:"warns"`     // warns of present or coming danger
 	Covers      string   `json:"covers"`    // in words
-	Types       []string `json:"types"`     // empty: any
-	Countries   []string `json:"countries"` // ISO 3166-1 alpha-2; empty: the world
-	Languages   []string `json:"languages"` // RFC 5646; empty: any
+	Types       []string `json:"types"`     // empty means any
+	Countries   []string `json:"countries"` // ISO 3166-1 alpha-2; empty means the world
+	Languages   []string `json:"languages"` // RFC 5646; empty means any
 	Home        string   `json:"home"`      // the page about the feed
 	OID         string   `json:"oid"`       // the authority in WMO's register; empty: not known
 	License     string   `json:"license"`

@@ -203,7 +203,7 @@ var ErrSignature = errors.New("the message is not signed with the webhook's secr
 func VerifyWebhook(secret string, header http.Header, body []byte) error {
 	w, err := standardwebhooks.NewWebhook(secret)
 	if err != nil {
-		return &InputError{"the secret is not what the server gave"}
+		return &InputError{"the secret is not in the server's format"}
 	}
 	if err := w.Verify(body, header); err != nil {
 		return fmt.Errorf("%w: %w", ErrSignature, err)

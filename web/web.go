@@ -183,7 +183,7 @@ func (h Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		header.Set("Content-Security-Policy", policy)
 		header.Set("Content-Type", types[".html"])
 		header.Set("Cache-Control", "no-store")
-		_, _ = w.Write([]byte(missing)) // a reader who has gone
+		_, _ = w.Write([]byte(missing)) // fails only if the client has gone
 		return
 	case !ok:
 		http.NotFound(w, r)

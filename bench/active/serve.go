@@ -152,7 +152,7 @@ func serveFloor(plain, zipped string, fields http.Header) error {
 		for k, v := range f.header {
 			h[k] = v
 		}
-		_, _ = w.Write(f.body) // a reader who has gone
+		_, _ = w.Write(f.body) // fails only if the client has gone
 	})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

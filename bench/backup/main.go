@@ -1,7 +1,8 @@
-// Backup measures how long a backup and its restore take, how large it is, and how much memory they need, against a plain copy of the database's file,
-// which is what there would be without them: made durable as a backup is, with the server stopped.
+// Backup measures the time, size and memory of a backup and a restore. It compares them with a
+// plain copy of the database file, synced to disk, with the server stopped.
 //
-// The store holds hazards as a busy day has them, each changed a few times, and a product file for every hundredth.
+// The store holds the hazards of a busy day, each changed a few times, and a product file for every
+// hundredth.
 package main
 
 import (

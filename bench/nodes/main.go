@@ -41,7 +41,7 @@ const (
 	hazards = 100 // active, in each group
 	readers = 8   // connections that read
 	writers = 8   // that write at once
-	pace    = 20  // changes a second, where the way to other nodes is timed
+	pace    = 20  // changes per second while the delay to other nodes is measured
 )
 
 type options struct {

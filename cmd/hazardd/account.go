@@ -12,18 +12,18 @@ import (
 )
 
 type accountCmd struct {
-	Passwd   accountPasswdCmd   `cmd:"" help:"Change your password; it ends all your sessions."`
+	Passwd   accountPasswdCmd   `cmd:"" help:"Change your password and end all your sessions."`
 	Sessions accountSessionsCmd `cmd:"" help:"List your sessions on the server."`
 	End      accountEndCmd      `cmd:"" help:"End one of your sessions, with its tokens."`
 }
 
-// accountFlags are those of every account command.
+// accountFlags are the flags of all account commands.
 type accountFlags struct{ serverFlags }
 
-// Validate refuses what does not go together, before anything is asked for.
+// Validate reports contradicting flags before any password prompt.
 func (a *accountFlags) Validate() error { return a.needed() }
 
-// with lets f talk to the server.
+// with logs in at the server and calls f.
 func (a *accountFlags) with(ctx context.Context, c *console, f func(*client.Client) error) error {
 	server, err := a.client(ctx, c, "hazardd-account")
 	if err != nil {
@@ -74,7 +74,7 @@ func (a *accountPasswdCmd) read(ctx context.Context, c *console) (old, fresh str
 		return lines[0], lines[1], nil
 	}
 	if !c.inTerminal {
-		return "", "", errors.New("there is no terminal to ask for the passwords on: give them with --password-stdin")
+		return "", "", errors.New("no terminal to ask for the passwords: use --password-stdin")
 	}
 	var answers [3]string
 	for i, prompt := range []string{"Old password of " + a.User + ": ", "New password: ", "The same again: "} {
@@ -113,7 +113,7 @@ func (a *accountSessionsCmd) Run(ctx context.Context, c *console) error {
 	})
 }
 
-// rfcTime is the moment of a text; zero if it is none.
+// rfcTime parses an RFC 3339 time; it returns the zero time if text is not one.
 func rfcTime(text string) time.Time {
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil {
@@ -123,7 +123,7 @@ func rfcTime(text string) time.Time {
 }
 
 type accountEndCmd struct {
-	ID string `arg:"" help:"Session, as hazardd account sessions lists it."`
+	ID string `arg:"" help:"ID of the session, from hazardd account sessions."`
 	accountFlags
 }
 

@@ -17,7 +17,7 @@ import (
 )
 
 type assetsCmd struct {
-	Load   assetsLoadCmd   `cmd:"" help:"Replace the assets of an organization by those of a file, while a server may be running."`
+	Load   assetsLoadCmd   `cmd:"" help:"Replace the assets of an organization with those in a file. A server may be running."`
 	List   assetsListCmd   `cmd:"" help:"List which organizations have assets, and how many."`
 	Remove assetsRemoveCmd `cmd:"" help:"Remove all assets of an organization."`
 }
@@ -60,7 +60,7 @@ func (l *assetsLoadCmd) Run(ctx context.Context, c *console, g *globals) error {
 	})
 }
 
-// capped refuses what follows so many bytes.
+// capped is a reader that fails after a number of bytes.
 type capped struct {
 	r    io.Reader
 	left int64
@@ -69,14 +69,14 @@ type capped struct {
 func (c *capped) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	if c.left -= int64(n); c.left < 0 {
-		return 0, fmt.Errorf("the file is larger than %d bytes, the most that is taken", asset.MaxFile)
+		return 0, fmt.Errorf("the file is larger than the limit of %d bytes", asset.MaxFile)
 	}
 	return n, err
 }
 
 type assetsListCmd struct{}
 
-// Run lists who has assets.
+// Run lists which organizations have assets.
 func (*assetsListCmd) Run(ctx context.Context, c *console, g *globals) error {
 	return g.withOldStore(ctx, func(s *store.Store) error {
 		a, err := loadAuth(ctx, c, s, service.Config{})
@@ -117,7 +117,7 @@ func (r *assetsRemoveCmd) Run(ctx context.Context, c *console, g *globals) error
 	})
 }
 
-// orgNamed finds an organization by its acronym or id.
+// orgNamed returns the organization with that acronym or id.
 func orgNamed(ctx context.Context, c *console, s *store.Store, name string) (auth.Org, error) {
 	a, err := loadAuth(ctx, c, s, service.Config{})
 	if err != nil {
@@ -130,10 +130,10 @@ func orgNamed(ctx context.Context, c *console, s *store.Store, name string) (aut
 		}
 		known = append(known, oneLine(o.Acronym))
 	}
-	return auth.Org{}, fmt.Errorf("there is no organization %q; these are: %s", name, strings.Join(known, ", "))
+	return auth.Org{}, fmt.Errorf("there is no organization %q; expected one of %s", name, strings.Join(known, ", "))
 }
 
-// assetSetJSON is what an organization has loaded, as JSON.
+// assetSetJSON is the assets of one organization, as JSON.
 type assetSetJSON struct {
 	Organization string     `json:"organization"`
 	Count        int64      `json:"count"`

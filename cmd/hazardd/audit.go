@@ -16,19 +16,19 @@ import (
 )
 
 type auditCmd struct {
-	User    string `placeholder:"NAME" help:"Rows of this user: who acted, or was acted on."`
+	User    string `placeholder:"NAME" help:"Rows in which this user acted or was changed."`
 	Action  string `placeholder:"ACTION" help:"Rows of this action, such as login."`
-	Request string `placeholder:"ID" help:"Rows of this request, as errors and log lines name it, or of all requests of a trace: its first 32 digits."`
-	Since   string `placeholder:"TIME" help:"Rows of this moment or later: RFC 3339, or how long ago, such as 24h."`
-	Until   string `placeholder:"TIME" help:"Rows before this moment."`
-	Limit   int    `default:"100" placeholder:"N" help:"The most rows, the latest ones."`
-	Follow  bool   `short:"f" help:"Go on, and print rows as they come."`
+	Request string `placeholder:"ID" help:"Rows of this request id, from an error or a log line. The first 32 digits alone find all requests of the trace."`
+	Since   string `placeholder:"TIME" help:"Rows at or after this time: RFC 3339, or an age such as 24h."`
+	Until   string `placeholder:"TIME" help:"Rows before this time."`
+	Limit   int    `default:"100" placeholder:"N" help:"Print at most this many rows, the latest ones."`
+	Follow  bool   `short:"f" help:"Keep running and print new rows."`
 }
 
-// followEvery is how often new rows are looked for.
+// followEvery is how often --follow looks for new rows.
 const followEvery = time.Second
 
-// filter is what the flags ask for.
+// filter converts the flags to a filter.
 func (a *auditCmd) filter(now time.Time) (f auth.TrailFilter, err error) {
 	f = auth.TrailFilter{User: a.User, Action: a.Action, Request: a.Request, Limit: a.Limit}
 	if a.Request != "" && !trace.IsID(a.Request) {
@@ -57,7 +57,7 @@ func (a *auditCmd) filter(now time.Time) (f auth.TrailFilter, err error) {
 	return f, nil
 }
 
-// Run prints the trail, the oldest row first: with --follow the new ones come below.
+// Run prints the trail, oldest row first. With --follow, new rows are appended as they come.
 func (a *auditCmd) Run(ctx context.Context, c *console, g *globals) error {
 	f, err := a.filter(c.now())
 	if err != nil {
@@ -119,7 +119,7 @@ func printAudit(c *console, rows []auth.Audit) error {
 	return c.print(list, func(w io.Writer) error { return t.write(w, c.colour) })
 }
 
-// printAuditLine prints a row by itself: with --json a line of JSON.
+// printAuditLine prints one row: text, or with --json a line of JSON.
 func printAuditLine(c *console, r auth.Audit) error {
 	row := r.Record()
 	return c.print(row, func(w io.Writer) error {

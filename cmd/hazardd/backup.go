@@ -25,7 +25,7 @@ type backupCmd struct {
 	File  string `arg:"" placeholder:"FILE" help:"File to write, - for standard output. A file is replaced once the backup is whole."`
 }
 
-// backupResult is what a backup, a restore or a migration has come to.
+// backupResult is the result of a backup, a restore or a migration.
 type backupResult struct {
 	File     string    `json:"file,omitzero"`
 	ID       string    `json:"id,omitzero"`
@@ -34,7 +34,7 @@ type backupResult struct {
 	Change   int64     `json:"change"`
 	Rows     int64     `json:"rows"`
 	Files    int64     `json:"files"`
-	Bytes    int64     `json:"bytes,omitzero"` // of the backup
+	Bytes    int64     `json:"bytes,omitzero"` // size of the backup
 	Missing  []string  `json:"missing,omitzero"`
 	Damaged  []string  `json:"damaged,omitzero"`
 	Altered  int64     `json:"altered,omitzero"`
@@ -48,13 +48,13 @@ func (r *backupResult) write(w io.Writer) error {
 	return err
 }
 
-// Run writes a backup, while a server may be running, or checks one.
+// Run writes a backup, or with --verify checks one. A server may be running.
 func (b *backupCmd) Run(ctx context.Context, c *console, g *globals) error {
 	if b.Check {
 		return b.verify(ctx, c, g)
 	}
 	if b.File == "-" && c.outTerminal {
-		return errors.New("a backup is not for a terminal: name a file, or send standard output to a program")
+		return errors.New("a backup cannot be written to a terminal: name a file, or pipe standard output to a program")
 	}
 	return g.withOldStore(ctx, func(s *store.Store) error {
 		begin := time.Now()
@@ -72,7 +72,7 @@ func (b *backupCmd) Run(ctx context.Context, c *console, g *globals) error {
 		r.Bytes = out.written
 		r.sentence = fmt.Sprintf("%s: change %d, %d rows and %d product files in %s", b.File, r.Change, r.Rows, r.Files, size(r.Bytes))
 		if b.File == "-" {
-			c.note("%s", r.sentence) // standard output has the backup
+			c.note("%s", r.sentence) // standard output is taken by the backup
 		} else if err := c.print(r, r.write); err != nil {
 			return err
 		}
@@ -85,7 +85,7 @@ func summary(file string, m *archive.Manifest, totals *archive.Totals, begin tim
 		Seconds: time.Since(begin).Seconds()}
 }
 
-// missing is the error of what a store has lost or damaged.
+// missing returns the error for product files that the store has lost or damaged.
 func missing(digests, damaged []string) error {
 	if len(damaged) > 0 {
 		return fmt.Errorf("%s%s is damaged, in the store and so in its copy; keep the earlier backups, and see hazardd check", damaged[0],
@@ -94,11 +94,11 @@ func missing(digests, damaged []string) error {
 	if len(digests) == 0 {
 		return nil
 	}
-	return fmt.Errorf("all is there but %d product files that the store has lost or damaged: %s%s; restore them from an earlier backup", len(digests), digests[0],
+	return fmt.Errorf("the backup is complete except for %d product files that are lost or damaged in the store: %s%s; restore them from an earlier backup", len(digests), digests[0],
 		map[bool]string{true: " and others"}[len(digests) > 1])
 }
 
-// verify reads a backup to its end.
+// verify reads a whole backup and checks it.
 func (b *backupCmd) verify(ctx context.Context, c *console, g *globals) error {
 	if continuous(b.File) {
 		return verifyContinuous(ctx, c, g, b.File)
@@ -124,8 +124,8 @@ func (b *backupCmd) verify(ctx context.Context, c *console, g *globals) error {
 }
 
 type restoreCmd struct {
-	At   time.Time `placeholder:"TIME" help:"Moment to go back to, such as 2026-11-21T12:00:00Z, of a continuous backup; without it, its end."`
-	File string    `arg:"" placeholder:"FILE|DIR|URL" help:"Backup to bring back, - for standard input; or the folder or bucket of a continuous backup, as --backup-to of serve names it."`
+	At   time.Time `placeholder:"TIME" help:"Restore a continuous backup as of this time, such as 2026-11-21T12:00:00Z. Default: its end."`
+	File string    `arg:"" placeholder:"FILE|DIR|URL" help:"Backup to restore, - for standard input; or the folder or bucket of a continuous backup, as in --backup-to of serve."`
 }
 
 // Run fills an empty store with a backup.
@@ -135,7 +135,7 @@ func (r *restoreCmd) Run(ctx context.Context, c *console, g *globals) error {
 		return r.continuous(ctx, c, g)
 	}
 	if !r.At.IsZero() {
-		return errors.New("--at: a backup in a file is of one moment; only a continuous backup, in a folder or a bucket, holds several")
+		return errors.New("--at: needs a continuous backup (a folder or a bucket); a backup file holds only one moment")
 	}
 	into, err := g.into()
 	if err != nil {
@@ -147,7 +147,7 @@ func (r *restoreCmd) Run(ctx context.Context, c *console, g *globals) error {
 	}
 	defer in.Close()
 	if file, ok := in.(*os.File); ok && file != c.in {
-		// A damaged one is found before anything is written.
+		// A damaged backup fails here, before anything is written.
 		bar := newBar(c, false)
 		_, _, err := archive.Verify(ctx, file, bar.tell)
 		bar.end()
@@ -182,7 +182,7 @@ func noteAltered(c *console, rows int64) {
 	}
 }
 
-// into is the store that the flags name.
+// into returns the store that the flags name.
 func (g *globals) into() (archive.Into, error) {
 	place, err := g.files()
 	return archive.Into{Dir: g.Data, Database: g.Database, Files: place}, err
@@ -190,12 +190,12 @@ func (g *globals) into() (archive.Into, error) {
 
 type migrateCmd struct {
 	From    string `required:"" placeholder:"URL" help:"Database to move from: sqlite:PATH (sqlite: for the file in the data folder), or postgres://…"`
-	To      string `required:"" placeholder:"URL" help:"Database to move to. It must be empty, or be what an earlier run has left."`
-	ToData  string `placeholder:"DIR" help:"Data folder of the moved store, to which the product files are copied; without it and --to-files they stay where they are."`
-	ToFiles string `placeholder:"URL" help:"Bucket to copy the product files to, as --files names one."`
+	To      string `required:"" placeholder:"URL" help:"Database to move to. It must be empty, or left by an earlier run that was interrupted."`
+	ToData  string `placeholder:"DIR" help:"Data folder of the moved store; the product files are copied there. Without it and --to-files they stay where they are."`
+	ToFiles string `placeholder:"URL" help:"Bucket to copy the product files to, in the form of --files."`
 }
 
-// Validate refuses what cannot be meant.
+// Validate reports contradicting flags.
 func (m *migrateCmd) Validate() error {
 	if m.From == m.To && (m.ToData == "" || m.From != "sqlite:") {
 		return errors.New("--from and --to name the same database")
@@ -238,18 +238,19 @@ func (m *migrateCmd) Run(ctx context.Context, c *console, g *globals) error {
 		if err := c.print(out, out.write); err != nil {
 			return err
 		}
-		c.note("It is the same history, so clients go on where they were. Start no server on the old database any more: it would give the same numbers to other changes.")
+		c.note("The history is the same, so clients continue where they were. Never start a server on the old database again: it would give the same numbers to other changes.")
 		noteAltered(c, result.Altered)
 		return missing(result.Missing, result.Damaged)
 	})
 }
 
-// backupFile is where a backup goes: standard output, or a file that takes its name when it is whole and on disk. Its mode lets nobody else read it: it
-// holds the keys that sign tokens, and hashes of passwords.
+// backupFile is the destination of a backup: standard output, or a file that gets its name only
+// when it is complete and on disk. Only its owner can read it, because it holds signing keys and
+// password hashes.
 type backupFile struct {
 	io.Writer
 	name    string
-	part    *os.File // nil: there is nothing to name
+	part    *os.File // nil for standard output
 	written int64
 }
 
@@ -261,7 +262,7 @@ func openBackup(c *console, name string) (*backupFile, error) {
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
 		return nil, fmt.Errorf("%s is a folder; name a file", name)
 	}
-	if err := os.Remove(name + ".part"); err != nil && !errors.Is(err, fs.ErrNotExist) { // of one that was killed, and others may read it
+	if err := os.Remove(name + ".part"); err != nil && !errors.Is(err, fs.ErrNotExist) { // left by a killed run; others may be able to read it
 		return nil, b.explain(err)
 	}
 	var err error
@@ -278,7 +279,7 @@ func (b *backupFile) Write(p []byte) (int, error) {
 	return n, b.explain(err)
 }
 
-// close ends the backup: it is on disk under its name if nothing failed.
+// close ends the backup. If nothing failed, the file is synced and gets its name.
 func (b *backupFile) close(failed error) error {
 	if b.part == nil {
 		return failed
@@ -298,7 +299,7 @@ func (b *backupFile) close(failed error) error {
 	return b.explain(errors.Join(dir.Sync(), dir.Close()))
 }
 
-// explain says that it is the backup that is at fault, and not the data folder.
+// explain makes clear that the error concerns the backup, not the data folder.
 func (b *backupFile) explain(err error) error {
 	if err == nil || b.part == nil && b.name == "" {
 		return err
@@ -313,7 +314,7 @@ func (b *backupFile) explain(err error) error {
 func openArchive(c *console, name string) (io.ReadCloser, error) {
 	if name == "-" {
 		if c.inTerminal {
-			return nil, errors.New("a backup does not come from a terminal: name a file, or send one to standard input")
+			return nil, errors.New("a backup cannot be read from a terminal: name a file, or pipe one to standard input")
 		}
 		return c.in, nil
 	}
@@ -324,7 +325,7 @@ func openArchive(c *console, name string) (io.ReadCloser, error) {
 	return f, nil
 }
 
-// size is a number of bytes for people.
+// size formats a number of bytes for people.
 func size(n int64) string {
 	switch {
 	case n < 10_000:
@@ -335,12 +336,12 @@ func size(n int64) string {
 	return fmt.Sprintf("%d MB", n/1_000_000)
 }
 
-// bar shows how far a transfer is, to whoever is looking.
+// bar shows the progress of a transfer, if a terminal is attached.
 type bar struct {
 	c   *console
 	off bool
 	bar *progressbar.ProgressBar
-	of  string // what is counted
+	of  string // the unit of the counts
 }
 
 func newBar(c *console, off bool) *bar { return &bar{c: c, off: off || c.json || !c.errTerminal} }
@@ -352,13 +353,13 @@ func (b *bar) tell(what string, done, total int64) {
 	if what != b.of {
 		b.end()
 		if total == 0 {
-			total = -1 // not known: it only moves
+			total = -1 // unknown total: the bar shows activity only
 		}
 		b.of = what
 		b.bar = progressbar.NewOptions64(total, progressbar.OptionSetWriter(b.c.err), progressbar.OptionSetDescription(what), progressbar.OptionShowCount(),
 			progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())
 	}
-	_ = b.bar.Set64(done) // a bar that cannot be drawn is no reason to stop
+	_ = b.bar.Set64(done) // ignore errors: a missing bar must not stop the transfer
 }
 
 func (b *bar) end() {

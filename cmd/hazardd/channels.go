@@ -5,16 +5,16 @@ import (
 	"github.com/hazardd/hazardd/internal/service"
 )
 
-// channelFlags say how subscribers can be told.
+// channelFlags configure the channels that notify subscribers.
 type channelFlags struct {
 	SMTP         string  `name:"smtp" placeholder:"ADDRESS" help:"Mail server for messages to subscribers: smtp://USER:PASSWORD@HOST:PORT (STARTTLS; without it to loopback only) or smtps://… (TLS). Default: no email."`
-	SMTPPassword string  `name:"smtp-password-file" type:"path" placeholder:"FILE" help:"File of the password of the user in --smtp, where it is not in the address."`
+	SMTPPassword string  `name:"smtp-password-file" type:"path" placeholder:"FILE" help:"File with the password of the user in --smtp, if the address has none."`
 	SMTPFrom     string  `name:"smtp-from" placeholder:"ADDRESS" help:"Sender of emails, such as 'Hazards <hazards@example.org>'."`
-	WebPush      contact `name:"webpush" placeholder:"ADDRESS" help:"Send Web Push messages; mailto: or https: under which push services reach you. Default: no Web Push."`
-	WebPushKey   string  `name:"webpush-key" type:"path" placeholder:"FILE" help:"File of the key of Web Push: 32 random bytes in base64, mode 0600, the same on all nodes. Default: webpush.key in the data folder, which is made; with --database there is no default."`
-	Channels     string  `type:"path" placeholder:"FOLDER" help:"Folder of the HTTP services that subscribers can be told through, a file NAME.yaml each. Default: none."`
-	ChannelRate  int     `default:"0" placeholder:"N" help:"Messages that are sent by email in a minute, and as many by Web Push; 0: any number."`
-	AddressRate  int     `default:"30" placeholder:"N" help:"Messages that are sent to one address by email or Web Push in a minute; 0: any number."`
+	WebPush      contact `name:"webpush" placeholder:"ADDRESS" help:"Send Web Push messages. The value is a mailto: or https: address at which push services can reach you. Default: no Web Push."`
+	WebPushKey   string  `name:"webpush-key" type:"path" placeholder:"FILE" help:"File with the Web Push key: 32 random bytes in base64, mode 0600, the same on all nodes. Default: webpush.key in the data folder, created if missing; with --database there is no default."`
+	Channels     string  `type:"path" placeholder:"FOLDER" help:"Folder that describes the HTTP services for notifications, one file NAME.yaml each. Default: none."`
+	ChannelRate  int     `default:"0" placeholder:"N" help:"Messages per minute by email, and as many by Web Push; 0 means no limit."`
+	AddressRate  int     `default:"30" placeholder:"N" help:"Messages per minute to one address, by email or Web Push; 0 means no limit."`
 }
 
 func (f *channelFlags) set(cfg *service.Config) {

@@ -18,26 +18,27 @@ import (
 )
 
 type checkCmd struct {
-	Mend   bool   `help:"Put back what is damaged, from the backup that --from names. Stop the server first if pages are."`
-	From   string `placeholder:"FILE|DIR|URL" help:"Backup to mend from: a file of hazardd backup, or the folder or bucket of a continuous backup."`
-	DryRun bool   `help:"Do not write: say what --mend would put back."`
+	Mend   bool   `help:"Repair damage from the backup in --from. Stop the server first if pages are damaged."`
+	From   string `placeholder:"FILE|DIR|URL" help:"Backup to repair from: a file of hazardd backup, or the folder or bucket of a continuous backup."`
+	DryRun bool   `help:"Do not write; show what --mend would repair."`
 }
 
-// checkResult is what a check has found.
+// checkResult is the result of a check.
 type checkResult struct {
 	store.Checked
-	Payloads int64    `json:"payloads"` // of sources, which are kept as evidence
-	Pictures int64    `json:"pictures"` // that sources name
+	Payloads int64    `json:"payloads"` // payloads of sources, kept as evidence
+	Pictures int64    `json:"pictures"` // pictures that sources link to
 	Faults   []string `json:"faults"`
-	Mended   []string `json:"mended,omitzero"` // what was put back, or would be
+	Mended   []string `json:"mended,omitzero"` // what was repaired, or would be
 	DryRun   bool     `json:"dry_run,omitzero"`
 }
 
-// Run reads a whole store, while a server may be running, and lists what is not as it was written. With Mend it first puts back what a backup has.
+// Run reads a whole store and lists what differs from what was written. A server may be running.
+// With Mend it first repairs what a backup holds.
 func (k *checkCmd) Run(ctx context.Context, c *console, g *globals) error {
 	if !k.Mend {
 		if k.From != "" || k.DryRun {
-			return errors.New("--from and --dry-run go with --mend")
+			return errors.New("--from and --dry-run need --mend")
 		}
 		return g.withOldStore(ctx, func(s *store.Store) error {
 			r := &checkResult{}
@@ -53,11 +54,11 @@ func (k *checkCmd) Run(ctx context.Context, c *console, g *globals) error {
 	return k.mend(ctx, c, g)
 }
 
-// read fills r anew.
+// read checks the store and replaces r by the result.
 func (r *checkResult) read(ctx context.Context, s *store.Store, g *globals) (err error) {
 	r.Faults = []string{}
 	if n := s.Lost(); n > 0 {
-		r.Faults = append(r.Faults, fmt.Sprintf("the last %d changes that were acknowledged are gone; their numbers are void", n))
+		r.Faults = append(r.Faults, fmt.Sprintf("the last %d acknowledged changes are lost; their numbers are void", n))
 	}
 	fault := func(what string) { r.Faults = append(r.Faults, what) }
 	if r.Checked, err = s.Check(ctx, fault); err != nil {
@@ -82,7 +83,7 @@ func (r *checkResult) read(ctx context.Context, s *store.Store, g *globals) (err
 	return nil
 }
 
-// end prints r; the error is that of faults, and of pages that could not be looked at.
+// end prints r. It returns an error if there are faults, or pages that could not be checked.
 func (r *checkResult) end(c *console, g *globals, failed error) error {
 	if err := c.print(r, r.write); err != nil {
 		return err
@@ -96,7 +97,8 @@ func (r *checkResult) end(c *console, g *globals, failed error) error {
 	return nil
 }
 
-// mend checks a store, and puts back what is damaged: pages below SQLite first, so that the store can be opened.
+// mend checks a store and repairs what is damaged. It repairs pages of the SQLite file first, so
+// that the store can be opened.
 func (k *checkCmd) mend(ctx context.Context, c *console, g *globals) (err error) {
 	from := mend.Backup{Open: func() (io.ReadCloser, error) { return openArchive(c, k.From) }}
 	if k.From == "-" {
@@ -115,7 +117,7 @@ func (k *checkCmd) mend(ctx context.Context, c *console, g *globals) (err error)
 	var failed error
 	if file := g.sqliteFile(); file != "" {
 		if pages, failed = mend.Pages(ctx, file, from, !k.DryRun); errors.Is(failed, fs.ErrNotExist) {
-			failed = nil // withOldStore says so
+			failed = nil // withOldStore reports the same error
 		} else if failed != nil {
 			failed = fmt.Errorf("mend the pages of %s: %w", file, failed)
 		}
@@ -151,7 +153,7 @@ func (k *checkCmd) mend(ctx context.Context, c *console, g *globals) (err error)
 			}
 		}
 		if errors.Is(failed, pagesum.ErrInUse) && len(r.Faults) == 0 {
-			failed = nil // no page needs it
+			failed = nil // no page needs to be repaired
 		} else if errors.Is(failed, pagesum.ErrInUse) {
 			failed = fmt.Errorf("%w: stop the server, and run this again", failed)
 		}
@@ -161,13 +163,13 @@ func (k *checkCmd) mend(ctx context.Context, c *console, g *globals) (err error)
 	if told {
 		return err
 	}
-	if len(r.Mended) > 0 { // the store cannot be read for all that; nobody else says what was done
+	if len(r.Mended) > 0 { // the store still cannot be read, so report the repairs here
 		c.note("%s", strings.TrimSuffix(r.mendings(), "\n"))
 	}
 	return errors.Join(err, failed)
 }
 
-// sqliteFile is the file of the database; empty if it is PostgreSQL.
+// sqliteFile returns the path of the database file, or "" for PostgreSQL.
 func (g *globals) sqliteFile() string {
 	rest, named := strings.CutPrefix(g.Database, "sqlite:")
 	if g.Database != "" && !named {
@@ -177,7 +179,7 @@ func (g *globals) sqliteFile() string {
 	return cmp.Or(file, filepath.Join(g.Data, store.FileName))
 }
 
-// mendings says what was put back, a line each.
+// mendings lists the repairs, one per line.
 func (r *checkResult) mendings() string {
 	word := "mended "
 	if r.DryRun {
@@ -210,6 +212,6 @@ func (r *checkResult) write(w io.Writer) error {
 	if r.Unsealed == 0 {
 		return nil
 	}
-	_, err := fmt.Fprintf(w, "%d changes were written by earlier releases, which kept no checksums: they can be read, and no more is known of them\n", r.Unsealed)
+	_, err := fmt.Fprintf(w, "%d changes were written by earlier releases without checksums: they are readable, but cannot be verified\n", r.Unsealed)
 	return err
 }

@@ -13,10 +13,11 @@ type completionCmd struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"The shell: bash, zsh or fish."`
 }
 
-// askCompletion is the word after which the scripts ask the program what can follow; it is not a command for people.
+// askCompletion is the hidden command by which the shell scripts ask the program for completions.
 const askCompletion = "__complete"
 
-// The scripts hand the words up to the cursor to the program, so that a script of an older release fits a newer program.
+// The scripts pass the words up to the cursor to the program, so a script of an older release works
+// with a newer program.
 var completionScripts = map[string]string{
 	"bash": `# Load it in this shell: source <(hazardd completion bash)
 # For all shells: hazardd completion bash >/etc/bash_completion.d/hazardd
@@ -42,26 +43,26 @@ complete -c hazardd -a '(hazardd __complete (commandline -opc)[2..-1] (commandli
 `,
 }
 
-// Run prints the script of a shell.
+// Run prints the completion script of a shell.
 func (s *completionCmd) Run(c *console) error {
 	_, err := io.WriteString(c.out, completionScripts[s.Shell])
 	return err
 }
 
-// complete lists what may stand in the place of the last of words: commands, flags, or the values of a flag or an argument that has
-// only some.
+// complete lists what can replace the last of words: commands, flags, or the values of a flag or an
+// argument with a fixed list.
 func complete(words []string) ([]string, error) {
 	parser, err := grammar(&commandLine{})
 	if err != nil {
 		return nil, err
 	}
-	words = slices.DeleteFunc(slices.Clone(words), func(w string) bool { return w == "=" }) // bash makes a word of it
+	words = slices.DeleteFunc(slices.Clone(words), func(w string) bool { return w == "=" }) // bash splits --flag=value at the =
 	if len(words) == 0 {
 		words = []string{""}
 	}
 	before, last := words[:len(words)-1], words[len(words)-1]
 	node, arguments := parser.Model.Node, 0
-	var valueOf *kong.Flag // whose value is the next word
+	var valueOf *kong.Flag // the flag whose value comes next
 	for _, w := range before {
 		switch f, child := flagNamed(node, w), childNamed(node, w); {
 		case valueOf != nil:
@@ -123,7 +124,7 @@ func childNamed(node *kong.Node, word string) *kong.Node {
 	return nil
 }
 
-// values are those that a flag or an argument may have, if they are listed.
+// values returns the allowed values of a flag or an argument, or nil if any value is allowed.
 func values(v *kong.Value) []string {
 	if v.Enum == "" {
 		return nil
@@ -131,7 +132,7 @@ func values(v *kong.Value) []string {
 	return v.EnumSlice()
 }
 
-// completeMain answers the scripts.
+// completeMain answers the completion scripts.
 func completeMain(words []string, c *console) error {
 	can, err := complete(words)
 	for _, w := range can {

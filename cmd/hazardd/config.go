@@ -16,28 +16,32 @@ import (
 	"github.com/hazardd/hazardd/internal/suggest"
 )
 
-// configPlaces are where the configuration file is looked for if none is named.
+// configPlaces are the default paths of the configuration file, in order.
 var configPlaces = []string{"hazardd.yaml", "/etc/hazardd/hazardd.yaml"}
 
-// maxConfig bounds the configuration file, in bytes: all settings together have some hundred.
+// maxConfig bounds the size of the configuration file, in bytes. A file with all settings has a few
+// hundred lines.
 const maxConfig = 1 << 20
 
-// configFile is the configuration file: flags by their key. It resolves what neither the command line nor the environment sets.
+// configFile is the configuration file: settings by key. It provides the value of a flag that
+// neither the command line nor the environment sets.
 type configFile struct {
 	loaded bool
 	path   string
 	values map[string]configValue
-	// last is the key that was resolved last: the one at fault if reading it then fails.
+	// last is the key that was resolved last. If parsing its value then fails, that key is at
+	// fault.
 	last string
 }
 
 type configValue struct {
-	items []string // of a list; one for a plain value
+	items []string // the items of a list; one item for a plain value
 	list  bool
 	line  int
 }
 
-// load finds the file and reads it, once it is known which file is wanted. It is called for every part of a command line.
+// load finds and reads the file. It runs once per part of the command line, after the part that may
+// hold --config.
 func (c *configFile) load(ctx *kong.Context) error {
 	if c.loaded {
 		return nil
@@ -63,17 +67,17 @@ func (c *configFile) load(ctx *kong.Context) error {
 		return err
 	}
 	delete(keys, "")
-	delete(keys, "config") // a file that names another would leave open which of them counts
+	delete(keys, "config") // one file cannot name another: it would be unclear which of them applies
 	for key, v := range c.values {
 		if !keys[key] {
-			return fmt.Errorf("%s:%d: %q is no setting%s; hazardd --help lists them", c.path, v.line, key, meant(key, keys))
+			return fmt.Errorf("%s:%d: %q is not a setting%s; hazardd --help lists them", c.path, v.line, key, meant(key, keys))
 		}
 	}
 	ctx.AddResolver(kong.ResolverFunc(c.resolve))
 	return nil
 }
 
-// read is the text of the file that is wanted; path stays empty if there is none.
+// read returns the text of the file. If there is no file, path stays empty.
 func (c *configFile) read(ctx *kong.Context) ([]byte, error) {
 	places := configPlaces
 	for _, f := range ctx.Model.Flags {
@@ -93,7 +97,7 @@ func (c *configFile) read(ctx *kong.Context) ([]byte, error) {
 			return nil, fmt.Errorf("configuration file: %w", err)
 		}
 		if info.Size() > maxConfig {
-			return nil, fmt.Errorf("configuration file: %s has %d bytes, more than the %d that one may have", place, info.Size(), maxConfig)
+			return nil, fmt.Errorf("configuration file: %s has %d bytes; the limit is %d", place, info.Size(), maxConfig)
 		}
 		c.path = place
 		text, err := os.ReadFile(place)
@@ -105,7 +109,7 @@ func (c *configFile) read(ctx *kong.Context) ([]byte, error) {
 	return nil, nil
 }
 
-// resolve is the value of a flag; nil leaves it as it is.
+// resolve returns the value of a flag, or nil if the file does not set it.
 func (c *configFile) resolve(_ *kong.Context, _ *kong.Path, f *kong.Flag) (any, error) {
 	v, ok := c.values[configKey(f)]
 	if !ok {
@@ -127,7 +131,7 @@ func (c *configFile) resolve(_ *kong.Context, _ *kong.Path, f *kong.Flag) (any, 
 	return kong.JoinEscaped(v.items, separator), nil
 }
 
-// blame adds the place in the file to the error of a flag whose value came from there.
+// blame adds the file and line to err, if the flag's value came from the file.
 func (c *configFile) blame(err error) error {
 	if v, ok := c.values[c.last]; ok {
 		return fmt.Errorf("%s:%d: %w", c.path, v.line, err)
@@ -135,7 +139,7 @@ func (c *configFile) blame(err error) error {
 	return err
 }
 
-// configKey is the name of a flag in the file; empty if it has none.
+// configKey returns the key of a flag in the file, or "" if it has none.
 func configKey(f *kong.Flag) string {
 	if len(f.Tag.Envs) == 0 {
 		return ""
@@ -143,10 +147,10 @@ func configKey(f *kong.Flag) string {
 	return strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(f.Tag.Envs[0], variablePrefix)), "_", "-")
 }
 
-// parseConfig reads a YAML mapping of settings to scalars, or to lists of scalars and of flat mappings. A mapping comes back as the pairs that
-// the flag would have.
+// parseConfig parses a YAML mapping. Each value is a scalar, or a list of scalars and flat
+// mappings. A mapping is returned as key=value pairs, as the flag takes them.
 func parseConfig(text []byte) (map[string]configValue, error) {
-	if onlyComments(string(text)) { // to the library that is no document, to people it is a file that sets nothing
+	if onlyComments(string(text)) { // the library finds no document in such a file; for people it is a file without settings
 		return nil, nil
 	}
 	var doc yaml.Node
@@ -161,7 +165,7 @@ func parseConfig(text []byte) (map[string]configValue, error) {
 	for i := 0; i+1 < len(members); i += 2 {
 		key, value := members[i], members[i+1]
 		if first, again := values[key.Value]; again {
-			return nil, fmt.Errorf("line %d: %s is set in line %d already", key.Line, key.Value, first.line)
+			return nil, fmt.Errorf("line %d: %s is already set in line %d", key.Line, key.Value, first.line)
 		}
 		v, err := readConfigValue(value)
 		if err != nil {
@@ -202,7 +206,7 @@ func plainText(n *yaml.Node) (string, error) {
 	return n.Value, nil
 }
 
-// itemText is an item of a list: a plain value, or a mapping as pairs.
+// itemText returns the text of a list item: a plain value, or the key=value pairs of a mapping.
 func itemText(n *yaml.Node) (string, error) {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias
@@ -230,7 +234,7 @@ func onlyComments(text string) bool {
 	return true
 }
 
-// meant names the known key that was probably meant, as the end of a clause.
+// meant returns the clause "did you mean …" with the closest known key, or "".
 func meant(key string, known map[string]bool) string {
 	if near := suggest.Nearest(key, slices.Collect(maps.Keys(known))); near != "" {
 		return fmt.Sprintf(", did you mean %s?", near)

@@ -105,18 +105,18 @@ log-format: json
 
 func TestAFaultyFileIsRefusedByName(t *testing.T) {
 	for file, want := range map[string]string{
-		"lisen: x":                      `hazardd.yaml:1: "lisen" is no setting, did you mean listen?`,
-		"\npublic_url: http://x":        `hazardd.yaml:2: "public_url" is no setting, did you mean public-url?`,
-		"config: other.yaml":            `"config" is no setting`,
-		"help: true":                    `"help" is no setting`,
-		"zzz: 1":                        `"zzz" is no setting; hazardd --help lists them`,
-		"listen: a:1\nlisten: a:2":      "line 2: listen is set in line 1 already",
+		"lisen: x":                      `hazardd.yaml:1: "lisen" is not a setting, did you mean listen?`,
+		"\npublic_url: http://x":        `hazardd.yaml:2: "public_url" is not a setting, did you mean public-url?`,
+		"config: other.yaml":            `"config" is not a setting`,
+		"help: true":                    `"help" is not a setting`,
+		"zzz: 1":                        `"zzz" is not a setting; hazardd --help lists them`,
+		"listen: a:1\nlisten: a:2":      "line 2: listen is already set in line 1",
 		"listen: {host: a}":             "listen: expected a value or a list of values",
 		"listen:":                       "listen: expected a value or a list of values",
 		"sources: [[usgs]]":             "sources: expected a value or a list of values",
 		"cap: {name: a}":                "cap: expected a value or a list of values",
 		"cap:\n- name: a\n  url:":       "line 1: cap: url: expected a value or a list of values",
-		"cap:\n- {name: a, ur: x}":      `hazardd.yaml:1: --cap: cap: "ur" is no key, did you mean url?`,
+		"cap:\n- {name: a, ur: x}":      `hazardd.yaml:1: --cap: cap: "ur" is not a key, did you mean url?`,
 		"cap:\n- {name: A, url: x}":     `name: "A", expected`,
 		"- listen":                      `expected lines of the form "setting: value"`,
 		"listen: [":                     "hazardd.yaml: ",
@@ -129,7 +129,7 @@ func TestAFaultyFileIsRefusedByName(t *testing.T) {
 		}
 	}
 	big := "#" + strings.Repeat("x", maxConfig)
-	if _, err := parseIn(t, big, nil, "serve"); err == nil || !strings.Contains(err.Error(), "more than") {
+	if _, err := parseIn(t, big, nil, "serve"); err == nil || !strings.Contains(err.Error(), "the limit is") {
 		t.Errorf("a file of %d bytes: error %v", len(big), err)
 	}
 }

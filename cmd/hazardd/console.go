@@ -15,12 +15,12 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// console is where a command reads and prints.
+// console is the input and output of a command.
 type console struct {
 	in       *os.File
 	out, err io.Writer
 	json     bool
-	// Whether each of the three is a terminal, with somebody before it.
+	// Whether each of the three is a terminal.
 	inTerminal, outTerminal, errTerminal bool
 	colour                               bool
 	now                                  func() time.Time
@@ -33,7 +33,7 @@ func newConsole(in, out, err *os.File) *console {
 	return c
 }
 
-// print writes a result: as JSON if that was asked for, else as text does.
+// print writes a result: with --json as JSON, otherwise by calling text.
 func (c *console) print(result any, text func(io.Writer) error) error {
 	if !c.json {
 		return text(c.out)
@@ -51,24 +51,24 @@ func printJSON(w io.Writer, v any) error {
 	return err
 }
 
-// fail tells what went wrong, on one line.
+// fail prints an error on one line.
 func (c *console) fail(err error) {
-	text := oneLine(strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; ")) // several errors at once stand on lines
+	text := oneLine(strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; ")) // joined errors are on separate lines
 	if c.json {
-		_ = printJSON(c.err, map[string]string{"error": text}) // there is nobody left to tell
+		_ = printJSON(c.err, map[string]string{"error": text}) // if standard error fails, nobody can be told
 		return
 	}
 	fmt.Fprintf(c.err, "hazardd: %s\n", text)
 }
 
-// note says something beside the result, to people only.
+// note prints a remark for people; with --json it prints nothing.
 func (c *console) note(format string, args ...any) {
 	if !c.json {
 		fmt.Fprintf(c.err, format+"\n", args...)
 	}
 }
 
-// logger is for what goes wrong in a command without being its result.
+// logger is for problems that are not part of a command's result.
 func (c *console) logger() *slog.Logger {
 	opts := &slog.HandlerOptions{Level: slog.LevelError}
 	if c.json {
@@ -77,13 +77,13 @@ func (c *console) logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(c.err, opts))
 }
 
-// instant is the present moment.
+// instant returns the present moment.
 func (c *console) instant() hazard.Instant { return hazard.At(c.now()) }
 
-// oneLine makes text of unknown origin fit for one line of a terminal.
+// oneLine makes untrusted text safe for one line of a terminal.
 func oneLine(text string) string { return hazard.CleanLine(text) }
 
-// cut is text on one line of at most n characters.
+// cut returns text as one line of at most n characters.
 func cut(text string, n int) string {
 	runes := []rune(oneLine(text))
 	if len(runes) <= n {
@@ -92,7 +92,7 @@ func cut(text string, n int) string {
 	return string(runes[:n-1]) + "…"
 }
 
-// clock is a moment as people here read it; empty if it never was.
+// clock formats a moment in local time; it returns "" for the zero time.
 func clock(t time.Time) string {
 	if t.IsZero() || t.UnixMilli() == 0 {
 		return ""
@@ -100,7 +100,7 @@ func clock(t time.Time) string {
 	return t.Local().Format("2006-01-02 15:04:05")
 }
 
-// age is how long ago t was, or in how long it will be.
+// age formats the time between t and now.
 func age(t, now time.Time) string {
 	d := now.Sub(t)
 	if d < 0 {
@@ -109,7 +109,7 @@ func age(t, now time.Time) string {
 	return span(d) + " ago"
 }
 
-// ago is a moment with its age; empty if it never was.
+// ago formats a moment with its age; it returns "" for the zero time.
 func ago(t, now time.Time) string {
 	if text := clock(t); text != "" {
 		return text + " (" + age(t, now) + ")"
@@ -117,7 +117,7 @@ func ago(t, now time.Time) string {
 	return ""
 }
 
-// span is a length of time in its largest fitting unit.
+// span formats a duration in its largest fitting unit.
 func span(d time.Duration) string {
 	switch {
 	case d < time.Minute:
@@ -130,5 +130,5 @@ func span(d time.Duration) string {
 	return fmt.Sprintf("%d d", int(d.Hours()/24))
 }
 
-// interrupted tells whether the user has ended the command.
+// interrupted reports whether the user has canceled the command.
 func interrupted(ctx context.Context) bool { return ctx.Err() != nil }

@@ -112,9 +112,9 @@ func TestTLSSettings(t *testing.T) {
 		"a certificate alone":     {tlsFlags{Cert: "c"}, "", ":443", "--tls-cert and --tls-key need each other"},
 		"both":                    {tlsFlags{Cert: "c", Key: "k", Hosts: []acmeHost{"h"}}, "", ":443", "--tls-cert and --acme-host exclude each other"},
 		"an authority for nobody": {tlsFlags{Directory: "https://ca"}, "", ":443", "--acme-host is missing: the other --acme settings need it"},
-		"no TLS":                  {tlsFlags{HTTPListen: ":80"}, "", ":443", "--http-listen is for a server that speaks TLS: give --tls-cert or --acme-host"},
-		"leads nowhere":           {tlsFlags{Cert: "c", Key: "k", HTTPListen: ":80"}, "", ":443", "--public-url is missing: --http-listen leads there"},
-		"an address without TLS":  {tlsFlags{Cert: "c", Key: "k"}, "http://h.example.org", ":443", "--public-url http://h.example.org does not begin with https://, and the server speaks TLS"},
+		"no TLS":                  {tlsFlags{HTTPListen: ":80"}, "", ":443", "--http-listen needs TLS: give --tls-cert or --acme-host"},
+		"leads nowhere":           {tlsFlags{Cert: "c", Key: "k", HTTPListen: ":80"}, "", ":443", "--public-url is missing: --http-listen redirects there"},
+		"an address without TLS":  {tlsFlags{Cert: "c", Key: "k"}, "http://h.example.org", ":443", "--public-url http://h.example.org does not begin with https://, but the server speaks TLS"},
 	} {
 		var cfg service.Config
 		at := addressFlags{Listen: tt.listen, PublicURL: publicURL(tt.public)}

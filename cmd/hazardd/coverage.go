@@ -22,23 +22,24 @@ import (
 type coverageCmd struct {
 	sourcesFlag
 	Place  string   `arg:"" optional:"" placeholder:"LON,LAT" help:"The place, in degrees."`
-	Places string   `placeholder:"FILE" help:"Show a table of the places of a file: LON,LAT and a name on each line; - reads the standard input."`
-	Type   []string `placeholder:"TYPE" help:"For these types of hazards; without it, official warnings at large."`
+	Places string   `placeholder:"FILE" help:"Show a table of the places in a file: LON,LAT and a name on each line; - reads standard input."`
+	Type   []string `placeholder:"TYPE" help:"Only these types of hazards. Default: official warnings of any type."`
 }
 
-// namedPlace is a place of a file of places.
+// namedPlace is an entry of a file of places.
 type namedPlace struct {
 	name     string
 	lon, lat float64
 }
 
-// placeAnswer is what is said of it, as JSON.
+// placeAnswer is the coverage of one place, as JSON.
 type placeAnswer struct {
 	Name string `json:"name"`
 	coverage.About
 }
 
-// Run shows whose silence an empty answer repeats.
+// Run shows which sources cover a place, and so whether an empty answer means that there is no
+// hazard.
 func (cc *coverageCmd) Run(ctx context.Context, c *console, g *globals) error {
 	if (cc.Place == "") == (cc.Places == "") {
 		return errors.New("expected either a place, LON,LAT, or a file of places, --places FILE")
@@ -92,14 +93,14 @@ func readTypes(names []string) (types []hazard.Type, err error) {
 			for _, info := range hazard.Types() {
 				known = append(known, string(info.ID))
 			}
-			return nil, fmt.Errorf("--type: %q is no type; these are: %s", name, strings.Join(known, ", "))
+			return nil, fmt.Errorf("--type: %q is not a type; the types are: %s", name, strings.Join(known, ", "))
 		}
 		types = append(types, t)
 	}
 	return types, nil
 }
 
-// readPlaces reads the file of places. Empty lines and those that begin with # are skipped.
+// readPlaces parses a file of places. It skips empty lines and lines that begin with #.
 func (cc *coverageCmd) readPlaces(in io.Reader) (places []namedPlace, err error) {
 	if cc.Places != "-" {
 		file, err := os.Open(cc.Places)
@@ -130,12 +131,12 @@ func (cc *coverageCmd) readPlaces(in io.Reader) (places []namedPlace, err error)
 
 var answerColours = map[string]string{string(coverage.Covered): green, string(coverage.Stale): red, string(coverage.Unknown): yellow}
 
-// writeCoverage writes what is said of one place.
+// writeCoverage prints the coverage of one place.
 func writeCoverage(w io.Writer, a *coverage.About, colour bool) error {
 	meaning := map[coverage.Word]string{
-		coverage.Covered: "who is responsible for this place is read",
-		coverage.Stale:   "who is responsible for this place was not read lately",
-		coverage.Unknown: "no source that is read says that it is responsible for this place",
+		coverage.Covered: "the authority responsible for this place is polled",
+		coverage.Stale:   "the authority responsible for this place was not read recently",
+		coverage.Unknown: "no polled source is responsible for this place",
 	}
 	if _, err := fmt.Fprintf(w, "%s: %s\nin %s\n\n", a.Answer, meaning[a.Answer], cmp.Or(countryNames(a), "no country: the high seas")); err != nil {
 		return err
@@ -167,7 +168,7 @@ func writeCoverage(w io.Writer, a *coverage.About, colour bool) error {
 	return t.write(w, colour)
 }
 
-// role is what a source does for a place.
+// role returns the role of a source for a place.
 func role(responsible bool) string {
 	if responsible {
 		return source.RoleResponsible.String()
@@ -219,12 +220,13 @@ func writePlaces(w io.Writer, answers []placeAnswer, colour bool) error {
 	return t.write(w, colour)
 }
 
-// minus stands for a hyphen before a longitude, so that it is not taken for a flag.
+// minus replaces the hyphen before a negative longitude, so that it is not parsed as a flag.
 const minus = "\u2212"
 
 var westernPlace = regexp.MustCompile(`^-([0-9]+(\.[0-9]+)?|\.[0-9]+),[-+]?[0-9.]+$`)
 
-// keepPlaces returns args in which places west of Greenwich are no flags: no flag begins with a digit.
+// keepPlaces rewrites negative longitudes in args so that they are not parsed as flags. No flag
+// begins with a digit.
 func keepPlaces(args []string) []string {
 	kept := make([]string, len(args))
 	for i, arg := range args {

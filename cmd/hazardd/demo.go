@@ -18,13 +18,14 @@ import (
 type demoCmd struct {
 	Scenario string  `arg:"" optional:"" default:"earthquake-tsunami" placeholder:"FILE" help:"Scenario: a file, or the name of one that is built in."`
 	Address  address `default:"127.0.0.1:0" placeholder:"HOST:PORT" help:"Address to listen on; port 0 takes any free one."`
-	Within   life    `default:"3m" placeholder:"TIME" help:"How long the scenario takes from its beginning to its end."`
+	Within   life    `default:"3m" placeholder:"TIME" help:"How long the scenario takes."`
 }
 
-// demoUser plays the drill, and is who looks at it.
+// demoUser plays the drill, and is the login of the visitor.
 const demoUser = "demo"
 
-// Run serves a store that is thrown away at the end, without sources, and plays the scenario there. It needs no network.
+// Run serves a temporary store without sources, and plays the scenario there. It needs no network.
+// At the end it removes the store.
 func (d *demoCmd) Run(ctx context.Context, c *console) (err error) {
 	s, err := loadScenario(d.Scenario)
 	if err != nil {
@@ -57,18 +58,18 @@ func (d *demoCmd) Run(ctx context.Context, c *console) (err error) {
 	g.Go(func() error {
 		speed := max(1, s.Length().Seconds()/time.Duration(d.Within).Seconds())
 		if err := play(ctx, c, server, s, speed, true); err != nil {
-			if ctx.Err() != nil { // whoever has seen enough ends it
+			if ctx.Err() != nil { // canceled by the user
 				return nil
 			}
 			return err
 		}
-		c.note("The drill is over. What it left can be looked at until Ctrl-C, which removes everything.")
+		c.note("The drill is over. You can look at its hazards until Ctrl-C, which removes everything.")
 		return nil
 	})
 	return g.Wait()
 }
 
-// greet tells where the demo is, and how to get in.
+// greet prints the address and the login of the demo.
 func (d *demoCmd) greet(c *console, url string, password auth.Password) error {
 	result := struct {
 		Ready    string `json:"ready"`

@@ -9,19 +9,19 @@ import (
 )
 
 type draftCmd struct {
-	List    draftListCmd    `cmd:"" help:"List the drafts that you may decide about and that wait, the oldest first."`
-	Show    draftShowCmd    `cmd:"" help:"Show a draft: what it says, whom it reaches, and the request."`
-	Approve draftApproveCmd `cmd:"" help:"Publish what another editor has drafted, in your name."`
-	Refuse  draftRefuseCmd  `cmd:"" help:"Decide that a draft is not published, and say why."`
+	List    draftListCmd    `cmd:"" help:"List the drafts that wait for your decision, oldest first."`
+	Show    draftShowCmd    `cmd:"" help:"Show a draft: its text, whom it reaches, and the request."`
+	Approve draftApproveCmd `cmd:"" help:"Publish another editor's draft, in your name."`
+	Refuse  draftRefuseCmd  `cmd:"" help:"Refuse to publish a draft, and say why."`
 }
 
-// draftFlags are those of every draft command.
+// draftFlags are the flags of all draft commands.
 type draftFlags struct{ serverFlags }
 
-// Validate refuses what does not go together, before anything is asked for.
+// Validate reports contradicting flags before any password prompt.
 func (f *draftFlags) Validate() error { return f.needed() }
 
-// with lets do talk to the server.
+// with logs in at the server and calls do.
 func (f *draftFlags) with(ctx context.Context, c *console, do func(*client.Client) error) error {
 	server, err := f.client(ctx, c, "hazardd-draft")
 	if err != nil {
@@ -31,7 +31,7 @@ func (f *draftFlags) with(ctx context.Context, c *console, do func(*client.Clien
 }
 
 type draftListCmd struct {
-	All   bool `help:"Also those of the last 30 days that were decided or have lapsed, the latest first."`
+	All   bool `help:"Also list drafts of the last 30 days that were decided or have expired, latest first."`
 	Limit int  `default:"100" placeholder:"N" help:"How many at most."`
 	draftFlags
 }
@@ -54,7 +54,7 @@ func (l *draftListCmd) Run(ctx context.Context, c *console) error {
 	})
 }
 
-// severityPrinted is the severity that a hazard would have, and before it that which it has, if that is another.
+// severityPrinted shows the new severity of a hazard, after its present one if they differ.
 func severityPrinted(d *client.Draft) string {
 	if d.SeverityBefore == "" || d.SeverityBefore == d.SeverityID {
 		return d.SeverityID
@@ -117,7 +117,7 @@ func (a *draftApproveCmd) Run(ctx context.Context, c *console) error {
 
 type draftRefuseCmd struct {
 	ID     string `arg:"" placeholder:"DRAFT" help:"ID of the draft."`
-	Reason string `arg:"" placeholder:"REASON" help:"Why it is not published, for its author."`
+	Reason string `arg:"" placeholder:"REASON" help:"Reason for the author."`
 	draftFlags
 }
 

@@ -11,12 +11,13 @@ import (
 	"github.com/hazardd/hazardd/internal/suggest"
 )
 
-// secretVariables are the variables that are no flags: a command line can be read by other users of the machine.
+// secretVariables have no flag, because other users of the machine can read a command line.
 var secretVariables = []string{"HAZARDD_S3_ACCESS_KEY", "HAZARDD_S3_ACCESS_KEY_FILE", "HAZARDD_S3_SECRET_KEY", "HAZARDD_S3_SECRET_KEY_FILE",
 	"HAZARDD_MCP_PASSWORD", "HAZARDD_MCP_PASSWORD_FILE", "HAZARDD_MCP_TOKEN", "HAZARDD_MCP_TOKEN_FILE"}
 
-// misspelled is an error if a variable of the environment is not a setting, but is almost the name of one. Other unknown variables
-// are let be: container platforms make HAZARDD_SERVICE_HOST and HAZARDD_PORT of the name of a service.
+// misspelled returns an error if an environment variable is almost, but not exactly, the name of a
+// setting. It ignores other unknown variables: container platforms derive HAZARDD_SERVICE_HOST and
+// HAZARDD_PORT from the name of a service.
 func misspelled(environment []string, app *kong.Application) error {
 	known := map[string]bool{}
 	for _, name := range secretVariables {
@@ -42,7 +43,7 @@ func misspelled(environment []string, app *kong.Application) error {
 		if !ours || known[name] {
 			continue
 		}
-		// A short word is another word sooner than a misspelled one.
+		// A short unknown name is more likely another word than a typo.
 		if best, apart := suggest.Closest(name, slices.Collect(maps.Keys(known))); best != "" && 3*apart <= len(word) {
 			return fmt.Errorf("the environment variable %s is not a setting, did you mean %s?", name, best)
 		}

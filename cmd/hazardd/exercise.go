@@ -21,15 +21,15 @@ import (
 type exerciseCmd struct {
 	Scenario string `arg:"" optional:"" placeholder:"FILE" help:"Scenario: a file, or the name of one that is built in."`
 	List     bool   `xor:"what" help:"List the scenarios that are built in."`
-	Show     bool   `xor:"what" help:"Print the scenario's file, to begin one of your own with."`
+	Show     bool   `xor:"what" help:"Print the scenario's file, as a start for your own."`
 	Check    bool   `xor:"what" help:"Only check the scenario, and print its timeline."`
-	End      bool   `xor:"what" help:"End what earlier runs of the scenario have left at the server."`
+	End      bool   `xor:"what" help:"End the hazards that earlier runs of the scenario left on the server."`
 	serverFlags
 	Speed speed `default:"1" placeholder:"FACTOR" help:"How many times faster to play it."`
-	Keep  bool  `help:"Leave the hazards that the scenario does not end, also when it is interrupted; they end by themselves a day later."`
+	Keep  bool  `help:"Do not end the remaining hazards at the end or on Ctrl-C; they end by themselves a day later."`
 }
 
-// speed is how many times faster a drill runs.
+// speed is a factor: 2 plays a drill twice as fast.
 type speed float64
 
 func (s *speed) UnmarshalText(text []byte) error {
@@ -42,7 +42,7 @@ func (s *speed) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Validate refuses what does not go together, before anything is asked for.
+// Validate reports contradicting flags before any password prompt.
 func (e *exerciseCmd) Validate() error {
 	switch {
 	case e.List && e.Scenario != "":
@@ -55,7 +55,7 @@ func (e *exerciseCmd) Validate() error {
 	return e.serverFlags.Validate()
 }
 
-// Run plays the scenario, or does with it what else was asked for.
+// Run plays the scenario, or lists, prints, checks or ends it.
 func (e *exerciseCmd) Run(ctx context.Context, c *console) error {
 	if e.List {
 		return listScenarios(c)
@@ -100,7 +100,7 @@ func (e *exerciseCmd) Run(ctx context.Context, c *console) error {
 		map[bool]string{true: ", and leaves its hazards", false: " and its hazards"}[e.Keep])
 	if err := play(ctx, c, server, s, float64(e.Speed), e.Keep); err != nil {
 		if errors.Is(err, exercise.ErrLeft) {
-			// Not wrapped: that it was interrupted is not all that there is to say.
+			// Not wrapped: an interruption would otherwise hide this advice.
 			return fmt.Errorf("%v; hazardd exercise --end %s ends them", err, e.Scenario)
 		}
 		return e.explain(err)
@@ -108,18 +108,18 @@ func (e *exerciseCmd) Run(ctx context.Context, c *console) error {
 	return nil
 }
 
-// explain adds what to do about an error of the server.
+// explain adds advice to an error of the server.
 func (e *exerciseCmd) explain(err error) error {
 	switch {
 	case errors.Is(err, client.ErrUnauthorized):
-		return fmt.Errorf("%w: see that user and password are right; a token lasts an hour, a password as long as the drill", err)
+		return fmt.Errorf("%w: check the user and the password; a token is valid for an hour only, a password for the whole drill", err)
 	case errors.Is(err, client.ErrForbidden):
-		return fmt.Errorf("%w: a drill is played by an editor", err)
+		return fmt.Errorf("%w: only an editor can play a drill", err)
 	}
 	return e.serverFlags.explain(err)
 }
 
-// play plays a scenario and tells its events and, on a terminal, how far it is.
+// play plays a scenario and prints its events; on a terminal it also shows the progress.
 func play(ctx context.Context, c *console, server exercise.Server, s *exercise.Scenario, speed float64, keep bool) error {
 	t := &teller{c: c, length: s.Length()}
 	p := &exercise.Player{Server: server, Speed: speed, Keep: keep, Run: exercise.NewRun(), Told: t.told,
@@ -138,7 +138,7 @@ func play(ctx context.Context, c *console, server exercise.Server, s *exercise.S
 	return t.total("played")
 }
 
-// loadScenario reads a scenario: a file, or one that is built in.
+// loadScenario reads a scenario from a file or from the built-in ones.
 func loadScenario(name string) (_ *exercise.Scenario, err error) {
 	text, folder, err := readScenario(name)
 	if err != nil {
@@ -157,13 +157,13 @@ func readScenario(name string) ([]byte, fs.FS, error) {
 		if text, err := fs.ReadFile(exercises.Files, name+".yaml"); err == nil {
 			return text, exercises.Files, nil
 		}
-		return nil, nil, fmt.Errorf("%s is neither a file nor a scenario that is built in; these are: %s", name, strings.Join(builtIn(), ", "))
+		return nil, nil, fmt.Errorf("%s is neither a file nor a scenario that is built in; expected one of %s", name, strings.Join(builtIn(), ", "))
 	}
 	if err != nil {
 		return nil, nil, err
 	}
 	if info.Size() > exercise.MaxScenario {
-		return nil, nil, fmt.Errorf("%s has %d bytes, more than the %d that a scenario may have", name, info.Size(), exercise.MaxScenario)
+		return nil, nil, fmt.Errorf("%s has %d bytes; the limit for a scenario is %d", name, info.Size(), exercise.MaxScenario)
 	}
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -172,11 +172,11 @@ func readScenario(name string) ([]byte, fs.FS, error) {
 	return text, os.DirFS(filepath.Dir(name)), nil
 }
 
-// builtIn are the names of the scenarios in the program.
+// builtIn returns the names of the built-in scenarios.
 func builtIn() []string {
 	files, err := fs.Glob(exercises.Files, "*.yaml")
 	if err != nil {
-		panic(err) // the pattern is ours
+		panic(err) // the pattern is a constant
 	}
 	for i, f := range files {
 		files[i] = strings.TrimSuffix(f, ".yaml")
@@ -207,14 +207,14 @@ func listScenarios(c *console) error {
 	return c.print(list, func(w io.Writer) error { return t.write(w, c.colour) })
 }
 
-// stepJSON is a step, or what became of it, as a line of JSON.
+// stepJSON is a step or its outcome, as a line of JSON.
 type stepJSON struct {
 	Line    int           `json:"line,omitzero"`
 	At      string        `json:"at"`
 	Do      exercise.Deed `json:"do"`
 	Hazard  string        `json:"hazard,omitzero"`
-	Name    string        `json:"name,omitzero"` // of the hazard or product
-	UUID    string        `json:"uuid,omitzero"` // of the hazard
+	Name    string        `json:"name,omitzero"` // name of the hazard or product
+	UUID    string        `json:"uuid,omitzero"` // UUID of the hazard
 	Say     string        `json:"say,omitzero"`
 	Skipped string        `json:"skipped,omitzero"`
 	Time    *time.Time    `json:"time,omitzero"`
@@ -241,7 +241,7 @@ func printTimeline(c *console, s *exercise.Scenario) error {
 	return err
 }
 
-// what is what a step is about, for people.
+// what describes the subject of a step, for people.
 func what(step *exercise.Step) string {
 	text := step.Subject
 	if v, ok := step.Fields["severity_ID"].(string); ok {
@@ -260,11 +260,12 @@ func what(step *exercise.Step) string {
 	return text
 }
 
-// teller tells what a drill does: a line for each event on standard output, and on a terminal a line below that says how far it is.
+// teller reports the events of a drill, one per line on standard output. On a terminal a status
+// line below shows the progress.
 type teller struct {
 	c       *console
 	length  time.Duration
-	status  bool // whether the line that says so is there
+	status  bool // whether the status line is on the screen
 	events  int
 	skipped int
 }
@@ -277,7 +278,7 @@ func (t *teller) told(e exercise.Event) {
 	}
 	if t.c.json {
 		_ = printJSON(t.c.out, stepJSON{Line: e.Line, At: exercise.Clock(e.At), Do: e.Do, Hazard: e.Hazard, Name: e.Subject, UUID: e.UUID, Say: e.Say,
-			Skipped: e.Skipped, Time: new(t.c.now())}) // if nobody reads, the drill goes on
+			Skipped: e.Skipped, Time: new(t.c.now())}) // ignore errors: the drill goes on without a reader
 		return
 	}
 	line := fmt.Sprintf("%s  %-6s  %s", exercise.Clock(e.At), e.Do, oneLine(what(&e.Step)))
@@ -287,9 +288,9 @@ func (t *teller) told(e exercise.Event) {
 	fmt.Fprintln(t.c.out, line)
 }
 
-// tick draws the line that says how far the drill is.
+// tick redraws the status line.
 func (t *teller) tick(s exercise.Status) {
-	const bar, width = 12, 79 // a line that wraps could not be drawn over
+	const bar, width = 12, 79 // a line that wraps could not be overwritten
 	done := int(bar * s.Elapsed / max(t.length, 1))
 	line := fmt.Sprintf("[%s%s] %s of %s, %d active", strings.Repeat("=", done), strings.Repeat("-", bar-done), exercise.Clock(s.Elapsed), exercise.Clock(s.Length)[1:], s.Active)
 	if s.Next != nil {
@@ -306,7 +307,7 @@ func (t *teller) clear() {
 	}
 }
 
-// total tells how many events there were.
+// total prints the number of events.
 func (t *teller) total(done string) error {
 	if t.c.json {
 		return printJSON(t.c.out, map[string]int{done: t.events - t.skipped, "skipped": t.skipped})

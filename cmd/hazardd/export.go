@@ -19,22 +19,23 @@ import (
 )
 
 type exportCmd struct {
-	Format formatName `default:"json" placeholder:"NAME" help:"Form of the document: ${formats}. With cap it is an Atom feed that holds the alert of each hazard."`
+	Format formatName `default:"json" placeholder:"NAME" help:"Format of the document: ${formats}. cap is an Atom feed with the alert of each hazard."`
 	Active bool       `help:"Only the active hazards."`
 	searchFlags
-	Lang   tongues `placeholder:"TAG,…" help:"Languages that the authorities' words are wished in, the best first, such as fr-CA,fr; CAP has all languages, whatever you wish."`
-	Output string  `short:"o" default:"-" placeholder:"FILE" help:"File to write, - for standard output. A file is replaced once the document is whole."`
+	Lang   tongues `placeholder:"TAG,…" help:"Preferred languages of the authorities' texts, best first, such as fr-CA,fr. CAP always has all languages."`
+	Output string  `short:"o" default:"-" placeholder:"FILE" help:"File to write, - for standard output. A file is replaced only when the document is complete."`
 	addressFlags
 }
 
-// formatName is a format by its name.
+// formatName is the name of an export format.
 type formatName struct {
 	format.Format
-	// Package, if not empty, is the form of the document in place of the Format.
+	// Package, if not empty, is a packaged format such as GeoPackage; Format then says how a
+	// record's columns are named.
 	Package format.PackageForm
 }
 
-// exportFormats are the names of all that can be exported.
+// exportFormats returns the names of all export formats.
 func exportFormats() []string {
 	names := format.Names()
 	for _, form := range format.PackageForms() {
@@ -43,21 +44,21 @@ func exportFormats() []string {
 	return names
 }
 
-// UnmarshalText reads the name.
+// UnmarshalText parses the name.
 func (f *formatName) UnmarshalText(text []byte) error {
 	if form, ok := format.ParsePackage(string(text)); ok {
-		f.Package, f.Format = form, format.GeoJSON // whose properties are its columns
+		f.Package, f.Format = form, format.GeoJSON // its properties are the columns
 		return nil
 	}
 	named, ok := format.Parse(string(text))
 	if !ok {
-		return fmt.Errorf("%.60q is no format; these are: %s", text, strings.Join(exportFormats(), ", "))
+		return fmt.Errorf("%.60q is not a format; the formats are: %s", text, strings.Join(exportFormats(), ", "))
 	}
 	f.Format = named
 	return nil
 }
 
-// Run writes the document: hazards as they are, each at its turn, with the products that everybody may know of.
+// Run writes the document. Each hazard is read when its turn comes, with its unrestricted products.
 func (e *exportCmd) Run(ctx context.Context, c *console, g *globals) error {
 	return g.withOldStore(ctx, func(s *store.Store) error {
 		out, err := openOutput(c, e.Output)
@@ -85,7 +86,7 @@ func (e *exportCmd) write(ctx context.Context, c *console, s *store.Store, out *
 	return doc.Close()
 }
 
-// document is what hazards are written to. It is closed, or discarded.
+// document collects hazards. Call either Close or discard at the end.
 type document interface {
 	Write(e *format.Entry) error
 	Close() error
@@ -101,18 +102,18 @@ func (e *exportCmd) document(ctx context.Context, out *output, title string, now
 	return plainDocument{format.NewWriter(out, e.Format.Format, format.Options{Base: base, Title: title, Updated: now})}, nil
 }
 
-// plainDocument is written as it comes: of a broken one nothing is left to discard.
+// plainDocument writes each hazard at once, so there is nothing to discard.
 type plainDocument struct{ *format.Writer }
 
 func (plainDocument) Discard() error { return nil }
 
-// packageDocument goes to the output when it is whole.
+// packageDocument is copied to the output once it is complete.
 type packageDocument struct {
 	*format.Package
 	out io.Writer
 }
 
-// Close ends the file, and copies it to where it belongs.
+// Close completes the file and copies it to the output.
 func (p packageDocument) Close() error {
 	return p.Finish(func(_ int64, file io.ReadSeeker) error {
 		_, err := io.Copy(p.out, file)
@@ -120,7 +121,8 @@ func (p packageDocument) Close() error {
 	})
 }
 
-// fill writes the hazards: without filters each as it is at its turn, with them as they were when the search began.
+// fill writes the hazards. Without filters, each is as of its own turn; with filters, all are as of
+// the start of the search.
 func (e *exportCmd) fill(ctx context.Context, c *console, s *store.Store, now hazard.Instant, doc document) error {
 	if len(e.values()) > 0 {
 		return e.fillFound(ctx, c, s, now, doc)
@@ -150,14 +152,14 @@ func (e *exportCmd) fill(ctx context.Context, c *console, s *store.Store, now ha
 	return nil
 }
 
-// fillFound writes the hazards that a search finds.
+// fillFound writes the hazards that match the filters.
 func (e *exportCmd) fillFound(ctx context.Context, c *console, s *store.Store, now hazard.Instant, doc document) error {
 	q, none, err := e.query(e.Active)
 	if err != nil || none {
 		return err
 	}
 	if q.At != nil && *q.At > now {
-		return fmt.Errorf("--at: %s has not come", *q.At)
+		return fmt.Errorf("--at: %s is in the future", *q.At)
 	}
 	total, _, err := s.Count(ctx, q, now)
 	if err != nil {
@@ -176,7 +178,7 @@ func (e *exportCmd) fillFound(ctx context.Context, c *console, s *store.Store, n
 	})
 }
 
-// chosen are the numbers of the hazards, in the order of lists.
+// chosen returns the ids of the hazards, in the order of lists.
 func (e *exportCmd) chosen(ctx context.Context, s *store.Store, now hazard.Instant) ([]int64, error) {
 	if !e.Active {
 		return s.HazardIDs(ctx)
@@ -195,7 +197,8 @@ func (e *exportCmd) chosen(ctx context.Context, s *store.Store, now hazard.Insta
 	return ids, nil
 }
 
-// read reads what the document says of a hazard; nil if it is over by now, and only active ones are asked for.
+// read returns the content of the document for one hazard. It returns nil if the hazard has ended
+// meanwhile and only active hazards are exported.
 func (e *exportCmd) read(ctx context.Context, s *store.Store, id int64, reader *tongue.Reader, now hazard.Instant) (*format.Entry, error) {
 	h, err := s.Hazard(ctx, id)
 	if err != nil {
@@ -211,11 +214,12 @@ func (e *exportCmd) read(ctx context.Context, s *store.Store, id int64, reader *
 	return format.Read(ctx, s, e.Format.Format, reader.Of(h.ExpireAt(now)), len(products))
 }
 
-// output is where a document goes: standard output, or a file that takes its name when it is whole.
+// output is the destination of a document: standard output, or a file that gets its name only when
+// it is complete.
 type output struct {
 	io.Writer
 	name string
-	part *os.File // nil: there is nothing to name
+	part *os.File // nil for standard output
 }
 
 func openOutput(c *console, name string) (*output, error) {
@@ -234,7 +238,7 @@ func openOutput(c *console, name string) (*output, error) {
 	return o, nil
 }
 
-// close ends the document: whole if nothing failed.
+// close ends the document. If nothing failed, the file gets its name.
 func (o *output) close(failed error) error {
 	if o.part == nil {
 		return failed
@@ -246,7 +250,7 @@ func (o *output) close(failed error) error {
 	return errors.Join(err, o.explain(os.Remove(o.part.Name())))
 }
 
-// explain says that it is the output that is at fault, and not the data folder.
+// explain makes clear that the error concerns the output, not the data folder.
 func (o *output) explain(err error) error {
 	if err == nil {
 		return nil
@@ -254,7 +258,7 @@ func (o *output) explain(err error) error {
 	return fmt.Errorf("write %s: %v; choose another file with --output", o.name, err)
 }
 
-// exportBar shows how far an export is, to whoever is looking, unless the document itself goes to the screen.
+// exportBar shows the progress of an export on a terminal, unless the document itself goes there.
 type exportBar struct{ bar *progressbar.ProgressBar }
 
 func newExportBar(c *console, output string, hazards int) *exportBar {
@@ -267,7 +271,7 @@ func newExportBar(c *console, output string, hazards int) *exportBar {
 
 func (b *exportBar) step() {
 	if b.bar != nil {
-		_ = b.bar.Add(1) // a bar that cannot be drawn is no reason to stop
+		_ = b.bar.Add(1) // ignore errors: a missing bar must not stop the export
 	}
 }
 

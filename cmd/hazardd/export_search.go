@@ -11,27 +11,27 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// searchFlags are the parameters of a search.
+// searchFlags are the parameters of a search, as flags.
 type searchFlags struct {
 	Type         string `placeholder:"TYPE,…" help:"Only hazards of these types."`
 	Severity     string `placeholder:"SEVERITY,…" help:"Only hazards of these severities."`
 	Category     string `placeholder:"CATEGORY,…" help:"Only hazards of these categories."`
 	Status       string `placeholder:"A|E" help:"Only active hazards, or only ended ones."`
 	Source       string `placeholder:"NAME,…" help:"Only hazards that one of these sources reported."`
-	Ref          string `placeholder:"SCHEME:ID" help:"Only the hazard that this id leads to."`
+	Ref          string `placeholder:"SCHEME:ID" help:"Only the hazard with this identifier."`
 	BBox         string `name:"bbox" placeholder:"W,S,E,N" help:"Only hazards in this box."`
 	Near         string `placeholder:"LON,LAT" help:"Only hazards near this place, within --radius."`
-	Radius       string `placeholder:"METERS" help:"How near."`
-	Intersects   string `placeholder:"WKT" help:"Only hazards that meet this geometry."`
-	Datetime     string `placeholder:"FROM/TO" help:"Only hazards that went on in this time."`
-	UpdatedSince string `placeholder:"TIME" help:"Only hazards that changed since this moment."`
-	Measure      string `placeholder:"NAME:LOW..HIGH" help:"Only hazards that were measured so."`
-	Query        string `name:"q" placeholder:"WORDS" help:"Only hazards that say these words."`
-	Filter       string `placeholder:"CQL2" help:"Only hazards of which this condition holds."`
-	At           string `placeholder:"TIME" help:"Hazards as they were at this moment."`
+	Radius       string `placeholder:"METERS" help:"Radius of --near."`
+	Intersects   string `placeholder:"WKT" help:"Only hazards that intersect this geometry."`
+	Datetime     string `placeholder:"FROM/TO" help:"Only hazards that were active at some point in this period."`
+	UpdatedSince string `placeholder:"TIME" help:"Only hazards that changed since this time."`
+	Measure      string `placeholder:"NAME:LOW..HIGH" help:"Only hazards with a measurement in this range."`
+	Query        string `name:"q" placeholder:"WORDS" help:"Only hazards that contain these words."`
+	Filter       string `placeholder:"CQL2" help:"Only hazards that match this condition."`
+	At           string `placeholder:"TIME" help:"Hazards as of this time."`
 }
 
-// values are the parameters that are given.
+// values returns the parameters that are set.
 func (f *searchFlags) values() url.Values {
 	v := url.Values{}
 	for name, value := range map[string]string{"type": f.Type, "severity": f.Severity, "category": f.Category, "status": f.Status, "source": f.Source, "ref": f.Ref, "bbox": f.BBox,
@@ -43,7 +43,8 @@ func (f *searchFlags) values() url.Values {
 	return v
 }
 
-// query reads the parameters. none reports that they want no active hazard, though active ones alone are asked for.
+// query parses the parameters. none reports that they exclude active hazards although only active
+// ones are exported.
 func (f *searchFlags) query(active bool) (q search.Query, none bool, err error) {
 	q, faults := search.Parse(f.values())
 	if faults != nil {
@@ -60,7 +61,8 @@ func (f *searchFlags) query(active bool) (q search.Query, none bool, err error) 
 	return q, none, nil
 }
 
-// each gives all hazards that a search finds, page by page, as of its first moment, with the number of products that everybody may know of.
+// each calls use for all hazards that match, page by page, all as of one moment. It also passes the
+// number of unrestricted products.
 func each(ctx context.Context, s *store.Store, q search.Query, now hazard.Instant, use func(h *hazard.Hazard, products int) error) error {
 	q.Limit = search.MaxLimit
 	for {

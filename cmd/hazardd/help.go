@@ -9,16 +9,16 @@ import (
 
 // helpCmd is --help as a command.
 type helpCmd struct {
-	Command []string `arg:"" optional:"" help:"The command; none: the program."`
+	Command []string `arg:"" optional:"" help:"The command. Default: the program."`
 }
 
-// Run prints the help, and ends the program.
+// Run prints the help and exits.
 func (h *helpCmd) Run() error {
 	_, err := parse(&commandLine{}, append(h.Command, "--help"))
 	return err
 }
 
-// describe is what help says of a flag: what it is for, where else it can be set, and its default.
+// describe returns the help of a flag: its purpose, its environment variable and its default.
 func describe(v *kong.Value) string {
 	var notes []string
 	if v.HasDefault && v.Default != "" && v.Flag != nil {
@@ -33,7 +33,8 @@ func describe(v *kong.Value) string {
 	return strings.TrimSuffix(v.Help, ".") + " (" + strings.Join(notes, ", ") + ")."
 }
 
-// help prints the usage of the program or of one command. That of the program ends with a table of everything that can be set.
+// help prints the usage of the program or of one command. The program's help ends with how to set
+// flags by environment and file.
 func help(options kong.HelpOptions, ctx *kong.Context) error {
 	if err := kong.DefaultHelpPrinter(options, ctx); err != nil || ctx.Selected() != nil {
 		return err

@@ -25,60 +25,62 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// maxPayload bounds one payload after decompression, in bytes: it is parsed in memory. It is four times what any built-in source may
-// send when polled.
+// maxPayload bounds one payload after decompression, in bytes, because it is parsed in memory. It
+// is four times the largest payload that polling accepts.
 const maxPayload = 256 << 20
 
-// maxNamed is how many rejected records of a file are named: more only repeat what is wrong.
+// maxNamed is how many rejected records are listed per file: further ones rarely say anything new.
 const maxNamed = 20
 
 type importCmd struct {
 	Source string    `placeholder:"NAME" help:"Source that published the files."`
-	AsOf   time.Time `placeholder:"TIME" help:"Take the files in as if received at that time (RFC 3339); if not given, now."`
-	List   string    `placeholder:"FILE" help:"Replay the files that FILE lists, one a line: time (RFC 3339), source (or the address of its feed) and path. Each is taken in as if polled at its time, in order of time. What ends in between ends, and so does what a list names no longer."`
+	AsOf   time.Time `placeholder:"TIME" help:"Import the files as if received at that time (RFC 3339). Default: now."`
+	List   string    `placeholder:"FILE" help:"Replay the files that FILE lists, one a line: time (RFC 3339), source (or the address of its feed) and path. Each is imported as if polled at its time, in order of time. Hazards end in between when their end is due, or when a list no longer contains them."`
 	knownFlags
 	evidenceFlags
-	Files []string `arg:"" optional:"" name:"file" help:"Files to take in, in this order; gzip is decompressed, - is standard input."`
+	Files []string `arg:"" optional:"" name:"file" help:"Files to import, in this order; gzip is decompressed, - is standard input."`
 }
 
-// Validate refuses what does not go together, and a time that cannot be: changes would be recorded ahead of all that follow.
+// Validate reports contradicting flags, and a time in the future: its changes would be later than
+// all that follow.
 func (i *importCmd) Validate() error {
 	switch {
 	case i.List != "" && (i.Source != "" || !i.AsOf.IsZero() || len(i.Files) > 0):
-		return errors.New("--list: the list says which files there are, of which source and time; give no --source, --as-of or files beside it")
+		return errors.New("--list: the list already has files, sources and times; do not combine it with --source, --as-of or files")
 	case i.List == "" && i.Source == "":
 		return errors.New("missing flags: --source=NAME, or --list=FILE")
 	case i.List == "" && len(i.Files) == 0:
 		return errors.New(`expected "<file> ..."`)
 	case i.AsOf.After(time.Now()):
-		return fmt.Errorf("--as-of: %s lies in the future", i.AsOf.Format(time.RFC3339))
+		return fmt.Errorf("--as-of: %s is in the future", i.AsOf.Format(time.RFC3339))
 	}
 	return i.knownFlags.Validate()
 }
 
-// payload is a file to be taken in.
+// payload is a file to import.
 type payload struct {
 	file   string
 	source poll.Source
-	feed   string         // address of the feed that gave it; empty: not said
-	at     hazard.Instant // as if received then; 0: when it is read
-	// recorded is the moment of its changes: at, or that of the store's last change if that is later.
+	feed   string         // address of its feed; empty if unknown
+	at     hazard.Instant // the time of receipt to assume; 0 means when it is read
+	// recorded is the time of its changes: at, or the time of the store's last change if that is
+	// later.
 	recorded hazard.Instant
 }
 
-// inOrder settles when the payload is recorded: history is only added to at its end.
+// inOrder sets recorded. The history only grows at its end.
 func (p *payload) inOrder(ctx context.Context, c *console, s *store.Store) error {
 	if p.at == 0 {
 		return nil
 	}
 	last, err := s.LastMoment(ctx)
 	if p.recorded = max(p.at, min(last, c.instant())); p.recorded > p.at {
-		c.note("%s: the store has changes of %s, so the file is recorded as of then, not of %s", oneLine(p.file), last, p.at)
+		c.note("%s: the store already has changes of %s, so the file is recorded as of then, not of %s", oneLine(p.file), last, p.at)
 	}
 	return err
 }
 
-// clock is the one that the payload's changes are recorded by.
+// clock returns the clock for the payload's changes.
 func (p *payload) clock(c *console) hazard.Clock {
 	if p.at == 0 {
 		return hazard.ClockFunc(c.instant)
@@ -86,7 +88,7 @@ func (p *payload) clock(c *console) hazard.Clock {
 	return p.recorded
 }
 
-// Run takes the files in. What cannot be used of one does not keep the others out.
+// Run imports the files. A fault in one file does not stop the others.
 func (i *importCmd) Run(ctx context.Context, c *console, g *globals) error {
 	known, err := i.known()
 	if err != nil {
@@ -156,7 +158,7 @@ func (i *importCmd) Run(ctx context.Context, c *console, g *globals) error {
 	return errors.Join(err, i.report(c, files))
 }
 
-// payloads are the files to be taken in, in their order.
+// payloads returns the files to import, in order.
 func (i *importCmd) payloads(known *service.Sources) ([]payload, error) {
 	if i.List != "" {
 		return readList(i.List, known, time.Now())
@@ -176,8 +178,8 @@ func (i *importCmd) payloads(known *service.Sources) ([]payload, error) {
 	return list, nil
 }
 
-// readList reads a list of files with their sources and times, in order of time. Paths are relative to the list's folder; lines that begin with #
-// and empty ones are passed over.
+// readList parses a list of files with their sources and times, and sorts it by time. Paths are
+// relative to the list's folder. It skips empty lines and lines that begin with #.
 func readList(name string, known *service.Sources, now time.Time) ([]payload, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -203,13 +205,13 @@ func readList(name string, known *service.Sources, now time.Time) ([]payload, er
 			return fault("time: %.60q, expected one as in RFC 3339, such as 2026-08-15T12:07:36Z", fields[0])
 		}
 		if at.After(now) {
-			return fault("time: %s lies in the future", fields[0])
+			return fault("time: %s is in the future", fields[0])
 		}
 		src, feed, err := known.FindFeed(fields[1])
 		if err != nil {
 			return fault("%w", err)
 		}
-		path := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(strings.TrimPrefix(line, fields[0])), fields[1])) // which may hold blanks
+		path := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(strings.TrimPrefix(line, fields[0])), fields[1])) // a path may contain blanks
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(filepath.Dir(name), path)
 		}
@@ -222,7 +224,7 @@ func readList(name string, known *service.Sources, now time.Time) ([]payload, er
 	return list, nil
 }
 
-// imported is what became of one file.
+// imported is the result of one file.
 type imported struct {
 	File   string `json:"file"`
 	Source string `json:"source"`
@@ -236,7 +238,7 @@ type reject struct {
 	Reason string `json:"reason"`
 }
 
-// take takes one file in. Its error is the store's: what is wrong with the file is part of the result.
+// take imports one file. It returns errors of the store; faults in the file are part of the result.
 func (p *payload) take(c *console, take func(p *payload, content []byte, cut *poll.Failure) (intake.Result, error)) (*imported, error) {
 	f := &imported{File: p.file, Source: p.source.Name}
 	content, err := readPayload(c, p.file, maxPayload)
@@ -271,9 +273,10 @@ func counts(r *intake.Result) poll.Counts {
 		Ignored: int64(r.Ignored), Held: int64(r.Held), Rejected: int64(r.Rejected)}
 }
 
-// readPayload reads a file whole, if it has at most limit bytes. When it ends early the error is io.ErrUnexpectedEOF, with what there is.
+// readPayload reads a whole file of at most limit bytes. If a gzip stream is cut off, it returns
+// the readable part and io.ErrUnexpectedEOF.
 func readPayload(c *console, name string, limit int64) (_ []byte, err error) {
-	tooLarge := fmt.Errorf("%s is larger than %d MiB, the most that is taken at once; split it", name, limit>>20)
+	tooLarge := fmt.Errorf("%s is larger than the limit of %d MiB; split it", name, limit>>20)
 	var r io.Reader = c.in
 	if name != "-" {
 		file, err := os.Open(name)
@@ -288,7 +291,8 @@ func readPayload(c *console, name string, limit int64) (_ []byte, err error) {
 		}
 		r = file
 	}
-	// Standard input has no name that tells, and names deceive. No payload of any source begins like gzip.
+	// Look at the content, not the name: standard input has none, and names can be wrong. No
+	// source's payload begins like gzip.
 	buffered := bufio.NewReader(r)
 	r = buffered
 	if magic, _ := buffered.Peek(2); string(magic) == "\x1f\x8b" {
@@ -306,7 +310,7 @@ func readPayload(c *console, name string, limit int64) (_ []byte, err error) {
 	return payload, err
 }
 
-// report prints what became of the files. It is an error if anything could not be used.
+// report prints the results. It returns an error if anything was rejected.
 func (i *importCmd) report(c *console, files []*imported) error {
 	total := imported{File: "total"}
 	t := newTable("FILE", "READ", "NEW", "UPDATED", "UNCHANGED", "IGNORED", "HELD", "REJECTED")
@@ -345,22 +349,22 @@ func (i *importCmd) report(c *console, files []*imported) error {
 		return err
 	}
 	if total.Held > 0 {
-		c.note("%d reports are held until somebody has looked at them: hazardd source errors %s", total.Held, cmp.Or(i.Source, "NAME"))
+		c.note("%d reports are held until an editor decides about them: hazardd source errors %s", total.Held, cmp.Or(i.Source, "NAME"))
 	}
 	switch {
 	case bad > 0 && total.Rejected > 0:
-		return fmt.Errorf("%d of %d files could not be read whole, %d records were rejected", bad, len(files), total.Rejected)
+		return fmt.Errorf("%d of %d files could not be read completely, %d records were rejected", bad, len(files), total.Rejected)
 	case bad > 0:
-		return fmt.Errorf("%d of %d files could not be read whole", bad, len(files))
+		return fmt.Errorf("%d of %d files could not be read completely", bad, len(files))
 	case total.Rejected > 0:
 		return fmt.Errorf("%d records were rejected", total.Rejected)
 	}
 	return nil
 }
 
-// progress shows how far an import is, by bytes of the files, to whoever is looking.
+// progress shows the progress of an import on a terminal, by bytes of the files.
 type progress struct {
-	bar   *progressbar.ProgressBar // nil: nobody is
+	bar   *progressbar.ProgressBar // nil without a terminal
 	sizes map[string]int64
 }
 
@@ -378,7 +382,7 @@ func newProgress(c *console, payloads []payload) *progress {
 		}
 	}
 	if total == 0 {
-		total = -1 // not known: the bar only moves
+		total = -1 // unknown total: the bar shows activity only
 	}
 	p.bar = progressbar.NewOptions64(total, progressbar.OptionSetWriter(c.err), progressbar.OptionShowBytes(true), progressbar.OptionClearOnFinish(),
 		progressbar.OptionSetPredictTime(false))
@@ -393,7 +397,7 @@ func (p *progress) begin(name string) {
 
 func (p *progress) done(name string) {
 	if p.bar != nil {
-		_ = p.bar.Add64(p.sizes[name]) // a bar that cannot be drawn is no reason to stop
+		_ = p.bar.Add64(p.sizes[name]) // ignore errors: a missing bar must not stop the import
 	}
 }
 

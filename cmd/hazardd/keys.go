@@ -10,7 +10,7 @@ import (
 )
 
 type keysCmd struct {
-	Rotate keysRotateCmd `cmd:"" help:"Replace the keys that sign tokens, when somebody may have read them: on all nodes within a second, every token is revoked, and all users must log in again. Without a leak servers do this by themselves, and nobody notices."`
+	Rotate keysRotateCmd `cmd:"" help:"Replace the keys that sign tokens after a leak. Within a second all nodes revoke every token, and all users must log in again. Servers also replace the keys regularly by themselves; users do not notice that."`
 }
 
 type keysRotateCmd struct{}

@@ -1,12 +1,13 @@
-// Hazardd is a hazard data service; this is its one program, server and tools.
+// Hazardd is a hazard data service. This program holds both the server and its tools.
 //
-// Each subcommand is one small file here: its flags, and what it does with them. Nothing is decided here that another package
-// could decide: the commands parse, ask, and print. What a command writes it writes beside a running server, through the same
-// store; a drill is played over HTTP, as an editor's client does.
+// Each subcommand is one small file: its flags, and what it does with them. Commands only parse,
+// call other packages and print. Most of them work on the store beside a running server; a drill is
+// played over HTTP, like any editor's client.
 //
-// Standard output is for results alone: text for people, JSON with --json. Errors are one line on standard error that says what to
-// do next, progress goes there too. The status is 0, 1 when something failed or a part of it, 2 when the command line, the
-// environment or the configuration file is wrong, 130 when it was interrupted.
+// Standard output is for results only: text for people, or JSON with --json. Errors are one line on
+// standard error that says what to do next; progress goes there too. The exit status is 0 on
+// success, 1 if something failed, even in part, 2 if the command line, the environment or the
+// configuration file is wrong, and 130 if the command was interrupted.
 package main
 
 import (
@@ -23,7 +24,7 @@ func main() {
 	os.Exit(run(os.Args[1:], newConsole(os.Stdin, os.Stdout, os.Stderr)))
 }
 
-// run runs the command that args name, and returns the status to exit with.
+// run executes the command in args and returns its exit status.
 func run(args []string, c *console) int {
 	if len(args) > 0 && args[0] == askCompletion {
 		if err := completeMain(args[1:], c); err != nil {
@@ -41,9 +42,9 @@ func run(args []string, c *console) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	// From the first signal on signals have their usual effect again: the second one kills.
+	// After the first signal restore the default, so that a second one kills the program.
 	context.AfterFunc(ctx, stop)
-	parsed.BindTo(store.Patient(ctx), (*context.Context)(nil)) // requests to a server have contexts of their own
+	parsed.BindTo(store.Patient(ctx), (*context.Context)(nil)) // HTTP requests have their own contexts
 	if err := parsed.Run(c, &cli.globals); err != nil {
 		c.fail(explain(ctx, err, &cli.globals))
 		if interrupted(ctx) && (errors.Is(err, context.Canceled) || errors.Is(err, context.Cause(ctx))) {
@@ -54,9 +55,9 @@ func run(args []string, c *console) int {
 	return 0
 }
 
-// The statuses beside 0.
+// The exit statuses other than 0.
 const (
 	exitFailed      = 1
 	exitUsage       = 2
-	exitInterrupted = 130 // as a shell tells of a program that Ctrl-C has ended
+	exitInterrupted = 130 // the shell's status for a program that Ctrl-C has ended
 )

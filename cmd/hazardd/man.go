@@ -8,10 +8,10 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// manCmd prints the manual page, which packages ship; it is made of the same words as the help.
+// manCmd prints the manual page for packages. It is generated from the help texts.
 type manCmd struct{}
 
-// Run prints the manual page in roff, as man(7) reads it.
+// Run prints the manual page in roff; see man(7).
 func (*manCmd) Run(c *console) error {
 	parser, err := grammar(&commandLine{})
 	if err != nil {
@@ -45,7 +45,7 @@ func roffFlags(b *strings.Builder, flags []*kong.Flag) {
 	}
 }
 
-// roff is a text in which nothing is a request or an escape.
+// roff escapes text for roff.
 func roff(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`, "\n", " ", `"`, `\(dq`).Replace(text)
 	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "'") {

@@ -18,9 +18,9 @@ import (
 )
 
 type mcpCmd struct {
-	Server publicURL `default:"http://127.0.0.1:8080" placeholder:"URL" help:"Server to ask."`
-	User   string    `placeholder:"NAME" help:"User whose rights count. The password is in HAZARDD_MCP_PASSWORD, or in the file that HAZARDD_MCP_PASSWORD_FILE names; HAZARDD_MCP_TOKEN or HAZARDD_MCP_TOKEN_FILE hold what hazardd token prints, in place of user and password."`
-	Local  bool      `help:"Read the store itself (--data, --database), beside its server or without one, as --user; no password is needed."`
+	Server publicURL `default:"http://127.0.0.1:8080" placeholder:"URL" help:"Server to use."`
+	User   string    `placeholder:"NAME" help:"User whose rights apply. HAZARDD_MCP_PASSWORD holds the password, or HAZARDD_MCP_PASSWORD_FILE names a file with it. Instead of user and password, HAZARDD_MCP_TOKEN or HAZARDD_MCP_TOKEN_FILE can provide the output of hazardd token."`
+	Local  bool      `help:"Read the store directly (--data, --database) with the rights of --user, with or without a running server; no password is needed."`
 	sourcesFlag
 }
 
@@ -40,7 +40,7 @@ func (m *mcpCmd) Run(ctx context.Context, c *console, g *globals) error {
 	return serveTools(ctx, c, server)
 }
 
-// credentials say who asks a server.
+// credentials returns the login for the server.
 func (m *mcpCmd) credentials() (o client.Options, err error) {
 	o.UserAgent = "hazardd-mcp"
 	token, err := secretVariable(variablePrefix + "MCP_TOKEN")
@@ -58,7 +58,7 @@ func (m *mcpCmd) credentials() (o client.Options, err error) {
 		o.Token, o.RefreshToken, err = readToken(token)
 		return o, err
 	case m.User == "":
-		return o, errors.New("say who asks: --user NAME with HAZARDD_MCP_PASSWORD, or HAZARDD_MCP_TOKEN")
+		return o, errors.New("a login is missing: give --user NAME with HAZARDD_MCP_PASSWORD, or HAZARDD_MCP_TOKEN")
 	case password == "":
 		return o, errors.New("the password is missing: set HAZARDD_MCP_PASSWORD, or HAZARDD_MCP_PASSWORD_FILE to the file that holds it")
 	}
@@ -66,12 +66,12 @@ func (m *mcpCmd) credentials() (o client.Options, err error) {
 	return o, nil
 }
 
-// local asks a node of its own on the store, which reads and does nothing else.
+// local serves the tools from the store itself, through a read-only node in this process.
 func (m *mcpCmd) local(ctx context.Context, c *console, g *globals) error {
 	if m.User == "" {
-		return errors.New("--local: say whose rights count, with --user NAME")
+		return errors.New("--local: --user NAME is missing; it says whose rights apply")
 	}
-	// That the store is there, and is not made, is seen before anything is opened for good.
+	// Make sure that the store exists, and do not create one, before anything else is opened.
 	if err := g.withOldStore(ctx, func(*store.Store) error { return nil }); err != nil {
 		return err
 	}
@@ -102,8 +102,8 @@ func (m *mcpCmd) local(ctx context.Context, c *console, g *globals) error {
 	parts.Go(func() error {
 		defer stop()
 		err := serveTools(ctx, c, server)
-		// The session ends with the process: nobody has its tokens any more.
-		_ = server.Logout(context.WithoutCancel(ctx)) // it ends by itself, too
+		// Log out when the process ends: nobody else has the session's tokens.
+		_ = server.Logout(context.WithoutCancel(ctx)) // the session also expires by itself
 		return err
 	})
 	return parts.Wait()
@@ -113,20 +113,20 @@ func (m *mcpCmd) local(ctx context.Context, c *console, g *globals) error {
 func serveTools(ctx context.Context, c *console, server *client.Client) error {
 	err := mcp.NewServer(askServer(server), about().Version).Run(ctx, mcp.Drained(&sdk.IOTransport{Reader: c.in, Writer: stays{c.out}, MaxLineLength: mcp.MaxMessage}))
 	if interrupted(ctx) || errors.Is(err, io.EOF) {
-		return nil // that is how it ends
+		return nil // the usual end
 	}
 	return err
 }
 
-// stays is a writer that is not closed: others write to it, too.
+// stays is a writer without Close, because others also write to it.
 type stays struct{ io.Writer }
 
 func (stays) Close() error { return nil }
 
-// mostAsked bounds what a tool reads before it is cut down, in bytes.
+// mostAsked bounds the answer that a tool reads before it shortens it, in bytes.
 const mostAsked = 8 << 20
 
-// askServer makes the requests of the tools.
+// askServer returns the function by which the tools send requests.
 func askServer(server *client.Client) mcp.Ask {
 	return func(ctx context.Context, path string, query url.Values) (*mcp.Answer, error) {
 		resp, err := server.Get(ctx, path, query)
@@ -139,7 +139,7 @@ func askServer(server *client.Client) mcp.Ask {
 			return nil, err
 		}
 		if len(body) > mostAsked {
-			return nil, fmt.Errorf("what was found is larger than %d bytes; ask for less", mostAsked)
+			return nil, fmt.Errorf("the answer is larger than %d bytes; narrow the search", mostAsked)
 		}
 		return &mcp.Answer{Status: resp.StatusCode, Header: resp.Header, Body: body}, nil
 	}

@@ -15,13 +15,13 @@ import (
 )
 
 type notifyCmd struct {
-	Status notifyStatusCmd `cmd:"" help:"Show how telling subscribers goes: who is told, what waits, what came of messages (admin)."`
-	Test   notifyTestCmd   `cmd:"" help:"Send a message that says that it is a test, with the settings of the server, and show what came of it."`
+	Status notifyStatusCmd `cmd:"" help:"Show the state of notifications: subscribers, waiting messages and results (admin)."`
+	Test   notifyTestCmd   `cmd:"" help:"Send a test message with the server's settings, and show the result."`
 }
 
 type notifyStatusCmd struct{ subscriptionFlags }
 
-// Run shows how telling people goes.
+// Run shows the state of notifications.
 func (n *notifyStatusCmd) Run(ctx context.Context, c *console) error {
 	return n.with(ctx, c, func(server *client.Client) error {
 		st, err := server.SubscriptionsState(ctx)
@@ -76,10 +76,10 @@ func milliseconds(ms int64) string {
 }
 
 type notifyTestCmd struct {
-	Channel      string    `arg:"" placeholder:"CHANNEL" help:"How: email, webpush, or the name of a file in the folder of --channels."`
-	Address      string    `arg:"" placeholder:"ADDRESS" help:"Where to: an address of email, or what the channel takes."`
+	Channel      string    `arg:"" placeholder:"CHANNEL" help:"email, webpush, or the name of a file in the folder of --channels."`
+	Address      string    `arg:"" placeholder:"ADDRESS" help:"Email address, or another address that the channel accepts."`
 	Language     tongues   `placeholder:"LIST" help:"Languages of the message, such as de or pt-BR,en. Default: English."`
-	WebhookAllow []network `placeholder:"RANGE" help:"Addresses that webhooks and channels may lead to beside the public ones: there http is allowed too, and every port."`
+	WebhookAllow []network `placeholder:"RANGE" help:"Non-public addresses that webhooks and channels may reach, with http too and on every port."`
 	channelFlags
 }
 
@@ -106,10 +106,10 @@ func (n *notifyTestCmd) Run(ctx context.Context, c *console, g *globals) error {
 	}); err != nil || done.Delivered {
 		return err
 	}
-	return fmt.Errorf("the test message was not taken, after %d ms: %s", done.Took, done.Error)
+	return fmt.Errorf("the test message was not accepted, after %d ms: %s", done.Took, done.Error)
 }
 
-// enabling says how a channel is enabled.
+// enabling says how to enable a channel.
 func enabling(name, folder string) string {
 	switch {
 	case name == channel.Email:
@@ -119,5 +119,5 @@ func enabling(name, folder string) string {
 	case folder == "":
 		return "name the folder of HTTP channels with --channels"
 	}
-	return fmt.Sprintf("put %s.yaml into %s, or name one that is there", name, folder)
+	return fmt.Sprintf("put %s.yaml into %s, or name a channel that is there", name, folder)
 }

@@ -16,7 +16,8 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// withStore opens the store for as long as use takes. The store need not be there yet.
+// withStore opens the store, calls use and closes the store. It creates a store that does not
+// exist.
 func (g *globals) withStore(ctx context.Context, use func(*store.Store) error) (err error) {
 	place, err := g.files()
 	if err != nil {
@@ -30,8 +31,8 @@ func (g *globals) withStore(ctx context.Context, use func(*store.Store) error) (
 	return use(s)
 }
 
-// withOldStore is withStore where a store that is not there is a mistake: to make one would hide that the name of the
-// folder is wrong.
+// withOldStore is withStore for an existing store. It does not create one: that would hide a wrong
+// folder name.
 func (g *globals) withOldStore(ctx context.Context, use func(*store.Store) error) error {
 	if g.Database == "" {
 		if _, err := os.Stat(g.Data); errors.Is(err, fs.ErrNotExist) {
@@ -47,7 +48,8 @@ func (g *globals) withOldStore(ctx context.Context, use func(*store.Store) error
 	return g.withStore(ctx, use)
 }
 
-// files says where the product files are. The keys of a bucket are never flags, which other users of the machine can read.
+// files returns where the product files are. The keys of a bucket are never flags, because other
+// users of the machine can read those.
 func (g *globals) files() (s files.Settings, err error) {
 	if s.URL = g.Files; s.URL == "" {
 		return s, nil
@@ -60,7 +62,7 @@ func (g *globals) files() (s files.Settings, err error) {
 	return s, nil
 }
 
-// evidence opens the evidence of the store, as cfg says.
+// evidence opens the evidence of the store with the limits in cfg.
 func (g *globals) evidence(s *store.Store, cfg service.Config) (*evidence.Keeper, error) {
 	place, err := g.files()
 	if err != nil {
@@ -70,14 +72,15 @@ func (g *globals) evidence(s *store.Store, cfg service.Config) (*evidence.Keeper
 	return service.OpenEvidence(s, cfg)
 }
 
-// secretVariable is what a variable holds, or the file that the variable of that name and _FILE names; empty if neither is set.
+// secretVariable returns the value of a variable, or the content of the file named by the variable
+// with the suffix _FILE. It returns "" if neither is set.
 func secretVariable(name string) (string, error) {
 	value, file := os.Getenv(name), os.Getenv(name+"_FILE")
 	if file == "" {
 		return value, nil
 	}
 	if value != "" {
-		return "", fmt.Errorf("%s and %s_FILE are both set: only one can count", name, name)
+		return "", fmt.Errorf("%s and %s_FILE are both set: unset one of them", name, name)
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -89,14 +92,15 @@ func secretVariable(name string) (string, error) {
 	return value, nil
 }
 
-// loadAuth makes the users of a store ready for use.
+// loadAuth loads the users of a store.
 func loadAuth(ctx context.Context, c *console, s *store.Store, cfg service.Config) (*auth.Service, error) {
 	cfg.Logger = c.logger()
 	a := service.NewAuth(s, cfg)
 	return a, a.Reload(ctx)
 }
 
-// consoleActor is who runs the command, for the audit trail: the user of the operating system, and under sudo the one who called it.
+// consoleActor returns who runs the command, for the audit trail: the operating system's user, and
+// under sudo also the user who called it.
 func consoleActor() auth.Actor {
 	by := auth.Actor{Name: "unknown", Client: "console"}
 	if u, err := user.Current(); err == nil {

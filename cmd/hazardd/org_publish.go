@@ -16,16 +16,16 @@ import (
 
 type orgPublishCmd struct {
 	Org       string   `arg:"" help:"Acronym or id of the organization."`
-	From      string   `placeholder:"FILE" help:"Read the whole profile, as JSON, from a file; - is standard input. Flags that are given come before what it says."`
+	From      string   `placeholder:"FILE" help:"Read the whole profile, as JSON, from a file; - is standard input. Other flags override it."`
 	Sender    string   `placeholder:"ADDRESS" help:"Sender in CAP messages. It identifies the authority: never change it."`
-	Name      string   `placeholder:"NAME" help:"Name that people know the authority by; without it, that of the organization."`
+	Name      string   `placeholder:"NAME" help:"Name of the authority for the public. Default: the name of the organization."`
 	OID       string   `name:"oid" placeholder:"OID" help:"Object identifier of the authority; messages are named below it."`
-	Contact   string   `name:"authority-contact" placeholder:"TEXT" help:"How to reach the authority, as its messages tell."`
+	Contact   string   `name:"authority-contact" placeholder:"TEXT" help:"How to reach the authority; shown in its messages."`
 	Web       string   `placeholder:"URL" help:"Page of the authority."`
 	Languages []string `name:"language" placeholder:"TAG" help:"Language of the messages; repeat it for others. The first is that of hazard names and descriptions."`
 	Profile   string   `placeholder:"PROFILE" help:"Rules beyond CAP 1.2: plain, google, ipaws, cap-cp or cap-au."`
 	Test      *bool    `negatable:"" help:"Give every message the status Test."`
-	Pause     *bool    `negatable:"" help:"Publish nothing of what is changed from now on; --no-pause goes on."`
+	Pause     *bool    `negatable:"" help:"Stop publishing changes; --no-pause resumes."`
 }
 
 // Run sets how the organization publishes.
@@ -65,7 +65,7 @@ func (o *orgPublishCmd) Run(ctx context.Context, c *console, g *globals) error {
 	})
 }
 
-// over is a profile with what the flags say.
+// over merges the flags into a profile.
 func (o *orgPublishCmd) over(text []byte) ([]byte, error) {
 	var members map[string]jsontext.Value
 	if err := json.Unmarshal(text, &members); err != nil {
@@ -123,7 +123,7 @@ func (o *orgProfileCmd) Run(ctx context.Context, c *console, g *globals) error {
 	})
 }
 
-// orgProfile finds an organization, and how it publishes; nil if it does not.
+// orgProfile returns an organization and its publishing profile, nil if it does not publish.
 func orgProfile(ctx context.Context, c *console, s *store.Store, name string) (auth.Org, *authority.Profile, error) {
 	org, err := orgNamed(ctx, c, s, name)
 	if err != nil {

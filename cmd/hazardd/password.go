@@ -14,20 +14,21 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// passwordFlags say where a password comes from. Never from the command line itself: other users of the machine can read that.
+// passwordFlags choose the origin of a password. It is never a flag itself, because other users of
+// the machine can read the command line.
 type passwordFlags struct {
-	PasswordStdin bool  `xor:"password" help:"Read the password from standard input. Without this it is asked for, and made if there is no terminal."`
-	Random        bool  `xor:"password" help:"Make a random password, and print it."`
-	ValidFor      *life `placeholder:"TIME" help:"Refuse the password after that time; if not given, never."`
+	PasswordStdin bool  `xor:"password" help:"Read the password from standard input. Default: ask for it, or generate one if there is no terminal."`
+	Random        bool  `xor:"password" help:"Generate a random password, and print it."`
+	ValidFor      *life `placeholder:"TIME" help:"When the password expires. Default: never."`
 }
 
-// password is a password, and whether it was made here.
+// password is a password, and whether it was generated.
 type password struct {
 	text   auth.Password
 	random bool
 }
 
-// ends is when the password ends to be accepted; 0: never.
+// ends returns when the password expires; 0 means never.
 func (f *passwordFlags) ends(now hazard.Instant) hazard.Instant {
 	if f.ValidFor == nil {
 		return 0
@@ -35,7 +36,7 @@ func (f *passwordFlags) ends(now hazard.Instant) hazard.Instant {
 	return now.Add(time.Duration(*f.ValidFor))
 }
 
-// maxPasswordInput bounds what is read, in bytes. Whether it is a good password is for others to say.
+// maxPasswordInput bounds the input, in bytes. Package auth judges the password itself.
 const maxPasswordInput = 4 << 10
 
 func (f *passwordFlags) read(ctx context.Context, c *console) (password, error) {
@@ -80,7 +81,8 @@ func ask(ctx context.Context, c *console, prompt string) (auth.Password, error) 
 		err  error
 	}
 	answers := make(chan answer, 1)
-	// Nothing wakes a read from a terminal: when the user gives up, this goroutine ends with the process.
+	// A read from a terminal cannot be canceled: if the user gives up, this goroutine lives until
+	// the process ends.
 	go func() {
 		line, err := term.ReadPassword(fd)
 		answers <- answer{line, err}

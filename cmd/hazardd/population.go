@@ -16,30 +16,30 @@ import (
 )
 
 type populationCmd struct {
-	Load   populationLoadCmd   `cmd:"" help:"Count people by a raster from now on, while a server may be running; the former one is replaced."`
-	Show   populationShowCmd   `cmd:"" help:"Show by which data people are counted."`
-	Remove populationRemoveCmd `cmd:"" help:"Count people by the built-in data again."`
+	Load   populationLoadCmd   `cmd:"" help:"Count people with a raster from now on. It replaces an earlier one. A server may be running."`
+	Show   populationShowCmd   `cmd:"" help:"Show which population data are in use."`
+	Remove populationRemoveCmd `cmd:"" help:"Remove the raster and use the built-in population data again."`
 }
 
 type populationLoadCmd struct {
 	File  string `arg:"" type:"existingfile" help:"GeoTIFF of one band on WGS 84 longitudes and latitudes, cloud-optimized or not."`
-	Name  string `required:"" placeholder:"TEXT" help:"What the data are called, as readers see it: WorldPop 2020, 1 km."`
-	Year  int    `required:"" placeholder:"YEAR" help:"Year of the people."`
-	Terms string `placeholder:"TEXT" help:"License and attribution, as readers see it."`
-	Unit  string `enum:"counts,density" default:"counts" help:"What a value is: counts, the people in a pixel, or density, people per square kilometer."`
-	Trust bool   `help:"Take a raster whose people are a third, or three times, of those that the built-in data have there, or farther from them."`
+	Name  string `required:"" placeholder:"TEXT" help:"Name of the data for readers, such as WorldPop 2020, 1 km."`
+	Year  int    `required:"" placeholder:"YEAR" help:"Year of the population figures."`
+	Terms string `placeholder:"TEXT" help:"License and attribution, shown to readers."`
+	Unit  string `enum:"counts,density" default:"counts" help:"Meaning of a value: counts, people in a pixel, or density, people per square kilometer."`
+	Trust bool   `help:"Accept a raster whose total differs from the built-in data by a factor of three or more."`
 }
 
-// Validate tells what is wrong before the file is read.
+// Validate checks the flags before the file is read.
 func (l *populationLoadCmd) Validate() error {
 	if l.Year < 1900 || l.Year > 2200 {
 		return fmt.Errorf("--year: %d is not from 1900 to 2200", l.Year)
 	}
 	if n := len(l.Name); n == 0 || n > 200 {
-		return fmt.Errorf("--name: %d bytes; 1 to 200 are taken", n)
+		return fmt.Errorf("--name: has %d bytes; expected 1 to 200", n)
 	}
 	if n := len(l.Terms); n > 2000 {
-		return fmt.Errorf("--terms: %d bytes; at most 2000 are taken", n)
+		return fmt.Errorf("--terms: has %d bytes; expected at most 2000", n)
 	}
 	return nil
 }
@@ -79,17 +79,17 @@ func (l *populationLoadCmd) Run(ctx context.Context, c *console, g *globals) err
 	})
 }
 
-// auditPeople keeps in the audit trail what was done to the raster by which people are counted.
+// auditPeople records a change of the population raster in the audit trail.
 func auditPeople(ctx context.Context, c *console, s *store.Store, action, subject, detail string) error {
 	by := consoleActor()
 	err := s.Auth().AddAudit(ctx, auth.Audit{At: c.instant(), Actor: by.Name, Client: by.Client, Action: action, Subject: subject, Detail: detail, OK: true})
 	if err != nil {
-		return fmt.Errorf("%s, and it is missing in the audit trail: %w", action, err)
+		return fmt.Errorf("%s, but the audit trail could not record it: %w", action, err)
 	}
 	return nil
 }
 
-// loadedPeople is what was loaded, as JSON.
+// loadedPeople is the loaded data, as JSON.
 type loadedPeople struct {
 	Method  string  `json:"method"`
 	Year    int     `json:"year"`
@@ -99,7 +99,8 @@ type loadedPeople struct {
 	Bytes   int64   `json:"bytes"`
 }
 
-// dataFolder refuses a data folder that is not there: to make one would hide that its name is wrong.
+// dataFolder returns an error if the data folder does not exist. It does not create one: that would
+// hide a wrong name.
 func (g *globals) dataFolder() error {
 	if _, err := os.Stat(g.Data); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("there is no data folder %s: name the server's with --data, or start hazardd serve first", g.Data)
@@ -141,7 +142,7 @@ func (*populationRemoveCmd) Run(ctx context.Context, c *console, g *globals) err
 	return g.withOldStore(ctx, func(s *store.Store) error {
 		err := os.Remove(filepath.Join(g.Data, population.FileName))
 		if errors.Is(err, fs.ErrNotExist) {
-			return errors.New("no raster is loaded: people are counted by the built-in data")
+			return errors.New("no raster is loaded: the built-in population data are in use")
 		}
 		if err != nil {
 			return err

@@ -14,12 +14,13 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// retentionFlags say for how long history and audit trail are kept, and where all is kept a second time.
+// retentionFlags say how long history and the audit trail are kept, and where backup and archives
+// go.
 type retentionFlags struct {
-	KeepHistory keepTime `default:"0" placeholder:"TIME" help:"How long old states of hazards that are over are kept, at least 31d; then they go to --archive. 0: for ever. The first and the last state always stay."`
-	KeepAudit   keepTime `default:"400d" placeholder:"TIME" help:"How long the audit trail is kept, at least 31d; then it goes to --archive."`
-	BackupTo    string   `placeholder:"DIR|URL" help:"Folder on another disk, or bucket as --files names one, for a continuous backup: whatever is committed is there a second later. SQLite only."`
-	BackupKeep  life     `default:"72h" placeholder:"TIME" help:"For how long one can go back to any moment with --backup-to, such as 72h or 14d."`
+	KeepHistory keepTime `default:"0" placeholder:"TIME" help:"How long to keep old states of ended hazards, at least 31d; older ones move to --archive. 0 means forever. The first and the last state always stay."`
+	KeepAudit   keepTime `default:"400d" placeholder:"TIME" help:"How long to keep the audit trail, at least 31d; older rows move to --archive."`
+	BackupTo    string   `placeholder:"DIR|URL" help:"Folder on another disk, or bucket in the form of --files, for a continuous backup. A committed change is there a second later. SQLite only."`
+	BackupKeep  life     `default:"72h" placeholder:"TIME" help:"How far back --backup-to can restore any moment, such as 72h or 14d."`
 	Archive     string   `placeholder:"DIR|URL" help:"Folder, or bucket as --files names one, for the archives of what is pruned. Each is read back before anything is removed; without one no history is."`
 }
 
@@ -35,7 +36,7 @@ func (f *retentionFlags) set(cfg *service.Config, g *globals) (err error) {
 	return cfg.Retention.Check()
 }
 
-// archive is where archives go.
+// archive returns where archives go.
 func (g *globals) archive(where string) (k archive.Keep, err error) {
 	if k.Dir, k.Bucket, err = g.placeOf(where); k.Bucket.URL != "" {
 		k.Dir = filepath.Join(g.Data, "archiving")
@@ -43,7 +44,7 @@ func (g *globals) archive(where string) (k archive.Keep, err error) {
 	return k, err
 }
 
-// placeOf is a folder, or a bucket.
+// placeOf parses a folder or the URL of a bucket.
 func (g *globals) placeOf(where string) (dir string, bucket files.Settings, err error) {
 	if !strings.Contains(where, "://") {
 		return where, bucket, nil
@@ -55,13 +56,13 @@ func (g *globals) placeOf(where string) (dir string, bucket files.Settings, err 
 }
 
 type pruneCmd struct {
-	OlderThan life     `required:"" placeholder:"TIME" help:"Age from which on old states of hazards that are over are removed, such as 730d; at least 31d."`
+	OlderThan life     `required:"" placeholder:"TIME" help:"Remove old states of ended hazards that are older than this, such as 730d; at least 31d."`
 	Archive   string   `required:"" placeholder:"DIR|URL" help:"Folder, or bucket as --files names one, for the archives of what is pruned. Each is read back before anything is removed; without one no history is."`
-	Of        []string `default:"history,audit" enum:"history,audit" placeholder:"LIST" help:"What is pruned: history, audit, or both."`
-	DryRun    bool     `help:"Do not remove anything: say how much it would be."`
+	Of        []string `default:"history,audit" enum:"history,audit" placeholder:"LIST" help:"What to prune: history, audit, or both."`
+	DryRun    bool     `help:"Do not remove anything; show how much it would be."`
 }
 
-// Run moves what is old to archives, while a server may be running.
+// Run moves old rows to archives. A server may be running.
 func (p *pruneCmd) Run(ctx context.Context, c *console, g *globals) error {
 	keep, err := g.archive(p.Archive)
 	if err != nil {
@@ -90,7 +91,7 @@ func (p *pruneCmd) Run(ctx context.Context, c *console, g *globals) error {
 	})
 }
 
-// pruneResult is what a pruning has come to.
+// pruneResult is the result of pruning.
 type pruneResult []archive.Pruning
 
 func (r pruneResult) write(w io.Writer, dry bool) error {

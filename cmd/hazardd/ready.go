@@ -10,15 +10,16 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// readyCmd is for what can run a program but ask nothing over HTTP, such as the health check of a container that holds nothing but this one.
+// readyCmd is for health checks that can run a program but send no HTTP request, as in a container
+// that holds only hazardd.
 type readyCmd struct {
-	Server publicURL `default:"http://127.0.0.1:8080" placeholder:"URL" help:"Server to ask."`
+	Server publicURL `default:"http://127.0.0.1:8080" placeholder:"URL" help:"Server to check."`
 }
 
-// readyTime bounds the question: a server that takes longer cannot be of use to anybody.
+// readyTime bounds the request: a slower server counts as not ready.
 const readyTime = 3 * time.Second
 
-// readiness is what GET /readyz says. It is of this program's own version, or of a later one that says more.
+// readiness is the answer of GET /readyz, of this version or a later one with more members.
 type readiness struct {
 	Status string `json:"status"`
 	Reason string `json:"reason,omitzero"`
@@ -26,7 +27,7 @@ type readiness struct {
 	AgeMS  int64  `json:"view_age_ms"`
 }
 
-// Run asks, and fails unless the server is ready.
+// Run sends the request, and fails unless the server is ready.
 func (r *readyCmd) Run(ctx context.Context, c *console) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTime)
 	defer cancel()
@@ -37,8 +38,8 @@ func (r *readyCmd) Run(ctx context.Context, c *console) error {
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		// Not wrapped: it is not about an address of ours.
-		return fmt.Errorf("%v: see that a server runs at %s, or name another with --server", err, r.Server)
+		// Not wrapped: explain would advise about --listen.
+		return fmt.Errorf("%v: check that a server is running at %s, or name another with --server", err, r.Server)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	text, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
@@ -47,7 +48,7 @@ func (r *readyCmd) Run(ctx context.Context, c *console) error {
 	}
 	var state readiness
 	if err := json.Unmarshal(text, &state); err != nil || state.Status == "" {
-		return fmt.Errorf("%s answers %s, and not as hazardd does", address, resp.Status)
+		return fmt.Errorf("%s answers %s, but is not hazardd", address, resp.Status)
 	}
 	if resp.StatusCode != http.StatusOK {
 		return fmt.Errorf("%s: %s", state.Status, state.Reason)

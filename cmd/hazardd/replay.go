@@ -18,14 +18,14 @@ import (
 )
 
 type replayCmd struct {
-	Hazard string    `placeholder:"ID" help:"Hazard whose decisions are made again: its number or uuid; if not given, all."`
-	From   time.Time `placeholder:"TIME" help:"Make decisions again from that time (RFC 3339) on; if not given, from the beginning of the evidence."`
-	To     time.Time `placeholder:"TIME" help:"Make decisions again up to that time; if not given, the last change or evidence."`
-	Source string    `placeholder:"NAME" help:"Compare only hazards that this source reports."`
+	Hazard string    `placeholder:"ID" help:"Hazard to repeat decisions for: its id or UUID. Default: all."`
+	From   time.Time `placeholder:"TIME" help:"Start time (RFC 3339). Default: the beginning of the evidence."`
+	To     time.Time `placeholder:"TIME" help:"End time. Default: the last change or evidence."`
+	Source string    `placeholder:"NAME" help:"Compare only hazards of this source."`
 	knownFlags
 }
 
-// Validate refuses a span that is none.
+// Validate rejects a span that ends before it begins.
 func (r *replayCmd) Validate() error {
 	if !r.To.IsZero() && r.To.Before(r.From) {
 		return fmt.Errorf("--to: %s is before --from, %s", r.To.Format(time.RFC3339), r.From.Format(time.RFC3339))
@@ -33,7 +33,8 @@ func (r *replayCmd) Validate() error {
 	return r.knownFlags.Validate()
 }
 
-// Run makes past decisions again, in a store of its own, and prints how they come out. It is an error if any comes out otherwise.
+// Run repeats past decisions in a temporary store and prints the differences. It returns an error
+// if any result differs.
 func (r *replayCmd) Run(ctx context.Context, c *console, g *globals) error {
 	known, err := r.known()
 	if err != nil {
@@ -76,7 +77,7 @@ func (r *replayCmd) Run(ctx context.Context, c *console, g *globals) error {
 	})
 }
 
-// hazardNamed finds a hazard by its number or uuid.
+// hazardNamed returns the UUID of the hazard with that id or UUID.
 func hazardNamed(ctx context.Context, s *store.Store, name string) (uuid.UUID, error) {
 	if id, err := uuid.Parse(name); err == nil {
 		h, err := s.HazardByUUID(ctx, id)
@@ -96,7 +97,7 @@ func hazardNamed(ctx context.Context, s *store.Store, name string) (uuid.UUID, e
 	return h.UUID, nil
 }
 
-// replayProgress shows how far a replay is, to whoever is looking.
+// replayProgress shows the progress of a replay on a terminal.
 func replayProgress(c *console) func(done, all int64) {
 	if c.json || !c.errTerminal {
 		return nil
@@ -106,7 +107,7 @@ func replayProgress(c *console) func(done, all int64) {
 		if bar == nil {
 			bar = progressbar.NewOptions64(all, progressbar.OptionSetWriter(c.err), progressbar.OptionClearOnFinish())
 		}
-		_ = bar.Set64(done) // a bar that cannot be drawn is no reason to stop
+		_ = bar.Set64(done) // ignore errors: a missing bar must not stop the replay
 	}
 }
 
@@ -120,10 +121,10 @@ func writeReplay(w io.Writer, c *console, res *replay.Result) error {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(w, "%d receipts from %s done again; from %s to %s, %d changes compared: %d hazards and products the same, %d different; not compared: %d that people have decided about, %d older than the evidence\n",
+	_, err := fmt.Fprintf(w, "repeated %d receipts from %s; between %s and %s compared %d changes: %d hazards and products the same, %d different; not compared: %d that people have decided about, %d older than the evidence\n",
 		res.Receipts, res.Begins.UTC().Format(time.RFC3339), res.From.UTC().Format(time.RFC3339), res.To.UTC().Format(time.RFC3339), res.Changes, res.Same, res.Differ, res.ByPeople, res.Older)
 	if err == nil && res.Lost > 0 {
-		_, err = fmt.Fprintf(w, "%d payloads are lost: their removal was under way\n", res.Lost)
+		_, err = fmt.Fprintf(w, "%d payloads are missing because they were just being removed\n", res.Lost)
 	}
 	return err
 }

@@ -13,19 +13,19 @@ import (
 	"github.com/hazardd/hazardd/internal/files"
 )
 
-// continuous reports whether a continuous backup is meant: a folder, or a bucket.
+// continuous reports whether name is a continuous backup: a folder or a bucket.
 func continuous(name string) bool {
 	info, err := os.Stat(name)
 	return err == nil && info.IsDir() || strings.Contains(name, "://")
 }
 
-// shelf opens the place of a continuous backup, for reading.
+// shelf opens the storage of a continuous backup for reading.
 func (g *globals) shelf(where string) (files.Shelf, func() error, error) {
 	dir, bucket, err := g.placeOf(where)
 	if err != nil {
 		return nil, nil, err
 	}
-	spool, err := os.MkdirTemp("", "hazardd-restore-") // nothing goes there
+	spool, err := os.MkdirTemp("", "hazardd-restore-") // required, but nothing is written there
 	if err != nil {
 		return nil, nil, err
 	}
@@ -36,12 +36,12 @@ func (g *globals) shelf(where string) (files.Shelf, func() error, error) {
 	return shelf, func() error { return errors.Join(shelf.Close(), os.RemoveAll(spool)) }, nil
 }
 
-// continuousResult is what is in a continuous backup, or was made of it.
+// continuousResult describes a continuous backup, or what was restored from it.
 func continuousResult(place string, f *backup.Found, begin time.Time) *backupResult {
 	return &backupResult{File: place, ID: f.Generation, Made: f.Made, Epoch: f.Epoch, Change: f.Change, Files: f.Files, Missing: f.Missing, Seconds: time.Since(begin).Seconds()}
 }
 
-// broken is the error of a continuous backup of which not all could be used.
+// broken returns the error for a continuous backup that is usable only in part.
 func broken(f *backup.Found) error {
 	if f.Broken == nil {
 		return nil
@@ -49,10 +49,10 @@ func broken(f *backup.Found) error {
 	if f.Unused == 0 {
 		return fmt.Errorf("a later part of the backup cannot be used: %w", f.Broken)
 	}
-	return fmt.Errorf("the backup could be used up to %s alone, and %d later segments could not: %w", f.Made.Format(time.RFC3339), f.Unused, f.Broken)
+	return fmt.Errorf("the backup is usable only up to %s; %d later segments are not: %w", f.Made.Format(time.RFC3339), f.Unused, f.Broken)
 }
 
-// verifyContinuous reads a continuous backup to its end.
+// verifyContinuous reads a whole continuous backup and checks it.
 func verifyContinuous(ctx context.Context, c *console, g *globals, where string) (err error) {
 	begin := time.Now()
 	shelf, end, err := g.shelf(where)
@@ -73,16 +73,16 @@ func verifyContinuous(ctx context.Context, c *console, g *globals, where string)
 	}
 	err = errors.Join(broken(found), errors.Join(found.Earlier...))
 	if n := len(found.Missing); n > 0 {
-		err = errors.Join(err, fmt.Errorf("%d product files in the backup are damaged, the first is %s: remove them there, and the next generation, within a day, brings them again", n, found.Missing[0]))
+		err = errors.Join(err, fmt.Errorf("%d product files in the backup are damaged, the first is %s: delete them from the backup; the next generation, within a day, copies them again", n, found.Missing[0]))
 	}
 	return err
 }
 
-// continuous makes a store of a continuous backup.
+// continuous restores a store from a continuous backup.
 func (r *restoreCmd) continuous(ctx context.Context, c *console, g *globals) (err error) {
 	begin := time.Now()
 	if g.Database != "" {
-		return errors.New("a continuous backup is restored into a data folder, on SQLite: name it with --data and leave --database out; hazardd migrate then moves it to PostgreSQL")
+		return errors.New("a continuous backup is restored to SQLite in a data folder: give --data without --database; hazardd migrate can then move it to PostgreSQL")
 	}
 	settings, err := g.files()
 	if err != nil {

@@ -24,38 +24,38 @@ type serveCmd struct {
 	moreFlags
 	evidenceFlags
 	retentionFlags
-	AppID           int64     `name:"app-id" default:"1" placeholder:"N" help:"Number of this installation, in what its users write."`
-	Languages       tongues   `placeholder:"LIST" help:"Languages in which texts are given to readers who ask for none that there is, such as de,en; if not given, the authorities' own."`
-	MaxFile         byteSize  `default:"32MiB" placeholder:"BYTES" help:"Largest file that is taken as a product."`
-	OrgUploads      byteLimit `default:"10GiB" placeholder:"BYTES" help:"Bytes of files that an organization may upload in a day (UTC), on all nodes together; 0: any number."`
-	AllowedOrigins  []origin  `placeholder:"ORIGIN" help:"Web origins whose pages may read answers; * for all."`
-	TrustedProxies  []network `placeholder:"RANGE" help:"Addresses whose X-Forwarded-For is believed."`
-	UserStreams     int       `default:"32" placeholder:"N" help:"Event streams that a user may have open."`
-	AllStreams      int       `default:"10000" placeholder:"N" help:"Event streams that all users may have open together."`
-	Connections     int       `default:"0" placeholder:"N" help:"Connections that may be open at a time; 0: as many as streams and 10000 more, or as file descriptors allow."`
-	AddressConns    int       `name:"address-connections" default:"256" placeholder:"N" help:"Connections that one address (IPv6: /64) may have open on which nobody has logged in. Trusted proxies have no such limit."`
-	UserRequests    int       `default:"64" placeholder:"N" help:"Requests that a user may have in progress; 0: any number."`
-	AllRequests     int       `default:"4096" placeholder:"N" help:"Requests that all users may have in progress together; 0: any number."`
-	UserRate        int       `default:"1000" placeholder:"N" help:"Requests of a user in a second, with ten seconds' worth at once; 0: any number."`
-	UserUploads     int       `default:"8" placeholder:"N" help:"Files that a user may send at the same time; 0: any number."`
-	WebhookTests    int       `default:"20" placeholder:"N" help:"Tests of webhooks of a user in an hour; 0: any number."`
-	Public          string    `default:"off" enum:"off,read,map" placeholder:"off|read|map" help:"What can be read without an account: nothing; unrestricted hazards (read); the same, with the map and the widget (map)."`
-	PublicRate      int       `default:"50" placeholder:"N" help:"Requests of one address without an account in a second, with ten seconds' worth at once; all addresses together may have 40 times as many. 0: any number."`
-	PublicRequests  int       `default:"256" placeholder:"N" help:"Requests without an account that may be in progress together; one address may have an eighth. 0: any number."`
-	PublicStreams   int       `default:"2000" placeholder:"N" help:"Event streams without an account that may be open together; one address may have an eighth. 0: any number."`
-	EmbedSites      []origin  `placeholder:"ORIGIN" help:"Web origins whose pages may show the widget (/embed) in a frame; * for all."`
-	Basemap         string    `placeholder:"FILE|URL" help:"PMTiles archive with streets for the map, with the layers of Protomaps' basemap: a file that is served from here, or an address that browsers read."`
+	AppID           int64     `name:"app-id" default:"1" placeholder:"N" help:"app_ID stored on hazards and products created here."`
+	Languages       tongues   `placeholder:"LIST" help:"Fallback languages, such as de,en, for readers who ask for languages that a text does not have. Default: the authority's own."`
+	MaxFile         byteSize  `default:"32MiB" placeholder:"BYTES" help:"Largest product file."`
+	OrgUploads      byteLimit `default:"10GiB" placeholder:"BYTES" help:"Bytes that an organization may upload per day (UTC), on all nodes together; 0 means no limit."`
+	AllowedOrigins  []origin  `placeholder:"ORIGIN" help:"Web origins whose pages may read responses (CORS); * allows all."`
+	TrustedProxies  []network `placeholder:"RANGE" help:"Addresses of proxies whose X-Forwarded-For is trusted."`
+	UserStreams     int       `default:"32" placeholder:"N" help:"Open event streams per user."`
+	AllStreams      int       `default:"10000" placeholder:"N" help:"Open event streams of all users together."`
+	Connections     int       `default:"0" placeholder:"N" help:"Open connections; 0 means 10000 more than streams, or as many as the file descriptors allow."`
+	AddressConns    int       `name:"address-connections" default:"256" placeholder:"N" help:"Open connections without a login per address (IPv6: per /64). Trusted proxies have no such limit."`
+	UserRequests    int       `default:"64" placeholder:"N" help:"Concurrent requests per user; 0 means no limit."`
+	AllRequests     int       `default:"4096" placeholder:"N" help:"Concurrent requests of all users together; 0 means no limit."`
+	UserRate        int       `default:"1000" placeholder:"N" help:"Requests per second and user, in bursts of up to ten seconds' worth; 0 means no limit."`
+	UserUploads     int       `default:"8" placeholder:"N" help:"Concurrent uploads per user; 0 means no limit."`
+	WebhookTests    int       `default:"20" placeholder:"N" help:"Webhook tests per hour and user; 0 means no limit."`
+	Public          string    `default:"off" enum:"off,read,map" placeholder:"off|read|map" help:"What anyone can read without an account: nothing (off), unrestricted hazards (read), or these with the map and the widget (map)."`
+	PublicRate      int       `default:"50" placeholder:"N" help:"Requests without an account per second and address, in bursts of up to ten seconds' worth. All addresses together may send 40 times as many. 0 means no limit."`
+	PublicRequests  int       `default:"256" placeholder:"N" help:"Concurrent requests without an account; one address may have an eighth of them. 0 means no limit."`
+	PublicStreams   int       `default:"2000" placeholder:"N" help:"Open event streams without an account; one address may have an eighth of them. 0 means no limit."`
+	EmbedSites      []origin  `placeholder:"ORIGIN" help:"Web origins whose pages may show the widget (/embed) in a frame; * allows all."`
+	Basemap         string    `placeholder:"FILE|URL" help:"PMTiles archive with streets for the map, with the layers of Protomaps' basemap: a file that this server serves, or an address that browsers read directly."`
 	SecurityContact contact   `placeholder:"ADDRESS" help:"Where to report a vulnerability: mailto: or https:, shown in /.well-known/security.txt."`
-	CAPKey          string    `name:"cap-key" type:"path" placeholder:"FILE" help:"Key that the CAP messages of organizations that publish are signed with: RSA, in PEM, mode 0600, the same on all nodes. Read at the start."`
+	CAPKey          string    `name:"cap-key" type:"path" placeholder:"FILE" help:"Key that signs the CAP messages of publishing organizations: RSA, in PEM, mode 0600, the same on all nodes. Read at the start."`
 	CAPCertificate  string    `name:"cap-certificate" type:"path" placeholder:"FILE" help:"Certificate of that key in PEM, with its intermediates. Read at the start."`
-	WebhookAllow    []network `placeholder:"RANGE" help:"Addresses that webhooks and channels may lead to beside the public ones: there http is allowed too, and every port."`
-	AddressKey      string    `type:"path" placeholder:"FILE" help:"File of the key that the addresses of subscriptions are encrypted with: 32 random bytes in base64, mode 0600, the same on all nodes. Default: addresses.key in the data folder, which is made; with --database there is no default, and without it no subscriptions."`
-	Storm           int       `default:"5" placeholder:"N" help:"Messages that a channel of a subscription is sent in a minute before what follows becomes a summary."`
-	Confirmations   int       `default:"2000" placeholder:"N" help:"Confirmations of addresses that are asked for in a day, in all; of one address 3."`
-	ApproveWarnings bool      `help:"A WARNING of an editor is published once a second editor approves it."`
-	ApprovePeople   int64     `default:"0" placeholder:"N" help:"What an editor says about at least so many people, or so many subscribers, is published once a second editor approves it; 0: no number does."`
-	Drain           life      `placeholder:"TIME" help:"Time for which the service goes on when it is told to end, not ready any more, so that a load balancer sends new requests elsewhere."`
-	Grace           life      `default:"10s" placeholder:"TIME" help:"Time for what is running when the service is told to end."`
+	WebhookAllow    []network `placeholder:"RANGE" help:"Non-public addresses that webhooks and channels may reach, with http too and on every port."`
+	AddressKey      string    `type:"path" placeholder:"FILE" help:"File with the key that encrypts the addresses of subscriptions: 32 random bytes in base64, mode 0600, the same on all nodes. Default: addresses.key in the data folder, created if missing; with --database there is no default, and without a key there are no subscriptions."`
+	Storm           int       `default:"5" placeholder:"N" help:"Messages per minute to one channel of a subscription before further ones are combined into a summary."`
+	Confirmations   int       `default:"2000" placeholder:"N" help:"Address confirmations sent per day in all; at most 3 to one address."`
+	ApproveWarnings bool      `help:"Publish a WARNING of an editor only after a second editor approves it."`
+	ApprovePeople   int64     `default:"0" placeholder:"N" help:"Publish a hazard of an editor only after a second editor approves it, if it reaches at least this many people or subscribers; 0 means no such number."`
+	Drain           life      `placeholder:"TIME" help:"How long to keep serving, reporting not ready, after SIGTERM, so that a load balancer sends new requests elsewhere."`
+	Grace           life      `default:"10s" placeholder:"TIME" help:"How long requests in progress may take after that."`
 	channelFlags
 	logFlags
 }
@@ -127,7 +127,8 @@ func (s *serveCmd) Run(ctx context.Context, c *console, g *globals) error {
 	return err
 }
 
-// bound is a limit as service.Config has it, where 0 is the default.
+// bound converts a limit to the convention of service.Config: there 0 means the default, and a
+// negative value no limit.
 func bound[N int | byteLimit](n N) N {
 	if n == 0 {
 		return -1
@@ -135,9 +136,9 @@ func bound[N int | byteLimit](n N) N {
 	return n
 }
 
-// greet prints the first password, if there is one, and that the service is ready. Where standard
-// output is not a terminal, and so perhaps a journal that others read, the password goes to a file
-// that only its owner can read, and the file's name is printed.
+// greet prints the first password, if there is one, and that the service is ready. If standard
+// output is not a terminal, it may be a journal that others read: the password then goes to a file
+// that only its owner can read, and greet prints the file's name.
 func (s *serveCmd) greet(c *console, g *globals, running *service.Service) error {
 	if p := running.FirstPassword; p != "" {
 		u := firstUser(running.Auth)
@@ -179,7 +180,7 @@ func (s *serveCmd) greet(c *console, g *globals, running *service.Service) error
 	})
 }
 
-// firstUser is the one that the service has just made.
+// firstUser returns the user that the service has just created.
 func firstUser(a *auth.Service) auth.User {
 	for _, u := range a.Users() {
 		return u

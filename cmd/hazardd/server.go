@@ -13,18 +13,18 @@ import (
 	"github.com/hazardd/hazardd/client"
 )
 
-// serverFlags say which server a command talks to, and as whom.
+// serverFlags name the server and the login of a command.
 type serverFlags struct {
 	Server        publicURL `default:"http://127.0.0.1:8080" placeholder:"URL" help:"Server to talk to."`
 	User          string    `placeholder:"NAME" help:"User to log in as."`
-	PasswordStdin bool      `xor:"secret" help:"Read the password from standard input. Without this it is asked for."`
-	TokenStdin    bool      `xor:"secret" help:"Read what hazardd token prints from standard input, in place of a user and password."`
+	PasswordStdin bool      `xor:"secret" help:"Read the password from standard input. Default: ask for it."`
+	TokenStdin    bool      `xor:"secret" help:"Read the output of hazardd token from standard input, instead of a user and password."`
 }
 
-// nobody tells whether it was not said who talks.
+// nobody reports whether no login is given.
 func (e *serverFlags) nobody() bool { return e.User == "" && !e.TokenStdin }
 
-// Validate refuses what does not go together, before anything is asked for.
+// Validate reports contradicting flags before any password prompt.
 func (e *serverFlags) Validate() error {
 	if e.User != "" && e.TokenStdin {
 		return errors.New("--user and --token-stdin exclude each other")
@@ -32,22 +32,22 @@ func (e *serverFlags) Validate() error {
 	return nil
 }
 
-// needed is Validate for commands that always talk to the server.
+// needed is Validate for commands that always need a login.
 func (e *serverFlags) needed() error {
 	if e.nobody() {
-		return errors.New("say who asks: --user NAME, or --token-stdin")
+		return errors.New("a login is missing: give --user NAME, or --token-stdin")
 	}
 	return e.Validate()
 }
 
-// explain adds what to do about an error of the server.
+// explain adds advice to an error of the server.
 func (e *serverFlags) explain(err error) error {
 	switch {
 	case errors.Is(err, client.ErrUnauthorized):
-		return fmt.Errorf("%w: see that user and password are right; a token lasts an hour", err)
+		return fmt.Errorf("%w: check the user and the password; a token is valid for an hour only", err)
 	case isNetwork(err):
-		// Not wrapped: it is not about an address of ours.
-		return fmt.Errorf("%v: see that a server runs at %s, or name another with --server", err, e.Server)
+		// Not wrapped: explain would advise about --listen.
+		return fmt.Errorf("%v: check that a server is running at %s, or name another with --server", err, e.Server)
 	}
 	return err
 }
@@ -57,7 +57,7 @@ func isNetwork(err error) bool {
 	return is && !errors.Is(err, context.Canceled)
 }
 
-// client makes a client of the server. agent names the program to it.
+// client returns a client of the server. agent is its User-Agent.
 func (e *serverFlags) client(ctx context.Context, c *console, agent string) (*client.Client, error) {
 	o := client.Options{Username: e.User, UserAgent: agent}
 	switch {
@@ -82,7 +82,7 @@ func (e *serverFlags) client(ctx context.Context, c *console, agent string) (*cl
 		}
 		o.Password = string(password)
 	default:
-		return nil, errors.New("there is no terminal to ask for the password on: give it with --password-stdin")
+		return nil, errors.New("no terminal to ask for the password: use --password-stdin")
 	}
 	if o.Username != "" && o.Password == "" {
 		return nil, errors.New("the password is empty")
@@ -90,7 +90,7 @@ func (e *serverFlags) client(ctx context.Context, c *console, agent string) (*cl
 	return client.New(string(e.Server), o)
 }
 
-// readToken reads what hazardd token prints, with or without --json.
+// readToken parses the output of hazardd token, with or without --json.
 func readToken(text string) (access, refresh string, err error) {
 	if !strings.HasPrefix(text, "{") {
 		return text, "", nil

@@ -19,17 +19,18 @@ import (
 	"github.com/hazardd/hazardd/internal/tongue"
 )
 
-// addressFlags say where the service is.
+// addressFlags say at which address the service listens.
 type addressFlags struct {
 	Listen    address   `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address to listen on; port 0 takes any free one."`
-	PublicURL publicURL `name:"public-url" placeholder:"URL" help:"Address that clients know the service by; if not given, http:// and the address to listen on."`
+	PublicURL publicURL `name:"public-url" placeholder:"URL" help:"Address at which clients reach the service. Default: http:// and the address to listen on."`
 }
 
 func (f *addressFlags) set(cfg *service.Config) {
 	cfg.Listen, cfg.PublicURL = string(f.Listen), f.url()
 }
 
-// url is the service's public address; empty if it is not known before the service listens, because the port is any free one.
+// url returns the service's public address. It is empty if the port is chosen only when the service
+// starts to listen.
 func (f *addressFlags) url() string {
 	if f.PublicURL != "" {
 		return string(f.PublicURL)
@@ -39,38 +40,39 @@ func (f *addressFlags) url() string {
 		return ""
 	}
 	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
-		host = "localhost" // every address of the machine; this one can be called
+		host = "localhost" // it listens on all addresses; localhost is one that clients can reach
 	}
 	return "http://" + net.JoinHostPort(host, port)
 }
 
-// tokenFlags say how long tokens live.
+// tokenFlags say how long tokens are valid.
 type tokenFlags struct {
-	AccessLife  life `default:"1h" placeholder:"TIME" help:"Life of an access token."`
-	RefreshLife life `default:"30d" placeholder:"TIME" help:"Life of a login, however often it is renewed."`
+	AccessLife  life `default:"1h" placeholder:"TIME" help:"How long an access token is valid."`
+	RefreshLife life `default:"30d" placeholder:"TIME" help:"Longest life of a login, however often it is renewed."`
 }
 
 func (f *tokenFlags) set(cfg *service.Config) {
 	cfg.AccessLife, cfg.RefreshLife = time.Duration(f.AccessLife), time.Duration(f.RefreshLife)
 }
 
-// pollFlags say how sources are asked.
+// pollFlags configure polling.
 type pollFlags struct {
-	Contact  string   `placeholder:"TEXT" help:"Address or URL at which the sources can reach you; it is sent to them, and some refuse to answer without."`
-	ProxyURL proxyURL `name:"proxy-url" placeholder:"URL" help:"HTTP proxy through which the sources are asked."`
-	Push     bool     `default:"true" negatable:"" help:"Open the connections over which some sources push what is new; else they are only polled."`
-	// PrivateSources is off by default, so that no payload, redirect or host name leads to an address inside the network.
-	PrivateSources bool `help:"Sources may be at private and loopback addresses, such as a mirrored server inside."`
+	Contact  string   `placeholder:"TEXT" help:"Email address or URL at which the sources can reach you. It is sent to them; some refuse requests without it."`
+	ProxyURL proxyURL `name:"proxy-url" placeholder:"URL" help:"HTTP proxy for requests to sources."`
+	Push     bool     `default:"true" negatable:"" help:"Open the connections over which some sources push news; otherwise they are only polled."`
+	// PrivateSources is off by default, so that no payload, redirect or host name makes the server
+	// connect to the internal network.
+	PrivateSources bool `help:"Allow sources at private and loopback addresses, such as a mirrored server in your network."`
 }
 
 func (f *pollFlags) set(cfg *service.Config) {
 	cfg.Contact, cfg.ProxyURL, cfg.PrivateSources, cfg.NoPush = f.Contact, string(f.ProxyURL), f.PrivateSources, !f.Push
 }
 
-// moreFlags say what a server finds out about hazards beside what the sources say.
+// moreFlags configure what a server adds to the reports of sources.
 type moreFlags struct {
-	Exposure bool      `default:"true" negatable:"" help:"Count who lives where hazards are."`
-	Pictures byteLimit `name:"picture-size" default:"1GiB" placeholder:"BYTES" help:"Bytes of pictures that sources name, fetched and kept; 0: none is fetched."`
+	Exposure bool      `default:"true" negatable:"" help:"Count the people who live in hazard areas."`
+	Pictures byteLimit `name:"picture-size" default:"1GiB" placeholder:"BYTES" help:"Bytes of pictures to keep that sources link to; 0 means that none are fetched."`
 }
 
 func (f *moreFlags) set(cfg *service.Config) {
@@ -80,10 +82,10 @@ func (f *moreFlags) set(cfg *service.Config) {
 	}
 }
 
-// evidenceFlags say how much is kept of what the sources give.
+// evidenceFlags bound the evidence.
 type evidenceFlags struct {
-	EvidenceAge  keepTime `default:"7d" placeholder:"TIME" help:"How long a payload of a source is kept as received after it came last; 0: none is kept."`
-	EvidenceSize byteSize `default:"2GiB" placeholder:"BYTES" help:"Bytes of compressed payloads that are kept; the oldest go first."`
+	EvidenceAge  keepTime `default:"7d" placeholder:"TIME" help:"How long to keep a payload of a source as received, counted from its last receipt; 0 keeps none."`
+	EvidenceSize byteSize `default:"2GiB" placeholder:"BYTES" help:"Bytes of compressed payloads to keep; the oldest are removed first."`
 }
 
 func (f *evidenceFlags) set(cfg *service.Config) {
@@ -93,13 +95,14 @@ func (f *evidenceFlags) set(cfg *service.Config) {
 	}
 }
 
-// logFlags say what is logged, and how.
+// logFlags configure the log.
 type logFlags struct {
-	LogLevel  slog.Level `default:"info" placeholder:"debug|info|warn|error" help:"Least level that is logged, to standard error."`
-	LogFormat string     `enum:"text,json" default:"text" placeholder:"text|json" help:"Form of the log."`
+	LogLevel  slog.Level `default:"info" placeholder:"debug|info|warn|error" help:"Lowest level to log, to standard error."`
+	LogFormat string     `enum:"text,json" default:"text" placeholder:"text|json" help:"Format of the log."`
 }
 
-// The types of flags. Each refuses what it cannot mean, so that a mistake is told before anything is done.
+// The types of flags. Each rejects invalid values, so that a mistake is reported before the command
+// does anything.
 type (
 	address   string
 	publicURL string
@@ -107,7 +110,7 @@ type (
 	life      time.Duration
 	keepTime  time.Duration
 	byteSize  int64
-	byteLimit byteSize // 0: none
+	byteLimit byteSize // 0 means no limit
 	network   netip.Prefix
 	origin    string
 	contact   string
@@ -126,7 +129,7 @@ func (a *address) UnmarshalText(text []byte) error {
 		return fmt.Errorf("%q is not HOST:PORT", text)
 	}
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-		return fmt.Errorf("%q is not HOST:PORT: the port is no number from 0 to 65535", text)
+		return fmt.Errorf("%q is not HOST:PORT: the port is not a number from 0 to 65535", text)
 	}
 	*a = address(text)
 	return nil
@@ -153,7 +156,7 @@ func (u *proxyURL) UnmarshalText(text []byte) error {
 func httpURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil {
-		return nil, errors.New("expected an address beginning with http:// or https://") // the error would show a password
+		return nil, errors.New("expected an address beginning with http:// or https://") // the parser's own error would show a password
 	}
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, fmt.Errorf("%q is not an address beginning with http:// or https://", u.Redacted())
@@ -161,7 +164,7 @@ func httpURL(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// UnmarshalText reads a duration as Go writes it, and whole days: 90m, 12h, 30d.
+// UnmarshalText parses a Go duration or whole days: 90m, 12h, 30d.
 func (l *life) UnmarshalText(text []byte) error {
 	d, err := time.ParseDuration(string(text))
 	if days, found := strings.CutSuffix(string(text), "d"); err != nil && found {
@@ -177,7 +180,7 @@ func (l *life) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// UnmarshalText reads a time, or 0.
+// UnmarshalText parses a duration, or 0.
 func (k *keepTime) UnmarshalText(text []byte) error {
 	if string(text) == "0" {
 		*k = 0
@@ -189,7 +192,7 @@ func (k *keepTime) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// UnmarshalText reads a number of bytes, with or without a unit: 1048576, 32MiB, 32MB.
+// UnmarshalText parses a number of bytes, with or without a unit: 1048576, 32MiB, 32MB.
 func (b *byteSize) UnmarshalText(text []byte) error {
 	units := []struct {
 		suffix string
@@ -210,7 +213,7 @@ func (b *byteSize) UnmarshalText(text []byte) error {
 	return fmt.Errorf("%q is not a number of bytes above 0, such as 32MiB", text)
 }
 
-// UnmarshalText reads a size, or 0.
+// UnmarshalText parses a size, or 0.
 func (b *byteLimit) UnmarshalText(text []byte) error {
 	if strings.TrimSpace(string(text)) == "0" {
 		*b = 0
@@ -219,7 +222,7 @@ func (b *byteLimit) UnmarshalText(text []byte) error {
 	return (*byteSize)(b).UnmarshalText(text)
 }
 
-// UnmarshalText reads a range of addresses, or one address.
+// UnmarshalText parses a range of addresses, or one address.
 func (n *network) UnmarshalText(text []byte) error {
 	word := strings.TrimSpace(string(text))
 	prefix, err := netip.ParsePrefix(word)
@@ -253,13 +256,13 @@ func (c *contact) UnmarshalText(text []byte) error {
 	word := strings.TrimSpace(string(text))
 	u, err := url.Parse(word)
 	if err != nil || u.Scheme != "mailto" && u.Scheme != "https" || u.Opaque == "" && u.Host == "" || strings.ContainsFunc(word, unicode.IsSpace) {
-		return fmt.Errorf("%q is neither mailto:security@example.org nor an address of https", word)
+		return fmt.Errorf("%q is neither like mailto:security@example.org nor an https: address", word)
 	}
 	*c = contact(word)
 	return nil
 }
 
-// logger makes the log of the server.
+// logger creates the server's logger.
 func (f *logFlags) logger(c *console) *slog.Logger {
 	opts := &slog.HandlerOptions{Level: f.LogLevel}
 	if cmp.Or(f.LogFormat, "text") == "json" {

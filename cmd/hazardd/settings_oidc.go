@@ -12,17 +12,17 @@ import (
 	"github.com/hazardd/hazardd/internal/signon"
 )
 
-// oidcFlags say at which OpenID provider people may log in.
+// oidcFlags configure the OpenID provider for logins.
 type oidcFlags struct {
-	Issuer      oidcIssuer  `name:"oidc-issuer" placeholder:"URL" help:"OpenID provider that people may log in at, by the address that its tokens name as iss."`
-	ClientID    string      `name:"oidc-client-id" placeholder:"ID" help:"Id of this server at the OpenID provider."`
-	SecretFile  string      `name:"oidc-secret-file" type:"path" placeholder:"FILE" help:"File with the secret of this server at the OpenID provider; without it the client is public."`
-	Groups      []oidcGroup `name:"oidc-groups" placeholder:"GROUP=ROLE[:ORG+ORG]" help:"What the members of the provider's groups may do: reader, editor or admin, and in which organizations, by acronym or id. The group * is everybody."`
-	GroupsClaim string      `name:"oidc-groups-claim" default:"groups" placeholder:"NAME" help:"Claim that holds the groups; dots lead into objects."`
+	Issuer      oidcIssuer  `name:"oidc-issuer" placeholder:"URL" help:"OpenID provider for logins: the address that its tokens have as iss."`
+	ClientID    string      `name:"oidc-client-id" placeholder:"ID" help:"Client id of this server at the OpenID provider."`
+	SecretFile  string      `name:"oidc-secret-file" type:"path" placeholder:"FILE" help:"File with the client secret of this server at the OpenID provider. Without it the client is public."`
+	Groups      []oidcGroup `name:"oidc-groups" placeholder:"GROUP=ROLE[:ORG+ORG]" help:"Roles of the provider's groups: reader, editor or admin, and in which organizations, by acronym or id. The group * is everybody."`
+	GroupsClaim string      `name:"oidc-groups-claim" default:"groups" placeholder:"NAME" help:"Claim that holds the groups; a dot selects a member of an object."`
 	NameClaim   string      `name:"oidc-name-claim" default:"preferred_username" placeholder:"NAME" help:"Claim that suggests a name for a new user."`
-	Audience    []string    `name:"oidc-audience" placeholder:"NAME" help:"Audiences of the provider's access tokens that the API accepts; if not given, the id of the client."`
-	Scopes      []string    `name:"oidc-scopes" default:"profile" placeholder:"SCOPE" help:"Scopes that are asked for beside openid."`
-	Title       string      `name:"oidc-title" placeholder:"TEXT" help:"Name of the provider on the login page; if not given, its host."`
+	Audience    []string    `name:"oidc-audience" placeholder:"NAME" help:"Audiences of the provider's access tokens that the API accepts. Default: the client id."`
+	Scopes      []string    `name:"oidc-scopes" default:"profile" placeholder:"SCOPE" help:"Scopes to request besides openid."`
+	Title       string      `name:"oidc-title" placeholder:"TEXT" help:"Name of the provider on the login page. Default: its host."`
 	Life        life        `name:"oidc-life" default:"12h" placeholder:"TIME" help:"Longest life of a login at the OpenID provider, however often it is renewed."`
 }
 

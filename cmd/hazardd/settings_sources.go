@@ -19,15 +19,16 @@ import (
 	"github.com/hazardd/hazardd/internal/source/mirror"
 )
 
-// knownFlags name the sources that are not built in. All commands must be told the same as the server.
+// knownFlags define the sources that are not built in. All commands need the same values as the
+// server.
 type knownFlags struct {
-	CAP      []capSetting    `name:"cap" sep:";" placeholder:"name=… url=…" help:"A feed of CAP alerts: name, url; language, title, country, every, highest, rank, hosts, places, charset, exercises, push, topics, archive. Several are separated by ; or given each on its own."`
+	CAP      []capSetting    `name:"cap" sep:";" placeholder:"name=… url=…" help:"A feed of CAP alerts: name, url; language, title, country, every, highest, rank, hosts, places, charset, exercises, push, topics, archive. Repeat the flag for several, or separate them by semicolons."`
 	Mirror   []mirrorSetting `name:"mirror" sep:";" placeholder:"name=… url=… user=… password-file=…" help:"Another server of this interface, whose hazards are shown too: name, url, user, password-file; title, every."`
-	Areas    areasSetting    `placeholder:"DIR" help:"A folder of GeoJSON files with areas of your own for the codes that alerts name, one file for each scheme of codes."`
-	Response bool            `default:"true" negatable:"" help:"An activation of Copernicus EMS moves a hazard from EVENT to RESPONSE."`
+	Areas    areasSetting    `placeholder:"DIR" help:"Folder of GeoJSON files with your own areas for the codes in alerts, one file per scheme of codes."`
+	Response bool            `default:"true" negatable:"" help:"Let an activation of Copernicus EMS move a hazard from EVENT to RESPONSE."`
 }
 
-// known are the sources of the installation.
+// known returns the sources of the installation.
 func (f *knownFlags) known() (*service.Sources, error) {
 	set := service.SourceSettings{NoResponse: !f.Response, Areas: f.Areas.own}
 	for _, c := range f.CAP {
@@ -39,7 +40,7 @@ func (f *knownFlags) known() (*service.Sources, error) {
 	return service.NewSources(set)
 }
 
-// find are the sources of the installation, if there is one of that name.
+// find returns the sources of the installation, or an error if none has that name.
 func (f *knownFlags) find(name string) (*service.Sources, error) {
 	known, err := f.known()
 	if err != nil {
@@ -49,25 +50,25 @@ func (f *knownFlags) find(name string) (*service.Sources, error) {
 	return known, err
 }
 
-// Validate tells what is wrong with a source before anything is done.
+// Validate reports mistakes in the definitions before the command does anything.
 func (f *knownFlags) Validate() error {
 	_, err := f.known()
 	return err
 }
 
-// sourcesFlag says which sources there are, and which of them are polled.
+// sourcesFlag chooses the sources that are polled.
 type sourcesFlag struct {
 	knownFlags
-	Sources string `default:"all" placeholder:"all|official|none|NAME|COUNTRY,…" help:"Sources to poll: all that are on by default, of these the official feeds of hazardd source catalog, none, names, countries (de)."`
+	Sources string `default:"all" placeholder:"all|official|none|NAME|COUNTRY,…" help:"Sources to poll: all (that are on by default), official (the official feeds among these), none, names, or countries such as de; see hazardd source catalog."`
 }
 
-// Validate tells what is wrong with a source, or names one that is none.
+// Validate reports mistakes in the definitions, and unknown names.
 func (f *sourcesFlag) Validate() error {
 	_, _, err := f.chosen()
 	return err
 }
 
-// chosen are the sources of the installation, and the names of those that are polled.
+// chosen returns the sources of the installation and the names of those that are polled.
 func (f *sourcesFlag) chosen() (*service.Sources, []string, error) {
 	known, err := f.known()
 	if err != nil {
@@ -82,7 +83,7 @@ func (f *sourcesFlag) set(cfg *service.Config) (err error) {
 	return err
 }
 
-// areasSetting is a folder of areas, read when the setting is.
+// areasSetting is a folder of areas, read when the flag is parsed.
 type areasSetting struct{ own *place.Own }
 
 // UnmarshalText reads the folder.
@@ -99,7 +100,7 @@ type (
 	mirrorSetting service.MirrorSource
 )
 
-// UnmarshalText reads the pairs of a feed of CAP.
+// UnmarshalText parses the pairs of a CAP feed.
 func (c *capSetting) UnmarshalText(text []byte) error {
 	*c = capSetting{Config: cap.Config{Name: "cap"}}
 	return readPairs("cap", string(text), map[string]func(string) error{
@@ -121,8 +122,8 @@ func (c *capSetting) UnmarshalText(text []byte) error {
 	})
 }
 
-// UnmarshalText reads the pairs of a server to be mirrored. Its password is in a file: what is said on a command line everybody sees who is
-// on the machine.
+// UnmarshalText parses the pairs of a server to mirror. Its password is in a file, because other
+// users of the machine can read a command line.
 func (m *mirrorSetting) UnmarshalText(text []byte) error {
 	*m = mirrorSetting{Name: mirror.Name}
 	var file string
@@ -152,7 +153,8 @@ func (m *mirrorSetting) UnmarshalText(text []byte) error {
 
 func into(s *string) func(string) error { return func(v string) error { *s = v; return nil } }
 
-// leastEvery keeps a slip from making a nuisance of us.
+// leastEvery is the shortest interval that an operator can set, so that a typo does not overload a
+// source.
 const leastEvery = 10 * time.Second
 
 func intoTime(d *time.Duration) func(string) error {
@@ -162,24 +164,25 @@ func intoTime(d *time.Duration) func(string) error {
 			return err
 		}
 		if *d = time.Duration(l); *d < leastEvery {
-			return fmt.Errorf("%q is more often than a source should be asked: at least %v", v, leastEvery)
+			return fmt.Errorf("%q is too short an interval for a source; at least %v", v, leastEvery)
 		}
 		return nil
 	}
 }
 
-// readHighest reads the highest levels of a source, by type: "WATCH", "STORM:ADVISORY,WATCH".
+// readHighest parses the highest severities of a source, by type: "WATCH", "STORM:ADVISORY,WATCH".
 func readHighest(text string) (map[hazard.Type]hazard.Severity, error) {
 	return readByType(text, func(level string) (hazard.Severity, error) {
 		severity, ok := hazard.ParseSeverity(level)
 		if !ok {
-			return severity, fmt.Errorf("%q is no severity, expected such as WATCH, or STORM:ADVISORY", level)
+			return severity, fmt.Errorf("%q is not a severity; expected one such as WATCH, or STORM:ADVISORY", level)
 		}
 		return severity, nil
 	})
 }
 
-// readRanks reads the authority of a source, by type: "responsible", "EARTHQUAKE:model,responsible".
+// readRanks parses the authority of a source, by type: "responsible",
+// "EARTHQUAKE:model,responsible".
 func readRanks(text string) (source.Ranks, error) {
 	return readByType(text, func(name string) (source.Rank, error) {
 		rank, ok := source.ParseRank(name)
@@ -190,7 +193,8 @@ func readRanks(text string) (source.Ranks, error) {
 	})
 }
 
-// readByType reads values separated by commas, each of a type of hazard before a colon, or of all others.
+// readByType parses values separated by commas. A value may have the prefix TYPE:; one without a
+// prefix is for all other types.
 func readByType[T any](text string, read func(string) (T, error)) (map[hazard.Type]T, error) {
 	values := map[hazard.Type]T{}
 	for word := range strings.SplitSeq(text, ",") {
@@ -207,18 +211,19 @@ func readByType[T any](text string, read func(string) (T, error)) (map[hazard.Ty
 	return values, nil
 }
 
-// readPairs reads pairs of the form key=value, separated by blanks; a value with blanks is in double quotes, as in Go.
+// readPairs parses pairs of the form key=value, separated by blanks. A value with blanks is in
+// double quotes, as in Go.
 func readPairs(setting, text string, keys map[string]func(string) error) error {
 	expected := strings.Join(slices.Sorted(maps.Keys(keys)), ", ")
 	seen := map[string]bool{}
 	for rest := strings.TrimSpace(text); rest != ""; rest = strings.TrimSpace(rest) {
 		key, after, found := strings.Cut(rest, "=")
 		if !found || strings.ContainsFunc(key, unicode.IsSpace) {
-			return fmt.Errorf("%s: %.60q is no key=value; the keys are %s", setting, rest, expected)
+			return fmt.Errorf("%s: %.60q is not key=value; the keys are %s", setting, rest, expected)
 		}
 		var value string
 		if quoted, err := strconv.QuotedPrefix(after); err == nil && strings.HasPrefix(after, `"`) {
-			value, _ = strconv.Unquote(quoted) // QuotedPrefix has found it good
+			value, _ = strconv.Unquote(quoted) // QuotedPrefix has already validated it
 			rest = after[len(quoted):]
 		} else {
 			end := strings.IndexFunc(after, unicode.IsSpace)
@@ -229,10 +234,10 @@ func readPairs(setting, text string, keys map[string]func(string) error) error {
 		}
 		set, ok := keys[key]
 		if !ok {
-			return fmt.Errorf("%s: %q is no key%s; the keys are %s", setting, key, meant(key, keySet(keys)), expected)
+			return fmt.Errorf("%s: %q is not a key%s; the keys are %s", setting, key, meant(key, keySet(keys)), expected)
 		}
 		if seen[key] {
-			return fmt.Errorf("%s: %s is there twice", setting, key)
+			return fmt.Errorf("%s: %s is given twice", setting, key)
 		}
 		seen[key] = true
 		if err := set(value); err != nil {

@@ -13,16 +13,16 @@ import (
 
 type sizeCmd struct{}
 
-// sizeResult is how much room a store takes.
+// sizeResult is the size of a store by part.
 type sizeResult struct {
 	Tables   []store.Size `json:"tables"`
 	Files    store.Size   `json:"files"`    // product files in the data folder
 	Evidence store.Size   `json:"evidence"` // payloads of sources
-	Pictures store.Size   `json:"pictures"` // that sources name
+	Pictures store.Size   `json:"pictures"` // pictures that sources link to
 	Total    int64        `json:"total"`    // bytes
 }
 
-// Run says how much room each part of a store takes, while a server may be running.
+// Run shows the size of each part of a store. A server may be running.
 func (*sizeCmd) Run(ctx context.Context, c *console, g *globals) error {
 	return g.withOldStore(ctx, func(s *store.Store) (err error) {
 		var r sizeResult
@@ -59,7 +59,7 @@ func folderSize(dir string) (s store.Size, err error) {
 		if err == nil {
 			info, err = d.Info()
 		}
-		if errors.Is(err, fs.ErrNotExist) { // none yet, or removed meanwhile
+		if errors.Is(err, fs.ErrNotExist) { // not there yet, or removed meanwhile
 			return nil
 		}
 		if err == nil {
@@ -72,7 +72,7 @@ func folderSize(dir string) (s store.Size, err error) {
 }
 
 func (r *sizeResult) write(w io.Writer, colour bool) error {
-	others := store.Size{Name: "other tables"} // below one percent each
+	others := store.Size{Name: "other tables"} // tables below one percent each
 	all := store.Size{Name: "all", Bytes: r.Total}
 	t := newTable("What", "Rows", "Bytes")
 	add := func(s store.Size) { t.add(s.Name, strconv.FormatInt(s.Rows, 10), strconv.FormatInt(s.Bytes, 10)) }

@@ -13,17 +13,17 @@ import (
 type sourceCmd struct {
 	List    sourceListCmd    `cmd:"" help:"Show the state of every source."`
 	Catalog sourceCatalogCmd `cmd:"" help:"List the official feeds of the world that are built in."`
-	Poll    sourcePollCmd    `cmd:"" help:"Have a source read now, and show what became of it."`
-	Errors  sourceErrorsCmd  `cmd:"" help:"Show what could not be used of a source, and what is held."`
-	Release sourceReleaseCmd `cmd:"" help:"Take in a held report."`
-	Dismiss sourceDismissCmd `cmd:"" help:"Note that a held report is wrong."`
+	Poll    sourcePollCmd    `cmd:"" help:"Poll a source now and show the result."`
+	Errors  sourceErrorsCmd  `cmd:"" help:"Show the rejected records and the held reports of a source."`
+	Release sourceReleaseCmd `cmd:"" help:"Release a held report."`
+	Dismiss sourceDismissCmd `cmd:"" help:"Dismiss a held report as wrong."`
 }
 
 type sourceListCmd struct {
 	sourcesFlag
 }
 
-// maxShownError is how much of an error fits into a table, in characters; JSON has all of it.
+// maxShownError bounds an error in a table, in characters; JSON has all of it.
 const maxShownError = 80
 
 // Run shows the sources.

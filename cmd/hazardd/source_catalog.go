@@ -10,8 +10,8 @@ import (
 )
 
 type sourceCatalogCmd struct {
-	Country []string `arg:"" optional:"" help:"Countries, as ISO 3166-1 codes such as de; all if none is named."`
-	Status  []string `placeholder:"STATUS" help:"Only feeds of these statuses: operating, assumed, unverified, redundant, testing, unreachable, unused."`
+	Country []string `arg:"" optional:"" help:"Countries, as ISO 3166-1 codes such as de. Default: all."`
+	Status  []string `placeholder:"STATUS" help:"Only feeds with these statuses: operating, assumed, unverified, redundant, testing, unreachable, unused."`
 	Off     bool     `help:"Only feeds that are not polled by default."`
 	sourcesFlag
 }
@@ -19,17 +19,18 @@ type sourceCatalogCmd struct {
 // catalogFeed is a feed of the catalog, as JSON.
 type catalogFeed struct {
 	official.Feed
-	// Default is whether it is polled unless the setting says otherwise, WhyNot why it is not, and Polled whether the setting names it.
+	// Default says whether the feed is polled by default, WhyNot why not, and Polled whether the
+	// setting names it.
 	Default bool   `json:"default"`
 	WhyNot  string `json:"why_not"`
 	Polled  bool   `json:"polled"`
 }
 
-// Validate refuses what names no country or status.
+// Validate rejects unknown countries and statuses.
 func (l *sourceCatalogCmd) Validate() error {
 	for _, s := range l.Status {
 		if !slices.Contains(official.Statuses, official.Status(s)) {
-			return fmt.Errorf("status: %q is not a status of the catalog; these are: %s", s, join(official.Statuses))
+			return fmt.Errorf("status: %q is not a status of the catalog; expected one of %s", s, join(official.Statuses))
 		}
 	}
 	for _, c := range l.Country {
@@ -48,7 +49,7 @@ func join(statuses []official.Status) string {
 	return strings.Join(words, ", ")
 }
 
-// Run lists the catalog. It asks nobody.
+// Run lists the catalog. It needs no network.
 func (l *sourceCatalogCmd) Run(c *console) error {
 	known, names, err := l.chosen()
 	if err != nil {

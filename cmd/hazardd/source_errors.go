@@ -24,7 +24,7 @@ type sourceErrorsCmd struct {
 	knownFlags
 }
 
-// maxListed is how many errors and held reports are listed: the newest.
+// maxListed is how many errors and held reports are listed, newest first.
 const maxListed = 1000
 
 // Run shows the errors and the held reports.
@@ -62,20 +62,20 @@ func (e *sourceErrorsCmd) Run(ctx context.Context, c *console, g *globals) error
 	})
 }
 
-// sourceTroubles is what an editor may want to look at.
+// sourceTroubles lists what an editor should look at.
 type sourceTroubles struct {
 	Errors []sourceErrorJSON `json:"errors"`
 	Held   []heldJSON        `json:"held"`
 }
 
 type sourceErrorJSON struct {
-	Record string    `json:"record"` // empty: the whole payload
+	Record string    `json:"record"` // empty means the whole payload
 	Reason string    `json:"reason"`
 	First  time.Time `json:"first"`
 	Last   time.Time `json:"last"`
 	Times  int64     `json:"times"`
-	Raw    string    `json:"raw"` // empty: a payload, which is not kept any more
-	// Payload is the SHA-256 of the payload that it was in, or is.
+	Raw    string    `json:"raw"` // empty for a payload that is no longer kept
+	// Payload is the SHA-256 of the payload: the rejected one, or the one that held the record.
 	Payload string `json:"payload,omitzero"`
 }
 
@@ -88,7 +88,7 @@ type heldJSON struct {
 }
 
 func (s *sourceTroubles) write(w io.Writer, c *console) error {
-	const names = 50 // characters of a name or a record
+	const names = 50 // length of a name or a record, in characters
 	unused := newTable("LAST", "TIMES", "RECORD", "REASON")
 	for _, e := range s.Errors {
 		unused.add(ago(e.Last, c.now()), strconv.FormatInt(e.Times, 10), cut(e.Record, names), oneLine(e.Reason))
@@ -120,7 +120,7 @@ type sourceReleaseCmd struct {
 	knownFlags
 }
 
-// Run takes the report in.
+// Run applies the report.
 func (r *sourceReleaseCmd) Run(ctx context.Context, c *console, g *globals) error {
 	known, err := r.find(r.Name)
 	if err != nil {
@@ -145,7 +145,7 @@ type sourceDismissCmd struct {
 	knownFlags
 }
 
-// Run notes that the report is wrong.
+// Run records that the report is wrong.
 func (d *sourceDismissCmd) Run(ctx context.Context, c *console, g *globals) error {
 	known, err := d.find(d.Name)
 	if err != nil {
@@ -165,14 +165,15 @@ func (d *sourceDismissCmd) Run(ctx context.Context, c *console, g *globals) erro
 	})
 }
 
-// decide decides about a held report in the operator's name, who may do everything.
+// decide decides about a held report in the operator's name, with all rights.
 func decide(ctx context.Context, s *store.Store, in *intake.Intake, source string, id int64, decision string, now hazard.Instant) (intake.Result, error) {
 	operator := edit.Author{Caller: auth.Caller{Role: auth.Admin}}
 	e := edit.New(s, in, 0, func(int64) bool { return false })
 	return e.Decide(ctx, operator, source, id, nil, fmt.Appendf(nil, `{"decision":%q}`, decision), now)
 }
 
-// withHeld opens the store if the source has an undecided report of that number: whoever mixes up two sources decides nothing.
+// withHeld opens the store if the source has an undecided report with that id. Checking the source
+// keeps a mixed-up id from deciding about another source's report.
 func (g *globals) withHeld(ctx context.Context, name string, id int64, use func(*store.Store) error) error {
 	return g.withOldStore(ctx, func(s *store.Store) error {
 		n, err := s.CountHeld(ctx, name)

@@ -13,14 +13,14 @@ import (
 )
 
 type sourcePollCmd struct {
-	Name string `arg:"" optional:"" help:"Source; all of them if none is named."`
+	Name string `arg:"" optional:"" help:"Source. Default: all."`
 	sourcesFlag
 	pollFlags
 	evidenceFlags
-	Timeout life `default:"5m" placeholder:"TIME" help:"How long to wait for it."`
+	Timeout life `default:"5m" placeholder:"TIME" help:"How long to wait for the result."`
 }
 
-// Run has the source read.
+// Run has the server poll the source.
 func (p *sourcePollCmd) Run(ctx context.Context, c *console, g *globals) error {
 	cfg := service.Config{Version: about().Version, Logger: c.logger()}
 	p.pollFlags.set(&cfg)
@@ -36,7 +36,7 @@ func (p *sourcePollCmd) Run(ctx context.Context, c *console, g *globals) error {
 		names = []string{p.Name}
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, time.Duration(p.Timeout),
-		fmt.Errorf("not read within %v: the server that polls has much to do", time.Duration(p.Timeout)))
+		fmt.Errorf("not polled within %v: the server is busy", time.Duration(p.Timeout)))
 	defer cancel()
 	return g.withOldStore(ctx, func(s *store.Store) (err error) {
 		keeper, err := g.evidence(s, cfg)
@@ -68,7 +68,7 @@ func (p *sourcePollCmd) Run(ctx context.Context, c *console, g *globals) error {
 	})
 }
 
-// print shows the sources that were read.
+// print shows the results of the polls.
 func (p *sourcePollCmd) print(c *console, read []poll.Status) error {
 	var result any = read
 	if p.Name != "" {
@@ -87,7 +87,7 @@ func (p *sourcePollCmd) print(c *console, read []poll.Status) error {
 	})
 }
 
-// named says of which source an error is.
+// named adds the source's name to an error.
 func named(source string, err error) error {
 	if source == "" {
 		return err

@@ -12,18 +12,18 @@ import (
 )
 
 type subscriptionCmd struct {
-	List   subscriptionListCmd   `cmd:"" help:"List the subscriptions of the user; an admin's all."`
-	Add    subscriptionAddCmd    `cmd:"" help:"Have somebody told about hazards."`
-	Remove subscriptionRemoveCmd `cmd:"" help:"Remove a subscription, with its addresses and all that waits to be told."`
+	List   subscriptionListCmd   `cmd:"" help:"List your subscriptions; for an admin, all subscriptions."`
+	Add    subscriptionAddCmd    `cmd:"" help:"Add a subscription to hazards."`
+	Remove subscriptionRemoveCmd `cmd:"" help:"Remove a subscription, with its addresses and waiting messages."`
 }
 
-// subscriptionFlags are those of every subscription command.
+// subscriptionFlags are the flags of all subscription commands.
 type subscriptionFlags struct{ serverFlags }
 
-// Validate refuses what does not go together, before anything is asked for.
+// Validate reports contradicting flags before any password prompt.
 func (f *subscriptionFlags) Validate() error { return f.needed() }
 
-// with lets do talk to the server.
+// with logs in at the server and calls do.
 func (f *subscriptionFlags) with(ctx context.Context, c *console, do func(*client.Client) error) error {
 	server, err := f.client(ctx, c, "hazardd-subscription")
 	if err != nil {
@@ -71,7 +71,7 @@ func (l *subscriptionListCmd) Run(ctx context.Context, c *console) error {
 	})
 }
 
-// channelName is a channel as the command line names it.
+// channelName returns the name of a channel as the command line takes it.
 func channelName(ch client.Channel) string {
 	if ch.Template != "" {
 		return ch.Template
@@ -79,7 +79,7 @@ func channelName(ch client.Channel) string {
 	return ch.Kind
 }
 
-// wherePrinted is where hazards concern somebody, on one line.
+// wherePrinted describes the places of a subscription on one line.
 func wherePrinted(w *client.SubscriptionWhere) string {
 	if w == nil {
 		return "everywhere"
@@ -102,32 +102,32 @@ func wherePrinted(w *client.SubscriptionWhere) string {
 }
 
 type subscriptionAddCmd struct {
-	Channel   string   `arg:"" placeholder:"CHANNEL" help:"How: email, webpush, or the name of an HTTP channel of the server."`
-	Address   string   `arg:"" placeholder:"ADDRESS" help:"Where to: an address of email, or what the channel takes."`
+	Channel   string   `arg:"" placeholder:"CHANNEL" help:"email, webpush, or the name of an HTTP channel of the server."`
+	Address   string   `arg:"" placeholder:"ADDRESS" help:"Email address, or another address that the channel accepts."`
 	Name      string   `placeholder:"TEXT" help:"Name of the subscription, for people."`
-	Point     []nearby `sep:"none" placeholder:"LON,LAT,KM[,NAME]" help:"Place, and how far around it hazards matter; may be given more than once."`
-	Region    []string `placeholder:"CODE" help:"Country by ISO 3166-1, such as KE; may be given more than once."`
-	Assets    assets   `placeholder:"ORG[,KM]" help:"Assets of an organization that the user is a member of, by its acronym, and how far around a hazard they matter. Default: inside."`
-	Area      string   `type:"existingfile" placeholder:"FILE" help:"File of an area, a GeoJSON geometry."`
-	Type      []string `placeholder:"TYPE" help:"Type of hazard, such as FLOOD; may be given more than once. Default: all."`
-	Category  []string `placeholder:"CATEGORY" help:"Category, such as EVENT; may be given more than once. Default: all."`
-	Severity  string   `placeholder:"LEVEL" help:"Least severity, such as WATCH. Default: all."`
+	Point     []nearby `sep:"none" placeholder:"LON,LAT,KM[,NAME]" help:"Place and radius within which hazards matter; may be repeated."`
+	Region    []string `placeholder:"CODE" help:"Country by ISO 3166-1, such as KE; may be repeated."`
+	Assets    assets   `placeholder:"ORG[,KM]" help:"Acronym of an organization of the user, whose assets matter, and the radius around a hazard. Default: assets inside its area."`
+	Area      string   `type:"existingfile" placeholder:"FILE" help:"File with an area, as a GeoJSON geometry."`
+	Type      []string `placeholder:"TYPE" help:"Type of hazard, such as FLOOD; may be repeated. Default: all."`
+	Category  []string `placeholder:"CATEGORY" help:"Category, such as EVENT; may be repeated. Default: all."`
+	Severity  string   `placeholder:"LEVEL" help:"Lowest severity, such as WATCH. Default: all."`
 	Measure   string   `placeholder:"NAME:LOW..HIGH" help:"Measurements that a hazard must have, as in a search, such as magnitude:6.."`
-	People    int64    `placeholder:"N" help:"Least number of people where the hazard is."`
-	Drills    bool     `help:"Drills too."`
+	People    int64    `placeholder:"N" help:"Lowest number of people in the hazard's area."`
+	Drills    bool     `help:"Include drills."`
 	Language  string   `placeholder:"LIST" help:"Languages of the messages, such as de or pt-BR,en."`
 	TimeZone  string   `placeholder:"ZONE" help:"Time zone, such as Europe/Berlin. Default: UTC."`
 	Quiet     quiet    `placeholder:"FROM-TO" help:"Times of day without messages, such as 22:00-07:00."`
-	Except    string   `placeholder:"LEVEL" help:"Severity that is told in quiet times too. Default: WARNING."`
-	Digest    string   `enum:"none,daily,weekly" default:"none" placeholder:"none|daily|weekly" help:"Gather the messages: daily at 08:00, weekly on Mondays."`
-	Confirmed bool     `help:"Use the address without asking whoever has it (admin)."`
+	Except    string   `placeholder:"LEVEL" help:"Lowest severity of messages that are sent in quiet times too. Default: WARNING."`
+	Digest    string   `enum:"none,daily,weekly" default:"none" placeholder:"none|daily|weekly" help:"Combine the messages: daily at 08:00, or weekly on Mondays."`
+	Confirmed bool     `help:"Use the address without asking its owner for confirmation (admin)."`
 	subscriptionFlags
 }
 
 // nearby is a point and a radius.
 type nearby client.SubscriptionPoint
 
-// UnmarshalText reads LON,LAT,KM[,NAME].
+// UnmarshalText parses LON,LAT,KM[,NAME].
 func (p *nearby) UnmarshalText(text []byte) error {
 	parts := strings.SplitN(string(text), ",", 4)
 	numbers := [3]float64{}
@@ -149,10 +149,10 @@ func (p *nearby) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// assets are those of an organization.
+// assets are the assets of an organization.
 type assets client.SubscriptionAssets
 
-// UnmarshalText reads ORG[,KM].
+// UnmarshalText parses ORG[,KM].
 func (a *assets) UnmarshalText(text []byte) (err error) {
 	org, km, far := strings.Cut(string(text), ",")
 	*a = assets{Organization: strings.TrimSpace(org)}
@@ -165,10 +165,10 @@ func (a *assets) UnmarshalText(text []byte) (err error) {
 	return nil
 }
 
-// quiet is a span of the day.
+// quiet is a time of day without messages.
 type quiet client.Quiet
 
-// UnmarshalText reads FROM-TO.
+// UnmarshalText parses FROM-TO.
 func (q *quiet) UnmarshalText(text []byte) error {
 	from, to, ok := strings.Cut(string(text), "-")
 	if !ok {
@@ -178,15 +178,15 @@ func (q *quiet) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Validate refuses what says nothing.
+// Validate reports flags that have no effect.
 func (a *subscriptionAddCmd) Validate() error {
 	if a.Except != "" && a.Quiet == (quiet{}) {
-		return fmt.Errorf("--except: says what is told in quiet times; give --quiet too")
+		return fmt.Errorf("--except applies to quiet times; give --quiet too")
 	}
 	return a.needed()
 }
 
-// Run makes a subscription.
+// Run creates a subscription.
 func (a *subscriptionAddCmd) Run(ctx context.Context, c *console) error {
 	fields, err := a.fields()
 	if err != nil {
@@ -198,9 +198,9 @@ func (a *subscriptionAddCmd) Run(ctx context.Context, c *console) error {
 			return err
 		}
 		return c.print(s, func(out io.Writer) error {
-			next := "It is told what changes from now on."
+			next := "Messages are sent for changes from now on."
 			if s.Channels[0].Status == "unconfirmed" {
-				next = "Whoever has the address is asked by mail, and told once the link in it is opened; it is good for 48 hours."
+				next = "The owner of the address gets an email to confirm it. Messages begin once the link in it is opened; it is valid for 48 hours."
 			}
 			_, err := fmt.Fprintf(out, "subscription  %s\nwhere         %s\n\n%s\n", s.ID, wherePrinted(s.Where), next)
 			return err
@@ -208,7 +208,7 @@ func (a *subscriptionAddCmd) Run(ctx context.Context, c *console) error {
 	})
 }
 
-// fields is what the flags say.
+// fields converts the flags to the fields of a subscription.
 func (a *subscriptionAddCmd) fields() (f client.SubscriptionFields, err error) {
 	ch := client.Channel{Kind: a.Channel, To: a.Address}
 	if a.Channel != "email" && a.Channel != "webpush" {
@@ -255,7 +255,7 @@ func (a *subscriptionAddCmd) fields() (f client.SubscriptionFields, err error) {
 }
 
 type subscriptionRemoveCmd struct {
-	ID string `arg:"" placeholder:"ID" help:"The subscription, as hazardd subscription list names it."`
+	ID string `arg:"" placeholder:"ID" help:"ID of the subscription, from hazardd subscription list."`
 	subscriptionFlags
 }
 

@@ -7,11 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// table is text in columns that line up, by characters. Columns whose cells are all numbers stand to the right.
+// table prints text in aligned columns, measured in characters. Columns of numbers are
+// right-aligned.
 type table struct {
 	head []string
 	rows [][]string
-	// colours holds the colour of a cell by its text, for the column of that number.
+	// colours maps the text of a cell to its color, by column.
 	colours map[int]map[string]string
 }
 
@@ -19,7 +20,7 @@ func newTable(head ...string) *table { return &table{head: head, colours: map[in
 
 func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
 
-// Colours, by the codes of ECMA-48, section 8.3.117.
+// Colors, by the codes of ECMA-48, section 8.3.117.
 const (
 	red    = "31"
 	green  = "32"
@@ -58,7 +59,7 @@ func (t *table) write(w io.Writer, colour bool) error {
 	return err
 }
 
-// numbers tells whether column i holds numbers alone.
+// numbers reports whether all cells of column i are numbers.
 func (t *table) numbers(i int) bool {
 	return len(t.rows) > 0 && !slices.ContainsFunc(t.rows, func(row []string) bool {
 		return row[i] == "" || strings.Trim(row[i], "0123456789") != ""

@@ -20,27 +20,27 @@ import (
 )
 
 type tokenCmd struct {
-	Name string `arg:"" optional:"" help:"User, or program."`
+	Name string `arg:"" optional:"" help:"User or program."`
 	tokenFlags
-	ReadOnly bool   `help:"Make a key that only reads, for clients that can send no header: it stands in the address, until it is revoked."`
+	ReadOnly bool   `help:"Create a read-only key for clients that cannot send headers: it is part of the URL. It is valid until it is revoked."`
 	Title    string `placeholder:"TEXT" help:"What the key is for; with --read-only or --service."`
-	Service  bool   `help:"Make a token for a program, which is good until it is revoked; the name is the program's, and no user's."`
+	Service  bool   `help:"Create a token for a program, valid until it is revoked. The name is that of the program, not of a user."`
 	Scope    string `placeholder:"read|metrics|write:ORG" help:"What the program may do; with --service. An organization is named by its acronym or id."`
-	List     bool   `xor:"keys" help:"List the read-only keys and the tokens of programs, of the user or program if one is named."`
+	List     bool   `xor:"keys" help:"List the read-only keys and the tokens of programs; of one user or program if named."`
 	Revoke   string `xor:"keys" placeholder:"ID" help:"Revoke a read-only key or the token of a program."`
 }
 
-// Validate refuses what cannot be meant together.
+// Validate reports contradicting flags.
 func (t *tokenCmd) Validate() error {
 	switch {
 	case t.Name == "" && !t.List && t.Revoke == "":
 		return errors.New("expected the name of a user")
 	case (t.ReadOnly || t.Service) && (t.List || t.Revoke != ""), t.Title != "" && !t.ReadOnly && !t.Service, t.ReadOnly && t.Service:
-		return errors.New("--title goes with --read-only or --service, and only one of --read-only, --service, --list and --revoke is possible")
+		return errors.New("--title needs --read-only or --service; --read-only, --service, --list and --revoke exclude each other")
 	case t.Service != (t.Scope != ""):
 		return errors.New("--service and --scope need each other: --scope read, metrics, or write:ORG")
 	case t.ReadOnly && t.Title == "":
-		return errors.New("--read-only: --title is missing: what the key is for")
+		return errors.New("--read-only: --title is missing; say what the key is for")
 	}
 	return nil
 }
@@ -53,7 +53,7 @@ func (t *tokenCmd) Run(ctx context.Context, c *console, g *globals) error {
 	cfg := service.Config{}
 	t.tokenFlags.set(&cfg)
 	if cfg.AccessLife > auth.LongestAccess {
-		c.note("the token lives %v, the longest that every server accepts; renew it, or make a key that only reads (--read-only)", auth.LongestAccess)
+		c.note("the token is valid for %v, the longest life that every server accepts; renew it, or create a read-only key (--read-only)", auth.LongestAccess)
 		cfg.AccessLife = auth.LongestAccess
 	}
 	return g.withOldStore(ctx, func(s *store.Store) error {
@@ -62,7 +62,7 @@ func (t *tokenCmd) Run(ctx context.Context, c *console, g *globals) error {
 			return err
 		}
 		now := c.instant()
-		if err := a.Rotate(ctx, now); err != nil { // there is no key before the first start of a server
+		if err := a.Rotate(ctx, now); err != nil { // before the first start of a server there is no key
 			return err
 		}
 		pair, err := a.Issue(ctx, consoleActor(), t.Name, now)
@@ -76,7 +76,7 @@ func (t *tokenCmd) Run(ctx context.Context, c *console, g *globals) error {
 		result := struct {
 			AccessToken  string    `json:"accessToken"`
 			RefreshToken string    `json:"refreshToken"`
-			Expires      time.Time `json:"expires"` // the access token
+			Expires      time.Time `json:"expires"` // when the access token expires
 		}{pair.Access, pair.Refresh, caller.Expires.Time()}
 		return c.print(result, func(w io.Writer) error {
 			_, err := fmt.Fprintln(w, pair.Access)
@@ -85,18 +85,18 @@ func (t *tokenCmd) Run(ctx context.Context, c *console, g *globals) error {
 	})
 }
 
-// keyRow is a read-only key. Key is there only when it was just made.
+// keyRow is a read-only key. Key is set only for a new one.
 type keyRow struct {
 	ID      string    `json:"id"`
 	User    string    `json:"user"`
 	Title   string    `json:"title"`
-	Scope   string    `json:"scope,omitzero"` // of a program; User is its name then, behind "service:"
+	Scope   string    `json:"scope,omitzero"` // set for a program; User is then "service:" and its name
 	Created time.Time `json:"created"`
-	Used    time.Time `json:"last_used,omitzero"` // of a program, a minute late at most
+	Used    time.Time `json:"last_used,omitzero"` // set for a program, accurate to a minute
 	Key     string    `json:"key,omitzero"`
 }
 
-// keys deals with read-only keys.
+// keys creates, lists and revokes read-only keys and tokens of programs.
 func (t *tokenCmd) keys(ctx context.Context, c *console, g *globals) error {
 	return g.withOldStore(ctx, func(s *store.Store) error {
 		a, err := loadAuth(ctx, c, s, service.Config{})
@@ -165,7 +165,7 @@ func (t *tokenCmd) keys(ctx context.Context, c *console, g *globals) error {
 	})
 }
 
-// shownScope is a scope with the acronym of its organization, as --scope takes it.
+// shownScope formats a scope with the acronym of its organization, as --scope takes it.
 func shownScope(a *auth.Service, scope auth.Scope) string {
 	org, _ := strings.CutPrefix(string(scope), string(auth.ScopeWrite))
 	for _, o := range a.Orgs() {
@@ -176,11 +176,11 @@ func shownScope(a *auth.Service, scope auth.Scope) string {
 	return string(scope)
 }
 
-// scopeOf reads a scope, whose organization may be named by its acronym.
+// scopeOf parses a scope; its organization may be an acronym.
 func scopeOf(a *auth.Service, text string) (auth.Scope, error) {
 	org, writes := strings.CutPrefix(text, string(auth.ScopeWrite))
 	if !writes {
-		return auth.Scope(text), nil // refused there if it is none
+		return auth.Scope(text), nil // package auth rejects unknown scopes
 	}
 	for _, o := range a.Orgs() {
 		if strings.EqualFold(o.Acronym, org) || strconv.FormatInt(o.ID, 10) == org {

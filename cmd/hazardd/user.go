@@ -15,10 +15,10 @@ import (
 type userCmd struct {
 	Add     userAddCmd     `cmd:"" help:"Add a user, who can log in at once."`
 	List    userListCmd    `cmd:"" help:"List all users."`
-	Passwd  userPasswdCmd  `cmd:"" help:"Give a user another password, and revoke the tokens of the user."`
-	Disable userDisableCmd `cmd:"" help:"Shut a user out, with all tokens; running servers follow within a second."`
+	Passwd  userPasswdCmd  `cmd:"" help:"Change a user's password and revoke the user's tokens."`
+	Disable userDisableCmd `cmd:"" help:"Disable a user and revoke all tokens; running servers follow within a second."`
 	Enable  userEnableCmd  `cmd:"" help:"Let a disabled user log in again."`
-	Remove  userRemoveCmd  `cmd:"" help:"Remove a user for good, with all rights, tokens and read keys; nobody gets that name again."`
+	Remove  userRemoveCmd  `cmd:"" help:"Remove a user with all rights, tokens and read keys, permanently; the name cannot be used again."`
 	Role    userRoleCmd    `cmd:"" help:"Change what a user may do."`
 	Orgs    userOrgsCmd    `cmd:"" help:"Change the organizations of a user."`
 }
@@ -98,7 +98,7 @@ func userWithPassword(u auth.User, p auth.Password) auth.UserRecord {
 	return j
 }
 
-// printUser tells what was done to the user of that name, and the password if it was made here.
+// printUser reports a change of a user, with the password if it was generated.
 func printUser(c *console, a *auth.Service, name string, p password, done string) error {
 	var result auth.UserRecord
 	for _, u := range a.Users() {

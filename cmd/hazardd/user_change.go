@@ -23,7 +23,7 @@ func (u *userPasswdCmd) Run(ctx context.Context, c *console, g *globals) error {
 	if err != nil {
 		return err
 	}
-	return changeUser(ctx, c, g, u.Name, p, "has another password; the tokens issued before are revoked", func(a *auth.Service, now hazard.Instant) error {
+	return changeUser(ctx, c, g, u.Name, p, "password changed; earlier tokens are revoked", func(a *auth.Service, now hazard.Instant) error {
 		return a.SetPassword(ctx, consoleActor(), u.Name, p.text, u.ends(now), now)
 	})
 }
@@ -32,7 +32,7 @@ type userDisableCmd struct {
 	Name string `arg:"" help:"User."`
 }
 
-// Run shuts the user out.
+// Run disables the user.
 func (u *userDisableCmd) Run(ctx context.Context, c *console, g *globals) error {
 	return changeUser(ctx, c, g, u.Name, password{}, "disabled", func(a *auth.Service, now hazard.Instant) error {
 		return a.Disable(ctx, consoleActor(), u.Name, now)
@@ -43,7 +43,7 @@ type userEnableCmd struct {
 	Name string `arg:"" help:"User."`
 }
 
-// Run lets the user in again.
+// Run enables the user.
 func (u *userEnableCmd) Run(ctx context.Context, c *console, g *globals) error {
 	return changeUser(ctx, c, g, u.Name, password{}, "may log in", func(a *auth.Service, now hazard.Instant) error {
 		return a.Enable(ctx, consoleActor(), u.Name, now)
@@ -68,7 +68,7 @@ func (u *userRemoveCmd) Run(ctx context.Context, c *console, g *globals) error {
 			Removed string `json:"removed"`
 		}{u.Name}
 		return c.print(result, func(w io.Writer) error {
-			_, err := fmt.Fprintf(w, "user %s: removed; what this user wrote keeps the name, and nobody gets it again\n", u.Name)
+			_, err := fmt.Fprintf(w, "user %s: removed; hazards and products of this user keep the name, and it cannot be used again\n", u.Name)
 			return err
 		})
 	})
@@ -88,7 +88,7 @@ func (u *userRoleCmd) Run(ctx context.Context, c *console, g *globals) error {
 
 type userOrgsCmd struct {
 	Name string  `arg:"" help:"User."`
-	Orgs []int64 `arg:"" optional:"" name:"id" help:"All organizations that the user is to have; none takes away all."`
+	Orgs []int64 `arg:"" optional:"" name:"id" help:"New list of the user's organizations; without any, the user has none."`
 }
 
 // Run sets the organizations.
@@ -98,7 +98,7 @@ func (u *userOrgsCmd) Run(ctx context.Context, c *console, g *globals) error {
 	})
 }
 
-// changeUser makes a change to a user, and tells it.
+// changeUser applies a change to a user and reports it.
 func changeUser(ctx context.Context, c *console, g *globals, name string, p password, done string, change func(*auth.Service, hazard.Instant) error) error {
 	return g.withOldStore(ctx, func(s *store.Store) error {
 		a, err := loadAuth(ctx, c, s, service.Config{})
@@ -112,7 +112,7 @@ func changeUser(ctx context.Context, c *console, g *globals, name string, p pass
 	})
 }
 
-// knownUsers says how to find out who there is, to whoever named nobody.
+// knownUsers adds the advice to list the users, for an unknown name.
 func knownUsers(err error) error {
 	if errors.Is(err, hazard.ErrNotFound) {
 		return fmt.Errorf("%w; hazardd user list shows who there is, and who is disabled", err)

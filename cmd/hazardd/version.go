@@ -10,7 +10,7 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// version is set when the program is built with make (-ldflags -X).
+// version is set by make at build time (-ldflags -X).
 var version string
 
 type versionCmd struct{}
@@ -27,7 +27,7 @@ func (*versionCmd) Run(c *console) error {
 type versionInfo struct {
 	Version string `json:"version"`
 	Commit  string `json:"commit,omitzero"`
-	Schema  int    `json:"schema"` // the newest that this program knows
+	Schema  int    `json:"schema"` // the newest schema that this program knows
 	Go      string `json:"go"`
 }
 
@@ -35,7 +35,7 @@ func (v versionInfo) String() string {
 	return fmt.Sprintf("hazardd %s (%s, schema %d, %s)", v.Version, cmp.Or(v.Commit, "commit unknown"), v.Schema, v.Go)
 }
 
-// about is what is known of this program: what make set, else what the Go toolchain noted when it built the program.
+// about describes this program, from what make set or else from Go's build information.
 func about() versionInfo {
 	v := versionInfo{Version: version, Schema: store.Schema(), Go: runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()

@@ -21,13 +21,13 @@ type watchCmd struct {
 	Type     []string `placeholder:"ID" help:"Types of hazards to watch, such as FLOOD."`
 	Severity []string `placeholder:"ID" help:"Severities to watch, such as WARNING."`
 	Category []string `placeholder:"ID" help:"Categories to watch, such as EVENT."`
-	Source   []string `placeholder:"NAME" help:"Sources whose hazards to watch; editors for what editors wrote."`
+	Source   []string `placeholder:"NAME" help:"Sources whose hazards to watch; editors means hazards written by editors."`
 	BBox     bbox     `name:"bbox" placeholder:"W,S,E,N" help:"Box to watch, in degrees; its west may be greater than its east."`
 	Text     string   `name:"words" placeholder:"WORDS" help:"Words in the name or the description."`
 	serverFlags
 }
 
-// bbox is a box, or none.
+// bbox is a bounding box, or none.
 type bbox struct{ *client.BBox }
 
 func (b *bbox) UnmarshalText(text []byte) error {
@@ -40,10 +40,11 @@ func (b *bbox) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Validate refuses what does not go together, before anything is asked for.
+// Validate reports contradicting flags before any password prompt.
 func (w *watchCmd) Validate() error { return w.needed() }
 
-// Run shows the active hazards and follows them until ctx ends: on a terminal as a table that stays up to date, else as a line for each change.
+// Run shows the active hazards and follows them until ctx ends: on a terminal as a live table,
+// otherwise one line per change.
 func (w *watchCmd) Run(ctx context.Context, c *console) error {
 	server, err := w.client(ctx, c, "hazardd-watch")
 	if err != nil {
@@ -53,28 +54,28 @@ func (w *watchCmd) Run(ctx context.Context, c *console) error {
 	s := &screen{c: c, server: server, wanted: wanted, name: string(w.Server), live: c.outTerminal && !c.json}
 	err = s.run(ctx)
 	if interrupted(ctx) {
-		return nil // that is how watching ends
+		return nil // the usual end
 	}
 	return w.explain(err)
 }
 
-// screen is what is watched, and what is shown of it.
+// screen is the state of watch: the hazards, and what is drawn.
 type screen struct {
 	c      *console
 	server *client.Client
 	wanted client.Search
 	name   string
-	live   bool // a table that stays up to date
+	live   bool // draw a live table
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	hazards map[string]wire.Hazard
 	sources string
-	state   string // what is to be known of the connection
+	state   string // state of the connection, for the user
 	latest  []client.Event
 	dirty   bool
 }
 
-// maxLatest is how many of the latest changes are shown below the table.
+// maxLatest is how many recent changes are shown below the table.
 const maxLatest = 5
 
 func (s *screen) run(ctx context.Context) error {
@@ -83,7 +84,7 @@ func (s *screen) run(ctx context.Context) error {
 		return err
 	}
 	if s.live {
-		// Its own screen, without the cursor (xterm control sequences, "Mode 1049" and "Mode 25").
+		// Use the alternate screen and hide the cursor (xterm modes 1049 and 25).
 		fmt.Fprint(s.c.out, "\x1b[?1049h\x1b[?25l")
 		defer fmt.Fprint(s.c.out, "\x1b[?25h\x1b[?1049l")
 		var drawing sync.WaitGroup
@@ -96,7 +97,7 @@ func (s *screen) run(ctx context.Context) error {
 	return s.follow(ctx, after)
 }
 
-// list reads what is active, and returns the change as of which that is.
+// list reads the active hazards, and returns the change number that they are as of.
 func (s *screen) list(ctx context.Context) (int64, error) {
 	list, err := s.server.SearchActive(ctx, s.wanted)
 	if err != nil {
@@ -125,7 +126,7 @@ func (s *screen) follow(ctx context.Context, after int64) error {
 			return err
 		}
 		if e.Reset != "" {
-			s.say("what was missed cannot be told (" + e.Reset + "): the list is read anew")
+			s.say("missed changes are not available (" + e.Reset + "): reading the list again")
 			if _, err := s.list(ctx); err != nil {
 				return err
 			}
@@ -138,7 +139,7 @@ func (s *screen) follow(ctx context.Context, after int64) error {
 	return nil
 }
 
-// say shows what is to be known of the connection.
+// say shows the state of the connection.
 func (s *screen) say(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -147,7 +148,7 @@ func (s *screen) say(text string) {
 	}
 }
 
-// take shows a change.
+// take applies and shows a change.
 func (s *screen) take(e client.Event) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -171,13 +172,13 @@ func (s *screen) take(e client.Event) error {
 	return err
 }
 
-// changeJSON is a change as the server told it.
+// changeJSON returns a change in the form in which the server sent it.
 func changeJSON(e client.Event) wire.Change {
 	return wire.Change{Change: e.Number, Time: e.Time.UTC().Format(time.RFC3339Nano), Type: e.Type, Left: e.Left, User: e.User, Source: e.Source, Reason: e.Reason,
 		Successor: e.Successor, Note: e.Note, Retracted: e.Retracted, Hazard: e.Hazard, Product: e.Product}
 }
 
-// changeLine is a change on one line, for people.
+// changeLine formats a change on one line, for people.
 func changeLine(e client.Event) string {
 	what := strings.ReplaceAll(e.Type, ".", " ")
 	if e.Reason != "" {
@@ -203,7 +204,8 @@ func severityOf(e client.Event) string {
 	return e.Hazard.SeverityID
 }
 
-// severityColours are those of the base interface, section 1.4, as far as terminals have them.
+// severityColours are the colors of the base interface, section 1.4, as close as terminals have
+// them.
 var severityColours = map[string]string{"WARNING": "1;31", "WATCH": "33", "ADVISORY": "32", "INFORMATION": "34", "TERMINATION": dim}
 
 func paint(text, severity string, colour bool) string {
@@ -213,7 +215,7 @@ func paint(text, severity string, colour bool) string {
 	return text
 }
 
-// redraw draws what has changed, until ctx ends, at most ten times a second, and each second the ages.
+// redraw draws changes at most ten times a second, and the ages each second, until ctx ends.
 func (s *screen) redraw(ctx context.Context) {
 	ticker := time.NewTicker(100 * time.Millisecond)
 	defer ticker.Stop()
@@ -223,7 +225,7 @@ func (s *screen) redraw(ctx context.Context) {
 		if s.dirty || time.Since(drawn) > time.Second {
 			s.dirty, drawn = false, time.Now()
 			width, height := terminalSize(s.c.out)
-			_, _ = io.WriteString(s.c.out, s.draw(width, height)) // a terminal that has gone
+			_, _ = io.WriteString(s.c.out, s.draw(width, height)) // ignore errors: the terminal may be gone
 		}
 		s.mu.Unlock()
 		select {
@@ -243,7 +245,7 @@ func terminalSize(w io.Writer) (width, height int) {
 	return 100, 30
 }
 
-// clip is the beginning of a line, as far as it fits.
+// clip cuts a line to the width.
 func clip(line string, width int) string {
 	if runes := []rune(line); len(runes) > width {
 		return string(runes[:width-1]) + "…"
@@ -251,7 +253,7 @@ func clip(line string, width int) string {
 	return line
 }
 
-// draw is the whole screen. The caller holds mu.
+// draw renders the whole screen. The caller holds mu.
 func (s *screen) draw(width, height int) string {
 	list := make([]wire.Hazard, 0, len(s.hazards))
 	for _, h := range s.hazards {
@@ -259,7 +261,7 @@ func (s *screen) draw(width, height int) string {
 	}
 	slices.SortFunc(list, inOrder)
 	var out strings.Builder
-	line := func(text string) { out.WriteString(text + "\x1b[K\r\n") } // the rest of the line is cleared
+	line := func(text string) { out.WriteString(text + "\x1b[K\r\n") } // clear the rest of the line
 	out.WriteString("\x1b[H")
 	line(clip(fmt.Sprintf("%s · %d active · %s · %s", s.name, len(list), s.c.now().Local().Format("15:04:05"), s.state), width))
 	line(clip("sources: "+oneLine(s.sources), width))
@@ -267,7 +269,7 @@ func (s *screen) draw(width, height int) string {
 	room := max(1, height-len(s.latest)-6)
 	shown := list[:min(room, len(list))]
 	for _, h := range shown {
-		updated, _ := client.Time(h.LastUpdate) // none: an empty age
+		updated, _ := client.Time(h.LastUpdate) // on error the age is empty
 		text := clip(fmt.Sprintf("%-11s  %-12s  %-40s  %8.2f %8.2f  %s", cut(h.SeverityID, 11), cut(h.TypeID, 12), cut(h.HazardName, 40), h.Latitude, h.Longitude, age(updated, s.c.now())), width)
 		line(paint(text, h.SeverityID, s.c.colour))
 	}
@@ -280,14 +282,14 @@ func (s *screen) draw(width, height int) string {
 	for _, e := range s.latest {
 		line(paint(clip(changeLine(e), width), severityOf(e), s.c.colour))
 	}
-	out.WriteString("\x1b[J") // and all below
+	out.WriteString("\x1b[J") // and clear everything below
 	return strings.TrimSuffix(out.String(), "\r\n")
 }
 
-// inOrder is the order of lists (decisions, "order of lists"), for records.
+// inOrder compares records by the order of lists (decisions, "order of lists").
 func inOrder(a, b wire.Hazard) int {
 	state := func(h *wire.Hazard) *hazard.Hazard {
-		severity, _ := hazard.ParseSeverity(h.SeverityID) // an unknown one comes last
+		severity, _ := hazard.ParseSeverity(h.SeverityID) // an unknown severity comes last
 		updated, _ := client.Time(h.LastUpdate)
 		return &hazard.Hazard{ID: h.HazardID, Severity: severity, LastUpdate: hazard.At(updated)}
 	}

@@ -11,22 +11,22 @@ import (
 )
 
 type webhookCmd struct {
-	List       webhookListCmd       `cmd:"" help:"List the webhooks of the user; an admin's all."`
-	Add        webhookAddCmd        `cmd:"" help:"Make a webhook, and print its secret."`
-	Test       webhookTestCmd       `cmd:"" help:"Have a test message sent."`
-	Set        webhookSetCmd        `cmd:"" help:"Pause a webhook, or make it go on."`
-	Deliveries webhookDeliveriesCmd `cmd:"" help:"List what became of the latest changes."`
-	Redeliver  webhookRedeliverCmd  `cmd:"" help:"Have a delivery made once more."`
+	List       webhookListCmd       `cmd:"" help:"List your webhooks; for an admin, all webhooks."`
+	Add        webhookAddCmd        `cmd:"" help:"Create a webhook and print its secret."`
+	Test       webhookTestCmd       `cmd:"" help:"Send a test message."`
+	Set        webhookSetCmd        `cmd:"" help:"Pause or resume a webhook."`
+	Deliveries webhookDeliveriesCmd `cmd:"" help:"List the latest deliveries and their results."`
+	Redeliver  webhookRedeliverCmd  `cmd:"" help:"Repeat a delivery."`
 	Remove     webhookRemoveCmd     `cmd:"" help:"Remove a webhook."`
 }
 
-// hookFlags are those of every webhook command.
+// hookFlags are the flags of all webhook commands.
 type hookFlags struct{ serverFlags }
 
-// Validate refuses what does not go together, before anything is asked for.
+// Validate reports contradicting flags before any password prompt.
 func (h *hookFlags) Validate() error { return h.needed() }
 
-// with lets f talk to the server.
+// with logs in at the server and calls f.
 func (h *hookFlags) with(ctx context.Context, c *console, f func(*client.Client) error) error {
 	server, err := h.client(ctx, c, "hazardd-webhook")
 	if err != nil {
@@ -64,16 +64,16 @@ func (w *webhookListCmd) Run(ctx context.Context, c *console) error {
 }
 
 type webhookAddCmd struct {
-	Address string            `arg:"" placeholder:"URL" help:"Address that is told."`
+	Address string            `arg:"" placeholder:"URL" help:"Address that receives the deliveries."`
 	Name    string            `placeholder:"TEXT" help:"Name of the webhook, for people."`
-	Format  string            `enum:"standard,slack,text,cloudevents,cloudevents-binary" default:"standard" placeholder:"NAME" help:"Form of the messages: ${enum}."`
-	Filter  map[string]string `placeholder:"NAME=VALUE" help:"Parameter of a search that chooses what is told, such as severity=WARNING; may be given more than once, or separated by semicolons."`
-	Event   []string          `placeholder:"KIND" help:"Kind of change that is told, such as hazard.created; may be given more than once."`
-	Lang    tongues           `placeholder:"TAG,…" help:"Languages that the authorities' words are wished in, the best first, such as fr-CA,fr."`
+	Format  string            `enum:"standard,slack,text,cloudevents,cloudevents-binary" default:"standard" placeholder:"NAME" help:"Format of the messages: ${enum}."`
+	Filter  map[string]string `placeholder:"NAME=VALUE" help:"Search parameter that selects the changes, such as severity=WARNING; may be repeated, or separated by semicolons."`
+	Event   []string          `placeholder:"KIND" help:"Kind of change to deliver, such as hazard.created; may be repeated."`
+	Lang    tongues           `placeholder:"TAG,…" help:"Preferred languages of the authorities' texts, best first, such as fr-CA,fr."`
 	hookFlags
 }
 
-// Run makes a webhook.
+// Run creates a webhook.
 func (w *webhookAddCmd) Run(ctx context.Context, c *console) error {
 	return w.with(ctx, c, func(server *client.Client) error {
 		h, err := server.CreateWebhook(ctx, client.WebhookFields{URL: &w.Address, Name: &w.Name, Format: &w.Format, Filter: w.Filter, Events: w.Event,
@@ -93,7 +93,7 @@ type webhookTestCmd struct {
 	hookFlags
 }
 
-// Run has a test message sent.
+// Run sends a test message.
 func (w *webhookTestCmd) Run(ctx context.Context, c *console) error {
 	return w.with(ctx, c, func(server *client.Client) error {
 		done, err := server.TestWebhook(ctx, w.ID)
@@ -113,7 +113,7 @@ func (w *webhookTestCmd) Run(ctx context.Context, c *console) error {
 		}); err != nil || done.Delivered {
 			return err
 		}
-		return fmt.Errorf("the test message was not taken: %s, after %d ms", what, done.Took)
+		return fmt.Errorf("the test message was not accepted: %s, after %d ms", what, done.Took)
 	})
 }
 
@@ -123,7 +123,7 @@ type webhookSetCmd struct {
 	hookFlags
 }
 
-// Run pauses a webhook, or makes it go on.
+// Run pauses or resumes a webhook.
 func (w *webhookSetCmd) Run(ctx context.Context, c *console) error {
 	return w.with(ctx, c, func(server *client.Client) error {
 		h, err := server.PatchWebhook(ctx, w.ID, client.WebhookFields{Status: &w.Status})
@@ -173,11 +173,11 @@ func (w *webhookDeliveriesCmd) Run(ctx context.Context, c *console) error {
 
 type webhookRedeliverCmd struct {
 	ID       string `arg:"" placeholder:"ID" help:"The webhook."`
-	Delivery int64  `arg:"" placeholder:"NUMBER" help:"The delivery, as hazardd webhook deliveries lists it."`
+	Delivery int64  `arg:"" placeholder:"NUMBER" help:"Number of the delivery, from hazardd webhook deliveries."`
 	hookFlags
 }
 
-// Run has a delivery made once more.
+// Run repeats a delivery.
 func (w *webhookRedeliverCmd) Run(ctx context.Context, c *console) error {
 	return w.with(ctx, c, func(server *client.Client) error {
 		d, err := server.Redeliver(ctx, w.ID, w.Delivery)
@@ -185,7 +185,7 @@ func (w *webhookRedeliverCmd) Run(ctx context.Context, c *console) error {
 			return err
 		}
 		return c.print(d, func(out io.Writer) error {
-			_, err := fmt.Fprintf(out, "delivery %d tells of change %d once more\n", d.ID, d.Change)
+			_, err := fmt.Fprintf(out, "delivery %d repeats change %d\n", d.ID, d.Change)
 			return err
 		})
 	})

@@ -39,7 +39,7 @@ func readReference(text string, missing int) (int, error) {
 	}
 	if strings.HasPrefix(text, "{") {
 		if err := json.Unmarshal([]byte(text), &r); err != nil {
-			return 0, fmt.Errorf("%.60q is no spatial reference: expected a number, or {\"wkid\": number}", text)
+			return 0, fmt.Errorf("%.60q is not a spatial reference: expected a number, or {\"wkid\": number}", text)
 		}
 	} else {
 		r.WKID, _ = strconv.Atoi(text)
@@ -50,7 +50,7 @@ func readReference(text string, missing int) (int, error) {
 	case mercator, 102100, 102113, 900913:
 		return mercator, nil
 	}
-	return 0, fmt.Errorf("%.60q is not known here; these are: 4326 (WGS 84), 3857 (Web Mercator)", text)
+	return 0, fmt.Errorf("%.60q is not known here; expected one of 4326 (WGS 84), 3857 (Web Mercator)", text)
 }
 
 // Place is where a query looks for hazards: in a box or a shape.
@@ -106,7 +106,7 @@ func readPlace(text, kind string, wkid int) (*Place, error) {
 func readEsri(text, kind string) (g esri, err error) {
 	if strings.HasPrefix(strings.TrimSpace(text), "{") {
 		if err := json.Unmarshal([]byte(text), &g); err != nil {
-			return g, fmt.Errorf("%.60q is no geometry in Esri's JSON", text)
+			return g, fmt.Errorf("%.60q is not a geometry in Esri's JSON", text)
 		}
 		return g, nil
 	}

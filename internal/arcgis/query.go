@@ -178,7 +178,7 @@ func (p *parser) time() {
 		if at := hazard.Instant(n); err == nil && at >= hazard.MinInstant && at <= hazard.MaxInstant {
 			return at
 		}
-		p.fault("time", "%.60q is no moment in milliseconds since 1970, nor two with a comma between, of which one may be null", text)
+		p.fault("time", "%.60q is not a moment in milliseconds since 1970, nor two with a comma between, of which one may be null", text)
 		return open
 	}
 	span := search.Span{From: read(first, hazard.MinInstant), To: read(last, hazard.MaxInstant)}
@@ -212,7 +212,7 @@ func (p *parser) form() {
 	case "pbf":
 		p.q.PBF = true
 	default:
-		p.fault("f", "%.40q is none of json, pjson, geojson, pbf", f)
+		p.fault("f", "%.40q is not one of json, pjson, geojson, pbf", f)
 	}
 	p.q.Geometry = p.flag("returnGeometry", true)
 	p.q.Fields = p.fields("outFields", p.values.Get("outFields"))
@@ -243,7 +243,7 @@ func (p *parser) fields(parameter, text string) []*Field {
 		}
 		f := fieldNamed(name)
 		if f == nil {
-			p.fault(parameter, "%.60q is no field of the layer", name)
+			p.fault(parameter, "%.60q is not a field of the layer", name)
 			continue
 		}
 		all = append(all, f)
@@ -265,7 +265,7 @@ func (p *parser) paging() {
 		}
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 0 {
-			p.fault(name, "%.40q is no whole number from 0", text)
+			p.fault(name, "%.40q is not a whole number from 0", text)
 		}
 		return min(n, most)
 	}
@@ -295,7 +295,7 @@ func (p *parser) statistics() {
 		}
 		f := fieldNamed(name)
 		if f == nil || f.field == nil {
-			p.fault("groupByFieldsForStatistics", "%.60q is no field that can be counted by", name)
+			p.fault("groupByFieldsForStatistics", "%.60q is not a field for grouping", name)
 			continue
 		}
 		p.q.Groups = append(p.q.Groups, f)
@@ -313,7 +313,7 @@ func (p *parser) statistics() {
 	if p.q.Answer != Count {
 		p.q.Answer = Rows
 	} else {
-		p.fault("returnCountOnly", "has no place beside outStatistics and returnDistinctValues")
+		p.fault("returnCountOnly", "cannot be combined with outStatistics and returnDistinctValues")
 	}
 }
 
@@ -336,7 +336,7 @@ func (p *parser) order() {
 	for part := range strings.SplitSeq(text, ",") {
 		words := strings.Fields(part)
 		if len(words) == 0 || len(words) > 2 || len(words) == 2 && !strings.EqualFold(words[1], "ASC") && !strings.EqualFold(words[1], "DESC") {
-			p.fault("orderByFields", "%.60q is not the name of a field, with ASC or DESC behind it", part)
+			p.fault("orderByFields", "%.60q is not the name of a field, optionally followed by ASC or DESC", part)
 			return
 		}
 		o := ordering{strings.Trim(words[0], `"`), len(words) == 2 && strings.EqualFold(words[1], "DESC")}
@@ -348,7 +348,7 @@ func (p *parser) order() {
 	first := p.q.sort[0]
 	f := fieldNamed(first.column)
 	if f == nil {
-		p.fault("orderByFields", "%.60q is no field of the layer", first.column)
+		p.fault("orderByFields", "%.60q is not a field of the layer", first.column)
 		return
 	}
 	rest := p.q.sort[1:] // the number is what every order ends with, in the same direction
@@ -388,10 +388,10 @@ func readStatistics(text string) (all []Statistic, err error) {
 	for _, g := range given {
 		s := Statistic{Type: strings.ToLower(g.Type), Field: fieldNamed(g.Field), Name: g.Name}
 		if !slices.Contains(statistics, s.Type) {
-			return nil, fmt.Errorf("%.40q is no statistic; these are: %s", g.Type, strings.Join(statistics, ", "))
+			return nil, fmt.Errorf("%.40q is not a statistic; expected one of %s", g.Type, strings.Join(statistics, ", "))
 		}
 		if s.Field == nil || s.Field.field == nil || s.Field.field.Kind == search.TextField && s.sums() {
-			return nil, fmt.Errorf("%.60q is no field that %s can be had of", g.Field, s.Type)
+			return nil, fmt.Errorf("%.60q is not a field on which %s is possible", g.Field, s.Type)
 		}
 		if s.Name == "" {
 			s.Name = s.Type + "_" + s.Field.Name

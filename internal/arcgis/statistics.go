@@ -175,7 +175,7 @@ func (t *Tally) rows() (all [][]any, err error) {
 	for _, o := range t.q.sort {
 		i := slices.IndexFunc(columns, func(f Field) bool { return strings.EqualFold(f.Name, o.column) })
 		if i < 0 {
-			return nil, fmt.Errorf("orderByFields: %.60q is no column of the answer", o.column)
+			return nil, fmt.Errorf("orderByFields: %.60q is not a column of the answer", o.column)
 		}
 		by, at = append(by, o), append(at, i)
 	}

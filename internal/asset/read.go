@@ -155,7 +155,7 @@ func (f *file) text(at, name, value string, most int) (string, error) {
 	}
 	value = hazard.CleanLine(value)
 	if n := utf8.RuneCountInString(value); n > most {
-		return "", f.fault(at, "%s: %d characters, at most %d are kept: %.60q", name, n, most, value)
+		return "", f.fault(at, "%s: %d characters, at most %d are allowed: %.60q", name, n, most, value)
 	}
 	return value, nil
 }
@@ -183,7 +183,7 @@ func (f *file) place(a *Asset, at string, s geo.Shape) error {
 	case len(s.Points()) > 0 || len(s.Lines()) > 0:
 		return f.fault(at, "geometry: expected a Point, Polygon or MultiPolygon; load one asset for each place")
 	case s.Positions() > maxPositions:
-		return f.fault(at, "geometry: %d positions, at most %d are kept for one asset; simplify it", s.Positions(), maxPositions)
+		return f.fault(at, "geometry: %d positions, at most %d are allowed for one asset; simplify it", s.Positions(), maxPositions)
 	default:
 		a.Area = s
 		a.Lon, a.Lat = s.Point()

@@ -13,24 +13,25 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// What users do with their own accounts.
+// The operations of users on their own accounts.
 
-// Login is a session as its user sees it.
+// Login is a session, for its user.
 type Login struct {
 	ID            uuid.UUID
-	Created, Used hazard.Instant // when the user logged in, and when the session was used last to log in or to renew a token
+	Created, Used hazard.Instant // the time of the login, and of the last use to log in or to renew a token
 	Expires       hazard.Instant
-	Addr          netip.Addr // of the last use, like Client; invalid: not known
+	Addr          netip.Addr // address of the last use, as is Client; invalid if unknown
 	Client        string
 }
 
-// Session names the login that the caller's token stems from.
+// Session returns the id of the login of the caller's token.
 func (c *Caller) Session() uuid.UUID { return c.sid }
 
-// ByReadKey reports whether the caller has shown a read key, and no token.
+// ByReadKey reports whether the caller used a read key instead of a token.
 func (c *Caller) ByReadKey() bool { return c.key != nil && c.Scope == "" }
 
-// keepSession keeps a login, so that its user can see and end it. Of a program that logs in for each request only some are kept.
+// keepSession stores a login, so that its user can see and end it. If a program logs in for each
+// request, only some logins are stored.
 func (s *Service) keepSession(ctx context.Context, id uuid.UUID, u *User, from Origin, expires hazard.Instant, alone bool, now hazard.Instant) {
 	if alone {
 		return
@@ -47,7 +48,7 @@ func (s *Service) keepSession(ctx context.Context, id uuid.UUID, u *User, from O
 	}
 }
 
-// Sessions lists the sessions of a user that are kept and alive, the latest used first.
+// Sessions lists the stored and active sessions of a user, latest used first.
 func (s *Service) Sessions(ctx context.Context, user string, now hazard.Instant) ([]Login, error) {
 	kept, err := s.store.Sessions(ctx, user)
 	if err != nil {
@@ -56,7 +57,7 @@ func (s *Service) Sessions(ctx context.Context, user string, now hazard.Instant)
 	u := s.current.Load().user(user)
 	logins := []Login{}
 	for _, k := range kept {
-		created := cmp.Or(k.Created, loginTime(k.ID)) // the release before did not keep it
+		created := cmp.Or(k.Created, loginTime(k.ID)) // the previous release did not store it
 		used := cmp.Or(k.Used, k.Child.Issued, created)
 		if u == nil || k.Expires <= now || used < u.NotBefore {
 			continue
@@ -69,8 +70,8 @@ func (s *Service) Sessions(ctx context.Context, user string, now hazard.Instant)
 	return logins, nil
 }
 
-// EndSession ends a session of the actor's own, with all its tokens: on this node at once, on the others when they have reloaded.
-// hazard.ErrNotFound: there is none of that id, or none of this user's.
+// EndSession ends one of the actor's own sessions with all its tokens: on this node at once, on
+// others after their next reload. It returns hazard.ErrNotFound if the user has no such session.
 func (s *Service) EndSession(ctx context.Context, by Actor, id uuid.UUID, now hazard.Instant) error {
 	logins, err := s.Sessions(ctx, by.Name, now)
 	if err != nil {
@@ -84,8 +85,9 @@ func (s *Service) EndSession(ctx context.Context, by Actor, id uuid.UUID, now ha
 	return s.revoke(ctx, c, by.did(ActionRevoke, by.Name, "session "+id.String(), now), now)
 }
 
-// ChangePassword gives the user another password, to whoever knows the old one, and makes all tokens worthless but the pair that it returns.
-// The limits and errors are those of Authorize, and *hazard.InvalidError: the new one is not good enough, or the old one.
+// ChangePassword changes the password of a user who knows the old one. It revokes all tokens except
+// the pair that it returns. Limits and errors are the same as for Authorize; *hazard.InvalidError
+// means that the new password is too weak or equal to the old one.
 func (s *Service) ChangePassword(ctx context.Context, user string, old, fresh Password, from Origin, now hazard.Instant) (Pair, error) {
 	if _, _, _, err := s.admit(ctx, user, old, from, now); err != nil {
 		return Pair{}, err

@@ -14,7 +14,7 @@ import (
 
 // The actions of this package in the audit trail.
 const (
-	ActionLogin    = "login" // OK tells whether it succeeded; of repeated successes only one an hour is listed
+	ActionLogin    = "login" // OK says whether it succeeded; repeated successes are listed once an hour
 	ActionIssue    = "token issued"
 	ActionReuse    = "refresh token reused"
 	ActionRevoke   = "session revoked"
@@ -35,23 +35,24 @@ const (
 	ActionMend     = "store mended"
 )
 
-// did is an audit row of something that the actor has done.
+// did returns the audit row for an action of the actor.
 func (by Actor) did(action, subject, detail string, now hazard.Instant) Audit {
 	return Audit{At: now, Actor: by.Name, Addr: by.Addr, Client: by.Client, Action: action, Subject: subject, Detail: detail, OK: true}
 }
 
-// NewUser is a user to be added.
+// NewUser describes a user to add.
 type NewUser struct {
 	Name     string
 	Role     Role
 	Orgs     []int64 // in any order
 	Password Password
-	// PasswordEnds is when the password stops to be accepted, if the user should choose another one; 0: never.
+	// PasswordEnds is when the password expires, so that the user must choose another one; 0 means
+	// never.
 	PasswordEnds hazard.Instant
 }
 
-// AddUser adds a user, who can log in at once. *hazard.InvalidError: it tells everything that is wrong.
-// hazard.ErrConflict: there is a user of that name.
+// AddUser adds a user, who can log in at once. *hazard.InvalidError lists all faults;
+// hazard.ErrConflict means that the name exists.
 func (s *Service) AddUser(ctx context.Context, by Actor, n NewUser, now hazard.Instant) error {
 	var bad hazard.InvalidError
 	if !validName(n.Name) {
@@ -85,7 +86,8 @@ func (s *Service) AddUser(ctx context.Context, by Actor, n NewUser, now hazard.I
 	return nil
 }
 
-// FirstAdmin adds the user admin with a random password, if there is no user at all. The password is empty if there is.
+// FirstAdmin adds the user admin with a random password if there is no user at all. Otherwise it
+// returns an empty password.
 func (s *Service) FirstAdmin(ctx context.Context, passwordEnds, now hazard.Instant) (Password, error) {
 	if len(s.current.Load().users) > 0 {
 		return "", nil
@@ -101,13 +103,13 @@ func (s *Service) FirstAdmin(ctx context.Context, passwordEnds, now hazard.Insta
 	return p, nil
 }
 
-// SetPassword gives a user another password, which is accepted until ends (0: for ever), and makes all his tokens worthless.
-// *hazard.InvalidError, hazard.ErrNotFound.
+// SetPassword changes a user's password, valid until ends (0 means forever), and revokes the user's
+// tokens. Errors: *hazard.InvalidError, hazard.ErrNotFound.
 func (s *Service) SetPassword(ctx context.Context, by Actor, name string, p Password, ends, now hazard.Instant) error {
 	return s.setPassword(ctx, by, name, "password", p, ends, now)
 }
 
-// setPassword is SetPassword; field is what a fault of the password is called.
+// setPassword is SetPassword with the name of the field for faults of the password.
 func (s *Service) setPassword(ctx context.Context, by Actor, name, field string, p Password, ends, now hazard.Instant) error {
 	var bad hazard.InvalidError
 	if why := weakness(p, name); why != "" {
@@ -127,8 +129,8 @@ func (s *Service) setPassword(ctx context.Context, by Actor, name, field string,
 	})
 }
 
-// Disable shuts a user out, with all his tokens: on this node at once, on the others when they have reloaded.
-// hazard.ErrNotFound.
+// Disable disables a user and revokes the user's tokens: on this node at once, on others after
+// their next reload. It may return hazard.ErrNotFound.
 func (s *Service) Disable(ctx context.Context, by Actor, name string, now hazard.Instant) error {
 	return s.update(ctx, by, ActionDisable, name, "", now, func(u *User) {
 		u.Disabled = true
@@ -136,18 +138,18 @@ func (s *Service) Disable(ctx context.Context, by Actor, name string, now hazard
 	})
 }
 
-// Enable lets a disabled user log in again. What was issued to him before he was disabled stays worthless.
+// Enable lets a disabled user log in again. Earlier tokens stay revoked. It may return
 // hazard.ErrNotFound.
 func (s *Service) Enable(ctx context.Context, by Actor, name string, now hazard.Instant) error {
 	return s.update(ctx, by, ActionEnable, name, "", now, func(u *User) { u.Disabled = false })
 }
 
-// RemoveUser removes a user, with all rights, tokens and read keys. What the user wrote keeps the name, and nobody gets that name again.
-// hazard.ErrNotFound.
+// RemoveUser removes a user with all rights, tokens and read keys. The user's hazards keep the
+// name, and the name cannot be used again. It may return hazard.ErrNotFound.
 func (s *Service) RemoveUser(ctx context.Context, by Actor, name string, now hazard.Instant) error {
 	err := s.update(ctx, by, ActionRemove, name, "", now, func(u *User) {
 		*u = User{Name: name, Role: Reader, PasswordHash: s.dummy, Disabled: true, Removed: now, Created: u.Created, NotBefore: max(u.NotBefore, nextSecond(now)),
-			Issuer: u.Issuer, Subject: u.Subject} // so that the provider does not bring the user back under another name
+			Issuer: u.Issuer, Subject: u.Subject} // so that a login at the provider does not add the user again under another name
 	})
 	if err != nil {
 		return err
@@ -160,7 +162,8 @@ func (s *Service) RemoveUser(ctx context.Context, by Actor, name string, now haz
 	return nil
 }
 
-// SetRole changes what a user may do, with the tokens that he has. *hazard.InvalidError, hazard.ErrNotFound.
+// SetRole changes a user's role, also for existing tokens. Errors: *hazard.InvalidError,
+// hazard.ErrNotFound.
 func (s *Service) SetRole(ctx context.Context, by Actor, name string, r Role, now hazard.Instant) error {
 	var bad hazard.InvalidError
 	if checkRole(&bad, r); bad.Err() != nil {
@@ -169,7 +172,8 @@ func (s *Service) SetRole(ctx context.Context, by Actor, name string, r Role, no
 	return s.update(ctx, by, ActionRole, name, string(r), now, func(u *User) { u.Role = r })
 }
 
-// SetOrgs changes the organizations of a user, in any order. *hazard.InvalidError, hazard.ErrNotFound.
+// SetOrgs changes the organizations of a user; the order does not matter. Errors:
+// *hazard.InvalidError, hazard.ErrNotFound.
 func (s *Service) SetOrgs(ctx context.Context, by Actor, name string, orgs []int64, now hazard.Instant) error {
 	var bad hazard.InvalidError
 	orgs, err := s.checkOrgs(ctx, &bad, orgs)
@@ -182,7 +186,8 @@ func (s *Service) SetOrgs(ctx context.Context, by Actor, name string, orgs []int
 	return s.update(ctx, by, ActionOrgs, name, fmt.Sprint(orgs), now, func(u *User) { u.Orgs = orgs })
 }
 
-// AddOrg adds an organization. *hazard.InvalidError; hazard.ErrConflict: there is one of that acronym.
+// AddOrg adds an organization. Errors: *hazard.InvalidError; hazard.ErrConflict if the acronym
+// exists.
 func (s *Service) AddOrg(ctx context.Context, by Actor, acronym, name string, now hazard.Instant) (Org, error) {
 	var bad hazard.InvalidError
 	for _, f := range []struct {
@@ -207,7 +212,8 @@ func (s *Service) AddOrg(ctx context.Context, by Actor, acronym, name string, no
 	return o, nil
 }
 
-// Users lists all users by name, disabled ones too, removed ones not. The caller must not change their organizations.
+// Users lists all users by name, including disabled but not removed ones. The caller must not
+// change their organizations.
 func (s *Service) Users() []User {
 	p := s.current.Load()
 	users := make([]User, 0, len(p.users))
@@ -220,7 +226,7 @@ func (s *Service) Users() []User {
 	return users
 }
 
-// User is the record of a user who may come in. hazard.ErrNotFound: there is none of that name.
+// User returns a user who has access, or hazard.ErrNotFound.
 func (s *Service) User(name string) (User, error) {
 	u := s.current.Load().user(name)
 	if u == nil {
@@ -232,12 +238,13 @@ func (s *Service) User(name string) (User, error) {
 // Orgs lists all organizations by id. The caller must not change the slice.
 func (s *Service) Orgs() []Org { return s.current.Load().orgs }
 
-// Trail returns the audit rows that pass the filter, newest first.
+// Trail returns the audit rows that match the filter, newest first.
 func (s *Service) Trail(ctx context.Context, f TrailFilter) ([]Audit, error) {
 	return s.store.Trail(ctx, f)
 }
 
-// Refused keeps an audit row of what a user was not allowed to do: of a flood some, the next with the number of the others.
+// Refused records in the audit trail that a user was refused an action. In a flood it records only
+// some, each with the number of those left out.
 func (s *Service) Refused(ctx context.Context, by Actor, action, subject, why string, now hazard.Instant) {
 	ok, missed := s.take(s.refusals, by.Name, &bucket{size: 30, every: 10 * time.Second}, now)
 	if !ok {
@@ -278,17 +285,18 @@ func (s *Service) newHash(ctx context.Context, p Password) (Hash, error) {
 	return s.hasher.hash(p, s.cfg.Rand)
 }
 
-// nextSecond is the first whole second after now. Times in tokens are whole seconds, so that only from then on iat tells
-// what was issued after now from what was issued before; grant dates new tokens accordingly.
+// nextSecond returns the first whole second after now. Times in tokens are whole seconds, so only
+// from then on iat distinguishes later tokens from earlier ones. grant dates new tokens
+// accordingly.
 func nextSecond(now hazard.Instant) hazard.Instant { return now - now%1000 + 1000 }
 
 const (
-	maxName    = 64  // characters of a user's name
+	maxName    = 64  // in characters
 	maxAcronym = 32  // characters
 	maxOrgName = 200 // characters
 )
 
-// validName holds names to characters that look like nothing else and need no quoting anywhere.
+// validName allows only characters that cannot be confused with others and need no quoting.
 func validName(name string) bool {
 	const letters = "abcdefghijklmnopqrstuvwxyz0123456789._@-"
 	return len(name) >= 1 && len(name) <= maxName &&
@@ -301,13 +309,13 @@ func checkRole(bad *hazard.InvalidError, r Role) {
 	}
 }
 
-// checkOrgs returns the ids sorted and once each, noting those that name no organization.
+// checkOrgs returns the ids sorted and without duplicates, and adds unknown ones to the faults.
 func (s *Service) checkOrgs(ctx context.Context, bad *hazard.InvalidError, ids []int64) ([]int64, error) {
 	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	if err := s.Reload(ctx); err != nil { // one may have been added a moment ago, elsewhere
+	if err := s.Reload(ctx); err != nil { // another node may have just added one
 		return nil, err
 	}
 	for _, id := range ids {

@@ -6,14 +6,16 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// A device token shows that a device has logged in as a user before. It travels in a cookie and authorizes nothing: a login that carries
-// it counts its failures by itself, so that no stranger, not even one behind the same address, can hold it up. It is a kind of token
-// that all other readers refuse, ends with a new password of its user, and is made worthless by keys that are replaced.
+// A device token shows that a device has logged in as a user before. It is sent in a cookie and
+// grants nothing. A login with it has its own count of failures, so that no stranger, even behind
+// the same address, can delay it. It is a kind of token that all other functions refuse. It expires
+// when its user gets a new password, and when keys are replaced.
 
-// DeviceLife is how long a device stays known after a login. A key is kept for at least this long after it has signed.
+// DeviceLife is how long a device is remembered after a login. A signing key is stored for at least
+// this long after its last use.
 const DeviceLife = 90 * 24 * time.Hour
 
-// device is the name of the device that the token is of, if it is one of the user's; else empty.
+// device returns the id of the device of a token, if the token is valid for the user; otherwise "".
 func (s *Service) device(username, token string, now hazard.Instant) string {
 	if token == "" {
 		return ""
@@ -29,7 +31,8 @@ func (s *Service) device(username, token string, now hazard.Instant) string {
 	return c.sid.String()
 }
 
-// deviceToken is the token for a device that has just logged in as the user; empty if it has one that will last.
+// deviceToken returns a token for a device that has just logged in as the user, or "" if the device
+// has one that is valid long enough.
 func (s *Service) deviceToken(p *picture, u *User, from Origin, now hazard.Instant) (string, error) {
 	g, err := s.grant(p, u, now)
 	if err != nil {

@@ -16,28 +16,29 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// Users of an OpenID provider. Issuer and subject alone say who somebody is: a name, an address or any other claim never leads to
-// an account that is there already, least of all to a local one. Such a user has no password, and role and organizations follow
-// the newest token of the provider.
+// Users of an OpenID provider. Only issuer and subject identify a person: a name, an address or
+// another claim never matches an existing account, least of all a local one. Such users have no
+// password. Their role and organizations follow the provider's newest token.
 
-// Identity is a person as a token of an OpenID provider describes them. Whoever makes one has verified the token.
+// Identity is a person according to a verified token of an OpenID provider.
 type Identity struct {
 	Issuer, Subject string
-	Name            string         // that the provider suggests; it is only the wish for a name
-	Role            Role           // empty: none of the groups has a role here
-	Orgs            []string       // organizations, by acronym or id; unknown ones are ignored
-	Unstated        bool           // the token says nothing about groups: role and organizations stay
-	Session         string         // the provider's session; empty: not known
-	Issued          hazard.Instant // when the provider made the token
+	Name            string         // the name that the provider suggests
+	Role            Role           // empty if none of the person's groups has a role here
+	Orgs            []string       // organizations by acronym or id; unknown ones are ignored
+	Unstated        bool           // the token has no groups, so role and organizations do not change
+	Session         string         // the provider's session; empty if unknown
+	Issued          hazard.Instant // when the provider issued the token
 }
 
-// identity tells users of providers apart.
+// identity is the key of a provider's user.
 type identity struct{ issuer, subject string }
 
-// ErrNoAccess means that the provider knows the person, and none of the person's groups has a role here.
+// ErrNoAccess means that the provider knows the person, but none of the person's groups has a role
+// here.
 var ErrNoAccess = errors.New("the provider gives the user no role here")
 
-// The actions of provider logins in the audit trail, beside those of other users.
+// The audit trail's actions of provider logins, besides those of other users.
 const (
 	ActionLapse          = "access ended by the provider"
 	ActionRestore        = "access given by the provider"
@@ -45,30 +46,30 @@ const (
 )
 
 const (
-	// maxProviderUsers is how many users the providers may bring: all users are in memory.
+	// maxProviderUsers bounds the users from providers, because all users are in memory.
 	maxProviderUsers = 10_000
-	// vouchEvery is how often a login that changes nothing else is noted in the user's record.
+	// vouchEvery is how often a login without other changes is recorded in the user's record.
 	vouchEvery = 24 * time.Hour
-	// vouchLife is for how long what a user of a provider has made here (read keys, webhooks) goes on without a login.
+	// vouchLife is how long the read keys and webhooks of a provider's user work without a login.
 	vouchLife = 30 * 24 * time.Hour
 	// handoverLife is how long a browser may take to fetch the tokens of its login.
 	handoverLife = time.Minute
 	handoverType = "ho+jwt"
-	// maxProviderSession bounds what is kept of the id of a provider's session, in bytes.
+	// maxProviderSession bounds the stored id of a provider's session, in bytes.
 	maxProviderSession = 256
 	maxSubject         = 255 // bytes; OpenID Connect Core 1.0, section 2
 )
 
-// ProviderLogin is what a browser gets after a login at the provider.
+// ProviderLogin is the result of a login at the provider, for a browser.
 type ProviderLogin struct {
 	User string
 	Page PageToken
-	// Handover is exchanged once, within a minute, for a pair of tokens of the same login.
+	// Handover can be exchanged once, within a minute, for a pair of tokens of the same login.
 	Handover string
 }
 
-// AuthorizeIdentity logs in somebody whom a provider has named, adding the user if there is none.
-// ErrNoAccess; ErrDenied: the user is disabled or removed here. Other errors are the store's.
+// AuthorizeIdentity logs in a provider's user, and adds the user if new. Errors: ErrNoAccess;
+// ErrDenied if the user is disabled or removed here; or an error of the store.
 func (s *Service) AuthorizeIdentity(ctx context.Context, id Identity, from Origin, now hazard.Instant) (ProviderLogin, error) {
 	login, err := s.authorizeIdentity(ctx, id, from, now)
 	if errors.Is(err, ErrNoAccess) {
@@ -92,7 +93,7 @@ func (s *Service) authorizeIdentity(ctx context.Context, id Identity, from Origi
 	session := g.Refresh
 	kept := Session{ID: session, User: u.Name, Expires: expiry(g.Issued, s.loginLife(u)), Child: Grant{Refresh: session},
 		Created: now, Used: g.Issued, Addr: from.Addr, Client: from.Client, Provider: id.Session}
-	if err := s.store.AddSession(ctx, kept); err != nil { // the provider's notice must find it
+	if err := s.store.AddSession(ctx, kept); err != nil { // so that the provider's logout notice can find it
 		return ProviderLogin{}, fmt.Errorf("keep a login: %w", err)
 	}
 	by := Actor{Name: u.Name, Addr: from.Addr, Client: from.Client}
@@ -107,12 +108,13 @@ func (s *Service) authorizeIdentity(ctx context.Context, id Identity, from Origi
 	if login.Handover, err = sign(p.keys[g.KeyID], handoverType, &c); err != nil {
 		return ProviderLogin{}, err
 	}
-	g.Access = session // to end the page's session ends the login
+	g.Access = session // ending the page's session also ends the login
 	login.Page, err = s.pageToken(p, g, u, session)
 	return login, err
 }
 
-// RedeemHandover gives the pair of tokens of a login at the provider. A handover works once. ErrDenied.
+// RedeemHandover exchanges a handover for the tokens of a login at the provider. It works once;
+// otherwise it returns ErrDenied.
 func (s *Service) RedeemHandover(ctx context.Context, token string, now hazard.Instant) (Pair, error) {
 	p := s.current.Load()
 	c, err := s.read(p, token, handoverType, handoverLife, now)
@@ -136,7 +138,8 @@ func (s *Service) RedeemHandover(ctx context.Context, token string, now hazard.I
 	return s.pair(p, g, u.Name, c.sid, expiry(loginTime(c.sid), s.loginLife(u)))
 }
 
-// Once notes that something of that id was used, until a time from which it is refused anyway. hazard.ErrConflict: it was used before.
+// Once records the use of an id until it expires anyway. It returns hazard.ErrConflict if the id
+// was used before.
 func (s *Service) Once(ctx context.Context, id uuid.UUID, until hazard.Instant) error {
 	if err := s.store.Once(ctx, id, until); err != nil {
 		return fmt.Errorf("note what works once: %w", err)
@@ -144,8 +147,8 @@ func (s *Service) Once(ctx context.Context, id uuid.UUID, until hazard.Instant) 
 	return nil
 }
 
-// VerifyIdentity returns the caller that a provider's own token speaks for, until expires. Errors about the user are of the kind
-// ErrInvalidToken.
+// VerifyIdentity returns the caller of a provider's own token, until expires. Errors about the user
+// are of the kind ErrInvalidToken.
 func (s *Service) VerifyIdentity(ctx context.Context, id Identity, expires, now hazard.Instant) (*Caller, error) {
 	if now >= expires {
 		return nil, errExpired
@@ -160,14 +163,15 @@ func (s *Service) VerifyIdentity(ctx context.Context, id Identity, expires, now 
 	return s.current.Load().judge(&Caller{Name: u.Name, Expires: expires, issued: id.Issued, foreign: true})
 }
 
-// meet finds or adds the user, who may come in, and takes over what the provider says if it is news.
+// meet finds or adds the user, checks that the user has access, and applies changes from the
+// provider.
 func (s *Service) meet(ctx context.Context, id Identity, by Actor, now hazard.Instant) (*User, error) {
 	if id.Issuer == "" || id.Subject == "" || len(id.Subject) > maxSubject || len(id.Session) > maxProviderSession {
 		return nil, fmt.Errorf("%w: the token's subject or session is missing or too long", ErrDenied)
 	}
 	key := identity{id.Issuer, id.Subject}
 	u := s.current.Load().known[key]
-	if u == nil { // another node may have added the user a moment ago
+	if u == nil { // another node may have just added the user
 		v, err := s.store.AuthVersion(ctx)
 		if err == nil && v != s.current.Load().version {
 			err = s.Reload(ctx)
@@ -198,10 +202,10 @@ func (s *Service) meet(ctx context.Context, id Identity, by Actor, now hazard.In
 	return u, nil
 }
 
-// errOld ends an update that a newer token has overtaken.
+// errOld aborts an update because a newer token was applied before.
 var errOld = errors.New("a newer token was taken over meanwhile")
 
-// takeOver gives the user the role and the organizations that the provider says.
+// takeOver applies the role and the organizations from the provider.
 func (s *Service) takeOver(ctx context.Context, u *User, id Identity, orgs []int64, by Actor, now hazard.Instant) error {
 	a := by.did(ActionRole, u.Name, fmt.Sprintf("by the provider %s: role %s, organizations %v", id.Issuer, id.Role, orgs), now)
 	switch {
@@ -231,7 +235,7 @@ func (s *Service) takeOver(ctx context.Context, u *User, id Identity, orgs []int
 	return nil
 }
 
-// addIdentity adds a user for somebody who comes for the first time.
+// addIdentity adds a user on the first login.
 func (s *Service) addIdentity(ctx context.Context, id Identity, by Actor, now hazard.Instant) (*User, error) {
 	if id.Role == "" {
 		return nil, ErrNoAccess
@@ -264,7 +268,7 @@ func (s *Service) addIdentity(ctx context.Context, id Identity, by Actor, now ha
 	return nil, fmt.Errorf("%w: no name is free for the user %q of the provider", hazard.ErrConflict, wish)
 }
 
-// nameFor makes a user's name of what the provider suggests.
+// nameFor derives a user name from the provider's suggestion.
 func nameFor(wish string) string {
 	name := strings.Map(func(r rune) rune {
 		if validName(string(r)) {
@@ -279,7 +283,7 @@ func nameFor(wish string) string {
 	return name
 }
 
-// orgIDs are the organizations of those acronyms or ids, sorted, without those that there are not.
+// orgIDs returns the ids of organizations by acronym or id, sorted, without unknown ones.
 func (s *Service) orgIDs(ctx context.Context, names []string, now hazard.Instant) []int64 {
 	var ids []int64
 	for _, name := range names {
@@ -294,8 +298,9 @@ func (s *Service) orgIDs(ctx context.Context, names []string, now hazard.Instant
 	return slices.Compact(ids)
 }
 
-// EndIdentity ends logins at the word of the provider: those of one session of it, or all of the subject. The provider's own tokens that
-// it issued to the user until then are refused, too. Unknown subjects and sessions are no error: there is nothing to end.
+// EndIdentity ends logins on a notice of the provider: of one of its sessions, or all of the
+// subject. The provider's own tokens issued to the user until then are refused too. An unknown
+// subject or session is not an error.
 func (s *Service) EndIdentity(ctx context.Context, issuer, subject, session string, issued, now hazard.Instant) error {
 	if err := s.Reload(ctx); err != nil {
 		return err
@@ -320,7 +325,7 @@ func (s *Service) EndIdentity(ctx context.Context, issuer, subject, session stri
 	for _, e := range ending {
 		u := p.users[e.User]
 		if u == nil || u.Issuer != issuer || subject != "" && u.Subject != subject {
-			continue // another provider's session may have the same id
+			continue // the same session id at another provider
 		}
 		if session == "" && e.Created > issued.Add(clockSkew) {
 			continue // a login after the notice, which came late or twice
@@ -342,8 +347,8 @@ func (s *Service) EndIdentity(ctx context.Context, issuer, subject, session stri
 	return nil
 }
 
-// LapseIdentities ends the access of users whom their provider has not named for 30 days, so that neither read keys nor webhooks of
-// somebody who was removed there go on for ever. Once an hour is enough.
+// LapseIdentities disables users whose provider has not confirmed them for 30 days, so that read
+// keys and webhooks of removed people do not work forever. Call it about once an hour.
 func (s *Service) LapseIdentities(ctx context.Context, now hazard.Instant) error {
 	for _, u := range s.current.Load().known {
 		if u.Lapsed != 0 || u.Disabled || u.Vouched.Add(vouchLife) > now {

@@ -14,11 +14,11 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// publishAhead is how long a new key is known before it signs, so that every node, and whoever fetched the public keys,
-// has it by then.
+// publishAhead is how long a new key is published before it signs, so that all nodes and all
+// clients with the public keys have it by then.
 const publishAhead = 5 * time.Minute
 
-// signer is a Key ready for use.
+// signer is a Key prepared for use.
 type signer struct {
 	Key
 	private ed25519.PrivateKey
@@ -30,14 +30,15 @@ func newSigner(k Key) *signer {
 	return &signer{Key: k, private: private, public: private.Public().(ed25519.PublicKey)}
 }
 
-// Rotate sees to it that there is a key to sign with: it makes the first one, and a new one when the newest is as old as
-// KeyLife. Nobody is logged out: the older keys stay good for what they signed. Call it at the start and once an hour; any
-// number of nodes may.
+// Rotate ensures that there is a signing key: it creates the first one, and a new one when the
+// newest is older than KeyLife. Nobody is logged out, because the older keys remain valid. Call it
+// at the start and once an hour, on any number of nodes.
 func (s *Service) Rotate(ctx context.Context, now hazard.Instant) error {
 	newest := ""
 	if keys := s.current.Load().byAge; len(keys) > 0 {
 		k := keys[len(keys)-1]
-		// The second condition comes true when RefreshLife is raised: no key may sign what will outlive it.
+		// The second condition applies after RefreshLife was raised: a key must outlive everything
+		// that it signs.
 		if now < k.Created.Add(s.cfg.KeyLife) && now.Add(s.cfg.RefreshLife+publishAhead) <= k.NotAfter {
 			return nil
 		}
@@ -50,12 +51,13 @@ func (s *Service) Rotate(ctx context.Context, now hazard.Instant) error {
 	if err := s.store.AddKey(ctx, k, newest); err != nil && !errors.Is(err, hazard.ErrConflict) {
 		return fmt.Errorf("add a signing key: %w", err)
 	}
-	// On a conflict another node was first, and its key is ours too.
+	// On a conflict another node was first, and its key is used.
 	return s.Reload(ctx)
 }
 
-// ReplaceKeys makes every token worthless on all nodes, as soon as they have reloaded, and signs with a new key: for keys that somebody may have
-// read. Everybody logs in again. Read keys are signed by nothing, and go on.
+// ReplaceKeys revokes every token on all nodes after their next reload, and signs with a new key.
+// Use it when keys may have leaked. All users must log in again. Read keys are not signed and stay
+// valid.
 func (s *Service) ReplaceKeys(ctx context.Context, by Actor, now hazard.Instant) error {
 	k, err := s.newKey(now)
 	if err != nil {
@@ -78,8 +80,9 @@ func (s *Service) newKey(now hazard.Instant) (Key, error) {
 	return k, nil
 }
 
-// signer is the key that signs now: the newest one that has been public for long enough and outlives what it signs.
-// Without such a one (at the first start, after years of standing still) the newest.
+// signer returns the present signing key: the newest one that has been published long enough and
+// outlives what it signs. If there is none (at the first start, or after a long downtime), it
+// returns the newest.
 func (s *Service) signer(p *picture, now hazard.Instant) (*signer, error) {
 	for i := len(p.byAge) - 1; i >= 0; i-- {
 		k := p.byAge[i]
@@ -93,7 +96,8 @@ func (s *Service) signer(p *picture, now hazard.Instant) (*signer, error) {
 	return nil, errors.New("there is no key to sign with")
 }
 
-// JWKS is the public keys as a JWK set (RFC 7517, RFC 8037). The caller must not change the bytes.
+// JWKS returns the public keys as a JWK set (RFC 7517, RFC 8037). The caller must not change the
+// bytes.
 func (s *Service) JWKS() []byte { return s.current.Load().jwks }
 
 func jwks(keys []*signer) []byte {
@@ -113,7 +117,7 @@ func jwks(keys []*signer) []byte {
 	}
 	b, err := json.Marshal(set)
 	if err != nil {
-		panic(err) // strings alone cannot fail
+		panic(err) // strings always encode
 	}
 	return b
 }

@@ -15,24 +15,26 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// limit lets some logins fail and makes the next ones wait, each failure twice as long as the one before. Only failures
-// count: base clients log in for each request.
+// limit allows some failed logins without a wait. Each further failure doubles the wait. Only
+// failures count, because base clients log in for each request.
 type limit struct {
 	free        int64 // failures without a wait
 	first, most time.Duration
 }
 
-// A login counts under several keys: its user from its network or device, its user from anywhere, and each network that its address is
-// in. No key that strangers elsewhere can fill holds up a user: what others fail on a user from other networks never makes this
-// login wait, and a device or network from which the user has lately logged in is held to the first limit alone. Guessing is bounded by
-// what one network may fail, and by the capacity for hashing (see hasher); passwords have 15 characters at least.
+// A login counts under several keys: its user on its network or device, its user anywhere, and each
+// network of its address. Strangers elsewhere cannot delay a user: their failures on other networks
+// do not affect this login, and a device or network from which the user has recently logged in only
+// has the first limit. Guessing is bounded by the failures per network and by the capacity for
+// hashing (see hasher); passwords have at least 15 characters.
 var (
-	// pairLimit holds one user's logins from one network or device.
+	// pairLimit limits one user's logins from one network or device.
 	pairLimit = limit{free: 5, first: time.Second, most: 15 * time.Minute}
-	// guessedLimit takes its place for networks that the user has not used, while somebody guesses at the user's password.
+	// guessedLimit replaces it for networks that the user has not used, while somebody is guessing
+	// the user's password.
 	guessedLimit = limit{free: 1, first: time.Second, most: 15 * time.Minute}
-	// networkLimits hold all logins from a network, from the smallest to the largest. A neighbor who fails for hours within one network must
-	// not use up the next larger one, so its budget is several times that.
+	// networkLimits limit all logins from a network, from the smallest to the largest. Each larger
+	// network has a several times larger budget, so that one neighbor's failures do not exhaust it.
 	networkLimits = [...]limit{
 		{free: 30, first: time.Second, most: 5 * time.Minute},   // an IPv4 address, or an IPv6 /64
 		{free: 200, first: time.Second, most: 5 * time.Minute},  // /56
@@ -40,7 +42,8 @@ var (
 	}
 )
 
-// guessedAt failures, wherever they come from, mean that somebody guesses at a user's password.
+// guessedAt is the number of failures, from anywhere, after which somebody is assumed to guess a
+// user's password.
 const guessedAt = 100
 
 // The keys of a login. From byNetwork on they are its networks, in the order of networkLimits.
@@ -50,11 +53,11 @@ const (
 	byNetwork        // any user from this network
 )
 
-// forgetFailures is how long after the last failure all is forgotten. It also bounds the rows that a flood of failures
-// leaves, and so must not be long.
+// forgetFailures is how long after the last failure all failures are forgotten. It is short because
+// it also bounds the rows that a flood of failures leaves.
 const forgetFailures = time.Hour
 
-// failures are those that still count.
+// failures returns the failures that still count.
 func (a Attempts) failures(now hazard.Instant) int64 {
 	if a.LastFailure < now.Add(-forgetFailures) {
 		return 0
@@ -62,24 +65,24 @@ func (a Attempts) failures(now hazard.Instant) int64 {
 	return a.Failures
 }
 
-// wait is how long the next login must wait at now.
+// wait returns how long the next login must wait at now.
 func (l limit) wait(a Attempts, now hazard.Instant) time.Duration {
 	if a.failures(now) < l.free || a.Failures == 0 {
 		return 0
 	}
-	// The shift is bounded; another node's clock may be ahead of ours.
+	// The shift is bounded because another node's clock may be ahead.
 	delay := min(l.first<<min(a.Failures-l.free, 20), l.most)
 	left := time.Duration(min(a.LastFailure, now).Add(delay)-now) * time.Millisecond
 	return max(left, 0)
 }
 
-// familiar reports whether the user has lately logged in from the network of the login, or with its device.
+// familiar reports whether the user has recently logged in from the login's network or device.
 func (a *attempt) familiar(known []Attempts) bool {
 	at := known[byPair].LastSuccess
 	return a.device || at != 0 && at >= a.at.Add(-keepSuccess)
 }
 
-// wait is how long the login must wait.
+// wait returns how long the login must wait.
 func (a *attempt) wait(known []Attempts) time.Duration {
 	if a.familiar(known) {
 		return pairLimit.wait(known[byPair], a.at)
@@ -95,7 +98,7 @@ func (a *attempt) wait(known []Attempts) time.Duration {
 	return wait
 }
 
-// place is where the login queues for its password to be checked.
+// place returns the login's position in the queue for checking passwords.
 func (a *attempt) place(known []Attempts) place {
 	p := place{class: classFresh, network: a.networks[len(a.networks)-1], user: a.keys[byUser]}
 	switch {
@@ -107,8 +110,8 @@ func (a *attempt) place(known []Attempts) place {
 	return p
 }
 
-// attemptKeys are the keys of a login. They are hashes: now and then people type their password where their name belongs. device is
-// empty, or names the device that is known as one of the user's.
+// attemptKeys returns the keys of a login. They are hashes, because people sometimes type their
+// password as the name. device is the user's known device, or "".
 func attemptKeys(username, device string, networks []string) []string {
 	user := canonical(username)
 	key := func(kind, user, network string) string {
@@ -126,19 +129,19 @@ func attemptKeys(username, device string, networks []string) []string {
 }
 
 const (
-	maxTypedName     = 1 << 10 // bytes of what was typed that are looked at
+	maxTypedName     = 1 << 10 // checked bytes of the typed name
 	maxCanonicalName = 128     // bytes; no name is as long
 )
 
-// canonical is one form of all spellings of a name, so that another spelling is no fresh start.
+// canonical maps all spellings of a name to one, so that another spelling has the same count.
 func canonical(name string) string {
 	name = strings.ToValidUTF8(name[:min(len(name), maxTypedName)], "")
 	name = strings.TrimSpace(strings.ToLower(norm.NFKC.String(name)))
 	return strings.ToValidUTF8(name[:min(len(name), maxCanonicalName)], "")
 }
 
-// networksOf are the networks of an address that count, from the smallest to the largest: an IPv4 address alone; of IPv6 the /64 of a subscriber or
-// device, and the /56 and /48 that many have to themselves.
+// networksOf returns the networks of an address, smallest first: only the address for IPv4; for
+// IPv6 the /64 of a subscriber or device, and the /56 and /48 that many subscribers have.
 func networksOf(addr netip.Addr) []string {
 	addr = addr.Unmap().WithZone("")
 	if !addr.IsValid() {
@@ -155,7 +158,7 @@ func networksOf(addr netip.Addr) []string {
 	return networks
 }
 
-// patience is how long a login waits for the store before it goes on without.
+// patience is how long a login waits for the store before it continues without it.
 const patience = time.Second
 
 // attempt is one login.
@@ -166,7 +169,7 @@ type attempt struct {
 	networks []string
 	keys     []string
 	at       hazard.Instant
-	// alone: the store is away, and this node limits by what it knows itself.
+	// alone means that the store is unreachable, so this node limits by its own counts.
 	alone bool
 }
 
@@ -178,7 +181,7 @@ func (s *Service) attempt(username string, from Origin, now hazard.Instant) *att
 	return a
 }
 
-// known is what is known of the login's keys.
+// known returns the counts under the login's keys.
 func (s *Service) known(ctx context.Context, a *attempt) ([]Attempts, error) {
 	if a.alone {
 		return s.local.of(a.keys), nil
@@ -197,7 +200,7 @@ func (s *Service) known(ctx context.Context, a *attempt) ([]Attempts, error) {
 	return s.local.of(a.keys), nil
 }
 
-// mayTry returns what is known of the login's keys, or a *LimitedError if it must wait.
+// mayTry returns the counts under the login's keys, or a *LimitedError if it must wait.
 func (s *Service) mayTry(ctx context.Context, a *attempt) ([]Attempts, error) {
 	known, err := s.known(ctx, a)
 	if err != nil {
@@ -209,7 +212,7 @@ func (s *Service) mayTry(ctx context.Context, a *attempt) ([]Attempts, error) {
 	return known, nil
 }
 
-// failed counts a failed login. subject is the user, if there is one of that name.
+// failed counts a failed login. subject is the user, if the name exists.
 func (s *Service) failed(ctx context.Context, a *attempt, subject string) {
 	s.local.fail(a.keys, a.at)
 	if a.alone {
@@ -222,7 +225,7 @@ func (s *Service) failed(ctx context.Context, a *attempt, subject string) {
 			row.Detail = fmt.Sprintf("%d failed logins before this one are not listed", missed)
 		}
 	}
-	// Counted even when the client has hung up: else hanging up would be the way to guess for nothing.
+	// Count it even if the client has disconnected: otherwise guesses would be free.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
 	if err := s.store.AddFailure(ctx, a.keys, a.at, a.at.Add(-forgetFailures), row); err != nil {
@@ -230,17 +233,17 @@ func (s *Service) failed(ctx context.Context, a *attempt, subject string) {
 	}
 }
 
-// noteSuccess is how often at most a success that says nothing new is written down.
+// noteSuccess is the shortest interval between recorded successes without other news.
 const noteSuccess = time.Hour
 
-// succeeded forgets the failures of the pair, and remembers the address as one of the user's. The login itself does not
-// depend on it.
+// succeeded resets the failures of the pair, and remembers the address as the user's. The login
+// itself does not depend on it.
 func (s *Service) succeeded(ctx context.Context, a *attempt, before Attempts) {
 	if before.Failures == 0 && before.LastSuccess > a.at.Add(-noteSuccess) {
 		return
 	}
 	keys := a.keys[:1]
-	if a.device { // the network is one of the user's, too
+	if a.device { // the network also becomes one of the user's
 		keys = append(attemptKeys(a.name, "", a.networks)[:1], a.keys[byPair])
 	}
 	s.local.succeed(keys, a.at)
@@ -255,7 +258,7 @@ func (s *Service) succeeded(ctx context.Context, a *attempt, before Attempts) {
 	}
 }
 
-// localAttempts is what this node knows of logins itself, for the time that the store is away.
+// localAttempts are this node's own counts, used while the store is unreachable.
 type localAttempts struct {
 	mu    sync.Mutex
 	known map[string]Attempts
@@ -310,7 +313,8 @@ func (l *localAttempts) put(key string, a Attempts) {
 	l.known[key] = a
 }
 
-// bucket lets size pass, and then one more after each interval: what a flood leaves behind, in the trail or in the log, must be bounded.
+// bucket allows size events, and then one more per interval. It bounds what a flood writes to the
+// trail or the log.
 type bucket struct {
 	size  int
 	every time.Duration
@@ -321,7 +325,8 @@ type bucket struct {
 	missed int64
 }
 
-// take reports whether one more may pass, and how many could not since the last one that did.
+// take reports whether one more event is allowed, and how many were refused since the last allowed
+// one.
 func (b *bucket) take(now hazard.Instant) (ok bool, missed int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -336,7 +341,7 @@ func (b *bucket) take(now hazard.Instant) (ok bool, missed int64) {
 	return true, missed
 }
 
-// take is bucket.take of the one of that name, which is fresh if there is none yet. The names must be few.
+// take calls bucket.take for the bucket of a name, which starts as fresh. There must be few names.
 func (s *Service) take(of map[string]*bucket, name string, fresh *bucket, now hazard.Instant) (ok bool, missed int64) {
 	s.mu.Lock()
 	b := of[name]
@@ -348,7 +353,7 @@ func (s *Service) take(of map[string]*bucket, name string, fresh *bucket, now ha
 	return b.take(now)
 }
 
-// warn logs what every login of a flood would log, once a minute.
+// warn logs at most once a minute what every login of a flood would log.
 func (s *Service) warn(ctx context.Context, now hazard.Instant, message string, args ...any) {
 	if ok, missed := s.take(s.warned, message, &bucket{size: 1, every: time.Minute}, now); ok {
 		s.log.WarnContext(ctx, message, append(args, "repeated", missed)...)

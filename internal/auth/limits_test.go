@@ -149,7 +149,7 @@ func TestAnAttackDoesNotLockOutTheUsersOwnAddress(t *testing.T) {
 	if limited < 500 {
 		t.Errorf("only %d of 1,000 guesses were held up", limited)
 	}
-	// The attacker behind her own address holds up others there, not her.
+	// An attacker at the user's own address delays other users there, but not this user.
 	for i := range 100 {
 		_ = try(t, s, fmt.Sprint("user", i), "wrong", home.String(), now)
 	}

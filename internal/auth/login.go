@@ -13,11 +13,12 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// Authorize gives a pair of tokens for a name and a password.
+// Authorize returns a pair of tokens for a name and a password.
 //
-// ErrDenied: the two are not accepted, for whatever reason; an unknown user takes the same work as a wrong password.
-// *LimitedError: too many logins failed; nothing was looked at. *BusyError: too many passwords are being checked.
-// It works from memory while the store is away, but for the count of failures on other nodes.
+// It returns ErrDenied if they are wrong for any reason; an unknown user takes as much work as a
+// wrong password. *LimitedError means too many failed logins; nothing was checked. *BusyError means
+// that too many passwords are being checked. While the store is unreachable it works from memory,
+// without the failures on other nodes.
 func (s *Service) Authorize(ctx context.Context, username string, password Password, from Origin, now hazard.Instant) (Pair, error) {
 	p, u, alone, err := s.admit(ctx, username, password, from, now)
 	if err != nil {
@@ -32,8 +33,8 @@ func (s *Service) Authorize(ctx context.Context, username string, password Passw
 	return pair, err
 }
 
-// admit is the user of that name and password, with the picture in which he is one. Its errors are Authorize's. It counts. alone: the store is
-// away.
+// admit returns the user with that name and password, and the snapshot that was used. Its errors
+// are those of Authorize. It counts failures. alone reports that the store is unreachable.
 func (s *Service) admit(ctx context.Context, username string, password Password, from Origin, now hazard.Instant) (p *picture, u *User, alone bool, err error) {
 	a := s.attempt(username, from, now)
 	p, u, err = s.decide(ctx, a, password)
@@ -41,7 +42,7 @@ func (s *Service) admit(ctx context.Context, username string, password Password,
 	return p, u, a.alone, err
 }
 
-// result is what came of a login, in a word.
+// result returns the result of a login as one word.
 func result(err error) string {
 	if _, limited := errors.AsType[*LimitedError](err); limited {
 		return "limited"
@@ -55,7 +56,7 @@ func result(err error) string {
 	return "error"
 }
 
-// Metrics are what is counted of logins, by this process: nothing that tells of whom.
+// Metrics returns this process's metrics of logins, without any names.
 func (s *Service) Metrics() []prometheus.Collector { return []prometheus.Collector{s.logins} }
 
 func newLogins() *prometheus.CounterVec {
@@ -87,8 +88,8 @@ func (s *Service) decide(ctx context.Context, a *attempt, password Password) (*p
 	return p, u, nil
 }
 
-// latest is the picture with what was written up to now, anywhere: who was added a moment ago can log in, and who was
-// disabled cannot. While the store is away it is the picture that there is.
+// latest returns a snapshot with all writes up to now on any node, so that a new user can log in at
+// once and a disabled one cannot. While the store is unreachable it returns the present snapshot.
 func (s *Service) latest(ctx context.Context, a *attempt) *picture {
 	if !a.alone {
 		ctx, cancel := context.WithTimeout(ctx, patience)
@@ -104,16 +105,16 @@ func (s *Service) latest(ctx context.Context, a *attempt) *picture {
 	return s.current.Load()
 }
 
-// check compares the password with the stored hash. It is nil if the user may come in, which a nil user never may. Some
-// name is listed with a failure only if a user has it.
+// check compares the password with the stored hash. It returns nil if the user has access, which a
+// nil user never has. A failure is listed under a name only if that user exists.
 func (s *Service) check(ctx context.Context, a *attempt, known []Attempts, u *User, password Password, isUser bool) error {
 	leave, err := s.hasher.enter(ctx, a.place(known))
 	if err != nil {
 		return err
 	}
 	defer leave()
-	// Once more, for those who came at the same time and waited: else as many guesses as fit into the queue were free.
-	// The failure is counted before the turn ends, for the same reason.
+	// Check again for logins that waited at the same time: otherwise as many guesses as fit into
+	// the queue would be free. For the same reason a failure is counted before the turn ends.
 	if _, err := s.mayTry(ctx, a); err != nil {
 		return err
 	}
@@ -139,8 +140,8 @@ func (s *Service) check(ctx context.Context, a *attempt, known []Attempts, u *Us
 	return nil
 }
 
-// Issue gives a pair of tokens for a user without a password, to whoever has the command line.
-// hazard.ErrNotFound: no such user, or disabled.
+// Issue returns a pair of tokens for a user without a password, for the command line. It returns
+// hazard.ErrNotFound for an unknown or disabled user.
 func (s *Service) Issue(ctx context.Context, by Actor, name string, now hazard.Instant) (Pair, error) {
 	p := s.current.Load()
 	u := p.user(name)
@@ -158,7 +159,7 @@ func (s *Service) Issue(ctx context.Context, by Actor, name string, now hazard.I
 	return pair, nil
 }
 
-// issue makes the first pair of a family, and names that.
+// issue creates the first pair of a login, and returns the login's id.
 func (s *Service) issue(p *picture, u *User, now hazard.Instant) (Pair, uuid.UUID, error) {
 	g, err := s.grant(p, u, now)
 	if err != nil {
@@ -168,7 +169,7 @@ func (s *Service) issue(p *picture, u *User, now hazard.Instant) (Pair, uuid.UUI
 	return pair, g.Refresh, err
 }
 
-// loginLife is the longest life of a login of the user.
+// loginLife returns the longest life of the user's logins.
 func (s *Service) loginLife(u *User) time.Duration {
 	if u.Subject != "" {
 		return s.cfg.ProviderLife
@@ -176,7 +177,7 @@ func (s *Service) loginLife(u *User) time.Duration {
 	return s.cfg.RefreshLife
 }
 
-// grant is what a new pair for the user is made of.
+// grant returns the content of a new pair for the user.
 func (s *Service) grant(p *picture, u *User, now hazard.Instant) (Grant, error) {
 	k, err := s.signer(p, now)
 	if err != nil {
@@ -195,11 +196,11 @@ func (s *Service) grant(p *picture, u *User, now hazard.Instant) (Grant, error) 
 		orgs = []int64{}
 	}
 	return Grant{Access: access, Refresh: refresh, KeyID: k.ID, Role: u.Role, Orgs: orgs,
-		// NotBefore is up to a second ahead after a change, more if another node's clock is.
+		// after a change NotBefore is up to a second ahead, or more if another node's clock is
 		Issued: max(now, u.NotBefore)}, nil
 }
 
-// pair makes the tokens of a grant: always the same ones for the same arguments.
+// pair creates the tokens of a grant. The same arguments always give the same tokens.
 func (s *Service) pair(p *picture, g Grant, user string, session uuid.UUID, expires hazard.Instant) (Pair, error) {
 	k := p.keys[g.KeyID]
 	if k == nil {
@@ -220,7 +221,7 @@ func (s *Service) pair(p *picture, g Grant, user string, session uuid.UUID, expi
 	return pair, nil
 }
 
-// claims are those of the grant's access token, with that end.
+// claims returns the claims of the grant's access token, with that end.
 func (s *Service) claims(g Grant, user string, session uuid.UUID, end hazard.Instant) (claims, error) {
 	audience, err := json.Marshal(s.cfg.Audience)
 	if err != nil {
@@ -241,7 +242,7 @@ func (s *Service) claims(g Grant, user string, session uuid.UUID, end hazard.Ins
 	}, nil
 }
 
-// expiry is the end of a token of that life: whole seconds, as its claims.
+// expiry returns the end of a token in whole seconds, like its claims.
 func expiry(issued hazard.Instant, life time.Duration) hazard.Instant {
 	return (issued - issued%1000).Add(life.Truncate(time.Second))
 }

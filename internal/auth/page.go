@@ -9,19 +9,20 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// A page token is what a browser shows to read pages: it travels in a cookie, by itself, and so must be good for reading pages and for
-// nothing else. It is a third kind of token, which Verify and Refresh refuse, and it is judged as an access token is: by the user's
-// standing now, and by the revocations of the token and of its login. It is never remembered, so that no memory can confuse the kinds.
+// A page token lets a browser read pages. Browsers send it automatically in a cookie, so it grants
+// nothing else. It is a third kind of token, which Verify and Refresh refuse. It is checked like an
+// access token: against the user's present rights, and the revocations of the token and its login.
+// It is never cached, so that no cache can confuse the kinds.
 
-// PageToken is a token that serves pages alone.
+// PageToken is a token for reading pages.
 type PageToken struct {
 	Text    string
 	Expires hazard.Instant // refused from then on
 	Device  string         // see Pair
 }
 
-// AuthorizePage gives a page token for a name and a password, with the limits, the work and the errors of Authorize. It is a login of
-// its own, without tokens of other kinds.
+// AuthorizePage returns a page token for a name and a password, with the limits, work and errors of
+// Authorize. It is a separate login without other kinds of tokens.
 func (s *Service) AuthorizePage(ctx context.Context, username string, password Password, from Origin, now hazard.Instant) (PageToken, error) {
 	p, u, alone, err := s.admit(ctx, username, password, from, now)
 	if err != nil {
@@ -31,7 +32,7 @@ func (s *Service) AuthorizePage(ctx context.Context, username string, password P
 	if err != nil {
 		return PageToken{}, err
 	}
-	g.Access = g.Refresh // to end the session ends the login
+	g.Access = g.Refresh // ending the session ends the login
 	token, err := s.pageToken(p, g, u, g.Refresh)
 	if err != nil {
 		return PageToken{}, err
@@ -41,8 +42,8 @@ func (s *Service) AuthorizePage(ctx context.Context, username string, password P
 	return token, err
 }
 
-// Page gives a page token of the same login to a caller whom Verify has returned. It ends with that login at the latest.
-// Errors are of the kind ErrInvalidToken when the caller may not come in any more.
+// Page returns a page token of the same login for a caller from Verify. It expires with the login
+// at the latest. The error is of the kind ErrInvalidToken if the caller has lost access.
 func (s *Service) Page(c *Caller, now hazard.Instant) (PageToken, error) {
 	p := s.current.Load()
 	c, err := p.judge(c)
@@ -62,7 +63,8 @@ func (s *Service) Page(c *Caller, now hazard.Instant) (PageToken, error) {
 
 func (s *Service) pageToken(p *picture, g Grant, u *User, session uuid.UUID) (PageToken, error) {
 	end := expiry(g.Issued, s.cfg.PageLife)
-	// A session is named by a UUIDv7 of the moment of its login (newID), from which its refresh tokens live as long as the login.
+	// A session's id is a UUIDv7 with the time of its login (newID), from which its refresh tokens
+	// live as long as the login.
 	if session.Version() == 7 {
 		end = min(end, expiry(loginTime(session), s.loginLife(u)))
 	}
@@ -77,7 +79,7 @@ func (s *Service) pageToken(p *picture, g Grant, u *User, session uuid.UUID) (Pa
 	return PageToken{Text: text, Expires: end}, err
 }
 
-// loginTime is the moment that a UUIDv7 holds in its first 48 bits.
+// loginTime returns the time in the first 48 bits of a UUIDv7.
 func loginTime(id uuid.UUID) (at hazard.Instant) {
 	for _, b := range id[:6] {
 		at = at<<8 | hazard.Instant(b)
@@ -85,7 +87,8 @@ func loginTime(id uuid.UUID) (at hazard.Instant) {
 	return at
 }
 
-// VerifyPage returns the caller that the page token speaks for, with the rights of now. Errors are of the kind ErrInvalidToken.
+// VerifyPage returns the caller of a page token with the present rights. Errors are of the kind
+// ErrInvalidToken.
 func (s *Service) VerifyPage(token string, now hazard.Instant) (*Caller, error) {
 	p := s.current.Load()
 	c, err := s.read(p, token, pageType, s.cfg.PageLife, now)
@@ -95,8 +98,7 @@ func (s *Service) VerifyPage(token string, now hazard.Instant) (*Caller, error) 
 	return p.judge(c)
 }
 
-// EndPage makes a page token worthless, and no other token of its login: it authorizes nothing but its own end. One that is worthless
-// already is left as it is, without an error.
+// EndPage revokes a page token, but no other token of its login. Revoking it again is not an error.
 func (s *Service) EndPage(ctx context.Context, token string, from Origin, now hazard.Instant) error {
 	c, err := s.VerifyPage(token, now)
 	if err != nil {

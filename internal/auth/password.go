@@ -36,14 +36,15 @@ const (
 	// maxPassword in bytes: longer ones are refused before any work is done for them.
 	maxPassword = 1 << 10
 
-	// atOnce times 19 MiB is the memory that logins can ask for.
+	// atOnce times 19 MiB is the memory that logins can use.
 	atOnce = 2
-	// maxQueue and maxWait bound those who wait for their turn: more could not be served before their clients give up.
+	// maxQueue and maxWait bound the waiting logins: more could not be served before their clients
+	// time out.
 	maxQueue = 64
 	maxWait  = 5 * time.Second
 )
 
-// What a stored hash may ask for: a record that was tampered with must not exhaust memory or time.
+// The limits of a stored hash, so that a manipulated record cannot exhaust memory or time.
 const (
 	mostMemory  = 64 << 10 // KiB
 	mostTime    = 8
@@ -51,7 +52,7 @@ const (
 	mostBytes   = 64 // of salt and hash
 )
 
-// phc is a password hash, taken apart.
+// phc is a parsed password hash.
 type phc struct {
 	memory, time uint32
 	threads      uint8
@@ -64,7 +65,8 @@ func (h phc) String() string {
 		b64.EncodeToString(h.salt), b64.EncodeToString(h.hash))
 }
 
-// parsePHC reads an argon2id hash in PHC string format, in its one canonical spelling and within bounds.
+// parsePHC parses an argon2id hash in PHC string format, in its canonical form and within the
+// limits.
 func parsePHC(s Hash) (phc, error) {
 	fault := errors.New("not an argon2id hash within bounds")
 	if len(s) > 512 {
@@ -92,41 +94,42 @@ func parsePHC(s Hash) (phc, error) {
 	return phc{}, fault
 }
 
-// normal is the form in which a password is hashed and compared: NFC, for the same letters leave different keyboards as
-// different code points (RFC 8265, section 4.2).
+// normal returns the form in which a password is hashed: NFC, because keyboards produce different
+// code points for the same letters (RFC 8265, section 4.2).
 func normal(p Password) []byte { return norm.NFC.Bytes([]byte(p)) }
 
-// hasher does the costly part of passwords, a few at a time. Its queue is fair: a flood from some networks delays others by a turn or two.
+// hasher hashes passwords, a few at a time. Its queue is fair: a flood from some networks delays
+// others by one or two turns.
 type hasher struct {
 	// idKey is argon2.IDKey; tests count its calls.
 	idKey func(password, salt []byte, time, memory uint32, threads uint8, keyLen uint32) []byte
 
 	mu      sync.Mutex
 	running int
-	failed  int // of those running, the ones of classFailed
+	failed  int // running logins of classFailed
 	waiting []*turn
 }
 
-// place is where a login stands in the queue.
+// place is the position of a login in the queue.
 type place struct {
 	class         int
-	network, user string // names for what counts as one network and as one user
+	network, user string // keys of the network and the user
 }
 
-// The classes of logins, from the first to be served to the last. A stranger's first attempts are of classFresh; after a failure the stranger
-// queues behind all who have not failed, and never takes the last turn.
+// The classes of logins, served in this order. A stranger's first attempts are classFresh. After a
+// failure the stranger queues behind everybody without failures, and never takes the last turn.
 const (
-	classFamiliar = iota // from a device or network that the user has lately used
-	classFresh           // from a network that has not failed lately
-	classFailed          // from a network that has
+	classFamiliar = iota // from a device or network that the user has recently used
+	classFresh           // from a network without recent failures
+	classFailed          // from a network with recent failures
 )
 
-// turn is one who waits.
+// turn is a waiting login.
 type turn struct {
 	place
 	// How many of the same user and network, and of the same network, waited before.
 	ofPair, ofNetwork int
-	ready             chan error // holds what came of it
+	ready             chan error // receives the result
 }
 
 // before reports whether t is served before o, if both came at the same time.
@@ -158,7 +161,7 @@ func (h *hasher) enter(ctx context.Context, p place) (leave func(), err error) {
 	return func() { h.leave(p) }, nil
 }
 
-// queue puts t into the queue, in place of the last one if it is full.
+// queue adds t to the queue; if it is full, t may replace the last one.
 func (h *hasher) queue(t *turn) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -188,7 +191,7 @@ func (h *hasher) queue(t *turn) error {
 	return nil
 }
 
-// serve gives turns to those who are next, as long as there are any. It needs the lock.
+// serve gives turns to the next logins, as long as there are free ones. The caller holds the lock.
 func (h *hasher) serve() {
 	for h.running < atOnce {
 		next := -1
@@ -253,8 +256,8 @@ func (h *hasher) hash(p Password, random io.Reader) (Hash, error) {
 	return Hash(phc{argonMemory, argonTime, argonThreads, salt, key}.String()), nil
 }
 
-// matches tells whether the password is the one that was hashed. It needs a turn. A password that is too long is not
-// looked at, but takes as long.
+// matches reports whether the password matches the hash. The caller has a turn. A too long password
+// takes the same time without being hashed.
 func (h *hasher) matches(want phc, p Password) bool {
 	if len(p) > maxPassword {
 		p = ""
@@ -263,20 +266,22 @@ func (h *hasher) matches(want phc, p Password) bool {
 	return subtle.ConstantTimeCompare(got, want.hash) == 1 && len(p) > 0
 }
 
-// dummyHash is the hash of nothing that could be typed.
+// dummyHash returns a hash that no password matches.
 func dummyHash() Hash {
 	var b [saltLen + hashLen]byte
 	rand.Read(b[:])
 	return Hash(phc{argonMemory, argonTime, argonThreads, b[:saltLen], b[saltLen:]}.String())
 }
 
-// passwordMemory makes a login that succeeded before cheap, for clients that log in for each request: of the last
-// password that was right for a user it keeps a MAC, under a key that is made at the start and never leaves the process.
+// passwordMemory speeds up repeated logins, for clients that log in for each request. For each user
+// it keeps a MAC of the last correct password, under a key that is created at the start and never
+// leaves the process.
 //
-// That weakens nothing. Only a password that argon2id found right is kept, so a wrong one always costs the full check, and
-// as much as one for a user that does not exist. The MAC covers the stored hash, so a changed password makes it worthless
-// everywhere at once. The limits on failed logins come before it. It is not written anywhere; who can read the memory of
-// the process finds the signing keys beside it, which are worth more than a MAC to guess at.
+// This is not weaker. It only keeps passwords that argon2id has accepted, so a wrong one always
+// costs the full check, as much as for an unknown user. The MAC covers the stored hash, so a
+// changed password invalidates it everywhere at once. The limits on failed logins are checked
+// before. It is never written anywhere. Whoever can read the process's memory also finds the
+// signing keys, which are worth more.
 type passwordMemory struct {
 	key [sha256.Size]byte
 	mu  sync.Mutex
@@ -290,7 +295,7 @@ type rememberedPassword struct {
 
 const (
 	maxPasswords = 1024 // users
-	// keepPassword since its last full check: the memory of a user who is gone need not hold it.
+	// keepPassword is how long after its last full check a password is remembered.
 	keepPassword = time.Hour
 )
 
@@ -311,7 +316,7 @@ func (m *passwordMemory) mac(u *User, p Password) (sum [sha256.Size]byte) {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// knows tells whether the password is the last one that was right for the user.
+// knows reports whether the password is the user's last correct one.
 func (m *passwordMemory) knows(u *User, p Password, now hazard.Instant) bool {
 	m.mu.Lock()
 	known, ok := m.of[u.Name]

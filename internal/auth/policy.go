@@ -10,19 +10,21 @@ import (
 )
 
 const (
-	// minPassword in characters: NIST SP 800-63B-4, section 3.1.1.2, for a password that is the only proof.
+	// minPassword is the minimum length in characters: NIST SP 800-63B-4, section 3.1.1.2, for a
+	// password as the only factor.
 	minPassword = 15
-	// minSteps is how many independent choices a password must show at least (steps).
+	// minSteps is the minimum number of independent choices in a password (steps).
 	minSteps = 10
 	// minEntropy is in bits, by zxcvbn (Wheeler, USENIX Security 2016), which knows phrases and names that our own check lets through: a thousand
 	// addresses that guess for years try fewer. Our own check knows rows and repetitions that zxcvbn lets through.
 	minEntropy = 40
-	// maxMeasured characters are measured by zxcvbn, whose work grows with the square of the length.
+	// maxMeasured is how many characters zxcvbn measures, because its work grows with the square of
+	// the length.
 	maxMeasured = 64
 )
 
-// weakness says what to do about a password that is not good enough, in words that fit behind "password"; empty if it is.
-// It never repeats the password. Any characters are allowed and none are required.
+// weakness returns why a password is too weak, as a text that follows the word "password"; "" if it
+// is good. It never repeats the password. Any characters are allowed and none are required.
 func weakness(p Password, user string) string {
 	switch {
 	case len(p) > maxPassword:
@@ -43,8 +45,8 @@ func weakness(p Password, user string) string {
 	return ""
 }
 
-// RandomPassword is a password of 100 random bits that can be read aloud: four groups of five, without letters and digits
-// that look alike.
+// RandomPassword returns a password of 100 random bits that can be read aloud: four groups of five,
+// without similar letters and digits.
 func RandomPassword() Password {
 	const letters = "abcdefghijkmnpqrstuvwxyz23456789" // 32: a byte's low five bits choose without bias
 	var b [20]byte
@@ -59,9 +61,9 @@ func RandomPassword() Password {
 	return Password(p.String())
 }
 
-// steps returns how many choices it takes to write the text. A repetition, a sequence, a piece of a row of keys, a
-// common word, a year, and a copy of what stands before are one choice each: leaked passwords that are long enough to
-// be allowed consist of little else.
+// steps returns how many choices a text takes. A repetition, a sequence, a part of a row of keys, a
+// common word, a year, and a copy of the text before are one choice each. Leaked passwords that are
+// long enough consist of little else.
 func steps(text []rune, words []string) int {
 	n := 0
 	for i := 0; i < len(text); n++ {
@@ -70,7 +72,7 @@ func steps(text []rune, words []string) int {
 	return n
 }
 
-// sequence is the length of the run at the start that goes on by the same step of 0, 1 or -1: aaa, abc, 321.
+// sequence returns the length of the initial run with a constant step of 0, 1 or -1: aaa, abc, 321.
 func sequence(text []rune) int {
 	if len(text) < 3 {
 		return 0
@@ -107,7 +109,7 @@ func bothWays(lines ...string) [][]rune {
 	return all
 }
 
-// row is the length of the longest start that is a piece of a row.
+// row returns the length of the longest initial part of a row of keys.
 func row(text []rune) int {
 	best := 0
 	for _, line := range rows {
@@ -122,7 +124,8 @@ func row(text []rune) int {
 	return atLeast(best, 4)
 }
 
-// word is the length of the longest common word at the start, also when letters are written as what looks like them.
+// word returns the length of the longest common word at the start, even with similar-looking
+// characters.
 func word(text []rune, own []string) int {
 	best := 0
 	for _, list := range [...][]string{common, own} {
@@ -162,8 +165,8 @@ func year(text []rune) int {
 	return 0
 }
 
-// earlier is the length of the longest piece from i on that begins before i too: ababab goes on from its third letter as it
-// began.
+// earlier returns the length of the longest part from i on that also begins before i: in ababab,
+// the part from the third letter repeats the start.
 func earlier(text []rune, i int) int {
 	best := 0
 	for j := range i {
@@ -183,7 +186,7 @@ func atLeast(n, least int) int {
 	return n
 }
 
-// ownWords are the words that the user's name holds.
+// ownWords returns the words in the user's name.
 func ownWords(user string) []string {
 	words := []string{strings.ToLower(user)}
 	words = append(words, strings.FieldsFunc(words[0], func(r rune) bool { return strings.ContainsRune("._@-", r) })...)
@@ -197,7 +200,7 @@ func ownWords(user string) []string {
 	return words[:n]
 }
 
-// common are the words of which long weak passwords are made: those of people, and those of this service.
+// common are the words of long weak passwords: usual ones, and those of this service.
 var common = strings.Fields(`
 	password passwort passwd passphrase passw0rd pass word contrasena motdepasse secret secure security private access login logon
 	signin letmein welcome welkom changeme change default temp temporary test testing tester guest user username account root admin

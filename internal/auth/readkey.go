@@ -17,21 +17,24 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// ReadKey lets a client read that can neither log in nor send a header: it stands in the address. It reads what everybody may know, for
-// nobody's organizations, until it is revoked or its user may not come in any more; a new password of the user ends it too.
+// ReadKey lets a client read that can neither log in nor send a header: the key is part of the
+// address. It reads public data until it is revoked, its user loses access, or the user's password
+// changes.
 //
-// The key itself is told once, when it is made. Of 192 random bits, its SHA-256 is as good as a slow hash.
+// The key itself is shown once, when it is created. It has 192 random bits, so SHA-256 protects it
+// as well as a slow hash.
 type ReadKey struct {
 	ID      uuid.UUID
-	User    string // who made it
-	Title   string // what it is for, in words
-	Scope   Scope  // of a service token, whose service User is then; empty: a read key
+	User    string // who created it
+	Title   string // its purpose
+	Scope   Scope  // for a service token, whose service is User; empty for a read key
 	Sum     [sha256.Size]byte
 	Created hazard.Instant
-	Used    hazard.Instant // when it was used last, of a service token, a minute late at most; 0: never, or not known
+	Used    hazard.Instant // last use of a service token, accurate to a minute; 0 if never or unknown
 }
 
-// KeyText is a read key as it stands in an address. Printed, logged or marshalled it is the word "redacted", as a Password.
+// KeyText is a read key as it appears in an address. It prints, logs and encodes as "redacted",
+// like a Password.
 type KeyText string
 
 // Format writes the word "redacted", whatever the verb.
@@ -57,8 +60,8 @@ const (
 	ActionKeyRevoke = "read key revoked"
 )
 
-// CreateReadKey makes a read key of a user. *hazard.InvalidError: the title; hazard.ErrNotFound: there is no such user; hazard.ErrConflict: he has
-// too many.
+// CreateReadKey creates a read key of a user. Errors: *hazard.InvalidError for the title;
+// hazard.ErrNotFound for an unknown user; hazard.ErrConflict if the user has too many.
 func (s *Service) CreateReadKey(ctx context.Context, by Actor, user, title string, now hazard.Instant) (ReadKey, KeyText, error) {
 	var bad hazard.InvalidError
 	if title = hazard.CleanLine(title); title == "" || utf8.RuneCountInString(title) > maxKeyTitle {
@@ -109,8 +112,9 @@ func (p *picture) keyList(pass func(*ReadKey) bool) []ReadKey {
 	return list
 }
 
-// RevokeReadKey makes a read key or a service token worthless: on this node at once, on the others when they have reloaded. It must be the user's,
-// unless user is empty. hazard.ErrNotFound: there is none.
+// RevokeReadKey revokes a read key or a service token: on this node at once, on others after their
+// next reload. It must belong to user, unless user is empty. It returns hazard.ErrNotFound if there
+// is none.
 func (s *Service) RevokeReadKey(ctx context.Context, by Actor, user string, id uuid.UUID, now hazard.Instant) error {
 	keys := s.current.Load().keyList(func(k *ReadKey) bool { return user == "" || k.User == user })
 	i := slices.IndexFunc(keys, func(k ReadKey) bool { return k.ID == id })
@@ -140,10 +144,10 @@ func (s *Service) VerifyReadKey(text KeyText) (*Caller, error) {
 	return c, err
 }
 
-// never is the end of what does not end by itself: the last second that RFC 3339 can write.
+// never is the end of something without an end: the last second that RFC 3339 can express.
 const never = hazard.Instant(253402300799_000)
 
-// keyCaller is the caller that a read key or a service token speaks for in the picture.
+// keyCaller returns the caller of a read key or a service token.
 func (p *picture) keyCaller(sum [sha256.Size]byte) (*Caller, error) {
 	k := p.readKeys[sum]
 	if k == nil {

@@ -20,24 +20,26 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// Config is how a Service is set up. Zero values mean the defaults.
+// Config configures a Service. Zero values mean the defaults.
 type Config struct {
 	Issuer      string        // iss of every token: the public address of the installation
 	Audience    string        // aud of every token; default: Issuer
 	AccessLife  time.Duration // default 1 h
-	RefreshLife time.Duration // from the login, however often it is renewed; default 30 d; never less than AccessLife
-	PageLife    time.Duration // of a session that serves pages; default 12 h, a shift; never more than RefreshLife
-	// ProviderLife is the longest life of a login by an OpenID provider, however often it is renewed; default 12 h, never more than
-	// RefreshLife. Without a notice of the provider, a user who was removed there stays logged in for so long.
+	RefreshLife time.Duration // from the login, however often it is renewed; default 30 d; at least AccessLife
+	PageLife    time.Duration // life of a page session; default 12 h, a shift; at most RefreshLife
+	// ProviderLife is the longest life of a login at an OpenID provider, however often it is
+	// renewed; default 12 h, at most RefreshLife. Without a logout notice, a user removed at the
+	// provider stays logged in that long.
 	ProviderLife time.Duration
 	KeyLife      time.Duration // how long a key signs; default 90 d
-	// KeepTrail leaves the audit trail alone: somebody else removes what is too old. Else Purge does, after 400 days.
+	// KeepTrail leaves old rows of the audit trail to another component. Otherwise Purge removes
+	// them after 400 days.
 	KeepTrail bool
-	// Remember is how many verified access tokens are kept, so that the same token costs no second signature check;
-	// default 65,536, of about 1 kB each when full.
+	// Remember is how many verified access tokens are cached, so that a repeated token costs no
+	// signature check; default 65,536, about 1 kB each.
 	Remember int
 	Rand     io.Reader    // default crypto/rand
-	Log      *slog.Logger // for what went wrong without a caller who could be told; default: nowhere
+	Log      *slog.Logger // for errors without a caller; default none
 }
 
 // Service issues and verifies tokens, and administers users. Use Reload before anything else.
@@ -46,30 +48,30 @@ type Service struct {
 	cfg   Config
 	log   *slog.Logger
 
-	current   atomic.Pointer[picture] // what every decision is made from
+	current   atomic.Pointer[picture] // the basis of every decision
 	reloading sync.Mutex              // one Reload at a time, so that a slow one cannot put back an older picture
 	reloaded  atomic.Int64            // when Poll reloaded last, whatever the version
 
 	tokens    *tokenMemory
 	passwords *passwordMemory
 	hasher    *hasher
-	dummy     Hash // of no password: checked where there is no user, so that it takes as long
+	dummy     Hash // hash without a password, checked for unknown users to take the same time
 	local     localAttempts
 	listed    bucket // failed logins that get an audit row
 	mu        sync.Mutex
 	warned    map[string]*bucket // by message; guarded by mu
-	sessions  map[string]*bucket // that are kept before they are renewed, by user; guarded by mu
-	refusals  map[string]*bucket // that get an audit row, by user; guarded by mu
+	sessions  map[string]*bucket // sessions stored before a renewal, by user; guarded by mu
+	refusals  map[string]*bucket // refusals with an audit row, by user; guarded by mu
 	logins    *prometheus.CounterVec
 	uses      uses
 }
 
-// picture is the users, organizations, keys and revocations as of one moment. It is never changed.
+// picture is an immutable snapshot of users, organizations, keys and revocations.
 type picture struct {
 	gen     uint64 // rises with every Reload: a judgement with the same gen still holds
 	version int64
 	users   map[string]*User
-	// known are the users of OpenID providers, disabled and removed ones too.
+	// known are the users of OpenID providers, including disabled and removed ones.
 	known   map[identity]*User
 	orgs    []Org
 	keys    map[string]*signer
@@ -80,19 +82,19 @@ type picture struct {
 	jwks     []byte
 }
 
-// Actor is who administers, and from where, for the audit trail.
+// Actor is an administrator and the address of the request, for the audit trail.
 type Actor struct {
 	Name   string     // a user; on the console one of the operating system
-	Addr   netip.Addr // zero: on the machine itself
+	Addr   netip.Addr // zero means on the machine itself
 	Client string     // see Audit
 }
 
-// Origin is where a request about logins comes from.
+// Origin is where a login request comes from.
 type Origin struct {
 	Addr   netip.Addr
 	Client string // the program, as it names itself
-	// Device is the token that an earlier login from the same device gave; empty: none. It authorizes nothing: it shows that the
-	// device has logged in before, so that what others fail does not hold it up.
+	// Device is the token from an earlier login of the same device, or "". It grants nothing; it
+	// keeps failures of others from delaying this device.
 	Device string
 }
 
@@ -139,12 +141,12 @@ func (s *Service) Reload(ctx context.Context) error {
 	return nil
 }
 
-// fullReload is how often Poll reloads though the version is the same: a failover to a standby that lost writes may have
-// given one version two meanings.
+// fullReload is how often Poll reloads even if the version is unchanged: after a failover with lost
+// writes, one version may have two meanings.
 const fullReload = time.Minute
 
-// Poll reloads if anything was written since the last time. Every node calls it once a second: that is how soon a disabled
-// user is refused everywhere.
+// Poll reloads if anything has changed. Every node calls it once a second, so a disabled user is
+// refused everywhere within that time.
 func (s *Service) Poll(ctx context.Context, now hazard.Instant) error {
 	if err := s.writeUses(ctx, now); err != nil {
 		return err
@@ -164,24 +166,25 @@ func (s *Service) Poll(ctx context.Context, now hazard.Instant) error {
 	return nil
 }
 
-// Generation rises with every Reload: a caller whom Recheck has accepted need not be asked about again before that, but for the time.
+// Generation increases with every Reload. A caller accepted by Recheck need not be checked again
+// before that, except for expiry.
 func (s *Service) Generation() uint64 { return s.current.Load().gen }
 
-// reloadAfter makes a write of ours visible here at once. It is done even if the caller gives up, and a failure is only
-// logged, for the write itself has happened; Poll will see it.
+// reloadAfter makes a write visible on this node at once, even if the caller has gone. A failure is
+// only logged, because the write has happened and Poll will see it.
 func (s *Service) reloadAfter(ctx context.Context) {
 	if err := s.Reload(context.WithoutCancel(ctx)); err != nil {
 		s.log.ErrorContext(ctx, "users and keys were written, but could not be read again", "error", err)
 	}
 }
 
-// keepSuccess is how long an address from which a user has logged in stays known as theirs.
+// keepSuccess is how long an address counts as the user's after a login.
 const keepSuccess = 30 * 24 * time.Hour
 
-// KeepAudit is how long the audit trail is kept by default: a year, and what it takes to look into it.
+// KeepAudit is the default retention of the audit trail: a year, plus some time to examine it.
 const KeepAudit = 400 * 24 * time.Hour
 
-// Purge removes from the store what has no effect any more. Once an hour is enough.
+// Purge removes expired data from the store. Call it about once an hour.
 func (s *Service) Purge(ctx context.Context, now hazard.Instant) error {
 	trail := now.Add(-KeepAudit)
 	if s.cfg.KeepTrail {
@@ -243,7 +246,7 @@ func newPicture(gen uint64, d Data) *picture {
 	return p
 }
 
-// user is the user of that name who may come in, or nil.
+// user returns the user of that name who has access, or nil.
 func (p *picture) user(name string) *User {
 	if u := p.users[name]; u != nil && !u.Disabled && u.Lapsed == 0 && u.Role.Known() {
 		return u
@@ -251,7 +254,8 @@ func (p *picture) user(name string) *User {
 	return nil
 }
 
-// newID is a UUIDv7 (RFC 9562, section 5.7) of that moment. The uuid module would take the time from the clock.
+// newID returns a UUIDv7 (RFC 9562, section 5.7) of that time. The uuid module would use the system
+// clock.
 func (s *Service) newID(now hazard.Instant) (uuid.UUID, error) {
 	var id uuid.UUID
 	if _, err := io.ReadFull(s.cfg.Rand, id[6:]); err != nil {

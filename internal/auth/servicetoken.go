@@ -17,18 +17,18 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// Scope is what a service token may do: ScopeRead, ScopeMetrics, or ScopeWrite with the id of an organization behind it. It is empty for
-// people, and for read keys.
+// Scope is what a service token may do: ScopeRead, ScopeMetrics, or ScopeWrite followed by the id
+// of an organization. It is empty for people and read keys.
 type Scope string
 
 // The scopes.
 const (
-	ScopeRead    Scope = "read"    // reads what everybody may know
+	ScopeRead    Scope = "read"    // read public data
 	ScopeMetrics Scope = "metrics" // reads GET /metrics, and nothing else
 	ScopeWrite   Scope = "write:"  // reads and writes as an editor of one organization
 )
 
-// Org is the organization that the scope writes for; not ok: it writes for none.
+// Org returns the organization that the scope may write for, if any.
 func (s Scope) Org() (id int64, ok bool) {
 	text, ok := strings.CutPrefix(string(s), string(ScopeWrite))
 	if !ok {
@@ -38,13 +38,14 @@ func (s Scope) Org() (id int64, ok bool) {
 	return id, err == nil && id > 0
 }
 
-// TokenText is a service token, as it stands in a header. Printed, logged or marshalled it is the word "redacted", as a KeyText.
+// TokenText is a service token as sent in a header. It prints, logs and encodes as "redacted", like
+// a KeyText.
 type TokenText = KeyText
 
 // servicePrefix begins each service token, so that scanners for secrets find it where it should not be.
 const servicePrefix = "hzs_"
 
-// serviceName is what a service is called where users are: no user has such a name.
+// serviceName returns the name of a service in places of user names. No user has such a name.
 func serviceName(name string) string { return "service:" + name }
 
 // The actions of service tokens in the audit trail.
@@ -53,9 +54,10 @@ const (
 	ActionServiceRevoke = "service token revoked"
 )
 
-// CreateServiceToken makes a token for a program: it is good until it is revoked, and belongs to no user. by is who makes it. The token itself
-// is told once. *hazard.InvalidError: the name, the title or the scope, whose organization must be there; hazard.ErrConflict: there are too many
-// of that name.
+// CreateServiceToken creates a token for a program, valid until it is revoked and without a user.
+// by is who creates it. The token itself is returned once. Errors: *hazard.InvalidError for the
+// name, the title or the scope, whose organization must exist; hazard.ErrConflict if there are too
+// many of that name.
 func (s *Service) CreateServiceToken(ctx context.Context, by Actor, name, title string, scope Scope, now hazard.Instant) (ReadKey, TokenText, error) {
 	var bad hazard.InvalidError
 	if !validName(name) {
@@ -112,7 +114,7 @@ func (s *Service) verifyService(text string, now hazard.Instant) (*Caller, error
 	return c, nil
 }
 
-// flushUses is how often it is written when tokens were used last.
+// flushUses is how often the times of the last uses are written.
 const flushUses = time.Minute
 
 // uses are when keys were used last, as long as that was not written.
@@ -131,7 +133,7 @@ func (u *uses) note(id uuid.UUID, now hazard.Instant) {
 	u.at[id] = max(u.at[id], now)
 }
 
-// due takes what should be written now; nil: nothing.
+// due returns what to write now, or nil.
 func (u *uses) due(now hazard.Instant) map[uuid.UUID]hazard.Instant {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -150,7 +152,7 @@ func (s *Service) writeUses(ctx context.Context, now hazard.Instant) error {
 		return nil
 	}
 	if err := s.store.NoteUses(ctx, at); err != nil {
-		for id, t := range at { // for the next time
+		for id, t := range at { // retry next time
 			s.uses.note(id, t)
 		}
 		return fmt.Errorf("write when keys were used: %w", err)

@@ -9,15 +9,16 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// retryWindow is how long the refresh token that was used last may be sent again, as long as the one that it gave is
-// unused: an answer that was lost on a bad network must not log a responder out.
+// retryWindow is how long the last used refresh token may be sent again while its successor is
+// unused: a lost answer on a bad network must not log a responder out.
 const retryWindow = 10 * time.Second
 
-// Refresh gives a new pair for a refresh token, which works once. Sent again within retryWindow while the new refresh token
-// is unused, it gives the same pair once more, byte for byte. Any other second use means that the token is in two hands:
-// the whole family is revoked, with the access tokens that are still alive.
+// Refresh returns a new pair for a refresh token, which works once. Within retryWindow, and while
+// the new refresh token is unused, a repeated request returns exactly the same pair. Any other
+// second use means that two parties have the token: then all tokens of the login are revoked.
 //
-// ErrDenied: the token is not accepted. Any other error is the store's, and the token may be sent again.
+// It returns ErrDenied if the token is refused. Any other error is the store's, and the token may
+// be sent again.
 func (s *Service) Refresh(ctx context.Context, token string, from Origin, now hazard.Instant) (Pair, error) {
 	p := s.current.Load()
 	c, err := s.readRefresh(p, token, now)
@@ -69,7 +70,7 @@ func (s *Service) Revoke(ctx context.Context, token string, from Origin, now haz
 
 func (s *Service) revoke(ctx context.Context, c *Caller, a Audit, now hazard.Instant) error {
 	ended := Session{ID: c.sid, User: c.Name, Expires: c.Expires, Revoked: now}
-	// The last access or page token of the family may come from a node whose clock is ahead.
+	// the login's last access or page token may come from a node whose clock is ahead
 	until := now.Add(max(s.longestAccess(), s.cfg.PageLife) + clockSkew)
 	if err := s.store.RevokeSession(ctx, ended, until, a); err != nil {
 		return fmt.Errorf("revoke a session: %w", err)
@@ -78,8 +79,8 @@ func (s *Service) revoke(ctx context.Context, c *Caller, a Audit, now hazard.Ins
 	return nil
 }
 
-// readRefresh reads a refresh token of a user who may come in. Whether it was used is the store's to say, and whether it
-// was revoked too: what the picture knows of revocations it forgets sooner than a refresh token ends.
+// readRefresh parses a refresh token of a user who has access. The store decides whether it was
+// used or revoked, because the snapshot forgets revocations before refresh tokens expire.
 func (s *Service) readRefresh(p *picture, token string, now hazard.Instant) (*Caller, error) {
 	c, err := s.read(p, token, refreshType, s.cfg.RefreshLife, now)
 	if err != nil {

@@ -9,18 +9,19 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// Store is what the package needs of a store. All nodes of an installation share one.
+// Store is the store behind the package. All nodes of an installation share it.
 //
-// Each method is one transaction: it happens whole or not at all, and for others at one moment. What a method has
-// returned without error survives the death of the process and of the machine. An Audit that is handed to a method is
-// kept in the same transaction, so that there is no deed without its row. Errors that are not named here are the store's
-// own; hazard.ErrUnavailable among them says that the store is away.
+// Each method is one transaction and atomic for other callers. Everything that it has stored
+// without an error survives a crash of the process or the machine. An Audit passed to a method is
+// stored in the same transaction, so that no change lacks its row. Errors that are not documented
+// here are the store's own; hazard.ErrUnavailable means that it is unreachable.
 //
-// Slices of ids are sorted and without doubles in both directions. Instants keep their milliseconds, ids all their bits.
-// What one row says of another (a user of his organizations, a session of its user) is not the store's to check.
+// Slices of ids are sorted without duplicates in both directions. Instants keep their milliseconds,
+// ids all their bits. The store does not check references between rows (a user's organizations, a
+// session's user).
 type Store interface {
-	// AuthVersion is a number that differs from every earlier one once a user, an organization, a key of either kind or a revocation has
-	// been written: whoever reads the old number again can rely on what he loaded with it.
+	// AuthVersion returns a number that changes whenever a user, an organization, a key or a
+	// revocation is written. So if it is unchanged, the data loaded with it is still up to date.
 	AuthVersion(ctx context.Context) (int64, error)
 
 	// LoadAuth returns all of it as of one moment, with the version of that moment: users by name, organizations by id,
@@ -35,15 +36,15 @@ type Store interface {
 	// its error is returned. The name stays. hazard.ErrNotFound: there is no such user.
 	UpdateUser(ctx context.Context, name string, change func(*User) error, a Audit) error
 
-	// CreateOrg adds an organization, gives it an id above 0 that none has had, and returns it. o.ID is ignored.
-	// hazard.ErrConflict: there is one of that acronym already.
+	// CreateOrg adds an organization with a new id above 0, and returns it. o.ID is ignored. It
+	// returns hazard.ErrConflict if the acronym exists.
 	CreateOrg(ctx context.Context, o Org, a Audit) (Org, error)
 
 	// AddKey adds a key if the newest one (by Created, then ID) is still the one that is named; newest is empty if there is
 	// none. hazard.ErrConflict: there is another by now, and nothing was added.
 	AddKey(ctx context.Context, k Key, newest string) error
 
-	// AddReadKey keeps a key that only reads.
+	// AddReadKey stores a read-only key.
 	AddReadKey(ctx context.Context, k ReadKey, a Audit) error
 
 	// RemoveReadKey forgets it. hazard.ErrNotFound: there is none of that id.
@@ -52,7 +53,7 @@ type Store interface {
 	// NoteUses sets Used of each of the keys to the moment, unless it is later already, or there is no such key. The version does not change.
 	NoteUses(ctx context.Context, at map[uuid.UUID]hazard.Instant) error
 
-	// Attempts returns what is known under each of the keys, in their order; the zero Attempts where nothing is.
+	// Attempts returns the counts under the keys, in order; the zero Attempts for an unknown key.
 	Attempts(ctx context.Context, keys []string) ([]Attempts, error)
 
 	// AddFailure counts one failed login under each of the keys: Failures becomes one more, or 1 where LastFailure lies
@@ -62,16 +63,19 @@ type Store interface {
 	// AddSuccess sets Failures of each of the keys to 0, and LastSuccess to at, unless it is later already.
 	AddSuccess(ctx context.Context, keys []string, at hazard.Instant, a Audit) error
 
-	// AddSession keeps a login that has not been renewed: its own refresh token, named by its ID, is the one to be used next.
+	// AddSession stores a login that was not renewed yet: the refresh token with its ID is the next
+	// one to be used.
 	AddSession(ctx context.Context, s Session) error
 
-	// Sessions lists the sessions of a user that are kept and not revoked, in any order.
+	// Sessions lists the stored sessions of a user that are not revoked, in any order.
 	Sessions(ctx context.Context, user string) ([]Session, error)
 
-	// ProviderSessions lists the sessions that stem from a session of the OpenID provider and are kept and not revoked, in any order.
+	// ProviderSessions lists the stored sessions from a session of the OpenID provider that are not
+	// revoked, in any order.
 	ProviderSessions(ctx context.Context, provider string) ([]Session, error)
 
-	// Once keeps the id until then. hazard.ErrConflict: it is kept already. The version does not change.
+	// Once stores the id until then. It returns hazard.ErrConflict if the id is already stored. The
+	// version does not change.
 	Once(ctx context.Context, id uuid.UUID, until hazard.Instant) error
 
 	// ReplaceKeys puts k in the place of all keys, and forgets all sessions.
@@ -93,13 +97,13 @@ type Store interface {
 	// no new version, no error.
 	RevokeSession(ctx context.Context, s Session, until hazard.Instant, a Audit) error
 
-	// AddAudit keeps a row for a deed that writes nothing else.
+	// AddAudit stores a row for an action that changes nothing else.
 	AddAudit(ctx context.Context, a Audit) error
 
 	// Trail returns the audit rows that pass the filter, newest first.
 	Trail(ctx context.Context, f TrailFilter) ([]Audit, error)
 
-	// Purge removes what has no effect any more, and need not change the version. It may do so in several transactions.
+	// Purge removes expired data, and need not change the version. It may use several transactions.
 	Purge(ctx context.Context, p Purge) error
 }
 
@@ -114,17 +118,18 @@ type Data struct {
 	ReadKeys []ReadKey
 }
 
-// User is who may log in. The record of a removed user stays, disabled, so that a name never means another person.
+// User is a user who may log in. The record of a removed user stays, disabled, so that a name never
+// refers to another person.
 type User struct {
 	Name            string // [a-z0-9._@-]{1,64}, case-sensitive
 	Role            Role
 	Orgs            []int64
 	PasswordHash    Hash `json:"-"`
 	Disabled        bool
-	Removed         hazard.Instant // 0: not removed
+	Removed         hazard.Instant // 0 if not removed
 	Created         hazard.Instant
 	PasswordChanged hazard.Instant
-	// PasswordEnds is when a password that somebody else chose stops to be accepted; 0: never.
+	// PasswordEnds is when a password chosen by somebody else expires; 0 means never.
 	PasswordEnds hazard.Instant
 	// NotBefore: tokens that were issued before are refused, whatever their life.
 	NotBefore hazard.Instant
@@ -132,15 +137,17 @@ type User struct {
 	// Issuer and Subject name the user at an OpenID provider. Such a user has no password here. Empty: a local account.
 	Issuer  string `json:",omitzero"`
 	Subject string `json:",omitzero"`
-	// Vouched is when the provider issued the newest token that Role and Orgs were taken from.
+	// Vouched is when the provider issued the newest token from which Role and Orgs were taken.
 	Vouched hazard.Instant `json:",omitzero"`
-	// Lapsed is since when the provider gives the user no role here; 0: it gives one. The user cannot come in until it does again.
+	// Lapsed is since when the provider gives the user no role here, so that the user has no
+	// access; otherwise 0.
 	Lapsed hazard.Instant `json:",omitzero"`
-	// LoggedOut is when the provider last ended the user's logins; its own tokens that were issued until then are refused.
+	// LoggedOut is when the provider last ended the user's logins. Its tokens issued until then are
+	// refused.
 	LoggedOut hazard.Instant `json:",omitzero"`
 }
 
-// Org is an organization, whose members may see the products that are restricted to it.
+// Org is an organization. Its members see the products that are restricted to it.
 type Org struct {
 	ID      int64
 	Acronym string
@@ -156,38 +163,42 @@ type Key struct {
 	NotAfter hazard.Instant
 }
 
-// Revocation makes access tokens worthless before they end: the one whose jti it is, and those whose sid it is.
+// Revocation revokes access tokens before they expire: the one with that jti, or those with that
+// sid.
 type Revocation struct {
 	ID    uuid.UUID
 	Until hazard.Instant // every such token has ended by then, and the row may go
 }
 
-// Attempts is what is known of the logins under one key: of one user, from one network, or of one user from one network or device.
+// Attempts counts the logins under one key: of a user, of a network, or of a user on a network or
+// device.
 type Attempts struct {
 	Failures    int64 // since the last success, or since they were forgotten
 	LastFailure hazard.Instant
 	LastSuccess hazard.Instant // 0: none
 }
 
-// Session is a login that has been renewed or revoked, with the state of its family of refresh tokens.
+// Session is a renewed or revoked login, with the state of its refresh tokens.
 type Session struct {
 	ID      uuid.UUID // jti of the refresh token that the login gave, and sid of all tokens of the family
 	User    string
 	Expires hazard.Instant // no refresh token of the family is accepted from then on, and the row may go
 	Parent  uuid.UUID      // jti of the refresh token that was used last
-	Child   Grant          // what that use gave; its refresh token is the only one that may be used next
-	Revoked hazard.Instant // 0: alive
+	Child   Grant          // the result of that use; only its refresh token can be used next
+	Revoked hazard.Instant // 0 if active
 
-	// Provider is the id of the OpenID provider's session that the login stems from; empty: none, or the provider gave no id.
+	// Provider is the id of the OpenID provider's session behind the login; empty if there is none
+	// or it is unknown.
 	Provider string
 
 	// When the user logged in, and when the session was used last: a login or a renewal; 0 if not known.
 	Created, Used hazard.Instant
-	Addr          netip.Addr // of the last use
-	Client        string     // of the last use
+	Addr          netip.Addr // address of the last use
+	Client        string     // client of the last use
 }
 
-// Grant is what a pair of tokens was made of: enough to make the very same pair again, but no token.
+// Grant is the content of a pair of tokens: enough to create the same pair again, but no token
+// itself.
 type Grant struct {
 	Access  uuid.UUID // jti of the access token
 	Refresh uuid.UUID // jti of the refresh token
@@ -197,19 +208,20 @@ type Grant struct {
 	Orgs    []int64
 }
 
-// Audit says who did what, from where, when, and whether it was allowed. It holds no secret, and no name that a stranger
-// typed into a login (people type their password there).
+// Audit records who did what, from where, when, and whether it was allowed. It contains no secret,
+// and no name that a stranger typed into a login, because people sometimes type their password
+// there.
 type Audit struct {
-	ID      int64 // rises with each row; the store gives it
+	ID      int64 // increases with each row; assigned by the store
 	At      hazard.Instant
-	Actor   string     // the user who acts; empty: nobody that is known
-	Addr    netip.Addr // zero: on the machine itself
+	Actor   string     // the acting user; empty if unknown
+	Addr    netip.Addr // zero means on the machine itself
 	Client  string     // the program that was used, as it names itself; "console": a command on the machine itself; "first start": the service that made its first user, in nobody's name
 	Action  string     // one of the Action constants of its writer
 	Subject string     // the user, organization or key that it is about; may be empty
-	Detail  string     // in words; may be empty
+	Detail  string     // a description; may be empty
 	OK      bool
-	Request string // the id of the request that the store was called for (package trace), which the store takes from the context; empty: none
+	Request string // the request id, which the store takes from the context (package trace); empty if there is none
 }
 
 // TrailFilter says which audit rows are asked for. Zero values mean all.
@@ -217,12 +229,12 @@ type TrailFilter struct {
 	User          string // acted, or was acted on
 	Action        string
 	Request       string         // the id of a request, or its first part, the trace: all requests of that trace
-	Since, Until  hazard.Instant // at Since or later, before Until; 0: no bound
-	After, Before int64          // ids between them; 0: no bound
+	Since, Until  hazard.Instant // from Since up to, but not including, Until; 0 means no bound
+	After, Before int64          // ids between them; 0 means no bound
 	Limit         int            // the most rows, above 0
 }
 
-// Purge says what has no effect any more.
+// Purge says which data has expired.
 type Purge struct {
 	// Now: sessions with Expires, revocations with Until and keys with NotAfter at or before it go.
 	Now hazard.Instant

@@ -12,20 +12,21 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// A ticket opens one event stream, in an address: a browser's EventSource can send no header, and a token in an address lasts too long for the
-// places where addresses are written down. It is a kind of token of its own, is good for TicketLife and for one use on whichever node, and holds
-// the parameters of the stream, so that it opens no other. The stream goes on as the token would with which the ticket was bought: to its end, and to
-// the end of its session.
+// A ticket opens one event stream and is part of an address: a browser's EventSource cannot send
+// headers, and a token in an address would be valid too long, because addresses are logged. It is
+// its own kind of token, valid for TicketLife and one use on any node, and contains the parameters
+// of the stream, so that it opens no other. The stream lasts as long as the token that bought the
+// ticket, and at most as long as its session.
 
-// TicketLife is how long a ticket may be used.
+// TicketLife is how long a ticket is valid.
 const TicketLife = time.Minute
 
 const ticketType = "es+jwt"
 
-// ticketClaims are what a ticket says beside the claims of all tokens.
+// ticketClaims are the additional claims of a ticket.
 type ticketClaims struct {
 	claims `json:",inline"`
-	// Query is the stream's, as it was asked for.
+	// Query is the requested query of the stream.
 	Query string `json:"query"`
 	// Of the token that it was bought with.
 	Token   uuid.UUID      `json:"token"`
@@ -40,8 +41,9 @@ type Ticket struct {
 	Expires hazard.Instant // refused from then on
 }
 
-// Ticket gives a caller whom Verify has returned a ticket for the event stream with these parameters. Errors are of the kind ErrInvalidToken when the
-// caller may not come in any more, or came with a read key, which needs none.
+// Ticket returns a ticket for the event stream with these parameters, for a caller from Verify. The
+// error is of the kind ErrInvalidToken if the caller has lost access, or has a read key, which
+// needs no ticket.
 func (s *Service) Ticket(c *Caller, query string, now hazard.Instant) (Ticket, error) {
 	p := s.current.Load()
 	if c.key != nil || c.Role == Public {

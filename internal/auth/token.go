@@ -27,25 +27,26 @@ const (
 	pageType    = "pg+jwt"
 	deviceType  = "dv+jwt"
 
-	// maxToken bounds what is looked at, in bytes; it is the limit of a request's header. Ours have some 500.
+	// maxToken bounds a token in bytes, as the limit of a request's header does. Ours have about
+	// 500.
 	maxToken = 16 << 10
-	// clockSkew is how far the clocks of two nodes may be apart: nbf lies that much before iat, and iat may lie that much
-	// ahead of the reader's clock. There is no other leeway.
+	// clockSkew is the allowed difference between two nodes' clocks: nbf is that much before iat,
+	// and iat may be that far ahead of the reader's clock. There is no other tolerance.
 	clockSkew = 30 * time.Second
 )
 
-// LongestAccess is the longest life of an access token that every server accepts, whatever life it gives its own: the command line issues
-// tokens without knowing the settings of the server.
+// LongestAccess is the longest life of an access token that every server accepts, whatever its own
+// settings: the command line issues tokens without knowing them.
 const LongestAccess = 24 * time.Hour
 
-// longestAccess is the longest life of an access token that is accepted.
+// longestAccess returns the longest accepted life of an access token.
 func (s *Service) longestAccess() time.Duration { return max(s.cfg.AccessLife, LongestAccess) }
 
 // strict refuses unused bits: without it one token has several spellings.
 var strict = base64.RawURLEncoding.Strict()
 
-// header is what the header of a token may say. Members of other names mean nothing to us and are ignored; those from
-// Crit on change what a token means or where its key comes from, and are refused even when null.
+// header is the header of a token. Unknown members are ignored. Those from Crit on would change a
+// token's meaning or its key, and are refused even when null.
 type header struct {
 	Alg string `json:"alg"`
 	Kid string `json:"kid"`
@@ -66,8 +67,9 @@ func (h *header) refused() bool {
 		func(v jsontext.Value) bool { return v != nil })
 }
 
-// claims are those of our tokens, in the order in which we write them: jti comes first, so that the start of a payload
-// tells tokens apart (tokenMemory). One that is missing or null reads as the zero value, which none of ours ever has.
+// claims are the claims of our tokens, in the order written: jti comes first, so that tokens differ
+// early in the payload (tokenMemory). A missing or null claim has its zero value, which ours never
+// have.
 type claims struct {
 	JTI  string         `json:"jti"`
 	Iss  string         `json:"iss"`
@@ -82,7 +84,8 @@ type claims struct {
 	SID string `json:"sid,omitzero"`
 }
 
-// sign makes the token of kind typ with claims c. The same claims and key give the same bytes: Ed25519 has no randomness.
+// sign creates a token of kind typ with claims c. The same claims and key give the same bytes,
+// because Ed25519 is deterministic.
 func sign(k *signer, typ string, c any) (string, error) {
 	head, err := json.Marshal(struct {
 		Alg string `json:"alg"`
@@ -146,7 +149,7 @@ func (s *Service) read(p *picture, token, typ string, life time.Duration, now ha
 	return s.believe(&c, h.Kid, life, now)
 }
 
-// believe checks the claims of a token whose signature holds.
+// believe checks the claims of a token whose signature is valid.
 func (s *Service) believe(c *claims, kid string, life time.Duration, now hazard.Instant) (*Caller, error) {
 	second := int64(now) / 1000
 	switch {
@@ -167,7 +170,7 @@ func (s *Service) believe(c *claims, kid string, life time.Duration, now hazard.
 	if !ok {
 		return nil, refusal("jti is no UUID")
 	}
-	sid := jti // a login's first refresh token is what names the login
+	sid := jti // a login is identified by its first refresh token
 	if c.SID != "" {
 		if sid, ok = parseID(c.SID); !ok {
 			return nil, refusal("sid is no UUID")
@@ -196,7 +199,7 @@ func validSignature(public ed25519.PublicKey, signed string, sig []byte) bool {
 	return len(sig) == ed25519.SignatureSize && ed25519.Verify(public, []byte(signed), sig)
 }
 
-// names tells whether aud, a string or an array of strings (RFC 7519, section 4.1.3), names the audience.
+// names reports whether aud, a string or an array of strings, contains the audience.
 func names(aud jsontext.Value, audience string) bool {
 	switch aud.Kind() {
 	case '"':

@@ -172,7 +172,7 @@ func (p *Profile) check(bad *hazard.InvalidError) {
 		}
 	}
 	if !slices.Contains(allRules(), p.Rules) {
-		bad.Add("profile", "%.60q is none of plain, google, ipaws, cap-cp, cap-au", p.Rules)
+		bad.Add("profile", "%.60q is not one of plain, google, ipaws, cap-cp, cap-au", p.Rules)
 	}
 	if !(p.RadiusKm >= 0.1 && p.RadiusKm <= 1000) {
 		bad.Add("radius_km", "%v: expected 0.1 to 1000", p.RadiusKm)
@@ -188,7 +188,7 @@ func (p *Profile) check(bad *hazard.InvalidError) {
 
 func (p *Profile) checkLanguages(bad *hazard.InvalidError) {
 	if len(p.Languages) > maxLanguages {
-		bad.Add("languages", "are %d; at most %d are taken", len(p.Languages), maxLanguages)
+		bad.Add("languages", "are %d; at most %d are allowed", len(p.Languages), maxLanguages)
 	}
 	for i, l := range p.Languages {
 		if _, err := language.Parse(l); err != nil || l == "" {
@@ -225,7 +225,7 @@ func (p *Profile) checkCodes(bad *hazard.InvalidError, line func(string, string,
 
 func (p *Profile) checkInstructions(bad *hazard.InvalidError) {
 	if len(p.Instructions) > maxInstructions {
-		bad.Add("instructions", "are %d; at most %d are taken", len(p.Instructions), maxInstructions)
+		bad.Add("instructions", "are %d; at most %d are allowed", len(p.Instructions), maxInstructions)
 		return
 	}
 	for i, n := range p.Instructions {
@@ -234,7 +234,7 @@ func (p *Profile) checkInstructions(bad *hazard.InvalidError) {
 			bad.Add(at+"type_ID", "%.40q is not a type, see GET /hazards/types", n.Type)
 		}
 		if !slices.ContainsFunc(p.Languages, func(l string) bool { return strings.EqualFold(l, n.Language) }) {
-			bad.Add(at+"language", "%.40q is none of languages: %s", n.Language, strings.Join(p.Languages, ", "))
+			bad.Add(at+"language", "%.40q is not one of languages: %s", n.Language, strings.Join(p.Languages, ", "))
 		}
 		if c := utf8.RuneCountInString(n.Text); c < 1 || c > maxText || hazard.Clean(n.Text) != n.Text {
 			bad.Add(at+"text", "must have 1 to %d characters, and no control characters", maxText)
@@ -247,7 +247,7 @@ func (p *Profile) checkInstructions(bad *hazard.InvalidError) {
 func CheckResponses(bad *hazard.InvalidError, field string, words []string) {
 	for i, w := range words {
 		if !slices.Contains(responses(), w) {
-			bad.Add(field, "%.40q is none of %s", w, strings.Join(responses(), ", "))
+			bad.Add(field, "%.40q is not one of %s", w, strings.Join(responses(), ", "))
 			return
 		}
 		if slices.Contains(words[:i], w) {

@@ -127,7 +127,7 @@ func (p *Push) Check(to Address) error {
 func (p *Push) read(text string) (endpoint string, key *ecdh.PublicKey, secret []byte, err error) {
 	var s subscription
 	if len(text) > 2*maxEndpoint || json.Unmarshal([]byte(text), &s) != nil || s.Endpoint == "" || len(s.Endpoint) > maxEndpoint {
-		return "", nil, nil, errors.New("expected what PushSubscription.toJSON gives: endpoint, keys.p256dh, keys.auth")
+		return "", nil, nil, errors.New("expected the output of PushSubscription.toJSON: endpoint, keys.p256dh, keys.auth")
 	}
 	if p.targets.Check(s.Endpoint) != nil {
 		return "", nil, nil, errors.New("endpoint: expected the https address of a push service")

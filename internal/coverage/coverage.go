@@ -136,7 +136,7 @@ func New(sources []source.Source) (*Map, error) {
 			}
 			for _, code := range c.Countries {
 				if _, ok := place.CountryByCode(code); !ok {
-					errs = append(errs, fmt.Errorf("source %q: countries: %q is no country (ISO 3166-1 alpha-2)", s.Name, code))
+					errs = append(errs, fmt.Errorf("source %q: countries: %q is not a country (ISO 3166-1 alpha-2)", s.Name, code))
 				}
 				m.countries[code] = append(m.countries[code], n)
 				m.reach = max(m.reach, c.Reach()*1000)

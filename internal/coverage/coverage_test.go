@@ -315,7 +315,7 @@ func TestFeaturesOfTheLayerHaveIDsOfTheirOwn(t *testing.T) {
 
 func TestACountryThatNobodyKnowsIsRefused(t *testing.T) {
 	_, err := coverage.New([]source.Source{described("x", nil, source.Coverage{Role: source.RoleResponsible, Countries: []string{"ZZ"}})})
-	if err == nil || !strings.Contains(err.Error(), `source "x": countries: "ZZ" is no country`) {
+	if err == nil || !strings.Contains(err.Error(), `source "x": countries: "ZZ" is not a country`) {
 		t.Errorf("error %v", err)
 	}
 }

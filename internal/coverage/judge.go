@@ -42,7 +42,7 @@ type Voice struct {
 	Reading
 }
 
-// Judge says how well a place is covered. types are those that matter; none: all.
+// Judge returns how well a place is covered. types are the types that matter; without any, all.
 func (m *Map) Judge(p *Place, now Readings, types ...hazard.Type) *Judgement {
 	j := &Judgement{}
 	for _, i := range p.covers {

@@ -8,19 +8,20 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// Author is who asks, and from where.
+// Author is the user behind a request, and where it comes from.
 type Author struct {
 	auth.Caller
 	Addr   string
-	Client string  // the program that the user uses
-	second *second // who approves the decision; nil: nobody has
+	Client string  // the User-Agent
+	second *second // who approves the draft; nil if nobody does
 }
 
 func (a Author) actor() hazard.Actor {
 	return hazard.Actor{User: a.Name, Admin: a.Role == auth.Admin, Orgs: a.Orgs}
 }
 
-// origin names who approves a decision, where two have made it; the state names its author.
+// origin returns the origin of a change: the person who approved it if two people decided. The
+// hazard's state names the author.
 func (a Author) origin() store.Origin {
 	if a.second != nil {
 		return a.second.origin()
@@ -29,10 +30,10 @@ func (a Author) origin() store.Origin {
 	return store.Origin{User: by.User, Admin: by.Admin, Orgs: by.Orgs, Addr: a.Addr, Client: a.Client}
 }
 
-// The rules for rights, all of them. Each is nil, or hazard.ErrForbidden with what is missing. They are asked in the transaction that
-// writes, for each hazard and product that it touches.
+// All rules for rights. Each returns nil, or hazard.ErrForbidden with what is missing. They are
+// checked in the writing transaction, for each hazard and product that it changes.
 
-// mayEdit: editors and admins write.
+// mayEdit allows editors and admins to write.
 func (a Author) mayEdit() error {
 	if a.Role == auth.Editor || a.Role == auth.Admin {
 		return nil
@@ -40,12 +41,14 @@ func (a Author) mayEdit() error {
 	return fmt.Errorf("%w: requires the role %s; %s has the role %s", hazard.ErrForbidden, auth.Editor, a.Name, a.Role)
 }
 
-// mayWrite: an editor writes the hazards of the editor's organizations and those that no organization owns (a source's); an admin all.
+// mayWrite allows an editor to write the hazards of the editor's organizations and those of no
+// organization (a source's), and an admin to write all.
 func (a Author) mayWrite(h *hazard.Hazard) error {
 	return a.mayWriteOf(h.OrgID, fmt.Sprintf("hazard %d", h.ID))
 }
 
-// mayWriteProduct: a product is written by the organization that made it; one of no organization by who may write the hazard.
+// mayWriteProduct allows the organization that made a product to write it. A product of no
+// organization may be written by everybody who may write the hazard.
 func (a Author) mayWriteProduct(p *hazard.Product, of *hazard.Hazard) error {
 	if p.OrgID == hazard.NoOrg {
 		return a.mayWrite(of)
@@ -53,8 +56,9 @@ func (a Author) mayWriteProduct(p *hazard.Product, of *hazard.Hazard) error {
 	return a.mayWriteOf(p.OrgID, fmt.Sprintf("product %d", p.ID))
 }
 
-// mayManage: the owner of a hazard, or an admin, hides and removes any product of it. Hazards that no organization owns have no owner:
-// their products are only their authors' business, and the admins'.
+// mayManage allows the owner of a hazard, or an admin, to hide and remove any product of it. A
+// hazard of no organization has no owner: its products are managed by their authors and by admins
+// only.
 func (a Author) mayManage(h *hazard.Hazard) error {
 	if h.OrgID == hazard.NoOrg && a.Role != auth.Admin {
 		return fmt.Errorf("%w: hazard %d belongs to no organization; only the author's organization or an admin can hide or remove a product of it", hazard.ErrForbidden, h.ID)
@@ -62,7 +66,7 @@ func (a Author) mayManage(h *hazard.Hazard) error {
 	return a.mayWrite(h)
 }
 
-// mayRedact: an admin removes texts and files for good.
+// mayRedact allows an admin to remove texts and files permanently.
 func (a Author) mayRedact() error {
 	if a.Role == auth.Admin {
 		return nil

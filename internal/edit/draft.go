@@ -19,63 +19,67 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// TwoPeople says which decisions wait for a second person. Whatever the request is, the states that it makes are looked at: one of an active hazard that
-// says more than before, to anybody, waits. What ends a hazard, retracts it or only makes it milder never waits.
+// TwoPeople says which changes wait for a second person. It looks at the states that a request
+// produces, whatever the request is. A state of an active hazard that tells anyone more than before
+// has to wait. Ending or retracting a hazard, or only making it milder, never waits.
 type TwoPeople struct {
 	Warnings bool  // every WARNING
-	People   int64 // what reaches at least so many people, or subscribers; 0: no number does
+	People   int64 // minimum number of people, or of subscribers, that a hazard must reach to wait; 0 means never
 	// Reach counts whom a hazard with these areas reaches.
 	Reach func(ctx context.Context, h *hazard.Hazard, areas []hazard.Area) (Reach, error)
-	// Standing returns the role and the organizations that a user or a service has now; not ok: it may not come in.
+	// Standing returns the present role and organizations of a user or service; ok is false if it
+	// has no access.
 	Standing func(name string) (role auth.Role, orgs []int64, ok bool)
 }
 
 // Reach is whom a hazard reaches.
 type Reach struct {
-	People      *int64 `json:"people,omitzero"` // who live in its area; nil: unknown
-	Subscribers int    `json:"subscribers"`     // who would be told
+	People      *int64 `json:"people,omitzero"` // people who live in its area; nil if unknown
+	Subscribers int    `json:"subscribers"`     // subscribers who would be notified
 }
 
-// Shown is what the second person sees of a draft, beside the request: the hazard as it would be, and whom it reaches.
+// Shown is what the second person sees of a draft besides the request: the hazard as it would
+// become, and whom it reaches.
 type Shown struct {
 	Name     string          `json:"hazard_Name"`
 	Type     hazard.Type     `json:"type_ID"`
 	Severity string          `json:"severity_ID"`
 	Category hazard.Category `json:"category_ID"`
-	New      bool            `json:"new"`                         // there is no such hazard yet
-	Before   string          `json:"severity_ID_before,omitzero"` // its severity now
+	New      bool            `json:"new"`                         // whether the hazard would be new
+	Before   string          `json:"severity_ID_before,omitzero"` // its present severity
 	Reach    Reach           `json:"reach"`
 }
 
-// DraftedError says that nothing was written yet: the decision waits for a second person.
+// DraftedError reports that nothing was written yet, because the change waits for a second person.
 type DraftedError struct{ Draft store.Draft }
 
 func (d *DraftedError) Error() string {
 	return fmt.Sprintf("draft %s waits for the approval of a second editor", d.Draft.ID)
 }
 
-// The bounds of drafts.
+// The limits of drafts.
 const (
-	// DraftLife is how long a draft can be approved, at most: an older one was decided in another situation. It ends earlier if its hazard does.
+	// DraftLife is how long a draft can be approved at most, because the situation may change. A
+	// draft also expires when its hazard ends.
 	DraftLife = 24 * time.Hour
 	// DraftsKept is how long a draft is kept.
 	DraftsKept = 30 * 24 * time.Hour
-	maxDrafts  = 100 // that wait, of an author
-	// maxTries is how often a decision is made again whose hazards change while its reach is counted.
+	maxDrafts  = 100 // waiting drafts per author
+	// maxTries is how often a change is retried if its hazards change while its reach is counted.
 	maxTries = 4
 )
 
-// draftSpace is the name space of drafts' UUIDs: a request that is sent again makes no second draft.
+// draftSpace is the namespace of drafts' UUIDs. It makes a repeated request find the same draft.
 var draftSpace = uuid.MustParse("7d2f2a2e-6c0b-5f0e-8a43-1f9d0a8c5f77")
 
-// deed is a decision as it can be made again.
+// deed is a change that can be carried out later.
 type deed struct {
 	name    string
-	subject string // uuid of a hazard, or the source and number of a held report
+	subject string // UUID of a hazard, or source and id of a held report
 	body    []byte
 }
 
-// The names of deeds.
+// The names of the kinds of change.
 const (
 	deedCreate  = "create"
 	deedAlter   = "alter"
@@ -85,7 +89,7 @@ const (
 	deedRelease = "release"
 )
 
-// about is a deed about the hazard of a path.
+// about returns a change of the hazard in a path.
 func about(name string, id Ref, body []byte) deed {
 	if id.ID != 0 {
 		return deed{name, strconv.FormatInt(id.ID, 10), body}
@@ -93,14 +97,15 @@ func about(name string, id Ref, body []byte) deed {
 	return deed{name, id.UUID.String(), body}
 }
 
-// second is the person who approves, what, and the state that came of it.
+// second is the person who approves a draft, the draft, and the resulting state.
 type second struct {
 	Author
 	draft *store.Draft
 	made  store.Saved
 }
 
-// waits is the error of a transaction whose decision waits, or may have to: its reach is not known yet. Nothing of it is written.
+// waits is the error of a transaction whose change has to wait, or may have to because its reach is
+// unknown. The transaction is rolled back.
 type waits struct {
 	touched string
 	states  []heavy
@@ -114,8 +119,9 @@ type heavy struct {
 
 func (*waits) Error() string { return "the decision waits for a second person" }
 
-// decide makes a decision about hazards, in one transaction in the author's name. If it has to wait for a second person it is kept as a
-// draft, the error is a *DraftedError, and nothing else is written. f may run more than once.
+// decide makes a change of hazards in one transaction, in the author's name. If it has to wait for
+// a second person, it is stored as a draft instead, and the error is a *DraftedError. f may run
+// more than once.
 func (e *Editor) decide(ctx context.Context, who Author, d deed, clock hazard.Clock, f func(*store.Tx) error) (last int64, err error) {
 	switch {
 	case who.second != nil:
@@ -123,7 +129,7 @@ func (e *Editor) decide(ctx context.Context, who Author, d deed, clock hazard.Cl
 	case e.Two == nil:
 		return e.write(ctx, who, clock, f)
 	}
-	few, known := "", false // what it touched when it was found to reach few people
+	few, known := "", false // the states that the change touched when its reach was found to be small
 	for range maxTries {
 		last, err = e.write(ctx, who, clock, func(tx *store.Tx) error {
 			if err := f(tx); err != nil {
@@ -143,7 +149,7 @@ func (e *Editor) decide(ctx context.Context, who Author, d deed, clock hazard.Cl
 	return 0, fmt.Errorf("%w: the hazard changed each time its reach was counted; send the request again", hazard.ErrConflict)
 }
 
-// approved makes the decision of a draft, as its author saw it, and notes who approved it.
+// approved makes the change of a draft as its author saw it, and records who approved it.
 func (e *Editor) approved(ctx context.Context, who Author, clock hazard.Clock, f func(*store.Tx) error) (last int64, err error) {
 	d := who.second.draft
 	return e.write(ctx, who, clock, func(tx *store.Tx) error {
@@ -171,8 +177,8 @@ func (e *Editor) approved(ctx context.Context, who Author, clock hazard.Clock, f
 	})
 }
 
-// mustWait returns *waits if what the transaction has saved waits, or if it is not known whether it must. A decision that touched few before is
-// known to reach few people.
+// mustWait returns *waits if a state that the transaction has saved must wait, or if its reach is
+// unknown. few holds the touched states if their reach is known to be small.
 func (e *Editor) mustWait(tx *store.Tx, few string, known bool) error {
 	list := heavier(tx)
 	w := &waits{touched: touched(tx)}
@@ -190,12 +196,12 @@ func (e *Editor) mustWait(tx *store.Tx, few string, known bool) error {
 	return w
 }
 
-// warns reports whether a state waits whomever it reaches.
+// warns reports whether a state must wait regardless of its reach.
 func (e *Editor) warns(s store.Saved) bool {
 	return e.Two.Warnings && s.After.Severity >= hazard.Warning
 }
 
-// touched names the states that a transaction has altered.
+// touched returns a text that identifies the states that a transaction has changed.
 func touched(tx *store.Tx) string {
 	var names []string
 	for _, s := range tx.Saved() {
@@ -207,7 +213,7 @@ func touched(tx *store.Tx) string {
 	return strings.Join(names, " ")
 }
 
-// heavier lists the states that a transaction has saved which say more than those before.
+// heavier returns the saved states that say more than the ones before.
 func heavier(tx *store.Tx) (list []store.Saved) {
 	for _, s := range tx.Saved() {
 		if s.After.ExpireAt(tx.Now()).Status != hazard.Active {
@@ -220,8 +226,8 @@ func heavier(tx *store.Tx) (list []store.Saved) {
 	return list
 }
 
-// saysMore reports whether a state of an active hazard says anything that the one before did not, but for what only makes it milder or shorter, and for
-// what no reader acts on.
+// saysMore reports whether a state of an active hazard says more than the one before. It ignores
+// changes that make the hazard only milder or shorter, and those on which no reader acts.
 func saysMore(before, h *hazard.Hazard) bool {
 	if before.Status != hazard.Active {
 		return true
@@ -235,7 +241,8 @@ func saysMore(before, h *hazard.Hazard) bool {
 	return !h.Equal(&same)
 }
 
-// settle keeps a decision that waits as a draft, and returns it as a *DraftedError; or nil, if it reaches too few people to wait.
+// settle stores a change that has to wait as a draft and returns it as a *DraftedError. It returns
+// nil if the change reaches too few people to wait.
 func (e *Editor) settle(ctx context.Context, who Author, d deed, w *waits, clock hazard.Clock) error {
 	var most *heavy
 	var shown Shown
@@ -265,7 +272,7 @@ func (e *Editor) settle(ctx context.Context, who Author, d deed, w *waits, clock
 	}
 	h := most.After
 	if _, chosen := given["uuid"]; d.name == deedCreate && !chosen {
-		given["uuid"] = jsontext.Value(fmt.Sprintf("%q", h.UUID)) // the hazard that the draft names
+		given["uuid"] = jsontext.Value(fmt.Sprintf("%q", h.UUID)) // the hazard named in the draft
 	}
 	now := clock.Now()
 	draft := store.Draft{Deed: d.name, Subject: d.subject, Touched: w.touched, Hazard: h.UUID, OrgID: h.OrgID, Author: who.Name, Created: now, Expires: now.Add(DraftLife)}
@@ -295,12 +302,12 @@ func (e *Editor) settle(ctx context.Context, who Author, d deed, w *waits, clock
 }
 
 func (a Author) audit(action string, id uuid.UUID, detail string, now hazard.Instant) *auth.Audit {
-	addr, _ := netip.ParseAddr(a.Addr) // none: no address
+	addr, _ := netip.ParseAddr(a.Addr) // on error there is no address
 	return &auth.Audit{At: now, Actor: a.Name, Addr: addr, Client: a.Client, Action: action, Subject: "draft " + id.String(), Detail: detail, OK: true}
 }
 
-// Approve makes the decision of a draft, now, in the name of the user who approves it. Both must be allowed to make it now, and they must be two. It returns
-// the hazard that people are told of.
+// Approve makes the change of a draft now, in the name of the approving user. Both people must have
+// the right now, and they must be different. It returns the published hazard.
 func (e *Editor) Approve(ctx context.Context, who Author, id uuid.UUID, clock hazard.Clock) (done Done[hazard.Hazard], err error) {
 	d, err := e.Draft(ctx, who, id)
 	if err != nil {
@@ -310,7 +317,7 @@ func (e *Editor) Approve(ctx context.Context, who Author, id uuid.UUID, clock ha
 	case who.Scope != "":
 		return done, fmt.Errorf("%w: a person approves drafts, not a service", hazard.ErrForbidden)
 	case d.Author == who.Name:
-		return done, fmt.Errorf("%w: a second person approves what %s has drafted", hazard.ErrForbidden, d.Author)
+		return done, fmt.Errorf("%w: a second person must approve the draft of %s", hazard.ErrForbidden, d.Author)
 	case d.State == store.DraftWaiting && d.Expires <= clock.Now():
 		return done, fmt.Errorf("%w: draft %s expired at %s; have it made again", hazard.ErrConflict, id, d.Expires)
 	case e.Two == nil:
@@ -330,7 +337,7 @@ func (e *Editor) Approve(ctx context.Context, who Author, id uuid.UUID, clock ha
 	return done, nil
 }
 
-// again makes the decision of a draft.
+// again makes the change of a draft.
 func (e *Editor) again(ctx context.Context, author Author, d *store.Draft, clock hazard.Clock) (int64, error) {
 	if d.Deed == deedRelease {
 		source, number, _ := strings.Cut(d.Subject, "/")
@@ -358,7 +365,8 @@ func (e *Editor) again(ctx context.Context, author Author, d *store.Draft, clock
 	return done.Last, err
 }
 
-// Refuse decides that a draft is not published. text is {"reason": …}. Its author may do that too.
+// Refuse decides that a draft is not published. text is {"reason": …}. The author may refuse it
+// too.
 func (e *Editor) Refuse(ctx context.Context, who Author, id uuid.UUID, text []byte, clock hazard.Clock) (store.Draft, error) {
 	reason, err := asked(who, reasonFields, text)
 	if err != nil {
@@ -375,7 +383,8 @@ func (e *Editor) Refuse(ctx context.Context, who Author, id uuid.UUID, text []by
 	return e.store.Draft(ctx, id)
 }
 
-// Drafts lists drafts as far as who may decide about them: those that wait, the oldest first, or all, the latest first. limit is how many are looked at.
+// Drafts lists the drafts that who may decide about: the waiting ones, oldest first, or all, latest
+// first. limit is how many drafts are examined.
 func (e *Editor) Drafts(ctx context.Context, who Author, waiting bool, limit int, now hazard.Instant) ([]store.Draft, error) {
 	if err := who.mayEdit(); err != nil {
 		return nil, err
@@ -390,7 +399,7 @@ func (e *Editor) Drafts(ctx context.Context, who Author, waiting bool, limit int
 	return slices.DeleteFunc(all, func(d store.Draft) bool { return !who.actor().Owns(d.OrgID) }), err
 }
 
-// Draft returns a draft that who may decide about; else there is none.
+// Draft returns a draft that who may decide about; otherwise hazard.ErrNotFound.
 func (e *Editor) Draft(ctx context.Context, who Author, id uuid.UUID) (store.Draft, error) {
 	if err := who.mayEdit(); err != nil {
 		return store.Draft{}, err

@@ -1,11 +1,12 @@
-// Package edit is the one gate for what people decide: new hazards and products, alterations, ends, retractions, merges, splits, and
-// decisions about held reports.
+// Package edit makes all changes that people decide on: new hazards and products, changes, ends,
+// retractions, merges, splits, and decisions about held reports.
 //
-// A request is a JSON object in the field names of the base interface. It is read, cleaned and measured before any transaction
-// begins; every fault in it is named at once, and nothing is written. Who may write (Author), and whether the state is still the one
-// that was read (Match), is checked in the transaction that writes, for every hazard and product that it touches, and against
-// the state as it is then. A client-chosen uuid makes a creation safe to repeat. Nothing is erased but what an admin redacts: the log
-// keeps every state.
+// A request is a JSON object with the field names of the base interface. It is parsed, cleaned and
+// checked before any transaction begins. All errors in it are reported at once, and nothing is
+// written. The rights of the author (Author) and the state that the client has read (Match) are
+// checked in the writing transaction, for every hazard and product that it changes. A UUID chosen
+// by the client makes a creation safe to repeat. Nothing is erased except by an admin's redaction:
+// the log keeps every state.
 package edit
 
 import (
@@ -21,34 +22,34 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// Editor writes what people decide. It is safe for concurrent use.
+// Editor writes the changes of people. It is safe for concurrent use.
 type Editor struct {
 	store  *store.Store
 	intake *intake.Intake
-	appID  int64               // the number of this installation
-	orgs   func(id int64) bool // whether there is an organization of that number
-	shapes chan struct{}       // held while a geometry is read: half of the processors are left to readers
-	// Two says what waits for a second person; nil: nothing does.
+	appID  int64               // id of this installation
+	orgs   func(id int64) bool // reports whether an organization exists
+	shapes chan struct{}       // held while a geometry is processed, so that half of the processors stay free for readers
+	// Two says which changes wait for a second person; nil means none.
 	Two *TwoPeople
-	// OrgUploads bounds the bytes of files that an organization uploads in a day; 0: any number.
+	// OrgUploads bounds the bytes that an organization uploads per day; 0 means no bound.
 	OrgUploads int64
 }
 
-// New makes an Editor that writes to s, and joins and parts what sources report by in. appID is the number of this installation;
-// orgExists reports whether there is an organization of a number.
+// New creates an Editor that writes to s and uses in to join and split reported events. appID is
+// the id of this installation; orgExists reports whether an organization exists.
 func New(s *store.Store, in *intake.Intake, appID int64, orgExists func(id int64) bool) *Editor {
 	return &Editor{store: s, intake: in, appID: appID, orgs: orgExists, shapes: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
 }
 
-// Match is the condition If-Match: it reports whether a present state, as the caller reads it, is one that the caller named.
-// A nil Match holds always.
+// Match is the condition If-Match. It reports whether a state, as the caller reads it, is one that
+// the caller named. A nil Match always holds.
 type Match interface {
-	// Hazard is asked about a hazard with the number of its products that the caller may know of.
+	// Hazard checks a hazard with the number of its products that the caller may see.
 	Hazard(h *hazard.Hazard, products int) bool
 	Product(p *hazard.Product) bool
 }
 
-// fresh is ErrStale unless the hazard is one that the caller has read. The path of the request names it.
+// fresh returns ErrStale unless the caller has read the present state of the hazard in the path.
 func fresh(match Match, tx *store.Tx, who Author, h *hazard.Hazard) error {
 	if match == nil {
 		return nil
@@ -63,7 +64,7 @@ func fresh(match Match, tx *store.Tx, who Author, h *hazard.Hazard) error {
 	return stale(h.Version)
 }
 
-// freshProduct is fresh for a product.
+// freshProduct does the same as fresh for a product.
 func freshProduct(match Match, p *hazard.Product) error {
 	if match == nil || match.Product(p) {
 		return nil
@@ -71,7 +72,8 @@ func freshProduct(match Match, p *hazard.Product) error {
 	return stale(p.Version)
 }
 
-// nothingYet is ErrStale if there is a condition: what is only about to be made has no state to meet one.
+// nothingYet returns ErrStale if there is a condition, because a new thing has no state that could
+// match.
 func nothingYet(match Match) error {
 	if match == nil {
 		return nil
@@ -80,13 +82,13 @@ func nothingYet(match Match) error {
 }
 
 func stale(version int64) error {
-	return fmt.Errorf("%w: it is at change %d now; read it again and decide anew", hazard.ErrStale, version)
+	return fmt.Errorf("%w: it is now at change %d; read it again and decide again", hazard.ErrStale, version)
 }
 
-// Done is the outcome of a write.
+// Done is the result of a write.
 type Done[T any] struct {
 	State *T
-	Last  int64 // number of the last change; 0: nothing had to change
+	Last  int64 // number of the last change; 0 if nothing had to change
 	New   bool
 }
 
@@ -95,8 +97,8 @@ func (e *Editor) write(ctx context.Context, who Author, clock hazard.Clock, f fu
 	return e.store.Write(ctx, clock, who.origin(), f)
 }
 
-// CreateHazard makes a hazard of body. With the uuid of a hazard that the same author made of the same body it makes nothing, and
-// returns that one.
+// CreateHazard creates a hazard from a body. If the same author has already created a hazard with
+// the same UUID and body, it returns that one.
 func (e *Editor) CreateHazard(ctx context.Context, who Author, match Match, text []byte, clock hazard.Clock) (done Done[hazard.Hazard], err error) {
 	b, err := written(e, who, hazardFields, text, create, clock)
 	if err != nil {
@@ -105,7 +107,7 @@ func (e *Editor) CreateHazard(ctx context.Context, who Author, match Match, text
 	if err := nothingYet(match); err != nil {
 		return done, err
 	}
-	if _, chosen := b.given["uuid"]; !chosen { // else it may be there already, and sound then
+	if _, chosen := b.given["uuid"]; !chosen { // with a chosen UUID the hazard may exist already
 		if err := b.into(e.draft(who, ownOrg(who), clock.Now())); err != nil {
 			return done, err
 		}
@@ -125,13 +127,13 @@ func (e *Editor) CreateHazard(ctx context.Context, who Author, match Match, text
 	return done, err
 }
 
-// draft is the hazard that an author makes at a moment, of organization org, before a body is put into it.
+// draft returns an empty hazard of an author and organization, to be filled from a body.
 func (e *Editor) draft(who Author, org int64, at hazard.Instant) *hazardDraft {
 	return &hazardDraft{Hazard: hazard.Hazard{UUID: uuid.Must(uuid.NewV7()), Category: hazard.Event, Status: hazard.Active, Start: at, Created: at,
 		Creator: who.Name, OrgID: org, AppID: e.appID}, now: at}
 }
 
-// newHazard is the hazard that a body makes at a moment, of organization org unless the body names another.
+// newHazard creates the hazard of a body, in organization org unless the body names another.
 func (e *Editor) newHazard(tx *store.Tx, who Author, b *body[hazardDraft], org int64, at hazard.Instant) (*hazard.Hazard, error) {
 	draft := e.draft(who, org, at)
 	if err := b.into(draft); err != nil {
@@ -140,11 +142,12 @@ func (e *Editor) newHazard(tx *store.Tx, who Author, b *body[hazardDraft], org i
 	return &draft.Hazard, draft.keepAreas(tx)
 }
 
-// hazardAgain is the hazard of the uuid in a body, if the same author made it of the same body; nil if there is none. What the
-// body means is what it meant then: an end that was to come may be past, and the author may have joined an organization.
+// hazardAgain returns the existing hazard with the UUID of a body if the same author created it
+// from the same body, or nil if there is none. The body is interpreted as of then: an end that was
+// in the future may have passed, and the author may have joined an organization since.
 func (e *Editor) hazardAgain(tx *store.Tx, who Author, b *body[hazardDraft]) (*hazard.Hazard, error) {
 	id, err := uuidOf(nil, b.given["uuid"])
-	if err != nil { // none was chosen, or one that is named with the other faults
+	if err != nil { // there is none, or it is invalid, which is reported with the other faults
 		return nil, nil
 	}
 	have, err := tx.HazardByUUID(id)
@@ -158,7 +161,7 @@ func (e *Editor) hazardAgain(tx *store.Tx, who Author, b *body[hazardDraft]) (*h
 	if err != nil {
 		return nil, err
 	}
-	if first.Actor == who.Name || first.Hazard.Creator == who.Name { // a second person may have approved it
+	if first.Actor == who.Name || first.Hazard.Creator == who.Name { // with approval, the actor is the second person
 		again, err := e.newHazard(tx, who, b, first.Hazard.OrgID, first.Hazard.Created)
 		if err != nil {
 			return nil, err
@@ -170,7 +173,7 @@ func (e *Editor) hazardAgain(tx *store.Tx, who Author, b *body[hazardDraft]) (*h
 	return nil, fmt.Errorf("%w: the uuid %s names another hazard", hazard.ErrConflict, id)
 }
 
-// PatchHazard alters a hazard by a JSON merge patch (RFC 7396). {"status":"E"} ends it.
+// PatchHazard changes a hazard by a JSON merge patch (RFC 7396). {"status":"E"} ends it.
 func (e *Editor) PatchHazard(ctx context.Context, who Author, id Ref, match Match, text []byte, clock hazard.Clock) (done Done[hazard.Hazard], err error) {
 	b, err := written(e, who, hazardFields, text, patch, clock)
 	if err != nil {
@@ -190,7 +193,7 @@ func (e *Editor) PatchHazard(ctx context.Context, who Author, id Ref, match Matc
 		switch {
 		case draft.Status == hazard.Expired && h.Status == hazard.Active:
 			draft.Reason, draft.End = hazard.EndAllClear, max(tx.Now(), draft.Start)
-		case draft.Status == hazard.Active && !draft.ActiveAt(tx.Now()): // an end that is past already
+		case draft.Status == hazard.Active && !draft.ActiveAt(tx.Now()): // the given end has passed already
 			draft.Status, draft.Reason = hazard.Expired, hazard.EndExpired
 		case h.Status == hazard.Expired && draft.End != h.End && draft.End > tx.Now():
 			return fmt.Errorf("%w: hazard %d ended at %s; its end_Date cannot be moved to the future: make a new hazard", hazard.ErrConflict, h.ID, h.End)
@@ -202,8 +205,8 @@ func (e *Editor) PatchHazard(ctx context.Context, who Author, id Ref, match Matc
 	})
 }
 
-// Retract takes back a false hazard in one step: it ends now, with severity TERMINATION and the reason that body gives
-// ({"reason": …}), and no source brings it back.
+// Retract withdraws a false hazard in one step: it ends now, with severity TERMINATION and the
+// reason in the body ({"reason": …}). No source can reactivate it.
 func (e *Editor) Retract(ctx context.Context, who Author, id Ref, match Match, text []byte, clock hazard.Clock) (done Done[hazard.Hazard], err error) {
 	reason, err := asked(who, reasonFields, text)
 	if err != nil {
@@ -223,7 +226,7 @@ func (e *Editor) Retract(ctx context.Context, who Author, id Ref, match Match, t
 	})
 }
 
-// alterHazard lets f alter the state of a hazard, and writes it if it says something else then.
+// alterHazard lets f change a hazard, and writes the result if it differs.
 func (e *Editor) alterHazard(ctx context.Context, who Author, id Ref, match Match, text []byte, clock hazard.Clock, f func(*store.Tx, *hazard.Hazard) error) (done Done[hazard.Hazard], err error) {
 	done.Last, err = e.decide(ctx, who, about(deedAlter, id, text), clock, func(tx *store.Tx) error {
 		stored, before, err := present(tx, who, id, match)
@@ -247,7 +250,8 @@ func (e *Editor) alterHazard(ctx context.Context, who Author, id Ref, match Matc
 	return done, err
 }
 
-// present is the hazard that a request is about, if the author may write it and Match holds: as it is stored, and as it reads now.
+// present returns the hazard of a request, as stored and as of now, if the author may write it and
+// Match holds.
 func present(tx *store.Tx, who Author, id Ref, match Match) (stored, now *hazard.Hazard, err error) {
 	if stored, err = id.hazard(tx); err != nil {
 		return nil, nil, err
@@ -259,9 +263,9 @@ func present(tx *store.Tx, who Author, id Ref, match Match) (stored, now *hazard
 	return stored, now, fresh(match, tx, who, now)
 }
 
-// Ref names a hazard or a product in a path: by its number, or by its uuid.
+// Ref is a hazard or a product in a path: its id or its UUID.
 type Ref struct {
-	ID   int64 // 0: by UUID
+	ID   int64 // 0 means by UUID
 	UUID uuid.UUID
 }
 
@@ -272,7 +276,7 @@ func (r Ref) hazard(tx *store.Tx) (*hazard.Hazard, error) {
 	return tx.HazardByUUID(r.UUID)
 }
 
-// product is the product as far as the author may know of it.
+// product returns the product if the author may see it.
 func (r Ref) product(tx *store.Tx, who Author) (*hazard.Product, error) {
 	p, err := r.productEver(tx, who)
 	if err == nil && p.Deleted {
@@ -281,7 +285,7 @@ func (r Ref) product(tx *store.Tx, who Author) (*hazard.Product, error) {
 	return p, err
 }
 
-// productEver is product, also of one that is deleted.
+// productEver does the same as product, also for a deleted product.
 func (r Ref) productEver(tx *store.Tx, who Author) (p *hazard.Product, err error) {
 	if r.ID != 0 {
 		p, err = tx.Product(r.ID)
@@ -298,7 +302,7 @@ func (r Ref) productEver(tx *store.Tx, who Author) (p *hazard.Product, err error
 	return p, nil
 }
 
-// ownOrg is the organization that what an author makes belongs to unless the body says another.
+// ownOrg returns the organization of an author's new things, unless the body names another.
 func ownOrg(who Author) int64 {
 	if len(who.Orgs) > 0 {
 		return who.Orgs[0]

@@ -23,8 +23,8 @@ import (
 // members is a decoded body: its members by name.
 type members map[string]jsontext.Value
 
-// decode reads one JSON object: names unique, text valid UTF-8, nothing after it (RFC 8259 leaves to the reader what to make of
-// others, and readers differ).
+// decode parses one JSON object. Names must be unique, text valid UTF-8, and nothing may follow:
+// parsers differ on such input (RFC 8259).
 func decode(body []byte) (members, error) {
 	var m members
 	err := json.Unmarshal(body, &m)
@@ -37,7 +37,7 @@ func decode(body []byte) (members, error) {
 	return m, err
 }
 
-// jsonFault is the decoder's error without the names of its package and of our types.
+// jsonFault returns the decoder's error without names of packages and types.
 func jsonFault(err error) string {
 	text := err.Error()
 	for _, prefix := range []string{"json: ", "jsontext: "} {
@@ -46,7 +46,7 @@ func jsonFault(err error) string {
 	return strings.ReplaceAll(text, "Go edit.members", "an object")
 }
 
-// mode tells a creation from an alteration.
+// mode distinguishes a creation from a change.
 type mode uint8
 
 const (
@@ -54,14 +54,14 @@ const (
 	patch
 )
 
-// reading is what members are read by, beside themselves.
+// reading is the context for parsing members.
 type reading struct {
 	e   *Editor
 	who Author
 	now hazard.Instant
 }
 
-// field is a member that a body of a T may have.
+// field describes a member of a body for a T.
 type field[T any] struct {
 	name     string
 	modes    mode
@@ -69,16 +69,16 @@ type field[T any] struct {
 	member[T]
 }
 
-// member is where a member goes in a T.
+// member describes how a member is stored in a T.
 type member[T any] struct {
-	// read reads the member, and returns what puts it into a T. In an alteration the member may be null: its default. An error is what is
-	// wrong with it.
+	// read parses the member and returns a function that stores it in a T. In a change the member
+	// may be null, which means its default. The error says what is wrong.
 	read func(c *reading, v jsontext.Value) (func(*T), error)
-	// same reports whether two of T have the same there.
+	// same reports whether the member is equal in both.
 	same func(a, b *T) bool
 }
 
-// to is the member whose value, as parse reads it, goes to the place that at names.
+// to describes a member that parse reads and that is stored at the place that at returns.
 func to[T, V any](at func(*T) *V, parse func(c *reading, v jsontext.Value) (V, error)) member[T] {
 	return member[T]{
 		read: func(c *reading, v jsontext.Value) (func(*T), error) {
@@ -89,25 +89,26 @@ func to[T, V any](at func(*T) *V, parse func(c *reading, v jsontext.Value) (V, e
 	}
 }
 
-// only are the fields of a body of one member.
+// only describes a body with a single member.
 func only[T any](name string, parse func(*reading, jsontext.Value) (T, error)) []field[T] {
 	return []field[T]{{name, create, true, to(func(t *T) *T { return t }, parse)}}
 }
 
-// checker looks at what no single member can tell, when all have been read. Members that are at fault already mean nothing.
+// checker checks members against each other after all are parsed. It ignores members that are
+// already known to be invalid.
 type checker interface {
 	check(bad *hazard.InvalidError, given members)
 }
 
-// sound reports whether none of the members has been found at fault.
+// sound reports whether none of the members is known to be invalid.
 func sound(bad *hazard.InvalidError, names ...string) bool {
 	return !slices.ContainsFunc(bad.Faults, func(f hazard.Fault) bool { return slices.Contains(names, strings.TrimPrefix(f.Field, "/")) })
 }
 
-// maxFaults bounds how many members at fault are told, of which a body may hold a million.
+// maxFaults bounds the reported invalid members; a body may hold a million.
 const maxFaults = 100
 
-// maxSlip is how many bytes of a name are compared with those that are known.
+// maxSlip is how many bytes of an unknown name are compared with known names.
 const maxSlip = 40
 
 var pointer = strings.NewReplacer("~", "~0", "/", "~1")
@@ -115,14 +116,15 @@ var pointer = strings.NewReplacer("~", "~0", "/", "~1")
 // Pointer escapes a member's name for a JSON pointer (RFC 6901 section 3).
 func Pointer(name string) string { return pointer.Replace(name) }
 
-// body is a body that has been read: all that depends on its size is done, before any transaction begins.
+// body is a parsed body. All work that depends on its size is done before any transaction begins.
 type body[T any] struct {
 	given members
 	puts  []func(*T)
-	bad   hazard.InvalidError // the faults of single members
+	bad   hazard.InvalidError // invalid members
 }
 
-// parse reads members by the table of fields. Its error is a *hazard.LimitError: one of them costs too much to read.
+// parse parses members by the table of fields. Its error is a *hazard.LimitError if one of them is
+// too costly to parse.
 func parse[T any](fields []field[T], c *reading, given members, m mode) (*body[T], error) {
 	b := &body[T]{given: given}
 	listed := false
@@ -158,7 +160,7 @@ func parse[T any](fields []field[T], c *reading, given members, m mode) (*body[T
 	return b, nil
 }
 
-// into puts what was read into t. Its error names every fault at once.
+// into stores the parsed members in t. Its error lists all faults.
 func (b *body[T]) into(t *T) error {
 	for _, put := range b.puts {
 		put(t)
@@ -170,7 +172,7 @@ func (b *body[T]) into(t *T) error {
 	return bad.Err()
 }
 
-// written reads what an author writes, who must be allowed to write at all.
+// written parses the body of an author, who must have the right to write at all.
 func written[T any](e *Editor, who Author, fields []field[T], text []byte, m mode, clock hazard.Clock) (*body[T], error) {
 	if err := who.mayEdit(); err != nil {
 		return nil, err
@@ -182,7 +184,7 @@ func written[T any](e *Editor, who Author, fields []field[T], text []byte, m mod
 	return parse(fields, &reading{e, who, clock.Now()}, given, m)
 }
 
-// asked is read for an author who must be allowed to write at all.
+// asked is read for an author who must have the right to write at all.
 func asked[T any](who Author, fields []field[T], text []byte) (t T, err error) {
 	if err = who.mayEdit(); err == nil {
 		err = read(fields, text, &t)
@@ -190,7 +192,7 @@ func asked[T any](who Author, fields []field[T], text []byte) (t T, err error) {
 	return t, err
 }
 
-// read reads a body of few members, of which nothing depends on the store.
+// read parses a small body that needs nothing from the store.
 func read[T any](fields []field[T], text []byte, t *T) error {
 	members, err := decode(text)
 	if err != nil {
@@ -203,7 +205,8 @@ func read[T any](fields []field[T], text []byte, t *T) error {
 	return b.into(t)
 }
 
-// instead ends the fault of a member that cannot be written: with the one that was probably meant, and once in a body with all that can be.
+// instead ends the fault of an unknown member with a suggestion, and once per body with the list of
+// known members.
 func instead[T any](name string, fields []field[T], m mode, listed *bool) string {
 	var list []string
 	for _, f := range fields {
@@ -226,7 +229,8 @@ func instead[T any](name string, fields []field[T], m mode, listed *bool) string
 
 func isNull(v jsontext.Value) bool { return v.Kind() == 'n' }
 
-// text reads a string of at most most characters; empty only if blank is allowed. Null is the empty string.
+// text parses a string of at most most characters; it may be empty only if blank is set. Null means
+// the empty string.
 func text(most int, blank bool, clean func(string) string) func(*reading, jsontext.Value) (string, error) {
 	return func(_ *reading, v jsontext.Value) (string, error) {
 		var s string
@@ -240,7 +244,7 @@ func text(most int, blank bool, clean func(string) string) func(*reading, jsonte
 		}
 		s = clean(s)
 		if n := utf8.RuneCountInString(s); n > most {
-			return "", fmt.Errorf("has %d characters; at most %d are taken", n, most)
+			return "", fmt.Errorf("has %d characters; at most %d are allowed", n, most)
 		}
 		if s == "" && !blank {
 			return "", fmt.Errorf("is empty")
@@ -249,7 +253,7 @@ func text(most int, blank bool, clean func(string) string) func(*reading, jsonte
 	}
 }
 
-// asIs cleans nothing.
+// asIs returns s unchanged.
 func asIs(s string) string { return s }
 
 func number(low, high float64, unit string) func(*reading, jsontext.Value) (float64, error) {
@@ -270,8 +274,8 @@ func integer(_ *reading, v jsontext.Value) (int64, error) {
 	return n, nil
 }
 
-// instant reads milliseconds since 1970 as a string of digits, as the base interface carries them (section 2.6). A moment that is a slip
-// is a fault: a wrapped year, seconds where milliseconds belong.
+// instant parses milliseconds since 1970 as a string of digits, the form of the base interface
+// (section 2.6). It rejects probable mistakes, such as seconds instead of milliseconds.
 func instant(c *reading, v jsontext.Value) (hazard.Instant, error) {
 	var s string
 	var n int64
@@ -309,7 +313,7 @@ func uuidOf(_ *reading, v jsontext.Value) (uuid.UUID, error) {
 	return uuid.Nil, fmt.Errorf("%s is not a UUID of the form xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", brief(v))
 }
 
-// link reads an absolute http or https address.
+// link parses an absolute http or https address.
 func link(blank bool) func(*reading, jsontext.Value) (string, error) {
 	return func(c *reading, v jsontext.Value) (string, error) {
 		s, err := text(hazard.MaxLink, blank, hazard.CleanLine)(c, v)
@@ -324,17 +328,17 @@ func link(blank bool) func(*reading, jsontext.Value) (string, error) {
 	}
 }
 
-// oneOf reads one of some words.
+// oneOf parses one of the known words.
 func oneOf[T ~string](known ...T) func(*reading, jsontext.Value) (T, error) {
 	return func(_ *reading, v jsontext.Value) (t T, err error) {
 		if v.Kind() == '"' && json.Unmarshal(v, &t) == nil && slices.Contains(known, t) {
 			return t, nil
 		}
-		return "", fmt.Errorf("%s is none of %s", brief(v), strings.Join(ids(known, func(t T) string { return string(t) }), ", "))
+		return "", fmt.Errorf("%s is not one of %s", brief(v), strings.Join(ids(known, func(t T) string { return string(t) }), ", "))
 	}
 }
 
-// ids are the identifiers of a vocabulary.
+// ids returns the identifiers of a vocabulary.
 func ids[T, ID any](vocabulary []T, id func(T) ID) (list []ID) {
 	for _, t := range vocabulary {
 		list = append(list, id(t))
@@ -342,7 +346,7 @@ func ids[T, ID any](vocabulary []T, id func(T) ID) (list []ID) {
 	return list
 }
 
-// brief is v short enough for an error.
+// brief shortens v for an error.
 func brief(v jsontext.Value) string {
 	const most = 80
 	s := strings.ToValidUTF8(string(v), "\uFFFD")

@@ -14,15 +14,15 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// hazardDraft is a hazard while a body is put into it.
+// hazardDraft is a hazard that is being filled from a body.
 type hazardDraft struct {
 	hazard.Hazard
 	before *hazard.Hazard // nil in a creation
-	areas  []hazard.Area  // not yet kept; nil: not given
+	areas  []hazard.Area  // not stored yet; nil if not given
 	now    hazard.Instant
 }
 
-// hazardFields are the members of a hazard that an editor may write. What is not here is the service's own.
+// hazardFields are the members of a hazard that an editor may write. The service sets all others.
 var hazardFields = []field[hazardDraft]{
 	{"uuid", create, false, to(func(d *hazardDraft) *uuid.UUID { return &d.UUID }, uuidOf)},
 	{"hazard_Name", create | patch, true, to(func(d *hazardDraft) *string { return &d.Name }, text(hazard.MaxName, false, hazard.CleanLine))},
@@ -40,7 +40,7 @@ var hazardFields = []field[hazardDraft]{
 	{"longitude", create | patch, true, to(func(d *hazardDraft) *float64 { return &d.Longitude }, number(-180, 180, "degrees east"))},
 	{"area", create | patch, false, member[hazardDraft]{
 		read: to(func(d *hazardDraft) *[]hazard.Area { return &d.areas }, area).read,
-		same: func(a, b *hazardDraft) bool { return slices.Equal(a.Areas, b.Areas) }, // once they are kept
+		same: func(a, b *hazardDraft) bool { return slices.Equal(a.Areas, b.Areas) }, // after they are stored
 	}},
 	{"org_ID", create, false, to(func(d *hazardDraft) *int64 { return &d.OrgID }, owner)},
 	{"snc_url", create | patch, false, to(func(d *hazardDraft) *string { return &d.URL }, link(true))},
@@ -49,7 +49,7 @@ var hazardFields = []field[hazardDraft]{
 	{"comment_Text", create | patch, false, to(func(d *hazardDraft) *string { return &d.Comment }, text(hazard.MaxComment, true, hazard.Clean))},
 }
 
-// area reads a GeoJSON geometry, mended; null is no area.
+// area parses and repairs a GeoJSON geometry; null means no area.
 func area(c *reading, v jsontext.Value) ([]hazard.Area, error) {
 	if isNull(v) {
 		return []hazard.Area{}, nil
@@ -62,14 +62,14 @@ func area(c *reading, v jsontext.Value) ([]hazard.Area, error) {
 	return []hazard.Area{{Role: hazard.AlertArea, Geometry: s.GeoJSON()}}, nil
 }
 
-// shape waits for a turn to work on a geometry, which takes 100 ms at most (geo), and returns what
-// ends the turn.
+// shape waits for a turn to process a geometry, which takes 100 ms at most (geo), and returns the
+// function that ends the turn.
 func (e *Editor) shape() func() {
 	e.shapes <- struct{}{}
 	return func() { <-e.shapes }
 }
 
-// keepAreas keeps the areas that were given.
+// keepAreas stores the given areas.
 func (d *hazardDraft) keepAreas(tx *store.Tx) (err error) {
 	if d.areas != nil {
 		d.Areas, err = tx.KeepAreas(d.areas)
@@ -77,8 +77,8 @@ func (d *hazardDraft) keepAreas(tx *store.Tx) (err error) {
 	return err
 }
 
-// markEdited notes which fields an editor has set: the source no longer overwrites them. What is only sent back as it is
-// remains the source's.
+// markEdited records which fields the editor has set, so that sources no longer overwrite them. A
+// value that is sent back unchanged still belongs to the source.
 func (d *hazardDraft) markEdited(given members) {
 	before := &hazardDraft{Hazard: *d.before}
 	for _, f := range hazardFields {
@@ -88,7 +88,7 @@ func (d *hazardDraft) markEdited(given members) {
 	}
 }
 
-// check looks at what members mean together.
+// check checks the members against each other.
 func (d *hazardDraft) check(bad *hazard.InvalidError, given members) {
 	if sound(bad, "start_Date", "end_Date") {
 		d.checkLife(bad, given)
@@ -97,7 +97,7 @@ func (d *hazardDraft) check(bad *hazard.InvalidError, given members) {
 		return
 	}
 	if _, ok := given["texts"]; ok && d.before.Source != "" {
-		bad.Add("texts", "are those of its source; an organization writes those of its own hazards")
+		bad.Add("texts", "come from its source; an organization can only write texts of its own hazards")
 	}
 	if d.Status == hazard.Active && d.before.Status == hazard.Expired {
 		bad.Add("status", "%q: a hazard that has ended is not begun again; undo its end (POST /hazards/%d/undo), or make a new one", "A", d.ID)
@@ -110,7 +110,7 @@ func (d *hazardDraft) check(bad *hazard.InvalidError, given members) {
 func (d *hazardDraft) checkLife(bad *hazard.InvalidError, given members) {
 	if _, ok := given["end_Date"]; !ok && d.before == nil {
 		info, known := d.Type.Info()
-		if !known { // told already
+		if !known { // already reported
 			return
 		}
 		d.End = d.Start.Add(info.Life)
@@ -123,8 +123,9 @@ func (d *hazardDraft) checkLife(bad *hazard.InvalidError, given members) {
 	}
 }
 
-// plausible refuses instants that are a slip: a wrapped year, or seconds where milliseconds belong. Seconds of this
-// century would be moments of January 1970, which it refuses with them: from the 12th to the end of the month at most.
+// plausible rejects instants that are probably mistakes, such as seconds instead of milliseconds.
+// Seconds of this century look like milliseconds in January 1970, so it rejects that month from the
+// 12th on.
 func plausible(i, now hazard.Instant) error {
 	const (
 		firstYear   = -2208988800000 // 1900
@@ -141,7 +142,8 @@ func plausible(i, now hazard.Instant) error {
 	return nil
 }
 
-// owner reads the organization that shall own what is written: one of the author's, or any if the author is an admin.
+// owner parses the organization that will own the thing: one of the author's, or any if the author
+// is an admin.
 func owner(c *reading, v jsontext.Value) (int64, error) {
 	org, err := integer(c, v)
 	switch {
@@ -154,12 +156,12 @@ func owner(c *reading, v jsontext.Value) (int64, error) {
 	return org, err
 }
 
-// severity reads a level.
+// severity parses a severity.
 func severity(c *reading, v jsontext.Value) (hazard.Severity, error) {
 	id, err := oneOf(ids(hazard.Severities(), func(s hazard.SeverityInfo) string { return s.ID })...)(c, v)
 	level, _ := hazard.ParseSeverity(id)
 	return level, err
 }
 
-// reasonFields are the body of a retraction, and of a refusal.
+// reasonFields are the body of a retraction and of a refusal.
 var reasonFields = only("reason", text(hazard.MaxComment, false, hazard.Clean))

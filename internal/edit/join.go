@@ -16,8 +16,8 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// Merge makes one hazard of two: that of id becomes part of the one that body names ({"into": number or uuid}), which goes on with all
-// products, and with all that sources say. It returns the latter.
+// Merge merges the hazard id into the hazard in the body ({"into": id or UUID}), which keeps the
+// products and reports of both. It returns the latter.
 func (e *Editor) Merge(ctx context.Context, who Author, id Ref, match Match, text []byte, clock hazard.Clock) (done Done[hazard.Hazard], err error) {
 	into, err := asked(who, targetFields, text)
 	if err != nil {
@@ -47,8 +47,8 @@ func (e *Editor) Merge(ctx context.Context, who Author, id Ref, match Match, tex
 	return done, err
 }
 
-// Split takes an event of a source out of a hazard: {"source", "event"} names it. It becomes a hazard of its own, which is returned, and no
-// rule joins the two again.
+// Split removes an event of a source ({"source", "event"}) from a hazard. The event becomes a
+// hazard of its own, which is returned. No rule rejoins the two.
 func (e *Editor) Split(ctx context.Context, who Author, id Ref, match Match, text []byte, clock hazard.Clock) (done Done[hazard.Hazard], err error) {
 	event, err := asked(who, eventFields, text)
 	if err != nil {
@@ -69,8 +69,9 @@ func (e *Editor) Split(ctx context.Context, who Author, id Ref, match Match, tex
 	return done, err
 }
 
-// Confirm says that an event of a source ({"source", "event"}) belongs to a hazard: what rules have joined stays together, whatever the
-// sources say later, until somebody splits it. The hazard itself does not change.
+// Confirm confirms that an event of a source ({"source", "event"}) belongs to a hazard. The two
+// then stay together whatever sources report later, until somebody splits them. The hazard itself
+// does not change.
 func (e *Editor) Confirm(ctx context.Context, who Author, id Ref, match Match, text []byte, clock hazard.Clock) (done Done[hazard.Hazard], err error) {
 	event, err := asked(who, eventFields, text)
 	if err != nil {
@@ -87,8 +88,8 @@ func (e *Editor) Confirm(ctx context.Context, who Author, id Ref, match Match, t
 	return done, err
 }
 
-// Judge says of a join that a rule has made whether its events are one hazard: {"verdict": "same" or "different"}. It confirms the event of the join,
-// or splits it off.
+// Judge decides about a join that a rule made: {"verdict": "same" or "different"}. It confirms the
+// joined event or splits it off.
 func (e *Editor) Judge(ctx context.Context, who Author, join *intake.Join, match Match, text []byte, clock hazard.Clock) (done Done[hazard.Hazard], err error) {
 	verdict, err := asked(who, verdictFields, text)
 	if err != nil {
@@ -154,7 +155,7 @@ func stillDamaged(report *store.Held, err error) error {
 
 var targetFields = only("into", reference)
 
-// reference reads the number or the uuid of a hazard.
+// reference parses the id or the UUID of a hazard.
 func reference(_ *reading, v jsontext.Value) (ref Ref, err error) {
 	word := strings.Trim(string(v), `"`)
 	if ref.ID, err = strconv.ParseInt(word, 10, 64); err == nil && ref.ID > 0 {

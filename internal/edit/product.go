@@ -18,14 +18,14 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// Upload is the file of a product that is to be made, with its content received.
+// Upload is the received file of a new product.
 type Upload struct {
 	hazard.File
 	Content *store.StagedFile
 }
 
-// MayContribute reports why an author may not add products to a hazard; nil if it may. It is for who would receive a file before asking
-// CreateProduct, which checks it again.
+// MayContribute returns nil if an author may add products to a hazard, otherwise an error. Call it
+// before receiving a file; CreateProduct checks again.
 func (e *Editor) MayContribute(ctx context.Context, who Author, id Ref, clock hazard.Clock) error {
 	if err := who.mayEdit(); err != nil {
 		return err
@@ -43,7 +43,7 @@ func (e *Editor) MayContribute(ctx context.Context, who Author, id Ref, clock ha
 	return e.mayUpload(ctx, ownOrg(who), clock.Now())
 }
 
-// mayUpload reports why an organization may not upload a file now; nil if it may.
+// mayUpload returns nil if an organization may upload a file now, otherwise an error.
 func (e *Editor) mayUpload(ctx context.Context, org int64, now hazard.Instant) error {
 	if e.OrgUploads == 0 {
 		return nil
@@ -55,7 +55,8 @@ func (e *Editor) mayUpload(ctx context.Context, org int64, now hazard.Instant) e
 	return err
 }
 
-// countUpload counts a file that an organization uploads, if it may.
+// countUpload counts an upload of an organization, or returns an error if the organization is over
+// its limit.
 func (e *Editor) countUpload(tx *store.Tx, org int64, file *hazard.File) error {
 	if e.OrgUploads == 0 {
 		return nil
@@ -67,7 +68,7 @@ func (e *Editor) countUpload(tx *store.Tx, org int64, file *hazard.File) error {
 	return err
 }
 
-// overUploads refuses an upload until the next day begins.
+// overUploads returns the error for an upload over the limit of the day.
 func (e *Editor) overUploads(now hazard.Instant) error {
 	const day = 24 * time.Hour
 	left := now.Time().Truncate(day).Add(day).Sub(now.Time())
@@ -76,9 +77,10 @@ func (e *Editor) overUploads(now hazard.Instant) error {
 			"the next day begins at 00:00 UTC", e.OrgUploads)}
 }
 
-// CreateProduct makes a product of body below a hazard that the author may write. upload is the file that came with it; nil if none came. Its
-// content is kept only if the product is made; else it is swept. Match is about the hazard.
-// With the uuid of a product that the same author made of the same body it makes nothing, and returns that one.
+// CreateProduct creates a product from a body, below a hazard that the author may write. upload is
+// the file that came with it, or nil. If the product is not created, a sweep removes the file's
+// content. Match concerns the hazard. If the same author has already created a product with the
+// same UUID and body, it returns that one.
 func (e *Editor) CreateProduct(ctx context.Context, who Author, id Ref, match Match, text []byte, upload *Upload, clock hazard.Clock) (done Done[hazard.Product], err error) {
 	b, err := written(e, who, productFields, text, create, clock)
 	if err != nil {
@@ -87,7 +89,7 @@ func (e *Editor) CreateProduct(ctx context.Context, who Author, id Ref, match Ma
 	var file *hazard.File
 	if upload != nil {
 		file = &upload.File
-		if err := upload.Content.Put(ctx); err != nil { // no transaction waits for it
+		if err := upload.Content.Put(ctx); err != nil { // before the transaction, which must not wait for it
 			return done, err
 		}
 	}
@@ -99,7 +101,7 @@ func (e *Editor) CreateProduct(ctx context.Context, who Author, id Ref, match Ma
 		if done.State, err = e.productAgain(tx, who, h.ID, file, b); err != nil || done.State != nil {
 			return err
 		}
-		if err := fresh(match, tx, who, h.ExpireAt(tx.Now())); err != nil { // not before: what is repeated has changed the hazard itself
+		if err := fresh(match, tx, who, h.ExpireAt(tx.Now())); err != nil { // not earlier: the request that is repeated has itself changed the hazard
 			return err
 		}
 		p, err := e.newProduct(tx, who, h.ID, ownOrg(who), file, b, tx.Now())
@@ -120,7 +122,8 @@ func (e *Editor) CreateProduct(ctx context.Context, who Author, id Ref, match Ma
 	return done, err
 }
 
-// newProduct is the product that a body and a file make at a moment, of organization org unless the body names another.
+// newProduct creates the product of a body and a file, in organization org unless the body names
+// another.
 func (e *Editor) newProduct(tx *store.Tx, who Author, hazardID, org int64, file *hazard.File, b *body[productDraft], at hazard.Instant) (*hazard.Product, error) {
 	draft := &productDraft{Product: hazard.Product{UUID: uuid.Must(uuid.NewV7()), HazardID: hazardID, OrgID: org, AppIDs: strconv.FormatInt(e.appID, 10),
 		UserID: who.Name, UpdateUser: who.Name, Created: at, Updated: at, Timeline: at, File: file}, tx: tx, who: who}
@@ -128,11 +131,11 @@ func (e *Editor) newProduct(tx *store.Tx, who Author, hazardID, org int64, file 
 	return &draft.Product, err
 }
 
-// productAgain is the product of the uuid in a body, if the same author made it below the same hazard of the same body and file;
-// nil if there is none.
+// productAgain returns the existing product with the UUID of a body if the same author created it
+// below the same hazard from the same body and file, or nil if there is none.
 func (e *Editor) productAgain(tx *store.Tx, who Author, hazardID int64, file *hazard.File, b *body[productDraft]) (*hazard.Product, error) {
 	id, err := uuidOf(nil, b.given["uuid"])
-	if err != nil { // none was chosen, or one that is named with the other faults
+	if err != nil { // there is none, or it is invalid, which is reported with the other faults
 		return nil, nil
 	}
 	conflict := fmt.Errorf("%w: the uuid %s names another product", hazard.ErrConflict, id)
@@ -160,7 +163,7 @@ func (e *Editor) productAgain(tx *store.Tx, who Author, hazardID int64, file *ha
 	return nil, conflict
 }
 
-// PatchProduct alters a product by a JSON merge patch (RFC 7396).
+// PatchProduct changes a product by a JSON merge patch (RFC 7396).
 func (e *Editor) PatchProduct(ctx context.Context, who Author, id Ref, match Match, text []byte, clock hazard.Clock) (done Done[hazard.Product], err error) {
 	b, err := written(e, who, productFields, text, patch, clock)
 	if err != nil {
@@ -174,7 +177,7 @@ func (e *Editor) PatchProduct(ctx context.Context, who Author, id Ref, match Mat
 		if err := who.mayWriteProduct(p, of); err != nil || !hides {
 			return err
 		}
-		return who.mayWrite(of) // whether it is hidden is the business of the hazard's owner
+		return who.mayWrite(of) // the hazard's owner decides about hiding
 	}
 	return e.alterProduct(ctx, who, id, match, clock, may, func(tx *store.Tx, p *hazard.Product) error {
 		draft := &productDraft{Product: *p, before: p, tx: tx, who: who}
@@ -191,8 +194,8 @@ func (e *Editor) PatchProduct(ctx context.Context, who Author, id Ref, match Mat
 	})
 }
 
-// MayReplace reports why an author may not replace the file of a product; nil if it may. It is for who would receive a file before asking
-// ReplaceFile, which checks it again.
+// MayReplace returns nil if an author may replace the file of a product, otherwise an error. Call
+// it before receiving a file; ReplaceFile checks again.
 func (e *Editor) MayReplace(ctx context.Context, who Author, id Ref, clock hazard.Clock) error {
 	if err := who.mayEdit(); err != nil {
 		return err
@@ -224,9 +227,10 @@ func replaceable(p *hazard.Product) error {
 	return nil
 }
 
-// ReplaceFile gives a file product another file. The history keeps the one before, which is read as a version of the product.
+// ReplaceFile replaces the file of a product. The history keeps the earlier file as a version of
+// the product.
 func (e *Editor) ReplaceFile(ctx context.Context, who Author, id Ref, match Match, upload *Upload, clock hazard.Clock) (Done[hazard.Product], error) {
-	if err := upload.Content.Put(ctx); err != nil { // no transaction waits for it
+	if err := upload.Content.Put(ctx); err != nil { // before the transaction, which must not wait for it
 		return Done[hazard.Product]{}, err
 	}
 	return e.alterProduct(ctx, who, id, match, clock, who.mayWriteProduct, func(tx *store.Tx, p *hazard.Product) error {
@@ -244,7 +248,8 @@ func (e *Editor) ReplaceFile(ctx context.Context, who Author, id Ref, match Matc
 	})
 }
 
-// DeleteProduct deletes a product; a folder only when the author knows of nothing in it. The history keeps it.
+// DeleteProduct deletes a product; a folder only if the author sees nothing in it. The history
+// keeps it.
 func (e *Editor) DeleteProduct(ctx context.Context, who Author, id Ref, match Match, clock hazard.Clock) (Done[hazard.Product], error) {
 	may := func(p *hazard.Product, of *hazard.Hazard) error {
 		if who.mayManage(of) == nil {
@@ -258,14 +263,14 @@ func (e *Editor) DeleteProduct(ctx context.Context, who Author, id Ref, match Ma
 			return err
 		}
 		if slices.ContainsFunc(inside, func(q *hazard.Product) bool { return q.VisibleTo(who.Orgs) }) {
-			return fmt.Errorf("%w: the folder is not empty; delete or move what is in it first", hazard.ErrConflict)
+			return fmt.Errorf("%w: the folder is not empty; delete or move its contents first", hazard.ErrConflict)
 		}
 		p.Deleted = true
 		return moveUp(tx, who, p, func(*hazard.Product) bool { return true })
 	})
 }
 
-// contents are the products in a folder, also those that the caller may not know of.
+// contents returns the products in a folder, including those that the caller may not see.
 func contents(tx *store.Tx, folder *hazard.Product) ([]*hazard.Product, error) {
 	if folder.Type != hazard.FolderProduct {
 		return nil, nil
@@ -274,9 +279,9 @@ func contents(tx *store.Tx, folder *hazard.Product) ([]*hazard.Product, error) {
 	return slices.DeleteFunc(all, func(q *hazard.Product) bool { return q.ParentID != folder.ID }), err
 }
 
-// moveUp moves products that the author may not know of, and that move chooses, from a folder to where the folder is. So what the author does
-// with the folder is answered as if they were not there, and they stay for users who may know of them: a folder's audience is
-// part of that of the folder around it.
+// moveUp moves the products that the author may not see, and that move selects, from a folder to
+// its parent. So the author can change the folder as if they were not there, and other users keep
+// them: a folder's audience is part of its parent's.
 func moveUp(tx *store.Tx, who Author, folder *hazard.Product, move func(*hazard.Product) bool) error {
 	inside, err := contents(tx, folder)
 	if err != nil {
@@ -294,7 +299,7 @@ func moveUp(tx *store.Tx, who Author, folder *hazard.Product, move func(*hazard.
 	return nil
 }
 
-// alterProduct lets f alter the state of a product, if may allows it, and writes it if it says something else then.
+// alterProduct lets f change a product if may allows it, and writes the result if it differs.
 func (e *Editor) alterProduct(ctx context.Context, who Author, id Ref, match Match, clock hazard.Clock, may func(p *hazard.Product, of *hazard.Hazard) error, f func(*store.Tx, *hazard.Product) error) (done Done[hazard.Product], err error) {
 	if err := who.mayEdit(); err != nil {
 		return done, err
@@ -332,7 +337,7 @@ func (e *Editor) alterProduct(ctx context.Context, who Author, id Ref, match Mat
 	return done, err
 }
 
-// productDraft is a product while a body is put into it.
+// productDraft is a product that is being filled from a body.
 type productDraft struct {
 	hazard.Product
 	before *hazard.Product // nil in a creation
@@ -358,9 +363,9 @@ var productFields = []field[productDraft]{
 	{"geo_Locations", create | patch, false, to(func(d *productDraft) *string { return &d.Geometry }, location)},
 }
 
-// location reads WKT, and writes it anew.
+// location parses WKT and formats it in canonical form.
 func location(c *reading, v jsontext.Value) (string, error) {
-	s, err := text(hazard.MaxDescription, true, asIs)(c, v) // the parser knows what may stand in it
+	s, err := text(hazard.MaxDescription, true, asIs)(c, v) // the WKT parser rejects anything else
 	if err != nil || s == "" {
 		return "", err
 	}
@@ -372,7 +377,7 @@ func location(c *reading, v jsontext.Value) (string, error) {
 	return shape.WKT(), nil
 }
 
-// organizations reads numbers of organizations separated by commas.
+// organizations parses ids of organizations separated by commas.
 func organizations(c *reading, v jsontext.Value) ([]int64, error) {
 	s, err := text(hazard.MaxName, true, hazard.CleanLine)(c, v)
 	if err != nil || s == "" {
@@ -390,7 +395,7 @@ func organizations(c *reading, v jsontext.Value) ([]int64, error) {
 	return slices.Compact(ids), nil
 }
 
-// check looks at what members mean together, and at the folder.
+// check checks the members against each other and against the folder.
 func (d *productDraft) check(bad *hazard.InvalidError, given members) {
 	if sound(bad, "product_Type", "data") {
 		d.checkData(bad, given)
@@ -417,7 +422,7 @@ func (d *productDraft) checkData(bad *hazard.InvalidError, given members) {
 		}
 	case hazard.URLProduct:
 		if has || d.before == nil {
-			quoted, _ := json.Marshal(d.Data) // a string of valid UTF-8
+			quoted, _ := json.Marshal(d.Data) // cannot fail for valid UTF-8
 			if _, err := link(false)(nil, quoted); err != nil {
 				bad.Add("data", "%s: the hyperlink of the url product", err)
 			}
@@ -431,7 +436,7 @@ func (d *productDraft) checkData(bad *hazard.InvalidError, given members) {
 	}
 }
 
-// checkParent looks for the folder; nil is the root.
+// checkParent finds the folder; nil means the root.
 func (d *productDraft) checkParent(bad *hazard.InvalidError) *hazard.Product {
 	if d.ParentID == 0 {
 		return nil
@@ -457,7 +462,8 @@ func (d *productDraft) checkParent(bad *hazard.InvalidError) *hazard.Product {
 	return parent
 }
 
-// checkAudience settles who may know of the product: never more than may know of its folder, which its place would tell them of.
+// checkAudience determines who may see the product. It is never more than the audience of its
+// folder, because its place would reveal the folder.
 func (d *productDraft) checkAudience(bad *hazard.InvalidError, given members, parent *hazard.Product) {
 	_, orgsGiven := given["org_IDs"]
 	switch {
@@ -482,17 +488,17 @@ func (d *productDraft) checkAudience(bad *hazard.InvalidError, given members, pa
 		}
 	}
 	if len(d.OrgIDs) > 0 && !d.VisibleTo(d.who.Orgs) {
-		bad.Add("org_IDs", "names no organization of %s, who could not read the product again", d.who.Name)
+		bad.Add("org_IDs", "has no organization of %s, so its author could not read the product any more", d.who.Name)
 	}
 	if d.before != nil && d.Restricted() {
 		inside, err := contents(d.tx, &d.Product)
 		if err != nil || slices.ContainsFunc(inside, func(q *hazard.Product) bool { return q.VisibleTo(d.who.Orgs) && !within(q.OrgIDs, d.OrgIDs) }) {
-			bad.Add("org_IDs", "would hide the folder from some who may know of what is in it: restrict that first")
+			bad.Add("org_IDs", "would hide the folder from readers of its contents: restrict the contents first")
 		}
 	}
 }
 
-// within reports whether a product for orgs reaches nobody beyond those of a folder for limit.
+// within reports whether the audience orgs is part of the audience limit of a folder.
 func within(orgs, limit []int64) bool {
 	return len(orgs) > 0 && !slices.ContainsFunc(orgs, func(o int64) bool { return !slices.Contains(limit, o) })
 }

@@ -21,14 +21,14 @@ type redaction struct {
 	reason string
 }
 
-// redactionOf reads the body of a redaction of any of the known fields by an author who must be allowed to redact.
+// redactionOf parses a redaction of known fields, by an author who must have the right to redact.
 func redactionOf(who Author, known []string, body []byte) (r redaction, err error) {
 	if err := who.mayRedact(); err != nil {
 		return r, err
 	}
 	fields := func(_ *reading, v jsontext.Value) (list []string, err error) {
 		if err := json.Unmarshal(v, &list); err != nil || len(list) == 0 {
-			return nil, fmt.Errorf("%s is not a list of fields; these are: %s", brief(v), strings.Join(known, ", "))
+			return nil, fmt.Errorf("%s is not a list of fields; expected one of %s", brief(v), strings.Join(known, ", "))
 		}
 		for _, name := range list {
 			if !slices.Contains(known, name) {
@@ -45,7 +45,7 @@ func redactionOf(who Author, known []string, body []byte) (r redaction, err erro
 	return r, err
 }
 
-// redactable is a text that can be redacted, and what takes its place.
+// redactable is a text that can be redacted, and its replacement.
 type redactable[T any] struct {
 	text func(*T) *string
 	by   string
@@ -66,7 +66,8 @@ var productTexts = map[string]redactable[hazard.Product]{
 	"geo_Locations": {func(p *hazard.Product) *string { return &p.Geometry }, ""},
 }
 
-// redact replaces the texts of state, and adds them to removed; it reports whether there was one.
+// redact replaces texts of state and adds the originals to removed. It reports whether there were
+// any.
 func redact[T any](texts map[string]redactable[T], fields []string, state *T, removed map[string]bool) bool {
 	found := false
 	for _, name := range fields {
@@ -82,18 +83,20 @@ func redact[T any](texts map[string]redactable[T], fields []string, state *T, re
 	return found
 }
 
-// speaks reports whether one of the fields is what the authorities of a hazard say in each of their languages too: its name or its description.
+// speaks reports whether a field is also part of the authorities' texts in each language: the name
+// or the description.
 func speaks(fields []string) bool {
 	return slices.Contains(fields, "hazard_Name") || slices.Contains(fields, "description")
 }
 
-// shortestRepeated is the length, in bytes, from which a redacted text is also looked for inside other texts: shorter ones are parts of
-// other words, and are found as the whole of a text alone.
+// shortestRepeated is the minimum length, in bytes, of a redacted text that is also removed from
+// inside other texts. Shorter ones are often parts of other words; they are removed only where they
+// are the whole text.
 const shortestRepeated = 4
 
-// removal takes texts that were redacted out of others that repeat them.
+// removal removes redacted texts from other texts that contain them.
 type removal struct {
-	texts    []string // the longest first, since one may be a part of another
+	texts    []string // longest first, because one may be part of another
 	replacer *strings.Replacer
 }
 
@@ -101,7 +104,7 @@ func newRemoval(texts map[string]bool) *removal {
 	var r removal
 	for t := range texts {
 		r.texts = append(r.texts, t)
-		if said, notes, _ := strings.Cut(t, hazard.NoteBegins); notes != "" && said != "" { // its report has the notes apart
+		if said, notes, _ := strings.Cut(t, hazard.NoteBegins); notes != "" && said != "" { // reports store the notes separately
 			r.texts = append(r.texts, said)
 		}
 	}
@@ -116,9 +119,9 @@ func newRemoval(texts map[string]bool) *removal {
 	return &r
 }
 
-// from reports whether text repeated any, and takes that out.
+// from removes the redacted texts from text, and reports whether it contained any.
 func (r *removal) from(text *string) bool {
-	for _, said := range []string{*text, hazard.Clean(*text), hazard.CleanLine(*text)} { // as it came, or as a hazard shows it
+	for _, said := range []string{*text, hazard.Clean(*text), hazard.CleanLine(*text)} { // as received, and as a hazard shows it
 		left := r.replacer.Replace(said)
 		if slices.Contains(r.texts, said) {
 			left = hazard.RedactedText
@@ -131,7 +134,7 @@ func (r *removal) from(text *string) bool {
 	return false
 }
 
-// empties is from for a text whose place no other can take.
+// empties does the same as from, for a text that may become empty.
 func (r *removal) empties(text *string) bool {
 	left := *text
 	if !r.from(&left) {
@@ -141,7 +144,8 @@ func (r *removal) empties(text *string) bool {
 	return true
 }
 
-// fromReport takes it out of what a report says to people: what the report is found, compared and decided by stays.
+// fromReport removes them from a report's texts for people. What is used to find, compare and
+// decide stays.
 func (r *removal) fromReport(report *hazard.Report) bool {
 	found := r.empties(&report.URL)
 	found = r.empties(&report.Called) || found
@@ -151,7 +155,7 @@ func (r *removal) fromReport(report *hazard.Report) bool {
 	return found
 }
 
-// fromProduct takes it out of a product, and lists the fields that repeated it.
+// fromProduct removes them from a product, and lists the changed fields.
 func (r *removal) fromProduct(p *hazard.Product) (fields []string) {
 	for _, name := range []string{"comment_Text", "data", "title"} {
 		if r.from(productTexts[name].text(p)) {
@@ -161,7 +165,7 @@ func (r *removal) fromProduct(p *hazard.Product) (fields []string) {
 	return fields
 }
 
-// fromEvents takes it out of what is kept of the events of a hazard beside their reports, and out of the products that they gave.
+// fromEvents removes them from the stored events of a hazard and from the products of these events.
 func (r *removal) fromEvents(tx *store.Tx, hazardID int64, mark hazard.Redaction) error {
 	events, err := tx.Events(hazardID)
 	if err != nil {
@@ -201,7 +205,7 @@ func (r *removal) fromEvents(tx *store.Tx, hazardID int64, mark hazard.Redaction
 		if len(found) == 0 {
 			continue
 		}
-		if !take(p) { // an earlier state alone repeated it
+		if !take(p) { // only an earlier state contained it
 			mark.Fields = slices.Sorted(maps.Keys(found))
 			p.Redacted = append(slices.Clone(p.Redacted), mark)
 		}
@@ -213,8 +217,9 @@ func (r *removal) fromEvents(tx *store.Tx, hazardID int64, mark hazard.Redaction
 	return nil
 }
 
-// RedactHazard removes texts of a hazard for good: from all states in the log, and where its sources' reports and products repeat them. The
-// mark says who did it, when and why. body is {"fields": […], "reason": …}.
+// RedactHazard permanently removes texts of a hazard: from all states in the log, and from its
+// sources' reports and products that repeat them. The mark says who did it, when and why. body is
+// {"fields": […], "reason": …}.
 func (e *Editor) RedactHazard(ctx context.Context, who Author, id Ref, match Match, text []byte, clock hazard.Clock) (done Done[hazard.Hazard], err error) {
 	r, err := redactionOf(who, slices.Sorted(maps.Keys(hazardTexts)), text)
 	if err != nil {
@@ -266,10 +271,10 @@ func (e *Editor) RedactHazard(ctx context.Context, who Author, id Ref, match Mat
 		h.Redacted = append(slices.Clone(h.Redacted), mark)
 		for _, name := range r.fields {
 			if h.Source != "" && name != "note" {
-				h.MarkEdited(name) // its source does not bring it back
+				h.MarkEdited(name) // so that its source does not restore it
 			}
 		}
-		if h, err = e.intake.Agree(ctx, tx, h); err != nil { // in other fields too its sources repeat it no longer
+		if h, err = e.intake.Agree(ctx, tx, h); err != nil { // its sources no longer repeat the texts in other fields either
 			return err
 		}
 		h.LastUpdate, h.Updated, h.UpdateUser = tx.Now(), tx.Now(), who.Name
@@ -282,8 +287,9 @@ func (e *Editor) RedactHazard(ctx context.Context, who Author, id Ref, match Mat
 	return done, err
 }
 
-// RedactProduct is RedactHazard for a product, deleted or not, and for what its source's reports say in their products; the field "file" is
-// the content and the name of its file. The content goes unless another product has the same.
+// RedactProduct does the same as RedactHazard for a product, deleted or not, and for its source's
+// reports. The field "file" means the content and name of its file. The content is removed unless
+// another product has the same.
 func (e *Editor) RedactProduct(ctx context.Context, who Author, id Ref, match Match, text []byte, clock hazard.Clock) (done Done[hazard.Product], err error) {
 	r, err := redactionOf(who, append(slices.Sorted(maps.Keys(productTexts)), "file"), text)
 	if err != nil {
@@ -291,7 +297,7 @@ func (e *Editor) RedactProduct(ctx context.Context, who Author, id Ref, match Ma
 	}
 	digests, of := map[string]bool{}, map[int64]bool{}
 	done.Last, err = e.write(ctx, who, clock, func(tx *store.Tx) error {
-		before, err := id.productEver(tx, who) // redactions reach what was deleted too
+		before, err := id.productEver(tx, who) // deleted products can be redacted too
 		if err != nil {
 			return err
 		}

@@ -14,7 +14,8 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// writtenText is what an organization says of its hazard in one language, as GET /hazards/{hazard-id}/texts gives it.
+// writtenText is an organization's text of its hazard in one language, in the form of GET
+// /hazards/{hazard-id}/texts.
 type writtenText struct {
 	Language    string   `json:"language"`
 	Own         bool     `json:"own"`
@@ -31,8 +32,9 @@ type writtenText struct {
 	Area        string   `json:"area"`
 }
 
-// texts reads what an organization says in each of its languages; null is nothing. One of them, the first unless another is marked, is in the
-// language of hazard_Name and description, and says what these do not.
+// texts parses an organization's texts in its languages; null means none. One of them, the first
+// unless another is marked, is in the language of hazard_Name and description, and adds what these
+// two lack.
 func texts(_ *reading, v jsontext.Value) ([]hazard.Text, error) {
 	var given []writtenText
 	if isNull(v) {
@@ -42,7 +44,7 @@ func texts(_ *reading, v jsontext.Value) ([]hazard.Text, error) {
 		return nil, fmt.Errorf("is not a list of texts: %s", strings.TrimPrefix(err.Error(), "json: "))
 	}
 	if len(given) > hazard.MaxTexts {
-		return nil, fmt.Errorf("has %d texts; at most %d are taken", len(given), hazard.MaxTexts)
+		return nil, fmt.Errorf("has %d texts; at most %d are allowed", len(given), hazard.MaxTexts)
 	}
 	own := 0
 	for i := range given {
@@ -68,7 +70,7 @@ func texts(_ *reading, v jsontext.Value) ([]hazard.Text, error) {
 		all = append(all, t)
 	}
 	if size := hazard.SizeOfTexts(all); size > hazard.MaxTextBytes {
-		return nil, fmt.Errorf("have %d bytes together; at most %d are taken", size, hazard.MaxTextBytes)
+		return nil, fmt.Errorf("have %d bytes together; at most %d are allowed", size, hazard.MaxTextBytes)
 	}
 	return all, nil
 }
@@ -82,11 +84,11 @@ func (w *writtenText) text(own bool) (hazard.Text, error) {
 	}
 	for name, line := range map[string]string{"name": t.Name, "event": t.Event, "headline": t.Headline, "sender": t.Sender, "contact": t.Contact, "audience": t.Audience, "area": t.Area} {
 		if n := utf8.RuneCountInString(line); n > hazard.MaxName {
-			return t, fmt.Errorf("%s: has %d characters; at most %d are taken", name, n, hazard.MaxName)
+			return t, fmt.Errorf("%s: has %d characters; at most %d are allowed", name, n, hazard.MaxName)
 		}
 	}
 	if own {
-		t.Name = "" // hazard_Name is
+		t.Name = "" // hazard_Name is its name
 	} else if t.Name == "" {
 		if t.Name = t.Headline; t.Name == "" {
 			return t, fmt.Errorf("name: is missing, and so is headline")

@@ -10,10 +10,11 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// Undo takes back a merge, or a split, an end or a retraction that a person made: body is {"change": number}. Everything is as it was before then, but
-// for what was changed since of other things; if what is to be taken back was changed itself, it is hazard.ErrConflict, which says
-// which and what. The author must be allowed to write each hazard that the change touched. It returns the hazard that goes on
-// again. The states that it writes say which change they undo.
+// Undo undoes a merge, or a person's split, end or retraction: body is {"change": number}. It
+// restores the state from before, except for later changes of other things. If what that change did
+// was itself changed later, the error is hazard.ErrConflict and says what changed. The author must
+// have the right to write each hazard of the change. Undo returns the hazard that is active again.
+// The new states say which change they undo.
 func (e *Editor) Undo(ctx context.Context, who Author, id Ref, match Match, text []byte, clock hazard.Clock) (done Done[hazard.Hazard], err error) {
 	change, err := asked(who, undoFields, text)
 	if err != nil {
@@ -49,7 +50,7 @@ func (e *Editor) Undo(ctx context.Context, who Author, id Ref, match Match, text
 	return done, err
 }
 
-// absent reports whether an error says no more than that there is none.
+// absent reports whether err is nil or only says that there is no such thing.
 func absent(err error) bool { return err == nil || errors.Is(err, hazard.ErrNotFound) }
 
 func (e *Editor) undoMerge(ctx context.Context, tx *store.Tx, who Author, m *store.Merge) error {
@@ -74,7 +75,8 @@ func (e *Editor) undoMerge(ctx context.Context, tx *store.Tx, who Author, m *sto
 	return e.intake.Unjoin(ctx, tx, m)
 }
 
-// concerns reports whether a hazard is the one that was split, or one that its events have gone to.
+// concerns reports whether a hazard is the one that was split, or one that its events have moved
+// to.
 func (e *Editor) concerns(s *store.Split, h *hazard.Hazard) bool {
 	return s.HazardID == h.ID || slices.ContainsFunc(s.Events, func(m store.MovedEvent) bool { return m.To == h.ID })
 }
@@ -111,7 +113,7 @@ func (e *Editor) undoEnd(ctx context.Context, tx *store.Tx, h *hazard.Hazard, ch
 	if err != nil {
 		return err
 	}
-	notUndone := fmt.Errorf("%w: change %d is not a merge, or a split, an end or a retraction by a person, or was taken back before", hazard.ErrConflict, change)
+	notUndone := fmt.Errorf("%w: change %d is not a merge, nor a person's split, end or retraction, or it was already undone", hazard.ErrConflict, change)
 	if c.Hazard == nil || c.Actor == "" || c.Hazard.Status != hazard.Expired || c.Hazard.Reason == hazard.EndMerged {
 		return notUndone
 	}
@@ -128,7 +130,7 @@ func (e *Editor) undoEnd(ctx context.Context, tx *store.Tx, h *hazard.Hazard, ch
 	return e.intake.Restore(ctx, tx, h, before)
 }
 
-// changedSince is the conflict that what is to be taken back is not as that change left it.
+// changedSince returns the conflict for something that was changed after the change to be undone.
 func changedSince(tx *store.Tx, h *hazard.Hazard, what string, args ...any) error {
 	last, err := tx.Change(h.Version)
 	if err != nil {

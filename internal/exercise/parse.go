@@ -136,7 +136,7 @@ func (r *reader) mapping(n *yaml.Node, what string, known ...string) map[string]
 		key := n.Content[i]
 		switch {
 		case key.Kind != yaml.ScalarNode || !slices.Contains(known, key.Value):
-			r.fault(key, what, "%s is not known here; these are: %s", brief(key), strings.Join(known, ", "))
+			r.fault(key, what, "%s is not known here; expected one of %s", brief(key), strings.Join(known, ", "))
 		case members[key.Value] != nil:
 			r.fault(key, key.Value, "stands here twice")
 		default:
@@ -179,7 +179,7 @@ var word = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$`)
 // word reads a name that the scenario gives.
 func (r *reader) word(n *yaml.Node, field string) string {
 	if n.Kind != yaml.ScalarNode || !word.MatchString(n.Value) {
-		r.fault(n, field, "%s is no word of 1 to 64 of a to z, 0 to 9 and - within", brief(n))
+		r.fault(n, field, "%s is not a word of 1 to 64 characters of a to z, 0 to 9 and, inside, -", brief(n))
 		return ""
 	}
 	return n.Value
@@ -196,7 +196,7 @@ func (r *reader) text(n *yaml.Node, field string, most int, clean func(string) s
 		r.fault(n, field, "is empty; expected a text")
 	}
 	if c := utf8.RuneCountInString(s); c > most {
-		r.fault(n, field, "has %d characters; at most %d are taken", c, most)
+		r.fault(n, field, "has %d characters; at most %d are allowed", c, most)
 	}
 	return s
 }
@@ -243,7 +243,7 @@ func (r *reader) timeline(n *yaml.Node, s *Scenario) {
 		r.fault(n, "timeline", "is %s; expected a list of steps, each with \"at:\" and one of %s", brief(n), deedNames())
 		return
 	case len(n.Content) > maxSteps:
-		r.fault(n, "timeline", "has %d steps; at most %d are taken", len(n.Content), maxSteps)
+		r.fault(n, "timeline", "has %d steps; at most %d are allowed", len(n.Content), maxSteps)
 		return
 	}
 	var before Step
@@ -295,7 +295,7 @@ func (r *reader) step(n *yaml.Node) (Step, bool) {
 			continue
 		}
 		if step.Do != "" && step.Do != Say {
-			r.fault(n.Content[i], string(d), "stands beside %s; a step does one thing", step.Do)
+			r.fault(n.Content[i], string(d), "cannot be combined with %s; a step does one thing", step.Do)
 			return step, false
 		}
 		step.Do = d
@@ -353,7 +353,7 @@ func (r *reader) time(n *yaml.Node) time.Duration {
 			return d
 		}
 	}
-	r.fault(n, "at", "%s is no time from the beginning of the drill, such as +00:05:00 (hours, minutes, seconds; at most %d hours)", brief(n), maxLength/time.Hour)
+	r.fault(n, "at", "%s is not a time from the beginning of the drill, such as +00:05:00 (hours, minutes, seconds; at most %d hours)", brief(n), maxLength/time.Hour)
 	return 0
 }
 
@@ -366,9 +366,9 @@ func (r *reader) active(m map[string]*yaml.Node, step *Step) *hazardState {
 	h := r.hazards[step.Hazard]
 	switch {
 	case h == nil:
-		r.fault(n, string(step.Do), "%q is no hazard of this drill that has begun%s", step.Hazard, r.begun())
+		r.fault(n, string(step.Do), "%q is not a hazard of this drill that has begun%s", step.Hazard, r.begun())
 	case h.ended != 0:
-		r.fault(n, string(step.Do), "%q has ended in line %d; what has ended is not begun again", step.Hazard, h.ended)
+		r.fault(n, string(step.Do), "%q has ended in line %d and cannot begin again", step.Hazard, h.ended)
 		return nil
 	}
 	return h
@@ -471,7 +471,7 @@ func (r *reader) hazardFields(m map[string]*yaml.Node, h *hazardState) map[strin
 	area, circle := m["area"], m["circle_km"]
 	switch {
 	case area != nil && circle != nil:
-		r.fault(circle, "circle_km", "stands beside area; a hazard has one of them")
+		r.fault(circle, "circle_km", "cannot be combined with area")
 	case area != nil:
 		fields["area"] = r.area(area)
 	case circle != nil:
@@ -488,7 +488,7 @@ func oneOf[T any](r *reader, n *yaml.Node, field string, known []T, id func(T) s
 		ids[i] = id(k)
 	}
 	if n.Kind != yaml.ScalarNode || !slices.Contains(ids, n.Value) {
-		r.fault(n, field, "%s is none of %s", brief(n), strings.Join(ids, ", "))
+		r.fault(n, field, "%s is not one of %s", brief(n), strings.Join(ids, ", "))
 		return ""
 	}
 	return n.Value
@@ -562,7 +562,7 @@ func (r *reader) add(n *yaml.Node, m map[string]*yaml.Node, step *Step) {
 		switch folder := r.products[p.Folder]; {
 		case p.Folder == "":
 		case folder == nil:
-			r.fault(in, "in", "%q is no product of this drill that has been added", p.Folder)
+			r.fault(in, "in", "%q is not a product of this drill that has been added", p.Folder)
 		case folder.typ != hazard.FolderProduct || folder.hazard != step.Hazard:
 			r.fault(in, "in", "%q, of line %d, is no folder of %s", p.Folder, folder.line, step.Hazard)
 		}
@@ -586,7 +586,7 @@ func (r *reader) revise(n *yaml.Node, m map[string]*yaml.Node, step *Step) {
 	switch {
 	case step.Product == "":
 	case p == nil:
-		r.fault(key, "revise", "%q is no product of this drill that has been added", step.Product)
+		r.fault(key, "revise", "%q is not a product of this drill that has been added", step.Product)
 	case r.hazards[p.hazard].ended != 0:
 		r.fault(key, "revise", "%q belongs to %s, which has ended in line %d", step.Product, p.hazard, r.hazards[p.hazard].ended)
 	case m["text"] != nil && p.typ != hazard.TextProduct, m["url"] != nil && p.typ != hazard.URLProduct:
@@ -653,7 +653,7 @@ func (r *reader) file(n *yaml.Node) *File {
 		f.Name = r.text(name, "name", 150, hazard.CleanLine)
 	}
 	if f.Name == "" || strings.ContainsAny(f.Name, `/\`) || strings.Trim(f.Name, ".") == "" {
-		r.fault(n, "name", "%q is no name of a file; expected one without folders, such as map.svg", f.Name)
+		r.fault(n, "name", "%q is not a name of a file; expected one without folders, such as map.svg", f.Name)
 	}
 	if !strings.HasPrefix(f.Name, mark) {
 		f.Name = fileMark + f.Name
@@ -664,7 +664,7 @@ func (r *reader) file(n *yaml.Node) *File {
 // read reads a file below the scenario's folder.
 func (r *reader) read(n *yaml.Node) []byte {
 	if n.Kind != yaml.ScalarNode || !fs.ValidPath(n.Value) {
-		r.fault(n, "from", "%s is no path below the scenario's folder, with / between folders and without ..", brief(n))
+		r.fault(n, "from", "%s is not a path below the scenario's folder, with / between folders and without ..", brief(n))
 		return nil
 	}
 	if r.folder == nil {
@@ -674,10 +674,10 @@ func (r *reader) read(n *yaml.Node) []byte {
 	info, err := fs.Stat(r.folder, n.Value)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		r.fault(n, "from", "there is no file %s beside the scenario", brief(n))
+		r.fault(n, "from", "there is no file %s in the scenario's folder", brief(n))
 		return nil
 	case err == nil && !info.Mode().IsRegular():
-		r.fault(n, "from", "%s is no plain file", brief(n))
+		r.fault(n, "from", "%s is not a plain file", brief(n))
 		return nil
 	case err == nil && info.Size() > maxFile, err == nil && r.bytes+int(min(info.Size(), math.MaxInt32)) > maxFiles:
 		r.fault(n, "from", "%s has %d bytes; a file may have %d, all together %d", brief(n), info.Size(), maxFile, maxFiles)

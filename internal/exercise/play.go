@@ -85,7 +85,7 @@ func NewRun() Run {
 }
 
 // errNotOurs stops a drill at once: it was about to touch what is not of a drill.
-var errNotOurs = errors.New("is no hazard of this drill")
+var errNotOurs = errors.New("is not a hazard of this drill")
 
 // Play plays a scenario from its beginning. It returns when all steps are done and, unless Keep is set, the hazards that were left have
 // ended; or when ctx ends or a step fails, likewise. An error that is not of ctx says which line of the scenario failed.
@@ -365,7 +365,8 @@ func (d *drill) endAll(ctx context.Context) error {
 	return nil
 }
 
-// ErrLeft means that hazards of a drill could not be ended. They end by themselves an hour after its time.
+// ErrLeft means that hazards of a drill could not be ended. They end by themselves an hour after
+// the drill.
 var ErrLeft = errors.New("hazards of the drill are left")
 
 func (d *drill) elapsed() time.Duration {

@@ -358,7 +358,7 @@ func TestADrillStopsBeforeItTouchesWhatIsReal(t *testing.T) {
 			}
 		}}
 		err := p.Play(t.Context(), parsed(t, rising))
-		if err == nil || !strings.Contains(err.Error(), "is no hazard of this drill") {
+		if err == nil || !strings.Contains(err.Error(), "is not a hazard of this drill") {
 			t.Errorf("%v", err)
 		}
 		if len(d.log) != 1 {

@@ -94,7 +94,7 @@ func parseURL(text string) (t target, err error) {
 		case "endpoint":
 			e, err := url.Parse(value)
 			if err != nil || e.Scheme != "https" && e.Scheme != "http" || e.Host == "" || e.User != nil || strings.Trim(e.Path, "/") != "" || e.RawQuery != "" || e.Fragment != "" {
-				return t, errors.New("files: endpoint: expected https://HOST or https://HOST:PORT, and nothing behind")
+				return t, errors.New("files: endpoint: expected https://HOST or https://HOST:PORT without a path")
 			}
 			t.endpoint, t.secure = e.Host, e.Scheme == "https"
 		case "region":
@@ -109,7 +109,7 @@ func parseURL(text string) (t target, err error) {
 				t.lookup = minio.BucketLookupPath
 			}
 		default:
-			return t, fmt.Errorf("files: %q is no parameter of a bucket; there are endpoint, region and path_style", key)
+			return t, fmt.Errorf("files: %q is not a parameter of a bucket; there are endpoint, region and path_style", key)
 		}
 	}
 	switch {

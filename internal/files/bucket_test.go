@@ -228,7 +228,7 @@ func TestAddressesOfBuckets(t *testing.T) {
 	for text, want := range map[string]string{
 		"b": "expected s3://", "/var/files": "expected s3://", "https://bkt": "expected s3://", "s3://": "expected s3://", "s3:bkt": "expected s3://", "s3://bkt:99": "expected s3://", "s3://bkt#c": "expected s3://",
 		"s3://bkt": "needs its region", "s3://AKIA:verysecret@bkt?region=x": "HAZARDD_S3_ACCESS_KEY", "s3://AKIA:very%secret@bkt": "expected s3://",
-		"s3://bkt/../c?region=x": "prefix", "s3://bkt/a//c?region=x": "prefix", "s3://bkt?regoin=x": `"regoin" is no parameter`, "s3://bkt?region=x&path_style=perhaps": `"perhaps"`,
+		"s3://bkt/../c?region=x": "prefix", "s3://bkt/a//c?region=x": "prefix", "s3://bkt?regoin=x": `"regoin" is not a parameter`, "s3://bkt?region=x&path_style=perhaps": `"perhaps"`,
 		"s3://bkt?endpoint=s3.example.org": "endpoint", "s3://bkt?endpoint=https://k:verysecret@s3.example.org": "endpoint", "s3://bkt?endpoint=https://h/path": "endpoint", "s3://bkt?region=%zz": "cannot be read",
 	} {
 		_, err := files.Open(t.TempDir(), files.Settings{URL: text})

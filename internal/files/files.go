@@ -143,7 +143,7 @@ func stage(root *os.Root, r io.Reader, limit int64, sync bool) (*Staged, error) 
 	f.Size, err = io.Copy(io.MultiWriter(to, sum), io.LimitReader(r, limit+1))
 	if err == nil && f.Size > limit {
 		bad := &hazard.InvalidError{}
-		bad.Add("file", "is larger than %d bytes, the most that is taken", limit)
+		bad.Add("file", "is larger than the limit of %d bytes", limit)
 		err = bad
 	}
 	if err == nil && sync {

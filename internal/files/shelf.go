@@ -79,7 +79,7 @@ var shelved = regexp.MustCompile(`^[\w-][\w.-]*(/[\w-][\w.-]*)*$`)
 
 func checkName(name string) error {
 	if !shelved.MatchString(name) {
-		return fmt.Errorf("%q is no name of a content", name)
+		return fmt.Errorf("%q is not the name of a content", name)
 	}
 	return nil
 }

@@ -54,7 +54,7 @@ type atomContent struct {
 func (a *atomEncoder) begin(out *bufio.Writer) error {
 	o := a.options
 	out.WriteString(header + `<feed xmlns="http://www.w3.org/2005/Atom" xmlns:georss="http://www.georss.org/georss">`)
-	// Section 4.2.6: the id never changes, wherever the feed is kept.
+	// Section 4.2.6: the id must never change, wherever the feed is stored.
 	id := o.Self
 	if id == "" {
 		id = o.Base + "/hazards"
@@ -113,13 +113,13 @@ func (a *atomEncoder) end(out *bufio.Writer, n int) error {
 	return nil
 }
 
-// hazardURL is the address of a hazard's record.
+// hazardURL returns the address of a hazard's record.
 func hazardURL(base string, h *hazard.Hazard) string { return base + "/hazards/" + h.UUID.String() }
 
-// capURL is the address of a hazard's CAP document.
+// capURL returns the address of a hazard's CAP document.
 func capURL(base string, h *hazard.Hazard) string { return hazardURL(base, h) + "?f=" + CAP.String() }
 
-// hostOf is the host of the service's public address, with its port if that is given.
+// hostOf returns the host of the service's public address, with a given port.
 func hostOf(base string) string {
 	if u, err := url.Parse(base); err == nil && u.Host != "" {
 		return u.Host

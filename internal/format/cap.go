@@ -17,12 +17,12 @@ import (
 
 // Version is one state of a hazard that was, or is, a CAP message of its own.
 type Version struct {
-	Number int64          // of the change that made it
+	Number int64          // number of the change
 	Sent   hazard.Instant // the hazard's update_Date then
 }
 
-// Versions are the versions in the changes of one hazard, oldest first; changes of its products are none. That a hazard's end was
-// reached is none either: the message that was sent before says when it expires.
+// Versions returns the versions in the changes of one hazard, oldest first. Changes of its products
+// are not versions. Neither is an expiry, because the previous message says when it expires.
 func Versions(changes []hazard.Change) []Version {
 	var versions []Version
 	var before *hazard.Hazard
@@ -42,13 +42,14 @@ func Versions(changes []hazard.Change) []Version {
 // The words of CAP 1.2 for ours, as the reader of CAP (mapping.md, section 1) understands them. Our level and type stand beside
 // them as parameters, so that nothing is lost between two servers.
 
-// capSeverities are CAP's words for our levels. WATCH alone depends on the other two words: it is Severe without being both near and
-// likely.
+// capSeverities are CAP's severities for our levels. Only for WATCH it depends on urgency and
+// certainty: it is Severe unless it is both near and likely.
 var capSeverities = map[hazard.Severity]string{
 	hazard.Warning: "Extreme", hazard.Watch: "Severe", hazard.Advisory: "Moderate", hazard.Information: "Minor", hazard.Termination: "Minor",
 }
 
-// soon is how far ahead Expected reaches: "responsive action should be taken soon (within next hour)" (section 3.2.2, urgency).
+// soon is the range of Expected: "responsive action should be taken soon (within next hour)"
+// (section 3.2.2, urgency).
 const soon = time.Hour
 
 // capUrgency follows from when the hazard begins alone.
@@ -64,8 +65,8 @@ func capUrgency(h *hazard.Hazard, sent hazard.Instant) string {
 	return "Future"
 }
 
-// capCertainty: what has begun is observed, what is ahead is likely. A WATCH says less: what it warns of is possible, and how sure it
-// is once the hazard has begun, nobody has said.
+// capCertainty returns Observed for a hazard that has begun and Likely for a future one. For a
+// WATCH it returns less: a future one is Possible, and after the start its certainty is unknown.
 func capCertainty(h *hazard.Hazard, sent hazard.Instant) string {
 	begun := h.Start <= sent
 	switch {
@@ -95,14 +96,14 @@ const (
 	capSeverityName = "hazardd:severity"
 	capCategoryName = "hazardd:category"
 	capPositionName = "hazardd:position" // lat,lon: a CAP area has no point of its own
-	capRoleName     = "hazardd:area"     // what the area is: alert, impact, track, point
+	capRoleName     = "hazardd:area"     // role of the area: alert, impact, track, point
 	capReasonName   = "hazardd:reason"   // why it ended
 	capSuccessor    = "hazardd:successor"
 	capNameName     = "hazardd:name"    // the hazard's name in the language of the block, beside the authority's headline
 	capEnding       = "eventEndingTime" // MET Norway's: the end of the event, where that is not when the message expires
 )
 
-// alert is a CAP message, in the order of the schema.
+// alert is a CAP message, with its members in the order of the schema.
 type alert struct {
 	XMLName    xml.Name `xml:"alert"`
 	Namespace  string   `xml:"xmlns,attr"`
@@ -117,7 +118,7 @@ type alert struct {
 	Note       string   `xml:"note,omitempty"`
 	References string   `xml:"references,omitempty"`
 	Incidents  string   `xml:"incidents"`
-	// Info has a block for each text of the authority, and one where there is none: one language after the other.
+	// Info has one block per text of the authority, language by language; without texts, one block.
 	Info []capInfo `xml:"info"`
 }
 
@@ -181,10 +182,10 @@ func (c *capEncoder) add(out *bufio.Writer, _ *hazard.Hazard, fr Fragment, _ int
 
 func (c *capEncoder) end(out *bufio.Writer, _ int) error { return out.WriteByte('\n') }
 
-// newAlert is the message of a hazard's present version. It names all earlier ones, so that a reader who missed some still knows
-// what they are about.
+// newAlert returns the message of a hazard's present version. It refers to all earlier ones, so
+// that a reader who missed some can still match them.
 func newAlert(e *Entry, base string) *alert {
-	h := e.Hazard.Stored() // its blocks are in all languages, whoever asks
+	h := e.Hazard.Stored() // the blocks are in all languages, regardless of the reader
 	versions := e.Versions
 	if len(versions) == 0 {
 		versions = []Version{{h.Version, h.Updated}}
@@ -229,8 +230,9 @@ func newAlert(e *Entry, base string) *alert {
 	return a
 }
 
-// relayNote says of what sources reported that it is passed on. The message has our identifier and sender, since it is taken together from all their
-// reports: nobody must take it for an alert of the authority's, nor for one that this service answers for.
+// relayNote says that reports of sources are passed on. The message combines all their reports and
+// has our identifier and sender. So the note keeps readers from taking it for the authority's own
+// alert, or for one of this service's operator.
 func relayNote(h *hazard.Hazard) string {
 	if h.Source == "" {
 		return ""
@@ -240,7 +242,8 @@ func relayNote(h *hazard.Hazard) string {
 	return "; Relayed, and no alert of the sender's own: taken together from reports of " + clean(strings.Join(slices.Compact(sources), ", "))
 }
 
-// newInfo is the block of a hazard with its own name and description, as of the moment when it is sent, without its end.
+// newInfo returns the block with a hazard's own name and description, as of the time of sending,
+// without its end.
 func newInfo(e *Entry, base string, sent hazard.Instant) capInfo {
 	h := e.Hazard.Stored()
 	shape, role := e.shape()
@@ -254,8 +257,8 @@ func newInfo(e *Entry, base string, sent hazard.Instant) capInfo {
 	}
 }
 
-// of is the block with the words of one text. What an editor wrote stands in every block. The level is the hazard's, or what the
-// text says of itself if that is less: the highest of all blocks is the hazard's.
+// of returns the block with one text. Fields set by an editor are in every block. The level is the
+// lower of the hazard's and the text's own: the highest of all blocks is the hazard's.
 func (in capInfo) of(h *hazard.Hazard, t *hazard.Text) capInfo {
 	said := h.In(t)
 	in.Language, in.Event, in.Audience = clean(t.Language), cmp.Or(clean(t.Event), in.Event), clean(t.Audience)
@@ -282,8 +285,8 @@ func (in capInfo) of(h *hazard.Hazard, t *hazard.Text) capInfo {
 	return in
 }
 
-// ended makes the message that of a hazard's end before its time, or by somebody's word. There is nothing to cancel if it is the
-// first: then it tells of something that was over when it became known.
+// ended makes the message one of an early or declared end. As a first message it cancels nothing;
+// the hazard was already over when it became known.
 func (a *alert) ended(h *hazard.Hazard) {
 	if a.References != "" {
 		a.MsgType = "Cancel"
@@ -308,7 +311,8 @@ func (a *alert) ended(h *hazard.Hazard) {
 	}
 }
 
-// capSender is who says so: this service, by its host. Section 3.2.1 forbids spaces, commas, < and &; a host has none.
+// capSender returns the sender: the service's host. Section 3.2.1 forbids spaces, commas, < and &,
+// which hosts never contain.
 func capSender(base string) string {
 	return "hazardd@" + strings.Map(func(r rune) rune {
 		if r <= ' ' || strings.ContainsRune(",<&", r) {
@@ -323,11 +327,11 @@ func capIdentifier(h *hazard.Hazard, v Version) string {
 	return h.UUID.String() + "." + strconv.FormatInt(v.Number, 10)
 }
 
-// capTime is a moment in whole seconds; UTC is "-00:00" and never Z (section 3.3.2).
+// capTime formats a moment in whole seconds; UTC is "-00:00" and never Z (section 3.3.2).
 func capTime(i hazard.Instant) string { return i.Time().Format("2006-01-02T15:04:05") + "-00:00" }
 
-// capAreaOf is where: an area has outlines alone, so polygons with holes are cut. Where there is none, it is the point, as a circle
-// without radius.
+// capAreaOf returns the area. CAP's polygons have no holes, so polygons with holes are cut. Without
+// an area it is the point, as a circle with radius 0.
 func capAreaOf(h *hazard.Hazard, shape geo.Shape) capArea {
 	area := capArea{Desc: cmp.Or(clean(hazard.CleanLine(h.Name)), typeName(h.Type))}
 	for _, rings := range shape.WithoutHoles().Polygons() {

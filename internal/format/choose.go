@@ -11,7 +11,7 @@ import (
 type UnknownError struct{ Name string }
 
 func (e *UnknownError) Error() string {
-	return fmt.Sprintf("%.60q is no format; these are: %s", e.Name, strings.Join(Names(), ", "))
+	return fmt.Sprintf("%.60q is not a format; the formats are: %s", e.Name, strings.Join(Names(), ", "))
 }
 
 // NotAcceptableError says that a request accepts none of the formats.
@@ -22,14 +22,14 @@ func (e *NotAcceptableError) Error() string {
 	for f := range formats {
 		types[f], _, _ = strings.Cut(infos[f].mediaType, ";")
 	}
-	return fmt.Sprintf("none of %.200q can be sent; these can: %s. The parameter f chooses one too: %s",
+	return fmt.Sprintf("none of %.200q is available; the formats are %s. The parameter f also selects one: %s",
 		e.Accept, strings.Join(types, ", "), strings.Join(Names(), ", "))
 }
 
-// Choose is the format that a request asks for: by its parameter f, if that is not empty, else by its Accept field (RFC 9110,
-// section 12.5.1). Of formats that are liked equally the one wins that is named, not covered by a wildcard, then the one named
-// first, then the order of the formats. What of the field cannot be read is not looked at; a field of which nothing can be
-// read is none. The error is an *UnknownError or a *NotAcceptableError, which say what there is.
+// Choose returns the requested format: from the parameter f, or else from Accept (RFC 9110, section
+// 12.5.1). Among equally preferred formats, a named one wins over a wildcard, then the first named
+// one, then the order of formats. Invalid parts of Accept are ignored. The error is an
+// *UnknownError or a *NotAcceptableError, which list the available formats.
 func Choose(accept, f string) (Format, error) {
 	if f != "" {
 		chosen, ok := Parse(f)
@@ -38,7 +38,7 @@ func Choose(accept, f string) (Format, error) {
 		}
 		return chosen, nil
 	}
-	switch accept { // what most clients send costs nothing
+	switch accept { // fast path for the most common values
 	case "", "*/*", "application/json":
 		return JSON, nil
 	}
@@ -71,10 +71,10 @@ func Choose(accept, f string) (Format, error) {
 	return best, nil
 }
 
-// wish is how much a format is liked: by the most specific range that covers it.
+// wish is how much a format is preferred, by the most specific range that matches it.
 type wish struct {
 	q        float64
-	specific int // 0: not covered, 1: */*, 2: application/*, 3: named
+	specific int // 0: no match, 1: */*, 2: application/*, 3: named
 	place    int
 }
 
@@ -103,7 +103,7 @@ func mediaRange(item string) (name string, q float64, ok bool) {
 	return name, q, true
 }
 
-// match tells how closely a media range names the format: see wish.
+// match returns how specifically a media range matches the format; see wish.
 func (i *info) match(name string) int {
 	own, _, _ := strings.Cut(i.mediaType, ";")
 	kind, _, _ := strings.Cut(own, "/")

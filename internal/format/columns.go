@@ -7,7 +7,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// ColumnKind is what the values of a column of a table are.
+// ColumnKind is the type of a column's values.
 type ColumnKind uint8
 
 // The kinds of columns.

@@ -7,9 +7,10 @@ import (
 
 // What the entries of Atom and RSS feeds have in common.
 
-// geoRSS is the geometry of an entry in GeoRSS Simple (OGC 17-002r1): latitude before longitude. An entry has one geometry, which is
-// all that most readers take: the area if it is one polygon without holes, the way if it is one line, a box around an area of several
-// parts, else the point. There is no box across the antimeridian: readers would draw it round the world.
+// geoRSS is the geometry of an entry in GeoRSS Simple (OGC 17-002r1): latitude before longitude. An
+// entry has one geometry, because most readers support only one: a polygon without holes, a single
+// line, a box around an area of several parts, or else the point. A box never crosses the
+// antimeridian, because readers would draw it around the world.
 type geoRSS struct {
 	Point   string `xml:"georss:point,omitempty"`
 	Line    string `xml:"georss:line,omitempty"`
@@ -35,7 +36,8 @@ func (e *Entry) geoRSS() (g geoRSS) {
 	return g
 }
 
-// entryTitle is the title of an entry: most readers show nothing else in their lists, so a drill and what is over say so there.
+// entryTitle returns the title of an entry. Most readers list only titles, so it marks drills and
+// ended hazards.
 func entryTitle(h *hazard.Hazard) string {
 	title := clean(h.Name)
 	if h.Category == hazard.Exercise {

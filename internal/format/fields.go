@@ -13,8 +13,8 @@ import (
 	"github.com/hazardd/hazardd/wire"
 )
 
-// record is what a row of a table says of a hazard: the base interface's fields, and ours. No two names are the same in letters
-// of one case, since some databases do not tell them apart.
+// record is a row of a table: the base interface's fields, and ours. Names differ even without
+// regard to case, because some databases ignore it.
 type record struct {
 	wire.Hazard
 	// The instants of the base interface once more, as RFC 3339 in UTC: programs that make tables know it.
@@ -24,12 +24,13 @@ type record struct {
 	LastUpdateTime string `json:"last_update_time"`
 	UpdateTime     string `json:"update_time"`
 	SeverityRank   int    `json:"severity_rank"` // 1 TERMINATION to 5 WARNING, to sort and to colour by
-	Source         string `json:"source"`        // that reported it first; empty for an editor's
-	// Why it ended (hazard.EndReason), the uuid of what took its place, and an editor's words when it was a false alarm.
+	Source         string `json:"source"`        // the source that reported it first; empty for an editor's
+	// The reason of the end (hazard.EndReason), the UUID of the successor, and an editor's note on
+	// a false alarm.
 	Reason    string `json:"reason"`
 	Successor string `json:"successor"`
 	Note      string `json:"note"`
-	AreaRole  string `json:"area_role"` // what the geometry is: alert, impact, track, point
+	AreaRole  string `json:"area_role"` // role of the geometry: alert, impact, track, point
 	PageURL   string `json:"page_url"`
 	SymbolURL string `json:"symbol_url"`
 	// What was measured: an object of values by quantity.
@@ -41,8 +42,9 @@ type record struct {
 	// How much it matters beside others, 0 to 100, and why; null and empty once it is over.
 	Importance       *int   `json:"importance"`
 	ImportanceReason string `json:"importance_reason"`
-	// The words of the authority in the language that hazard_Name and description are in, which the description holds too; empty: it said
-	// none, or in which language is not known. Languages are all that it speaks, separated by blanks.
+	// The authority's texts in the language of hazard_Name and description, which contains them
+	// too. Empty if there are none, or if the language is unknown. Languages lists all languages,
+	// separated by blanks.
 	Language     string `json:"language"`
 	Languages    string `json:"languages"`
 	Headline     string `json:"headline"`
@@ -97,10 +99,11 @@ func newRecord(e *Entry, base string, role hazard.AreaRole) *record {
 	return r
 }
 
-// pageURL is the service's own page of a hazard.
+// pageURL returns the address of the service's page of a hazard.
 func pageURL(base string, h *hazard.Hazard) string { return base + "/h/" + h.UUID.String() }
 
-// symbolURL is the picture of a hazard's type, category and severity; it needs no token.
+// symbolURL returns the address of the symbol for a hazard's type, category and severity; it needs
+// no token.
 func symbolURL(base string, h *hazard.Hazard) string {
 	return base + "/symbols/" + string(h.Type) + "/" + string(h.Category) + "/" + h.Severity.String() + ".png"
 }
@@ -111,8 +114,9 @@ type field struct {
 	number      bool
 }
 
-// fields are the record's fields in their order. null, an empty array and an empty object are the empty text; characters that XML cannot hold, which
-// end the text for many other programs, are left out.
+// fields returns the record's fields in order. null, an empty array and an empty object become the
+// empty text. Characters that XML cannot hold are left out, because many other programs also stop
+// at them.
 func (r *record) fields() ([]field, error) {
 	text, err := marshal(r)
 	if err != nil {
@@ -193,7 +197,7 @@ func (j *jsonEncoder) end(out *bufio.Writer, _ int) error {
 // csvEncoder writes a table.
 type csvEncoder struct{ options Options }
 
-// geometryColumn is the name by which GDAL, QGIS and others know a column of well-known text.
+// geometryColumn is the name that GDAL, QGIS and others recognize for a column of well-known text.
 const geometryColumn = "WKT"
 
 func (c *csvEncoder) begin(out *bufio.Writer) error {
@@ -233,8 +237,8 @@ func (c *csvEncoder) add(out *bufio.Writer, _ *hazard.Hazard, fr Fragment, _ int
 
 func (c *csvEncoder) end(*bufio.Writer, int) error { return nil }
 
-// cell writes a field in quotes (RFC 4180, section 2, rules 5 to 7). encoding/csv is not used: it writes a line break within a field
-// either as CR LF there too, or as LF at the end of records.
+// cell writes a quoted field (RFC 4180, section 2, rules 5 to 7). encoding/csv cannot combine LF
+// inside of fields with CR LF between records.
 func cell(out *bytes.Buffer, text string) {
 	if text == "" {
 		return
@@ -244,8 +248,8 @@ func cell(out *bytes.Buffer, text string) {
 	out.WriteByte('"')
 }
 
-// Guarded is text that no spreadsheet takes for a formula: what begins like one gets an apostrophe before it (OWASP, "CSV
-// Injection"). A number, be it negative, stays as it is.
+// Guarded returns text that no spreadsheet takes for a formula, by an apostrophe in front (OWASP,
+// "CSV Injection"). Numbers, even negative ones, stay unchanged.
 func Guarded(text string) string {
 	const formula = "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20" // the last four are full-width forms of the first
 	trimmed := strings.TrimLeft(text, " ")               // some programs skip blanks first
@@ -262,7 +266,7 @@ func firstRune(s string) rune {
 	return 0
 }
 
-// plainNumber tells whether text is a decimal number and nothing else.
+// plainNumber reports whether text is a decimal number and nothing else.
 func plainNumber(text string) bool {
 	digits, point := 0, false
 	for i, c := range text {

@@ -1,15 +1,18 @@
-// Package format writes hazards in the formats of other programs: GeoJSON (RFC 7946) for maps and GIS, CSV (RFC 4180) for tables, KML
-// 2.2 for globes, Atom (RFC 4287) and RSS 2.0 with GeoRSS for readers of feeds, CAP 1.2 (OASIS) for alerting systems, JSON and NDJSON with the
-// records of the base interface.
+// Package format writes hazards in other programs' formats: GeoJSON (RFC 7946) for maps and GIS,
+// CSV (RFC 4180) for tables, KML 2.2 for globes, Atom (RFC 4287) and RSS 2.0 with GeoRSS for feed
+// readers, CAP 1.2 (OASIS) for alerting systems, JSON and NDJSON with the records of the base
+// interface.
 //
-// A Writer takes one Entry at a time and keeps none, so that a document of any length needs no memory. A Cache keeps what entries were
-// encoded to. What it writes depends on
-// the entries and Options alone: no clock, no network, no store. Entries must be shown as readers see them at the moment of the
-// document (hazard.Hazard.ExpireAt); which products the reader may know of, the caller has counted. An Entry is only read.
+// A Writer takes one Entry at a time and stores none, so that documents of any length need little
+// memory. A Cache stores encoded entries. The output depends only on the entries and Options: no
+// clock, network or store. Entries must be as readers see them at the moment of the document
+// (hazard.Hazard.ExpireAt), and the caller counts the products that the reader may see. An Entry is
+// never modified.
 //
-// In every format the geometry of a hazard is one: its alert area, else where the impact is, else its track, else its point. Positions
-// are WGS 84. A table's columns, GeoJSON's properties and KML's data are the same fields under the same names: those of the
-// base interface, section 2.6, in its order, and then ours (fields.go).
+// In every format a hazard has one geometry: its alert area, or else its impact area, its track or
+// its point. Positions are WGS 84. A table's columns, GeoJSON's properties and KML's data are the
+// same fields with the same names: those of the base interface, section 2.6, in its order, then
+// ours (fields.go).
 package format
 
 import (
@@ -39,10 +42,10 @@ const (
 	formats
 )
 
-// info is what the world calls a format.
+// info describes a format by its public names.
 type info struct {
 	name      string // value of the parameter f
-	mediaType string // with parameters
+	mediaType string // including parameters
 	extension string
 	aliases   []string // other media types that ask for it
 }
@@ -58,7 +61,7 @@ var infos = [formats]info{
 	RSS:     {"rss", "application/rss+xml", "rss", nil},
 }
 
-// Names are the formats as the parameter f names them, in their order.
+// Names returns the names of the formats, as in the parameter f, in order.
 func Names() []string {
 	names := make([]string, formats)
 	for f := range formats {
@@ -67,16 +70,17 @@ func Names() []string {
 	return names
 }
 
-// Parse is the format that the parameter f names, and whether it names one.
+// Parse returns the format with that name, and whether there is one.
 func Parse(name string) (Format, bool) {
 	i := slices.IndexFunc(infos[:], func(i info) bool { return i.name == name })
 	return Format(max(i, 0)), i >= 0
 }
 
-// String is the format's name, as the parameter f has it.
+// String returns the name of the format, as in the parameter f.
 func (f Format) String() string { return infos[f].name }
 
-// MediaType is the Content-Type of a document of one hazard, or of a list. It differs for CAP, which has no lists.
+// MediaType returns the Content-Type for a document of one hazard, or of a list. It differs for
+// CAP, which has no lists.
 func (f Format) MediaType(single bool) string {
 	if f == CAP && !single {
 		f = Atom
@@ -87,41 +91,42 @@ func (f Format) MediaType(single bool) string {
 // FileName is name with the extension that the format's documents have.
 func (f Format) FileName(name string) string { return name + "." + infos[f].extension }
 
-// Entry is a hazard and what a document says of it. Read makes one.
+// Entry is a hazard with its additional data for a document. Read makes one.
 type Entry struct {
 	Hazard   *hazard.Hazard
-	Areas    []hazard.Area // those that Hazard.Areas names
-	Products int           // that the reader may know of
-	Versions []Version     // for CAP: see Versions
+	Areas    []hazard.Area // the areas of Hazard.Areas
+	Products int           // number of products that the reader may see
+	Versions []Version     // for CAP; see Versions
 }
 
-// Options are what a document says of itself.
+// Options are the metadata of a document.
 type Options struct {
-	// Base is the service's public address, without a slash at its end.
+	// Base is the service's public address, without a trailing slash.
 	Base string
-	// Self is the address of the document, if it has one.
+	// Self is the address of the document, if any.
 	Self string
 	// Title is the document's, for those who read it in a list of documents.
 	Title string
-	// Updated is when what the document says last changed.
+	// Updated is when the content last changed.
 	Updated hazard.Instant
 	// Links of one hazard stand beside the members of its GeoJSON (RFC 7946, section 6.1).
 	Links []Link
-	// Page says how a list goes on. It is asked once all hazards of the list are written. nil: the document is the whole list.
+	// Page returns the links of a list. It is called once all hazards are written. nil means that
+	// the document is the whole list.
 	Page func() Page
 	// Single: the document is of one hazard, and takes exactly one entry.
 	Single bool
 }
 
-// Page is what a list says of itself. GeoJSON has all of it, under the names of OGC API – Features (OGC 17-069r4, section 7.16); KML, Atom
-// and RSS lead to the next page; the other formats have no place for it.
+// Page is the metadata of a list. GeoJSON has all of it, with the names of OGC API – Features (OGC
+// 17-069r4, section 7.16). KML, Atom and RSS link to the next page; other formats cannot.
 type Page struct {
 	Matched int64          // hazards on all pages
-	Time    hazard.Instant // of the answer; zero: it is not said
-	Links   []Link         // that of the next page, if there is one, has the relation next
+	Time    hazard.Instant // time of the answer; zero leaves it out
+	Links   []Link         // the link to the next page has the relation next
 }
 
-// next is the address of the next page; empty: this is the last.
+// next returns the address of the next page, or "" on the last one.
 func (p Page) next() string {
 	for _, l := range p.Links {
 		if l.Rel == "next" {
@@ -150,7 +155,8 @@ type Writer struct {
 	err     error
 }
 
-// encoder writes the parts of a document. Errors of the output need not be looked at: bufio keeps them.
+// encoder writes the parts of a document. It need not check errors of the output, because bufio
+// keeps them.
 type encoder interface {
 	begin(out *bufio.Writer) error
 	// fragment encodes an entry, wherever it will stand.
@@ -161,7 +167,7 @@ type encoder interface {
 	end(out *bufio.Writer, n int) error
 }
 
-// page is what a list of n hazards says of itself.
+// page returns the metadata of a list of n hazards.
 func (o *Options) page(n int) Page {
 	if o.Page != nil {
 		return o.Page()
@@ -203,8 +209,8 @@ func NewWriter(w io.Writer, f Format, o Options) *Writer {
 
 var errOne = errors.New("a document of one hazard takes exactly one")
 
-// Write adds a hazard. After an error, which is that of the output or says what of the hazard cannot be written, the document is
-// broken and stays so.
+// Write adds a hazard. After an error, either of the output or about the hazard, the document stays
+// broken.
 func (w *Writer) Write(e *Entry) error {
 	fr, err := w.fragment(e)
 	if err != nil {
@@ -234,12 +240,12 @@ func (w *Writer) add(h *hazard.Hazard, fr Fragment) error {
 	if w.err == nil {
 		w.encoder.add(w.out, h, fr, w.written)
 		w.written++
-		_, w.err = w.out.Write(nil) // what failed before
+		_, w.err = w.out.Write(nil) // returns the earlier error
 	}
 	return w.err
 }
 
-// Close ends the document. It does not close what it was written to.
+// Close ends the document. It does not close the output.
 func (w *Writer) Close() error {
 	if w.single && w.written == 0 && w.err == nil {
 		w.err = errOne

@@ -12,7 +12,7 @@ import (
 	"github.com/hazardd/hazardd/internal/lru"
 )
 
-// Fragment is what a document of a format says of one hazard, encoded, without what joins it to the others.
+// Fragment is the encoded part of a document for one hazard, without separators.
 type Fragment struct {
 	text []byte
 	// box is around the geometry, if it is placed.
@@ -20,8 +20,8 @@ type Fragment struct {
 	placed bool
 }
 
-// Cache keeps fragments, so that a document of hazards that have not changed is put together and not encoded again. Lists of
-// active hazards, pages of searches, earlier moments and OGC items share it. It is safe for concurrent use.
+// Cache stores fragments, so that unchanged hazards are not encoded again. Lists of active hazards,
+// pages of searches, earlier moments and OGC items share it. It is safe for concurrent use.
 type Cache struct {
 	kept *lru.Cache[fragmentKey, Fragment]
 	seed maphash.Seed
@@ -76,12 +76,12 @@ func (c *Cache) key(w *Writer, h *hazard.Hazard, products int) fragmentKey {
 	return fragmentKey{w.format, w.base, h.ID, h.Version, products, h.Status, h.Reason, h.LastUpdate, hash.Sum64()}
 }
 
-// perFragment is about what a fragment takes in memory beside its text, in bytes.
+// perFragment is the approximate memory of a fragment besides its text, in bytes.
 const perFragment = 400
 
-// Write adds a hazard to a document, as Read and Writer.Write do: from what is kept, or encoded and then kept.
+// Write adds a hazard to a document, as Read and Writer.Write do, using the cache.
 func (c *Cache) Write(ctx context.Context, w *Writer, s Store, h *hazard.Hazard, products int) error {
-	if w.single { // what stands around its fragment is in it
+	if w.single { // a single document's frame is part of its fragment
 		e, err := Read(ctx, s, w.format, h, products)
 		if err != nil {
 			return err

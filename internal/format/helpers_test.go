@@ -278,8 +278,8 @@ func read(s *store.Store) (r recorded, err error) {
 	return r, nil
 }
 
-// program runs a program of the system, or skips the test by name where there is none; on the machine that checks changes it must be
-// there.
+// program runs a program of the system. If it is not installed, the test is skipped, but in CI it
+// fails.
 func program(t testing.TB, name string, args ...string) []byte {
 	t.Helper()
 	path, err := exec.LookPath(name)

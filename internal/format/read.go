@@ -17,8 +17,8 @@ type Store interface {
 // changesAtOnce is how many changes are read in one piece.
 const changesAtOnce = 1000
 
-// Read is the entry of a hazard, as readers see it, with the number of its products that the reader may know of. It reads what the
-// format shows beside the hazard, and nothing else.
+// Read returns the entry of a hazard as readers see it, with the number of products that the reader
+// may see. It reads only the additional data that the format shows.
 func Read(ctx context.Context, s Store, f Format, h *hazard.Hazard, products int) (*Entry, error) {
 	e := &Entry{Hazard: h, Products: products}
 	var err error

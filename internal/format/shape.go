@@ -5,7 +5,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// shape is the geometry of the hazard, and what it means: all areas of the first of the roles that it has.
+// shape returns the geometry of the hazard and its role: all areas of its first role.
 func (e *Entry) shape() (geo.Shape, hazard.AreaRole) {
 	for _, role := range hazard.ShownRoles() {
 		var shapes []geo.Shape
@@ -47,9 +47,10 @@ func pairs(ps []geo.Position, within, between byte) string {
 	return string(b)
 }
 
-// extent is the box around all that was added, in constant memory: it knows what is covered in each degree of longitude.
+// extent is the box around everything added, in constant memory: it records the covered part of
+// each degree of longitude.
 type extent struct {
-	cells        [360]cellRange // from -180 eastwards
+	cells        [360]cellRange // eastward from -180
 	south, north float64
 	any          bool
 }
@@ -81,8 +82,8 @@ func (x *extent) add(west, south, east, north float64) {
 	}
 }
 
-// box is the world without the widest gap between what is covered, to a degree of those across which something may lie; west is
-// greater than east when it crosses the antimeridian (RFC 7946, section 5.2).
+// box returns the world without its widest uncovered gap, to a degree; west is greater than east if
+// it crosses the antimeridian (RFC 7946, section 5.2).
 func (x *extent) box() (west, south, east, north float64) {
 	var used []cellRange
 	for _, c := range x.cells {

@@ -325,7 +325,7 @@ func (m *mesh) wind(w *work) error {
 
 // polygons is the area where inside holds.
 func (m *mesh) polygons(w *work, inside func(winding int32) bool) ([]polygon, error) {
-	boundary := make([]bool, len(m.around)) // half sides with the area on their left only
+	boundary := make([]bool, len(m.around)) // half-edges with the area only on their left
 	for h := range boundary {
 		boundary[h] = inside(m.left[h]) && !inside(m.left[h^1])
 	}

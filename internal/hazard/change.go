@@ -1,13 +1,13 @@
 package hazard
 
-// ChangeKind is what a change did; it is also the name of the event that push sends.
+// ChangeKind says what a change did. It is also the name of the event that push sends.
 type ChangeKind string
 
 // The kinds of change.
 const (
 	HazardCreated  ChangeKind = "hazard.created"
 	HazardUpdated  ChangeKind = "hazard.updated"
-	HazardExpired  ChangeKind = "hazard.expired" // for whatever reason it ended
+	HazardExpired  ChangeKind = "hazard.expired" // for any end, whatever the reason
 	HazardMerged   ChangeKind = "hazard.merged"
 	HazardSplit    ChangeKind = "hazard.split"
 	ProductCreated ChangeKind = "product.created"
@@ -15,22 +15,25 @@ const (
 	ProductDeleted ChangeKind = "product.deleted"
 )
 
-// Change is one numbered, committed alteration of one hazard or one product. Numbers follow commit order without holes.
+// Change is one numbered, committed change of one hazard or one product. Numbers follow the commit
+// order without gaps.
 type Change struct {
 	Number   int64
-	At       Instant // when it was made
+	At       Instant // when it was committed
 	Kind     ChangeKind
 	HazardID int64
-	// Actor is the user who made the change, Source the source whose report did; both empty: the service itself (expiry).
+	// Actor is the user who made the change, Source the source whose report made it. If both are
+	// empty, the service made it itself (an expiry).
 	Actor  string
 	Source string
-	// Exactly one of them is the state after the change.
+	// Exactly one of the two is set: the state after the change.
 	Hazard  *Hazard
 	Product *Product
 }
 
-// SeenBy returns the change as a member of orgs may read it, nil if not at all (Product.VisibleTo). Who could see a product
-// until it was deleted is told of the deletion, without its texts.
+// SeenBy returns the change as a member of orgs may see it, or nil if they may not see it
+// (Product.VisibleTo). A reader who could see a product before its deletion learns of the deletion,
+// without the product's texts.
 func (c *Change) SeenBy(orgs []int64) *Change {
 	p := c.Product
 	switch {
@@ -44,7 +47,7 @@ func (c *Change) SeenBy(orgs []int64) *Change {
 	return nil
 }
 
-// ProductsOf lists the states of products that changes made.
+// ProductsOf returns the states of products in changes.
 func ProductsOf(changes []Change) []*Product {
 	var products []*Product
 	for i := range changes {
@@ -55,18 +58,18 @@ func ProductsOf(changes []Change) []*Product {
 	return products
 }
 
-// Redaction is the mark of a removal for good: it stays in each state that held what was removed.
+// Redaction marks a permanent removal. Each state that held the removed content keeps the mark.
 type Redaction struct {
-	Fields []string `json:"fields"` // names of the base interface, and "file"
+	Fields []string `json:"fields"` // names from the base interface, and "file"
 	User   string   `json:"user"`
 	At     Instant  `json:"at"`
 	Reason string   `json:"reason"`
 }
 
-// RedactedText takes the place of a redacted text that must not be empty.
+// RedactedText replaces a redacted text that must not be empty.
 const RedactedText = "[redacted]"
 
-// Redactions are the marks on the state that the change made.
+// Redactions returns the redaction marks on the state after the change.
 func (c *Change) Redactions() []Redaction {
 	if c.Product != nil {
 		return c.Product.Redacted
@@ -74,7 +77,8 @@ func (c *Change) Redactions() []Redaction {
 	return c.Hazard.Redacted
 }
 
-// Redacts reports whether the change is a redaction: it has rewritten the states before it, and whoever holds them must drop them.
+// Redacts reports whether the change is a redaction. A redaction rewrites earlier states, so all
+// copies of them must be dropped.
 func (c *Change) Redacts() bool {
 	marks := c.Redactions()
 	return len(marks) > 0 && marks[len(marks)-1].At == c.At

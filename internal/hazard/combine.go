@@ -6,12 +6,13 @@ import (
 	"strings"
 )
 
-// Authority lists the sources by type of hazard, the most authoritative first. The name "" stands for
-// all sources that are not there: what a source said that is no longer configured still counts. Among
-// those the order is that of their names, so that the outcome never depends on the order of arrival.
+// Authority lists the sources by type of hazard, most authoritative first. The name "" stands for
+// all sources that are not listed: the last report of a source that is no longer configured still
+// counts. Unlisted sources are ordered by name, so that the result never depends on the order of
+// arrival.
 type Authority map[Type][]string
 
-// Rank is the place of a source in the order for a type: the least is the most authoritative.
+// Rank returns the place of a source in the order for a type; the lowest is the most authoritative.
 func (a Authority) Rank(t Type, source string) int {
 	order := a[t]
 	if i := slices.Index(order, source); i >= 0 {
@@ -23,19 +24,19 @@ func (a Authority) Rank(t Type, source string) int {
 	return len(order)
 }
 
-// Combine returns what all sources together say of one hazard at now: what each says of each event
-// (at least one), in any order.
+// Combine returns the combined state of one hazard at now. all holds what each source reports for
+// each event, at least one, in any order.
 //
-// The events of one source count like the parts of one event, whatever their types: the level is the highest in force.
-// Among sources, each field comes from the most authoritative one (by order) in force that has it, so that a
-// downgrade by that source lowers the level and a lesser source never does. The hazard goes on
-// while any source says so, and when the last one is over it stays what it was just before. Its
-// category is RESPONSE once any source reports a response. Products stay with the event that gave
-// them and are not combined here.
+// Several events of one source are combined like the parts of one event, whatever their types: the
+// highest level in force applies. Among sources, each field comes from the most authoritative one
+// (by order) in force that has it. So a downgrade by that source lowers the level, and one by a
+// lesser source does not. The hazard goes on while any source says so. When the last one is over,
+// the hazard keeps its state from just before. Its category is RESPONSE once any source reports a
+// response. Products stay with the event that they came with and are not combined here.
 //
 // A relayed report does not count beside a source of its own, and is over when the first relaying
-// server says so: servers that mirror each other in a ring would otherwise keep alive what each
-// knows from the other alone.
+// server says so. Otherwise servers that mirror each other in a ring would keep an event alive that
+// each knows only from the others.
 func Combine(all []Said, order Authority, now Instant) Said {
 	var sources []string
 	for _, s := range all {
@@ -61,13 +62,14 @@ func Combine(all []Said, order Authority, now Instant) Said {
 		another := func(s Said) bool { return s.Head.Source != counted[i].Head.Source }
 		if i == 0 {
 			said = ofOneSource(slices.DeleteFunc(slices.Clone(counted), another))
-		} else if !slices.ContainsFunc(counted[:i], func(s Said) bool { return !another(s) }) { // else it is combined with that
+		} else if !slices.ContainsFunc(counted[:i], func(s Said) bool { return !another(s) }) { // otherwise it is combined with the other events of its source
 			s := ofOneSource(slices.DeleteFunc(slices.Clone(counted[i:]), another))
 			said.add(&s)
 		}
 	}
 	if over {
-		// One of them simply ran out: the end is an expiry. Else the most authoritative has the word.
+		// If one of them simply ran out, the end is an expiry. Otherwise the most authoritative
+		// source gives the reason.
 		if slices.ContainsFunc(counted, func(s Said) bool { return s.Ended == "" }) {
 			said.Ended, said.EndedAt = "", 0
 		} else {
@@ -76,7 +78,7 @@ func Combine(all []Said, order Authority, now Instant) Said {
 		said.End = last
 	}
 	head := &said.Head
-	if nameIsIdentity[head.Type] { // the best name outlives the report that gave it
+	if nameIsIdentity[head.Type] { // the best name outlives the report that it came from
 		for _, s := range all {
 			if s.Head.Type == head.Type && s.Ended != EndWithdrawn && !s.Head.Minor {
 				if s.Head.Source != head.Source && head.Name != s.Head.Name {
@@ -104,14 +106,16 @@ func Combine(all []Said, order Authority, now Instant) Said {
 	return said
 }
 
-// classes are the words for a cyclone by its wind, those that contain others first. "Tropical Cyclone" is none: it is any.
+// classes are the names of cyclones by wind speed; a name that contains another comes first.
+// "Tropical Cyclone" is not one of them, because it fits any speed.
 var classes = []string{
 	"Super Typhoon", "Typhoon", "Major Hurricane", "Hurricane", "Severe Tropical Storm", "Tropical Storm", "Tropical Depression", "Severe Tropical Cyclone",
 	"Super Cyclonic Storm", "Extremely Severe Cyclonic Storm", "Very Severe Cyclonic Storm", "Severe Cyclonic Storm", "Cyclonic Storm",
 }
 
-// classed returns the name of a cyclone with its class, where the source that names it gives none and another one does
-// that calls it the same: "Super Typhoon Dolphin" does not become "Tropical Cyclone Dolphin" by a join.
+// classed returns the name of a cyclone with its class. If the source of the name gives no class,
+// it takes the class from another source with the same proper name. So a join does not turn "Super
+// Typhoon Dolphin" into "Tropical Cyclone Dolphin".
 func classed(head *Report, all []Said) string {
 	const any = "Tropical Cyclone "
 	rest, ok := strings.CutPrefix(head.Name, any)
@@ -128,11 +132,12 @@ func classed(head *Report, all []Said) string {
 	return head.Name
 }
 
-// nameIsIdentity holds the types whose name says which event it is, not how bad it is at the moment.
+// nameIsIdentity holds the types whose name identifies the event. For other types the name says how
+// severe it is at the moment.
 var nameIsIdentity = map[Type]bool{Earthquake: true, Volcano: true, Wildfire: true}
 
-// ofOneSource combines events of one source, all in force or over together, as Derive combines the
-// parts of an event: the latest speaks, for all places, at the highest level of any.
+// ofOneSource combines events of one source that are all in force, or all over, as Derive combines
+// the parts of an event: the latest one applies to all places, at the highest level of any.
 func ofOneSource(events []Said) Said {
 	said := slices.MaxFunc(events, func(a, b Said) int {
 		return cmp.Or(cmp.Compare(a.Head.Version, b.Head.Version), cmp.Compare(a.Head.Key, b.Head.Key))
@@ -161,7 +166,7 @@ func ofOneSource(events []Said) Said {
 	return said
 }
 
-// nobodysOwn returns texts that the hazard's name and description are not made of.
+// nobodysOwn returns texts without the mark that the hazard's name and description come from them.
 func nobodysOwn(texts []Text) []Text {
 	texts = slices.Clone(texts)
 	for i := range texts {
@@ -170,11 +175,12 @@ func nobodysOwn(texts []Text) []Text {
 	return texts
 }
 
-// add fills in from a less authoritative source what the others leave open.
+// add fills the fields that more authoritative sources leave empty.
 func (said *Said) add(s *Said) {
 	head := &said.Head
 	if len(head.Areas) == 0 && len(said.Places) == 0 {
-		// A minor word of an authority is still its word; a place is taken from any source that has one.
+		// A minor report still counts if its source has authority. A place is taken from any source
+		// that has one.
 		if head.Point == nil {
 			head.Point = s.Head.Point
 		}
@@ -190,8 +196,8 @@ func (said *Said) add(s *Said) {
 	said.Open = said.Open || s.Open
 }
 
-// counting are those whose word counts: who speaks for himself, else those who relay, and of them only who says first that it is over, if
-// one does.
+// counting returns the reports that count: those of original sources. If there are none, it returns
+// the relayed ones, and if any of these is over, only the one that ended first.
 func counting(all []Said) []Said {
 	kept := slices.DeleteFunc(slices.Clone(all), func(s Said) bool { return s.Head.Relayed })
 	if len(kept) > 0 {

@@ -7,71 +7,73 @@ import (
 	"time"
 )
 
-// The kinds of error that callers tell apart; every other error is our own fault.
+// The kinds of error that callers distinguish. Every other error is a fault of the service.
 var (
-	// ErrNotFound: no such thing, or none that the caller may know of.
+	// ErrNotFound means that the thing does not exist, or that the caller may not see it.
 	ErrNotFound = errors.New("not found")
-	// ErrForbidden: the caller is known, and may not do this.
+	// ErrForbidden means that the caller is known but lacks the right.
 	ErrForbidden = errors.New("not allowed")
-	// ErrStale: the thing has changed since the caller read it (If-Match).
+	// ErrStale means that the thing has changed since the caller read it (If-Match).
 	ErrStale = errors.New("changed since it was read")
-	// ErrConflict: what is asked does not fit the present state, whatever the caller read.
+	// ErrConflict means that the request does not fit the present state, whatever state the caller
+	// read.
 	ErrConflict = errors.New("conflict")
-	// ErrUnavailable: the store cannot be written or read now; trying again later may succeed.
+	// ErrUnavailable means that the store cannot be read or written now; a later retry may succeed.
 	ErrUnavailable = errors.New("store not available")
-	// ErrFull: there is no room to keep what was sent.
+	// ErrFull means that there is no disk space for the request's data.
 	ErrFull = errors.New("no room left")
 )
 
-// LimitKind says what a request over a limit should do, and so which status it gets.
+// LimitKind says what to do after exceeding a limit, and so determines the status.
 type LimitKind uint8
 
 // The kinds of limit.
 const (
-	// LimitSize: the request is too large or too costly, and always will be (413).
+	// LimitSize means that the request is too large or too costly; a retry cannot succeed (413).
 	LimitSize LimitKind = iota + 1
-	// LimitShare: the caller uses too much at once or too often; less, or later, is fine (429).
+	// LimitShare means that the caller sends too much at once or too often; a smaller or later
+	// request succeeds (429).
 	LimitShare
-	// LimitCapacity: the service as a whole has no room now, whoever asks (503).
+	// LimitCapacity means that the whole service is at its capacity, for all callers (503).
 	LimitCapacity
 )
 
-// LimitError reports that a request is over a limit. Every limit has a row in docs/limits.md.
+// LimitError reports that a request exceeds a limit. Every limit has a row in docs/limits.md.
 type LimitError struct {
-	Limit      string // its name there, and the label of hazardd_limit_refusals_total
+	Limit      string // name of the limit in docs/limits.md, and label of hazardd_limit_refusals_total
 	Kind       LimitKind
-	RetryAfter time.Duration // 0: repeating the request does not help
+	RetryAfter time.Duration // 0 if a retry does not help
 	Detail     string        // names the limit, its value, and what to do
 }
 
 func (e *LimitError) Error() string { return e.Detail }
 
-// Fault is one thing wrong with an input. Field is a JSON pointer (RFC 6901) into the body.
+// Fault is one error in an input. Field is a JSON pointer (RFC 6901) into the body.
 type Fault struct {
 	Field  string
 	Detail string // names the value and what was expected
 }
 
-// InvalidError tells everything that is wrong with an input at once.
+// InvalidError lists all errors in an input.
 type InvalidError struct{ Faults []Fault }
 
 func (e *InvalidError) Error() string {
 	words := make([]string, len(e.Faults))
 	for i, f := range e.Faults {
 		words[i] = f.Detail
-		if f.Field != "" { // else it is of the whole
+		if f.Field != "" { // without a field the fault concerns the whole input
 			words[i] = strings.TrimPrefix(f.Field, "/") + ": " + f.Detail
 		}
 	}
 	return strings.Join(words, "; ")
 }
 
-// Add notes a fault of the named top-level member.
+// Add adds a fault of the named top-level member.
 func (e *InvalidError) Add(member, format string, args ...any) {
 	e.Faults = append(e.Faults, Fault{"/" + member, fmt.Sprintf(format, args...)})
 }
 
-// Err is e when it holds a fault, else nil.
+// Err returns e if it has a fault, otherwise nil.
 func (e *InvalidError) Err() error {
 	if len(e.Faults) == 0 {
 		return nil

@@ -8,22 +8,23 @@ import (
 	"slices"
 )
 
-// Exposure is who lives where a hazard is, as it was counted. It stands beside the base record, in each state of the hazard: what follows from the
-// area alone (its towns) is not in it.
+// Exposure is the result of counting the people in a hazard's area. It stands beside the base
+// record in each state of the hazard. It does not contain what follows from the area alone, such as
+// the towns.
 type Exposure struct {
-	// Of names what it was counted of: the areas (Hazard.ExposureKey), and the grid of people.
+	// Of identifies what was counted: the areas (Hazard.ExposureKey) and the population data.
 	Of   string `json:"of"`
 	Grid string `json:"grid"`
-	// People live in the area, between Low and High of them. nil: not known, and Why says why.
+	// People is the estimated number of people in the area. nil means unknown, and Why says why.
 	People    *Estimate     `json:"people,omitzero"`
 	Why       string        `json:"why,omitzero"`
-	Method    string        `json:"method"`        // the data that were used
-	Year      int           `json:"year,omitzero"` // of the people
+	Method    string        `json:"method"`        // name of the population data
+	Year      int           `json:"year,omitzero"` // year of the population data
 	Bands     []ExposedBand `json:"bands,omitzero"`
 	Countries []string      `json:"countries,omitzero"` // ISO 3166-1, two letters, sorted
 }
 
-// Why people are not known.
+// The reasons why the number of people is unknown.
 const (
 	WhyNoArea    = "no area is known, only a point or a line"
 	WhyIntricate = "the area is too intricate to count in"
@@ -36,14 +37,15 @@ type Estimate struct {
 	High   int64 `json:"high"`
 }
 
-// ExposedBand is the people in one kind of area of a hazard, such as where the intensity is 7 and more.
+// ExposedBand is the people in one kind of area, such as where the intensity is 7 or more.
 type ExposedBand struct {
-	Kind   string    `json:"kind"`           // a quantity, or the role of an area or a shape
-	Value  float64   `json:"value,omitzero"` // of the quantity: it is as bad there, or worse
+	Kind   string    `json:"kind"`           // a quantity, or the role of an area or shape
+	Value  float64   `json:"value,omitzero"` // value of the quantity; in the area it is this bad or worse
 	People *Estimate `json:"people,omitzero"`
 }
 
-// ExposureKey names what the exposure of a hazard is counted of: its areas, what sources draw of it and, to about a kilometer, its point.
+// ExposureKey identifies what the exposure depends on: the areas, the sources' shapes and the
+// point, rounded to about a kilometer.
 func (h *Hazard) ExposureKey() string {
 	sum := sha256.New()
 	for _, a := range h.Areas {
@@ -56,7 +58,7 @@ func (h *Hazard) ExposureKey() string {
 	return hex.EncodeToString(sum.Sum(nil)[:12])
 }
 
-// Exposed is the exposure of the hazard, nil if none was counted of the areas that it has.
+// Exposed returns the exposure, or nil if it has not been counted for the present areas.
 func (h *Hazard) Exposed() *Exposure {
 	if h.Exposure == nil || h.Exposure.Of != h.ExposureKey() {
 		return nil
@@ -64,7 +66,7 @@ func (h *Hazard) Exposed() *Exposure {
 	return h.Exposure
 }
 
-// Equal reports whether both exposures say the same.
+// Equal reports whether two exposures have the same content.
 func (e *Exposure) Equal(o *Exposure) bool {
 	if e == nil || o == nil {
 		return e == o
@@ -76,10 +78,10 @@ func (e *Exposure) Equal(o *Exposure) bool {
 		slices.Equal(e.Countries, o.Countries)
 }
 
-// equal reports whether two pointers are nil, or to the same.
+// equal reports whether two pointers are both nil or point to equal values.
 func equal[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }
 
-// Words say an estimate as people do: "about 2.1 million people (1.8 to 2.4 million)".
+// Words formats an estimate for people: "about 2.1 million people (1.8 to 2.4 million)".
 func (e *Estimate) Words() string {
 	switch {
 	case e == nil:
@@ -92,7 +94,7 @@ func (e *Estimate) Words() string {
 	return fmt.Sprintf("about %s people (%s to %s)", rounded(e.People), rounded(e.Low), rounded(e.High))
 }
 
-// TwoDigits is a number rounded to its first two digits: 48,213 is 48,000.
+// TwoDigits rounds a number to its first two digits: 48,213 becomes 48,000.
 func TwoDigits(n int64) int64 {
 	if n < 100 {
 		return max(n, 0)
@@ -101,7 +103,7 @@ func TwoDigits(n int64) int64 {
 	return int64(math.Round(float64(n)/step) * step)
 }
 
-// rounded is a number of people to two digits: "2.1 million", "48,000", "350".
+// rounded formats a number of people with two digits: "2.1 million", "48,000", "350".
 func rounded(n int64) string {
 	v := float64(TwoDigits(n))
 	switch {

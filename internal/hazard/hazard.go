@@ -7,10 +7,10 @@ import (
 	"github.com/google/uuid"
 )
 
-// Status tells whether a hazard goes on (base interface, section 3).
+// Status says whether a hazard is active or over (base interface, section 3).
 type Status string
 
-// The states of a hazard.
+// The values of Status.
 const (
 	Active  Status = "A"
 	Expired Status = "E"
@@ -21,19 +21,19 @@ type EndReason string
 
 // The reasons.
 const (
-	EndExpired    EndReason = "expired"    // its end_Date was reached
-	EndCancelled  EndReason = "cancelled"  // the source took it back before its end
-	EndAllClear   EndReason = "all-clear"  // the source, or an editor, says that it is over
-	EndSuperseded EndReason = "superseded" // another hazard took its place (an upgraded warning)
-	EndWithdrawn  EndReason = "withdrawn"  // the source deleted the event or lists it no longer
-	EndRetracted  EndReason = "retracted"  // an editor took back a false hazard
-	EndMerged     EndReason = "merged"     // found to be the same as another
+	EndExpired    EndReason = "expired"    // its end_Date has passed
+	EndCancelled  EndReason = "cancelled"  // the source canceled it before its end
+	EndAllClear   EndReason = "all-clear"  // the source or an editor declared it over
+	EndSuperseded EndReason = "superseded" // another hazard replaced it (an upgraded warning)
+	EndWithdrawn  EndReason = "withdrawn"  // the source deleted the event or no longer lists it
+	EndRetracted  EndReason = "retracted"  // an editor retracted a false hazard
+	EndMerged     EndReason = "merged"     // it was merged into another hazard
 )
 
-// Hazard is the state of one hazard as of one change. Its fields are those of the base interface, section 2.6, under
-// their usual Go names, and what stands beside the base record.
+// Hazard is the state of one hazard after one change. It has the fields of the base interface,
+// section 2.6, under Go names, and additional ones outside the base record.
 type Hazard struct {
-	ID          int64     `json:"id"` // hazard_ID: the number that this installation gave it
+	ID          int64     `json:"id"` // hazard_ID, assigned by this installation
 	UUID        uuid.UUID `json:"uuid"`
 	Name        string    `json:"name"`
 	Description string    `json:"description,omitzero"`
@@ -41,52 +41,58 @@ type Hazard struct {
 	Severity    Severity  `json:"severity"`
 	Category    Category  `json:"category"`
 	Status      Status    `json:"status"`
-	// AutoExpire: the hazard ends by itself at End. Without it End is only an expectation.
+	// AutoExpire makes the hazard end by itself at End. Without it, End is only an expectation.
 	AutoExpire bool    `json:"autoexpire"`
 	Start      Instant `json:"start"`
 	End        Instant `json:"end"`
 	Created    Instant `json:"created"`     // create_Date
-	LastUpdate Instant `json:"last_update"` // last_Update; moves at expiry too
-	Updated    Instant `json:"updated"`     // update_Date; does not move at expiry
+	LastUpdate Instant `json:"last_update"` // last_Update; changes at expiry too
+	Updated    Instant `json:"updated"`     // update_Date; does not change at expiry
 	UpdateUser string  `json:"update_user,omitzero"`
 	Creator    string  `json:"creator,omitzero"`
 	Longitude  float64 `json:"lon"`          // degrees east, WGS84
 	Latitude   float64 `json:"lat"`          // degrees north, WGS84
-	OrgID      int64   `json:"org"`          // -1 for what a source reports
-	AppID      int64   `json:"app"`          // 0 for what a source reports
-	URL        string  `json:"url,omitzero"` // the source's own page; empty: the service's page of the hazard
+	OrgID      int64   `json:"org"`          // -1 for a source's hazard
+	AppID      int64   `json:"app"`          // 0 for a source's hazard
+	URL        string  `json:"url,omitzero"` // the source's own page; if empty, the service's page of the hazard
 	Comment    string  `json:"comment,omitzero"`
 
-	// Texts are what the authorities say in each of their languages, the first of each language before the others of it. At most
-	// MaxTexts and MaxTextBytes. Nobody alters them.
+	// Texts are the authorities' texts in each of their languages, the main text of each language
+	// first. There are at most MaxTexts of together MaxTextBytes. They are immutable.
 	Texts []Text `json:"texts,omitzero"`
-	// Spoken is what In has made Name and Description of; nil: they are as they are stored.
+	// Spoken holds the text from which In has set Name and Description; nil means that both are as
+	// stored.
 	Spoken *Spoken `json:"-"`
 
 	Areas []AreaRef `json:"areas,omitzero"`
-	// Measurements are what sources measured, each quantity once, by the most authoritative source that says it; in the order of names.
+	// Measurements holds each quantity once, from the most authoritative source that reports it, in
+	// order of names.
 	Measurements []Measurement `json:"measurements,omitzero"`
-	// Shapes are the cones, tracks, contours and the like that its sources give, those of the most authoritative source first.
+	// Shapes are the cones, tracks, contours and the like from its sources, the most authoritative
+	// source first.
 	Shapes []ShapesRef `json:"shapes,omitzero"`
-	// Exposure is who lives where it is, as counted last; nil: not yet. It may be that of earlier areas: see Exposed. Nobody alters it.
+	// Exposure is the last count of people in the area; nil means not counted yet. It may belong to
+	// earlier areas; see Exposed. It is immutable.
 	Exposure *Exposure `json:"exposure,omitzero"`
 
-	// Pinned: an editor wants it before all others where hazards are ordered by importance.
+	// Pinned means that an editor wants the hazard first in the order of importance.
 	Pinned bool `json:"pinned,omitzero"`
 
-	Source string `json:"source,omitzero"` // name of the source that reported it first; empty for an editor's
-	// Sources are the names of all sources that an event of the hazard is from, sorted; nil if that is Source alone.
+	Source string `json:"source,omitzero"` // name of the source that reported it first; empty for an editor's hazard
+	// Sources are the names of all sources that report an event of the hazard, sorted; nil if
+	// Source is the only one.
 	Sources []string `json:"sources,omitzero"`
-	// Reason says why the hazard ended, Successor which hazard took its place, if one did.
+	// Reason says why the hazard ended. Successor is the hazard that replaced it, if any.
 	Reason    EndReason `json:"reason,omitzero"`
 	Successor uuid.UUID `json:"successor,omitzero"`
-	Note      string    `json:"note,omitzero"` // why an editor retracted it, in words
-	// Edited names the fields (base-interface names, sorted) that an editor has set: a source no longer overwrites them.
+	Note      string    `json:"note,omitzero"` // an editor's reason for a retraction
+	// Edited lists the fields that an editor has set, by their names in the base interface, sorted.
+	// Sources no longer overwrite them.
 	Edited   []string    `json:"edited,omitzero"`
-	Redacted []Redaction `json:"redacted,omitzero"` // what was removed from this state for good, oldest first
-	// Undoes is the number of the change that the change to this state took back; 0: none. The store sets it.
+	Redacted []Redaction `json:"redacted,omitzero"` // what was permanently removed from this state, oldest first
+	// Undoes is the number of the change that this change undid, or 0. The store sets it.
 	Undoes int64 `json:"undoes,omitzero"`
-	// Version is the number of the change that made this state. It is what If-Match compares.
+	// Version is the number of the change that created this state. If-Match compares it.
 	Version int64 `json:"-"`
 }
 
@@ -95,16 +101,18 @@ type AreaRole string
 
 // The roles of an area.
 const (
-	AlertArea  AreaRole = "alert"  // who should be told
-	ImpactArea AreaRole = "impact" // where damage is or will be
-	TrackArea  AreaRole = "track"  // where it went or will go
+	AlertArea  AreaRole = "alert"  // where people should be alerted
+	ImpactArea AreaRole = "impact" // where damage occurs or is expected
+	TrackArea  AreaRole = "track"  // the past or expected path
 	PointArea  AreaRole = "point"  // only the hazard's point is known
 )
 
-// ShownRoles are the roles of areas, what is shown before what is not.
+// ShownRoles returns the roles of areas in order: the first role that a hazard has is the one
+// shown.
 func ShownRoles() []AreaRole { return []AreaRole{AlertArea, ImpactArea, TrackArea, PointArea} }
 
-// ShownRole is the role of the areas that stand for where the hazard is; PointArea if it has none.
+// ShownRole returns the role of the areas that are shown as the hazard's place; PointArea if it has
+// no area.
 func (h *Hazard) ShownRole() AreaRole {
 	for _, role := range ShownRoles() {
 		if slices.ContainsFunc(h.Areas, func(a AreaRef) bool { return a.Role == role }) {
@@ -114,26 +122,27 @@ func (h *Hazard) ShownRole() AreaRole {
 	return PointArea
 }
 
-// Area is a geometry of a hazard: the text of a GeoJSON geometry.
+// Area is a geometry of a hazard, as the text of a GeoJSON geometry.
 type Area struct {
 	Role     AreaRole `json:"role"`
 	Geometry string   `json:"geometry"`
 }
 
-// AreaRef names a kept geometry by the SHA-256 of its text, in hexadecimal. States of a hazard share geometries.
+// AreaRef refers to a stored geometry by the hexadecimal SHA-256 of its text. States of a hazard
+// share geometries.
 type AreaRef struct {
 	Role   AreaRole `json:"role"`
 	Digest string   `json:"digest"`
 }
 
-// ActiveAt tells whether the hazard is shown as active at now: status A, and not past its end if it expires by itself.
-// The end itself is past: a hazard leaves every active list at its end_Date (decisions, "expiry").
+// ActiveAt reports whether the hazard is active at now: its status is A, and its end has not come
+// if it expires by itself. At end_Date itself the hazard is no longer active (decisions, "expiry").
 func (h *Hazard) ActiveAt(now Instant) bool {
 	return h.Status == Active && !(h.AutoExpire && h.End <= now)
 }
 
-// ExpireAt is the hazard as readers see it at now: when its end has come and the change to E is not yet in the log, it
-// reads as the change will be. It returns h itself when there is nothing to do.
+// ExpireAt returns the hazard as readers see it at now. If its end has come but is not recorded in
+// the log yet, the result is what will be recorded. Otherwise it returns h itself.
 func (h *Hazard) ExpireAt(now Instant) *Hazard {
 	if h.Status != Active || h.ActiveAt(now) {
 		return h
@@ -143,7 +152,7 @@ func (h *Hazard) ExpireAt(now Instant) *Hazard {
 	return &over
 }
 
-// Compare orders hazards as lists do: most severe first, then last updated first, then by number.
+// Compare orders hazards as lists do: most severe first, then last updated first, then by id.
 func Compare(a, b *Hazard) int {
 	return cmp.Or(
 		cmp.Compare(b.Severity, a.Severity),
@@ -152,20 +161,21 @@ func Compare(a, b *Hazard) int {
 	)
 }
 
-// MarkEdited notes that an editor has set the named field.
+// MarkEdited records that an editor has set the named field.
 func (h *Hazard) MarkEdited(field string) {
 	if i, found := slices.BinarySearch(h.Edited, field); !found {
 		h.Edited = slices.Insert(slices.Clone(h.Edited), i, field)
 	}
 }
 
-// EditedField tells whether an editor has set the named field.
+// EditedField reports whether an editor has set the named field.
 func (h *Hazard) EditedField(field string) bool {
 	_, found := slices.BinarySearch(h.Edited, field)
 	return found
 }
 
-// Equal tells whether both states say the same to a reader; when they were written, and by whom, does not count.
+// Equal reports whether two states have the same content for a reader. It ignores when and by whom
+// they were written.
 func (h *Hazard) Equal(o *Hazard) bool {
 	return equalScalars(h, o) && slices.Equal(h.Areas, o.Areas) && slices.Equal(h.Edited, o.Edited) && slices.Equal(h.Sources, o.Sources) &&
 		slices.Equal(h.Measurements, o.Measurements) && slices.EqualFunc(h.Shapes, o.Shapes, ShapesRef.same) && EqualTexts(h.Texts, o.Texts) && h.Exposure.Equal(o.Exposure)

@@ -9,32 +9,35 @@ import (
 	"time"
 )
 
-// Importance says how much a hazard matters beside others, and why: docs/importance.md has the table of the points, which are judged, not measured.
-// It is a function of the hazard's state alone. That an older one matters less is in Rank, whose order does not change as time goes.
+// Importance says how much a hazard matters compared with others, and why. The table of points is
+// in docs/importance.md; the points are judgments, not measurements. Importance depends on the
+// hazard's state only. The age of a hazard counts in Rank instead, so that the order does not
+// change as time passes.
 type Importance struct {
 	// Score is from 0 to 100.
 	Score int
-	// Emergency: the authority calls it an emergency, or a particularly dangerous situation. Emergencies come before all else that is not pinned.
+	// Emergency means that the authority calls it an emergency or a particularly dangerous
+	// situation. Emergencies come before everything that is not pinned.
 	Emergency bool
-	// Causes are why, the weightiest first; at least one.
+	// Causes are the reasons, the weightiest first; at least one.
 	Causes []Cause
 }
 
 // Cause is a reason for the importance of a hazard.
 type Cause struct {
 	Kind     CauseKind
-	Measured Measurement // of ByForce
-	People   int64       // of ByPeople, ByShaking and ByWind
+	Measured Measurement // for ByForce
+	People   int64       // for ByPeople, ByShaking and ByWind
 	English  string      // the cause in English
 }
 
-// CauseKind is what a cause is about.
+// CauseKind is the kind of a cause.
 type CauseKind string
 
 // The kinds of causes.
 const (
 	ByLevel            CauseKind = "level"
-	ByKind             CauseKind = "kind" // the level counts more in hazards of its type
+	ByKind             CauseKind = "kind" // the level means more for this type of hazard
 	ByForce            CauseKind = "force"
 	ByPeople           CauseKind = "people"
 	ByShaking          CauseKind = "shaken"
@@ -45,10 +48,11 @@ const (
 	ParticularlyDanger CauseKind = "dangerous"
 )
 
-// ImportanceVersion changes whenever a state may get another Rank: stores then write the ranks of active hazards anew.
+// ImportanceVersion must change whenever the Rank of any state may change. Stores then recompute
+// the ranks of active hazards.
 const ImportanceVersion = "3"
 
-// Reason is the causes in one line, in English.
+// Reason returns the causes in one line, in English.
 func (i *Importance) Reason() string {
 	list := make([]string, len(i.Causes))
 	for j, c := range i.Causes {
@@ -57,10 +61,11 @@ func (i *Importance) Reason() string {
 	return strings.Join(list, "; ")
 }
 
-// step is a value from which on points are given.
+// step gives points for values of at least from.
 type step struct{ from, points float64 }
 
-// forces are the points for how strong it is: those of the strongest quantity alone count. The values are in the units of the quantities.
+// forces are the points for strength, by quantity and in its unit. Only the strongest quantity
+// counts.
 var forces = []struct {
 	q     Quantity
 	steps []step
@@ -76,28 +81,30 @@ var forces = []struct {
 	{Wind, []step{{63, 6}, {119, 14}, {154, 18}, {178, 22}, {209, 26}, {252, 30}}},
 }
 
-// kindForces are the points of types of which a level means more than of others, by level; the greater of these and those above counts.
+// kindForces are points for types whose levels mean more than those of others. The greater of these
+// and of forces counts.
 var kindForces = map[Type]map[Severity]float64{Tsunami: {Warning: 28, Watch: 14}, Tornado: {Warning: 10}, Cyclone: {Warning: 12, Watch: 8}}
 
-// hurricanePoints take their place for a cyclone that its name calls a hurricane or a typhoon: of warnings for a coast, which measure no
-// wind, the name alone says how strong it is.
+// hurricanePoints replace kindForces for a cyclone whose name contains "hurricane" or "typhoon".
+// Warnings for a coast have no wind speed, so only the name says how strong the cyclone is.
 var hurricanePoints = map[Severity]float64{Warning: 18, Watch: 12}
 
 var levelPoints = map[Severity]float64{Warning: 30, Watch: 20, Advisory: 10, Information: 4}
 
 const (
-	deepKm        = 150 // an earthquake from there on down does half as much
-	unknownPeople = 6   // points where people are not known: not known is not none
+	deepKm        = 150 // an earthquake at this depth or deeper gets half the points
+	unknownPeople = 6   // points if the number of people is unknown: unknown does not mean none
 	mostPeople    = 25
-	// strongShaking is the intensity from which on people are counted as shaken (Modified Mercalli VI, "strong").
+	// strongShaking is the intensity above which people count as shaken (Modified Mercalli VI,
+	// "strong").
 	strongShaking = 6
-	// perDay is how many points a hazard loses in a day without a report of it.
+	// perDay is how many points a hazard loses per day without a report.
 	perDay = 4
 )
 
 func (s Severity) word() string { return strings.ToLower(s.String()) }
 
-// ImportanceOf is the importance of h as its state says it.
+// ImportanceOf returns the importance of a hazard's state.
 func ImportanceOf(h *Hazard) Importance {
 	type part struct {
 		points float64
@@ -123,7 +130,7 @@ func ImportanceOf(h *Hazard) Importance {
 			}
 		}
 		depth, ok := Measured(h.Measurements, Depth)
-		if ok && depth.Value >= deepKm && f.q == Magnitude || h.Type == Drought { // which can wait until tomorrow
+		if ok && depth.Value >= deepKm && f.q == Magnitude || h.Type == Drought { // these are less urgent
 			points /= 2
 		}
 		if points > force.points {
@@ -141,7 +148,7 @@ func ImportanceOf(h *Hazard) Importance {
 	for q, points := range map[Quantity][]float64{Certainty: {-5, 0, 3, 5}, Urgency: {-10, 0, 3, 5}} {
 		if m, ok := Measured(h.Measurements, q); ok && m.Value >= 1 && int(m.Value) <= len(points) {
 			sure.points += points[int(m.Value)-1]
-		} else if h.Type == Earthquake { // it has happened
+		} else if h.Type == Earthquake { // it is already over
 			sure.points += points[len(points)-1]
 		}
 	}
@@ -166,7 +173,8 @@ func ImportanceOf(h *Hazard) Importance {
 	return i
 }
 
-// emergency is what the authority calls it, if that is an emergency; else the zero Cause.
+// emergency returns the cause if the authority calls the hazard an emergency, otherwise the zero
+// Cause.
 func (h *Hazard) emergency() Cause {
 	threat, _ := Measured(h.Measurements, DamageThreat)
 	switch {
@@ -182,7 +190,7 @@ func (h *Hazard) emergency() Cause {
 	return Cause{}
 }
 
-// exposedPeople are those who are exposed worst of what was counted, and to what; nil if that is not known.
+// exposedPeople returns the people with the worst counted exposure, and its kind; nil if unknown.
 func (h *Hazard) exposedPeople() (*Estimate, CauseKind) {
 	e := h.Exposed()
 	if e == nil {
@@ -193,7 +201,7 @@ func (h *Hazard) exposedPeople() (*Estimate, CauseKind) {
 			return b.People, ByShaking
 		}
 	}
-	if e.People == nil && h.Type == Cyclone { // it has no area, but the people in its winds are counted: bands stand from the strongest wind down
+	if e.People == nil && h.Type == Cyclone { // a cyclone without an area: count the people in its winds; the strongest wind is the first band
 		for _, b := range slices.Backward(e.Bands) {
 			if Quantity(b.Kind) == Wind && b.People != nil {
 				return b.People, ByWind
@@ -203,7 +211,7 @@ func (h *Hazard) exposedPeople() (*Estimate, CauseKind) {
 	return e.People, ByPeople
 }
 
-// words say a measurement: "magnitude 7.7", "PAGER level red", "wind 185 km/h".
+// words formats a measurement: "magnitude 7.7", "PAGER level red", "wind 185 km/h".
 func (m *Measurement) words() string {
 	info, _ := m.Name.Info()
 	title := info.Title
@@ -224,10 +232,13 @@ func (m *Measurement) words() string {
 	return value
 }
 
-// Rank is a number by which active hazards are ordered, the greatest first, and whether the hazard has one: those that are over have none. It is the
-// score, plus perDay points for each day from 1970 to when something was last said of the hazard, of an earthquake to when it was. So of two hazards the
-// same comes first tomorrow, unless one of them changes: a list in this order need not be made again as time goes. Above all others are
-// those that an editor has pinned, then emergencies; below all others drills.
+// Rank returns a number that orders active hazards, greatest first. ok is false for a hazard that
+// is over.
+//
+// The rank is the score plus perDay points for each day from 1970 to the last report, or to the
+// start of an earthquake. So the order of two hazards does not change as time passes, and a sorted
+// list stays sorted until a hazard changes. Pinned hazards come first, then emergencies; drills
+// come last.
 func Rank(h *Hazard) (float64, bool) {
 	if h.Status != Active {
 		return 0, false
@@ -237,7 +248,7 @@ func Rank(h *Hazard) (float64, bool) {
 	if h.Type == Earthquake {
 		since = min(h.Start, h.LastUpdate)
 	}
-	const tier = 1_000_000 // more than days since 1970 ever give
+	const tier = 1_000_000 // more than all days since 1970 give
 	days := float64(min(max(since, 0), farInstant)) / float64(24*time.Hour/time.Millisecond)
 	rank := float64(i.Score) + perDay*days
 	switch {
@@ -251,5 +262,5 @@ func Rank(h *Hazard) (float64, bool) {
 	return rank, true
 }
 
-// farInstant bounds the moments that Rank looks at: the year 2300.
+// farInstant is the latest moment that Rank considers: the year 2300.
 const farInstant = Instant(10_413_792_000_000)

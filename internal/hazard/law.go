@@ -8,26 +8,28 @@ import (
 	"github.com/google/uuid"
 )
 
-// NoOrg is the org_ID of what no organization owns: what a source reports, and what an editor of no organization makes.
+// NoOrg is the org_ID of things that no organization owns: reports of sources, and hazards of
+// editors without an organization.
 const NoOrg = -1
 
-// Actor is who makes a change: a user, a source, or (the zero Actor) the service itself.
+// Actor is who makes a change: a user, a source, or the service itself (the zero Actor).
 type Actor struct {
-	User   string  // empty: no user, or the operator on the console
-	Admin  bool    // a user who may do everything; true for the operator
-	Orgs   []int64 // the organizations of a user
-	Source string  // empty: no source
+	User   string  // empty for no user, and for the operator on the console
+	Admin  bool    // may do everything; also true for the operator
+	Orgs   []int64 // organizations of the user
+	Source string  // empty for no source
 }
 
-// Owns reports whether a user may write what belongs to organization org: an admin everything, an editor what belongs to
-// the user's organizations or to none (interface, section 4). That the user is an editor is checked before.
+// Owns reports whether a user may write the things of organization org: an admin those of all
+// organizations, an editor those of the user's own organizations and of none (interface, section
+// 4). The caller has already checked that the user is an editor.
 func (a Actor) Owns(org int64) bool {
 	return a.Admin || a.User != "" && (org == NoOrg || slices.Contains(a.Orgs, org))
 }
 
 func (a Actor) person() bool { return a.User != "" || a.Admin }
 
-// LawError reports a change that no hazard may go through, whoever asks for it.
+// LawError reports a forbidden change of a hazard. It is forbidden for everybody.
 type LawError struct {
 	Kind   error // ErrConflict or ErrForbidden
 	Detail string
@@ -35,7 +37,7 @@ type LawError struct {
 
 func (e *LawError) Error() string { return e.Kind.Error() + ": " + e.Detail }
 
-// Unwrap is the kind.
+// Unwrap returns the kind.
 func (e *LawError) Unwrap() error { return e.Kind }
 
 func unlawful(kind error, format string, args ...any) error {
@@ -45,7 +47,7 @@ func unlawful(kind error, format string, args ...any) error {
 // Drill reports whether the hazard is not real.
 func (h *Hazard) Drill() bool { return h.Category == Exercise }
 
-// Reality is the word for what Drill reports, for errors.
+// Reality returns "real" or "a drill", for errors.
 func (h *Hazard) Reality() string {
 	if h.Drill() {
 		return "a drill"
@@ -53,8 +55,8 @@ func (h *Hazard) Reality() string {
 	return "real"
 }
 
-// MayAbsorb reports why hazard other must not become part of hazard h at now; nil if it may. Both must be real or both drills,
-// and h must be active: a merge must not make danger disappear.
+// MayAbsorb returns an error if hazard other must not be merged into h at now. Both must be real or
+// both drills. h must be active, so that a merge never hides a danger.
 func (h *Hazard) MayAbsorb(other *Hazard, now Instant) error {
 	switch {
 	case h.ID == other.ID:
@@ -67,9 +69,9 @@ func (h *Hazard) MayAbsorb(other *Hazard, now Instant) error {
 	return nil
 }
 
-// Lawful reports why a hazard must not go from the state before to the state after; nil if it may. before is nil for a new
-// hazard. successor is the present state of the hazard that after names as its successor, nil if it names none. Every write
-// passes here, so each rule holds whoever writes, and in every program:
+// Lawful returns an error if a hazard must not go from the state before to the state after. before
+// is nil for a new hazard. successor is the present state of the successor that after names, or
+// nil. Every write is checked here, so the rules hold for all writers and programs:
 //
 //   - a user changes only what the user owns;
 //   - a real hazard stays real and a drill stays a drill, also in its successor;

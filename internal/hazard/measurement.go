@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Quantity is what is measured, or rated by a scale of words. Its name ends with its unit where it has one.
+// Quantity is something that is measured, or rated on a scale of words. Its name ends with its
+// unit, if it has one.
 type Quantity string
 
 // The quantities.
@@ -31,17 +32,18 @@ const (
 	Certainty     Quantity = "certainty"
 )
 
-// QuantityInfo says what a quantity is.
+// QuantityInfo describes a quantity.
 type QuantityInfo struct {
 	Name    Quantity
-	Unit    string // as UCUM or common use writes it; empty: a number without unit, or a word
+	Unit    string // in UCUM or common notation; empty for a number without a unit or a word
 	Title   string // for people
 	Meaning string // one sentence, with the document that defines it
-	// Low and High are the least and the greatest value that is believed.
+	// Low and High are the plausible limits of the value.
 	Low, High float64
-	// Words are the words of a scale, the mildest first, in lower case: the value is the place of the word, from 1. Empty: it is a number.
+	// Words are the words of a scale in lower case, mildest first; the value is the position of the
+	// word, from 1. Empty for a number.
 	Words []string
-	// Falling: the lesser value is the worse.
+	// Falling means that lower values are worse.
 	Falling bool
 }
 
@@ -77,15 +79,15 @@ var quantities = []QuantityInfo{
 	{Name: Certainty, Title: "Certainty", Words: []string{"unlikely", "possible", "likely", "observed"}, Meaning: "How sure the authority is (CAP 1.2, certainty)."},
 }
 
-// Quantities lists the quantities, in the order in which people read them. The caller must not change the slice.
+// Quantities returns the quantities in the order for readers. The caller must not change the slice.
 func Quantities() []QuantityInfo { return quantities }
 
-// Info is the quantity's row, and whether there is such a quantity.
+// Info returns the quantity's description, and whether the quantity exists.
 func (q Quantity) Info() (QuantityInfo, bool) {
 	return first(quantities, func(info QuantityInfo) bool { return info.Name == q })
 }
 
-// Range is the least and the greatest value that is believed.
+// Range returns the plausible limits of the value.
 func (q *QuantityInfo) Range() (low, high float64) {
 	if len(q.Words) > 0 {
 		return 1, float64(len(q.Words))
@@ -93,24 +95,25 @@ func (q *QuantityInfo) Range() (low, high float64) {
 	return q.Low, q.High
 }
 
-// Value is the place of a word in the scale, from 1, and whether it is in it.
+// Value returns the position of a word on the scale, from 1, and whether the word is on it.
 func (q *QuantityInfo) Value(word string) (float64, bool) {
 	i := slices.Index(q.Words, strings.ToLower(strings.TrimSpace(word)))
 	return float64(i + 1), i >= 0
 }
 
-// Measurement is what a source measured of a hazard, or how it rates it by a scale.
+// Measurement is a source's measurement of a hazard, or its rating on a scale.
 type Measurement struct {
 	Name  Quantity `json:"name"`
-	Value float64  `json:"value"` // in the unit of the quantity; of a scale of words the place of the word, from 1
+	Value float64  `json:"value"` // in the quantity's unit; for a scale of words the position of the word, from 1
 	Scale string   `json:"scale,omitzero"`
 	// Source is the name of the source. Derive sets it.
 	Source string `json:"source,omitzero"`
-	// Since is when this value came first, by our clock. It is set in the states of hazards alone.
+	// Since is when this value was first received, by the service's clock. It is set only in states
+	// of hazards.
 	Since Instant `json:"since,omitzero"`
 }
 
-// Word is the word that stands for the value; empty if the quantity is a number.
+// Word returns the word for the value, or "" if the quantity is a number.
 func (m *Measurement) Word() string {
 	if info, _ := m.Name.Info(); len(info.Words) > 0 && m.Value >= 1 && int(m.Value) <= len(info.Words) {
 		return info.Words[int(m.Value)-1]
@@ -118,7 +121,7 @@ func (m *Measurement) Word() string {
 	return ""
 }
 
-// worse reports whether a is worse than b, of the same quantity.
+// worse reports whether m is worse than b, of the same quantity.
 func (m *Measurement) worse(b *Measurement) bool {
 	if info, _ := m.Name.Info(); info.Falling {
 		return m.Value < b.Value
@@ -126,12 +129,12 @@ func (m *Measurement) worse(b *Measurement) bool {
 	return m.Value > b.Value
 }
 
-// Measured is the measurement of a quantity, and whether there is one.
+// Measured returns the measurement of a quantity, and whether there is one.
 func Measured(all []Measurement, q Quantity) (Measurement, bool) {
 	return first(all, func(m Measurement) bool { return m.Name == q })
 }
 
-// worst is what was measured of each quantity: the worst of a and b. They are in the order of names.
+// worst returns for each quantity the worse of a and b. Both are sorted by name.
 func worst(a, b []Measurement) []Measurement {
 	all := slices.Concat(a, b)
 	slices.SortStableFunc(all, func(x, y Measurement) int {
@@ -148,7 +151,7 @@ func worst(a, b []Measurement) []Measurement {
 	return slices.CompactFunc(all, func(x, y Measurement) bool { return x.Name == y.Name })
 }
 
-// lacking is a, and of b what a has not.
+// lacking returns a, plus the quantities of b that a lacks.
 func lacking(a, b []Measurement) []Measurement {
 	for _, m := range b {
 		if _, ok := Measured(a, m.Name); !ok {
@@ -159,7 +162,8 @@ func lacking(a, b []Measurement) []Measurement {
 	return a
 }
 
-// Since is what is measured now, with the moments from which on each value is known: those of before where the same source said the same.
+// Since returns measured with Since set: to the value in before if the same source reported the
+// same value, otherwise to now.
 func Since(now Instant, before, measured []Measurement) []Measurement {
 	var all []Measurement
 	for _, m := range measured {

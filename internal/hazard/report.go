@@ -9,102 +9,115 @@ import (
 	"github.com/google/uuid"
 )
 
-// Report is what one source says about one event at one time, in our terms, still under the source's own names for it.
+// Report is what one source reports about one event at one time, converted to our terms but still
+// under the source's names.
 //
-// A source that speaks of an event in several messages, each for some places (the segments of an NWS event, the areas of
-// a CAP chain), gives one Report per message, told apart by Part; Derive makes the event of them. A source that says
-// everything anew each time has the one Part "".
+// A source that reports an event in several messages, each for some places (segments of an NWS
+// event, areas of a CAP chain), gives one Report per message, distinguished by Part. Derive
+// combines them. A source that always reports everything has the single Part "".
 type Report struct {
-	Source string `json:"source"` // the source's name, such as "usgs"
-	// Key is the source's own identity of the event. The hazard's uuid is EventUUID(Source, Key).
+	Source string `json:"source"` // name of the source, such as "usgs"
+	// Key identifies the event at the source. The hazard's UUID is EventUUID(Source, Key).
 	Key string `json:"key"`
-	// UUID is the uuid that the hazard has at the source; Nil: EventUUID(Source, Key).
+	// UUID is the hazard's UUID at the source; Nil means EventUUID(Source, Key).
 	UUID uuid.UUID `json:"uuid,omitzero"`
-	// Aliases are other keys under which the same source knows the same event: any of them leads to the hazard.
+	// Aliases are other keys of the same event at the same source. Each of them finds the hazard.
 	Aliases []string `json:"aliases,omitzero"`
-	// Earlier are keys under which the event may have begun, of another year for instance; followed only
-	// to a hazard that still is active, and only for this report: Key stays free for another event.
+	// Earlier are keys under which the event may have begun, such as last year's. They only find a
+	// hazard that is still active, and only for this report: another event may use Key.
 	Earlier []string `json:"earlier,omitzero"`
 	Part    string   `json:"part,omitzero"`
-	// Version orders the reports of one Part, and of one place: the greatest is what the source says now. Usually the
-	// milliseconds of its time of issue.
+	// Version orders the reports of one Part and of one place: the greatest is the present one. It
+	// is usually the time of issue in milliseconds.
 	Version int64 `json:"version"`
 
 	Name        string   `json:"name"`
 	Description string   `json:"description,omitzero"`
 	Type        Type     `json:"type"`
 	Severity    Severity `json:"severity"`
-	Category    Category `json:"category,omitzero"` // empty: EVENT
+	Category    Category `json:"category,omitzero"` // empty means EVENT
 	Start       Instant  `json:"start"`
-	// End is when the event ends by what the source says, nil if it does not say.
+	// End is when the event ends according to the source; nil if the source does not say.
 	End *Instant `json:"end,omitzero"`
-	// Life is how long the event lasts after Renewed (after Start without it) when End is nil; 0 is the life of its type.
+	// Life is how long the event lasts after Renewed, or after Start without it, if End is nil. 0
+	// means the life of its type.
 	LifeMS  int64    `json:"life,omitzero"`
 	Renewed *Instant `json:"renewed,omitzero"`
-	// Ended, when not empty, says that this part is over since Version; "expired", that it is over at its end.
+	// Ended, if not empty, says that this part has been over since Version, or with "expired" since
+	// its end.
 	Ended EndReason `json:"ended,omitzero"`
-	// Successor is the source's key of the event that took the place of this one, where one did.
+	// Successor is the source's key of the event that replaced this one, if any.
 	Successor string `json:"successor,omitzero"`
-	// EndedAt is when it was ended, where that is not Version.
+	// EndedAt is when it ended, if that differs from Version.
 	EndedAt *Instant `json:"ended_at,omitzero"`
-	// Minor: too slight to make a hazard, but an update of one that exists.
+	// Minor means that the report is too slight to create a hazard, but may update one.
 	Minor bool `json:"minor,omitzero"`
-	// Open: it lasts until the source ends it, and End is only an expectation.
+	// Open means that the event lasts until the source ends it; End is then only an expectation.
 	Open bool `json:"open,omitzero"`
-	// Relayed: the source passes on what others said (another server of the base interface). Beside the word of anybody
-	// else it does not count, so that what ended here does not go on because it came back.
+	// Relayed means that the source passes on reports of others (another server of the base
+	// interface). It does not count beside an original report, so that an ended hazard does not go
+	// on because its report came back.
 	Relayed bool `json:"relayed,omitzero"`
 
-	// Point is the source's own position. Without it the position follows from the areas.
+	// Point is the source's own position. Without it, the position is derived from the areas.
 	Point *Point `json:"point,omitzero"`
 	Areas []Area `json:"areas,omitzero"`
-	// Places are the codes of the places that the report speaks for (zones). A later report of the event that names one of
-	// them replaces this one there. A report without places speaks for the whole event.
+	// Places are codes of the places that the report covers (zones). It replaces an earlier report
+	// of the event in these places. A report without places covers the whole event.
 	Places []string `json:"places,omitzero"`
-	// Replaces are parts of the event that this one takes the place of wholly, whatever places they speak for.
+	// Replaces lists the parts of the event that this one replaces entirely, whatever their places.
 	Replaces []string `json:"replaces,omitzero"`
-	// Within are codes of wider places (counties) that contain Places: they stand in for a place whose shape is not known.
+	// Within are codes of wider places (counties) that contain Places. They are used if the shape
+	// of a place is unknown.
 	Within []string `json:"within,omitzero"`
-	// Country is the country whose authority speaks, as an ISO 3166-1 alpha-2 code, where the message itself tells it. Its outline stands
-	// in for Places of which nothing is known.
+	// Country is the country of the authority, as an ISO 3166-1 alpha-2 code, if the message says
+	// it. Its outline is used for Places about which nothing is known.
 	Country string `json:"country,omitzero"`
 
-	// Refs are names that other sources and registers gave the same event, as SCHEME:ID ("usgs:us6000tga9", "gdacs:EQ1559738",
-	// "glide:EQ-2026-000123-CHN", "atcf:AL092021", "gvp:354006", "irwin:…"): they lead to the event of that source.
+	// Refs are names of the same event at other sources and registers, as SCHEME:ID
+	// ("usgs:us6000tga9", "gdacs:EQ1559738", "glide:EQ-2026-000123-CHN", "atcf:AL092021",
+	// "gvp:354006", "irwin:…"). They find the event of that source.
 	Refs []string `json:"refs,omitzero"`
-	// Called is the event's proper name where it has one: a storm's ("Lala"), a volcano's, a fire's.
+	// Called is the event's proper name, if it has one: of a storm ("Lala"), a volcano or a fire.
 	Called string `json:"called,omitzero"`
-	// Level is the source's own word for how bad it is ("Orange", "Tropical Storm Warning"), kept beside ours.
+	// Level is the severity in the source's own words ("Orange", "Tropical Storm Warning"), beside
+	// our Severity.
 	Level string `json:"level,omitzero"`
 
-	// Measurements are what the source measured, each quantity once, in the order of names (source.Measure).
+	// Measurements holds each measured quantity once, in order of names (source.Measure).
 	Measurements []Measurement `json:"measurements,omitzero"`
 
 	URL     string `json:"url,omitzero"`
 	Comment string `json:"comment,omitzero"`
 	Creator string `json:"creator,omitzero"`
-	// Texts are what the authority says in each of its languages, the one that Name and Description are made of among them (Own).
+	// Texts are the authority's texts in each of its languages. The one with Own set is the origin
+	// of Name and Description.
 	Texts []Text `json:"texts,omitzero"`
-	// Products is the product tree, parents before children; nil if the report says nothing of products.
+	// Products is the product tree, parents before children; nil if the report says nothing about
+	// products.
 	Products []ReportProduct `json:"products,omitzero"`
-	// Detail is the address of a fuller report of the same event, which alone has its products; empty if there is none.
+	// Detail is the address of a detailed report of the same event, the only one with its products;
+	// empty if there is none.
 	Detail string `json:"-"`
-	// Kept are the versions of the reports of which this one keeps what it does not say itself; 0: it says it, or nobody did.
+	// Kept holds the versions of the earlier reports from which this one keeps data that it lacks
+	// itself; 0 means none was needed or found.
 	Kept Kept `json:"kept,omitzero"`
-	// Notes are sentences, each saying what of the report is a guess or could not be read although it
-	// is shown: a type guessed from the category, a time without a zone.
+	// Notes are sentences. Each names a part of the report that is an estimate or was unreadable
+	// although the report is shown: a type derived from the category, a time without a zone.
 	Notes []string `json:"notes,omitzero"`
-	// Suspect, when not empty, says why the report is to be held instead of shown (decisions, "suspect reports").
+	// Suspect, if not empty, says why the report is held and not shown (decisions, "suspect
+	// reports").
 	Suspect string `json:"-"`
 }
 
-// Names are the names that the report gives its event: the key, then the aliases.
+// Names returns the names of the event at the source: the key, then the aliases.
 func (r *Report) Names() []string { return append([]string{r.Key}, r.Aliases...) }
 
-// NoteBegins is what stands before each of a report's Notes in the description of its hazard.
+// NoteBegins separates Notes in the description of a hazard.
 const NoteBegins = "\n\nNote: "
 
-// Prose are the strings of the report that are for people alone: nothing is found, compared or decided by them.
+// Prose returns the strings of the report that are only for people. They are never used to find,
+// compare or decide anything.
 func (r *Report) Prose() []*string {
 	all := []*string{&r.Name, &r.Description, &r.Comment}
 	for i := range r.Notes {
@@ -121,23 +134,23 @@ func (r *Report) Prose() []*string {
 	return all
 }
 
-// AgainRef begins a Ref that two issues of the same alert share. It is made of what they say, is no
-// name that anybody uses, and is shown to nobody.
+// AgainRef begins a Ref that two issues of the same alert have in common. It is derived from their
+// content and never shown.
 const AgainRef = "again:"
 
-// AgainElsewhereRef begins an AgainRef that issues in several languages share, each in a source of its own: two of one source are
-// never one for it.
+// AgainElsewhereRef begins an AgainRef that issues in several languages have in common, each from
+// another source. It never joins two events of one source.
 const AgainElsewhereRef = AgainRef + "elsewhere:"
 
-// Kept names the versions that parts of a report come from, where they differ from the report's own version.
+// Kept holds the versions of a report's parts that come from earlier reports.
 type Kept struct {
 	Products int64 `json:"products,omitzero"`
 	Areas    int64 `json:"areas,omitzero"`
 	Renewed  int64 `json:"renewed,omitzero"`
 }
 
-// Lapsed reports whether the event was ended because its source no longer lists it as going on. Only a
-// report that says that it goes on (Renewed) takes that back.
+// Lapsed reports whether the event ended because its source no longer lists it. Only a report that
+// confirms the event (Renewed) reopens it.
 func (r *Report) Lapsed() bool { return r.Ended == EndExpired && r.EndedAt != nil && !r.Relayed }
 
 // Point is a position in degrees, WGS84.
@@ -146,33 +159,34 @@ type Point struct {
 	Lat float64 `json:"lat"`
 }
 
-// ReportProduct is a product as a source gives it: a folder, a text or a url.
+// ReportProduct is a product in a source's report: a folder, a text or a url.
 type ReportProduct struct {
-	Key     string      `json:"key"`             // stable within the event, whatever else changes
-	UUID    uuid.UUID   `json:"uuid,omitzero"`   // that it has at the source; Nil: ProductUUID
-	Parent  string      `json:"parent,omitzero"` // Key of the folder that holds it; empty: the root
+	Key     string      `json:"key"`             // identifies it within the event; never changes
+	UUID    uuid.UUID   `json:"uuid,omitzero"`   // its UUID at the source; Nil means ProductUUID
+	Parent  string      `json:"parent,omitzero"` // Key of its folder; empty means the root
 	Title   string      `json:"title"`
 	Type    ProductType `json:"type"`
 	Data    string      `json:"data,omitzero"`
 	Comment string      `json:"comment,omitzero"`
-	Time    Instant     `json:"time"`            // its place on a timeline
+	Time    Instant     `json:"time"`            // its position on a timeline
 	Hidden  bool        `json:"hidden,omitzero"` // for user interfaces (is_Hidden)
 	WKT     string      `json:"wkt,omitzero"`    // geo_Locations, longitude latitude
 }
 
-// namespace is the UUID under which this service makes names. It must never change: all uuids of reported events follow from it.
+// namespace is the UUID namespace of this service. It must never change, because the UUIDs of all
+// reported events depend on it.
 var namespace = uuid.MustParse("0e3ebed3-65be-4575-8d9f-ff5a52b85a6c")
 
-// EventUUID is the uuid of the event that a source knows under key: the same in every installation (UUIDv5, RFC 9562
-// section 5.5, of the source's name and the key).
+// EventUUID returns the UUID of the event that a source has under key. It is the same in every
+// installation (a UUIDv5 of the source's name and the key, RFC 9562 section 5.5).
 func EventUUID(source, key string) uuid.UUID { return named("hazard", source, key) }
 
-// ProductUUID is the uuid of a source's product of an event.
+// ProductUUID returns the UUID of a source's product of an event.
 func ProductUUID(source, key, product string) uuid.UUID {
 	return named("product", source, key, product)
 }
 
-// named hashes words with their lengths, so that no two lists of words make the same name.
+// named hashes words with their lengths, so that different lists of words never give the same UUID.
 func named(words ...string) uuid.UUID {
 	var name []byte
 	for _, w := range words {
@@ -182,35 +196,39 @@ func named(words ...string) uuid.UUID {
 	return uuid.NewSHA1(namespace, name)
 }
 
-// Said is what a source says of an event now, all parts taken together.
+// Said is the present state of an event according to one source, all parts combined.
 type Said struct {
-	// Head is the latest report among those in force, with the words of the latest of the highest level, Start, End, Areas,
-	// Products, Notes and Texts of all of them, the worst of their Measurements, and the Refs of all parts.
+	// Head is the latest report in force. Its name and description come from the latest part with
+	// the highest level. Start, End, Areas, Products, Notes and Texts combine all parts in force;
+	// Measurements holds the worst values; Refs come from all parts.
 	Head Report
-	// End is when the event ends; it is over at EndedAt, for Ended, when Ended is not empty.
+	// End is when the event ends. If Ended is not empty, the event ended at EndedAt for that
+	// reason.
 	End     Instant
 	Ended   EndReason
 	EndedAt Instant
-	// Owned are the parts that still speak for some place: the others are superseded for good.
+	// Owned holds the parts that still cover a place; later parts have replaced the others.
 	Owned map[string]bool
-	// Open: it goes on until somebody ends it, whatever End says.
+	// Open means that the event goes on until somebody ends it, whatever End says.
 	Open bool
-	// Places, and the wider ones Within which they lie, are those that Head speaks for and that came without a geometry.
+	// Places are the places that Head covers and that came without a geometry; Within are wider
+	// places that contain them.
 	Places, Within []string
-	// PlacesOf is the source whose codes they are.
+	// PlacesOf is the source that defines the codes.
 	PlacesOf string
-	// Sources are the names of all sources that said something, sorted, after Combine.
+	// Sources are the names of all reporting sources, sorted. Combine sets them.
 	Sources []string
-	// Shapes are those that the source gives of the event; after Combine, of all that counts. Derive does not know them.
+	// Shapes are the source's shapes of the event; after Combine, those of all sources that count.
+	// Derive leaves them empty.
 	Shapes []ShapesRef
-	// Next is the first moment after the one asked about at which this can change although nobody
-	// says anything: a part runs out. MaxInstant if there is none.
+	// Next is the next moment at which this state can change without a new report, because a part
+	// ends. MaxInstant means never.
 	Next Instant
-	// Ending: a source has said why it will be over, and that moment is still to come.
+	// Ending means that a source has given a reason for an end in the future.
 	Ending bool
 }
 
-// Over is when the event is over by what was said.
+// Over returns when the event is over according to its reports.
 func (s *Said) Over() Instant {
 	switch {
 	case s.Ended != "":
@@ -221,24 +239,24 @@ func (s *Said) Over() Instant {
 	return s.End
 }
 
-// inForce reports whether it goes on at now.
+// inForce reports whether the event is in force at now.
 func (s *Said) inForce(now Instant) bool { return s.Over() > now }
 
-// Derive returns what a source says of one event at now, given the latest report of each of its
-// parts (at least one), in any order. For each place the latest report that names it counts, and a
-// report without places takes the place of all before it. A part leaves the event when its end
-// comes. When the last part has left, the event is over and stays what it was just before.
+// Derive combines the latest report of each part of an event to the source's state of the event at
+// now. parts has at least one report, in any order. For each place, the latest report that names it
+// counts; a report without places replaces all earlier ones. A part leaves the event at its end.
+// When the last part has left, the event is over and keeps its state from just before.
 //
-// Derive depends on its arguments alone, so late, repeated and reordered reports come to the same
-// in the end, and the state at any moment, past or future, can be asked for: Said.Next is when to
-// ask again.
+// Derive depends on its arguments only. So late, repeated and reordered reports give the same
+// result in the end, and it can compute the state at any moment. Said.Next is when to call it
+// again.
 func Derive(parts []Report, now Instant) Said {
 	parts = slices.Clone(parts)
 	slices.SortFunc(parts, func(a, b Report) int { return cmp.Or(cmp.Compare(a.Version, b.Version), cmp.Compare(a.Part, b.Part)) })
 
 	said := Said{Owned: map[string]bool{}, Next: MaxInstant}
 	owned := owners(parts)
-	last := MinInstant // when the last part that speaks for a place is over
+	last := MinInstant // end of the last part that covers a place
 	var counted []int
 	for i := range parts {
 		if len(owned[i]) == 0 {
@@ -252,7 +270,7 @@ func Derive(parts []Report, now Instant) Said {
 			said.Ending = said.Ending || parts[i].Ended != ""
 		}
 	}
-	spoken, over := now, len(counted) == 0 // at which moment texts count
+	spoken, over := now, len(counted) == 0 // the moment as of which texts count
 	if over {
 		spoken = last - 1
 		counted = slices.DeleteFunc(slices.Sorted(maps.Keys(owned)), func(i int) bool { return parts[i].OverAt() != last })
@@ -263,7 +281,7 @@ func Derive(parts []Report, now Instant) Said {
 	said.PlacesOf = head.Source
 	head.Start = firstStart(parts)
 	head.Areas, head.Products, head.Notes, head.Refs, head.Measurements = nil, nil, nil, allRefs(parts), nil
-	loudest := counted[0] // the latest of the highest: the level and the words for it are of one part
+	loudest := counted[0] // the latest with the highest level: level and texts must come from the same part
 	for _, i := range counted {
 		if parts[i].Severity >= parts[loudest].Severity {
 			loudest = i
@@ -293,7 +311,7 @@ func Derive(parts []Report, now Instant) Said {
 		head.Products = mergeProducts(head.Products, p.Products, owned[i][0])
 	}
 	if head.Products == nil && slices.ContainsFunc(parts, func(p Report) bool { return p.Products != nil }) {
-		head.Products = []ReportProduct{} // those that gave some have left, and these go with them
+		head.Products = []ReportProduct{} // the parts with products have left, and their products with them
 	}
 	for i := range head.Measurements {
 		head.Measurements[i].Source = head.Source
@@ -306,18 +324,17 @@ func Derive(parts []Report, now Instant) Said {
 	return said
 }
 
-// each is the words of a list, sorted, each once.
+// each returns the distinct words of a list, sorted.
 func each(list []string) []string {
 	slices.Sort(list)
 	return slices.Compact(list)
 }
 
-// owners lists, for each of the parts (oldest first), the places that it still speaks for, sorted; ""
-// is the whole event. A part that another replaces speaks for none, and so does what it took the
-// place of before.
+// owners returns, for each part (oldest first), the places that it still covers, sorted; "" is the
+// whole event. A part that was replaced covers none, and neither do the parts that it had replaced.
 func owners(parts []Report) map[int][]string {
 	owner := map[string]int{}
-	replacedBy := map[string]int{} // part → the latest that replaces it
+	replacedBy := map[string]int{} // part → the latest part that replaces it
 	for i, p := range parts {
 		for _, r := range p.Replaces {
 			if r != p.Part {
@@ -348,15 +365,16 @@ func owners(parts []Report) map[int][]string {
 	for _, places := range owned {
 		slices.Sort(places)
 	}
-	if len(owned) == 0 { // they replace each other in a circle: nothing is lost for that
+	if len(owned) == 0 { // the parts replace each other in a circle: ignore that, so that nothing is lost
 		owned[len(parts)-1] = []string{""}
 	}
 	return owned
 }
 
-// lastWord is why and when an event ended whose last parts, over at the same moment, are given: by
-// itself if one of them simply ran out, else for the reason that the latest of them gives, and of
-// those that speak at once that another took its place, before a cancellation, before an expiry.
+// lastWord returns why and when an event ended, given its last parts, which ended at the same
+// moment. If one of them simply ran out, the event expired. Otherwise the latest part gives the
+// reason; among simultaneous ones, a successor goes before a cancellation, and that before an
+// expiry.
 func lastWord(parts []Report, last []int) (reason EndReason, at Instant) {
 	weight := []EndReason{EndExpired, EndAllClear, EndWithdrawn, EndCancelled, EndSuperseded}
 	var version int64
@@ -373,7 +391,8 @@ func lastWord(parts []Report, last []int) (reason EndReason, at Instant) {
 	return reason, at
 }
 
-// OverAt returns when the report's part is over: since it was said, if the source has ended it.
+// OverAt returns when the report's part is over. If the source ended it, that is the time of the
+// ending.
 func (r *Report) OverAt() Instant {
 	if r.Open && r.Ended == "" {
 		return MaxInstant
@@ -381,7 +400,7 @@ func (r *Report) OverAt() Instant {
 	return r.endAt()
 }
 
-// endAt is OverAt, but when it is expected to be over where the source has left that open.
+// endAt is OverAt, but for an open report it returns the expected end.
 func (r *Report) endAt() Instant {
 	switch {
 	case r.Ended == "":
@@ -394,7 +413,7 @@ func (r *Report) endAt() Instant {
 	return Instant(r.Version)
 }
 
-// end is when the report's part ends.
+// end returns when the report's part ends.
 func (r *Report) end() Instant {
 	if r.End != nil {
 		return *r.End
@@ -411,7 +430,8 @@ func (r *Report) end() Instant {
 	return from + life
 }
 
-// firstStart is when an event of several messages began: each message only says from when it holds itself.
+// firstStart returns when an event of several messages began. Each message only says when it takes
+// effect itself.
 func firstStart(parts []Report) Instant {
 	if last := parts[len(parts)-1]; len(last.Places) == 0 {
 		return last.Start
@@ -423,7 +443,7 @@ func firstStart(parts []Report) Instant {
 	return start
 }
 
-// allRefs lists the names that any of the parts gives the event, sorted.
+// allRefs returns the names of the event in all parts, sorted.
 func allRefs(parts []Report) (refs []string) {
 	for _, p := range parts {
 		refs = append(refs, p.Refs...)
@@ -431,7 +451,7 @@ func allRefs(parts []Report) (refs []string) {
 	return each(refs)
 }
 
-// addNotes adds the notes that are not there yet.
+// addNotes adds the notes that are missing in all.
 func addNotes(all, more []string) []string {
 	for _, n := range more {
 		if !slices.Contains(all, n) {
@@ -441,7 +461,7 @@ func addNotes(all, more []string) []string {
 	return all
 }
 
-// mergeProducts adds the products of a part that speaks for place. Folders are common to all parts.
+// mergeProducts adds the products of a part that covers place. All parts share folders.
 func mergeProducts(all, more []ReportProduct, place string) []ReportProduct {
 	for _, p := range more {
 		if p.Type != FolderProduct && place != "" {

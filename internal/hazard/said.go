@@ -7,40 +7,40 @@ import (
 	"strings"
 )
 
-// Text is what an authority says in one language: one info block of a CAP alert (CAP 1.2, section 3.2.2). The texts are the
-// authority's own words; nobody has translated them.
+// Text is what an authority says in one language: one info block of a CAP alert (CAP 1.2, section
+// 3.2.2). It is never a translation by this service.
 type Text struct {
-	// Language is a tag of RFC 5646, as the authority writes it ("fr-CA").
+	// Language is a tag of RFC 5646 in the authority's spelling ("fr-CA").
 	Language string `json:"lang"`
-	// Own: the hazard's name and description are made of this text.
+	// Own means that the hazard's name and description come from this text.
 	Own bool `json:"own,omitzero"`
-	// Name is the hazard's name in this language, and Lead the line with which its description begins.
+	// Name is the hazard's name in this language. Lead is the first line of its description.
 	Name string `json:"name"`
 	Lead string `json:"lead,omitzero"`
 
 	Event       string   `json:"event,omitzero"`
 	Headline    string   `json:"headline,omitzero"`
 	Description string   `json:"description,omitzero"` // without the instruction
-	Instruction string   `json:"instruction,omitzero"` // what people are told to do
-	Responses   []string `json:"responses,omitzero"`   // CAP's words for that: "Shelter", "Evacuate"
-	Sender      string   `json:"sender,omitzero"`      // the name of who speaks
+	Instruction string   `json:"instruction,omitzero"` // instructions for the public
+	Responses   []string `json:"responses,omitzero"`   // CAP's terms for them: "Shelter", "Evacuate"
+	Sender      string   `json:"sender,omitzero"`      // name of the issuer
 	Contact     string   `json:"contact,omitzero"`
-	Web         string   `json:"web,omitzero"` // an address of http or https
+	Web         string   `json:"web,omitzero"` // an http or https address
 	Audience    string   `json:"audience,omitzero"`
-	Area        string   `json:"area,omitzero"` // the names of its areas
-	// Severity is the level of the block by itself.
+	Area        string   `json:"area,omitzero"` // names of its areas
+	// Severity is the level of this block alone.
 	Severity Severity `json:"severity,omitzero"`
-	// Until is when what the text says is over, where that is before the report's own end; 0: it is not.
+	// Until is when the text expires, if that is before the report's own end; otherwise 0.
 	Until Instant `json:"until,omitzero"`
 }
 
-// The bounds of the texts of one hazard. Real alerts have up to six blocks and 20 kB.
+// The limits of one hazard's texts. Real alerts have up to six blocks and 20 kB.
 const (
 	MaxTexts     = 24
 	MaxTextBytes = 128 << 10
 )
 
-// Size is how much the text takes, in bytes.
+// Size returns the size of the text in bytes.
 func (t *Text) Size() int {
 	n := len(t.Language) + len(t.Name) + len(t.Lead) + len(t.Event) + len(t.Headline) + len(t.Description) + len(t.Instruction) +
 		len(t.Sender) + len(t.Contact) + len(t.Web) + len(t.Audience) + len(t.Area)
@@ -50,12 +50,12 @@ func (t *Text) Size() int {
 	return n
 }
 
-// Body is the text as the description of a base record has it: in paragraphs, the instruction last.
+// Body returns the text as the description in a base record: in paragraphs, the instruction last.
 func (t *Text) Body() string {
 	return strings.Join(slices.DeleteFunc([]string{t.Lead, t.Headline, t.Description, t.Instruction}, func(s string) bool { return s == "" }), "\n\n")
 }
 
-// SizeOfTexts is how much texts take together, in bytes.
+// SizeOfTexts returns the size of all texts in bytes.
 func SizeOfTexts(texts []Text) (n int) {
 	for i := range texts {
 		n += texts[i].Size()
@@ -63,8 +63,8 @@ func SizeOfTexts(texts []Text) (n int) {
 	return n
 }
 
-// BoundTexts returns texts without those that say what one before says too, and no more than MaxTexts and MaxTextBytes of them. What
-// comes first stays first; the first text of each language goes before all others that are to stay.
+// BoundTexts removes repeated texts and those beyond MaxTexts and MaxTextBytes. It keeps the order;
+// the first text of each language has priority over the others.
 func BoundTexts(texts []Text) []Text {
 	keep := make([]bool, len(texts))
 	n, size, languages := 0, 0, map[string]bool{}
@@ -94,15 +94,16 @@ func BoundTexts(texts []Text) []Text {
 	return kept
 }
 
-// sameText reports whether two texts say the same, whatever they are to their hazard.
+// sameText reports whether two texts have the same content, ignoring Own.
 func sameText(a, b *Text) bool {
 	x, y := *a, *b
 	x.Own, y.Own, x.Severity, y.Severity, x.Until, y.Until, x.Lead, y.Lead = false, false, 0, 0, 0, 0, "", ""
-	x.Language, y.Language = strings.ToLower(x.Language), strings.ToLower(y.Language) // tags do not differ by case (RFC 5646, section 2.1.1)
+	x.Language, y.Language = strings.ToLower(x.Language), strings.ToLower(y.Language) // tags are case-insensitive (RFC 5646, section 2.1.1)
 	return reflect.DeepEqual(x, y)
 }
 
-// addTexts adds texts of a part that does not name the hazard, as they are at now, and returns when the next of them is over.
+// addTexts adds the texts, as of now, of a part that does not name the hazard. It also returns when
+// the next of them expires.
 func addTexts(all, more []Text, now Instant, own bool) ([]Text, Instant) {
 	next := MaxInstant
 	for _, t := range more {
@@ -118,7 +119,7 @@ func addTexts(all, more []Text, now Instant, own bool) ([]Text, Instant) {
 	return all, next
 }
 
-// otherLanguages adds the texts in languages that are not there.
+// otherLanguages adds the texts in languages that all lacks.
 func otherLanguages(all, more []Text) []Text {
 	have := len(all)
 	for _, t := range more {
@@ -131,7 +132,7 @@ func otherLanguages(all, more []Text) []Text {
 	return all
 }
 
-// OwnText is the text that the hazard's name and description are made of; nil if it is not known.
+// OwnText returns the text from which the hazard's name and description come, or nil if unknown.
 func (h *Hazard) OwnText() *Text {
 	if i := slices.IndexFunc(h.Texts, func(t Text) bool { return t.Own }); i >= 0 {
 		return &h.Texts[i]
@@ -139,13 +140,14 @@ func (h *Hazard) OwnText() *Text {
 	return nil
 }
 
-// Spoken is the text in which a hazard reads, and its stored name and description.
+// Spoken is the text in whose language a hazard is presented, with its stored name and description.
 type Spoken struct {
 	Text              *Text
 	Name, Description string
 }
 
-// In is the hazard as it reads in the language of one of its Texts. What an editor wrote stays in every language.
+// In returns the hazard in the language of one of its Texts. Fields set by an editor stay the same
+// in every language.
 func (h *Hazard) In(t *Text) *Hazard {
 	said := *h.Stored()
 	said.Spoken = &Spoken{t, said.Name, said.Description}
@@ -161,7 +163,7 @@ func (h *Hazard) In(t *Text) *Hazard {
 	return &said
 }
 
-// Stored is the hazard as it reads without In.
+// Stored undoes In.
 func (h *Hazard) Stored() *Hazard {
 	if h.Spoken == nil {
 		return h
@@ -171,7 +173,8 @@ func (h *Hazard) Stored() *Hazard {
 	return &stored
 }
 
-// Says is the text that the hazard is read in: that of In, else its own; nil if none is known.
+// Says returns the text that the hazard is presented in: the one of In, otherwise OwnText; nil if
+// unknown.
 func (h *Hazard) Says() *Text {
 	if h.Spoken != nil {
 		return h.Spoken.Text
@@ -184,7 +187,7 @@ func EqualTexts(a, b []Text) bool {
 	return slices.EqualFunc(a, b, func(x, y Text) bool { return reflect.DeepEqual(x, y) })
 }
 
-// Languages are those of the hazard's texts, each once, as their authors write them.
+// Languages returns the distinct languages of the hazard's texts, in their authors' spelling.
 func (h *Hazard) Languages() []string {
 	var all []string
 	for i := range h.Texts {

@@ -6,21 +6,24 @@ import (
 	"unicode/utf8"
 )
 
-// The longest texts that editors write, in characters: far above what a reader can use, far below what hurts.
+// The limits of editors' texts, in characters: more than readers can use, but harmless for the
+// service.
 const (
-	MaxName        = 500 // of a hazard, and of a product's title
+	MaxName        = 500 // of a hazard's name, and of a product's title
 	MaxDescription = 100_000
 	MaxComment     = 10_000
 	MaxLink        = 2_000
 	MaxData        = 1_000_000 // of a text product
 )
 
-// CleanLine makes text fit to show on one line: Clean, with every run of white space as one blank, trimmed.
+// CleanLine makes text safe for one line: it applies Clean, and replaces each run of white space by
+// one blank.
 func CleanLine(s string) string { return strings.Join(strings.Fields(Clean(s)), " ") }
 
-// Clean removes what can deceive a reader or break a terminal, a log or a file name: control characters but line feed and
-// tab, byte order marks, bidirectional overrides and other format characters (Unicode Cc and Cf; the two joiners, which
-// scripts need, stay), and bytes that are not UTF-8. CR LF becomes LF. Blank space at the ends goes.
+// Clean removes what can deceive a reader or break a terminal, a log or a file name. It removes
+// control characters except line feed and tab, byte order marks, bidirectional overrides and other
+// format characters (Unicode Cc and Cf, except the two joiners, which scripts need), and invalid
+// UTF-8. CR LF becomes LF, and white space at both ends is trimmed.
 func Clean(s string) string {
 	if plain(s) {
 		return strings.TrimSpace(s)
@@ -40,7 +43,7 @@ func Clean(s string) string {
 	return strings.TrimSpace(s)
 }
 
-// plain tells whether all of s is ASCII that stays, as most of what comes is.
+// plain reports whether s is only ASCII that Clean keeps, as most text is.
 func plain(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; (c < ' ' || c > '~') && c != '\n' && c != '\t' {

@@ -44,19 +44,19 @@ const (
 	WinterStorm        Type = "WINTERSTORM"
 )
 
-// TypeInfo is a row of the base interface's table of types, with the life of a hazard of that type.
+// TypeInfo is a row of the base interface's table of types, plus the default life of such a hazard.
 type TypeInfo struct {
 	ID   Type
-	Name string // for POLITICALCONFLICT the base interface gives a file name
+	Name string // for POLITICALCONFLICT the base interface has a file name here
 	Icon string // file name below /icons/hazard/large/
-	// Life is how long a hazard lasts for which nobody said an end.
+	// Life is how long a hazard lasts if no end is given.
 	Life time.Duration
 }
 
 const day = 24 * time.Hour
 
-// types is in the order of the base interface, section 2.3. Lives: sources' rules, else judgement
-// (docs/sources.md gives the reasons).
+// types is in the order of the base interface, section 2.3. Lives come from the rules of sources,
+// otherwise from judgment (reasons in docs/sources.md).
 var types = []TypeInfo{
 	{Accident, "Accident", "accident.png", day},
 	{ActiveShooter, "Active Shooter", "active_shooter.png", day},
@@ -94,12 +94,12 @@ var types = []TypeInfo{
 // Types lists the configured types in the order of the base interface. The caller must not change the slice.
 func Types() []TypeInfo { return types }
 
-// Info is the type's row, and whether the type is configured.
+// Info returns the type's row, and whether the type is configured.
 func (t Type) Info() (TypeInfo, bool) {
 	return first(types, func(info TypeInfo) bool { return info.ID == t })
 }
 
-// first is the first of list that is asked for, and whether there is one.
+// first returns the first element that satisfies is, and whether there is one.
 func first[T any](list []T, is func(T) bool) (found T, ok bool) {
 	if i := slices.IndexFunc(list, is); i >= 0 {
 		return list[i], true
@@ -107,8 +107,8 @@ func first[T any](list []T, is func(T) bool) (found T, ok bool) {
 	return found, false
 }
 
-// Severity tells how dangerous a hazard is. Severities compare: the greater is the more severe (base interface, section 1.4).
-// The zero Severity is none: below everything that makes a hazard.
+// Severity says how dangerous a hazard is. Severities can be compared: a greater one is more severe
+// (base interface, section 1.4). The zero Severity means none, below all others.
 type Severity int8
 
 // The severities from least to most severe.
@@ -127,7 +127,7 @@ type SeverityInfo struct {
 	ID       string
 	Name     string
 	Icon     string
-	Colour   [3]uint8 // red, green, blue: the same in every system of the service
+	Colour   [3]uint8 // red, green, blue; the same in every system of the service
 }
 
 var severities = []SeverityInfo{
@@ -141,13 +141,13 @@ var severities = []SeverityInfo{
 // Severities lists the severities in the order of the base interface. The caller must not change the slice.
 func Severities() []SeverityInfo { return severities }
 
-// ParseSeverity is the severity of a severity_id, and whether there is one.
+// ParseSeverity returns the severity of a severity_id, and whether there is one.
 func ParseSeverity(id string) (Severity, bool) {
 	info, ok := first(severities, func(s SeverityInfo) bool { return s.ID == id })
 	return info.Severity, ok
 }
 
-// String is the severity_id.
+// String returns the severity_id.
 func (s Severity) String() string {
 	if s < Termination || s > Warning {
 		return fmt.Sprintf("Severity(%d)", int(s))
@@ -158,7 +158,7 @@ func (s Severity) String() string {
 // MarshalText writes the severity_id.
 func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText reads a severity_id.
+// UnmarshalText parses a severity_id.
 func (s *Severity) UnmarshalText(b []byte) error {
 	v, ok := ParseSeverity(string(b))
 	if !ok {
@@ -168,7 +168,8 @@ func (s *Severity) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// Category tells an ongoing event from a response, an exercise and the rest: a category_id of the base interface (section 2.5).
+// Category says whether a hazard is an ongoing event, a response, an exercise and so on: a
+// category_id of the base interface (section 2.5).
 type Category string
 
 // The categories.
@@ -196,7 +197,7 @@ var categories = []CategoryInfo{
 // Categories lists the categories in the order of the base interface. The caller must not change the slice.
 func Categories() []CategoryInfo { return categories }
 
-// Info is the category's row, and whether the category exists.
+// Info returns the category's row, and whether the category exists.
 func (c Category) Info() (CategoryInfo, bool) {
 	return first(categories, func(info CategoryInfo) bool { return info.ID == c })
 }

@@ -55,7 +55,7 @@ func serve(t testing.TB, data string, prepare func(*Server), alter ...func(*serv
 	cfg := service.Config{DataDir: data, Database: pgtest.Database(t, data, ""), Listen: "127.0.0.1:0", Grace: 2 * time.Second, Logger: slog.New(slog.DiscardHandler),
 		Pictures:   -1,   // else payloads of tests would lead to the network
 		NoExposure: true} // else every hazard changes once more, whenever its people are counted
-	if cfg.Database != "" { // only a store in the folder has a key there by itself
+	if cfg.Database != "" { // the service creates a key only for a store in the data folder
 		cfg.AddressKey = filepath.Join(t.TempDir(), notify.KeyFile)
 		if _, err := notify.ReadKey(cfg.AddressKey, true); err != nil {
 			t.Fatal(err)

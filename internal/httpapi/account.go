@@ -15,7 +15,7 @@ import (
 	"github.com/hazardd/hazardd/internal/trace"
 )
 
-// own refuses a read key: it reads what everybody may know, and what belongs to its user is not that.
+// ownAccount refuses a read key: it grants public data only, not the data of its user.
 func ownAccount(who *auth.Caller) error {
 	if who.ByReadKey() {
 		return fmt.Errorf("%w: a read key does not reach the account of its user", hazard.ErrForbidden)
@@ -29,7 +29,7 @@ type accountOrg struct {
 	Name    string `json:"name"`
 }
 
-// account serves what the service knows of the caller.
+// account serves the caller's own account.
 func (a *API) account(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	if err := ownAccount(who); err != nil {
 		return err
@@ -60,7 +60,7 @@ func (a *API) account(w http.ResponseWriter, r *http.Request, who *auth.Caller) 
 	return answerJSON(w, r, account, true)
 }
 
-// changePassword gives the caller another password, and the only pair of tokens that goes on.
+// changePassword changes the caller's password. It revokes all tokens and returns a new pair.
 func (a *API) changePassword(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	if err := ownAccount(who); err != nil {
 		return err
@@ -87,7 +87,7 @@ type accountSession struct {
 	Current bool       `json:"current"`
 }
 
-// sessions lists the logins of the caller that are alive.
+// sessions lists the caller's active logins.
 func (a *API) sessions(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	if err := ownAccount(who); err != nil {
 		return err
@@ -126,13 +126,13 @@ func (a *API) endUserSession(w http.ResponseWriter, r *http.Request, who *auth.C
 	return nil
 }
 
-// Rows of a page of the audit trail.
+// The number of rows on a page of the audit trail.
 const (
 	auditRows    = 100
 	maxAuditRows = 1000
 )
 
-// audit serves the audit trail to admins, the newest row first.
+// audit serves the audit trail to admins, newest row first.
 func (a *API) audit(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	if err := role(who, auth.Admin); err != nil {
 		return err
@@ -162,7 +162,7 @@ func (a *API) audit(w http.ResponseWriter, r *http.Request, who *auth.Caller) er
 	if f.Before, err = intParameter(values, "next", 0, 1, 1<<53); err != nil {
 		return err
 	}
-	f.Limit = int(limit) + 1 // whether there is more
+	f.Limit = int(limit) + 1 // one more, to know whether another page follows
 	rows, err := a.Auth.Trail(r.Context(), f)
 	if err != nil {
 		return err

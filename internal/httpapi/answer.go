@@ -11,7 +11,7 @@ import (
 	"github.com/hazardd/hazardd/internal/reply"
 )
 
-// Header values that every answer shares, ready to be put into a header without an allocation.
+// Header values that all answers share; using them needs no allocation.
 var (
 	jsonType     = []string{"application/json"}
 	revalidate   = []string{"private, no-cache"}
@@ -20,19 +20,22 @@ var (
 	codingValues = [...][]string{reply.Gzip: {"gzip"}, reply.Zstd: {"zstd"}, reply.Brotli: {"br"}}
 )
 
-// minCompressed is the size from which a body is worth compressing, in bytes: below it fits one packet anyway.
+// minCompressed is the smallest body that is compressed, in bytes. A smaller one fits one packet
+// anyway.
 const minCompressed = 1200
 
-// staleView is the age from which a view says how old it is: the store answers at least each second, or it is away.
+// staleView is the age at which answers say how old the view is. A reachable store confirms the
+// view at least once a second.
 const staleView = 3 * time.Second
 
-// answerList writes an answer from the view, and how fresh it is.
+// answerList writes an answer from the view, with its freshness.
 func (a *API) answerList(w http.ResponseWriter, r *http.Request, v *live.View, body *reply.Body, now hazard.Instant) error {
 	a.tellView(w, v, now)
 	return answer(w, r, body)
 }
 
-// answerShared is answerList for a body that readers share, which counts for the caller as long as it is read.
+// answerShared is answerList for a body that several readers share. The body counts toward the
+// caller's budget while it is sent.
 func (a *API) answerShared(w http.ResponseWriter, r *http.Request, who *auth.Caller, v *live.View, body *reply.Body, now hazard.Instant) error {
 	if err := a.readers.Begin(who.Name, body); err != nil {
 		return err
@@ -41,7 +44,7 @@ func (a *API) answerShared(w http.ResponseWriter, r *http.Request, who *auth.Cal
 	return a.answerList(w, r, v, body, now)
 }
 
-// tellView says which view an answer is from, and how fresh it is.
+// tellView sets the headers that say which view an answer is from, and how fresh it is.
 func (a *API) tellView(w http.ResponseWriter, v *live.View, now hazard.Instant) {
 	h := w.Header()
 	h["Hazardd-Change"] = v.Digits()
@@ -49,7 +52,7 @@ func (a *API) tellView(w http.ResponseWriter, v *live.View, now hazard.Instant) 
 	a.tellViewAge(w, now)
 }
 
-// tellViewAge says how old the view is, if the store could not be read lately.
+// tellViewAge sets the header with the view's age, if the store was unreachable lately.
 func (a *API) tellViewAge(w http.ResponseWriter, now hazard.Instant) {
 	if age := now.Time().Sub(a.Live.ReadAt().Time()); age > staleView {
 		w.Header()["Hazardd-View-Age"] = []string{strconv.Itoa(int(age.Seconds()))}
@@ -65,13 +68,14 @@ func answerJSON(w http.ResponseWriter, r *http.Request, value any, restricted bo
 	return answer(w, r, body)
 }
 
-// answer writes a body, as JSON unless the header says otherwise, that must not be reused without asking again; for the public: see
-// cacheControl.
+// answer writes a body, as JSON unless the header says otherwise. Caches must revalidate it before
+// reuse; for the public see cacheControl.
 func answer(w http.ResponseWriter, r *http.Request, body *reply.Body) error {
 	return send(w, r, body, cacheControl(r, body.Restricted), varies)
 }
 
-// send writes a body in the coding that the client prefers, or 304 if it has it already (RFC 9110 section 13.1.2).
+// send writes a body in the client's preferred encoding, or 304 if the client already has it (RFC
+// 9110 section 13.1.2).
 func send(w http.ResponseWriter, r *http.Request, body *reply.Body, cache, vary []string) error {
 	h := w.Header()
 	coding := reply.Identity
@@ -79,7 +83,7 @@ func send(w http.ResponseWriter, r *http.Request, body *reply.Body, cache, vary 
 		coding = reply.Prefer(r.Header["Accept-Encoding"])
 	}
 	h["Etag"] = body.ETag(coding)
-	if others := h["Vary"]; others != nil { // of CORS
+	if others := h["Vary"]; others != nil { // set by CORS
 		h["Vary"] = append(others, vary...)
 	} else {
 		h["Vary"] = vary
@@ -97,7 +101,7 @@ func send(w http.ResponseWriter, r *http.Request, body *reply.Body, cache, vary 
 	}
 	h["Content-Length"] = body.Length(coding)
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(body.Bytes(coding)) // a reader who has gone
+		_, _ = w.Write(body.Bytes(coding)) // fails only if the client has gone
 	}
 	return nil
 }

@@ -1,9 +1,11 @@
-// Package httpapi is the service over HTTP: the base interface, and what stands beside it.
+// Package httpapi serves the base interface over HTTP, and the extensions to it.
 //
-// The table in routes is the whole surface. A handler parses, asks, answers; it returns its error to one adapter, which alone turns
-// errors into answers, and writes nothing while it can still fail. Every protected path answers 403 and exactly
-// "Invalid Token" to a token that is not good, before anything else is looked at. Every answer that is JSON has a strong ETag and may be
-// revalidated, none may be reused without. What the caller may not know of does not exist in any answer.
+// The table in routes lists all of them. A handler parses the request, calls other packages and
+// writes the answer. It returns errors to one adapter, which alone turns them into answers, so a
+// handler must write nothing while it can still fail. Every protected path answers an invalid token
+// with 403 and exactly "Invalid Token", before it looks at anything else. Every JSON answer has a
+// strong ETag, and caches must revalidate it before reuse. No answer reveals the existence of
+// anything that the caller may not see.
 package httpapi
 
 import (
@@ -51,82 +53,91 @@ import (
 	"github.com/hazardd/hazardd/web"
 )
 
-// Config is what the API is made of. All of it is needed unless it says otherwise.
+// Config holds the parts that the API needs. All fields are required unless they say otherwise.
 type Config struct {
 	Store *store.Store
-	// Evidence is what the sources gave, as received; nil: none is kept.
+	// Evidence holds the payloads of sources as received; nil means that none are kept.
 	Evidence *evidence.Keeper
-	// Pictures are those that sources name; who fetches them is not the API's business.
+	// Pictures holds the pictures of sources. The API does not fetch them itself.
 	Pictures *picture.Keeper
 	Live     *live.Live
 	Auth     *auth.Service
 	Edit     *edit.Editor
 	Intake   *intake.Intake
 	Push     *push.Hub
-	// Webhooks keeps them; who makes their deliveries is not the API's business.
+	// Webhooks stores the webhooks. The API does not deliver to them itself.
 	Webhooks *webhook.Service
-	// Notify keeps subscriptions; who tells the subscribers is not the API's business either.
+	// Notify stores the subscriptions. The API sends no messages except tests.
 	Notify *notify.Service
-	// Channels are those that subscribers can choose; zero: none.
+	// Channels are the channels that subscribers can choose; zero means none.
 	Channels Channels
-	// Sources lists the state of the sources.
+	// Sources returns the states of the sources.
 	Sources func(ctx context.Context) ([]poll.Status, error)
-	// Freshness is the value of Hazardd-Sources now, as a header's list of values. It is asked on each list answer and must not block.
+	// Freshness returns the present values of the header Hazardd-Sources. It is called for each
+	// list answer and must not block.
 	Freshness func() []string
-	// Coverage is what the sources cover, and Readings how they are read: as of a second ago at most. It is asked for lists
-	// of a place and must not block.
+	// Coverage is what the sources cover. Readings returns how they were polled, at most a second
+	// ago; it is called for lists of a place and must not block.
 	Coverage *coverage.Map
 	Readings func() coverage.Readings
-	// Delays counts how late events are sent, and knows how late reports are committed.
+	// Delays measures how late events are sent, and reports how late reports are committed.
 	Delays *lateness.Delays
-	// Counting: who lives where hazards are is counted by this service.
+	// Counting says that this service counts the people in hazard areas.
 	Counting bool
-	// Grid is how many people live where, as they are counted now.
+	// Grid returns the population data in use.
 	Grid func() (*population.Grid, error)
-	// PollNow asks for a poll of the named source; hazard.ErrNotFound if there is none.
+	// PollNow requests a poll of the named source. It returns hazard.ErrNotFound if there is none.
 	PollNow func(ctx context.Context, name string) error
-	// Ready says why the service is not ready to serve, nil when it is.
+	// Ready returns why the service is not ready to serve, or nil if it is.
 	Ready func() error
-	// BaseURL is the service's public address without a slash at its end. No answer repeats the request's Host.
+	// BaseURL is the service's public address without a trailing slash. No answer repeats the
+	// request's Host.
 	BaseURL string
-	// Languages are those that texts are given in to a reader who asks for none that there is; none: as the authorities give them.
+	// Languages is the fallback for readers who ask for no language that a text exists in. If
+	// empty, they get the authority's own language.
 	Languages tongue.Wish
-	// Requests bound what users ask for; zero: nothing is bounded.
+	// Requests bounds the requests of users; zero means no bound.
 	Requests RequestLimits
-	// Public is what readers without an account may do, PublicLimits how much of it; empty: nothing.
+	// Public is what readers without an account may do; empty means nothing. PublicLimits bounds
+	// it.
 	Public       Public
 	PublicLimits PublicLimits
-	// EmbedSites are the origins whose pages may show the widget in a frame, * for all; empty: none but our own.
+	// EmbedSites are the origins whose pages may show the widget in a frame, besides our own; *
+	// allows all.
 	EmbedSites []string
-	// Streets is the operator's basemap with streets, and StreetsAt the address of one that browsers read themselves; nil and empty: there is none.
+	// Streets is the operator's basemap, StreetsAt the address of one that browsers read directly.
+	// Both are optional.
 	Streets   *basemap.Streets
 	StreetsAt *url.URL
-	// Signer signs the CAP messages of organizations that publish; nil: they have no signature.
+	// Signer signs the CAP messages of publishing organizations; nil leaves them unsigned.
 	Signer publish.Signer
-	// SecurityContact is where to report a vulnerability, as an address of mailto: or https:; empty: security.txt is absent.
+	// SecurityContact is the mailto: or https: address for reports of vulnerabilities. If empty,
+	// there is no security.txt.
 	SecurityContact string
-	// Provider is where people may log in with another account, and ProviderTitle what they know it as; nil: nowhere.
+	// Provider is the OpenID provider for logins, ProviderTitle its name on the login page; nil
+	// means none.
 	Provider      *signon.Provider
 	ProviderTitle string
-	// Version is the program's.
+	// Version is the version of the program.
 	Version string
 	// MaxFile bounds an uploaded file, in bytes.
 	MaxFile int64
-	// AllowedOrigins are the web origins whose pages may read answers (CORS); empty: none but our own.
+	// AllowedOrigins are the web origins whose pages may read answers (CORS), besides our own.
 	AllowedOrigins []string
-	// TrustedProxies are the addresses that X-Forwarded-For is believed of.
+	// TrustedProxies are the addresses whose X-Forwarded-For is trusted.
 	TrustedProxies []netip.Prefix
-	// Metrics is what GET /metrics gives. New adds what it counts itself.
+	// Metrics is the registry behind GET /metrics. New adds the API's own metrics to it.
 	Metrics *prometheus.Registry
-	// Answers bound what answers hold in memory; zero: the default.
+	// Answers bounds the memory for answers; zero means the default.
 	Answers reply.Limits
-	// Pace is the slowest reader that is tolerated; zero: the default.
+	// Pace is the slowest reader that is tolerated; zero means the default.
 	Pace   reply.Pace
 	Now    func() time.Time
 	Logger *slog.Logger
 }
 
-// slowest is the slowest reader that is tolerated: a phone on a bad line takes more. One that takes nothing is given up within 42 s.
+// slowest is the slowest reader that is tolerated; a phone on a bad line is faster. A reader that
+// accepts no data is disconnected within 42 s.
 var slowest = reply.Pace{Rate: 8 << 10, Patience: 10 * time.Second}
 
 // API answers requests. Make it with New.
@@ -134,44 +145,44 @@ type API struct {
 	Config
 	lists       *reply.Lists
 	forms       *format.Cache
-	layers      *lru.Cache[string, *reply.Body]      // of coverage
-	regions     *lru.Cache[string, *coverage.Region] // that lists were asked for
+	layers      *lru.Cache[string, *reply.Body]      // layers of coverage
+	regions     *lru.Cache[string, *coverage.Region] // regions recently used in lists
 	drawn       *lru.Cache[string, []drawing]        // shapes of active hazards, by digest
 	budget      *reply.Budget
 	readers     reply.Readers
 	static      map[string]*reply.Body
 	symbols     *symbols
 	page        web.Handler
-	ground      *basemap.Archive             // nil: the binary is without the map
+	ground      *basemap.Archive             // nil if the binary is built without the map
 	pictures    *lru.Cache[any, *reply.Body] // by pictureKey and windowKey
-	pencil      chan struct{}                // holds one token, of who draws a picture
-	streets     []byte                       // says in the map's document where the streets are; nil: nowhere
-	thumbnails  *lru.Cache[string, []byte]   // of pictures that products are, by digest
-	css         *reply.Body                  // of the pages
+	pencil      chan struct{}                // holds one token, for the request that draws a picture
+	streets     []byte                       // tells the map's document where the streets are; nil means no streets
+	thumbnails  *lru.Cache[string, []byte]   // thumbnails of picture products, by digest
+	css         *reply.Body                  // style sheet of the pages
 	visits      visits
 	about       description
 	measure     *measures
 	quotas      *quotas
 	authorities authorities
 	attempts    attempts
-	towns       *lru.Cache[string, *around] // by where a hazard is
+	towns       *lru.Cache[string, *around] // by the area of a hazard
 	crowd       *crowd
 	wakes       wakes
 	refused     refusals
-	scraped     http.Handler // of the metrics
+	scraped     http.Handler // handler of the metrics
 	mux         *http.ServeMux
-	// probe knows the routes alone, without the catch-all: it tells which methods a path has.
+	// probe has the routes without the catch-all; it tells which methods a path has.
 	probe    *http.ServeMux
-	patterns []string // of the routes
+	patterns []string // patterns of the routes
 }
 
-// handler answers a request or returns why not; it then has written nothing.
+// handler answers a request, or returns an error and has then written nothing.
 type handler func(w http.ResponseWriter, r *http.Request) error
 
 // protected is a handler that needs a caller.
 type protected func(w http.ResponseWriter, r *http.Request, who *auth.Caller) error
 
-// New makes the API as an http.Handler.
+// New creates the API.
 func New(c Config) http.Handler {
 	_, css := pages.Style()
 	a := &API{Config: c, mux: http.NewServeMux(), probe: http.NewServeMux(), lists: reply.NewLists(c.BaseURL), forms: format.NewCache(maxForms),
@@ -180,7 +191,7 @@ func New(c Config) http.Handler {
 	if archive := a.page.Basemap(); archive != nil {
 		var err error
 		if a.ground, err = basemap.Open(archive); err != nil {
-			panic(err) // a part of the program
+			panic(err) // embedded in the program
 		}
 	}
 	a.pictures, a.pencil = lru.New[any, *reply.Body](maxPictures), make(chan struct{}, 1)
@@ -206,7 +217,7 @@ func New(c Config) http.Handler {
 	return identified(h)
 }
 
-// routes is the whole surface. GET patterns answer HEAD too.
+// routes registers all routes. A GET pattern also answers HEAD.
 func (a *API) routes() {
 	// The base interface, section 4.
 	a.public("POST /authorize", a.authorize)
@@ -222,7 +233,7 @@ func (a *API) routes() {
 	a.readable("GET /hazards/{hazard}/products", a.products)
 	a.readable("GET /products/{product}", a.holds(costOfObject, a.product))
 
-	// Beyond it.
+	// Extensions.
 	a.public("POST /authorize/refresh", a.refresh)
 	a.public("POST /authorize/revoke", a.revoke)
 	a.public("GET /.well-known/jwks.json", a.jwks)
@@ -309,14 +320,14 @@ func (a *API) routes() {
 	a.private("POST /subscriptions/{subscription}/test", a.testSubscription)
 	a.private("GET /subscriptions/{subscription}/notices", subscribed(a.subscriptionNotices))
 
-	// The links of messages.
+	// Links in messages.
 	a.linked("GET /subscriptions/confirm", a.asks(notify.ToConfirm, pages.ToConfirm))
 	a.linked("POST /subscriptions/confirm", a.does(notify.ToConfirm, pages.ToConfirm))
 	a.linked("GET /subscriptions/unsubscribe", a.asks(notify.ToUnsubscribe, pages.ToEnd))
 	a.linked("POST /subscriptions/unsubscribe", a.does(notify.ToUnsubscribe, pages.ToEnd))
 	a.linked("GET /subscriptions/manage", a.manages)
 	a.linked("POST /subscriptions/manage", a.does(notify.ToManage, pages.ToEnd))
-	a.linked("GET /subscriptions/change", a.manages) // who chooses another language after a change
+	a.linked("GET /subscriptions/change", a.manages) // for a reader who changes the language after submitting a form
 	a.linked("POST /subscriptions/change", a.changesSubscribed)
 
 	a.private("GET /payloads/{payload}", a.payload)
@@ -329,7 +340,7 @@ func (a *API) routes() {
 	a.private("GET /sources/{source}/errors", a.sourceErrors)
 	a.private("POST /sources/{source}/held/{held}", a.decideHeld)
 
-	// Pages, which a cookie serves.
+	// Pages, which use a cookie.
 	a.private("POST /session", a.openSession)
 	a.public("DELETE /session", a.closeSession)
 	a.openPage("GET /login", a.loginPage)
@@ -383,7 +394,7 @@ func (a *API) routes() {
 	a.public("GET /key/{key}/{path...}", a.withKey)
 	a.public("POST /key/{key}/mcp", a.withKey)
 	a.public("POST /key/{key}"+arcgisQueryPath, a.withKey)
-	a.readable("POST /mcp", a.mcp) // of tokens: a request without one is none of the public's, being a POST
+	a.readable("POST /mcp", a.mcp) // needs a token: the public can only read, and this is a POST
 
 	a.public("GET /icons/hazard/large/{icon}", a.icon)
 	a.public("GET /symbols/{type}/{category}/{file}", a.symbol)
@@ -406,20 +417,23 @@ func (a *API) public(pattern string, h handler) { a.route(pattern, a.open(h)) }
 
 func (a *API) private(pattern string, h protected) { a.route(pattern, a.guarded(h, forPeople)) }
 
-// readable serves what the public may read where the server is open to it (Config.Public); elsewhere it is private.
+// readable registers what the public may read if the server is public (Config.Public). Otherwise it
+// needs a token.
 func (a *API) readable(pattern string, h protected) { a.route(pattern, a.guarded(h, reading)) }
 
-// writes serves what editors write, and answers what waits for a second person.
+// writes registers an operation of editors. If it needs a second person, the answer says so.
 func (a *API) writes(pattern string, h protected) {
 	a.route(pattern, a.guarded(func(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 		return a.orDrafted(w, h(w, r, who))
 	}, writing))
 }
 
-// members serves what members of organizations have, to them and to services that write for one.
+// members registers an operation on the data of an organization, for its members and for services
+// that write for it.
 func (a *API) members(pattern string, h protected) { a.route(pattern, a.guarded(h, writing)) }
 
-// use is what an operation is, for services: what is for people is not for them.
+// use classifies an operation for service tokens, which may not use the operations meant for
+// people.
 type use int
 
 const (
@@ -428,7 +442,8 @@ const (
 	writing
 )
 
-// inScope refuses a service what its token is not for: there it is no token, as the base interface answers it.
+// inScope refuses a service token whose scope lacks the operation. The answer is the same as for an
+// invalid token, as the base interface demands.
 func inScope(who *auth.Caller, u use) error {
 	_, writes := who.Scope.Org()
 	if who.Scope == "" || u == reading && (writes || who.Scope == auth.ScopeRead) || u == writing && writes {
@@ -443,7 +458,7 @@ func (a *API) route(pattern string, h http.Handler) {
 	a.patterns = append(a.patterns, pattern)
 }
 
-// open serves a handler that needs no token.
+// open wraps a handler that needs no token.
 func (a *API) open(h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer a.recover(w, r)
@@ -454,7 +469,8 @@ func (a *API) open(h handler) http.Handler {
 	})
 }
 
-// guarded serves a handler that needs a good access token, or, if it is readable, none where the server is public.
+// guarded wraps a handler that needs a valid access token. A readable one needs none if the server
+// is public.
 func (a *API) guarded(h protected, u use) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer a.recover(w, r)
@@ -491,15 +507,16 @@ func (a *API) guarded(h protected, u use) http.Handler {
 	})
 }
 
-// known tells the connection that a request on it has proved who sends it.
+// known marks the connection: a request on it has proved its sender's identity.
 func known(r *http.Request) {
 	if c := listen.Of(r.Context()); c != nil {
 		c.Known()
 	}
 }
 
-// bearer is the token that the request carries; empty when it carries none, or more than one. The scheme's name is
-// case-insensitive (RFC 9110 section 11.1). A token in the query is none (RFC 9700 section 4.3.2).
+// bearer returns the token of the request, or "" if it has none or more than one. The scheme's name
+// is case-insensitive (RFC 9110 section 11.1). A token in the query does not count (RFC 9700
+// section 4.3.2).
 func bearer(h http.Header) string {
 	values := h["Authorization"]
 	if len(values) != 1 {
@@ -526,7 +543,8 @@ func (a *API) now() hazard.Instant { return hazard.At(a.Now()) }
 
 func (a *API) clock() hazard.Clock { return hazard.ClockFunc(a.now) }
 
-// recover answers for a handler that panicked; the process goes on, since a handler changes nothing but through a transaction.
+// recover answers a request whose handler panicked. The process can continue, because handlers
+// change data only in transactions.
 func (a *API) recover(w http.ResponseWriter, r *http.Request) {
 	if p := recover(); p != nil {
 		if p == http.ErrAbortHandler {
@@ -537,7 +555,7 @@ func (a *API) recover(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// unknown answers for a path that is none, or a method that the path has not.
+// unknown answers requests for an unknown path, or a method that the path does not have.
 func (a *API) unknown(w http.ResponseWriter, r *http.Request) error {
 	var allow []string
 	for _, m := range []string{"GET", "HEAD", "POST", "PATCH", "PUT", "DELETE"} {
@@ -549,20 +567,21 @@ func (a *API) unknown(w http.ResponseWriter, r *http.Request) error {
 	if len(allow) == 0 {
 		return &problem{Status: http.StatusNotFound, Detail: "no such path"}
 	}
-	if slices.Contains(allow, r.Method) { // the path was cleaned by the look-up above, not by the router
+	if slices.Contains(allow, r.Method) { // the look-up above cleaned the path, the router did not
 		return &problem{Status: http.StatusNotFound, Detail: "no such path"}
 	}
 	w.Header().Set("Allow", strings.Join(allow, ", "))
 	return &problem{Status: http.StatusMethodNotAllowed, Detail: "this path has " + strings.Join(allow, ", ")}
 }
 
-// The largest bodies that are read, in bytes.
+// The largest bodies that are accepted, in bytes.
 const (
 	maxLogin = 64 << 10 // decisions, "bad body on /authorize"
 	maxWrite = 4 << 20  // a product's text, or an area of a state's coast
 )
 
-// readBody reads a request's body of at most limit bytes. Too large is said before any of it is read, where the length is known.
+// readBody reads a request's body of at most limit bytes. If Content-Length exceeds the limit, it
+// fails without reading.
 func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	if r.ContentLength > limit {
 		return nil, tooLarge(limit)

@@ -25,7 +25,7 @@ import (
 // arcgisPath is where ArcGIS looks for services.
 const arcgisPath = "/arcgis/rest/"
 
-// arcgisError is an error as ArcGIS knows it, beside the members of a problem.
+// arcgisError is the error format of ArcGIS, which stands beside the members of a problem.
 type arcgisError struct {
 	Code    int      `json:"code"`
 	Message string   `json:"message"`
@@ -42,19 +42,20 @@ func (a *API) arcgisDocument(document func() any) protected {
 	}
 }
 
-// arcgisForm refuses forms other than JSON. Other parameters say how the answer is to look, and are not looked at.
+// arcgisForm refuses formats other than JSON. It ignores other parameters, which only affect the
+// presentation.
 func arcgisForm(r *http.Request) error {
 	values, err := queryValues(r)
 	if err != nil {
 		return err
 	}
 	if f := strings.ToLower(values.Get("f")); f != "" && f != "json" && f != "pjson" {
-		return badParameter("f", "%.40q is none of json, pjson", f)
+		return badParameter("f", "%.40q is not one of json, pjson", f)
 	}
 	return nil
 }
 
-// arcgisCopyright says whose the data is.
+// arcgisCopyright returns the attribution of the data.
 func (a *API) arcgisCopyright() string { return "hazardd, " + a.BaseURL + "/docs" }
 
 func (a *API) arcgisService() any { return arcgis.Service(a.arcgisCopyright()) }
@@ -70,7 +71,7 @@ func (a *API) arcgisLayers() any {
 	return all
 }
 
-// arcgisLayerOf is the layer that the path names.
+// arcgisLayerOf returns the layer in the path.
 func arcgisLayerOf(r *http.Request) (*arcgis.Layer, error) {
 	layers := arcgis.Layers()
 	n, err := strconv.Atoi(r.PathValue("layer"))
@@ -91,7 +92,8 @@ func (a *API) arcgisLayer(w http.ResponseWriter, r *http.Request, _ *auth.Caller
 	return answerJSON(w, r, l.Describe(a.arcgisCopyright()), false)
 }
 
-// Where a layer is queried, by GET, and by POST for what is too long for an address; and with a read key.
+// The paths of a layer's query: by GET, by POST if it is too long for an address, and with a read
+// key.
 const (
 	arcgisQueryPath   = arcgisPath + "services/hazards/FeatureServer/{layer}/query"
 	arcgisQueryByPost = "POST " + arcgisQueryPath
@@ -100,7 +102,7 @@ const (
 // maxArcgisForm bounds the form of a query by POST, in bytes: 5,000 object ids, or a polygon of 20,000 positions.
 const maxArcgisForm = 1 << 20
 
-// arcgisValues are the parameters of a query: those of the address, and those of the form of a POST.
+// arcgisValues returns the parameters of a query, from the address and from the form of a POST.
 func arcgisValues(w http.ResponseWriter, r *http.Request) (url.Values, error) {
 	values, err := queryValues(r)
 	if err != nil || r.Method != http.MethodPost {
@@ -123,7 +125,7 @@ func arcgisValues(w http.ResponseWriter, r *http.Request) (url.Values, error) {
 	return values, nil
 }
 
-// arcgisQuery serves what a query of a layer finds.
+// arcgisQuery serves the result of a layer's query.
 func (a *API) arcgisQuery(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	l, err := arcgisLayerOf(r)
 	if err != nil {
@@ -135,7 +137,7 @@ func (a *API) arcgisQuery(w http.ResponseWriter, r *http.Request, who *auth.Call
 	}
 	posted := r.Method == http.MethodPost
 	if posted {
-		r.Header.Del("If-None-Match") // a 304 is an answer to GET and HEAD alone (RFC 9110, section 13.1.2)
+		r.Header.Del("If-None-Match") // a 304 is for GET and HEAD only (RFC 9110, section 13.1.2)
 	}
 	q, faults := l.Parse(values)
 	if faults != nil {
@@ -169,11 +171,11 @@ func (a *API) arcgisQuery(w http.ResponseWriter, r *http.Request, who *auth.Call
 		} else if q.GeoJSON && q.Answer != arcgis.Count && q.Answer != arcgis.IDs {
 			w.Header().Set("Content-Type", "application/geo+json")
 		}
-		return answer(w, r, reply.NewBody(text, restricted || posted)) // no cache keeps what is asked for by POST
+		return answer(w, r, reply.NewBody(text, restricted || posted)) // caches do not store answers to POST
 	})
 }
 
-// arcgisAnswer writes what q finds.
+// arcgisAnswer writes the features that match q.
 func (a *API) arcgisAnswer(ctx context.Context, out *bytes.Buffer, l *arcgis.Layer, q *arcgis.Query, who *auth.Caller, reader *tongue.Reader) (restricted bool, number int64, err error) {
 	if q.Answer == arcgis.Count {
 		n, number, err := a.Store.Count(ctx, q.Query, a.now())
@@ -226,15 +228,17 @@ func (a *API) arcgisFeatures(ctx context.Context, out *bytes.Buffer, l *arcgis.L
 	return restricted, number, err
 }
 
-// countWithin counts what a search finds, and refuses more than one file or one answer without pages holds. parameter is what the caller can ask for less by.
+// countWithin counts the matches of a search. It refuses more than fit one file or one answer
+// without pages. parameter is the name of the parameter that can narrow the search.
 func (a *API) countWithin(ctx context.Context, q search.Query, parameter string) (n, number int64, err error) {
 	if n, number, err = a.Store.Count(ctx, q, a.now()); err == nil && n > maxPackage {
-		err = badParameter(parameter, "%d hazards are found, and at most %d are answered at once: ask for less, by a place, a time or a condition", n, maxPackage)
+		err = badParameter(parameter, "%d hazards match; the limit of one answer is %d: narrow the search by a place, a time or a condition", n, maxPackage)
 	}
 	return n, number, err
 }
 
-// eachFound gives all that a search finds, as of one moment, until each wants no more. restricted: something of it is not for everybody.
+// eachFound passes all matches of a search to each, as of one moment, until each returns false.
+// restricted reports that some of the data is not public.
 func (a *API) eachFound(ctx context.Context, q search.Query, who *auth.Caller, each func(h *hazard.Hazard, products int) (more bool, err error)) (restricted bool, number int64, err error) {
 	q.Limit = search.MaxLimit
 	for now := a.now(); ; {

@@ -23,10 +23,10 @@ import (
 	"github.com/hazardd/hazardd/internal/tongue"
 )
 
-// maxAreaIDs is how many hazards a request for areas names at most: a window that somebody looks at holds fewer.
+// maxAreaIDs is how many hazards one request for areas may name; a map window holds fewer.
 const maxAreaIDs = 500
 
-// areaFeature is where a hazard is, or one of its areas, as GeoJSON (RFC 7946).
+// areaFeature is the place of a hazard, or one of its areas, as GeoJSON (RFC 7946).
 type areaFeature struct {
 	Type       string         `json:"type"`
 	ID         int64          `json:"id"`
@@ -40,8 +40,9 @@ type areaProperties struct {
 	Role       string `json:"role,omitzero"`
 }
 
-// activeAreas serves where the active hazards are: the boxes of all of them, or of those that ids names the geometries. Every hazard has a box, if
-// only around its point: a hazard that is missing is not active.
+// activeAreas serves the places of the active hazards: the bounding boxes of all of them, or the
+// geometries of those in the parameter ids. A hazard without an area has a box around its point, so
+// a hazard without a box is not active.
 func (a *API) activeAreas(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	values, err := query(r, "ids")
 	if err != nil {
@@ -56,9 +57,9 @@ func (a *API) activeAreas(w http.ResponseWriter, r *http.Request, who *auth.Call
 		}
 		return a.holding(w, r, who, costOfPage, func(w http.ResponseWriter) error { return a.areasOf(w, r, v, ids, now) })
 	}
-	// Where a hazard is does not depend on who asks.
+	// The places do not depend on the caller.
 	body, err := a.lists.Form(v, "boxes", live.Filter{}, nil, tongue.Wish{}, func(out io.Writer, list iter.Seq2[*hazard.Hazard, int]) error {
-		// The first request may end; the others still wait for the body.
+		// The first request may be canceled while others still wait for the body.
 		return a.writeBoxes(context.WithoutCancel(r.Context()), out, list)
 	})
 	w.Header()["Content-Type"] = []string{geoJSON}
@@ -107,7 +108,8 @@ func (a *API) writeBoxes(ctx context.Context, out io.Writer, list iter.Seq2[*haz
 	return endFeatures(out, between)
 }
 
-// areasOf serves the areas of hazards, those that are not active left out. What makes the answer too large is on the next page.
+// areasOf serves the areas of active hazards and leaves out the others. Areas that do not fit the
+// answer are on the next page.
 func (a *API) areasOf(w http.ResponseWriter, r *http.Request, v *live.View, ids []int64, now hazard.Instant) error {
 	var text strings.Builder
 	between := noFeatures

@@ -28,13 +28,13 @@ import (
 const (
 	assetsPage    = 1000
 	maxAssetsPage = 5000
-	assetsShown   = 100 // by an exposure, a page or a brief
+	assetsShown   = 100 // in an exposure, a page or a brief
 	maxAssetsKm   = 300
 )
 
-// Assets are for the members of their organization alone: no answer that holds one is kept by a cache, and for all others there are none.
+// Only members of an organization can see its assets. No cache stores an answer that contains any.
 
-// assetSet is what an organization has loaded.
+// assetSet is the set of assets that an organization has loaded.
 type assetSet struct {
 	Organization string      `json:"organization"`
 	Count        int64       `json:"count"`
@@ -53,7 +53,7 @@ func (a *API) assetSetOf(s *asset.Set) assetSet {
 	return out
 }
 
-// acronym names an organization.
+// acronym returns the acronym of an organization.
 func (a *API) acronym(id int64) string {
 	orgs := a.Auth.Orgs()
 	if i := slices.IndexFunc(orgs, func(o auth.Org) bool { return o.ID == id }); i >= 0 {
@@ -68,7 +68,7 @@ type listedAsset struct {
 	ID           string   `json:"id"`
 	Name         string   `json:"name"`
 	Kind         string   `json:"kind"`
-	Inside       *bool    `json:"inside,omitzero"` // of the area of a hazard, if the list is of one
+	Inside       *bool    `json:"inside,omitzero"` // whether it is inside a hazard's area, if the list is for a hazard
 	Km           *float64 `json:"distance_km,omitzero"`
 	Lon          float64  `json:"lon"`
 	Lat          float64  `json:"lat"`
@@ -80,7 +80,7 @@ func (a *API) listed(org int64, as *asset.Asset) listedAsset {
 	return listedAsset{Organization: a.acronym(org), ID: as.ID, Name: as.Name, Kind: as.Kind, Lon: as.Lon, Lat: as.Lat, IsArea: !as.Area.IsZero(), shape: as.Area}
 }
 
-// listedAt is an asset where a hazard is.
+// listedAt returns the list entry of an asset near a hazard.
 func (a *API) listedAt(at *exposure.AssetAt) listedAsset {
 	out := a.listed(at.Org, &at.Asset)
 	km := float64(at.Metres) / 1000
@@ -94,13 +94,13 @@ type assetFeature struct {
 	Properties listedAsset    `json:"properties"`
 }
 
-// assetForm reads in which form a list of assets is asked for.
+// assetForm parses the format of a list of assets.
 func assetForm(r *http.Request, values url.Values) (string, error) {
 	known := []string{"json", "geojson", "csv"}
 	if values.Has("f") {
 		f := values.Get("f")
 		if !slices.Contains(known, f) {
-			return "", badParameter("f", "%.60q is none of %s", f, strings.Join(known, ", "))
+			return "", badParameter("f", "%.60q is not one of %s", f, strings.Join(known, ", "))
 		}
 		return f, nil
 	}
@@ -114,7 +114,7 @@ func assetForm(r *http.Request, values url.Values) (string, error) {
 	return "json", nil
 }
 
-// assetList reads in which form a list of assets is asked for, and how much of it.
+// assetList parses the format and the size of a list of assets.
 func assetList(r *http.Request, values url.Values) (form string, limit int64, err error) {
 	if form, err = assetForm(r, values); err != nil {
 		return form, 0, err
@@ -123,7 +123,7 @@ func assetList(r *http.Request, values url.Values) (form string, limit int64, er
 	return form, limit, err
 }
 
-// answerAssets writes a list of assets in a form; whole is what it is as JSON.
+// answerAssets writes a list of assets in a format; whole is its JSON form.
 func answerAssets(w http.ResponseWriter, r *http.Request, form string, list []listedAsset, more bool, whole any) error {
 	switch form {
 	case "geojson":
@@ -148,7 +148,7 @@ func answerAssets(w http.ResponseWriter, r *http.Request, form string, list []li
 	return answerJSON(w, r, whole, true)
 }
 
-// assetsCSV is a row for each asset, which can be loaded again.
+// assetsCSV writes one row per asset. The file can be loaded again.
 func assetsCSV(list []listedAsset) []byte {
 	var out strings.Builder
 	near := len(list) > 0 && list[0].Inside != nil
@@ -172,7 +172,8 @@ func assetsCSV(list []listedAsset) []byte {
 	return []byte(out.String())
 }
 
-// memberOrg is the organization of the path, of which the caller is a member; for all others it has no assets.
+// memberOrg returns the organization in the path if the caller is a member. To others it seems to
+// have no assets.
 func (a *API) memberOrg(r *http.Request, who *auth.Caller) (auth.Org, error) {
 	org, err := a.orgNamed(r.PathValue("org"))
 	if err == nil && !slices.Contains(who.Orgs, org.ID) {
@@ -254,13 +255,13 @@ func (a *API) assets(w http.ResponseWriter, r *http.Request, who *auth.Caller) e
 	}{a.assetSetOf(&set), list, more})
 }
 
-// firstAssets are the n first of a list.
+// firstAssets returns the first n of a list.
 func firstAssets(list []*asset.Asset, n int) []*asset.Asset {
 	slices.SortFunc(list, func(a, b *asset.Asset) int { return int(a.N - b.N) })
 	return list[:min(n, len(list))]
 }
 
-// afterAsset reads behind which asset a page begins.
+// afterAsset parses the asset after which a page begins.
 func afterAsset(values url.Values, set int64) (int64, error) {
 	if !values.Has("after") {
 		return 0, nil
@@ -268,15 +269,15 @@ func afterAsset(values url.Values, set int64) (int64, error) {
 	id, n, _ := strings.Cut(values.Get("after"), ".")
 	after, err := strconv.ParseInt(n, 10, 64)
 	if err != nil || after < 0 {
-		return 0, badParameter("after", "%.60q is none that Link gave", values.Get("after"))
+		return 0, badParameter("after", "%.60q is not a cursor from a Link header", values.Get("after"))
 	}
 	if id != strconv.FormatInt(set, 10) {
-		return 0, badParameter("after", "the assets were loaded anew since; begin with the first page")
+		return 0, badParameter("after", "the assets were replaced meanwhile; begin with the first page")
 	}
 	return after, nil
 }
 
-// loadAssets replaces the assets of an organization by those of a file.
+// loadAssets replaces the assets of an organization with those in a file.
 func (a *API) loadAssets(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	org, err := a.changesAssets(r, who)
 	if err != nil {
@@ -296,7 +297,7 @@ func (a *API) loadAssets(w http.ResponseWriter, r *http.Request, who *auth.Calle
 			kept = each(as)
 			return kept
 		})
-		if err != nil && kept == nil && problemFor(err) == nil { // the body could not be read whole
+		if err != nil && kept == nil && problemFor(err) == nil { // the body was incomplete
 			return bodyError(err, asset.MaxFile)
 		}
 		return err
@@ -321,7 +322,7 @@ func (a *API) removeAssets(w http.ResponseWriter, r *http.Request, who *auth.Cal
 	return nil
 }
 
-// changesAssets is the organization of the path, whose assets the caller may change.
+// changesAssets returns the organization in the path if the caller may change its assets.
 func (a *API) changesAssets(r *http.Request, who *auth.Caller) (auth.Org, error) {
 	org, err := a.memberOrg(r, who)
 	if err != nil {
@@ -333,11 +334,11 @@ func (a *API) changesAssets(r *http.Request, who *auth.Caller) (auth.Org, error)
 	return org, noQuery(r)
 }
 
-// reachedAssets is which assets of the caller's organizations a hazard reaches.
+// reachedAssets lists the caller's assets that a hazard reaches.
 type reachedAssets struct {
-	HasArea  bool          `json:"has_area"` // of the hazard; else distances are from its point
+	HasArea  bool          `json:"has_area"` // whether the hazard has an area; if not, distances are from its point
 	Km       float64       `json:"within_km"`
-	Inside   *int64        `json:"inside"` // null: not known, since nothing is loaded or the hazard has no area
+	Inside   *int64        `json:"inside"` // null if unknown: nothing is loaded, or the hazard has no area
 	Near     *int64        `json:"near"`
 	Text     string        `json:"text"`
 	Sets     []assetSet    `json:"organizations"`
@@ -347,11 +348,11 @@ type reachedAssets struct {
 	said     pages.Assets
 }
 
-// howFar is how many kilometers from a hazard its assets are looked for.
+// howFar is the distance from a hazard within which assets are listed, in kilometers.
 type howFar struct{ ofArea, ofPoint float64 }
 
 var (
-	insideAlone = howFar{0, exposure.NearKm} // a hazard without an area has no inside
+	insideAlone = howFar{0, exposure.NearKm} // for a hazard without an area: nothing can be inside
 	andBeside   = howFar{exposure.BesideKm, exposure.NearKm}
 )
 
@@ -401,7 +402,7 @@ func (a *API) hazardAssets(w http.ResponseWriter, r *http.Request, who *auth.Cal
 	return answerAssets(w, r, form, out.Assets, out.More, out)
 }
 
-// assetsOf finds the assets of organizations where a hazard is, and says how many there are in a language.
+// assetsOf finds the organizations' assets near a hazard, and formats their number in a language.
 func (a *API) assetsOf(ctx context.Context, h *hazard.Hazard, orgs []int64, far howFar, after string, limit int, language *words.Language) (*reachedAssets, error) {
 	where, err := exposure.WhereIs(ctx, a.Store, h)
 	if err != nil {
@@ -417,7 +418,7 @@ func (a *API) assetsOf(ctx context.Context, h *hazard.Hazard, orgs []int64, far 
 		var p exposure.Place
 		var of string
 		if n, err := fmt.Sscanf(after, "%12s.%d.%d.%d", &of, &p.Metres, &p.Set, &p.N); err != nil || n != 4 {
-			return nil, badParameter("after", "%.60q is none that Link gave", after)
+			return nil, badParameter("after", "%.60q is not a cursor from a Link header", after)
 		}
 		if of != key {
 			return nil, badParameter("after", "the area of the hazard is another now; begin with the first page")
@@ -429,7 +430,7 @@ func (a *API) assetsOf(ctx context.Context, h *hazard.Hazard, orgs []int64, far 
 		return nil, err
 	}
 	if p := wanted.After; p != nil && !slices.ContainsFunc(reached.Sets, func(s asset.Set) bool { return s.ID == p.Set }) {
-		return nil, badParameter("after", "the assets were loaded anew since; begin with the first page")
+		return nil, badParameter("after", "the assets were replaced meanwhile; begin with the first page")
 	}
 	out := &reachedAssets{HasArea: where.HasArea, Km: km, Sets: []assetSet{}, Assets: []listedAsset{}, More: reached.More}
 	said := &out.said

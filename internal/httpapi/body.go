@@ -9,24 +9,25 @@ import (
 	"github.com/hazardd/hazardd/internal/listen"
 )
 
-// How fast a request's body must come: bodyWindow bytes in each bodyTime, 2 kB/s. A file of 32 MiB
-// may take hours over a bad line, but a sender who stops is gone after bodyTime.
+// The slowest rate at which a request's body may arrive: bodyWindow bytes per bodyTime, 2 kB/s. A
+// file of 32 MiB may take hours over a bad line, but a sender that stops is disconnected after
+// bodyTime.
 const (
 	bodyTime   = 10 * time.Second
 	bodyWindow = 20 << 10 // bytes
 )
 
-// arrivingBody is a request's body that must keep arriving.
+// arrivingBody is a request's body with a minimum rate.
 type arrivingBody struct {
 	io.ReadCloser
 	control *http.ResponseController
-	conn    *listen.Conn // nil if the server cannot lose answers by closing it: HTTP/2, and tests
-	left    int64        // bytes of the present window
+	conn    *listen.Conn // nil where closing it would lose answers: HTTP/2, and tests
+	left    int64        // remaining bytes of the current window
 	began   bool
 }
 
-// arriving returns the request with a body that must keep arriving, if it has one. The request
-// itself stays as it is: the server looks at its own body when it answers.
+// arriving returns the request with a body that must keep the minimum rate, if it has one. It
+// copies the request, because the server inspects its own body when it answers.
 func arriving(w http.ResponseWriter, r *http.Request) *http.Request {
 	if r.Body == nil || r.Body == http.NoBody {
 		return r
@@ -36,18 +37,18 @@ func arriving(w http.ResponseWriter, r *http.Request) *http.Request {
 		b.conn = listen.Of(r.Context())
 	}
 	b.unread(true)
-	b.deadline(time.Now().Add(bodyTime)) // for the server, too, which reads on when nobody else does
+	b.deadline(time.Now().Add(bodyTime)) // also for the server, which drains the rest of the body
 	out := new(http.Request)
 	*out = *r
 	out.Body = b
 	return out
 }
 
-// flat gives the whole body one window, whatever its size.
+// flat gives the whole body a single window, whatever its size.
 func (b *arrivingBody) flat() { b.left = math.MaxInt64 }
 
 func (b *arrivingBody) Read(p []byte) (int, error) {
-	if !b.began { // what was checked before may have taken a while
+	if !b.began { // the checks before the first read may have taken a while
 		b.began = true
 		b.deadline(time.Now().Add(bodyTime))
 	}
@@ -60,7 +61,7 @@ func (b *arrivingBody) Read(p []byte) (int, error) {
 		b.left = bodyWindow
 		b.deadline(time.Now().Add(bodyTime))
 	case tooSlow(err):
-		b.unread(false) // nothing more is worth waiting for
+		b.unread(false) // the rest of the body is not worth waiting for
 	}
 	return n, err
 }
@@ -71,4 +72,4 @@ func (b *arrivingBody) unread(is bool) {
 	}
 }
 
-func (b *arrivingBody) deadline(t time.Time) { _ = b.control.SetReadDeadline(t) } // a writer of a test has none
+func (b *arrivingBody) deadline(t time.Time) { _ = b.control.SetReadDeadline(t) } // writers in tests have no deadline

@@ -13,15 +13,16 @@ import (
 	"github.com/hazardd/hazardd/internal/tongue"
 )
 
-// The bounds of what briefs may cost.
+// The limits of briefs.
 const (
-	costOfBrief   = costOfShapes + costOfObject // bytes that one holds while it is made
-	maxThumbnails = 8 << 20                     // bytes of small pictures that are kept
-	maxLooked     = 8                           // products whose files are looked into for pictures
+	costOfBrief   = costOfShapes + costOfObject // bytes held while one is built
+	maxThumbnails = 8 << 20                     // bytes of cached thumbnails
+	maxLooked     = 8                           // products whose files are searched for pictures
 )
 
-// brief serves a hazard on one or two printed pages, in the language of the reader. Its address in the API refuses parameters that it does not know; that of the page lets them
-// pass, as mail programs and portals add theirs to links.
+// brief serves a summary of a hazard on one or two printed pages, in the reader's language. The
+// API's path refuses unknown parameters; the page's path ignores them, because mail programs and
+// portals add theirs to links.
 func (a *API) brief(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	values := r.URL.Query()
 	page := strings.HasPrefix(r.URL.Path, "/h/")
@@ -33,7 +34,7 @@ func (a *API) brief(w http.ResponseWriter, r *http.Request, who *auth.Caller) er
 	}
 	paper := pages.Paper(values.Get("paper"))
 	if paper != "" && !slices.Contains(pages.Papers(), paper) {
-		return badParameter("paper", "%.60q is none of %q", paper, pages.Papers())
+		return badParameter("paper", "%.60q is not one of %q", paper, pages.Papers())
 	}
 	wish, err := a.wish(r, values)
 	if err != nil {
@@ -68,7 +69,8 @@ func (a *API) brief(w http.ResponseWriter, r *http.Request, who *auth.Caller) er
 	return answer(w, r, reply.NewBody(html, restricted))
 }
 
-// picturesOf are the pictures among the products of a hazard, small, the latest first. What cannot be read is no picture.
+// picturesOf returns thumbnails of the pictures among a hazard's products, latest first. It skips
+// unreadable ones.
 func (a *API) picturesOf(ctx context.Context, content *pages.Hazard) (all []pages.Picture, err error) {
 	photos, err := a.photosOf(ctx, content.Hazard.ID, content.Products)
 	if err != nil {

@@ -9,14 +9,14 @@ import (
 	"github.com/hazardd/hazardd/internal/search"
 )
 
-// What an answer may hold while it is made, in bytes: its text, and what the text is made of.
+// Memory that an answer may take while it is built, in bytes: its text and the data behind it.
 const (
 	costOfPage   = 2 * pageBytes
 	costOfObject = 4 << 20
-	costOfRecord = 8 << 10 // of the base interface, in a list
+	costOfRecord = 8 << 10 // a record of the base interface in a list
 )
 
-// costOfSearch is what a page of hazards may hold while it is made.
+// costOfSearch returns the memory that a page of hazards may take while it is built.
 func costOfSearch(q *search.Query, f format.Format) int64 {
 	if f != format.JSON || q.Limit == 0 {
 		return costOfPage
@@ -24,7 +24,8 @@ func costOfSearch(q *search.Query, f format.Format) int64 {
 	return min(costOfPage, int64(q.Limit)*costOfRecord)
 }
 
-// holding makes an answer when there is room for it in memory, and counts it until its last byte is written.
+// holding builds an answer once there is memory for it. The memory counts as used until the last
+// byte is written.
 func (a *API) holding(w http.ResponseWriter, r *http.Request, who *auth.Caller, cost int64, answer func(w http.ResponseWriter) error) error {
 	share, err := a.budget.Take(r.Context(), who.Name, cost)
 	if err != nil {
@@ -34,21 +35,21 @@ func (a *API) holding(w http.ResponseWriter, r *http.Request, who *auth.Caller, 
 	return answer(&held{ResponseWriter: w, share: share})
 }
 
-// holds is a handler of which each answer is held in memory.
+// holds wraps a handler whose whole answer is held in memory.
 func (a *API) holds(cost int64, h protected) protected {
 	return func(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 		return a.holding(w, r, who, cost, func(w http.ResponseWriter) error { return h(w, r, who) })
 	}
 }
 
-// held is an answer that a share of the budget was taken for.
+// held is an answer with a share of the memory budget.
 type held struct {
 	http.ResponseWriter
 	share *reply.Share
 	made  bool
 }
 
-// Write writes an answer, of which from now on only b is held.
+// Write writes the answer. From now on only b counts toward the budget.
 func (h *held) Write(b []byte) (int, error) {
 	if !h.made {
 		h.made = true

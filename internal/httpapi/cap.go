@@ -16,7 +16,7 @@ import (
 	"github.com/hazardd/hazardd/internal/reply"
 )
 
-// maxIndexes bounds the indexes of messages that are kept, in bytes.
+// maxIndexes bounds the cached indexes of messages, in bytes.
 const maxIndexes = 16 << 20
 
 // authorities serves the messages of organizations that publish their hazards.
@@ -25,12 +25,12 @@ type authorities struct {
 	indexes  *lru.Cache[string, *reply.Body]
 }
 
-// published is what is published as of what the lists show.
+// published returns the published messages as of the same change as the lists.
 func (a *API) published(r *http.Request) (*publish.View, error) {
 	return a.authorities.messages.At(r.Context(), a.Live.View(a.now()).Number())
 }
 
-// capMessage serves one message, which never changes but by a redaction.
+// capMessage serves one message. It only changes if it is redacted.
 func (a *API) capMessage(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	if err := noQuery(r); err != nil {
 		return err
@@ -53,7 +53,7 @@ func (a *API) capMessage(w http.ResponseWriter, r *http.Request, who *auth.Calle
 	})
 }
 
-// capIndex serves the feed of messages, or an archive of it, in one of its forms.
+// capIndex serves the feed of messages, or an archive of it, in one of its formats.
 func (a *API) capIndex(f publish.Form, mediaType string) protected {
 	return func(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 		values, err := query(r, "org", "archive")
@@ -106,7 +106,7 @@ func (a *API) capIndex(f publish.Form, mediaType string) protected {
 	}
 }
 
-// orgNamed is the organization of an acronym or a number.
+// orgNamed returns the organization with that acronym or id.
 func (a *API) orgNamed(name string) (auth.Org, error) {
 	orgs := a.Auth.Orgs()
 	i := slices.IndexFunc(orgs, func(o auth.Org) bool { return o.Acronym == name || strconv.FormatInt(o.ID, 10) == name })
@@ -116,7 +116,7 @@ func (a *API) orgNamed(name string) (auth.Org, error) {
 	return orgs[i], nil
 }
 
-// publishing serves how an organization publishes now.
+// publishing serves the publishing settings of an organization.
 func (a *API) publishing(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
 	if err := noQuery(r); err != nil {
 		return err
@@ -136,7 +136,7 @@ func (a *API) publishing(w http.ResponseWriter, r *http.Request, _ *auth.Caller)
 	return answerJSON(w, r, p, true)
 }
 
-// setPublishing sets how an organization publishes from now on.
+// setPublishing changes the publishing settings of an organization.
 func (a *API) setPublishing(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	if err := role(who, auth.Admin); err != nil {
 		return err

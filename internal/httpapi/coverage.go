@@ -17,14 +17,15 @@ import (
 	"github.com/hazardd/hazardd/internal/search"
 )
 
-// Bounds of what is kept of coverage, in bytes: the layers of a few choices of types (700 kB each), and the regions that lists
-// were asked for last (6 kB each).
+// Bounds of the caches of coverage, in bytes: layers for a few choices of types (700 kB each), and
+// regions of recent lists (6 kB each).
 const (
 	maxLayers  = 8 << 20
 	maxRegions = 4 << 20
 )
 
-// coverage serves whose silence an empty answer repeats: for a place, or as a layer of the world.
+// coverage serves who issues warnings for a place and whether those sources are polled, or the same
+// as a layer for the whole world. It tells whether an empty answer means that there is no hazard.
 func (a *API) coverage(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	values, err := query(r, "point", "type")
 	if err != nil {
@@ -53,7 +54,8 @@ func (a *API) coverage(w http.ResponseWriter, r *http.Request, who *auth.Caller)
 	return a.answerList(w, r, a.Live.View(now), body, now)
 }
 
-// coverageLayer serves the words of all countries as GeoJSON. It is encoded once for each change of a word.
+// coverageLayer serves the state of all countries as GeoJSON. It is encoded once per change of a
+// state.
 func (a *API) coverageLayer(w http.ResponseWriter, r *http.Request, who *auth.Caller, types []hazard.Type) error {
 	readings := a.Readings()
 	key := fmt.Sprint(types, "\n", readings.Key())
@@ -65,7 +67,7 @@ func (a *API) coverageLayer(w http.ResponseWriter, r *http.Request, who *auth.Ca
 				return err
 			}
 			body = reply.NewBody(text.Bytes(), false)
-			a.layers.Put(key, body, 2*text.Len()) // with its codings
+			a.layers.Put(key, body, 2*text.Len()) // including its compressed forms
 			return nil
 		})
 		if err != nil {
@@ -77,15 +79,15 @@ func (a *API) coverageLayer(w http.ResponseWriter, r *http.Request, who *auth.Ca
 	return a.answerShared(w, r, who, a.Live.View(now), body, now)
 }
 
-// tellCoverage says in the header of a list that a place was asked for whether the silence about it means anything. How the
-// sources were read at an earlier moment is not known.
+// tellCoverage sets a header on lists for a place: whether an empty list means that there is no
+// hazard. For earlier moments it is unknown how the sources were polled.
 func (a *API) tellCoverage(w http.ResponseWriter, q *search.Query) {
 	wanted := q.Bounds()
 	if len(wanted) == 0 || q.At != nil {
 		return
 	}
 	places := search.Filter{Box: q.Box, Near: q.Near, Area: q.Area}
-	if len(places.Bounds()) == 0 { // it is a condition that names the place: the box around it stands for it
+	if len(places.Bounds()) == 0 { // the place is part of a condition: use the box around it
 		box := slices.MinFunc(wanted, smaller)
 		places.Box = &box
 	}
@@ -93,7 +95,7 @@ func (a *API) tellCoverage(w http.ResponseWriter, q *search.Query) {
 	key := places.Values().Encode()
 	region, ok := a.regions.Get(key)
 	if !ok {
-		// Each box holds all that is wanted: the smallest is the best grid.
+		// Each box holds the whole place; the smallest gives the best grid.
 		box := slices.MinFunc(places.Bounds(), smaller)
 		region = a.Coverage.Over(box, func(lon, lat float64) bool { return places.MatchPlace([]geo.Shape{geo.Place(lon, lat)}) }, lon, lat)
 		a.regions.Put(key, region, region.Size()+len(key))
@@ -101,10 +103,10 @@ func (a *API) tellCoverage(w http.ResponseWriter, q *search.Query) {
 	w.Header()["Hazardd-Coverage"] = []string{a.Coverage.Summary(region, a.Readings(), q.Implied().Types...)}
 }
 
-// smaller compares boxes by their size.
+// smaller compares two boxes by size.
 func smaller(x, y geo.Box) int { return int(extent(x) - extent(y)) }
 
-// extent is the size of a box, in thousandths of a square degree.
+// extent returns the size of a box, in thousandths of a square degree.
 func extent(b geo.Box) float64 {
 	width := b.East - b.West
 	if width < 0 {

@@ -57,7 +57,7 @@ func TestCoverageOfAPlace(t *testing.T) {
 			t.Errorf("%s: %s, want %s", query, got.Answer, want)
 		}
 	}
-	for query, want := range map[string]string{"point=16.37": "is not lon,lat", "point=181,0": "from -180 to 180", "point=NaN,0": "is not lon,lat", "point=1,2&type=RAIN": "is no type; these are",
+	for query, want := range map[string]string{"point=16.37": "is not lon,lat", "point=181,0": "from -180 to 180", "point=NaN,0": "is not lon,lat", "point=1,2&type=RAIN": "is not a type; expected one of",
 		"point=1,2&point=1,3": "is given 2 times", "at=2026-01-01T00:00:00Z": "is not known"} {
 		if a := s.do("reader", "GET", "/coverage?"+query, ""); a.Status != 400 || !strings.Contains(string(a.Body), want) {
 			t.Errorf("%s: %d %s, want %s", query, a.Status, a.Body, want)

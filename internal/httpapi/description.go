@@ -9,15 +9,15 @@ import (
 	"github.com/hazardd/hazardd/internal/reply"
 )
 
-// description is what the service says of its interface. It is made when it is first asked for.
+// description holds the documents about the interface. They are built on first use.
 type description struct {
 	json func() *reply.Body
-	// async is what the service sends by itself.
+	// describes the messages that the service sends
 	async func() (*reply.Body, error)
 	page  func() (*reply.Body, error)
 }
 
-// newDescription takes the service's public address, and the path of it.
+// newDescription takes the service's public address and its path.
 func newDescription(base, root string) description {
 	return description{
 		json: sync.OnceValue(func() *reply.Body { return reply.NewBody(openapi.JSON(base), false) }),
@@ -53,7 +53,7 @@ func (a *API) asyncAPI(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, r, body)
 }
 
-// docs serves the same for people.
+// docs serves the documentation as a page.
 func (a *API) docs(w http.ResponseWriter, r *http.Request) error {
 	body, err := a.about.page()
 	if err != nil {

@@ -9,11 +9,12 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// maxForms bounds what is kept of hazards in other formats than JSON, in bytes: those of 5,000 plain hazards in two formats.
+// maxForms bounds the cache of hazards in formats other than JSON, in bytes. It holds 5,000 plain
+// hazards in two formats.
 const maxForms = 32 << 20
 
-// encode writes a document of hazards, each with the number of its products that the reader may know of, with what the format shows
-// beside them. A hazard that has been encoded before is not encoded again.
+// encode writes a document of hazards, each with the number of products that the reader may see and
+// the format's additional data. Encoded hazards are cached.
 func (a *API) encode(ctx context.Context, out io.Writer, from format.Store, f format.Format, o format.Options, list iter.Seq2[*hazard.Hazard, int]) error {
 	doc := format.NewWriter(out, f, o)
 	for h, products := range list {

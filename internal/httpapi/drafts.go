@@ -16,26 +16,26 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// draft is a decision that waits for a second person, or waited.
+// draft is a change that waits, or waited, for a second person.
 type draft struct {
 	ID         uuid.UUID        `json:"id"`
 	State      store.DraftState `json:"state"`
 	Author     string           `json:"author"`
 	Created    string           `json:"created"`
-	Expires    string           `json:"expires"` // it cannot be decided from then on
+	Expires    string           `json:"expires"` // after this time it cannot be decided
 	Deed       string           `json:"deed"`
-	Hazard     uuid.UUID        `json:"hazard_uuid"` // that people would be told of
-	edit.Shown                  // what the hazard would say, and whom it reaches
+	Hazard     uuid.UUID        `json:"hazard_uuid"` // the hazard to publish
+	edit.Shown                  // the hazard's content, and whom it reaches
 	Request    jsontext.Value   `json:"request"`
 	DecidedBy  string           `json:"decided_by,omitzero"`
 	Decided    string           `json:"decided,omitzero"`
 	Reason     string           `json:"reason,omitzero"`
 }
 
-// lapsed is the state of a draft whose time was over before it was decided.
+// lapsed is the state of a draft that expired before a decision.
 const lapsed store.DraftState = "lapsed"
 
-// The bounds of a list of drafts.
+// The limits of a list of drafts.
 const (
 	draftsPage    = 100
 	maxDraftsPage = 1000
@@ -53,7 +53,8 @@ func (a *API) draftOf(d *store.Draft) (out draft, err error) {
 	return out, json.Unmarshal(d.Shown, &out.Shown)
 }
 
-// orDrafted answers that a decision waits for a second person, if that is what err says.
+// orDrafted answers that a change waits for a second person, if err says so. Otherwise it returns
+// err.
 func (a *API) orDrafted(w http.ResponseWriter, err error) error {
 	drafted, ok := errors.AsType[*edit.DraftedError](err)
 	if !ok {
@@ -71,11 +72,12 @@ func (a *API) orDrafted(w http.ResponseWriter, err error) error {
 	h["Content-Type"], h["Cache-Control"], h["Content-Length"] = jsonType, noStore, body.Length(reply.Identity)
 	h.Set("Location", fmt.Sprintf("%s/drafts/%s", a.BaseURL, shown.ID))
 	w.WriteHeader(http.StatusAccepted)
-	_, _ = w.Write(body.Bytes(reply.Identity)) // a reader who has gone
+	_, _ = w.Write(body.Bytes(reply.Identity)) // fails only if the client has gone
 	return nil
 }
 
-// drafts lists what waits for a second person, the oldest first, or with state=all also what waited, the latest first.
+// drafts lists the waiting drafts, oldest first. With state=all it also lists earlier ones, latest
+// first.
 func (a *API) drafts(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	values, err := query(r, "state", "limit")
 	if err != nil {
@@ -102,7 +104,7 @@ func (a *API) drafts(w http.ResponseWriter, r *http.Request, who *auth.Caller) e
 	return answerJSON(w, r, list, true)
 }
 
-// draftID is the draft of the path, for who may decide about drafts.
+// draftID returns the draft in the path, if the caller may decide about drafts.
 func draftID(r *http.Request, who *auth.Caller) (uuid.UUID, error) {
 	if err := role(who, auth.Editor, auth.Admin); err != nil {
 		return uuid.Nil, err
@@ -134,7 +136,7 @@ func (a *API) draft(w http.ResponseWriter, r *http.Request, who *auth.Caller) er
 	return answerJSON(w, r, shown, true)
 }
 
-// approveDraft publishes a draft, in the name of a second person.
+// approveDraft publishes a draft in the name of a second person.
 func (a *API) approveDraft(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	id, err := draftID(r, who)
 	if err != nil {

@@ -16,13 +16,14 @@ import (
 	"github.com/hazardd/hazardd/internal/trace"
 )
 
-// envelopeParameter names what the events of a stream are wrapped in.
+// envelopeParameter selects the envelope of the events in a stream.
 const (
 	envelopeParameter = "envelope"
 	cloudEvents       = "cloudevents"
 )
 
-// events serves the change log as a stream of server-sent events (HTML standard, section 9.2): what follows a number, as it is committed.
+// events serves the change log after a given number as server-sent events (HTML standard, section
+// 9.2). It sends each change once it is committed.
 func (a *API) events(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	values, filter, err := a.eventFilter(r)
 	if err != nil {
@@ -59,7 +60,7 @@ func (a *API) events(w http.ResponseWriter, r *http.Request, who *auth.Caller) e
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
 	h["Vary"] = append(h["Vary"], "Accept-Language")
-	h.Set("X-Accel-Buffering", "no") // nginx would gather events
+	h.Set("X-Accel-Buffering", "no") // nginx would buffer events
 	h["Hazardd-Change"] = []string{strconv.FormatInt(present, 10)}
 	if r.Method == http.MethodHead {
 		return nil
@@ -74,7 +75,7 @@ func (a *API) events(w http.ResponseWriter, r *http.Request, who *auth.Caller) e
 		head := responseHead(h, a.Now())
 		ctx := trace.Keep(context.Background(), r.Context())
 		go func() {
-			defer s.place.Leave() // who ends the service waits for it
+			defer s.place.Leave() // the shutdown waits for it
 			a.serveConn(ctx, conn, s, who, append(head, first...))
 		}()
 		return nil
@@ -83,7 +84,7 @@ func (a *API) events(w http.ResponseWriter, r *http.Request, who *auth.Caller) e
 	return nil
 }
 
-// join counts a stream of the caller; see push.Hub.Join.
+// join registers a stream of the caller; see push.Hub.Join.
 func (a *API) join(r *http.Request, who *auth.Caller, end func()) (*place, error) {
 	leave := func() {}
 	if who.Role == auth.Public {
@@ -104,7 +105,7 @@ func (a *API) join(r *http.Request, who *auth.Caller, end func()) (*place, error
 	return &place{stream, leave}, nil
 }
 
-// eventFilter reads the parameters of a stream: which changes of which hazards it tells. nil: all.
+// eventFilter parses which changes of which hazards a stream sends. A nil filter means all.
 func (a *API) eventFilter(r *http.Request) (url.Values, push.Filter, error) {
 	values, err := queryValues(r)
 	if err != nil {
@@ -140,15 +141,16 @@ func (a *API) eventFilter(r *http.Request) (url.Values, push.Filter, error) {
 	return values, a.Store.Select(f), nil
 }
 
-// fromNow is the resume point of a reader that has none.
+// fromNow is the resume point of a reader that has seen no change yet.
 const fromNow = -1
 
-// wholeNumber is how the number of a change is written.
+// wholeNumber matches the number of a change.
 var wholeNumber = regexp.MustCompile(`^(0|[1-9][0-9]{0,17})$`)
 
-// resumePoint is the number of the change that the reader has seen last. The header wins: a browser that reconnects sends it with the address
-// of its first request. What is in the header and is no number is of another server's history; resuming there is refused as any other
-// history's number is, by a reset.
+// resumePoint returns the number of the last change that the reader has seen. The header takes
+// precedence, because a reconnecting browser sends it together with the address of its first
+// request. A header that is not a number comes from another server's history. It is answered with a
+// reset, like any foreign number.
 func resumePoint(r *http.Request, values url.Values) (int64, error) {
 	if last := r.Header["Last-Event-Id"]; len(last) > 0 && last[0] != "" {
 		if len(last) > 1 || !wholeNumber.MatchString(last[0]) {
@@ -159,8 +161,8 @@ func resumePoint(r *http.Request, values url.Values) (int64, error) {
 	return intParameter(values, "after", fromNow, 0, math.MaxInt64)
 }
 
-// greeting is what a stream begins with: where it begins, so that a reader that is cut off before the first event resumes there, or that it could
-// not be resumed.
+// greeting is the first event of a stream. It holds the starting number, so that a reader that is
+// cut off before the first change can resume. If the stream could not be resumed, it says so.
 func greeting(c *push.Cursor, lost push.Lost) []byte {
 	first := fmt.Appendf(nil, "retry: %d\n", reconnect.Milliseconds())
 	if lost == "" {
@@ -169,7 +171,8 @@ func greeting(c *push.Cursor, lost push.Lost) []byte {
 	return append(first, c.Reset(lost)...)
 }
 
-// tooMany is the problem of a stream too many: the user's own are the user's to close (429), all users' are not (503).
+// tooMany returns the problem of one stream too many. It is 429 at the user's own limit, because
+// the user can close streams, and 503 at the common limit.
 func tooMany(many *push.TooManyError) *problem {
 	p := &problem{Status: http.StatusServiceUnavailable, Detail: many.Error(), retry: reconnectAll, limit: "all-streams"}
 	if many.Own {
@@ -178,16 +181,17 @@ func tooMany(many *push.TooManyError) *problem {
 	return p
 }
 
-// lostPlace is the problem of a place in the log that there is not.
+// lostPlace returns the problem of a number that is not in the log.
 func lostPlace(after int64, present int64) *problem {
 	return &problem{Status: http.StatusGone, Detail: fmt.Sprintf("after: there is no change %d in this history, which a restore or a failover may have replaced; "+
-		"read the lists anew and go on after the change that Hazardd-Change names, now %d", after, present)}
+		"read the lists again and continue after the change in Hazardd-Change, now %d", after, present)}
 }
 
-// maxWait is how long an answer may be waited for: below what proxies give up after.
+// maxWait is the longest time that an answer can wait. It is shorter than the timeouts of common
+// proxies.
 const maxWait = time.Minute
 
-// waitParameter reads for how long to wait for an answer that is not empty.
+// waitParameter parses how long to wait for a non-empty answer.
 func waitParameter(values url.Values) (time.Duration, error) {
 	if !values.Has("wait") {
 		return 0, nil
@@ -199,8 +203,8 @@ func waitParameter(values url.Values) (time.Duration, error) {
 	return d, nil
 }
 
-// await returns when there is something that the caller may know of after change n, when the time is over, or when the service ends: with
-// the caller as of then.
+// await returns once there is a change after n that the caller may see, the time is over, or the
+// service stops. It returns the caller with the rights as of then.
 func (a *API) await(r *http.Request, who *auth.Caller, n int64, wait time.Duration) (*auth.Caller, error) {
 	ctx := r.Context()
 	place, err := a.join(r, who, func() {})

@@ -22,23 +22,24 @@ import (
 	"github.com/hazardd/hazardd/internal/words"
 )
 
-// exposed is who lives where a hazard is. What is not known is null.
+// exposed is who and what is in a hazard's area. Unknown values are null.
 type exposed struct {
 	People  *int64          `json:"people"`
 	Low     *int64          `json:"low"`
 	High    *int64          `json:"high"`
 	Text    string          `json:"text"`
-	Why     string          `json:"why"` // it is not known
+	Why     string          `json:"why"` // why the numbers are unknown
 	Method  string          `json:"method"`
 	Year    *int            `json:"year"`
 	Terms   string          `json:"terms"`
 	Bands   []exposedBand   `json:"bands"`
 	Places  []exposedPlace  `json:"places"`
 	Regions []exposedRegion `json:"regions"`
-	// RegionsText names some regions, and how many more there are; empty: none is known.
+	// RegionsText names some regions, and how many more there are. It is empty if none is known.
 	RegionsText string        `json:"regions_text"`
 	Assets      []listedAsset `json:"assets"`
-	// AssetsText says how many of the caller's assets there are; absent: the caller's organizations have none.
+	// AssetsText says how many of the caller's assets are there. It is absent if the caller's
+	// organizations have no assets.
 	AssetsText string `json:"assets_text,omitzero"`
 }
 
@@ -67,7 +68,7 @@ type exposedRegion struct {
 	By   string `json:"by"` // byArea or byTowns
 }
 
-// How it is known that an area lies in a region.
+// How a region was found.
 const (
 	byArea  = "area"
 	byTowns = "towns"
@@ -120,10 +121,11 @@ func exposedOf(e *hazard.Exposure, at *around, why string, grids ...func() (*pop
 	return out
 }
 
-// countSeconds is how long a count takes as a rule: when to ask again.
+// countSeconds is the usual time of a count, and so the Retry-After.
 const countSeconds = "1"
 
-// exposure serves who lives where a hazard is: what was counted last, or by a moment. It counts nothing itself.
+// exposure serves who lives in a hazard's area: the latest count, or the one as of a moment. It
+// does not count itself.
 func (a *API) exposure(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	values, at, err := a.readAt(r, "f", langParameter)
 	if err != nil {
@@ -142,7 +144,7 @@ func (a *API) exposure(w http.ResponseWriter, r *http.Request, who *auth.Caller)
 	if values.Has("f") {
 		known := []string{"json", "geojson", "csv"}
 		if form = values.Get("f"); !slices.Contains(known, form) {
-			return badParameter("f", "%q is none of %s", form, strings.Join(known, ", "))
+			return badParameter("f", "%q is not one of %s", form, strings.Join(known, ", "))
 		}
 	}
 	h, err := a.hazardNowOrAt(r, at)
@@ -194,7 +196,8 @@ func (a *API) exposure(w http.ResponseWriter, r *http.Request, who *auth.Caller)
 	return answerJSON(w, r, out, theirs)
 }
 
-// addAssets adds the assets of the caller's organizations, and reports whether they have any: then the answer is for the caller alone.
+// addAssets adds the assets of the caller's organizations. It reports whether they have any: the
+// answer is then specific to the caller.
 func (a *API) addAssets(ctx context.Context, out *exposed, h *hazard.Hazard, who *auth.Caller, language *words.Language) (bool, error) {
 	if len(who.Orgs) == 0 {
 		return false, nil
@@ -207,21 +210,23 @@ func (a *API) addAssets(ctx context.Context, out *exposed, h *hazard.Hazard, who
 	return true, nil
 }
 
-// townBytes bounds what is kept of towns and regions in areas; perTown and perRegion are about what one takes.
+// townBytes bounds the cache of towns and regions; perTown and perRegion are the approximate sizes
+// of one.
 const (
 	townBytes = 4 << 20
 	perTown   = 120
 	perRegion = 40
 )
 
-// around is what is known of the places where a hazard is, beside its people.
+// around holds the towns and regions in a hazard's area.
 type around struct {
 	towns []population.Place
 	lands pages.Lands
 }
 
-// around lists the towns and the regions where a hazard is, once the people there were counted; where only a point is known, at once. To find them costs what its area costs: they are
-// found once.
+// around lists the towns and regions in a hazard's area, once its people have been counted; for a
+// hazard with only a point, at once. The result is cached, because finding them costs as much as a
+// count.
 func (a *API) around(ctx context.Context, h *hazard.Hazard) (*around, error) {
 	counted := h.Exposed() != nil
 	if !counted && !pages.Pointed(h) {
@@ -244,7 +249,7 @@ func (a *API) around(ctx context.Context, h *hazard.Hazard) (*around, error) {
 	return found, nil
 }
 
-// in are the lands with names in a language. English ones are those of the regions.
+// in returns the lands with names in the language. English names are those of the regions.
 func in(lands pages.Lands, language *words.Language) pages.Lands {
 	if language != nil && language != words.English() {
 		lands.Name = func(code string) string { return gazetteer.CountryName(code, language.ID) }
@@ -252,7 +257,7 @@ func in(lands pages.Lands, language *words.Language) pages.Lands {
 	return lands
 }
 
-// notYet answers that the people are being counted.
+// notYet answers that the count is in progress.
 func notYet(w http.ResponseWriter, out exposed) error {
 	text, err := jsonBody(out, false)
 	if err != nil {
@@ -262,7 +267,7 @@ func notYet(w http.ResponseWriter, out exposed) error {
 	h["Content-Type"], h["Cache-Control"] = jsonType, noStore
 	h.Set("Retry-After", countSeconds)
 	w.WriteHeader(http.StatusAccepted)
-	_, _ = w.Write(text.Bytes(reply.Identity)) // a reader who has gone
+	_, _ = w.Write(text.Bytes(reply.Identity)) // fails only if the client has gone
 	return nil
 }
 
@@ -291,7 +296,8 @@ func (e *exposed) collection() townCollection {
 	return all
 }
 
-// csv is a row for each town. Names of towns are those of GeoNames, none of which begins like a formula; the test of the towns knows.
+// csv writes one row per town. The names come from GeoNames; a test ensures that none begins like a
+// spreadsheet formula.
 func (e *exposed) csv() ([]byte, error) {
 	var out bytes.Buffer
 	w := csv.NewWriter(&out)

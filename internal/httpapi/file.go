@@ -18,11 +18,11 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// maxFileName bounds a file's name, in bytes: the most that common file systems take.
+// maxFileName bounds a file's name, in bytes: the limit of common file systems.
 const maxFileName = 255
 
-// fileName is the name that an upload gives its file: what is behind the last slash or backslash, fit to show. It is metadata and
-// never a path.
+// fileName returns the name of an uploaded file: the part after the last slash or backslash, made
+// safe to show. It is metadata and never used as a path.
 func fileName(part *multipart.Part) string {
 	_, params, err := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
 	if err != nil {
@@ -31,7 +31,7 @@ func fileName(part *multipart.Part) string {
 	return cleanFileName(params["filename"])
 }
 
-// noName is the name of a file that came without one.
+// noName is the name of a file that was uploaded without one.
 const noName = "file"
 
 func cleanFileName(name string) string {
@@ -54,8 +54,8 @@ func cleanFileName(name string) string {
 	return name
 }
 
-// mediaTypes are the types that files are served as: none that a browser runs, and so none that ends in +xml, as KML's does. What is
-// not here is octets.
+// mediaTypes are the types that files are served as. None of them runs in a browser, so none ends
+// in +xml, as KML's type does. All other files are application/octet-stream.
 var mediaTypes = map[string]string{
 	".txt": "text/plain; charset=utf-8", ".csv": "text/csv; charset=utf-8", ".json": "application/json", ".geojson": "application/geo+json",
 	".pdf": "application/pdf", ".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp",
@@ -67,7 +67,7 @@ var mediaTypes = map[string]string{
 	".mp4": "video/mp4", ".mp3": "audio/mpeg", ".shp": "application/octet-stream",
 }
 
-// mediaType is the type that a file of that name is served as. The content is never looked at: what it holds may be hostile.
+// mediaType returns the type for a file name. It ignores the content, which may be hostile.
 func mediaType(name string) string {
 	if t, ok := mediaTypes[strings.ToLower(path.Ext(name))]; ok {
 		return t
@@ -75,7 +75,8 @@ func mediaType(name string) string {
 	return "application/octet-stream"
 }
 
-// maxRanges bounds the parts of one answer: more would make it larger than the file, at little cost to who asks.
+// maxRanges bounds the parts of one answer. With more, a cheap request could make the answer larger
+// than the file.
 const maxRanges = 5
 
 // file serves the content of a file product.
@@ -98,7 +99,7 @@ func (a *API) file(w http.ResponseWriter, r *http.Request, who *auth.Caller) err
 			return err
 		}
 		if len(states) == 0 || states[0].Version != n {
-			return &problem{Status: http.StatusNotFound, Detail: fmt.Sprintf("product %d has no version %d; GET /products/%d/versions lists those that there are", p.ID, n, p.ID)}
+			return &problem{Status: http.StatusNotFound, Detail: fmt.Sprintf("product %d has no version %d; GET /products/%d/versions lists its versions", p.ID, n, p.ID)}
 		}
 		p = states[0]
 	}
@@ -120,7 +121,7 @@ func (a *API) file(w http.ResponseWriter, r *http.Request, who *auth.Caller) err
 	return serveContent(w, r, p, p.File, disposition(p.File.Name), content, cache)
 }
 
-// serveContent serves the content of a file of a product, to be run by no browser.
+// serveContent serves the content of a product's file so that no browser runs it.
 func serveContent(w http.ResponseWriter, r *http.Request, p *hazard.Product, f *hazard.File, disposition string, content io.ReadSeeker, cache []string) error {
 	h := w.Header()
 	h.Set("Content-Type", f.MediaType)
@@ -130,30 +131,30 @@ func serveContent(w http.ResponseWriter, r *http.Request, p *hazard.Product, f *
 	h.Set("Vary", "Authorization")
 	h.Set("ETag", `"`+f.Digest+`"`)
 	if ranges := strings.Join(r.Header["Range"], ","); r.Method != http.MethodGet || !strings.HasPrefix(ranges, "bytes=") || strings.Count(ranges, ",") >= maxRanges {
-		r.Header.Del("Range") // the whole file instead: RFC 9110 section 14.2 demands it of other methods and units, and allows it of many parts
+		r.Header.Del("Range") // serve the whole file: RFC 9110 section 14.2 demands it for other methods and units, and allows it for many parts
 	}
 	answer := &contentWriter{ResponseWriter: w}
 	http.ServeContent(answer, r, "", p.Updated.Time(), content)
-	if answer.refused != 0 { // an error is no file to keep
+	if answer.refused != 0 { // an error must not be saved as the file
 		h.Del("Content-Disposition")
 		h.Del("ETag")
 	}
 	switch answer.refused {
 	case http.StatusRequestedRangeNotSatisfiable:
-		return &problem{Status: answer.refused, Detail: fmt.Sprintf("the file has %d bytes, none of which are in the range", f.Size)}
+		return &problem{Status: answer.refused, Detail: fmt.Sprintf("the range is outside of the file, which has %d bytes", f.Size)}
 	case http.StatusPreconditionFailed:
 		return &problem{Status: answer.refused, Detail: "the file is another than the one that the request names"}
 	}
 	return nil
 }
 
-// productVersion is a state of a product.
+// productVersion is one state of a product.
 type productVersion struct {
-	Version int64     `json:"version"` // number of the change that made it
+	Version int64     `json:"version"` // number of the change that created it
 	Time    time.Time `json:"time"`
 	User    string    `json:"user"`
 	Title   string    `json:"title"`
-	// Deleted: the product was deleted then.
+	// Deleted marks the state after the product was deleted.
 	Deleted bool         `json:"deleted,omitzero"`
 	File    *versionFile `json:"file,omitzero"`
 }
@@ -162,14 +163,14 @@ type versionFile struct {
 	Name      string `json:"filename"`
 	Size      int64  `json:"size"`
 	MediaType string `json:"media_type"`
-	SHA256    string `json:"sha256,omitzero"` // empty: it was redacted
+	SHA256    string `json:"sha256,omitzero"` // empty if the file was redacted
 	Address   string `json:"href,omitzero"`
 }
 
-// The number of versions in one answer.
+// The number of versions per answer.
 const maxVersions = 100
 
-// versions serves the states of a product that the caller may read.
+// versions serves the states of a product that the caller may see.
 func (a *API) versions(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	values, err := query(r, "after")
 	if err != nil {
@@ -212,14 +213,14 @@ func (a *API) versions(w http.ResponseWriter, r *http.Request, who *auth.Caller)
 	})
 }
 
-// replaceFile gives a file product another file: a form with the part file.
+// replaceFile replaces the file of a product. The body is a form with the part file.
 func (a *API) replaceFile(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	id, err := pathRef(r, "product")
 	if err != nil {
 		return err
 	}
 	author := a.author(r, who)
-	if err := a.Edit.MayReplace(r.Context(), author, id, a.clock()); err != nil { // before a file is read
+	if err := a.Edit.MayReplace(r.Context(), author, id, a.clock()); err != nil { // check before reading the file
 		return err
 	}
 	sent, over := a.quotas.upload(who)
@@ -230,8 +231,8 @@ func (a *API) replaceFile(w http.ResponseWriter, r *http.Request, who *auth.Call
 	_, upload, staged, err := a.readForm(w, r, false)
 	if staged != nil {
 		defer func() {
-			if err := staged.Drop(); err != nil { // swept at a later start
-				a.Logger.WarnContext(r.Context(), "a file that was not kept cannot be removed", "error", err)
+			if err := staged.Drop(); err != nil { // if it fails, a later sweep removes the file
+				a.Logger.WarnContext(r.Context(), "cannot remove an uploaded file that is not used", "error", err)
 			}
 		}()
 	}
@@ -245,7 +246,7 @@ func (a *API) replaceFile(w http.ResponseWriter, r *http.Request, who *auth.Call
 	return a.answerProduct(w, r, done)
 }
 
-// contentWriter holds back the errors of http.ServeContent, which have another form than ours.
+// contentWriter intercepts the errors of http.ServeContent, which do not have our format.
 type contentWriter struct {
 	http.ResponseWriter
 	refused int // status of the error
@@ -266,10 +267,11 @@ func (c *contentWriter) Write(b []byte) (int, error) {
 	return c.ResponseWriter.Write(b)
 }
 
-// ReadFrom keeps the way open for the system to send the file by itself.
+// ReadFrom lets the operating system send the file itself.
 func (c *contentWriter) ReadFrom(r io.Reader) (int64, error) { return io.Copy(c.ResponseWriter, r) }
 
-// disposition makes a download of a file (RFC 6266), its name once in ASCII and once as it is (RFC 8187).
+// disposition makes the answer a download (RFC 6266), with its name in ASCII and in UTF-8 (RFC
+// 8187).
 func disposition(name string) string {
 	var ascii, encoded strings.Builder
 	for _, r := range name {

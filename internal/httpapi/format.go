@@ -22,7 +22,7 @@ import (
 	"github.com/hazardd/hazardd/internal/tongue"
 )
 
-// formatOf is the format that a request asks for, by the parameter f or by Accept.
+// formatOf returns the requested format, from the parameter f or from Accept.
 func formatOf(r *http.Request, values url.Values) (format.Format, error) {
 	accept := ""
 	if lines := r.Header["Accept"]; len(lines) > 0 {
@@ -44,14 +44,15 @@ func formatOf(r *http.Request, values url.Values) (format.Format, error) {
 	return f, nil
 }
 
-// networkLink is the value of f that asks for the small file that has a globe read a list in KML again and again.
+// networkLink is the value of f for a small KML file that makes Google Earth reload a list.
 const networkLink = "networklink"
 
-// linkEvery is how often it does: a list is as fresh as its sources, which are read each minute at best.
+// linkEvery is the reload interval. Sources are polled once a minute at most, so faster reloads
+// show nothing new.
 const linkEvery = time.Minute
 
-// activeForm serves a list of active hazards in another format than JSON. The list of a format is encoded once for each change, as the
-// JSON is; path is the list's own.
+// activeForm serves a list of active hazards in a format other than JSON. It is encoded once per
+// change and format, as the JSON is; path is the list's own.
 func (a *API) activeForm(w http.ResponseWriter, r *http.Request, who *auth.Caller, v *live.View, filter live.Filter, f format.Format, wish tongue.Wish, now hazard.Instant) error {
 	if f == format.CAP { // CAP has no lists: a feed links to the alerts
 		f = format.Atom
@@ -59,7 +60,7 @@ func (a *API) activeForm(w http.ResponseWriter, r *http.Request, who *auth.Calle
 	o := a.documentOf(r, f)
 	o.Title, o.Updated = "Active hazards", v.At()
 	body, err := a.lists.Form(v, f.String(), filter, who.Orgs, wish, func(out io.Writer, list iter.Seq2[*hazard.Hazard, int]) error {
-		// The first request may end; the others still wait for the body.
+		// The first request may be canceled while others still wait for the body.
 		return a.encode(context.WithoutCancel(r.Context()), out, a.Store, f, o, list)
 	})
 	if errors.Is(err, reply.ErrLarge) {
@@ -80,15 +81,15 @@ func (a *API) activeForm(w http.ResponseWriter, r *http.Request, who *auth.Calle
 	return a.answerShared(w, r, who, v, body, now)
 }
 
-// answerLink serves the network link of the list that the request names. A globe can send no header: a link that was read with a key
-// leads to the list with that key, and then is nobody else's.
+// answerLink serves the network link of the requested list. Google Earth cannot send headers: if
+// the request has a read key, the link contains that key and the answer is private.
 func (a *API) answerLink(w http.ResponseWriter, r *http.Request) error {
 	list := strings.TrimPrefix(a.documentOf(r, format.KML).Self, a.BaseURL)
 	sendAs(w, format.KML, false, "hazards-link")
 	return answer(w, r, reply.NewBody(format.NetworkLink("Active hazards", a.base(r)+list, linkEvery), keyed(r) != nil))
 }
 
-// hazardForm serves one hazard in another format than JSON.
+// hazardForm serves one hazard in a format other than JSON.
 func (a *API) hazardForm(w http.ResponseWriter, r *http.Request, f format.Format, v *live.View, h *hazard.Hazard, products int, who *auth.Caller, now hazard.Instant) error {
 	return a.holding(w, r, who, costOfObject, func(w http.ResponseWriter) error {
 		body, err := a.hazardDocument(w, r, a.Store, f, h, products)
@@ -99,7 +100,7 @@ func (a *API) hazardForm(w http.ResponseWriter, r *http.Request, f format.Format
 	})
 }
 
-// hazardDocument is one hazard in another format than JSON.
+// hazardDocument writes one hazard in a format other than JSON.
 func (a *API) hazardDocument(w http.ResponseWriter, r *http.Request, from format.Store, f format.Format, h *hazard.Hazard, products int) (*reply.Body, error) {
 	o := a.documentOf(r, f)
 	o.Title, o.Updated, o.Single = h.Name, h.LastUpdate, true
@@ -108,21 +109,22 @@ func (a *API) hazardDocument(w http.ResponseWriter, r *http.Request, from format
 	if err != nil {
 		return nil, err
 	}
-	if f == format.CAP { // whatever is wished
+	if f == format.CAP { // regardless of the requested language
 		sayLanguages(w, h.Languages())
 	}
 	sendAs(w, f, true, "hazard-"+h.UUID.String())
 	return reply.NewBody(body.Bytes(), false), nil
 }
 
-// documentOf is what a document says of itself: its address names the format, however it was asked for, so that it leads there again.
+// documentOf returns the metadata of a document. Its address names the format, even if the request
+// used Accept, so that the link returns the same document.
 func (a *API) documentOf(r *http.Request, f format.Format) format.Options {
 	values := r.URL.Query()
 	values.Set("f", f.String())
 	return format.Options{Base: a.BaseURL, Self: a.BaseURL + r.URL.EscapedPath() + "?" + values.Encode()}
 }
 
-// sendAs sets what the answer is, and the name that it has when it is kept as a file.
+// sendAs sets the media type, and the name under which a browser saves the answer.
 func sendAs(w http.ResponseWriter, f format.Format, single bool, name string) {
 	h := w.Header()
 	h["Content-Type"] = []string{f.MediaType(single)}
@@ -131,7 +133,7 @@ func sendAs(w http.ResponseWriter, f format.Format, single bool, name string) {
 	}
 }
 
-// storeAt is what the store held at a moment.
+// storeAt reads the store as of a moment.
 type storeAt struct {
 	*store.Store
 	at hazard.Instant

@@ -14,7 +14,8 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// geography is a hazard's area as the original server gives it: the maximum alert geography, who should be told.
+// geography is a hazard's area in the form of the original server: the maximum alert geography,
+// which says who should be alerted.
 type geography struct {
 	MagID         int64    `json:"magId"`
 	UUID          string   `json:"uuid"`
@@ -26,10 +27,10 @@ type geography struct {
 	IsActive      bool     `json:"isActive"`
 	WKT           geometry `json:"wkt"`
 	WKTUnmodified geometry `json:"wktUnmodified"`
-	Role          string   `json:"role"` // alert, impact, track, or point when only that is known
+	Role          string   `json:"role"` // alert, impact, track, or point if only that is known
 }
 
-// geometry is one geometry in both forms of OGC 06-103r4.
+// geometry is one geometry in the two forms of OGC 06-103r4.
 type geometry struct {
 	Text   string `json:"text"`   // WKT, longitude latitude
 	Binary string `json:"binary"` // WKB, base64
@@ -54,7 +55,7 @@ type properties struct {
 	Status     string `json:"status"`
 }
 
-// collection holds areas (feature) and after them shapes (shapeFeature).
+// collection holds areas (feature), then shapes (shapeFeature).
 type collection struct {
 	Type     string `json:"type"`
 	Features []any  `json:"features"`
@@ -62,7 +63,7 @@ type collection struct {
 
 const geoJSON = "application/geo+json"
 
-// alertGeography serves a hazard's area: as the original server does, or as GeoJSON.
+// alertGeography serves a hazard's area: in the form of the original server, or as GeoJSON.
 func (a *API) alertGeography(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
 	values, at, err := a.readAt(r, "f", langParameter)
 	if err != nil {
@@ -72,7 +73,7 @@ func (a *API) alertGeography(w http.ResponseWriter, r *http.Request, _ *auth.Cal
 	if values.Has("f") {
 		known := []string{"json", "geojson"}
 		if !slices.Contains(known, values.Get("f")) {
-			return badParameter("f", "%q is none of %s", values.Get("f"), strings.Join(known, ", "))
+			return badParameter("f", "%q is not one of %s", values.Get("f"), strings.Join(known, ", "))
 		}
 		wantGeoJSON = values.Get("f") == "geojson"
 	}

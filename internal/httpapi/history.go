@@ -21,23 +21,24 @@ import (
 	"github.com/hazardd/hazardd/wire"
 )
 
-// The number of changes in one answer.
+// The number of changes per answer.
 const (
 	defaultChanges = 100
 	maxChanges     = 1000
 )
 
-// pageBytes is how much text of states one page of changes holds, unless a single change holds more: an editor's product may hold 4 MiB.
+// pageBytes bounds the size of one page of changes. A single larger change still gets a page: an
+// editor's product may hold 4 MiB.
 const pageBytes = 4 << 20
 
-// page is which changes are asked for.
+// page says which changes are requested.
 type page struct {
 	after, limit int64
-	at           *hazard.Instant // only those that had been made by then; nil: all
+	at           *hazard.Instant // only changes committed by then; nil means all
 	wish         tongue.Wish
 }
 
-// readPage reads the parameters of a page, and those that are known beside them.
+// readPage parses the parameters of a page, and allows the parameters in more.
 func (a *API) readPage(r *http.Request, more ...string) (p page, values url.Values, err error) {
 	if values, p.at, err = a.readAt(r, append(more, "after", "limit", langParameter)...); err != nil {
 		return p, nil, err
@@ -52,7 +53,8 @@ func (a *API) readPage(r *http.Request, more ...string) (p page, values url.Valu
 	return p, values, err
 }
 
-// changes serves the change log after a number. It waits for a change, for as long as it is asked to.
+// changes serves the change log after a number. If there is none yet, it waits as long as the
+// client asks for.
 func (a *API) changes(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	p, values, err := a.readPage(r, "wait")
 	if err != nil {
@@ -81,26 +83,28 @@ func (a *API) changes(w http.ResponseWriter, r *http.Request, who *auth.Caller) 
 		}
 	}
 	err = a.answerChanges(w, r, who, p, 0)
-	if _, ok := errors.AsType[*store.ForkedError](err); ok { // meanwhile
+	if _, ok := errors.AsType[*store.ForkedError](err); ok { // found meanwhile
 		return lostPlace(p.after, a.Live.View(a.now()).Number())
 	}
 	return err
 }
 
-// notPruned refuses a page that begins where changes may be missing.
+// notPruned refuses a page that begins in the pruned part of the history.
 func (a *API) notPruned(ctx context.Context, p page) error {
 	h, err := a.Store.Horizon(ctx, store.History)
 	if err == nil && p.after < h.Number {
-		err = &problem{Status: http.StatusGone, Detail: fmt.Sprintf("after: changes up to %d are not all kept: %v; read the lists and go on after the change that Hazardd-Change names, "+
+		err = &problem{Status: http.StatusGone, Detail: fmt.Sprintf("after: changes up to %d are incomplete: %v; read the lists and continue after the change in Hazardd-Change, "+
 			"or begin with after=%d", h.Number, &store.PrunedError{Horizon: h}, h.Number)}
 	}
 	return err
 }
 
-// keptFrom is the header of an answer that may lack what was before a moment, because it was pruned.
+// keptFrom is the header of an answer that may lack pruned data. It holds the time from which the
+// data is complete.
 const keptFrom = "Hazardd-Kept-From"
 
-// tellKept says in an answer from when on all is kept, if earlier rows were pruned and began before that. It must be called after what is answered was read.
+// tellKept sets the header keptFrom if data since began was pruned. Call it after reading the
+// answer's data.
 func (a *API) tellKept(ctx context.Context, w http.ResponseWriter, what store.Prunable, began hazard.Instant) error {
 	kept, err := a.keptSince(ctx, what, began)
 	if err == nil && kept != 0 {
@@ -109,7 +113,7 @@ func (a *API) tellKept(ctx context.Context, w http.ResponseWriter, what store.Pr
 	return err
 }
 
-// keptSince is from when on all is kept of what began at a moment; 0: all of it is.
+// keptSince returns the time from which data since began is complete; 0 means that all of it is.
 func (a *API) keptSince(ctx context.Context, what store.Prunable, began hazard.Instant) (hazard.Instant, error) {
 	h, err := a.Store.Horizon(ctx, what)
 	if err != nil || began >= h.Kept {
@@ -118,7 +122,7 @@ func (a *API) keptSince(ctx context.Context, what store.Prunable, began hazard.I
 	return h.Kept, nil
 }
 
-// hazardChanges serves the history of one hazard: every change, and the fields that changed.
+// hazardChanges serves the history of one hazard: every change, with the changed fields.
 func (a *API) hazardChanges(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	p, _, err := a.readPage(r)
 	if err != nil {
@@ -131,13 +135,14 @@ func (a *API) hazardChanges(w http.ResponseWriter, r *http.Request, who *auth.Ca
 	return a.answerChanges(w, r, who, p, h.ID)
 }
 
-// answerChanges answers with a page of the changes that the caller may know of: of all hazards (0), or of one, with what each
-// changed.
+// answerChanges answers with a page of changes that the caller may see: of all hazards (0) or of
+// one, with the changed fields.
 func (a *API) answerChanges(w http.ResponseWriter, r *http.Request, who *auth.Caller, p page, hazardID int64) error {
 	return a.holding(w, r, who, costOfPage, func(w http.ResponseWriter) error { return a.makeChanges(w, r, who, p, hazardID) })
 }
 
-// makeChanges makes the answer of answerChanges. It ends with the last change that the lists show, even if the store has later ones.
+// makeChanges builds the answer of answerChanges. It ends at the last change that the lists show,
+// even if the store has later ones.
 func (a *API) makeChanges(w http.ResponseWriter, r *http.Request, who *auth.Caller, p page, hazardID int64) error {
 	v := a.Live.View(a.now())
 	changes, before, follows, err := a.historyPage(r.Context(), hazardID, who, p)
@@ -170,7 +175,7 @@ func (a *API) makeChanges(w http.ResponseWriter, r *http.Request, who *auth.Call
 		if c.Hazard != nil {
 			shown.Hazard = new(wire.FromHazard(reader.Of(c.Hazard), total, a.BaseURL))
 		}
-		if before != nil && (c.Product == nil || c.Product.VisibleTo(who.Orgs)) { // else it tells of a deletion alone
+		if before != nil && (c.Product == nil || c.Product.VisibleTo(who.Orgs)) { // otherwise it only reports a deletion
 			shown.Fields = before.add(c)
 		}
 		restricted = restricted || c.Product != nil && !c.Product.Open()
@@ -192,8 +197,8 @@ func (a *API) makeChanges(w http.ResponseWriter, r *http.Request, who *auth.Call
 	return answerJSON(w, r, list, restricted)
 }
 
-// historyPage reads a page of changes, and of one hazard the states before it; follows is the number behind which the next page
-// begins, 0 if there is none.
+// historyPage reads a page of changes and, for one hazard, the states before it. follows is the
+// number after which the next page begins, or 0 if there is none.
 func (a *API) historyPage(ctx context.Context, hazardID int64, who *auth.Caller, p page) (changes []hazard.Change, before *history, follows int64, err error) {
 	piece, err := a.Store.Page(ctx, store.LogPage{After: p.after, Limit: int(p.limit), Bytes: pageBytes, Hazard: hazardID, At: p.at, Orgs: who.Orgs})
 	if err != nil || hazardID == 0 {
@@ -214,22 +219,23 @@ func (a *API) historyPage(ctx context.Context, hazardID int64, who *auth.Caller,
 	return changes, before, follows, nil
 }
 
-// history knows the states before a change, to tell what it changed.
+// history holds the previous states, to find out what a change modified.
 type history struct {
 	base   string
-	states map[int64][]wire.FieldChange // by product; 0 is the hazard. The values are in To.
+	states map[int64][]wire.FieldChange // by product; 0 is the hazard; values are in To
 }
 
 func newHistory(base string) *history { return &history{base, map[int64][]wire.FieldChange{}} }
 
-// add is what c changed against the state before; nothing for the change that made the thing.
+// add returns the fields that c changed. It returns nothing for the change that created the hazard
+// or product.
 func (h *history) add(c *hazard.Change) []wire.FieldChange {
 	var record any
 	id := int64(0)
 	if c.Product != nil {
 		id, record = c.Product.ID, wire.FromProduct(c.Product, h.base)
 	} else {
-		// product_total depends on the reader, and changes with products.
+		// without product_total, which depends on the reader and changes with products
 		record = wire.FromHazard(c.Hazard, 0, h.base)
 	}
 	now := fieldsOf(record)
@@ -247,10 +253,11 @@ func (h *history) add(c *hazard.Change) []wire.FieldChange {
 	return changed
 }
 
-// besideRecord is what changes of a hazard beside its record: where it is, what was measured and drawn of it, and who lives there.
+// besideRecord returns the changeable data of a hazard outside its record: areas, measurements,
+// shapes and people.
 func besideRecord(h *hazard.Hazard) []wire.FieldChange {
 	fields := []wire.FieldChange{{Field: "area"}, {Field: "measurements"}, {Field: "shapes"}, {Field: "people"}, {Field: "pinned"}}
-	var people *int64 // nil: not known, or not counted yet
+	var people *int64 // nil if unknown or not counted yet
 	if e := h.Exposed(); e != nil && e.People != nil {
 		people = &e.People.People
 	}
@@ -261,7 +268,7 @@ func besideRecord(h *hazard.Hazard) []wire.FieldChange {
 	for i, value := range []any{h.Areas, measurementsOf(h.Measurements), h.Shapes, people, pinned} {
 		text, err := json.Marshal(value)
 		if err != nil {
-			panic(err) // of numbers and valid text
+			panic(err) // numbers and valid text always encode
 		}
 		if fields[i].To = text; string(text) == "[]" {
 			fields[i].To = jsontext.Value("null")
@@ -270,11 +277,11 @@ func besideRecord(h *hazard.Hazard) []wire.FieldChange {
 	return fields
 }
 
-// fieldsOf lists the members of a record in their order.
+// fieldsOf lists the members of a record in order.
 func fieldsOf(record any) []wire.FieldChange {
 	text, err := json.Marshal(record)
 	if err != nil {
-		panic(err) // a wire record is valid text
+		panic(err) // a wire record always encodes
 	}
 	dec := jsontext.NewDecoder(bytes.NewReader(text))
 	var fields []wire.FieldChange

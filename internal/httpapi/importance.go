@@ -20,14 +20,15 @@ import (
 // byImportance is the order of sort=importance.
 var byImportance = search.Sort{By: search.ByImportance, Descending: true}
 
-// activeOrder serves the numbers of the active hazards, the most important first, for who has their records: records do not hold the order.
+// activeOrder serves the ids of the active hazards, most important first, for clients that already
+// have the records. The records do not contain the order.
 func (a *API) activeOrder(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	if err := noQuery(r); err != nil {
 		return err
 	}
 	now := a.now()
 	v := a.Live.View(now)
-	// How important a hazard is does not depend on who asks.
+	// The importance of a hazard does not depend on the caller.
 	body, err := a.lists.Form(v, "order", live.Filter{}, nil, tongue.Wish{}, func(out io.Writer, list iter.Seq2[*hazard.Hazard, int]) error {
 		var keys []search.Key
 		for h := range list {
@@ -47,16 +48,17 @@ func (a *API) activeOrder(w http.ResponseWriter, r *http.Request, who *auth.Call
 	return a.answerShared(w, r, who, v, body, now)
 }
 
-// importance is how much a hazard matters beside others.
+// importance is the rank of a hazard among others.
 type importance struct {
-	Importance *int   `json:"importance"` // null: it is over
+	Importance *int   `json:"importance"` // null after the end
 	Emergency  bool   `json:"emergency"`
 	Pinned     bool   `json:"pinned"`
 	Reason     string `json:"reason"`
-	Language   string `json:"language"` // of the reason
+	Language   string `json:"language"` // language of the reason
 }
 
-// importance serves how important a hazard is and why, in the language of the reader if there are words in it.
+// importance serves how important a hazard is and why, in the reader's language if it is
+// translated.
 func (a *API) importance(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
 	values, at, err := a.readAt(r, langParameter)
 	if err != nil {

@@ -15,44 +15,47 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// joinList is what GET /joins answers.
+// joinList is the answer of GET /joins.
 type joinList struct {
-	Matched int    `json:"matched"` // how many there are, on this page or not
-	Joins   []join `json:"joins"`   // the most doubtful first
+	Matched int    `json:"matched"` // number on all pages
+	Joins   []join `json:"joins"`   // most doubtful first
 }
 
-// join is an event that a rule has made part of an active hazard.
+// join is an event that a rule joined to an active hazard.
 type join struct {
 	ID       uuid.UUID `json:"id"`
 	HazardID int64     `json:"hazard_ID"`
 	UUID     uuid.UUID `json:"uuid"`
 	Name     string    `json:"hazard_Name"`
 	TypeID   string    `json:"type_ID"`
-	Event    joined    `json:"event"` // what was joined
-	With     joined    `json:"with"`  // the event of another source that it fits best
-	// Score is how well the two fit by the rule of their type, from 1, the same place and moment, to 0, just within it or beyond it by now.
+	Event    joined    `json:"event"` // the joined event
+	With     joined    `json:"with"`  // the best matching event of another source
+	// Score is how well the two match by the rule of their type: 1 for the same place and time,
+	// down to 0 at the rule's limit or beyond it by now.
 	Score float64 `json:"score"`
-	// Kilometers are between the two; absent: one has no place. Seconds are between their beginnings.
+	// Kilometers is the distance between the two, absent if one has no place. Seconds is the time
+	// between their starts.
 	Kilometers *float64 `json:"kilometers,omitzero"`
 	Seconds    float64  `json:"seconds"`
-	Reason     string   `json:"reason"` // why the rule has joined them, in words
+	Reason     string   `json:"reason"` // why the rule joined them, for people
 	Confirmed  bool     `json:"confirmed"`
-	Href       string   `json:"href"` // what the sources say of the hazard: GET /hazards/{hazard-id}/reports
+	Href       string   `json:"href"` // GET /hazards/{hazard-id}/reports: what the sources report
 }
 
-// joined names an event of a source, as POST /hazards/{hazard-id}/split and confirm take it.
+// joined identifies an event of a source, as POST /hazards/{hazard-id}/split and confirm take it.
 type joined struct {
 	Source string `json:"source"`
 	Event  string `json:"event"`
 }
 
-// maxJoinsPage bounds a page of joins, and joinsPage is one if nothing is said.
+// maxJoinsPage is the largest page of joins, joinsPage the default.
 const (
 	joinsPage    = 100
 	maxJoinsPage = 1000
 )
 
-// joins serves to editors what rules have joined, the most doubtful first, so that they confirm it or split it.
+// joins serves the joins made by rules to editors, most doubtful first, so that they confirm or
+// split them.
 func (a *API) joins(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	if err := role(who, auth.Editor, auth.Admin); err != nil {
 		return err
@@ -109,14 +112,14 @@ func (a *API) joins(w http.ResponseWriter, r *http.Request, who *auth.Caller) er
 	return answerJSON(w, r, list, true)
 }
 
-// judge says of a join whether its events are one hazard.
+// judge records an editor's decision whether the events of a join are one hazard.
 func (a *API) judge(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	if err := role(who, auth.Editor, auth.Admin); err != nil {
 		return err
 	}
 	id, err := uuid.Parse(r.PathValue("join"))
 	if err != nil {
-		return badParameter("join-id", "%.60q is no uuid", r.PathValue("join"))
+		return badParameter("join-id", "%.60q is not a uuid", r.PathValue("join"))
 	}
 	body, err := writeBody(w, r)
 	if err != nil {
@@ -139,5 +142,5 @@ func (a *API) judge(w http.ResponseWriter, r *http.Request, who *auth.Caller) er
 
 func nameOf(e *store.Event) joined { return joined{e.Source, e.Key} }
 
-// rounded is a number to three places behind the point.
+// rounded rounds to three decimals.
 func rounded(x float64) float64 { return math.Round(x*1000) / 1000 }

@@ -9,10 +9,11 @@ import (
 	"github.com/hazardd/hazardd/internal/tongue"
 )
 
-// langParameter names the languages that a reader wishes, before Accept-Language.
+// langParameter names the parameter with the reader's languages. It outranks Accept-Language.
 const langParameter = "lang"
 
-// wish is what languages a request asks for: by its parameter lang, else by Accept-Language; behind those are the server's own.
+// wish returns the languages of a request: from the parameter lang, otherwise from Accept-Language,
+// followed by the server's own.
 func (a *API) wish(r *http.Request, values url.Values) (tongue.Wish, error) {
 	given, ok := values[langParameter]
 	switch {
@@ -28,7 +29,7 @@ func (a *API) wish(r *http.Request, values url.Values) (tongue.Wish, error) {
 	return w.Or(a.Languages), nil
 }
 
-// readerOf reads in the languages of a wish; nil: everything as it is stored.
+// readerOf returns a reader for a wish; nil returns all texts as stored.
 func readerOf(wish tongue.Wish) *tongue.Reader {
 	if wish.None() {
 		return nil
@@ -36,7 +37,7 @@ func readerOf(wish tongue.Wish) *tongue.Reader {
 	return wish.Reader()
 }
 
-// readIn is a hazard in the language that meets the wish, which the answer names.
+// readIn returns a hazard in the best language for the wish, and names that language in the answer.
 func readIn(w http.ResponseWriter, h *hazard.Hazard, wish tongue.Wish) *hazard.Hazard {
 	reader := wish.Reader()
 	h = reader.Of(h)
@@ -44,7 +45,8 @@ func readIn(w http.ResponseWriter, h *hazard.Hazard, wish tongue.Wish) *hazard.H
 	return h
 }
 
-// sayLanguages tells in which languages the texts of an answer are, if that is known (RFC 9110, section 8.5).
+// sayLanguages sets Content-Language if the languages of the answer's texts are known (RFC 9110,
+// section 8.5).
 func sayLanguages(w http.ResponseWriter, languages []string) {
 	if len(languages) > 0 {
 		w.Header()["Content-Language"] = []string{strings.Join(languages, ", ")}

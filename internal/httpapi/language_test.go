@@ -233,7 +233,7 @@ func TestAnAssistantReadsInTheLanguageThatItWishes(t *testing.T) {
 			t.Errorf("%s: %v %.300s", tool, err, out.Data)
 		}
 		arguments["lang"] = "not a language"
-		if _, err := call(t, session, tool, arguments); err == nil || !strings.Contains(err.Error(), "is no language") {
+		if _, err := call(t, session, tool, arguments); err == nil || !strings.Contains(err.Error(), "is not a language") {
 			t.Errorf("%s: %v", tool, err)
 		}
 	}

@@ -42,7 +42,7 @@ func (a *API) refresh(w http.ResponseWriter, r *http.Request) error {
 	return answerPair(w, r, pair)
 }
 
-// revoke ends the login that a refresh token comes from.
+// revoke ends the login of a refresh token.
 func (a *API) revoke(w http.ResponseWriter, r *http.Request) error {
 	fields, err := stringFields(w, r, "refreshToken")
 	if err != nil {
@@ -64,8 +64,8 @@ func answerPair(w http.ResponseWriter, r *http.Request, pair auth.Pair) error {
 	return answerJSON(w, r, wire.TokenPair{AccessToken: pair.Access, RefreshToken: pair.Refresh}, true)
 }
 
-// stringFields reads the named members of a JSON object, each a string. Other members are no fault: a client of another server
-// of the base interface may send them.
+// stringFields reads the named members of a JSON object, each a string. It ignores other members,
+// because clients of other servers of the base interface may send them.
 func stringFields(w http.ResponseWriter, r *http.Request, names ...string) ([]string, error) {
 	body, err := readBody(w, r, maxLogin)
 	if err != nil {
@@ -73,7 +73,7 @@ func stringFields(w http.ResponseWriter, r *http.Request, names ...string) ([]st
 	}
 	var members map[string]jsontext.Value
 	if err := json.Unmarshal(body, &members); err != nil || members == nil {
-		// The body holds a password: nothing of it is repeated.
+		// The body holds a password, so the error repeats nothing of it.
 		return nil, &problem{Status: http.StatusBadRequest, Detail: "the body is not one JSON object with unique names; expected the members " + strings.Join(names, ", ")}
 	}
 	bad := &hazard.InvalidError{}
@@ -94,33 +94,34 @@ func stringFields(w http.ResponseWriter, r *http.Request, names ...string) ([]st
 	return values, bad.Err()
 }
 
-// origin is where a login comes from.
+// origin returns where a login comes from.
 func (a *API) origin(r *http.Request) auth.Origin {
 	return auth.Origin{Addr: a.clientAddr(r), Client: program(r), Device: a.visits.device(r)}
 }
 
-// actor is who does what the request asks for, for the audit trail.
+// actor returns who sent the request, for the audit trail.
 func (a *API) actor(r *http.Request, who *auth.Caller) auth.Actor {
 	return auth.Actor{Name: who.Name, Addr: a.clientAddr(r), Client: program(r)}
 }
 
-// auditOf is the row of the audit trail of what the request has changed of an organization.
+// auditOf returns the audit trail's row for a change of an organization.
 func (a *API) auditOf(r *http.Request, who *auth.Caller, action string, org auth.Org, detail string) *auth.Audit {
 	by := a.actor(r, who)
 	return &auth.Audit{At: a.now(), Actor: by.Name, Addr: by.Addr, Client: by.Client, Action: action, Subject: org.Acronym, Detail: detail, OK: true}
 }
 
-// maxProgram is how much is kept of what a program calls itself, in characters: a phone's browser names itself last, at up to 160.
+// maxProgram bounds the stored User-Agent, in characters. The browser of a phone names itself at
+// the end, within 160.
 const maxProgram = 200
 
-// program is what the program that sent the request calls itself, for people to read.
+// program returns the User-Agent, cleaned up for people.
 func program(r *http.Request) string {
 	runes := []rune(hazard.CleanLine(r.UserAgent()))
 	return string(runes[:min(len(runes), maxProgram)])
 }
 
-// clientAddr is the address that the request comes from: the peer's, or, if that is a trusted proxy, the last one in X-Forwarded-For
-// that is not. An invalid address counts as one and the same.
+// clientAddr returns the client's address: the peer's, or behind trusted proxies the last address
+// in X-Forwarded-For that is not one of them. All invalid addresses count as the same one.
 func (a *API) clientAddr(r *http.Request) netip.Addr {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {

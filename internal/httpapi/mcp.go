@@ -17,8 +17,8 @@ import (
 	"github.com/hazardd/hazardd/internal/mcp"
 )
 
-// mcp serves one message of the Model Context Protocol (streamable HTTP, without sessions). Its tools read by requests of this interface, with
-// the caller's own credentials: see mcpAsk.
+// mcp serves one message of the Model Context Protocol (streamable HTTP, without sessions). Its
+// tools send requests of this API with the caller's own credentials; see mcpAsk.
 func (a *API) mcp(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
 	if err := a.knownOrigin(r); err != nil {
 		return err
@@ -28,17 +28,17 @@ func (a *API) mcp(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error 
 		return err
 	}
 	if text := bytes.TrimLeft(body, " \t\r\n"); len(text) > 0 && text[0] == '[' {
-		return &problem{Status: http.StatusBadRequest, Detail: "expected one message: batches of them are not part of the protocol any more, and are not taken"}
+		return &problem{Status: http.StatusBadRequest, Detail: "expected one message; batches are no longer part of the protocol"}
 	}
 	server := mcp.NewServer(a.mcpAsk(r), a.Version)
 	serve := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true, PropagateRequestCancellation: true, Logger: a.Logger,
-		DisableLocalhostProtection: true, // it takes a proxy on this machine for an attack; knownOrigin is the check
+		DisableLocalhostProtection: true, // it mistakes a proxy on this machine for an attack; knownOrigin checks instead
 	})
 	one := r.WithContext(r.Context())
 	one.Body, one.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	one.Header = r.Header.Clone()
-	one.Header.Set("Accept", "application/json, text/event-stream") // the SDK insists on both, and answers with the first alone
+	one.Header.Set("Accept", "application/json, text/event-stream") // the SDK requires both, and always answers with the first
 	out := &recorded{header: http.Header{}}
 	serve.ServeHTTP(out, one)
 	if out.status >= http.StatusBadRequest && !strings.HasPrefix(out.header.Get("Content-Type"), "application/json") {
@@ -54,15 +54,16 @@ func (a *API) mcp(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error 
 	if out.status != 0 {
 		w.WriteHeader(out.status)
 	}
-	_, _ = w.Write(out.body.Bytes()) // a reader who has gone
+	_, _ = w.Write(out.body.Bytes()) // fails only if the client has gone
 	return nil
 }
 
-// knownOrigin refuses a request from a web page of another site than this service's own and those that are allowed: also where such a page
-// has made its name lead to this machine (DNS rebinding), so that what the browser takes for the same site is not.
+// knownOrigin refuses requests from web pages of other sites that are not allowed. It also refuses
+// a page whose host name was pointed at this machine (DNS rebinding), which a browser takes for the
+// same site.
 func (a *API) knownOrigin(r *http.Request) error {
 	origins := r.Header["Origin"]
-	if len(origins) == 0 { // no browser
+	if len(origins) == 0 { // not a browser
 		return nil
 	}
 	own, err := url.Parse(a.BaseURL)
@@ -79,10 +80,11 @@ func (a *API) knownOrigin(r *http.Request) error {
 	return &problem{Status: http.StatusForbidden, Detail: "this page's origin may not use this path; the operator allows it with --allowed-origins"}
 }
 
-// mcpAsk makes the tools' requests: of this same interface, through the same table of routes, for who sent r. What r may not read, they may not.
+// mcpAsk returns the function that sends the tools' requests to the routes of this API, as the
+// sender of r. The tools can read only what r could read.
 func (a *API) mcpAsk(r *http.Request) mcp.Ask {
 	return func(ctx context.Context, path string, query url.Values) (*mcp.Answer, error) {
-		// The values of r's context are those of its connection, and the read key that it came with.
+		// r's context holds its connection and its read key.
 		ctx, cancel := context.WithCancel(bothContexts{Context: ctx, values: r.Context()})
 		defer cancel()
 		address := &url.URL{Path: path, RawQuery: query.Encode()}
@@ -97,7 +99,7 @@ func (a *API) mcpAsk(r *http.Request) mcp.Ask {
 		a.mux.ServeHTTP(out, ask)
 		switch {
 		case out.cut:
-			return nil, errors.New("what was found is too large for a tool; ask for less, or read it over HTTP")
+			return nil, errors.New("the answer is too large for a tool; narrow the search, or read it over HTTP")
 		case out.status >= http.StatusMultipleChoices:
 			return nil, askError(out)
 		}
@@ -105,10 +107,10 @@ func (a *API) mcpAsk(r *http.Request) mcp.Ask {
 	}
 }
 
-// mostAsked bounds what a tool reads before it is cut down, in bytes: a page.
+// mostAsked bounds the answer that a tool reads before it shortens it, in bytes: one page.
 const mostAsked = 2 * pageBytes
 
-// askError is what the interface says of a request that it refused.
+// askError converts the refusal of a request to an error.
 func askError(out *recorded) error {
 	var p struct {
 		Title  string `json:"title"`
@@ -127,7 +129,7 @@ func askError(out *recorded) error {
 	return errors.New(text)
 }
 
-// bothContexts ends with one context, and has the values of another.
+// bothContexts is canceled with one context and has the values of another.
 type bothContexts struct {
 	context.Context
 	values context.Context
@@ -135,7 +137,7 @@ type bothContexts struct {
 
 func (b bothContexts) Value(key any) any { return b.values.Value(key) }
 
-// recorded is an answer that is kept, up to most bytes of it; 0: all.
+// recorded records an answer, up to most bytes of it; 0 means all.
 type recorded struct {
 	header http.Header
 	status int

@@ -13,14 +13,14 @@ type quantity struct {
 	Unit    string   `json:"unit"`
 	Title   string   `json:"title"`
 	Meaning string   `json:"meaning"`
-	Words   []string `json:"words,omitzero"` // of a scale, the mildest first: the value is the place in it, from 1
+	Words   []string `json:"words,omitzero"` // for a scale, mildest first: the value is the index, from 1
 	Minimum float64  `json:"minimum"`
 	Maximum float64  `json:"maximum"`
-	// Worse says which values are the worse: "higher" or "lower".
+	// Worse says whether higher or lower values are worse: "higher" or "lower".
 	Worse string `json:"worse"`
 }
 
-// quantities are all that can be measured.
+// quantities returns all quantities that can be measured.
 func quantities() []quantity {
 	list := []quantity{}
 	for _, info := range hazard.Quantities() {
@@ -34,15 +34,15 @@ func quantities() []quantity {
 	return list
 }
 
-// measurement is what was measured of a hazard.
+// measurement is a measured value of a hazard.
 type measurement struct {
 	Name   string  `json:"name"`
 	Value  float64 `json:"value"`
-	Word   string  `json:"word,omitzero"` // that the value stands for, in a scale of words
+	Word   string  `json:"word,omitzero"` // name of the value, on a scale of words
 	Unit   string  `json:"unit"`
 	Scale  string  `json:"scale,omitzero"`
 	Source string  `json:"source"`
-	Time   string  `json:"time,omitzero"` // since when the source says so, as this service has read it
+	Time   string  `json:"time,omitzero"` // when this service first read this value
 }
 
 func measurementsOf(all []hazard.Measurement) []measurement {
@@ -58,7 +58,7 @@ func measurementsOf(all []hazard.Measurement) []measurement {
 	return list
 }
 
-// measurements serves what was measured of a hazard.
+// measurements serves the measurements of a hazard.
 func (a *API) measurements(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
 	_, at, err := a.readAt(r)
 	if err != nil {

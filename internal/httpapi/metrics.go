@@ -20,7 +20,8 @@ import (
 	"github.com/hazardd/hazardd/internal/reply"
 )
 
-// measures are what the API counts. No label has more values than the program's text has: a route is its pattern, never a path.
+// measures holds the API's metrics. Labels have a fixed set of values: a route is its pattern,
+// never a path.
 type measures struct {
 	requests *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec
@@ -34,7 +35,8 @@ type measures struct {
 	answers  sync.Pool // of *answered
 }
 
-// durations are bounds in seconds, from an answer out of memory to an upload over a bad line.
+// durations are bucket bounds in seconds, from an answer out of memory to an upload over a bad
+// line.
 var durations = []float64{0.0002, 0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10}
 
 func newMeasures(registry *prometheus.Registry, pace reply.Pace) *measures {
@@ -43,16 +45,16 @@ func newMeasures(registry *prometheus.Registry, pace reply.Pace) *measures {
 	}
 	m := &measures{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "hazardd_http_requests_total",
-			Help: "Requests that were answered, by the pattern of their route, method and class of status. Event streams count when they begin (HTTP/1.1) or end (HTTP/2)."},
+			Help: "Answered requests by route pattern, method and class of status. Event streams count at their start (HTTP/1.1) or end (HTTP/2)."},
 			[]string{"route", "method", "status"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "hazardd_http_request_seconds", Buckets: durations,
-			Help: "How long answers took, by the pattern of their route; without event streams, which do not end. GET /changes?wait= counts its wait."}, []string{"route"}),
-		panics:   counter("hazardd_http_panics_total", "Requests whose handler failed in a way that nobody foresaw: the log has each."),
-		told:     counter("hazardd_stream_events_total", "Events that were sent to event streams: each to each reader."),
-		stalled:  counter("hazardd_streams_stalled_total", "Event streams that were dropped since their readers took nothing."),
-		replaced: counter("hazardd_streams_replaced_total", "Dead event streams that were ended since their users were at their limit and opened another."),
+			Help: "Time to answer, by route pattern, without event streams. GET /changes?wait= includes the wait."}, []string{"route"}),
+		panics:   counter("hazardd_http_panics_total", "Requests whose handler panicked; each is in the log."),
+		told:     counter("hazardd_stream_events_total", "Events sent to event streams, counted per reader."),
+		stalled:  counter("hazardd_streams_stalled_total", "Event streams closed because their readers accepted no data."),
+		replaced: counter("hazardd_streams_replaced_total", "Dead event streams closed because their users opened another one at their limit."),
 		refusals: Refusals(registry),
-		slow:     counter("hazardd_slow_readers_total", "Answers that were cut off because their readers took less than 8 KiB/s."),
+		slow:     counter("hazardd_slow_readers_total", "Answers cut off because their readers were slower than 8 KiB/s."),
 		pace:     pace,
 		answers:  sync.Pool{New: func() any { return &answered{} }},
 	}
@@ -60,11 +62,11 @@ func newMeasures(registry *prometheus.Registry, pace reply.Pace) *measures {
 	return m
 }
 
-// Refusals returns the registry's counter of what was refused because of a limit, and makes it if
-// it is not there yet. Its label is the limit's name in docs/limits.md.
+// Refusals returns the registry's counter of refused requests by limit, and creates it if needed.
+// Its label is the limit's name in docs/limits.md.
 func Refusals(registry *prometheus.Registry) *prometheus.CounterVec {
 	v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "hazardd_limit_refusals_total",
-		Help: "Requests and connections that were refused because they were over a limit, by the limit's name in docs/limits.md."}, []string{"limit"})
+		Help: "Requests and connections refused by a limit, by the limit's name in docs/limits.md."}, []string{"limit"})
 	err := registry.Register(v)
 	if there, ok := errors.AsType[prometheus.AlreadyRegisteredError](err); ok {
 		return there.ExistingCollector.(*prometheus.CounterVec)
@@ -72,27 +74,27 @@ func Refusals(registry *prometheus.Registry) *prometheus.CounterVec {
 	return v
 }
 
-// methods are those that are told apart. The last stands for all others.
+// methods are the values of the label; the last stands for all others.
 var methods = [...]string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodPut, http.MethodDelete, http.MethodOptions, "other"}
 
-// classes of status, from 1xx.
+// classes of status codes.
 var classes = [...]string{"1xx", "2xx", "3xx", "4xx", "5xx"}
 
-// measured is a route that is counted. What it counts with is looked up once: a series is there from the first request on that it is for.
+// measured holds the metrics of a route. Each series is created by the first request for it.
 type measured struct {
 	*measures
 	route   string
 	next    http.Handler
-	endless bool // no duration is measured
+	endless bool // the duration is not measured
 	count   [len(methods)][len(classes)]atomic.Pointer[prometheus.Counter]
 	seconds atomic.Pointer[prometheus.Observer]
 }
 
-// measure counts what next answers. pattern is that of http.ServeMux.
+// measure counts the answers of next. pattern is that of http.ServeMux.
 func (m *measures) measure(pattern string, next http.Handler) http.Handler {
 	_, path, found := strings.Cut(pattern, " ")
 	if !found {
-		path = "none" // of no route
+		path = "none" // no route matched
 	}
 	return &measured{measures: m, route: path, next: next, endless: pattern == "GET /events"}
 }
@@ -102,7 +104,7 @@ func (m *measured) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out.ResponseWriter, out.status, out.endless = w, http.StatusOK, m.endless
 	out.paced.Begin(w, m.pace)
 	began := time.Now()
-	defer func() { // a handler may end with http.ErrAbortHandler
+	defer func() { // deferred, because a handler may panic with http.ErrAbortHandler
 		m.note(r.Method, out.status, time.Since(began))
 		if out.paced.Late() {
 			m.slow.Inc()
@@ -137,17 +139,17 @@ func (m *measured) note(method string, status int, took time.Duration) {
 	(*seconds).Observe(took.Seconds())
 }
 
-// answered is an answer whose status is noted, and whose reader is given up when it is too slow. It is used again when the handler has
-// returned, and must not be kept.
+// answered records the status of an answer, and disconnects a reader that is too slow. It is
+// pooled: do not keep it after the handler has returned.
 type answered struct {
 	http.ResponseWriter
 	status  int
-	endless bool // it has deadlines of its own
+	endless bool // it sets its own deadlines
 	paced   reply.Paced
 }
 
 func (w *answered) WriteHeader(status int) {
-	if status >= http.StatusOK { // else there is another to come
+	if status >= http.StatusOK { // for an informational status another one follows
 		w.status = status
 	}
 	w.ResponseWriter.WriteHeader(status)
@@ -166,7 +168,7 @@ func (w *answered) Write(b []byte) (int, error) {
 // ReadFrom lets the kernel send files.
 func (w *answered) ReadFrom(r io.Reader) (int64, error) { return w.paced.ReadFrom(r) }
 
-// own is the server's own writer, which closes the connection when http.MaxBytesReader tells it that there is too much on it.
+// own returns the server's original writer: http.MaxBytesReader needs it to close the connection.
 func own(w http.ResponseWriter) http.ResponseWriter {
 	for {
 		outer, ok := w.(*answered)
@@ -177,13 +179,14 @@ func own(w http.ResponseWriter) http.ResponseWriter {
 	}
 }
 
-// scraped gives what the registry gathers. What cannot be gathered is logged, and the rest given.
+// scraped serves the registry's metrics. It logs a collector's error and serves the rest.
 func scraped(c *Config) http.Handler {
 	return promhttp.HandlerFor(c.Metrics, promhttp.HandlerOpts{EnableOpenMetrics: true, ErrorHandling: promhttp.ContinueOnError,
 		ErrorLog: slog.NewLogLogger(c.Logger.Handler(), slog.LevelWarn)})
 }
 
-// metrics serves what the operator's monitoring reads: to programs of this machine, to admins, and to services whose token is for it.
+// metrics serves the metrics to programs on this machine, to admins, and to services with a token
+// for it.
 func (a *API) metrics(w http.ResponseWriter, r *http.Request) error {
 	if !a.local(r) {
 		who, err := a.caller(r, a.now())
@@ -205,11 +208,13 @@ func (a *API) metrics(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// forwarding are the headers by which proxies say that a request is somebody else's.
+// forwarding are the headers by which proxies mark a forwarded request.
 var forwarding = []string{"Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip"}
 
-// local reports whether a request comes from a program of this machine: the connection does, from no proxy that we know of, nothing says that it was
-// forwarded, and it was sent to this machine by an address of its own, not by a name that a web page may have been given (DNS rebinding).
+// local reports whether a request comes from a program on this machine. The connection must be
+// local and from no known proxy, no header may say that it was forwarded, and the Host must be an
+// address of this machine. A name is refused, because a web page may have been given one (DNS
+// rebinding).
 func (a *API) local(r *http.Request) bool {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil || !peer.Addr().Unmap().IsLoopback() {

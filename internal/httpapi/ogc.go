@@ -22,13 +22,13 @@ import (
 	"github.com/hazardd/hazardd/internal/search"
 )
 
-// ogcForm is the form that a request for a document asks for: ogc.JSON or ogc.HTML. JSON is what who does not say gets.
+// ogcForm returns the requested form of a document: ogc.JSON or ogc.HTML. JSON is the default.
 func ogcForm(r *http.Request, values url.Values) (string, error) {
 	if values.Has("f") {
 		if form, ok := ogc.Form(values.Get("f")); ok {
 			return form, nil
 		}
-		return "", badParameter("f", "%.40q is none of json, html", values.Get("f"))
+		return "", badParameter("f", "%.40q is not one of json, html", values.Get("f"))
 	}
 	accept := strings.Join(r.Header["Accept"], ",")
 	if wantsPage(accept) {
@@ -37,13 +37,14 @@ func ogcForm(r *http.Request, values url.Values) (string, error) {
 	return ogc.JSON, nil
 }
 
-// wantsPage reports whether HTML is named before any JSON: browsers do so, and programs ask for JSON, or for anything.
+// wantsPage reports whether Accept names HTML before any JSON. Browsers do so; programs ask for
+// JSON or for anything.
 func wantsPage(accept string) bool {
 	html, other := strings.Index(accept, ogc.HTML), strings.Index(accept, "json")
 	return html >= 0 && (other < 0 || html < other)
 }
 
-// answerOGC serves a document as JSON, or as the page that it is to people.
+// answerOGC serves a document as JSON or as a page.
 func (a *API) answerOGC(w http.ResponseWriter, r *http.Request, form string, document any, page func() *pages.Document) error {
 	if form != ogc.HTML {
 		return answerJSON(w, r, document, false)
@@ -51,7 +52,7 @@ func (a *API) answerOGC(w http.ResponseWriter, r *http.Request, form string, doc
 	return a.answerPage(w, r, page(), false)
 }
 
-// answerPage serves a page; restricted: it holds what not everybody may know.
+// answerPage serves a page; restricted says that it holds data that is not public.
 func (a *API) answerPage(w http.ResponseWriter, r *http.Request, d *pages.Document, restricted bool) error {
 	d.Frame = pages.Frame{Root: a.visits.root}
 	html, err := d.HTML()
@@ -64,7 +65,7 @@ func (a *API) answerPage(w http.ResponseWriter, r *http.Request, d *pages.Docume
 	return answer(w, r, reply.NewBody(html, restricted))
 }
 
-// ogcPage makes a page of links.
+// ogcPage returns a page of links.
 func ogcPage(title, description string, links []format.Link) *pages.Document {
 	d := &pages.Document{Title: title, Description: description}
 	for _, l := range links {
@@ -75,7 +76,7 @@ func ogcPage(title, description string, links []format.Link) *pages.Document {
 	return d
 }
 
-// htmlOf is where a link leads for people.
+// htmlOf returns the address of a link's page for people.
 func htmlOf(l format.Link) string {
 	if l.Type == ogc.JSON && !strings.Contains(l.Href, "?") {
 		return l.Href + "?f=html"
@@ -93,7 +94,7 @@ func (a *API) ogcLanding(w http.ResponseWriter, r *http.Request, _ *auth.Caller)
 	return a.answerOGC(w, r, form, p, func() *pages.Document { return ogcPage("Hazards for maps", p.Description, p.Links) })
 }
 
-// ogcDocument reads the query of a document that has no parameter but f.
+// ogcDocument parses the query of a document whose only parameter is f.
 func (a *API) ogcDocument(r *http.Request) (form string, err error) {
 	values, err := query(r, "f", langParameter)
 	if err != nil {
@@ -165,7 +166,7 @@ func (a *API) ogcCollection(w http.ResponseWriter, r *http.Request, _ *auth.Call
 	return a.answerOGC(w, r, form, c, func() *pages.Document { return ogcPage(c.Title, c.Description, c.Links) })
 }
 
-// ogcQueryables serves what filters of a collection may ask about.
+// ogcQueryables serves the properties that filters of a collection can use.
 func (a *API) ogcQueryables(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
 	set, err := ogcSet(r)
 	if err != nil {
@@ -190,12 +191,12 @@ func (a *API) ogcQueryables(w http.ResponseWriter, r *http.Request, _ *auth.Call
 			p := q.Properties[f.Name]
 			t.Rows = append(t.Rows, []pages.Cell{{Text: f.Name}, {Text: strings.TrimSpace(p.Type + " " + p.Format)}, {Text: p.Title}, {Text: strings.Join(p.Enum, ", ")}})
 		}
-		return &pages.Document{Title: "What filters may ask about", Description: "The properties that the parameter filter knows, in CQL2.", Tables: []pages.Table{t},
+		return &pages.Document{Title: "What filters can use", Description: "The properties that the parameter filter knows, in CQL2.", Tables: []pages.Table{t},
 			Links: []pages.Cell{{Text: q.Title, Href: a.base(r) + "/ogc/collections/" + set.ID + "?f=html"}}}
 	})
 }
 
-// ogcSchema serves what the features of a collection are.
+// ogcSchema serves the schema of a collection's features.
 func (a *API) ogcSchema(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
 	set, err := ogcSet(r)
 	if err != nil {
@@ -231,7 +232,7 @@ func (a *API) ogcSchema(w http.ResponseWriter, r *http.Request, _ *auth.Caller) 
 	})
 }
 
-// ogcSet is the collection that the path names.
+// ogcSet returns the collection in the path.
 func ogcSet(r *http.Request) (*ogc.Set, error) {
 	id := r.PathValue("collection")
 	set := ogc.SetNamed(id)
@@ -240,7 +241,7 @@ func ogcSet(r *http.Request) (*ogc.Set, error) {
 		for _, s := range ogc.Sets() {
 			names = append(names, s.ID)
 		}
-		return nil, &problem{Status: http.StatusNotFound, Detail: fmt.Sprintf("there is no collection %.60q; these are: %s", id, strings.Join(names, ", "))}
+		return nil, &problem{Status: http.StatusNotFound, Detail: fmt.Sprintf("there is no collection %.60q; expected one of %s", id, strings.Join(names, ", "))}
 	}
 	return set, nil
 }
@@ -269,7 +270,7 @@ func (a *API) ogcItems(w http.ResponseWriter, r *http.Request, who *auth.Caller)
 	return a.holding(w, r, who, costOfPage, func(w http.ResponseWriter) error { return a.makeItems(w, r, who, set.ID, values, form, q) })
 }
 
-// makeItems makes a page of features.
+// makeItems builds a page of features.
 func (a *API) makeItems(w http.ResponseWriter, r *http.Request, who *auth.Caller, id string, values url.Values, form string, q search.Query) (err error) {
 	wish, err := a.wish(r, values)
 	if err != nil {
@@ -306,7 +307,7 @@ func (a *API) makeItems(w http.ResponseWriter, r *http.Request, who *auth.Caller
 	return answer(w, r, reply.NewBody(body.Bytes(), f.restricted))
 }
 
-// sayLinks puts links into the header (RFC 8288).
+// sayLinks sets the Link header (RFC 8288).
 func sayLinks(w http.ResponseWriter, links []format.Link) {
 	var header []string
 	for _, l := range links {
@@ -315,7 +316,7 @@ func sayLinks(w http.ResponseWriter, links []format.Link) {
 	w.Header()["Link"] = header
 }
 
-// ogcTable is a page of features for people.
+// ogcTable returns a page of features as a table for people.
 func (a *API) ogcTable(id string, f *found, links []format.Link, now hazard.Instant) *pages.Document {
 	d := ogcPage("Hazards", fmt.Sprintf("%d of %d, as of %s.", len(f.hazards), f.matched, now), links)
 	if id == ogc.ActiveHazards {
@@ -331,7 +332,8 @@ func (a *API) ogcTable(id string, f *found, links []format.Link, now hazard.Inst
 	return d
 }
 
-// ogcQuery reads the parameters of items: those of part 1, section 7.15, and ours beside them, as parameters of a search.
+// ogcQuery converts the parameters of items, those of part 1, section 7.15, and our own, to
+// parameters of a search.
 func (a *API) ogcQuery(r *http.Request, set *ogc.Set, values url.Values) (search.Query, error) {
 	ours := url.Values{}
 	var equals []*search.Where
@@ -354,25 +356,26 @@ func (a *API) ogcQuery(r *http.Request, set *ogc.Set, values url.Values) (search
 					known = append(known, property)
 				}
 				slices.Sort(known)
-				return search.Query{}, badParameter(name, "is not known here, nor a property that queryables lists; these are: %s, f, lang", strings.Join(known, ", "))
+				return search.Query{}, badParameter(name, "is neither a parameter nor a property in queryables; expected one of %s, f, lang", strings.Join(known, ", "))
 			}
 			if len(list) > 1 {
 				return search.Query{}, repeated(name, len(list))
 			}
 			w, ok := search.WhereEquals(f, list[0])
 			if !ok {
-				return search.Query{}, badParameter(name, "%.60q is no value of it", list[0])
+				return search.Query{}, badParameter(name, "%.60q is not a valid value", list[0])
 			}
 			equals = append(equals, w)
 		}
 	}
 	if limit := ours.Get("limit"); limit != "" {
-		// More than the most is the most, and no error (requirement /req/core/fc-limit-response-1, permission C of section 7.15.2).
+		// A limit above the maximum means the maximum and is not an error (requirement
+		// /req/core/fc-limit-response-1, permission C of section 7.15.2).
 		if n, err := strconv.ParseUint(limit, 10, 64); err == nil && n > search.MaxLimit || errors.Is(err, strconv.ErrRange) {
 			ours.Set("limit", strconv.Itoa(search.MaxLimit))
 		}
 	}
-	if corners := strings.Split(ours.Get("bbox"), ","); len(corners) == 6 { // with heights, which hazards have not
+	if corners := strings.Split(ours.Get("bbox"), ","); len(corners) == 6 { // a box with heights, which hazards do not have
 		for _, height := range []string{corners[2], corners[5]} {
 			if n, err := strconv.ParseFloat(strings.TrimSpace(height), 64); err != nil || math.IsInf(n, 0) || math.IsNaN(n) {
 				return search.Query{}, badParameter("bbox", "%.60q is not six numbers", values.Get("bbox"))
@@ -391,7 +394,7 @@ func (a *API) ogcQuery(r *http.Request, set *ogc.Set, values url.Values) (search
 		}
 		return q, faults
 	}
-	slices.SortFunc(equals, func(a, b *search.Where) int { return strings.Compare(a.Text, b.Text) }) // cursors hold the text
+	slices.SortFunc(equals, func(a, b *search.Where) int { return strings.Compare(a.Text, b.Text) }) // cursors contain the text, so its order must be fixed
 	for _, w := range equals {
 		q.Where = q.Where.And(w)
 	}
@@ -418,7 +421,7 @@ func (a *API) ogcItem(w http.ResponseWriter, r *http.Request, who *auth.Caller) 
 	v := a.Live.View(now)
 	h, err := a.findHazard(r, v, now)
 	if p, ok := errors.AsType[*problem](err); ok && p.Status == http.StatusBadRequest {
-		return &problem{Status: http.StatusNotFound, Detail: p.Detail} // no feature has such an id (section 7.17)
+		return &problem{Status: http.StatusNotFound, Detail: p.Detail} // there is no feature with such an id (section 7.17)
 	}
 	if err != nil {
 		return err

@@ -28,10 +28,11 @@ import (
 	"github.com/hazardd/hazardd/wire"
 )
 
-// maxDrawings bounds what is kept of shapes of active hazards, in bytes: with it a page reads of the store only documents that are new.
+// maxDrawings bounds the cache of shapes of active hazards, in bytes. With it a page only reads new
+// documents from the store.
 const maxDrawings = 32 << 20
 
-// drawing is a shape with its geometry as it can be asked about.
+// drawing is a shape with its geometry prepared for queries.
 type drawing struct {
 	hazard.Shape
 	place geo.Shape
@@ -53,23 +54,24 @@ func (a *API) drawings(ctx context.Context, ref hazard.ShapesRef) ([]drawing, er
 			return nil, fmt.Errorf("shapes %s: %w", ref.Digest, err)
 		}
 		list[i] = drawing{s, place}
-		size += 3*len(s.Geometry) + 256 // a position is 20 bytes of text, and up to 40 more in memory
+		size += 3*len(s.Geometry) + 256 // a position takes 20 bytes of text and up to 40 more in memory
 	}
 	a.drawn.Put(ref.Digest, list, size)
 	return list, nil
 }
 
-// part is a feature of a collection whose features are no hazards.
+// part is a feature that is not a hazard.
 type part struct {
-	hazard   *hazard.Hazard // that it is a part of; nil: of none
+	hazard   *hazard.Hazard // the hazard it belongs to; nil if none
 	id       string
 	own      search.Own
 	place    geo.Shape
 	geometry string         // GeoJSON
-	from, to hazard.Instant // its time; to is 0 while it goes on
+	from, to hazard.Instant // its time; to is 0 while it is current
 }
 
-// after reports whether p comes behind a place of the order: hazards by number, parts of one by their id.
+// after reports whether p comes after the given position. The order is by hazard id, then by id of
+// the part.
 func (p *part) after(hazardID int64, id string) bool {
 	return cmp.Or(cmp.Compare(p.number(), hazardID), strings.Compare(p.id, id)) > 0
 }
@@ -81,11 +83,12 @@ func (p *part) number() int64 {
 	return p.hazard.ID
 }
 
-// eachPart gives the parts that f lets through, in their order. Parts of which f cannot let any through are not read.
+// eachPart passes the parts that match f to the callback, in order. It does not read parts that f
+// excludes from the start.
 func (a *API) eachPart(ctx context.Context, set *ogc.Set, f *search.Filter, v *live.View, who *auth.Caller, base string, now hazard.Instant, each func(*part) error) error {
 	give := func(list []part) error {
 		slices.SortFunc(list, func(x, y part) int { return strings.Compare(x.id, y.id) })
-		list = slices.CompactFunc(list, func(x, y part) bool { return x.id == y.id }) // an area that is there twice
+		list = slices.CompactFunc(list, func(x, y part) bool { return x.id == y.id }) // the same area twice
 		for i := range list {
 			p := &list[i]
 			p.own["id"] = p.id
@@ -122,7 +125,7 @@ func (a *API) eachPart(ctx context.Context, set *ogc.Set, f *search.Filter, v *l
 	return nil
 }
 
-// partsOf are the parts of an active hazard that belong to a collection.
+// partsOf returns the parts of an active hazard that belong to a collection.
 func (a *API) partsOf(ctx context.Context, set *ogc.Set, v *live.View, h *hazard.Hazard, who *auth.Caller, base string) (list []part, err error) {
 	life := hazard.Instant(0)
 	if h.AutoExpire {
@@ -175,7 +178,7 @@ func (a *API) partsOf(ctx context.Context, set *ogc.Set, v *live.View, h *hazard
 	return list, nil
 }
 
-// productPart is a product of h as a feature, at its place if it has one.
+// productPart returns a product of h as a feature, at its place if it has one.
 func productPart(h *hazard.Hazard, p *hazard.Product, base string, until hazard.Instant) part {
 	f := wire.FromProduct(p, base)
 	own := search.Own{"product_ID": float64(p.ID), "parent_ID": float64(p.ParentID), "title": p.Title, "product_Type": f.ProductType, "comment_Text": f.CommentText, "is_Hidden": f.IsHidden,
@@ -199,7 +202,7 @@ func yesNo(yes bool) string {
 	return "N"
 }
 
-// coverageParts are whose silence an empty answer repeats, as features of now.
+// coverageParts returns the coverage of each country as features, as of now.
 func (a *API) coverageParts(now hazard.Instant) (list []part) {
 	for f := range a.Coverage.Features(a.Readings()) {
 		words := map[string][]string{}
@@ -226,7 +229,7 @@ type partFeature struct {
 	Properties jsontext.Value `json:"properties"`
 }
 
-// write writes a part, in the language of a reader.
+// write writes a part in the reader's language.
 func (p *part) write(out *bytes.Buffer, set *ogc.Set, reader *tongue.Reader, links []format.Link) error {
 	h := p.hazard
 	if h != nil {
@@ -246,19 +249,19 @@ func (p *part) write(out *bytes.Buffer, set *ogc.Set, reader *tongue.Reader, lin
 	return json.MarshalWrite(out, partFeature{"Feature", p.id, links, jsontext.Value(p.geometry), append(properties, '}')})
 }
 
-// partCursor reads where the page before ended: the number of a hazard, and the id of a part.
+// partCursor parses where the previous page ended: the id of a hazard and the id of a part.
 func partCursor(text string) (hazardID int64, id string, err error) {
 	if text == "" {
 		return -1, "", nil
 	}
 	number, id, ok := strings.Cut(text, " ")
 	if hazardID, err = strconv.ParseInt(number, 10, 64); err != nil || !ok || hazardID < 0 {
-		return 0, "", badParameter("cursor", "%.60q is not what a link to a next page has", text)
+		return 0, "", badParameter("cursor", "%.60q is not a cursor from a link to the next page", text)
 	}
 	return hazardID, id, nil
 }
 
-// makeParts makes a page of features that are no hazards, of what is active now.
+// makeParts builds a page of features that are not hazards, as of now.
 func (a *API) makeParts(w http.ResponseWriter, r *http.Request, who *auth.Caller, set *ogc.Set, values url.Values, form string, q *search.Query) error {
 	wish, err := a.wish(r, values)
 	if err != nil {
@@ -276,7 +279,7 @@ func (a *API) makeParts(w http.ResponseWriter, r *http.Request, who *auth.Caller
 		table.Head = append(table.Head, f.Name)
 	}
 	body.WriteString(noFeatures)
-	matched, returned, rows, cursor, last := 0, 0, 0, "", "" // rows is the size of those of the table
+	matched, returned, rows, cursor, last := 0, 0, 0, "", "" // rows is the size of the table's rows
 	err = a.eachPart(r.Context(), set, &q.Filter, v, who, base, now, func(p *part) error {
 		matched++
 		if cursor != "" || !p.after(hazardID, id) {
@@ -326,7 +329,7 @@ func (a *API) makeParts(w http.ResponseWriter, r *http.Request, who *auth.Caller
 	return answer(w, r, reply.NewBody(body.Bytes(), restricted))
 }
 
-// row is a part as a row of a table.
+// row returns a part as a row of a table.
 func (p *part) row(set *ogc.Set, reader *tongue.Reader) (row []pages.Cell) {
 	h := p.hazard
 	if h != nil {
@@ -342,7 +345,7 @@ func (p *part) row(set *ogc.Set, reader *tongue.Reader) (row []pages.Cell) {
 	return row
 }
 
-// ogcPart serves one feature that is no hazard.
+// ogcPart serves one feature that is not a hazard.
 func (a *API) ogcPart(w http.ResponseWriter, r *http.Request, who *auth.Caller, set *ogc.Set, form string) error {
 	wish, err := a.wish(r, r.URL.Query())
 	if err != nil {
@@ -350,10 +353,10 @@ func (a *API) ogcPart(w http.ResponseWriter, r *http.Request, who *auth.Caller, 
 	}
 	now, reader, base := a.now(), wish.Reader(), a.base(r)
 	v, id := a.Live.View(now), r.PathValue("hazard")
-	only, _ := search.WhereEquals(&set.Own[0], id) // any text is a value of the id
+	only, _ := search.WhereEquals(&set.Own[0], id) // any text is a valid id
 	var found *part
 	f := search.Filter{Where: only}
-	if set.OfHazards && set.ID != ogc.Products { // whose ids begin with that of the hazard
+	if set.OfHazards && set.ID != ogc.Products { // their ids begin with the hazard's
 		f.Hazards = []int64{}
 		if of, err := uuid.Parse(id[:min(len(id), 36)]); err == nil {
 			if h, ok := v.HazardByUUID(of); ok {

@@ -13,14 +13,16 @@ import (
 	"github.com/hazardd/hazardd/web"
 )
 
-// What tells the scripts of a document that all it reads can be read without a login: because the server is public, or because the read key
-// of its own address is in front of every address that it asks for.
+// Markers that tell a document's scripts that no login is needed: either the server is public, or
+// the document's address has a read key, which the scripts put in front of every address that they
+// request.
 const (
 	publicMark = `<meta name="hazardd-open" content="public">`
 	keyMark    = `<meta name="hazardd-open" content="key">`
 )
 
-// openMap serves the map to readers without an account. A link to it that names a hazard (?h=) has the preview of it.
+// openMap serves the map to readers without an account. If the link names a hazard (?h=), the page
+// has a preview of it.
 func (a *API) openMap(w http.ResponseWriter, r *http.Request) error {
 	if keyed(r) != nil {
 		return a.openDocument(w, r, web.Map, nil, []byte(keyMark))
@@ -56,7 +58,7 @@ func (a *API) openMap(w http.ResponseWriter, r *http.Request) error {
 	return a.openDocument(w, r, web.Map, nil, head)
 }
 
-// embed serves the widget, to be shown in a frame by the pages of EmbedSites and by our own.
+// embed serves the widget for frames on the pages of EmbedSites and on our own.
 func (a *API) embed(w http.ResponseWriter, r *http.Request) error {
 	if a.Public != PublicMap && keyed(r) == nil {
 		return &problem{Status: http.StatusNotFound, Detail: "the widget is not open here; the operator opens it with --public=map, or shares a link with a read key"}
@@ -72,12 +74,13 @@ func (a *API) embed(w http.ResponseWriter, r *http.Request) error {
 	return a.openDocument(w, r, web.Widget, frames, []byte(mark))
 }
 
-// opening returns the request as one of the public, whose answer may be kept until something in it ends.
+// opening marks the request as public: its answer may be cached until the view's next change by
+// time.
 func (a *API) opening(r *http.Request) *http.Request {
 	return r.WithContext(context.WithValue(r.Context(), openedContext{}, &opened{a, a.Live.View(a.now())}))
 }
 
-// openDocument serves a document of the map with more in its head.
+// openDocument serves a document of the map with additions to its head.
 func (a *API) openDocument(w http.ResponseWriter, r *http.Request, document string, frames []string, head []byte) error {
 	connect := ""
 	if document == web.Map {
@@ -89,7 +92,7 @@ func (a *API) openDocument(w http.ResponseWriter, r *http.Request, document stri
 	html := a.page.With(document, head)
 	if html == nil {
 		r.URL.Path = "/"
-		a.page.ServeHTTP(w, r) // which says that it was not built
+		a.page.ServeHTTP(w, r) // it reports that the map was not built
 		return nil
 	}
 	h := w.Header()

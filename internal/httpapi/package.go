@@ -12,13 +12,14 @@ import (
 	"github.com/hazardd/hazardd/internal/search"
 )
 
-// maxPackage bounds the hazards of one package.
+// maxPackage bounds the hazards in one package.
 const maxPackage = 20_000
 
-// answerPackage serves all that a search finds as a file for programs. It has no pages: a file cannot lead to the next.
+// answerPackage serves all matches of a search as a packaged file. It has no pages, because a file
+// cannot link to the next one.
 func (a *API) answerPackage(w http.ResponseWriter, r *http.Request, who *auth.Caller, q search.Query, form format.PackageForm) error {
 	if q.Limit != 0 || q.Cursor != "" {
-		return badParameter("f", "%s holds all that is found: limit and cursor have no place beside it", form)
+		return badParameter("f", "%s contains all results: it cannot be combined with limit or cursor", form)
 	}
 	wish, err := a.wish(r, r.URL.Query())
 	if err != nil {
@@ -50,7 +51,7 @@ func (a *API) answerPackage(w http.ResponseWriter, r *http.Request, who *auth.Ca
 		h := w.Header()
 		h["Content-Type"] = []string{form.MediaType()}
 		h["Content-Disposition"] = []string{`attachment; filename="hazards.` + string(form) + `"`}
-		tag := fmt.Sprintf(`"%s-%d-%d"`, form, number, now) // made anew for each request, it is like no other
+		tag := fmt.Sprintf(`"%s-%d-%d"`, form, number, now) // each request builds a new file, so the tag is unique
 		return a.streamed(w, r, tag, restricted, func(out io.Writer) error {
 			_, err := io.Copy(out, file)
 			return err

@@ -26,14 +26,16 @@ import (
 	"github.com/hazardd/hazardd/wire"
 )
 
-// pagePolicy lets a page load styles, images and nothing else, from its own server, and send its forms there. No script runs.
+// pagePolicy lets a page load only style sheets and images, and send forms, all to its own server.
+// Scripts never run.
 const pagePolicy = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// hazardPattern is the page of one hazard. A program that wants JSON of it is led to the hazard itself, where its access token counts.
+// hazardPattern is the page of one hazard. A program that asks for JSON is redirected to the hazard
+// in the API, where its access token is accepted.
 const hazardPattern = "GET /h/{hazard}"
 
-// paged serves a page to visitors with a session, and to the public where the server is open to it; others are led to the form to log
-// in, and back.
+// paged serves a page to visitors with a session, and to everybody if the server is public. Others
+// are redirected to the login form, and back after the login.
 func (a *API) paged(pattern string, h protected) {
 	a.openPage(pattern, func(w http.ResponseWriter, r *http.Request) error {
 		if wantsJSON(r) && pattern == hazardPattern {
@@ -64,7 +66,7 @@ func (a *API) paged(pattern string, h protected) {
 	})
 }
 
-// openPage serves a page that needs no session. Its errors are pages too.
+// openPage serves a page that needs no session. Errors are pages too.
 func (a *API) openPage(pattern string, h handler) {
 	a.route(pattern, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
@@ -77,7 +79,8 @@ func (a *API) openPage(pattern string, h handler) {
 		}()
 		head := w.Header()
 		secure(head)
-		// Not no-referrer: with that, browsers hide the origin of a form from the server that it is sent to (Fetch, "append a request Origin").
+		// Not no-referrer: browsers would then hide a form's origin from its own server (Fetch,
+		// "append a request Origin").
 		head.Set("Referrer-Policy", "same-origin")
 		head.Set("Content-Security-Policy", pagePolicy)
 		head.Set("Cross-Origin-Opener-Policy", "same-origin")
@@ -89,11 +92,13 @@ func (a *API) openPage(pattern string, h handler) {
 	}))
 }
 
-// zoneParameter names the zone of the visitor (IANA), in which a page shows times beside UTC. The map gives it to the links that it makes.
+// zoneParameter is the visitor's time zone (IANA). Pages show times in it beside UTC. The map adds
+// it to its links.
 const zoneParameter = "tz"
 
-// frame is what a page has around its content, in the language of the visitor: that of the parameter lang, else of Accept-Language, else the server's,
-// if there are words in it. What of it cannot be read is not looked at: portals add parameters to links.
+// frame returns the frame around a page's content in the visitor's language: from the parameter
+// lang, Accept-Language or the server's setting, if it is translated. It ignores invalid values,
+// because portals add parameters to links.
 func (a *API) frame(r *http.Request) pages.Frame {
 	values := r.URL.Query()
 	wish := tongue.Accepted(r.Header["Accept-Language"]).Or(a.Languages)
@@ -112,7 +117,7 @@ func (a *API) frame(r *http.Request) pages.Frame {
 	return f
 }
 
-// statusPage serves what people ask first: whether the service knows what it should.
+// statusPage shows people whether the service is up to date.
 func (a *API) statusPage(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	now := a.now()
 	states, err := a.Sources(r.Context())
@@ -144,7 +149,7 @@ func (a *API) statusPage(w http.ResponseWriter, r *http.Request, who *auth.Calle
 	return nil
 }
 
-// pageSource is the state of a source as pages show it.
+// pageSource returns the state of a source for pages.
 func pageSource(s *poll.Status) pages.Source {
 	source := pages.Source{Name: s.Name, Title: s.Title, State: s.State}
 	if s.LastSuccess != nil {
@@ -153,7 +158,8 @@ func pageSource(s *poll.Status) pages.Source {
 	return source
 }
 
-// failPage writes the page that an error has, with the status of the API; the problem itself to who asked for JSON.
+// failPage writes an error as a page, or as a problem if the client asked for JSON. The status is
+// the API's.
 func (a *API) failPage(w http.ResponseWriter, r *http.Request, err error) {
 	if wantsJSON(r) {
 		a.fail(w, r, err)
@@ -175,7 +181,7 @@ func (a *API) failPage(w http.ResponseWriter, r *http.Request, err error) {
 	writeHTML(w, p.Status, html)
 }
 
-// sentence is text with a capital.
+// sentence returns text with a capital first letter.
 func sentence(text string) string {
 	if text == "" {
 		return text
@@ -188,18 +194,19 @@ func writeHTML(w http.ResponseWriter, status int, html []byte) {
 	h["Content-Type"], h["Cache-Control"] = htmlType, noStore
 	h.Set("Content-Length", strconv.Itoa(len(html)))
 	w.WriteHeader(status)
-	_, _ = w.Write(html) // a reader who has gone
+	_, _ = w.Write(html) // fails only if the client has gone
 }
 
 var htmlType = []string{"text/html; charset=utf-8"}
 
-// wantsJSON reports whether who asks is a program: it names a form of JSON, and not HTML.
+// wantsJSON reports whether the client is a program: it accepts a JSON type and not HTML.
 func wantsJSON(r *http.Request) bool {
 	accept := strings.ToLower(strings.Join(r.Header["Accept"], ","))
 	return strings.Contains(accept, "json") && !strings.Contains(accept, "text/html")
 }
 
-// style serves the style sheet of the pages, to be kept for ever: another content has another path.
+// style serves the style sheet of the pages. It can be cached forever, because its path changes
+// with its content.
 func (a *API) style(w http.ResponseWriter, r *http.Request) error {
 	if path, _ := pages.Style(); r.URL.Path != path {
 		return &problem{Status: http.StatusNotFound, Detail: "no such style sheet"}
@@ -208,7 +215,8 @@ func (a *API) style(w http.ResponseWriter, r *http.Request) error {
 	return send(w, r, a.css, forVersion, variesSVG)
 }
 
-// hazardPage serves the page of one hazard. Unlike in the API any query is let pass: mail programs and portals add theirs to links.
+// hazardPage serves the page of one hazard. Unlike the API it ignores unknown parameters, because
+// mail programs and portals add theirs to links.
 func (a *API) hazardPage(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	now := a.now()
 	h, err := a.findHazard(r, a.Live.View(now), now)
@@ -216,7 +224,7 @@ func (a *API) hazardPage(w http.ResponseWriter, r *http.Request, who *auth.Calle
 		return err
 	}
 	wish, err := a.wish(r, r.URL.Query())
-	if err != nil { // a parameter that a portal added
+	if err != nil { // a parameter that a portal has added
 		wish = tongue.Accepted(r.Header["Accept-Language"]).Or(a.Languages)
 	}
 	content, restricted, err := a.pageOf(r, wish.Reader().Of(h), who, now)
@@ -231,7 +239,8 @@ func (a *API) hazardPage(w http.ResponseWriter, r *http.Request, who *auth.Calle
 	return answer(w, r, reply.NewBody(html, restricted))
 }
 
-// pageOf gathers what the visitor may know of the hazard, and reports whether any of it is restricted.
+// pageOf collects what the visitor may see of the hazard, and reports whether any of it is
+// restricted.
 func (a *API) pageOf(r *http.Request, h *hazard.Hazard, who *auth.Caller, now hazard.Instant) (c *pages.Hazard, restricted bool, err error) {
 	ctx := r.Context()
 	c = &pages.Hazard{Frame: a.frame(r), Now: now, Hazard: h, Ground: a.ground != nil, Symbol: a.symbolPath, Orgs: map[int64]string{}}
@@ -304,10 +313,11 @@ func (a *API) pageOf(r *http.Request, h *hazard.Hazard, who *auth.Caller, now ha
 	return c, restricted || secret, err
 }
 
-// maxPageChanges is how many of the latest changes a page holds; the whole history is one link away.
+// maxPageChanges is how many of the latest changes a page shows; it links to the whole history.
 const maxPageChanges = 200
 
-// pageHistory adds the latest changes that the visitor may know of, and reports whether any is restricted.
+// pageHistory adds the latest changes that the visitor may see, and reports whether any is
+// restricted.
 func (a *API) pageHistory(r *http.Request, c *pages.Hazard, who *auth.Caller) (restricted bool, err error) {
 	after, earlier, err := a.Store.Latest(r.Context(), c.Hazard.ID, maxPageChanges, who.Orgs)
 	if err != nil {
@@ -324,7 +334,7 @@ func (a *API) pageHistory(r *http.Request, c *pages.Hazard, who *auth.Caller) (r
 			ch := &changes[i]
 			shown := pages.Change{Change: ch}
 			var fields []wire.FieldChange
-			if ch.Product == nil || ch.Product.VisibleTo(who.Orgs) { // else it tells of a deletion alone
+			if ch.Product == nil || ch.Product.VisibleTo(who.Orgs) { // otherwise it only reports a deletion
 				fields = before.add(ch)
 			}
 			for _, f := range fields {
@@ -343,12 +353,13 @@ func (a *API) pageHistory(r *http.Request, c *pages.Hazard, who *auth.Caller) (r
 	return restricted, err
 }
 
-// symbolPath is where the symbol of a hazard is, in the version that may be kept for ever.
+// symbolPath returns the address of a hazard's symbol, with the version that makes it cacheable
+// forever.
 func (a *API) symbolPath(h *hazard.Hazard) string {
 	return a.visits.root + "/symbols/" + string(h.Type) + "/" + string(h.Category) + "/" + h.Severity.String() + ".svg?v=" + symbol.Version
 }
 
-// darkTheme reads the theme that a map is for: dark, or light, which it is where none is given.
+// darkTheme parses the theme of a map, dark or light; the default is light.
 func darkTheme(values url.Values) (bool, error) {
 	theme := values.Get("theme")
 	if theme != "" && theme != "light" && theme != "dark" {
@@ -357,7 +368,7 @@ func darkTheme(values url.Values) (bool, error) {
 	return theme == "dark", nil
 }
 
-// pageMap serves the small map of a hazard's page.
+// pageMap serves the small map on a hazard's page.
 func (a *API) pageMap(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
 	values, err := query(r, "theme")
 	if err != nil {
@@ -385,16 +396,16 @@ func (a *API) pageMap(w http.ResponseWriter, r *http.Request, _ *auth.Caller) er
 	return answer(w, r, reply.NewBody(m.SVG(), false))
 }
 
-// svg says of an answer that it is an SVG, of which a browser runs and loads nothing.
+// svg sets the headers of an SVG, in which a browser must neither run nor load anything.
 func svg(w http.ResponseWriter) {
 	w.Header()["Content-Type"] = []string{"image/svg+xml"}
 	w.Header().Set("Content-Security-Policy", nothingRuns)
 }
 
-// nothingRuns is the Content-Security-Policy of what is no page: no browser runs or loads anything of it.
+// nothingRuns is the Content-Security-Policy of answers that are no pages.
 const nothingRuns = "sandbox; default-src 'none'"
 
-// inForm serves data in the form that a link on a page names by its ending, whatever the browser would rather have.
+// inForm serves data in the format of the address, whatever the browser prefers.
 func inForm(mediaType string, h protected) protected {
 	return func(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 		r = r.Clone(r.Context())
@@ -403,7 +414,7 @@ func inForm(mediaType string, h protected) protected {
 	}
 }
 
-// ofPage serves what a product has, for a product of the hazard of the page.
+// ofPage wraps a handler of a product: it must belong to the hazard of the page.
 func (a *API) ofPage(serve protected) protected {
 	return func(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 		now := a.now()

@@ -15,10 +15,11 @@ import (
 	"github.com/hazardd/hazardd/internal/words"
 )
 
-// Pages are read by people, whose browser shows a cookie by itself: it serves reading pages and nothing else, since any site can make a
-// browser send a request. The API goes on to take the Authorization header alone.
+// Pages use a cookie, which browsers send by themselves. Any site can make a browser send a
+// request, so the cookie grants reading pages and nothing else. The API accepts the Authorization
+// header only.
 
-// visits is what the API knows of how pages are reached.
+// visits holds how browsers reach the pages.
 type visits struct {
 	root   string // path of the public address
 	secure bool   // the public address is https
@@ -35,25 +36,29 @@ func newVisits(base string) visits {
 	}
 	v.root, v.secure = strings.TrimRight(u.EscapedPath(), "/"), u.Scheme == "https"
 	if v.secure {
-		// The prefix keeps other hosts of the domain, and plain http, from setting it (RFC 6265bis, section 4.1.3.2).
+		// The prefix keeps other hosts of the domain and plain HTTP from setting the cookie (RFC
+		// 6265bis, section 4.1.3.2).
 		v.cookie = "__Host-hazardd"
 	} else if port := u.Port(); port != "" {
-		// Cookies do not know ports: two servers on one machine must not log each other's visitors out.
+		// Cookies ignore ports: without the suffix, two servers on one machine would log out each
+		// other's visitors.
 		v.cookie += "-" + port
 	}
-	// For browsers that send no Sec-Fetch-Site, behind a proxy that does not hand on the Host. A malformed origin trusts nobody.
+	// Needed for browsers without Sec-Fetch-Site behind a proxy that does not pass on the Host. A
+	// malformed origin trusts nobody.
 	_ = v.guard.AddTrustedOrigin(u.Scheme + "://" + u.Host)
 	return v
 }
 
-// setCookie gives the browser a session that serves pages. SameSite=Lax: a link to a page works from a mail, and nothing but a link does.
+// setCookie gives the browser a session for pages. SameSite=Lax: a link in an email opens a page,
+// but other sites can do nothing else.
 func (v *visits) setCookie(w http.ResponseWriter, token auth.PageToken, now hazard.Instant) {
 	v.put(w, token.Text, max(1, int(token.Expires-now)/1000))
 }
 
 func (v *visits) clearCookie(w http.ResponseWriter) { v.put(w, "", -1) }
 
-// putFor sets a cookie of a login at the provider; of an age below 0 it ends.
+// putFor sets a cookie for a login at the provider; a negative age deletes it.
 func (v *visits) putFor(w http.ResponseWriter, what, value string, maxAge int, site http.SameSite) {
 	http.SetCookie(w, &http.Cookie{Name: v.cookie + what, Value: value, Path: "/", MaxAge: maxAge, Secure: v.secure, HttpOnly: true, SameSite: site})
 }
@@ -62,10 +67,11 @@ func (v *visits) put(w http.ResponseWriter, value string, maxAge int) {
 	http.SetCookie(w, &http.Cookie{Name: v.cookie, Value: value, Path: "/", MaxAge: maxAge, Secure: v.secure, HttpOnly: true, SameSite: http.SameSiteLaxMode})
 }
 
-// deviceCookie is what follows the name of the cookie in that of a device that has logged in before.
+// deviceCookie is the suffix of the cookie for a device that has logged in before.
 const deviceCookie = "-device"
 
-// setDevice makes a browser known as one that has logged in. The cookie outlives the session, and authorizes nothing.
+// setDevice marks a browser as one that has logged in. The cookie outlives the session, and grants
+// nothing.
 func (v *visits) setDevice(w http.ResponseWriter, token string) {
 	if token != "" {
 		http.SetCookie(w, &http.Cookie{Name: v.cookie + deviceCookie, Value: token, Path: "/", MaxAge: int(auth.DeviceLife / time.Second),
@@ -73,13 +79,13 @@ func (v *visits) setDevice(w http.ResponseWriter, token string) {
 	}
 }
 
-// device is the token of the device that the request comes from; empty when it is none that has logged in.
+// device returns the token of the request's device, or "" if the device has never logged in.
 func (v *visits) device(r *http.Request) string { return onlyCookie(r, v.cookie+deviceCookie) }
 
-// token is the page token that the request carries; empty when it carries none, or more than one.
+// token returns the page token of the request, or "" if there is none or more than one.
 func (v *visits) token(r *http.Request) string { return onlyCookie(r, v.cookie) }
 
-// onlyCookie is the value of the cookie of that name; empty when there is none, or more than one.
+// onlyCookie returns the value of the cookie, or "" if there is none or more than one.
 func onlyCookie(r *http.Request, name string) string {
 	cookies := r.CookiesNamed(name)
 	if len(cookies) != 1 {
@@ -88,7 +94,7 @@ func onlyCookie(r *http.Request, name string) string {
 	return cookies[0].Value
 }
 
-// sameOrigin refuses a request that another site made a browser send.
+// sameOrigin refuses a request that another site made the browser send.
 func (v *visits) sameOrigin(r *http.Request) error {
 	if err := v.guard.Check(r); err != nil {
 		return &problem{Status: http.StatusForbidden, Detail: "the request comes from a page of another site; open this server's own page and try again"}
@@ -96,7 +102,7 @@ func (v *visits) sameOrigin(r *http.Request) error {
 	return nil
 }
 
-// openSession gives a browser whose application has an access token a session that serves pages.
+// openSession exchanges an access token for a cookie session that can read pages.
 func (a *API) openSession(w http.ResponseWriter, _ *http.Request, who *auth.Caller) error {
 	now := a.now()
 	token, err := a.Auth.Page(who, now)
@@ -113,7 +119,8 @@ func (a *API) openSession(w http.ResponseWriter, _ *http.Request, who *auth.Call
 	return nil
 }
 
-// closeSession ends the session of the cookie. It needs no access token: who logs out may have none any more.
+// closeSession ends the session of the cookie. It needs no access token: at logout it may have
+// expired.
 func (a *API) closeSession(w http.ResponseWriter, r *http.Request) error {
 	if err := a.endSession(w, r); err != nil {
 		return err
@@ -122,17 +129,18 @@ func (a *API) closeSession(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// endSession makes the browser forget its session, and the session worthless. It is the one deed that the cookie authorizes.
+// endSession ends the session and deletes its cookie. This is the only change that the cookie
+// grants.
 func (a *API) endSession(w http.ResponseWriter, r *http.Request) error {
 	if err := a.visits.sameOrigin(r); err != nil {
 		return err
 	}
 	w.Header()["Cache-Control"] = noStore
-	a.visits.clearCookie(w) // the browser forgets it whatever comes of the rest
+	a.visits.clearCookie(w) // always delete the cookie, even if the rest fails
 	return a.Auth.EndPage(r.Context(), a.visits.token(r), a.origin(r), a.now())
 }
 
-// loginPage shows the form to log in, or goes on if there is no need to.
+// loginPage shows the login form, or redirects if the visitor is logged in.
 func (a *API) loginPage(w http.ResponseWriter, r *http.Request) error {
 	next := localPath(r.URL.Query().Get("next"))
 	if _, err := a.Auth.VerifyPage(a.visits.token(r), a.now()); err == nil {
@@ -142,7 +150,7 @@ func (a *API) loginPage(w http.ResponseWriter, r *http.Request) error {
 	return a.answerLogin(w, http.StatusOK, &pages.Login{Frame: a.frame(r), Next: next})
 }
 
-// login takes the form: the limits, the work and the status codes are those of POST /authorize.
+// login handles the form. Limits, checks and status codes are the same as for POST /authorize.
 func (a *API) login(w http.ResponseWriter, r *http.Request) error {
 	if err := a.visits.sameOrigin(r); err != nil {
 		return err
@@ -153,8 +161,8 @@ func (a *API) login(w http.ResponseWriter, r *http.Request) error {
 	}
 	form, err := url.ParseQuery(string(body))
 	if err != nil || len(form["username"]) != 1 || len(form["password"]) != 1 {
-		// The body may hold a password: nothing of it is repeated.
-		return &problem{Status: http.StatusBadRequest, Detail: "the form is not whole: expected the fields username and password, each once"}
+		// The body may hold a password, so the error repeats nothing of it.
+		return &problem{Status: http.StatusBadRequest, Detail: "the form is incomplete: expected the fields username and password, each once"}
 	}
 	again := &pages.Login{Frame: a.frame(r), Next: localPath(form.Get("next")), Username: hazard.CleanLine(form.Get("username"))}
 	now := a.now()
@@ -178,7 +186,7 @@ func (a *API) login(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// logout ends the session from a page.
+// logout ends the session, from a page.
 func (a *API) logout(w http.ResponseWriter, r *http.Request) error {
 	if err := a.endSession(w, r); err != nil {
 		return err
@@ -199,7 +207,7 @@ func (a *API) answerLogin(w http.ResponseWriter, status int, form *pages.Login) 
 	return nil
 }
 
-// seeOther leads on to a path of this server.
+// seeOther redirects to a path of this server.
 func (a *API) seeOther(w http.ResponseWriter, to string) {
 	h := w.Header()
 	h.Set("Location", a.visits.root+to)
@@ -207,8 +215,9 @@ func (a *API) seeOther(w http.ResponseWriter, to string) {
 	w.WriteHeader(http.StatusSeeOther)
 }
 
-// localPath is next if it is a path of this server, in the form that we write it; else the root. Browsers take a backslash for a slash,
-// skip tabs and line ends, and read two slashes as the begin of a host.
+// localPath returns next if it is a path of this server in canonical form, otherwise the root.
+// Browsers read a backslash as a slash, skip tabs and line ends, and read two slashes as the
+// beginning of a host.
 func localPath(next string) string {
 	const home = "/"
 	for _, c := range []byte(next) {
@@ -228,7 +237,7 @@ func localPath(next string) string {
 	return to
 }
 
-// retryAfter is a wait in whole seconds.
+// retryAfter formats a duration in whole seconds.
 func retryAfter(d time.Duration) string {
 	return strconv.Itoa(int((d + time.Second - 1) / time.Second))
 }

@@ -19,18 +19,18 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// payloadLink names a payload as it was received.
+// payloadLink identifies a payload as received.
 type payloadLink struct {
 	SHA256   string `json:"sha256"`
-	Received string `json:"received"` // when it said so first
+	Received string `json:"received"` // when this content was first received
 	Source   string `json:"source"`
-	// URL is where it came from, without what may be secret; absent: from a file.
+	// URL is where it came from, without secrets; absent for a file.
 	URL string `json:"url,omitzero"`
-	// Href leads to it, for editors.
+	// Href is the address of the payload, for editors.
 	Href string `json:"href"`
 }
 
-// payloadsOf lists the payloads that are still kept of what a source says of an event.
+// payloadsOf lists the stored payloads behind a source's report of an event.
 func (a *API) payloadsOf(ctx context.Context, e *store.EventReports) ([]payloadLink, error) {
 	said := slices.Clone(e.Said)
 	slices.SortStableFunc(said, func(x, y store.Said) int { return cmp.Compare(y.Received, x.Received) })
@@ -53,14 +53,15 @@ func (a *API) payloadsOf(ctx context.Context, e *store.EventReports) ([]payloadL
 	return list, nil
 }
 
-// costOfPayload is what reading a payload holds in memory, in bytes: the window of its compression, and buffers.
+// costOfPayload is the memory for reading a payload, in bytes: the decompressor's window and
+// buffers.
 const costOfPayload = 8 << 20
 
-// sniffed is how much of a payload is looked at to name its form, in bytes.
+// sniffed is how many bytes of a payload are examined to find its format.
 const sniffed = 4 << 10
 
-// payload serves what a source gave, as received: to editors, since it is what came from outside, unchecked. No browser runs it: it is a
-// download, of a type that none shows as a page.
+// payload serves a payload as received, to editors only, because it is unchecked content from
+// outside. Browsers download it; its type is never shown as a page.
 func (a *API) payload(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	if err := role(who, auth.Editor, auth.Admin); err != nil {
 		return err
@@ -101,17 +102,17 @@ func (a *API) payload(w http.ResponseWriter, r *http.Request, who *auth.Caller) 
 		return nil
 	}
 	if n, err := io.Copy(w, body); err != nil || n != p.Bytes {
-		panic(http.ErrAbortHandler) // the reader has gone, or the content is damaged: it must not look whole
+		panic(http.ErrAbortHandler) // the client is gone, or the content is damaged: the answer must not look complete
 	}
 	return nil
 }
 
-// form returns the type that a payload is served as, by its beginning, and the end of its name. It is never one that a browser shows as a page or
-// runs: neither HTML nor XML.
+// form guesses the media type and the file extension of a payload from its beginning. The type is
+// never one that a browser shows or runs, such as HTML or XML.
 func form(head []byte) (mediaType, ext string) {
 	text := bytes.TrimSpace(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")))
 	for i := 0; i < utf8.UTFMax && len(text) > 0 && !utf8.Valid(text); i++ {
-		text = text[:len(text)-1] // a rune that the end of head cuts
+		text = text[:len(text)-1] // a character cut off at the end of head
 	}
 	switch {
 	case len(text) > 0 && (text[0] == '{' || text[0] == '['):

@@ -18,17 +18,18 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// photo is a picture that a product is: a file that somebody uploaded, or what was fetched from the address that a source names.
+// photo is a picture product: an uploaded file, or the picture fetched from a source's link.
 type photo struct {
 	of        *hazard.Product
-	fetched   *store.Picture // nil: uploaded
+	fetched   *store.Picture // nil for an upload
 	digest    string
 	size      int64
 	mediaType string
 	at        hazard.Instant
 }
 
-// photoOf is the picture that a product is, and whether it is one. fetched is what was fetched for the product, if anything.
+// photoOf returns the picture of a product, if it is a picture. fetched is what was fetched for the
+// product, or nil.
 func photoOf(p *hazard.Product, fetched *store.Picture) (photo, bool) {
 	if fetched != nil && fetched.Of(p) {
 		return photo{p, fetched, fetched.Digest, fetched.Bytes, fetched.MediaType, fetched.Fetched}, true
@@ -39,7 +40,8 @@ func photoOf(p *hazard.Product, fetched *store.Picture) (photo, bool) {
 	return photo{}, false
 }
 
-// photosOf are the pictures among the products of a hazard, in their order, without those that are hidden, be it in a hidden folder.
+// photosOf returns the pictures among a hazard's products, in order, without those that are hidden
+// themselves or by their folder.
 func (a *API) photosOf(ctx context.Context, hazardID int64, products []*hazard.Product) (list []photo, err error) {
 	fetched, err := a.Store.PicturesOf(ctx, hazardID)
 	if err != nil {
@@ -73,8 +75,8 @@ func (a *API) openPhoto(ctx context.Context, p photo) (io.ReadSeekCloser, error)
 	return a.Store.OpenFile(ctx, p.digest)
 }
 
-// thumbnail makes a small version of a picture; empty if it cannot be read. Files are named by their content, so a thumbnail never goes out of date. The
-// service makes one at a time.
+// thumbnail returns a small version of a picture, or nothing if it is unreadable. Files are named
+// by their content, so a cached thumbnail never expires. Only one is made at a time.
 func (a *API) thumbnail(ctx context.Context, p photo) ([]byte, error) {
 	if small, ok := a.thumbnails.Get(p.digest); ok {
 		return small, nil
@@ -85,7 +87,7 @@ func (a *API) thumbnail(ctx context.Context, p photo) ([]byte, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	if small, ok := a.thumbnails.Get(p.digest); ok { // somebody made it while we waited
+	if small, ok := a.thumbnails.Get(p.digest); ok { // another request made it while this one waited
 		return small, nil
 	}
 	file, err := a.openPhoto(ctx, p)
@@ -105,9 +107,9 @@ func (a *API) thumbnail(ctx context.Context, p photo) ([]byte, error) {
 type listedPhoto struct {
 	Product   int64     `json:"product_ID"`
 	Title     string    `json:"title"`
-	Source    string    `json:"source,omitzero"`  // that names it
-	Address   string    `json:"address,omitzero"` // that it was fetched from
-	User      string    `json:"user,omitzero"`    // who uploaded it
+	Source    string    `json:"source,omitzero"`  // the source that links to it
+	Address   string    `json:"address,omitzero"` // the address it was fetched from
+	User      string    `json:"user,omitzero"`    // the user who uploaded it
 	Time      time.Time `json:"time"`             // when it was fetched or uploaded
 	MediaType string    `json:"media_type"`
 	Size      int64     `json:"size"`
@@ -148,7 +150,7 @@ func (a *API) photos(w http.ResponseWriter, r *http.Request, who *auth.Caller) e
 	return answerJSON(w, r, list, slices.ContainsFunc(products, (*hazard.Product).Restricted) || keyed(r) != nil)
 }
 
-// photo serves the picture that a product is: as it is, or small.
+// photo serves a product's picture, in full size or small.
 func (a *API) photo(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	values, err := query(r, "size")
 	if err != nil {
@@ -168,7 +170,7 @@ func (a *API) photo(w http.ResponseWriter, r *http.Request, who *auth.Caller) er
 	}
 	shown, ok := photoOf(p, &fetched)
 	if !ok {
-		return &problem{Status: http.StatusNotFound, Detail: fmt.Sprintf("product %d is no picture, or it was not fetched; GET /hazards/%d/pictures lists those that there are", p.ID, p.HazardID)}
+		return &problem{Status: http.StatusNotFound, Detail: fmt.Sprintf("product %d is not a picture, or it was not fetched; GET /hazards/%d/pictures lists the pictures", p.ID, p.HazardID)}
 	}
 	serve := func(w http.ResponseWriter, mediaType, tag string, content io.ReadSeeker) error {
 		name := "picture." + strings.TrimPrefix(mediaType, "image/")

@@ -17,14 +17,14 @@ import (
 	"github.com/hazardd/hazardd/internal/search"
 )
 
-// The bounds of what pictures of hazards may cost.
+// The limits of map pictures.
 const (
-	maxPictures   = 16 << 20 // bytes of pictures that are kept: some hundred of the usual size
-	costOfPicture = 28 << 20 // bytes that one may hold while it is drawn
-	pictureSize   = 1200     // width of one that was asked for without a size, in pixels
+	maxPictures   = 16 << 20 // bytes of cached pictures: about a hundred of the usual size
+	costOfPicture = 28 << 20 // bytes that drawing one may take
+	pictureSize   = 1200     // default width, in pixels
 )
 
-// pictureKey names a picture of a state of a hazard.
+// pictureKey identifies a picture of one state of a hazard.
 type pictureKey struct {
 	hazard  uuid.UUID
 	version int64
@@ -32,9 +32,10 @@ type pictureKey struct {
 	width   int
 }
 
-// mapPicture serves the map of a hazard as a picture. It is drawn once for each change of the hazard and size.
+// mapPicture serves a hazard's map as a picture. It is drawn once per change of the hazard and
+// size.
 func (a *API) mapPicture(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	values, err := query(r, "size", "v") // v: what chats know another picture by
+	values, err := query(r, "size", "v") // v makes chats see a new picture after a change
 	if err != nil {
 		return err
 	}
@@ -49,7 +50,7 @@ func (a *API) mapPicture(w http.ResponseWriter, r *http.Request, who *auth.Calle
 	}
 	key := pictureKey{h.UUID, h.Version, !h.ActiveAt(now), int(width)}
 	w.Header()["Content-Type"] = []string{"image/png"}
-	r.Header.Del("Accept-Encoding") // it is compressed already
+	r.Header.Del("Accept-Encoding") // pictures are already compressed
 	return a.drawnOnce(w, r, who, key, costOfPicture, func() ([]byte, error) {
 		areas, err := a.Store.Areas(r.Context(), h.Areas)
 		if err != nil {
@@ -64,7 +65,8 @@ func (a *API) mapPicture(w http.ResponseWriter, r *http.Request, who *auth.Calle
 	})
 }
 
-// drawnOnce answers with the picture of a key. It is drawn once, and one picture at a time, so that a crowd takes one processor at most.
+// drawnOnce answers with the picture of a key from the cache, or draws it. Only one is drawn at a
+// time, so that many requests use one processor at most.
 func (a *API) drawnOnce(w http.ResponseWriter, r *http.Request, who *auth.Caller, key any, cost int64, draw func() ([]byte, error)) error {
 	if body, ok := a.pictures.Get(key); ok {
 		return answer(w, r, body)
@@ -77,7 +79,7 @@ func (a *API) drawnOnce(w http.ResponseWriter, r *http.Request, who *auth.Caller
 			return r.Context().Err()
 		}
 		body, ok := a.pictures.Get(key)
-		if !ok { // nobody drew it while we waited
+		if !ok { // no other request drew it in the meantime
 			picture, err := draw()
 			if err != nil {
 				return err
@@ -89,10 +91,11 @@ func (a *API) drawnOnce(w http.ResponseWriter, r *http.Request, who *auth.Caller
 	})
 }
 
-// maxCorners is how many corners the areas in a window have at most: a hundred counties as the weather service draws them have a tenth.
+// maxCorners bounds the corners of the areas in a window. A hundred counties, as the weather
+// service draws them, have a tenth of that.
 const maxCorners = 400_000
 
-// windowKey names a picture of a window in a state of all hazards.
+// windowKey identifies a picture of a window in one state of all hazards.
 type windowKey struct {
 	number         int64
 	at             hazard.Instant
@@ -102,7 +105,8 @@ type windowKey struct {
 	filter, words  string
 }
 
-// mostImportant is the window of those who ask for none: around the most important hazard that is not a drill. ok is false if there is none.
+// mostImportant returns the default window, around the most important hazard that is not a drill.
+// ok is false if there is none.
 func mostImportant(v *live.View) (lon, lat, zoom float64, ok bool) {
 	var first *hazard.Hazard
 	var key search.Key
@@ -120,8 +124,8 @@ func mostImportant(v *live.View) (lon, lat, zoom float64, ok bool) {
 	return first.Longitude, max(-85, min(85, first.Latitude)), 4, true
 }
 
-// activePicture serves a window of the map of all active hazards as a picture: what stands on a phone until somebody wants to move the map. What it
-// shows does not depend on who asks.
+// activePicture serves a window of the map of all active hazards as a picture. A phone shows it
+// until its user wants to move the map. It does not depend on the caller.
 func (a *API) activePicture(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	values, err := query(r, "longitude", "latitude", "zoom", "width", "height", "theme", "type", "severity", "category")
 	if err != nil {
@@ -185,11 +189,11 @@ func (a *API) activePicture(w http.ResponseWriter, r *http.Request, who *auth.Ca
 				corners += s.Positions()
 			}
 			if corners > maxCorners {
-				return nil, badParameter("zoom", "the areas in this window have more than %d corners; look closer", maxCorners)
+				return nil, badParameter("zoom", "the areas in this window have more than %d corners; zoom in", maxCorners)
 			}
 			m.Hazards = append(m.Hazards, pages.Placed{Hazard: h, Shapes: shapes})
 		}
-		if readings.Any() { // where no source is read at all, the map says so at once
+		if readings.Any() { // if no source is polled, the map says so
 			for f := range a.Coverage.Features(readings) {
 				if f.Properties.Kind == "country" && f.Properties.State == coverage.Unknown && m.Sees([]geo.Shape{f.Shape}) {
 					m.Gaps = append(m.Gaps, f.Shape)
@@ -200,11 +204,11 @@ func (a *API) activePicture(w http.ResponseWriter, r *http.Request, who *auth.Ca
 	})
 }
 
-// preview is what chats show of a link to a hazard that begins at path.
+// preview returns what chats show for a link to a hazard; path is the beginning of the link.
 func (a *API) preview(h *hazard.Hazard, path string, now hazard.Instant) *pages.Preview {
 	picture := fmt.Sprintf("%s/hazards/%s/map.png?size=%d&v=%d", a.BaseURL, h.UUID, pictureSize, h.Version)
 	if !h.ActiveAt(now) {
-		picture += ".over" // another picture, before the end is recorded
+		picture += ".over" // the picture changes at the end, before the end is recorded
 	}
 	return pages.NewPreview(h, now, a.BaseURL+path, picture)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/hazardd/hazardd/internal/words"
 )
 
-// Bounds of a search for places.
+// The limits of a search for places.
 const (
 	maxPlaceQuery = 100 // characters: the longest name has 80
 	maxPlaces     = 50
@@ -48,7 +48,7 @@ func toFound(p gazetteer.Place, lang string) foundPlace {
 	return f
 }
 
-// places serves the places that a name can mean.
+// places serves the places that match a name.
 func (a *API) places(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
 	values, err := query(r, "q", "kind", "limit", "cursor", langParameter)
 	if err != nil {
@@ -63,7 +63,7 @@ func (a *API) places(w http.ResponseWriter, r *http.Request, _ *auth.Caller) err
 	case !utf8.ValidString(q):
 		return badParameter("q", "is not UTF-8")
 	case utf8.RuneCountInString(q) > maxPlaceQuery:
-		return badParameter("q", "has %d characters, at most %d are taken", utf8.RuneCountInString(q), maxPlaceQuery)
+		return badParameter("q", "has %d characters, at most %d are allowed", utf8.RuneCountInString(q), maxPlaceQuery)
 	case strings.ContainsFunc(q, unicode.IsControl):
 		return badParameter("q", "has a control character; expected a name")
 	case gazetteer.Fold(q) == "":
@@ -74,7 +74,7 @@ func (a *API) places(w http.ResponseWriter, r *http.Request, _ *auth.Caller) err
 		for name := range strings.SplitSeq(values.Get("kind"), ",") {
 			kind := gazetteer.Kind(name)
 			if !slices.Contains(gazetteer.Kinds(), kind) {
-				return badParameter("kind", "%.40q is no kind; these are: country, town, area", name)
+				return badParameter("kind", "%.40q is not a kind; expected one of country, town, area", name)
 			}
 			kinds = append(kinds, kind)
 		}

@@ -84,8 +84,8 @@ func TestAPlaceHasAnOutline(t *testing.T) {
 func TestASearchForPlacesThatIsNone(t *testing.T) {
 	s := handle(t)
 	for query, want := range map[string]string{"": "has no letter", "q=": "has no letter", "q=%F0%9F%8C%8A": "has no letter", "q=%2C%2C": "has no letter", "q=a%00b": "control character", "q=a%1b": "control character", "q=%FF": "not UTF-8",
-		"q=" + strings.Repeat("a", 10_000): "has 10000 characters, at most 100", "q=a&kind=river": "is no kind; these are", "q=a&limit=0": "from 1 to 50", "q=a&limit=51": "from 1 to 50", "q=a&cursor=x": "not a whole number", "q=a&cursor=-1": "not a whole number",
-		"q=a&q=b": "is given 2 times", "q=a&near=1": "is not known", "q=a&lang=1": "is no language"} {
+		"q=" + strings.Repeat("a", 10_000): "has 10000 characters, at most 100", "q=a&kind=river": "is not a kind; expected one of", "q=a&limit=0": "from 1 to 50", "q=a&limit=51": "from 1 to 50", "q=a&cursor=x": "not a whole number", "q=a&cursor=-1": "not a whole number",
+		"q=a&q=b": "is given 2 times", "q=a&near=1": "is not known", "q=a&lang=1": "is not a language"} {
 		if a := s.do("reader", "GET", "/places?"+query, ""); a.Status != 400 || !strings.Contains(string(a.Body), want) {
 			t.Errorf("%.40s: %d %.200s, want %s", query, a.Status, a.Body, want)
 		}

@@ -22,26 +22,27 @@ import (
 	"github.com/hazardd/hazardd/internal/trace"
 )
 
-// statusGone is what the log of nginx calls the status of a request whose client did not wait for the answer.
+// statusGone is the status in nginx's log for a client that disconnected before the answer.
 const statusGone = 499
 
-// problem is an error answer (RFC 9457). It is an error, so that a handler may return it as it is.
+// problem is an error answer (RFC 9457). It implements error, so that a handler can return it
+// directly.
 type problem struct {
 	Type     string  `json:"type"`
 	Title    string  `json:"title"`
 	Status   int     `json:"status"`
 	Detail   string  `json:"detail,omitzero"`
-	Instance string  `json:"instance,omitzero"` // names an internal error in our log
+	Instance string  `json:"instance,omitzero"` // identifies an internal error in the log
 	Request  string  `json:"request,omitzero"`  // the id of the request
 	Errors   []fault `json:"errors,omitzero"`
-	// Esri is the error as programs of ArcGIS know it, on their paths alone.
+	// Esri is the same error in the format of ArcGIS, on its paths only.
 	Esri   *arcgisError `json:"error,omitzero"`
 	retry  time.Duration
 	header func(http.Header)
-	limit  string // that the request is over, as in hazard.LimitError
+	limit  string // the limit that the request exceeds, as in hazard.LimitError
 }
 
-// roomRetry is when to send again what found no room: making some takes a person.
+// roomRetry is the Retry-After when the disk is full: freeing space takes a person.
 const roomRetry = time.Minute
 
 var limitStatus = map[hazard.LimitKind]int{
@@ -50,7 +51,7 @@ var limitStatus = map[hazard.LimitKind]int{
 	hazard.LimitCapacity: http.StatusServiceUnavailable,
 }
 
-// fault is one thing wrong with the input.
+// fault is one error in the input.
 type fault struct {
 	Pointer   string `json:"pointer,omitzero"`   // JSON pointer into the body (RFC 6901)
 	Parameter string `json:"parameter,omitzero"` // name of a parameter of path or query
@@ -59,36 +60,38 @@ type fault struct {
 
 func (p *problem) Error() string { return p.Detail }
 
-// badParameter is the problem of a parameter that cannot be read. It names the parameter, the value and what was expected.
+// badParameter returns the problem of an invalid parameter. It names the parameter, the value and
+// what was expected.
 func badParameter(name, format string, args ...any) error {
 	detail := fmt.Sprintf(format, args...)
 	return &problem{Status: http.StatusBadRequest, Detail: name + ": " + detail, Errors: []fault{{Parameter: name, Detail: detail}}}
 }
 
 func tooLarge(limit int64) error {
-	return &problem{Status: http.StatusRequestEntityTooLarge, Detail: fmt.Sprintf("the body is larger than %d bytes, the most that is taken", limit)}
+	return &problem{Status: http.StatusRequestEntityTooLarge, Detail: fmt.Sprintf("the body is larger than the limit of %d bytes", limit)}
 }
 
-// bodyError is the problem of a body that could not be read whole.
+// bodyError returns the problem of a body that could not be read completely.
 func bodyError(err error, limit int64) error {
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return tooLarge(limit)
 	}
 	if tooSlow(err) {
 		return &problem{Status: http.StatusRequestTimeout, limit: "body-rate",
-			Detail: fmt.Sprintf("the body comes too slowly (limit body-rate): at least %d bytes, or all of it, are expected every %v", bodyWindow, bodyTime)}
+			Detail: fmt.Sprintf("the body arrives too slowly (limit body-rate): expected at least %d bytes, or the rest, every %v", bodyWindow, bodyTime)}
 	}
 	return &problem{Status: http.StatusBadRequest, Detail: "the body is malformed, or ended before it was complete"}
 }
 
-// tooSlow reports whether a body's time was over before all of it had come.
+// tooSlow reports whether the body did not arrive in time.
 func tooSlow(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }
 
 type panicError struct{ value any }
 
 func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
 
-// problemFor gives every kind of error its answer. What is of no kind is our own fault, and its words are told to nobody.
+// problemFor maps each kind of error to an answer. An unclassified error is a fault of the server,
+// and clients never see its text.
 func problemFor(err error) *problem {
 	if p, ok := errors.AsType[*problem](err); ok {
 		return p
@@ -118,26 +121,26 @@ func problemFor(err error) *problem {
 			h.Set("WWW-Authenticate", `Bearer error="insufficient_scope"`)
 		}}
 	case errors.Is(err, hazard.ErrNotFound):
-		return &problem{Status: http.StatusNotFound, Detail: "there is none, or none that you may know of"}
+		return &problem{Status: http.StatusNotFound, Detail: "not found, or not visible to you"}
 	case errors.Is(err, hazard.ErrStale):
 		return &problem{Status: http.StatusPreconditionFailed, Detail: err.Error()}
 	case errors.Is(err, hazard.ErrConflict):
 		return &problem{Status: http.StatusConflict, Detail: err.Error()}
 	case errors.Is(err, hazard.ErrFull):
-		return &problem{Status: http.StatusInsufficientStorage, Detail: "there is no room left to keep this; the operator must make some", retry: roomRetry}
+		return &problem{Status: http.StatusInsufficientStorage, Detail: "the server's disk is full; the operator must free some space", retry: roomRetry}
 	case errors.Is(err, hazard.ErrUnavailable):
 		return &problem{Status: http.StatusServiceUnavailable, Detail: "the store is not available; repeating the request with the same uuid is safe", retry: time.Second}
 	}
 	return nil
 }
 
-// fail writes the answer that an error has.
+// fail writes the answer for an error.
 func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, auth.ErrDenied) {
 		denied(w)
 		return
 	}
-	if errors.Is(err, auth.ErrInvalidToken) { // it was good when the request came
+	if errors.Is(err, auth.ErrInvalidToken) { // it was valid when the request came
 		invalidToken(w)
 		return
 	}
@@ -146,8 +149,8 @@ func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if strings.HasPrefix(r.URL.Path, arcgisPath) {
 		out.Esri = &arcgisError{out.Status, out.Title, []string{out.Detail}}
 	}
-	body, err := json.Marshal(&out, jsontext.AllowInvalidUTF8(true)) // it names what was sent, which may be no text
-	if err != nil {                                                  // cannot be: all of it is text
+	body, err := json.Marshal(&out, jsontext.AllowInvalidUTF8(true)) // it repeats input, which may be invalid UTF-8
+	if err != nil {                                                  // impossible: all of it is text
 		panic(err)
 	}
 	h := w.Header()
@@ -155,14 +158,15 @@ func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(out.Status)
-	_, _ = w.Write(body) // a reader who has gone
+	_, _ = w.Write(body) // fails only if the client has gone
 }
 
-// problem is the problem that an error is, logged where the operator must know; what it says in the header is set.
+// problem returns the problem for an error. It also sets the problem's headers, and logs what the
+// operator must know.
 func (a *API) problem(w http.ResponseWriter, r *http.Request, err error) problem {
 	p := problemFor(err)
 	if p == nil && errors.Is(err, context.Canceled) && r.Context().Err() != nil {
-		p = &problem{Status: statusGone, Detail: "the client has gone"} // nobody reads it
+		p = &problem{Status: statusGone, Detail: "the client has gone"} // nobody reads the answer
 	}
 	if p == nil {
 		id := uuid.NewString()
@@ -184,10 +188,11 @@ func (a *API) problem(w http.ResponseWriter, r *http.Request, err error) problem
 	return *p
 }
 
-// refusedEvery is how often a limit is logged that refuses requests: a flood of them must not fill the log.
+// refusedEvery is how often refusals by one limit are logged, so that a flood of requests does not
+// fill the log.
 const refusedEvery = time.Minute
 
-// refusals is what was logged of refused requests, by the limit that they were over. The names of limits are few.
+// refusals tracks the logged refusals by limit. There are only a few limits.
 type refusals struct {
 	mu   sync.Mutex
 	last map[string]*loggedRefusal
@@ -198,7 +203,7 @@ type loggedRefusal struct {
 	missed int64
 }
 
-// take reports whether a refusal is to be logged at now, and how many were not since the last that was.
+// take reports whether to log a refusal at now, and how many were left out since the last one.
 func (l *refusals) take(limit string, now hazard.Instant) (ok bool, missed int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -219,7 +224,8 @@ func (l *refusals) take(limit string, now hazard.Instant) (ok bool, missed int64
 	return true, missed
 }
 
-// warn logs a request that the service could not serve; of those that are over a limit one a minute, with the number of the others.
+// warn logs a request that the service could not serve. Refusals by a limit are logged once a
+// minute, with the number of the others.
 func (a *API) warn(p *problem, r *http.Request, err error) {
 	args := []any{"status", p.Status, "method", r.Method, "path", r.URL.Path, "error", err}
 	if p.limit != "" {
@@ -232,12 +238,13 @@ func (a *API) warn(p *problem, r *http.Request, err error) {
 	a.Logger.WarnContext(r.Context(), "request refused", args...)
 }
 
-// invalidToken is the answer to a missing, malformed, expired, revoked or foreign token: base interface section 7, to the letter.
+// invalidToken answers a missing, malformed, expired, revoked or foreign token exactly as in
+// section 7 of the base interface.
 func invalidToken(w http.ResponseWriter) {
 	plain(w, http.StatusForbidden, `Bearer error="invalid_token"`, "Invalid Token")
 }
 
-// denied is the answer to credentials or a refresh token that are not accepted: base interface section 7.
+// denied answers invalid credentials and refresh tokens as in section 7 of the base interface.
 func denied(w http.ResponseWriter) {
 	plain(w, http.StatusUnauthorized, realm, "Authentication failed.")
 }
@@ -251,5 +258,5 @@ func plain(w http.ResponseWriter, status int, authenticate, text string) {
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Length", strconv.Itoa(len(text)))
 	w.WriteHeader(status)
-	_, _ = w.Write([]byte(text)) // a reader who has gone
+	_, _ = w.Write([]byte(text)) // fails only if the client has gone
 }

@@ -18,22 +18,25 @@ import (
 	"github.com/hazardd/hazardd/internal/signon"
 )
 
-// Logins at an OpenID provider. The browser keeps a secret in a cookie while its user is away; nothing of a login is kept here before it
-// has succeeded. An application of this server then fetches its tokens with a second cookie, which works once and for a minute: no
-// token is ever in an address, and no cookie but that one gives tokens.
+// Logins at an OpenID provider. While the user is at the provider, the browser keeps the login's
+// secret in a cookie; the server stores nothing until the login has succeeded. An application of
+// this server then fetches its tokens with a second cookie, which is valid once and for a minute.
+// Tokens never appear in an address, and no other cookie grants tokens.
 
-// providerCookie and handoverCookie follow the name of the page's cookie in those of a login that is under way, and of one that is done.
+// providerCookie and handoverCookie are suffixes of the page cookie's name, for a login in progress
+// and for a completed one.
 const (
 	providerCookie = "-login"
 	handoverCookie = "-handover"
 )
 
-// The bounds of what one address may ask for about logins at the provider: each may cost a request to the provider.
+// The limits per address for logins at the provider, because each may cost a request to the
+// provider.
 const (
-	providerRate   = 10 // in a second
+	providerRate   = 10 // per second
 	providerBurst  = 60
-	providerMemory = 1 << 20 // bytes for the addresses that came last
-	providerSize   = 128     // bytes of one
+	providerMemory = 1 << 20 // bytes for the most recent addresses
+	providerSize   = 128     // bytes per address
 )
 
 // attempts counts requests about provider logins by address.
@@ -48,7 +51,7 @@ func (t attempts) take(addr netip.Addr, now time.Time) error {
 	if addr.Is4() {
 		bits = 32
 	}
-	from, _ := addr.Prefix(bits) // an address that is none counts as one and the same
+	from, _ := addr.Prefix(bits) // all invalid addresses count as the same one
 	limiter, ok := t.byAddr.Get(from)
 	if !ok {
 		limiter = rate.NewLimiter(providerRate, providerBurst)
@@ -58,10 +61,10 @@ func (t attempts) take(addr netip.Addr, now time.Time) error {
 		return nil
 	}
 	return &hazard.LimitError{Limit: "provider-logins", Kind: hazard.LimitShare, RetryAfter: time.Second,
-		Detail: fmt.Sprintf("more than %d requests a second of your address about logins at the provider (limit provider-logins); wait and try again", providerRate)}
+		Detail: fmt.Sprintf("more than %d requests per second from your address for logins at the provider (limit provider-logins); wait and retry", providerRate)}
 }
 
-// loginMethods says how people log in here.
+// loginMethods lists the ways to log in.
 func (a *API) loginMethods(w http.ResponseWriter, r *http.Request) error {
 	if err := noQuery(r); err != nil {
 		return err
@@ -80,7 +83,7 @@ func (a *API) loginMethods(w http.ResponseWriter, r *http.Request) error {
 	return answerJSON(w, r, methods, false)
 }
 
-// needProvider is an error where no provider is set, or an address asks too often.
+// needProvider returns an error if no provider is set, or if an address sends too many requests.
 func (a *API) needProvider(r *http.Request) error {
 	if a.Provider == nil {
 		return &problem{Status: http.StatusNotFound, Detail: "this server has no login provider; log in with a user name and a password"}
@@ -88,7 +91,7 @@ func (a *API) needProvider(r *http.Request) error {
 	return a.attempts.take(a.clientAddr(r), a.Now())
 }
 
-// toProvider leads a browser to the provider.
+// toProvider redirects a browser to the provider.
 func (a *API) toProvider(w http.ResponseWriter, r *http.Request) error {
 	if err := a.needProvider(r); err != nil {
 		return err
@@ -110,7 +113,7 @@ func (a *API) toProvider(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// fromProvider takes a browser that the provider leads back.
+// fromProvider handles the redirect back from the provider.
 func (a *API) fromProvider(w http.ResponseWriter, r *http.Request) error {
 	if err := a.needProvider(r); err != nil {
 		return err
@@ -125,7 +128,8 @@ func (a *API) fromProvider(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return a.providerProblem(r, err)
 	}
-	// The provider takes a code once; that a browser's secret works once, too, does not depend on the provider.
+	// The provider accepts a code once; this check makes the browser's secret valid only once too,
+	// whatever the provider does.
 	if err := a.Auth.Once(r.Context(), signon.Secret(kept).ID(), now.Add(signon.StateLife)); errors.Is(err, hazard.ErrConflict) {
 		return a.providerProblem(r, fmt.Errorf("%w: it was used before", signon.ErrRefused))
 	} else if err != nil {
@@ -135,7 +139,7 @@ func (a *API) fromProvider(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return a.providerProblem(r, err)
 	}
-	// Only now: an answer that another site forged must not end the login that is under way.
+	// Not earlier: a response forged by another site must not end the login in progress.
 	a.visits.putFor(w, providerCookie, "", -1, http.SameSiteLaxMode)
 	a.visits.setCookie(w, login.Page, now)
 	a.visits.putFor(w, handoverCookie, login.Handover, 60, http.SameSiteStrictMode)
@@ -147,7 +151,8 @@ func (a *API) fromProvider(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// providerTokens gives an application of this server the tokens of a login at the provider that its browser has just made.
+// providerTokens gives an application of this server the tokens of the login that its browser has
+// just completed at the provider.
 func (a *API) providerTokens(w http.ResponseWriter, r *http.Request) error {
 	if err := a.visits.sameOrigin(r); err != nil {
 		return err
@@ -164,7 +169,8 @@ func (a *API) providerTokens(w http.ResponseWriter, r *http.Request) error {
 	return answerPair(w, r, pair)
 }
 
-// providerLogout takes the provider's notice that a login has ended there (OpenID Connect Back-Channel Logout 1.0).
+// providerLogout handles the provider's notice that a login has ended there (OpenID Connect
+// Back-Channel Logout 1.0).
 func (a *API) providerLogout(w http.ResponseWriter, r *http.Request) error {
 	if err := a.needProvider(r); err != nil {
 		return err
@@ -184,7 +190,8 @@ func (a *API) providerLogout(w http.ResponseWriter, r *http.Request) error {
 	if err := a.Auth.EndIdentity(r.Context(), a.Provider.Issuer(), notice.Subject, notice.Session, notice.Issued, a.now()); err != nil {
 		return err
 	}
-	// After the deed: a notice that is sent again because the deed failed must not be taken for one that was heard.
+	// Only after the logout: if it failed and the provider repeats the notice, the repetition must
+	// not count as handled.
 	if err := a.Auth.Once(r.Context(), notice.ID, notice.Until); err != nil && !errors.Is(err, hazard.ErrConflict) {
 		return err
 	}
@@ -193,18 +200,19 @@ func (a *API) providerLogout(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// providerProblem is what a visitor is told of an error of a login at the provider. The reason goes to the log, for it may tell of others.
+// providerProblem returns what the visitor sees of an error at the provider. The reason is only
+// logged, because it may contain data of other people.
 func (a *API) providerProblem(r *http.Request, err error) error {
 	p := &problem{}
 	switch {
 	case errors.Is(err, signon.ErrUnavailable):
 		p.Status, p.retry = http.StatusServiceUnavailable, 10*time.Second
-		p.Detail = "the login provider does not answer, so nobody can log in there now; try again soon, or log in with a local account. Sessions that are open go on"
+		p.Detail = "the login provider does not answer; retry soon, or log in with a local account. Open sessions continue"
 	case errors.Is(err, signon.ErrBusy):
 		return &hazard.LimitError{Limit: "provider-exchanges", Kind: hazard.LimitCapacity, RetryAfter: 2 * time.Second,
-			Detail: "too many logins at the provider are under way (limit provider-exchanges); try again"}
+			Detail: "too many logins at the provider are in progress (limit provider-exchanges); retry"}
 	case errors.Is(err, signon.ErrRefused):
-		p.Status, p.Detail = http.StatusBadRequest, "this login at the provider is not accepted: it was cancelled, took too long, was used before, or was begun in another browser; start again at /login"
+		p.Status, p.Detail = http.StatusBadRequest, "this login at the provider is invalid: it was canceled, took too long, was used before, or was started in another browser; start again at /login"
 	case errors.Is(err, auth.ErrNoAccess):
 		p.Status, p.Detail = http.StatusForbidden, "you are logged in at the provider, but none of your groups there has access to this server; ask its administrator"
 	case errors.Is(err, auth.ErrDenied):
@@ -221,7 +229,7 @@ func (a *API) providerProblem(r *http.Request, err error) error {
 	return p
 }
 
-// providerCaller is whom a token of the provider speaks for.
+// providerCaller returns the caller of a token that the provider issued.
 func (a *API) providerCaller(r *http.Request, token string, now hazard.Instant) (*auth.Caller, error) {
 	id, expires, err := a.Provider.Bearer(r.Context(), token)
 	if err != nil {
@@ -230,7 +238,7 @@ func (a *API) providerCaller(r *http.Request, token string, now hazard.Instant) 
 	return a.Auth.VerifyIdentity(r.Context(), id, expires, now)
 }
 
-// answerRefused answers a request whose token is not accepted, or cannot be judged now.
+// answerRefused answers a request whose token is invalid, or cannot be checked now.
 func (a *API) answerRefused(w http.ResponseWriter, r *http.Request, err error) {
 	switch {
 	case errors.Is(err, signon.ErrUnavailable), errors.Is(err, signon.ErrBusy):

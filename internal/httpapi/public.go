@@ -20,43 +20,46 @@ import (
 // Public is what readers without an account may do.
 type Public string
 
-// The choices. What the public reads is what a reader who belongs to no organization reads.
+// The choices. The public reads the same as a user without an organization.
 const (
 	PublicOff  Public = "off"  // nothing: every protected path answers 403
 	PublicRead Public = "read" // read and stream hazards, and see their pages
-	PublicMap  Public = "map"  // the same, and the map and the widget open without a login
+	PublicMap  Public = "map"  // the same, plus the map and the widget without a login
 )
 
 // on reports whether anything is public.
 func (p Public) on() bool { return p == PublicRead || p == PublicMap }
 
-// PublicLimits bound what readers without an account ask for. What is zero is not bounded.
+// PublicLimits bounds requests without an account. Zero means no bound.
 type PublicLimits struct {
-	Rate     int // requests of one address in a second; burstTime's worth may come at once
-	Requests int // in progress, of all of them; one address may have an eighth
-	Streams  int // event streams, and waits for changes, of all of them; one address may have an eighth
+	Rate     int // requests per second and address, in bursts of burstTime's worth
+	Requests int // concurrent requests of all addresses; one address may have an eighth
+	Streams  int // event streams and waiting requests of all addresses; one address may have an eighth
 }
 
-// The bounds that are not settings.
+// The limits that are not settings.
 const (
-	// addressShare is the part of the public's budgets that one address may use.
+	// addressShare: one address may use one part in addressShare of the public's limits.
 	addressShare = 8
-	// manyAddresses is how many times the rate of one address that of all of them may be.
+	// manyAddresses is the rate of all addresses together, as a multiple of the rate of one.
 	manyAddresses = 40
-	// maxVisitors is how many addresses are counted apart; further ones share one budget. 16 MiB.
+	// maxVisitors is how many addresses are counted separately; further ones share one budget. They
+	// take 16 MiB.
 	maxVisitors = 1 << 16
 )
 
-// How long an answer for the public may be reused by a shared cache.
+// How long a shared cache may reuse an answer for the public.
 const (
-	// sharedAge is the longest: a crowd becomes one request each few seconds, and no news is later than that.
+	// sharedAge is the longest time. A crowd then causes one request every few seconds, and changes
+	// show with no more than this delay.
 	sharedAge = 5 * time.Second
-	// cacheSlack is taken from the time to the next end: a cache that counts in whole seconds, as nginx does, keeps an answer up to a
-	// second longer than it is told, and the answer takes some time to reach it.
+	// cacheSlack is subtracted from the time to the next end. A cache that counts whole seconds,
+	// such as nginx, keeps an answer up to a second too long, and the answer takes some time to
+	// reach it.
 	cacheSlack = 2 * time.Second
 )
 
-// opened marks a request of the public, with the view before its answer was made.
+// opened marks a public request. It holds the view from before the answer was built.
 type opened struct {
 	api  *API
 	view *live.View
@@ -64,7 +67,8 @@ type opened struct {
 
 type openedContext struct{}
 
-// cacheControl is for how long an answer of what r asked for may be reused. restricted: it holds what not everybody may know.
+// cacheControl returns the Cache-Control for an answer to r. restricted says that the answer holds
+// data that is not public.
 func cacheControl(r *http.Request, restricted bool) []string {
 	if restricted {
 		return noStore
@@ -75,8 +79,8 @@ func cacheControl(r *http.Request, restricted bool) []string {
 	return revalidate
 }
 
-// publicFor are the values of Cache-Control by whole seconds. Browsers ask again each time (max-age=0): they would count the time that
-// a shared cache has kept an answer only if that told it.
+// publicFor holds the values of Cache-Control by whole seconds. Browsers revalidate each time
+// (max-age=0): they would count the time in a shared cache only if the cache reported it.
 var publicFor = func() (values [sharedAge/time.Second + 1][]string) {
 	values[0] = []string{"public, max-age=0, no-cache"}
 	for s := 1; s < len(values); s++ {
@@ -85,8 +89,9 @@ var publicFor = func() (values [sharedAge/time.Second + 1][]string) {
 	return values
 }()
 
-// cacheControl says until when the answer stays true: before the next moment at which a hazard changes by itself, of all that are
-// active. What was made while the view changed may hold a hazard that neither view holds: it is not reused.
+// cacheControl lets caches keep the answer until shortly before the next time at which any active
+// hazard changes by itself. An answer that was built during a change of the view is not cached: it
+// may hold a hazard that is in neither view.
 func (o *opened) cacheControl() []string {
 	now := o.api.now()
 	v := o.api.Live.View(now)
@@ -97,11 +102,12 @@ func (o *opened) cacheControl() []string {
 	return publicFor[max(0, min(left, sharedAge))/time.Second]
 }
 
-// wakes knows when a hazard is next to be derived again. It asks the store once for each view, and once a second at most.
+// wakes knows when the next hazard is due for a new derivation. It queries the store once per view,
+// and once a second at most.
 type wakes struct {
 	mu   sync.Mutex
-	view *live.View     // guarded by mu, as what follows
-	read hazard.Instant // when it was read
+	view *live.View     // mu guards this and the fields below
+	read hazard.Instant // when view was read
 	at   hazard.Instant
 }
 
@@ -115,7 +121,7 @@ func (k *wakes) next(a *API, v *live.View, now hazard.Instant) hazard.Instant {
 	defer cancel()
 	at, any, err := a.Intake.NextMoment(ctx)
 	switch {
-	case err != nil: // nothing can be derived either
+	case err != nil: // derivations fail too
 		at = now
 	case !any:
 		at = hazard.MaxInstant
@@ -124,7 +130,8 @@ func (k *wakes) next(a *API, v *live.View, now hazard.Instant) hazard.Instant {
 	return at
 }
 
-// publicCaller is the caller of a request without any credentials, where the server is open to them; nil otherwise.
+// publicCaller returns the caller for a request without credentials if the server is public,
+// otherwise nil.
 func (a *API) publicCaller(r *http.Request, now hazard.Instant) *auth.Caller {
 	if !a.Public.on() || r.Header["Authorization"] != nil || keyed(r) != nil || ticketed(r) || r.Method != http.MethodGet && r.Method != http.MethodHead && r.Pattern != arcgisQueryByPost {
 		return nil
@@ -139,14 +146,14 @@ func (a *API) servePublic(w http.ResponseWriter, r *http.Request, who *auth.Call
 		return err
 	}
 	defer leave()
-	if waits(r) { // the answer is of a later moment
+	if waits(r) { // the answer is as of a later moment
 		return h(w, r, who)
 	}
 	return h(w, a.opening(r), who)
 }
 
-// anybody serves a write of people without an account where the server is public, within the public's limits, and elsewhere of users alone. Who sends credentials
-// is held to them.
+// anybody wraps a write that the public may send if the server is public, within its limits;
+// otherwise only users may. Invalid credentials are an error, not a public request.
 func (a *API) anybody(h protected) http.Handler {
 	users := a.guarded(h, forPeople)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -167,19 +174,19 @@ func (a *API) anybody(h protected) http.Handler {
 	})
 }
 
-// crowd counts what the public asks for, so that it never takes what users need.
+// crowd counts the requests of the public, so that it never uses capacity that users need.
 type crowd struct {
 	PublicLimits
 	all *rate.Limiter
 
 	mu       sync.Mutex
-	visitors map[netip.Prefix]*visitor // guarded by mu, as what follows
-	others   *visitor                  // shared by all that find no place among them
-	swept    time.Time                 // when places were looked for last
+	visitors map[netip.Prefix]*visitor // mu guards this and the fields below
+	others   *visitor                  // shared by all addresses beyond maxVisitors
+	swept    time.Time                 // time of the last search for free places
 	sum      visitor
 }
 
-// visitor is what one address uses.
+// visitor is the usage of one address.
 type visitor struct {
 	running, streams int
 	requests         *rate.Limiter
@@ -195,17 +202,17 @@ func (c *crowd) visitor() *visitor {
 	return &visitor{requests: limiter(c.Rate, time.Second, c.Rate*burstTime)}
 }
 
-// network is what counts as one address: an IPv4 address, or the /64 that one IPv6 client has.
+// network returns what counts as one address: an IPv4 address, or the /64 of an IPv6 client.
 func network(addr netip.Addr) netip.Prefix {
 	bits := addr.BitLen()
 	if addr.Is6() {
 		bits = 64
 	}
-	p, _ := addr.Prefix(bits) // of none: the zero prefix, which all such share
+	p, _ := addr.Prefix(bits) // an invalid address gives the zero prefix, which all such clients share
 	return p
 }
 
-// of returns what an address uses. c.mu is held.
+// of returns the usage of an address. The caller holds c.mu.
 func (c *crowd) of(addr netip.Addr, now time.Time) *visitor {
 	p := network(addr)
 	if v := c.visitors[p]; v != nil {
@@ -213,7 +220,7 @@ func (c *crowd) of(addr netip.Addr, now time.Time) *visitor {
 	}
 	if len(c.visitors) >= maxVisitors && now.Sub(c.swept).Abs() > time.Second {
 		c.swept = now
-		for p, v := range c.visitors { // those whose budget is whole are as good as new
+		for p, v := range c.visitors { // an address with its whole budget can be forgotten
 			if v.requests.TokensAt(now) >= float64(v.requests.Burst()) && v.running == 0 && v.streams == 0 {
 				delete(c.visitors, p)
 			}
@@ -227,8 +234,8 @@ func (c *crowd) of(addr netip.Addr, now time.Time) *visitor {
 	return v
 }
 
-// enter lets a request of an address begin, at now by the wall clock. The caller calls leave when it has ended. Streams, and
-// requests that wait for changes, count in the rate alone, and then by stream.
+// enter admits a request of an address at now, by the wall clock. The caller calls leave at its
+// end. For streams and waiting requests, enter only counts the rate; stream counts their number.
 func (c *crowd) enter(r *http.Request, addr netip.Addr, now time.Time) (leave func(), err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -239,7 +246,7 @@ func (c *crowd) enter(r *http.Request, addr netip.Addr, now time.Time) (leave fu
 	}
 	if !c.all.AllowN(now, 1) {
 		return nil, &hazard.LimitError{Limit: "public-rate-all", Kind: hazard.LimitCapacity, RetryAfter: 2 * time.Second,
-			Detail: "too many requests without an account (limit public-rate-all); ask again, or log in"}
+			Detail: "too many requests without an account (limit public-rate-all); retry later, or log in"}
 	}
 	if waits(r) {
 		return func() {}, nil
@@ -247,22 +254,22 @@ func (c *crowd) enter(r *http.Request, addr netip.Addr, now time.Time) (leave fu
 	return c.take(v, func(v *visitor) *int { return &v.running }, "public-requests", "requests", c.Requests, time.Second)
 }
 
-// stream lets an address open a stream, or wait for changes. The caller calls leave when that has ended.
+// stream admits a stream or a waiting request of an address. The caller calls leave at its end.
 func (c *crowd) stream(addr netip.Addr, now time.Time) (leave func(), err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.take(c.of(addr, now), func(v *visitor) *int { return &v.streams }, "public-streams", "streams", c.Streams, reconnectAll)
 }
 
-// take counts one more of what count counts. c.mu is held.
+// take increments a count if the limits allow it. The caller holds c.mu.
 func (c *crowd) take(v *visitor, count func(*visitor) *int, limit, what string, most int, again time.Duration) (leave func(), err error) {
 	if share := max(1, most/addressShare); most > 0 && *count(v) >= share {
 		return nil, &hazard.LimitError{Limit: limit, Kind: hazard.LimitShare, RetryAfter: again,
-			Detail: fmt.Sprintf("%d %s without an account are open from your address, the most that one may have (limit %s)", share, what, limit)}
+			Detail: fmt.Sprintf("%d %s without an account are open from your address, the limit per address (limit %s)", share, what, limit)}
 	}
 	if most > 0 && *count(&c.sum) >= most {
 		return nil, &hazard.LimitError{Limit: limit + "-all", Kind: hazard.LimitCapacity, RetryAfter: again,
-			Detail: fmt.Sprintf("%d %s without an account are open, the most that this server takes (limit %s-all); come again, or log in", most, what, limit)}
+			Detail: fmt.Sprintf("%d %s without an account are open, the limit of this server (limit %s-all); retry later, or log in", most, what, limit)}
 	}
 	*count(v)++
 	*count(&c.sum)++
@@ -274,13 +281,13 @@ func (c *crowd) take(v *visitor, count func(*visitor) *int, limit, what string, 
 	}), nil
 }
 
-// place is a place among the streams, with what it takes of the public's.
+// place is a place among the streams, including its share of the public's limit.
 type place struct {
 	*push.Stream
 	leave func()
 }
 
-// Leave ends the stream. It is called once.
+// Leave ends the stream. Call it once.
 func (p *place) Leave() {
 	p.Stream.Leave()
 	p.leave()

@@ -24,7 +24,8 @@ import (
 	"github.com/hazardd/hazardd/wire"
 )
 
-// staticBodies are the reference lists: the same for everybody, for as long as the program runs.
+// staticBodies returns the reference lists. They are the same for everybody and never change while
+// the program runs.
 func staticBodies() map[string]*reply.Body {
 	bodies := map[string]*reply.Body{}
 	for name, list := range map[string]any{
@@ -33,7 +34,7 @@ func staticBodies() map[string]*reply.Body {
 	} {
 		text, err := json.Marshal(list)
 		if err != nil {
-			panic(err) // constants
+			panic(err) // constants always encode
 		}
 		bodies[name] = reply.NewBody(text, false)
 	}
@@ -83,7 +84,7 @@ func (a *API) activeBySeverity(w http.ResponseWriter, r *http.Request, who *auth
 }
 
 func unknownID(what, id string, known []string) error {
-	detail := fmt.Sprintf("%q is no %s; these are: %s", id, what, strings.Join(known, ", "))
+	detail := fmt.Sprintf("%q is not a %s; expected one of %s", id, what, strings.Join(known, ", "))
 	return &problem{Status: http.StatusNotFound, Detail: detail, Errors: []fault{{Parameter: what + "-id", Detail: detail}}}
 }
 
@@ -168,7 +169,7 @@ func (a *API) products(w http.ResponseWriter, r *http.Request, who *auth.Caller)
 	})
 }
 
-// streamProducts serves products that are too large to be held as one body.
+// streamProducts serves products that are too large for one body in memory.
 func (a *API) streamProducts(w http.ResponseWriter, r *http.Request, products []*hazard.Product) error {
 	sum := sha256.New()
 	for _, p := range products {
@@ -260,7 +261,7 @@ func (a *API) hazard(w http.ResponseWriter, r *http.Request, who *auth.Caller) e
 	return a.answerList(w, r, v, body, now)
 }
 
-// hazardBody is one hazard's representation for a caller who may know of so many of its products.
+// hazardBody returns one hazard for a caller who may see total of its products.
 func (a *API) hazardBody(h *hazard.Hazard, total int) (*reply.Body, error) {
 	text, err := json.Marshal(wire.FromHazard(h, total, a.BaseURL))
 	if err != nil {
@@ -269,7 +270,7 @@ func (a *API) hazardBody(h *hazard.Hazard, total int) (*reply.Body, error) {
 	return reply.NewBody(text, false), nil
 }
 
-// productTotal counts the products of a hazard that the caller may know of.
+// productTotal counts the products of a hazard that the caller may see.
 func (a *API) productTotal(ctx context.Context, v *live.View, h *hazard.Hazard, who *auth.Caller) (int, error) {
 	if _, active := v.Hazard(h.ID); active {
 		return v.ProductTotal(h.ID, who.Orgs), nil
@@ -278,7 +279,8 @@ func (a *API) productTotal(ctx context.Context, v *live.View, h *hazard.Hazard, 
 	return len(products), err
 }
 
-// findHazard is the hazard that the path names, as it reads at now: from the view, or from the store if it is over.
+// findHazard returns the hazard in the path, as of now: from the view, or from the store if it has
+// ended.
 func (a *API) findHazard(r *http.Request, v *live.View, now hazard.Instant) (*hazard.Hazard, error) {
 	ref, err := pathRef(r, "hazard")
 	if err != nil {
@@ -302,7 +304,7 @@ func (a *API) findHazard(r *http.Request, v *live.View, now hazard.Instant) (*ha
 	return h.ExpireAt(now), nil
 }
 
-// findProduct is the product that the path names, if the caller may know of it.
+// findProduct returns the product in the path, if the caller may see it.
 func (a *API) findProduct(r *http.Request, who *auth.Caller) (*hazard.Product, error) {
 	ref, err := pathRef(r, "product")
 	if err != nil {
@@ -317,7 +319,7 @@ func (a *API) findProduct(r *http.Request, who *auth.Caller) (*hazard.Product, e
 	return a.Store.Product(r.Context(), ref.ID, who.Orgs)
 }
 
-// pathRef reads a number or a uuid of the path.
+// pathRef parses an id or a UUID in the path.
 func pathRef(r *http.Request, name string) (edit.Ref, error) {
 	text := r.PathValue(name)
 	if id, err := strconv.ParseInt(text, 10, 64); err == nil && id > 0 && strconv.FormatInt(id, 10) == text {
@@ -329,7 +331,8 @@ func pathRef(r *http.Request, name string) (edit.Ref, error) {
 	return edit.Ref{}, badParameter(name+"-id", "%q is neither a number (1, 2, 3 …) nor a uuid", text)
 }
 
-// noQuery refuses parameters: what is not understood would be ignored, and a client would take the whole for a part.
+// noQuery refuses all parameters. If an unknown filter were ignored, the client would mistake all
+// data for the filtered part.
 func noQuery(r *http.Request) error {
 	if r.URL.RawQuery == "" {
 		return nil
@@ -338,7 +341,7 @@ func noQuery(r *http.Request) error {
 	return err
 }
 
-// queryValues takes the query apart.
+// queryValues parses the query.
 func queryValues(r *http.Request) (url.Values, error) {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
@@ -347,7 +350,7 @@ func queryValues(r *http.Request) (url.Values, error) {
 	return values, nil
 }
 
-// optionalValues is queryValues, at no cost where there is no query.
+// optionalValues is queryValues without the cost if there is no query.
 func optionalValues(r *http.Request) (url.Values, error) {
 	if r.URL.RawQuery == "" {
 		return nil, nil
@@ -359,7 +362,7 @@ func repeated(name string, times int) error {
 	return badParameter(name, "is given %d times, expected once", times)
 }
 
-// query reads the parameters of the query, which may be those named, each once.
+// query parses the query. Only the known parameters are allowed, each once.
 func query(r *http.Request, known ...string) (url.Values, error) {
 	values, err := queryValues(r)
 	if err != nil {
@@ -380,7 +383,7 @@ func query(r *http.Request, known ...string) (url.Values, error) {
 	return values, nil
 }
 
-// intParameter reads a whole number of the query.
+// intParameter parses an integer parameter.
 func intParameter(values url.Values, name string, missing, low, high int64) (int64, error) {
 	if !values.Has(name) {
 		return missing, nil
@@ -392,13 +395,13 @@ func intParameter(values url.Values, name string, missing, low, high int64) (int
 	return n, nil
 }
 
-// floatParameter reads a number of the query.
+// floatParameter parses a number parameter.
 func floatParameter(values url.Values, name string, missing, low, high float64) (float64, error) {
 	if !values.Has(name) {
 		return missing, nil
 	}
 	n, err := strconv.ParseFloat(values.Get(name), 64)
-	if err != nil || !(n >= low && n <= high) { // nor is NaN
+	if err != nil || !(n >= low && n <= high) { // also refuses NaN
 		return 0, badParameter(name, "%.60q is not a number from %v to %v", values.Get(name), low, high)
 	}
 	return n, nil

@@ -11,7 +11,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// readKey is a key that only reads, without the key itself.
+// readKey describes a read-only key, without the key itself.
 type readKey struct {
 	ID      string    `json:"id"`
 	Title   string    `json:"title"`
@@ -23,7 +23,7 @@ func readKeyJSON(k auth.ReadKey) readKey {
 	return readKey{ID: k.ID.String(), Title: k.Title, User: k.User, Created: k.Created.Time()}
 }
 
-// createKey makes a read key: {"title"} says what it is for. The answer alone holds the key.
+// createKey creates a read key; {"title"} says what it is for. Only this answer contains the key.
 func (a *API) createKey(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	if err := role(who, auth.Editor, auth.Admin); err != nil {
 		return err
@@ -39,12 +39,12 @@ func (a *API) createKey(w http.ResponseWriter, r *http.Request, who *auth.Caller
 	made := struct {
 		readKey `json:",inline"`
 		Key     string `json:"key"`
-		Prefix  string `json:"prefix"` // of addresses that are read with it
+		Prefix  string `json:"prefix"` // prefix of all addresses that the key can read
 	}{readKeyJSON(k), string(text), a.BaseURL + keyPath + string(text)}
 	return writtenJSON(w, made, a.BaseURL+"/keys/"+k.ID.String(), true)
 }
 
-// keys lists the caller's read keys; an admin's list is of all.
+// keys lists the caller's read keys; for an admin, all keys.
 func (a *API) keys(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	if err := role(who, auth.Editor, auth.Admin); err != nil {
 		return err
@@ -59,7 +59,7 @@ func (a *API) keys(w http.ResponseWriter, r *http.Request, who *auth.Caller) err
 	return answerJSON(w, r, list, true)
 }
 
-// revokeKey ends a read key.
+// revokeKey revokes a read key.
 func (a *API) revokeKey(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	if err := role(who, auth.Editor, auth.Admin); err != nil {
 		return err
@@ -75,7 +75,7 @@ func (a *API) revokeKey(w http.ResponseWriter, r *http.Request, who *auth.Caller
 	return nil
 }
 
-// ownKeys is whose keys the caller deals with; empty: everybody's.
+// ownKeys returns whose keys the caller may manage; "" means everybody's.
 func ownKeys(who *auth.Caller) string {
 	if who.Role == auth.Admin {
 		return ""
@@ -85,8 +85,9 @@ func ownKeys(who *auth.Caller) string {
 
 const keyPath = "/key/"
 
-// withKey serves what is read with a read key in the address, for clients that can send no header: /key/KEY and any path that is read. What
-// comes after the key is served as without it, so that no handler, and no log, ever sees the key.
+// withKey serves reads with a key in the address, for clients that cannot send headers: /key/KEY
+// followed by any readable path. The key is removed before the request is routed, so handlers and
+// logs never see it.
 func (a *API) withKey(w http.ResponseWriter, r *http.Request) error {
 	text := r.PathValue("key")
 	if keyed(r) != nil {
@@ -103,7 +104,7 @@ func (a *API) withKey(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// keyedCaller is a caller by a read key, and how the paths begin that he may use.
+// keyedCaller is a caller with a read key, and the path prefix of the key.
 type keyedCaller struct {
 	who    *auth.Caller
 	prefix string
@@ -116,7 +117,7 @@ func keyed(r *http.Request) *keyedCaller {
 	return k
 }
 
-// base is how links to further paths begin in an answer to r: those that the caller can follow.
+// base returns the prefix for links in an answer to r, so that the caller can follow them.
 func (a *API) base(r *http.Request) string {
 	if k := keyed(r); k != nil {
 		return a.BaseURL + k.prefix
@@ -124,7 +125,7 @@ func (a *API) base(r *http.Request) string {
 	return a.BaseURL
 }
 
-// caller is whom a request speaks for, by its token or by a read key.
+// caller returns the caller of a request, by its token or by a read key.
 func (a *API) caller(r *http.Request, now hazard.Instant) (*auth.Caller, error) {
 	if k := keyed(r); k != nil {
 		return k.who, nil

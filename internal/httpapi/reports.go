@@ -13,42 +13,43 @@ import (
 	"github.com/hazardd/hazardd/wire"
 )
 
-// report is what one source says of a hazard now.
+// report is the present report of one source on a hazard.
 type report struct {
 	Source string `json:"source"`
-	// SourceState is how the source is now, as in GET /sources: of what a stale one says, nobody knows whether it still says so. LastSuccess is
-	// when it was last read; absent: never, or not by this service.
+	// SourceState is the present state of the source. If it is stale, its report may no longer be
+	// true. LastSuccess is when the source was last read; absent if never by this service.
 	SourceState string     `json:"source_state"`
 	LastSuccess *time.Time `json:"last_success,omitzero"`
 	Event       string     `json:"event"` // the source's own key
-	// Joined says why the source's event is part of this hazard; empty: it made it.
+	// Joined says why the source's event is part of this hazard; empty if it created the hazard.
 	Joined     string        `json:"joined,omitzero"`
-	Version    string        `json:"version"` // of the latest message, milliseconds since 1970
+	Version    string        `json:"version"` // version of the latest message, milliseconds since 1970
 	Name       string        `json:"name"`
 	Text       string        `json:"description,omitzero"`
 	TypeID     string        `json:"type_ID"`
 	SeverityID string        `json:"severity_ID"`
-	Level      string        `json:"level,omitzero"` // the source's own word
+	Level      string        `json:"level,omitzero"` // severity in the source's own term
 	StartDate  string        `json:"start_Date"`
 	EndDate    string        `json:"end_Date"`
-	Ended      string        `json:"ended,omitzero"` // why, if the source ended it
+	Ended      string        `json:"ended,omitzero"` // why, if the source ended the event
 	Point      *hazard.Point `json:"point,omitzero"`
-	// Measurements are what the source measured; absent: nothing.
+	// Measurements are the source's measurements, absent if there are none.
 	Measurements []measurement `json:"measurements,omitempty"`
 	Refs         []string      `json:"refs"`
 	URL          string        `json:"url,omitzero"`
-	// Notes say what of it is a guess or could not be read; absent: nothing.
+	// Notes say which parts are estimates or were unreadable, absent if there are none.
 	Notes []string `json:"notes,omitzero"`
-	// Texts are the source's own words in each of its languages, those of Name first; absent: it does not say them apart.
+	// Texts are the source's own texts by language, the language of Name first. Absent if the
+	// source does not separate them.
 	Texts []saidText `json:"texts,omitzero"`
-	// Payloads are those that the report is made of and that are still kept, the latest first, at most maxPayloads.
+	// Payloads are the stored payloads behind the report, latest first, at most maxPayloads.
 	Payloads []payloadLink `json:"payloads,omitzero"`
 }
 
 // saidText is one info block of an alert.
 type saidText struct {
 	Language    string   `json:"language"`
-	Own         bool     `json:"own,omitzero"` // the name and the description of the report are made of it
+	Own         bool     `json:"own,omitzero"` // the report's name and description come from this block
 	Name        string   `json:"name"`
 	Event       string   `json:"event,omitzero"`
 	Headline    string   `json:"headline,omitzero"`
@@ -71,10 +72,10 @@ func saidTexts(texts []hazard.Text) []saidText {
 	return all
 }
 
-// maxPayloads bounds the payloads that one report names: a warning in a hundred messages is made of as many.
+// maxPayloads bounds the payloads listed per report: a warning in a hundred messages has as many.
 const maxPayloads = 10
 
-// reports serves what each source says of a hazard.
+// reports serves what each source reports about a hazard.
 func (a *API) reports(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
 	if err := noQuery(r); err != nil {
 		return err
@@ -94,7 +95,7 @@ func (a *API) reports(w http.ResponseWriter, r *http.Request, _ *auth.Caller) er
 	}
 	list := []report{}
 	for _, e := range events {
-		state := poll.Status{State: poll.Disabled} // one that is configured no longer
+		state := poll.Status{State: poll.Disabled} // for a source that is no longer configured
 		for _, s := range states {
 			if s.Name == e.Source {
 				state = s
@@ -113,7 +114,7 @@ func (a *API) reports(w http.ResponseWriter, r *http.Request, _ *auth.Caller) er
 	return answerJSON(w, r, list, false)
 }
 
-// texts serves what is said of a hazard in each of its languages.
+// texts serves a hazard's texts in each of its languages.
 func (a *API) texts(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
 	if err := noQuery(r); err != nil {
 		return err
@@ -130,14 +131,14 @@ func (a *API) texts(w http.ResponseWriter, r *http.Request, _ *auth.Caller) erro
 	return answerJSON(w, r, list, false)
 }
 
-// relatedHazard is a hazard that has to do with another.
+// relatedHazard is a hazard that is related to another.
 type relatedHazard struct {
-	Relation string      `json:"relation"` // what it is to the other: "caused by" or "causes"
+	Relation string      `json:"relation"` // its relation to the other: "caused by" or "causes"
 	Why      string      `json:"why"`
 	Hazard   wire.Hazard `json:"hazard"`
 }
 
-// related serves the hazards that have to do with one.
+// related serves the hazards related to one.
 func (a *API) related(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	values, err := query(r, langParameter)
 	if err != nil {

@@ -6,10 +6,10 @@ import (
 	"github.com/hazardd/hazardd/internal/trace"
 )
 
-// requestHeader names the request in its answer, as log lines do.
+// requestHeader is the header with the request id, which log lines also contain.
 const requestHeader = "Hazardd-Request"
 
-// identified gives each request an id before next serves it.
+// identified gives each request an id before next handles it.
 func identified(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, id := trace.Begin(r.Context(), r.Header)

@@ -15,21 +15,21 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// RequestLimits bound what users ask for. What is zero is not bounded. Event streams, and requests that
-// wait for changes, have limits of their own (push.Limits) and count in the rate alone.
+// RequestLimits bounds the requests of users. Zero means no bound. Event streams and requests that
+// wait for changes have their own limits (push.Limits) and only count in the rate.
 type RequestLimits struct {
-	UserRequests int // in progress, of a user
-	AllRequests  int // in progress, of everybody
-	UserRate     int // requests of a user in a second; burstTime's worth may come at once
-	UserUploads  int // files of a user that are being sent
-	WebhookTests int // of a user in an hour
+	UserRequests int // concurrent requests of a user
+	AllRequests  int // concurrent requests of all users
+	UserRate     int // requests per second and user, in bursts of burstTime's worth
+	UserUploads  int // concurrent uploads of a user
+	WebhookTests int // per user and hour
 }
 
-// burstTime is for how long a user who was silent may exceed the rate: a program that starts reads
-// everything once.
+// burstTime is how many seconds' worth of requests a user may send at once: a program that starts
+// reads everything once.
 const burstTime = 10 // seconds
 
-// quotas are those of all users. Users with the same work share no lock.
+// quotas are the quotas of all users. Users are spread over shards, each with its own lock.
 type quotas struct {
 	RequestLimits
 	running atomic.Int64
@@ -39,10 +39,10 @@ type quotas struct {
 
 type shard struct {
 	mu    sync.RWMutex
-	users map[string]*share // guarded by mu; as many as there are users
+	users map[string]*share // guarded by mu; one entry per user
 }
 
-// share is what one user uses.
+// share is the usage of one user.
 type share struct {
 	of       *quotas
 	running  atomic.Int64
@@ -59,7 +59,7 @@ func newQuotas(b RequestLimits) *quotas {
 	return all
 }
 
-// limiter allows n events in each period, and burst at once; n of 0 allows all.
+// limiter allows n events per period, in bursts of burst; with n = 0 it allows all.
 func limiter(n int, period time.Duration, burst int) *rate.Limiter {
 	if n <= 0 {
 		return rate.NewLimiter(rate.Inf, 0)
@@ -67,7 +67,7 @@ func limiter(n int, period time.Duration, burst int) *rate.Limiter {
 	return rate.NewLimiter(rate.Every(period/time.Duration(n)), burst)
 }
 
-// of returns the share of a user.
+// of returns the usage of a user.
 func (b *quotas) of(user string) *share {
 	s := &b.shards[maphash.String(b.seed, user)%uint64(len(b.shards))]
 	s.mu.RLock()
@@ -85,13 +85,13 @@ func (b *quotas) of(user string) *share {
 	return u
 }
 
-// waits reports whether a request ends only when something happens: see push.Limits.
+// waits reports whether a request stays open until something happens; see push.Limits.
 func waits(r *http.Request) bool {
 	return r.Pattern == "GET /events" || r.Pattern == "GET /changes" && strings.Contains(r.URL.RawQuery, "wait=")
 }
 
-// enter lets a request of a user begin, at now by the wall clock. The caller calls leave on the
-// share that it returns, nil if there is nothing to leave.
+// enter admits a request of a user at now, by the wall clock. The caller calls leave on the
+// returned share, unless it is nil.
 func (b *quotas) enter(r *http.Request, who *auth.Caller, now time.Time) (*share, error) {
 	u := b.of(who.Name)
 	if !u.requests.AllowN(now, 1) {
@@ -104,12 +104,12 @@ func (b *quotas) enter(r *http.Request, who *auth.Caller, now time.Time) (*share
 	if n := u.running.Add(1); b.UserRequests > 0 && n > int64(b.UserRequests) {
 		u.running.Add(-1)
 		return nil, &hazard.LimitError{Limit: "user-requests", Kind: hazard.LimitShare, RetryAfter: time.Second,
-			Detail: fmt.Sprintf("%d of your requests are in progress, the most that a user may have (limit user-requests); wait for one to end", b.UserRequests)}
+			Detail: fmt.Sprintf("%d of your requests are in progress, the limit per user (limit user-requests); wait for one to end", b.UserRequests)}
 	}
 	if n := b.running.Add(1); b.AllRequests > 0 && n > int64(b.AllRequests) {
 		u.leave()
 		return nil, &hazard.LimitError{Limit: "requests", Kind: hazard.LimitCapacity, RetryAfter: 2 * time.Second,
-			Detail: fmt.Sprintf("%d requests are in progress, the most that this server takes (limit requests)", b.AllRequests)}
+			Detail: fmt.Sprintf("%d requests are in progress, the limit of this server (limit requests)", b.AllRequests)}
 	}
 	return u, nil
 }
@@ -121,18 +121,19 @@ func (u *share) leave() {
 	}
 }
 
-// upload lets a user send a file. The caller calls sent when it has come, or not.
+// upload admits a file of a user. The caller calls sent when the transfer has ended, even if it
+// failed.
 func (b *quotas) upload(who *auth.Caller) (sent func(), err error) {
 	u := b.of(who.Name)
 	if n := u.uploads.Add(1); b.UserUploads > 0 && n > int64(b.UserUploads) {
 		u.uploads.Add(-1)
 		return nil, &hazard.LimitError{Limit: "user-uploads", Kind: hazard.LimitShare, RetryAfter: 5 * time.Second,
-			Detail: fmt.Sprintf("%d of your files are being sent, the most that a user may send at once (limit user-uploads); wait for one to end", b.UserUploads)}
+			Detail: fmt.Sprintf("%d of your files are being uploaded, the limit per user (limit user-uploads); wait for one to end", b.UserUploads)}
 	}
 	return func() { u.uploads.Add(-1) }, nil
 }
 
-// test lets a user send a test message to a webhook, at now by the wall clock.
+// test admits a test message of a user to a webhook at now, by the wall clock.
 func (b *quotas) test(who *auth.Caller, now time.Time) error {
 	if b.of(who.Name).tests.AllowN(now, 1) {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// robots tells crawlers what they may read: where the server is public the map and the pages of hazards, and the pictures of both. The lists are
-// for programs that follow them, and change faster than a crawler comes by.
+// robots serves robots.txt. On a public server, crawlers may read the map, the pages of hazards and
+// their pictures. The lists change faster than crawlers return.
 func (a *API) robots(w http.ResponseWriter, r *http.Request) error {
 	text := "User-agent: *\nDisallow: /\n"
 	if a.Public.on() {
@@ -16,15 +16,15 @@ func (a *API) robots(w http.ResponseWriter, r *http.Request) error {
 	return plainText(w, text)
 }
 
-// securityLife is for how long a reader of security.txt may believe it.
+// securityLife is how long security.txt is valid.
 const securityLife = 180 * 24 * time.Hour
 
-// securityText says where to report a vulnerability (RFC 9116). Without a contact there is none.
+// securityText serves security.txt (RFC 9116), if a contact is configured.
 func (a *API) securityText(w http.ResponseWriter, r *http.Request) error {
 	if a.SecurityContact == "" {
 		return &problem{Status: http.StatusNotFound, Detail: "no contact is set; the operator sets one with --security-contact"}
 	}
-	expires := a.Now().UTC().Add(securityLife).Truncate(24 * time.Hour) // one text a day
+	expires := a.Now().UTC().Add(securityLife).Truncate(24 * time.Hour) // the text changes once a day
 	return plainText(w, fmt.Sprintf("Contact: %s\nExpires: %s\nPreferred-Languages: en\nCanonical: %s/.well-known/security.txt\n",
 		a.SecurityContact, expires.Format(time.RFC3339), a.BaseURL))
 }
@@ -33,6 +33,6 @@ func plainText(w http.ResponseWriter, text string) error {
 	h := w.Header()
 	h.Set("Content-Type", "text/plain; charset=utf-8")
 	h.Set("Cache-Control", "public, max-age=3600")
-	_, _ = w.Write([]byte(text)) // a reader who has gone
+	_, _ = w.Write([]byte(text)) // fails only if the client has gone
 	return nil
 }

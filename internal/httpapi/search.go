@@ -26,23 +26,24 @@ import (
 	"github.com/hazardd/hazardd/wire"
 )
 
-// found is what a search found: hazards as they read at the moment that was asked about, with the number of products that the caller may know
-// of.
+// found is the result of a search: hazards as of the requested moment, with the number of products
+// that the caller may see.
 type found struct {
 	hazards    []*hazard.Hazard
 	totals     []int
-	restricted bool // a product was counted that not everybody may know of
+	restricted bool // a counted product is not public
 	number     int64
-	cursor     string // where the next page begins; empty: this is the last
-	matched    int64  // hazards on all pages; -1: nobody has counted them
-	// after is the cursor of a page that begins behind one of hazards; nil: the search has no pages.
+	cursor     string // start of the next page; empty on the last one
+	matched    int64  // hazards on all pages; -1 if not counted
+	// after returns the cursor of a page that begins after hazard i; nil if the search has no
+	// pages.
 	after   func(i int) string
-	at      *hazard.Instant // the earlier moment that it is of: how fresh the sources are now says nothing of it
-	updated hazard.Instant  // when what a document says last changed
-	reader  *tongue.Reader  // in whose languages the hazards are read
+	at      *hazard.Instant // the earlier moment of the search; the present freshness of sources does not apply to it
+	updated hazard.Instant  // time of the last change in the result
+	reader  *tongue.Reader  // the languages of the texts
 }
 
-// search serves the hazards that a search finds, active or not.
+// search serves the matching hazards, active or not.
 func (a *API) search(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	q, f, err := a.searchQuery(r)
 	if err != nil {
@@ -64,17 +65,17 @@ func (a *API) search(w http.ResponseWriter, r *http.Request, who *auth.Caller) e
 	})
 }
 
-// count serves how many hazards a search finds on all its pages.
+// count serves the number of hazards on all pages of a search.
 func (a *API) count(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
 	q, f, err := a.searchQuery(r)
 	if err != nil {
 		return err
 	}
 	if f != format.JSON {
-		return badParameter("f", "a count is given as json alone")
+		return badParameter("f", "a count is available as json only")
 	}
 	if q.Cursor != "" {
-		return badParameter("cursor", "has no place here: all pages are counted together")
+		return badParameter("cursor", "is not allowed here: the count covers all pages")
 	}
 	n, number, err := a.Store.Count(r.Context(), q, a.now())
 	if err != nil {
@@ -91,8 +92,9 @@ func (a *API) count(w http.ResponseWriter, r *http.Request, _ *auth.Caller) erro
 	return answer(w, r, body)
 }
 
-// searchActive serves the active hazards that a search finds: of now from the view, of earlier moments, and pages after the first, from
-// the store. Unlike other searches it gives all at once unless a limit is asked for, as the list without parameters does.
+// searchActive serves the matching active hazards. The first page of now comes from the view;
+// earlier moments and further pages come from the store. Like the list without parameters, and
+// unlike other searches, it returns everything at once unless a limit is given.
 func (a *API) searchActive(w http.ResponseWriter, r *http.Request, who *auth.Caller, v *live.View, filter live.Filter, now hazard.Instant) error {
 	link := r.URL.Query().Get("f") == networkLink
 	q, form, err := a.searchQuery(r)
@@ -104,7 +106,7 @@ func (a *API) searchActive(w http.ResponseWriter, r *http.Request, who *auth.Cal
 	}
 	if !narrow(&q.Statuses, hazard.Active) || filter.Category != "" && !narrow(&q.Categories, filter.Category) || filter.Severity != 0 && !narrow(&q.Severities, filter.Severity) {
 		a.tellCoverage(w, &q)
-		return a.answerFound(w, r, form, &q, &found{number: v.Number(), at: q.At, updated: v.At()}) // path and parameters contradict each other
+		return a.answerFound(w, r, form, &q, &found{number: v.Number(), at: q.At, updated: v.At()}) // the path and the parameters contradict each other
 	}
 	return a.holding(w, r, who, costOfSearch(&q, form), func(w http.ResponseWriter) error {
 		var f *found
@@ -122,7 +124,8 @@ func (a *API) searchActive(w http.ResponseWriter, r *http.Request, who *auth.Cal
 	})
 }
 
-// narrow makes of a list of what is wanted the one value that the path names, and reports whether that is wanted at all.
+// narrow reduces a list of wanted values to the value in the path. It reports whether the list
+// allows that value.
 func narrow[T comparable](wanted *[]T, only T) bool {
 	if len(*wanted) > 0 && !slices.Contains(*wanted, only) {
 		return false
@@ -131,7 +134,7 @@ func narrow[T comparable](wanted *[]T, only T) bool {
 	return true
 }
 
-// searchQuery reads the parameters of a search, and the format that is asked for.
+// searchQuery parses the parameters of a search and the format.
 func (a *API) searchQuery(r *http.Request) (search.Query, format.Format, error) {
 	values, err := queryValues(r)
 	if err != nil {
@@ -157,20 +160,21 @@ func (a *API) searchQuery(r *http.Request) (search.Query, format.Format, error) 
 	return q, f, err
 }
 
-// isPast refuses a moment for at that has not come, and waits for changes of one that is only just over.
+// isPast refuses a moment in the future. For a moment that has only just passed, it waits for the
+// changes of that moment.
 func (a *API) isPast(ctx context.Context, at *hazard.Instant) error {
 	if at == nil {
 		return nil
 	}
 	now := a.now()
 	if *at > now {
-		return badParameter("at", "%s has not come: here it is %s", *at, now)
+		return badParameter("at", "%s is in the future; server time is %s", *at, now)
 	}
 	return a.Store.Until(ctx, *at, now)
 }
 
-// knowSources refuses names of sources that are neither configured nor have ever reported anything: who writes one wrong must not read
-// that there are no hazards.
+// knowSources refuses names of sources that are neither configured nor have ever reported anything.
+// Otherwise a typo would look like "no hazards".
 func (a *API) knowSources(ctx context.Context, names []string) error {
 	if len(names) == 0 {
 		return nil
@@ -190,7 +194,7 @@ func (a *API) knowSources(ctx context.Context, names []string) error {
 		if reported, err := a.Store.Reported(ctx, name); err != nil {
 			return err
 		} else if !reported {
-			return badParameter("source", "%q is no source; these are: %s", name, strings.Join(known, ", "))
+			return badParameter("source", "%q is not a source; expected one of %s", name, strings.Join(known, ", "))
 		}
 	}
 	return nil
@@ -208,8 +212,9 @@ func (a *API) searchStore(ctx context.Context, q search.Query, who *auth.Caller,
 	return &found{matched: matched, hazards: p.Hazards, totals: p.Totals, restricted: p.Restricted, number: p.Number, cursor: p.Cursor, after: pagesOf(&q, p.After), at: q.At, updated: updatedAt(a.Live.View(now), q.At)}, nil
 }
 
-// searchView finds active hazards in the view, as the store would: also while that is away, unless it is needed for a ref or for areas that
-// have not been read yet.
+// searchView finds active hazards in the view, with the same result as a search in the store. It
+// works while the store is unreachable, unless it needs the store for a ref or for areas that are
+// not in memory yet.
 func (a *API) searchView(ctx context.Context, q search.Query, who *auth.Caller, v *live.View, now hazard.Instant) (*found, error) {
 	if err := a.Store.Resolve(ctx, &q.Filter); err != nil {
 		return nil, err
@@ -249,7 +254,7 @@ func (a *API) searchView(ctx context.Context, q search.Query, who *auth.Caller, 
 	return f, nil
 }
 
-// pagesOf is after if the search has pages.
+// pagesOf returns after if the search has pages.
 func pagesOf(q *search.Query, after func(i int) string) func(i int) string {
 	if q.Limit == 0 {
 		return nil
@@ -257,7 +262,8 @@ func pagesOf(q *search.Query, after func(i int) string) func(i int) string {
 	return after
 }
 
-// page gives the hazards of a page, until what is written of them is as large as a page may be: the others are on the next.
+// page yields hazards until the written output reaches the size of a page; the rest goes to the
+// next page.
 func (f *found) page(written interface{ Len() int }) iter.Seq2[*hazard.Hazard, int] {
 	return f.reader.All(func(yield func(*hazard.Hazard, int) bool) {
 		for i, h := range f.hazards {
@@ -272,7 +278,7 @@ func (f *found) page(written interface{ Len() int }) iter.Seq2[*hazard.Hazard, i
 	})
 }
 
-// updatedAt is when what is found last changed: at the moment that was asked about at the latest.
+// updatedAt returns when the result last changed, at the latest the requested moment.
 func updatedAt(v *live.View, at *hazard.Instant) hazard.Instant {
 	if at != nil {
 		return *at
@@ -280,7 +286,7 @@ func updatedAt(v *live.View, at *hazard.Instant) hazard.Instant {
 	return v.At()
 }
 
-// answerFound writes what a search found, and the link to the next page.
+// answerFound writes the result of a search, with a link to the next page.
 func (a *API) answerFound(w http.ResponseWriter, r *http.Request, f format.Format, q *search.Query, found *found) error {
 	wish, err := a.wish(r, r.URL.Query())
 	if err != nil {
@@ -303,7 +309,7 @@ func (a *API) answerFound(w http.ResponseWriter, r *http.Request, f format.Forma
 	return answer(w, r, body)
 }
 
-// countFound counts what a search finds on all its pages, unless that is known.
+// countFound counts the hazards on all pages of a search, unless that is known.
 func (a *API) countFound(ctx context.Context, q *search.Query, found *found) (err error) {
 	if found.matched >= 0 {
 		return nil
@@ -334,7 +340,7 @@ func (a *API) foundBody(w http.ResponseWriter, r *http.Request, f format.Format,
 	}
 	o := a.documentOf(r, f)
 	o.Title, o.Updated = "Hazards", found.updated
-	if f == format.GeoJSON || f == format.KML { // which say it
+	if f == format.GeoJSON || f == format.KML { // these formats contain the number
 		if err := a.countFound(r.Context(), q, found); err != nil {
 			return nil, err
 		}
@@ -356,7 +362,7 @@ func (a *API) foundBody(w http.ResponseWriter, r *http.Request, f format.Format,
 	return reply.NewBody(text.Bytes(), found.restricted), nil
 }
 
-// storeAt is what formats read of the store, now or at an earlier moment.
+// storeAt returns the store as formats read it, now or as of an earlier moment.
 func (a *API) storeAt(at *hazard.Instant) format.Store {
 	if at == nil {
 		return a.Store
@@ -364,23 +370,24 @@ func (a *API) storeAt(at *hazard.Instant) format.Store {
 	return storeAt{a.Store, *at}
 }
 
-// linkNext tells where the next page is (RFC 8288).
+// linkNext sets the link to the next page (RFC 8288).
 func (a *API) linkNext(w http.ResponseWriter, r *http.Request, parameters url.Values) {
 	w.Header().Set("Link", fmt.Sprintf(`<%s>; rel="next"`, a.pageAddress(r, parameters)))
 }
 
-// pageAddress is the address of the answer to the same path with other parameters.
+// pageAddress returns the address of the same path with other parameters.
 func (a *API) pageAddress(r *http.Request, parameters url.Values) string {
 	return a.base(r) + r.URL.EscapedPath() + "?" + parameters.Encode()
 }
 
-// tellFreshness says as of which change an answer of the store is true, and how fresh the sources are, if it is of now. It waits
-// for the lists to show that change too, which takes milliseconds: no answer is ahead of them.
+// tellFreshness sets the change number of an answer from the store and, for an answer of now, the
+// freshness of the sources. It waits until the lists include that change, which takes milliseconds,
+// so that no answer is ahead of the lists.
 func (a *API) tellFreshness(ctx context.Context, w http.ResponseWriter, number int64, earlier bool) {
 	if a.Live.Number() < number {
 		ctx, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
-		_ = a.Live.WaitFor(ctx, number) // the answer is true in any case
+		_ = a.Live.WaitFor(ctx, number) // the answer is correct in any case
 	}
 	h := w.Header()
 	h["Hazardd-Change"] = []string{strconv.FormatInt(number, 10)}
@@ -389,7 +396,7 @@ func (a *API) tellFreshness(ctx context.Context, w http.ResponseWriter, number i
 	}
 }
 
-// readAt reads the query of a read that can be asked of an earlier moment; at is nil if it is not.
+// readAt parses the query of a read that accepts an earlier moment; at is nil without one.
 func (a *API) readAt(r *http.Request, known ...string) (values url.Values, at *hazard.Instant, err error) {
 	if r.URL.RawQuery == "" {
 		return nil, nil, nil
@@ -414,7 +421,7 @@ func (a *API) answerAt(w http.ResponseWriter, r *http.Request, value any, restri
 	return answerJSON(w, r, value, restricted)
 }
 
-// hazardAt is the hazard that the path names, as readers saw it at a moment.
+// hazardAt returns the hazard in the path, as readers saw it at a moment.
 func (a *API) hazardAt(r *http.Request, at hazard.Instant) (*hazard.Hazard, error) {
 	ref, err := pathRef(r, "hazard")
 	if err != nil {
@@ -426,7 +433,7 @@ func (a *API) hazardAt(r *http.Request, at hazard.Instant) (*hazard.Hazard, erro
 	return a.Store.HazardByUUIDAt(r.Context(), ref.UUID, at)
 }
 
-// productAt is the product that the path names, as of a moment, if the caller might have known of it then.
+// productAt returns the product in the path as of a moment, if the caller may see it as of then.
 func (a *API) productAt(r *http.Request, who *auth.Caller, at hazard.Instant) (*hazard.Product, error) {
 	ref, err := pathRef(r, "product")
 	if err != nil {
@@ -438,7 +445,7 @@ func (a *API) productAt(r *http.Request, who *auth.Caller, at hazard.Instant) (*
 	return a.Store.ProductByUUIDAt(r.Context(), ref.UUID, who.Orgs, at)
 }
 
-// hazardNowOrAt is the hazard that the path names, at an earlier moment or, with nil, now.
+// hazardNowOrAt returns the hazard in the path, as of an earlier moment, or as of now if at is nil.
 func (a *API) hazardNowOrAt(r *http.Request, at *hazard.Instant) (*hazard.Hazard, error) {
 	if at != nil {
 		return a.hazardAt(r, *at)
@@ -487,7 +494,7 @@ func (a *API) answerProductsAt(w http.ResponseWriter, r *http.Request, products 
 	return a.answerAt(w, r, list, slices.ContainsFunc(products, func(p *hazard.Product) bool { return !p.Open() }), at)
 }
 
-// tellEnd says beside the record why a hazard ended, and what took its place (RFC 5829).
+// tellEnd sets headers that say why a hazard ended and which hazard replaced it (RFC 5829).
 func (a *API) tellEnd(w http.ResponseWriter, r *http.Request, h *hazard.Hazard) {
 	if h.Reason == "" {
 		return
@@ -498,7 +505,7 @@ func (a *API) tellEnd(w http.ResponseWriter, r *http.Request, h *hazard.Hazard) 
 	}
 }
 
-// searchProblem is the problem of a search that cannot be made; nil if err is none.
+// searchProblem returns the problem for an invalid search, or nil for other errors.
 func searchProblem(err error) *problem {
 	if faults, ok := errors.AsType[search.Faults](err); ok {
 		p := &problem{Status: http.StatusBadRequest, Detail: faults.Error()}

@@ -158,12 +158,12 @@ func TestWrongParametersOfSearchesAreNamed(t *testing.T) {
 		faults []string
 		detail string
 	}{
-		"type=flood":                        {lists, []string{"type"}, `"flood" is no type; these are: ACCIDENT,`},
+		"type=flood":                        {lists, []string{"type"}, `"flood" is not a type; expected one of ACCIDENT,`},
 		"type=FLOOD&type=STORM":             {lists, []string{"type"}, "is given 2 times, expected once"},
 		"severity=RED":                      {lists, []string{"severity"}, "WARNING"},
 		"category=X":                        {lists, []string{"category"}, "EXERCISE"},
 		"status=active":                     {lists, []string{"status"}, "A (active), E (expired)"},
-		"source=ugss":                       {lists, []string{"source"}, `"ugss" is no source; these are: editors`},
+		"source=ugss":                       {lists, []string{"source"}, `"ugss" is not a source; expected one of editors`},
 		"ref=us6000":                        {lists, []string{"ref"}, "SCHEME:ID"},
 		"bbox=1,2,3":                        {lists, []string{"bbox"}, "west,south,east,north"},
 		"near=1,2":                          {lists, []string{"near"}, "radius"},
@@ -176,11 +176,11 @@ func TestWrongParametersOfSearchesAreNamed(t *testing.T) {
 		"limit=5000":                         {lists, []string{"limit"}, "from 1 to 1000"},
 		"limit=0&type=x&colour=red":          {lists, []string{"colour", "limit", "type"}, "is not known; these are known here: type,"},
 		"cursor=abc":                         {[]string{"/hazards", "/hazards/active"}, []string{"cursor"}, "is not one of this search"},
-		"cursor=abc&limit=1":                 {[]string{"/hazards/count"}, []string{"cursor"}, "all pages are counted together"},
+		"cursor=abc&limit=1":                 {[]string{"/hazards/count"}, []string{"cursor"}, "the count covers all pages"},
 		"ref=usgs:x&at=2026-01-01T00:00:00Z": {lists, []string{"ref"}, "at"},
-		"at=" + future:                       {slices.Concat(lists, moments), []string{"at"}, "has not come"},
+		"at=" + future:                       {slices.Concat(lists, moments), []string{"at"}, "is in the future"},
 		"at=yesterday":                       {slices.Concat(lists, moments), []string{"at"}, "RFC 3339"},
-		"when=2026-01-01T00:00:00Z":          {moments, []string{"when"}, "is not known; these are known here:"},
+		"when=2026-01-01T00:00:00Z":          {moments, []string{"when"}, "is not known; the parameters here are"},
 		"at=2026-01-01T00:00:00Z&at=2026-01-02T00:00:00Z": {slices.Concat(lists, moments), []string{"at"}, "2 times"},
 	} {
 		for _, path := range tt.paths {

@@ -30,11 +30,11 @@ func jsonBody(value any, restricted bool) (*reply.Body, error) {
 	return reply.NewBody(text, restricted), nil
 }
 
-// sourceStatus is a source's state with the reports that wait for an editor.
+// sourceStatus is a source's state, with the number of reports held for an editor.
 type sourceStatus struct {
 	poll.Status `json:",inline"`
 	Held        []heldReport `json:"held"`
-	// Delays are those that this node has seen since its start, by stage; nil: none.
+	// Delays are measured by this node since its start, by stage; nil means none.
 	Delays map[lateness.Stage]*lateness.Summary `json:"delays"`
 }
 
@@ -47,7 +47,7 @@ func (a *API) delaysOf(source string) map[lateness.Stage]*lateness.Summary {
 	return all
 }
 
-// heldReport is a report that is not shown until an editor has looked.
+// heldReport is a report that is hidden until an editor decides about it.
 type heldReport struct {
 	ID       int64  `json:"id"`
 	Event    string `json:"event"`
@@ -65,14 +65,14 @@ func (a *API) sources(w http.ResponseWriter, r *http.Request, who *auth.Caller) 
 		return err
 	}
 	states, err := a.Sources(r.Context())
-	away := errors.Is(err, hazard.ErrUnavailable) && states != nil // the header says so
+	away := errors.Is(err, hazard.ErrUnavailable) && states != nil // the header reports it
 	if err != nil && !away {
 		return err
 	}
 	list := []sourceStatus{}
 	for _, s := range states {
 		held := []heldReport{}
-		if !away && who.Role != auth.Public { // what nobody believes yet is not for everybody
+		if !away && who.Role != auth.Public { // unconfirmed reports are not public
 			if held, err = a.heldReports(r, s.Name); err != nil {
 				return err
 			}
@@ -99,7 +99,7 @@ func (a *API) heldReports(r *http.Request, source string) ([]heldReport, error) 
 	return list, err
 }
 
-// knownSource is a 404 unless the source of the path is one of ours.
+// knownSource returns a 404 unless the source in the path exists.
 func (a *API) knownSource(r *http.Request) (string, error) {
 	name := r.PathValue("source")
 	states, err := a.Sources(r.Context())
@@ -125,7 +125,7 @@ func role(who *auth.Caller, roles ...auth.Role) error {
 	return fmt.Errorf("%w: this takes the role %s; %s has the role %s", hazard.ErrForbidden, roles[0], who.Name, who.Role)
 }
 
-// pollSource asks for a poll of a source now.
+// pollSource requests a poll of a source.
 func (a *API) pollSource(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	if err := role(who, auth.Admin); err != nil {
 		return err
@@ -141,22 +141,25 @@ func (a *API) pollSource(w http.ResponseWriter, r *http.Request, who *auth.Calle
 	return nil
 }
 
-// maxBegun is of how many payloads the beginning is shown in the list of errors: each has to be opened.
+// maxBegun is for how many payloads the list of errors shows the beginning, because each must be
+// opened.
 const maxBegun = 20
 
-// sourceError is a kept error of a source.
+// sourceError is a recorded error of a source.
 type sourceError struct {
-	Record string `json:"record"` // empty: the whole payload
+	Record string `json:"record"` // empty means the whole payload
 	Reason string `json:"reason"`
 	First  string `json:"first"`
 	Last   string `json:"last"`
 	Times  int64  `json:"times"`
-	Raw    string `json:"raw"` // as received, cut; what is not UTF-8 is replaced; empty for a payload that is not kept any more
-	// Payload is the SHA-256 of the payload that it was in, or is: GET /payloads/{payload-id}, as long as that is kept.
+	Raw    string `json:"raw"` // as received, truncated, with invalid UTF-8 replaced; empty if the payload is no longer stored
+	// Payload is the SHA-256 of the payload: the rejected one, or the one that held the record. GET
+	// /payloads/{payload-id} serves it while it is stored.
 	Payload string `json:"payload,omitzero"`
 }
 
-// sourceErrors serves what could not be read of a source, and what is held: to editors, since it is what came from outside, unchecked.
+// sourceErrors serves a source's rejected records and held reports, to editors only, because it is
+// unchecked content from outside.
 func (a *API) sourceErrors(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	if err := role(who, auth.Editor, auth.Admin); err != nil {
 		return err
@@ -194,7 +197,7 @@ func (a *API) sourceErrors(w http.ResponseWriter, r *http.Request, who *auth.Cal
 
 // decideHeld releases or dismisses a held report: {"decision": "released" | "dismissed"}.
 func (a *API) decideHeld(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	if err := role(who, auth.Editor, auth.Admin); err != nil { // before it is said which sources there are
+	if err := role(who, auth.Editor, auth.Admin); err != nil { // before the answer reveals which sources exist
 		return err
 	}
 	source, err := a.knownSource(r)
@@ -218,11 +221,11 @@ func (a *API) decideHeld(w http.ResponseWriter, r *http.Request, who *auth.Calle
 	return nil
 }
 
-// healthz tells that the process answers.
+// healthz reports that the process answers.
 func (a *API) healthz(w http.ResponseWriter, _ *http.Request) error {
 	h := w.Header()
 	h["Content-Type"], h["Cache-Control"] = jsonType, noStore
-	_, _ = w.Write([]byte(`{"status":"ok"}`)) // a reader who has gone
+	_, _ = w.Write([]byte(`{"status":"ok"}`)) // fails only if the client has gone
 	return nil
 }
 
@@ -245,14 +248,15 @@ func (a *API) readyz(w http.ResponseWriter, _ *http.Request) error {
 	h := w.Header()
 	h["Content-Type"], h["Cache-Control"] = jsonType, noStore
 	w.WriteHeader(code)
-	_, _ = w.Write(text) // a reader who has gone
+	_, _ = w.Write(text) // fails only if the client has gone
 	return nil
 }
 
-// iconSize is the edge of the icons, in pixels: "large" of the base interface, sharp on a dense screen.
+// iconSize is the width and height of the icons, in pixels: "large" in the base interface, sharp on
+// a dense screen.
 const iconSize = 128
 
-// icons renders every icon once, when first asked for.
+// icons renders all icons on first use.
 var icons = sync.OnceValues(func() (map[string]*reply.Body, error) {
 	bodies := map[string]*reply.Body{}
 	for _, t := range hazard.Types() {
@@ -283,7 +287,7 @@ func (a *API) icon(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// mapFile serves what the map loads: code, style sheet, basemap.
+// mapFile serves the files of the map: scripts, style sheet, basemap.
 func (a *API) mapFile(w http.ResponseWriter, r *http.Request) error {
 	if !a.page.Has(r.URL.Path) {
 		return &problem{Status: http.StatusNotFound, Detail: "no such file of the map"}
@@ -292,7 +296,7 @@ func (a *API) mapFile(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// index is the map for a browser; it tells every other newcomer where to go.
+// index serves the map to a browser. Other clients get a pointer to the documentation.
 func (a *API) index(w http.ResponseWriter, r *http.Request) error {
 	if strings.Contains(strings.Join(r.Header["Accept"], ","), "text/html") {
 		if a.Public.on() || keyed(r) != nil {
@@ -317,6 +321,6 @@ GET  %[1]s/readyz           whether the service is ready; %[1]s/metrics for its 
 GET  %[1]s/docs             everything else; /openapi.json for programs
 
 A browser gets the map at this address.
-`, a.BaseURL) // a reader who has gone
+`, a.BaseURL) // fails only if the client has gone
 	return nil
 }

@@ -41,7 +41,7 @@ func TestReadinessSaysWhy(t *testing.T) {
 	if status, reason := ready(); status != 200 || reason != "" {
 		t.Errorf("ready: %d %q", status, reason)
 	}
-	why = errors.New("the store has not been read for 12s")
+	why = errors.New("the store has been unreachable for 12s")
 	if status, reason := ready(); status != 503 || reason != why.Error() {
 		t.Errorf("not ready: %d %q", status, reason)
 	}

@@ -16,20 +16,20 @@ import (
 	"github.com/hazardd/hazardd/internal/reply"
 )
 
-// The bounds of one answer with shapes.
+// The limits of one answer with shapes.
 const (
 	costOfShapes   = 16 << 20 // bytes that it may hold
 	maxShapeText   = 4 << 20  // bytes of geometries
-	maxShapeStates = 2000     // states of a hazard that are looked through for earlier shapes
+	maxShapeStates = 2000     // states of a hazard that are searched for earlier shapes
 )
 
-// shapeProperties are what stands beside the geometry of a shape.
+// shapeProperties are the properties of a shape in GeoJSON.
 type shapeProperties struct {
 	properties
 	Kind     string  `json:"band,omitzero"` // the quantity of the band, as in GET /measurements
 	Value    float64 `json:"value,omitzero"`
 	Unit     string  `json:"unit,omitzero"`
-	Word     string  `json:"word,omitzero"` // that the value stands for, in a scale of words
+	Word     string  `json:"word,omitzero"` // name of the value, on a scale of words
 	From     string  `json:"from"`
 	To       string  `json:"to,omitzero"`
 	Forecast bool    `json:"forecast"`
@@ -37,7 +37,8 @@ type shapeProperties struct {
 	Color    string  `json:"color"`
 	Source   string  `json:"source"`
 	Part     string  `json:"part"`
-	// Since is when the service first had it, and Until when another took its place; both of earlier ones alone.
+	// Since is when the service first had the shape, Until when another replaced it. Only earlier
+	// shapes have both.
 	Since string `json:"since,omitzero"`
 	Until string `json:"until,omitzero"`
 }
@@ -52,11 +53,12 @@ type shapeFeature struct {
 type shapeCollection struct {
 	Type     string         `json:"type"`
 	Features []shapeFeature `json:"features"`
-	// Left is how many shapes the answer leaves out, since they would make it too large.
+	// Left is how many shapes are left out to keep the answer small.
 	Left int `json:"left_out,omitzero"`
 }
 
-// drawnRef is a document of shapes that a hazard has, or had from since until another took its place.
+// drawnRef is a document of shapes of a hazard: the present one, or one that was valid from since
+// until another replaced it.
 type drawnRef struct {
 	hazard.ShapesRef
 	since, until hazard.Instant
@@ -71,14 +73,14 @@ func (a *API) shapes(w http.ResponseWriter, r *http.Request, _ *auth.Caller) err
 	form := "geojson"
 	if values.Has("f") {
 		if form = values.Get("f"); form != "geojson" && form != "kml" {
-			return badParameter("f", "%.60q is none of geojson, kml", form)
+			return badParameter("f", "%.60q is not one of geojson, kml", form)
 		}
 	}
 	var roles []string
 	if values.Has("role") {
 		for _, role := range strings.Split(values.Get("role"), ",") {
 			if !slices.Contains(hazard.ShapeRoles(), hazard.ShapeRole(role)) {
-				return badParameter("role", "%.60q is none of %q", role, hazard.ShapeRoles())
+				return badParameter("role", "%.60q is not one of %q", role, hazard.ShapeRoles())
 			}
 			roles = append(roles, role)
 		}
@@ -86,7 +88,7 @@ func (a *API) shapes(w http.ResponseWriter, r *http.Request, _ *auth.Caller) err
 	earlier := false
 	if values.Has("earlier") {
 		if earlier, err = strconv.ParseBool(values.Get("earlier")); err != nil {
-			return badParameter("earlier", "%.60q is none of true, false", values.Get("earlier"))
+			return badParameter("earlier", "%.60q is not one of true, false", values.Get("earlier"))
 		}
 	}
 	h, err := a.hazardNowOrAt(r, at)
@@ -122,10 +124,11 @@ func refsOf(h *hazard.Hazard) (refs []drawnRef) {
 	return refs
 }
 
-// shapesOver are the documents of shapes that a hazard has and had, by the log, until at (nil: now), the oldest first.
+// shapesOver returns the present and earlier documents of shapes of a hazard from the log, oldest
+// first, as of at (nil means now).
 func (a *API) shapesOver(ctx context.Context, h *hazard.Hazard, at *hazard.Instant) (all []drawnRef, err error) {
-	seen := map[string]int{} // digest → place in all
-	last := map[string]int{} // source and part → place in all of what holds
+	seen := map[string]int{} // digest → index in all
+	last := map[string]int{} // source and part → index in all of the present document
 	var n int64
 	for looked := 0; looked < maxShapeStates; {
 		changes, err := a.Store.HazardChanges(ctx, h.ID, n, 100)
@@ -160,7 +163,8 @@ func (a *API) shapesOver(ctx context.Context, h *hazard.Hazard, at *hazard.Insta
 	return all, nil
 }
 
-// drawnOn are the shapes that the map of a hazard shows: those that hold, and of a fire also the perimeters before, which are its growth.
+// drawnOn returns the shapes on the map of a hazard: the present ones, and for a fire also the
+// earlier perimeters, which show its growth.
 func (a *API) drawnOn(ctx context.Context, h *hazard.Hazard) ([]hazard.Shape, error) {
 	refs := refsOf(h)
 	if h.Type == hazard.Wildfire && len(refs) > 0 {
@@ -173,12 +177,13 @@ func (a *API) drawnOn(ctx context.Context, h *hazard.Hazard) ([]hazard.Shape, er
 	return all, err
 }
 
-// shapesOf reads shapes, of those roles (nil: all), and makes features of them. What would make the answer too large is left out, and counted.
+// shapesOf reads shapes with those roles (nil means all) and returns them as features. It leaves
+// out and counts what would make the answer too large.
 func (a *API) shapesOf(ctx context.Context, h *hazard.Hazard, refs []drawnRef, roles []string) (out shapeCollection, all []hazard.Shape, err error) {
 	out = shapeCollection{Type: "FeatureCollection", Features: []shapeFeature{}}
 	size := 0
 	seen := map[string]bool{}
-	for _, ref := range slices.Backward(refs) { // what holds now goes before what is past
+	for _, ref := range slices.Backward(refs) { // present shapes before past ones
 		list, err := a.Store.ShapesOf(ctx, ref.ShapesRef)
 		if err != nil {
 			return out, nil, err
@@ -189,7 +194,7 @@ func (a *API) shapesOf(ctx context.Context, h *hazard.Hazard, refs []drawnRef, r
 				continue
 			}
 			key := string(s.Role) + s.From.String() + s.To.String() + s.Title() + s.Geometry
-			if seen[key] { // the track so far is told again with each advisory
+			if seen[key] { // each advisory repeats the track so far
 				continue
 			}
 			seen[key] = true

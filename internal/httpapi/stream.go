@@ -15,16 +15,17 @@ import (
 	"github.com/hazardd/hazardd/internal/push"
 )
 
-// The rhythm of streams.
+// The intervals of streams.
 const (
 	heartbeat = push.Heartbeat
-	// stalled is how long a reader may take nothing of what is sent. It is dropped then, or up to stalledSlack sooner, and resumes.
+	// stalled is how long a reader may accept no data. It is disconnected after that, or up to
+	// stalledSlack sooner, and can resume.
 	stalled      = 20 * time.Second
 	stalledSlack = 5 * time.Second
-	// lastWord is how long the end of the service waits for a reader.
+	// lastWord is how long the shutdown waits for a reader.
 	lastWord = time.Second
-	// reconnect is after which time a reader should come again; after an end of the service, at most reconnectAll later, so that
-	// not all come at once.
+	// reconnect is the delay after which a reader should reconnect. After a shutdown, up to
+	// reconnectAll is added, so that not all readers reconnect at once.
 	reconnect    = 2 * time.Second
 	reconnectAll = 5 * time.Second
 )
@@ -33,31 +34,32 @@ const (
 type stream struct {
 	cursor *push.Cursor
 	place  *place
-	marked int64 // the number that the reader knows
+	marked int64 // the last number that the reader has been sent
 	count  *measures
 
 	mu  sync.Mutex
 	out streamWriter // guarded by mu
 }
 
-// streamWriter is where a stream is written to.
+// streamWriter is the destination of a stream.
 type streamWriter interface {
-	// deadline sets when a write, under way or later, is given up: at t, or up to slack before. The zero time sets no deadline.
+	// deadline cancels writes at t, or up to slack before, including a write in progress. The zero
+	// time means no deadline.
 	deadline(t time.Time, slack time.Duration)
-	// write writes, and returns when the network has taken it.
+	// write writes texts, and returns once the network has accepted them.
 	write(texts [][]byte) error
 }
 
-// answerWriter writes a stream as an answer of net/http: HTTP/2.
+// answerWriter writes a stream through net/http, for HTTP/2.
 type answerWriter struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 }
 
 func (o *answerWriter) deadline(t time.Time, _ time.Duration) {
-	_ = o.control.SetWriteDeadline(t) // one that has none is of a test
+	_ = o.control.SetWriteDeadline(t) // only writers in tests have no deadlines
 	if t.IsZero() {
-		_ = o.control.SetReadDeadline(t) // the server's limits are for requests that end
+		_ = o.control.SetReadDeadline(t) // the server's timeouts are for requests that end
 	}
 }
 
@@ -70,19 +72,19 @@ func (o *answerWriter) write(texts [][]byte) error {
 	return o.control.Flush()
 }
 
-// connWriter writes a stream to a connection of its own: HTTP/1.1.
+// connWriter writes a stream to its own connection, for HTTP/1.1.
 type connWriter struct {
 	net.Conn
-	until time.Time // the deadline that is set
+	until time.Time // the current deadline
 }
 
 func (o *connWriter) deadline(t time.Time, slack time.Duration) {
 	early := t.Sub(o.until)
-	if t.IsZero() || early >= 0 && early <= slack { // it matters to writes alone, and to set one costs a fifth of a write
+	if t.IsZero() || early >= 0 && early <= slack { // the deadline only matters to writes, and setting it costs a fifth of a write
 		return
 	}
 	o.until = t
-	_ = o.SetWriteDeadline(t) // the write tells
+	_ = o.SetWriteDeadline(t) // the write reports an error
 }
 
 func (o *connWriter) write(texts [][]byte) error {
@@ -95,8 +97,9 @@ func (o *connWriter) write(texts [][]byte) error {
 	return err
 }
 
-// takeOver takes the connection of a request of HTTP/1.1 away from net/http: what that keeps for a request (buffers, headers, a deep stack) is
-// three quarters of what an idle stream would take. nil: it is one of HTTP/2, which streams share.
+// takeOver takes the connection of an HTTP/1.1 request away from net/http. The buffers, headers and
+// stack of net/http are three quarters of an idle stream's memory. It returns nil for HTTP/2, where
+// streams share a connection.
 func (s *stream) takeOver(w http.ResponseWriter) net.Conn {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -108,18 +111,19 @@ func (s *stream) takeOver(w http.ResponseWriter) net.Conn {
 	return conn
 }
 
-// responseHead is the head of an answer that ends with the connection (RFC 9112 section 6.3).
+// responseHead returns the head of an answer that ends with the connection (RFC 9112 section 6.3).
 func responseHead(h http.Header, now time.Time) []byte {
 	h.Set("Connection", "close")
 	h.Set("Date", now.UTC().Format(http.TimeFormat))
 	var head bytes.Buffer
 	head.WriteString("HTTP/1.1 200 OK\r\n")
-	_ = h.Write(&head) // a bytes.Buffer does not fail
+	_ = h.Write(&head) // writes to a bytes.Buffer cannot fail
 	head.WriteString("\r\n")
 	return head.Bytes()
 }
 
-// serveConn is serveStream on a connection of the stream's own, which it closes. ctx says what the stream belongs to.
+// serveConn is serveStream on a connection of its own, which it closes. ctx is the service's and
+// outlives the request.
 func (a *API) serveConn(ctx context.Context, conn net.Conn, s *stream, who *auth.Caller, first []byte) {
 	ctx, gone := context.WithCancel(ctx)
 	defer func() {
@@ -128,7 +132,7 @@ func (a *API) serveConn(ctx context.Context, conn net.Conn, s *stream, who *auth
 		}
 	}()
 	reading := make(chan struct{})
-	go func() { // nothing comes any more from a reader: an end does
+	go func() { // the reader sends nothing more; a read only returns when it disconnects
 		defer close(reading)
 		defer gone()
 		for buf := make([]byte, 16); ; {
@@ -138,20 +142,21 @@ func (a *API) serveConn(ctx context.Context, conn net.Conn, s *stream, who *auth
 		}
 	}()
 	defer func() {
-		_ = conn.Close() // the reader may have gone
+		_ = conn.Close() // fails only if the client has gone
 		<-reading
 	}()
 	a.serveStream(ctx, s, who, first)
 }
 
-// serveStream sends events until the reader goes, does not read, or may not read any more, or the service ends.
+// serveStream sends events until the reader disconnects, stops reading or loses access, or the
+// service stops.
 func (a *API) serveStream(ctx context.Context, s *stream, who *auth.Caller, first []byte) {
 	if s.send(first) != nil {
 		return
 	}
 	s.marked = s.cursor.Number()
 	sent := time.Now()
-	quiet := func() time.Duration { // how long nothing need be sent
+	quiet := func() time.Duration { // time until the next write is needed
 		return min(heartbeat-time.Since(sent), who.Expires.Time().Sub(a.now().Time()))
 	}
 	beat := time.NewTimer(quiet())
@@ -165,7 +170,7 @@ func (a *API) serveStream(ctx context.Context, s *stream, who *auth.Caller, firs
 		events, wake, err := s.cursor.Next(ctx, who.Orgs)
 		if err != nil {
 			if ctx.Err() == nil {
-				a.Logger.WarnContext(ctx, "a stream ends because the log cannot be read; its reader resumes", "error", err)
+				a.Logger.WarnContext(ctx, "a stream ends because the log cannot be read; its reader can resume", "error", err)
 			}
 			return
 		}
@@ -177,16 +182,16 @@ func (a *API) serveStream(ctx context.Context, s *stream, who *auth.Caller, firs
 			s.cursor.Sent(a.Delays, a.now)
 			s.marked, sent = s.cursor.Number(), time.Now()
 		}
-		if wake == nil || !a.Auth.Unchanged(who) { // there may be more; or the alarm of a change of rights may have come before wake was there
+		if wake == nil || !a.Auth.Unchanged(who) { // there may be more; or rights changed before wake was set
 			wake = closed
 		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-s.place.Ended():
-			_ = s.send(farewell()) // a reader who has gone
+			_ = s.send(farewell()) // fails only if the client has gone
 			return
-		case <-beat.C: // not reset with each event: that costs a tenth of a write
+		case <-beat.C: // not reset per event, because that costs a tenth of a write
 			if time.Since(sent) >= heartbeat {
 				if s.beat() != nil {
 					return
@@ -201,8 +206,8 @@ func (a *API) serveStream(ctx context.Context, s *stream, who *auth.Caller, firs
 
 var closed = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
-// beat shows that the stream lives, and tells how far it has come: through a narrow filter nothing may come for weeks, and the reader
-// could not resume.
+// beat shows that the stream is alive, and sends the current number. With a narrow filter there may
+// be no event for weeks, and the reader could otherwise not resume.
 func (s *stream) beat() error {
 	if n := s.cursor.Number(); n != s.marked {
 		s.marked = n
@@ -211,16 +216,16 @@ func (s *stream) beat() error {
 	return s.send([]byte(":\n\n"))
 }
 
-// farewell tells the reader to come again, not with all others.
+// farewell asks the reader to reconnect after a random delay.
 func farewell() []byte {
 	return fmt.Appendf(nil, "retry: %d\n\n", 500+rand.Int64N(reconnectAll.Milliseconds()))
 }
 
-// send writes, within the time that a reader has.
+// send writes within the time that a reader has.
 func (s *stream) send(texts ...[]byte) error {
 	limit, slack := stalled, stalledSlack
 	s.mu.Lock()
-	select { // under mu: hurry then finds the deadline set
+	select { // under mu, so that hurry finds the deadline already set
 	case <-s.place.Ended():
 		limit, slack = lastWord, 0
 	default:
@@ -232,16 +237,16 @@ func (s *stream) send(texts ...[]byte) error {
 	if err == nil {
 		s.place.Wrote(time.Now())
 	}
-	if err != nil && time.Since(began) >= stalled-stalledSlack { // the errors of HTTP/2 do not say why
+	if err != nil && time.Since(began) >= stalled-stalledSlack { // HTTP/2 errors do not name the cause
 		s.count.stalled.Inc()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out.deadline(time.Time{}, 0) // HTTP/2 would end the stream then though nothing is being written
+	out.deadline(time.Time{}, 0) // otherwise HTTP/2 would end an idle stream
 	return err
 }
 
-// hurry gives up a write that is under way soon: the stream is to end.
+// hurry shortens the deadline of a write in progress, because the stream is about to end.
 func (s *stream) hurry() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

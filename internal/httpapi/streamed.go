@@ -8,9 +8,9 @@ import (
 	"github.com/hazardd/hazardd/internal/reply"
 )
 
-// streamed writes an answer that is too large to be held in memory while it is made: it has no length, comes in no coding, and is known by
-// the tag of what it is made of. An error before the first byte is returned; behind it, the connection is cut, so that no reader
-// takes a part for the whole.
+// streamed writes an answer that is too large for memory. It has no length and no compression; its
+// ETag is the given tag. An error before the first byte is returned. After that the connection is
+// cut, so that no client mistakes a part for the whole.
 func (a *API) streamed(w http.ResponseWriter, r *http.Request, tag string, restricted bool, write func(io.Writer) error) error {
 	h := w.Header()
 	head := map[string][]string{"Etag": {tag}, "Cache-Control": cacheControl(r, restricted)}
@@ -44,16 +44,16 @@ func (a *API) streamed(w http.ResponseWriter, r *http.Request, tag string, restr
 		}
 		return err
 	}
-	if counted.err == nil { // else the reader has gone
-		a.Logger.ErrorContext(r.Context(), "cannot finish an answer that has begun", "path", r.URL.Path, "error", err)
+	if counted.err == nil { // otherwise the client has gone
+		a.Logger.ErrorContext(r.Context(), "cannot complete an answer after its start", "path", r.URL.Path, "error", err)
 	}
 	panic(http.ErrAbortHandler)
 }
 
-// streamBuffer is how much of an answer that is streamed is held, in bytes.
+// streamBuffer is the buffer of a streamed answer, in bytes.
 const streamBuffer = 64 << 10
 
-// counting counts what it writes, and keeps the error.
+// counting counts the written bytes, and keeps the first error.
 type counting struct {
 	io.Writer
 	n   int

@@ -14,7 +14,8 @@ import (
 	"github.com/hazardd/hazardd/internal/reply"
 )
 
-// streetsMark tells the map where the operator's basemap is (web/src/streets.ts): tiles of this server, or an archive that the browser reads by itself.
+// streetsMark tells the map where the operator's basemap is (web/src/streets.ts): on this server,
+// or an archive that the browser reads directly.
 func (a *API) streetsMark() []byte {
 	var said any
 	switch s := a.Streets; {
@@ -29,15 +30,17 @@ func (a *API) streetsMark() []byte {
 	}
 	text, err := json.Marshal(said)
 	if err != nil {
-		panic(err) // it is made of texts and numbers
+		panic(err) // texts and numbers always encode
 	}
 	return []byte(`<meta name="hazardd-basemap" content="` + html.EscapeString(string(text)) + `">`)
 }
 
-// noTile is the answer to an address that no tile has: MapLibre takes 204 for a tile with nothing in it.
+// noTile is the answer for an unknown tile address. It is not 204, which MapLibre takes for an
+// empty tile.
 var noTile = &problem{Status: http.StatusNotFound, Detail: "no such tile; the basemap is named in the map's page, and its tiles are /basemap/NAME/ZOOM/X/Y.mvt"}
 
-// streetTile serves a tile of the operator's basemap, as the archive holds it. What is at an address never changes: the name is of the content.
+// streetTile serves a tile of the operator's basemap as stored in the archive. Its address contains
+// a digest of the archive, so the content of an address never changes.
 func (a *API) streetTile(w http.ResponseWriter, r *http.Request) error {
 	s := a.Streets
 	if s == nil || r.PathValue("basemap") != s.Name {
@@ -78,19 +81,19 @@ func (a *API) streetTile(w http.ResponseWriter, r *http.Request) error {
 	}
 	h.Set("Content-Length", strconv.FormatInt(tile.Size(), 10))
 	if r.Method != http.MethodHead {
-		_, _ = io.Copy(w, tile) // a reader who has gone
+		_, _ = io.Copy(w, tile) // fails only if the client has gone
 	}
 	return nil
 }
 
-// sendUnpacked sends a tile to a reader that cannot read gzip.
+// sendUnpacked sends a decompressed tile to a client that does not accept gzip.
 func sendUnpacked(w http.ResponseWriter, r *http.Request, tile io.Reader) error {
 	content, err := gzip.NewReader(tile)
 	if err != nil {
 		return err
 	}
 	if r.Method != http.MethodHead {
-		_, _ = io.CopyN(w, content, basemap.MaxTile) // a reader who has gone
+		_, _ = io.CopyN(w, content, basemap.MaxTile) // fails only if the client has gone
 	}
 	return nil
 }

@@ -14,14 +14,17 @@ import (
 	"github.com/hazardd/hazardd/internal/words"
 )
 
-// The links of messages hold a token, which alone says who asks: no cookie is looked at, so that a request that another site made has no more rights than one that anybody makes.
-// A GET changes nothing: programs that check mail follow links. Logs and metrics have the path without the query, in which the token is.
+// Links in messages hold a token, which alone identifies the reader. Cookies are ignored, so a
+// request that another site triggers has no additional rights. A GET changes nothing, because
+// programs that check mail follow links. Logs and metrics contain the path without the query, which
+// holds the token.
 const (
 	tokenParameter    = "token"
 	subscriptionsPath = "/subscriptions/"
 )
 
-// linked serves a page that a link of a message leads to, within what one address may ask for without an account.
+// linked serves the page of a link in a message, within the limits of an address without an
+// account.
 func (a *API) linked(pattern string, h handler) {
 	a.openPage(pattern, func(w http.ResponseWriter, r *http.Request) error {
 		w.Header()["Referrer-Policy"] = noReferrer
@@ -35,7 +38,7 @@ func (a *API) linked(pattern string, h handler) {
 	})
 }
 
-// linkToken is the token of the link.
+// linkToken returns the token of the link.
 func linkToken(r *http.Request) string {
 	if given := r.URL.Query()[tokenParameter]; len(given) == 1 {
 		return given[0]
@@ -45,7 +48,7 @@ func linkToken(r *http.Request) string {
 
 func (a *API) holder(r *http.Request) notify.Author { return notify.Author{Addr: a.clientAddr(r)} }
 
-// asks serves the question before a deed.
+// asks serves the page that asks for confirmation.
 func (a *API) asks(purpose string, deed pages.Deed) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		sub, err := a.Notify.Asked(r.Context(), purpose, linkToken(r), a.now())
@@ -53,15 +56,16 @@ func (a *API) asks(purpose string, deed pages.Deed) handler {
 	}
 }
 
-// does serves the deed: of a form, and of programs that know RFC 8058, which need no page.
+// does carries out the action of a link. It is sent by the form, or by programs that follow RFC
+// 8058 and need no page.
 func (a *API) does(purpose string, deed pages.Deed) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		if _, err := readBody(w, r, maxLogin); err != nil { // nothing of it is needed
+		if _, err := readBody(w, r, maxLogin); err != nil { // the content does not matter
 			return err
 		}
 		token, now := linkToken(r), a.now()
 		sub, err := a.Notify.Asked(r.Context(), purpose, token, now)
-		if err == nil || errors.Is(err, hazard.ErrNotFound) { // what has ended may be ended again
+		if err == nil || errors.Is(err, hazard.ErrNotFound) { // ending something that has ended is not an error
 			if purpose == notify.ToConfirm {
 				err = a.Notify.Confirm(r.Context(), a.holder(r), token, now)
 			} else {
@@ -72,18 +76,18 @@ func (a *API) does(purpose string, deed pages.Deed) handler {
 	}
 }
 
-// The paths of the page of a subscription, and of its changes.
+// The paths of a subscription's page, and of its forms.
 const (
 	managePath = subscriptionsPath + "manage"
 	changePath = subscriptionsPath + "change"
 )
 
-// manages serves the page of a subscription to who has a message of it.
+// manages serves the page of a subscription to a reader with a link from its messages.
 func (a *API) manages(w http.ResponseWriter, r *http.Request) error {
 	return a.answerManaged(w, r, &pages.Subscribed{})
 }
 
-// changesSubscribed serves the forms of that page.
+// changesSubscribed handles the forms of that page.
 func (a *API) changesSubscribed(w http.ResponseWriter, r *http.Request) error {
 	body, err := readBody(w, r, maxLogin)
 	if err != nil {
@@ -97,13 +101,13 @@ func (a *API) changesSubscribed(w http.ResponseWriter, r *http.Request) error {
 	if bad, ok := errors.AsType[*hazard.InvalidError](err); ok {
 		p.Saved, p.Wrong, err = false, bad.Error(), nil
 	}
-	if err != nil && !errors.Is(err, hazard.ErrNotFound) { // which the page says
+	if err != nil && !errors.Is(err, hazard.ErrNotFound) { // the page reports it
 		return err
 	}
 	return a.answerManaged(w, r, p)
 }
 
-// changeOf reads the fields of a form. What is not in it stays as it is.
+// changeOf parses the fields of a form. Missing fields stay unchanged.
 func changeOf(body string) (c notify.Change, err error) {
 	form, err := url.ParseQuery(body)
 	bad := &hazard.InvalidError{}
@@ -141,7 +145,7 @@ func changeOf(body string) (c notify.Change, err error) {
 			if level := form.Get("quiet_except"); level != "" {
 				var ok bool
 				if c.Quiet.Except, ok = hazard.ParseSeverity(level); !ok {
-					bad.Add("quiet_except", "%.60q is no severity", level)
+					bad.Add("quiet_except", "%.60q is not a severity", level)
 				}
 			}
 		default:
@@ -164,7 +168,7 @@ func (a *API) answerManaged(w http.ResponseWriter, r *http.Request, p *pages.Sub
 // maxMessages is how many messages a page of a subscription shows.
 const maxMessages = 10
 
-// managed is the subscription as its page shows it.
+// managed converts a subscription for its page.
 func managed(s *notify.Subscription, told []notify.Delivery) *pages.Subscription {
 	out := &pages.Subscription{Name: s.Name, Paused: s.Status == "paused", Severity: s.Severity, People: s.People, Drills: s.Drills, Digest: string(s.Digest), Zone: s.Zone,
 		Language: s.Language}
@@ -203,7 +207,8 @@ func managed(s *notify.Subscription, told []notify.Delivery) *pages.Subscription
 	return out
 }
 
-// answerSubscribed answers with the page, in the language that the link asks for, else in the subscriber's. A link that leads nowhere says no more than that.
+// answerSubscribed answers with a page in the language of the link, otherwise in the subscriber's.
+// A page for an invalid link says nothing more than that.
 func (a *API) answerSubscribed(w http.ResponseWriter, r *http.Request, p *pages.Subscribed, language string, err error) error {
 	status := http.StatusOK
 	if p.Wrong != "" {

@@ -17,10 +17,11 @@ import (
 	countries "github.com/hazardd/hazardd/internal/place"
 )
 
-// maxSubscription bounds the body of a subscription, in bytes: its areas are most of it.
+// maxSubscription bounds the body of a subscription, in bytes. Areas take most of it.
 const maxSubscription = 256 << 10
 
-// subscribed is h for callers who log in: a read key, which stands in addresses that others see, shows nobody's subscriptions.
+// subscribed wraps h for callers with a login. A read key grants no subscription, because others
+// see the addresses that contain it.
 func subscribed(h protected) protected {
 	return func(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 		if keyed(r) != nil {
@@ -44,14 +45,14 @@ func subscriptionID(r *http.Request) (string, error) {
 	return id.String(), nil
 }
 
-// Channels are the ways in which subscribers can be told here. None of it is secret.
+// Channels are the channels that subscribers can choose. They hold no secrets.
 type Channels struct {
 	Email   bool
-	PushKey string            // with which browsers subscribe to Web Push; empty: there is none
-	HTTP    map[string]string // HTTP channels by name, with what each expects as its address
+	PushKey string            // key for subscriptions to Web Push; empty if it is off
+	HTTP    map[string]string // HTTP channels by name, with a description of their addresses
 }
 
-// offered is what a caller may choose from, as the form of a subscription shows it.
+// offered is what the form of a subscription offers a caller.
 type offered struct {
 	Email   bool          `json:"email"`
 	WebPush *offeredPush  `json:"webpush,omitzero"`
@@ -68,7 +69,8 @@ type offeredHTTP struct {
 	About    string `json:"about"`
 }
 
-// subscriptionChannels serves what a subscription of the caller may name. Addresses that nobody could confirm are not offered.
+// subscriptionChannels serves what a subscription of the caller can contain. It leaves out email if
+// no confirmation could be sent.
 func (a *API) subscriptionChannels(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	if err := noQuery(r); err != nil {
 		return err
@@ -76,7 +78,7 @@ func (a *API) subscriptionChannels(w http.ResponseWriter, r *http.Request, who *
 	out := offered{HTTP: []offeredHTTP{}, Regions: []string{}}
 	if a.Notify.Key != nil {
 		out.Email = a.Channels.Email && (a.Notify.Links || who.Role == auth.Admin)
-		if a.Channels.PushKey != "" && (out.Email || who.Role != auth.Public) { // without an account there is an address of email too
+		if a.Channels.PushKey != "" && (out.Email || who.Role != auth.Public) { // the public gets Web Push only where email is offered too
 			out.WebPush = &offeredPush{a.Channels.PushKey}
 		}
 		if who.Role != auth.Public && who.Role != auth.Reader {
@@ -91,7 +93,8 @@ func (a *API) subscriptionChannels(w http.ResponseWriter, r *http.Request, who *
 	return answerJSON(w, r, out, true)
 }
 
-// listSubscriptions lists the caller's subscriptions; an admin's list is of all, unless only the own ones are asked for.
+// listSubscriptions lists the caller's subscriptions; for an admin all subscriptions, unless only
+// their own are requested.
 func (a *API) listSubscriptions(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	values, err := query(r, "after", "limit", "mine")
 	if err != nil {
@@ -128,7 +131,7 @@ func (a *API) listSubscriptions(w http.ResponseWriter, r *http.Request, who *aut
 	return answerJSON(w, r, list, true)
 }
 
-// createSubscription serves users, and where the server is public people without an account.
+// createSubscription is for users and, if the server is public, for people without an account.
 func (a *API) createSubscription(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	body, err := readBody(w, r, maxSubscription)
 	if err != nil {
@@ -187,7 +190,7 @@ func (a *API) deleteSubscription(w http.ResponseWriter, r *http.Request, who *au
 	return nil
 }
 
-// testSubscription sends a test message over each channel, and tells what came of it.
+// testSubscription sends a test message over each channel and returns the results.
 func (a *API) testSubscription(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	id, err := subscriptionID(r)
 	if err != nil {
@@ -203,7 +206,7 @@ func (a *API) testSubscription(w http.ResponseWriter, r *http.Request, who *auth
 	return writtenJSON(w, tested, a.BaseURL+"/subscriptions/"+id, false)
 }
 
-// subscriptionNotices lists what was and is to be told to a subscription, the latest first.
+// subscriptionNotices lists the sent and waiting notices of a subscription, latest first.
 func (a *API) subscriptionNotices(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	values, err := query(r, "before", "limit")
 	if err != nil {
@@ -232,7 +235,7 @@ func (a *API) subscriptionNotices(w http.ResponseWriter, r *http.Request, who *a
 	return answerJSON(w, r, list, true)
 }
 
-// subscriptionsState tells an admin how telling people goes.
+// subscriptionsState serves the state of notifications to an admin.
 func (a *API) subscriptionsState(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	if err := noQuery(r); err != nil {
 		return err

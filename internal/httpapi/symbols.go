@@ -15,10 +15,11 @@ import (
 	"github.com/hazardd/hazardd/internal/symbol"
 )
 
-// symbolSize is the edge of a PNG that was asked for without a size, in pixels.
+// symbolSize is the default width and height of a PNG, in pixels.
 const symbolSize = 64
 
-// How long an answer may be reused: for ever what is asked for under the version that it has, else a day, as icons.
+// How long an answer may be cached: forever if the request names the current version, otherwise a
+// day, as for icons.
 var (
 	forVersion = []string{"public, max-age=31536000, immutable"}
 	forDay     = []string{"public, max-age=86400"}
@@ -41,7 +42,7 @@ func (a *API) symbol(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	cache := forDay
-	if asked.Get("v") == symbol.Version { // an older page names an older one: it gets what there is, but may not keep it
+	if asked.Get("v") == symbol.Version { // an older page asks for an older version: it gets the current one, but must not cache it
 		cache = forVersion
 	}
 	key := symbolKey{Symbol: s}
@@ -69,11 +70,11 @@ func (a *API) symbol(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// knownSymbol is the symbol that a path names, or the problem of all of it that is not known.
+// knownSymbol returns the symbol in a path, or a problem that lists all unknown parts.
 func knownSymbol(typ, category, severity, format string) (symbol.Symbol, error) {
 	p := &problem{Status: http.StatusNotFound}
 	unknown := func(what, value string, known []string) {
-		detail := fmt.Sprintf("%q is no %s; these are: %s", value, what, strings.Join(known, ", "))
+		detail := fmt.Sprintf("%q is not a %s; expected one of %s", value, what, strings.Join(known, ", "))
 		p.Errors = append(p.Errors, fault{Parameter: what + "-id", Detail: detail})
 	}
 	s := symbol.Symbol{Type: hazard.Type(typ), Category: hazard.Category(category)}
@@ -109,15 +110,17 @@ func ids[T any](infos []T, id func(T) string) []string {
 	return list
 }
 
-// The bounds of what symbols may cost. Anybody may ask for any of the 620 in each of 497 sizes, and the largest takes 30 ms to draw.
+// The limits of symbols. Anyone can request each of the 620 symbols in 497 sizes, and the largest
+// takes 30 ms to draw.
 const (
-	maxSymbolBytes = 32 << 20 // of bodies kept; all of them in half a dozen sizes of a map take less
-	maxSymbolWaits = 64       // requests that wait until theirs is drawn
+	maxSymbolBytes = 32 << 20 // bytes of cached symbols; a map needs less for all of them in six sizes
+	maxSymbolWaits = 64       // requests that wait for a symbol to be drawn
 )
 
-// symbols holds those that were asked for. One is drawn at a time, so that a flood of sizes takes one processor at most.
+// symbols caches the requested symbols. One is drawn at a time, so that a flood of sizes uses one
+// processor at most.
 type symbols struct {
-	draw  chan struct{} // holds one token, of who may draw
+	draw  chan struct{} // holds one token, for the request that draws
 	waits chan struct{}
 
 	mu     sync.Mutex
@@ -125,7 +128,7 @@ type symbols struct {
 	bytes  int
 }
 
-// symbolKey is a symbol in a size in pixels; 0: the SVG.
+// symbolKey is a symbol and its size in pixels; 0 means the SVG.
 type symbolKey struct {
 	symbol.Symbol
 	size int
@@ -135,7 +138,7 @@ func newSymbols() *symbols {
 	return &symbols{draw: make(chan struct{}, 1), waits: make(chan struct{}, maxSymbolWaits), bodies: map[symbolKey]*reply.Body{}}
 }
 
-// get is the symbol from what is kept, or drawn.
+// get returns the symbol from the cache, or draws it.
 func (s *symbols) get(ctx context.Context, key symbolKey) (*reply.Body, error) {
 	if body := s.kept(key); body != nil {
 		return body, nil
@@ -144,15 +147,15 @@ func (s *symbols) get(ctx context.Context, key symbolKey) (*reply.Body, error) {
 	case s.waits <- struct{}{}:
 		defer func() { <-s.waits }()
 	default:
-		return nil, &problem{Status: http.StatusServiceUnavailable, Detail: "too many symbols are being drawn; ask again", retry: time.Second}
+		return nil, &problem{Status: http.StatusServiceUnavailable, Detail: "too many symbols are being drawn; retry", retry: time.Second}
 	}
 	select {
 	case s.draw <- struct{}{}:
 		defer func() { <-s.draw }()
 	case <-ctx.Done():
-		return nil, &problem{Status: http.StatusServiceUnavailable, Detail: "the request was given up", retry: time.Second}
+		return nil, &problem{Status: http.StatusServiceUnavailable, Detail: "the request was canceled", retry: time.Second}
 	}
-	if body := s.kept(key); body != nil { // drawn while we waited
+	if body := s.kept(key); body != nil { // another request drew it meanwhile
 		return body, nil
 	}
 	var image []byte
@@ -169,7 +172,7 @@ func (s *symbols) get(ctx context.Context, key symbolKey) (*reply.Body, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.bytes+len(image) > maxSymbolBytes {
-		clear(s.bodies) // what is in use is soon drawn again
+		clear(s.bodies) // symbols in use are soon drawn again
 		s.bytes = 0
 	}
 	s.bodies[key] = body

@@ -11,7 +11,8 @@ import (
 
 const ticketParameter = "ticket"
 
-// ticket gives a ticket for the event stream that the parameters describe. What is wrong with them is told here: a browser's EventSource tells nobody.
+// ticket returns a ticket for the event stream with the given parameters. It reports invalid
+// parameters here, because a browser's EventSource does not show errors.
 func (a *API) ticket(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	values, _, err := a.eventFilter(r)
 	if err != nil {
@@ -38,13 +39,13 @@ func (a *API) ticket(w http.ResponseWriter, r *http.Request, who *auth.Caller) e
 	return written(w, body, a.BaseURL+"/events", true)
 }
 
-// ticketed reports whether a request asks for a stream by a ticket.
+// ticketed reports whether the request opens a stream with a ticket.
 func ticketed(r *http.Request) bool {
 	return r.Pattern == "GET /events" && r.Method == http.MethodGet && r.Header["Authorization"] == nil && len(r.URL.RawQuery) > len(ticketParameter) && r.URL.Query().Has(ticketParameter)
 }
 
-// useTicket takes the ticket of a request out of its address, and puts the parameters there that it was made for: no handler ever sees it. A reader that
-// comes again says with after where it goes on.
+// useTicket replaces the ticket in a request's address by the parameters of the ticket, so that no
+// handler sees it. A reconnecting reader adds after to resume.
 func (a *API) useTicket(r *http.Request, now hazard.Instant) (*auth.Caller, error) {
 	given := r.URL.Query()
 	text, after := given[ticketParameter], given["after"]

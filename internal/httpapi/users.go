@@ -15,13 +15,14 @@ import (
 	"github.com/hazardd/hazardd/internal/search"
 )
 
-// The handlers of this file are for admins. They do what the commands hazardd user and hazardd org do, by the same code of internal/auth, which
-// writes the audit trail.
+// The handlers in this file are for admins. They do the same as the commands hazardd user and
+// hazardd org, through the same code in internal/auth, which writes the audit trail.
 
-// madePasswordLife is how long a password that was made here is accepted: long enough to hand it over, and to choose another one.
+// madePasswordLife is how long a generated password is valid: long enough to hand it over and to
+// choose another.
 const madePasswordLife = 24 * time.Hour
 
-// userJSON is a user whose list of organizations is a list, be it empty.
+// userJSON returns the record of a user, with an empty list instead of null for no organizations.
 func userJSON(u auth.User) auth.UserRecord {
 	out := u.Record()
 	if out.Orgs == nil {
@@ -30,7 +31,7 @@ func userJSON(u auth.User) auth.UserRecord {
 	return out
 }
 
-// forAdmins is a handler that only admins may ask, without parameters.
+// forAdmins wraps a handler for admins without parameters.
 func forAdmins(h protected) protected {
 	return func(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 		if err := role(who, auth.Admin); err != nil {
@@ -52,7 +53,7 @@ func (a *API) users(w http.ResponseWriter, r *http.Request, _ *auth.Caller) erro
 	return answerJSON(w, r, list, true)
 }
 
-// userNamed is the user that the path names, disabled or not.
+// userNamed returns the user in the path, even if disabled.
 func (a *API) userNamed(name string) (auth.UserRecord, error) {
 	all := a.Auth.Users()
 	i := slices.IndexFunc(all, func(u auth.User) bool { return u.Name == name })
@@ -70,10 +71,11 @@ func (a *API) user(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error
 	return answerJSON(w, r, u, true)
 }
 
-// expected are the JSON values that members of bodies may have, by what they are read into.
+// expected describes the JSON value that a member must have, by its Go kind.
 var expected = map[reflect.Kind]string{reflect.String: "a string", reflect.Bool: "true or false", reflect.Slice: "an array of integers", reflect.Int64: "an integer"}
 
-// object reads a body that is one JSON object with no members but those of into. Nothing of the body is repeated: it may hold a password.
+// object parses a body that must be one JSON object with only the members of into. Errors repeat
+// nothing of the body, because it may hold a password.
 func object(w http.ResponseWriter, r *http.Request, into any) error {
 	body, err := readBody(w, r, maxLogin)
 	if err != nil {
@@ -94,7 +96,7 @@ func object(w http.ResponseWriter, r *http.Request, into any) error {
 	return nil
 }
 
-// newPassword is a password that an admin gives to a user: one of the admin's choice, or one that is made here.
+// newPassword is a password that an admin sets for a user, chosen or generated.
 type newPassword struct {
 	Password auth.Password `json:"password"`
 	Until    string        `json:"password_ends"`
@@ -103,7 +105,7 @@ type newPassword struct {
 	isMade bool
 }
 
-// complete makes a password if there is none, and reads until when it is accepted.
+// complete generates a password if none is given, and sets when it expires.
 func (p *newPassword) complete(now hazard.Instant) error {
 	if p.Password == "" {
 		p.Password, p.ends, p.isMade = auth.RandomPassword(), now.Add(madePasswordLife), true
@@ -143,7 +145,7 @@ func (a *API) createUser(w http.ResponseWriter, r *http.Request, who *auth.Calle
 	return a.answerUser(w, body.Name, body.newPassword, true)
 }
 
-// answerUser answers a write of a user, with the password if it was made here.
+// answerUser answers a write of a user, with the password if it was generated.
 func (a *API) answerUser(w http.ResponseWriter, name string, p newPassword, isNew bool) error {
 	u, err := a.userNamed(name)
 	if err != nil {
@@ -155,7 +157,7 @@ func (a *API) answerUser(w http.ResponseWriter, name string, p newPassword, isNe
 	return writtenJSON(w, u, a.BaseURL+"/users/"+name, isNew)
 }
 
-// givePassword gives a user another password, and ends the user's sessions.
+// givePassword changes a user's password and ends the user's sessions.
 func (a *API) givePassword(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	var body newPassword
 	if err := object(w, r, &body); err != nil {
@@ -171,7 +173,8 @@ func (a *API) givePassword(w http.ResponseWriter, r *http.Request, who *auth.Cal
 	return a.answerUser(w, name, body, false)
 }
 
-// notSelf refuses what would lock the caller out: another admin does that, or the command on the machine.
+// notSelf refuses changes that would lock the caller out. Another admin, or the command line on the
+// server, can make them.
 func notSelf(who *auth.Caller, name, what string) error {
 	if name != who.Name {
 		return nil
@@ -179,7 +182,8 @@ func notSelf(who *auth.Caller, name, what string) error {
 	return fmt.Errorf("%w: you cannot %s yourself; another admin can, or hazardd user on the server", hazard.ErrConflict, what)
 }
 
-// patchUser changes role, organizations and whether a user may log in. Each is written by itself; repeating the request after a failure is safe.
+// patchUser changes a user's role, organizations and whether the user is disabled. Each is written
+// separately; repeating the request after a failure is safe.
 func (a *API) patchUser(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	var body struct {
 		Role     *auth.Role `json:"role"`
@@ -204,7 +208,7 @@ func (a *API) patchUser(w http.ResponseWriter, r *http.Request, who *auth.Caller
 			return err
 		}
 	}
-	if body.Role != nil && !body.Role.Known() { // before anything is written
+	if body.Role != nil && !body.Role.Known() { // check before writing anything
 		bad := &hazard.InvalidError{}
 		bad.Add("role", "%q is not one of reader, editor, admin", *body.Role)
 		return bad
@@ -231,7 +235,7 @@ func (a *API) patchUser(w http.ResponseWriter, r *http.Request, who *auth.Caller
 	return a.answerUser(w, name, newPassword{}, false)
 }
 
-// removeUser removes a user for good.
+// removeUser removes a user permanently.
 func (a *API) removeUser(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	name := r.PathValue("user")
 	if err := notSelf(who, name, "remove"); err != nil {
@@ -261,7 +265,8 @@ func (a *API) organization(w http.ResponseWriter, r *http.Request, _ *auth.Calle
 	return answerJSON(w, r, accountOrg(o), true)
 }
 
-// createOrganization adds an organization. None is ever renamed or removed: what it has written names it.
+// createOrganization adds an organization. Organizations are never renamed or removed, because
+// their hazards refer to them.
 func (a *API) createOrganization(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	var body struct {
 		Acronym string `json:"acronym"`

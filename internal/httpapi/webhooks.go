@@ -19,7 +19,7 @@ func (a *API) hookAuthor(r *http.Request, who *auth.Caller) webhook.Author {
 	return webhook.Author{Caller: who, Addr: a.clientAddr(r)}
 }
 
-// webhookID is the webhook that the path names.
+// webhookID returns the webhook in the path.
 func webhookID(r *http.Request) (string, error) {
 	text := r.PathValue("webhook")
 	id, err := uuid.Parse(text)
@@ -100,7 +100,7 @@ func (a *API) deleteWebhook(w http.ResponseWriter, r *http.Request, who *auth.Ca
 	return nil
 }
 
-// rotateWebhook gives a webhook a new secret beside the present one.
+// rotateWebhook gives a webhook a second secret beside the present one.
 func (a *API) rotateWebhook(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	id, err := webhookID(r)
 	if err != nil {
@@ -113,7 +113,7 @@ func (a *API) rotateWebhook(w http.ResponseWriter, r *http.Request, who *auth.Ca
 	return a.webhookWritten(w, h)
 }
 
-// testWebhook sends a test message, and tells what came of it.
+// testWebhook sends a test message and returns the result.
 func (a *API) testWebhook(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	id, err := webhookID(r)
 	if err != nil {
@@ -129,7 +129,7 @@ func (a *API) testWebhook(w http.ResponseWriter, r *http.Request, who *auth.Call
 	return writtenJSON(w, tested, a.BaseURL+"/webhooks/"+id, false)
 }
 
-// deliveries lists the deliveries of a webhook, finished and waiting, the latest first.
+// deliveries lists the finished and waiting deliveries of a webhook, latest first.
 func (a *API) deliveries(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	id, err := webhookID(r)
 	if err != nil {
@@ -152,7 +152,7 @@ func (a *API) deliveries(w http.ResponseWriter, r *http.Request, who *auth.Calle
 	case store.Pending, store.Delivered, store.Failed, store.Dropped:
 	default:
 		if values.Has("state") {
-			return badParameter("state", "%.60q is none of pending, delivered, failed, dropped", string(state))
+			return badParameter("state", "%.60q is not one of pending, delivered, failed, dropped", string(state))
 		}
 	}
 	list, err := a.Webhooks.Deliveries(r.Context(), a.hookAuthor(r, who), id, before, state, int(limit))
@@ -169,7 +169,7 @@ func (a *API) deliveries(w http.ResponseWriter, r *http.Request, who *auth.Calle
 	return answerJSON(w, r, list, true)
 }
 
-// redeliver has a delivery made once more.
+// redeliver repeats a delivery.
 func (a *API) redeliver(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	id, err := webhookID(r)
 	if err != nil {
@@ -190,6 +190,6 @@ func (a *API) redeliver(w http.ResponseWriter, r *http.Request, who *auth.Caller
 	h := w.Header()
 	h["Content-Type"], h["Cache-Control"] = jsonType, noStore
 	w.WriteHeader(http.StatusAccepted)
-	_, _ = w.Write(text.Bytes(reply.Identity)) // a reader who has gone
+	_, _ = w.Write(text.Bytes(reply.Identity)) // fails only if the client has gone
 	return nil
 }

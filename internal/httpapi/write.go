@@ -79,7 +79,7 @@ func (a *API) undo(w http.ResponseWriter, r *http.Request, who *auth.Caller) err
 	return a.alterHazard(w, r, who, a.Edit.Undo)
 }
 
-// alter is an alteration of a hazard by a body.
+// alter is a change of a hazard by a request body.
 type alter func(ctx context.Context, who edit.Author, id edit.Ref, match edit.Match, body []byte, clock hazard.Clock) (edit.Done[hazard.Hazard], error)
 
 func (a *API) alterHazard(w http.ResponseWriter, r *http.Request, who *auth.Caller, f alter) error {
@@ -98,8 +98,8 @@ func (a *API) alterHazard(w http.ResponseWriter, r *http.Request, who *auth.Call
 	return a.answerHazard(w, r, who, done)
 }
 
-// ifMatch is the condition that If-Match makes; nil if the request has none. A tag is that of the JSON representation, in
-// whatever content coding (RFC 9110 section 13.1.1: strong comparison).
+// ifMatch returns the condition of If-Match, or nil without one. The tag is that of the JSON
+// representation, in any encoding (RFC 9110 section 13.1.1: strong comparison).
 func (a *API) ifMatch(r *http.Request) edit.Match {
 	if len(r.Header["If-Match"]) == 0 {
 		return nil
@@ -117,7 +117,7 @@ func (c condition) Hazard(h *hazard.Hazard, products int) bool {
 	if c.names(wire.FromHazard(h, products, c.a.BaseURL)) {
 		return true
 	}
-	for i := range h.Texts { // it was read in another language
+	for i := range h.Texts { // the client read it in another language
 		if t := &h.Texts[i]; !t.Own && c.names(wire.FromHazard(h.In(t), products, c.a.BaseURL)) {
 			return true
 		}
@@ -139,17 +139,18 @@ func (c condition) names(representation any) bool {
 	})
 }
 
-// visible waits until readers of this node see change n, so that a writer reads the own write. The change is durable already: a wait that
-// ends early loses nothing but that.
+// visible waits until this node's view shows change n, so that writers read their own writes. The
+// change is already durable: if the wait ends early, nothing is lost.
 func (a *API) visible(ctx context.Context, n int64) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	if err := a.Live.WaitFor(ctx, n); err != nil && !errors.Is(err, context.Canceled) { // the client has gone
-		a.Logger.WarnContext(ctx, "a write is not yet seen by readers of this node", "change", n, "error", err)
+		a.Logger.WarnContext(ctx, "a write is not visible to readers of this node yet", "change", n, "error", err)
 	}
 }
 
-// answerHazard answers a write with the hazard, and with the ETag that GET gives it now, for the next conditional write.
+// answerHazard answers a write with the hazard and its present ETag, for the next conditional
+// write.
 func (a *API) answerHazard(w http.ResponseWriter, r *http.Request, who *auth.Caller, done edit.Done[hazard.Hazard]) error {
 	a.visible(r.Context(), done.Last)
 	now := a.now()
@@ -178,7 +179,7 @@ func (a *API) answerProduct(w http.ResponseWriter, r *http.Request, done edit.Do
 	if err != nil {
 		return err
 	}
-	list, err := jsonBody([]wire.Product{record}, true) // GET /products/{product-id} gives an array of one
+	list, err := jsonBody([]wire.Product{record}, true) // GET /products/{product-id} returns an array of one
 	if err != nil {
 		return err
 	}
@@ -186,7 +187,7 @@ func (a *API) answerProduct(w http.ResponseWriter, r *http.Request, done edit.Do
 	return written(w, body, fmt.Sprintf("%s/products/%d", a.BaseURL, done.State.ID), done.New)
 }
 
-// written answers a write: 201 with Location for what is new, 200 for the rest.
+// written answers a write: 201 with Location for something new, otherwise 200.
 func written(w http.ResponseWriter, body *reply.Body, location string, isNew bool) error {
 	h := w.Header()
 	h["Content-Type"], h["Cache-Control"], h["Content-Length"] = jsonType, noStore, body.Length(reply.Identity)
@@ -194,11 +195,11 @@ func written(w http.ResponseWriter, body *reply.Body, location string, isNew boo
 	if isNew {
 		w.WriteHeader(http.StatusCreated)
 	}
-	_, _ = w.Write(body.Bytes(reply.Identity)) // a reader who has gone
+	_, _ = w.Write(body.Bytes(reply.Identity)) // fails only if the client has gone
 	return nil
 }
 
-// writtenJSON is written of a value that only its owner may see.
+// writtenJSON is written for a value that only its owner may see.
 func writtenJSON(w http.ResponseWriter, value any, location string, isNew bool) error {
 	body, err := jsonBody(value, true)
 	if err != nil {
@@ -212,7 +213,7 @@ func writeBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return readBody(w, r, maxWrite)
 }
 
-// createProduct makes a product of a JSON object, or of a form with the object and a file.
+// createProduct creates a product from a JSON object, or from a form with the object and a file.
 func (a *API) createProduct(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	id, err := pathRef(r, "hazard")
 	if err != nil {
@@ -222,7 +223,7 @@ func (a *API) createProduct(w http.ResponseWriter, r *http.Request, who *auth.Ca
 	var body []byte
 	var upload *edit.Upload
 	if strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") {
-		if err := a.Edit.MayContribute(r.Context(), author, id, a.clock()); err != nil { // before a file is read
+		if err := a.Edit.MayContribute(r.Context(), author, id, a.clock()); err != nil { // check before reading the file
 			return err
 		}
 		sent, over := a.quotas.upload(who)
@@ -234,8 +235,8 @@ func (a *API) createProduct(w http.ResponseWriter, r *http.Request, who *auth.Ca
 		body, upload, staged, err = a.readForm(w, r, true)
 		if staged != nil {
 			defer func() {
-				if err := staged.Drop(); err != nil { // swept at a later start
-					a.Logger.WarnContext(r.Context(), "a file that was not kept cannot be removed", "error", err)
+				if err := staged.Drop(); err != nil { // if it fails, a later sweep removes the file
+					a.Logger.WarnContext(r.Context(), "cannot remove an uploaded file that is not used", "error", err)
 				}
 			}()
 		}
@@ -252,11 +253,11 @@ func (a *API) createProduct(w http.ResponseWriter, r *http.Request, who *auth.Ca
 	return a.answerProduct(w, r, done)
 }
 
-// maxFormFaults bounds how many unexpected parts of a form are told.
+// maxFormFaults bounds how many unexpected parts of a form are reported.
 const maxFormFaults = 10
 
-// readForm reads the parts product, if it is expected, and file of a form, in either order; the file goes to the store as it comes.
-// The caller drops what was staged, also when there is an error.
+// readForm reads the parts of a form: product, if expected, and file, in any order. The file is
+// streamed to the store. The caller drops what was staged, also after an error.
 func (a *API) readForm(w http.ResponseWriter, r *http.Request, product bool) (body []byte, upload *edit.Upload, staged *store.StagedFile, err error) {
 	limit := a.MaxFile + maxWrite
 	if r.ContentLength > limit {
@@ -273,7 +274,7 @@ func (a *API) readForm(w http.ResponseWriter, r *http.Request, product bool) (bo
 	}
 	for len(bad.Faults) < maxFormFaults {
 		part, err := form.NextPart()
-		if err == io.EOF { // not errors.Is: a form without its last boundary is an error that wraps it
+		if err == io.EOF { // not errors.Is: a form without its last boundary returns an error that wraps io.EOF
 			break
 		}
 		if err != nil {
@@ -319,7 +320,7 @@ func (a *API) stageFile(ctx context.Context, part *multipart.Part, limit int64) 
 	return &edit.Upload{File: hazard.File{Name: name, Digest: staged.Digest, Size: staged.Size, MediaType: mediaType(name)}, Content: staged}, staged, nil
 }
 
-// bodyReader tells the faults of a body, which are the client's, from those of the place where it is kept.
+// bodyReader distinguishes the client's errors in a body from errors of the store.
 type bodyReader struct {
 	io.Reader
 	err error

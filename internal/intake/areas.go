@@ -16,18 +16,20 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// maxMended bounds the shapes that are remembered of reports, in bytes. A source repeats most of them in every poll.
+// maxMended bounds the cache of repaired shapes of reports, in bytes. Sources repeat most shapes in
+// every poll.
 const maxMended = 32 << 20
 
-// areas mends the areas of reports. Those of a batch are mended before its transaction begins, so that nobody waits for that;
-// in it, they are found here. It is safe for concurrent use.
+// areas repairs the areas of reports. A batch's areas are repaired before its transaction begins,
+// so that other writers do not wait; the transaction finds them in the cache. It is safe for
+// concurrent use.
 type areas struct{ mended *lru.Cache[digest, geo.Shape] }
 
 type digest [sha256.Size]byte
 
 func newAreas() areas { return areas{lru.New[digest, geo.Shape](maxMended)} }
 
-// read returns the shape of the text of a geometry, and whether there is one.
+// read returns the shape of a geometry's text, and whether it is valid.
 func (a areas) read(text string) (geo.Shape, digest, bool) {
 	key := digest(sha256.Sum256([]byte(text)))
 	s, ok := a.mended.Get(key)
@@ -41,25 +43,26 @@ func (a areas) read(text string) (geo.Shape, digest, bool) {
 	return s, key, true
 }
 
-// joined returns the union of shapes, which have the keys; not ok if there are none.
+// joined returns the union of shapes with these keys; ok is false if there are none.
 func (a areas) joined(shapes []geo.Shape, keys []digest) (geo.Shape, bool) {
 	all := []byte("joined")
-	for _, k := range slices.SortedFunc(slices.Values(keys), func(a, b digest) int { return bytes.Compare(a[:], b[:]) }) { // their order tells nothing
+	for _, k := range slices.SortedFunc(slices.Values(keys), func(a, b digest) int { return bytes.Compare(a[:], b[:]) }) { // their order does not matter
 		all = append(all, k[:]...)
 	}
 	key := digest(sha256.Sum256(all))
 	if s, ok := a.mended.Get(key); ok {
 		return s, true
 	}
-	s, err := geo.Union(shapes...) // its only error: nothing to join
+	s, err := geo.Union(shapes...) // the only possible error is that there are no shapes
 	if err == nil {
 		a.mended.Put(key, s, s.Size())
 	}
 	return s, err == nil
 }
 
-// prepare mends the areas of reports, and joins the shapes that those of one event name together, until ctx ends: what is built in is
-// unpacked then. So a transaction finds them, unless the event has parts that are not among the reports.
+// prepare repairs the areas of reports, and joins the shapes of each event's places, until ctx
+// ends. Built-in shapes are decompressed here. So a transaction finds them in the cache, unless the
+// event has parts outside of the reports.
 func (a areas) prepare(ctx context.Context, reports []hazard.Report, places source.Places, now hazard.Instant) {
 	events := map[string][]hazard.Report{}
 	for i := range reports {
@@ -80,16 +83,17 @@ func (a areas) prepare(ctx context.Context, reports []hazard.Report, places sour
 	}
 }
 
-// placedArea is where a hazard is, in one role.
+// placedArea is the area of a hazard in one role.
 type placedArea struct {
 	role  hazard.AreaRole
 	shape geo.Shape
 }
 
-// areaRoles are the roles of areas, the one that tells best where the hazard is first.
+// areaRoles are the roles of areas, the best indication of a hazard's place first.
 var areaRoles = []hazard.AreaRole{hazard.AlertArea, hazard.ImpactArea, hazard.PointArea, hazard.TrackArea}
 
-// place returns one shape for each role, in the order of areaRoles; named are shapes of places that belong to the alert area.
+// place returns one shape per role, in the order of areaRoles; named are shapes of places, which
+// belong to the alert area.
 func (a areas) place(list []hazard.Area, named []geo.Shape) (placed []placedArea) {
 	for _, role := range areaRoles {
 		var shapes []geo.Shape
@@ -114,9 +118,9 @@ func (a areas) place(list []hazard.Area, named []geo.Shape) (placed []placedArea
 	return placed
 }
 
-// place is the area of what was said: one shape for each role, in the order of areaRoles; empty if nothing is known of it. Where
-// the shape of a place is not known and a wider place is used instead, the notes of said get a line; so they do where the outline of
-// the country stands in for all of them. all are what the sources of the hazard say, of which said is made.
+// place returns the area of an event: one shape per role, in the order of areaRoles; empty if
+// unknown. If a wider place, or the outline of the country, replaces an unknown shape, it adds a
+// note to said. all holds the reports of all sources that said combines.
 func (w *writer) place(said *hazard.Said, all []hazard.Said) []placedArea {
 	named, missing, wider := w.named(said)
 	placed := w.in.areas.place(said.Head.Areas, named)
@@ -132,8 +136,8 @@ func (w *writer) place(said *hazard.Said, all []hazard.Said) []placedArea {
 	return placed
 }
 
-// named are the shapes of the places of what was said that came without a geometry, and the codes of those of which none is known; wider
-// reports whether wider places stand in for them.
+// named returns the shapes of the places that came without a geometry, and the codes of unknown
+// ones; wider reports whether wider places replace them.
 func (w *writer) named(said *hazard.Said) (shapes []geo.Shape, missing []string, wider bool) {
 	places := w.in.known.Places[said.PlacesOf]
 	if places == nil {
@@ -142,7 +146,7 @@ func (w *writer) named(said *hazard.Said) (shapes []geo.Shape, missing []string,
 	return shapesOf(w.ctx, places, said.Places, said.Within)
 }
 
-// shapesOf is named for the codes of places, and of those that they lie within.
+// shapesOf does the same as named, for the codes of places and of the wider places around them.
 func shapesOf(ctx context.Context, places source.Places, codes, within []string) (shapes []geo.Shape, missing []string, wider bool) {
 	for _, code := range codes {
 		if s, ok := places.Shape(ctx, code); ok {
@@ -163,14 +167,14 @@ func shapesOf(ctx context.Context, places source.Places, codes, within []string)
 	return shapes, missing, wider
 }
 
-// standIn is the area of a hazard none of whose places has a shape that is known: what another of its sources knows, else the outline of
-// the country; nil where nothing tells that. It has no part in what joins events (see where).
+// standIn returns the area of a hazard if no shape of its places is known: the area from another of
+// its sources, or else the outline of the country, or nil. It is not used for joins (see where).
 func (w *writer) standIn(said *hazard.Said, all []hazard.Said) []placedArea {
 	home, ok := w.in.known.Countries[said.PlacesOf]
 	if !ok {
 		return nil
 	}
-	// Another source of the hazard may know better where it is, though its word counts less.
+	// Another source of the hazard may know the place better, although it has less authority.
 	all = slices.SortedFunc(slices.Values(all), func(a, b hazard.Said) int {
 		return cmp.Or(cmp.Compare(a.Head.Source, b.Head.Source), cmp.Compare(a.Head.Key, b.Head.Key))
 	})
@@ -185,7 +189,7 @@ func (w *writer) standIn(said *hazard.Said, all []hazard.Said) []placedArea {
 		}
 	}
 	from := said.Head.Country
-	if said.Head.Point != nil { // better than a country that its codes do not name
+	if said.Head.Point != nil { // a point is better than the outline of a country
 		from, home = "", nil
 	}
 	outline, countries := place.OutlineOf(said.Places, from, home)

@@ -14,25 +14,25 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// maxCluster bounds how many events are compared with each other: the swarm after a great earthquake
-// has fewer within its seconds.
+// maxCluster bounds how many events are compared with each other. Even the aftershocks of a great
+// earthquake have fewer within the seconds that matter.
 const maxCluster = 300
 
-// The beginnings of the reasons why an event is part of a hazard that it did not make, where a name
-// or a rule says so. Any other reason is a decision, and holds whatever the events say.
+// The prefixes of reasons for a join by a name or a rule. Any other reason is a person's decision,
+// which holds whatever the sources report.
 const (
 	fromName = "named "
 	fromRule = "near "
 )
 
-// decided reports whether a decision made an event part of its hazard.
+// decided reports whether a person's decision joined an event to its hazard.
 func decided(joined string) bool {
 	return joined != "" && !strings.HasPrefix(joined, fromName) && !strings.HasPrefix(joined, fromRule)
 }
 
-// cluster is the events around one: all that are near it, or share a name or a hazard with it, and
-// all around those in turn, put together in groups that are one hazard each. The groups depend on
-// the events and on people's decisions alone, not on the order in which they came:
+// cluster is the set of events around one event: those near it, or with a common name or hazard,
+// and those around these in turn. It divides them into groups, one per hazard. The groups depend
+// only on the events and on people's decisions, not on the order of arrival:
 //
 //   - The event that made a hazard stays with it.
 //   - Events that a person found to be one are one.
@@ -44,28 +44,28 @@ func decided(joined string) bool {
 type cluster struct {
 	w       *writer
 	events  []*store.Event
-	at      map[store.EventName]int      // event → where it is in events
-	hazards map[int64]*hazard.Hazard     // those that the events are part of
-	found   store.Verdicts               // what people found about two events
-	refs    map[store.EventName][]string // event → what others call it
+	at      map[store.EventName]int      // event → index in events
+	hazards map[int64]*hazard.Hazard     // hazards of the events
+	found   store.Verdicts               // people's decisions about pairs of events
+	refs    map[store.EventName][]string // event → its names at other sources
 	group   []int                        // event → the first event of its group
-	made    map[int][]int64              // group → the hazards that its events made
-	name    []string                     // event → a name that it shares with another
-	// touched are the hazards to settle → where the last event that left one has gone.
+	made    map[int][]int64              // group → hazards that its events created
+	name    []string                     // event → a name that it shares with another event
+	// touched are the hazards to settle → the hazard that the last leaving event moved to
 	touched map[int64]int64
 	slight  bool            // self is too slight to make a hazard
-	own     *hazard.Said    // what is said of self
-	put     store.Event     // what self has turned out to be too, and a decision put into its hazard
-	heir    map[int64]int64 // hazard that ends → the one that the event that made it has gone to
+	own     *hazard.Said    // the state of self
+	put     store.Event     // an event that is the same as self and that a decision put into its hazard
+	heir    map[int64]int64 // ending hazard → the new hazard of the event that created it
 }
 
-// clusterOf puts the events around self together, which is that of group g. refs are what others call self, named are events that share a name
-// with it.
+// clusterOf collects the events around self, the event of group g. refs are self's names at other
+// sources; named are events with a common name.
 func (w *writer) clusterOf(self *store.Event, refs []string, named []store.Event, g *group, drill bool) (*cluster, error) {
 	c := &cluster{w: w, events: []*store.Event{self}, at: map[store.EventName]int{self.Name(): 0}, hazards: map[int64]*hazard.Hazard{},
 		refs: map[store.EventName][]string{}, found: store.Verdicts{}, made: map[int][]int64{},
 		touched: map[int64]int64{}, heir: map[int64]int64{}, put: g.put}
-	for _, a := range append(g.absorbed, absorbed{hazardID: self.HazardID}) { // with those that they leave, others may fit again
+	for _, a := range append(g.absorbed, absorbed{hazardID: self.HazardID}) { // without those that leave, others may match again
 		if err := c.addHazard(a.hazardID, drill); err != nil {
 			return nil, err
 		}
@@ -77,7 +77,7 @@ func (w *writer) clusterOf(self *store.Event, refs []string, named []store.Event
 	if err != nil {
 		return nil, err
 	}
-	c.refs[self.Name()] = refs // of self, not all is written yet
+	c.refs[self.Name()] = refs // not all of self's names are stored yet
 	maps.Copy(c.found, found)
 	for i := 0; i < len(c.events) && len(c.events) < maxCluster; i++ {
 		around, err := w.near(c.events[i])
@@ -94,7 +94,7 @@ func (w *writer) clusterOf(self *store.Event, refs []string, named []store.Event
 				around = append(around, e)
 			}
 		}
-		if len(c.found) > 0 { // what people parted may have kept it from others of its names
+		if len(c.found) > 0 { // a split may have kept it away from other events with its names
 			names, err := w.tx.Names(c.events[i].Name())
 			if err != nil {
 				return nil, err
@@ -116,8 +116,8 @@ func (w *writer) clusterOf(self *store.Event, refs []string, named []store.Event
 	return c, c.partition(named, g.made)
 }
 
-// regroup groups the events around e, one of hazard h, again: after a person's decision about them, or
-// now that h is there for them. Then the caller settles h itself, and ends what has been emptied.
+// regroup divides the events around e, an event of hazard h, again: after a person's decision, or
+// because h is available now. The caller then settles h itself and ends emptied hazards.
 func (w *writer) regroup(e *store.Event, h *hazard.Hazard) error {
 	refs, errR := w.tx.Refs(e.Name())
 	names, errN := w.tx.Names(e.Name())
@@ -153,7 +153,7 @@ func (c *cluster) addHazardsOf(events []store.Event, drill bool) error {
 	return nil
 }
 
-// addHazard adds the events of a hazard, if it is a drill or none, as is asked for.
+// addHazard adds the events of a hazard if it is a drill, or if it is real, as drill says.
 func (c *cluster) addHazard(id int64, drill bool) error {
 	if _, known := c.hazards[id]; id == 0 || known {
 		return nil
@@ -182,7 +182,7 @@ func (c *cluster) addHazard(id int64, drill bool) error {
 	return nil
 }
 
-// near lists the events that the rule of its type may make one with e: those of other sources.
+// near returns the events of other sources that the rule of e's type may join with e.
 func (w *writer) near(e *store.Event) (near []store.Event, err error) {
 	rule, ok := rules[e.Type]
 	from, to := e.Start.Add(-rule.window), e.Start.Add(rule.window)
@@ -190,7 +190,7 @@ func (w *writer) near(e *store.Event) (near []store.Event, err error) {
 	case !ok:
 	case rule.within == 0:
 		near, err = w.tx.EventsStarting(e.Type, from, to)
-	case e.Point != nil: // without one, no distance is known
+	case e.Point != nil: // without a point, no distance is known
 		near, err = w.tx.EventsNear(e.Type, from, to, geo.Around(e.Point.Lon, e.Point.Lat, rule.within*1000), e.Source)
 	}
 	return slices.DeleteFunc(near, func(o store.Event) bool { return o.Source == e.Source || rule.far(e, &o) > 1 }), err
@@ -214,9 +214,9 @@ func (c *cluster) partition(named []store.Event, made []int64) error {
 	return nil
 }
 
-// stay groups the event that made a hazard with those that a decision put there which names no
-// other event: events of a hazard that an editor made, events that share its uuid. A hazard that none
-// of its events made goes on with the first of them.
+// stay groups the event that created a hazard with events that a decision put there without naming
+// another event: events of an editor's hazard, and events with its UUID. If none of its events
+// created the hazard, the first of them keeps it.
 func (c *cluster) stay(made []int64) {
 	byHazard := map[int64][]int{}
 	for i, e := range c.events {
@@ -239,22 +239,22 @@ func (c *cluster) stay(made []int64) {
 		c.made[members[0]] = []int64{id}
 		join(members[0], members)
 	}
-	for _, id := range made { // self goes on with it
+	for _, id := range made { // self keeps it
 		join(0, byHazard[id])
 	}
 }
 
-// compareMakers orders the events of a hazard: the first goes on with it, whatever else happens.
+// compareMakers orders the events of a hazard: the first one keeps the hazard.
 func compareMakers(a, b store.Event) int {
 	return cmp.Or(first(a.Joined == "", b.Joined == ""), first(decided(a.Joined), decided(b.Joined)), compareEvents(&a, &b))
 }
 
-// namesAnother reports whether a person found an event to be one with another.
+// namesAnother reports whether a person decided that an event is the same as another.
 func (c *cluster) namesAnother(e *store.Event) bool {
 	return slices.Contains(slices.Collect(maps.Values(c.found[e.Name()])), store.One)
 }
 
-// foundOne lists the pairs of events that people found to be one.
+// foundOne returns the pairs of events that people decided are the same.
 func (c *cluster) foundOne() (pairs []pair) {
 	for i, e := range c.events {
 		for j, o := range c.events[:i] {
@@ -266,19 +266,19 @@ func (c *cluster) foundOne() (pairs []pair) {
 	return c.sort(pairs)
 }
 
-// pair is two events of a cluster, and how badly they fit by a rule.
+// pair is two events of a cluster, and how badly they match by a rule.
 type pair struct {
 	a, b int
 	far  float64
 }
 
-// links lists the pairs of events that share a name.
+// links returns the pairs of events with a common name.
 func (c *cluster) links(named []store.Event) (links []pair, err error) {
 	link := func(i, j int, name string) {
 		links = append(links, pair{a: i, b: j})
 		c.name[i], c.name[j] = cmp.Or(c.name[i], name), cmp.Or(c.name[j], name)
 	}
-	called := map[string][]int{} // name → the events that have it
+	called := map[string][]int{} // name → events with it
 	for i, e := range c.events {
 		own := e.Source + ":" + e.Key
 		called[own] = append(called[own], i)
@@ -291,7 +291,7 @@ func (c *cluster) links(named []store.Event) (links []pair, err error) {
 		scheme, key, _ := strings.Cut(ref, ":")
 		_, first := c.at[store.EventName{Source: scheme, Key: key}]
 		if !first && slices.ContainsFunc(c.events, func(e *store.Event) bool { return e.Source == scheme }) {
-			// A source may know an event by other keys than its first.
+			// A source may know an event by several keys.
 			event, _, err := c.w.tx.Event(scheme, key)
 			if err != nil && !errors.Is(err, hazard.ErrNotFound) {
 				return nil, err
@@ -308,7 +308,7 @@ func (c *cluster) links(named []store.Event) (links []pair, err error) {
 			}
 		}
 	}
-	for i := range named { // by names of the first event that are not written yet
+	for i := range named { // by names of the first event that are not stored yet
 		if j, ok := c.at[named[i].Name()]; ok {
 			link(0, j, c.events[0].Source+":"+c.events[0].Key)
 		}
@@ -316,7 +316,8 @@ func (c *cluster) links(named []store.Event) (links []pair, err error) {
 	return c.sort(links), nil
 }
 
-// pairs lists the pairs of events of different sources that may be one by the rule of their type, the best first.
+// pairs returns the pairs of events of different sources that match by the rule of their type, best
+// first.
 func (c *cluster) pairs() (pairs []pair) {
 	for i, a := range c.events {
 		for j, b := range c.events[:i] {
@@ -335,7 +336,8 @@ func (c *cluster) pairs() (pairs []pair) {
 	return c.sort(pairs)
 }
 
-// sort orders pairs by how badly they fit, those that fit equally by their names, whichever of the two comes first.
+// sort orders pairs by how badly they match, equal ones by name, regardless of the order within a
+// pair.
 func (c *cluster) sort(pairs []pair) []pair {
 	ordered := func(p pair) (*store.Event, *store.Event) {
 		a, b := c.events[p.a], c.events[p.b]
@@ -356,7 +358,7 @@ func compareEvents(a, b *store.Event) int {
 	return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Key, b.Key))
 }
 
-// members lists the events of the group of an event.
+// members returns the events in an event's group.
 func (c *cluster) members(event int) (list []int) {
 	for i, g := range c.group {
 		if g == c.group[event] {
@@ -366,7 +368,7 @@ func (c *cluster) members(event int) (list []int) {
 	return list
 }
 
-// anyTwo reports whether something is true of an event of a's group and one of b's.
+// anyTwo reports whether is holds for any event of a's group and any of b's.
 func (c *cluster) anyTwo(a, b int, is func(a, b *store.Event) bool) bool {
 	others := c.members(b)
 	return slices.ContainsFunc(c.members(a), func(i int) bool {
@@ -379,7 +381,7 @@ func (c *cluster) apart(a, b int) bool {
 	return c.anyTwo(a, b, func(a, b *store.Event) bool { return c.found[a.Name()][b.Name()] == store.Apart })
 }
 
-// unite makes the groups of two events one, unless people have decided otherwise.
+// unite merges the groups of two events, unless people decided otherwise.
 func (c *cluster) unite(a, b int) {
 	into, from := c.group[a], c.group[b]
 	if into == from || c.apart(a, b) {
@@ -396,7 +398,8 @@ func (c *cluster) unite(a, b int) {
 	}
 }
 
-// mayBeOne reports whether at most one of hazards is active and decided about by people: no source ends such a hazard.
+// mayBeOne reports whether at most one of the hazards is active and decided by people, because no
+// source may end such a hazard.
 func (c *cluster) mayBeOne(hazards []int64) bool {
 	protected := 0
 	for _, id := range hazards {
@@ -407,8 +410,8 @@ func (c *cluster) mayBeOne(hazards []int64) bool {
 	return protected <= 1
 }
 
-// rearrange makes each group a hazard. self, if not nil, is the first event, which is not written yet
-// and stays without a hazard (HazardID 0) if it is to make one.
+// rearrange makes each group a hazard. self, if not nil, is the first event. It is not stored yet,
+// and keeps HazardID 0 if it is to create a new hazard.
 func (c *cluster) rearrange(self *store.Event) error {
 	groups := map[int][]*store.Event{}
 	for i, e := range c.events {
@@ -429,7 +432,7 @@ func (c *cluster) rearrange(self *store.Event) error {
 	return nil
 }
 
-// settle makes the hazards what their events say that rearrange has touched, but for one.
+// settle updates the hazards that rearrange has touched, except one, to what their events report.
 func (c *cluster) settle(but int64) error {
 	delete(c.touched, but)
 	for _, id := range slices.Sorted(maps.Keys(c.touched)) {
@@ -447,8 +450,8 @@ func oldest(hazards []int64) int64 {
 	return slices.Min(hazards)
 }
 
-// settleGroup makes the events of a group part of one hazard: of those that they made, the one that
-// goes on; else the one that one of them made before it became part of another; else a new one.
+// settleGroup puts the events of a group into one hazard. It takes one of the hazards that they
+// created; otherwise one that an event created before it was merged; otherwise a new one.
 func (c *cluster) settleGroup(events []*store.Event, made []int64, self *store.Event) error {
 	if len(made) > 0 {
 		into, err := c.w.keeper(made)
@@ -471,7 +474,7 @@ func (c *cluster) settleGroup(events []*store.Event, made []int64, self *store.E
 			return c.move(events, into, maker, self)
 		}
 	}
-	var slight []*store.Event // they make none, as those without a place, and go with one that does
+	var slight []*store.Event // slight events, like those without a place, create no hazard and follow one that does
 	for _, maker := range events {
 		if maker == self {
 			continue
@@ -516,7 +519,7 @@ func (c *cluster) settleGroup(events []*store.Event, made []int64, self *store.E
 	return nil
 }
 
-// drop forgets an event that is part of no hazard from now on. slight: with the products that it gave.
+// drop forgets an event that no longer belongs to a hazard; with slight also its products.
 func (w *writer) drop(e *store.Event, slight bool) error {
 	if slight {
 		if _, err := w.gone(e.HazardID, e.Name(), nil); err != nil {
@@ -527,14 +530,14 @@ func (w *writer) drop(e *store.Event, slight bool) error {
 	return w.tx.DropEvent(e.Source, e.Key)
 }
 
-// leave notes that a hazard is to be settled, from which events have gone to hazard into.
+// leave marks a hazard to be settled, because events moved from it to hazard into.
 func (c *cluster) leave(from, into int64) {
 	if from != 0 {
 		c.touched[from] = max(c.touched[from], into)
 	}
 }
 
-// move makes events part of hazard into, which maker, if not nil, made.
+// move moves events to hazard into. maker, if not nil, is the event that created it.
 func (c *cluster) move(events []*store.Event, into int64, maker, self *store.Event) error {
 	for _, e := range events {
 		put := e == self && into == c.put.HazardID
@@ -554,7 +557,8 @@ func (c *cluster) move(events []*store.Event, into int64, maker, self *store.Eve
 		case !decided(e.Joined):
 			e.Joined = c.reason(e, events)
 		}
-		// Self is written now too, so that the hazards are settled with each event where it is.
+		// Self is stored here too, so that every event is in its place when the hazards are
+		// settled.
 		if err := c.w.tx.SaveEvent(e); err != nil {
 			return err
 		}
@@ -571,7 +575,7 @@ func (c *cluster) move(events []*store.Event, into int64, maker, self *store.Eve
 	return nil
 }
 
-// reason says why an event is part of a group.
+// reason returns why an event belongs to a group.
 func (c *cluster) reason(e *store.Event, group []*store.Event) string {
 	if name := c.name[c.at[e.Name()]]; strings.HasPrefix(name, hazard.AgainRef) {
 		return fromName + "alike: the same alert, issued again"
@@ -596,8 +600,8 @@ func (c *cluster) reason(e *store.Event, group []*store.Event) string {
 	return fmt.Sprintf("%s%s:%s, which began %.1f s and lies %.0f km from it", fromRule, best.Source, best.Key, seconds(e, best), kilometres(e, best))
 }
 
-// former returns the hazard that an event made before it became part of another by a name or a rule,
-// and takes what was merged with it back; 0 if there is none, or an editor has ended it.
+// former returns the hazard that an event created before a name or a rule joined it to another, and
+// undoes that merge. It returns 0 if there is none, or if an editor has ended it.
 func (w *writer) former(e *store.Event) (int64, error) {
 	h, err := ifAny(w.tx.HazardByUUID(hazard.EventUUID(e.Source, e.Key)))
 	if err != nil || h == nil || h.Source != e.Source || h.EditedField("status") {
@@ -622,7 +626,7 @@ func (w *writer) former(e *store.Event) (int64, error) {
 	return h.ID, nil
 }
 
-// reopen takes the merge m back, since event e makes the hazard go on that ended by it.
+// reopen undoes the merge m, because event e reactivates the hazard that ended by it.
 func (w *writer) reopen(m *store.Merge, e *store.Event) error {
 	back := map[int64]int64{}
 	for _, moved := range m.Products {

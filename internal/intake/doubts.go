@@ -13,27 +13,30 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// Join is an event that a rule has made part of an active hazard: no name and no person says that it is.
+// Join is an event that a rule joined to an active hazard; no name or person says that they are the
+// same.
 type Join struct {
 	HazardID int64
-	// Event is the one that was joined, With the one of another source that it fits best.
+	// Event is the joined event, With the best matching event of another source.
 	Event, With store.Event
-	// Score is how well they fit by the rule of their type: 1 is the same place and moment (or name), 0 is just within the rule, or
-	// beyond it by now: the sources have revised what they say, and others of the hazard hold the two together.
+	// Score is how well they match by the rule of their type: 1 for the same place and time (or
+	// name), down to 0 at the rule's limit. It is also 0 beyond the limit, if sources have changed
+	// their reports and other events keep the two together.
 	Score float64
-	// Kilometers are between the two, Apart is between their beginnings. Kilometers is infinite if one has no place.
+	// Kilometers is their distance, infinite if one has no place. Apart is the time between their
+	// starts.
 	Kilometers float64
 	Apart      time.Duration
-	Confirmed  bool // a person has found that the two are one
+	Confirmed  bool // a person has decided that the two are the same
 }
 
-// ID is the join's name: the uuid of the event that was joined, which is in one hazard at a time.
+// ID returns the join's id: the UUID of the joined event, which belongs to one hazard at a time.
 func (j *Join) ID() uuid.UUID { return hazard.EventUUID(j.Event.Source, j.Event.Key) }
 
-// maxJoins bounds the joins that are looked at for one answer.
+// maxJoins bounds the joins that are examined for one answer.
 const maxJoins = 5000
 
-// Joins lists the events that rules have made part of active hazards, the most doubtful first.
+// Joins returns the events that rules joined to active hazards, most doubtful first.
 func (in *Intake) Joins(ctx context.Context) ([]Join, error) {
 	joined, err := in.store.EventsJoinedByRule(ctx, maxJoins)
 	if err != nil {
@@ -59,7 +62,7 @@ func (in *Intake) Joins(ctx context.Context) ([]Join, error) {
 	return all, nil
 }
 
-// bestOf is the join of e with the event of another source that it fits best.
+// bestOf returns the join of e with the best matching event of another source.
 func bestOf(e *store.Event, beside []store.Event) (best Join, ok bool) {
 	least := math.Inf(1)
 	for i := range beside {
@@ -80,8 +83,8 @@ func bestOf(e *store.Event, beside []store.Event) (best Join, ok bool) {
 	return best, ok
 }
 
-// Confirm notes that an event is one with the others of its hazard, as a person has found. No rule, and nothing that the sources say later,
-// parts them; Part does.
+// Confirm records a person's decision that an event belongs to its hazard. Neither rules nor later
+// reports separate it; only Part does.
 func (in *Intake) Confirm(tx *store.Tx, hazardID int64, src, event string) error {
 	events, self, err := oneOfSeveral(tx, hazardID, src, event)
 	if err != nil {

@@ -15,10 +15,11 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// maxDrawn bounds what is remembered of drawings that were kept, in bytes: a source repeats most of them in every poll.
+// maxDrawn bounds the cache of stored drawings, in bytes. Sources repeat most drawings in every
+// poll.
 const maxDrawn = 1 << 20
 
-// keyOf names what a drawing says, before it is mended.
+// keyOf returns a digest of a drawing before it is repaired.
 func keyOf(src string, shapes []hazard.Shape) digest {
 	h := sha256.New()
 	word := func(s string) {
@@ -40,14 +41,15 @@ func keyOf(src string, shapes []hazard.Shape) digest {
 	return digest(h.Sum(nil))
 }
 
-// keepDrawings mends and keeps what a batch draws of events that are known, or that its reports make known, before any transaction that
-// names it. What could not be drawn is told by faults. The result is by the names of events.
+// keepDrawings repairs and stores the drawings in a batch, for known events and for those in its
+// reports, before the transaction that refers to them. faults describes unusable drawings. The
+// result is by name of event.
 func (in *Intake) keepDrawings(ctx context.Context, src string, batch *source.Batch) (all map[string][]hazard.ShapesRef, faults []source.Reject, err error) {
 	if len(batch.Drawings) == 0 {
 		return nil, nil, nil
 	}
 	wanted := map[string]bool{}
-	starts := map[string]hazard.Instant{} // name of event → when it began
+	starts := map[string]hazard.Instant{} // name of event → its start
 	for i := range batch.Reports {
 		r := &batch.Reports[i]
 		for _, name := range r.Names() {
@@ -110,7 +112,7 @@ func (in *Intake) keepDrawings(ctx context.Context, src string, batch *source.Ba
 	return all, faults, nil
 }
 
-// dated are shapes of an event, those that hold from its beginning with that moment.
+// dated sets the start of shapes that are valid from the beginning of an event.
 func dated(shapes []hazard.Shape, start hazard.Instant) []hazard.Shape {
 	shapes = slices.Clone(shapes)
 	for i := range shapes {
@@ -121,14 +123,16 @@ func dated(shapes []hazard.Shape, start hazard.Instant) []hazard.Shape {
 	return shapes
 }
 
-// freshRef is a drawing that was not kept before: as is what it says, and its place that in the list of the event called key.
+// freshRef is a drawing that was not stored before: its shapes as, at index at in the list of the
+// event key.
 type freshRef struct {
 	as  digest
 	key string
 	at  int
 }
 
-// mend makes the geometries of shapes what is stored, within the bounds of one document, and says what is left out.
+// mend repairs the geometries of shapes for the store, within the limits of one document, and
+// describes what it leaves out.
 func mend(src string, shapes []hazard.Shape) (mended []hazard.Shape, wrong []string) {
 	positions, bytes := 0, 0
 	for i := range shapes {
@@ -155,9 +159,9 @@ func mend(src string, shapes []hazard.Shape) (mended []hazard.Shape, wrong []str
 	return mended, wrong[:min(len(wrong), 10)]
 }
 
-// mergeShapes adds to what is known what came: of each part the greatest version counts, the later one of two of the same; of more parts than may
-// be kept those of the greatest versions, whatever came first. A part that is drawn no longer stays, without a digest, so that an older drawing
-// does not bring it back.
+// mergeShapes adds new references to the known ones. For each part the greatest version counts, and
+// the later of equal versions. If there are too many parts, those with the greatest versions stay.
+// A removed part stays without a digest, so that an older drawing does not restore it.
 func mergeShapes(have, came []hazard.ShapesRef) []hazard.ShapesRef {
 	all := slices.Clone(have)
 	for _, ref := range came {
@@ -177,12 +181,12 @@ func mergeShapes(have, came []hazard.ShapesRef) []hazard.ShapesRef {
 	return all
 }
 
-// shown are the shapes of an event that readers see.
+// shown returns the shapes of an event that readers see.
 func shown(refs []hazard.ShapesRef) []hazard.ShapesRef {
 	return slices.DeleteFunc(slices.Clone(refs), func(ref hazard.ShapesRef) bool { return ref.Digest == "" })
 }
 
-// drawLoose takes in what a batch draws of events of which it has no report, or none that could be taken in.
+// drawLoose processes the drawings of events without a usable report in the batch.
 func (in *Intake) drawLoose(ctx context.Context, src string, drawings map[string][]hazard.ShapesRef, clock hazard.Clock, opts Options, res *Result) error {
 	for some := range slices.Chunk(slices.Sorted(maps.Keys(drawings)), chunk) {
 		broken := map[string]bool{}
@@ -203,14 +207,14 @@ func (in *Intake) drawLoose(ctx context.Context, src string, drawings map[string
 			if !store.Broken(err) || broken[at] {
 				return err
 			}
-			broken[at] = true // once more, without what is damaged
+			broken[at] = true // repeat without the damaged one
 		}
 	}
 	return nil
 }
 
-// drawKnown takes in what is drawn of an event that is known. A hazard that is damaged is to be derived again later; of an event that is damaged itself
-// nothing is noted.
+// drawKnown processes the drawings of a known event. With damaged, the hazard is marked for a later
+// derivation; nothing is recorded for an event that is damaged itself.
 func (w *writer) drawKnown(key string, damaged bool) error {
 	known, err := meant(w.tx.Named, w.src, []string{key})
 	if err != nil {

@@ -14,26 +14,28 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// keyLife is how long after the end of an event a name still means that event: longer than the life of any type of hazard, and as long as
-// a volcano may be quiet within one eruption (volcano.si.edu, "current eruptions": no breaks of more than three months).
+// keyLife is how long after its end a name still means the same event. It is longer than the life
+// of any type, and as long as the breaks within one eruption of a volcano (volcano.si.edu, "current
+// eruptions": no breaks of more than three months).
 const keyLife = 90 * 24 * time.Hour
 
-// epoch is how long one of the events went on that a source has had under one name, one after the other.
+// epoch is the duration of one of several successive events with the same name at a source.
 type epoch struct{ from, to hazard.Instant }
 
-// covers reports whether what holds from … to belongs to the event.
+// covers reports whether the period from … to belongs to the event.
 func (e epoch) covers(from, to hazard.Instant) bool {
 	return from <= e.to.Add(keyLife) && e.from <= to.Add(keyLife)
 }
 
-// meant is meant, by what is known now.
+// meant returns the events under names, according to the store.
 func (in *Intake) meant(ctx context.Context, src string, names []string) (map[string]store.Named, error) {
 	return meant(func(src string, names []string) (map[string]store.Named, error) {
 		return in.store.Named(ctx, src, names)
 	}, src, names)
 }
 
-// meant returns the events that a source has had under names, by these; the second one under name "332010" by "332010@2", and so on.
+// meant returns a source's events under names. The second event under the name "332010" is under
+// "332010@2", and so on.
 func meant(named func(src string, names []string) (map[string]store.Named, error), src string, names []string) (map[string]store.Named, error) {
 	all, err := named(src, names)
 	found := all
@@ -51,7 +53,8 @@ func meant(named func(src string, names []string) (map[string]store.Named, error
 	return all, err
 }
 
-// latest is the one of known events that began last under a name: what the name means now. Its Key is empty if there is none.
+// latest returns the known event that began last under a name, which the name means now. Its Key is
+// empty if there is none.
 func latest(known map[string]store.Named, name string) (last store.Named) {
 	for n := 0; ; n++ {
 		e, ok := known[epochName(name, n)]
@@ -64,8 +67,8 @@ func latest(known map[string]store.Named, name string) (last store.Named) {
 	}
 }
 
-// meantAt is the event that a source means by a name at a moment: of those under it the first in whose life, or near it, the moment lies. Its Key
-// is empty if there is none by now.
+// meantAt returns the event that a source means by a name at a moment: the first one with that name
+// whose life includes the moment, or nearly so. Its Key is empty if there is none.
 func (w *writer) meantAt(src, name string, at hazard.Instant) (store.Named, error) {
 	known, err := meant(w.tx.Named, src, []string{name})
 	for n := 0; ; n++ {
@@ -76,19 +79,19 @@ func (w *writer) meantAt(src, name string, at hazard.Instant) (store.Named, erro
 	}
 }
 
-// epochs gives reports that use a name of an event again, long after it or long before, another name in place of that (findings D32, D33).
+// epochs renames reports that reuse a name long before or after its event (findings D32, D33).
 func epochs(reports []hazard.Report, known map[string]store.Named) []hazard.Report {
 	lives := map[string][]epoch{}
 	reports = slices.Clone(reports)
 	for i := range reports {
 		r := &reports[i]
-		if r.UUID != uuid.Nil { // names of other servers are uuids
+		if r.UUID != uuid.Nil { // names from other servers are UUIDs
 			continue
 		}
 		r.Key, _ = epochOf(lives, known, r.Key, r)
 		var aliases []string
 		for _, name := range r.Aliases {
-			// What ends something says nothing new of what was over long ago.
+			// An end so long after the event adds nothing.
 			if alias, covered := epochOf(lives, known, name, r); covered || r.Ended == "" {
 				aliases = append(aliases, alias)
 			}
@@ -98,8 +101,8 @@ func epochs(reports []hazard.Report, known map[string]store.Named) []hazard.Repo
 	return reports
 }
 
-// epochOf is what a name of a report is called at the time of the report, and whether an event has that name then. lives are the events
-// under each name, those of the reports before this one among them.
+// epochOf returns the distinct name for a name at the time of a report, and whether an event has it
+// then. lives holds the events under each name, including those of earlier reports.
 func epochOf(lives map[string][]epoch, known map[string]store.Named, name string, r *hazard.Report) (called string, covered bool) {
 	all, read := lives[name]
 	for n := 0; !read; n++ {
@@ -111,7 +114,7 @@ func epochOf(lives map[string][]epoch, known map[string]store.Named, name string
 	}
 	from, to, n := r.Start, r.OverAt(), -1
 	if r.Ended != "" {
-		for i, e := range all { // an end may give any start: it ends what went on before it
+		for i, e := range all { // an end may have any start, because it ends an earlier event
 			if n < 0 || e.from <= to && (all[n].from > to || e.from > all[n].from) {
 				n = i
 			}
@@ -128,7 +131,8 @@ func epochOf(lives map[string][]epoch, known map[string]store.Named, name string
 	return epochName(name, max(n, 0)), covered
 }
 
-// plainNames are the names of a report, SCHEME:ID, that an earlier event has had, and that epochs has replaced. Other sources call the event by these.
+// plainNames returns the original names of a report, as SCHEME:ID, that epochs has replaced because
+// an earlier event had them. Other sources use these names.
 func plainNames(given, r *hazard.Report) (plain []string) {
 	was := given.Names()
 	for _, name := range r.Names() {
@@ -139,10 +143,10 @@ func plainNames(given, r *hazard.Report) (plain []string) {
 	return plain
 }
 
-// epochName is what the nth event, from 0, under a name is called.
+// epochName returns the name of the nth event, from 0, with the same original name.
 func epochName(name string, n int) string { return nth(name, "@", n) }
 
-// nth is the nth, from 0, of the names that are made of one: "key", "key#2", "key#3" …
+// nth returns the nth name, from 0, derived from one: "key", "key#2", "key#3" …
 func nth(name, mark string, n int) string {
 	if n == 0 {
 		return name
@@ -150,7 +154,7 @@ func nth(name, mark string, n int) string {
 	return name + mark + strconv.Itoa(n+1)
 }
 
-// plainName is the name of which name is an epochName.
+// plainName undoes epochName.
 func plainName(name string) string {
 	if at := strings.LastIndexByte(name, '@'); at > 0 {
 		if _, err := strconv.Atoi(name[at+1:]); err == nil {

@@ -1,10 +1,11 @@
-// Package intake makes changes of reports: it decides which hazard a report belongs to and what it changes, and nothing else.
+// Package intake turns reports into changes: it decides which hazard a report belongs to and what
+// it changes.
 //
-// First by identity: the source's own key, or any other name under which the source is known to know the event. Else a
-// new hazard. What a source has said in all parts of an event is taken together (hazard.Derive), so late, repeated and reordered
-// reports come to the same hazard in the end, and a report that says nothing new makes no change. What an
-// editor has set is not overwritten. Nothing is dropped silently: a report that is not believed, or that cannot be placed, is
-// held with its reason.
+// A report's event is identified by the source's own key, or by another name that the source uses
+// for it; otherwise it is a new hazard. All parts of a source's event are combined (hazard.Derive).
+// So late, repeated and reordered reports give the same hazard in the end, and a report without
+// news makes no change. Fields set by an editor are not overwritten. Nothing is dropped silently:
+// an implausible report, or one without a known place, is held with the reason.
 package intake
 
 import (
@@ -26,24 +27,25 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// Known is what intake has to know of the sources. The zero value knows none.
+// Known is what intake needs to know about the sources. The zero value knows nothing.
 type Known struct {
 	Authority hazard.Authority
 	Schemes   source.Schemes
-	// Places find the shapes of the places that a source names, by the source's name.
+	// Places find the shapes of a source's places, by source.
 	Places map[string]source.Places
-	// Countries are the countries, as alpha-2 codes, of the sources whose Places are areas, by the source's name; nil for one that says
-	// none. Where no area of a report is known, the outline of its country stands in for it; a source that is not there has no stand-in.
+	// Countries are the alpha-2 codes of the countries of sources whose Places are areas, by
+	// source; nil for a source that states none. If no area of a report is known, the outline of
+	// its country is used; not for sources that are missing here.
 	Countries map[string][]string
 }
 
-// Intake takes reports in. It is safe for concurrent use.
+// Intake processes reports. It is safe for concurrent use.
 type Intake struct {
 	store *store.Store
 	known Known
 	areas areas
-	drawn *lru.Cache[digest, string] // under which digest what a source drew was kept
-	// damaged are the hazards that the last Pass could not work with.
+	drawn *lru.Cache[digest, string] // digests of stored drawings
+	// damaged are the hazards that the last Pass could not process.
 	damaged atomic.Pointer[map[int64]error]
 	// unreadable are the reports that the last Pass could not take up, since they themselves are damaged.
 	unreadable atomic.Pointer[map[int64]error]
@@ -54,57 +56,60 @@ func New(s *store.Store, known Known) *Intake {
 	return &Intake{store: s, known: known, areas: newAreas(), drawn: lru.New[digest, string](maxDrawn)}
 }
 
-// Options say how a batch came.
+// Options describe the origin of a batch.
 type Options struct {
-	// History: the batch is old payloads, read for the record. What was over long ago makes hazards too.
+	// History means that the batch is an old payload, imported for the record. Events that ended
+	// long ago create hazards too.
 	History bool
-	// Again: take the events of the batch together anew, though its reports may say nothing new: places have become known.
+	// Again processes the events of the batch again although their reports may be unchanged,
+	// because places have become known.
 	Again bool
-	// Payload is the SHA-256 of the payload that the batch was read from, in hexadecimal; empty: not known.
+	// Payload is the hexadecimal SHA-256 of the batch's payload; empty if unknown.
 	Payload string
 }
 
-// maxPast is how long ago an event may have ended that makes a new hazard when a live feed first tells of it: long enough for
-// what a poller missed while it was down, short enough that a catalogue's correction of an old event makes no hazard.
+// maxPast is how long ago an event may have ended and still create a hazard when a live feed first
+// reports it. It covers the downtime of a poller, but not a catalog's corrections of old events.
 const maxPast = 7 * 24 * time.Hour
 
-// Result counts what became of a batch.
+// Result counts the results of a batch.
 type Result struct {
 	Read      int // records of the payload
 	New       int // hazards
-	Updated   int // hazards, their products included
-	Unchanged int // events of which nothing new was said
-	Ignored   int // records that are no hazard by the mapping table, or over too long
-	Held      int // reports that wait for an editor, or until something is mended
-	Rejected  int // records that could not be read
-	// Rejects are the rejected records, and Suspects the newly held ones.
+	Updated   int // hazards, or their products
+	Unchanged int // events without news
+	Ignored   int // records that are not hazards by the mapping table, or that ended too long ago
+	Held      int // reports held for an editor, or until a repair
+	Rejected  int // unreadable records
+	// Rejects are the unreadable records, and Suspects the newly held ones.
 	Rejects, Suspects []source.Reject
-	// Details are the addresses of fuller reports of events that have changed.
+	// Details are the addresses of detailed reports about changed events.
 	Details []string
-	// Events are the keys of the known events that the batch named, its rejected records included.
+	// Events are the keys of the known events in the batch, including those in rejected records.
 	Events map[string]bool
-	// Lasting are the keys of the known events that source.Batch.Lasting means.
+	// Lasting are the keys of the known events in source.Batch.Lasting.
 	Lasting map[string]bool
-	Last    int64 // number of the last change; 0: none
-	// Issued is when the source issued the reports that made or changed a hazard, by their versions, each event's newest; at most
-	// maxIssued of them.
+	Last    int64 // number of the last change; 0 if none
+	// Issued holds when the source issued the reports that changed a hazard, by their versions: the
+	// newest of each event, at most maxIssued.
 	Issued []hazard.Instant
-	// Coarse are the hazards whose area is larger than the source says, since mending it would have cost too much.
+	// Coarse are the hazards with a simplified, larger area, because an exact repair would have
+	// been too costly.
 	Coarse []uuid.UUID
 }
 
-// maxIssued bounds Result.Issued: enough to measure how late a source is.
+// maxIssued bounds Result.Issued: enough to measure a source's delay.
 const maxIssued = 1000
 
-// chunk is how many reports are taken in by one transaction, and those of the same events that follow them in the batch: enough
-// to make the cost of a transaction small for each, few enough that other writers wait for a moment only.
+// chunk is how many reports one transaction processes, plus later ones of the same events: enough
+// to amortize its cost, few enough that other writers wait only briefly.
 const chunk = 100
 
-// slight is how many reports too slight to make a hazard count as one: most are ignored after a look
-// at what is known.
+// slight is how many slight reports count as one, because most are ignored after a look-up.
 const slight = 10
 
-// chunks cuts reports into parts of chunk or more. Reports that have a name in common stay together, where the first of them is.
+// chunks divides reports into parts of at least chunk. Reports with a common name stay together, at
+// the place of the first.
 func chunks(reports []hazard.Report) [][]hazard.Report {
 	group := make([]int, len(reports)) // report → an earlier one of the same event, or itself
 	root := func(i int) int {
@@ -132,7 +137,7 @@ func chunks(reports []hazard.Report) [][]hazard.Report {
 	}
 	var all [][]hazard.Report
 	var take []int
-	work := 0 // in parts of a report
+	work := 0 // in fractions of a report
 	for i, m := range members {
 		take = append(take, m...)
 		for _, j := range m {
@@ -145,7 +150,7 @@ func chunks(reports []hazard.Report) [][]hazard.Report {
 		if work < chunk*slight && (i < len(members)-1 || work == 0) {
 			continue
 		}
-		slices.Sort(take) // in the order of the batch
+		slices.Sort(take) // restore the batch's order
 		part := make([]hazard.Report, len(take))
 		for n, j := range take {
 			part[n] = reports[j]
@@ -155,11 +160,11 @@ func chunks(reports []hazard.Report) [][]hazard.Report {
 	return all
 }
 
-// others are when events of other sources began that reports of a batch may be part of, by type: what was known when the first
-// report asked.
+// others holds the starts of other sources' events that may match reports of a batch, by type, as
+// of the first look-up.
 type others struct {
 	starts   map[hazard.Type][]hazard.Instant
-	from, to hazard.Instant // when the first and the last event of the batch began
+	from, to hazard.Instant // starts of the batch's first and last event
 }
 
 func othersOf(reports []hazard.Report) *others {
@@ -170,14 +175,14 @@ func othersOf(reports []hazard.Report) *others {
 	return o
 }
 
-// Apply takes in a batch of the source.
+// Apply processes a batch of the source.
 func (in *Intake) Apply(ctx context.Context, src string, batch source.Batch, clock hazard.Clock, opts Options) (Result, error) {
 	res := Result{Read: batch.Read, Ignored: batch.Ignored, Rejected: len(batch.Rejects), Rejects: batch.Rejects, Events: map[string]bool{}, Lasting: map[string]bool{}}
 	drawings, faults, err := in.keepDrawings(ctx, src, &batch)
 	if err != nil {
 		return res, fmt.Errorf("take in %s: %w", src, err)
 	}
-	batch.Rejects = append(slices.Clone(batch.Rejects), faults...) // they are kept with the rejects, and are no records
+	batch.Rejects = append(slices.Clone(batch.Rejects), faults...) // they are stored with the rejects, but are not records
 	parts := chunks(batch.Reports)
 	if len(parts) == 0 && len(batch.Rejects) > 0 {
 		parts = [][]hazard.Report{nil}
@@ -201,7 +206,7 @@ func (in *Intake) Apply(ctx context.Context, src string, batch source.Batch, clo
 			if !again {
 				return res, fmt.Errorf("take in %s: %w", src, err)
 			}
-			for _, i := range broken.reports { // once more, without them
+			for _, i := range broken.reports { // repeat without them
 				keep[i] = broken.err
 			}
 		}
@@ -226,7 +231,8 @@ func (in *Intake) Apply(ctx context.Context, src string, batch source.Batch, clo
 	return res, nil
 }
 
-// write takes something in by one transaction. What res counts counts only if it is committed; events that were named are noted in any case.
+// write runs one transaction. Its counts in res apply only if it is committed; the names of events
+// are kept in any case.
 func (in *Intake) write(ctx context.Context, src string, clock hazard.Clock, opts Options, res *Result, f func(*writer) error) error {
 	was := *res
 	last, err := in.store.Write(ctx, clock, store.Origin{Source: src}, func(tx *store.Tx) error {
@@ -239,8 +245,9 @@ func (in *Intake) write(ctx context.Context, src string, clock hazard.Clock, opt
 	return err
 }
 
-// Withdraw ends an event, by the name that it has here, that its source has deleted or lists no longer, and with it the hazard, unless other sources
-// go on with it. Its error is a *store.HazardError if the hazard is damaged.
+// Withdraw ends an event that its source has deleted or no longer lists, by its name here, and with
+// it the hazard, unless other sources report it. The error is a *store.HazardError if the hazard is
+// damaged.
 func (in *Intake) Withdraw(ctx context.Context, src, event string, reason hazard.EndReason, clock hazard.Clock) (last int64, err error) {
 	return in.store.Write(ctx, clock, store.Origin{Source: src}, func(tx *store.Tx) error {
 		event, id, err := tx.Event(src, event)
@@ -260,7 +267,7 @@ func (w *writer) withdraw(event string, hazardID int64, reason hazard.EndReason)
 		return err
 	}
 	for i := range parts {
-		// A part that ran out before is over already, and stays what it was.
+		// A part that expired before is over and does not change.
 		if p := &parts[i]; p.Name != "" && p.Ended == "" && p.OverAt() > w.now {
 			p.Ended, p.EndedAt = reason, &w.now
 			if err := w.tx.SaveReport(event, p, ""); err != nil {
@@ -268,12 +275,12 @@ func (w *writer) withdraw(event string, hazardID int64, reason hazard.EndReason)
 			}
 		}
 	}
-	// Others are compared with the event as it is over now.
+	// Compare other events with the event as it is now.
 	if e, ok, err := w.tx.FindEvent(store.EventName{Source: w.src, Key: event}); err != nil {
 		return err
 	} else if said := hazard.Derive(parts, w.now); ok && len(parts) > 0 && e.End != said.Over() {
 		e.End = said.Over()
-		w.went = append(w.went, e.Name()) // its name may mean another event from then on
+		w.went = append(w.went, e.Name()) // its name may mean another event from now on
 		if err := w.tx.SaveEvent(&e); err != nil {
 			return err
 		}
@@ -281,7 +288,7 @@ func (w *writer) withdraw(event string, hazardID int64, reason hazard.EndReason)
 	return errors.Join(w.renew(hazardID), w.tellReplaced())
 }
 
-// writer takes in reports within one transaction.
+// writer processes reports within one transaction.
 type writer struct {
 	in     *Intake
 	ctx    context.Context
@@ -290,20 +297,20 @@ type writer struct {
 	now    hazard.Instant
 	opts   Options
 	res    *Result
-	refs   map[string]bool // what others call events of the batch
+	refs   map[string]bool // other sources' names of events in the batch
 	others *others
-	// emptied are hazards whose events have become part of others, which are still to end.
+	// emptied are hazards whose events have moved to others; they still must be ended.
 	emptied  []emptied
-	went     []store.EventName             // events that have become known, or part of other hazards
-	moves    map[int64]*store.Merge        // what has moved away from hazards, by their numbers
-	again    bool                          // events wait for the hazard that the present one is to make
-	drawings map[string][]hazard.ShapesRef // what the batch draws, by the names of events
-	given    []hazard.Report               // what the transaction takes in, as the source said it
-	// reopened are hazards that go on after a merge, by their numbers: what they were before it.
+	went     []store.EventName             // events that are new, or that moved to other hazards
+	moves    map[int64]*store.Merge        // what has moved away from hazards, by id
+	again    bool                          // events wait for the hazard that is being created
+	drawings map[string][]hazard.ShapesRef // drawings in the batch, by name of event
+	given    []hazard.Report               // the transaction's reports, as received
+	// reopened are hazards that continue after an undone merge, by id, with their state before.
 	reopened map[int64]*hazard.Hazard
 }
 
-// rejects keeps the records that could not be read, and notes the events that they name.
+// rejects stores the unreadable records, and records the events that they name.
 func (w *writer) rejects(rejects []source.Reject) error {
 	errs := make([]store.SourceError, len(rejects))
 	var names []string
@@ -314,7 +321,7 @@ func (w *writer) rejects(rejects []source.Reject) error {
 	return errors.Join(w.tx.AddSourceErrors(w.src, errs), w.note(names))
 }
 
-// note notes that the batch names events, which are known or not.
+// note records that the batch names events, known or not.
 func (w *writer) note(names []string) error {
 	known, err := meant(w.tx.Named, w.src, names)
 	for _, e := range known {
@@ -323,36 +330,36 @@ func (w *writer) note(names []string) error {
 	return err
 }
 
-// group is what a batch says of one event.
+// group is the batch's reports about one event.
 type group struct {
-	event    string   // the key that it was first known by; the first report's key for a new one
-	hazardID int64    // 0: new
-	means    []string // the keys of the known events that the reports name, and the names that no event has
+	event    string   // its first key; for a new event the key of the first report
+	hazardID int64    // 0 for a new one
+	means    []string // keys of the known events that the reports name, and unknown names
 	reports  []hazard.Report
-	from     []int    // the places in writer.given of those that are not carried
-	keys     []string // all names that the reports give it
-	fresh    []string // those of them that were not known
+	from     []int    // indexes in writer.given of those that were not carried
+	keys     []string // all names in the reports
+	fresh    []string // names that were unknown
 	absorbed []absorbed
-	made     []int64            // the hazards that the absorbed events made
-	put      store.Event        // the last absorbed event that a decision put into its hazard, if there is one
-	before   *store.Event       // as it is kept, nil for a new one
-	left     int64              // the hazard that it was part of, if it is to make a new one
-	refs     []string           // names of the event that reports of parts told which are superseded for good
-	shapes   []hazard.ShapesRef // those of absorbed events, and what the batch draws of it
-	at       int                // the place of its first report in the batch
-	carried  int                // how many of the reports, the first ones, are those of absorbed events
-	parts    []string           // of the event that nothing was remembered of before
+	made     []int64            // hazards that the absorbed events created
+	put      store.Event        // the last absorbed event that a decision put into its hazard
+	before   *store.Event       // the stored event; nil for a new one
+	left     int64              // its earlier hazard, if it is to create a new one
+	refs     []string           // names of the event in reports that are superseded
+	shapes   []hazard.ShapesRef // shapes of absorbed events and drawings of the batch
+	at       int                // index of its first report in the batch
+	carried  int                // how many of the first reports come from absorbed events
+	parts    []string           // parts of the event that were unknown before
 }
 
-// absorbed is another event that turned out to be the same.
+// absorbed is another event that is the same.
 type absorbed struct {
 	event    string
 	hazardID int64
 }
 
-// brokenError is the error of a transaction that met something damaged.
+// brokenError is the error of a transaction that met damaged data.
 type brokenError struct {
-	reports []int // the places in writer.given of those that cannot be taken in for it
+	reports []int // indexes in writer.given of the reports that cannot be processed because of it
 	err     error
 }
 
@@ -360,7 +367,8 @@ func (e *brokenError) Error() string { return e.err.Error() }
 
 func (e *brokenError) Unwrap() error { return e.err }
 
-// reports takes in what was given. What cannot be taken in, since something is damaged, is a *brokenError; those of which keep says why are kept back.
+// reports processes the given reports. If some cannot be processed because data is damaged, the
+// error is a *brokenError. Reports in keep are held back for the error there.
 func (w *writer) reports(keep map[int]error) error {
 	for _, i := range slices.Sorted(maps.Keys(keep)) {
 		r := &w.given[i]
@@ -390,7 +398,7 @@ func (w *writer) reports(keep map[int]error) error {
 	return nil
 }
 
-// group puts the reports that are not kept back together by event. Events that reports link are one.
+// group groups the reports that are not held back by event. Events linked by reports are the same.
 func (w *writer) group(kept map[int]error) ([]*group, error) {
 	var all []string
 	for i := range w.given {
@@ -410,12 +418,12 @@ func (w *writer) group(kept map[int]error) ([]*group, error) {
 	if w.refs, err = w.tx.KnownRefs(asRefs); err != nil {
 		return nil, err
 	}
-	events := map[string]store.Named{} // the known ones, by their keys
+	events := map[string]store.Named{} // known events, by key
 	for _, e := range known {
 		events[e.Key] = e
 	}
 	var groups []*group
-	of := map[string]*group{} // by what they mean
+	of := map[string]*group{} // by name
 	for i := range reports {
 		if kept[i] != nil {
 			continue
@@ -436,8 +444,8 @@ func (w *writer) group(kept map[int]error) ([]*group, error) {
 		} else if err != nil {
 			return nil, err
 		} else if key != "" {
-			// The report's own key is another event's, or will be: numbers come round each year. The earlier one leads here
-			// for this report alone.
+			// The report's own key belongs to another event, now or later: numbers repeat each
+			// year. The earlier key only applies to this report.
 			told.means, told.keys = []string{key}, nil
 		} else {
 			r.Refs = union(r.Refs, plainNames(&w.given[i], r))
@@ -486,7 +494,7 @@ func (w *writer) group(kept map[int]error) ([]*group, error) {
 			}
 		}
 	}
-	var awaited []string // of all that was read, few make events
+	var awaited []string // only few names identify events
 	for _, g := range groups {
 		awaited = append(awaited, g.awaited(w.src)...)
 	}
@@ -495,7 +503,7 @@ func (w *writer) group(kept map[int]error) ([]*group, error) {
 	return groups, err
 }
 
-// awaited are the names under which events may wait for that of the group (successorRef).
+// awaited returns the names under which other events may wait for the group's event (successorRef).
 func (g *group) awaited(src string) (refs []string) {
 	for _, key := range g.keys {
 		refs = append(refs, successorRef(src+":"+key))
@@ -508,7 +516,7 @@ func (g *group) awaited(src string) (refs []string) {
 	return refs
 }
 
-// unite adds what another group says to g.
+// unite merges another group into g.
 func (g *group) unite(o *group, of map[string]*group) {
 	g.means, g.reports, g.from, g.shapes = append(g.means, o.means...), append(g.reports, o.reports...), append(g.from, o.from...), mergeShapes(g.shapes, o.shapes)
 	for _, key := range o.keys {
@@ -521,10 +529,11 @@ func (g *group) unite(o *group, of map[string]*group) {
 	}
 }
 
-// followed returns the event that an earlier key of a report leads to, empty if its own names, which mean own, lead elsewhere: where both lead
-// somewhere, it is the event that speaks for the report's places.
+// followed returns the event with an earlier key of a report, or "" if the report's own names,
+// which mean own, are those of another event. If both exist, the event that covers the report's
+// places is chosen.
 func (w *writer) followed(r *hazard.Report, own []string, of map[string]*group, known, events map[string]store.Named) (string, error) {
-	with := func(name string) []string { // and what the batch has linked it with
+	with := func(name string) []string { // plus what the batch has linked to it
 		if g := of[name]; g != nil {
 			return g.means
 		}
@@ -560,7 +569,7 @@ func (w *writer) followed(r *hazard.Report, own []string, of map[string]*group, 
 	return "", nil
 }
 
-// speakFor reports whether any part of events, or what the batch says of them, names one of places.
+// speakFor reports whether any part of events, stored or in the batch, covers one of places.
 func (w *writer) speakFor(events, places []string, of map[string]*group) (bool, error) {
 	for _, name := range events {
 		parts, err := w.tx.Reports(w.src, name)
@@ -579,7 +588,8 @@ func (w *writer) speakFor(events, places []string, of map[string]*group) (bool, 
 	return false, nil
 }
 
-// absorb makes the absorbed events part of the group's: all that was said and decided of them holds for it.
+// absorb merges the absorbed events into the group's event: their reports and decisions apply to
+// it.
 func (w *writer) absorb(g *group) error {
 	self := store.EventName{Source: w.src, Key: g.event}
 	for i, a := range g.absorbed {
@@ -615,7 +625,7 @@ func (w *writer) absorb(g *group) error {
 		}
 		g.carry(parts)
 	}
-	for _, name := range g.fresh { // what was remembered of it, though it made no hazard: that it is over
+	for _, name := range g.fresh { // it has no hazard, but is known to be over
 		if name == g.event {
 			continue
 		}
@@ -628,13 +638,13 @@ func (w *writer) absorb(g *group) error {
 	return nil
 }
 
-// carry adds what was said of an event under another key, but for what is superseded for good.
+// carry adds the reports of an event under another key, without superseded ones.
 func (g *group) carry(parts []hazard.Report) {
 	parts = slices.DeleteFunc(parts, func(p hazard.Report) bool { return p.Name == "" })
 	g.reports, g.carried = append(parts, g.reports...), g.carried+len(parts)
 }
 
-// keepStripped keeps, of the parts of an absorbed event, those that are superseded for good: they still say when it began.
+// keepStripped stores the superseded parts of an absorbed event, which still say when it began.
 func (w *writer) keepStripped(g *group, parts []hazard.Report) error {
 	have, err := w.tx.Reports(w.src, g.event)
 	if err != nil {
@@ -654,7 +664,7 @@ func (w *writer) keepStripped(g *group, parts []hazard.Report) error {
 
 // take makes the changes of one event.
 func (w *writer) take(g *group) error {
-	// Events before this one in the batch may have moved it.
+	// earlier events in the batch may have moved it
 	before, known, err := w.tx.FindEvent(store.EventName{Source: w.src, Key: g.event})
 	if err != nil {
 		return err
@@ -682,7 +692,8 @@ func (w *writer) take(g *group) error {
 		w.res.Ignored++
 		return w.forget(g, parts)
 	}
-	// One that was worth a hazard before it was found slight makes one, as it does in two payloads.
+	// If one of several reports is not slight, the event creates a hazard, as it would in two
+	// payloads.
 	slight := own.Head.Minor && !slices.ContainsFunc(g.reports, func(r hazard.Report) bool { return !r.Minor })
 	w.again = false
 	joined, err := w.join(g, &own, slight)
@@ -723,7 +734,7 @@ func (w *writer) take(g *group) error {
 		}
 	}
 	moved, err := w.products(h, &own.Head)
-	if len(w.went) > 0 { // what comes from another hazard may have run out there, and that was not recorded yet
+	if len(w.went) > 0 { // an event from another hazard may have ended there without a record
 		for i := range others {
 			if err == nil {
 				_, err = w.products(h, &others[i].Head)
@@ -741,7 +752,7 @@ func (w *writer) take(g *group) error {
 	if err := w.remember(g, h, &own, parts, joined, isNew); err != nil {
 		return err
 	}
-	if drew || g.left != 0 { // what left a hazard was forgotten until now
+	if drew || g.left != 0 { // the event had left its hazard and was forgotten until now
 		if err := w.tx.SaveShapes(store.EventName{Source: w.src, Key: g.event}, shapes); err != nil {
 			return err
 		}
@@ -777,18 +788,18 @@ func (w *writer) take(g *group) error {
 	return nil
 }
 
-// saidOf is what a source says of an event now, and whether anything is known of it.
+// saidOf returns a source's present state of an event, and whether anything is known.
 func (w *writer) saidOf(event store.EventName) (said hazard.Said, known bool, err error) {
 	parts, err := w.tx.Reports(event.Source, event.Key)
 	if err != nil || len(parts) == 0 {
 		return said, false, err
 	}
 	said = hazard.Derive(parts, w.now)
-	said.Head.Key = event.Key // its reports may come under other names
+	said.Head.Key = event.Key // its reports may have other names
 	return said, true, nil
 }
 
-// derived is what the sources say now of each event of a hazard of which something is known, but for one.
+// derived returns the sources' present states of all known events of a hazard, except one.
 func (w *writer) derived(hazardID int64, but store.EventName) (all []hazard.Said, err error) {
 	if hazardID == 0 {
 		return nil, nil
@@ -810,12 +821,12 @@ func (w *writer) derived(hazardID int64, but store.EventName) (all []hazard.Said
 	return all, nil
 }
 
-// nameOf names the event of which something is said.
+// nameOf returns the name of an event.
 func nameOf(said *hazard.Said) store.EventName {
 	return store.EventName{Source: said.Head.Source, Key: said.Head.Key}
 }
 
-// ifAny is what was found; nil if there is none.
+// ifAny returns found, or nil if there is none.
 func ifAny[T any](found *T, err error) (*T, error) {
 	if errors.Is(err, hazard.ErrNotFound) {
 		return nil, nil
@@ -823,10 +834,11 @@ func ifAny[T any](found *T, err error) (*T, error) {
 	return found, err
 }
 
-// errNoPlace: nothing that was said tells where it is.
+// errNoPlace means that nothing says where the event is.
 var errNoPlace = errors.New("no place")
 
-// settle makes a hazard what all say of it, and reports whether it differs from before. A new one (id 0) gets the uuid.
+// settle updates a hazard to the combined state of all, and reports whether it changed. A new one
+// (id 0) gets the UUID.
 func (w *writer) settle(id int64, newUUID uuid.UUID, all []hazard.Said) (h *hazard.Hazard, different bool, err error) {
 	var before *hazard.Hazard
 	if id != 0 {
@@ -854,11 +866,12 @@ func (w *writer) settle(id int64, newUUID uuid.UUID, all []hazard.Said) (h *haza
 		}
 		w.stamp(h)
 		err := w.tx.SaveHazard(h, before)
-		// What a source asks for and no hazard may go through is kept among its errors, and its neighbors go on; a person is told.
+		// A source's forbidden change is stored as its error, and the other events continue. An
+		// editor gets the error instead.
 		by := w.tx.Origin()
 		if law, ok := errors.AsType[*hazard.LawError](err); ok && before != nil && by.User == "" && !by.Admin {
 			refused := []store.SourceError{{Record: before.UUID.String(), Reason: law.Error()}}
-			// It is asked again when what is said of it changes, whatever the end that it still has.
+			// It is tried again when its reports change, even if its end is unchanged.
 			return before, false, errors.Join(w.tx.AddSourceErrors(cmp.Or(w.src, before.Source), refused), w.tx.SetWake(id, said.Next))
 		}
 		if err != nil {
@@ -868,8 +881,8 @@ func (w *writer) settle(id int64, newUUID uuid.UUID, all []hazard.Said) (h *haza
 	return h, different, w.wake(h, before == nil, &said)
 }
 
-// wake sets when the hazard must be derived again. Its own end is no such moment, unless an editor
-// set it, for its sources go on then, or a source has given a reason for it.
+// wake sets when the hazard must be derived again. Its own end is such a moment only if an editor
+// set it, because its sources then continue, or if a source gave a reason for it.
 func (w *writer) wake(h *hazard.Hazard, isNew bool, said *hazard.Said) error {
 	next := said.Next
 	ofEditor := h.Source == "" || h.EditedField("end_Date") || h.EditedField("status") || h.EditedField("autoexpire")
@@ -882,9 +895,10 @@ func (w *writer) wake(h *hazard.Hazard, isNew bool, said *hazard.Said) error {
 	return w.tx.SetWake(h.ID, next)
 }
 
-// merge is the latest report of each part of the event, and whether the group's reports change any. Suspect ones are held.
+// merge returns the latest report of each part of the event, and whether the group's reports change
+// any. Suspect reports are held.
 func (w *writer) merge(g *group) (parts []hazard.Report, changed bool, err error) {
-	if parts, err = w.tx.Reports(w.src, g.event); err != nil { // of a new event there may be what came before its place, or before it
+	if parts, err = w.tx.Reports(w.src, g.event); err != nil { // a new event may have earlier reports without a place, or from before it was known
 		return nil, false, err
 	}
 	for i := range g.reports {
@@ -926,10 +940,11 @@ func (w *writer) merge(g *group) (parts []hazard.Report, changed bool, err error
 	return parts, changed, nil
 }
 
-// supersede is what a part says after r, and whether that differs from what it said before. The latest of the two speaks; what a summary
-// leaves out (products, areas) it keeps of the latest report that told, whichever of them came first.
+// supersede returns the state of a part after r, and whether it changed. The later report applies;
+// data that a summary leaves out (products, areas) stays from the latest report with it, whichever
+// came first.
 func supersede(old, r *hazard.Report) (hazard.Report, bool) {
-	if old.Name == "" && r.Version <= old.Version { // a stripped part come again
+	if old.Name == "" && r.Version <= old.Version { // a stripped part that is repeated
 		return *old, false
 	}
 	n, other := *r, old
@@ -943,7 +958,7 @@ func supersede(old, r *hazard.Report) (hazard.Report, bool) {
 		n.Areas, n.Kept.Areas = other.Areas, v
 	}
 	v, told := toldAt(other, other.Renewed != nil, other.Kept.Renewed), toldAt(&n, n.Renewed != nil, n.Kept.Renewed)
-	if v > told || v == told && other.Renewed != nil && *other.Renewed > *n.Renewed { // or a list names it on
+	if v > told || v == told && other.Renewed != nil && *other.Renewed > *n.Renewed { // or a list contains it again
 		n.Renewed, n.Kept.Renewed = other.Renewed, v
 	}
 	if old.Lapsed() && n.Ended == "" && r.Renewed == nil {
@@ -956,7 +971,8 @@ func supersede(old, r *hazard.Report) (hazard.Report, bool) {
 	return n, !sameReport(&n, old)
 }
 
-// toldAt is the version of the report that told what r says, or keeps, of something; before all others if it says nothing of it.
+// toldAt returns the version of the report with the data that r has or keeps; a version before all
+// others if it has none.
 func toldAt(r *hazard.Report, tells bool, kept int64) int64 {
 	if !tells {
 		return math.MinInt64
@@ -964,7 +980,7 @@ func toldAt(r *hazard.Report, tells bool, kept int64) int64 {
 	return cmp.Or(kept, r.Version)
 }
 
-// tellsWhere tells whether a report says, or keeps, more of a place than a point.
+// tellsWhere reports whether a report has, or keeps, more about a place than a point.
 func tellsWhere(r *hazard.Report) bool { return len(r.Areas) > 0 || len(r.Places) > 0 }
 
 func union(a, b []string) []string {
@@ -973,7 +989,8 @@ func union(a, b []string) []string {
 	return slices.Compact(all)
 }
 
-// asGiven is a report of a group as its source said it. So it is held: when it is taken in, its names may mean another event.
+// asGiven returns a report of a group as received. It is held in this form, because its names may
+// mean another event later.
 func (w *writer) asGiven(g *group, i int) *hazard.Report {
 	if i < g.carried {
 		return &g.reports[i]
@@ -981,7 +998,7 @@ func (w *writer) asGiven(g *group, i int) *hazard.Report {
 	return &w.given[g.from[i-g.carried]]
 }
 
-// suspect holds a report, and tells whether an editor has released the very same one before.
+// suspect holds a report, unless an editor has released the same one before; believed reports that.
 func (w *writer) suspect(r *hazard.Report, reason string) (believed bool, err error) {
 	isNew, decision, err := w.tx.Hold(r, reason)
 	if err != nil || decision == store.Released {
@@ -998,8 +1015,8 @@ func (w *writer) suspect(r *hazard.Report, reason string) (believed bool, err er
 	return false, nil
 }
 
-// holdUnplaced holds what the reports say of an event that is new, or has left its hazard, until its place becomes known; what is over already is of
-// no use to anybody without one.
+// holdUnplaced holds the reports of an event that is new, or has left its hazard, until its place
+// is known. Events that are over are dropped.
 func (w *writer) holdUnplaced(g *group, said *hazard.Said) error {
 	if g.left != 0 {
 		if _, err := w.gone(g.left, nameOf(said), nil); err != nil {
@@ -1022,9 +1039,9 @@ func (w *writer) holdUnplaced(g *group, said *hazard.Said) error {
 	return nil
 }
 
-// forget takes back the reports of a new event of which no hazard is made. What says that the event
-// is over stays: a report that it ends may come after it, or again. So do parts of an event that left
-// its hazard: what they superseded must not come back.
+// forget removes the reports of a new event that creates no hazard. Reports of its end stay,
+// because reports that they end may come later or again. Parts of an event that left its hazard
+// stay too, because what they superseded must not return.
 func (w *writer) forget(g *group, parts []hazard.Report) error {
 	for i := range parts {
 		if !slices.Contains(g.parts, parts[i].Part) || parts[i].Ended != "" {
@@ -1037,7 +1054,7 @@ func (w *writer) forget(g *group, parts []hazard.Report) error {
 	return nil
 }
 
-// sample names the first few of many.
+// sample lists the first few of many words.
 func sample(words []string) string {
 	const most = 5
 	text := fmt.Sprint(words[:min(len(words), most)])
@@ -1047,7 +1064,7 @@ func sample(words []string) string {
 	return text
 }
 
-// remember notes under which names the event is known and what it is compared with, and forgets what is superseded for good.
+// remember stores the event's names and the data for comparisons, and removes superseded reports.
 func (w *writer) remember(g *group, h *hazard.Hazard, own *hazard.Said, parts []hazard.Report, joined string, isNew bool) error {
 	e := w.event(own, h.ID)
 	e.Joined = joined
@@ -1065,7 +1082,7 @@ func (w *writer) remember(g *group, h *hazard.Hazard, own *hazard.Said, parts []
 		}
 	}
 	for i := range parts {
-		// Without places, or replacing others, what a part said may still matter to parts that come late.
+		// Parts without places, or that replace others, may still affect late parts.
 		if p := &parts[i]; !own.Owned[p.Part] && p.Name != "" && len(p.Places) > 0 && len(p.Replaces) == 0 {
 			if err := w.tx.StripReport(w.src, g.event, p.Part); err != nil {
 				return err
@@ -1073,11 +1090,11 @@ func (w *writer) remember(g *group, h *hazard.Hazard, own *hazard.Said, parts []
 		}
 	}
 	placed := g.reports
-	if isNew { // with it came what had waited for a place
+	if isNew { // its held reports come with it
 		placed = parts
 	}
 	for i := range placed {
-		// What is held has the names that its source gave.
+		// Held reports have the source's original names.
 		for _, key := range slices.Compact([]string{placed[i].Key, plainName(placed[i].Key)}) {
 			if err := w.tx.Placed(w.src, key, placed[i].Part); err != nil {
 				return err
@@ -1087,5 +1104,5 @@ func (w *writer) remember(g *group, h *hazard.Hazard, own *hazard.Said, parts []
 	return nil
 }
 
-// errBadPoint is our own fault: parsers refuse positions that are none.
+// errBadPoint is a fault of this program: parsers reject invalid positions.
 var errBadPoint = errors.New("position is not on Earth")

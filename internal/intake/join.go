@@ -13,45 +13,48 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// rule says when events of different sources are one, where none of them names the other.
+// rule says when events of different sources are the same without a common name.
 type rule struct {
-	// window is how far apart their beginnings may lie at the most.
+	// window is the largest time between their starts.
 	window time.Duration
-	// within is how far apart they may lie at the most, in kilometers; 0: at any distance, or the window alone leaves few.
+	// within is their largest distance in kilometers; 0 means any distance, or that the window
+	// leaves only few.
 	within float64
-	// far tells how badly two events fit, from 0 (the same) to 1 (just), above 1: they are not one.
+	// far returns how badly two events match, from 0 (the same) to 1 (the limit); above 1 they are
+	// different.
 	far func(a, b *store.Event) float64
 }
 
-// The distances within which events of a type may be one, in kilometers.
+// The largest distances between events of a type, in kilometers.
 const (
 	volcanoKm  = 10
 	wildfireKm = 5
-	namelessKm = 2 // of fires of which one has no name, as where satellites saw it
+	namelessKm = 2 // between fires of which one has no name, as when satellites detected it
 )
 
-// rules by type of hazard. For other types nothing is guessed.
+// rules by type of hazard. Other types have none.
 var rules = map[hazard.Type]rule{
 	// USGS PDL, docs/indexer.md (association): 16 s and 100 km, the nearest. 60 s would catch aftershocks.
 	hazard.Earthquake: {16 * time.Second, 0, func(a, b *store.Event) float64 {
 		return math.Hypot(seconds(a, b)/16, kilometres(a, b)/100)
 	}},
-	// One name in one season is one storm, in whatever basin it has gone to.
+	// One name in one season is one storm, even in different basins.
 	hazard.Cyclone: {45 * 24 * time.Hour, 0, func(a, b *store.Event) float64 {
 		if a.Called == "" || !strings.EqualFold(a.Called, b.Called) || !overlap(a, b, 3*24*time.Hour) {
 			return math.Inf(1)
 		}
 		return 0
 	}},
-	// A volcano does not move: within 10 km it is the same, and it is the same eruption while one goes on.
+	// A volcano does not move: within 10 km it is the same volcano, with the same eruption while
+	// one lasts.
 	hazard.Volcano: {365 * 24 * time.Hour, volcanoKm, func(a, b *store.Event) float64 {
 		if !overlap(a, b, 8*24*time.Hour) {
 			return math.Inf(1)
 		}
 		return kilometres(a, b) / volcanoKm
 	}},
-	// Fires near each other are many; a common name beside the place makes them one, or, where one has no name, a place that is
-	// hardly apart (D30: one of EONET and one of GDACS, 1.3 km).
+	// Many fires are close to each other. A common word in the name besides the place makes them
+	// one or, without a name, nearly the same place (D30: one of EONET and one of GDACS, 1.3 km).
 	hazard.Wildfire: {60 * 24 * time.Hour, wildfireKm, func(a, b *store.Event) float64 {
 		switch {
 		case !overlap(a, b, 7*24*time.Hour):
@@ -67,7 +70,7 @@ var rules = map[hazard.Type]rule{
 
 func seconds(a, b *store.Event) float64 { return math.Abs(float64(a.Start-b.Start)) / 1000 }
 
-// kilometres between two events; infinitely many where one has no place.
+// kilometres returns the distance between two events, infinite if one has no place.
 func kilometres(a, b *store.Event) float64 {
 	if a.Point == nil || b.Point == nil {
 		return math.Inf(1)
@@ -75,12 +78,12 @@ func kilometres(a, b *store.Event) float64 {
 	return geo.Distance(a.Point.Lon, a.Point.Lat, b.Point.Lon, b.Point.Lat) / 1000
 }
 
-// overlap tells whether two events went on at one time, give or take slack.
+// overlap reports whether two events were active at the same time, within slack.
 func overlap(a, b *store.Event, slack time.Duration) bool {
 	return a.Start <= b.End.Add(slack) && b.Start <= a.End.Add(slack)
 }
 
-// shareWord tells whether two proper names have a word in common that says something.
+// shareWord reports whether two proper names have a significant word in common.
 func shareWord(a, b string) bool {
 	words := func(s string) []string {
 		return slices.DeleteFunc(strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return strings.ContainsRune(" -_,./()", r) }), func(w string) bool {
@@ -91,7 +94,8 @@ func shareWord(a, b string) bool {
 	return slices.ContainsFunc(words(a), func(w string) bool { return slices.Contains(other, w) })
 }
 
-// mayJoin tells whether a report too slight to make a hazard may be a word on one that others made.
+// mayJoin reports whether a report that is too slight to create a hazard may belong to an existing
+// one.
 func (w *writer) mayJoin(r *hazard.Report) bool {
 	called := func(key string) bool { return w.refs[w.src+":"+key] }
 	if len(r.Refs) > 0 || called(r.Key) || slices.ContainsFunc(r.Aliases, called) {
@@ -105,7 +109,7 @@ func (w *writer) mayJoin(r *hazard.Report) bool {
 	if !ok {
 		events, err := w.tx.EventsStarting(r.Type, w.others.from.Add(-rule.window), w.others.to.Add(rule.window))
 		if err != nil {
-			return true // the error comes again where it can be told
+			return true // the error is reported in a later step
 		}
 		for _, e := range events {
 			if e.Source != w.src {
@@ -118,19 +122,19 @@ func (w *writer) mayJoin(r *hazard.Report) bool {
 	return i < len(list) && list[i] <= r.Start.Add(rule.window)
 }
 
-// join finds the hazard that a group's event is part of: by what sources call it, by the rule of its
-// type, and by what people decided. Where the event changes which other events are one, they move
-// too. It returns why the event is part of its hazard; empty if it made it.
+// join finds the hazard of a group's event: by names, by the rule of its type, and by people's
+// decisions. If the event changes which other events are the same, they move too. It returns why
+// the event belongs to its hazard; "" if it created it.
 func (w *writer) join(g *group, own *hazard.Said, slight bool) (why string, err error) {
 	self := w.event(own, g.hazardID)
-	moved := true // whether it is to be compared anew
+	moved := true // whether it must be compared again
 	if before := g.before; before != nil {
 		self.Joined = before.Joined
 		moved = before.Type != self.Type || before.Start != self.Start || before.End != self.End || before.Called != self.Called ||
 			!samePoint(before.Point, self.Point)
 	}
 	drill := own.Head.Category == hazard.Exercise
-	if g.hazardID != 0 { // what its hazard is, whatever its source says later
+	if g.hazardID != 0 { // its hazard, whatever its source reports later
 		h, err := w.tx.Hazard(g.hazardID)
 		if err != nil {
 			return "", err
@@ -147,12 +151,12 @@ func (w *writer) join(g *group, own *hazard.Said, slight bool) (why string, err 
 		}
 	}
 	names := slices.Clone(refs)
-	for _, key := range g.keys { // and what others call it by its keys
+	for _, key := range g.keys { // and other sources' names with its keys
 		if ref := w.src + ":" + key; w.refs[ref] {
 			names = append(names, ref)
 		}
 	}
-	if moved { // each name that it ever had may have another meaning now
+	if moved { // each name that it ever had may now mean something else
 		earlier := w.tx.Names
 		if g.before == nil { // its keys are those of the reports
 			earlier = w.tx.Refs
@@ -168,7 +172,7 @@ func (w *writer) join(g *group, own *hazard.Said, slight bool) (why string, err 
 		return "", err
 	}
 	_, byRule := rules[self.Type]
-	if g.before != nil && !byRule { // of another type, it may have been joined by the rule of that
+	if g.before != nil && !byRule { // with another type, it may have been joined by that type's rule
 		_, byRule = rules[g.before.Type]
 	}
 	elsewhere := slices.ContainsFunc(named, func(e store.Event) bool { return e.HazardID != self.HazardID })
@@ -198,7 +202,7 @@ func (w *writer) join(g *group, own *hazard.Said, slight bool) (why string, err 
 	for _, a := range g.absorbed {
 		c.leave(a.hazardID, self.HazardID)
 	}
-	if err := c.settle(self.HazardID); err != nil { // its own is settled with what self says now
+	if err := c.settle(self.HazardID); err != nil { // settle its own hazard with the present state of self
 		return "", err
 	}
 	if g.hazardID = self.HazardID; from != 0 && self.HazardID == 0 {
@@ -207,15 +211,15 @@ func (w *writer) join(g *group, own *hazard.Said, slight bool) (why string, err 
 	return self.Joined, nil
 }
 
-// event is what is kept of an event of a hazard, of which own is said, to compare others with.
+// event returns the stored form of an event of a hazard, for comparisons.
 func (w *writer) event(own *hazard.Said, hazardID int64) *store.Event {
 	head := &own.Head
 	return &store.Event{Source: head.Source, Key: head.Key, HazardID: hazardID, Type: head.Type, Start: head.Start, End: own.Over(), Point: w.where(own),
 		Called: head.Called}
 }
 
-// where is where an event is for the rules, by what its own source says: its point, unless it is far off; else the middle of its area. nil: it
-// does not say.
+// where returns the place of an event for the rules, from its own source: its point, unless it is
+// too far off, or else the middle of its area; nil if unknown.
 func (w *writer) where(own *hazard.Said) *hazard.Point {
 	p := own.Head.Point
 	if p != nil && own.Head.Type != hazard.Wildfire || rules[own.Head.Type].far == nil {
@@ -230,7 +234,7 @@ func (w *writer) where(own *hazard.Said) *hazard.Point {
 	return &hazard.Point{Lon: round(lon), Lat: round(lat)}
 }
 
-// nowhere reports whether nothing that is said of an event tells where it is.
+// nowhere reports whether the place of an event is unknown.
 func (w *writer) nowhere(own *hazard.Said) bool {
 	alone := *own
 	return own.Head.Point == nil && len(w.place(&alone, []hazard.Said{alone})) == 0
@@ -238,8 +242,9 @@ func (w *writer) nowhere(own *hazard.Said) bool {
 
 func samePoint(a, b *hazard.Point) bool { return a == b || a != nil && b != nil && *a == *b }
 
-// joinByUUID makes a new event part of the hazard that has its uuid already, where a server relays the one or the other: what was mirrored
-// there and back is the same hazard, and so is what its own source tells later. A merged hazard leads to its successor.
+// joinByUUID joins a new event to the hazard that has its UUID, if one of the two is relayed: a
+// hazard that was mirrored forth and back is the same, and so is a later report of its original
+// source. A merged hazard leads to its successor.
 func (w *writer) joinByUUID(g *group, self *store.Event, own *hazard.Said) error {
 	if g.hazardID != 0 {
 		return nil
@@ -266,7 +271,7 @@ func (w *writer) joinByUUID(g *group, self *store.Event, own *hazard.Said) error
 	if err != nil || slices.ContainsFunc(all, func(s hazard.Said) bool { return found[self.Name()][nameOf(&s)] == store.Apart }) {
 		return err
 	}
-	for i := range all { // wherever that event goes, this one goes
+	for i := range all { // it follows that event
 		if name := nameOf(&all[i]); id == all[i].Head.UUID || id == hazard.EventUUID(name.Source, name.Key) {
 			if err := w.tx.SaveVerdict(self.Name(), name, store.One); err != nil {
 				return err
@@ -277,10 +282,10 @@ func (w *writer) joinByUUID(g *group, self *store.Event, own *hazard.Said) error
 	return nil
 }
 
-// maxSuccessors bounds how many times a hazard is followed to the one that it was merged into.
+// maxSuccessors bounds the chain of successors of a merged hazard.
 const maxSuccessors = 10
 
-// called lists the other events that one of names makes one with e: those that have it too.
+// called returns the other events that share one of names with e and are the same.
 func (w *writer) called(e *store.Event, names []string) (all []store.Event, err error) {
 	for _, name := range names {
 		called, err := w.tx.Called(name)
@@ -296,9 +301,9 @@ func (w *writer) called(e *store.Event, names []string) (all []store.Event, err 
 	return all, nil
 }
 
-// namesMean reports whether two events that have the name ref in common are one. Names come round: the number of a volcano names the
-// mountain, whose eruptions are one hazard each. A tsunami is a hazard of its own, beside the earthquake that made it. Two alerts of
-// one feed are no two languages of one.
+// namesMean reports whether two events with the common name ref are the same. Names can repeat: a
+// volcano's number identifies the mountain, but each eruption is a hazard. A tsunami is a hazard of
+// its own beside its earthquake. Two alerts of one feed are not two languages of one alert.
 func namesMean(ref string, a, b *store.Event) bool {
 	if a.Source == b.Source && strings.HasPrefix(ref, hazard.AgainElsewhereRef) || strings.HasPrefix(ref, waits) {
 		return false

@@ -14,8 +14,9 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// Join makes hazard from part of hazard into, because a person found them to be one: into goes on with all events and products,
-// and from ends with into as its successor. why is kept with each event that moves. Who may do that is the caller's business.
+// Join merges hazard from into into on a person's decision. into keeps all events and products, and
+// from ends with into as its successor. why is stored with each moved event. The caller checks the
+// author's rights.
 func (in *Intake) Join(ctx context.Context, tx *store.Tx, from, into *hazard.Hazard, why string) error {
 	w := in.writer(ctx, tx, "")
 	if err := into.MayAbsorb(from, w.now); err != nil {
@@ -47,7 +48,7 @@ func (in *Intake) Join(ctx context.Context, tx *store.Tx, from, into *hazard.Haz
 	if err := w.moveProducts(from.ID, into.ID, nil); err != nil {
 		return err
 	}
-	if len(moving) > 0 { // with the decision, other events may fit
+	if len(moving) > 0 { // the decision may make other events match
 		if err := w.regroup(&moving[0], into); err != nil {
 			return err
 		}
@@ -66,10 +67,10 @@ func (in *Intake) Join(ctx context.Context, tx *store.Tx, from, into *hazard.Haz
 	return errors.Join(w.endEmptied(), w.endAs(from, together))
 }
 
-// Part splits an event from the others of a hazard, because a person found it to be another; neither
-// a name nor a rule joins it with them again. The event that made the hazard keeps it, and then the
-// others leave; else the event leaves, for the hazard that it made before it was joined, or a new
-// one. Part returns the number of the event's hazard. The caller checks the author's rights.
+// Part splits an event from the others of a hazard on a person's decision; neither a name nor a
+// rule rejoins them. The event that created the hazard keeps it, and the others leave. Another
+// event leaves, for the hazard that it created before the join, or for a new one. Part returns the
+// id of the event's hazard. The caller checks the author's rights.
 func (in *Intake) Part(ctx context.Context, tx *store.Tx, hazardID int64, src, event string) (int64, error) {
 	events, i, err := oneOfSeveral(tx, hazardID, src, event)
 	if err != nil {
@@ -92,7 +93,7 @@ func (in *Intake) Part(ctx context.Context, tx *store.Tx, hazardID int64, src, e
 			return 0, err
 		}
 	}
-	if decided(out.Joined) { // taken back
+	if decided(out.Joined) { // the decision is undone
 		out.Joined = fromRule + "it"
 		if err := tx.SaveEvent(out); err != nil {
 			return 0, err
@@ -116,7 +117,7 @@ func (in *Intake) Part(ctx context.Context, tx *store.Tx, hazardID int64, src, e
 	if err != nil {
 		return 0, err
 	}
-	if h == before { // without the event, the others fit another hazard: this one ends, by a merge that can be taken back
+	if h == before { // without the event, the others match another hazard: this one ends by a merge that can be undone
 		return now.HazardID, w.endEmptied()
 	}
 	w.stamp(h)
@@ -126,7 +127,8 @@ func (in *Intake) Part(ctx context.Context, tx *store.Tx, hazardID int64, src, e
 	return now.HazardID, errors.Join(w.endEmptied(), w.keepSplit(split, events))
 }
 
-// oneOfSeveral lists the events of a hazard, and where among them the named one is, which must not be the only one.
+// oneOfSeveral returns the events of a hazard and the index of the named one, which must not be the
+// only one.
 func oneOfSeveral(tx *store.Tx, hazardID int64, src, event string) (events []store.Event, i int, err error) {
 	events, err = tx.Events(hazardID)
 	i = slices.IndexFunc(events, func(e store.Event) bool { return e.Source == src && e.Key == event })
@@ -140,7 +142,7 @@ func oneOfSeveral(tx *store.Tx, hazardID int64, src, event string) (events []sto
 	return events, i, err
 }
 
-// keepSplit keeps what it takes to take a split back: where the events of the hazard have gone.
+// keepSplit stores what is needed to undo a split: where the events moved.
 func (w *writer) keepSplit(s *store.Split, events []store.Event) error {
 	for i := range events {
 		e, ok, err := w.tx.FindEvent(events[i].Name())
@@ -153,7 +155,7 @@ func (w *writer) keepSplit(s *store.Split, events []store.Event) error {
 			}
 			moved := store.MovedEvent{EventName: events[i].Name(), To: e.HazardID, Joined: joined}
 			if !ok {
-				moved.Shapes = events[i].Shapes // else the event has them
+				moved.Shapes = events[i].Shapes // otherwise the event itself has them
 			}
 			s.Events = append(s.Events, moved)
 		}
@@ -166,7 +168,7 @@ func (w *writer) keepSplit(s *store.Split, events []store.Event) error {
 	return w.tx.SaveSplit(s)
 }
 
-// Take takes in a held report that a person has found good, or that nothing keeps back any more.
+// Take processes a held report that a person has released, or that nothing holds back any more.
 func (in *Intake) Take(ctx context.Context, tx *store.Tx, r hazard.Report) (Result, error) {
 	w := in.writer(ctx, tx, r.Source)
 	w.given = []hazard.Report{r}
@@ -179,7 +181,7 @@ func (in *Intake) writer(ctx context.Context, tx *store.Tx, src string) *writer 
 	return &writer{in: in, ctx: ctx, tx: tx, src: src, now: tx.Now(), res: &Result{Events: map[string]bool{}}}
 }
 
-// withoutSources notes that no event is part of an editor's hazard any more.
+// withoutSources records that an editor's hazard has no more events.
 func (w *writer) withoutSources(id int64) error {
 	before, err := w.tx.Hazard(id)
 	if err != nil {
@@ -194,11 +196,12 @@ func (w *writer) withoutSources(id int64) error {
 	return w.tx.SaveHazard(h, before)
 }
 
-// emptied is a hazard whose events have become part of another.
+// emptied is a hazard whose events have moved to another.
 type emptied struct{ id, into int64 }
 
-// endEmptied ends the hazards whose events have become part of others, once those are what their sources say. What an editor made
-// goes on: no source ends it. One that is over already says what it has become part of, unless an editor ended it.
+// endEmptied ends the hazards whose events have moved to others, after those are settled. An
+// editor's hazard stays active, because no source may end it. One that is over gets its successor,
+// unless an editor ended it.
 func (w *writer) endEmptied() error {
 	gone := map[int64]int64{}
 	for _, e := range w.emptied {
@@ -206,7 +209,7 @@ func (w *writer) endEmptied() error {
 	}
 	for _, e := range w.emptied {
 		last := e.into
-		for range w.emptied { // it may have been emptied too, in turn
+		for range w.emptied { // the target may have been emptied too
 			if next, ok := gone[last]; ok && next != e.id {
 				last = next
 			}
@@ -232,8 +235,8 @@ func (w *writer) endEmptied() error {
 	return w.tellReplaced()
 }
 
-// keeper is the hazard, of those with the numbers ids, that goes on with the events of all: an active
-// one that people decide about, else one that no editor has ended, else the oldest.
+// keeper returns the hazard that keeps the events of all ids: an active one that people decide
+// about, otherwise one that no editor has ended, otherwise the oldest.
 func (w *writer) keeper(ids []int64) (int64, error) {
 	hazards := make([]*hazard.Hazard, len(ids))
 	for i, id := range ids {
@@ -249,7 +252,7 @@ func (w *writer) keeper(ids []int64) (int64, error) {
 	return best.ID, nil
 }
 
-// first orders what a is true of before the rest.
+// first orders elements for which it is true before the others.
 func first(a, b bool) int {
 	switch {
 	case a == b:
@@ -260,10 +263,11 @@ func first(a, b bool) int {
 	return 1
 }
 
-// ofPeople reports whether people decide about a hazard, not sources: an editor made it, or an organization owns it.
+// ofPeople reports whether people decide about a hazard: an editor created it, or an organization
+// owns it.
 func ofPeople(h *hazard.Hazard) bool { return h.Source == "" || h.OrgID != hazard.NoOrg }
 
-// successor is the hazard with that number, or the one that it has become part of since.
+// successor returns the hazard with that id, or the one that it was merged into.
 func (w *writer) successor(id int64) (*hazard.Hazard, error) {
 	h, err := w.tx.Hazard(id)
 	for range maxSuccessors {
@@ -275,8 +279,8 @@ func (w *writer) successor(id int64) (*hazard.Hazard, error) {
 	return h, err
 }
 
-// endAs ends a hazard that has become part of hazard into. Where into is over too, because all that sources say of both is, it ends
-// for the same reason: only what is active absorbs.
+// endAs ends a hazard that was merged into hazard into. If into is over too, because all reports of
+// both are, it ends for the same reason: only an active hazard can absorb another.
 func (w *writer) endAs(before, into *hazard.Hazard) error {
 	ended := *before
 	reason := hazard.EndMerged
@@ -299,10 +303,11 @@ func (w *writer) endAs(before, into *hazard.Hazard) error {
 	}
 	m := w.leaving(before.ID)
 	m.Change, m.Into = ended.Version, into.ID
-	return errors.Join(w.tx.SaveMerge(m), w.tx.SetWake(before.ID, hazard.MaxInstant)) // it stays what it is now
+	return errors.Join(w.tx.SaveMerge(m), w.tx.SetWake(before.ID, hazard.MaxInstant)) // it does not change any more
 }
 
-// leaving is what has moved away from a hazard in this transaction, so that it can be taken back if the hazard ends by it.
+// leaving returns what has moved away from a hazard in this transaction, so that a merge can be
+// undone.
 func (w *writer) leaving(id int64) *store.Merge {
 	if w.moves == nil {
 		w.moves = map[int64]*store.Merge{}
@@ -313,15 +318,15 @@ func (w *writer) leaving(id int64) *store.Merge {
 	return w.moves[id]
 }
 
-// noteEvent notes that an event is about to become part of another hazard.
+// noteEvent records that an event is about to move to another hazard.
 func (w *writer) noteEvent(e *store.Event, to int64) {
 	m := w.leaving(e.HazardID)
 	w.went = append(w.went, e.Name())
 	m.Events = append(m.Events, store.MovedEvent{EventName: e.Name(), To: to, Joined: e.Joined})
 }
 
-// moveProducts makes products of hazard from those of hazard to: those that an event gave, or, with
-// nil, all. A product and its folder that part ways are at the root afterwards.
+// moveProducts moves products between hazards: those that came with an event, or all if gaveThem is
+// nil. A product that is separated from its folder goes to the root.
 func (w *writer) moveProducts(from, to int64, gaveThem *store.Event) error {
 	products, err := w.tx.Products(from)
 	if err != nil {
@@ -336,7 +341,7 @@ func (w *writer) moveProducts(from, to int64, gaveThem *store.Event) error {
 			}
 		}
 	}
-	left := map[int64]bool{} // folders that go without what was in them
+	left := map[int64]bool{} // folders that move without their contents
 	for _, p := range products {
 		after := *p
 		if moves[p.ID] {
@@ -371,7 +376,7 @@ func (w *writer) moveProducts(from, to int64, gaveThem *store.Event) error {
 	return nil
 }
 
-// settleOrEmpty makes a hazard what its sources say of it now; one that no event is part of any more has become part of hazard into.
+// settleOrEmpty updates a hazard from its sources; one without events is merged into hazard into.
 func (w *writer) settleOrEmpty(id, into int64) error {
 	events, err := w.tx.Events(id)
 	if err != nil {
@@ -384,7 +389,8 @@ func (w *writer) settleOrEmpty(id, into int64) error {
 	return nil
 }
 
-// alone makes a hazard of one event that was part of another, with the products that its source gave, and returns its number.
+// alone makes a hazard of one event of another hazard, with the products from its source, and
+// returns its id.
 func (w *writer) alone(e *store.Event) (int64, error) {
 	own, _, errS := w.saidOf(e.Name())
 	own.Shapes = shown(e.Shapes)
@@ -411,8 +417,9 @@ func (w *writer) alone(e *store.Event) (int64, error) {
 	return h.ID, err
 }
 
-// freeUUID is the uuid of a new hazard of an event: the one that the event has at its source, else the one that follows from its name;
-// another one where a hazard has that and goes on without it, or is a drill and the other real.
+// freeUUID returns the UUID for a new hazard of an event: the one at its source, otherwise the one
+// derived from its name. If another hazard still uses that UUID, or if one of the two is a drill
+// and the other real, it returns a different one.
 func (w *writer) freeUUID(given uuid.UUID, src, key string) (uuid.UUID, error) {
 	if given != uuid.Nil {
 		if h, err := ifAny(w.tx.HazardByUUID(given)); err != nil || h == nil {

@@ -13,22 +13,23 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// Log is the part of the store that a view reads, beside the changes that it is given.
+// Log is the part of the store that a view reads besides the given changes.
 type Log interface {
-	// Snapshot is everything active as of one change.
+	// Snapshot returns all active hazards as of one change.
 	Snapshot(ctx context.Context) (*store.Snapshot, error)
-	// ProductsAsOf lists the products that a hazard had as of change n, by number, whoever may see them.
+	// ProductsAsOf lists all products that a hazard had as of change n, by id, regardless of their
+	// audience.
 	ProductsAsOf(ctx context.Context, hazardID, n int64) ([]*hazard.Product, error)
 }
 
-// Live keeps the present View. It is safe for concurrent use.
+// Live holds the present View. It is safe for concurrent use.
 type Live struct {
 	log    Log
 	now    func() hazard.Instant
 	logger *slog.Logger
 
 	view    atomic.Pointer[View]
-	readAt  atomic.Int64   // when the log was last known to hold nothing newer, Unix milliseconds
+	readAt  atomic.Int64   // when the view was last known to be up to date, in Unix milliseconds
 	mu      sync.Mutex     // guards swapping, clock and swapped
 	clock   hazard.Instant // see moment
 	swapped chan struct{}  // closed and replaced at each swap
@@ -58,7 +59,8 @@ func entriesOf(snap *store.Snapshot) map[int64]*entry {
 	return entries
 }
 
-// View is the view at now: what ends at or before now is not in it, whether or not anybody has recorded its end.
+// View returns the view at now. It never contains hazards whose end is at or before now, even if
+// the end is not recorded yet.
 func (l *Live) View(now hazard.Instant) *View {
 	if v := l.view.Load(); now < v.nextEnd {
 		return v
@@ -72,9 +74,9 @@ func (l *Live) View(now hazard.Instant) *View {
 	return l.view.Load()
 }
 
-// moment is the latest of the moments that callers have named, now among them: who asks late brings
-// nothing back. What lies further ahead than the service's clock ever stands still was a wrong
-// time, which the clock has given up. l.mu is held.
+// moment returns the latest moment that any caller has passed, including now: an earlier now never
+// brings ended hazards back. A moment too far in the future came from a wrong clock that was
+// corrected since, and is ignored. The caller holds l.mu.
 func (l *Live) moment(now hazard.Instant) hazard.Instant {
 	if behind := l.clock.Time().Sub(now.Time()); behind <= 0 || behind > clock.Still {
 		l.clock = now
@@ -82,10 +84,12 @@ func (l *Live) moment(now hazard.Instant) hazard.Instant {
 	return l.clock
 }
 
-// ReadAt is when the log was last known to hold nothing newer than the view: the view's age is the time since.
+// ReadAt returns when the view was last known to be up to date. The time since then is the view's
+// age.
 func (l *Live) ReadAt() hazard.Instant { return hazard.Instant(l.readAt.Load()) }
 
-// WaitFor returns when the view is as of change n or later, so that a writer sees its own write, or with ctx's error.
+// WaitFor waits until the view includes change n, so that writers see their own writes, or returns
+// ctx's error.
 func (l *Live) WaitFor(ctx context.Context, n int64) error {
 	for {
 		l.mu.Lock()
@@ -102,26 +106,27 @@ func (l *Live) WaitFor(ctx context.Context, n int64) error {
 	}
 }
 
-// Number is the change that the present view is as of.
+// Number returns the number of the view's last change.
 func (l *Live) Number() int64 { return l.view.Load().number }
 
-// Current notes that the log held nothing newer than the view at a moment.
+// Current records that the view was up to date at a moment.
 func (l *Live) Current(at hazard.Instant) { l.readAt.Store(int64(at)) }
 
-// Expire drops what has ended from the view, and returns when the next hazard in it ends.
+// Expire removes ended hazards from the view, and returns when the next hazard in it ends.
 func (l *Live) Expire() hazard.Instant { return l.View(l.now()).nextEnd }
 
-// Apply brings the view up to date with changes that follow its number without a gap but those of forks, as of a moment.
+// Apply adds changes to the view, as of a moment. They must follow its number without a gap, except
+// at forks.
 func (l *Live) Apply(ctx context.Context, changes []hazard.Change, at hazard.Instant) error {
 	for {
 		back, err := l.returning(ctx, changes)
 		if err != nil || l.apply(changes, back, at) {
 			return err
-		} // what ended meanwhile is back: its products are read
+		} // a hazard is active again: read its products
 	}
 }
 
-// Renew replaces a view that holds changes of a history which is void.
+// Renew rebuilds a view that contains changes of a void history.
 func (l *Live) Renew(ctx context.Context, fork *store.ForkedError, at hazard.Instant) error {
 	snap, err := l.log.Snapshot(ctx)
 	if err != nil {
@@ -135,12 +140,12 @@ func (l *Live) Renew(ctx context.Context, fork *store.ForkedError, at hazard.Ins
 	return nil
 }
 
-// returning reads the products of the hazards that changes make active again, as of these changes, by their numbers: the view let go of
-// them.
+// returning reads the products of hazards that become active again, by hazard id, because the view
+// no longer has them.
 func (l *Live) returning(ctx context.Context, changes []hazard.Change) (map[int64][]*hazard.Product, error) {
 	back := map[int64][]*hazard.Product{}
 	v := l.view.Load()
-	active := map[int64]bool{} // hazards after the changes so far
+	active := map[int64]bool{} // active hazards after the changes so far
 	for _, c := range changes {
 		if c.Hazard == nil {
 			continue
@@ -162,18 +167,19 @@ func (l *Live) returning(ctx context.Context, changes []hazard.Change) (map[int6
 	return back, nil
 }
 
-// apply swaps in a view with changes, which follow the present one without a gap; back are the products of hazards that
-// become active again. It is false, and nothing is changed, if those of one are not among them.
+// apply replaces the view by one with changes, which follow the present one without a gap. back
+// holds the products of hazards that become active again. If it lacks those of one, apply returns
+// false and changes nothing.
 func (l *Live) apply(changes []hazard.Change, back map[int64][]*hazard.Product, now hazard.Instant) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	at := l.moment(now)
 	v := l.view.Load()
 	entries := maps.Clone(v.byID)
-	owner := map[int64]int64{} // the hazard of each product that changes hold
+	owner := map[int64]int64{} // hazard of each changed product
 	for i := range changes {
 		c := &changes[i]
-		if c.Product != nil { // a merge or a split makes it another hazard's
+		if c.Product != nil { // a merge or a split moves a product to another hazard
 			from, ok := owner[c.Product.ID]
 			if before := v.product[c.Product.ID]; !ok && before != nil {
 				from = before.HazardID
@@ -214,7 +220,8 @@ func (l *Live) swap(v *View) {
 	l.swapped = make(chan struct{})
 }
 
-// withProduct is products with p in its place by number, or without it when it was deleted.
+// withProduct returns products with p inserted or replaced in order of ids, or removed if p is
+// deleted.
 func withProduct(products []*hazard.Product, p *hazard.Product) []*hazard.Product {
 	i, found := slices.BinarySearchFunc(products, p.ID, func(q *hazard.Product, id int64) int { return int(q.ID - id) })
 	products = slices.Clone(products)

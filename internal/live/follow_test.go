@@ -69,7 +69,7 @@ func TestHazardLeavesTheViewThoughNobodyAsks(t *testing.T) {
 		follow(t, log, l, discard)
 		time.Sleep(time.Minute + 2*time.Millisecond)
 		synctest.Wait()
-		if got := l.view.Load().Len(); got != 0 { // not by View, which would drop it itself
+		if got := l.view.Load().Len(); got != 0 { // not with View, which would remove it itself
 			t.Errorf("the view holds %d hazards two milliseconds after the end", got)
 		}
 	})

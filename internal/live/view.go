@@ -1,9 +1,9 @@
 // Package live holds the active hazards in memory, as readers see them.
 //
-// A View is immutable: a reader that has one keeps a consistent picture as of one change number, however long it takes.
-// Live swaps in a new View for the changes that it is given, in their order, and at each moment a hazard ends. A View that
-// Live.View gives never holds a hazard past its end, nor tells of a product that its audience may not know of. It knows no encodings,
-// neither HTTP nor SQL: package reply makes bodies of a view.
+// A View is immutable, so a reader keeps a consistent snapshot of one change number however long it
+// takes. Live replaces the View for each given change, in order, and whenever a hazard ends. The
+// result of Live.View never contains a hazard past its end, and reveals no product outside its
+// audience. The package knows no encodings, neither HTTP nor SQL: package reply encodes views.
 package live
 
 import (
@@ -18,39 +18,41 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// View is everything active as of one change, at one moment.
+// View is everything active as of one change and one moment.
 type View struct {
 	number  int64
-	at      hazard.Instant // when it was made
+	at      hazard.Instant // when it was built
 	digits  []string
-	list    []*entry // in the order of lists
+	list    []*entry // in list order
 	byID    map[int64]*entry
 	byUUID  map[uuid.UUID]*entry
 	product map[int64]*hazard.Product
-	// restricted are the organizations that some product here is restricted to, sorted: other memberships make no difference.
+	// restricted lists the organizations that products here are restricted to, sorted. Other
+	// memberships make no difference.
 	restricted []int64
-	nextEnd    hazard.Instant // when the first of them ends by itself
+	nextEnd    hazard.Instant // when the first hazard ends by itself
 }
 
-// entry is one active hazard with its products. It is shared by all views in which neither changed.
+// entry is one active hazard with its products. Views share an entry while neither changes.
 type entry struct {
 	hazard   *hazard.Hazard
 	products []*hazard.Product // by number
 }
 
-// Number is the change as of which the view is true.
+// Number returns the number of the view's last change.
 func (v *View) Number() int64 { return v.number }
 
-// At is when the view was made: after the change that it ends with, or the latest end that it leaves out.
+// At returns when the view was built: after its last change, or at the latest end that it leaves
+// out.
 func (v *View) At() hazard.Instant { return v.at }
 
-// NextEnd is when the first of the hazards in it ends by itself; hazard.MaxInstant: none does.
+// NextEnd returns when the first of its hazards ends by itself, or hazard.MaxInstant if none does.
 func (v *View) NextEnd() hazard.Instant { return v.nextEnd }
 
-// Digits is Number in digits, as a header's list of values.
+// Digits returns Number in digits, as the values of a header.
 func (v *View) Digits() []string { return v.digits }
 
-// Len is the number of active hazards.
+// Len returns the number of active hazards.
 func (v *View) Len() int { return len(v.list) }
 
 // Severities counts the active hazards by severity.
@@ -62,7 +64,7 @@ func (v *View) Severities() map[hazard.Severity]int {
 	return count
 }
 
-// Hazard finds an active hazard by number.
+// Hazard returns an active hazard by id.
 func (v *View) Hazard(id int64) (*hazard.Hazard, bool) {
 	e, ok := v.byID[id]
 	if !ok {
@@ -71,7 +73,7 @@ func (v *View) Hazard(id int64) (*hazard.Hazard, bool) {
 	return e.hazard, true
 }
 
-// HazardByUUID finds an active hazard by uuid.
+// HazardByUUID returns an active hazard by UUID.
 func (v *View) HazardByUUID(id uuid.UUID) (*hazard.Hazard, bool) {
 	e, ok := v.byUUID[id]
 	if !ok {
@@ -80,7 +82,7 @@ func (v *View) HazardByUUID(id uuid.UUID) (*hazard.Hazard, bool) {
 	return e.hazard, true
 }
 
-// ProductTotal counts the products of an active hazard that a member of orgs may know of.
+// ProductTotal counts the products of an active hazard that a member of orgs may see.
 func (v *View) ProductTotal(id int64, orgs []int64) int {
 	if e, ok := v.byID[id]; ok {
 		return e.count(orgs)
@@ -88,7 +90,7 @@ func (v *View) ProductTotal(id int64, orgs []int64) int {
 	return 0
 }
 
-// Product finds a product of an active hazard by number, if a member of orgs may know of it.
+// Product returns a product of an active hazard by id, if a member of orgs may see it.
 func (v *View) Product(id int64, orgs []int64) (*hazard.Product, bool) {
 	p, ok := v.product[id]
 	if !ok || !p.VisibleTo(orgs) {
@@ -97,7 +99,7 @@ func (v *View) Product(id int64, orgs []int64) (*hazard.Product, bool) {
 	return p, true
 }
 
-// Filter narrows a list of active hazards; zero values narrow nothing.
+// Filter narrows a list of active hazards; zero values match everything.
 type Filter struct {
 	Category hazard.Category
 	Severity hazard.Severity
@@ -107,11 +109,12 @@ func (f Filter) passes(h *hazard.Hazard) bool {
 	return (f.Category == "" || h.Category == f.Category) && (f.Severity == 0 || h.Severity == f.Severity)
 }
 
-// Audience is what a member of orgs may know of in this view, as a value that compares: two sets of organizations with the same
-// Audience are shown the same. Empty: only what is unrestricted.
+// Audience is what a member of orgs may see in this view, as a comparable value: two sets of
+// organizations with the same Audience see the same. Empty means unrestricted data only.
 type Audience string
 
-// Audience keeps of orgs what makes a difference in this view. Its width is fixed for each, so that no two sets make the same.
+// Audience returns the members of orgs that matter in this view. Each takes a fixed width, so that
+// different sets give different values.
 func (v *View) Audience(orgs []int64) Audience {
 	if len(v.restricted) == 0 || len(orgs) == 0 {
 		return ""
@@ -125,8 +128,8 @@ func (v *View) Audience(orgs []int64) Audience {
 	return Audience(b)
 }
 
-// Hazards are the active hazards that f lets through, in the order of lists, each with the number of its products that a member of
-// orgs may know of.
+// Hazards yields the matching active hazards in list order, each with the number of products that a
+// member of orgs may see.
 func (v *View) Hazards(f Filter, orgs []int64) iter.Seq2[*hazard.Hazard, int] {
 	return func(yield func(*hazard.Hazard, int) bool) {
 		for _, e := range v.list {
@@ -147,7 +150,8 @@ func (e *entry) count(orgs []int64) int {
 	return n
 }
 
-// Products lists the products of an active hazard that a member of orgs may know of, by number, and whether the hazard is active.
+// Products lists the products of an active hazard that a member of orgs may see, by id, and whether
+// the hazard is active.
 func (v *View) Products(id int64, orgs []int64) ([]*hazard.Product, bool) {
 	e, ok := v.byID[id]
 	if !ok {
@@ -162,7 +166,7 @@ func (v *View) Products(id int64, orgs []int64) ([]*hazard.Product, bool) {
 	return list, true
 }
 
-// newView makes a view of entries, leaving out what has ended at now.
+// newView builds a view of entries without the hazards that have ended at now.
 func newView(number int64, entries map[int64]*entry, now hazard.Instant) *View {
 	v := &View{number: number, at: now, digits: []string{strconv.FormatInt(number, 10)}, byID: make(map[int64]*entry, len(entries)), byUUID: make(map[uuid.UUID]*entry, len(entries)),
 		list: make([]*entry, 0, len(entries)), product: map[int64]*hazard.Product{}, nextEnd: hazard.MaxInstant}

@@ -64,7 +64,7 @@ func New(sources Sources) *World {
 type Hazard struct {
 	UUID    uuid.UUID
 	Past    []State // a new one at each moment at which it changed
-	source  string  // of the event that made it; empty: an editor made it
+	source  string  // source of the event that created it; empty for an editor's
 	made    instant
 	drill   bool // for ever
 	org     int64

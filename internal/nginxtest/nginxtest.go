@@ -144,7 +144,7 @@ func start(t testing.TB, before []string, host, secure, plain string, nodes []st
 			t.Errorf("nginx: %v", err)
 		}
 		if t.Failed() {
-			t.Logf("nginx has logged, but for what it answered well:\n%s", s.Log.faults())
+			t.Logf("nginx has logged errors:\n%s", s.Log.faults())
 		}
 	})
 	for tries := 0; ; tries++ {

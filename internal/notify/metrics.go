@@ -9,7 +9,7 @@ import (
 	"github.com/hazardd/hazardd/internal/channel"
 )
 
-// measures are what a process counts of the messages that it sends.
+// measures holds a process's counters of sent messages.
 type measures struct {
 	sent    *prometheus.CounterVec
 	queued  *prometheus.CounterVec
@@ -20,8 +20,8 @@ type measures struct {
 // The results of an attempt.
 const (
 	resultSent    = "sent"
-	resultFailed  = "failed"  // to be tried again
-	resultGivenUp = "givenup" // never to be tried again
+	resultFailed  = "failed"  // will be retried
+	resultGivenUp = "givenup" // will not be retried
 )
 
 var kinds = []string{channel.Email, channel.WebPush, channel.HTTP}
@@ -51,12 +51,13 @@ func (m *measures) told(kind string, delay time.Duration) {
 	m.delay.WithLabelValues(kind).Observe(delay.Seconds())
 }
 
-// Metrics are what this process counts.
+// Metrics returns the metrics of this process.
 func (s *Service) Metrics() []prometheus.Collector {
 	return []prometheus.Collector{s.measures.queued, s.measures.sent, s.measures.delay, s.measures.matched}
 }
 
-// Count tells what is now: subscriptions, what waits by kind of channel, and on the node that tells people the channels by kind and status.
+// Count reports the present numbers: subscriptions, waiting notices by kind of channel and, on the
+// node that notifies subscribers, channels by kind and status.
 func (s *Service) Count(ctx context.Context, subscriptions func(n float64), waiting func(n float64, channel string), channels func(n float64, channel, status string)) error {
 	n, _, err := s.Store.CountSubscriptions(ctx)
 	if err != nil {

@@ -1,13 +1,18 @@
-// Package notify tells people what concerns them: subscriptions, who is told what of which hazard, and the delivery of it.
+// Package notify notifies subscribers of hazards: it stores subscriptions, decides who gets a
+// message about which hazard, and delivers messages.
 //
-// A subscription says what is wanted where, and over which channels. Each change of a hazard becomes notices, one for each channel of each
-// subscription that it concerns or that was told of the hazard before. Notices are rows: they survive the death of the process, and one process at a time works them off
-// (internal/lease). A message is made when it is sent, from the hazard as it is then and from what this channel was told of it before: so a hazard that has ended is
-// never announced, what was told is never told again, a late message says so, and whoever was told is told of the end and why. Before a message goes out it is
-// written down; after a crash the same message goes out again under the same ID, unless the hazard has changed meanwhile.
+// A subscription selects hazards by kind and place, and has channels. Each change of a hazard
+// creates notices: one for each channel of each subscription that it concerns, or that was notified
+// of the hazard before. Notices are rows, so they survive a crash, and one process at a time
+// delivers them (internal/lease). A message is built when it is sent, from the hazard's present
+// state and from the earlier messages of the channel. So an ended hazard is never announced,
+// nothing is announced twice, a late message says so, and everybody who was notified of a hazard
+// learns of its end and the reason. A message is stored before it is sent; after a crash it is sent
+// again under the same ID, unless the hazard has changed meanwhile.
 //
-// Messages of one channel of a subscription go out one after the other. Channels that lead to different servers do not wait for each other.
-// Addresses are kept encrypted under a key that is not in the database, and are in no log, error, metric, change or audit row.
+// Messages of one channel are sent one after the other. Channels on different servers do not wait
+// for each other. Addresses are encrypted with a key outside of the database, and are in no log,
+// error, metric, change or audit row.
 package notify
 
 import (
@@ -28,33 +33,38 @@ import (
 	"github.com/hazardd/hazardd/internal/tail"
 )
 
-// Config says what a Service works with. All of it is needed unless it says otherwise.
+// Config configures a Service. All fields are required unless they say otherwise.
 type Config struct {
 	Store *store.Store
 	Tail  *tail.Tail
-	// Key is what addresses are encrypted and links are signed with; nil: there are no subscriptions, and NoKey says why.
+	// Key encrypts addresses and signs links. If nil, there are no subscriptions, and NoKey says
+	// why.
 	Key   *Key
 	NoKey string
 	// Sender sends messages.
 	Sender channel.Sender
-	// Text is a message in plain text, as it is kept; nil: it is not kept.
+	// Text returns a message as plain text for storage; if nil, it is not stored.
 	Text func(notice.Notice) string
-	// Standing is the role and the organizations that a user has now; not ok: the user may not come in.
+	// Standing returns the present role and organizations of a user; ok is false if the user has no
+	// access.
 	Standing func(user string) (role auth.Role, orgs []int64, ok bool)
-	// Org is the id of an organization, by its acronym.
+	// Org returns the id of an organization by its acronym.
 	Org func(acronym string) (id int64, ok bool)
-	// Region is the area of a country or a part of one, by its code of ISO 3166, and within how many meters of it a point counts as inside.
+	// Region returns the area of a country or a subdivision by its ISO 3166 code, and the distance
+	// in meters within which a point counts as inside.
 	Region func(code string) (area geo.Shape, margin float64, ok bool)
-	// Authority is the title of a source, by its name; may be nil.
+	// Authority returns the title of a source by its name; may be nil.
 	Authority func(source string) string
-	// Counting: people are counted, so that a hazard without a count will have one.
+	// Counting means that people are counted, so that every hazard will have a count.
 	Counting bool
-	// Links: the service has a public address, BaseURL without a slash at its end, that messages lead to.
+	// Links means that the service has a public address for links: BaseURL, without a trailing
+	// slash.
 	Links   bool
 	BaseURL string
-	// Storm is how many messages a channel of a subscription is sent in a minute before what follows becomes a summary; 0: DefaultStorm.
+	// Storm is how many messages a channel gets per minute before further ones are combined into a
+	// summary; 0 means DefaultStorm.
 	Storm int
-	// Confirmations is how many confirmation messages are sent in a day in all; 0: defaultConfirmations.
+	// Confirmations is how many confirmations are sent per day in all; 0 means the default.
 	Confirmations int
 	Now           func() time.Time
 	Logger        *slog.Logger
@@ -66,16 +76,16 @@ const (
 	defaultConfirmations = 2000
 )
 
-// Service keeps subscriptions and tells people. It is safe for concurrent use.
+// Service stores subscriptions and notifies subscribers. It is safe for concurrent use.
 type Service struct {
 	Config
 	measures *measures
 	leading  atomic.Pointer[lease.Lease]
-	tally    atomic.Pointer[map[channelState]int] // of index; nil before it is read
+	tally    atomic.Pointer[map[channelState]int] // counts of index; nil before the first read
 
 	mu      sync.Mutex
-	index   *index // of subscriptions, kept by whoever holds mu
-	version int64  // of index
+	index   *index // index of subscriptions; guarded by mu
+	version int64  // version of index
 }
 
 // New makes a Service. It starts nothing.
@@ -89,13 +99,13 @@ func New(c Config) *Service {
 	return &Service{Config: c, measures: newMeasures(), index: newIndex(), version: -1}
 }
 
-// Leads reports whether this process is the one that tells people.
+// Leads reports whether this process is the one that notifies subscribers.
 func (s *Service) Leads() bool { return s.leading.Load().Valid() }
 
-// space names what this package derives UUIDs in.
+// space is the namespace of the UUIDs in this package.
 var space = uuid.MustParse("6f1b4b53-6f44-5d62-9d5c-0d3b0f6f4c11")
 
-// sync brings the index up to date with the store, whoever has changed it.
+// sync updates the index from the store, with the changes of all nodes.
 func (s *Service) sync(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,7 +122,7 @@ func (s *Service) sync(ctx context.Context) error {
 			return err
 		}
 		for i := range list {
-			if err := s.index.put(&list[i], s.Region); err != nil { // one that cannot be read must not keep the others
+			if err := s.index.put(&list[i], s.Region); err != nil { // an unreadable one must not block the others
 				s.Logger.Error("a subscription cannot be read", "subscription", list[i].ID, "error", err)
 			}
 			s.version = list[i].Version
@@ -128,6 +138,7 @@ func (s *Service) sync(ctx context.Context) error {
 
 const (
 	syncPage = 1000
-	// resync is how many changes behind all subscriptions are read anew: less than the store keeps the rows of removed ones for.
+	// resync is how many changes behind everything is read again. It is less than for how long the
+	// store keeps removed rows.
 	resync = 5000
 )

@@ -8,7 +8,7 @@ import (
 	"github.com/hazardd/hazardd/internal/search"
 )
 
-// Reach is how many subscriptions would be told of a hazard with these areas, if it were made now.
+// Reach returns how many subscriptions would be notified of a new hazard with these areas.
 func (s *Service) Reach(ctx context.Context, h *hazard.Hazard, areas []geo.Shape) (n int, err error) {
 	if s.Key == nil {
 		return 0, nil

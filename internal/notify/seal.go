@@ -19,7 +19,8 @@ import (
 	"github.com/hazardd/hazardd/internal/keyfile"
 )
 
-// Key encrypts addresses and signs links. It is not in the database: who reads only that, or a backup, reads no address.
+// Key encrypts addresses and signs links. It is not in the database, so a reader of the database or
+// of a backup cannot read addresses.
 type Key struct {
 	seal cipher.AEAD
 	mac  []byte
@@ -28,8 +29,8 @@ type Key struct {
 // KeyFile is the name of the key's file in the data folder.
 const KeyFile = "addresses.key"
 
-// ReadKey reads the key of a file: 32 random bytes in base64. Where there is none and make is set, it makes one, of mode 0600. A file that
-// others may read is refused.
+// ReadKey reads a key file: 32 random bytes in base64. If there is none and make is set, it creates
+// one with mode 0600. It refuses a file that others can read.
 func ReadKey(path string, make bool) (*Key, error) {
 	seed, err := keyfile.Seed(path, make, "read the addresses of subscriptions")
 	if err != nil {
@@ -43,7 +44,7 @@ func NewKey(seed []byte) (*Key, error) {
 	derive := func(what string) []byte {
 		k, err := hkdf.Key(sha256.New, seed, nil, "hazardd subscriptions "+what, 32)
 		if err != nil {
-			panic(err) // its lengths are constants
+			panic(err) // all lengths are constants
 		}
 		return k
 	}
@@ -80,21 +81,22 @@ func (k *Key) open(id, sealed string) (map[string]string, error) {
 	return addresses, nil
 }
 
-// hash names what must be compared and not known.
+// hash returns a keyed hash of a text that must be compared but not revealed.
 func (k *Key) hash(what, text string) string {
 	mac := hmac.New(sha256.New, k.mac)
 	fmt.Fprintf(mac, "%s\x00%s", what, text)
 	return hex.EncodeToString(mac.Sum(nil)[:12])
 }
 
-// What the token of a link allows.
+// The purposes of a link's token.
 const (
-	toConfirm     = "confirm"     // to confirm an address
-	toUnsubscribe = "unsubscribe" // to end a channel
-	toManage      = "manage"      // to read, alter and remove a subscription
+	toConfirm     = "confirm"     // confirm an address
+	toUnsubscribe = "unsubscribe" // end a channel
+	toManage      = "manage"      // read, change and remove a subscription
 )
 
-// sign makes a token for a purpose, of a channel of a subscription and of what stamp says of its address, good until a moment (0: for ever).
+// sign creates a token for a purpose, for a channel of a subscription with the address of stamp,
+// valid until a moment (0 means forever).
 func (k *Key) sign(purpose, id, channel, stamp string, until hazard.Instant) string {
 	payload := strings.Join([]string{purpose, id, channel, stamp, strconv.FormatInt(int64(until), 36)}, ".")
 	mac := hmac.New(sha256.New, k.mac)
@@ -105,7 +107,7 @@ func (k *Key) sign(purpose, id, channel, stamp string, until hazard.Instant) str
 // errToken refuses a token.
 var errToken = fmt.Errorf("%w: the link is not valid, or no longer", hazard.ErrNotFound)
 
-// verify reads a token for a purpose.
+// verify parses and checks a token for a purpose.
 func (k *Key) verify(purpose, token string, now hazard.Instant) (id, channel, stamp string, err error) {
 	f := strings.Split(token, ".")
 	if len(f) != 6 || f[0] != purpose {

@@ -20,21 +20,22 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// The bounds of what a user, and everybody without an account, may make.
+// The limits of subscriptions per user, and of all people without an account.
 const (
 	maxOfReader = 50
 	maxOfEditor = 1000
-	// maxUnconfirmed is how many subscriptions of people without an account wait to be confirmed.
+	// maxUnconfirmed bounds the unconfirmed subscriptions of people without an account.
 	maxUnconfirmed = 10_000
-	// askedOften is how many confirmations are sent to one address in a day.
+	// askedOften is how many confirmations are sent to one address per day.
 	askedOften = 3
 	askedSince = 24 * time.Hour
 )
 
-// nobodyYet owns the subscriptions of people without an account that are not confirmed. It is no name of a user.
+// nobodyYet owns unconfirmed subscriptions of people without an account. It is not a valid user
+// name.
 const nobodyYet = "?"
 
-// Author is who asks, and from where. Caller is nil for somebody without an account.
+// Author is the sender of a request. Caller is nil for people without an account.
 type Author struct {
 	*auth.Caller
 	Addr netip.Addr
@@ -53,7 +54,7 @@ func (a Author) audit(action, subject, detail string, now hazard.Instant) *auth.
 	return &auth.Audit{At: now, Actor: a.name(), Addr: a.Addr, Action: action, Subject: subject, Detail: detail, OK: true}
 }
 
-// ready is why there are no subscriptions; nil if there are.
+// ready returns an error if subscriptions are not available.
 func (s *Service) ready() error {
 	if s.Key == nil {
 		return fmt.Errorf("%w: %s", hazard.ErrConflict, s.NoKey)
@@ -61,7 +62,7 @@ func (s *Service) ready() error {
 	return nil
 }
 
-// find is a subscription that the author may know of, with its addresses.
+// find returns a subscription that the author may see, with its addresses.
 func (s *Service) find(ctx context.Context, who Author, id string) (*subscription, error) {
 	if err := s.ready(); err != nil {
 		return nil, err
@@ -84,7 +85,7 @@ func (s *Service) opened(row *store.Subscription) (*subscription, error) {
 	return sub, err
 }
 
-// List lists subscriptions that follow an id, at most limit: the author's own ones, an admin's all.
+// List lists at most limit subscriptions after an id: the author's own, or all for an admin.
 func (s *Service) List(ctx context.Context, who Author, after string, limit int) ([]Subscription, error) {
 	if err := s.ready(); err != nil {
 		return nil, err
@@ -118,7 +119,8 @@ func (s *Service) Get(ctx context.Context, who Author, id string) (Subscription,
 	return sub.show(sub.Owner == who.Name, waiting), err
 }
 
-// Create makes a subscription. It is told what changes from now on. Somebody without an account must give an address of email, may give Web Push beside it, and must say where.
+// Create creates a subscription for changes from now on. People without an account must give an
+// email address, may add Web Push, and must name a place.
 func (s *Service) Create(ctx context.Context, who Author, body []byte, now hazard.Instant) (Subscription, error) {
 	sub, ask, err := s.made(ctx, who, body, now)
 	if err != nil {
@@ -130,7 +132,8 @@ func (s *Service) Create(ctx context.Context, who Author, body []byte, now hazar
 	return sub.show(who.Caller != nil, int64(len(ask))), nil
 }
 
-// CreateAll makes subscriptions as Create does, all of them or none, in one transaction, for which other writers wait: so let them be some hundred.
+// CreateAll creates several subscriptions like Create, all or none, in one transaction. Other
+// writers wait for it, so pass some hundred at most.
 func (s *Service) CreateAll(ctx context.Context, who Author, bodies [][]byte, now hazard.Instant) error {
 	var list []store.Subscription
 	var ask []store.Notice
@@ -144,7 +147,7 @@ func (s *Service) CreateAll(ctx context.Context, who Author, bodies [][]byte, no
 	return s.Store.AddSubscriptions(ctx, list, ask, who.audit("subscription.create", "", fmt.Sprintf("%d subscriptions", len(list)), now))
 }
 
-// made is a new subscription that is not kept yet, and whom it asks to confirm an address.
+// made returns a new subscription that is not stored yet, and the confirmations to send.
 func (s *Service) made(ctx context.Context, who Author, body []byte, now hazard.Instant) (sub *subscription, ask []store.Notice, err error) {
 	if err := s.ready(); err != nil {
 		return nil, nil, err
@@ -179,7 +182,7 @@ func (s *Service) made(ctx context.Context, who Author, body []byte, now hazard.
 	return sub, ask, sub.encode(s.Key)
 }
 
-// mayMake adds to the faults of a request what is missing, and what the author may not have.
+// mayMake adds to a request's faults what is missing, and what the author may not have.
 func (s *Service) mayMake(who Author, r *request, sub *subscription, err error) error {
 	bad, ok := errors.AsType[*hazard.InvalidError](err)
 	if !ok {
@@ -209,7 +212,8 @@ func (s *Service) mayMake(who Author, r *request, sub *subscription, err error) 
 	return nil
 }
 
-// settle decides which of the channels whose address is new are used at once, and asks the others.
+// settle decides which channels with new addresses are used at once, and sends confirmations for
+// the others.
 func (s *Service) settle(ctx context.Context, who Author, sub *subscription, fresh []string, confirmed bool, now hazard.Instant) (ask []store.Notice, err error) {
 	for _, id := range fresh {
 		c := sub.channel(id)
@@ -259,7 +263,8 @@ func (s *Service) confirmedBefore(ctx context.Context, owner, stamp string) (boo
 	return false, nil
 }
 
-// Patch alters a subscription by a JSON merge patch of what Create takes. To give the channels again makes those that were suspended go on.
+// Patch changes a subscription by a JSON merge patch. Giving the channels again reactivates
+// suspended ones.
 func (s *Service) Patch(ctx context.Context, who Author, id string, body []byte, now hazard.Instant) (Subscription, error) {
 	sub, err := s.find(ctx, who, id)
 	if err != nil {
@@ -272,7 +277,7 @@ func (s *Service) Patch(ctx context.Context, who Author, id string, body []byte,
 	return s.patch(ctx, who, sub, r, now, sub.Owner == who.Name)
 }
 
-// Change is what may be changed by the link of a message; nil: it stays as it is.
+// Change holds the changes possible through a message's link; nil leaves a field unchanged.
 type Change struct {
 	Status   *string // active or paused
 	Language *string
@@ -355,7 +360,7 @@ func (s *Service) patch(ctx context.Context, who Author, had *subscription, r *r
 	return sub.show(addresses, waiting), err
 }
 
-// Delete removes a subscription, its addresses and its conversations.
+// Delete removes a subscription with its addresses and message history.
 func (s *Service) Delete(ctx context.Context, who Author, id string, now hazard.Instant) error {
 	if _, err := s.find(ctx, who, id); err != nil {
 		return err
@@ -363,7 +368,7 @@ func (s *Service) Delete(ctx context.Context, who Author, id string, now hazard.
 	return s.Store.DropSubscription(ctx, id, who.audit("subscription.delete", id, "", now))
 }
 
-// byToken is the subscription that a link leads to, and its channel.
+// byToken returns the subscription and the channel of a link.
 func (s *Service) byToken(ctx context.Context, purpose, token string, now hazard.Instant) (*subscription, *Channel, error) {
 	if err := s.ready(); err != nil {
 		return nil, nil, err
@@ -390,7 +395,8 @@ func (s *Service) byToken(ctx context.Context, purpose, token string, now hazard
 	return sub, c, nil
 }
 
-// Asked is the subscription that a link to confirm or to unsubscribe is about, without addresses: nothing changes. language is the subscriber's.
+// Asked returns the subscription of a link to confirm or unsubscribe, without addresses. It changes
+// nothing. language is the subscriber's.
 func (s *Service) Asked(ctx context.Context, purpose, token string, now hazard.Instant) (shown Subscription, err error) {
 	sub, _, err := s.byToken(ctx, purpose, token, now)
 	if err != nil {
@@ -406,7 +412,7 @@ const (
 	ToManage      = toManage
 )
 
-// Confirm makes an address one that is used: whoever has it says yes.
+// Confirm activates an address after its owner has confirmed it.
 func (s *Service) Confirm(ctx context.Context, who Author, token string, now hazard.Instant) error {
 	sub, c, err := s.byToken(ctx, toConfirm, token, now)
 	if err != nil || c.Status == Active {
@@ -422,7 +428,7 @@ func (s *Service) Confirm(ctx context.Context, who Author, token string, now haz
 	})
 }
 
-// Unsubscribe ends the channel of a link to unsubscribe or to manage, and with the last one the subscription, addresses and all.
+// Unsubscribe ends the channel of a link. With the last channel the subscription is removed.
 func (s *Service) Unsubscribe(ctx context.Context, who Author, purpose, token string, now hazard.Instant) error {
 	if purpose != toManage {
 		purpose = toUnsubscribe
@@ -480,7 +486,7 @@ func (s *Service) alter(ctx context.Context, id string, audit *auth.Audit, dropp
 	})
 }
 
-// suspend notes that a channel is dead, and why.
+// suspend records that a channel no longer works, and why.
 func (s *Service) suspend(ctx context.Context, box store.Mailbox, why string, now hazard.Instant) error {
 	audit := &auth.Audit{At: now, Action: "subscription.suspend", Subject: box.Subscription, Detail: "channel " + box.Channel + ": " + why, OK: true}
 	err := s.alter(ctx, box.Subscription, audit, map[string]string{box.Channel: why}, func(sub *subscription) {
@@ -494,7 +500,7 @@ func (s *Service) suspend(ctx context.Context, box store.Mailbox, why string, no
 	return err
 }
 
-// Delivery is a notice as the owner of the subscription sees it.
+// Delivery is a notice as the subscription's owner sees it.
 type Delivery struct {
 	ID       int64             `json:"id"`
 	Channel  string            `json:"channel"`
@@ -538,7 +544,7 @@ func (s *Service) deliveries(ctx context.Context, id string, before int64, limit
 	return list, err
 }
 
-// Tested is what came of a test message to a channel.
+// Tested is the result of a test message over a channel.
 type Tested struct {
 	Channel   string `json:"channel"`
 	Delivered bool   `json:"delivered"`
@@ -547,7 +553,7 @@ type Tested struct {
 	Message   string `json:"message_id"`
 }
 
-// Test sends a message that says that it is a test over each active channel, now and once.
+// Test sends one test message over each active channel.
 func (s *Service) Test(ctx context.Context, who Author, id string, now hazard.Instant) ([]Tested, error) {
 	sub, err := s.find(ctx, who, id)
 	if err != nil {
@@ -570,7 +576,7 @@ func (s *Service) Test(ctx context.Context, who Author, id string, now hazard.In
 	return list, nil
 }
 
-// Try sends a message once, and tells what came of it. The error is that of ctx.
+// Try sends a message once and returns the result. The error is ctx's.
 func Try(ctx context.Context, sender channel.Sender, to channel.Address, n notice.Notice) (Tested, error) {
 	began := time.Now()
 	within, cancel := context.WithTimeout(ctx, attemptTimeout)
@@ -586,7 +592,7 @@ func Try(ctx context.Context, sender channel.Sender, to channel.Address, n notic
 	return t, nil
 }
 
-// forget removes subscriptions of people without an account who have not confirmed them in time.
+// forget removes subscriptions of people without an account that were not confirmed in time.
 func (s *Service) forget(ctx context.Context, now hazard.Instant) error {
 	rows, err := s.Store.SubscriptionsOf(ctx, nobodyYet, false, "", maxUnconfirmed)
 	if err != nil {

@@ -11,16 +11,16 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// State is how telling people goes.
+// State is the state of notifications.
 type State struct {
 	Subscriptions int64            `json:"subscriptions"`
 	Waiting       int64            `json:"waiting"`
-	Change        int64            `json:"change"`    // the last change that has become notices
-	Behind        int64            `json:"behind"`    // changes that have not
+	Change        int64            `json:"change"`    // the last change for which notices were created
+	Behind        int64            `json:"behind"`    // number of later changes
 	Channels      []ChannelState   `json:"channels"`  // each kind
-	Lanes         []LaneState      `json:"lanes"`     // what waits, by server
+	Lanes         []LaneState      `json:"lanes"`     // waiting messages by server
 	Suspended     []SuspendedState `json:"suspended"` // at most maxSuspended
-	Working       bool             `json:"working"`   // this node is the one that tells
+	Working       bool             `json:"working"`   // whether this node notifies subscribers
 }
 
 // ChannelState is how telling people over a kind of channel goes: who is told, what waits, and what became of what the changes of the last day have become.
@@ -38,7 +38,7 @@ type ChannelState struct {
 	DelayMax    int64  `json:"delay_max_ms"`
 }
 
-// LaneState is what waits to go to one server.
+// LaneState is what waits for one server.
 type LaneState struct {
 	Lane     string `json:"lane"`
 	Channel  string `json:"channel"`
@@ -47,7 +47,7 @@ type LaneState struct {
 	Attempts int    `json:"attempts"`
 }
 
-// SuspendedState is a channel that the service has given up, and why.
+// SuspendedState is a channel that the service has suspended, and why.
 type SuspendedState struct {
 	Subscription string `json:"subscription"`
 	Owner        string `json:"owner,omitzero"`
@@ -58,13 +58,13 @@ type SuspendedState struct {
 }
 
 const (
-	// maxSuspended is how many suspended channels State names.
+	// maxSuspended is how many suspended channels State lists.
 	maxSuspended = 100
-	// lately is the span of which State tells what came of messages.
+	// lately is the period of the results in State.
 	lately = 24 * time.Hour
 )
 
-// State tells an admin how telling people goes.
+// State returns the state of notifications to an admin.
 func (s *Service) State(ctx context.Context, who Author) (st State, err error) {
 	if !who.admin() {
 		return st, fmt.Errorf("%w: requires the role admin", hazard.ErrForbidden)

@@ -129,8 +129,8 @@ func (s *Set) Collection(base, form string) Collection {
 	out.Links = append(selves(address, form, "This document"), link(address+"/items", "items", GeoJSON, out.Title), link(address+"/items?f=html", "items", HTML, out.Title+", as a page"),
 		link(address+"/schema", "describedby", Schema, "What its features are"),
 		link(address+"/schema", "describedBy", Schema, "What its features are, for programs that mind case"), // GDAL before 3.8
-		link(address+"/queryables", "http://www.opengis.net/def/rel/ogc/1.0/queryables", Schema, "What filters may ask about"),
-		link(address+"/queryables", "queryables", Schema, "What filters may ask about, as a draft called it")) // GDAL before 3.7 knows no other
+		link(address+"/queryables", "http://www.opengis.net/def/rel/ogc/1.0/queryables", Schema, "What filters can use"),
+		link(address+"/queryables", "queryables", Schema, "What filters can use, as a draft called it")) // GDAL before 3.7 knows no other
 	out.Extent.Spatial.BBox, out.Extent.Spatial.CRS = [][]float64{{-180, -90, 180, 90}}, crs84
 	out.Extent.Temporal.Interval, out.Extent.Temporal.TRS = [][]*string{{nil, nil}}, "http://www.opengis.net/def/uom/ISO-8601/0/Gregorian"
 	return out

@@ -105,7 +105,7 @@ var sets = sync.OnceValue(func() []Set {
 			{Name: "source", Title: "Source that gave it; empty: an editor"},
 			{Name: "placed_by", Title: "Whose place the geometry is", Values: []string{"product", "hazard"}},
 		}},
-		{ID: Coverage, Title: "Coverage", Description: "Whose silence an empty answer repeats: each country, and other areas that sources speak for, with how they are read now.", Own: []search.Field{
+		{ID: Coverage, Title: "Coverage", Description: "Coverage: who issues warnings for each country and other areas, and how these sources are polled now.", Own: []search.Field{
 			id,
 			{Name: "kind", Title: "What it is", Values: []string{"country", "area"}},
 			{Name: "code", Title: "ISO 3166-1 alpha-2; empty: no country"},

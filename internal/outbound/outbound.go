@@ -61,7 +61,7 @@ const maxURL = 2000
 // Check is what is wrong with an address, as far as it can be told before it is looked up. What it leads to is checked at each connection.
 func (t *Targets) Check(address string) error {
 	if len(address) > maxURL {
-		return fmt.Errorf("has %d bytes, at most %d are taken", len(address), maxURL)
+		return fmt.Errorf("has %d bytes, at most %d are allowed", len(address), maxURL)
 	}
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Opaque != "" {
@@ -72,7 +72,7 @@ func (t *Targets) Check(address string) error {
 	case u.Scheme != "https" && !(u.Scheme == "http" && len(t.Allow) > 0):
 		return fmt.Errorf("scheme %q: only https is allowed (http too, to addresses that the setting webhook-allow names)", u.Scheme)
 	case u.User != nil:
-		return errors.New("holds a name or password; expected none: what is sent is signed instead")
+		return errors.New("contains a name or password; expected none, because messages are signed instead")
 	case u.Fragment != "" || strings.Contains(address, "#"):
 		return errors.New("holds a fragment, which is never sent; expected none")
 	case strings.ContainsAny(address, "\\ \t\r\n"):
@@ -81,7 +81,7 @@ func (t *Targets) Check(address string) error {
 	if port := u.Port(); port != "" || strings.HasSuffix(u.Host, ":") {
 		n, err := strconv.ParseUint(port, 10, 16)
 		if err != nil || n == 0 {
-			return fmt.Errorf("port %q is none", port)
+			return fmt.Errorf("port %q is invalid", port)
 		}
 		if len(t.Allow) == 0 && !slices.Contains(publicPorts, uint16(n)) {
 			return fmt.Errorf("port %d: only %v are allowed (others too, at addresses that the setting webhook-allow names)", n, publicPorts)

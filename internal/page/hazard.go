@@ -296,7 +296,8 @@ func (c *Hazard) next() *next {
 	return n
 }
 
-// roles are the keys of the words for what an area means; with What behind them, of what that says.
+// roles are the keys of the texts for the roles of areas; with the suffix What, of their
+// explanations.
 var roles = map[hazard.AreaRole]string{hazard.AlertArea: "areaAlert", hazard.ImpactArea: "areaImpact", hazard.TrackArea: "areaTrack", hazard.PointArea: "areaPoint"}
 
 // areas lists the areas by role, and says what the map shows.

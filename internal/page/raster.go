@@ -284,7 +284,8 @@ func (p *picture) fill(ways []way, c color.Color) {
 	p.raster.Draw(p.RGBA, at, image.NewUniform(c), image.Point{})
 }
 
-// outline is what a pen of a width covers along a path: a bar for each piece, and a circle at each corner, all in one sense.
+// outline returns the area that a pen of that width covers along a path: a bar per segment and a
+// circle at each corner, all with the same orientation.
 func outline(ways []way, width float64, dash []float64) (out []way) {
 	r := width / 2
 	for _, w := range ways {

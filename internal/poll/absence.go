@@ -13,22 +13,23 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// fewEnds is how many hazards of a source absence may end at once whatever share of them that is; of more, it is a fifth. More
-// than that at once looks like half a list.
+// fewEnds is how many hazards of a source may always end at once because a list lacks them. Of many
+// hazards, a fifth may end. If a list lacks more, it is probably incomplete.
 const fewEnds = 5
 
-// absentees are events that are active and that the last list missed.
+// absentees are active events that the last list lacked.
 type absentees struct {
 	since map[string]hazard.Instant
-	// spared are those that were not ended because an editor has decided about them.
+	// spared holds events that were not ended because an editor has decided about them.
 	spared map[string]bool
-	// damaged are those that were not ended just now because their hazards are damaged.
+	// damaged holds events that could not be ended just now because their hazards are damaged.
 	damaged map[string]bool
 }
 
-// judge looks at the active events of a source after a complete read at now. Those that were missed for long enough are over:
-// by two reads that lie apart, or (atOnce) by one read that misses few. The others wait for the next read. The events of one hazard
-// are missed only all together.
+// judge examines the active events of a source after a complete read at now, and returns those that
+// are over. An event is over when two reads some time apart lack it, or, with atOnce, when one read
+// lacks only few events. The others wait for the next read. The events of one hazard end only
+// together.
 func (a *absentees) judge(active []store.ActiveEvent, named func(store.ActiveEvent) bool, now hazard.Instant, apart time.Duration, atOnce bool) (over, waiting []store.ActiveEvent) {
 	present := map[int64]bool{}
 	for _, e := range active {
@@ -63,36 +64,37 @@ func (a *absentees) judge(active []store.ActiveEvent, named func(store.ActiveEve
 	return over, waiting
 }
 
-// spare leaves an event alone from now on, as long as it is missed.
+// spare leaves an event alone from now on, as long as lists lack it.
 func (a *absentees) spare(event string) { a.spared[event] = true }
 
-// lists is what the feeds of a source list, and what it means that they list something no longer: the
-// same for payloads that were polled and for saved ones that are replayed. It knows no clock; its
-// caller says when each list was read.
+// lists holds what the feeds of a source list, and ends what they no longer list. It works the same
+// for polled payloads and for replayed ones. It has no clock; the caller says when each list was
+// read.
 type lists struct {
 	src    *Source
 	store  *store.Store
 	intake Intake
 	log    *slog.Logger
-	of     []*listed // of each feed
+	of     []*listed // by feed
 	absent absentees
-	lapsed absentees      // events that last only as long as a list names them
-	reads  int            // whole lists of all feeds so far
-	seen   map[string]int // active event → which of them named it last
+	lapsed absentees      // events that last only while a list contains them
+	reads  int            // complete lists of all feeds so far
+	seen   map[string]int // active event → the read that contained it last
 }
 
-// listed is the last whole list of a feed.
+// listed is the last complete list of a feed.
 type listed struct {
 	source.Feed
-	// named are its events, nil without one, and empty reports whether it listed nothing at all.
+	// named holds its events, or nil without one; empty reports whether it listed nothing at all.
 	named map[string]bool
 	empty bool
-	// nameless are its rejected records that do not tell of which event they are, by digest, and in which read each was new.
+	// nameless holds its rejected records whose event is unknown, by digest, with the read in which
+	// each first occurred.
 	nameless map[[sha256.Size]byte]int
 }
 
-// conclude ends what a feed, read completely at now, lists no longer; res is what became of what it gave. certain reports whether nothing
-// waits for another read.
+// conclude ends what a feed, completely read at now, no longer lists. res is the result of
+// processing it. certain reports whether the decision needs no further read.
 func (s *lists) conclude(ctx context.Context, l *listed, batch *source.Batch, res *intake.Result, now hazard.Instant) (ended int, certain bool, err error) {
 	l.named = nil
 	lasting := batch.Lasting != nil && s.src.Lasts != nil
@@ -117,7 +119,7 @@ func (s *lists) conclude(ctx context.Context, l *listed, batch *source.Batch, re
 	empty := true
 	for _, o := range s.of {
 		if o.named == nil {
-			return 0, true, nil // of this feed nothing is known
+			return 0, true, nil // nothing is known of this feed
 		}
 		empty = empty && o.empty
 	}
@@ -132,8 +134,8 @@ func (s *lists) conclude(ctx context.Context, l *listed, batch *source.Batch, re
 	return ended, certain && len(waiting) == 0, err
 }
 
-// end ends events that a list misses. What an editor has decided about is left alone from then on; what is damaged, until another list misses it: then
-// certain is false.
+// end ends events that a list lacks. It spares those that an editor has decided about. Damaged ones
+// wait until another list lacks them; certain is then false.
 func (s *lists) end(ctx context.Context, over []store.ActiveEvent, missed *absentees, reason hazard.EndReason, now hazard.Instant) (ended int, certain bool, err error) {
 	damaged := map[string]bool{}
 	for _, e := range over {
@@ -158,8 +160,8 @@ func (s *lists) end(ctx context.Context, over []store.ActiveEvent, missed *absen
 	return ended, len(damaged) == 0, nil
 }
 
-// note counts a whole list, and notes in which one each active event was named last and each nameless
-// record came up.
+// note counts a complete list, and records the read in which each active event and each nameless
+// record occurred last.
 func (s *lists) note(l *listed, active []store.ActiveEvent, rejects []source.Reject) {
 	s.reads++
 	seen := map[string]int{}
@@ -176,7 +178,7 @@ func (s *lists) note(l *listed, active []store.ActiveEvent, rejects []source.Rej
 		if r.Events != nil {
 			continue
 		}
-		text := r.Raw // its place in the list may change
+		text := r.Raw // its position in the list may change
 		if len(text) == 0 {
 			text = []byte(r.Record + "\n" + r.Reason)
 		}
@@ -188,8 +190,8 @@ func (s *lists) note(l *listed, active []store.ActiveEvent, rejects []source.Rej
 	s.seen, l.nameless = seen, nameless
 }
 
-// goesOn reports whether an event is listed, or a rejected record may be about it: one that does not
-// tell of which event it is, and beside which no list has named this event.
+// goesOn reports whether an event is listed, or a rejected record may be about it: one without a
+// known event that is newer than the event's last listing.
 func (s *lists) goesOn(e store.ActiveEvent) bool {
 	for _, l := range s.of {
 		if l.named[e.Event] {
@@ -204,7 +206,7 @@ func (s *lists) goesOn(e store.ActiveEvent) bool {
 	return false
 }
 
-// withdraw ends the hazard of an event, and reports whether it was there to be ended.
+// withdraw ends the hazard of an event, and reports whether there was one to end.
 func (s *lists) withdraw(ctx context.Context, event string, reason hazard.EndReason, now hazard.Instant) (ended bool, err error) {
 	last, err := s.intake.Withdraw(ctx, s.src.Name, event, reason, now)
 	if errors.Is(err, hazard.ErrNotFound) {
@@ -213,7 +215,7 @@ func (s *lists) withdraw(ctx context.Context, event string, reason hazard.EndRea
 	return err == nil && last != 0, err
 }
 
-// conclude is lists.conclude, and asks about events that the feed should name and does not.
+// conclude calls lists.conclude, and requests the missing events that the feed should contain.
 func (w *worker) conclude(ctx context.Context, f *feed, batch *source.Batch, res *intake.Result, now hazard.Instant) (certain bool, err error) {
 	ended, certain, err := w.lists.conclude(ctx, &f.listed, batch, res, now)
 	w.ended(ended)
@@ -227,14 +229,14 @@ func (w *worker) conclude(ctx context.Context, f *feed, batch *source.Batch, res
 	return w.askMissing(f, active, res.Events, now) && certain, nil
 }
 
-// ended counts hazards that the source deleted or lists no longer.
+// ended counts hazards that the source deleted or no longer lists.
 func (w *worker) ended(n int) {
 	w.st.Last.Ended += int64(n)
 	w.st.Total.Ended += int64(n)
 }
 
-// leased is an Intake that writes only as long as the lease holds, and by the poller's clock: a list
-// may have been read long before.
+// leased is an Intake that writes only while the lease holds. It uses the poller's clock, because a
+// list may have been read long before.
 type leased struct {
 	Intake
 	lease interface{ Valid() bool }
@@ -248,8 +250,8 @@ func (l leased) Withdraw(ctx context.Context, src, event string, reason hazard.E
 	return l.Intake.Withdraw(ctx, src, event, reason, l.clock)
 }
 
-// askMissing notes that it is to be asked about events that f should name and does not. It returns false when another read has
-// to say the same first.
+// askMissing queues requests for events that f should contain but does not. It returns false if
+// another read must confirm that first.
 func (w *worker) askMissing(f *feed, active []store.ActiveEvent, named map[string]bool, now hazard.Instant) (certain bool) {
 	address := map[string]string{}
 	for _, e := range active {

@@ -15,9 +15,9 @@ import (
 // recommends to support 8 MB).
 const maxWindow = 8 << 20
 
-// readBody reads and decompresses an answer of at most max bytes, compressed or not. Its memory is bounded by max and a
-// constant, whatever the body claims. The error is a *Failure, unless the connection broke (wire.err): then the payload is what
-// came before.
+// readBody reads and decompresses a response of at most max bytes. Its memory is bounded by max
+// plus a constant, whatever the body claims. The error is a *Failure, unless the connection broke
+// (wire.err): then the payload is the part before.
 func readBody(body *wire, codings []string, max int64) ([]byte, error) {
 	limited := &limitReader{r: body, left: max, max: max}
 	coding := strings.ToLower(strings.TrimSpace(strings.Join(codings, ",")))
@@ -63,12 +63,12 @@ func decodeFailure(coding string, err error) *Failure {
 	return failf(ClassUnreadable, "not whole as %s: %v", coding, err)
 }
 
-// tooLargeError: more than max bytes.
+// tooLargeError means more than max bytes.
 type tooLargeError struct{ max int64 }
 
 func (e *tooLargeError) Error() string { return fmt.Sprintf("more than %d bytes", e.max) }
 
-// limitReader fails when there are more bytes than left.
+// limitReader fails after left bytes.
 type limitReader struct {
 	r         io.Reader
 	left, max int64
@@ -89,14 +89,14 @@ func (l *limitReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Sizes of the pieces in which a payload is collected.
+// The sizes of the pieces in which a payload is collected.
 const (
-	firstPiece = 4 << 10 // of an alert: 6,000 of them are read when a server of the whole catalog starts
+	firstPiece = 4 << 10 // size of an alert; a server that polls the whole catalog reads 6,000 at its start
 	mostPiece  = 4 << 20
 )
 
-// readAll reads r to its end, also what comes before an error. It collects pieces instead of growing one, so that what is too
-// large needs no more memory than what was read of it.
+// readAll reads r to its end, and also returns what comes before an error. It collects pieces
+// instead of growing one buffer, so that a too large body needs no more memory than its read part.
 func readAll(r io.Reader) (pieces [][]byte, err error) {
 	for size := firstPiece; ; size = min(4*size, mostPiece) {
 		piece := make([]byte, 0, size)

@@ -18,27 +18,28 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// Limits of one request. Sources answer within seconds; what takes longer is broken, and holds up nobody but itself.
+// The limits of one request. Sources answer within seconds.
 const (
 	connectTimeout = 10 * time.Second
 	tlsTimeout     = 10 * time.Second
 	headerTimeout  = 30 * time.Second
 	wholeTimeout   = 120 * time.Second
-	// Fewer bytes than slowBytes in slowWindow (1 kB/s) are a server that drips.
+	// A server that sends fewer than slowBytes in slowWindow (1 kB/s) is too slow.
 	slowWindow = 30 * time.Second
 	slowBytes  = 30_000
-	// maxHeaderBytes: answers of sources have about 1 kB of header.
+	// maxHeaderBytes bounds the headers; those of sources have about 1 kB.
 	maxHeaderBytes = 64 << 10
 	maxRedirects   = 3
-	// maxRetryAfter: a source that asks for more is asked again after an hour: it may be a mistake, and alerts would be missed.
+	// maxRetryAfter is the longest honored Retry-After: a longer one may be a mistake, and alerts
+	// would be missed.
 	maxRetryAfter = time.Hour
-	// maxValidator bounds an ETag or Last-Modified that is kept. Usual ones have some 40 bytes.
+	// maxValidator bounds a stored ETag or Last-Modified. Usual ones have about 40 bytes.
 	maxValidator = 512
-	// saidBytes is how much is read of an answer that is no payload, to tell an admin what it says.
+	// saidBytes is how much of an error response is read, to show it to an admin.
 	saidBytes = 512
 )
 
-// client asks sources.
+// client sends requests to sources.
 type client struct {
 	http  *http.Client
 	agent string
@@ -57,7 +58,7 @@ func newClient(cfg *Config) (*client, error) {
 	return &client{http: &http.Client{Transport: transport, CheckRedirect: checkRedirect}, agent: cfg.UserAgent(), hosts: newHosts()}, nil
 }
 
-// UserAgent names this program, and its operator, to the sources.
+// UserAgent identifies this program and its operator to the sources.
 func (c *Config) UserAgent() string {
 	agent := "hazardd/" + cmp.Or(c.Version, "dev")
 	if c.Contact != "" {
@@ -66,8 +67,8 @@ func (c *Config) UserAgent() string {
 	return agent
 }
 
-// NewTransport is a transport of our own: it shares nothing with other parts, takes no proxy from the environment, and connects to
-// public addresses only, unless cfg says otherwise. It does not decompress.
+// NewTransport returns a separate transport for sources. It ignores proxy settings in the
+// environment, connects only to public addresses unless cfg allows others, and does not decompress.
 func NewTransport(cfg *Config) (*http.Transport, error) {
 	dialer := &net.Dialer{Timeout: connectTimeout}
 	t := &http.Transport{
@@ -83,7 +84,8 @@ func NewTransport(cfg *Config) (*http.Transport, error) {
 	}
 	switch {
 	case cfg.ProxyURL != "":
-		// The proxy makes the connections, so it decides where they may go; it usually has a private address itself.
+		// The proxy connects to the sources, so it enforces their addresses; it usually has a
+		// private address itself.
 		u, err := parseURL(cfg.ProxyURL)
 		if err != nil {
 			return nil, fmt.Errorf("proxy: %w", err)
@@ -95,7 +97,7 @@ func NewTransport(cfg *Config) (*http.Transport, error) {
 	return t, nil
 }
 
-// checkRedirect follows few redirects, on the same host, never from https to http.
+// checkRedirect follows a few redirects on the same host, never from https to http.
 func checkRedirect(req *http.Request, via []*http.Request) error {
 	from := via[len(via)-1].URL
 	switch to := req.URL; {
@@ -109,30 +111,31 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// sameHost tells whether two addresses are on one host and port, where https may take the place of http.
+// sameHost reports whether two addresses have the same host and port; https may replace http.
 func sameHost(from, to *url.URL) bool {
 	return strings.EqualFold(from.Hostname(), to.Hostname()) && (from.Port() == to.Port() || from.Port() == "" && to.Port() == "443")
 }
 
-// question is one GET.
+// question is one GET request.
 type question struct {
 	url                string
 	etag, lastModified string
 	maxBytes           int64
 	in                 lane
-	// feed: a host that says it is asked too often is left alone by all feeds. What is asked for beside feeds must not silence them: it waits by itself.
+	// feed says that a Retry-After for this request pauses all feeds of the host. Other requests
+	// must not pause feeds; they wait on their own.
 	feed bool
 }
 
-// answer is a complete answer, or what came of one.
+// answer is a response, or the part of it that arrived.
 type answer struct {
 	notModified        bool
 	payload            []byte
-	cut                *Failure // the connection broke: payload is what came before
+	cut                *Failure // the connection broke; payload is the part before
 	etag, lastModified string
 }
 
-// get asks once. Its error is a *Failure, or errStopped when ctx ended.
+// get sends one request. The error is a *Failure, or errStopped when ctx ends.
 func (c *client) get(ctx context.Context, q question) (*answer, error) {
 	parent := ctx
 	leave, err := c.hosts.enter(ctx, q.url, q.in)
@@ -193,7 +196,7 @@ func (c *client) get(ctx context.Context, q question) (*answer, error) {
 		return a, nil
 	case parent.Err() != nil:
 		return nil, errStopped
-	case body.err == nil: // what came is at fault, not the connection
+	case body.err == nil: // the content is at fault, not the connection
 		return nil, err
 	}
 	f := failf(ClassIncomplete, "the answer was cut after %d bytes: %v", body.n.Load(), body.err)
@@ -204,8 +207,9 @@ func (c *client) get(ctx context.Context, q question) (*answer, error) {
 	return a, nil
 }
 
-// validator returns a header that may be sent back as it is: of printable ASCII, which is all that the kept state can hold
-// unchanged (RFC 9110 section 8.8.3 allows more), and not too long. Without one the next poll reads in full.
+// validator returns a header value that can be sent back. It must be short and printable ASCII,
+// because the stored state holds nothing else unchanged (RFC 9110 section 8.8.3 allows more).
+// Otherwise the next poll reads in full.
 func validator(h http.Header, name string) string {
 	v := h.Get(name)
 	if len(v) > maxValidator || strings.ContainsFunc(v, func(r rune) bool { return r < ' ' || r > '~' }) {
@@ -214,9 +218,9 @@ func validator(h http.Header, name string) string {
 	return v
 }
 
-// said is the beginning of an answer that is no payload, on one line; empty if it is no plain text.
+// said returns the beginning of an error response on one line, or "" if it is not plain text.
 func said(body io.Reader) string {
-	text, _ := io.ReadAll(io.LimitReader(body, saidBytes)) // what could be read is good enough
+	text, _ := io.ReadAll(io.LimitReader(body, saidBytes)) // a partial read is good enough
 	line := hazard.CleanLine(string(bytes.ToValidUTF8(text, nil)))
 	if strings.HasPrefix(line, "<") || strings.ContainsRune(line, 0) {
 		return ""
@@ -224,7 +228,7 @@ func said(body io.Reader) string {
 	return line
 }
 
-// retryAfter is how long an answer asks to wait: seconds, or a date, which is taken relative to the server's own clock.
+// retryAfter returns the requested wait: seconds, or a date relative to the server's own clock.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	v := strings.TrimSpace(h.Get("Retry-After"))
 	if seconds, err := strconv.ParseUint(v, 10, 32); err == nil {
@@ -240,11 +244,11 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	return min(max(0, at.Sub(now)), maxRetryAfter)
 }
 
-// wire reads the bytes of an answer as they come over the connection.
+// wire reads the bytes of a response from the connection.
 type wire struct {
 	r   io.Reader
 	n   atomic.Int64
-	err error // why the connection ended too early, if it did
+	err error // why the connection ended early, or nil
 }
 
 func (w *wire) Read(p []byte) (int, error) {
@@ -256,7 +260,7 @@ func (w *wire) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// watch gives a request up when its answer drips, until the function that it returns is called.
+// watch cancels a request whose response is too slow, until stop is called.
 func (w *wire) watch(cancel context.CancelCauseFunc) (stop func()) {
 	ended := make(chan struct{})
 	done := make(chan struct{})

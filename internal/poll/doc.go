@@ -1,22 +1,27 @@
-// Package poll reads the sources: who polls which source when, and what follows from an answer.
+// Package poll polls the sources: it decides which process polls which source when, and handles the
+// responses.
 //
-// Of all processes that share a store one polls at a time: it holds a lease, and another takes over within 10 seconds
-// after it died. Should two poll at once nothing happens twice, because taking in the same report again changes nothing.
-// Each source has one goroutine, one request in flight and one payload in memory, so a source that is slow, huge, hostile or
-// makes its parser panic delays and harms nobody else.
+// Of all processes that share a store, one polls at a time. It holds a lease; if it dies, another
+// takes over within 10 seconds. If two ever poll at once, nothing happens twice, because processing
+// the same report again changes nothing. Each source has one goroutine, one request in flight and
+// one payload in memory. So a source that is slow, huge, hostile or crashes its parser affects no
+// other source.
 //
-// A source is not polled faster than it states, also over restarts, but at a start where it warns (source.Source.Warns), each
-// minute at most after a failure, when asked for by hand, and where a stop broke a request off; and never before the end of
-// a Retry-After. Its validators (ETag,
-// Last-Modified) are kept only once everything has been done that follows from the answer they belong to; a process that died in
-// between reads anew. What came before a connection broke is taken in, and nothing is concluded from what is missing then.
+// A source is not polled more often than it states, even across restarts. There are exceptions: the
+// start, if the source asks for warnings at once (source.Source.Warns); after a failure, once a
+// minute at most; on request by hand; and a request that a stop has cut off. A Retry-After is
+// always honored. Validators (ETag, Last-Modified) are stored only after a response was fully
+// processed; if a process dies before that, the next one reads again. If a connection breaks, the
+// part that arrived is processed, but nothing is concluded from what is missing.
 //
-// What an index announces is fetched until it arrives or the entry is over, with a backoff for each document, so that one that
-// fails holds nothing else back. A source that lacks what it announced, or whose links are not followed, is failing.
+// Documents that an index announces are fetched until they arrive or their entry expires. Each has
+// its own backoff, so that a failing one does not delay the others. A source is failing if
+// announced documents are missing or their links are not followed.
 //
-// Nothing ends because a source is silent. An event that a source lists no longer ends only by what the source's contract
-// says of its lists, read completely (see Source), and not in great numbers before a second list says the same.
+// Nothing ends because a source is silent. An event that a source no longer lists ends only
+// according to the contract of that source's lists, after a complete read (see Source), and many at
+// once end only after a second list.
 //
-// The state of each source is kept in the store and can be read by any process: see Statuses. The package knows neither the
-// words of any source nor how reports become hazards.
+// The state of each source is in the store, and any process can read it; see Statuses. The package
+// knows neither the formats of sources nor how reports become hazards.
 package poll

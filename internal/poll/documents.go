@@ -15,31 +15,34 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// The documents that an index announces.
+// Documents that an index announces.
 const (
-	// firstAgain is the wait after the first failure of a document; the next ones are twice as long each, up to the longest
-	// that a failing feed of the source is left alone.
+	// firstAgain is the delay after the first failure of a document. Each further delay is twice as
+	// long, up to the longest delay of a failing feed of the source.
 	firstAgain = 5 * time.Second
 	// linkAgain is when a document is read again whose index does not say when it changed.
 	linkAgain = time.Hour
-	// unlistedFor is how long a document is still tried that the index lists no longer: some indexes hold only the latest alerts.
+	// unlistedFor is how long a document is still retried after the index has dropped it: some
+	// indexes only hold the latest alerts.
 	unlistedFor = time.Hour
-	// missingAfter is how long a document may wait for its turn before its source lacks it.
+	// missingAfter is how long a document may wait before it counts as missing.
 	missingAfter = time.Minute
-	// maxHosts bounds the hosts that are kept of links that are not followed.
+	// maxHosts bounds the recorded hosts of links that are not followed.
 	maxHosts = 5
 )
 
-// Documents counts the documents that the indexes of a source announce. The missing ones wait too.
+// Documents counts the documents that the indexes of a source announce. Missing ones are also
+// counted as waiting.
 type Documents struct {
-	Read    int `json:"read"`    // read, of those that the indexes name
+	Read    int `json:"read"`    // listed documents that have been read
 	Waiting int `json:"waiting"` // still to be read, or to be read again
-	Missing int `json:"missing"` // could not be read so far, or have waited for more than a minute
+	Missing int `json:"missing"` // unreadable so far, or waiting for more than a minute
 	Refused int `json:"refused"` // at addresses that are not followed
 }
 
-// announce notes which documents of an index are to be read, and forgets those that it lists no longer. whole reports
-// whether the index was read to its end. It reports whether all of them were noted.
+// announce queues the documents of an index that need to be read, and forgets those that it no
+// longer lists. whole says that the index was read to its end. It reports whether all documents
+// were queued.
 func (w *worker) announce(f *feed, links []source.Link, whole bool, now hazard.Instant) bool {
 	if len(links) == 0 && len(f.kept.Links) == 0 && f.kept.Refused == 0 && f.kept.Left == 0 && !w.st.waitsFor(f.URL) {
 		return true
@@ -74,16 +77,17 @@ func (w *worker) announce(f *feed, links []source.Link, whole bool, now hazard.I
 	return left == 0
 }
 
-// entry is what an index says of one document. Several of its entries may lead there, such as one for each area of an alert.
+// entry is the entry of an index for one document. Several entries may have the same document, such
+// as one for each area of an alert.
 type entry struct {
 	address string
-	version string         // what tells it from another version of the document
-	dated   bool           // it says when the document changed
-	expires hazard.Instant // 0: it does not say
+	version string         // distinguishes versions of the document
+	dated   bool           // version is the time of the last change
+	expires hazard.Instant // 0 if unknown
 }
 
-// entries returns the documents to which the links of a feed lead, in their order, how many are not followed, and the first
-// hosts of those.
+// entries returns the documents behind the links of a feed in order, the number of links that are
+// not followed, and the first hosts of those.
 func (s *Source) entries(feed string, links []source.Link) (all []*entry, refused int, hosts []string) {
 	of := map[string]*entry{}
 	for _, l := range links {
@@ -119,13 +123,13 @@ func (s *Source) entries(feed string, links []source.Link) (all []*entry, refuse
 	return all, refused, hosts
 }
 
-// name returns what is kept of an entry that was read: another version of the document has another name.
+// name returns the stored name of a read entry. Each version of the document has its own.
 func (e *entry) name() string {
 	sum := sha256.Sum256([]byte(e.address + e.version))
 	return base64.RawURLEncoding.EncodeToString(sum[:12])
 }
 
-// done notes that the document of a job was read, or is over.
+// done records that the document of a job was read, or is no longer needed.
 func (w *worker) done(j job, now hazard.Instant) {
 	f := w.st.Feeds[j.Feed]
 	if f != nil && j.Feed == pushFeed {
@@ -145,7 +149,8 @@ func (w *worker) done(j job, now hazard.Instant) {
 	f.Links[j.Link] = until
 }
 
-// giveUp forgets documents that could not be read before they expired, or for too long after the index dropped them.
+// giveUp drops documents that failed until they expired, or for too long after the index dropped
+// them.
 func (w *worker) giveUp(ctx context.Context, now hazard.Instant) {
 	var over []job
 	w.st.Jobs = slices.DeleteFunc(w.st.Jobs, func(j job) bool {
@@ -156,7 +161,7 @@ func (w *worker) giveUp(ctx context.Context, now hazard.Instant) {
 		return true
 	})
 	for _, j := range over {
-		w.done(j, now) // as long as the index lists it
+		w.done(j, now) // remembered as long as the index lists it
 		reason := fmt.Sprintf("the index named it at %s, and it could not be read: %s", j.Since, j.Class)
 		w.log.Warn("giving up an announced document", "address", w.src.shown(j.URL), "class", j.Class, "announced", j.Since, "tries", j.Tries)
 		w.keepError(ctx, w.src.shown(j.URL), reason, "")
@@ -166,23 +171,23 @@ func (w *worker) giveUp(ctx context.Context, now hazard.Instant) {
 	}
 }
 
-// over reports whether a document of an index has failed so far, and is no longer worth a try.
+// over reports whether a document has failed so far and is not worth another try.
 func (j *job) over(now hazard.Instant) bool {
 	return j.Link != "" && j.Tries > 0 && (j.Expires != 0 && now >= j.Expires || j.Unlisted != 0 && now >= j.Unlisted.Add(unlistedFor))
 }
 
-// missing reports whether a source lacks what a job stands for: an index announced it, and it has not been read although
-// there was time.
+// missing reports whether an announced document has not been read although there was time.
 func (j *job) missing(now hazard.Instant) bool {
 	return j.Link != "" && !j.Had && (j.Tries > 0 || now >= j.Since.Add(missingAfter))
 }
 
-// ready reports whether a job may be tried. What lies further ahead than any wait was written by a clock that was wrong.
+// ready reports whether a job can run now. A time farther ahead than any delay comes from a wrong
+// clock and is ignored.
 func (j *job) ready(now hazard.Instant) bool {
 	return j.Next <= now || j.Next > now.Add(maxRetryAfter)
 }
 
-// lacks returns why a feed that was read is not well all the same, nil if it is.
+// lacks returns why a feed is failing although it was read, or nil.
 func (s *Source) lacks(f source.Feed, kept *feedState, jobs []job, now hazard.Instant) *lastError {
 	missing := kept.Left
 	example := ""
@@ -227,8 +232,8 @@ func (st *state) documents(now hazard.Instant) Documents {
 	return d
 }
 
-// leadsTo returns the address of a document that a feed names, and whether it may be followed. A link to http on a host that
-// is followed by https alone is followed by https.
+// leadsTo returns the address of a document in a feed, and whether it may be followed. A link to
+// http becomes https on a host that only allows https.
 func (s *Source) leadsTo(feed, link string) (address string, ok bool) {
 	base, err := url.Parse(feed)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// receipt begins the receipt of what is being done now; read is the moment that the parser is told.
+// receipt begins the receipt of the present step; read is the time passed to the parser.
 func (w *worker) receipt(kind, feed string, read hazard.Instant) store.Receipt {
 	r := store.Receipt{Source: w.src.Name, Kind: kind, Feed: evidence.FeedID(feed), Read: read, Taken: w.p.now()}
 	if feed != "" {
@@ -22,7 +22,8 @@ func (w *worker) receipt(kind, feed string, read hazard.Instant) store.Receipt {
 	return r
 }
 
-// Saved begins the receipt of a payload that comes from a file, as if it had been received at read and taken in at taken. See Import for cutBy.
+// Saved begins the receipt of a payload from a file, as if received at read and processed at taken.
+// See Import for cutBy.
 func Saved(src *Source, cutBy *Failure, read, taken hazard.Instant) store.Receipt {
 	r := store.Receipt{Source: src.Name, Kind: evidence.Saved, Read: read, Taken: taken}
 	if cutBy != nil {
@@ -54,10 +55,11 @@ func (w *worker) keep(ctx context.Context, r store.Receipt, a *answer, err error
 	w.p.keeper.Note(ctx, r, payload)
 }
 
-// savedBatch is a batch as evidence keeps it: of a source that is asked in steps there is no payload.
+// savedBatch is a batch as stored in evidence, for a source that has no payload because it is read
+// in several requests.
 type savedBatch struct {
 	Batch    source.Batch
-	Suspects map[int]string `json:",omitzero"` // why reports are suspect, by their places, which JSON of a report does not say
+	Suspects map[int]string `json:",omitzero"` // why reports are suspect, by index; the JSON of a report lacks that
 }
 
 func batchAnswer(b *source.Batch) (*answer, error) {
@@ -71,7 +73,7 @@ func batchAnswer(b *source.Batch) (*answer, error) {
 	return &answer{payload: text}, err
 }
 
-// readBatch reads what batchAnswer made.
+// readBatch parses the output of batchAnswer.
 func readBatch(text []byte) (source.Batch, error) {
 	var saved savedBatch
 	err := json.Unmarshal(text, &saved)

@@ -14,40 +14,40 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// Class is the kind of a failure, as every reader may know it. What cannot be connected to has one class, whatever the reason:
-// the difference would tell what there is inside the operator's network.
+// Class is the kind of a failure, shown to all readers. All connection failures have the same
+// class, because the difference would reveal the operator's internal network.
 type Class string
 
 // The classes.
 const (
-	ClassUnreachable Class = "unreachable"       // no name, no connection, or an address that must not be reached
+	ClassUnreachable Class = "unreachable"       // no DNS name, no connection, or a forbidden address
 	ClassCertificate Class = "certificate"       // TLS failed
-	ClassTimeout     Class = "timeout"           // no answer, or not the whole of it, in time
-	ClassTooSlow     Class = "too slow"          // the answer dripped
-	ClassTooLarge    Class = "too large"         // more bytes than the feed may have
-	ClassIncomplete  Class = "incomplete"        // the answer or the document ended early
-	ClassUnreadable  Class = "unreadable"        // not what the source publishes
-	ClassSuspicious  Class = "suspicious"        // readable, and not to be believed
-	ClassRedirected  Class = "redirected"        // to where the poller does not go
+	ClassTimeout     Class = "timeout"           // no complete response in time
+	ClassTooSlow     Class = "too slow"          // the response came too slowly
+	ClassTooLarge    Class = "too large"         // larger than the feed's limit
+	ClassIncomplete  Class = "incomplete"        // the response or the document was cut off
+	ClassUnreadable  Class = "unreadable"        // not the source's format
+	ClassSuspicious  Class = "suspicious"        // readable, but not plausible
+	ClassRedirected  Class = "redirected"        // redirected to an address that is not followed
 	ClassRefused     Class = "refused"           // 4xx
 	ClassNotFound    Class = "not found"         // 404, 410
 	ClassBusy        Class = "busy"              // 429
 	ClassServer      Class = "server error"      // 5xx
-	ClassMissing     Class = "documents missing" // an index names documents that could not be read so far
-	ClassElsewhere   Class = "links refused"     // an index names documents at addresses that are not followed
-	ClassStore       Class = "store"             // our own store could not be read or written
-	ClassInternal    Class = "internal"          // a fault of our own program
+	ClassMissing     Class = "documents missing" // documents in an index have not been readable so far
+	ClassElsewhere   Class = "links refused"     // documents in an index are at addresses that are not followed
+	ClassStore       Class = "store"             // the store could not be read or written
+	ClassInternal    Class = "internal"          // a fault of this program
 )
 
-// Failure is why a poll failed.
+// Failure says why a poll failed.
 type Failure struct {
 	Class Class
-	Text  string // in full, for admins
-	// Code is the HTTP status of the answer, 0 without one.
+	Text  string // full text, for admins
+	// Code is the HTTP status of the response, or 0.
 	Code int
-	// RetryAfter is how long the source asks to be left alone.
+	// RetryAfter is the wait that the source requests.
 	RetryAfter time.Duration
-	payload    string // SHA-256 of the payload at fault, if it was one
+	payload    string // SHA-256 of the payload at fault, if any
 	stack      string // of a panic
 }
 
@@ -57,10 +57,10 @@ func failf(class Class, format string, args ...any) *Failure {
 	return &Failure{Class: class, Text: fmt.Sprintf(format, args...)}
 }
 
-// errStopped: the poller is being stopped, or has lost its lease. Nothing is known of the source.
+// errStopped means that the poller stops or has lost its lease. It says nothing about the source.
 var errStopped = errors.New("polling stopped")
 
-// Causes with which a request is given up.
+// The reasons for canceling a request.
 var (
 	errWhole = fmt.Errorf("no complete answer within %s", wholeTimeout)
 	errSlow  = fmt.Errorf("less than %d bytes in %s", slowBytes, slowWindow)
@@ -71,7 +71,7 @@ type redirectError struct{ reason string }
 
 func (e *redirectError) Error() string { return e.reason }
 
-// requestFailure gives the failure of a request its class. ctx is the request's.
+// requestFailure classifies the error of a request. ctx is the request's.
 func requestFailure(ctx context.Context, err error) *Failure {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errWhole):
@@ -80,7 +80,7 @@ func requestFailure(ctx context.Context, err error) *Failure {
 		return failf(ClassTooSlow, "%v", cause)
 	}
 	if e, ok := errors.AsType[*url.Error](err); ok {
-		err = e.Err // without the address, which may hold a key
+		err = e.Err // without the address, which may contain a key
 	}
 	if e, ok := errors.AsType[*redirectError](err); ok {
 		return failf(ClassRedirected, "%v", e)
@@ -107,14 +107,15 @@ func isTLS(err error) bool {
 		errors.As(err, &unknown) || errors.As(err, &host) || errors.As(err, &invalid)
 }
 
-// Answered is the failure of a source that answered with an HTTP status, said and asked to be left alone for a while (0: it did not say).
+// Answered returns the failure for a response with an HTTP status. said is the response's text,
+// retryAfter the requested wait or 0.
 func Answered(code int, said string, retryAfter time.Duration) *Failure {
 	f := statusFailure(code, hazard.CleanLine(said))
 	f.RetryAfter = min(max(0, retryAfter), maxRetryAfter)
 	return f
 }
 
-// statusFailure is the failure that an HTTP status tells of; said is the beginning of the answer.
+// statusFailure returns the failure for an HTTP status; said is the beginning of the response.
 func statusFailure(code int, said string) *Failure {
 	f := failf(ClassUnreadable, "the server answered %d %s", code, http.StatusText(code))
 	f.Code = code

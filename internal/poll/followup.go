@@ -16,31 +16,32 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// What may follow a poll. A poll that is due goes first; and a source that is polled rarely is asked as much each minute.
+// Limits of the requests that follow a poll. A due poll comes first. A rarely polled source gets as
+// many such requests per minute as others.
 const (
 	jobsPerPoll   = 20
 	placesPerPoll = 200
 	refillEvery   = time.Minute
 	jobPause      = time.Second
 	placePause    = 100 * time.Millisecond
-	maxTries      = 5              // for one detail
-	mostInARow    = 3              // documents that could not be reached, before the source is left alone for a while
-	badPlaceFor   = 24 * time.Hour // a place that cannot be had is not asked for again
-	missingAgain  = time.Hour      // an event that still is there though a feed does not name it
-	maxPlaceBytes = 16 << 20       // the greatest zones have about 2 MB
+	maxTries      = 5              // per detail
+	mostInARow    = 3              // unreachable documents in a row before the source is paused
+	badPlaceFor   = 24 * time.Hour // pause after a place could not be fetched
+	missingAgain  = time.Hour      // pause for an event that exists although a feed lacks it
+	maxPlaceBytes = 16 << 20       // the largest zones have about 2 MB
 )
 
-// followUps is what is still to be asked, beside the jobs of the state.
+// followUps is the pending work besides the jobs in the state.
 type followUps struct {
 	jobBudget, placeBudget int
 	refilled               time.Time
-	notBefore              time.Time // the source is not well
-	ready                  time.Time // the last thing was asked long enough ago
+	notBefore              time.Time // pause while the source is failing
+	ready                  time.Time // earliest time of the next request
 	failures               int
-	unreached              map[string]bool // documents that could not be reached, since one could
-	places                 []string        // codes of places to be fetched, the most urgent first
-	known                  map[string]bool // places that are kept
-	learnt                 bool            // places became known that have not been used yet
+	unreached              map[string]bool // unreachable documents since one was reachable
+	places                 []string        // codes of places to fetch, most urgent first
+	known                  map[string]bool // places in the store
+	learnt                 bool            // new places have not been applied yet
 	askedAt                map[string]hazard.Instant
 }
 
@@ -48,7 +49,8 @@ func (u *followUps) refill(now time.Time) {
 	u.jobBudget, u.placeBudget, u.refilled = jobsPerPoll, placesPerPoll, now
 }
 
-// budget is how many more of its kind may be read: the documents of an index are as small as places, and as many.
+// budget returns how many more requests of the job's kind are allowed. The documents of an index
+// count like places, because they are as small and as many.
 func (u *followUps) budget(j job) *int {
 	if j.Link != "" {
 		return &u.placeBudget
@@ -69,13 +71,14 @@ func (u *followUps) asked(event string, now hazard.Instant) {
 	u.askedAt[event] = now
 }
 
-// open tells whether the source fails so that it is asked no more than need be.
+// open reports whether the source is failing, so that only necessary requests are sent.
 func (w *worker) open(now hazard.Instant) bool {
 	return slices.ContainsFunc(w.feeds, func(f *feed) bool { return f.kept.Failures > 1 || f.kept.NotBefore > now })
 }
 
-// pick returns the job that is to be done next: the first that was not tried yet, else the one that has been due for
-// longest. Documents that an index announced are read even while a feed fails. wait is when to look again if there is none.
+// pick returns the next job: the first untried one, otherwise the one that has been due longest.
+// Documents of an index are read even while a feed fails. If there is none, wait says when to look
+// again.
 func (w *worker) pick(now hazard.Instant, open bool) (next job, found bool, wait time.Duration) {
 	wait = time.Hour
 	for _, j := range w.st.Jobs {
@@ -93,8 +96,8 @@ func (w *worker) pick(now hazard.Instant, open bool) (next job, found bool, wait
 	return next, found, wait
 }
 
-// followUp does the next thing, if there is one that may be done now, and returns how long to pause after it; else more is
-// false, and wait is when to look again.
+// followUp does the next piece of work, if there is one, and returns how long to pause after it.
+// Otherwise more is false, and wait says when to look again.
 func (w *worker) followUp(ctx context.Context) (wait time.Duration, more bool) {
 	u := &w.follow
 	now := time.Now()
@@ -149,7 +152,7 @@ func (w *worker) followUp(ctx context.Context) (wait time.Duration, more bool) {
 	return time.Until(u.notBefore), false
 }
 
-// longest is the longest wait for something of the source that fails.
+// longest returns the longest delay of a failing source's requests.
 func (w *worker) longest() time.Duration {
 	if w.src.Warns {
 		return maxWarnBackoff
@@ -157,7 +160,7 @@ func (w *worker) longest() time.Duration {
 	return maxBackoff
 }
 
-// unwell tells whether a failure says something about the source as a whole, not of the one thing that was asked for.
+// unwell reports whether a failure concerns the source as a whole, not only the requested item.
 func unwell(f *Failure) bool {
 	switch f.Class {
 	case ClassNotFound, ClassTooLarge, ClassUnreadable, ClassIncomplete, ClassInternal, ClassRedirected:
@@ -168,8 +171,8 @@ func unwell(f *Failure) bool {
 	return true
 }
 
-// do reads one detail or document. Each has a backoff of its own, so that one that fails holds no other back. Its error says
-// that the source as a whole does not answer, or that the store is not well.
+// do reads one detail or document. Each has its own backoff, so that a failing one does not delay
+// others. The error says that the whole source does not respond, or that the store fails.
 func (w *worker) do(ctx context.Context, j job, now hazard.Instant) error {
 	err := w.protect(ctx, func() error { return w.readJob(ctx, j, now) })
 	if errors.Is(err, errStopped) {
@@ -193,7 +196,7 @@ func (w *worker) do(ctx context.Context, j job, now hazard.Instant) error {
 	}
 	j.Next = w.p.now().Add(max(backoff(first, w.longest(), j.Tries, w.p.random()), fail.RetryAfter))
 	if i := slices.IndexFunc(w.st.Jobs, is); i >= 0 {
-		j.Unlisted = w.st.Jobs[i].Unlisted // it may have been named again meanwhile
+		j.Unlisted = w.st.Jobs[i].Unlisted // it may have been listed again meanwhile
 		w.st.Jobs[i] = j.elsewhere()
 	}
 	w.log.Debug("a document cannot be read", "address", w.src.shown(j.URL), "class", fail.Class, "error", cut(fail.Text), "tries", j.Tries)
@@ -205,8 +208,8 @@ func (w *worker) do(ctx context.Context, j job, now hazard.Instant) error {
 	return w.wholeFails(j.URL, fail)
 }
 
-// wholeFails returns a failure that says something about the source as a whole: it wants fewer requests, or several documents
-// in a row could not be reached.
+// wholeFails returns the failure if it concerns the whole source: the source asks for fewer
+// requests, or several documents in a row were unreachable.
 func (w *worker) wholeFails(address string, fail *Failure) error {
 	switch fail.Class {
 	case ClassBusy:
@@ -249,30 +252,31 @@ func (w *worker) readJob(ctx context.Context, j job, now hazard.Instant) error {
 	r := w.receipt(evidence.Document, "", now)
 	r.Address, r.Again = w.src.shown(j.URL), learnt
 	links, err := w.useDocument(ctx, a, learnt, now)
-	if j.Link == "" { // what a detail leads to, such as the contours of an earthquake, says more of the same event
+	if j.Link == "" { // documents behind a detail, such as the contours of an earthquake, concern the same event
 		for _, l := range links {
 			w.enqueue([]string{l.URL})
 		}
 	}
 	w.keep(ctx, r, a, err)
 	if err == nil {
-		err = late // the document is read once more then, and its reports are taken in anew
+		err = late // the document is then read again, and its reports are processed again
 	}
 	return err
 }
 
-// shapesPerDocument bounds the shapes that are fetched before a document is taken in.
+// shapesPerDocument bounds the shapes that are fetched before a document is processed.
 const shapesPerDocument = 5
 
-// shapesOf fetches the shapes of the places that the reports of a document name, and tells whether there are new ones: unlike those of a
-// feed's, its reports are not at hand later. The error tells that one could not be had now; the document is shown without it.
+// shapesOf fetches the shapes of the places in a document's reports, and reports whether there are
+// new ones. It must do so now, because unlike a feed's reports these are not kept for later. The
+// error says that a shape is not available now; the document is then processed without it.
 func (w *worker) shapesOf(ctx context.Context, a *answer, now hazard.Instant) (learnt bool, err error) {
 	if w.src.PlaceURL == nil {
 		return false, nil
 	}
 	batch, _, err := w.parse(ctx, a, now)
 	if err != nil {
-		return false, nil // which is told when it is used
+		return false, nil // reported when the document is used
 	}
 	if w.follow.known == nil {
 		w.follow.known = map[string]bool{}
@@ -304,7 +308,8 @@ func (w *worker) shapesOf(ctx context.Context, a *answer, now hazard.Instant) (l
 	return learnt, nil
 }
 
-// useDocument takes in a detail, a document or a pushed message; again: though its reports may say nothing new. It returns the documents to which that leads.
+// useDocument processes a detail, a document or a pushed message. again processes its events again
+// although the reports may be unchanged. It returns the documents that it links to.
 func (w *worker) useDocument(ctx context.Context, a *answer, again bool, now hazard.Instant) ([]source.Link, error) {
 	batch, _, err := w.parse(ctx, a, now)
 	if err != nil {
@@ -318,13 +323,13 @@ func (w *worker) useDocument(ctx context.Context, a *answer, again bool, now haz
 	w.st.Total.add(&res)
 	w.tell(&res)
 	w.late(res.Issued)
-	w.enqueue(res.Details) // of an event that this has changed there may be a still fuller report
+	w.enqueue(res.Details) // a changed event may have a still more detailed report
 	return batch.Links, err
 }
 
-// lookForPlaces notes the places of a batch whose shapes are not known and can be had. First come those of reports that could
-// not be shown for want of a place, whose events are not among the known ones; then those of the most severe reports. It tells whether
-// there are any.
+// lookForPlaces queues the unknown places of a batch that can be fetched, and reports whether there
+// are any. First come the places of reports that could not be shown without a place, then those of
+// the most severe reports.
 func (w *worker) lookForPlaces(ctx context.Context, batch *source.Batch, known map[string]bool, now hazard.Instant) bool {
 	if w.src.PlaceURL == nil {
 		return false
@@ -353,7 +358,7 @@ func (w *worker) lookForPlaces(ctx context.Context, batch *source.Batch, known m
 		}
 	}
 	found := len(urgency) > 0
-	if w.kept() { // another feed waits for places too
+	if w.kept() { // another feed also waits for places
 		for _, code := range u.places {
 			urgency[code] = max(urgency[code], 0)
 		}
@@ -364,7 +369,7 @@ func (w *worker) lookForPlaces(ctx context.Context, batch *source.Batch, known m
 	return found
 }
 
-// wanted tells whether the shape of a place is not known and can be had.
+// wanted reports whether the shape of a place is unknown and can be fetched.
 func (w *worker) wanted(ctx context.Context, code string) bool {
 	u := &w.follow
 	if u.known[code] || w.st.BadPlaces[code] != 0 {
@@ -380,7 +385,8 @@ func (w *worker) wanted(ctx context.Context, code string) bool {
 	return errors.Is(err, hazard.ErrNotFound)
 }
 
-// fetchPlace fetches and keeps the shape of a place. Its error tells that the source, or the store, is not well.
+// fetchPlace fetches and stores the shape of a place. The error says that the source or the store
+// fails.
 func (w *worker) fetchPlace(ctx context.Context, code string, now hazard.Instant) error {
 	err := w.protect(ctx, func() error { return w.readPlace(ctx, code, now) })
 	if errors.Is(err, errStopped) {
@@ -412,7 +418,7 @@ func (w *worker) readPlace(ctx context.Context, code string, now hazard.Instant)
 	if got != code {
 		return failf(ClassUnreadable, "the shape of %.40q, expected that of %.40q", got, code)
 	}
-	if !w.follow.learnt { // a process that finds the place known must find out that it was not used yet
+	if !w.follow.learnt { // a later process must notice that the stored place was not applied yet
 		w.follow.learnt, w.st.Unfinished = true, true
 		w.save(ctx)
 	}
@@ -426,7 +432,7 @@ func (w *worker) readPlace(ctx context.Context, code string, now hazard.Instant)
 	return nil
 }
 
-// badPlace notes that a place cannot be had for now.
+// badPlace records that a place cannot be fetched for now.
 func (w *worker) badPlace(code string, now hazard.Instant) {
 	if w.st.BadPlaces == nil {
 		w.st.BadPlaces = map[string]hazard.Instant{}
@@ -436,7 +442,7 @@ func (w *worker) badPlace(code string, now hazard.Instant) {
 	}
 }
 
-// settle uses the places that have become known: it takes in what was read last once more.
+// settle applies the new places: it processes the last payloads again.
 func (w *worker) settle(ctx context.Context) {
 	if !w.follow.learnt || ctx.Err() != nil || !w.lease.Valid() {
 		return
@@ -459,7 +465,7 @@ func (w *worker) settle(ctx context.Context) {
 		}
 		if err != nil {
 			w.log.Warn("cannot use the places that became known", "error", err)
-			return // with the next poll
+			return // done with the next poll
 		}
 		if len(w.follow.places) == 0 {
 			f.batch = nil

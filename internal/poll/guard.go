@@ -6,9 +6,10 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// public lets connections through to public addresses alone, on any port: which ports a source uses is the operator's business.
+// public allows connections to public addresses only, on any port, because the operator chooses the
+// sources' ports.
 var public = ssrf.New(ssrf.WithAnyPort())
 
-// guard is asked before each connection about the very address that is connected to, so no name that resolves differently the
-// second time, and no spelling of an address, leads inside.
+// guard checks each address at connection time. So neither a name that resolves differently the
+// second time nor an unusual spelling of an address can reach the internal network.
 func guard(network, address string, c syscall.RawConn) error { return public.Safe(network, address, c) }

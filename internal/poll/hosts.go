@@ -8,21 +8,25 @@ import (
 	"time"
 )
 
-// Limits of the requests that are in flight at a time: many feeds are at one host, which is asked by one
-// connection, and a feed that hangs must not delay its neighbors.
+// The limits of concurrent requests. Many feeds share a host, which gets one request at a time, and
+// a hanging feed must not delay its neighbors.
 const (
-	// allWell and allSlow are how many requests are in flight in all: for what answered the last time, and for what did not.
+	// allWell and allSlow bound the concurrent requests in total: of feeds whose last request
+	// succeeded, and of others.
 	allWell = 16
 	allSlow = 16
-	// patience is how long a request keeps its host to itself. From then on the host is asked for the next thing beside it.
+	// patience is how long a request blocks its host. After that, the next request to the host
+	// starts beside it.
 	patience = 5 * time.Second
-	// mostLate is how many requests of one host may have run out of patience: with as many more, the host as a whole is slow.
+	// mostLate is how many requests of one host may exceed patience; with as many more, the whole
+	// host counts as slow.
 	mostLate = 4
-	// atOnce is how many payloads are parsed at a time: parsing takes several times the memory of the payload.
+	// atOnce is how many payloads are parsed at a time, because parsing takes several times the
+	// payload's memory.
 	atOnce = 2
 )
 
-// lane is where a request waits for its turn: what hung the last time waits behind its like alone.
+// lane is the queue of a request: requests that hung last time only delay each other.
 type lane int
 
 const (
@@ -31,18 +35,19 @@ const (
 	lanes
 )
 
-// hosts lets requests through, for each host and lane one at a time, in the order in which they came. It is safe for concurrent use.
+// hosts admits requests in order, one at a time for each host and lane. It is safe for concurrent
+// use.
 type hosts struct {
 	mu     sync.Mutex
 	of     map[string]*host
-	paused map[string]time.Time // hosts that want to be left alone, and until when
+	paused map[string]time.Time // paused hosts, with the end of the pause
 	all    [lanes]chan struct{}
 }
 
-// host is one host with requests. Its members are guarded by hosts.mu, but for the channels.
+// host is one host with requests. hosts.mu guards its members, except for the channels.
 type host struct {
-	users int // requests that wait or run
-	late  int // that have run out of patience
+	users int // waiting and running requests
+	late  int // requests that exceed patience
 	turn  [lanes]chan struct{}
 }
 
@@ -50,7 +55,7 @@ func newHosts() *hosts {
 	return &hosts{of: map[string]*host{}, paused: map[string]time.Time{}, all: [lanes]chan struct{}{make(chan struct{}, allWell), make(chan struct{}, allSlow)}}
 }
 
-// nameOf is what a host is known by.
+// nameOf returns the key of a host.
 func nameOf(address string) string {
 	if u, err := url.Parse(address); err == nil {
 		return authority(u)
@@ -58,7 +63,8 @@ func nameOf(address string) string {
 	return address
 }
 
-// pause leaves a host alone for a while: it answered that it is asked too often, which counts requests of all feeds.
+// pause pauses a host that answered that it gets too many requests, because it counts those of all
+// feeds.
 func (h *hosts) pause(address string, d time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -67,14 +73,15 @@ func (h *hosts) pause(address string, d time.Duration) {
 	h.paused[nameOf(address)] = now.Add(d)
 }
 
-// rest is for how long the host of an address is to be left alone.
+// rest returns the remaining pause of an address's host.
 func (h *hosts) rest(address string) time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return max(0, time.Until(h.paused[nameOf(address)]))
 }
 
-// enter waits until the host of an address may be asked. leave must be called once the answer was read. Its error is that of ctx.
+// enter waits until a request may be sent to the host of an address. Call leave after reading the
+// response. The error is ctx's.
 func (h *hosts) enter(ctx context.Context, address string, in lane) (leave func(), err error) {
 	name := nameOf(address)
 	at := h.use(name)
@@ -137,7 +144,7 @@ func (h *hosts) unuse(name string, at *host) {
 	}
 }
 
-// laneOf returns the lane of what failed so the last time; "" if it did not.
+// laneOf returns the lane after a failure of class last; "" after a success.
 func laneOf(last Class) lane {
 	switch last {
 	case ClassUnreachable, ClassTimeout, ClassTooSlow, ClassTooLarge:

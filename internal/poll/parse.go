@@ -10,9 +10,9 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// parse reads a payload of a source, received at now; cut is why its end is missing, nil if it is not.
-// usable reports whether the batch is good as far as it goes: also beside an error, a *Failure, if only
-// the end is missing. Such a batch is not Whole.
+// parse parses a payload of a source, received at now; cut says why its end is missing, or is nil.
+// usable reports whether the batch is good as far as it goes. It can be true beside an error, a
+// *Failure, if only the end is missing; such a batch is not Whole.
 func parse(src *Source, payload []byte, cut *Failure, now hazard.Instant) (batch source.Batch, usable bool, err error) {
 	if isHTML(payload) {
 		fail := failf(ClassUnreadable, "an HTML page instead of data")
@@ -45,7 +45,8 @@ func parse(src *Source, payload []byte, cut *Failure, now hazard.Instant) (batch
 	return batch, usable, fail
 }
 
-// isHTML reports whether a payload is a web page, which no source publishes: an error page, or a login page on the way.
+// isHTML reports whether a payload is a web page. No source publishes one; it is an error page, or
+// a login page of a network on the way.
 func isHTML(payload []byte) bool {
 	head := bytes.ToLower(bytes.TrimSpace(bytes.TrimPrefix(payload[:min(len(payload), 1024)], []byte("\ufeff"))))
 	return bytes.HasPrefix(head, []byte("<!doctype html")) || bytes.HasPrefix(head, []byte("<html"))

@@ -26,37 +26,39 @@ import (
 	"github.com/hazardd/hazardd/internal/stream"
 )
 
-// leaseName is the lease of who polls.
+// leaseName is the lease of the polling process.
 const leaseName = "poll"
 
-// lookEvery is how often the polling process looks for requests of others (Poll).
+// lookEvery is how often the polling process checks for poll requests by other processes (Poll).
 const lookEvery = time.Second
 
-// Config says what a Poller works with.
+// Config configures a Poller.
 type Config struct {
 	Store   *store.Store
 	Intake  Intake
 	Sources []Source
-	// Evidence keeps what the sources give; nil: nothing is kept.
+	// Evidence stores the payloads of sources; nil stores nothing.
 	Evidence *evidence.Keeper
-	Log      *slog.Logger     // nil: slog.Default
-	Now      func() time.Time // service time; nil: time.Now. Waits go by the monotonic clock
+	Log      *slog.Logger     // nil means slog.Default
+	Now      func() time.Time // service time; nil means time.Now. Delays use the monotonic clock
 
-	Version string // of this program, for the User-Agent
-	Contact string // address or URL of the operator, for the User-Agent: several sources refuse without
-	// ProxyURL, if not empty, is an HTTP proxy through which all is asked. The environment is not looked at.
+	Version string // version of this program, for the User-Agent
+	Contact string // address or URL of the operator, for the User-Agent; several sources refuse requests without it
+	// ProxyURL, if not empty, is an HTTP proxy for all requests. The environment is ignored.
 	ProxyURL string
-	// AllowPrivate lets sources be on private, loopback and link-local addresses: for tests, and for mirrors inside.
+	// AllowPrivate allows sources at private, loopback and link-local addresses, for tests and
+	// internal mirrors.
 	AllowPrivate bool
-	// Transport, if not nil, takes the place of the network.
+	// Transport, if not nil, replaces the network.
 	Transport http.RoundTripper
-	// NoPush: sources that push are polled alone. So are those whose connections cannot go through ProxyURL.
+	// NoPush only polls, even sources that can push. The same happens if a push connection cannot
+	// use ProxyURL.
 	NoPush bool
-	// Dial, if not nil, takes the place of the network for connections that are not HTTP.
+	// Dial, if not nil, replaces the network for connections that are not HTTP.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Delays, if not nil, counts how late reports are committed.
+	// Delays, if not nil, measures how late reports are committed.
 	Delays *lateness.Delays
-	// Random gives the jitter of polls, in [0, 1); nil: at random.
+	// Random returns the jitter of polls, in [0, 1); nil means random numbers.
 	Random func() float64
 }
 
@@ -71,14 +73,14 @@ type Poller struct {
 	streams *stream.Dialer
 	noPush  bool
 	proxied bool
-	holder  string         // this process's name in the lease
+	holder  string         // name of this process as holder of the lease
 	random  func() float64 // in [0, 1)
 	clock   func() time.Time
 	delays  *lateness.Delays
-	parsing chan struct{} // holds as many as parse at this moment
+	parsing chan struct{} // bounds the concurrent parsers
 }
 
-// New makes a Poller. It starts nothing.
+// New creates a Poller. It starts nothing.
 func New(cfg Config) (*Poller, error) {
 	for i := range cfg.Sources {
 		if err := cfg.Sources[i].check(); err != nil {
@@ -110,14 +112,15 @@ func New(cfg Config) (*Poller, error) {
 	}, nil
 }
 
-// share is the moment of a feed in its interval, in [0, 1): another one for each feed, and for each installation.
+// share returns the offset of a feed in its interval, in [0, 1). It differs between feeds and
+// between installations.
 func (p *Poller) share(address string) float64 {
 	sum := sha256.Sum256([]byte(p.store.Installation() + "\n" + address))
 	return float64(binary.BigEndian.Uint32(sum[:])) / (1 << 32)
 }
 
-// Fetch reads an address that belongs to no feed: that of a picture which a source names, at most so many bytes. It waits behind what hung the last time,
-// so that no feed waits for it.
+// Fetch reads at most maxBytes from an address that is not a feed, such as a picture. It uses the
+// lane of slow requests, so that no feed waits for it.
 func (p *Poller) Fetch(ctx context.Context, address string, maxBytes int64) ([]byte, error) {
 	a, err := p.client.get(ctx, question{url: address, maxBytes: maxBytes, in: slow})
 	if err != nil {
@@ -129,15 +132,15 @@ func (p *Poller) Fetch(ctx context.Context, address string, maxBytes int64) ([]b
 	return a.payload, nil
 }
 
-// now is the service time.
+// now returns the service time.
 func (p *Poller) now() hazard.Instant { return hazard.At(p.clock()) }
 
-// Run polls until ctx ends, whenever no other process does. It returns when every goroutine that it started has ended and the
-// lease is given back; its error is always nil.
+// Run polls until ctx ends, while no other process does. It returns when every goroutine that it
+// started has ended and the lease is released; its error is always nil.
 func (p *Poller) Run(ctx context.Context) error {
 	if !slices.ContainsFunc(p.sources, func(s Source) bool { return !s.Disabled }) {
 		p.disableAll(ctx)
-		<-ctx.Done() // a process that polls nothing must not keep others from it
+		<-ctx.Done() // a process without sources must not block the others
 		return nil
 	}
 	defer p.client.http.CloseIdleConnections()
@@ -154,21 +157,21 @@ func (p *Poller) Run(ctx context.Context) error {
 	return nil
 }
 
-// Poll asks whichever process polls to read all feeds of a source now. It returns at once.
+// Poll asks the polling process to poll all feeds of a source now. It returns at once.
 func (p *Poller) Poll(ctx context.Context, name string) error {
 	_, err := p.request(ctx, name)
 	return err
 }
 
-// Polled is what became of a source that was asked for.
+// Polled is the result of a requested poll.
 type Polled struct {
 	Status Status
-	Err    error // a *Failure if the source could not be read
+	Err    error // a *Failure if the source was unreadable
 }
 
-// PollOnce has all feeds of the named sources read now, or of all that are not disabled if none is named: by the process that
-// polls, or by this one if none does. It returns when that is done, what became of each in the order given. The schedule of
-// the sources does not change.
+// PollOnce polls all feeds of the named sources now, or of all enabled sources if none is named.
+// The polling process does it, or this one if there is none. It returns the results in the given
+// order when all are done. The sources' schedules do not change.
 func (p *Poller) PollOnce(ctx context.Context, names ...string) ([]Polled, error) {
 	if len(names) == 0 {
 		for i := range p.sources {
@@ -183,7 +186,7 @@ func (p *Poller) PollOnce(ctx context.Context, names ...string) ([]Polled, error
 	type asked struct {
 		src *Source
 		id  string
-		at  int // in all
+		at  int // index in all
 	}
 	all := make([]Polled, len(names))
 	var waiting []asked
@@ -248,7 +251,8 @@ func (p *Poller) source(name string) (*Source, error) {
 	return nil, fmt.Errorf("%w: source %q", hazard.ErrNotFound, name)
 }
 
-// requestKey is where a request for a source is kept, beside its state: the two have different writers.
+// requestKey is the key of a poll request, separate from the source's state because the two have
+// different writers.
 func requestKey(name string) string { return name + requestEnd }
 
 const requestEnd = "#request"
@@ -278,7 +282,7 @@ func (p *Poller) load(ctx context.Context, name string) (*state, error) {
 	return decodeState(body)
 }
 
-// hold runs work while holder has the right to poll, and tells whether it had it.
+// hold runs work while holder has the lease, and reports whether it had it.
 func (p *Poller) hold(ctx context.Context, holder string, work func(context.Context, *lease.Lease)) (ran bool, err error) {
 	lost := func(err error) { p.log.Warn("lost the lease to poll", "error", err) }
 	return lease.Hold(ctx, p.store, leaseName, holder, lost, work)
@@ -303,11 +307,11 @@ func (p *Poller) lead(ctx context.Context, l *lease.Lease) {
 	wg.Wait()
 }
 
-// look passes requests on.
+// look passes on requests of other processes.
 func (p *Poller) look(ctx context.Context, workers []*worker) {
 	passed := map[string]string{} // source → id
 	for ctx.Err() == nil {
-		requests, _ := p.store.SourceRequests(ctx, requestEnd) // the next look
+		requests, _ := p.store.SourceRequests(ctx, requestEnd) // on error the next look tries again
 		for _, w := range workers {
 			var r request
 			if body := requests[requestKey(w.src.Name)]; len(body) == 0 || json.Unmarshal(body, &r) != nil || r.ID == passed[w.src.Name] {
@@ -316,14 +320,14 @@ func (p *Poller) look(ctx context.Context, workers []*worker) {
 			select {
 			case w.ask <- r.ID:
 				passed[w.src.Name] = r.ID
-			default: // it has one already: the next look
+			default: // it already has one: the next look tries again
 			}
 		}
 		clock.Sleep(ctx, lookEvery)
 	}
 }
 
-// disableAll notes that no source is polled, unless another process polls.
+// disableAll marks all sources as not polled, unless another process polls.
 func (p *Poller) disableAll(ctx context.Context) {
 	for end := time.Now().Add(lease.For + 2*lease.Try); ctx.Err() == nil && time.Now().Before(end); clock.Sleep(ctx, lease.Try) {
 		ran, _ := p.hold(ctx, p.holder, func(ctx context.Context, _ *lease.Lease) {
@@ -337,7 +341,7 @@ func (p *Poller) disableAll(ctx context.Context) {
 	}
 }
 
-// disable notes that a source is not polled.
+// disable marks a source as not polled.
 func (p *Poller) disable(ctx context.Context, name string) {
 	st, err := p.load(ctx, name)
 	if err == nil && !st.Disabled {
@@ -354,5 +358,5 @@ func (p *Poller) save(ctx context.Context, name string, st *state) error {
 	if err != nil {
 		return err
 	}
-	return p.store.SaveSourceState(context.WithoutCancel(ctx), name, body) // also when we are being stopped
+	return p.store.SaveSourceState(context.WithoutCancel(ctx), name, body) // even during a shutdown
 }

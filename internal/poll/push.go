@@ -22,44 +22,48 @@ import (
 	"github.com/hazardd/hazardd/internal/stream"
 )
 
-// The connections over which sources push.
+// The limits of push connections.
 const (
-	// firstReconnect is the wait before a connection that broke is opened again; the next ones are twice as long each, up to
-	// longestReconnect, until one has lasted for steady.
+	// firstReconnect is the delay before a broken connection is reopened. Each further delay is
+	// twice as long, up to longestReconnect, until a connection has lasted for steady.
 	firstReconnect   = 2 * time.Second
 	longestReconnect = 2 * time.Minute
 	steady           = time.Minute
-	// pushRate and pushBurst are how many messages of a source are taken in a second, in the long run and at once, and pushBytes and
-	// source.MostPushed how many bytes. More wait in the network: the busiest source sends some thousand a day.
+	// pushRate and pushBurst bound the messages of a source, per second and at once; pushBytes and
+	// source.MostPushed bound their bytes. Further messages wait in the network. The busiest source
+	// sends about a thousand a day.
 	pushRate  = 20
 	pushBurst = 500
 	pushBytes = 1 << 20
-	// mostUnread is how many messages in a row may be unreadable before the connection is given up.
+	// mostUnread is how many unreadable messages in a row close the connection.
 	mostUnread = 20
-	// mostRecent is how many messages are known again when they come twice.
+	// mostRecent is how many recent messages are recognized when they are repeated.
 	mostRecent = 4096
-	// savePushed is how often what is kept of a push is saved while nothing happens but messages and heartbeats.
+	// savePushed is how often the state of a push connection is saved while only messages and
+	// heartbeats arrive.
 	savePushed = 20 * time.Second
-	// rememberFor is how long a pushed message is remembered since it was named last.
+	// rememberFor is how long a pushed message is remembered after it was last listed.
 	rememberFor = 48 * time.Hour
 )
 
-// pushFeed stands for the pushes of a source where jobs and kept documents name a feed.
+// pushFeed is the prefix for push connections where jobs and stored documents name a feed.
 const pushFeed = "push:"
 
-// pushState is what is kept of one connection.
+// pushState is the stored state of one connection.
 type pushState struct {
 	Up    bool           `json:"up,omitzero"`
-	Since hazard.Instant `json:"since"` // it is up, or not up, since then; 0: it was not tried yet
-	// Heard is when it last showed that it lives, LastMessage when a message came that was no heartbeat.
+	Since hazard.Instant `json:"since"` // it has been up, or down, since then; 0 means not tried yet
+	// Heard is when it last showed life; LastMessage is when the last message that was not a
+	// heartbeat arrived.
 	Heard       hazard.Instant `json:"heard,omitzero"`
 	LastMessage hazard.Instant `json:"last_message,omitzero"`
 	Messages    int64          `json:"messages,omitzero"`
-	Failures    int            `json:"failures,omitzero"` // consecutive ones
-	Error       *lastError     `json:"error,omitzero"`    // why it is not up
+	Failures    int            `json:"failures,omitzero"` // consecutive failures
+	Error       *lastError     `json:"error,omitzero"`    // why it is down
 }
 
-// well reports whether a connection is up as of now, by what was saved, which may be savePushed old.
+// well reports whether a connection is up as of now, by the saved state, which may be savePushed
+// old.
 func (k *pushState) well(p *source.Push, now hazard.Instant) bool {
 	return k.Up && now <= k.Heard.Add(p.Silence+2*savePushed)
 }
@@ -77,29 +81,30 @@ func (st *state) push(address string) *pushState {
 	return k
 }
 
-// event is what a connection tells the worker of its source: that it came up, or is down for err, that it lives, or a message.
+// event is a report of a connection to its source's worker: it is up, it is down because of err, it
+// is alive, or a message.
 type event struct {
 	push    *source.Push
 	up      bool
 	err     error
 	message []byte
-	// taken is told whether the message was taken in. It has room for the answer.
+	// taken receives the result of processing the message. It is buffered.
 	taken chan error
 }
 
-// pushes are the connections of a worker.
+// pushes holds the connections of a worker.
 type pushes struct {
-	events chan event // nil: the source does not push
-	// recent are the digests of the last messages, and order these in the order in which they came.
+	events chan event // nil if the source does not push
+	// recent holds the digests of the last messages, in the order of order.
 	recent  map[[sha256.Size]byte]bool
 	order   [][sha256.Size]byte
-	unread  int  // messages in a row that could not be read
-	gap     bool // a connection came up since the poll began that is under way
+	unread  int  // unreadable messages in a row
+	gap     bool // a connection came up after the present poll began
 	saved   time.Time
-	unsaved bool // what is kept has changed since then
+	unsaved bool // the state has changed since it was saved
 }
 
-// newDialer makes what opens the connections.
+// newDialer creates the dialer for push connections.
 func newDialer(cfg *Config) (*stream.Dialer, error) {
 	d := &stream.Dialer{Agent: cfg.UserAgent(), Net: cfg.Dial, Web: &http.Client{Transport: cfg.Transport, CheckRedirect: checkRedirect}}
 	if cfg.Transport == nil {
@@ -122,12 +127,12 @@ func newDialer(cfg *Config) (*stream.Dialer, error) {
 	return d, nil
 }
 
-// opens reports whether a connection is opened: through a proxy of HTTP only a WebSocket is.
+// opens reports whether a connection can be opened: through an HTTP proxy only a WebSocket can.
 func (p *Poller) opens(push *source.Push) bool {
 	return !p.noPush && (!p.proxied || strings.HasPrefix(push.URL, "ws"))
 }
 
-// listen keeps the connections of the source open until ctx ends, and returns when all are closed.
+// listen keeps the source's connections open until ctx ends. closed waits until all are closed.
 func (w *worker) listen(ctx context.Context) (closed func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	messages, bytes := rate.NewLimiter(pushRate, pushBurst), rate.NewLimiter(pushBytes, source.MostPushed)
@@ -195,7 +200,7 @@ func (w *worker) keepOpen(ctx context.Context, push *source.Push, messages, byte
 	}
 }
 
-// hear does what follows from what a connection tells.
+// hear handles an event of a connection.
 func (w *worker) hear(ctx context.Context, e event) {
 	now := w.p.now()
 	k := w.st.push(e.push.URL)
@@ -238,13 +243,14 @@ func (w *worker) hear(ctx context.Context, e event) {
 	w.savePushed(ctx)
 }
 
-// savePushed saves what is kept.
+// savePushed saves the state.
 func (w *worker) savePushed(ctx context.Context) {
 	w.pushed.saved, w.pushed.unsaved = time.Now(), false
 	w.save(ctx)
 }
 
-// saveSoon saves what messages and heartbeats have changed, once it is time, and returns how long to wait for that.
+// saveSoon saves the changes by messages and heartbeats when it is time, and returns how long to
+// wait until then.
 func (w *worker) saveSoon(ctx context.Context) time.Duration {
 	if !w.pushed.unsaved {
 		return time.Hour
@@ -256,7 +262,8 @@ func (w *worker) saveSoon(ctx context.Context) time.Duration {
 	return time.Hour
 }
 
-// pollNow has all feeds polled at once: what came while no connection was up is there. What the source asked for stays.
+// pollNow polls all feeds at once, to get what was missed while no connection was up. A Retry-After
+// is still honored.
 func (w *worker) pollNow() {
 	begun, now := time.Now(), w.p.now()
 	for _, f := range w.feeds {
@@ -270,7 +277,7 @@ func (w *worker) pollNow() {
 	}
 }
 
-// pollOn has the feeds polled at their interval again.
+// pollOn returns the feeds to their normal interval.
 func (w *worker) pollOn(now hazard.Instant) {
 	if slices.ContainsFunc(w.src.Pushes, func(p source.Push) bool { return w.st.push(p.URL).Up }) {
 		return // another one is up
@@ -282,7 +289,7 @@ func (w *worker) pollOn(now hazard.Instant) {
 	}
 }
 
-// dueBy has a feed polled no later than due.
+// dueBy makes a feed's next poll happen by due.
 func (w *worker) dueBy(f *feed, due time.Time) {
 	if due.Before(f.due) {
 		f.due = due
@@ -290,8 +297,8 @@ func (w *worker) dueBy(f *feed, due time.Time) {
 	}
 }
 
-// every returns the interval of a feed that was read at now: the longer one while a connection is up, and has been for an interval, so that a
-// poll has found what came before it.
+// every returns the interval of a feed that was read at now. It is the longer one if a connection
+// has been up for a whole interval, so that a poll has fetched everything from before.
 func (w *worker) every(f *feed, now hazard.Instant) time.Duration {
 	if slices.ContainsFunc(w.src.Pushes, func(p source.Push) bool {
 		k := w.st.push(p.URL)
@@ -302,8 +309,8 @@ func (w *worker) every(f *feed, now hazard.Instant) time.Duration {
 	return f.Every
 }
 
-// takePushed takes in a pushed message. beat: it was a heartbeat. Its error ends the connection: what could not be taken in is found by the
-// poll that follows when it is open again.
+// takePushed processes a pushed message; beat reports a heartbeat. An error closes the connection:
+// the poll after it is reopened finds what could not be processed.
 func (w *worker) takePushed(ctx context.Context, e event, now hazard.Instant) (beat bool, err error) {
 	if ctx.Err() != nil || !w.lease.Valid() {
 		return false, errStopped
@@ -315,7 +322,7 @@ func (w *worker) takePushed(ctx context.Context, e event, now hazard.Instant) (b
 	var links []source.Link
 	if w.src.Announces != nil {
 		if err := protect(func() error { links, beat = w.src.Announces(e.message); return nil }); err != nil {
-			links, beat = nil, false // the parser says what is wrong
+			links, beat = nil, false // the parser reports what is wrong
 		}
 	}
 	if beat {
@@ -351,7 +358,7 @@ func (w *worker) takePushed(ctx context.Context, e event, now hazard.Instant) (b
 	return false, nil
 }
 
-// remember notes a message that was taken in.
+// remember records a processed message.
 func (u *pushes) remember(digest [sha256.Size]byte) {
 	if len(u.order) >= mostRecent {
 		delete(u.recent, u.order[0])
@@ -364,7 +371,7 @@ func (u *pushes) remember(digest [sha256.Size]byte) {
 	u.order = append(u.order, digest)
 }
 
-// pushedName is what is kept of a message that can be read by itself, whatever the address.
+// pushedName returns the stored name of a self-contained message, regardless of its address.
 func pushedName(l source.Link) string {
 	id := l.ID
 	if id == "" {
@@ -374,7 +381,7 @@ func pushedName(l source.Link) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:12])
 }
 
-// note remembers a message that was read.
+// note records a message that was read.
 func (f *feedState) note(name string, now hazard.Instant) {
 	if f.Links == nil {
 		f.Links = map[string]hazard.Instant{}
@@ -391,8 +398,8 @@ func (f *feedState) note(name string, now hazard.Instant) {
 	f.Links[name] = now.Add(rememberFor)
 }
 
-// announcedBefore has the messages fetched that a heartbeat names, or the documents that a message names, and that were not read yet. The same
-// one may be at several addresses: with each failure it is the turn of the next.
+// announcedBefore queues the messages listed in a heartbeat, or the documents listed in a message,
+// that were not read yet. One may have several addresses: each failure moves on to the next.
 func (w *worker) announcedBefore(links []source.Link, now hazard.Instant) {
 	f := w.st.feed(pushFeed)
 	f.LastPoll = now
@@ -421,7 +428,7 @@ func (w *worker) announcedBefore(links []source.Link, now hazard.Instant) {
 	for _, name := range names {
 		at := addresses[name]
 		i := slices.IndexFunc(w.st.Jobs, func(j job) bool { return j.Link == name })
-		if i < 0 { // it is named for a while only, so it is tried for unlistedFor
+		if i < 0 { // it is listed only for a while, so it is retried for unlistedFor
 			jobs = append(jobs, job{URL: at[0], Also: strings.Join(at[1:], " "), Feed: pushFeed, Link: name, Dated: true, Since: now, Unlisted: now})
 		} else {
 			w.st.Jobs[i].Unlisted = now
@@ -432,7 +439,7 @@ func (w *worker) announcedBefore(links []source.Link, now hazard.Instant) {
 	}
 }
 
-// pushFailure gives the end of a connection its class.
+// pushFailure classifies the end of a connection.
 func pushFailure(err error) *Failure {
 	if f, ok := errors.AsType[*Failure](err); ok {
 		return f
@@ -448,7 +455,7 @@ func pushFailure(err error) *Failure {
 	return requestFailure(context.Background(), err)
 }
 
-// shownPush is the address of a connection as it may be shown.
+// shownPush returns the address of a connection without secrets.
 func (s *Source) shownPush(p *source.Push) string {
 	u, err := p.Address()
 	if err != nil {

@@ -15,16 +15,17 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// ReplayIntake is where what is replayed goes.
+// ReplayIntake receives what is replayed.
 type ReplayIntake interface {
 	Intake
-	// PassUntil records what time alone has changed up to now, each change as of its own moment.
+	// PassUntil records the changes that are due by time up to now, each at its own time.
 	PassUntil(ctx context.Context, now hazard.Instant) error
 }
 
-// Import takes in a saved payload of a source as if received at now, recorded by clock; cut is why its
-// end is missing, nil if it is not. Of what the payload does not name it says nothing: see Replay. An error that is a
-// *Failure is the payload's; of class ClassIncomplete, or beside cut, what could be read is taken in.
+// Import processes a saved payload of a source as if received at now, recorded by clock; cut says
+// why its end is missing, or is nil. It concludes nothing from what the payload lacks; see Replay.
+// A *Failure concerns the payload; with class ClassIncomplete, or beside cut, the readable part is
+// processed.
 func Import(
 	ctx context.Context, in Intake, src *Source, payload []byte, cut *Failure, now hazard.Instant, clock hazard.Clock, opts intake.Options,
 ) (intake.Result, error) {
@@ -47,11 +48,11 @@ func take(
 	return batch, res, err
 }
 
-// Replay takes in saved payloads of several sources, in order of time, as if they had been polled: with
-// what time changes between them, and what ends because a list names it no longer. Each source is taken
-// to have given the same answer until the next payload, as a server that says "not modified", and to
-// have been polled without delay. What polling would have asked beside its feeds (details, the shapes of
-// places, what became of an earthquake that is missing) must be among the payloads.
+// Replay processes saved payloads of several sources in order of time, as if they had been polled.
+// It includes the changes that are due by time, and the ends of events that lists no longer
+// contain. It assumes that each source gave the same response until its next payload, like a server
+// that says "not modified", and that polls had no delay. Everything else that polling would have
+// requested (details, shapes of places, missing earthquakes) must be among the payloads.
 type Replay struct {
 	store   *store.Store
 	intake  ReplayIntake
@@ -60,36 +61,37 @@ type Replay struct {
 	keep    func(store.Receipt, []byte)
 }
 
-// Keep has what is replayed kept as evidence, as if it had been polled. keep is told the receipt but for when it is written.
+// Keep stores what is replayed as evidence, as if it had been polled. keep gets the receipt without
+// its time of writing.
 func (r *Replay) Keep(keep func(store.Receipt, []byte)) { r.keep = keep }
 
-// replayed is a source that is replayed.
+// replayed is a source that is being replayed.
 type replayed struct {
 	lists
-	feeds []*replayedFeed // of its feeds, and at last one for payloads of which the feed is not known
+	feeds []*replayedFeed // its feeds, and last one for payloads of an unknown feed
 }
 
-// replayedFeed is what a feed says until the next payload.
+// replayedFeed is the response of a feed until its next payload.
 type replayedFeed struct {
 	listed
 	payload  []byte
-	batch    *source.Batch  // it, as it was read last, where Repeat may have to settle it
-	since    hazard.Instant // it has said so
-	again    hazard.Instant // polling would read it in full again; MaxInstant: it would say nothing else
+	batch    *source.Batch  // the last batch, if Repeat may have to apply places to it
+	since    hazard.Instant // time of the payload
+	again    hazard.Instant // when polling would read it in full again; MaxInstant if that would change nothing
 	failures int
 }
 
-// repeated is for how long a payload is taken to be what the source still says. A longer silence is a
-// gap of the recording.
+// repeated is how long a payload counts as the source's present response. A longer silence is a gap
+// of the recording.
 const repeated = 24 * time.Hour
 
-// NewReplay makes a Replay into a store. Nothing is recorded as of a moment before from, that of the
-// store's last change.
+// NewReplay creates a Replay into a store. Nothing is recorded before from, the time of the store's
+// last change.
 func NewReplay(s *store.Store, in ReplayIntake, from hazard.Instant, log *slog.Logger) *Replay {
 	return &Replay{store: s, intake: notBefore{in, from}, log: log}
 }
 
-// notBefore is an intake whose clock tells no time before from.
+// notBefore is an intake whose clock never shows a time before from.
 type notBefore struct {
 	ReplayIntake
 	from hazard.Instant
@@ -107,7 +109,7 @@ func (n notBefore) PassUntil(ctx context.Context, now hazard.Instant) error {
 	return n.ReplayIntake.PassUntil(ctx, max(now, n.from))
 }
 
-// source is the state of a source; feeds are known by their addresses.
+// source returns the state of a source, with feeds by address.
 func (r *Replay) source(src *Source) *replayed {
 	for _, s := range r.sources {
 		if s.src.Name == src.Name {
@@ -125,9 +127,9 @@ func (r *Replay) source(src *Source) *replayed {
 	return s
 }
 
-// Take lets time pass until at, and takes in a payload as if a feed of the source gave it then. feed is
-// the address of the feed; empty, it is the only feed of a source that has one, and unknown otherwise:
-// then nothing ends by what the payload does not name. For cut and the error see Import.
+// Take advances time to at, and processes a payload as if a feed of the source returned it then.
+// feed is the address of the feed. If empty, it is the source's only feed, or unknown if there are
+// several; then nothing ends because the payload lacks it. See Import for cut and the error.
 func (r *Replay) Take(ctx context.Context, src *Source, feed string, payload []byte, cut *Failure, at hazard.Instant) (intake.Result, error) {
 	if err := r.Until(ctx, at); err != nil {
 		return intake.Result{}, err
@@ -142,7 +144,7 @@ func (r *Replay) Take(ctx context.Context, src *Source, feed string, payload []b
 	return r.take(ctx, s, f, answer{payload: payload, cut: cut}, at, at)
 }
 
-// Until lets time pass until now.
+// Until advances time to now.
 func (r *Replay) Until(ctx context.Context, now hazard.Instant) error {
 	for {
 		var s *replayed
@@ -168,7 +170,7 @@ func (r *Replay) Until(ctx context.Context, now hazard.Instant) error {
 	}
 }
 
-// take takes in what a feed has said since a moment, as read at now, and plans when to read it again.
+// take processes a feed's response since a moment as read at now, and plans its next read.
 func (r *Replay) take(ctx context.Context, s *replayed, f *replayedFeed, a answer, since, now hazard.Instant) (intake.Result, error) {
 	batch, res, certain, err := r.read(ctx, s, f, a, now, now, intake.Options{})
 	r.note(s, f, a, now, err)
@@ -176,7 +178,7 @@ func (r *Replay) take(ctx context.Context, s *replayed, f *replayedFeed, a answe
 		f.again, f.payload = hazard.MaxInstant, nil
 		return res, err
 	}
-	if !batch.Whole && !batch.Current && batch.Lasting == nil { // not what the feed itself says, such as a single alert
+	if !batch.Whole && !batch.Current && batch.Lasting == nil { // not the feed's own list, such as a single alert
 		return res, nil
 	}
 	if since == now {
@@ -203,8 +205,8 @@ func (r *Replay) take(ctx context.Context, s *replayed, f *replayedFeed, a answe
 	return res, nil
 }
 
-// read takes in what a feed says, read at now, as of clock. batch is nil where nothing can be concluded from it; certain reports
-// whether nothing waits for another read.
+// read processes a feed's response, read at now, as of clock. batch is nil if nothing can be
+// concluded from it; certain reports whether the decision needs no further read.
 func (r *Replay) read(ctx context.Context, s *replayed, f *replayedFeed, a answer, now hazard.Instant, clock hazard.Clock, opts intake.Options) (
 	batch *source.Batch, res intake.Result, certain bool, err error,
 ) {
@@ -219,7 +221,7 @@ func (r *Replay) read(ctx context.Context, s *replayed, f *replayedFeed, a answe
 	return &b, res, certain, err
 }
 
-// note keeps what a feed gave.
+// note stores a feed's response.
 func (r *Replay) note(s *replayed, f *replayedFeed, a answer, now hazard.Instant, err error) {
 	if _, ok := errors.AsType[*Failure](err); r.keep == nil || err != nil && !ok {
 		return
@@ -237,8 +239,8 @@ func (r *Replay) note(s *replayed, f *replayedFeed, a answer, now hazard.Instant
 	r.keep(kept, a.payload)
 }
 
-// Repeat lets time pass until a receipt, and does again what that stands for; payload is the one that it names. An error that is a *Failure is
-// what polling found too: the payload could not be used, or not whole.
+// Repeat advances time to a receipt, and repeats what it records; payload is the receipt's payload.
+// A *Failure is one that polling also had: the payload was unusable, or incomplete.
 func (r *Replay) Repeat(ctx context.Context, src *Source, kept *store.Receipt, payload []byte) error {
 	if err := r.intake.PassUntil(ctx, kept.Taken); err != nil {
 		return err
@@ -264,9 +266,9 @@ func (r *Replay) Repeat(ctx context.Context, src *Source, kept *store.Receipt, p
 		r.sources = slices.DeleteFunc(r.sources, func(o *replayed) bool { return o == s })
 		return nil
 	case evidence.Feed:
-		if f.batch = nil; src.PlaceURL != nil { // it may be settled
+		if f.batch = nil; src.PlaceURL != nil { // places may be applied to it later
 			if batch, usable, _ := parse(src, payload, a.cut, kept.Read); usable {
-				batch.Rejects = nil // kept below
+				batch.Rejects = nil // stored below
 				f.batch = &batch
 			}
 		}
@@ -274,7 +276,7 @@ func (r *Replay) Repeat(ctx context.Context, src *Source, kept *store.Receipt, p
 		return err
 	case evidence.Settled:
 		if f.batch == nil {
-			return nil // it came before the evidence begins
+			return nil // it came before the beginning of the evidence
 		}
 		_, err := s.intake.Apply(ctx, src.Name, *f.batch, kept.Taken, intake.Options{Again: true})
 		return err
@@ -316,7 +318,8 @@ func (r *Replay) Repeat(ctx context.Context, src *Source, kept *store.Receipt, p
 	return fmt.Errorf("receipt %d: kind %q is that of a later release", kept.ID, kept.Kind)
 }
 
-// retimed is an intake that withdraws as of a moment: a list is read before what it says is taken in.
+// retimed is an intake that withdraws as of a given moment, because a list is read before its
+// content is processed.
 type retimed struct {
 	ReplayIntake
 	taken hazard.Instant

@@ -13,26 +13,28 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// Intake is where what was read goes.
+// Intake receives what was read.
 type Intake interface {
-	// Apply takes in a batch. Taking in the same batch again changes nothing.
+	// Apply processes a batch. Processing the same batch again changes nothing.
 	Apply(ctx context.Context, src string, batch source.Batch, clock hazard.Clock, opts intake.Options) (intake.Result, error)
-	// Withdraw ends the hazard of an event; last is 0 if it was over, or an editor has decided about it.
+	// Withdraw ends the hazard of an event; last is 0 if it was over, or an editor has decided
+	// about it.
 	Withdraw(ctx context.Context, src, event string, reason hazard.EndReason, clock hazard.Clock) (last int64, err error)
 }
 
 // Source is a source as this process polls it. Its functions are called by one goroutine at a time.
 type Source struct {
 	source.Source
-	// Disabled sources are listed, and not polled.
+	// Disabled sources are listed but not polled.
 	Disabled bool
-	// Read, if not nil, asks the source in place of a GET of its one feed, whose address is only shown: a source that is no document but has to
-	// be logged in to, and asked in steps. Its error should be a *Failure. Taken is called when what it read last was taken in.
+	// Read, if not nil, replaces the GET request of the source's only feed, whose address is then
+	// only for display. It is for a source that needs a login and several requests. Its error
+	// should be a *Failure. Taken is called once its last result was processed.
 	Read  func(ctx context.Context, now hazard.Instant) (source.Batch, error)
 	Taken func()
 }
 
-// check tells what makes s impossible to poll.
+// check returns an error if s cannot be polled.
 func (s *Source) check() error {
 	if s.Name == "" || s.Parse == nil || len(s.Feeds) == 0 {
 		return fmt.Errorf("source %q: needs a name, a parser and a feed", s.Name)
@@ -57,7 +59,8 @@ func (s *Source) check() error {
 	return nil
 }
 
-// parseURL reads an absolute http or https address. Its errors do not repeat the address, which may hold a key.
+// parseURL parses an absolute http or https address. Errors do not repeat the address, which may
+// contain a key.
 func parseURL(address string) (*url.URL, error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -72,8 +75,8 @@ func parseURL(address string) (*url.URL, error) {
 	return u, nil
 }
 
-// follows tells whether the source may be followed to an address that one of its payloads gave: one of its own hosts,
-// and never from https to http.
+// follows reports whether an address from a payload may be followed: it must be on a host of the
+// source, and never lead from https to http.
 func (s *Source) follows(address string) bool {
 	u, err := parseURL(address)
 	if err != nil || u.User != nil {
@@ -108,7 +111,7 @@ func among(u *url.URL, host string) bool {
 	return at == authority(&url.URL{Scheme: u.Scheme, Host: host})
 }
 
-// authority is the host and port of an address, as two spellings of one address have it.
+// authority returns the host and port of an address in canonical form.
 func authority(u *url.URL) string {
 	port := u.Port()
 	if port == "" {
@@ -119,7 +122,7 @@ func authority(u *url.URL) string {
 	return strings.ToLower(u.Hostname()) + ":" + port
 }
 
-// shown is an address as it may be shown: without user, password and query, which may hold a key.
+// shown returns an address without user, password and query, which may contain a key.
 func (s *Source) shown(address string) string {
 	u, err := parseURL(address)
 	if err != nil {

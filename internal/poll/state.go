@@ -12,43 +12,46 @@ import (
 	"github.com/hazardd/hazardd/internal/intake"
 )
 
-// state is what is kept of a source from poll to poll and from process to process. Instants are Unix milliseconds; 0 is never.
+// state is the stored state of a source, between polls and processes. Instants are Unix
+// milliseconds; 0 means never.
 type state struct {
 	Disabled bool `json:"disabled,omitzero"`
-	// Served is the id of the last request (Poll) that was done.
+	// Served is the id of the last completed request (Poll).
 	Served string `json:"served,omitzero"`
-	// Unfinished: a payload is being taken in of which more is to be read, or places became known that have not been used yet.
-	// A process that finds it set takes over from one that died in the middle: it reads everything anew.
+	// Unfinished means that a payload is being processed, or that new places have not been applied
+	// yet. A process that finds it set has taken over from one that died, and reads everything
+	// again.
 	Unfinished bool                  `json:"unfinished,omitzero"`
 	Feeds      map[string]*feedState `json:"feeds"` // by address
 	// Pushes are the connections over which the source pushes, by address.
 	Pushes map[string]*pushState `json:"pushes,omitzero"`
 	Last   Counts                `json:"last"`
 	Total  Counts                `json:"total"`
-	// Jobs are the addresses still to be read, the first one next.
+	// Jobs are the addresses to read, next one first.
 	Jobs []job `json:"jobs,omitzero"`
-	// BadPlaces are places that could not be had, and until when they are not asked for again.
+	// BadPlaces are places that could not be fetched, with the time of the next try.
 	BadPlaces map[string]hazard.Instant `json:"bad_places,omitzero"`
 	// Places is how many shapes of places are still to be fetched.
 	Places int `json:"places,omitzero"`
 }
 
-// feedState is what is kept of one feed.
+// feedState is the stored state of one feed.
 type feedState struct {
 	ETag         string         `json:"etag,omitzero"`
 	LastModified string         `json:"last_modified,omitzero"`
-	Digest       string         `json:"digest,omitzero"` // SHA-256 of the last payload that was read, to see a change
-	Since        hazard.Instant `json:"since"`           // it is polled since then
+	Digest       string         `json:"digest,omitzero"` // SHA-256 of the last payload, to detect changes
+	Since        hazard.Instant `json:"since"`           // it has been polled since then
 	LastPoll     hazard.Instant `json:"last_poll"`
 	LastSuccess  hazard.Instant `json:"last_success"`
 	LastChanged  hazard.Instant `json:"last_changed"`
-	LastFull     hazard.Instant `json:"last_full"` // last success that was more than "not modified"
+	LastFull     hazard.Instant `json:"last_full"` // last success other than "not modified"
 	NextPoll     hazard.Instant `json:"next_poll"`
 	NotBefore    hazard.Instant `json:"not_before,omitzero"` // the source's Retry-After
-	// Links are the entries of the index whose documents were read, and until when they need not be read again.
+	// Links are the index entries whose documents were read, with the time until which they need
+	// not be read again.
 	Links map[string]hazard.Instant `json:"links,omitzero"`
-	// Refused counts the documents that the index names at addresses that are not followed, on these hosts; Left, those that
-	// could not be noted, because there are too many.
+	// Refused counts the documents of the index at addresses that are not followed, on these hosts.
+	// Left counts those that were not queued because there are too many.
 	Refused  int        `json:"refused,omitzero"`
 	Hosts    []string   `json:"hosts,omitzero"`
 	Left     int        `json:"left,omitzero"`

@@ -76,7 +76,7 @@ type head struct {
 // Converted says what a raster became.
 type Converted struct {
 	People  float64 // of the raster
-	Builtin float64 // that the built-in grid has where the raster has data
+	Builtin float64 // number of people in the built-in grid where the raster has data
 	Missing float64 // that the built-in grid has where the raster has none
 	Bytes   int64
 }
@@ -485,7 +485,7 @@ func (f *Folder) Grid() (*Grid, error) {
 	}
 	grid, err := open(file, info.Size())
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w; load it anew, or remove it", f.path, err), file.Close())
+		return nil, errors.Join(fmt.Errorf("%s: %w; load it again, or remove it", f.path, err), file.Close())
 	}
 	f.seen, f.grid = info, grid
 	return grid, nil

@@ -133,7 +133,7 @@ func TestPeopleAreCountedByALoadedRaster(t *testing.T) {
 		bad := append([]byte{}, data...)
 		bad[at] ^= 4
 		write(t, folder.path, bad)
-		if _, err := folder.Grid(); err == nil || !strings.Contains(err.Error(), "load it anew, or remove it") {
+		if _, err := folder.Grid(); err == nil || !strings.Contains(err.Error(), "load it again, or remove it") {
 			t.Errorf("bit %d turned: %v", at, err)
 		}
 	}

@@ -10,20 +10,23 @@ import (
 	"github.com/hazardd/hazardd/wire"
 )
 
-// variant is what the text of an event depends on, beside the change: how many products of the hazard the reader may know of, times
-// product, and three flags. A small number is a key that takes no memory.
+// variant identifies the variants of a change's event text. It combines the number of products that
+// the reader may see, times product, with three flags. It is a small number, so that it can be a
+// map key without an allocation.
 type variant int64
 
 const (
-	left      variant = 1 << iota // the hazard has left the filter
-	deleted                       // the reader is told that the product was deleted, without its texts
+	left      variant = 1 << iota // the hazard no longer matches the filter
+	deleted                       // the reader learns only that the product was deleted, without its texts
 	enveloped                     // it is a CloudEvent
 	product
-	// language is times one more than the number of the text that the hazard reads in; 0: it reads as it is stored.
+	// language is multiplied by one plus the index of the text in whose language the hazard is; 0
+	// means as stored.
 	language variant = 1 << 40
 )
 
-// event is the event of a change as a member of orgs sees it through the cursor's filter; nil if there is nothing to see.
+// event returns the event of a change for a member of orgs and the cursor's filter, or nil if there
+// is nothing to send.
 func (c *Cursor) event(ctx context.Context, e *tail.Entry, orgs []int64) ([]byte, error) {
 	seen := e.SeenBy(orgs)
 	if seen == nil {

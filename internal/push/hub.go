@@ -1,11 +1,13 @@
-// Package push tells readers of changes as they are committed, as a cursor over the change log.
+// Package push sends changes to readers as they are committed, through cursors over the change log.
 //
-// A reader asks for what follows the number that it has, whether that is of now or of last week: so a resuming reader gets exactly what it
-// missed, and a slow one costs nothing but its own delay. Changes come from package tail, each encoded once per audience for as long as it
-// is in memory there. There is no queue per reader, and nothing grows with readers who do not read.
+// A reader asks for the changes after a number, recent or a week old. So a resuming reader gets
+// exactly what it missed, and a slow one only delays itself. Changes come from package tail, which
+// encodes each once per audience while it is in memory. There is no queue per reader, and a reader
+// that does not read takes no additional memory.
 //
-// What a reader may not know of is never part of what the Hub gives out: every event asks hazard.Product.VisibleTo, by who may read the
-// product today, also where it tells of the past. The package knows the form of server-sent events, but not HTTP.
+// The Hub never sends what a reader may not see: every event is checked with
+// hazard.Product.VisibleTo against today's audience of the product, also for past changes. The
+// package knows the format of server-sent events, but not HTTP.
 package push
 
 import (
@@ -27,39 +29,41 @@ import (
 	"github.com/hazardd/hazardd/wire"
 )
 
-// Log is the part of the store that tells where a stream can be resumed.
+// Log is the part of the store that says where a stream can resume.
 type Log interface {
-	// Last is the latest number that was given to a change. There need be no change of that number: a restored history goes on far above.
+	// Last returns the latest assigned number. A change with that number may not exist, because the
+	// history after a restore continues at much higher numbers.
 	Last(ctx context.Context) (int64, error)
-	// Since returns committed changes numbered above n, in commit order, at most limit. There are no gaps between them but those of forks. It is
-	// a *store.ForkedError if n is of a history that was replaced.
+	// Since returns at most limit committed changes with numbers above n, in commit order. There
+	// are no gaps except at forks. It returns a *store.ForkedError if n belongs to a history that
+	// was replaced.
 	Since(ctx context.Context, n int64, limit int) ([]hazard.Change, error)
 }
 
-// Kept is how long after a change the stream can be resumed before it.
+// Kept is for how long after a change a stream can resume from before it.
 const Kept = 30 * 24 * time.Hour
 
-// maxTexts is how many bytes of events a reader is given at once, unless a single one is larger.
+// maxTexts bounds the bytes of events in one batch, unless a single event is larger.
 const maxTexts = 16 << 10
 
-// Heartbeat is how often something is written to a stream at least: proxies give up on connections
-// that are silent for a minute (interface.md section 3).
+// Heartbeat is the longest time without a write to a stream. Proxies close connections that are
+// silent for a minute (interface.md section 3).
 const Heartbeat = 15 * time.Second
 
-// dead is how long ago the last write to a stream may have succeeded. A stream that is behind has
-// missed two heartbeats, and a new one of its user may replace it.
+// dead is the age of the last successful write after which a stream counts as dead. It has then
+// missed two heartbeats, and a new stream of its user may replace it.
 const dead = 2 * Heartbeat
 
-// Limits bound the streams that are open at the same time.
+// Limits bounds the concurrent streams.
 type Limits struct {
 	PerUser int
 	All     int
 }
 
-// TooManyError says that no further stream can be opened.
+// TooManyError reports that no more streams can be opened.
 type TooManyError struct {
 	Limit int
-	// Own: the user's own streams are too many; else all users' together.
+	// Own says that the user has too many streams; otherwise all users together have.
 	Own bool
 }
 
@@ -70,24 +74,24 @@ func (e *TooManyError) Error() string {
 	return fmt.Sprintf("%d streams are open, the most that this server takes (limit all-streams)", e.Limit)
 }
 
-// Hub has the streams of all readers. It is safe for concurrent use.
+// Hub holds the streams of all readers. It is safe for concurrent use.
 type Hub struct {
 	tail   *tail.Tail
 	log    Log
 	base   string
 	limits Limits
 
-	mu      sync.RWMutex  // guards what follows
+	mu      sync.RWMutex  // guards the fields below
 	ended   chan struct{} // closed by End
 	streams map[*Stream]struct{}
-	users   map[string][]*Stream // streams of each, without those that were replaced
-	left    *sync.Cond           // told when one leaves; its lock is mu
+	users   map[string][]*Stream // streams by user, without the replaced ones
+	left    *sync.Cond           // signals that a stream has left; its lock is mu
 }
 
 // Stream is an open stream, from Join until Leave.
 type Stream struct {
-	// Replaced is how long ago the last write to the stream that this one replaced had succeeded; 0 if
-	// it replaced none.
+	// Replaced is how long ago the last successful write to the replaced stream was; 0 if this
+	// stream replaced none.
 	Replaced time.Duration
 
 	hub   *Hub
@@ -99,18 +103,19 @@ type Stream struct {
 	wrote time.Time // guarded by mu
 }
 
-// New makes a Hub of the changes that t gives. base is the service's public address without a slash at its end.
+// New creates a Hub for the changes of t. base is the service's public address without a trailing
+// slash.
 func New(t *tail.Tail, log Log, base string, limits Limits) *Hub {
 	h := &Hub{tail: t, log: log, base: base, limits: limits, ended: make(chan struct{}), streams: map[*Stream]struct{}{}, users: map[string][]*Stream{}}
 	h.left = sync.NewCond(&h.mu)
 	return h
 }
 
-// Alarm wakes all who wait for a change, so that they look at what else has changed: whether they still may read.
+// Alarm wakes all waiting readers, so that they check their rights again.
 func (h *Hub) Alarm() { h.tail.Alarm() }
 
-// End tells all readers to go: Ended of each stream is closed, and what it has given Join for that is called. Readers come again to whoever
-// takes over.
+// End ends all streams: it closes Ended of each, and calls the function that was given to Join. The
+// readers then reconnect to another server or the next process.
 func (h *Hub) End() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -125,7 +130,8 @@ func (h *Hub) End() {
 	}
 }
 
-// Wait returns when no stream is open: soon after End, since no reader can hold one up for long then.
+// Wait returns once no stream is open. That is soon after End, because no reader can delay it for
+// long.
 func (h *Hub) Wait() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -134,17 +140,17 @@ func (h *Hub) Wait() {
 	}
 }
 
-// Streams is how many streams are open.
+// Streams returns the number of open streams.
 func (h *Hub) Streams() int {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	return len(h.streams)
 }
 
-// Join counts a stream of a user until Leave is called; user is empty for a reader without an account, whose share the caller counts. When the user has as many as a user may have,
-// the stream replaces the dead one that was written to longest ago, if there is one. End and a
-// replacement close Ended of the stream and call end, which must not block. The error is a
-// *TooManyError.
+// Join registers a stream of a user until Leave is called. user is empty for a reader without an
+// account; the caller then counts the public's share. At the user's limit, the stream replaces the
+// dead stream with the oldest write, if there is one. End and a replacement close Ended of the
+// stream and call end, which must not block. The error is a *TooManyError.
 func (h *Hub) Join(user string, now time.Time, end func()) (*Stream, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -187,16 +193,17 @@ func (h *Hub) uncount(s *Stream) {
 	}
 }
 
-// Wrote notes that a write to the stream succeeded at now: the system has taken it, whether or not the
-// peer has (package listen closes connections to peers that acknowledge nothing). A stream that was
-// never written to is not replaced: its reader waits for an answer, which has an end of its own.
+// Wrote records that a write to the stream succeeded at now. The system has accepted the data, but
+// perhaps not the peer yet (package listen closes connections to peers that acknowledge nothing). A
+// stream without any write is never replaced: its reader waits for the response, which has its own
+// timeout.
 func (s *Stream) Wrote(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.wrote = now
 }
 
-// idle is how long ago the last write succeeded; 0 if none has.
+// idle returns the time since the last successful write, or 0 if there was none.
 func (s *Stream) idle(now time.Time) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -206,10 +213,11 @@ func (s *Stream) idle(now time.Time) time.Duration {
 	return now.Sub(s.wrote)
 }
 
-// Ended is closed when the stream is to end: the service ends, or another stream replaced it.
+// Ended is closed when the stream must end, because the service stops or another stream replaced
+// it.
 func (s *Stream) Ended() <-chan struct{} { return s.ended }
 
-// stop tells the stream to end, once. The caller holds the hub's mu.
+// stop tells the stream to end; further calls do nothing. The caller holds the hub's mu.
 func (s *Stream) stop() {
 	select {
 	case <-s.ended:
@@ -219,7 +227,7 @@ func (s *Stream) stop() {
 	}
 }
 
-// Leave ends the stream. It is called once.
+// Leave ends the stream. Call it once.
 func (s *Stream) Leave() {
 	h := s.hub
 	h.mu.Lock()
@@ -229,37 +237,38 @@ func (s *Stream) Leave() {
 	h.left.Broadcast()
 }
 
-// Lost says why a stream cannot be resumed after a number.
+// Lost says why a stream cannot resume after a number.
 type Lost string
 
 // The reasons.
 const (
 	TooOld  Lost = "too old"  // changes above the number are older than Kept
-	Unknown Lost = "replaced" // the number is of no change of this history: of one that a restore or a failover has replaced
+	Unknown Lost = "replaced" // the number belongs to a history that a restore or a failover replaced
 )
 
-// Reset is the event that tells a reader to begin anew: what it has is void, or cannot be followed. The stream goes on behind the change that
-// the cursor is behind.
+// Reset returns the event that tells a reader to start again, because its data is void or changes
+// are missing. The stream continues after the cursor's change.
 func (c *Cursor) Reset(why Lost) []byte {
 	data := fmt.Appendf(nil, `{"change":%d,"reason":%q}`, c.n, why)
 	if c.envelope {
-		data, _ = json.Marshal(new(wire.NewCloudEvent(c.hub.source(), fmt.Sprintf("reset-%d", c.n), "reset", jsontext.Value(data)))) // texts and valid JSON
+		data, _ = json.Marshal(new(wire.NewCloudEvent(c.hub.source(), fmt.Sprintf("reset-%d", c.n), "reset", jsontext.Value(data)))) // texts and valid JSON always encode
 	}
 	return fmt.Appendf(nil, "id: %d\nevent: reset\ndata: %s\n\n", c.n, data)
 }
 
-// source is the address of the stream, by which CloudEvents name it.
+// source returns the address of the stream, which CloudEvents contain.
 func (h *Hub) source() string { return h.base + "/events" }
 
-// Resumable tells why the log cannot be read on after change n without a loss, empty if it can: n is 0, the beginning, or the number of a change.
-// keep is how old the changes above n may be; 0: as old as they are.
+// Resumable returns why the log cannot be read from change n without a loss, or "" if it can. n is
+// 0 (the beginning) or the number of a change. keep bounds the age of the changes above n; 0 means
+// no bound.
 func (h *Hub) Resumable(ctx context.Context, n int64, keep time.Duration, now hazard.Instant) (Lost, error) {
 	if n < 0 {
 		return Unknown, nil
 	}
 	changes, err := h.log.Since(ctx, max(n-1, 0), 2)
 	fork, forked := errors.AsType[*store.ForkedError](err)
-	if forked && fork.Start == n { // where a reset has led to
+	if forked && fork.Start == n { // n comes from a reset
 		changes, err = h.log.Since(ctx, n, 1)
 	}
 	if err != nil && !void(err) {
@@ -268,8 +277,9 @@ func (h *Hub) Resumable(ctx context.Context, n int64, keep time.Duration, now ha
 	if n > 0 && len(changes) > 0 && changes[0].Number == n {
 		changes = changes[1:]
 	} else if n > 0 && !(forked && fork.Start == n) {
-		// Numbers have no holes but where a history was replaced: a number that is not there was there before, or never, but for the last
-		// that was given: the lists say it, as long as the new history has no change.
+		// Numbers have gaps only at forks. So a missing number belongs to a replaced history or was
+		// never assigned. The exception is the last assigned number: lists show it until the new
+		// history has a change.
 		if last, err := h.log.Last(ctx); err != nil || last != n {
 			return Unknown, err
 		}
@@ -280,38 +290,38 @@ func (h *Hub) Resumable(ctx context.Context, n int64, keep time.Duration, now ha
 	return "", nil
 }
 
-// void tells whether an error says that a number is of a history that was replaced.
+// void reports whether err says that a number belongs to a replaced history.
 func void(err error) bool {
 	_, ok := errors.AsType[*store.ForkedError](err)
 	return ok
 }
 
-// Filter chooses hazards.
+// Filter selects hazards.
 type Filter interface {
-	// Match tells whether a state of a hazard passes, as it was recorded.
+	// Match reports whether a recorded state of a hazard matches.
 	Match(ctx context.Context, h *hazard.Hazard) (bool, error)
 }
 
-// Cursor is one reader's place in the log. It is not safe for concurrent use.
+// Cursor is a reader's position in the log. It is not safe for concurrent use.
 type Cursor struct {
 	hub    *Hub
 	filter Filter
 	n      int64
-	live   int64   // changes behind it were committed after the cursor was made
-	given  []given // by the last Next
+	live   int64   // later changes were committed after the cursor was created
+	given  []given // changes of the last Next
 	reader *tongue.Reader
-	// envelope: events are CloudEvents.
+	// envelope makes events CloudEvents.
 	envelope bool
 }
 
-// given is a change of a source that a cursor gave.
+// given is a source's change that the cursor has returned.
 type given struct {
 	source string
 	at     hazard.Instant
 }
 
-// Sent counts how late the events of the last Next are, which were written now. Those that a reader has missed before, and
-// resumes, do not count.
+// Sent measures the delay of the events of the last Next, which have just been written. Events from
+// before the cursor was created do not count.
 func (c *Cursor) Sent(d *lateness.Delays, now func() hazard.Instant) {
 	if len(c.given) == 0 {
 		return
@@ -322,23 +332,26 @@ func (c *Cursor) Sent(d *lateness.Delays, now func() hazard.Instant) {
 	}
 }
 
-// Read makes a cursor behind change n. filter chooses what is told; nil: everything. A change of a product passes if its hazard does.
+// Read returns a cursor after change n. filter selects the changes; nil selects all. A change of a
+// product matches if its hazard does.
 func (h *Hub) Read(n int64, filter Filter, reader *tongue.Reader) *Cursor {
 	_, _, _, last := h.tail.Kept()
 	return &Cursor{hub: h, filter: filter, n: n, live: last, reader: reader}
 }
 
-// Envelope has the cursor give each event in the envelope of CloudEvents 1.0.
+// Envelope makes the cursor return events in the envelope of CloudEvents 1.0.
 func (c *Cursor) Envelope() { c.envelope = true }
 
-// Number is the change that the cursor is behind: everything up to it has been told, as far as it was to be told.
+// Number returns the position of the cursor: all changes up to it have been returned, except those
+// that the filter or the reader's rights exclude.
 func (c *Cursor) Number() int64 { return c.n }
 
-// Next returns the next events that a member of orgs may know of, each in the form of the event stream, and moves behind them. It does not
-// wait for changes: wake is not nil when there are no others, and is closed when there may be. Without wake there may be others now: ask again.
-// The events must not be changed.
+// Next returns the next events that a member of orgs may see, in the format of the event stream,
+// and moves the cursor. It does not block. If there are no more events now, wake is not nil and is
+// closed when there may be some; otherwise call Next again. The events must not be modified.
 //
-// If what the cursor has told was replaced by another history, one event says so, which is a reset, and the cursor is behind the fork.
+// If the history that the cursor has read was replaced, one event says so (a reset), and the cursor
+// moves behind the fork.
 func (c *Cursor) Next(ctx context.Context, orgs []int64) (events [][]byte, wake <-chan struct{}, err error) {
 	entries, upTo, wake, err := c.hub.tail.After(ctx, c.n)
 	if fork, ok := errors.AsType[*store.ForkedError](err); ok {
@@ -356,7 +369,7 @@ func (c *Cursor) Next(ctx context.Context, orgs []int64) (events [][]byte, wake 
 			return nil, nil, err
 		}
 		if err != nil || len(events) > 0 && size+len(text) > maxTexts {
-			return events, nil, nil // an error comes again, if it lasts
+			return events, nil, nil // a lasting error occurs again in the next call
 		}
 		c.n = e.Number
 		if text != nil {

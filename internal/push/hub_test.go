@@ -84,7 +84,7 @@ func (l *memoryLog) Page(ctx context.Context, p store.LogPage) (store.LogPiece, 
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	piece := store.LogPiece{Changes: changes, Last: l.seen}
-	for i := range changes { // as the store does, each reader gets its own
+	for i := range changes { // each reader gets its own copy, as from the store
 		if product := changes[i].Product; product != nil {
 			changes[i].Product = new(*product)
 		}

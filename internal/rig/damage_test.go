@@ -163,7 +163,7 @@ const (
 	invented
 )
 
-// total is how many products a hazard has. Where one of these is missing it says so too.
+// total matches the number of a hazard's products.
 var total = regexp.MustCompile(`"product_total":"\d+"`)
 
 // compare tells how the picture differs from what it was: whether something is missing, or there is what nobody wrote.

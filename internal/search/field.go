@@ -10,7 +10,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// Kind is what the values of a field are.
+// Kind is the type of a field's values.
 type Kind uint8
 
 // The kinds of fields.
@@ -21,14 +21,14 @@ const (
 	PlaceField // the geometry
 )
 
-// Field is a property of hazards that a Where may ask about, by the name that it has in GeoJSON; or, if it was made outside of this package, of
-// features that are parts of hazards, which has its values in Own.
+// Field is a property that a Where can use, by its name in GeoJSON. It belongs to hazards or, if
+// created outside of this package, to features that are parts of hazards, with values in Own.
 type Field struct {
 	Name  string
 	Title string // for people
 	Kind  Kind
 	Unit  string
-	// Values are all that there are; nil: any.
+	// Values are all possible values; nil means any.
 	Values []string
 	// Whole: the numbers have no fractions. Nullable: there may be no value.
 	Whole, Nullable bool
@@ -41,18 +41,18 @@ type Field struct {
 // Geometry is the name of the field that holds the geometry.
 const Geometry = "geometry"
 
-// AreaRole is the name of the field that says what the geometry is.
+// AreaRole is the name of the field with the role of the geometry.
 const AreaRole = "area_role"
 
-// Measured is how the names of fields begin that hold what was measured.
+// Measured is the prefix of the names of fields with measurements.
 const Measured = "measurements."
 
 // Fields lists the fields, in their order. The caller must not change the slice.
 func Fields() []Field { return fields() }
 
-// FieldNamed returns the field of that name, whose case does not matter, of those in all; nil if there is none.
+// FieldNamed returns the field in all with that name, ignoring case, or nil.
 func FieldNamed(name string, all []Field) *Field {
-	if rest, ok := strings.CutPrefix(name, "measurements_"); ok { // as programs write it whose names have no dots
+	if rest, ok := strings.CutPrefix(name, "measurements_"); ok { // written by programs whose names cannot contain dots
 		name = Measured + rest
 	}
 	i := slices.IndexFunc(all, func(f Field) bool { return strings.EqualFold(f.Name, name) })
@@ -164,7 +164,8 @@ var fields = sync.OnceValue(func() []Field {
 	return list
 })
 
-// Value is what a field of hazards says of h, as JSON has it: a string, a float64, or nil. A moment is its milliseconds since 1970, as a float64.
+// Value returns the value of a field of h in JSON: a string, a float64, or nil. A moment is its
+// milliseconds since 1970, as a float64.
 func (f *Field) Value(h *hazard.Hazard) any {
 	switch f.Kind {
 	case TextField:

@@ -14,15 +14,15 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// Query is a search: what is wanted, in which order, how much of it at once, and of which moment.
+// Query is a search: a filter, an order, the size of a page, and a moment.
 type Query struct {
 	Filter
 	Sort Sort
-	// Limit is the most hazards in a page; 0: all.
+	// Limit is the size of a page; 0 means all.
 	Limit int
-	// At asks for what would have been answered at a moment that is past; nil: now.
+	// At requests the result as of a past moment; nil means now.
 	At *hazard.Instant
-	// Cursor is where to go on: the end of the page before, empty for the first.
+	// Cursor is the end of the previous page; empty for the first.
 	Cursor string
 }
 
@@ -32,7 +32,7 @@ const (
 	MaxLimit     = 1000
 )
 
-// Order is what hazards are sorted by.
+// Order is the key of a sort.
 type Order uint8
 
 // The orders. All but the first fall back on the number, in the same direction.
@@ -50,7 +50,7 @@ const (
 type Sort struct {
 	By         Order
 	Descending bool
-	Quantity   hazard.Quantity // of ByMeasure alone
+	Quantity   hazard.Quantity // for ByMeasure only
 }
 
 // sorts are the values of the parameter sort.
@@ -66,7 +66,7 @@ var sorts = []struct {
 	{"hazard_ID", Sort{By: ByNumber}}, {"-hazard_ID", Sort{By: ByNumber, Descending: true}},
 }
 
-// String is the sort as the parameter has it.
+// String returns the sort as in the parameter.
 func (s Sort) String() string {
 	if s.By == ByMeasure {
 		if s.Descending {
@@ -105,7 +105,7 @@ func sortNames() string {
 	return strings.Join(names, ", ")
 }
 
-// Key is a hazard's place in an order.
+// Key is a hazard's position in an order.
 type Key struct {
 	Severity hazard.Severity // of BySeverity alone
 	Moment   hazard.Instant  // that is sorted by; 0 by number
@@ -114,7 +114,7 @@ type Key struct {
 	ID       int64
 }
 
-// Key is the place of h, as it reads now, in the order.
+// Key returns the position of h, as of now, in the order.
 func (s Sort) Key(h *hazard.Hazard) Key {
 	k := Key{ID: h.ID}
 	switch s.By {
@@ -153,15 +153,16 @@ func (s Sort) Compare(a, b Key) int {
 	return cmp.Or(cmp.Compare(a.Moment, b.Moment), cmp.Compare(a.Value, b.Value), cmp.Compare(a.ID, b.ID))
 }
 
-// Cursor is where a page ends, and the moment to which all pages of one search belong: who is on which page does not depend on what is
-// written, or ends, while they are read.
+// Cursor is the end of a page, and the moment of the search's first page: the pages do not change
+// by writes or ends while they are read.
 type Cursor struct {
 	Number int64          // the last change that counts
 	Now    hazard.Instant // when the first page was asked for
-	Key    Key            // of the last hazard that was given
+	Key    Key            // key of the last returned hazard
 }
 
-// Encode is the cursor as text for the client to send back. history names the store's history, whose numbers it holds.
+// Encode returns the cursor as text for the client. history identifies the store's history, to
+// which its numbers belong.
 func (q *Query) Encode(c Cursor, history string) string {
 	payload := binary.AppendVarint(nil, c.Number)
 	payload = binary.AppendVarint(payload, int64(c.Now))
@@ -176,8 +177,8 @@ func (q *Query) Encode(c Cursor, history string) string {
 	return base64.RawURLEncoding.EncodeToString(append(q.seal(payload, history), payload...))
 }
 
-// sealSize is how many bytes of the hash a cursor begins with: enough that no client hits it by accident. It keeps nobody from what he
-// may not see; a search shows the same to everybody.
+// sealSize is how many bytes of the hash a cursor begins with, so that no invalid cursor is
+// accepted by accident. It is not for security: a search shows the same to everybody.
 const sealSize = 8
 
 // seal ties a cursor to its search and its history.
@@ -190,7 +191,7 @@ func (q *Query) seal(payload []byte, history string) []byte {
 	return sum.Sum(nil)[:sealSize]
 }
 
-// Decode reads the query's cursor. What is not a cursor of this search and this history is a fault.
+// Decode parses the query's cursor. A cursor of another search or history is a fault.
 func (q *Query) Decode(history string) (Cursor, error) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(q.Cursor)
 	if err != nil || len(raw) < sealSize {
@@ -224,7 +225,8 @@ const lacksValue = "-"
 // errCursor is the fault of every cursor that cannot be used.
 var errCursor = Faults{{Parameter: "cursor", Detail: `is not one of this search: follow the link "next" as it was given, with the same parameters, or begin without a cursor`}}
 
-// CursorLife is how long after its first page a search can be paged on: what changed since then is looked up for each page.
+// CursorLife is how long after its first page a search can continue, because each page looks up the
+// changes since then.
 const CursorLife = time.Hour
 
 // ErrOldCursor is the fault of a cursor whose time is over.

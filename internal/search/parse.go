@@ -32,7 +32,8 @@ func (f Faults) Error() string {
 	return strings.Join(words, "; ")
 }
 
-// Limits of what a parameter may ask for: each phrase, and each position of a geometry, costs time on every hazard.
+// Limits of parameters, because each phrase, and each position of a geometry, costs time on every
+// hazard.
 const (
 	maxText     = 200 // characters of q
 	maxPhrases  = 12
@@ -103,7 +104,7 @@ var pages = []parameter{
 	{"sort", func(p *parser, v string) {
 		sort, ok := parseSort(v)
 		if !ok {
-			p.fault("sort", "%.60q is none of %s, nor a measurement, as GET /measurements lists them, with or without - before it", v, sortNames())
+			p.fault("sort", "%.60q is not one of %s, nor a measurement in GET /measurements; a leading - is optional", v, sortNames())
 			return
 		}
 		p.Sort = sort
@@ -124,20 +125,20 @@ var pages = []parameter{
 	{"at", func(p *parser, v string) { p.At = p.moment("at", v) }},
 }
 
-// ParseFilter reads the parameters of a Filter. Names in also are left to the caller; every other one is a fault, and so is one that is given
-// twice. No faults is nil.
+// ParseFilter parses the parameters of a Filter. It ignores names in also; every other name is a
+// fault, and so is a repeated one. It returns nil if there are no faults.
 func ParseFilter(values url.Values, also ...string) (Filter, Faults) {
 	q, faults := parse(values, filters, also, nil)
 	return q.Filter, faults
 }
 
-// Parse reads the parameters of a Query, as ParseFilter does. Without a limit Query.Limit is 0. The cursor is read by Query.Decode, and that
-// At is past is left to who knows the time.
+// Parse parses the parameters of a Query, as ParseFilter does. Without a limit Query.Limit is 0.
+// Query.Decode parses the cursor, and the caller checks that At is in the past.
 func Parse(values url.Values, also ...string) (Query, Faults) {
 	return ParseOn(Fields(), values, also...)
 }
 
-// ParseOn is Parse where a filter may name other fields than those of hazards.
+// ParseOn does the same as Parse with other fields in filters.
 func ParseOn(fields []Field, values url.Values, also ...string) (Query, Faults) {
 	return parse(values, slices.Concat(filters, pages), also, fields)
 }
@@ -155,7 +156,7 @@ func parse(values url.Values, known []parameter, also []string, fields []Field) 
 	for i, k := range known {
 		names[i] = k.name
 		if given := values[k.name]; len(given) > 1 {
-			p.fault(k.name, "is given %d times, expected once; what may have several values takes them separated by commas", len(given))
+			p.fault(k.name, "is given %d times, expected once; several values are separated by commas", len(given))
 		} else if len(given) == 1 {
 			k.read(p, given[0])
 		}
@@ -165,7 +166,7 @@ func parse(values url.Values, known []parameter, also []string, fields []Field) 
 		p.where()
 	}
 	if p.Ref != "" && p.At != nil {
-		p.fault("ref", "cannot be combined with at: what leads to a hazard is only known as of now")
+		p.fault("ref", "cannot be combined with at: identifiers are only known as of now")
 	}
 	for name := range values {
 		if !slices.Contains(names, name) && !slices.Contains(also, name) {
@@ -193,7 +194,7 @@ func list[T comparable](p *parser, name, value string, read func(string) (T, boo
 		}
 	}
 	if unknown != nil {
-		p.fault(name, "%s is no %s; these are: %s, separated by commas", strings.Join(unknown, ", "), name, strings.Join(known(), ", "))
+		p.fault(name, "%s is not a %s; expected one of %s, separated by commas", strings.Join(unknown, ", "), name, strings.Join(known(), ", "))
 	}
 	return found
 }
@@ -202,18 +203,18 @@ func (p *parser) sources(value string) {
 	for name := range strings.SplitSeq(value, ",") {
 		switch {
 		case !isName(name):
-			p.fault("source", "%.60q is not the name of a source, as GET /sources lists them, nor %q for what editors wrote", name, Editors)
+			p.fault("source", "%.60q is neither the name of a source in GET /sources, nor %q for hazards of editors", name, Editors)
 			return
 		case !slices.Contains(p.Sources, name):
 			p.Sources = append(p.Sources, name)
 		}
 	}
 	if len(p.Sources) > maxSources {
-		p.fault("source", "%d names, at most %d are taken", len(p.Sources), maxSources)
+		p.fault("source", "%d names, at most %d are allowed", len(p.Sources), maxSources)
 	}
 }
 
-// isName tells whether a source may be called so.
+// isName reports whether s is a valid name of a source.
 func isName(s string) bool {
 	return s != "" && len(s) <= 60 && !strings.ContainsFunc(s, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.')
@@ -277,7 +278,7 @@ func (p *parser) where() {
 	in := CQL2Text
 	if len(lang) == 1 {
 		if in = lang[0]; in != CQL2Text && in != CQL2JSON && in != CQLText {
-			p.fault("filter-lang", "%.40q is none of %s, %s", in, CQL2Text, CQL2JSON)
+			p.fault("filter-lang", "%.40q is not one of %s, %s", in, CQL2Text, CQL2JSON)
 			return
 		}
 	}
@@ -322,8 +323,9 @@ func (p *parser) intersects(value string) {
 	}
 }
 
-// datetime reads an interval as OGC API – Features has it (OGC 17-069r4, section 7.15.4): a moment, or two of which one may be open,
-// as .. or nothing. A date stands for the whole day in UTC, as other services take it.
+// datetime parses an interval of OGC API – Features (OGC 17-069r4, section 7.15.4): a moment, or
+// two of which one may be open (.. or empty). A date means the whole day in UTC, as in other
+// services.
 func (p *parser) datetime(value string) {
 	const form = "a moment (2026-11-02T06:00:00Z), a day (2026-11-02), or two of them with / between, of which one may be .. for open"
 	first, last, interval := strings.Cut(value, "/")
@@ -361,10 +363,11 @@ func readMoment(s string) (from, to hazard.Instant, ok bool) {
 
 func inRange(i hazard.Instant) bool { return i >= hazard.MinInstant && i <= hazard.MaxInstant }
 
-// MomentForm is what ReadMoment takes, in words.
+// MomentForm describes the values that ReadMoment accepts.
 const MomentForm = "a moment as RFC 3339 has it, such as 2026-11-02T06:00:00Z"
 
-// ReadMoment reads a moment of a parameter (RFC 3339), and tells whether it is one, in the years from 1 to 9999.
+// ReadMoment parses a moment (RFC 3339), and reports whether it is valid, in the years from 1 to
+// 9999.
 func ReadMoment(s string) (hazard.Instant, bool) {
 	t, err := time.Parse(time.RFC3339, s)
 	i := hazard.At(t)
@@ -380,7 +383,7 @@ func (p *parser) moment(name, value string) *hazard.Instant {
 	return &i
 }
 
-// plusHint tells of the mistake that is easily made with zones.
+// plusHint returns a hint about an unescaped + in a time zone.
 func plusHint(value string) string {
 	if strings.Contains(value, " ") {
 		return "; in a URL a + must be written %2B"
@@ -399,7 +402,7 @@ func (p *parser) measures(value string) {
 		}
 		info, ok := hazard.Quantity(name).Info()
 		if !ok {
-			p.fault("measure", "%.60q is no measurement; these are: %s (GET /measurements)", name, strings.Join(texts(hazard.Quantities(), func(i hazard.QuantityInfo) string { return string(i.Name) }), ", "))
+			p.fault("measure", "%.60q is not a measurement; expected one of %s (GET /measurements)", name, strings.Join(texts(hazard.Quantities(), func(i hazard.QuantityInfo) string { return string(i.Name) }), ", "))
 			continue
 		}
 		m := Measure{info.Name, math.Inf(-1), math.Inf(1)}
@@ -432,11 +435,11 @@ func (p *parser) measures(value string) {
 		}
 	}
 	if len(p.Measures) > maxMeasures {
-		p.fault("measure", "%d ranges, at most %d are taken", len(p.Measures), maxMeasures)
+		p.fault("measure", "%d ranges, at most %d are allowed", len(p.Measures), maxMeasures)
 	}
 }
 
-// expected says what values a quantity has.
+// expected returns the valid values of a quantity.
 func expected(info *hazard.QuantityInfo) string {
 	low, high := info.Range()
 	text := fmt.Sprintf("a number from %s to %s", decimals(low), decimals(high))
@@ -449,11 +452,12 @@ func expected(info *hazard.QuantityInfo) string {
 	return text
 }
 
-// text reads what must be said: terms separated by blanks, of which all must be there. A term in double quotes, or one that holds several
-// words (old-harbour), is a phrase; a * at its end makes its last word the beginning of one.
+// text parses the terms of a text search, separated by blanks; all must occur. A term in double
+// quotes, or one of several words (old-harbour), is a phrase; a * at its end makes its last word a
+// prefix.
 func (p *parser) text(value string) {
 	if n := len([]rune(value)); n > maxText {
-		p.fault("q", "%d characters, at most %d are taken", n, maxText)
+		p.fault("q", "%d characters, at most %d are allowed", n, maxText)
 		return
 	}
 	for rest := strings.TrimLeft(value, blanks); rest != ""; rest = strings.TrimLeft(rest, blanks) {
@@ -485,7 +489,7 @@ func (p *parser) text(value string) {
 	case n == 0:
 		p.fault("q", `is empty, expected words, beginnings of words (harb*) or "phrases"`)
 	case n > maxPhrases:
-		p.fault("q", "%d words and phrases, at most %d are taken", n, maxPhrases)
+		p.fault("q", "%d words and phrases, at most %d are allowed", n, maxPhrases)
 	}
 }
 

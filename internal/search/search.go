@@ -1,11 +1,14 @@
-// Package search says what a search for hazards means: its parameters, which hazards they let through, and in which order.
+// Package search defines searches for hazards: their parameters, which hazards match, and in which
+// order.
 //
-// Filter.Match is the one definition of a filter. The live view, the event stream and the webhooks ask it; the store finds the same with
-// SQL, and a property test holds the two together. A Query is a Filter and what makes pages of its answer. Both are read from the
-// parameters of a URL by Parse and ParseFilter, which name every fault: nothing that is not understood is ignored.
+// Filter.Match is the only definition of a filter. The live view, the event stream and the webhooks
+// call it; the store finds the same hazards with SQL, and a property test compares the two. A Query
+// is a Filter with an order and pages. Parse and ParseFilter parse both from the parameters of a
+// URL and report every fault: unknown parameters are never ignored.
 //
-// Instants are milliseconds since 1970, positions WGS 84 in degrees, longitude first. A Filter and a Query are not altered once they are
-// read, and may then be used by several goroutines. The package knows neither HTTP nor SQL.
+// Instants are milliseconds since 1970, positions WGS 84 in degrees, longitude first. A Filter and
+// a Query are immutable once parsed, and safe for concurrent use. The package knows neither HTTP
+// nor SQL.
 package search
 
 import (
@@ -16,36 +19,37 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// Editors is the name under which the parameter source finds what no source reported.
+// Editors is the value of the parameter source for hazards without a reporting source.
 const Editors = "editors"
 
-// Filter says which hazards are wanted: those for which all holds that is given. The zero Filter lets every hazard through.
+// Filter selects hazards that match all its conditions. The zero Filter matches every hazard.
 type Filter struct {
 	Types      []hazard.Type
 	Severities []hazard.Severity
 	Categories []hazard.Category
 	Statuses   []hazard.Status
-	// Sources are names of sources, one of which an event of a hazard must be from, and Editors.
+	// Sources are names of sources, or Editors; an event of the hazard must come from one of them.
 	Sources []string
 	// Ref is anybody's id, SCHEME:ID. What it leads to is not written in a hazard: the store puts it in Hazards.
 	Ref string
-	// Hazards are the only numbers wanted, sorted; nil, without Ref: any.
+	// Hazards are the only ids to match, sorted; nil, without Ref, means any.
 	Hazards []int64
 
 	Box  *geo.Box
 	Near *Near
 	Area *Area
 
-	// Life is the time of which some moment must be in the hazard's life: from its start to its end, both included. The life of a hazard
-	// that goes on and does not end by itself has no end.
+	// Life is a period in which the hazard must be active at some point, from its start to its end,
+	// both included. A hazard that goes on and does not end by itself has no end.
 	Life *Span
 	// UpdatedSince is the earliest last_Update wanted.
 	UpdatedSince *hazard.Instant
-	// Measures are what must have been measured, each of them. A hazard without the value is not let through.
+	// Measures are required measurements. A hazard without the value does not match.
 	Measures []Measure
-	// Text is what must be said in the name or in the description, in any language of the hazard: every one of the phrases.
+	// Text holds phrases that must all occur in the name or the description, in any language of the
+	// hazard.
 	Text []Phrase
-	// Where is a condition on fields; nil: none.
+	// Where is a condition on fields; nil means none.
 	Where *Where
 }
 
@@ -60,13 +64,13 @@ type Near struct {
 // MaxRadius bounds Near.Radius, in metres: an eighth of the way round the world. Whoever wants more wants a box.
 const MaxRadius = 5_000_000
 
-// NewNear is the places at most radius metres from one.
+// NewNear returns the places within radius meters of one.
 func NewNear(lon, lat, radius float64) *Near {
 	return &Near{Lon: lon, Lat: lat, Radius: radius, circle: geo.Circle(lon, lat, radius), bounds: geo.Around(lon, lat, radius)}
 }
 
-// meets tells whether some place of s is near: for a point by its distance, for all else by the polygon of geo.Circle, which lacks
-// at most 0.12 % of the radius.
+// meets reports whether some place of s is near: for a point by its distance, otherwise by the
+// polygon of geo.Circle, which is up to 0.12 % of the radius too small.
 func (n *Near) meets(s geo.Shape) bool {
 	if !n.bounds.Overlaps(geo.BoundsOf(s)) {
 		return false
@@ -106,7 +110,7 @@ func (a *Area) meetsBy(intersects func(a, b geo.Shape) bool, s geo.Shape) bool {
 	return a.bounds.Overlaps(geo.BoundsOf(s)) && intersects(s, a.shape)
 }
 
-// Measure is a quantity and between which values it must be, both included; in the unit of the quantity. An open side is infinite.
+// Measure is a range of a quantity, limits included, in its unit. An open side is infinite.
 type Measure struct {
 	Quantity  hazard.Quantity
 	Low, High float64
@@ -120,18 +124,18 @@ func (m Measure) holds(h *hazard.Hazard) bool {
 // Span is a time from one moment to another, both included.
 type Span struct{ From, To hazard.Instant }
 
-// Match tells whether the filter lets through h, as it reads at now. shapes are the geometries of its areas; nil if NeedsShapes
-// tells that they do not matter.
+// Match reports whether h, as of now, matches. shapes are the geometries of its areas; they may be
+// nil if NeedsShapes is false.
 func (f *Filter) Match(h *hazard.Hazard, shapes []geo.Shape, now hazard.Instant) bool {
 	return f.MatchRecord(h, now) && f.MatchAt(h, Footprint(h, shapes), now)
 }
 
-// MatchAt is what of Match needs the geometry: places is the footprint of h.
+// MatchAt is the part of Match that needs the geometry: places is the footprint of h.
 func (f *Filter) MatchAt(h *hazard.Hazard, places []geo.Shape, now hazard.Instant) bool {
 	return f.MatchPlace(places) && (!f.Where.NeedsShapes() || f.Where.Match(h.ExpireAt(now), places))
 }
 
-// MatchRecord is Match without the places: it needs no geometry.
+// MatchRecord is the part of Match that needs no geometry.
 func (f *Filter) MatchRecord(h *hazard.Hazard, now hazard.Instant) bool {
 	h = h.ExpireAt(now)
 	return among(f.Types, h.Type) && among(f.Severities, h.Severity) && among(f.Categories, h.Category) && among(f.Statuses, h.Status) &&
@@ -157,14 +161,15 @@ func (f *Filter) matchSource(h *hazard.Hazard) bool {
 	return wanted(cmp.Or(h.Source, Editors)) || slices.ContainsFunc(h.Sources, wanted)
 }
 
-// SourcesOf returns the names by any of which the parameter source finds a hazard, sorted.
+// SourcesOf returns the values of the parameter source that find a hazard, sorted.
 func SourcesOf(h *hazard.Hazard) []string {
 	names := append([]string{cmp.Or(h.Source, Editors)}, h.Sources...)
 	slices.Sort(names)
 	return slices.Compact(names)
 }
 
-// lifeEnd is the last moment of a hazard's life. Its end_Date is where it ended, or will end by itself; else it is only expected.
+// lifeEnd returns the last moment of a hazard's life: its end_Date if it has ended or will end by
+// itself; otherwise end_Date is only expected.
 func lifeEnd(h *hazard.Hazard) hazard.Instant {
 	if h.Status == hazard.Active && !h.AutoExpire {
 		return hazard.MaxInstant
@@ -172,15 +177,15 @@ func lifeEnd(h *hazard.Hazard) hazard.Instant {
 	return h.End
 }
 
-// ByNumber reports whether Hazards are the only ones wanted.
+// ByNumber reports whether only the ids in Hazards can match.
 func (f *Filter) ByNumber() bool { return f.Ref != "" || f.Hazards != nil }
 
-// NeedsShapes tells whether it matters where a hazard is.
+// NeedsShapes reports whether the filter depends on a hazard's place.
 func (f *Filter) NeedsShapes() bool {
 	return f.Box != nil || f.Near != nil || f.Area != nil || f.Where.NeedsShapes()
 }
 
-// Footprint is where a hazard is: its areas, whatever their role, and without areas its point.
+// Footprint returns a hazard's place: all its areas, or its point if it has none.
 func Footprint(h *hazard.Hazard, shapes []geo.Shape) []geo.Shape {
 	if len(shapes) == 0 {
 		return []geo.Shape{geo.Place(h.Longitude, h.Latitude)}
@@ -188,14 +193,15 @@ func Footprint(h *hazard.Hazard, shapes []geo.Shape) []geo.Shape {
 	return shapes
 }
 
-// MatchPlace tells whether what is at the given places is where the filter wants it. Each of Box, Near and Area must meet one of them.
+// MatchPlace reports whether places satisfy the filter: each of Box, Near and Area must intersect
+// one of them.
 func (f *Filter) MatchPlace(places []geo.Shape) bool {
 	return (f.Box == nil || slices.ContainsFunc(places, func(s geo.Shape) bool { return meets(*f.Box, s) })) &&
 		(f.Near == nil || slices.ContainsFunc(places, f.Near.meets)) &&
 		(f.Area == nil || slices.ContainsFunc(places, f.Area.meets))
 }
 
-// meets asks the geometry library only where the bounds do not tell.
+// meets calls the geometry library only if the bounds do not decide.
 func meets(b geo.Box, s geo.Shape) bool { return meetsBy(geo.Intersects, b, s) }
 
 // meetsBy is meets, by one of the functions of package geo.
@@ -204,7 +210,7 @@ func meetsBy(intersects func(a, b geo.Shape) bool, b geo.Box, s geo.Shape) bool 
 	return b.Holds(bounds) || b.Overlaps(bounds) && intersects(s, b.Shape())
 }
 
-// MayMatchPlace tells, of the bounds of a hazard's footprint alone, whether MatchAt holds: yes, no, or neither.
+// MayMatchPlace decides MatchAt from the bounds of a hazard's footprint: yes, no, or undecided.
 func (f *Filter) MayMatchPlace(b geo.Box) (match, sure bool) {
 	match, sure = true, f.Near == nil && f.Area == nil && !f.Where.NeedsShapes()
 	for _, wanted := range f.Bounds() {
@@ -218,7 +224,7 @@ func (f *Filter) MayMatchPlace(b geo.Box) (match, sure bool) {
 	return match, sure
 }
 
-// Bounds are boxes each of which meets every hazard that Match lets through.
+// Bounds returns boxes, each of which intersects every matching hazard.
 func (f *Filter) Bounds() []geo.Box {
 	var all []geo.Box
 	if f.Box != nil {

@@ -229,7 +229,7 @@ func (w *Where) property(o cql.Operand) (*Field, error) {
 func (w *Where) plain(o cql.Operand) (*Field, error) {
 	f, err := w.property(o)
 	if err == nil && f.Kind == PlaceField {
-		err = o.At.Fault("a property that is no geometry", f.Name)
+		err = o.At.Fault("a property that is not a geometry", f.Name)
 	}
 	return f, err
 }
@@ -271,7 +271,7 @@ func (w *Where) compare(e cql.Compare, not bool) (*Cond, error) {
 			return nil, err
 		}
 		if c.Kind = CondFields; c.Other.Kind != f.Kind {
-			return nil, right.At.Fault(fmt.Sprintf("a property whose values are of the kind of %s", f.Name), c.Other.Name)
+			return nil, right.At.Fault(fmt.Sprintf("a property with values like %s", f.Name), c.Other.Name)
 		}
 		return c, nil
 	}
@@ -416,7 +416,7 @@ func (w *Where) like(e cql.Like, not bool) (*Cond, error) {
 		return nil, err
 	}
 	if f.Kind != TextField {
-		return nil, e.Of.At.Fault("a property whose values are texts", f.Name)
+		return nil, e.Of.At.Fault("a property with text values", f.Name)
 	}
 	if w.patterns++; w.patterns > maxPatterns {
 		return nil, e.Pattern.At.Fault(fmt.Sprintf("no more than %d patterns", maxPatterns), "")

@@ -11,10 +11,10 @@ import (
 	"github.com/hazardd/hazardd/internal/files"
 )
 
-// Backup says where the continuous backup of a store on SQLite goes, and for how long one can go back.
+// Backup says where the continuous backup of a SQLite store goes, and how far back it can restore.
 type Backup struct {
 	Dir    string         // the folder
-	Bucket files.Settings // or the bucket; both empty: there is no backup
+	Bucket files.Settings // or the bucket; if both are empty, there is no backup
 	Keep   time.Duration
 }
 
@@ -25,7 +25,7 @@ func (s *Service) openBackup() error {
 		return nil
 	}
 	if !s.Store.OneFile() {
-		return errors.New("backup-to: hazardd keeps a continuous backup of SQLite alone; for PostgreSQL use pg_basebackup and an archive of its log, or your provider's")
+		return errors.New("backup-to: a continuous backup needs SQLite; for PostgreSQL use pg_basebackup and an archive of its log, or your provider's backup")
 	}
 	data, err := filepath.Abs(s.cfg.DataDir)
 	if err != nil {
@@ -43,7 +43,7 @@ func (s *Service) openBackup() error {
 	return nil
 }
 
-// back writes the continuous backup, if there is one.
+// back writes the continuous backup until ctx ends, if one is configured.
 func (s *Service) back(ctx context.Context) error {
 	if s.backup == nil {
 		return nil

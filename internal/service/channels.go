@@ -28,20 +28,22 @@ import (
 	"github.com/hazardd/hazardd/web"
 )
 
-// Channels are how subscribers can be told, by setting. None is on by itself.
+// Channels configures the channels that notify subscribers. All of them are off by default.
 type Channels struct {
-	// SMTP is the mail server, as channel.MailConfig has it; empty: no email. SMTPPassword is the file of its password, where it is not in the address.
+	// SMTP is the mail server, as in channel.MailConfig; if empty, no email is sent. SMTPPassword
+	// is the file of its password, if the password is not in the address.
 	SMTP, SMTPFrom, SMTPPassword string
-	// WebPush is the address of https or mailto under which push services reach the operator; empty: no Web Push. WebPushKey is the file of its key; empty: one in the
-	// data folder, which is made.
+	// WebPush is an https: or mailto: address at which push services can reach the operator; if
+	// empty, Web Push is off. WebPushKey is the file of its key; if empty, the service creates one
+	// in the data folder.
 	WebPush, WebPushKey string
-	// Folder is where the HTTP channels are described, a file each; empty: none.
+	// Folder holds the descriptions of the HTTP channels, one file each; empty means none.
 	Folder string
-	// Limits are of email and of Web Push each; HTTP channels have their own.
+	// Limits apply to email and to Web Push separately. HTTP channels have limits of their own.
 	Limits channel.Limits
 }
 
-// channels are the senders that the settings enable.
+// channels holds the senders that the settings enable.
 type channels struct {
 	channel.Channels
 	mail *channel.Mail
@@ -49,7 +51,7 @@ type channels struct {
 	web  *channel.Web
 }
 
-// openChannels makes the senders. It connects to nothing.
+// openChannels creates the senders. It opens no connections.
 func openChannels(cfg *Config, store *store.Store) (*channels, error) {
 	c, set := &channels{Channels: channel.Channels{}}, &cfg.Channels
 	targets := outbound.Targets{Allow: cfg.WebhookAllow}
@@ -75,7 +77,7 @@ func openChannels(cfg *Config, store *store.Store) (*channels, error) {
 	if set.WebPush != "" {
 		path := set.WebPushKey
 		if path == "" && cfg.Database != "" {
-			return nil, errors.New("webpush: the nodes of a database must share a key: setting webpush-key")
+			return nil, errors.New("webpush: all nodes of a database need the same key: set webpush-key")
 		}
 		seed, err := keyfile.Seed(cmp.Or(path, filepath.Join(cfg.DataDir, channel.SeedFile)), path == "", "send messages in our name")
 		if err != nil {
@@ -99,7 +101,7 @@ func openChannels(cfg *Config, store *store.Store) (*channels, error) {
 	return c, nil
 }
 
-// offered is what subscribers can choose.
+// offered returns the channels that subscribers can choose.
 func (c *channels) offered() httpapi.Channels {
 	out := httpapi.Channels{Email: c.mail != nil}
 	if c.push != nil {
@@ -111,7 +113,7 @@ func (c *channels) offered() httpapi.Channels {
 	return out
 }
 
-// close closes the connections that wait to be used again.
+// close closes the idle connections.
 func (c *channels) close() {
 	if c == nil {
 		return
@@ -127,13 +129,13 @@ func (c *channels) close() {
 	}
 }
 
-// pictured gives each hazard of a message the map that a mail shows of it.
+// pictured adds a map of each hazard to the emails that another sender sends.
 type pictured struct {
 	channel.Sender
 	*artist
 }
 
-// Send sends the message with maps.
+// Send sends the message with its maps.
 func (p *pictured) Send(ctx context.Context, to channel.Address, n notice.Notice) error {
 	items := make([]notice.Item, len(n.Items))
 	for i, it := range n.Items {
@@ -147,15 +149,15 @@ func (p *pictured) Send(ctx context.Context, to channel.Address, n notice.Notice
 	return p.Sender.Send(ctx, to, n)
 }
 
-// artist draws maps, one at a time, and keeps the latest: many are told of one hazard.
+// artist draws maps, one at a time, and caches the latest: many subscribers get the same hazard.
 type artist struct {
 	store  *store.Store
-	ground *basemap.Archive // nil: the binary is without the map
+	ground *basemap.Archive // nil if the binary is built without the map
 	drawn  *lru.Cache[string, []byte]
 	pencil chan struct{}
 }
 
-// maxDrawn bounds the maps that are kept, in bytes.
+// maxDrawn bounds the cached maps, in bytes.
 const maxDrawn = 4 << 20
 
 func newArtist(store *store.Store) (*artist, error) {
@@ -193,14 +195,16 @@ func (a *artist) draw(ctx context.Context, h *hazard.Hazard, width int) ([]byte,
 	return picture, nil
 }
 
-// TestChannel sends a message that says that it is a test, once, as a service of cfg would: over email, webpush, or the HTTP channel of that name. It makes no key. The error
-// is about the settings or the address; what came of the attempt is in the answer. It is channel.ErrDisabled if the settings do not enable the channel.
+// TestChannel sends one test message as a service configured by cfg would: by email, by webpush, or
+// over the HTTP channel of that name. It never creates a key. The error concerns the settings or
+// the address; it is channel.ErrDisabled if the settings do not enable the channel. The answer says
+// how the attempt ended.
 func TestChannel(ctx context.Context, cfg Config, name, to string, wish tongue.Wish, now time.Time) (done notify.Tested, err error) {
 	if cfg.Clock == nil {
 		cfg.Clock = clock.New(nil)
 	}
 	if cfg.Channels.WebPushKey == "" && cfg.Database == "" {
-		cfg.Channels.WebPushKey = filepath.Join(cfg.DataDir, channel.SeedFile) // the server's: browsers take nothing that is signed by another
+		cfg.Channels.WebPushKey = filepath.Join(cfg.DataDir, channel.SeedFile) // use the server's key: browsers refuse messages that another key signed
 	}
 	address := channel.Address{Kind: name, To: strings.TrimSpace(to)}
 	switch name {

@@ -2,7 +2,7 @@ package service
 
 import "golang.org/x/sys/unix"
 
-// diskFree is how many bytes a user may still write where a folder is.
+// diskFree returns how many bytes an unprivileged user may still write on the disk of a folder.
 func diskFree(dir string) (bytes int64, ok bool) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {

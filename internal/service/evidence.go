@@ -11,28 +11,29 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// The evidence that is kept by default.
+// The defaults for keeping evidence.
 const (
 	evidenceAge   = 7 * 24 * time.Hour
 	evidenceBytes = 2 << 30
 )
 
-// evidenceLease is the lease of who sweeps evidence.
+// evidenceLease names the lease of the node that sweeps evidence.
 const evidenceLease = "evidence"
 
-// OpenEvidence opens the evidence of a store, as cfg says.
+// OpenEvidence opens the evidence of a store with the limits in cfg.
 func OpenEvidence(s *store.Store, cfg Config) (*evidence.Keeper, error) {
 	limits := evidence.Limits{Age: max(0, cmp.Or(cfg.Evidence.Age, evidenceAge)), Bytes: cmp.Or(cfg.Evidence.Bytes, evidenceBytes)}
 	return evidence.Open(s, filepath.Join(cfg.DataDir, "evidence"), cfg.Files, limits, cfg.Logger)
 }
 
-// sweepEvidence removes evidence that is too old or too much, and once a day what nothing names, on one node at a time. Nothing waits for it.
+// sweepEvidence removes evidence beyond the limits of age and size, and once a day unreferenced
+// evidence files. One node at a time does this. No request waits for it.
 func (s *Service) sweepEvidence(ctx context.Context) error {
 	log, holder := s.cfg.Logger, lease.Holder()
 	var tidied time.Time
 	warned := false
 	for {
-		lost := func(err error) { log.Warn("another node sweeps evidence now", "error", err) }
+		lost := func(err error) { log.Warn("another node now sweeps evidence", "error", err) }
 		var failed error
 		_, err := lease.Hold(ctx, s.Store, evidenceLease, holder, lost, func(ctx context.Context, _ *lease.Lease) {
 			if _, failed = s.Evidence.Sweep(ctx, s.Now()); failed == nil && time.Since(tidied) > sweepEvery {
@@ -42,7 +43,7 @@ func (s *Service) sweepEvidence(ctx context.Context) error {
 			}
 		})
 		if failed = cmp.Or(err, failed); failed != nil && ctx.Err() == nil && !warned {
-			log.Warn("evidence cannot be swept; it is kept for longer", "error", failed)
+			log.Warn("cannot sweep evidence; it is kept for longer", "error", failed)
 		}
 		warned = failed != nil
 		select {

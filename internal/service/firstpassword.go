@@ -11,12 +11,12 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// KeepFirstPassword writes FirstPassword to a file of the data folder that its owner alone can read,
-// for a start whose output others may see, and returns the file's path. The service removes the file
-// when the password is changed or has run out.
+// KeepFirstPassword writes FirstPassword to a file in the data folder that only its owner can read,
+// and returns the file's path. It is for starts whose output other people may see. The service
+// removes the file once the password is changed or has expired.
 func (s *Service) KeepFirstPassword() (string, error) {
 	path := s.firstPasswordPath()
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // of an earlier store
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // left by an earlier store
 		return "", err
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -29,7 +29,7 @@ func (s *Service) KeepFirstPassword() (string, error) {
 
 func (s *Service) firstPasswordPath() string { return filepath.Join(s.cfg.DataDir, "first-password") }
 
-// forgetFirstPassword removes the file of KeepFirstPassword once nobody can log in with it.
+// forgetFirstPassword removes the file of KeepFirstPassword once its password no longer works.
 func (s *Service) forgetFirstPassword(now hazard.Instant) {
 	if slices.ContainsFunc(s.Auth.Users(), func(u auth.User) bool { return u.PasswordEnds > now }) {
 		return

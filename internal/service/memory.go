@@ -5,9 +5,10 @@ import (
 	"runtime/debug"
 )
 
-// CollectOften lets the garbage collector run whenever the heap has grown by half, unless GOGC says otherwise, in place of whenever it has
-// doubled: a server of 300 feeds has 194 MB then in place of 224, and what that costs the processor is less than can be measured
-// (bench/poll, bench/push). It is for the whole process.
+// CollectOften makes the garbage collector run when the heap has grown by half, not when it has
+// doubled, unless GOGC is set. A server that polls 300 feeds then takes 194 MB instead of 224 MB;
+// the extra CPU time is too small to measure (bench/poll, bench/push). The setting is global to the
+// process.
 func CollectOften() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(50)

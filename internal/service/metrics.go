@@ -14,7 +14,8 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// metrics makes what GET /metrics gives: what the parts count, and what they look like at the moment of asking.
+// metrics returns the registry behind GET /metrics: the counters of all parts, and gauges that are
+// read at each scrape.
 func (s *Service) metrics() *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), present{s})
@@ -24,10 +25,12 @@ func (s *Service) metrics() *prometheus.Registry {
 	return r
 }
 
-// askTime is how long the metrics wait for the store: what it does not tell in that time is not among them.
+// askTime bounds how long a scrape waits for the store. Metrics that the store does not deliver in
+// time are left out.
 const askTime = 2 * time.Second
 
-// present collects what is at the moment. Nothing in it tells of restricted products, of users, or of what an operator has not named himself.
+// present collects the gauges of the present state. They reveal nothing about restricted products
+// or users, and no name that the operator has not chosen.
 type present struct{ *Service }
 
 func desc(name, help string, labels ...string) *prometheus.Desc {
@@ -35,48 +38,48 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
-	buildInfo      = desc("build_info", "1; the labels say which program this is.", "version")
-	viewChange     = desc("view_change", "The number of the change that this node's lists are as of.")
-	viewAge        = desc("view_age_seconds", "For how long this node has not known that its lists are up to date.")
+	buildInfo      = desc("build_info", "Always 1; the labels identify this program.", "version")
+	viewChange     = desc("view_change", "Number of the change that this node's lists are as of.")
+	viewAge        = desc("view_age_seconds", "Seconds since this node last confirmed that its lists are up to date.")
 	activeHazards  = desc("active_hazards", "Active hazards by severity.", "severity")
-	storeChange    = desc("store_change", "The number of the last change in the store.")
-	diskRoom       = desc("disk_free_bytes", "Bytes that are left where the data folder is: the SQLite file, product files, what is being uploaded. Linux only.")
-	dueSince       = desc("due_seconds", "For how long the recording of an end, or of another step that was due, has been waiting. Lists leave out what has ended all the same.")
-	damagedHazards = desc("damaged_hazards", "Hazards whose rows are damaged, so that this node could not record their ends; the node that records them knows. See hazardd check.")
-	damagedHeld    = desc("damaged_held_reports", "Reports that are held until something damaged is mended, and that are damaged themselves; the node that records ends knows. See hazardd check.")
-	clockSkew      = desc("clock_skew_seconds", "By how much this machine's clock is ahead of the database's; 0 with SQLite.")
-	clockStep      = desc("clock_step_seconds", "By how much this machine's clock is ahead of service time since it was set; 0 while it is followed.")
-	clockSteps     = desc("clock_steps_total", "How often this machine's clock was set against its monotonic clock.")
+	storeChange    = desc("store_change", "Number of the last change in the store.")
+	diskRoom       = desc("disk_free_bytes", "Free bytes on the disk of the data folder, which holds the SQLite file, product files and uploads. Linux only.")
+	dueSince       = desc("due_seconds", "How long the oldest due end, or other due step, has been waiting to be recorded. Lists leave out ended hazards all the same.")
+	damagedHazards = desc("damaged_hazards", "Hazards whose ends this node could not record because their rows are damaged. Only the node that records ends counts them. See hazardd check.")
+	damagedHeld    = desc("damaged_held_reports", "Held reports that wait for a repair and are damaged themselves. Only the node that records ends counts them. See hazardd check.")
+	clockSkew      = desc("clock_skew_seconds", "How far this machine's clock is ahead of the database's; 0 with SQLite.")
+	clockStep      = desc("clock_step_seconds", "How far this machine's clock is ahead of service time since the clock was set; 0 while service time follows it.")
+	clockSteps     = desc("clock_steps_total", "How often this machine's clock was found to be set, compared with its monotonic clock.")
 	ready          = desc("ready", "1 if GET /readyz is 200, else 0.")
-	connections    = desc("connections", "Connections that are open.")
-	streams        = desc("streams", "Event streams that are open, and requests for GET /changes that wait.")
-	leaseHeld      = desc("lease_held", "1 if this node is the one that does this: poll sources, deliver to webhooks, tell subscribers, count people, fetch pictures, sweep product files, prune, sweep evidence.", "lease")
+	connections    = desc("connections", "Open connections.")
+	streams        = desc("streams", "Open event streams and waiting requests for GET /changes.")
+	leaseHeld      = desc("lease_held", "1 if this node holds the lease of this work: poll sources, deliver to webhooks, notify subscribers, count people, fetch pictures, sweep product files, prune, sweep evidence.", "lease")
 	webhooks       = desc("webhooks", "Webhooks by status.", "status")
 	subscriptions  = desc("subscriptions", "Subscriptions of all owners.")
-	subscribed     = desc("subscription_channels", "Channels of subscriptions by kind and status; on the node that tells subscribers.", "channel", "status")
-	noticesWaiting = desc("notices_waiting", "Notices to subscribers that wait, or are to be tried again, by channel.", "channel")
-	draftsWaiting  = desc("drafts_waiting", "Decisions of editors that wait for a second person.")
-	pending        = desc("webhook_deliveries_pending", "Deliveries to webhooks that wait, or are to be tried again.")
-	sourceState    = desc("source_state", "1 for the state that the source is in, else 0.", "source", "state")
-	sourceAge      = desc("source_age_seconds", "Since the source was last read; of several feeds, the one that is worst off. Not there before the first time.", "source")
-	sourceFailures = desc("source_consecutive_failures", "Polls of the source that have failed in a row.", "source")
-	sourcePush     = desc("source_push_up", "1 if the connection over which the source pushes is up, else 0; by address.", "source", "address")
-	sourcePushed   = desc("source_pushed_messages_total", "Messages that the source has pushed, without heartbeats; by address. It starts anew when the address was given up.", "source", "address")
-	sourceDocs     = desc("source_documents", "Documents that the indexes of the source announce: read, waiting, missing (waiting for too long, or could not be read so far), refused (at addresses that are not followed).", "source", "state")
-	evidenceCount  = desc("evidence_payloads", "Payloads of sources that are kept as evidence.")
-	evidenceSize   = desc("evidence_bytes", "Bytes of the payloads that are kept as evidence: as received, and as they are kept, compressed.", "form")
-	historyKept    = desc("history_kept_from_timestamp_seconds", "From when on the history (audit: the audit trail) is kept whole; not there where nothing was pruned.", "of")
-	prunedRows     = desc("pruned_rows_total", "Rows that this node has moved to archives.", "of")
-	pruneFailures  = desc("prune_failures_total", "How often this node could not prune. Nothing is removed that no archive holds.")
-	pictureCount   = desc("pictures", "Pictures that sources name, and that are kept.")
-	pictureSize    = desc("pictures_bytes", "Bytes of the pictures that are kept.")
-	evidenceOldest = desc("evidence_age_seconds", "Age of the oldest evidence; not there without any.")
-	backupAge      = desc("backup_age_seconds", "How old the continuous backup is: whatever was committed before is in it. Since the start, if nothing is in it yet.")
-	backupFailures = desc("backup_failures_total", "How often the continuous backup could not be written, and was tried again.")
-	backupBytes    = desc("backup_bytes_total", "Bytes that were written to the continuous backup.")
-	certificateEnd = desc("tls_certificate_end_timestamp_seconds", "When the TLS certificate of this node ends, the first of them; not there without TLS.")
-	reportDelay    = desc("report_delay_seconds", "How late reports of the source are, on this node: committed, from when the source issued them until they were committed; sent, from then until they were written to an event stream.", "source", "stage")
-	sourceRecords  = desc("source_records_total", "What became of the records of the source, by whichever node read them.", "source", "result")
+	subscribed     = desc("subscription_channels", "Channels of subscriptions by kind and status; on the node that notifies subscribers.", "channel", "status")
+	noticesWaiting = desc("notices_waiting", "Notices to subscribers that wait for their first or next attempt, by channel.", "channel")
+	draftsWaiting  = desc("drafts_waiting", "Drafts of editors that wait for a second person.")
+	pending        = desc("webhook_deliveries_pending", "Deliveries to webhooks that wait for their first or next attempt.")
+	sourceState    = desc("source_state", "1 for the present state of the source, 0 for others.", "source", "state")
+	sourceAge      = desc("source_age_seconds", "Seconds since the source was last read; with several feeds, since the oldest of their last reads. Absent before the first read.", "source")
+	sourceFailures = desc("source_consecutive_failures", "Consecutive failed polls of the source.", "source")
+	sourcePush     = desc("source_push_up", "1 if the push connection of the source is up, else 0; by address.", "source", "address")
+	sourcePushed   = desc("source_pushed_messages_total", "Messages pushed by the source, without heartbeats; by address. The count restarts after the address was given up.", "source", "address")
+	sourceDocs     = desc("source_documents", "Documents announced by the indexes of the source: read, waiting, missing (waiting for too long, or not readable so far), refused (at addresses that are not followed).", "source", "state")
+	evidenceCount  = desc("evidence_payloads", "Payloads of sources kept as evidence.")
+	evidenceSize   = desc("evidence_bytes", "Bytes of the payloads kept as evidence: as received, and compressed as stored.", "form")
+	historyKept    = desc("history_kept_from_timestamp_seconds", "Time from which the history (audit: the audit trail) is complete; absent if nothing was pruned.", "of")
+	prunedRows     = desc("pruned_rows_total", "Rows moved to archives by this node.", "of")
+	pruneFailures  = desc("prune_failures_total", "Failed prunings on this node. Rows are removed only once an archive holds them.")
+	pictureCount   = desc("pictures", "Stored pictures that sources link to.")
+	pictureSize    = desc("pictures_bytes", "Bytes of the stored pictures.")
+	evidenceOldest = desc("evidence_age_seconds", "Age of the oldest evidence; absent without any.")
+	backupAge      = desc("backup_age_seconds", "Age of the continuous backup: it holds everything committed before. Counted from the start while it is empty.")
+	backupFailures = desc("backup_failures_total", "Failed writes of the continuous backup; each is retried.")
+	backupBytes    = desc("backup_bytes_total", "Bytes written to the continuous backup.")
+	certificateEnd = desc("tls_certificate_end_timestamp_seconds", "When the TLS certificate of this node expires; of several, the first. Absent without TLS.")
+	reportDelay    = desc("report_delay_seconds", "Delay of reports of the source, on this node: committed, from issue by the source to commit; sent, from commit to the write to an event stream.", "source", "stage")
+	sourceRecords  = desc("source_records_total", "Records of the source by result, on all nodes together.", "source", "result")
 )
 
 // Describe implements prometheus.Collector.
@@ -136,7 +139,7 @@ func (s present) Collect(to chan<- prometheus.Metric) {
 	s.askedTo(gauge)
 }
 
-// sourcesTo collects the states of the sources as they were read last.
+// sourcesTo collects the states of the sources from the last read.
 func (s present) sourcesTo(to chan<- prometheus.Metric, gauge func(*prometheus.Desc, float64, ...string), now hazard.Instant) {
 	for _, source := range s.cfg.Known.statusesOf(*s.kept.Load(), s.cfg.Sources, now) {
 		for _, state := range []string{poll.OK, poll.Stale, poll.Failing, poll.Starting, poll.Unheard, poll.Disabled} {
@@ -161,7 +164,8 @@ func (s present) sourcesTo(to chan<- prometheus.Metric, gauge func(*prometheus.D
 	}
 }
 
-// askedTo collects what the store must be asked for. While it is away there is no such series: an old figure would look like a new one.
+// askedTo collects the metrics that need a query. While the store is unreachable these series are
+// absent: an old figure would look current.
 func (s present) askedTo(gauge func(*prometheus.Desc, float64, ...string)) {
 	ctx, cancel := context.WithTimeout(context.Background(), askTime)
 	defer cancel()
@@ -206,7 +210,7 @@ func (s present) askedTo(gauge func(*prometheus.Desc, float64, ...string)) {
 		gauge(draftsWaiting, float64(n))
 	}
 	_ = s.notify.Count(ctx, func(n float64) { gauge(subscriptions, n) }, func(n float64, channel string) { gauge(noticesWaiting, n, channel) },
-		func(n float64, channel, status string) { gauge(subscribed, n, channel, status) }) // what cannot be read is left out
+		func(n float64, channel, status string) { gauge(subscribed, n, channel, status) }) // metrics that cannot be read are left out
 }
 
 func one(is bool) float64 {

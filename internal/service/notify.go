@@ -11,7 +11,8 @@ import (
 	"github.com/hazardd/hazardd/internal/place"
 )
 
-// newNotify makes what tells subscribers. cfg is as it was given: without a public address there is nowhere that a message could lead to.
+// newNotify creates the service that notifies subscribers. It needs cfg as the operator gave it:
+// without a public address, messages have no link.
 func (s *Service) newNotify(cfg Config) (*notify.Service, error) {
 	var sender channel.Sender = s.channels
 	if cfg.Sender != nil {
@@ -25,7 +26,7 @@ func (s *Service) newNotify(cfg Config) (*notify.Service, error) {
 		path, make = filepath.Join(cfg.DataDir, notify.KeyFile), true
 	}
 	if path == "" {
-		c.NoKey = "this server keeps no subscriptions: its nodes share no key for addresses (setting address-key)"
+		c.NoKey = "this server keeps no subscriptions: its nodes need a common key for addresses (setting address-key)"
 		return notify.New(c), nil
 	}
 	key, err := notify.ReadKey(path, make)
@@ -36,7 +37,7 @@ func (s *Service) newNotify(cfg Config) (*notify.Service, error) {
 	return notify.New(c), nil
 }
 
-// org is the id of an organization, by its acronym.
+// org returns the id of the organization with that acronym.
 func (s *Service) org(acronym string) (int64, bool) {
 	for _, o := range s.Auth.Orgs() {
 		if o.Acronym == acronym {
@@ -46,12 +47,12 @@ func (s *Service) org(acronym string) (int64, bool) {
 	return 0, false
 }
 
-// coast is how far from the outline of a country a point still concerns it, in meters: outlines are drawn for a map of the world, and the sea before a
-// coast is in none.
+// coast is the distance in meters from a country's outline within which a point counts as in that
+// country. The outlines are drawn for a world map and leave out the coastal sea.
 const coast = 25_000
 
-// region is the area of a country by its code of ISO 3166-1, or of a part of one by its code of ISO 3166-2: a state of the US, or one whose area the
-// operator gives (place.SetOwn).
+// region returns the area of a country by its ISO 3166-1 code, or of a subdivision by its ISO
+// 3166-2 code: a state of the US, or a subdivision whose area the operator provides (place.SetOwn).
 func region(code string) (geo.Shape, float64, bool) {
 	if len(code) == 2 {
 		shape := place.Outline(code)

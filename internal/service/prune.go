@@ -14,23 +14,24 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// Retention says for how long history and audit trail are kept, and where archives of what was before go. Nothing is pruned without an archive.
+// Retention says how long history and the audit trail are kept, and where older rows are archived.
+// Without an archive nothing is pruned.
 type Retention struct {
-	History time.Duration // 0: for ever
-	Audit   time.Duration // 0: 400 days
-	Archive archive.Keep  // zero: nothing is pruned
+	History time.Duration // 0 means forever
+	Audit   time.Duration // 0 means 400 days
+	Archive archive.Keep  // zero means that nothing is pruned
 }
 
 // On reports whether anything is pruned.
 func (r *Retention) On() bool { return r.Archive != archive.Keep{} }
 
-// Check refuses what cannot be meant.
+// Check returns an error if the settings contradict each other.
 func (r *Retention) Check() error {
 	if r.History > 0 && !r.On() {
-		return errors.New("a history that is not kept for ever needs an archive: set archive to a folder or a bucket")
+		return errors.New("a history that is not kept forever needs an archive: set archive to a folder or a bucket")
 	}
 	if r.Audit > 0 && r.Audit != auth.KeepAudit && !r.On() {
-		return errors.New("an audit trail that is kept for another time than 400 days needs an archive: set archive to a folder or a bucket")
+		return errors.New("keeping the audit trail for another time than 400 days needs an archive: set archive to a folder or a bucket")
 	}
 	for name, keep := range map[string]time.Duration{"history": r.History, "audit trail": r.Audit} {
 		if keep > 0 && keep < archive.Shortest {
@@ -40,13 +41,14 @@ func (r *Retention) Check() error {
 	return nil
 }
 
-// pruneLease is the lease of who prunes.
+// pruneLease names the lease of the node that prunes.
 const pruneLease = "prune"
 
-// pruneMeasures are what this node counts of its pruning.
+// pruneMeasures holds this node's counters of pruning.
 type pruneMeasures struct{ history, audit, failures atomic.Int64 }
 
-// prune moves what is older than is kept to archives, once a day, on one node at a time. Nothing waits for it.
+// prune moves rows past their retention to archives, once a day, on one node at a time. No request
+// waits for it.
 func (s *Service) prune(ctx context.Context) error {
 	if !s.cfg.Retention.On() {
 		return nil
@@ -54,7 +56,7 @@ func (s *Service) prune(ctx context.Context) error {
 	log, holder := s.cfg.Logger, lease.Holder()
 	for {
 		wait := sweepEvery
-		lost := func(err error) { log.Warn("another node prunes now", "error", err) }
+		lost := func(err error) { log.Warn("another node now prunes", "error", err) }
 		var failed error
 		_, err := lease.Hold(ctx, s.Store, pruneLease, holder, lost, func(ctx context.Context, _ *lease.Lease) {
 			failed = s.pruneOnce(ctx)
@@ -88,7 +90,7 @@ func (s *Service) pruneOnce(ctx context.Context) error {
 		done, err := archive.Prune(ctx, s.Store, s.cfg.Retention.Archive, of.what, now.Add(-of.keep), s.cfg.Version, now, nil)
 		if done != nil && done.Rows > 0 {
 			of.count.Add(done.Rows)
-			s.cfg.Logger.Info("pruned; an archive has what was removed", "of", of.what, "before", done.Before, "rows", done.Rows, "areas", done.Geometries, "files", done.Files,
+			s.cfg.Logger.Info("pruned; the removed rows are in an archive", "of", of.what, "before", done.Before, "rows", done.Rows, "areas", done.Geometries, "files", done.Files,
 				"archives", done.Archives)
 		}
 		if err != nil {

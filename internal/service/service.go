@@ -1,8 +1,9 @@
-// Package service is the program as a value: it builds all parts and runs them under one context. The command line runs it, and
-// tests run the same.
+// Package service is the whole program as a value: it builds all parts and runs them under one
+// context. The command line and the tests use it the same way.
 //
-// Open makes a service ready to serve; Run serves until its context ends or a part fails, and returns when every goroutine that it
-// started has ended. What is acknowledged is durable; what is running when Run is told to end is finished first, within the grace.
+// Open returns a service that is ready to serve. Run serves until its context ends or a part fails,
+// and returns when every goroutine that it started has ended. An acknowledged write is durable.
+// When Run is told to stop, requests in progress are finished first, within the grace period.
 package service
 
 import (
@@ -55,90 +56,106 @@ import (
 	"github.com/hazardd/hazardd/internal/webhook"
 )
 
-// Config says how to run a service. Zero values mean the defaults.
+// Config configures a service. Zero values mean the defaults.
 type Config struct {
-	DataDir  string         // folder of the SQLite file and the product files
-	Database string         // "sqlite:PATH?…"; empty: the file in DataDir
-	Files    files.Settings // where the product files are; zero: in DataDir
-	// Evidence says for how long, and how much, of what the sources give is kept. Zero values mean the defaults (7 days, 2 GiB); with a
-	// negative Age nothing is kept.
+	DataDir  string         // folder of the SQLite file and of the product files
+	Database string         // "sqlite:PATH?…"; empty means the file in DataDir
+	Files    files.Settings // location of the product files; zero means DataDir
+	// Evidence bounds the age and size of the payloads kept as evidence. Zero values mean the
+	// defaults (7 days, 2 GiB); with a negative Age nothing is kept.
 	Evidence evidence.Limits
-	// Pictures bounds the files of pictures that sources name, together, in bytes; default 1 GiB, negative: none is fetched.
+	// Pictures bounds the total size of the pictures fetched from sources, in bytes. The default is
+	// 1 GiB; if negative, no pictures are fetched.
 	Pictures int64
-	// Retention is for how long history and audit trail are kept, and where the archives of what was before are; zero: for ever, and 400 days.
+	// Retention says how long history and the audit trail are kept, and where older rows are
+	// archived. Zero keeps the history forever and the audit trail for 400 days.
 	Retention Retention
-	// Backup is where the continuous backup goes; zero: there is none.
+	// Backup says where the continuous backup goes; zero means no backup.
 	Backup Backup
 	Listen string // host:port
-	// TLS is how the service proves itself on Listen; nil: it speaks plain HTTP.
+	// TLS configures the certificate for Listen; nil means plain HTTP.
 	TLS *TLS
-	// PublicURL is the address that clients know the service by, without a slash at its end; empty: http:// or https:// and Listen.
+	// PublicURL is the address at which clients reach the service, without a trailing slash. If
+	// empty, it is http:// or https:// followed by Listen.
 	PublicURL string
-	// Languages are those that texts are given in to a reader who asks for none that there is; none: as the authorities give them.
+	// Languages is the fallback for readers who ask for no language that a text exists in. If
+	// empty, they get the authority's own language.
 	Languages      tongue.Wish
-	Known          *Sources // nil: BuiltIn
+	Known          *Sources // nil means BuiltIn
 	Sources        []string // names of the sources to poll
-	PrivateSources bool     // sources may be at private and loopback addresses
-	NoPush         bool     // sources that push are polled alone
-	NoExposure     bool     // nobody counts who lives where hazards are
-	Contact        string   // how the sources may reach the operator, in the User-Agent
-	ProxyURL       string   // HTTP proxy for the sources; empty: none
+	PrivateSources bool     // allow sources at private and loopback addresses
+	NoPush         bool     // only poll, even the sources that can push
+	NoExposure     bool     // do not count the people who live in hazard areas
+	Contact        string   // how sources can reach the operator; sent in the User-Agent
+	ProxyURL       string   // HTTP proxy for requests to sources; empty means none
 	AppID          int64    // number of this installation; default 1
 	AccessLife     time.Duration
 	RefreshLife    time.Duration
-	// Provider is the OpenID provider that people may log in at, without its Redirect; nil: none. ProviderTitle is what they know it as;
-	// empty: the host of its address. ProviderLife is the longest life of such a login; default 12 h.
+	// Provider is the OpenID provider for logins, without its Redirect; nil means none.
+	// ProviderTitle is the name that the login page shows for it; if empty, the host of its
+	// address. ProviderLife is the longest life of such a login; default 12 h.
 	Provider       *signon.Config
 	ProviderTitle  string
 	ProviderLife   time.Duration
 	MaxFile        int64 // bytes of an uploaded file; default 32 MiB
-	OrgUploads     int64 // bytes of files that an organization may upload in a day; default 10 GiB, negative: any number
+	OrgUploads     int64 // bytes that an organization may upload in a day; default 10 GiB, negative means unlimited
 	AllowedOrigins []string
 	TrustedProxies []netip.Prefix
-	UserStreams    int // event streams that a user may have open; default 32
-	AllStreams     int // that all users may have open together; default 10,000, at most three quarters of Connections
-	// Connections that may be open at a time; 0: AllStreams and 10,000 more, or what the process's
-	// file descriptors allow.
+	UserStreams    int // event streams per user; default 32
+	AllStreams     int // event streams of all users together; default 10,000, at most three quarters of Connections
+	// Connections bounds the open connections. 0 means AllStreams plus 10,000, or fewer if the
+	// process has fewer file descriptors.
 	Connections int
-	// AddressConnections that one address may have open before anybody has logged in on them; default 256.
+	// AddressConnections bounds the connections of one address on which nobody has logged in yet;
+	// default 256.
 	AddressConnections int
-	// Requests bound the requests of users. Zero values mean the defaults, negative ones no bound.
+	// Requests bounds the requests of users. Zero values mean the defaults, negative ones no bound.
 	Requests httpapi.RequestLimits
-	// Public is what readers without an account may do; empty: nothing. The zero PublicLimits mean the defaults, negative ones no bound.
+	// Public is what readers without an account may do; empty means nothing. Zero PublicLimits mean
+	// the defaults, negative ones no bound.
 	Public       httpapi.Public
 	PublicLimits httpapi.PublicLimits
-	// EmbedSites are the origins whose pages may show the widget, * for all.
+	// EmbedSites are the origins whose pages may show the widget; * allows all.
 	EmbedSites []string
-	// Basemap is the file of a PMTiles archive with streets, or the address of one that browsers read themselves (http or https); empty: there is none.
+	// Basemap is the file of a PMTiles archive with streets, or the http(s) address of one, which
+	// browsers then read directly. Empty means no basemap.
 	Basemap string
-	// CAPKey and CAPCertificate are the files that the CAP messages of organizations that publish are signed with; empty: they have no signature.
+	// CAPKey and CAPCertificate are the files of the key and certificate that sign the CAP messages
+	// of publishing organizations. If empty, the messages are unsigned.
 	CAPKey, CAPCertificate string
-	// SecurityContact is where to report a vulnerability, an address of mailto: or https:; empty: nobody says.
+	// SecurityContact is the mailto: or https: address for reports of vulnerabilities. If empty,
+	// none is published.
 	SecurityContact string
-	// WebhookAllow are the addresses beyond the public ones that webhooks may lead to.
+	// WebhookAllow lists non-public addresses that webhooks may reach.
 	WebhookAllow []netip.Prefix
-	// AddressKey is the file of the key that the addresses of subscriptions are encrypted with; empty: one in DataDir, which is made.
+	// AddressKey is the file of the key that encrypts the addresses of subscriptions. If empty, the
+	// service creates one in DataDir.
 	AddressKey string
-	// Storm is how many messages a subscriber gets in a minute before what follows becomes a summary; 0: notify.DefaultStorm.
+	// Storm is how many messages a subscriber gets per minute before further ones are combined into
+	// a summary; 0 means notify.DefaultStorm.
 	Storm int
-	// Confirmations is how many confirmations of addresses are asked for in a day; 0: notify.DefaultConfirmations.
+	// Confirmations is how many address confirmations are sent per day; 0 means
+	// notify.DefaultConfirmations.
 	Confirmations int
-	// ApproveWarnings: a second person approves each WARNING of an editor before it is published. ApprovePeople: and what reaches so many people; 0: no number does.
+	// ApproveWarnings requires a second person to approve each WARNING of an editor before it is
+	// published. ApprovePeople requires it for hazards that reach at least that many people; 0
+	// means that no number does.
 	ApproveWarnings bool
 	ApprovePeople   int64
-	// Channels are how subscribers can be told.
+	// Channels configures how subscribers are notified.
 	Channels Channels
-	// Sender, if not nil, sends messages to subscribers in place of the channels.
+	// Sender, if not nil, replaces the channels.
 	Sender  channel.Sender
-	Drain   time.Duration // for which the service goes on at the end, not ready any more, before it takes nothing new
-	Grace   time.Duration // for what is running at the end; default 10 s
-	Clock   *clock.Clock  // nil: this machine's
+	Drain   time.Duration // how long to keep serving, reporting not ready, before the shutdown
+	Grace   time.Duration // how long requests in progress may take at the shutdown; default 10 s
+	Clock   *clock.Clock  // nil means this machine's clock
 	Version string
-	// Reading makes a node that serves what is in the store and does nothing else: it polls, delivers, counts, sweeps and records nothing.
+	// Reading makes a node that only serves what is in the store: it does not poll, deliver, count,
+	// sweep or record anything.
 	Reading bool
 	Logger  *slog.Logger
 
-	delays *lateness.Delays // nil: nobody counts them
+	delays *lateness.Delays // nil disables the measurement
 }
 
 // Service is a service that is ready to run.
@@ -151,8 +168,8 @@ type Service struct {
 	push     *push.Hub
 	webhooks *webhook.Service
 	channels *channels
-	streets  *basemap.Streets // the operator's basemap, from a file; nil: none is
-	remote   *url.URL         // where browsers read one; nil: nowhere
+	streets  *basemap.Streets // the operator's basemap from a file, or nil
+	remote   *url.URL         // address of the basemap that browsers read directly, or nil
 	notify   *notify.Service
 	intake   *intake.Intake
 	poller   *poll.Poller
@@ -160,49 +177,52 @@ type Service struct {
 	pictures *picture.Keeper
 	people   *population.Folder // how many people live where
 	provider *signon.Provider
-	signer   publish.Signer // of CAP messages; nil: nobody signs them
+	signer   publish.Signer // signs CAP messages; nil leaves them unsigned
 	listener net.Listener
-	conns    *listen.Listener // listener within limits
+	conns    *listen.Listener // listener with its limits
 	server   *http.Server
-	plain    *plainDoor     // beside TLS; nil: there is none
-	proof    certificates   // nil: there is no TLS
-	shelf    files.Shelf    // of the backup
-	backup   *backup.Backup // nil: there is none
-	// fresh is what lists say of the sources, draining whether the end has begun.
+	plain    *plainDoor     // plain HTTP beside TLS, or nil
+	proof    certificates   // nil without TLS
+	shelf    files.Shelf    // storage of the backup
+	backup   *backup.Backup // nil without a backup
+	// fresh is the state of the sources as the header of lists shows it. draining is set once the
+	// shutdown has begun.
 	fresh    atomic.Pointer[[]string]
 	readings atomic.Pointer[coverage.Readings]
 	covered  *coverage.Map
 	delays   lateness.Delays
-	kept     atomic.Pointer[map[string][]byte] // the states of the sources as they were read last
+	kept     atomic.Pointer[map[string][]byte] // states of the sources from the last read
 	draining atomic.Bool
 	skew     atomic.Int64 // nanoseconds
-	moved    atomic.Bool  // the store has moved to another database: what is here is of the past
+	moved    atomic.Bool  // the store was moved to another database, so this view is out of date
 	pruned   pruneMeasures
-	unread   sync.Map // connections of which no request was read yet
-	// FirstPassword is the password of the user admin that Open made because there was no user; empty otherwise.
+	unread   sync.Map // connections that have sent no request yet
+	// FirstPassword is the password of the user admin, if Open created that user because there was
+	// none; otherwise empty.
 	FirstPassword auth.Password
 }
 
-// The limits of the server. Each is well above what a client of good will needs.
+// The limits of the server. A normal client stays far below each of them.
 const (
 	readHeaderTimeout = 5 * time.Second
-	readTimeout       = 2 * time.Minute // of a request that is waited for; httpapi bounds the time of a body
-	writeTimeout      = 5 * time.Minute // a large list over a bad line
+	readTimeout       = 2 * time.Minute // for one request; httpapi bounds the time of a body
+	writeTimeout      = 5 * time.Minute // enough for a large list over a slow connection
 	idleTimeout       = 2 * time.Minute
-	firstRequest      = time.Second // for the request of a connection that was made just before the end
+	firstRequest      = time.Second // for the request on a connection that was opened just before the shutdown
 	maxHeaderBytes    = 16 << 10
-	maxHTTP2Streams   = 250 // of one connection
-	// requestConnections are the connections beside those of streams.
+	maxHTTP2Streams   = 250 // per connection
+	// requestConnections is how many connections are allowed besides those of streams.
 	requestConnections = 10_000
-	writeByteTimeout   = 30 * time.Second // for a connection that takes nothing at all
-	maxStaleView       = 10 * time.Second // from then on the service is not ready
+	writeByteTimeout   = 30 * time.Second // closes a connection that accepts no data at all
+	maxStaleView       = 10 * time.Second // with an older view the service reports not ready
 	firstPasswordLife  = 24 * time.Hour
 )
 
-// Now is the service time: see package clock.
+// Now returns the service time; see package clock.
 func (s *Service) Now() hazard.Instant { return hazard.At(s.cfg.Clock.Now()) }
 
-// Open opens the store, makes the first user if there is none, reads the present state, and listens.
+// Open opens the store, creates the first user if there is none, loads the present state, and
+// listens.
 func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 	cfg.Grace, cfg.MaxFile, cfg.AppID = cmp.Or(cfg.Grace, 10*time.Second), cmp.Or(cfg.MaxFile, 32<<20), cmp.Or(cfg.AppID, 1)
 	cfg.OrgUploads = cmp.Or(cfg.OrgUploads, 10<<30)
@@ -227,7 +247,7 @@ func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 		Requests: cmp.Or(cfg.PublicLimits.Requests, 256),
 		Streams:  cmp.Or(cfg.PublicLimits.Streams, cfg.AllStreams/5),
 	}
-	cfg.AllStreams = min(cfg.AllStreams, max(1, cfg.Connections/4*3)) // requests find room beside them
+	cfg.AllStreams = min(cfg.AllStreams, max(1, cfg.Connections/4*3)) // leave room for requests besides the streams
 	cfg.Logger = slog.New(trace.LogHandler(cfg.Logger.Handler()))
 	s = &Service{cfg: cfg}
 	defer func() {
@@ -255,8 +275,8 @@ func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 		return s, &store.MovedError{To: to}
 	}
 	if n := s.Store.Lost(); n > 0 {
-		cfg.Logger.Error("changes that were acknowledged are not in the store: its last pages or its write-ahead log are damaged, or its file was "+
-			"replaced by an older one. Their numbers are void, and clients that have seen them read anew. A backup may hold them", "changes", n)
+		cfg.Logger.Error("acknowledged changes are missing in the store: its last pages or its write-ahead log are damaged, or its file was "+
+			"replaced by an older one. Their numbers are void, and clients that have seen them read the lists again. A backup may hold them", "changes", n)
 		if err := s.fits(ctx); err != nil {
 			return s, err
 		}
@@ -322,7 +342,7 @@ func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 	if err := s.freshen(ctx); err != nil {
 		return s, err
 	}
-	// HTTP/2 without TLS is for proxies, who then need one connection for all streams.
+	// HTTP/2 without TLS is for proxies: they then need one connection for all streams.
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
 	protocols.SetHTTP2(cfg.TLS != nil)
@@ -350,7 +370,8 @@ func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 	if err := s.openPlain(); err != nil {
 		return s, err
 	}
-	// Last, when nothing can fail any more: its password is told once, and must reach the operator.
+	// Do this last, when nothing can fail any more: the password is shown once and must reach the
+	// operator.
 	if len(s.Auth.Users()) == 0 && !cfg.Reading {
 		if s.FirstPassword, err = s.Auth.FirstAdmin(ctx, now.Add(firstPasswordLife), now); err != nil {
 			return s, err
@@ -359,7 +380,7 @@ func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 	return s, nil
 }
 
-// Close closes what Open opened, if Run was not called.
+// Close closes what Open opened. Call it only if Run was not called.
 func (s *Service) Close() error {
 	var errs []error
 	if s.listener != nil {
@@ -382,10 +403,10 @@ func (s *Service) Close() error {
 	return errors.Join(errs...)
 }
 
-// Addr is the address that the service listens on.
+// Addr returns the address that the service listens on.
 func (s *Service) Addr() net.Addr { return s.listener.Addr() }
 
-// PlainAddr is the address of plain HTTP beside TLS; nil: there is none.
+// PlainAddr returns the address of plain HTTP beside TLS, or nil if there is none.
 func (s *Service) PlainAddr() net.Addr {
 	if s.plain == nil {
 		return nil
@@ -393,7 +414,7 @@ func (s *Service) PlainAddr() net.Addr {
 	return s.plain.listener.Addr()
 }
 
-// URL is the service's public address.
+// URL returns the service's public address.
 func (s *Service) URL() string { return s.cfg.PublicURL }
 
 func (s *Service) handler(registry *prometheus.Registry) http.Handler {
@@ -427,7 +448,7 @@ func (s *Service) handler(registry *prometheus.Registry) http.Handler {
 	})
 }
 
-// parseFilter reads the filter of a webhook: the parameters of a search.
+// parseFilter parses the filter of a webhook, which has the parameters of a search.
 func (s *Service) parseFilter(params map[string]string) (webhook.Filter, error) {
 	values := url.Values{}
 	for name, value := range params {
@@ -455,16 +476,16 @@ func (s *Service) ready() error {
 		return errors.New("the service is ending")
 	}
 	if s.moved.Load() {
-		return errors.New("the store has moved to another database: this one takes no writes, and nothing new comes")
+		return errors.New("the store has moved to another database: this one accepts no writes and gets no new data")
 	}
 	if s.Store.Full() {
-		return errors.New("no room is left where the store is: writes are refused until there is some")
+		return errors.New("the disk of the store is full: writes are refused until there is room")
 	}
 	if age := s.Now().Time().Sub(s.live.ReadAt().Time()); age > maxStaleView {
-		return fmt.Errorf("the store has not been read for %v; lists are those of then, without what has ended since", age.Round(time.Second))
+		return fmt.Errorf("the store has been unreachable for %v; lists are as of then, without the hazards that have ended since", age.Round(time.Second))
 	}
 	if by, _ := s.cfg.Clock.Step(); by > 0 {
-		return fmt.Errorf("this machine's clock was set %v ahead; it is not followed before it has kept that time for %v", by.Round(time.Second), clock.Settle)
+		return fmt.Errorf("this machine's clock was set %v ahead; service time follows it once it has kept that time for %v", by.Round(time.Second), clock.Settle)
 	}
 	if skew := time.Duration(s.skew.Load()); skew.Abs() > mostSkew {
 		return fmt.Errorf("this machine's clock is %v off the database's: hazards would end at the wrong time", skew.Round(time.Millisecond))
@@ -472,7 +493,8 @@ func (s *Service) ready() error {
 	return nil
 }
 
-// Run serves until ctx ends or a part fails. It returns when every goroutine that it started has ended, and the store is closed.
+// Run serves until ctx ends or a part fails. It returns when every goroutine that it started has
+// ended and the store is closed.
 func (s *Service) Run(ctx context.Context) error {
 	s.logStart()
 	stopping := context.AfterFunc(ctx, func() { s.cfg.Logger.Info("hazardd is stopping", "grace", s.cfg.Grace) })
@@ -486,7 +508,8 @@ func (s *Service) Run(ctx context.Context) error {
 	return err
 }
 
-// logStart logs what an operator looks for first: which program this is, on which store, at which address, with which sources.
+// logStart logs what an operator looks for first: the version, the store, the address and the
+// sources.
 func (s *Service) logStart() {
 	place := s.cfg.DataDir
 	if s.cfg.Database != "" {
@@ -501,7 +524,8 @@ func (s *Service) logStart() {
 
 func (s *Service) run(ctx context.Context) error {
 	parts, ctx := errgroup.WithContext(ctx)
-	// Whoever is still served at the end sees the present, too. What one node of many does is left to the others at once.
+	// Background work goes on while the last requests are served, so that they see the present.
+	// Work that only one node does is released to other nodes at once.
 	serving, served := context.WithCancel(context.WithoutCancel(ctx))
 	looking, working := []func(context.Context) error{s.tail.Run, s.tick}, []func(context.Context) error{}
 	if !s.cfg.Reading {
@@ -544,7 +568,7 @@ func (s *Service) serve(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	s.draining.Store(true)
-	select { // balancers notice, and send new requests elsewhere
+	select { // give load balancers time to notice and send new requests elsewhere
 	case <-time.After(s.cfg.Drain):
 	case err := <-served:
 		return fmt.Errorf("serve: %w", err)
@@ -555,7 +579,7 @@ func (s *Service) serve(ctx context.Context) error {
 	defer cancel()
 	stopped := ignoreClosed(s.server.Shutdown(grace))
 	s.conns.Hurry(0)
-	if stopped != nil { // some are still running: they are cut, and what they did not finish was not acknowledged
+	if stopped != nil { // the grace period is over: cut what is still running; none of it was acknowledged
 		stopped = errors.Join(stopped, ignoreClosed(s.server.Close()))
 	}
 	s.push.Wait()
@@ -563,11 +587,12 @@ func (s *Service) serve(ctx context.Context) error {
 	return errors.Join(err, stopped)
 }
 
-// lastRequests takes no more connections, and lets those that were made just before send their requests: Shutdown would drop what it finds just
-// read, and a proxy may not send a write again. served gives how serving has ended.
+// lastRequests stops accepting connections, and lets clients that have just connected send their
+// requests. Shutdown would drop a request that it has just read, and a proxy may not retry a write.
+// served delivers the result of serving.
 func (s *Service) lastRequests(served <-chan error) error {
 	s.conns.Hurry(firstRequest)
-	s.server.SetKeepAlivesEnabled(false) // a connection gets one answer more
+	s.server.SetKeepAlivesEnabled(false) // each connection gets one more response
 	err := errors.Join(ignoreClosed(s.listener.Close()), ignoreClosed(<-served))
 	for end := time.Now().Add(firstRequest); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		waiting := false
@@ -579,7 +604,7 @@ func (s *Service) lastRequests(served <-chan error) error {
 	return err
 }
 
-// connState keeps unread, and tells a connection what it is used for.
+// connState maintains unread, and tells each connection what it is used for.
 func (s *Service) connState(c net.Conn, state http.ConnState) {
 	if counted := listen.Below(c); counted != nil {
 		counted.State(state)
@@ -591,7 +616,7 @@ func (s *Service) connState(c net.Conn, state http.ConnState) {
 	}
 }
 
-// ignoreClosed is err, but nil if it says that the listener was closed before.
+// ignoreClosed returns err, or nil if err says that the listener was already closed.
 func ignoreClosed(err error) error {
 	if errors.Is(err, net.ErrClosed) || errors.Is(err, http.ErrServerClosed) {
 		return nil
@@ -599,7 +624,7 @@ func ignoreClosed(err error) error {
 	return err
 }
 
-// countPeople counts who lives where hazards are, if this service does.
+// countPeople counts the people in hazard areas, unless that is disabled.
 func (s *Service) countPeople(ctx context.Context) error {
 	if s.cfg.NoExposure {
 		return nil
@@ -607,8 +632,9 @@ func (s *Service) countPeople(ctx context.Context) error {
 	return exposure.Run(ctx, exposure.Config{Store: s.Store, View: s.live.View, Grid: s.people.Grid, Clock: hazard.ClockFunc(s.Now), Log: s.cfg.Logger})
 }
 
-// fits refuses a store that has lost changes if what is left does not fit together: where a part of the write-ahead log that is in the database file already was damaged, SQLite reads
-// older pages from the log beside younger ones in the file.
+// fits returns an error if the store has lost changes and the rest is inconsistent. This happens
+// when a part of the write-ahead log is damaged that was already copied to the database file:
+// SQLite then reads older pages from the log and newer ones from the file.
 func (s *Service) fits(ctx context.Context) error {
 	var faults []string
 	done, err := s.Store.CheckDatabase(ctx, func(what string) { faults = append(faults, what) })
@@ -621,10 +647,10 @@ func (s *Service) fits(ctx context.Context) error {
 	return nil
 }
 
-// pictureBytes is how much room pictures that sources name may take by default.
+// pictureBytes is the default bound for the pictures of sources, in bytes.
 const pictureBytes = 1 << 30
 
-// fetchPictures fetches the pictures that sources name, if this service polls any.
+// fetchPictures fetches the pictures that sources link to, if this service polls any source.
 func (s *Service) fetchPictures(ctx context.Context) error {
 	if len(s.cfg.Sources) == 0 {
 		return nil
@@ -632,13 +658,14 @@ func (s *Service) fetchPictures(ctx context.Context) error {
 	return s.pictures.Run(ctx)
 }
 
-// pass records what time alone changes, as it comes: ends, and parts and sources that run out. For
-// ends readers do not wait for it: the view drops a hazard at its end by itself. What is damaged is tried again each minute.
+// pass records changes that are due by time alone: ends of hazards, and data of parts and sources
+// that has expired. Readers do not wait for recorded ends: the view drops a hazard at its end by
+// itself. Damaged hazards are retried each minute.
 func (s *Service) pass(ctx context.Context) error {
 	warned, told, unread := false, map[int64]error{}, map[int64]error{}
 	var tried time.Time
 	for ctx.Err() == nil {
-		wait := time.Second // moments change with every write; looking once a second costs one look-up in an index
+		wait := time.Second // due times change with every write; a check each second costs one index look-up
 		now := s.Now()
 		next, any, err := s.intake.NextMoment(ctx)
 		if err == nil && (any && next <= now || time.Since(tried) > mendedEvery) {
@@ -647,7 +674,7 @@ func (s *Service) pass(ctx context.Context) error {
 			damaged := s.intake.Damaged()
 			for id, fault := range damaged {
 				if told[id] == nil {
-					s.cfg.Logger.Error("a hazard is damaged: its end is not recorded until it is mended (hazardd check)", "hazard", id, "error", fault)
+					s.cfg.Logger.Error("a hazard is damaged: its end is not recorded until it is repaired (hazardd check)", "hazard", id, "error", fault)
 				}
 			}
 			told = damaged
@@ -676,26 +703,28 @@ func (s *Service) pass(ctx context.Context) error {
 	return nil
 }
 
-// The rhythm of what is looked after regularly.
+// The intervals of the periodic work.
 const (
 	tickEvery   = time.Second // how soon a disabled user is refused, and a source shows as stale
 	purgeEvery  = time.Hour
-	mendedEvery = time.Minute // how soon a hazard that was damaged is found to be mended
+	mendedEvery = time.Minute // how soon a repaired hazard is processed again
 	skewEvery   = 10 * time.Second
-	diskEvery   = time.Minute     // how often it is looked how much room is left
-	roomEvery   = 5 * time.Second // how soon a store that was full is found to have room
+	diskEvery   = time.Minute     // how often the free disk space is checked
+	roomEvery   = 5 * time.Second // how soon a full store is found to have room again
 )
 
-// littleRoom is how much must be left where the data folder is before a warning is logged, in bytes: days, of what a server writes that polls all sources.
+// littleRoom is how many bytes must be free on the disk of the data folder; with less, a warning is
+// logged. A server that polls all sources takes days to write that much.
 const littleRoom = 2_000_000_000
 
-// What a clock may be off that of the database before it is logged, and before the service is not ready: ends are to the second.
+// The difference between this machine's clock and the database's: above one limit it is logged,
+// above the other the service is not ready. Ends are exact to the second.
 const (
 	someSkew = time.Second
 	mostSkew = 5 * time.Second
 )
 
-// tick looks after users, keys and the sources' state.
+// tick refreshes users, keys and the states of the sources.
 func (s *Service) tick(ctx context.Context) error {
 	ticker := time.NewTicker(tickEvery)
 	defer ticker.Stop()
@@ -725,7 +754,7 @@ func (s *Service) tick(ctx context.Context) error {
 		if g := s.Auth.Generation(); g != generation {
 			generation = g
 			s.forgetFirstPassword(now)
-			s.push.Alarm() // who may no longer come in is not told anything more
+			s.push.Alarm() // close the streams of users who have lost access
 		}
 		if (step != 0 || time.Since(compared) > skewEvery) && err == nil {
 			compared = time.Now()
@@ -738,23 +767,25 @@ func (s *Service) tick(ctx context.Context) error {
 				s.Store.PurgeDrafts(ctx, now.Add(-edit.DraftsKept)))
 		}
 		if err != nil && ctx.Err() == nil && !warned {
-			s.cfg.Logger.Warn("users, keys and sources are as they were", "error", err)
+			s.cfg.Logger.Warn("cannot refresh users, keys and source states", "error", err)
 		}
 		warned = err != nil
 	}
 }
 
-// seekRoom looks for room in a full store, and logs that there is none, the first time, or some again. last is when it looked last.
+// seekRoom checks whether a full store has room again, and logs when it fills up and when it has
+// room. last is the time of the last check.
 func (s *Service) seekRoom(ctx context.Context, last time.Time) {
 	if last.IsZero() {
-		s.cfg.Logger.Error("no room left in the store; writes are refused")
+		s.cfg.Logger.Error("the disk of the store is full; writes are refused")
 	}
 	if err := s.Store.SeekRoom(ctx); err == nil {
-		s.cfg.Logger.Warn("there is room in the store again")
+		s.cfg.Logger.Warn("the disk of the store has room again")
 	}
 }
 
-// noteRoom logs, once, that little room is left. before and the result are whether that is so.
+// noteRoom logs once that little disk space is left. before says whether space was low at the last
+// check; the result says whether it is now.
 func (s *Service) noteRoom(before bool) bool {
 	free, ok := diskFree(s.cfg.DataDir)
 	if !ok {
@@ -762,13 +793,13 @@ func (s *Service) noteRoom(before bool) bool {
 	}
 	little := free < littleRoom
 	if little && !before {
-		s.cfg.Logger.Warn("little room is left where the data folder is; writes are refused when there is none", "bytes", free, "folder", s.cfg.DataDir)
+		s.cfg.Logger.Warn("the disk of the data folder is nearly full; writes are refused once it is full", "bytes", free, "folder", s.cfg.DataDir)
 	}
 	return little
 }
 
-// noteMove notes, and logs once, that the store was moved to another database while this server runs on it. A store that was moved back
-// is another one.
+// noteMove notes, and logs once, that the store was moved to another database while this server
+// runs on it. A store that was moved back counts as another store.
 func (s *Service) noteMove(ctx context.Context) error {
 	if s.moved.Load() {
 		return nil
@@ -782,20 +813,21 @@ func (s *Service) noteMove(ctx context.Context) error {
 	return nil
 }
 
-// noteStep logs that the machine's clock was set, once, and that it is followed again. before and
-// the result are by how much it is ahead of service time.
+// noteStep logs once that the machine's clock was set, and once that service time follows it again.
+// before and the result are how far the clock is ahead of service time.
 func (s *Service) noteStep(before time.Duration) time.Duration {
 	by, _ := s.cfg.Clock.Step()
 	switch {
 	case before == 0 && by != 0:
-		s.cfg.Logger.Warn("the machine's clock was set; service time goes on by the monotonic clock", "by", by.Round(time.Millisecond))
+		s.cfg.Logger.Warn("the machine's clock was set; service time follows the monotonic clock", "by", by.Round(time.Millisecond))
 	case before != 0 && by == 0:
 		s.cfg.Logger.Warn("service time follows the machine's clock again")
 	}
 	return by
 }
 
-// compareClocks notes by how much this machine's clock is ahead of the one that all nodes go by.
+// compareClocks measures how far this machine's clock is ahead of the database's, which all nodes
+// use.
 func (s *Service) compareClocks(ctx context.Context) error {
 	skew, known, err := s.Store.Skew(ctx)
 	if err != nil {
@@ -805,12 +837,13 @@ func (s *Service) compareClocks(ctx context.Context) error {
 		s.cfg.Clock.Confirm(skew.Abs() <= someSkew)
 	}
 	if before := time.Duration(s.skew.Swap(int64(skew))); skew.Abs() > someSkew && before.Abs() <= someSkew {
-		s.cfg.Logger.Warn("this machine's clock is off that of the database", "by", skew.Round(time.Millisecond))
+		s.cfg.Logger.Warn("this machine's clock differs from the database's", "by", skew.Round(time.Millisecond))
 	}
 	return nil
 }
 
-// freshen tells the state of the sources for the header of lists: while the store is away, by what was read last, which grows stale.
+// freshen updates the state of the sources for the header of lists. While the store is unreachable
+// it uses the last read, which grows stale.
 func (s *Service) freshen(ctx context.Context) error {
 	states, err := s.sources(ctx)
 	if states != nil {
@@ -824,7 +857,8 @@ func (s *Service) freshen(ctx context.Context) error {
 	return err
 }
 
-// sources are the states of the sources. While the store is away they are those that were read last, as they look now, with the error.
+// sources returns the states of the sources. While the store is unreachable it returns the last
+// read, aged to now, together with the error.
 func (s *Service) sources(ctx context.Context) ([]poll.Status, error) {
 	kept, err := s.Store.SourceStates(ctx)
 	if err == nil {

@@ -144,7 +144,7 @@ func TestSourcesAreChosenByWordsNamesAndCountries(t *testing.T) {
 		}
 	}
 	for setting, want := range map[string]string{
-		"official, none": `the word "none" beside others`, "usgs,": `the word "" beside others`, ",": `the word "" beside others`,
+		"official, none": `combines "none" with other words`, "usgs,": `combines "" with other words`, ",": `combines "" with other words`,
 		"ofical": "did you mean official?", "nwss": "did you mean nws?", "fr-meteo": "did you mean fr-meteofrance-xx?",
 		"qq": "no source of that country", "de-dwd-de": "its format zip is not CAP", "tr": "no source of that country is on by default",
 	} {

@@ -6,10 +6,11 @@ import (
 	"github.com/hazardd/hazardd/internal/signature"
 )
 
-// signerEnds is how long before its end the certificate of CAP messages is warned about.
+// signerEnds is how long before the certificate for CAP messages expires a warning is logged.
 const signerEnds = 30 * 24 * time.Hour
 
-// openSigner reads what CAP messages are signed with. A certificate that is over signs all the same: without a signature its readers would know less.
+// openSigner reads the key and certificate that sign CAP messages. An expired certificate still
+// signs: readers would know even less without a signature.
 func (s *Service) openSigner() error {
 	if s.cfg.CAPKey == "" {
 		return nil
@@ -19,7 +20,7 @@ func (s *Service) openSigner() error {
 		return err
 	}
 	if end := signer.End(); end.Sub(s.cfg.Clock.Now()) < signerEnds {
-		s.cfg.Logger.Warn("the certificate that CAP messages are signed with ends soon, or is over", "file", s.cfg.CAPCertificate, "ends", end.UTC())
+		s.cfg.Logger.Warn("the certificate that signs CAP messages expires soon or has expired", "file", s.cfg.CAPCertificate, "ends", end.UTC())
 	}
 	s.signer = signer
 	return nil

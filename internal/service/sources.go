@@ -51,7 +51,7 @@ import (
 	"github.com/hazardd/hazardd/internal/suggest"
 )
 
-// builtIn lists the sources that this program knows. One more source is one more line.
+// builtIn lists the sources in this program. To add a source, add a line.
 var builtIn = []func() source.Source{
 	nws.Source,
 	usgs.Source,
@@ -76,31 +76,33 @@ var builtIn = []func() source.Source{
 	copernicus.Source,
 }
 
-// CAPSource is a feed of CAP alerts that an operator has named.
+// CAPSource is a feed of CAP alerts that the operator has configured.
 type CAPSource struct {
 	cap.Config
-	// PlacesFile is a file of the shapes of the places that the alerts only name (cap.ReadPlaces); empty: there is none.
+	// PlacesFile is a file with the shapes of places that the alerts mention only by name
+	// (cap.ReadPlaces); empty means none.
 	PlacesFile string
 }
 
-// MirrorSource is another server of the base interface that an operator has named.
+// MirrorSource is another server with the base interface that the operator has configured.
 type MirrorSource struct {
 	Name, Title string
 	URL         string // its base address
 	Username    string
 	Password    string
-	Every       time.Duration // 0: mirror.Every
+	Every       time.Duration // 0 means mirror.Every
 }
 
-// Sources are the sources of an installation: those built in, the catalog of official feeds, and those that its operator
-// has named. They do not change.
+// Sources holds the sources of an installation: the built-in ones, the catalog of official feeds,
+// and those that the operator has configured. It is immutable.
 type Sources struct {
 	polled []source.Source
-	// catalog are the feeds of the catalog that are sources, by name, and off those that are not polled unless somebody names them.
+	// catalog holds the catalog's feeds that are sources, by name. off holds those that are polled
+	// only if the setting names them.
 	catalog map[string]*official.Feed
 	off     map[string]bool
-	states  poll.States // what was decoded last
-	// filed are known by name for payloads from files alone.
+	states  poll.States // the last decoded state
+	// filed holds sources that take payloads from files only.
 	filed     []source.Source
 	mirrors   map[string]MirrorSource
 	authority hazard.Authority
@@ -109,17 +111,17 @@ type Sources struct {
 	areas     place.Finder
 }
 
-// SourceSettings are what an operator can say of the sources.
+// SourceSettings holds the operator's settings of the sources.
 type SourceSettings struct {
 	CAP     []CAPSource
 	Mirrors []MirrorSource
-	// Areas are the operator's own, by the codes that alerts name; nil: none.
+	// Areas are the operator's own areas, by the codes used in alerts; nil means none.
 	Areas *place.Own
-	// NoResponse: an activation of Copernicus does not move a hazard from EVENT to RESPONSE.
+	// NoResponse keeps an activation of Copernicus from moving a hazard from EVENT to RESPONSE.
 	NoResponse bool
 }
 
-// NewSources makes the sources of an installation. Its error names the setting at fault.
+// NewSources builds the sources of an installation. Its error names the setting at fault.
 func NewSources(set SourceSettings) (*Sources, error) {
 	s := &Sources{mirrors: map[string]MirrorSource{}, catalog: map[string]*official.Feed{}, off: map[string]bool{}, areas: place.Finder{Own: set.Areas}}
 	var own []source.Source // built in
@@ -138,10 +140,10 @@ func NewSources(set SourceSettings) (*Sources, error) {
 	if s.schemes, err = source.SchemesOf(own); err != nil {
 		return nil, err
 	}
-	var named []source.Source // by the operator
+	var named []source.Source // configured by the operator
 	add := func(setting string, src source.Source, errs ...error) error {
 		if slices.ContainsFunc(slices.Concat(own, named), func(p source.Source) bool { return p.Name == src.Name }) {
-			errs = append(errs, fmt.Errorf("name: %q is another source's", src.Name))
+			errs = append(errs, fmt.Errorf("name: %q is the name of another source", src.Name))
 		}
 		if err := cmp.Or(errors.Join(errs...), src.Check()); err != nil {
 			return fmt.Errorf("%s source %q: %w", setting, src.Name, err)
@@ -167,7 +169,7 @@ func NewSources(set SourceSettings) (*Sources, error) {
 	}
 	s.polled = slices.Concat(own, named, catalog)
 	s.coverage = sync.OnceValues(func() (*coverage.Map, error) { return coverage.New(s.polled) })
-	s.authority = source.AuthorityOf(slices.Concat(named, own, catalog)) // the operator's before those of the same rank
+	s.authority = source.AuthorityOf(slices.Concat(named, own, catalog)) // the operator's sources come first among equal ranks
 	for _, src := range []source.Source{
 		cap.Config{Name: "cap", Title: "CAP alerts from files"}.Source(cap.Places{}),
 		mirror.Source(mirror.Name, "Lists of hazards from files", "", 0, s.schemes),
@@ -179,8 +181,9 @@ func NewSources(set SourceSettings) (*Sources, error) {
 	return s, nil
 }
 
-// take returns the feeds of the catalog as sources. What an operator has named goes before them: a feed of the same name is
-// none of ours, and one at the same address is not read twice unless somebody wants it.
+// take returns the feeds of the catalog as sources. The operator's sources take precedence: a
+// catalog feed with the same name is left out, and one at the same address is polled only if the
+// setting names it.
 func (s *Sources) take(feeds []official.Feed, named []source.Source) (catalog []source.Source, err error) {
 	for i := range feeds {
 		f := &feeds[i]
@@ -203,8 +206,8 @@ func (s *Sources) take(feeds []official.Feed, named []source.Source) (catalog []
 // Catalog returns the feeds of the catalog, ordered by name. The caller must not change them.
 func (s *Sources) Catalog() []official.Feed { return official.Feeds() }
 
-// check says what the sources that are built in lack: each of them, and two of one rank for one type in
-// one country, which only their order in the list would decide.
+// check validates the built-in sources. No two may have the same rank for the same type in one
+// country: only their order in the list would decide between them.
 func check(own []source.Source) error {
 	var errs []error
 	for i := range own {
@@ -222,29 +225,30 @@ func check(own []source.Source) error {
 	return errors.Join(errs...)
 }
 
-// apart reports whether two sources cover countries of which none is the same.
+// apart reports whether two sources have no country in common.
 func apart(a, b *source.Source) bool {
 	return a.Countries != nil && b.Countries != nil && !slices.ContainsFunc(a.Countries, func(c string) bool { return slices.Contains(b.Countries, c) })
 }
 
-// Authority is the order of the sources by type of hazard, and Schemes are the schemes of their references. The caller
-// must not change them.
+// Authority returns the order of the sources by type of hazard, and Schemes the schemes of their
+// references. The caller must not change them.
 func (s *Sources) Authority() hazard.Authority { return s.authority }
 func (s *Sources) Schemes() source.Schemes     { return s.schemes }
 
-// Coverage is what the sources cover. It is made when it is first asked for. Its error names a source and a country that nobody knows.
+// Coverage returns what the sources cover. It is built on the first call. Its error names the
+// source and the unknown country.
 func (s *Sources) Coverage() (*coverage.Map, error) { return s.coverage() }
 
-// BuiltIn are the sources of an installation whose operator has named none.
+// BuiltIn returns the sources of an installation without any configured by the operator.
 func BuiltIn() *Sources {
 	s, err := NewSources(SourceSettings{})
 	if err != nil {
-		panic(err) // our own list
+		panic(err) // the list is part of the program
 	}
 	return s
 }
 
-// withoutResponse leaves the category to editors.
+// withoutResponse wraps parse so that only editors set the category RESPONSE.
 func withoutResponse(parse func([]byte, hazard.Instant) (source.Batch, error)) func([]byte, hazard.Instant) (source.Batch, error) {
 	return func(payload []byte, now hazard.Instant) (source.Batch, error) {
 		batch, err := parse(payload, now)
@@ -257,12 +261,12 @@ func withoutResponse(parse func([]byte, hazard.Instant) (source.Batch, error)) f
 	}
 }
 
-// knownCountries says which of some codes are of no country.
+// knownCountries returns an error that names the codes that are not countries.
 func knownCountries(codes []string) error {
 	var errs []error
 	for _, code := range codes {
 		if _, ok := place.CountryByCode(code); !ok {
-			errs = append(errs, fmt.Errorf("country: %.20q is no country, expected a code such as AT (ISO 3166-1 alpha-2)", code))
+			errs = append(errs, fmt.Errorf("country: %.20q is not a country; expected a code such as AT (ISO 3166-1 alpha-2)", code))
 		}
 	}
 	return errors.Join(errs...)
@@ -283,7 +287,7 @@ func readPlaces(file string) (cap.Places, error) {
 	return places, nil
 }
 
-// check says what is wrong with the means to ask a server.
+// check validates the settings for access to the server.
 func (m MirrorSource) check() error {
 	_, err := client.New(m.URL, client.Options{Username: m.Username, Password: m.Password})
 	if err == nil && m.Username == "" {
@@ -292,7 +296,7 @@ func (m MirrorSource) check() error {
 	return err
 }
 
-// ask gives a source that is asked in its own way the means to be asked.
+// ask gives src the client that a mirrored server needs.
 func (m MirrorSource) ask(src *poll.Source, schemes source.Schemes, transport http.RoundTripper, agent string) error {
 	server, err := client.New(m.URL, client.Options{Username: m.Username, Password: m.Password, HTTPClient: &http.Client{Transport: transport}, UserAgent: agent})
 	if err != nil {
@@ -310,13 +314,14 @@ func (m MirrorSource) ask(src *poll.Source, schemes source.Schemes, transport ht
 	return nil
 }
 
-// Names lists the names of the sources that are polled by default: those built in, those that the operator has named, and
-// the feeds of the catalog that operate.
+// Names returns the names of the sources that are polled by default: the built-in ones, those that
+// the operator has configured, and the working feeds of the catalog.
 func (s *Sources) Names() []string {
 	return s.names(func(src *source.Source) bool { return !s.off[src.Name] })
 }
 
-// Own lists the names of the sources that are built in or that the operator has named, without the catalog.
+// Own returns the names of the sources that are built in or configured by the operator, without the
+// catalog.
 func (s *Sources) Own() []string {
 	return s.names(func(src *source.Source) bool { return s.catalog[src.Name] == nil })
 }
@@ -331,7 +336,7 @@ func (s *Sources) names(which func(*source.Source) bool) []string {
 	return names
 }
 
-// title is the title of a source that is polled; empty if it is none.
+// title returns the title of a polled source, or "" if there is none of that name.
 func (s *Sources) title(name string) string {
 	if i := slices.IndexFunc(s.polled, func(src source.Source) bool { return src.Name == name }); i >= 0 {
 		return s.polled[i].Title
@@ -339,8 +344,8 @@ func (s *Sources) title(name string) string {
 	return ""
 }
 
-// official reports whether a source is on by default and speaks for an authority of the catalog: a feed
-// of it, or a built-in source that has such a feed's alerts.
+// official reports whether a source is polled by default and carries the alerts of an authority in
+// the catalog. It is a feed of the catalog, or a built-in source with the same alerts.
 func (s *Sources) official(src *source.Source) bool {
 	if s.catalog[src.Name] != nil {
 		return !s.off[src.Name]
@@ -353,16 +358,18 @@ func (s *Sources) official(src *source.Source) bool {
 	return false
 }
 
-// The words of the setting of which sources are polled, beside names and countries.
+// The keywords of the setting that chooses the polled sources, besides names and countries.
 const (
 	wordAll      = "all"
 	wordOfficial = "official"
 	wordNone     = "none"
 )
 
-// Choose reads the setting of which sources are polled: "none", the same as nothing, or words separated by commas, each "all" (those
-// that are on by default), "official" (of these the official feeds of the catalog, and the built-in sources that take their place), the name
-// of a source, or a country as its ISO 3166-1 alpha-2 code (its sources that are on by default). The result has the order of the sources.
+// Choose parses the setting that chooses the polled sources: "none" or "", or words separated by
+// commas. A word is "all" (the sources that are on by default), "official" (among these, the
+// official feeds of the catalog and the built-in sources that replace one), the name of a source,
+// or an ISO 3166-1 alpha-2 country code (the country's sources that are on by default). The result
+// is in the order of the sources.
 func (s *Sources) Choose(setting string) ([]string, error) {
 	chosen := map[string]bool{}
 	words := strings.Split(setting, ",")
@@ -371,7 +378,7 @@ func (s *Sources) Choose(setting string) ([]string, error) {
 		var names []string
 		switch country := strings.ToUpper(word); {
 		case (word == wordNone || word == "") && len(words) > 1:
-			return nil, fmt.Errorf("sources: %q has the word %q beside others; expected one or more of all, official, a country, the name of a source, or none alone", setting, word)
+			return nil, fmt.Errorf("sources: %q combines %q with other words; expected one or more of all, official, a country or the name of a source, or none alone", setting, word)
 		case word == wordNone || word == "":
 		case word == wordAll:
 			names = s.Names()
@@ -385,10 +392,10 @@ func (s *Sources) Choose(setting string) ([]string, error) {
 		case countryForm.MatchString(country):
 			names = s.names(func(src *source.Source) bool { return !s.off[src.Name] && slices.Contains(src.Countries, country) })
 			if names == nil {
-				return nil, fmt.Errorf("sources: %q: no source of that country is on by default; hazardd source catalog lists those that there are", word)
+				return nil, fmt.Errorf("sources: %q: no source of that country is on by default; hazardd source catalog lists all of them", word)
 			}
 		default:
-			return nil, fmt.Errorf("sources: %q is not a source%s; expected all, official, none, a country such as de, or the name of a source (hazardd source list and hazardd source catalog have them)",
+			return nil, fmt.Errorf("sources: %q is not a source%s; expected all, official, none, a country such as de, or the name of a source from hazardd source list or hazardd source catalog",
 				word, s.suggest(word))
 		}
 		for _, name := range names {
@@ -400,7 +407,7 @@ func (s *Sources) Choose(setting string) ([]string, error) {
 
 var countryForm = regexp.MustCompile(`^[A-Z]{2}$`)
 
-// suggest names the word that was perhaps meant, as the end of a clause.
+// suggest returns the clause "did you mean …" with the closest known word, or "".
 func (s *Sources) suggest(word string) string {
 	words := []string{wordAll, wordOfficial, wordNone}
 	for i := range s.polled {
@@ -412,7 +419,7 @@ func (s *Sources) suggest(word string) string {
 	return ""
 }
 
-// Find is the source of that name, which may be one for files alone: it then has no feeds, or none that can be polled.
+// Find returns the source of that name. A source for files only has no feed that can be polled.
 func (s *Sources) Find(name string) (poll.Source, error) {
 	for _, p := range slices.Concat(s.polled, s.filed) {
 		if p.Name == name {
@@ -423,11 +430,12 @@ func (s *Sources) Find(name string) (poll.Source, error) {
 	for _, p := range s.filed {
 		names = append(names, p.Name)
 	}
-	return poll.Source{}, fmt.Errorf("%w: %q is not a source%s; these are: %s; for files alone: %s; and those of hazardd source catalog", hazard.ErrNotFound, name,
+	return poll.Source{}, fmt.Errorf("%w: %q is not a source%s; the sources are: %s; for files only: %s; and those in hazardd source catalog", hazard.ErrNotFound, name,
 		s.suggest(name), strings.Join(s.Own(), ", "), strings.Join(names, ", "))
 }
 
-// FindFeed is the source of a name, or of the address of one of its feeds, which it returns too.
+// FindFeed returns the source of that name, or the source with a feed at that address and the
+// feed's name.
 func (s *Sources) FindFeed(name string) (src poll.Source, feed string, err error) {
 	for _, p := range s.polled {
 		if slices.ContainsFunc(p.Feeds, func(f source.Feed) bool { return f.URL == name }) {
@@ -438,8 +446,8 @@ func (s *Sources) FindFeed(name string) (src poll.Source, feed string, err error
 	return src, "", err
 }
 
-// chosen are the sources that are named, and as disabled those that are not: but for the feeds of the catalog, which
-// are then left out.
+// chosen returns the named sources as enabled and all others as disabled. Feeds of the catalog that
+// are not named are left out.
 func (s *Sources) chosen(names []string) []poll.Source {
 	named := map[string]bool{}
 	for _, n := range names {
@@ -454,7 +462,7 @@ func (s *Sources) chosen(names []string) []poll.Source {
 	return sources
 }
 
-// Statuses reads the state of every source that can be polled; those not named are disabled.
+// Statuses reads the state of every source that can be polled. Sources not in names are disabled.
 func (s *Sources) Statuses(ctx context.Context, st *store.Store, names []string, now hazard.Instant) ([]poll.Status, error) {
 	kept, err := st.SourceStates(ctx)
 	if err != nil {
@@ -463,12 +471,12 @@ func (s *Sources) Statuses(ctx context.Context, st *store.Store, names []string,
 	return s.statusesOf(kept, names, now), nil
 }
 
-// statusesOf is Statuses by what was read before.
+// statusesOf does the same as Statuses from states that were read before.
 func (s *Sources) statusesOf(kept map[string][]byte, names []string, now hazard.Instant) []poll.Status {
 	return s.states.Statuses(kept, now, s.chosen(names))
 }
 
-// Intake makes the intake of a store, for the server and for the command line beside it.
+// Intake creates the intake of a store, for the server and for the command line.
 func (s *Sources) Intake(st *store.Store) *intake.Intake {
 	places, shared, countries := map[string]source.Places{}, map[string]source.Places{}, map[string][]string{}
 	all := slices.Concat(s.polled, s.filed)
@@ -484,7 +492,7 @@ func (s *Sources) Intake(st *store.Store) *intake.Intake {
 		if src.PlaceCodes == "" {
 			continue
 		}
-		// What an operator gave the source comes first, what was fetched last: for that the store is asked.
+		// The operator's places take precedence over fetched ones, which need a query.
 		if src.PlaceURL == nil {
 			places[src.Name] = either{places[src.Name], s.areas, shared[src.PlaceCodes]}
 		} else {
@@ -495,7 +503,7 @@ func (s *Sources) Intake(st *store.Store) *intake.Intake {
 	return intake.New(st, intake.Known{Authority: s.authority, Schemes: s.schemes, Places: places, Countries: countries})
 }
 
-// either finds a place where the first of them knows it; nil knows none.
+// either looks a place up in each of them in turn. nil knows no place.
 type either []source.Places
 
 func (e either) Shape(ctx context.Context, code string) (geo.Shape, bool) {
@@ -510,7 +518,8 @@ func (e either) Shape(ctx context.Context, code string) (geo.Shape, bool) {
 	return geo.Shape{}, false
 }
 
-// NewPoller makes the poller of the sources that cfg names. keeper keeps what they give; it may be nil.
+// NewPoller creates the poller of the sources that cfg names. keeper stores their payloads; it may
+// be nil.
 func NewPoller(s *store.Store, in *intake.Intake, keeper *evidence.Keeper, cfg Config) (*poll.Poller, error) {
 	pc := poll.Config{Store: s, Intake: in, Evidence: keeper, Sources: cfg.Known.chosen(cfg.Sources), Log: cfg.Logger, Version: cfg.Version, Contact: cfg.Contact, ProxyURL: cfg.ProxyURL,
 		AllowPrivate: cfg.PrivateSources, NoPush: cfg.NoPush, Delays: cfg.delays}
@@ -522,7 +531,7 @@ func NewPoller(s *store.Store, in *intake.Intake, keeper *evidence.Keeper, cfg C
 		if err != nil {
 			return nil, err
 		}
-		transport.DisableCompression = false // the client bounds what comes out
+		transport.DisableCompression = false // the client bounds the decompressed size
 		for i := range pc.Sources {
 			if m, ok := cfg.Known.mirrors[pc.Sources[i].Name]; ok {
 				if err := m.ask(&pc.Sources[i], cfg.Known.schemes, transport, pc.UserAgent()); err != nil {
@@ -534,8 +543,9 @@ func NewPoller(s *store.Store, in *intake.Intake, keeper *evidence.Keeper, cfg C
 	return poll.New(pc)
 }
 
-// NewAuth makes the users, tokens and keys of a store. Tokens name the installation, not its address: they stay good when that changes,
-// and those that the command line makes are good at the server.
+// NewAuth creates the users, tokens and keys of a store. Tokens name the installation, not its
+// address: they stay valid when the address changes, and the server accepts those that the command
+// line creates.
 func NewAuth(s *store.Store, cfg Config) *auth.Service {
 	return auth.New(s.Auth(), auth.Config{Issuer: s.Installation(), AccessLife: cfg.AccessLife, RefreshLife: cfg.RefreshLife, ProviderLife: cfg.ProviderLife, KeepTrail: cfg.Retention.On(), Log: cfg.Logger})
 }

@@ -9,10 +9,12 @@ import (
 	"github.com/hazardd/hazardd/internal/basemap"
 )
 
-// isHost is what a policy of a page can name (Content Security Policy level 3, section 2.3.1): names and IPv4 addresses, with or without a port.
+// isHost matches the hosts that a Content Security Policy can name (level 3, section 2.3.1): names
+// and IPv4 addresses, with or without a port.
 var isHost = regexp.MustCompile(`^[A-Za-z0-9.-]+(:[0-9]+)?$`)
 
-// openStreets opens the operator's basemap. An address is not asked: it is for browsers, which may reach what this machine does not.
+// openStreets opens the operator's basemap. It does not connect to an address: browsers may reach
+// hosts that this machine cannot.
 func (s *Service) openStreets() (err error) {
 	where := s.cfg.Basemap
 	if where == "" {
@@ -24,10 +26,10 @@ func (s *Service) openStreets() (err error) {
 	}
 	u, err := url.Parse(where)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || !isHost.MatchString(u.Host) || u.User != nil || u.Fragment != "" {
-		return fmt.Errorf("%q is not a file, and not an address of a PMTiles archive such as https://tiles.example.org/city.pmtiles, without user and fragment", where)
+		return fmt.Errorf("%q is neither a file nor the address of a PMTiles archive such as https://tiles.example.org/city.pmtiles, without user and fragment", where)
 	}
 	if u.Scheme == "http" && strings.HasPrefix(s.cfg.PublicURL, "https://") {
-		return fmt.Errorf("%s is plain http, which browsers do not read from the page at %s; expected https", where, s.cfg.PublicURL)
+		return fmt.Errorf("%s is plain http, which browsers block on the page at %s; expected https", where, s.cfg.PublicURL)
 	}
 	s.remote = u
 	return nil

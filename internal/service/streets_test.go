@@ -14,8 +14,8 @@ func TestABasemapThatCannotBeShownIsRefusedAtTheStart(t *testing.T) {
 	for where, want := range map[string]string{
 		raster.File(t):                            "expected 1 (vector tiles, mvt)",
 		"/nowhere/city.pmtiles":                   "no such file",
-		"ftp://tiles.example.org/city.pmtiles":    "not an address of a PMTiles archive",
-		"https://a;script-src */city.pmtiles":     "not an address of a PMTiles archive",
+		"ftp://tiles.example.org/city.pmtiles":    "neither a file nor the address of a PMTiles archive",
+		"https://a;script-src */city.pmtiles":     "neither a file nor the address of a PMTiles archive",
 		"https://u:p@tiles.example.org/x.pmtiles": "without user and fragment",
 		"http://tiles.example.org/city.pmtiles":   "plain http",
 	} {

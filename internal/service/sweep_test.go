@@ -47,7 +47,7 @@ func TestAStartSweepsFilesThatNothingNames(t *testing.T) {
 	lines := make(chan string, 100)
 	hazardtest.ServeEmpty(t, data, func(cfg *service.Config) { cfg.Logger = slog.New(heard{slog.DiscardHandler, lines}) })
 	for line := range lines {
-		if line == "product files that nothing names were removed" {
+		if line == "removed unreferenced product files" {
 			break
 		}
 	}

@@ -19,29 +19,32 @@ import (
 	"github.com/hazardd/hazardd/internal/listen"
 )
 
-// TLS says with which certificate a service proves itself: one in files, or one that an authority gives by ACME.
+// TLS configures the certificate of a service: files, or an authority that issues one by ACME.
 type TLS struct {
-	Cert, Key string // files of PEM
-	// ACME is for whom an authority is asked, if there are no files; without its Folder: a folder in that of the data.
+	Cert, Key string // PEM files
+	// ACME configures the authority, if there are no files. An empty Folder means a folder in the
+	// data folder.
 	ACME certificate.Settings
-	// Plain is host:port where plain HTTP leads to the public address, which must then be known, and answers the authority's checks;
-	// empty: nowhere.
+	// Plain is the host:port of a listener for plain HTTP, which redirects to the public address
+	// and answers the authority's challenges. PublicURL must then be set. Empty means no such
+	// listener.
 	Plain string
-	// Hangup gives a value whenever the files should be read at once; nil: only as they change.
+	// Hangup makes the service reload the files at once; nil means that it only reloads them when
+	// they change.
 	Hangup <-chan os.Signal
 }
 
-// certificates is what the service proves itself with.
+// certificates provides the certificate of the service.
 type certificates interface {
 	Config() *tls.Config
-	// End is when it ends; not ok if there is none yet.
+	// End returns when the certificate expires; ok is false if there is none yet.
 	End() (at time.Time, ok bool)
 	Run(ctx context.Context, hangup <-chan os.Signal, now func() time.Time) error
-	// Close ends what was begun, if Run was not called.
+	// Close releases resources. Call it only if Run was not called.
 	Close()
 }
 
-// acmeFolder is where the keys and certificates of ACME are, in the folder of the data.
+// acmeFolder is the folder of the ACME keys and certificates, in the data folder.
 const acmeFolder = "acme"
 
 func (s *Service) scheme() string {
@@ -51,19 +54,19 @@ func (s *Service) scheme() string {
 	return "http"
 }
 
-// openTLS reads the certificate, or prepares to ask for one, and listens for plain HTTP.
+// openTLS reads the certificate or prepares to request one, and listens for plain HTTP.
 func (s *Service) openTLS(ctx context.Context) error {
 	t := s.cfg.TLS
 	if t == nil {
 		return nil
 	}
 	if s.cfg.PublicURL != "" && !strings.HasPrefix(s.cfg.PublicURL, "https://") {
-		return fmt.Errorf("the public address %s does not begin with https://, and the service speaks TLS", s.cfg.PublicURL)
+		return fmt.Errorf("the public address %s does not begin with https://, but the service speaks TLS", s.cfg.PublicURL)
 	}
 	var plain net.Addr
 	if t.Plain != "" {
 		if s.cfg.PublicURL == "" {
-			return errors.New("plain HTTP leads to the public address, which is not known: set it")
+			return errors.New("plain HTTP redirects to the public address, which is not set")
 		}
 		inner, err := listen.Options().Listen(ctx, "tcp", t.Plain)
 		if err != nil {
@@ -92,19 +95,20 @@ func (s *Service) openTLS(ctx context.Context) error {
 	return nil
 }
 
-// strictFor is how long after a visit browsers use HTTPS alone (HSTS): half a year.
+// strictFor is how long browsers use only HTTPS after a visit (HSTS): half a year.
 const strictFor = "max-age=15552000"
 
-// onlySecure tells browsers to ask by TLS alone (HSTS, RFC 6797), where that is safe: the service itself speaks TLS, under the name that
-// was asked for, at port 443. The rule is of a whole host, all ports, so that beside another port other services of the host may be,
-// which it would cut off. Hosts below are never included.
+// onlySecure adds the header that makes browsers use only HTTPS (HSTS, RFC 6797), where that is
+// safe: the service itself must speak TLS on port 443 under the requested name. HSTS applies to all
+// ports of a host, so on another port it could block other services of that host. Subdomains are
+// never included.
 func (s *Service) onlySecure(next http.Handler) http.Handler {
 	public, err := url.Parse(s.cfg.PublicURL)
 	if s.cfg.TLS == nil || err != nil || public.Port() != "" || public.Hostname() == "localhost" {
 		return next
 	}
 	if _, err := netip.ParseAddr(public.Hostname()); err == nil {
-		return next // addresses have no such rule
+		return next // HSTS does not apply to IP addresses
 	}
 	strict := []string{strictFor}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -115,21 +119,21 @@ func (s *Service) onlySecure(next http.Handler) http.Handler {
 	})
 }
 
-// plainDoor answers plain HTTP beside TLS. It never gives data.
+// plainDoor answers plain HTTP beside TLS. It never returns data.
 type plainDoor struct {
 	listener net.Listener
 	conns    *listen.Listener
 	server   *http.Server
 }
 
-// The limits of plain HTTP. A connection has one answer, which is small.
+// The limits of plain HTTP. Each connection gets one small response.
 const (
 	plainConnections = 512
 	plainAddress     = 32
 	plainTime        = 5 * time.Second
 )
 
-// openPlain prepares what plain HTTP is answered with.
+// openPlain prepares the handler for plain HTTP.
 func (s *Service) openPlain() error {
 	if s.plain == nil {
 		return nil
@@ -147,7 +151,8 @@ func (s *Service) openPlain() error {
 	return nil
 }
 
-// leadTo answers plain HTTP: what was asked is at the public address. Whether the service is well is told here as there, for balancers.
+// leadTo redirects plain HTTP to the public address. Health checks are answered directly, because
+// load balancers use them.
 func leadTo(public string, health http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		reads := r.Method == http.MethodGet || r.Method == http.MethodHead
@@ -155,15 +160,15 @@ func leadTo(public string, health http.Handler) http.Handler {
 		case reads && (r.URL.Path == "/healthz" || r.URL.Path == "/readyz"):
 			health.ServeHTTP(w, r)
 		case r.Header.Get("Authorization") != "":
-			refusePlain(w, "this address takes no tokens: they came without encryption, and others may have read them. Revoke the token, and ask "+public)
+			refusePlain(w, "this address accepts no tokens: this one was sent without encryption, and others may have read it. Revoke the token, and use "+public)
 		case !reads:
-			refusePlain(w, "this address only leads to "+public+": send the request there")
+			refusePlain(w, "this address only redirects to "+public+": send the request there")
 		default:
 			to := public + r.URL.EscapedPath()
 			if r.URL.RawQuery != "" {
 				to += "?" + r.URL.RawQuery
 			}
-			w.Header().Set("Cache-Control", "max-age=3600") // not for ever: an operator may go back
+			w.Header().Set("Cache-Control", "max-age=3600") // not permanent: an operator may return to plain HTTP
 			http.Redirect(w, r, to, http.StatusPermanentRedirect)
 		}
 	})
@@ -173,10 +178,10 @@ func refusePlain(w http.ResponseWriter, detail string) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusBadRequest)
-	_, _ = fmt.Fprintf(w, `{"type":"about:blank","title":"Bad Request","status":400,"detail":%q}`, detail) // a reader who has gone
+	_, _ = fmt.Fprintf(w, `{"type":"about:blank","title":"Bad Request","status":400,"detail":%q}`, detail) // fails only if the client has gone
 }
 
-// serve answers until ctx ends. A nil door has nothing to do.
+// serve answers requests until ctx ends. It returns at once if d is nil.
 func (d *plainDoor) serve(ctx context.Context) error {
 	if d == nil {
 		return nil
@@ -195,7 +200,7 @@ func (d *plainDoor) serve(ctx context.Context) error {
 	return err
 }
 
-// close closes what was opened, if serve was not called.
+// close closes the listener, if serve was not called.
 func (d *plainDoor) close() error {
 	if d == nil {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/hazardd/hazardd/internal/population"
 )
 
-// twoPeople is what waits for a second person, by setting; nil: nothing.
+// twoPeople returns which drafts need a second person, or nil if none does.
 func (s *Service) twoPeople() *edit.TwoPeople {
 	if !s.cfg.ApproveWarnings && s.cfg.ApprovePeople <= 0 {
 		return nil
@@ -17,7 +17,8 @@ func (s *Service) twoPeople() *edit.TwoPeople {
 	return &edit.TwoPeople{Warnings: s.cfg.ApproveWarnings, People: s.cfg.ApprovePeople, Reach: s.reach, Standing: s.Auth.WriterStanding}
 }
 
-// reach tells whom a hazard reaches: who lives in its areas, as for any hazard, and who has subscribed.
+// reach returns whom a hazard reaches: the people in its areas, counted as for any hazard, and its
+// subscribers.
 func (s *Service) reach(ctx context.Context, h *hazard.Hazard, areas []hazard.Area) (r edit.Reach, err error) {
 	grid, err := s.people.Grid()
 	if err != nil {

@@ -223,7 +223,7 @@ func (p *Provider) look(ctx context.Context, now hazard.Instant) (*about, error)
 	for _, address := range []string{said.Keys, endpoint.AuthURL, endpoint.TokenURL} {
 		u, err := url.Parse(address)
 		if err != nil || u.Host == "" || u.Scheme != "https" && !strings.HasPrefix(p.cfg.Issuer, "http://") {
-			return nil, fmt.Errorf("it names an endpoint that is no address of https: %.200q", address)
+			return nil, fmt.Errorf("an endpoint is not an https address: %.200q", address)
 		}
 	}
 	if old := p.about; old != nil && old.keys.url == said.Keys {
@@ -398,10 +398,10 @@ func (p *Provider) Bearer(ctx context.Context, token string) (auth.Identity, haz
 		return auth.Identity{}, 0, err
 	}
 	if _, logout := claims["events"]; logout {
-		return auth.Identity{}, 0, fmt.Errorf("%w: a notice is no token", ErrRefused)
+		return auth.Identity{}, 0, fmt.Errorf("%w: a notice is not a token", ErrRefused)
 	}
 	if nonce, _ := claims["nonce"].(string); nonce != "" {
-		return auth.Identity{}, 0, fmt.Errorf("%w: a token that is made for a login is no access token", ErrRefused)
+		return auth.Identity{}, 0, fmt.Errorf("%w: an ID token is not an access token", ErrRefused)
 	}
 	id, stated := p.identity(t, claims)
 	id.Unstated = !stated

@@ -2,7 +2,7 @@ package source
 
 import "github.com/hazardd/hazardd/internal/hazard"
 
-// About is what readers are told of a source beside its state, as JSON of GET /sources.
+// About describes a source to readers, besides its state. It is part of GET /sources.
 type About struct {
 	Warns     bool          `json:"warns"`
 	Covers    string        `json:"covers"`
@@ -10,19 +10,19 @@ type About struct {
 	Countries []string      `json:"countries"` // ISO 3166-1 alpha-2; [] stands for the world
 	Languages []string      `json:"languages"` // RFC 5646; [] stands for any
 	Home      string        `json:"home"`      // the page about the feed; may be empty
-	OID       string        `json:"oid"`       // the authority in WMO's register; empty: not known
+	OID       string        `json:"oid"`       // the authority's number in WMO's register; empty if unknown
 	License   string        `json:"license"`
-	// Attribution is how the publisher is to be named.
+	// Attribution is how to credit the publisher.
 	Attribution string `json:"attribution"`
-	// Absence is what it means that a list does not name an active event.
+	// Absence says what it means when a list does not contain an active event.
 	Absence string `json:"absence"`
-	// Rank is the authority of the source by type; the type "" stands for all that are not there.
+	// Rank is the authority of the source by type; the type "" stands for all unlisted types.
 	Rank map[hazard.Type]string `json:"rank"`
 	// Coverage says for which places the source speaks.
 	Coverage []AboutCoverage `json:"coverage"`
 }
 
-// About returns what readers are told of the source.
+// About returns the description of the source for readers.
 func (s *Source) About() About {
 	a := About{
 		Warns: s.Warns, Covers: s.Covers, Types: append([]hazard.Type{}, s.Types...), Countries: append([]string{}, s.Countries...),

@@ -8,8 +8,8 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// AuthorityOf orders sources by their ranks, for every type. Sources of the same rank keep their order
-// in all. Sources that are not there come with those of the rank National, after all of them.
+// AuthorityOf orders sources by their ranks, for every type. Sources of the same rank keep their
+// order in all. Sources that are not in all come after all sources of the rank National.
 func AuthorityOf(all []Source) hazard.Authority {
 	type ranked struct {
 		name string
@@ -35,8 +35,8 @@ func AuthorityOf(all []Source) hazard.Authority {
 // Schemes are the schemes of references by name.
 type Schemes map[string]Scheme
 
-// SchemesOf returns the schemes of sources: of each its own name, and what it declares. Its error names
-// a scheme that two sources declare.
+// SchemesOf returns the schemes of sources: the name of each source, and the schemes that it
+// declares. Its error names a scheme that two sources declare.
 func SchemesOf(all []Source) (Schemes, error) {
 	schemes, of := Schemes{}, map[string]string{}
 	for i := range all {

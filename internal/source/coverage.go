@@ -9,12 +9,12 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// Role is what a source is to the places that it covers.
+// Role is what a source is for the places that it covers.
 type Role int
 
-// The roles. The zero Role is none: a source has to state one.
+// The roles. The zero Role is invalid: every source must state one.
 const (
-	// RoleResponsible: the source gives the official warnings or notices for the place.
+	// RoleResponsible means that the source issues the official warnings or notices for the place.
 	RoleResponsible Role = iota + 1
 	// RoleWatches: the source observes or models the place, and warns nobody there officially.
 	RoleWatches
@@ -31,34 +31,35 @@ func (r Role) String() string {
 	return roleNames[r]
 }
 
-// Coverage is one statement of what a source covers: there, silence of the source means that it knows of
-// nothing. The places are those of World, Countries and Areas together.
+// Coverage is one statement of what a source covers: in these places, silence of the source means
+// that it knows of no hazard. The places are World, Countries and Areas together.
 type Coverage struct {
 	Role Role
-	// Types are the types of hazards that it would report there; nil: those of the source, and if the
-	// source states none either, it is not known which.
+	// Types are the types of hazards that it reports there. nil means the types of the source; if
+	// the source has none either, they are unknown.
 	Types []hazard.Type
 	// World: all places.
 	World bool
 	// Countries are whole countries, as ISO 3166-1 alpha-2 codes, with their territorial sea.
 	Countries []string
-	// Sea is how far off the coasts of Countries it reaches, in kilometres; 0: as far as the territorial
-	// sea (TerritorialSea).
+	// Sea is how far it reaches from the coasts of Countries, in kilometers; 0 means the
+	// territorial sea (TerritorialSea).
 	Sea float64
 	// Within, if not empty, limits Countries to their parts in one of these areas.
 	Within []Area
 	// Areas are parts of the world that are no countries, such as an ocean basin.
 	Areas []Area
-	// From is the least event that it reports, for people: "M 4.5"; empty: whatever it warns of.
+	// From is the least event that it reports, for people: "M 4.5"; empty means everything it warns
+	// about.
 	From string
-	// Feed is the address of the one feed by which these places are read; empty: all feeds of the source.
+	// Feed is the address of the only feed with these places; empty means all feeds of the source.
 	Feed string
-	// Cite names what says so: the publisher's documentation, or the treaty.
+	// Cite is the origin of the statement: the publisher's documentation, or a treaty.
 	Cite string
 }
 
-// TerritorialSea is how far the sovereignty of a state reaches off its coast, in kilometres: 12 nautical
-// miles (United Nations Convention on the Law of the Sea, articles 2 and 3).
+// TerritorialSea is how far a state's sovereignty reaches from its coast, in kilometers: 12
+// nautical miles (United Nations Convention on the Law of the Sea, articles 2 and 3).
 const TerritorialSea = 22.224
 
 // Area is a part of the world with a name.
@@ -72,14 +73,15 @@ const maxSea = 500
 
 var countryForm = regexp.MustCompile(`^[A-Z]{2}$`)
 
-// Box is an area between two meridians and two parallels, in degrees. West greater than east crosses the
-// antimeridian.
+// Box is an area between two meridians and two parallels, in degrees. If west is greater than east,
+// it crosses the antimeridian.
 func Box(name string, west, south, east, north float64) Area {
 	return Area{Name: name, Shape: geo.Box{West: west, South: south, East: east, North: north}.Shape()}
 }
 
-// Covered returns what the source covers. A source that states countries and nothing else covers these, as
-// its rank says: what is the office's duty, or what a national authority passes on, is official.
+// Covered returns what the source covers. A source that only states countries covers these
+// according to its rank: the duty of an office, and messages passed on by a national authority, are
+// official.
 func (s *Source) Covered() []Coverage {
 	if s.Coverage != nil {
 		return s.Coverage
@@ -108,7 +110,7 @@ func (s *Source) Covered() []Coverage {
 	return all
 }
 
-// roleOf is the role of a source of that rank in its own country.
+// roleOf returns the role of a source of that rank in its own country.
 func roleOf(r Rank) Role {
 	if r == Responsible || r == National {
 		return RoleResponsible
@@ -116,7 +118,7 @@ func roleOf(r Rank) Role {
 	return RoleWatches
 }
 
-// TypesOf returns the types of a statement of the source; nil: it is not known which.
+// TypesOf returns the types of a statement of the source; nil means unknown.
 func (s *Source) TypesOf(c *Coverage) []hazard.Type {
 	if c.Types != nil {
 		return c.Types
@@ -185,17 +187,17 @@ func (s *Source) checkCoverage(fault func(format string, args ...any)) {
 type AboutCoverage struct {
 	Role        string        `json:"role"`
 	Types       []hazard.Type `json:"types"`        // [] if they are not stated
-	TypesStated bool          `json:"types_stated"` // false: it is not known which types it reports
+	TypesStated bool          `json:"types_stated"` // false if it is unknown which types it reports
 	World       bool          `json:"world"`
 	Countries   []string      `json:"countries"` // ISO 3166-1 alpha-2
 	SeaKm       float64       `json:"sea_km"`    // off the coasts of countries
-	Within      []AboutArea   `json:"within"`    // if not empty, only what of the countries lies in these
+	Within      []AboutArea   `json:"within"`    // if not empty, only the parts of the countries in these areas
 	Areas       []AboutArea   `json:"areas"`
 	From        string        `json:"from"` // the least event that it reports, for people; may be empty
 	Cite        string        `json:"cite"`
 }
 
-// AboutArea is an Area as JSON of GET /sources: its box, west, south, east, north.
+// AboutArea is an Area in GET /sources, with its box: west, south, east, north.
 type AboutArea struct {
 	Name string     `json:"name"`
 	BBox [4]float64 `json:"bbox"`
@@ -224,7 +226,7 @@ func aboutAreas(areas []Area) []AboutArea {
 	return all
 }
 
-// Reach is how far off the coasts of its countries a statement reaches, in kilometres.
+// Reach returns how far a statement reaches from the coasts of its countries, in kilometers.
 func (c *Coverage) Reach() float64 {
 	if c.Sea > 0 {
 		return c.Sea

@@ -19,39 +19,44 @@ type Source struct {
 	Name  string // as in reports and keys, never changed once in use: "usgs"
 	Title string // for people
 	Feeds []Feed
-	// Parse reads a payload of any feed, and what Report.Detail and Batch.Links lead to, as of now.
+	// Parse parses a payload of any feed, or a document from Report.Detail or Batch.Links, as of
+	// now.
 	Parse func(payload []byte, now hazard.Instant) (Batch, error)
 
-	// Hosts are hosts from which details and places may be fetched, beside those of the feeds: what a
-	// payload says must not lead the poller anywhere else. "*.example.org" stands for the domain and all
-	// hosts below it, at the usual port, and "*" for every host by https. "http://example.org" is a host that is asked in plain text, also
-	// by a source that is read by https: its publisher gives the documents in no other way.
+	// Hosts are hosts from which details and places may be fetched, besides those of the feeds;
+	// addresses in a payload cannot make the poller connect to any other host. "*.example.org"
+	// means the domain and all hosts below it, at the usual port, and "*" every host by https.
+	// "http://example.org" allows plain http, also for a source that is polled by https, if its
+	// publisher offers nothing else.
 	Hosts []string
 	// Private: the addresses hold a key. Only their hosts are shown and logged.
 	Private bool
-	// Warns: the source warns of what is to come or under way, so that each minute without it counts. It
-	// is read at every start, and at least every two minutes while it fails.
+	// Warns means that the source warns of present or coming danger, so that each minute counts. It
+	// is polled at every start, and at least every two minutes while it fails.
 	Warns bool
-	// Off is why the source is not polled unless an operator names it; empty: it is.
+	// Off says why the source is not polled by default; empty if it is.
 	Off string
-	// Shared: it is one of the many feeds of the catalog, of which many are at one host. Each has its own
-	// moment in the interval, also after a restart, and one that keeps failing is asked every half hour.
+	// Shared means that it is one of the many catalog feeds, of which many share a host. Each has
+	// its own offset in the interval, also after a restart, and one that keeps failing is polled
+	// every half hour.
 	Shared bool
 
-	// Covers says in a line what the source reports, for docs/sources.md.
+	// Covers is one line about what the source reports, for docs/sources.md.
 	Covers string
-	// Types are the types of hazards that it reports; nil: any.
+	// Types are the types of hazards that it reports; nil means any.
 	Types []hazard.Type
-	// Countries are those that it covers, as ISO 3166-1 alpha-2 codes; nil: the world.
+	// Countries are the countries that it covers, as ISO 3166-1 alpha-2 codes; nil means the world.
 	Countries []string
-	// Coverage says for which places the silence of the source means that it knows of nothing; nil: for
-	// Countries, as Covered says.
+	// Coverage lists the places where silence of the source means that it knows of no hazard; nil
+	// means Countries, as Covered returns them.
 	Coverage []Coverage
-	// Languages are those of its texts, as RFC 5646 tags; nil: not known before a message is read.
+	// Languages are the languages of its texts, as RFC 5646 tags; nil means unknown until a message
+	// is read.
 	Languages []string
-	// Home is the page for people about the feed.
+	// Home is the web page about the feed.
 	Home string
-	// OID is the number of the authority in WMO's Register of Alerting Authorities, without "urn:oid:"; empty: not known.
+	// OID is the number of the authority in WMO's Register of Alerting Authorities, without
+	// "urn:oid:"; empty if unknown.
 	OID string
 	// License is that of the data, as an SPDX identifier or in words, and Attribution how the publisher
 	// is to be named.
@@ -59,45 +64,48 @@ type Source struct {
 
 	// Rank is the authority of the source by type.
 	Rank Ranks
-	// Schemes are the schemes of Report.Refs that name its events, beside its own name, which always is one.
+	// Schemes are the schemes of Report.Refs for its events, besides its own name.
 	Schemes []Scheme
 	// Responds: a report of the source makes a hazard a RESPONSE. An operator may leave that to editors.
 	Responds bool
 
-	// Pushes are connections over which the source sends payloads as it issues them. All are kept open, and
-	// a payload that comes twice is taken in once. Parse reads it. Polling goes on: at the interval of the
-	// feeds while no connection is up, and once at least every Eased while one is.
+	// Pushes are connections over which the source sends payloads as it issues them. All are kept
+	// open, and a payload that arrives twice is processed once. Parse parses it. Polling continues
+	// at the feeds' interval while no connection is up, and at least once every Eased while one is.
 	Pushes []Push
 	Eased  time.Duration
-	// Announces, if not nil, reads in a pushed message where it can be had by itself: the message and, of a
-	// heartbeat, those before it, which are then fetched if they did not come. beat: it is a heartbeat and
-	// nothing else.
+	// Announces, if not nil, returns where the messages listed in a pushed message can be fetched:
+	// the message itself and, for a heartbeat, the messages before it, which are fetched if they
+	// did not arrive. beat reports that the message is only a heartbeat.
 	Announces func(message []byte) (links []Link, beat bool)
 
-	// Absence is what it means that a whole list (Batch.Whole) does not name an active event.
+	// Absence says what it means when a complete list (Batch.Whole) does not contain an active
+	// event.
 	Absence Absence
 	// Lasts, if not nil, reports whether an active event goes on only as long as a list names it
 	// (Batch.Lasting): two consecutive lists that do not name it end it.
 	Lasts func(event string, start, now hazard.Instant) bool
-	// Missing, if not nil, is called for each active event that a feed, read completely, did not name.
-	// It returns the address that tells what became of the event, or "" if its absence says nothing (it
-	// grew older than the feed's window). The event is over if there is nothing at that address (404,
-	// 409, 410), or if the report found there says so.
+	// Missing, if not nil, is called for each active event that a completely read feed did not
+	// contain. It returns the address that says what happened to the event, or "" if its absence
+	// means nothing (it is older than the feed's window). The event is over if the address returns
+	// 404, 409 or 410, or if the report there says so.
 	Missing func(feed, event string, start, now hazard.Instant) string
 	// Lives are how long events last for which the source says no end. Types that are not there have
 	// the life of their hazard.TypeInfo.
 	Lives []Life
 
-	// PlaceURL is the address of the shape of a place that a report without geometry names, "" if there
-	// is none or none is needed, and ParsePlace reads what is there. Both nil: the source names no places.
+	// PlaceURL returns the address of the shape of a place in a report without geometry, or "" if
+	// there is none or none is needed. ParsePlace parses the response. Both are nil if the source
+	// names no places.
 	PlaceURL   func(code string) string
 	ParsePlace func(payload []byte) (code string, geometryGeoJSON []byte, name string, err error)
-	// Places finds the shapes of places by their codes, with the help of those that were fetched; nil:
-	// the source has none of its own.
+	// Places finds the shapes of places by code, also among the fetched ones; nil means that the
+	// source has no shapes of its own.
 	Places func(kept Kept) Places
-	// PlaceCodes is the vocabulary of the codes in Report.Places that sources share, such as "UGC". It says that places are areas: those
-	// that are built in, or that the operator gave, are found by package place; the others in Places, and last by the source that has
-	// PlaceURL for that vocabulary. Where nobody knows one, the outline of the country stands in. Empty: places are no areas.
+	// PlaceCodes is the shared vocabulary of the codes in Report.Places, such as "UGC". It means
+	// that places are areas. Built-in areas and the operator's areas are found by package place;
+	// others in Places, and last by the source with PlaceURL for that vocabulary. If none knows the
+	// place, the outline of the country is used. Empty means that places are not areas.
 	PlaceCodes string
 }
 
@@ -106,27 +114,27 @@ type Kept func(ctx context.Context, code string) (string, error)
 
 // Places finds the shapes of places that reports only name.
 type Places interface {
-	// Shape is the shape of the place with that code, and whether it is known.
+	// Shape returns the shape of a place by code, and whether it is known.
 	Shape(ctx context.Context, code string) (geo.Shape, bool)
 }
 
 // Scheme is a scheme of Report.Refs, SCHEME:ID.
 type Scheme struct {
 	Name string // "atcf"
-	// Type is the type of the events that it names; empty: any.
+	// Type is the type of its events; empty means any.
 	Type hazard.Type
-	// CausedBy: an ID names what caused the event, under this scheme of another source.
+	// CausedBy is another source's scheme in which an ID names the cause of the event.
 	CausedBy string
-	// Bare, if not nil, is the form of an ID that servers of the base interface write without its scheme.
+	// Bare, if not nil, matches an ID that servers of the base interface write without its scheme.
 	Bare *regexp.Regexp
 }
 
-// Absence is what it means that a whole list does not name an event.
+// Absence is what it means when a complete list does not contain an event.
 type Absence int
 
 // The meanings of absence.
 const (
-	// AbsenceSaysNothing: lists hold what is new, or a window of time.
+	// AbsenceSaysNothing is for lists of new events, or of a window of time.
 	AbsenceSaysNothing Absence = iota
 	// AbsenceEndsAfterTwo: the event is over once two consecutive lists of all feeds do not name it.
 	AbsenceEndsAfterTwo
@@ -138,35 +146,36 @@ func (a Absence) String() string {
 	return [...]string{"says nothing", "ends the event, after two lists", "ends the event"}[a]
 }
 
-// Life is how long events of a kind last for which the source says no end.
+// Life is how long events of a kind last if the source gives no end.
 type Life struct {
 	Of  string // which events, for people: "a WARNING"
 	For time.Duration
 }
 
-// Rank orders sources by authority: the least is the most authoritative. It says what kind of a
-// source speaks of a type of hazard, so that a new source finds its place without a look at the others.
+// Rank orders sources by authority: the lowest is the most authoritative. It describes the kind of
+// source for a type of hazard, so that a new source can be ranked without looking at others.
 type Rank int
 
-// The ranks. 0 is none: a source has to state one for each type that it reports.
+// The ranks. 0 is invalid: a source must state a rank for each type that it reports.
 const (
-	// Responsible is the office whose duty hazards of this type are: it measures or warns.
+	// Responsible is an office whose duty is hazards of this type: it measures or warns.
 	Responsible Rank = iota + 1
 	// Specialist is another institute or service that observes hazards of this type itself.
 	Specialist
-	// National is a national authority that passes on what its offices say: the rank of CAP feeds.
+	// National is a national authority that passes on messages of its offices: the rank of CAP
+	// feeds.
 	National
 	// Model estimates the impact from the observations of others.
 	Model
 	// Responder reports a response to a hazard, and has no level of its own.
 	Responder
-	// Curator collects what others report.
+	// Curator collects reports of others.
 	Curator
-	// Relay repeats what another server says.
+	// Relay repeats reports of another server.
 	Relay
 )
 
-// rankNames are the ranks' names in settings and docs.
+// rankNames are the names of the ranks in settings and docs.
 var rankNames = []string{"", "responsible", "specialist", "national", "model", "responder", "curator", "relay"}
 
 func (r Rank) String() string {
@@ -185,7 +194,7 @@ func ParseRank(name string) (Rank, bool) {
 	return Rank(i), i > 0
 }
 
-// Ranks are the ranks of a source by type. The type "" stands for all that are not there.
+// Ranks are the ranks of a source by type. The type "" stands for all unlisted types.
 type Ranks map[hazard.Type]Rank
 
 // Of returns the rank for a type, and whether it is stated.
@@ -200,10 +209,10 @@ func (r Ranks) Of(t hazard.Type) (Rank, bool) {
 // Reports reports whether the source may report hazards of a type.
 func (s *Source) Reports(t hazard.Type) bool { return s.Types == nil || slices.Contains(s.Types, t) }
 
-// NameForm is the form of a source's name.
+// NameForm matches the name of a source.
 var NameForm = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)
 
-// Check says what the description lacks. Its errors name the source and the field.
+// Check validates the description. Its error names the source and the field.
 func (s *Source) Check() error {
 	var errs []error
 	fault := func(format string, args ...any) {

@@ -9,24 +9,24 @@ import (
 
 // Push is a connection over which a source sends payloads as it issues them, besides being polled.
 type Push struct {
-	// URL is its address, whose scheme says how it speaks:
+	// URL is its address. The scheme is the protocol:
 	//   - wss, ws: a WebSocket (RFC 6455); each message is a payload.
 	//   - tcp: a connection that is only read; payloads are XML documents, one after another, whose root element is Root.
 	//   - mqtts, mqtt: a broker of MQTT 5; each message of Topics is a payload.
 	URL string
-	// Silence is how long nothing may come before the connection counts as broken: no message, no
-	// heartbeat, no answer to a ping.
+	// Silence is how long nothing may arrive before the connection counts as broken: no message,
+	// heartbeat or answer to a ping.
 	Silence time.Duration
 	// MaxBytes bounds one message.
 	MaxBytes int64
 	// Root is the root element of the documents of a tcp connection, without its prefix.
 	Root string
-	// Topics are what is subscribed to at a broker, and User and Password what it is logged in to with. They are public.
+	// Topics are the subscribed topics of a broker, User and Password its login. They are public.
 	Topics         []string
 	User, Password string
 }
 
-// PushKinds are the schemes of the addresses of pushes, with their usual ports; 0: there is none.
+// PushKinds are the schemes of push addresses, with their usual ports; 0 means none.
 var PushKinds = map[string]int{"wss": 443, "ws": 80, "tcp": 0, "mqtts": 8883, "mqtt": 1883}
 
 // MostPushed bounds Push.MaxBytes.
@@ -50,7 +50,7 @@ func (p *Push) Address() (*url.URL, error) {
 	return u, nil
 }
 
-// check says what is wrong with the description of the connection.
+// check validates the description of the connection.
 func (p *Push) check() error {
 	u, err := p.Address()
 	switch {

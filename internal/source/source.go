@@ -1,9 +1,9 @@
-// Package source holds what all source adapters have in common. An adapter is a package below this one, named after its
-// feed: it knows the feed's addresses and rhythm, reads its payloads, and maps its words to ours in one table with a
-// citation per row.
+// Package source holds what all source adapters have in common. An adapter is a package below this
+// one, named after its feed. It knows the feed's addresses and polling interval, parses its
+// payloads, and maps its terms to ours in one table with a citation per row.
 //
-// A parser is a pure function of bytes and time: no network, no store, no goroutine, no panic, and memory in proportion to
-// the payload. One bad record never drops its neighbours.
+// A parser is a pure function of bytes and time: no network, no store, no goroutine, no panic, and
+// memory proportional to the payload. One bad record never drops its neighbors.
 package source
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// Batch is what one payload says.
+// Batch is the content of one payload.
 type Batch struct {
 	Reports []hazard.Report
 	Rejects []Reject
@@ -25,61 +25,70 @@ type Batch struct {
 	Ignored int
 	// Read counts the records of the payload: len(Reports) differs from it where a record makes several reports or none.
 	Read int
-	// Links lead to the documents that hold the reports, if the payload is an index of them: the newest first. Each is read once, and again
-	// when the index says that it has changed. Those of a detail are read once after it.
+	// Links are the documents with the reports, if the payload is an index, newest first. Each is
+	// read once, and again when the index shows a change. The links of a detail are read once,
+	// after it.
 	Links []Link
-	// Whole: the payload is a list of everything that the source holds to be going on, read to its end, so that an event that
-	// is missing in it is over by the source's own contract. Records that were rejected are in it: see Reject.Events.
+	// Whole means that the payload lists everything that the source considers active, read to its
+	// end. So an event that is missing in it is over, by the source's own contract. Rejected
+	// records count as listed; see Reject.Events.
 	Whole bool
-	// Lasting are the keys of the events that go on because this list, read to its end, names them; nil: the payload is no
-	// such list. Of other events it says nothing.
+	// Lasting are the keys of the events that last only while this list, read to its end, contains
+	// them. It says nothing about other events. nil means that the payload is not such a list.
 	Lasting []string
-	// Drawings are the cones, tracks, contours and the like of events: those of the reports, or of events that are known.
+	// Drawings are the cones, tracks, contours and the like of events in the reports or of known
+	// events.
 	Drawings []Drawing
-	// Current: what the reports say depends on when the payload was read, since it lists what goes on.
+	// Current means that the reports depend on the time of reading, because the payload lists
+	// present events.
 	Current bool
 }
 
-// Drawing is what one document of a source draws of one event. A later one of the same part takes its place; one without shapes takes it
-// away.
+// Drawing is what one document of a source draws for one event. A later drawing of the same part
+// replaces it; one without shapes removes it.
 type Drawing struct {
 	Key     string // a name of the event, as in Report.Key or Report.Aliases
 	Part    string // as in hazard.ShapesRef
 	Version int64  // as in hazard.ShapesRef
-	// Shapes are in the order in which people read them: at most hazard.MaxShapes, each with a role and a time.
-	// From is 0 where a shape holds from the beginning of the event, which the document does not tell.
+	// Shapes are in the order for readers: at most hazard.MaxShapes, each with a role and a time.
+	// From is 0 for a shape that is valid from the beginning of the event, which the document does
+	// not say.
 	Shapes []hazard.Shape
 }
 
 // Link is an entry of an index that leads to a document.
 type Link struct {
 	URL string // https or http; or a reference that is relative to the address of the feed
-	ID  string // the entry's own name for what is there, mostly the identifier of an alert; empty if it has none
-	// Updated is when the entry was written by its own account, and Expires when what is there expires; nil if it does not say.
+	ID  string // the entry's own name for the document, mostly the identifier of an alert; empty if it has none
+	// Updated is when the entry was written, Expires when its document expires, both according to
+	// the entry; nil if it does not say.
 	Updated, Expires *hazard.Instant
 }
 
-// Reject is a record that could not be read, or is not to be believed. It is counted and kept, never dropped silently.
+// Reject is a record that is unreadable or implausible. It is counted and stored, never dropped
+// silently.
 type Reject struct {
 	// Record names the record: its id if it has one, else its place in the payload ("features/12").
 	Record string
 	// Reason names the field, the value and what was expected.
 	Reason string
-	// Raw is the record as received, cut to MaxKept bytes.
+	// Raw is the record as received, truncated to MaxKept bytes.
 	Raw []byte
-	// Events are the names (Report.Key, Report.Aliases) of the events that the record may be about, as far as it can be
-	// read: these go on, although no report names them. nil means any event; empty, none beside those of the batch.
+	// Events are the names (Report.Key, Report.Aliases) of the events that the record may be about,
+	// as far as it is readable. These events go on although no report contains them. nil means any
+	// event; an empty list means only those of the batch.
 	Events []string
 }
 
-// MaxKept bounds what is kept of a rejected record or payload, in bytes: enough to see what is wrong with it.
+// MaxKept bounds the stored part of a rejected record or payload, in bytes: enough to see the
+// fault.
 const MaxKept = 16 << 10
 
-// Keep cuts raw to what is kept of it, in memory of its own.
+// Keep copies the part of raw that is stored.
 func Keep(raw []byte) []byte { return append([]byte(nil), raw[:min(len(raw), MaxKept)]...) }
 
-// MaxRejects bounds the rejects of one payload that are kept one by one: a list whose every record is unreadable says no more
-// by its ten-thousandth. Those beyond it are counted.
+// MaxRejects bounds the individually stored rejects of one payload: after a thousand unreadable
+// records, more add nothing. Further ones are only counted.
 const MaxRejects = 1000
 
 // Rejects collects the rejected records of one payload.
@@ -88,10 +97,11 @@ type Rejects struct {
 	further int
 }
 
-// Full reports whether no more rejects are kept: then nobody need say why either.
+// Full reports whether no more rejects are stored individually, so that their reasons are not
+// needed.
 func (r *Rejects) Full() bool { return len(r.kept) >= MaxRejects }
 
-// Add keeps a reject, or counts it if there are too many.
+// Add stores a reject, or counts it if there are too many.
 func (r *Rejects) Add(reject Reject) {
 	if r.Full() {
 		r.further++
@@ -100,7 +110,7 @@ func (r *Rejects) Add(reject Reject) {
 	r.kept = append(r.kept, reject)
 }
 
-// List is what is kept, and one more reject that tells how many are not.
+// List returns the stored rejects, and one more that says how many were only counted.
 func (r *Rejects) List() []Reject {
 	if r.further == 0 {
 		return r.kept
@@ -114,8 +124,8 @@ const (
 	maxNotes = 10
 )
 
-// Note tells the readers of a report what of it could not be read: each fault names a field, its value and what was expected. A report
-// with a note is shown, where a Suspect one is held.
+// Note adds faults to the notes for a report's readers. Each fault names a field, its value and
+// what was expected. A report with a note is shown; one with Suspect is held.
 func Note(r *hazard.Report, faults ...string) {
 	for _, f := range faults {
 		f = hazard.CleanLine(f)
@@ -128,8 +138,9 @@ func Note(r *hazard.Report, faults ...string) {
 	}
 }
 
-// Measure adds what a source measured to its report, in the unit of the quantity, rounded to three decimals; a value that is not
-// believed is noted instead. Nothing is added where the source says nothing (known is false).
+// Measure adds a measurement to a report, in the unit of the quantity, rounded to three decimals.
+// An implausible value is noted instead. Nothing is added if the source gives no value (known is
+// false).
 func Measure(r *hazard.Report, q hazard.Quantity, value float64, known bool) {
 	info, ok := q.Info()
 	if !ok {
@@ -165,11 +176,11 @@ const (
 	MmPerInch  = 25.4
 )
 
-// PayloadError says that a payload as a whole is not what the source publishes.
+// PayloadError says that a payload as a whole is not in the source's format.
 type PayloadError struct {
-	Reason string // names what was found and what was expected
-	// Cut: the payload ends early, or its end is no part of it; what was read before is good, and nothing can be concluded from what
-	// is missing.
+	Reason string // what was found and what was expected
+	// Cut means that the payload is cut off, or that something else follows. The part before is
+	// good, but nothing can be concluded from what is missing.
 	Cut bool
 }
 
@@ -183,7 +194,7 @@ func Errorf(format string, args ...any) error {
 // Feed is one address of a source that is polled.
 type Feed struct {
 	URL string
-	// Every is the time between two polls, as the source's etiquette allows.
+	// Every is the interval between two polls, as the source allows it.
 	Every time.Duration
 	// MaxBytes bounds the payload after decompression.
 	MaxBytes int64

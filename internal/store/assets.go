@@ -14,13 +14,15 @@ import (
 	"github.com/hazardd/hazardd/internal/store/db"
 )
 
-// The assets of an organization are a set, which is written in pieces, each a transaction, and shown in one step when all of it is there. So a load of any size
-// keeps no other write waiting, and readers see the old set or the new one, whole. Of two loads the one that begins later ends the other.
+// The assets of an organization are a set. It is written in pieces, one transaction each, and
+// becomes visible in one step once it is complete. So a large load does not block other writes, and
+// readers see either the old set or the complete new one. Of two concurrent loads, the later one
+// cancels the other.
 
-// Bounds of a piece of a set.
+// Bounds of one piece of a set.
 const (
 	assetsAtOnce  = 500
-	assetBytes    = 1 << 20 // of areas
+	assetBytes    = 1 << 20 // bytes of areas
 	assetDropTime = time.Minute
 )
 
@@ -30,10 +32,11 @@ const (
 	setCurrent = "current"
 )
 
-// errOtherLoad ends a load when another has begun.
+// errOtherLoad cancels a load when another one has begun.
 var errOtherLoad = fmt.Errorf("%w: another load of the assets of this organization has begun since; nothing of this one is kept", hazard.ErrConflict)
 
-// LoadAssets replaces the assets of an organization by those that read gives to its function, at once, when it has given the last one. audit is the row of the audit trail.
+// LoadAssets replaces the assets of an organization by those that read passes to its function. The
+// new set becomes visible when it is complete. audit is the row for the audit trail.
 func (s *Store) LoadAssets(ctx context.Context, org int64, clock hazard.Clock, read func(each func(*asset.Asset) error) error, audit *auth.Audit) (set asset.Set, err error) {
 	ctx = Patient(ctx)
 	l := &load{store: s, set: asset.Set{Org: org, By: audit.Actor}}
@@ -61,17 +64,17 @@ func (s *Store) LoadAssets(ctx context.Context, org int64, clock hazard.Clock, r
 	defer cancel()
 	if err != nil {
 		set = asset.Set{}
-		_ = s.inTx(after, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error { // if it fails, the next load ends it
+		_ = s.inTx(after, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error { // if this fails, the next load removes it
 			return q.EndAssetSet(ctx, l.set.ID)
 		})
 	} else {
 		set = l.set
 	}
-	_ = s.dropOldAssets(after, org) // what is left is dropped by the next load
+	_ = s.dropOldAssets(after, org) // the next load removes the rest
 	return set, err
 }
 
-// RemoveAssets removes the assets of an organization; ErrNotFound if it has none.
+// RemoveAssets removes the assets of an organization; it returns ErrNotFound if there are none.
 func (s *Store) RemoveAssets(ctx context.Context, org int64, audit *auth.Audit) error {
 	err := s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
 		n, err := q.EndAssetSets(ctx, db.EndAssetSetsParams{OrgID: org, State: setCurrent})
@@ -88,11 +91,11 @@ func (s *Store) RemoveAssets(ctx context.Context, org int64, audit *auth.Audit) 
 	}
 	after, cancel := context.WithTimeout(context.WithoutCancel(Patient(ctx)), assetDropTime)
 	defer cancel()
-	_ = s.dropOldAssets(after, org) // as above: nobody sees them any more
+	_ = s.dropOldAssets(after, org) // as above; nobody can see them any more
 	return nil
 }
 
-// dropOldAssets removes the rows of sets that are shown no more, in pieces.
+// dropOldAssets removes the rows of sets that are no longer visible, in pieces.
 func (s *Store) dropOldAssets(ctx context.Context, org int64) error {
 	old, err := s.readQ.OldAssetSets(ctx, org)
 	if err != nil {
@@ -121,7 +124,7 @@ type load struct {
 	store *Store
 	set   asset.Set
 	rows  []db.AddAssetParams // not written yet
-	bytes int                 // of their areas
+	bytes int                 // size of their areas
 }
 
 func (l *load) add(ctx context.Context, a *asset.Asset) error {
@@ -139,7 +142,7 @@ func (l *load) add(ctx context.Context, a *asset.Asset) error {
 	return l.write(ctx)
 }
 
-// write writes the rows that are not yet.
+// write writes the pending rows.
 func (l *load) write(ctx context.Context) error {
 	if len(l.rows) == 0 {
 		return nil
@@ -163,7 +166,7 @@ func (l *load) write(ctx context.Context) error {
 	return err
 }
 
-// show makes the set the one of its organization.
+// show makes the set visible as the set of its organization.
 func (l *load) show(ctx context.Context, audit *auth.Audit) error {
 	return l.store.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
 		if _, err := q.EndAssetSets(ctx, db.EndAssetSetsParams{OrgID: l.set.Org, State: setCurrent}); err != nil {
@@ -181,7 +184,7 @@ func (l *load) show(ctx context.Context, audit *auth.Audit) error {
 	})
 }
 
-// AssetSets lists what the organizations have loaded.
+// AssetSets lists the sets of all organizations.
 func (s *Store) AssetSets(ctx context.Context) ([]asset.Set, error) {
 	rows, err := s.readQ.AssetSets(ctx)
 	if err != nil {
@@ -199,14 +202,14 @@ func decodeSets(rows []db.AssetSet) []asset.Set {
 	return sets
 }
 
-// Assets are the assets of some organizations, as of one moment.
+// Assets reads the assets of some organizations as of one moment.
 type Assets struct {
 	Sets []asset.Set
 	tx   *sql.Tx
 	s    *Store
 }
 
-// WithAssets lets use read the assets of organizations as of one moment.
+// WithAssets calls use with the assets of the wanted organizations as of one moment.
 func (s *Store) WithAssets(ctx context.Context, wanted func(org int64) bool, use func(*Assets) error) error {
 	tx, err := s.read.BeginTx(ctx, s.database.snapshot())
 	if err != nil {
@@ -228,7 +231,7 @@ func (s *Store) WithAssets(ctx context.Context, wanted func(org int64) bool, use
 
 const assetColumns = `SELECT n, id, name, kind, cell, west, south, area FROM assets WHERE set_id = $1`
 
-// After calls each with the assets of a set behind the one with number n, in their order, until it returns false.
+// After calls each with the assets of a set after number n, in order, until it returns false.
 func (a *Assets) After(ctx context.Context, set *asset.Set, n int64, each func(*asset.Asset) bool) error {
 	const step = 1000
 	for n < set.Count {
@@ -242,9 +245,10 @@ func (a *Assets) After(ctx context.Context, set *asset.Set, n int64, each func(*
 	return nil
 }
 
-// In calls each with the assets of a set whose bounds meet a box, once, in any order. No box crosses the antimeridian.
+// In calls each once with every asset of a set whose bounds intersect a box, in any order. No box
+// may cross the antimeridian.
 func (a *Assets) In(ctx context.Context, set *asset.Set, boxes []geo.Box, each func(*asset.Asset)) error {
-	wide := map[int64]bool{} // that were found, where there are several boxes
+	wide := map[int64]bool{} // assets found already, if there are several boxes
 	for _, b := range boxes {
 		for _, cells := range asset.Ranges(b) {
 			err := a.read(ctx, func(found *asset.Asset, isWide bool) {
@@ -265,7 +269,7 @@ func (a *Assets) In(ctx context.Context, set *asset.Set, boxes []geo.Box, each f
 	return nil
 }
 
-// read calls each with the assets that a query gives, and whether they are in several cells.
+// read calls each with the assets from a query, and whether they are in several cells.
 func (a *Assets) read(ctx context.Context, each func(*asset.Asset, bool), query string, args ...any) (err error) {
 	rows, err := a.tx.QueryContext(ctx, query, args...)
 	if err != nil {

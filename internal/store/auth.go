@@ -18,7 +18,7 @@ import (
 	"github.com/hazardd/hazardd/internal/trace"
 )
 
-// Auth is the part of the store that users, keys and logins live in.
+// Auth returns the part of the store that holds users, keys and logins.
 func (s *Store) Auth() auth.Store { return authStore{s} }
 
 type authStore struct{ *Store }
@@ -109,7 +109,7 @@ func decodeUser(body, hash string) (u auth.User, err error) {
 	return u, nil
 }
 
-// changed runs f in one transaction, after which the version is another, with the audit row of the deed.
+// changed runs f in one transaction, increments the version, and adds the audit row.
 func (a authStore) changed(ctx context.Context, audit *auth.Audit, f func(context.Context, *db.Queries) error) error {
 	return a.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
 		if err := f(ctx, q); err != nil {
@@ -134,7 +134,7 @@ func addAudit(ctx context.Context, q *db.Queries, a *auth.Audit) error {
 		Request: trace.ID(ctx)})
 }
 
-// addrText is an address as it is stored: empty if there is none.
+// addrText returns an address as stored: "" if there is none.
 func addrText(a netip.Addr) string {
 	if !a.IsValid() {
 		return ""
@@ -381,7 +381,7 @@ func (a authStore) RevokeSession(ctx context.Context, s auth.Session, until haza
 	return a.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
 		n, err := q.RevokeSession(ctx, db.RevokeSessionParams{ID: s.ID.String(), Username: s.User, ExpiresMs: int64(s.Expires),
 			Parent: s.Parent.String(), Refresh: s.Child.Refresh.String(), Child: string(child), RevokedMs: int64(s.Revoked)})
-		if err != nil || n == 0 { // revoked already
+		if err != nil || n == 0 { // already revoked
 			return err
 		}
 		if err := q.AddRevocation(ctx, db.AddRevocationParams{ID: s.ID.String(), UntilMs: int64(until)}); err != nil {
@@ -414,7 +414,8 @@ func (a authStore) Trail(ctx context.Context, f auth.TrailFilter) ([]auth.Audit,
 	return trail, nil
 }
 
-// Purge removes old audit rows in transactions of their own, so that writers need not wait for a long trail.
+// Purge removes old audit rows in several transactions, so that writers do not wait for a long
+// trail.
 func (a authStore) Purge(ctx context.Context, p auth.Purge) error {
 	err := a.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
 		return errors.Join(

@@ -14,26 +14,28 @@ import (
 	"github.com/hazardd/hazardd/internal/store/db"
 )
 
-// Checked is what a check of a store has read.
+// Checked is the result of a check.
 type Checked struct {
 	Changes    int64 `json:"changes"`
-	Unsealed   int64 `json:"unsealed"` // changes of releases that wrote no checksums: they are read, and not compared
+	Unsealed   int64 `json:"unsealed"` // changes by releases without checksums: read, but not verified
 	Hazards    int64 `json:"hazards"`
 	Products   int64 `json:"products"`
 	Geometries int64 `json:"geometries"`
 	Files      int64 `json:"files"`
-	// Damaged are the parts that an intact copy mends (Mend, BringFile), each once.
+	// Damaged lists the parts that an intact copy can repair (Mend, BringFile), each once.
 	Damaged []Part `json:"-"`
 }
 
-// Check reads all that the store holds, as of one moment, and calls fault for what is not as it was written: the pages of an
-// SQLite file that has checksums, its write-ahead log, the database's own structure, each state against its checksum, the tables of what is present against the log, areas and product files against their
-// digests. A server may run meanwhile. The error is that of a check that could not be made.
+// Check reads everything in the store as of one moment, and calls fault for each difference from
+// what was written. It checks the pages of an SQLite file with checksums, its write-ahead log, the
+// structure of the database, each state against its checksum, the tables of present states against
+// the log, and areas and product files against their digests. A server may run meanwhile. The error
+// says that the check could not be made.
 func (s *Store) Check(ctx context.Context, fault func(what string)) (Checked, error) {
 	return s.check(ctx, fault, true)
 }
 
-// CheckDatabase is Check without the product files.
+// CheckDatabase does the same as Check without the product files.
 func (s *Store) CheckDatabase(ctx context.Context, fault func(what string)) (Checked, error) {
 	return s.check(ctx, fault, false)
 }
@@ -66,7 +68,7 @@ func (s *Store) check(ctx context.Context, fault func(what string), files bool) 
 	return done, err
 }
 
-// damaged notes a part that does not fit its checksum.
+// damaged records a part that does not match its checksum.
 func (c *checker) damaged(kind PartKind, key, what string) {
 	if p := (Part{kind, key}); !slices.Contains(c.done.Damaged, p) {
 		c.done.Damaged = append(c.done.Damaged, p)
@@ -79,10 +81,10 @@ type checker struct {
 	tx    *sql.Tx
 	fault func(string)
 	done  *Checked
-	files map[string]struct{} // digests of the product files that the log names
+	files map[string]struct{} // digests of the product files in the log
 }
 
-// rows calls f for each row that a query finds, with its columns scanned into where into points.
+// rows calls f for each row of a query, after scanning its columns into into.
 func (c *checker) rows(query string, f func(), into ...any) error {
 	rows, err := c.tx.QueryContext(c.ctx, query)
 	if err != nil {
@@ -98,22 +100,23 @@ func (c *checker) rows(query string, f func(), into ...any) error {
 	return rows.Err()
 }
 
-// changes reads the log, each state against its checksum and its row, and looks for numbers that are not there.
+// changes reads the log, checks each state against its checksum and its row, and looks for missing
+// numbers.
 func (c *checker) changes() error {
 	var last int64
-	jumps := map[int64]int64{} // the last number of a history → the one behind which the next begins
+	jumps := map[int64]int64{} // last number of a history → the number after which the next history begins
 	var from, to int64
 	err := c.rows(`SELECT fork_n, start_n FROM forks`, func() { jumps[from] = to }, &from, &to)
 	if err != nil {
 		return err
 	}
-	follows := func(n int64) bool { // n is the number behind last, or behind it and forks
+	follows := func(n int64) bool { // n follows last directly, or across forks
 		at, forked := last, true
 		for ; forked && at != n; at, forked = jumps[at], jumps[at] != 0 {
 		}
 		return at == n
 	}
-	var pruned int64 // rows up to this one may be missing
+	var pruned int64 // rows up to this one may be pruned
 	if err := c.tx.QueryRowContext(c.ctx, `SELECT coalesce(max(n), 0) FROM pruned WHERE what = $1`, string(History)).Scan(&pruned); err != nil {
 		return err
 	}
@@ -183,7 +186,7 @@ func (c *checker) hazards() error {
 		}
 		h, err := decodeHazard(n, body.String)
 		if err != nil {
-			return // the log's fault, and told there
+			return // already reported as a fault of the log
 		}
 		same := h.ID == id && h.UUID.String() == uuid && string(h.Status) == status && string(h.Type) == kind && int64(h.Severity) == severity &&
 			string(h.Category) == category && h.AutoExpire == autoexpire && int64(h.Start) == start && int64(h.End) == end &&
@@ -199,7 +202,7 @@ func (c *checker) hazards() error {
 		WHERE c.product_id = 0 GROUP BY c.hazard_id HAVING max(c.n) <> coalesce(max(h.n), 0)`)
 }
 
-// latest tells which present states are not the latest ones of the log.
+// latest reports present states that are not the latest ones in the log.
 func (c *checker) latest(what, query string) error {
 	var id, logged, present int64
 	return c.rows(query, func() {
@@ -228,7 +231,7 @@ func (c *checker) products() error {
 		WHERE c.product_id > 0 GROUP BY c.product_id HAVING max(c.n) <> coalesce(max(p.n), 0)`)
 }
 
-// events reads what is kept of the events of hazards.
+// events reads the stored events of hazards.
 func (c *checker) events() error {
 	var source, event, shapes string
 	var hazardID, found int64
@@ -242,7 +245,7 @@ func (c *checker) events() error {
 	}, &source, &event, &hazardID, &shapes, &found)
 }
 
-// reports reads what sources said last.
+// reports reads the sources' latest reports.
 func (c *checker) reports() error {
 	var source, event, part, body string
 	return c.rows(`SELECT source, event, part, body FROM reports WHERE body <> '' ORDER BY source, event, part`, func() {
@@ -282,7 +285,8 @@ func (c *checker) shapes() error {
 	}, &digest, &body)
 }
 
-// contents opens the product files that states in the log name: opening one that was not read before compares it with its digest.
+// contents opens the product files that the log refers to: the first time a file is opened, it is
+// compared with its digest.
 func (c *checker) contents(s *Store) error {
 	for _, digest := range slices.Sorted(maps.Keys(c.files)) {
 		c.done.Files++
@@ -300,17 +304,18 @@ func (c *checker) contents(s *Store) error {
 	return nil
 }
 
-// KeptKind is a kind of files that are kept beside the product files, each in a place of its own.
+// KeptKind is a kind of files that are stored separately from the product files.
 type KeptKind string
 
-// The kinds of files beside the product files.
+// The kinds of separately stored files.
 const (
 	KeptPayloads KeptKind = "payload of a source"
 	KeptPictures KeptKind = "picture"
 )
 
-// CheckKept opens the files of a kind that the store names, and calls fault for each that is not as it was put: opening one that was not read before compares it with its
-// digest. open opens their place; it is called if there are any.
+// CheckKept opens the files of a kind that the store refers to, and calls fault for each that
+// differs from what was stored: the first time a file is opened, it is compared with its digest.
+// open opens their storage; it is only called if there are any.
 func (s *Store) CheckKept(ctx context.Context, kind KeptKind, open func() (files.Place, error), fault func(what string)) (n int64, err error) {
 	query := `SELECT file, life FROM payloads ORDER BY file, life`
 	if kind == KeptPictures {

@@ -12,57 +12,67 @@ import (
 	"github.com/hazardd/hazardd/internal/store/find"
 )
 
-// database is what differs between the databases that a store may be in.
+// database holds the differences between the supported databases.
 type database interface {
-	// name is the folder of migrations that are this database's alone.
+	// name returns the folder of migrations for this database only.
 	name() string
-	// migration is the text of a migration for all databases as this one reads it.
+	// migration adapts the text of a common migration to this database.
 	migration(text string) string
-	// alone makes a transaction the only one of its kind that is under way, until it ends.
+	// alone makes a transaction the only write transaction in progress, until it ends.
 	alone(ctx context.Context, tx *sql.Tx) error
-	// quiet waits until a writer that has begun has ended. It is no writer itself.
+	// quiet waits until the write transaction in progress has ended, without being a writer itself.
 	quiet(ctx context.Context, s *Store) error
-	// wait lets the next transaction of s wait that long for those of other processes. The writer of this process calls it.
+	// wait sets how long the next transaction of s may wait for writers of other processes. Only
+	// the writer of this process calls it.
 	wait(ctx context.Context, s *Store, most time.Duration) error
-	// remote tells whether the database is a server: it may be away, and lets a statement run beside a writer.
+	// remote reports whether the database is a server. Such a database may be unreachable, and a
+	// single statement can run beside a writer.
 	remote() bool
-	// refuseWrites makes the database refuse every write to the tables, from the end of the transaction on, by whatever program.
+	// refuseWrites makes the database refuse every write to the tables, by any program, once the
+	// transaction is committed.
 	refuseWrites(ctx context.Context, tx *sql.Tx, tables []string) error
-	// settled tells whether the history that this server tells is the one that the store was opened on, as far as is known.
+	// settled reports whether the server is still on the timeline the store was opened on, as far
+	// as known.
 	settled() bool
-	// history names the history that this server tells: a server that took over from another has another name; the zero one where that cannot be.
+	// history returns the timeline of the server, which changes after a failover. It returns the
+	// zero value for databases without failover.
 	history(ctx context.Context, tx *sql.Tx) (timeline, error)
-	// settle notes that history is the one that the store is on now.
+	// settle records that history is the store's present timeline.
 	settle(history timeline)
-	// told tells the other processes that the log is longer, once tx is committed.
+	// told notifies other processes of new changes, once tx is committed.
 	told(ctx context.Context, tx *sql.Tx) error
-	// listen calls wake whenever another process has told, until ctx ends.
+	// listen calls wake for each notification by another process, until ctx ends.
 	listen(ctx context.Context, wake func())
-	// snapshot are the options of a reading transaction that sees one state of the store.
+	// snapshot returns the options of a read transaction that sees one state of the store.
 	snapshot() *sql.TxOptions
-	// patient lets a transaction stand still for as long as it likes.
+	// patient allows a transaction to be idle without a limit.
 	patient(ctx context.Context, tx *sql.Tx) error
-	// columns is a query for the columns of the table that $1 names: their names, types and places in the primary key, from 1, or 0.
+	// columns returns a query for the columns of table $1: their names, types and positions in the
+	// primary key, from 1, or 0.
 	columns() string
-	// sizes is a query for how many bytes each table takes with its indexes; under the name free, those that wait for new rows.
+	// sizes returns a query for the bytes of each table with its indexes. The row named free is
+	// unused space.
 	sizes() string
-	// onlyText tells that a text can hold neither the character 0 nor anything but UTF-8.
+	// onlyText reports whether texts can hold only UTF-8 without the character 0.
 	onlyText() bool
-	// now is the moment by the clock that all processes on the store go by, which is at by this one's.
+	// now returns the present moment by the clock that all processes share. at is the moment by
+	// this process's clock.
 	now(ctx context.Context, q db.DBTX, at hazard.Instant) (hazard.Instant, error)
-	// listed is the condition that column is one of those that the numbered parameter holds, and names and numbers are what goes over for it.
+	// listed returns the SQL condition that column is in the list of the numbered parameter. names
+	// and numbers convert lists to that parameter.
 	listed(column string, parameter int) string
 	names(list []string) any
 	numbers(list []int64) any
-	// purge removes what the files of the database still hold of rows that were rewritten, as far as it can.
+	// purge removes remains of rewritten rows from the files of the database, as far as possible.
 	purge(ctx context.Context, d *sql.DB) error
-	// check calls fault for what is wrong with the structure of the database, as far as the database can tell.
+	// check calls fault for errors in the structure of the database, as far as the database can
+	// find them.
 	check(ctx context.Context, tx *sql.Tx, fault func(what string)) error
-	// tables are those that hazards are found by.
+	// tables returns the tables for searches.
 	tables() find.Tables
 }
 
-// storeError gives the store's failures their kinds.
+// storeError maps errors of the database to kinds of error.
 func storeError(err error) error {
 	if err == nil || errors.Is(err, hazard.ErrUnavailable) || errors.Is(err, hazard.ErrFull) {
 		return err

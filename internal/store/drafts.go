@@ -12,36 +12,37 @@ import (
 	"github.com/hazardd/hazardd/internal/store/db"
 )
 
-// DraftState says what became of a draft.
+// DraftState is the state of a draft.
 type DraftState string
 
-// The states of a draft that are stored. One that waits when its time is over can no longer be decided.
+// The stored states of a draft. A waiting draft past its time can no longer be decided.
 const (
 	DraftWaiting  DraftState = "waiting"
 	DraftApproved DraftState = "approved"
 	DraftRefused  DraftState = "refused"
 )
 
-// Draft is a decision of an editor that waits for a second person, or waited.
+// Draft is an editor's change that waits, or waited, for a second person.
 type Draft struct {
 	ID        uuid.UUID
-	Deed      string // what kind of decision, for package edit
-	Subject   string // what it is about
+	Deed      string // kind of the change, for package edit
+	Subject   string // subject of the change
 	Body      []byte // the request
-	Touched   string // the states that it alters
+	Touched   string // the states that it changes
 	Hazard    uuid.UUID
-	OrgID     int64  // that the hazard belongs to
-	Shown     []byte // what the hazard would say, and whom it reaches
+	OrgID     int64  // the organization that owns the hazard
+	Shown     []byte // the resulting hazard, and whom it reaches
 	Author    string
 	Created   hazard.Instant
-	Expires   hazard.Instant // it cannot be decided from then on
+	Expires   hazard.Instant // after this time it cannot be decided
 	State     DraftState
 	DecidedBy string
 	Decided   hazard.Instant
 	Reason    string
 }
 
-// AddDraft adds a draft with the audit row of the deed, unless one of its ID is there. An author of whom most drafts wait gets ErrConflict.
+// AddDraft adds a draft and an audit row, unless the draft exists already. If most drafts of the
+// author wait, it returns ErrConflict.
 func (s *Store) AddDraft(ctx context.Context, d *Draft, most int64, audit *auth.Audit) error {
 	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
 		n, err := q.AddDraft(ctx, db.AddDraftParams{ID: d.ID.String(), Deed: d.Deed, Subject: d.Subject, Body: string(d.Body), Touched: d.Touched, Hazard: d.Hazard.String(), OrgID: d.OrgID,
@@ -60,7 +61,7 @@ func (s *Store) AddDraft(ctx context.Context, d *Draft, most int64, audit *auth.
 	})
 }
 
-// Draft returns the draft of that ID, or ErrNotFound.
+// Draft returns the draft with that id, or ErrNotFound.
 func (s *Store) Draft(ctx context.Context, id uuid.UUID) (Draft, error) {
 	row, err := s.readQ.Draft(ctx, id.String())
 	if err != nil {
@@ -69,13 +70,13 @@ func (s *Store) Draft(ctx context.Context, id uuid.UUID) (Draft, error) {
 	return decodeDraft(row)
 }
 
-// Drafts lists drafts, the latest first.
+// Drafts lists drafts, latest first.
 func (s *Store) Drafts(ctx context.Context, limit int) ([]Draft, error) {
 	rows, err := s.readQ.Drafts(ctx, int32(limit))
 	return decodeDrafts(rows, err)
 }
 
-// WaitingDrafts lists the drafts that can be decided, the oldest first.
+// WaitingDrafts lists the drafts that can be decided, oldest first.
 func (s *Store) WaitingDrafts(ctx context.Context, now hazard.Instant, limit int) ([]Draft, error) {
 	rows, err := s.readQ.WaitingDrafts(ctx, db.WaitingDraftsParams{NowMs: int64(now), MaxRows: int32(limit)})
 	return decodeDrafts(rows, err)
@@ -87,7 +88,7 @@ func (s *Store) CountWaitingDrafts(ctx context.Context, now hazard.Instant) (int
 	return n, storeError(err)
 }
 
-// RefuseDraft decides that a draft is not published, or returns ErrConflict if it can no longer be decided.
+// RefuseDraft refuses a draft, or returns ErrConflict if it can no longer be decided.
 func (s *Store) RefuseDraft(ctx context.Context, id uuid.UUID, by, reason string, now hazard.Instant, audit *auth.Audit) error {
 	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
 		if err := decideDraft(ctx, q, id, DraftRefused, by, reason, now); err != nil {
@@ -97,12 +98,13 @@ func (s *Store) RefuseDraft(ctx context.Context, id uuid.UUID, by, reason string
 	})
 }
 
-// PurgeDrafts removes the drafts that were made before a moment.
+// PurgeDrafts removes the drafts created before a moment.
 func (s *Store) PurgeDrafts(ctx context.Context, before hazard.Instant) error {
 	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error { return q.PurgeDrafts(ctx, int64(before)) })
 }
 
-// ApproveDraft notes that the transaction makes the decision of a draft, or returns ErrConflict if it can no longer be decided.
+// ApproveDraft marks a draft as approved in this transaction, or returns ErrConflict if it can no
+// longer be decided.
 func (t *Tx) ApproveDraft(d *Draft) error {
 	now := t.Now()
 	if err := decideDraft(t.ctx, t.q, d.ID, DraftApproved, t.origin.User, "", now); err != nil {
@@ -112,7 +114,7 @@ func (t *Tx) ApproveDraft(d *Draft) error {
 		Subject: "draft " + d.ID.String(), Detail: "of " + d.Author})
 }
 
-// ForgetDraftsOf removes the drafts about a hazard, of which something is redacted.
+// ForgetDraftsOf removes the drafts about a hazard that is being redacted.
 func (t *Tx) ForgetDraftsOf(id uuid.UUID) error { return t.q.ForgetDraftsOf(t.ctx, id.String()) }
 
 func decideDraft(ctx context.Context, q *db.Queries, id uuid.UUID, state DraftState, by, reason string, now hazard.Instant) error {

@@ -14,17 +14,18 @@ import (
 	"github.com/hazardd/hazardd/internal/store/db"
 )
 
-// shapesEncoder and shapesDecoder are safe for concurrent use. What is read was written by KeepShapes, and is bounded all the same.
+// shapesEncoder and shapesDecoder are safe for concurrent use. KeepShapes has written everything
+// they read; the decoder is bounded all the same.
 var (
 	shapesEncoder, _ = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedDefault))
 	shapesDecoder, _ = zstd.NewReader(nil, zstd.WithDecoderConcurrency(2), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(4*hazard.MaxShapeBytes))
 )
 
-// shapesAtOnce bounds what one transaction writes of shapes, in bytes of their texts.
+// shapesAtOnce bounds the shapes written in one transaction, in bytes of their texts.
 const shapesAtOnce = 2 << 20
 
-// KeepShapes keeps the shapes of documents, each once, and returns the digests by which they are found. It is called before the transaction
-// that names them, so that nothing large is written in that.
+// KeepShapes stores the shapes of documents, each document once, and returns their digests. Call it
+// before the transaction that refers to them, so that the transaction writes nothing large.
 func (s *Store) KeepShapes(ctx context.Context, docs [][]hazard.Shape) (digests []string, err error) {
 	var rows []db.AddShapesParams
 	size := 0
@@ -71,7 +72,7 @@ func (s *Store) KeepShapes(ctx context.Context, docs [][]hazard.Shape) (digests 
 	return digests, flush()
 }
 
-// ShapesOf reads the shapes that a reference names.
+// ShapesOf reads the shapes of a reference.
 func (s *Store) ShapesOf(ctx context.Context, ref hazard.ShapesRef) ([]hazard.Shape, error) {
 	body, err := s.readQ.ShapesOf(ctx, ref.Digest)
 	if err != nil {
@@ -80,7 +81,8 @@ func (s *Store) ShapesOf(ctx context.Context, ref hazard.ShapesRef) ([]hazard.Sh
 	return openShapes(ref.Digest, body)
 }
 
-// openShapes unpacks kept shapes; a *DamagedError if they are not those of that digest.
+// openShapes decompresses stored shapes. It returns a *DamagedError if they do not match the
+// digest.
 func openShapes(digest string, body []byte) ([]hazard.Shape, error) {
 	text, err := shapesDecoder.DecodeAll(body, nil)
 	if err != nil {

@@ -9,37 +9,39 @@ import (
 	"github.com/hazardd/hazardd/internal/store/db"
 )
 
-// Evidence is what sources gave, as received. Its rows are here, its contents where package evidence keeps them.
+// Evidence is what sources sent, as received. Its rows are here; package evidence stores the
+// contents.
 
-// Payload is a content that a source gave. One that came several times is kept once.
+// Payload is a content that a source sent. A repeated content is stored once.
 type Payload struct {
-	SHA256 string // of what was received
-	// File and Life are the name of what is kept, compressed (files.Name). No other payload has or will have it.
+	SHA256 string // of the content as received
+	// File and Life name the compressed file (files.Name). No other payload ever has the same name.
 	File  string
 	Life  int64
 	Bytes int64 // as received
-	Kept  int64 // bytes that are kept
+	Kept  int64 // bytes as stored
 	Last  hazard.Instant
 }
 
-// Receipt says what was done with a payload, or without one, at some moment. Its kinds are those of package evidence.
+// Receipt records what was done with a payload, or without one, at some moment. Its kinds are
+// defined in package evidence.
 type Receipt struct {
 	ID      int64
 	Source  string
 	Kind    string
-	Feed    string         // names the feed without telling its address; empty: it is not one of a feed
-	Address string         // without what may be secret
-	Subject string         // the event or the place that it is about; empty: what is in the payload
-	Payload string         // SHA-256; empty: there was none
-	Read    hazard.Instant // that the parser was told
-	Taken   hazard.Instant // when it was taken in
+	Feed    string         // identifies the feed without its address; empty if it is not from a feed
+	Address string         // without secrets
+	Subject string         // the event or place it is about; empty if only the payload says it
+	Payload string         // SHA-256; empty if there was none
+	Read    hazard.Instant // the time that was passed to the parser
+	Taken   hazard.Instant // when it was processed
 	Kept    hazard.Instant // when the receipt was written
-	Again   bool           // its events were taken together anew
-	Cut     string         // why the end of the payload is missing; empty: it is not
-	Error   string         // why it could not be used, or not whole
+	Again   bool           // its events were processed again
+	Cut     string         // why the end of the payload is missing; empty if complete
+	Error   string         // why it was unusable, or only partly usable
 }
 
-// Payload finds a content. ErrNotFound if it is not kept.
+// Payload returns a payload, or ErrNotFound if it is not stored.
 func (s *Store) Payload(ctx context.Context, sha256 string) (Payload, error) {
 	row, err := s.readQ.Payload(ctx, sha256)
 	if err != nil {
@@ -52,8 +54,9 @@ func payloadOf(row db.Payload) Payload {
 	return Payload{SHA256: row.Sha256, File: row.File, Life: row.Life, Bytes: row.Bytes, Kept: row.Kept, Last: hazard.Instant(row.LastMs)}
 }
 
-// AddReceipt writes a receipt as of r.Kept, and sets its number. new is its payload, if that was put just now; if another was
-// faster, that one's stays. Without new, ErrNotFound if the payload is not kept any more.
+// AddReceipt writes a receipt as of r.Kept, and sets its number. new is its payload if it was just
+// stored; if another process was faster, the earlier row stays. Without new, it returns ErrNotFound
+// if the payload is no longer stored.
 func (s *Store) AddReceipt(ctx context.Context, r *Receipt, new *Payload) error {
 	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
 		if new != nil {
@@ -81,7 +84,7 @@ func (s *Store) AddReceipt(ctx context.Context, r *Receipt, new *Payload) error 
 	})
 }
 
-// Receipts lists the receipts above a number, in order, at most limit.
+// Receipts lists at most limit receipts above a number, in order.
 func (s *Store) Receipts(ctx context.Context, after int64, limit int) ([]Receipt, error) {
 	rows, err := s.readQ.Receipts(ctx, db.ReceiptsParams{After: after, MaxRows: int32(limit)})
 	if err != nil {
@@ -94,7 +97,7 @@ func (s *Store) Receipts(ctx context.Context, after int64, limit int) ([]Receipt
 	return list, nil
 }
 
-// LastReceiptOf finds the latest receipt of a payload. ErrNotFound if there is none.
+// LastReceiptOf returns the latest receipt of a payload, or ErrNotFound.
 func (s *Store) LastReceiptOf(ctx context.Context, sha256 string) (Receipt, error) {
 	row, err := s.readQ.LastReceiptOf(ctx, sha256)
 	if err != nil {
@@ -103,7 +106,7 @@ func (s *Store) LastReceiptOf(ctx context.Context, sha256 string) (Receipt, erro
 	return receiptOf(row), nil
 }
 
-// FirstReceiptOf finds the first receipt of a payload of a source. ErrNotFound if there is none.
+// FirstReceiptOf returns the first receipt of a payload from a source, or ErrNotFound.
 func (s *Store) FirstReceiptOf(ctx context.Context, sha256, source string) (Receipt, error) {
 	row, err := s.readQ.FirstReceiptOf(ctx, db.FirstReceiptOfParams{Payload: sha256, Source: source})
 	if err != nil {
@@ -117,12 +120,12 @@ func receiptOf(r db.Receipt) Receipt {
 		Read: hazard.Instant(r.ReadMs), Taken: hazard.Instant(r.TakenMs), Kept: hazard.Instant(r.KeptMs), Again: r.Again, Cut: r.Cut, Error: r.Error}
 }
 
-// EvidenceUsage is how much evidence there is.
+// EvidenceUsage is the amount of stored evidence.
 type EvidenceUsage struct {
 	Payloads int64
-	Bytes    int64          // as received, each once
-	Kept     int64          // bytes that are kept
-	Oldest   hazard.Instant // the first receipt; 0: there is none
+	Bytes    int64          // as received, each payload once
+	Kept     int64          // bytes as stored
+	Oldest   hazard.Instant // the first receipt; 0 if there is none
 }
 
 // EvidenceUsage counts the evidence.
@@ -138,14 +141,15 @@ func (s *Store) EvidenceUsage(ctx context.Context) (EvidenceUsage, error) {
 	return EvidenceUsage{Payloads: row.Payloads, Bytes: row.Bytes, Kept: row.Kept, Oldest: hazard.Instant(oldest)}, storeError(err)
 }
 
-// The most rows that one call of DropEvidence removes: other writers wait for it.
+// How many rows one call of DropEvidence removes at most, because other writers wait for it.
 const (
 	mostPayloads = 200
 	mostReceipts = 2000
 )
 
-// DropEvidence forgets some of the oldest evidence: what came last before a moment, and as many more payloads, oldest first, as have
-// over bytes together. It returns those whose contents can be removed, and whether there is more to do.
+// DropEvidence removes old evidence: payloads last received before a moment, and further ones,
+// oldest first, until over bytes are removed. It returns the payloads whose contents can now be
+// deleted, and whether there is more to do.
 func (s *Store) DropEvidence(ctx context.Context, before hazard.Instant, over int64) (gone []Payload, more bool, err error) {
 	err = s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
 		until := before
@@ -175,13 +179,13 @@ func (s *Store) DropEvidence(ctx context.Context, before hazard.Instant, over in
 	return gone, more, err
 }
 
-// NamesPayload reports whether a payload is kept under that name.
+// NamesPayload reports whether a payload is stored under that name.
 func (s *Store) NamesPayload(ctx context.Context, file string, life int64) (bool, error) {
 	n, err := s.readQ.PayloadOfFile(ctx, db.PayloadOfFileParams{File: file, Life: life})
 	return n > 0, storeError(err)
 }
 
-// CopyPlaces gives another store the shapes of places that were fetched before a moment.
+// CopyPlaces copies the shapes of places that were fetched before a moment to another store.
 func (s *Store) CopyPlaces(ctx context.Context, to *Store, before hazard.Instant) error {
 	const page = 50
 	last := db.PlacesAfterParams{BeforeMs: int64(before), MaxRows: page}
@@ -202,7 +206,7 @@ func (s *Store) CopyPlaces(ctx context.Context, to *Store, before hazard.Instant
 	}
 }
 
-// LastReceipt is the number of the latest receipt; 0 if there is none.
+// LastReceipt returns the number of the latest receipt, or 0 if there is none.
 func (s *Store) LastReceipt(ctx context.Context) (int64, error) {
 	n, err := s.readQ.LastReceipt(ctx)
 	return n, storeError(err)

@@ -14,25 +14,29 @@ import (
 	"github.com/hazardd/hazardd/internal/store/db"
 )
 
-// Contents of product files, and when they are removed.
+// The contents of product files, and how they are removed.
 //
-// A content is put before a transaction names it, and nothing names it if that fails. The sweep removes such contents, and must not remove one that is being named
-// meanwhile: by another process, on another machine, or by one that was stopped for minutes. So a removal begins with a transaction that finds
-// in the log that nothing names the content and ends its life: from then on it is put under another name (files.Name). A transaction that would
-// name a content which was put under the old one fails (Keep). Write transactions come one after the other; so, whichever of the two is first,
-// no name of a life that has ended is ever written, and a removal may come as late as it likes.
-// That holds as far as commits do: where a standby takes over that was behind, and has not got the end of a life, a content that was being named
-// in just that moment may be gone.
+// A content is stored before the transaction that refers to it; if that fails, nothing refers to
+// it. The sweep removes such contents. It must not remove one that is just being referred to by
+// another process, on another machine, or by a process that was paused for minutes. So a removal
+// begins with a transaction that checks in the log that nothing refers to the content, and ends its
+// life: afterwards the same content gets another name (files.Name). A transaction that refers to a
+// content stored under the old name then fails (Keep). Write transactions are serialized, so
+// whichever of the two is first, nothing ever refers to an ended life, and the removal itself may
+// happen any time later.
+//
+// This depends on commits being durable. If a lagging standby takes over that has not received the
+// end of a life, a content that was referred to at just that moment may be lost.
 
-// StagedFile is a content that was received whole, and that no row can name yet.
+// StagedFile is a completely received content that no row refers to yet.
 type StagedFile struct {
 	*files.Staged
 	store *Store
-	name  files.Name // zero until it is put
+	name  files.Name // zero until it is stored
 }
 
-// StageFile receives the content that r gives, at most limit bytes of it. More is a *hazard.InvalidError; a full disk ErrFull. Drop it in
-// the end.
+// StageFile receives the content of r, at most limit bytes. A larger one is a *hazard.InvalidError,
+// a full disk ErrFull. The caller must call Drop at the end.
 func (s *Store) StageFile(_ context.Context, r io.Reader, limit int64) (*StagedFile, error) {
 	f, err := s.files.Stage(r, limit)
 	if err != nil {
@@ -41,8 +45,8 @@ func (s *Store) StageFile(_ context.Context, r io.Reader, limit int64) (*StagedF
 	return &StagedFile{Staged: f, store: s}, nil
 }
 
-// Put makes the content durable where contents are kept. It may take as long as an upload: no transaction should wait for it. What is put and
-// not kept is swept.
+// Put stores the content durably. It may take as long as an upload, so call it outside of
+// transactions. The sweep removes contents that are stored but not kept.
 func (f *StagedFile) Put(ctx context.Context) error {
 	row, err := content(ctx, f.store.readQ, f.Digest)
 	if err != nil {
@@ -56,7 +60,8 @@ func (f *StagedFile) Put(ctx context.Context) error {
 	return nil
 }
 
-// Keep must be called in the transaction that names the content. ErrUnavailable if it was swept since it was put; to do all of it again helps.
+// Keep must be called in the transaction that refers to the content. It returns ErrUnavailable if
+// the content was swept since Put; repeating everything helps.
 func (f *StagedFile) Keep(tx *Tx) error {
 	if f.name.Digest == "" {
 		return fmt.Errorf("content %s was not put", f.Digest)
@@ -71,8 +76,8 @@ func (f *StagedFile) Keep(tx *Tx) error {
 	return nil
 }
 
-// OpenFile opens the content with that digest, for reading and seeking. ErrNotFound if there is none. A content that is no
-// longer what was stored is an error: damage is told, not served.
+// OpenFile opens the content with that digest for reading and seeking, or returns ErrNotFound. A
+// damaged content is an error and is never served.
 func (s *Store) OpenFile(ctx context.Context, digest string) (io.ReadSeekCloser, error) {
 	row, err := content(ctx, s.readQ, digest)
 	if err != nil {
@@ -81,7 +86,7 @@ func (s *Store) OpenFile(ctx context.Context, digest string) (io.ReadSeekCloser,
 	return s.files.Open(ctx, files.Name{Digest: digest, Life: row.Life})
 }
 
-// content is what is known of a content.
+// content returns the row of a content.
 func content(ctx context.Context, q *db.Queries, digest string) (db.ContentRow, error) {
 	row, err := q.Content(ctx, digest)
 	if none(err) {
@@ -90,12 +95,13 @@ func content(ctx context.Context, q *db.Queries, digest string) (db.ContentRow, 
 	return row, storeError(err)
 }
 
-// uploadTime is longer than any upload lasts: the server's read time-out is far below.
+// uploadTime is longer than any upload: the server's read timeout is far shorter.
 const uploadTime = time.Hour
 
-// SweepFiles removes the contents that nothing names, no product and no state in the log, and that were put more than an hour before now; and what
-// interrupted uploads to this machine left. It tells how many contents it removed. One process at a time should do it.
-// Where the contents are another store's it removes none, ErrConflict.
+// SweepFiles removes the contents that no product and no state in the log refers to and that were
+// stored more than an hour before now. It also removes the remains of interrupted uploads to this
+// machine. It returns the number of removed contents. Only one process at a time should call it. If
+// the contents belong to another store, it removes nothing and returns ErrConflict.
 func (s *Store) SweepFiles(ctx context.Context, now hazard.Instant) (removed int, err error) {
 	before := now.Time().Add(-uploadTime)
 	if err := s.files.Tidy(before); err != nil {
@@ -104,7 +110,7 @@ func (s *Store) SweepFiles(ctx context.Context, now hazard.Instant) (removed int
 	if err := files.Claim(ctx, s.files, "product files", s.epoch); err != nil {
 		return 0, err
 	}
-	for more := true; more; { // in small transactions, before the ones below, which then find little to do
+	for more := true; more; { // in small transactions, so that the ones below have little to do
 		err := s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) (err error) {
 			more, err = nameContents(ctx, q)
 			return err
@@ -121,7 +127,7 @@ func (s *Store) SweepFiles(ctx context.Context, now hazard.Instant) (removed int
 		if err != nil {
 			return err
 		}
-		if n.Life >= row.Life { // else its life has ended, and its removal failed or something came late
+		if n.Life >= row.Life { // otherwise the life has ended, and its removal failed or a file came late
 			if row.Named {
 				return nil
 			}
@@ -138,7 +144,7 @@ func (s *Store) SweepFiles(ctx context.Context, now hazard.Instant) (removed int
 	return removed, err
 }
 
-// endContent ends the life of a content if nothing names it.
+// endContent ends the life of a content if nothing refers to it.
 func (s *Store) endContent(ctx context.Context, n files.Name) (ended bool, err error) {
 	err = s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
 		for more := true; more; {
@@ -154,8 +160,9 @@ func (s *Store) endContent(ctx context.Context, n files.Name) (ended bool, err e
 	return ended, err
 }
 
-// nameContents notes the contents that the next states in the log name, and tells whether there may be more. The log is what counts, whoever wrote it: nothing
-// else has to be kept right for a content to stay.
+// nameContents indexes the contents that the next states in the log refer to, and reports whether
+// there may be more. The index is derived from the log only, whoever wrote it, so nothing else has
+// to be kept correct.
 func nameContents(ctx context.Context, q *db.Queries) (more bool, err error) {
 	const batch = 1000
 	last, err := q.ContentsNamed(ctx)
@@ -181,17 +188,18 @@ func nameContents(ctx context.Context, q *db.Queries) (more bool, err error) {
 	return len(rows) == batch, q.SetContentsNamed(ctx, rows[len(rows)-1].N)
 }
 
-// Option is what Open does otherwise than by default.
+// Option changes a default of Open.
 type Option func(*options)
 
 type options struct{ files files.Settings }
 
-// WithFiles keeps the contents of product files where settings say.
+// WithFiles stores the contents of product files in the place of settings.
 func WithFiles(settings files.Settings) Option {
 	return func(o *options) { o.files = settings }
 }
 
-// openFiles opens the place of contents; what was left in the folder of dir by uploads that were interrupted is removed.
+// openFiles opens the storage of contents. It removes the remains of interrupted uploads from the
+// folder.
 func openFiles(dir string, more []Option) (files.Place, error) {
 	var o options
 	for _, set := range more {
@@ -207,11 +215,11 @@ func openFiles(dir string, more []Option) (files.Place, error) {
 	return place, nil
 }
 
-// day is the day of an instant, since 1970 in UTC.
+// day returns the number of the day since 1970, in UTC.
 func day(i hazard.Instant) int64 { return i.Time().Unix() / (24 * 60 * 60) }
 
-// CountUpload counts bytes of a file that organization org uploads, and returns how many it has uploaded on this day (UTC), with
-// these, on all nodes. -1 counts users without an organization.
+// CountUpload adds bytes to what organization org has uploaded today (UTC) on all nodes, and
+// returns the total. -1 counts users without an organization.
 func (t *Tx) CountUpload(org, bytes int64) (total int64, err error) {
 	today := day(t.Now())
 	if err := t.q.ForgetUploads(t.ctx, today); err != nil {

@@ -16,30 +16,32 @@ import (
 	"github.com/hazardd/hazardd/internal/store/wal"
 )
 
-// Follower gives the pages of an SQLite file, and then, again and again, those that were committed since. It misses none: a read transaction
-// is always open, so that SQLite neither overwrites a frame of its write-ahead log that was not read, nor begins that log anew twice
-// (sqlite.org/wal.html, section 3.1; walRestartLog and walTryBeginRead in wal.c). It is for one goroutine.
+// Follower returns all pages of an SQLite file, and then repeatedly the pages committed since. It
+// misses none: a read transaction is always open, so that SQLite neither overwrites an unread frame
+// of its write-ahead log nor restarts the log twice (sqlite.org/wal.html, section 3.1;
+// walRestartLog and walTryBeginRead in wal.c). It is for one goroutine.
 type Follower struct {
 	store      *Store
 	log        *os.File
 	held, next *sql.Conn
 	at         wal.Position
-	kept       []kept // what Shorten has read and nobody has taken yet
-	named      int64  // the last change of which Contents has given what it names
+	kept       []kept // pages that Shorten has read and that were not passed on yet
+	named      int64  // the last change whose product files Contents has returned
 }
 
 // Pages are pages of a database as of one commit.
 type Pages struct {
 	PageSize int `json:"page_size"` // bytes
-	// Pages is how many the database has then, Count how many of them are given.
+	// Pages is the size of the database as of then, Count the number of given pages.
 	Pages uint32 `json:"pages"`
 	Count int    `json:"count"`
-	// Change is a change that the database holds then, and none before it is missing. It may hold later ones too.
+	// Change is a change such that the database holds it and all earlier ones. It may hold later
+	// ones too.
 	Change int64  `json:"change"`
 	Epoch  string `json:"epoch"`
 }
 
-// kept is what was read in a hurry.
+// kept holds pages that were read in advance.
 type kept struct {
 	Pages
 	numbers []uint32
@@ -54,20 +56,21 @@ func (k *kept) each(yield func(uint32, []byte) bool) {
 	}
 }
 
-// Take takes pages by their numbers, from 1. Their contents are good until the next one. The bytes that hold a checksum are zeros.
+// Take receives pages by number, from 1. The content of a page is valid until the next one. The
+// bytes of checksums are zero.
 type Take func(Pages, iter.Seq2[uint32, []byte]) error
 
 // OneFile reports whether the store is on SQLite.
 func (s *Store) OneFile() bool { return s.file != "" }
 
-// Follow begins to follow a store on SQLite. Close ends it.
+// Follow starts following a store on SQLite. Close ends it.
 func (s *Store) Follow(ctx context.Context) (*Follower, error) {
 	if !s.OneFile() {
 		return nil, errors.New("only a store on SQLite can be followed by its pages; PostgreSQL has tools of its own: pg_basebackup and an archive of its log")
 	}
 	f := &Follower{store: s}
 	var err error
-	// SQLite has no lock on this file: closing it drops none.
+	// SQLite holds no lock on this file, so closing it releases none.
 	if f.log, err = os.Open(s.file + "-wal"); err != nil {
 		return nil, fmt.Errorf("follow %s: %w", s.file, err)
 	}
@@ -91,7 +94,7 @@ func (f *Follower) Close() error {
 	return errors.Join(append(errs, f.log.Close())...)
 }
 
-// begin opens the next read transaction, beside the one that is held.
+// begin opens the next read transaction beside the one that is held.
 func (f *Follower) begin(ctx context.Context, c *sql.Conn) (p Pages, err error) {
 	if _, err := c.ExecContext(ctx, `BEGIN`); err != nil {
 		return p, storeError(err)
@@ -105,20 +108,21 @@ func (f *Follower) begin(ctx context.Context, c *sql.Conn) (p Pages, err error) 
 	return p, nil
 }
 
-// end ends a read transaction, whatever has become of the work.
+// end ends a read transaction, even after an error.
 func end(c *sql.Conn) error {
 	_, err := c.ExecContext(context.Background(), `ROLLBACK`)
 	return storeError(err)
 }
 
-// All gives all pages. It must be the first; Next goes on from there.
+// All passes on all pages. It must be the first call; Next continues from there.
 func (f *Follower) All(ctx context.Context, take Take) error {
 	p, err := f.begin(ctx, f.held)
 	if err != nil {
 		return err
 	}
-	// Where in the log the transaction sees to, SQLite does not tell, and the log may hold a commit that is not to be seen yet. So Next begins
-	// with all that is in the log, and gives some of it once more.
+	// SQLite does not tell which part of the log the transaction sees, and the log may hold a
+	// commit that is not visible yet. So Next begins with everything in the log, and passes on some
+	// pages again.
 	f.at = wal.Position{}
 	p.Count = int(p.Pages)
 	var failed error
@@ -137,8 +141,8 @@ func (f *Follower) All(ctx context.Context, take Take) error {
 	return errors.Join(failed, err)
 }
 
-// Next gives the pages that were committed since the last time, if any. If take fails, they are given again the next time, with what has come meanwhile.
-// Between two calls the write-ahead log grows by what is written.
+// Next passes on the pages committed since the last call, if any. If take fails, the next call
+// passes them on again, together with newer ones. The write-ahead log grows between two calls.
 func (f *Follower) Next(ctx context.Context, take Take) error {
 	for len(f.kept) > 0 {
 		if err := take(f.kept[0].Pages, f.kept[0].each); err != nil {
@@ -149,7 +153,7 @@ func (f *Follower) Next(ctx context.Context, take Take) error {
 	return f.step(ctx, take)
 }
 
-// step gives the pages that were committed since the last step.
+// step passes on the pages committed since the last step.
 func (f *Follower) step(ctx context.Context, take Take) error {
 	p, err := f.begin(ctx, f.next)
 	if err != nil {
@@ -177,17 +181,18 @@ func (f *Follower) step(ctx context.Context, take Take) error {
 	return end(f.next)
 }
 
-// longLog is the length of a write-ahead log, in bytes, from which on Shorten does something. Tests lower it.
+// longLog is the length of the write-ahead log in bytes above which Shorten acts. Tests lower it.
 var longLog = 32 << 20
 
-// Shorten lets SQLite begin its write-ahead log anew, if that is long: under steady writing there would never be a moment at which all of it is
-// in the database and nobody reads it. Writers wait while the pages since the last call of Next are read into memory, and moved; it does nothing if they are more than a
-// few. Next gives them.
+// Shorten lets SQLite restart a long write-ahead log. Under steady writing there would otherwise
+// never be a moment at which the whole log is in the database file and nobody reads it. Writers
+// wait while the pages since the last Next are read into memory and moved; with too many pages,
+// Shorten does nothing. The next call of Next passes them on.
 func (f *Follower) Shorten(ctx context.Context) error {
 	if f.at.Frames()*pageSize < int64(longLog) {
 		return nil
 	}
-	if err := f.checkpoint(ctx); err != nil { // most of it, while others write
+	if err := f.checkpoint(ctx); err != nil { // moves most of it while others write
 		return err
 	}
 	return f.store.inTurn(ctx, func(ctx context.Context, _ *sql.Tx, _ *db.Queries) error {
@@ -201,7 +206,7 @@ func (f *Follower) Shorten(ctx context.Context) error {
 		if err := f.checkpoint(ctx); err != nil {
 			return err
 		}
-		return f.step(ctx, f.keep) // its transaction is at the end of a log of which all was moved, and does not keep it
+		return f.step(ctx, f.keep) // its transaction is at the end of a fully moved log, and does not keep the log in use
 	})
 }
 
@@ -214,14 +219,15 @@ func (f *Follower) keep(p Pages, pages iter.Seq2[uint32, []byte]) error {
 	return nil
 }
 
-// checkpoint moves what it can from the log to the database file, and waits for nobody.
+// checkpoint moves what it can from the log to the database file without waiting.
 func (f *Follower) checkpoint(ctx context.Context) error {
 	var busy, frames, moved int
 	return storeError(f.next.QueryRowContext(ctx, `PRAGMA wal_checkpoint(PASSIVE)`).Scan(&busy, &frames, &moved))
 }
 
-// Contents gives the digests of the product files that the log names and that were not given yet; some more than once. What it gives includes whatever is named in the pages
-// that were given before it was called. Those in a bucket are kept there, and are not given.
+// Contents passes on the digests of product files that the log refers to and that were not passed
+// on yet; some repeatedly. It includes all references in pages that were passed on before the call.
+// It leaves out files in a bucket, because they stay there.
 func (f *Follower) Contents(ctx context.Context, give func(digest string) error) error {
 	if files.InBucket(f.store.files) {
 		return nil
@@ -255,10 +261,11 @@ func (f *Follower) Contents(ctx context.Context, give func(digest string) error)
 	}
 }
 
-// settle waits, for a second at most, until nobody is just committing: the log may hold a commit that readers do not see before it is on the disk.
-// It does not wait for its turn as a writer does: one who empties the log after a redaction waits for this goroutine.
+// settle waits up to a second until no commit is in progress: the log may hold a commit that
+// readers cannot see until it is on disk. It does not queue as a writer, because a writer that
+// empties the log after a redaction waits for this goroutine.
 func (f *Follower) settle(ctx context.Context) (err error) {
-	// The lock of writers is taken and given back. A connection that may only read does not get it.
+	// Take and release the write lock. A read-only connection cannot.
 	if _, err := f.next.ExecContext(ctx, `PRAGMA query_only = 0; PRAGMA busy_timeout = 50`); err != nil {
 		return storeError(err)
 	}
@@ -275,10 +282,11 @@ func (f *Follower) settle(ctx context.Context) (err error) {
 			return storeError(err)
 		}
 	}
-	return nil // what is being written for so long names nothing yet that anybody was told of
+	return nil // such a long commit holds nothing that was acknowledged
 }
 
-// contentOf is the digest of the file that a state of a product names; empty: none, or it was redacted.
+// contentOf returns the digest of the file in a product's state; "" if there is none, or if it was
+// redacted.
 func contentOf(row db.ProductStatesSinceRow) (string, error) {
 	var state struct {
 		File *struct {
@@ -294,8 +302,8 @@ func contentOf(row db.ProductStatesSinceRow) (string, error) {
 	return state.File.Digest, nil
 }
 
-// Revive makes a store of a database file that was put together of the pages of another: its history is another from now on, as after a restore, and what holds
-// for one machine alone is removed.
+// Revive opens a store on a database file that was assembled from pages of another. Its history
+// differs from now on, as after a restore. State that only applies to the old machine is removed.
 func (s *Store) Revive(ctx context.Context, now hazard.Instant) (Fork, error) {
 	err := s.inTx(ctx, func(ctx context.Context, tx *sql.Tx, _ *db.Queries) error {
 		for _, table := range passing {

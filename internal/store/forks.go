@@ -13,39 +13,40 @@ import (
 	"github.com/hazardd/hazardd/internal/store/db"
 )
 
-// Fork is where the history was replaced by another that had not got all of it.
+// Fork is a point where another history replaced the one before and lacks a part of it.
 type Fork struct {
-	Last   int64 // the last change that both have
-	Start  int64 // the numbers of the new history are above this one
+	Last   int64 // the last change in both histories
+	Start  int64 // numbers of the new history are above this one
 	At     hazard.Instant
 	Reason ForkReason
 }
 
-// ForkReason tells why a history was replaced.
+// ForkReason says why a history was replaced.
 type ForkReason string
 
 // The reasons of forks.
 const (
-	Failover ForkReason = "failover" // a standby took over; what its primary had not sent it is lost
-	Restored ForkReason = "restore"  // a backup was restored; what came after it is lost
+	Failover ForkReason = "failover" // a standby took over; changes that its primary had not sent are lost
+	Restored ForkReason = "restore"  // a backup was restored; later changes are lost
 	Damage   ForkReason = "damage"   // the store came back without its last changes
 )
 
-// ForkedError is the error of a number that was of a history which another has replaced: whatever was read after Fork.Last is void, and the log goes
-// on behind Fork.Start.
+// ForkedError is the error for a number of a replaced history. Everything after Fork.Last is void,
+// and the log continues after Fork.Start.
 type ForkedError struct{ Fork }
 
 func (e *ForkedError) Error() string {
 	return fmt.Sprintf("the history was replaced (%s at %s): what followed change %d is void, it goes on after %d", e.Reason, e.At, e.Last, e.Start)
 }
 
-// By how much numbers jump at a fork: more than a history that was lost can have given. A number means one thing for ever.
+// How far numbers jump at a fork: farther than the lost history can have reached, so that no number
+// ever means two things.
 const (
 	jump   = 1_000_000
 	idJump = 10_000
 )
 
-// forked tells, by a *ForkedError, if the log cannot be read on from n because n is of a history that was replaced.
+// forked returns a *ForkedError if n belongs to a replaced history.
 func forked(ctx context.Context, q *db.Queries, n int64) error {
 	row, err := q.ForkOf(ctx, n)
 	if none(err) {
@@ -57,8 +58,8 @@ func forked(ctx context.Context, q *db.Queries, n int64) error {
 	return &ForkedError{Fork{Last: row.ForkN, Start: row.StartN, At: hazard.Instant(row.AtMs), Reason: ForkReason(row.Reason)}}
 }
 
-// Fork notes that what followed the last change that is in the store is void, wherever anybody has seen it: the store was restored from a backup. Numbers
-// jump, and readers who are beyond it are told.
+// Fork records that the store was restored from a backup: all changes after the last one in the
+// store are void, wherever they were seen. Numbers jump, and readers that are ahead learn of it.
 func (s *Store) Fork(ctx context.Context, now hazard.Instant, reason ForkReason) (f Fork, err error) {
 	err = s.inTx(ctx, func(ctx context.Context, tx *sql.Tx, q *db.Queries) (err error) {
 		if f, err = fork(ctx, q, now, reason); err != nil {
@@ -72,8 +73,8 @@ func (s *Store) Fork(ctx context.Context, now hazard.Instant, reason ForkReason)
 	return f, err
 }
 
-// settle makes the history that the database tells the store's, in a transaction of its own: where it is another than before, numbers
-// jump.
+// settle compares the database's timeline with the store's, in a transaction of its own. If it
+// differs, numbers jump.
 func (s *Store) settle(ctx context.Context) error {
 	if s.database.settled() {
 		return nil
@@ -124,7 +125,7 @@ func (s *Store) settleIn(ctx context.Context, tx *sql.Tx, q *db.Queries) (histor
 	return history, q.SetMeta(ctx, db.SetMetaParams{Name: "history", Value: history.String()})
 }
 
-// fork notes that what followed the last change that is there is void, wherever anybody has seen it.
+// fork records that all changes after the last one in the store are void.
 func fork(ctx context.Context, q *db.Queries, now hazard.Instant, reason ForkReason) (f Fork, err error) {
 	counters, err := q.Counters(ctx)
 	if err != nil {
@@ -140,11 +141,11 @@ func fork(ctx context.Context, q *db.Queries, now hazard.Instant, reason ForkRea
 		case name == "change":
 			value += jump
 		case name == "searchable" || name == "found" || name == "noticed":
-			if value < f.Last { // what is left to be made findable, or told, is
+			if value < f.Last { // positions of background work stay at the last change
 				continue
 			}
 			value += jump
-		default: // the numbers of hazards and all else, and the versions that others compare
+		default: // ids of hazards and so on, and versions that others compare
 			value += idJump
 		}
 		if err := q.SetCounter(ctx, db.SetCounterParams{Name: name, Value: value}); err != nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/hazardd/hazardd/internal/store/find"
 )
 
-// This file keeps the tables of package find in step with the log.
+// This file keeps the search tables of package find up to date with the log.
 
-// bounds is the box of a hazard's areas, or its point.
+// bounds returns the bounding box of a hazard's areas, or of its point.
 func (t *Tx) bounds(h *hazard.Hazard) (geo.Box, error) {
 	shapes, err := t.store.shapes.of(t.ctx, t.q, h.Areas)
 	if err != nil {
@@ -23,7 +23,8 @@ func (t *Tx) bounds(h *hazard.Hazard) (geo.Box, error) {
 	return geo.BoundsOf(search.Footprint(h, shapes)...), nil
 }
 
-// rankAnew writes the ranks of active hazards, once for each version of what importance means: hazards that have not changed since have others, or none.
+// rankAnew recomputes the ranks of active hazards, once per version of the rules of importance.
+// Unchanged hazards would otherwise keep old ranks or have none.
 func (s *Store) rankAnew(ctx context.Context) error {
 	const name = "importance"
 	if version, err := s.readQ.Meta(ctx, name); err == nil && version == hazard.ImportanceVersion {
@@ -60,10 +61,11 @@ func (s *Store) rankAnew(ctx context.Context) error {
 	return nil
 }
 
-// catchUpBatch is how many changes are made up for in one transaction: other writers wait no longer than that.
+// catchUpBatch is how many changes are indexed in one transaction; other writers wait for it.
 const catchUpBatch = 2000
 
-// catchUp makes hazards found that a program wrote which did not know how: that of the schema before.
+// catchUp indexes the hazards that a program of an earlier schema has written without indexing
+// them.
 func (s *Store) catchUp(ctx context.Context) error {
 	for {
 		done, err := s.readQ.Counter(ctx, "found")

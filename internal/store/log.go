@@ -14,15 +14,15 @@ import (
 	"github.com/hazardd/hazardd/internal/store/db"
 )
 
-// LogPage says which piece of the change log is read.
+// LogPage selects a piece of the change log.
 type LogPage struct {
-	After  int64           // changes numbered above it, in commit order
-	Limit  int             // at most so many
-	Bytes  int64           // states of about so many bytes together; a single one may be larger
-	Hazard int64           // of this hazard and its products alone; 0: of all
-	At     *hazard.Instant // made by then; nil: whenever
-	// Orgs: only changes that a member of these organizations may read today, as they may (hazard.Change.SeenBy). Everything: all,
-	// whoever may.
+	After  int64           // changes with higher numbers, in commit order
+	Limit  int             // maximum number of changes
+	Bytes  int64           // approximate total size of states; a single one may be larger
+	Hazard int64           // only this hazard and its products; 0 means all
+	At     *hazard.Instant // only changes committed by then; nil means all
+	// Orgs selects the changes that a member of these organizations may see today, in the form they
+	// may see (hazard.Change.SeenBy). Everything selects all changes regardless of rights.
 	Orgs       []int64
 	Everything bool
 }
@@ -30,12 +30,13 @@ type LogPage struct {
 // LogPiece is a piece of the change log.
 type LogPiece struct {
 	Changes []hazard.Change
-	Next    int64 // the number behind which the log goes on; 0 if nothing follows
-	Last    int64 // the latest number that was given; there need be no change of it, where a history was replaced
+	Next    int64 // number after which the log continues; 0 at the end
+	Last    int64 // the latest assigned number; after a fork a change with that number may not exist
 }
 
-// Page reads a piece of the change log in one query. It is a *ForkedError if p.After is of a history that was replaced, unless one
-// hazard's changes are read, and a *PrunedError if the log does not tell all of p.At any more.
+// Page reads a piece of the change log in one query. It returns a *ForkedError if p.After belongs
+// to a replaced history, unless the changes of one hazard are read, and a *PrunedError if the log
+// is no longer complete as of p.At.
 func (s *Store) Page(ctx context.Context, p LogPage) (piece LogPiece, err error) {
 	where, args := []string{"n > $1"}, []any{p.After, p.Limit + 1, p.Bytes}
 	if p.Hazard != 0 {
@@ -49,8 +50,9 @@ func (s *Store) Page(ctx context.Context, p LogPage) (piece LogPiece, err error)
 	if !p.Everything {
 		where = append(where, "(product_id = 0 OR "+mayKnow("", p.Orgs)+")")
 	}
-	// The sizes are in the headers of rows: what is beyond the page is not read. There is one row at least, for what is true of the log.
-	// A limit that is a bare parameter would have SQLite plan the statement anew whenever it is bound.
+	// The sizes are in the row headers, so rows beyond the page are not read. There is always at
+	// least one row, with the state of the log. If the limit were a bare parameter, SQLite would
+	// plan the statement again at each binding.
 	rows, err := s.reads.QueryContext(ctx, `SELECT k.last, k.void, r.n, r.at_ms, r.kind, r.hazard_id, r.product_id, r.actor, r.source, r.body
 		FROM (SELECT (SELECT value FROM counters WHERE name = 'change') AS last, (SELECT count(*) FROM forks WHERE fork_n < $1 AND start_n > $1) AS void) k
 		LEFT JOIN (SELECT c.n, c.at_ms, c.kind, c.hazard_id, c.product_id, c.actor, c.source, CASE WHEN x.before < $3 THEN c.body ELSE '' END AS body
@@ -105,8 +107,8 @@ func (s *Store) Page(ctx context.Context, p LogPage) (piece LogPiece, err error)
 	return piece, nil
 }
 
-// Latest returns the number behind which the latest changes of a hazard are, at most so many, and how many are before them, of
-// those that a member of orgs may read today.
+// Latest returns the number after which the latest changes of a hazard begin, at most most of them,
+// and how many are before. It counts the changes that a member of orgs may see today.
 func (s *Store) Latest(ctx context.Context, hazardID int64, most int, orgs []int64) (after, earlier int64, err error) {
 	of := `FROM changes WHERE hazard_id = $1 AND (product_id = 0 OR ` + mayKnow("", orgs) + `)`
 	err = s.reads.QueryRowContext(ctx, `WITH l AS (SELECT coalesce((SELECT n `+of+` ORDER BY n DESC LIMIT 1 OFFSET $2), 0) AS after)
@@ -114,7 +116,8 @@ func (s *Store) Latest(ctx context.Context, hazardID int64, most int, orgs []int
 	return after, earlier, storeError(err)
 }
 
-// HazardsBefore returns the latest states of hazards before change n, by their numbers, as far as they were there, in one query.
+// HazardsBefore returns the latest states of hazards before change n, by id, in one query. Hazards
+// that did not exist are missing.
 func (s *Store) HazardsBefore(ctx context.Context, ids []int64, n int64) (map[int64]*hazard.Hazard, error) {
 	rows, err := s.reads.QueryContext(ctx, `SELECT h.id, c.n, c.body FROM hazards h JOIN changes c ON c.n =
 			(SELECT d.n FROM changes d WHERE d.hazard_id = h.id AND d.product_id = 0 AND d.n < $2 ORDER BY d.n DESC LIMIT 1)
@@ -137,8 +140,9 @@ func (s *Store) HazardsBefore(ctx context.Context, ids []int64, n int64) (map[in
 	return states, storeError(rows.Err())
 }
 
-// ProductsThen lists the products that the hazard of each change of a hazard had as of it, with their numbers and audiences alone, by
-// the numbers of the changes, in three queries at most. The changes must be in their order.
+// ProductsThen returns, by change number, the products that the hazard of each change had as of
+// that change. It reads only their ids and audiences, in at most three queries. The changes must be
+// in order.
 func (s *Store) ProductsThen(ctx context.Context, changes []hazard.Change) (map[int64][]*hazard.Product, error) {
 	if len(changes) == 0 {
 		return nil, nil
@@ -156,7 +160,7 @@ func (s *Store) ProductsThen(ctx context.Context, changes []hazard.Change) (map[
 	return all, nil
 }
 
-// seenBy returns the changes that a member of orgs may read today, as they may.
+// seenBy returns the changes that a member of orgs may see today, in the form they may see.
 func (s *Store) seenBy(ctx context.Context, changes []hazard.Change, orgs []int64) ([]hazard.Change, error) {
 	if err := s.JudgeByPresent(ctx, hazard.ProductsOf(changes)); err != nil {
 		return nil, err
@@ -170,14 +174,15 @@ func (s *Store) seenBy(ctx context.Context, changes []hazard.Change, orgs []int6
 	return seen, nil
 }
 
-// StatesBefore returns the latest state before a page of the history of one hazard, of the hazard (number 0) and of each product that
-// the page changes, as far as a member of orgs may read them today, in two queries. The states hold about so many bytes together: those before the
-// changes behind the first known of the page may be missing.
+// StatesBefore returns the latest states before a page of one hazard's history, in two queries: the
+// hazard's (number 0) and those of each product that the page changes, as far as a member of orgs
+// may see them today. bytes bounds their approximate total size. Beyond it, states before later
+// changes of the page may be missing.
 func (s *Store) StatesBefore(ctx context.Context, page []hazard.Change, orgs []int64, bytes int64) (states map[int64]*hazard.Change, known int, err error) {
 	if len(page) == 0 {
 		return nil, 0, nil
 	}
-	first := map[int64]int{} // where in the page each is changed first
+	first := map[int64]int{} // index in the page of the first change of each
 	for i, c := range slices.Backward(page) {
 		first[objectOf(&c)] = i
 	}
@@ -229,7 +234,7 @@ func (s *Store) StatesBefore(ctx context.Context, page []hazard.Change, orgs []i
 	return states, known, nil
 }
 
-// objectOf is the number of the product that a change is of; 0: of the hazard.
+// objectOf returns the id of the changed product, or 0 for a change of the hazard.
 func objectOf(c *hazard.Change) int64 {
 	if c.Product == nil {
 		return 0
@@ -241,13 +246,14 @@ func scanChange(rows *sql.Rows) (r db.ChangesSinceRow, err error) {
 	return r, rows.Scan(&r.N, &r.AtMs, &r.Kind, &r.HazardID, &r.ProductID, &r.Actor, &r.Source, &r.Body)
 }
 
-// deletedMark begins the audience of a product that is deleted.
+// deletedMark begins the audience of a deleted product.
 const deletedMark = "-"
 
-// longestAudience is how long a list of organizations may be in an index, in bytes: PostgreSQL takes no more than 2,700 in a row of one.
+// longestAudience bounds the size of a list of organizations in an index, in bytes: PostgreSQL
+// allows at most 2,700 per index row.
 const longestAudience = 2000
 
-// audienceOf is who may know of a product, as the column of that name holds it.
+// audienceOf returns the value of the audience column of a product.
 func audienceOf(p *hazard.Product) sql.NullString {
 	var a strings.Builder
 	if p.Deleted {
@@ -263,7 +269,7 @@ func audienceOf(p *hazard.Product) sql.NullString {
 	return sql.NullString{String: a.String(), Valid: a.Len() <= longestAudience}
 }
 
-// readAudience is a product with what audienceOf keeps of it.
+// readAudience returns a product with only the data that audienceOf stores.
 func readAudience(text string) (*hazard.Product, error) {
 	list, deleted := strings.CutPrefix(text, deletedMark)
 	p := &hazard.Product{Deleted: deleted}
@@ -277,7 +283,8 @@ func readAudience(text string) (*hazard.Product, error) {
 	return p, nil
 }
 
-// mayKnow is the condition that a row of a product is one that a member of orgs may know of, or may be: who reads the row asks VisibleTo.
+// mayKnow returns an SQL condition for the products that a member of orgs may be allowed to see.
+// The caller must still check each row with VisibleTo.
 func mayKnow(table string, orgs []int64) string {
 	column := table + "audience"
 	condition := "(" + column + " IS NULL OR " + column + " IN ('', '" + deletedMark + "')"
@@ -287,20 +294,20 @@ func mayKnow(table string, orgs []int64) string {
 	return condition + ")"
 }
 
-// Totals are the products of hazards as of each change of a page, without what they say.
+// Totals holds the products of hazards as of each change of a page: only ids and audiences.
 type Totals struct {
 	moves    []move
-	products map[int64]map[int64]*hazard.Product // of each hazard after the moves that were followed
+	products map[int64]map[int64]*hazard.Product // by hazard, after the moves so far
 	owner    map[int64]int64
 }
 
-// move is where a product was, and who might know of it, after a change.
+// move is the hazard and the audience of a product after a change.
 type move struct {
 	n, product, hazard int64
 	state              *hazard.Product // its audience
 }
 
-// Totals reads which products the hazards of a page of changes had, in three queries at most.
+// Totals reads the products of the hazards in a page of changes, in at most three queries.
 func (s *Store) Totals(ctx context.Context, changes []hazard.Change) (*Totals, error) {
 	t := &Totals{products: map[int64]map[int64]*hazard.Product{}, owner: map[int64]int64{}}
 	hazards := map[int64]bool{}
@@ -312,7 +319,8 @@ func (s *Store) Totals(ctx context.Context, changes []hazard.Change) (*Totals, e
 	if len(hazards) == 0 {
 		return t, nil
 	}
-	// Of each product that was ever theirs the last state before the page, and those in it.
+	// For each product that ever belonged to the hazards: its last state before the page, and its
+	// states in the page.
 	query := `WITH p AS (SELECT DISTINCT product_id FROM changes WHERE product_id > 0 AND ` + s.database.listed("hazard_id", 1) + ` AND n <= $3), moves AS (
 		SELECT c.n, c.product_id, c.hazard_id, c.audience FROM p JOIN changes c ON c.product_id = p.product_id AND c.product_id > 0
 			AND c.n = (SELECT max(e.n) FROM changes e WHERE e.product_id = p.product_id AND e.product_id > 0 AND e.n < $2)
@@ -335,7 +343,8 @@ func (s *Store) Totals(ctx context.Context, changes []hazard.Change) (*Totals, e
 	return t, s.JudgeByPresent(ctx, states)
 }
 
-// knownOf is a product of which only the audience is known: from the column of that name, or from the body where that is NULL.
+// knownOf returns a product with only its audience, from the column of that name, or from the body
+// if that is NULL.
 func knownOf(version int64, text string) (*hazard.Product, error) {
 	if !strings.HasPrefix(text, "{") {
 		return readAudience(text)
@@ -347,7 +356,7 @@ func knownOf(version int64, text string) (*hazard.Product, error) {
 	return &hazard.Product{OrgIDs: p.OrgIDs, Deleted: p.Deleted}, nil
 }
 
-// moves runs a query of Totals. unknown reports whether there are products whose audience is only in their bodies.
+// moves runs a query of Totals. unknown reports whether some audiences are only in the bodies.
 func (s *Store) moves(ctx context.Context, t *Totals, query string, args []any) (unknown bool, err error) {
 	rows, err := s.reads.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -370,8 +379,9 @@ func (s *Store) moves(ctx context.Context, t *Totals, query string, args []any) 
 	return unknown, rows.Err()
 }
 
-// Products are the products that the hazard of c had as of c, in no order, with their numbers, hazards and audiences alone. The changes of
-// the page must be asked about in their order, and only those of hazards. The caller must not change the products.
+// Products returns the products that the hazard of c had as of c, in any order, with only ids,
+// hazards and audiences. Call it for the changes of the page in order, and only for changes of
+// hazards. The result must not be modified.
 func (t *Totals) Products(c *hazard.Change) []*hazard.Product {
 	for len(t.moves) > 0 && t.moves[0].n <= c.Number {
 		m := t.moves[0]
@@ -389,7 +399,8 @@ func (t *Totals) Products(c *hazard.Change) []*hazard.Product {
 	return slices.Collect(maps.Values(t.products[c.HazardID]))
 }
 
-// Of counts the products that the hazard of c had as of c and that a member of orgs may read today. See Products for the order of questions.
+// Of counts the products that the hazard of c had as of c and that a member of orgs may see today.
+// Call it in the same order as Products.
 func (t *Totals) Of(c *hazard.Change, orgs []int64) int {
 	total := 0
 	for _, p := range t.Products(c) {

@@ -15,18 +15,19 @@ import (
 	"github.com/hazardd/hazardd/internal/store/db"
 )
 
-// mark is a file beside an SQLite file that says which change was acknowledged last. SQLite takes its write-ahead log up to the first
-// damage and is silent about the rest, and a file may be replaced by an older one: either way the store would give numbers a second time,
-// to readers who have seen them mean something else. The mark is not synced, for it need not be: one that is behind finds less, and is
-// never wrong.
+// mark is a file beside an SQLite file with the number of the last acknowledged change. It detects
+// lost changes: SQLite silently drops a write-ahead log from the first damage on, and the database
+// file may be replaced by an older one. Without it, numbers would be assigned again that readers
+// have already seen with another meaning. The mark is not synced, because an outdated mark is never
+// wrong; it only detects fewer losses.
 type mark struct {
 	file *os.File
 }
 
-// markSuffix is what the name of a mark has behind that of its SQLite file.
+// markSuffix is appended to the name of the SQLite file.
 const markSuffix = ".last"
 
-// markSize is that of the text of a mark, in bytes: an epoch, a number, a checksum.
+// markSize is the size of a mark in bytes: an epoch, a number and a checksum.
 const markSize = 96
 
 func openMark(database string) (*mark, error) {
@@ -37,7 +38,7 @@ func openMark(database string) (*mark, error) {
 	return &mark{f}, nil
 }
 
-// read is the change that was marked last, and of which epoch; zero if there is none that can be believed.
+// read returns the marked change and its epoch, or zero values if there is no valid mark.
 func (m *mark) read() (epoch string, change int64) {
 	text := make([]byte, markSize)
 	if n, err := m.file.ReadAt(text, 0); err != nil && !errors.Is(err, io.EOF) || n < markSize {
@@ -53,13 +54,13 @@ func (m *mark) read() (epoch string, change int64) {
 	return epoch, change
 }
 
-// set marks a change. A mark that cannot be written stays behind, and the change is safe all the same.
+// set marks a change. If the write fails, the mark is outdated, but the change is safe.
 func (m *mark) set(epoch string, change int64) {
 	said := fmt.Sprint(epoch, " ", change)
 	_, _ = m.file.WriteAt(fmt.Appendf(nil, "%-*s\n", markSize-1, said+" #"+checksum(said)), 0)
 }
 
-// close closes the file; closing it again does nothing, as with a database.
+// close closes the file. Like a database, it may be closed twice.
 func (m *mark) close() error {
 	if err := m.file.Close(); !errors.Is(err, os.ErrClosed) {
 		return err
@@ -69,14 +70,14 @@ func (m *mark) close() error {
 
 func checksum(s string) string { return fmt.Sprintf("%08x", crc32.ChecksumIEEE([]byte(s))) }
 
-// compareMark notes that changes were lost, if the store ends before the one that its mark names: numbers jump, and readers who have
-// seen what is lost are told.
+// compareMark records a loss of changes if the store ends before the change in its mark: numbers
+// jump, and readers of lost changes learn of it.
 func (s *Store) compareMark(ctx context.Context) error {
 	if s.mark == nil {
 		return nil
 	}
 	epoch, told := s.mark.read()
-	if epoch != s.epoch { // of another store that was here
+	if epoch != s.epoch { // the mark of an earlier store in the same place
 		return nil
 	}
 	tx, err := s.write.BeginTx(ctx, nil)
@@ -101,7 +102,7 @@ func (s *Store) compareMark(ctx context.Context) error {
 	return err
 }
 
-// forkBefore forks a log that ends before a change that was told.
+// forkBefore forks a log that ends before an acknowledged change.
 func forkBefore(ctx context.Context, tx *sql.Tx, q *db.Queries, told int64) (Fork, error) {
 	var last int64
 	if err := tx.QueryRowContext(ctx, `SELECT value FROM counters WHERE name = 'change'`).Scan(&last); err != nil || last >= told {
@@ -110,6 +111,6 @@ func forkBefore(ctx context.Context, tx *sql.Tx, q *db.Queries, told int64) (For
 	return fork(ctx, q, hazard.At(time.Now()), Damage)
 }
 
-// Lost is how many changes that had been acknowledged were not in the store when it was opened, now or by another since the last change was
-// acknowledged. Their numbers are void.
+// Lost returns how many acknowledged changes were missing when the store was opened, by this process
+// or by another one since the last acknowledged change. Their numbers are void.
 func (s *Store) Lost() int64 { return s.lost }

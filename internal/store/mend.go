@@ -14,22 +14,23 @@ import (
 	"github.com/hazardd/hazardd/internal/store/db"
 )
 
-// Mending puts back what is damaged from a copy elsewhere, and never guesses: a geometry, shapes and a product file are named by the SHA-256
-// of what they hold, and a state is taken for what it was before if its checksum is the one that the damaged state still has, or if
-// nothing but the checksum differs. So a backup of before a redaction does not bring back what was redacted.
+// Repairs copy damaged parts from an intact copy and never guess. Geometries, shapes and product
+// files are identified by their SHA-256. A state is accepted only if its checksum equals the one in
+// the damaged state, or if nothing but the checksum differs. So a backup from before a redaction
+// does not restore redacted texts.
 
-// PartKind is what a part of a store is.
+// PartKind is the kind of a part of a store.
 type PartKind string
 
-// The kinds of parts, and what their keys are.
+// The kinds of parts, with the meaning of their keys.
 const (
-	StatePart    PartKind = "change"       // the number of the change that made the state
+	StatePart    PartKind = "change"       // number of the change
 	GeometryPart PartKind = "geometry"     // the digest
 	ShapesPart   PartKind = "shapes"       // the digest
 	FilePart     PartKind = "product file" // the digest
 )
 
-// Part is a part of a store that can be mended by itself.
+// Part is a part of a store that can be repaired on its own.
 type Part struct {
 	Kind PartKind
 	Key  string
@@ -37,7 +38,7 @@ type Part struct {
 
 func (p Part) String() string { return string(p.Kind) + " " + p.Key }
 
-// PartOf is the part that a row of a transfer is a copy of; ok is false if it is of none.
+// PartOf returns the part in a row of a transfer; ok is false if the row holds none.
 func (t *Table) PartOf(row []any) (p Part, content []byte, ok bool) {
 	switch t.Name {
 	case "changes", "products":
@@ -56,7 +57,7 @@ func (t *Table) PartOf(row []any) (p Part, content []byte, ok bool) {
 	return p, nil, false
 }
 
-// place is a column that holds a part.
+// place is a column that holds parts.
 type place struct{ table, key, column string }
 
 func (k PartKind) places() []place {
@@ -71,7 +72,7 @@ func (k PartKind) places() []place {
 	return nil
 }
 
-// keyed is the key of a part as its tables have it.
+// keyed returns the key of a part as its table has it.
 func (p Part) keyed() (any, error) {
 	if p.Kind != StatePart {
 		return p.Key, nil
@@ -79,7 +80,7 @@ func (p Part) keyed() (any, error) {
 	return strconv.ParseInt(p.Key, 10, 64)
 }
 
-// fits is an error unless a content is whole and that of the part.
+// fits returns an error unless content is an intact copy of the part.
 func (p Part) fits(content []byte) error {
 	switch p.Kind {
 	case StatePart:
@@ -100,10 +101,10 @@ func (p Part) fits(content []byte) error {
 	return fmt.Errorf("%s is no row", p)
 }
 
-// was reports whether damaged content was once another that fits.
+// was reports whether the damaged content was originally other, which fits.
 func (p Part) was(damaged, other []byte) bool {
 	if p.Kind != StatePart {
-		return true // its name says so
+		return true // the digest proves it
 	}
 	if len(damaged) < sealSize || len(other) < sealSize {
 		return false
@@ -112,7 +113,7 @@ func (p Part) was(damaged, other []byte) bool {
 	return bytes.Equal(damaged[a:], other[b:]) || bytes.Equal(damaged[:a], other[:b])
 }
 
-// Copies reads what the store itself holds of a part, damaged or not.
+// Copies reads the store's own copies of a part, damaged or not.
 func (s *Store) Copies(ctx context.Context, p Part) (all [][]byte, err error) {
 	err = s.copies(ctx, p, func(_ place, content []byte) { all = append(all, content) })
 	return all, err
@@ -135,8 +136,9 @@ func (s *Store) copies(ctx context.Context, p Part, f func(place, []byte)) error
 	return nil
 }
 
-// Mend puts content in place of what is damaged of a part, if it is what was there before, and reports whether it did; without write it
-// only reports whether it would. A server may run meanwhile. audit says who mends.
+// Mend replaces damaged copies of a part by content, if that is the original content, and reports
+// whether it did. Without write it only reports whether it would. A server may run meanwhile. audit
+// says who repairs.
 func (s *Store) Mend(ctx context.Context, p Part, content []byte, write bool, audit auth.Audit) (mended bool, err error) {
 	if p.fits(content) != nil {
 		return false, nil
@@ -178,8 +180,8 @@ func (s *Store) Mend(ctx context.Context, p Part, content []byte, write bool, au
 	return err == nil, err
 }
 
-// BringFile brings back the content of a product file that the store has lost or damaged, if r gives what its digest says, and reports whether
-// it did; without write it only reports whether it would.
+// BringFile restores a lost or damaged product file from r, if r has the right digest, and reports
+// whether it did. Without write it only reports whether it would.
 func (s *Store) BringFile(ctx context.Context, digest string, r io.Reader, write bool) (ok bool, err error) {
 	f, err := s.StageFile(ctx, r, mostFile)
 	if err != nil {
@@ -191,5 +193,5 @@ func (s *Store) BringFile(ctx context.Context, digest string, r io.Reader, write
 	return ok && err == nil, errors.Join(err, f.Drop())
 }
 
-// mostFile bounds a content that comes back, in bytes.
+// mostFile bounds a restored file, in bytes.
 const mostFile = 1 << 40

@@ -9,50 +9,51 @@ import (
 	"github.com/hazardd/hazardd/internal/store/db"
 )
 
-// Merge is what became of two hazards when they became one: what it takes to take that back.
+// Merge holds what is needed to undo a merge of two hazards.
 type Merge struct {
 	Change     int64          `json:"change"` // the change that ended From
 	From, Into int64          // the hazard that ended, and its successor
 	Events     []MovedEvent   `json:"events,omitzero"`
 	Products   []MovedProduct `json:"products,omitzero"`
-	Joined     [][2]EventName `json:"joined,omitzero"` // pairs that were parted before
-	Loose      []MovedProduct `json:"loose,omitzero"`  // what stayed, or went, without the folder that it was in
+	Joined     [][2]EventName `json:"joined,omitzero"` // pairs that were split before
+	Loose      []MovedProduct `json:"loose,omitzero"`  // products that were separated from their folder
 }
 
-// MovedEvent is an event that went from one hazard to another, and why it was part of the one.
+// MovedEvent is an event that moved from one hazard to another, with the reason why it belonged to
+// the first.
 type MovedEvent struct {
 	EventName
 	To     int64  `json:"to"`
 	Joined string `json:"why,omitzero"`
-	// Shapes are what its source had drawn, of an event that is part of no hazard now.
+	// Shapes are the source's shapes, if the event belongs to no hazard now.
 	Shapes []hazard.ShapesRef `json:"shapes,omitzero"`
 }
 
-// MovedProduct is a product that went from one hazard to another, and the folder that it was in.
+// MovedProduct is a product that moved from one hazard to another, with its former folder.
 type MovedProduct struct {
 	ID     int64 `json:"id"`
 	To     int64 `json:"to"`
 	Parent int64 `json:"parent,omitzero"`
 }
 
-// Split is what became of a hazard that a person split: what it takes to take that back.
+// Split holds what is needed to undo a person's split of a hazard.
 type Split struct {
-	Change   int64          `json:"change"` // the last of the hazard by that
+	Change   int64          `json:"change"` // the hazard's last change by the split
 	HazardID int64          `json:"hazard"`
-	Event    EventName      `json:"event"`        // what was found to be another than the rest
-	Joined   string         `json:"why,omitzero"` // why it was part of the hazard
-	Found    []Found        `json:"found"`        // of each other event
-	Events   []MovedEvent   `json:"events"`       // what left the hazard; To 0: it is too slight to be part of any
+	Event    EventName      `json:"event"`        // the event that was split off
+	Joined   string         `json:"why,omitzero"` // why it belonged to the hazard
+	Found    []Found        `json:"found"`        // earlier verdicts about it and each other event
+	Events   []MovedEvent   `json:"events"`       // events that left the hazard; To is 0 for an event that is too slight for a hazard of its own
 	Loose    []MovedProduct `json:"loose,omitzero"`
 }
 
-// Found is what people had found before about an event and another.
+// Found is an earlier verdict about a pair of events.
 type Found struct {
 	EventName
 	Before Verdict `json:"before,omitzero"`
 }
 
-// SaveSplit keeps what a split moved.
+// SaveSplit stores what a split moved.
 func (t *Tx) SaveSplit(s *Split) error {
 	body, err := json.Marshal(s)
 	if err != nil {
@@ -61,7 +62,8 @@ func (t *Tx) SaveSplit(s *Split) error {
 	return t.q.AddSplit(t.ctx, db.AddSplitParams{N: s.Change, HazardID: s.HazardID, Body: string(body)})
 }
 
-// Split is what the split of a change moved. ErrNotFound: the change was no split, or was taken back.
+// Split returns what the split with that change moved. It returns ErrNotFound if the change was no
+// split, or was undone.
 func (t *Tx) Split(change int64) (*Split, error) {
 	body, err := t.q.Split(t.ctx, change)
 	if err != nil {
@@ -74,10 +76,10 @@ func (t *Tx) Split(change int64) (*Split, error) {
 	return s, nil
 }
 
-// DropSplit forgets a split that is taken back.
+// DropSplit forgets a split that was undone.
 func (t *Tx) DropSplit(change int64) error { return t.q.DropSplit(t.ctx, change) }
 
-// SaveMerge keeps what a merge moved.
+// SaveMerge stores what a merge moved.
 func (t *Tx) SaveMerge(m *Merge) error {
 	body, err := json.Marshal(m)
 	if err != nil {
@@ -86,7 +88,8 @@ func (t *Tx) SaveMerge(m *Merge) error {
 	return t.q.AddMerge(t.ctx, db.AddMergeParams{N: m.Change, FromID: m.From, IntoID: m.Into, Body: string(body)})
 }
 
-// Merge is what the merge of a change moved. ErrNotFound: the change was no merge, or was taken back.
+// Merge returns what the merge with that change moved. It returns ErrNotFound if the change was no
+// merge, or was undone.
 func (t *Tx) Merge(change int64) (*Merge, error) {
 	body, err := t.q.Merge(t.ctx, change)
 	if err != nil {
@@ -95,7 +98,8 @@ func (t *Tx) Merge(change int64) (*Merge, error) {
 	return decodeMerge(body)
 }
 
-// LastMerge is the latest merge that ended a hazard. ErrNotFound: none did, or all were taken back.
+// LastMerge returns the latest merge that ended a hazard. It returns ErrNotFound if there was none,
+// or all were undone.
 func (t *Tx) LastMerge(from int64) (*Merge, error) {
 	body, err := t.q.LastMerge(t.ctx, from)
 	if err != nil {
@@ -112,13 +116,14 @@ func decodeMerge(body string) (*Merge, error) {
 	return m, nil
 }
 
-// DropMerge forgets a merge that is taken back.
+// DropMerge forgets a merge that was undone.
 func (t *Tx) DropMerge(change int64) error { return t.q.DropMerge(t.ctx, change) }
 
-// Undoing notes that the transaction takes back a change: the states of hazards that it writes say so.
+// Undoing marks the transaction as the undo of a change; the states of hazards that it writes
+// record that.
 func (t *Tx) Undoing(change int64) { t.undoes = change }
 
-// Change is the change of that number, or ErrNotFound.
+// Change returns the change with that number, or ErrNotFound.
 func (t *Tx) Change(n int64) (hazard.Change, error) {
 	row, err := t.q.ChangeByNumber(t.ctx, n)
 	if err != nil {
@@ -127,7 +132,7 @@ func (t *Tx) Change(n int64) (hazard.Change, error) {
 	return decodeChange(db.ChangesSinceRow(row))
 }
 
-// HazardAsOf is the state of a hazard as of change n, or ErrNotFound if it was not there yet.
+// HazardAsOf returns the state of a hazard as of change n, or ErrNotFound if it did not exist yet.
 func (t *Tx) HazardAsOf(hazardID, n int64) (*hazard.Hazard, error) {
 	row, err := t.q.HazardAt(t.ctx, db.HazardAtParams{HazardID: hazardID, AtN: n})
 	if err != nil {

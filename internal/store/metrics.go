@@ -10,7 +10,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// measures are what a process counts of its writing.
+// measures holds a process's counters of its writes.
 type measures struct {
 	seconds prometheus.Histogram
 	refused *prometheus.CounterVec
@@ -29,14 +29,15 @@ func newMeasures() *measures {
 	return m
 }
 
-// The reasons for which a write is refused.
+// The reasons for refused writes.
 const (
 	unavailable = "unavailable"
 	busy        = "busy"
 	full        = "full"
 )
 
-// wrote counts a write transaction. One that its own author gave up is neither committed nor refused.
+// wrote counts a write transaction. One that its caller canceled counts neither as committed nor as
+// refused.
 func (m *measures) wrote(err error, took time.Duration) {
 	switch {
 	case err == nil:
@@ -50,7 +51,7 @@ func (m *measures) wrote(err error, took time.Duration) {
 	}
 }
 
-// Metrics are what this process knows of its store without asking it.
+// Metrics returns metrics of this process that need no query.
 func (s *Store) Metrics() []prometheus.Collector {
 	list := []prometheus.Collector{s.measures.seconds, s.measures.refused, collectors.NewDBStatsCollector(s.write, "write"), collectors.NewDBStatsCollector(s.read, "read"),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "hazardd_store_away", Help: "1 while the database does not answer this node, else 0. A file is never away."}, func() float64 {

@@ -10,77 +10,79 @@ import (
 	"github.com/hazardd/hazardd/internal/store/db"
 )
 
-// Subscription is a subscription as it is kept.
+// Subscription is a stored subscription.
 type Subscription struct {
 	ID      string
-	Owner   string // username; empty: somebody without an account
-	Since   int64  // only changes above this number are told
-	Version int64  // rises with each change of any subscription
-	Removed bool   // all else is empty
-	Body    []byte // all but the addresses
+	Owner   string // username; empty for people without an account
+	Since   int64  // only later changes are sent
+	Version int64  // increases with each change of any subscription
+	Removed bool   // removed; all other fields are empty
+	Body    []byte // everything except the addresses
 	Sealed  string // the addresses, encrypted
 }
 
-// NoticeState tells what became of a notice.
+// NoticeState is the state of a notice.
 type NoticeState string
 
 // The states of a notice.
 const (
 	NoticePending NoticeState = "pending"
-	NoticeSending NoticeState = "sending" // what it says is decided; whether it has arrived is not known
+	NoticeSending NoticeState = "sending" // the content is fixed; whether it has arrived is unknown
 	NoticeSent    NoticeState = "sent"
 	NoticeFailed  NoticeState = "failed"
-	NoticeDropped NoticeState = "dropped" // there was nothing to tell any more
+	NoticeDropped NoticeState = "dropped" // there was nothing left to send
 )
 
-// waits reports whether something is still to be done.
+// waits reports whether the notice still needs work.
 func (s NoticeState) waits() bool { return s == NoticePending || s == NoticeSending }
 
-// Notice is what is to be told over one channel of a subscription of one hazard, and what came of it.
+// Notice is a message about one hazard over one channel of a subscription, and its result.
 type Notice struct {
 	ID           int64
 	Subscription string
 	Channel      string
 	Lane         string
-	HazardID     int64 // 0: no hazard
+	HazardID     int64 // 0 without a hazard
 	FirstChange  int64
-	Change       int64          // the last change that joined it; once it is being sent, the one that it tells
-	Since        hazard.Instant // when the first change was made
+	Change       int64          // the latest included change; once sending has begun, the change in the message
+	Since        hazard.Instant // time of the first change
 	State        NoticeState
 	Created      hazard.Instant
 	Attempts     int
-	First        hazard.Instant // of the first attempt; 0: none yet
-	Next         hazard.Instant // not before
-	Last         hazard.Instant // of the last attempt
-	Took         int64          // milliseconds of the last attempt
+	First        hazard.Instant // time of the first attempt; 0 before it
+	Next         hazard.Instant // earliest time of the next attempt
+	Last         hazard.Instant // time of the last attempt
+	Took         int64          // duration of the last attempt in milliseconds
 	Kind         string
 	Error        string
 	Message      string // id of the message
-	Said         []byte // what the message tells
+	Said         []byte // content of the message
 	Text         string // the message in plain text
 }
 
-// Told is what somebody knows of a hazard.
+// Told is what a subscriber has been sent about a hazard.
 type Told struct {
 	Subscription string
 	Channel      string
 	HazardID     int64
 	Change       int64
-	First, At    hazard.Instant // when it was told first and last
-	Gone         bool           // its end was told
+	First, At    hazard.Instant // times of the first and the last message
+	Gone         bool           // the end was sent
 	Said         []byte
 }
 
 // Mailbox is a channel of a subscription.
 type Mailbox struct{ Subscription, Channel string }
 
-// SubscriptionsAfter lists subscriptions that have changed since a version, the removed ones too, in the order of changes.
+// SubscriptionsAfter lists the subscriptions changed after a version, including removed ones, in
+// order of their changes.
 func (s *Store) SubscriptionsAfter(ctx context.Context, version int64, limit int) ([]Subscription, error) {
 	rows, err := s.readQ.SubscriptionsAfter(ctx, db.SubscriptionsAfterParams{After: version, MaxRows: int32(limit)})
 	return decodeSubscriptions(rows), storeError(err)
 }
 
-// SubscriptionsOf lists the subscriptions of a user, or of all if all is set, that follow an id, in the order of ids.
+// SubscriptionsOf lists the subscriptions of a user, or with all of everybody, after an id, in
+// order of ids.
 func (s *Store) SubscriptionsOf(ctx context.Context, owner string, all bool, after string, limit int) (list []Subscription, err error) {
 	var rows []db.Subscription
 	if all {
@@ -91,7 +93,7 @@ func (s *Store) SubscriptionsOf(ctx context.Context, owner string, all bool, aft
 	return decodeSubscriptions(rows), storeError(err)
 }
 
-// Subscription is the subscription of that id, or ErrNotFound.
+// Subscription returns the subscription with that id, or ErrNotFound.
 func (s *Store) Subscription(ctx context.Context, id string) (Subscription, error) {
 	return subscription(ctx, s.readQ, id)
 }
@@ -110,7 +112,7 @@ func (s *Store) CountSubscriptionsOf(ctx context.Context, owner string) (int64, 
 	return n, storeError(err)
 }
 
-// CountSubscriptions counts all subscriptions, and the notices that wait.
+// CountSubscriptions counts all subscriptions and waiting notices.
 func (s *Store) CountSubscriptions(ctx context.Context) (subscriptions, waiting int64, err error) {
 	if subscriptions, err = s.readQ.CountSubscriptions(ctx); err == nil {
 		waiting, err = s.readQ.CountWaitingNotices(ctx)
@@ -124,24 +126,26 @@ func (s *Store) AnySubscription(ctx context.Context) (bool, error) {
 	return any, storeError(err)
 }
 
-// SubscriptionVersion rises with every change of a subscription.
+// SubscriptionVersion increases with every change of a subscription.
 func (s *Store) SubscriptionVersion(ctx context.Context) (int64, error) {
 	n, err := s.readQ.Counter(ctx, "subscription")
 	return n, storeError(err)
 }
 
-// Noticed is the change up to which everything has become notices.
+// Noticed returns the change up to which notices have been created.
 func (s *Store) Noticed(ctx context.Context) (int64, error) {
 	n, err := s.readQ.Counter(ctx, "noticed")
 	return n, storeError(err)
 }
 
-// changeSubscription runs f in one transaction, with the version that the change gets, and the audit row of the deed if there is one.
+// changeSubscription runs f in one transaction. f gets the version of the change. An audit row is
+// added if there is one.
 func (s *Store) changeSubscription(ctx context.Context, audit *auth.Audit, f func(ctx context.Context, q *db.Queries, version int64) error) error {
 	return s.changeSubscriptions(ctx, 1, audit, f)
 }
 
-// changeSubscriptions is changeSubscription for several: f is given the last of their versions.
+// changeSubscriptions does the same as changeSubscription for several changes; f gets the last of
+// their versions.
 func (s *Store) changeSubscriptions(ctx context.Context, several int, audit *auth.Audit, f func(ctx context.Context, q *db.Queries, last int64) error) error {
 	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
 		version, err := q.Next(ctx, db.NextParams{Name: "subscription", Count: int64(several)})
@@ -155,7 +159,8 @@ func (s *Store) changeSubscriptions(ctx context.Context, several int, audit *aut
 	})
 }
 
-// AddSubscriptions adds subscriptions that are told what changes from now on, and notices that are not of hazards, all of it or nothing. Other writers wait meanwhile.
+// AddSubscriptions adds subscriptions to changes from now on, and notices that concern no hazard:
+// all of it or nothing. Other writers wait for it.
 func (s *Store) AddSubscriptions(ctx context.Context, list []Subscription, ask []Notice, audit *auth.Audit) error {
 	return s.changeSubscriptions(ctx, len(list), audit, func(ctx context.Context, q *db.Queries, version int64) error {
 		last, err := q.Counter(ctx, "change")
@@ -172,8 +177,8 @@ func (s *Store) AddSubscriptions(ctx context.Context, list []Subscription, ask [
 	})
 }
 
-// UpdateSubscription lets f change what is kept of a subscription. What f returns beside is notices to add, and channels for which nothing
-// that waits is sent any more, with the reasons.
+// UpdateSubscription lets f change a stored subscription. f also returns notices to add, and
+// channels whose waiting notices are dropped, with the reasons.
 func (s *Store) UpdateSubscription(ctx context.Context, id string, audit *auth.Audit, f func(*Subscription) (ask []Notice, dropped map[string]string, err error)) error {
 	return s.changeSubscription(ctx, audit, func(ctx context.Context, q *db.Queries, version int64) error {
 		sub, err := subscription(ctx, q, id)
@@ -196,7 +201,8 @@ func (s *Store) UpdateSubscription(ctx context.Context, id string, audit *auth.A
 	})
 }
 
-// DropSubscription removes a subscription with its addresses, its conversations and all that waits, or returns ErrNotFound.
+// DropSubscription removes a subscription with its addresses, message history and waiting notices,
+// or returns ErrNotFound.
 func (s *Store) DropSubscription(ctx context.Context, id string, audit *auth.Audit) error {
 	return s.changeSubscription(ctx, audit, func(ctx context.Context, q *db.Queries, version int64) error {
 		n, err := q.RemoveSubscription(ctx, db.RemoveSubscriptionParams{ID: id, Version: version})
@@ -213,7 +219,8 @@ func (s *Store) DropSubscription(ctx context.Context, id string, audit *auth.Aud
 	})
 }
 
-// AddNotices adds what changes have become. noticed, if not 0, is the change up to which that is complete.
+// AddNotices adds the notices of changes. noticed, if not 0, is the change up to which they are
+// complete.
 func (s *Store) AddNotices(ctx context.Context, list []Notice, noticed int64) error {
 	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
 		if err := addNotices(ctx, q, list); err != nil || noticed == 0 {
@@ -241,15 +248,15 @@ func addNotices(ctx context.Context, q *db.Queries, list []Notice) error {
 	return nil
 }
 
-// LaneState is what waits in a lane.
+// LaneState summarizes what waits in a lane.
 type LaneState struct {
 	Lane     string
 	Waiting  int64
-	Oldest   hazard.Instant // since when
-	Attempts int            // at most, of what waits
+	Oldest   hazard.Instant // waiting since
+	Attempts int            // largest number of attempts
 }
 
-// WaitingByLane tells what waits in each lane.
+// WaitingByLane summarizes what waits in each lane.
 func (s *Store) WaitingByLane(ctx context.Context) ([]LaneState, error) {
 	rows, err := s.readQ.WaitingByLane(ctx)
 	list := make([]LaneState, len(rows))
@@ -259,7 +266,7 @@ func (s *Store) WaitingByLane(ctx context.Context) ([]LaneState, error) {
 	return list, storeError(err)
 }
 
-// Outcome is what became of notices of a lane.
+// Outcome summarizes the results of a lane's notices.
 type Outcome struct {
 	Lane     string
 	State    NoticeState
@@ -267,7 +274,7 @@ type Outcome struct {
 	Sum, Max int64 // milliseconds from the change to the last attempt
 }
 
-// Outcomes tells what became of what changes since a moment have become, by lane and state.
+// Outcomes summarizes the results of notices since a moment, by lane and state.
 func (s *Store) Outcomes(ctx context.Context, since hazard.Instant) ([]Outcome, error) {
 	rows, err := s.readQ.OutcomesByLane(ctx, int64(since))
 	list := make([]Outcome, len(rows))
@@ -277,7 +284,8 @@ func (s *Store) Outcomes(ctx context.Context, since hazard.Instant) ([]Outcome, 
 	return list, storeError(err)
 }
 
-// DueMailboxes lists mailboxes of a lane for which something is due, the longest due first, once for each of at most limit notices.
+// DueMailboxes lists mailboxes of a lane with due notices, longest due first, once for each of at
+// most limit notices.
 func (s *Store) DueMailboxes(ctx context.Context, lane string, now hazard.Instant, limit int) ([]Mailbox, error) {
 	rows, err := s.readQ.NoticesDue(ctx, db.NoticesDueParams{Lane: lane, NowMs: int64(now), MaxRows: int32(limit)})
 	list := make([]Mailbox, len(rows))
@@ -287,7 +295,8 @@ func (s *Store) DueMailboxes(ctx context.Context, lane string, now hazard.Instan
 	return list, storeError(err)
 }
 
-// WaitingOfHazard lists for whom something of a hazard waits, or is being sent: subscription, channel and lane.
+// WaitingOfHazard lists the waiting notices about a hazard, with only subscription, channel and
+// lane.
 func (s *Store) WaitingOfHazard(ctx context.Context, hazardID int64) ([]Notice, error) {
 	rows, err := s.readQ.NoticesOfHazard(ctx, hazardID)
 	list := make([]Notice, len(rows))
@@ -297,7 +306,8 @@ func (s *Store) WaitingOfHazard(ctx context.Context, hazardID int64) ([]Notice, 
 	return list, storeError(err)
 }
 
-// NextNotice is when something of a lane will be due that is not due at now, and whether there is such a thing.
+// NextNotice returns when the next notice of a lane becomes due after now, and whether there is
+// one.
 func (s *Store) NextNotice(ctx context.Context, lane string, now hazard.Instant) (hazard.Instant, bool, error) {
 	next, err := s.readQ.NextNotice(ctx, db.NextNoticeParams{Lane: lane, NowMs: int64(now)})
 	if none(err) {
@@ -306,31 +316,31 @@ func (s *Store) NextNotice(ctx context.Context, lane string, now hazard.Instant)
 	return hazard.Instant(next), err == nil, storeError(err)
 }
 
-// NoticeLanes lists the lanes in which something waits.
+// NoticeLanes lists the lanes with waiting notices.
 func (s *Store) NoticeLanes(ctx context.Context) ([]string, error) {
 	lanes, err := s.readQ.NoticeLanes(ctx)
 	return lanes, storeError(err)
 }
 
-// WaitingNotices lists what waits for a mailbox, in order, at most limit.
+// WaitingNotices lists at most limit waiting notices of a mailbox, in order.
 func (s *Store) WaitingNotices(ctx context.Context, m Mailbox, limit int) ([]Notice, error) {
 	rows, err := s.readQ.NoticesWaiting(ctx, db.NoticesWaitingParams{Subscription: m.Subscription, Channel: m.Channel, MaxRows: int32(limit)})
 	return decodeNotices(rows), storeError(err)
 }
 
-// NoticeUpdate alters a notice, if it is as it was read.
+// NoticeUpdate changes a notice, unless it was changed since it was read.
 type NoticeUpdate struct{ Before, After Notice }
 
-// NoticesDone is what came of messages.
+// NoticesDone holds the results of messages.
 type NoticesDone struct {
 	Updates []NoticeUpdate
 	Told    []Told
-	// Postponed are mailboxes for which nothing is sent before a moment.
+	// Postponed holds the mailboxes to which nothing is sent before a moment.
 	Postponed map[Mailbox]hazard.Instant
 }
 
-// SaveNotices writes what is decided of notices, or what came of messages. A notice that is no longer as it was read stays as it is; if exact is set,
-// then nothing is written and the error is ErrStale.
+// SaveNotices writes decisions about notices, or the results of messages. It skips a notice that
+// was changed since it was read; with exact it then writes nothing and returns ErrStale.
 func (s *Store) SaveNotices(ctx context.Context, done NoticesDone, exact bool) error {
 	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
 		for _, u := range done.Updates {
@@ -373,7 +383,8 @@ func saveNotice(ctx context.Context, q *db.Queries, u NoticeUpdate) (altered boo
 	return n == 1, err
 }
 
-// NoticesBefore lists notices of a subscription, the latest first, at most limit: those with a number below before (0: all).
+// NoticesBefore lists at most limit notices of a subscription with numbers below before (0 means
+// all), latest first.
 func (s *Store) NoticesBefore(ctx context.Context, subscription string, before int64, limit int) ([]Notice, error) {
 	if before == 0 {
 		before = math.MaxInt64
@@ -382,19 +393,19 @@ func (s *Store) NoticesBefore(ctx context.Context, subscription string, before i
 	return decodeNotices(rows), storeError(err)
 }
 
-// WaitingOf counts what waits to be told to a subscription.
+// WaitingOf counts the waiting notices of a subscription.
 func (s *Store) WaitingOf(ctx context.Context, subscription string) (int64, error) {
 	n, err := s.readQ.CountWaitingNoticesOf(ctx, subscription)
 	return n, storeError(err)
 }
 
-// SentSince reports whether anything has reached a mailbox since a moment.
+// SentSince reports whether anything was delivered to a mailbox since a moment.
 func (s *Store) SentSince(ctx context.Context, m Mailbox, since hazard.Instant) (bool, error) {
 	n, err := s.readQ.SentSince(ctx, db.SentSinceParams{Subscription: m.Subscription, Channel: m.Channel, SinceMs: int64(since)})
 	return n > 0, storeError(err)
 }
 
-// Told is what a mailbox was told of a hazard, and whether it was.
+// Told returns what a mailbox was sent about a hazard, and whether there was anything.
 func (s *Store) Told(ctx context.Context, m Mailbox, hazardID int64) (Told, bool, error) {
 	row, err := s.readQ.Told(ctx, db.ToldParams{Subscription: m.Subscription, Channel: m.Channel, HazardID: hazardID})
 	if none(err) {
@@ -403,7 +414,7 @@ func (s *Store) Told(ctx context.Context, m Mailbox, hazardID int64) (Told, bool
 	return decodeTold(row), err == nil, storeError(err)
 }
 
-// ToldOf lists who was told of a hazard.
+// ToldOf lists who was sent something about a hazard.
 func (s *Store) ToldOf(ctx context.Context, hazardID int64) ([]Told, error) {
 	rows, err := s.readQ.ToldOf(ctx, hazardID)
 	list := make([]Told, len(rows))
@@ -413,15 +424,16 @@ func (s *Store) ToldOf(ctx context.Context, hazardID int64) ([]Told, error) {
 	return list, storeError(err)
 }
 
-// MergeTold lets all who were told of a hazard know of the one that it is part of now.
+// MergeTold applies the record of who was told about a hazard to the hazard that it was merged
+// into.
 func (s *Store) MergeTold(ctx context.Context, from, into int64) error {
 	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
 		return q.MergeTold(ctx, db.MergeToldParams{FromID: from, IntoID: into})
 	})
 }
 
-// MayAsk reports whether an address may be asked for a confirmation, of which at most each were sent to it and at most all to anybody since a moment, and notes
-// that it is.
+// MayAsk reports whether a confirmation may be sent to an address, and records that it is. Since a
+// moment, at most each may have gone to the address, and at most all to everybody.
 func (s *Store) MayAsk(ctx context.Context, address string, since, now hazard.Instant, each, all int64) (ok bool, err error) {
 	err = s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
 		ok = false
@@ -441,10 +453,11 @@ func (s *Store) MayAsk(ctx context.Context, address string, since, now hazard.In
 	return ok, err
 }
 
-// keptVersions is how many changes of subscriptions the rows of removed ones are kept for: nodes that have not seen so many read all anew.
+// keptVersions is for how many changes of subscriptions the rows of removed ones are kept. Nodes
+// that are farther behind read everything again.
 const keptVersions = 10_000
 
-// PurgeNotices removes what is over and older than before.
+// PurgeNotices removes finished notices older than before.
 func (s *Store) PurgeNotices(ctx context.Context, before hazard.Instant) error {
 	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
 		version, err := q.Counter(ctx, "subscription")

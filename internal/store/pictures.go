@@ -8,24 +8,25 @@ import (
 	"github.com/hazardd/hazardd/internal/store/db"
 )
 
-// Picture is what is known of the picture that a product of a source names. Its file is where package picture keeps it.
+// Picture is the picture that a source's product links to. Package picture stores its file.
 type Picture struct {
 	ProductID int64
-	Version   int64 // of the product's state that Address is from
+	Version   int64 // version of the product from which Address comes
 	Source    string
 	Address   string
-	// Digest and Life name the file (files.Name), which is used once. Digest is empty where nothing could be fetched yet.
+	// Digest and Life name the file (files.Name); a name is used once. Digest is empty until a
+	// fetch succeeds.
 	Digest    string
 	Life      int64
 	Bytes     int64
 	MediaType string
 	Fetched   hazard.Instant
-	Failures  int64          // in a row
-	Error     string         // of the last failure
-	Next      hazard.Instant // before which Address is not asked again
+	Failures  int64          // consecutive failures
+	Error     string         // error of the last failure
+	Next      hazard.Instant // no fetch of Address before this time
 }
 
-// Of reports whether the picture is there, and is that of the product as it is: one whose address was altered has another.
+// Of reports whether the picture was fetched from the product's present address.
 func (p *Picture) Of(product *hazard.Product) bool {
 	return p.Digest != "" && p.ProductID == product.ID && product.Type == hazard.URLProduct && p.Address == product.Data
 }
@@ -43,23 +44,25 @@ func picturesOf(rows []db.Picture, err error) (map[int64]Picture, error) {
 	return all, storeError(err)
 }
 
-// Pictures are all pictures, by number of the product.
+// Pictures returns all pictures by product id.
 func (s *Store) Pictures(ctx context.Context) (map[int64]Picture, error) {
 	return picturesOf(s.readQ.Pictures(ctx))
 }
 
-// PicturesOf are the pictures of a hazard's products, by number of the product, whoever may see them.
+// PicturesOf returns all pictures of a hazard's products by product id, regardless of their
+// audience.
 func (s *Store) PicturesOf(ctx context.Context, hazardID int64) (map[int64]Picture, error) {
 	return picturesOf(s.readQ.PicturesOfHazard(ctx, hazardID))
 }
 
-// PictureOf is what is known of the picture of a product (Picture.Of says whether it is that of the product as it is). ErrNotFound if nothing is.
+// PictureOf returns the picture of a product, or ErrNotFound. Picture.Of says whether it is up to
+// date.
 func (s *Store) PictureOf(ctx context.Context, productID int64) (Picture, error) {
 	row, err := s.readQ.PictureOf(ctx, productID)
 	return pictureOf(row), found(err, "picture of product %d", productID)
 }
 
-// SavePicture writes what is known of a picture.
+// SavePicture stores a picture's record.
 func (s *Store) SavePicture(ctx context.Context, p *Picture) error {
 	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
 		return q.SavePicture(ctx, db.SavePictureParams{ProductID: p.ProductID, Version: p.Version, Source: p.Source, Address: p.Address, Digest: p.Digest, Life: p.Life, Bytes: p.Bytes,
@@ -67,12 +70,12 @@ func (s *Store) SavePicture(ctx context.Context, p *Picture) error {
 	})
 }
 
-// DropPicture forgets the picture of a product.
+// DropPicture forgets a product's picture.
 func (s *Store) DropPicture(ctx context.Context, productID int64) error {
 	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error { return q.DropPicture(ctx, productID) })
 }
 
-// PictureUsage is how many pictures are kept, and how large their files are together.
+// PictureUsage returns the number and the total size of the stored pictures.
 func (s *Store) PictureUsage(ctx context.Context) (count, bytes int64, err error) {
 	row, err := s.readQ.PictureUsage(ctx)
 	return row.Pictures, row.Bytes, storeError(err)

@@ -24,11 +24,12 @@ import (
 	"github.com/hazardd/hazardd/internal/store/pipeline"
 )
 
-// Everything that holds for PostgreSQL alone is in this file.
+// Everything specific to PostgreSQL is in this file.
 
-// The numbers of connections of one node: one writes, since one writes at a time in the whole cluster. If more waited for the lock, it would go from one
-// to the next of a node that was cut off, and the others would wait idleWriter for each. Of those that ask for the last change one follows the log, and
-// one sees whether the database is there.
+// The numbers of connections per node. One connection writes, because there is one writer at a time
+// in the whole cluster. With more, the write lock could pass between several connections of a node
+// that was cut off, and other nodes would wait idleWriter for each. Of the connections for the last
+// change, one follows the log and one probes the database.
 const (
 	writers = 1
 	askers  = 2
@@ -36,29 +37,31 @@ const (
 
 func readers() int { return 4 * runtime.GOMAXPROCS(0) }
 
-// What a node bears of a database that does not answer.
+// Timeouts for a database that does not respond.
 const (
-	connectTime = 3 * time.Second  // to one host
-	deadPeer    = 10 * time.Second // after which a connection whose other end takes nothing is given up, on both sides
-	// idleWriter is how long a transaction may stand still: a node that was stopped or cut off in the middle of one keeps all others from
-	// writing. Its statements follow each other within milliseconds.
+	connectTime = 3 * time.Second  // per host
+	deadPeer    = 10 * time.Second // closes a connection whose peer accepts no data, on both sides
+	// idleWriter is how long a transaction may be idle: a node that is stopped or cut off during a
+	// write blocks all other writers. Its statements normally follow each other within
+	// milliseconds.
 	idleWriter = 3 * time.Second
-	// lockTime is how long a writer waits for those of other nodes before it.
+	// lockTime is how long a writer waits for writers of other nodes.
 	lockTime = turnTime
 )
 
-// postgres is what is PostgreSQL's own.
+// postgres implements database for PostgreSQL.
 type postgres struct {
 	config *pgx.ConnConfig
-	// The history that connections lead to, and the one that the store is on: see history.
+	// The timeline of the connections, and that of the store; see history.
 	seen, on atomic.Pointer[timeline]
 }
 
-// openPostgres opens the database that a URL names, as libpq reads it: several hosts, of which the one counts that can be written to.
+// openPostgres opens the database of a URL in the form of libpq. If it names several hosts, the
+// writable one is used.
 func openPostgres(ctx context.Context, name string) (p *postgres, write, read, ask *sql.DB, err error) {
 	config, err := pgx.ParseConfig(name)
 	if err != nil {
-		return nil, nil, nil, nil, fmt.Errorf("database: %w", err) // it hides the password
+		return nil, nil, nil, nil, fmt.Errorf("database: %w", err) // without the password
 	}
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = connectTime
@@ -99,15 +102,15 @@ func openPostgres(ctx context.Context, name string) (p *postgres, write, read, a
 	return p, write, read, ask, nil
 }
 
-// broken reports whether a connection that had nothing to do for a while has been closed by its other end, as far as this end
-// knows: then a ping tells for certain. One that is cut off without a word is given up after deadPeer. A ping each time would be a
-// round trip more for each lone write.
+// broken reports whether an idle connection may have been closed by the server, so that it needs a
+// ping. A connection that was cut silently is detected after deadPeer. A ping each time would cost
+// each single write a round trip.
 func broken(_ context.Context, c stdlib.ShouldPingParams) bool {
-	//lint:ignore SA1019 it is deprecated in favor of the ping, but where the way is long
+	//lint:ignore SA1019 deprecated in favor of the ping, which costs a round trip
 	return c.IdleDuration > time.Second && c.Conn.PgConn().CheckConn() != nil
 }
 
-// suits tells whether a store can be in the database.
+// suits returns an error if the database cannot hold a store.
 func (p *postgres) suits(ctx context.Context, d *sql.DB) error {
 	var version int
 	var encoding string
@@ -123,13 +126,15 @@ func (p *postgres) suits(ctx context.Context, d *sql.DB) error {
 	return nil
 }
 
-// timeline names a history of PostgreSQL: a standby that takes over begins another timeline of the same system.
+// timeline identifies a history of PostgreSQL: a standby that takes over begins a new timeline of
+// the same system.
 type timeline struct {
 	system string
 	number uint64
 }
 
-// left tells whether the store, which is on another history, has left t: nil if it is on none yet.
+// left reports whether the store, which is on another timeline, has left t. on is nil if the store
+// is on none yet.
 func (t timeline) left(on *timeline) bool {
 	return on != nil && on.system == t.system && t.number < on.number
 }
@@ -149,8 +154,8 @@ func scanTimeline(scan func(...any) error) (t timeline, err error) {
 
 const timelineKey = "timeline"
 
-// connected looks at which history a new connection leads to. It refuses one that the store has left: a primary that nobody has told that another took
-// over.
+// connected checks the timeline of a new connection. It refuses one that the store has left: an old
+// primary that does not know that a standby took over.
 func (p *postgres) connected(ctx context.Context, c *pgx.Conn) error {
 	t, err := scanTimeline(c.QueryRow(ctx, timelineOf).Scan)
 	if err != nil {
@@ -164,7 +169,7 @@ func (p *postgres) connected(ctx context.Context, c *pgx.Conn) error {
 	return nil
 }
 
-// usable refuses a connection to a server that has become a standby, or that another has replaced.
+// usable refuses a connection to a server that has become a standby, or that was replaced.
 func (p *postgres) usable(_ context.Context, c *pgx.Conn) error {
 	t, ok := c.PgConn().CustomData()[timelineKey].(timeline)
 	if c.PgConn().ParameterStatus("in_hot_standby") == "on" || ok && t.left(p.on.Load()) {
@@ -188,34 +193,34 @@ func (*postgres) tables() find.Tables { return find.Postgres{} }
 
 func (*postgres) name() string { return "postgres" }
 
-// migration gives texts the order of their bytes, which SQLite has, and which is the same on every machine.
+// migration orders texts by their bytes, as SQLite does. That order is the same on every machine.
 func (*postgres) migration(text string) string {
 	return strings.NewReplacer(" TEXT ", ` TEXT COLLATE "C" `, " TEXT,", ` TEXT COLLATE "C",`).Replace(text)
 }
 
-// writing is the key of the advisory lock that whoever writes holds: the letters "hazardd" as a number.
+// writing is the key of the advisory lock for writers: the letters "hazardd" as a number.
 const writing = 0x68617a61726464
 
-// alone waits for the lock. So what a transaction has read stays true until it ends, on all nodes, as with SQLite; and numbers follow the order
-// of commits.
+// alone waits for the lock. So everything that a transaction has read stays true until it ends, on
+// all nodes, as with SQLite; and numbers follow the order of commits.
 func (*postgres) alone(ctx context.Context, tx *sql.Tx) error {
 	_, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1)`, int64(writing))
 	return err
 }
 
-// quiet waits for the lock beside others who wait so, and has it for one statement.
+// quiet waits for the shared lock and holds it for one statement.
 func (*postgres) quiet(ctx context.Context, s *Store) error {
 	_, err := s.reads.ExecContext(ctx, `SELECT pg_advisory_xact_lock_shared($1)`, int64(writing))
 	return err
 }
 
-// wait: every writer waits for lockTime.
+// wait does nothing: every writer waits for lockTime.
 func (*postgres) wait(context.Context, *Store, time.Duration) error { return nil }
 
 func (*postgres) remote() bool { return true }
 
 func (*postgres) refuseWrites(ctx context.Context, tx *sql.Tx, tables []string) error {
-	// 25006 is read_only_sql_transaction: servers answer 503.
+	// 25006 is read_only_sql_transaction; servers answer it with 503.
 	if _, err := tx.ExecContext(ctx, `CREATE OR REPLACE FUNCTION hazardd_moved() RETURNS trigger LANGUAGE plpgsql AS
 		$$ BEGIN RAISE EXCEPTION 'the store was moved to another database' USING ERRCODE = '25006'; END $$`); err != nil {
 		return err
@@ -235,7 +240,7 @@ func (*postgres) told(ctx context.Context, tx *sql.Tx) error {
 	return err
 }
 
-// listen hears what other nodes tell. Nothing depends on it but how soon their changes are read.
+// listen receives notifications of other nodes. They only make their changes visible sooner.
 func (p *postgres) listen(ctx context.Context, wake func()) {
 	for ctx.Err() == nil {
 		p.hear(ctx, wake)
@@ -249,7 +254,7 @@ func (p *postgres) listen(ctx context.Context, wake func()) {
 func (p *postgres) hear(ctx context.Context, wake func()) {
 	c, err := pgx.ConnectConfig(ctx, p.config.Copy())
 	if err != nil {
-		return // whoever reads tells that the database is away
+		return // readers report that the database is unreachable
 	}
 	defer func() { _ = c.Close(context.WithoutCancel(ctx)) }()
 	if p.connected(ctx, c) != nil {
@@ -259,14 +264,14 @@ func (p *postgres) hear(ctx context.Context, wake func()) {
 		return
 	}
 	for {
-		wake() // the first time for what was told before
+		wake() // the first call is for earlier notifications
 		if _, err := c.WaitForNotification(ctx); err != nil {
 			return
 		}
 	}
 }
 
-// snapshot: one state for all statements of the transaction, not one for each.
+// snapshot requests one state for all statements of the transaction.
 func (*postgres) snapshot() *sql.TxOptions {
 	return &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead}
 }
@@ -288,13 +293,14 @@ func (*postgres) columns() string {
 
 func (*postgres) onlyText() bool { return true }
 
-// now is the time by the database's clock: nodes go by their own for what they show, but must agree on who holds what for how long.
+// now returns the time of the database's clock. Nodes use their own clocks for what they show, but
+// must agree on leases.
 func (*postgres) now(ctx context.Context, q db.DBTX, _ hazard.Instant) (now hazard.Instant, err error) {
 	err = q.QueryRowContext(ctx, `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint`).Scan((*int64)(&now))
 	return now, err
 }
 
-// queries: the driver prepares each statement itself, on each connection that runs it.
+// names: the driver prepares each statement itself, per connection.
 func (*postgres) listed(column string, parameter int) string {
 	return fmt.Sprintf("%s = ANY($%d)", column, parameter)
 }
@@ -303,19 +309,18 @@ func (*postgres) names(list []string) any { return list }
 
 func (*postgres) numbers(list []int64) any { return list }
 
-// purge: the rows of before are removed by PostgreSQL's own VACUUM.
-// check finds nothing: a server checks what it reads itself, if its cluster was made with checksums.
+// check finds nothing: the server verifies its own pages if the cluster was created with checksums.
 func (*postgres) check(context.Context, *sql.Tx, func(string)) error { return nil }
 
 func (*postgres) purge(context.Context, *sql.DB) error { return nil }
 
-// postgresKind sorts errors by their SQLSTATE (PostgreSQL, appendix A), and those of the connection.
+// postgresKind maps errors by SQLSTATE (PostgreSQL, appendix A), and errors of the connection.
 func postgresKind(err error) error {
 	if failure, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch code := failure.Code; {
 		case code == "53100": // disk_full
 			return hazard.ErrFull
-		case code == "22021", code == "22P05": // a character that no text holds here: U+0000
+		case code == "22021", code == "22P05": // a character that PostgreSQL's texts cannot hold, such as U+0000
 			bad := &hazard.InvalidError{}
 			bad.Add("", "holds a character that is no text (U+0000)")
 			return bad

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// giveUpDeadPeers makes a connection an error when its other end has taken nothing for deadPeer: keep-alives alone do not tell while something waits to be
-// taken (tcp(7), TCP_USER_TIMEOUT).
+// giveUpDeadPeers makes a connection fail once its peer has acknowledged nothing for deadPeer.
+// Keep-alives do not detect that while data waits to be sent (tcp(7), TCP_USER_TIMEOUT).
 func giveUpDeadPeers(network, _ string, c syscall.RawConn) error {
 	if !strings.HasPrefix(network, "tcp") {
 		return nil

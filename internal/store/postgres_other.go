@@ -4,5 +4,5 @@ package store
 
 import "syscall"
 
-// giveUpDeadPeers is left to the system where it has no such option.
+// giveUpDeadPeers does nothing on systems without that option.
 func giveUpDeadPeers(string, string, syscall.RawConn) error { return nil }

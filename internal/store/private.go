@@ -11,12 +11,14 @@ import (
 	"github.com/hazardd/hazardd/internal/store/pagesum"
 )
 
-// The database file holds the keys that sign tokens and the secrets of webhooks: a user who can read it can act as any user.
+// The database file holds the keys that sign tokens, and secrets of webhooks: whoever can read it
+// can act as any user.
 
-// ExposedError reports that other users of the machine can read the database. Its text names the command that fixes it.
+// ExposedError reports that other users of the machine can read the database. Its text has the
+// command that fixes it.
 type ExposedError struct {
 	Path string
-	Mode fs.FileMode // its permission bits
+	Mode fs.FileMode // permission bits
 	Want fs.FileMode
 }
 
@@ -25,19 +27,20 @@ func (e *ExposedError) Error() string {
 		"and then hazardd keys rotate if somebody may have read them", e.Path, e.Mode, e.Want, e.Path)
 }
 
-// notOwner is the permission bits of everybody but the owner.
+// notOwner holds the permission bits of all users except the owner.
 const notOwner fs.FileMode = 0o077
 
-// protect creates the database file at path with mode 0600; SQLite gives the files beside it the same mode. An *ExposedError is
-// returned when others can read what is there: the folder, or the file alone if the user chose its place.
+// protect creates the database file with mode 0600; SQLite gives the same mode to the files beside
+// it. It returns an *ExposedError if others can read an existing store: its folder, or only the
+// file if the user chose its place.
 func protect(path string, chosen bool) error {
-	if runtime.GOOS == "windows" { // access lists, which a mode does not show
+	if runtime.GOOS == "windows" { // the mode does not show access control lists
 		return nil
 	}
 	folder := filepath.Dir(path)
 	closed, mode, err := closedFolder(folder)
 	if err != nil {
-		return nil // opening the database reports what is wrong
+		return nil // opening the database reports the problem
 	}
 	if !closed && !chosen {
 		return &ExposedError{Path: folder, Mode: mode, Want: 0o700}
@@ -56,7 +59,7 @@ func protect(path string, chosen bool) error {
 			return nil // as above
 		case info.Mode().Perm()&notOwner == 0:
 		case closed:
-			_ = os.Chmod(file, 0o600) // nobody could have read it: earlier releases followed the umask
+			_ = os.Chmod(file, 0o600) // nobody else could read it: earlier releases applied the umask
 		default:
 			return &ExposedError{Path: file, Mode: info.Mode().Perm(), Want: 0o600}
 		}
@@ -64,7 +67,8 @@ func protect(path string, chosen bool) error {
 	return nil
 }
 
-// closedFolder reports whether only its owner can reach what is in a folder: by its own mode or that of a folder above it.
+// closedFolder reports whether only its owner can reach the content of a folder, by its own mode or
+// that of a parent folder.
 func closedFolder(dir string) (closed bool, mode fs.FileMode, err error) {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return false, 0, err

@@ -17,26 +17,28 @@ import (
 	"github.com/hazardd/hazardd/internal/store/db"
 )
 
-// Retention. Pruning removes old states from the log, and old rows of the audit trail, once an archive holds them.
+// Retention. Pruning removes old states from the log, and old rows of the audit trail, once an
+// archive holds them.
 //
-// What is pruned of the log are states of hazards that are over, that nothing has touched since the horizon, and that no person has ever
-// changed: CAP messages, undo and the audit trail need the others. Of each such hazard and product the first and the last state stay, and the one before
-// a merge, by which it can be taken back. So the answers for all moments from the horizon on are what they were, and every number and uuid goes on
-// meaning what it meant; answers for earlier moments are refused (PrunedError).
+// The prunable states of the log belong to hazards that are over, that have not changed since the
+// horizon, and that no person has ever changed: CAP messages, undo and the audit trail need the
+// others. The first and last state of each hazard and product stay, and the one before a merge, so
+// that the merge can be undone. So answers for moments after the horizon do not change, and every
+// number and UUID keeps its meaning. Answers for earlier moments are refused (PrunedError).
 //
-// The horizon is written before the first row is removed, and reads of the past look at it after they have read: none of them can miss a
-// removal.
+// The horizon is written before the first row is removed, and reads of the past check it after they
+// have read. So none of them can miss a removal.
 
-// Prunable is what can be pruned.
+// Prunable is a kind of data that can be pruned.
 type Prunable string
 
-// What can be pruned.
+// The kinds of data that can be pruned.
 const (
 	History Prunable = "history"
 	Trail   Prunable = "audit"
 )
 
-// Table is the name of the table that the rows are in.
+// Table returns the name of the table with the rows.
 func (p Prunable) Table() string {
 	if p == Trail {
 		return "audit"
@@ -44,24 +46,24 @@ func (p Prunable) Table() string {
 	return "changes"
 }
 
-// Horizon is how far rows were pruned.
+// Horizon is how far data was pruned.
 type Horizon struct {
 	Number  int64          // rows up to this one may be missing
-	Kept    hazard.Instant // what was written from this moment on is all there; hazard.MinInstant: nothing was pruned
-	Archive string         // the file that holds the last of what was removed
+	Kept    hazard.Instant // data since this time is complete; hazard.MinInstant if nothing was pruned
+	Archive string         // the file with the last removed rows
 }
 
-// PrunedError refuses an answer for a moment of which the log does not tell all any more.
+// PrunedError refuses an answer for a moment at which the log is no longer complete.
 type PrunedError struct{ Horizon }
 
 func (e *PrunedError) Error() string {
 	return fmt.Sprintf("the history is kept from %s on; what was before was moved to an archive, last to %s: ask the operator for it", e.Kept, e.Archive)
 }
 
-// pruningSchema is the first schema whose programs can use a store of which something was pruned.
+// pruningSchema is the first schema whose programs can use a pruned store.
 const pruningSchema = 28
 
-// Horizon returns how far something was pruned.
+// Horizon returns how far data was pruned.
 func (s *Store) Horizon(ctx context.Context, what Prunable) (Horizon, error) {
 	h, err := horizon(ctx, s.readQ, what)
 	return h, storeError(err)
@@ -75,8 +77,8 @@ func horizon(ctx context.Context, q *db.Queries, what Prunable) (Horizon, error)
 	return Horizon{Number: row.N, Kept: hazard.Instant(row.AtMs), Archive: row.Archive}, err
 }
 
-// keptAt is a *PrunedError if the log may not tell all of a moment any more. It must be asked after what is to be answered was read, or in
-// the same transaction.
+// keptAt returns a *PrunedError if the log may be incomplete at a moment. Call it after reading the
+// answer's data, or in the same transaction.
 func keptAt(ctx context.Context, q *db.Queries, at hazard.Instant) error {
 	h, err := horizon(ctx, q, History)
 	if err == nil && at < h.Kept {
@@ -85,7 +87,7 @@ func keptAt(ctx context.Context, q *db.Queries, at hazard.Instant) error {
 	return storeError(err)
 }
 
-// Table describes a table.
+// Table returns the description of a table.
 func (s *Store) Table(ctx context.Context, name string) (t Table, err error) {
 	err = s.reading(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		t, err = tableOf(ctx, tx, s.database, name)
@@ -94,7 +96,8 @@ func (s *Store) Table(ctx context.Context, name string) (t Table, err error) {
 	return t, err
 }
 
-// HorizonAt returns the horizon that pruning up to a moment would have: of History the last change before it. Number is 0 if there is nothing before it.
+// HorizonAt returns the horizon for pruning up to a moment; for History, the last change before it.
+// Number is 0 if there is nothing before it.
 func (s *Store) HorizonAt(ctx context.Context, what Prunable, before hazard.Instant) (Horizon, error) {
 	h := Horizon{Kept: before}
 	if what == Trail {
@@ -109,13 +112,14 @@ func (s *Store) HorizonAt(ctx context.Context, what Prunable, before hazard.Inst
 	return h, storeError(err)
 }
 
-// The number of hazards, and of rows, that are read at once.
+// How many hazards, and rows, are read at once.
 const (
 	hazardsAtOnce = 200
 	rowsAtOnce    = 500
 )
 
-// Superseded lists the numbers of the rows that can be pruned up to a horizon, in pieces: of History hazard by hazard.
+// Superseded yields the numbers of prunable rows up to a horizon, in batches; for History hazard by
+// hazard.
 func (s *Store) Superseded(ctx context.Context, what Prunable, h Horizon) iter.Seq2[[]int64, error] {
 	if what == Trail {
 		return s.oldTrail(ctx, h)
@@ -157,15 +161,15 @@ func (s *Store) oldTrail(ctx context.Context, h Horizon) iter.Seq2[[]int64, erro
 	}
 }
 
-// logRow is what decides whether a row of the log can be pruned.
+// logRow holds what decides whether a row of the log is prunable.
 type logRow struct {
 	n, product int64
 	actor      string
 }
 
-// supersededOf lists the rows of hazards that can be pruned.
+// supersededOf returns the prunable rows of hazards.
 func (s *Store) supersededOf(ctx context.Context, ids []int64, upTo int64) (numbers []int64, err error) {
-	merged := map[int64][]int64{} // of each hazard the changes in which it was merged into another
+	merged := map[int64][]int64{} // by hazard, the changes in which it was merged into another
 	err = s.eachOf(ctx, `SELECT from_id, n, 0, '' FROM merges WHERE `+s.database.listed("from_id", 1)+` ORDER BY from_id, n`, ids, func(id int64, r logRow) {
 		merged[id] = append(merged[id], r.n)
 	})
@@ -206,16 +210,17 @@ func (s *Store) eachOf(ctx context.Context, query string, ids []int64, f func(in
 	return storeError(rows.Err())
 }
 
-// superseded lists which rows of a hazard can be pruned, of all its rows in their order: none if a person has changed it, or if something has happened above upTo.
+// superseded returns which of all rows of a hazard, in order, are prunable: none if a person has
+// changed it, or if it has changes after upTo.
 func superseded(rows []logRow, merges []int64, upTo int64) (numbers []int64) {
-	last := map[int64]int64{} // by product; 0 is the hazard
+	last := map[int64]int64{} // by product; 0 means the hazard
 	stays := map[int64]bool{}
 	for _, r := range rows {
 		if r.actor != "" || r.n > upTo {
 			return nil
 		}
 		if _, known := last[r.product]; !known {
-			stays[r.n] = true // the first
+			stays[r.n] = true // keep the first
 		}
 		last[r.product] = r.n
 	}
@@ -239,7 +244,7 @@ func superseded(rows []logRow, merges []int64, upTo int64) (numbers []int64) {
 	return numbers
 }
 
-// RowsOf reads the rows of a table whose keys are in a list, of numbers or of names.
+// RowsOf reads the rows of a table by a list of keys: numbers or names.
 func (s *Store) RowsOf(ctx context.Context, t *Table, keys any) iter.Seq2[[]any, error] {
 	var list any
 	switch keys := keys.(type) {
@@ -259,7 +264,8 @@ func (s *Store) RowsOf(ctx context.Context, t *Table, keys any) iter.Seq2[[]any,
 	}
 }
 
-// NotePruning writes a horizon down, before anything is removed: from then on nobody is told of a moment before it.
+// NotePruning records a horizon before anything is removed. From then on, answers for earlier
+// moments are refused.
 func (s *Store) NotePruning(ctx context.Context, what Prunable, h Horizon, rows int64, now hazard.Instant) error {
 	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
 		have, err := q.Meta(ctx, oldest)
@@ -275,9 +281,9 @@ func (s *Store) NotePruning(ctx context.Context, what Prunable, h Horizon, rows 
 	})
 }
 
-// Pruner removes rows, few at a time, so that nobody waits long for it. It is not safe for concurrent use.
+// Pruner removes rows in small steps, so that nobody waits long. It is not safe for concurrent use.
 type Pruner struct {
-	// Removed counts the rows, and Geometries and Files what nothing names without them.
+	// Removed counts the rows, Geometries and Files what became unreferenced.
 	Removed, Geometries, Files int64
 
 	store             *Store
@@ -302,7 +308,7 @@ func (d digests) remove(digest string) {
 	}
 }
 
-// take removes some of them, at most n, and returns them.
+// take removes and returns at most n of them.
 func (d digests) take(n int) (list []string) {
 	for sum := range d {
 		if len(list) == n {
@@ -314,21 +320,21 @@ func (d digests) take(n int) (list []string) {
 	return list
 }
 
-// What is removed in one transaction: pieces, for as long as pruneTime is not over. Other writers wait for it, and how long a piece takes
-// depends on the disk and on how large texts and areas are.
+// What one transaction removes: pieces, until pruneTime is over. Other writers wait for it. The
+// time of a piece depends on the disk and the sizes of texts and areas.
 const (
 	rowsOfPiece  = 16
 	areasOfPiece = 2
-	mostRows     = 500 // that are gathered before
+	mostRows     = 500 // collected at most
 	pruneTime    = 10 * time.Millisecond
 )
 
-// Prune begins to remove rows up to a horizon, which must have been noted (NotePruning).
+// Prune starts removing rows up to a horizon that was recorded by NotePruning.
 func (s *Store) Prune(what Prunable, h Horizon) *Pruner {
 	return &Pruner{store: s, what: what, horizon: h, geometries: digests{}, files: digests{}}
 }
 
-// Remove removes a row that an archive holds, as t has it, now or when End is called.
+// Remove removes an archived row in the form of t, now or when End is called.
 func (p *Pruner) Remove(ctx context.Context, t *Table, row []any) error {
 	n, ok := t.column(row, t.Key[0]).(int64)
 	if !ok {
@@ -350,7 +356,7 @@ func (p *Pruner) Remove(ctx context.Context, t *Table, row []any) error {
 	return p.flush(ctx)
 }
 
-// Named lists what a row of the log names: geometries, or the content of a product file.
+// Named returns what a row of the log refers to: geometries, or the content of a product file.
 func (t *Table) Named(row []any) (geometries []string, file string, err error) {
 	body, _ := t.column(row, "body").(string)
 	if id, _ := t.column(row, "product_id").(int64); id != 0 {
@@ -371,7 +377,7 @@ func (t *Table) Named(row []any) (geometries []string, file string, err error) {
 
 func (p *Pruner) flush(ctx context.Context) error {
 	query := `DELETE FROM audit WHERE ` + p.store.database.listed("id", 1) + ` AND id <= $2`
-	if p.what == History { // as it is now: a hazard may have begun anew
+	if p.what == History { // checked again now, because a hazard may have been reopened
 		query = `DELETE FROM changes WHERE ` + p.store.database.listed("n", 1) + ` AND n <= $2
 			AND NOT EXISTS (SELECT 1 FROM hazards h WHERE h.id = changes.hazard_id AND (h.status = 'A' OR h.n > $2 OR h.n = changes.n))
 			AND NOT EXISTS (SELECT 1 FROM products p WHERE p.id = changes.product_id AND p.n = changes.n)`
@@ -394,7 +400,7 @@ func (p *Pruner) flush(ctx context.Context) error {
 	return nil
 }
 
-// remove runs a statement, and adds the rows that it touched to a count.
+// remove runs a statement and adds the number of removed rows to count.
 func (p *Pruner) remove(ctx context.Context, tx *sql.Tx, count *int64, query string, args ...any) error {
 	result, err := tx.ExecContext(ctx, query, args...)
 	if err != nil {
@@ -405,7 +411,8 @@ func (p *Pruner) remove(ctx context.Context, tx *sql.Tx, count *int64, query str
 	return err
 }
 
-// step runs one transaction, and then lets others write for as long as it took. more reports whether the transaction has time for another piece; for one it always has.
+// step runs one transaction, then lets others write for as long as it took. more reports whether
+// the transaction has time for another piece; there is always time for one.
 func (p *Pruner) step(ctx context.Context, f func(ctx context.Context, tx *sql.Tx, q *db.Queries, more func() bool) error) error {
 	var began time.Time
 	err := p.store.inTx(ctx, func(ctx context.Context, tx *sql.Tx, q *db.Queries) error {
@@ -427,8 +434,8 @@ func (p *Pruner) step(ctx context.Context, f func(ctx context.Context, tx *sql.T
 	}
 }
 
-// End removes what is left, and then the geometries that no state names any more. The contents of product files that none names go with
-// the next sweep.
+// End removes the remaining rows and then the unreferenced geometries. The next sweep removes
+// unreferenced contents of product files.
 func (p *Pruner) End(ctx context.Context) error {
 	if err := p.flush(ctx); err != nil {
 		return err
@@ -453,8 +460,9 @@ func (p *Pruner) End(ctx context.Context) error {
 	return err
 }
 
-// caughtUp forgets the digests that states in the log name, and returns the last change that it has looked at. While it reads, others write: it
-// reads on until few changes are left for the transactions that remove.
+// caughtUp removes from the candidates the digests that states in the log refer to, and returns the
+// last change it has read. Others write meanwhile, so it continues until few changes are left for
+// the removing transactions.
 func (p *Pruner) caughtUp(ctx context.Context) (read int64, err error) {
 	for {
 		last, err := p.store.Last(ctx)
@@ -468,7 +476,7 @@ func (p *Pruner) caughtUp(ctx context.Context) (read int64, err error) {
 	}
 }
 
-// sparing forgets the digests that states in the log name which are above one number, up to another.
+// sparing removes the digests from the candidates that the changes from after to upTo refer to.
 func (p *Pruner) sparing(ctx context.Context, q *db.Queries, after, upTo int64) error {
 	for len(p.geometries)+len(p.files) > 0 {
 		rows, err := q.BodiesBetween(ctx, db.BodiesBetweenParams{After: after, UpTo: upTo, MaxRows: rowsAtOnce})

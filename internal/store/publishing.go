@@ -15,7 +15,7 @@ import (
 	"github.com/hazardd/hazardd/internal/store/db"
 )
 
-// Publishing returns how organizations publish, and how they did.
+// Publishing returns the present and earlier publishing profiles of organizations.
 func (s *Store) Publishing(ctx context.Context) (authority.Settings, error) {
 	rows, err := s.readQ.Publishing(ctx)
 	if err != nil {
@@ -32,8 +32,8 @@ func (s *Store) Publishing(ctx context.Context) (authority.Settings, error) {
 	return all, nil
 }
 
-// SetPublishing makes p hold for what its organization changes from now on; the first one for what was changed before, too. What was published
-// under an earlier profile stays as it is.
+// SetPublishing makes p the profile for its organization's future changes; a first profile also
+// applies to earlier changes. What was published under an earlier profile stays as it is.
 func (s *Store) SetPublishing(ctx context.Context, p *authority.Profile, a auth.Audit) error {
 	body, err := json.Marshal(p)
 	if err != nil {
@@ -45,7 +45,7 @@ func (s *Store) SetPublishing(ctx context.Context, p *authority.Profile, a auth.
 			return err
 		}
 		after := int64(0)
-		if earlier > 0 { // the row of the counter stays locked: no change comes between
+		if earlier > 0 { // the counter's row stays locked, so no change comes in between
 			if after, err = q.Next(ctx, db.NextParams{Name: "change", Count: 0}); err != nil {
 				return err
 			}
@@ -58,13 +58,15 @@ func (s *Store) SetPublishing(ctx context.Context, p *authority.Profile, a auth.
 }
 
 const (
-	// widest is over how many changes OwnChanges looks at each; beyond it looks at each hazard that people made.
+	// widest is how many changes OwnChanges examines one by one; for more it goes by the hazards
+	// that people made.
 	widest = 20_000
-	// ownAtOnce is how many changes OwnChanges reads in one piece.
+	// ownAtOnce is how many changes OwnChanges reads at once.
 	ownAtOnce = 500
 )
 
-// OwnChanges calls f with the changes of hazards that people made, and of their products, numbered above after and up to upTo, in commit order.
+// OwnChanges calls f with the changes of hazards that people made, and of their products, from
+// after to upTo, in commit order.
 func (s *Store) OwnChanges(ctx context.Context, after, upTo int64, f func(*hazard.Change) error) error {
 	const made = `m.product_id = 0 AND m.kind = 'hazard.created' AND m.actor <> ''`
 	query := `SELECT c.n FROM changes m JOIN changes c ON c.hazard_id = m.hazard_id WHERE ` + made + ` AND c.n > $1 AND c.n <= $2`
@@ -90,7 +92,7 @@ func (s *Store) OwnChanges(ctx context.Context, after, upTo int64, f func(*hazar
 	return nil
 }
 
-// numbers are those that a query gives.
+// numbers returns the numbers from a query.
 func (s *Store) numbers(ctx context.Context, query string, args ...any) ([]int64, error) {
 	rows, err := s.reads.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -108,7 +110,7 @@ func (s *Store) numbers(ctx context.Context, query string, args ...any) ([]int64
 	return all, rows.Err()
 }
 
-// changesOf reads the changes of these numbers, in their order.
+// changesOf reads the changes with these numbers, in order.
 func (s *Store) changesOf(ctx context.Context, numbers []int64) ([]hazard.Change, error) {
 	rows, err := s.reads.QueryContext(ctx, `SELECT c.n, c.at_ms, c.kind, c.hazard_id, c.product_id, c.actor, c.source, c.body FROM changes c
 		WHERE `+s.database.listed("c.n", 1)+` ORDER BY c.n`, s.database.numbers(numbers))
@@ -131,8 +133,9 @@ func (s *Store) changesOf(ctx context.Context, numbers []int64) ([]hazard.Change
 	return changes, storeError(rows.Err())
 }
 
-// ProductVersions returns the states of a product after change n that a member of orgs may read today, oldest first, at most limit, without their texts. next is the number
-// behind which it goes on; 0 if nothing follows.
+// ProductVersions returns at most limit states of a product after change n that a member of orgs
+// may see today, oldest first, without their texts. next is the number to continue after, or 0 at
+// the end.
 func (s *Store) ProductVersions(ctx context.Context, id, n int64, orgs []int64, limit int) (states []*hazard.Product, next int64, err error) {
 	rows, err := s.reads.QueryContext(ctx, `SELECT n, body FROM changes WHERE product_id = $1 AND product_id > 0 AND n > $2 AND `+mayKnow("", orgs)+` ORDER BY n LIMIT $3 + 0`, id, n, limit)
 	if err != nil {
@@ -164,7 +167,8 @@ func (s *Store) ProductVersions(ctx context.Context, id, n int64, orgs []int64, 
 	return slices.DeleteFunc(states, func(p *hazard.Product) bool { return !p.VisibleTo(orgs) }), next, nil
 }
 
-// Forks counts how often the history was replaced: where it is another number than before, what was read may be void.
+// Forks counts how often the history was replaced. If the count has changed, earlier reads may be
+// void.
 func (s *Store) Forks(ctx context.Context) (n int64, err error) {
 	err = s.reads.QueryRowContext(ctx, `SELECT count(*) FROM forks`).Scan(&n)
 	return n, storeError(err)

@@ -20,10 +20,10 @@ import (
 type Snapshot struct {
 	Number   int64
 	Hazards  []*hazard.Hazard
-	Products []*hazard.Product // of those hazards, not deleted, by number
+	Products []*hazard.Product // not deleted, by id
 }
 
-// Snapshot reads the active hazards, with all their products, in one consistent picture.
+// Snapshot reads the active hazards with all their products as of one change.
 func (s *Store) Snapshot(ctx context.Context) (*Snapshot, error) {
 	tx, err := s.read.BeginTx(ctx, s.database.snapshot())
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *Store) Snapshot(ctx context.Context) (*Snapshot, error) {
 	return snap, nil
 }
 
-// Last is the number of the latest committed change; 0 before the first.
+// Last returns the number of the latest committed change, or 0 before the first.
 func (s *Store) Last(ctx context.Context) (int64, error) {
 	n, err := s.readQ.Counter(ctx, "change")
 	if err == nil {
@@ -69,14 +69,14 @@ func (s *Store) Last(ctx context.Context) (int64, error) {
 	return n, storeError(err)
 }
 
-// Since returns committed changes numbered above n, in commit order without holes but those of forks, at most limit. It is a *ForkedError if n is of
-// a history that was replaced.
+// Since returns at most limit committed changes with numbers above n, in commit order, without gaps
+// except at forks. It returns a *ForkedError if n belongs to a replaced history.
 func (s *Store) Since(ctx context.Context, n int64, limit int) ([]hazard.Change, error) {
 	rows, err := s.readQ.ChangesSince(ctx, db.ChangesSinceParams{After: n, MaxRows: int32(limit)})
 	if err != nil {
 		return nil, storeError(err)
 	}
-	// After the rows: if they are of a history that does not hold n, its fork is there too.
+	// Check after reading the rows: if they belong to a history without n, its fork is visible too.
 	if err := forked(ctx, s.readQ, n); err != nil {
 		return nil, storeError(err)
 	}
@@ -89,7 +89,8 @@ func (s *Store) Since(ctx context.Context, n int64, limit int) ([]hazard.Change,
 	return changes, nil
 }
 
-// HazardChanges returns the changes of one hazard and its products numbered above n, in commit order, at most limit.
+// HazardChanges returns at most limit changes of one hazard and its products with numbers above n,
+// in commit order.
 func (s *Store) HazardChanges(ctx context.Context, hazardID, n int64, limit int) ([]hazard.Change, error) {
 	rows, err := s.readQ.ChangesOfHazard(ctx, db.ChangesOfHazardParams{HazardID: hazardID, After: n, MaxRows: int32(limit)})
 	if err != nil {
@@ -104,8 +105,8 @@ func (s *Store) HazardChanges(ctx context.Context, hazardID, n int64, limit int)
 	return changes, nil
 }
 
-// Wait returns when a change above n may exist, at once for those of this process and within PollEvery for those of
-// others, or with ctx's error when ctx ends.
+// Wait returns when a change above n may exist, at once for changes of this process and within
+// PollEvery for others, or with ctx's error.
 func (s *Store) Wait(ctx context.Context, n int64) error {
 	ticker := time.NewTicker(PollEvery)
 	defer ticker.Stop()
@@ -128,29 +129,29 @@ func (s *Store) Wait(ctx context.Context, n int64) error {
 	}
 }
 
-// Hazard is the present state of the hazard numbered id, or ErrNotFound.
+// Hazard returns the present state of a hazard, or ErrNotFound.
 func (s *Store) Hazard(ctx context.Context, id int64) (*hazard.Hazard, error) {
 	return hazardByID(ctx, s.readQ, id)
 }
 
-// HazardByUUID is the present state of the hazard with that uuid, or ErrNotFound.
+// HazardByUUID returns the present state of the hazard with that UUID, or ErrNotFound.
 func (s *Store) HazardByUUID(ctx context.Context, id uuid.UUID) (*hazard.Hazard, error) {
 	return hazardByUUID(ctx, s.readQ, id)
 }
 
-// HazardIDs lists the numbers of all hazards, active and expired, in the order of lists (hazard.Compare).
+// HazardIDs returns the ids of all hazards, active and expired, in list order (hazard.Compare).
 func (s *Store) HazardIDs(ctx context.Context) ([]int64, error) {
 	ids, err := s.readQ.HazardIDs(ctx)
 	return ids, storeError(err)
 }
 
-// Product is the present state of the product numbered id for a member of orgs: ErrNotFound if there is none, if it was
-// deleted, or if the caller may not know of it.
+// Product returns the present state of a product for a member of orgs. It returns ErrNotFound if
+// there is none, if it was deleted, or if the caller may not see it.
 func (s *Store) Product(ctx context.Context, id int64, orgs []int64) (*hazard.Product, error) {
 	return visible(orgs)(productByID(ctx, s.readQ, id))
 }
 
-// ProductByUUID is Product by uuid.
+// ProductByUUID does the same as Product by UUID.
 func (s *Store) ProductByUUID(ctx context.Context, id uuid.UUID, orgs []int64) (*hazard.Product, error) {
 	return visible(orgs)(productByUUID(ctx, s.readQ, id))
 }
@@ -164,12 +165,12 @@ func visible(orgs []int64) func(*hazard.Product, error) (*hazard.Product, error)
 	}
 }
 
-// AllProducts lists the products of a hazard, by number, whoever may see them.
+// AllProducts lists all products of a hazard by id, regardless of their audience.
 func (s *Store) AllProducts(ctx context.Context, hazardID int64) ([]*hazard.Product, error) {
 	return productsOf(ctx, s.readQ, hazardID)
 }
 
-// Products lists the products of a hazard that a member of orgs may know of, by number.
+// Products lists the products of a hazard that a member of orgs may see, by id.
 func (s *Store) Products(ctx context.Context, hazardID int64, orgs []int64) ([]*hazard.Product, error) {
 	all, err := s.AllProducts(ctx, hazardID)
 	if err != nil {
@@ -184,8 +185,8 @@ func (s *Store) Products(ctx context.Context, hazardID int64, orgs []int64) ([]*
 	return products, nil
 }
 
-// ProductsAsOf lists the products that a hazard had as of change n, by number, whoever may see them: for push and the live view, which ask
-// themselves.
+// ProductsAsOf lists all products that a hazard had as of change n, by id. Its callers, push and
+// the live view, check the audience themselves.
 func (s *Store) ProductsAsOf(ctx context.Context, hazardID, n int64) ([]*hazard.Product, error) {
 	rows, err := s.readQ.ProductsOfHazardAt(ctx, db.ProductsOfHazardAtParams{HazardID: hazardID, AtN: n})
 	if err != nil {
@@ -205,8 +206,8 @@ func (s *Store) ProductsAsOf(ctx context.Context, hazardID, n int64) ([]*hazard.
 	return products, nil
 }
 
-// JudgeByPresent sets Present of products, which are states of the past, so that VisibleTo judges their readers by who may read the
-// products today. It takes one query.
+// JudgeByPresent sets Present of products in past states, so that VisibleTo applies today's
+// audience. It takes one query.
 func (s *Store) JudgeByPresent(ctx context.Context, products []*hazard.Product) error {
 	return storeError(s.judgeByPresent(ctx, s.reads, products))
 }
@@ -225,7 +226,8 @@ func (s *Store) judgeByPresent(ctx context.Context, from querier, products []*ha
 		ids[i] = p.ID
 	}
 	slices.Sort(ids)
-	// The body is read only where the log does not say it all: not the owner of a deleted product, and nothing of what the release before wrote.
+	// The body is only read if the log lacks something: the owner of a deleted product, and
+	// everything written by the release before.
 	rows, err := from.QueryContext(ctx, `SELECT p.id, p.n, CASE WHEN p.deleted THEN NULL ELSE c.audience END, CASE WHEN p.deleted OR c.audience IS NULL THEN p.body ELSE '' END
 		FROM products p LEFT JOIN changes c ON c.n = p.n WHERE `+s.database.listed("p.id", 1), s.database.numbers(slices.Compact(ids)))
 	if err != nil {
@@ -263,14 +265,15 @@ func (s *Store) judgeByPresent(ctx context.Context, from querier, products []*ha
 	return nil
 }
 
-// ProductVersion is the number of the change that made a product's present state, deleted or not, whoever may see it: for push, which asks
-// itself.
+// ProductVersion returns the number of the change that made a product's present state, deleted or
+// not. Its caller, push, checks the audience itself.
 func (s *Store) ProductVersion(ctx context.Context, id int64) (int64, error) {
 	n, err := s.readQ.ProductVersion(ctx, id)
 	return n, found(err, "product %d", id)
 }
 
-// ProductTotalAt counts the products that a hazard had as of change n and that a member of orgs may read today.
+// ProductTotalAt counts the products that a hazard had as of change n and that a member of orgs may
+// see today.
 func (s *Store) ProductTotalAt(ctx context.Context, hazardID, n int64, orgs []int64) (int, error) {
 	products, err := s.ProductsAsOf(ctx, hazardID, n)
 	if err == nil {
@@ -288,7 +291,7 @@ func (s *Store) ProductTotalAt(ctx context.Context, hazardID, n int64, orgs []in
 	return total, nil
 }
 
-// HazardAsOf is the state of a hazard as of change n, or ErrNotFound if it was not there yet.
+// HazardAsOf returns the state of a hazard as of change n, or ErrNotFound if it did not exist yet.
 func (s *Store) HazardAsOf(ctx context.Context, hazardID, n int64) (*hazard.Hazard, error) {
 	row, err := s.readQ.HazardAt(ctx, db.HazardAtParams{HazardID: hazardID, AtN: n})
 	if err != nil {
@@ -297,12 +300,13 @@ func (s *Store) HazardAsOf(ctx context.Context, hazardID, n int64) (*hazard.Haza
 	return decodeHazard(row.N, row.Body)
 }
 
-// Areas reads the geometries that refs name.
+// Areas reads the geometries of refs.
 func (s *Store) Areas(ctx context.Context, refs []hazard.AreaRef) ([]hazard.Area, error) {
 	return readAreas(ctx, s.readQ, refs)
 }
 
-// Areas is Store.Areas in the transaction: it reads what that has written, too.
+// Areas does the same as Store.Areas within the transaction, so it also sees the transaction's own
+// writes.
 func (t *Tx) Areas(refs []hazard.AreaRef) ([]hazard.Area, error) { return readAreas(t.ctx, t.q, refs) }
 
 func readAreas(ctx context.Context, q *db.Queries, refs []hazard.AreaRef) ([]hazard.Area, error) {
@@ -320,8 +324,9 @@ func readAreas(ctx context.Context, q *db.Queries, refs []hazard.AreaRef) ([]haz
 	return areas, nil
 }
 
-// NextMoment returns the next moment at which a hazard changes by itself, but for some, and whether there is one:
-// an active hazard ends, or one is to be derived again (Tx.SetWake).
+// NextMoment returns the next moment at which a hazard changes by itself, and whether there is one:
+// an active hazard ends, or is due for a new derivation (Tx.SetWake). It ignores the hazards in
+// but.
 func (s *Store) NextMoment(ctx context.Context, but ...int64) (hazard.Instant, bool, error) {
 	next, err := s.readQ.NextMoments(ctx, int32(1+len(but)))
 	for _, n := range next {
@@ -378,7 +383,7 @@ func productsOf(ctx context.Context, q *db.Queries, hazardID int64) ([]*hazard.P
 	return products, nil
 }
 
-// found turns a missing row into ErrNotFound.
+// found maps a missing row to ErrNotFound.
 func found(err error, format string, args ...any) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return fmt.Errorf("%w: %s", hazard.ErrNotFound, fmt.Sprintf(format, args...))

@@ -10,8 +10,9 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// RewriteHazard lets alter change every state of a hazard that the log holds, and writes those that it reports to have changed. It is
-// for redactions alone: the log is otherwise only added to. The present state is saved by SaveHazard.
+// RewriteHazard calls alter for every state of a hazard in the log, and writes the states for which
+// it returns true. It is only for redactions; otherwise the log is append-only. SaveHazard writes
+// the present state.
 func (t *Tx) RewriteHazard(id int64, alter func(*hazard.Hazard) bool) error {
 	return t.rewrite(`hazard_id = $1 AND product_id = 0`, id, func(n int64, body string) (any, bool, error) {
 		h, err := decodeHazard(n, body)
@@ -19,7 +20,7 @@ func (t *Tx) RewriteHazard(id int64, alter func(*hazard.Hazard) bool) error {
 	})
 }
 
-// RewriteProduct is RewriteHazard for a product.
+// RewriteProduct does the same as RewriteHazard for a product.
 func (t *Tx) RewriteProduct(id int64, alter func(*hazard.Product) bool) error {
 	return t.rewrite(`product_id = $1 AND product_id > 0`, id, func(n int64, body string) (any, bool, error) {
 		p, err := decodeProduct(n, body)
@@ -70,8 +71,9 @@ func (t *Tx) rewrite(which string, id int64, alter func(n int64, body string) (s
 	return nil
 }
 
-// RewriteReports is RewriteHazard for what sources reported of a hazard, held reports too. These have the names that their sources gave: of an event
-// "332010@2" those under "332010" are read as well.
+// RewriteReports does the same as RewriteHazard for the reports of a hazard, including held ones.
+// Held reports have their sources' original names: for an event "332010@2" it also reads those
+// under "332010".
 func (t *Tx) RewriteReports(hazardID int64, alter func(*hazard.Report) bool) error {
 	const given = `k.key, CASE WHEN rtrim(k.key, '0123456789') LIKE '%@' THEN rtrim(rtrim(k.key, '0123456789'), '@') ELSE k.key END`
 	for _, from := range [][2]string{{"reports", "k.key"}, {"held", given}} {
@@ -120,15 +122,16 @@ func (t *Tx) RewriteReports(hazardID int64, alter func(*hazard.Report) bool) err
 	return nil
 }
 
-// ReleaseFile lets the content of that digest go, unless a state in the log names it. It reads the products of the whole log.
+// ReleaseFile releases the content with that digest unless a state in the log refers to it. It
+// reads the products of the whole log.
 func (t *Tx) ReleaseFile(digest string) error {
 	_, err := t.tx.ExecContext(t.ctx, `UPDATE contents SET named = FALSE WHERE digest = $1
 		AND NOT EXISTS (SELECT 1 FROM changes WHERE product_id > 0 AND body LIKE $2)`, digest, `%"`+digest+`"%`)
 	return err
 }
 
-// Purge removes contents that were released, and what the database's files still hold of rewritten rows, as far as that can be done
-// while others read: see docs/operations.md. It may be repeated.
+// Purge removes released contents, and the remains of rewritten rows in the database's files, as
+// far as possible while others read (docs/operations.md). It may be repeated.
 func (s *Store) Purge(ctx context.Context, digests []string) error {
 	for _, digest := range digests {
 		row, err := content(ctx, s.readQ, digest)

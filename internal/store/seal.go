@@ -15,8 +15,8 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// DamagedError is the error of what is no longer as it was written: a bit has turned on the disk, or somebody has written into the
-// database by hand. It is never served.
+// DamagedError is the error for data that differs from what was written: a bit has flipped on the
+// disk, or somebody has edited the database by hand. Damaged data is never served.
 type DamagedError struct {
 	What string // what is damaged, for people: "change 17", "geometry 3f9c…"
 }
@@ -25,7 +25,7 @@ func (e *DamagedError) Error() string {
 	return e.What + " is damaged in the store: it is not as it was written. See hazardd check"
 }
 
-// HazardError says which hazard cannot be worked with.
+// HazardError names the hazard that cannot be processed.
 type HazardError struct {
 	ID  int64
 	Err error
@@ -35,7 +35,7 @@ func (e *HazardError) Error() string { return fmt.Sprintf("hazard %d: %v", e.ID,
 
 func (e *HazardError) Unwrap() error { return e.Err }
 
-// Broken reports whether an error is that of rows that are damaged, or lack others, and not of a store that cannot be asked.
+// Broken reports whether err means damaged or missing rows, rather than an unreachable store.
 func Broken(err error) bool {
 	_, damaged := errors.AsType[*DamagedError](err)
 	_, unread := errors.AsType[*jsontext.SyntacticError](err)
@@ -43,8 +43,9 @@ func Broken(err error) bool {
 	return damaged || unread || unfit || errors.Is(err, hazard.ErrNotFound)
 }
 
-// A sealed state ends with one more member, a checksum: CRC-32C (RFC 3720 section 12.1) of the number of its change, and of the text
-// before the member, in base64. Programs of earlier releases pass over the member; what they wrote has none, and is not checked.
+// A sealed state ends with an additional member, a checksum: the CRC-32C (RFC 3720 section 12.1) of
+// the change's number and of the text before the member, in base64. Earlier releases ignore the
+// member; their states have none and are not checked.
 const (
 	sealStart = `,"~":"`
 	sealEnd   = `"}`
@@ -59,7 +60,7 @@ func checkOf(n int64, text []byte) string {
 	return base64.RawURLEncoding.EncodeToString([]byte{byte(sum >> 24), byte(sum >> 16), byte(sum >> 8), byte(sum)})
 }
 
-// seal is the state that change n made, a JSON object with members, with its checksum.
+// seal adds a checksum to the state of change n, a JSON object with members.
 func seal(n int64, body []byte) string {
 	text := body[:len(body)-1]
 	return string(text) + sealStart + checkOf(n, text) + sealEnd
@@ -71,7 +72,7 @@ func sealed(body []byte) bool {
 	return at > 0 && string(body[at:at+len(sealStart)]) == sealStart && string(body[len(body)-len(sealEnd):]) == sealEnd
 }
 
-// intact is a *DamagedError if a state is not the one that change n made.
+// intact returns a *DamagedError if a state is not the one that change n wrote.
 func intact(n int64, body []byte) error {
 	if !sealed(body) {
 		return nil
@@ -83,7 +84,7 @@ func intact(n int64, body []byte) error {
 	return nil
 }
 
-// intactGeometry is a *DamagedError if a text is not the geometry of that digest.
+// intactGeometry returns a *DamagedError if a text does not have the geometry's digest.
 func intactGeometry(digest, text string) error {
 	if sum := sha256.Sum256([]byte(text)); hex.EncodeToString(sum[:]) != digest {
 		return &DamagedError{"geometry " + digest}

@@ -21,30 +21,32 @@ import (
 	"github.com/hazardd/hazardd/internal/store/reach"
 )
 
-// searchTime bounds one search: what takes longer asks for too much at once.
+// searchTime bounds one search; a longer one is too costly.
 const searchTime = 10 * time.Second
 
-// Page is a part of what a search found.
+// Page is a part of the result of a search.
 type Page struct {
-	// Number is the change as of which the page is true.
+	// Number is the change that the page is as of.
 	Number int64
-	// Hazards as they read at the moment that was asked about, in the order that was asked for, and of each the number of products that
-	// the caller may know of.
+	// Hazards are as of the requested moment, in the requested order. Totals holds the number of
+	// products of each that the caller may see.
 	Hazards []*hazard.Hazard
 	Totals  []int
-	// Restricted: a product was counted that not everybody may know of.
+	// Restricted means that a counted product is not public.
 	Restricted bool
-	// Cursor is where the next page begins; empty if this is the last.
+	// Cursor is the start of the next page, or empty on the last one.
 	Cursor string
-	// After is the cursor of a page that begins behind one of Hazards, for a reader who takes no more of them.
+	// After returns the cursor of a page that begins after one of Hazards, for a reader who takes
+	// only a part.
 	After func(i int) string
 }
 
-// Search finds hazards, active or not, as they are at now, or as they were at q.At. Totals are those of a member of orgs.
+// Search finds hazards, active or not, as of now or as of q.At. Totals are for a member of orgs.
 //
-// All pages of one search belong to the moment of the first: whoever was found then is on exactly one page, at the place that he had then,
-// whatever is written and ends meanwhile. Each reads as it is when its page is asked for, and is left out of it when it is no longer
-// what was searched for. With q.At all is as of that moment alone. A cursor that cannot be used is a search.Faults.
+// All pages of one search belong to the moment of the first page: a hazard found then is on exactly
+// one page, in its order of then, whatever is written meanwhile. Each hazard is shown as of its own
+// page, and left out if it no longer matches. With q.At everything is as of that moment. An invalid
+// cursor is a search.Faults.
 func (s *Store) Search(ctx context.Context, q search.Query, orgs []int64, now hazard.Instant) (*Page, error) {
 	return s.search(ctx, q, orgs, now, 0)
 }
@@ -77,7 +79,8 @@ func (s *Store) search(ctx context.Context, q search.Query, orgs []int64, now ha
 	return page, err
 }
 
-// Count counts what Search finds on all pages of a search that begins now, and tells as of which change.
+// Count counts the results on all pages of a Search that begins now. It also returns the change
+// number of the count.
 func (s *Store) Count(ctx context.Context, q search.Query, now hazard.Instant) (n, number int64, err error) {
 	return s.count(ctx, q, now, 0)
 }
@@ -112,7 +115,7 @@ func (s *Store) count(ctx context.Context, q search.Query, now hazard.Instant, w
 	return n, number, err
 }
 
-// reading runs f in one reading transaction of bounded time, which sees one state of the store.
+// reading runs f in one read transaction of limited duration, which sees one state of the store.
 func (s *Store) reading(ctx context.Context, f func(context.Context, *sql.Tx) error) error {
 	if s.reach.Away() {
 		return reach.ErrAway
@@ -137,16 +140,17 @@ type searching struct {
 	q     *db.Queries
 	query search.Query
 	after *search.Key
-	// The state that is asked about: what changes up to number, written up to moment, made of hazards, as it reads at now.
+	// The state of the search: changes up to number, committed up to moment, with hazards as of
+	// now.
 	number      int64
 	moment, now hazard.Instant
-	begun       hazard.Instant // when the first page was asked for
-	present     hazard.Instant // when this one is
-	shown       int64          // the change as of which the answer is true, for the reader
-	last        int64          // the last change that there is
-	// read are the hazards of rows whose body was looked into.
+	begun       hazard.Instant // time of the first page
+	present     hazard.Instant // time of this page
+	shown       int64          // the change number of the answer, for the reader
+	last        int64          // the last existing change
+	// read holds the hazards whose bodies were read.
 	read map[int64]*hazard.Hazard
-	// looked is how many states were looked into for what rows do not tell.
+	// looked counts the bodies that were read because the rows did not suffice.
 	looked int
 }
 
@@ -191,7 +195,7 @@ func (s *Store) newSearch(ctx context.Context, tx *sql.Tx, query search.Query, n
 		}
 		r.Filter.Hazards = r.query.Hazards
 	}
-	// What Match is asked about in full is left out of the rows, see apart.
+	// Hazards that need a full Match are excluded from the rows; see apart.
 	if r.number < r.last {
 		r.Where("s.n <= ?", r.number)
 	}
@@ -202,7 +206,7 @@ func (s *Store) newSearch(ctx context.Context, tx *sql.Tx, query search.Query, n
 	return r, nil
 }
 
-// lastChangeAt is the number of the last change as of a moment; 0 before the first.
+// lastChangeAt returns the number of the last change as of a moment, or 0 before the first.
 func lastChangeAt(ctx context.Context, q *db.Queries, at hazard.Instant) (int64, error) {
 	n, err := q.LastChangeAt(ctx, int64(at))
 	if none(err) {
@@ -211,7 +215,8 @@ func lastChangeAt(ctx context.Context, q *db.Queries, at hazard.Instant) (int64,
 	return n, err
 }
 
-// leadsTo lists the hazards that are known by ref, sorted: in place of a merged one its successor.
+// leadsTo returns the hazards with the identifier ref, sorted; a merged one is replaced by its
+// successor.
 func leadsTo(ctx context.Context, q *db.Queries, ref string) ([]int64, error) {
 	events, err := called(ctx, q, ref)
 	if err != nil {
@@ -232,7 +237,7 @@ func leadsTo(ctx context.Context, q *db.Queries, ref string) ([]int64, error) {
 	return slices.Compact(ids), nil
 }
 
-// maxHops bounds how often a hazard's successor was merged in its turn.
+// maxHops bounds the chain of successors of a merged hazard.
 const maxHops = 100
 
 // page collects the hazards of one page.
@@ -246,11 +251,11 @@ func (r *searching) page(ctx context.Context) (*Page, error) {
 	}
 	type place struct {
 		key search.Key
-		h   *hazard.Hazard // nil: its present state is that of the row
+		h   *hazard.Hazard // nil if its present state is that of the row
 	}
 	var found []place
 	full := func() bool { return r.query.Limit > 0 && len(found) > r.query.Limit }
-	takeUntil := func(key *search.Key) { // those apart that come before key
+	takeUntil := func(key *search.Key) { // takes the hazards of apart that come before key
 		for len(apart) > 0 && !full() && (key == nil || r.Sort.Compare(r.Sort.Key(apart[0]), *key) < 0) {
 			found, apart = append(found, place{r.Sort.Key(apart[0]), apart[0]}), apart[1:]
 		}
@@ -311,8 +316,9 @@ func (r *searching) page(ctx context.Context) (*Page, error) {
 	return page, nil
 }
 
-// apart lists the hazards that the filter lets through and whose rows do not tell their state: those that have changed since, or that are past their end
-// though nobody has recorded it. They are those that the log, and Match, are asked about. They come in order, from r.after on.
+// apart returns the matching hazards whose rows do not show their state: those that have changed
+// since, and those past an unrecorded end. It reads them from the log and calls Match. The order is
+// the search's, from r.after on.
 func (r *searching) apart(ctx context.Context) ([]*hazard.Hazard, error) {
 	changed := map[int64]bool{}
 	note := func(ids []int64, err error) error {
@@ -345,7 +351,7 @@ func (r *searching) apart(ctx context.Context) ([]*hazard.Hazard, error) {
 		}
 		h, err := hazardAsOf(ctx, r.q, id, r.number, r.moment)
 		if errors.Is(err, hazard.ErrNotFound) {
-			continue // it is younger
+			continue // it is newer than the search
 		}
 		if err != nil {
 			return nil, err
@@ -364,7 +370,7 @@ func (r *searching) apart(ctx context.Context) ([]*hazard.Hazard, error) {
 	return all, nil
 }
 
-// hazardAsOf is the state of a hazard as of one change and one moment, or ErrNotFound.
+// hazardAsOf returns the state of a hazard as of a change and a moment, or ErrNotFound.
 func hazardAsOf(ctx context.Context, q *db.Queries, id, n int64, at hazard.Instant) (*hazard.Hazard, error) {
 	row, err := q.HazardAsOf(ctx, db.HazardAsOfParams{HazardID: id, AtN: n, AtMs: int64(at)})
 	if err != nil {
@@ -373,7 +379,7 @@ func hazardAsOf(ctx context.Context, q *db.Queries, id, n int64, at hazard.Insta
 	return decodeHazard(row.N, row.Body)
 }
 
-// matches asks Match, with the geometries only if they matter.
+// matches calls Match, and reads the geometries only if needed.
 func (r *searching) matches(ctx context.Context, h *hazard.Hazard, now hazard.Instant) (bool, error) {
 	f := &r.query.Filter
 	if !f.MatchRecord(h, now) || !f.NeedsShapes() {
@@ -383,7 +389,8 @@ func (r *searching) matches(ctx context.Context, h *hazard.Hazard, now hazard.In
 	return err == nil && f.MatchAt(h, search.Footprint(h, shapes), now), err
 }
 
-// passes reports whether a row's hazard matches the parts of the filter that the row cannot answer: place and text. Its geometry is read only if its box does not decide.
+// passes reports whether a row's hazard matches the parts of the filter that the row cannot decide:
+// place and text. It reads the geometry only if the box does not decide.
 func (r *searching) passes(ctx context.Context, found find.Row) (bool, error) {
 	f := &r.query.Filter
 	match, sure := f.MayMatchPlace(found.Box)
@@ -412,7 +419,7 @@ func (r *searching) passes(ctx context.Context, found find.Row) (bool, error) {
 	return err == nil && f.MatchPlace(search.Footprint(h, shapes)), err
 }
 
-// holds reports whether the filter lets through a row's hazard, of which the row does not tell all that its Where asks about.
+// holds reports whether a row's hazard matches the filter's Where, if the row alone cannot decide.
 func (r *searching) holds(ctx context.Context, found find.Row) (bool, error) {
 	if r.looked++; r.looked > maxLooked {
 		return false, search.ErrTooBroad
@@ -430,10 +437,10 @@ func (r *searching) holds(ctx context.Context, found find.Row) (bool, error) {
 	return r.matches(ctx, h, r.now)
 }
 
-// maxLooked bounds how many states one search looks into for what its rows do not tell.
+// maxLooked bounds how many bodies one search reads.
 const maxLooked = 200_000
 
-// says reports whether a row's hazard says what is asked for.
+// says reports whether a row's hazard contains the words of the search.
 func (r *searching) says(ctx context.Context, found find.Row) (bool, error) {
 	if r.WithBodies && !r.query.MayMatchText(found.Body) {
 		return false, nil
@@ -442,7 +449,7 @@ func (r *searching) says(ctx context.Context, found find.Row) (bool, error) {
 	return err == nil && r.query.MatchText(h), err
 }
 
-// body is the present state of a hazard.
+// body returns the present state of a hazard.
 func (r *searching) body(ctx context.Context, id int64) (*hazard.Hazard, error) {
 	if h, ok := r.read[id]; ok {
 		return h, nil
@@ -452,7 +459,7 @@ func (r *searching) body(ctx context.Context, id int64) (*hazard.Hazard, error) 
 		ids = r.Coming[i:min(i+bodiesAtOnce, len(r.Coming))]
 		r.Coming = r.Coming[i+len(ids):]
 	}
-	if len(r.read) > search.MaxLimit { // a count looks into any number
+	if len(r.read) > search.MaxLimit { // a count may read any number
 		clear(r.read)
 	}
 	rows, err := r.Tx.QueryContext(ctx, "SELECT c.n, c.body FROM searchable s JOIN changes c ON c.n = s.n WHERE "+r.store.database.listed("s.id", 1), r.store.database.numbers(ids))
@@ -478,10 +485,11 @@ func (r *searching) body(ctx context.Context, id int64) (*hazard.Hazard, error) 
 	return nil, fmt.Errorf("%w: hazard %d", hazard.ErrNotFound, id)
 }
 
-// bodiesAtOnce is how many bodies are read by one question to the database.
+// bodiesAtOnce is how many bodies one query reads.
 const bodiesAtOnce = 100
 
-// products lists the products that hazards have, or had at the moment that is asked about, by hazard: their numbers and audiences alone.
+// products lists the products of hazards as of the search's moment, by hazard: only ids and
+// audiences.
 func (r *searching) products(ctx context.Context, hazards []*hazard.Hazard) (map[int64][]*hazard.Product, error) {
 	ids := make([]int64, len(hazards))
 	for i, h := range hazards {
@@ -537,7 +545,8 @@ func productsAsOf(ctx context.Context, q *db.Queries, hazardID int64, at hazard.
 	return products, nil
 }
 
-// HazardAt is the state of the hazard numbered id as readers saw it at a moment, its end included; ErrNotFound if it was not there yet.
+// HazardAt returns the state of a hazard as readers saw it at a moment, including its end. It
+// returns ErrNotFound if it did not exist yet.
 func (s *Store) HazardAt(ctx context.Context, id int64, at hazard.Instant) (*hazard.Hazard, error) {
 	h, err := hazardAsOf(ctx, s.readQ, id, int64(1)<<62, at)
 	if err := cmp.Or(keptAt(ctx, s.readQ, at), err); err != nil {
@@ -546,7 +555,7 @@ func (s *Store) HazardAt(ctx context.Context, id int64, at hazard.Instant) (*haz
 	return h.ExpireAt(at), nil
 }
 
-// HazardByUUIDAt is HazardAt by uuid.
+// HazardByUUIDAt does the same as HazardAt by UUID.
 func (s *Store) HazardByUUIDAt(ctx context.Context, id uuid.UUID, at hazard.Instant) (*hazard.Hazard, error) {
 	number, err := s.readQ.HazardNumber(ctx, id.String())
 	if err != nil {
@@ -555,7 +564,8 @@ func (s *Store) HazardByUUIDAt(ctx context.Context, id uuid.UUID, at hazard.Inst
 	return s.HazardAt(ctx, number, at)
 }
 
-// ProductsAt lists the products that a hazard had at a moment and that a member of orgs may read today, by number.
+// ProductsAt lists the products that a hazard had at a moment and that a member of orgs may see
+// today, by id.
 func (s *Store) ProductsAt(ctx context.Context, hazardID int64, orgs []int64, at hazard.Instant) ([]*hazard.Product, error) {
 	all, err := productsAsOf(ctx, s.readQ, hazardID, at)
 	if err == nil {
@@ -567,8 +577,8 @@ func (s *Store) ProductsAt(ctx context.Context, hazardID int64, orgs []int64, at
 	return slices.DeleteFunc(all, func(p *hazard.Product) bool { return !p.VisibleTo(orgs) }), nil
 }
 
-// ProductAt is the state that the product numbered id had at a moment, for a member of orgs: ErrNotFound if there was none, or
-// none that they may read today.
+// ProductAt returns the state of a product at a moment, for a member of orgs. It returns
+// ErrNotFound if it did not exist, or if they may not see it today.
 func (s *Store) ProductAt(ctx context.Context, id int64, orgs []int64, at hazard.Instant) (*hazard.Product, error) {
 	row, err := s.readQ.ProductAsOf(ctx, db.ProductAsOfParams{ProductID: id, AtMs: int64(at)})
 	if err := cmp.Or(keptAt(ctx, s.readQ, at), found(err, "product %d at %s", id, at)); err != nil {
@@ -581,7 +591,7 @@ func (s *Store) ProductAt(ctx context.Context, id int64, orgs []int64, at hazard
 	return visible(orgs)(p, err)
 }
 
-// ProductByUUIDAt is ProductAt by uuid.
+// ProductByUUIDAt does the same as ProductAt by UUID.
 func (s *Store) ProductByUUIDAt(ctx context.Context, id uuid.UUID, orgs []int64, at hazard.Instant) (*hazard.Product, error) {
 	number, err := s.readQ.ProductNumber(ctx, id.String())
 	if err != nil {
@@ -590,7 +600,7 @@ func (s *Store) ProductByUUIDAt(ctx context.Context, id uuid.UUID, orgs []int64,
 	return s.ProductAt(ctx, number, orgs, at)
 }
 
-// ChangeAt is the number of the last change as of a moment; 0 before the first.
+// ChangeAt returns the number of the last change as of a moment, or 0 before the first.
 func (s *Store) ChangeAt(ctx context.Context, at hazard.Instant) (int64, error) {
 	n, err := lastChangeAt(ctx, s.readQ, at)
 	if err == nil {
@@ -599,7 +609,7 @@ func (s *Store) ChangeAt(ctx context.Context, at hazard.Instant) (int64, error) 
 	return n, storeError(err)
 }
 
-// LastMoment is the moment of the last change; hazard.MinInstant if there is none.
+// LastMoment returns the time of the last change, or hazard.MinInstant if there is none.
 func (s *Store) LastMoment(ctx context.Context) (hazard.Instant, error) {
 	at, err := s.readQ.LastMoment(ctx)
 	if none(err) {
@@ -608,7 +618,7 @@ func (s *Store) LastMoment(ctx context.Context) (hazard.Instant, error) {
 	return hazard.Instant(at), storeError(err)
 }
 
-// SinceAt is Since without the changes that were made after a moment.
+// SinceAt does the same as Since, without changes after a moment.
 func (s *Store) SinceAt(ctx context.Context, n int64, limit int, at hazard.Instant) ([]hazard.Change, error) {
 	rows, err := s.readQ.ChangesSinceAt(ctx, db.ChangesSinceAtParams{After: n, AtMs: int64(at), MaxRows: int32(limit)})
 	if err == nil {
@@ -626,7 +636,7 @@ func (s *Store) SinceAt(ctx context.Context, n int64, limit int, at hazard.Insta
 	return changes, nil
 }
 
-// HazardChangesAt is HazardChanges without the changes that were made after a moment.
+// HazardChangesAt does the same as HazardChanges, without changes after a moment.
 func (s *Store) HazardChangesAt(ctx context.Context, hazardID, n int64, limit int, at hazard.Instant) ([]hazard.Change, error) {
 	rows, err := s.readQ.ChangesOfHazardAt(ctx, db.ChangesOfHazardAtParams{HazardID: hazardID, After: n, AtMs: int64(at), MaxRows: int32(limit)})
 	if err == nil {
@@ -644,7 +654,7 @@ func (s *Store) HazardChangesAt(ctx context.Context, hazardID, n int64, limit in
 	return changes, nil
 }
 
-// Reported tells whether a source has ever reported anything.
+// Reported reports whether a source has ever reported anything.
 func (s *Store) Reported(ctx context.Context, source string) (bool, error) {
 	any, err := s.readQ.SourceReported(ctx, source)
 	if err != nil {
@@ -653,8 +663,8 @@ func (s *Store) Reported(ctx context.Context, source string) (bool, error) {
 	return any, nil
 }
 
-// Resolve fills the hazards that the filter's ref leads to, if it has one: in place of a merged one its successor. Search does it by
-// itself; who asks Match does it first.
+// Resolve fills in the hazards with the filter's ref, if it has one; a merged one is replaced by
+// its successor. Search does it itself; call it before Match.
 func (s *Store) Resolve(ctx context.Context, f *search.Filter) (err error) {
 	if f.Ref != "" {
 		f.Hazards, err = leadsTo(ctx, s.readQ, f.Ref)

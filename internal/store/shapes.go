@@ -11,15 +11,15 @@ import (
 	"github.com/hazardd/hazardd/internal/store/db"
 )
 
-// maxShapes bounds the shapes that are kept in memory, in bytes: enough for all that is active on a day of disasters.
+// maxShapes bounds the cache of shapes, in bytes. It holds everything active on a day of disasters.
 const maxShapes = 32 << 20
 
-// shapeCache keeps shapes by the digests of their texts. It is safe for concurrent use.
+// shapeCache caches shapes by the digests of their texts. It is safe for concurrent use.
 type shapeCache struct{ *lru.Cache[string, geo.Shape] }
 
 func newShapeCache() shapeCache { return shapeCache{lru.New[string, geo.Shape](maxShapes)} }
 
-// of reads the shapes that refs name.
+// of reads the shapes of refs.
 func (c shapeCache) of(ctx context.Context, q *db.Queries, refs []hazard.AreaRef) ([]geo.Shape, error) {
 	var shapes []geo.Shape
 	for _, ref := range refs {
@@ -42,28 +42,28 @@ func (c shapeCache) of(ctx context.Context, q *db.Queries, refs []hazard.AreaRef
 	return shapes, nil
 }
 
-// Shapes are the geometries that refs name, in their order.
+// Shapes returns the geometries of refs, in order.
 func (s *Store) Shapes(ctx context.Context, refs []hazard.AreaRef) ([]geo.Shape, error) {
 	return s.shapes.of(ctx, s.readQ, refs)
 }
 
-// Selection is a filter that reads of the store what it needs. It is safe for concurrent use.
+// Selection is a filter that reads what it needs from the store. It is safe for concurrent use.
 type Selection struct {
 	store  *Store
 	filter search.Filter
 }
 
-// Select makes a Selection of a filter.
+// Select returns a Selection for a filter.
 func (s *Store) Select(f search.Filter) *Selection { return &Selection{s, f} }
 
-// Match tells whether the filter lets a state of a hazard through, as it was recorded: an end that has come since is another state. What
-// somebody's id leads to is looked up each time, since that may change.
+// Match reports whether a recorded state of a hazard matches the filter; it ignores an end that has
+// passed since. It resolves the filter's ref each time, because the result may change.
 func (x *Selection) Match(ctx context.Context, h *hazard.Hazard) (bool, error) {
 	f := x.filter
 	if err := x.store.Resolve(ctx, &f); err != nil {
 		return false, err
 	}
-	const recorded = hazard.MinInstant // before any end
+	const recorded = hazard.MinInstant // earlier than any end
 	if !f.MatchRecord(h, recorded) || !f.NeedsShapes() {
 		return f.MatchRecord(h, recorded), nil
 	}

@@ -7,14 +7,14 @@ import (
 	"slices"
 )
 
-// Size is how much room a table takes.
+// Size is the size of a table.
 type Size struct {
 	Name  string `json:"name"`
 	Rows  int64  `json:"rows"`
-	Bytes int64  `json:"bytes"` // with its indexes
+	Bytes int64  `json:"bytes"` // including its indexes
 }
 
-// Sizes lists how much room the tables take, the largest first. It reads the whole database.
+// Sizes lists the sizes of the tables, largest first. It reads the whole database.
 func (s *Store) Sizes(ctx context.Context) ([]Size, error) {
 	tx, err := s.snapshot(ctx)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/hazardd/hazardd/internal/store/db"
 )
 
-// Event finds the event that a source knows under key: the key that it was first known by, and its hazard. ErrNotFound if
-// the source has not reported it.
+// Event returns the event that a source has under key: its first key and its hazard. It returns
+// ErrNotFound if the source has not reported it.
 func (t *Tx) Event(source, key string) (event string, hazardID int64, err error) {
 	row, err := t.q.EventKey(t.ctx, db.EventKeyParams{Source: source, Key: key})
 	if err != nil {
@@ -27,24 +27,24 @@ func (t *Tx) Event(source, key string) (event string, hazardID int64, err error)
 	return row.Event, row.HazardID, nil
 }
 
-// AddEventKey notes that a source knows an event under key. A key that leads somewhere already stays.
+// AddEventKey adds a key of a source's event. A key that is already in use keeps its event.
 func (t *Tx) AddEventKey(source, key, event string) error {
 	return t.q.AddEventKey(t.ctx, db.AddEventKeyParams{Source: source, Key: key, Event: event})
 }
 
-// Named is the event that a name means at its source, the hazard that it is part of, and how long it went on.
+// Named is the event with a given name at its source, with its hazard and its duration.
 type Named struct {
 	Key        string
 	HazardID   int64
 	Start, End hazard.Instant
 }
 
-// Named returns the events that a source has reported under names, by these.
+// Named returns the events that a source has reported under names, by name.
 func (t *Tx) Named(source string, names []string) (map[string]Named, error) {
 	return named(t.ctx, t.tx, t.store, source, names)
 }
 
-// Named returns the events that a source has reported under names, by these.
+// Named returns the events that a source has reported under names, by name.
 func (s *Store) Named(ctx context.Context, source string, names []string) (map[string]Named, error) {
 	found, err := named(ctx, s.reads, s, source, names)
 	return found, storeError(err)
@@ -72,20 +72,20 @@ func named(ctx context.Context, d db.DBTX, s *Store, source string, names []stri
 	return found, rows.Err()
 }
 
-// Event is one event of one source: the hazard that it is part of, and what events of other sources are compared with.
+// Event is one event of one source: its hazard, and what is compared with events of other sources.
 type Event struct {
-	Source, Key string // Key is the one that it was first known by
+	Source, Key string // Key is its first key
 	HazardID    int64
 	Type        hazard.Type
 	Start, End  hazard.Instant
 	Point       *hazard.Point
 	Called      string
-	Joined      string // why it is part of that hazard; empty: it made it
-	// Shapes are those that its source gave, one for each part. SaveEvent leaves them as they are: see SaveShapes.
+	Joined      string // why it is part of that hazard; empty if it created it
+	// Shapes are the source's shapes, one per part. SaveEvent does not change them; see SaveShapes.
 	Shapes []hazard.ShapesRef
 }
 
-// SaveEvent keeps an event.
+// SaveEvent stores an event.
 func (t *Tx) SaveEvent(e *Event) error {
 	p := db.SaveEventParams{Source: e.Source, Event: e.Key, HazardID: e.HazardID, TypeID: string(e.Type), StartMs: int64(e.Start), EndMs: int64(e.End),
 		Called: e.Called, Joined: e.Joined, Placed: e.Point != nil}
@@ -95,7 +95,8 @@ func (t *Tx) SaveEvent(e *Event) error {
 	return t.q.SaveEvent(t.ctx, p)
 }
 
-// SaveShapes keeps which shapes are an event's. They themselves have to be kept already (KeepShapes).
+// SaveShapes stores references to an event's shapes. KeepShapes must have stored the shapes
+// themselves before.
 func (t *Tx) SaveShapes(name EventName, refs []hazard.ShapesRef) error {
 	text, err := json.Marshal(refs)
 	if err != nil {
@@ -107,7 +108,7 @@ func (t *Tx) SaveShapes(name EventName, refs []hazard.ShapesRef) error {
 	return t.q.SetShapes(t.ctx, db.SetShapesParams{Source: name.Source, Event: name.Key, Shapes: string(text)})
 }
 
-// FindEvent reads an event, and tells whether it is known.
+// FindEvent reads an event, and reports whether it exists.
 func (t *Tx) FindEvent(name EventName) (Event, bool, error) {
 	row, err := t.q.EventOf(t.ctx, db.EventOfParams{Source: name.Source, Event: name.Key})
 	if none(err) {
@@ -120,7 +121,7 @@ func (t *Tx) FindEvent(name EventName) (Event, bool, error) {
 	return list[0], true, nil
 }
 
-// RenameEvent makes all names of a source's event from into names of its event to, which takes its place.
+// RenameEvent makes event to replace event from, with all its keys.
 func (t *Tx) RenameEvent(source, from, to string) error {
 	if err := t.q.RenameEvent(t.ctx, db.RenameEventParams{Source: source, FromEvent: from, ToEvent: to}); err != nil {
 		return err
@@ -128,23 +129,23 @@ func (t *Tx) RenameEvent(source, from, to string) error {
 	return t.DropEvent(source, from)
 }
 
-// DropEvent forgets an event of which no hazard is made. What its source said of it stays.
+// DropEvent forgets an event that has no hazard. Its reports stay.
 func (t *Tx) DropEvent(source, event string) error {
 	return t.q.DropEvent(t.ctx, db.DropEventParams{Source: source, Event: event})
 }
 
-// Events lists the events that make up a hazard.
+// Events lists the events of a hazard.
 func (t *Tx) Events(hazardID int64) ([]Event, error) {
 	rows, err := t.q.EventsOfHazard(t.ctx, hazardID)
 	return decodeEvents(rows, err)
 }
 
-// EventsStarting lists the events of a type that began in a span of time, its ends included.
+// EventsStarting lists the events of a type that began within a period, including its limits.
 func (t *Tx) EventsStarting(typ hazard.Type, from, to hazard.Instant) ([]Event, error) {
 	return eventsStarting(t.ctx, t.q, typ, from, to)
 }
 
-// EventsStarting is that of Tx.
+// EventsStarting does the same as Tx.EventsStarting.
 func (s *Store) EventsStarting(ctx context.Context, typ hazard.Type, from, to hazard.Instant) ([]Event, error) {
 	events, err := eventsStarting(ctx, s.readQ, typ, from, to)
 	return events, storeError(err)
@@ -155,8 +156,8 @@ func eventsStarting(ctx context.Context, q *db.Queries, typ hazard.Type, from, t
 	return decodeEvents(rows, err)
 }
 
-// EventsNear lists the events of a type that began in a span of time, its ends included, and lie in a small box, in the order of
-// their beginnings, without those of one source.
+// EventsNear lists the events of a type that began within a period, including its limits, in a
+// small box, by start, without those of one source.
 func (t *Tx) EventsNear(typ hazard.Type, from, to hazard.Instant, within geo.Box, without string) ([]Event, error) {
 	parts := []geo.Box{within}
 	if within.West > within.East { // it crosses the antimeridian
@@ -164,7 +165,7 @@ func (t *Tx) EventsNear(typ hazard.Type, from, to hazard.Instant, within geo.Box
 			{West: -180, South: within.South, East: within.East, North: within.North}}
 	}
 	var all []db.Event
-	// Rows are named four at a time, whichever way the database rounds.
+	// Rows are selected four at a time, so that it does not matter how the database rounds.
 	for row := math.Floor(within.South * 10); row <= math.Ceil(within.North*10); row += 4 {
 		for _, b := range parts {
 			rows, err := t.q.EventsNear(t.ctx, db.EventsNearParams{TypeID: string(typ), FromMs: int64(from), ToMs: int64(to),
@@ -201,22 +202,23 @@ func decodeEvents(rows []db.Event, err error) ([]Event, error) {
 	return events, nil
 }
 
-// AddRef notes what another calls an event, as SCHEME:ID.
+// AddRef adds another source's name of an event, as SCHEME:ID.
 func (t *Tx) AddRef(ref, source, event string) error {
 	return t.q.AddRef(t.ctx, db.AddRefParams{Ref: ref, Source: source, Event: event})
 }
 
-// Refs lists what an event is called by others, as SCHEME:ID.
+// Refs lists other sources' names of an event, as SCHEME:ID.
 func (t *Tx) Refs(name EventName) ([]string, error) {
 	return t.q.RefsOfEvent(t.ctx, db.RefsOfEventParams{Source: name.Source, Event: name.Key})
 }
 
-// Names lists the names under which others may know an event, as SCHEME:ID: its Refs, and those of its keys that some source gave to an event.
+// Names lists the names under which other sources may know an event, as SCHEME:ID: its Refs, and
+// those of its keys that another source has used for an event.
 func (t *Tx) Names(name EventName) ([]string, error) {
 	return t.q.NamesOfEvent(t.ctx, db.NamesOfEventParams{Source: name.Source, Event: name.Key})
 }
 
-// RefsOfHazard lists what each event of a hazard is called by others, as SCHEME:ID.
+// RefsOfHazard lists other sources' names of each event of a hazard, as SCHEME:ID.
 func (t *Tx) RefsOfHazard(id int64) (map[EventName][]string, error) {
 	rows, err := t.q.RefsOfHazard(t.ctx, id)
 	refs := map[EventName][]string{}
@@ -227,7 +229,8 @@ func (t *Tx) RefsOfHazard(id int64) (map[EventName][]string, error) {
 	return refs, err
 }
 
-// Called lists the events that are known by ref, SCHEME:ID: to any source, or to the source that the scheme names.
+// Called lists the events with the name ref, SCHEME:ID, given by any source or by the source of the
+// scheme itself.
 func (t *Tx) Called(ref string) ([]Event, error) { return called(t.ctx, t.q, ref) }
 
 func called(ctx context.Context, q *db.Queries, ref string) ([]Event, error) {
@@ -235,12 +238,12 @@ func called(ctx context.Context, q *db.Queries, ref string) ([]Event, error) {
 	return decodeEvents(q.EventsCalled(ctx, db.EventsCalledParams{Ref: ref, Scheme: scheme, ID: id}))
 }
 
-// Replaced lists the events that an event took the place of, by what their sources say.
+// Replaced lists the events that an event has replaced, according to their sources.
 func (t *Tx) Replaced(by EventName) ([]Event, error) {
 	return decodeEvents(t.q.EventsReplaced(t.ctx, db.EventsReplacedParams{Source: by.Source, Event: by.Key}))
 }
 
-// KnownRefs tells which of refs some source gave to an event.
+// KnownRefs reports which of refs a source has given to an event.
 func (t *Tx) KnownRefs(refs []string) (map[string]bool, error) {
 	found := map[string]bool{}
 	if len(refs) == 0 {
@@ -261,22 +264,22 @@ func (t *Tx) KnownRefs(refs []string) (map[string]bool, error) {
 	return found, rows.Err()
 }
 
-// EventName names an event of a source.
+// EventName identifies an event of a source.
 type EventName struct{ Source, Key string }
 
 // Name is the event's name.
 func (e *Event) Name() EventName { return EventName{e.Source, e.Key} }
 
-// Verdict is what people have found about two events.
+// Verdict is a person's decision about two events.
 type Verdict string
 
 // The verdicts.
 const (
-	Apart Verdict = "apart" // they are two, whatever their names or a rule say
-	One   Verdict = "one"   // they are one
+	Apart Verdict = "apart" // different events, whatever their names or a rule say
+	One   Verdict = "one"   // the same event
 )
 
-// SaveVerdict notes what people have found about two events, in the place of what they found before; with "", that they have found nothing.
+// SaveVerdict stores a decision about two events and replaces an earlier one; "" removes it.
 func (t *Tx) SaveVerdict(a, b EventName, v Verdict) error {
 	for _, p := range [][2]EventName{{a, b}, {b, a}} {
 		if v == "" {
@@ -292,15 +295,15 @@ func (t *Tx) SaveVerdict(a, b EventName, v Verdict) error {
 	return nil
 }
 
-// Verdicts are what people have found about pairs of events. The zero Verdicts are empty.
+// Verdicts are decisions about pairs of events. The zero value is empty.
 type Verdicts map[EventName]map[EventName]Verdict
 
-// VerdictsOfEvent lists what people have found about an event and others.
+// VerdictsOfEvent lists the decisions about an event and others.
 func (t *Tx) VerdictsOfEvent(a EventName) (Verdicts, error) {
 	return decodeVerdicts(t.q.VerdictsOfEvent(t.ctx, db.VerdictsOfEventParams{Source: a.Source, Event: a.Key}))
 }
 
-// VerdictsOfHazard lists what people have found about the events of a hazard and others.
+// VerdictsOfHazard lists the decisions about the events of a hazard and others.
 func (t *Tx) VerdictsOfHazard(id int64) (Verdicts, error) {
 	return decodeVerdicts(t.q.VerdictsOfHazard(t.ctx, id))
 }
@@ -321,16 +324,16 @@ func decodeVerdicts(rows []db.Parted, err error) (Verdicts, error) {
 	return all, err
 }
 
-// Reports reads what a source said last in each part of an event. A part that was stripped has only its Part, Version,
-// Start and Places.
+// Reports reads the latest report of each part of an event. A stripped part only has its Part,
+// Version, Start and Places.
 func (t *Tx) Reports(source, event string) ([]hazard.Report, error) {
 	reports, _, err := readReports(t.ctx, t.q, source, event)
 	return reports, err
 }
 
-// Said tells where a report is from: which payload said it, and when that was taken in.
+// Said is the origin of a report: its payload, and when it was processed.
 type Said struct {
-	Payload  string // SHA-256; empty: not known
+	Payload  string // SHA-256; empty if unknown
 	Received hazard.Instant
 }
 
@@ -360,8 +363,8 @@ func decodeReport(source, event, part, body string) (r hazard.Report, err error)
 	return r, nil
 }
 
-// SaveReport keeps r as what its source said last in its part of an event. payload is the SHA-256 of the payload that said it;
-// empty, it is still the one before.
+// SaveReport stores r as the latest report of its part of an event. payload is the SHA-256 of its
+// payload; if empty, the earlier one stays.
 func (t *Tx) SaveReport(event string, r *hazard.Report, payload string) error {
 	body, err := json.Marshal(r)
 	if err != nil {
@@ -371,24 +374,25 @@ func (t *Tx) SaveReport(event string, r *hazard.Report, payload string) error {
 		StartMs: int64(r.Start), Places: strings.Join(r.Places, " "), Body: string(body), Payload: payload})
 }
 
-// StripReport forgets what a superseded part said, but not what it spoke for.
+// StripReport removes the content of a superseded part, except which places it covered.
 func (t *Tx) StripReport(source, event, part string) error {
 	return t.q.StripReport(t.ctx, db.StripReportParams{Source: source, Event: event, Part: part})
 }
 
-// ForgetReport takes back a report of which no hazard is made.
+// ForgetReport removes a report of which no hazard is made.
 func (t *Tx) ForgetReport(source, event, part string) error {
 	return t.q.ForgetReport(t.ctx, db.ForgetReportParams{Source: source, Event: event, Part: part})
 }
 
-// Held is a report that is not believed until an editor has looked.
+// Held is a report that is hidden until an editor decides about it.
 type Held struct {
 	ID       int64
 	Reason   string
 	Received hazard.Instant
 	Report   hazard.Report
-	Decision string // empty while open, then Released or Dismissed
-	// Unread is why Report has its source, key, part and version alone: the row is damaged. Nil: it is whole.
+	Decision string // empty while undecided, then Released or Dismissed
+	// Unread is the error of a damaged row, or nil. Of a damaged report only source, key, part and
+	// version are known.
 	Unread error
 }
 
@@ -416,10 +420,10 @@ func (t *Tx) Hold(r *hazard.Report, reason string) (isNew bool, decision string,
 	return true, "", err
 }
 
-// What the reasons begin with that go by themselves.
+// Prefixes of the reasons for holding that can disappear without an editor.
 const (
-	NoPlace = "no place" // nothing tells where the report holds
-	Damaged = "damaged"  // what the report is about cannot be read
+	NoPlace = "no place" // the place of the report is unknown
+	Damaged = "damaged"  // the data that the report concerns is damaged
 )
 
 // Placed releases what was held of a part for want of a place.
@@ -467,28 +471,28 @@ func decodeHeld(row db.HeldReportRow) *Held {
 	return h
 }
 
-// EventReports is an event with what its source said last in each part of it.
+// EventReports is an event with the latest report of each of its parts.
 type EventReports struct {
 	Event
 	Parts []hazard.Report
-	// Said tells of each part where it is from.
+	// Said holds the origin of each part.
 	Said []Said
 }
 
-// EventsJoinedByRule lists the events that a rule has made part of active hazards, by hazard, at most that many.
+// EventsJoinedByRule lists at most most events that a rule has joined to active hazards, by hazard.
 func (s *Store) EventsJoinedByRule(ctx context.Context, most int32) ([]Event, error) {
 	rows, err := s.readQ.EventsJoinedByRule(ctx, most)
 	return decodeEvents(rows, storeError(err))
 }
 
-// EventsOf lists the events of a hazard, and what people have found about them.
+// EventsOf lists the events of a hazard, and the decisions about them.
 func (s *Store) EventsOf(ctx context.Context, hazardID int64) ([]Event, Verdicts, error) {
 	events, errE := decodeEvents(s.readQ.EventsOfHazard(ctx, hazardID))
 	found, errV := decodeVerdicts(s.readQ.VerdictsOfHazard(ctx, hazardID))
 	return events, found, storeError(errors.Join(errE, errV))
 }
 
-// EventReports reads what each source says of a hazard.
+// EventReports reads what each source reports about a hazard.
 func (s *Store) EventReports(ctx context.Context, hazardID int64) ([]EventReports, error) {
 	events, err := decodeEvents(s.readQ.EventsOfHazard(ctx, hazardID))
 	if err != nil {
@@ -507,7 +511,7 @@ func (s *Store) EventReports(ctx context.Context, hazardID int64) ([]EventReport
 	return all, nil
 }
 
-// Called lists the hazards that ref, SCHEME:ID, leads to, by number.
+// Called lists the hazards with the identifier ref, SCHEME:ID, by id.
 func (s *Store) Called(ctx context.Context, ref string) ([]*hazard.Hazard, error) {
 	events, err := called(ctx, s.readQ, ref)
 	if err != nil {
@@ -565,22 +569,24 @@ func (s *Store) CountHeld(ctx context.Context, source string) (int64, error) {
 	return n, storeError(err)
 }
 
-// SourceError is a record or a whole payload that could not be used, and how often it came.
+// SourceError is a rejected record or payload, and how often it occurred.
 type SourceError struct {
 	ID          int64
 	Record      string // the record's name; empty for a whole payload
 	Reason      string
 	First, Last hazard.Instant
 	Times       int64
-	Raw         []byte // the record as received, cut; empty for a whole payload
-	// Payload is the SHA-256 of the payload that it was in, or is; empty: there was none.
+	Raw         []byte // the record as received, truncated; empty for a whole payload
+	// Payload is the SHA-256 of the payload: the rejected one, or the one that held the record;
+	// empty if there was none.
 	Payload string
 }
 
-// keptErrors is how many errors are kept of each source: enough to see a pattern, not enough to fill a disk.
+// keptErrors is how many errors are stored per source: enough to see a pattern, not enough to fill
+// a disk.
 const keptErrors = 200
 
-// AddSourceErrors keeps errors of a source, each kind once, the newest of them.
+// AddSourceErrors stores the newest errors of a source, each kind once.
 func (t *Tx) AddSourceErrors(source string, errs []SourceError) error {
 	for _, e := range errs[:min(len(errs), keptErrors)] {
 		id, err := t.number("source_error")
@@ -599,7 +605,7 @@ func (t *Tx) AddSourceErrors(source string, errs []SourceError) error {
 	return t.q.TrimSourceErrors(t.ctx, db.TrimSourceErrorsParams{Source: source, Keep: keptErrors})
 }
 
-// SourceErrors lists what is kept of a source's errors, newest first.
+// SourceErrors lists the stored errors of a source, newest first.
 func (s *Store) SourceErrors(ctx context.Context, source string, limit int) ([]SourceError, error) {
 	rows, err := s.readQ.SourceErrors(ctx, db.SourceErrorsParams{Source: source, Limit: int32(limit)})
 	if err != nil {
@@ -612,14 +618,14 @@ func (s *Store) SourceErrors(ctx context.Context, source string, limit int) ([]S
 	return errs, nil
 }
 
-// ActiveEvent is an event of a source whose hazard still is active.
+// ActiveEvent is an event of a source with an active hazard.
 type ActiveEvent struct {
 	Event    string
 	HazardID int64
 	Start    hazard.Instant
 }
 
-// ActiveEvents lists the events of a source whose hazards are active.
+// ActiveEvents lists the events of a source with active hazards.
 func (s *Store) ActiveEvents(ctx context.Context, source string) ([]ActiveEvent, error) {
 	rows, err := s.readQ.ActiveEvents(ctx, source)
 	if err != nil {
@@ -632,7 +638,7 @@ func (s *Store) ActiveEvents(ctx context.Context, source string) ([]ActiveEvent,
 	return events, nil
 }
 
-// SourceStates reads the kept state of every source by name, as SaveSourceState wrote it.
+// SourceStates reads the states of all sources by name, as SaveSourceState wrote them.
 func (s *Store) SourceStates(ctx context.Context) (map[string][]byte, error) {
 	rows, err := s.readQ.SourceStates(ctx)
 	if err != nil {
@@ -645,7 +651,7 @@ func (s *Store) SourceStates(ctx context.Context) (map[string][]byte, error) {
 	return states, nil
 }
 
-// SourceRequests reads what SaveSourceState kept under names that end so, by name.
+// SourceRequests reads the states under names with the suffix end, by name.
 func (s *Store) SourceRequests(ctx context.Context, end string) (map[string][]byte, error) {
 	rows, err := s.readQ.SourceStatesLike(ctx, "%"+end)
 	if err != nil {
@@ -658,7 +664,7 @@ func (s *Store) SourceRequests(ctx context.Context, end string) (map[string][]by
 	return kept, nil
 }
 
-// SourceState reads the kept state of one source; nil if there is none.
+// SourceState reads the state of one source, or nil if there is none.
 func (s *Store) SourceState(ctx context.Context, name string) ([]byte, error) {
 	body, err := s.readQ.SourceState(ctx, name)
 	if none(err) {
@@ -667,14 +673,15 @@ func (s *Store) SourceState(ctx context.Context, name string) ([]byte, error) {
 	return []byte(body), storeError(err)
 }
 
-// SaveSourceState keeps the state of a source.
+// SaveSourceState stores the state of a source.
 func (s *Store) SaveSourceState(ctx context.Context, name string, body []byte) error {
 	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
 		return q.SaveSourceState(ctx, db.SaveSourceStateParams{Name: name, Body: string(body)})
 	})
 }
 
-// Place reads the kept shape of a place: the text of a GeoJSON geometry. ErrNotFound if it was never fetched.
+// Place reads the stored shape of a place, the text of a GeoJSON geometry. It returns ErrNotFound
+// if it was never fetched.
 func (s *Store) Place(ctx context.Context, source, code string) (string, error) {
 	text, err := s.readQ.Place(ctx, db.PlaceParams{Source: source, Code: code})
 	if err != nil {
@@ -683,19 +690,21 @@ func (s *Store) Place(ctx context.Context, source, code string) (string, error) 
 	return text, nil
 }
 
-// SavePlace keeps the shape of a place, fetched at now.
+// SavePlace stores the shape of a place, fetched at now.
 func (s *Store) SavePlace(ctx context.Context, source, code, name, geometry string, now hazard.Instant) error {
 	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
 		return q.SavePlace(ctx, db.SavePlaceParams{Source: source, Code: code, Name: name, Geojson: geometry, FetchedMs: int64(now)})
 	})
 }
 
-// TakeLease takes or renews the named lease for holder until a moment, and tells whether holder has it now. Of several
-// processes at most one has it. now is the holder's; on PostgreSQL the database's counts, and until is as far from it. It does not wait for writers.
+// TakeLease takes or renews a lease for holder until a moment, and reports whether holder has it
+// now. At most one process has it. now is the holder's time; on PostgreSQL the database's clock is
+// used instead, and until is moved by the difference. It does not wait for writers.
 //
-// A lease that ends later than one of twice the length would was made by a clock that was ahead, and does not count: else a clock that
-// was 6 hours ahead for a moment would keep everybody out for 6 hours, whose holder was restarted. If the clock went back while its
-// holder lives, two have it until the holder tries to renew it.
+// A lease that ends more than twice its length ahead was made by a wrong clock and does not count.
+// Otherwise a clock that was briefly 6 hours ahead would block everybody for 6 hours if its process
+// restarted. If the clock goes back while the holder lives, two processes have the lease until the
+// holder tries to renew it.
 func (s *Store) TakeLease(ctx context.Context, name, holder string, now, until hazard.Instant) (bool, error) {
 	var taken bool
 	err := s.aside(ctx, func(ctx context.Context, d db.DBTX, q *db.Queries) error {
@@ -708,7 +717,7 @@ func (s *Store) TakeLease(ctx context.Context, name, holder string, now, until h
 		return err
 	})
 	switch {
-	case err != nil: // what it had it has until then
+	case err != nil: // an earlier lease stays valid until its end
 		s.leases.LoadOrStore(name, hazard.MinInstant)
 	case taken:
 		s.leases.Store(name, until)
@@ -718,7 +727,7 @@ func (s *Store) TakeLease(ctx context.Context, name, holder string, now, until h
 	return taken && err == nil, err
 }
 
-// Leases says of each lease that this process has tried to take whether it has it.
+// Leases reports, for each lease that this process has tried to take, whether it has it.
 func (s *Store) Leases(now hazard.Instant) map[string]bool {
 	all := map[string]bool{}
 	s.leases.Range(func(name, until any) bool {
@@ -728,7 +737,7 @@ func (s *Store) Leases(now hazard.Instant) map[string]bool {
 	return all
 }
 
-// DropLease gives a lease back, if holder has it.
+// DropLease releases a lease if holder has it.
 func (s *Store) DropLease(ctx context.Context, name, holder string) error {
 	s.leases.Store(name, hazard.MinInstant)
 	return s.aside(ctx, func(ctx context.Context, _ db.DBTX, q *db.Queries) error {

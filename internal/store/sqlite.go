@@ -27,12 +27,13 @@ import (
 	"github.com/hazardd/hazardd/internal/store/wal"
 )
 
-// Everything that holds for SQLite alone is in this file.
+// Everything specific to SQLite is in this file.
 
-// openSQLite opens the file at path, or the one that the URL name says, and returns its name, one writing and several
-// reading connections, one that reads damaged pages too, as they are, and one that
-// reads each page anew from the disk. A write transaction takes the write lock at its beginning (immediate), so that it never fails half way
-// because another process wrote meanwhile; it waits for others up to writeTimeout.
+// openSQLite opens the file at path, or the one in the URL name. It returns the file's name, one
+// writing and several reading connections, one that also reads damaged pages, and one that reads
+// every page from the disk. A write transaction takes the write lock at its start (immediate), so
+// that it never fails halfway because another process has written. It waits for other writers up to
+// writeTimeout.
 func openSQLite(ctx context.Context, path, name string) (file string, write, read, inspect, fresh *sql.DB, err error) {
 	synchronous, chosen := "full", false
 	if name != "" {
@@ -58,15 +59,15 @@ func openSQLite(ctx context.Context, path, name string) (file string, write, rea
 		return "", nil, nil, nil, nil, fmt.Errorf("open %s: %w", path, err)
 	}
 	pragmas := url.Values{"_pragma": {
-		fmt.Sprintf("busy_timeout(%d)", writeTimeout.Milliseconds()), // first: the others may have to wait
-		// Of a new file alone, and before its mode is set: the driver runs these in the order of their bytes. A page of 4 KiB,
-		// the default, takes three rows of the log, and leaves a sixth of its room empty.
+		fmt.Sprintf("busy_timeout(%d)", writeTimeout.Milliseconds()), // first, because the others may have to wait
+		// Only for a new file, and before its mode is set: the driver runs these in byte order. The
+		// default page of 4 KiB holds three rows of the log and leaves a sixth of its space empty.
 		fmt.Sprintf(`"main".page_size(%d)`, pageSize),
 		"journal_mode(WAL)",
 		"synchronous(" + synchronous + ")",
 		"foreign_keys(1)",
-		"secure_delete(1)",   // what is overwritten or deleted is zeros in the file: a redacted text must not stay in free space
-		"cell_size_check(1)", // a page whose structure is damaged is an error; a turned bit inside a text is not seen
+		"secure_delete(1)",   // overwrite deleted data with zeros: a redacted text must not remain in free space
+		"cell_size_check(1)", // report pages with a damaged structure; this does not detect a flipped bit inside a text
 	}}
 	dsn := func(more url.Values) string {
 		for k, v := range pragmas {
@@ -74,9 +75,10 @@ func openSQLite(ctx context.Context, path, name string) (file string, write, rea
 		}
 		return (&url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: more.Encode()}).String()
 	}
-	// What a write sets aside to undo a statement is small, and is kept in memory: an image need not have a folder for
-	// temporary files. It keeps 21 MB of pages: a large import touches those of all indexes again and again. The driver's allocator takes 12 kB of memory
-	// for a page of 8 kB with its header, so that these are 32 MB of memory, and the 8 MB of a reader 12.
+	// Undo data of a statement is small and stays in memory, because a container image may lack a
+	// folder for temporary files. The writer caches 21 MB of pages, because a large import touches
+	// the pages of all indexes repeatedly. The driver's allocator takes 12 kB for a page of 8 kB
+	// with its header, so these are 32 MB of memory, and a reader's 8 MB are 12.
 	open := func(vfs string, more url.Values) (*sql.DB, error) {
 		more.Set("vfs", vfs)
 		c, err := driver.NewConnector(dsn(more))
@@ -89,11 +91,12 @@ func openSQLite(ctx context.Context, path, name string) (file string, write, rea
 		return "", nil, nil, nil, nil, err
 	}
 	write.SetMaxOpenConns(1)
-	// The file, and its mode WAL, must be there before a connection that only reads may open it.
+	// The file must exist in WAL mode before a read-only connection opens it.
 	if err := write.PingContext(ctx); err != nil {
 		return "", nil, nil, nil, nil, errors.Join(fmt.Errorf("open %s: %w", path, storeError(err)), write.Close())
 	}
-	// Each reader keeps 8 MB of pages: a search goes twice through the same nodes of trees, to count and to read.
+	// Each reader caches 8 MB of pages, because a search visits the same tree nodes twice, to count
+	// and to read.
 	if read, err = open(pagesum.Strict, url.Values{"_pragma": {"query_only(1)", "cache_size(-8000)"}}); err != nil {
 		return "", nil, nil, nil, nil, errors.Join(err, write.Close())
 	}
@@ -104,19 +107,20 @@ func openSQLite(ctx context.Context, path, name string) (file string, write, rea
 		return "", nil, nil, nil, nil, errors.Join(err, write.Close(), read.Close(), inspect.Close())
 	}
 	fresh.SetMaxIdleConns(0)
-	inspect.SetMaxIdleConns(0) // it is for what is seldom done, and reads what is on the disk
+	inspect.SetMaxIdleConns(0) // rarely used, and must read what is on the disk
 	read.SetMaxOpenConns(4 * runtime.GOMAXPROCS(0))
 	read.SetMaxIdleConns(4 * runtime.GOMAXPROCS(0))
 	return path, write, read, inspect, fresh, nil
 }
 
-// pageSize is that of a new file, in bytes: see openSQLite.
+// pageSize is the page size of a new file, in bytes; see openSQLite.
 const pageSize = 8192
 
-// pageSums is the first schema whose programs keep the checksums of pages: others may not write to a file that has some.
+// pageSums is the first schema whose programs maintain page checksums; earlier programs must not
+// write to a file that has them.
 const pageSums = 23
 
-// guard keeps programs that do not know checksums of pages away from a file that has some.
+// guard keeps programs that do not know page checksums from writing to a file that has them.
 func (s *Store) guard(ctx context.Context) error {
 	if s.file == "" {
 		return nil
@@ -134,7 +138,7 @@ func (s *Store) guard(ctx context.Context) error {
 	})
 }
 
-// checkPages names the damaged pages of a file.
+// checkPages reports the damaged pages of a file.
 func (s *Store) checkPages(ctx context.Context, fault func(what string)) error {
 	if s.file == "" {
 		return nil
@@ -142,18 +146,19 @@ func (s *Store) checkPages(ctx context.Context, fault func(what string)) error {
 	return storeError(pagesum.Scan(ctx, s.fresh, func(page int64) { fault(fmt.Sprintf("page %d of %s", page, filepath.Base(s.file))) }))
 }
 
-// checkLog calls fault if the write-ahead log cannot be read to its end: SQLite takes it up to the first damage after a crash.
+// checkLog calls fault if the write-ahead log is not readable to its end: after a crash, SQLite
+// uses it only up to the first damage.
 func (s *Store) checkLog(ctx context.Context, fault func(what string)) (err error) {
 	if s.file == "" {
 		return nil
 	}
-	log, err := os.Open(s.file + "-wal") // SQLite has no lock on this file: closing it drops none
+	log, err := os.Open(s.file + "-wal") // SQLite holds no lock on this file, so closing it releases none.
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
 	var read, frames int64
-	for range 3 { // it may begin anew, and be shorter, while it is read
+	for range 3 { // it may be restarted, and become shorter, while it is read
 		var busy, moved int64
 		if err := s.fresh.QueryRowContext(ctx, `PRAGMA wal_checkpoint(NOOP)`).Scan(&busy, &frames, &moved); err != nil {
 			return storeError(err)
@@ -170,20 +175,21 @@ func (s *Store) checkLog(ctx context.Context, fault func(what string)) (err erro
 	return nil
 }
 
-// sqlite is what is SQLite's own.
+// sqlite implements database for SQLite.
 type sqlite struct{}
 
 func (sqlite) name() string { return "sqlite" }
 
-// migration makes a number that is the key of a table its rowid: it needs no index beside the table. Stores that are older have one, and work alike.
+// migration turns a numeric primary key into the rowid, which needs no separate index. Older stores
+// have an index and work the same.
 func (sqlite) migration(text string) string {
 	return strings.ReplaceAll(text, " BIGINT PRIMARY KEY", " INTEGER PRIMARY KEY")
 }
 
-// alone: a write transaction has taken the lock of the file at its beginning.
+// alone does nothing: a write transaction takes the file's lock at its start.
 func (sqlite) alone(context.Context, *sql.Tx) error { return nil }
 
-// quiet takes the lock of the file, and gives it back.
+// quiet acquires and releases the file's lock.
 func (sqlite) quiet(ctx context.Context, s *Store) error {
 	return s.inTurn(ctx, func(context.Context, *sql.Tx, *db.Queries) error { return nil })
 }
@@ -222,7 +228,7 @@ func (sqlite) history(context.Context, *sql.Tx) (timeline, error) { return timel
 
 func (sqlite) settle(timeline) {}
 
-// told: others look at the file, see PollEvery.
+// told does nothing: other processes poll the file; see PollEvery.
 func (sqlite) told(context.Context, *sql.Tx) error { return nil }
 
 func (sqlite) listen(context.Context, func()) {}
@@ -242,8 +248,9 @@ func (sqlite) sizes() string {
 
 func (sqlite) onlyText() bool { return false }
 
-// purge: pages of words that were deleted are merged away, and the write-ahead log, which holds the pages of before, is emptied. A
-// reader that is at an older page keeps the log's rest until the next checkpoint.
+// purge merges search index pages with deleted words away, and empties the write-ahead log, which
+// holds earlier pages. A reader of an older page keeps the rest of the log until the next
+// checkpoint.
 func (sqlite) purge(ctx context.Context, d *sql.DB) error {
 	for _, statement := range []string{`INSERT INTO hazard_words (hazard_words) VALUES ('optimize')`, `PRAGMA wal_checkpoint(TRUNCATE)`} {
 		if _, err := d.ExecContext(ctx, statement); err != nil {
@@ -253,12 +260,13 @@ func (sqlite) purge(ctx context.Context, d *sql.DB) error {
 	return nil
 }
 
-// now: all processes are on one machine.
+// now returns at: all processes are on one machine.
 func (sqlite) now(_ context.Context, _ db.DBTX, at hazard.Instant) (hazard.Instant, error) {
 	return at, nil
 }
 
-// listed takes the names as one JSON array: a list of parameters would have to be prepared anew for each length.
+// listed passes the names as one JSON array: a list of parameters would need a new statement for
+// each length.
 func (sqlite) listed(column string, parameter int) string {
 	return fmt.Sprintf("%s IN (SELECT value FROM json_each($%d))", column, parameter)
 }
@@ -270,12 +278,12 @@ func (sqlite) numbers(list []int64) any { return jsonArray(list) }
 func jsonArray[T string | int64](list []T) string {
 	text, err := json.Marshal(list, jsontext.AllowInvalidUTF8(true))
 	if err != nil {
-		panic(err) // texts or numbers
+		panic(err) // texts and numbers always encode
 	}
 	return string(text)
 }
 
-// errPage: pagesum has refused a page.
+// errPage means that pagesum has refused a page.
 var errPage = fmt.Errorf("%w: a page of the file does not fit its checksum (hazardd check says which)", hazard.ErrUnavailable)
 
 func sqliteKind(err error) error {
@@ -284,7 +292,7 @@ func sqliteKind(err error) error {
 		return nil
 	}
 	if failure.Code() == sqlite3.SQLITE_CONSTRAINT_TRIGGER {
-		return hazard.ErrUnavailable // the only triggers are those of a store that was moved
+		return hazard.ErrUnavailable // only a moved store has triggers
 	}
 	if failure.Code() == sqlite3.SQLITE_IOERR_DATA {
 		return errPage
@@ -299,7 +307,8 @@ func sqliteKind(err error) error {
 	return nil
 }
 
-// check compares the indexes, and the tables that searches use, with what they are made of (sqlite.org/pragma.html#pragma_integrity_check).
+// check compares indexes and search tables with their origins
+// (sqlite.org/pragma.html#pragma_integrity_check).
 func (sqlite) check(ctx context.Context, tx *sql.Tx, fault func(what string)) error {
 	rows, err := tx.QueryContext(ctx, `PRAGMA integrity_check`)
 	if err != nil {

@@ -1,13 +1,16 @@
-// Package store keeps hazards, products, the change log, what sources said, and users, in one SQLite file or in a PostgreSQL database.
+// Package store stores hazards, products, the change log, reports of sources, and users, in one
+// SQLite file or in a PostgreSQL database.
 //
-// Write is the only way to change a hazard or a product. It runs one transaction that writes the new states and one numbered
-// row per change in the log. When it returns nil the changes are on disk: they survive SIGKILL and power loss
-// (write-ahead log, synchronous FULL; on PostgreSQL as its own settings say). Numbers follow commit order and begin at 1. They have no holes
-// but where a history was replaced by another, see Forked.
+// Write is the only way to change a hazard or a product. It runs one transaction, which writes the
+// new states and one numbered row per change in the log. When it returns nil, the changes are on
+// disk: they survive SIGKILL and power loss (write-ahead log, synchronous FULL; with PostgreSQL it
+// depends on its settings). Numbers begin at 1 and follow the commit order. They have no gaps
+// except where another history replaced one; see ForkedError.
 //
-// Several processes may use the same store: those of one machine the same file, nodes the same PostgreSQL. Writers wait for each other, readers
-// for nobody. Wait returns for changes of other processes too, within PollEvery. A Store is safe for concurrent use. It knows neither HTTP
-// nor rules.
+// Several processes may use the same store: on one machine the same file, on several nodes the same
+// PostgreSQL. Writers wait for each other; readers wait for nobody. Wait also returns for changes
+// of other processes, within PollEvery. A Store is safe for concurrent use. The package knows
+// neither HTTP nor the rules of hazards.
 package store
 
 import (
@@ -42,53 +45,59 @@ var migrations embed.FS
 // FileName is the name of the SQLite file in a data folder.
 const FileName = "hazardd.db"
 
-// PollEvery is how often the log is looked at for changes of other processes, which cannot wake us.
+// PollEvery is how often the log is checked for changes of other processes, which cannot wake this
+// one.
 const PollEvery = 250 * time.Millisecond
 
-// writeTimeout bounds one write transaction, waiting for other writers included: longer than any import's transaction.
+// writeTimeout bounds one write transaction, including the wait for other writers. Any import's
+// transaction takes less.
 const writeTimeout = 60 * time.Second
 
 // Store is an open store.
 type Store struct {
 	database      database
 	write, read   *sql.DB // one writing connection, many reading ones
-	ask           *sql.DB // for questions that others must not keep waiting: whether the database is there, and what its last change is
-	inspect       *sql.DB // for who reads what is damaged, too
-	fresh         *sql.DB // for who looks at the pages on the disk; nil: not SQLite
+	ask           *sql.DB // for short queries that must not wait: probes, and the number of the last change
+	inspect       *sql.DB // also reads damaged pages
+	fresh         *sql.DB // reads pages from the disk; nil without SQLite
 	writeQ, readQ *db.Queries
-	reads         db.DBTX // for statements whose text depends on what is asked
+	reads         db.DBTX // for statements that are built at run time
 	files         files.Place
 	ix            find.Index
 	shapes        shapeCache
 	searchTime    time.Duration // see the constant
 	epoch         string
 	installation  string
-	schemaBefore  int    // as Open found it
-	file          string // the SQLite file; empty: another database
-	mark          *mark  // of that file
+	schemaBefore  int    // the schema that Open found
+	file          string // the SQLite file; empty for PostgreSQL
+	mark          *mark  // mark of that file
 	lost          int64  // see Lost
-	// bodiesInLog: states stand in the log alone, not in the table of hazards, too. See migration 0010.
+	// bodiesInLog means that states are only in the log, not also in the table of hazards; see
+	// migration 0010.
 	bodiesInLog bool
 
 	turn chan struct{} // held by the writer of this process
 	busy time.Duration // how long that writer waits for other processes; see database.wait
 	full atomic.Bool   // see Full
-	// over is the latest moment of which Until has said that it is over, and until the one up to which that is known to be so.
+	// over is the latest moment for which Until has returned or is waiting; until is the latest for
+	// which it has returned.
 	over, until atomic.Int64
-	reach       *reach.Reach // whether the database is there, and who waits for changes
+	reach       *reach.Reach // whether the database is reachable, and who waits for changes
 
 	measures *measures
-	leases   sync.Map // name → until when this process has it, or hazard.MinInstant; see Leases
+	leases   sync.Map // name → until when this process has the lease, or hazard.MinInstant; see Leases
 
 	listening sync.WaitGroup
 	unlisten  context.CancelFunc
 }
 
-// Open opens the store in folder dir, which it makes if need be, and brings its schema up to date. name is the database:
-// empty for the SQLite file in dir, a URL "sqlite:PATH?synchronous=full|normal|off" (less than full is for tests that
-// must see a loss: an acknowledged change may then be lost with the power), or "postgres://USER@HOST,HOST/NAME?…" as libpq reads it.
+// Open opens the store in folder dir, creates it if needed, and upgrades its schema. name is the
+// database: empty for the SQLite file in dir, a URL "sqlite:PATH?synchronous=full|normal|off" (less
+// than full is for tests that need to see a loss: a power loss can then lose acknowledged changes),
+// or "postgres://USER@HOST,HOST/NAME?…" in the form of libpq.
 //
-// A store that a restore or a migration has begun to fill, and has not ended, is an *UnfinishedError.
+// If a restore or a migration has begun to fill the store and has not finished, the error is an
+// *UnfinishedError.
 func Open(ctx context.Context, dir, name string, more ...Option) (*Store, error) {
 	s, err := connect(ctx, dir, name)
 	if err != nil {
@@ -115,7 +124,7 @@ func Open(ctx context.Context, dir, name string, more ...Option) (*Store, error)
 	return s, nil
 }
 
-// connect opens the database, whatever is in it.
+// connect opens the database, whatever it holds.
 func connect(ctx context.Context, dir, name string) (*Store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("data folder: %w", err)
@@ -138,7 +147,7 @@ func connect(ctx context.Context, dir, name string) (*Store, error) {
 	return s, err
 }
 
-// RedactURL hides a password in a database URL.
+// RedactURL hides the password in a database URL.
 func RedactURL(s string) string {
 	u, err := url.Parse(s)
 	if err != nil {
@@ -177,7 +186,7 @@ func (s *Store) prepare(ctx context.Context) (err error) {
 	return s.rankAnew(ctx)
 }
 
-// Close closes the store. What was written is safe before it.
+// Close closes the store. All acknowledged writes are safe before that.
 func (s *Store) Close() error {
 	var errs []error
 	if s.unlisten != nil {
@@ -198,15 +207,17 @@ func (s *Store) Close() error {
 	return errors.Join(errs...)
 }
 
-// Epoch names this history. A store that was restored or replaced has another, so that a change number of one history is
-// never taken for one of the other.
+// Epoch identifies this history. A restored or replaced store has another epoch, so that change
+// numbers of different histories are never confused.
 func (s *Store) Epoch() string { return s.epoch }
 
-// Installation names this installation, whatever its address: all nodes on the store are one, and a restored store still is it.
+// Installation identifies this installation regardless of its address. All nodes on the store share
+// it, and a restored store keeps it.
 func (s *Store) Installation() string { return s.installation }
 
-// inTx runs f in one write transaction and commits it. The transaction goes on when ctx is cancelled: a client that hangs
-// up must not decide whether a commit that is under way counts. f gets the context to use.
+// inTx runs f in one write transaction and commits it. The transaction goes on when ctx is
+// canceled, because a client that hangs up must not decide whether a commit in progress counts. f
+// gets the context to use.
 func (s *Store) inTx(ctx context.Context, f func(context.Context, *sql.Tx, *db.Queries) error) error {
 	began := time.Now()
 	err := s.inTurn(ctx, f)
@@ -217,14 +228,14 @@ func (s *Store) inTx(ctx context.Context, f func(context.Context, *sql.Tx, *db.Q
 	return err
 }
 
-// Full reports whether a write has failed for want of room, and SeekRoom has found none since.
+// Full reports whether a write has failed for lack of space, and SeekRoom has found none since.
 func (s *Store) Full() bool { return s.full.Load() }
 
-// roomSize is what must fit into a store that was full before it counts as having room: a small change
-// still fits into what a database has already, when the disk takes nothing more.
+// roomSize is how much must fit into a full store before it counts as having space again: small
+// changes may still fit into a database's free pages although the disk is full.
 const roomSize = 256 << 10
 
-// SeekRoom looks for room in a store that is full, by writing roomSize bytes and removing them.
+// SeekRoom tests a full store for space by writing roomSize bytes and removing them.
 func (s *Store) SeekRoom(ctx context.Context) error {
 	for _, value := range []string{strings.Repeat("room ", roomSize/5), ""} {
 		err := s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
@@ -238,24 +249,25 @@ func (s *Store) SeekRoom(ctx context.Context) error {
 	return nil
 }
 
-// turnTime is how long a request waits for the writers before it, of its process, and then as long for
-// those of others: longer than any write on a healthy disk, shorter than clients and proxies wait.
+// turnTime is how long a request waits for earlier writers of its own process, and then as long for
+// those of others. It is longer than any write on a healthy disk, and shorter than the timeouts of
+// clients and proxies.
 const turnTime = 5 * time.Second
 
-// errBusy refuses a request whose turn has not come within turnTime.
+// errBusy refuses a request that did not get the write lock within turnTime.
 var errBusy = fmt.Errorf("%w: %w", hazard.ErrUnavailable, &hazard.LimitError{Limit: "write-wait", Kind: hazard.LimitCapacity, RetryAfter: turnTime,
 	Detail: fmt.Sprintf("other writes have kept this one waiting for %v: the disk or the database is slow. Nothing was written; "+
 		"repeat the request with the same uuid", turnTime)})
 
 type patientKey struct{}
 
-// Patient returns ctx for work that nobody waits for: its writes wait for their turn for up to a
-// minute. Polls, imports and the recording of ends are such work.
+// Patient returns ctx for background work: its writes wait up to a minute for the lock. Polls,
+// imports and the recording of ends are such work.
 func Patient(ctx context.Context) context.Context {
 	return context.WithValue(ctx, patientKey{}, true)
 }
 
-// patience is how long a write waits for its turn.
+// patience returns how long a write waits for the lock.
 func patience(ctx context.Context) time.Duration {
 	if ctx.Value(patientKey{}) != nil {
 		return writeTimeout
@@ -263,10 +275,10 @@ func patience(ctx context.Context) time.Duration {
 	return turnTime
 }
 
-// inTurn is inTx, uncounted.
+// inTurn is inTx without metrics.
 func (s *Store) inTurn(ctx context.Context, f func(context.Context, *sql.Tx, *db.Queries) error) error {
 	if err := ctx.Err(); err != nil {
-		return err // nobody waits for it any more, and nothing has begun
+		return err // the caller has gone, and nothing has begun
 	}
 	caller, wait := ctx, patience(ctx)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
@@ -275,7 +287,7 @@ func (s *Store) inTurn(ctx context.Context, f func(context.Context, *sql.Tx, *db
 	defer left()
 	late := time.NewTimer(wait)
 	defer late.Stop()
-	select { // in this process one waits for the database, and the others for that one: none of them asks one that has gone meanwhile
+	select { // one writer of this process waits for the database and the others wait for it, so a canceled writer leaves nothing in the queue
 	case s.turn <- struct{}{}:
 		defer func() { <-s.turn }()
 	case <-late.C:
@@ -295,7 +307,7 @@ func (s *Store) inTurn(ctx context.Context, f func(context.Context, *sql.Tx, *db
 	return err
 }
 
-// transact is inTx for the one whose turn it is.
+// transact is inTx for the writer that holds the turn.
 func (s *Store) transact(ctx context.Context, f func(context.Context, *sql.Tx, *db.Queries) error) error {
 	if err := s.database.wait(ctx, s, patience(ctx)); err != nil {
 		return storeError(err)
@@ -314,9 +326,10 @@ func (s *Store) transact(ctx context.Context, f func(context.Context, *sql.Tx, *
 	return nil
 }
 
-// Until returns when no change of a moment up to at will be written any more, so that what is read as of at stays true: after
-// the writer that has begun by then. now is the caller's time, and at is not after it. What is longer ago than a write
-// takes needs no waiting. A node whose clock is behind this one's by d may still write changes of the last d.
+// Until returns when no change with a time up to at can be written any more, so that data read as
+// of at stays correct: it waits for writers that have begun by then. now is the caller's time, at
+// or after at. If at is longer ago than any write takes, it returns at once. A node whose clock is
+// behind this one's by d may still write changes of the last d.
 func (s *Store) Until(ctx context.Context, at, now hazard.Instant) error {
 	if at < now.Add(-writeTimeout-aheadMost) || int64(at) <= s.until.Load() {
 		return nil
@@ -334,13 +347,14 @@ func (s *Store) Until(ctx context.Context, at, now hazard.Instant) error {
 	return nil
 }
 
-// raise makes n at least value.
+// raise sets n to at least value.
 func raise(n *atomic.Int64, value int64) {
 	for have := n.Load(); have < value && !n.CompareAndSwap(have, value); have = n.Load() {
 	}
 }
 
-// aside runs f, which is one statement that is right by itself: beside write transactions where that can be.
+// aside runs f, a single statement that is atomic by itself, beside write transactions where the
+// database allows it.
 func (s *Store) aside(ctx context.Context, f func(context.Context, db.DBTX, *db.Queries) error) error {
 	if s.database.remote() {
 		return storeError(f(ctx, s.read, s.readQ))
@@ -348,7 +362,7 @@ func (s *Store) aside(ctx context.Context, f func(context.Context, db.DBTX, *db.
 	return s.inTx(ctx, func(ctx context.Context, tx *sql.Tx, q *db.Queries) error { return f(ctx, tx, q) })
 }
 
-// begin begins a write transaction on the history that is the store's now, alone.
+// begin begins a write transaction, alone, on the store's present history.
 func (s *Store) begin(ctx context.Context) (*sql.Tx, error) {
 	for {
 		tx, err := s.write.BeginTx(ctx, nil)
@@ -367,14 +381,14 @@ func (s *Store) begin(ctx context.Context) (*sql.Tx, error) {
 	}
 }
 
-// ping asks whether the database is there: for the last number, as those do who wait for changes.
+// ping checks whether the database responds, by the same query as the waiters for changes use.
 func (s *Store) ping(ctx context.Context) error {
 	_, err := db.New(s.ask).Counter(ctx, "change")
 	return storeError(err)
 }
 
-// look is Last for those who wait for a change. It notes nothing of a database that does not answer: they ask for a moment only, and a connection that is
-// not there by its end tells nothing.
+// look is Last for waiters for changes. It does not mark the database as unreachable: these calls
+// have short timeouts, and a missing connection proves nothing.
 func (s *Store) look(ctx context.Context) (int64, error) {
 	if !s.database.remote() {
 		return s.Last(ctx)
@@ -389,11 +403,11 @@ func (s *Store) look(ctx context.Context) (int64, error) {
 	return n, storeError(err)
 }
 
-// Away tells whether the database does not answer.
+// Away reports whether the database does not respond.
 func (s *Store) Away() bool { return s.reach.Away() }
 
-// Skew is by how much this machine's clock is ahead of the one that all nodes go by, to half the
-// time of the answer. It is not known where all processes are on one machine.
+// Skew returns how far this machine's clock is ahead of the one that all nodes use, accurate to
+// half the query's round trip. known is false if all processes are on one machine.
 func (s *Store) Skew(ctx context.Context) (skew time.Duration, known bool, err error) {
 	if !s.database.remote() {
 		return 0, false, nil
@@ -413,19 +427,21 @@ func rollback(tx *sql.Tx) error {
 	return nil
 }
 
-// oldest is the name of the row of meta that holds the oldest schema whose programs can use the store. A migration that they cannot bear sets it.
-// So can the nodes of a cluster be replaced one by one: those of the version before go on, and may start again.
+// oldest is the name of the row of meta with the oldest schema whose programs can use the store. An
+// incompatible migration raises it. So the nodes of a cluster can be replaced one by one: those of
+// the previous version keep running and can restart.
 const oldest = "oldest_schema"
 
-// withoutBodies is the first schema whose programs can do without hazards.body. A store that is made by one of them has none.
+// withoutBodies is the first schema whose programs do not need hazards.body. A store created by one
+// of them has no such column.
 const withoutBodies = 10
 
 // ofNewStores is the first schema whose programs can use a store that new.sql has altered.
 const ofNewStores = 31
 
-// migrate brings the schema up to date: each file of migrations once, in the order of its number, under the write lock.
-// It refuses a store that this program would not understand. upTo is how many there are to be, or more; then looks at the store in the same
-// transaction, and its error takes all back.
+// migrate upgrades the schema: it runs each migration once, in order, under the write lock. It
+// refuses a store that this program would not understand. upTo is the number of migrations to reach
+// at least. then checks the store in the same transaction; its error rolls everything back.
 func (s *Store) migrate(ctx context.Context, upTo int, then func(*sql.Tx) error) error {
 	names := migrationNames()
 	tx, err := s.write.BeginTx(ctx, nil)
@@ -490,17 +506,17 @@ func (s *Store) migrate(ctx context.Context, upTo int, then func(*sql.Tx) error)
 	return nil
 }
 
-// SchemaBefore is the schema that Open found, before it brought it up to date; 0: the store is new.
+// SchemaBefore returns the schema that Open found before the upgrade, or 0 for a new store.
 func (s *Store) SchemaBefore() int { return s.schemaBefore }
 
-// Schema is how many migrations this program knows.
+// Schema returns how many migrations this program has.
 func Schema() int { return len(migrationNames()) }
 
-// migrationNames lists the migrations in their order.
+// migrationNames lists the migrations in order.
 func migrationNames() []string {
 	names, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil {
-		panic(err) // the pattern is well formed
+		panic(err) // the pattern is a constant
 	}
 	for i, name := range names {
 		names[i] = path.Base(name)
@@ -508,8 +524,8 @@ func migrationNames() []string {
 	return names
 }
 
-// migration is the text of a migration: what all databases have in common, and then what this one
-// alone has, from the folder of its name.
+// migration returns the text of a migration: the common part, then the part for this database from
+// the folder of its name.
 func (s *Store) migration(name string) (string, error) {
 	common, err := migrations.ReadFile("migrations/" + name)
 	if err != nil {
@@ -519,7 +535,7 @@ func (s *Store) migration(name string) (string, error) {
 	return s.database.migration(string(common)) + own, err
 }
 
-// own is the text of a file that this database alone has; empty if it has none.
+// own returns the text of a file for this database only, or "" if there is none.
 func (s *Store) own(name string) (string, error) {
 	text, err := migrations.ReadFile("migrations/" + s.database.name() + "/" + name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -528,8 +544,8 @@ func (s *Store) own(name string) (string, error) {
 	return string(text), err
 }
 
-// asNew alters the tables of a store in which nothing can be found yet, once, to what programs of earlier schemas could not use: new.sql of the
-// database.
+// asNew alters the tables of a still empty store once, to a form that programs of earlier schemas
+// could not use (new.sql).
 func (s *Store) asNew(ctx context.Context, tx *sql.Tx) error {
 	text, err := s.own("new.sql")
 	if err != nil || text == "" || bearable(ctx, tx, ofNewStores, ofNewStores-1) != nil {
@@ -541,7 +557,8 @@ func (s *Store) asNew(ctx context.Context, tx *sql.Tx) error {
 	return storeError(db.New(tx).SetMeta(ctx, db.SetMetaParams{Name: oldest, Value: strconv.Itoa(ofNewStores)}))
 }
 
-// bearable tells whether a program that knows the schema called known can use a store of a later one.
+// bearable returns an error if a program with the schema known cannot use a store of the later
+// schema have.
 func bearable(ctx context.Context, tx *sql.Tx, have, known int) error {
 	var text string
 	err := tx.QueryRowContext(ctx, `SELECT value FROM meta WHERE name = $1`, oldest).Scan(&text)

@@ -20,24 +20,28 @@ import (
 	"github.com/hazardd/hazardd/internal/store/db"
 )
 
-// A Target is filled by a transfer. It says in itself that it is not whole, until all is there and was found right.
+// A Target is filled by a transfer. Until everything is there and verified, the store itself
+// records that it is incomplete.
 
-// filling is who fills a store that is not whole yet. It stands in the store until all is there and was found right.
+// filling describes the command that fills an incomplete store. It is removed when everything is
+// there and verified.
 type filling struct {
-	By string `json:"by"` // the command
-	Of string `json:"of"` // what it fills it with: another may not go on
-	// Rows tells that all rows are there, and were found right; since then the schema is another than theirs.
+	By string `json:"by"` // name of the command
+	Of string `json:"of"` // what it copies; only the same copy can be resumed
+	// Rows means that all rows are there and verified. The schema has been upgraded since, so rows
+	// can no longer be compared.
 	Rows bool `json:"rows,omitzero"`
 }
 
-// UnfinishedError says that a store is not whole: a command that fills it has begun, and has not ended.
+// UnfinishedError says that a store is incomplete: a command has begun to fill it and has not
+// finished.
 type UnfinishedError struct{ By string }
 
 func (e *UnfinishedError) Error() string {
 	return fmt.Sprintf("the store is not whole, since hazardd %s did not end: run the same command again, which goes on where it was, or begin anew in another folder or database", e.By)
 }
 
-// whole refuses a store that is being filled.
+// whole returns an error for a store that is being filled.
 func whole(ctx context.Context, tx *sql.Tx) error {
 	now, err := fillingOf(ctx, tx)
 	if err == nil && now != nil {
@@ -57,7 +61,7 @@ func fillingOf(ctx context.Context, tx *sql.Tx) (*filling, error) {
 	return f, json.Unmarshal([]byte(text), f)
 }
 
-// NotEmptyError says that a store holds something, and must not.
+// NotEmptyError says that a store is not empty, but must be.
 type NotEmptyError struct {
 	Table string
 	Rows  int64
@@ -67,17 +71,19 @@ func (e *NotEmptyError) Error() string {
 	return fmt.Sprintf("the store is not empty: table %s has %d rows; name a folder and a database that hold nothing", e.Table, e.Rows)
 }
 
-// Target is a store that is being filled. Until Finish has returned nil nobody can open it as a store. It is not safe for concurrent use.
+// Target is a store that is being filled. Until Finish has returned nil, it cannot be opened as a
+// store. It is not safe for concurrent use.
 type Target struct {
 	Tables []Table
-	// Resumed tells that an earlier run has begun to fill it.
+	// Resumed means that an earlier run has begun to fill it.
 	Resumed bool
 	filling filling
 	store   *Store
 }
 
-// OpenTarget opens an empty store to be filled by a command, or one that the same command has begun to fill with the same. schema is how many
-// migrations its tables are to be made by; the store must not have more. The error is a *NotEmptyError where there is a store already.
+// OpenTarget opens an empty store for a command to fill, or one that the same command has begun to
+// fill with the same copy. schema is how many migrations create its tables; the store must not have
+// more. The error is a *NotEmptyError if a complete store is there.
 func OpenTarget(ctx context.Context, dir, name string, schema int, by, of string, more ...Option) (t *Target, err error) {
 	s, err := connect(ctx, dir, name)
 	if err != nil {
@@ -97,7 +103,7 @@ func OpenTarget(ctx context.Context, dir, name string, schema int, by, of string
 	return t, err
 }
 
-// begin makes the store one that is being filled, if it may be.
+// begin marks the store as being filled, if that is allowed.
 func (t *Target) begin(ctx context.Context, tx *sql.Tx, schema int) error {
 	have, err := schemaOf(ctx, tx)
 	if err != nil {
@@ -120,7 +126,7 @@ func (t *Target) begin(ctx context.Context, tx *sql.Tx, schema int) error {
 	}
 	for _, table := range t.Tables {
 		if table.Name == "meta" || table.Name == "counters" {
-			continue // every store has rows in these
+			continue // every store has rows in these tables
 		}
 		if n, err := count(ctx, tx, &table); err != nil {
 			return err
@@ -139,7 +145,7 @@ func (t *Target) begin(ctx context.Context, tx *sql.Tx, schema int) error {
 	return t.mark(ctx, tx)
 }
 
-// mark writes into the store who fills it.
+// mark records in the store which command fills it.
 func (t *Target) mark(ctx context.Context, tx *sql.Tx) error {
 	text, err := json.Marshal(t.filling)
 	if err != nil {
@@ -149,10 +155,11 @@ func (t *Target) mark(ctx context.Context, tx *sql.Tx) error {
 	return err
 }
 
-// Close closes the store, whole or not.
+// Close closes the store, complete or not.
 func (t *Target) Close() error { return t.store.Close() }
 
-// Bounds of what is written at once: so many rows by one statement, and so much by one transaction, which others wait for and a kill takes back.
+// How much is written at once: rows per statement, and bytes per transaction. Others wait for a
+// transaction, and a kill undoes it.
 const (
 	maxParameters    = 2000
 	statementRows    = 64
@@ -160,25 +167,26 @@ const (
 	transactionBytes = 4 << 20
 )
 
-// Filler takes the rows of one table.
+// Filler fills one table.
 type Filler struct {
-	target *Target // nil: all is there
+	target *Target // nil if the table is complete
 	table  *Table
-	there  int64 // rows that an earlier run has written
+	there  int64 // rows written by an earlier run
 	given  int64
-	sum    hash.Hash // of the rows that were given
+	sum    hash.Hash // of the rows passed to Put
 	line   []byte
-	rows   []any // of one statement, flat
+	rows   []any // arguments of one statement
 	n      int   // rows in it
 	bytes  int   // in it
 	tx     *sql.Tx
 	inTx   int // bytes
-	// Altered counts the rows with a text that the database cannot hold: PostgreSQL has no character 0, and nothing but UTF-8.
+	// Altered counts the rows with a text that the database cannot hold: PostgreSQL's texts are
+	// UTF-8 without the character 0.
 	Altered int64
 }
 
-// Fill begins to take the rows of a table, from its first row on, whatever an earlier run has written: what is there already is passed over.
-// Close it.
+// Fill begins to fill a table, from its first row on. Rows from an earlier run are skipped. The
+// caller must call Close.
 func (t *Target) Fill(ctx context.Context, table *Table) (*Filler, error) {
 	if t.filling.Rows {
 		return &Filler{table: table, sum: sha256.New()}, nil
@@ -215,7 +223,7 @@ func (f *Filler) Put(ctx context.Context, row []any) (err error) {
 	return nil
 }
 
-// fit is the row as a database that only holds text takes it.
+// fit returns the row with texts that the database can hold.
 func (f *Filler) fit(row []any) []any {
 	altered := false
 	for i, v := range row {
@@ -232,7 +240,7 @@ func (f *Filler) fit(row []any) []any {
 	return row
 }
 
-// insert writes the rows that have gathered.
+// insert writes the collected rows.
 func (f *Filler) insert(ctx context.Context) (err error) {
 	if f.n == 0 {
 		return nil
@@ -281,11 +289,11 @@ func (f *Filler) commit() error {
 	return err
 }
 
-// DifferentError says that a table does not hold what was written into it, or by an earlier run.
+// DifferentError says that a table does not hold what was written to it, now or by an earlier run.
 type DifferentError struct {
 	Table    string
-	Rows     int64  // that it should have
-	Sum      string // SHA-256 that their lines should have
+	Rows     int64  // number of rows it should have
+	Sum      string // SHA-256 that its lines should have
 	Found    int64
 	FoundSum string
 }
@@ -294,7 +302,8 @@ func (e *DifferentError) Error() string {
 	return fmt.Sprintf("table %s does not hold what was written into it: %d rows with SHA-256 %s, expected %d with %s; begin anew in another folder or database", e.Table, e.Found, e.FoundSum, e.Rows, e.Sum)
 }
 
-// End writes what is left, reads the table back from the database, and compares. The error is a *DifferentError if it is not what was given.
+// End writes the remaining rows, reads the table back and compares it. The error is a
+// *DifferentError if it differs.
 func (f *Filler) End(ctx context.Context) (rows int64, sum string, err error) {
 	if err := errors.Join(f.insert(ctx), f.commit()); err != nil {
 		return 0, "", err
@@ -315,7 +324,7 @@ func (f *Filler) End(ctx context.Context) (rows int64, sum string, err error) {
 	return f.given, sum, err
 }
 
-// Close ends it, and takes back what was not written whole.
+// Close ends the transfer of the table and undoes incomplete writes.
 func (f *Filler) Close() error {
 	if f.tx == nil {
 		return nil
@@ -323,13 +332,13 @@ func (f *Filler) Close() error {
 	return rollback(f.tx)
 }
 
-// Clear empties a table, to be filled from its beginning.
+// Clear empties a table, to fill it from the start.
 func (t *Target) Clear(ctx context.Context, table *Table) error {
 	_, err := t.store.write.ExecContext(ctx, `DELETE FROM `+table.Name+table.where())
 	return storeError(err)
 }
 
-// read runs f in one reading transaction.
+// read runs f in one read transaction.
 func (t *Target) read(ctx context.Context, f func(*sql.Tx) error) error {
 	tx, err := t.store.snapshot(ctx)
 	if err != nil {
@@ -338,7 +347,8 @@ func (t *Target) read(ctx context.Context, f func(*sql.Tx) error) error {
 	return errors.Join(f(tx), rollback(tx))
 }
 
-// Update makes the tables those of this release, once all have been filled, and what is in them found by searches. Contents can be put from then on.
+// Update upgrades the tables to this release's schema once all are filled, and indexes their
+// content for searches. After that, contents can be stored.
 func (t *Target) Update(ctx context.Context) error {
 	err := t.store.migrate(ctx, Schema(), func(tx *sql.Tx) error {
 		if err := t.store.asNew(ctx, tx); err != nil {
@@ -348,7 +358,7 @@ func (t *Target) Update(ctx context.Context) error {
 		if err != nil || slices.EqualFunc(now, t.Tables, func(a, b Table) bool { return a.Name == b.Name && sameTable(&a, &b) }) {
 			return err
 		}
-		t.filling.Rows = true // whoever goes on can no longer compare them
+		t.filling.Rows = true // the rows can no longer be compared
 		return t.mark(ctx, tx)
 	})
 	if err != nil {
@@ -357,7 +367,7 @@ func (t *Target) Update(ctx context.Context) error {
 	return t.store.prepare(ctx)
 }
 
-// Put puts a content of size bytes in its place, where it was not there yet. Its digest must be the one given.
+// Put stores a content of size bytes unless it is there. It must have the given digest.
 func (t *Target) Put(ctx context.Context, digest string, size int64, r io.Reader) (err error) {
 	f, err := t.store.StageFile(ctx, r, size)
 	if err != nil {
@@ -370,8 +380,8 @@ func (t *Target) Put(ctx context.Context, digest string, size int64, r io.Reader
 	return f.Put(ctx)
 }
 
-// Finish makes a store of what has been written and updated. With anew the history is another from the latest change on, as of now: what was
-// committed elsewhere after that is none of it.
+// Finish makes the copy a usable store. With anew its history differs from the original's after the
+// latest change, as of now: later changes of the original are not part of it.
 func (t *Target) Finish(ctx context.Context, anew bool, now hazard.Instant) error {
 	return t.store.inTx(ctx, func(ctx context.Context, tx *sql.Tx, q *db.Queries) error {
 		if anew {
@@ -390,14 +400,15 @@ type Frozen struct {
 	store *Store
 }
 
-// Freeze keeps everybody from writing until the store thaws or has moved, so that what is read meanwhile stays what the store holds. It
-// refuses a store that a server runs on, as far as a lease tells of it: the server's clients would be told that it cannot be written to.
+// Freeze blocks all writes until the store thaws or has moved, so that it does not change while it
+// is read. It refuses a store on which a server is running, according to its leases, because that
+// server's clients could not write.
 func (s *Store) Freeze(ctx context.Context) (*Frozen, error) {
 	tx, err := s.patientTx(ctx)
 	if err != nil {
 		return nil, err
 	}
-	// One that was killed leaves its lease for some seconds.
+	// A killed server's lease remains for some seconds.
 	var holder string
 	now, err := s.database.now(ctx, tx, hazard.At(time.Now()))
 	if err != nil {
@@ -415,19 +426,20 @@ func (s *Store) Freeze(ctx context.Context) (*Frozen, error) {
 	return &Frozen{tx, s}, nil
 }
 
-// MovedError says that a store has moved to another database, which holds what came after.
+// MovedError says that a store has moved to another database, which has the newer data.
 type MovedError struct{ To string }
 
 func (e *MovedError) Error() string {
 	return fmt.Sprintf("the store has moved to %s, and takes no writes any more: start the servers there", e.To)
 }
 
-// Thaw lets others write again.
+// Thaw allows writes again.
 func (f *Frozen) Thaw() error { return rollback(f.tx) }
 
-// Move ends the frozen time and says in the store that it has moved to another database, named for people. From then on the database itself
-// refuses to write what people and sources say: a server that still runs on it, of whatever release, acknowledges nothing that the other
-// store does not have. An error says that others may have written meanwhile, or may write.
+// Move ends the freeze and records in the store that it has moved to another database, named for
+// people. From then on the database itself refuses writes of data from people and sources. So a
+// server of any release that still runs on it acknowledges nothing that the new store lacks. After
+// an error, others may have written or may write.
 func (f *Frozen) Move(ctx context.Context, to string) error {
 	_, err := f.tx.ExecContext(ctx, `INSERT INTO meta (name, value) VALUES ('moved', $1) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, to)
 	if err == nil {
@@ -439,10 +451,11 @@ func (f *Frozen) Move(ctx context.Context, to string) error {
 	return storeError(f.tx.Commit())
 }
 
-// saidTables hold what people and sources say. What a process notes for itself (leases, states of sources) is not among them.
+// saidTables hold the data from people and sources, without a process's own records (leases, states
+// of sources).
 var saidTables = []string{"users", "organizations", "signing_keys", "revocations", "sessions", "read_keys", "hazards", "products", "changes", "events", "merges", "webhooks", "subscriptions"}
 
-// MovedTo names the database that the store has moved to (Frozen.Move); empty if it has not.
+// MovedTo returns the database that the store has moved to (Frozen.Move), or "".
 func (s *Store) MovedTo(ctx context.Context) (to string, err error) {
 	err = s.read.QueryRowContext(ctx, `SELECT value FROM meta WHERE name = 'moved'`).Scan(&to)
 	if none(err) {
@@ -451,7 +464,7 @@ func (s *Store) MovedTo(ctx context.Context) (to string, err error) {
 	return to, storeError(err)
 }
 
-// patientTx begins a write transaction, alone, that may take its time.
+// patientTx begins a write transaction, alone, without a limit on its duration.
 func (s *Store) patientTx(ctx context.Context) (*sql.Tx, error) {
 	tx, err := s.write.BeginTx(ctx, nil)
 	if err != nil {

@@ -19,10 +19,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Backups, restores and moves to another database are transfers: all rows of a store, table by table in the order of their primary keys, as of one
-// moment. A Dump gives them, a Target takes them. What either says of a row is the same text whatever the database, so that checksums compare.
+// Backups, restores and moves to another database are transfers: all rows of a store, by table in
+// the order of primary keys, as of one moment. A Dump reads them and a Target writes them. The text
+// of a row is the same for all databases, so that checksums can be compared.
 
-// transferred are the tables that a transfer holds. What is in no other way known is in these.
+// transferred lists the tables in a transfer: those that cannot be derived from anything else.
 var transferred = []string{
 	"meta", "counters", "forks", "pruned",
 	"users", "organizations", "signing_keys", "revocations", "sessions", "read_keys", "attempts", "audit",
@@ -32,19 +33,21 @@ var transferred = []string{
 	"contents", "publishing", "asset_sets", "assets",
 }
 
-// notTransferred are the tables that a transfer leaves out: what searches look up, and how far the sweep of files has read, are made anew of the log, and the schema is the
-// program's.
+// notTransferred lists the tables that a transfer leaves out. The tables of searches and the
+// position of the file sweep are derived from the log, and the schema comes from the program.
 var notTransferred = append([]string{"searchable", "hazard_boxes", "hazard_places", "hazard_writes", "hazard_words", "hazard_values", "contents_named", "schema_version"}, passing...)
 
-// passing are the tables that hold for one server and a short time: a lease belongs to a running process, and uploads are counted for a day. Evidence (payloads, receipts) may be large, its
-// payloads lie elsewhere, and no hazard depends on it; nor on pictures, which are fetched again.
+// passing lists tables that apply to one server for a short time. A lease belongs to a running
+// process, and uploads are counted per day. Evidence (payloads, receipts) may be large, its
+// payloads are stored elsewhere, and no hazard depends on it. Pictures can be fetched again.
 var passing = []string{"leases", "uploads", "payloads", "receipts", "pictures"}
 
-// withheld are rows that a transfer leaves out of a table: what they say holds for one database alone.
+// withheld selects the rows of a table that a transfer includes; other rows apply to one database
+// only.
 var withheld = map[string]string{
 	"meta":     "name NOT IN ('unfinished', 'moved', 'history', 'importance')",
 	"counters": "name NOT IN ('searchable', 'found')",
-	// What is being loaded, or removed, is not finished there.
+	// sets that are being loaded or removed would stay incomplete
 	"asset_sets": "state = 'current'",
 	"assets":     "set_id IN (SELECT id FROM asset_sets WHERE state = 'current')",
 }
@@ -53,18 +56,20 @@ var withheld = map[string]string{
 type Table struct {
 	Name    string   `json:"name"`
 	Columns []Column `json:"columns"`
-	// Key are the columns that tell one row from another, in their order. Rows come by them; texts in the order of their bytes.
+	// Key lists the columns of the primary key, in order. Rows are sorted by them, texts by their
+	// bytes.
 	Key []string `json:"key"`
 }
 
-// Column is a column of a table. Its type is one of bigint, text, boolean, bytea and double precision, as PostgreSQL calls them.
+// Column is a column of a table. Its type is bigint, text, boolean, bytea or double precision, in
+// PostgreSQL's terms.
 type Column struct {
 	Name string `json:"name"`
 	Type string `json:"type"`
 }
 
-// AppendRow appends a row as one line of JSON: an object of the columns. The same row makes the same text whatever database it is in. A column
-// of bytes is base64, and so is a text that is no UTF-8, as {"base64": …}.
+// AppendRow appends a row as one line of JSON, an object by column. The text is the same for all
+// databases. Bytes are base64, and a text that is not UTF-8 becomes {"base64": …}.
 func (t *Table) AppendRow(line []byte, row []any) ([]byte, error) {
 	for i, c := range t.Columns {
 		if i == 0 {
@@ -84,7 +89,7 @@ func (t *Table) AppendRow(line []byte, row []any) ([]byte, error) {
 			if math.IsNaN(v) || math.IsInf(v, 0) {
 				return nil, fmt.Errorf("table %s, column %s: %v is no number", t.Name, c.Name, v)
 			}
-			line = strconv.AppendFloat(line, v+0, 'g', -1, 64) // + 0: SQLite does not keep the sign of a zero
+			line = strconv.AppendFloat(line, v+0, 'g', -1, 64) // + 0 because SQLite does not keep the sign of zero
 		case string:
 			if !utf8.ValidString(v) {
 				line = append(base64.StdEncoding.AppendEncode(append(line, `{"base64":"`...), []byte(v)), `"}`...)
@@ -103,7 +108,7 @@ func (t *Table) AppendRow(line []byte, row []any) ([]byte, error) {
 	return append(line, "}\n"...), nil
 }
 
-// ParseRow reads a line that AppendRow wrote.
+// ParseRow parses a line of AppendRow.
 func (t *Table) ParseRow(line []byte) ([]any, error) {
 	var values map[string]jsontext.Value
 	if err := json.Unmarshal(line, &values); err != nil {
@@ -157,7 +162,7 @@ func parseAs[T any](text jsontext.Value) (T, error) {
 	return v, err
 }
 
-// Intact is a *DamagedError if what a row keeps is not as it was written.
+// Intact returns a *DamagedError if the content of a row is damaged.
 func (t *Table) Intact(row []any) error {
 	column := func(name string) any { return t.column(row, name) }
 	switch t.Name {
@@ -178,7 +183,7 @@ func (t *Table) Intact(row []any) error {
 	return nil
 }
 
-// column is what a row has in a column; nil if there is no such column.
+// column returns the value of a column, or nil if there is no such column.
 func (t *Table) column(row []any, name string) any {
 	if i := slices.IndexFunc(t.Columns, func(c Column) bool { return c.Name == name }); i >= 0 {
 		return row[i]
@@ -186,7 +191,7 @@ func (t *Table) column(row []any, name string) any {
 	return nil
 }
 
-// Content is the digest of the product file that a row names, empty if it names none.
+// Content returns the digest of the product file that a row refers to, or "".
 func (t *Table) Content(row []any) (string, error) {
 	if t.Name != "products" && t.Name != "changes" {
 		return "", nil
@@ -211,17 +216,18 @@ func (t *Table) Content(row []any) (string, error) {
 	return p.File.Digest, nil
 }
 
-// Dump is everything that a store holds, as of one moment, however long it takes to read. It is not safe for concurrent use.
+// Dump reads everything in a store as of one moment, however long that takes. It is not safe for
+// concurrent use.
 type Dump struct {
-	Schema              int // how many migrations have made the tables
+	Schema              int // number of migrations of its tables
 	Epoch, Installation string
-	Number              int64 // the latest change; every change up to it is in the dump, and none above
+	Number              int64 // the latest change: the dump holds every change up to it and none after it
 	Tables              []Table
 	tx                  *sql.Tx
 	store               *Store
 }
 
-// Dump begins to read all. Close it.
+// Dump begins a dump. The caller must call Close.
 func (s *Store) Dump(ctx context.Context) (*Dump, error) {
 	tx, err := s.snapshot(ctx)
 	if err != nil {
@@ -247,7 +253,7 @@ func (s *Store) Dump(ctx context.Context) (*Dump, error) {
 	return d, nil
 }
 
-// snapshot begins a transaction that reads one moment, for as long as it takes, damaged pages too.
+// snapshot begins a read transaction of one moment and any duration. It reads damaged pages too.
 func (s *Store) snapshot(ctx context.Context) (*sql.Tx, error) {
 	tx, err := s.inspect.BeginTx(ctx, s.database.snapshot())
 	if err == nil {
@@ -258,7 +264,8 @@ func (s *Store) snapshot(ctx context.Context) (*sql.Tx, error) {
 	return tx, storeError(err)
 }
 
-// Damage reads the pages of an SQLite file, and names those that are not as they were written: rows of the dump may be from them.
+// Damage reads the pages of an SQLite file and calls name for the damaged ones: rows of the dump
+// may come from them.
 func (d *Dump) Damage(ctx context.Context, name func(what string)) error {
 	return d.store.checkPages(ctx, name)
 }
@@ -266,10 +273,11 @@ func (d *Dump) Damage(ctx context.Context, name func(what string)) error {
 // Close ends the reading.
 func (d *Dump) Close() error { return rollback(d.tx) }
 
-// Count is how many rows a table has.
+// Count returns the number of rows of a table.
 func (d *Dump) Count(ctx context.Context, t *Table) (int64, error) { return count(ctx, d.tx, t) }
 
-// Rows gives the rows of a table: of each column a bool, an int64, a float64, a string, a []byte, or nil.
+// Rows yields the rows of a table. A value is a bool, an int64, a float64, a string, a []byte, or
+// nil.
 func (d *Dump) Rows(ctx context.Context, t *Table) iter.Seq2[[]any, error] {
 	return rowsOf(ctx, d.tx, t)
 }
@@ -294,12 +302,12 @@ func (t *Table) names() string {
 	return strings.Join(names, ", ")
 }
 
-// rowsOf reads a table. Names of tables and columns are those of our migrations.
+// rowsOf reads a table. Its names come from our own migrations.
 func rowsOf(ctx context.Context, tx *sql.Tx, t *Table) iter.Seq2[[]any, error] {
 	return rowsWhere(ctx, tx, t, t.where())
 }
 
-// rowsWhere reads the rows of a table for which a condition holds.
+// rowsWhere reads the rows of a table that match a condition.
 func rowsWhere(ctx context.Context, tx *sql.Tx, t *Table, where string, args ...any) iter.Seq2[[]any, error] {
 	return func(yield func([]any, error) bool) {
 		rows, err := tx.QueryContext(ctx, `SELECT `+t.names()+` FROM `+t.Name+where+` ORDER BY `+strings.Join(t.Key, ", "), args...)
@@ -334,7 +342,7 @@ func rowsWhere(ctx context.Context, tx *sql.Tx, t *Table, where string, args ...
 	}
 }
 
-// typed is a value as its column has it, whatever the database gave: SQLite keeps what it got.
+// typed converts a value to the type of its column: SQLite stores values as given.
 func typed(kind string, v any) (any, error) {
 	switch got := v.(type) {
 	case nil:
@@ -374,7 +382,7 @@ func typed(kind string, v any) (any, error) {
 	return nil, fmt.Errorf("%T in a column of type %q", v, kind)
 }
 
-// tablesOf are the tables of a transfer that a database has, as it has them.
+// tablesOf returns the tables of a transfer that exist in a database.
 func tablesOf(ctx context.Context, tx *sql.Tx, d database) ([]Table, error) {
 	var tables []Table
 	for _, name := range transferred {
@@ -382,7 +390,7 @@ func tablesOf(ctx context.Context, tx *sql.Tx, d database) ([]Table, error) {
 		if err != nil {
 			return nil, fmt.Errorf("columns of table %s: %w", name, storeError(err))
 		}
-		if len(t.Columns) > 0 { // else it is of a later schema
+		if len(t.Columns) > 0 { // otherwise it belongs to a later schema
 			tables = append(tables, t)
 		}
 	}
@@ -419,12 +427,12 @@ func schemaOf(ctx context.Context, tx *sql.Tx) (version int, err error) {
 	return version, err
 }
 
-// sameTable tells whether rows of one table are rows of the other.
+// sameTable reports whether rows of one table fit the other.
 func sameTable(a, b *Table) bool {
 	return slices.Equal(a.Columns, b.Columns) && slices.Equal(a.Key, b.Key)
 }
 
-// digest is how many rows there are, and the SHA-256 of their lines.
+// digest returns the number of rows and the SHA-256 of their lines.
 func (t *Table) digest(rows iter.Seq2[[]any, error]) (n int64, sum string, err error) {
 	h := sha256.New()
 	var line []byte

@@ -10,15 +10,15 @@ import (
 	"github.com/hazardd/hazardd/internal/store/db"
 )
 
-// Webhook is a webhook as it is kept.
+// Webhook is a stored webhook.
 type Webhook struct {
 	ID    string
 	Owner string // username
-	Told  int64  // every change up to this number has become the deliveries that it is to become
-	Body  []byte // all else
+	Told  int64  // deliveries exist for every matching change up to this number
+	Body  []byte // everything else
 }
 
-// DeliveryState tells what became of a delivery.
+// DeliveryState is the state of a delivery.
 type DeliveryState string
 
 // The states of a delivery.
@@ -26,27 +26,27 @@ const (
 	Pending   DeliveryState = "pending"
 	Delivered DeliveryState = "delivered"
 	Failed    DeliveryState = "failed"  // given up
-	Dropped   DeliveryState = "dropped" // there was nothing left to tell
+	Dropped   DeliveryState = "dropped" // there was nothing left to send
 )
 
-// Delivery is what is to be told to a webhook of one change, and what came of it.
+// Delivery is a message about one change to a webhook, and its result.
 type Delivery struct {
 	ID        int64
 	Webhook   string
 	HazardID  int64
-	ProductID int64 // 0: the hazard itself
+	ProductID int64 // 0 for the hazard itself
 	Change    int64
-	Left      bool // with this change the hazard leaves the filter
+	Left      bool // with this change the hazard no longer matches the filter
 	State     DeliveryState
 	Created   hazard.Instant
 	Attempts  int
-	First     hazard.Instant // of the first attempt; 0: none yet
-	Next      hazard.Instant // not before
-	Last      hazard.Instant // of the last attempt
-	Took      int64          // milliseconds of the last attempt
-	Status    int            // HTTP status of the last answer; 0: none
-	Error     string         // class of what went wrong last
-	Message   string         // id of the message that was sent last
+	First     hazard.Instant // time of the first attempt; 0 before it
+	Next      hazard.Instant // earliest time of the next attempt
+	Last      hazard.Instant // time of the last attempt
+	Took      int64          // duration of the last attempt in milliseconds
+	Status    int            // HTTP status of the last response; 0 if none
+	Error     string         // kind of the last error
+	Message   string         // id of the last message
 }
 
 // Webhooks lists all webhooks, by id.
@@ -59,7 +59,7 @@ func (s *Store) Webhooks(ctx context.Context) ([]Webhook, error) {
 	return list, storeError(err)
 }
 
-// Webhook is the webhook of that id, or ErrNotFound.
+// Webhook returns the webhook with that id, or ErrNotFound.
 func (s *Store) Webhook(ctx context.Context, id string) (Webhook, error) {
 	return webhook(ctx, s.readQ, id)
 }
@@ -72,13 +72,13 @@ func webhook(ctx context.Context, q *db.Queries, id string) (Webhook, error) {
 	return Webhook{r.ID, r.Owner, r.ToldN, []byte(r.Body)}, nil
 }
 
-// WebhookVersion rises with every change of a webhook, and with every delivery that is asked for.
+// WebhookVersion increases with every change of a webhook and every requested redelivery.
 func (s *Store) WebhookVersion(ctx context.Context) (int64, error) {
 	n, err := s.readQ.Counter(ctx, "webhook")
 	return n, storeError(err)
 }
 
-// changeWebhook runs f in one transaction, after which the version is another, with the audit row of the deed.
+// changeWebhook runs f in one transaction, increments the version, and adds the audit row.
 func (s *Store) changeWebhook(ctx context.Context, audit *auth.Audit, f func(context.Context, *db.Queries) error) error {
 	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
 		if _, err := q.Next(ctx, db.NextParams{Name: "webhook", Count: 1}); err != nil {
@@ -91,7 +91,7 @@ func (s *Store) changeWebhook(ctx context.Context, audit *auth.Audit, f func(con
 	})
 }
 
-// AddWebhook adds a webhook that is told what changes from now on.
+// AddWebhook adds a webhook for changes from now on.
 func (s *Store) AddWebhook(ctx context.Context, w Webhook, audit auth.Audit) error {
 	return s.changeWebhook(ctx, &audit, func(ctx context.Context, q *db.Queries) error {
 		last, err := q.Counter(ctx, "change")
@@ -102,7 +102,7 @@ func (s *Store) AddWebhook(ctx context.Context, w Webhook, audit auth.Audit) err
 	})
 }
 
-// UpdateWebhook lets f change what is kept of a webhook. retry makes all that waits begin anew at now.
+// UpdateWebhook lets f change a stored webhook. retry restarts all waiting deliveries at now.
 func (s *Store) UpdateWebhook(ctx context.Context, id string, now hazard.Instant, audit auth.Audit, f func(Webhook) (body []byte, retry bool, err error)) error {
 	return s.changeWebhook(ctx, &audit, func(ctx context.Context, q *db.Queries) error {
 		w, err := webhook(ctx, q, id)
@@ -136,7 +136,8 @@ func (s *Store) DropWebhook(ctx context.Context, id string, audit auth.Audit) er
 	})
 }
 
-// AddDeliveries adds what changes have become, and notes for each webhook up to which change that is complete.
+// AddDeliveries adds the deliveries of changes, and records for each webhook up to which change
+// they are complete.
 func (s *Store) AddDeliveries(ctx context.Context, list []Delivery, told map[string]int64, now hazard.Instant) error {
 	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
 		for _, d := range list {
@@ -161,7 +162,7 @@ func addDelivery(ctx context.Context, q *db.Queries, d Delivery, now hazard.Inst
 	return id, q.AddDelivery(ctx, db.AddDeliveryParams{ID: id, Webhook: d.Webhook, HazardID: d.HazardID, ProductID: d.ProductID, N: d.Change, Gone: d.Left, NowMs: int64(now)})
 }
 
-// Redeliver adds a delivery of the same as one that is over, or returns ErrNotFound.
+// Redeliver adds a copy of a finished delivery, or returns ErrNotFound.
 func (s *Store) Redeliver(ctx context.Context, webhook string, id int64, now hazard.Instant, audit auth.Audit) (d Delivery, err error) {
 	err = s.changeWebhook(ctx, &audit, func(ctx context.Context, q *db.Queries) error {
 		row, err := q.Delivery(ctx, db.DeliveryParams{Webhook: webhook, ID: id})
@@ -178,14 +179,15 @@ func (s *Store) Redeliver(ctx context.Context, webhook string, id int64, now haz
 	return d, err
 }
 
-// DueDeliveries lists deliveries of a webhook that are due, at most limit: of each hazard the first that waits, so that they come in
-// order.
+// DueDeliveries lists at most limit due deliveries of a webhook. For each hazard it lists only the
+// first waiting one, so that deliveries keep their order.
 func (s *Store) DueDeliveries(ctx context.Context, webhook string, now hazard.Instant, limit int) ([]Delivery, error) {
 	rows, err := s.readQ.DueDeliveries(ctx, db.DueDeliveriesParams{Webhook: webhook, NowMs: int64(now), MaxRows: int32(limit)})
 	return decodeDeliveries(rows), storeError(err)
 }
 
-// NextDelivery is when something of a webhook will be due that is not due at now, and whether there is such a thing.
+// NextDelivery returns when the next delivery of a webhook becomes due after now, and whether there
+// is one.
 func (s *Store) NextDelivery(ctx context.Context, webhook string, now hazard.Instant) (hazard.Instant, bool, error) {
 	next, err := s.readQ.NextDelivery(ctx, db.NextDeliveryParams{Webhook: webhook, NowMs: int64(now)})
 	if none(err) {
@@ -194,13 +196,14 @@ func (s *Store) NextDelivery(ctx context.Context, webhook string, now hazard.Ins
 	return hazard.Instant(next), err == nil, storeError(err)
 }
 
-// WaitingWith lists what waits to be told of the same hazard or product as d, from d on, of changes up to upTo.
+// WaitingWith lists the waiting deliveries about the same hazard or product as d, from d on, for
+// changes up to upTo.
 func (s *Store) WaitingWith(ctx context.Context, d Delivery, upTo int64) ([]Delivery, error) {
 	rows, err := s.readQ.WaitingTogether(ctx, db.WaitingTogetherParams{Webhook: d.Webhook, HazardID: d.HazardID, ProductID: d.ProductID, ID: d.ID, UpTo: upTo})
 	return decodeDeliveries(rows), storeError(err)
 }
 
-// SaveDeliveries writes what came of deliveries.
+// SaveDeliveries stores the results of deliveries.
 func (s *Store) SaveDeliveries(ctx context.Context, list []Delivery) error {
 	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
 		for _, d := range list {
@@ -214,8 +217,8 @@ func (s *Store) SaveDeliveries(ctx context.Context, list []Delivery) error {
 	})
 }
 
-// Deliveries lists deliveries of a webhook, the latest first, at most limit: those with a number below before (0: all), in a state (empty: in
-// any).
+// Deliveries lists at most limit deliveries of a webhook, latest first, with numbers below before
+// (0 means all) and in a state (empty means any).
 func (s *Store) Deliveries(ctx context.Context, webhook string, before int64, state DeliveryState, limit int) ([]Delivery, error) {
 	if before == 0 {
 		before = math.MaxInt64
@@ -224,25 +227,25 @@ func (s *Store) Deliveries(ctx context.Context, webhook string, before int64, st
 	return decodeDeliveries(rows), storeError(err)
 }
 
-// PendingDeliveries counts what waits to be told to a webhook.
+// PendingDeliveries counts the waiting deliveries of a webhook.
 func (s *Store) PendingDeliveries(ctx context.Context, webhook string) (int64, error) {
 	n, err := s.readQ.CountPending(ctx, webhook)
 	return n, storeError(err)
 }
 
-// AllPendingDeliveries counts what waits to be told to any webhook.
+// AllPendingDeliveries counts the waiting deliveries of all webhooks.
 func (s *Store) AllPendingDeliveries(ctx context.Context) (int64, error) {
 	n, err := s.readQ.CountAllPending(ctx)
 	return n, storeError(err)
 }
 
-// DeliveredSince tells whether anything has reached a webhook since a moment.
+// DeliveredSince reports whether anything was delivered to a webhook since a moment.
 func (s *Store) DeliveredSince(ctx context.Context, webhook string, since hazard.Instant) (bool, error) {
 	n, err := s.readQ.DeliveredSince(ctx, db.DeliveredSinceParams{Webhook: webhook, SinceMs: int64(since)})
 	return n > 0, storeError(err)
 }
 
-// PurgeDeliveries removes what is over and older than before.
+// PurgeDeliveries removes finished deliveries older than before.
 func (s *Store) PurgeDeliveries(ctx context.Context, before hazard.Instant) error {
 	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
 		return q.PurgeDeliveries(ctx, int64(before))

@@ -19,13 +19,14 @@ import (
 	"github.com/hazardd/hazardd/internal/trace"
 )
 
-// Origin says who makes a change, for the log: a user from an address, a source, or (both empty) the service itself.
+// Origin says who makes a change, for the log: a user from an address, a source, or the service
+// itself (both empty).
 type Origin struct {
 	User   string
 	Addr   string
-	Client string // the program that the user uses, for the audit trail
+	Client string // the User-Agent, for the audit trail
 	Source string
-	// Admin and Orgs are what the user may write (hazard.Actor).
+	// Admin and Orgs are the rights of the user (hazard.Actor).
 	Admin bool
 	Orgs  []int64
 }
@@ -34,60 +35,62 @@ func (o Origin) actor() hazard.Actor {
 	return hazard.Actor{User: o.User, Admin: o.Admin, Orgs: o.Orgs, Source: o.Source}
 }
 
-// Tx is an open write transaction: reads in it see what it wrote. It is not safe for concurrent use, and lives as long as the
-// function that Write was given.
+// Tx is an open write transaction. Reads see its own writes. It is not safe for concurrent use, and
+// is valid only within the function passed to Write.
 type Tx struct {
 	ctx      context.Context
 	tx       *sql.Tx
 	q        *db.Queries
 	clock    hazard.Clock
-	at       hazard.Instant // the moment of the changes, and
-	now      hazard.Instant // of the decisions: see Now
-	timed    error          // why they could not be told
+	at       hazard.Instant // time of the changes
+	now      hazard.Instant // time for decisions; see Now
+	timed    error          // error of reading the two
 	origin   Origin
 	store    *Store
 	found    *find.Writing
-	before   int64 // the last change of those before this transaction, once it has made one
+	before   int64 // the last change before this transaction, once it has made one
 	last     int64
-	counters *sql.Rows        // the answer, once asked for
-	given    map[string]int64 // the number that each counter gave last; nil as long as none was asked for
+	counters *sql.Rows        // the pending answer with the counters
+	given    map[string]int64 // last number taken from each counter; nil until the counters are read
 	saved    []Saved
-	undoes   int64           // the change that the transaction takes back; 0: none
-	taken    map[string]bool // the counters that have given one to this transaction
+	undoes   int64           // the change that the transaction undoes; 0 means none
+	taken    map[string]bool // counters from which this transaction has taken a number
 }
 
-// aheadMost is how far ahead of a writer's clock the last change may be, and what is decided still goes by it: clocks of
-// nodes differ by less.
+// aheadMost is how far the last change may be ahead of the clock and still be used as the time for
+// decisions. Clocks of nodes differ by less.
 const aheadMost = time.Minute
 
-// Now returns the moment of the transaction's changes: the time of the clock once no other writer was left, or that of the
-// last change, or that after a moment of which Until has said that it is over, whatever is latest. So moments never decrease
-// along the log.
+// Now returns the time of the transaction's changes. It is the latest of three: the clock's time
+// once the write lock was acquired, the time of the last change, and the moment after the last one
+// that was passed to Until. So times never decrease along the log.
 //
-// If the last change is more than aheadMost later than the clock, it was written under a wrong clock, or the clock tells an
-// earlier time on purpose. Then the log goes on at the moment of the last change, but Now is the time of the clock: a
-// hazard must not end because a clock was once wrong.
+// If the last change is more than aheadMost ahead of the clock, then either the clock was wrong at
+// that change, or it is set to an earlier time on purpose. New changes then get the time of the
+// last change, but Now returns the clock's time: a hazard must not end because a clock was wrong
+// once.
 func (t *Tx) Now() hazard.Instant {
 	if err := t.readCounters(); err != nil {
-		t.timed = errors.Join(t.timed, err) // Write tells it
+		t.timed = errors.Join(t.timed, err) // Write returns it
 		return t.clock.Now()
 	}
 	return t.now
 }
 
-// Origin says who makes the transaction's changes.
+// Origin returns who makes the transaction's changes.
 func (t *Tx) Origin() Origin { return t.origin }
 
-// Write runs f in one transaction and commits what it saved. The moment of its changes is read from clock when no other writer
-// is left to wait for, see Tx.Now. When it returns nil the changes are durable and
-// numbered, and followers of the log are woken; last is the number of the latest of them, 0 if f changed nothing. When it
-// returns an error nothing was changed, unless the error is the store's own (ErrUnavailable): then the
-// changes are there all or not at all, and doing the same again under the same uuids is safe.
+// Write runs f in one transaction and commits what it saved. It reads the time of the changes from
+// clock once it has the write lock; see Tx.Now. When it returns nil, the changes are durable and
+// numbered, and followers of the log are woken; last is the number of the last one, or 0 if f
+// changed nothing. When it returns an error, nothing was changed, unless the error is the store's
+// own (ErrUnavailable): then all of the changes may be there or none, and repeating them with the
+// same UUIDs is safe.
 func (s *Store) Write(ctx context.Context, clock hazard.Clock, origin Origin, f func(*Tx) error) (last int64, err error) {
 	err = s.inTx(ctx, func(ctx context.Context, tx *sql.Tx, q *db.Queries) error {
 		t := &Tx{tx: tx, ctx: ctx, q: q, clock: clock, origin: origin, store: s, taken: map[string]bool{}}
 		t.found = find.Begin(ctx, tx, s.ix, t.bounds)
-		if s.database.remote() { // the answer comes with that to the first question of f
+		if s.database.remote() { // the answer arrives together with that to f's first query
 			if err := t.askCounters(); err != nil {
 				return err
 			}
@@ -120,8 +123,8 @@ func (s *Store) Write(ctx context.Context, clock hazard.Clock, origin Origin, f 
 	return last, nil
 }
 
-// number takes the next number of a counter. Who writes is alone until the transaction ends: nobody else takes a number meanwhile. So all
-// counters are read at once, the numbers are counted here, and written once.
+// number takes the next number of a counter. A writer is alone until its transaction ends, so it
+// reads all counters once, counts in memory, and writes them back once.
 func (t *Tx) number(counter string) (int64, error) {
 	if err := t.readCounters(); err != nil {
 		return 0, err
@@ -134,17 +137,17 @@ func (t *Tx) number(counter string) (int64, error) {
 	return t.given[counter], nil
 }
 
-// askCounters asks which numbers were given last, and for the moment of the last change.
+// askCounters sends the query for the counters and the time of the last change.
 func (t *Tx) askCounters() (err error) {
 	t.counters, err = t.tx.QueryContext(t.ctx, `SELECT name, value FROM counters
 		UNION ALL SELECT $1, at_ms FROM (SELECT at_ms FROM changes ORDER BY n DESC LIMIT 1) AS latest`, lastMoment)
 	return err
 }
 
-// lastMoment stands in the answer for the moment of the last change.
+// lastMoment is the name of the row with the time of the last change.
 const lastMoment = "at"
 
-// readCounters reads the answer, once, and the clock: whoever has the answer is alone.
+// readCounters reads the answer once, and then the clock: with the answer, the writer has the lock.
 func (t *Tx) readCounters() error {
 	if t.given != nil {
 		return nil
@@ -177,7 +180,7 @@ func (t *Tx) readCounters() error {
 	return nil
 }
 
-// writeCounters writes the numbers that were given, and that searches know what they were given to.
+// writeCounters writes the counters back, and records that the searches' tables are up to date.
 func (t *Tx) writeCounters() error {
 	for counter := range t.taken {
 		if err := t.q.SetCounter(t.ctx, db.SetCounterParams{Name: counter, Value: t.given[counter]}); err != nil {
@@ -192,26 +195,28 @@ func (t *Tx) writeCounters() error {
 	return t.found.End()
 }
 
-// Hazard is the present state of the hazard numbered id, or ErrNotFound.
+// Hazard returns the present state of a hazard, or ErrNotFound.
 func (t *Tx) Hazard(id int64) (*hazard.Hazard, error) { return hazardByID(t.ctx, t.q, id) }
 
-// HazardByUUID is the present state of the hazard with that uuid, or ErrNotFound.
+// HazardByUUID returns the present state of the hazard with that UUID, or ErrNotFound.
 func (t *Tx) HazardByUUID(id uuid.UUID) (*hazard.Hazard, error) { return hazardByUUID(t.ctx, t.q, id) }
 
-// Product is the present state of the product numbered id, deleted or not, or ErrNotFound.
+// Product returns the present state of a product, deleted or not, or ErrNotFound.
 func (t *Tx) Product(id int64) (*hazard.Product, error) { return productByID(t.ctx, t.q, id) }
 
-// ProductByUUID is the present state of the product with that uuid, deleted or not, or ErrNotFound.
+// ProductByUUID returns the present state of the product with that UUID, deleted or not, or
+// ErrNotFound.
 func (t *Tx) ProductByUUID(id uuid.UUID) (*hazard.Product, error) {
 	return productByUUID(t.ctx, t.q, id)
 }
 
-// Products lists the products of a hazard that are not deleted, by number, whoever may see them.
+// Products lists all products of a hazard that are not deleted, by id, regardless of their
+// audience.
 func (t *Tx) Products(hazardID int64) ([]*hazard.Product, error) {
 	return productsOf(t.ctx, t.q, hazardID)
 }
 
-// ProductsEver is Products, with those that are deleted.
+// ProductsEver does the same as Products, including deleted products.
 func (t *Tx) ProductsEver(hazardID int64) ([]*hazard.Product, error) {
 	rows, err := t.tx.QueryContext(t.ctx, `SELECT n, body FROM products WHERE hazard_id = $1 ORDER BY id`, hazardID)
 	if err != nil {
@@ -234,7 +239,7 @@ func (t *Tx) ProductsEver(hazardID int64) ([]*hazard.Product, error) {
 	return all, rows.Err()
 }
 
-// CountProducts returns how many products of a hazard a member of orgs may know of. It reads no texts.
+// CountProducts counts the products of a hazard that a member of orgs may see. It reads no texts.
 func (t *Tx) CountProducts(hazardID int64, orgs []int64) (n int, err error) {
 	rows, err := t.tx.QueryContext(t.ctx, `SELECT p.n, coalesce(c.audience, p.body) FROM products p JOIN changes c ON c.n = p.n
 		WHERE p.hazard_id = $1 AND NOT p.deleted`, hazardID)
@@ -259,7 +264,7 @@ func (t *Tx) CountProducts(hazardID int64, orgs []int64) (n int, err error) {
 	return n, rows.Err()
 }
 
-// HazardMade is the change that made a hazard.
+// HazardMade returns the change that created a hazard.
 func (t *Tx) HazardMade(id int64) (hazard.Change, error) {
 	row, err := t.q.FirstOfHazard(t.ctx, id)
 	if err != nil {
@@ -268,7 +273,7 @@ func (t *Tx) HazardMade(id int64) (hazard.Change, error) {
 	return decodeChange(db.ChangesSinceRow(row))
 }
 
-// ProductMade is the change that made a product.
+// ProductMade returns the change that created a product.
 func (t *Tx) ProductMade(id int64) (hazard.Change, error) {
 	row, err := t.q.FirstOfProduct(t.ctx, id)
 	if err != nil {
@@ -277,8 +282,8 @@ func (t *Tx) ProductMade(id int64) (hazard.Change, error) {
 	return decodeChange(db.ChangesSinceRow(row))
 }
 
-// Due lists the active hazards that end by themselves at or before the transaction's moment, but for some, the longest due first, at most limit. One
-// that cannot be read is a *HazardError.
+// Due lists at most limit active hazards whose own end is at or before the transaction's time,
+// longest due first, without those in but. An unreadable one is a *HazardError.
 func (t *Tx) Due(limit int, but ...int64) (due []*hazard.Hazard, err error) {
 	rows, err := t.q.DueHazards(t.ctx, db.DueHazardsParams{NowMs: int64(t.Now()), MaxRows: int32(limit + len(but))})
 	for _, r := range rows {
@@ -294,16 +299,17 @@ func (t *Tx) Due(limit int, but ...int64) (due []*hazard.Hazard, err error) {
 	return due, err
 }
 
-// Wakes lists the hazards whose moment to be derived again has come, but for some, the longest due first, at most
-// limit.
+// Wakes lists at most limit hazards that are due for a new derivation, longest due first, without
+// those in but.
 func (t *Tx) Wakes(limit int, but ...int64) ([]int64, error) {
 	ids, err := t.q.DueWakes(t.ctx, db.DueWakesParams{NowMs: int64(t.Now()), MaxRows: int32(limit + len(but))})
 	ids = slices.DeleteFunc(ids, func(id int64) bool { return slices.Contains(but, id) })
 	return ids[:min(len(ids), limit)], err
 }
 
-// SetWake sets the moment at which a hazard must be derived again although nobody reports;
-// hazard.MaxInstant means never. An earlier moment that has come by now stays until Woken: what came then is still to be done.
+// SetWake sets when a hazard must be derived again even without a new report; hazard.MaxInstant
+// means never. An earlier time that has already come stays until Woken, because its work is still
+// pending.
 func (t *Tx) SetWake(hazardID int64, at hazard.Instant) error {
 	if at == hazard.MaxInstant {
 		return t.q.DropWake(t.ctx, db.DropWakeParams{HazardID: hazardID, NowMs: int64(t.Now())})
@@ -311,15 +317,16 @@ func (t *Tx) SetWake(hazardID int64, at hazard.Instant) error {
 	return t.q.SetWake(t.ctx, db.SetWakeParams{HazardID: hazardID, AtMs: int64(at), NowMs: int64(t.Now())})
 }
 
-// Woken notes that a hazard is derived again now.
+// Woken records that a hazard is being derived again now.
 func (t *Tx) Woken(hazardID int64) error { return t.q.Woken(t.ctx, hazardID) }
 
-// SaveHazard writes the state h of a hazard and its change. A hazard without ID is new and gets one. before is the state
-// that h replaces, nil for a new one. h.Version becomes the change's number.
+// SaveHazard writes the state h of a hazard and its change. A hazard without ID is new and gets
+// one. before is the replaced state, nil for a new hazard. h.Version becomes the change's number.
 func (t *Tx) SaveHazard(h, before *hazard.Hazard) error { return t.SaveHazardAs("", h, before) }
 
-// SaveHazardAs is SaveHazard for a change whose kind does not follow from the states: hazard.merged, hazard.split. Every state of a hazard
-// is written here: what hazard.Lawful forbids is a *hazard.LawError, and nothing is written.
+// SaveHazardAs does the same as SaveHazard for a kind of change that the states do not imply:
+// hazard.merged or hazard.split. Every state of a hazard is written here. If hazard.Lawful forbids
+// it, the error is a *hazard.LawError, and nothing is written.
 func (t *Tx) SaveHazardAs(as hazard.ChangeKind, h, before *hazard.Hazard) error {
 	if err := t.lawful(h, before); err != nil {
 		return err
@@ -347,7 +354,7 @@ func (t *Tx) SaveHazardAs(as hazard.ChangeKind, h, before *hazard.Hazard) error 
 	if err := t.log(kind, h.ID, nil, body, &h.Version); err != nil {
 		return err
 	}
-	kept := "" // old stores have the state here, too
+	kept := "" // old stores also have the state here
 	if !t.store.bodiesInLog {
 		kept = seal(h.Version, body)
 	}
@@ -363,10 +370,11 @@ func (t *Tx) SaveHazardAs(as hazard.ChangeKind, h, before *hazard.Hazard) error 
 	return t.found.Save(h, before, t.at)
 }
 
-// Saved is a state of a hazard that a transaction has saved, and the one before the transaction; nil: there was none.
+// Saved is a state of a hazard that a transaction has saved, and the state before the transaction;
+// nil for a new hazard.
 type Saved struct{ Before, After *hazard.Hazard }
 
-// Saved lists the hazards that the transaction has saved, each once.
+// Saved lists each hazard that the transaction has saved once.
 func (t *Tx) Saved() (list []Saved) {
 	at := map[int64]int{}
 	for _, s := range t.saved {
@@ -390,8 +398,8 @@ func (t *Tx) lawful(h, before *hazard.Hazard) (err error) {
 	return hazard.Lawful(before, h, successor, t.origin.actor(), t.Now())
 }
 
-// SaveProduct writes the state p of a product and its change. A product without ID is new and gets one; a deleted one is
-// kept in the history. p.Version becomes the change's number.
+// SaveProduct writes the state p of a product and its change. A product without ID is new and gets
+// one; a deleted one stays in the history. p.Version becomes the change's number.
 func (t *Tx) SaveProduct(p *hazard.Product) error {
 	kind := hazard.ProductUpdated
 	switch {
@@ -415,7 +423,7 @@ func (t *Tx) SaveProduct(p *hazard.Product) error {
 	return t.q.SaveProduct(t.ctx, db.SaveProductParams{ID: p.ID, Uuid: p.UUID.String(), HazardID: p.HazardID, N: p.Version, Deleted: p.Deleted, Body: seal(p.Version, body)})
 }
 
-// log writes the row of one change, of a hazard or of its product p, and gives its number.
+// log writes the row of a change of a hazard or of its product p, and returns its number.
 func (t *Tx) log(kind hazard.ChangeKind, hazardID int64, p *hazard.Product, body []byte, number *int64) error {
 	n, err := t.number("change")
 	if err != nil {
@@ -433,7 +441,7 @@ func (t *Tx) log(kind hazard.ChangeKind, hazardID int64, p *hazard.Product, body
 	return t.audit(&row)
 }
 
-// audit keeps the row of the audit trail of a change that a user makes.
+// audit adds the row of a user's change to the audit trail.
 func (t *Tx) audit(row *db.AddChangeParams) error {
 	if row.Actor == "" {
 		return nil
@@ -445,7 +453,7 @@ func (t *Tx) audit(row *db.AddChangeParams) error {
 	return t.addAudit(db.AddAuditParams{AtMs: row.AtMs, Actor: row.Actor, Addr: row.Addr, Action: row.Kind, Subject: subject, Detail: fmt.Sprintf("change %d", row.N)})
 }
 
-// addAudit adds a row of what was allowed. Its number, program and request are those of the transaction.
+// addAudit adds a row for a permitted action, with the transaction's number, program and request.
 func (t *Tx) addAudit(row db.AddAuditParams) (err error) {
 	if row.ID, err = t.number("audit"); err != nil {
 		return err
@@ -454,7 +462,7 @@ func (t *Tx) addAudit(row db.AddAuditParams) (err error) {
 	return t.q.AddAudit(t.ctx, row)
 }
 
-// KeepAreas keeps the geometries of areas and returns their names, sorted and each once.
+// KeepAreas stores the geometries of areas and returns references to them, sorted and each once.
 func (t *Tx) KeepAreas(areas []hazard.Area) ([]hazard.AreaRef, error) {
 	var refs []hazard.AreaRef
 	for _, a := range areas {
@@ -469,5 +477,5 @@ func (t *Tx) KeepAreas(areas []hazard.Area) ([]hazard.AreaRef, error) {
 	return slices.Compact(refs), nil
 }
 
-// none tells whether err says that no row was found.
+// none reports whether err says that no row was found.
 func none(err error) bool { return errors.Is(err, sql.ErrNoRows) }

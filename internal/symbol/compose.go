@@ -110,15 +110,15 @@ type square struct{ x, y, edge float64 }
 func (s Symbol) parts() (*parts, error) {
 	info, ok := s.Type.Info()
 	if !ok {
-		return nil, fmt.Errorf("%w: %q is no type_id", ErrUnknown, s.Type)
+		return nil, fmt.Errorf("%w: %q is not a type_id", ErrUnknown, s.Type)
 	}
 	g, ok := geometries[s.Category]
 	if !ok {
-		return nil, fmt.Errorf("%w: %q is no category_id", ErrUnknown, s.Category)
+		return nil, fmt.Errorf("%w: %q is not a category_id", ErrUnknown, s.Category)
 	}
 	halo, ok := halos[s.Severity]
 	if !ok {
-		return nil, fmt.Errorf("%w: %v is no severity_id", ErrUnknown, s.Severity)
+		return nil, fmt.Errorf("%w: %v is not a severity_id", ErrUnknown, s.Severity)
 	}
 	icon, ok := Icon(strings.TrimSuffix(info.Icon, ".png"))
 	if !ok {

@@ -68,7 +68,7 @@ func PNG(name string, size int) ([]byte, error) {
 	}
 	svg, ok := Icon(name)
 	if !ok {
-		return nil, fmt.Errorf("%w: %q is none of %s", ErrUnknown, name, strings.Join(Names(), ", "))
+		return nil, fmt.Errorf("%w: %q is not one of %s", ErrUnknown, name, strings.Join(Names(), ", "))
 	}
 	img := image.NewRGBA(image.Rect(0, 0, size, size))
 	if err := draw(img, svg, 0, 0, float64(size)); err != nil {

@@ -10,30 +10,32 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// Entry is a change, with what is known of the log around it. What nobody asks for is not read, and what is asked of one change is read for
-// all that were read of the log with it.
+// Entry is a change with the surrounding state of the log. That state is read on first use, for all
+// changes that were read together.
 type Entry struct {
 	hazard.Change
 	tail   *Tail
 	states *states
 	counts *counts
-	size   int64 // bytes that it takes in memory, roughly; guarded by tail.mu, like kept
+	size   int64 // approximate bytes in memory; guarded by tail.mu, as is kept
 	kept   bool
 
-	products atomic.Pointer[[]*hazard.Product] // those that the hazard had then; nil: not read yet
+	products atomic.Pointer[[]*hazard.Product] // products of the hazard as of this change; nil means not read yet
 
-	texts atomic.Pointer[map[any][]byte] // what others made of it; a map is not altered
-	turn  turn                           // to make one
+	texts atomic.Pointer[map[any][]byte] // results of Text by key; a map is never modified
+	turn  turn                           // held while a text is made
 }
 
-// turn is taken by one of many who want the same. The others wait, and go on all at once when it is done: behind a mutex a
-// thousand streams would follow one another. Its zero value is free.
+// turn makes one of many callers do work that all of them want. The others wait and continue
+// together when it is done; behind a mutex, a thousand streams would continue one after the other.
+// Its zero value is free.
 type turn struct {
 	mu   sync.Mutex
-	busy chan struct{} // nil: it is free; closed when it is given back
+	busy chan struct{} // nil while free; closed when it is released
 }
 
-// take reports whether the caller has the turn, and must give it back. Otherwise another had it, and has given it back.
+// take reports whether the caller has the turn, and must release it. If it returns false, another
+// caller had the turn and has released it.
 func (t *turn) take() bool {
 	t.mu.Lock()
 	busy := t.busy
@@ -54,20 +56,20 @@ func (t *turn) give() {
 	t.busy = nil
 }
 
-// states are what is known of the hazards of changes that follow one another.
+// states holds the hazards of consecutive changes.
 type states struct {
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	changes []hazard.Change
-	known   map[int64][2]*hazard.Hazard // before and after each change, by its number; nil: not read yet
+	known   map[int64][2]*hazard.Hazard // before and after each change, by number; nil means not read yet
 }
 
-// counts read the products of some entries.
+// counts reads the products of some entries.
 type counts struct {
 	turn    turn
 	entries []*Entry
 }
 
-// entries are changes that follow one another.
+// entries wraps consecutive changes.
 func (t *Tail) entries(changes []hazard.Change) []*Entry {
 	s, c := &states{changes: changes}, &counts{entries: make([]*Entry, len(changes))}
 	for i := range changes {
@@ -76,7 +78,7 @@ func (t *Tail) entries(changes []hazard.Change) []*Entry {
 	return slices.Clone(c.entries)
 }
 
-// sizeOf is what a change takes in memory, roughly.
+// sizeOf returns the approximate size of a change in memory.
 func sizeOf(c *hazard.Change) int64 {
 	size := int64(2 << 10)
 	if c.Hazard != nil {
@@ -106,7 +108,8 @@ const (
 	sizeOfProduct = 400 // a product without what it says, and its place in a list
 )
 
-// concerns reports whether what the entry says depends on who may read the product numbered id, and was made when that was not today's audience.
+// concerns reports whether the entry depends on the audience of the product id, and was built for
+// another audience than today's.
 func (e *Entry) concerns(id int64, today hazard.Audience) bool {
 	if e.Product != nil {
 		return e.Product.ID == id && !e.Product.Today().Equal(today)
@@ -115,7 +118,7 @@ func (e *Entry) concerns(id int64, today hazard.Audience) bool {
 	return counted == nil || slices.ContainsFunc(*counted, func(p *hazard.Product) bool { return p.ID == id && !p.Today().Equal(today) })
 }
 
-// anew is the entry without what was made of it, for whoever may read the product numbered id today.
+// anew returns the entry without its cached results, with today's audience for the product id.
 func (e *Entry) anew(id int64, today hazard.Audience, with *counts) *Entry {
 	fresh := &Entry{Change: e.Change, tail: e.tail, states: e.states, counts: with, size: sizeOf(&e.Change)}
 	if e.Product != nil && e.Product.ID == id {
@@ -127,8 +130,8 @@ func (e *Entry) anew(id int64, today hazard.Audience, with *counts) *Entry {
 	return fresh
 }
 
-// States are the hazard's before and after the change: the same for a change of a product; before is nil for a new hazard, and one that
-// begins with another kind of change: a split.
+// States returns the hazard before and after the change. For a change of a product both are the
+// same. before is nil for a new hazard, and for one that begins with a split.
 func (e *Entry) States(ctx context.Context) (before, after *hazard.Hazard, err error) {
 	s := e.states
 	s.mu.Lock()
@@ -165,7 +168,7 @@ func (e *Entry) States(ctx context.Context) (before, after *hazard.Hazard, err e
 	return known[0], known[1], nil
 }
 
-// Products are the products that the hazard had as of a change of it, without what they say: their numbers, and who may read them.
+// Products returns the products that the hazard had as of the change: only their ids and audiences.
 func (e *Entry) Products(ctx context.Context) ([]*hazard.Product, error) {
 	for {
 		if known := e.products.Load(); known != nil {
@@ -176,7 +179,7 @@ func (e *Entry) Products(ctx context.Context) ([]*hazard.Product, error) {
 		}
 	}
 	defer e.counts.turn.give()
-	if known := e.products.Load(); known != nil { // made since
+	if known := e.products.Load(); known != nil { // read by another caller meanwhile
 		return *known, nil
 	}
 	var changes []hazard.Change
@@ -192,13 +195,13 @@ func (e *Entry) Products(ctx context.Context) ([]*hazard.Product, error) {
 	for _, o := range e.counts.entries {
 		products := all[o.Number]
 		o.products.Store(&products)
-		e.tail.grew(o, int64(sizeOfProduct*len(products))) // those read at once may share some
+		e.tail.grew(o, int64(sizeOfProduct*len(products))) // products that were read together may be shared
 	}
 	return *e.products.Load(), nil
 }
 
-// Text is what make makes of the change for a key that compares, made once for as long as the change is in memory, where it is counted. The text must not be
-// changed.
+// Text returns the result of make for the change and a comparable key. It is made once while the
+// change is in memory, and counts toward the memory's bound. The result must not be modified.
 func (e *Entry) Text(key any, make func() ([]byte, error)) ([]byte, error) {
 	for {
 		if t, ok := e.text(key); ok {
@@ -209,7 +212,7 @@ func (e *Entry) Text(key any, make func() ([]byte, error)) ([]byte, error) {
 		}
 	}
 	defer e.turn.give()
-	if t, ok := e.text(key); ok { // made since
+	if t, ok := e.text(key); ok { // made by another caller meanwhile
 		return t, nil
 	}
 	t, err := make()
@@ -226,7 +229,7 @@ func (e *Entry) Text(key any, make func() ([]byte, error)) ([]byte, error) {
 	return t, nil
 }
 
-// text is what was made for a key, if it was.
+// text returns the cached text for a key, if there is one.
 func (e *Entry) text(key any) ([]byte, bool) {
 	texts := e.texts.Load()
 	if texts == nil {

@@ -1,12 +1,15 @@
-// Package tail reads the change log, once for all who follow it: the live view, streams and webhooks.
+// Package tail reads the change log once for all its followers: the live view, streams and
+// webhooks.
 //
-// A Tail reads each change once, hands it to the view, and then keeps it in memory for the others, which ask for what follows the number that
-// they have: so they are told of no change that the lists do not show yet, a slow one costs nothing but its own delay, and one that fails holds up
-// nobody. What is further back than the memory is read from the log by the same code. Memory is bounded by bytes, with what others have made of
-// the changes; no entry holds more of a hazard's products than its own change.
+// A Tail reads each change once, passes it to the view, and keeps it in memory for the other
+// followers, which ask for the changes after a number. So they never see a change before the lists
+// do, a slow follower only delays itself, and a failing one stops nobody. Older changes are read
+// from the log by the same code. The memory is bounded in bytes, including the texts derived from
+// changes; an entry only holds the products of its own change.
 //
-// Where a history was replaced, the view is read anew and the memory begins behind the fork: it never reaches back over one, so that whoever is
-// before it reads the log, which answers with a *store.ForkedError.
+// When a history was replaced, the view is read again and the memory begins after the fork. It
+// never contains changes from before a fork. A follower that is before the fork reads the log,
+// which returns a *store.ForkedError.
 package tail
 
 import (
@@ -23,51 +26,53 @@ import (
 
 // Log is the part of the store that a Tail reads.
 type Log interface {
-	// Page reads a piece of the change log, in commit order. There are no gaps but those of forks. It is a *store.ForkedError if the number is
-	// of a history that was replaced.
+	// Page reads a piece of the change log in commit order. There are no gaps except at forks. It
+	// returns a *store.ForkedError if the number belongs to a replaced history.
 	Page(ctx context.Context, p store.LogPage) (store.LogPiece, error)
 	// Wait returns when a change above n may exist, or when ctx ends.
 	Wait(ctx context.Context, n int64) error
-	// HazardsBefore returns the latest states of hazards before change n, as far as they were there.
+	// HazardsBefore returns the latest states of hazards before change n, if they existed.
 	HazardsBefore(ctx context.Context, ids []int64, n int64) (map[int64]*hazard.Hazard, error)
-	// ProductsThen lists the products that the hazard of each change of a hazard had as of it, without what they say, by the numbers of the changes.
+	// ProductsThen lists the products that the hazard of each change had as of that change, by the
+	// numbers of the changes. It reads only ids and audiences.
 	ProductsThen(ctx context.Context, changes []hazard.Change) (map[int64][]*hazard.Product, error)
-	// JudgeByPresent lets products of the past be judged by who may read them today.
+	// JudgeByPresent sets today's audience on products of the past.
 	JudgeByPresent(ctx context.Context, products []*hazard.Product) error
 }
 
-// View is what is kept up to date first: the lists.
+// View is the follower that is updated first: the lists.
 type View interface {
-	// Number is the change that the view is as of.
+	// Number returns the number of the view's last change.
 	Number() int64
-	// Apply brings the view up to date with changes that follow its number, as of a moment.
+	// Apply adds changes that follow the view's number, as of a moment.
 	Apply(ctx context.Context, changes []hazard.Change, at hazard.Instant) error
-	// Renew replaces a view that holds changes of a history which is void.
+	// Renew rebuilds a view that contains changes of a void history.
 	Renew(ctx context.Context, fork *store.ForkedError, at hazard.Instant) error
-	// Current notes that the log held nothing newer than the view at a moment.
+	// Current records that the view was up to date at a moment.
 	Current(at hazard.Instant)
-	// Expire drops what has ended, and returns when the next of it ends.
+	// Expire removes ended hazards, and returns when the next one ends.
 	Expire() hazard.Instant
 }
 
-// Bounds are what a Tail keeps in memory.
+// Bounds limits the memory of a Tail.
 type Bounds struct {
-	Changes int   // at most so many
-	Bytes   int64 // of texts, roughly: their own, and those that were made of them
+	Changes int   // number of changes
+	Bytes   int64 // approximate bytes of their texts and of the texts derived from them
 }
 
-// Memory is what a Tail keeps unless a test says otherwise: at the rate of a disaster, minutes.
+// Memory is the default bound. At the rate of changes in a disaster it holds some minutes.
 var Memory = Bounds{Changes: 1024, Bytes: 32 << 20}
 
-// What is read of the log at once, for the tail and for who is behind its memory: an editor's product may hold 4 MiB of text.
+// How much of the log is read at once. An editor's product may hold 4 MiB of text.
 const (
 	maxRead   = 256
 	readBytes = 2 << 20
-	// maxGiven is how many changes who is behind is given at once.
+	// maxGiven is how many changes a follower behind the memory gets at once.
 	maxGiven = 32
-	// readers is how many read the log at once behind the memory. The others wait: the lists and the writers need the store too.
+	// readers is how many followers behind the memory read the log at once. The others wait,
+	// because lists and writers need the store too.
 	readers = 4
-	// retry is after which time a log that could not be read is read again.
+	// retry is the delay after a failed read of the log.
 	retry = time.Second
 )
 
@@ -78,26 +83,26 @@ type Tail struct {
 	now    func() hazard.Instant
 	bounds Bounds
 	logger *slog.Logger
-	turns  chan struct{} // held by who reads the log behind the memory
+	turns  chan struct{} // held while reading the log behind the memory
 
-	mu    sync.RWMutex // guards what follows
-	ring  []*Entry     // in the order of the log
-	bytes int64        // of ring, roughly
-	from  int64        // ring holds every change above from, up to last
+	mu    sync.RWMutex // guards the fields below
+	ring  []*Entry     // in log order
+	bytes int64        // approximate size of ring
+	from  int64        // ring holds every change after from, up to last
 	last  int64
-	wake  chan struct{} // closed and replaced when there is something new
+	wake  chan struct{} // closed and replaced on news
 }
 
-// New makes a Tail of log, which keeps view up to date; Run starts it. now is the service's clock.
+// New creates a Tail of log that keeps view up to date; Run starts it. now is the service's clock.
 func New(log Log, view View, now func() hazard.Instant, bounds Bounds, logger *slog.Logger) *Tail {
-	from := max(0, view.Number()-int64(bounds.Changes)) // read again by Run, for those who resume after a restart
+	from := max(0, view.Number()-int64(bounds.Changes)) // Run reads these again, for readers who resume after a restart
 	return &Tail{log: log, view: view, now: now, bounds: bounds, logger: logger, turns: make(chan struct{}, readers), from: from, last: from, wake: make(chan struct{})}
 }
 
-// Run follows the log until ctx ends. While the log cannot be read the view goes on with what it has, without what ends, and the others
-// wait; it is tried again each second.
+// Run follows the log until ctx ends. While the log cannot be read, the view stays as it is, except
+// that ended hazards leave it, and the other followers wait. It retries each second.
 func (t *Tail) Run(ctx context.Context) error {
-	away := false // it is logged once, and when it is over
+	away := false // log the failure once, and its end
 	for ctx.Err() == nil {
 		err := t.CatchUp(ctx)
 		if err == nil && away {
@@ -122,20 +127,22 @@ func (t *Tail) Run(ctx context.Context) error {
 	return nil
 }
 
-// wait waits for a change, or the next end of a hazard, or a second, whichever comes first.
+// wait waits for a change, the next end of a hazard, or a second, whichever comes first.
 func (t *Tail) wait(ctx context.Context) error {
-	// A second at most, so that the view's age stays honest, and a millisecond more, the unit of ends. Not the other way round:
-	// where nothing ends, the time until then is the longest that there is.
+	// At most a second, so that the view's age stays accurate, plus a millisecond, the unit of
+	// ends. The order of operations avoids an overflow: without any end, the time until the next
+	// one is the maximum duration.
 	until := min(t.view.Expire().Time().Sub(t.now().Time()), time.Second) + time.Millisecond
 	waiting, cancel := context.WithTimeout(ctx, max(until, 0))
 	defer cancel()
-	if err := t.log.Wait(waiting, t.last); err != nil && waiting.Err() == nil { // last is written by this goroutine alone
+	if err := t.log.Wait(waiting, t.last); err != nil && waiting.Err() == nil { // only this goroutine writes last
 		return err
 	}
 	return nil
 }
 
-// CatchUp reads all that the log holds now. Only one may call it at a time: Run, or a test in its place.
+// CatchUp reads everything that the log holds now. Only one caller at a time: Run, or a test
+// instead of it.
 func (t *Tail) CatchUp(ctx context.Context) error {
 	for {
 		more, err := t.step(ctx)
@@ -166,9 +173,9 @@ func (t *Tail) step(ctx context.Context) (more bool, err error) {
 		upTo++
 	}
 	switch whole := int(upTo - n); {
-	case whole > 0: // what is known of the time before a fork is told first; nothing of it is lost
+	case whole > 0: // pass on what came before the fork first, so that it is not lost
 		more, changes = read.Next > 0 || read.Last > upTo, changes[:whole]
-	case len(changes) > 0: // what is behind the fork is read anew
+	case len(changes) > 0: // what comes after the fork is read again
 		t.forget(changes[0].Number - 1)
 		return true, nil
 	case read.Last > n:
@@ -191,7 +198,7 @@ func (t *Tail) step(ctx context.Context) (more bool, err error) {
 	return more, nil
 }
 
-// forget lets the memory begin behind n.
+// forget makes the memory begin after n.
 func (t *Tail) forget(n int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -199,12 +206,12 @@ func (t *Tail) forget(n int64) {
 	t.alarm()
 }
 
-// add takes entries into the memory: all changes above its last, up to last.
+// add adds entries to the memory: all changes after its last one, up to last.
 func (t *Tail) add(entries []*Entry, last int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, e := range entries {
-		if e.Redacts() { // the log was rewritten: what was read of it before is dropped
+		if e.Redacts() { // the log was rewritten, so drop the earlier copies
 			for _, o := range t.ring {
 				o.kept = false
 			}
@@ -222,7 +229,7 @@ func (t *Tail) add(entries []*Entry, last int64) {
 	t.alarm()
 }
 
-// judge lets what is in memory of a product be read by those alone who may read its latest state. The caller holds mu.
+// judge applies the latest audience of a product to its changes in memory. The caller holds mu.
 func (t *Tail) judge(latest *hazard.Product) {
 	today, groups := latest.Audience(), map[*counts]*counts{}
 	for i, e := range t.ring {
@@ -239,7 +246,7 @@ func (t *Tail) judge(latest *hazard.Product) {
 	}
 }
 
-// grew counts more bytes of an entry, if it is in memory.
+// grew adds to the size of an entry, if it is in memory.
 func (t *Tail) grew(e *Entry, bytes int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -260,31 +267,33 @@ func (t *Tail) trim() {
 		t.from = e.Number
 		drop++
 	}
-	t.ring = slices.Delete(t.ring, 0, drop) // not resliced: what was dropped must not be kept alive
+	t.ring = slices.Delete(t.ring, 0, drop) // not resliced, so that the dropped entries are freed
 }
 
-// alarm wakes all who wait. The caller holds mu.
+// alarm wakes all waiting followers. The caller holds mu.
 func (t *Tail) alarm() {
 	close(t.wake)
 	t.wake = make(chan struct{})
 }
 
-// Alarm wakes all who wait for a change, so that they look at what else has changed: whether they still may read.
+// Alarm wakes all waiting followers, so that they check their readers' rights again.
 func (t *Tail) Alarm() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.alarm()
 }
 
-// Kept is how many changes are in memory, how many bytes they take, and the numbers behind which they begin and up to which they go.
+// Kept returns how many changes are in memory, their size in bytes, and the numbers from and last:
+// the memory holds the changes after from, up to last.
 func (t *Tail) Kept() (changes int, bytes, from, last int64) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return len(t.ring), t.bytes, t.from, t.last
 }
 
-// After returns the next changes above n, all up to upTo: from memory, or from the log where that does not reach back to n. wake is not nil
-// when there are no others now, and is closed when there may be. It is a *store.ForkedError if n is of a history that was replaced.
+// After returns the next changes after n, complete up to upTo: from memory, or from the log if the
+// memory begins later. If there are none now, wake is not nil and is closed when there may be some.
+// It returns a *store.ForkedError if n belongs to a replaced history.
 func (t *Tail) After(ctx context.Context, n int64) (entries []*Entry, upTo int64, wake <-chan struct{}, err error) {
 	entries, upTo, wake, ok := t.remembered(n)
 	if ok {
@@ -300,11 +309,11 @@ func (t *Tail) After(ctx context.Context, n int64) (entries []*Entry, upTo int64
 	return entries, upTo, nil, err
 }
 
-// remembered is After from memory. ok: it reaches back to n.
+// remembered is After from memory; ok reports whether the memory reaches back to n.
 func (t *Tail) remembered(n int64) (entries []*Entry, upTo int64, wake <-chan struct{}, ok bool) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	if n >= t.last { // above it: a writer of this moment, or a reader from a node that is ahead of this one
+	if n >= t.last { // it can be above last: a write of this moment, or a reader that comes from a node that is ahead
 		return nil, n, t.wake, true
 	}
 	if n < t.from {
@@ -317,7 +326,7 @@ func (t *Tail) remembered(n int64) (entries []*Entry, upTo int64, wake <-chan st
 	return slices.Clone(t.ring[i:]), t.last, t.wake, true
 }
 
-// read is After from the log, as far as the memory has come.
+// read is After from the log, up to the end of the memory.
 func (t *Tail) read(ctx context.Context, n int64) (entries []*Entry, upTo int64, err error) {
 	t.mu.RLock()
 	upTo = t.last
@@ -340,7 +349,8 @@ func (t *Tail) read(ctx context.Context, n int64) (entries []*Entry, upTo int64,
 		return t.entries(changes), n, nil
 	}
 	if n < upTo {
-		// For a moment the memory may end in the gap of a fork that it has not noticed: nobody may follow it there.
+		// The memory may briefly end before a fork that it has not noticed yet. Check that nobody
+		// moves into that gap.
 		_, err := t.log.Page(ctx, store.LogPage{After: upTo, Limit: 1, Bytes: 1, Everything: true})
 		if _, void := errors.AsType[*store.ForkedError](err); void {
 			upTo = n

@@ -53,7 +53,7 @@ func (w Wish) Or(other Wish) Wish { return Wish{slices.Concat(w.tags, other.tags
 // met by nothing. Its error names the tag that is none.
 func Parse(list string) (Wish, error) {
 	if len(list) > maxBytes {
-		return Wish{}, fmt.Errorf("has %d bytes, at most %d are taken", len(list), maxBytes)
+		return Wish{}, fmt.Errorf("has %d bytes, at most %d are allowed", len(list), maxBytes)
 	}
 	var w Wish
 	for word := range strings.SplitSeq(list, ",") {
@@ -61,14 +61,14 @@ func Parse(list string) (Wish, error) {
 		t, err := language.Parse(word)
 		var unknown language.ValueError
 		if err != nil && !errors.As(err, &unknown) || word == "" {
-			return Wish{}, fmt.Errorf("%.40q is no language; expected tags such as fr or pt-BR, separated by commas", word)
+			return Wish{}, fmt.Errorf("%.40q is not a language; expected tags such as fr or pt-BR, separated by commas", word)
 		}
 		if err == nil && t != language.Und {
 			w.tags = append(w.tags, t)
 		}
 	}
 	if len(w.tags) > maxTags {
-		return Wish{}, fmt.Errorf("has %d languages, at most %d are taken", len(w.tags), maxTags)
+		return Wish{}, fmt.Errorf("has %d languages, at most %d are allowed", len(w.tags), maxTags)
 	}
 	return w, nil
 }

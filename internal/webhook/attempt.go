@@ -8,17 +8,17 @@ import (
 	"github.com/hazardd/hazardd/internal/outbound"
 )
 
-// outcome is what came of an attempt.
+// outcome is the result of an attempt.
 type outcome struct {
-	status int           // HTTP status; 0: no answer
-	fault  string        // class of what went wrong; empty: it was delivered
+	status int           // HTTP status; 0 without an answer
+	fault  string        // kind of the error; empty if it was delivered
 	retry  time.Duration // how long the receiver wants to be left alone
 	took   time.Duration
 	gone   bool // the receiver wants nothing more
 }
 
-// post sends a message once. What the receiver says beside its status is not kept: it would be an answer from inside to whoever can
-// make a webhook.
+// post sends a message once. Only the receiver's status is stored: the rest of the answer could
+// show internal data to the owner of the webhook.
 func (s *Service) post(ctx context.Context, address string, header http.Header, body string) outcome {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, outbound.AttemptTimeout)

@@ -104,7 +104,7 @@ func load(name string) (*Language, error) {
 // All lists the languages, English first. The caller must not change the slice.
 func All() []*Language { return all }
 
-// English is the language of whoever asks for none that there is.
+// English returns the default language, for readers whose languages are not available.
 func English() *Language { return all[0] }
 
 // Best is the language that a reader of these tags, the most wanted first, understands best, by golang.org/x/text/language; English if none.

@@ -13,14 +13,20 @@ export const BARS = 24;
 /** After a failure, milliseconds. */
 const PAUSE = 5_000;
 
-/** The moments of a range that ends now, the latest first, milliseconds: always the same ones, for what was found of one stays true. */
+/**
+ * The moments of a range that ends now, latest first, in milliseconds. They lie on a fixed grid, so
+ * that results for a moment can be reused.
+ */
 export function moments(range: number, now: number): number[] {
   const step = range / BARS;
   const last = Math.floor(now / step) * step;
   return Array.from({ length: BARS }, (_, i) => last - i * step);
 }
 
-/** Counts at moments, one request at a time, until the signal. A moment before the first record, or of which the server keeps nothing, is null: not known is not none. */
+/**
+ * Counts active hazards at moments, one request at a time, until the signal aborts. null means
+ * unknown: the moment is before the first record, or the server no longer has its data.
+ */
 export async function countAt(api: Api, at: readonly number[], found: (at: number, a: Activity | null) => void, signal: AbortSignal): Promise<void> {
   const count = async (moment: number, more: string) => {
     const answer = await api.request(`/hazards/count?status=A&category=EVENT,RESPONSE,OTHER${more}&at=${new Date(moment).toISOString()}`, { signal });

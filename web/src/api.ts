@@ -1,8 +1,8 @@
-// Requests to the service, and the login that they need.
+// Requests to the service, and the login for them.
 //
-// Tokens live in this module's memory and nowhere else: a reload is a log-out. They are renewed before they end; an answer
-// "Invalid Token" renews them once and repeats the request. All errors are a Problem (the service answered), or a
-// LostError (it did not).
+// Tokens are only in this module's memory: a reload is a logout. They are renewed before they
+// expire. On the answer "Invalid Token" they are renewed once and the request is repeated. All
+// errors are a Problem (the service answered) or a LostError (it did not).
 
 import type { components, paths } from "./openapi.types";
 
@@ -19,7 +19,7 @@ export class Problem extends Error {
     readonly status: number,
     /** What is wrong, in words fit to show. */
     readonly detail: string,
-    /** Each fault of the input: a JSON pointer or the name of a parameter, and what is wrong with it. */
+    /** The errors in the input: a JSON pointer or the name of a parameter, and what is wrong. */
     readonly faults: readonly { readonly pointer?: string; readonly parameter?: string; readonly detail: string }[] = [],
     /** Seconds to wait before the next attempt, if the service says so. */
     readonly retryAfter?: number,
@@ -34,7 +34,7 @@ export class LostError extends Error {
   override name = "LostError";
 }
 
-/** Nothing is done yet: it waits for a second person. */
+/** Nothing has changed yet: the request waits for a second person. */
 export class DraftedError extends Error {
   override name = "DraftedError";
   constructor(readonly draft: Schemas["Draft"]) {
@@ -64,10 +64,10 @@ interface Login {
 export interface Options {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Sent as JSON, or as it is if it is a form or a file. */
+  /** Sent as JSON; a form or a file is sent as it is. */
   readonly body?: unknown;
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds until the answer's head must have come; 0: no limit. */
+  /** Milliseconds until the response headers must arrive; 0 means no limit. */
   readonly timeout?: number;
   /** Statuses beside 2xx that are no error. */
   readonly allow?: readonly number[];
@@ -93,7 +93,10 @@ export class Api {
   onEnded: () => void = () => {};
   /** What is read needs no login: the server is public, or a key is in the address. */
   open = false;
-  /** The language in which texts of hazards are wished before those of the browser, BCP 47; undefined: none. */
+  /**
+   * The preferred language for texts of hazards, before those of the browser, as a BCP 47 tag;
+   * undefined means none.
+   */
   wish: string | undefined;
   /** Milliseconds that the server's clock is ahead of ours. */
   skew = 0;
@@ -121,7 +124,7 @@ export class Api {
     return this.#login!.user;
   }
 
-  /** Where else one may log in than here, if anywhere. */
+  /** The login provider, if the server has one. */
   async provider(): Promise<Provider | undefined> {
     const answer = await this.#send("/login/methods", { method: "GET" });
     return answer.ok ? ((await answer.json()).provider ?? undefined) : undefined;
@@ -150,13 +153,14 @@ export class Api {
   }
 
   /**
-   * Changes the password. That ends all sessions of the user: the answer's tokens are the only ones that go on. A Problem of status 401 says
-   * that the old password is not right.
+   * Changes the password. That ends all sessions of the user; only the tokens in the response are
+   * valid afterwards. A Problem with status 401 says that the old password is wrong.
    */
   async changePassword(old: string, fresh: string): Promise<void> {
     await this.#renew(); // so that the token is good for as long as the change takes
     const change = this.#exchange(old, fresh);
-    // Other requests find their tokens worthless before the answer is here: they wait for it.
+    // Other requests would find their tokens revoked before the response arrives, so they wait for
+    // it.
     this.#renewing = change.catch(() => {}).finally(() => (this.#renewing = undefined));
     return change;
   }
@@ -175,7 +179,10 @@ export class Api {
     void this.#session("POST");
   }
 
-  /** A request with the token. Throws a Problem for an answer that is an error, unless its status is allowed. */
+  /**
+   * Sends a request with the token. Throws a Problem for an error response, unless its status is
+   * allowed.
+   */
   async request(path: string, options: Options = {}): Promise<Response> {
     for (let again = false;; again = true) {
       const sent = this.#login?.access;
@@ -194,7 +201,10 @@ export class Api {
     }
   }
 
-  /** GET of JSON. The document's name of the path says what comes: `get<"/hazards/{hazard-id}">("/hazards/5")`. */
+  /**
+   * GET of JSON. The type parameter is the path in the OpenAPI document:
+   * `get<"/hazards/{hazard-id}">("/hazards/5")`.
+   */
   async get<P extends keyof paths>(path: string, options: Options = {}): Promise<Answer<P>> {
     return (await this.request(path, options)).json() as Promise<Answer<P>>;
   }
@@ -204,7 +214,10 @@ export class Api {
     return (await this.request(path, { headers: { Accept: "application/geo+json" }, signal })).json() as Promise<T>;
   }
 
-  /** POST, PATCH or DELETE; the JSON of the answer, undefined if it has none. For conditional writes give ifMatch the ETag that was read. */
+  /**
+   * POST, PATCH or DELETE. Returns the JSON of the response, or undefined if it is empty. For a
+   * conditional write, ifMatch is the ETag that was read.
+   */
   async write<T>(method: "POST" | "PATCH" | "DELETE", path: string, body?: unknown, ifMatch?: string): Promise<T | undefined> {
     const headers: Record<string, string> = ifMatch ? { "If-Match": ifMatch } : {};
     const answer = await this.request(path, { method, body, headers });
@@ -217,7 +230,10 @@ export class Api {
     return (await this.request(`/products/${productId}/file`, { timeout: 0 })).blob();
   }
 
-  /** POSTs a form with a file; `sent` hears what share of it has left, from 0 to 1, which fetch cannot tell. Throws as request does. */
+  /**
+   * POSTs a form with a file. `sent` is called with the progress from 0 to 1, which fetch cannot
+   * report. Throws as request does.
+   */
   async upload<T>(path: string, form: FormData, sent: (share: number) => void, signal: AbortSignal): Promise<T> {
     for (let again = false;; again = true) {
       if (!this.#login) throw new LoggedOutError();
@@ -248,7 +264,8 @@ export class Api {
     const timer = o.timeout === 0 ? undefined : setTimeout(() => limit.abort(), o.timeout ?? TIMEOUT);
     const signal = o.signal ? AbortSignal.any([o.signal, limit.signal]) : limit.signal;
     try {
-      // no-store: conditions are ours to make, and what is restricted stays out of the browser's cache.
+      // no-store: this module handles conditional requests itself, and restricted data stays out of
+      // the browser's cache.
       const asked = Date.now();
       const answer = await this.fetch(this.base + path, {
         method: o.method ?? "GET",
@@ -309,7 +326,7 @@ export class Api {
     this.#timer = setTimeout(() => void this.#renew().catch(() => {}), Math.min(Math.max(wait, 1_000), 2 ** 31 - 1));
   }
 
-  /** Renews the tokens, once for all who ask at the same time. */
+  /** Renews the tokens, once for all simultaneous callers. */
   #renew(): Promise<void> {
     this.#renewing ??= this.#renewNow().finally(() => (this.#renewing = undefined));
     return this.#renewing;
@@ -394,7 +411,7 @@ interface Claims {
   orgs?: number[];
 }
 
-/** Reads a token's claims, which say who we are and for how long. Whether they are true is the server's to check. */
+/** Decodes a token's claims: the user and the expiry. Only the server verifies them. */
 export function decodeClaims(token: string): Claims {
   const part = (token.split(".")[1] ?? "").replaceAll("-", "+").replaceAll("_", "/");
   const bytes = Uint8Array.from(atob(part), (c) => c.charCodeAt(0));

@@ -1,14 +1,15 @@
-// Reaches those who are not looking: a count in the tab's title and on its icon, and, by choice, a sound and the browser's notifications.
+// Notifies readers who are not looking at the page: a count in the tab's title and on its icon and,
+// optionally, a sound and browser notifications.
 import { computed, effect, signal } from "@preact/signals";
 import { isDrill, severity, severityName } from "./model";
 import type { Notice, Store } from "./store";
 import { text } from "./words";
 
-/** What the reader has chosen on this device. Nothing is kept of those who chose nothing. */
+/** The reader's choices on this device. Nothing is stored before the first choice. */
 export interface Choices {
   readonly sound: boolean;
   readonly notify: boolean;
-  /** The last view is kept on this device: see offline.ts. */
+  /** Store the last view on this device; see offline.ts. */
   readonly offline: boolean;
 }
 
@@ -105,7 +106,7 @@ export class Attention {
         shown.close();
       };
     } catch {
-      // Phones show those of a service worker alone.
+      // Phones only show notifications of a service worker.
       await (await navigator.serviceWorker?.getRegistration())?.showNotification(title, options);
     }
   }
@@ -123,7 +124,10 @@ function read(): Choices {
 
 let plain: string | undefined;
 
-/** Puts a count on the icon of the tab, and on that of the app where the page is one; 0: none. */
+/**
+ * Shows a count on the icon of the tab, and on the app's icon if the page is installed; 0 removes
+ * it.
+ */
 function icon(count: number): void {
   const app = navigator as Navigator & { setAppBadge?: (n: number) => Promise<void>; clearAppBadge?: () => Promise<void> };
   void (count > 0 ? app.setAppBadge?.(count) : app.clearAppBadge?.())?.catch(() => {});

@@ -1,7 +1,8 @@
-// The basemap: what is under the hazards. It comes from the server that the page came from, in one archive of vector tiles
-// (basemap/README.md), and needs no glyphs and no sprite: MapLibre draws the letters with the reader's own fonts.
+// The basemap under the hazards. It comes from the page's own server, in one archive of vector
+// tiles (basemap/README.md), and needs no glyphs and no sprite: MapLibre draws letters with the
+// reader's fonts.
 //
-// It is kept pale, so that the symbols' red, yellow, green, blue and grey stand out.
+// Its colors are pale, so that the symbols' red, yellow, green, blue and gray stand out.
 import type { AddProtocolAction, ExpressionSpecification, LayerSpecification, StyleSpecification, SymbolLayerSpecification } from "maplibre-gl";
 import { Protocol } from "pmtiles";
 import archive from "../basemap/dist/world.pmtiles?url";
@@ -41,8 +42,9 @@ export const palettes = {
   },
 } satisfies Record<"light" | "dark", Record<string, string>>;
 
-// Local fonts, plain ones, one of which each system has: of some, system-ui among them, MapLibre cuts off the feet of letters
-// such as J. The first name is no font; MapLibre takes the weight from it.
+// Plain local fonts, so that each system has one of them. With some fonts, such as system-ui,
+// MapLibre cuts off the bottom of letters such as J. The first name is not a font; MapLibre derives
+// the weight from it.
 const fonts = ["Segoe UI", "Roboto", "Helvetica Neue", "Arial", "Liberation Sans", "sans-serif"];
 export const regular = ["hazardd Regular", ...fonts];
 export const strong = ["hazardd Semibold", ...fonts];
@@ -53,13 +55,17 @@ export function registerBasemap(maplibregl: { addProtocol(name: string, load: Ad
 }
 
 export const byZoom = (...stops: number[]): ExpressionSpecification => ["interpolate", ["linear"], ["zoom"], ...stops];
-// Places tell the zooms that they are shown at: from (first) and to (no more).
+// Each place has the zooms between which it is shown: from the first up to, but not including, the
+// last.
 export const due: ExpressionSpecification = ["<=", ["get", "from"], ["zoom"]];
 const notOver: ExpressionSpecification = [">", ["get", "to"], ["zoom"]];
 const disputed: ExpressionSpecification = ["has", "disputed"];
 const large: ExpressionSpecification = ["<", ["get", "rank"], 130];
 
-/** The whole style; the caller adds its own sources and layers. Ids of layers begin with "base-", those of words with "base-label-". */
+/**
+ * The complete style; the caller adds its own sources and layers. Ids of layers begin with "base-",
+ * those of labels with "base-label-".
+ */
 export function basemapStyle(theme: "light" | "dark"): StyleSpecification {
   const c = palettes[theme];
   const source = { source: "base" } as const;
@@ -96,7 +102,7 @@ export function basemapStyle(theme: "light" | "dark"): StyleSpecification {
         filter: due,
         paint: { "circle-radius": ["case", ["has", "capital"], 2.4, 1.7], "circle-color": c.land, "circle-stroke-color": c.dot, "circle-stroke-width": ["case", ["has", "capital"], 1.4, 1] },
       },
-      // MapLibre gives the upper layer the room: countries before towns before seas.
+      // MapLibre places the labels of upper layers first: countries before towns before seas.
       label("sea", ["all", due, notOver], { "text-font": regular, "text-size": byZoom(1, 11, 4, 12.5, 7, 14), "text-letter-spacing": 0.08, "text-max-width": 7, "text-padding": 6 }, c.water, c.sea),
       label(
         "city",

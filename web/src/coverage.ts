@@ -1,4 +1,5 @@
-// Where official warnings are read: what an empty window is worth. The words are those of GET /coverage.
+// Which official warnings are read for the window, and so whether an empty window means "no
+// hazards". The terms are those of GET /coverage.
 import { computed, signal } from "@preact/signals";
 import type { Feature, Geometry } from "geojson";
 import type { Api } from "./api";

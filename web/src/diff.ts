@@ -20,7 +20,10 @@ export function same(a: Hazard, b: Hazard): boolean {
   return Object.keys(y).length === Object.keys(x).length;
 }
 
-/** Takes a new list over the old state. A record that says the same as before stays the same object, so that what shows it need not look. */
+/**
+ * Merges a new list into the old state. An unchanged record stays the same object, so that its
+ * views need no update.
+ */
 export function merge(before: Hazards, list: readonly Hazard[]): { readonly hazards: Hazards; readonly diff: Diff } {
   const hazards = new Map<number, Hazard>();
   const added: Hazard[] = [];

@@ -4,7 +4,7 @@
 export interface ServerEvent {
   readonly event: string;
   readonly data: string;
-  /** The last id of the stream so far; empty: none yet. */
+  /** The last id of the stream so far; empty before the first. */
   readonly id: string;
 }
 

@@ -29,7 +29,10 @@ function haystack(h: Hazard): string {
   return s;
 }
 
-/** A test of hazards; the dimension `without` is not looked at, for counts of what choosing there would give. */
+/**
+ * Returns a test for hazards. It ignores the dimension `without`, to count the results of its
+ * choices.
+ */
 export function matcher(f: Filter, without?: "types" | "severities" | "categories"): (h: Hazard) => boolean {
   const types = without === "types" ? [] : f.types;
   const severities = without === "severities" ? [] : f.severities;
@@ -42,7 +45,10 @@ export function matcher(f: Filter, without?: "types" | "severities" | "categorie
     words.every((w) => haystack(h).includes(w));
 }
 
-/** How many hazards each choice of a dimension gives, what is chosen in the other dimensions kept. Drills count as the category that they are, and nowhere else. */
+/**
+ * Counts the hazards for each choice of a dimension, with the present choices in other dimensions.
+ * Drills only count in their own category.
+ */
 export function counts(hazards: Iterable<Hazard>, f: Filter, of: "types" | "severities" | "categories"): ReadonlyMap<string, number> {
   const match = matcher(f, of);
   const n = new Map<string, number>();

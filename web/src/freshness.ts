@@ -2,15 +2,15 @@
 
 export interface Sources {
   readonly ok: number;
-  /** Not read for so long that what they say now is not known. */
+  /** Not read for so long that their present state is unknown. */
   readonly stale: number;
-  /** The last attempt failed; what they said before, if anything, may still hold. */
+  /** The last attempt failed; earlier data may still be valid. */
   readonly failing: number;
   /** Not read yet. */
   readonly starting: number;
-  /** Of the official feeds, those that have never answered. */
+  /** Official feeds that have never answered. */
   readonly unheard?: number;
-  /** Of those that are stale or failing. */
+  /** Names of the stale and failing ones. */
   readonly names: readonly string[];
 }
 
@@ -19,7 +19,9 @@ export interface Freshness {
   readonly change: number | undefined;
   /** How many sources are as they should be, and which are not; undefined: the server does not say. */
   readonly sources: Sources | undefined;
-  /** Seconds since the server last heard of its store; undefined: it is well. */
+  /**
+   * Seconds since the server last reached its store; undefined means that the store is reachable.
+   */
   readonly viewAge: number | undefined;
 }
 
@@ -51,7 +53,7 @@ export type Trust =
   | "partly"
   /** There are sources, and none of them has been read, or can be. */
   | "unread"
-  /** No source is read here: there is only what people enter. */
+  /** No source is read here: all hazards are entered by people. */
   | "none"
   /** The server does not say. */
   | "unknown";

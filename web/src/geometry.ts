@@ -21,7 +21,7 @@ export function distance(a: Position, b: Position): number {
   return 2 * EARTH * Math.asin(Math.min(1, Math.sqrt(h)));
 }
 
-/** Degrees are kept to a tenth of a metre: more would only be noise in the data. */
+/** Rounds degrees to about a tenth of a meter; more digits would be noise. */
 const round = (degrees: number): number => Math.round(degrees * 1e6) / 1e6;
 
 /** Where one comes from a position in a direction, radians from north, after metres along the great circle. */
@@ -32,7 +32,10 @@ export function destination(from: Position, bearing: number, metres: number): Po
   return [round(wrap(deg(λ))), round(deg(φ2))];
 }
 
-/** The circle around a position, of a radius in metres, as a polygon whose corners lie on it (counter-clockwise, RFC 7946 section 3.1.6). */
+/**
+ * A circle around a position, with a radius in meters, as a polygon with its corners on the circle
+ * (counterclockwise, RFC 7946 section 3.1.6).
+ */
 export function circle(center: Position, radius: number, corners = 64): Polygon {
   const ring = Array.from({ length: corners }, (_, i) => destination(center, (-2 * Math.PI * i) / corners, radius));
   return { type: "Polygon", coordinates: [[...ring, ring[0]!]] };
@@ -115,7 +118,7 @@ export function extent(g: Geometry): Extent | undefined {
   const [west, east] = [Math.min(...xs), Math.max(...xs)];
   const [south, north] = [Math.min(...ys), Math.max(...ys)];
   const [x, y] = [(west + east) / 2, (south + north) / 2];
-  // Along the parallel: a great circle would cut the corner of what is wider than half the world.
+  // Along the parallel: over half the world, a great circle would be shorter.
   const width = (rad(east - west) * Math.cos(rad(y)) * EARTH) / 1000;
   return { box: [west, south, east, north], width, height: distance([x, south], [x, north]) / 1000, middle: [wrap(x), y] };
 }

@@ -1,4 +1,5 @@
-// The order of the active hazards by importance. Records do not hold it: the service tells it, and tells it again after changes.
+// The order of the active hazards by importance. Records do not contain it, so it is fetched from
+// the service, and again after changes.
 import { signal } from "@preact/signals";
 import { LoggedOutError, type Api } from "./api";
 
@@ -11,7 +12,7 @@ const PAUSE = 2_000;
 const LONGEST_PAUSE = 30_000;
 
 export class Importance {
-  /** The place of each hazard that the service has told of, from 0; empty: nothing is known. */
+  /** The rank of each hazard in the service's order, from 0; empty if unknown. */
   readonly places = signal<ReadonlyMap<number, number>>(new Map());
   #tag: string | undefined;
   #running = false;

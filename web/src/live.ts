@@ -1,9 +1,10 @@
-// Keeps the page's hazards as the server has them.
+// Keeps the page's hazards in sync with the server.
 //
-// It reads the whole list, then follows the stream of events from the change that the list was as of; what the stream cannot resume
-// ("reset") is read whole again. A server without the stream is asked for the list again and again, which costs it a look-up (304). While
-// the stream is open a HEAD every few seconds tells that the server is there and how fresh its sources are. Every failure is told at
-// once, and tried again until it heals: with pauses that grow to some seconds, and that are never the same on two pages.
+// It reads the whole list, then follows the stream of events from the list's change number. If the
+// stream cannot resume ("reset"), it reads the whole list again. Without a stream it polls the
+// list, which is cheap for the server (304). While the stream is open, a HEAD request every few
+// seconds checks that the server responds and how fresh its sources are. Failures are shown at once
+// and retried until they end, with delays that grow to some seconds and differ between pages.
 import { LoggedOutError, LostError, Problem, type Api } from "./api";
 import { EventParser } from "./events";
 import { freshness, type Freshness } from "./freshness";
@@ -30,7 +31,7 @@ export interface Surroundings {
 
 // Milliseconds.
 const POLL = 800; // a change appears within a second
-const POLL_HIDDEN = 5_000; // nobody looks, or a shared cache answers with what is as old
+const POLL_HIDDEN = 5_000; // the page is hidden, or a shared cache answers with data as old as this
 const BEAT = 5_000;
 const ANSWER = 4_000; // later than this the connection counts as lost
 const RELOAD = 300_000; // the whole list again, should an event have been missed

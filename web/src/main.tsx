@@ -18,11 +18,11 @@ import "maplibre-gl/dist/maplibre-gl.css";
 import "./vocabulary.css";
 import "./style.css";
 
-// The service is where the page is.
+// The service has the same address as the page.
 const api = new Api(new URL(".", location.href).href.replace(/\/$/, ""));
 const user = signal(api.user);
 const ended = signal(false);
-/** The server lets everybody read (public), or those who have this address (key). */
+/** The server is open to everybody (public), or to readers with this address (key). */
 const open = document.querySelector<HTMLMetaElement>('meta[name="hazardd-open"]')?.content;
 api.open = open !== undefined;
 /** Somebody wants to log in though the map is open. */
@@ -41,7 +41,7 @@ function App() {
   return <Login api={api} ended={ended.value} done={() => ((asked.value = false), (user.value = api.user))} show={(view) => (kept.value = view)} />;
 }
 
-/** The map, live, or as it was kept. */
+/** The map, live or as stored. */
 function Whole({ kept: old }: { kept: Kept | undefined }) {
   // What a view shows is in the address: after a login that ended the page is as it was.
   const page = useMemo(() => new Page(api, new Store(api, new Areas(api), parse(location.hash || location.search.replace("?", "#")))), []);
@@ -69,7 +69,7 @@ function Whole({ kept: old }: { kept: Kept | undefined }) {
     };
     window.addEventListener("pagehide", leave);
     if (store.past.peek()) page.timeOpen.value = true;
-    // What is kept is what the server last said: not more often than each minute, and when the page is left.
+    // Stores the server's last state, at most once a minute, and when the page is left.
     let keptOf: unknown;
     const keep = () => {
       const [live, { state, heard }] = [store.live.peek(), store.connection.peek()];
@@ -94,7 +94,7 @@ function Whole({ kept: old }: { kept: Kept | undefined }) {
         if (!old && store.order.value === "importance") void store.importance.changed();
       }),
       effect(() => {
-        sources.value; // what became of a source stands in the list of them
+        sources.value; // the list of sources shows the result
         void store.readSources();
       }),
       effect(() => {
@@ -158,7 +158,10 @@ function Whole({ kept: old }: { kept: Kept | undefined }) {
   );
 }
 
-/** Begins to read what can wait until the list is there: where warnings are read, how people can be told; the end of that. */
+/**
+ * Starts to load what can wait until the list is shown: coverage and notification channels. Returns
+ * a function that stops it.
+ */
 function afterList(page: Page): () => void {
   const { store } = page;
   let end = () => {};
@@ -174,7 +177,7 @@ function afterList(page: Page): () => void {
   };
 }
 
-/** A view that was kept for a choice that is not made any more is forgotten. */
+/** Removes a stored view if the reader no longer wants one. */
 async function forgetUnlessChosen(): Promise<void> {
   try {
     if (localStorage.getItem("hazardd.attention") === null) await forgetView();

@@ -1,4 +1,5 @@
-// What the service speaks of: the records of the base interface (section 2) and its vocabularies, with what the map needs to show them.
+// The types of the service: records of the base interface (section 2) and its vocabularies, with
+// what the map needs to show them.
 import type { Schemas } from "./api";
 import { categories, severities, types } from "./vocabulary";
 import { byId, locale, names } from "./words";
@@ -16,7 +17,7 @@ export type Product = Schemas["Product"];
 export type Report = Schemas["Report"];
 /** The state of a source, GET /sources. */
 export type Source = Schemas["Source"];
-/** A change of the log, as GET /hazards/{id}/changes and the stream of events tell it. */
+/** A change in the log, in the form of GET /hazards/{id}/changes and of the stream of events. */
 export type Change = Schemas["Change"];
 export type Severity = (typeof severities)[number];
 
@@ -27,16 +28,19 @@ export function severity(id: string): Severity {
   return severityOf.get(id) ?? severities[0];
 }
 
-/** Words for what the service names by an id; one that this page does not know yet is shown as it is. */
+/** Translates the service's ids. An id that this page does not know is shown as it is. */
 export const typeName = (id: string): string => byId(names.type, id) ?? id;
 export const categoryName = (id: string): string => byId(names.category, id) ?? id;
 export const severityName = (s: Severity): string => names.severity[s.id];
-/** Letters that tell the severity where colour does not. */
+/** Letters that show the severity without color. */
 export const severityCode = (s: Severity): string => names.code[s.id];
 /** Ids by the alphabet of the reader's language. */
 export const byName = (ids: readonly string[], name: (id: string) => string): string[] => [...ids].sort((a, b) => name(a).localeCompare(name(b), locale()));
 export const isDrill = (h: Pick<Hazard, "category_ID">): boolean => h.category_ID === "EXERCISE";
 
-/** The address of a hazard's symbol, relative to the page and without its ending, by what decides how it looks. */
+/**
+ * The address of a hazard's symbol, relative to the page and without extension. It contains
+ * everything that affects the symbol's appearance.
+ */
 export const symbolAddress = (h: Pick<Hazard, "type_ID" | "category_ID" | "severity_ID">): string =>
   `symbols/${encodeURIComponent(h.type_ID)}/${encodeURIComponent(h.category_ID)}/${encodeURIComponent(h.severity_ID)}`;

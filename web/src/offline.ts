@@ -1,5 +1,6 @@
-// The last view, kept on this device by those who chose so: what was active when the server was last heard of, and when that was. It goes with
-// the log-out. The files of the page are kept by a service worker (worker/worker.js).
+// Stores the last view on this device, if the reader wants that: the active hazards, and when the
+// server last responded. A logout removes it. A service worker (worker/worker.js) stores the page's
+// files.
 import type { Hazard } from "./model";
 
 export interface Kept {
@@ -11,10 +12,10 @@ export interface Kept {
 const CACHE = "hazardd-view";
 const NAME = "./last-view";
 
-/** Whether this browser can keep a view: it needs https, or this machine. */
+/** Whether this browser can store a view: it needs https or localhost. */
 export const canKeep = (): boolean => "caches" in globalThis && "serviceWorker" in navigator;
 
-/** What the address of a worker ends with that keeps no files: it shows what is pushed, and no more. */
+/** The suffix in the address of a worker that stores no files and only shows push messages. */
 const PLAIN = "?push";
 
 async function register(end: string): Promise<ServiceWorkerRegistration | undefined> {
@@ -37,7 +38,7 @@ export async function worker(): Promise<ServiceWorkerRegistration> {
   return found;
 }
 
-/** Brings a worker that is there to this version of the page. */
+/** Updates an existing worker to this version of the page. */
 export async function renewWorker(): Promise<void> {
   if (!("serviceWorker" in navigator)) return;
   const address = (await navigator.serviceWorker.getRegistration("./"))?.active?.scriptURL;
@@ -59,7 +60,7 @@ export async function keptView(): Promise<Kept | undefined> {
   }
 }
 
-/** Forgets the view, but not the files of the page, which tell nothing. */
+/** Removes the stored view. The page's files stay, because they reveal nothing. */
 export async function forgetView(): Promise<void> {
   if (canKeep()) await caches.delete(CACHE);
 }
@@ -68,7 +69,7 @@ export async function forgetAll(): Promise<void> {
   if (!canKeep()) return;
   for (const name of await caches.keys()) if (name.startsWith("hazardd-")) await caches.delete(name);
   for (const r of await navigator.serviceWorker.getRegistrations()) {
-    if (await r.pushManager?.getSubscription()) await register(PLAIN); // it is told things, too
+    if (await r.pushManager?.getSubscription()) await register(PLAIN); // it also receives push messages
     else await r.unregister();
   }
 }

@@ -1805,7 +1805,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Make a subscription
-         * @description It is told what changes from now on. Of `where`, one place is enough; without `where` it is the whole world. An address of email is used once whoever has it has confirmed it;
+         * @description It gets messages about changes from now on. Of `where`, one place is enough; without `where` it is the whole world. An address of email is used once whoever has it has confirmed it;
          *     one that you have confirmed before, and one of which an admin says `"confirmed": true`, at once. Channels of kind `http` take the role editor.
          *     Where the server is public, people without an account may make one: with `where` and an address of email, which is confirmed within 48 hours or forgotten.
          *     409: this server has no key for addresses, or no public address to confirm at.
@@ -2472,7 +2472,7 @@ export interface paths {
             };
             readonly cookie?: never;
         };
-        /** What filters may ask about */
+        /** What filters can use */
         readonly get: operations["getOgcQueryables"];
         readonly put?: never;
         readonly post?: never;
@@ -7376,7 +7376,7 @@ export interface components {
                  *       "type": "about:blank",
                  *       "title": "Not Found",
                  *       "status": 404,
-                 *       "detail": "there is none, or none that you may know of"
+                 *       "detail": "not found, or not visible to you"
                  *     }
                  */
                 readonly "application/problem+json": components["schemas"]["Problem"];
@@ -7402,7 +7402,7 @@ export interface components {
                  *       "type": "about:blank",
                  *       "title": "Conflict",
                  *       "status": 409,
-                 *       "detail": "conflict: the folder is not empty; delete or move what is in it first"
+                 *       "detail": "conflict: the folder is not empty; delete or move its contents first"
                  *     }
                  */
                 readonly "application/problem+json": components["schemas"]["Problem"];
@@ -8608,12 +8608,12 @@ export interface operations {
                  */
                 readonly request?: string;
                 /**
-                 * @description Rows of this moment or later.
+                 * @description Rows at or after this time.
                  * @example 2026-11-02T06:00:00Z
                  */
                 readonly since?: string;
                 /**
-                 * @description Rows before this moment.
+                 * @description Rows before this time.
                  * @example 2026-11-03T06:00:00Z
                  */
                 readonly until?: string;

@@ -25,7 +25,7 @@ export function moments(h: Hazard): Moments {
   return m;
 }
 
-/** Whether the hazard is over by itself at now, milliseconds: its end is the first moment at which it is no longer shown. */
+/** Whether the hazard has expired at now, in milliseconds. At its end it is no longer active. */
 export const overAt = (h: Hazard, now: number): boolean => moments(h).over <= now;
 
 export type Compare = (a: Hazard, b: Hazard) => number;
@@ -36,7 +36,10 @@ export function byLevel(a: Hazard, b: Hazard): number {
   return y.rank - x.rank || y.updated - x.updated || a.hazard_ID - b.hazard_ID;
 }
 
-/** The service's order by importance, by number; what it has not told the place of comes first, for it is not known to be less important. */
+/**
+ * The service's order by importance, by hazard id. Hazards without a known rank come first, because
+ * they may be important.
+ */
 export const byImportance = (places: ReadonlyMap<number, number>): Compare => (a, b) => (places.get(a.hazard_ID) ?? -1) - (places.get(b.hazard_ID) ?? -1) || byLevel(a, b);
 
 /** Last updated first. */
@@ -58,7 +61,10 @@ export function byDistance(far: (h: Hazard) => number): Compare {
 /** How far a hazard's point is from a place, longitude and latitude in degrees; metres. */
 export const away = (h: Hazard, from: readonly [longitude: number, latitude: number]): number => distance([h.longitude, h.latitude], [...from]);
 
-/** A list in order of either what is real or the drills among hazards. What stayed is not compared again when others come or go. */
+/**
+ * A sorted list of either the real hazards or the drills. Hazards that did not change are not
+ * compared again.
+ */
 export class Ordered {
   #of: Hazards = new Map();
   #by: Compare = byLevel;

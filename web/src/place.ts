@@ -6,7 +6,10 @@ import type { Bounds } from "./filter";
 /** West, south, east, north as RFC 7946 has them: a west greater than the east crosses the antimeridian. */
 export type Box = readonly [west: number, south: number, east: number, north: number];
 
-/** The window again and again, by turns of the world, as far as it meets longitudes from -180 to 180. */
+/**
+ * Yields the window shifted by whole turns of the world, wherever it overlaps longitudes from -180
+ * to 180.
+ */
 export function* turns([west, south, east, north]: Bounds): Generator<Bounds> {
   if (east - west >= 360) {
     yield [-180, south, 180, north];

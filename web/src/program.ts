@@ -1,6 +1,6 @@
 // What a User-Agent names, in words that a person knows.
 
-// In this order: each browser also names those that it wants to be taken for.
+// The order matters: each browser also names other browsers in its user agent.
 const programs: readonly [RegExp, string][] = [
   [/\bEdgA?\//, "Edge"],
   [/\bOPR\//, "Opera"],

@@ -1,7 +1,10 @@
 // Texts of sources, made readable: never as HTML, only as text with links.
 import type { Hazard, Report } from "./model";
 
-/** The language of a hazard's name and description, if what a source says in it is one and the same; undefined: not known. */
+/**
+ * The language of a hazard's name and description, if they have a single known one; otherwise
+ * undefined.
+ */
 export function languageOf(h: Pick<Hazard, "hazard_Name" | "description">, reports: readonly Pick<Report, "texts">[]): string | undefined {
   const said = reports.flatMap((r) => r.texts ?? []).filter((t) => t.name === h.hazard_Name && h.description.includes(t.description ?? ""));
   const tags = new Set(said.map((t) => t.language));
@@ -27,7 +30,7 @@ export function pieces(text: string): Piece[] {
   return out;
 }
 
-/** The address if it is one of the web; what a source sent as a link must not run anything. */
+/** The address if it is http or https. A source's link must never run a script. */
 export function webAddress(s: string | null | undefined): string | undefined {
   if (!s) return undefined;
   try {

@@ -1,4 +1,4 @@
-// When the map was last looked at in this browser, which alone knows it; and what has become of hazards since.
+// When the map was last viewed in this browser, stored only here, and what has changed since.
 import { signal } from "@preact/signals";
 import { between, type Hazards } from "./diff";
 import { isDrill, type Hazard } from "./model";
@@ -14,10 +14,16 @@ function stored(): number | undefined {
   }
 }
 
-/** When the map was last looked at before it is looked at now, milliseconds by the server's clock; undefined: never, as far as is known. */
+/**
+ * When the map was viewed before the present visit, in milliseconds by the server's clock;
+ * undefined if unknown.
+ */
 export const lastLook = signal(stored());
 
-/** Remembers looks: now and again while the page is seen, and when it no longer is. `heard` is when the server was last heard of: what it said later was not seen. Returns the end of that. */
+/**
+ * Records views regularly while the page is visible, and when it is hidden. `heard` returns when
+ * the server last responded, because later changes were not seen. Returns a function that stops it.
+ */
 export function rememberLooks(heard: () => number | undefined): () => void {
   const keep = () => {
     const at = heard();

@@ -1,4 +1,5 @@
-// The state of the page, as signals, and what changes it. Nothing here knows how it is drawn.
+// The state of the page as signals, and the functions that change it. It does not know how it is
+// drawn.
 import { batch, computed, signal } from "@preact/signals";
 import { LostError, Problem, type Api } from "./api";
 import { merge, mergeSome, raised, type Diff, type Hazards } from "./diff";
@@ -44,13 +45,16 @@ export interface Past {
 
 const FRESH = 5 * 60_000; // how long a hazard is marked as new, milliseconds
 const NOTICE = 12_000; // how long it is announced on the map
-const NOTICES = 4; // at most at once
+const NOTICES = 4; // shown at once
 /** After a change as long as this times its cost belongs to the reader. */
 const SHARE = 4;
 /** Hazards that are read again at once because their products changed. */
 const REREAD = 20;
 const noHazards: Hazards = new Map();
-/** From this zoom on the middle of the window is a place that somebody looks at: what is there comes first. */
+/**
+ * From this zoom on, the reader looks at a particular place: hazards at the middle of the window
+ * come first.
+ */
 const PLACE_ZOOM = 5;
 
 function split<T>(list: readonly T[], test: (x: T) => boolean): readonly [T[], T[]] {
@@ -96,15 +100,18 @@ export class Store implements Sink {
   readonly warned = computed(() => this.notices.value.filter((n) => n.hazard.severity_ID === "WARNING"));
   /** What came last and passes the filter. */
   readonly told = signal<readonly Notice[]>([]);
-  /** What a screen reader is told. */
+  /** The text for screen readers. */
   readonly spoken = signal("");
   /** This machine's clock, each second; for texts such as "3 s ago". */
   readonly now = signal(Date.now());
   /** The server's clock, each quarter of a minute; for texts such as "3 min ago". */
   readonly around = computed(() => Math.floor((this.now.value + this.api.skew) / 15_000) * 15_000);
-  /** Gets the next click on the map, as longitude and latitude in degrees, in place of selecting: for those who place something. */
+  /**
+   * If set, receives the next click on the map as longitude and latitude in degrees, instead of
+   * selecting a hazard. Forms use it to choose a place.
+   */
   readonly placing = signal<((longitude: number, latitude: number) => void) | undefined>(undefined);
-  /** Counts changes of a hazard's products, by number of the hazard: what shows products reads them again. */
+  /** Counts the changes of products by hazard id, so that lists of products know when to reload. */
   readonly productChanges = signal<ReadonlyMap<number, number>>(new Map());
 
   /** Where the reader is, if they have said so; it never leaves this page. Else distances are from the middle of the map. */
@@ -127,14 +134,14 @@ export class Store implements Sink {
     for (const h of this.shown.value.values()) if (!isDrill(h)) n++;
     return n;
   });
-  /** What passes the filter: what the map shows. */
+  /** The hazards that match the filter, as shown on the map. */
   readonly matching = computed<Hazards>(() => {
     const f = this.filter.value;
     if (!isFiltering(f)) return this.shown.value;
     const match = matcher(f);
     return new Map([...this.shown.value].filter(([, h]) => match(h)));
   });
-  /** In the order that the reader chose; drills stand apart, in `exercises`: they are never counted among what is real. */
+  /** In the chosen order. Drills are separate, in `exercises`, and never count as real. */
   readonly sorted = computed(() => this.#real.follow(this.matching.value, this.by.value));
   readonly exercises = computed(() => this.#drills.follow(this.matching.value, this.by.value));
   /** Those that contain the middle of the map's window. */
@@ -145,7 +152,7 @@ export class Store implements Sink {
   });
   readonly inWindow = computed(() => this.#within(this.sorted.value));
   readonly exercisesInWindow = computed(() => this.#within(this.exercises.value));
-  /** Hazards whose areas are not known, or not as they are now: each may reach into the window. */
+  /** Hazards whose areas are unknown or out of date, so each may reach into the window. */
   readonly unplaced = computed(() => {
     this.areas.news.value;
     return this.shown.value.size > 0 ? this.areas.unknown() : 0;
@@ -178,7 +185,10 @@ export class Store implements Sink {
 
   readonly #real = new Ordered(false);
   readonly #drills = new Ordered(true);
-  /** Changes that have come and are not taken over yet; what the last of them cost; and whether a moment for it is set. */
+  /**
+   * Changes not applied yet, the time that the last ones took, and whether the next step is
+   * scheduled.
+   */
   #queue: Change[] = [];
   #cost = 0;
   #due = false;
@@ -209,7 +219,10 @@ export class Store implements Sink {
     if (s.at !== this.past.peek()?.at) void this.lookAt(s.at);
   }
 
-  /** Those of which any part is in the map's window, in the given order; by importance and by level, what contains its middle comes first. */
+  /**
+   * The hazards that reach into the map's window, in the given order. In orders by importance and
+   * level, those that contain its middle come first.
+   */
   #within(list: readonly Hazard[]): readonly Hazard[] {
     const b = this.bounds.value;
     if (!b) return list;
@@ -239,7 +252,7 @@ export class Store implements Sink {
     this.#queue.push(change);
     if (this.#due) return;
     this.#due = true;
-    // Most of the time is the reader's, however many changes come.
+    // Leave most of the time to the reader, however many changes arrive.
     this.soon(() => {
       this.#due = false;
       const begin = performance.now();
@@ -259,7 +272,7 @@ export class Store implements Sink {
     const open = records.filter((h) => h.uuid === this.selected.peek() || h.uuid === this.elsewhere.peek()?.uuid).at(-1);
     batch(() => {
       this.live.value = hazards;
-      // What is over stays in the panel; what was found of it before is not what it is now.
+      // An ended hazard stays in the panel, but its earlier result is outdated.
       if (open) this.elsewhere.value = open.status === "A" ? undefined : { uuid: open.uuid, hazard: open, note: "" };
       this.#notice(diff);
     });
@@ -327,7 +340,7 @@ export class Store implements Sink {
     this.notices.value = this.notices.peek().filter((n) => !seen.includes(n));
   }
 
-  /** Shows a view that was kept, as of a moment: there is no connection. */
+  /** Shows a stored view as of a moment, while there is no connection. */
   keptView(list: readonly Hazard[], at: number): void {
     batch(() => {
       this.live.value = merge(noHazards, list.filter((h) => !overAt(h, this.api.now()))).hazards;
@@ -431,7 +444,7 @@ export class Store implements Sink {
     }
   }
 
-  /** Reads again what is shown beside the list of what is active: the past, and what was found for the panel. */
+  /** Reloads what is shown besides the active list: the past, and the panel's data. */
   reread(): void {
     const past = this.past.peek();
     if (past) void this.lookAt(past.at);

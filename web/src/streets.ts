@@ -23,24 +23,24 @@ export interface Streets {
 const FROM = 8;
 export const SOURCE = "streets";
 
-/** Colours beside those of the ground. */
+/** Colors in addition to those of the ground. */
 export const colours = {
   light: { green: "#e9eddf", built: "#efece6", building: "#e4e0d8", road: "#ffffff", edge: "#d5cfc4", path: "#d9d3c8" },
   dark: { green: "#202c2d", built: "#262e37", building: "#2c353f", road: "#38434e", edge: "#181f26", path: "#38434e" },
 } satisfies Record<"light" | "dark", Record<string, string>>;
 
-/** Text of markup: what an archive says of itself is shown, and not run. */
+/** Plain text of HTML: an archive's own text is shown but never run. */
 const plain = (html: string): string => new DOMParser().parseFromString(html.replace(/<[^>]*>/g, ""), "text/html").body.textContent.trim();
 const escaped = (words: string): string => words.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
 
-/** Whose work is shown: OpenStreetMap's, by its licence, and what the archive says beyond that. */
+/** The attribution: OpenStreetMap's, as its license demands, and what the archive adds. */
 export function credits(own: string): string {
   const words = plain(own);
   const more = /^(©\s*)?OpenStreetMap( contributors)?\.?$/i.test(words) ? "" : words;
   return `© <a href="https://www.openstreetmap.org/copyright" target="_blank" rel="noopener">OpenStreetMap contributors</a>${more ? ` · ${escaped(more)}` : ""}`;
 }
 
-/** Finds out what the basemap holds. Throws when an archive cannot be read. */
+/** Reads what the basemap contains. Throws if an archive is unreadable. */
 export async function findStreets(said: Said): Promise<Streets> {
   if ("tiles" in said) {
     return {
@@ -75,7 +75,9 @@ export async function findStreets(said: Said): Promise<Streets> {
   };
 }
 
-/** The layers: those of ground and streets, which lie below the ground's towns, and those of words. */
+/**
+ * The layers of ground and streets, which lie below the ground's towns, and the layers of labels.
+ */
 export function streetLayers(theme: "light" | "dark", language: string): { ground: LayerSpecification[]; words: LayerSpecification[] } {
   const [c, own] = [palettes[theme], colours[theme]];
   // Version 4 of the schema says kind; archives of older ones say pmap:kind.
@@ -96,7 +98,8 @@ export function streetLayers(theme: "light" | "dark", language: string): { groun
       paint: { "line-color": colour, "line-width": width, ...(dash ? { "line-dasharray": dash } : {}) },
     }
   );
-  // In the reader's language, else as it is written there, else in English: what MapLibre cannot write is not shown broken.
+  // In the reader's language, otherwise the local name, otherwise English. Names that MapLibre
+  // cannot render are left out.
   const local: ExpressionSpecification = ["coalesce", ["get", `name:${language}`], ["get", "name"], ""];
   const name: ExpressionSpecification = ["case", ["is-supported-script", local], local, ["coalesce", ["get", "name:en"], ""]];
   const paint = (colour: string, halo = c.land) => ({ "text-color": colour, "text-halo-color": halo, "text-halo-width": 1.2, "text-halo-blur": 0.4 });

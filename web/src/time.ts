@@ -17,7 +17,10 @@ function stored(): Zone {
 }
 
 export const zone = signal<Zone>(stored());
-/** The zone of a place, latitude and longitude in degrees; it is loaded for those who want it. */
+/**
+ * Returns the time zone of a place, latitude and longitude in degrees. It is loaded only if the
+ * reader wants such times.
+ */
 const placeZone = signal<((latitude: number, longitude: number) => string) | undefined>(undefined);
 
 /** Chooses the zone on this device. */
@@ -32,7 +35,10 @@ export async function chooseZone(z: Zone): Promise<void> {
   }
 }
 
-/** Loads the zones of the world if the reader wants the hazards' own. Until they are there, times are the device's. */
+/**
+ * Loads the world's time zones if the reader wants times in the hazards' own zones. Until then
+ * times are in the device's zone.
+ */
 export async function loadZones(): Promise<void> {
   placeZone.value ??= (await import("@photostructure/tz-lookup")).default;
 }
@@ -98,7 +104,10 @@ const minutes: Intl.DateTimeFormatOptions = { hour: "2-digit", minute: "2-digit"
 /** In a zone, the reader's unless another is named, with the zone's name: "21 Nov 2026, 14:03 CET". */
 export const local = (at: number, language = locale(), zone = zoneOf()): string => Number.isFinite(at) ? formatter(language, zone, { ...date, ...minutes, timeZoneName: "short" }).format(at) : "–";
 
-/** In UTC; the date is left out when it is the same day in the zone that is shown beside it. Empty when that is UTC itself. */
+/**
+ * In UTC. Leaves out the date if it is the same as in the zone shown beside it. Returns "" if that
+ * zone is UTC.
+ */
 export function utc(at: number, language = locale(), zone = zoneOf()): string {
   if (!Number.isFinite(at)) return "";
   const day = (z: string | undefined) => formatter("en-CA", z, { year: "numeric", month: "numeric", day: "numeric" }).format(at);

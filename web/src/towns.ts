@@ -1,4 +1,4 @@
-// Where something is, in words: the nearest town of those that the map knows, and the way from it.
+// Describes a place by the nearest town on the map, with distance and direction.
 import { distance } from "./geometry";
 
 export interface Town {
@@ -14,10 +14,10 @@ export interface Near {
   readonly direction: number;
 }
 
-/** A town farther than this tells nobody where something is, metres. */
+/** A town farther away than this, in meters, does not help. */
 const FAR = 400_000;
 
-/** The town nearest to a place, longitude and latitude in degrees; undefined: none is near. */
+/** The town nearest to a place, longitude and latitude in degrees; undefined if none is near. */
 export function nearest(towns: readonly Town[], [longitude, latitude]: readonly [number, number]): Near | undefined {
   let best: Town | undefined;
   let least = Infinity;

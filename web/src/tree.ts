@@ -1,4 +1,4 @@
-// The products of a hazard as the tree that parent_ID makes of them.
+// The products of a hazard as a tree by parent_ID.
 import type { Product } from "./model";
 
 export interface Node {
@@ -7,8 +7,9 @@ export interface Node {
 }
 
 /**
- * The roots. Products come in the order of the list; one whose parent is not in it, or that would be its own ancestor, is a root: nothing
- * that the server lists may be lost. Hidden ones are left out unless asked for, what is in a hidden folder too.
+ * Returns the roots. Products keep the order of the list. A product without its parent in the list,
+ * or in a cycle, becomes a root, so that nothing is lost. Hidden products, and those in hidden
+ * folders, are left out unless requested.
  */
 export function tree(products: readonly Product[], hidden = false): readonly Node[] {
   const byId = new Map(products.map((p) => [p.product_ID, p]));

@@ -9,18 +9,18 @@ export interface View {
 export interface PageState {
   readonly view: View | undefined;
   readonly filter: Filter;
-  /** uuid of the hazard whose panel is open. */
+  /** UUID of the hazard in the open panel. */
   readonly selected: string | undefined;
   /** The moment that is looked at, milliseconds since 1970; undefined: now. */
   readonly at: number | undefined;
-  /** The list shows all hazards, not those of the map's window alone. */
+  /** The list shows all hazards, not only those in the map's window. */
   readonly everywhere: boolean;
   readonly order: Order;
 }
 
 /** What the list is sorted by. */
 export type Order = "importance" | "level" | "time" | "distance";
-/** The first is the one of who has not chosen. */
+/** The first is the default. */
 export const orders: readonly Order[] = ["importance", "level", "time", "distance"];
 
 export const noState: PageState = { view: undefined, filter: noFilter, selected: undefined, at: undefined, everywhere: false, order: "importance" };

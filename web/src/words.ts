@@ -1,5 +1,6 @@
-// The words of the page in the reader's language, and the language itself. The words are in internal/words, one file for each language; only
-// the chosen one is loaded. What shows words reads them here when it is drawn: it is drawn again when another language is chosen.
+// The page's texts in the reader's language. They are in internal/words, one file per language;
+// only the chosen one is loaded. Components read them while rendering, so they render again when
+// the language changes.
 import { signal } from "@preact/signals";
 import { languages, load } from "virtual:words";
 import { best as bestOf } from "./language";
@@ -47,12 +48,14 @@ const part = <W extends object>(of: (l: Loaded) => W | undefined): W =>
 
 export const text = part((l) => l.map);
 export const names = part((l) => l.names);
-/** What editors see, who makes a subscription, who looks for a place, and who has places. Load them with `wordsOf` first. */
+/**
+ * Texts for editing, subscriptions, the place search and assets. Load them with `wordsOf` first.
+ */
 export const words = part((l) => l.edit);
 export const tell = part((l) => l.tell);
 export const find = part((l) => l.find);
 export const assets = part((l) => l.assets);
-/** What sources draw; they come with those of places. */
+/** Texts for shapes drawn by sources; loaded together with those of places. */
 export const drawn = part((l) => l.drawn);
 
 export const language = (): Language => current.value?.language ?? languages[0]!;
@@ -98,7 +101,9 @@ export async function wordsOf(part: Later): Promise<void> {
 /** Begins in the reader's language; in English when that cannot be loaded. */
 export const begin = (): Promise<void> => use(chosen() ?? best(navigator.languages).id).catch(() => use("en"));
 
-/** Shows what the reader chooses, and keeps it on this device; undefined: as the browser. */
+/**
+ * Applies the reader's choice and stores it on this device; undefined means the browser's language.
+ */
 export async function choose(id: string | undefined): Promise<void> {
   await use(id ?? best(navigator.languages).id);
   wish.value = id;

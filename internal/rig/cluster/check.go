@@ -50,7 +50,8 @@ type checker struct {
 	forks  []fork
 }
 
-// fork is where numbers jump: above after, the old history's are not in the log; first is the new one's first.
+// fork is a jump of numbers: numbers of the old history above after are not in the log, and first
+// is the first number of the new history.
 type fork struct{ after, first int64 }
 
 func newChecker(h *History) *checker {

@@ -310,7 +310,8 @@ func roll(b *breaker) {
 	}
 }
 
-// forgiven is longer than nginx leaves a node alone that did not answer: whoever replaces the next before leaves it none to ask.
+// forgiven is longer than nginx avoids a node that did not answer. If the next node is replaced
+// earlier, nginx has no node left.
 const forgiven = 2500 * time.Millisecond
 
 // checkRolled: nobody who asks the front notices.

@@ -23,7 +23,7 @@ type incident struct {
 	Name      string       `json:"Name"`
 	Type      string       `json:"Type"` // Wildfire, Fire, Hazmat, Flood, Earthquake; null in the older lists
 	Location  string       `json:"Location"`
-	County    string       `json:"County"`   // several are between commas
+	County    string       `json:"County"`   // several are separated by commas
 	Counties  []string     `json:"Counties"` // in the older list
 	AdminUnit string       `json:"AdminUnit"`
 	Started   string       `json:"Started"`

@@ -21,7 +21,7 @@ const (
 type codeList struct {
 	// is reports whether an eventCode is of the list: by its name, in small letters, or by its value.
 	is func(name, value string) bool
-	// kinds are what each code is; a kind without a type is no hazard.
+	// kinds maps each code to a kind; a kind without a type means no hazard.
 	kinds map[string]kind
 	// general are codes that say less than any word for the event: they count after the words.
 	general map[string]kind
@@ -45,7 +45,7 @@ func codes(rows ...codeRow) map[string]kind {
 
 var termForm = regexp.MustCompile(`^OET-[0-9]{3}$`)
 
-// codeLists are the lists in the order in which they are asked: the international one, then national ones.
+// codeLists are the lists in order of precedence: the international one, then national ones.
 var codeLists = []codeList{
 	{ // eventTerms
 		is: func(_, value string) bool { return termForm.MatchString(value) },
@@ -171,8 +171,8 @@ var awareness = map[int]kind{
 	13: {typ: hazard.Flood}, 14: {typ: hazard.Storm}, // 14: Polar-low, Norway
 }
 
-// categories are the types that CAP's category stands for where nothing else tells what the event is
-// (CAP 1.2, section 3.2.2): none of them says more than the sender did. The first that fits counts.
+// categories are the types for CAP's categories, used if nothing else tells the event (CAP 1.2,
+// section 3.2.2). They are no more specific than the sender was. The first match counts.
 var categories = []struct {
 	category string
 	typ      hazard.Type
@@ -183,7 +183,7 @@ var categories = []struct {
 	{"Env", hazard.Occurrence},
 }
 
-// coded finds the kind by the codes for the event: what a code says of it, or of codes that say little.
+// coded returns the kind by the codes of the event; with general, by codes that say little.
 func coded(infos []*Info, general bool) (kind, bool) {
 	for _, list := range codeLists {
 		kinds := list.kinds

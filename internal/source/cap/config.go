@@ -12,51 +12,56 @@ import (
 
 // Config is one feed of CAP, as an operator names it.
 type Config struct {
-	// Name is the source's name in reports: short, of small letters, digits and "-", never changed once in use.
+	// Name is the source's name in reports: short, of lower-case letters, digits and "-". It must
+	// never change once in use.
 	Name string
-	// Title is the source's name as people know it; empty: each message's own sender.
+	// Title is the source's name for people; empty means each message's own sender.
 	Title string
 	// URL is the address of the index, or of the one document.
 	URL string
-	// Every is the time between two polls; 0: five minutes.
+	// Every is the time between two polls; 0 means five minutes.
 	Every time.Duration
-	// Language is that of the texts that are shown where a message has several, as in RFC 5646 ("de", "fr-CA"); empty: English.
+	// Language is the preferred language of messages with several, as in RFC 5646 ("de", "fr-CA");
+	// empty means English.
 	Language string
-	// Spoken is the language of messages that say none; empty: American English, as CAP has it.
+	// Spoken is the language of messages that state none; empty means American English, as in CAP.
 	Spoken string
-	// Siblings are the languages of the feeds of the country, this one's among them, each of which may give the alerts of this one in its
-	// language; nil: none is known.
+	// Siblings are the languages of all feeds of the country, including this one, that may carry
+	// the same alerts; nil means unknown.
 	Siblings []string
-	// Caps are the highest levels of a source that calls everything severe, by type; the type "" stands for all that have none.
+	// Caps are the highest levels of a source that rates everything as severe, by type; the type ""
+	// stands for all unlisted types.
 	Caps map[hazard.Type]hazard.Severity
 	// Exercises: exercises become hazards, of category EXERCISE and under keys of their own. Without it they are ignored.
 	Exercises bool
-	// Charset is what the bytes are that are not what the document declares ("windows-1252"); empty: only what is clear is read.
+	// Charset is the encoding of bytes that are not in the declared one ("windows-1252"); if empty,
+	// only unambiguous text is read.
 	Charset string
-	// Rank is the authority of the feed by type; nil: National. The type "" stands for all that are not there.
+	// Rank is the authority of the feed by type; nil means National. The type "" stands for all
+	// unlisted types.
 	Rank source.Ranks
-	// Countries are those whose authority gives the alerts, as ISO 3166-1 alpha-2 codes; nil: it is not known for
-	// which places the feed speaks.
+	// Countries are the countries of the authority, as ISO 3166-1 alpha-2 codes; nil means that the
+	// covered places are unknown.
 	Countries []string
 	// Hosts are further hosts that the index may lead to, beside its own. "*.example.org" stands for the
 	// domain and all hosts below it.
 	Hosts []string
-	// MaxBytes bounds the index and each document; 0: 64 MiB.
+	// MaxBytes bounds the index and each document; 0 means 64 MiB.
 	MaxBytes int64
 	// Shared: the feed is one of many: see source.Source.Shared.
 	Shared bool
-	// Push are addresses of connections that give the alerts as they are issued: tcp://, on which documents follow each other, wss:// or
-	// ws://, whose messages are documents.
+	// Push lists addresses of connections that push alerts: tcp:// with consecutive documents, or
+	// wss:// and ws:// with one document per message.
 	Push []string
-	// Topics are what is subscribed to at brokers of MQTT (mqtts://, mqtt://) in Push, whose messages are notifications of WIS2. The user
-	// and the password are those that WMO publishes for everyone.
+	// Topics are the subscribed topics of MQTT brokers in Push (mqtts://, mqtt://), whose messages
+	// are WIS2 notifications. User and password are the public ones of WMO.
 	Topics []string
-	// Archive are the addresses below which each pushed alert can be read by itself, in the form of Canada's NAAD System: each of
-	// them has all.
+	// Archive lists addresses below which each pushed alert can be fetched, in the form of Canada's
+	// NAAD System; each has all alerts.
 	Archive []string
 }
 
-// Check tells what is wrong with the configuration.
+// Check validates the configuration.
 func (c Config) Check() error {
 	var errs []error
 	if !source.NameForm.MatchString(c.Name) {

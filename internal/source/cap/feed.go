@@ -11,7 +11,8 @@ import (
 	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
-// Alert is one message. The sentences are those of CAP 1.2 (OASIS, 1 July 2010), section 3.2, and what is odd in practice.
+// Alert is one message. Its fields follow CAP 1.2 (OASIS, 1 July 2010), section 3.2; comments name
+// deviations in practice.
 type Alert struct {
 	Identifier  string   `xml:"identifier"` // "uniquely identifying this message, assigned by the sender"; not the event
 	Sender      string   `xml:"sender"`     // "identifies the originator of this alert"; not the name of an agency
@@ -38,7 +39,7 @@ type Info struct {
 	Certainty    string     `xml:"certainty"` // Observed, Likely (in 1.0 Very Likely), Possible, Unlikely, Unknown
 	Audience     string     `xml:"audience"`  // "the intended audience of the alert message", in words
 	EventCode    []Value    `xml:"eventCode"`
-	Effective    string     `xml:"effective"` // from when the information holds
+	Effective    string     `xml:"effective"` // when the information takes effect
 	Onset        string     `xml:"onset"`     // "the expected time of the beginning of the subject event"
 	Expires      string     `xml:"expires"`   // "the expiry time of the information of the alert message"
 	SenderName   string     `xml:"senderName"`
@@ -52,22 +53,22 @@ type Info struct {
 	Area         []Area     `xml:"area"`
 }
 
-// Value is a value and the name of the vocabulary that it is from.
+// Value is a value with the name of its vocabulary.
 type Value struct {
 	Name  string `xml:"valueName"`
 	Value string `xml:"value"`
-	// Text is how CAP 1.0 writes both: "FIPS6=006109".
+	// Text has both in CAP 1.0: "FIPS6=006109".
 	Text string `xml:",chardata" json:"-"`
 }
 
-// Resource is a file that goes with an info block. What it holds itself (derefUri) is not read.
+// Resource is a file of an info block. Embedded content (derefUri) is ignored.
 type Resource struct {
 	Desc     string `xml:"resourceDesc"`
 	MimeType string `xml:"mimeType"`
 	URI      string `xml:"uri"`
 }
 
-// Area is a part of where an info block holds. Altitudes are not read.
+// Area is a part of the area of an info block. Altitudes are ignored.
 type Area struct {
 	Desc    string   `xml:"areaDesc"`
 	Polygon []string `xml:"polygon"` // "lat,lon lat,lon …", the last position the first again
@@ -75,14 +76,14 @@ type Area struct {
 	Geocode []Value  `xml:"geocode"`
 }
 
-// Message is an alert of a payload.
+// Message is an alert in a payload.
 type Message struct {
 	Alert
 	Raw   []byte   // as received, in UTF-8
-	Notes []string // what of it was no XML or JSON, and how it was read
+	Notes []string // which parts were invalid XML or JSON, and how they were read
 }
 
-// Document is what a payload holds.
+// Document is the content of a payload.
 type Document struct {
 	Messages []Message
 	Links    []source.Link
@@ -99,7 +100,7 @@ var namespaces = map[string]bool{
 	"urn:oasis:names:tc:emergency:cap:1.2": true,
 }
 
-// roots are the elements that may hold alerts, or nothing while all is quiet.
+// roots are the root elements that may contain alerts, or none in quiet times.
 var roots = map[string]bool{"rss": true, "feed": true, "RDF": true, "EDXLDistribution": true, "alert": true}
 
 // The elements that cost much more memory than bytes. The largest real messages have some ten thousand areas.
@@ -110,8 +111,9 @@ const (
 	maxElements = 5_000 // of an entry that leads to an alert
 )
 
-// Read reads the alerts and links of a payload, whatever envelope they are in. Beside an error it returns what came before the fault.
-// Bytes that are not in the encoding that the document declares are taken to be in charset; empty, only what is clear is read.
+// Read reads the alerts and links in a payload, in any envelope. With an error it returns the part
+// before the fault. Bytes that are not in the declared encoding are decoded as charset; if that is
+// empty, only unambiguous text is read.
 func Read(payload []byte, charset string) (Document, error) {
 	text, err := frame.Text(payload, charset)
 	if err != nil {
@@ -135,7 +137,7 @@ func Read(payload []byte, charset string) (Document, error) {
 // maxAddress bounds an address, in bytes: no browser takes more.
 const maxAddress = 2 << 10
 
-// reading is what was read of a document.
+// reading collects the content of a document.
 type reading struct {
 	doc  Document
 	bad  frame.Batch
@@ -174,13 +176,14 @@ func (r *reading) element(e frame.Element) {
 	}
 }
 
-// reject keeps a record that is no alert, though it should be one.
+// reject stores a record that should be an alert but is not.
 func (r *reading) reject(raw []byte, format string, args ...any) {
 	r.bad.Reject(func() string { return fmt.Sprintf("alerts/%d", r.read-1) }, raw, fmt.Sprintf(format, args...))
 }
 
-// alert reads an alert, and reports whether it could be read. One of another namespace is counted: it may be CAP that nobody here
-// knows yet. Inside of an entry it is one only if it looks like it.
+// alert reads an alert, and reports whether it was readable. An element in another namespace is
+// counted, because it may be an unknown version of CAP; inside an entry, only if it looks like an
+// alert.
 func (r *reading) alert(e frame.Element, must bool) bool {
 	if r.read >= maxAlerts {
 		r.more = true
@@ -251,7 +254,7 @@ func (r *reading) entry(e frame.Element) {
 		}
 	}
 	address = first(best, address)
-	if u := httpAddress(guid); address == "" && permaLink && u != nil { // many a guid says that it is an address, and is none
+	if u := httpAddress(guid); address == "" && permaLink && u != nil { // many guids claim to be an address but are not
 		address = u.String()
 	}
 	if !leads(address) { // where it may lead is for the poller to decide
@@ -301,8 +304,9 @@ func leads(address string) bool {
 	return u.Scheme == "" && u.User == nil || httpAddress(address) != nil
 }
 
-// Links are the documents that an index leads to, in its order: an entry that holds its alert itself is left out, and so is
-// one whose address is of another scheme than http, or is that of a page. Relative addresses without an xml:base stay relative. A payload that is no index has none.
+// Links returns the documents in an index, in order. It leaves out entries that contain their
+// alert, and addresses that are not http or that lead to a web page. Relative addresses without an
+// xml:base stay relative. A payload that is not an index has none.
 func Links(payload []byte) ([]source.Link, error) {
 	doc, err := Read(payload, "windows-1252") // an address is ASCII
 	return doc.Links, err

@@ -23,14 +23,14 @@ type ref struct {
 	timed      bool // the time was readable, and is not that of the referring message itself (China, 2026)
 }
 
-// references reads what the message refers to. Its error says why a Cancel cannot be used.
+// references parses the references of the message. Its error says why a Cancel is unusable.
 func (r *reader) references() error {
 	if strings.TrimSpace(r.m.References) == "" {
 		return errors.New("references: missing, expected the messages that are cancelled")
 	}
 	for triple := range strings.FieldsSeq(r.m.References) {
 		if len(r.refs) == maxRefs {
-			break // the first of them are the oldest
+			break // the oldest come first
 		}
 		sender, id, ok := strings.Cut(triple, ",")
 		if !ok { // an identifier alone
@@ -49,7 +49,7 @@ func (r *reader) references() error {
 		if at, err := ParseTime(when); err == nil {
 			f.sent, f.timed = at, at != r.sent
 		}
-		if !f.timed && r.own(f) && f.id == hazard.CleanLine(r.m.Identifier) { // to itself: it names nothing (Macao)
+		if !f.timed && r.own(f) && f.id == hazard.CleanLine(r.m.Identifier) { // a reference to itself means nothing (Macao)
 			r.toItself = true
 			continue
 		}
@@ -61,13 +61,14 @@ func (r *reader) references() error {
 	return nil
 }
 
-// uniqueForm is an identifier that no other message in the world has: an OID, as WMO gives them to authorities, a UUID, a URN or an address.
+// uniqueForm matches a globally unique identifier: an OID, as WMO assigns them to authorities, a
+// UUID, a URN or an address.
 var uniqueForm = regexp.MustCompile(`(?i)^(urn:.+|https?://.+|[0-9]+(\.[0-9]+){4,}(\.[0-9a-z_-]+)*|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$`)
 
-// own tells whether a reference names the message's own sender.
+// own reports whether a reference has the message's own sender.
 func (r *reader) own(f ref) bool { return strings.EqualFold(f.sender, hazard.CleanLine(r.m.Sender)) }
 
-// exact and plain are the names of a message, with and without its time of issue.
+// exact and plain return the name of a message, with and without its time of issue.
 func exact(sender, id string, sent hazard.Instant) string {
 	return plain(sender, id) + "," + sent.Time().Format("2006-01-02T15:04:05Z")
 }
@@ -77,7 +78,7 @@ func plain(sender, id string) string { return strings.ToLower(sender) + "," + id
 // exercise makes an identity that no real event has.
 func exercise(key string) string { return "exercise:" + key }
 
-// begin sets what is common to all reports of the message, its identity first.
+// begin sets what all reports of the message have in common, above all the identity.
 func (r *reader) begin(category hazard.Category, groups []*group) {
 	m := r.m
 	sender, id := hazard.CleanLine(m.Sender), hazard.CleanLine(m.Identifier)
@@ -147,15 +148,17 @@ func (f ref) key() string {
 	return plain(f.sender, f.id)
 }
 
-// counterForm is an identifier that ends in a counter. A longer number is a time, or that of all messages.
+// counterForm matches an identifier with a counter at its end. A longer number is a time, or counts
+// all messages.
 var counterForm = regexp.MustCompile(`^(.*[^0-9])([0-9]{1,4})$`)
 
 // counted is how far back the counter of an identifier is followed.
 const counted = 12
 
-// series names the message among those of its sender that have the same event and areas, and identifiers that differ in their
-// counter alone; and those before it, for one that ends or changes something without saying what. By such a name only an
-// event is found that goes on: two alerts are never one for that.
+// series returns the message's own name within a series: messages of the same sender, event and
+// areas with identifiers that differ only in a counter. It also returns the names of earlier ones,
+// for a message that ends or changes something without a reference. Such a name only finds an
+// active event; it never makes two alerts one.
 func (r *reader) series(groups []*group) (own, before []string) {
 	m := counterForm.FindStringSubmatch(hazard.CleanLine(r.m.Identifier))
 	if m == nil {
@@ -181,13 +184,15 @@ func (r *reader) series(groups []*group) (own, before []string) {
 	return own, before
 }
 
-// mowasForm is an identifier of MoWaS, whose last group counts the versions of one warning.
+// mowasForm matches an identifier of MoWaS, whose last group is the version of a warning.
 var mowasForm = regexp.MustCompile(`^(mow\..+)-[0-9]{3}$`)
 
-// languageForm is an identifier of DWD that ends in the language: the message is one, sent once in each.
+// languageForm matches an identifier of DWD with the language at its end: one message is sent once
+// per language.
 var languageForm = regexp.MustCompile(`^(2\.49\..*\.DWD\..+)\.(DEU|ENG|ESP|FRA|SPA|MUL)$`)
 
-// stem is what the identifiers of all versions, or of all languages, of one alert have in common, where it is known.
+// stem returns the common part of the identifiers of all versions, or all languages, of an alert,
+// if it is known.
 func stem(id string) (base string, ok bool) {
 	m := mowasForm.FindStringSubmatch(id)
 	if m == nil {
@@ -199,7 +204,7 @@ func stem(id string) (base string, ok bool) {
 	return m[1], true
 }
 
-// oldest is the first message of the chain, as far as its references tell.
+// oldest returns the first message of the chain, as far as the references show.
 func oldest(refs []ref) (ref, bool) {
 	if len(refs) == 0 {
 		return ref{}, false
@@ -231,8 +236,9 @@ func (r *reader) fingerprints(g *group) []string {
 	if _, ok := g.in.ownType(); ok { // a hazardd names its events well
 		return nil
 	}
-	// So does Canada: CAP-CP says of each place in which alert it is, and that it has gone over to another one (ECCC,
-	// layer EC-MSC-SMC 1.1, Alert_Location_Status). Alerts of the same words, one of which follows the other, are two.
+	// Canada states for each place which alert it belongs to, and whether it moved to another one
+	// (ECCC, layer EC-MSC-SMC 1.1, Alert_Location_Status). So two consecutive alerts with the same
+	// words stay separate.
 	if g.in.parameterEnding(":Alert_Location_Status") != "" {
 		return nil
 	}
@@ -260,7 +266,8 @@ func (r *reader) fingerprints(g *group) []string {
 	return append(out, r.inOtherLanguages(g)...)
 }
 
-// window is the number of the hour that holds at, beginning half an hour earlier if half is 1.
+// window returns the number of the hour that contains at; with half = 1 hours begin half an hour
+// earlier.
 func window(at, half hazard.Instant) hazard.Instant {
 	hour := hazard.Instant(again.Milliseconds())
 	at += half * hour / 2

@@ -14,19 +14,19 @@ import (
 	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
-// maxJSON bounds one alert in JSON, in bytes: what it costs in memory is a multiple of it.
+// maxJSON bounds one alert in JSON, in bytes, because it takes several times that in memory.
 const maxJSON = 4 << 20
 
-// ninaWarning is where the warnings are that NINA's dashboard lists (warnung.bund.de, api31).
+// ninaWarning is the address of the warnings that NINA's dashboard lists (warnung.bund.de, api31).
 const ninaWarning = "https://warnung.bund.de/api31/warnings/"
 
 var list = frame.Collection{
 	Want: "CAP alerts", Lists: []string{"warnings", "alerts"}, Heads: []string{"alert", "identifier", "msgType", "info", "info_list"},
 }
 
-// readJSON reads CAP as JSON: one alert; MeteoAlarm's {"warnings":[{"alert":{…}}]}; {"alerts":…}, an array or an object by
-// identifier; or the dashboard of NINA, which is a list of links. Members have the names of CAP's elements, or those with
-// "_list" after them.
+// readJSON reads CAP as JSON: one alert; MeteoAlarm's {"warnings":[{"alert":{…}}]}; {"alerts":…},
+// an array or an object by identifier; or NINA's dashboard, a list of links. Members are named like
+// CAP's elements, possibly with "_list" appended.
 func readJSON(text []byte) (Document, error) {
 	r := jsonReader{}
 	err := r.document(text)
@@ -131,8 +131,8 @@ func (r *jsonReader) dashboard(raw []byte) {
 	r.record(raw)
 }
 
-// member is a JSON object, whose members may be of other kinds than expected: what CAP has once may be given as a list, and
-// numbers as numbers.
+// member is a JSON object whose members may have unexpected types: single values may be lists, and
+// numbers may be strings.
 type member map[string]any
 
 func (m member) get(name string) any {
@@ -162,7 +162,8 @@ func words(v any) []string {
 	return nil
 }
 
-// inside are the members of an object that hold objects, by the member that holds it; all others are texts.
+// inside lists the members that hold objects, by the member that contains them; all others are
+// texts.
 var inside = map[string][]string{
 	"": {"info"}, "info": {"eventCode", "parameter", "resource", "area"}, "area": {"geocode"},
 }
@@ -202,7 +203,7 @@ func (m member) faults(kind, prefix string) (all []string) {
 	return all
 }
 
-// maxFaults bounds what is told of one alert.
+// maxFaults bounds the reported faults of one alert.
 const maxFaults = 20
 
 // known are the names of the members that are read.
@@ -216,7 +217,7 @@ var known = func() map[string]bool {
 	return names
 }()
 
-// objects are the objects of a list, or the one that stands for a list.
+// objects returns the objects of a list, or a single object as a list.
 func (m member) objects(name string) []member {
 	switch v := m.get(name).(type) {
 	case map[string]any:

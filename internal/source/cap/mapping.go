@@ -11,14 +11,15 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// kind is what the tables make of the words for an event.
+// kind is the result of the tables for an event.
 type kind struct {
-	typ hazard.Type // empty: no hazard
+	typ hazard.Type // empty means no hazard
 	// fire is weather that favours fire, without one: a level less.
 	fire bool
 }
 
-// anything are words that tell nothing of an event: the headline does. MoWaS calls every event so.
+// anything are words that say nothing about the event, so that the headline is used. MoWaS uses
+// them for every event.
 var anything = map[string]bool{"gefahreninformation": true, "gefahrenmitteilung": true, "gefahrenwarnung": true, "warnung": true, "warning": true, "alert": true}
 
 // allClear are words of events that say that something is over, or that there is nothing to warn of: of profiles, and of the centres
@@ -27,8 +28,8 @@ var allClear, _ = compile([]nameRow{{words: []wordRow{
 	{"all clear*|cancellation*|cancelled|canceled|termination|no warning*|no alert*|no advisory|no advisories|*entwarnung*|warnung aufgehoben|aufhebung*|fin d alerte*|levée de*|cancelación*|cancelamento*|cessato allarme*|revoca|*解除*|*取消*|*해제*", profiles + "; tsunami.gov; BBK; " + eastAsia},
 }}})
 
-// Over reports whether the words of an info block, or what it says of time and certainty, mean that the event is over. Past alone
-// is no end: GDACS marks every earthquake so.
+// Over reports whether the words, times or certainty of an info block mean that the event is over.
+// Past alone does not mean that: GDACS uses it for every earthquake.
 func (in *Info) Over(update bool) bool {
 	text := " " + normal(in.Event) + " "
 	return slices.ContainsFunc(allClear, func(p pattern) bool { return strings.Contains(text, p.text) }) ||
@@ -58,7 +59,8 @@ var greenForm = regexp.MustCompile(`(?i)\b(nivel|nivell|cod|aviso) verde?\b|\bgr
 // awarenessLevels are the numbers of MeteoAlarm's awareness_level.
 var awarenessLevels = map[int]string{0: "white", 1: "green", 2: "yellow", 3: "orange", 4: "red"}
 
-// australian are the levels of the Australian Warning System (CAP-AU AlertLevel, South Australia's WarningLevel).
+// australian are the levels of the Australian Warning System (CAP-AU AlertLevel, South Australia's
+// WarningLevel).
 var australian = []struct {
 	words string
 	level hazard.Severity
@@ -72,18 +74,19 @@ var severities = map[string]hazard.Severity{
 	"extreme": hazard.Warning, "severe": hazard.Watch, "moderate": hazard.Advisory, "minor": hazard.Information, "unknown": hazard.Information,
 }
 
-// SeverityOf returns our level for a severity of CAP by itself: INFORMATION for Unknown, and for what is none of CAP's.
+// SeverityOf returns the level for a CAP severity alone: INFORMATION for Unknown and for invalid
+// values.
 func SeverityOf(word string) hazard.Severity {
 	return max(severities[strings.ToLower(strings.TrimSpace(word))], hazard.Information)
 }
 
-// level is what an info block says how bad it is.
+// level is the severity of an info block.
 type level struct {
-	severity hazard.Severity // NoSeverity: it says that there is nothing
+	severity hazard.Severity // NoSeverity means that there is no danger
 	word     string          // the source's own
 }
 
-// levelOf finds the level by the most particular of what an info block says.
+// levelOf returns the level from the most specific data of an info block.
 func levelOf(m *Alert, in *Info, k kind) level {
 	l := plainLevel(m, in, k)
 	if k.fire && l.severity > hazard.Advisory {
@@ -170,7 +173,7 @@ func cycloneLevel(words string) hazard.Severity {
 	return hazard.Information
 }
 
-// quakeLevel is the level of an earthquake by magnitude alone, as for USGS before PAGER.
+// quakeLevel returns the level of an earthquake by magnitude only, as for USGS before PAGER.
 func quakeLevel(m, depth float64) hazard.Severity {
 	switch {
 	case m >= 7 && depth < 100:
@@ -183,10 +186,10 @@ func quakeLevel(m, depth float64) hazard.Severity {
 	return hazard.Information
 }
 
-// leastQuake is the magnitude below which an earthquake is no hazard.
+// leastQuake is the lowest magnitude of an earthquake that is a hazard.
 const leastQuake = 4.5
 
-// quake is the magnitude and depth of an earthquake, where parameters tell.
+// quake returns the magnitude and depth of an earthquake from the parameters.
 func (in *Info) quake() (magnitude, depth float64, ok bool) {
 	magnitude, ok = leading(first(in.Param("Magnitude"), in.Param("EventPreliminaryMagnitude")))
 	depth, _ = leading(first(in.Param("Depth"), in.Param("EventDepth")))
@@ -200,14 +203,14 @@ func leading(s string) (float64, bool) {
 	return f, err == nil
 }
 
-// is tells whether word is one of the words, whatever its letters' case.
+// is reports whether word is one of the words, ignoring case.
 func is(word string, any ...string) bool {
 	return slices.ContainsFunc(any, func(w string) bool { return strings.EqualFold(w, strings.TrimSpace(word)) })
 }
 
-// classify finds the type of what infos, one thing in several languages, speak of. What is said first goes before what is
-// less certain: codes, then words for the event, then codes that say little. A guess, where all that fails, is not empty: it
-// says what the type was guessed from.
+// classify returns the type of infos, which are one thing in several languages. Codes take
+// precedence, then words for the event, then codes that say little. If guess is not empty, all that
+// failed, and guess says from what the type was derived.
 func classify(infos []*Info) (k kind, guess string) {
 	for _, in := range infos {
 		if typ, ok := in.ownType(); ok {
@@ -252,8 +255,9 @@ func classify(infos []*Info) (k kind, guess string) {
 	return guessed(infos)
 }
 
-// guessed is the type of an event that neither codes nor words tell: that of the words of the headline, else of the CAP
-// category, else OCCURRENCE. It is never none: a headline may speak of what is not there.
+// guessed returns the type of an event without known codes or words: from the words of the
+// headline, or else from the CAP category, or else OCCURRENCE. It never returns "no hazard",
+// because a headline may mention something that is absent.
 func guessed(infos []*Info) (k kind, guess string) {
 	event := fmt.Sprintf("the event %.60q is in no list of ours, and its type is a guess", hazard.CleanLine(infos[0].Event))
 	for _, in := range infos {
@@ -295,12 +299,13 @@ func leadingInt(s string) (int, bool) {
 	return n, err == nil
 }
 
-// Param is the first value under a name, whatever the letters' case.
+// Param returns the first value of a parameter, ignoring case.
 func (in *Info) Param(name string) string {
 	return find(in.Parameter, func(n string) bool { return strings.EqualFold(n, name) })
 }
 
-// parameterEnding is the first value under a name that ends so: CAP-CP puts the version of its layer before it.
+// parameterEnding returns the first value of a parameter with that suffix: CAP-CP puts the version
+// of its layer in front.
 func (in *Info) parameterEnding(suffix string) string {
 	return find(in.Parameter, func(n string) bool { return strings.HasSuffix(n, suffix) })
 }

@@ -17,30 +17,33 @@ import (
 )
 
 const (
-	// farAhead is how far in the future an event may begin, or end: beyond it a start is a slip, and an end means "never".
+	// farAhead is how far in the future an event may begin or end. A later start is a mistake, and
+	// a later end means "never".
 	farAhead = 366 * 24 * time.Hour
-	// clockSkew is how far in the future a message may have been issued.
+	// clockSkew is how far in the future a message's time of issue may be.
 	clockSkew = time.Hour
-	// goesOn is how long before its time of issue an update begins that only goes on.
+	// goesOn is how long before its time of issue an update begins that only continues an event.
 	goesOn = 30 * time.Minute
-	// again is how far two issues of one alert under different identifiers may part in time (wmo-raf/cap-aggregator issue 107).
+	// again is the largest time between two issues of one alert with different identifiers
+	// (wmo-raf/cap-aggregator issue 107).
 	again = time.Hour
 	// maxID bounds an identifier, in bytes.
 	maxID = 255
 	// maxInfo and maxRefs bound the info blocks and references of one message. Real ones have up to 20, and up to 39.
 	maxInfo = 1000
 	maxRefs = 250
-	// replaced is how many info blocks of an update a Cancel can name before it comes.
+	// replaced is how many info blocks of an update a Cancel can name in advance.
 	replaced = 8
 )
 
-// Parse reads a payload of the feed: the alerts in it, whatever envelope they are in. An index that only links to alerts gives an
-// empty batch; Links tells where they are. It returns a *source.PayloadError, beside what it could read, when the payload as a
-// whole is not what such a feed sends.
+// Parse parses a payload of the feed: the alerts in it, in any envelope. An index that only links
+// to alerts gives an empty batch; Links returns their addresses. It returns a *source.PayloadError,
+// and what was readable, if the payload as a whole is not in the feed's format.
 //
-// No batch is Whole: CAP does not say that what an index no longer lists is over. Copies of one message count as one record;
-// messages that share identifier, sender and time but not the content are all suspect. What cannot be read of a message that is
-// shown, such as a polygon, is a note on it.
+// No batch is Whole, because CAP does not say that alerts missing in an index are over. Copies of a
+// message count as one record. Messages with the same identifier, sender and time but different
+// content are all suspect. An unreadable part of a shown message, such as a polygon, becomes a
+// note.
 func Parse(cfg Config, payload []byte, now hazard.Instant) (source.Batch, error) {
 	doc, err := Read(payload, cfg.Charset)
 	if err != nil && len(doc.Messages) == 0 {
@@ -65,7 +68,7 @@ type parser struct {
 	seen map[string]*seen
 }
 
-// seen is what was read under one triple of sender, identifier and time.
+// seen is what was read under one sender, identifier and time.
 type seen struct {
 	sum     [sha256.Size]byte
 	reports []int
@@ -76,7 +79,7 @@ type seen struct {
 func (p *parser) record(m *Message, i int) {
 	id := hazard.CleanLine(frame.Cut(m.Identifier, maxID))
 	record := cmp.Or(id, fmt.Sprintf("alerts/%d", i))
-	text, _ := json.Marshal(m.Alert) // strings alone: it cannot fail
+	text, _ := json.Marshal(m.Alert) // strings always encode
 	sum := sha256.Sum256(text)
 	key := m.Sender + "\x00" + m.Identifier + "\x00" + m.Sent
 	s := p.seen[key]
@@ -127,19 +130,19 @@ type reader struct {
 	now  hazard.Instant
 	m    *Alert
 	sent hazard.Instant
-	zone *time.Location // of the times that do not say theirs; nil: UTC
+	zone *time.Location // time zone for times without one; nil means UTC
 	refs []ref
 	// toItself: a reference names the message itself, and so none.
 	toItself bool
-	faults   []string // what could not be read of the message
-	// unplaced are the polygons and circles that could not be read where nothing but a name says where it is.
+	faults   []string // unreadable parts of the message
+	// unplaced are the unreadable polygons and circles of areas that otherwise only have a name.
 	unplaced []string
 	doubts   []string
 	common   hazard.Report
 }
 
-// read makes the reports of the alert: none if it is no hazard by the tables, or not for the public. Its error names field,
-// value and what was expected.
+// read makes the reports of the alert. There are none if it is not a hazard by the tables, or not
+// public. The error names field, value and what was expected.
 func (r *reader) read() ([]hazard.Report, error) {
 	m := r.m
 	admitted, err := m.Admit()
@@ -232,9 +235,9 @@ func (r *reader) readSent() error {
 // msgTypes are the types of messages of CAP. One of another type is taken for an Alert.
 var msgTypes = []string{"Alert", "Update", "Cancel", "Ack", "Error"}
 
-// Admit tells whether a message is for the public and says something of the world: neither a test nor a draft, nor between
-// systems. An exercise is admitted: that it is one, its status says. Its error names a field without which a message is no
-// alert, or that has no value of CAP's.
+// Admit reports whether a message is public and real: not a test, a draft, or a message between
+// systems. It admits an exercise, which is marked as such. Its error names a missing or invalid
+// field.
 func (m *Alert) Admit() (bool, error) {
 	for _, f := range []struct{ name, value, want string }{
 		{"identifier", m.Identifier, "the message's own"}, {"sender", m.Sender, "who sends it"}, {"sent", m.Sent, "a time with its zone"},

@@ -405,7 +405,7 @@ func lineOf(track []hazard.Point) string {
 		fmt.Fprintf(&b, "[%v,%v]", p.Lon, p.Lat)
 	}
 	b.WriteString("]}")
-	line, err := geo.ParseLoose([]byte(b.String())) // cuts it at the antimeridian, and rounds what the layers have of a float
+	line, err := geo.ParseLoose([]byte(b.String())) // splits it at the antimeridian, and rounds floating-point noise
 	if err != nil {
 		return ""
 	}

@@ -164,7 +164,8 @@ func compared(column string, by cql.Comparator, n int64) condition {
 	return conditionOf(fmt.Sprintf("%s %s ?", column, by), n)
 }
 
-// mayMeet are the conditions of rows whose box meets another, and boundsArgs their arguments.
+// mayMeet returns the conditions for rows whose box may intersect another box; boundsArgs returns
+// their arguments.
 func mayMeet(b geo.Box) []string {
 	if b.West <= b.East {
 		return []string{"s.south <= ?", "s.north >= ?", "CASE WHEN s.west <= s.east THEN s.west <= ? AND s.east >= ? ELSE s.west <= ? OR s.east >= ? END"}

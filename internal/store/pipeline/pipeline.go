@@ -200,7 +200,8 @@ func (p *pipeline) Rollback() error {
 	return p.end()
 }
 
-// end ends a transaction that has failed: others wait for its lock. A connection that cannot do that is closed, which ends it too.
+// end rolls back a failed transaction, because others wait for its lock. If that fails, it closes
+// the connection, which also rolls back.
 func (p *pipeline) end() error {
 	conn := p.c.Conn.Conn()
 	if !p.begun || conn.IsClosed() || conn.PgConn().TxStatus() == 'I' {

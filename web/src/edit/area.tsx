@@ -108,7 +108,10 @@ export function AreaFields({ draft, set, faults, shapes }: { draft: HazardDraft;
   );
 }
 
-/** A district or zone, by its name: its outline becomes the area, and where no position is given yet, its middle the position. */
+/**
+ * A district or zone by name: its outline becomes the area and, if there is no position yet, its
+ * middle becomes the position.
+ */
 function NamedArea({ draft, set }: { draft: HazardDraft; set: (change: Partial<HazardDraft>) => void }) {
   const { store, map } = usePage();
   const [failed, setFailed] = useState(false);
@@ -149,7 +152,10 @@ function NamedArea({ draft, set }: { draft: HazardDraft; set: (change: Partial<H
   );
 }
 
-/** The areas of a file, which the server reads: one of them or all become the area, and where no position is given yet, their middle the position. */
+/**
+ * The areas of a file, which the server parses. One or all become the area and, if there is no
+ * position yet, their middle becomes the position.
+ */
 function FileArea({ draft, set }: { draft: HazardDraft; set: (change: Partial<HazardDraft>) => void }) {
   const { store, map } = usePage();
   const [fault, setFault] = useState("");
@@ -222,11 +228,11 @@ function cornersOf(shapes: readonly Shape[] | undefined): string {
   return ring.length > MOST_CORNERS ? "" : ring.map(formatCorner).join("\n");
 }
 
-/** Starts and stops what clicks on the map mean. */
+/** Switches the meaning of clicks on the map on and off. */
 export function PlaceButton({ what }: { what: "place" | "corner" | "rim" }) {
   const { editing, map } = usePage();
   const on = editing.placing.value === what;
-  if (!map.value) return null; // without a map there are the numbers
+  if (!map.value) return null; // without a map, coordinates are entered as numbers
   return (
     <button type="button" class={`small ${on ? "on" : ""}`} aria-pressed={on} onClick={() => (editing.placing.value = on ? undefined : what)}>
       {on ? words.stopMap : words.onMap}
@@ -239,7 +245,7 @@ const sizeInWords = (shapes: readonly Geometry[]): string => {
   return words.size({ km2: rounded(km2), compared: comparison(km2) });
 };
 
-/** Names that are told at most. */
+/** The most names listed. */
 const NAMES = 12;
 
 /** An area as people must see it before they warn it: its outline, its size, how far it reaches, and the places in it that the map knows. */

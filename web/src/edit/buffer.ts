@@ -1,9 +1,10 @@
 // Buffers: all places within a distance of a point, a line or an area.
 //
-// Distances are along great circles on the sphere. A side of what is drawn goes straight from corner to corner in longitude and latitude, as the map shows it and as GeoJSON
-// means it. It is cut into short pieces; around each piece lies a capsule, whose corners are computed on the sphere; and the buffer is the union of all.
-// The union is made on a plane that has no edge near: the azimuthal equidistant projection around the middle of what is drawn, in which
-// neither the antimeridian nor a pole is anything special.
+// Distances are along great circles on the sphere. A drawn side is straight in longitude and
+// latitude, as on the map and in GeoJSON. It is cut into short pieces. Around each piece lies a
+// capsule, whose corners are computed on the sphere, and the buffer is the union of all capsules.
+// The union is computed in the azimuthal equidistant projection around the middle of the drawing,
+// where the antimeridian and the poles are not special.
 import type { MultiPolygon, Polygon, Position } from "geojson";
 import { union } from "polygon-clipping";
 import { destination, distance } from "../geometry";
@@ -14,7 +15,9 @@ export const MOST_CORNERS = 200;
 /** Kilometres. */
 export const LEAST = 0.01;
 export const MOST = 2_000;
-/** What is drawn may reach so far from its middle, kilometres: what is farther is better drawn otherwise, and the plane ends at 20,000. */
+/**
+ * The largest distance of a drawing from its middle, in kilometers: the projection ends at 20,000.
+ */
 const REACH = 5_000;
 /** Pieces of all sides, and corners of half a circle. */
 const PIECES = 200;
@@ -48,20 +51,23 @@ function bearing(a: Position, b: Position): number {
 /** What lies around a piece: half a circle at either end. */
 function capsule(a: Position, b: Position, metres: number): Position[] {
   const ring: Position[] = [];
-  const lone = a[0] === b[0] && a[1] === b[1]; // of a point there is no direction
+  const lone = a[0] === b[0] && a[1] === b[1]; // a single point has no direction
   for (const [at, ahead] of [[a, bearing(a, b) + Math.PI], [b, lone ? 0 : bearing(b, a) + Math.PI]] as const) {
     for (let i = 0; i <= HALF; i++) ring.push(destination(at, ahead - Math.PI / 2 + (Math.PI * i) / HALF, metres));
   }
   return ring;
 }
 
-/** Corners with the longitudes that the side before each leads to, so that each side goes the shorter way. */
+/** Corners with continuous longitudes, so that each side goes in the shorter direction. */
 function running(corners: readonly Position[]): Position[] {
   let x = corners[0]![0]!;
   return corners.map(([lon, lat]): Position => [x += ((((lon! - x) % 360) + 540) % 360) - 180, lat!]);
 }
 
-/** The places around what is drawn: a point, a line, or, if it is closed, an area; undefined if it reaches too far. Places that the buffer goes all around belong to it. */
+/**
+ * The places around a drawing: a point, a line or, if it is closed, an area. undefined if it
+ * reaches too far. Holes in the buffer are filled.
+ */
 export function buffer(corners: readonly Position[], closed: boolean, kilometres: number): Polygon | MultiPolygon | undefined {
   const metres = kilometres * 1000;
   const path = running(closed ? [...corners, corners[0]!] : corners);

@@ -1,4 +1,5 @@
-// What an editor is writing, before it is sent: as the inputs hold it, what of it is to be sent, and what others changed meanwhile.
+// An editor's draft before it is sent: the values of the inputs, what to send, and what others
+// changed meanwhile.
 import type { Geometry } from "geojson";
 import { isDrill, type Hazard, type Product } from "../model";
 import { circle, parseCorners, polygon, squareKilometres } from "../geometry";
@@ -24,7 +25,11 @@ export interface AreaFile {
   readonly chosen?: number | undefined;
 }
 
-/** The area of a hazard that is being edited: left as it is, none, corners as text, a circle around the hazard's position with a radius in kilometres, what lies within a distance in kilometres of a point, a line or a closed line, a district or zone, or what a file has, once one is chosen. */
+/**
+ * The area of an edited hazard: unchanged, none, corners as text, a circle around the hazard's
+ * position with a radius in kilometers, a buffer in kilometers around a point or line, a district
+ * or zone, or an area chosen from a file.
+ */
 export type AreaDraft =
   | { readonly kind: "keep" }
   | { readonly kind: "none" }
@@ -34,7 +39,10 @@ export type AreaDraft =
   | { readonly kind: "named"; readonly place?: Named }
   | { readonly kind: "file"; readonly read?: AreaFile };
 
-/** A hazard as the inputs hold it; the keys are the API's. Times are local, as inputs of type datetime-local have them, empty if the service is to choose. */
+/**
+ * The inputs of a hazard, by the API's names. Times are local, in the format of datetime-local
+ * inputs; empty means that the service chooses.
+ */
 export interface HazardDraft {
   readonly hazard_Name: string;
   readonly description: string;
@@ -97,7 +105,10 @@ export const hazardDraft = (h: Hazard): HazardDraft => ({
 /** A decimal number, with a full stop or a comma. */
 export const decimal = (s: string): number => (/^\s*[-+−]?\d+([.,]\d+)?\s*$/.test(s) ? Number(s.trim().replace(",", ".").replace("−", "-")) : NaN);
 
-/** The geometry that a draft's area is; undefined: it stays, null: there is none. A fault says what is missing to make one. */
+/**
+ * The geometry of a draft's area; undefined means unchanged, null means none. A fault says what is
+ * missing.
+ */
 export function geometryOf(d: Pick<HazardDraft, "area" | "latitude" | "longitude">): { readonly geometry?: Geometry | null | undefined; readonly fault?: string } {
   switch (d.area.kind) {
     case "keep":
@@ -146,7 +157,7 @@ function makeBuffer({ corners: lines, closed, distance }: BufferDraft): Made {
   return geometry ? { geometry } : { fault: words.fault.reach };
 }
 
-/** The corners of an area that is drawn by them; undefined: it is made in another way. */
+/** The corners of a drawn area; undefined for other kinds of area. */
 export const cornersOf = (area: AreaDraft): string | undefined => (area.kind === "polygon" || area.kind === "buffer" ? area.corners : undefined);
 
 /** An area with other corners. */
@@ -201,7 +212,7 @@ export interface Clash {
   readonly mine: unknown;
 }
 
-/** What others changed between two states, among the fields that editors write. Where they did what we want to do there is no clash. */
+/** The fields that others changed between two states and that this editor changes differently. */
 export function clashes(before: object, now: object, mine: Fields, among: readonly string[]): Clash[] {
   const [a, b] = [before as Record<string, unknown>, now as Record<string, unknown>];
   return among
@@ -215,12 +226,18 @@ export function rebase<D extends object>(theirs: D, draft: D, mine: Fields, yiel
   return { ...theirs, ...Object.fromEntries(kept.map((name) => [name, (draft as Record<string, unknown>)[name]])) };
 }
 
-/** The fields of a hazard that editors write and that a reader would want to know of. The area is compared by the key `area`. */
+/**
+ * The fields of a hazard that editors can change and readers care about. The area is compared as
+ * `area`.
+ */
 export const hazardNames = ["hazard_Name", "type_ID", "severity_ID", "category_ID", "status", "latitude", "longitude", "area", "start_Date", "end_Date", "autoexpire", "description", "snc_url",
   "comment_Text"];
 export const productNames = ["title", "data", "parent_ID", "is_Hidden", "security_Flag", "org_IDs", "comment_Text", "timeline_Date"];
 
-/** Whether what is to be written warns people who are not warned yet: a new warning, a raised one, or one that moves or changes its area. */
+/**
+ * Whether the draft warns people who were not warned before: a new warning, a raised one, or one
+ * with a new place or area.
+ */
 export function warns(base: Hazard | undefined, change: Fields): boolean {
   if ((change["severity_ID"] ?? base?.severity_ID) !== "WARNING" || (base && base.status !== "A")) return false;
   return !base || ["severity_ID", "area", "latitude", "longitude", "type_ID"].some((name) => name in change);
@@ -273,7 +290,7 @@ export function productFields(d: ProductDraft, type: Product["product_Type"]): {
   };
 }
 
-/** Faults that the service names, by field; those of no input that is shown are under "". */
+/** The service's faults by field; those without a visible input are under "". */
 export function faultsOf(list: readonly { readonly pointer?: string; readonly parameter?: string; readonly detail: string }[], shown: readonly string[]): Faults {
   const out: Record<string, string> = {};
   for (const f of list) {
@@ -285,7 +302,7 @@ export function faultsOf(list: readonly { readonly pointer?: string; readonly pa
   return out;
 }
 
-/** The area of a hazard's shapes that people are to be told of, in square kilometres. */
+/** The size of a hazard's alert areas, in square kilometers. */
 export function alertSize(shapes: readonly { readonly role: string; readonly geometry: Geometry }[]): number {
   const alert = shapes.filter((s) => s.role === "alert");
   return (alert.length > 0 ? alert : shapes).reduce((sum, s) => sum + squareKilometres(s.geometry), 0);

@@ -1,4 +1,5 @@
-// Among the sources: what waits for a second person, with whom it would reach, to be approved or refused.
+// In the list of sources: the drafts that wait for a second person, with whom they would reach, to
+// approve or refuse.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Schemas } from "../api";
 import { categoryName, severity, severityName, typeName, type Hazard } from "../model";
@@ -10,7 +11,7 @@ import { take } from "./remote";
 
 type Draft = Schemas["Draft"];
 
-/** How often it is asked what waits, in milliseconds: nobody is told of a draft. */
+/** The polling interval for drafts in milliseconds; they are not pushed. */
 const AGAIN = 15_000;
 
 export function Drafts() {

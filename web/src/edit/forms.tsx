@@ -1,4 +1,4 @@
-// What editors open: the forms, and what is asked before something is done. It is loaded when it is needed.
+// The editors' forms and confirmations, loaded on demand.
 import { usePage } from "../ui/context";
 import { Drafts } from "./drafts";
 import { HazardForm } from "./hazard";
@@ -8,7 +8,7 @@ import { ProductForm } from "./product";
 
 export { Questions } from "./questions";
 
-/** Among the sources: what waits for an editor. */
+/** In the list of sources: the work that waits for an editor. */
 export const Waiting = () => (
   <>
     <Drafts />
@@ -17,7 +17,7 @@ export const Waiting = () => (
   </>
 );
 
-/** The form that is open, in place of the panel. */
+/** The open form, instead of the panel. */
 export function Form() {
   const { editing } = usePage();
   const task = editing.task.value;

@@ -136,7 +136,7 @@ export function HazardForm({ task }: { task: Extract<Task, { kind: "new" | "edit
     }
     if (error instanceof Problem && error.status === 412 && w.state && again < AGAIN) return onto(await readHazard(store.api, w.state.h.hazard_ID), w as Waiting & { state: HazardState }, again);
     if (error instanceof Problem && error.status === 409 && !w.state && task.kind === "new") {
-      // The uuid is there: an attempt whose answer was lost has made the hazard.
+      // The UUID exists: an earlier attempt created the hazard, and its response was lost.
       setState(await readHazard(store.api, task.uuid));
       return setNote(words.arrived);
     }
@@ -148,7 +148,10 @@ export function HazardForm({ task }: { task: Extract<Task, { kind: "new" | "edit
     if (!(error instanceof LoggedOutError)) setNote(explain(error));
   }
 
-  /** Puts what we want on the state that somebody else has made meanwhile: at once if the two have nothing to do with each other's fields. */
+  /**
+   * Applies the draft to a state that somebody else has written meanwhile. If both changed
+   * different fields, this needs no question.
+   */
   async function onto(now: HazardState, w: Waiting & { state: HazardState }, again: number): Promise<void> {
     const list = clashes(record(w.state), record(now), w.change, hazardNames);
     if (list.length > 0) return setClash({ list, now, change: w.change, chosen: {} });
@@ -221,7 +224,7 @@ export function HazardForm({ task }: { task: Extract<Task, { kind: "new" | "edit
   );
 }
 
-/** The end of every form: what went wrong, the button that saves, the one that does not. */
+/** The end of every form: the error, the save button and the cancel button. */
 export function Foot({ note, busy, label, drill }: { note: string; busy: boolean; label: string; drill: boolean }) {
   const { editing } = usePage();
   return (
@@ -424,7 +427,7 @@ function useCorners(page: Page, draft: HazardDraft | undefined, set: (change: Pa
         const { draft } = latest.current;
         if (draft?.area.kind !== "circle") return parseCorners(lines().join("\n")).corners;
         const { at, rim } = handles(draft);
-        return rim ? [rim, at!] : []; // of a small circle the edge is held first
+        return rim ? [rim, at!] : []; // for a small circle, grab the edge first
       },
       (index, longitude, latitude) => {
         const { draft, set } = latest.current;
@@ -439,7 +442,7 @@ function useCorners(page: Page, draft: HazardDraft | undefined, set: (change: Pa
   }, [map, drawing]);
 }
 
-/** What somebody else changes while the form is open: it is seen before it is overwritten. */
+/** Shows what somebody else changes while the form is open, before it is overwritten. */
 function Meanwhile({ state }: { state: HazardState }) {
   const { store } = usePage();
   const now = store.live.value.get(state.h.hazard_ID);
@@ -452,7 +455,10 @@ function Meanwhile({ state }: { state: HazardState }) {
   );
 }
 
-/** The question before people are warned: what, where, how large; and a second yes that no slip can give. */
+/**
+ * The confirmation before people are warned: what, where and how large, with a second step that
+ * cannot happen by accident.
+ */
 function WarningQuestion({ waiting, drill, busy, yes, no }: { waiting: Waiting; drill: boolean; busy: boolean; yes: () => void; no: () => void }) {
   const page = usePage();
   const [checked, setChecked] = useState(false);

@@ -1,4 +1,4 @@
-// Among the sources: what is held until an editor has looked.
+// In the list of sources: the reports that are held for an editor's decision.
 import { useEffect, useState } from "preact/hooks";
 import type { Schemas } from "../api";
 import { usePage } from "../ui/context";

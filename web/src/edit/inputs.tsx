@@ -17,7 +17,7 @@ export interface Attributes {
   readonly required?: boolean;
 }
 
-/** An input with its label, what helps to fill it in, and what is wrong with it. */
+/** An input with its label, its help and its error. */
 export function Field(
   { name, label, faults, hint, required, children, class: more = "" }: {
     name: string;
@@ -45,7 +45,7 @@ export function Field(
   );
 }
 
-/** The mark of what cannot be left out. */
+/** The mark of a required field. */
 export const Required = () => (
   <>
     <span class="required" aria-hidden="true">*</span>
@@ -64,7 +64,7 @@ export function Dialog({ title, close, children, class: name = "" }: { title: st
     root.current?.querySelector("h2")?.focus(); // not the first button: nothing is done by a key that was held
     const dialog = root.current;
     return () => {
-      dialog?.close(); // what is beneath can take the focus again
+      dialog?.close(); // return the focus to the page below
       if (back instanceof HTMLElement && back.isConnected) back.focus();
     };
   }, []);
@@ -85,7 +85,7 @@ export function Dialog({ title, close, children, class: name = "" }: { title: st
   );
 }
 
-/** What went wrong, in words for the one who wrote. */
+/** Describes an error for the author. */
 export function explain(error: unknown): string {
   if (error instanceof LostError) return words.lost;
   if (error instanceof Problem) return words.failed({ why: error.detail });
@@ -139,7 +139,10 @@ export function Changes({ list }: { list: readonly Clash[] }) {
   );
 }
 
-/** What others changed while we wrote: what we had touched too must be chosen, the rest is taken over. */
+/**
+ * The changes of others during editing. For fields changed by both, the editor chooses; the rest is
+ * merged.
+ */
 export function Clashes(
   { list, by, chosen, choose }: { list: readonly Clash[]; by: string; chosen: Readonly<Record<string, "mine" | "theirs">>; choose: (field: string, whose: "mine" | "theirs") => void },
 ) {

@@ -1,4 +1,4 @@
-// Among the sources: what rules have made one hazard, the most doubtful first, to be kept together or parted.
+// In the list of sources: joins made by rules, most doubtful first, to confirm or to split.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Answer } from "../api";
 import { usePage } from "../ui/context";
@@ -8,7 +8,7 @@ import { explain } from "./inputs";
 type Joined = Answer<"/joins">;
 type Join = Joined["joins"][number];
 
-/** How many are listed: who has judged them sees the next. */
+/** How many are listed; decided ones make room for the next. */
 const LISTED = 10;
 
 export function Joins() {

@@ -46,7 +46,7 @@ export function New() {
   );
 }
 
-/** In the panel: what can be done to the hazard. */
+/** In the panel: the actions for the hazard. */
 export function HazardActions({ h }: { h: Hazard }) {
   const { editing } = usePage();
   if (!editing.may(h)) return null;
@@ -68,7 +68,7 @@ export function HazardActions({ h }: { h: Hazard }) {
 const kinds = ["FOLDER_PRODUCT", "TEXT_PRODUCT", "URL_PRODUCT", "FILE_PRODUCT"] as const;
 const icons = { FOLDER_PRODUCT: "folder", FILE_PRODUCT: "file", TEXT_PRODUCT: "words", URL_PRODUCT: "outside" } as const;
 
-/** Under the products, and in each folder: what can be added there. */
+/** Below the products and in each folder: the actions to add a product. */
 export function AddProduct({ h }: { h: Hazard }) {
   const { editing } = usePage();
   if (!editing.may(h)) return null;
@@ -87,7 +87,7 @@ export function AddProduct({ h }: { h: Hazard }) {
 /** Beside a product: change it, delete it. */
 export function ProductTools({ h, p }: { h: Hazard; p: Product }) {
   const { editing, store } = usePage();
-  // An editor's own are those of the own organizations, whoever's the hazard is.
+  // An editor may change products of the own organizations, whoever owns the hazard.
   if (!editing.may(p)) return null;
   return (
     <span class="tools">
@@ -145,7 +145,10 @@ export function UndoButton({ h, c, history }: { h: Hazard; c: Change; history: r
   );
 }
 
-/** In the panel of a hazard that another was merged into just now: the way to that, whose history can undo it. */
+/**
+ * In the panel of a hazard into which another was just merged: a link to the other, whose history
+ * can undo the merge.
+ */
 export function MergedHere({ h }: { h: Hazard }) {
   const { editing, store } = usePage();
   const from = editing.merged.value.get(h.hazard_ID);

@@ -155,7 +155,7 @@ function Merge({ h }: { h: Hazard }) {
   const close = () => (editing.question.value = undefined);
   const away = (x: Hazard) => distance([h.longitude, h.latitude], [x.longitude, x.latitude]) / 1000;
   const wanted = query.trim().toLowerCase();
-  // A drill is never merged with what is real.
+  // A drill is never merged with a real hazard.
   const probable = (x: Hazard) => away(x) <= (x.type_ID === h.type_ID ? NEAR_SAME : NEAR) || store.areas.contains(x, h.longitude, h.latitude) || store.areas.contains(h, x.longitude, x.latitude);
   const found = [...store.live.value.values()]
     .filter((x) => x.uuid !== h.uuid && isDrill(x) === isDrill(h) && (wanted === "" ? probable(x) : `${x.hazard_Name} ${x.hazard_ID}`.toLowerCase().includes(wanted)))

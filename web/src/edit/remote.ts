@@ -1,4 +1,4 @@
-// What the service has of a hazard or product now, with the mark by which a write says what it was decided on.
+// The present state of a hazard or product at the service, with the ETag for a conditional write.
 import type { FeatureCollection, Geometry } from "geojson";
 import type { Api } from "../api";
 import type { Hazard, Product } from "../model";
@@ -24,12 +24,12 @@ export async function readHazard(api: Api, id: number | string, signal?: AbortSi
   return {
     h: ownPage(h) ? { ...h, snc_url: "" } : h,
     tag: answer.headers.get("ETag") ?? "",
-    // What has a time is what a source drew, such as a cone, and no area of the hazard.
+    // A shape with a time was drawn by a source, such as a cone, and is not an area of the hazard.
     shapes: areas.features.filter((f) => f.properties.role !== "point" && f.properties.from === undefined).map((f) => ({ role: f.properties.role, geometry: f.geometry })),
   };
 }
 
-/** A hazard without a page of its own is given this service's, which nobody has written. */
+/** A hazard without its own page gets the service's page, which is not an editor's input. */
 const ownPage = (h: Hazard): boolean => (h.snc_url ?? "").endsWith(`/h/${h.uuid}`);
 
 /** A state's fields, the area among them, so that two states can be compared. */

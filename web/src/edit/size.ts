@@ -2,7 +2,7 @@
 import { number, words } from "../words";
 import type { EditWords } from "../words.types";
 
-/** Things whose size people know, in square kilometres, land and water; the smallest first. */
+/** Well-known sizes in square kilometers, land and water, smallest first. */
 const known: readonly (readonly [size: number, name: keyof EditWords["sizes"]])[] = [
   [0.00714, "pitch"],
   [0.44, "vatican"],

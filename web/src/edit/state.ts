@@ -1,5 +1,6 @@
-// What an editor is doing: one thing at a time. Where the inputs must outlive the page's parts, or a login that ends in the middle of them, they are
-// kept in the tab's session storage, for the same user alone, until they are saved or given up.
+// The present task of an editor, one at a time. Inputs that must survive the page's components, or
+// an expired login, are stored in the tab's session storage for the same user, until they are saved
+// or discarded.
 import { batch, computed, signal } from "@preact/signals";
 import type { Feature, Geometry } from "geojson";
 import type { Change, Hazard, Product, Report } from "../model";
@@ -29,7 +30,7 @@ interface Kept {
 }
 
 export class Editing {
-  /** The form that is open in place of the panel. */
+  /** The open form, instead of the panel. */
   readonly task = signal<Task | undefined>(undefined);
   /** What is asked before something is done that cannot be undone. */
   readonly question = signal<Question | undefined>(undefined);
@@ -38,7 +39,7 @@ export class Editing {
   readonly merged = signal<ReadonlyMap<number, Hazard>>(new Map());
   /** Shown on the map: the hazard's place and area as the form has them. */
   readonly drawn = signal<readonly Feature[]>([]);
-  /** Whether what is entered would be lost by closing the form, and whether the form asks so. */
+  /** Whether closing the form would lose input, and whether the form asks about that. */
   readonly dirty = signal(false);
   readonly leaving = signal(false);
   readonly allowed = computed(() => this.store.past.value === undefined && this.store.api.user !== undefined && this.store.api.user.role !== "reader");
@@ -50,7 +51,10 @@ export class Editing {
     else forget();
   }
 
-  /** Whether we may alter a hazard: an editor what is the own organizations' and what is nobody's, an admin everything. */
+  /**
+   * Whether the user may change a hazard: an editor those of the own organizations and of no
+   * organization, an admin all.
+   */
   may(h: Pick<Hazard, "org_ID">): boolean {
     const user = this.store.api.user;
     return this.allowed.value && (user?.role === "admin" || h.org_ID === -1 || (user?.orgs ?? []).includes(h.org_ID));
@@ -83,7 +87,7 @@ export class Editing {
     else this.end();
   }
 
-  /** Takes what was drawn from the map. */
+  /** Removes the drawing from the map. */
   clear(): void {
     this.placing.value = undefined;
     this.drawn.value = [];
@@ -118,7 +122,7 @@ function read(): Kept | undefined {
   }
 }
 
-/** Gives up what was kept: on log-out nothing of it may stay. */
+/** Discards the stored input at logout. */
 export function forget(): void {
   try {
     sessionStorage.removeItem(KEY);

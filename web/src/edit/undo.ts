@@ -1,4 +1,5 @@
-// Which changes of a hazard's history can be taken back, and what stands against the others. The server decides; this says beforehand what it will.
+// Which changes of a hazard's history can be undone, and why others cannot. The server decides;
+// this predicts the result.
 import type { Change } from "../model";
 import { text } from "../words";
 
@@ -28,7 +29,7 @@ function kindOf(c: Change): "merge" | "end" | "retract" | "split" | undefined {
   return c.type === "hazard.expired" && !c.undoes ? "end" : undefined;
 }
 
-/** What a hazard's fields become again; those that only say when it was written are left out. */
+/** The fields that an undo restores, without those that only say when the state was written. */
 export function returning(c: Change): readonly { readonly field: string; readonly before: unknown; readonly now: unknown; readonly mine: undefined }[] {
   return (c.fields ?? []).filter((f) => ["status", "severity_ID", "end_Date"].includes(f.field)).map((f) => ({ field: f.field, before: f.to, now: f.from, mine: undefined }));
 }

@@ -2,13 +2,15 @@
 import type { MultiPolygon, Polygon, Position } from "geojson";
 import { rings } from "../geometry";
 
-/** A polygon without holes, of which each side goes the shorter way, within longitudes from -180 to 180. */
+/**
+ * A polygon without holes, each side in the shorter direction, within longitudes from -180 to 180.
+ */
 export function inWorld(p: Polygon): Polygon | MultiPolygon {
   const ring = rings(p)[0]!; // its longitudes run on
   const [first, last] = [ring[0]!, ring.at(-1)!];
   if (Math.abs(last[0]! - first[0]!) > 180) {
     const pole = ring.reduce((sum, [, y]) => sum + y!, 0) < 0 ? -90 : 90;
-    // In steps, of which none is the longer way.
+    // In steps short enough that each goes in the shorter direction.
     for (const step of [0, 0.25, 0.5, 0.75, 1]) ring.push([last[0]! + step * (first[0]! - last[0]!), pole]);
     ring.push(first);
   } else if (ring.every(([x]) => Math.abs(x!) <= 180)) return p;

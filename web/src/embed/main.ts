@@ -1,5 +1,5 @@
-// The widget: a small live list for a frame in another page, or for a wall. It asks for a list that a shared cache may answer, opens no stream, and
-// says what it does not know.
+// The widget: a small live list for a frame in another page, or for a wall display. It polls a list
+// that a shared cache may answer, opens no stream, and says what it does not know.
 import { freshness, trust, type Trust } from "../freshness";
 import type { Hazard } from "../model";
 import { load } from "virtual:words";
@@ -9,7 +9,7 @@ import "./embed.css";
 // Milliseconds. Pauses are never the same on two pages.
 const AGAIN = 10_000;
 const ANSWER = 8_000;
-/** Older than this, what is shown is stale. */
+/** Older data than this, in milliseconds, is stale. */
 const STALE = 30_000;
 const MOST = 100; // rows
 
@@ -111,7 +111,8 @@ async function read(): Promise<void> {
       tag = answer.headers.get("ETag") ?? "";
     }
     const date = Date.parse(answer.headers.get("Date") ?? "");
-    // A shared cache may keep an answer for some seconds, whose Date is then as old: only more is another clock.
+    // A shared cache may serve a response, with its Date, that is some seconds old. Only a larger
+    // difference means that the clocks differ.
     state.skew = Number.isNaN(date) || Math.abs(date - Date.now()) < 15_000 ? 0 : date - Date.now();
     state.trust = trust(freshness(answer.headers).sources);
     state.covered = (answer.headers.get("Hazardd-Coverage") ?? "").split(";")[0]!.trim();
@@ -123,7 +124,7 @@ async function read(): Promise<void> {
   draw();
 }
 
-/** Draws again only what changes by itself: the age, and what has ended. */
+/** Redraws only what changes by time: ages and ended hazards. */
 let shown = "";
 function tick(): void {
   const now = Date.now() + state.skew;

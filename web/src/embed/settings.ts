@@ -1,4 +1,5 @@
-// What the address of the widget asks for. What cannot be read is left out, but for the area: half of it would look like all.
+// The settings in the widget's address. Invalid ones are ignored, except the area: half of it would
+// look like all.
 import { languages } from "virtual:words";
 import { best } from "../language";
 import type { Language } from "../words";
@@ -6,13 +7,13 @@ import type { Language } from "../words";
 export interface Settings {
   /** The parameters of the list: area, types, levels. */
   readonly query: string;
-  /** The list is of one area: what an empty one means depends on who watches there. */
+  /** The list is for one area, so what an empty list means depends on the coverage there. */
   readonly placed: boolean;
   readonly language: Language;
   readonly title: string;
   readonly kiosk: boolean;
   readonly theme: "light" | "dark" | undefined;
-  /** What is wrong with the address, for whoever made it. */
+  /** What is wrong with the address, for its author. */
   readonly fault: string;
 }
 

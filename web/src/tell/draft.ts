@@ -30,7 +30,7 @@ export interface TellDraft {
   readonly id: string | undefined;
   readonly name: string;
   readonly points: readonly PointDraft[];
-  /** Corners as lines of text; or an area that was made elsewhere, which can be kept or removed. */
+  /** Corners as lines of text, or an area from elsewhere, which can be kept or removed. */
   readonly area: { readonly corners: string } | { readonly geometry: Geometry } | undefined;
   readonly regions: readonly string[];
   /** The places of an organization, by its short name, and within how many kilometres. */
@@ -123,7 +123,7 @@ export function shapesOf(d: TellDraft): Geometry[] {
   return out;
 }
 
-/** The body that makes or changes the subscription, and what is wrong with it before the server is asked. */
+/** The body for the subscription, and the faults that can be found without the server. */
 export function bodyOf(d: TellDraft, worldAllowed: boolean): { readonly body: Record<string, unknown>; readonly faults: Faults } {
   const faults: Record<string, string> = {};
   const read = (words: string, at: string, lowest: number, highest: number): number => {
@@ -172,7 +172,7 @@ export function bodyOf(d: TellDraft, worldAllowed: boolean): { readonly body: Re
   };
 }
 
-/** Faults that the server names, each at the input that is nearest to it; what belongs to none is under "". */
+/** The server's faults, each at the nearest input; others are under "". */
 export function placed(list: readonly { readonly pointer?: string; readonly parameter?: string; readonly detail: string }[], shown: ReadonlySet<string>): Faults {
   const out: Record<string, string> = {};
   for (const f of list) {

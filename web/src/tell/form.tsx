@@ -92,7 +92,7 @@ const shownOf = (d: TellDraft): ReadonlySet<string> =>
     ...d.channels.map((_, i) => `channels/${i}`),
   ]);
 
-/** Inputs that belong together, with what is wrong with all of them. */
+/** A group of inputs with their errors. */
 function Group({ title, name, faults, children }: { title: string; name: string; faults: Faults; children: ComponentChildren }) {
   const fault = faults[name];
   return (
@@ -119,7 +119,7 @@ function Places({ draft, set, faults, offered }: { draft: TellDraft; set: Set; f
 
   // Clicks on the map place a point once, or corners until the first is clicked again.
   useEffect(() => {
-    if (!drawing || !map) return; // drawing begins once there is a map
+    if (!drawing || !map) return; // drawing needs a map
     const take = (longitude: number, latitude: number) => {
       if (drawing === "point") {
         add([longitude, latitude]);
@@ -156,7 +156,8 @@ function Places({ draft, set, faults, offered }: { draft: TellDraft; set: Set; f
     );
   }, [map, corners === undefined]);
 
-  // The position goes into the form alone: it leaves this page when the form is saved, and it can be taken out before.
+  // The position is only put into the form. It leaves this page when the form is saved, and can be
+  // removed before.
   const here = () => {
     setNote("");
     navigator.geolocation.getCurrentPosition(

@@ -14,7 +14,7 @@ export function countryName(code: string): string {
 /** "telegram-ops" as people write it: Telegram ops. */
 export const templateName = (name = ""): string => (name.charAt(0).toUpperCase() + name.slice(1)).replaceAll("-", " ");
 
-/** What went wrong, in words for the one who wrote; empty: the page says so itself. */
+/** Describes an error for the author; "" if the page already shows it. */
 export function explain(error: unknown): string {
   if (error instanceof LostError) return tell.lost;
   if (error instanceof Problem && error.retryAfter) return text.login.limited({ seconds: error.retryAfter });

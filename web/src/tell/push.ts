@@ -12,14 +12,17 @@ export async function pushed(): Promise<PushSubscription | undefined> {
 
 export class RefusedError extends Error {}
 
-/** Subscribes this browser with the server's key, and gives what the server needs of it. Asks the reader first, as browsers do. */
+/**
+ * Subscribes this browser with the server's key, and returns the data that the server needs. The
+ * browser asks the reader for permission.
+ */
 export async function push(publicKey: string): Promise<string> {
   if ((await Notification.requestPermission()) !== "granted") throw new RefusedError();
   const registration = await worker();
   const key = bytesOf(publicKey);
   let subscription = await registration.pushManager.getSubscription();
   const had = subscription?.options.applicationServerKey;
-  if (subscription && had && !same(new Uint8Array(had), key)) { // of another server that was here, or of one whose key is lost
+  if (subscription && had && !same(new Uint8Array(had), key)) { // from an earlier server, or one that has lost its key
     await subscription.unsubscribe();
     subscription = null;
   }

@@ -1,4 +1,5 @@
-// Subscriptions: the reader's own, and the form of one. In place of the panel; what is written stays when it is closed, until it is saved or given up.
+// The reader's subscriptions and the form of one, instead of the panel. Unsaved input stays when
+// they are closed.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { LoggedOutError } from "../api";
 import { language, listed, tell, text } from "../words";
@@ -76,7 +77,7 @@ function Mine({ add, note }: { add: () => void; note: (words: string) => void })
   const [own, setOwn] = useState<PushSubscription>();
   const state = useData<readonly Subscription[]>(`subscriptions ${changes}`, (signal) => store.api.get<"/subscriptions">(`/subscriptions?mine=true&limit=${MOST}`, { signal }));
   useEffect(() => void pushed().then(setOwn, () => {}), [changes]);
-  /** Does what a button says, and reads the list again. */
+  /** Performs a button's action, and reloads the list. */
   async function act(what: () => Promise<unknown>, words = "") {
     note("");
     try {
@@ -87,7 +88,7 @@ function Mine({ add, note }: { add: () => void; note: (words: string) => void })
     }
     setChanges((n) => n + 1);
   }
-  /** Takes this browser from all subscriptions, and ends what the browser itself has. */
+  /** Removes this browser from all subscriptions, and ends its push subscription. */
   const stop = (list: readonly Subscription[], browser: PushSubscription) =>
     act(async () => {
       for (const s of list) {

@@ -74,7 +74,7 @@ function Password({ name, changed }: { name: string; changed: () => void }) {
   return (
     <form class="edit-form" noValidate onSubmit={(e) => void submit(e)} aria-label={text.account.password}>
       <h3>{text.account.password}</h3>
-      {/* Programs that keep passwords ask whose it is. */}
+      {/* Password managers need the user name. */}
       <input type="text" name="username" autocomplete="username" value={name} readOnly hidden />
       {secret("old", "current-password")}
       {secret("new", "new-password", text.account.rule)}
@@ -98,7 +98,7 @@ function Sessions({ changes }: { changes: number }) {
     setNote("");
     setBusy(true);
     try {
-      for (const s of these) await store.api.request(`/account/sessions/${s.id}`, { method: "DELETE", allow: [404] }); // 404: it has ended by itself
+      for (const s of these) await store.api.request(`/account/sessions/${s.id}`, { method: "DELETE", allow: [404] }); // 404: it has already ended
       store.say(text.account.ended({ n: these.length }));
     } catch (error) {
       if (!(error instanceof LoggedOutError)) setNote(explain(error, text.account.lostEnd));

@@ -7,7 +7,7 @@ import { usePage } from "./context";
 /** Places that are listed at once. */
 const SHOWN = 8;
 
-/** In the legend: the layer on or off, and what it shows. */
+/** In the legend: a switch for the layer, and its description. */
 export function AssetChoice() {
   const page = usePage();
   const layer = page.assets.value;

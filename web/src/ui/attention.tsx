@@ -1,4 +1,4 @@
-// What the reader chooses on this device: how to be told, and whether the last view stays.
+// The reader's choices on this device: notifications, and whether to store the last view.
 import { useState } from "preact/hooks";
 import { Dialog } from "../edit/inputs";
 import { canKeep, forgetAll, keepFiles } from "../offline";

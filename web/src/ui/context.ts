@@ -26,7 +26,7 @@ export class Page {
   /** Hazards at one place, for the user to choose from. */
   readonly chooser = signal<{ readonly ids: readonly number[]; readonly place: Place } | undefined>(undefined);
   readonly tip = signal<{ readonly id: number; readonly place: Place } | undefined>(undefined);
-  /** Hazards in the window whose areas are not drawn at this scale. */
+  /** Hazards in the window whose areas are too small to draw at this scale. */
   readonly undrawn = signal(0);
   /** The towns that the map shows, for where things are in words. */
   readonly towns = signal<readonly Town[]>([]);
@@ -48,9 +48,11 @@ export class Page {
   readonly narrow: ReadonlySignal<boolean>;
   readonly editing: Editing;
   readonly attention: Attention;
-  /** How subscribers can be told here; undefined: not known, or not for this reader. */
+  /** The available channels; undefined if unknown, or not for this reader. */
   readonly offered = signal<Offered | undefined>(undefined);
-  /** The subscriptions are open in place of the panel; and what is written of one stays when they are closed. */
+  /**
+   * Whether subscriptions are shown instead of the panel. Unsaved input stays when they are closed.
+   */
   readonly telling = signal(false);
   readonly tellDraft = signal<TellDraft | undefined>(undefined);
   /** Where the focus was before the panel took it. */
@@ -118,17 +120,17 @@ export class Page {
     });
   }
 
-  /** Asks how subscribers can be told here, for those who may subscribe. */
+  /** Fetches the available channels, for readers who may subscribe. */
   async findChannels(): Promise<void> {
     try {
       const o = await this.api.get<"/subscriptions/channels">("/subscriptions/channels");
       this.offered.value = o.email || o.webpush || o.http.length > 0 ? o : undefined;
     } catch {
-      // A server that tells nobody, or no connection: the button stays away.
+      // Without channels or a connection, the button stays hidden.
     }
   }
 
-  /** Closes the panel and gives the focus back. */
+  /** Closes the panel and returns the focus. */
   close(): void {
     this.store.select(undefined);
     const back = this.#back;

@@ -1,4 +1,4 @@
-// What sources draw of the selected hazard: on the map, and in the panel what its lines and colours mean.
+// The sources' shapes of the selected hazard: on the map, and a legend in the panel.
 import type { FeatureCollection, Geometry } from "geojson";
 import { useEffect, useMemo } from "preact/hooks";
 import type { Schemas } from "../api";

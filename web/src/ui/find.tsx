@@ -9,7 +9,7 @@ import "./find.css";
 export type Found = Schemas["FoundPlace"];
 type Kind = Schemas["PlaceKind"];
 
-/** Milliseconds that somebody who types is waited for. */
+/** Delay after the last keystroke, in milliseconds. */
 const PAUSE = 250;
 const PAGE = 8;
 /** The most characters that the server looks for. */
@@ -40,7 +40,7 @@ export function Find() {
   );
 }
 
-/** Shows a place with what is around it, and the list of what is there. */
+/** Shows a place with its surroundings, and the list of hazards there. */
 function goTo(page: Page, p: Found): void {
   const [west, south, east, north] = p.bbox as [number, number, number, number];
   const box = [west, south, east < west ? east + 360 : east, north] as const;
@@ -58,14 +58,14 @@ function goTo(page: Page, p: Found): void {
     store.view.value = { center: [p.lon, p.lat], zoom };
   }
   if (page.narrow.value) {
-    // The place stays in sight; the head of the list counts what is there.
+    // The place stays visible; the head of the list counts the hazards there.
     page.findOpen.value = false;
     page.sheet.value = "peek";
   }
   store.say(p.name);
 }
 
-/** A field for a name, and what it can mean. The first is chosen by Enter; arrows go through the rest. */
+/** A field for a name with its matches. Enter chooses the first; the arrow keys select others. */
 export function PlaceSearch({ kinds = [], chosen, focus = false, id = "find-name" }: { kinds?: readonly Kind[]; chosen: (p: Found) => void; focus?: boolean; id?: string }) {
   const { store } = usePage();
   const [name, setName] = useState("");
@@ -155,7 +155,7 @@ export function PlaceSearch({ kinds = [], chosen, focus = false, id = "find-name
   );
 }
 
-/** What tells a place from others of its name. */
+/** Distinguishes a place from others with the same name. */
 const about = (p: Found): string =>
   [find[p.kind], p.region, p.kind === "country" ? "" : p.country_name, p.people ? find.people({ n: number(p.people, { maximumSignificantDigits: 2 }) }) : "",
     p.kind === "area" ? p.code!.slice(p.code!.indexOf(":") + 1) : ""]

@@ -27,7 +27,9 @@ export function History({ h, version }: { h: Hazard; version: string }) {
   );
 }
 
-/** The changes, the latest first, and the moment from which on all of them are kept, if older ones were pruned. */
+/**
+ * The changes, latest first, and the time from which they are complete, if older ones were pruned.
+ */
 interface Read {
   readonly list: readonly Change[];
   readonly kept: string | null;
@@ -80,7 +82,7 @@ function Changes({ h, list }: { h: Hazard; list: readonly Change[] }) {
   );
 }
 
-/** Fields that only say when and by whom, which stands beside the change. */
+/** Fields that only say when and by whom; the change shows that anyway. */
 const quiet = ["last_Update", "update_Date", "update_User", "product_total", "timeline_Date"];
 
 function Fields({ change }: { change: Change }) {

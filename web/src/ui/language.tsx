@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { best, choose, language, languages, text, wish } from "../words";
 import { chooseZone, zone, zones, type Zone } from "../time";
 
-/** In the menu, and before the login. Names of languages are in the language itself, as those who look for theirs know it. */
+/** In the menu and before the login. Each language has its own name for itself. */
 export function LanguageChoice() {
   const [failed, setFailed] = useState(false);
   const change = (id: string | undefined) => {

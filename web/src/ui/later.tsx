@@ -3,7 +3,10 @@ import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { text, wordsOf } from "../words";
 
-/** A component whose code comes when it is first drawn. When that fails it says so, and asks again on a click. */
+/**
+ * A component whose code is loaded when it is first drawn. If loading fails, it says so, and
+ * retries on a click.
+ */
 export function later<P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> {
   let found: ComponentType<P> | undefined;
   return function Later(props: P) {
@@ -33,7 +36,10 @@ export function later<P extends object>(load: () => Promise<ComponentType<P>>): 
   };
 }
 
-/** The same for what has words of its own, which come with it: those of editors, of subscriptions, of the search for places, or of what is drawn beside hazards: places of organizations, shapes of sources. */
+/**
+ * The same for components with their own texts, which are loaded too: editing, subscriptions, the
+ * place search, assets, and shapes of sources.
+ */
 const withWords = (part: "edit" | "tell" | "find" | "assets") => <P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> =>
   later(async () => (await Promise.all([load(), wordsOf(part)]))[0]);
 export const forEditors = withWords("edit");

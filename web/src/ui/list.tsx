@@ -1,4 +1,4 @@
-// The list beside the map: the same hazards, for those who read and for those who cannot see a map.
+// The list beside the map: the same hazards as text, also for readers who cannot see a map.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { rounded } from "../geometry";
 import { fold, isFiltering, type Filter } from "../filter";
@@ -131,7 +131,7 @@ function ListHead() {
   );
 }
 
-/** What the list cannot know yet, when that may be more than what it shows. */
+/** What the list cannot show yet, if that may be more than it shows. */
 function Unplaced() {
   const { store } = usePage();
   const n = store.unplaced.value;
@@ -147,7 +147,7 @@ function Uncovered() {
   return <p class="list-note caution" role="status">{text.list.uncovered}</p>;
 }
 
-/** In place of rows of what is real; alone: of all rows. */
+/** Shown instead of rows of real hazards; with alone, instead of all rows. */
 function Nothing({ alone }: { alone: boolean }) {
   const { store } = usePage();
   const past = store.past.value;
@@ -201,7 +201,7 @@ function Worth() {
   );
 }
 
-/** What tells a hazard from another of the same name: where it is, how large, until when, and how far away. */
+/** Distinguishes a hazard from others with the same name: place, size, end and distance. */
 function Facts({ h }: { h: Hazard }) {
   const page = usePage();
   const { store } = page;

@@ -6,7 +6,9 @@ import { local, relative } from "../time";
 import { NARROW } from "./context";
 import { LanguageChoice } from "./language";
 
-/** Under this name the tab keeps the address of its view while its user logs in at the provider. */
+/**
+ * The key in session storage for the address of the view, while the user logs in at the provider.
+ */
 const AWAY = "hazardd-away";
 
 /** The login page. `ended` says that a login was there and is over. */
@@ -33,12 +35,13 @@ export function Login({ api, ended, done, show }: { api: Api; ended: boolean; do
         setError(explain(e));
       });
     }
-    // What was kept is for those without a connection: with one there is better.
+    // A stored view is for readers without a connection; with one, the live page is better.
     const look = () => void (navigator.onLine ? fetch("healthz", { cache: "no-store" }).then(() => undefined, keptView) : keptView()).then(setKept);
     look();
     window.addEventListener("online", look);
     window.addEventListener("offline", look);
-    // While somebody types, the map's code comes: it is there when the login is done. On a phone the map begins as a picture.
+    // Load the map's code while the user types, so that it is ready after the login. On a phone the
+    // map begins as a picture.
     if (!matchMedia(NARROW).matches) void import("../map/view").then((m) => m.warm(), () => {});
     return () => {
       window.removeEventListener("online", look);
@@ -92,11 +95,11 @@ function goAway(): void {
   try {
     sessionStorage.setItem(AWAY, location.hash);
   } catch {
-    // The tab keeps nothing: its user logs in once more.
+    // Session storage is not available: the user logs in again.
   }
 }
 
-/** The view that was left for the provider; undefined: none was. */
+/** The view from before the login at the provider; undefined if there was none. */
 function comeBack(): string | undefined {
   try {
     const view = sessionStorage.getItem(AWAY) ?? undefined;

@@ -99,7 +99,7 @@ function Content({ h }: { h: Hazard }) {
   );
 }
 
-/** What can be done with a hazard by those who read. */
+/** The readers' actions for a hazard. */
 function Actions({ h }: { h: Hazard }) {
   const page = usePage();
   const [copied, setCopied] = useState(false);

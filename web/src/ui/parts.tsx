@@ -69,7 +69,7 @@ export function Ago({ at, of }: { at: number; of?: Placed | undefined }) {
 /** Between parts that each stay on a line: the dot ends the line, and the next part begins another. */
 const DOT = "\u00a0· ";
 
-/** A time in the reader's zone, or that of what it belongs to, in UTC, and relative. */
+/** A time in the reader's or the hazard's zone, in UTC, and relative. */
 export function When({ at, of }: { at: number; of?: Placed | undefined }) {
   const { store } = usePage();
   const other = utc(at, undefined, zoneOf(of));
@@ -132,7 +132,7 @@ export const Icon = ({ name }: { name: IconName }) => (
   </svg>
 );
 
-/** A button of an icon alone; its name is told to screen readers and on hover. */
+/** A button with only an icon; its name is for screen readers and hover. */
 export function IconButton(
   { icon, label, title = label, onClick, pressed, class: name = "" }: { icon: IconName; label: string; title?: string; onClick: () => void; pressed?: boolean; class?: string },
 ) {
@@ -199,7 +199,7 @@ export function Menu(
   );
 }
 
-/** What a request brings: read again when the key changes, and kept while it is read again. */
+/** The result of a request. It is reloaded when the key changes, and stays during the reload. */
 export function useData<T>(key: string | undefined, read: (signal: AbortSignal) => Promise<T>): { data: T | undefined; failed: boolean; retry: () => void } {
   const [state, setState] = useState<{ of: string | undefined; data: T | undefined; failed: boolean }>({ of: undefined, data: undefined, failed: false });
   const [attempt, setAttempt] = useState(0);
@@ -218,7 +218,7 @@ export function useData<T>(key: string | undefined, read: (signal: AbortSignal) 
   return { data: mine ? state.data : undefined, failed: mine && state.failed, retry: () => setAttempt(attempt + 1) };
 }
 
-/** A text of a source: its line breaks kept, its web addresses as links, nothing of it as HTML. */
+/** A source's text with line breaks and links for web addresses, never as HTML. */
 export function Prose({ words }: { words: string }) {
   return (
     <p class="lines" dir="auto">

@@ -1,4 +1,4 @@
-// How much a hazard matters beside others, and who lives where it is. It is read when a panel is opened.
+// The importance of a hazard and the people in its area, loaded when a panel is opened.
 import type { Schemas } from "../api";
 import type { Hazard } from "../model";
 import { language, listed, number, text } from "../words";
@@ -8,7 +8,7 @@ import { Loading, useData } from "./parts";
 
 const Assets = forMembers(async () => (await import("./assets")).Assets);
 
-/** An estimate: more digits than two would claim what nobody knows. */
+/** An estimate: more than two digits would suggest a precision that it does not have. */
 const about = (n: number): string => number(n, { maximumSignificantDigits: 2 });
 
 /** Towns that are named at most. */

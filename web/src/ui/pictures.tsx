@@ -1,4 +1,5 @@
-// The pictures of a hazard: those that sources name, and those that were uploaded. They come when a panel is opened, each when it comes into sight.
+// The pictures of a hazard: uploaded ones, and those that sources link to. Each is loaded when it
+// becomes visible.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Schemas } from "../api";
 import type { Hazard } from "../model";

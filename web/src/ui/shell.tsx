@@ -200,7 +200,7 @@ function Header({ account, users, attention, logout }: { account: () => void; us
               <button
                 type="button"
                 onClick={() => {
-                  close(); // the focus is on the menu then, and comes back to it
+                  close(); // the focus moves to the menu, and returns when it closes
                   account();
                 }}
               >
@@ -233,7 +233,7 @@ function Header({ account, users, attention, logout }: { account: () => void; us
   );
 }
 
-/** Shows where the device is. The position stays in this page: what is asked of the server does not depend on it. */
+/** Shows the device's position. It stays in this page and is not sent to the server. */
 function WhereIAm() {
   const page = usePage();
   const { store } = page;
@@ -251,7 +251,7 @@ function WhereIAm() {
   return <IconButton icon="me" label={text.map.me} title={text.map.meLong} pressed={store.me.value !== undefined} onClick={() => (store.me.value ? (store.me.value = undefined) : find())} />;
 }
 
-/** On paper: what the list is of, the map as it was when printing began, and the levels. */
+/** On paper: the subject of the list, the map as of the start of printing, and the levels. */
 function PrintHead() {
   const page = usePage();
   const { store } = page;
@@ -285,7 +285,10 @@ function PrintHead() {
   );
 }
 
-/** Where the map begins: as the address says, where the reader left it, or, on a small screen, at what matters most; undefined: the world. */
+/**
+ * The initial view: from the address, from the last visit or, on a small screen, around the most
+ * important hazard; undefined means the world.
+ */
 function beginning(page: Page): View | undefined {
   const { store } = page;
   const first = store.sorted.peek()[0];

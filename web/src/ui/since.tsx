@@ -9,7 +9,7 @@ import { text } from "../words";
 import { usePage } from "./context";
 import { Ago, Badge, Icon, Loading, Symbol, useData } from "./parts";
 
-/** Rows of each part: who was away for long looks at the map. */
+/** Rows per section; after a long absence the map is more useful. */
 const ROWS = 100;
 
 export function Since() {

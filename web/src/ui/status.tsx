@@ -1,4 +1,4 @@
-// Whether what is shown is true: the connection, the server's own store, the sources.
+// Whether the view is up to date: the connection, the server's store and the sources.
 import { useEffect } from "preact/hooks";
 import { trust, type Sources as SourcesState } from "../freshness";
 import { isDrill } from "../model";
@@ -43,7 +43,7 @@ export function Status() {
   );
 }
 
-/** Why the view may not be the whole truth, in a few words; empty: nothing speaks for that. */
+/** Why the view may be incomplete or out of date, in a few words; "" if there is no reason. */
 function doubt(s: SourcesState | undefined): string {
   switch (trust(s)) {
     case "unread":

@@ -1,4 +1,5 @@
-// The slider over the past, how much was active in it, and what is new since the last look.
+// The slider for the past, with the number of active hazards over time and the news since the last
+// visit.
 import { useEffect, useState } from "preact/hooks";
 import { BARS, countAt, moments, type Activity } from "../activity";
 import { text } from "../words";
@@ -8,7 +9,7 @@ import { Icon, IconButton } from "./parts";
 import { Since } from "./since";
 
 const spans = { day: 86_400_000, week: 604_800_000, month: 2_592_000_000 };
-const STEPS = 288; // of the slider: five minutes of a day
+const STEPS = 288; // slider steps of five minutes in a day
 /** Steps from one picture to the next while it plays, and how long each stays, milliseconds. */
 const PLAYED = 6;
 const STAY = 1_000;
@@ -90,7 +91,10 @@ export function TimeBar() {
   );
 }
 
-/** How many hazards were active in the range, and of them warnings. It is the same for all who look, and no more is asked than is not known. */
+/**
+ * The number of active hazards in the range, and of warnings among them. It is the same for all
+ * readers; only unknown moments are requested.
+ */
 function Bars({ range, now }: { range: number; now: number }) {
   const { store } = usePage();
   const [found, setFound] = useState<ReadonlyMap<number, Activity | null>>(new Map());

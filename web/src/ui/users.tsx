@@ -20,7 +20,7 @@ export function Users({ close }: { close: () => void }) {
     const [users, orgs] = await Promise.all([store.api.get<"/users">("/users", { signal }), store.api.get<"/organizations">("/organizations", { signal })]);
     return { users, orgs };
   });
-  // A password that was made is told once: it stays on the page until the dialog is closed, or another one is made.
+  // A generated password is shown once: until the dialog is closed, or another one is generated.
   const [made, setMade] = useState<User>();
   const [opened, setOpened] = useState("");
   const changed = (user?: User) => {
@@ -221,7 +221,10 @@ const Orgs = ({ orgs, of }: { orgs: readonly Organization[]; of: readonly number
 const valueOf = (form: HTMLFormElement, name: string): string => String(new FormData(form).get(name) ?? "");
 const chosenOrgs = (form: HTMLFormElement): number[] => new FormData(form).getAll("orgs").map(Number);
 
-/** A write to the server: whether it is under way, and what was wrong with it, in all and by field, whose names in the form begin with `prefix`. */
+/**
+ * A write to the server: whether it is in progress, and its errors, in general and by field. Names
+ * of fields in the form begin with `prefix`.
+ */
 function useWrite(prefix: string, fields: readonly string[]) {
   const [busy, setBusy] = useState(false);
   const [note, setNote] = useState("");
