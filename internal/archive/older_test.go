@@ -241,7 +241,7 @@ func TestAnArchiveIsRefusedForWhatItSays(t *testing.T) {
 			}
 		})
 	}
-	if _, _, err := archive.Verify(t.Context(), strings.NewReader("SQLite format 3"), nil); err == nil || !strings.Contains(err.Error(), "this is no archive of hazardd") {
+	if _, _, err := archive.Verify(t.Context(), strings.NewReader("SQLite format 3"), nil); err == nil || !strings.Contains(err.Error(), "not an archive of hazardd") {
 		t.Errorf("something else: %v", err)
 	}
 }

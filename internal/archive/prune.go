@@ -48,7 +48,7 @@ var rowsOfArchive = 500_000
 // waits for no more than a few rows.
 func Prune(ctx context.Context, s *store.Store, to Keep, what store.Prunable, before time.Time, program string, now time.Time, tell Progress) (*Pruning, error) {
 	if now.Sub(before) < Shortest {
-		return nil, fmt.Errorf("what is younger than %d days is never pruned", Shortest/(24*time.Hour))
+		return nil, fmt.Errorf("rows younger than %d days are never pruned", Shortest/(24*time.Hour))
 	}
 	p := &pruning{store: s, to: to, program: program, now: now, tell: tell, Pruning: Pruning{What: what, Before: before.UTC().Truncate(time.Millisecond), Archives: []string{}}}
 	h, err := s.HorizonAt(ctx, what, hazard.At(p.Before))
@@ -106,7 +106,7 @@ func (p *pruning) round(ctx context.Context, h store.Horizon) (more bool, err er
 		return err
 	})
 	if err != nil {
-		return false, fmt.Errorf("archive what is to be pruned: %w", err)
+		return false, fmt.Errorf("archive the rows to prune: %w", err)
 	}
 	p.Archives, p.Bytes = append(p.Archives, kept.name), p.Bytes+kept.size
 	h.Archive = filepath.Base(kept.name)

@@ -311,7 +311,7 @@ func TestAnArchiveInABucketComesFirst(t *testing.T) {
 		"a key that may not read": b.Limited(t, fmt.Sprintf(blind, b.Name)),
 		"no such bucket":          {URL: strings.Replace(b.Settings().URL, b.Name, b.Name+"-x", 1), AccessKey: b.Settings().AccessKey, SecretKey: b.Settings().SecretKey},
 	} {
-		if done, err := prune(at); err == nil || !strings.Contains(err.Error(), "archive what is to be pruned") {
+		if done, err := prune(at); err == nil || !strings.Contains(err.Error(), "archive the rows to prune") {
 			t.Errorf("%s: %+v, %v", name, done, err)
 		}
 		left, err := y.s.Since(t.Context(), 0, 100)

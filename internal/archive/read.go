@@ -27,7 +27,7 @@ type DamagedError struct {
 
 func (e *DamagedError) Error() string {
 	if e.Entry == "" {
-		return fmt.Sprintf("this is no archive of hazardd, or it is damaged at its beginning: %v", e.Err)
+		return fmt.Sprintf("not an archive of hazardd, or damaged at its beginning: %v", e.Err)
 	}
 	return fmt.Sprintf("the archive is damaged at %s: %v; use another one", e.Entry, e.Err)
 }

@@ -69,7 +69,7 @@ type filler struct {
 
 func (f *filler) begin(ctx context.Context, m *Manifest) (err error) {
 	if m.Pruned != nil {
-		return fmt.Errorf("the archive holds what was pruned of a store before %s, and not a store: restore a backup", m.Pruned.Before.Format(time.RFC3339))
+		return fmt.Errorf("the archive holds rows pruned from a store before %s, not a whole store: restore a backup", m.Pruned.Before.Format(time.RFC3339))
 	}
 	f.target, err = f.into.open(ctx, m.Schema, "restore", m.ID)
 	if err != nil {

@@ -77,7 +77,7 @@ func (s *Service) AddUser(ctx context.Context, by Actor, n NewUser, now hazard.I
 		PasswordEnds: n.PasswordEnds}
 	detail := fmt.Sprintf("role %s, organizations %v", u.Role, u.Orgs)
 	if before := s.current.Load().users[u.Name]; before != nil && before.Removed != 0 {
-		return fmt.Errorf("%w: user %q was removed, and what that user wrote keeps the name; choose another", hazard.ErrConflict, u.Name)
+		return fmt.Errorf("%w: user %q was removed, and hazards of that user keep the name; choose another", hazard.ErrConflict, u.Name)
 	}
 	if err := s.store.CreateUser(ctx, u, by.did(ActionUserAdd, u.Name, detail, now)); err != nil {
 		return fmt.Errorf("add user %q: %w", u.Name, err)

@@ -142,7 +142,7 @@ func (s *Service) RedeemHandover(ctx context.Context, token string, now hazard.I
 // was used before.
 func (s *Service) Once(ctx context.Context, id uuid.UUID, until hazard.Instant) error {
 	if err := s.store.Once(ctx, id, until); err != nil {
-		return fmt.Errorf("note what works once: %w", err)
+		return fmt.Errorf("record a single use: %w", err)
 	}
 	return nil
 }
@@ -203,7 +203,7 @@ func (s *Service) meet(ctx context.Context, id Identity, by Actor, now hazard.In
 }
 
 // errOld aborts an update because a newer token was applied before.
-var errOld = errors.New("a newer token was taken over meanwhile")
+var errOld = errors.New("a newer token was applied meanwhile")
 
 // takeOver applies the role and the organizations from the provider.
 func (s *Service) takeOver(ctx context.Context, u *User, id Identity, orgs []int64, by Actor, now hazard.Instant) error {
@@ -242,7 +242,7 @@ func (s *Service) addIdentity(ctx context.Context, id Identity, by Actor, now ha
 	}
 	if len(s.current.Load().known) >= maxProviderUsers {
 		return nil, &hazard.LimitError{Limit: "provider-users", Kind: hazard.LimitCapacity, RetryAfter: time.Hour,
-			Detail: fmt.Sprintf("the OpenID provider has added %d users, the most that are taken (limit provider-users); an admin must remove some", maxProviderUsers)}
+			Detail: fmt.Sprintf("the OpenID provider has added %d users, the limit (provider-users); an admin must remove some", maxProviderUsers)}
 	}
 	key := identity{id.Issuer, id.Subject}
 	sum := sha256.Sum256([]byte(id.Issuer + "\x00" + id.Subject))

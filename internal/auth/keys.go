@@ -93,7 +93,7 @@ func (s *Service) signer(p *picture, now hazard.Instant) (*signer, error) {
 	if n := len(p.byAge); n > 0 && now < p.byAge[n-1].NotAfter {
 		return p.byAge[n-1], nil
 	}
-	return nil, errors.New("there is no key to sign with")
+	return nil, errors.New("there is no signing key")
 }
 
 // JWKS returns the public keys as a JWK set (RFC 7517, RFC 8037). The caller must not change the

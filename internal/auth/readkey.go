@@ -65,14 +65,14 @@ const (
 func (s *Service) CreateReadKey(ctx context.Context, by Actor, user, title string, now hazard.Instant) (ReadKey, KeyText, error) {
 	var bad hazard.InvalidError
 	if title = hazard.CleanLine(title); title == "" || utf8.RuneCountInString(title) > maxKeyTitle {
-		bad.Add("title", "must have 1 to %d characters: what the key is for", maxKeyTitle)
+		bad.Add("title", "must have 1 to %d characters that say what the key is for", maxKeyTitle)
 		return ReadKey{}, "", bad.Err()
 	}
 	if s.current.Load().user(user) == nil {
 		return ReadKey{}, "", fmt.Errorf("%w: user %q", hazard.ErrNotFound, user)
 	}
 	if len(s.ReadKeys(user)) >= maxReadKeys {
-		return ReadKey{}, "", fmt.Errorf("%w: %s has %d read keys, the most that one may have; revoke those that are not used", hazard.ErrConflict, user, maxReadKeys)
+		return ReadKey{}, "", fmt.Errorf("%w: %s already has %d read keys, the limit per user; revoke unused ones", hazard.ErrConflict, user, maxReadKeys)
 	}
 	id, err := s.newID(now)
 	if err != nil {

@@ -64,7 +64,7 @@ func (s *Service) CreateServiceToken(ctx context.Context, by Actor, name, title 
 		bad.Add("name", "must have 1 to %d characters, of a to z, 0 to 9 and . _ @ -", maxName)
 	}
 	if title = hazard.CleanLine(title); len([]rune(title)) > maxKeyTitle {
-		bad.Add("title", "must have at most %d characters: what the token is for", maxKeyTitle)
+		bad.Add("title", "must have at most %d characters that say what the token is for", maxKeyTitle)
 	}
 	id, writes := scope.Org()
 	switch {
@@ -77,7 +77,7 @@ func (s *Service) CreateServiceToken(ctx context.Context, by Actor, name, title 
 		return ReadKey{}, "", err
 	}
 	if len(s.ServiceTokens(name)) >= maxReadKeys {
-		return ReadKey{}, "", fmt.Errorf("%w: %s has %d tokens, the most that a service may have; revoke those that are not used", hazard.ErrConflict, name, maxReadKeys)
+		return ReadKey{}, "", fmt.Errorf("%w: %s already has %d tokens, the limit per service; revoke unused ones", hazard.ErrConflict, name, maxReadKeys)
 	}
 	key, err := s.newID(now)
 	if err != nil {

@@ -168,12 +168,12 @@ func (s *Service) believe(c *claims, kid string, life time.Duration, now hazard.
 	}
 	jti, ok := parseID(c.JTI)
 	if !ok {
-		return nil, refusal("jti is no UUID")
+		return nil, refusal("jti is not a UUID")
 	}
 	sid := jti // a login is identified by its first refresh token
 	if c.SID != "" {
 		if sid, ok = parseID(c.SID); !ok {
-			return nil, refusal("sid is no UUID")
+			return nil, refusal("sid is not a UUID")
 		}
 	}
 	return &Caller{Name: c.Sub, JTI: jti, Expires: hazard.Instant(c.Exp * 1000),

@@ -130,7 +130,7 @@ func (b *Backup) Written() int64 { return b.written.Load() }
 // Run writes the backup until ctx ends, and what was committed until then.
 func (b *Backup) Run(ctx context.Context) error {
 	if err := b.Shelf.Tidy(b.Now().Add(-time.Hour)); err != nil { // what a process that was killed has left
-		b.Logger.Warn("what an interrupted backup has left cannot be removed", "place", b.Shelf.String(), "error", err)
+		b.Logger.Warn("cannot remove the remains of an interrupted backup", "place", b.Shelf.String(), "error", err)
 	}
 	wait := every
 	for {
@@ -145,7 +145,7 @@ func (b *Backup) Run(ctx context.Context) error {
 			continue // a day has passed
 		}
 		b.failures.Add(1)
-		b.Logger.Warn("the continuous backup has stopped and begins anew", "place", b.Shelf.String(), "again_in", wait, "error", err)
+		b.Logger.Warn("the continuous backup has stopped and starts again", "place", b.Shelf.String(), "again_in", wait, "error", err)
 		select {
 		case <-ctx.Done():
 			return nil
@@ -390,7 +390,7 @@ func (g *generation) put(ctx context.Context, whole func()) error {
 		g.know(s.made)
 		if g.arrived.Add(1) == 1 {
 			whole()
-			g.Logger.Info("the continuous backup has all pages, and goes on with what changes", "place", g.Shelf.String(), "generation", g.id, "bytes", s.Size)
+			g.Logger.Info("the continuous backup has all pages and now follows changes", "place", g.Shelf.String(), "generation", g.id, "bytes", s.Size)
 			if err := g.prune(ctx, named); err != nil {
 				g.Logger.Warn("old parts of the continuous backup cannot be removed; they stay for a day longer", "place", g.Shelf.String(), "error", err)
 			}
@@ -414,7 +414,7 @@ func (g *generation) patiently(ctx context.Context, try func() error) error {
 		}
 		g.failures.Add(1)
 		if wait == every {
-			g.Logger.Warn("the continuous backup is behind: its place takes nothing", "place", g.Shelf.String(), "error", err)
+			g.Logger.Warn("the continuous backup is behind: its storage accepts no writes", "place", g.Shelf.String(), "error", err)
 		}
 		select {
 		case <-ctx.Done():

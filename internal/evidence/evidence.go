@@ -106,7 +106,7 @@ func Open(s *store.Store, dir string, set files.Settings, limits Limits, log *sl
 		log = slog.New(slog.DiscardHandler)
 	}
 	return &Keeper{store: s, place: place, limits: limits, zip: zip, log: log, failed: prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "hazardd_evidence_failures_total", Help: "Payloads and receipts that could not be kept as evidence."})}, nil
+		Name: "hazardd_evidence_failures_total", Help: "Payloads and receipts that could not be stored as evidence."})}, nil
 }
 
 // Close closes the place of the contents, not the store.
@@ -137,7 +137,7 @@ func (k *Keeper) Note(ctx context.Context, r store.Receipt, payload []byte) {
 	}
 	k.failed.Inc()
 	if !k.warned.Swap(true) {
-		k.log.Warn("cannot keep what a source gave; a replay will lack it", "source", r.Source, "error", err)
+		k.log.Warn("cannot store a payload as evidence; a replay will lack it", "source", r.Source, "error", err)
 	}
 }
 
@@ -173,7 +173,7 @@ func (k *Keeper) Keep(ctx context.Context, r store.Receipt, payload []byte) erro
 // put compresses a payload and puts it under a new name.
 func (k *Keeper) put(ctx context.Context, payload []byte) (*store.Payload, error) {
 	if len(payload) > maxPayload {
-		return nil, fmt.Errorf("a payload of %d bytes, at most %d are kept", len(payload), maxPayload)
+		return nil, fmt.Errorf("a payload of %d bytes, at most %d are allowed", len(payload), maxPayload)
 	}
 	small := k.zip.EncodeAll(payload, nil)
 	staged, err := k.place.Stage(bytes.NewReader(small), int64(len(small)))

@@ -49,7 +49,7 @@ func Run(ctx context.Context, c Config) error {
 		_, err := lease.Hold(ctx, c.Store, leaseName, holder, lost, func(ctx context.Context, _ *lease.Lease) { c.lead(ctx) })
 		wait := lease.Try
 		if err != nil && ctx.Err() == nil {
-			c.Log.Warn("cannot ask who counts people; exposures wait", "error", err)
+			c.Log.Warn("cannot take the lease to count people; exposures wait", "error", err)
 			wait = again
 		}
 		if clock.Sleep(ctx, wait) != nil {

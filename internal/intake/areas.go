@@ -129,7 +129,7 @@ func (w *writer) place(said *hazard.Said, all []hazard.Said) []placedArea {
 	case wider:
 		said.Head.Notes = append(slices.Clone(said.Head.Notes), fmt.Sprintf("the area is that of wider places: no shape is known of all of %s", sample(said.Places)))
 	case len(named) > 0:
-		said.Head.Notes = append(slices.Clone(said.Head.Notes), fmt.Sprintf("the area lacks places whose shape is not known: %s", sample(missing)))
+		said.Head.Notes = append(slices.Clone(said.Head.Notes), fmt.Sprintf("the area lacks places with unknown shapes: %s", sample(missing)))
 	case len(placed) == 0 && said.Ended == "":
 		return w.standIn(said, all)
 	}

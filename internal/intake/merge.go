@@ -61,7 +61,7 @@ func (in *Intake) Join(ctx context.Context, tx *store.Tx, from, into *hazard.Haz
 		return err
 	}
 	if !together.ActiveAt(w.now) {
-		return fmt.Errorf("%w: hazard %d would end with this merge: by what their sources said last, the two together are over since %s; end hazard %d instead",
+		return fmt.Errorf("%w: hazard %d would end with this merge: according to their last reports, both together have been over since %s; end hazard %d instead",
 			hazard.ErrConflict, into.ID, together.End, from.ID)
 	}
 	return errors.Join(w.endEmptied(), w.endAs(from, together))

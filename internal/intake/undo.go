@@ -47,7 +47,7 @@ func (in *Intake) Unjoin(ctx context.Context, tx *store.Tx, m *store.Merge) erro
 		}
 	}
 	if elsewhere != nil {
-		return fmt.Errorf("%w: the merge of change %d cannot be taken back: %s", hazard.ErrConflict, m.Change, strings.Join(elsewhere, "; "))
+		return fmt.Errorf("%w: the merge of change %d cannot be undone: %s", hazard.ErrConflict, m.Change, strings.Join(elsewhere, "; "))
 	}
 	for i := range events {
 		w.went = append(w.went, events[i].Name())
@@ -61,7 +61,7 @@ func (in *Intake) Unjoin(ctx context.Context, tx *store.Tx, m *store.Merge) erro
 		return err
 	}
 	if len(staying) == 0 && into.Source != "" { // their events are one by now
-		return fmt.Errorf("%w: the merge of change %d cannot be taken back: all that sources report of hazard %d would be part of hazard %d", hazard.ErrConflict, m.Change, m.Into, m.From)
+		return fmt.Errorf("%w: the merge of change %d cannot be undone: all reports of hazard %d would belong to hazard %d", hazard.ErrConflict, m.Change, m.Into, m.From)
 	}
 	parted := slices.Clone(m.Joined) // the events are others than those of the hazard that they leave
 	for i := range events {

@@ -127,7 +127,7 @@ func (w *writer) stillSplit(s *store.Split) (events []store.Event, err error) {
 		}
 	}
 	if since != nil {
-		return nil, fmt.Errorf("%w: the split of change %d cannot be taken back: %s", hazard.ErrConflict, s.Change, strings.Join(since, "; "))
+		return nil, fmt.Errorf("%w: the split of change %d cannot be undone: %s", hazard.ErrConflict, s.Change, strings.Join(since, "; "))
 	}
 	slices.SortStableFunc(events, func(a, b store.Event) int { return first(a.Name() == s.Event, b.Name() == s.Event) })
 	return events, nil

@@ -228,7 +228,7 @@ func (f *Filter) values(at string) (url.Values, error) {
 		v.Set("status", "E")
 	case "any":
 	default:
-		return nil, fmt.Errorf("status: %q is none of active, expired, any", clip(f.Status, 40))
+		return nil, fmt.Errorf("status: %q is not one of active, expired, any", clip(f.Status, 40))
 	}
 	return v, nil
 }

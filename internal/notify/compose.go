@@ -208,7 +208,7 @@ func (s *Service) until(sub *subscription, n store.Notice, t *telling, now hazar
 func (s *Service) telling(ctx context.Context, sub *subscription, n store.Notice, now hazard.Instant) (t *telling, why string, err error) {
 	recorded, err := s.Store.Hazard(ctx, n.HazardID)
 	if errors.Is(err, hazard.ErrNotFound) {
-		return nil, "there is no such hazard any more", nil
+		return nil, "the hazard no longer exists", nil
 	}
 	if err != nil {
 		return nil, "", err
@@ -238,7 +238,7 @@ func (s *Service) telling(ctx context.Context, sub *subscription, n store.Notice
 		}
 		switch {
 		case h.Status != hazard.Active:
-			return nil, "it ended before it was told", nil
+			return nil, "it ended before a message was sent", nil
 		case !where.inside || !w.wants(h, s.Counting):
 			return nil, "it no longer concerns the subscriber", nil
 		}
@@ -258,7 +258,7 @@ func (s *Service) telling(ctx context.Context, sub *subscription, n store.Notice
 	t.said.Thread = before.Thread
 	if h.Status != hazard.Active {
 		if before.Over {
-			return nil, "its end was told", nil
+			return nil, "its end was already sent", nil
 		}
 		t.said.Kind = kindOfEnd(h)
 		t.said.Severity = max(before.Severity, h.Severity) // how urgent it is

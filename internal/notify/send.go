@@ -12,32 +12,34 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// The rhythm of sending.
+// The timing of sending.
 const (
-	// parallel is how many messages one lane sends at once, to different mailboxes.
+	// parallel is how many messages a lane sends at once, to different mailboxes.
 	parallel = 8
-	// page is how many notices are looked at to fill a lane, and most how many messages are then prepared: while nothing fails.
+	// page is how many notices are examined to fill a lane, and most is how many messages are
+	// prepared at a time.
 	page = 128
 	most = 64
 	// attemptTimeout bounds one attempt.
 	attemptTimeout = 30 * time.Second
-	// lastMoment is how long what is under way may take when all ends.
+	// lastMoment is how long attempts in progress may take at a shutdown.
 	lastMoment = 3 * time.Second
-	// uncertain is how long after its beginning an attempt of which nothing was heard is made again: another process may be at it still.
+	// uncertain is how long after its start an attempt without a result is repeated, because
+	// another process may still be sending it.
 	uncertain = attemptTimeout + 15*time.Second
 )
 
-// schedule is how long after each attempt that failed the next one is made; after the last, the message is given up: after about two days, when mail servers give up too
-// (RFC 5321 section 4.5.4.1), and people know by other ways.
+// schedule holds the delays after each failed attempt. After the last one, after about two days,
+// the message is given up, as mail servers do (RFC 5321 section 4.5.4.1).
 var schedule = []time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 12 * time.Hour, 20 * time.Hour}
 
-// A lane whose server has failed often in a row is tried with one message at a time, and after a pause that doubles.
+// A lane whose server keeps failing sends one message at a time, with doubling pauses.
 const (
 	firstPause = 5 * time.Second
 	maxPause   = 5 * time.Minute
 )
 
-// lane sends the messages that go to one server.
+// lane sends the messages to one server.
 type lane struct {
 	*Service
 	name   string
@@ -48,20 +50,20 @@ type lane struct {
 
 	// Of the goroutine of run alone.
 	failures int       // in a row
-	pause    time.Time // nothing is sent before
+	pause    time.Time // nothing is sent before this time
 	busy     map[store.Mailbox]bool
 	bursts   map[store.Mailbox]*burst
 	swept    time.Time // of bursts
 	ready    []*plan
 }
 
-// burst is what a mailbox was sent lately. The zero burst is nothing.
+// burst is what a mailbox was sent recently. The zero burst is empty.
 type burst struct {
-	times   []time.Time // of messages, of the last minute
+	times   []time.Time // times of messages in the last minute
 	summary time.Time
 }
 
-// recent is how many messages were sent in the last minute.
+// recent returns the number of messages in the last minute.
 func (b *burst) recent(now time.Time) int {
 	for len(b.times) > 0 && now.Sub(b.times[0]) >= time.Minute {
 		b.times = b.times[1:]
@@ -91,7 +93,7 @@ func (t *teller) start(ctx context.Context, name string) *lane {
 	return l
 }
 
-// stop ends the lane, and waits until it has ended.
+// stop stops the lane and waits for its end.
 func (l *lane) stop() {
 	l.cancel()
 	<-l.ended
@@ -104,7 +106,7 @@ func (l *lane) alarm() {
 	}
 }
 
-// done is a message that was tried.
+// done is a message after an attempt.
 type done struct {
 	plan *plan
 	err  error
@@ -168,7 +170,7 @@ func (l *lane) run(ctx context.Context) {
 	}
 }
 
-// later is when to look again if nothing wakes the lane.
+// later returns when to look again if nothing wakes the lane.
 func (l *lane) later(ctx context.Context, now time.Time) time.Time {
 	if len(l.busy) > 0 || len(l.ready) > 0 {
 		return now.Add(lookEvery)
@@ -182,7 +184,7 @@ func (l *lane) later(ctx context.Context, now time.Time) time.Time {
 	return next
 }
 
-// fill decides what is sent next, and writes that down before anything goes out.
+// fill decides what to send next, and stores that before anything is sent.
 func (l *lane) fill(ctx context.Context) error {
 	now := l.Now()
 	if now.Sub(l.swept) > time.Minute {
@@ -222,7 +224,7 @@ func (l *lane) fill(ctx context.Context) error {
 				return err
 			}
 			l.Logger.Error("a message to a subscriber cannot be made", "subscription", box.Subscription, "error", err)
-			decided.Postponed[box] = hazard.At(now.Add(schedule[2])) // one that cannot be read must not keep the others
+			decided.Postponed[box] = hazard.At(now.Add(schedule[2])) // an unreadable one must not block the others
 			continue
 		}
 		decided.Updates, decided.Told = append(decided.Updates, p.updates...), append(decided.Told, p.told...)
@@ -264,7 +266,7 @@ func (l *lane) fill(ctx context.Context) error {
 	return nil
 }
 
-// release lets go of what was prepared and not sent.
+// release releases prepared messages that were not sent.
 func (l *lane) release(ctx context.Context) {
 	var back store.NoticesDone
 	for _, p := range l.ready {
@@ -288,21 +290,21 @@ func (l *lane) send(ctx context.Context, p *plan) done {
 	began := time.Now()
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), attemptTimeout)
 	defer cancel()
-	// What is under way at the end may come to its own.
+	// Attempts in progress at the shutdown may finish.
 	ending := context.AfterFunc(ctx, func() { time.AfterFunc(lastMoment, cancel) })
 	defer ending()
 	err := l.Sender.Send(within, p.to, p.notice)
 	return done{plan: p, err: err, took: time.Since(began)}
 }
 
-// note writes what came of attempts.
+// note stores the results of attempts.
 func (l *lane) note(ctx context.Context, all []done) {
 	now, dead := hazard.At(l.Now()), map[store.Mailbox]string{}
 	result := store.NoticesDone{Postponed: map[store.Mailbox]hazard.Instant{}}
 	for _, d := range all {
 		delete(l.busy, d.plan.box)
 		if ctx.Err() != nil && d.err != nil || errors.Is(d.err, errNoLease) {
-			continue // it may have come: it goes out once more
+			continue // it may have arrived; it is sent again
 		}
 		if l.untried(d, now, &result) {
 			continue
@@ -319,7 +321,7 @@ func (l *lane) note(ctx context.Context, all []done) {
 	}
 	ctx = context.WithoutCancel(ctx)
 	if err := l.Store.SaveNotices(ctx, result, false); err != nil {
-		l.Logger.Warn("what became of messages to subscribers cannot be written", "lane", l.name, "error", err)
+		l.Logger.Warn("cannot store the results of messages to subscribers", "lane", l.name, "error", err)
 		l.pause = l.Now().Add(lookEvery)
 		return
 	}
@@ -334,12 +336,12 @@ func (l *lane) note(ctx context.Context, all []done) {
 			err = (&teller{Service: l.Service}).merged(ctx, h)
 		}
 		if err != nil {
-			l.Logger.Warn("what was told cannot follow a merge", "hazard", t.HazardID, "error", err)
+			l.Logger.Warn("cannot apply a merge to the record of sent messages", "hazard", t.HazardID, "error", err)
 		}
 	}
 }
 
-// disabledPause is how long nothing is sent over a channel that is not enabled.
+// disabledPause is the pause of a channel that is not enabled.
 const disabledPause = time.Minute
 
 // untried puts back what was not tried, as if it had never been prepared: the limits have no room for it, or the operator has disabled the channel, which may be for a
@@ -395,7 +397,7 @@ func (l *lane) outcome(ctx context.Context, d done, now hazard.Instant, result *
 			dead = "nothing came through in two days"
 		}
 	default:
-		state = store.NoticePending // it has not come: what is told next is as of then
+		state = store.NoticePending // it has not arrived: the next message describes the state as of then
 		if errors.Is(d.err, channel.Uncertain) || errors.Is(d.err, context.DeadlineExceeded) {
 			state = store.NoticeSending
 		}
@@ -415,7 +417,7 @@ func (l *lane) outcome(ctx context.Context, d done, now hazard.Instant, result *
 	}
 	text := ""
 	if n := p.notice; l.Text != nil && state == store.NoticeSent && n.Kind != notice.Confirm {
-		n.Manage, n.Unsubscribe = "", "" // they let anybody in who reads them
+		n.Manage, n.Unsubscribe = "", "" // they would grant access to anybody who reads them
 		text = l.Text(n)
 	}
 	for i, row := range p.rows {

@@ -305,7 +305,7 @@ func (s *Service) apply(r *request, sub *subscription) (fresh []string, err erro
 	}
 	if r.People != nil {
 		if k.People = *r.People; k.People < 0 || k.People > 1e10 {
-			bad.Add("people_min", "%d is no number of people", k.People)
+			bad.Add("people_min", "%d is not a number of people", k.People)
 		}
 	}
 	if r.Drills != nil {
@@ -328,7 +328,7 @@ func (s *Service) apply(r *request, sub *subscription) (fresh []string, err erro
 	}
 	if r.Digest != nil {
 		if k.Digest = *r.Digest; k.Digest != NoDigest && k.Digest != DailyDigest && k.Digest != WeeklyDigest {
-			bad.Add("digest", "%.60q is none of none, daily, weekly", k.Digest)
+			bad.Add("digest", "%.60q is not one of none, daily, weekly", k.Digest)
 		}
 	}
 	if r.Status != nil {
@@ -348,7 +348,7 @@ func severity(text, field string, bad *hazard.InvalidError) hazard.Severity {
 	}
 	v, ok := hazard.ParseSeverity(text)
 	if !ok {
-		bad.Add(field, "%.60q is no severity", text)
+		bad.Add(field, "%.60q is not a severity", text)
 	}
 	return v
 }
@@ -413,7 +413,7 @@ func (s *Service) where(w *Where, owner string, bad *hazard.InvalidError) *Where
 	tidy := &Where{}
 	if a := w.Assets; a != nil {
 		if !s.mayKnow(owner, a.Organization) {
-			bad.Add("where/assets/organization", "%.60q is no organization that the owner of the subscription is a member of; assets are for members alone", a.Organization)
+			bad.Add("where/assets/organization", "%.60q is not an organization of the subscription's owner; assets are for members only", a.Organization)
 		}
 		if !(a.Within >= 0 && a.Within <= maxWithin) {
 			bad.Add("where/assets/within_km", "%v is not from 0 to %d", a.Within, maxWithin)
@@ -426,17 +426,17 @@ func (s *Service) where(w *Where, owner string, bad *hazard.InvalidError) *Where
 		case err != nil:
 			bad.Add("where/areas", "%v", err)
 		case shape.Positions() > maxPositions:
-			bad.Add("where/areas", "has %d positions, at most %d are taken", shape.Positions(), maxPositions)
+			bad.Add("where/areas", "has %d positions, at most %d are allowed", shape.Positions(), maxPositions)
 		}
 		tidy.Areas = jsontext.Value(shape.GeoJSON())
 	}
 	if len(w.Points) > maxPoints {
-		bad.Add("where/points", "%d points, at most %d are taken", len(w.Points), maxPoints)
+		bad.Add("where/points", "%d points, at most %d are allowed", len(w.Points), maxPoints)
 	}
 	for i, p := range w.Points {
 		at := fmt.Sprintf("where/points/%d", i)
 		if !(p.Lon >= -180 && p.Lon <= 180 && p.Lat >= -90 && p.Lat <= 90) {
-			bad.Add(at, "lon %v, lat %v is no place: expected degrees, lon from -180 to 180 and lat from -90 to 90", p.Lon, p.Lat)
+			bad.Add(at, "lon %v, lat %v is not a place: expected degrees, lon from -180 to 180 and lat from -90 to 90", p.Lon, p.Lat)
 		}
 		if !(p.Radius > 0 && p.Radius <= maxRadius) {
 			bad.Add(at+"/radius_km", "%v is not from above 0 to %d", p.Radius, maxRadius)
@@ -447,13 +447,13 @@ func (s *Service) where(w *Where, owner string, bad *hazard.InvalidError) *Where
 		tidy.Points = append(tidy.Points, p)
 	}
 	if len(w.Regions) > maxRegions {
-		bad.Add("where/regions", "%d regions, at most %d are taken", len(w.Regions), maxRegions)
+		bad.Add("where/regions", "%d regions, at most %d are allowed", len(w.Regions), maxRegions)
 		return tidy
 	}
 	for i, code := range w.Regions {
 		code = strings.ToUpper(code)
 		if _, _, ok := s.Region(code); !ok {
-			bad.Add(fmt.Sprintf("where/regions/%d", i), "%.20q: no area is known by this code of ISO 3166; known are countries (KE), states of the US (US-MA) and what the operator adds (ISO3166-2.geojson in the folder of the setting areas)", code)
+			bad.Add(fmt.Sprintf("where/regions/%d", i), "%.20q: no area has this ISO 3166 code; there are countries (KE), states of the US (US-MA) and areas of the operator (ISO3166-2.geojson in the folder of the setting areas)", code)
 		}
 		tidy.Regions = append(tidy.Regions, code)
 	}
@@ -484,7 +484,7 @@ func (s *Service) channels(asked []askedChannel, sub *subscription, bad *hazard.
 		to := channel.Address{Kind: a.Kind, To: strings.TrimSpace(a.To), Template: a.Template}
 		switch {
 		case !slices.Contains(kinds, a.Kind):
-			bad.Add(at+"/kind", "%.20q is none of %s", a.Kind, strings.Join(kinds, ", "))
+			bad.Add(at+"/kind", "%.20q is not one of %s", a.Kind, strings.Join(kinds, ", "))
 			continue
 		case to.To == "" && a.Template == "" || len(to.To) > maxAddress || !utf8.ValidString(to.To) || strings.ContainsAny(to.To, "\r\n\x00"):
 			bad.Add(at+"/to", "expected an address of at most %d bytes, on one line", maxAddress)

@@ -17,25 +17,25 @@ import (
 	"github.com/hazardd/hazardd/internal/tail"
 )
 
-// The rhythm of telling.
+// The intervals of notifying.
 const (
 	leaseName = "notices"
 	lookEvery = time.Second
-	// lanesEvery is how soon what another node has added is seen.
+	// lanesEvery is how soon notices added by other nodes are found.
 	lanesEvery = 3 * time.Second
-	// noteEvery is how often it is noted how far the log has been told, when there was nothing to tell.
+	// noteEvery is how often the position in the log is stored while there is nothing to send.
 	noteEvery = 10 * time.Second
-	// missed is how old a change may be that is still told.
+	// missed is the maximum age of a change that still creates notices.
 	missed = 3 * 24 * time.Hour
-	// keep is how long it can be looked up what was told.
+	// keep is how long finished notices are stored.
 	keep       = 30 * 24 * time.Hour
 	purgeEvery = time.Hour
-	// chunk is how many notices are written at once: other writers wait for them.
+	// chunk is how many notices are written at once, because other writers wait.
 	chunk = 500
 )
 
-// Run tells people until ctx ends, whenever there are subscriptions and no other process does. It returns when every goroutine that it started
-// has ended; its error is always nil.
+// Run notifies subscribers until ctx ends, while there are subscriptions and no other process does
+// it. It returns when every goroutine that it started has ended; its error is always nil.
 func (s *Service) Run(ctx context.Context) error {
 	if s.Key == nil {
 		return nil
@@ -44,13 +44,13 @@ func (s *Service) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		any, err := s.Store.AnySubscription(ctx)
 		if err == nil && any {
-			lost := func(err error) { s.Logger.Warn("lost the lease to tell subscribers", "error", err) }
+			lost := func(err error) { s.Logger.Warn("lost the lease to notify subscribers", "error", err) }
 			_, err = lease.Hold(ctx, s.Store, leaseName, holder, lost, s.lead)
 		} else if err == nil {
 			err = s.skip(ctx)
 		}
 		if err != nil && !warned && ctx.Err() == nil {
-			s.Logger.Warn("subscribers are not told", "error", err)
+			s.Logger.Warn("cannot notify subscribers", "error", err)
 		}
 		warned = err != nil
 		clock.Sleep(ctx, lease.Try)
@@ -74,7 +74,7 @@ func (s *Service) skip(ctx context.Context) error {
 // skipped is how many changes nobody is to be told of before that is noted.
 const skipped = 1000
 
-// teller turns changes into notices, and has a sender for each lane. It belongs to one goroutine.
+// teller creates notices from changes, and has a sender per lane. It belongs to one goroutine.
 type teller struct {
 	*Service
 	lease   right
@@ -89,10 +89,10 @@ type teller struct {
 // right is the right to tell, which may be lost.
 type right interface{ Valid() bool }
 
-// errNoLease: another process may be telling by now.
+// errNoLease means that another process may be sending by now.
 var errNoLease = errors.New("the lease is over")
 
-// lead tells people until ctx ends or there are no subscriptions any more.
+// lead notifies subscribers until ctx ends or there are no more subscriptions.
 func (s *Service) lead(ctx context.Context, l *lease.Lease) {
 	s.leading.Store(l)
 	defer s.leading.Store(nil)
@@ -117,7 +117,7 @@ func (s *Service) lead(ctx context.Context, l *lease.Lease) {
 		}
 		if err != nil {
 			if ctx.Err() == nil {
-				s.Logger.Warn("changes are not told to subscribers", "error", err)
+				s.Logger.Warn("cannot notify subscribers of changes", "error", err)
 			}
 			clock.Sleep(ctx, lookEvery)
 			continue
@@ -151,7 +151,7 @@ func (t *teller) look(ctx context.Context) error {
 	return nil
 }
 
-// tell makes notices of what has changed. wake is closed when there may be more.
+// tell creates notices for new changes. wake is closed when there may be more.
 func (t *teller) tell(ctx context.Context) (wake <-chan struct{}, err error) {
 	if t.noticed < 0 {
 		if t.noticed, err = t.Store.Noticed(ctx); err != nil {
@@ -221,7 +221,7 @@ func (t *teller) add(ctx context.Context, list []store.Notice, last int64) error
 	return nil
 }
 
-// notices appends what a change becomes.
+// notices appends the notices of a change.
 func (t *teller) notices(ctx context.Context, c *tail.Entry, list []store.Notice) ([]store.Notice, error) {
 	now := hazard.At(t.Now())
 	if c.Hazard == nil || c.At < now.Add(-missed) {
@@ -319,7 +319,7 @@ func (t *teller) notices(ctx context.Context, c *tail.Entry, list []store.Notice
 	return list, nil
 }
 
-// merged lets those who were told of a hazard go on with the one that it is part of now.
+// merged transfers the record of sent messages from a merged hazard to its successor.
 func (t *teller) merged(ctx context.Context, h *hazard.Hazard) error {
 	into, err := t.Store.HazardByUUID(ctx, h.Successor)
 	if errors.Is(err, hazard.ErrNotFound) {

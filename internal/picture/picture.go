@@ -141,7 +141,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 		lost := func(err error) { k.Log.Warn("another node fetches pictures now", "error", err) }
 		_, err := lease.Hold(ctx, k.Store, leaseName, holder, lost, func(ctx context.Context, _ *lease.Lease) { k.lead(ctx) })
 		if err != nil && ctx.Err() == nil {
-			k.Log.Warn("cannot ask who fetches pictures; they wait", "error", err)
+			k.Log.Warn("cannot take the lease to fetch pictures; they wait", "error", err)
 		}
 		clock.Sleep(ctx, lease.Try)
 	}

@@ -148,7 +148,7 @@ func (w *worker) followUp(ctx context.Context) (wait time.Duration, more bool) {
 	fail := asFailure(err)
 	u.failures++
 	u.notBefore = now.Add(max(backoff(refillEvery, w.longest(), u.failures, w.p.random()), fail.RetryAfter))
-	w.log.Debug("the source does not answer what follows a poll", "class", fail.Class, "error", cut(fail.Text), "again", u.notBefore.UTC())
+	w.log.Debug("the source does not answer the requests after a poll", "class", fail.Class, "error", cut(fail.Text), "again", u.notBefore.UTC())
 	return time.Until(u.notBefore), false
 }
 
@@ -301,7 +301,7 @@ func (w *worker) shapesOf(ctx context.Context, a *answer, now hazard.Instant) (l
 				return learnt, asFailure(err)
 			default:
 				w.badPlace(code, now)
-				w.log.Debug("the shape of a place cannot be had", "place", code, "error", err)
+				w.log.Debug("cannot fetch the shape of a place", "place", code, "error", err)
 			}
 		}
 	}
@@ -397,7 +397,7 @@ func (w *worker) fetchPlace(ctx context.Context, code string, now hazard.Instant
 			return fail
 		}
 		w.badPlace(code, now)
-		w.log.Debug("the shape of a place cannot be had", "place", code, "error", err)
+		w.log.Debug("cannot fetch the shape of a place", "place", code, "error", err)
 	}
 	w.follow.places = slices.DeleteFunc(w.follow.places, func(c string) bool { return c == code })
 	return nil

@@ -134,7 +134,7 @@ func decodeState(body []byte) (*state, error) {
 		return st, nil
 	}
 	if err := json.Unmarshal(body, st); err != nil {
-		return nil, fmt.Errorf("kept state: %w", err)
+		return nil, fmt.Errorf("stored state: %w", err)
 	}
 	return st, nil
 }

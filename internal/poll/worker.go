@@ -159,11 +159,11 @@ func (w *worker) once(ctx context.Context, id string) {
 func (w *worker) begin(ctx context.Context) bool {
 	body, err := w.p.store.SourceState(ctx, w.src.Name)
 	if err != nil {
-		w.log.Warn("cannot read the kept state", "error", err)
+		w.log.Warn("cannot read the stored state", "error", err)
 		return false
 	}
 	if w.st, err = decodeState(body); err != nil {
-		w.log.Error("the kept state is lost", "error", err)
+		w.log.Error("the stored state is lost", "error", err)
 		w.st = &state{}
 	}
 	w.anew = w.st.Unfinished
@@ -570,7 +570,7 @@ func (w *worker) take(ctx context.Context, f *feed, batch source.Batch, whole bo
 	w.late(res.Issued)
 	w.tell(&res)
 	if len(res.Coarse) > 0 {
-		w.log.Warn("area costs too much to mend; showing a larger one", "hazards", res.Coarse)
+		w.log.Warn("repairing an area is too costly; showing a larger one", "hazards", res.Coarse)
 	}
 	if err != nil { // a part may have been taken in
 		w.anew, f.unread = true, true
@@ -598,7 +598,7 @@ func (w *worker) take(ctx context.Context, f *feed, batch source.Batch, whole bo
 func (w *worker) tell(res *intake.Result) {
 	for _, kept := range res.Suspects {
 		if strings.HasPrefix(kept.Reason, store.Damaged) {
-			w.log.Error("a report is kept back until what it is about is mended (hazardd check)", "report", kept.Record, "error", kept.Reason)
+			w.log.Error("a report is held back until its damaged hazard is repaired (hazardd check)", "report", kept.Record, "error", kept.Reason)
 		}
 	}
 }

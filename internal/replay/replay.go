@@ -82,7 +82,7 @@ func Run(ctx context.Context, s *store.Store, k *evidence.Keeper, known Sources,
 		return nil, err
 	}
 	if len(first) == 0 {
-		return nil, fmt.Errorf("%w: there is no evidence: it is kept from a poll or an import on, unless --evidence-age is 0", hazard.ErrNotFound)
+		return nil, fmt.Errorf("%w: there is no evidence; polls and imports store it, unless --evidence-age is 0", hazard.ErrNotFound)
 	}
 	begins := first[0].Taken
 	end, err := s.LastMoment(ctx)
@@ -105,7 +105,7 @@ func Run(ctx context.Context, s *store.Store, k *evidence.Keeper, known Sources,
 		span.From = begins
 	}
 	if span.To < span.From {
-		return nil, fmt.Errorf("%w: the evidence begins at %s; what is before cannot be made again", hazard.ErrNotFound, begins)
+		return nil, fmt.Errorf("%w: the evidence begins at %s; earlier decisions cannot be repeated", hazard.ErrNotFound, begins)
 	}
 	dir, err := os.MkdirTemp("", "hazardd-replay-")
 	if err != nil {

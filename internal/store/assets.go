@@ -33,7 +33,7 @@ const (
 )
 
 // errOtherLoad cancels a load when another one has begun.
-var errOtherLoad = fmt.Errorf("%w: another load of the assets of this organization has begun since; nothing of this one is kept", hazard.ErrConflict)
+var errOtherLoad = fmt.Errorf("%w: a later load of this organization's assets has begun; this one was discarded", hazard.ErrConflict)
 
 // LoadAssets replaces the assets of an organization by those that read passes to its function. The
 // new set becomes visible when it is complete. audit is the row for the audit trail.

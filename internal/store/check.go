@@ -128,7 +128,7 @@ func (c *checker) changes() error {
 			last = max(last, pruned)
 		}
 		if n > pruned && !follows(n-1) {
-			c.fault(fmt.Sprintf("the log goes from change %d to %d: what is between is gone", last, n))
+			c.fault(fmt.Sprintf("the log goes from change %d to %d: the changes between are missing", last, n))
 		}
 		last = n
 		if !sealed([]byte(body)) {
@@ -206,7 +206,7 @@ func (c *checker) hazards() error {
 func (c *checker) latest(what, query string) error {
 	var id, logged, present int64
 	return c.rows(query, func() {
-		c.fault(fmt.Sprintf("%s %d: the log's latest state is of change %d, the present one of %d (0: there is none)", what, id, logged, present))
+		c.fault(fmt.Sprintf("%s %d: the latest state in the log is of change %d, the present state of %d (0 means none)", what, id, logged, present))
 	}, &id, &logged, &present)
 }
 

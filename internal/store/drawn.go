@@ -50,7 +50,7 @@ func (s *Store) KeepShapes(ctx context.Context, docs [][]hazard.Shape) (digests 
 			return nil, err
 		}
 		if len(text) > 2*hazard.MaxShapeBytes {
-			return nil, fmt.Errorf("shapes of %d bytes, at most %d are kept of one document", len(text), 2*hazard.MaxShapeBytes)
+			return nil, fmt.Errorf("shapes of %d bytes, at most %d are allowed of one document", len(text), 2*hazard.MaxShapeBytes)
 		}
 		sum := sha256.Sum256(text)
 		digest := hex.EncodeToString(sum[:])

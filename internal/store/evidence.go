@@ -45,7 +45,7 @@ type Receipt struct {
 func (s *Store) Payload(ctx context.Context, sha256 string) (Payload, error) {
 	row, err := s.readQ.Payload(ctx, sha256)
 	if err != nil {
-		return Payload{}, found(err, "payload %.64q: it was not kept, or its time is over", sha256)
+		return Payload{}, found(err, "payload %.64q: it was not stored, or its retention is over", sha256)
 	}
 	return payloadOf(row), nil
 }

@@ -36,7 +36,7 @@ const (
 type ForkedError struct{ Fork }
 
 func (e *ForkedError) Error() string {
-	return fmt.Sprintf("the history was replaced (%s at %s): what followed change %d is void, it goes on after %d", e.Reason, e.At, e.Last, e.Start)
+	return fmt.Sprintf("the history was replaced (%s at %s): everything after change %d is void, and it continues after %d", e.Reason, e.At, e.Last, e.Start)
 }
 
 // How far numbers jump at a fork: farther than the lost history can have reached, so that no number

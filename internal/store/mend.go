@@ -98,7 +98,7 @@ func (p Part) fits(content []byte) error {
 		_, err := openShapes(p.Key, content)
 		return err
 	}
-	return fmt.Errorf("%s is no row", p)
+	return fmt.Errorf("%s is not a row", p)
 }
 
 // was reports whether the damaged content was originally other, which fits.

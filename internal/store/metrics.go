@@ -21,7 +21,7 @@ func newMeasures() *measures {
 		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "hazardd_store_write_seconds", Buckets: []float64{0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10},
 			Help: "How long write transactions that were committed took, with the wait for other writers, of all nodes."}),
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "hazardd_store_writes_refused_total",
-			Help: "Write transactions that the store did not take: unavailable (away, locked, broken), busy (too many before them), full (no room)."}, []string{"reason"}),
+			Help: "Refused write transactions: unavailable (unreachable, locked, broken), busy (too many waiting), full (no disk space)."}, []string{"reason"}),
 	}
 	for _, reason := range []string{unavailable, busy, full} {
 		m.refused.WithLabelValues(reason)
@@ -54,7 +54,7 @@ func (m *measures) wrote(err error, took time.Duration) {
 // Metrics returns metrics of this process that need no query.
 func (s *Store) Metrics() []prometheus.Collector {
 	list := []prometheus.Collector{s.measures.seconds, s.measures.refused, collectors.NewDBStatsCollector(s.write, "write"), collectors.NewDBStatsCollector(s.read, "read"),
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "hazardd_store_away", Help: "1 while the database does not answer this node, else 0. A file is never away."}, func() float64 {
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "hazardd_store_away", Help: "1 while the database does not answer this node, otherwise 0. Always 0 for a file."}, func() float64 {
 			if s.Away() {
 				return 1
 			}

@@ -57,7 +57,7 @@ type Horizon struct {
 type PrunedError struct{ Horizon }
 
 func (e *PrunedError) Error() string {
-	return fmt.Sprintf("the history is kept from %s on; what was before was moved to an archive, last to %s: ask the operator for it", e.Kept, e.Archive)
+	return fmt.Sprintf("the history is complete from %s on; earlier states were moved to an archive, last to %s: ask the operator for it", e.Kept, e.Archive)
 }
 
 // pruningSchema is the first schema whose programs can use a pruned store.
@@ -476,7 +476,8 @@ func (p *Pruner) caughtUp(ctx context.Context) (read int64, err error) {
 	}
 }
 
-// sparing removes the digests from the candidates that the changes from after to upTo refer to.
+// sparing reads the changes after one number up to another, and removes the digests that they refer
+// to from the candidates.
 func (p *Pruner) sparing(ctx context.Context, q *db.Queries, after, upTo int64) error {
 	for len(p.geometries)+len(p.files) > 0 {
 		rows, err := q.BodiesBetween(ctx, db.BodiesBetweenParams{After: after, UpTo: upTo, MaxRows: rowsAtOnce})

@@ -49,7 +49,7 @@ func openSQLite(ctx context.Context, path, name string) (file string, write, rea
 			synchronous = v
 		}
 		if !slices.Contains([]string{"full", "normal", "off"}, synchronous) {
-			return "", nil, nil, nil, nil, fmt.Errorf("database: synchronous=%q is none of full, normal, off", synchronous)
+			return "", nil, nil, nil, nil, fmt.Errorf("database: synchronous=%q is not one of full, normal, off", synchronous)
 		}
 	}
 	if err := protect(path, chosen); err != nil {
@@ -171,7 +171,7 @@ func (s *Store) checkLog(ctx context.Context, fault func(what string)) (err erro
 			return nil
 		}
 	}
-	fault(fmt.Sprintf("the write-ahead log of %s is damaged behind frame %d of %d: what was committed since would be lost in a crash", filepath.Base(s.file), read, frames))
+	fault(fmt.Sprintf("the write-ahead log of %s is damaged after frame %d of %d: a crash would lose later commits", filepath.Base(s.file), read, frames))
 	return nil
 }
 

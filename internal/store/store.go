@@ -256,7 +256,7 @@ const turnTime = 5 * time.Second
 
 // errBusy refuses a request that did not get the write lock within turnTime.
 var errBusy = fmt.Errorf("%w: %w", hazard.ErrUnavailable, &hazard.LimitError{Limit: "write-wait", Kind: hazard.LimitCapacity, RetryAfter: turnTime,
-	Detail: fmt.Sprintf("other writes have kept this one waiting for %v: the disk or the database is slow. Nothing was written; "+
+	Detail: fmt.Sprintf("this write waited %v for other writes: the disk or the database is slow. Nothing was written; "+
 		"repeat the request with the same uuid", turnTime)})
 
 type patientKey struct{}

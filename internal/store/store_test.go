@@ -273,7 +273,7 @@ func TestOpenBearsALaterSchemaThatSaysSo(t *testing.T) {
 func TestOpenSaysWhatIsWrongWithADatabaseSetting(t *testing.T) {
 	for setting, want := range map[string]string{
 		"mysql://u:secret@h/db":                   "neither sqlite:PATH nor postgres://HOST/NAME",
-		"sqlite:?synchronous=extra":               "none of full, normal, off",
+		"sqlite:?synchronous=extra":               "not one of full, normal, off",
 		"sqlite:?%zz":                             "parameters",
 		"postgres://u:secret@127.0.0.1:1/db":      "connection refused",
 		"postgres://u:secret@h/db?sslmode=maybe":  "sslmode",

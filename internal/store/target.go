@@ -38,7 +38,7 @@ type filling struct {
 type UnfinishedError struct{ By string }
 
 func (e *UnfinishedError) Error() string {
-	return fmt.Sprintf("the store is not whole, since hazardd %s did not end: run the same command again, which goes on where it was, or begin anew in another folder or database", e.By)
+	return fmt.Sprintf("the store is incomplete because hazardd %s did not finish: run the same command again to continue, or start in another folder or database", e.By)
 }
 
 // whole returns an error for a store that is being filled.
@@ -55,7 +55,7 @@ func fillingOf(ctx context.Context, tx *sql.Tx) (*filling, error) {
 	if err := tx.QueryRowContext(ctx, `SELECT value FROM meta WHERE name = 'unfinished'`).Scan(&text); none(err) {
 		return nil, nil
 	} else if err != nil {
-		return nil, fmt.Errorf("look whether the store is whole: %w", storeError(err))
+		return nil, fmt.Errorf("check whether the store is complete: %w", storeError(err))
 	}
 	f := &filling{}
 	return f, json.Unmarshal([]byte(text), f)
@@ -299,7 +299,7 @@ type DifferentError struct {
 }
 
 func (e *DifferentError) Error() string {
-	return fmt.Sprintf("table %s does not hold what was written into it: %d rows with SHA-256 %s, expected %d with %s; begin anew in another folder or database", e.Table, e.Found, e.FoundSum, e.Rows, e.Sum)
+	return fmt.Sprintf("table %s differs from what was written: %d rows with SHA-256 %s, expected %d with %s; start again in another folder or database", e.Table, e.Found, e.FoundSum, e.Rows, e.Sum)
 }
 
 // End writes the remaining rows, reads the table back and compares it. The error is a

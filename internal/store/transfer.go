@@ -87,7 +87,7 @@ func (t *Table) AppendRow(line []byte, row []any) ([]byte, error) {
 			line = strconv.AppendInt(line, v, 10)
 		case float64:
 			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return nil, fmt.Errorf("table %s, column %s: %v is no number", t.Name, c.Name, v)
+				return nil, fmt.Errorf("table %s, column %s: %v is not a number", t.Name, c.Name, v)
 			}
 			line = strconv.AppendFloat(line, v+0, 'g', -1, 64) // + 0 because SQLite does not keep the sign of zero
 		case string:

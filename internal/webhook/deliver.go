@@ -19,24 +19,25 @@ import (
 	"github.com/hazardd/hazardd/internal/tail"
 )
 
-// The rhythm of deliveries.
+// The intervals of deliveries.
 const (
 	leaseName = "webhooks"
 	// lookEvery is how soon a change of a webhook takes effect.
 	lookEvery = time.Second
-	// noteEvery is how often it is noted how far the log has been told, when there was nothing to deliver.
+	// noteEvery is how often the position in the log is stored while there is nothing to deliver.
 	noteEvery = 10 * time.Second
-	// parallel is how many messages one webhook is sent at once, of different hazards.
+	// parallel is how many messages a webhook gets at once, about different hazards.
 	parallel = 4
-	// missed is how old a change may be that a webhook which comes back is still told of.
+	// missed is the maximum age of a change that a reactivated webhook still gets.
 	missed = 3 * 24 * time.Hour
-	// keep is how long it can be looked up what came of a delivery.
+	// keep is how long the results of deliveries are stored.
 	keep       = 30 * 24 * time.Hour
 	purgeEvery = time.Hour
 )
 
-// schedule is how long after each attempt that failed the next one is made (Standard Webhooks, "Deliverability and reliability"); after
-// the last, a delivery is given up: 75 hours and 35 minutes after the first, and a tenth more or less of each.
+// schedule holds the delays after each failed attempt, varied by a tenth (Standard Webhooks,
+// "Deliverability and reliability"). After the last one, 75 hours and 35 minutes after the first
+// attempt, a delivery is given up.
 var schedule = []time.Duration{5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour}
 
 // A receiver that has failed often in a row is tried with one message at a time, and after a pause that doubles: the messages that wait
@@ -67,7 +68,7 @@ func (s *Service) Run(ctx context.Context) error {
 	return nil
 }
 
-// hooks reads the webhooks that are told something.
+// hooks reads the active webhooks.
 func (s *Service) hooks(ctx context.Context) (map[string]*hook, error) {
 	all, err := s.store.Webhooks(ctx)
 	if err != nil {
@@ -76,7 +77,7 @@ func (s *Service) hooks(ctx context.Context) (map[string]*hook, error) {
 	active := map[string]*hook{}
 	for _, w := range all {
 		h, err := s.read(w)
-		if err != nil { // one that cannot be read must not keep the others
+		if err != nil { // an unreadable one must not block the others
 			s.logger.Error("a webhook cannot be read", "webhook", w.ID, "error", err)
 			continue
 		}
@@ -96,8 +97,8 @@ type teller struct {
 	lease   right
 	version int64
 	hooks   map[string]*hook
-	told    map[string]int64 // by webhook: every change up to it has become deliveries
-	noted   time.Time        // when told was written
+	told    map[string]int64 // by webhook: deliveries exist for every change up to it
+	noted   time.Time        // when told was stored
 	purged  time.Time
 	runners map[string]*runner
 }
@@ -125,7 +126,7 @@ func (s *Service) lead(ctx context.Context, l *lease.Lease) {
 		}
 		if err != nil {
 			if ctx.Err() == nil {
-				s.logger.Warn("changes are not told to webhooks", "error", err)
+				s.logger.Warn("cannot deliver changes to webhooks", "error", err)
 			}
 			clock.Sleep(ctx, lookEvery)
 			continue
@@ -169,7 +170,7 @@ func (t *teller) look(ctx context.Context) error {
 	return nil
 }
 
-// tell makes deliveries of what has changed. wake is closed when there may be more.
+// tell creates deliveries for new changes. wake is closed when there may be more.
 func (t *teller) tell(ctx context.Context) (wake <-chan struct{}, err error) {
 	for len(t.told) > 0 {
 		from := slices.Min(slices.Collect(maps.Values(t.told)))
@@ -215,7 +216,7 @@ func (t *teller) tell(ctx context.Context) (wake <-chan struct{}, err error) {
 	return nil, nil
 }
 
-// deliveries are what a change becomes.
+// deliveries returns the deliveries of a change.
 func (t *teller) deliveries(ctx context.Context, c *tail.Entry) (list []store.Delivery, err error) {
 	now := hazard.At(t.now())
 	if c.At < now.Add(-missed) {
@@ -264,7 +265,7 @@ type runner struct {
 	hook *hook // guarded by mu
 
 	// Of the goroutine of run alone.
-	failures int       // in a row
+	failures int       // consecutive failures
 	pause    time.Time // nothing is sent before
 	gone     *hook     // as it was when it was disabled: nothing is sent until it is another
 }
@@ -306,12 +307,12 @@ func (r *runner) alarm() {
 	}
 }
 
-// done is a delivery that was tried. failed: the receiver did not take it.
+// done is a delivery after an attempt. failed says that the receiver did not accept it.
 type done struct {
 	hazard int64
 	failed bool
 	gone   *hook // the webhook that was disabled for it
-	err    error // of ours: nothing was sent, or what came of it is not written
+	err    error // our own error: nothing was sent, or the result was not stored
 }
 
 // run makes deliveries until ctx ends, in order for each hazard.
@@ -359,7 +360,7 @@ func (r *runner) run(ctx context.Context) {
 	}
 }
 
-// due lists what may be sent now.
+// due returns the deliveries that may be sent now.
 func (r *runner) due(ctx context.Context, busy map[int64]bool, now hazard.Instant) ([]store.Delivery, error) {
 	slots := parallel
 	if r.failures > 0 {
@@ -373,7 +374,7 @@ func (r *runner) due(ctx context.Context, busy map[int64]bool, now hazard.Instan
 	return due[:min(slots, len(due))], err
 }
 
-// note learns from what came of a delivery how the receiver fares.
+// note updates the receiver's state after a delivery.
 func (r *runner) note(ctx context.Context, res done) {
 	if res.gone != nil {
 		r.gone = res.gone
@@ -395,7 +396,7 @@ func (r *runner) note(ctx context.Context, res done) {
 	}
 }
 
-// attempt makes a delivery, and writes what came of it.
+// attempt makes a delivery and stores the result.
 func (r *runner) attempt(ctx context.Context, d store.Delivery) done {
 	res := done{hazard: d.HazardID}
 	h, now := r.current(), hazard.At(r.now())
@@ -418,7 +419,7 @@ func (r *runner) attempt(ctx context.Context, d store.Delivery) done {
 		return res
 	}
 	out := r.post(ctx, h.URL, header, m.body)
-	if ctx.Err() != nil { // it may have come: it comes once more
+	if ctx.Err() != nil { // it may have arrived; it is sent again
 		res.err = ctx.Err()
 		return res
 	}
@@ -474,7 +475,7 @@ func (r *runner) giveUp(ctx context.Context, h *hook, d store.Delivery) (*hook, 
 	return h, r.disable(ctx, h.ID, fmt.Sprintf("nothing came through since %s, in %d attempts; the last ended with %s", d.First, d.Attempts, what), hazard.At(r.now()))
 }
 
-// write writes what came of deliveries, if this process still is the one to say.
+// write stores the results of deliveries, if this process still has the lease.
 func (r *runner) write(ctx context.Context, list []store.Delivery) error {
 	if !r.lease.Valid() {
 		return errNoLease

@@ -21,16 +21,17 @@ import (
 	"github.com/hazardd/hazardd/wire"
 )
 
-// lateAfter is how old a change is that is told late: its receiver must not take it for news (reliability-security.md section 0.8).
+// lateAfter is the age of a change from which on a message is marked as late, so that its receiver
+// does not take it for news (reliability-security.md section 0.8).
 const lateAfter = time.Minute
 
-// message is what is sent for deliveries.
+// message is the message of one or several deliveries.
 type message struct {
 	id          string
 	contentType string
-	header      map[string]string // beside those that all have
+	header      map[string]string // in addition to the common headers
 	body        string
-	covers      []store.Delivery // the delivery that it was made for, and those that it tells of too
+	covers      []store.Delivery // the delivery it was made for, and others that it covers
 }
 
 // envelope is the body of the standard format (Standard Webhooks, "Payload structure").
@@ -40,9 +41,10 @@ type envelope struct {
 	Data      any    `json:"data"`
 }
 
-// message makes the message of a delivery as of now; nil if there is nothing left to tell. What comes late tells the state as it is now, and
-// of everything that waits to be told of the same thing: each change is told, none as if it were news.
-// told is the number up to which changes have become deliveries: what is newer is not told yet, so that what is between does not come after it.
+// message builds the message of a delivery as of now, or returns nil if there is nothing left to
+// send. A late message describes the present state and covers all waiting deliveries about the same
+// hazard or product, so that no old change looks like news. told is the last change with
+// deliveries; newer changes are left out, so that the order is kept.
 func (s *Service) message(ctx context.Context, h *hook, d store.Delivery, told int64, now hazard.Instant) (*message, error) {
 	_, orgs, ok := s.standing(h.Owner)
 	if !ok {
@@ -92,10 +94,10 @@ func (s *Service) message(ctx context.Context, h *hook, d store.Delivery, told i
 	return s.encode(h, c, shown, total, covers)
 }
 
-// errBehind: the log has not yet been told as far as a message would tell.
-var errBehind = errors.New("the log is ahead of what has been told")
+// errBehind means that deliveries do not yet exist for all changes that a message would include.
+var errBehind = errors.New("the log is ahead of the deliveries")
 
-// change is the change of that number.
+// change returns the change with that number.
 func (s *Service) change(ctx context.Context, n int64) (*hazard.Change, error) {
 	changes, err := s.store.Since(ctx, n-1, 1)
 	if err != nil {
@@ -107,7 +109,7 @@ func (s *Service) change(ctx context.Context, n int64) (*hazard.Change, error) {
 	return &changes[0], s.store.JudgeByPresent(ctx, hazard.ProductsOf(changes))
 }
 
-// latest is the change that made the present state of the hazard or product that c changed.
+// latest returns the change that created the present state of the hazard or product of c.
 func (s *Service) latest(ctx context.Context, c *hazard.Change) (*hazard.Change, error) {
 	if c.Hazard == nil {
 		n, err := s.store.ProductVersion(ctx, c.Product.ID)
@@ -123,8 +125,9 @@ func (s *Service) latest(ctx context.Context, c *hazard.Change) (*hazard.Change,
 	return s.change(ctx, h.Version)
 }
 
-// kindNow is the kind of a change that is told late, with others before it: what has ended has ended, whatever it did before, and what began
-// meanwhile begins for the receiver. Empty: it is of a kind that the webhook is not told of.
+// kindNow returns the kind of a late message that covers several changes: an end stays an end, and
+// a hazard that began meanwhile is new to the receiver. It is empty if the webhook does not want
+// that kind.
 func (s *Service) kindNow(ctx context.Context, h *hook, c *hazard.Change, covers []store.Delivery, left bool) (hazard.ChangeKind, error) {
 	began, kind := false, c.Kind
 	for _, d := range covers {
@@ -158,7 +161,7 @@ func (s *Service) kindNow(ctx context.Context, h *hook, c *hazard.Change, covers
 	return kind, nil
 }
 
-// hasLeft tells whether the hazard as it is now no longer passes the filter.
+// hasLeft reports whether the hazard no longer matches the filter.
 func (s *Service) hasLeft(ctx context.Context, h *hook, c *hazard.Change) (bool, error) {
 	if h.filter == nil || c.Hazard == nil {
 		return false, nil
@@ -169,7 +172,8 @@ func (s *Service) hasLeft(ctx context.Context, h *hook, c *hazard.Change) (bool,
 
 // encode writes a message of a change.
 func (s *Service) encode(h *hook, c *hazard.Change, shown wire.Change, total int, covers []store.Delivery) (*message, error) {
-	// The id is of what is told: a receiver that drops what comes twice must not drop what says more.
+	// The id is derived from the content: a receiver that drops repeated ids must not drop a
+	// message with more content.
 	m := &message{id: fmt.Sprintf("msg_%s_%d", h.ID, c.Number), header: map[string]string{}, covers: covers}
 	if c.Hazard != nil {
 		reader := h.wish.Reader()
@@ -197,7 +201,7 @@ func (m *message) standard(e envelope) error {
 	return err
 }
 
-// source is the address of a webhook, by which CloudEvents name it.
+// source returns the address of a webhook, which CloudEvents contain.
 func (s *Service) source(h *hook) string { return s.base + "/webhooks/" + h.ID }
 
 // cloudEvent writes an event in one of the modes of the HTTP protocol binding of CloudEvents 1.0.2, section 3.
@@ -227,13 +231,14 @@ func (m *message) text(f Format, line string) {
 	m.contentType, m.body = "application/json", string(text)
 }
 
-// slackText escapes what Slack reads as a command ("Formatting text for app surfaces": &, < and >).
+// slackText escapes the control characters of Slack ("Formatting text for app surfaces": &, < and
+// >).
 var slackText = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
-// emoji are the colours of the severities, as far as there are squares of them (base interface section 1.4).
+// emoji are colored squares for the severities, as far as they exist (base interface section 1.4).
 var emoji = map[hazard.Severity]string{hazard.Warning: "🟥", hazard.Watch: "🟨", hazard.Advisory: "🟩", hazard.Information: "🟦", hazard.Termination: "⬛"}
 
-// chatLine tells a hazard's change to people: how bad, what, where, and where to look.
+// chatLine describes a hazard's change for people: severity, name, place and link.
 func chatLine(c *hazard.Change, shown wire.Change, base string) string {
 	h := c.Hazard
 	line := stateLine(h)
@@ -255,7 +260,7 @@ func chatLine(c *hazard.Change, shown wire.Change, base string) string {
 	return line + " · " + base + "/h/" + h.UUID.String()
 }
 
-// stateLine is the part of chatLine that makes a change worth telling.
+// stateLine is the part of chatLine whose change is worth a message.
 func stateLine(h *hazard.Hazard) string {
 	word := h.Severity.String()
 	if h.Category == hazard.Exercise {
@@ -275,7 +280,8 @@ func place(h *hazard.Hazard) string {
 	return half(h.Latitude, "N", "S") + " " + half(h.Longitude, "E", "W")
 }
 
-// worthTelling tells whether people with a wish for languages want to know of a change: not of products, and not of what they would not see.
+// worthTelling reports whether a change matters to people with these languages: not a change of
+// products, nor one that chatLine does not show.
 func worthTelling(before, after *hazard.Hazard, wish tongue.Wish) bool {
 	if before == nil || before.Status != after.Status || before.Reason != after.Reason {
 		return true
@@ -300,8 +306,8 @@ func (s *Service) testMessage(h *hook, now hazard.Instant) (*message, error) {
 	return m, m.standard(envelope{"test", now.String(), about})
 }
 
-// header is what goes with a message: its id, the time of this attempt, and the signatures of all secrets that are valid (Standard Webhooks,
-// "Webhook headers").
+// header returns the headers of a message: its id, the time of this attempt, and the signatures
+// with all valid secrets (Standard Webhooks, "Webhook headers").
 func (s *Service) header(h *hook, m *message, now hazard.Instant) (http.Header, error) {
 	at := now.Time()
 	var signatures []string
@@ -330,8 +336,8 @@ func (s *Service) header(h *hook, m *message, now hazard.Instant) (http.Header, 
 	return header, nil
 }
 
-// told tells whether a change is told to a webhook, and whether the hazard leaves the filter with it. states are the hazard's before and after
-// the change, which are only read if they matter.
+// told reports whether a webhook gets a change, and whether the hazard stops matching the filter
+// with it. states returns the hazard before and after the change; it is only called if needed.
 func (s *Service) told(ctx context.Context, h *hook, c *hazard.Change, orgs []int64, states func(context.Context) (before, after *hazard.Hazard, err error)) (ok, left bool, err error) {
 	if c.SeenBy(orgs) == nil || len(h.Events) > 0 && !slices.Contains(h.Events, string(c.Kind)) {
 		return false, false, nil

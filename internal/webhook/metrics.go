@@ -10,7 +10,7 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// measures are what a process counts of the deliveries that it makes.
+// measures holds a process's counters of deliveries.
 type measures struct {
 	over     *prometheus.CounterVec
 	attempts *prometheus.CounterVec
@@ -26,7 +26,7 @@ const (
 func newMeasures() *measures {
 	m := &measures{
 		over: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "hazardd_webhook_deliveries_total",
-			Help: "Deliveries of this node that are over: delivered, failed (given up after all attempts), dropped (there was nothing to tell any more)."}, []string{"state"}),
+			Help: "Finished deliveries of this node: delivered, failed (after all attempts), dropped (nothing left to send)."}, []string{"state"}),
 		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "hazardd_webhook_attempts_total",
 			Help: "Messages that this node has sent to webhooks: ok, or failed, to be sent again."}, []string{"result"}),
 		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "hazardd_webhook_attempt_seconds", Help: "How long receivers took to answer, or to fail.",
@@ -50,7 +50,7 @@ func (m *measures) attempt(failed bool, took time.Duration) {
 	m.seconds.Observe(took.Seconds())
 }
 
-// done counts those of list that are over.
+// done counts the finished deliveries in list.
 func (m *measures) done(list []store.Delivery) {
 	for _, d := range list {
 		if d.State != store.Pending {
@@ -59,7 +59,7 @@ func (m *measures) done(list []store.Delivery) {
 	}
 }
 
-// Metrics are what this process counts of its deliveries.
+// Metrics returns the metrics of this process's deliveries.
 func (s *Service) Metrics() []prometheus.Collector {
 	return []prometheus.Collector{s.measures.over, s.measures.attempts, s.measures.seconds}
 }

@@ -1,12 +1,13 @@
-// Package webhook tells other programs, by HTTP requests that it makes, what changes.
+// Package webhook notifies other programs of changes by HTTP requests.
 //
-// A message is signed as the Standard Webhooks specification 1.0 says, and comes at least once; those of one hazard come in order. Each
-// change becomes deliveries, which are kept: they survive the death of the process, and one process at a time makes them (internal/lease). What
-// could not be delivered is tried again for three days. A delivery that comes late says so and tells the state as it is then: nothing that
+// Messages are signed according to the Standard Webhooks specification 1.0, and delivered at least
+// once; messages about one hazard arrive in order. Each change creates deliveries. They are stored,
+// so they survive a crash, and one process at a time sends them (internal/lease). Failed deliveries
+// are retried for three days. A late delivery says so and describes the present state: nothing that
 // has ended is announced as new.
 //
-// A receiver that fails costs the others nothing. No request goes to an address that is not public, unless a setting allows it, and nothing
-// of an answer is told but its status.
+// A failing receiver does not delay others. Requests only go to public addresses, unless a setting
+// allows more, and only the status of an answer is shown.
 package webhook
 
 import (
@@ -38,20 +39,23 @@ import (
 
 // Filter chooses hazards.
 type Filter interface {
-	// Match tells whether a state of a hazard passes, as it was recorded.
+	// Match reports whether a recorded state of a hazard matches.
 	Match(ctx context.Context, h *hazard.Hazard) (bool, error)
 }
 
-// Config says what a Service works with. All of it is needed unless it says otherwise.
+// Config configures a Service. All fields are required unless they say otherwise.
 type Config struct {
 	Store *store.Store
 	Tail  *tail.Tail
-	// Standing is the role and the organizations that a user has now; not ok: he may not come in.
+	// Standing returns the present role and organizations of a user; ok is false if the user has no
+	// access.
 	Standing func(user string) (role auth.Role, orgs []int64, ok bool)
-	// ParseFilter reads the parameters of a search; nil for those that let everything through. An error is a *hazard.InvalidError.
+	// ParseFilter parses the parameters of a search; it returns nil if they match everything. The
+	// error is a *hazard.InvalidError.
 	ParseFilter func(params map[string]string) (Filter, error)
 	Targets     outbound.Targets
-	// Languages are those of a webhook that wishes none, and behind those that it wishes; none: as the authorities give the texts.
+	// Languages is the fallback after a webhook's own languages; if empty, texts are in the
+	// authority's language.
 	Languages tongue.Wish
 	// BaseURL is the service's public address without a slash at its end.
 	BaseURL string
@@ -62,7 +66,7 @@ type Config struct {
 	Transport http.RoundTripper
 }
 
-// Service keeps webhooks and makes their deliveries. It is safe for concurrent use.
+// Service stores webhooks and delivers to them. It is safe for concurrent use.
 type Service struct {
 	store       *store.Store
 	tail        *tail.Tail
@@ -91,7 +95,7 @@ func New(c Config) *Service {
 	return s
 }
 
-// Format is the form of the messages of a webhook.
+// Format is the format of a webhook's messages.
 type Format string
 
 // The formats.
@@ -106,10 +110,10 @@ const (
 
 var formats = []Format{Standard, Slack, Text, CloudEvents, CloudEventsBinary}
 
-// chat tells whether messages are for people: they then tell less.
+// chat reports whether messages are for people, who get fewer of them.
 func (f Format) chat() bool { return f == Slack || f == Text }
 
-// Status tells whether a webhook is told anything.
+// Status says whether a webhook gets deliveries.
 type Status string
 
 // The states of a webhook.
@@ -127,19 +131,20 @@ type Webhook struct {
 	URL    string            `json:"url"`
 	Format Format            `json:"format"`
 	Filter map[string]string `json:"filter"` // parameters of a search
-	Events []string          `json:"events"` // kinds of change; empty: all
-	// Language is the languages that are wished for the authorities' words, best first; empty: the server's.
+	Events []string          `json:"events"` // kinds of change; empty means all
+	// Language is the preferred languages of the authorities' texts, best first; empty means the
+	// server's.
 	Language string `json:"language"`
 	Status   Status `json:"status"`
 	Reason   string `json:"reason,omitzero"` // why it is disabled
-	// Secret is what messages are signed with; shown when it is made and never again.
+	// Secret is the signing secret; shown only when it is created.
 	Secret  string `json:"secret,omitzero"`
 	Created string `json:"created"` // RFC 3339
 	Updated string `json:"updated"`
 	Pending int64  `json:"pending"` // deliveries that wait
 }
 
-// kept is what is kept of a webhook.
+// kept is the stored form of a webhook.
 type kept struct {
 	Name     string            `json:"name"`
 	URL      string            `json:"url"`
@@ -154,10 +159,10 @@ type kept struct {
 	Updated  hazard.Instant    `json:"updated"`
 }
 
-// secret is what messages are signed with.
+// secret is a signing secret.
 type secret struct {
 	Text  string         `json:"text"`
-	Until hazard.Instant `json:"until"` // 0: until it is replaced
+	Until hazard.Instant `json:"until"` // 0 means until it is replaced
 }
 
 // LogValue hides the secret.
@@ -166,7 +171,7 @@ func (secret) LogValue() slog.Value { return slog.StringValue("redacted") }
 // Format hides the secret, whatever the verb.
 func (secret) Format(f fmt.State, _ rune) { fmt.Fprint(f, "redacted") }
 
-// hook is a webhook, read.
+// hook is a parsed webhook.
 type hook struct {
 	store.Webhook
 	kept
@@ -203,15 +208,15 @@ func orEmpty(m map[string]string) map[string]string {
 	return m
 }
 
-// The bounds of what a user may make.
+// The limits per user.
 const (
 	maxWebhooks = 50  // of one user
 	maxName     = 200 // bytes
-	// rotation is how long the secret before the present one still signs.
+	// rotation is how long the previous secret still signs.
 	rotation = 24 * time.Hour
 )
 
-// Author is who asks, and from where.
+// Author is the sender of a request.
 type Author struct {
 	*auth.Caller
 	Addr netip.Addr
@@ -221,10 +226,10 @@ func (a Author) audit(action, subject, detail string, now hazard.Instant) auth.A
 	return auth.Audit{At: now, Actor: a.Name, Addr: a.Addr, Action: action, Subject: subject, Detail: detail, OK: true}
 }
 
-// takes tells whether a role may have webhooks.
+// takes reports whether a role may have webhooks.
 func takes(r auth.Role) bool { return r == auth.Editor || r == auth.Admin }
 
-// mayUse is whether the author may have webhooks at all.
+// mayUse returns an error if the author may not have webhooks.
 func (a Author) mayUse() error {
 	if !takes(a.Role) {
 		return fmt.Errorf("%w: webhooks take the role editor; %s has the role %s", hazard.ErrForbidden, a.Name, a.Role)
@@ -232,10 +237,10 @@ func (a Author) mayUse() error {
 	return nil
 }
 
-// owns tells whether the author may know of a webhook.
+// owns reports whether the author may see a webhook.
 func (a Author) owns(w *store.Webhook) bool { return a.Role == auth.Admin || w.Owner == a.Name }
 
-// find is a webhook that the author may know of.
+// find returns a webhook that the author may see.
 func (s *Service) find(ctx context.Context, who Author, id string) (*hook, error) {
 	if err := who.mayUse(); err != nil {
 		return nil, err
@@ -250,7 +255,7 @@ func (s *Service) find(ctx context.Context, who Author, id string) (*hook, error
 	return s.read(w)
 }
 
-// List lists the webhooks that the author may know of: the own ones, an admin's all.
+// List lists the webhooks that the author may see: the author's own, or all for an admin.
 func (s *Service) List(ctx context.Context, who Author) ([]Webhook, error) {
 	if err := who.mayUse(); err != nil {
 		return nil, err
@@ -287,7 +292,7 @@ func (s *Service) Get(ctx context.Context, who Author, id string) (Webhook, erro
 	return h.show(pending), err
 }
 
-// request is the body of a creation or an alteration. What is not given is nil.
+// request is the body of a creation or a change. Missing members are nil.
 type request struct {
 	URL      *string            `json:"url"`
 	Name     *string            `json:"name"`
@@ -312,11 +317,11 @@ func decode(body []byte) (*request, error) {
 	return r, nil
 }
 
-// kinds are the kinds of change that can be told.
+// kinds are the kinds of change that webhooks can get.
 var kinds = []hazard.ChangeKind{hazard.HazardCreated, hazard.HazardUpdated, hazard.HazardExpired, hazard.HazardMerged, hazard.HazardSplit,
 	hazard.ProductCreated, hazard.ProductUpdated, hazard.ProductDeleted}
 
-// apply puts what the request gives into k, and names every fault at once.
+// apply applies the request to k, and reports all faults at once.
 func (s *Service) apply(r *request, k *kept, now hazard.Instant) error {
 	bad := &hazard.InvalidError{}
 	if r.URL != nil {
@@ -333,7 +338,7 @@ func (s *Service) apply(r *request, k *kept, now hazard.Instant) error {
 	}
 	if r.Format != nil {
 		if k.Format = *r.Format; !slices.Contains(formats, k.Format) {
-			bad.Add("format", "%.60q is none of %v", k.Format, formats)
+			bad.Add("format", "%.60q is not one of %v", k.Format, formats)
 		}
 	}
 	if r.Filter != nil {
@@ -353,7 +358,7 @@ func (s *Service) apply(r *request, k *kept, now hazard.Instant) error {
 		k.Events = slices.Compact(slices.Sorted(slices.Values(*r.Events)))
 		for _, e := range k.Events {
 			if !slices.Contains(kinds, hazard.ChangeKind(e)) {
-				bad.Add("events", "%.60q is none of %v", e, kinds)
+				bad.Add("events", "%.60q is not one of %v", e, kinds)
 			}
 		}
 	}
@@ -387,7 +392,7 @@ func newSecret() string {
 	return secretPrefix + base64.StdEncoding.EncodeToString(b[:])
 }
 
-// checkSecret is what is wrong with a secret: the specification wants 24 to 64 bytes.
+// checkSecret returns what is wrong with a secret: the specification requires 24 to 64 bytes.
 func checkSecret(text string) error {
 	rest, ok := strings.CutPrefix(text, secretPrefix)
 	key, err := base64.StdEncoding.Strict().DecodeString(rest)
@@ -406,8 +411,9 @@ func rotate(have []secret, text string, now hazard.Instant) []secret {
 	return list
 }
 
-// Create makes a webhook of a body {"url", "name", "format", "filter", "events", "language", "status", "secret"}, of which url is required. It is told
-// what changes from now on. The answer alone holds the secret.
+// Create creates a webhook from a body {"url", "name", "format", "filter", "events", "language",
+// "status", "secret"}; only url is required. It gets changes from now on. Only the answer contains
+// the secret.
 func (s *Service) Create(ctx context.Context, who Author, body []byte, now hazard.Instant) (Webhook, error) {
 	if err := who.mayUse(); err != nil {
 		return Webhook{}, err
@@ -457,8 +463,8 @@ func (s *Service) Create(ctx context.Context, who Author, body []byte, now hazar
 	return shown, nil
 }
 
-// Patch alters a webhook by a JSON merge patch of what Create takes. Status "active" makes one that is paused or disabled go on: what it
-// missed in the last three days is told then, as it is then.
+// Patch changes a webhook by a JSON merge patch. Status "active" reactivates a paused or disabled
+// one: it then gets the changes of the last three days that it missed, in their present state.
 func (s *Service) Patch(ctx context.Context, who Author, id string, body []byte, now hazard.Instant) (Webhook, error) {
 	if err := who.mayUse(); err != nil {
 		return Webhook{}, err
@@ -474,7 +480,8 @@ func (s *Service) Patch(ctx context.Context, who Author, id string, body []byte,
 	return s.alter(ctx, who, id, "webhook.patch", now, func(k *kept) error { return s.apply(r, k, now) }, given)
 }
 
-// Rotate gives a webhook a new secret, which the answer alone holds. Messages are signed with the one before too, for a day.
+// Rotate gives a webhook a new secret, which only the answer contains. The previous one also signs
+// messages for a day.
 func (s *Service) Rotate(ctx context.Context, who Author, id string, now hazard.Instant) (Webhook, error) {
 	text := newSecret()
 	return s.alter(ctx, who, id, "webhook.rotate", now, func(k *kept) error {
@@ -519,7 +526,7 @@ func (s *Service) Delete(ctx context.Context, who Author, id string, now hazard.
 	return s.store.DropWebhook(ctx, id, who.audit("webhook.delete", id, h.URL, now))
 }
 
-// disable notes that a webhook is told nothing more, and why.
+// disable records that a webhook was disabled, and why.
 func (s *Service) disable(ctx context.Context, id, reason string, now hazard.Instant) error {
 	s.logger.Warn("a webhook is disabled", "webhook", id, "reason", reason)
 	audit := auth.Audit{At: now, Action: "webhook.disable", Subject: id, Detail: reason, OK: true}
@@ -565,8 +572,8 @@ func showDelivery(d store.Delivery) Delivery {
 	return shown
 }
 
-// Deliveries lists deliveries of a webhook, the latest first, at most limit: those with a number below before (0: all), in a state (empty: in
-// any).
+// Deliveries lists at most limit deliveries of a webhook with numbers below before (0 means all)
+// and in a state (empty means any), latest first.
 func (s *Service) Deliveries(ctx context.Context, who Author, id string, before int64, state store.DeliveryState, limit int) ([]Delivery, error) {
 	if _, err := s.find(ctx, who, id); err != nil {
 		return nil, err
@@ -592,7 +599,7 @@ func (s *Service) Redeliver(ctx context.Context, who Author, id string, delivery
 	return showDelivery(d), err
 }
 
-// Tested is what came of a test message.
+// Tested is the result of a test message.
 type Tested struct {
 	Delivered bool   `json:"delivered"`
 	Status    int    `json:"status,omitzero"` // HTTP status of the answer
@@ -601,7 +608,7 @@ type Tested struct {
 	Message   string `json:"message_id"`
 }
 
-// Test sends a message that says that it is a test, now and once, whatever the webhook's status.
+// Test sends one test message, whatever the webhook's status.
 func (s *Service) Test(ctx context.Context, who Author, id string, now hazard.Instant) (Tested, error) {
 	h, err := s.find(ctx, who, id)
 	if err != nil {
