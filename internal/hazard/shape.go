@@ -156,6 +156,9 @@ var bandColors = map[Quantity][]struct {
 var roleColors = map[ShapeRole]string{AreaShape: "#756bb1", ConeShape: "#4d4d4d", TrackShape: "#1a1a1a", PositionShape: "#1a1a1a", WindShape: "#41b6c4",
 	ContourShape: "#7f7f7f", PerimeterShape: "#b2182b", CoastShape: "#08519c", AshShape: "#636363", ExtentShape: "#2b8cbe"}
 
+// Growth are the colors of the perimeters of a fire where several are drawn, the oldest first: each lighter than the one before.
+var Growth = [...]string{"#67001f", "#b2182b", "#d6604d", "#f4a582", "#fddbc7"}
+
 // Color is the color in which a shape is drawn, as #rrggbb: that of its band's published scale, or else of its role.
 func (s *Shape) Color() string {
 	if s.Band != nil {
