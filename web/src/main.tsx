@@ -158,12 +158,14 @@ function Whole({ kept: old }: { kept: Kept | undefined }) {
   );
 }
 
-/** Begins to read what can wait until the list is there: where warnings are read, how people can be told; the end of that. */
+/** Begins to read what can wait until the list is there, and on a phone the picture of the map: where warnings are read, how people can be told; the end of that. */
 function afterList(page: Page): () => void {
   const { store } = page;
   let end = () => {};
+  let begun = false;
   const stop = effect(() => {
-    if (!store.loaded.value) return;
+    if (begun || !store.loaded.value || page.narrow.peek() && !page.moving.value && !page.pictured.value) return;
+    begun = true;
     end = store.coverage.follow();
     if (api.user || open === "public") void page.findChannels();
     void renewWorker().catch(() => {});

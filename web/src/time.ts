@@ -1,5 +1,6 @@
 // Times in words: in the zone that the reader has chosen, in UTC, and relative to now.
 import { signal } from "@preact/signals";
+import { date, minutes, moment } from "./instant";
 import { locale, number } from "./words";
 
 /** In which zone times are shown: the device's, UTC, or that of the hazard they belong to. */
@@ -92,11 +93,8 @@ function formatter(language: string, zone: string | undefined, options: Intl.Dat
   return f;
 }
 
-const date: Intl.DateTimeFormatOptions = { day: "numeric", month: "short", year: "numeric" };
-const minutes: Intl.DateTimeFormatOptions = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
-
 /** In a zone, the reader's unless another is named, with the zone's name: "21 Nov 2026, 14:03 CET". */
-export const local = (at: number, language = locale(), zone = zoneOf()): string => Number.isFinite(at) ? formatter(language, zone, { ...date, ...minutes, timeZoneName: "short" }).format(at) : "–";
+export const local = (at: number, language = locale(), zone = zoneOf()): string => Number.isFinite(at) ? formatter(language, zone, moment).format(at) : "–";
 
 /** In UTC; the date is left out when it is the same day in the zone that is shown beside it. Empty when that is UTC itself. */
 export function utc(at: number, language = locale(), zone = zoneOf()): string {
