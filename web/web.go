@@ -31,6 +31,9 @@ var dist embed.FS
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; connect-src 'self'; " +
 	"worker-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
+// writerPolicy is that of MapLibre's worker: what writes names from right to left is WebAssembly, which it compiles.
+var writerPolicy = strings.Replace(policy, "script-src 'self'", "script-src 'self' 'wasm-unsafe-eval'", 1)
+
 // missing is the page of a binary without the map.
 const missing = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>hazardd</title></head>
@@ -209,6 +212,9 @@ func (h Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if name == page || strings.HasSuffix(name, ".js") || strings.HasSuffix(name, ".svg") {
 		// A worker has the policy of its own file.
 		header.Set("Content-Security-Policy", policy)
+		if strings.HasPrefix(name, "assets/maplibre-gl-csp-worker-") {
+			header.Set("Content-Security-Policy", writerPolicy)
+		}
 		header.Set("Cross-Origin-Opener-Policy", "same-origin")
 	}
 	if strings.HasPrefix(name, workerPrefix) {

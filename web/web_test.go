@@ -10,19 +10,20 @@ import (
 
 // built is a map as the build leaves it.
 var built = Handler{read(fstest.MapFS{
-	"dist/index.html":             {Data: []byte("<!doctype html>")},
-	"dist/index.html.gz":          {Data: []byte("page, gzip")},
-	"dist/assets/main-abc.js":     {Data: []byte("code")},
-	"dist/assets/main-abc.js.br":  {Data: []byte("code, brotli")},
-	"dist/assets/main-abc.js.gz":  {Data: []byte("code, gzip")},
-	"dist/basemap/land.json":      {Data: []byte("{}")},
-	"dist/basemap/archive.weird":  {Data: []byte("?")},
-	"dist/assets/style-1.css":     {Data: []byte("a{}")},
-	"dist/assets/icon-1.svg":      {Data: []byte("<svg/>")},
-	"dist/placeholder.txt":        {Data: []byte("-")},
-	"dist/favicon.ico":            {Data: []byte("icon")},
-	"dist/assets/worker-1.js":     {Data: []byte("worker")},
-	"dist/assets/nested/deep.png": {Data: []byte("png")},
+	"dist/index.html":                         {Data: []byte("<!doctype html>")},
+	"dist/index.html.gz":                      {Data: []byte("page, gzip")},
+	"dist/assets/main-abc.js":                 {Data: []byte("code")},
+	"dist/assets/main-abc.js.br":              {Data: []byte("code, brotli")},
+	"dist/assets/main-abc.js.gz":              {Data: []byte("code, gzip")},
+	"dist/basemap/land.json":                  {Data: []byte("{}")},
+	"dist/basemap/archive.weird":              {Data: []byte("?")},
+	"dist/assets/style-1.css":                 {Data: []byte("a{}")},
+	"dist/assets/icon-1.svg":                  {Data: []byte("<svg/>")},
+	"dist/placeholder.txt":                    {Data: []byte("-")},
+	"dist/favicon.ico":                        {Data: []byte("icon")},
+	"dist/assets/worker-1.js":                 {Data: []byte("worker")},
+	"dist/assets/maplibre-gl-csp-worker-1.js": {Data: []byte("worker")},
+	"dist/assets/nested/deep.png":             {Data: []byte("png")},
 })}
 
 func get(t *testing.T, h http.Handler, path string, header ...string) *httptest.ResponseRecorder {
@@ -97,6 +98,16 @@ func TestEachCodingHasItsOwnTagAndIsRevalidated(t *testing.T) {
 		tags[tag] = true
 		if a := get(t, built, "/assets/main-abc.js", "Accept-Encoding", accept, "If-None-Match", tag); a.Code != 304 || a.Body.Len() > 0 {
 			t.Errorf("coding %q, revalidated: %d %q", accept, a.Code, a.Body)
+		}
+	}
+}
+
+// What writes Arabic is WebAssembly, which MapLibre's worker compiles; no other file may.
+func TestOnlyTheWorkerOfTheMapCompiles(t *testing.T) {
+	for path, want := range map[string]bool{"/": false, "/assets/main-abc.js": false, "/assets/worker-1.js": false, "/assets/maplibre-gl-csp-worker-1.js": true} {
+		p := get(t, built, path).Header().Get("Content-Security-Policy")
+		if strings.Contains(p, "script-src 'self' 'wasm-unsafe-eval';") != want || strings.Count(p, "unsafe") > 1 {
+			t.Errorf("%s: %q", path, p)
 		}
 	}
 }

@@ -164,6 +164,10 @@ var bandColors = map[Quantity][]struct {
 var roleColors = map[ShapeRole]string{AreaShape: "#756bb1", ConeShape: "#4d4d4d", TrackShape: "#1a1a1a", PositionShape: "#1a1a1a", WindShape: "#41b6c4",
 	ContourShape: "#7f7f7f", PerimeterShape: "#b2182b", CoastShape: "#08519c", AshShape: "#636363", ExtentShape: "#2b8cbe"}
 
+// Growth holds the colors of a fire's perimeters where several are drawn, from the oldest to the
+// newest, each lighter than the one before.
+var Growth = [...]string{"#67001f", "#b2182b", "#d6604d", "#f4a582", "#fddbc7"}
+
 // Color returns the color of the shape, as #rrggbb: from the published scale of its band, otherwise
 // from its role.
 func (s *Shape) Color() string {

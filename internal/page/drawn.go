@@ -102,9 +102,6 @@ func (d *drawing) drawn(all []drawnShape, taken ...patch) []patch {
 	return d.times(all, taken)
 }
 
-// growth are the colors of the perimeters of a fire, the oldest first: each lighter than the one before.
-var growth = []string{"#67001f", "#b2182b", "#d6604d", "#f4a582", "#fddbc7"}
-
 // color is the color of a shape among all: of perimeters it tells which is older.
 func (s *drawnShape) color(all []drawnShape) string {
 	if s.of.Role != hazard.PerimeterShape {
@@ -114,7 +111,7 @@ func (s *drawnShape) color(all []drawnShape) string {
 	if len(times) < 2 {
 		return s.of.Color()
 	}
-	return growth[slices.Index(times, s.of.From)*(len(growth)-1)/(len(times)-1)]
+	return hazard.Growth[slices.Index(times, s.of.From)*(len(hazard.Growth)-1)/(len(times)-1)]
 }
 
 func perimeterTimes(all []drawnShape) (times []hazard.Instant) {

@@ -36,7 +36,7 @@ func TestTheMapDrawsShapesWithALegend(t *testing.T) {
 	}{
 		"contours":  {[]hazard.Shape{line(hazard.ContourShape, hazard.Intensity, 6, false), line(hazard.ContourShape, hazard.Intensity, 6.5, false), line(hazard.ContourShape, hazard.Intensity, 2, false)}, []string{`stroke="#ffff00"`, ">Intensity 6<"}, []string{"Intensity 6.5", "Intensity 2", "dasharray"}},
 		"a track":   {[]hazard.Shape{line(hazard.TrackShape, "", 0, true)}, []string{">Track, forecast<", "dasharray"}, nil},
-		"perimeter": {[]hazard.Shape{perimeter(1_787_000_000_000), perimeter(1_787_000_000_000 + day)}, []string{">Perimeter, 17 Aug 2026<", ">Perimeter, 18 Aug 2026<", growth[0], growth[len(growth)-1]}, nil},
+		"perimeter": {[]hazard.Shape{perimeter(1_787_000_000_000), perimeter(1_787_000_000_000 + day)}, []string{">Perimeter, 17 Aug 2026<", ">Perimeter, 18 Aug 2026<", hazard.Growth[0], hazard.Growth[len(hazard.Growth)-1]}, nil},
 		"two perimeters of a day": {[]hazard.Shape{perimeter(1_787_000_000_000), perimeter(1_787_000_000_000 - day/4), perimeter(1_787_000_000_000 + 2*day)},
 			[]string{">Perimeter, 17 Aug 20:53 UTC<", ">Perimeter, 17 Aug 14:53 UTC<", ">Perimeter, 19 Aug 2026<"}, nil},
 		"broken":  {[]hazard.Shape{{Role: hazard.ConeShape, From: 1, Geometry: `{"type":"Polygon","coordinates":[[[900,5]]]}`}, {Role: hazard.ConeShape, Geometry: `[`}}, []string{"</svg>"}, []string{"900"}},

@@ -361,22 +361,43 @@ func degrees(x float64, decimals int, positive, negative string) string {
 // antimeridian, which is no edge of it.
 func (d *drawing) way(list [][2]float64, fill bool) string {
 	var out strings.Builder
-	lastX, lastY := math.Inf(1), math.Inf(1)
+	var lastX, lastY float64 // where the pen is, in tenths of a pixel: steps are written of rounded places, so that their errors do not add up
+	moves := false           // the last command is a move: what follows it without a command would be no step
 	for i, at := range list {
 		x, y := d.xy(at[0], max(-89.9, min(89.9, at[1])))
-		if i > 0 && i < len(list)-1 && math.Hypot(x-lastX, y-lastY) < 0.7 {
+		if i > 0 && i < len(list)-1 && math.Hypot(x-lastX/10, y-lastY/10) < 0.7 {
 			continue
 		}
 		// What is far outside is cut, so that no reader of SVG has to do with large numbers.
-		x, y = max(-5*d.width, min(6*d.width, x)), max(-5*d.height, min(6*d.height, y))
-		command := byte('L')
+		x, y = math.Round(10*max(-5*d.width, min(6*d.width, x))), math.Round(10*max(-5*d.height, min(6*d.height, y)))
 		if i == 0 || !fill && cutAt(list[i-1]) && cutAt(at) {
-			command = 'M'
+			out.WriteString("M" + tenths(x, false) + tenths(y, true))
+			moves = true
+		} else {
+			if moves {
+				out.WriteByte('l')
+			}
+			out.WriteString(tenths(x-lastX, !moves) + tenths(y-lastY, true))
+			moves = false
 		}
-		fmt.Fprintf(&out, "%c%.1f %.1f", command, x, y)
 		lastX, lastY = x, y
 	}
 	return out.String()
+}
+
+// tenths is a number of tenths as SVG writes it shortest, after another number if follows says so.
+func tenths(n float64, follows bool) string {
+	s := strconv.FormatFloat(math.Abs(n)/10, 'f', -1, 64)
+	if s != "0" {
+		s = strings.TrimPrefix(s, "0")
+	}
+	switch {
+	case n < 0:
+		return "-" + s
+	case follows:
+		return " " + s
+	}
+	return s
 }
 
 // cutAt reports whether a position is on the antimeridian, on whatever side it was put.

@@ -11,6 +11,7 @@ import (
 	"image/png"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -186,47 +187,56 @@ func circle(x, y, r float64) way {
 	return w
 }
 
-// readPath reads the commands that drawing writes: M, L, H, V, h, v and Z.
+// readPath reads the commands that drawing writes: M, L, H, V, h, v, Z, and l with any number of steps.
 func readPath(d string) (ways []way) {
 	var x, y float64
+	to := func() {
+		if len(ways) > 0 {
+			last := &ways[len(ways)-1]
+			last.points = append(last.points, [2]float64{x, y})
+		}
+	}
 	for d != "" {
 		command := d[0]
 		d = d[1:]
-		end := strings.IndexAny(d, "MLHVhvZ")
+		end := strings.IndexAny(d, "MLHVlhvZ")
 		if end < 0 {
 			end = len(d)
 		}
-		var n [2]float64
-		for i, text := range strings.Fields(d[:end]) {
-			if i < len(n) {
-				n[i] = number64(text)
-			}
-		}
+		numbers := strings.Fields(strings.ReplaceAll(d[:end], "-", " -")) // what is below 0 needs no space before it
 		d = d[end:]
+		n := [2]float64{}
+		for i := range min(len(numbers), len(n)) {
+			n[i] = number64(numbers[i])
+		}
 		switch command {
 		case 'M':
 			x, y = n[0], n[1]
 			ways = append(ways, way{points: [][2]float64{{x, y}}})
-			continue
 		case 'Z':
 			if len(ways) > 0 {
 				ways[len(ways)-1].closed = true
 			}
-			continue
+		case 'l':
+			for step := range slices.Chunk(numbers, 2) {
+				x, y = x+number64(step[0]), y+number64(step[len(step)-1])
+				to()
+			}
 		case 'L':
 			x, y = n[0], n[1]
+			to()
 		case 'H':
 			x = n[0]
+			to()
 		case 'V':
 			y = n[0]
+			to()
 		case 'h':
 			x += n[0]
+			to()
 		case 'v':
 			y += n[0]
-		}
-		if len(ways) > 0 {
-			last := &ways[len(ways)-1]
-			last.points = append(last.points, [2]float64{x, y})
+			to()
 		}
 	}
 	return ways

@@ -3,6 +3,7 @@ package page
 import (
 	"encoding/xml"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -119,4 +120,26 @@ func BenchmarkWindowOf2000Hazards(b *testing.B) {
 		n = len(w.SVG())
 	}
 	b.ReportMetric(float64(n), "bytes")
+}
+
+// Steps are of rounded places: a long coast ends where it ends.
+func TestAPathIsShortAndDoesNotDrift(t *testing.T) {
+	d := &drawing{width: 400, height: 400, scale: 1, north: 400, project: func(latitude float64) float64 { return latitude }}
+	var line [][2]float64
+	for i := range 300 {
+		line = append(line, [2]float64{1.04 * float64(i), 50 + 0.54*float64(i%2)})
+	}
+	path := d.way(line, true)
+	ways := readPath(path)
+	if len(ways) != 1 || len(ways[0].points) != len(line) {
+		t.Fatalf("%.200s: %d parts", path, len(ways))
+	}
+	for i, p := range ways[0].points {
+		if x, y := d.xy(line[i][0], line[i][1]); math.Abs(p[0]-x) > 0.051 || math.Abs(p[1]-y) > 0.051 {
+			t.Fatalf("position %d is at %v, not at %v, %v: %.200s", i, p, x, y, path)
+		}
+	}
+	if n := len(path) / len(line); n > 6 {
+		t.Errorf("%d bytes a position: %.200s", n, path)
+	}
 }

@@ -29,7 +29,8 @@ interface Run {
 /** Runs Lighthouse as it comes: a phone, its network and its processor throttled. */
 async function run(url: string): Promise<Run> {
   const { executablePath, args } = test.info().project.use.launchOptions!;
-  const flags = ["--headless=new", "--no-sandbox", ...args!.map((a) => a.replace(/=(.* .*)$/, '="$1"'))].join(" ");
+  // Neither page draws by WebGL on a phone; a graphics card made of software takes a second for a frame, which no phone does.
+  const flags = ["--headless=new", "--no-sandbox", "--disable-gpu", ...args!.filter((a) => !/gl|swiftshader/.test(a)).map((a) => a.replace(/=(.* .*)$/, '="$1"'))].join(" ");
   const { stdout } = await promisify(execFile)(process.execPath, [
     lighthouse,
     url,
@@ -69,7 +70,7 @@ test.beforeEach(({ page }) => {
 test("Lighthouse finds nothing to mend in the public map", async ({ server }) => {
   await server.hazard("Flood of the Elbe", { severity_ID: "WARNING", area: { type: "Polygon", coordinates: [[[9.5, 53.3], [10.5, 53.3], [10.5, 53.8], [9.5, 53.8], [9.5, 53.3]]] } });
   await server.hazard("Storm over the bay", { type_ID: "STORM", latitude: 45, longitude: -4 });
-  await expectGood(`${server.url}/`, 0.45); // the map begins as a picture: 0.57 to 0.64 on two processors with 25 programs that wait for them
+  await expectGood(`${server.url}/`, 0.6); // the map begins as a picture: 0.74 to 0.96 on two processors with eight programs that wait for them
 });
 
 test("Lighthouse finds nothing to mend in the page of a hazard", async ({ server }) => {

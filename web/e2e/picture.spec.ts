@@ -1,5 +1,5 @@
 // A phone that opens the map waited for MapLibre, a megabyte of code, before anything else could be done. The map begins as a picture there.
-import { editor, expect, expectAccessible, isPhone, panel, row, select, test as base } from "./test";
+import { editor, expect, expectAccessible, gate, isPhone, panel, row, select, test as base } from "./test";
 import { Server } from "./server";
 
 const test = base.extend<{}, { server: Server }>({
@@ -53,6 +53,52 @@ test("a phone begins with a picture of the map, which a touch makes move", async
   await expect(picture(page)).toHaveCount(0, { timeout: 45_000 }); // the code of the map is a megabyte
   await expect(page.locator("#map canvas")).toBeVisible();
   await expect(page).toHaveURL(/map=4\/53\.5\d*\/10/);
+});
+
+/** Holds the page's own script back until it is called. */
+async function held(page: BrowserPage): Promise<() => void> {
+  const script = gate();
+  await page.route("**/assets/index-*.js", async (route) => {
+    await script.passed;
+    await route.continue();
+  });
+  return script.open;
+}
+
+test("the picture is there before the page's own script, with its time, and is asked for once", async ({ page, server }) => {
+  await server.hazard("Flood - Old Harbour", { severity_ID: "WARNING", area: coast });
+  const { pictures } = watched(page);
+  const go = await held(page);
+  await page.goto("/", { waitUntil: "commit" });
+  const early = page.locator(".first");
+  await expect.poll(() => early.locator("img").evaluate((i: HTMLImageElement) => i.complete && i.naturalWidth)).toBeGreaterThan(300);
+  await expect(early).toContainText(/\d{4}, \d\d:\d\d/);
+  await expect(early).toContainText("Natural Earth");
+  await expect(page.locator("#app")).toBeEmpty();
+  go();
+  await expectDrawn(page);
+  await expect(early).toHaveCount(0);
+  await expect(page.locator(".list-head strong")).toHaveText("1 hazard");
+  await expect(picture(page)).toContainText(/Picture of .*\d:\d\d/);
+  expect(pictures).toHaveLength(1);
+});
+
+test("what a link keeps is in the first picture, or there is none", async ({ page, server }) => {
+  const h = await server.hazard("Flood - Old Harbour", { severity_ID: "WATCH" });
+  const { pictures } = watched(page);
+  const go = await held(page);
+  await page.goto("/#severity=WATCH", { waitUntil: "commit" });
+  await expect(page.locator(".first img")).toHaveCount(1);
+  expect(pictures).toEqual([expect.stringContaining("severity=WATCH")]);
+  for (const hash of ["#map=6/53.5/10", "#q=harbour", `#h=${h.uuid}`, "#at=2026-01-01T00:00:00Z"]) {
+    await page.goto("about:blank");
+    const words = page.waitForRequest(/words-en-map/); // the first script asks for them
+    await page.goto(`/${hash}`, { waitUntil: "commit" });
+    await words;
+    await expect(page.locator(".first")).toHaveCount(0);
+  }
+  expect(pictures).toHaveLength(1);
+  go();
 });
 
 test("the keyboard makes the picture move, and is on the map then", async ({ page, server }) => {

@@ -20,6 +20,10 @@ const latitude = (y: number) => (Math.atan(Math.sinh(Math.PI * (1 - (2 * y) / 2 
 const [WEST, EAST, NORTH, SOUTH] = [longitude(X), longitude(X + 1), latitude(Y), latitude(Y + 1)];
 const MIDDLE = [(WEST + EAST) / 2, (NORTH + SOUTH) / 2] as const;
 
+/** Where a place is whose name is Arabic, and the colour of its letters. */
+const ARABIC: [number, number] = [WEST + (EAST - WEST) / 4, MIDDLE[1] + (NORTH - SOUTH) / 8];
+const LETTERS = [0x4c, 0x50, 0x57] as const;
+
 /** A city: land with a street from west to east through its middle, a canal south of it, and a name in two languages. */
 function city(): Buffer {
   const [x, y] = MIDDLE;
@@ -29,7 +33,10 @@ function city(): Buffer {
     earth: [{ geometry: square(WEST, SOUTH, EAST, NORTH), properties: { kind: "earth" } }],
     water: [{ geometry: square(WEST, SOUTH, EAST, y - quarter), properties: { kind: "canal" } }],
     roads: [{ geometry: { type: "LineString", coordinates: [[WEST, y], [EAST, y]] }, properties: { kind: "major_road", name: "Lange Straße", "name:es": "Calle Larga" } }],
-    places: [{ geometry: { type: "Point", coordinates: [x, y + quarter] }, properties: { kind: "locality", name: "Musterstadt", "name:es": "Ciudad Muestra", min_zoom: 5 } }],
+    places: [{ geometry: { type: "Point", coordinates: [x, y + quarter] }, properties: { kind: "locality", name: "Musterstadt", "name:es": "Ciudad Muestra", min_zoom: 5 } }, {
+      geometry: { type: "Point", coordinates: ARABIC },
+      properties: { kind: "locality", name: "مدينة النموذج", min_zoom: 5 },
+    }],
   };
   const tiles = [];
   for (let z = 0; z <= DEEPEST; z++) {
@@ -113,6 +120,14 @@ test("beside the archive the map ends where the ground ends, and says why", asyn
   await expect.poll(() => zoomOf(page)).toBe(13);
   await expect(page.getByText("The map ends here")).toBeVisible();
   expect(await pixels(page, [0xff, 0xff, 0xff])).toBe(0);
+});
+
+test("a name from right to left is written by code that comes with it", async ({ page }) => {
+  const code = page.waitForResponse(/mapbox-gl-rtl-text/);
+  await goes(page, `16/${ARABIC[1].toFixed(4)}/${ARABIC[0].toFixed(4)}`);
+  const answer = await code;
+  expect([answer.status(), new URL(answer.url()).pathname.startsWith("/assets/")]).toEqual([200, true]);
+  await expect.poll(() => pixels(page, LETTERS), { message: "the name" }).toBeGreaterThan(5);
 });
 
 test("the dark map has streets too", async ({ page }) => {

@@ -50,6 +50,13 @@ export const test = base.extend<{ watch: Watch }, { server: Server }>({
   ],
 });
 
+/** What waits until it is opened. */
+export function gate(): { readonly passed: Promise<void>; readonly open: () => void } {
+  let open = () => {};
+  const passed = new Promise<void>((resolve) => (open = resolve));
+  return { passed, open: () => open() };
+}
+
 /** Opens the map, with what its address says, and logs in. */
 export async function open(page: BrowserPage, hash = "", account: Account = editor): Promise<void> {
   await page.goto(`/${hash}`);

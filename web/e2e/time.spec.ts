@@ -85,3 +85,30 @@ test("of a last look before the first record the page says that it knows nothing
   await bar(page).getByRole("button", { name: "Since you last looked, 1 day ago" }).click();
   await expect(bar(page).locator(".since")).toContainText("Nothing is recorded of that time");
 });
+
+test("what the map says stands above the time bar, and a row says its kind whole", async ({ page, server }) => {
+  const area = { type: "Polygon", coordinates: [[[9.5, 53.3], [10.5, 53.3], [10.5, 53.8], [9.5, 53.8], [9.5, 53.3]]] };
+  await server.hazard("Heat in the inland", { type_ID: "EXTREMETEMPERATURE", category_ID: "RESPONSE", severity_ID: "INFORMATION", area });
+  for (const [id, dir] of [["en", "ltr"], ["ar", "rtl"]] as const) {
+    await page.goto("about:blank");
+    await open(page, "#map=2/53.5/10", reader);
+    await page.getByTitle("Account").click();
+    await page.getByLabel("Language").selectOption(id);
+    await expect(page.locator("html")).toHaveAttribute("dir", dir);
+    await page.keyboard.press("Escape");
+    const kind = page.locator("#list .row-kind");
+    await expect(kind).toBeVisible();
+    expect(await kind.evaluate((k) => [k, k.parentElement!].filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.className)), id).toEqual([]);
+    if (isPhone(page)) { for (const size of ["sheet-full", "sheet-peek"]) await Promise.all([page.locator(".side .sheet-handle").click(), page.locator(`.${size}`).waitFor()]); }
+    await page.locator(".header-button:has(.icon-clock)").click();
+    const note = page.locator(".map-note");
+    await expect(note).toBeVisible();
+    const time = page.locator(".timebar");
+    await expect(time).toBeVisible();
+    await expect.poll(async () => {
+      const [n, t, m] = await Promise.all([note.boundingBox(), time.boundingBox(), page.locator(".stage").boundingBox()]);
+      return n !== null && t !== null && m !== null && n.y + n.height <= t.y && n.y >= m.y && n.x >= m.x && n.x + n.width <= m.x + m.width;
+    }, id).toBe(true);
+    await page.evaluate(() => localStorage.clear());
+  }
+});

@@ -36,9 +36,15 @@ const BEAT = 5_000;
 const ANSWER = 4_000; // later than this the connection counts as lost
 const RELOAD = 300_000; // the whole list again, should an event have been missed
 // An outage ends for all pages at once: they must not come back at once.
+/** After so many failures in a row, one after the other. */
 const PAUSES = [500, 1_000, 2_000, 4_000, 8_000];
 /** What is left of a pause, or added to it, by chance. */
 const JITTER = 0.5;
+
+/** How long to wait after so many failures before this one, milliseconds; `random` is from 0 to 1. */
+export function pauseAfter(failures: number, random: number, pause = PAUSES[Math.min(failures, PAUSES.length - 1)]!): number {
+  return pause * (1 - JITTER + 2 * JITTER * random);
+}
 
 export async function follow(api: Api, sink: Sink, signal: AbortSignal, around: Surroundings): Promise<void> {
   let tag: string | undefined;
@@ -123,8 +129,7 @@ export async function follow(api: Api, sink: Sink, signal: AbortSignal, around: 
       if (signal.aborted || error instanceof LoggedOutError) return;
       if (!(error instanceof LostError || error instanceof Problem)) console.error(error);
       sink.lost(error instanceof Error ? error.message : String(error));
-      const pause = (error instanceof Problem && error.retryAfter ? error.retryAfter * 1000 : undefined) ?? PAUSES[Math.min(failures++, PAUSES.length - 1)]!;
-      await around.pause(pause * (1 - JITTER + 2 * JITTER * around.random()), signal);
+      await around.pause(pauseAfter(failures++, around.random(), error instanceof Problem && error.retryAfter ? error.retryAfter * 1000 : undefined), signal);
     }
   }
 }

@@ -159,14 +159,16 @@ function Whole({ kept: old }: { kept: Kept | undefined }) {
 }
 
 /**
- * Starts to load what can wait until the list is shown: coverage and notification channels. Returns
- * a function that stops it.
+ * Starts to load what can wait until the list is shown: coverage and notification channels. On a
+ * phone they also wait for the picture of the map. Returns a function that stops it.
  */
 function afterList(page: Page): () => void {
   const { store } = page;
   let end = () => {};
+  let begun = false;
   const stop = effect(() => {
-    if (!store.loaded.value) return;
+    if (begun || !store.loaded.value || page.narrow.peek() && !page.moving.value && !page.pictured.value) return;
+    begun = true;
     end = store.coverage.follow();
     if (api.user || open === "public") void page.findChannels();
     void renewWorker().catch(() => {});

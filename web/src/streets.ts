@@ -4,6 +4,8 @@
 import type maplibregl from "maplibre-gl";
 import type { ExpressionSpecification, FilterSpecification, LayerSpecification, VectorSourceSpecification } from "maplibre-gl";
 import { PMTiles } from "pmtiles";
+// What joins and orders the letters of Arabic and Hebrew; the package exports another file, which is a module.
+import rtlAddress from "../node_modules/@mapbox/mapbox-gl-rtl-text/dist/mapbox-gl-rtl-text.js?url";
 import { byZoom, due, palettes, regular, strong } from "./basemap";
 import type { Bounds } from "./filter";
 
@@ -40,8 +42,17 @@ export function credits(own: string): string {
   return `© <a href="https://www.openstreetmap.org/copyright" target="_blank" rel="noopener">OpenStreetMap contributors</a>${more ? ` · ${escaped(more)}` : ""}`;
 }
 
-/** Reads what the basemap contains. Throws if an archive is unreadable. */
-export async function findStreets(said: Said): Promise<Streets> {
+let shaped = false;
+
+/**
+ * Reads what the basemap contains. Throws if an archive is unreadable. `shape` is MapLibre's
+ * function that sets the code for right-to-left names, which is loaded when the first one is drawn.
+ */
+export async function findStreets(said: Said, shape: typeof maplibregl.setRTLTextPlugin): Promise<Streets> {
+  if (!shaped) {
+    shaped = true; // once a page
+    void shape(rtlAddress, true).catch(() => {});
+  }
   if ("tiles" in said) {
     return {
       // Not by URL, which would write the braces in another way.
@@ -101,7 +112,9 @@ export function streetLayers(theme: "light" | "dark", language: string): { groun
   // In the reader's language, otherwise the local name, otherwise English. Names that MapLibre
   // cannot render are left out.
   const local: ExpressionSpecification = ["coalesce", ["get", `name:${language}`], ["get", "name"], ""];
-  const name: ExpressionSpecification = ["case", ["is-supported-script", local], local, ["coalesce", ["get", "name:en"], ""]];
+  // Names that begin with a letter of Hebrew, Arabic or their kin wait for the code that writes them, which they make MapLibre load.
+  const rtl: ExpressionSpecification = ["all", [">=", ["to-string", local], "\u0590"], ["<", ["to-string", local], "\u0900"]];
+  const name: ExpressionSpecification = ["case", ["any", ["is-supported-script", local], rtl], local, ["coalesce", ["get", "name:en"], ""]];
   const paint = (colour: string, halo = c.land) => ({ "text-color": colour, "text-halo-color": halo, "text-halo-width": 1.2, "text-halo-blur": 0.4 });
   const disputed: ExpressionSpecification = ["to-boolean", ["coalesce", ["get", "disputed"], false]];
   const major = byZoom(FROM, 0.6, 11, 1.4, 14, 5, 18, 22);

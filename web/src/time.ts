@@ -1,5 +1,6 @@
 // Times in words: in the zone that the reader has chosen, in UTC, and relative to now.
 import { signal } from "@preact/signals";
+import { date, minutes, moment } from "./instant";
 import { locale, number } from "./words";
 
 /** In which zone times are shown: the device's, UTC, or that of the hazard they belong to. */
@@ -98,11 +99,8 @@ function formatter(language: string, zone: string | undefined, options: Intl.Dat
   return f;
 }
 
-const date: Intl.DateTimeFormatOptions = { day: "numeric", month: "short", year: "numeric" };
-const minutes: Intl.DateTimeFormatOptions = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
-
 /** In a zone, the reader's unless another is named, with the zone's name: "21 Nov 2026, 14:03 CET". */
-export const local = (at: number, language = locale(), zone = zoneOf()): string => Number.isFinite(at) ? formatter(language, zone, { ...date, ...minutes, timeZoneName: "short" }).format(at) : "–";
+export const local = (at: number, language = locale(), zone = zoneOf()): string => Number.isFinite(at) ? formatter(language, zone, moment).format(at) : "–";
 
 /**
  * In UTC. Leaves out the date if it is the same as in the zone shown beside it. Returns "" if that

@@ -78,7 +78,7 @@ func (c Config) Check() error {
 	}
 	for typ := range c.Caps {
 		if _, ok := typ.Info(); !ok && typ != "" {
-			errs = append(errs, fmt.Errorf("caps: %.40q is no type", string(typ)))
+			errs = append(errs, fmt.Errorf("caps: %.40q is not a type", string(typ)))
 		}
 	}
 	return errors.Join(errs...)

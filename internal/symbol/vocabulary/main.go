@@ -21,12 +21,17 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: vocabulary folder")
 		os.Exit(2)
 	}
-	for name, text := range map[string]string{"vocabulary.ts": typeScript(), "vocabulary.css": "/* " + made + " */\n" + symbol.CSS()} {
+	for name, text := range map[string]string{"vocabulary.ts": typeScript(), "vocabulary.drawn.ts": drawn(), "vocabulary.css": "/* " + made + " */\n" + symbol.CSS()} {
 		if err := os.WriteFile(filepath.Join(os.Args[1], name), []byte(text), 0o644); err != nil {
 			fmt.Fprintln(os.Stderr, "vocabulary:", err)
 			os.Exit(1)
 		}
 	}
+}
+
+// drawn is what only the map of what sources draw needs: a part that is loaded later.
+func drawn() string {
+	return fmt.Sprintf("// %s\n\n/** Colors of the perimeters of a fire, the oldest first. */\nexport const growth = [\"%s\"] as const;\n", made, strings.Join(hazard.Growth[:], `", "`))
 }
 
 func typeScript() string {

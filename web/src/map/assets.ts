@@ -8,6 +8,7 @@ import { within, type Bounds } from "../filter";
 import { turns } from "../place";
 import type { Page } from "../ui/context";
 import { number } from "../words";
+import { takeOff } from "./overlay";
 
 type Asset = Feature<Geometry, Schemas["Asset"]>;
 type Answer = FeatureCollection<Geometry, Schemas["Asset"]> & { readonly more: boolean };
@@ -19,7 +20,6 @@ const STILL = 300;
 /** How much is read beyond each edge of the window, in windows. */
 const BEYOND = 0.25;
 const COLOUR = "#6b21a8";
-const LAYERS = ["assets-areas", "assets", "assets-clusters"];
 const SOURCES = ["assets-areas", "assets"];
 
 export class AssetLayer {
@@ -56,9 +56,7 @@ export class AssetLayer {
     for (const end of this.#ends) end();
     this.#asking.abort();
     const view = this.page.map.peek();
-    view?.overlay("assets", undefined);
-    for (const id of LAYERS) if (view?.map.getLayer(id)) view.map.removeLayer(id);
-    for (const id of SOURCES) if (view?.map.getSource(id)) view.map.removeSource(id);
+    if (view) takeOff(view, "assets", SOURCES);
     this.page.assets.value = undefined;
   }
 

@@ -3,6 +3,8 @@ import type { Feature, FeatureCollection, Geometry } from "geojson";
 import type { FilterSpecification, Map as Drawn } from "maplibre-gl";
 import type { Schemas } from "../api";
 import { regular } from "../basemap";
+import { growth } from "../vocabulary.drawn";
+import { takeOff } from "./overlay";
 import type { MapView } from "./view";
 
 export type Shape = Feature<Geometry, Schemas["ShapeFeature"]["properties"]>;
@@ -21,8 +23,6 @@ export interface Line {
 
 /** Contours below are felt by few. */
 const LEAST_CONTOUR = 4;
-/** The perimeters of a fire, the oldest first: each lighter than the one before. */
-const GROWTH = ["#67001f", "#b2182b", "#d6604d", "#f4a582", "#fddbc7"];
 const MOST_LINES = 12;
 
 /** What is drawn, older perimeters over the newer ones that they are part of, and what names it, the worst first. */
@@ -36,7 +36,7 @@ export function drawnOf(all: readonly Shape[]): { readonly shown: readonly Shape
   const shown = kept
     .map((s): Shape => {
       if (s.properties.role !== "perimeter" || times.length < 2) return s;
-      return { ...s, properties: { ...s.properties, color: GROWTH[Math.floor((times.indexOf(from(s)) * (GROWTH.length - 1)) / (times.length - 1))]! } };
+      return { ...s, properties: { ...s.properties, color: growth[Math.floor((times.indexOf(from(s)) * (growth.length - 1)) / (times.length - 1))]! } };
     })
     .sort((a, b) => (a.properties.role === "perimeter" && b.properties.role === "perimeter" ? from(b) - from(a) : 0));
   const lines = new Map<string, Line & { readonly size: number }>();
@@ -56,8 +56,6 @@ export function drawnOf(all: readonly Shape[]): { readonly shown: readonly Shape
   }
   return { shown, lines: [...lines.values()].sort((a, b) => (a.role === b.role ? b.size - a.size || (b.at ?? 0) - (a.at ?? 0) : 0)).slice(0, MOST_LINES) };
 }
-
-const LAYERS = ["drawn-area", "drawn-casing", "drawn-line", "drawn-dashed", "drawn-position", "drawn-time"];
 
 /** Draws shapes beneath the marks of hazards; what it returns takes them off. `time` writes when a storm is expected somewhere. */
 export function draw(view: MapView, shown: readonly Shape[], time: (at: number) => string): () => void {
@@ -99,9 +97,5 @@ export function draw(view: MapView, shown: readonly Shape[], time: (at: number) 
       paint: { "text-color": "#10181f", "text-halo-color": "#ffffff", "text-halo-width": 1.6 },
     }, before);
   });
-  return () => {
-    view.overlay("drawn", undefined);
-    for (const id of LAYERS) if (view.map.getLayer(id)) view.map.removeLayer(id);
-    if (view.map.getSource("drawn")) view.map.removeSource("drawn");
-  };
+  return () => takeOff(view, "drawn", ["drawn"]);
 }

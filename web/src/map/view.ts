@@ -346,7 +346,7 @@ export class MapView {
     this.#finding = true;
     try {
       const code = await import("../streets");
-      this.#streets = { code, streets: await code.findStreets(JSON.parse(this.#said)) };
+      this.#streets = { code, streets: await code.findStreets(JSON.parse(this.#said), maplibregl.setRTLTextPlugin) };
       if (this.#ready) this.#putStreets();
       this.#moved();
     } catch {

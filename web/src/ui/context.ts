@@ -4,6 +4,7 @@ import { useContext } from "preact/hooks";
 import { computed, effect, signal, type ReadonlySignal, type Signal } from "@preact/signals";
 import type { Api } from "../api";
 import { Attention } from "../attention";
+import { NARROW, type First } from "../begin";
 import { Editing } from "../edit/state";
 import type { AssetLayer } from "../map/assets";
 import type { MapView, Place, Theme } from "../map/view";
@@ -12,15 +13,15 @@ import type { Store } from "../store";
 import type { Offered, TellDraft } from "../tell/draft";
 import type { Town } from "../towns";
 
-/** A phone. */
-export const NARROW = "(max-width: 760px)";
-
 export type ThemeChoice = "auto" | Theme;
 
 export class Page {
   /** The map, once it is drawn; it stays undefined where there is no WebGL. */
   readonly map = signal<MapView | undefined>(undefined);
   readonly mapFailed = signal(false);
+  /** Its code did not come, and is asked for again; and how often the reader has asked for that. */
+  readonly mapLost = signal(false);
+  readonly mapTries = signal(0);
   /** The map is wanted, and not its picture alone. */
   readonly moving = signal(false);
   /** Hazards at one place, for the user to choose from. */
@@ -34,6 +35,10 @@ export class Page {
   readonly note = signal("");
   /** The page is being printed. */
   readonly printing = signal(false);
+  /** Its picture is on the screen. */
+  readonly pictured = signal(false);
+  /** The picture that the first script has asked for, for the first map of this document. */
+  first: First | undefined = window.hazarddFirst;
   readonly timeOpen = signal(false);
   readonly legendOpen = signal(false);
   /** The places of the reader's organizations, while they are shown on the map. */
@@ -64,6 +69,7 @@ export class Page {
     readonly api: Api,
     readonly store: Store,
   ) {
+    window.hazarddFirst = undefined;
     this.editing = new Editing(store);
     this.attention = new Attention(store, (n) => this.open(n.hazard, { zoom: true }));
     const dark = media("(prefers-color-scheme: dark)");

@@ -1,36 +1,33 @@
 // Parts of the page that are loaded when they are first shown.
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { again } from "../again";
 import { text, wordsOf } from "../words";
 
 /**
  * A component whose code is loaded when it is first drawn. If loading fails, it says so, and
- * retries on a click.
+ * retries by itself and on a click.
  */
 export function later<P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> {
   let found: ComponentType<P> | undefined;
   return function Later(props: P) {
     const [state, set] = useState<"loading" | "failed" | "here">("loading");
+    const [tries, setTries] = useState(0);
     useEffect(() => {
-      if (found || state !== "loading") return;
-      let over = false;
-      load().then(
-        (part) => {
-          found = part;
-          if (!over) set("here");
-        },
-        () => !over && set("failed"),
-      );
-      return () => {
-        over = true;
-      };
-    }, [state]);
+      if (found) return;
+      const over = new AbortController();
+      void again(load, () => set("failed"), over.signal).then((part) => {
+        found ??= part;
+        if (!over.signal.aborted) set("here");
+      });
+      return () => over.abort();
+    }, [tries]);
     const Found = found;
     if (Found) return <Found {...props} />;
     if (state !== "failed") return null;
     return (
       <p class="note" role="alert">
-        {text.panel.failed} <button type="button" class="small" onClick={() => set("loading")}>{text.panel.retry}</button>
+        {text.panel.failed} <button type="button" class="small" onClick={() => setTries(tries + 1)}>{text.panel.retry}</button>
       </p>
     );
   };

@@ -1,9 +1,9 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { LostError, Problem, type Api, type Provider } from "../api";
+import { NARROW } from "../begin";
 import { keptView, type Kept } from "../offline";
 import { text } from "../words";
 import { local, relative } from "../time";
-import { NARROW } from "./context";
 import { LanguageChoice } from "./language";
 
 /**

@@ -3,6 +3,7 @@
 import { batch, computed, effect, signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { LostError } from "../api";
+import { addressOf, canShow, CREDITS, sizeFor, type Drawn, type Size } from "../begin";
 import type { Hazards } from "../diff";
 import type { Bounds } from "../filter";
 import type { Town } from "../towns";
@@ -11,17 +12,10 @@ import { local } from "../time";
 import { text } from "../words";
 import { usePage, type Page } from "./context";
 
-/** Sizes of pictures are multiples of this, in CSS pixels: phones that are nearly as large get the same picture. */
-const STEP = 80;
 /** At most so often a picture is drawn again because of the list, milliseconds. */
 const BUDGET = 15_000;
 /** A shared cache may hold a picture for so long, milliseconds: one that is asked for earlier may be as old as the change. */
 const SHARED = 6_000;
-
-interface Size {
-  readonly width: number;
-  readonly height: number;
-}
 
 interface Shown extends Size {
   readonly url: string;
@@ -45,22 +39,8 @@ export function boundsOf({ center: [longitude, latitude], zoom }: View, { width,
   return [longitude - (width / 2) * degrees, unmercator(y - (height / 2) * degrees), longitude + (width / 2) * degrees, unmercator(y + (height / 2) * degrees)];
 }
 
-const round = (n: number): number => Math.min(Math.max(Math.ceil(n / STEP) * STEP, 240), 1_200);
-
 /** Where the picture of what the page shows is; of a page that shows nothing yet, around what matters most. */
-function addressOf({ store, theme }: Page, size: Size): string {
-  const view = store.view.value;
-  const { types, severities, categories } = store.filter.value;
-  const query = new URLSearchParams({ width: String(size.width), height: String(size.height) });
-  if (view) {
-    query.set("longitude", (view.center[0] - 360 * Math.round(view.center[0] / 360)).toFixed(4));
-    query.set("latitude", view.center[1].toFixed(4));
-    query.set("zoom", view.zoom.toFixed(2));
-  }
-  if (theme.value === "dark") query.set("theme", "dark");
-  for (const [name, list] of [["type", types], ["severity", severities], ["category", categories]] as const) if (list.length) query.set(name, list.join(","));
-  return `/hazards/active/map.svg?${query}`;
-}
+const addressNow = ({ store, theme }: Page, size: Size): string => addressOf(store.view.value, store.filter.value, theme.value === "dark", size);
 
 /** `begin`: where the map begins, if the reader has been here; undefined: at what matters most. */
 export function MapPicture({ begin }: { begin: () => View | undefined }) {
@@ -85,22 +65,26 @@ export function MapPicture({ begin }: { begin: () => View | undefined }) {
     const look = () => (seen.value = document.visibilityState === "visible");
     document.addEventListener("visibilitychange", look);
     const lost = computed(() => store.connection.value.state === "lost");
+    const { first } = page;
     const { current: here } = box; // what observes it may call once more when it is gone
     const size = (): Size => ({ width: here!.clientWidth, height: here!.clientHeight });
+    const ask = async (address: string): Promise<Drawn> => {
+      const at = store.api.now();
+      const answer = await store.api.request(address, { signal: over.signal });
+      const svg = await answer.text();
+      return { svg, headers: answer.headers, at: at - 1000 * Number(answer.headers.get("Age")), url: URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" })) };
+    };
     const draw = async (address: string, of: Hazards | undefined, size: Size) => {
       asking = address;
       asked = Date.now();
       const list = store.connection.peek().fresh.change ?? 0;
       try {
-        const at = store.api.now();
-        const answer = await store.api.request(address, { signal: over.signal });
-        const drawn = await answer.text();
+        const drawn = await (address === first?.address && page.first === first ? (page.first = undefined, first.drawn) : undefined) ?? await ask(address);
         if (address !== asking || over.signal.aborted) return;
-        const { middle, towns } = dataOf(drawn);
+        const { middle, towns } = dataOf(drawn.svg);
         if (!middle) return void (page.moving.value = true); // there is nothing to begin at: the map shows the world
         const [longitude, latitude, zoom] = middle;
-        const change = Number(answer.headers.get("Hazardd-Change"));
-        const url = URL.createObjectURL(new Blob([drawn], { type: "image/svg+xml" }));
+        const change = Number(drawn.headers.get("Hazardd-Change"));
         const before = last.peek();
         if (before) URL.revokeObjectURL(before.url);
         changed = undefined;
@@ -108,7 +92,7 @@ export function MapPicture({ begin }: { begin: () => View | undefined }) {
         batch(() => {
           if (!store.view.peek()) place({ center: [longitude, latitude], zoom });
           // Other requests of this window ask for it by what it is.
-          last.value = { url, address: addressOf(page, size), at: at - 1000 * Number(answer.headers.get("Age")), of: change < list ? undefined : of, change, ...size };
+          last.value = { url: drawn.url, address: addressNow(page, size), at: drawn.at, of: change < list ? undefined : of, change, ...size };
         });
       } catch (error) {
         if (over.signal.aborted) return;
@@ -119,7 +103,7 @@ export function MapPicture({ begin }: { begin: () => View | undefined }) {
       }
     };
     const place = (view: View) => {
-      if (view.zoom < 3 || view.zoom > 10 || Math.abs(view.center[1]) > 80) return void (page.moving.value = true);
+      if (!canShow(view)) return void (page.moving.value = true);
       store.bounds.value = boundsOf(view, size());
       store.view.value = view;
     };
@@ -138,9 +122,8 @@ export function MapPicture({ begin }: { begin: () => View | undefined }) {
       // Without a hazard there is no place to begin at: the map shows the world.
       if (loaded && store.real.value === 0) page.moving.value = true;
       if (lost.value) return last.value ? undefined : void (page.moving.value = true);
-      const { width, height } = size();
-      const s = { width: round(width), height: round(height) };
-      const address = addressOf(page, s);
+      const s = sizeFor(size(), last.value ?? first);
+      const address = addressNow(page, s);
       clearTimeout(timer);
       came ??= of;
       const early = !compared;
@@ -176,13 +159,17 @@ export function MapPicture({ begin }: { begin: () => View | undefined }) {
           width={shown.width}
           height={shown.height}
           alt={text.map.picture({ at, n: store.inWindow.value.length })}
+          onLoad={() => {
+            document.querySelector(".first")?.remove();
+            requestAnimationFrame(() => setTimeout(() => (page.pictured.value = true)));
+          }}
           onError={move}
         />
       )}
       <button type="button" class="map-move" onFocus={move} onClick={move}>
-        <strong>{moving ? text.map.moveComes : text.map.move}</strong>
+        <strong>{page.mapLost.value ? text.map.lost : moving ? text.map.moveComes : text.map.move}</strong>
         {at && <small>{(shown.of === store.matching.value ? text.map.pictureAt : text.map.pictureOld)({ at })}</small>}
-        {at && <small>Natural Earth, GeoNames (CC BY 4.0)</small>}
+        {at && <small>{CREDITS}</small>}
       </button>
     </div>
   );

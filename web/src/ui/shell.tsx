@@ -1,6 +1,8 @@
 // The page: header, list, map, panel, and how they hear of each other.
 import { effect } from "@preact/signals";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { again } from "../again";
+import { NARROW } from "../begin";
 import { New } from "../edit/parts";
 import { lastView, type View } from "../url";
 import { severities, type Hazard } from "../model";
@@ -8,13 +10,12 @@ import { moments } from "../order";
 import { trust } from "../freshness";
 import { language, names, text, wordsOf } from "../words";
 import { local, utc } from "../time";
-import { NARROW, usePage, type Page, type ThemeChoice } from "./context";
+import { usePage, type Page, type ThemeChoice } from "./context";
 import { Filters } from "./filters";
 import { forEditors, forSearchers, forSubscribers, later } from "./later";
 import { LanguageChoice, ZoneChoice } from "./language";
 import { List } from "./list";
-import { Chooser, Notices, Spoken, Tip } from "./overlays";
-import { Panel } from "./panel";
+import { Notices, Spoken, Tip } from "./overlays";
 import { Badge, Icon, IconButton, Menu } from "./parts";
 import { Banners, Status } from "./status";
 
@@ -24,6 +25,9 @@ const Find = forSearchers(async () => (await import("./find")).Find);
 const Form = forEditors(async () => (await import("../edit/forms")).Form);
 const Questions = forEditors(async () => (await import("../edit/forms")).Questions);
 const Users = forEditors(async () => (await import("./users")).Users);
+// These are loaded once the page is drawn, and there before somebody opens them.
+const Panel = later(async () => (await import("./panel")).Panel);
+const Chooser = later(async () => (await import("./chooser")).Chooser);
 const Legend = later(async () => (await import("./legend")).Legend);
 const Tell = forSubscribers(async () => (await import("../tell/tell")).Tell);
 const pictured = async () => (await import("./picture")).MapPicture;
@@ -105,7 +109,10 @@ export function Shell({ logout }: { logout: () => void }) {
           <Tip />
           <Chooser />
           <Notices />
-          {page.timeOpen.value && <TimeBar />}
+          <div class="stage-foot">
+            <Notes />
+            {page.timeOpen.value && <TimeBar />}
+          </div>
         </div>
         {page.editing.task.value ? <Form /> : page.telling.value ? <Tell /> : <Panel />}
       </main>
@@ -319,10 +326,30 @@ function moves(page: Page): boolean {
     store.filter.value.text.trim() !== "";
 }
 
+/** What the map says of itself. */
+function Notes() {
+  const page = usePage();
+  return (
+    <>
+      {page.mapLost.value && (
+        <p class="map-note" role="alert">
+          {text.map.lost} <button type="button" class="small" onClick={() => page.mapTries.value++}>{text.panel.retry}</button>
+        </p>
+      )}
+      {page.undrawn.value > 0 && <p class="map-note" role="status">{text.map.undrawn({ n: page.undrawn.value })}</p>}
+      {page.store.view.value && page.map.value?.ends() && <p class="map-note" role="status">{text.map.deepest}</p>}
+      {page.note.value && <p class="map-note" role="status">{page.note.value}</p>}
+    </>
+  );
+}
+
 function MapPlace() {
   const page = usePage();
   const place = useRef<HTMLDivElement>(null);
   const [settled, settle] = useState(false);
+  useLayoutEffect(() => {
+    if (page.first) place.current!.append(page.first.place);
+  }, []);
   useEffect(() => {
     // A link with a window is one to the map.
     if (page.store.view.peek()) page.moving.value = true;
@@ -333,13 +360,16 @@ function MapPlace() {
   const moving = page.moving.value;
   useEffect(() => {
     if (!moving) return;
-    let over = false;
+    const over = new AbortController();
     const ends: (() => void)[] = [];
     // The list comes first: to start drawing takes the browser longer than to read and show the list.
-    void Promise.all([import("../map/view"), listShown(page)])
-      .then(([{ MapView }]) => {
-        if (over) return;
+    void Promise.all([again(() => import("../map/view"), () => (page.mapLost.value = true), over.signal), listShown(page)])
+      .then(([code]) => {
+        if (!code || over.signal.aborted) return;
+        page.mapLost.value = false;
+        const { MapView } = code;
         const { store } = page;
+        place.current!.replaceChildren();
         const map = new MapView(
           place.current!,
           {
@@ -422,17 +452,14 @@ function MapPlace() {
         settle(true);
       });
     return () => {
-      over = true;
+      over.abort();
       for (const end of ends.reverse()) end();
     };
-  }, [moving]);
+  }, [moving, page.mapTries.value]);
   return (
     <>
       <div class="map" id="map" ref={place} />
       {page.narrow.value && !settled && <MapPicture begin={() => page.store.view.peek() ?? lastView()} />}
-      {page.undrawn.value > 0 && <p class="map-note" role="status">{text.map.undrawn({ n: page.undrawn.value })}</p>}
-      {page.store.view.value && page.map.value?.ends() && <p class="map-note" role="status">{text.map.deepest}</p>}
-      {page.note.value && <p class="map-note" role="status">{page.note.value}</p>}
       {page.mapFailed.value && <p class="map-failed">{text.map.failed}</p>}
     </>
   );

@@ -1,0 +1,40 @@
+// Builds the first script, src/first.ts, with the names of the files that it asks for, and writes it into the page. It runs after vite.
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { build } from "vite";
+import { languages, words } from "../words.mjs";
+
+const dist = new URL("../dist/", import.meta.url);
+const page = readFileSync(new URL("index.html", dist), "utf8");
+const names = readdirSync(new URL("assets/", dist)).filter((name) => name.endsWith(".js"));
+
+/** The file whose name begins so, and those that it cannot do without, unless the page asks for them by itself. */
+function files(prefix) {
+  const found = new Set([names.find((name) => name.startsWith(prefix))]);
+  for (const name of found) {
+    for (const [, to] of readFileSync(new URL(`assets/${name}`, dist), "utf8").matchAll(/(?:from|import)\s*"\.\/([^"]+\.js)"/g)) found.add(to);
+  }
+  return [...found].map((name) => `assets/${name}`).filter((file) => !page.includes(file));
+}
+
+const { output: [{ code }] } = await build({
+  configFile: false,
+  logLevel: "warn",
+  root: new URL("..", import.meta.url).pathname,
+  plugins: [words()],
+  define: {
+    LANGUAGES: JSON.stringify(languages().map(({ language: { id, locale } }) => ({ id, locale, files: files(`${id === "en" ? "" : "later-"}words-${id}-map-`) }))),
+    PICTURE: JSON.stringify(files("later-picture-")),
+  },
+  build: {
+    target: "es2022",
+    write: false,
+    modulePreload: { polyfill: false },
+    // Of the modules that it shares with the page it needs a function or two.
+    rolldownOptions: { input: "src/first.ts", treeshake: { moduleSideEffects: false }, output: { format: "iife" } },
+  },
+});
+const name = `assets/first-${createHash("sha256").update(code).digest("hex").slice(0, 12)}.js`;
+writeFileSync(new URL(name, dist), code);
+// At the end of the page: all that it looks for is there, whenever it comes.
+writeFileSync(new URL("index.html", dist), page.replace("</body>", `  <script async fetchpriority="high" src="./${name}"></script>\n  </body>`));

@@ -1,0 +1,67 @@
+// The first script of the page, small and without others: it asks for what the page needs next while the page's own script comes, and on a phone
+// that may read without a login, shows the picture of the map. scripts/first.mjs builds it, and writes the languages into it.
+import { addressOf, canShow, CREDITS, NARROW, sizeFor, type Drawn } from "./begin";
+import { best } from "./language";
+import { moment } from "./instant";
+import { lastView, parse } from "./url";
+
+/** Each language with the files of its words; the files of the picture. */
+declare const LANGUAGES: readonly { readonly id: string; readonly locale: string; readonly files: readonly string[] }[];
+declare const PICTURE: readonly string[];
+
+function stored(name: string): string | null {
+  try {
+    return localStorage.getItem(name);
+  } catch {
+    return null; // storage may be forbidden
+  }
+}
+
+const all = LANGUAGES;
+const chosen = stored("hazardd.language");
+const language = all.find((l) => l.id === chosen) ?? best(all, navigator.languages);
+const narrow = matchMedia(NARROW).matches;
+
+for (const file of [...language.files, ...(narrow ? PICTURE : [])]) {
+  const link = document.createElement("link");
+  link.rel = "modulepreload";
+  link.href = `./${file}`;
+  document.head.append(link);
+}
+
+const base = new URL(".", location.href).href.replace(/\/$/, "");
+const { view: linked, filter, selected, at } = parse(location.hash || location.search.replace("?", "#"));
+const last = lastView();
+// A link to a window, a hazard or a moment is one to the map, and what the picture cannot show too.
+if (
+  narrow && document.querySelector('meta[name="hazardd-open"]') && !linked && !selected && at === undefined && filter.text.trim() === "" && (!last || canShow(last))
+) {
+  const theme = stored("hazardd.theme");
+  const dark = theme === "dark" || (theme !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);
+  const size = sizeFor({ width: innerWidth, height: innerHeight - 48 /* the header */ }, undefined);
+  const address = addressOf(last, filter, dark, size);
+  const place = document.createElement("div");
+  place.className = "first";
+  place.setAttribute("aria-hidden", "true"); // the page says in words what it shows
+  document.body.prepend(place);
+  document.documentElement.dataset["theme"] = dark ? "dark" : "light";
+  window.hazarddFirst = { ...size, address, place, drawn: draw(address, place).catch(() => undefined) };
+}
+
+async function draw(address: string, place: HTMLElement): Promise<Drawn | undefined> {
+  const answer = await fetch(base + address, { cache: "no-store", credentials: "same-origin", priority: "high" });
+  if (!answer.ok) return undefined;
+  const at = Date.parse(answer.headers.get("Date") ?? "") || Date.now(); // of a shared cache, when it was made
+  const svg = await answer.text();
+  if (!svg.includes('"middle"')) return undefined; // nothing is known: the map shows the world
+  const url = URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" }));
+  const image = new Image();
+  image.src = url;
+  image.alt = "";
+  // No picture without its time. There are no words yet.
+  const time = document.createElement("p");
+  const format = new Intl.DateTimeFormat(language.locale, { ...moment, ...(stored("hazardd.zone") === "utc" ? { timeZone: "UTC" } : {}) });
+  time.append(format.format(at), document.createElement("br"), CREDITS);
+  place.append(image, time);
+  return { svg, headers: answer.headers, at, url };
+}
