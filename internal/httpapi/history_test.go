@@ -222,7 +222,7 @@ func TestAPrunedHistorySaysSo(t *testing.T) {
 	for _, asked := range []string{path + "?" + at, path + "/changes?" + at, path + "/products?" + at, fmt.Sprintf("/products/%d?%s", p.ProductID, at), "/hazards?" + at, "/hazards/active?" + at,
 		"/hazards/count?" + at, path + "?f=geojson&" + at, "/hazards?f=csv&" + at} {
 		a := s.do("red", "GET", asked, nil)
-		if a.Status != 400 || !strings.Contains(string(a.Body), "at: the history is kept from "+kept.String()) || !strings.Contains(string(a.Body), horizon.Archive) {
+		if a.Status != 400 || !strings.Contains(string(a.Body), "at: the history is complete from "+kept.String()) || !strings.Contains(string(a.Body), horizon.Archive) {
 			t.Errorf("%s: %d %s", asked, a.Status, a.Body)
 		}
 	}

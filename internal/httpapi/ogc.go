@@ -356,7 +356,7 @@ func (a *API) ogcQuery(r *http.Request, set *ogc.Set, values url.Values) (search
 					known = append(known, property)
 				}
 				slices.Sort(known)
-				return search.Query{}, badParameter(name, "is neither a parameter nor a property in queryables; expected one of %s, f, lang", strings.Join(known, ", "))
+				return search.Query{}, badParameter(name, "is neither a parameter nor a property in queryables; these are known here: %s, f, lang", strings.Join(known, ", "))
 			}
 			if len(list) > 1 {
 				return search.Query{}, repeated(name, len(list))

@@ -180,7 +180,7 @@ func TestWrongParametersOfSearchesAreNamed(t *testing.T) {
 		"ref=usgs:x&at=2026-01-01T00:00:00Z": {lists, []string{"ref"}, "at"},
 		"at=" + future:                       {slices.Concat(lists, moments), []string{"at"}, "is in the future"},
 		"at=yesterday":                       {slices.Concat(lists, moments), []string{"at"}, "RFC 3339"},
-		"when=2026-01-01T00:00:00Z":          {moments, []string{"when"}, "is not known; the parameters here are"},
+		"when=2026-01-01T00:00:00Z":          {moments, []string{"when"}, "is not known; these are known here:"},
 		"at=2026-01-01T00:00:00Z&at=2026-01-02T00:00:00Z": {slices.Concat(lists, moments), []string{"at"}, "2 times"},
 	} {
 		for _, path := range tt.paths {

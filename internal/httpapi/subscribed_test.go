@@ -221,10 +221,10 @@ func TestTheLinksOfMessages(t *testing.T) {
 		"radius_km=x":                         "radius_km: &#34;x&#34; is not a number of km",
 		"quiet_from=25:00&quiet_to=06:30":     "quiet/from: &#34;25:00&#34; is not a time of day",
 		"status=gone":                         "status: &#34;gone&#34; is neither active nor paused",
-		"severity_min=GRAVE":                  "severity_min: &#34;GRAVE&#34; is no severity",
+		"severity_min=GRAVE":                  "severity_min: &#34;GRAVE&#34; is not a severity",
 		"channels=x":                          "channels: is no field of this form",
 		"status=paused&status=active":         "status: is given 2 times",
-		"quiet_except=GRAVE&quiet_from=22:00": "quiet_except: &#34;GRAVE&#34; is no severity",
+		"quiet_except=GRAVE&quiet_from=22:00": "quiet_except: &#34;GRAVE&#34; is not a severity",
 	} {
 		if html := form(change+"&lang=en", body, 400); !strings.Contains(html, "Nothing was changed") || !strings.Contains(html, want) {
 			t.Errorf("%s: %s", body, html)

@@ -48,7 +48,7 @@ func TestWhatIsDamagedIsNamedAndNotServed(t *testing.T) {
 			`UPDATE changes SET body = replace(body, '"ine"', '"one"') WHERE n = 1`, "change 1 is damaged"},
 		{"an area", `UPDATE geometries SET geojson = replace(geojson, '1.5', '1.4')`, `UPDATE geometries SET geojson = replace(geojson, '1.4', '1.5')`, "geometry "},
 		{"the status in the row", `UPDATE hazards SET status = 'E' WHERE n = 1`, `UPDATE hazards SET status = 'A' WHERE n = 1`, "hazard 1: its row differs from change 1"},
-		{"which change made the state", `UPDATE hazards SET n = 2 WHERE id = 1`, `UPDATE hazards SET n = 1 WHERE id = 1`, "hazard 1: the log's latest state is of change 1, the present one of 2"},
+		{"which change made the state", `UPDATE hazards SET n = 2 WHERE id = 1`, `UPDATE hazards SET n = 1 WHERE id = 1`, "hazard 1: the latest state in the log is of change 1, the present state of 2"},
 		{"whose change it is", `UPDATE changes SET hazard_id = 7 WHERE n = 2`, `UPDATE changes SET hazard_id = 2 WHERE n = 2`, "change 2 is of hazard 7, product 0, and its state is of 2"},
 		{"a number", `UPDATE changes SET n = 5 WHERE n = 2`, `UPDATE changes SET n = 2 WHERE n = 5`, "the log goes from change 1 to 5"},
 	} {
