@@ -62,11 +62,15 @@ type Progress func(what string, done, total int64)
 // Verify reads the backup that Restore would take, the generations before it, and all product files that are in its place, and writes nothing. Which files the backup lacks it
 // does not know; Missing are those that are damaged.
 func Verify(ctx context.Context, shelf files.Shelf, at time.Time, tell Progress) (*Found, error) {
-	found, err := read(ctx, shelf, at, nil, tell)
+	of, err := generations(ctx, shelf)
 	if err != nil {
 		return nil, err
 	}
-	if found.Earlier, err = verifyEarlier(ctx, shelf, found.Generation, tell); err != nil {
+	found, err := read(ctx, shelf, of, at, nil, tell)
+	if err != nil {
+		return nil, err
+	}
+	if found.Earlier, err = verifyEarlier(ctx, shelf, of, found.Generation, tell); err != nil {
 		return nil, err
 	}
 	err = shelf.Names(ctx, contentsPrefix, func(name string, _ time.Time) error {
@@ -93,12 +97,8 @@ func Verify(ctx context.Context, shelf files.Shelf, at time.Time, tell Progress)
 	return found, err
 }
 
-// verifyEarlier reads the generations before one, and tells what is wrong with each.
-func verifyEarlier(ctx context.Context, shelf files.Shelf, newest string, tell Progress) (faults []error, err error) {
-	of, err := generations(ctx, shelf)
-	if err != nil {
-		return nil, err
-	}
+// verifyEarlier reads the generations before one, and returns what is wrong with each.
+func verifyEarlier(ctx context.Context, shelf files.Shelf, of map[string]map[int64]bool, newest string, tell Progress) (faults []error, err error) {
 	for _, id := range slices.Sorted(maps.Keys(of)) {
 		if id >= newest || !of[id][0] {
 			continue
@@ -149,7 +149,10 @@ func Restore(ctx context.Context, shelf files.Shelf, at time.Time, dir string, s
 	if err != nil {
 		return nil, err
 	}
-	found, err = read(ctx, shelf, at, &database{file: file}, tell)
+	of, err := generations(ctx, shelf)
+	if err == nil {
+		found, err = read(ctx, shelf, of, at, &database{file: file}, tell)
+	}
 	if err == nil {
 		err = file.Sync()
 	}
@@ -303,11 +306,7 @@ func generations(ctx context.Context, shelf files.Shelf) (map[string]map[int64]b
 }
 
 // read reads the newest generation that began before at, up to at, and gives its pages to a target, if there is one.
-func read(ctx context.Context, shelf files.Shelf, at time.Time, to target, tell Progress) (*Found, error) {
-	of, err := generations(ctx, shelf)
-	if err != nil {
-		return nil, err
-	}
+func read(ctx context.Context, shelf files.Shelf, of map[string]map[int64]bool, at time.Time, to target, tell Progress) (*Found, error) {
 	var failed error
 	for _, id := range slices.Backward(slices.Sorted(maps.Keys(of))) {
 		if !of[id][0] || !at.IsZero() && begunAt(id).After(at) {
