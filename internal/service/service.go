@@ -658,11 +658,23 @@ func (s *Service) fetchPictures(ctx context.Context) error {
 	return s.pictures.Run(ctx)
 }
 
+// logNew logs the faults whose ids are not in logged, each with its id as the attribute name, and
+// returns all faults, which are logged then.
+func (s *Service) logNew(logged, faults map[int64]error, text, name string) map[int64]error {
+	for id, fault := range faults {
+		if logged[id] == nil {
+			s.cfg.Logger.Error(text, name, id, "error", fault)
+		}
+	}
+	return faults
+}
+
 // pass records changes that are due by time alone: ends of hazards, and data of parts and sources
 // that has expired. Readers do not wait for recorded ends: the view drops a hazard at its end by
 // itself. Damaged hazards are retried each minute.
 func (s *Service) pass(ctx context.Context) error {
-	warned, told, unread := false, map[int64]error{}, map[int64]error{}
+	warned := false
+	var damaged, unreadable map[int64]error // logged already
 	var tried time.Time
 	for ctx.Err() == nil {
 		wait := time.Second // due times change with every write; a check each second costs one index look-up
@@ -671,20 +683,8 @@ func (s *Service) pass(ctx context.Context) error {
 		if err == nil && (any && next <= now || time.Since(tried) > mendedEvery) {
 			err = s.intake.Pass(ctx, hazard.ClockFunc(s.Now))
 			wait, tried = 0, time.Now()
-			damaged := s.intake.Damaged()
-			for id, fault := range damaged {
-				if told[id] == nil {
-					s.cfg.Logger.Error("a hazard is damaged: its end is not recorded until it is repaired (hazardd check)", "hazard", id, "error", fault)
-				}
-			}
-			told = damaged
-			unreadable := s.intake.Unreadable()
-			for id, fault := range unreadable {
-				if unread[id] == nil {
-					s.cfg.Logger.Error("a held report is damaged: it stays held (hazardd check)", "report", id, "error", fault)
-				}
-			}
-			unread = unreadable
+			damaged = s.logNew(damaged, s.intake.Damaged(), "a hazard is damaged: its end is not recorded until it is repaired (hazardd check)", "hazard")
+			unreadable = s.logNew(unreadable, s.intake.Unreadable(), "a held report is damaged: it stays held (hazardd check)", "report")
 		} else if any {
 			wait = min(wait, next.Time().Sub(now.Time()))
 		}
