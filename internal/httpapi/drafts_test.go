@@ -248,7 +248,7 @@ func TestNoWayAroundTheSecondPerson(t *testing.T) {
 	said := quake("held", 1)
 	said.Severity = hazard.Warning
 	said.Suspect = "the words say TEST"
-	res, err := intake.New(s.Store, intake.Known{}).Apply(t.Context(), "usgs", source.Batch{Reports: []hazard.Report{said}, Read: 1}, hazard.At(time.Now()), intake.Options{})
+	res, err := s.intake().Apply(t.Context(), "usgs", source.Batch{Reports: []hazard.Report{said}, Read: 1}, hazard.At(time.Now()), intake.Options{})
 	if err != nil || res.Held != 1 {
 		t.Fatal(res, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hazardd/hazardd/internal/hazard"
 )
@@ -354,6 +355,7 @@ func TestASplitIsTakenBack(t *testing.T) {
 	s := serve(t)
 	one, two := quake("one", 1), quake("two", 1)
 	two.Source, two.Key, two.Name, two.Refs = "gdacs", "2", one.Name, []string{"usgs:one"}
+	two.Start = one.Start.Add(time.Second)
 	one.Products = []hazard.ReportProduct{{Key: "map", Title: "Of one", Type: hazard.URLProduct, Data: "https://example.org/one"}}
 	two.Products = []hazard.ReportProduct{{Key: "maps", Title: "Of two", Type: hazard.FolderProduct},
 		{Key: "map", Parent: "maps", Title: "Map of two", Type: hazard.URLProduct, Data: "https://example.org/two"}}

@@ -73,7 +73,7 @@ func TestHeldReportsWaitForAnEditor(t *testing.T) {
 		t.Helper()
 		r := quake(key, 1)
 		r.Suspect = "the words say TEST"
-		res, err := intake.New(s.Store, intake.Known{}).Apply(t.Context(), r.Source, source.Batch{Reports: []hazard.Report{r}, Read: 1}, now(), intake.Options{})
+		res, err := s.intake().Apply(t.Context(), r.Source, source.Batch{Reports: []hazard.Report{r}, Read: 1}, now(), intake.Options{})
 		if err != nil || res.Held != 1 {
 			t.Fatalf("%+v %v", res, err)
 		}
@@ -152,7 +152,7 @@ func TestReleasingAHeldReportOfWhatIsDamagedIsAConflict(t *testing.T) {
 		t.Helper()
 		r := quake("one", version)
 		r.Suspect = suspect
-		if _, err := intake.New(s.Store, intake.Known{}).Apply(t.Context(), r.Source, source.Batch{Reports: []hazard.Report{r}, Read: 1}, now(), intake.Options{}); err != nil {
+		if _, err := s.intake().Apply(t.Context(), r.Source, source.Batch{Reports: []hazard.Report{r}, Read: 1}, now(), intake.Options{}); err != nil {
 			t.Fatal(err)
 		}
 	}
