@@ -70,7 +70,7 @@ test-race: # three packages at a time: those that kill servers and wait for them
 	CGO_ENABLED=1 go test -p 3 $(RACE) -timeout 30m -skip '^($(ALONE))$$' ./internal/httpapi ./internal/poll $(RACED)
 	go test -timeout 30m -run '^($(ALONE))$$' ./internal/httpapi ./internal/service $(RACED)
 	go test -p 3 -timeout 30m ./internal/rig/cluster ./internal/rig $(SINGLE)
-	HAZARDD_TEST_DATABASE=postgres go test -timeout 30m ./internal/store ./internal/edit ./internal/httpapi
+	HAZARDD_TEST_DATABASE=postgres go test -timeout 30m ./internal/httpapi ./internal/store ./internal/edit
 
 .ci/lighthouse/node_modules/.package-lock.json: .ci/lighthouse/package.json .ci/lighthouse/package-lock.json
 	npm --prefix .ci/lighthouse ci --ignore-scripts
