@@ -124,19 +124,24 @@ func perimeterTimes(all []drawnShape) (times []hazard.Instant) {
 	return slices.Compact(times)
 }
 
-// times writes beside some of the expected positions when the storm is there, on the side where there is room, and returns what is taken then.
+// timeLayouts says how the time of an expected point is written, by its role: a storm is there in
+// some hour, a wave arrives in some minute.
+var timeLayouts = map[hazard.ShapeRole]string{hazard.PositionShape: "2 Jan 15h UTC", hazard.CoastShape: "2 Jan 15:04 UTC"}
+
+// times writes beside some of the expected points when the storm or the wave is there, on the side where there is room, and returns what is taken then.
 func (d *drawing) times(all []drawnShape, taken []patch) []patch {
 	var lastX, lastY float64
 	for i := range all {
 		s := &all[i]
-		if s.of.Role != hazard.PositionShape || !s.of.Forecast || len(s.points) != 1 {
+		layout, timed := timeLayouts[s.of.Role]
+		if !timed || !s.of.Forecast || len(s.points) != 1 {
 			continue
 		}
 		x, y := d.xy(s.points[0][0], s.points[0][1])
 		if (x-lastX)*(x-lastX)+(y-lastY)*(y-lastY) < 44*44 || y < 30 || y > mapHeight-30 {
 			continue
 		}
-		text := s.of.From.Time().Format("2 Jan 15h UTC")
+		text := s.of.From.Time().Format(layout)
 		width := 6.2 * float64(len(text))
 		at := patch{x + 7, y - 8, x + 7 + width, y + 8}
 		if !d.free(at, taken) {

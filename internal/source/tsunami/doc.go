@@ -14,5 +14,9 @@
 // the tsunami: "quake:at00rcz9ap" and "quake:pt26268000" as USGS names the centres' solutions, and
 // "quake:2022-06-04T23:59:13Z@51.885,-131.076", origin time and place, latitude first.
 //
-// Not read: the centres' text bulletins, which say the same in another form, and the CAP documents' signatures.
+// Of the text bulletins of PHEB the tables are drawn: when the first wave is expected at which place, and what gauges have measured.
+// No CAP document has these.
+//
+// Not read: the rest of these bulletins, which says the same in another form; the bulletins of PAAQ, whose tables give no positions;
+// and the CAP documents' signatures.
 package tsunami

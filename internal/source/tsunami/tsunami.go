@@ -45,13 +45,16 @@ var levels = []struct {
 	{"statement", hazard.Information, lifeOfInformation},
 }
 
-// Parse reads a payload of the source: a CAP document, or an index, which only leads to documents. It
-// returns a *source.PayloadError, beside what it could read, when the payload as a whole is not what the source publishes.
+// Parse reads a payload of the source: a CAP document, an index, which only leads to documents, or
+// the text of a bulletin, of which it only reads the tables. It returns a *source.PayloadError, beside what it could read, when the payload as a whole is not what the source publishes.
 //
 // No batch is Whole: an index names the latest message alone.
 func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
+	if isBulletin(payload) {
+		return readBulletin(payload, now)
+	}
 	doc, err := cap.Read(payload, "")
-	b := frame.Batch{Batch: source.Batch{Read: len(doc.Bad), Links: doc.Links}}
+	b := frame.Batch{Batch: source.Batch{Read: len(doc.Bad), Links: slices.Concat(doc.Links, bulletins(&doc))}}
 	b.Add(doc.Bad...)
 	for i := range doc.Messages {
 		m := &doc.Messages[i]

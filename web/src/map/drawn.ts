@@ -57,14 +57,14 @@ export function drawnOf(all: readonly Shape[]): { readonly shown: readonly Shape
   return { shown, lines: [...lines.values()].sort((a, b) => (a.role === b.role ? b.size - a.size || (b.at ?? 0) - (a.at ?? 0) : 0)).slice(0, MOST_LINES) };
 }
 
-/** Draws shapes beneath the marks of hazards; what it returns takes them off. `time` writes when a storm is expected somewhere. */
+/** Draws shapes beneath the marks of hazards; what it returns takes them off. `time` writes when a storm or a wave is expected somewhere. */
 export function draw(view: MapView, shown: readonly Shape[], time: (at: number) => string): () => void {
   const data: FeatureCollection = {
     type: "FeatureCollection",
     features: shown.map(({ geometry, properties: { role, color, forecast, from } }) => ({
       type: "Feature",
       geometry,
-      properties: { role, color, forecast, ...(role === "position" && forecast ? { time: time(Date.parse(from)) } : {}) },
+      properties: { role, color, forecast, ...((role === "position" || role === "coast") && forecast && geometry.type === "Point" ? { time: time(Date.parse(from)) } : {}) },
     })),
   };
   view.overlay("drawn", (map: Drawn, before: string) => {
