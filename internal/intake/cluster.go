@@ -60,8 +60,10 @@ type cluster struct {
 }
 
 // clusterOf collects the events around self, the event of group g. refs are self's names at other
-// sources; named are events with a common name.
-func (w *writer) clusterOf(self *store.Event, refs []string, named []store.Event, g *group, drill bool) (*cluster, error) {
+// sources; named are events with a common name. With moved, a person's decision has just moved
+// events: then the events that share a name with one of them may be in any hazard. Otherwise they
+// are in the same one, unless a split keeps them away.
+func (w *writer) clusterOf(self *store.Event, refs []string, named []store.Event, g *group, drill, moved bool) (*cluster, error) {
 	c := &cluster{w: w, events: []*store.Event{self}, at: map[store.EventName]int{self.Name(): 0}, hazards: map[int64]*hazard.Hazard{},
 		refs: map[store.EventName][]string{}, found: store.Verdicts{}, made: map[int][]int64{},
 		touched: map[int64]int64{}, heir: map[int64]int64{}, put: g.put}
@@ -94,7 +96,7 @@ func (w *writer) clusterOf(self *store.Event, refs []string, named []store.Event
 				around = append(around, e)
 			}
 		}
-		if len(c.found) > 0 { // a split may have kept it away from other events with its names
+		if moved || len(c.found) > 0 {
 			names, err := w.tx.Names(c.events[i].Name())
 			if err != nil {
 				return nil, err
@@ -128,7 +130,7 @@ func (w *writer) regroup(e *store.Event, h *hazard.Hazard) error {
 	if err != nil {
 		return err
 	}
-	c, err := w.clusterOf(e, refs, named, &group{}, h.Drill())
+	c, err := w.clusterOf(e, refs, named, &group{}, h.Drill(), true)
 	if err != nil {
 		return err
 	}

@@ -190,7 +190,7 @@ func (w *writer) join(g *group, own *hazard.Said, slight bool) (why string, err 
 	if refs, err = w.tx.Refs(self.Name()); err != nil {
 		return "", err
 	}
-	c, err := w.clusterOf(self, refs, named, g, drill)
+	c, err := w.clusterOf(self, refs, named, g, drill, false)
 	if err != nil {
 		return "", err
 	}
