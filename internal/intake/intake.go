@@ -655,7 +655,7 @@ func (w *writer) keepStripped(g *group, parts []hazard.Report) error {
 		if p.Name != "" || slices.ContainsFunc(have, func(o hazard.Report) bool { return o.Part == p.Part && o.Version >= p.Version }) {
 			continue
 		}
-		if err := errors.Join(w.tx.SaveReport(g.event, p, ""), w.tx.StripReport(w.src, g.event, p.Part)); err != nil {
+		if err := errors.Join(w.tx.SaveReport(g.event, p, ""), w.tx.StripReport(g.event, p)); err != nil {
 			return err
 		}
 	}
@@ -1084,7 +1084,7 @@ func (w *writer) remember(g *group, h *hazard.Hazard, own *hazard.Said, parts []
 	for i := range parts {
 		// Parts without places, or that replace others, may still affect late parts.
 		if p := &parts[i]; !own.Owned[p.Part] && p.Name != "" && len(p.Places) > 0 && len(p.Replaces) == 0 {
-			if err := w.tx.StripReport(w.src, g.event, p.Part); err != nil {
+			if err := w.tx.StripReport(g.event, p); err != nil {
 				return err
 			}
 		}

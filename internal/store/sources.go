@@ -325,7 +325,7 @@ func decodeVerdicts(rows []db.Parted, err error) (Verdicts, error) {
 }
 
 // Reports reads the latest report of each part of an event. A stripped part only has its Part,
-// Version, Start and Places.
+// Version, Start and Places, and Renewed if it was known.
 func (t *Tx) Reports(source, event string) ([]hazard.Report, error) {
 	reports, _, err := readReports(t.ctx, t.q, source, event)
 	return reports, err
@@ -345,12 +345,14 @@ func readReports(ctx context.Context, q *db.Queries, source, event string) ([]ha
 	reports, said := make([]hazard.Report, len(rows)), make([]Said, len(rows))
 	for i, r := range rows {
 		said[i] = Said{Payload: r.Payload, Received: hazard.Instant(r.ReceivedMs)}
-		if r.Body == "" {
-			reports[i] = hazard.Report{Source: source, Key: event, Part: r.Part, Version: r.Version, Start: hazard.Instant(r.StartMs), Places: strings.Fields(r.Places)}
-			continue
+		if r.Body != "" {
+			if reports[i], err = decodeReport(source, event, r.Part, r.Body); err != nil {
+				return nil, nil, err
+			}
 		}
-		if reports[i], err = decodeReport(source, event, r.Part, r.Body); err != nil {
-			return nil, nil, err
+		if had := &reports[i]; had.Name == "" {
+			reports[i] = hazard.Report{Source: source, Key: event, Part: r.Part, Version: r.Version, Start: hazard.Instant(r.StartMs), Places: strings.Fields(r.Places),
+				Renewed: had.Renewed, Kept: had.Kept}
 		}
 	}
 	return reports, said, nil
@@ -374,9 +376,19 @@ func (t *Tx) SaveReport(event string, r *hazard.Report, payload string) error {
 		StartMs: int64(r.Start), Places: strings.Join(r.Places, " "), Body: string(body), Payload: payload})
 }
 
-// StripReport removes the content of a superseded part, except which places it covered.
-func (t *Tx) StripReport(source, event, part string) error {
-	return t.q.StripReport(t.ctx, db.StripReportParams{Source: source, Event: event, Part: part})
+// StripReport removes the content of a superseded part, except which places it covered, and until
+// when a list named it: a later report of the part that does not tell keeps that.
+func (t *Tx) StripReport(event string, r *hazard.Report) error {
+	body := []byte{}
+	if r.Renewed != nil {
+		stripped := hazard.Report{Source: r.Source, Key: r.Key, Severity: hazard.Information, Renewed: r.Renewed}
+		stripped.Kept.Renewed = r.Kept.Renewed
+		var err error
+		if body, err = json.Marshal(&stripped); err != nil {
+			return fmt.Errorf("report %s:%s: %w", r.Source, r.Key, err)
+		}
+	}
+	return t.q.StripReport(t.ctx, db.StripReportParams{Source: r.Source, Event: event, Part: r.Part, Body: string(body)})
 }
 
 // ForgetReport removes a report of which no hazard is made.

@@ -1349,17 +1349,23 @@ func (q *Queries) Split(ctx context.Context, n int64) (string, error) {
 }
 
 const stripReport = `-- name: StripReport :exec
-UPDATE reports SET body = '' WHERE source = $1 AND event = $2 AND part = $3
+UPDATE reports SET body = $4 WHERE source = $1 AND event = $2 AND part = $3
 `
 
 type StripReportParams struct {
 	Source string
 	Event  string
 	Part   string
+	Body   string
 }
 
 func (q *Queries) StripReport(ctx context.Context, arg StripReportParams) error {
-	_, err := q.db.ExecContext(ctx, stripReport, arg.Source, arg.Event, arg.Part)
+	_, err := q.db.ExecContext(ctx, stripReport,
+		arg.Source,
+		arg.Event,
+		arg.Part,
+		arg.Body,
+	)
 	return err
 }
 

@@ -109,7 +109,7 @@ ON CONFLICT (source, event, part) DO UPDATE SET version = excluded.version, rece
     payload = CASE WHEN excluded.payload = '' THEN reports.payload ELSE excluded.payload END;
 
 -- name: StripReport :exec
-UPDATE reports SET body = '' WHERE source = $1 AND event = $2 AND part = $3;
+UPDATE reports SET body = $4 WHERE source = $1 AND event = $2 AND part = $3;
 
 -- name: ForgetReport :exec
 DELETE FROM reports WHERE source = $1 AND event = $2 AND part = $3;
