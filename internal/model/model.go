@@ -66,6 +66,7 @@ type Hazard struct {
 	Past    []State // a new one at each moment at which it changed
 	source  string  // source of the event that created it; empty for an editor's
 	made    instant
+	first   word // of the event that created it, as it was then
 	drill   bool // for ever
 	org     int64
 	creator string
@@ -263,12 +264,17 @@ func (w *World) state(h *Hazard) State {
 		if said.point = w.believedPoint(said); said.point == nil && given != nil {
 			s.Description = strings.TrimSpace(s.Description + fmt.Sprintf("\n\nNote: the position %.4f, %.4f lies more than 5 km off the perimeter, and is not used", given.Lat, given.Lon))
 		}
-		if len(s.Area) == 0 && said.ended != "" && len(h.Past) > 0 { // a word that it is over says nothing of where it was
-			s.Area = h.Now().Area
+		was := State{Area: w.areaOf(h.first.areas)}
+		if p := h.first.point; p != nil {
+			was.Longitude, was.Latitude = p.Lon, p.Lat
 		}
 		if len(h.Past) > 0 {
-			s.Longitude, s.Latitude = h.Now().Longitude, h.Now().Latitude
+			was = *h.Now()
 		}
+		if len(s.Area) == 0 && said.ended != "" { // a word that it is over says nothing of where it was
+			s.Area = was.Area
+		}
+		s.Longitude, s.Latitude = was.Longitude, was.Latitude
 		if said.point == nil && len(said.areas) > 0 {
 			said.point = new(w.sources.Point(w.areaOf(said.areas)))
 		}
