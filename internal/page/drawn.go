@@ -197,6 +197,10 @@ func (d *drawing) legendOf(all []drawnShape, symbol patch) (l legend, least int)
 		switch {
 		case s.Role == hazard.PositionShape:
 			continue // its color is that of the winds
+		case s.Role == hazard.CoastShape && s.Forecast:
+			e.text = "Coast, a wave is expected"
+		case s.Role == hazard.CoastShape:
+			e.text = "Coast, a wave was measured"
 		case s.Role == hazard.PerimeterShape:
 			format := "Perimeter, 2 Jan 2006"
 			if days[s.From.Time().Format(time.DateOnly)] > 1 {
@@ -211,7 +215,7 @@ func (d *drawing) legendOf(all []drawnShape, symbol patch) (l legend, least int)
 				e.text = fmt.Sprintf("Wind from %.0f km/h", math.Round(s.Band.Value))
 			}
 		}
-		if s.Forecast {
+		if s.Forecast && s.Role != hazard.CoastShape {
 			e.text += ", forecast"
 		}
 		if !slices.ContainsFunc(l.lines, func(o legendLine) bool { return o.text == e.text }) {
