@@ -14,7 +14,6 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/source"
-	"github.com/hazardd/hazardd/internal/source/cap"
 	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
@@ -33,34 +32,29 @@ func isBulletin(payload []byte) bool {
 // center is the one whose bulletins are read: only its tables have positions.
 const center = "PHEB"
 
-// bulletinOf returns the address of the bulletin beside a document of the center, whose path is
-// "/events/PHEB/2026/07/28/26209004/1/WEPA40/PHEBCAP.xml": it is WEPA40.txt in the same folder.
+// bulletinOf returns the address of a bulletin of the center, whose path is
+// "/events/PHEB/2026/07/28/26209004/1/WEPA40/WEPA40.txt". Messages also name it at hosts that are no
+// longer there.
 func bulletinOf(address string) (bulletin string, ok bool) {
 	u, err := url.Parse(strings.TrimSpace(address))
-	if err != nil || !strings.HasPrefix(u.Path, "/events/"+center+"/") || path.Clean(u.Path) != u.Path || strings.Count(u.Path, "/") < 4 {
+	if err != nil || path.Clean(u.Path) != u.Path || !strings.HasPrefix(u.Path, "/events/"+center+"/") || !strings.HasSuffix(u.Path, ".txt") {
 		return "", false
 	}
-	dir := path.Dir(u.Path)
-	// Documents also name it at hosts that are no longer there.
-	return (&url.URL{Scheme: "https", Host: "www.tsunami.gov", Path: dir + "/" + path.Base(dir) + ".txt"}).String(), true
+	return (&url.URL{Scheme: "https", Host: "www.tsunami.gov", Path: u.Path}).String(), true
 }
 
-// bulletins returns the bulletins beside the documents of an index and those that messages name.
-// An index leads to both at once. But what is drawn of an unknown event is not kept, so the bulletin
-// is also read after its message, should that come late.
-func bulletins(doc *cap.Document) (list []source.Link) {
-	add := func(beside string, link source.Link) {
-		if address, ok := bulletinOf(beside); ok && !slices.ContainsFunc(list, func(l source.Link) bool { return l.URL == address }) {
-			link.URL = address
-			list = append(list, link)
-		}
+// inIndex is a bulletin in an index.
+var inIndex = regexp.MustCompile(`<link [^<>]*href="([^"<>]{1,500}\.txt)"`)
+
+// bulletins returns the bulletins that an index names. What a bulletin draws of an unknown event is
+// not kept, so the message has its address too (Report.Detail), should it come later.
+func bulletins(index []byte, documents []source.Link) (list []source.Link) {
+	if len(documents) != 1 { // the index of a center has one entry
+		return nil
 	}
-	for _, l := range doc.Links {
-		add(l.URL, l)
-	}
-	for i := range doc.Messages {
-		for j := range doc.Messages[i].Alert.Information {
-			add(doc.Messages[i].Alert.Information[j].Web, source.Link{})
+	for _, m := range inIndex.FindAllSubmatch(index, maxParts) {
+		if address, ok := bulletinOf(string(m[1])); ok {
+			list = append(list, source.Link{URL: address, ID: documents[0].ID, Updated: documents[0].Updated})
 		}
 	}
 	return list

@@ -54,7 +54,7 @@ func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 		return readBulletin(payload, now)
 	}
 	doc, err := cap.Read(payload, "")
-	b := frame.Batch{Batch: source.Batch{Read: len(doc.Bad), Links: slices.Concat(doc.Links, bulletins(&doc))}}
+	b := frame.Batch{Batch: source.Batch{Read: len(doc.Bad), Links: slices.Concat(doc.Links, bulletins(payload, doc.Links))}}
 	b.Add(doc.Bad...)
 	for i := range doc.Messages {
 		m := &doc.Messages[i]
@@ -242,6 +242,7 @@ func (m *message) report(in *cap.Info, cancelled bool) hazard.Report {
 	}
 	r.Name = frame.Joined(" - ", cmp.Or(event, "Tsunami"), cmp.Or(q.location, shortened(desc)))
 	r.URL, _ = cap.WebAddress(in.Web)
+	r.Detail, _ = bulletinOf(in.Web)
 	r.Suspect = frame.Joined("; ", doubts...)
 	r.Description = m.description(agency, event, in, desc)
 	r.Products = m.products(in, r.Name)
