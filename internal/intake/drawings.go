@@ -41,10 +41,33 @@ func keyOf(src string, shapes []hazard.Shape) digest {
 	return digest(h.Sum(nil))
 }
 
+// drawings holds the drawings of a batch by name of event. The same event may have several names.
+type drawings map[string][]drawing
+
+// drawing is the number of a drawing in its batch, and its stored shapes.
+type drawing struct {
+	number int
+	ref    hazard.ShapesRef
+}
+
+// of returns the drawings of one event, in the order of the batch, by its names.
+func (d drawings) of(names ...string) []hazard.ShapesRef {
+	var all []drawing
+	for _, name := range names {
+		all = append(all, d[name]...)
+	}
+	slices.SortStableFunc(all, func(a, b drawing) int { return cmp.Compare(a.number, b.number) })
+	refs := make([]hazard.ShapesRef, len(all))
+	for i := range all {
+		refs[i] = all[i].ref
+	}
+	return refs
+}
+
 // keepDrawings repairs and stores the drawings in a batch, for known events and for those in its
 // reports, before the transaction that refers to them. faults describes unusable drawings. The
 // result is by name of event.
-func (in *Intake) keepDrawings(ctx context.Context, src string, batch *source.Batch) (all map[string][]hazard.ShapesRef, faults []source.Reject, err error) {
+func (in *Intake) keepDrawings(ctx context.Context, src string, batch *source.Batch) (all drawings, faults []source.Reject, err error) {
 	if len(batch.Drawings) == 0 {
 		return nil, nil, nil
 	}
@@ -67,7 +90,7 @@ func (in *Intake) keepDrawings(ctx context.Context, src string, batch *source.Ba
 	if err != nil {
 		return nil, nil, err
 	}
-	all = map[string][]hazard.ShapesRef{}
+	all = drawings{}
 	var docs [][]hazard.Shape
 	var fresh []freshRef
 	for i := range batch.Drawings {
@@ -99,7 +122,7 @@ func (in *Intake) keepDrawings(ctx context.Context, src string, batch *source.Ba
 			}
 			ref.Digest = text
 		}
-		all[d.Key] = append(all[d.Key], ref)
+		all[d.Key] = append(all[d.Key], drawing{i, ref})
 	}
 	digests, err := in.store.KeepShapes(ctx, docs)
 	if err != nil {
@@ -107,7 +130,7 @@ func (in *Intake) keepDrawings(ctx context.Context, src string, batch *source.Ba
 	}
 	for i, f := range fresh {
 		in.drawn.Put(f.as, digests[i], len(digests[i])+64)
-		all[f.key][f.at].Digest = digests[i]
+		all[f.key][f.at].ref.Digest = digests[i]
 	}
 	return all, faults, nil
 }
@@ -187,13 +210,13 @@ func shown(refs []hazard.ShapesRef) []hazard.ShapesRef {
 }
 
 // drawLoose processes the drawings of events without a usable report in the batch.
-func (in *Intake) drawLoose(ctx context.Context, src string, drawings map[string][]hazard.ShapesRef, clock hazard.Clock, opts Options, res *Result) error {
-	for some := range slices.Chunk(slices.Sorted(maps.Keys(drawings)), chunk) {
+func (in *Intake) drawLoose(ctx context.Context, src string, loose drawings, clock hazard.Clock, opts Options, res *Result) error {
+	for some := range slices.Chunk(slices.Sorted(maps.Keys(loose)), chunk) {
 		broken := map[string]bool{}
 		for {
 			at := ""
 			err := in.write(ctx, src, clock, opts, res, func(w *writer) error {
-				w.drawings = drawings
+				w.drawings = loose
 				for _, at = range some {
 					if err := w.drawKnown(at, broken[at]); err != nil {
 						return err
@@ -228,7 +251,7 @@ func (w *writer) drawKnown(key string, damaged bool) error {
 	if err != nil {
 		return err
 	}
-	refs := mergeShapes(e.Shapes, w.drawings[key])
+	refs := mergeShapes(e.Shapes, w.drawings.of(key))
 	if slices.Equal(refs, e.Shapes) {
 		return nil
 	}

@@ -217,7 +217,7 @@ func (in *Intake) Apply(ctx context.Context, src string, batch source.Batch, clo
 			}
 		}
 	}
-	maps.DeleteFunc(drawings, func(name string, _ []hazard.ShapesRef) bool { return drawn[name] })
+	maps.DeleteFunc(drawings, func(name string, _ []drawing) bool { return drawn[name] })
 	if err := in.drawLoose(ctx, src, drawings, clock, opts, &res); err != nil {
 		return res, fmt.Errorf("take in %s: %w", src, err)
 	}
@@ -301,11 +301,11 @@ type writer struct {
 	others *others
 	// emptied are hazards whose events have moved to others; they still must be ended.
 	emptied  []emptied
-	went     []store.EventName             // events that are new, or that moved to other hazards
-	moves    map[int64]*store.Merge        // what has moved away from hazards, by id
-	again    bool                          // events wait for the hazard that is being created
-	drawings map[string][]hazard.ShapesRef // drawings in the batch, by name of event
-	given    []hazard.Report               // the transaction's reports, as received
+	went     []store.EventName      // events that are new, or that moved to other hazards
+	moves    map[int64]*store.Merge // what has moved away from hazards, by id
+	again    bool                   // events wait for the hazard that is being created
+	drawings drawings               // of the batch
+	given    []hazard.Report        // the transaction's reports, as received
 	// reopened are hazards that continue after an undone merge, by id, with their state before.
 	reopened map[int64]*hazard.Hazard
 }
@@ -430,9 +430,7 @@ func (w *writer) group(kept map[int]error) ([]*group, error) {
 		}
 		r := &reports[i]
 		told := &group{reports: reports[i : i+1 : i+1], from: []int{i}, keys: r.Names()}
-		for _, name := range w.given[i].Names() {
-			told.shapes = mergeShapes(told.shapes, w.drawings[name])
-		}
+		told.shapes = mergeShapes(told.shapes, w.drawings.of(w.given[i].Names()...))
 		for _, name := range told.keys {
 			if e, ok := known[name]; ok {
 				name = e.Key
