@@ -49,7 +49,7 @@ func zipped(t testing.TB, files ...string) string {
 	return b.String()
 }
 
-// shp is a shapefile of one polygon, a square, and dbf its table without columns.
+// shp returns a shapefile with one square polygon, and its table (dbf) without columns.
 func shp() (shapes, table string) {
 	var record []byte
 	for _, n := range []uint32{5} {
@@ -80,7 +80,7 @@ func TestRead(t *testing.T) {
 	for name, tt := range map[string]struct {
 		doc    string
 		format string
-		want   []string // name, and the first corner or the number of polygons
+		want   []string // the name, and the first corner or the number of polygons
 		left   int
 	}{
 		"a geometry":           {`{"type":"Polygon","coordinates":` + square + `}`, "GeoJSON", []string{" 1"}, 0},
@@ -114,7 +114,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// An error names the member, the place, and what was expected.
+// An error names the member, the position, and what was expected.
 func TestFilesThatAreRefused(t *testing.T) {
 	shapes, table := shp()
 	many := strings.Repeat(`[1,2],`, maxPositions)
@@ -157,7 +157,7 @@ func TestFilesThatAreRefused(t *testing.T) {
 	}
 }
 
-// The recorded files with areas are read, or refused with a reason.
+// The recorded files with areas are read, or rejected with a reason.
 func TestRecordedFiles(t *testing.T) {
 	for name, want := range map[string]int{
 		"feeds/nhc/gtwo-epacific-two-areas.kml":           2,
@@ -186,7 +186,7 @@ func TestRecordedFiles(t *testing.T) {
 	}
 }
 
-// fuzz holds what is read of anything to the limits.
+// fuzz checks that the result of any input respects the limits.
 func fuzz(t *testing.T, doc []byte) {
 	f, err := Read(doc)
 	if err != nil {
