@@ -23,7 +23,7 @@ func floods(name string, rank source.Rank) source.Source {
 	}
 }
 
-// A rank that is missing is an error that names the source and the type (D2, D9).
+// D2, D9: a missing rank is an error that names the source and the type.
 func TestADescriptionThatLacksSomethingIsRefused(t *testing.T) {
 	good := floods("floods", source.Model)
 	if err := good.Check(); err != nil {
@@ -96,7 +96,7 @@ func TestASchemeBelongsToOneSource(t *testing.T) {
 	}
 }
 
-// What a source that names countries and nothing else is to them follows from its ranks.
+// If a source only states countries, its role for them follows from its ranks.
 func TestCountriesAloneAreCoveredByRank(t *testing.T) {
 	office := floods("office", source.National)
 	office.Rank[hazard.Storm] = source.Model
@@ -104,7 +104,7 @@ func TestCountriesAloneAreCoveredByRank(t *testing.T) {
 	if len(all) != 2 || all[0].Role != source.RoleResponsible || all[0].Types[0] != hazard.Flood || all[1].Role != source.RoleWatches || all[1].Types[0] != hazard.Storm {
 		t.Errorf("%+v", all)
 	}
-	// A national authority that does not say of what it warns is responsible, for what is not stated.
+	// A national authority that does not state its types is responsible, for unknown types.
 	alerts := floods("alerts", 0)
 	alerts.Types, alerts.Rank = nil, source.Ranks{"": source.National}
 	about := alerts.About().Coverage

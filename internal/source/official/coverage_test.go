@@ -6,7 +6,8 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// Of each authority of the catalog it is said what it is responsible for, and of no other; and what it covers can be.
+// The table of duties lists each authority of the catalog and no others, and the resulting coverage
+// is valid.
 func TestEveryAuthorityHasADuty(t *testing.T) {
 	all, err := parseDuties(coversTable)
 	if err != nil {
