@@ -84,9 +84,9 @@ func (c *collector) read(doc []byte) error {
 		err = c.text(doc)
 	}
 	if err == nil && len(c.areas) == 0 {
-		err = errors.New("no area is in the file, expected polygons")
+		err = errors.New("the file has no areas, expected polygons")
 		if c.left > 0 {
-			err = fmt.Errorf("no area is in the file, only %d points or lines, expected polygons", c.left)
+			err = fmt.Errorf("the file has no areas, only %d points or lines, expected polygons", c.left)
 		}
 	}
 	return err
@@ -118,7 +118,7 @@ func (c *collector) archive(doc []byte) error {
 		return fmt.Errorf("the archive cannot be read: %w", err)
 	}
 	if len(z.File) > maxMembers {
-		return fmt.Errorf("%d files are in the archive; at most %d are read", len(z.File), maxMembers)
+		return fmt.Errorf("%d files in the archive, expected at most %d", len(z.File), maxMembers)
 	}
 	var text *zip.File
 	for _, f := range z.File {
@@ -144,7 +144,7 @@ func (c *collector) archive(doc []byte) error {
 		}
 	}
 	if text == nil {
-		return errors.New("no file with areas is in the archive, expected .kml, .gml, .geojson, or .shp with .dbf and .prj")
+		return errors.New("the archive has no file with areas, expected .kml, .gml, .geojson, or .shp with .dbf and .prj")
 	}
 	r, err := text.Open()
 	if err != nil {
@@ -155,7 +155,7 @@ func (c *collector) archive(doc []byte) error {
 		return fmt.Errorf("%s: %w", text.Name, err)
 	}
 	if len(content) > maxUnpacked {
-		return fmt.Errorf("%s has more than %d bytes, the most that is unpacked", text.Name, maxUnpacked)
+		return fmt.Errorf("%s has more than %d bytes after decompression", text.Name, maxUnpacked)
 	}
 	if err := c.text(content); err != nil {
 		return fmt.Errorf("%s: %w", text.Name, err)
@@ -213,7 +213,7 @@ func (c *collector) geoJSON(doc []byte) error {
 	}
 	if o.CRS != nil {
 		if name := o.CRS.Properties.Name; !strings.HasSuffix(name, "CRS84") && !strings.HasSuffix(name, ":4326") {
-			return fmt.Errorf("crs: its coordinates are of %q, expected degrees of WGS 84 (RFC 7946)", name)
+			return fmt.Errorf("crs: %q, expected degrees of WGS 84 (RFC 7946)", name)
 		}
 	}
 	if o.Type != "FeatureCollection" {

@@ -114,7 +114,7 @@ func (d *document) start(t *xml.StartElement) error {
 		}
 	}
 	if len(d.open) == maxDepth {
-		return fmt.Errorf("elements within each other more than %d deep", maxDepth)
+		return fmt.Errorf("elements nested deeper than %d", maxDepth)
 	}
 	for _, a := range t.Attr {
 		switch a.Name.Local {
@@ -245,7 +245,7 @@ func (d *document) numbers(e *element) (list ring, err error) {
 		for _, f := range fields {
 			texts := strings.Split(f, ",")
 			if len(texts) < 2 || len(texts) > 3 {
-				return nil, fmt.Errorf("%.40q, expected longitude, latitude and perhaps height with commas between", f)
+				return nil, fmt.Errorf("%.40q, expected longitude, latitude and optionally height, separated by commas", f)
 			}
 			if err := take(texts); err != nil {
 				return nil, err

@@ -256,25 +256,25 @@ func (all tags) one(name uint16, without uint64) int {
 func (t *Raster) describe(all tags) error {
 	t.Width, t.Height = all.one(tagWidth, 0), all.one(tagHeight, 0)
 	if t.Width < 1 || t.Height < 1 || t.Width > maxPixels || t.Height > maxPixels {
-		return fmt.Errorf("%d × %d pixels; 1 to %d are read", t.Width, t.Height, maxPixels)
+		return fmt.Errorf("%d × %d pixels, expected 1 to %d in each direction", t.Width, t.Height, maxPixels)
 	}
 	t.bits, t.format = all.one(tagBits, 1), all.one(tagSampleFormat, 1)
 	switch {
 	case t.format >= 1 && t.format <= 2 && (t.bits == 8 || t.bits == 16 || t.bits == 32 || t.bits == 64), t.format == 3 && (t.bits == 32 || t.bits == 64):
 	default:
-		return fmt.Errorf("values of %d bits in format %d are not read: 8 to 64 bits of integers, 32 or 64 of floats", t.bits, t.format)
+		return fmt.Errorf("values of %d bits in format %d, expected integers of 8 to 64 bits or floats of 32 or 64 bits", t.bits, t.format)
 	}
 	if n := all.one(tagSamples, 1); n != 1 {
-		return fmt.Errorf("%d bands; a raster of one is read", n)
+		return fmt.Errorf("%d bands, expected one", n)
 	}
 	t.compression, t.predictor = all.one(tagCompression, compressNone), all.one(tagPredictor, 1)
 	switch t.compression {
 	case compressNone, compressLZW, compressDeflate, compressOldZip, compressPackBits, compressZstd:
 	default:
-		return fmt.Errorf("compression %d is not read: none, LZW, Deflate, PackBits and Zstandard are", t.compression)
+		return fmt.Errorf("compression %d, expected none, LZW, Deflate, PackBits or Zstandard", t.compression)
 	}
 	if t.predictor < 1 || t.predictor > 3 || t.predictor == 3 && t.format != 3 || t.predictor == 2 && t.format == 3 {
-		return fmt.Errorf("predictor %d is not read for these values", t.predictor)
+		return fmt.Errorf("predictor %d is not supported for these values", t.predictor)
 	}
 	offsets, sizes := all[tagTileOffsets], all[tagTileSizes]
 	if t.blockWidth, t.blockHeight = all.one(tagTileWidth, 0), all.one(tagTileHeight, 0); t.blockWidth == 0 || t.blockHeight == 0 {
@@ -282,7 +282,7 @@ func (t *Raster) describe(all tags) error {
 		offsets, sizes = all[tagStripOffsets], all[tagStripSizes]
 	}
 	if t.blockHeight < 1 || t.blockWidth > maxBlock || t.blockHeight > maxBlock || t.blockWidth*t.blockHeight*t.bits/8 > maxBlock {
-		return fmt.Errorf("blocks of %d × %d pixels are too large: at most %d bytes are read", t.blockWidth, t.blockHeight, maxBlock)
+		return fmt.Errorf("blocks of %d × %d pixels are too large, expected at most %d bytes", t.blockWidth, t.blockHeight, maxBlock)
 	}
 	t.across, t.down = (t.Width+t.blockWidth-1)/t.blockWidth, (t.Height+t.blockHeight-1)/t.blockHeight
 	n := t.across * t.down
@@ -321,7 +321,7 @@ func (t *Raster) place(all tags) error {
 		}
 	}
 	if model != modelGeographic || system != wgs84 {
-		return fmt.Errorf("the raster is not on WGS 84 longitudes and latitudes (EPSG:4326; model %d, system %d): gdalwarp -t_srs EPSG:4326 makes one that is", model, system)
+		return fmt.Errorf("the raster is not on WGS 84 longitudes and latitudes (EPSG:4326; model %d, system %d); convert it with gdalwarp -t_srs EPSG:4326", model, system)
 	}
 	scale, tie, matrix := all[tagPixelScale].floats(), all[tagTiepoint].floats(), all[tagTransform].floats()
 	switch {
@@ -331,7 +331,7 @@ func (t *Raster) place(all tags) error {
 	case len(matrix) == 16 && matrix[1] == 0 && matrix[4] == 0:
 		t.CellX, t.CellY, t.West, t.North = matrix[0], -matrix[5], matrix[3], matrix[7]
 	default:
-		return errors.New("the raster does not say where it lies, or it is turned")
+		return errors.New("the raster has no position, or is rotated")
 	}
 	if kind == pixelIsPoint {
 		t.West, t.North = t.West-t.CellX/2, t.North+t.CellY/2

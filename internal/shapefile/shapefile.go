@@ -24,8 +24,8 @@ import (
 const (
 	maxMembers  = 100
 	maxBytes    = 16 << 20 // decompressed, of all shapes and tables together
-	maxFeatures = 10_000   // of all layers together
-	maxParts    = 500      // of one shape
+	maxFeatures = 10_000   // largest number in all layers together
+	maxParts    = 500      // the most parts of one shape
 )
 
 // Layer is one shapefile.
@@ -44,7 +44,7 @@ func Read(archive []byte) ([]Layer, error) {
 		return nil, err
 	}
 	if len(z.File) > maxMembers {
-		return nil, fmt.Errorf("%d files in the archive; at most %d are read", len(z.File), maxMembers)
+		return nil, fmt.Errorf("%d files in the archive, expected at most %d", len(z.File), maxMembers)
 	}
 	left := maxBytes
 	files := map[string][]byte{} // by lowercase name
@@ -70,7 +70,7 @@ func Read(archive []byte) ([]Layer, error) {
 		base := strings.TrimSuffix(f.Name, ending)
 		beside := strings.ToLower(base)
 		if prj := files[beside+".prj"]; len(prj) > 0 && !bytes.HasPrefix(bytes.TrimSpace(prj), []byte("GEOG")) {
-			return nil, fmt.Errorf("%q: its coordinates are no degrees", f.Name)
+			return nil, fmt.Errorf("%q: its coordinates are not degrees", f.Name)
 		}
 		list, err := join(files[beside+".shp"], files[beside+".dbf"], maxFeatures-features)
 		if err != nil {
@@ -96,7 +96,7 @@ func unpack(f *zip.File, left *int) (data []byte, err error) {
 		return nil, err
 	}
 	if *left -= len(data); *left < 0 {
-		return nil, fmt.Errorf("more than %d bytes unpacked", maxBytes)
+		return nil, fmt.Errorf("more than %d bytes after decompression", maxBytes)
 	}
 	return data, nil
 }
@@ -107,7 +107,7 @@ var errShort = errors.New("it ends too early")
 func join(shp, dbf []byte, most int) ([]jsontext.Value, error) {
 	const header = 100
 	if len(shp) < header || binary.BigEndian.Uint32(shp) != 9994 {
-		return nil, errors.New("it does not begin as a shapefile")
+		return nil, errors.New("it does not start like a shapefile")
 	}
 	rows, err := newTable(dbf)
 	if err != nil {
@@ -157,7 +157,7 @@ func geometryOf(record []byte) (string, error) {
 		return `{"type":"Point","coordinates":` + strings.TrimSuffix(strings.TrimPrefix(text, "["), "]") + `}`, err
 	case 3, 13, 23, 5, 15, 25:
 	default:
-		return "", fmt.Errorf("a shape of type %d is not read", kind)
+		return "", fmt.Errorf("shapes of type %d are not supported", kind)
 	}
 	const box = 32
 	if len(body) < box+8 {
@@ -219,7 +219,7 @@ func positions(points []byte) (string, error) {
 	for ; len(points) > 0; points = points[16:] {
 		x, y := number(points), number(points[8:])
 		if !(math.Abs(x) <= 540 && math.Abs(y) <= 90) {
-			return "", fmt.Errorf("%v, %v is no place in degrees", x, y)
+			return "", fmt.Errorf("%v, %v is not a position in degrees", x, y)
 		}
 		if len(out) > 1 {
 			out = append(out, ',')

@@ -133,15 +133,15 @@ func TestArchivesThatAreRefused(t *testing.T) {
 	}
 	for want, files := range map[string]map[string][]byte{
 		"no shapefile":      {"a.txt": nil},
-		"does not begin":    {"a.shp": []byte("x"), "a.dbf": dbf("a|1")},
+		"does not start":    {"a.shp": []byte("x"), "a.dbf": dbf("a|1")},
 		"table (.dbf) is":   {"a.shp": shp(point)},
 		"fewer rows":        {"a.shp": shp(point, point), "a.dbf": dbf("a|1")},
-		"no degrees":        {"a.shp": shp(point), "a.dbf": dbf("a|1"), "a.prj": []byte(`PROJCS["UTM"]`)},
-		"no place":          {"a.shp": shp(shape(1, []float64{1e6, 2})), "a.dbf": dbf("a|1")},
+		"not degrees":       {"a.shp": shp(point), "a.dbf": dbf("a|1"), "a.prj": []byte(`PROJCS["UTM"]`)},
+		"not a position":    {"a.shp": shp(shape(1, []float64{1e6, 2})), "a.dbf": dbf("a|1")},
 		"type 31":           {"a.shp": shp(shape(31, outer)), "a.dbf": dbf("a|1")},
 		"ends too early":    {"a.shp": shp(point)[:110], "a.dbf": dbf("a|1")},
 		"files in":          many,
-		"bytes unpacked":    {"a.shp": make([]byte, maxBytes+1)}, // compressed, this is a thousandth of that size
+		"after decompress":  {"a.shp": make([]byte, maxBytes+1)}, // compressed, this is a thousandth of that size
 		"parts and":         {"a.shp": shp(shape(5, make([][]float64, maxParts+1)...)), "a.dbf": dbf("a|1")},
 		"in the archive tw": {"a.shp": shp(point), "A.SHP": shp(point), "a.dbf": dbf("a|1")},
 	} {

@@ -148,7 +148,7 @@ func (s *Source) checkCoverage(fault func(format string, args ...any)) {
 		somewhere := c.World || len(c.Countries) > 0 || len(c.Areas) > 0
 		switch {
 		case c.Role == RoleUnknown && somewhere:
-			fault("the role is unknown, and yet there are places")
+			fault("places are not allowed if the role is unknown")
 		case c.Role != RoleUnknown && !somewhere:
 			fault("no places; expected countries, areas or the world")
 		}
@@ -162,21 +162,21 @@ func (s *Source) checkCoverage(fault func(format string, args ...any)) {
 				fault("countries: %.20q is not two capital letters (ISO 3166-1 alpha-2)", code)
 			}
 			if slices.Contains(c.Countries[:j], code) {
-				fault("countries: %q is there twice", code)
+				fault("countries: %q is listed twice", code)
 			}
 		}
 		if !(c.Sea >= 0 && c.Sea <= maxSea) || c.Sea > 0 && len(c.Countries) == 0 {
 			fault("sea: %v km, expected 0 to %d, with countries", c.Sea, maxSea)
 		}
 		if len(c.Within) > 0 && len(c.Countries) == 0 {
-			fault("within: there are no countries to be limited")
+			fault("within: only allowed with countries")
 		}
 		for _, a := range slices.Concat(c.Areas, c.Within) {
 			if a.Name == "" {
 				fault("areas: one has no name")
 			}
 			if len(a.Shape.Polygons()) == 0 {
-				fault("areas: %q is no area", a.Name)
+				fault("areas: %q is not an area", a.Name)
 			}
 		}
 		if c.Feed != "" && !slices.ContainsFunc(s.Feeds, func(f Feed) bool { return f.URL == c.Feed }) {

@@ -17,7 +17,7 @@ import (
 // names a source. It is immutable, and its functions are pure.
 type Source struct {
 	Name  string // as in reports and keys, never changed once in use: "usgs"
-	Title string // for people
+	Title string // name of the source for people
 	Feeds []Feed
 	// Parse parses a payload of any feed, or a document from Report.Detail or Batch.Links, as of
 	// now.
@@ -248,7 +248,7 @@ func (s *Source) Check() error {
 		}
 	}
 	if s.Absence < AbsenceSaysNothing || s.Absence > AbsenceEnds {
-		fault("absence: %d is not one of the meanings", int(s.Absence))
+		fault("absence: %d is not a valid value", int(s.Absence))
 	}
 	s.checkCoverage(fault)
 	for i := range s.Pushes {

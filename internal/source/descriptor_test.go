@@ -37,20 +37,20 @@ func TestADescriptionThatLacksSomethingIsRefused(t *testing.T) {
 		`source "floods": types: "RAIN" is not a type`:           func(s *source.Source) { s.Types = append(s.Types, "RAIN") },
 		`source "Floods": name: expected at most 40 lowercase`:   func(s *source.Source) { s.Name = "Floods" },
 		`source "floods": license: missing`:                      func(s *source.Source) { s.License = "" },
-		`source "floods": absence: 7 is not one of the meanings`: func(s *source.Source) { s.Absence = 7 },
+		`source "floods": absence: 7 is not a valid value`:       func(s *source.Source) { s.Absence = 7 },
 		`source "floods": Parse: missing`:                        func(s *source.Source) { s.Parse = nil },
 		`source "floods": coverage: missing`:                     func(s *source.Source) { s.Countries = nil },
 		`coverage 1: countries: "at" is not two capital letters`: func(s *source.Source) { s.Countries = []string{"at"} },
 		`coverage 1: no places; expected countries`:              func(s *source.Source) { s.Coverage = []source.Coverage{{Role: source.RoleWatches, Cite: "x"}} },
 		`coverage 1: cite: missing`:                              func(s *source.Source) { s.Coverage = []source.Coverage{{Role: source.RoleWatches, World: true}} },
 		`coverage 1: role: 0 is none of responsible`:             func(s *source.Source) { s.Coverage = []source.Coverage{{World: true, Cite: "x"}} },
-		`coverage 1: the role is unknown, and yet there are`: func(s *source.Source) {
+		`coverage 1: places are not allowed if`: func(s *source.Source) {
 			s.Coverage = []source.Coverage{{Role: source.RoleUnknown, World: true, Cite: "x"}}
 		},
 		`coverage 1: types: "TSUNAMI" is not a type that the`: func(s *source.Source) {
 			s.Coverage = []source.Coverage{{Role: source.RoleWatches, World: true, Types: []hazard.Type{hazard.Tsunami}, Cite: "x"}}
 		},
-		`coverage 1: areas: "a" is no area`: func(s *source.Source) {
+		`coverage 1: areas: "a" is not an area`: func(s *source.Source) {
 			s.Coverage = []source.Coverage{{Role: source.RoleWatches, Areas: []source.Area{source.Box("a", 10, 20, 11, 10)}, Cite: "x"}}
 		},
 		`coverage 1: sea: 1000 km, expected 0 to 500`: func(s *source.Source) {

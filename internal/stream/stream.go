@@ -31,8 +31,8 @@ const (
 
 // The reasons for closing a connection, besides network errors.
 var (
-	ErrSilent   = errors.New("nothing came for too long")
-	ErrTooLarge = errors.New("a message is larger than it may be")
+	ErrSilent   = errors.New("no data for too long")
+	ErrTooLarge = errors.New("message too large")
 )
 
 // Dialer opens connections. It is safe for concurrent use.

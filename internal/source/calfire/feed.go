@@ -24,7 +24,7 @@ type incident struct {
 	Type      string       `json:"Type"` // Wildfire, Fire, Hazmat, Flood, Earthquake; null in the older lists
 	Location  string       `json:"Location"`
 	County    string       `json:"County"`   // several are separated by commas
-	Counties  []string     `json:"Counties"` // in the older list
+	Counties  []string     `json:"Counties"` // counties in the older list
 	AdminUnit string       `json:"AdminUnit"`
 	Started   string       `json:"Started"`
 	Updated   string       `json:"Updated"`
@@ -33,7 +33,7 @@ type incident struct {
 	Longitude frame.Number `json:"Longitude"`
 	Latitude  frame.Number `json:"Latitude"`
 	URL       string       `json:"Url"`          // may begin with /
-	Page      string       `json:"CanonicalUrl"` // in the older list
+	Page      string       `json:"CanonicalUrl"` // address of the page in the older list
 	Condition string       `json:"ConditionStatement"`
 	// These members say whether the fire is active: IsActive, Active in the older list, and Final
 	// for the last report.

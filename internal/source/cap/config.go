@@ -66,7 +66,7 @@ type Config struct {
 func (c Config) Check() error {
 	var errs []error
 	if !source.NameForm.MatchString(c.Name) {
-		errs = append(errs, fmt.Errorf("name: %.60q, expected at most 40 small letters, digits and -, a letter first", c.Name))
+		errs = append(errs, fmt.Errorf("name: %.60q, expected at most 40 lowercase letters, digits and -, a letter first", c.Name))
 	}
 	if httpAddress(c.URL) == nil {
 		errs = append(errs, fmt.Errorf("url: %.200q, expected an address of https or http", c.URL))

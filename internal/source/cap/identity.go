@@ -94,7 +94,7 @@ func (r *reader) begin(category hazard.Category, groups []*group) {
 	}
 	if cancel && len(foreign) > 0 {
 		f := foreign[0]
-		r.doubts = append(r.doubts, fmt.Sprintf("references: %.60q cancels a message of %.60q, which only that sender may", sender, f.sender))
+		r.doubts = append(r.doubts, fmt.Sprintf("references: %.60q cancels a message of %.60q, but only its sender may cancel it", sender, f.sender))
 		own = r.refs
 	}
 	// A message of another sender must not change a sender's event. Then the message is a separate

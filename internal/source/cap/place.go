@@ -268,7 +268,7 @@ func circle(text string) (geometry string, point *hazard.Point, err error) {
 	case err != nil || radius < 0 || radius > maxCircle:
 		return "", nil, fmt.Errorf("radius %.40q, expected 0 to %d km", words[1], maxCircle)
 	case p == hazard.Point{}:
-		return "", nil, errors.New("0,0, which is nowhere")
+		return "", nil, errors.New("0,0, expected the position of the event")
 	case radius == 0:
 		return `{"type":"Point","coordinates":` + pairOf(p) + "}", &p, nil
 	}

@@ -69,7 +69,7 @@ func (c *Config) checkPush() error {
 		}
 	}
 	if len(c.Archive) > 0 && len(c.Push) == 0 {
-		errs = append(errs, errors.New("archive: there is no push"))
+		errs = append(errs, errors.New("archive: only allowed with push"))
 	}
 	return errors.Join(errs...)
 }

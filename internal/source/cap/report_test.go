@@ -496,7 +496,7 @@ func TestCancelThatMayNotBeBelieved(t *testing.T) {
 		text   string
 		reason string // of the reject, or of why the report is held
 	}{
-		"by another sender": {change(t, cancel, "<sender>weather@", "<sender>other@"), "which only that sender may"},
+		"by another sender": {change(t, cancel, "<sender>weather@", "<sender>other@"), "only its sender may"},
 		"of another time":   {change(t, cancel, "A-1,2026-11-21T11:00:00", "A-1,2026-11-21T10:59:59"), ""},
 		"of nothing":        {change(t, cancel, refs, ""), "references: missing"},
 		"of what is no triple": {change(t, cancel, refs, "<references>weather@example.org,A-1</references>"),
@@ -653,7 +653,7 @@ func TestGeometry(t *testing.T) {
 		"<polygon>+41.12,-117.61 +41.06,-117.47, 41.04,-117.47 +41.12,-117.61</polygon>": {`{"type":"Polygon","coordinates":[[[-117.61,41.12],[-117.47,41.06],[-117.47,41.04],[-117.61,41.12]]]}`, hazard.AlertArea, ""},
 		"<circle>38.5,-120.25 0</circle>":                                                {`{"type":"Point","coordinates":[-120.25,38.5]}`, hazard.PointArea, ""},
 		"<circle>38.5,-120.25 0.0</circle>":                                              {`{"type":"Point","coordinates":[-120.25,38.5]}`, hazard.PointArea, ""},
-		"<circle>0,0 0</circle>":                                                         {"", "", "0,0, which is nowhere"},
+		"<circle>0,0 0</circle>":                                                         {"", "", "0,0, expected the position"},
 		"<circle>38.5,-120.25 -5</circle>":                                               {"", "", `radius "-5"`},
 		"<circle>38.5,-120.25 99999</circle>":                                            {"", "", `radius "99999"`},
 		"<circle>38.5,-120.25 NaN</circle>":                                              {"", "", `radius "NaN"`},

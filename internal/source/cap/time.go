@@ -81,5 +81,5 @@ func parseFeedTime(s string) (hazard.Instant, error) {
 			return hazard.At(t), nil
 		}
 	}
-	return 0, fmt.Errorf("%.40q is no time", s)
+	return 0, fmt.Errorf("%.40q is not a time", s)
 }

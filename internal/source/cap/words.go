@@ -9,7 +9,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// The sources that the citations of the words name: publishers of warnings with these words.
+// The publishers that the citations of the words name. They issue warnings with these words.
 const (
 	recorded  = "event names of the recorded feeds (Canada, Croatia, Bosnia, Germany, Austria, Australia, India, China, Saudi Arabia, USA)"
 	profiles  = "event names of WMO Cg-18 and of CAP-CP, CAP-AU and NWS (api.weather.gov/alerts/types)"

@@ -21,7 +21,7 @@ import (
 type kind struct {
 	category string
 	typ      hazard.Type // empty if it is not a hazard, for the reason in basis
-	label    string      // first words of a name
+	label    string      // type in the names of events
 	basis    string
 }
 

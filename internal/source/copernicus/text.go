@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	maxName = 200     // in bytes
-	maxText = 8 << 10 // in bytes, of a displayed text; the longest recorded one has 800
-	maxSaid = 80      // in bytes, of a quotation in a reason
+	maxName = 200     // of a name, in bytes
+	maxText = 8 << 10 // of a displayed text, in bytes; the longest recorded one has 800
+	maxSaid = 80      // of a quotation in a reason, in bytes
 )
 
 // date parses a time in UTC without zone, or with a zone.

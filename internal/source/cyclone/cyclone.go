@@ -13,7 +13,7 @@ import (
 // Levels is the table of levels by the highest one-minute wind in kt. The first row that fits is
 // used.
 var Levels = []struct {
-	Wind     float64 // at least
+	Wind     float64 // the lowest wind
 	Severity hazard.Severity
 	Basis    string
 }{

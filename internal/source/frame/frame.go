@@ -46,7 +46,7 @@ func (c *Cursor) Next() byte {
 // Members calls read for each member of the object at the cursor, with the cursor before the
 // member's value. read must move the cursor past the value.
 func (c *Cursor) Members(read func(name string) error) error {
-	c.At++ // the brace
+	c.At++ // skips the brace
 	for {
 		switch c.Next() {
 		case '}':
@@ -87,7 +87,7 @@ func (c *Cursor) Members(read func(name string) error) error {
 // bracket or has a quote too many, it ends where the next element begins: at text that is equal to
 // the beginning of the first element. A comma may be missing.
 func (c *Cursor) Elements(read func(i int, raw []byte)) error {
-	c.At++ // the bracket
+	c.At++ // skips the bracket
 	return (&elements{Cursor: c, read: read, first: -1}).rest()
 }
 
@@ -144,11 +144,11 @@ func (e *elements) rest() error {
 			switch e.Next() {
 			case ',', ']', '{':
 				if raw[0] != '[' && last == ']' {
-					err = e.cut("in an object that an array ends")
+					err = e.cut("in an object that ends with ]")
 				}
 			case End: // the element may contain the closing brackets of the document around it
 				if raw[0] != '[' && last == ']' || raw[0] == '{' && e.next(at) >= 0 {
-					err = e.cut("in an object that an array ends")
+					err = e.cut("in an object that ends with ]")
 				}
 			default:
 				err = e.Unexpected("a comma or the end of an array")

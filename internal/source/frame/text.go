@@ -102,7 +102,7 @@ func Text(payload []byte, configured string) ([]byte, error) {
 	case punctuation > 0:
 		c = charmap.Windows1252
 	default:
-		return nil, source.Errorf("declared as %s, but %d bytes are not, and nothing tells in what charset they are", name, bad)
+		return nil, source.Errorf("declared as %s, but %d bytes are invalid and their charset is unknown", name, bad)
 	}
 	text := make([]byte, len(payload)+8*good+2*bad) // one byte becomes at most three
 	n, _, err := c.NewDecoder().Transform(text, payload, true)

@@ -260,8 +260,8 @@ func joinSpaces(start []byte, around string) string {
 
 // Limits bounds the elements of one record, because they need much more memory than their bytes.
 type Limits struct {
-	Elements int            // in all
-	Each     map[string]int // by local name
+	Elements int            // largest number of elements
+	Each     map[string]int // largest numbers of elements, by local name
 }
 
 // Decode decodes the record into the struct to, by the local names of its elements. It repairs XML

@@ -10,7 +10,7 @@ import (
 
 // drawnRow is a row of the table of drawn shapes.
 type drawnRow struct {
-	class, kinds string // as in areaRow
+	class, kinds string // beginning of the class, and event types with it, as in areaRow
 	role         hazard.ShapeRole
 	wind         float64 // km/h; 0 for none
 	label        string

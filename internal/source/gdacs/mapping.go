@@ -12,7 +12,7 @@ import (
 type kind struct {
 	code  string
 	typ   hazard.Type
-	label string // first words of a name
+	label string // type in the names of events
 	life  time.Duration
 	renew renewal
 	// footprint means that the polygons show the affected area. For volcanoes, and for earthquakes

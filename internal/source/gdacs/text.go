@@ -114,10 +114,10 @@ func isProper(storm string) bool {
 }
 
 const (
-	maxName = 120     // in bytes
-	maxText = 4 << 10 // in bytes, of a displayed text
-	maxID   = 64      // in bytes
-	maxSaid = 80      // in bytes, of a quotation in a reason
+	maxName = 120     // of a name, in bytes
+	maxText = 4 << 10 // of a displayed text, in bytes
+	maxID   = 64      // of an id, in bytes
+	maxSaid = 80      // of a quotation in a reason, in bytes
 )
 
 // said returns a value as a reason quotes it.

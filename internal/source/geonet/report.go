@@ -18,7 +18,7 @@ func (f *feature) report(now hazard.Instant) (*hazard.Report, string) {
 	p := &f.Properties
 	key := strings.TrimSpace(p.PublicID)
 	if !idForm.MatchString(key) {
-		return nil, fmt.Sprintf("properties/publicID: %q, expected an id of small letters and digits", frame.ExcerptText(p.PublicID))
+		return nil, fmt.Sprintf("properties/publicID: %q, expected an id of lowercase letters and digits", frame.ExcerptText(p.PublicID))
 	}
 	start, note, err := frame.Time(p.Time, nil)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 
 // row is a row of the mapping table: the report's words for the activity of a volcano.
 type row struct {
-	activity string // as in the title
+	activity string // the words in the title
 	called   string // our words for it, before the volcano's name
 	basis    string
 }

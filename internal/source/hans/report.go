@@ -22,7 +22,7 @@ type level struct {
 	colour   string // empty for any
 	severity hazard.Severity
 	ended    bool   // not a hazard, and ends one
-	means    string // for people
+	means    string // explanation for people
 	basis    string
 }
 

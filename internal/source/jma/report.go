@@ -120,7 +120,7 @@ func headOf(n *frame.Node) (h *head, reason string) {
 	if !slices.Contains([]string{"発表", "訂正", cancelled}, h.infoType) {
 		h.notes = append(h.notes, fmt.Sprintf("Head/InfoType: %q, expected 発表, 訂正 or 取消", frame.ExcerptText(h.infoType)))
 	}
-	// The time of issue has minutes, and a document may be corrected within the minute. The time of
+	// The time of issue is in whole minutes, and a correction may follow within the minute. The time of
 	// sending has seconds.
 	h.issued, h.version = issued, int64(issued)
 	if sent, _, err := frame.Time(get(n, "Control", "DateTime"), nil); err == nil && sent > issued.Add(-seismic.Skew) && sent < issued.Add(seismic.Skew) {

@@ -241,7 +241,7 @@ func (p *parser) summary(text, where string, doc []byte) {
 	}
 	if len(located.FindAllString(text, 2)) > 1 || len(winds.FindAllString(text, 2)) > 1 { // the beginning of the next summary is damaged
 		p.Batch.Read++
-		p.Reject(frame.At(where), doc, frame.ExcerptText(text)+": expected one storm behind each number")
+		p.Reject(frame.At(where), doc, frame.ExcerptText(text)+": expected one storm after each number")
 	}
 	f := &fix{class: m[5], number: m[6], letter: m[7], name: m[8], form: "advisory",
 		point: seismic.Position(degrees(m[11], m[12], "W"), degrees(m[9], m[10], "S"))}

@@ -80,7 +80,7 @@ func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 	// here.
 	if lost := bytes.Count(text, []byte("<earhquake")) + bytes.Count(text, []byte("<earthquake")) - b.Batch.Read; lost > 0 {
 		b.Batch.Read += lost
-		b.Reject(frame.At("eqlist"), text, fmt.Sprintf("%d earthquakes could not be read: their tags are broken", lost))
+		b.Reject(frame.At("eqlist"), text, fmt.Sprintf("%d earthquakes could not be read, because their tags are damaged", lost))
 	}
 	if err == nil && root != "eqlist" {
 		err = source.Errorf("the root element is %q, expected eqlist", frame.ExcerptText(root))

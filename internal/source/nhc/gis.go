@@ -25,7 +25,7 @@ import (
 type attributes struct {
 	StormName string       `json:"stormname"` // "Hurricane Lala" for points, "Lala" for lines
 	StormType string       `json:"stormtype"` // a code of the table of classes
-	Develops  string       `json:"tcdvlp"`    // its words, for points
+	Develops  string       `json:"tcdvlp"`    // the class in words, for points
 	Basin     string       `json:"basin"`
 	StormNum  frame.Number `json:"stormnum"`
 	AdvDate   string       `json:"advdate"` // "500 PM HST Fri Aug 21 2026": the local time of the advisory

@@ -54,7 +54,7 @@ func itemOf(n *frame.Node) *item {
 // there are about forty.
 const (
 	maxItems    = 1000
-	maxElements = 200 // in an item
+	maxElements = 200 // largest number of elements in an item
 )
 
 // xml reads an RSS, or a single item of one.

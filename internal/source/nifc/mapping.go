@@ -24,7 +24,7 @@ const repeated = "another record of the same incident in the same list"
 
 // size is a row of the table of sizes.
 type size struct {
-	acres    float64 // at least
+	acres    float64 // the lowest size
 	severity hazard.Severity
 	basis    string
 }

@@ -142,8 +142,7 @@ type parser struct {
 
 func newParser(now hazard.Instant) parser {
 	return parser{now: now, seen: map[copyKey]*seen{}, Batch: frame.Batch{
-		// It only looks for the id, in any damaged record, so that a person can find the message of
-		// a reject.
+		// ID only looks for the id in the damaged record, so that a person can find the message.
 		ID: func(raw []byte) string {
 			return hazard.CleanLine(frame.Cut(frame.Word(frame.Member(frame.Member(raw, "properties"), "id")), maxID))
 		},

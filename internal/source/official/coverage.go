@@ -92,7 +92,7 @@ func parseDuties(text string) (map[string]duty, error) {
 			return nil, fmt.Errorf("covers.tsv:%d: %d values, expected 3", n, len(c))
 		}
 		if _, twice := all[c[0]]; twice {
-			return nil, fmt.Errorf("covers.tsv:%d: %q is there twice", n, c[0])
+			return nil, fmt.Errorf("covers.tsv:%d: %q is listed twice", n, c[0])
 		}
 		d, err := parseDuty(c[1], c[2])
 		if err != nil {
@@ -113,7 +113,7 @@ func parseDuty(words, where string) (d duty, err error) {
 		case word == "all":
 			d.all = true
 		case !ok:
-			return d, fmt.Errorf("duty: %q is none of the words", word)
+			return d, fmt.Errorf("duty: %q is not one of the words", word)
 		}
 		d.types = append(d.types, types...)
 	}

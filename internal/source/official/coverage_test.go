@@ -56,7 +56,7 @@ func TestDutiesBecomeCoverage(t *testing.T) {
 	if c := of("de-police-de", "DE"); c.Role != source.RoleUnknown {
 		t.Errorf("nobody's duty: %+v", c)
 	}
-	for row, want := range map[string]string{"a\tb": "2 values", "x-y\train\t": "none of the words", "x-y\tfire\there 1,2": "no name and box", "x-y\tall\t\nx-y\tall\t": "twice"} {
+	for row, want := range map[string]string{"a\tb": "2 values", "x-y\train\t": "not one of the words", "x-y\tfire\there 1,2": "no name and box", "x-y\tall\t\nx-y\tall\t": "twice"} {
 		if _, err := parseDuties(row); err == nil {
 			t.Errorf("%q: no error, want %s", row, want)
 		}

@@ -40,9 +40,9 @@ type Quake struct {
 
 // Level is a row of the table of levels. A condition of 0 always holds.
 type Level struct {
-	Mag      float64 // at least
+	Mag      float64 // the lowest magnitude
 	Depth    float64 // km, less than; an unknown depth counts as shallow
-	MMI      float64 // at least
+	MMI      float64 // the lowest intensity
 	Severity hazard.Severity
 	Life     time.Duration
 	Minor    bool

@@ -372,7 +372,7 @@ func place(text string) string {
 
 // shortened returns the description of an area for use in a name.
 func shortened(desc string) string {
-	const width = 80 // in characters
+	const width = 80 // of the result, in characters
 	if r := []rune(desc); len(r) > width {
 		return strings.TrimSpace(string(r[:width-1])) + "…"
 	}

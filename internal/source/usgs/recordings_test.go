@@ -57,7 +57,7 @@ func TestEveryRecordedFeedIsReadWithoutRejects(t *testing.T) {
 		"1.0_day-2019.json":                  {Read: 158, Minor: 145, Information: 10, Advisory: 3, WithDetail: 5},
 		"2.5_day-20260727.json":              {Read: 58, Minor: 38, Information: 10, Advisory: 10, WithDetail: 7},
 		"fdsn-turkey-202504.json":            {Read: 17, Minor: 10, Information: 4, Advisory: 2, Watch: 1, WithDetail: 5},
-		"4.5_month-2014.geojson":             {Read: 314, Information: 240, Advisory: 72, Watch: 2}, // with http addresses
+		"4.5_month-2014.geojson":             {Read: 314, Information: 240, Advisory: 72, Watch: 2}, // its addresses are http
 		"all_day-2014.geojson":               {Read: 159, Ignored: 4, Minor: 147, Information: 6, Advisory: 2},
 		"all_hour-2014.geojson":              {Read: 1, Minor: 1},
 		"detail-20260727.json":               {Read: 1, Advisory: 1},
