@@ -87,7 +87,7 @@ func (s *sender) send(text string) {
 	}
 }
 
-// quiet serves a connection on which only send writes.
+// quiet serves a connection without writing to it; only sender.send does.
 func quiet(conn net.Conn, _ int) { _, _ = io.Copy(io.Discard, conn) }
 
 // document is a pushed document of events, as a TCP connection carries it.

@@ -22,7 +22,7 @@ import (
 // everything must be known. A failing seed can be repeated by the name of its subtest.
 func TestWhateverHappensNothingIsLost(t *testing.T) {
 	seeds := uint64(2)
-	if text := os.Getenv("HAZARDD_SEEDS"); text != "" { // for a long run
+	if text := os.Getenv("HAZARDD_SEEDS"); text != "" { // set for a long run
 		seeds, _ = strconv.ParseUint(text, 10, 64)
 	}
 	for seed := range seeds {

@@ -56,7 +56,7 @@ type feedState struct {
 	Hosts    []string   `json:"hosts,omitzero"`
 	Left     int        `json:"left,omitzero"`
 	Failures int        `json:"failures,omitzero"` // consecutive ones of scheduled polls
-	Error    *lastError `json:"error,omitzero"`    // of the last poll
+	Error    *lastError `json:"error,omitzero"`    // error of the last poll
 }
 
 type lastError struct {
@@ -129,7 +129,7 @@ func (c *Counts) add(r *intake.Result) {
 const (
 	maxJobs      = 1000
 	maxBadPlaces = 2000
-	maxLinks     = 5000 // of one index
+	maxLinks     = 5000 // largest number of links of one index
 	maxText      = 500  // bytes of an error's text
 )
 

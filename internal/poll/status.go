@@ -214,9 +214,9 @@ func status(src *Source, st *state, now hazard.Instant) Status {
 	return s
 }
 
-// pushed adds the states of the connections. A connection that is down does not make the source
-// failing, because polling continues at its interval. Missing documents that a connection announced
-// do.
+// pushed adds the states of the connections. A source is failing if documents that a connection
+// announced are missing. A connection that is down does not make it failing, because polling
+// continues at its interval.
 func (s *Status) pushed(src *Source, st *state, now hazard.Instant) {
 	for i := range src.Pushes {
 		p := &src.Pushes[i]
