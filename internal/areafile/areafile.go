@@ -1,7 +1,9 @@
-// Package areafile reads areas out of the files in which people keep them: GeoJSON, KML, KMZ, GML, and shapefiles in ZIP archives.
+// Package areafile reads areas from common file formats: GeoJSON, KML, KMZ, GML, and shapefiles in
+// ZIP archives.
 //
-// A file comes from others: how much is unpacked and kept of it is bounded, whatever it says of itself. What is wrong is a *hazard.InvalidError that names
-// the member of an archive, the place in it, and what was expected.
+// Files come from outside: decompression and memory use have limits, whatever a file says about
+// itself. Errors are *hazard.InvalidError. They name the member of the archive, the position in it,
+// and what was expected.
 package areafile
 
 import (
@@ -25,29 +27,30 @@ import (
 // Limits of a file.
 const (
 	MaxFile      = 4 << 20  // bytes
-	maxUnpacked  = 16 << 20 // bytes of a member of an archive
+	maxUnpacked  = 16 << 20 // bytes of a decompressed member of an archive
 	maxAreas     = 200
-	maxPositions = geo.MaxPositions // of all areas together: an area of a hazard has no more
+	maxPositions = geo.MaxPositions // of all areas together; the area of a hazard has the same limit
 	maxMembers   = 100
 	maxName      = 200 // bytes
 )
 
 // Area is an area of a file.
 type Area struct {
-	Name  string // as the file has it; may be empty
+	Name  string // its name in the file, or ""
 	Shape geo.Shape
 }
 
-// File is what was read of a file.
+// File is the content of a file.
 type File struct {
 	Format string // "GeoJSON", "KML", "GML", "shapefile"
 	Areas  []Area // at least one, in the order of the file
 	Whole  geo.Shape
-	// Left is how many features have no area, points and lines, and were left out.
+	// Left is the number of features without an area, points and lines, that were left out.
 	Left int
 }
 
-// Read reads the areas of a file, whose form it tells by its content. Areas are mended as those of feeds are (geo.ParseLoose).
+// Read reads the areas of a file. It recognizes the format by the content, and repairs areas in the
+// same way as those of feeds (geo.ParseLoose).
 func Read(doc []byte) (*File, error) {
 	c := &collector{}
 	if err := c.read(doc); err != nil {
@@ -63,7 +66,7 @@ func Read(doc []byte) (*File, error) {
 	return f, err
 }
 
-// collector takes the areas of a file.
+// collector collects the areas of a file.
 type collector struct {
 	format    string
 	areas     []Area
@@ -81,15 +84,15 @@ func (c *collector) read(doc []byte) error {
 		err = c.text(doc)
 	}
 	if err == nil && len(c.areas) == 0 {
-		err = errors.New("no area is in the file, expected polygons")
+		err = errors.New("the file has no areas, expected polygons")
 		if c.left > 0 {
-			err = fmt.Errorf("no area is in the file, only %d points or lines, expected polygons", c.left)
+			err = fmt.Errorf("the file has no areas, only %d points or lines, expected polygons", c.left)
 		}
 	}
 	return err
 }
 
-// text reads a file that is no archive.
+// text reads a file that is not an archive.
 func (c *collector) text(doc []byte) error {
 	doc = bytes.TrimPrefix(doc, []byte("\xef\xbb\xbf"))
 	begin := bytes.TrimLeft(doc, " \t\r\n")
@@ -107,14 +110,15 @@ func (c *collector) text(doc []byte) error {
 	return fmt.Errorf("it begins with %q, %s", hazard.CleanLine(string(begin[:min(len(begin), 20)])), expected)
 }
 
-// archive reads the shapefiles of an archive, or else the first of its members that is a text with areas: of a KMZ, the KML.
+// archive reads the shapefiles of an archive. If there are none, it reads the first member that is
+// a text with areas, such as the KML of a KMZ.
 func (c *collector) archive(doc []byte) error {
 	z, err := zip.NewReader(bytes.NewReader(doc), int64(len(doc)))
 	if err != nil {
 		return fmt.Errorf("the archive cannot be read: %w", err)
 	}
 	if len(z.File) > maxMembers {
-		return fmt.Errorf("%d files are in the archive; at most %d are read", len(z.File), maxMembers)
+		return fmt.Errorf("%d files in the archive, expected at most %d", len(z.File), maxMembers)
 	}
 	var text *zip.File
 	for _, f := range z.File {
@@ -140,7 +144,7 @@ func (c *collector) archive(doc []byte) error {
 		}
 	}
 	if text == nil {
-		return errors.New("no file with areas is in the archive, expected .kml, .gml, .geojson, or .shp with .dbf and .prj")
+		return errors.New("the archive has no file with areas, expected .kml, .gml, .geojson, or .shp with .dbf and .prj")
 	}
 	r, err := text.Open()
 	if err != nil {
@@ -151,7 +155,7 @@ func (c *collector) archive(doc []byte) error {
 		return fmt.Errorf("%s: %w", text.Name, err)
 	}
 	if len(content) > maxUnpacked {
-		return fmt.Errorf("%s has more than %d bytes, the most that is unpacked", text.Name, maxUnpacked)
+		return fmt.Errorf("%s has more than %d bytes after decompression", text.Name, maxUnpacked)
 	}
 	if err := c.text(content); err != nil {
 		return fmt.Errorf("%s: %w", text.Name, err)
@@ -159,7 +163,7 @@ func (c *collector) archive(doc []byte) error {
 	return nil
 }
 
-// add takes a geometry in GeoJSON. What has no area is left out.
+// add adds a geometry in GeoJSON. It leaves out a geometry without an area.
 func (c *collector) add(name string, geometry []byte) error {
 	s, err := geo.ParseLoose(geometry)
 	if err != nil {
@@ -169,7 +173,7 @@ func (c *collector) add(name string, geometry []byte) error {
 		c.left++
 		return nil
 	}
-	if s, err = geo.Union(s); err != nil { // without its lines and points
+	if s, err = geo.Union(s); err != nil { // removes lines and points
 		return err
 	}
 	if c.positions += s.Positions(); c.positions > maxPositions {
@@ -189,7 +193,7 @@ func shortened(s string) string {
 	return strings.ToValidUTF8(s[:maxName], "") + "…"
 }
 
-// object is a feature, a collection or a geometry of GeoJSON.
+// object is a GeoJSON feature, collection or geometry.
 type object struct {
 	Type       string                    `json:"type"`
 	Features   []jsontext.Value          `json:"features"`
@@ -209,7 +213,7 @@ func (c *collector) geoJSON(doc []byte) error {
 	}
 	if o.CRS != nil {
 		if name := o.CRS.Properties.Name; !strings.HasSuffix(name, "CRS84") && !strings.HasSuffix(name, ":4326") {
-			return fmt.Errorf("crs: its coordinates are of %q, expected degrees of WGS 84 (RFC 7946)", name)
+			return fmt.Errorf("crs: %q, expected degrees of WGS 84 (RFC 7946)", name)
 		}
 	}
 	if o.Type != "FeatureCollection" {
@@ -223,10 +227,10 @@ func (c *collector) geoJSON(doc []byte) error {
 	return nil
 }
 
-// names are the properties that a feature's name may be in, the best first.
+// names are properties that may contain the name of a feature, best first.
 var names = []string{"name", "title", "label", "nam", "id"}
 
-// feature takes a feature, or a geometry alone.
+// feature reads a feature or a bare geometry.
 func (c *collector) feature(value []byte) error {
 	var o object
 	if err := json.Unmarshal(value, &o, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)); err != nil {

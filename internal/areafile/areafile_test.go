@@ -49,7 +49,7 @@ func zipped(t testing.TB, files ...string) string {
 	return b.String()
 }
 
-// shp is a shapefile of one polygon, a square, and dbf its table without columns.
+// shp returns a shapefile with one square polygon, and its table (dbf) without columns.
 func shp() (shapes, table string) {
 	var record []byte
 	for _, n := range []uint32{5} {
@@ -80,7 +80,7 @@ func TestRead(t *testing.T) {
 	for name, tt := range map[string]struct {
 		doc    string
 		format string
-		want   []string // name, and the first corner or the number of polygons
+		want   []string // the name, and the first corner or the number of polygons
 		left   int
 	}{
 		"a geometry":           {`{"type":"Polygon","coordinates":` + square + `}`, "GeoJSON", []string{" 1"}, 0},
@@ -114,7 +114,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// An error names the member, the place, and what was expected.
+// An error names the member, the position, and what was expected.
 func TestFilesThatAreRefused(t *testing.T) {
 	shapes, table := shp()
 	many := strings.Repeat(`[1,2],`, maxPositions)
@@ -123,23 +123,23 @@ func TestFilesThatAreRefused(t *testing.T) {
 		"lat,lon\n1,2":       `it begins with "lat,lon`,
 		`{"type":"Polygon"}`: "coordinates",
 		`{"type":"FeatureCollection","features":[{"type":"Feature","geometry":{"type":"Polygon","coordinates":[[[900,5],[1,2],[3,4],[900,5]]]}}]}`: "feature 1: ",
-		`{"type":"FeatureCollection","features":[]}`: "no area is in the file",
+		`{"type":"FeatureCollection","features":[]}`: "the file has no areas",
 		`{"type":"Point","coordinates":[1,2]}`:       "only 1 points or lines",
 		`{"a":`:                                      "it is not GeoJSON",
-		`{"type":"Polygon","crs":{"type":"name","properties":{"name":"urn:ogc:def:crs:EPSG::25832"}},"coordinates":` + square + `}`: "crs: its coordinates are of",
+		`{"type":"Polygon","crs":{"type":"name","properties":{"name":"urn:ogc:def:crs:EPSG::25832"}},"coordinates":` + square + `}`: "crs: \"urn:ogc:def:crs:EPSG::25832\", expected degrees",
 		`{"type":"LineString","coordinates":[` + many + `[1,2]]}`:                                                                   "only 1 points or lines",
 		`<html><body>Not found</body></html>`:                                                                                       `the document is "html", expected kml`,
 		kml(`<Placemark>` + strings.Replace(kmlSquare, "11,54,0", "11;54", 1) + `</Placemark>`):                                     `line 1: coordinates: "11;54", expected longitude`,
 		kml(`<Placemark>`): "it is not XML",
 		kml(`<Placemark><Polygon></Polygon></Placemark>`):                                "expected one LinearRing",
-		kml(strings.Repeat("<a>", 100)):                                                  "more than 60 deep",
+		kml(strings.Repeat("<a>", 100)):                                                  "deeper than 60",
 		gml("urn:ogc:def:crs:EPSG::25832", gmlSquare):                                    "srsName",
 		gml("", gmlSquare):                                                               "srsName is missing",
 		gml("EPSG:4326", strings.ReplaceAll(gmlSquare, "LinearRing", "Ring")):            "an edge that is a Ring, expected a LinearRing",
-		zipped(t, "readme.txt", "hello"):                                                 "no file with areas is in the archive",
+		zipped(t, "readme.txt", "hello"):                                                 "the archive has no file with areas",
 		zipped(t, "doc.kml", "<kml"):                                                     "doc.kml: it is not XML",
 		zipped(t, "zones.shp", shapes[:120], "zones.dbf", table):                         `"zones.shp": it ends too early`,
-		zipped(t, "zones.shp", shapes, "zones.dbf", table, "zones.prj", `PROJCS["UTM"]`): "its coordinates are no degrees",
+		zipped(t, "zones.shp", shapes, "zones.dbf", table, "zones.prj", `PROJCS["UTM"]`): "its coordinates are not degrees",
 		zipped(t, "doc.kml", "<kml>"+strings.Repeat(" ", maxUnpacked)):                   "doc.kml has more than",
 		"PK\x03\x04": "the archive cannot be read",
 		shapes:       "expected a ZIP archive of .shp",
@@ -157,7 +157,7 @@ func TestFilesThatAreRefused(t *testing.T) {
 	}
 }
 
-// The recorded files with areas are read, or refused with a reason.
+// The recorded files with areas are read, or rejected with a reason.
 func TestRecordedFiles(t *testing.T) {
 	for name, want := range map[string]int{
 		"feeds/nhc/gtwo-epacific-two-areas.kml":           2,
@@ -178,7 +178,7 @@ func TestRecordedFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f, err := Read(doc); err != nil && !strings.Contains(err.Error(), "no area is in the file") {
+		if f, err := Read(doc); err != nil && !strings.Contains(err.Error(), "the file has no areas") {
 			t.Errorf("%s: %v", path, err)
 		} else if err == nil {
 			t.Logf("%s: %d areas, %d without", filepath.Base(path), len(f.Areas), f.Left)
@@ -186,7 +186,7 @@ func TestRecordedFiles(t *testing.T) {
 	}
 }
 
-// fuzz holds what is read of anything to the limits.
+// fuzz checks that the result of any input respects the limits.
 func fuzz(t *testing.T, doc []byte) {
 	f, err := Read(doc)
 	if err != nil {

@@ -15,35 +15,36 @@ import (
 	"golang.org/x/net/html/charset"
 )
 
-// The elements that are read: of KML 2.2 (OGC 07-147r2) those of Placemark and Polygon; of GML 2, 3.1 and 3.2 (OGC 07-036) polygons and patches of
-// surfaces whose rings are LinearRing. Elements are known by their local names: files of all ages write the namespaces differently.
+// The elements that are read. KML 2.2 (OGC 07-147r2): Placemark and Polygon. GML 2, 3.1 and 3.2
+// (OGC 07-036): polygons, and patches of surfaces whose rings are LinearRing. Elements are
+// recognized by their local names, because files of different ages use different namespaces.
 const maxDepth = 60
 
-// element is an element that is open.
+// element is an open element.
 type element struct {
 	local string
-	srs   string // srsName, its own or of what it is in
+	srs   string // srsName of the element or of an element around it
 	dim   int    // srsDimension
-	name  string // of the child element name
+	name  string // text of the child element name
 	text  strings.Builder
 }
 
-// ring is the positions of a ring, longitude before latitude.
+// ring is the list of a ring's positions, longitude before latitude.
 type ring [][2]float64
 
-// document is an XML document that is being read.
+// document is an XML document while it is read.
 type document struct {
 	*collector
 	dec       *xml.Decoder
 	kml       bool
 	open      []*element
-	envelope  string // srsName of the last Envelope, which holds where a geometry names none
+	envelope  string // srsName of the last Envelope, used for geometries without their own
 	polygon   *struct{ outer, inner []ring }
 	positions ring
 	ringed    bool
-	found     [][]ring // polygons of the group
-	group     int      // how deep the element is whose polygons are one area; 0: none
-	read      int      // positions
+	found     [][]ring // polygons of the present group
+	group     int      // depth of the element whose polygons form one area; 0 if none is open
+	read      int      // number of positions so far
 }
 
 func (c *collector) xml(doc []byte) error {
@@ -52,7 +53,7 @@ func (c *collector) xml(doc []byte) error {
 	err := d.all()
 	if err != nil {
 		line, _ := d.dec.InputPos()
-		if _, syntax := errors.AsType[*xml.SyntaxError](err); syntax { // it says its line
+		if _, syntax := errors.AsType[*xml.SyntaxError](err); syntax { // a syntax error contains its line
 			return fmt.Errorf("it is not XML: %w", err)
 		}
 		return fmt.Errorf("line %d: %w", line, err)
@@ -85,10 +86,10 @@ func (d *document) all() error {
 	}
 }
 
-// isText are the elements whose text is read.
+// isText lists the elements whose text is read.
 var isText = map[string]bool{"name": true, "coordinates": true, "posList": true, "pos": true}
 
-// isGroup are the elements all polygons in which are one area.
+// isGroup lists the elements whose polygons together form one area.
 var isGroup = map[string]bool{"Placemark": true, "MultiGeometry": true, "MultiSurface": true, "MultiPolygon": true, "Surface": true, "CompositeSurface": true, "PolyhedralSurface": true}
 
 func (d *document) top() *element {
@@ -113,7 +114,7 @@ func (d *document) start(t *xml.StartElement) error {
 		}
 	}
 	if len(d.open) == maxDepth {
-		return fmt.Errorf("elements within each other more than %d deep", maxDepth)
+		return fmt.Errorf("elements nested deeper than %d", maxDepth)
 	}
 	for _, a := range t.Attr {
 		switch a.Name.Local {
@@ -165,7 +166,7 @@ func (d *document) end() error {
 		}
 	case "coordinates", "posList", "pos":
 		if !d.ringed || d.polygon == nil {
-			break // of a line or a point
+			break // of a line or a point, so it is not an area
 		}
 		list, err := d.numbers(e)
 		if err != nil {
@@ -204,7 +205,8 @@ func (d *document) end() error {
 	return nil
 }
 
-// take makes one area of the polygons that were found, named as the innermost element around them that has a name.
+// take makes one area from the collected polygons. Its name is that of the innermost element around
+// them that has one.
 func (d *document) take(last *element) error {
 	name := last.name
 	for i := len(d.open) - 1; i >= 0 && name == ""; i-- {
@@ -218,7 +220,8 @@ func (d *document) take(last *element) error {
 	return d.add(name, slices.Concat([]byte(`{"type":"MultiPolygon","coordinates":`), coordinates, []byte("}")))
 }
 
-// numbers are the positions of a text: in coordinates, tuples with commas; else numbers with blanks.
+// numbers parses the positions in a text: tuples with commas in the element coordinates, otherwise
+// numbers separated by blanks.
 func (d *document) numbers(e *element) (list ring, err error) {
 	swap, err := d.swapped(e)
 	if err != nil {
@@ -242,7 +245,7 @@ func (d *document) numbers(e *element) (list ring, err error) {
 		for _, f := range fields {
 			texts := strings.Split(f, ",")
 			if len(texts) < 2 || len(texts) > 3 {
-				return nil, fmt.Errorf("%.40q, expected longitude, latitude and perhaps height with commas between", f)
+				return nil, fmt.Errorf("%.40q, expected longitude, latitude and optionally height, separated by commas", f)
 			}
 			if err := take(texts); err != nil {
 				return nil, err
@@ -265,7 +268,8 @@ func (d *document) numbers(e *element) (list ring, err error) {
 	return list, nil
 }
 
-// swapped reports whether latitudes come first: in KML never; in GML as the reference system says (OGC 09-048r5, "Name type specification"; GML 3.2, annex on srsName).
+// swapped reports whether latitude comes first. In KML it never does; in GML the reference system
+// decides (OGC 09-048r5, "Name type specification"; GML 3.2, annex on srsName).
 func (d *document) swapped(e *element) (bool, error) {
 	if d.kml {
 		return false, nil
@@ -279,9 +283,9 @@ func (d *document) swapped(e *element) (bool, error) {
 		return false, errors.New("srsName is missing, expected urn:ogc:def:crs:EPSG::4326 or urn:ogc:def:crs:OGC:1.3:CRS84")
 	case strings.HasSuffix(srs, "CRS84"):
 		return false, nil
-	case srs == "EPSG:4326" || strings.HasSuffix(srs, "epsg.xml#4326"): // as old servers write it, which put the longitude first
+	case srs == "EPSG:4326" || strings.HasSuffix(srs, "epsg.xml#4326"): // the old notation, used by servers that put longitude first
 		return false, nil
-	case strings.HasSuffix(srs, ":4326") || strings.HasSuffix(srs, "/4326") || strings.HasSuffix(srs, ":4258") || strings.HasSuffix(srs, "/4258"): // ETRS89 is WGS 84 to a meter
+	case strings.HasSuffix(srs, ":4326") || strings.HasSuffix(srs, "/4326") || strings.HasSuffix(srs, ":4258") || strings.HasSuffix(srs, "/4258"): // ETRS89 and WGS 84 differ by less than a meter
 		return true, nil
 	}
 	return false, fmt.Errorf("srsName: %.100q, expected degrees of WGS 84: urn:ogc:def:crs:EPSG::4326 or urn:ogc:def:crs:OGC:1.3:CRS84", srs)

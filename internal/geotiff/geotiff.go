@@ -1,9 +1,11 @@
-// Package geotiff reads rasters of one number a pixel on WGS 84 longitudes and latitudes: TIFF 6.0 and BigTIFF, in strips or tiles (cloud-optimized files
-// too, of which it reads the full resolution), of integers or floats, as they are or compressed by LZW, Deflate, PackBits or Zstandard, with GeoTIFF 1.1's
-// keys.
+// Package geotiff reads rasters with one number per pixel in WGS 84 longitude and latitude: TIFF
+// 6.0 and BigTIFF with the keys of GeoTIFF 1.1. It supports strips and tiles, integers and floats,
+// uncompressed or with LZW, Deflate, PackBits or Zstandard. Of cloud-optimized files it reads the
+// full resolution.
 //
-// A Raster reads a block when it is asked for, so that memory does not depend on the size of the file: it holds the index of the blocks and one block. Whatever is in
-// the file, it returns an error or numbers; it never panics.
+// A Raster reads a block when it is needed, so its memory does not depend on the size of the file:
+// it holds the index of the blocks and one block. For any input, it returns an error or numbers; it
+// never panics.
 package geotiff
 
 import (
@@ -23,35 +25,35 @@ import (
 
 // Limits of what is read.
 const (
-	maxPixels = 1 << 20  // along a side: 40 m at the equator
-	maxBlock  = 64 << 20 // bytes of a block, unpacked
+	maxPixels = 1 << 20  // per side; 40 m at the equator
+	maxBlock  = 64 << 20 // bytes of a decompressed block
 	maxBlocks = 16 << 20
-	maxTag    = 256 << 20 // bytes of a tag
+	maxTag    = 256 << 20 // bytes of a tag's value
 )
 
 // Raster is an open file. It is not safe for concurrent use.
 type Raster struct {
 	Width, Height int
-	West, North   float64 // of the corner of the first pixel, degrees
-	CellX, CellY  float64 // of a pixel, degrees; both positive
-	Date          string  // the tag DateTime; empty: none
+	West, North   float64 // of the corner of the first pixel, in degrees
+	CellX, CellY  float64 // size of a pixel in degrees; both positive
+	Date          string  // the tag DateTime, or ""
 
 	r                       io.ReaderAt
 	order                   binary.ByteOrder
 	blockWidth, blockHeight int
-	across, down            int // blocks
+	across, down            int // number of blocks
 	offsets, sizes          []uint64
 	bits, format            int
 	compression, predictor  int
-	empty                   float64 // the value of no data
+	empty                   float64 // the value that means no data
 	hasEmpty                bool
 	unzip                   *zstd.Decoder
 	packed, raw             []byte
-	read                    int // the block that is in values; -1: none
+	read                    int // index of the block in values; -1 for none
 	values                  []float64
 }
 
-// The tags that are read (TIFF 6.0; GeoTIFF 1.1; GDAL).
+// The supported tags (TIFF 6.0; GeoTIFF 1.1; GDAL).
 const (
 	tagWidth         = 256
 	tagHeight        = 257
@@ -88,7 +90,7 @@ const (
 	compressZstd     = 50000
 )
 
-// Open reads the description of a raster of size bytes.
+// Open reads the description of a raster in a file of size bytes.
 func Open(r io.ReaderAt, size int64) (*Raster, error) {
 	tags, order, err := readTags(r, size)
 	if err != nil {
@@ -113,7 +115,7 @@ type tag struct {
 	order binary.ByteOrder
 }
 
-// sizes of the types of TIFF 6.0 and BigTIFF.
+// sizeOf holds the sizes of the types of TIFF 6.0 and BigTIFF, in bytes.
 var sizeOf = map[uint16]uint64{1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 6: 1, 7: 1, 8: 2, 9: 4, 10: 8, 11: 4, 12: 8, 13: 4, 16: 8, 17: 8, 18: 8}
 
 func readTags(r io.ReaderAt, size int64) (tags, binary.ByteOrder, error) {
@@ -215,7 +217,7 @@ func (t tag) len() int {
 	return 0
 }
 
-// uint is value i of an unsigned tag, 0 if there is none.
+// uint returns value i of an unsigned tag, or 0 if there is none.
 func (t tag) uint(i int) uint64 {
 	if i >= t.len() {
 		return 0
@@ -243,7 +245,7 @@ func (t tag) floats() []float64 {
 
 func (t tag) text() string { return strings.TrimRight(string(t.bytes), "\x00 ") }
 
-// one is the first value of a tag, or what it is without it.
+// one returns the first value of a tag, or without if the tag is missing.
 func (all tags) one(name uint16, without uint64) int {
 	if t, ok := all[name]; ok && t.len() > 0 {
 		return int(min(t.uint(0), math.MaxInt32))
@@ -254,25 +256,25 @@ func (all tags) one(name uint16, without uint64) int {
 func (t *Raster) describe(all tags) error {
 	t.Width, t.Height = all.one(tagWidth, 0), all.one(tagHeight, 0)
 	if t.Width < 1 || t.Height < 1 || t.Width > maxPixels || t.Height > maxPixels {
-		return fmt.Errorf("%d × %d pixels; 1 to %d are read", t.Width, t.Height, maxPixels)
+		return fmt.Errorf("%d × %d pixels, expected 1 to %d in each direction", t.Width, t.Height, maxPixels)
 	}
 	t.bits, t.format = all.one(tagBits, 1), all.one(tagSampleFormat, 1)
 	switch {
 	case t.format >= 1 && t.format <= 2 && (t.bits == 8 || t.bits == 16 || t.bits == 32 || t.bits == 64), t.format == 3 && (t.bits == 32 || t.bits == 64):
 	default:
-		return fmt.Errorf("values of %d bits in format %d are not read: 8 to 64 bits of integers, 32 or 64 of floats", t.bits, t.format)
+		return fmt.Errorf("values of %d bits in format %d, expected integers of 8 to 64 bits or floats of 32 or 64 bits", t.bits, t.format)
 	}
 	if n := all.one(tagSamples, 1); n != 1 {
-		return fmt.Errorf("%d bands; a raster of one is read", n)
+		return fmt.Errorf("%d bands, expected one", n)
 	}
 	t.compression, t.predictor = all.one(tagCompression, compressNone), all.one(tagPredictor, 1)
 	switch t.compression {
 	case compressNone, compressLZW, compressDeflate, compressOldZip, compressPackBits, compressZstd:
 	default:
-		return fmt.Errorf("compression %d is not read: none, LZW, Deflate, PackBits and Zstandard are", t.compression)
+		return fmt.Errorf("compression %d, expected none, LZW, Deflate, PackBits or Zstandard", t.compression)
 	}
 	if t.predictor < 1 || t.predictor > 3 || t.predictor == 3 && t.format != 3 || t.predictor == 2 && t.format == 3 {
-		return fmt.Errorf("predictor %d is not read for these values", t.predictor)
+		return fmt.Errorf("predictor %d is not supported for these values", t.predictor)
 	}
 	offsets, sizes := all[tagTileOffsets], all[tagTileSizes]
 	if t.blockWidth, t.blockHeight = all.one(tagTileWidth, 0), all.one(tagTileHeight, 0); t.blockWidth == 0 || t.blockHeight == 0 {
@@ -280,7 +282,7 @@ func (t *Raster) describe(all tags) error {
 		offsets, sizes = all[tagStripOffsets], all[tagStripSizes]
 	}
 	if t.blockHeight < 1 || t.blockWidth > maxBlock || t.blockHeight > maxBlock || t.blockWidth*t.blockHeight*t.bits/8 > maxBlock {
-		return fmt.Errorf("blocks of %d × %d pixels are too large: at most %d bytes are read", t.blockWidth, t.blockHeight, maxBlock)
+		return fmt.Errorf("blocks of %d × %d pixels are too large, expected at most %d bytes", t.blockWidth, t.blockHeight, maxBlock)
 	}
 	t.across, t.down = (t.Width+t.blockWidth-1)/t.blockWidth, (t.Height+t.blockHeight-1)/t.blockHeight
 	n := t.across * t.down
@@ -302,7 +304,7 @@ func (t *Raster) describe(all tags) error {
 	return nil
 }
 
-// place says where on Earth the raster is.
+// place reads where on Earth the raster is.
 func (t *Raster) place(all tags) error {
 	keys := all[tagGeoKeys]
 	model, system, kind := uint64(0), uint64(0), uint64(0)
@@ -319,7 +321,7 @@ func (t *Raster) place(all tags) error {
 		}
 	}
 	if model != modelGeographic || system != wgs84 {
-		return fmt.Errorf("the raster is not on WGS 84 longitudes and latitudes (EPSG:4326; model %d, system %d): gdalwarp -t_srs EPSG:4326 makes one that is", model, system)
+		return fmt.Errorf("the raster is not on WGS 84 longitudes and latitudes (EPSG:4326; model %d, system %d); convert it with gdalwarp -t_srs EPSG:4326", model, system)
 	}
 	scale, tie, matrix := all[tagPixelScale].floats(), all[tagTiepoint].floats(), all[tagTransform].floats()
 	switch {
@@ -329,7 +331,7 @@ func (t *Raster) place(all tags) error {
 	case len(matrix) == 16 && matrix[1] == 0 && matrix[4] == 0:
 		t.CellX, t.CellY, t.West, t.North = matrix[0], -matrix[5], matrix[3], matrix[7]
 	default:
-		return errors.New("the raster does not say where it lies, or it is turned")
+		return errors.New("the raster has no position, or is rotated")
 	}
 	if kind == pixelIsPoint {
 		t.West, t.North = t.West-t.CellX/2, t.North+t.CellY/2
@@ -342,8 +344,9 @@ func (t *Raster) place(all tags) error {
 	return nil
 }
 
-// Rows reads n rows from row y on, counted from the north, into a slice of n × Width values. No data is NaN. Whoever reads as many rows at a time as the blocks have
-// (BlockHeight) reads each block once.
+// Rows reads n rows, starting at row y from the north, into a slice of n × Width values. Pixels
+// without data are NaN. A caller that always reads BlockHeight rows at a time reads each block only
+// once.
 func (t *Raster) Rows(y, n int, into []float64) error {
 	if y < 0 || n < 0 || y+n > t.Height || len(into) < n*t.Width {
 		return fmt.Errorf("rows %d to %d of %d", y, y+n, t.Height)
@@ -364,24 +367,24 @@ func (t *Raster) Rows(y, n int, into []float64) error {
 	return nil
 }
 
-// BlockHeight is how many rows the blocks have.
+// BlockHeight returns the number of rows in a block.
 func (t *Raster) BlockHeight() int { return t.blockHeight }
 
-// block reads a block into values.
+// block reads block i into values.
 func (t *Raster) block(i int) error {
 	if t.read == i {
 		return nil
 	}
 	t.read = -1
 	height := t.blockHeight
-	if t.blockWidth == t.Width { // the last strip is as long as it needs to be
+	if t.blockWidth == t.Width { // the last strip may be shorter
 		height = min(height, t.Height-i/t.across*t.blockHeight)
 	}
 	pixels, step := t.blockWidth*height, t.bits/8
 	if t.values == nil {
 		t.values = make([]float64, t.blockWidth*t.blockHeight)
 	}
-	if t.sizes[i] == 0 { // GDAL leaves out what is empty
+	if t.sizes[i] == 0 { // GDAL omits empty blocks
 		for j := range t.values {
 			t.values[j] = math.NaN()
 		}
@@ -423,7 +426,7 @@ func (t *Raster) block(i int) error {
 	return nil
 }
 
-// unpack makes raw of packed.
+// unpack decompresses packed into raw.
 func (t *Raster) unpack() error {
 	var from io.Reader
 	switch t.compression {
@@ -455,7 +458,7 @@ func (t *Raster) unpack() error {
 	return err
 }
 
-// unpackBits is the byte-oriented run lengths of TIFF 6.0, section 9.
+// unpackBits decompresses the byte-oriented run lengths of TIFF 6.0, section 9 (PackBits).
 func unpackBits(into, from []byte) error {
 	for len(into) > 0 {
 		if len(from) < 2 {
@@ -483,7 +486,7 @@ func unpackBits(into, from []byte) error {
 	return nil
 }
 
-// undo takes the predictor back in one row (TIFF 6.0, section 14; Adobe's Technical Note 3).
+// undo reverses the predictor in one row (TIFF 6.0, section 14; Adobe's Technical Note 3).
 func (t *Raster) undo(row []byte) {
 	step := t.bits / 8
 	switch t.predictor {
@@ -501,7 +504,7 @@ func (t *Raster) undo(row []byte) {
 				t.order.PutUint64(a, t.order.Uint64(a)+t.order.Uint64(b))
 			}
 		}
-	case 3: // the bytes of all pixels by their place, the highest first
+	case 3: // the first bytes of all pixels, then the second bytes and so on; most significant first
 		for i := 1; i < len(row); i++ {
 			row[i] += row[i-1]
 		}

@@ -1,8 +1,10 @@
-// Package lease lets one process at a time do what only one may do, of all that share a store.
+// Package lease ensures that only one of all processes that share a store does certain work at a
+// time.
 //
-// Whoever holds a lease renews it; when it dies, another has it within For and Try, which is less than 10 seconds. A process that was stopped
-// for a while may have lost its lease without noticing: work that must not be done twice asks Valid before it counts. No goroutine
-// outlives Hold.
+// The holder of a lease renews it. If the holder dies, another process gets the lease within For
+// plus Try, which is less than 10 seconds. A process that was suspended for a while may have lost
+// its lease without noticing it. So work that must not be done twice calls Valid before it takes
+// effect. No goroutine is left after Hold returns.
 package lease
 
 import (
@@ -18,25 +20,26 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// The rhythm. A holder that the store does not answer for a moment has two more tries.
+// The times of a lease. If the store does not respond once, the holder still has two more tries.
 const (
-	For   = 8 * time.Second         // how long a lease lasts
+	For   = 8 * time.Second         // how long a lease is valid
 	Renew = 2500 * time.Millisecond // how often its holder renews it
-	Try   = time.Second             // how often the others try to get it
+	Try   = time.Second             // how often the other processes try to get it
 )
 
 // Store is the part of the store that keeps leases.
 type Store interface {
-	// TakeLease takes or renews the named lease for holder until a moment, and tells whether holder has it now.
+	// TakeLease takes or renews the named lease for holder until a moment, and reports whether
+	// holder has it now.
 	TakeLease(ctx context.Context, name, holder string, now, until hazard.Instant) (bool, error)
-	// DropLease gives a lease back, if holder has it.
+	// DropLease releases a lease if holder has it.
 	DropLease(ctx context.Context, name, holder string) error
 }
 
-// Lease is a lease as its holder knows it. The zero Lease is not valid, nor is nil.
+// Lease is a lease as seen by its holder. The zero Lease and nil are not valid.
 type Lease struct{ until atomic.Pointer[time.Time] }
 
-// Valid tells whether the lease still holds.
+// Valid reports whether the lease is still valid.
 func (l *Lease) Valid() bool {
 	if l == nil {
 		return false
@@ -45,7 +48,7 @@ func (l *Lease) Valid() bool {
 	return until != nil && time.Now().Before(*until)
 }
 
-// Holder is a name for this process that no other has.
+// Holder returns a name for this process that no other process has.
 func Holder() string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -54,8 +57,8 @@ func Holder() string {
 	return fmt.Sprintf("%s/%d/%s", host, os.Getpid(), uuid.NewString()[:8])
 }
 
-// Hold runs work while holder has the named lease, and tells whether it had it. The context of work ends when the lease is lost; lost is
-// called then.
+// Hold runs work while holder has the named lease, and reports whether holder got it. When the
+// lease is lost, it calls lost and cancels the context of work.
 func Hold(ctx context.Context, s Store, name, holder string, lost func(error), work func(context.Context, *Lease)) (ran bool, err error) {
 	l := &Lease{}
 	if ok, err := l.renew(ctx, s, name, holder); !ok || err != nil {

@@ -64,7 +64,7 @@ func (a *absentees) judge(active []store.ActiveEvent, named func(store.ActiveEve
 	return over, waiting
 }
 
-// spare leaves an event alone from now on, as long as lists lack it.
+// spare keeps lists from ending an event until a list contains it again.
 func (a *absentees) spare(event string) { a.spared[event] = true }
 
 // lists holds what the feeds of a source list, and ends what they no longer list. It works the same
@@ -75,7 +75,7 @@ type lists struct {
 	store  *store.Store
 	intake Intake
 	log    *slog.Logger
-	of     []*listed // by feed
+	of     []*listed // the lists, one for each feed
 	absent absentees
 	lapsed absentees      // events that last only while a list contains them
 	reads  int            // complete lists of all feeds so far

@@ -30,7 +30,7 @@ func events(n int) []store.ActiveEvent {
 func TestWhatIsMissedIsOverByTheSourcesContractAndNotInMasses(t *testing.T) {
 	type read struct {
 		after  time.Duration
-		missed int // events 0 to missed-1 are missed
+		missed int // events 0 to missed-1 are missing from the list
 		over   int
 	}
 	const apart = 30 * time.Second
@@ -89,7 +89,7 @@ func TestAHazardOfSeveralEventsIsOverWithTheLastOfThem(t *testing.T) {
 	}
 }
 
-// TestAbsenceInAWholeList plays lists, one a minute.
+// TestAbsenceInAWholeList reads one list a minute.
 func TestAbsenceInAWholeList(t *testing.T) {
 	twenty := make([]string, 20)
 	for i := range twenty {
@@ -210,7 +210,7 @@ func TestWhatAnEditorDecidedIsNotAskedAgainAndAgain(t *testing.T) {
 	})
 }
 
-// refusingIntake withdraws nothing, as for hazards whose status an editor has set.
+// refusingIntake never ends a hazard, as if an editor had set the status of all of them.
 type refusingIntake struct {
 	Intake
 	withdrawn int
@@ -221,7 +221,8 @@ func (r *refusingIntake) Withdraw(context.Context, string, string, hazard.EndRea
 	return 0, nil
 }
 
-// What is damaged costs others no end, is logged once, and ends once it is mended.
+// A damaged hazard does not keep other hazards from ending. It is logged once, and it ends once it
+// is repaired.
 func TestADamagedHazardIsEndedOnceItIsMended(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bed) {
 		src := testSource("a")
@@ -256,7 +257,7 @@ func TestADamagedHazardIsEndedOnceItIsMended(t *testing.T) {
 	})
 }
 
-// brokenIntake cannot end an event until it is mended.
+// brokenIntake cannot end an event until it is repaired.
 type brokenIntake struct {
 	Intake
 	event  string
@@ -270,7 +271,8 @@ func (i *brokenIntake) Withdraw(ctx context.Context, src, event string, reason h
 	return i.Intake.Withdraw(ctx, src, event, reason, clock)
 }
 
-// A list names what goes on by any name of it, and under a name that has come round it means the latest event.
+// A list may contain any name of an active event. If a name has been used for several events, it
+// means the latest one.
 func TestAListNamesWhatGoesOnByAnyName(t *testing.T) {
 	const day = 24 * time.Hour
 	noon := hazard.At(time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC))
@@ -278,7 +280,7 @@ func TestAListNamesWhatGoesOnByAnyName(t *testing.T) {
 	src.Absence = source.AbsenceSaysNothing
 	src.Lasts = func(string, hazard.Instant, hazard.Instant) bool { return true }
 	src.Feeds[0].Every = time.Hour
-	// A list is of names; name:DAY is a report of ten days from that day on.
+	// A payload consists of names. name:DAY also reports an event of ten days from that day.
 	src.Parse = func(payload []byte, _ hazard.Instant) (source.Batch, error) {
 		b := source.Batch{Lasting: []string{}}
 		for _, name := range strings.Fields(string(payload)) {

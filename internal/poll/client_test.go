@@ -38,7 +38,7 @@ func shared(t *testing.T, name string) []byte {
 }
 
 func TestCompressedVectors(t *testing.T) {
-	const maxBytes = 32 << 20 // as usgs and others have it
+	const maxBytes = 32 << 20 // the limit of usgs and other sources
 	var vectors map[string]struct {
 		Plain  int    `json:"plain_bytes"`
 		Expect string `json:"expect"`
@@ -70,7 +70,7 @@ func TestCompressedVectors(t *testing.T) {
 				}
 				return
 			}
-			if err == nil { // then every parser must refuse it
+			if err == nil { // then every parser must reject the payload
 				for _, parse := range []func([]byte, hazard.Instant) error{
 					func(b []byte, now hazard.Instant) error { _, err := usgs.Parse(b, now); return err },
 					func(b []byte, now hazard.Instant) error { _, err := nws.Parse(b, now); return err },
@@ -151,7 +151,7 @@ func TestTheGuardRefusesWhatTheVectorsRefuse(t *testing.T) {
 		}
 		ip, err := netip.ParseAddr(u.Hostname())
 		if err != nil {
-			continue // names are checked when they are connected to
+			continue // names are only checked when a connection is opened
 		}
 		checked++
 		network := "tcp4"

@@ -11,9 +11,9 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// talk is a source that is asked in its own way.
+// talk is a source with its own Read function.
 type talk struct {
-	says   atomic.Pointer[string] // as the tests' feed
+	says   atomic.Pointer[string] // its payload, in the format of the tests' feed
 	failed atomic.Pointer[error]
 	taken  atomic.Int64
 	read   atomic.Int64
@@ -50,7 +50,8 @@ func TestASourceThatIsAskedInItsOwnWay(t *testing.T) {
 		time.Sleep(time.Minute + 10*time.Second)
 		b.wantActive("a", "x")
 
-		// What breaks off is taken in and ends nothing; what fails is classed, and waits as long as it is told to.
+		// A payload that is cut off is processed, but ends nothing. A failure gets a class, and the
+		// next poll waits as long as the failure requests.
 		s.says.Store(new("whole\nevent z\n"))
 		time.Sleep(time.Minute + 10*time.Second)
 		b.wantActive("a", "x", "z")

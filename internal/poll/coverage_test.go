@@ -10,8 +10,9 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// A place is covered as long as its source is read. When the source goes silent it turns stale within an interval and the grace of the
-// first poll that fails, at every node alike, whichever polls; and it is covered again with the next answer.
+// A place is covered as long as its source is polled successfully. If the source stops responding,
+// the place becomes stale one interval and the grace period after the first failed poll, on every
+// node, whichever one polls. The next response makes it covered again.
 func TestASourceThatGoesSilentMakesItsPlacesStale(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bed) {
 		src := testSource("a")
@@ -70,7 +71,7 @@ func TestASourceThatGoesSilentMakesItsPlacesStale(t *testing.T) {
 	})
 }
 
-// What was never read is not fresh, though its first failure is not long ago.
+// A source that was never read is not fresh, even if its first failure was recent.
 func TestASourceThatWasNeverReadIsNotFresh(t *testing.T) {
 	read := time.Now()
 	r := Readings([]Status{{Name: "a", State: Failing}, {Name: "b", State: Failing, LastSuccess: &read}, {Name: "c", State: Disabled, LastSuccess: &read}})

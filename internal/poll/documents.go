@@ -77,8 +77,8 @@ func (w *worker) announce(f *feed, links []source.Link, whole bool, now hazard.I
 	return left == 0
 }
 
-// entry is the entry of an index for one document. Several entries may have the same document, such
-// as one for each area of an alert.
+// entry is the entry of an index for one document. Several entries may link to the same document,
+// for example one entry for each area of an alert.
 type entry struct {
 	address string
 	version string         // distinguishes versions of the document

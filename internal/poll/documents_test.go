@@ -15,8 +15,8 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// index serves an index of documents at a host, and the documents. A document is an event of its own name unless a fault is
-// set for it.
+// index serves an index of documents at a host, and the documents. Each document contains one event
+// with its own name, unless a fault is set for it.
 type index struct {
 	mu     sync.Mutex
 	host   string
@@ -54,8 +54,8 @@ func (x *index) set(names []string, faults map[string]http.HandlerFunc) {
 
 func answer500(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) }
 
-// R5: an index named five Extreme alerts, of which four could not be read for 15 s. They were given up for an hour, and the
-// source said that all was well.
+// R5: an index listed five Extreme alerts, and four of them could not be read for 15 s. They were
+// not retried for an hour, although the source's state was ok.
 func TestAnAnnouncedDocumentIsReadSoonAfterItIsThere(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bed) {
 		src := testSource("a")
@@ -86,13 +86,14 @@ func TestAnAnnouncedDocumentIsReadSoonAfterItIsThere(t *testing.T) {
 		if s := b.status(src)[0]; s.State != OK || s.Error != nil || s.Documents != (Documents{Read: 5}) {
 			t.Errorf("status %+v, %+v", s, s.Error)
 		}
-		// An outage of hours, and a restart in it: 2 minutes after its end the rest is known.
+		// Documents are unavailable for hours, with a restart during that time. 2 minutes after the
+		// end of the outage, all are known.
 		x.set(append(x.names, "late"), map[string]http.HandlerFunc{"late": answer500})
 		time.Sleep(3 * time.Hour)
 		stop()
 		stop = b.start(b.poller(src))
 		time.Sleep(5 * time.Minute)
-		if n := b.log.count("level=WARN"); n != 2 { // of each process one
+		if n := b.log.count("level=WARN"); n != 2 { // each of the two processes logs one
 			t.Errorf("%d warnings, want 2:\n%s", n, b.log)
 		}
 		x.set(append(x.names, "late"), nil)
@@ -101,7 +102,7 @@ func TestAnAnnouncedDocumentIsReadSoonAfterItIsThere(t *testing.T) {
 	})
 }
 
-// R6: one document that answers 500 delayed all others by a minute.
+// R6: one document with status 500 delayed all others by a minute.
 func TestOneBadDocumentHoldsNothingBack(t *testing.T) {
 	for name, bad := range map[string]http.HandlerFunc{
 		"500": answer500,
@@ -125,7 +126,7 @@ func TestOneBadDocumentHoldsNothingBack(t *testing.T) {
 				stop := b.start(b.poller(src))
 				time.Sleep(10 * time.Second)
 				b.wantActive("a", good...)
-				// The index is read in its interval, and what is new at once.
+				// The index is read at its interval, and new documents are read at once.
 				x.set(slices.Insert(slices.Clone(good), 3, "bad", "new"), map[string]http.HandlerFunc{"bad": bad})
 				time.Sleep(70 * time.Second)
 				stop()
@@ -138,7 +139,8 @@ func TestOneBadDocumentHoldsNothingBack(t *testing.T) {
 	}
 }
 
-// R5: a document is tried until it expires by the index's account, or the index has not listed it for an hour.
+// R5: a document is retried until it expires according to the index, or until the index has not
+// listed it for an hour.
 func TestADocumentThatNeverComesIsGivenUpWhenItIsOver(t *testing.T) {
 	for name, over := range map[string]func(x *index, l *source.Link){
 		"expired": func(_ *index, l *source.Link) {
@@ -182,7 +184,7 @@ func TestADocumentThatNeverComesIsGivenUpWhenItIsOver(t *testing.T) {
 	}
 }
 
-// D34: an index whose links may not be followed looked healthy.
+// D34: an index whose links may not be followed had the state ok.
 func TestLinksThatAreNotFollowedAreAnErrorThatNamesTheSetting(t *testing.T) {
 	for name, tt := range map[string]struct {
 		link   string

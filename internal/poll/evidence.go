@@ -32,8 +32,9 @@ func Saved(src *Source, cutBy *Failure, read, taken hazard.Instant) store.Receip
 	return r
 }
 
-// keep keeps a receipt of what was done with a, nil without an answer, and came to err. What our own store or a stop has broken off
-// is done again, and kept then.
+// keep stores the receipt r of processing the response a, which is nil if there was none, with the
+// resulting error err. It stores nothing if a stop or an error of our own store interrupted the
+// work: then the work is repeated, and its receipt is stored after that.
 func (w *worker) keep(ctx context.Context, r store.Receipt, a *answer, err error) {
 	if errors.Is(err, errStopped) {
 		return
@@ -55,11 +56,11 @@ func (w *worker) keep(ctx context.Context, r store.Receipt, a *answer, err error
 	w.p.keeper.Note(ctx, r, payload)
 }
 
-// savedBatch is a batch as stored in evidence, for a source that has no payload because it is read
-// in several requests.
+// savedBatch is a batch as stored in evidence. It is for a source that is read in several requests
+// and so has no payload.
 type savedBatch struct {
 	Batch    source.Batch
-	Suspects map[int]string `json:",omitzero"` // why reports are suspect, by index; the JSON of a report lacks that
+	Suspects map[int]string `json:",omitzero"` // why reports are suspect, by index; the JSON of a report does not contain this
 }
 
 func batchAnswer(b *source.Batch) (*answer, error) {

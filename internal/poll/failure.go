@@ -48,7 +48,7 @@ type Failure struct {
 	// RetryAfter is the wait that the source requests.
 	RetryAfter time.Duration
 	payload    string // SHA-256 of the payload at fault, if any
-	stack      string // of a panic
+	stack      string // stack of a panic
 }
 
 func (f *Failure) Error() string { return string(f.Class) + ": " + f.Text }

@@ -17,7 +17,7 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// raw takes the connection over and writes to it by hand.
+// raw takes over the connection, and calls f to write the response without the HTTP server.
 func raw(f func(w io.Writer)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		conn, buf, err := w.(http.Hijacker).Hijack()
@@ -40,13 +40,13 @@ func zipped(parts ...string) []byte {
 	return b.Bytes()
 }
 
-// faults are what a source may do instead of answering.
+// faults are the ways in which a source may fail.
 var faults = map[string]struct {
 	serve http.HandlerFunc
 	class Class
-	// events are what is known of the answer nevertheless.
+	// events are the events that are known despite the fault.
 	events []string
-	text   string // in the error's text
+	text   string // part of the error's text
 }{
 	"never answers": {class: ClassTimeout, serve: func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() }},
 	"one byte a second": {class: ClassTooSlow, text: "30s", events: []string{"x"}, serve: func(w http.ResponseWriter, r *http.Request) {
@@ -173,8 +173,9 @@ func huge(w io.Writer) {
 	}
 }
 
-// TestABadFeedHurtsOnlyItself runs each fault beside a good source: its class is seen within one rhythm, the good source is
-// read on time, little memory is used, and when the fault is gone nothing was lost.
+// TestABadFeedHurtsOnlyItself runs each fault beside a good source. The fault's class is visible
+// within one interval, the good source is read on time, and memory use stays low. After the fault
+// ends, nothing has been lost.
 func TestABadFeedHurtsOnlyItself(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -308,8 +309,8 @@ func TestLastModifiedMayGoBackwards(t *testing.T) {
 	})
 }
 
-// TestWhatCameBeforeACutIsTakenIn cuts an answer at every kB: the events before the cut are known, nothing is ended, and
-// the validator of the cut answer is not used.
+// TestWhatCameBeforeACutIsTakenIn cuts a response at every kB. The events before the cut are known,
+// no event ends, and the validator of the cut response is not used.
 func TestWhatCameBeforeACutIsTakenIn(t *testing.T) {
 	var names []string
 	for i := range 150 {
@@ -329,7 +330,7 @@ func TestWhatCameBeforeACutIsTakenIn(t *testing.T) {
 						return
 					}
 					switch {
-					case first: // one event that the cut answers will not have reached
+					case first: // an event that comes after the cut
 						first = false
 						_, _ = io.WriteString(w, list("whole", names[149]))
 						return

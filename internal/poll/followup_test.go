@@ -17,7 +17,7 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// withDetails is a list of n events, each with a fuller report.
+// withDetails is a list of n events, each with a link to a detail.
 func withDetails(host string, n int) string {
 	var events []string
 	for i := range n {
@@ -26,7 +26,7 @@ func withDetails(host string, n int) string {
 	return list(events...)
 }
 
-// serveDetails serves payload as the feed, and for each event a fuller report.
+// serveDetails serves payload as the feed, and a detail for each event.
 func (n *network) serveDetails(host, payload string) {
 	n.serve(host, func(w http.ResponseWriter, r *http.Request) {
 		if key, ok := strings.CutPrefix(r.URL.Path, "/detail/"); ok {
@@ -50,7 +50,7 @@ func TestFullerReportsAreReadFewAtATimeNewestFirst(t *testing.T) {
 		if s := b.status(src)[0]; s.Pending != 30 {
 			t.Errorf("%d pending, want 30", s.Pending)
 		}
-		// Something new comes: it goes first.
+		// A new event appears: its detail is read first.
 		b.net.serveDetails("a.example", list(append([]string{"new detail=https://a.example/detail/new"}, eventsOf(payload)...)...))
 		time.Sleep(3 * time.Minute)
 		stop()
@@ -87,7 +87,8 @@ func TestFullerReportsAreReadFewAtATimeNewestFirst(t *testing.T) {
 func TestDocumentsOfAnIndexAreReadOnceAndWhenItSaysThatTheyChanged(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bed) {
 		src := testSource("a")
-		// The index changes at each poll, as its own time does; of its documents one is dated, one is not, and one is not there.
+		// The index changes at each poll, because its own time does. Of its documents, one is
+		// dated, one is not, and one does not exist.
 		var updated, polls atomic.Int64
 		updated.Store(1)
 		b.net.serve("a.example", func(w http.ResponseWriter, r *http.Request) {
@@ -124,7 +125,7 @@ func TestDocumentsOfAnIndexAreReadOnceAndWhenItSaysThatTheyChanged(t *testing.T)
 			t.Errorf("a document that is not there was asked for %d times in 80 minutes", n)
 		}
 		stop()
-		stop = b.start(b.poller(src)) // another process knows what this one has read
+		stop = b.start(b.poller(src)) // another process knows which documents this one has read
 		time.Sleep(5 * time.Minute)
 		stop()
 		read(map[string]int{"/dated": 2, "/undated": 2})
@@ -199,7 +200,7 @@ func TestFullerReportsOfAProcessThatDiedAreNotForgotten(t *testing.T) {
 		p.intake = dying
 		ctx, cancel := context.WithCancel(t.Context())
 		dying.die = cancel
-		_ = p.Run(ctx) // it dies after the intake has committed, before its state is kept
+		_ = p.Run(ctx) // the process dies after intake has committed, before it saves its own state
 		if n := len(b.active("a")); n != 5 {
 			t.Fatalf("%d events", n)
 		}
@@ -216,7 +217,7 @@ func TestFullerReportsOfAProcessThatDiedAreNotForgotten(t *testing.T) {
 	})
 }
 
-// dyingIntake takes in, and then nothing more is done.
+// dyingIntake processes a batch, and then stops the process.
 type dyingIntake struct {
 	Intake
 	die func()
@@ -346,7 +347,7 @@ func TestAFeedThatLosesItsEventsAtOnceIsReadTwiceBeforeTheyAreLookedAfter(t *tes
 			}
 			w.Header().Set("ETag", `"1"`)
 			if r.Header.Get("If-None-Match") != "" && n > 3 {
-				w.WriteHeader(http.StatusNotModified) // it must have been asked in full
+				w.WriteHeader(http.StatusNotModified) // this must be a request without validators
 				return
 			}
 			_, _ = io.WriteString(w, lists[min(n, 4)])
@@ -376,7 +377,7 @@ func TestAddressesElsewhereAreNotFetched(t *testing.T) {
 	})
 }
 
-// zones serves alerts and the shapes of their zones, as api.weather.gov does.
+// zones serves alerts and the shapes of their zones, like api.weather.gov.
 func zones(t *testing.T, b *bed, src *Source, zone http.HandlerFunc) {
 	t.Helper()
 	src.PlaceURL = func(code string) string {
@@ -451,7 +452,8 @@ func TestPlacesAreFetchedAfterTheAlertsAndUsed(t *testing.T) {
 	})
 }
 
-// What a document of an index says lies in the shape that its place has at an address of its own, also if that cannot be had at first.
+// The shape of a place in a document is fetched from its own address before the document is
+// processed. This also works if the first request for the shape fails.
 func TestThePlacesOfADocumentAreFetchedBeforeItIsUsed(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bed) {
 		src := testSource("nws")
@@ -557,7 +559,7 @@ func TestPlacesThatBecameKnownBeforeADeathAreUsed(t *testing.T) {
 		var once sync.Once
 		zones(t, b, &src, func(w http.ResponseWriter, r *http.Request) {
 			if strings.HasSuffix(r.URL.Path, "Z2") {
-				once.Do(cancel) // Z1 is known, and was not used
+				once.Do(cancel) // Z1 is known, but was not applied
 			}
 			goodZone(w, r)
 		})

@@ -24,8 +24,9 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// The tests' feed is a list of lines: "event KEY [version=N] [detail=URL] [place=CODE] [minor]", "whole", "gone KEY", "link URL [UPDATED]", "reject [KEY]",
-// and at last "end". A list without its end was cut.
+// The tests' feed is a list of lines: "event KEY [version=N] [detail=URL] [place=CODE] [minor]",
+// "whole", "gone KEY", "link URL [UPDATED]", "reject [KEY]", and at the end "end". A list without
+// "end" was cut off.
 func parseLines(payload []byte, now hazard.Instant) (source.Batch, error) {
 	var b source.Batch
 	lines := strings.SplitAfter(string(payload), "\n")
@@ -104,13 +105,14 @@ func list(events ...string) string {
 	return b.String() + "end\n"
 }
 
-// network is a network in memory: each address is served by a handler, over the real HTTP client and server.
+// network is a network in memory. A handler serves each host, through the real HTTP client and
+// server.
 type network struct {
 	t        *testing.T
 	mu       sync.Mutex
 	handlers map[string]http.Handler // by host
 	asked    []ask
-	inFlight map[string]int // requests, by host, until the client has closed the answer
+	inFlight map[string]int // requests by host, until the client has closed the response
 	most     map[string]int
 	conns    chan net.Conn
 }
@@ -158,7 +160,8 @@ func (n *network) transport() http.RoundTripper {
 	return counted{n, t}
 }
 
-// counted is a transport that counts what is in flight. The server cannot: its handler may run on after the client has hung up and asks again.
+// counted is a transport that counts the requests in flight. The server cannot count them: its
+// handler may still run when the client has closed the connection and sends the next request.
 type counted struct {
 	n *network
 	http.RoundTripper
@@ -168,7 +171,7 @@ func (c counted) RoundTrip(r *http.Request) (*http.Response, error) {
 	host := r.URL.Host
 	c.n.count(host, 1)
 	answer, err := c.RoundTripper.RoundTrip(r)
-	if err != nil || answer.StatusCode == http.StatusSwitchingProtocols { // a stream's body is written to as well
+	if err != nil || answer.StatusCode == http.StatusSwitchingProtocols { // the body of a WebSocket is also written to
 		c.n.count(host, -1)
 		return answer, err
 	}
@@ -216,7 +219,7 @@ func (n *network) text(host, payload string) {
 	n.serve(host, func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, payload) })
 }
 
-// times are when a host was asked for addresses that contain part.
+// asks returns the requests to a host whose address contains part, with their times.
 func (n *network) asks(part string) (asks []ask) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -240,14 +243,14 @@ func testSource(name string) Source {
 		Feeds: []source.Feed{{URL: "https://" + name + ".example/feed", Every: time.Minute, MaxBytes: 1 << 20}}}}
 }
 
-// bed is a store with its intake, and a log.
+// bed is a test bed: a store with its intake, and a log.
 type bed struct {
 	t     *testing.T
 	dir   string
 	store *store.Store
 	net   *network
 	log   *lockedBuffer
-	// intake, if not nil, takes the place of the real one.
+	// intake, if not nil, replaces the real one.
 	intake Intake
 }
 
@@ -258,7 +261,7 @@ func newBed(t *testing.T) *bed {
 	return b
 }
 
-// open opens the bed's store, as another process would.
+// open opens the bed's store again, like another process.
 func (b *bed) open() *store.Store {
 	b.t.Helper()
 	s, err := store.Open(b.t.Context(), b.dir, "sqlite:?synchronous=off")
@@ -314,7 +317,7 @@ func (b *bed) status(sources ...Source) []Status {
 	return all
 }
 
-// active are the events of a source that are active.
+// active returns the active events of a source.
 func (b *bed) active(name string) map[string]bool {
 	b.t.Helper()
 	events, err := b.store.ActiveEvents(b.t.Context(), name)

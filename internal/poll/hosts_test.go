@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// sharing are feeds of the catalog, all at one host.
+// sharing returns n feeds of the catalog, all on one host.
 func sharing(n int) (all []Source) {
 	for i := range n {
 		src := testSource(fmt.Sprintf("f%02d", i))
@@ -19,7 +19,8 @@ func sharing(n int) (all []Source) {
 	return all
 }
 
-// A host with many feeds is asked by one connection, each feed at its own moment of the interval, also after a restart.
+// A host with many feeds gets one connection. Each feed is polled at its own offset in the
+// interval, also after a restart.
 func TestTheFeedsOfAHostAreSpreadAndReadOneByOne(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bed) {
 		b.net.serve("bucket.example", func(w http.ResponseWriter, r *http.Request) {
@@ -57,7 +58,8 @@ func TestTheFeedsOfAHostAreSpreadAndReadOneByOne(t *testing.T) {
 	})
 }
 
-// One feed that hangs delays the others of its host once, by less than its patience, and no other host.
+// A feed that hangs delays the other feeds of its host once, by less than the patience of the host
+// queue, and no other host.
 func TestAFeedThatHangsDelaysNoOtherOfItsHost(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bed) {
 		b.net.serve("bucket.example", func(w http.ResponseWriter, r *http.Request) {
@@ -91,7 +93,7 @@ func TestAFeedThatHangsDelaysNoOtherOfItsHost(t *testing.T) {
 	})
 }
 
-// A feed of the catalog that has failed for an hour is asked every half hour.
+// A feed of the catalog that has failed for an hour is polled every half hour.
 func TestAFeedOfTheCatalogThatKeepsFailingIsAskedRarely(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bed) {
 		all := sharing(1) // 404
@@ -113,7 +115,8 @@ func TestTheSummaryOfManySourcesIsShort(t *testing.T) {
 	}
 }
 
-// A host that answers 429 counts the requests of all its feeds: it is left alone for as long as it says, or a minute, and no other is.
+// A host that answers 429 counts the requests of all its feeds together. All of them pause for the
+// requested time, or for a minute; other hosts are not paused.
 func TestABusyHostIsLeftAloneByAllItsFeeds(t *testing.T) {
 	for after, pause := range map[string]time.Duration{"600": 10 * time.Minute, "": time.Minute} {
 		t.Run("Retry-After "+after, func(t *testing.T) {

@@ -9,7 +9,8 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// How late a report is counts once, when it changes something; what was issued before the source was read here does not.
+// The delay of a report is measured once, when the report changes something. Reports that were
+// issued before this server first read the source are not measured.
 func TestReportsAreLateByTheTimeSinceTheirIssue(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bed) {
 		src := testSource("a")

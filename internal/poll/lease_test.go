@@ -29,7 +29,7 @@ func TestOfTwoProcessesOnePolls(t *testing.T) {
 		if n := len(b.net.asks("a.example")); n < 9 || n > 10 {
 			t.Errorf("%d polls in ten minutes", n)
 		}
-		// A clean stop of either loses no time beyond the rhythm.
+		// A clean stop of one process delays no poll beyond the interval.
 		stopFirst()
 		time.Sleep(5 * time.Minute)
 		stopSecond()
@@ -56,7 +56,8 @@ func TestAProcessTakesOverWithinTenSecondsOfADeath(t *testing.T) {
 			b.net.text("a.example", list("x"))
 			dead := b.open()
 			p := b.poller(src)
-			// The holder renews for the last time somewhere between two tries of the other, and then never again.
+			// The holder renews for the last time between two tries of the other process, and then
+			// never again.
 			died := time.Now()
 			if ok, err := dead.TakeLease(t.Context(), leaseName, "dead", hazard.At(died), hazard.At(died.Add(lease.For))); !ok || err != nil {
 				t.Fatal(ok, err)
@@ -124,7 +125,7 @@ func TestAWorkerWithoutALeaseTakesNothingIn(t *testing.T) {
 		src := testSource("a")
 		b.net.text("a.example", list("x"))
 		p := b.poller(src)
-		l := &lease.Lease{} // one that was never had
+		l := &lease.Lease{} // a lease that was never held
 		w := newWorker(p, &p.sources[0], l)
 		if !w.begin(t.Context()) {
 			t.Fatal("cannot begin")
@@ -153,7 +154,7 @@ func TestAPollerWithoutSourcesKeepsNobodyFromPolling(t *testing.T) {
 		stop()
 		time.Sleep(time.Hour)
 		stopNone()
-		if s := b.status(off)[0]; s.State != Stale { // somebody should poll it: that must not look like a choice
+		if s := b.status(off)[0]; s.State != Stale { // not disabled, because a process that may poll it has stopped
 			t.Errorf("status %+v", s)
 		}
 	})
@@ -166,7 +167,7 @@ func TestDisabledSourcesAreSeenAsSuchEverywhere(t *testing.T) {
 		b.net.text("c.example", list("x"))
 		c.Disabled = true
 		b.run(b.poller(a, c), time.Minute)
-		c.Disabled = false // as a command knows it
+		c.Disabled = false // a command may have it enabled
 		all := b.status(a, c)
 		if all[0].State != OK || all[1].State != Disabled || len(b.net.asks("c.example")) != 0 {
 			t.Errorf("states %s, %s", all[0].State, all[1].State)
@@ -210,7 +211,7 @@ func TestPollOnceBesideARunningPoller(t *testing.T) {
 		if took := time.Since(began); took > 8*time.Second {
 			t.Errorf("took %s", took)
 		}
-		if _, err := pollOne(t.Context(), server, "a"); err != nil { // in the server's own process
+		if _, err := pollOne(t.Context(), server, "a"); err != nil { // inside the server's own process
 			t.Error(err)
 		}
 		if err := server.Poll(t.Context(), "a"); err != nil {
@@ -224,7 +225,7 @@ func TestPollOnceBesideARunningPoller(t *testing.T) {
 		if b.net.most["a.example"] != 1 {
 			t.Errorf("%d requests at once", b.net.most["a.example"])
 		}
-		// A request that was served is not served again by the next process.
+		// The next process does not serve a request again.
 		n := len(b.net.asks("a.example"))
 		b.run(b.poller(src), time.Minute)
 		if more := len(b.net.asks("a.example")) - n; more != 0 {
@@ -254,7 +255,7 @@ func TestPollOnceWithoutAServer(t *testing.T) {
 		if err := p.Poll(t.Context(), "b"); !errors.Is(err, hazard.ErrNotFound) {
 			t.Errorf("unknown source: %v", err)
 		}
-		defer b.otherHolds()() // a server that hangs
+		defer b.otherHolds()() // a server that does not respond
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		if _, err := p.PollOnce(ctx, "a"); !errors.Is(err, context.DeadlineExceeded) {
@@ -284,7 +285,8 @@ func TestARequestDoesNotOverrideRetryAfter(t *testing.T) {
 }
 
 func TestEveryGoroutineEndsWithRun(t *testing.T) {
-	// A bubble fails when a goroutine is left. A request that never ends is the hardest case.
+	// A synctest bubble fails if a goroutine remains. A request that never ends is the hardest
+	// case.
 	synctest.Test(t, func(t *testing.T) {
 		b := newBed(t)
 		src := testSource("a")

@@ -17,7 +17,7 @@ func (n *network) unwell(host, payload string) (well func()) {
 	return func() { n.text(host, payload) }
 }
 
-// D3: 12 minutes offline, and the warnings stayed unread for another 14.
+// D3: after 12 minutes offline, warnings stayed unread for another 14 minutes.
 func TestAFeedThatWarnsIsReadAtLeastEveryTwoMinutesWhileItFails(t *testing.T) {
 	for name, every := range map[string]time.Duration{"each minute": time.Minute, "every ten minutes": 10 * time.Minute, "each hour": time.Hour} {
 		t.Run(name, func(t *testing.T) {
@@ -42,7 +42,7 @@ func TestAFeedThatWarnsIsReadAtLeastEveryTwoMinutesWhileItFails(t *testing.T) {
 	}
 }
 
-// D3: a poll at every start, but not within seconds of the last one.
+// D3: a feed that warns is polled at every start, but not within seconds of the last poll.
 func TestAFeedThatWarnsIsReadAtEveryStart(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bed) {
 		src := testSource("a")
@@ -63,7 +63,8 @@ func TestAFeedThatWarnsIsReadAtEveryStart(t *testing.T) {
 	})
 }
 
-// D3: one failed first poll of a source that is read four times a day was waited out for 6.5 hours.
+// D3: after one failed first poll, a source with four polls a day was not polled again for 6.5
+// hours.
 func TestAFirstPollThatFailsIsRepeatedSoon(t *testing.T) {
 	for name, restart := range map[string]bool{"by the same process": false, "by the next": true} {
 		t.Run(name, func(t *testing.T) {
@@ -91,7 +92,7 @@ func TestAFirstPollThatFailsIsRepeatedSoon(t *testing.T) {
 	}
 }
 
-// D3: `hazardd source poll nws` while offline moved the next poll by a quarter of an hour.
+// D3: `hazardd source poll nws` while offline delayed the next poll by a quarter of an hour.
 func TestAPollByHandChangesNoSchedule(t *testing.T) {
 	for name, ok := range map[string]bool{"that fails": false, "that succeeds": true} {
 		for where, server := range map[string]bool{"beside a server": true, "alone": false} {
@@ -157,7 +158,7 @@ func TestAllSourcesArePolledByHand(t *testing.T) {
 				if f, ok := errors.AsType[*Failure](all[1].Err); !ok || f.Class != ClassServer || all[1].Status.Name != "bad" {
 					t.Errorf("bad: %+v", all[1])
 				}
-				if errors.Is(all[2].Err, hazard.ErrConflict) != server { // the server was told to leave it alone
+				if errors.Is(all[2].Err, hazard.ErrConflict) != server { // the server has disabled this source
 					t.Errorf("off: %+v", all[2])
 				}
 			})
@@ -165,7 +166,8 @@ func TestAllSourcesArePolledByHand(t *testing.T) {
 	}
 }
 
-// D10: after a start without sources they were "failing", with a next poll that never came.
+// D10: after a start without sources, their state was "failing", with a next poll that never
+// happened.
 func TestASourceThatNobodyPollsIsDisabled(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bed) {
 		bad, good := testSource("bad"), testSource("good")
@@ -183,14 +185,15 @@ func TestASourceThatNobodyPollsIsDisabled(t *testing.T) {
 		if text := Summary(b.status(off...)); text != "ok=0; stale=0; disabled=2" {
 			t.Errorf("summary %s", text)
 		}
-		// A poll by hand does not put it on a schedule.
+		// A poll by hand does not schedule further polls.
 		if _, err := pollOne(t.Context(), b.poller(good), "good"); err != nil {
 			t.Error(err)
 		}
 		if s := b.status(good)[0]; s.State != Disabled {
 			t.Errorf("after a poll by hand: %+v", s)
 		}
-		// A process that polls nothing says nothing of what another one polls.
+		// A process that polls nothing does not change the state of a source that another one
+		// polls.
 		stop := b.start(b.poller(bad, good))
 		time.Sleep(lease.Try)
 		if s := b.status(bad)[0]; s.State == Disabled {
@@ -204,7 +207,7 @@ func TestASourceThatNobodyPollsIsDisabled(t *testing.T) {
 	})
 }
 
-// D37: an ETag beyond ASCII kept the state of its source from ever being saved.
+// D37: an ETag with non-ASCII bytes prevented the state of its source from ever being saved.
 func TestWhateverAServerSendsTheStateIsSaved(t *testing.T) {
 	for name, header := range map[string]http.Header{
 		"an ETag in Latin-1":      {"Etag": {"\"r\xe9vision\""}},

@@ -282,7 +282,7 @@ func (p *Poller) load(ctx context.Context, name string) (*state, error) {
 	return decodeState(body)
 }
 
-// hold runs work while holder has the lease, and reports whether it had it.
+// hold runs work while holder has the lease, and reports whether holder got the lease.
 func (p *Poller) hold(ctx context.Context, holder string, work func(context.Context, *lease.Lease)) (ran bool, err error) {
 	lost := func(err error) { p.log.Warn("lost the lease to poll", "error", err) }
 	return lease.Hold(ctx, p.store, leaseName, holder, lost, work)
@@ -320,7 +320,7 @@ func (p *Poller) look(ctx context.Context, workers []*worker) {
 			select {
 			case w.ask <- r.ID:
 				passed[w.src.Name] = r.ID
-			default: // it already has one: the next look tries again
+			default: // the worker already has a request: the next look tries again
 			}
 		}
 		clock.Sleep(ctx, lookEvery)

@@ -53,8 +53,8 @@ const pushFeed = "push:"
 type pushState struct {
 	Up    bool           `json:"up,omitzero"`
 	Since hazard.Instant `json:"since"` // it has been up, or down, since then; 0 means not tried yet
-	// Heard is when it last showed life; LastMessage is when the last message that was not a
-	// heartbeat arrived.
+	// Heard is the time of the last sign of life; LastMessage is the arrival time of the last
+	// message other than a heartbeat.
 	Heard       hazard.Instant `json:"heard,omitzero"`
 	LastMessage hazard.Instant `json:"last_message,omitzero"`
 	Messages    int64          `json:"messages,omitzero"`
@@ -81,8 +81,8 @@ func (st *state) push(address string) *pushState {
 	return k
 }
 
-// event is a report of a connection to its source's worker: it is up, it is down because of err, it
-// is alive, or a message.
+// event is what a connection reports to its source's worker: that it is up, that it is down because
+// of err, that it is alive, or a message.
 type event struct {
 	push    *source.Push
 	up      bool
@@ -142,7 +142,7 @@ func (w *worker) listen(ctx context.Context) (closed func()) {
 		if !w.p.opens(push) {
 			continue
 		}
-		w.st.push(push.URL) // it will be tried
+		w.st.push(push.URL) // creates the state of a connection that was not tried yet
 		done := make(chan struct{})
 		wait = append(wait, done)
 		go func() {
@@ -158,7 +158,7 @@ func (w *worker) listen(ctx context.Context) (closed func()) {
 	}
 }
 
-// keepOpen opens a connection again and again.
+// keepOpen opens a connection, and reopens it whenever it ends, until ctx ends.
 func (w *worker) keepOpen(ctx context.Context, push *source.Push, messages, bytes *rate.Limiter) {
 	tell := func(e event) {
 		e.push = push
@@ -280,7 +280,7 @@ func (w *worker) pollNow() {
 // pollOn returns the feeds to their normal interval.
 func (w *worker) pollOn(now hazard.Instant) {
 	if slices.ContainsFunc(w.src.Pushes, func(p source.Push) bool { return w.st.push(p.URL).Up }) {
-		return // another one is up
+		return // another connection is up
 	}
 	for _, f := range w.feeds {
 		if f.kept.Error == nil {
@@ -428,7 +428,7 @@ func (w *worker) announcedBefore(links []source.Link, now hazard.Instant) {
 	for _, name := range names {
 		at := addresses[name]
 		i := slices.IndexFunc(w.st.Jobs, func(j job) bool { return j.Link == name })
-		if i < 0 { // it is listed only for a while, so it is retried for unlistedFor
+		if i < 0 { // the heartbeat lists it only for a while, so it is retried for unlistedFor
 			jobs = append(jobs, job{URL: at[0], Also: strings.Join(at[1:], " "), Feed: pushFeed, Link: name, Dated: true, Since: now, Unlisted: now})
 		} else {
 			w.st.Jobs[i].Unlisted = now

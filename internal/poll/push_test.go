@@ -27,10 +27,10 @@ import (
 	"github.com/hazardd/hazardd/internal/source/emsc"
 )
 
-// sender is a server that pushes: each connection to it is told to serve.
+// sender is a server that pushes. It calls serve for each connection.
 type sender struct {
 	t     *testing.T
-	serve func(conn net.Conn, n int) // n counts connections from 1
+	serve func(conn net.Conn, n int) // n is the number of the connection, from 1
 
 	mu    sync.Mutex
 	count int
@@ -39,7 +39,7 @@ type sender struct {
 	wg    sync.WaitGroup
 }
 
-// senders are those of a bed, by address.
+// senders are the senders of a bed, by address.
 type senders map[string]*sender
 
 func (s senders) dial(_ context.Context, _, address string) (net.Conn, error) {
@@ -83,17 +83,17 @@ func (s *sender) send(text string) {
 	conns := s.conns
 	s.mu.Unlock()
 	for _, c := range conns {
-		_, _ = io.WriteString(c, text) // it may be cut
+		_, _ = io.WriteString(c, text) // the connection may be cut
 	}
 }
 
-// quiet serves a connection on which only send writes.
+// quiet serves a connection without writing to it; only sender.send does.
 func quiet(conn net.Conn, _ int) { _, _ = io.Copy(io.Discard, conn) }
 
-// document is a pushed document of events, as a tcp connection has them.
+// document is a pushed document of events, as a TCP connection carries it.
 func document(events ...string) string { return "<alert>\n" + list(events...) + "</alert>\n" }
 
-// pushing is testSource with a connection of documents at stream:1.
+// pushing is testSource with a TCP connection that carries documents, at stream:1.
 func pushing(name string) Source {
 	src := testSource(name)
 	parse := src.Parse
@@ -147,8 +147,8 @@ func TestWhatIsPushedIsTakenInAtOnce(t *testing.T) {
 	})
 }
 
-// Polls become rarer once the connection has been up for an interval, and go on at the interval as soon as it is down. What came while it was
-// down is read as soon as it is up again.
+// Polls become rarer once the connection has been up for an interval. They return to the normal
+// interval as soon as it is down. What was missed meanwhile is read as soon as it is up again.
 func TestPollingEasesWhileAPushIsUp(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bed) {
 		beating := func(conn net.Conn, _ int) {
@@ -181,7 +181,7 @@ func TestPollingEasesWhileAPushIsUp(t *testing.T) {
 		if s := b.status(src)[0]; s.State != OK || s.Feeds[0].State != OK || s.Pushes[0].State != Failing || s.Pushes[0].Error.Class != ClassUnreachable {
 			t.Errorf("%+v", s)
 		}
-		// Reconnects are spread: 2 s, 4 s, … two minutes.
+		// The delays between reconnects grow: 2 s, 4 s, … two minutes.
 		if n := to.opened(); n < 8 || n > 14 {
 			t.Errorf("%d tries to connect in ten minutes", n)
 		}
@@ -206,7 +206,7 @@ func TestASilentHeartbeatIsFailing(t *testing.T) {
 				_, _ = io.WriteString(conn, document())
 				time.Sleep(20 * time.Second)
 			}
-			for n == 1 { // it drips, and never says a whole word
+			for n == 1 { // the connection sends single bytes, but never a whole message
 				if _, err := io.WriteString(conn, "x"); err != nil {
 					return
 				}
@@ -233,7 +233,7 @@ func TestASilentHeartbeatIsFailing(t *testing.T) {
 	})
 }
 
-// A feed that hangs must not hold up what is pushed.
+// A feed that hangs must not delay pushed messages.
 func TestAHangingPollDelaysNoPush(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bed) {
 		to := &sender{t: t, serve: quiet}
@@ -252,7 +252,7 @@ func TestAHangingPollDelaysNoPush(t *testing.T) {
 	})
 }
 
-// What a sender does wrong costs itself alone, and bounded memory.
+// A faulty sender affects only itself, and uses bounded memory.
 func TestABadSenderHarmsNobodyElse(t *testing.T) {
 	for name, serve := range map[string]func(conn net.Conn, n int){
 		"floods": func(conn net.Conn, _ int) {
@@ -344,7 +344,7 @@ func TestOneOfTwoProcessesIsConnected(t *testing.T) {
 		}
 		to.send(document("x"))
 		synctest.Wait()
-		// The other one takes over, and reads what came in between.
+		// The other process takes over, and reads what was published meanwhile.
 		b.net.text("a.example", list("between"))
 		if first.store.Leases(hazard.At(time.Now()))[leaseName] {
 			stopFirst()
@@ -363,7 +363,8 @@ func TestOneOfTwoProcessesIsConnected(t *testing.T) {
 	})
 }
 
-// A message that cannot be taken in is not lost: the connection starts anew, and the poll that follows finds it.
+// A message that cannot be processed is not lost: the connection is reopened, and the poll after
+// that finds it.
 func TestAMessageThatMeetsABrokenStoreIsFoundByAPoll(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bed) {
 		to := &sender{t: t, serve: quiet}
@@ -385,7 +386,7 @@ func TestAMessageThatMeetsABrokenStoreIsFoundByAPoll(t *testing.T) {
 	})
 }
 
-// failing is an intake that fails while it is told to.
+// failing is an intake that fails as long as a flag is set.
 type failing struct {
 	Intake
 	mu  sync.Mutex
@@ -404,8 +405,9 @@ func (f *failing) Apply(ctx context.Context, src string, batch source.Batch, clo
 	return f.Intake.Apply(ctx, src, batch, clock, opts)
 }
 
-// TestEarthquakesArePushed replays recorded earthquakes as the messages of EMSC's WebSocket: each twice, and the connection is cut in
-// between. All are there, as if they had been polled.
+// TestEarthquakesArePushed replays recorded earthquakes as messages of EMSC's WebSocket. Each is
+// sent twice, and the connection is cut in between. The result is the same as if they had been
+// polled.
 func TestEarthquakesArePushed(t *testing.T) {
 	var list struct {
 		Features []json.RawMessage `json:"features"`
@@ -488,7 +490,8 @@ func TestEarthquakesArePushed(t *testing.T) {
 	}
 }
 
-// naad is Canada's system: two connections with the same alerts, heartbeats that name the last ten, and two archives.
+// naad is Canada's system: two connections with the same alerts, heartbeats that list the last ten
+// alerts, and two archives.
 type naad struct {
 	b       *bed
 	streams [2]*sender
@@ -520,7 +523,7 @@ func newNAAD(t *testing.T, b *bed) (*naad, Source) {
 			n.mu.Lock()
 			defer n.mu.Unlock()
 			n.asked[r.URL.Path]++
-			if text := n.archive[r.URL.Path]; text != nil && host == "capcp2.example" { // the first one has nothing
+			if text := n.archive[r.URL.Path]; text != nil && host == "capcp2.example" { // the first archive has nothing
 				_, _ = w.Write(text)
 				return
 			}
@@ -536,7 +539,7 @@ func newNAAD(t *testing.T, b *bed) (*naad, Source) {
 	return n, Source{Source: config.Source(cap.Places{})}
 }
 
-// publish puts an alert into the archive, and sends it on those streams that carry it.
+// publish puts an alert into the archive, and sends it on the given streams.
 func (n *naad) publish(text []byte, on ...int) {
 	n.mu.Lock()
 	id, sent := between(text, "<identifier>", "</identifier>"), between(text, "<sent>", "</sent>")
@@ -555,8 +558,9 @@ func between(text []byte, from, to string) string {
 	return inner
 }
 
-// TestCanadasStreamsLoseNoAlert replays a recorded chain of 19 alerts: on both streams, on one, and on none, when only the heartbeats name
-// them; one comes cut in half. Restarted, the service fetches none again. All comes to what the alerts say when they are read in order.
+// TestCanadasStreamsLoseNoAlert replays a recorded chain of 19 alerts: on both streams, on one, or
+// on none, when only the heartbeats list them. One alert is cut in half. After a restart, the
+// service fetches none again. The result is the same as after reading the alerts in order.
 func TestCanadasStreamsLoseNoAlert(t *testing.T) {
 	if os.Getenv("HAZARDD_SHARED") == "" {
 		t.Skip("HAZARDD_SHARED is not set: no recordings")
@@ -591,7 +595,7 @@ func TestCanadasStreamsLoseNoAlert(t *testing.T) {
 					n.publish(text, 0, 1)
 				case i%4 == 1:
 					n.publish(text, 1)
-				case i%4 == 2: // it comes in half, and the next message follows
+				case i%4 == 2: // only half of it is sent, and the next message follows
 					n.publish(text)
 					n.streams[0].send(string(text[:len(text)/2]))
 				default:
@@ -628,7 +632,7 @@ func TestCanadasStreamsLoseNoAlert(t *testing.T) {
 	}
 }
 
-// told is what the active hazards are, without the times at which that became known.
+// told describes the active hazards, without the times of their records.
 func (b *bed) told() string {
 	changes, err := b.store.Since(b.t.Context(), 0, 10000)
 	if err != nil {

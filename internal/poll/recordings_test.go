@@ -35,7 +35,7 @@ func recorded(t *testing.T, name string) []byte {
 	return b
 }
 
-// without is a list of alerts without those of one kind.
+// without returns a list of alerts without the alerts of one kind.
 func without(t *testing.T, payload []byte, kind string) []byte {
 	t.Helper()
 	var doc map[string]json.RawMessage
@@ -66,8 +66,8 @@ func without(t *testing.T, payload []byte, kind string) []byte {
 	return out
 }
 
-// TestTheWeatherServicesListIsPlacedAndEndsWhatItLists plays a recorded national list with the zones that it names, then the same
-// list without the alerts of one kind.
+// TestTheWeatherServicesListIsPlacedAndEndsWhatItLists reads a recorded national list with the
+// zones in it, then the same list without the alerts of one kind.
 func TestTheWeatherServicesListIsPlacedAndEndsWhatItLists(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -95,7 +95,7 @@ func TestTheWeatherServicesListIsPlacedAndEndsWhatItLists(t *testing.T) {
 		}
 		serve(full, `"full"`)
 		src := Source{Source: nws.Source()}
-		src.PlaceURL = nws.ZoneURL // also for counties, which are built in
+		src.PlaceURL = nws.ZoneURL // also for counties, whose shapes are built in
 		b.intake = intake.New(b.store, intake.Known{Places: map[string]source.Places{nws.Name: nws.Places{Kept: func(ctx context.Context, code string) (string, error) {
 			return b.store.Place(ctx, nws.Name, code)
 		}}}})
@@ -103,7 +103,7 @@ func TestTheWeatherServicesListIsPlacedAndEndsWhatItLists(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		first := len(b.active(nws.Name)) // placed by polygons and counties
 		time.Sleep(2 * time.Minute)
-		soon := len(b.active(nws.Name)) // those at sea, where no county is
+		soon := len(b.active(nws.Name)) // also those at sea, outside all counties
 		time.Sleep(20 * time.Minute)
 		then := len(b.active(nws.Name))
 		if first < then*3/4 || soon < then {
@@ -134,8 +134,8 @@ func TestTheWeatherServicesListIsPlacedAndEndsWhatItLists(t *testing.T) {
 	})
 }
 
-// TestARejectedAlertKeepsOnlyItsOwnEvent plays a recorded national list, then the same with an alert
-// that cannot be read and without another one.
+// TestARejectedAlertKeepsOnlyItsOwnEvent reads a recorded national list, then the same list with
+// one unreadable alert and without another alert.
 func TestARejectedAlertKeepsOnlyItsOwnEvent(t *testing.T) {
 	var doc map[string]any
 	if err := json.Unmarshal(recorded(t, "nws/full-20260715T2000Z.json"), &doc); err != nil {
@@ -166,7 +166,7 @@ func TestARejectedAlertKeepsOnlyItsOwnEvent(t *testing.T) {
 		p["status"] = "?"
 	}
 	for _, p := range bySegment[gone] {
-		p["status"] = "Test" // as good as not there
+		p["status"] = "Test" // a test alert is ignored, as if it were missing
 	}
 	changed, err := json.Marshal(doc)
 	if err != nil {
@@ -231,7 +231,7 @@ func TestAnEarthquakeGetsItsDetailAndGoesWhenItIsDeleted(t *testing.T) {
 		if err != nil || len(products) == 0 {
 			t.Errorf("%d products of us6000tga9, %v", len(products), err)
 		}
-		// Two earthquakes leave the list: of one the detail is still there, the other was deleted.
+		// Two earthquakes leave the list. The detail of one still exists; the other was deleted.
 		lost := strings.NewReplacer("us6000tga9", "usx1", "us6000tga6", "usx2", "6000tga9", "x1", "6000tga6", "x2").Replace(string(feed))
 		serve(lost)
 		time.Sleep(5 * time.Minute)

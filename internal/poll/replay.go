@@ -15,10 +15,10 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// ReplayIntake receives what is replayed.
+// ReplayIntake processes the replayed payloads.
 type ReplayIntake interface {
 	Intake
-	// PassUntil records the changes that are due by time up to now, each at its own time.
+	// PassUntil records all changes that are due by time up to now, each with its own time.
 	PassUntil(ctx context.Context, now hazard.Instant) error
 }
 
@@ -75,14 +75,14 @@ type replayed struct {
 type replayedFeed struct {
 	listed
 	payload  []byte
-	batch    *source.Batch  // the last batch, if Repeat may have to apply places to it
+	batch    *source.Batch  // the last batch, if Repeat may have to apply new places to it
 	since    hazard.Instant // time of the payload
 	again    hazard.Instant // when polling would read it in full again; MaxInstant if that would change nothing
 	failures int
 }
 
-// repeated is how long a payload counts as the source's present response. A longer silence is a gap
-// of the recording.
+// repeated is how long a payload counts as the source's present response. A longer silence is
+// treated as a gap in the recording.
 const repeated = 24 * time.Hour
 
 // NewReplay creates a Replay into a store. Nothing is recorded before from, the time of the store's
@@ -239,8 +239,9 @@ func (r *Replay) note(s *replayed, f *replayedFeed, a answer, now hazard.Instant
 	r.keep(kept, a.payload)
 }
 
-// Repeat advances time to a receipt, and repeats what it records; payload is the receipt's payload.
-// A *Failure is one that polling also had: the payload was unusable, or incomplete.
+// Repeat advances time to a receipt, and repeats the work that it records; payload is the receipt's
+// payload. A returned *Failure is one that the original poll also had: the payload was unusable, or
+// incomplete.
 func (r *Replay) Repeat(ctx context.Context, src *Source, kept *store.Receipt, payload []byte) error {
 	if err := r.intake.PassUntil(ctx, kept.Taken); err != nil {
 		return err
@@ -318,8 +319,8 @@ func (r *Replay) Repeat(ctx context.Context, src *Source, kept *store.Receipt, p
 	return fmt.Errorf("receipt %d: kind %q is that of a later release", kept.ID, kept.Kind)
 }
 
-// retimed is an intake that withdraws as of a given moment, because a list is read before its
-// content is processed.
+// retimed is an intake that withdraws as of a given moment. It is needed because a list is read
+// before its content is processed.
 type retimed struct {
 	ReplayIntake
 	taken hazard.Instant

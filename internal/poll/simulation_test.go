@@ -16,12 +16,13 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// TestWhateverHappensNothingIsLost plays two sources with random faults, and two processes that come and go, and looks at what
-// holds at every moment: no source is asked faster than its interval, or each minute while it fails, or twice at once. After a healthy while everything is known.
-// A failing seed is run again by its name.
+// TestWhateverHappensNothingIsLost plays two sources with random faults, and two processes that
+// start and stop. At every moment it checks that no source is polled more often than its interval
+// allows, or than once a minute while it fails, or twice at once. After some time without faults,
+// everything must be known. A failing seed can be repeated by the name of its subtest.
 func TestWhateverHappensNothingIsLost(t *testing.T) {
 	seeds := uint64(2)
-	if text := os.Getenv("HAZARDD_SEEDS"); text != "" { // for a long run
+	if text := os.Getenv("HAZARDD_SEEDS"); text != "" { // set for a long run
 		seeds, _ = strconv.ParseUint(text, 10, 64)
 	}
 	for seed := range seeds {
@@ -76,7 +77,7 @@ func simulate(t *testing.T, b *bed, random, faulty *rand.Rand) {
 			case host == "two":
 				_, _ = io.WriteString(w, list(append([]string{"whole", "x", "y", "z"}, events...)...))
 			default:
-				for i := range events { // an index too, of documents that fail more often than not
+				for i := range events { // also an index, whose documents fail more often than not
 					_, _ = fmt.Fprintf(w, "link /doc/%d 1\n", i)
 				}
 				_, _ = io.WriteString(w, list(events...))
@@ -116,7 +117,7 @@ func simulate(t *testing.T, b *bed, random, faulty *rand.Rand) {
 		for i := range asks[1:] {
 			from, to := asks[i].at, asks[i+1].at
 			brokenOff := slices.ContainsFunc(stopped, func(at time.Time) bool { return !at.Before(from) && at.Before(to) })
-			repeated := to.Equal(from) // by the HTTP client, after a kept connection broke
+			repeated := to.Equal(from) // the HTTP client repeats a request after a kept connection broke
 			if to.Sub(from) < min(src.Feeds[0].Every, firstRetry) && !brokenOff && !repeated {
 				t.Errorf("%s was asked after %s", src.Name, to.Sub(from))
 			}

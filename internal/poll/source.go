@@ -17,8 +17,8 @@ import (
 type Intake interface {
 	// Apply processes a batch. Processing the same batch again changes nothing.
 	Apply(ctx context.Context, src string, batch source.Batch, clock hazard.Clock, opts intake.Options) (intake.Result, error)
-	// Withdraw ends the hazard of an event; last is 0 if it was over, or an editor has decided
-	// about it.
+	// Withdraw ends the hazard of an event. last is 0 if it had already ended, or if an editor has
+	// decided about it.
 	Withdraw(ctx context.Context, src, event string, reason hazard.EndReason, clock hazard.Clock) (last int64, err error)
 }
 
@@ -29,7 +29,7 @@ type Source struct {
 	Disabled bool
 	// Read, if not nil, replaces the GET request of the source's only feed, whose address is then
 	// only for display. It is for a source that needs a login and several requests. Its error
-	// should be a *Failure. Taken is called once its last result was processed.
+	// should be a *Failure. Taken is called after the last result of Read has been processed.
 	Read  func(ctx context.Context, now hazard.Instant) (source.Batch, error)
 	Taken func()
 }
@@ -101,7 +101,7 @@ func (s *Source) follows(address string) bool {
 // among reports whether an address is on a host of source.Source.Hosts.
 func among(u *url.URL, host string) bool {
 	at := authority(u)
-	if host == "*" { // any host that has a public address
+	if host == "*" { // "*" means any host with a public address
 		return at == authority(&url.URL{Scheme: "https", Host: u.Hostname()})
 	}
 	if domain, ok := strings.CutPrefix(host, "*."); ok {

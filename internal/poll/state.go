@@ -56,7 +56,7 @@ type feedState struct {
 	Hosts    []string   `json:"hosts,omitzero"`
 	Left     int        `json:"left,omitzero"`
 	Failures int        `json:"failures,omitzero"` // consecutive ones of scheduled polls
-	Error    *lastError `json:"error,omitzero"`    // of the last poll
+	Error    *lastError `json:"error,omitzero"`    // error of the last poll
 }
 
 type lastError struct {
@@ -68,27 +68,32 @@ type lastError struct {
 // job is an address that is still to be read for a source.
 type job struct {
 	URL string `json:"url"`
-	// Also are other addresses of the same, separated by blanks. With each failure it is the turn of the next.
+	// Also lists other addresses of the same document, separated by blanks. After each failure, the
+	// next one is tried.
 	Also string `json:"also,omitzero"`
-	// Link, if not empty, is the entry of the index Feed that led here; Dated, that it says when the document changed.
+	// Link, if not empty, is the entry of the index Feed for this document. Dated means that the
+	// entry says when the document changed.
 	Link  string `json:"link,omitzero"`
 	Feed  string `json:"feed,omitzero"`
 	Dated bool   `json:"dated,omitzero"`
-	// Had: the document was read before. Since is when the index announced it, Expires when what is there expires by the
-	// index's account (0: it does not say), Unlisted since when the index lists it no longer.
+	// Had means that the document was read before. Since is when the index announced it. Expires is
+	// when its content expires according to the index, or 0 if the index does not say. Unlisted is
+	// the time since which the index no longer lists it.
 	Had      bool           `json:"had,omitzero"`
 	Since    hazard.Instant `json:"since,omitzero"`
 	Expires  hazard.Instant `json:"expires,omitzero"`
 	Unlisted hazard.Instant `json:"unlisted,omitzero"`
-	// Event, if not empty, is an event that a feed does not name any more: it is over if there is nothing at the address.
+	// Event, if not empty, is an event that a feed no longer contains. The event is over if there
+	// is nothing at the address.
 	Event string `json:"event,omitzero"`
-	// Tries counts failures, of which the last one was of Class; it is not tried again before Next.
+	// Tries counts failures, and Class is the class of the last one. Next is the earliest time of
+	// the next try.
 	Tries int            `json:"tries,omitzero"`
 	Class Class          `json:"class,omitzero"`
 	Next  hazard.Instant `json:"next,omitzero"`
 }
 
-// elsewhere returns the job at the next of its addresses.
+// elsewhere returns the job with the next of its addresses.
 func (j job) elsewhere() job {
 	if j.Also != "" {
 		next, rest, _ := strings.Cut(j.Also, " ")
@@ -97,7 +102,7 @@ func (j job) elsewhere() job {
 	return j
 }
 
-// Counts says what became of what was read.
+// Counts counts the reports that were read, by result.
 type Counts struct {
 	Read      int64 `json:"read"`
 	New       int64 `json:"new"`
@@ -106,7 +111,7 @@ type Counts struct {
 	Ignored   int64 `json:"ignored"`
 	Held      int64 `json:"held"`
 	Rejected  int64 `json:"rejected"`
-	// Ended counts the hazards that were ended because the source deleted them or lists them no longer.
+	// Ended counts the hazards that ended because the source deleted them or no longer lists them.
 	Ended int64 `json:"ended"`
 }
 
@@ -120,11 +125,11 @@ func (c *Counts) add(r *intake.Result) {
 	c.Rejected += int64(r.Rejected)
 }
 
-// Limits of what is kept of a source, so that its state stays some 100 kB whatever it does.
+// Limits of a source's stored state. They keep it at about 100 kB, whatever the source does.
 const (
 	maxJobs      = 1000
 	maxBadPlaces = 2000
-	maxLinks     = 5000 // of one index
+	maxLinks     = 5000 // largest number of links of one index
 	maxText      = 500  // bytes of an error's text
 )
 
@@ -139,12 +144,13 @@ func decodeState(body []byte) (*state, error) {
 	return st, nil
 }
 
-// encode writes the state. Text that is not UTF-8 is mended: whatever a server sends, its state can be saved.
+// encode encodes the state. It replaces invalid UTF-8, so that the state can be saved whatever a
+// server sends.
 func (st *state) encode() ([]byte, error) {
 	return json.Marshal(st, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 }
 
-// feed is the state of the feed with that address.
+// feed returns the state of the feed with that address, and creates it if necessary.
 func (st *state) feed(address string) *feedState {
 	if st.Feeds == nil {
 		st.Feeds = map[string]*feedState{}
@@ -157,8 +163,9 @@ func (st *state) feed(address string) *feedState {
 	return f
 }
 
-// enqueue puts jobs before those that wait, newest first. One that waits already keeps what is known of its failures; if
-// another version is announced it is tried at once. Beyond maxJobs the last ones go; n is how many.
+// enqueue puts jobs before the waiting ones, newest first. A job that was already waiting keeps its
+// count of failures, but if another version is announced, it is tried at once. Only the first
+// maxJobs jobs are kept; dropped is the number of the others.
 func (st *state) enqueue(jobs []job) (dropped int) {
 	type key struct{ url, event string }
 	before := map[key]*job{}
@@ -189,7 +196,7 @@ func (st *state) enqueue(jobs []job) (dropped int) {
 	return dropped
 }
 
-// waitsFor reports whether a document waits that the index at that address announced.
+// waitsFor reports whether a document of the index at that address is waiting.
 func (st *state) waitsFor(index string) bool {
 	return slices.ContainsFunc(st.Jobs, func(j job) bool { return j.Link != "" && j.Feed == index })
 }

@@ -14,18 +14,18 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// The states of a source, as readers see them.
+// The states of a source, as shown to readers.
 const (
 	OK       = "ok"       // read within its interval
-	Stale    = "stale"    // not read for more than two rhythms and a grace: what it says now is not known
-	Failing  = "failing"  // the last poll failed, what it said before is still fresh; or documents are missing that it announced
+	Stale    = "stale"    // not read for more than two intervals and a grace period, so its present content is unknown
+	Failing  = "failing"  // the last poll failed, but the content before is still fresh; or announced documents are missing
 	Starting = "starting" // not read yet
-	Unheard  = "unheard"  // of the catalog, and not read once in more than two rhythms and a grace: perhaps nothing is there at all
+	Unheard  = "unheard"  // a source of the catalog that was never read, for more than two intervals and a grace period; perhaps the feed does not exist
 	Disabled = "disabled" // not polled
 )
 
-// grace is how much later than two rhythms a source may be before it is stale: a few minutes matter to nobody, and a restart takes
-// some of them.
+// grace is the delay beyond two intervals after which a source is stale. A few minutes do not
+// matter to readers, and a restart takes some of them.
 const grace = 3 * time.Minute
 
 // Status is the state of one source, as JSON of GET /sources.
@@ -36,29 +36,30 @@ type Status struct {
 	Feeds []FeedStatus `json:"feeds"`
 	// Pushes are the connections over which the source pushes.
 	Pushes []PushStatus `json:"pushes"`
-	// Times are those of the feed that is worst off; without trouble, of the one that was read last. nil: never.
+	// These times are those of the feed in the worst state, or of the feed that was read last if
+	// all are well. nil means never.
 	LastPoll    *time.Time `json:"last_poll"`
 	LastSuccess *time.Time `json:"last_success"`
-	LastChanged *time.Time `json:"last_changed"` // last answer that differed from the one before
+	LastChanged *time.Time `json:"last_changed"` // the last response that differed from the one before
 	NextPoll    *time.Time `json:"next_poll"`
 	Lag         *int64     `json:"lag"` // seconds since LastSuccess
 	Last        Counts     `json:"last"`
 	Total       Counts     `json:"total"`
-	// Failures counts consecutive scheduled polls that failed. Circuit is "open" while the source is asked more rarely than its rhythm for
-	// that, else "closed".
+	// Failures counts consecutive failures of scheduled polls. Circuit is "open" while the source
+	// is polled less often than normal because of them, otherwise "closed".
 	Failures int    `json:"consecutive_failures"`
 	Circuit  string `json:"circuit"`
 	Pending  int    `json:"pending"` // details, documents and shapes of places still to be fetched
-	// Documents counts those that the feeds announce, if they are indexes.
+	// Documents counts the documents that the feeds announce, if they are indexes.
 	Documents Documents `json:"documents"`
-	// Error is that of the feed that is worst off.
+	// Error is the error of the feed in the worst state.
 	Error *StatusError `json:"last_error"`
 	source.About
 }
 
 // FeedStatus is the state of one address of a source.
 type FeedStatus struct {
-	URL         string     `json:"url"`   // without user and query
+	URL         string     `json:"url"`   // without user, password and query
 	Every       int64      `json:"every"` // seconds
 	State       string     `json:"state"`
 	LastPoll    *time.Time `json:"last_poll"`
@@ -66,21 +67,22 @@ type FeedStatus struct {
 	LastChanged *time.Time `json:"last_changed"`
 	NextPoll    *time.Time `json:"next_poll"`
 	Failures    int        `json:"consecutive_failures"`
-	// Error is why the last poll failed; nil if it did not.
+	// Error is why the last poll failed, or nil if it succeeded.
 	Error *StatusError `json:"last_error"`
 }
 
 // PushStatus is the state of a connection over which a source pushes.
 type PushStatus struct {
 	URL   string `json:"url"`   // without query
-	State string `json:"state"` // OK: it is up; Failing: it is not, and the source is polled; Starting: it was not tried yet; Disabled: it is not opened
-	// Since is when it came up or went down.
+	State string `json:"state"` // OK if it is up; Failing if it is down, while the source is polled; Starting if it was not tried yet; Disabled if it is not opened
+	// Since is when the connection came up or went down.
 	Since *time.Time `json:"since"`
-	// LastHeard is when it last showed that it lives, by a message, a heartbeat or an answer to a ping; a moment of the last 20 s may not show.
+	// LastHeard is the time of the last sign of life: a message, a heartbeat or an answer to a
+	// ping. It may be up to 20 s old.
 	LastHeard   *time.Time `json:"last_heard"`
-	LastMessage *time.Time `json:"last_message"` // that was no heartbeat
-	Messages    int64      `json:"messages"`     // that were no heartbeats
-	// Failures counts consecutive tries that failed.
+	LastMessage *time.Time `json:"last_message"` // without heartbeats
+	Messages    int64      `json:"messages"`     // without heartbeats
+	// Failures counts consecutive failed tries.
 	Failures int          `json:"consecutive_failures"`
 	Error    *StatusError `json:"last_error"`
 }
@@ -89,12 +91,13 @@ type PushStatus struct {
 type StatusError struct {
 	Class Class     `json:"class"`
 	Time  time.Time `json:"time"`
-	// Text says what happened in full. It is for admins: it may tell of names and addresses inside the operator's network. What
-	// an index lacks is for everybody.
+	// Text describes the failure in full. It is only for admins, because it may contain names and
+	// addresses of the operator's network. An exception are missing documents of an index, which
+	// everybody may see.
 	Text string `json:"text,omitempty"`
 }
 
-// Public is the status as readers may see it: the class of an error without its text.
+// Public returns the status as readers may see it: errors have a class, but no text.
 func (s Status) Public() Status {
 	s.Error = s.Error.public()
 	s.Feeds = slices.Clone(s.Feeds)
@@ -115,7 +118,8 @@ func (e *StatusError) public() *StatusError {
 	return &StatusError{Class: e.Class, Time: e.Time}
 }
 
-// States reads kept states, and decodes again only those that have changed. It is safe for concurrent use.
+// States decodes stored states. It decodes a state again only if it has changed. It is safe for
+// concurrent use.
 type States struct {
 	mu   sync.Mutex
 	last map[string]decoded
@@ -123,7 +127,7 @@ type States struct {
 
 type decoded struct {
 	body []byte
-	st   *state // never changed
+	st   *state // must not be modified
 	err  error
 }
 
@@ -142,8 +146,9 @@ func (s *States) decode(name string, body []byte) (*state, error) {
 	return d.st, d.err
 }
 
-// Statuses are the states of sources as of now, in the order given, by what the polling process keeps of each, which may be another one
-// (store.SourceStates). What was read a while ago shows as stale by itself.
+// Statuses returns the states of sources as of now, in the given order. kept holds the stored state
+// of each (store.SourceStates), which another process may have written. A source that was not read
+// for a while becomes stale by itself.
 func (s *States) Statuses(kept map[string][]byte, now hazard.Instant, sources []Source) []Status {
 	all := make([]Status, len(sources))
 	for i := range sources {
@@ -196,7 +201,7 @@ func status(src *Source, st *state, now hazard.Instant) Status {
 	}
 	s.Pushes = []PushStatus{}
 	s.pushed(src, st, now)
-	// Another process may poll what this one has disabled.
+	// Another process may poll a source that is disabled in this one.
 	if st.Disabled || src.Disabled && s.LastPoll == nil {
 		s.State, s.NextPoll = Disabled, nil
 		for i := range s.Feeds {
@@ -209,8 +214,9 @@ func status(src *Source, st *state, now hazard.Instant) Status {
 	return s
 }
 
-// pushed adds the states of the connections. One that is down does not make the source failing, since polling goes on at its interval; that the
-// source lacks what a connection named does.
+// pushed adds the states of the connections. A source is failing if documents that a connection
+// announced are missing. A connection that is down does not make it failing, because polling
+// continues at its interval.
 func (s *Status) pushed(src *Source, st *state, now hazard.Instant) {
 	for i := range src.Pushes {
 		p := &src.Pushes[i]
@@ -223,10 +229,10 @@ func (s *Status) pushed(src *Source, st *state, now hazard.Instant) {
 		case k.well(p, now):
 			word = OK
 		case k.Since == 0 && len(st.Pushes) == 0 && s.LastPoll != nil:
-			word = Disabled // it is polled, and no connection was tried
+			word = Disabled // the source is polled, but no connection was tried
 		case k.Since == 0:
 			word = Starting
-		case why == nil: // whoever had it open is silent
+		case why == nil: // the process that had it open is silent
 			why = &lastError{Class: ClassTimeout, Text: "not heard of", At: k.Heard}
 		}
 		s.Pushes = append(s.Pushes, PushStatus{URL: src.shownPush(p), State: word, Since: moment(k.Since), LastHeard: moment(k.Heard), LastMessage: moment(k.LastMessage),
@@ -239,8 +245,9 @@ func (s *Status) pushed(src *Source, st *state, now hazard.Instant) {
 	}
 }
 
-// heard returns until when a feed that was read is known not to have said more than was pushed; 0: not at all. A poll must have found what came
-// before the connection.
+// heard returns the time up to which the pushed messages complete the content of a feed, or 0 if
+// they do not. The feed must have been polled successfully since the connection was opened, so that
+// the poll has found everything from before.
 func (s *Source) heard(st *state, f *feedState, now hazard.Instant) (at hazard.Instant) {
 	for i := range s.Pushes {
 		p := &s.Pushes[i]
@@ -251,7 +258,7 @@ func (s *Source) heard(st *state, f *feedState, now hazard.Instant) (at hazard.I
 	return at
 }
 
-// failure is what is wrong with the first feed that is not well; nil if all are.
+// failure returns the error of the first feed that has one, or nil.
 func (s *Status) failure() error {
 	for _, f := range s.Feeds {
 		if f.Error != nil {
@@ -268,10 +275,11 @@ func (e *lastError) status() *StatusError {
 	return &StatusError{Class: e.Class, Time: e.At.Time(), Text: e.Text}
 }
 
-// rank orders states by how much is wrong.
+// rank orders the states from best to worst.
 var rank = map[string]int{OK: 0, Starting: 1, Failing: 2, Unheard: 3, Stale: 4}
 
-// feedWord is the state of a feed of which heard is when all was known last: as a rule, by its last poll.
+// feedWord returns the state of a feed. heard is the last time at which its whole content was
+// known, usually the last successful poll.
 func feedWord(fs *feedState, heard hazard.Instant, every time.Duration, now hazard.Instant) string {
 	since := cmp.Or(heard, fs.Since)
 	switch {
@@ -292,8 +300,8 @@ func moment(i hazard.Instant) *time.Time {
 	return new(i.Time())
 }
 
-// Readings are how the sources of these states are read, for coverage. A source that failed lately is fresh until it is stale: what it
-// said before holds so long.
+// Readings returns how the sources are read, for package coverage. A source that has failed
+// recently is fresh until it is stale, because its earlier reports are still valid.
 func Readings(all []Status) coverage.Readings {
 	of := func(state string, success *time.Time) coverage.Reading {
 		return coverage.Reading{State: state, Polled: state != Disabled, Fresh: success != nil && (state == OK || state == Failing), LastSuccess: success}
@@ -309,12 +317,14 @@ func Readings(all []Status) coverage.Readings {
 	return r
 }
 
-// mostNamed is how many sources Summary names: of more it only says how many they are, so that the header stays short.
+// mostNamed is the largest number of sources that Summary names. If there are more, it only counts
+// them, so that the header stays short.
 const mostNamed = 10
 
-// Summary is the value of the header Hazardd-Sources: how many sources are well, how many are not, the names of those
-// if they are few, and how many are disabled. Those of the catalog that never answered are counted by themselves, or what has gone silent could not be
-// told among them.
+// Summary returns the value of the header Hazardd-Sources: the number of sources in each state, and
+// the names of stale and failing ones if they are few. Sources of the catalog that never responded
+// are counted separately, so that the count of stale sources only contains those that have stopped
+// responding.
 func Summary(all []Status) string {
 	count := map[string]int{}
 	var names []string

@@ -39,7 +39,8 @@ func TestStateWords(t *testing.T) {
 	}
 }
 
-// A feed of the catalog that never answered is told from one that has gone silent; another source is stale either way, and no such feed is fresh.
+// A feed of the catalog that never responded has a different state from one that has stopped
+// responding. Any other source is stale in both cases, and no such feed is fresh.
 func TestAFeedThatNeverAnsweredIsUnheard(t *testing.T) {
 	now := hazard.At(time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC))
 	for name, tt := range map[string]struct {

@@ -22,27 +22,30 @@ import (
 
 // The interval of a feed.
 const (
-	// firstRetry is the wait after a first failure, unless the interval of the feed is shorter.
+	// firstRetry is the delay after a first failure, unless the feed's interval is shorter.
 	firstRetry = time.Minute
-	// maxBackoff is the longest wait for a feed that fails, or its interval where that is longer.
+	// maxBackoff is the longest delay of a failing feed, unless its interval is longer.
 	maxBackoff = 30 * time.Minute
-	// maxWarnBackoff is the longest wait for a feed that warns and fails.
+	// maxWarnBackoff is the longest delay of a failing feed of a source that warns.
 	maxWarnBackoff = 2 * time.Minute
-	// trust is how many intervals a feed may answer "not modified" before it is read in full all the same: a cache that is stuck
-	// would hide every new warning behind that answer.
+	// trust is the number of intervals for which a feed may respond "not modified". After that it
+	// is requested without validators, because a faulty cache would hide every new warning.
 	trust = 10
-	// leastApart is the least time between two polls that were asked for.
+	// leastApart is the shortest time between two requested polls.
 	leastApart = 5 * time.Second
-	// spread is over how long the first polls of a process are spread.
+	// spread is the time over which a process distributes its first polls.
 	spread = time.Second
-	// sharedSpread is that of the feeds of the catalog which were not read before, or not for longer than their interval.
+	// sharedSpread is the same for feeds of the catalog that were never read, or not read for
+	// longer than their interval.
 	sharedSpread = 30 * time.Second
-	// patientAfter is how many failures in a row make a feed of the catalog one that is asked every maxBackoff: those of an hour.
+	// patientAfter is the number of consecutive failures, about an hour's, after which a feed of
+	// the catalog is polled only every maxBackoff.
 	patientAfter = 30
 )
 
-// delay returns the time from one poll of a feed to the next, of a source that warns or not, after so many failures in a row. random is in [0, 1): jitter
-// keeps installations from meeting at the source.
+// delay returns the time from one poll of a feed to the next, after so many consecutive failures.
+// warns says whether its source warns. random is in [0, 1): the jitter prevents that many
+// installations poll the source at the same moment.
 func delay(every time.Duration, warns bool, failures int, random float64) time.Duration {
 	if failures == 0 {
 		return every + time.Duration(random*float64(every)/10)
@@ -54,7 +57,8 @@ func delay(every time.Duration, warns bool, failures int, random float64) time.D
 	return backoff(min(every, firstRetry), longest, failures, random)
 }
 
-// backoff returns the wait after so many failures in a row: first, then twice as long each time, up to longest.
+// backoff returns the delay after so many consecutive failures. It starts at first and doubles each
+// time, up to longest.
 func backoff(first, longest time.Duration, failures int, random float64) time.Duration {
 	if failures < 2 {
 		return first + time.Duration(random*float64(first)/10)
@@ -66,22 +70,23 @@ func backoff(first, longest time.Duration, failures int, random float64) time.Du
 	return max(first, d-time.Duration(random*float64(d)/5))
 }
 
-// worker polls one source. Everything but ask belongs to the one goroutine that calls run or once.
+// worker polls one source. All members except ask belong to the single goroutine that calls run or
+// once.
 type worker struct {
 	p     *Poller
 	src   *Source
 	lease *lease.Lease
 	log   *slog.Logger
-	began hazard.Instant // it reads the source since then
-	ask   chan string    // ids of requests
+	began hazard.Instant // start of this worker
+	ask   chan string    // ids of poll requests
 
 	st      *state
 	feeds   []*feed
-	asked   string         // a request that is to be served
-	anew    bool           // the process before died in the middle: nothing of it is relied upon
-	warned  map[Class]bool // since the last success
+	asked   string         // id of a pending poll request
+	anew    bool           // the previous process died while it processed a payload, so everything is read again
+	warned  map[Class]bool // classes of failures that were logged since the last success
 	unsaved bool           // the last try to save the state failed
-	lists   lists          // what they list, and list no longer
+	lists   lists          // the current and the former content of the lists
 	pushed  pushes
 	follow  followUps
 }
@@ -91,11 +96,11 @@ type feed struct {
 	listed
 	kept *feedState
 	due  time.Time
-	// unread: not read in full success since this process polls.
+	// unread means that this process has not yet completely read the feed.
 	unread bool
-	// missing are events that the feed should name.
+	// missing are events that the feed should contain.
 	missing absentees
-	// batch is what was read last, as long as places of it are missing.
+	// batch is the last batch, kept as long as it has unknown places.
 	batch *source.Batch
 }
 
@@ -128,7 +133,7 @@ func (w *worker) run(ctx context.Context) {
 		case e := <-w.pushed.events:
 			w.hear(ctx, e)
 		case id := <-w.ask:
-			if id != w.st.Served { // by the process before
+			if id != w.st.Served { // the previous process may have served it
 				w.asked = id
 			}
 		}
@@ -136,7 +141,8 @@ func (w *worker) run(ctx context.Context) {
 	}
 }
 
-// once reads all feeds and what follows from them, as far as one poll goes, and notes that request id was served.
+// once reads all feeds and does the requests that follow, as many as fit into one poll. It records
+// that request id was served.
 func (w *worker) once(ctx context.Context, id string) {
 	if !w.begin(ctx) {
 		return
@@ -154,8 +160,9 @@ func (w *worker) once(ctx context.Context, id string) {
 	w.save(ctx)
 }
 
-// begin reads the kept state and plans the first poll of each feed: at once if it warns, a minute after its last poll if that
-// failed, else when it was due; never before the end of a Retry-After. It reports whether it could.
+// begin reads the stored state and plans the first poll of each feed: at once if the source warns,
+// a minute after the last poll if that failed, otherwise when it was due. It is never before the
+// end of a Retry-After. begin reports whether the state could be read.
 func (w *worker) begin(ctx context.Context) bool {
 	body, err := w.p.store.SourceState(ctx, w.src.Name)
 	if err != nil {
@@ -189,10 +196,10 @@ func (w *worker) begin(ctx context.Context) bool {
 		case f.kept.Error != nil:
 			next = min(next, f.kept.LastPoll.Add(min(f.Every, firstRetry)))
 		}
-		// What lies further ahead than any wait was written by a clock that was wrong.
+		// A time farther ahead than any delay comes from a wrong clock and is ignored.
 		next = max(next, f.kept.NotBefore)
 		if wait := next.Time().Sub(now.Time()); f.kept.LastPoll != 0 && wait > 0 && wait <= max(delay(f.Every, w.src.Warns, 0, 1), maxRetryAfter) {
-			f.due = begun.Add(wait + time.Millisecond + shift) // the kept instants were cut to the millisecond
+			f.due = begun.Add(wait + time.Millisecond + shift) // stored times are cut to milliseconds
 		}
 		w.feeds = append(w.feeds, f)
 		w.lists.of = append(w.lists.of, &f.listed)
@@ -203,17 +210,17 @@ func (w *worker) begin(ctx context.Context) bool {
 	}
 	w.st.Feeds = kept
 	maps.DeleteFunc(w.st.Pushes, func(address string, k *pushState) bool {
-		k.Up = false // whoever had it open has died
+		k.Up = false // the process that had it open has ended
 		return !slices.ContainsFunc(w.src.Pushes, func(p source.Push) bool { return p.URL == address && w.p.opens(&p) })
 	})
 	w.keep(ctx, w.receipt(evidence.Begun, "", now), nil, nil)
 	return true
 }
 
-// step does the next thing, if one is due, and returns how long to wait for the one after it.
+// step does the next due piece of work, if any, and returns how long to wait after it.
 func (w *worker) step(ctx context.Context) time.Duration {
 	if !w.lease.Valid() {
-		return lease.Try / 4 // it may be renewed, or ctx ends
+		return lease.Try / 4 // the lease may be renewed, or ctx ends
 	}
 	if w.asked != "" {
 		w.serve(ctx, w.asked)
@@ -238,7 +245,7 @@ func (w *worker) step(ctx context.Context) time.Duration {
 	return max(0, min(wait, time.Until(next.due)))
 }
 
-// dueAt tells whether a feed is due.
+// dueAt reports whether a feed is due.
 func (w *worker) dueAt(now time.Time) bool {
 	for _, f := range w.feeds {
 		if !now.Before(f.due) {
@@ -248,8 +255,8 @@ func (w *worker) dueAt(now time.Time) bool {
 	return false
 }
 
-// serve does what was asked for: reads all feeds, but for those that were read just now and those that the source wants left
-// alone. The schedule stays as it is.
+// serve does a requested poll of all feeds, except those that were polled just now and those with a
+// Retry-After. The schedule does not change.
 func (w *worker) serve(ctx context.Context, id string) {
 	for _, f := range w.feeds {
 		now := w.p.now()
@@ -263,8 +270,9 @@ func (w *worker) serve(ctx context.Context, id string) {
 	}
 }
 
-// poll reads a feed once, and records the result. If a user asked for the poll, the next scheduled one is not delayed, and a failure
-// does not count for the backoff, unless the answer has Retry-After.
+// poll reads a feed once and records the result. asked says that a user requested the poll. Then
+// the next scheduled poll is not delayed, and a failure does not count for the backoff, unless the
+// response has Retry-After.
 func (w *worker) poll(ctx context.Context, f *feed, asked bool) {
 	began := time.Now()
 	now := w.p.now()
@@ -322,8 +330,9 @@ func (w *worker) poll(ctx context.Context, f *feed, asked bool) {
 	w.save(ctx)
 }
 
-// interval returns the time from a poll at now to the next. A feed of the catalog has a moment of its own in its interval, which
-// stays the same over restarts and failures: so the feeds of one host stay spread over it.
+// interval returns the time from a poll at now to the next. Each feed of the catalog has a fixed
+// offset in its interval. Restarts and failures do not change it, so the polls of a host's feeds
+// stay spread over the interval.
 func (w *worker) interval(f *feed, now hazard.Instant) time.Duration {
 	if !w.src.Shared {
 		return delay(w.every(f, now), w.src.Warns, 0, w.p.random())
@@ -335,7 +344,7 @@ func (w *worker) interval(f *feed, now hazard.Instant) time.Duration {
 	return time.Duration(next-int64(now)) * time.Millisecond
 }
 
-// succeeded notes in the log when nothing is wrong any more, or that documents are missing.
+// succeeded logs that documents are missing, or that the source has recovered.
 func (w *worker) succeeded(now hazard.Instant) {
 	for _, f := range w.feeds {
 		lack := w.src.lacks(f.Feed, f.kept, w.st.Jobs, now)
@@ -354,7 +363,8 @@ func (w *worker) succeeded(now hazard.Instant) {
 	}
 }
 
-// failed keeps an error, and logs it: once of each kind until the source is read again.
+// failed records an error, and logs it as a warning once for each class until the source is read
+// again.
 func (w *worker) failed(ctx context.Context, f *feed, fail *Failure, now hazard.Instant) {
 	f.kept.Error = &lastError{Class: fail.Class, Text: cut(fail.Text), At: now}
 	level := slog.LevelDebug
@@ -372,7 +382,8 @@ func (w *worker) failed(ctx context.Context, f *feed, fail *Failure, now hazard.
 	}
 }
 
-// keepError keeps what could not be used, for hazardd source errors. payload is its SHA-256, empty if there was none.
+// keepError stores an unusable record or payload for the command hazardd source errors. payload is
+// the payload's SHA-256, or "" if there was none.
 func (w *worker) keepError(ctx context.Context, record, reason, payload string) {
 	_, err := w.p.store.Write(ctx, hazard.ClockFunc(w.p.now), store.Origin{Source: w.src.Name}, func(tx *store.Tx) error {
 		return tx.AddSourceErrors(w.src.Name, []store.SourceError{{Record: record, Reason: reason, Payload: payload}})
@@ -382,7 +393,7 @@ func (w *worker) keepError(ctx context.Context, record, reason, payload string) 
 	}
 }
 
-// save keeps the state. What cannot be saved now is saved with the next poll.
+// save stores the state. If that fails, the next poll saves it.
 func (w *worker) save(ctx context.Context) {
 	w.st.Places = len(w.follow.places)
 	err := w.p.save(ctx, w.src.Name, w.st)
@@ -392,8 +403,8 @@ func (w *worker) save(ctx context.Context) {
 	w.unsaved = err != nil
 }
 
-// protect turns a panic of f into a failure of the source, and any error after the end of ctx into errStopped: then the source
-// is not to blame.
+// protect turns a panic of f into a failure of the source. It turns any error after the end of ctx
+// into errStopped, because that is not the source's fault.
 func (w *worker) protect(ctx context.Context, f func() error) error {
 	err := protect(f)
 	if err != nil && ctx.Err() != nil {
@@ -402,7 +413,7 @@ func (w *worker) protect(ctx context.Context, f func() error) error {
 	return err
 }
 
-// asFailure gives an error its class, if it has none.
+// asFailure returns err as a *Failure, with a class if it has none.
 func asFailure(err error) *Failure {
 	if f, ok := errors.AsType[*Failure](err); ok {
 		return f
@@ -413,7 +424,7 @@ func asFailure(err error) *Failure {
 	return failf(ClassInternal, "%v", err)
 }
 
-// read asks a feed and does all that follows from its answer.
+// read requests a feed and processes the response.
 func (w *worker) read(ctx context.Context, f *feed, now hazard.Instant) error {
 	if w.src.Read != nil {
 		return w.converse(ctx, f, now)
@@ -439,7 +450,8 @@ func (w *worker) read(ctx context.Context, f *feed, now hazard.Instant) error {
 	return err
 }
 
-// get asks once. While it waits for the answer, what is pushed is taken in: a feed that hangs delays no message.
+// get sends one request. It processes pushed messages while it waits for the response, so that a
+// feed that hangs does not delay them.
 func (w *worker) get(ctx context.Context, q question) (a *answer, err error) {
 	if w.pushed.events == nil {
 		return w.p.client.get(ctx, q)
@@ -459,7 +471,7 @@ func (w *worker) get(ctx context.Context, q question) (a *answer, err error) {
 	}
 }
 
-// use does all that follows from the answer of a feed.
+// use processes the response of a feed.
 func (w *worker) use(ctx context.Context, f *feed, a *answer, now hazard.Instant) error {
 	batch, usable, err := w.parse(ctx, a, now)
 	if !usable {
@@ -491,7 +503,7 @@ func (w *worker) use(ctx context.Context, f *feed, a *answer, now hazard.Instant
 	return nil
 }
 
-// converse is read for a source that asks in its own way.
+// converse does the same as read, for a source with its own Read function.
 func (w *worker) converse(ctx context.Context, f *feed, now hazard.Instant) error {
 	batch, err := w.src.Read(ctx, now)
 	bad, _ := errors.AsType[*source.PayloadError](err)
@@ -516,7 +528,7 @@ func (w *worker) converse(ctx context.Context, f *feed, now hazard.Instant) erro
 			_, err = w.conclude(ctx, f, &batch, &res, now)
 		}
 	}
-	if len(batch.Reports)+len(batch.Rejects) > 0 || batch.Whole { // else nothing was said
+	if len(batch.Reports)+len(batch.Rejects) > 0 || batch.Whole { // otherwise the source reported nothing
 		w.keep(ctx, r, a, err)
 	}
 	if err != nil {
@@ -532,7 +544,7 @@ func (w *worker) converse(ctx context.Context, f *feed, now hazard.Instant) erro
 	return nil
 }
 
-// parse reads an answer.
+// parse parses a response. It waits while too many other parsers run.
 func (w *worker) parse(ctx context.Context, a *answer, now hazard.Instant) (batch source.Batch, usable bool, err error) {
 	select {
 	case w.p.parsing <- struct{}{}:
@@ -549,8 +561,9 @@ func (w *worker) parse(ctx context.Context, a *answer, now hazard.Instant) (batc
 	return batch, usable, err
 }
 
-// take takes in what a feed says in the payload of that digest; whole reports whether it was read to its end. noted is false if not all documents that it
-// names could be noted, so that it must be read again.
+// take processes a batch of a feed. digest is the digest of its payload; whole reports whether the
+// payload was read to its end. noted is false if not all documents that it links to could be
+// queued, so that the feed must be read again.
 func (w *worker) take(ctx context.Context, f *feed, batch source.Batch, whole bool, digest string, now hazard.Instant) (res intake.Result, noted bool, err error) {
 	if ctx.Err() != nil || !w.lease.Valid() {
 		return intake.Result{}, false, errStopped
@@ -559,7 +572,7 @@ func (w *worker) take(ctx context.Context, f *feed, batch source.Batch, whole bo
 	for i := range batch.Reports {
 		hasMore = hasMore || batch.Reports[i].Detail != ""
 	}
-	if hasMore && !w.st.Unfinished { // intake tells only once what has changed, so it must not be forgotten
+	if hasMore && !w.st.Unfinished { // intake reports each change only once, so a crash must not lose it
 		w.st.Unfinished = true
 		w.save(ctx)
 	}
@@ -572,7 +585,7 @@ func (w *worker) take(ctx context.Context, f *feed, batch source.Batch, whole bo
 	if len(res.Coarse) > 0 {
 		w.log.Warn("repairing an area is too costly; showing a larger one", "hazards", res.Coarse)
 	}
-	if err != nil { // a part may have been taken in
+	if err != nil { // a part may have been committed
 		w.anew, f.unread = true, true
 		return res, false, err
 	}
@@ -587,14 +600,14 @@ func (w *worker) take(ctx context.Context, f *feed, batch source.Batch, whole bo
 	f.batch = nil
 	w.follow.learnt = w.follow.learnt && w.kept()
 	if w.lookForPlaces(ctx, &batch, res.Events, w.p.now()) {
-		batch.Rejects = nil // counted already
+		batch.Rejects = nil // already counted
 		f.batch = &batch
 	}
 	w.st.Unfinished = w.follow.learnt || w.anew
 	return res, noted, nil
 }
 
-// tell logs what was kept back just now.
+// tell logs reports that have just been held back because their hazard is damaged.
 func (w *worker) tell(res *intake.Result) {
 	for _, kept := range res.Suspects {
 		if strings.HasPrefix(kept.Reason, store.Damaged) {
@@ -603,26 +616,27 @@ func (w *worker) tell(res *intake.Result) {
 	}
 }
 
-// late counts how late reports were committed that were issued at these times. What was issued before the source was read here
-// is left aside: nobody could have had it earlier.
+// late measures the delay from the issue of reports to their commit. Reports that were issued
+// before this process began to read the source are ignored, because it could not have had them
+// earlier.
 func (w *worker) late(issued []hazard.Instant) {
 	if w.p.delays == nil {
 		return
 	}
 	now := w.p.now()
 	for _, at := range issued {
-		if at >= w.began && at <= now.Add(time.Hour) { // a version that is no time is neither
+		if at >= w.began && at <= now.Add(time.Hour) { // this also excludes versions that are not times
 			w.p.delays.Observe(w.src.Name, lateness.Committed, now.Time().Sub(at.Time()))
 		}
 	}
 }
 
-// kept tells whether a feed waits for places.
+// kept reports whether a feed waits for places.
 func (w *worker) kept() bool {
 	return slices.ContainsFunc(w.feeds, func(f *feed) bool { return f.batch != nil })
 }
 
-// detailsOfActive are the addresses of fuller reports of all events of a batch that are active.
+// detailsOfActive returns the addresses of the details of all active events of a batch.
 func (w *worker) detailsOfActive(ctx context.Context, batch *source.Batch) ([]string, error) {
 	active, err := w.p.store.ActiveEvents(ctx, w.src.Name)
 	if err != nil {
@@ -646,7 +660,7 @@ func (w *worker) detailsOfActive(ctx context.Context, batch *source.Batch) ([]st
 	return details, nil
 }
 
-// enqueue notes fuller reports to be read, newest first.
+// enqueue queues details, newest first.
 func (w *worker) enqueue(addresses []string) {
 	var jobs []job
 	for _, a := range addresses {
@@ -661,7 +675,7 @@ func (w *worker) enqueue(addresses []string) {
 	}
 }
 
-// cut bounds the text of an error.
+// cut shortens the text of an error.
 func cut(text string) string {
 	if len(text) <= maxText {
 		return text

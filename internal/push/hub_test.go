@@ -27,21 +27,21 @@ const base = "https://hazards.example"
 
 var discard = slog.New(slog.DiscardHandler)
 
-// memoryLog is a log in memory, and the view of it.
+// memoryLog is a change log in memory, with the view of it.
 type memoryLog struct {
 	mu      sync.Mutex
 	changes []hazard.Change
 	seen    int64 // the latest number
-	view    int64 // the view is as of this change
+	view    int64 // the view shows the state after this change
 	wake    chan struct{}
-	reads   int // of changes
+	reads   int // number of reads of changes
 	fail    error
 	forks   []store.Fork
 }
 
 func newMemoryLog() *memoryLog { return &memoryLog{wake: make(chan struct{})} }
 
-// add numbers changes and lets the view see them.
+// add appends changes and makes the view show them.
 func (l *memoryLog) add(changes ...hazard.Change) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -84,7 +84,7 @@ func (l *memoryLog) Page(ctx context.Context, p store.LogPage) (store.LogPiece, 
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	piece := store.LogPiece{Changes: changes, Last: l.seen}
-	for i := range changes { // each reader gets its own copy, as from the store
+	for i := range changes { // each reader gets its own copy, as it does from the store
 		if product := changes[i].Product; product != nil {
 			changes[i].Product = new(*product)
 		}
@@ -138,7 +138,7 @@ func (l *memoryLog) JudgeByPresent(_ context.Context, products []*hazard.Product
 	return nil
 }
 
-// present is who may read a product as of the last change.
+// present returns who may read a product after the last change.
 func (l *memoryLog) present(id int64) *hazard.Audience {
 	for _, c := range slices.Backward(l.changes) {
 		if c.Product != nil && c.Product.ID == id {
@@ -182,19 +182,19 @@ func (l *memoryLog) Expire() hazard.Instant { return hazard.MaxInstant }
 
 func now() hazard.Instant { return hazard.At(time.Now()) }
 
-// hub makes a hub of the log with a memory of these bounds, whose view is as of a number.
+// hub creates a hub of the log with these memory bounds, whose view is as of change number.
 func hub(l *memoryLog, number int64, bounds tail.Bounds) *Hub {
 	l.view = number
 	return New(tail.New(l, l, now, bounds, discard), l, base, Limits{PerUser: 10, All: 100})
 }
 
-// last is the number up to which a hub tells.
+// last returns the number up to which a hub sends changes.
 func (h *Hub) last() int64 {
 	_, _, _, last := h.tail.Kept()
 	return last
 }
 
-// run makes a hub that follows the log until the test ends.
+// run creates a hub that follows the log until the test ends.
 func run(t testing.TB, l *memoryLog, number int64) *Hub {
 	t.Helper()
 	h := hub(l, number, tail.Memory)
@@ -219,14 +219,14 @@ func note(id, hazardID int64, text string, orgs ...int64) hazard.Change {
 	return hazard.Change{Kind: hazard.ProductUpdated, HazardID: hazardID, At: 1, Product: &hazard.Product{ID: id, HazardID: hazardID, Title: "Note", Type: hazard.TextProduct, Data: text, OrgIDs: orgs}}
 }
 
-// severe is a filter.
+// severe is a filter for a minimum severity.
 type severe hazard.Severity
 
 func (s severe) Match(_ context.Context, h *hazard.Hazard) (bool, error) { return s.match(h), nil }
 
 func (s severe) match(h *hazard.Hazard) bool { return h.Severity >= hazard.Severity(s) }
 
-// all reads what there is behind a cursor.
+// all reads all available events of a cursor.
 func all(t interface {
 	Context() context.Context
 	Fatal(...any)
@@ -245,7 +245,8 @@ func all(t interface {
 	}
 }
 
-// told is what must be told of one change of a log to a reader who reads when change now is the last; empty: nothing.
+// told returns the event that a reader must get for change n of a log when change now is the last,
+// or "" if the reader must get none.
 func told(t interface{ Fatal(...any) }, l *memoryLog, n, now int64, f *severe, orgs []int64) string {
 	var this *hazard.Change
 	var before, after *hazard.Hazard
@@ -324,8 +325,9 @@ func TestEveryReaderIsToldTheLogAsItMayKnowIt(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		// read lets a reader read a little, and reports whether there may be more. Each change must be told as its readers may know of
-		// it now: as of the last change that the hub knows, or one that the log has beyond it.
+		// read lets a reader read a little, and reports whether there may be more. The reader must
+		// get each change as its present rights allow. Present means the last change that the hub
+		// knows, or a later one in the log.
 		read := func(r *reader) bool {
 			from := r.Number()
 			texts, wake, err := r.Next(t.Context(), r.orgs)
@@ -503,7 +505,8 @@ func TestMemoryIsBounded(t *testing.T) {
 	})
 }
 
-// A failover may lose nothing that anybody has seen, and follow on what nobody has seen yet: the hub reads both at once.
+// A failover must not lose a change that anybody has seen, and may continue after a change that
+// nobody has seen yet. The hub reads both at once.
 func TestNobodyIsToldOfAForkThatLostNothing(t *testing.T) {
 	l := newMemoryLog()
 	h := hub(l, 0, tail.Memory)
@@ -546,7 +549,7 @@ func TestAfterAStartMemoryHoldsTheLatestChanges(t *testing.T) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.reads > before+1 { // one is the hub's own, which waits
+	if l.reads > before+1 { // one read is the hub's own while it waits
 		t.Errorf("the log was read %d times by readers who resume after a restart", l.reads-before)
 	}
 }
@@ -703,7 +706,7 @@ func TestANewStreamReplacesADeadOneOfItsUser(t *testing.T) {
 	bob.Wrote(now)
 	now = now.Add(time.Second)
 	var streams []*Stream
-	want := make([]string, most) // the order in which they are replaced; the first is number 7
+	want := make([]string, most) // the order in which the streams are replaced; the first is number 7
 	for i := range most {
 		name, later := fmt.Sprint("ann's ", i), (i+most-7)%most
 		s := open("ann", name)
@@ -737,7 +740,7 @@ func TestANewStreamReplacesADeadOneOfItsUser(t *testing.T) {
 	ends = nil
 	refused("none is dead")
 	h.End()
-	if len(ends) != 1+most { // not a second time those that were replaced
+	if len(ends) != 1+most { // the replaced streams do not end a second time
 		t.Errorf("%d streams were ended with the service, want %d", len(ends), 1+most)
 	}
 }
@@ -746,7 +749,7 @@ func TestLiveStreamsAreNotReplaced(t *testing.T) {
 	h, now := New(nil, nil, base, Limits{PerUser: 2, All: 3}), time.Unix(1_000_000_000, 0)
 	join := func(user string) (*Stream, error) { return h.Join(user, now, func() {}) }
 	live, err := join("ann")
-	_, err2 := join("ann") // waits for an answer: nothing is written to it
+	_, err2 := join("ann") // this stream waits for its response: nothing is written to it
 	other, err3 := join("bob")
 	if err := errors.Join(err, err2, err3); err != nil {
 		t.Fatal(err)
@@ -760,20 +763,21 @@ func TestLiveStreamsAreNotReplaced(t *testing.T) {
 		}
 	}
 	now = now.Add(1)
-	_, err = join("ann") // would replace one, but the server has no room for both until that has left
+	_, err = join("ann") // it would replace a stream, but the server has no room for both until the old one has left
 	if many, ok := errors.AsType[*TooManyError](err); !ok || many.Own || isEnded(live) {
 		t.Errorf("a server that is full: %v", err)
 	}
 }
 
-// A failover that loses nothing makes numbers jump, too. A node that had not read the last change before it tells that change, and then what is behind
-// the jump: no reader is at a number that no change ever had.
+// A failover that loses nothing also leaves a gap in the numbers. A node that had not read the last
+// change before the gap sends that change, and then the changes after the gap. No reader has the
+// number of a change that never existed.
 func TestAHubThatIsBehindAForkTellsWhatCameBeforeIt(t *testing.T) {
 	l := newMemoryLog()
 	l.add(flood(1, hazard.Watch))
 	h := hub(l, 1, tail.Memory)
 	c := h.Read(1, nil, nil)
-	l.add(flood(1, hazard.Watch)) // which the hub has not read when
+	l.add(flood(1, hazard.Watch)) // the hub has not read this change before the gap
 	l.skip(1_000_000)
 	l.add(flood(1, hazard.Watch), flood(1, hazard.Warning))
 	var told []int64

@@ -1,12 +1,16 @@
-// Package replay makes past decisions again from the evidence, and says whether they come out the same.
+// Package replay repeats past decisions from the evidence, and reports whether the results are the
+// same.
 //
-// Each receipt is done again in its order, at its time, by the functions that poll, in a store that begins empty; what time alone changes
-// happens in between. Then the changes of both logs are compared: of each hazard and product, in their order, every member of
-// the state and the moment. Moments may differ by Slack: polling reads the clock again at each transaction.
+// It processes each receipt again in order, at its original time, with the functions that poll, in
+// a store that is empty at first. It also applies the changes that are due by time. Then it
+// compares the changes of each hazard and product in both logs, in order: every member of the
+// state, and the time. Times may differ by Slack, because polling reads the clock again in each
+// transaction.
 //
-// What cannot be made again is said, not guessed: hazards that people have decided about, since a decision of a person is not evidence, and
-// hazards that are older than the evidence, of which it does not hold the first report. The rules are those of the running program: a
-// difference may mean that they have changed.
+// Two kinds of hazards cannot be repeated and are only counted. One is hazards with decisions of
+// people, because the evidence does not contain those. The other is hazards that are older than the
+// evidence, which then lacks their first reports. The replay uses the rules of the running program,
+// so a difference may mean that they have changed.
 package replay
 
 import (
@@ -30,10 +34,10 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// Slack is by how much moments may differ and still be the same.
+// Slack is the largest difference of times that still counts as the same.
 const Slack = 5 * time.Second
 
-// maxDifferences is how many differences are listed; all are counted.
+// maxDifferences bounds the listed differences; all are counted.
 const maxDifferences = 100
 
 // Sources are the sources of the installation.
@@ -42,40 +46,42 @@ type Sources interface {
 	Intake(s *store.Store) *intake.Intake
 }
 
-// Span says which decisions are made again. The replay itself always begins with the oldest evidence: what a source said before counts too.
+// Span selects the decisions to compare. The replay always begins with the oldest evidence, because
+// earlier reports also matter.
 type Span struct {
-	From, To hazard.Instant // ends included; the end is the last change or receipt at the latest
-	Hazard   uuid.UUID      // Nil: all
-	Source   string         // hazards that this source reports; empty: all
+	From, To hazard.Instant // both ends are included; To is limited to the last change or receipt
+	Hazard   uuid.UUID      // uuid.Nil means all
+	Source   string         // hazards with reports of this source; empty means all
 }
 
-// Result says how they came out. Hazards and products count as objects.
+// Result is the result of a replay. Hazards and products count as objects.
 type Result struct {
-	Begins   time.Time `json:"evidence_from"` // the first receipt
+	Begins   time.Time `json:"evidence_from"` // time of the first receipt
 	From     time.Time `json:"from"`
 	To       time.Time `json:"to"`
-	Receipts int       `json:"receipts"` // that were done again
+	Receipts int       `json:"receipts"` // repeated receipts
 	Lost     int       `json:"payloads_lost"`
-	Changes  int       `json:"changes"`   // that were compared
-	Same     int       `json:"same"`      // objects
-	Differ   int       `json:"different"` // objects
-	ByPeople int       `json:"by_people"` // objects that people have decided about, not compared
-	Older    int       `json:"older"`     // objects that are older than the evidence, not compared
-	// Differences are the first of each object.
+	Changes  int       `json:"changes"`   // compared changes
+	Same     int       `json:"same"`      // objects with the same result
+	Differ   int       `json:"different"` // objects with a different result
+	ByPeople int       `json:"by_people"` // objects with decisions of people, not compared
+	Older    int       `json:"older"`     // objects older than the evidence, not compared
+	// Differences holds the first difference of each object.
 	Differences []Difference `json:"differences"`
 }
 
-// Difference is the first change of an object that came out otherwise.
+// Difference is the first difference of an object.
 type Difference struct {
 	Hazard  uuid.UUID `json:"hazard"`
 	Product uuid.UUID `json:"product,omitzero"`
 	Name    string    `json:"name"`
-	Change  int64     `json:"change,omitzero"` // its number in the log; absent: only the replay has it
+	Change  int64     `json:"change,omitzero"` // its number in the log; absent if only the replay has this change
 	At      time.Time `json:"at"`
 	What    string    `json:"what"`
 }
 
-// Run makes the decisions of a span again. progress, if not nil, is told how many receipts of how many are done.
+// Run repeats the decisions of a span. progress, if not nil, gets the number of repeated receipts
+// and the total.
 func Run(ctx context.Context, s *store.Store, k *evidence.Keeper, known Sources, span Span, progress func(done, all int64)) (_ *Result, err error) {
 	first, err := s.Receipts(ctx, 0, 1)
 	if err != nil {
@@ -127,7 +133,7 @@ func Run(ctx context.Context, s *store.Store, k *evidence.Keeper, known Sources,
 	return res, res.compare(ctx, s, scratch, span, begins)
 }
 
-// repeat does the receipts up to a moment again.
+// repeat repeats the receipts up to the time to.
 func (res *Result) repeat(ctx context.Context, s *store.Store, k *evidence.Keeper, known Sources, scratch *store.Store, to hazard.Instant, progress func(done, all int64)) error {
 	const page = 500
 	in := known.Intake(scratch)
@@ -191,14 +197,14 @@ type step struct {
 	product *hazard.Product
 }
 
-// object is a hazard or a product, and what became of it.
+// object is a hazard or a product with its changes.
 type object struct {
 	uuid   uuid.UUID
-	hazard uuid.UUID // its own, or that of the product's
+	hazard uuid.UUID // the UUID of the hazard, or of the product's hazard
 	steps  []step
 }
 
-// history reads the changes of a log above a number, by object.
+// history reads the changes of a log with numbers above a given one, by object.
 func history(ctx context.Context, s *store.Store, above int64, until hazard.Instant) (map[uuid.UUID]*object, error) {
 	const page = 1000
 	all := map[uuid.UUID]*object{}
@@ -242,7 +248,7 @@ func history(ctx context.Context, s *store.Store, above int64, until hazard.Inst
 	}
 }
 
-// compare compares what was decided with what is decided now.
+// compare compares the original changes with those of the replay.
 func (res *Result) compare(ctx context.Context, s, scratch *store.Store, span Span, begins hazard.Instant) error {
 	above, err := s.ChangeAt(ctx, begins.Add(-time.Millisecond))
 	if err != nil {
@@ -258,7 +264,7 @@ func (res *Result) compare(ctx context.Context, s, scratch *store.Store, span Sp
 		return err
 	}
 	ids := map[uuid.UUID]bool{}
-	people := map[uuid.UUID]bool{} // hazards of which people have decided something
+	people := map[uuid.UUID]bool{} // hazards about which people have decided
 	for id, o := range then {
 		ids[id] = true
 		people[o.hazard] = people[o.hazard] || slices.ContainsFunc(o.steps, func(s step) bool { return s.actor != "" })
@@ -302,7 +308,7 @@ func (res *Result) compare(ctx context.Context, s, scratch *store.Store, span Sp
 	return nil
 }
 
-// of reports whether a source reports an object.
+// of reports whether an object has a report of a source.
 func (o *object) of(source string) bool {
 	return slices.ContainsFunc(o.steps, func(s step) bool {
 		if s.product != nil {
@@ -312,7 +318,7 @@ func (o *object) of(source string) bool {
 	})
 }
 
-// within counts the steps of an object in a span. It may be nil.
+// within counts the steps of an object in a span. o may be nil.
 func (o *object) within(span Span) (n int) {
 	if o == nil {
 		return 0
@@ -325,7 +331,8 @@ func (o *object) within(span Span) (n int) {
 	return n
 }
 
-// olderThan reports whether an object was there before the evidence, or is part of a hazard that was: then its beginning cannot be made again.
+// olderThan reports whether an object, or its hazard, existed before the evidence began. Then its
+// first changes cannot be repeated.
 func olderThan(ctx context.Context, s, scratch *store.Store, was, is *object, begins hazard.Instant) (bool, error) {
 	old := func(h *hazard.Hazard) bool { return h.Created < begins }
 	if was != nil {
@@ -358,7 +365,7 @@ func olderThan(ctx context.Context, s, scratch *store.Store, was, is *object, be
 	return false, nil
 }
 
-// differ returns the first difference of an object within a span, nil if there is none.
+// differ returns the first difference of an object if it lies in the span, or nil.
 func differ(was, is *object, span Span) *Difference {
 	var a, b []step
 	if was != nil {
@@ -385,7 +392,7 @@ func differ(was, is *object, span Span) *Difference {
 		if at := hazard.At(d.At); span.From <= at && at <= span.To {
 			return &d
 		}
-		return nil // it began to differ outside
+		return nil // the first difference is outside the span
 	}
 	return nil
 }
@@ -400,7 +407,8 @@ func (s *step) difference(o *object, what string) Difference {
 	return d
 }
 
-// compare says how two changes differ; empty if they do not. The numbers that a store gives are not compared.
+// compare describes how two changes differ, or returns "". It ignores the numbers that a store
+// assigns.
 func (s *step) compare(o *step) string {
 	if !near(s.at, o.at) {
 		return fmt.Sprintf("made at %s, the replay makes it at %s", s.at, o.at)
@@ -421,7 +429,7 @@ func (s *step) compare(o *step) string {
 	return "a change of a hazard, the replay makes one of a product"
 }
 
-// members names the members of two states that differ, with their values.
+// members describes the differing members of two states, with their values.
 func members(a, b reflect.Value) string {
 	var names []string
 	for i := range a.NumField() {

@@ -29,7 +29,7 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// document is what the tests' sources publish.
+// document is a document that the tests' sources publish.
 type document struct {
 	Whole  bool
 	Links  []string
@@ -39,7 +39,7 @@ type document struct {
 	}
 }
 
-// web answers by address, as it is told at a time.
+// web serves responses by address; they change at set times.
 type web struct {
 	mu    sync.Mutex
 	pages map[string]string
@@ -67,7 +67,7 @@ func (w *web) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: status, ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(page)), ContentLength: int64(len(page)), Request: r}, nil
 }
 
-// Raw answers a mirror.
+// Raw responds to the mirror source.
 func (w *web) Raw(_ context.Context, path []string, _ ...client.CallOption) (one client.Record[[]byte], err error) {
 	page, ok := w.page("mirror:" + strings.Join(path, "/"))
 	if !ok {
@@ -77,7 +77,8 @@ func (w *web) Raw(_ context.Context, path []string, _ ...client.CallOption) (one
 	return one, nil
 }
 
-// sources are those of the tests: an index of documents, one whose reports name places, and a mirror.
+// sources are the tests' sources: an index of documents, a source whose reports name places, and a
+// mirror.
 type sources map[string]poll.Source
 
 func (s sources) Find(name string) (poll.Source, error) {
@@ -92,7 +93,7 @@ func (sources) Intake(s *store.Store) *intake.Intake {
 	return intake.New(s, intake.Known{Places: map[string]source.Places{"zones": zones{s}}})
 }
 
-// zones are the places that became known.
+// zones are the places with known shapes.
 type zones struct{ store *store.Store }
 
 func (z zones) Shape(ctx context.Context, code string) (geo.Shape, bool) {
@@ -129,17 +130,17 @@ func sourceOf(name string) poll.Source {
 		}}}
 }
 
-// row is a hazard as another server lists it.
+// row is a hazard in the list of another server.
 func row(n int, name string, updated int64) string {
 	return fmt.Sprintf(`{"hazard_ID":%d,"uuid":"f2762e72-5169-487e-a3fa-%012d","hazard_Name":%q,"type_ID":"FLOOD","severity_ID":"WARNING","category_ID":"EVENT","status":"A","autoexpire":"N",
 		"start_Date":"1795000000000","last_Update":"%d","latitude":1,"longitude":%d,"product_total":"1"}`, n, n, name, updated, 10*n)
 }
 
-// Everything that polling does but reading a list is done again too: documents of an index, what a source takes back by having it no longer, events
-// that settle when their places become known, and what another server says.
+// Not only lists are replayed, but everything that polling does: documents of an index, events that
+// a source deletes, places whose shapes arrive later, and reports of another server.
 func TestEveryKindOfDecisionIsMadeAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(time.Until(time.UnixMilli(1795000000000).Add(time.Hour))) // when all of it is said
+		time.Sleep(time.Until(time.UnixMilli(1795000000000).Add(time.Hour))) // when all reports are out
 		dir := t.TempDir()
 		s, err := store.Open(t.Context(), dir, "sqlite:?synchronous=off")
 		if err != nil {
@@ -184,7 +185,7 @@ func TestEveryKindOfDecisionIsMadeAgain(t *testing.T) {
 			"mirror:hazards/1/products": product, "mirror:hazards/2/products": "[]",
 		})
 		time.Sleep(5 * time.Minute)
-		net.set(map[string]string{ // c and d are listed no longer: there is still something of c; a mirrored hazard changes, one is gone
+		net.set(map[string]string{ // c and d are no longer listed, but c still has a detail; one mirrored hazard changes and one disappears
 			"https://index.example/feed": `{"Links":["https://index.example/a","https://index.example/b"],"Events":[]}`,
 			"https://zones.example/feed": `{"Whole":true,"Events":[` + event("e", `,"Place":"Z1"`) + `]}`,
 			"mirror:hazards/active":      "[" + row(1, "Flood - one, higher", 1795000000002) + "]",
@@ -240,7 +241,7 @@ func TestEveryKindOfDecisionIsMadeAgain(t *testing.T) {
 		if res.Differ != 0 || res.Same < 10 || res.Lost+res.ByPeople+res.Older > 0 || res.Receipts != len(receipts) {
 			t.Errorf("%+v%s", res, told.String())
 		}
-		if _, err := s.Write(t.Context(), hazard.At(time.Now()), store.Origin{Source: "mirror"}, func(tx *store.Tx) error { // another decision
+		if _, err := s.Write(t.Context(), hazard.At(time.Now()), store.Origin{Source: "mirror"}, func(tx *store.Tx) error { // a different decision
 			h, err := tx.Hazard(1)
 			if err != nil {
 				return err

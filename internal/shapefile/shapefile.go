@@ -1,6 +1,8 @@
-// Package shapefile reads shapefiles out of ZIP archives, as features of GeoJSON (ESRI, "Shapefile Technical Description", 1998; dBASE III tables).
+// Package shapefile reads shapefiles in ZIP archives as GeoJSON features (ESRI, "Shapefile
+// Technical Description", 1998; dBASE III tables).
 //
-// An archive comes from others: what is unpacked of it is bounded, whatever it says of itself, and what does not fit its own lengths is an error.
+// Archives come from outside: decompression has limits, whatever an archive says about itself.
+// Content that contradicts its own lengths is an error.
 package shapefile
 
 import (
@@ -21,31 +23,31 @@ import (
 // Limits of an archive.
 const (
 	maxMembers  = 100
-	maxBytes    = 16 << 20 // unpacked, of all shapes and tables together
-	maxFeatures = 10_000   // of all layers
-	maxParts    = 500      // of a shape
+	maxBytes    = 16 << 20 // decompressed, of all shapes and tables together
+	maxFeatures = 10_000   // largest number in all layers together
+	maxParts    = 500      // the most parts of one shape
 )
 
 // Layer is one shapefile.
 type Layer struct {
-	Name     string // of the file, without its ending
+	Name     string // file name without its extension
 	Features []jsontext.Value
 }
 
-// IsArchive reports whether a document begins as a ZIP archive.
+// IsArchive reports whether a document starts like a ZIP archive.
 func IsArchive(doc []byte) bool { return bytes.HasPrefix(doc, []byte("PK\x03\x04")) }
 
-// Read reads all shapefiles of an archive, in their order. Coordinates must be degrees.
+// Read reads all shapefiles of an archive, in order. Coordinates must be in degrees.
 func Read(archive []byte) ([]Layer, error) {
 	z, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))
 	if err != nil {
 		return nil, err
 	}
 	if len(z.File) > maxMembers {
-		return nil, fmt.Errorf("%d files in the archive; at most %d are read", len(z.File), maxMembers)
+		return nil, fmt.Errorf("%d files in the archive, expected at most %d", len(z.File), maxMembers)
 	}
 	left := maxBytes
-	files := map[string][]byte{} // by name in lower case
+	files := map[string][]byte{} // by lowercase name
 	for _, f := range z.File {
 		name := strings.ToLower(f.Name)
 		switch path.Ext(name) {
@@ -68,7 +70,7 @@ func Read(archive []byte) ([]Layer, error) {
 		base := strings.TrimSuffix(f.Name, ending)
 		beside := strings.ToLower(base)
 		if prj := files[beside+".prj"]; len(prj) > 0 && !bytes.HasPrefix(bytes.TrimSpace(prj), []byte("GEOG")) {
-			return nil, fmt.Errorf("%q: its coordinates are no degrees", f.Name)
+			return nil, fmt.Errorf("%q: its coordinates are not degrees", f.Name)
 		}
 		list, err := join(files[beside+".shp"], files[beside+".dbf"], maxFeatures-features)
 		if err != nil {
@@ -83,7 +85,7 @@ func Read(archive []byte) ([]Layer, error) {
 	return layers, nil
 }
 
-// unpack reads a member: left is how many bytes may still be unpacked.
+// unpack decompresses a member. left is the number of bytes that may still be decompressed.
 func unpack(f *zip.File, left *int) (data []byte, err error) {
 	r, err := f.Open()
 	if err != nil {
@@ -94,18 +96,18 @@ func unpack(f *zip.File, left *int) (data []byte, err error) {
 		return nil, err
 	}
 	if *left -= len(data); *left < 0 {
-		return nil, fmt.Errorf("more than %d bytes unpacked", maxBytes)
+		return nil, fmt.Errorf("more than %d bytes after decompression", maxBytes)
 	}
 	return data, nil
 }
 
 var errShort = errors.New("it ends too early")
 
-// join makes features of shapes and the rows of their table.
+// join combines shapes and the rows of their table into features.
 func join(shp, dbf []byte, most int) ([]jsontext.Value, error) {
 	const header = 100
 	if len(shp) < header || binary.BigEndian.Uint32(shp) != 9994 {
-		return nil, errors.New("it does not begin as a shapefile")
+		return nil, errors.New("it does not start like a shapefile")
 	}
 	rows, err := newTable(dbf)
 	if err != nil {
@@ -140,7 +142,8 @@ func join(shp, dbf []byte, most int) ([]jsontext.Value, error) {
 	return features, nil
 }
 
-// geometryOf is a shape as GeoJSON; empty for a null shape. Heights and measures are left out.
+// geometryOf returns a shape as GeoJSON, or "" for a null shape. It leaves out heights and
+// measures.
 func geometryOf(record []byte) (string, error) {
 	kind, body := binary.LittleEndian.Uint32(record), record[4:]
 	switch kind {
@@ -154,7 +157,7 @@ func geometryOf(record []byte) (string, error) {
 		return `{"type":"Point","coordinates":` + strings.TrimSuffix(strings.TrimPrefix(text, "["), "]") + `}`, err
 	case 3, 13, 23, 5, 15, 25:
 	default:
-		return "", fmt.Errorf("a shape of type %d is not read", kind)
+		return "", fmt.Errorf("shapes of type %d are not supported", kind)
 	}
 	const box = 32
 	if len(body) < box+8 {
@@ -193,7 +196,7 @@ func geometryOf(record []byte) (string, error) {
 	})
 }
 
-// multi is one geometry of a kind, or several.
+// multi returns the GeoJSON of one geometry, or of a Multi- geometry if there are several.
 func multi[T any](kind string, list []T, text func(T) (string, error)) (string, error) {
 	all := make([]string, len(list))
 	for i, one := range list {
@@ -210,13 +213,13 @@ func multi[T any](kind string, list []T, text func(T) (string, error)) (string, 
 
 func number(b []byte) float64 { return math.Float64frombits(binary.LittleEndian.Uint64(b)) }
 
-// positions is a list of positions as GeoJSON, to 10 cm.
+// positions returns a list of positions as GeoJSON, rounded to 10 cm.
 func positions(points []byte) (string, error) {
 	out := append(make([]byte, 0, len(points)+len(points)/2), '[')
 	for ; len(points) > 0; points = points[16:] {
 		x, y := number(points), number(points[8:])
 		if !(math.Abs(x) <= 540 && math.Abs(y) <= 90) {
-			return "", fmt.Errorf("%v, %v is no place in degrees", x, y)
+			return "", fmt.Errorf("%v, %v is not a position in degrees", x, y)
 		}
 		if len(out) > 1 {
 			out = append(out, ',')
@@ -227,7 +230,8 @@ func positions(points []byte) (string, error) {
 	return string(append(out, ']')), nil
 }
 
-// polygons puts holes into the areas around them. Outer rings are clockwise; a hole that lies in none of them is an area of its own.
+// polygons assigns holes to the areas around them. Outer rings are clockwise; a hole outside of all
+// of them becomes a separate area.
 func polygons(rings [][]byte) (list [][][]byte) {
 	var holes [][]byte
 	for _, r := range rings {
@@ -252,7 +256,7 @@ func polygons(rings [][]byte) (list [][][]byte) {
 	return list
 }
 
-// doubleArea is twice the area of a ring, above 0 if it is counterclockwise.
+// doubleArea returns twice the area of a ring, positive if it is counterclockwise.
 func doubleArea(r []byte) (sum float64) {
 	for i := 16; i < len(r); i += 16 {
 		sum += number(r[i-16:])*number(r[i+8:]) - number(r[i:])*number(r[i-8:])
@@ -260,7 +264,7 @@ func doubleArea(r []byte) (sum float64) {
 	return sum
 }
 
-// inside reports whether a place lies in a ring.
+// inside reports whether a point lies in a ring.
 func inside(x, y float64, r []byte) (in bool) {
 	for i := 16; i < len(r); i += 16 {
 		ax, ay, bx, by := number(r[i-16:]), number(r[i-8:]), number(r[i:]), number(r[i+8:])
@@ -271,7 +275,7 @@ func inside(x, y float64, r []byte) (in bool) {
 	return in
 }
 
-// table is the rows of a dBASE table that were not read yet.
+// table holds the rows of a dBASE table that were not read yet.
 type table struct {
 	fields []field
 	width  int
@@ -285,7 +289,7 @@ type field struct {
 }
 
 func newTable(dbf []byte) (*table, error) {
-	const head = 32 // and a field's
+	const head = 32 // length of the header, and of a field's descriptor
 	if len(dbf) < head {
 		return nil, errors.New("its table (.dbf) is missing or too short")
 	}
@@ -294,7 +298,7 @@ func newTable(dbf []byte) (*table, error) {
 	if begin < head || begin > len(dbf) {
 		return nil, errors.New("its table (.dbf) ends too early")
 	}
-	at := 1 // behind the mark of deleted rows
+	at := 1 // after the mark of deleted rows
 	for f := dbf[head:begin]; len(f) >= head && f[0] != '\r'; f = f[head:] {
 		name, _, _ := bytes.Cut(f[:11], []byte{0})
 		quoted, err := jsontext.AppendQuote(nil, strings.ToValidUTF8(string(name), "?"))
@@ -312,7 +316,7 @@ func newTable(dbf []byte) (*table, error) {
 	return t, nil
 }
 
-// next is the next row as an object of JSON, and whether it is deleted.
+// next returns the next row as a JSON object, and whether it is deleted.
 func (t *table) next() (properties string, deleted bool, err error) {
 	if len(t.rows) < t.width {
 		return "", false, errors.New("its table (.dbf) has fewer rows than there are shapes")

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// shp is a file of shapes.
+// shp returns a shapefile with these shapes.
 func shp(shapes ...[]byte) []byte {
 	out := make([]byte, 100)
 	binary.BigEndian.PutUint32(out, 9994)
@@ -23,7 +23,7 @@ func shp(shapes ...[]byte) []byte {
 	return out
 }
 
-// shape is a shape of lines or rings; of kind 1, a point.
+// shape returns a shape of lines or rings, or a point if kind is 1.
 func shape(kind uint32, parts ...[]float64) []byte {
 	out := binary.LittleEndian.AppendUint32(nil, kind)
 	n := 0
@@ -48,7 +48,7 @@ func shape(kind uint32, parts ...[]float64) []byte {
 	return out
 }
 
-// dbf is a table of a text and a number.
+// dbf returns a table with a text column and a number column.
 func dbf(rows ...string) []byte {
 	const begin, width = 32 + 2*32 + 1, 1 + 10 + 8
 	out := make([]byte, begin)
@@ -116,7 +116,7 @@ func TestShapesBecomeGeoJSON(t *testing.T) {
 	}
 }
 
-// Null shapes and deleted rows are no features; numbers that are none are null.
+// Null shapes and deleted rows become no features; invalid numbers become null.
 func TestRowsOfATable(t *testing.T) {
 	point := shape(1, []float64{1, 2})
 	layers, err := Read(archive(t, map[string][]byte{"a.shp": shp(point, binary.LittleEndian.AppendUint32(nil, 0), point, point), "a.dbf": dbf(`a"b|`, "null|1", "*gone|2", "c|-7.5")}))
@@ -133,15 +133,15 @@ func TestArchivesThatAreRefused(t *testing.T) {
 	}
 	for want, files := range map[string]map[string][]byte{
 		"no shapefile":      {"a.txt": nil},
-		"does not begin":    {"a.shp": []byte("x"), "a.dbf": dbf("a|1")},
+		"does not start":    {"a.shp": []byte("x"), "a.dbf": dbf("a|1")},
 		"table (.dbf) is":   {"a.shp": shp(point)},
 		"fewer rows":        {"a.shp": shp(point, point), "a.dbf": dbf("a|1")},
-		"no degrees":        {"a.shp": shp(point), "a.dbf": dbf("a|1"), "a.prj": []byte(`PROJCS["UTM"]`)},
-		"no place":          {"a.shp": shp(shape(1, []float64{1e6, 2})), "a.dbf": dbf("a|1")},
+		"not degrees":       {"a.shp": shp(point), "a.dbf": dbf("a|1"), "a.prj": []byte(`PROJCS["UTM"]`)},
+		"not a position":    {"a.shp": shp(shape(1, []float64{1e6, 2})), "a.dbf": dbf("a|1")},
 		"type 31":           {"a.shp": shp(shape(31, outer)), "a.dbf": dbf("a|1")},
 		"ends too early":    {"a.shp": shp(point)[:110], "a.dbf": dbf("a|1")},
 		"files in":          many,
-		"bytes unpacked":    {"a.shp": make([]byte, maxBytes+1)}, // packed it is a thousandth of that
+		"after decompress":  {"a.shp": make([]byte, maxBytes+1)}, // compressed, this is a thousandth of that size
 		"parts and":         {"a.shp": shp(shape(5, make([][]float64, maxParts+1)...)), "a.dbf": dbf("a|1")},
 		"in the archive tw": {"a.shp": shp(point), "A.SHP": shp(point), "a.dbf": dbf("a|1")},
 	} {
@@ -154,7 +154,7 @@ func TestArchivesThatAreRefused(t *testing.T) {
 	}
 }
 
-// What others send does not break the program, and what is read of it is JSON.
+// Hostile input never causes a panic, and the result is valid JSON.
 func FuzzRead(f *testing.F) {
 	f.Add(shp(shape(5, hole, outer, other), shape(1, []float64{1, 2})), dbf("Ida|34", "x|y"))
 	f.Add(shp(shape(13, outer)), dbf("Ida|34"))

@@ -18,7 +18,7 @@ type About struct {
 	Absence string `json:"absence"`
 	// Rank is the authority of the source by type; the type "" stands for all unlisted types.
 	Rank map[hazard.Type]string `json:"rank"`
-	// Coverage says for which places the source speaks.
+	// Coverage lists the places that the source covers.
 	Coverage []AboutCoverage `json:"coverage"`
 }
 

@@ -9,16 +9,18 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// Role is what a source is for the places that it covers.
+// Role is the role of a source for the places that it covers.
 type Role int
 
 // The roles. The zero Role is invalid: every source must state one.
 const (
 	// RoleResponsible means that the source issues the official warnings or notices for the place.
 	RoleResponsible Role = iota + 1
-	// RoleWatches: the source observes or models the place, and warns nobody there officially.
+	// RoleWatches means that the source observes or models the place, but issues no official
+	// warnings there.
 	RoleWatches
-	// RoleUnknown: nobody says which places the source covers. It makes no place covered.
+	// RoleUnknown means that it is unknown which places the source covers. It makes no place
+	// covered.
 	RoleUnknown
 )
 
@@ -31,14 +33,14 @@ func (r Role) String() string {
 	return roleNames[r]
 }
 
-// Coverage is one statement of what a source covers: in these places, silence of the source means
-// that it knows of no hazard. The places are World, Countries and Areas together.
+// Coverage is one statement about what a source covers: if the source reports nothing for these
+// places, it knows of no hazard there. The places are World, Countries and Areas together.
 type Coverage struct {
 	Role Role
 	// Types are the types of hazards that it reports there. nil means the types of the source; if
 	// the source has none either, they are unknown.
 	Types []hazard.Type
-	// World: all places.
+	// World means all places.
 	World bool
 	// Countries are whole countries, as ISO 3166-1 alpha-2 codes, with their territorial sea.
 	Countries []string
@@ -47,10 +49,10 @@ type Coverage struct {
 	Sea float64
 	// Within, if not empty, limits Countries to their parts in one of these areas.
 	Within []Area
-	// Areas are parts of the world that are no countries, such as an ocean basin.
+	// Areas are parts of the world that are not countries, such as an ocean basin.
 	Areas []Area
-	// From is the least event that it reports, for people: "M 4.5"; empty means everything it warns
-	// about.
+	// From is the smallest event that it reports, for people: "M 4.5"; empty means everything it
+	// warns about.
 	From string
 	// Feed is the address of the only feed with these places; empty means all feeds of the source.
 	Feed string
@@ -68,7 +70,7 @@ type Area struct {
 	Shape geo.Shape
 }
 
-// maxSea bounds Coverage.Sea, in kilometres: an exclusive economic zone reaches 370.
+// maxSea bounds Coverage.Sea, in kilometers: an exclusive economic zone reaches 370.
 const maxSea = 500
 
 var countryForm = regexp.MustCompile(`^[A-Z]{2}$`)
@@ -96,7 +98,7 @@ func (s *Source) Covered() []Coverage {
 			by[roleOf(rank)] = append(by[roleOf(rank)], info.ID)
 		}
 	}
-	if s.Types == nil { // which of all these it warns of, nobody says
+	if s.Types == nil { // it is not documented which of these types it warns about
 		rank, _ := s.Rank.Of("")
 		c.Role = roleOf(rank)
 		return []Coverage{c}
@@ -126,7 +128,7 @@ func (s *Source) TypesOf(c *Coverage) []hazard.Type {
 	return s.Types
 }
 
-// checkCoverage calls fault for each thing that a statement lacks, or that cannot be.
+// checkCoverage calls fault for each missing or impossible part of a statement.
 func (s *Source) checkCoverage(fault func(format string, args ...any)) {
 	all := s.Covered()
 	if len(all) == 0 {
@@ -146,7 +148,7 @@ func (s *Source) checkCoverage(fault func(format string, args ...any)) {
 		somewhere := c.World || len(c.Countries) > 0 || len(c.Areas) > 0
 		switch {
 		case c.Role == RoleUnknown && somewhere:
-			fault("the role is unknown, and yet there are places")
+			fault("places are not allowed if the role is unknown")
 		case c.Role != RoleUnknown && !somewhere:
 			fault("no places; expected countries, areas or the world")
 		}
@@ -160,21 +162,21 @@ func (s *Source) checkCoverage(fault func(format string, args ...any)) {
 				fault("countries: %.20q is not two capital letters (ISO 3166-1 alpha-2)", code)
 			}
 			if slices.Contains(c.Countries[:j], code) {
-				fault("countries: %q is there twice", code)
+				fault("countries: %q is listed twice", code)
 			}
 		}
 		if !(c.Sea >= 0 && c.Sea <= maxSea) || c.Sea > 0 && len(c.Countries) == 0 {
 			fault("sea: %v km, expected 0 to %d, with countries", c.Sea, maxSea)
 		}
 		if len(c.Within) > 0 && len(c.Countries) == 0 {
-			fault("within: there are no countries to be limited")
+			fault("within: only allowed with countries")
 		}
 		for _, a := range slices.Concat(c.Areas, c.Within) {
 			if a.Name == "" {
 				fault("areas: one has no name")
 			}
 			if len(a.Shape.Polygons()) == 0 {
-				fault("areas: %q is no area", a.Name)
+				fault("areas: %q is not an area", a.Name)
 			}
 		}
 		if c.Feed != "" && !slices.ContainsFunc(s.Feeds, func(f Feed) bool { return f.URL == c.Feed }) {
@@ -193,7 +195,7 @@ type AboutCoverage struct {
 	SeaKm       float64       `json:"sea_km"`    // off the coasts of countries
 	Within      []AboutArea   `json:"within"`    // if not empty, only the parts of the countries in these areas
 	Areas       []AboutArea   `json:"areas"`
-	From        string        `json:"from"` // the least event that it reports, for people; may be empty
+	From        string        `json:"from"` // the smallest event that it reports, for people; may be empty
 	Cite        string        `json:"cite"`
 }
 

@@ -17,7 +17,7 @@ import (
 // names a source. It is immutable, and its functions are pure.
 type Source struct {
 	Name  string // as in reports and keys, never changed once in use: "usgs"
-	Title string // for people
+	Title string // name of the source for people
 	Feeds []Feed
 	// Parse parses a payload of any feed, or a document from Report.Detail or Batch.Links, as of
 	// now.
@@ -29,12 +29,12 @@ type Source struct {
 	// "http://example.org" allows plain http, also for a source that is polled by https, if its
 	// publisher offers nothing else.
 	Hosts []string
-	// Private: the addresses hold a key. Only their hosts are shown and logged.
+	// Private means that the addresses contain a key. Only their hosts are shown and logged.
 	Private bool
 	// Warns means that the source warns of present or coming danger, so that each minute counts. It
 	// is polled at every start, and at least every two minutes while it fails.
 	Warns bool
-	// Off says why the source is not polled by default; empty if it is.
+	// Off says why the source is not polled by default; empty if it is polled.
 	Off string
 	// Shared means that it is one of the many catalog feeds, of which many share a host. Each has
 	// its own offset in the interval, also after a restart, and one that keeps failing is polled
@@ -58,15 +58,16 @@ type Source struct {
 	// OID is the number of the authority in WMO's Register of Alerting Authorities, without
 	// "urn:oid:"; empty if unknown.
 	OID string
-	// License is that of the data, as an SPDX identifier or in words, and Attribution how the publisher
-	// is to be named.
+	// License is the license of the data, as an SPDX identifier or in words. Attribution is how to
+	// credit the publisher.
 	License, Attribution string
 
 	// Rank is the authority of the source by type.
 	Rank Ranks
 	// Schemes are the schemes of Report.Refs for its events, besides its own name.
 	Schemes []Scheme
-	// Responds: a report of the source makes a hazard a RESPONSE. An operator may leave that to editors.
+	// Responds means that a report of the source makes a hazard a RESPONSE. An operator may leave
+	// that to editors.
 	Responds bool
 
 	// Pushes are connections over which the source sends payloads as it issues them. All are kept
@@ -82,16 +83,16 @@ type Source struct {
 	// Absence says what it means when a complete list (Batch.Whole) does not contain an active
 	// event.
 	Absence Absence
-	// Lasts, if not nil, reports whether an active event goes on only as long as a list names it
-	// (Batch.Lasting): two consecutive lists that do not name it end it.
+	// Lasts, if not nil, reports whether an active event lasts only as long as a list contains it
+	// (Batch.Lasting). Two consecutive lists without the event end it.
 	Lasts func(event string, start, now hazard.Instant) bool
 	// Missing, if not nil, is called for each active event that a completely read feed did not
-	// contain. It returns the address that says what happened to the event, or "" if its absence
-	// means nothing (it is older than the feed's window). The event is over if the address returns
-	// 404, 409 or 410, or if the report there says so.
+	// contain. It returns the address that says what happened to the event. It returns "" if the
+	// absence means nothing, for example if the event is older than the feed's window. The event is
+	// over if the address returns 404, 409 or 410, or if the report there says so.
 	Missing func(feed, event string, start, now hazard.Instant) string
-	// Lives are how long events last for which the source says no end. Types that are not there have
-	// the life of their hazard.TypeInfo.
+	// Lives are how long events last if the source gives no end. Other types have the life of their
+	// hazard.TypeInfo.
 	Lives []Life
 
 	// PlaceURL returns the address of the shape of a place in a report without geometry, or "" if
@@ -109,7 +110,7 @@ type Source struct {
 	PlaceCodes string
 }
 
-// Kept reads the GeoJSON geometry of a place that was fetched; an error if it never was.
+// Kept returns the GeoJSON geometry of a fetched place, or an error if it was never fetched.
 type Kept func(ctx context.Context, code string) (string, error)
 
 // Places finds the shapes of places that reports only name.
@@ -134,11 +135,12 @@ type Absence int
 
 // The meanings of absence.
 const (
-	// AbsenceSaysNothing is for lists of new events, or of a window of time.
+	// AbsenceSaysNothing is for lists of new events, or of the events in a period of time.
 	AbsenceSaysNothing Absence = iota
-	// AbsenceEndsAfterTwo: the event is over once two consecutive lists of all feeds do not name it.
+	// AbsenceEndsAfterTwo means that the event is over if two consecutive lists of all feeds do not
+	// contain it.
 	AbsenceEndsAfterTwo
-	// AbsenceEnds: by the source's contract the event is over.
+	// AbsenceEnds means that the event is over, by the source's contract.
 	AbsenceEnds
 )
 
@@ -158,7 +160,8 @@ type Rank int
 
 // The ranks. 0 is invalid: a source must state a rank for each type that it reports.
 const (
-	// Responsible is an office whose duty is hazards of this type: it measures or warns.
+	// Responsible is an office that is officially responsible for hazards of this type: it measures
+	// or warns.
 	Responsible Rank = iota + 1
 	// Specialist is another institute or service that observes hazards of this type itself.
 	Specialist
@@ -167,7 +170,7 @@ const (
 	National
 	// Model estimates the impact from the observations of others.
 	Model
-	// Responder reports a response to a hazard, and has no level of its own.
+	// Responder reports a response to a hazard, and gives no level of severity.
 	Responder
 	// Curator collects reports of others.
 	Curator
@@ -245,7 +248,7 @@ func (s *Source) Check() error {
 		}
 	}
 	if s.Absence < AbsenceSaysNothing || s.Absence > AbsenceEnds {
-		fault("absence: %d is not one of the meanings", int(s.Absence))
+		fault("absence: %d is not a valid value", int(s.Absence))
 	}
 	s.checkCoverage(fault)
 	for i := range s.Pushes {

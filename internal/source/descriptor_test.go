@@ -23,7 +23,7 @@ func floods(name string, rank source.Rank) source.Source {
 	}
 }
 
-// A rank that is missing is an error that names the source and the type (D2, D9).
+// D2, D9: a missing rank is an error that names the source and the type.
 func TestADescriptionThatLacksSomethingIsRefused(t *testing.T) {
 	good := floods("floods", source.Model)
 	if err := good.Check(); err != nil {
@@ -37,20 +37,20 @@ func TestADescriptionThatLacksSomethingIsRefused(t *testing.T) {
 		`source "floods": types: "RAIN" is not a type`:           func(s *source.Source) { s.Types = append(s.Types, "RAIN") },
 		`source "Floods": name: expected at most 40 lowercase`:   func(s *source.Source) { s.Name = "Floods" },
 		`source "floods": license: missing`:                      func(s *source.Source) { s.License = "" },
-		`source "floods": absence: 7 is not one of the meanings`: func(s *source.Source) { s.Absence = 7 },
+		`source "floods": absence: 7 is not a valid value`:       func(s *source.Source) { s.Absence = 7 },
 		`source "floods": Parse: missing`:                        func(s *source.Source) { s.Parse = nil },
 		`source "floods": coverage: missing`:                     func(s *source.Source) { s.Countries = nil },
 		`coverage 1: countries: "at" is not two capital letters`: func(s *source.Source) { s.Countries = []string{"at"} },
 		`coverage 1: no places; expected countries`:              func(s *source.Source) { s.Coverage = []source.Coverage{{Role: source.RoleWatches, Cite: "x"}} },
 		`coverage 1: cite: missing`:                              func(s *source.Source) { s.Coverage = []source.Coverage{{Role: source.RoleWatches, World: true}} },
 		`coverage 1: role: 0 is none of responsible`:             func(s *source.Source) { s.Coverage = []source.Coverage{{World: true, Cite: "x"}} },
-		`coverage 1: the role is unknown, and yet there are`: func(s *source.Source) {
+		`coverage 1: places are not allowed if`: func(s *source.Source) {
 			s.Coverage = []source.Coverage{{Role: source.RoleUnknown, World: true, Cite: "x"}}
 		},
 		`coverage 1: types: "TSUNAMI" is not a type that the`: func(s *source.Source) {
 			s.Coverage = []source.Coverage{{Role: source.RoleWatches, World: true, Types: []hazard.Type{hazard.Tsunami}, Cite: "x"}}
 		},
-		`coverage 1: areas: "a" is no area`: func(s *source.Source) {
+		`coverage 1: areas: "a" is not an area`: func(s *source.Source) {
 			s.Coverage = []source.Coverage{{Role: source.RoleWatches, Areas: []source.Area{source.Box("a", 10, 20, 11, 10)}, Cite: "x"}}
 		},
 		`coverage 1: sea: 1000 km, expected 0 to 500`: func(s *source.Source) {
@@ -96,7 +96,7 @@ func TestASchemeBelongsToOneSource(t *testing.T) {
 	}
 }
 
-// What a source that names countries and nothing else is to them follows from its ranks.
+// If a source only states countries, its role for them follows from its ranks.
 func TestCountriesAloneAreCoveredByRank(t *testing.T) {
 	office := floods("office", source.National)
 	office.Rank[hazard.Storm] = source.Model
@@ -104,7 +104,7 @@ func TestCountriesAloneAreCoveredByRank(t *testing.T) {
 	if len(all) != 2 || all[0].Role != source.RoleResponsible || all[0].Types[0] != hazard.Flood || all[1].Role != source.RoleWatches || all[1].Types[0] != hazard.Storm {
 		t.Errorf("%+v", all)
 	}
-	// A national authority that does not say of what it warns is responsible, for what is not stated.
+	// A national authority that does not state its types is responsible, for unknown types.
 	alerts := floods("alerts", 0)
 	alerts.Types, alerts.Rank = nil, source.Ranks{"": source.National}
 	about := alerts.About().Coverage

@@ -61,9 +61,9 @@ func (p *Push) check() error {
 	case p.MaxBytes <= 0 || p.MaxBytes > MostPushed:
 		return fmt.Errorf("limit of a message: %d bytes, expected at most %d", p.MaxBytes, MostPushed)
 	case (u.Scheme == "tcp") != (p.Root != ""):
-		return errors.New("a tcp connection has a root element, and no other has")
+		return errors.New("a root element is required for tcp, and not allowed otherwise")
 	case (u.Scheme == "mqtts" || u.Scheme == "mqtt") != (len(p.Topics) > 0):
-		return errors.New("a broker has topics, and no other connection has")
+		return errors.New("topics are required for a broker, and not allowed otherwise")
 	}
 	return nil
 }

@@ -21,20 +21,23 @@ import (
 type Batch struct {
 	Reports []hazard.Report
 	Rejects []Reject
-	// Ignored counts the records that are no hazard by the mapping table: nothing is wrong with them.
+	// Ignored counts the records that are not hazards by the mapping table, although they are
+	// valid.
 	Ignored int
-	// Read counts the records of the payload: len(Reports) differs from it where a record makes several reports or none.
+	// Read counts the records of the payload. len(Reports) may differ, because a record may make
+	// several reports or none.
 	Read int
 	// Links are the documents with the reports, if the payload is an index, newest first. Each is
 	// read once, and again when the index shows a change. The links of a detail are read once,
 	// after it.
 	Links []Link
-	// Whole means that the payload lists everything that the source considers active, read to its
-	// end. So an event that is missing in it is over, by the source's own contract. Rejected
+	// Whole means that the payload lists everything that the source considers active, and that it
+	// was read to its end. So a missing event is over, by the source's own contract. Rejected
 	// records count as listed; see Reject.Events.
 	Whole bool
-	// Lasting are the keys of the events that last only while this list, read to its end, contains
-	// them. It says nothing about other events. nil means that the payload is not such a list.
+	// Lasting are the keys of the events that last only as long as this list contains them. The
+	// list was read to its end. It says nothing about other events. nil means that the payload is
+	// not such a list.
 	Lasting []string
 	// Drawings are the cones, tracks, contours and the like of events in the reports or of known
 	// events.
@@ -51,15 +54,15 @@ type Drawing struct {
 	Part    string // as in hazard.ShapesRef
 	Version int64  // as in hazard.ShapesRef
 	// Shapes are in the order for readers: at most hazard.MaxShapes, each with a role and a time.
-	// From is 0 for a shape that is valid from the beginning of the event, which the document does
-	// not say.
+	// From is 0 if the shape is valid from the beginning of the event, whose time the document does
+	// not contain.
 	Shapes []hazard.Shape
 }
 
 // Link is an entry of an index that leads to a document.
 type Link struct {
 	URL string // https or http; or a reference that is relative to the address of the feed
-	ID  string // the entry's own name for the document, mostly the identifier of an alert; empty if it has none
+	ID  string // the entry's own name for the document, usually the identifier of an alert; may be empty
 	// Updated is when the entry was written, Expires when its document expires, both according to
 	// the entry; nil if it does not say.
 	Updated, Expires *hazard.Instant
@@ -68,15 +71,16 @@ type Link struct {
 // Reject is a record that is unreadable or implausible. It is counted and stored, never dropped
 // silently.
 type Reject struct {
-	// Record names the record: its id if it has one, else its place in the payload ("features/12").
+	// Record names the record: its id if it has one, otherwise its position in the payload
+	// ("features/12").
 	Record string
 	// Reason names the field, the value and what was expected.
 	Reason string
 	// Raw is the record as received, truncated to MaxKept bytes.
 	Raw []byte
 	// Events are the names (Report.Key, Report.Aliases) of the events that the record may be about,
-	// as far as it is readable. These events go on although no report contains them. nil means any
-	// event; an empty list means only those of the batch.
+	// as far as it is readable. These events do not end, although no report contains them. nil
+	// means any event; an empty list means only those of the batch.
 	Events []string
 }
 
@@ -118,7 +122,7 @@ func (r *Rejects) List() []Reject {
 	return append(r.kept, Reject{Record: "the rest", Reason: fmt.Sprintf("%d further records could not be read", r.further)})
 }
 
-// maxNote bounds a note, in bytes, and maxNotes how many there are on one report.
+// maxNote bounds a note in bytes, and maxNotes the number of notes on one report.
 const (
 	maxNote  = 300
 	maxNotes = 10
@@ -149,11 +153,11 @@ func Measure(r *hazard.Report, q hazard.Quantity, value float64, known bool) {
 	low, high := info.Range()
 	switch {
 	case !known:
-	case !(value >= low && value <= high): // NaN too
+	case !(value >= low && value <= high): // also true for NaN
 		Note(r, fmt.Sprintf("%s: %v, expected %v to %v", q, value, low, high))
 	default:
 		if value = math.Round(value*1000) / 1000; value == 0 {
-			value = 0 // not -0
+			value = 0 // replaces -0
 		}
 		r.Measurements = slices.DeleteFunc(r.Measurements, func(m hazard.Measurement) bool { return m.Name == q })
 		r.Measurements = append(r.Measurements, hazard.Measurement{Name: q, Value: value})
@@ -161,14 +165,15 @@ func Measure(r *hazard.Report, q hazard.Quantity, value float64, known bool) {
 	}
 }
 
-// Rate adds how a source rates the event by a scale of words. A word that is not in the scale adds nothing: UNASSIGNED, Unknown.
+// Rate adds the source's rating of the event on a scale of words. It ignores words that are not on
+// the scale, such as UNASSIGNED or Unknown.
 func Rate(r *hazard.Report, q hazard.Quantity, word string) {
 	info, _ := q.Info()
 	value, known := info.Value(word)
 	Measure(r, q, value, known)
 }
 
-// Units that sources use.
+// Units of sources.
 const (
 	KmhPerKnot = 1.852
 	KmhPerMph  = 1.609344
@@ -186,12 +191,12 @@ type PayloadError struct {
 
 func (e *PayloadError) Error() string { return e.Reason }
 
-// Errorf makes a PayloadError.
+// Errorf returns a PayloadError.
 func Errorf(format string, args ...any) error {
 	return &PayloadError{Reason: fmt.Sprintf(format, args...)}
 }
 
-// Feed is one address of a source that is polled.
+// Feed is an address of a source that is polled.
 type Feed struct {
 	URL string
 	// Every is the interval between two polls, as the source allows it.

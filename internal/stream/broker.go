@@ -14,14 +14,16 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// unacknowledged is how many messages a broker may send that were not taken in yet. They wait in memory.
+// unacknowledged bounds the messages that a broker may send before we have processed them. They
+// wait in memory.
 const unacknowledged = 32
 
-// atLeastOnce is the quality of service that is asked for: who sees a message twice drops it.
+// atLeastOnce is the requested quality of service. Repeated messages are recognized and dropped
+// later.
 const atLeastOnce = 1
 
-// listenBroker reads the messages of a broker's topics. Each connection is a session of its own, under a name that is used once: what came
-// while there was none is found by polling.
+// listenBroker reads the messages of a broker's topics. Each connection is a separate session with
+// a new client id. Polling finds the messages that were published while there was no connection.
 func (d *Dialer) listenBroker(ctx context.Context, p *source.Push, u *url.URL, h Handler) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -47,7 +49,8 @@ func (d *Dialer) listenBroker(ctx context.Context, p *source.Push, u *url.URL, h
 			cancel(fmt.Errorf("the broker ended the connection, reason %#x", m.ReasonCode))
 		},
 	})
-	// What the client started ends with its connection; its calls of our functions do not, so those do nothing after the end of ctx.
+	// The client's goroutines end with its connection. Its callbacks may block, so they return when
+	// ctx ends.
 	defer func() { cancel(nil); closed(); <-client.Done() }()
 	if err := subscribe(ctx, client, p); err != nil {
 		return err
@@ -93,21 +96,22 @@ func subscribe(ctx context.Context, client *paho.Client, p *source.Push) error {
 	return nil
 }
 
-// headerBytes is what a packet of MQTT may have besides its message: topic and properties.
+// headerBytes bounds the bytes of an MQTT packet besides the message: topic and properties.
 const headerBytes = 64 << 10
 
-// bounded is a connection that fails before a packet is read that is larger than max: the client would allocate what it claims.
-// It is read by one goroutine.
+// bounded is a connection that fails when a packet announces more than max bytes, because the
+// client would allocate that many. One goroutine reads it.
 type bounded struct {
 	net.Conn
 	max   int64
 	pongs chan<- struct{}
 
-	left   int64 // of the packet that is being read
+	left   int64 // remaining bytes of the present packet
 	header []byte
 }
 
-// The fixed header of a packet (MQTT 5.0, section 2.1): a byte whose upper half is the type, and the length of the rest, seven bits a byte.
+// The fixed header of a packet (MQTT 5.0, section 2.1): a byte whose upper half is the type, and
+// then the length of the rest, with seven bits in each byte.
 const (
 	pongType  = 13
 	mostBytes = 5

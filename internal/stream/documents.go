@@ -22,7 +22,7 @@ func (d *Dialer) listenDocuments(ctx context.Context, p *source.Push, address st
 	h.Up()
 	cut := newDocuments(p.Root, p.MaxBytes)
 	for {
-		// A connection that drips is silent: only a whole message counts.
+		// Single bytes do not extend the deadline; only a whole message does.
 		if err := conn.SetReadDeadline(time.Now().Add(p.Silence)); err != nil {
 			return err
 		}
@@ -39,26 +39,26 @@ func (d *Dialer) listenDocuments(ctx context.Context, p *source.Push, address st
 	}
 }
 
-// documents cuts a stream into the XML documents in it. What stands between two of them, or was left unfinished before the next one
-// began, is a message of its own, so that the caller learns of it.
+// documents splits a stream into XML documents. Text between two documents, or an unfinished
+// document before the next one, is returned as a message too, so that the caller can report it.
 type documents struct {
 	root    []byte
 	opening *regexp.Regexp // its opening tag
 	max     int64
-	buf     []byte // read, and not yet given
-	scanned int    // so much of buf was searched for the end of a document
+	buf     []byte // read, but not returned yet
+	scanned int    // buf has been searched for the end of a document up to here
 }
 
 func newDocuments(root string, most int64) *documents {
 	return &documents{root: []byte(root), opening: regexp.MustCompile(`<(?:[\pL_][\pL\d._-]*:)?` + regexp.QuoteMeta(root) + `[\s/>]`), max: most}
 }
 
-// next returns the next document. Its memory is the caller's.
+// next returns the next document. The caller owns the memory.
 func (d *documents) next(r io.Reader) ([]byte, error) {
 	for {
 		if end := d.end(); end > 0 {
 			begin := d.begin(end)
-			if begin > 0 { // the document itself is given next
+			if begin > 0 { // the next call returns the document itself
 				end, d.scanned = begin, 0
 			} else {
 				d.scanned = 0
@@ -71,7 +71,7 @@ func (d *documents) next(r io.Reader) ([]byte, error) {
 			return nil, fmt.Errorf("%w: no end of a document in %d bytes", ErrTooLarge, d.max)
 		}
 		if len(d.buf) == 0 && cap(d.buf) > 8*bufferBytes {
-			d.buf = nil // a large message was before
+			d.buf = nil // drops the large buffer of an earlier message
 		}
 		have := len(d.buf)
 		d.buf = append(d.buf, make([]byte, bufferBytes)...)
@@ -86,7 +86,8 @@ func (d *documents) next(r io.Reader) ([]byte, error) {
 	}
 }
 
-// end returns where the first document in buf ends, behind its closing tag; 0 if it does not yet.
+// end returns the end of the first document in buf, after its closing tag, or 0 if the document is
+// not complete yet.
 func (d *documents) end() int {
 	for at := d.scanned; ; {
 		i := bytes.Index(d.buf[at:], []byte("</"))
@@ -96,7 +97,7 @@ func (d *documents) end() int {
 		}
 		tag := at + i
 		j := bytes.IndexByte(d.buf[tag:min(len(d.buf), tag+maxTag)], '>')
-		if j < 0 && len(d.buf) < tag+maxTag { // the tag may go on
+		if j < 0 && len(d.buf) < tag+maxTag { // the rest of the tag has not arrived yet
 			d.scanned = tag
 			return 0
 		}
@@ -114,10 +115,11 @@ func (d *documents) end() int {
 	}
 }
 
-// maxTag is how long a closing tag may be.
+// maxTag bounds the length of a closing tag in bytes.
 const maxTag = 200
 
-// begin returns where the document begins that ends at end: 0, unless something else stands before it.
+// begin returns the beginning of the document that ends at end. It is 0 unless there is other text
+// before the document.
 func (d *documents) begin(end int) int {
 	text := d.buf[:end]
 	begin := bytes.LastIndex(text, []byte("<?xml"))

@@ -1,10 +1,11 @@
-// Package stream keeps a connection open over which a source pushes messages: a WebSocket, a TCP connection that carries XML
-// documents, or a subscription at a broker of MQTT.
+// Package stream keeps a connection open over which a source pushes messages: a WebSocket, a TCP
+// connection that carries XML documents, or a subscription at an MQTT broker.
 //
-// It knows no source and no message. A connection holds at most one message in memory, of at most the bytes that its
-// description allows, besides buffers of a constant size: while a message is being taken in nothing more is read, so that a
-// sender that floods is slowed down by its own connection. One that says nothing for too long, drips, or sends a message
-// that does not end is given up. Opening again is the caller's.
+// It knows no particular source and no message format. A connection holds at most one message in
+// memory, within the size limit of its source.Push, and buffers of constant size. It reads nothing
+// while a message is processed, so that a fast sender is slowed down by its own connection. It
+// closes a connection that is silent for too long, sends only single bytes, or sends a message
+// without an end. The caller reopens it.
 package stream
 
 import (
@@ -22,40 +23,41 @@ import (
 
 // Limits of every connection.
 const (
-	// openTimeout is how long it may take until messages can come.
+	// openTimeout bounds the time until messages can arrive.
 	openTimeout = 30 * time.Second
-	// bufferBytes is how much is read at a time.
+	// bufferBytes is the size of one read.
 	bufferBytes = 32 << 10
 )
 
-// Causes for which a connection is given up, beside those of the network.
+// The reasons for closing a connection, besides network errors.
 var (
-	ErrSilent   = errors.New("nothing came for too long")
-	ErrTooLarge = errors.New("a message is larger than it may be")
+	ErrSilent   = errors.New("no data for too long")
+	ErrTooLarge = errors.New("message too large")
 )
 
 // Dialer opens connections. It is safe for concurrent use.
 type Dialer struct {
-	// Web opens WebSockets. It must not speak HTTP/2, which has another way to open them.
+	// Web opens WebSockets. It must not use HTTP/2, which opens WebSockets in a different way.
 	Web *http.Client
-	// Net opens all others. Where it may lead is its affair.
+	// Net opens all other connections. It also decides which addresses are allowed.
 	Net func(ctx context.Context, network, address string) (net.Conn, error)
-	// Agent is what the program calls itself.
+	// Agent is the User-Agent.
 	Agent string
 }
 
-// Handler takes what a connection says. Its functions are called one at a time.
+// Handler processes the messages of a connection. Its functions are called one at a time.
 type Handler struct {
-	// Up is called when messages can come.
+	// Up is called when the connection is ready for messages.
 	Up func()
-	// Alive is called when the connection shows that it lives without a message.
+	// Alive is called on a sign of life other than a message.
 	Alive func()
-	// Receive takes a message, which it may keep. An error ends the connection.
+	// Receive processes a message, and may keep its memory. An error ends the connection.
 	Receive func(ctx context.Context, message []byte) error
 }
 
-// Listen opens the connection that p describes and reads it until ctx ends, it breaks, or the handler fails. It returns why, never
-// nil, when all that it started has ended.
+// Listen opens the connection that p describes, and reads it until ctx ends, the connection breaks,
+// or the handler fails. It returns the reason, which is never nil, after everything that it started
+// has ended.
 func (d *Dialer) Listen(ctx context.Context, p *source.Push, h Handler) error {
 	u, err := p.Address()
 	if err != nil {
@@ -94,7 +96,8 @@ func (d *Dialer) open(ctx context.Context, address string, secure bool) (conn ne
 	return conn, func() { stop(); _ = raw.Close() }, nil
 }
 
-// withPort is the host and port of an address.
+// withPort returns the host and port of an address, with the default port of the scheme if it has
+// none.
 func withPort(host, port, scheme string) string {
 	if port == "" {
 		port = strconv.Itoa(source.PushKinds[scheme])
@@ -102,7 +105,7 @@ func withPort(host, port, scheme string) string {
 	return net.JoinHostPort(host, port)
 }
 
-// silent gives an error its cause where that is the deadline of a read.
+// silent replaces the timeout error of a read by the reason for it.
 func silent(err error, after time.Duration) error {
 	if e, ok := errors.AsType[net.Error](err); ok && e.Timeout() {
 		return fmt.Errorf("%w: %s", ErrSilent, after)

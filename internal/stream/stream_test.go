@@ -22,7 +22,8 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// Whatever the pieces in which it comes, a stream is cut into the same documents, and what stands between them is given too.
+// A stream is split into the same documents whatever pieces arrive. The text between documents is
+// returned too.
 func TestAStreamIsCutIntoDocuments(t *testing.T) {
 	const doc = `<?xml version="1.0"?><alert a="1"><info></info></alert>`
 	for name, tt := range map[string]struct {
@@ -120,7 +121,7 @@ func TestASilentConnectionIsGivenUp(t *testing.T) {
 	})
 }
 
-// broker is a real broker of MQTT.
+// broker starts a real MQTT broker.
 func broker(t *testing.T) (server *mqtt.Server, address string, stop func()) {
 	t.Helper()
 	server = mqtt.New(&mqtt.Options{InlineClient: true, Logger: slog.New(slog.DiscardHandler)})
@@ -141,7 +142,7 @@ func dial(ctx context.Context, network, address string) (net.Conn, error) {
 	return new(net.Dialer).DialContext(ctx, network, address)
 }
 
-// subscription is a push of a broker.
+// subscription is the source.Push of a broker.
 func subscription(address string) *source.Push {
 	return &source.Push{URL: "mqtt://" + address, Silence: time.Minute, MaxBytes: 64 << 10, Topics: []string{"cache/a/wis2/+/data/core/weather/advisories-warnings/#"},
 		User: "everyone", Password: "everyone"}
@@ -177,7 +178,8 @@ func TestMessagesOfABrokerCome(t *testing.T) {
 	}
 }
 
-// A connection to a broker ends with its context, its broker and its handler, and leaves no goroutine behind.
+// A connection to a broker ends with its context, its broker or its handler, and leaves no
+// goroutine behind.
 func TestConnectionsToABrokerEnd(t *testing.T) {
 	before := runtime.NumGoroutine()
 	t.Run("each in its way", func(t *testing.T) {
@@ -213,7 +215,7 @@ func TestConnectionsToABrokerEnd(t *testing.T) {
 	}
 }
 
-// A packet that claims to be larger than allowed is not waited for.
+// A connection is closed as soon as a packet announces more than the allowed size.
 func TestAPacketThatClaimsTooMuchIsGivenUp(t *testing.T) {
 	for name, packet := range map[string]string{
 		"a message": "\x30\xff\xff\xff\x7f", "an answer to the login": "\x20\xff\xff\xff\x7f", "no length": "\x30\xff\xff\xff\xff\xff",

@@ -12,7 +12,8 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// pingsInSilence is how many pings are sent in the time after which a connection counts as broken.
+// pingsInSilence is how many pings are sent in the time of silence after which a connection counts
+// as broken.
 const pingsInSilence = 4
 
 // listenWeb reads the messages of a WebSocket.
@@ -30,8 +31,8 @@ func (d *Dialer) listenWeb(ctx context.Context, p *source.Push, h Handler) error
 	conn.SetReadLimit(p.MaxBytes)
 	h.Up()
 
-	// Pings are answered while we read, so they are sent beside it. What they find out is told here, because the handler is called by
-	// one goroutine alone.
+	// The library processes the answers to pings while we read, so another goroutine sends the
+	// pings. This goroutine reports the results, because only one goroutine may call the handler.
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	pongs := make(chan struct{}, 1)
@@ -69,7 +70,7 @@ func (d *Dialer) listenWeb(ctx context.Context, p *source.Push, h Handler) error
 	}
 }
 
-// readWeb hands messages on, until the connection breaks.
+// readWeb passes messages on until the connection breaks.
 func readWeb(ctx context.Context, conn *websocket.Conn, messages chan<- []byte) error {
 	for {
 		_, m, err := conn.Read(ctx)
@@ -84,7 +85,7 @@ func readWeb(ctx context.Context, conn *websocket.Conn, messages chan<- []byte) 
 	}
 }
 
-// ping asks the other side whether it is there, and gives the connection up if it does not answer.
+// ping sends pings to the peer, and cancels the connection if it does not answer.
 func ping(ctx context.Context, conn *websocket.Conn, silence time.Duration, pongs chan<- struct{}, give context.CancelCauseFunc) {
 	tick := time.NewTicker(silence / pingsInSilence)
 	defer tick.Stop()

@@ -13,14 +13,14 @@ import (
 	"github.com/hazardd/hazardd/internal/source/sourcetest"
 )
 
-// warning0 is a warning: the recorded all-clear before it was one.
+// warning0 returns a warning: the recorded all-clear, changed back to a warning.
 func warning0(t testing.TB) []byte {
 	one := strings.NewReplacer(`"Cancel"`, `"Alert"`, `"AllClear"`, `"Shelter"`, "Entwarnung: ", "", `"references": "DE-SL-SB-SE035,mow.DE-SL-SB-SE035-20260920-35-000,2026-09-20T14:02:18-00:00",`, "").
 		Replace(string(recordings.Read(t, "feeds/bbk/mowas-cancel-20260920.json")))
 	return []byte(strings.ReplaceAll(one, "-35-001", "-35-100"))
 }
 
-// warnings are several in one document, which cap reads too.
+// warnings returns several warnings in one document, which package cap can read too.
 func warnings(t testing.TB) []byte {
 	var all []string
 	for i := range 5 {
@@ -124,7 +124,8 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// The weather service's warnings come through other feeds too, under its own name for them.
+// The weather service's warnings also come through other feeds, under the weather service's own
+// names.
 func TestAWarningOfTheWeatherServiceHasItsOwnName(t *testing.T) {
 	one := strings.ReplaceAll(string(warning0(t)), "mow.DE-SL-SB-SE035-20260920-35-", "dwd.2.49.0.0.276.0.DWD.PVW.1789837260000.")
 	r := parse(t, one).Reports[0]
@@ -133,7 +134,8 @@ func TestAWarningOfTheWeatherServiceHasItsOwnName(t *testing.T) {
 	}
 }
 
-// The event of MoWaS is a level alone (Warnung, Gefahrenmitteilung, Gefahreninformation), which the severity says too; what happens is in the headline.
+// The event of MoWaS is only a level (Warnung, Gefahrenmitteilung, Gefahreninformation), which the
+// severity also contains. The headline describes what happens.
 func TestGermanTermsAsTypesAndLevels(t *testing.T) {
 	for headline, want := range map[string]hazard.Type{
 		"Stromausfall": hazard.Equipment, "Ausfall Notruf 112": hazard.Equipment, "Störung der Wasserversorgung": hazard.Equipment, "Ausfall Telefonnetz": hazard.Equipment,

@@ -1,13 +1,16 @@
-// Package bbk reads the warnings of Germany's Federal Office of Civil Protection and Disaster Assistance (BBK), as its app NINA has them
-// (warnung.bund.de, api31): those of the Modular Warning System (MoWaS), of KATWARN and BIWAPP, of the police, of the German Weather Service
-// and of the flood portal of the states. A list by publisher leads to the warnings, each of which is CAP as JSON; an index by region, the
-// dashboard, is read too.
+// Package bbk reads the warnings of Germany's Federal Office of Civil Protection and Disaster
+// Assistance (BBK) from its app NINA (warnung.bund.de, api31): those of the Modular Warning System
+// (MoWaS), of KATWARN and BIWAPP, of the police, of the German Weather Service and of the states'
+// flood portal. A list for each publisher links to the warnings, each of which is CAP as JSON. The
+// dashboard, an index by region, is supported too.
 //
-// The event is that of CAP: see package cap. A warning does not say where it holds but in words: its shape is at an address of its own, where
-// a report that has none leads by a place (PlaceURL, ParsePlace). Until it was fetched, the outline of Germany stands in.
+// Events are as in package cap. A warning contains its area only as words. Its shape has a separate
+// address, to which a report without shape refers by a place (PlaceURL, ParsePlace). Until the
+// shape is fetched, the outline of Germany is used.
 //
-// A list proves no absence: an all-clear is a warning of its own, which the lists name for some hours.
+// A warning that is missing in a list is not over: an all-clear is a separate warning, which the
+// lists contain for some hours.
 //
-// feed.go is the lists, the warnings and the shapes. Parse is a pure function, may be called concurrently, and needs memory in proportion
-// to the payload.
+// feed.go reads the lists, the warnings and the shapes. Parse is a pure function, safe for
+// concurrent use, and needs memory proportional to the payload.
 package bbk

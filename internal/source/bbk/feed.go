@@ -16,25 +16,26 @@ import (
 	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
-// config is how the warnings are read.
+// config is the CAP configuration for the warnings.
 var config = cap.Config{Name: Name, Language: "de", Spoken: "de", Countries: []string{"DE"}}
 
-// idForm is the name of a warning: the publisher, and what it calls the warning.
+// idForm matches the id of a warning: the publisher, and the publisher's name for the warning.
 var idForm = regexp.MustCompile(`^[a-z]{2,5}\.[A-Za-z0-9._-]{1,200}$`)
 
 // entry is a warning in a list by publisher, or in the dashboard of a region.
 type entry struct {
 	ID      string       `json:"id"`
-	Version frame.Number `json:"version"` // counts the states of the warning
-	// When the warning was sent: in a list by publisher, in the dashboard.
+	Version frame.Number `json:"version"` // counts the versions of the warning
+	// Start and Sent are when the warning was sent, in a list by publisher and in the dashboard.
 	Start string `json:"startDate"`
 	Sent  string `json:"sent"`
-	// Expires is when it ends; often missing.
+	// Expires and Ends are when it ends; often missing.
 	Expires string `json:"expiresDate"`
 	Ends    string `json:"expires"`
 }
 
-// Parse reads a list of warnings, or a warning, as of now. An error is a *source.PayloadError; what was read before it is good if it is Cut.
+// Parse reads a list of warnings, or a warning, as of now. The error is a *source.PayloadError. If
+// its Cut is true, the records before the error are good.
 func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 	text, err := frame.JSON(payload)
 	if err != nil {
@@ -56,7 +57,7 @@ func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 			return
 		}
 		link := source.Link{URL: address(id, ".json"), ID: id}
-		if e.Version.Known { // a new state is another document
+		if e.Version.Known { // a new version is a new document
 			link.ID += " " + e.Version.Said()
 		}
 		link.Updated, link.Expires = instant(e.Start, e.Sent), instant(e.Expires, e.Ends)
@@ -65,10 +66,10 @@ func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 	return b.Done(), err
 }
 
-// address is that of a warning, or of its shape.
+// address returns the address of a warning, or of its shape.
 func address(id, ending string) string { return api + "warnings/" + url.PathEscape(id) + ending }
 
-// instant is the first of some texts that is a time; nil if none is.
+// instant returns the first of the texts that is a valid time, or nil.
 func instant(texts ...string) *hazard.Instant {
 	for _, text := range texts {
 		if at, err := cap.ParseTime(text); err == nil {
@@ -78,17 +79,18 @@ func instant(texts ...string) *hazard.Instant {
 	return nil
 }
 
-// warning reads a warning. One without a shape is placed by that at its own address.
+// warning reads a warning. If it has no shape, the report gets a place whose shape has a separate
+// address.
 func warning(text []byte, now hazard.Instant) (source.Batch, error) {
 	b, err := cap.Parse(config, text, now)
 	id := strings.TrimSpace(frame.Word(frame.Member(text, "identifier")))
 	for i := range b.Reports {
 		r := &b.Reports[i]
 		if idForm.MatchString(id) && len(r.Areas) == 0 && r.Ended == "" {
-			// Of the names of areas nobody knows the shapes.
+			// The shapes of areas that are only named are unknown.
 			r.Places = append(slices.DeleteFunc(slices.Clone(r.Places), func(p string) bool { return strings.HasPrefix(p, "area:") }), placePrefix+id)
 		}
-		for _, ref := range r.Refs { // the weather service's own name for it, as other feeds have it
+		for _, ref := range r.Refs { // adds the weather service's own name for it, as in other feeds
 			if sender, own, ok := strings.Cut(ref, ",dwd."); ok {
 				r.Refs = append(slices.Clip(r.Refs), sender+","+own)
 			}
@@ -97,10 +99,10 @@ func warning(text []byte, now hazard.Instant) (source.Batch, error) {
 	return b, err
 }
 
-// placePrefix begins the code of a place: "BBK:mow.DE-…" is where that warning holds.
+// placePrefix is the prefix of a place's code: "BBK:mow.DE-…" is the area of that warning.
 const placePrefix = "BBK:"
 
-// PlaceURL is where the shape of a warning is, empty if the code is no warning's.
+// PlaceURL returns the address of a warning's shape, or "" if the code is not that of a warning.
 func PlaceURL(code string) string {
 	id, ok := strings.CutPrefix(code, placePrefix)
 	if !ok || !idForm.MatchString(id) {
@@ -109,7 +111,8 @@ func PlaceURL(code string) string {
 	return address(id, ".geojson")
 }
 
-// ParsePlace reads the shape of a warning, a FeatureCollection: the place's code, and all its polygons as one geometry. It has no name.
+// ParsePlace parses the shape of a warning, a FeatureCollection: the place's code, and all its
+// polygons as one geometry. The name is empty.
 func ParsePlace(payload []byte) (code string, geometryGeoJSON []byte, name string, err error) {
 	type feature struct {
 		Geometry   jsontext.Value `json:"geometry"`
@@ -136,7 +139,7 @@ func ParsePlace(payload []byte) (code string, geometryGeoJSON []byte, name strin
 	switch bad := b.Done().Rejects; {
 	case err != nil:
 		return "", nil, "", err
-	case len(bad) > 0: // half a shape would leave people out
+	case len(bad) > 0: // an incomplete shape would leave people out
 		return "", nil, "", source.Errorf("%s: %s", bad[0].Record, bad[0].Reason)
 	case len(shapes) == 0 || PlaceURL(code) == "":
 		return "", nil, "", source.Errorf("%d shapes of the warning %s, expected those of one with its name", len(shapes), frame.ExcerptText(code))
@@ -148,10 +151,10 @@ func ParsePlace(payload []byte) (code string, geometryGeoJSON []byte, name strin
 	return code, []byte(whole.GeoJSON()), "", nil
 }
 
-// places knows the shapes that were fetched.
+// places finds the fetched shapes.
 type places struct{ kept source.Kept }
 
-// Shape is the shape of the warning with that code, and whether it is known.
+// Shape returns the shape of the warning with that code, and whether it is known.
 func (p places) Shape(ctx context.Context, code string) (geo.Shape, bool) {
 	text, err := p.kept(ctx, code)
 	if err != nil {

@@ -10,13 +10,14 @@ import (
 // Name is the source's name in reports.
 const Name = "bbk"
 
-// api is where the app reads.
+// api is the address that the app uses.
 const api = "https://warnung.bund.de/api31/"
 
-// publishers are those whose lists are read, by their names in addresses.
+// publishers are the publishers whose lists are read, as written in addresses.
 var publishers = []string{"mowas", "katwarn", "biwapp", "police", "lhp", "dwd"}
 
-// Source describes the source. The app asks for the lists every five minutes; the servers allow a minute.
+// Source describes the source. The app polls the lists every five minutes; the servers allow every
+// minute.
 func Source() source.Source {
 	var feeds []source.Feed
 	for _, p := range publishers {
@@ -28,7 +29,7 @@ func Source() source.Source {
 		Countries: []string{"DE"}, Languages: []string{"de", "en"},
 		Home:    "https://warnung.bund.de/",
 		License: "not for commercial use, see the terms of the BBK", Attribution: "Bundesamt für Bevölkerungsschutz und Katastrophenhilfe (BBK), and the publisher that each warning names",
-		Rank: source.Ranks{"": source.National, hazard.Cyclone: source.Relay}, // of others: there are none in Germany
+		Rank: source.Ranks{"": source.National, hazard.Cyclone: source.Relay}, // only a relay for cyclones: there are none in Germany
 		Coverage: []source.Coverage{{Role: source.RoleResponsible, Countries: []string{"DE"},
 			Cite: "Zivilschutz- und Katastrophenhilfegesetz (ZSKG), section 6: the federation and the states warn the population by MoWaS"}},
 		PlaceURL: PlaceURL, ParsePlace: ParsePlace, PlaceCodes: "BBK",

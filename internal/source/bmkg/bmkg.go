@@ -14,23 +14,24 @@ import (
 	"github.com/hazardd/hazardd/internal/source/seismic"
 )
 
-// tsunamiLife is how long the chance of a tsunami holds (judgement: the last observed waves of a tsunami come within hours; the list
-// keeps the sentence for days).
+// tsunamiLife is how long the possibility of a tsunami lasts (our judgment: the last observed waves
+// of a tsunami arrive within hours; the list keeps the sentence for days).
 const tsunamiLife = 6 * time.Hour
 
 // gempa is an earthquake (data.bmkg.go.id/gempabumi, "Atribut").
 type gempa struct {
-	DateTime    string       `json:"DateTime"`    // of origin, RFC 3339
+	DateTime    string       `json:"DateTime"`    // time of origin, RFC 3339
 	Coordinates string       `json:"Coordinates"` // latitude,longitude
 	Magnitude   frame.Number `json:"Magnitude"`
 	Depth       string       `json:"Kedalaman"` // "10 km"
 	Region      string       `json:"Wilayah"`
-	Potential   string       `json:"Potensi"`   // of a tsunami, or whether it was felt; in words
+	Potential   string       `json:"Potensi"`   // whether a tsunami is possible, or whether it was felt; in words
 	Felt        string       `json:"Dirasakan"` // "III Cilacap, II-III Padang": intensities (MMI) by place
 }
 
-// Parse reads a list, or the latest earthquake, as of now, with or without the object Infogempa around it. An error is a
-// *source.PayloadError; what was read before it is good if it is Cut.
+// Parse reads a list, or the latest earthquake, as of now, with or without the object Infogempa
+// around it. The error is a *source.PayloadError. If its Cut is true, the records before the error
+// are good.
 func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 	b := frame.Batch{Batch: source.Batch{Current: true}}
 	p := parser{Batch: &b, now: now}
@@ -41,7 +42,7 @@ func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 	doc, err := frame.Collection{Want: "BMKG", Heads: append([]string{"Infogempa"}, frame.Complaints...)}.Read(payload, nil)
 	inner := doc.Head["Infogempa"]
 	if inner == nil && err != nil {
-		inner = after(payload, `"Infogempa"`) // cut, maybe in the list: what comes before the cut is good
+		inner = after(payload, `"Infogempa"`) // cut off, perhaps within the list: the part before is good
 	}
 	switch {
 	case inner != nil:
@@ -61,7 +62,8 @@ func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 	return b.Done(), err
 }
 
-// list reads the member gempa of an object: many earthquakes, or one. found reports whether there is one.
+// list reads the member gempa of an object: several earthquakes, or one. found reports whether the
+// member exists.
 func (p *parser) list(object []byte) (found bool, err error) {
 	doc, err := frame.Collection{Want: "earthquakes", Lists: []string{"gempa"}, Heads: []string{"gempa"}}.Read(object, p.record)
 	switch one := doc.Head["gempa"]; {
@@ -77,7 +79,7 @@ func (p *parser) list(object []byte) (found bool, err error) {
 	}
 }
 
-// after is what follows a member's name and its colon; nil if it is not there.
+// after returns the text after a member's name and its colon, or nil if the member is missing.
 func after(payload []byte, name string) []byte {
 	doc, err := frame.JSON(payload)
 	if err != nil {
@@ -113,10 +115,11 @@ func (p *parser) record(where func() string, raw []byte) {
 	}
 }
 
-// lead is what the region begins with: "the epicenter is at sea, on land".
+// lead matches the beginning of a region: "the epicenter is at sea, on land".
 var lead = regexp.MustCompile(`(?i)^pusat gempa berada di (?:laut|darat)[, ]*`)
 
-// reports maps a record: to an earthquake, and to a tsunami where one may come. It says why, if it cannot.
+// reports converts a record to an earthquake, and to a tsunami if one is possible. If it cannot, it
+// returns the reason.
 func (g *gempa) reports(now hazard.Instant) (quake, tsunami *hazard.Report, reason string) {
 	start, note, err := frame.Time(g.DateTime, nil)
 	if err != nil {
@@ -159,7 +162,8 @@ func (g *gempa) reports(now hazard.Instant) (quake, tsunami *hazard.Report, reas
 	return quake, &wave, ""
 }
 
-// mayCome reports whether the words say that a tsunami may come: "Berpotensi tsunami", and not "Tidak berpotensi tsunami".
+// mayCome reports whether the text says that a tsunami is possible: "Berpotensi tsunami", and not
+// "Tidak berpotensi tsunami".
 func mayCome(potential string) bool {
 	words := strings.ToLower(hazard.CleanLine(potential))
 	return strings.Contains(words, "tsunami") && strings.Contains(words, "potensi") && !slices.ContainsFunc([]string{"tidak", "tdk", "belum"}, func(no string) bool { return strings.Contains(words, no) })
@@ -172,7 +176,7 @@ func number(s string) frame.Number {
 
 var romans = strings.Fields("I II III IV V VI VII VIII IX X XI XII")
 
-// strongest is the greatest intensity that is named, such as 3 in "II-III Padang, II Kendari".
+// strongest returns the highest intensity in the text, such as 3 in "II-III Padang, II Kendari".
 func strongest(felt string) (mmi frame.Number) {
 	for word := range strings.FieldsFuncSeq(felt[:min(len(felt), 4<<10)], func(r rune) bool { return strings.ContainsRune(" ,-–;/", r) }) {
 		if i := slices.Index(romans, word) + 1; i > 0 && float64(i) > mmi.Value {
@@ -182,7 +186,7 @@ func strongest(felt string) (mmi frame.Number) {
 	return mmi
 }
 
-// description says how strong and how deep the earthquake was, and what the agency says of it, in its words.
+// description describes the strength and depth of the earthquake, and adds the agency's own words.
 func (g *gempa) description(q *seismic.Quake, start hazard.Instant) string {
 	var b strings.Builder
 	q.Describe(&b, start)

@@ -10,7 +10,8 @@ import (
 	"github.com/hazardd/hazardd/internal/source/sourcetest"
 )
 
-// Nothing was recorded: the lists are made up by the agency's documentation (data.bmkg.go.id/gempabumi).
+// There are no recordings: the lists are made up from the agency's documentation
+// (data.bmkg.go.id/gempabumi).
 
 var laws = sourcetest.Source{Parse: Parse, Payload: []byte(`{"gempa":[` + strings.Join(lines(), ",") + `]}`), List: "gempa", At: "2026-09-12T00:00:00Z",
 	Needed: []string{"DateTime", "Coordinates", "Magnitude"}}

@@ -11,7 +11,7 @@ import (
 // Name is the source's name in reports.
 const Name = "bmkg"
 
-// Source describes the source. The agency allows 60 requests a minute to an address.
+// Source describes the source. The agency allows 60 requests per minute and IP address.
 func Source() source.Source {
 	const data = "https://data.bmkg.go.id/DataMKG/TEWS/"
 	s := source.Source{

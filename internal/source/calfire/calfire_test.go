@@ -71,7 +71,7 @@ func incident1(change ...string) string {
 func TestIncidents(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change []string
-		want   string // severity, end, notes; empty: ignored
+		want   string // severity, end, notes; empty if it is ignored
 		reject string
 	}{
 		"as it is":                 {nil, "WATCH  0", ""},

@@ -1,12 +1,15 @@
-// Package calfire reads the incidents of the California Department of Forestry and Fire Protection: its GeoJSON
-// (incidents.fire.ca.gov, GeoJsonList), and the older lists with the same members, {"Incidents": […]} and a plain array.
+// Package calfire reads the incidents of the California Department of Forestry and Fire Protection:
+// its GeoJSON (incidents.fire.ca.gov, GeoJsonList), and the older lists with the same members,
+// {"Incidents": […]} and a plain array.
 //
-// The event is the incident by its UniqueId, the version its last update. An incident that is no longer active is over. A list proves no
-// absence: each begins anew with the year.
+// The event is the incident, identified by its UniqueId; the version is its last update. An
+// incident that is no longer active is over. A missing incident means nothing, because each list
+// starts again with the year.
 //
-// Most of these fires come with those of the interagency fire center too, which has no id in common: a name and a place join them. The department
-// says more of the size and containment of its own, and sooner.
+// The interagency fire center reports most of these fires too, but has no id in common, so they are
+// joined by name and place. The department updates the size and containment of its own fires
+// sooner, and in more detail.
 //
-// feed.go is the document, report.go the tables and the report. Parse is a pure function, may be called concurrently, and needs
-// memory in proportion to the payload.
+// feed.go reads the document, report.go has the tables and makes the report. Parse is a pure
+// function, safe for concurrent use, and needs memory proportional to the payload.
 package calfire

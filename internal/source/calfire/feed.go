@@ -12,40 +12,41 @@ import (
 	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
-// feature is an incident of GeoJSON. Its geometry is the point of its properties again.
+// feature is an incident in GeoJSON. Its geometry repeats the point in its properties.
 type feature struct {
 	Properties *incident `json:"properties"`
 }
 
-// incident is one, with the members of all lists.
+// incident has the members of an incident in all lists.
 type incident struct {
 	UniqueID  string       `json:"UniqueId"`
 	Name      string       `json:"Name"`
 	Type      string       `json:"Type"` // Wildfire, Fire, Hazmat, Flood, Earthquake; null in the older lists
 	Location  string       `json:"Location"`
 	County    string       `json:"County"`   // several are separated by commas
-	Counties  []string     `json:"Counties"` // in the older list
+	Counties  []string     `json:"Counties"` // counties in the older list
 	AdminUnit string       `json:"AdminUnit"`
 	Started   string       `json:"Started"`
 	Updated   string       `json:"Updated"`
-	Acres     frame.Number `json:"AcresBurned"`      // goes down as well as up
-	Contained frame.Number `json:"PercentContained"` // too
+	Acres     frame.Number `json:"AcresBurned"`      // may go down as well as up
+	Contained frame.Number `json:"PercentContained"` // may go down as well as up
 	Longitude frame.Number `json:"Longitude"`
 	Latitude  frame.Number `json:"Latitude"`
 	URL       string       `json:"Url"`          // may begin with /
-	Page      string       `json:"CanonicalUrl"` // in the older list
+	Page      string       `json:"CanonicalUrl"` // address of the page in the older list
 	Condition string       `json:"ConditionStatement"`
-	// What says whether the fire goes on: IsActive, Active in the older list, and Final, the last report on it.
+	// These members say whether the fire is active: IsActive, Active in the older list, and Final
+	// for the last report.
 	IsActive jsontext.Value `json:"IsActive"`
 	Active   jsontext.Value `json:"Active"`
 	Final    jsontext.Value `json:"Final"`
-	// Public is false for what is not published.
+	// Public is false if the incident is not published.
 	Public jsontext.Value `json:"Public"`
 }
 
 var idForm = regexp.MustCompile(`^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
-// id is the name of an incident; empty if it has none.
+// id returns the name of an incident, or "" if it has none.
 func id(text string) string {
 	if text = strings.ToLower(strings.TrimSpace(text)); !idForm.MatchString(text) {
 		return ""
@@ -53,7 +54,8 @@ func id(text string) string {
 	return text
 }
 
-// Parse reads a list as of now. An error is a *source.PayloadError; what was read before it is good if it is Cut.
+// Parse reads a list as of now. The error is a *source.PayloadError. If its Cut is true, the
+// records before the error are good.
 func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 	b := frame.Batch{ID: func(raw []byte) string {
 		if inner := frame.Member(raw, "properties"); inner != nil {

@@ -16,17 +16,21 @@ import (
 	"github.com/hazardd/hazardd/internal/source/seismic"
 )
 
-// life is how long an incident lasts that nobody mentions (judgement: of the recorded active ones, all were updated within a week).
+// life is how long an incident lasts without an update (our judgment: all recorded active ones were
+// updated within a week).
 const life = 14 * 24 * time.Hour
 
-// large is the size from which a fire is a WATCH, in acres (judgement: as for the fires of the interagency center and of satellites). The
-// department has no levels: who has to leave is said by the sheriffs.
+// large is the size from which a fire is a WATCH, in acres (our judgment: as for the fires of the
+// interagency center and of satellites). The department has no levels, and evacuations are ordered
+// by the sheriffs.
 const large = 10_000
 
-// others are the types of incidents that are no wildfires (recorded, and the filter of the department's page).
+// others are the types of incidents that are not wildfires (recorded, and the filter of the
+// department's page).
 var others = []string{"Hazmat", "Flood", "Earthquake", "Structure Fire", "Vehicle Fire", "Prescribed Fire", "Law Enforcement", "Medical", "Rescue", "Other"}
 
-// report maps an incident; nil if it is no wildfire, or not public. It says why, if it cannot.
+// report converts an incident. It returns nil if the incident is not a wildfire, or not public, and
+// a reason if it is rejected.
 func (i *incident) report(now hazard.Instant) (*hazard.Report, string) {
 	key := id(i.UniqueID)
 	if key == "" {
@@ -79,8 +83,8 @@ func (i *incident) report(now hazard.Instant) (*hazard.Report, string) {
 	final, isFinal := truth(i.Final)
 	switch {
 	case known && !active, !known && isFinal && final:
-		r.Ended, r.Minor = hazard.EndAllClear, true // of a fire that nobody heard of nothing is made
-	case !known: // until somebody says that it is over
+		r.Ended, r.Minor = hazard.EndAllClear, true // Minor: it only ends a fire that is already known
+	case !known: // active until a report says that it is over
 		notes = append(notes, "IsActive: "+cmp.Or(frame.Excerpt(i.IsActive), frame.Nothing)+", expected true or false")
 	}
 	r.Description = i.describe(county, r.Ended != "")
@@ -93,16 +97,16 @@ func (i *incident) report(now hazard.Instant) (*hazard.Report, string) {
 	return r, ""
 }
 
-// said reports whether a member says something.
+// said reports whether a member is present and not null.
 func said(raw []byte) bool { return len(raw) > 0 && raw[0] != 'n' }
 
-// truth reads a member that says yes or no, as text too; known is false if it says neither.
+// truth parses a boolean, also as text; known is false if the member is neither true nor false.
 func truth(raw []byte) (yes, known bool) {
 	v, err := strconv.ParseBool(strings.ToLower(strings.Trim(string(raw), `" `)))
-	return v, err == nil && len(raw) > 1 // 1 and 0 are numbers
+	return v, err == nil && len(raw) > 1 // a single 1 or 0 is a number
 }
 
-// instant reads a time; of a day alone, that at its begin.
+// instant parses a time; a date means its first moment.
 func instant(member, text string) (at hazard.Instant, fault string) {
 	text = strings.TrimSpace(text)
 	if len(text) == len("2024-06-15") {
@@ -115,7 +119,7 @@ func instant(member, text string) (at hazard.Instant, fault string) {
 	return at, ""
 }
 
-// counties names them: "Butte County", "Butte, Tehama".
+// counties returns the text for a list of counties: "Butte County", "Butte, Tehama".
 func counties(list string) string {
 	if list == "" || strings.ContainsAny(list, ",/&") || strings.Contains(strings.ToLower(list), "county") {
 		return list
@@ -123,7 +127,8 @@ func counties(list string) string {
 	return list + " County"
 }
 
-// page is the address of an incident's page; the list of all if it has none of the department.
+// page returns the address of an incident's page, or that of the list of all if the address is not
+// the department's.
 func page(address string) string {
 	address = strings.TrimSpace(address)
 	if strings.HasPrefix(address, "/incidents/") {

@@ -10,10 +10,11 @@ import (
 // Name is the source's name in reports.
 const Name = "calfire"
 
-// site is where the incidents have their pages.
+// site is the address of the incidents' pages.
 const site = "https://www.fire.ca.gov"
 
-// Source describes the source. The list with inactive incidents has those of the year, and so says of each fire that it is over.
+// Source describes the source. The list with inactive incidents contains all incidents of the year,
+// and so shows the end of each fire.
 func Source() source.Source {
 	return source.Source{
 		Name: Name, Title: "CAL FIRE incidents", Parse: Parse,

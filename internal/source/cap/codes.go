@@ -7,7 +7,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// What the citations of the code lists stand for.
+// The sources that the citations of the code lists name.
 const (
 	sameCodes  = "NWR-SAME event codes (weather.gov/nwr/eventcodes, 47 CFR 11.31)"
 	eventTerms = "OASIS Event Terms List 1.0, committee note 02 (docs.oasis-open.org/emergency/etl), the codes of OET 1.2"
@@ -19,11 +19,13 @@ const (
 
 // codeList is one authority's codes for events.
 type codeList struct {
-	// is reports whether an eventCode is of the list: by its name, in small letters, or by its value.
+	// is reports whether an eventCode belongs to the list: by its name, in lowercase, or by its
+	// value.
 	is func(name, value string) bool
 	// kinds maps each code to a kind; a kind without a type means no hazard.
 	kinds map[string]kind
-	// general are codes that say less than any word for the event: they count after the words.
+	// general are codes that are less specific than any word for the event, so words have
+	// precedence.
 	general map[string]kind
 }
 
@@ -45,7 +47,7 @@ func codes(rows ...codeRow) map[string]kind {
 
 var termForm = regexp.MustCompile(`^OET-[0-9]{3}$`)
 
-// codeLists are the lists in order of precedence: the international one, then national ones.
+// codeLists are the lists in order of precedence: the international one first, then national ones.
 var codeLists = []codeList{
 	{ // eventTerms
 		is: func(_, value string) bool { return termForm.MatchString(value) },
@@ -79,12 +81,12 @@ var codeLists = []codeList{
 			codeRow{kind{}, "OET-002 OET-005 OET-038 OET-130 OET-135 OET-139 OET-141 OET-147 OET-176"}, // administration, tests, searches for persons
 		),
 		general: codes(
-			codeRow{kind{typ: hazard.Storm}, "OET-128 OET-216"}, // a meteorological issue, weather
+			codeRow{kind{typ: hazard.Storm}, "OET-128 OET-216"}, // a meteorological event in general, and weather
 			codeRow{kind{typ: hazard.Occurrence}, "OET-000 OET-093"},
 			codeRow{kind{typ: hazard.Incident}, "OET-169 OET-177"},
 		),
 	},
-	{ // capCP. Its codes are cut to 12 letters, and one is misspelled.
+	{ // capCP: its codes are cut to 12 letters, and one is misspelled
 		is: func(name, _ string) bool { return strings.Contains(name, "cap-cp:event") },
 		kinds: codes(
 			codeRow{kind{typ: hazard.Tsunami}, "tsunami"},
@@ -148,8 +150,8 @@ var codeLists = []codeList{
 			codeRow{kind{typ: hazard.ExtremeTemperature}, "22 81 82 247 248"},
 			codeRow{kind{typ: hazard.WinterStorm}, "24 70 71 72 73 74 75 76 77 78 84 85 86 87"},
 			codeRow{kind{typ: hazard.Storm}, "31 33 34 36 38 40 41 42 44 45 46 48 49 61 62 63 64 65 66 90 91 92 93 95 96"},
-			codeRow{kind{typ: hazard.Occurrence}, "59 79 246"}, // fog, galloping power lines, ultraviolet
-			codeRow{kind{typ: hazard.Flood}, "88 89"},          // thaw, which warns of its water
+			codeRow{kind{typ: hazard.Occurrence}, "59 79 246"}, // fog, galloping power lines, ultraviolet radiation
+			codeRow{kind{typ: hazard.Flood}, "88 89"},          // thaw: the warning is about its water
 			codeRow{kind{}, "98 99"}, // tests
 		),
 	},
@@ -171,19 +173,19 @@ var awareness = map[int]kind{
 	13: {typ: hazard.Flood}, 14: {typ: hazard.Storm}, // 14: Polar-low, Norway
 }
 
-// categories are the types for CAP's categories, used if nothing else tells the event (CAP 1.2,
-// section 3.2.2). They are no more specific than the sender was. The first match counts.
+// categories are the types for CAP's categories, used if nothing else shows the type of the event
+// (CAP 1.2, section 3.2.2). They are no more specific than the sender was. The first match counts.
 var categories = []struct {
 	category string
 	typ      hazard.Type
 }{
 	{"Met", hazard.Storm}, {"Fire", hazard.Wildfire}, {"CBRNE", hazard.Accident}, {"Health", hazard.Biomedical}, {"Infra", hazard.Equipment},
 	{"Transport", hazard.Incident}, {"Security", hazard.Incident}, {"Safety", hazard.Incident}, {"Rescue", hazard.Incident},
-	{"Geo", hazard.Occurrence}, // earthquakes, landslides and volcanoes alike
+	{"Geo", hazard.Occurrence}, // earthquakes, landslides and volcanoes
 	{"Env", hazard.Occurrence},
 }
 
-// coded returns the kind by the codes of the event; with general, by codes that say little.
+// coded returns the kind of an event by its codes. With general, it uses the less specific codes.
 func coded(infos []*Info, general bool) (kind, bool) {
 	for _, list := range codeLists {
 		kinds := list.kinds

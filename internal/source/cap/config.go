@@ -10,7 +10,7 @@ import (
 	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
-// Config is one feed of CAP, as an operator names it.
+// Config is the configuration of one CAP feed by an operator.
 type Config struct {
 	// Name is the source's name in reports: short, of lower-case letters, digits and "-". It must
 	// never change once in use.
@@ -32,7 +32,8 @@ type Config struct {
 	// Caps are the highest levels of a source that rates everything as severe, by type; the type ""
 	// stands for all unlisted types.
 	Caps map[hazard.Type]hazard.Severity
-	// Exercises: exercises become hazards, of category EXERCISE and under keys of their own. Without it they are ignored.
+	// Exercises means that exercises become hazards, with category EXERCISE and separate keys.
+	// Otherwise they are ignored.
 	Exercises bool
 	// Charset is the encoding of bytes that are not in the declared one ("windows-1252"); if empty,
 	// only unambiguous text is read.
@@ -43,12 +44,12 @@ type Config struct {
 	// Countries are the countries of the authority, as ISO 3166-1 alpha-2 codes; nil means that the
 	// covered places are unknown.
 	Countries []string
-	// Hosts are further hosts that the index may lead to, beside its own. "*.example.org" stands for the
-	// domain and all hosts below it.
+	// Hosts are further hosts that the index may link to, besides its own. "*.example.org" means
+	// the domain and all hosts below it.
 	Hosts []string
 	// MaxBytes bounds the index and each document; 0 means 64 MiB.
 	MaxBytes int64
-	// Shared: the feed is one of many: see source.Source.Shared.
+	// Shared means that the feed is one of many: see source.Source.Shared.
 	Shared bool
 	// Push lists addresses of connections that push alerts: tcp:// with consecutive documents, or
 	// wss:// and ws:// with one document per message.
@@ -65,7 +66,7 @@ type Config struct {
 func (c Config) Check() error {
 	var errs []error
 	if !source.NameForm.MatchString(c.Name) {
-		errs = append(errs, fmt.Errorf("name: %.60q, expected at most 40 small letters, digits and -, a letter first", c.Name))
+		errs = append(errs, fmt.Errorf("name: %.60q, expected at most 40 lowercase letters, digits and -, a letter first", c.Name))
 	}
 	if httpAddress(c.URL) == nil {
 		errs = append(errs, fmt.Errorf("url: %.200q, expected an address of https or http", c.URL))

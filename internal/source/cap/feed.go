@@ -28,13 +28,13 @@ type Alert struct {
 	Information []Info   `xml:"info"`
 }
 
-// Info is one thing that a message says, in one language.
+// Info is one info block of a message: one event or phase of it, in one language.
 type Info struct {
-	Language     string     `xml:"language"` // RFC 3066; absent: en-US
+	Language     string     `xml:"language"` // RFC 3066; en-US if missing
 	Category     []string   `xml:"category"`
 	Event        string     `xml:"event"` // "the type of the subject event", in the sender's words
 	ResponseType []string   `xml:"responseType"`
-	Urgency      string     `xml:"urgency"`   // Immediate, Expected, Future, Past, Unknown; Past alone is no end
+	Urgency      string     `xml:"urgency"`   // Immediate, Expected, Future, Past, Unknown; Past alone does not end an event
 	Severity     string     `xml:"severity"`  // Extreme, Severe, Moderate, Minor, Unknown
 	Certainty    string     `xml:"certainty"` // Observed, Likely (in 1.0 Very Likely), Possible, Unlikely, Unknown
 	Audience     string     `xml:"audience"`  // "the intended audience of the alert message", in words
@@ -57,7 +57,7 @@ type Info struct {
 type Value struct {
 	Name  string `xml:"valueName"`
 	Value string `xml:"value"`
-	// Text has both in CAP 1.0: "FIPS6=006109".
+	// Text is used in CAP 1.0, and contains both name and value: "FIPS6=006109".
 	Text string `xml:",chardata" json:"-"`
 }
 
@@ -71,8 +71,8 @@ type Resource struct {
 // Area is a part of the area of an info block. Altitudes are ignored.
 type Area struct {
 	Desc    string   `xml:"areaDesc"`
-	Polygon []string `xml:"polygon"` // "lat,lon lat,lon …", the last position the first again
-	Circle  []string `xml:"circle"`  // "lat,lon radius", in kilometres
+	Polygon []string `xml:"polygon"` // "lat,lon lat,lon …", the first position repeated at the end
+	Circle  []string `xml:"circle"`  // "lat,lon radius", in kilometers
 	Geocode []Value  `xml:"geocode"`
 }
 
@@ -93,22 +93,24 @@ type Document struct {
 
 const version10 = "http://www.incident.com/cap/1.0"
 
-// namespaces of the versions that are read.
+// namespaces of the supported versions.
 var namespaces = map[string]bool{
 	version10:                              true,
 	"urn:oasis:names:tc:emergency:cap:1.1": true,
 	"urn:oasis:names:tc:emergency:cap:1.2": true,
 }
 
-// roots are the root elements that may contain alerts, or none in quiet times.
+// roots are the root elements of documents that may contain alerts. Without alerts, they may be
+// empty.
 var roots = map[string]bool{"rss": true, "feed": true, "RDF": true, "EDXLDistribution": true, "alert": true}
 
-// The elements that cost much more memory than bytes. The largest real messages have some ten thousand areas.
+// Limits of the elements that need much more memory than their bytes. The largest real messages
+// have about ten thousand areas.
 const (
 	maxAlerts   = 20_000
 	maxInfos    = 20_000
 	maxAreas    = 200_000
-	maxElements = 5_000 // of an entry that leads to an alert
+	maxElements = 5_000 // of an index entry that links to an alert
 )
 
 // Read reads the alerts and links in a payload, in any envelope. With an error it returns the part
@@ -134,18 +136,19 @@ func Read(payload []byte, charset string) (Document, error) {
 	return r.doc, err
 }
 
-// maxAddress bounds an address, in bytes: no browser takes more.
+// maxAddress bounds an address, in bytes. Browsers do not accept longer ones.
 const maxAddress = 2 << 10
 
 // reading collects the content of a document.
 type reading struct {
 	doc  Document
 	bad  frame.Batch
-	read int  // alerts, good and bad
-	more bool // than maxAlerts
+	read int  // number of alerts, good and bad
+	more bool // there are more than maxAlerts
 }
 
-// fromVersion10 parts the values of CAP 1.0, which have their names before them. What it says else has the same form.
+// fromVersion10 splits the values of CAP 1.0, which begin with their names. The rest of CAP 1.0 has
+// the same form.
 func (m *Alert) fromVersion10() {
 	part := func(values []Value) {
 		for i := range values {
@@ -182,8 +185,8 @@ func (r *reading) reject(raw []byte, format string, args ...any) {
 }
 
 // alert reads an alert, and reports whether it was readable. An element in another namespace is
-// counted, because it may be an unknown version of CAP; inside an entry, only if it looks like an
-// alert.
+// counted as an alert, because it may be an unknown version of CAP. Without must, inside an index
+// entry, it is only counted if it looks like an alert.
 func (r *reading) alert(e frame.Element, must bool) bool {
 	if r.read >= maxAlerts {
 		r.more = true
@@ -211,7 +214,7 @@ func (r *reading) alert(e frame.Element, must bool) bool {
 	return true
 }
 
-// entry reads an item of RSS or an entry of Atom: one that holds its alert leads nowhere.
+// entry reads an RSS item or Atom entry. If the entry contains its alert, its link is ignored.
 func (r *reading) entry(e frame.Element) {
 	embedded := false
 	e.Within(func(inner frame.Element) { embedded = r.alert(inner, false) || embedded }, "alert")
@@ -230,7 +233,7 @@ func (r *reading) entry(e frame.Element) {
 		case "link":
 			href, rel := resolve(first(resolve(base, k.Attr("base")), base), k.Attr("href")), k.Attr("rel")
 			switch {
-			case href == "": // RSS
+			case href == "": // RSS has no href attribute
 				address = first(resolve(base, text), address)
 			case strings.Contains(kind, "cap+xml"):
 				best = first(best, href)
@@ -257,7 +260,7 @@ func (r *reading) entry(e frame.Element) {
 	if u := httpAddress(guid); address == "" && permaLink && u != nil { // many guids claim to be an address but are not
 		address = u.String()
 	}
-	if !leads(address) { // where it may lead is for the poller to decide
+	if !leads(address) { // the poller decides whether the address is allowed
 		if err != nil {
 			r.read++
 			r.reject(e.Raw, "%s: %v", e.Name, err)
@@ -274,8 +277,9 @@ func (r *reading) entry(e frame.Element) {
 	r.doc.Links = append(r.doc.Links, link)
 }
 
-// resolve returns an address that stands in an element with that xml:base (W3C XML Base; RFC 4287 section 2): absolute, or relative to the address of the feed if
-// the base is empty or relative too. It is empty if it cannot be read.
+// resolve returns the absolute form of an address in an element with that xml:base (W3C XML Base;
+// RFC 4287 section 2). If the base is empty or relative, the result is relative to the address of
+// the feed. It is empty if the address is invalid.
 func resolve(base, address string) string {
 	if address == "" || len(address) > maxAddress {
 		return ""
@@ -295,7 +299,7 @@ func resolve(base, address string) string {
 	return whole
 }
 
-// leads reports whether an address is one of a document: http, or relative to one that is.
+// leads reports whether an address can be that of a document: http or https, or relative.
 func leads(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || address == "" || strings.HasPrefix(address, "#") {
@@ -305,10 +309,10 @@ func leads(address string) bool {
 }
 
 // Links returns the documents in an index, in order. It leaves out entries that contain their
-// alert, and addresses that are not http or that lead to a web page. Relative addresses without an
-// xml:base stay relative. A payload that is not an index has none.
+// alert, addresses that are not http or https, and links to web pages. Relative addresses without
+// an xml:base stay relative. A payload that is not an index has none.
 func Links(payload []byte) ([]source.Link, error) {
-	doc, err := Read(payload, "windows-1252") // an address is ASCII
+	doc, err := Read(payload, "windows-1252") // addresses are ASCII, so any charset will do
 	return doc.Links, err
 }
 

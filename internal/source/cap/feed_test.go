@@ -48,7 +48,7 @@ func TestPayloadsThatAreNoAlerts(t *testing.T) {
 	}
 }
 
-// meteo is a list in MeteoAlarm's form.
+// meteo is a list in MeteoAlarm's format.
 func meteo(alerts ...string) string {
 	var out []string
 	for _, a := range alerts {
@@ -57,7 +57,7 @@ func meteo(alerts ...string) string {
 	return `{"warnings":[` + strings.Join(out, ",") + `]}`
 }
 
-// asJSON is a good message as JSON.
+// asJSON returns a good message as JSON.
 func asJSON(id string) string {
 	return fmt.Sprintf(`{"identifier":%q,"sender":"weather@example.org","sent":"2026-11-21T11:00:00+00:00","status":"Actual","msgType":"Alert","scope":"Public",
 "info":[{"language":"en","category":["Met"],"event":"Flood Warning","urgency":"Immediate","severity":"Severe","certainty":"Observed","expires":"2026-11-21T18:00:00Z",
@@ -87,7 +87,8 @@ func TestJSONForms(t *testing.T) {
 	}
 }
 
-// D38, D35: what is wrong with an alert in a feed costs that alert, and is counted; its neighbors are read.
+// D38, D35: an error in one alert of a feed affects only that alert, which is counted. Its
+// neighbors are read.
 func TestAlertsOfAFeedAreReadEachByItself(t *testing.T) {
 	alert := good[strings.Index(good, "<alert"):]
 	other := func(id string, changes ...string) string {
@@ -158,7 +159,7 @@ func TestCharacters(t *testing.T) {
 		declared string
 		text     []byte
 		charset  string
-		want     string // empty: refused
+		want     string // empty if it is rejected
 	}{
 		"UTF-8":                             {"UTF-8", []byte("Genève"), "", "Genève"},
 		"Latin-1 as declared":               {"ISO-8859-1", []byte("Gen\xe8ve"), "", "Genève"},
@@ -191,7 +192,7 @@ func TestCharacters(t *testing.T) {
 	}
 }
 
-// A payload that is cut anywhere gives what came before, and says that it is cut.
+// A payload that is cut off at any position gives the part before, and an error that says so.
 func TestCutPayloads(t *testing.T) {
 	step := 1 << 10
 	if testing.Short() {
@@ -217,7 +218,7 @@ func TestCutPayloads(t *testing.T) {
 	}
 }
 
-// Garbage of any size costs memory in proportion.
+// Garbage of any size needs memory proportional to the size.
 func TestGarbageIsBounded(t *testing.T) {
 	size := 2 << 20
 	if testing.Short() {
@@ -247,7 +248,7 @@ func TestGarbageIsBounded(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		grown := float64(after.TotalAlloc-before.TotalAlloc) / float64(len(payload))
 		t.Logf("%-18s %6.1f bytes for each, %v, %d reports, %d rejects, %v", name, grown, time.Since(begun).Round(time.Millisecond), len(b.Reports), len(b.Rejects), err)
-		if grown > 2000 { // the least of elements has a few bytes, and what it becomes a hundred
+		if grown > 2000 { // the smallest element has a few bytes, and needs a hundred in memory
 			t.Errorf("%s: %.0f bytes of memory for each byte", name, grown)
 		}
 		if len(b.Rejects) > source.MaxRejects+1 {
@@ -256,7 +257,7 @@ func TestGarbageIsBounded(t *testing.T) {
 	}
 }
 
-// What a list says does not depend on the order of its records.
+// The result does not depend on the order of the records in a list.
 func TestOrderOfRecordsDoesNotMatter(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -283,7 +284,7 @@ func TestOrderOfRecordsDoesNotMatter(t *testing.T) {
 	})
 }
 
-// Whatever messages of a chain come, in whatever order, the event is the same in the end.
+// The event has the same final state for any subset of a chain's messages, in any order.
 func TestChainsInAnyOrder(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -350,7 +351,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// D34: relative links are legal, and were dropped.
+// D34: relative links are allowed, but were dropped.
 func TestRelativeLinksAreResolved(t *testing.T) {
 	for name, tt := range map[string]struct{ feed, want string }{
 		"an absolute base":           {`<feed xml:base="https://example.org/cap/index.atom"><entry><link href="a.xml"/></entry></feed>`, "https://example.org/cap/a.xml"},

@@ -15,7 +15,7 @@ import (
 
 var feed = Config{Name: "cap-test", URL: "https://alerts.example.org/rss.xml", Language: "en"}
 
-// noon is a moment at which the alert of good is in force.
+// noon is a time at which the alert good is in force.
 const noon = "2026-11-21T12:00:00Z"
 
 func at(t testing.TB, text string) hazard.Instant {
@@ -27,7 +27,7 @@ func at(t testing.TB, text string) hazard.Instant {
 	return i
 }
 
-// good is a message that is right in every field.
+// good is a message that is valid in every field.
 const good = `<?xml version="1.0" encoding="UTF-8"?>
 <alert xmlns="urn:oasis:names:tc:emergency:cap:1.2">
 <identifier>A-1</identifier><sender>weather@example.org</sender><sent>2026-11-21T11:00:00+00:00</sent>
@@ -39,7 +39,7 @@ const good = `<?xml version="1.0" encoding="UTF-8"?>
 <area><areaDesc>Test County</areaDesc><polygon>38,-120 38,-119 39,-119 38,-120</polygon>
 <geocode><valueName>EMMA_ID</valueName><value>XX001</value></geocode></area></info></alert>`
 
-// with is good with pieces of it replaced: old, new, old, new …
+// with returns good with some pieces replaced: old, new, old, new …
 func with(t testing.TB, pieces ...string) string {
 	t.Helper()
 	return change(t, good, pieces...)
@@ -56,7 +56,8 @@ func change(t testing.TB, text string, pieces ...string) string {
 	return text
 }
 
-// update is good as an Update of the message A-1, itself under another identifier and issued later.
+// update returns good as an Update of the message A-1, with its own identifier and a later time of
+// issue.
 func update(t testing.TB, id, sent string, pieces ...string) string {
 	t.Helper()
 	return with(t, append([]string{
@@ -80,7 +81,7 @@ func parsed(t testing.TB, cfg Config, payload string, now hazard.Instant) source
 	return b
 }
 
-// one is the one report of one message.
+// one returns the single report of a single message.
 func one(t testing.TB, payload string) hazard.Report {
 	t.Helper()
 	b := parsed(t, feed, payload, at(t, noon))
@@ -90,7 +91,8 @@ func one(t testing.TB, payload string) hazard.Report {
 	return b.Reports[0]
 }
 
-// event keeps the reports of one event as the service does: the latest of each part, by any of its names.
+// events keeps the reports of events like the service does: the latest report of each part, found
+// by any of its names.
 type events struct {
 	byName map[string]*event
 	all    []*event
@@ -103,7 +105,7 @@ func (e *events) add(reports ...hazard.Report) {
 		e.byName = map[string]*event{}
 	}
 	for _, r := range reports {
-		if r.Suspect != "" { // held
+		if r.Suspect != "" { // the report is held
 			continue
 		}
 		names := append([]string{r.Key}, r.Aliases...)
@@ -111,7 +113,7 @@ func (e *events) add(reports ...hazard.Report) {
 		for _, n := range names {
 			if o := e.byName[n]; o != nil && v == nil {
 				v = o
-			} else if o != nil && o != v { // two are one
+			} else if o != nil && o != v { // two events turn out to be one
 				for part, p := range o.parts {
 					v.keep(part, p)
 				}
@@ -151,7 +153,8 @@ func (v *event) said(now hazard.Instant) hazard.Said {
 	return hazard.Derive(parts, now)
 }
 
-// active are the names of the hazards that are in force, and have a place: others are held.
+// active returns the names of the hazards that are in force and have a place. Those without a place
+// are held.
 func (e *events) active(now hazard.Instant) []string {
 	var out []string
 	for _, v := range e.all {
@@ -163,12 +166,12 @@ func (e *events) active(now hazard.Instant) []string {
 	return out
 }
 
-// placed tells whether a place is of a vocabulary that somebody may know.
+// placed reports whether a place belongs to a known vocabulary.
 func placed(places []string) bool {
 	return slices.ContainsFunc(places, func(p string) bool { return !strings.HasPrefix(p, "area:") })
 }
 
-// recordedFiles are recorded payloads by a pattern below the folder of recordings.
+// recordedFiles returns the recorded payloads that match a pattern below the folder of recordings.
 func recordedFiles(t testing.TB, pattern string) []string {
 	t.Helper()
 	root := recordings.Path(t, "feeds")
@@ -184,7 +187,7 @@ func recordedFiles(t testing.TB, pattern string) []string {
 
 var stamp = regexp.MustCompile(`20\d{6}`)
 
-// recordedAt is half a day after the end of the day that a file's name says.
+// recordedAt returns noon of the day after the date in a file's name.
 func recordedAt(t testing.TB, name string) hazard.Instant {
 	t.Helper()
 	day, err := time.Parse("20060102", stamp.FindString(name))

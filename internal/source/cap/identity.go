@@ -30,17 +30,18 @@ func (r *reader) references() error {
 	}
 	for triple := range strings.FieldsSeq(r.m.References) {
 		if len(r.refs) == maxRefs {
-			break // the oldest come first
+			break // the oldest references come first
 		}
 		sender, id, ok := strings.Cut(triple, ",")
-		if !ok { // an identifier alone
+		if !ok { // only an identifier
 			sender, id = r.m.Sender, triple
 		}
 		when := ""
-		if i := strings.LastIndexByte(id, ','); i >= 0 { // else there is no time, as in Finland
+		if i := strings.LastIndexByte(id, ','); i >= 0 { // otherwise there is no time, as in Finland
 			id, when = id[:i], id[i+1:]
 		}
-		// Without a time an update may name any message of its sender. What names no sender, or cancels, must be unique.
+		// Without a time, an update may refer to any message of its sender. The identifier must be
+		// globally unique if the reference has no sender, or if the message is a Cancel.
 		if strings.Trim(sender, ",") == "" || strings.Trim(id, ",") == "" ||
 			strings.Count(triple, ",") < 2 && (!ok || is(r.m.MsgType, "Cancel")) && !uniqueForm.MatchString(id) {
 			continue
@@ -68,17 +69,17 @@ var uniqueForm = regexp.MustCompile(`(?i)^(urn:.+|https?://.+|[0-9]+(\.[0-9]+){4
 // own reports whether a reference has the message's own sender.
 func (r *reader) own(f ref) bool { return strings.EqualFold(f.sender, hazard.CleanLine(r.m.Sender)) }
 
-// exact and plain return the name of a message, with and without its time of issue.
+// exact returns the name of a message with its time of issue, and plain returns it without.
 func exact(sender, id string, sent hazard.Instant) string {
 	return plain(sender, id) + "," + sent.Time().Format("2006-01-02T15:04:05Z")
 }
 
 func plain(sender, id string) string { return strings.ToLower(sender) + "," + id }
 
-// exercise makes an identity that no real event has.
+// exercise returns an identity that no real event has.
 func exercise(key string) string { return "exercise:" + key }
 
-// begin sets what all reports of the message have in common, above all the identity.
+// begin sets what all reports of the message have in common, most importantly the identity.
 func (r *reader) begin(category hazard.Category, groups []*group) {
 	m := r.m
 	sender, id := hazard.CleanLine(m.Sender), hazard.CleanLine(m.Identifier)
@@ -93,10 +94,11 @@ func (r *reader) begin(category hazard.Category, groups []*group) {
 	}
 	if cancel && len(foreign) > 0 {
 		f := foreign[0]
-		r.doubts = append(r.doubts, fmt.Sprintf("references: %.60q cancels a message of %.60q, which only that sender may", sender, f.sender))
+		r.doubts = append(r.doubts, fmt.Sprintf("references: %.60q cancels a message of %.60q, but only its sender may cancel it", sender, f.sender))
 		own = r.refs
 	}
-	// What another sender writes does not change a sender's own events: then the message stands for itself.
+	// A message of another sender must not change a sender's event. Then the message is a separate
+	// event.
 	r.refs = own
 
 	c := &r.common
@@ -115,7 +117,8 @@ func (r *reader) begin(category hazard.Category, groups []*group) {
 		if f.timed {
 			c.Aliases = append(c.Aliases, exact(f.sender, f.id, f.sent))
 		}
-		// A Cancel that names a time must name the right one; an update, at worst, says something new of the same event.
+		// A Cancel with a time in its reference must have the right time. An update with a wrong
+		// time only adds information about the same event.
 		if !cancel || !f.timed {
 			c.Aliases = append(c.Aliases, plain(f.sender, f.id))
 		}
@@ -148,17 +151,17 @@ func (f ref) key() string {
 	return plain(f.sender, f.id)
 }
 
-// counterForm matches an identifier with a counter at its end. A longer number is a time, or counts
-// all messages.
+// counterForm matches an identifier with a counter at its end. A longer number is a time, or a
+// counter of all messages.
 var counterForm = regexp.MustCompile(`^(.*[^0-9])([0-9]{1,4})$`)
 
-// counted is how far back the counter of an identifier is followed.
+// counted is how many earlier values of a counter are tried.
 const counted = 12
 
 // series returns the message's own name within a series: messages of the same sender, event and
-// areas with identifiers that differ only in a counter. It also returns the names of earlier ones,
-// for a message that ends or changes something without a reference. Such a name only finds an
-// active event; it never makes two alerts one.
+// areas with identifiers that differ only in a counter. It also returns the names of earlier
+// messages, for a message that ends or changes something without a reference. Such a name only
+// finds an active event; it never joins two alerts.
 func (r *reader) series(groups []*group) (own, before []string) {
 	m := counterForm.FindStringSubmatch(hazard.CleanLine(r.m.Identifier))
 	if m == nil {
@@ -220,20 +223,21 @@ func oldest(refs []ref) (ref, bool) {
 	}), true
 }
 
-// part names a report of the message: a message that follows others has the place of all that follow the same first one, so that
-// a Cancel can name it before it comes.
+// part names a report of the message. Messages that follow the same first message share a stem, so
+// that a Cancel can name their parts before they arrive.
 func part(stem string, n int) string { return fmt.Sprintf("%s#%02d", stem, n) }
 
 func follower(id string) string { return id + ">" }
 
-// fingerprints are names that the issues of one alert under different identifiers share: of sender,
-// event, level, places in full, geometry, onset and expiry, each time in hours that begin on the hour
-// and in such that begin at half past, so that times less than half an hour apart have one of them in
-// common, and times more than an hour apart none. Alerts that differ in level or in area share none.
-// They join events in one hazard, as a name of another source does; each issue stays an event of its
-// own, so that a Cancel of one ends no other.
+// fingerprints returns names that the issues of one alert share, although their identifiers differ.
+// They contain sender, event, level, all places, geometry, onset and expiry. Both times are given
+// twice: in hours that begin on the hour, and in hours that begin at half past. So times less than
+// half an hour apart have one of them in common, and times more than an hour apart have none.
+// Alerts that differ in level or area share no name. The names join events in one hazard, like a
+// name of another source. Each issue stays a separate event, so that a Cancel of one does not end
+// the others.
 func (r *reader) fingerprints(g *group) []string {
-	if _, ok := g.in.ownType(); ok { // a hazardd names its events well
+	if _, ok := g.in.ownType(); ok { // the identifiers of another hazardd are reliable
 		return nil
 	}
 	// Canada states for each place which alert it belongs to, and whether it moved to another one
@@ -266,7 +270,7 @@ func (r *reader) fingerprints(g *group) []string {
 	return append(out, r.inOtherLanguages(g)...)
 }
 
-// window returns the number of the hour that contains at; with half = 1 hours begin half an hour
+// window returns the number of the hour that contains at; with half = 1, hours begin half an hour
 // earlier.
 func window(at, half hazard.Instant) hazard.Instant {
 	hour := hazard.Instant(again.Milliseconds())

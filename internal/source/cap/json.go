@@ -17,7 +17,7 @@ import (
 // maxJSON bounds one alert in JSON, in bytes, because it takes several times that in memory.
 const maxJSON = 4 << 20
 
-// ninaWarning is the address of the warnings that NINA's dashboard lists (warnung.bund.de, api31).
+// ninaWarning is the address of the warnings in NINA's dashboard (warnung.bund.de, api31).
 const ninaWarning = "https://warnung.bund.de/api31/warnings/"
 
 var list = frame.Collection{
@@ -85,7 +85,7 @@ func (r *jsonReader) document(text []byte) error {
 	return nil
 }
 
-// record reads one alert, or the object that holds it as its member "alert".
+// record reads one alert, or the object that contains it in its member "alert".
 func (r *jsonReader) record(raw []byte) {
 	if r.read == maxAlerts {
 		r.more = true
@@ -111,7 +111,7 @@ func (r *jsonReader) record(raw []byte) {
 	}
 	notes = append(notes, o.faults("", "")...)
 	a := o.alert()
-	if v := o.get("info"); v != nil && len(a.Information) == 0 && len(notes) > 0 { // it would look like a message without one
+	if v := o.get("info"); v != nil && len(a.Information) == 0 && len(notes) > 0 { // otherwise it would look like a message without info
 		r.reject(raw, "%s", strings.Join(notes, "; "))
 		return
 	}
@@ -162,13 +162,14 @@ func words(v any) []string {
 	return nil
 }
 
-// inside lists the members that hold objects, by the member that contains them; all others are
+// inside lists the members that contain objects, by the member around them; all other members are
 // texts.
 var inside = map[string][]string{
 	"": {"info"}, "info": {"eventCode", "parameter", "resource", "area"}, "area": {"geocode"},
 }
 
-// faults says which members that are read are of another type than CAP has: an object for a text, or a text for an object.
+// faults returns the read members with a type that CAP does not allow: an object in place of a
+// text, or a text in place of an object.
 func (m member) faults(kind, prefix string) (all []string) {
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		v, bare := m[name], strings.TrimSuffix(name, "_list")
@@ -249,7 +250,7 @@ func (m member) alert() Alert {
 		References: m.word("references"), Incidents: m.word("incidents"),
 	}
 	infos := m.objects("info")
-	for _, i := range infos[:min(len(infos), maxInfo+1)] { // one too many is told to be
+	for _, i := range infos[:min(len(infos), maxInfo+1)] { // with one block too many, so that the excess is reported
 		a.Information = append(a.Information, i.info())
 	}
 	return a

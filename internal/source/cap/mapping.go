@@ -14,7 +14,7 @@ import (
 // kind is the result of the tables for an event.
 type kind struct {
 	typ hazard.Type // empty means no hazard
-	// fire is weather that favours fire, without one: a level less.
+	// fire means weather that favors fire, without a fire yet: the level is one lower.
 	fire bool
 }
 
@@ -22,8 +22,8 @@ type kind struct {
 // them for every event.
 var anything = map[string]bool{"gefahreninformation": true, "gefahrenmitteilung": true, "gefahrenwarnung": true, "warnung": true, "warning": true, "alert": true}
 
-// allClear are words of events that say that something is over, or that there is nothing to warn of: of profiles, and of the centres
-// that send an Update where CAP has Cancel.
+// allClear are words of events that say that a danger is over, or that there is no danger. They
+// come from profiles, and from centers that send an Update instead of a Cancel.
 var allClear, _ = compile([]nameRow{{words: []wordRow{
 	{"all clear*|cancellation*|cancelled|canceled|termination|no warning*|no alert*|no advisory|no advisories|*entwarnung*|warnung aufgehoben|aufhebung*|fin d alerte*|levée de*|cancelación*|cancelamento*|cessato allarme*|revoca|*解除*|*取消*|*해제*", profiles + "; tsunami.gov; BBK; " + eastAsia},
 }}})
@@ -46,14 +46,14 @@ var civil = map[string]hazard.Severity{
 	"911 telephone outage": hazard.Advisory, "air quality alert": hazard.Advisory, "air stagnation advisory": hazard.Advisory,
 }
 
-// colours are levels that are said as a colour: MeteoAlarm's awareness_level, Canada's Colour. Green and white say that there
-// is nothing to warn of.
+// colours are levels given as a color: MeteoAlarm's awareness_level, Canada's Colour. Green and
+// white mean that there is no danger.
 var colours = map[string]hazard.Severity{
 	"red": hazard.Warning, "orange": hazard.Watch, "yellow": hazard.Advisory, "green": hazard.NoSeverity, "white": hazard.NoSeverity,
 	"rojo": hazard.Warning, "naranja": hazard.Watch, "amarillo": hazard.Advisory, "verde": hazard.NoSeverity, // AEMET
 }
 
-// greenForm are events that say of themselves that they warn of nothing.
+// greenForm matches events that state themselves that there is nothing to warn about.
 var greenForm = regexp.MustCompile(`(?i)\b(nivel|nivell|cod|aviso) verde?\b|\bgreen (warning|level|alert)\b`)
 
 // awarenessLevels are the numbers of MeteoAlarm's awareness_level.
@@ -69,7 +69,8 @@ var australian = []struct {
 	{"not applicable", hazard.Information}, {"not yet known", hazard.Information},
 }
 
-// severities are the words of CAP, and what they are by themselves (MoWaS). Urgency and certainty make some Severe ones greater.
+// severities are CAP's words for the severity, with the level of each alone (MoWaS). Urgency and
+// certainty raise the level of some Severe ones.
 var severities = map[string]hazard.Severity{
 	"extreme": hazard.Warning, "severe": hazard.Watch, "moderate": hazard.Advisory, "minor": hazard.Information, "unknown": hazard.Information,
 }
@@ -83,7 +84,7 @@ func SeverityOf(word string) hazard.Severity {
 // level is the severity of an info block.
 type level struct {
 	severity hazard.Severity // NoSeverity means that there is no danger
-	word     string          // the source's own
+	word     string          // the source's own word for the level
 }
 
 // levelOf returns the level from the most specific data of an info block.
@@ -150,8 +151,8 @@ func plainLevel(m *Alert, in *Info, k kind) level {
 	return level{s, own}
 }
 
-// cyclones are the words for a cyclone's class where it has no severity (Mexico), by its wind as for NHC: a hurricane has 64 kt, a
-// tropical storm 34.
+// cyclones are the words for a cyclone's class, used if it has no severity (Mexico). The levels
+// follow the wind, as for NHC: a hurricane has 64 kt, a tropical storm 34.
 var cyclones = []struct {
 	words string
 	level hazard.Severity
@@ -196,7 +197,7 @@ func (in *Info) quake() (magnitude, depth float64, ok bool) {
 	return magnitude, depth, ok
 }
 
-// leading reads the number that s begins with.
+// leading returns the number at the beginning of s.
 func leading(s string) (float64, bool) {
 	word, _, _ := strings.Cut(strings.TrimSpace(s), " ")
 	f, err := number(word)
@@ -208,9 +209,9 @@ func is(word string, any ...string) bool {
 	return slices.ContainsFunc(any, func(w string) bool { return strings.EqualFold(w, strings.TrimSpace(word)) })
 }
 
-// classify returns the type of infos, which are one thing in several languages. Codes take
-// precedence, then words for the event, then codes that say little. If guess is not empty, all that
-// failed, and guess says from what the type was derived.
+// classify returns the type of infos, the same block in several languages. Codes have precedence,
+// then words for the event, then less specific codes. If guess is not empty, all of these failed,
+// and guess says from what the type was derived.
 func classify(infos []*Info) (k kind, guess string) {
 	for _, in := range infos {
 		if typ, ok := in.ownType(); ok {
@@ -275,13 +276,13 @@ func guessed(infos []*Info) (k kind, guess string) {
 	return kind{typ: hazard.Occurrence}, event
 }
 
-// levelWords are words of levels in events' names, which are no part of what happens.
+// levelWords are words in events' names that describe the level, not the event.
 var levelWords = map[string]bool{
 	"green": true, "yellow": true, "orange": true, "red": true, "žuto": true, "narančasto": true, "crveno": true, "zeleno": true,
 	"gelb": true, "rot": true, "grün": true, "jaune": true, "rouge": true, "vert": true, "amarillo": true, "naranja": true, "rojo": true, "verde": true,
 }
 
-// spaced parts the words of a code such as grassFire.
+// spaced separates the words of a code such as grassFire.
 func spaced(code string) string {
 	var b strings.Builder
 	for i, r := range code {

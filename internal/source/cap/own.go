@@ -6,10 +6,12 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// What hazardd writes beside the words of CAP (package format), so that a hazard that goes from one server to another is the same at
-// both. It is only understood where it agrees with the words that everybody reads.
+// Values that hazardd itself writes besides CAP's own elements (package format), so that a hazard
+// is the same after it was passed from one server to another. They are only used if they agree with
+// the CAP elements that everybody reads.
 
-// ownName is the parameter in which a hazardd says the name of a hazard in the language of a block, beside the authority's headline.
+// ownName is the parameter in which hazardd writes the name of a hazard in the language of a block,
+// besides the authority's headline.
 const ownName = "hazardd:name"
 
 // ownWords are CAP's words for our levels.
@@ -17,7 +19,7 @@ var ownWords = map[hazard.Severity]string{
 	hazard.Warning: "Extreme", hazard.Watch: "Severe", hazard.Advisory: "Moderate", hazard.Information: "Minor", hazard.Termination: "Minor",
 }
 
-// ownType is the type that a hazardd says.
+// ownType returns the type that another hazardd has written.
 func (in *Info) ownType() (hazard.Type, bool) {
 	i := slices.IndexFunc(in.EventCode, func(v Value) bool { return v.Name == "hazardd:type" })
 	if i < 0 {
@@ -28,13 +30,14 @@ func (in *Info) ownType() (hazard.Type, bool) {
 	return typ, ok
 }
 
-// ownSeverity is the level that a hazardd says.
+// ownSeverity returns the level that another hazardd has written.
 func (in *Info) ownSeverity() (hazard.Severity, bool) {
 	s, ok := hazard.ParseSeverity(in.Param("hazardd:severity"))
 	return s, ok && is(in.Severity, ownWords[s])
 }
 
-// ownCategory is the category that a hazardd says of what is no exercise.
+// ownCategory returns the category that another hazardd has written. It does not apply to
+// exercises.
 func (in *Info) ownCategory() hazard.Category {
 	switch c := hazard.Category(in.Param("hazardd:category")); c {
 	case hazard.Response, hazard.Other:
@@ -43,7 +46,7 @@ func (in *Info) ownCategory() hazard.Category {
 	return hazard.Event
 }
 
-// own gives a group what a hazardd says of it: its point, and what its areas are.
+// own sets a group's point and the role of its areas, if another hazardd has written them.
 func (g *group) own() {
 	if _, ok := g.in.ownType(); !ok {
 		return

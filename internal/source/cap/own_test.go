@@ -7,7 +7,8 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// What another hazardd says beside CAP's words is understood where it does not contradict them.
+// The values that another hazardd writes besides CAP's elements are used if they do not contradict
+// them.
 func TestWhatAnotherHazarddSaysBesideCAP(t *testing.T) {
 	for name, tt := range map[string]struct {
 		typ, severity, category, word string

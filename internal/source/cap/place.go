@@ -16,26 +16,31 @@ import (
 	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
-// maxCircle is the greatest radius of a circle, in kilometres: a quarter of the way round the Earth.
+// maxCircle is the largest radius of a circle, in kilometers: a quarter of the Earth's
+// circumference.
 const maxCircle = 10_000
 
-// vocabularies are those of the place codes, the narrowest first: of several codes of one area the first kind is its place.
+// vocabularies are the vocabularies of place codes, the most detailed first. If an area has codes
+// of several vocabularies, the first one gives its places.
 //
-// A code is written with its vocabulary before it ("EMMA_ID:HR004", "SAME:006109"), but for UGC ("AKZ185"), as in package nws.
-// An area without any code is called by its description ("area:Siersburg").
+// A place is written as vocabulary and code ("EMMA_ID:HR004", "SAME:006109"), except for UGC
+// ("AKZ185"), as in package nws. An area without codes is named by its description
+// ("area:Siersburg").
 var vocabularies = []struct{ name, prefix string }{
 	{"emma_id", "EMMA_ID:"}, {"ugc", ""}, {"clc", "CLC:"}, {"warncellid", "WARNCELLID:"}, {"same", "SAME:"}, {"fips6", "SAME:"},
 }
 
-// wmoOID is an identifier that a state gives its authorities: WMO-No. 1109, "Guidelines for the Implementation of CAP-Enabled Emergency
-// Alerting", and the Register of Alerting Authorities. The number after the first is the state's, of ISO 3166-1.
+// wmoOID matches an identifier that a state gives its authorities: WMO-No. 1109, "Guidelines for
+// the Implementation of CAP-Enabled Emergency Alerting", and the Register of Alerting Authorities.
+// The number in the group is the state's, by ISO 3166-1.
 var wmoOID = regexp.MustCompile(`(?:^|[^0-9.])2\.49\.0\.[0-9]\.([0-9]{1,3})(?:[^0-9]|$)`)
 
-// country returns the country of the authority that speaks, as its alpha-2 code; empty where the message does not say.
+// country returns the country of the sending authority as its alpha-2 code, or "" if the message
+// does not contain it.
 func (m *Alert) country() string {
 	for _, text := range []string{m.Sender, m.Identifier} {
 		if oid := wmoOID.FindStringSubmatch(text); oid != nil {
-			n, _ := strconv.Atoi(oid[1]) // three digits
+			n, _ := strconv.Atoi(oid[1]) // the pattern allows only three digits
 			if c, ok := place.CountryByNumber(n); ok {
 				return c.Code
 			}
@@ -44,14 +49,14 @@ func (m *Alert) country() string {
 	return ""
 }
 
-// areaPrefix begins the place of an area that has no code.
+// areaPrefix is the beginning of the place of an area without codes.
 const areaPrefix = "area:"
 
 // maxPlace bounds a place code, in bytes.
 const maxPlace = 80
 
-// places are the codes of an area, and others that stand in for them: of wider places (SAME) that hold it, and of other vocabularies
-// whose areas are built in.
+// places returns the codes of an area, and codes that can replace them: of wider places (SAME) that
+// contain it, and of other vocabularies whose areas are built in.
 func (a *Area) places() (codes, within []string) {
 	best := len(vocabularies)
 	rank := func(v Value) int {
@@ -68,7 +73,7 @@ func (a *Area) places() (codes, within []string) {
 	listed := slices.DeleteFunc(slices.Clone(a.Geocode), Value.isHole)
 	for _, v := range listed {
 		r := rank(v)
-		// Some write several codes as one value, separated by blanks.
+		// Some senders write several codes as one value, separated by blanks.
 		for code := range strings.FieldsSeq(v.Value) {
 			code = frame.Cut(hazard.CleanLine(code), maxPlace)
 			switch {
@@ -98,8 +103,8 @@ func (a *Area) places() (codes, within []string) {
 	return codes, within
 }
 
-// shortPlace is a description of at most maxPlace bytes that no other description shares: two areas
-// whose names begin alike are two.
+// shortPlace shortens a description to at most maxPlace bytes. Different descriptions give
+// different results, even if they begin alike.
 func shortPlace(desc string) string {
 	if len(desc) <= maxPlace {
 		return desc
@@ -108,10 +113,12 @@ func shortPlace(desc string) string {
 	return frame.Cut(desc, maxPlace-17) + "~" + hex.EncodeToString(sum[:8])
 }
 
-// isHole reports whether a value among the codes of an area is the outline of a part that is not warned (DWD, CAP profile 2.1).
+// isHole reports whether a value among an area's codes is the outline of a part without a warning
+// (DWD, CAP profile 2.1).
 func (v Value) isHole() bool { return strings.EqualFold(strings.TrimSpace(v.Name), "EXCLUDE_POLYGON") }
 
-// cutHoles takes the holes of an area out of its polygons: each of the one that it lies in.
+// cutHoles cuts the holes of an area out of its polygons. Each hole is cut out of the polygon that
+// contains it.
 func (a *Area) cutHoles(shapes []hazard.Area) (faults []string) {
 	for i, v := range a.Geocode {
 		if !v.isHole() {
@@ -135,7 +142,7 @@ func (a *Area) cutHoles(shapes []hazard.Area) (faults []string) {
 	return faults
 }
 
-// holds reports whether the hole lies in the polygon, as far as a point in it tells.
+// holds reports whether the polygon outer contains the hole. It only checks one point of the hole.
 func holds(outer, hole string) bool {
 	o, errO := geo.ParseLoose([]byte(outer))
 	h, errH := geo.ParseLoose([]byte(hole))
@@ -146,16 +153,18 @@ func holds(outer, hole string) bool {
 	return geo.Intersects(o, geo.Place(lon, lat))
 }
 
-// What stands around the rings of a polygon in GeoJSON.
+// The text around the rings of a GeoJSON polygon.
 const (
 	polygonBegin = `{"type":"Polygon","coordinates":[`
 	polygonEnd   = "]}"
 )
 
-// Shapes are the polygons and circles of an area as GeoJSON, and what could not be read of them, or was mended.
+// Shapes returns the polygons and circles of an area as GeoJSON, and descriptions of the parts that
+// were unreadable or repaired.
 func (a *Area) Shapes() (shapes []hazard.Area, faults []string) {
 	for i, text := range a.Polygon {
-		// Israel and the NWS leave it empty beside codes of places; alone it is what the area should have been.
+		// Israel and the NWS leave the polygon empty next to codes of places. Without other areas,
+		// an empty polygon is a fault.
 		if strings.TrimSpace(text) == "" && len(a.Polygon)+len(a.Circle)+len(a.Geocode) > 1 {
 			continue
 		}
@@ -190,8 +199,8 @@ func (a *Area) Shapes() (shapes []hazard.Area, faults []string) {
 
 var aroundComma = regexp.MustCompile(`\s*,\s*`)
 
-// positions are the words of a list of positions, each "lat,lon": blanks around a comma belong to it, and a comma may be what separates
-// two positions.
+// positions splits a list of positions "lat,lon". Blanks around commas are ignored, and a comma may
+// also separate two positions.
 func positions(text string) []string {
 	var out []string
 	for word := range strings.FieldsSeq(aroundComma.ReplaceAllString(strings.TrimSpace(text), ",")) {
@@ -207,7 +216,7 @@ func positions(text string) []string {
 	return out
 }
 
-// polygon is a GeoJSON polygon: the order of each pair is turned round. A ring that is not closed is closed.
+// polygon returns a GeoJSON polygon, with longitude first in each pair. It closes an open ring.
 func polygon(text string) (geometry, note string, err error) {
 	var b strings.Builder
 	b.WriteString(`{"type":"Polygon","coordinates":[[`)
@@ -244,7 +253,7 @@ func polygon(text string) (geometry, note string, err error) {
 	return b.String(), note, nil
 }
 
-// circle is a circle as a GeoJSON polygon, or the point that it is with a radius of 0.
+// circle returns a circle as a GeoJSON polygon, or as a point if its radius is 0.
 func circle(text string) (geometry string, point *hazard.Point, err error) {
 	words := strings.Fields(aroundComma.ReplaceAllString(strings.TrimSpace(text), ","))
 	if len(words) != 2 {
@@ -259,14 +268,15 @@ func circle(text string) (geometry string, point *hazard.Point, err error) {
 	case err != nil || radius < 0 || radius > maxCircle:
 		return "", nil, fmt.Errorf("radius %.40q, expected 0 to %d km", words[1], maxCircle)
 	case p == hazard.Point{}:
-		return "", nil, errors.New("0,0, which is nowhere")
+		return "", nil, errors.New("0,0, expected the position of the event")
 	case radius == 0:
 		return `{"type":"Point","coordinates":` + pairOf(p) + "}", &p, nil
 	}
 	return geo.Circle(p.Lon, p.Lat, radius*1000).GeoJSON(), nil, nil
 }
 
-// Position reads "lat,lon". A third ordinate is a height; a longitude beyond 180 degrees is that of the place it goes round to.
+// Position parses "lat,lon". A third number is a height, and is ignored. A longitude beyond 180
+// degrees is wrapped around.
 func Position(text string) (hazard.Point, error) {
 	words := strings.Split(strings.TrimSuffix(text, ","), ",")
 	if len(words) < 2 || len(words) > 3 {
@@ -282,10 +292,10 @@ func Position(text string) (hazard.Point, error) {
 	case x < -360 || x > 360:
 		return hazard.Point{}, fmt.Errorf("longitude %v, expected -180 to 180", x)
 	}
-	return hazard.Point{Lon: geo.Wrap(x) + 0, Lat: y + 0}, nil // no negative zero
+	return hazard.Point{Lon: geo.Wrap(x) + 0, Lat: y + 0}, nil // + 0 replaces negative zero
 }
 
-// number reads a decimal number: no NaN, no infinity, no hexadecimal.
+// number parses a decimal number. It rejects NaN, infinity and hexadecimal numbers.
 func number(s string) (float64, error) {
 	if len(s) > 40 || strings.Trim(s, "+-.0123456789eE") != "" {
 		return 0, errors.New("not a number")

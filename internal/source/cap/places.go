@@ -11,11 +11,13 @@ import (
 	"github.com/hazardd/hazardd/internal/geo"
 )
 
-// Places are the shapes of places that alerts only name by codes. The zero value knows none. They are immutable.
+// Places are the shapes of places that alerts name only by codes. The zero value is empty. They are
+// immutable.
 type Places struct{ shapes map[string]geo.Shape }
 
-// ReadPlaces reads a GeoJSON FeatureCollection whose features have the properties "code" and "type", the vocabulary of the code ("EMMA_ID",
-// "WARNCELLID", "CLC", …): the form in which MeteoAlarm publishes its regions. Features of one code are one place.
+// ReadPlaces reads a GeoJSON FeatureCollection whose features have the properties "code" and
+// "type", the vocabulary of the code ("EMMA_ID", "WARNCELLID", "CLC", …). MeteoAlarm publishes its
+// regions in this format. Features with the same code form one place.
 func ReadPlaces(text []byte) (Places, error) {
 	var doc struct {
 		Type     string `json:"type"`
@@ -57,7 +59,7 @@ func ReadPlaces(text []byte) (Places, error) {
 	return p, nil
 }
 
-// placeName is the code of a place as in reports.
+// placeName returns the code of a place as in reports.
 func placeName(vocabulary, code string) string {
 	for _, v := range vocabularies {
 		if strings.EqualFold(v.name, vocabulary) {
@@ -67,7 +69,7 @@ func placeName(vocabulary, code string) string {
 	return vocabulary + ":" + code
 }
 
-// Shape is the shape of the place with that code, and whether it is known.
+// Shape returns the shape of the place with that code, and whether it is known.
 func (p Places) Shape(_ context.Context, code string) (geo.Shape, bool) {
 	s, ok := p.shapes[code]
 	return s, ok

@@ -9,7 +9,7 @@ import (
 	"github.com/hazardd/hazardd/internal/recordings"
 )
 
-// collection makes the form that is read of a code for each shape.
+// collection returns a document for ReadPlaces with the given features.
 func collection(features ...string) []byte {
 	return []byte(`{"type":"FeatureCollection","features":[` + strings.Join(features, ",") + `]}`)
 }
@@ -54,8 +54,8 @@ func TestPlacesOfAnOperator(t *testing.T) {
 	}
 }
 
-// The regions of MeteoAlarm by the boxes that were derived of them: each place that a recorded warning names has one, but for Croatia, of which
-// there is no box.
+// MeteoAlarm's regions are replaced by boxes that were derived from them. Each place in the
+// recorded warnings has a box, except for Croatia, which has none.
 func TestRegionsOfMeteoAlarmPlaceItsWarnings(t *testing.T) {
 	var boxes map[string]struct{ BBox [4]float64 }
 	if err := json.Unmarshal(recordings.Read(t, "feeds/meteoalarm/derived-emma-areas.json"), &boxes); err != nil {

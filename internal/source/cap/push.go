@@ -11,26 +11,29 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// How alerts are pushed. Canada's NAAD System gives each alert as a document on two connections, and each minute a heartbeat: an alert of its
-// own sender and of status System whose references are the last alerts. What of them did not come is in its archive (NAAD System, LMD User
-// Guide, sections on heartbeats and on the repository of alerts).
+// Pushed alerts. Canada's NAAD System sends each alert as a document on two connections. Each
+// minute it sends a heartbeat: an alert from a special sender with status System that references
+// the latest alerts. Missed alerts can be fetched from its archive (NAAD System, LMD User Guide,
+// sections on heartbeats and on the repository of alerts).
 const (
 	heartbeatSender = "NAADS-Heartbeat"
-	// pushSilence is how long no alert and no heartbeat may come: heartbeats come each minute.
+	// pushSilence is the longest time without an alert or a heartbeat. Heartbeats arrive each
+	// minute.
 	pushSilence = 150 * time.Second
 	// maxPushed bounds one message. Alerts with audio have up to 5 MB.
 	maxPushed = 8 << 20
-	// easedFactor is how much rarer a feed is polled while a push is up.
+	// easedFactor is by how much the polling interval of a feed grows while a push connection is
+	// up.
 	easedFactor = 3
 	// everyone is the user of WIS2's global brokers, and the password (Guide to WIS, WMO-No. 1061, volume II).
 	everyone = "everyone"
-	// maxNotice bounds a notification. By its specification it has 8 KiB.
+	// maxNotice bounds a notification. The specification allows 8 KiB.
 	maxNotice = 256 << 10
-	// maxReferences bounds what a heartbeat names: it is ten.
+	// maxReferences bounds the references of a heartbeat that are used. Real ones have ten.
 	maxReferences = 100
 )
 
-// pushes are the descriptions of the connections.
+// pushes returns the descriptions of the connections.
 func (c *Config) pushes() []source.Push {
 	var all []source.Push
 	for _, address := range c.Push {
@@ -47,7 +50,7 @@ func (c *Config) pushes() []source.Push {
 	return all
 }
 
-// checkPush says what is wrong with the settings of pushes.
+// checkPush validates the settings of pushes.
 func (c *Config) checkPush() error {
 	var errs []error
 	for _, address := range c.Push {
@@ -66,12 +69,13 @@ func (c *Config) checkPush() error {
 		}
 	}
 	if len(c.Archive) > 0 && len(c.Push) == 0 {
-		errs = append(errs, errors.New("archive: there is no push"))
+		errs = append(errs, errors.New("archive: only allowed with push"))
 	}
 	return errors.Join(errs...)
 }
 
-// announces reads where a pushed alert is in the archive, or those that a heartbeat names.
+// announces returns where a pushed alert is in the archive, or where the alerts are that a
+// heartbeat lists.
 func (c *Config) announces(message []byte) (links []source.Link, beat bool) {
 	doc, err := Read(message, c.Charset)
 	if err != nil || len(doc.Messages) != 1 || len(c.Archive) == 0 && !is(doc.Messages[0].Sender, heartbeatSender) {
@@ -92,11 +96,13 @@ func (c *Config) announces(message []byte) (links []source.Link, beat bool) {
 	return links, true
 }
 
-// archiveDay is how the time of issue begins that a folder of the archive is named after.
+// archiveDay matches a time of issue. It begins with the date that is the name of the alert's
+// folder in the archive.
 var archiveDay = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}T[0-9:.Zz+-]+$`)
 
-// archived returns where an alert is in each archive:
-// 2026-10-09/2026_10_09T18_00_00_00_00Iurn_oid_2.49.0.1.124.1234.2026.xml, the time as it is written in the alert.
+// archived returns the address of an alert in each archive, such as
+// 2026-10-09/2026_10_09T18_00_00_00_00Iurn_oid_2.49.0.1.124.1234.2026.xml. The time in it is
+// written as in the alert.
 func (c *Config) archived(identifier, sent string) (links []source.Link) {
 	identifier, sent = strings.TrimSpace(identifier), strings.TrimSpace(sent)
 	if identifier == "" || len(identifier) > maxID || !archiveDay.MatchString(sent) || len(sent) > 40 {
@@ -114,7 +120,7 @@ func (c *Config) archived(identifier, sent string) (links []source.Link) {
 
 var archiveName = strings.NewReplacer("-", "_", ":", "_", "+", "p", "\u2212", "_")
 
-// archiveHost is the entry of source.Source.Hosts for an archive.
+// archiveHost returns the entry of source.Source.Hosts for an archive.
 func archiveHost(base string) string {
 	u := httpAddress(base)
 	if u == nil {

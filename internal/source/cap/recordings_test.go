@@ -14,14 +14,16 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// comesTo is what each recording comes to: read, reports, ignored, rejects; of the reports those that end something, are
-// held, and make no hazard by themselves; links. Then the reason of its rejects, and of its being refused.
+// comesTo is the expected result of each recording: records read, reports, ignored records,
+// rejects; of the reports those that end something, those that are held, and those that make no
+// hazard by themselves (Minor); links. Then follow the reason of its rejects, and the error of the
+// whole payload.
 var comesTo = []struct {
 	file           string
 	count          [8]int
 	reject, refuse string
 }{
-	{"cap/amber.atom", [8]int{1, 0, 1, 0, 0, 0, 0, 0}, "", ""}, // a search for a child
+	{"cap/amber.atom", [8]int{1, 0, 1, 0, 0, 0, 0, 0}, "", ""}, // a search for a missing child
 	{"cap/australia.cap", [8]int{1, 2, 0, 0, 0, 0, 0, 0}, "", ""},
 	{"cap/canada.cap", [8]int{1, 2, 0, 0, 2, 2, 0, 0}, "", ""},        // the text says that it is a test
 	{"cap/canada_errors.cap", [8]int{1, 1, 0, 0, 1, 0, 1, 0}, "", ""}, // an all-clear that refers to nothing
@@ -44,15 +46,15 @@ var comesTo = []struct {
 	{"cap/invalid_element.atom", [8]int{0, 0, 0, 0, 0, 0, 0, 0}, "", ""},
 	{"cap/ncm-sa-20260927.cap", [8]int{1, 1, 0, 0, 0, 0, 0, 0}, "", ""},
 	{"cap/ncm-sa-index-20260927.rss", [8]int{0, 0, 0, 0, 0, 0, 0, 2}, "", ""},
-	{"cap/no_entries.atom", [8]int{1, 2, 0, 0, 1, 2, 0, 0}, "", ""}, // the text says TEST; the alert stands outside of any entry
+	{"cap/no_entries.atom", [8]int{1, 2, 0, 0, 1, 2, 0, 0}, "", ""}, // the text says TEST; the alert is outside of any entry
 	{"cap/no_id.atom", [8]int{0, 0, 0, 0, 0, 0, 0, 0}, "", ""},
 	{"cap/no_link.atom", [8]int{0, 0, 0, 0, 0, 0, 0, 0}, "", ""},
 	{"cap/no_optional_fields.cap", [8]int{1, 0, 1, 0, 0, 0, 0, 0}, "", ""}, // no info
 	{"cap/no_title.atom", [8]int{0, 0, 0, 0, 0, 0, 0, 0}, "", ""},
 	{"cap/noaa_errors.cap", [8]int{1, 0, 0, 1, 0, 0, 0, 0}, `info/0/severity: ""`, ""},
 	{"cap/ny_index.rss", [8]int{0, 0, 0, 0, 0, 0, 0, 2}, "", ""},
-	{"cap/oasis-43b080713727.cap", [8]int{1, 1, 0, 0, 0, 0, 0, 0}, "", ""},       // a threat level, which no row knows: shown
-	{"cap/oasis-KAR0-0306112239-SW.cap", [8]int{1, 0, 1, 0, 0, 0, 0, 0}, "", ""}, // a search for a child
+	{"cap/oasis-43b080713727.cap", [8]int{1, 1, 0, 0, 0, 0, 0, 0}, "", ""},       // a threat level, an event without a row in the table: still shown
+	{"cap/oasis-KAR0-0306112239-SW.cap", [8]int{1, 0, 1, 0, 0, 0, 0, 0}, "", ""}, // a search for a missing child
 	{"cap/oasis-amber.rss", [8]int{0, 0, 0, 0, 0, 0, 0, 1}, "", ""},
 	{"cap/oasis-earthquake.atom", [8]int{1, 0, 1, 0, 0, 0, 0, 0}, "", ""}, // M 3.4
 	{"cap/oasis-thunderstorm.cap", [8]int{1, 1, 0, 0, 0, 0, 0, 0}, "", ""},
@@ -74,7 +76,7 @@ var comesTo = []struct {
 	{"meteoalarm/atom-spain-20260823-excerpt.xml", [8]int{0, 0, 0, 0, 0, 0, 0, 4}, "", ""},
 	{"meteoalarm/derived-emma-areas.json", [8]int{0, 0, 0, 0, 0, 0, 0, 0}, "", `a JSON object of something else`},
 	{"meteoalarm/dwd-converted-20170223.cap.xml", [8]int{1, 1, 0, 0, 0, 0, 0, 0}, "", ""},
-	{"meteoalarm/synthetic-with_polygons.json", [8]int{3, 3, 0, 0, 0, 1, 0, 0}, "", ""}, // made up: events that no row knows, and a test
+	{"meteoalarm/synthetic-with_polygons.json", [8]int{3, 3, 0, 0, 0, 1, 0, 0}, "", ""}, // made up: events without a row in the table, and a test
 	{"wmo/alert-hub-feeds.json", [8]int{0, 0, 0, 0, 0, 0, 0, 0}, "", `a JSON array of something else`},
 	{"wmo/cap-china-multilang-20260801.xml", [8]int{1, 2, 0, 0, 1, 0, 0, 0}, "", ""},
 	{"wmo/register-20260818-excerpt.xml", [8]int{0, 0, 0, 0, 0, 0, 0, 7}, "", ""},
@@ -133,7 +135,7 @@ func TestRecordings(t *testing.T) {
 	}
 }
 
-// chains are the eleven chains of Canadian tornado warnings of summer 2026.
+// chains returns the eleven chains of Canadian tornado warnings of summer 2026.
 func chains(t *testing.T) map[string][][]hazard.Report {
 	t.Helper()
 	out := map[string][][]hazard.Report{}
@@ -157,7 +159,8 @@ func chains(t *testing.T) map[string][][]hazard.Report {
 	return out
 }
 
-// Each chain is one event; it goes on while any of its areas is active, and ends as its last message says, without a Cancel.
+// Each chain is one event. It continues while any of its areas is active, and ends as its last
+// message says, without a Cancel.
 func TestCanadianChains(t *testing.T) {
 	ends := map[hazard.EndReason]int{}
 	sideBySide := map[hazard.EndReason]int{}
@@ -198,7 +201,7 @@ func TestCanadianChains(t *testing.T) {
 		if said.EndedAt != end {
 			t.Errorf("%s: ended at %v, want %v", name, said.EndedAt, end)
 		}
-		// In any order.
+		// The result is the same in any order.
 		rng := rand.New(rand.NewPCG(7, 8))
 		for range 100 {
 			shuffled := slices.Clone(messages)
@@ -223,7 +226,8 @@ func TestCanadianChains(t *testing.T) {
 	}
 }
 
-// Croatia's 63 warnings: updates join what they refer to, each region and day is an event of its own.
+// Croatia's 63 warnings: updates join the messages that they refer to; each region and day is a
+// separate event.
 func TestMeteoAlarmOfCroatia(t *testing.T) {
 	payload := recordings.Read(t, "feeds/meteoalarm/api-croatia-202401.json")
 	now := at(t, "2024-01-07T12:00:00Z")
@@ -255,7 +259,7 @@ func TestLinksOfRecordedIndexes(t *testing.T) {
 		"cap/earthquake_index.atom": {URL: "http://earthquake.usgs.gov/earthquakes/catalogs/cap/us2010apcd", ID: "urn:earthquake-usgs-gov:us:2010apcd", Updated: new(at(t, "2010-08-30T23:25:40Z"))},
 		"bbk/dashboard-20260919.json": {URL: "https://warnung.bund.de/api31/warnings/dwd.2.49.0.0.276.0.DWD.PVW.1789837260000.f831dd90-b825-45e6-b453-68d2579831c5.MUL.json",
 			ID: "dwd.2.49.0.0.276.0.DWD.PVW.1789837260000.f831dd90-b825-45e6-b453-68d2579831c5.MUL", Updated: new(at(t, "2026-09-19T19:00:24+02:00"))},
-		"cap/oasis-amber.rss": {URL: "http://cap-validator.appspot.com/examples/KAR0-0306112239-SW.cap", ID: "KAR0-0306112239-SW", Updated: nil}, // "PDT" is no offset
+		"cap/oasis-amber.rss": {URL: "http://cap-validator.appspot.com/examples/KAR0-0306112239-SW.cap", ID: "KAR0-0306112239-SW", Updated: nil}, // "PDT" is not a valid offset
 	} {
 		links, err := Links(recordings.Read(t, "feeds/"+file))
 		if err != nil || len(links) == 0 {

@@ -17,12 +17,13 @@ import (
 )
 
 const (
-	// farAhead is how far in the future an event may begin or end. A later start is a mistake, and
-	// a later end means "never".
+	// farAhead is how far in the future an event may begin or end. A later start is an error, and a
+	// later end means "never".
 	farAhead = 366 * 24 * time.Hour
 	// clockSkew is how far in the future a message's time of issue may be.
 	clockSkew = time.Hour
-	// goesOn is how long before its time of issue an update begins that only continues an event.
+	// goesOn is used for an update that continues an event. Such an update may begin this long
+	// before its time of issue.
 	goesOn = 30 * time.Minute
 	// again is the largest time between two issues of one alert with different identifiers
 	// (wmo-raf/cap-aggregator issue 107).
@@ -32,7 +33,7 @@ const (
 	// maxInfo and maxRefs bound the info blocks and references of one message. Real ones have up to 20, and up to 39.
 	maxInfo = 1000
 	maxRefs = 250
-	// replaced is how many info blocks of an update a Cancel can name in advance.
+	// replaced is how many info blocks of an update a Cancel can replace in advance.
 	replaced = 8
 )
 
@@ -47,7 +48,7 @@ const (
 func Parse(cfg Config, payload []byte, now hazard.Instant) (source.Batch, error) {
 	doc, err := Read(payload, cfg.Charset)
 	if err != nil && len(doc.Messages) == 0 {
-		// The titles of an index may be in any character set; what it leads to is told in ASCII.
+		// The titles of an index may be in any character set, but its links are ASCII.
 		if links, linksErr := Links(payload); linksErr == nil && len(links) > 0 {
 			doc.Links, err = links, nil
 		}
@@ -68,7 +69,7 @@ type parser struct {
 	seen map[string]*seen
 }
 
-// seen is what was read under one sender, identifier and time.
+// seen is a message that was read with one combination of sender, identifier and time.
 type seen struct {
 	sum     [sha256.Size]byte
 	reports []int
@@ -111,7 +112,8 @@ func (p *parser) record(m *Message, i int) {
 	}
 }
 
-// holdContradictions marks messages that contradict each other under one triple: nobody knows which is right.
+// holdContradictions marks messages with the same sender, identifier and time but different
+// content, because it is unclear which one is right.
 func (p *parser) holdContradictions() {
 	for _, s := range p.seen {
 		if !s.clash {
@@ -132,7 +134,7 @@ type reader struct {
 	sent hazard.Instant
 	zone *time.Location // time zone for times without one; nil means UTC
 	refs []ref
-	// toItself: a reference names the message itself, and so none.
+	// toItself means that a reference names the message itself, and so nothing.
 	toItself bool
 	faults   []string // unreadable parts of the message
 	// unplaced are the unreadable polygons and circles of areas that otherwise only have a name.
@@ -192,7 +194,7 @@ func (r *reader) read() ([]hazard.Report, error) {
 		}
 	}
 	r.begin(category, groups)
-	if cancel && len(r.refs) == 0 { // it says what is over by event and place alone
+	if cancel && len(r.refs) == 0 { // the message says what it ends only by event and place
 		for _, g := range groups {
 			g.ended = hazard.EndCancelled
 		}
@@ -204,7 +206,8 @@ func (r *reader) read() ([]hazard.Report, error) {
 	return r.finish(r.states(groups)), nil
 }
 
-// readSent reads when the message was issued, or, where that cannot be read, from when it holds.
+// readSent reads the time of issue of the message, or the time from which it is valid if the time
+// of issue is unreadable.
 func (r *reader) readSent() error {
 	at, note, err := frame.Time(r.m.Sent, nil)
 	if err != nil {
@@ -213,7 +216,7 @@ func (r *reader) readSent() error {
 	if note != "" {
 		r.faults = append(r.faults, "sent: "+note)
 	}
-	if err == nil && note != "" { // which of two messages is the later nobody can tell
+	if err == nil && note != "" { // the later of two messages is unclear
 		return errors.New(r.faults[len(r.faults)-1])
 	}
 	for i := range r.m.Information {
@@ -232,7 +235,7 @@ func (r *reader) readSent() error {
 	return nil
 }
 
-// msgTypes are the types of messages of CAP. One of another type is taken for an Alert.
+// msgTypes are CAP's message types. Any other type is treated as an Alert.
 var msgTypes = []string{"Alert", "Update", "Cancel", "Ack", "Error"}
 
 // Admit reports whether a message is public and real: not a test, a draft, or a message between
@@ -250,7 +253,8 @@ func (m *Alert) Admit() (bool, error) {
 			return false, fmt.Errorf("%s: %d bytes, expected at most %d", f.name, len(f.value), maxID)
 		}
 	}
-	// The status goes before anything else: a test must not pass for an event, whatever the rest says.
+	// The status is checked first: a test must not become an event, whatever the rest of the
+	// message says.
 	for _, f := range []struct {
 		name, value string
 		yes, no     []string
@@ -269,15 +273,15 @@ func (m *Alert) Admit() (bool, error) {
 	return !is(m.MsgType, "Ack", "Error"), nil
 }
 
-// group is one thing that the message says, in all its languages.
+// group is one info block of the message in all its languages.
 type group struct {
 	infos []*Info
-	in    *Info // the language that is shown
+	in    *Info // the block in the displayed language
 	kind
 	level
 	ended         hazard.EndReason
-	successor     string // the message of the alert that its place went over to
-	nothing       bool   // the sender says that there is nothing to warn of
+	successor     string // the message of the other alert that its place now belongs to
+	nothing       bool   // the sender says that there is no danger
 	start         hazard.Instant
 	end           *hazard.Instant
 	places        []string
@@ -286,13 +290,13 @@ type group struct {
 	point         *hazard.Point
 	doubts        []string
 	notes         []string
-	faults        []string        // what could not be read
-	shapeless     []string        // of them, polygons and circles
-	onset, expiry *hazard.Instant // as the message says them
+	faults        []string        // descriptions of unreadable parts
+	shapeless     []string        // those of faults that are about polygons and circles
+	onset, expiry *hazard.Instant // as stated in the message
 }
 
-// groups puts the info blocks together that differ in language alone, and reads each group. One whose severity
-// cannot be read is left out: nobody may take it for slight.
+// groups combines the info blocks that differ only in language, and reads each group. It leaves out
+// a block with an unreadable severity, so that it is not shown with too low a level.
 func (r *reader) groups(cancel bool) []*group {
 	var groups []*group
 	bySignature := map[string][]*group{}
@@ -326,7 +330,7 @@ func (r *reader) groups(cancel bool) []*group {
 	return kept
 }
 
-// signature is what the languages of one thing have in common.
+// signature returns what the blocks of a group have in common in all languages.
 func (in *Info) signature() string {
 	var b strings.Builder
 	add := func(words ...string) {
@@ -338,7 +342,7 @@ func (in *Info) signature() string {
 	add(in.Param("awareness_level"), in.Param("awareness_type"), in.Param("AlertLevel"), in.parameterEnding(":Alert_Location_Status"))
 	add(in.ResponseType...)
 	for _, c := range in.EventCode {
-		code, _, _ := strings.Cut(c.Value, ";") // after it AEMET says the same in words
+		code, _, _ := strings.Cut(c.Value, ";") // AEMET repeats the code in words after the semicolon
 		add(c.Name, code)
 	}
 	for _, a := range in.Area {
@@ -352,7 +356,7 @@ func (in *Info) signature() string {
 	return b.String()
 }
 
-// complete reads what a group says, and tells whether it is a hazard by the tables.
+// complete fills in a group from its info blocks, and reports whether it is a hazard by the tables.
 func (r *reader) complete(g *group) bool {
 	g.in = preferred(g.infos, r.cfg.Language)
 	k, guess := classify(g.infos)
@@ -416,7 +420,8 @@ func sorted(words []string) []string {
 	return slices.Compact(words)
 }
 
-// successor is the message of the alert that the place went over to, as CAP-CP names it: "sender,identifier,sent;location".
+// successor returns the message of the other alert that the place now belongs to. CAP-CP writes it
+// as "sender,identifier,sent;location".
 func successor(in *Info) string {
 	triple, _, _ := strings.Cut(in.parameterEnding(":Transitioned_Out_CAP_Reference"), ";")
 	words := strings.Split(triple, ",")
@@ -430,10 +435,10 @@ func successor(in *Info) string {
 	return exact(hazard.CleanLine(words[0]), hazard.CleanLine(frame.Cut(words[1], maxID)), at)
 }
 
-// ending is the end that an info block says. That it is Past, or expires, is none.
+// ending returns the end reason that an info block states. Past, or an expiry, is not one.
 func ending(g *group) hazard.EndReason {
-	switch status := strings.ToLower(g.in.parameterEnding(":Alert_Location_Status")); { // CAP-CP
-	case status == "transitioned_out": // its place is in another alert now
+	switch status := strings.ToLower(g.in.parameterEnding(":Alert_Location_Status")); { // a parameter of CAP-CP
+	case status == "transitioned_out": // its place now belongs to another alert
 		return hazard.EndSuperseded
 	case status == "ended":
 		return hazard.EndAllClear
@@ -444,11 +449,12 @@ func ending(g *group) hazard.EndReason {
 	return ""
 }
 
-// preferred is the info block in the language asked for, else in English, else the first.
+// preferred returns the info block in the requested language, otherwise in English, otherwise the
+// first one.
 func preferred(infos []*Info, language string) *Info {
 	primary := func(tag string) string {
 		p, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(tag)), "-")
-		return cmp.Or(p, "en") // CAP: without language it is en-US
+		return cmp.Or(p, "en") // CAP: the default language is en-US
 	}
 	for _, fits := range []func(tag string) bool{
 		func(tag string) bool { return language != "" && strings.EqualFold(strings.TrimSpace(tag), language) },
@@ -462,10 +468,11 @@ func preferred(infos []*Info, language string) *Info {
 	return infos[0]
 }
 
-// states are the reports of an Alert or Update: one for each group, and before them, for one that follows others, one without
-// places that takes the place of all that was said before.
+// states returns the reports of an Alert or Update, one for each group. If the message follows
+// others, an additional first report without places replaces all earlier reports.
 func (r *reader) states(groups []*group) []hazard.Report {
-	// The worst comes last among the reports of one moment, for hazard.Derive takes name and type from the last in force.
+	// The worst comes last among the reports with the same time, because hazard.Derive takes name
+	// and type from the last one in force.
 	slices.SortStableFunc(groups, func(a, b *group) int {
 		return cmp.Or(-boolOrder(a.ended != "", b.ended != ""), cmp.Compare(a.severity, b.severity), cmp.Compare(a.rank(), b.rank()))
 	})
@@ -487,7 +494,8 @@ func (r *reader) states(groups []*group) []hazard.Report {
 	}
 	for i, g := range groups {
 		p := r.report(g, notes)
-		// An update that begins when it is sent says that something goes on which began with the first message.
+		// An update that begins when it is issued continues something that began with the first
+		// message.
 		if follows && first.timed && g.start > r.sent.Add(-goesOn) && g.start <= r.sent {
 			p.Start = min(p.Start, first.sent)
 		}
@@ -501,13 +509,13 @@ func (r *reader) states(groups []*group) []hazard.Report {
 		base := r.report(worst, nil)
 		base.Texts = nil
 		base.Part, base.Places, base.Within, base.Areas, base.Products = stem, nil, nil, nil, nil
-		base.Ended, base.End = hazard.EndExpired, &r.sent // it only clears the place
+		base.Ended, base.End = hazard.EndExpired, &r.sent // this report only replaces earlier ones
 		for _, p := range reports {
 			base.Start = min(base.Start, p.Start)
 		}
 		return append([]hazard.Report{base}, reports...)
 	}
-	if over { // there is nothing of its own that it could end
+	if over { // there is no earlier message that it could end
 		for i := range reports {
 			reports[i].Minor = true
 		}
@@ -515,7 +523,7 @@ func (r *reader) states(groups []*group) []hazard.Report {
 	return reports
 }
 
-// rank tells apart what has the same level of ours.
+// rank orders groups that have the same level by CAP's severity.
 func (g *group) rank() hazard.Severity {
 	return severities[strings.ToLower(strings.TrimSpace(g.in.Severity))]
 }
@@ -530,7 +538,8 @@ func boolOrder(a, b bool) int {
 	return -1
 }
 
-// cancel is the report of a Cancel: it takes the place of all before it, and of what follows the same messages later.
+// cancel returns the report of a Cancel. It replaces all reports before it, and reports of later
+// messages that follow the same ones.
 func (r *reader) cancel(groups []*group) hazard.Report {
 	g := &group{in: &Info{Event: "Alert cancelled"}, kind: kind{typ: hazard.Occurrence}, level: level{severity: hazard.Information}, start: r.sent}
 	reason := hazard.EndCancelled
@@ -563,14 +572,14 @@ func (r *reader) cancel(groups []*group) hazard.Report {
 	return p
 }
 
-// report is what a group says, without its part and end reason.
+// report returns the report of a group, without its part and end reason.
 func (r *reader) report(g *group, notes []string) hazard.Report {
 	p := r.common
 	p.Refs = slices.Concat(p.Refs, r.fingerprints(g))
 	in := g.in
 	agency := r.agency(in)
 	p.Name, p.Description, p.Texts = r.nameOf(in), description(agency, in, g.level, r.sent, notes...), r.texts(g)
-	if _, ok := in.ownType(); ok && p.Category == hazard.Event { // another hazardd
+	if _, ok := in.ownType(); ok && p.Category == hazard.Event { // the message comes from another hazardd
 		p.Category = in.ownCategory()
 	}
 	p.Type, p.Severity, p.Level = g.typ, g.severity, g.level.word
@@ -590,7 +599,7 @@ func (r *reader) report(g *group, notes []string) hazard.Report {
 	return p
 }
 
-// products are the folder of the source with the text, the page and the files of a group.
+// products returns the folder of the source with the text, the page and the files of a group.
 func (r *reader) products(g *group, title string) []hazard.ReportProduct {
 	in, folder := g.in, r.cfg.Name
 	out := []hazard.ReportProduct{{Key: folder, Title: cmp.Or(r.cfg.Title, folder), Type: hazard.FolderProduct, Time: r.sent}}
@@ -622,7 +631,7 @@ func (r *reader) products(g *group, title string) []hazard.ReportProduct {
 // maxResources bounds the files of one info block. Real ones have up to five.
 const maxResources = 50
 
-// finish gives all reports of the message what makes it doubtful.
+// finish sorts the aliases of the reports, and passes doubts on to the first report.
 func (r *reader) finish(reports []hazard.Report) []hazard.Report {
 	for i := range reports {
 		p := &reports[i]
@@ -631,7 +640,7 @@ func (r *reader) finish(reports []hazard.Report) []hazard.Report {
 			p.Aliases = nil
 		}
 	}
-	// What clears the place of others must not do so while what takes the place is held.
+	// The first report must not replace earlier reports while the new ones are held.
 	if len(reports) > 1 && reports[0].Areas == nil && reports[0].Places == nil {
 		for _, p := range reports[1:] {
 			if p.Suspect != "" {

@@ -16,7 +16,7 @@ import (
 func TestMessageBecomesAReport(t *testing.T) {
 	got := one(t, good)
 	sent := at(t, "2026-11-21T11:00:00Z")
-	got.Aliases = slices.DeleteFunc(got.Aliases, func(a string) bool { return strings.Contains(a, "/") }) // of its series
+	got.Aliases = slices.DeleteFunc(got.Aliases, func(a string) bool { return strings.Contains(a, "/") }) // names of its series
 	again := fingerprints(got)
 	want := hazard.Report{
 		Source: "cap-test", Key: "weather@example.org,A-1,2026-11-21T11:00:00Z", Aliases: []string{"weather@example.org,A-1"},
@@ -46,7 +46,8 @@ func TestMessageBecomesAReport(t *testing.T) {
 	}
 }
 
-// D36, D22, D17: a fault in a secondary field is a note on the alert, which is shown; what can be understood needs none.
+// D36, D22, D17: a fault in a secondary field gives a note on the alert, which is shown. Values
+// whose meaning is clear need no note.
 func TestAlertIsShownWithANoteOnWhatCannotBeRead(t *testing.T) {
 	const polygon, expires = "<polygon>38,-120 38,-119 39,-119 38,-120</polygon>", "<expires>2026-11-21T18:00:00+00:00</expires>"
 	ring := func(text string) []string { return []string{polygon, "<polygon>" + text + "</polygon>"} }
@@ -313,7 +314,8 @@ func TestSlightEarthquakeIsNoHazard(t *testing.T) {
 	}
 }
 
-// The languages of one thing are one report; the configured one is shown.
+// The info blocks of one event in several languages are one report; the configured language is
+// shown.
 func TestLanguagesAreOneThing(t *testing.T) {
 	i := strings.Index(good, "<info>")
 	j := strings.Index(good, "</info>") + len("</info>")
@@ -330,11 +332,11 @@ func TestLanguagesAreOneThing(t *testing.T) {
 			t.Errorf("%q: %d reports, %q, want %q", language, len(b.Reports), b.Reports[0].Name, want)
 		}
 	}
-	// The same thing in the same language twice is two things.
+	// The same block twice in the same language gives two groups.
 	if b := parsed(t, feed, good[:j]+good[i:j]+good[j:], at(t, noon)); len(b.Reports) != 2 {
 		t.Errorf("%d reports, want 2", len(b.Reports))
 	}
-	// A thing that is worse is another thing, and gives the event its name.
+	// A more severe block is a separate group, and gives the event its name.
 	tornado := change(t, good[i:j], "Flood Warning", "Tornado Warning", "Severe", "Extreme")
 	for _, text := range []string{good[:j] + tornado + good[j:], good[:i] + tornado + good[i:]} {
 		var e events
@@ -359,7 +361,7 @@ func TestTimes(t *testing.T) {
 	for name, tt := range map[string]struct {
 		onset, expires string
 		start          string
-		end            string // empty: none
+		end            string // empty for no end
 		ended          hazard.EndReason
 		suspect        string
 	}{
@@ -413,12 +415,13 @@ func TestUpdatesTakeThePlaceOfWhatWasBefore(t *testing.T) {
 	}
 }
 
-// Where the first message was never seen, an update that goes on still tells when it was.
+// If the first message was never received, an update that continues the event still shows when it
+// began.
 func TestUpdateThatGoesOnBeganWithTheFirstMessage(t *testing.T) {
 	for onset, want := range map[string]string{
-		"2026-11-21T11:19:00+00:00": "2026-11-21T11:00:00Z", // as it is sent
-		"2026-11-21T10:00:00+00:00": "2026-11-21T10:00:00Z", // said to have begun before
-		"2026-11-22T06:00:00+00:00": "2026-11-22T06:00:00Z", // ahead
+		"2026-11-21T11:19:00+00:00": "2026-11-21T11:00:00Z", // it begins when it is issued
+		"2026-11-21T10:00:00+00:00": "2026-11-21T10:00:00Z", // it states an earlier beginning
+		"2026-11-22T06:00:00+00:00": "2026-11-22T06:00:00Z", // it begins in the future
 	} {
 		m := update(t, "A-2", "2026-11-21T11:20:00+00:00", "2026-11-21T11:30:00+00:00", onset, "2026-11-21T18:00:00", "2026-11-22T18:00:00")
 		if said := hazard.Derive(parsed(t, feed, m, at(t, noon)).Reports, at(t, noon)); said.Head.Start != at(t, want) {
@@ -427,7 +430,8 @@ func TestUpdateThatGoesOnBeganWithTheFirstMessage(t *testing.T) {
 	}
 }
 
-// Environment Canada and others end by an Update whose info says so, beside others that go on.
+// Environment Canada and others end an area by an Update with an info block that says so, beside
+// blocks that stay active.
 func TestEndedAndActiveAreasStandSideBySide(t *testing.T) {
 	now := at(t, noon)
 	i, j := strings.Index(good, "<info>"), strings.Index(good, "</info>")+len("</info>")
@@ -443,7 +447,7 @@ func TestEndedAndActiveAreasStandSideBySide(t *testing.T) {
 	if said.Ended != "" || len(said.Head.Areas) != 1 || said.Head.Severity != hazard.Warning || said.Head.Name != "Flood Warning - Test County" {
 		t.Errorf("%+v", said)
 	}
-	// Then the rest ends too.
+	// Then the remaining areas end too.
 	e.add(parsed(t, feed, update(t, "A-3", "2026-11-21T11:50:00+00:00", "<urgency>Immediate", "<responseType>AllClear</responseType><urgency>Past"), now).Reports...)
 	if said := e.all[0].said(now); said.Ended != hazard.EndAllClear || said.EndedAt != at(t, "2026-11-21T11:50:00Z") {
 		t.Errorf("ended %q at %v", said.Ended, said.EndedAt)
@@ -462,7 +466,8 @@ func TestCanadasStatusOfPlaces(t *testing.T) {
 	}
 }
 
-// A Cancel may come before what it cancels, after an update that it does not know, and be followed by a late update.
+// A Cancel may arrive before the message that it cancels, or after an update that it does not
+// reference, or before a late update.
 func TestCancelEndsItsChainInAnyOrder(t *testing.T) {
 	now := at(t, noon)
 	messages := []string{
@@ -489,9 +494,9 @@ func TestCancelThatMayNotBeBelieved(t *testing.T) {
 	refs := "<references>weather@example.org,A-1,2026-11-21T11:00:00+00:00</references>"
 	for name, tt := range map[string]struct {
 		text   string
-		reason string // of the reject, or of the suspicion
+		reason string // of the reject, or of why the report is held
 	}{
-		"by another sender": {change(t, cancel, "<sender>weather@", "<sender>other@"), "which only that sender may"},
+		"by another sender": {change(t, cancel, "<sender>weather@", "<sender>other@"), "only its sender may"},
 		"of another time":   {change(t, cancel, "A-1,2026-11-21T11:00:00", "A-1,2026-11-21T10:59:59"), ""},
 		"of nothing":        {change(t, cancel, refs, ""), "references: missing"},
 		"of what is no triple": {change(t, cancel, refs, "<references>weather@example.org,A-1</references>"),
@@ -515,7 +520,8 @@ func TestCancelThatMayNotBeBelieved(t *testing.T) {
 			t.Errorf("%s: active %v", name, active)
 		}
 	}
-	// The time of the referring message in a reference is a known slip: then the identifier alone counts.
+	// Some senders put the time of the referring message into the reference. Then only the
+	// identifier counts.
 	slip := change(t, cancel, "A-1,2026-11-21T11:00:00", "A-1,2026-11-21T11:40:00")
 	var e events
 	e.add(one(t, good))
@@ -534,7 +540,8 @@ func TestCancelWithoutInfoEndsToo(t *testing.T) {
 	}
 }
 
-// Another sender's update does not touch the event that it names; it stands for itself.
+// An update by another sender does not change the event that it references. It becomes a separate
+// event.
 func TestUpdateByAnotherSenderStandsForItself(t *testing.T) {
 	now := at(t, noon)
 	var e events
@@ -545,13 +552,14 @@ func TestUpdateByAnotherSenderStandsForItself(t *testing.T) {
 	}
 }
 
-// fingerprints are the names that issues of one alert under different identifiers share.
+// fingerprints returns the names that issues of one alert share under different identifiers.
 func fingerprints(r hazard.Report) []string {
 	return slices.DeleteFunc(slices.Clone(r.Refs), func(ref string) bool { return !strings.HasPrefix(ref, hazard.AgainRef) })
 }
 
-// The same alert under a new identifier is part of the same hazard (wmo-raf/cap-aggregator issue 107),
-// an event of its own. Another area, level or place is another hazard, though the words are the same (D31).
+// The same alert under a new identifier is a separate event, but part of the same hazard
+// (wmo-raf/cap-aggregator issue 107). An alert with another area, level or place is another hazard,
+// even with the same words (D31).
 func TestReissueUnderANewIdentifierIsTheSameHazard(t *testing.T) {
 	long := strings.Repeat("อำเภอ", 10) // 150 bytes
 	for name, tt := range map[string]struct {
@@ -613,7 +621,7 @@ func TestCopiesAndContradictions(t *testing.T) {
 	}
 }
 
-// D17, D27: an empty polygon beside the code of a place is nothing that could not be read.
+// D17, D27: an empty polygon next to the code of a place is not a fault.
 func TestAnEmptyPolygonBesideACodeIsNoFault(t *testing.T) {
 	polygon := "<polygon>38,-120 38,-119 39,-119 38,-120</polygon>"
 	for _, empty := range []string{"<polygon></polygon>", "<polygon/>", "<polygon> </polygon><polygon/>"} {
@@ -623,7 +631,7 @@ func TestAnEmptyPolygonBesideACodeIsNoFault(t *testing.T) {
 	}
 }
 
-// D18: Mexico gives its tropical storms no severity.
+// D18: Mexico's tropical storms have no severity.
 func TestACycloneWithoutSeverityIsRankedByItsClass(t *testing.T) {
 	for event, want := range map[string]hazard.Severity{
 		"Huracán": hazard.Warning, "Tormenta Tropical Lidia": hazard.Watch, "Ciclón tropical": hazard.Watch, "Depresión tropical": hazard.Advisory,
@@ -645,7 +653,7 @@ func TestGeometry(t *testing.T) {
 		"<polygon>+41.12,-117.61 +41.06,-117.47, 41.04,-117.47 +41.12,-117.61</polygon>": {`{"type":"Polygon","coordinates":[[[-117.61,41.12],[-117.47,41.06],[-117.47,41.04],[-117.61,41.12]]]}`, hazard.AlertArea, ""},
 		"<circle>38.5,-120.25 0</circle>":                                                {`{"type":"Point","coordinates":[-120.25,38.5]}`, hazard.PointArea, ""},
 		"<circle>38.5,-120.25 0.0</circle>":                                              {`{"type":"Point","coordinates":[-120.25,38.5]}`, hazard.PointArea, ""},
-		"<circle>0,0 0</circle>":                                                         {"", "", "0,0, which is nowhere"},
+		"<circle>0,0 0</circle>":                                                         {"", "", "0,0, expected the position"},
 		"<circle>38.5,-120.25 -5</circle>":                                               {"", "", `radius "-5"`},
 		"<circle>38.5,-120.25 99999</circle>":                                            {"", "", `radius "99999"`},
 		"<circle>38.5,-120.25 NaN</circle>":                                              {"", "", `radius "NaN"`},
@@ -678,7 +686,7 @@ func TestGeometry(t *testing.T) {
 			t.Errorf("%s: point %v", shape, r.Point)
 		}
 	}
-	// A circle is an area of its size; what crosses the antimeridian stays there.
+	// A circle becomes an area of its size. A shape across the antimeridian stays there.
 	shape, err := geo.ParseLoose([]byte(one(t, with(t, polygon, "<circle>10,20 100</circle>")).Areas[0].Geometry))
 	if km := shape.AreaKm2(); err != nil || km < 31000 || km > 31500 {
 		t.Errorf("circle of %v km²: %v", km, err)

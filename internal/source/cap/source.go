@@ -9,9 +9,9 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// Source describes the feed. Without other word from its operator it speaks with the authority of a
-// national service: before all that model, respond and curate. Places are
-// the shapes of places that the alerts only name.
+// Source describes the feed. Its default rank is that of a national authority, which is above
+// models, responders and curators. places are the shapes of places that the alerts name only by
+// codes.
 func (c Config) Source(places Places) source.Source {
 	rank := source.Ranks{"": source.National}
 	for t, r := range c.Rank {
@@ -28,7 +28,7 @@ func (c Config) Source(places Places) source.Source {
 		PlaceCodes: "UGC", // for counties and zones of the United States
 		Places:     func(source.Kept) source.Places { return places },
 	}
-	if c.URL != "" { // else for payloads from files alone
+	if c.URL != "" { // without a URL, payloads only come from files
 		s.Feeds = []source.Feed{{URL: c.URL, Every: cmp.Or(c.Every, 5*time.Minute), MaxBytes: cmp.Or(c.MaxBytes, 64<<20)}}
 	}
 	if len(c.Push) > 0 {

@@ -8,15 +8,16 @@ import (
 	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
-// tests are sentences of tests that came as real, in small letters.
+// tests are sentences, in lowercase, from tests that were sent as real alerts.
 var tests = []string{
 	"this is a test", "this is only a test", "this is just a test", "test message", "test alert", "test warning", "for testing", "only a drill", "this is a drill",
 	"this is an exercise", "ceci est un test", "ceci est un exercice", "c'est l'épreuve", "dies ist ein test", "dies ist eine übung", "probewarnung", "probealarm", "testwarnung", "sirenenprobe", "bundesweiter warntag", "bundesweiten warntag", "landesweiter warntag", "landesweiten warntag",
 	"esto es una prueba", "esto es un simulacro", "questo è un test", "to je test",
 }
 
-// TestWords says which words of an actual message are those of a test. A test that is sent as real must not be shown unseen,
-// and a real alert must not be held because it tells people to exercise caution.
+// TestWords returns the words of an actual message that mark it as a test. A test that is sent as
+// real must not be shown unchecked. A real alert must not be held because it tells people to
+// exercise caution.
 func TestWords(m *Alert) string {
 	for i := range m.Information {
 		in := &m.Information[i]

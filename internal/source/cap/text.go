@@ -15,18 +15,18 @@ import (
 	"github.com/hazardd/hazardd/internal/source/nws"
 )
 
-// How much text is kept, in bytes. Real descriptions have some kilobytes.
+// Limits of stored texts, in bytes. Real descriptions have some kilobytes.
 const (
 	maxDescription = 16 << 10
 	maxProduct     = 64 << 10
 	maxTitle       = 300
 )
 
-// Text is what a person reads in text that may hold HTML: without tags, comments and scripts, with the characters that entities
-// stand for. Line breaks stay.
+// Text returns the readable text of a string that may contain HTML: without tags, comments and
+// scripts, and with entities replaced by their characters. Line breaks stay.
 func Text(s string) string {
 	s = frame.Cut(s, 4*maxProduct)
-	for range 3 { // what is written twice over is markup too
+	for range 3 { // markup may be escaped twice
 		plain := html.UnescapeString(s)
 		if strings.ContainsRune(plain, '<') {
 			plain = withoutTags(plain)
@@ -44,7 +44,7 @@ func Text(s string) string {
 	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
-// withoutTags drops tags, and what is inside of scripts and styles; some begin a line.
+// withoutTags removes tags and the content of scripts and styles. Some tags begin a new line.
 func withoutTags(s string) string {
 	var b strings.Builder
 	for {
@@ -60,7 +60,7 @@ func withoutTags(s string) string {
 			_, s, _ = strings.Cut(rest, "-->")
 			continue
 		case letters == "" || !(letters[0] == '!' || letters[0]|0x20 >= 'a' && letters[0]|0x20 <= 'z') || end < 0 || rest[end] == '<':
-			b.WriteByte('<') // only a character
+			b.WriteByte('<') // only a character, not a tag
 			s = rest
 			continue
 		}
@@ -83,7 +83,7 @@ func withoutTags(s string) string {
 	}
 }
 
-// name is a hazard's name: what happens, without words of levels, and where.
+// name returns a hazard's name: the event without words of levels, and where it is.
 func name(in *Info, headline bool) string {
 	what := hazard.CleanLine(Text(in.Event))
 	what = cmp.Or(nws.Emergency(what, in.Param("flashFloodDamageThreat"), in.Param("tornadoDamageThreat"), in.Param("thunderstormDamageThreat")), what)
@@ -94,7 +94,8 @@ func name(in *Info, headline bool) string {
 	meteo := in.Param("awareness_level") != ""
 	for _, w := range strings.Fields(what) {
 		l := strings.ToLower(w)
-		// MeteoAlarm writes its severity into the name; elsewhere "Severe Thunderstorm Warning" is a name as it is.
+		// MeteoAlarm writes its severity into the name. Elsewhere, "Severe Thunderstorm Warning" is
+		// a complete name.
 		if levelWords[l] || meteo && slices.Contains([]string{"minor", "moderate", "severe", "extreme"}, l) {
 			continue
 		}
@@ -105,7 +106,7 @@ func name(in *Info, headline bool) string {
 	return frame.Joined(" - ", frame.Cut(what, maxTitle), where)
 }
 
-// withoutPlace drops what a headline says before a colon of the kind of message ("Entwarnung: …").
+// withoutPlace removes the text before a colon that gives the kind of message ("Entwarnung: …").
 func withoutPlace(headline string) string {
 	if before, after, ok := strings.Cut(headline, ": "); ok && !strings.Contains(before, " ") {
 		return after
@@ -113,7 +114,7 @@ func withoutPlace(headline string) string {
 	return headline
 }
 
-// sentence begins with a capital letter, and is not in capitals throughout.
+// sentence returns text with a capital first letter. Text entirely in capitals gets normal case.
 func sentence(s string) string {
 	letters, upper := 0, 0
 	for _, r := range s {
@@ -134,10 +135,10 @@ func sentence(s string) string {
 	return string(unicode.ToUpper(r)) + s[n:]
 }
 
-// areaWidth is how many characters of a hazard's name its area may take: names stand in lists.
+// areaWidth bounds the area in a hazard's name, in characters, because names appear in lists.
 const areaWidth = 80
 
-// shortArea names the first of the areas, and how many more there are.
+// shortArea returns the name of the first area, and how many more there are.
 func shortArea(areas []Area) string {
 	var names []string
 	for i := range areas {
@@ -148,14 +149,15 @@ func shortArea(areas []Area) string {
 	return frame.Names(names, areaWidth)
 }
 
-// description is the message for a reader: who said what and when in their own words, then the text, in paragraphs.
+// description returns the message for readers, in paragraphs: the sender, time and level in the
+// source's words, then the text.
 func description(agency string, in *Info, l level, sent hazard.Instant, notes ...string) string {
 	parts := append([]string{lead(agency, in, l, sent)}, notes...)
 	parts = append(parts, Text(in.Headline), Text(in.Description), Text(in.Instruction))
 	return shortened(frame.Joined("\n\n", parts...), maxDescription)
 }
 
-// lead is the line with which a description begins.
+// lead returns the first line of a description.
 func lead(agency string, in *Info, l level, sent hazard.Instant) string {
 	first := agency + ": " + hazard.CleanLine(Text(in.Event))
 	words := []string{l.word}
@@ -170,7 +172,7 @@ func lead(agency string, in *Info, l level, sent hazard.Instant) string {
 	return hazard.CleanLine(first + ", issued " + sent.Time().Format("2 Jan 2006 15:04 UTC"))
 }
 
-// shortened is s cut to n bytes, with a sign that it was.
+// shortened cuts s to n bytes, with a mark if it was cut.
 func shortened(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -178,7 +180,7 @@ func shortened(s string, n int) string {
 	return strings.TrimSpace(frame.Cut(s, n-len("…"))) + "…"
 }
 
-// httpAddress reads an address of http or https without a user; nil if it is none.
+// httpAddress parses an http or https address without a user; it returns nil for anything else.
 func httpAddress(s string) *url.URL {
 	s = strings.TrimSpace(s)
 	if len(s) > maxAddress || strings.ContainsFunc(s, unicode.IsControl) {
@@ -191,7 +193,8 @@ func httpAddress(s string) *url.URL {
 	return u
 }
 
-// WebAddress is an address that may be shown: http or https, on a host that has a name, or an address in the public network.
+// WebAddress returns an address that may be shown: http or https, on a host that has a name or a
+// public IP address.
 func WebAddress(s string) (string, bool) {
 	u := httpAddress(s)
 	if u == nil {
@@ -204,7 +207,7 @@ func WebAddress(s string) (string, bool) {
 			return "", false
 		}
 	} else if last := host[strings.LastIndexByte(host, '.')+1:]; last == host || last == "" || last == "localhost" || last == "local" || last[0] <= '9' {
-		return "", false // no name of the public network: one that ends in a number is an address in disguise
+		return "", false // not a public name: a name that ends in a number is an IP address in an unusual form
 	}
 	return u.String(), true
 }

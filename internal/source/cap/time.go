@@ -11,9 +11,10 @@ import (
 	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
-// times reads from when until when a group holds. An end that is not after the start is repaired by the life of the type, as
-// long as the message was issued before it: such alerts must not vanish before they begin. One that lies before the message
-// itself says that it is over. One that is farther ahead than can be known is none.
+// times sets the start and end of a group. If the end is not after the start, but after the time of
+// issue, it is replaced by the usual life of the type, because the alert must not vanish before it
+// begins. An end before the time of issue means that the alert is over. An end too far in the
+// future is ignored.
 func (r *reader) times(g *group) {
 	read := func(field, text string) *hazard.Instant {
 		if strings.TrimSpace(text) == "" {
@@ -39,7 +40,8 @@ func (r *reader) times(g *group) {
 		g.start = *effective
 	}
 	g.end = g.expiry
-	// MET Norway: expires is how long the message holds, and this is the end of the weather.
+	// MET Norway uses expires for the validity of the message, and this parameter for the end of
+	// the weather.
 	if at, err := ParseTime(g.in.Param("eventEndingTime")); err == nil {
 		g.end = &at
 	}
@@ -59,7 +61,7 @@ func (r *reader) times(g *group) {
 	}
 }
 
-// ParseTime reads a time of CAP with its zone. See frame.Time.
+// ParseTime parses a CAP time with its offset. See frame.Time.
 func ParseTime(s string) (hazard.Instant, error) {
 	at, note, err := frame.Time(s, nil)
 	if err == nil && note != "" {
@@ -68,16 +70,16 @@ func ParseTime(s string) (hazard.Instant, error) {
 	return at, err
 }
 
-// parseFeedTime reads a time of RSS or Atom.
+// parseFeedTime parses an RSS or Atom time.
 func parseFeedTime(s string) (hazard.Instant, error) {
 	if at, err := ParseTime(s); err == nil {
 		return at, nil
 	}
 	for _, form := range []string{time.RFC1123Z, time.RFC1123, "Mon, 2 Jan 2006 15:04:05 -0700", "Mon, 2 Jan 2006 15:04:05 MST", "2 Jan 2006 15:04:05 -0700"} {
-		// A zone that is only named has an unknown offset, but for the names of UTC.
+		// The offset of a zone name is unknown, except for the names of UTC.
 		if t, err := time.Parse(form, s); err == nil && (strings.Contains(form, "-0700") || strings.HasSuffix(s, "GMT") || strings.HasSuffix(s, "UTC")) {
 			return hazard.At(t), nil
 		}
 	}
-	return 0, fmt.Errorf("%.40q is no time", s)
+	return 0, fmt.Errorf("%.40q is not a time", s)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
-// How much of the texts of one block is kept beside its description, in bytes.
+// Limits of the texts of one block that are kept besides its description, in bytes.
 const (
 	maxInstruction = 16 << 10
 	maxContact     = 2 << 10
@@ -23,10 +23,11 @@ const (
 	maxResponses   = 9 // CAP has nine words
 )
 
-// responses are the words of CAP for what people are told to do (section 3.2.2, responseType; AllClear is of CAP 1.2).
+// responses are CAP's words for the recommended action (section 3.2.2, responseType; AllClear since
+// CAP 1.2).
 var responses = []string{"Shelter", "Evacuate", "Prepare", "Execute", "Avoid", "Monitor", "Assess", "AllClear", "None"}
 
-// tagOf is a tag of RFC 5646, as its author writes it; empty if it is none.
+// tagOf returns s as an RFC 5646 tag in its author's spelling, or "" if it is not one.
 func tagOf(s string) string {
 	s = strings.ReplaceAll(strings.TrimSpace(s), "_", "-")
 	if s == "" || len(s) > 35 { // RFC 5646, section 4.4.1
@@ -39,7 +40,8 @@ func tagOf(s string) string {
 	return s
 }
 
-// tongue is the language of an info block. Where no block of the message says one, it is that of the feed; else CAP's, which is en-US.
+// tongue returns the language of an info block. If no block of the message states a language, it is
+// the feed's language, or else CAP's default, en-US.
 func (r *reader) tongue(in *Info) string {
 	if strings.TrimSpace(in.Language) != "" {
 		return cmp.Or(tagOf(in.Language), "und")
@@ -50,7 +52,7 @@ func (r *reader) tongue(in *Info) string {
 	return "en-US"
 }
 
-// texts are what a group says in each of its languages, the one that is shown first.
+// texts returns the texts of a group in each of its languages, the displayed one first.
 func (r *reader) texts(g *group) []hazard.Text {
 	var all []hazard.Text
 	for _, in := range g.infos {
@@ -84,22 +86,23 @@ func (r *reader) texts(g *group) []hazard.Text {
 	return hazard.BoundTexts(all)
 }
 
-// nameOf is the name that a hazard has by one info block.
+// nameOf returns a hazard's name from one info block.
 func (r *reader) nameOf(in *Info) string {
 	n := name(in, anything[normal(in.Event)])
-	if _, ok := in.ownType(); ok { // another hazardd
+	if _, ok := in.ownType(); ok { // written by another hazardd
 		n = cmp.Or(hazard.CleanLine(frame.Cut(in.Param(ownName), maxTitle)), hazard.CleanLine(frame.Cut(in.Headline, maxTitle)), n)
 	}
 	return n
 }
 
-// agency is who says what a block says, for people.
+// agency returns the name of the sender of a block, for people.
 func (r *reader) agency(in *Info) string {
 	return cmp.Or(hazard.CleanLine(Text(frame.Cut(in.SenderName, maxTitle))), r.cfg.Title, hazard.CleanLine(r.m.Sender))
 }
 
-// alsoSaid gives the worst of the reports of a message what the others say that it takes the place of wholly: they speak for no place
-// that it does not speak for, so that nobody would hear them.
+// alsoSaid adds texts to the worst report of a message. They come from reports whose places are all
+// among the worst report's places. Those reports have no place of their own, so nobody would see
+// their texts otherwise.
 func alsoSaid(reports []hazard.Report) {
 	if len(reports) < 2 {
 		return
@@ -124,8 +127,9 @@ func alsoSaid(reports []hazard.Report) {
 	worst.Texts = hazard.BoundTexts(worst.Texts)
 }
 
-// alsoWhere gives a report the areas of those before it whose places it takes, where they say the same thing in another language and
-// do not agree on where it is: people in either area are warned. reports are those of groups.
+// alsoWhere adds areas to a report from earlier reports of the same message that share a place with
+// it. It does so if the blocks are about the same type in different languages but have different
+// areas, because people in either area are warned. reports belong to groups, in the same order.
 func alsoWhere(groups []*group, reports []hazard.Report) {
 	for j, g := range groups {
 		for _, o := range groups[:j] {
@@ -144,7 +148,7 @@ func alsoWhere(groups []*group, reports []hazard.Report) {
 	}
 }
 
-// base is the language of a tag, without script and region, where it can be told.
+// base returns the language of a tag without script and region, or "" if the tag is unclear.
 func base(tag string) string {
 	t, err := language.Parse(tag)
 	if b, confidence := t.Base(); err == nil && !t.IsRoot() && confidence == language.Exact {
@@ -153,9 +157,10 @@ func base(tag string) string {
 	return ""
 }
 
-// inOtherLanguages are names that issues of one alert in several feeds of an authority share, each in its language and under its own
-// identifier: of sender, codes of the event, levels, codes and geometry of the places, onset and expiry, and of both languages. The
-// catalog tells in which languages the feeds of the country are.
+// inOtherLanguages returns names that the issues of one alert share if an authority sends it in
+// several feeds, each in one language and with its own identifier. They contain sender, event
+// codes, levels, codes and geometry of the places, onset and expiry, and both languages. The
+// catalog knows the languages of a country's feeds.
 func (r *reader) inOtherLanguages(g *group) []string {
 	mine := base(r.tongue(g.in))
 	if mine == "" || len(g.infos) != 1 || len(r.m.Information) == 0 ||
@@ -177,7 +182,7 @@ func (r *reader) inOtherLanguages(g *group) []string {
 			values = append(values, c.Name+"="+c.Value)
 		}
 		if len(values)+len(a.Polygon)+len(a.Circle) == 0 {
-			return nil // only a name tells where, and that is in a language
+			return nil // the place is only given by a name, which depends on the language
 		}
 		where = append(where, fmt.Sprintf("%q %q %q", sorted(values), a.Polygon, a.Circle))
 	}

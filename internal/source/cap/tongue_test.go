@@ -8,7 +8,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// shared are the names that two reports have in common by which events of several sources are one.
+// shared returns the names that two reports have in common and that join events of several sources.
 func shared(a, b hazard.Report) (both []string) {
 	for _, r := range a.Refs {
 		if strings.HasPrefix(r, hazard.AgainRef) && slices.Contains(b.Refs, r) {
@@ -18,7 +18,7 @@ func shared(a, b hazard.Report) (both []string) {
 	return both
 }
 
-// Two feeds of one country give one alert, each in its language and under its own identifier.
+// Two feeds of one country issue the same alert, each in its language and with its own identifier.
 func TestIssuesInOtherLanguagesAreOneHazard(t *testing.T) {
 	const code = "<eventCode><valueName>profile</valueName><value>flood</value></eventCode><effective>"
 	coded := func(alert string, changes ...string) string {
@@ -56,13 +56,14 @@ func TestIssuesInOtherLanguagesAreOneHazard(t *testing.T) {
 		}
 	}
 	for _, ref := range shared(english, read("en", coded(good, "<identifier>A-1<", "<identifier>A-2<", "<event>Flood Warning<", "<event>Dam Failure<"))) {
-		if !strings.HasPrefix(ref, hazard.AgainElsewhereRef) { // which means nothing within one source
+		if !strings.HasPrefix(ref, hazard.AgainElsewhereRef) { // a name without effect within one source
 			t.Errorf("two alerts in English are one by %q", ref)
 		}
 	}
 }
 
-// The blocks of an alert disagree: the worst level counts, all areas do, and every block is kept. One that cannot be read loses none.
+// The blocks of an alert disagree. The worst level counts, all areas are used, and every block is
+// kept. An unreadable block does not affect the others.
 func TestBlocksThatDisagree(t *testing.T) {
 	begin, end := strings.Index(good, "<info>"), strings.Index(good, "</info>")+len("</info>")
 	info := good[begin:end]

@@ -35,7 +35,7 @@ func expectations(t *testing.T, folder string) expected {
 	return e
 }
 
-// outcome is what becomes of a message that is read alone.
+// outcome describes the result of a message that is read alone.
 func outcome(b source.Batch, err error, now hazard.Instant) []string {
 	if err != nil {
 		return []string{"reject"}
@@ -62,7 +62,8 @@ func outcome(b source.Batch, err error, now hazard.Instant) []string {
 	return slices.Compact(out)
 }
 
-// Each message alone comes to what the vectors say. Those that are part of one history are in the next test.
+// Each message alone gives the result in the vectors. Messages that belong to one history are in
+// the next test.
 func TestVectors(t *testing.T) {
 	e := expectations(t, "cap")
 	now := at(t, e.Now)
@@ -78,16 +79,17 @@ func TestVectors(t *testing.T) {
 		"one hazard": flood, "two hazards or the worst, decided and documented": "WARNING Tornado Warning - Test County",
 		"hazard, text harmless": flood, "hazard, text bounded": flood, "hazard, controls removed": flood, "hazard, no snc_url from it": flood,
 		"hazard, resource dropped": flood,
-		// Here both would do.
+		// The vectors allow two results for these; this is ours.
 		"reject-or-hazard": flood, "reject-or-two": "WARNING Flood Warning - Test County",
 	}
 	history := []string{"ends HV-001", "updates HV-001", "no change"}
-	alone := map[string]string{ // of one history, but also said alone
+	alone := map[string]string{ // part of one history, but also checked alone
 		"034-cancel-by-other-sender.cap": hold,
 		"035-cancel-wrong-sent.cap":      nothing, "039-update-after-cancel.cap": flood, "042-same-id-other-content.cap": hold,
 		"032-alert-after-its-cancel.cap": flood,
 		"073-one-bad-of-two-areas.cap":   "WARNING Flood Warning - Test County; Bad",
-		// D36: a fault in a secondary field hides no warning. The vectors were made before.
+		// D36: a fault in a secondary field must not hide a warning. The vectors are older than
+		// this decision.
 		"023-scope-missing.cap": flood, "060-geometry.cap": flood,
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.Cases)) {
@@ -119,7 +121,7 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// The messages of one history come to the same in every order.
+// The messages of one history give the same result in every order.
 func TestVectorsOfOneHistoryInAnyOrder(t *testing.T) {
 	e := expectations(t, "cap")
 	now := at(t, e.Now)
@@ -145,7 +147,7 @@ func TestVectorsOfOneHistoryInAnyOrder(t *testing.T) {
 		}
 		return &e
 	}
-	// The steps of the history, one by one.
+	// The steps of the history, one after the other.
 	for _, step := range []struct {
 		names  string
 		active []string
@@ -178,7 +180,7 @@ func TestVectorsOfOneHistoryInAnyOrder(t *testing.T) {
 			rng.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 		}
 	}
-	// All of it, in 100 orders.
+	// All messages, in 100 random orders.
 	state := func(order []string) map[string]hazard.Said {
 		e := after(order)
 		out := map[string]hazard.Said{}
@@ -233,15 +235,16 @@ func TestHostileTextIsHarmless(t *testing.T) {
 	}
 }
 
-// Each document is refused or read as the vectors say, in little time and memory.
+// Each document is rejected or read as the vectors require, with little time and memory.
 func TestXMLVectors(t *testing.T) {
 	e := expectations(t, "xml")
-	// Where both would do: what we do.
+	// The vectors allow both results for these; this is ours.
 	either := map[string]bool{
 		"attribute-256k.xml": true, "attribute-duplicate.xml": true, "deep-1000.xml": false, "external-dtd.xml": false, "leading-blank.xml": true,
 		"name-64k.xml": false, "prefix-undeclared.xml": true, "surrogate-reference.xml": true, "trailing-garbage.xml": false,
 		"utf16-declared-utf8.xml": true, "utf16le-bom.xml": true,
-		// D35, D38: these cost a reader nothing, and a feed that holds one must not be lost. The vectors were made before.
+		// D35, D38: these faults are harmless, and must not reject a whole feed. The vectors are
+		// older than this decision.
 		"control-reference.xml": true, "nul.xml": true, "attributes-10000.xml": true,
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.Cases)) {

@@ -16,8 +16,9 @@ import (
 	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
-// notice is a notification message of WMO's Information System 2.0 (WIS2 Notification Message, WMO-No. 1060 appendix; schemas.wmo.int): a
-// GeoJSON Feature that says that there is data, and where. What is small is in it.
+// notice is a notification message of WMO's Information System 2.0 (WIS2 Notification Message,
+// WMO-No. 1060 appendix; schemas.wmo.int): a GeoJSON Feature that says that there is data, and
+// where. Small data is included.
 type notice struct {
 	Properties struct {
 		DataID  string `json:"data_id"` // "unique identifier of the data"; a new version has the same
@@ -29,14 +30,14 @@ type notice struct {
 	} `json:"properties"`
 	Links []struct {
 		Href string `json:"href"`
-		Rel  string `json:"rel"`  // canonical, update or deletion: the data; anything else is beside it
+		Rel  string `json:"rel"`  // canonical, update or deletion mark the data itself; other links are additional
 		Type string `json:"type"` // media type
 	} `json:"links"`
 }
 
 var notices = frame.Collection{Want: "notifications", Lists: []string{"features"}, Heads: []string{"type", "properties", "links"}}
 
-// maxContent bounds what is in a notification, decoded: 4 KiB by its specification.
+// maxContent bounds the decoded content of a notification. The specification allows 4 KiB.
 const maxContent = 1 << 20
 
 // isNotice reports whether a JSON object is a notification, or a list of them.
@@ -44,7 +45,7 @@ func isNotice(text []byte) bool {
 	switch frame.Word(frame.Member(text, "type")) {
 	case "Feature":
 		return frame.Member(frame.Member(text, "properties"), "data_id") != nil
-	case "FeatureCollection": // an empty one is a replay's if it counts, as OGC API - Features has it
+	case "FeatureCollection": // an empty list belongs to a replay service if it has numberMatched, as in OGC API - Features
 		features := frame.Member(text, "features")
 		empty := len(bytes.Trim(features, "[] \t\r\n")) == 0
 		return empty && frame.Member(text, "numberMatched") != nil || bytes.Contains(features, []byte(`"data_id"`))
@@ -52,7 +53,7 @@ func isNotice(text []byte) bool {
 	return false
 }
 
-// notices reads notifications: one, or those of a replay service.
+// notices reads a single notification, or a list of them from a replay service.
 func (r *jsonReader) notices(text []byte) error {
 	doc, err := notices.Read(text, func(_ func() string, raw []byte) { r.notice(raw) })
 	if err == nil && doc.Listed == "" {
@@ -72,7 +73,7 @@ func (r *jsonReader) notice(raw []byte) {
 		text, err := decoded(c.Encoding, c.Value)
 		if err != nil {
 			r.bad.Add(source.Reject{Record: hazard.CleanLine(frame.Cut(p.DataID, maxID)), Reason: fmt.Sprintf("properties/content: %.200s", err), Raw: source.Keep(raw)})
-		} else if bytes.Contains(text, []byte("urn:oasis:names:tc:emergency:cap:")) { // else it is no alert
+		} else if bytes.Contains(text, []byte("urn:oasis:names:tc:emergency:cap:")) { // otherwise the content is not an alert
 			doc, err := Read(text, "")
 			if err == nil && len(doc.Messages) > 0 {
 				r.doc.Messages = append(r.doc.Messages, doc.Messages...)
@@ -86,12 +87,13 @@ func (r *jsonReader) notice(raw []byte) {
 	for _, l := range n.Links {
 		if slices.Contains([]string{"canonical", "update"}, l.Rel) && mayBeAlert(l.Type, l.Href) && len(r.doc.Links) < maxAlerts {
 			r.doc.Links = append(r.doc.Links, source.Link{URL: frame.Cut(l.Href, maxAddress), ID: frame.Cut(p.DataID, maxID) + " " + frame.Cut(p.PubTime, 40)})
-			return // the first is the cache's
+			return // the first link is the cache's
 		}
 	}
 }
 
-// mayBeAlert reports whether data of a media type may be a CAP alert: on the topics of warnings there are forms of bulletins for aviation too.
+// mayBeAlert reports whether data of a media type may be a CAP alert. The topics of warnings also
+// carry formats of aviation bulletins.
 func mayBeAlert(media, address string) bool {
 	media, _, _ = strings.Cut(strings.ToLower(strings.TrimSpace(media)), ";")
 	switch media {
@@ -103,7 +105,7 @@ func mayBeAlert(media, address string) bool {
 	return false
 }
 
-// decoded is the content of a notification.
+// decoded returns the decoded content of a notification.
 func decoded(encoding, value string) ([]byte, error) {
 	if encoding == "utf-8" || encoding == "" {
 		return []byte(value), nil

@@ -13,7 +13,7 @@ import (
 	"github.com/hazardd/hazardd/internal/recordings"
 )
 
-// noticeOf is a notification with a content, or without.
+// noticeOf returns a notification, with or without content.
 func noticeOf(encoding, value, media, rel string) []byte {
 	n := map[string]any{
 		"id": "31e9d66a-cd83-4174-9429-b932f1abe1be", "type": "Feature", "conformsTo": []string{"http://wis.wmo.int/spec/wnm/1/conf/core"}, "geometry": nil,
@@ -24,11 +24,12 @@ func noticeOf(encoding, value, media, rel string) []byte {
 		p["content"] = map[string]any{"encoding": encoding, "value": value, "size": len(value)}
 	}
 	n["properties"] = p
-	text, _ := json.Marshal(n) // of strings alone
+	text, _ := json.Marshal(n) // it only contains strings, so there is no error
 	return text
 }
 
-// A notification of WIS2 holds an alert, or leads to it, or is about something else; a list of them is what a replay service gives.
+// A WIS2 notification contains an alert, links to one, or is about something else. A replay service
+// returns a list of them.
 func TestNotificationsOfWIS2(t *testing.T) {
 	alert := recordings.Read(t, "feeds/wmo/cap-china-multilang-20260801.xml")
 	now := hazard.At(time.Date(2026, 8, 1, 0, 0, 20, 0, time.UTC))

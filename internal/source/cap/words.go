@@ -9,7 +9,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// What the citations of the words stand for: who publishes warnings in these words.
+// The publishers that the citations of the words name. They issue warnings with these words.
 const (
 	recorded  = "event names of the recorded feeds (Canada, Croatia, Bosnia, Germany, Austria, Australia, India, China, Saudi Arabia, USA)"
 	profiles  = "event names of WMO Cg-18 and of CAP-CP, CAP-AU and NWS (api.weather.gov/alerts/types)"
@@ -35,7 +35,8 @@ const (
 	eastAsia  = "KMA (weather.go.kr), Japan Meteorological Agency (list of its warnings)"
 	turkish   = "MGM (mgm.gov.tr, MeteoUyarı), AFAD"
 	german    = "headlines of MoWaS, whose event is a level alone (warnung.bund.de); BBK, \"Warnung in Deutschland\"; judgement"
-	// vietnamese words stay as they are written: without accents they would be other words.
+	// vietnamese words are only matched as written, because without accents they would be other
+	// words.
 	vietnamese = "NCHMF of Vietnam (nchmf.gov.vn)"
 )
 
@@ -45,11 +46,13 @@ type nameRow struct {
 	words []wordRow
 }
 
-// wordRow are words for an event. They stand for themselves, in small letters, separated by "|"; "*" at an end stands for any
-// letters there, so that compounds, endings and languages without blanks are found. Accents may be missing in what is read.
+// wordRow is a list of words for an event, in lowercase, separated by "|". Each must match whole
+// words; "*" at an end stands for any letters, which finds compounds, endings, and words in
+// languages without blanks. The text may lack accents.
 type wordRow struct{ words, basis string }
 
-// names finds the type by the words for the event; the first row that fits counts, so the narrower words come first.
+// names finds the type by the words for the event. The first row that fits counts, so more specific
+// words come first.
 var names = []nameRow{
 	{kind{}, []wordRow{
 		{"child abduction*|amber alert*|blue alert*|silver alert*|missing person*|endangered person*", recorded + ": a search for persons is no hazard"},
@@ -213,13 +216,14 @@ var names = []nameRow{
 	{kind{typ: hazard.Cyber}, []wordRow{{"cyber*", judgement}}},
 }
 
-// patterns are the words of names as they are searched for: first as they are written, then without accents, for texts in
-// capitals or typed without them. Vietnamese, where accents make other words, is searched for as it is written only.
+// patterns are the words of names to search for: first as written, then without accents, for texts
+// in capitals or typed without accents. Vietnamese is only searched for as written, because accents
+// distinguish its words.
 var patterns, plainPatterns = compile(names)
 
 type pattern struct {
 	kind
-	text string // between blanks, but where the word may go on
+	text string // with a blank at each end, except where "*" allows more letters
 }
 
 func compile(rows []nameRow) (exact, plain []pattern) {
@@ -257,7 +261,7 @@ func withoutAccents(text string) string {
 	return norm.NFC.String(bare)
 }
 
-// named finds the row of words that an event's name fits.
+// named returns the row whose words match an event's name.
 func named(event string) (kind, bool) {
 	text := " " + normal(event) + " "
 	if text == "  " {
@@ -277,7 +281,7 @@ func named(event string) (kind, bool) {
 	return kind{}, false
 }
 
-// normal is text in small letters, its words separated by single blanks.
+// normal returns text in lowercase, with single blanks between words.
 func normal(text string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToLower(norm.NFC.String(text)), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)

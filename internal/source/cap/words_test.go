@@ -54,7 +54,7 @@ var worldEvents = []struct {
 	{"en-ZA", "Veld fire conditions", hazard.Wildfire},
 }
 
-// D11: 21 of 36 names of events around the world were held, and so invisible.
+// D11: 21 of 36 names of events around the world were held, and so not visible.
 func TestEventsInTheLanguagesOfTheWorld(t *testing.T) {
 	languages, unmapped := map[string]bool{}, 0
 	for _, e := range worldEvents {
@@ -75,7 +75,8 @@ func TestEventsInTheLanguagesOfTheWorld(t *testing.T) {
 	}
 }
 
-// D11: an event that nobody knows is shown under a general type, which is said to be a guess, however severe it is.
+// D11: an unknown event is shown with a general type and a note that the type is a guess, even if
+// it is severe.
 func TestAnUnknownEventIsShownUnderAGeneralType(t *testing.T) {
 	for category, want := range map[string]hazard.Type{
 		"Met": hazard.Storm, "Fire": hazard.Wildfire, "Geo": hazard.Occurrence, "Health": hazard.Biomedical, "Infra": hazard.Equipment, "CBRNE": hazard.Accident,
@@ -94,7 +95,7 @@ func TestAnUnknownEventIsShownUnderAGeneralType(t *testing.T) {
 	}
 }
 
-// D11: codes for events are read before words.
+// D11: event codes have precedence over words.
 func TestCodesForEvents(t *testing.T) {
 	for _, tt := range []struct {
 		name, value, event string
@@ -104,7 +105,7 @@ func TestCodesForEvents(t *testing.T) {
 		{"OET", "OET-098", "Qwertz", hazard.ExtremeTemperature},
 		{"anything", "OET-203", "Qwertz", hazard.Tsunami},
 		{"OET:v1.0", "OET-216", "Qwertz", hazard.Storm},
-		{"OET:v1.0", "OET-216", "Flash flood", hazard.Flood}, // "weather" says less than the word
+		{"OET:v1.0", "OET-216", "Flash flood", hazard.Flood}, // the code for "weather" is less specific than the word
 		{"SAME", "LSW", "Qwertz", hazard.Landslide},
 		{"SAME", "CEM", "Boil water", hazard.Incident},
 		{"profile:CAP-CP:Event:0.4", "freezngSpray", "Qwertz", hazard.Marine},
@@ -137,7 +138,7 @@ func TestEveryOASISEventTermIsInTheTable(t *testing.T) {
 	}
 }
 
-// Words that can never be reached, or that are there twice, hide a mistake in the table.
+// Words that can never match, or that occur twice, are a mistake in the table.
 func TestWordsAreInNormalForm(t *testing.T) {
 	seen := map[string]hazard.Type{}
 	for _, r := range names {

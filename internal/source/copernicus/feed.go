@@ -16,13 +16,14 @@ const (
 	api  = site + "backend/dashboard-api/"
 )
 
-// Config says how activations are taken.
+// Config says how activations are processed.
 type Config struct {
-	// RespondOnActivation: an activation makes the event's category RESPONSE. Else it stays EVENT.
+	// RespondOnActivation means that an activation makes the event's category RESPONSE. Otherwise
+	// it stays EVENT.
 	RespondOnActivation bool
 }
 
-// DefaultConfig is how activations are taken unless an operator sets it otherwise.
+// DefaultConfig returns the configuration that is used unless an operator changes it.
 func DefaultConfig() Config { return Config{RespondOnActivation: true} }
 
 // Parse reads a document with the DefaultConfig.
@@ -30,42 +31,43 @@ func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 	return DefaultConfig().Parse(payload, now)
 }
 
-// activation is one as the interfaces give it. The rapid mapping list, the unified list and the detail differ in what they
-// have, and in the form of countries and category.
+// activation is an activation as in the interfaces. The rapid mapping list, the unified list and
+// the detail have different members, and different formats of countries and category.
 type activation struct {
-	Code     text  `json:"code"`     // EMSR888; EMSN… is risk and recovery mapping
+	Code     text  `json:"code"`     // EMSR888; EMSN… means risk and recovery mapping
 	Name     text  `json:"name"`     // "Wildfires in Les Gavarres, Spain"
 	Category named `json:"category"` // "Wildfire", or {slug, name}
-	// SubCategory ("Tropical cyclone, hurricane, typhoon") is in the detail only.
+	// SubCategory ("Tropical cyclone, hurricane, typhoon") is only in the detail.
 	SubCategory text  `json:"subCategory"`
 	Countries   names `json:"countries"` // ["Spain"], [{short_name}] or [{name}]
 
-	// Times are UTC, without zone. The event may be later than the activation, if it was forecast; the unified list has it not.
+	// Times are in UTC, without zone. A forecast event may be later than its activation; the
+	// unified list does not contain the event's time.
 	EventTime      text `json:"eventTime"`
 	ActivationTime text `json:"activationTime"`
 	LastUpdate     text `json:"lastUpdate"` // not in the detail
 
 	Closed    text           `json:"closed"`
-	Sensitive jsontext.Value `json:"sensitive"` // not for the public
-	DRMPhase  text           `json:"drmPhase"`  // of the unified list: "response", or what is no emergency
+	Sensitive jsontext.Value `json:"sensitive"` // true if not public
+	DRMPhase  text           `json:"drmPhase"`  // in the unified list: "response", or a phase that is not an emergency
 
 	Centroid text `json:"centroid"` // POINT (lon lat)
 	Extent   text `json:"extent"`   // the box around all areas of interest, as POLYGON
 
-	GDACS     text `json:"gdacsId"`       // type and event ("TC1001230")
-	Charter   text `json:"charterNumber"` // activation of the International Charter
+	GDACS     text `json:"gdacsId"`       // type and number of the event ("TC1001230")
+	Charter   text `json:"charterNumber"` // number of the activation of the International Charter
 	CharterAt text `json:"charterUrl"`
 
-	Reason    text           `json:"reason"`         // why, in words
-	Snippet   text           `json:"search_snippet"` // the beginning of it
+	Reason    text           `json:"reason"`         // the reason for the activation, in words
+	Snippet   text           `json:"search_snippet"` // the beginning of the reason
 	Activator text           `json:"activator"`      // "Spain|Ministry of Interior - …"
 	ReportAt  text           `json:"reportLink"`
 	AllAt     text           `json:"productsPath"` // a ZIP of all products
 	Stats     jsontext.Value `json:"stats"`        // figures by name: "Event Extent [ha]"
-	AOIs      []aoi          `json:"aois"`         // nil: not a detail
+	AOIs      []aoi          `json:"aois"`         // nil if this is not a detail
 }
 
-// aoi is an area of interest, for which maps are made.
+// aoi is an area of interest, for which maps are produced.
 type aoi struct {
 	Name     text `json:"name"`
 	Number   text `json:"number"`
@@ -73,7 +75,7 @@ type aoi struct {
 	Products []struct {
 		Type       text `json:"type"` // FEP, DEL, GRA, REF
 		Monitoring text `json:"monitoringNumber"`
-		At         text `json:"downloadPath"` // a ZIP; empty if the product was not made
+		At         text `json:"downloadPath"` // address of a ZIP file; empty if the product was not produced
 		Version    struct {
 			Status text `json:"statusCode"` // F finished, N not produced
 			Time   text `json:"deliveryTime"`
@@ -81,7 +83,7 @@ type aoi struct {
 	} `json:"products"`
 }
 
-// text is a string, or a number or boolean in its place; empty for null.
+// text is a string, or a number or boolean written as a string; empty for null.
 type text string
 
 func (t *text) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
@@ -97,7 +99,7 @@ func (t *text) from(v jsontext.Value) error {
 	case 'n':
 		*t = ""
 	case '"':
-		b, _ := jsontext.AppendUnquote(nil, v) // its error is the invalid UTF-8 that is allowed
+		b, _ := jsontext.AppendUnquote(nil, v) // the only possible error is invalid UTF-8, which is allowed
 		*t = text(b)
 	case '0', 't', 'f':
 		*t = text(v)
@@ -107,7 +109,7 @@ func (t *text) from(v jsontext.Value) error {
 	return nil
 }
 
-// named is a name, given as such or in an object.
+// named is a name, as a string or in an object.
 type named string
 
 func (c *named) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
@@ -119,8 +121,8 @@ func (c *named) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	if v.Kind() == '{' {
 		var full struct {
 			Name  text `json:"name"`
-			Slug  text `json:"slug"`       // of a category
-			Short text `json:"short_name"` // of a country
+			Slug  text `json:"slug"`       // in a category
+			Short text `json:"short_name"` // in a country
 		}
 		if err := json.Unmarshal(v, &full, lenient); err != nil {
 			return &frame.Unexpected{Found: said(string(v)), Expected: "an object with a name"}
@@ -148,7 +150,7 @@ func (n *names) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 		return err
 	}
 	for dec.PeekKind() != ']' {
-		var c named // a name, or an object with one
+		var c named // each element is a name, or an object with one
 		if err := c.UnmarshalJSONFrom(dec); err != nil {
 			return err
 		}
@@ -160,15 +162,16 @@ func (n *names) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	return err
 }
 
-// maxCountries bounds the countries of an activation. The greatest recorded number is three.
+// maxCountries bounds the countries of an activation. The largest recorded number is three.
 const maxCountries = 50
 
-// lenient: bytes that are not UTF-8 cost no activation, they go when the text is cleaned.
+// lenient accepts invalid UTF-8, which is removed when texts are cleaned.
 var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
-// Parse reads a page of either list, or a detail, which is a page of one; the same activation alone is read too.
+// Parse reads a page of either list, or a detail, which is a page with one activation. It also
+// reads a single activation without a page.
 //
-// The error, if any, is a *source.PayloadError. What could be read before it is in the Batch nevertheless.
+// The error, if any, is a *source.PayloadError. The Batch still contains the part before the error.
 func (c Config) Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 	b := frame.Batch{ID: func(raw []byte) string {
 		return frame.Clip(hazard.CleanLine(frame.Clip(frame.Word(frame.Member(raw, "code")), 4*maxName)), maxName)

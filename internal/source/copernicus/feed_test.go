@@ -18,7 +18,8 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// recordings is the folder of what the source has sent. HAZARDD_SHARED names the folder that holds those of all sources.
+// recordings returns the folder of the source's recordings. HAZARDD_SHARED is the folder with those
+// of all sources.
 func recordings(t testing.TB) string {
 	t.Helper()
 	shared := os.Getenv("HAZARDD_SHARED")
@@ -37,7 +38,7 @@ func recording(t testing.TB, name string) []byte {
 	return payload
 }
 
-// later is after all recordings, now the time of the documents that the tests make.
+// later is a time after all recordings, now the time in tests with their own documents.
 var (
 	later = hazard.At(time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC))
 	now   = hazard.At(time.Date(2026, 7, 7, 0, 0, 0, 0, time.UTC))
@@ -73,7 +74,7 @@ func find(t testing.TB, batch source.Batch, key string) hazard.Report {
 	return batch.Reports[i]
 }
 
-// checkReport checks what holds for every report.
+// checkReport checks conditions that hold for every report.
 func checkReport(t testing.TB, r *hazard.Report) {
 	t.Helper()
 	bad := func(format string, args ...any) { t.Errorf("%s: "+format, append([]any{r.Key}, args...)...) }
@@ -171,7 +172,7 @@ func TestADetailTellsPeopleWhatIsKnown(t *testing.T) {
 	if diff := cmp.Diff(want, facts); diff != "" || !strings.HasPrefix(r.Description, "On 25 October 2025 at 20:00, Tropical Storm Melissa") {
 		t.Errorf("%.40q, then (-want +got):\n%s", r.Description, diff)
 	}
-	// It was forecast: the event is later than the activation.
+	// The event was forecast, so it is later than the activation.
 	if r.Start.String() != "2025-10-26T12:00:00.000Z" || r.Point.Lat != 17.981505 || r.Areas[0].Role != hazard.ImpactArea {
 		t.Errorf("start %v at %v", r.Start, r.Point)
 	}
@@ -185,14 +186,14 @@ func TestADetailTellsPeopleWhatIsKnown(t *testing.T) {
 	}
 }
 
-// listed is an activation of the rapid mapping list, with some of its text replaced.
+// listed returns an activation of the rapid mapping list, with some of its text replaced.
 func listed(replace ...string) string {
 	return replaced(`{"code":"EMSR888","countries":["Spain"],"eventTime":"2026-07-03T07:16:00","name":"Wildfires in Les Gavarres, Spain",`+
 		`"centroid":"POINT (3.0268 41.8500)","activationTime":"2026-07-03T16:38:00","category":"Wildfire","lastUpdate":"2026-07-06T11:41:14.133381",`+
 		`"closed":false,"gdacsId":null,"n_aois":1,"n_products":3}`, replace...)
 }
 
-// unified is the same of the unified list, and detail of the detail.
+// unified does the same for the unified list, and detail for the detail.
 func unified(replace ...string) string {
 	return replaced(`{"code":"EMSR888","countries":[{"short_name":"Spain"}],"category":{"slug":"fire","name":"Wildfire"},"name":"Wildfires in Les Gavarres, Spain",`+
 		`"centroid":"POINT (3.0268 41.8500)","activationTime":"2026-07-03T16:38:00","lastUpdate":"2026-07-06T11:41:14.133381","drmPhase":"response","closed":false,`+
@@ -253,7 +254,7 @@ func TestAClosedActivationIsOverAndAnOpenOneLasts(t *testing.T) {
 	if said := hazard.Derive([]hazard.Report{r}, now); r.Ended != hazard.EndAllClear || said.EndedAt.String() != "2026-07-06T11:41:14.133Z" || r.Detail != "" {
 		t.Errorf("closed: %q, at %v, detail %q", r.Ended, said.EndedAt, r.Detail)
 	}
-	// A detail, which does not say when it was made, is over with its last product.
+	// A detail contains no time of its creation, so a closed one ends with its last product.
 	r = only(t, page(detail(`"closed":false`, `"closed":true`)))
 	if said := hazard.Derive([]hazard.Report{r}, now); said.EndedAt.String() != "2026-07-04T19:09:30.905Z" {
 		t.Errorf("closed detail: at %v", said.EndedAt)
@@ -312,7 +313,7 @@ func TestABadRecordIsOneRejectAndItsNeighboursStay(t *testing.T) {
 	}
 }
 
-// D36: an activation is shown, whatever else of it cannot be read.
+// D36: an activation is shown even if other members are unreadable.
 func TestADoubtfulFieldIsANote(t *testing.T) {
 	for name, tt := range map[string]struct {
 		bad, note string

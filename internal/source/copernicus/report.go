@@ -20,13 +20,13 @@ import (
 // kind is a row of the table of categories.
 type kind struct {
 	category string
-	typ      hazard.Type // empty: no hazard, for the reason that basis gives
-	label    string      // how names begin
+	typ      hazard.Type // empty if it is not a hazard, for the reason in basis
+	label    string      // type in the names of events
 	basis    string
 }
 
-// kinds is the table of categories, as the interfaces name them; a slug of the unified one is a row of its own. What has no
-// row is of no kind that we know.
+// kinds is the table of categories, as the interfaces name them. A slug of the unified list has its
+// own row. A category without a row is unknown.
 var kinds = []kind{
 	{"Wildfire", hazard.Wildfire, "Wildfire", "recorded (EMSR888)"},
 	{"fire", hazard.Wildfire, "Wildfire", "recorded slug of it"},
@@ -55,13 +55,15 @@ func kindOf(c named) *kind {
 }
 
 const (
-	// severity of every activation: CEMS has no levels. Judgement: an authority that asks for help says more than
-	// INFORMATION; how bad it is, others say.
+	// severity is the level of every activation, because CEMS has no levels. It is our judgment: an
+	// authority that asks for help reports more than INFORMATION, and other sources report how bad
+	// the event is.
 	severity = hazard.Advisory
-	// life of an activation that is open and is not updated. Judgement: recorded ones are updated every few days, and
-	// closed after 4 to 28.
+	// life is how long an open activation lasts without an update. It is our judgment: recorded
+	// ones are updated every few days, and closed after 4 to 28.
 	life = 14 * 24 * time.Hour
-	// An event is not years older than its activation, nor forecast weeks ahead.
+	// Limits of the event's time: it is not years before its activation, nor is it forecast weeks
+	// ahead.
 	longBefore = 366 * 24 * time.Hour
 	farAhead   = 30 * 24 * time.Hour
 	clockSkew  = time.Hour
@@ -72,15 +74,17 @@ var (
 	recoveryCode = regexp.MustCompile(`^EMSN\d{1,6}$`)
 	gdacsID      = regexp.MustCompile(`^(EQ|TC|FL|VO|DR|WF|TS)\d{1,12}$`)
 	charterID    = regexp.MustCompile(`^\d{1,6}$`)
-	// stormName: "Tropical Cyclone Melissa", "Storm Boris".
+	// stormName matches "Tropical Cyclone Melissa", "Storm Boris".
 	stormName = regexp.MustCompile(`^(?i:super typhoon|(?:post-)?tropical (?:cyclone|storm|depression)|hurricane|typhoon|cyclone|storm) ` +
 		`(\p{Lu}[\p{L}'’-]+)$`)
-	// cyclonic words are those of a tropical cyclone; the group, those of what is none, or no longer.
+	// cyclonic matches words for a tropical cyclone. The group matches words for a storm that is
+	// not one, or no longer.
 	cyclonic = regexp.MustCompile(`(?i)(extra-?tropical|post-?tropical)|\btropical|hurricane|typhoon|\bcyclone`)
 	unreal   = regexp.MustCompile(`(?i)\b(test|exercise|drill)\b`)
 )
 
-// report makes the report of an activation; nil, if it is of none that is a hazard. It says why, if it cannot.
+// report returns the report of an activation, or nil if it is not a hazard. reason says why an
+// activation is rejected.
 func (c Config) report(a *activation, now hazard.Instant) (r *hazard.Report, reason string) {
 	const aTime = "a time such as 2026-07-03T16:38:00"
 	var notes []string
@@ -89,17 +93,17 @@ func (c Config) report(a *activation, now hazard.Instant) (r *hazard.Report, rea
 	k := kindOf(a.Category)
 	switch {
 	case recoveryCode.MatchString(code), a.DRMPhase != "" && !strings.EqualFold(string(a.DRMPhase), "response"):
-		return nil, "" // risk and recovery mapping: no emergency
+		return nil, "" // risk and recovery mapping, not an emergency
 	case !rapidCode.MatchString(code):
 		return nil, fault("code", string(a.Code), "EMSR and a number")
 	case strings.EqualFold(secret, "true"):
-		return nil, "" // not for the public
+		return nil, "" // not public
 	case len(a.Sensitive) > 0 && a.Sensitive.Kind() != 'n' && !strings.EqualFold(secret, "false"):
 		return nil, "sensitive: " + frame.Excerpt(a.Sensitive) + ", expected true or false"
-	case k == nil: // an emergency nevertheless
+	case k == nil: // unknown category, but still an emergency
 		notes = append(notes, fault("category", string(a.Category), "a category of Copernicus EMS such as Wildfire"))
 		k = &kind{typ: hazard.Occurrence, label: "Emergency"}
-	case k.typ == "": // k.basis says why
+	case k.typ == "": // k.basis gives the reason
 		return nil, ""
 	}
 	activated, ok := date(string(a.ActivationTime))
@@ -126,12 +130,12 @@ func (c Config) report(a *activation, now hazard.Instant) (r *hazard.Report, rea
 	switch updated, ok = date(string(a.LastUpdate)); {
 	case ok:
 		renewed = max(renewed, updated)
-	case !isDetail || a.LastUpdate != "": // of a list, which was made some time since
+	case !isDetail || a.LastUpdate != "": // a list was made some time before it was read
 		notes = append(notes, fault("lastUpdate", string(a.LastUpdate), aTime))
 		updated = renewed
-	case closed: // the detail does not say when it was made. Nothing is done any more after the last product
+	case closed: // the detail contains no time of its creation, and after the last product nothing changes any more
 		updated = renewed
-	default: // it is of the time it was read
+	default: // the detail is as of the time it was read
 		updated = now
 	}
 	name := line(a.Name)
@@ -172,9 +176,9 @@ func (c Config) report(a *activation, now hazard.Instant) (r *hazard.Report, rea
 	return r, ""
 }
 
-// version orders what is said of an activation: by the time of its last update. The unified list, which has less, comes before the
-// other of the same update. A detail comes after all lists that were made before it was read, until
-// it is closed.
+// version orders the documents about an activation by the time of its last update. For the same
+// update, the unified list, which has less detail, comes before the other documents. A detail comes
+// after all lists that were made before it was read, until the activation is closed.
 func (a *activation) version(updated hazard.Instant) int64 {
 	v := int64(updated) &^ 1
 	if a.EventTime != "" {
@@ -183,7 +187,8 @@ func (a *activation) version(updated hazard.Instant) int64 {
 	return v
 }
 
-// renewed is when the activation was last worked on, as its products tell: not before begun, nor after now.
+// renewed returns the time of the last work on the activation, from its products. It is not before
+// begun, nor after now.
 func (a *activation) renewed(begun, now hazard.Instant) hazard.Instant {
 	last := begun
 	for _, area := range a.AOIs {
@@ -196,7 +201,8 @@ func (a *activation) renewed(begun, now hazard.Instant) hazard.Instant {
 	return last
 }
 
-// title is the type, the name as we write it ("Wildfire - Les Gavarres, Spain") and the proper name of the event.
+// title returns the type, our name ("Wildfire - Les Gavarres, Spain") and the proper name of the
+// event.
 func (a *activation) title(k *kind, name string) (typ hazard.Type, title, called string) {
 	what, where, found := strings.Cut(strings.TrimRight(name, " ."), " in ")
 	if !found {
@@ -218,7 +224,7 @@ func (a *activation) title(k *kind, name string) (typ hazard.Type, title, called
 	return typ, frame.Clip(label+" - "+where, maxName), called
 }
 
-// isCyclone tells whether text speaks of a tropical cyclone.
+// isCyclone reports whether text is about a tropical cyclone.
 func isCyclone(text string) bool {
 	return slices.ContainsFunc(cyclonic.FindAllStringSubmatch(text, -1), func(m []string) bool { return m[1] == "" })
 }
@@ -234,7 +240,7 @@ func (a *activation) refs(code string) []string {
 	return refs
 }
 
-// position is the place of a centroid; nil if it gives none.
+// position returns the position of a centroid, or nil if it is invalid.
 func position(centroid text) *hazard.Point {
 	s, err := geo.ParseWKT(strings.TrimSpace(string(centroid)))
 	if err != nil || !s.IsPoint() {
@@ -244,7 +250,8 @@ func position(centroid text) *hazard.Point {
 	return &hazard.Point{Lon: lon, Lat: lat}
 }
 
-// areas are the areas of interest; without one that can be read, the box around them. It is where damage is looked for.
+// areas returns the areas of interest. If none is readable, it returns the box around them. These
+// are the areas in which damage is mapped.
 func (a *activation) areas() []hazard.Area {
 	var all []hazard.Area
 	add := func(wkt text, role hazard.AreaRole) {
@@ -262,7 +269,7 @@ func (a *activation) areas() []hazard.Area {
 	return all
 }
 
-// description tells people what is known.
+// description describes what is known.
 func (a *activation) description(code string, activated, updated hazard.Instant, closed bool) string {
 	var lines []string
 	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
@@ -300,10 +307,10 @@ func (a *activation) description(code string, activated, updated hazard.Instant,
 
 func minute(at hazard.Instant) string { return at.Time().Format("2006-01-02 15:04") }
 
-// maxFigures bounds the figures that are shown. The greatest recorded number is six.
+// maxFigures bounds the displayed figures. The largest recorded number is six.
 const maxFigures = 30
 
-// figures are what was measured, by name; "-" and "NA" are nothing.
+// figures returns the measured values by name, without "-" and "NA".
 func figures(a *activation) []string {
 	var all map[string]text
 	if a.Stats.Kind() != '{' || json.Unmarshal(a.Stats, &all, lenient) != nil {
@@ -324,10 +331,10 @@ func figures(a *activation) []string {
 // productNames are the kinds of maps.
 var productNames = map[text]string{"FEP": "First estimate", "DEL": "Delineation", "GRA": "Damage grading", "REF": "Reference"}
 
-// maxProducts bounds the maps that are linked. The greatest recorded number is 55.
+// maxProducts bounds the links to maps. The largest recorded number is 55.
 const maxProducts = 300
 
-// products is the product tree of a detail.
+// products returns the product tree of a detail.
 func (a *activation) products(r *hazard.Report, activated hazard.Instant) []hazard.ReportProduct {
 	tree := []hazard.ReportProduct{{Key: Name, Title: "Copernicus EMS", Type: hazard.FolderProduct, Time: activated}}
 	seen := map[string]bool{}
@@ -363,7 +370,7 @@ func (a *activation) products(r *hazard.Report, activated hazard.Instant) []haza
 	return tree
 }
 
-// suspicions say why a report that can be read is not to be shown before somebody has looked at it.
+// suspicions returns the reasons why a readable report must be held until somebody has checked it.
 func (a *activation) suspicions(r *hazard.Report, name string, activated, updated, now hazard.Instant) []string {
 	var why []string
 	doubt := func(format string, args ...any) { why = append(why, fmt.Sprintf(format, args...)) }

@@ -9,8 +9,9 @@ import (
 // Name is the source's name.
 const Name = "copernicus"
 
-// Source describes the source: the list of activations, the newest first. The interface is paged, and its next page is not
-// read: the hundred newest are those of half a year, and none of the others goes on.
+// Source describes the source: the list of activations, newest first. The list has pages, and only
+// the first is read: the hundred newest activations are those of half a year, and none of the older
+// ones is still open.
 func Source() source.Source {
 	return source.Source{
 		Name: Name, Title: "Copernicus EMS activations", Parse: Parse,

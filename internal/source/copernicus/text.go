@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	maxName = 200     // bytes of a name
-	maxText = 8 << 10 // bytes of a text that is shown. The longest recorded has 800.
-	maxSaid = 80      // bytes that a reason quotes
+	maxName = 200     // of a name, in bytes
+	maxText = 8 << 10 // of a displayed text, in bytes; the longest recorded one has 800
+	maxSaid = 80      // of a quotation in a reason, in bytes
 )
 
-// date reads a time: UTC, without zone; one with a zone is read too.
+// date parses a time in UTC without zone, or with a zone.
 func date(s string) (hazard.Instant, bool) {
 	s = strings.TrimSpace(s)
 	for _, layout := range []string{"2006-01-02T15:04:05", "2006-01-02T15:04", time.RFC3339} { // with any fraction of a second
@@ -33,7 +33,7 @@ func fault(field, value, expected string) string {
 	return field + ": " + said(value) + ", expected " + expected
 }
 
-// said is a value as a reason quotes it.
+// said returns a value as a reason quotes it.
 func said(s string) string {
 	s = hazard.CleanLine(frame.Clip(s, 4*maxSaid))
 	if s == "" {
@@ -45,12 +45,13 @@ func said(s string) string {
 	return strconv.Quote(s)
 }
 
-// line is a text on one line.
+// line returns a text on one line.
 func line(t text) string {
 	return frame.Clip(hazard.CleanLine(frame.Clip(string(t), maxText)), maxText)
 }
 
-// address is s if it is an address of http or https. Blanks, control characters and letters beyond ASCII are in none.
+// address returns s if it is an http or https address without blanks, control characters and
+// non-ASCII letters, otherwise "".
 func address(t text) string {
 	web := frame.WebAddress(string(t))
 	if u, err := url.Parse(web); err != nil || !strings.Contains(u.Hostname(), ".") {

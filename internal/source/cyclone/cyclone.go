@@ -10,9 +10,10 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// Levels is the table of levels by the highest wind over one minute, in kt: the first row that fits decides.
+// Levels is the table of levels by the highest one-minute wind in kt. The first row that fits is
+// used.
 var Levels = []struct {
-	Wind     float64 // at least
+	Wind     float64 // the lowest wind
 	Severity hazard.Severity
 	Basis    string
 }{
@@ -21,10 +22,10 @@ var Levels = []struct {
 	{0, hazard.Advisory, "tropical depression"},
 }
 
-// StormForce is the least wind of a tropical storm, kt.
+// StormForce is the lowest wind of a tropical storm, in kt.
 const StormForce = 34
 
-// Level is the level of a cyclone of that wind, in kt.
+// Level returns the level of a cyclone with that wind in kt.
 func Level(wind float64) hazard.Severity {
 	for _, l := range Levels {
 		if wind >= l.Wind {
@@ -38,7 +39,8 @@ var ones = strings.Fields("ONE TWO THREE FOUR FIVE SIX SEVEN EIGHT NINE TEN ELEV
 
 var tens = []string{"TWENTY", "THIRTY", "FORTY"}
 
-// Number is the number of a storm that has no name yet, in words ("FIFTEEN", "TWENTY-EIGHT", "TWENTYEIGHT"); 0 if it is none.
+// Number returns the number of a storm that has no name yet, in words ("FIFTEEN", "TWENTY-EIGHT",
+// "TWENTYEIGHT"), or 0 if words is not a number.
 func Number(words string) int {
 	words = strings.Map(func(r rune) rune {
 		if r == '-' || r == ' ' {
@@ -62,15 +64,22 @@ func Number(words string) int {
 	return n + one
 }
 
-// late is a number that no storm has in the first month of a season: there have never been that many.
+// late is a number that no storm reaches in the first month of a season: there were never that
+// many.
 const late = 10
 
-// Identity is the identity in the Automated Tropical Cyclone Forecast system ("WP152026") of the storm of a number, by where and when it began; empty if
-// the place is of no basin. The Joint Typhoon Warning Center numbers the storms of the Western Pacific (WP, from 100 degrees east to 180), the
-// North Indian Ocean (IO) and the Southern Hemisphere (SH, whose years begin in July of the year before; metoc.navy.mil/jtwc, "FAQ").
-// letter is the one after a number, if there is one: of the National Hurricane Center ("ONE-C", C or E; its storms without one are of the Atlantic),
-// or of the Joint Typhoon Warning Center ("25W": W, A and B in the North Indian Ocean, S and P in the Southern Hemisphere), which
-// decides before the place. A high number in the first month of a season is still of the season before.
+// Identity returns the identity of a storm in the Automated Tropical Cyclone Forecast system
+// ("WP152026"), from its number and from where and when it began. It is empty if the place lies in
+// no basin.
+//
+// The Joint Typhoon Warning Center (JTWC) numbers the storms of the Western Pacific (WP, from 100
+// degrees east to 180), the North Indian Ocean (IO) and the Southern Hemisphere (SH, whose years
+// begin in July of the year before; metoc.navy.mil/jtwc, "FAQ").
+//
+// letter is the letter after the number, if any. It has precedence over the place. The National
+// Hurricane Center uses C or E ("ONE-C"); its storms without a letter are in the Atlantic. JTWC
+// uses W ("25W"), A and B in the North Indian Ocean, S and P in the Southern Hemisphere. A high
+// number in the first month of a season belongs to the season before.
 func Identity(number int, letter string, at hazard.Point, began hazard.Instant) string {
 	basin, year, month := "", began.Time().Year(), began.Time().Month()
 	switch {

@@ -11,30 +11,33 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// Fix is where a storm was, is, or is expected to be at one time.
+// Fix is the position of a storm at one time: past, present or forecast.
 type Fix struct {
 	At       hazard.Instant
 	Point    hazard.Point
 	Forecast bool
-	Wind     float64 // kt over one minute; 0: not said
+	Wind     float64 // kt over one minute; 0 if not stated
 	Radii    []Radii
 }
 
-// Radii are how far a wind reaches from the center, in nautical miles, in the quadrants NE, SE, SW and NW; 0: it does not blow there.
+// Radii are how far a wind reaches from the center in the quadrants NE, SE, SW and NW, in nautical
+// miles; 0 means that there is no such wind.
 type Radii struct {
 	Wind      float64 // kt: 34, 50 or 64
 	Quadrants [4]float64
 }
 
-// Band is a wind in kt as the band of a shape, in km/h with one decimal.
+// Band returns a wind in kt as the band of a shape, in km/h with one decimal.
 func Band(kt float64) *hazard.Band {
 	return &hazard.Band{Kind: hazard.Wind, Value: math.Round(kt*source.KmhPerKnot*10) / 10}
 }
 
-// maxRadius is the greatest radius that is believed, in nautical miles: the greatest known storm had 34 kt to 600 (Tip, 1979).
+// maxRadius is the largest plausible radius, in nautical miles. The largest known storm had 34 kt
+// up to 600 (Tip, 1979).
 const maxRadius = 1000
 
-// Shapes are the track, the positions and the wind radii of a storm, of fixes in order of time.
+// Shapes returns the track, the positions and the wind radii of a storm, from fixes in order of
+// time.
 func Shapes(fixes []Fix) (all []hazard.Shape) {
 	fixes = slices.DeleteFunc(slices.Clone(fixes), func(f Fix) bool { return f.At == 0 })
 	add := func(forecast bool, list []Fix) {
@@ -79,14 +82,15 @@ func Shapes(fixes []Fix) (all []hazard.Shape) {
 	return all
 }
 
-// coordinates writes a position as GeoJSON.
+// coordinates returns a position as GeoJSON.
 func coordinates(p hazard.Point) string {
 	lon := p.Lon
 	return "[" + strconv.FormatFloat(math.Round(lon*1e5)/1e5, 'f', -1, 64) + "," + strconv.FormatFloat(math.Round(p.Lat*1e5)/1e5, 'f', -1, 64) + "]"
 }
 
-// sectors is the ring around a center that lies in each quadrant as far from it as the radius says, in nautical miles; empty if no radius is
-// more than 0, or one is not to be believed. Radii are arcs of great circles on a sphere of 60 nautical miles to the degree.
+// sectors returns a ring around a center. In each quadrant, its distance from the center is the
+// radius, in nautical miles. The result is empty if no radius is positive, or if one is
+// implausible. Distances follow great circles on a sphere with 60 nautical miles to the degree.
 func sectors(c hazard.Point, radii [4]float64) string {
 	most := 0.0
 	for _, r := range radii {

@@ -12,7 +12,7 @@ func TestWindRadiiReachAsFarAsTheySay(t *testing.T) {
 	for _, tt := range []struct {
 		lon, lat  float64
 		quadrants [4]float64
-		area      float64 // km²: quarters of circles, by 1.852 km to the nautical mile
+		area      float64 // km²: quarters of circles, at 1.852 km per nautical mile
 	}{
 		{-89, 28, [4]float64{120, 100, 80, 110}, math.Pi / 4 * 1.852 * 1.852 * (120*120 + 100*100 + 80*80 + 110*110)},
 		{179.5, -15, [4]float64{60, 60, 60, 60}, math.Pi * 1.852 * 1.852 * 60 * 60},

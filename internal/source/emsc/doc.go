@@ -1,11 +1,13 @@
-// Package emsc reads the earthquakes of the European-Mediterranean Seismological Centre as its seismic portal gives them: the
-// GeoJSON of the FDSN event query, a single feature of it, and a message of the portal's web socket.
+// Package emsc reads the earthquakes of the European-Mediterranean Seismological Centre from its
+// seismic portal: the GeoJSON of the FDSN event query, a single feature of it, and a message of the
+// portal's WebSocket.
 //
-// It promises that the three forms of one record come to the same report; that a record which cannot be read costs neither
-// its neighbours nor, in a payload that was cut off, those before it; and that what a report shows to people holds no
-// markup, no control characters and no address but of https.
+// The three forms of one record give the same report. An unreadable record does not affect its
+// neighbors, nor the records before it in a payload that was cut off. Texts for people contain no
+// markup and no control characters, and only https addresses.
 //
-// One earthquake may be there under several unids: they stay reports of their own, for one source does not join what it
-// does not say to be one. Neither does a missing record say anything: the centre has no word for a deleted event, and a
-// query is a window, so no Batch of this package is Whole. Only a record that says to be no earthquake ends an event.
+// One earthquake may have several unids. These stay separate reports, because the source does not
+// say that they are the same. A missing record means nothing either: the center has no notice of a
+// deleted event, and a query is a window of time, so no Batch of this package is Whole. Only a
+// record that says that it is not an earthquake ends an event.
 package emsc

@@ -13,7 +13,7 @@ import (
 	"github.com/hazardd/hazardd/internal/source/sourcetest"
 )
 
-// now is the time of the tests; the events that they make are some hours older.
+// now is the time in the tests; their events are a few hours older.
 var now = instant("2025-04-23T15:00:00Z")
 
 func instant(s string) hazard.Instant {
@@ -24,7 +24,7 @@ func instant(s string) hazard.Instant {
 	return at
 }
 
-// quakeText is a feature that can be read, with some parts replaced.
+// quakeText returns a valid feature, with some parts replaced.
 func quakeText(replace ...string) string {
 	doc := `{"type":"Feature","geometry":{"type":"Point","coordinates":[28.23,40.88,-12.7]},"id":"20250423_0000124",` +
 		`"properties":{"source_id":"1797903","source_catalog":"EMSC-RTS","lastupdate":"2025-04-23T10:12:01.302931Z",` +
@@ -98,7 +98,7 @@ func TestEveryRecordingIsRead(t *testing.T) {
 	}
 }
 
-// The same quake under two unids: which of them is the one is not for this source to say.
+// The same quake has two unids. The source cannot decide which of them is right.
 func TestDuplicatesOfOneQuakeStayReportsOfTheirOwn(t *testing.T) {
 	batch, err := Parse(recordings.Read(t, "feeds/emsc/"+"fdsn-turkey-202504.json"), instant("2025-04-26T14:00:00Z"))
 	if err != nil {
@@ -202,7 +202,7 @@ func TestThePlace(t *testing.T) {
 		replace []string
 		want    *hazard.Point
 		suspect string
-		text    string // in the description
+		text    string // part of the description
 	}{
 		"depth is height in the geometry":       {[]string{`"depth":12.7,`, ``}, point(28.23, 40.88), "", "Depth: 12.7 km."},
 		"above sea level":                       {[]string{`"depth":12.7`, `"depth":-1.2`}, point(28.23, 40.88), "", "Depth: 1.2 km above sea level."},
@@ -332,7 +332,7 @@ func FuzzParse(f *testing.F) {
 		`{"action":"update","data":`+quakeText(`"ke"`, `"sm"`)+`}`)
 }
 
-// checkReport checks what holds for every report.
+// checkReport checks conditions that hold for every report.
 func checkReport(t testing.TB, r *hazard.Report) {
 	t.Helper()
 	check := func(ok bool, format string, args ...any) {

@@ -11,8 +11,9 @@ import (
 // maxBytes bounds a payload. The polled query has 120 kB; the 430 recorded earthquakes of a month and a region have 256 kB.
 const maxBytes = 16 << 20
 
-// feature is an earthquake as the portal gives it (seismicportal.eu/fdsn-wsevent.html; there is no description of the members,
-// so the sentences are from the recordings). Members that are not named here are not read.
+// feature is an earthquake as the portal sends it (seismicportal.eu/fdsn-wsevent.html; the members
+// are not documented, so these descriptions are from recordings). Members without a field here are
+// not read.
 type feature struct {
 	// ID is the same as properties.unid.
 	ID         string     `json:"id"`
@@ -22,15 +23,16 @@ type feature struct {
 
 type geometry struct {
 	Type string `json:"type"`
-	// Coordinates are longitude and latitude in degrees, and the *height* in km: 15 km deep is -15, where FDSN services and
-	// properties.depth say 15.
+	// Coordinates are longitude and latitude in degrees, and the *height* in km: a depth of 15 km
+	// is -15, while FDSN services and properties.depth use 15.
 	Coordinates []frame.Number `json:"coordinates"`
 }
 
 type properties struct {
-	// UNID is the portal's name of the event: the day and a number within it, "20250426_0000198".
+	// UNID is the portal's name of the event: the day and a number on that day, "20250426_0000198".
 	UNID string `json:"unid"`
-	// SourceID is the event's number in SourceCatalog: with "EMSC-RTS" (real time system), the number of its page at emsc-csem.org.
+	// SourceID is the event's number in SourceCatalog. In "EMSC-RTS" (real time system), it is the
+	// number of the event's page at emsc-csem.org.
 	SourceID      string `json:"source_id"`
 	SourceCatalog string `json:"source_catalog"`
 	// Time and LastUpdate are ISO 8601 in UTC with "Z" and one to six decimals of a second.
@@ -42,18 +44,20 @@ type properties struct {
 	Lon    frame.Number `json:"lon"`
 	// Depth is in km below sea level.
 	Depth frame.Number `json:"depth"`
-	// EvType is how certain (k known, s suspected) what kind of event is: e earthquake, m mine explosion …
+	// EvType says how certain (k known, s suspected) and what kind the event is: e earthquake, m
+	// mine explosion …
 	EvType string `json:"evtype"`
-	// Auth is the network whose solution this is: "EMSC" for the centre's own, else "AFAD", "NOA" …
+	// Auth is the network whose solution this is: "EMSC" for the center's own, otherwise "AFAD",
+	// "NOA" …
 	Auth    string       `json:"auth"`
 	Mag     frame.Number `json:"mag"`
 	MagType string       `json:"magtype"`
 }
 
-// Parse reads a FeatureCollection (the answer of a query), a Feature, or a message of the web socket ({"action":…,"data":…}), told
-// apart by their members.
+// Parse reads a FeatureCollection (the response of a query), a Feature, or a message of the
+// WebSocket ({"action":…,"data":…}), which it recognizes by their members.
 //
-// The error, if any, is a *source.PayloadError. What could be read before it is in the Batch nevertheless.
+// The error, if any, is a *source.PayloadError. The Batch still contains the part before the error.
 func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 	b := frame.Batch{ID: func(raw []byte) string {
 		return cmp.Or(eventID(frame.Word(frame.Member(frame.Member(raw, "properties"), "unid"))), eventID(frame.Word(frame.Member(raw, "id"))))
@@ -64,7 +68,7 @@ func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 	doc, err := frame.Collection{Heads: []string{"action", "data"}}.Features(payload, "earthquakes", &b, record)
 	if action := doc.Head["action"]; action != nil && doc.Object != nil && doc.Listed == "" && doc.Head["type"] == nil {
 		switch frame.Word(action) {
-		case "create", "update": // what was updated is told by its lastupdate as well
+		case "create", "update": // lastupdate also shows an update
 			record(func() string { return "data" }, doc.Head["data"])
 			return b.Done(), nil
 		}

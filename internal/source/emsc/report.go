@@ -17,14 +17,15 @@ import (
 
 // kind is a row of the table of event types.
 type kind struct {
-	code  string // second letter of evtype, or the whole of it where it has two
+	code  string // second letter of evtype, or the whole evtype if it has two letters
 	quake bool
 	words string
 }
 
-// kinds are the types of the ISF bulletin format: how certain (k known, s suspected; f felt and d damaging are an older usage), and
-// what (isc.ac.uk/iscbulletin/search/catalogue/csvoutput; Storchak et al. 2012, Nomenclature of Event Types, written with EMSC).
-// Only what is coded as an earthquake is one.
+// kinds are the types of the ISF bulletin format: how certain (k known, s suspected; f felt and d
+// damaging are older), and what (isc.ac.uk/iscbulletin/search/catalogue/csvoutput; Storchak et al.
+// 2012, Nomenclature of Event Types, written with EMSC). Only events with the code of an earthquake
+// are earthquakes.
 var kinds = []kind{
 	{"e", true, "earthquake"},
 	{"i", false, "induced event"},
@@ -36,7 +37,7 @@ var kinds = []kind{
 	{"ls", false, "landslide"},
 }
 
-// kindOf is the row of an evtype; nil if the table has none, as for "uk", unknown.
+// kindOf returns the row of an evtype, or nil if the table has none, as for "uk", unknown.
 func kindOf(evtype string) *kind {
 	evtype = strings.ToLower(strings.TrimSpace(evtype))
 	for i := range kinds {
@@ -48,21 +49,23 @@ func kindOf(evtype string) *kind {
 	return nil
 }
 
-// catalogue is a row of the table of other networks' catalogues: the scheme of a reference to one of its ids.
+// catalogue is a row of the table of other networks' catalogs: the scheme of references to their
+// ids.
 type catalogue struct{ name, scheme string }
 
-// catalogues: source_catalog names where source_id counts. All recorded are the centre's own, "EMSC-RTS"; the others are those whose ids
-// another source of ours uses.
+// catalogues lists the values of source_catalog, the catalog that source_id belongs to. All
+// recorded ones are the center's own, "EMSC-RTS"; the others are those whose ids another source
+// here uses.
 var catalogues = []catalogue{
 	{"USGS", "usgs"}, {"NEIC", "usgs"}, {"ANSS", "usgs"}, {"COMCAT", "usgs"},
 }
 
 const ownCatalogue = "EMSC-RTS"
 
-// farFrom is how far apart, in degrees, the two positions of one record may be.
+// farFrom is the largest distance, in degrees, between the two positions of one record.
 const farFrom = 0.1
 
-// report maps a feature. It says why, if it cannot.
+// report converts a feature. If it cannot, it returns the reason.
 func (f *feature) report(now hazard.Instant) (*hazard.Report, string) {
 	p := &f.Properties
 	key, reason := f.key()
@@ -117,7 +120,7 @@ func (f *feature) report(now hazard.Instant) (*hazard.Report, string) {
 	}
 	source.Note(r, notes...)
 	q.Measure(r)
-	if withdrawn { // what turns out to be a blast is no earthquake any more, and never was one
+	if withdrawn { // an event that turns out to be a blast is not an earthquake, and is withdrawn
 		r.Minor, r.Ended = true, hazard.EndWithdrawn
 		return r, ""
 	}
@@ -133,10 +136,11 @@ func (f *feature) report(now hazard.Instant) (*hazard.Report, string) {
 	return r, ""
 }
 
-// unidForm is the form of the ids that the portal gives. Old ones are others.
+// unidForm matches the portal's present ids. Older ones have other forms.
 var unidForm = regexp.MustCompile(`^\d{8}_\d{7}$`)
 
-// key is the unid, which is the same as the id. If one of them cannot be it, the other is.
+// key returns the unid, which is the same as the id. If one of them is invalid, it returns the
+// other.
 func (f *feature) key() (key, reason string) {
 	unid, id := eventID(f.Properties.UNID), eventID(f.ID)
 	switch {
@@ -150,10 +154,10 @@ func (f *feature) key() (key, reason string) {
 	return "", fmt.Sprintf("properties/unid: %s, expected the id of the record, %s", frame.ExcerptText(f.Properties.UNID), id)
 }
 
-// maxID bounds an id. The recorded have 16 characters.
+// maxID bounds an id. The recorded ones have 16 characters.
 const maxID = 64
 
-// eventID is s if it is an id such as the portal gives; else empty.
+// eventID returns s if it has the form of the portal's ids, otherwise "".
 func eventID(s string) string {
 	for _, c := range []byte(s) {
 		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-' || c == '.') {
@@ -166,8 +170,8 @@ func eventID(s string) string {
 	return s
 }
 
-// point is where the earthquake was. The record says it twice, so a fault of one of them shows: doubt says that they differ,
-// fault why there is no position at all.
+// point returns the position of the earthquake. The record contains it twice, which shows a fault
+// in one of them. doubt says that the two differ, fault why there is no position at all.
 func (f *feature) point() (at *hazard.Point, doubt, fault string) {
 	written := seismic.Position(f.Properties.Lon, f.Properties.Lat)
 	c := f.Geometry.Coordinates
@@ -185,11 +189,11 @@ func (f *feature) point() (at *hazard.Point, doubt, fault string) {
 		return written, "", ""
 	case written == nil || near(drawn, written):
 		return drawn, "", ""
-	case math.Abs(c[0].Value) > 180 && math.Abs(f.Properties.Lon.Value) <= 180: // one of them is not what is usual
+	case math.Abs(c[0].Value) > 180 && math.Abs(f.Properties.Lon.Value) <= 180: // one of them has an unusual longitude
 		return written, "", ""
 	case math.Abs(f.Properties.Lon.Value) > 180 && math.Abs(c[0].Value) <= 180:
 		return drawn, "", ""
-	case near(&hazard.Point{Lon: drawn.Lat, Lat: drawn.Lon}, written): // the two were exchanged
+	case near(&hazard.Point{Lon: drawn.Lat, Lat: drawn.Lon}, written): // latitude and longitude of one were swapped
 		return written, "", ""
 	}
 	return drawn, fmt.Sprintf("geometry/coordinates: %s, %s, expected the position of properties/lon and lat, %s, %s",
@@ -201,7 +205,7 @@ func near(a, b *hazard.Point) bool {
 	return min(x, 360-x) <= farFrom && math.Abs(a.Lat-b.Lat) <= farFrom
 }
 
-// depth is in km below sea level.
+// depth returns the depth in km below sea level.
 func (f *feature) depth() frame.Number {
 	if f.Properties.Depth.Known {
 		return f.Properties.Depth
@@ -212,12 +216,13 @@ func (f *feature) depth() frame.Number {
 	return frame.Number{}
 }
 
-// refs are the names of the event: the centre's own, and that of another network whose solution was taken over.
+// refs returns the names of the event: the center's own, and that of another network whose solution
+// was adopted.
 func (p *properties) refs(key string) []string {
 	all := []string{Name + ":" + key}
 	for _, c := range catalogues {
 		id := strings.ToLower(eventID(p.SourceID))
-		// A bare number is no id of such a network: theirs begin with their letters.
+		// A number without letters is not an id of such a network: their ids begin with letters.
 		if strings.EqualFold(strings.TrimSpace(p.SourceCatalog), c.name) && strings.IndexFunc(id, unicode.IsLetter) == 0 {
 			all = append(all, c.scheme+":"+id)
 		}
@@ -225,13 +230,13 @@ func (p *properties) refs(key string) []string {
 	return all
 }
 
-// maxPlace bounds the words for a place, in bytes. The longest recorded has 33.
+// maxPlace bounds the text for a place, in bytes. The longest recorded one has 33.
 const maxPlace = 200
 
-// small are the words that names of regions write small.
+// small are the words in names of regions that are written in lowercase.
 var small = []string{"of", "the", "and", "off", "near", "in", "to", "coast", "region", "border", "reg", "offshore"}
 
-// readable writes a region's name, which comes in capitals, as people do: "Near the coast of Western Turkey".
+// readable converts a region's name in capitals to normal case: "Near the coast of Western Turkey".
 func readable(region string) string {
 	region = frame.Clip(strings.Trim(hazard.CleanLine(frame.Clip(region, 4*maxPlace)), " ,;-"), maxPlace)
 	if region != strings.ToUpper(region) {
@@ -250,7 +255,8 @@ func readable(region string) string {
 		}
 		begins := true
 		for j, r := range w {
-			// O'Higgins, Sak'art'velo, U.S., Turkey-Iran: after an apostrophe only where one letter stands before it.
+			// O'Higgins, Sak'art'velo, U.S., Turkey-Iran: after an apostrophe, a capital follows
+			// only if one letter precedes it.
 			if begins {
 				r = unicode.ToTitle(r)
 			}
@@ -261,7 +267,7 @@ func readable(region string) string {
 	return b.String()
 }
 
-// description tells people what is known, a line for each thing.
+// description describes what is known, one line for each fact.
 func (p *properties) description(q *seismic.Quake, key string, start hazard.Instant) string {
 	var b strings.Builder
 	q.Describe(&b, start)
@@ -276,13 +282,13 @@ func (p *properties) description(q *seismic.Quake, key string, start hazard.Inst
 	return b.String()
 }
 
-// portal and page are the two pages of an event, before its unid and its number.
+// portal and page are the addresses of the two pages of an event, before its unid and its number.
 const (
 	portal = "https://www.seismicportal.eu/eventdetails.html?unid="
 	page   = "https://www.emsc-csem.org/Earthquake_information/earthquake.php?id="
 )
 
-// products are the pages of an event, in the folder of the source.
+// products returns the pages of an event, in the folder of the source.
 func (p *properties) products(r *hazard.Report) []hazard.ReportProduct {
 	tree := []hazard.ReportProduct{
 		{Key: Name, Title: "EMSC", Type: hazard.FolderProduct, Time: r.Start},

@@ -11,9 +11,9 @@ import (
 // Name is the source's name.
 const Name = "emsc"
 
-// Source describes the source. Polled are the last 200 earthquakes of M 4 and more, which are about four days. That
-// reaches below M 4.5, from which an earthquake makes a hazard, so that one which was overrated at first is seen again
-// with what it really had.
+// Source describes the source. It polls the last 200 earthquakes of M 4 and more, about four days.
+// An earthquake is a hazard from M 4.5, so this also contains those whose magnitude was too high at
+// first and was corrected later.
 func Source() source.Source {
 	return source.Source{
 		Name: Name, Title: "EMSC earthquakes", Parse: Parse,
@@ -21,8 +21,9 @@ func Source() source.Source {
 			URL:   "https://www.seismicportal.eu/fdsnws/event/1/query?format=json&limit=200&minmag=4&orderby=time",
 			Every: time.Minute, MaxBytes: maxBytes,
 		}},
-		// Every new and changed solution, of any magnitude, within seconds (https://www.seismicportal.eu/realtime.html). There is no heartbeat but the
-		// answer to our pings. A message has some 700 bytes.
+		// The push connection sends every new and changed solution, of any magnitude, within
+		// seconds (https://www.seismicportal.eu/realtime.html). There is no heartbeat except the
+		// answers to our pings. A message has about 700 bytes.
 		Pushes: []source.Push{{URL: "wss://www.seismicportal.eu/standing_order/websocket", Silence: time.Minute, MaxBytes: 1 << 20}},
 		Eased:  5 * time.Minute,
 		Covers: "earthquakes of M 4 and more",

@@ -16,7 +16,7 @@ import (
 	"github.com/hazardd/hazardd/internal/source/sourcetest"
 )
 
-// now is the time of the tests; the events that they make are some hours older.
+// now is the time in the tests; their events are a few hours older.
 var now = instant("2025-09-23T12:00:00Z")
 
 func instant(s string) hazard.Instant {
@@ -27,7 +27,7 @@ func instant(s string) hazard.Instant {
 	return at
 }
 
-// storm is an event that can be read, with some parts replaced; stormFeatures is the same in GeoJSON.
+// storm returns a valid event, with some parts replaced; stormFeatures does the same in GeoJSON.
 func storm(replace ...string) string {
 	return replaced(`{"id":"EONET_15547","title":"Tropical Storm Narda","description":null,`+
 		`"link":"https://eonet.gsfc.nasa.gov/api/v3/events/EONET_15547","closed":null,`+
@@ -48,7 +48,7 @@ func stormFeatures() []string {
 	return []string{feature("35.00", "2025-09-22T18:00:00Z", "[-99.4,14.4]"), feature("60.00", "2025-09-23T06:00:00Z", "[-105.6,15.7]")}
 }
 
-// fire is an event of one position.
+// fire returns an event with one position.
 func fire(replace ...string) string {
 	return replaced(`{"id":"EONET_24487","title":"Wildfire Davis Coulee, Big Horn, Montana","description":"9 Miles SW from Crow Agency, MT",`+
 		`"link":"x","closed":null,"categories":[{"id":"wildfires","title":"Wildfires"}],`+
@@ -292,7 +292,7 @@ func TestPrescribedFiresAreNoHazard(t *testing.T) {
 		"D2 Dye RX Prescribed Fire, Coconino, Arizona":     1,
 		"Rx 12 Unit, Grant, Oregon":                        1,
 		"Wildfire RX310, Grant, Oregon":                    0,
-		"Wildfire Rx Creek, Grant, Oregon":                 0, // a creek's name
+		"Wildfire Rx Creek, Grant, Oregon":                 0, // the name of a creek
 		"CATO 2 Wildfire, Chaves, New Mexico":              0,
 		"Wildfire in Attica, Greece":                       0,
 		"Wildfires - Pinal County (Margo Fire), Arizona, ": 0,
@@ -518,7 +518,7 @@ func FuzzParse(f *testing.F) {
 		string(collection(stormFeatures()...)), string(eventList(fire(`"type":"Point","coordinates":[-107.6275,45.5398]`, `"type":"Polygon","coordinates":[[[1,1],[2,1],[2,2],[1,1]]]`))))
 }
 
-// checkReport checks what holds for every report.
+// checkReport checks conditions that hold for every report.
 func checkReport(t testing.TB, r *hazard.Report) {
 	t.Helper()
 	check := func(ok bool, format string, args ...any) {

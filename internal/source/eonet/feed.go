@@ -17,28 +17,29 @@ import (
 // maxBytes bounds a payload. 99 recorded events with 471 positions have 600 kB in GeoJSON, the longer form.
 const maxBytes = 32 << 20
 
-// api is where the events are.
+// api is the address of the events.
 const api = "https://eonet.gsfc.nasa.gov/api/v3/events"
 
-// facts are what an event and each feature of it have in common (eonet.gsfc.nasa.gov/docs/v3). Members that are not named here
-// are not read.
+// facts are the common members of an event and of each of its features
+// (eonet.gsfc.nasa.gov/docs/v3). Members without a field here are not read.
 type facts struct {
-	ID    string `json:"id"` // "EONET_15547": unique for the event
+	ID    string `json:"id"` // "EONET_15547": identifies the event
 	Title string `json:"title"`
-	// Description is there for few: a sentence or two, of wildfires where they are.
+	// Description is only present for a few events: a sentence or two, for wildfires about their
+	// location.
 	Description string `json:"description"`
-	// Closed is when the event ended, as a date mostly; "may or may not accurately represent the absolute ending of the event". Null
-	// while it is open.
+	// Closed is when the event ended, usually only a date; "may or may not accurately represent the
+	// absolute ending of the event". It is null while the event is open.
 	Closed     string         `json:"closed"`
 	Categories []category     `json:"categories"`
 	Sources    []reference    `json:"sources"`
-	Geometries jsontext.Value `json:"geometries"` // version 2.1; version 3 has geometry
-	Magnitude                 // of a GeoJSON feature: at its position
-	Date       string         `json:"date"` // of a GeoJSON feature
+	Geometries jsontext.Value `json:"geometries"` // used by version 2.1; version 3 has geometry
+	Magnitude                 // in a GeoJSON feature: the magnitude at its position
+	Date       string         `json:"date"` // in a GeoJSON feature
 	Dates      []string       `json:"geometryDates"`
 }
 
-// Magnitude is how great the event was at a position, null where nobody measures that.
+// Magnitude is the size or strength of the event at a position; null if it is not measured.
 type Magnitude struct {
 	Value frame.Number `json:"magnitudeValue"`
 	// Unit is "kts" (storms), "acres" (fires), "NM^2" (icebergs) and others.
@@ -46,23 +47,23 @@ type Magnitude struct {
 }
 
 type category struct {
-	ID    string `json:"id"` // "severeStorms"; in version 2.1 a number
+	ID    string `json:"id"` // "severeStorms"; a number in version 2.1
 	Title string `json:"title"`
 }
 
-// reference is a page or document of a source that reports the event. Several for one event are usual.
+// reference is a page or document of a source about the event. An event often has several.
 type reference struct {
 	ID  string `json:"id"`  // "JTWC", "SIVolcano", "GDACS", "PDC", "IRWIN" …
-	URL string `json:"url"` // with the entities of HTML: "…?eventtype=VO&amp;eventid=512"
+	URL string `json:"url"` // with HTML entities: "…?eventtype=VO&amp;eventid=512"
 }
 
-// event is an event of the JSON form.
+// event is an event in the JSON form.
 type event struct {
 	facts
 	Geometry []placement `json:"geometry"`
 }
 
-// placement is a position with its date: a track, mostly in order of time.
+// placement is a position with its date. Several of them are a track, usually in order of time.
 type placement struct {
 	Magnitude
 	Date        string         `json:"date"`
@@ -70,8 +71,9 @@ type placement struct {
 	Coordinates jsontext.Value `json:"coordinates"`
 }
 
-// feature is a position of an event in the GeoJSON form: as many features as the event has positions. Those of Type LineString hold a
-// whole track, with its dates in geometryDates ("2021-03-26 00:00:00", without zone), but neither sources nor magnitudes.
+// feature is a position of an event in the GeoJSON form; an event has one feature for each
+// position. A feature of Type LineString contains a whole track, with its dates in geometryDates
+// ("2021-03-26 00:00:00", without zone), but neither sources nor magnitudes.
 type feature struct {
 	Properties facts `json:"properties"`
 	Geometry   struct {
@@ -80,10 +82,11 @@ type feature struct {
 	} `json:"geometry"`
 }
 
-// Parse reads a list of events ({"events":…}), one event, or a FeatureCollection of either, told apart by their members. A position that
-// cannot be read costs no other. Read counts events of JSON, features of GeoJSON.
+// Parse reads a list of events ({"events":…}), a single event, or a FeatureCollection of either,
+// which it recognizes by their members. An unreadable position does not affect others. Read counts
+// events in JSON, and features in GeoJSON.
 //
-// The error, if any, is a *source.PayloadError. What could be read before it is in the Batch nevertheless.
+// The error, if any, is a *source.PayloadError. The Batch still contains the part before the error.
 func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 	p := parser{now: now, byID: map[string]*gathered{}, Batch: frame.Batch{ID: func(raw []byte) string {
 		return cmp.Or(eventID(frame.Word(frame.Member(raw, "id"))), eventID(frame.Word(frame.Member(frame.Member(raw, "properties"), "id"))))
@@ -99,24 +102,24 @@ func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 type parser struct {
 	frame.Batch
 	now hazard.Instant
-	// What was read of each event, in the order in which they came.
+	// The events with their records, in the order of the payload.
 	events []*gathered
 	byID   map[string]*gathered
-	old    bool // a record is of version 2.1
+	old    bool // a record has the format of version 2.1
 }
 
-// gathered is what the records of a payload say of one event.
+// gathered combines the records of a payload about one event.
 type gathered struct {
 	facts
 	records   int
 	positions []position
 	undated   []position
-	notes     []string // on what could not be read
-	raw       []byte   // the first record, to be kept if the event makes no report
+	notes     []string // about unreadable parts
+	raw       []byte   // the first record, which is stored if the event is rejected
 }
 
-// errOld refuses version 2.1, whose categories are numbers and whose events have no magnitude: half of what it says would be lost
-// silently.
+// errOld rejects version 2.1. Its categories are numbers and its events have no magnitude, so half
+// of its data would be lost silently.
 var errOld = source.Errorf("EONET version 2.1 (geometries), expected version 3 (geometry)")
 
 var list = frame.Collection{
@@ -134,7 +137,7 @@ func (p *parser) document(payload []byte) error {
 	})
 	kind := doc.Word("type")
 	if doc.Listed == "features" && kind != "FeatureCollection" && (kind != "" || err == nil) {
-		p.Clear() // features of something else
+		p.Clear() // the features are not events
 		p.events, doc.Listed = nil, ""
 	}
 	if doc.Head["id"] != nil && doc.Head["geometry"] != nil && kind == "" && doc.Object != nil {
@@ -157,7 +160,7 @@ func (p *parser) document(payload []byte) error {
 	return source.Errorf("events: missing, expected an array")
 }
 
-// event reads an event of the JSON form.
+// event reads an event in the JSON form.
 func (p *parser) event(where func() string, raw []byte) {
 	e, notes := frame.Read[event](&p.Batch, where, raw)
 	if e == nil {
@@ -177,7 +180,7 @@ func (p *parser) event(where func() string, raw []byte) {
 	}
 }
 
-// feature reads a feature of the GeoJSON form.
+// feature reads a feature in the GeoJSON form.
 func (p *parser) feature(where func() string, raw []byte) {
 	f, notes := frame.Read[feature](&p.Batch, where, raw)
 	if f == nil {
@@ -191,7 +194,7 @@ func (p *parser) feature(where func() string, raw []byte) {
 		g.add("geometry/", f.Geometry.Type, f.Geometry.Coordinates, f.Properties.Date, f.Properties.Magnitude)
 		return
 	}
-	c := frame.Cursor{Doc: f.Geometry.Coordinates} // is JSON: a part of what was read as such
+	c := frame.Cursor{Doc: f.Geometry.Coordinates} // valid JSON, because the whole record was decoded
 	if c.Next() != '[' {
 		g.note("geometry/coordinates: " + cmp.Or(frame.Excerpt(f.Geometry.Coordinates), frame.Nothing) + ", expected an array")
 		return
@@ -210,7 +213,8 @@ func (p *parser) feature(where func() string, raw []byte) {
 	}
 }
 
-// gather finds what was read of the event before, and adds what is new; nil if the record names no event.
+// gather adds a record to the earlier records of its event. It returns nil if the record has no
+// event id.
 func (p *parser) gather(f *facts, where func() string, raw []byte, notes []string) *gathered {
 	id := eventID(f.ID)
 	if id == "" {
@@ -231,7 +235,8 @@ func (p *parser) gather(f *facts, where func() string, raw []byte, notes []strin
 			g.note(fmt.Sprintf("sources/%d: neither id nor url, expected one of them", i))
 		}
 	}
-	// The features of an event repeat what it is, but for those of lines, which say less; and whatever their order, it comes to the same.
+	// The features of an event repeat its common members, except for lines, which have fewer of
+	// them. max makes the result independent of their order.
 	g.Title = max(g.Title, f.Title)
 	g.Description = max(g.Description, f.Description)
 	g.Closed = max(g.Closed, f.Closed)
@@ -244,7 +249,7 @@ func (p *parser) gather(f *facts, where func() string, raw []byte, notes []strin
 	return g
 }
 
-// maxNotes bounds the notes of an event: beyond it, they say no more.
+// maxNotes bounds the notes of an event; more would not help.
 const maxNotes = 100
 
 func (g *gathered) note(faults ...string) {
@@ -253,7 +258,7 @@ func (g *gathered) note(faults ...string) {
 	}
 }
 
-// finish makes the reports of what was gathered.
+// finish makes the reports of the gathered events.
 func (p *parser) finish() {
 	for _, g := range p.events {
 		r, reason := g.report(p.now)

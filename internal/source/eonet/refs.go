@@ -8,16 +8,17 @@ import (
 	"strings"
 )
 
-// register is a row of the table of registers: how the address of a source names the event.
+// register is a row of the table of registers: how a source's addresses contain the name of an
+// event.
 type register struct {
-	host string // or a host below it
-	// name finds the reference in an address; empty if there is none.
+	host string // also matches its subdomains
+	// name returns the reference in an address, or "" if there is none.
 	name  func(u *url.URL) string
 	basis string
 }
 
-// registers say which addresses lead to the event of another source. They go by the host, since EONET's own words for its
-// sources do not tell what kind of address follows.
+// registers lists the addresses that contain an event's name at another source. They are recognized
+// by host, because EONET's ids of sources do not show the kind of address.
 var registers = []register{
 	{"gdacs.org", gdacsName, "recordings: report.aspx?eventtype=VO&eventid=512, in either order"},
 	{"metoc.navy.mil", jtwcName, "recordings: jtwc/products/wp2425.tcw, basin, number and year of the ATCF"},
@@ -34,10 +35,10 @@ var registers = []register{
 
 var glideNumber = regexp.MustCompile(`(?i)(?:^|[^a-z])([a-z]{2}-\d{4}-\d{6}-[a-z]{3})(?:[^a-z]|$)`)
 
-// maxRefs bounds the references of one event. The greatest recorded number of its sources is four.
+// maxRefs bounds the references of one event. The largest recorded number of sources is four.
 const maxRefs = 64
 
-// refs are the names that the sources of an event gave it, and EONET's own.
+// refs returns the names of an event at its sources, and EONET's own.
 func refs(id string, sources []reference) []string {
 	all := []string{Name + ":" + id}
 	for _, s := range sources {
@@ -59,7 +60,7 @@ func refs(id string, sources []reference) []string {
 	return all
 }
 
-// query finds a member of the query that is as like says.
+// query returns a function that finds a member of the query whose value matches like.
 func query(scheme, member string, like *regexp.Regexp) func(*url.URL) string {
 	return func(u *url.URL) string {
 		if id := value(u, member); like.MatchString(id) {
@@ -69,7 +70,7 @@ func query(scheme, member string, like *regexp.Regexp) func(*url.URL) string {
 	}
 }
 
-// found finds the first group of what is like that in path or query.
+// found returns a function that finds the first group of like in the path or the query.
 func found(scheme string, like *regexp.Regexp, written func(string) string) func(*url.URL) string {
 	return func(u *url.URL) string {
 		if m := like.FindStringSubmatch(u.Path + "?" + u.RawQuery); m != nil {
@@ -79,7 +80,7 @@ func found(scheme string, like *regexp.Regexp, written func(string) string) func
 	}
 }
 
-// Value is a member of the query, whatever its case.
+// value returns a member of the query, ignoring the case of its name.
 func value(u *url.URL, member string) string {
 	for name, values := range u.Query() {
 		if strings.EqualFold(name, member) && len(values) > 0 {
@@ -128,11 +129,12 @@ func irwinName(u *url.URL) string {
 	return ""
 }
 
-// maxAddress bounds a web address, in bytes, as browsers do.
+// maxAddress bounds a web address, in bytes, like browsers do.
 const maxAddress = 2000
 
-// address reads an absolute web address of http or https, which may be written with the entities of HTML; nil if s is none.
-// Blanks, control characters and letters beyond ASCII, which can make an address look like another, are in none.
+// address parses an absolute http or https address, possibly with HTML entities; it returns nil if
+// s is invalid. It rejects blanks, control characters, and non-ASCII letters, which can make an
+// address look like a different one.
 func address(s string) *url.URL {
 	if len(s) > maxAddress {
 		return nil

@@ -23,25 +23,27 @@ import (
 	"github.com/hazardd/hazardd/internal/source/seismic"
 )
 
-// row is a row of the mapping table: what a category is in our terms.
+// row is a row of the mapping table, for one category.
 type row struct {
 	category string
-	typ      hazard.Type // empty: no hazard
-	word     string      // what people call it, in front of a title that does not say it
+	typ      hazard.Type // empty if it is not a hazard
+	word     string      // the common word for it, put before a title without it
 	severity hazard.Severity
-	// From great on, in unit, it is a WATCH: no higher, since EONET says how strong something is, not what it does to people.
+	// From the magnitude great (in unit), the event is a WATCH. It is never higher, because EONET
+	// contains the strength of events, not their impact on people.
 	great float64
 	unit  string
-	// moves: its positions are a way that it went, and not corrections of a place.
+	// moves means that the positions are a path, not corrections of one place.
 	moves bool
-	life  time.Duration // after the last position
+	life  time.Duration // counted from the last position
 	basis string
 }
 
 const day = 24 * time.Hour
 
-// rows is the mapping table; categories as in eonet.gsfc.nasa.gov/api/v3/categories, levels and lives by judgement: a storm of hurricane
-// force and a fire of 10,000 acres are what EONET has that is sure to concern many.
+// rows is the mapping table. Categories are as in eonet.gsfc.nasa.gov/api/v3/categories. Levels and
+// lives are our judgment: in EONET, only a storm of hurricane force and a fire of 10,000 acres
+// surely affect many people.
 var rows = []row{
 	{category: "drought", typ: hazard.Drought, word: "Drought", severity: hazard.Information, life: 30 * day,
 		basis: "renewed by the decade of days in the registers that EONET follows"},
@@ -71,10 +73,10 @@ var rows = []row{
 		basis: "follows incident reports; prescribed fires are none (isPrescribed)"},
 }
 
-// other is for a category that the table has not: what has a place is shown.
+// other is for a category that is not in the table: if it has a place, it is shown.
 var other = row{typ: hazard.Occurrence, word: "Event", severity: hazard.Information, life: day, basis: "judgement: nobody knows what it is"}
 
-// row is the row of the first category that has one.
+// row returns the row of the first category that has one.
 func (f *facts) row() *row {
 	for _, c := range f.Categories {
 		for i := range rows {
@@ -86,21 +88,23 @@ func (f *facts) row() *row {
 	return nil
 }
 
-// none tells whether the event is no hazard by the table.
+// none reports whether the event is not a hazard by the table.
 func (f *facts) none() bool {
 	r := f.row()
 	return r != nil && (r.typ == "" || r.typ == hazard.Wildfire && isPrescribed(f.Title))
 }
 
-// isPrescribed tells whether a fire was set by those who keep the land: "Prescribed Fire D2 Dye RX, Coconino, Arizona". RX is their
-// mark in the names of the register; a title that says Wildfire in front is believed more.
+// isPrescribed reports whether a fire was set on purpose by land managers: "Prescribed Fire D2 Dye
+// RX, Coconino, Arizona". RX marks such fires in the register, but a title that begins with
+// Wildfire has precedence.
 func isPrescribed(title string) bool {
 	title = strings.ToLower(frame.Clip(title, maxTitle))
 	words := strings.FieldsFunc(title, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	return slices.Contains(words, "prescribed") || slices.Contains(words, "rx") && !strings.HasPrefix(title, "wildfire")
 }
 
-// isCyclone tells whether one of the event's sources follows tropical cyclones: JTWC and NHC, or GDACS as a TC.
+// isCyclone reports whether one of the event's sources tracks tropical cyclones: JTWC and NHC, or
+// GDACS with a TC.
 func isCyclone(f *facts, refs []string) bool {
 	for _, s := range f.Sources {
 		if id := strings.ToUpper(strings.TrimSpace(s.ID)); id == "JTWC" || id == "NOAA_NHC" {
@@ -110,15 +114,15 @@ func isCyclone(f *facts, refs []string) bool {
 	return slices.ContainsFunc(refs, func(r string) bool { return strings.HasPrefix(r, "atcf:") || strings.HasPrefix(r, "gdacs:TC") })
 }
 
-// position is a moment of an event and where it was.
+// position is the position of an event at one time.
 type position struct {
 	at    hazard.Instant
-	point *hazard.Point // nil: an area
-	area  string        // GeoJSON
+	point *hazard.Point // nil for an area
+	area  string        // in GeoJSON
 	mag   Magnitude
 }
 
-// add reads a position, whose members are at where. What is wrong with it is a note.
+// add reads a position; where is the prefix of its members' names in notes. Faults become notes.
 func (g *gathered) add(where, kind string, coordinates jsontext.Value, date string, mag Magnitude) {
 	bad := func(member, found, expected string) {
 		g.note(where + member + ": " + cmp.Or(found, frame.Nothing) + ", expected " + expected)
@@ -154,8 +158,9 @@ func (g *gathered) add(where, kind string, coordinates jsontext.Value, date stri
 	g.positions = append(g.positions, p)
 }
 
-// onEarth is the point of a longitude and a latitude; nil if there is none. Longitudes may run on beyond the antimeridian. Where only the
-// exchanged pair can be a position, it was exchanged.
+// onEarth returns the point of a longitude and a latitude, or nil if they are invalid. Longitudes
+// may continue beyond the antimeridian. If latitude and longitude are obviously swapped, it
+// corrects them.
 func onEarth(lon, lat frame.Number) *hazard.Point {
 	if !lon.Known || !lat.Known {
 		return nil
@@ -171,7 +176,8 @@ func onEarth(lon, lat frame.Number) *hazard.Point {
 	return &hazard.Point{Lon: x, Lat: y}
 }
 
-// sorted puts the positions in order of time and drops copies, as there are where lines and points of one event come together.
+// sorted returns the positions in order of time, without duplicates. Duplicates occur if an event
+// has both lines and points.
 func (g *gathered) sorted() []position {
 	slices.SortFunc(g.positions, func(a, b position) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), comparePoints(a.point, b.point), cmp.Compare(a.area, b.area),
@@ -196,13 +202,15 @@ func btoi(b bool) int {
 	return 0
 }
 
-// skew is how far ahead a date may lie: most are days, and a day may have begun elsewhere.
+// skew is how far in the future a date may be: most are only days, and a day begins earlier in
+// other time zones.
 const skew = day
 
-// earliest is before every event that EONET can hold; what claims to be older has a wrong year.
+// earliest is a time before all events in EONET. An older date has a wrong year.
 var earliest = hazard.At(time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC))
 
-// report maps an event; nil if it is no hazard. It says why, if it cannot.
+// report returns the report of an event, or nil if it is not a hazard. reason says why an event is
+// rejected.
 func (g *gathered) report(now hazard.Instant) (r *hazard.Report, reason string) {
 	if g.none() {
 		return nil, ""
@@ -216,7 +224,7 @@ func (g *gathered) report(now hazard.Instant) (r *hazard.Report, reason string) 
 		g.note("categories: " + cmp.Or(frame.ExcerptText(strings.Join(ids, ", ")), frame.Nothing) + ", expected a category of EONET version 3")
 		row = &other
 	}
-	if len(g.positions) == 0 { // then as of now
+	if len(g.positions) == 0 { // use the undated ones as of now
 		for _, p := range g.undated {
 			p.at = now
 			g.positions = append(g.positions, p)
@@ -280,7 +288,8 @@ func (g *gathered) report(now hazard.Instant) (r *hazard.Report, reason string) 
 			if closed > now.Add(skew) {
 				why = append(why, fmt.Sprintf("closed: %v is in the future", closed))
 			}
-			// It was over at its last position at the latest; and a closed event says more than the open one with the same position.
+			// The event ended at its last position at the latest. A closed event also contains more
+			// than the open one with the same position, so its version is higher.
 			r.Ended, r.Version = hazard.EndAllClear, int64(max(closed, last.at))+1
 		}
 	}
@@ -302,7 +311,7 @@ func (g *gathered) report(now hazard.Instant) (r *hazard.Report, reason string) 
 	return r, ""
 }
 
-// latestMagnitude is the last that is known, in the unit that counts if there is one.
+// latestMagnitude returns the last known magnitude, preferably in unit.
 func latestMagnitude(positions []position, unit string) (m Magnitude) {
 	for _, p := range positions {
 		if p.mag.Value.Known && (unit == "" || strings.EqualFold(p.mag.Unit, unit)) {
@@ -312,10 +321,11 @@ func latestMagnitude(positions []position, unit string) (m Magnitude) {
 	return m
 }
 
-// maxTrack is of how many positions a track is drawn at most: the last. The longest recorded storm has 22, the longest on record about 150.
+// maxTrack bounds the positions of a drawn track; later positions have precedence. The longest
+// recorded storm has 22, the longest storm ever about 150.
 const maxTrack = 2000
 
-// areas are the last area, and the track of what moves.
+// areas returns the last area, and the track if the event moves.
 func areas(positions []position, moves bool) []hazard.Area {
 	var all []hazard.Area
 	for _, p := range slices.Backward(positions) {
@@ -346,20 +356,20 @@ func areas(positions []position, moves bool) []hazard.Area {
 	if n < 2 {
 		return all
 	}
-	line, err := geo.ParseLoose([]byte(b.String())) // cuts it at the antimeridian
+	line, err := geo.ParseLoose([]byte(b.String())) // splits it at the antimeridian
 	if err != nil {
 		return all
 	}
 	return append(all, hazard.Area{Role: hazard.TrackArea, Geometry: line.GeoJSON()})
 }
 
-// maxTitle bounds a title, in bytes. The longest recorded has 76.
+// maxTitle bounds a title, in bytes. The longest recorded one has 76.
 const maxTitle = 300
 
 // maxWords bounds a description, in bytes.
 const maxWords = 4000
 
-// storms are the words in front of a storm's name, the longer before those that they contain.
+// storms matches the words before a storm's name. Longer words come before those that they contain.
 var storms = regexp.MustCompile(`(?i)^((?:severe |intense |very intense |super |sub|post-|extra|potential )?(?:tropical )?(?:super )?(?:typhoon|hurricane|cyclone|cyclonic storm|storm|depression))\s+(.+)$`)
 
 var (
@@ -369,7 +379,7 @@ var (
 	volcanoOf = regexp.MustCompile(`(?i)^(.*\S)\s+volcano(?:,\s*(.*))?$`)
 )
 
-// names are what the event is called, its proper name if it has one, and the word of its level.
+// names returns the name of the event, its proper name if it has one, and the word for its level.
 func (g *gathered) names(row *row) (name, called, level string) {
 	title := frame.Clip(strings.Trim(hazard.CleanLine(frame.Clip(g.Title, maxTitle)), " ,;-"), maxTitle)
 	switch {
@@ -378,7 +388,7 @@ func (g *gathered) names(row *row) (name, called, level string) {
 	case row.typ == hazard.Storm:
 		if m := storms.FindStringSubmatch(title); m != nil {
 			level = m[1]
-			if !strings.ContainsAny(m[2], "0123456789") { // a number instead of a name: "Tropical Cyclone 01S"
+			if !strings.ContainsAny(m[2], "0123456789") { // a number in place of a name: "Tropical Cyclone 01S"
 				called = m[2]
 			}
 		}
@@ -397,8 +407,8 @@ func (g *gathered) names(row *row) (name, called, level string) {
 	return row.word + " - " + title, "", ""
 }
 
-// fireNames reads the ways in which fires are titled: "Wildfires - Place (Name Fire), Country", "Wildfire Name, County, State",
-// "Name Wildfire, County, State", "Name Fire".
+// fireNames parses the titles of fires: "Wildfires - Place (Name Fire), Country", "Wildfire Name,
+// County, State", "Name Wildfire, County, State", "Name Fire".
 func fireNames(title string) (name, called string) {
 	where := title
 	m := wildfires.FindStringSubmatch(title)
@@ -425,7 +435,7 @@ func fireNames(title string) (name, called string) {
 	return "Wildfire - " + where, strings.TrimSpace(called)
 }
 
-// description tells people what is known, a line for each thing.
+// description describes what is known, one line for each fact.
 func (g *gathered) description(positions []position, mag Magnitude) string {
 	var b strings.Builder
 	if text := plainText(g.Description); text != "" {
@@ -460,7 +470,7 @@ func (g *gathered) description(positions []position, mag Magnitude) string {
 	return b.String()
 }
 
-// measured returns the quantity that EONET gives in unit.
+// measured returns the quantity that EONET measures in unit.
 func measured(unit string) string {
 	switch strings.ToLower(unit) {
 	case "kts":
@@ -479,7 +489,8 @@ func degrees(d float64, positive, negative string) string {
 	return strconv.FormatFloat(math.Round(math.Abs(d)*100)/100, 'f', -1, 64) + " " + side
 }
 
-// sourceTitles are EONET's sources (eonet.gsfc.nasa.gov/api/v3/sources) by the names that people know; others keep their id.
+// sourceTitles are the common names of EONET's sources (eonet.gsfc.nasa.gov/api/v3/sources). Other
+// sources keep their id.
 var sourceTitles = map[string]string{
 	"AVO": "Alaska Volcano Observatory", "BCWILDFIRE": "British Columbia Wildfire Service", "CALFIRE": "CAL FIRE",
 	"CEMS": "Copernicus Emergency Management Service", "EO": "NASA Earth Observatory", "GLIDE": "GLIDE",
@@ -488,13 +499,13 @@ var sourceTitles = map[string]string{
 	"PDC": "Pacific Disaster Center", "SIVolcano": "Smithsonian Global Volcanism Program", "USGS_EHP": "USGS Earthquake Hazards Program",
 }
 
-// title is how people know the source.
+// title returns the common name of the source.
 func (r *reference) title() string {
 	id := frame.Clip(hazard.CleanLine(frame.Clip(r.ID, maxTitle)), 60)
 	return cmp.Or(sourceTitles[id], id, "Source")
 }
 
-// sourceNames are the titles of the sources, each once.
+// sourceNames returns the titles of the sources, each once.
 func (g *gathered) sourceNames() []string {
 	var names []string
 	for i := range g.Sources {
@@ -506,7 +517,7 @@ func (g *gathered) sourceNames() []string {
 	return names
 }
 
-// products are the pages of the event and of its sources, in the folder of EONET.
+// products returns the pages of the event and of its sources, in EONET's folder.
 func (g *gathered) products(r *hazard.Report) []hazard.ReportProduct {
 	tree := []hazard.ReportProduct{
 		{Key: Name, Title: "NASA EONET", Type: hazard.FolderProduct, Time: r.Start},
@@ -520,7 +531,7 @@ func (g *gathered) products(r *hazard.Report) []hazard.ReportProduct {
 		}
 		sum := fnv.New64a()
 		sum.Write([]byte(u.String()))
-		key := fmt.Sprintf("source/%016x", sum.Sum64()) // the address is what makes it another page
+		key := fmt.Sprintf("source/%016x", sum.Sum64()) // different addresses are different pages
 		if slices.ContainsFunc(pages, func(p hazard.ReportProduct) bool { return p.Key == key }) {
 			continue
 		}
@@ -532,7 +543,7 @@ func (g *gathered) products(r *hazard.Report) []hazard.ReportProduct {
 	return append(tree, pages...)
 }
 
-// eventID is s if it is an id of EONET; else empty.
+// eventID returns s if it is an id of EONET, otherwise "".
 func eventID(s string) string {
 	s = strings.TrimSpace(s)
 	if !likeID.MatchString(s) {
@@ -543,7 +554,7 @@ func eventID(s string) string {
 
 var likeID = regexp.MustCompile(`(?i)^EONET_\d{1,12}$`)
 
-// parseTime reads an instant of ISO 8601. Without a zone it is UTC; a date is its first moment.
+// parseTime parses an ISO 8601 time. Without a zone it is in UTC; a date means its first moment.
 func parseTime(s string) (hazard.Instant, bool) {
 	if _, err := time.Parse(time.DateOnly, strings.TrimSpace(s)); err == nil {
 		s = strings.TrimSpace(s) + "T00:00:00Z"
@@ -552,7 +563,7 @@ func parseTime(s string) (hazard.Instant, bool) {
 	return at, err == nil
 }
 
-// orNull is raw, or null where there is nothing.
+// orNull returns raw, or null if it is empty.
 func orNull(raw jsontext.Value) jsontext.Value {
 	if len(raw) == 0 {
 		return jsontext.Value("null")

@@ -10,8 +10,9 @@ import (
 // Name is the source's name.
 const Name = "eonet"
 
-// Source describes the source: the list of what was open or closed in the last 30 days. EONET is renewed within hours; a
-// window without those that are closed would not tell that they are.
+// Source describes the source: the list of all events that were open or closed in the last 30 days.
+// EONET is updated within hours. Closed events must be in the list, because otherwise their end
+// would be unknown.
 func Source() source.Source {
 	s := source.Source{
 		Name: Name, Title: "NASA EONET natural events", Parse: Parse,
@@ -30,6 +31,6 @@ func Source() source.Source {
 			s.Lives = append(s.Lives, source.Life{Of: r.word, For: r.life})
 		}
 	}
-	s.Types = append(s.Types, hazard.Cyclone) // a storm that follows cyclones: report.go, isCyclone
+	s.Types = append(s.Types, hazard.Cyclone) // storms that are cyclones: see isCyclone in report.go
 	return s
 }

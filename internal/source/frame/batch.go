@@ -8,26 +8,31 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// Batch collects what the records of a payload say.
+// Batch collects the results of the records of a payload.
 type Batch struct {
 	source.Batch
-	// ID is the name that a record has by itself, readable or not; empty if it has none. Rejects are named by it.
+	// ID returns the name of a record, even of an unreadable one, or "" if it has none. It is used
+	// to name rejects.
 	ID func(raw []byte) string
-	// Events names the events that a rejected record may be about (source.Reject): record is its ID, raw what was received. If Events is nil, it may be about any event.
+	// Events returns the names of the events that a rejected record may be about (source.Reject).
+	// record is its ID, raw its bytes as received. If Events is nil, the record may be about any
+	// event.
 	Events  func(record string, raw []byte) []string
 	rejects source.Rejects
 }
 
-// Done is the batch with its rejects.
+// Done returns the batch with its rejects.
 func (b *Batch) Done() source.Batch {
 	b.Rejects = b.rejects.List()
 	return b.Batch
 }
 
-// Clear takes out all that was collected: the document is something else.
+// Clear removes everything that was collected, because the document turned out to be something
+// else.
 func (b *Batch) Clear() { *b = Batch{ID: b.ID, Events: b.Events} }
 
-// Reject keeps a record that could not be read, for reasons. It goes by its ID, else by its place.
+// Reject adds an unreadable record to the rejects, with reasons. It is named by its ID, or
+// otherwise by its position.
 func (b *Batch) Reject(where func() string, raw []byte, reasons ...string) {
 	reject := source.Reject{}
 	if !b.rejects.Full() {
@@ -43,17 +48,18 @@ func (b *Batch) Reject(where func() string, raw []byte, reasons ...string) {
 	b.rejects.Add(reject)
 }
 
-// Add keeps rejects that somebody else made.
+// Add adds rejects from elsewhere.
 func (b *Batch) Add(bad ...source.Reject) {
 	for _, r := range bad {
 		b.rejects.Add(r)
 	}
 }
 
-// At is the place of a record that is known already.
+// At returns a function that returns where, for a record whose position is already known.
 func At(where string) func() string { return func() string { return where } }
 
-// Read reads a record of JSON as a T, with notes on what could not be read; nil if it could not be read at all, and was rejected.
+// Read decodes a JSON record as a T, with notes on its unreadable parts. If the record is
+// unreadable as a whole, Read rejects it and returns nil.
 func Read[T any](b *Batch, where func() string, raw []byte) (record *T, notes []string) {
 	b.Batch.Read++
 	record = new(T)
@@ -62,15 +68,16 @@ func Read[T any](b *Batch, where func() string, raw []byte) (record *T, notes []
 		return record, notes
 	}
 	reason := ""
-	if !b.rejects.Full() { // else nobody need say why
+	if !b.rejects.Full() { // no more reasons are stored
 		reason = Fault(err, raw)
 	}
 	b.Reject(where, raw, reason)
 	return nil, nil
 }
 
-// Record reads a record of JSON as a T and adds the report that is made of it, with notes on what could not be read. Report returns
-// nil for what is no hazard, and a reason if there can be no report.
+// Record decodes a JSON record as a T, and adds the report that the function report makes of it,
+// with notes on unreadable parts. report returns nil if the record is not a hazard, and a reason if
+// the record must be rejected.
 func Record[T any](b *Batch, where func() string, raw []byte, report func(*T) (r *hazard.Report, reason string)) {
 	record, notes := Read[T](b, where, raw)
 	if record == nil {
@@ -87,8 +94,8 @@ func Record[T any](b *Batch, where func() string, raw []byte, report func(*T) (r
 	}
 }
 
-// Features reads a FeatureCollection of things, or one Feature, as the record "feature". If the document turns out to be something else, b
-// is cleared. See Read.
+// Features reads a FeatureCollection of things, or a single Feature as the record "feature". If the
+// document turns out to be something else, it clears b. See Read.
 func (k Collection) Features(payload []byte, things string, b *Batch, record func(where func() string, raw []byte)) (Document, error) {
 	k.Want, k.Lists = "GeoJSON", []string{"features"}
 	k.Heads = append(append([]string{"type"}, k.Heads...), Complaints...)

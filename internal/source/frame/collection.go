@@ -11,26 +11,26 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// Collection is a document of JSON that is an object around a list of records, as most feeds are.
+// Collection describes a JSON document that is an object around a list of records, like most feeds.
 type Collection struct {
-	Want  string   // what the document should be, for errors: "GeoJSON"
-	Lists []string // the members that hold the records, where they are arrays
-	Heads []string // the members that say what the document is
+	Want  string   // the expected kind of document, for errors: "GeoJSON"
+	Lists []string // the members that may contain the records, if they are arrays
+	Heads []string // the members that identify the document
 }
 
-// Document is what Collection.Read read of a document beside its records.
+// Document is what Collection.Read has read of a document besides its records.
 type Document struct {
-	Object []byte            // the document without what is around it
-	Head   map[string][]byte // the members of Heads that it has, and those of Lists that are no arrays
-	Listed string            // the list that was read, empty if there was none
+	Object []byte            // the document without the text around it
+	Head   map[string][]byte // the document's members in Heads, and those in Lists that are not arrays
+	Listed string            // the name of the list that was read, or ""
 }
 
-// Word is the text of a member of the head, empty if it is no string.
+// Word returns the text of a member in Head, or "" if it is not a string.
 func (d *Document) Word(name string) string { return Word(d.Head[name]) }
 
-// Read calls record for each record of the list, with its place in the document ("features/12"). The record shares the
-// payload's memory, and may be anything: see Decode. The error is a *source.PayloadError; what was read before it is good
-// if it is Cut.
+// Read calls record for each record of the list, with its position in the document ("features/12").
+// The record shares the payload's memory and may be invalid; see Decode. The error is a
+// *source.PayloadError. If its Cut is true, the records before the error are good.
 func (k Collection) Read(payload []byte, record func(where func() string, raw []byte)) (Document, error) {
 	doc, err := JSON(payload)
 	d := Document{Head: map[string][]byte{}}
@@ -73,7 +73,7 @@ func (k Collection) Read(payload []byte, record func(where func() string, raw []
 	return d, list.ended(err)
 }
 
-// List calls record for each element of a document of JSON that is an array. See Collection.Read.
+// List calls record for each element of a JSON document that is an array. See Collection.Read.
 func List(payload []byte, want string, record func(where func() string, raw []byte)) error {
 	doc, err := JSON(payload)
 	if err != nil {
@@ -91,7 +91,8 @@ func List(payload []byte, want string, record func(where func() string, raw []by
 	return list.ended(err)
 }
 
-// ended reads on behind a fault that ended the document early. It gives the fault back: what was read is good, but it is not all.
+// ended continues after a fault that ended the document too early. It returns the fault, because
+// the records so far are good, but the list is not complete.
 func (e *elements) ended(fault error) error {
 	if bad, ok := errors.AsType[*source.PayloadError](fault); ok && e.resume() {
 		bad.Cut = true
@@ -102,12 +103,12 @@ func (e *elements) ended(fault error) error {
 	return fault
 }
 
-// place names a record when somebody wants its name: most have no use for it.
+// place returns a function that names a record. Most records never need their name.
 func place(list string, i int) func() string {
 	return func() string { return list + "/" + strconv.Itoa(i) }
 }
 
-// begin goes to the beginning of the document, which must be the bracket.
+// begin moves to the beginning of the document, which must be the bracket.
 func (c *Cursor) begin(bracket byte, want string) error {
 	switch c.Next() {
 	case bracket:
@@ -120,7 +121,8 @@ func (c *Cursor) begin(bracket byte, want string) error {
 	return source.Errorf("begins with %s, expected %s", Excerpt(c.Doc), want)
 }
 
-// finish refuses what follows the document: what came before is good.
+// finish returns an error if the document is followed by other text. The records before it are
+// good.
 func (c *Cursor) finish() error {
 	if c.Next() == End {
 		return nil
@@ -130,10 +132,12 @@ func (c *Cursor) finish() error {
 	return bad
 }
 
-// Complaints are the members in which documents speak of an error: those of RFC 9457, and what servers write instead.
+// Complaints are the members that contain an error message: those of RFC 9457, and others that
+// servers use.
 var Complaints = []string{"status", "title", "error", "message", "Message", "detail"}
 
-// Complaint is what a document that is no list says of an error in the Complaints among its head; empty if it says nothing.
+// Complaint returns the error message in the Complaints of a document that is not a list, or "" if
+// there is none.
 func (d *Document) Complaint() string {
 	var said []string
 	for _, name := range Complaints {

@@ -14,19 +14,21 @@ import (
 )
 
 const (
-	// maxFaults is how many members of one record may be unreadable: beyond it nobody knows what the record is.
+	// maxFaults bounds the unreadable members of one record. With more, the record as a whole is
+	// unreliable.
 	maxFaults = 8
-	// maxMended bounds a record of JSON that is mended, in bytes: what mending costs is a multiple of it. The greatest
-	// recorded one, a fire's perimeter, has 1.4 MB.
+	// maxMended bounds a JSON record that is repaired, in bytes, because the repair needs a
+	// multiple of it in memory. The largest recorded one, the perimeter of a fire, has 1.4 MB.
 	maxMended = 4 << 20
 )
 
-// Decode reads the JSON object raw into the struct to, as far as it can be read. Syntax that is no JSON is mended (NaN, 01, \q, a
-// raw control character, a comma too many). A member that is not of its type is left out; but a number is good as a string,
-// and one value as an array of one. The notes say what was left out or mended, one for each member.
+// Decode decodes the JSON object raw into the struct to, as far as possible. It repairs invalid
+// JSON: NaN, 01, \q, a raw control character, a comma too many. It leaves out a member with the
+// wrong type, but accepts a number as a string, and a single value as an array of one. The notes
+// say what was left out or repaired, one for each member.
 //
-// An object with a member twice is an error, since nobody can say which of them counts; so is one that more than maxFaults
-// members of are faulty. Fault says what is wrong with it.
+// An object with a duplicate member is an error, because it is unclear which one counts. So is an
+// object with more than maxFaults faulty members. Fault describes the error.
 func Decode(raw []byte, to any) (notes []string, err error) {
 	mended := false
 	for range 2 * maxFaults {
@@ -60,7 +62,7 @@ func Decode(raw []byte, to any) (notes []string, err error) {
 	return notes, err
 }
 
-// fitting is a value of another type that says the same as raw, or null.
+// fitting returns a value of the wanted type that means the same as raw, or null.
 func fitting(raw []byte, want reflect.Type) (value []byte, ok bool) {
 	kind := jsontext.Value(raw).Kind()
 	switch {
@@ -74,7 +76,7 @@ func fitting(raw []byte, want reflect.Type) (value []byte, ok bool) {
 	return []byte("null"), false
 }
 
-// expected is the word of JSON for what a value of Go is read from.
+// expected returns the JSON name of the values that a Go type is decoded from.
 func expected(t reflect.Type) string {
 	if t == nil {
 		return "another value"
@@ -92,7 +94,7 @@ func expected(t reflect.Type) string {
 	return "an object"
 }
 
-// locate finds the value that p points to: raw[from:until]. from is negative if there is none.
+// locate finds the value at the pointer p: raw[from:until]. from is negative if there is none.
 func locate(raw []byte, p jsontext.Pointer) (from, until int) {
 	c := Cursor{Doc: raw}
 	for name := range p.Tokens() {
@@ -128,11 +130,12 @@ func locate(raw []byte, p jsontext.Pointer) (from, until int) {
 	return from, c.At
 }
 
-// mend makes JSON of what is nearly JSON, and says what it changed: bare words that are no JSON are null, numbers have their usual
-// form, backslashes that escape nothing stand for themselves, control characters are blanks, and commas before an end go.
+// mend repairs invalid JSON, and says what it changed. Unknown bare words become null, and numbers
+// get their usual form. A backslash that escapes nothing is kept as a character. Control characters
+// become blanks, and commas before a closing bracket are removed.
 func mend(raw []byte) (out []byte, notes []string) {
 	out = make([]byte, 0, len(raw)+64)
-	name := "the record" // of the member whose value comes next
+	name := "the record" // name of the member whose value comes next
 	note := func(found []byte, as string) {
 		if len(notes) <= maxFaults {
 			notes = append(notes, fmt.Sprintf("%s: %s is not JSON, read as %s", name, Excerpt(found), as))
@@ -192,7 +195,7 @@ func mend(raw []byte) (out []byte, notes []string) {
 
 var usualNumber = regexp.MustCompile(`^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?$`)
 
-// mendBare is a bare word as JSON.
+// mendBare returns a bare word as JSON.
 func mendBare(word []byte) []byte {
 	switch text := string(word); {
 	case text == "true", text == "false", text == "null", usualNumber.Match(word):
@@ -205,7 +208,8 @@ func mendBare(word []byte) []byte {
 	return []byte("null")
 }
 
-// mendString is a string as JSON, and the first thing in it that was none; found is nil if it is JSON.
+// mendString returns a string as valid JSON, and its first invalid part; found is nil if the string
+// was valid.
 func mendString(s []byte) (fixed, found []byte) {
 	for i := 0; i < len(s); i++ {
 		b := s[i]

@@ -1,7 +1,8 @@
-// Package frame reads what feeds really send. It cuts a document of JSON or XML into its records before anybody reads one, so that
-// a record that is not even JSON or XML costs only itself; it reads each record as far as it can be read, with notes on the rest;
-// and it quotes what it finds for the reasons of rejects. It knows no source. It never panics, and goes over each byte a bounded number of
-// times.
+// Package frame reads feeds that are not quite valid. It splits a JSON or XML document into its
+// records before it decodes any of them, so that an invalid record does not affect others. It
+// decodes each record as far as possible, with notes on the rest, and it quotes values in the
+// reasons of rejects. It knows no particular source. It never panics, and it reads each byte a
+// bounded number of times.
 package frame
 
 import (
@@ -16,18 +17,19 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// Cursor cuts a JSON document into its members and elements by brackets and quotes alone. Whether what is between them is
-// JSON is for its reader to say: so a record that is not (a bare NaN, a wrong escape) does not end the list that holds it.
-// It goes over each byte a bounded number of times, and nesting, however deep, costs it nothing.
+// Cursor splits a JSON document into its members and elements, by brackets and quotes only. It does
+// not check whether the text between them is JSON, so that an invalid record (a bare NaN, a wrong
+// escape) does not end the list around it. It reads each byte a bounded number of times, and deep
+// nesting costs no memory.
 type Cursor struct {
 	Doc []byte
-	At  int // the byte that comes next
+	At  int // index of the next byte
 }
 
-// End is what Next gives at the end of the document.
+// End is what Next returns at the end of the document.
 const End = 0
 
-// Next goes to the next byte that is not white space, and tells it.
+// Next moves to the next byte that is not white space, and returns it.
 func (c *Cursor) Next() byte {
 	for ; c.At < len(c.Doc); c.At++ {
 		switch b := c.Doc[c.At]; b {
@@ -41,9 +43,10 @@ func (c *Cursor) Next() byte {
 	return End
 }
 
-// Members calls read for each member of the object at the cursor, with the cursor before the member's value; read goes past it.
+// Members calls read for each member of the object at the cursor, with the cursor before the
+// member's value. read must move the cursor past the value.
 func (c *Cursor) Members(read func(name string) error) error {
-	c.At++ // the brace
+	c.At++ // skips the brace
 	for {
 		switch c.Next() {
 		case '}':
@@ -80,33 +83,34 @@ func (c *Cursor) Members(read func(name string) error) error {
 	}
 }
 
-// Elements calls read for each element of the array at the cursor. An element that is not closed, or holds a quote too many, ends where
-// the next one begins as the first one did; a comma may be missing.
+// Elements calls read for each element of the array at the cursor. If an element lacks its closing
+// bracket or has a quote too many, it ends where the next element begins: at text that is equal to
+// the beginning of the first element. A comma may be missing.
 func (c *Cursor) Elements(read func(i int, raw []byte)) error {
-	c.At++ // the bracket
+	c.At++ // skips the bracket
 	return (&elements{Cursor: c, read: read, first: -1}).rest()
 }
 
-// elements are those of an array.
+// elements reads the elements of an array.
 type elements struct {
 	*Cursor
 	read    func(i int, raw []byte)
-	begin   []byte // how an element begins
-	first   int    // where that one is
-	array   int    // where the array begins
-	guessed bool   // where an element begins was told by brackets alone: the payload may be cut
-	n       int    // read so far
-	lost    int    // of these, without an end of their own
-	end     int    // behind the bracket that ended the array, 0 before that
+	begin   []byte // the text at the beginning of an element
+	first   int    // position of the element with this beginning
+	array   int    // position of the beginning of the array
+	guessed bool   // the beginning of an element was found by brackets only, so the payload may be cut off
+	n       int    // elements read so far
+	lost    int    // how many of these had no end
+	end     int    // position after the bracket that ended the array; 0 before that
 }
 
-// next is where the element after the one at from begins, -1 if none does.
+// next returns where the element after the one at from begins, or -1 if there is none.
 func (e *elements) next(from int) int {
 	if e.begin == nil {
 		e.begin = firstBeginning(e.Doc[from:])
 	}
 	at := nextBegin(e.Doc, e.begin, firstNames(e.Doc[max(e.first, 0):]), from)
-	if at < 0 { // they do not begin alike, or what the first one begins with is damaged
+	if at < 0 { // the elements begin differently, or the beginning of the first one is damaged
 		if at = nextInside(e.Doc, e.array, from); at >= 0 {
 			e.begin, e.first, e.guessed = beginning(e.Doc[at:]), at, true
 		}
@@ -114,7 +118,7 @@ func (e *elements) next(from int) int {
 	return at
 }
 
-// rest reads what comes, up to the end of the array.
+// rest reads the remaining elements, up to the end of the array.
 func (e *elements) rest() error {
 	if e.n == 0 {
 		e.array = e.At
@@ -140,11 +144,11 @@ func (e *elements) rest() error {
 			switch e.Next() {
 			case ',', ']', '{':
 				if raw[0] != '[' && last == ']' {
-					err = e.cut("in an object that an array ends")
+					err = e.cut("in an object that ends with ]")
 				}
-			case End: // the element may have taken the ends of all that is around it
+			case End: // the element may contain the closing brackets of the document around it
 				if raw[0] != '[' && last == ']' || raw[0] == '{' && e.next(at) >= 0 {
-					err = e.cut("in an object that an array ends")
+					err = e.cut("in an object that ends with ]")
 				}
 			default:
 				err = e.Unexpected("a comma or the end of an array")
@@ -171,8 +175,9 @@ func (e *elements) rest() error {
 	}
 }
 
-// resume reads the elements behind a bracket too many, which ended the array and with it the document. What follows is no other
-// document, but the rest of the element with the bracket, and elements that begin as the first one did. It reports whether there were any.
+// resume reads the elements after an extra closing bracket, which ended the array and the document
+// too early. The text after it is not another document, but the rest of the element with the
+// bracket, and further elements that begin like the first one. It reports whether there were any.
 func (e *elements) resume() (found bool) {
 	if next := e.Next(); next == '{' || next == '[' {
 		return false
@@ -183,17 +188,19 @@ func (e *elements) resume() (found bool) {
 			break
 		}
 		found, e.At, e.end = true, at, 0
-		if e.rest() != nil { // the end of the document, which its own error tells
+		if e.rest() != nil { // the error of the document reports this end
 			break
 		}
 	}
 	return found
 }
 
-// maxLost is how many elements of an array may have no end of their own: to find that costs a look at all that follows.
+// maxLost bounds the elements of an array without an end. For each of them, the rest of the
+// document must be searched.
 const maxLost = 16
 
-// beginning is how an object begins, with the name of its first member; nil if raw is none.
+// beginning returns the beginning of an object, up to the name of its first member, or nil if raw
+// is not an object.
 func beginning(raw []byte) []byte {
 	c := Cursor{Doc: raw}
 	if c.Next() != '{' {
@@ -210,7 +217,7 @@ func beginning(raw []byte) []byte {
 	return raw[:c.At+n]
 }
 
-// firstBeginning is how the first object in raw begins.
+// firstBeginning returns the beginning of the first object in raw.
 func firstBeginning(raw []byte) []byte {
 	for at := 0; ; at++ {
 		n := bytes.IndexByte(raw[at:], '{')
@@ -227,11 +234,12 @@ func firstBeginning(raw []byte) []byte {
 const (
 	maxFirst     = 3
 	firstWindow  = 64 << 10 // bytes
-	maxSimilar   = 64       // of the objects behind an element without end that begin as it does
+	maxSimilar   = 64       // of the later objects with the same beginning, how many are compared
 	leastSimilar = 2
 )
 
-// firstNames are the names of the first members of the object at the start of raw, as far as they are near; nil if there is none.
+// firstNames returns the names of the first members of the object at the start of raw, as far as
+// they lie within firstWindow, or nil if there is no object.
 func firstNames(raw []byte) (names []string) {
 	c := Cursor{Doc: raw[:min(len(raw), firstWindow)]}
 	if c.Next() != '{' {
@@ -247,7 +255,7 @@ func firstNames(raw []byte) (names []string) {
 	return names
 }
 
-// alike reports whether the names of one object begin with those of the other, of which fewer may be known.
+// alike reports whether two objects begin with the same names. One list of names may be shorter.
 func alike(a, b []string) bool {
 	n := min(len(a), len(b))
 	return n >= leastSimilar && slices.Equal(a[:n], b[:n])
@@ -255,12 +263,14 @@ func alike(a, b []string) bool {
 
 var errEnough = errors.New("enough")
 
-// nextBegin returns where the element after the one at from begins. Quotes and brackets may be missing, so it is a guess: within
-// a string, which a lost quote began, or with one bracket open; -1 if none does. An object of a list within the element has two
-// brackets around it, and the payload may end in it; if the element was cut within such a list, the next one is the first object whose
-// first members have the names of those of the elements before.
+// nextBegin returns where the element after the one at from begins, or -1 if there is none. Quotes
+// and brackets may be missing, so this is a guess: the next beginning within a string, because a
+// quote was lost, or with at most one bracket open. An object of a list within the element has two
+// brackets around it, and the payload may end there. If the element was cut off within such a list,
+// the next element is the first object whose first members have the same names as those of earlier
+// elements.
 func nextBegin(doc, begin []byte, first []string, from int) int {
-	at, depth := from, 0 // what was looked at, and the brackets open there
+	at, depth := from, 0 // the searched position, and the number of brackets open there
 	similar, looked := -1, 0
 	for next := from; begin != nil; {
 		n := bytes.Index(doc[next+1:], begin)
@@ -296,12 +306,13 @@ func nextBegin(doc, begin []byte, first []string, from int) int {
 	return similar
 }
 
-// maxStarts is how often nextInside begins to count.
+// maxStarts bounds the starting points of nextInside.
 const maxStarts = 16
 
-// nextInside is where the first object behind from begins that has as many brackets around it, counted from the end of the document, as the
-// array has that begins at array; -1 if none does. It counts from objects farther and farther behind from, since a quote that was
-// lost in between makes strings of what is none.
+// nextInside returns where the first object after from begins that has as many brackets around it
+// as the array that begins at array. Brackets are counted from the end of the document. It returns
+// -1 if there is none. It counts from starting points farther and farther after from, because after
+// a lost quote, text outside of strings looks like strings.
 func nextInside(doc []byte, array, from int) int {
 	want, _ := brackets(doc[:array], func(int, int) {})
 	for try, start := 0, from+1; try < maxStarts && start < len(doc); try++ {
@@ -327,8 +338,9 @@ func nextInside(doc []byte, array, from int) int {
 	return -1
 }
 
-// brackets counts the brackets that are open at the end of raw, and calls object for each object with its place and the brackets open before
-// it. It reports whether raw ends outside of a string.
+// brackets counts the brackets that are open at the end of raw, and calls object for each object
+// with its position and the number of brackets open before it. whole reports whether raw ends
+// outside of a string.
 func brackets(raw []byte, object func(at, depth int)) (open int, whole bool) {
 	for i := 0; i < len(raw); i++ {
 		switch raw[i] {
@@ -350,7 +362,7 @@ func brackets(raw []byte, object func(at, depth int)) (open int, whole bool) {
 	return open, true
 }
 
-// Value takes the value at the cursor. The value shares the document's memory.
+// Value returns the value at the cursor and moves past it. The value shares the document's memory.
 func (c *Cursor) Value() ([]byte, error) {
 	c.Next()
 	n := extent(c.Doc[c.At:])
@@ -373,7 +385,8 @@ func (c *Cursor) Unexpected(expected string) error {
 	return source.Errorf("%s at byte %d, expected %s", Excerpt(c.Doc[c.At:]), c.At, expected)
 }
 
-// extent is how many bytes the value at the start of b has; -1 if b ends before it does, 0 if there is none.
+// extent returns the length of the value at the start of b in bytes; -1 if b ends within the value,
+// 0 if there is no value.
 func extent(b []byte) int {
 	depth := 0
 	for i := 0; i < len(b); i++ {
@@ -405,7 +418,8 @@ func extent(b []byte) int {
 	return -1
 }
 
-// quoted is how many bytes the string at the start of b has; -1 if b ends before it does.
+// quoted returns the length of the string at the start of b in bytes; -1 if b ends within the
+// string.
 func quoted(b []byte) int {
 	for i := 1; ; {
 		n := bytes.IndexByte(b[i:], '"')
@@ -424,7 +438,7 @@ func quoted(b []byte) int {
 	}
 }
 
-// Member finds a member of an object; nil if raw has none, or is no object.
+// Member returns a member of an object, or nil if raw does not have it or is not an object.
 func Member(raw []byte, name string) (found []byte) {
 	c := Cursor{Doc: raw}
 	if c.Next() != '{' {
@@ -440,13 +454,13 @@ func Member(raw []byte, name string) (found []byte) {
 	return found
 }
 
-// Word is the text of a JSON string; empty if raw is none.
+// Word returns the text of a JSON string, or "" if raw is not a string.
 func Word(raw []byte) string {
 	text, _ := jsontext.AppendUnquote(nil, raw)
 	return string(text)
 }
 
-// Scalar is the text of a JSON string, or of a number; empty if raw is neither.
+// Scalar returns the text of a JSON string or number, or "" if raw is neither.
 func Scalar(raw []byte) string {
 	if k := jsontext.Value(raw).Kind(); k == '0' {
 		return string(raw)
@@ -454,16 +468,16 @@ func Scalar(raw []byte) string {
 	return Word(raw)
 }
 
-// MaxExcerpt bounds what a reason quotes of a payload, in bytes.
+// MaxExcerpt bounds a quotation of the payload in a reason, in bytes.
 const MaxExcerpt = 80
 
-// Excerpt is the beginning of raw, fit to show on one line.
+// Excerpt returns the beginning of raw, suitable for one line.
 func Excerpt(raw []byte) string {
 	raw = bytes.TrimSpace(raw[:min(len(raw), 4*MaxExcerpt)])
 	return ExcerptText(string(raw))
 }
 
-// ExcerptText is the beginning of s, fit to show on one line.
+// ExcerptText returns the beginning of s, suitable for one line.
 func ExcerptText(s string) string {
 	s = hazard.CleanLine(Clip(s, 4*MaxExcerpt))
 	if len(s) <= MaxExcerpt {

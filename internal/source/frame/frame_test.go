@@ -25,7 +25,7 @@ func walk(doc string) (elements []string, err error) {
 func TestElementsAreCutByBracketsAndQuotesAlone(t *testing.T) {
 	for doc, want := range map[string]string{
 		`[1, "a,]\"b" ,{"x":[1,2]}, []]`:              `1|"a,]\"b"|{"x":[1,2]}|[]`,
-		`[NaN, {"bad": \q}, 3]`:                       `NaN|{"bad": \q}|3`, // not JSON, and still three elements
+		`[NaN, {"bad": \q}, 3]`:                       `NaN|{"bad": \q}|3`, // invalid JSON, but still three elements
 		`[]`:                                          ``,
 		`[{"a":1},{"a":{"b":2},{"a":3}]`:              `{"a":1}|{"a":{"b":2}|{"a":3}`,     // a brace is missing
 		`[{"a":1},{"a":"x},{"a":3},{"a":4}]`:          `{"a":1}|{"a":"x}|{"a":3}|{"a":4}`, // a quote is missing
@@ -48,8 +48,9 @@ func TestElementsAreCutByBracketsAndQuotesAlone(t *testing.T) {
 	}
 }
 
-// A bracket too many ends the list, and the document, in the middle of a record; a record may be damaged where it begins, the first one too. The
-// others are read, and where the list was not read to its end, it says so.
+// An extra closing bracket ends the list, and the document, in the middle of a record. The
+// beginning of any record may be damaged, also of the first one. The other records are read, and an
+// error says that the list was not read to its end.
 func TestWhatFollowsADamagedRecordIsRead(t *testing.T) {
 	for doc, want := range map[string]string{
 		`{"l":[{"a":1,"b":1},{"a":2]},"b":2},{"a":3,"b":3}],"h":1}`:  `{"a":1,"b":1}|{"a":2]},"b":2}|{"a":3,"b":3}`,
@@ -67,7 +68,7 @@ func TestWhatFollowsADamagedRecordIsRead(t *testing.T) {
 			t.Errorf("%s: %v; want what was read to count", doc, err)
 		}
 	}
-	// Another document is not more of this one.
+	// A second document is not part of the first one.
 	var got []string
 	_, err := Collection{Want: "a list", Lists: []string{"l"}}.Read([]byte(`{"l":[{"a":1}]}{"l":[{"a":2},{"a":3}]}`), func(_ func() string, raw []byte) { got = append(got, string(raw)) })
 	if len(got) != 1 || err == nil {
@@ -93,7 +94,7 @@ func TestNumberMayBeMissingOrWrittenAsText(t *testing.T) {
 	}
 }
 
-// D1, D36: what is wrong in one member costs that member.
+// D1, D36: an error in one member affects only that member.
 func TestDecodeReadsARecordAsFarAsItCan(t *testing.T) {
 	type inner struct{ T string }
 	type record struct {
@@ -168,7 +169,7 @@ func TestCollectionReadsWhatIsAroundTheRecords(t *testing.T) {
 	}
 }
 
-// D36: times as feeds send them.
+// D36: times in the forms that feeds send.
 func TestTimeReadsWhatIsMeant(t *testing.T) {
 	east := time.FixedZone("", 2*3600)
 	for in, want := range map[string]string{

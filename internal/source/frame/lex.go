@@ -7,13 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// lexKind is what a piece of XML is.
+// lexKind is the kind of a piece of XML.
 type lexKind byte
 
 const (
-	lexText      lexKind = iota // also what only looks like markup
+	lexText      lexKind = iota // also text that only looks like markup
 	lexSection                  // <![CDATA[…]]>
-	lexOther                    // a comment, or an instruction
+	lexOther                    // a comment or a processing instruction
 	lexDirective                // <!DOCTYPE …>
 	lexStart
 	lexEnd
@@ -23,20 +23,20 @@ const (
 type lexeme struct {
 	kind        lexKind
 	from, until int
-	name        string // of a tag, with its prefix
+	name        string // name of the tag, with its prefix
 	alone       bool   // <a/>
 }
 
-// lexer cuts XML into tags and what is between them. What is not closed before another of its kind begins is text: in the middle of
-// a feed it would hide all that follows.
+// lexer splits XML into tags and the text between them. Markup that is not closed before the next
+// markup of its kind begins is text: otherwise it would hide everything after it in the feed.
 type lexer struct {
 	doc []byte
 	at  int
-	// ends are where the next "-->", "]]>" and "?>" are, as far as they were looked for.
+	// ends holds the positions of the next "-->", "]]>" and "?>", if they were searched for.
 	ends map[string]int
 }
 
-// next is the next piece, and whether there is one.
+// next returns the next piece, and whether there is one.
 func (l *lexer) next() (lexeme, bool) {
 	if l.at >= len(l.doc) {
 		return lexeme{}, false
@@ -57,7 +57,7 @@ func (l *lexer) next() (lexeme, bool) {
 	return lexeme{kind: lexText, from: from, until: l.at}, true
 }
 
-// markup is the markup that begins at the next byte, if it is any.
+// markup returns the markup that begins at the next byte, if there is any.
 func (l *lexer) markup() (lexeme, bool) {
 	rest := l.doc[l.at:]
 	switch {
@@ -86,7 +86,7 @@ func (l *lexer) markup() (lexeme, bool) {
 	}
 	for i, quote := 1+n, byte(0); i < len(rest); i++ {
 		switch b := rest[i]; {
-		case b == '<': // stands in no tag, and in no attribute
+		case b == '<': // not allowed in a tag or an attribute
 			return lexeme{}, false
 		case quote != 0:
 			if b == quote {
@@ -101,7 +101,7 @@ func (l *lexer) markup() (lexeme, bool) {
 	return lexeme{}, false
 }
 
-// enclosed is what begins at the next byte and goes on to end.
+// enclosed returns the piece from the next byte up to end.
 func (l *lexer) enclosed(kind lexKind, begin, end string) (lexeme, bool) {
 	from := l.at + len(begin)
 	at, known := l.ends[end]
@@ -122,7 +122,7 @@ func (l *lexer) enclosed(kind lexKind, begin, end string) (lexeme, bool) {
 
 func isBlank(b byte) bool { return b == ' ' || b == '\t' || b == '\n' || b == '\r' }
 
-// nameLength is how many bytes the name at the start of b has; 0 if there is none.
+// nameLength returns the length of the name at the start of b in bytes; 0 if there is none.
 func nameLength(b []byte) int {
 	for i, c := range b {
 		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c >= utf8.RuneSelf
@@ -134,11 +134,11 @@ func nameLength(b []byte) int {
 	return len(b)
 }
 
-// mendXML makes XML of what is nearly XML, and says what it changed: tags that have no partner, and what only looks like markup,
-// are text; control characters, and references to them, are blanks. Entities of HTML and bare ampersands are for the decoder. It
-// gives raw itself if nothing is wrong with it.
+// mendXML repairs invalid XML, and says what it changed. Tags without a partner, and text that only
+// looks like markup, become text. Control characters, and references to them, become blanks. The
+// decoder handles HTML entities and bare ampersands. If nothing is wrong, it returns raw itself.
 func mendXML(raw []byte) (out []byte, notes []string) {
-	// The tags that have no partner.
+	// The open tags without a partner so far.
 	type open struct {
 		name string
 		at   int
@@ -158,7 +158,7 @@ func mendXML(raw []byte) (out []byte, notes []string) {
 			break
 		}
 		if len(stack)+len(lone) > maxLone {
-			return raw, nil // nobody knows what it is
+			return raw, nil // too damaged to be repaired
 		}
 		switch {
 		case lex.kind == lexStart && !lex.alone:
@@ -185,7 +185,7 @@ func mendXML(raw []byte) (out []byte, notes []string) {
 		}
 	}
 	for _, o := range stack {
-		if o.at > 0 { // the record itself is closed by who cut it
+		if o.at > 0 { // the start tag of the record itself gets its end tag elsewhere (see decoder)
 			lone[o.at] = true
 			note("<" + o.name + ">")
 		}
@@ -214,7 +214,8 @@ func mendXML(raw []byte) (out []byte, notes []string) {
 	}
 }
 
-// maxLone bounds the tags of one record that are open or have no partner. Texts in HTML leave some open.
+// maxLone bounds the tags of one record that are open or without a partner. Texts in HTML leave
+// some open.
 const maxLone = 10_000
 
 func isControl(b byte) bool { return b < ' ' && b != '\t' && b != '\n' && b != '\r' }
@@ -227,7 +228,7 @@ func needsMending(text []byte) bool {
 	return bytes.IndexByte(text, '<') >= 0 || hasControl(text) || bytes.Contains(text, []byte("&#")) || bytes.Contains(text, []byte("]]>"))
 }
 
-// appendText appends text as XML: its entities stay.
+// appendText appends text as XML. Its entities stay unchanged.
 func appendText(out, text []byte) []byte {
 	for i := 0; i < len(text); i++ {
 		switch b := text[i]; {
@@ -252,7 +253,7 @@ func appendText(out, text []byte) []byte {
 	return out
 }
 
-// isCharacter reports whether the number of a reference is that of a character that XML allows.
+// isCharacter reports whether the number of a character reference is allowed in XML.
 func isCharacter(number string) bool {
 	base := 10
 	if number != "" && number[0]|0x20 == 'x' {

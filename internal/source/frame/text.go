@@ -16,11 +16,13 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// JSON is a document of JSON as UTF-8: without byte order mark, and out of UTF-16. RFC 8259 allows UTF-8 alone. Bytes that are not
-// stay as they are: they go when the text is cleaned.
+// JSON returns a JSON document in UTF-8 without a byte order mark, converted from UTF-16 if
+// necessary. RFC 8259 only allows UTF-8. Invalid bytes are kept; they are removed when texts are
+// cleaned.
 func JSON(payload []byte) ([]byte, error) { return unicodeText(payload) }
 
-// unicodeText is text of UTF-8 or UTF-16, told apart by the byte order mark or the first character, as UTF-8 without mark.
+// unicodeText returns text in UTF-8 or UTF-16 as UTF-8 without a byte order mark. The mark or the
+// first character shows which of the two it is.
 func unicodeText(payload []byte) ([]byte, error) {
 	var order unicode.Endianness
 	if marked, ok := bytes.CutPrefix(bytes.TrimLeft(payload, " \t\r\n"), []byte("\ufeff")); ok {
@@ -45,7 +47,7 @@ var version = regexp.MustCompile(`^\s*<\?xml[^>]{0,100}?version\s*=\s*["']([^"']
 
 var declaration = regexp.MustCompile(`^\s*<\?xml[^>]{0,200}?encoding\s*=\s*["']([A-Za-z0-9._:-]{1,40})["']`)
 
-// Charset is the character set of that name (WHATWG Encoding), nil if there is none.
+// Charset returns the character set with that name (WHATWG Encoding), or nil if there is none.
 func Charset(name string) encoding.Encoding {
 	e, canonical := charset.Lookup(name)
 	if canonical == "replacement" {
@@ -54,17 +56,19 @@ func Charset(name string) encoding.Encoding {
 	return e
 }
 
-// Text is a document of XML in UTF-8. Its bytes are believed before its declaration: what is UTF-8 is UTF-8, also where more of it
-// is than is not. Else the declaration counts, or, where that says UTF-8, the configured charset. Without one the bytes are read as
-// Windows-1252 if they hold its punctuation (80 to 9F: Environment Canada, July 2026), which no other Western charset has; what
-// could be any of several charsets is refused, for a guess would put other letters into the names of places. JSON, which is UTF-8 alone, is
-// read with U+FFFD in place of bytes that are not.
+// Text returns an XML document in UTF-8. The bytes have precedence over the declaration: valid
+// UTF-8 is UTF-8, and so is text in which more characters are valid UTF-8 than not. Otherwise the
+// declared encoding is used, or the configured one if the declaration says UTF-8. Without either,
+// bytes with the punctuation of Windows-1252 (80 to 9F: Environment Canada, July 2026) are read as
+// that, because no other Western charset has it. Bytes that could be several charsets are an error,
+// because a wrong guess would change letters in the names of places. JSON can only be UTF-8; its
+// invalid bytes become U+FFFD.
 func Text(payload []byte, configured string) ([]byte, error) {
 	if text, err := unicodeText(payload); err != nil || len(text) != len(payload) {
 		return text, err
 	}
 	if begin := bytes.TrimSpace(payload[:min(len(payload), 1024)]); len(begin) > 0 && bytes.IndexByte([]byte("<{["), begin[0]) < 0 {
-		return payload, nil // it is no document, whatever its encoding
+		return payload, nil // not a document in any encoding
 	}
 	if begin := bytes.TrimLeft(payload, " \t\r\n"); len(begin) > 0 && begin[0] != '<' && configured == "" {
 		return bytes.ToValidUTF8(payload, []byte("\ufffd")), nil
@@ -78,7 +82,7 @@ func Text(payload []byte, configured string) ([]byte, error) {
 	if m := declaration.FindSubmatch(head); m != nil {
 		name = strings.ToUpper(string(m[1]))
 	}
-	// The declaration was read as ASCII: it is no UTF-16.
+	// The declaration was readable as ASCII, so the document is not UTF-16.
 	if !slices.Contains([]string{"UTF-8", "UTF8", "UTF-16", "UTF-16LE", "UTF-16BE", "US-ASCII", "ASCII"}, name) {
 		if declared = Charset(name); declared == nil {
 			return nil, source.Errorf("encoding: %.40q, expected UTF-8 or a character set of the web", name)
@@ -88,9 +92,9 @@ func Text(payload []byte, configured string) ([]byte, error) {
 	c := Charset(configured)
 	_, single := declared.(*charmap.Charmap)
 	switch {
-	case bad == 0 && !bytes.Contains(payload, []byte("\x1b$")): // an escape of ISO-2022, which is ASCII
+	case bad == 0 && !bytes.Contains(payload, []byte("\x1b$")): // no bytes beyond ASCII; ESC $ is an escape of ISO-2022, which uses ASCII bytes
 		return payload, nil
-	case good > bad && (declared == nil || single): // UTF-8 that was cut or broken in places
+	case good > bad && (declared == nil || single): // UTF-8 with some damaged characters
 		return bytes.ToValidUTF8(payload, []byte("\ufffd")), nil
 	case declared != nil:
 		c = declared
@@ -98,9 +102,9 @@ func Text(payload []byte, configured string) ([]byte, error) {
 	case punctuation > 0:
 		c = charmap.Windows1252
 	default:
-		return nil, source.Errorf("declared as %s, but %d bytes are not, and nothing tells in what charset they are", name, bad)
+		return nil, source.Errorf("declared as %s, but %d bytes are invalid and their charset is unknown", name, bad)
 	}
-	text := make([]byte, len(payload)+8*good+2*bad) // a byte becomes three at most
+	text := make([]byte, len(payload)+8*good+2*bad) // one byte becomes at most three
 	n, _, err := c.NewDecoder().Transform(text, payload, true)
 	if err != nil {
 		return nil, source.Errorf("not readable as %v: %v", c, err)
@@ -108,7 +112,8 @@ func Text(payload []byte, configured string) ([]byte, error) {
 	return text[:n], nil
 }
 
-// census counts the characters of more than one byte, the bytes that are no UTF-8, and those of them from 80 to 9F.
+// census counts the characters of several bytes, the bytes that are not valid UTF-8, and how many
+// of the latter are from 80 to 9F.
 func census(b []byte) (good, bad, punctuation int) {
 	for len(b) > 0 {
 		if b[0] < utf8.RuneSelf {

@@ -12,8 +12,9 @@ import (
 
 var timeForm = regexp.MustCompile(`^(\d{4}-\d{2}-\d{2})[Tt ](\d{2}):(\d{2})(?::(\d{2})(\.\d{1,9})?)? ?([Zz]|[-+]\d{2}(?::?\d{2})?)?$`)
 
-// Time reads a time of RFC 3339, as alerts write it: also with z, with an offset without colon, without seconds, with a leap second, and
-// with 24:00:00, the end of a day. A time without offset is one of zone, nil is UTC: then the note says so.
+// Time parses an RFC 3339 time as alerts write it: also with z, with an offset without colon,
+// without seconds, with a leap second, or with 24:00:00, the end of a day. A time without an offset
+// is in zone, or in UTC if zone is nil; then a note says so.
 func Time(s string, zone *time.Location) (at hazard.Instant, note string, err error) {
 	s = strings.TrimSpace(s)
 	bad := func() (hazard.Instant, string, error) {
@@ -60,7 +61,7 @@ func Time(s string, zone *time.Location) (at hazard.Instant, note string, err er
 	return at, note, nil
 }
 
-// Zone is the zone that a time with an offset is in; nil if it has none.
+// Zone returns the offset of a time as a location, or nil if it has none.
 func Zone(s string) *time.Location {
 	m := timeForm.FindStringSubmatch(strings.TrimSpace(s))
 	if m == nil || m[6] == "" {
@@ -74,8 +75,8 @@ func Zone(s string) *time.Location {
 	return nil
 }
 
-// Near is the moment with that day of a month, hour and minute ("27", "12", "00") that is nearest to another; ok is false if there is none
-// within ten days.
+// Near returns the moment with that day of the month, hour and minute ("27", "12", "00") that is
+// nearest to the moment to. ok is false if there is none within ten days.
 func Near(day, hour, minute string, to hazard.Instant) (at hazard.Instant, ok bool) {
 	d, errD := strconv.Atoi(day)
 	h, errH := strconv.Atoi(hour)

@@ -50,10 +50,10 @@ func (n *Number) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	return nil
 }
 
-// Nothing is what a reason says of a member that says nothing.
+// Nothing is how a reason describes a member without a value.
 const Nothing = "null or missing"
 
-// Said is the number as a reason quotes it.
+// Said returns the number as a reason quotes it.
 func (n Number) Said() string {
 	if !n.Known {
 		return Nothing
@@ -61,13 +61,14 @@ func (n Number) Said() string {
 	return strconv.FormatFloat(n.Value, 'g', -1, 64)
 }
 
-// Unexpected is a value that is not of the expected type.
+// Unexpected is the error for a value that does not have the expected type.
 type Unexpected struct{ Found, Expected string }
 
 func (e *Unexpected) Error() string { return e.Found + ", expected " + e.Expected }
 
-// Options: bytes that are not UTF-8 do not cost a record, they go when the text is cleaned. A member that is there twice
-// does, since nobody can say which of them counts. A string is read without the blanks around it.
+// Options for decoding. Invalid UTF-8 does not reject a record; it is removed when texts are
+// cleaned. A duplicate member does reject it, because it is unclear which one counts. Blanks around
+// a string are removed.
 var Options = json.JoinOptions(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(false), json.WithUnmarshalers(json.UnmarshalFromFunc(trimmed)))
 
 func trimmed(dec *jsontext.Decoder, s *string) error {
@@ -81,7 +82,7 @@ func trimmed(dec *jsontext.Decoder, s *string) error {
 	return err
 }
 
-// Position reads the coordinates of a point, longitude first; its numbers may be strings.
+// Position parses the coordinates of a point, longitude first. The numbers may be strings.
 func Position(coordinates []byte) (lon, lat Number) {
 	var c []Number
 	if json.Unmarshal(coordinates, &c, Options) != nil || len(c) < 2 {
@@ -92,7 +93,7 @@ func Position(coordinates []byte) (lon, lat Number) {
 
 var errNoObject = errors.New("expected an object")
 
-// UnmarshalObject reads the JSON object raw into to. Fault says what is wrong with one that cannot be read.
+// UnmarshalObject decodes the JSON object raw into to. Fault describes its error.
 func UnmarshalObject(raw []byte, to any) error {
 	if len(raw) == 0 || raw[0] != '{' {
 		return errNoObject
@@ -100,7 +101,7 @@ func UnmarshalObject(raw []byte, to any) error {
 	return json.Unmarshal(raw, to, Options)
 }
 
-// Fault says in one sentence which member of raw is wrong, what it is and what was expected.
+// Fault describes in one sentence which member of raw is wrong, its value and what was expected.
 func Fault(err error, raw []byte) string {
 	if err == errNoObject {
 		return cmp.Or(Excerpt(raw), Nothing) + ", " + err.Error()

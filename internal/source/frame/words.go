@@ -11,12 +11,13 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// Joined joins the words that are not empty or blank.
+// Joined joins the words, without empty or blank ones.
 func Joined(sep string, words ...string) string {
 	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return strings.TrimSpace(w) == "" }), sep)
 }
 
-// Readable writes capitals as people do, with a capital at the beginning of each word: "Typhoon", "Chan-hom". Words are parted by blanks.
+// Readable changes capitals to normal case, with a capital at the beginning of each word:
+// "Typhoon", "Chan-hom". Words are separated by blanks.
 func Readable(s string) string {
 	words := strings.Fields(strings.ToLower(hazard.CleanLine(s)))
 	for i, w := range words {
@@ -26,7 +27,8 @@ func Readable(s string) string {
 	return strings.Join(words, " ")
 }
 
-// Cut is the beginning of s, at most n bytes, never half a character. It shares the memory of s.
+// Cut returns the beginning of s: at most n bytes, and only whole characters. It shares the memory
+// of s.
 func Cut(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -37,7 +39,8 @@ func Cut(s string, n int) string {
 	return s[:n]
 }
 
-// Clip is Cut without the blanks around it, and lets go of the rest of s.
+// Clip does the same as Cut, removes blanks around the result, and copies it, so that the rest of s
+// can be freed.
 func Clip(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -45,11 +48,12 @@ func Clip(s string, n int) string {
 	return strings.Clone(strings.TrimSpace(Cut(s, n)))
 }
 
-// maxAddress bounds a web address, in bytes, as browsers do.
+// maxAddress bounds a web address, in bytes, like browsers do.
 const maxAddress = 2000
 
-// WebAddress is s if it is an absolute address of http or https, else empty. Blanks, control characters and letters beyond
-// ASCII, which can make an address look like another, are in none, and neither is a password.
+// WebAddress returns s if it is an absolute http or https address, otherwise "". It rejects blanks
+// and control characters, passwords, and non-ASCII letters, which can make an address look like a
+// different one.
 func WebAddress(s string) string {
 	s = strings.TrimSpace(s)
 	if s == "" || len(s) > maxAddress || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' }) {
@@ -62,7 +66,8 @@ func WebAddress(s string) string {
 	return u.String()
 }
 
-// HasWord reports whether text has the whole word, unless "NOT A" precedes it or one of the next three words is in but. All is in capitals.
+// HasWord reports whether text contains the whole word. It does not count the word after "NOT A",
+// or before a word of but: one of the next three words. All arguments are in capitals.
 func HasWord(text, word string, but []string) bool {
 	for from := 0; ; {
 		i := strings.Index(text[from:], word)
@@ -87,7 +92,7 @@ func isWordRune(r rune) bool {
 	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r))
 }
 
-// Names lists names as far as they fit in width characters, and says how many more there are.
+// Names lists as many names as fit in width characters, and says how many more there are.
 func Names(names []string, width int) string {
 	if len(names) == 0 {
 		return ""

@@ -12,43 +12,45 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// XML is a document of XML around a list of records: RSS, Atom, an envelope of alerts, or one alert. It is cut into the records by tags
-// alone, so that one that is not well formed costs only itself. Readers of feeds in public libraries parse a document as a
-// whole, and keep neither a record as it was received nor the alerts inside of it.
+// XML describes an XML document around a list of records: RSS, Atom, an envelope of alerts, or a
+// single alert. It is split into records by tags only, so that a record that is not well-formed
+// does not affect others. Public libraries for feeds parse a document as a whole; they keep neither
+// a record as received nor the alerts in it.
 type XML struct {
-	Want    string   // what the document should be, for errors: "RSS"
-	Roots   []string // the local names that the root element may have; none: any
-	Records []string // the local names of the elements that are records, which never hold each other
+	Want    string   // the expected kind of document, for errors: "RSS"
+	Roots   []string // the allowed local names of the root element; empty allows any
+	Records []string // the local names of the record elements, which are never nested
 }
 
-// Element is a record that was cut out of a document.
+// Element is a record of a document.
 type Element struct {
 	Name string // its local name
 	Raw  []byte // as received, in UTF-8
-	// spaces are the declarations of namespaces around it, as attributes.
+	// spaces holds the namespace declarations around the record, as attributes.
 	spaces string
 	bases  []string
-	open   bool // it has no end of its own
+	open   bool // its end tag is missing
 }
 
-// Bases returns the values of xml:base of the elements around e, the outermost first.
+// Bases returns the values of xml:base of the elements around e, outermost first.
 func (e Element) Bases() []string { return slices.Clip(e.bases) }
 
-// pageName is the element of a page of HTML. One between records stands for a record that a server could not give: it is given to the
-// reader, whose record it is not.
+// pageName is the root element of an HTML page. A page between records replaces a record that the
+// server could not deliver. It is passed on like a record, so that the adapter rejects it.
 const pageName = "html"
 
-// maxDepth is how deep elements may lie in each other. Real documents have 12 levels.
+// maxDepth bounds the nesting of elements. Real documents have 12 levels.
 const maxDepth = 64
 
-// Read calls record for each record of a document of UTF-8, see Text, and returns the local name of the root element. The error is a
-// *source.PayloadError; what was read before it is good if it is Cut.
+// Read calls record for each record of a UTF-8 document (see Text), and returns the local name of
+// the root element. The error is a *source.PayloadError. If its Cut is true, the records before the
+// error are good.
 func (k XML) Read(text []byte, record func(Element)) (root string, err error) {
 	c := cutter{lexer: lexer{doc: text}, kind: k, record: record}
 	return c.read()
 }
 
-// Within calls record for each of the elements with one of the names that e holds, or is.
+// Within calls record for each element in e with one of the names, or for e itself if it has one.
 func (e Element) Within(record func(Element), names ...string) {
 	c := cutter{lexer: lexer{doc: e.Raw}, kind: XML{Records: names}, record: record, around: []tag{{spaces: e.spaces}}}
 	_, _ = c.read()
@@ -57,7 +59,7 @@ func (e Element) Within(record func(Element), names ...string) {
 	}
 }
 
-// cutter goes through a document once.
+// cutter reads a document once and splits it.
 type cutter struct {
 	lexer
 	kind   XML
@@ -65,17 +67,17 @@ type cutter struct {
 
 	root   string
 	closed bool           // the root element has ended
-	around []tag          // the elements that are open, outside of records
-	inside bool           // of a record
-	from   tag            // of that record
-	open   map[string]int // by name, the elements that are open in it
+	around []tag          // the open elements outside of records
+	inside bool           // the position is in a record
+	from   tag            // the start tag of that record
+	open   map[string]int // the number of elements that are open in it, by name
 }
 
 // tag is the start tag of an element.
 type tag struct {
 	name   string // with its prefix
 	at     int
-	spaces string // the declarations of namespaces in force inside of it
+	spaces string // the namespace declarations that are valid in the element
 	bases  []string
 }
 
@@ -97,7 +99,7 @@ func (c *cutter) read() (string, error) {
 				return c.root, &source.PayloadError{Reason: "text outside of the root element, expected none: " + Excerpt(c.doc[lex.from:lex.until]), Cut: true}
 			}
 		case lexDirective:
-			if !c.inside && c.root == "" { // in the middle it is that of a page: see pageName
+			if !c.inside && c.root == "" { // one in the middle belongs to an HTML page: see pageName
 				return c.root, source.Errorf("a document type (%s), expected none", Excerpt(c.doc[lex.from:lex.until]))
 			}
 		case lexStart:
@@ -137,7 +139,7 @@ func (c *cutter) start(lex lexeme, nested bool) error {
 	}
 	isRecord := slices.Contains(c.kind.Records, t.local())
 	switch {
-	case c.inside && (t.name == c.from.name || isRecord && c.from.local() == pageName): // the one before has no end
+	case c.inside && (t.name == c.from.name || isRecord && c.from.local() == pageName): // the record before has no end tag
 		c.finish(lex.from, true)
 	case c.inside:
 		if !lex.alone {
@@ -170,7 +172,8 @@ func (c *cutter) start(lex lexeme, nested bool) error {
 	return nil
 }
 
-// end closes the record, or an element around it: a record that is still open then has no end.
+// end closes the record, or an element around it. In the second case, a record that is still open
+// has no end tag.
 func (c *cutter) end(lex lexeme) {
 	if c.inside && lex.name == c.from.name {
 		c.finish(lex.until, false)
@@ -200,7 +203,7 @@ func (c *cutter) finish(until int, open bool) {
 	c.record(Element{Name: c.from.local(), Raw: bytes.TrimSpace(c.doc[c.from.at:until:until]), spaces: c.from.spaces, bases: c.from.bases, open: open})
 }
 
-// baseOf returns the xml:base of a start tag, without the blanks around it.
+// baseOf returns the xml:base of a start tag, without blanks around it.
 func baseOf(start []byte) string {
 	if !bytes.Contains(start, []byte("xml:base")) {
 		return ""
@@ -217,7 +220,7 @@ func baseOf(start []byte) string {
 	return ""
 }
 
-// joinSpaces adds the declarations of namespaces of a start tag to those around it.
+// joinSpaces returns the namespace declarations of a start tag together with those around it.
 func joinSpaces(start []byte, around string) string {
 	if !bytes.Contains(start, []byte("xmlns")) {
 		return around
@@ -246,7 +249,7 @@ func joinSpaces(start []byte, around string) string {
 		_ = xml.EscapeText(&own, []byte(a.Value))
 		own.WriteString(`"`)
 	}
-	// Of two declarations of one prefix the inner one counts.
+	// Of two declarations of one prefix, the inner one is valid.
 	for a := range strings.FieldsSeq(around) {
 		if name, _, _ := strings.Cut(a, "="); !slices.Contains(names, name) && own.Len() < 4<<10 {
 			own.WriteString(" " + a)
@@ -255,14 +258,14 @@ func joinSpaces(start []byte, around string) string {
 	return own.String()
 }
 
-// Limits are how much one record may hold of the elements that cost much more memory than bytes.
+// Limits bounds the elements of one record, because they need much more memory than their bytes.
 type Limits struct {
-	Elements int            // in all
-	Each     map[string]int // by local name
+	Elements int            // largest number of elements
+	Each     map[string]int // largest numbers of elements, by local name
 }
 
-// Decode reads the record into the struct to, by the local names of its elements. What is not well formed is mended, as far as
-// its meaning is clear: the notes say what was.
+// Decode decodes the record into the struct to, by the local names of its elements. It repairs XML
+// that is not well-formed if its meaning is clear; the notes say what it repaired.
 func (e Element) Decode(to any, limits Limits) (notes []string, err error) {
 	d, start, notes, err := e.decoder(limits)
 	if err == nil {
@@ -271,7 +274,7 @@ func (e Element) Decode(to any, limits Limits) (notes []string, err error) {
 	return notes, fault(err)
 }
 
-// Space is the namespace of the element.
+// Space returns the namespace of the element.
 func (e Element) Space() string {
 	head := e
 	lex, ok := (&lexer{doc: e.Raw}).next()
@@ -283,7 +286,7 @@ func (e Element) Space() string {
 	return start.Name.Space
 }
 
-// Tree reads the record as a tree. See Decode.
+// Tree parses the record into a tree. See Decode.
 func (e Element) Tree(limits Limits) (n *Node, notes []string, err error) {
 	d, start, notes, err := e.decoder(limits)
 	n = &Node{}
@@ -294,7 +297,7 @@ func (e Element) Tree(limits Limits) (n *Node, notes []string, err error) {
 	return n, notes, fault(err)
 }
 
-// decoder is a decoder behind the start tag of the record.
+// decoder returns a decoder positioned after the start tag of the record.
 func (e Element) decoder(limits Limits) (d *xml.Decoder, start xml.StartElement, notes []string, err error) {
 	text, notes := mendXML(e.Raw)
 	end := "</x>"
@@ -306,7 +309,7 @@ func (e Element) decoder(limits Limits) (d *xml.Decoder, start xml.StartElement,
 	raw := xml.NewDecoder(io.MultiReader(strings.NewReader("<x"+e.spaces+">"), bytes.NewReader(text), strings.NewReader(end)))
 	raw.Strict, raw.Entity = false, xml.HTMLEntity
 	d = xml.NewTokenDecoder(&bounded{dec: raw, limits: limits, count: map[string]int{}})
-	for range 2 { // the element with the namespaces, and the record
+	for range 2 { // first the element with the namespaces, then the record
 		token, err := d.Token()
 		if err != nil {
 			return d, start, notes, err
@@ -320,7 +323,7 @@ func (e Element) decoder(limits Limits) (d *xml.Decoder, start xml.StartElement,
 	return d, start, notes, nil
 }
 
-// fault is an error as the reason of a reject.
+// fault returns an error as the reason of a reject.
 func fault(err error) error {
 	if bad, ok := errors.AsType[*xml.SyntaxError](err); ok {
 		return fmt.Errorf("not XML: %s", ExcerptText(bad.Msg))
@@ -328,13 +331,13 @@ func fault(err error) error {
 	return err
 }
 
-// What a tag may hold. Real ones have 5 attributes, and names of 40 bytes.
+// Limits of a tag. Real ones have 5 attributes, and names of 40 bytes.
 const (
 	maxAttrs = 64
 	maxName  = 1 << 10 // bytes
 )
 
-// bounded is a stream of XML tokens within limits, without document type.
+// bounded is a stream of XML tokens that enforces limits and rejects document types.
 type bounded struct {
 	dec      *xml.Decoder
 	limits   Limits
@@ -343,7 +346,7 @@ type bounded struct {
 	count    map[string]int
 }
 
-// Token is the next raw token.
+// Token returns the next raw token.
 func (b *bounded) Token() (xml.Token, error) {
 	t, err := b.dec.RawToken()
 	if err != nil {
@@ -354,7 +357,7 @@ func (b *bounded) Token() (xml.Token, error) {
 		return nil, fmt.Errorf("a document type (<!%.40s), expected none", t)
 	case xml.StartElement:
 		if err := b.element(t); err != nil {
-			return nil, err // a token beside it would hide it
+			return nil, err // if a token were returned too, the decoder would ignore the error
 		}
 	case xml.EndElement:
 		b.depth--
@@ -385,12 +388,12 @@ func (b *bounded) element(t xml.StartElement) error {
 // Node is an element of a tree.
 type Node struct {
 	Space, Name string
-	Text        string // of the element itself
+	Text        string // text of the element itself
 	Kids        []*Node
 	attr        []xml.Attr
 }
 
-// read reads the content of an element to its end.
+// read parses the content of an element to its end.
 func (n *Node) read(d *xml.Decoder) error {
 	var text strings.Builder
 	for {
@@ -414,7 +417,8 @@ func (n *Node) read(d *xml.Decoder) error {
 	}
 }
 
-// Child is the first child of that name in that namespace, "*" for any; an empty node if there is none.
+// Child returns the first child with that name and namespace, where "*" means any, or an empty node
+// if there is none.
 func (n *Node) Child(space, name string) *Node {
 	for _, k := range n.Kids {
 		if k.Name == name && (k.Space == space || space == "*") {
@@ -424,7 +428,7 @@ func (n *Node) Child(space, name string) *Node {
 	return &Node{}
 }
 
-// All are the children of that name in that namespace, "*" for any.
+// All returns the children with that name and namespace, where "*" means any.
 func (n *Node) All(space, name string) (found []*Node) {
 	for _, k := range n.Kids {
 		if k.Name == name && (k.Space == space || space == "*") {
@@ -434,10 +438,10 @@ func (n *Node) All(space, name string) (found []*Node) {
 	return found
 }
 
-// Get is the text of a child without the blanks around it.
+// Get returns the text of a child without blanks around it.
 func (n *Node) Get(space, name string) string { return strings.TrimSpace(n.Child(space, name).Text) }
 
-// Attr is the value of an attribute, by its local name, without the blanks around it.
+// Attr returns the value of an attribute, by its local name, without blanks around it.
 func (n *Node) Attr(name string) string {
 	for _, a := range n.attr {
 		if a.Name.Local == name {

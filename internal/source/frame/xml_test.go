@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// items reads the records of an RSS, each as its titles.
+// items reads the records of an RSS document, and returns the titles of each.
 func items(text string) (titles []string, root string, err error) {
 	k := XML{Want: "RSS", Roots: []string{"rss"}, Records: []string{"item"}}
 	root, err = k.Read([]byte(text), func(e Element) {
@@ -23,7 +23,7 @@ func items(text string) (titles []string, root string, err error) {
 	return titles, root, err
 }
 
-// D35: whatever is wrong with one record, those around it are read.
+// D35: if one record is invalid, the records around it are still read.
 func TestRecordsOfXMLAreCutByTagsAlone(t *testing.T) {
 	for middle, want := range map[string]string{
 		"<item><title>b</title></item>":                      "b",
@@ -49,7 +49,8 @@ func TestRecordsOfXMLAreCutByTagsAlone(t *testing.T) {
 			t.Errorf("%s: %q, %v; want a, %s, c", middle, titles, err, want)
 		}
 	}
-	// An element outside of the records that was never closed, as behind a damaged tag, ends no record by its name.
+	// An element outside of the records that was never closed, for example because of a damaged
+	// tag, does not end a record by its name.
 	if titles, _, err := items("<rss><channel><title><im><b>x</im><item><title>a</title><b>y</b></item><item><title>b</title></item></channel></rss>"); err != nil || fmt.Sprint(titles) != "[a b]" {
 		t.Errorf("%q, %v; want a, b", titles, err)
 	}
@@ -77,7 +78,7 @@ func TestNamespacesAroundARecordHoldInIt(t *testing.T) {
 	}
 }
 
-// D38: the bytes are believed before what the document says of them.
+// D38: the bytes of a document have precedence over its declaration.
 func TestTextIsReadInTheEncodingThatItIsIn(t *testing.T) {
 	declared := func(name string) string { return `<?xml version="1.0" encoding="` + name + `"?>` }
 	for name, tt := range map[string]struct{ payload, charset, want string }{

@@ -8,15 +8,16 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// drawnRow is a row of the table of what is drawn of an event.
+// drawnRow is a row of the table of drawn shapes.
 type drawnRow struct {
-	class, kinds string // as in areaRow
+	class, kinds string // beginning of the class, and event types with it, as in areaRow
 	role         hazard.ShapeRole
-	wind         float64 // km/h; 0: none
+	wind         float64 // km/h; 0 for none
 	label        string
 }
 
-// drawnRows is the table of what is drawn, the first row that fits decides. The colors of winds are no alert levels (gdacs.org/Knowledge, "Tropical cyclones").
+// drawnRows is the table of drawn shapes; the first row that fits is used. The colors of winds are
+// not alert levels (gdacs.org/Knowledge, "Tropical cyclones").
 var drawnRows = []drawnRow{
 	{"Poly_Affected", "FL", hazard.ExtentShape, 0, "Affected area"},
 	{"Poly_area", "FL", hazard.ExtentShape, 0, "Affected area"},
@@ -29,7 +30,8 @@ var drawnRows = []drawnRow{
 	{"Line_Line_", "TC", hazard.TrackShape, 0, "Track"},
 }
 
-// drawn is what is drawn of an event that began at start. Times are those of the shapes, else those of the event's last data.
+// drawn returns the drawn shapes of an event that began at start. Their times are those of the
+// shapes, or else of the event's last data.
 func (e *event) drawn(shapes []shape, start hazard.Instant) (all []hazard.Shape) {
 	last, err := date(e.to)
 	if err != nil || last < start {

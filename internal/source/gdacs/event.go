@@ -17,31 +17,32 @@ import (
 	"github.com/hazardd/hazardd/internal/town"
 )
 
-// site is where GDACS publishes.
+// site is the address of GDACS's website.
 const site = "https://www.gdacs.org/"
 
-// form is a form of document. A greater one says more of an event.
+// form is the form of a document. A higher form has more detail about an event.
 type form int64
 
 const (
 	capForm form = iota
 	rssForm
-	fileForm // gdacs.geojson
+	fileForm // the file gdacs.geojson
 	listForm
 	detailForm
 	geometryForm
 )
 
-// event is what a document says of an event, in GDACS's words: the common ground of all forms.
+// event is the content of a document about one event, in GDACS's words. All forms of documents are
+// converted to it.
 type event struct {
 	form                    form
 	code, number, episode   string // "EQ", "1554511", "1721183"
 	name                    string // "LALA-26", "Mayon", "East Africa-2026"; empty for most types
 	country                 string
-	level, highest          string   // of the episode, of the event
-	titles                  []string // what else begins with the level: "Green flood alert in …"
+	level, highest          string   // alert levels: level of the episode, highest of the event
+	titles                  []string // other texts that begin with the level: "Green flood alert in …"
 	from, to, modified      string
-	magnitude               string // of an earthquake, where a member of its own gives it
+	magnitude               string // magnitude of an earthquake, if it has a member of its own
 	severity                string // in words: "Magnitude 5.8M, Depth:10km"
 	impact                  string // people affected, in words
 	glide, sourceID, agency string
@@ -50,11 +51,11 @@ type event struct {
 	point                   *hazard.Point
 	areas                   []hazard.Area
 	links                   []link
-	notes                   string // figures of impact, a text product
+	notes                   string // figures of impact, as text
 	exercise, cancelled     bool
-	seconds                 string // a date whose seconds are those of from, whatever its hour
+	seconds                 string // a date with the right seconds for from; its hour may differ
 	doubts                  []string
-	mended                  []string // what was not well formed
+	mended                  []string // notes about repaired or invalid parts
 }
 
 func (e *event) key() string { return e.code + e.number }
@@ -64,16 +65,17 @@ func fault(field, value, expected string) string {
 	return field + ": " + said(value) + ", expected " + expected
 }
 
-// clockSkew is by how much GDACS and we may tell the time differently: its clocks are off by hours in places.
+// clockSkew is the tolerated difference between GDACS's clocks and ours: some of its times are off
+// by hours.
 const clockSkew = day
 
-// The dates of an event lie within these: droughts last for years, and no data is of next month.
+// Limits of an event's dates: droughts last for years, and no data can be from next month.
 const (
 	longest  = 10 * 365 * day
 	farAhead = 30 * day
 )
 
-// report makes the report of an event, or says why it cannot.
+// report returns the report of an event, or the reason why there is none.
 func (e *event) report(now hazard.Instant) (r hazard.Report, reason string) {
 	k := kindOf(e.code)
 	if k == nil {
@@ -108,9 +110,9 @@ func (e *event) report(now hazard.Instant) (r hazard.Report, reason string) {
 	}
 	modified, ok := readable("datemodified", e.modified)
 	if !ok {
-		modified = max(from, to) // the file gdacs.geojson and old documents do not say when they were revised
+		modified = max(from, to) // gdacs.geojson and old documents do not contain the time of revision
 	}
-	if from > now.Add(clockSkew) { // the date of a forecast, or a slip: what GDACS lists has been seen
+	if from > now.Add(clockSkew) { // a forecast date or a mistake, because GDACS only lists events that have been observed
 		notes = append(notes, fmt.Sprintf("fromdate: %v is in the future", from))
 		from = min(modified, to, now)
 	}
@@ -185,16 +187,17 @@ func (e *event) report(now hazard.Instant) (r hazard.Report, reason string) {
 	if e.cancelled {
 		r.Ended = hazard.EndCancelled
 	}
-	if e.exercise { // under the number of a real event, perhaps
+	if e.exercise { // an exercise may have the number of a real event
 		r.Key, r.Refs, r.Category, r.Detail = "exercise:"+r.Key, nil, hazard.Exercise, ""
 	}
 	r.Comment = Name + ":" + r.Key
 	return r, ""
 }
 
-// alert is the present level of the event: that of the episode, else of the event, else what a title begins with, else what a
-// number in the place of the level stands for (gdacs.org/Knowledge: a score from 1 is Orange, from 2 Red). Notes say what was
-// no level.
+// alert returns the present level of the event. It is the level of the episode, or else of the
+// event. If that is not a valid level, other words are used: the level of the event, then the first
+// word of a title, and last a score in place of the level (gdacs.org/Knowledge: a score from 1 is
+// Orange, from 2 Red). notes describes the invalid level.
 func (e *event) alert() (level string, severity hazard.Severity, notes []string) {
 	words := slices.DeleteFunc([]string{strings.TrimSpace(e.level), strings.TrimSpace(e.highest)}, func(w string) bool { return w == "" })
 	if len(words) == 0 {
@@ -225,8 +228,8 @@ func (e *event) alert() (level string, severity hazard.Severity, notes []string)
 	return "Green", hazard.Information, notes
 }
 
-// lasts reports whether GDACS lists an earthquake as current that may need help from outside: it goes
-// on as long as it does so. A document of the event alone says nothing of the list.
+// lasts reports whether an earthquake lasts as long as GDACS lists it: it is listed as current, and
+// it may need international help. A document about a single event is not such a list.
 func (e *event) lasts(s hazard.Severity) bool {
 	return e.code == "EQ" && s >= hazard.Watch && strings.EqualFold(strings.TrimSpace(e.current), "true") &&
 		(e.form == listForm || e.form == rssForm) && !e.exercise && !e.cancelled
@@ -236,8 +239,8 @@ func isNumber(s string) bool {
 	return s != "" && len(s) <= 12 && strings.IndexFunc(s, func(r rune) bool { return r < '0' || r > '9' }) < 0
 }
 
-// exact is from with the seconds that another date has kept: CAP writes the minute of an earthquake, by which it could not be
-// told from its aftershocks.
+// exact returns from with the seconds of another date. CAP only contains the minute of an
+// earthquake, which does not distinguish it from its aftershocks.
 func (e *event) exact(from hazard.Instant) hazard.Instant {
 	const minute = hazard.Instant(time.Minute / time.Millisecond)
 	at, err := date(e.seconds)
@@ -247,9 +250,10 @@ func (e *event) exact(from hazard.Instant) hazard.Instant {
 	return from.Add(time.Duration(at.Time().Second()) * time.Second)
 }
 
-// version orders the documents of an event: by the second of the last revision, then by episode (the episodes of one event
-// all have the dates of its last one), then by how full the form is. The episodes of earthquakes are no small numbers, and
-// each has its own revision.
+// version orders the documents of an event: by the second of the last revision, then by episode,
+// then by the detail of the form. The episode is needed because all episodes of an event have the
+// dates of the last one. Earthquakes are an exception: their episodes are large numbers, and each
+// has its own revision.
 func (e *event) version(modified hazard.Instant) int64 {
 	const second, forms, episodes = 1000, 10, 98
 	at := int64(modified)
@@ -265,7 +269,8 @@ var (
 	depthText     = regexp.MustCompile(`(?i)depth: ?(-?[0-9.]+) ?km`)
 )
 
-// quake is magnitude and depth of an earthquake; 0 if it is none, or the magnitude is not known.
+// quake returns magnitude and depth of an earthquake. The magnitude is 0 if it is unknown or if the
+// event is not an earthquake.
 func (e *event) quake() (magnitude, depth float64, hasDepth bool) {
 	if e.code != "EQ" {
 		return 0, 0, false
@@ -283,7 +288,8 @@ func (e *event) quake() (magnitude, depth float64, hasDepth bool) {
 	return magnitude, depth, hasDepth
 }
 
-// title is what the event is called: "M 5.8 Earthquake - China", "Wildfire - 30 km NE of Kananga, Democratic Republic of Congo (5763 ha)", "Tropical Cyclone Lala - United States".
+// title returns the name of the event: "M 5.8 Earthquake - China", "Wildfire - 30 km NE of Kananga,
+// Democratic Republic of Congo (5763 ha)", "Tropical Cyclone Lala - United States".
 func (e *event) title(k *kind, countries []string, magnitude float64) string {
 	what, where, region := k.label, "", ""
 	name := proper(e.name)
@@ -300,7 +306,8 @@ func (e *event) title(k *kind, countries []string, magnitude float64) string {
 		region = name
 	}
 	where = shortPlaces(countries, region)
-	// A country holds hundreds of fires and several floods: the nearest town tells them apart, and of fires their size (D15).
+	// A country may have hundreds of fires and several floods. The nearest town distinguishes them,
+	// and for fires also the size (D15).
 	size := ""
 	if e.point != nil && (k.typ == hazard.Wildfire || k.typ == hazard.Flood) {
 		if near, ok := town.Nearest(e.point.Lon, e.point.Lat); ok {
@@ -317,13 +324,13 @@ func (e *event) title(k *kind, countries []string, magnitude float64) string {
 		where = frame.Joined(", ", name, where)
 	case where == "" && region != "":
 		where = region
-	case where == "" && e.point != nil && k.typ != hazard.Cyclone: // a storm at sea has a name
+	case where == "" && e.point != nil && k.typ != hazard.Cyclone: // a storm at sea has a name instead
 		where = degrees(*e.point)
 	}
 	return frame.Clip(frame.Joined(" - ", what, where), 2*maxName-len(size)) + size
 }
 
-// description tells people what is known, a line for each thing.
+// description describes what is known, one line for each fact.
 func (e *event) description(
 	k *kind, countries []string, from, to, modified hazard.Instant, level string, magnitude, depth float64, hasDepth bool,
 ) string {
@@ -368,13 +375,14 @@ func (e *event) description(
 	return hazard.Clean(strings.Join(lines, "\n"))
 }
 
-// Of a cyclone the text has the wind too, but that is the greatest of all its life, not that of now.
+// For a cyclone, the text also contains the wind, but that is the maximum of its whole life, not
+// the present one.
 var (
 	fireSeverity    = regexp.MustCompile(`(?i)impact for forest ?fire in ([0-9.]+) ha`)
 	droughtSeverity = regexp.MustCompile(`(?i)agricultural drought in ([0-9.]+) km2`)
 )
 
-// firstNumber is the number that a form finds in the words for the severity.
+// firstNumber returns the number that the pattern finds in the text of the severity.
 func (e *event) firstNumber(form *regexp.Regexp) (v float64, ok bool) {
 	if m := form.FindStringSubmatch(e.severity); m != nil {
 		return number(m[1])
@@ -382,7 +390,7 @@ func (e *event) firstNumber(form *regexp.Regexp) (v float64, ok bool) {
 	return 0, false
 }
 
-// inWords is the severity as GDACS words it, where that says something: "Magnitude 0 " stands for none.
+// inWords returns the severity in GDACS's words, if it is meaningful: "Magnitude 0 " means unknown.
 func (e *event) inWords(k *kind) string {
 	s := strings.TrimRight(hazard.CleanLine(frame.Clip(e.severity, maxText)), " .")
 	switch {
@@ -400,9 +408,11 @@ func (e *event) inWords(k *kind) string {
 
 var (
 	glideForm = regexp.MustCompile(`[A-Z]{2}-\d{4}-\d{6}-[A-Z]{3}`)
-	// usgsForm: the code of a network and its own number, as in us6000tga9. Other agencies give only their name here.
+	// usgsForm matches the code of a network and its own number, as in us6000tga9. Other agencies
+	// only give their name here.
 	usgsForm = regexp.MustCompile(`^[a-z]{2}[a-z0-9]{4,14}$`)
-	// gvpForm: until 2020 the number of an eruption was that of the volcano (VO284096 is Nishinoshima).
+	// gvpForm matches a volcano's number. Until 2020, the number of an eruption was that of the
+	// volcano (VO284096 is Nishinoshima).
 	gvpForm = regexp.MustCompile(`^[23]\d{5}$`)
 )
 
@@ -412,7 +422,7 @@ func (e *event) glides() []string {
 	return slices.Compact(all)
 }
 
-// allRefs are the names that others know the event by.
+// allRefs returns the names of the event at other sources.
 func (e *event) allRefs() []string {
 	refs := []string{"gdacs:" + e.key()}
 	for _, g := range e.glides() {
@@ -433,8 +443,8 @@ func (e *event) allRefs() []string {
 	return refs
 }
 
-// stormID is the identity of a storm that is called by its number ("FIFTEEN", "ONE-C") until it is named; empty if nobody can tell. That
-// of RSMC La Réunion is another numbering.
+// stormID returns the identity of a storm that is called by its number ("FIFTEEN", "ONE-C") until
+// it has a name, or "" if it is unknown. RSMC La Réunion uses different numbers.
 func (e *event) stormID(storm string, from hazard.Instant) string {
 	if e.point == nil || strings.EqualFold(strings.TrimSpace(e.agency), "RSMC") {
 		return ""
@@ -446,7 +456,8 @@ func (e *event) stormID(storm string, from hazard.Instant) string {
 	return cyclone.Identity(cyclone.Number(words), letter, *e.point, from)
 }
 
-// detail is the address of the next fuller document of the event: its data, then its geometry where that is a footprint.
+// detail returns the address of the next more detailed document of the event: first its data, then
+// its geometry if that shows the affected area.
 func (e *event) detail(k *kind, s hazard.Severity) string {
 	query := "?eventtype=" + e.code + "&eventid=" + e.number
 	switch {
@@ -458,7 +469,7 @@ func (e *event) detail(k *kind, s hazard.Severity) string {
 	return ""
 }
 
-// suspicions say why a report that can be read is not to be shown before somebody has looked at it.
+// suspicions returns the reasons why a readable report must be held until somebody has checked it.
 func (e *event) suspicions(from, to, modified, now hazard.Instant) []string {
 	why := slices.Clone(e.doubts)
 	doubt := func(format string, args ...any) { why = append(why, fmt.Sprintf(format, args...)) }
@@ -491,7 +502,8 @@ func (e *event) suspicions(from, to, modified, now hazard.Instant) []string {
 	return why
 }
 
-// place sets the position, longitude first. One that can only be a swapped pair is swapped, and doubted.
+// place sets the position, longitude first. If latitude and longitude are obviously swapped, it
+// corrects them and holds the report.
 func (e *event) place(lon, lat float64) (reason string) {
 	if math.Abs(lat) > 90 && math.Abs(lat) <= 180 && math.Abs(lon) <= 90 {
 		e.doubts = append(e.doubts, fmt.Sprintf("coordinates: %v, %v, expected longitude and latitude; read as swapped", lon, lat))

@@ -15,7 +15,8 @@ import (
 	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
-// maxBytes bounds a payload. The greatest recorded list has 1.6 MB (RSS, 14 kB for an event), the greatest file with geometry 2.2 MB.
+// maxBytes bounds a payload. The largest recorded list has 1.6 MB (RSS, 14 kB per event), the
+// largest file with geometry 2.2 MB.
 const maxBytes = 32 << 20
 
 // feature is an event, or a polygon of one, in the API and in gdacs.geojson.
@@ -24,37 +25,37 @@ type feature struct {
 	Properties *properties    `json:"properties"`
 }
 
-// properties are those of a feature. Numbers and booleans are strings in places ("false"), in gdacs.geojson all of them. Members
-// that are not named here are not read: bbox and latitude are the point again, shakemap[].conditions has latitude and longitude
-// swapped.
+// properties are the properties of a feature. Some numbers and booleans are strings ("false"), in
+// gdacs.geojson all of them. Members without a field here are not read: bbox and latitude repeat
+// the point, and shakemap[].conditions has latitude and longitude swapped.
 type properties struct {
 	EventType text `json:"eventtype"` // EQ, TC, FL, VO, DR, WF, TS
-	EventID   text `json:"eventid"`   // with the type the identity; the polygons of gdacs.geojson have none
-	EpisodeID text `json:"episodeid"` // counts the states of the event, but for EQ, where it is a number of its own
+	EventID   text `json:"eventid"`   // the identity, together with the type; the polygons of gdacs.geojson have none
+	EpisodeID text `json:"episodeid"` // counts the revisions of the event, except for EQ, where it is an unrelated number
 	EventName text `json:"eventname"` // "LALA-26", "Mayon", " Southern Africa-2018"; empty for EQ, FL, WF
-	Glide     text `json:"glide"`     // GLIDE number, assigned late, to few
+	Glide     text `json:"glide"`     // GLIDE number; assigned late, and only to few events
 
-	AlertLevel        text `json:"alertlevel"`        // the highest of the event
-	EpisodeAlertLevel text `json:"episodealertlevel"` // the present one
+	AlertLevel        text `json:"alertlevel"`        // the highest level of the event
+	EpisodeAlertLevel text `json:"episodealertlevel"` // the present level
 	AlertLevelEpisode text `json:"alertlevelepisode"` // the same in gdacs.geojson
-	Description       text `json:"description"`       // begins with the level in places, as the next does
+	Description       text `json:"description"`       // may begin with the level, like the next member
 	HTMLDescription   text `json:"htmldescription"`
 	IsTemporary       text `json:"istemporary"`
-	IsCurrent         text `json:"iscurrent"` // followed for earthquakes alone
+	IsCurrent         text `json:"iscurrent"` // only used for earthquakes
 
 	FromDate     text `json:"fromdate"`     // UTC, without zone
-	ToDate       text `json:"todate"`       // the last data: always past
-	DateModified text `json:"datemodified"` // the last revision; not in gdacs.geojson, nor before 2022
+	ToDate       text `json:"todate"`       // time of the last data, always in the past
+	DateModified text `json:"datemodified"` // time of the last revision; missing in gdacs.geojson and before 2022
 
-	Country  text `json:"country"`  // names between commas, some of them empty; a sea region for EQ
-	Source   text `json:"source"`   // agency of the data: NEIC, NOAA, JTWC, GLOFAS, GWIS, GDO, a VAAC
-	SourceID text `json:"sourceid"` // the agency's own id; in geteventdata only
+	Country  text `json:"country"`  // names separated by commas, some of them empty; a sea region for EQ
+	Source   text `json:"source"`   // agency that provided the data: NEIC, NOAA, JTWC, GLOFAS, GWIS, GDO, a VAAC
+	SourceID text `json:"sourceid"` // the agency's own id; only in geteventdata
 
-	Class        text `json:"Class"`        // Point_Centroid, or what polygon it is
-	FeatureType  text `json:"featuretype"`  // WindRadii: the wind at one time
+	Class        text `json:"Class"`        // Point_Centroid, or the kind of polygon
+	FeatureType  text `json:"featuretype"`  // WindRadii for the wind at one time
 	PolygonDate  text `json:"polygondate"`  // the time of a polygon
 	PolygonLabel text `json:"polygonlabel"` // "Uncertainty Cones", "Intensity 5"
-	Forecast     text `json:"forecast"`     // of a segment of a track
+	Forecast     text `json:"forecast"`     // whether a segment of a track is a forecast
 	Link         text `json:"link"`         // address of the page with type, event and episode
 	URL          struct {
 		Report text `json:"report"` // the same in the API
@@ -64,14 +65,14 @@ type properties struct {
 		Severity     text `json:"severity"`     // magnitude of EQ, km/h, ha, km²; 0 for FL and VO
 		SeverityText text `json:"severitytext"` // "Magnitude 5.8M, Depth:10km"
 	} `json:"severitydata"`
-	Severity text `json:"severity"` // of gdacs.geojson
+	Severity text `json:"severity"` // used by gdacs.geojson
 
-	Images    jsontext.Value `json:"images"`    // id → address; in geteventdata only, as are:
+	Images    jsontext.Value `json:"images"`    // id → address; only in geteventdata, like the next two
 	Documents jsontext.Value `json:"documents"` // file name → address
 	Sendai    jsontext.Value `json:"sendai"`    // figures of impact
 }
 
-// text is a string, or a number or boolean in its place; empty for null.
+// text is a string, or a number or boolean written as a string; empty for null.
 type text string
 
 func (t *text) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
@@ -83,7 +84,7 @@ func (t *text) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	case 'n':
 		*t = ""
 	case '"':
-		b, _ := jsontext.AppendUnquote(nil, v) // its error is the invalid UTF-8 that is allowed
+		b, _ := jsontext.AppendUnquote(nil, v) // the only possible error is invalid UTF-8, which is allowed
 		*t = text(b)
 	case '0', 't', 'f':
 		*t = text(v)
@@ -93,15 +94,15 @@ func (t *text) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	return nil
 }
 
-// lenient: bytes that are not UTF-8 cost no event, they go when the text is cleaned. Which of two members of one name counts
-// nobody can say, but only where they matter.
+// lenient accepts invalid UTF-8, which is removed when texts are cleaned. It also accepts duplicate
+// members: it is unclear which one counts, but that only matters for members that are read.
 var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
-// Parse reads a document of GDACS, in any of the forms that the package knows, told apart by its content. A record is an
-// event, with its polygons where the document has them.
+// Parse reads a document of GDACS in any of the supported forms, which it recognizes by content. A
+// record is an event, with its polygons if the document contains them.
 //
-// The error, if any, is a *source.PayloadError. What could be read before it is in the Batch nevertheless; of an event whose
-// polygons may be cut off, none is kept.
+// The error, if any, is a *source.PayloadError. The Batch still contains the part before the error.
+// An event whose polygons may be cut off gets none.
 func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 	p := parser{now: now}
 	text, err := frame.JSON(payload)
@@ -123,25 +124,25 @@ func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 type parser struct {
 	frame.Batch
 	now   hazard.Instant
-	alien int // features of something else
-	// lasting are the keys of the earthquakes that go on because they are listed.
+	alien int // features of other kinds
+	// lasting holds the keys of the earthquakes that last because they are listed.
 	lasting []string
 
 	groups []*group
 	byID   map[string]*group
 }
 
-// group are the features of one episode of an event.
+// group holds the features of one episode of an event.
 type group struct {
 	event    *event // nil until a feature could be read
-	raw      []byte // of the first feature
+	raw      []byte // the first feature as received
 	where    string
-	centroid bool // event is that of the centroid
+	centroid bool // event comes from the centroid
 	shapes   []shape
-	notes    []string // on what could not be read
+	notes    []string // about unreadable parts
 }
 
-// add makes the report of an event.
+// add adds the report of an event.
 func (p *parser) add(e *event, where string, raw []byte) {
 	r, reason := e.report(p.now)
 	if reason != "" {
@@ -158,7 +159,8 @@ func (p *parser) add(e *event, where string, raw []byte) {
 	}
 }
 
-// json reads a FeatureCollection (a list, gdacs.geojson, a geometry document) or a Feature (an event).
+// json reads a FeatureCollection (a list, gdacs.geojson, a geometry document) or a single Feature
+// (an event).
 func (p *parser) json(payload []byte) error {
 	doc, err := frame.Collection{}.Features(payload, "events", &p.Batch, func(where func() string, raw []byte) {
 		f := listForm
@@ -169,12 +171,12 @@ func (p *parser) json(payload []byte) error {
 	})
 	switch kind := doc.Word("type"); {
 	case kind != "FeatureCollection" && kind != "Feature" && (kind != "" || err == nil):
-		return err // something else
+		return err // not a document of GDACS
 	case err == nil && p.alien > 0 && len(p.groups) == 0:
 		p.Clear()
 		return source.Errorf("properties/eventtype: missing in all of %d features, expected events", p.alien)
 	}
-	if n := len(p.groups); n > 0 && doc.Object == nil { // cut off: polygons of the last event may be missing
+	if n := len(p.groups); n > 0 && doc.Object == nil { // cut off: some polygons of the last event may be missing
 		p.groups[n-1].shapes = nil
 	}
 	p.finish()
@@ -182,7 +184,7 @@ func (p *parser) json(payload []byte) error {
 		return err
 	}
 	p.Lasting = append([]string{}, p.lasting...)
-	for _, r := range p.Done().Rejects { // it may be of an earthquake that goes on
+	for _, r := range p.Done().Rejects { // a reject may be about an earthquake that lasts
 		if !isEvent.MatchString(r.Record) {
 			p.Lasting = nil
 			break
@@ -195,7 +197,7 @@ func (p *parser) json(payload []byte) error {
 // isEvent matches the key of an event.
 var isEvent = regexp.MustCompile(`^[A-Z]{2}[0-9]+$`)
 
-// feature reads a feature into the group of its event.
+// feature adds a feature to the group of its event.
 func (p *parser) feature(where func() string, raw []byte, f form) {
 	got, notes := frame.Read[feature](&p.Batch, where, raw)
 	if got == nil {
@@ -211,7 +213,7 @@ func (p *parser) feature(where func() string, raw []byte, f form) {
 		p.Reject(where, raw, append(notes, fault("properties/eventtype", "", "one of EQ, TC, FL, VO, DR, WF, TS"))...)
 		return
 	}
-	p.Batch.Read-- // counted by event, in finish
+	p.Batch.Read-- // finish counts records by event
 	g := p.group(e, where(), raw)
 	class := string(got.Properties.Class)
 	if isShape.MatchString(class) && !strings.HasPrefix(class, "Point_Centroid") {
@@ -225,7 +227,7 @@ func (p *parser) feature(where func() string, raw []byte, f form) {
 		}
 		return
 	}
-	if g.centroid { // the same event a second time
+	if g.centroid { // a second feature of the same event
 		g = p.group(&event{code: e.code, number: e.number, episode: e.episode + "/" + where()}, where(), raw)
 	}
 	g.notes = append(g.notes, notes...)
@@ -239,15 +241,16 @@ func (p *parser) feature(where func() string, raw []byte, f form) {
 	}
 }
 
-// isShape matches the class of a part of an event; what has none is the event.
+// isShape matches the class of a part of an event. A feature with any other class is the event
+// itself.
 var isShape = regexp.MustCompile(`^(?:Poly|Line|Point)_`)
 
-// step reports whether a wind polygon is that of one time.
+// step reports whether a wind polygon shows a single time.
 func (e *event) step(class, featureType string) bool {
 	return featureType == "WindRadii" || strings.HasPrefix(class, "Poly_WindRadii")
 }
 
-// group is the group of an event's episode.
+// group returns the group of an event's episode.
 func (p *parser) group(e *event, where string, raw []byte) *group {
 	id := e.code + e.number + "/" + e.episode
 	g := p.byID[id]
@@ -262,8 +265,8 @@ func (p *parser) group(e *event, where string, raw []byte) *group {
 	return g
 }
 
-// finish makes the reports of the groups. What has polygons is a geometry document of the event, unless it does not say when it
-// was revised (gdacs.geojson).
+// finish makes the reports of the groups. A list with polygons is a geometry document of the event,
+// unless it lacks the time of revision (gdacs.geojson).
 func (p *parser) finish() {
 	for _, g := range p.groups {
 		p.Batch.Read++
@@ -292,7 +295,7 @@ func (p *parser) finish() {
 	p.groups = nil
 }
 
-// event is what the properties say.
+// event returns the event that the properties describe.
 func (p *properties) event(f form) *event {
 	e := &event{
 		form: f, code: strings.ToUpper(strings.TrimSpace(string(p.EventType))),
@@ -318,7 +321,8 @@ func (p *properties) event(f form) *event {
 	return e
 }
 
-// pairs are the members of an object of addresses. What is none is left out: nothing depends on it.
+// pairs returns the members of an object of addresses. It ignores an invalid object, because
+// nothing important depends on it.
 func pairs(raw jsontext.Value, prefix string) []link {
 	var all map[string]text
 	if raw.Kind() != '{' || json.Unmarshal(raw, &all, lenient) != nil {
@@ -333,10 +337,11 @@ func pairs(raw jsontext.Value, prefix string) []link {
 	return links
 }
 
-// maxFigures bounds the figures of impact that are shown. The greatest recorded number is 16.
+// maxFigures bounds the displayed figures of impact. The largest recorded number is 16.
 const maxFigures = 100
 
-// figures are the reported numbers of people hurt and of damage, in GDACS's words, the latest of each.
+// figures returns the reported numbers of victims and damage in GDACS's words, the latest of each
+// kind.
 func figures(raw jsontext.Value) string {
 	var all []struct {
 		Latest      bool `json:"latest"`

@@ -113,7 +113,8 @@ func TestABadItemIsOneRejectAndItsNeighboursStay(t *testing.T) {
 	}
 }
 
-// D35: what is not well formed in one item costs at most that item, and is a note if its meaning is clear.
+// D35: an item that is not well-formed affects only itself, and gets a note if its meaning is
+// clear.
 func TestAnItemThatIsNotWellFormedIsReadAsFarAsItCan(t *testing.T) {
 	for name, bad := range map[string]string{
 		"an entity of HTML":     item("<title>", "<title>Green&nbsp;"),
@@ -130,7 +131,7 @@ func TestAnItemThatIsNotWellFormedIsReadAsFarAsItCan(t *testing.T) {
 	}
 }
 
-// D22: a longitude just beyond 180° lies on the other side of the antimeridian.
+// D22: a longitude just beyond 180° is on the other side of the antimeridian.
 func TestPolygonsOfCAPAreWrapped(t *testing.T) {
 	want := `{"type":"Polygon","coordinates":[[[179.5,-17],[-179.8,-17],[-179.8,-16],[179.5,-17]]]}`
 	if got := string(capPolygon("-17,179.5 -17,180.2 -16,-179.8 -17,179.5")); got != want {
@@ -140,7 +141,7 @@ func TestPolygonsOfCAPAreWrapped(t *testing.T) {
 
 func TestDates(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
-		{"2026-07-28T03:34:05", "2026-07-28T03:34:05.000Z"}, // the API: no zone, UTC
+		{"2026-07-28T03:34:05", "2026-07-28T03:34:05.000Z"}, // the API: without zone, UTC
 		{"2026-07-28T03:57:37.98", "2026-07-28T03:57:37.980Z"},
 		{"2026-07-28T03:34:05Z", "2026-07-28T03:34:05.000Z"},
 		{"2026-07-28T05:34:05+02:00", "2026-07-28T03:34:05.000Z"},
@@ -165,7 +166,7 @@ func TestThePresentLevelIsThatOfTheEpisode(t *testing.T) {
 		want           hazard.Severity
 		level          string
 	}{
-		{"Red", "Green", hazard.Information, "Green"}, // neither bounds the other
+		{"Red", "Green", hazard.Information, "Green"}, // neither level bounds the other
 		{"Green", "Orange", hazard.Watch, "Orange"},
 		{"Red", "Red", hazard.Warning, "Red"},
 		{"Orange", "", hazard.Watch, "Orange"},
@@ -182,7 +183,8 @@ func TestThePresentLevelIsThatOfTheEpisode(t *testing.T) {
 	}
 }
 
-// D29: the wind of a storm outranks the color of what it does to people, and its number in a basin is its name until it has one.
+// D29: the wind of a storm has precedence over the color of its impact. Until the storm has a name,
+// its number in a basin identifies it.
 func TestAStormHasTheLevelOfItsWindAndTheNumberOfItsBasin(t *testing.T) {
 	const was = "Hurricane/Typhoon > 74 mph (maximum wind speed of 185 km/h)"
 	for _, tt := range []struct {
@@ -206,7 +208,7 @@ func TestAStormHasTheLevelOfItsWindAndTheNumberOfItsBasin(t *testing.T) {
 	}
 }
 
-// D15: of the fires of one country, each has a name of its own.
+// D15: each of several fires in one country has its own name.
 func TestFiresAndFloodsAreNamedByTheNearestTown(t *testing.T) {
 	fire := func(point string) string {
 		return flood(`"FL"`, `"WF"`, "[11.3426,44.4938]}", point+"}", "Magnitude 0 ", "Green impact for forestfire in 5763 ha", `"country":"Italy"`, `"country":"Democratic Republic of Congo"`)
@@ -266,7 +268,7 @@ func TestIscurrentEndsNothing(t *testing.T) {
 			active++
 		}
 	}
-	if active != 11 { // of which GDACS calls one current; the others of the list are of the years before
+	if active != 11 { // GDACS calls one of them current; the others in the list are from earlier years
 		t.Errorf("%d droughts are active, want 11", active)
 	}
 }
@@ -333,7 +335,8 @@ func TestWhatIsNotToBeBelievedIsHeld(t *testing.T) {
 	}
 }
 
-// D17: 38 records whose alert level was "1.5" were rejected, and a flood whose start lay ahead was held for weeks.
+// D17: 38 records with the alert level "1.5" were rejected, and a flood with a start in the future
+// was held for weeks.
 func TestWhatIsOddInOneFieldIsShownWithANote(t *testing.T) {
 	score := func(n, title string) string {
 		return string(rss(item("<gdacs:episodealertlevel>Green<", "<gdacs:episodealertlevel>"+n+"<", "<gdacs:alertlevel>Green<", "<gdacs:alertlevel>"+n+"<", "<title>Green ", "<title>"+title)))
@@ -470,7 +473,7 @@ func TestPolygonsThatAreNoFootprintAreNone(t *testing.T) {
 	}
 }
 
-// shapeOf is shape, whose name a variable has here.
+// shapeOf is another name for shape, because a variable here has that name.
 type shapeOf = shape
 
 func TestCAP(t *testing.T) {
@@ -536,11 +539,11 @@ func TestResourcesOfRSSThatAreForReadersAreLinked(t *testing.T) {
 
 func TestTextOfAnyEncodingIsRead(t *testing.T) {
 	r := only(t, collection(flood(`"country":"Italy"`, "\"country\":\"C\xf4te d'Ivoire\"")))
-	if r.Name != "Flood - Bologna, Cte d'Ivoire" { // JSON is UTF-8: what is not goes
+	if r.Name != "Flood - Bologna, Cte d'Ivoire" { // JSON is UTF-8: invalid bytes are removed
 		t.Errorf("name %q", r.Name)
 	}
 	r = only(t, rss(item("<gdacs:country>Saudi Arabia", "<gdacs:country>C\xf4te d'Ivoire")))
-	if r.Name != "Flood - Jeddah, Côte d'Ivoire" { // declares UTF-8, and is Windows-1252
+	if r.Name != "Flood - Jeddah, Côte d'Ivoire" { // declared as UTF-8, but really Windows-1252
 		t.Errorf("name %q", r.Name)
 	}
 	r = only(t, collection(flood(`"country":"Italy"`, `"country":"<b>Italy\u202e\u0007</b>"`)))
@@ -571,7 +574,7 @@ func TestAPayloadThatIsCutOffKeepsWhatCameBefore(t *testing.T) {
 				}
 				for i, r := range batch.Reports {
 					w := whole.Reports[i]
-					if i == len(batch.Reports)-1 && len(w.Areas) > 0 { // its polygons may be missing
+					if i == len(batch.Reports)-1 && len(w.Areas) > 0 { // its polygons may be cut off
 						if r.Key != w.Key || len(r.Areas) != 0 && name != "cap-index.xml" || r.Version > w.Version {
 							t.Fatalf("%d bytes: %+v, want %+v without areas", n, r, w)
 						}
@@ -589,12 +592,12 @@ func TestAPayloadThatIsCutOffKeepsWhatCameBefore(t *testing.T) {
 func TestDocumentsOfOneMomentHaveAnOrder(t *testing.T) {
 	shape := polygon("Poly_Green", `{"type":"Polygon","coordinates":[[[1,2],[3,2],[3,4],[1,2]]]}`, `"x":0`)
 	const rss = "Mon, 27 Jul 2026 09:20:49 GMT"
-	documents := [][]byte{ // from the least to the fullest
+	documents := [][]byte{ // from the least to the most detailed
 		rssOf("TC", "1001303", rss),
 		collection(storm()),
 		[]byte(storm()),
 		collection(storm(), shape),
-		collection(storm(`"episodeid":2`, `"episodeid":3`)), // the next episode, whatever tells of it
+		collection(storm(`"episodeid":2`, `"episodeid":3`)), // the next episode, in any form of document
 	}
 	last := int64(0)
 	for i, d := range documents {
@@ -607,7 +610,7 @@ func TestDocumentsOfOneMomentHaveAnOrder(t *testing.T) {
 	if r := only(t, collection(storm("2026-07-27T09:20:49", "2026-07-27T09:20:50"))); r.Version <= last {
 		t.Errorf("a revision a second later has version %d, after %d", r.Version, last)
 	}
-	// The episodes of an earthquake are no small numbers.
+	// The episodes of an earthquake are large numbers without an order.
 	if a, b := only(t, collection(quake())), only(t, collection(quake("1721183", "3"))); a.Version != b.Version {
 		t.Errorf("versions %d and %d", a.Version, b.Version)
 	}

@@ -20,15 +20,16 @@ import (
 // shape is a polygon or line of an event.
 type shape struct {
 	class string // Poly_Affected …
-	// step: the wind at one time. Without it the polygon is the swath of all times.
+	// step means the wind at one time. Otherwise the polygon is the swath of all times.
 	step     bool
 	geometry jsontext.Value
-	date     string // of a step
+	date     string // time of a step
 	label    string
-	forecast bool // of a segment of a track
+	forecast bool // a forecast segment of a track
 }
 
-// role is what an area of the class is to an event of the type; empty if it is no footprint.
+// role returns the role of a shape of that class for an event of that type, or "" if the shape is
+// not an affected area.
 func role(code, class string) hazard.AreaRole {
 	if n, ok := strings.CutPrefix(class, shaking); ok && code == "EQ" {
 		intensity, ok := number(n)
@@ -48,9 +49,10 @@ func role(code, class string) hazard.AreaRole {
 	return ""
 }
 
-// areas are the footprints among shapes, in an order of their own. The winds at single times count only where there is no
-// swath of all times. Shapes without extent (the wind of a storm that has none of that strength) are none. The segments of a
-// track become the lines of one geometry.
+// areas returns the affected areas among shapes, in a fixed order. Winds at single times are only
+// used if there is no swath of all times. Shapes without extent are left out (for example the wind
+// of a storm that does not reach that strength). The segments of a track become the lines of one
+// geometry.
 func areas(code string, shapes []shape) []hazard.Area {
 	swath := slices.ContainsFunc(shapes, func(s shape) bool { return !s.step && strings.HasPrefix(s.class, "Poly_Green") })
 	var all []hazard.Area
@@ -84,8 +86,9 @@ func areas(code string, shapes []shape) []hazard.Area {
 	return slices.Compact(all)
 }
 
-// extent is the width and height of coordinates in degrees, however nested they are, and whether they are positions on Earth. A
-// ring that is not simple is for those to mend who draw it.
+// extent returns the width and height of coordinates in degrees, at any depth of nesting, and
+// whether they are valid positions. It does not check whether rings are simple; they are repaired
+// when shapes are drawn.
 func extent(coordinates []byte) (width, height float64, ok bool) {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(coordinates))
 	west, east, south, north := math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)
@@ -117,7 +120,7 @@ func extent(coordinates []byte) (width, height float64, ok bool) {
 	}
 }
 
-// geometryParts are the type and the coordinates of a geometry, without blanks.
+// geometryParts returns the type and the coordinates of a geometry, without blanks.
 func geometryParts(raw jsontext.Value) (kind string, coordinates []byte) {
 	var g struct {
 		Type        string         `json:"type"`
@@ -126,12 +129,12 @@ func geometryParts(raw jsontext.Value) (kind string, coordinates []byte) {
 	if raw.Kind() != '{' || json.Unmarshal(raw, &g, frame.Options, lenient) != nil {
 		return "", nil
 	}
-	_ = g.Coordinates.Compact() // was read as JSON
+	_ = g.Coordinates.Compact() // it was decoded as JSON, so there is no error
 	return g.Type, g.Coordinates
 }
 
-// middle is the middle of the circles among shapes, which are drawn around the position of the event; with the four decimals that
-// GDACS gives positions.
+// middle returns the center of the circles among shapes, which are drawn around the position of the
+// event. It is rounded to four decimals, like positions of GDACS.
 func middle(shapes []shape) (lon, lat float64, ok bool) {
 	for _, s := range shapes {
 		if !strings.HasPrefix(s.class, "Poly_Circle") {
@@ -145,7 +148,8 @@ func middle(shapes []shape) (lon, lat float64, ok bool) {
 	return 0, 0, false
 }
 
-// capPolygon is a polygon of CAP ("lat,lon lat,lon …") as GeoJSON, longitude first; nil if it is none.
+// capPolygon returns a CAP polygon ("lat,lon lat,lon …") as GeoJSON, longitude first; nil if it is
+// invalid.
 func capPolygon(text string) jsontext.Value {
 	var b bytes.Buffer
 	b.WriteString(`{"type":"Polygon","coordinates":[[`)

@@ -13,10 +13,10 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// later is after all recordings.
+// later is a time after all recordings.
 var later = hazard.At(time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC))
 
-// now is the time of the tests that make their own documents.
+// now is the time in tests that make their own documents.
 var now = hazard.At(time.Date(2026, 7, 28, 6, 0, 0, 0, time.UTC))
 
 func parsed(t testing.TB, payload []byte, now hazard.Instant) source.Batch {
@@ -31,7 +31,7 @@ func parsed(t testing.TB, payload []byte, now hazard.Instant) source.Batch {
 	return batch
 }
 
-// only is the one report of a document.
+// only returns the single report of a document.
 func only(t testing.TB, payload []byte) hazard.Report {
 	t.Helper()
 	batch := parsed(t, payload, now)
@@ -50,7 +50,7 @@ func find(t testing.TB, batch source.Batch, key string) hazard.Report {
 	return batch.Reports[i]
 }
 
-// checkReport checks what holds for every report.
+// checkReport checks conditions that hold for every report.
 func checkReport(t testing.TB, r *hazard.Report) {
 	t.Helper()
 	bad := func(format string, args ...any) { t.Errorf("%s: "+format, append([]any{r.Key}, args...)...) }
@@ -97,13 +97,13 @@ func checkReport(t testing.TB, r *hazard.Report) {
 	}
 }
 
-// end is when a report's event ends.
+// end returns the time at which a report's event ends.
 func end(r hazard.Report) hazard.Instant {
 	said := hazard.Derive([]hazard.Report{r}, r.Start)
 	return said.End
 }
 
-// flood is a feature of a list that can be read, with some of its text replaced.
+// flood returns a valid feature of a list, with some of its text replaced.
 func flood(replace ...string) string {
 	return replaced(`{"type":"Feature","bbox":[11.3426,44.4938,11.3426,44.4938],"geometry":{"type":"Point","coordinates":[11.3426,44.4938]},`+
 		`"properties":{"eventtype":"FL","eventid":1104053,"episodeid":2,"eventname":"","glide":"","name":"Flood in Italy",`+
@@ -114,13 +114,13 @@ func flood(replace ...string) string {
 		`"severitydata":{"severity":0.0,"severitytext":"Magnitude 0 ","severityunit":""}}}`, replace...)
 }
 
-// quake is the same of an earthquake.
+// quake does the same for an earthquake.
 func quake(replace ...string) string {
 	return replaced(flood(`"FL"`, `"EQ"`, "1104053", "1554511", `"episodeid":2`, `"episodeid":1721183`, `"severity":0.0`, `"severity":5.8`,
 		"Magnitude 0 ", "Magnitude 5.8M, Depth:10km", `"todate":"2026-07-27T01:00:00"`, `"todate":"2026-07-26T01:00:00"`), replace...)
 }
 
-// storm is the same of a storm.
+// storm does the same for a storm.
 func storm(replace ...string) string {
 	return replaced(flood(`"FL"`, `"TC"`, "1104053", "1001303", `"eventname":""`, `"eventname":"LALA-26"`, `"severity":0.0`, `"severity":185.2`,
 		"Magnitude 0 ", "Hurricane/Typhoon > 74 mph (maximum wind speed of 185 km/h)"), replace...)
@@ -140,7 +140,7 @@ func collection(features ...string) []byte {
 	return []byte(`{"type":"FeatureCollection","features":[` + strings.Join(features, ",") + `],"bbox":null}`)
 }
 
-// item is an item of RSS that can be read.
+// item returns a valid RSS item.
 func item(replace ...string) string {
 	return replaced(`<item><title>Green flood alert in Saudi Arabia</title><description>On 24/11/2022, a flood started in Saudi Arabia, lasting until `+
 		`26/11/2022 (last update). The flood caused 2 deaths and 0 displaced .</description><link>https://www.gdacs.org/report.aspx?eventtype=FL&amp;eventid=1101755</link>`+
@@ -158,7 +158,7 @@ func rss(items ...string) []byte {
 		`<title>GDACS RSS information</title><!--Records number 1-->` + strings.Join(items, "\n") + `</channel></rss>`)
 }
 
-// alert is a CAP message that can be read.
+// alert returns a valid CAP message.
 func alert(replace ...string) []byte {
 	parameter := func(name, value string) string {
 		return "<parameter><valueName>" + name + "</valueName><value>" + value + "</value></parameter>"
@@ -172,7 +172,8 @@ func alert(replace ...string) []byte {
 		`<area><areaDesc>Polygon</areaDesc><polygon>35,142 37,142 37,140 35,140 35,142</polygon></area></info></alert>`, replace...))
 }
 
-// wantReject checks that a batch has one reject of that record and reason, and as many reports.
+// wantReject checks that a batch has one reject with that record and reason, and that number of
+// reports.
 func wantReject(t testing.TB, batch source.Batch, reports int, record, reason string) {
 	t.Helper()
 	if len(batch.Rejects) != 1 || batch.Rejects[0].Record != record || batch.Rejects[0].Reason != reason || len(batch.Rejects[0].Raw) == 0 {

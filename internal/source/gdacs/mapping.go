@@ -12,27 +12,28 @@ import (
 type kind struct {
 	code  string
 	typ   hazard.Type
-	label string // how names begin
+	label string // type in the names of events
 	life  time.Duration
 	renew renewal
-	// footprint: its polygons say where it is. Those of earthquakes but for the shaking, and of volcanoes, are circles of a
-	// fixed size.
+	// footprint means that the polygons show the affected area. For volcanoes, and for earthquakes
+	// except the shaking, they are circles of a fixed size.
 	footprint bool
 	basis     string
 }
 
-// renewal is the moment from which an event has its life left.
+// renewal is the time from which the life of an event is counted.
 type renewal int
 
 const (
-	once       renewal = iota // it begins, and is not renewed
-	byData                    // the last data (todate)
-	byRevision                // the last revision (datemodified), where that is not long after the last data
+	once       renewal = iota // its beginning; never renewed
+	byData                    // its last data (todate)
+	byRevision                // its last revision (datemodified), unless that is long after the last data
 )
 
 const day = 24 * time.Hour
 
-// kinds is the table of event types: what has no row is no event that we know. Codes as in gdacs.org/Knowledge.
+// kinds is the table of event types. An event without a row is of an unknown type. The codes are as
+// in gdacs.org/Knowledge.
 var kinds = []kind{
 	{code: "EQ", typ: hazard.Earthquake, label: "Earthquake", life: day, renew: once,
 		basis: "judgement: 24 h, as for USGS; a new solution renews nothing; see redQuakeLife and Lasts"},
@@ -60,22 +61,26 @@ func kindOf(code string) *kind {
 }
 
 const (
-	// redQuakeLife: judgement, search and rescue counts in three days.
+	// redQuakeLife is our judgment: search and rescue is urgent for three days.
 	redQuakeLife = 72 * time.Hour
-	// longestListed is how long after an earthquake it is believed that GDACS lists it as current, which it does for four
-	// days (api-search-EQ-202607.json): longer is a list that is stuck.
+	// longestListed is how long after an earthquake GDACS's list of current events is believed. It
+	// really lists earthquakes for four days (api-search-EQ-202607.json); for longer, the list is
+	// probably not updated.
 	longestListed = 10 * day
-	// listStep are the steps in which being listed renews an earthquake, in ms: its end moves four times a day.
+	// listStep is the step in ms by which being listed renews an earthquake, so that its end moves
+	// four times a day.
 	listStep = hazard.Instant(6 * time.Hour / time.Millisecond)
-	// lateRevision is how long after its last data a revision still is news of an event: later ones are for the record.
-	// Recorded wildfires and droughts are revised within two days.
+	// lateRevision is how long after its last data a revision still renews an event. Later
+	// revisions are only corrections. Recorded wildfires and droughts are revised within two days.
 	lateRevision = 7 * day
-	// leastQuake: a smaller earthquake that GDACS calls green is no hazard. USGS lists earthquakes worldwide from here.
+	// leastQuake is the lowest magnitude of a green earthquake that is a hazard. From this
+	// magnitude, USGS lists earthquakes worldwide.
 	leastQuake = 4.5
 )
 
-// levels is the table of alert levels (gdacs.org/Knowledge: with Red international help is likely needed, with Orange it may
-// be, with Green it is not). The level of the episode is the present one; that of the event was its highest.
+// levels is the table of alert levels (gdacs.org/Knowledge: international help is likely needed at
+// Red, may be needed at Orange, and is not needed at Green). The level of the episode is the
+// present one; the level of the event was its highest.
 var levels = []struct {
 	word     string
 	severity hazard.Severity
@@ -85,9 +90,10 @@ var levels = []struct {
 	{"Green", hazard.Information},
 }
 
-// storms is the table of the words for a storm's present wind (recordings: "Tropical Storm (maximum wind speed of 269 km/h)", whose
-// number may be the maximum of its life). A color says what the storm does to people, a word how strong it is: the higher counts (D29).
-// Other words, as of a remnant low or a storm inland, leave it to the color.
+// storms is the table of the words for a storm's present wind (recordings: "Tropical Storm (maximum
+// wind speed of 269 km/h)"; the number may be the maximum of its whole life). A color rates the
+// impact on people, a word the strength of the storm; the higher level counts (D29). For other
+// words, such as those for a remnant low or a storm inland, only the color counts.
 var storms = []struct {
 	words    string
 	severity hazard.Severity
@@ -97,7 +103,8 @@ var storms = []struct {
 	{"Tropical Depression", cyclone.Level(0)},
 }
 
-// stormLevel is the level of a cyclone by the words for its wind; NoSeverity if they say none.
+// stormLevel returns the level of a cyclone from the words for its wind, or NoSeverity if there are
+// none.
 func stormLevel(words string) hazard.Severity {
 	for _, s := range storms {
 		if strings.HasPrefix(strings.TrimSpace(words), s.words) {
@@ -107,7 +114,7 @@ func stormLevel(words string) hazard.Severity {
 	return hazard.NoSeverity
 }
 
-// levelOf reads a level in either case; empty if it is none.
+// levelOf reads a level in upper or lower case; empty if it is invalid.
 func levelOf(word string) (string, hazard.Severity) {
 	for _, l := range levels {
 		if strings.EqualFold(strings.TrimSpace(word), l.word) {
@@ -119,15 +126,15 @@ func levelOf(word string) (string, hazard.Severity) {
 
 // areaRow is a row of the table of polygon classes.
 type areaRow struct {
-	class string // the beginning of the class
-	kinds string // of which types
+	class string // first letters of the class
+	kinds string // event types with this class
 	role  hazard.AreaRole
 	basis string
 }
 
-// areaRows is the table of polygon classes, the first row that fits decides; what has no row is no footprint: Poly_Circle (100 km
-// around an earthquake, 30 km around a volcano), Poly_Global (the wider surroundings of a flood), Point_* (positions as
-// tiny circles).
+// areaRows is the table of polygon classes; the first row that fits is used. A class without a row
+// is not an affected area: Poly_Circle (100 km around an earthquake, 30 km around a volcano),
+// Poly_Global (the wider surroundings of a flood), Point_* (positions as tiny circles).
 var areaRows = []areaRow{
 	{"Poly_Affected", "FL", hazard.ImpactArea, "the flooded area"},
 	{"Poly_area", "DR WF FL", hazard.ImpactArea, "where it is dry, or burnt"},
@@ -138,8 +145,9 @@ var areaRows = []areaRow{
 	{"Line_Line_", "TC", hazard.TrackArea, "where it went and is expected to go; number and label are in no order"},
 }
 
-// shaking is the class of the areas of one intensity (Modified Mercalli) of an earthquake, its number at the end. From VI there
-// is damage; from IV many feel it, which is the threshold of a hazard for us; below it nobody need be told.
+// shaking is the class of the areas with one intensity (Modified Mercalli) of an earthquake,
+// followed by the number. From VI there is damage. From IV many people feel it, which is our
+// threshold for an alert area. Lower intensities are ignored.
 const (
 	shaking       = "Poly_SMPInt_"
 	leastFelt     = 4

@@ -9,11 +9,12 @@ import (
 	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
-// link is an image, page or document that GDACS names.
+// link is an image, page or document that GDACS links to.
 type link struct{ id, title, address string }
 
-// linkRows is the table of what is shown of the images of the API and the resources of RSS, which have the same names, in the
-// order of importance to a responder. What is not here are icons, folders, templates ("{eventid}"), and data for machines.
+// linkRows is the table of displayed links: the images of the API and the resources of RSS, which
+// have the same names. The most important for responders come first. Not in the table are icons,
+// folders, templates ("{eventid}"), and data for machines.
 var linkRows = []struct{ id, title string }{
 	{"neic_report", "USGS earthquake report"},
 	{"weekly_report", "Smithsonian report"},
@@ -44,13 +45,14 @@ var linkRows = []struct{ id, title string }{
 	{"thumbnailmap_cached", "Map"},
 }
 
-// documentID begins the ids of documents: their names follow.
+// documentID is the prefix of the ids of documents; their names follow.
 const documentID = "document/"
 
-// maxDocuments bounds the documents that are linked. The greatest recorded number is four.
+// maxDocuments bounds the links to documents. The largest recorded number is four.
 const maxDocuments = 50
 
-// products is the product tree; nil where the document names nothing, since then it says nothing of products.
+// products returns the product tree, or nil if the document contains no links. Then it says nothing
+// about products.
 func (e *event) products(r *hazard.Report, at hazard.Instant) []hazard.ReportProduct {
 	if len(e.links) == 0 && e.notes == "" && e.form != detailForm {
 		return nil
@@ -89,8 +91,9 @@ func (e *event) products(r *hazard.Report, at hazard.Instant) []hazard.ReportPro
 	return tree
 }
 
-// address is s if it is an address of http or https that a reader can follow: blanks, control characters and letters beyond
-// ASCII are in none, nor the braces of a template that was not filled in, and hosts have a dot (GDACS_ARCGIS is its own).
+// address returns s if it is a usable http or https address, otherwise "". It rejects blanks,
+// control characters and non-ASCII letters, braces of a template that was not filled in, and hosts
+// without a dot (such as GDACS's internal GDACS_ARCGIS).
 func address(s string) string {
 	web := frame.WebAddress(s)
 	if u, err := url.Parse(web); err != nil || !strings.Contains(u.Hostname(), ".") || strings.ContainsAny(s, "{}") {

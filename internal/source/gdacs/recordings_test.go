@@ -16,7 +16,7 @@ import (
 )
 
 func TestEveryRecordingIsRead(t *testing.T) {
-	// Held and Minor are among the reports; the levels are those of all of them.
+	// Held and Minor count reports that are also in Reports; the levels count all reports.
 	type counts struct {
 		Read, Reports, Held, Minor, Green, Orange, Red, WithAreas int
 		Reject, Err                                               string
@@ -50,8 +50,8 @@ func TestEveryRecordingIsRead(t *testing.T) {
 		"geometry01.json":                        {Read: 2, Reports: 2, Green: 2}, // the ids of centroid and circle differ
 		"geometry02.json":                        {Read: 1, Reports: 1, Orange: 1, WithAreas: 1},
 
-		"api-geometry-TC-zero-quadrant.json":      {Err: noEvents}, // re-arranged by the recorder
-		"api-getlocations-TC-hernan-1001304.json": {Err: surge},    // places of a storm surge, no events
+		"api-geometry-TC-zero-quadrant.json":      {Err: noEvents}, // changed by the recorder
+		"api-getlocations-TC-hernan-1001304.json": {Err: surge},    // places of a storm surge, not events
 		"api-getlocations-TC-lala-1001303.json":   {Err: surge},
 		"api-getlocations-TC-saudel-1001305.json": {Err: surge},
 		"episodes/tc-1001253-ep1-impact.json":     {Err: noEvents}, // model runs
@@ -73,8 +73,8 @@ func TestEveryRecordingIsRead(t *testing.T) {
 		"job-cap2.xml":                          {Read: 1, Reports: 1, Green: 1},
 		"cap-alert01_valid.xml":                 {Read: 1, Reports: 1, Green: 1},
 		"cap-alert02_valid.xml":                 {Read: 1, Reports: 1, Green: 1},
-		"cap-alert02_without_parameters.xml":    {Read: 1, Reports: 1, Held: 1, Green: 1}, // says nothing of where
-		"cap-alert02_invaliddate.xml":           {Read: 1, Reports: 1, Green: 1},          // with a note: the date of its revision is none
+		"cap-alert02_without_parameters.xml":    {Read: 1, Reports: 1, Held: 1, Green: 1}, // without a place
+		"cap-alert02_invaliddate.xml":           {Read: 1, Reports: 1, Green: 1},          // with a note: the date of its revision is invalid
 		"cap-alert02_without_identifier.xml":    {Read: 1, Reject: "alert identifier: missing, expected one, as CAP requires"},
 		"job-alert01.xml":                       {Read: 1, Reject: noSender},
 		"job-alert02.xml":                       {Read: 1, Reject: noSender},
@@ -91,7 +91,7 @@ func TestEveryRecordingIsRead(t *testing.T) {
 		"episodes/wf-1028649-ep1-event.json":    {Read: 1, Reports: 1, Green: 1},
 		"episodes/wf-1028649-ep1-geometry.json": {Read: 1, Reports: 1, Green: 1, WithAreas: 1},
 	}
-	for n := 1; n <= 7; n++ { // the level of each episode is its own
+	for n := 1; n <= 7; n++ { // each episode has its own level
 		ep := "episodes/dr-1016449-ep" + string(rune('0'+n))
 		c := counts{Read: 1, Reports: 1, Green: 1}
 		if n >= 5 {
@@ -209,7 +209,7 @@ func TestTheEarthquakeOfUSGSIsNamedByItsData(t *testing.T) {
 	if !slices.Equal(r.Refs, []string{"gdacs:EQ1554511", "usgs:us6000tga9"}) {
 		t.Errorf("refs %v", r.Refs)
 	}
-	// shakemap[].conditions calls the longitude a latitude.
+	// shakemap[].conditions has latitude and longitude swapped.
 	if *r.Point != (hazard.Point{Lon: 99.5513, Lat: 35.3866}) {
 		t.Errorf("at %v", *r.Point)
 	}
@@ -231,8 +231,8 @@ func TestEarthquakesHaveTheSecondOfTheirTimeInEveryForm(t *testing.T) {
 	for file, want := range map[string]string{
 		"cap-alert01_valid.xml":              "EQ1279931 2021-08-03T07:28:23.000Z",
 		"cap-alert02_without_parameters.xml": "EQ1278636 2021-07-26T01:05:15.000Z",
-		"job-cap2.xml":                       "EQ1279052 2021-07-29T06:57:01.000Z", // sent two hours before
-		"job-cap1.xml":                       "EQ1243255 2020-11-10T04:41:51.000Z", // sent one hour before
+		"job-cap2.xml":                       "EQ1279052 2021-07-29T06:57:01.000Z", // sent two hours earlier
+		"job-cap1.xml":                       "EQ1243255 2020-11-10T04:41:51.000Z", // sent one hour earlier
 		"rss_24h-20191230.xml":               "EQ1200043 2019-12-29T18:24:41.000Z",
 		"gdacs-20210420.geojson":             "EQ1265240 2021-04-18T06:41:50.000Z",
 		"gdacs-20260526T0209Z.geojson":       "EQ1541847 2026-05-22T01:05:08.000Z",
@@ -269,12 +269,13 @@ func TestGeometryOfAStorm(t *testing.T) {
 		}
 		return roles
 	}
-	// The swaths of wind above 60, 90, 120 km/h; the cone; the track, whose segments are numbered and labelled in no order.
+	// The swaths of wind above 60, 90 and 120 km/h; the cone; the track, whose segments are
+	// numbered and labeled in no particular order.
 	want := []string{"alert Polygon", "impact Polygon", "impact Polygon", "track MultiLineString", "track Polygon"}
 	if got := roles("api-geometry-TC.json"); !slices.Equal(got, want) {
 		t.Errorf("areas %v, want %v", got, want)
 	}
-	// This one has no wind above 90 km/h: all its polygons of that are one place.
+	// This storm has no wind above 90 km/h: all its polygons for that wind are a single point.
 	want = []string{"alert Polygon", "track MultiLineString", "track Polygon"}
 	if got := roles("api-geometry-TC-mislabelled-track.json"); !slices.Equal(got, want) {
 		t.Errorf("areas %v, want %v", got, want)
@@ -299,14 +300,14 @@ func TestAWindPolygonWithAQuadrantWithoutExtentIsUsed(t *testing.T) {
 	if len(r.Areas) != 4 {
 		t.Errorf("%d areas, want the 4 bands, as there is no swath", len(r.Areas))
 	}
-	// The swath of all times is said apart, and then the single times are not used.
+	// If there is a swath of all times, the polygons of single times are not used.
 	r = only(t, collection(append(features, polygon("Poly_Green", `{"type":"Polygon","coordinates":[[[1,2],[3,2],[3,4],[1,2]]]}`, `"featuretype":null`))...))
 	if len(r.Areas) != 1 || r.Areas[0].Role != hazard.AlertArea {
 		t.Errorf("areas %v, want the swath", r.Areas)
 	}
 }
 
-// polygon is a feature of storm's geometry.
+// polygon returns a feature of the storm's geometry.
 func polygon(class, geometry, more string) string {
 	return storm(`{"type":"Point","coordinates":[11.3426,44.4938]}`, geometry, `"Class":"Point_Centroid"`, `"Class":"`+class+`",`+more)
 }
@@ -345,7 +346,7 @@ func TestProductsOfEventData(t *testing.T) {
 	}
 	for _, file := range []string{"api-search-TC-202607.json", "api-geometry-TC.json", "rss_7d-20221126.xml"} {
 		for _, r := range parsed(t, recordings.Read(t, "feeds/gdacs/"+file), later).Reports {
-			if r.Products != nil { // else it would take away what the data told
+			if r.Products != nil { // otherwise it would remove the products of the event data
 				t.Errorf("%s, %s: products %v", file, r.Key, titles(r))
 			}
 		}

@@ -12,9 +12,9 @@ import (
 // Name is the source's name.
 const Name = "gdacs"
 
-// Source describes the source. The feeds are polled as often as GDACS renews them: the events of its own map, and the RSS
-// feed, which says less of an event but is made apart. SEARCH is not polled: it never gives more than 100 events and does
-// not say so.
+// Source describes the source. The feeds are polled as often as GDACS updates them: the events of
+// its own map, and the RSS feed, which has less detail but is produced separately. SEARCH is not
+// polled, because it returns at most 100 events and does not say that there are more.
 func Source() source.Source {
 	s := source.Source{
 		Name: Name, Title: "GDACS disaster alerts", Parse: Parse,
@@ -42,8 +42,8 @@ func Source() source.Source {
 	return s
 }
 
-// lasts reports whether an event of that key and start goes on only as long as GDACS lists it as
-// current and Orange or Red: an earthquake that has outlived its own life.
+// lasts reports whether the event with that key and start lasts only as long as GDACS lists it as
+// current and Orange or Red. That is so for an earthquake after the end of its normal life.
 func lasts(key string, start, now hazard.Instant) bool {
 	return strings.HasPrefix(key, "EQ") && now >= start.Add(kindOf("EQ").life)
 }

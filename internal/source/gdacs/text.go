@@ -15,19 +15,19 @@ import (
 	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
-// layouts are the forms of dates, all of them UTC.
+// layouts are the formats of dates, all in UTC.
 var layouts = []string{
-	"2006-01-02T15:04:05.999999999", // the API, which writes no zone
-	"Mon, 2 Jan 2006 15:04:05",      // RSS, after "GMT" is taken off
+	"2006-01-02T15:04:05.999999999", // the API, without zone
+	"Mon, 2 Jan 2006 15:04:05",      // RSS, after "GMT" is removed
 	"Mon, 2 Jan 2006 15:04",         // the CAP index
 	"2 Jan 2006 15:04:05",           // gdacs.geojson
-	"2/Jan/2006 15:04:05",           // gdacs.geojson of 2021
+	"2/Jan/2006 15:04:05",           // gdacs.geojson in 2021
 	"2006-01-02T15:04:05.999999999Z07:00",
 }
 
 var errNoDate = errors.New("expected a date such as 2026-07-28T03:34:05")
 
-// date reads a date in any of the forms that GDACS writes.
+// date parses a date in any of GDACS's formats.
 func date(s string) (hazard.Instant, error) {
 	s = strings.TrimSpace(s)
 	for _, zone := range []string{"GMT", "UTC"} {
@@ -45,13 +45,14 @@ func date(s string) (hazard.Instant, error) {
 	return 0, errNoDate
 }
 
-// number reads a number that can be.
+// number parses a plausible number.
 func number(s string) (float64, bool) {
 	v, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
 	return v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0)
 }
 
-// places are the names in a list of countries. Lists have empty entries, blanks in double and "&" or " and " for the same.
+// places returns the names in a list of countries. Lists may have empty entries and double blanks,
+// and use "&" or " and " for the same.
 func places(list string) []string {
 	var names []string
 	for name := range strings.SplitSeq(hazard.CleanLine(strings.ReplaceAll(frame.Clip(list, maxText), "&", " and ")), ",") {
@@ -63,10 +64,11 @@ func places(list string) []string {
 	return names
 }
 
-// mostPlaces is how many countries a name may list: names stand in lists.
+// mostPlaces bounds the countries in a name, because names appear in lists.
 const mostPlaces = 3
 
-// shortPlaces names a few places: all of them, else the region that they are, else the first two.
+// shortPlaces returns up to mostPlaces names. If there are more, it returns the region, or else the
+// first two names.
 func shortPlaces(names []string, region string) string {
 	switch {
 	case len(names) <= mostPlaces:
@@ -83,7 +85,8 @@ var (
 		`FIFTEEN|SIXTEEN|SEVENTEEN|EIGHTEEN|NINETEEN|(TWENTY|THIRTY|FORTY)[- ]?(ONE|TWO|THREE|FOUR|FIVE|SIX|SEVEN|EIGHT|NINE)?)$`)
 )
 
-// proper is the name of an event without its year ("LALA-26", " Southern Africa-2018"), in readable case.
+// proper returns the name of an event without its year ("LALA-26", " Southern Africa-2018"), in
+// readable case.
 func proper(name string) string {
 	name = yearSuffix.ReplaceAllString(frame.Clip(hazard.CleanLine(frame.Clip(name, maxText)), maxName), "")
 	if name != strings.ToUpper(name) {
@@ -103,20 +106,21 @@ func proper(name string) string {
 	}, name)
 }
 
-// isProper tells whether the name of a storm is its own. A counting word that stands until it is named is not: there is a
-// "ONE" in each basin. With the letter of its basin ("ONE-C") the national centre calls it so too.
+// isProper reports whether a storm has a proper name. A number word that is used until then is not
+// one: each basin has a "ONE". With the letter of its basin ("ONE-C"), it is, because the national
+// center uses it as the name.
 func isProper(storm string) bool {
 	return storm != "" && !countingOne.MatchString(storm) && !strings.ContainsFunc(storm, unicode.IsDigit)
 }
 
 const (
-	maxName = 120     // bytes of a name
-	maxText = 4 << 10 // bytes of a text that is shown
-	maxID   = 64      // bytes of an id
-	maxSaid = 80      // bytes that a reason quotes
+	maxName = 120     // of a name, in bytes
+	maxText = 4 << 10 // of a displayed text, in bytes
+	maxID   = 64      // of an id, in bytes
+	maxSaid = 80      // of a quotation in a reason, in bytes
 )
 
-// said is a value as a reason quotes it.
+// said returns a value as a reason quotes it.
 func said(s string) string {
 	s = hazard.CleanLine(frame.Clip(s, 4*maxSaid))
 	if s == "" {
@@ -128,7 +132,7 @@ func said(s string) string {
 	return strconv.Quote(s)
 }
 
-// decimal writes a number with one decimal, as magnitudes are; never as -0.0.
+// decimal formats a number with one decimal, as is usual for magnitudes; never as -0.0.
 func decimal(v float64) string {
 	if v = math.Round(v*10) / 10; v == 0 {
 		v = 0

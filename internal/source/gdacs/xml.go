@@ -11,10 +11,10 @@ import (
 	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
-// maxElements bounds the elements of one record. The greatest recorded one has 400.
+// maxElements bounds the elements of one record. The largest recorded one has 400.
 const maxElements = 5000
 
-// Namespaces. CAP is known by the beginning of its own, whatever the version.
+// Namespaces. CAP is recognized by the beginning of its namespace, in any version.
 const (
 	gdacsSpace = "http://www.gdacs.org"
 	geoSpace   = "http://www.w3.org/2003/01/geo/wgs84_pos#"
@@ -24,7 +24,7 @@ const (
 
 // xml reads an RSS feed, an RSS index of CAP messages, or one CAP message.
 func (p *parser) xml(payload []byte) error {
-	text, err := frame.Text(payload, "windows-1252") // which the service sends, whatever it declares
+	text, err := frame.Text(payload, "windows-1252") // the service sends this charset, whatever it declares
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func (p *parser) xml(payload []byte) error {
 	return err
 }
 
-// element reads a record: an item of RSS, one that holds a CAP message, or a CAP message.
+// element reads a record: an RSS item, an item that contains a CAP message, or a CAP message.
 func (p *parser) element(record frame.Element, where string) {
 	n, notes, err := record.Tree(frame.Limits{Elements: maxElements})
 	if err != nil {
@@ -83,7 +83,7 @@ func (p *parser) record(e *event, notes []string, reason, where string, raw []by
 	p.add(e, where, raw)
 }
 
-// geoPoint sets the position from geo:Point, or from georss:point, which is latitude and longitude.
+// geoPoint sets the position from geo:Point, or from georss:point, where latitude comes first.
 func (e *event) geoPoint(item *frame.Node) (reason string) {
 	at := item.Child(geoSpace, "Point")
 	first, second := at.Get(geoSpace, "lat"), at.Get(geoSpace, "long")
@@ -115,15 +115,15 @@ func (e *event) pointOf(first, second string) (reason string) {
 
 var volcanoPage = regexp.MustCompile(`^https?://volcano\.si\.edu/volcano\.cfm\?vn=(\d{6})$`)
 
-// rssEvent is what an item of RSS says. Everything is in the members of GDACS's own namespace; the title and the description say
-// the same in words, with dates of both orders.
+// rssEvent returns the event of an RSS item. All data is in elements of GDACS's own namespace. The
+// title and the description repeat it in words, with dates in both orders of day and month.
 func rssEvent(n *frame.Node) (e *event, reason string) {
 	get := func(name string) string { return n.Get(gdacsSpace, name) }
 	e = &event{
 		form: rssForm, code: strings.ToUpper(get("eventtype")), number: get("eventid"), episode: get("episodeid"),
 		name: get("eventname"), country: get("country"), level: get("episodealertlevel"), highest: get("alertlevel"), titles: []string{n.Get("", "title")},
 		from: get("fromdate"), to: get("todate"), modified: cmp.Or(get("datemodified"), n.Get("", "pubDate")),
-		// The value is the maximum of a storm's life, the text its present.
+		// The value is the maximum over the life of a storm; the text is the present state.
 		magnitude: n.Child(gdacsSpace, "severity").Attr("value"), severity: get("severity"),
 		impact: cmp.Or(get("population"), victims(n.Get("", "description"))), glide: get("glide"), temporary: get("temporary"),
 		current: get("iscurrent"),
@@ -156,7 +156,7 @@ func rssEvent(n *frame.Node) (e *event, reason string) {
 
 var victimsText = regexp.MustCompile(`caused (\d+ (?:deaths?|killed) and \d+ displaced)`)
 
-// victims are the figures that the description of a flood ends with.
+// victims returns the figures at the end of a flood's description.
 func victims(description string) string {
 	if m := victimsText.FindStringSubmatch(frame.Clip(description, maxText)); m != nil {
 		return m[1]
@@ -166,14 +166,16 @@ func victims(description string) string {
 
 var (
 	capID = regexp.MustCompile(`^GDACS_([A-Z]{2})_(\d+)_(\d+)$`)
-	// headlineLevel and headlineDate are what a headline says that has no parameters beside it: "Green earthquake alert
-	// (Magnitude 4.5M, Depth:10km) in Argentina 26/07/2021 01:05 UTC, 180000 people within 100km."
+	// headlineLevel and headlineDate match parts of the headline of a message without parameters:
+	// "Green earthquake alert (Magnitude 4.5M, Depth:10km) in Argentina 26/07/2021 01:05 UTC,
+	// 180000 people within 100km."
 	headlineLevel = regexp.MustCompile(`^(Green|Orange|Red) `)
 	headlinePlace = regexp.MustCompile(`\) in (.+) (\d{2})/(\d{2})/(\d{4}) (\d{2}:\d{2}) UTC`)
 )
 
-// capEvent is what a CAP message says; nil without a reason if it is not for the public or no message about an event. All data is
-// in parameters; severity, urgency (always Past), sent (hours off) and expires (absent) say nothing of use.
+// capEvent returns the event of a CAP message. It returns nil without a reason if the message is
+// not public or not about an event. All data is in parameters. severity, urgency (always Past),
+// sent (hours off) and expires (missing) are not useful.
 func capEvent(alert *frame.Node) (e *event, reason string) {
 	get := func(name string) string { return alert.Get("*", name) }
 	for _, name := range []string{"identifier", "sender", "sent", "status", "msgType"} {
@@ -223,7 +225,7 @@ func capEvent(alert *frame.Node) (e *event, reason string) {
 	e.highest, e.titles = parameters["alertlevel"], []string{headline}
 	e.from, e.to, e.modified = parameters["fromdate"], parameters["todate"], parameters["datemodified"]
 	e.severity, e.impact, e.glide = parameters["severity"], parameters["population"], parameters["glide"]
-	e.agency = parameters["sourceid"] // an agency's name here, no id
+	e.agency = parameters["sourceid"] // here it is an agency's name, not an id
 	e.seconds = get("sent")
 	if len(parameters) == 0 {
 		e.fromHeadline(headline)
@@ -233,7 +235,7 @@ func capEvent(alert *frame.Node) (e *event, reason string) {
 	}
 	for _, area := range info.All("*", "area") {
 		for _, polygon := range area.All("*", "polygon") {
-			// It is the circle of an earthquake, or the wind of a storm.
+			// It is the circle around an earthquake, or the wind of a storm.
 			class := map[bool]string{true: "Poly_Green", false: "Poly_Circle"}[e.code == "TC"]
 			e.areas = append(e.areas, areas(e.code, []shape{{class: class, geometry: capPolygon(polygon.Text)}})...)
 		}
@@ -241,7 +243,7 @@ func capEvent(alert *frame.Node) (e *event, reason string) {
 	return e, ""
 }
 
-// fromHeadline reads what the headline alone says. Its date is day, month, year.
+// fromHeadline reads the values that are only in the headline. Its date is day, month, year.
 func (e *event) fromHeadline(headline string) {
 	e.severity = headline
 	if m := headlinePlace.FindStringSubmatch(headline); m != nil {
@@ -250,7 +252,7 @@ func (e *event) fromHeadline(headline string) {
 	}
 }
 
-// middle sets the position to the middle of the circle that is drawn around it.
+// middle sets the position to the center of the circle that is drawn around it.
 func (e *event) middle(alert *frame.Node) {
 	for _, area := range alert.Child("*", "info").All("*", "area") {
 		for _, polygon := range area.All("*", "polygon") {

@@ -15,18 +15,19 @@ type feature struct {
 	Properties quake `json:"properties"`
 }
 
-// quake are the members of a feature (api.geonet.org.nz, "Quakes").
+// quake has the members of a feature (api.geonet.org.nz, "Quakes").
 type quake struct {
 	PublicID  string       `json:"publicID"`
-	Time      string       `json:"time"`  // of origin, RFC 3339
-	Depth     frame.Number `json:"depth"` // km
+	Time      string       `json:"time"`  // time of origin, RFC 3339
+	Depth     frame.Number `json:"depth"` // in km
 	Magnitude frame.Number `json:"magnitude"`
-	MMI       frame.Number `json:"mmi"` // calculated at the closest locality; -1: too slight
+	MMI       frame.Number `json:"mmi"` // calculated for the closest locality; -1 means not felt
 	Locality  string       `json:"locality"`
 	Quality   string       `json:"quality"` // best, preliminary, automatic, deleted
 }
 
-// Parse reads the answer of a query as of now. An error is a *source.PayloadError; what was read before it is good if it is Cut.
+// Parse reads the response of a query as of now. The error is a *source.PayloadError. If its Cut is
+// true, the records before the error are good.
 func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 	b := frame.Batch{Batch: source.Batch{Current: true}}
 	_, err := frame.Collection{}.Features(payload, "earthquakes", &b, func(where func() string, raw []byte) {

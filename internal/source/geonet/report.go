@@ -13,12 +13,12 @@ import (
 
 var idForm = regexp.MustCompile(`^[0-9a-z]{4,40}$`)
 
-// report maps a feature. It says why, if it cannot.
+// report converts a feature. If it cannot, it returns the reason.
 func (f *feature) report(now hazard.Instant) (*hazard.Report, string) {
 	p := &f.Properties
 	key := strings.TrimSpace(p.PublicID)
 	if !idForm.MatchString(key) {
-		return nil, fmt.Sprintf("properties/publicID: %q, expected an id of small letters and digits", frame.ExcerptText(p.PublicID))
+		return nil, fmt.Sprintf("properties/publicID: %q, expected an id of lowercase letters and digits", frame.ExcerptText(p.PublicID))
 	}
 	start, note, err := frame.Time(p.Time, nil)
 	if err != nil {
@@ -53,7 +53,7 @@ func (f *feature) report(now hazard.Instant) (*hazard.Report, string) {
 	return r, ""
 }
 
-// description says how strong, how deep and how well known the earthquake is.
+// description describes the strength, the depth and the quality of the data.
 func (p *quake) description(q *seismic.Quake, start hazard.Instant) string {
 	var b strings.Builder
 	q.Describe(&b, start)

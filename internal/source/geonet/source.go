@@ -11,8 +11,8 @@ import (
 // Name is the source's name in reports.
 const Name = "geonet"
 
-// Source describes the source: earthquakes that may have been felt with an intensity of MMI 3 and more, the latest hundred. GeoNet
-// renews them by the minute.
+// Source describes the source: the latest hundred earthquakes that may have been felt with an
+// intensity of MMI 3 or more. GeoNet updates them every minute.
 func Source() source.Source {
 	return source.Source{
 		Name: Name, Title: "GeoNet earthquakes", Parse: Parse,

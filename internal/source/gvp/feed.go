@@ -11,26 +11,26 @@ import (
 	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
-// item is what the feed says of one volcano in one week (RSS 2.0, GeoRSS Simple).
+// item is the feed's report about one volcano in one week (RSS 2.0, GeoRSS Simple).
 type item struct {
 	title       string // "Name (Country) - Report for 10 September-16 September 2026 - New Eruptive Activity"
 	description string // the report, as HTML
 	link        string // the page of all reports
-	guid        string // the same with "#vn_" and the volcano's number, the only place where that is
-	pubDate     string // when the week's reports were published: the same for all
+	guid        string // like link, with "#vn_" and the volcano's number, which is nowhere else
+	pubDate     string // when the week's reports were published; the same for all of them
 	point       string // georss:point: latitude, longitude
 }
 
-// georss is the namespace of the position. A prefix that nobody declared counts as itself.
+// georss is the namespace of the position. A prefix without a declaration is accepted too.
 var georss = []string{"http://www.georss.org/georss", "georss"}
 
-// The limits of an item. A field is a hundred times the longest recorded.
+// Limits of an item. maxField is a hundred times the longest recorded field.
 const (
 	maxElements = 1000
 	maxField    = 256 << 10 // bytes
 )
 
-// itemOf reads an item: of several members of one name the first counts.
+// itemOf reads an item. Of several elements with the same name, the first counts.
 func itemOf(n *frame.Node) *item {
 	get := func(space, name string) string {
 		text := n.Child(space, name).Text
@@ -43,12 +43,13 @@ func itemOf(n *frame.Node) *item {
 	return it
 }
 
-// Parse reads the feed. Items are read one after the other: one that cannot be read makes a Reject, and its neighbours stay.
+// Parse reads the feed. It reads each item separately: an unreadable one becomes a Reject and does
+// not affect its neighbors.
 //
-// The error, if any, is a *source.PayloadError. What could be read before it is in the Batch nevertheless.
+// The error, if any, is a *source.PayloadError. The Batch still contains the part before the error.
 func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 	p := parser{now: now}
-	text, err := frame.Text(payload, "windows-1252") // the feed declares ISO-8859-1, of which that is the greater part
+	text, err := frame.Text(payload, "windows-1252") // the feed declares ISO-8859-1, most of which is the same
 	if err == nil {
 		_, err = frame.XML{Want: "RSS", Roots: []string{"rss"}, Records: []string{"item"}}.Read(text, p.record)
 	}
@@ -61,11 +62,11 @@ func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 type parser struct {
 	frame.Batch
 	now hazard.Instant
-	// known are the reports of one volcano, week and moment, to find copies, and those that contradict each other.
+	// known holds the reports by volcano, week and time, to find copies and contradictions.
 	known map[string][]reported
 }
 
-// reported is an item and its report's place in the batch.
+// reported is an item with the index of its report in the batch.
 type reported struct {
 	item
 	at int
@@ -87,7 +88,8 @@ func (p *parser) record(e frame.Element) {
 		return
 	}
 	source.Note(&r, notes...)
-	// The feed has each volcano once. Of two items of one volcano, week and moment nobody knows which counts.
+	// The feed contains each volcano once. If two different items have the same volcano, week and
+	// time, it is unclear which one counts.
 	id := fmt.Sprintf("%s %s %d", r.Key, r.Part, r.Version)
 	for _, other := range p.known[id] {
 		if other.item == *it {
@@ -109,5 +111,5 @@ func (p *parser) record(e frame.Element) {
 	}
 }
 
-// clash is why nobody can tell which of several items counts.
+// clash is the reason for holding contradictory items.
 const clash = "another item of the same volcano, week and pubDate says something else"

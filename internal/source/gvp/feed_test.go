@@ -142,7 +142,8 @@ func TestWhatIsNoFeedIsRefused(t *testing.T) {
 	}
 }
 
-// D35: what is not well formed in one item costs at most that item, and is a note if its meaning is clear.
+// D35: an item that is not well-formed affects only itself, and gets a note if its meaning is
+// clear.
 func TestAnItemThatIsNotWellFormedCostsNoOther(t *testing.T) {
 	third := an("262000", "332020")
 	for name, tt := range map[string]struct {
@@ -179,7 +180,7 @@ func TestAnEmptyWeekIsNoError(t *testing.T) {
 	}
 }
 
-// Every vector of hostile XML is read in bounded time, and those that must be refused are.
+// Every vector of hostile XML is read in bounded time, and those that must be rejected are.
 func TestVectorsOfXMLMakeNoReports(t *testing.T) {
 	if os.Getenv("HAZARDD_SHARED") == "" {
 		t.Skip("HAZARDD_SHARED is not set: no vectors to read")
@@ -188,7 +189,7 @@ func TestVectorsOfXMLMakeNoReports(t *testing.T) {
 	if len(files) == 0 {
 		t.Fatal("no vectors")
 	}
-	accepted := []string{ // RSS without items, and what is only badly encoded
+	accepted := []string{ // RSS without items, and documents that only have a wrong encoding
 		"attribute-256k.xml", "attribute-duplicate.xml", "attributes-10000.xml", "bom-utf8.xml", "control-reference.xml", "empty-channel.xml", "latin1-declared.xml", "leading-blank.xml", "nul.xml", "prefix-undeclared.xml",
 		"stylesheet-pi.xml", "surrogate-reference.xml", "utf16-declared-utf8.xml", "utf16le-bom.xml", "utf8-invalid.xml", "windows-1252-declared.xml", "xinclude.xml",
 	}
@@ -263,7 +264,7 @@ func TestGarbageIsBounded(t *testing.T) {
 			runtime.ReadMemStats(&before)
 			batch, _ := Parse(payload, now)
 			runtime.GC()
-			runtime.GC() // what only pools hold goes at the second
+			runtime.GC() // pools keep their content for one more collection
 			runtime.ReadMemStats(&after)
 			if kept := int64(after.HeapAlloc) - int64(before.HeapAlloc); kept > 4<<20 {
 				t.Errorf("%d MB kept of %d MB", kept>>20, len(payload)>>20)

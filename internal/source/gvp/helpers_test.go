@@ -14,7 +14,8 @@ import (
 	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
-// shared reads a recording or a vector. They are not part of this repository: HAZARDD_SHARED names the folder that has them.
+// shared reads a recording or a vector. They are not part of this repository; HAZARDD_SHARED is the
+// folder with them.
 func shared(t testing.TB, name string) []byte {
 	t.Helper()
 	dir := os.Getenv("HAZARDD_SHARED")
@@ -38,7 +39,7 @@ func at(text string) hazard.Instant {
 
 var now = at("2026-09-17T12:00:00Z")
 
-// an makes an item; each pair of words replaces the first by the second.
+// an returns an item. Of each pair of words, the first is replaced by the second.
 func an(pairs ...string) string {
 	const usual = `<item>
 <title>Krakatau (Indonesia) - Report for 10 September-16 September 2026 - New Eruptive Activity</title>
@@ -72,7 +73,7 @@ func feed(items ...string) []byte {
 ` + strings.Join(items, "\n") + `</channel></rss>`)
 }
 
-// one reads an item that makes one report.
+// one reads an item that must make one report.
 func one(t testing.TB, item string) hazard.Report {
 	t.Helper()
 	batch, err := Parse(feed(item), now)
@@ -83,7 +84,7 @@ func one(t testing.TB, item string) hazard.Report {
 	return batch.Reports[0]
 }
 
-// checkBatch checks what holds for everything that is read.
+// checkBatch checks conditions that hold for every batch.
 func checkBatch(t testing.TB, b *source.Batch) {
 	t.Helper()
 	if b.Whole {

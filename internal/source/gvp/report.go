@@ -13,20 +13,21 @@ import (
 	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
-// row is a row of the mapping table: a word of the report for what a volcano does.
+// row is a row of the mapping table: the report's words for the activity of a volcano.
 type row struct {
-	activity string // as in the title
-	called   string // what we call it, in front of the volcano's name
+	activity string // the words in the title
+	called   string // our words for it, before the volcano's name
 	basis    string
 }
 
-// What the citations of the table stand for.
+// The sources that the citations of the table name.
 const (
 	criteria = "volcano.si.edu/reports_weekly.cfm, kinds of report; level: volcano.si.edu/faq, alert levels: none are to be invented"
 	formerly = "earlier kinds of report, volcano.si.edu/reports_weekly.cfm?weekstart=20130227"
 )
 
-// rows is the mapping table. All of them are VOLCANO and INFORMATION. A word that is not here is held for a person to look at.
+// rows is the mapping table. All rows are VOLCANO and INFORMATION. An unknown activity is held for
+// a person to check.
 var rows = []row{
 	{"New Eruptive Activity", "Volcanic Eruption", criteria},
 	{"Continuing Eruptive Activity", "Volcanic Eruption", criteria},
@@ -39,15 +40,18 @@ var rows = []row{
 }
 
 const (
-	// life is how long a report holds from its publication: a week, and a day for a late successor (judgement).
+	// life is how long a report is valid from its publication: a week, and a day in case the next
+	// one is late (our judgment).
 	life = 8 * 24 * time.Hour
-	// skew is how far in the future a report may have been published: the feed's own offsets differ by an hour.
+	// skew is how far in the future the publication of a report may be: the feed's own offsets
+	// differ by an hour.
 	skew = 24 * time.Hour
-	// farOff is how far the week of a report may lie from its publication. Reports appear the day after their week.
+	// farOff is the largest time between the week of a report and its publication. Reports usually
+	// appear the day after their week.
 	farOff = 60 * 24 * time.Hour
 )
 
-// report maps an item. Its error names the field, the value and what was expected.
+// report converts an item. Its error names the field, the value and what was expected.
 func report(it *item, now hazard.Instant) (hazard.Report, error) {
 	vn := number(it)
 	if vn == "" {
@@ -126,7 +130,7 @@ func report(it *item, now hazard.Instant) (hazard.Report, error) {
 	return r, nil
 }
 
-// products makes the product tree of a report.
+// products returns the product tree of a report.
 func products(r *hazard.Report, title, text string, links []link) []hazard.ReportProduct {
 	at := hazard.Instant(r.Version)
 	tree := []hazard.ReportProduct{{Key: Name, Title: "Smithsonian Global Volcanism Program", Type: hazard.FolderProduct, Time: at}}
@@ -163,7 +167,8 @@ var numbers = []*regexp.Regexp{
 	regexp.MustCompile(`[?&]vn=([1-9][0-9]{5})\b`),
 }
 
-// number is the volcano's number in the Smithsonian's catalogue; empty if the item does not say it.
+// number returns the volcano's number in the Smithsonian's catalog, or "" if the item does not
+// contain it.
 func number(it *item) string {
 	for _, address := range []string{it.guid, it.link} {
 		for _, form := range numbers {
@@ -175,7 +180,7 @@ func number(it *item) string {
 	return ""
 }
 
-// title is what the title of an item says.
+// title is the parsed title of an item.
 type title struct {
 	name, country, activity string
 	week                    string // as written
@@ -188,7 +193,7 @@ var (
 	weekForm  = regexp.MustCompile(`^([0-9]{1,2} [A-Z][a-z]+)( [0-9]{4})? ?- ?([0-9]{1,2} [A-Z][a-z]+) ([0-9]{4})$`)
 )
 
-// maxWords bounds a title, in bytes. The longest recorded has 100.
+// maxWords bounds a title, in bytes. The longest recorded one has 100.
 const maxWords = 400
 
 func readTitle(s string) title {
@@ -214,7 +219,7 @@ func readTitle(s string) title {
 	if err != nil {
 		return t
 	}
-	if from.After(to) && w[2] == "" { // from one year into the next: only the second is written
+	if from.After(to) && w[2] == "" { // a week across the end of a year: only the second year is written
 		from = from.AddDate(-1, 0, 0)
 	}
 	if !from.After(to) && to.Sub(from) <= 31*24*time.Hour {
@@ -226,7 +231,7 @@ func readTitle(s string) title {
 // zones are the zone names of RFC 822 that the feed may use instead of an offset.
 var zones = strings.NewReplacer(" EDT", " -0400", " EST", " -0500", " GMT", " +0000", " UTC", " +0000", " UT", " +0000", " Z", " +0000")
 
-// parseTime reads a date as in RFC 822, with a year of four digits.
+// parseTime parses a date as in RFC 822, with a year of four digits.
 func parseTime(s string) (hazard.Instant, error) {
 	s = zones.Replace(hazard.CleanLine(frame.Clip(s, frame.MaxExcerpt)))
 	if _, after, ok := strings.Cut(s, ","); ok {
@@ -246,7 +251,7 @@ func parseTime(s string) (hazard.Instant, error) {
 	return at, nil
 }
 
-// readPoint reads "latitude longitude". It says why, if there is no position to be believed.
+// readPoint parses "latitude longitude". If the position is not plausible, it returns the reason.
 func readPoint(s string) (*hazard.Point, string) {
 	words := strings.FieldsFunc(frame.Clip(s, frame.MaxExcerpt), func(r rune) bool { return r <= ' ' || r == ',' })
 	fault := fmt.Sprintf("georss:point: %q, expected latitude and longitude in degrees", frame.ExcerptText(s))
@@ -258,10 +263,10 @@ func readPoint(s string) (*hazard.Point, string) {
 	if err1 != nil || err2 != nil || math.IsNaN(lat) || math.IsNaN(lon) {
 		return nil, fault
 	}
-	if math.Abs(lat) > 90 && math.Abs(lon) <= 90 { // the wrong way round
+	if math.Abs(lat) > 90 && math.Abs(lon) <= 90 { // latitude and longitude are swapped
 		lat, lon = lon, lat
 	}
-	if lon > 180 && lon <= 360 { // east all around
+	if lon > 180 && lon <= 360 { // a longitude from 0 to 360
 		lon -= 360
 	}
 	if math.Abs(lat) > 90 || math.Abs(lon) > 180 {

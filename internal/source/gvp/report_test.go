@@ -74,7 +74,7 @@ func TestPublicationDates(t *testing.T) {
 func TestPositions(t *testing.T) {
 	for text, want := range map[string]hazard.Point{
 		"-6.1009 105.4233":       {Lon: 105.4233, Lat: -6.1009},
-		"105.4233 -6.1009":       {Lon: 105.4233, Lat: -6.1009}, // the wrong way round
+		"105.4233 -6.1009":       {Lon: 105.4233, Lat: -6.1009}, // latitude and longitude are swapped
 		"52.825 190.056":         {Lon: -169.944, Lat: 52.825},
 		" \n-6.1009,\t105.4233 ": {Lon: 105.4233, Lat: -6.1009},
 		"0 105.4233":             {Lon: 105.4233},
@@ -159,7 +159,7 @@ func TestTwoItemsThatContradictEachOtherAreHeld(t *testing.T) {
 	}
 }
 
-// The reports of three weeks make one event from the first week on, in whatever order they come.
+// The reports of three weeks make one event from the first week on, in any order.
 func TestWeeksMakeOneEvent(t *testing.T) {
 	weeks := []hazard.Report{
 		one(t, an()),

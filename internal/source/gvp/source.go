@@ -11,7 +11,8 @@ import (
 // Name is the source's name in reports.
 const Name = "gvp"
 
-// Source describes the source: the one feed there is. It is renewed on Thursdays; the interval is for corrections.
+// Source describes the source, which has one feed. It is updated on Thursdays; the short interval
+// is for corrections.
 func Source() source.Source {
 	return source.Source{
 		Name: Name, Title: "Smithsonian weekly volcanic activity", Parse: Parse,
@@ -23,7 +24,7 @@ func Source() source.Source {
 		Rank: source.Ranks{hazard.Volcano: source.Specialist},
 		Coverage: []source.Coverage{{Role: source.RoleWatches, World: true, From: "new activity, or notable changes, within a week",
 			Cite: "https://volcano.si.edu/reports_weekly.cfm: criteria and disclaimers; it is not a comprehensive list"}},
-		// The number of a volcano names the mountain, whose eruptions are one hazard each.
+		// The number identifies the volcano; each of its eruptions is a separate hazard.
 		Schemes: []source.Scheme{{Name: Name, Type: hazard.Volcano, Bare: regexp.MustCompile(`^\d{6}$`)}},
 		Lives:   []source.Life{{Of: "a weekly report", For: life}},
 	}

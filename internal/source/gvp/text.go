@@ -9,22 +9,23 @@ import (
 	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
-// link is an address that a text refers to.
+// link is an address in a text.
 type link struct {
 	address string
-	words   string // what a reader sees of it
+	words   string // the visible words of the link
 }
 
 // maxLinks bounds the links of one text. Most have none.
 const maxLinks = 20
 
-// plainText is what a person reads in a piece of HTML, a blank line between paragraphs, and the links in it.
+// plainText returns the readable text of HTML, with a blank line between paragraphs, and the links
+// in it.
 func plainText(markup string) (string, []link) {
 	var (
 		b     strings.Builder
 		links []link
-		skip  string // the element that is not for reading
-		open  = -1   // the link that text belongs to
+		skip  string // the open element whose content is not readable text
+		open  = -1   // index of the link to which the text belongs
 	)
 	z := html.NewTokenizer(strings.NewReader(markup))
 	for {
@@ -92,7 +93,7 @@ var paragraphs = map[string]bool{
 	"blockquote": true, "hr": true, "dl": true,
 }
 
-// blanks makes the line breaks of markup, which mean nothing, blanks.
+// blanks replaces line breaks in markup, which have no meaning, by blanks.
 func blanks(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\r' || r == '\t' {

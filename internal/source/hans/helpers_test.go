@@ -14,7 +14,8 @@ import (
 	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
-// shared reads a recording. They are not part of this repository: HAZARDD_SHARED names the folder that has them.
+// shared reads a recording. They are not part of this repository; HAZARDD_SHARED is the folder with
+// them.
 func shared(t testing.TB, name string) []byte {
 	t.Helper()
 	dir := os.Getenv("HAZARDD_SHARED")
@@ -38,7 +39,8 @@ func at(text string) hazard.Instant {
 
 var now = at("2026-07-27T20:00:00Z")
 
-// a makes a record of the list of elevated volcanoes; each pair of words replaces the first by the second.
+// a returns a record of the list of elevated volcanoes. Of each pair of words, the first is
+// replaced by the second.
 func a(pairs ...string) string {
 	return replaced(`{"obs_fullname":"Alaska Volcano Observatory","obs_abbr":"avo","volcano_name":"Great Sitkin","vnum":"311120",`+
 		`"notice_type_cd":"DU","notice_identifier":"DOI-USGS-AVO-2026-07-27T19:33:00+00:00","sent_utc":"2026-07-27 19:44:38",`+
@@ -46,7 +48,7 @@ func a(pairs ...string) string {
 		`"notice_url":"https:\/\/volcanoes.usgs.gov\/hans-public\/notice\/DOI-USGS-AVO-2026-07-27T19:33:00+00:00"}`, pairs...)
 }
 
-// capped makes a record of the list of CAP alerts.
+// capped returns a record of the list of CAP alerts.
 func capped(pairs ...string) string {
 	return replaced(`{"volcano_name_appended":"Great Sitkin Volcano","latitude":52.0765,"longitude":-176.1109,"vnum":"311120",`+
 		`"elevation_meters":1740,"obs_fullname":"Alaska Volcano Observatory","alert_level":"WATCH","color_code":"ORANGE",`+
@@ -67,7 +69,7 @@ func replaced(s string, pairs ...string) string {
 
 func records(all ...string) []byte { return []byte("[" + strings.Join(all, ",\n") + "]") }
 
-// one reads a record that makes one report.
+// one reads a record that must make one report.
 func one(t testing.TB, record string) hazard.Report {
 	t.Helper()
 	batch, err := Parse(records(record), now)
@@ -78,7 +80,7 @@ func one(t testing.TB, record string) hazard.Report {
 	return batch.Reports[0]
 }
 
-// checkBatch checks what holds for everything that is read.
+// checkBatch checks conditions that hold for every batch.
 func checkBatch(t testing.TB, b *source.Batch) {
 	t.Helper()
 	for i := range b.Reports {

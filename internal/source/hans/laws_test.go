@@ -8,7 +8,8 @@ import (
 
 var laws = sourcetest.Source{
 	Parse: Parse, File: "hans/getElevatedVolcanoes-20260727.json", At: "2026-07-27T20:00:00Z",
-	// Without these nobody could tell which volcano it is, what is said of it, or in which notice. A time may be said by either member.
+	// Without these, the volcano, its state or the notice would be unknown. Either member may
+	// contain the time.
 	Needed: []string{"vnum", "volcano_name", "alert_level", "color_code", "notice_identifier", "sent_unixtime", "sent_utc"},
 }
 

@@ -15,10 +15,10 @@ import (
 	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
-// placePrefix begins the code of a place: "gvp:311120" is the volcano of that number.
+// placePrefix is the prefix of a place's code: "gvp:311120" is the volcano with that number.
 const placePrefix = "gvp:"
 
-// PlaceURL is where the position of a place that a report names is, empty if the code is no volcano's.
+// PlaceURL returns the address of a place's position, or "" if the code is not that of a volcano.
 func PlaceURL(code string) string {
 	n, ok := strings.CutPrefix(code, placePrefix)
 	if !ok || !numberForm.MatchString(n) {
@@ -27,7 +27,8 @@ func PlaceURL(code string) string {
 	return api + "getVolcano/" + n
 }
 
-// ParsePlace reads the answer of PlaceURL: the place's code, its position as a GeoJSON point, and the volcano's name.
+// ParsePlace parses the response of PlaceURL: the place's code, its position as a GeoJSON point,
+// and the volcano's name.
 func ParsePlace(payload []byte) (code string, geometryGeoJSON []byte, name string, err error) {
 	if b := bytes.TrimSpace(payload); len(b) > 0 && b[0] == '{' {
 		payload = bytes.Join([][]byte{[]byte("["), b, []byte("]")}, nil)
@@ -42,9 +43,9 @@ func ParsePlace(payload []byte) (code string, geometryGeoJSON []byte, name strin
 	return all[0].Code, all[0].geometry(), all[0].Name, nil
 }
 
-// Position is where a volcano is.
+// Position is the position of a volcano.
 type Position struct {
-	Code     string // of the place
+	Code     string // code of the place
 	Name     string
 	Lon, Lat float64
 }
@@ -57,9 +58,9 @@ func (p *Position) geometry() []byte {
 	return append(b, "]}"...)
 }
 
-// ParsePositions reads the positions from a list that has them (getUSVolcanoes, getCapElevated), in the list's order. Records
-// without a number or without a position that can be are passed over. The error, if any, is a *source.PayloadError; what was
-// read before it is good.
+// ParsePositions reads the positions from a list that contains them (getUSVolcanoes,
+// getCapElevated), in the list's order. It skips records without a number or a plausible position.
+// The error, if any, is a *source.PayloadError; the positions before it are good.
 func ParsePositions(payload []byte) ([]Position, error) {
 	var all []Position
 	err := frame.List(payload, "volcanoes", func(_ func() string, raw []byte) {
@@ -74,16 +75,16 @@ func ParsePositions(payload []byte) ([]Position, error) {
 	return all, err
 }
 
-// point is the volcano's position, or why it has none.
+// point returns the volcano's position, or why it has none.
 func (v *volcano) point() (*hazard.Point, string) {
 	if !v.Latitude.Known || !v.Longitude.Known {
 		return nil, "latitude, longitude: missing, expected degrees"
 	}
 	lat, lon := v.Latitude.Value, v.Longitude.Value
-	if math.Abs(lat) > 90 && math.Abs(lon) <= 90 { // the wrong way round
+	if math.Abs(lat) > 90 && math.Abs(lon) <= 90 { // latitude and longitude are swapped
 		lat, lon = lon, lat
 	}
-	lon = geo.Wrap(lon) // the Aleutians, east all around
+	lon = geo.Wrap(lon) // the Aleutians, with a longitude from 0 to 360
 	if math.Abs(lat) > 90 || math.Abs(lon) > 180 || lat == 0 && lon == 0 {
 		return nil, fmt.Sprintf("latitude, longitude: %v, %v, expected the volcano's position", v.Latitude.Value, v.Longitude.Value)
 	}
@@ -96,7 +97,7 @@ func (v *volcano) point() (*hazard.Point, string) {
 //go:embed volcanoes.tsv
 var volcanoes string
 
-// builtIn finds the position of a volcano among those that are built in.
+// builtIn returns the built-in position of a volcano.
 func builtIn(code string) (geo.Shape, bool) {
 	n, ok := strings.CutPrefix(code, placePrefix)
 	if !ok || !numberForm.MatchString(n) {
@@ -114,13 +115,13 @@ func builtIn(code string) (geo.Shape, bool) {
 	return geo.Shape{}, false
 }
 
-// Places knows where volcanoes are: from those that were fetched, else from those that are built in.
+// Places finds the positions of volcanoes: fetched ones first, then built-in ones.
 type Places struct {
-	// Kept reads the GeoJSON geometry of a place that was fetched; an error if it never was.
+	// Kept returns the GeoJSON geometry of a fetched place, or an error if it was never fetched.
 	Kept func(ctx context.Context, code string) (string, error)
 }
 
-// Shape is the position of the volcano with that code, and whether it is known.
+// Shape returns the position of the volcano with that code, and whether it is known.
 func (p Places) Shape(ctx context.Context, code string) (geo.Shape, bool) {
 	text, err := p.Kept(ctx, code)
 	if err != nil {

@@ -15,25 +15,27 @@ import (
 	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
-// level is a row of the mapping table: what an alert level, or a colour where there is none, stands for.
+// level is a row of the mapping table, for an alert level, or for a color if there is no alert
+// level.
 type level struct {
-	alert    string // empty: none is assigned
-	colour   string // empty: any
+	alert    string // empty if none is assigned
+	colour   string // empty for any
 	severity hazard.Severity
-	ended    bool   // no hazard, and the end of one
-	means    string // for people
+	ended    bool   // not a hazard, and ends one
+	means    string // explanation for people
 	basis    string
 }
 
-// What the citations of the table stand for.
+// The sources that the citations of the table name.
 const (
 	system     = "usgs.gov/programs/VHP/volcanic-alert-levels-characterize-conditions-us-volcanoes"
 	colourOnly = "judgement: the colour's usual partner, usgs.gov/volcano/alert-level-icons"
 	unassigned = "usgs.gov/volcano/alert-level-icons: too few instruments to tell that a volcano is in its background state"
 )
 
-// levels is the mapping table: the first row that fits decides. The level on the ground decides ours, the colour is kept beside it:
-// WATCH with RED is ash that nobody lives under, WARNING with ORANGE lava without ash.
+// levels is the mapping table; the first row that fits is used. The alert level on the ground
+// determines our level, and the color is only shown: WATCH with RED means ash without people below,
+// WARNING with ORANGE lava without ash.
 var levels = []level{
 	{alert: "WARNING", severity: hazard.Warning, basis: system,
 		means: "a hazardous eruption is imminent, under way or suspected"},
@@ -49,7 +51,7 @@ var levels = []level{
 	{colour: "-", ended: true, basis: unassigned, means: "no level is assigned to the volcano"},
 }
 
-// levelOf is the row of an alert level and a colour, and whether the table has it.
+// levelOf returns the row of an alert level and a color, and whether the table contains it.
 func levelOf(alert, colour string) (l level, known bool) {
 	if alert == "UNASSIGNED" {
 		alert = ""
@@ -62,7 +64,7 @@ func levelOf(alert, colour string) (l level, known bool) {
 			return l, true
 		}
 	}
-	for _, l := range levels { // an unknown word on the ground: what the colour says, until somebody has looked at it
+	for _, l := range levels { // an unknown alert level: use the color until somebody has checked the report
 		if l.colour == colour && !l.ended {
 			return l, false
 		}
@@ -77,17 +79,19 @@ var kinds = map[string]string{
 	"VO": "Volcano Observatory Notice for Aviation", "IS": "information statement", "SR": "status report",
 }
 
-// regions are where the volcanoes lie, by the first three digits of their number (volcano.si.edu, regions and subregions).
+// regions are the regions of volcanoes by the first three digits of their number (volcano.si.edu,
+// regions and subregions).
 var regions = map[string]string{
 	"311": "Alaska", "312": "Alaska", "313": "Alaska", "314": "Alaska", "315": "Alaska", "321": "Washington", "322": "Oregon",
 	"323": "California", "332": "Hawaii", "284": "Northern Mariana Islands", "244": "American Samoa",
 }
 
 const (
-	// life is how long a level holds after the notice that said so. USGS writes at least weekly about what is above NORMAL, and the
-	// list ends it sooner; a month bounds what is left when the lists themselves fail (judgement).
+	// life is how long a level lasts after its notice. USGS writes at least weekly about volcanoes
+	// above NORMAL, and the list usually ends a level sooner. A month is for the case that the
+	// lists themselves fail (our judgment).
 	life = 30 * 24 * time.Hour
-	// skew is how far in the future a notice may have been sent.
+	// skew is how far in the future the time of sending may be.
 	skew = time.Hour
 	// farBack is how old the latest notice of a volcano above NORMAL may be.
 	farBack = 366 * 24 * time.Hour
@@ -95,7 +99,7 @@ const (
 
 var numberForm = regexp.MustCompile(`^[1-9][0-9]{5}$`)
 
-// number is the volcano's number in the Smithsonian's catalogue; empty if it is none.
+// number returns the volcano's number in the Smithsonian's catalog, or "" if it is invalid.
 func (v *volcano) number() string {
 	if n := strings.TrimSpace(v.Number); numberForm.MatchString(n) {
 		return n
@@ -103,7 +107,7 @@ func (v *volcano) number() string {
 	return ""
 }
 
-// called is the volcano's name.
+// called returns the volcano's name.
 func (v *volcano) called() string {
 	return hazard.CleanLine(frame.Clip(cmp.Or(v.Name, strings.TrimSuffix(v.NameAppended, " Volcano")), maxName))
 }
@@ -111,7 +115,7 @@ func (v *volcano) called() string {
 // maxName bounds a name, in bytes.
 const maxName = 200
 
-// report maps a record. Its error names the field, the value and what was expected.
+// report converts a record. Its error names the field, the value and what was expected.
 func (v *volcano) report(now hazard.Instant) (hazard.Report, error) {
 	vn := v.number()
 	if vn == "" {
@@ -165,7 +169,7 @@ func (v *volcano) report(now hazard.Instant) (hazard.Report, error) {
 		if r.Point, fault = v.point(); fault != "" {
 			doubt("%s", fault)
 		}
-		r.Part += "/cap" // it tells more of the notice than the other lists do
+		r.Part += "/cap" // this form of the notice has more data than those in other lists
 	}
 	if !known {
 		doubt("alert_level, color_code: %q, %q are not in the mapping table", frame.ExcerptText(alert), frame.ExcerptText(colour))
@@ -206,7 +210,7 @@ func (v *volcano) report(now hazard.Instant) (hazard.Report, error) {
 // maxSynopsis bounds a synopsis, in bytes.
 const maxSynopsis = 16 << 10
 
-// article puts the article before a kind of notice.
+// article returns a kind of notice with the article before it.
 func article(kind string) string {
 	if strings.ContainsAny(kind[:1], "aeiou") {
 		return "an " + kind
@@ -214,13 +218,13 @@ func article(kind string) string {
 	return "a " + kind
 }
 
-// upper makes the first letter a capital.
+// upper returns s with a capital first letter.
 func upper(s string) string {
 	first, n := utf8.DecodeRuneInString(s)
 	return string(unicode.ToUpper(first)) + s[n:]
 }
 
-// products makes the product tree of a notice.
+// products returns the product tree of a notice.
 func products(r *hazard.Report, notice, synopsis string) []hazard.ReportProduct {
 	tree := []hazard.ReportProduct{{Key: Name, Title: "USGS volcano notices", Type: hazard.FolderProduct, Time: r.Start}}
 	if synopsis != "" {
@@ -236,7 +240,7 @@ func products(r *hazard.Report, notice, synopsis string) []hazard.ReportProduct 
 	return tree
 }
 
-// sent is when the notice was sent, and the field that says so.
+// sent returns when the notice was sent, and the field with that time.
 func (v *volcano) sent() (hazard.Instant, string, error) {
 	if ms := v.SentUnix.Value * 1000; v.SentUnix.Known && ms > 0 && ms <= float64(hazard.MaxInstant) {
 		return hazard.Instant(math.Floor(ms)), "sent_unixtime", nil
@@ -254,7 +258,7 @@ func (v *volcano) sent() (hazard.Instant, string, error) {
 	return 0, "", fmt.Errorf("sent_unixtime: missing, expected when the notice was sent")
 }
 
-// parseTime reads a time in UTC without zone, or one with its offset.
+// parseTime parses a time in UTC without zone, or one with an offset.
 func parseTime(s string) (hazard.Instant, error) {
 	t, err := time.Parse(time.DateTime, strings.TrimSpace(s))
 	if err != nil {
@@ -270,5 +274,5 @@ func parseTime(s string) (hazard.Instant, error) {
 	return at, nil
 }
 
-// word is a word of the system in capitals.
+// word returns a word of the system in capitals.
 func word(s string) string { return strings.ToUpper(hazard.CleanLine(frame.Clip(s, frame.MaxExcerpt))) }

@@ -88,7 +88,7 @@ func TestPositionsOfAlerts(t *testing.T) {
 	for position, want := range map[string]hazard.Point{
 		`"latitude":52.0765,"longitude":-176.1109`:     {Lon: -176.1109, Lat: 52.0765},
 		`"latitude":"52.0765","longitude":"-176.1109"`: {Lon: -176.1109, Lat: 52.0765},
-		`"latitude":-176.1109,"longitude":52.0765`:     {Lon: -176.1109, Lat: 52.0765}, // the wrong way round
+		`"latitude":-176.1109,"longitude":52.0765`:     {Lon: -176.1109, Lat: 52.0765}, // latitude and longitude are swapped
 		`"latitude":52.5,"longitude":183.5`:            {Lon: -176.5, Lat: 52.5},
 	} {
 		r := one(t, capped(`"latitude":52.0765,"longitude":-176.1109`, position))
@@ -129,7 +129,7 @@ func TestTwoRecordsThatContradictEachOtherAreHeld(t *testing.T) {
 	}
 }
 
-// The notices of three days make one event from the first on, in whatever order they come, and NORMAL ends it.
+// The notices of three days make one event from the first one on, in any order, and NORMAL ends it.
 func TestNoticesMakeOneEvent(t *testing.T) {
 	day := func(n, level string) hazard.Report {
 		return one(t, a("1785181478", "null", "2026-07-27 19", "2026-07-"+n+" 19", "AVO-2026-07-27", "AVO-2026-07-"+n, "WATCH", level))
@@ -151,7 +151,7 @@ func TestNoticesMakeOneEvent(t *testing.T) {
 	}
 }
 
-// The same notice in the list and in CAP: the one that has a position counts, whichever comes first.
+// The same notice may be in the list and in CAP. The one with a position counts, in either order.
 func TestTheFullerFormOfANoticeCounts(t *testing.T) {
 	list, alert := one(t, a()), one(t, capped())
 	for _, parts := range [][]hazard.Report{{list, alert}, {alert, list}} {

@@ -10,9 +10,9 @@ import (
 // Name is the source's name in reports.
 const Name = "hans"
 
-// Source describes the source: the one list that holds every volcano above NORMAL. getCapElevated holds those of WATCH and
-// WARNING only; to poll it too would end the others each time, since an empty list of the one looks like an empty list of
-// the other.
+// Source describes the source: the single list with every volcano above NORMAL. getCapElevated only
+// contains those at WATCH and WARNING. It is not polled, because that would end the others each
+// time: an empty list looks the same in both.
 func Source() source.Source {
 	return source.Source{
 		Name: Name, Title: "USGS volcano notices", Parse: Parse, Warns: true,
@@ -24,7 +24,7 @@ func Source() source.Source {
 		Rank: source.Ranks{hazard.Volcano: source.Responsible},
 		Coverage: []source.Coverage{{Role: source.RoleResponsible, Countries: []string{"US", "MP", "AS"},
 			Cite: "Stafford Act, 42 U.S.C. 5132, delegated to USGS; https://volcanoes.usgs.gov/hans-public/: notices of its observatories"}},
-		Absence:  source.AbsenceEnds, // what leaves the list is back to NORMAL
+		Absence:  source.AbsenceEnds, // a volcano that leaves the list is back to NORMAL
 		Lives:    []source.Life{{Of: "a notice", For: life}},
 		PlaceURL: PlaceURL, ParsePlace: ParsePlace,
 		Places: func(kept source.Kept) source.Places { return Places{Kept: kept} },

@@ -1,12 +1,14 @@
-// Package ign reads the earthquakes of Spain and its surroundings of the last ten days, as the national seismic network of the Instituto
-// Geográfico Nacional lists them (GeoRSS).
+// Package ign reads the earthquakes of Spain and its surroundings of the last ten days from the
+// list of the national seismic network of the Instituto Geográfico Nacional (GeoRSS).
 //
-// An earthquake is named by the network's id (evid), which stays the same when its origin is revised. The feed gives no time of an update, so
-// what a list says now is the newest that is known. No list proves an absence: it is a window, and slight earthquakes leave it earlier.
+// An earthquake is named by the network's id (evid), which stays the same when its origin is
+// revised. The feed contains no time of update, so the present list has the latest data. A missing
+// earthquake means nothing: the list is a window of time, and small earthquakes leave it earlier.
 //
-// The times have no zone. They are UTC: an evid holds the time at which SeisComP met the earthquake, in 30 s of UTC, and in the recorded
-// list it is that of the title, also on the Canary Islands and in summer time's neighborhood.
+// The times have no zone. They are in UTC: an evid contains the time at which SeisComP detected the
+// earthquake, within 30 s of UTC, and in the recorded list it agrees with the time in the title,
+// also on the Canary Islands and around summer time.
 //
-// feed.go reads the list, report.go makes reports. Parse is a pure function, may be called concurrently, and needs memory in proportion to
-// the payload.
+// feed.go reads the list, report.go makes reports. Parse is a pure function, safe for concurrent
+// use, and needs memory proportional to the payload.
 package ign

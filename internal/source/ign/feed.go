@@ -8,10 +8,11 @@ import (
 	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
-// maxElements bounds an item. The recorded ones have six.
+// maxElements bounds the elements of an item. The recorded ones have six.
 const maxElements = 100
 
-// Parse reads the list as of now. An error is a *source.PayloadError; what was read before it is good if it is Cut.
+// Parse reads the list as of now. The error is a *source.PayloadError. If its Cut is true, the
+// records before the error are good.
 func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 	b := frame.Batch{Batch: source.Batch{Current: true}}
 	text, err := frame.Text(payload, "windows-1252")

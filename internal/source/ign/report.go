@@ -16,19 +16,21 @@ import (
 const page = "https://www.ign.es/web/ign/portal/sis-catalogo-terremotos/-/catalogo-terremotos/detailTerremoto?evid="
 
 var (
-	// evid is in the guid and in the link: "…/detailTerremoto?evid=es2019dfcfp".
+	// evid matches the id in the guid and in the link: "…/detailTerremoto?evid=es2019dfcfp".
 	evid = regexp.MustCompile(`[?&]evid=([A-Za-z0-9]{6,32})\b`)
-	// dayFirst is the time in the title and the description: "18/03/2019 5:11:01".
+	// dayFirst matches the time in the title and the description: "18/03/2019 5:11:01".
 	dayFirst = regexp.MustCompile(`(\d{1,2})/(\d{1,2})/(\d{4})\s+(\d{1,2}):(\d{2}):(\d{2})`)
-	// said is the description: "Se ha producido un terremoto de magnitud 3.1 en SW EL PINAR DE EL HIERRO.IHI en la fecha … en la siguiente localización: 27.62,-18.0859".
+	// magnitude and the next pattern match parts of the description: "Se ha producido un terremoto
+	// de magnitud 3.1 en SW EL PINAR DE EL HIERRO.IHI en la fecha … en la siguiente localización:
+	// 27.62,-18.0859".
 	magnitude = regexp.MustCompile(`(?i)magnitud\s+(-?\d{1,2}(?:[.,]\d{1,3})?)`)
 	region    = regexp.MustCompile(`(?i)magnitud\s+\S+\s+en\s+(.*?)\s+en la fecha`)
 	located   = regexp.MustCompile(`(?i)localizaci\S*:\s*(-?\d{1,2}(?:\.\d+)?)\s*,\s*(-?\d{1,3}(?:\.\d+)?)`)
-	// island is the short name of an island behind a place, "IHI" for El Hierro.
+	// island matches the short name of an island after a place, "IHI" for El Hierro.
 	island = regexp.MustCompile(`\.I[A-Z]{2}$`)
 )
 
-// report maps an item. It says why, if it cannot.
+// report converts an item. If it cannot, it returns the reason.
 func report(n *frame.Node, now hazard.Instant) (*hazard.Report, string) {
 	guid, text := n.Get("*", "guid"), hazard.CleanLine(frame.Clip(n.Get("*", "description"), 2000))
 	m := evid.FindStringSubmatch(guid + " " + n.Get("*", "link"))
@@ -71,7 +73,7 @@ func report(n *frame.Node, now hazard.Instant) (*hazard.Report, string) {
 	return r, ""
 }
 
-// origin is the first time in one of the texts, UTC.
+// origin returns the first time in the texts, in UTC.
 func origin(texts ...string) (hazard.Instant, bool) {
 	for _, text := range texts {
 		m := dayFirst.FindStringSubmatch(text)

@@ -11,7 +11,8 @@ import (
 // Name is the source's name in reports.
 const Name = "ign"
 
-// Source describes the source: the one feed, of ten days. The network renews it when it has located an earthquake.
+// Source describes the source: one feed of the last ten days. The network updates it when it has
+// located an earthquake.
 func Source() source.Source {
 	return source.Source{
 		Name: Name, Title: "IGN earthquakes", Parse: Parse,

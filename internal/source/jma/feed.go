@@ -11,27 +11,32 @@ import (
 	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
-// maxElements bounds a document. One for all coasts has some 1,500, one of advisories for 52 towns 3,000.
+// maxElements bounds the elements of a document. One for all coasts has about 1,500, one with
+// advisories for 52 towns 3,000.
 const maxElements = 60_000
 
-// kindsOfDocuments stand in the names of the documents that are read (JMA, list of information types): tsunami warnings, advisories and forecasts;
-// the hypocenter of an earthquake; hypocenter and intensities. Those of weather warnings are weatherFile.
+// kindsOfDocuments are parts of the names of the documents that are read (JMA, list of information
+// types): tsunami warnings, advisories and forecasts; the hypocenter of an earthquake; hypocenter
+// and intensities. For weather warnings, see weatherFile.
 var kindsOfDocuments = []string{"_VTSE41_", "_" + partHypocenter + "_", "_" + partIntensity + "_"}
 
-// weatherFile is the end of the name of a document of weather warnings: when it was sent, its kind, and the office's area.
+// weatherFile matches the end of the name of a document with weather warnings: the time of sending,
+// its kind, and the office's area.
 var weatherFile = regexp.MustCompile(`(\d{14})_\d+_(VPWW(?:5[5-9]|6[01]))_(\d{6})\.xml$`)
 
-// restated is how many documents of weather warnings of one kind and area are read of an index that has more: each says all that is in force, and the
-// one before it may be real where the last is a drill.
+// restated is how many documents with weather warnings are read for each kind and area. Each
+// contains everything in force, so one would be enough, but the last one may be a drill, and the
+// one before it real.
 const restated = 2
 
-// titleOfTsunami is the Control/Title of documents on tsunamis.
+// titleOfTsunami is the Control/Title of documents about tsunamis.
 const titleOfTsunami = "津波警報・注意報・予報"
 
-// titles are the Control/Titles of the documents that are read, or what they begin with.
+// titles are the Control/Titles of the documents that are read, or prefixes of them.
 var titles = []string{titleOfTsunami, titleOfHypocenter, titleOfIntensity, titleOfWeather}
 
-// Parse reads an index or documents, as of now. An error is a *source.PayloadError; what was read before it is good if it is Cut.
+// Parse reads an index or documents, as of now. The error is a *source.PayloadError. If its Cut is
+// true, the records before the error are good.
 func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 	p := parser{now: now}
 	text, err := frame.Text(payload, "")
@@ -51,7 +56,7 @@ type parser struct {
 	now hazard.Instant
 }
 
-// newest leaves out the documents of weather warnings that later ones of the index restate.
+// newest removes links to weather warnings that are repeated by later documents of the index.
 func (p *parser) newest() {
 	sent := map[string][]string{} // by kind and area
 	of := func(l source.Link) (series, at string) {
@@ -103,7 +108,7 @@ func (p *parser) record(e frame.Element) {
 	}
 }
 
-// entry is an entry of the index: its link leads to the document, whose kind its name tells.
+// entry reads an entry of the index. Its link leads to the document, whose name contains its kind.
 func (p *parser) entry(n *frame.Node) {
 	address := ""
 	for _, l := range all(n, "link") {
@@ -122,12 +127,13 @@ func (p *parser) entry(n *frame.Node) {
 	p.Links = append(p.Links, link)
 }
 
-// isRead reports whether the document at an address is of a kind that is read.
+// isRead reports whether the document at an address is of a kind that this package reads.
 func isRead(address string) bool {
 	return slices.ContainsFunc(kindsOfDocuments, func(kind string) bool { return strings.Contains(address, kind) }) || weatherFile.MatchString(address)
 }
 
-// all are the children of that local name: namespaces of the documents say no more than their names do.
+// all returns the children with that local name. Namespaces are ignored, because the local names
+// are sufficient.
 func all(n *frame.Node, name string) (found []*frame.Node) {
 	for _, k := range n.Kids {
 		if k.Name == name {
@@ -137,7 +143,7 @@ func all(n *frame.Node, name string) (found []*frame.Node) {
 	return found
 }
 
-// at is the first descendant along local names; empty if there is none.
+// at returns the first descendant along the local names, or an empty node if there is none.
 func at(n *frame.Node, names ...string) *frame.Node {
 	for _, name := range names {
 		kids := all(n, name)
@@ -149,5 +155,5 @@ func at(n *frame.Node, names ...string) *frame.Node {
 	return n
 }
 
-// get is the text there, on one line.
+// get returns the text of that descendant on one line.
 func get(n *frame.Node, names ...string) string { return hazard.CleanLine(at(n, names...).Text) }

@@ -13,8 +13,9 @@ import (
 	"github.com/hazardd/hazardd/internal/source/sourcetest"
 )
 
-// Nothing was recorded of the agency's own address. The documents here are made up by its description of the XML (xml.kishou.go.jp,
-// "technical information"), with the coasts and levels of the recorded warning of 2011 (jma/dmdata-tsunami.json), which another service wrote.
+// There are no recordings from the agency's own address. These documents are made up from its
+// description of the XML (xml.kishou.go.jp, "technical information"), with the coasts and levels of
+// the recorded warning of 2011 (jma/dmdata-tsunami.json), which comes from another service.
 
 var laws = sourcetest.Source{Parse: Parse, Payload: records(), Element: "Report", At: "2011-03-11T06:00:00Z",
 	Needed: []string{"Title", "Status", "ReportDateTime", "EventID"}}
@@ -25,7 +26,7 @@ func FuzzParse(f *testing.F) {
 	sourcetest.Fuzz(f, laws, string(document1(sent{})), index("20110311055000_0_VTSE41_010000.xml"))
 }
 
-// sent is a document in short.
+// sent describes a document.
 type sent struct{ event, issued, status, infoType, headline, coasts, quake, extra string }
 
 func coast(name, kind, code, rest string) string {
@@ -52,7 +53,7 @@ func document1(s sent) []byte {
 		or(s.status, "通常"), or(s.issued, "2011-03-11T14:49:00+09:00"), s.extra, or(s.event, "20110311144640"), or(s.infoType, "発表"), or(s.headline, "ただちに避難してください。"), forecast, or(s.quake, tohoku))
 }
 
-// records are documents of several events, as the laws need.
+// records returns documents of several events for the test of the laws.
 func records() []byte {
 	b := []byte(`<?xml version="1.0" encoding="UTF-8"?><records>`)
 	for i := range 6 {
@@ -96,8 +97,9 @@ func TestTheWarningOf2011(t *testing.T) {
 	}
 }
 
-// Coasts are drawn where they are, with when the first wave comes, the first first; those without a time, and of slight changes, are not. A
-// document by which nothing is in force takes them away.
+// Coasts are drawn in place with the arrival of the first wave, earliest first. Coasts without a
+// time, and those with slight changes of the sea, are not drawn. A document with nothing in force
+// removes the drawing.
 func TestCoastsAreDrawnWithTheirArrivals(t *testing.T) {
 	arrives := func(at string) string {
 		return `<FirstHeight><ArrivalTime>2011-03-11T` + at + `:00+09:00</ArrivalTime></FirstHeight><MaxHeight><jmx_eb:TsunamiHeight description="３ｍ">3</jmx_eb:TsunamiHeight></MaxHeight>`

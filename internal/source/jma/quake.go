@@ -16,35 +16,41 @@ import (
 	"github.com/hazardd/hazardd/internal/town"
 )
 
-// The documents on an earthquake, by Control/Title: its hypocenter, and its hypocenter with the intensities.
+// The documents about an earthquake, by Control/Title: its hypocenter, and its hypocenter with the
+// intensities.
 const (
 	titleOfHypocenter = "震源に関する情報"
 	titleOfIntensity  = "震源・震度に関する情報"
 )
 
-// titleFarAway is the Head/Title of a document on an earthquake, or on the eruption of a volcano, far from Japan. The form has no other headline for an
-// eruption than that there was a great earthquake (document of 2023-12-03 on Marapi, note 1).
+// titleFarAway is the Head/Title of a document about an earthquake, or about the eruption of a
+// volcano, far from Japan. In both cases, the headline of the form says that there was a great
+// earthquake (document of 2023-12-03 on Marapi, note 1).
 const titleFarAway = "遠地地震に関する情報"
 
-// Documents on an earthquake are parts of it. That with the intensities says all that the other one does.
+// The documents about an earthquake are parts of the event. The one with the intensities contains
+// everything in the other one.
 const (
 	partHypocenter = "VXSE52"
 	partIntensity  = "VXSE53"
 )
 
-// quakePrefix begins the key of an earthquake, since its EventID alone is that of the tsunami.
+// quakePrefix is the prefix of an earthquake's key. The EventID without it is the key of the
+// tsunami.
 const quakePrefix = "quake-"
 
-// shindo is a row of the table of levels by the agency's seismic intensity, which is not that of Mercalli.
+// shindo is a row of the table of levels by the agency's seismic intensity, which is not
+// Mercalli's.
 type shindo struct {
-	words    string // in documents
+	words    string // as written in documents
 	severity hazard.Severity
 	minor    bool
 	basis    string
 }
 
-// intensities are in the order of strength ("Tables explaining the JMA Seismic Intensity Scale", 2009). An intensity of 6- and more is the agency's criterion
-// of an emergency warning, one of 5- that of an earthquake early warning.
+// intensities are in order of strength ("Tables explaining the JMA Seismic Intensity Scale", 2009).
+// The agency issues an emergency warning from an intensity of 6-, and an earthquake early warning
+// from 5-.
 var intensities = []shindo{
 	{"7", hazard.Warning, false, "people are thrown; buildings of reinforced concrete may collapse"},
 	{"6+", hazard.Warning, false, "impossible to stand; many houses lean or collapse"},
@@ -57,7 +63,8 @@ var intensities = []shindo{
 	{"1", hazard.Information, true, "felt by some people at rest"},
 }
 
-// quake makes a report of a document on an earthquake. It says why, if it cannot; nil without a reason is no earthquake near Japan.
+// quake returns the report of a document about an earthquake. If it cannot, it returns the reason.
+// It returns nil without a reason if there is no earthquake near Japan.
 func (p *parser) quake(n *frame.Node, h *head) (r *hazard.Report, reason string) {
 	if strings.HasPrefix(h.headTitle, titleFarAway) {
 		return nil, ""
@@ -115,10 +122,10 @@ func (p *parser) quake(n *frame.Node, h *head) (r *hazard.Report, reason string)
 	case greatest != "":
 		source.Note(r, fmt.Sprintf("Body/Intensity/Observation/MaxInt: %q, expected an intensity from 1 to 7", frame.ExcerptText(greatest)))
 		minor = false
-	case part == partHypocenter: // it follows a report of an intensity of 3 or more (JMA, "types of earthquake information")
+	case part == partHypocenter: // it follows a report of intensity 3 or more (JMA, "types of earthquake information")
 		minor = false
 	}
-	if !o.magnitude.Known && strings.Contains(o.size, "巨大") { // "a huge earthquake of more than M 8", before its magnitude is known
+	if !o.magnitude.Known && strings.Contains(o.size, "巨大") { // "a huge earthquake of more than M 8", used until the magnitude is known
 		severity, minor = hazard.Warning, false
 	}
 	if severity == hazard.Warning {
@@ -131,16 +138,16 @@ func (p *parser) quake(n *frame.Node, h *head) (r *hazard.Report, reason string)
 	return r, ""
 }
 
-// origin is what a document says of where and how strong an earthquake was.
+// origin is the place and strength of an earthquake in a document.
 type origin struct {
 	point     *hazard.Point
-	depth     frame.Number // km
+	depth     frame.Number // in km
 	magnitude frame.Number
-	where     string // the epicenter in the agency's words
-	size      string // the magnitude in its words, where it has no number
+	where     string // name of the epicenter in the agency's words
+	size      string // the magnitude in words, if it has no number
 }
 
-// originOf reads an Earthquake.
+// originOf reads the element Earthquake.
 func originOf(said *frame.Node) (o origin) {
 	area := at(said, "Hypocenter", "Area")
 	o.where = get(area, "Name")
@@ -161,27 +168,30 @@ func originOf(said *frame.Node) (o origin) {
 	return o
 }
 
-// The agency gives the origin to the minute, and names an earthquake by the second at which one of its stations first saw it: in its earthquake early
-// warnings, which have both to the second, the EventID is the ArrivalTime. How long the first waves take is known well enough to tell, by the rule for
-// earthquakes, which one of another service it is.
+// The agency gives the time of origin to the minute. It names an earthquake by the second at which
+// one of its stations first detected it: its earthquake early warnings contain both times to the
+// second, and there the EventID is the ArrivalTime. The travel time of the first waves is known
+// well enough to join the earthquake with one of another service.
 
 const (
-	nearKm    = 50.0  // as far as waves go in the crust
-	crust     = 6.0   // km a second
-	mantle    = 7.8   // km a second
-	seeing    = 1.5   // seconds until a wave is taken for one
-	farthest  = 400e3 // meters from Japan beyond which nothing is said of when its stations see a wave
+	nearKm    = 50.0  // up to this distance, waves travel in the crust
+	crust     = 6.0   // km/s
+	mantle    = 7.8   // km/s
+	seeing    = 1.5   // seconds until a station recognizes a wave
+	farthest  = 400e3 // meters from Japan; beyond it, the time of detection is not used
 	mostDelay = 4 * time.Minute
 )
 
-// onSeaFloor are the seas under which there are stations (S-net, DONET): west, south, east, north. Waves reach them before any on land, but they were not
-// always there, and do not always count.
+// onSeaFloor are the seas with stations on the sea floor (S-net, DONET): west, south, east, north.
+// Waves reach these stations before those on land. But they did not exist in the past, and are not
+// always used.
 var onSeaFloor = [][4]float64{{140, 33.5, 147, 42.5}, {132, 31.5, 137.5, 34.5}}
 
-// travel is how many seconds the first waves take over a distance in kilometers.
+// travel returns the travel time of the first waves over a distance in kilometers, in seconds.
 func travel(km float64) float64 { return min(km, nearKm)/crust + max(km-nearKm, 0)/mantle }
 
-// delay is how long after the earthquake a station in Japan sees it, ok where that can be told.
+// delay returns how long after the earthquake a station in Japan detects it; ok is false if that is
+// unknown.
 func (o *origin) delay() (d time.Duration, ok bool) {
 	if o.point == nil {
 		return 0, false
@@ -204,7 +214,8 @@ func (o *origin) delay() (d time.Duration, ok bool) {
 	return time.Duration((seeing + seconds) * float64(time.Second)), true
 }
 
-// begin is when the earthquake began: within the minute that the agency gives, as long before it was seen as its waves take to the nearest station.
+// begin returns when the earthquake began. It is the time of detection minus the waves' travel time
+// to the nearest station, but within the minute that the agency gives.
 func (o *origin) begin(minute hazard.Instant, event string) hazard.Instant {
 	seen, known := detected(event)
 	delay, near := o.delay()
@@ -215,16 +226,17 @@ func (o *origin) begin(minute hazard.Instant, event string) hazard.Instant {
 	return max(minute, min(began, minute.Add(59*time.Second)))
 }
 
-// detected is when an earthquake was first seen, which is its name.
+// detected returns when an earthquake was first detected, from its EventID.
 func detected(event string) (hazard.Instant, bool) {
 	t, err := time.ParseInLocation("20060102150405", event, japan)
 	return hazard.At(t), err == nil
 }
 
-// mostAreas bounds the regions that a description names for an intensity.
+// mostAreas bounds the regions in a description for one intensity.
 const mostAreas = 30
 
-// description says how strong it was and where it was felt most, in the agency's own names.
+// description describes the strength of the earthquake and where it was felt most, with the
+// agency's names.
 func (o *origin) description(q *seismic.Quake, n *frame.Node, h *head, minute hazard.Instant, event, greatest string) string {
 	var b strings.Builder
 	if h.headline != "" {
@@ -242,7 +254,7 @@ func (o *origin) description(q *seismic.Quake, n *frame.Node, h *head, minute ha
 	if greatest != "" {
 		b.WriteString("Greatest intensity on the scale of the agency: " + greatest + ".\n")
 	}
-	for _, item := range all(at(n, "Head", "Headline", "Information"), "Item") { // by region, the strongest first
+	for _, item := range all(at(n, "Head", "Headline", "Information"), "Item") { // by region, strongest first
 		var names []string
 		for _, a := range all(at(item, "Areas"), "Area") {
 			if name := get(a, "Name"); name != "" && len(names) < mostAreas {

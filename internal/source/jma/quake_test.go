@@ -14,8 +14,8 @@ import (
 	"github.com/hazardd/hazardd/internal/source/sourcetest"
 )
 
-// The documents are shortened ones of the agency: its samples of the earthquakes of 2008 and 2011 ("sample telegrams", numbers 32-35 and 32-39), and what it
-// issued in 2021 and 2023.
+// The documents are shortened ones of the agency: its samples of the earthquakes of 2008 and 2011
+// ("sample telegrams", numbers 32-35 and 32-39), and documents from 2021 and 2023.
 
 var quakeLaws = sourcetest.Source{Parse: Parse, Payload: quakes(), Element: "Report", At: "2021-02-19T10:00:00Z",
 	Needed: []string{"Title", "Status", "ReportDateTime", "EventID", "OriginTime", "Coordinate"}}
@@ -26,7 +26,8 @@ func FuzzQuake(f *testing.F) {
 	sourcetest.Fuzz(f, quakeLaws, string(felt{}.document()), string(felt{infoType: "取消"}.document()))
 }
 
-// felt is a document on an earthquake in short; what is empty is that of 2021-02-19, 18:11, "-" is nothing.
+// felt describes a document about an earthquake. Empty members have the values of 2021-02-19,
+// 18:11, and "-" means nothing.
 type felt struct{ title, head, status, infoType, event, origin, issued, sent, at, magnitude, greatest, coordinates, comment string }
 
 func (f felt) document() []byte {
@@ -146,11 +147,12 @@ func TestLevelOfAnEarthquake(t *testing.T) {
 	}
 }
 
-// The rule by which earthquakes of several services are one allows 16 s: what is made of the agency's minute must be well within.
+// The rule that joins earthquakes of several services allows 16 s. The time derived from the
+// agency's minute must differ by much less.
 func TestTheBeginningIsKnownToSeconds(t *testing.T) {
 	for _, tt := range []struct {
 		event, minute, at string
-		want              string // by the agency's early warning (EEW), which has it to the second, or by another service
+		want              string // from the agency's early warning (EEW), which has it to the second, or from another service
 	}{
 		{"20080614084350", "2008-06-14T08:43:00+09:00", "+39.0+140.9-10000/", "2008-06-13T23:43:45Z"}, // EEW
 		{"20090811050711", "2009-08-11T05:07:00+09:00", "+34.8+138.5-20000/", "2009-08-10T20:07:05Z"}, // EEW
@@ -159,9 +161,9 @@ func TestTheBeginningIsKnownToSeconds(t *testing.T) {
 		{"20240116184216", "2024-01-16T18:42:00+09:00", "+37.3+136.6-10000/", "2024-01-16T09:42:12Z"}, // EEW
 		{"20260903223458", "2026-09-03T22:34:00+09:00", "+37.2+139.3-10000/", "2026-09-03T13:34:56Z"}, // EEW
 		{"20220918154449", "2022-09-18T15:44:00+09:00", "+23.0+121.1+0/", "2022-09-18T06:44:15Z"},     // Central Weather Bureau of Taiwan, 2022137
-		{"20210218022900", "2021-02-18T02:28:00+09:00", "+37.6+141.6-50000/", "2021-02-17T17:28:50Z"}, // the last seconds of the minute
-		{"20211211000000", "2021-12-11T00:05:00+09:00", "+37.6+141.6-50000/", "2021-12-10T15:05:00Z"}, // a name that is no time: the minute
-		{"20100227153529", "2010-02-27T15:34:00+09:00", "-36.1-072.6-60000/", "2010-02-27T06:34:00Z"}, // far from all stations: the minute
+		{"20210218022900", "2021-02-18T02:28:00+09:00", "+37.6+141.6-50000/", "2021-02-17T17:28:50Z"}, // in the last seconds of the minute
+		{"20211211000000", "2021-12-11T00:05:00+09:00", "+37.6+141.6-50000/", "2021-12-10T15:05:00Z"}, // the EventID is not a time, so the result is the minute
+		{"20100227153529", "2010-02-27T15:34:00+09:00", "-36.1-072.6-60000/", "2010-02-27T06:34:00Z"}, // far from all stations, so the result is the minute
 	} {
 		b, err := Parse(felt{event: tt.event, origin: tt.minute, issued: tt.minute, sent: tt.minute, coordinates: "<jmx_eb:Coordinate>" + tt.at + "</jmx_eb:Coordinate>"}.document(), evening)
 		if err != nil || len(b.Reports) != 1 {

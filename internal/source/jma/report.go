@@ -17,20 +17,20 @@ import (
 	"github.com/hazardd/hazardd/internal/source/seismic"
 )
 
-// life is how long what a document says holds without another. While warnings are in force the agency issues one at least
-// when the observed waves change them.
+// life is how long a document is valid without another. While warnings are in force, the agency
+// issues a new document at least when observed waves change them.
 const life = 36 * time.Hour
 
 // level is a row of the table of levels.
 type level struct {
-	codes    string // of the code table "tsunami warnings, advisories and forecasts"
-	word     string // that the name of the kind begins with
-	english  string // as the agency translates it (jma.go.jp, "Tsunami Warnings/Advisories, Tsunami Information")
+	codes    string // in the code table "tsunami warnings, advisories and forecasts"
+	word     string // prefix of the name of the kind
+	english  string // the agency's translation (jma.go.jp, "Tsunami Warnings/Advisories, Tsunami Information")
 	severity hazard.Severity
 	basis    string
 }
 
-// levels are in the order of danger.
+// levels are in order of danger.
 var levels = []level{
 	{"52 53", "大津波警報", "Major Tsunami Warning", hazard.Warning, "over 3 m: evacuate at once (JMA, criteria of tsunami warnings)"},
 	{"51", "津波警報", "Tsunami Warning", hazard.Warning, "up to 3 m: evacuate at once"},
@@ -38,13 +38,14 @@ var levels = []level{
 	{"71 72 73", "津波予報", "Tsunami Forecast (slight sea level change)", hazard.Information, "below 0.2 m: no damage expected"},
 }
 
-// unknown is the level of a kind that nobody knows: a warning is not withheld for its word.
+// unknown is the level of an unknown kind: a new word must not hide a warning.
 var unknown = level{english: "Tsunami notice of an unknown kind", severity: hazard.Advisory}
 
-// lifted are the codes of what is no longer in force or never was: none, warning lifted, advisory lifted.
+// lifted are the codes of kinds that are not in force: none, warning lifted, advisory lifted.
 var lifted = []string{"00", "50", "60"}
 
-// levelOf is the level of a kind; nil if it is lifted. known is false if neither its name nor its code tells.
+// levelOf returns the level of a kind, or nil if it is lifted. known is false if neither its name
+// nor its code is known.
 func levelOf(name, code string) (l *level, known bool) {
 	switch {
 	case strings.Contains(name, "解除"), name == "津波なし", name == "" && slices.Contains(lifted, code):
@@ -60,17 +61,17 @@ func levelOf(name, code string) (l *level, known bool) {
 
 var eventForm = regexp.MustCompile(`^\d{14}$`)
 
-// coordinateForm is latitude, longitude and height in meters (ISO 6709): "+38.0+142.9-10000/".
+// coordinateForm matches latitude, longitude and height in meters (ISO 6709): "+38.0+142.9-10000/".
 var coordinateForm = regexp.MustCompile(`^([+-]\d{1,2}(?:\.\d+)?)([+-]\d{1,3}(?:\.\d+)?)([+-]\d+)?/$`)
 
-// cancelled is the Head/InfoType of a document that takes back the one before it.
+// cancelled is the Head/InfoType of a document that cancels the one before it.
 const cancelled = "取消"
 
-// head is what the documents on earthquakes and those on tsunamis begin with.
+// head is the common head of the documents about earthquakes, tsunamis and weather.
 type head struct {
 	title, headTitle string // Control/Title, Head/Title
 	category         hazard.Category
-	events           []string // EventIDs of earthquakes, the first first
+	events           []string // EventIDs of earthquakes, earliest first
 	issued           hazard.Instant
 	version          int64
 	infoType         string
@@ -78,7 +79,8 @@ type head struct {
 	notes            []string
 }
 
-// headOf reads the head of a document. It says why, if it cannot; nil without a reason is no document on a hazard.
+// headOf reads the head of a document. If it cannot, it returns the reason. It returns nil without
+// a reason if the document is not about a hazard.
 func headOf(n *frame.Node) (h *head, reason string) {
 	h = &head{title: get(n, "Control", "Title"), headTitle: get(n, "Head", "Title"), category: hazard.Event, infoType: get(n, "Head", "InfoType"),
 		headline: hazard.Clean(at(n, "Head", "Headline", "Text").Text)}
@@ -103,11 +105,11 @@ func headOf(n *frame.Node) (h *head, reason string) {
 	}
 	h.events = strings.Fields(get(n, "Head", "EventID"))
 	if strings.HasPrefix(h.title, titleOfWeather) {
-		h.events = nil // weather warnings have none
+		h.events = nil // weather warnings have no earthquake
 	} else if len(h.events) == 0 || slices.ContainsFunc(h.events, func(id string) bool { return !eventForm.MatchString(id) }) || len(h.events) > 20 {
 		return nil, fmt.Sprintf("Head/EventID: %q, expected 14 digits", frame.ExcerptText(get(n, "Head", "EventID")))
 	}
-	slices.Sort(h.events) // the first earthquake of several names the event
+	slices.Sort(h.events) // if there are several earthquakes, the first is the event's name
 	issued, note, err := frame.Time(get(n, "Head", "ReportDateTime"), japan)
 	if err != nil {
 		return nil, "Head/ReportDateTime: " + err.Error()
@@ -118,7 +120,8 @@ func headOf(n *frame.Node) (h *head, reason string) {
 	if !slices.Contains([]string{"発表", "訂正", cancelled}, h.infoType) {
 		h.notes = append(h.notes, fmt.Sprintf("Head/InfoType: %q, expected 発表, 訂正 or 取消", frame.ExcerptText(h.infoType)))
 	}
-	// The time of issue is to the minute, in which a document may be corrected; that of sending is to the second.
+	// The time of issue is in whole minutes, and a correction may follow within the minute. The time of
+	// sending has seconds.
 	h.issued, h.version = issued, int64(issued)
 	if sent, _, err := frame.Time(get(n, "Control", "DateTime"), nil); err == nil && sent > issued.Add(-seismic.Skew) && sent < issued.Add(seismic.Skew) {
 		h.version = int64(sent)
@@ -126,7 +129,7 @@ func headOf(n *frame.Node) (h *head, reason string) {
 	return h, ""
 }
 
-// mark notes on a report what the head leaves in doubt.
+// mark adds the doubts about the head to a report.
 func (h *head) mark(r *hazard.Report, now hazard.Instant) {
 	source.Note(r, h.notes...)
 	if h.issued > now.Add(seismic.Skew) {
@@ -134,7 +137,8 @@ func (h *head) mark(r *hazard.Report, now hazard.Instant) {
 	}
 }
 
-// report makes the reports of a document. It says why, if it cannot; none without a reason is no hazard.
+// report returns the reports of a document. If it cannot, it returns the reason. It returns none
+// without a reason if the document is not about a hazard.
 func (p *parser) report(n *frame.Node) (reports []hazard.Report, reason string) {
 	h, reason := headOf(n)
 	if h == nil {
@@ -154,7 +158,7 @@ func (p *parser) report(n *frame.Node) (reports []hazard.Report, reason string) 
 	return []hazard.Report{*r}, ""
 }
 
-// tsunami makes a report of a document on a tsunami.
+// tsunami returns the report of a document about a tsunami.
 func (p *parser) tsunami(n *frame.Node, h *head) (r *hazard.Report, reason string) {
 	d := document{issued: h.issued, headline: h.headline}
 	d.quake(n, h.events[0])
@@ -196,7 +200,8 @@ func (p *parser) tsunami(n *frame.Node, h *head) (r *hazard.Report, reason strin
 	return r, ""
 }
 
-// drawing is the coasts that are warned and whose first wave is expected at a time, as far as their areas are built in: none once nothing is in force.
+// drawing returns the warned coasts whose first wave is expected at a stated time, if their areas
+// are built in. It is empty if nothing is in force.
 func (d *document) drawing(key string, version int64) source.Drawing {
 	drawn := source.Drawing{Key: key, Part: "coasts", Version: version}
 	for _, a := range d.areas {
@@ -212,29 +217,30 @@ func (d *document) drawing(key string, version int64) source.Drawing {
 	return drawn
 }
 
-// japan is the zone of times without one.
+// japan is the time zone of times without one.
 var japan = time.FixedZone("JST", 9*3600)
 
-// document is what a document says.
+// document is the content of a document about a tsunami.
 type document struct {
 	issued, origin hazard.Instant
-	felt           hazard.Instant // the origin to the second, as far as can be told
+	felt           hazard.Instant // time of origin, to the second if possible
 	headline       string
-	where          string // the hypocenter in words
+	where          string // name of the hypocenter
 	magnitude      string
 	point          *hazard.Point
 	worst          *level
-	areas          []area // in force
-	lifted         int    // coasts for which it says that nothing is in force
+	areas          []area // areas with something in force
+	lifted         int    // number of coasts with nothing in force
 }
 
 type area struct {
 	level                    *level
 	name, code, height, wave string
-	arrives                  hazard.Instant // of the first wave; 0: not said, or it is there
+	arrives                  hazard.Instant // of the first wave; 0 if not stated, or if it has arrived
 }
 
-// warned are the codes of the coasts that are warned; where none is, of those with a slight change of the sea.
+// warned returns the codes of the warned coasts. If there are none, it returns the coasts with a
+// slight change of the sea.
 func (d *document) warned() (codes []string) {
 	for _, a := range d.areas {
 		if a.code != "" && (a.level.severity > hazard.Information || d.worst.severity == hazard.Information) {
@@ -245,10 +251,12 @@ func (d *document) warned() (codes []string) {
 	return slices.Compact(codes)
 }
 
-// placeOf begins the code of a place: of a coast (three digits), a region (six) or a municipality (seven), as documents have them.
+// placeOf is the prefix of the code of a place: a coast (three digits), a region (six) or a
+// municipality (seven), as in the documents.
 const placeOf = "JMA_AREA:"
 
-// quake reads the earthquake, whose origin the event's name tells to the second where the document has none.
+// quake reads the earthquake. The seconds of its time of origin come from the event's name if the
+// document does not contain them.
 func (d *document) quake(n *frame.Node, event string) {
 	d.origin = d.issued
 	if t, ok := detected(event); ok {
@@ -265,13 +273,13 @@ func (d *document) quake(n *frame.Node, event string) {
 	}
 }
 
-// number reads a number of a text; NaN is none.
+// number parses a number; it rejects NaN.
 func number(text string) frame.Number {
 	v, err := strconv.ParseFloat(text, 64)
 	return frame.Number{Value: v, Known: err == nil && !math.IsNaN(v) && !math.IsInf(v, 0)}
 }
 
-// coasts reads what is in force for which coast.
+// coasts reads what is in force for each coast.
 func (d *document) coasts(n *frame.Node, r *hazard.Report) {
 	for _, item := range all(at(n, "Body", "Tsunami", "Forecast"), "Item") {
 		a := area{name: cmp.Or(get(item, "Area", "Name"), "?"), code: get(item, "Area", "Code")}
@@ -298,7 +306,7 @@ func (d *document) coasts(n *frame.Node, r *hazard.Report) {
 	}
 }
 
-// worse reports whether a is the greater danger: by its row among those of one severity.
+// worse reports whether a is the greater danger, by severity and then by row.
 func worse(a, b *level) bool {
 	if a.severity != b.severity {
 		return a.severity > b.severity
@@ -309,10 +317,11 @@ func worse(a, b *level) bool {
 	return row(a) >= 0 && row(a) < row(b)
 }
 
-// maxAreas bounds the coasts that a description names. Japan has 66.
+// maxAreas bounds the coasts in a description. Japan has 66.
 const maxAreas = 70
 
-// description says what is expected where, in the agency's own names of coasts, the greatest danger first.
+// description describes what is expected for each coast, with the agency's names of coasts, the
+// greatest danger first.
 func (d *document) description() string {
 	var b strings.Builder
 	if d.headline != "" {

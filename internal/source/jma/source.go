@@ -11,14 +11,16 @@ import (
 // Name is the source's name in reports.
 const Name = "jma"
 
-// weatherTypes are those of the weather warnings.
+// weatherTypes are the types of weather warnings.
 var weatherTypes = []hazard.Type{hazard.Flood, hazard.Landslide, hazard.HighWind, hazard.WinterStorm, hazard.HighSurf, hazard.Storm, hazard.Avalanche, hazard.ExtremeTemperature, hazard.Occurrence}
 
-// schemeOfQuakes is the scheme by which a tsunami names its earthquakes among those of the source.
+// schemeOfQuakes is the scheme of a tsunami's references to its earthquakes.
 const schemeOfQuakes = "jma-quake"
 
-// Source describes the source: of earthquakes and tsunamis, and of weather, the index that is renewed by the minute and goes back ten minutes at least, and
-// the one that is renewed by the hour and goes back some days, for what was issued while this server did not run.
+// Source describes the source. For earthquakes and tsunamis, and for weather, it polls two indexes
+// each. One is updated every minute and goes back at least ten minutes. The other is updated every
+// hour and goes back several days, for documents that were issued while this server was not
+// running.
 func Source() source.Source {
 	const feed = "https://www.data.jma.go.jp/developer/xml/feed/"
 	return source.Source{

@@ -14,17 +14,19 @@ import (
 	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
-// titleOfWeather begins the Control/Title of the documents of weather warnings as they are since 2026-05-28, VPWW55 to VPWW61. What they are of stands in brackets after it.
+// titleOfWeather is the prefix of the Control/Title of weather warnings in the form since
+// 2026-05-28, VPWW55 to VPWW61. The phenomenon follows in brackets.
 const titleOfWeather = "気象警報・注意報（Ｒ０６）（"
 
-// A phenomenon is a row of the table of what is warned of. One document speaks of those of one name in brackets.
+// phenomenon is a row of the table of phenomena. A document is about all rows with the same name in
+// brackets.
 type phenomenon struct {
-	document string // in the brackets
-	id       string // in keys
-	words    string // any of which the name of a kind has; the first row counts
-	codes    string // of the code table of kinds (code.WeatherWarning, 2026-04-30)
-	english  string // as the agency translates it
-	advisory string // the English of its advisory, where that has another
+	document string // the text in brackets
+	id       string // used in keys
+	words    string // words in the name of a kind; the first row that fits is used
+	codes    string // in the code table of kinds (code.WeatherWarning, 2026-04-30)
+	english  string // the agency's translation
+	advisory string // English name of its advisory, if different
 	typ      hazard.Type
 	basis    string
 }
@@ -49,31 +51,32 @@ var phenomena = []phenomenon{
 	unnamed,
 }
 
-// others is in the brackets of the document of advisories that have none of their own.
+// others is the text in brackets for advisories without a document of their own.
 const others = "その他注意報"
 
-// unnamed is a kind of which nobody knows the phenomenon: a warning is not withheld for its word.
+// unnamed is a kind whose phenomenon is unknown: a new word must not hide a warning.
 var unnamed = phenomenon{others, "other", "", "", "Weather", "", hazard.Storm, "a kind that is not in this table"}
 
 // grade is a row of the table of levels.
 type grade struct {
-	word     string // that the name of a kind has; the first row counts
+	word     string // part of the name of the kind; the first row that fits is used
 	codes    string
 	english  string
-	level    string // of the alert levels of Japan, where the kind has one
+	level    string // one of the alert levels of Japan, if the kind has one
 	severity hazard.Severity
-	life     time.Duration // without another document
+	life     time.Duration // how long it lasts without another document
 	basis    string
 }
 
-// lifeOfWarning and lifeOfAdvisory are how long a document holds without another. Each is to say what is in force until another does; a warning is restated as it changes, mostly several times
-// a day, while some advisories (dry air, avalanches) stay for a week.
+// lifeOfWarning and lifeOfAdvisory are how long a document is valid without another. In principle,
+// it is valid until the next one. Warnings usually get a new document several times a day, while
+// some advisories (dry air, avalanches) stay unchanged for a week.
 const (
 	lifeOfWarning  = 48 * time.Hour
 	lifeOfAdvisory = 7 * 24 * time.Hour
 )
 
-// grades are in the order of danger (JMA, "new information for disaster prevention", 2026-05-28).
+// grades are in order of danger (JMA, "new information for disaster prevention", 2026-05-28).
 var grades = []grade{
 	{"特別警報", "32 33 35 36 37 38 39", "Emergency Warning", "5", hazard.Warning, lifeOfWarning, "level 5: lives are in danger, save yourself at once"},
 	{"危険警報", "43 48 49", "Warning", "4", hazard.Warning, lifeOfWarning, "level 4: all evacuate"},
@@ -81,10 +84,10 @@ var grades = []grade{
 	{"注意報", "10 12 13 14 15 16 17 19 20 21 22 23 24 25 26 27 29", "Advisory", "2", hazard.Advisory, lifeOfAdvisory, "level 2: a disaster may occur"},
 }
 
-// ungraded is the grade of a kind that nobody knows.
+// ungraded is the grade of an unknown kind.
 var ungraded = grade{english: "Notice of an unknown kind", severity: hazard.Advisory, life: lifeOfWarning}
 
-// rank is the row of a grade: the least is the most dangerous.
+// rank returns the row of a grade; the lowest row is the most dangerous.
 func (g *grade) rank() int {
 	if i := slices.IndexFunc(grades, func(row grade) bool { return row.word == g.word }); i >= 0 {
 		return i
@@ -92,21 +95,24 @@ func (g *grade) rank() int {
 	return len(grades)
 }
 
-// expected are the codes of danger of which an advisory says when it comes (code.Significancy: levels 3 to 5 and what corresponds). A warning is likely to follow: WATCH.
+// expected are the codes of danger for which an advisory gives a time (code.Significancy: levels 3
+// to 5 and equivalents). A warning is likely to follow: WATCH.
 const expected = "30 31 41 50 51"
 
-// prefectures by the first two digits of codes, 01 to 47 (JIS X 0401).
+// prefectures are in the order of the first two digits of codes, 01 to 47 (JIS X 0401).
 var prefectures = strings.Fields("Hokkaido Aomori Iwate Miyagi Akita Yamagata Fukushima Ibaraki Tochigi Gunma Saitama Chiba Tokyo Kanagawa Niigata Toyama Ishikawa Fukui Yamanashi Nagano " +
 	"Gifu Shizuoka Aichi Mie Shiga Kyoto Osaka Hyogo Nara Wakayama Tottori Shimane Okayama Hiroshima Yamaguchi Tokushima Kagawa Ehime Kochi Fukuoka Saga Nagasaki Kumamoto Oita Miyazaki Kagoshima Okinawa")
 
-// The layers of a document: its whole area in parts of ever smaller ones, by what stands in brackets in the type of a Warning.
+// The layers of a document. Each divides the whole area into smaller parts than the one before.
+// They are recognized by the text in brackets in the type of a Warning.
 const (
 	layerOffices = "（府県予報区等）"
 	layerRegions = "（一次細分区域等）"
 	layerTowns   = "（市町村等）"
 )
 
-// areaForm is the code of a region or a municipality, and levelForm what the name of a kind with an alert level begins with.
+// areaForm matches the code of a region or a municipality, and levelForm the beginning of the name
+// of a kind with an alert level.
 var (
 	areaForm  = regexp.MustCompile(`^\d{6,7}$`)
 	levelForm = regexp.MustCompile(`^レベル[２-５2-5]`)
@@ -115,25 +121,26 @@ var (
 // office is the area of a document.
 type office struct{ code, english string }
 
-// inForce is what a document says of one phenomenon.
+// inForce is the content of a document about one phenomenon.
 type inForce struct {
 	kind           *phenomenon
-	said           []*warned // the greatest danger first
-	lifted         []string  // codes of the places where something was in force before it
-	soon           bool      // it says when a warning is likely
+	said           []*warned // greatest danger first
+	lifted         []string  // codes of the places where a warning was lifted
+	soon           bool      // the document says when a warning is likely
 	towns, regions []string  // codes of the places where something is in force
-	details        []string  // how strong, and when
+	details        []string  // texts about the strength and the time
 }
 
-// warned is a kind in force, by its own name, and the towns.
+// warned is a kind in force, with its own name and the towns.
 type warned struct {
 	name  string
 	grade *grade
 	names []string
 }
 
-// weather makes the reports of a document of weather warnings, one for each phenomenon that it is of. It says why, if it cannot; none without a reason is
-// a document of other kinds.
+// weather returns the reports of a document of weather warnings, one for each of its phenomena. If
+// it cannot, it returns the reason. It returns none without a reason if the document is of another
+// kind.
 func (p *parser) weather(n *frame.Node, h *head) (reports []hazard.Report, reason string) {
 	of, _, _ := strings.Cut(strings.TrimPrefix(h.title, titleOfWeather), "）")
 	var found []*inForce
@@ -142,7 +149,7 @@ func (p *parser) weather(n *frame.Node, h *head) (reports []hazard.Report, reaso
 			found = append(found, &inForce{kind: &phenomena[i]})
 		}
 	}
-	if found == nil { // the summary of all offices (VPWS50), or one that is not known
+	if found == nil { // the summary of all offices (VPWS50), or an unknown document
 		return nil, ""
 	}
 	o, reason := officeOf(n, h.infoType == cancelled)
@@ -171,8 +178,10 @@ func (p *parser) weather(n *frame.Node, h *head) (reports []hazard.Report, reaso
 	return reports, ""
 }
 
-// officeOf is the area that a document is of. Each document of an office and kind names it whole, also where nothing is in force: one without it ends nothing.
-// One that takes another back may have it in its headline alone. It says why, if there is none.
+// officeOf returns the area of a document. Each document of an office and kind contains the whole
+// area, even if nothing is in force. So a document without it is rejected and ends nothing. A
+// document that cancels another one may contain the area only in its headline. If there is none,
+// officeOf returns the reason.
 func officeOf(n *frame.Node, takesBack bool) (o office, reason string) {
 	var codes, names []string
 	add := func(layer *frame.Node, area *frame.Node) {
@@ -212,7 +221,7 @@ func officeOf(n *frame.Node, takesBack bool) (o office, reason string) {
 	return o, ""
 }
 
-// read reads what an item says of one kind. It returns a note, if the kind is not known.
+// read reads one kind of an item. It returns a note if the kind is unknown.
 func read(found []*inForce, layer string, item, k *frame.Node) (note string) {
 	name, code, status := get(k, "Name"), get(k, "Code"), get(k, "Status")
 	lifted := status == "解除"
@@ -222,7 +231,7 @@ func read(found []*inForce, layer string, item, k *frame.Node) (note string) {
 			return ""
 		}
 	}
-	f := found[len(found)-1] // the last row of a document has what no other has
+	f := found[len(found)-1] // the last row is for kinds that fit no other row
 	known := false
 	for _, x := range found {
 		if known = x.kind.is(name, code); known {
@@ -259,7 +268,8 @@ func read(found []*inForce, layer string, item, k *frame.Node) (note string) {
 	return note
 }
 
-// is reports whether a kind is of the phenomenon, by its name, else by its code.
+// is reports whether a kind belongs to the phenomenon, by its name, or by its code if it has no
+// name.
 func (x *phenomenon) is(name, code string) bool {
 	if name == "" {
 		return slices.Contains(strings.Fields(x.codes), code)
@@ -267,7 +277,7 @@ func (x *phenomenon) is(name, code string) bool {
 	return slices.ContainsFunc(strings.Fields(x.words), func(word string) bool { return strings.Contains(name, word) })
 }
 
-// gradeOf is the grade of a kind, by its name, else by its code.
+// gradeOf returns the grade of a kind, by its name, or by its code if it has no name.
 func gradeOf(name, code string) *grade {
 	for i := range grades {
 		if g := &grades[i]; strings.Contains(name, g.word) || name == "" && slices.Contains(strings.Fields(g.codes), code) {
@@ -277,13 +287,14 @@ func gradeOf(name, code string) *grade {
 	return &ungraded
 }
 
-// What a description says at most of how strong and when, and of towns for a kind: no office has as many.
+// Limits of a description: texts about strength and time, and towns for each kind. No office has as
+// many.
 const (
 	maxDetails = 20
 	maxTowns   = 100
 )
 
-// detail keeps what a kind says of how strong it will be, and when.
+// detail collects the texts of a kind about its strength and time.
 func (f *inForce) detail(k *frame.Node) {
 	var walk func(n *frame.Node)
 	walk = func(n *frame.Node) {
@@ -308,11 +319,12 @@ func (f *inForce) detail(k *frame.Node) {
 	}
 }
 
-// report makes the report of a phenomenon: of what is in force, that it is over, or that nothing is.
+// report returns the report of a phenomenon: what is in force, or that it is over, or that nothing
+// was in force.
 func (f *inForce) report(h *head, o office) *hazard.Report {
 	const page = "https://www.jma.go.jp/bosai/warning/"
 	key := f.kind.id + "-" + o.code
-	if h.category == hazard.Exercise { // beside what is real
+	if h.category == hazard.Exercise { // a drill must not replace a real event
 		key = "drill-" + key
 	}
 	r := &hazard.Report{
@@ -325,7 +337,8 @@ func (f *inForce) report(h *head, o office) *hazard.Report {
 		r.Ended, r.Minor, r.Places = hazard.EndCancelled, true, []string{"JP"}
 		return r
 	case len(f.said) == 0:
-		// That nothing is in force makes no hazard. What was does, so that an older document read later finds it over.
+		// If nothing is in force, there is no hazard. But lifted warnings make a report, so that an
+		// older document that is read later does not reactivate them.
 		r.Ended, r.Minor, r.Places, r.Description = hazard.EndAllClear, len(f.lifted) == 0, f.lifted, f.description(h)
 		if r.Minor {
 			r.Places = []string{"JP"}
@@ -359,7 +372,8 @@ func (f *inForce) report(h *head, o office) *hazard.Report {
 	return r
 }
 
-// description says what is in force where, in the agency's own words, the greatest danger first.
+// description describes what is in force in which places, in the agency's own words, the greatest
+// danger first.
 func (f *inForce) description(h *head) string {
 	var b strings.Builder
 	if h.headline != "" {

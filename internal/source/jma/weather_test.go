@@ -12,7 +12,8 @@ import (
 	"github.com/hazardd/hazardd/internal/source/sourcetest"
 )
 
-// Of the agency's own address nothing was recorded. The documents here are made up in the form of real ones of May 2026 (VPWW55 to VPWW61).
+// There are no recordings from the agency's own address. These documents are made up in the form of
+// real ones of May 2026 (VPWW55 to VPWW61).
 
 var lawsOfWeather = sourcetest.Source{Parse: Parse, Payload: bulletins(), At: "2026-08-12T06:00:00Z", Element: "Report",
 	Needed: []string{"Title", "Status", "ReportDateTime"}}
@@ -21,10 +22,10 @@ func TestLawsOfWeather(t *testing.T) { sourcetest.Laws(t, lawsOfWeather) }
 
 func FuzzWeather(f *testing.F) { sourcetest.Fuzz(f, lawsOfWeather, string(bulletin{}.xml())) }
 
-// bulletin is a document of weather warnings in short.
+// bulletin describes a document of weather warnings.
 type bulletin struct{ of, status, infoType, issued, sent, items string }
 
-// kind is a kind of an item; none is what an item has where nothing is in force.
+// kind returns a kind of an item; none is the kind of an item without anything in force.
 func kind(name, code, status, rest string) string {
 	return fmt.Sprintf("<Kind><Name>%s</Name><Code>%s</Code><Status>%s</Status>%s</Kind>", name, code, status, rest)
 }
@@ -39,12 +40,13 @@ func item(kinds, name, code string) string {
 	return fmt.Sprintf("<Item>%s<Area><Name>%s</Name><Code>%s</Code></Area></Item>", kinds, name, code)
 }
 
-// layer is the part of a document for areas of one size.
+// layer returns the part of a document for areas of one size.
 func layer(of string, items ...string) string {
 	return fmt.Sprintf(`<Warning type="気象警報・注意報%s">%s</Warning>`, of, strings.Join(items, ""))
 }
 
-// kagawa are the layers of a document of Kagawa whose kinds are those of one town, and what the other has.
+// kagawa returns the layers of a document of Kagawa: kinds are those of one town, and other those
+// of the other town.
 func kagawa(kinds, other string) string {
 	return layer(layerOffices, item(kinds, "香川県", "370000")) + layer(layerRegions, item(kinds, "香川県", "370000")) +
 		layer("（市町村等をまとめた地域等）", item(kinds, "東讃", "370001")) + layer(layerTowns, item(kinds, "高松市", "3720100"), item(other, "丸亀市", "3720200"))
@@ -65,7 +67,7 @@ func (b bulletin) xml() []byte {
 		or(b.items, kagawa(kind("レベル４高潮危険警報", "48", "発表", ""), none)))
 }
 
-// bulletins are documents of several offices, as the laws need.
+// bulletins returns documents of several offices for the test of the laws.
 func bulletins() []byte {
 	b := []byte(`<?xml version="1.0" encoding="UTF-8"?><records>`)
 	for i := range 6 {

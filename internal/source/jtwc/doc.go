@@ -1,14 +1,19 @@
-// Package jtwc reads the tropical cyclones of the Joint Typhoon Warning Center: the index of its products (RSS), the text of a
-// warning, and the significant tropical weather advisories of the Pacific and of the Indian Ocean.
+// Package jtwc reads the tropical cyclones of the Joint Typhoon Warning Center: the index of its
+// products (RSS), the text of a warning, and the significant tropical weather advisories for the
+// Pacific and for the Indian Ocean.
 //
-// A storm is its ATCF identity ("wp252026": basin, number, year), as at the National Hurricane Center, whose storms the index
-// lists too and this package leaves to it until they cross the date line. Each warning makes a report of its own Part, and an advisory one for each storm that
-// it sums up, which counts for less than a warning of the same hour. Disturbances and formation alerts are ignored: their numbers (90 to 99)
-// come round within weeks. Texts give a day and an hour alone; their month is that of the latest such day before they were read.
+// A storm is identified by its ATCF identity ("wp252026": basin, number, year), as at the National
+// Hurricane Center. The index also lists that center's storms, but this package ignores them until
+// they cross the date line. Each warning makes a report with its own Part. An advisory makes one
+// for each storm in its summary, which has less weight than a warning of the same hour.
+// Disturbances and formation alerts are ignored, because their numbers (90 to 99) are reused within
+// weeks. Texts only contain day and hour; the month is that of the latest such day before they were
+// read.
 //
-// Storms go on as long as the index names them (Batch.Lasting). It says so for each ocean: with their warnings, or with the words
-// that there are none. An index in which an ocean says neither proves nothing.
+// Storms last as long as the index contains them (Batch.Lasting). For each ocean, it contains
+// either warnings or the words that there are none. If an ocean has neither, nothing is concluded
+// from the index.
 //
-// rss.go is the index, text.go the texts, report.go the report. Parse is a pure function, may be called concurrently, and needs
-// memory in proportion to the payload.
+// rss.go reads the index, text.go the texts, and report.go makes the reports. Parse is a pure
+// function, safe for concurrent use, and needs memory proportional to the payload.
 package jtwc

@@ -71,7 +71,7 @@ func TestRecordedTexts(t *testing.T) {
 	}
 }
 
-// said are the reports of a batch in short.
+// said returns short descriptions of the reports of a batch.
 func said(b source.Batch) (all []string) {
 	for i := range b.Reports {
 		r := &b.Reports[i]
@@ -87,7 +87,7 @@ func said(b source.Batch) (all []string) {
 	return all
 }
 
-// text is a warning.
+// text returns a warning.
 func text(storm, where, knots string) string {
 	return "WTPN31 PGTW 271500\nMSGID/GENADMIN/JOINT TYPHOON WRNCEN PEARL HARBOR HI//\nRMKS/\n1. " + storm + " WARNING NR 018\n   WARNING POSITION:\n   " + where +
 		"\n   MAX SUSTAINED WINDS - " + knots + " KT, GUSTS 150 KT\n   12 HRS, VALID AT:\n   280000Z --- 27.0N 130.8E\nREMARKS:\nNEXT WARNINGS AT 272100Z.//\nNNNN\n"

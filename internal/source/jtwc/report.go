@@ -16,22 +16,23 @@ import (
 	"github.com/hazardd/hazardd/internal/source/seismic"
 )
 
-// life is how long a storm lasts after its last warning: twice the 12 hours between two in the Southern Hemisphere.
+// life is how long a storm lasts after its last warning: twice the interval of 12 hours in the
+// Southern Hemisphere.
 const life = 24 * time.Hour
 
-// The parts of a report: where the storm is, and where it is expected to go.
+// The parts of a report: the position of the storm, and its forecast track.
 const (
 	placeStorm = "storm"
 	placeTrack = "track"
 )
 
-// fix is a storm at one time.
+// fix is the state of a storm at one time.
 type fix struct {
 	class, number, letter, name string // as in the text: "TYPHOON", "25", "W", "SURIGAE"
-	form, warning               string // the kind of the text, and the number of the warning, "018"
+	form, warning               string // the kind of text, and the number of the warning, "018"
 	at, issued                  hazard.Instant
 	point                       *hazard.Point
-	wind, gusts                 frame.Number // kt, over one minute
+	wind, gusts                 frame.Number // in kt, over one minute
 	pressure                    frame.Number // hPa
 	movement                    string
 	last                        bool
@@ -40,12 +41,13 @@ type fix struct {
 	notes                       []string
 }
 
-// ours reports whether the storm is the center's, and not the National Hurricane Center's, which has those east of the date line.
+// ours reports whether the storm belongs to this center. Storms east of the date line belong to the
+// National Hurricane Center.
 func (f *fix) ours() bool {
 	return basins[f.letter] != "" || guests[f.letter] != "" && (f.point == nil || f.point.Lon > 0)
 }
 
-// add makes the reports of a fix. It says why, if it cannot.
+// add adds the reports of a fix. If it cannot, it returns the reason.
 func (p *parser) add(f *fix) (reason string) {
 	number, _ := strconv.Atoi(f.number)
 	if f.point == nil {
@@ -55,7 +57,7 @@ func (p *parser) add(f *fix) (reason string) {
 		return "the wind: " + f.wind.Said() + ", expected MAX SUSTAINED WINDS in kt"
 	}
 	id := cyclone.Identity(number, f.letter, *f.point, f.at)
-	if id == "" { // 50 to 79 are internal, 80 to 89 for training, 90 to 99 disturbances
+	if id == "" { // 50 to 79 are internal, 80 to 89 training, 90 to 99 disturbances
 		p.Ignored++
 		return ""
 	}
@@ -84,7 +86,7 @@ func (p *parser) add(f *fix) (reason string) {
 		p.Drawings = append(p.Drawings, source.Drawing{Key: key, Part: "warning", Version: int64(f.issued), Shapes: cyclone.Shapes(f.fixes)})
 	}
 	if line := line(f.track); line != "" {
-		// It says where, and not how bad.
+		// This part only shows the track, not the strength.
 		r.Part, r.Places, r.Severity, r.Notes = r.Part+"/track", []string{placeTrack}, hazard.Information, nil
 		r.Areas = []hazard.Area{{Role: hazard.TrackArea, Geometry: line}}
 		p.Reports = append(p.Reports, r)
@@ -92,7 +94,7 @@ func (p *parser) add(f *fix) (reason string) {
 	return ""
 }
 
-// description says what is known, a line for each thing.
+// description describes what is known, one line for each fact.
 func (f *fix) description(class, basin, id string) string {
 	var b strings.Builder
 	side := func(v float64, positive, negative string) string {
@@ -124,7 +126,7 @@ func (f *fix) description(class, basin, id string) string {
 	return b.String()
 }
 
-// line is a track as GeoJSON; empty if there are not two places.
+// line returns a track as GeoJSON, or "" if it has fewer than two positions.
 func line(track []*hazard.Point) string {
 	var points []string
 	for _, p := range track {
@@ -137,7 +139,7 @@ func line(track []*hazard.Point) string {
 	if len(points) < 2 {
 		return ""
 	}
-	line, err := geo.ParseLoose([]byte(`{"type":"LineString","coordinates":[` + strings.Join(points, ",") + `]}`)) // cuts it at the antimeridian
+	line, err := geo.ParseLoose([]byte(`{"type":"LineString","coordinates":[` + strings.Join(points, ",") + `]}`)) // splits it at the antimeridian
 	if err != nil {
 		return ""
 	}

@@ -10,7 +10,8 @@ import (
 	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
-// What the HTML of an item says of one ocean: a heading and a list of links for each warning, or that there are none.
+// Patterns for the HTML of an item about one ocean. It contains a heading and a list of links for
+// each warning, or the words that there are none.
 var (
 	heading  = regexp.MustCompile(`(?i)\b(\d{2})([A-Z])\s+\([^()<>]{1,60}\)\s+(?:[A-Z]+\s+){0,2}warning\s*#?\s*(\d{1,3}[A-Z]?)\b`)
 	textLink = regexp.MustCompile(`(?i)["'](https?://[^"'<>\s]{1,200}/([a-z]{2})(\d{2})(\d{2})web\.txt)["']`)
@@ -18,17 +19,19 @@ var (
 	none     = "no current tropical cyclone warnings"
 )
 
-// basins are those of the center by the letter after a storm's number (JTWC, "Frequently Asked Questions").
+// basins are the center's basins by the letter after a storm's number (JTWC, "Frequently Asked
+// Questions").
 var basins = map[string]string{"W": "wp", "A": "io", "B": "io", "S": "sh", "P": "sh"}
 
-// guests are the basins of storms that keep their letter when they cross the date line, and are the center's from there on.
+// guests are the basins of storms that keep their letter when they cross the date line. From there
+// on, they belong to this center.
 var guests = map[string]string{"C": "cp", "E": "ep"}
 
-// places are the basins in words.
+// places are the names of the basins.
 var places = map[string]string{"wp": "western North Pacific", "io": "North Indian Ocean", "sh": "Southern Hemisphere",
 	"cp": "central North Pacific", "ep": "eastern North Pacific"}
 
-// index reads the RSS.
+// index reads the RSS index.
 func (p *parser) index(payload []byte) error {
 	text, err := frame.Text(payload, "")
 	if err != nil {
@@ -44,7 +47,7 @@ func (p *parser) index(payload []byte) error {
 			err = fmt.Errorf("%s", strings.Join(notes, "; "))
 		}
 		if err == nil && !strings.HasSuffix(strings.ToUpper(n.Get("", "guid")), "-WARNINGS") && !heading.MatchString(n.Get("", "description")) {
-			p.Ignored++ // the list of the advisories, which are polled themselves
+			p.Ignored++ // the list of advisories, which are polled directly
 			return
 		}
 		if err == nil {
@@ -52,7 +55,7 @@ func (p *parser) index(payload []byte) error {
 			err = p.ocean(n.Get("", "description"), strings.HasPrefix(strings.ToUpper(n.Get("", "guid")), "NWPAC"))
 		}
 		if err != nil {
-			p.unsure = true // nobody knows which storms it is about
+			p.unsure = true // it is unknown which storms the item is about
 			p.Reject(func() string { return where }, e.Raw, err.Error())
 		}
 	})
@@ -65,7 +68,8 @@ func (p *parser) index(payload []byte) error {
 	return err
 }
 
-// ocean reads what an item says of one ocean, west of the date line or not: a link for each warning. Its error names what could not be read; the rest is good.
+// ocean reads an item about one ocean, with a link for each warning. west says that the ocean is
+// west of the date line. The error describes the unreadable parts; the rest is used.
 func (p *parser) ocean(html string, west bool) error {
 	headings := heading.FindAllStringSubmatchIndex(html, maxStorms)
 	if len(headings) == 0 {
@@ -86,7 +90,7 @@ func (p *parser) ocean(html string, west bool) error {
 		if west && basin == "" {
 			basin = guests[letter]
 		}
-		if basin == "" { // of the National Hurricane Center, which says more of it
+		if basin == "" { // a storm of the National Hurricane Center, which has more data about it
 			p.Ignored++
 			continue
 		}
@@ -109,7 +113,7 @@ func (p *parser) ocean(html string, west bool) error {
 	return errors.Join(faults...)
 }
 
-// onlyAlerts reports whether all texts that are linked are of disturbances: their formation alerts.
+// onlyAlerts reports whether all linked texts are about disturbances: their formation alerts.
 func onlyAlerts(html string) bool {
 	links := textLink.FindAllStringSubmatch(html, maxStorms)
 	for _, m := range links {
@@ -120,5 +124,5 @@ func onlyAlerts(html string) bool {
 	return len(links) > 0
 }
 
-// maxStorms bounds the storms of a payload: there have never been more than six at once.
+// maxStorms bounds the storms of a payload: there were never more than six at once.
 const maxStorms = 50

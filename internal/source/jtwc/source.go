@@ -10,11 +10,12 @@ import (
 // Name is the source's name in reports.
 const Name = "jtwc"
 
-// site is where the products are.
+// site is the address of the products.
 const site = "https://www.metoc.navy.mil/jtwc/"
 
-// Source describes the source: the index, which leads to the text of each warning (every 6 hours, in the Southern Hemisphere every 12),
-// and the advisories, which are issued daily and when a storm begins, and stand in for the index when that fails.
+// Source describes the source: the index and the advisories. The index links to the text of each
+// warning (every 6 hours, in the Southern Hemisphere every 12). The advisories are issued daily and
+// when a storm begins, and replace the index when that fails.
 func Source() source.Source {
 	return source.Source{
 		Name: Name, Title: "JTWC tropical cyclones", Parse: Parse, Warns: true,

@@ -14,12 +14,13 @@ import (
 	"github.com/hazardd/hazardd/internal/source/seismic"
 )
 
-// maxText bounds a text, in bytes. The longest recorded has 8 kB.
+// maxText bounds a text, in bytes. The longest recorded one has 8 kB.
 const maxText = 64 << 10
 
 const storm = `((?:SUPER )?TYPHOON|(?:SUB)?TROPICAL (?:STORM|DEPRESSION|CYCLONE)|HURRICANE) (\d{2})([A-Z]) \(([A-Z0-9' -]{1,40})\)`
 
-// What the texts say, with each run of white space as one blank (JTWC, "Tropical Cyclone Warning", product description).
+// Patterns for the texts, in which each run of white space was replaced by one blank (JTWC,
+// "Tropical Cyclone Warning", product description).
 var (
 	header   = regexp.MustCompile(`\b(WT[A-Z]{2}\d{2}|AB[A-Z]{2}\d{2}) PGTW (\d{6})\b`)
 	warning  = regexp.MustCompile(`\b` + storm + ` (?:[A-Z]+ )?WARNING NR (\d{3}[A-Z]?)\b`)
@@ -31,22 +32,24 @@ var (
 	next     = regexp.MustCompile(`\d{1,3} HRS, VALID AT: |REPEAT POSIT|REMARKS`)
 	forecast = regexp.MustCompile(`\d{1,3} HRS, VALID AT: \d{6}Z --- (\d{1,2}\.\d)([NS]) (\d{1,3}\.\d)([EW])`)
 	pressure = regexp.MustCompile(`MINIMUM (?:CENTRAL|SEA LEVEL) PRESSURE (?:AT \d{6}Z )?IS (?:ESTIMATED TO BE )?(?:NEAR )?(\d{3,4}) MB`)
-	// A storm in the summary of an advisory.
+	// summary matches a storm in the summary of an advisory.
 	summary = regexp.MustCompile(`AT (\d{2})([A-Z]{3})(\d{2}) (\d{4})Z, ` + storm + ` WAS LOCATED NEAR (\d{1,2}\.\d)([NS]) (\d{1,3}\.\d)([EW])`)
 	summed  = regexp.MustCompile(`MAXIMUM SUSTAINED SURFACE WINDS WERE ESTIMATED AT (\d{2,3}) KNOTS(?: GUSTING TO (\d{2,3}) KNOTS)?`)
 	located = regexp.MustCompile(`\bLOCATED NEAR\b`)
 	winds   = regexp.MustCompile(`\bSUSTAINED SURFACE WINDS\b`)
-	// The part of an advisory about storms, for each ocean, and the numbers in it.
+	// sections matches the part of an advisory about storms, for each ocean, and the pattern after
+	// it matches its numbered entries.
 	sections = regexp.MustCompile(`\bA\. TROPICAL CYCLONE SUMMARY:(.*?)(?: B\. |$)`)
 	numbered = regexp.MustCompile(`\([0-9]{1,2}\)`)
 	quiet    = regexp.MustCompile(`^ *(?:NO OTHER TROPICAL CYCLONES|NONE)\b`)
 )
 
-// Parse reads the index, a warning, or an advisory, as of now. Texts of other kinds that the center issues are ignored. An
-// error is a *source.PayloadError; what was read before it is good if it is Cut.
+// Parse reads the index, a warning, or an advisory, as of now. It ignores other kinds of texts of
+// the center. The error is a *source.PayloadError. If its Cut is true, the records before the error
+// are good.
 func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 	p := parser{now: now}
-	doc, err := frame.JSON(payload) // UTF-8, without a byte order mark
+	doc, err := frame.JSON(payload) // in UTF-8 without a byte order mark
 	if err != nil {
 		return p.Done(), err
 	}
@@ -70,7 +73,7 @@ type parser struct {
 func (p *parser) text(doc []byte) error {
 	whole := frame.At("text")
 	text := strings.ToUpper(strings.Join(strings.Fields(hazard.Clean(string(doc[:min(len(doc), maxText)]))), " "))
-	if n := strings.Index(text, "<HTML"); n >= 0 { // instead of a part of it, which may have named a cyclone
+	if n := strings.Index(text, "<HTML"); n >= 0 { // it may have replaced a part with a cyclone
 		p.Batch.Read++
 		p.Reject(frame.At("text"), doc, "a page of HTML in the text: "+frame.ExcerptText(text[n:]))
 	}
@@ -96,26 +99,27 @@ func (p *parser) text(doc []byte) error {
 		}
 		if reason == "" {
 			if cut != nil {
-				f.track, f.fixes = nil, nil // they would be too few
+				f.track, f.fixes = nil, nil // they would be incomplete
 			}
 			reason = p.add(f)
 		}
 		if reason != "" {
 			p.Reject(whole, doc, reason)
 		}
-	default: // a formation alert, its cancellation, a prognostic reasoning
+	default: // a formation alert, its cancellation, or a prognostic reasoning
 		p.Batch.Read++
 		p.Ignored++
 	}
 	return cut
 }
 
-// ended reports whether the text of a message came to its end: "//" after the remarks, as after each line before them.
+// ended reports whether the text of a message is complete: it must have "//" after the remarks, as
+// after each line before them.
 func ended(text string) bool {
 	return strings.Contains(text, "RMKS/") && strings.HasSuffix(strings.TrimSpace(strings.TrimSuffix(text, "NNNN")), "//")
 }
 
-// warning reads a warning; nil without a reason if it is of another center's storm.
+// warning reads a warning. It returns nil without a reason if the storm belongs to another center.
 func (p *parser) warning(text, issued string) (f *fix, reason string) {
 	at := warning.FindStringSubmatchIndex(text)
 	said := warning.FindStringSubmatch(text)
@@ -192,8 +196,9 @@ func (f *fix) draw(text string) {
 	}
 }
 
-// advisory reads the summaries of storms of an advisory, "(1) AT 09AUG26 0000Z, TYPHOON 12W (DOLPHIN) WAS LOCATED NEAR …". Each is a
-// record: one that cannot be read costs no other.
+// advisory reads the summaries of storms in an advisory: "(1) AT 09AUG26 0000Z, TYPHOON 12W
+// (DOLPHIN) WAS LOCATED NEAR …". Each summary is a record: an unreadable one does not affect the
+// others.
 func (p *parser) advisory(text string, doc []byte) {
 	all := sections.FindAllStringSubmatch(text, maxStorms)
 	if len(all) == 0 {
@@ -219,7 +224,7 @@ func (p *parser) advisory(text string, doc []byte) {
 		}
 	}
 	if p.Batch.Read == 0 {
-		p.Batch.Read, p.Ignored = 1, 1 // there is no storm
+		p.Batch.Read, p.Ignored = 1, 1 // there are no storms
 	}
 }
 
@@ -234,9 +239,9 @@ func (p *parser) summary(text, where string, doc []byte) {
 		p.Reject(frame.At(where), doc, frame.ExcerptText(text)+": expected AT 09AUG26 0000Z, TYPHOON 12W (NAME) WAS LOCATED NEAR 27.8N 123.2E")
 		return
 	}
-	if len(located.FindAllString(text, 2)) > 1 || len(winds.FindAllString(text, 2)) > 1 { // what follows has lost its beginning
+	if len(located.FindAllString(text, 2)) > 1 || len(winds.FindAllString(text, 2)) > 1 { // the beginning of the next summary is damaged
 		p.Batch.Read++
-		p.Reject(frame.At(where), doc, frame.ExcerptText(text)+": expected one storm behind each number")
+		p.Reject(frame.At(where), doc, frame.ExcerptText(text)+": expected one storm after each number")
 	}
 	f := &fix{class: m[5], number: m[6], letter: m[7], name: m[8], form: "advisory",
 		point: seismic.Position(degrees(m[11], m[12], "W"), degrees(m[9], m[10], "S"))}
@@ -258,7 +263,8 @@ func (p *parser) summary(text, where string, doc []byte) {
 	}
 }
 
-// latest is the latest time with that day and hour ("271500") that is not after now, but for some hours; ok is false if there is none.
+// latest returns the latest time with that day and hour ("271500") that is at most skew after now;
+// ok is false if there is none.
 func latest(ddhhmm string, now hazard.Instant) (at hazard.Instant, ok bool) {
 	t, err := time.Parse("021504", ddhhmm)
 	if err != nil {
@@ -275,7 +281,8 @@ func latest(ddhhmm string, now hazard.Instant) (at hazard.Instant, ok bool) {
 	return 0, false
 }
 
-// skew is how far ahead a text may be dated: its hour is the nominal one, and clocks differ.
+// skew is how far in the future the time of a text may be: texts contain the nominal hour, and
+// clocks differ.
 const skew = 3 * time.Hour
 
 func degrees(number, side, negative string) frame.Number {

@@ -1,11 +1,13 @@
-// Package koeri reads the earthquakes of Türkiye of the last 24 hours, as the Kandilli Observatory and Earthquake Research Institute lists them
-// (son24saat.xml). It is off by default: the institute allows no use for profit, and gives the list in plain text alone.
+// Package koeri reads the earthquakes of Türkiye of the last 24 hours from the list of the Kandilli
+// Observatory and Earthquake Research Institute (son24saat.xml). It is off by default: the
+// institute does not allow commercial use, and only offers the list without encryption.
 //
-// The list has no ids: an earthquake is named by its origin (package seismic), and what a list says of it now is the newest that is known. Those below
-// M 3.5 are left out, since so many of them come within seconds of each other that such names would mix them. No list proves an absence: it is a
-// window of a day.
+// The list has no ids, so an earthquake is named by its origin (package seismic), and the present
+// list has the latest data about it. Earthquakes below M 3.5 are left out: many of them occur
+// within seconds of each other, so such names would confuse them. The list is a window of one day,
+// so a missing earthquake means nothing.
 //
-// Parse is a pure function, may be called concurrently, and needs memory in proportion to the payload.
+// Parse is a pure function, safe for concurrent use, and needs memory proportional to the payload.
 package koeri
 
 import (
@@ -25,7 +27,7 @@ import (
 // Name is the source's name in reports.
 const Name = "koeri"
 
-// Source describes the source. The list is renewed every few minutes.
+// Source describes the source. The list is updated every few minutes.
 func Source() source.Source {
 	return source.Source{
 		Name: Name, Title: "KOERI earthquakes", Parse: Parse,
@@ -42,13 +44,14 @@ func Source() source.Source {
 	}
 }
 
-// least is the least magnitude that is told.
+// least is the lowest magnitude that is reported.
 const least = 3.5
 
-// zone is Türkiye's, all year since 2016.
+// zone is the time zone of Türkiye, which has no summer time since 2016.
 var zone = time.FixedZone("TRT", 3*3600)
 
-// Parse reads the list as of now. An error is a *source.PayloadError; what was read before it is good if it is Cut.
+// Parse reads the list as of now. The error is a *source.PayloadError. If its Cut is true, the
+// records before the error are good.
 func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 	b := frame.Batch{Batch: source.Batch{Current: true}}
 	text, err := frame.Text(payload, "windows-1254")
@@ -73,10 +76,11 @@ func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 			b.Reports = append(b.Reports, *r)
 		}
 	})
-	// An earthquake is one tag: of one that is broken the reader sees none.
+	// An earthquake is a single tag. The parser skips a damaged tag, so the lost ones are counted
+	// here.
 	if lost := bytes.Count(text, []byte("<earhquake")) + bytes.Count(text, []byte("<earthquake")) - b.Batch.Read; lost > 0 {
 		b.Batch.Read += lost
-		b.Reject(frame.At("eqlist"), text, fmt.Sprintf("%d earthquakes could not be read: their tags are broken", lost))
+		b.Reject(frame.At("eqlist"), text, fmt.Sprintf("%d earthquakes could not be read, because their tags are damaged", lost))
 	}
 	if err == nil && root != "eqlist" {
 		err = source.Errorf("the root element is %q, expected eqlist", frame.ExcerptText(root))
@@ -86,11 +90,13 @@ func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 
 var (
 	timeForm = regexp.MustCompile(`^(\d{4})[.\-/](\d{2})[.\-/](\d{2})[ T]+(\d{2}:\d{2}:\d{2})`)
-	// place is "KARAPINAR-HEKIMHAN (MALATYA)": a village and its district, and the province or the sea.
+	// place matches "KARAPINAR-HEKIMHAN (MALATYA)": a village and its district, and the province or
+	// the sea.
 	place = regexp.MustCompile(`^([^()]+?) *\(([^()]+)\)$`)
 )
 
-// report maps an earthquake; nil if it is too slight to be told. It says why, if it cannot.
+// report converts an earthquake. It returns nil if the earthquake is too small to be reported, and
+// a reason if it is rejected.
 func report(n *frame.Node, now hazard.Instant) (*hazard.Report, string) {
 	said := n.Attr("name")
 	m := timeForm.FindStringSubmatch(strings.TrimSpace(said))
@@ -126,7 +132,8 @@ func report(n *frame.Node, now hazard.Instant) (*hazard.Report, string) {
 	return r, ""
 }
 
-// where is a place as people read it: "Karapınar-Hekimhan, Malatya" is written "KARAPINAR-HEKIMHAN (MALATYA)", padded, without the letters of Turkish.
+// where returns a place in normal case: "Karapınar-Hekimhan, Malatya" is written
+// "KARAPINAR-HEKIMHAN (MALATYA)", padded with blanks, without Turkish letters.
 func where(text string) string {
 	text = hazard.CleanLine(frame.Clip(text, 200))
 	if m := place.FindStringSubmatch(text); m != nil {

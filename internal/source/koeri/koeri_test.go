@@ -10,7 +10,8 @@ import (
 	"github.com/hazardd/hazardd/internal/source/sourcetest"
 )
 
-// laws are held with a recorded list, whose earthquakes are made great enough to be told.
+// laws describes a recorded list for the test of the laws. Its magnitudes are raised so that the
+// earthquakes are reported.
 func laws(t testing.TB) sourcetest.Source {
 	strong := regexp.MustCompile(`mag="\d`).ReplaceAll(recordings.Read(t, "feeds/koeri/son24saat-20260822T1455.xml"), []byte(`mag="5`))
 	return sourcetest.Source{Parse: Parse, Payload: strong, At: "2026-08-22T15:00:00Z", Element: "earhquake",
@@ -25,7 +26,8 @@ func FuzzParse(f *testing.F) {
 
 const now hazard.Instant = 1787410800000 // 2026-08-22T15:00:00Z
 
-// quake is a row of the list, in the form of the recorded ones, which are all too slight to be told.
+// quake returns a row in the form of the recorded list, whose earthquakes are all too small to be
+// reported.
 func quake(change ...string) string {
 	return strings.NewReplacer(change...).Replace("<earhquake\tname=\"2026.08.22 15:40:12\"\tlokasyon=\"KARAPINAR-HEKIMHAN (MALATYA)                      \"\tlat=\"39.0802\"\tlng=\"37.7908\"\tmag=\"5.2\" Depth=\"7.0\" />")
 }
@@ -37,7 +39,7 @@ func list(quakes ...string) string {
 func TestEarthquakes(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change []string
-		want   string // name, start, notes; empty: ignored
+		want   string // name, start, notes; empty if it is ignored
 		reject string
 	}{
 		"as it is":                {nil, "M 5.2 Earthquake - KARAPINAR-HEKIMHAN, MALATYA 2026-08-22T12:40:12.000Z", ""},

@@ -1,14 +1,18 @@
-// Package mirror reads another server of the base interface as a source: its active hazards, and their products.
+// Package mirror reads another server of the base interface as a source: its active hazards, and
+// their products.
 //
-// A hazard keeps its uuid, which is its key, and its products keep theirs. What the other server restricts to organizations, or what lies
-// in a folder that it restricts, is never read into a report, whatever the account may see there. A file stays where it is: its product
-// becomes a hyperlink to it.
+// A hazard keeps its UUID, which is its key, and its products keep theirs. Hazards and products
+// that the other server restricts to organizations, and the content of restricted folders, are
+// never read into a report, even if the account may see them there. A file is not copied: its
+// product becomes a hyperlink to it.
 //
-// A Mirror reads the whole list of active hazards each time, asks for products only where the list tells of a change, and looks at some
-// that it has not asked for in a long time. What it has read counts as known only after Taken: if a batch could not be taken in, the
-// next Read says the same again. The list is complete, so what is missing in it is over at that server.
+// A Mirror reads the whole list of active hazards each time. It requests products if the list shows
+// a change, and also for a few hazards whose products were not requested for a long time. The data
+// of a Read only counts as known after Taken: if a batch could not be processed, the next Read
+// returns the same again. The list is complete, so a missing hazard is over at that server.
 //
-// feed.go is the document, report.go makes a report of a hazard with the one table of types, product.go makes the product tree, and
-// mirror.go decides what to ask for. Answers are read by package frame, as other sources' are. Parse, for files, is a pure function. A Mirror has one request in flight and belongs to one
-// goroutine.
+// feed.go reads the document, report.go makes the report of a hazard and has the table of types,
+// product.go makes the product tree, and mirror.go decides what to request. Package frame parses
+// the responses, as for other sources. Parse, for files, is a pure function. A Mirror has one
+// request in flight and belongs to one goroutine.
 package mirror

@@ -12,8 +12,9 @@ import (
 	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
-// row is a hazard as a server of the base interface lists it (section 2.6), as far as a mirror reads it. Servers write dates as strings of
-// digits and as numbers, and numbers as strings.
+// row is a hazard in the list of a server of the base interface (section 2.6), with the members
+// that a mirror reads. Servers write dates as strings of digits or as numbers, and numbers as
+// strings.
 type row struct {
 	HazardID     string         `json:"hazard_ID"`
 	UUID         string         `json:"uuid"`
@@ -21,8 +22,8 @@ type row struct {
 	Description  string         `json:"description"`
 	TypeID       string         `json:"type_ID"`
 	SeverityID   string         `json:"severity_ID"`
-	CategoryID   jsontext.Value `json:"category_ID"` // a value, since one that cannot be read is not one that is missing:
-	Status       jsontext.Value `json:"status"`      // a drill, and what is over, must not be shown as anything else
+	CategoryID   jsontext.Value `json:"category_ID"` // raw values, to distinguish unreadable members from missing ones
+	Status       jsontext.Value `json:"status"`      // a drill, or an ended hazard, must not be shown as anything else
 	AutoExpire   string         `json:"autoexpire"`
 	StartDate    string         `json:"start_Date"`
 	EndDate      string         `json:"end_Date"`
@@ -38,14 +39,17 @@ type row struct {
 	CommentText  string         `json:"comment_Text"`
 }
 
-// Parse reads hazards in the field names of the base interface, section 2.6: the array that /hazards/active and its two variants answer,
-// or a single hazard, as those of the source with that name. Its batch is never Whole: whether a file holds all active hazards or those of a category, it does not say.
+// Parse reads hazards with the field names of the base interface, section 2.6, as reports of the
+// source with that name. The payload is the array of /hazards/active or of its two variants, or a
+// single hazard. The batch is never Whole, because a file does not say whether it contains all
+// active hazards or only those of a category.
 func Parse(payload []byte, name string, schemes source.Schemes, now hazard.Instant) (source.Batch, error) {
 	l, err := read(payload, name, schemes, now, nobody)
 	return l.batch(), err
 }
 
-// other names a document of another kind: by its beginning if it is a list, by its head if it is an object.
+// other describes a document of another kind: by its beginning if it is a list, by its head if it
+// is an object.
 func other(first []byte, head *frame.Document) string {
 	switch kind := head.Word("type"); {
 	case frame.Member(first, "product_ID") != nil && frame.Member(first, "type_ID") == nil:
@@ -64,12 +68,12 @@ func other(first []byte, head *frame.Document) string {
 	return "an object without the member type_ID"
 }
 
-// list is what a server says of its hazards, in its order, each once.
+// list holds a server's hazards in its order, each once.
 type list struct {
 	frame.Batch
 	records []record
-	at      map[uuid.UUID]int // where a hazard is in records
-	lost    []hazard.Report   // what was said last of hazards whose records cannot be read now: they go on
+	at      map[uuid.UUID]int // index of each hazard in records
+	lost    []hazard.Report   // the last reports of hazards whose records are unreadable now, so that they do not end
 	isLost  map[uuid.UUID]bool
 }
 
@@ -79,13 +83,14 @@ type record struct {
 	report hazard.Report
 }
 
-// known gives what was said last of a hazard, by its uuid or else by its number.
+// known returns the last report of a hazard, by its UUID or else by its number.
 type known func(id uuid.UUID, number int64) (hazard.Report, bool)
 
-// nobody is known of a file.
+// nobody is for files, for which there are no earlier reports.
 func nobody(uuid.UUID, int64) (hazard.Report, bool) { return hazard.Report{}, false }
 
-// read reads a list of hazards, or one hazard, at now. What was read before an error is good if the error is Cut.
+// read reads a list of hazards, or a single hazard, at now. If the error is Cut, the part before it
+// is good.
 func read(payload []byte, name string, schemes source.Schemes, now hazard.Instant, before known) (*list, error) {
 	l := &list{Batch: frame.Batch{ID: recordName}, at: map[uuid.UUID]int{}, isLost: map[uuid.UUID]bool{}}
 	l.Events = func(record string, _ []byte) []string {
@@ -142,7 +147,8 @@ func read(payload []byte, name string, schemes source.Schemes, now hazard.Instan
 
 const expected = "expected an array of hazards, or a hazard, in the field names of the base interface"
 
-// add adds a hazard. Several rows of one uuid occur (spec, "How clients suffer"): the latest counts.
+// add adds a hazard. Several rows with the same UUID occur (spec, "How clients suffer"): the latest
+// counts.
 func (l *list) add(r record) {
 	i, twice := l.at[r.report.UUID]
 	switch {
@@ -156,7 +162,7 @@ func (l *list) add(r record) {
 	l.Ignored++
 }
 
-// batch is what the list says: its hazards, and those that are lost as they were said last.
+// batch returns the list's hazards, and the last reports of those with unreadable records.
 func (l *list) batch() source.Batch {
 	b := l.Done()
 	for i := range l.records {
@@ -170,10 +176,10 @@ func (l *list) batch() source.Batch {
 	return b
 }
 
-// numbered begins the name of a record that has no uuid, only a number.
+// numbered is the prefix for the name of a record without a UUID, before its number.
 const numbered = "hazard_ID "
 
-// recordName names a record: by its uuid, else its number, if it has one.
+// recordName returns the name of a record: its UUID, or else its number, if it has one.
 func recordName(raw []byte) string {
 	name := frame.Scalar(frame.Member(raw, "uuid"))
 	if n := frame.Scalar(frame.Member(raw, "hazard_ID")); name == "" && n != "" {
@@ -182,7 +188,8 @@ func recordName(raw []byte) string {
 	return name
 }
 
-// number is the number of a hazard or product in text; 0 if it is none. Servers count them from 1.
+// number parses the number of a hazard or product; it returns 0 if text is not one. Servers count
+// from 1.
 func number(text string) int64 {
 	n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
 	if err != nil || n < 0 {
@@ -191,14 +198,15 @@ func number(text string) int64 {
 	return n
 }
 
-// readUUID reads a uuid in its usual form.
+// readUUID parses a UUID in its usual form.
 func readUUID(s string) (uuid.UUID, bool) {
 	s = strings.TrimSpace(s)
 	id, err := uuid.Parse(s)
 	return id, err == nil && len(s) == 36 && id != uuid.Nil && id != uuid.Max
 }
 
-// word is the text of a member that must be readable where it is there, as a reason quotes it; empty if it is missing.
+// word returns the text of a member that must be readable if it is present, as a reason quotes it.
+// It is empty if the member is missing.
 func word(raw jsontext.Value) string {
 	switch {
 	case len(raw) == 0 || raw.Kind() == 'n':

@@ -16,7 +16,7 @@ var laws = sourcetest.Source{
 	Files:  []string{"base-interface/HpSrvSearchTestOrder.json", "base-interface/hpsrvhazard01.json", "base-interface/hpsrvsearch.json"},
 	At:     "2025-02-07T00:00:00Z",
 	Needed: []string{"uuid", "severity_ID", "category_ID", "status", "latitude", "longitude"},
-	// A server whose times are of another kind is not understood.
+	// A server with times of another kind is rejected.
 	Decides: []string{"last_Update"},
 }
 

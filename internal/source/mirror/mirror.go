@@ -17,19 +17,20 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// Server is what a Mirror asks of the other server; a *client.Client is one.
+// Server is the part of the other server that a Mirror uses; *client.Client implements it.
 type Server interface {
-	// Raw reads the answer for a path, as it came. What came of one that broke off is beside the error.
+	// Raw returns the response for a path as received. If the response was cut off, it returns the
+	// part before, and an error.
 	Raw(ctx context.Context, path []string, opts ...client.CallOption) (client.Record[[]byte], error)
 }
 
-// The most that one Read asks for, beside the list. What is left over is asked for next time.
+// Limits of the requests of one Read, besides the list. The rest is requested next time.
 const (
 	maxProductLists = 100              // product lists
-	maxRefreshed    = 10               // of those, such as no change is known of: an altered product moves nothing in the list
+	maxRefreshed    = 10               // of these, lists without a known change: changing a product does not change the list of hazards
 	maxGone         = 20               // hazards that are no longer listed
-	maxFailures     = 3                // in a row: then the server is left alone
-	maxAsking       = 30 * time.Second // for products and the gone together
+	maxFailures     = 3                // failures in a row, after which the server is left alone
+	maxAsking       = 30 * time.Second // for products and for hazards that are no longer listed
 )
 
 // Mirror reads one server. Make it with New; it belongs to one goroutine.
@@ -39,42 +40,45 @@ type Mirror struct {
 	server  Server
 
 	etag string
-	list []byte // the last one, for when the server says that it is unchanged
-	// known is what was taken in, next what will be known when the last batch is.
+	list []byte // the last list, used if the server says that it is unchanged
+	// known is the state of processed batches, and next the state once the last batch is processed.
 	known, next map[uuid.UUID]hazardState
-	turn        int64 // counts reads
-	notSingle   int   // how often in a row the server did not know how to read one hazard
+	turn        int64 // number of reads
+	notSingle   int   // how many times in a row the server could not return a single hazard
 }
 
-// hazardState is what is known of a listed hazard.
+// hazardState is the known state of a listed hazard.
 type hazardState struct {
 	number      int64
 	report      hazard.Report // without products
-	last, total string        // last_Update and product_total when its products were read; last is empty if they never were
-	etag        string        // of its products
-	turn        int64         // when its products were read
+	last, total string        // last_Update and product_total when its products were read; last is empty if they were never read
+	etag        string        // ETag of its products
+	turn        int64         // the read in which its products were read
 }
 
-// New makes a mirror of a server, as the source with that name. schemes say which names of events are believed.
+// New creates a mirror of a server, as the source with that name. schemes are the accepted schemes
+// of events' names.
 func New(name string, schemes source.Schemes, server Server) *Mirror {
 	return &Mirror{name: name, schemes: schemes, server: server, known: map[uuid.UUID]hazardState{}}
 }
 
-// Name is the name of the source.
+// Name returns the name of the source.
 func (m *Mirror) Name() string { return m.name }
 
-// Taken notes that the batch of the last Read was taken in. Without it the next Read asks for the same products again.
+// Taken records that the batch of the last Read was processed. Without it, the next Read requests
+// the same products again.
 func (m *Mirror) Taken() {
 	if m.next != nil {
 		m.known, m.next = m.next, nil
 	}
 }
 
-// Read reads the active hazards and what has changed of their products. The batch is Whole unless there is an error. A list that breaks off
-// gives the hazards before the break beside a *source.PayloadError.
+// Read reads the active hazards and the changes of their products. The batch is Whole unless there
+// is an error. If the list is cut off, Read returns the hazards before the cut and a
+// *source.PayloadError.
 //
-// Products are told of where they were read; other reports say nothing of them. A list of products that could not be read is a
-// reject, and is asked for again.
+// Only reports whose products were read contain products; the others do not change them. An
+// unreadable list of products becomes a reject, and is requested again.
 func (m *Mirror) Read(ctx context.Context, now hazard.Instant) (source.Batch, error) {
 	m.next = nil
 	fresh, err := m.server.Raw(ctx, []string{"hazards", "active"}, client.IfNoneMatch(m.etag))
@@ -110,7 +114,7 @@ func (m *Mirror) Read(ctx context.Context, now hazard.Instant) (source.Batch, er
 	return batch, ctx.Err()
 }
 
-// before gives what was said last of a hazard.
+// before returns the function that finds the last report of a hazard.
 func (m *Mirror) before() known {
 	numbers := map[int64]uuid.UUID{}
 	for id, s := range m.known {
@@ -125,7 +129,8 @@ func (m *Mirror) before() known {
 	}
 }
 
-// payloadError is the error of an answer that could not be received to its end. something was read of it.
+// payloadError returns the error of a response that was not received completely. something reports
+// whether a part of it was readable.
 func payloadError(err error, something bool) error {
 	bad, ok := errors.AsType[*client.AnswerError](err)
 	if !ok {
@@ -134,7 +139,8 @@ func payloadError(err error, something bool) error {
 	return &source.PayloadError{Reason: bad.Reason, Cut: bad.Cut || something}
 }
 
-// askGone asks what became of hazards that are no longer listed: how and when one ended is more than that it is missing.
+// askGone requests hazards that are no longer listed, because how and when a hazard ended is more
+// useful than its absence.
 func (m *Mirror) askGone(ctx context.Context, batch *source.Batch, now hazard.Instant) {
 	asked := 0
 	for _, id := range slices.SortedFunc(maps.Keys(m.known), func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) }) {
@@ -147,7 +153,7 @@ func (m *Mirror) askGone(ctx context.Context, batch *source.Batch, now hazard.In
 		}
 		answer, err := m.server.Raw(ctx, []string{"hazards", strconv.FormatInt(s.number, 10)})
 		if _, answered := errors.AsType[*client.Problem](err); err != nil && !answered {
-			return // it is away; the list says enough
+			return // the server is unreachable; the list is sufficient
 		}
 		if err != nil {
 			m.notSingle++
@@ -161,15 +167,15 @@ func (m *Mirror) askGone(ctx context.Context, batch *source.Batch, now hazard.In
 		r := one.records[0].report
 		batch.Read++
 		batch.Reports = append(batch.Reports, r)
-		if r.Ended == "" { // it came back since
+		if r.Ended == "" { // it has become active again
 			s.report = r
 			m.next[id] = s
 		}
 	}
 }
 
-// askProducts asks for products of hazards: first where something has changed, in the order of the list, then where nobody has looked for
-// the longest time.
+// askProducts requests the products of hazards: first those with changes, in the order of the list,
+// then those that were not requested for the longest time.
 func (m *Mirror) askProducts(ctx context.Context, l *list, batch *source.Batch) {
 	at := map[uuid.UUID]int{}
 	for i := range batch.Reports {
@@ -209,7 +215,7 @@ func (m *Mirror) askProducts(ctx context.Context, l *list, batch *source.Batch) 
 	}
 }
 
-// askProductsOf asks for the products of one hazard.
+// askProductsOf requests the products of one hazard.
 func (m *Mirror) askProductsOf(ctx context.Context, r *record, into *hazard.Report, batch *source.Batch) (failed, stop bool) {
 	s := m.next[r.report.UUID]
 	record := r.report.Key + "/products"
@@ -223,12 +229,12 @@ func (m *Mirror) askProductsOf(ctx context.Context, r *record, into *hazard.Repo
 	case err == nil:
 		into.Products = products
 		for _, reject := range rejects {
-			reject.Events = []string{} // the hazard itself is listed
+			reject.Events = []string{} // the hazard itself is listed, so it must not end
 			batch.Rejects = append(batch.Rejects, reject)
 		}
 		s.etag = answer.ETag
 	case errors.Is(err, client.ErrNotModified):
-	case errors.Is(err, client.ErrNotFound): // it ended since the list was made
+	case errors.Is(err, client.ErrNotFound): // the hazard ended after the list was made
 		return false, false
 	case ctx.Err() != nil:
 		return true, true

@@ -26,7 +26,7 @@ import (
 	"github.com/hazardd/hazardd/internal/source/mirror"
 )
 
-// as is a client of a real server.
+// as returns a client of a real server, logged in as user.
 func as(t testing.TB, srv *hazardtest.Server, user string) *client.Client {
 	t.Helper()
 	transport := &http.Transport{}
@@ -61,7 +61,7 @@ func newReplica(t testing.TB, of *client.Client) *replica {
 	return &replica{srv, service.BuiltIn().Intake(srv.Store), as(t, srv, "reader"), mirror.New("mirror", schemes, of)}
 }
 
-// sync reads the other server once and takes in what it said, and waits until readers see it.
+// sync reads the other server once, processes the result, and waits until readers see it.
 func (r *replica) sync(t testing.TB) intake.Result {
 	t.Helper()
 	batch, err := r.mirror.Read(t.Context(), r.Now())
@@ -82,8 +82,8 @@ func (r *replica) sync(t testing.TB) intake.Result {
 	return res
 }
 
-// picture is what a reader sees of the active hazards, without what each server says its own way: by uuid.
-// schemes are those of the sources that are built in.
+// schemes are the schemes of the built-in sources. picture returns the active hazards by UUID as a
+// reader sees them, without members that differ between servers.
 var schemes = service.BuiltIn().Schemes()
 
 func picture(t testing.TB, c *client.Client) map[string]any {
@@ -125,7 +125,8 @@ func TestOneServerMirrorsAnother(t *testing.T) {
 	ctx := t.Context()
 	origin := hazardtest.Serve(t)
 	red := as(t, origin, "red")
-	// The account of the mirror is a member of the red cross: what is restricted comes to it, and must not go on.
+	// The mirror's account is a member of the red cross: it gets restricted data, and must not pass
+	// it on.
 	copied := newReplica(t, as(t, origin, "red-reader"))
 
 	boston := must(red.CreateHazard(ctx, newFlood("Flood - Boston")))(t)
@@ -153,7 +154,7 @@ func TestOneServerMirrorsAnother(t *testing.T) {
 		t.Fatalf("%+v", res)
 	}
 	same("after the first read")
-	for _, user := range []string{"root", "red", "red-reader"} { // not even to members of an organization with the same number
+	for _, user := range []string{"root", "red", "red-reader"} { // not even to members of an organization with the same number here
 		for change, err := range as(t, copied.Server, user).Changes(ctx, 0) {
 			if err != nil || strings.Contains(fmt.Sprintf("%+v %+v", change.Product, change.Hazard), "SECRET") {
 				t.Errorf("%s: change %+v, error %v", user, change, err)
@@ -170,14 +171,14 @@ func TestOneServerMirrorsAnother(t *testing.T) {
 	copied.sync(t)
 	same("after alterations")
 
-	must(red.PatchProduct(ctx, note.UUID, client.Fields{"title": "Last note"}))(t) // moves nothing in the list
+	must(red.PatchProduct(ctx, note.UUID, client.Fields{"title": "Last note"}))(t) // changes nothing in the list
 	if err := red.DeleteProduct(ctx, must(red.CreateProduct(ctx, limaMade.UUID, client.NewProduct{Title: "x", ProductType: "TEXT_PRODUCT", Data: "x"}))(t).UUID); err != nil {
 		t.Fatal(err)
 	}
 	copied.sync(t)
 	same("after an alteration of a product alone")
 
-	// An end is told as one, not only missed.
+	// The end of a hazard is reported with its reason, not only by its absence.
 	must(red.PatchHazard(ctx, boston.UUID, client.Fields{"status": "E"}))(t)
 	must(red.Retract(ctx, limaMade.UUID, "it was a mistake"))(t)
 	copied.sync(t)
@@ -205,14 +206,14 @@ func TestTheMirrorGoesOnWhenItsTokenExpires(t *testing.T) {
 	}
 }
 
-// scripted is another server, as a test says.
+// scripted is another server whose responses the test sets.
 type scripted struct {
 	mu       sync.Mutex
 	hazards  []map[string]any
-	list     string // instead of hazards
+	list     string // used in place of hazards
 	products map[string]string
 	asked    []string
-	fail     func(w http.ResponseWriter, r *http.Request) bool // answers by itself
+	fail     func(w http.ResponseWriter, r *http.Request) bool // if it returns true, it has written the response
 }
 
 func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -259,7 +260,7 @@ func payloadOf(hazards []map[string]any) []byte {
 	return payload(panicking{}, hazards...)
 }
 
-// panicking stands for a test where there is none.
+// panicking implements testing.TB where there is no test.
 type panicking struct{ testing.TB }
 
 func (panicking) Helper()             {}
@@ -276,7 +277,7 @@ func mirrorOf(t testing.TB, s *scripted) *mirror.Mirror {
 	return mirror.New("pdc", schemes, c)
 }
 
-// row is a hazard with a number.
+// row returns a hazard with a number.
 func row(n int, alter map[string]any) map[string]any {
 	m := members(map[string]any{"hazard_ID": n, "uuid": fmt.Sprintf("f2762e72-5169-487e-a3fa-%012d", n), "product_total": "2"})
 	for k, v := range alter {
@@ -348,7 +349,7 @@ func TestRequestsPerReadAreBounded(t *testing.T) {
 	s := &scripted{hazards: rows(130)}
 	m := mirrorOf(t, s)
 	told := map[string]bool{}
-	for i, want := range []int{100, 40, 10, 10} { // 130 in all, and then ten of the others each time
+	for i, want := range []int{100, 40, 10, 10} { // first all 130, and then ten of the unchanged ones each time
 		s.forget()
 		b := must(m.Read(t.Context(), now))(t)
 		m.Taken()
@@ -510,11 +511,11 @@ func TestAReadEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// conditional is a server that can tell that nothing has changed, and how one hazard ended.
+// conditional is a server that supports ETags and can return a single ended hazard.
 type conditional struct {
 	list, products client.Record[[]byte]
 	single         map[string][]byte
-	full           int // lists given in full
+	full           int // number of lists that were sent in full
 }
 
 func (c *conditional) Raw(_ context.Context, path []string, opts ...client.CallOption) (client.Record[[]byte], error) {
@@ -548,11 +549,12 @@ func TestAnUnchangedListSaysTheSameAgain(t *testing.T) {
 			t.Errorf("read %d: %+v", i, b)
 		}
 	}
-	if c.full != 3 { // the list once, the products of two hazards once
+	if c.full != 3 { // the list once, and the products of two hazards once
 		t.Errorf("%d lists in full, expected 3", c.full)
 	}
 
-	// One is gone: it expired. The other's number is now another hazard's, which says nothing of it.
+	// One hazard has expired. The number of the other one now belongs to another hazard, which says
+	// nothing about it.
 	one := func(n int, alter map[string]any) []byte {
 		text, err := json.Marshal(row(n, alter))
 		if err != nil {

@@ -16,11 +16,12 @@ import (
 	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
-// item is a product as a server of the base interface lists it (section 2.7), as far as a mirror reads it. Who may know of it, and where
-// it lies, are values: what cannot be read there is not what is missing.
+// item is a product in the list of a server of the base interface (section 2.7), with the members
+// that a mirror reads. Members about visibility and position are raw values, to distinguish
+// unreadable members from missing ones.
 type item struct {
 	ProductID    jsontext.Value `json:"product_ID"`
-	ParentID     jsontext.Value `json:"parent_ID"` // 0 is the root
+	ParentID     jsontext.Value `json:"parent_ID"` // 0 means the root
 	SecurityFlag jsontext.Value `json:"security_Flag"`
 	OrgIDs       jsontext.Value `json:"org_IDs"`
 	UUID         string         `json:"uuid"`
@@ -39,13 +40,13 @@ type item struct {
 	id, parent int64
 }
 
-// forest is the products of a hazard on their way to a tree.
+// forest collects the products of a hazard to build their tree.
 type forest struct {
 	record   string         // the name of the list, for rejects
 	products []item         // by product_ID, each once
-	at       map[int64]int  // product_ID → place in products
-	shut     map[int64]bool // whether a product, or a folder around it, may not be mirrored
-	nameless bool           // a restricted product has no number that can be read: what lies in a folder that is not listed may lie in it
+	at       map[int64]int  // product_ID → index in products
+	shut     map[int64]bool // whether a product, or a folder around it, must not be mirrored
+	nameless bool           // a restricted product has an unreadable number; so products in an unlisted folder may be in it
 	children map[int64][]int
 	keys     map[string]bool
 	tree     []hazard.ReportProduct
@@ -53,8 +54,9 @@ type forest struct {
 	rejects  frame.Batch
 }
 
-// readProducts makes the product tree of a hazard, folders before what is in them, never nil. What may not be mirrored, and what is in it,
-// is not there. Products whose folder is not there, is none, or lies in itself, are at the root.
+// readProducts builds the product tree of a hazard, each folder before its content. The tree is
+// never nil. It leaves out products that must not be mirrored, and their content. Products whose
+// folder is missing, is not a folder, or is part of a cycle are at the root.
 func readProducts(payload []byte, record string) ([]hazard.ReportProduct, []source.Reject, error) {
 	f := &forest{record: record, at: map[int64]int{}, shut: map[int64]bool{}, children: map[int64][]int{}, keys: map[string]bool{}, tree: []hazard.ReportProduct{}, done: map[int64]string{}}
 	i := 0
@@ -63,14 +65,14 @@ func readProducts(payload []byte, record string) ([]hazard.ReportProduct, []sour
 		i++
 	})
 	if err != nil {
-		return nil, nil, err // half a tree would delete the other half
+		return nil, nil, err // an incomplete tree would delete the missing products
 	}
 	tree := f.grown()
 	return tree, f.rejects.Done().Rejects, nil
 }
 
-// read reads one product. Of one that is not open, nothing is repeated; nor of one that cannot be read, since nobody can say who may know
-// of it.
+// read reads one product. Nothing of a restricted product may appear in a reject, nor of an
+// unreadable one, because it might be restricted.
 func (f *forest) read(i int, raw []byte) {
 	var p item
 	notes, err := frame.Decode(raw, &p)
@@ -98,7 +100,8 @@ func (f *forest) read(i int, raw []byte) {
 	}
 }
 
-// close keeps a product, and what lies in it, from being mirrored. 0 is one whose number cannot be read.
+// close marks a product, and its content, as not to be mirrored. 0 means a product with an
+// unreadable number.
 func (f *forest) close(id int64) {
 	if id == 0 {
 		f.nameless = true
@@ -107,7 +110,7 @@ func (f *forest) close(id int64) {
 	}
 }
 
-// grown is the tree.
+// grown returns the tree.
 func (f *forest) grown() []hazard.ReportProduct {
 	slices.SortStableFunc(f.products, func(a, b item) int { return cmp.Compare(a.id, b.id) })
 	f.products = slices.CompactFunc(f.products, func(a, b item) bool { return a.id == b.id })
@@ -120,7 +123,7 @@ func (f *forest) grown() []hazard.ReportProduct {
 		}
 	}
 	f.grow(0, "")
-	// What is left lies in a circle of folders: each is opened at its first product.
+	// The remaining products are in cycles of folders. Each cycle is opened at its first product.
 	for i, p := range f.products {
 		if _, done := f.done[p.id]; !done && !f.isShut(p.id) {
 			f.children[0] = []int{i}
@@ -130,7 +133,7 @@ func (f *forest) grown() []hazard.ReportProduct {
 	return f.tree
 }
 
-// folderOf is the folder that holds a product; 0 is the root.
+// folderOf returns the folder of a product; 0 means the root.
 func (f *forest) folderOf(p item) int64 {
 	i, ok := f.at[p.parent]
 	if !ok || f.products[i].ProductType != string(hazard.FolderProduct) {
@@ -139,7 +142,8 @@ func (f *forest) folderOf(p item) int64 {
 	return p.parent
 }
 
-// isShut reports whether a product may not be mirrored, for its own sake or for that of a folder around it.
+// isShut reports whether a product must not be mirrored, because of itself or because of a folder
+// around it.
 func (f *forest) isShut(id int64) bool {
 	path := map[int64]bool{}
 	shut := false
@@ -162,9 +166,10 @@ func (f *forest) isShut(id int64) bool {
 	return shut
 }
 
-// restricted reports whether not everybody may know of a product (section 2.7: security_Flag is "R when restricted to one or more
-// organizations, otherwise A"; products assigned to organizations "are visible only to members of them"). Whatever is not plainly open
-// is restricted, also where notes say that it had to be mended to be read.
+// restricted reports whether a product is not visible to everybody (section 2.7: security_Flag is
+// "R when restricted to one or more organizations, otherwise A"; products assigned to organizations
+// "are visible only to members of them"). A product is restricted unless it is clearly open. It is
+// also restricted if these members had to be repaired, which the notes show.
 func restricted(p *item, notes []string) bool {
 	mended := func(note string) bool {
 		return strings.Contains(note, "security_Flag") || strings.Contains(note, "org_IDs")
@@ -172,7 +177,7 @@ func restricted(p *item, notes []string) bool {
 	return word(p.SecurityFlag) != "A" || strings.Trim(word(p.OrgIDs), " ,") != "" || slices.ContainsFunc(notes, mended)
 }
 
-// grow puts what is in a folder into the tree, level by level.
+// grow adds the content of a folder to the tree, level by level.
 func (f *forest) grow(folder int64, key string) {
 	type open struct {
 		folder int64
@@ -199,7 +204,7 @@ func (f *forest) grow(folder int64, key string) {
 	}
 }
 
-// product maps one product.
+// product converts one product.
 func (f *forest) product(p *item) (rp hazard.ReportProduct, reject string) {
 	rp = hazard.ReportProduct{Title: hazard.CleanLine(cmp.Or(p.Title, p.Filename, p.ProductType)), Type: hazard.ProductType(p.ProductType),
 		Comment: hazard.Clean(p.CommentText), Time: f.time(p), Hidden: strings.EqualFold(p.IsHidden, "Y"), WKT: geometry(p.GeoLocations)}
@@ -231,7 +236,7 @@ func (f *forest) product(p *item) (rp hazard.ReportProduct, reject string) {
 	return rp, reject
 }
 
-// time is the product's place on a timeline, or when it was altered or made.
+// time returns the product's time on the timeline, or when it was changed or created.
 func (f *forest) time(p *item) hazard.Instant {
 	for _, s := range []string{p.TimelineDate, p.UpdateDate, p.CreateDate} {
 		if n, err := strconv.ParseInt(strings.TrimSpace(s), 10, 64); err == nil {
@@ -243,7 +248,8 @@ func (f *forest) time(p *item) hazard.Instant {
 	return 0
 }
 
-// geometry is the place of a product, empty if it is none that can be read: a product without its place is still good.
+// geometry returns the place of a product, or "" if it is unreadable, because a product is useful
+// without a place too.
 func geometry(wkt string) string {
 	if _, err := geo.ParseWKT(wkt); err != nil {
 		return ""

@@ -20,7 +20,7 @@ func uuidOf(n int64) uuid.UUID {
 	return uuid.MustParse(fmt.Sprintf("12776eb9-2585-4d93-9001-%012d", n))
 }
 
-// product is an open product.
+// product returns an open product.
 func product(id, parent int64, kind hazard.ProductType, alter ...func(*wire.Product)) wire.Product {
 	p := wire.Product{ProductID: id, UUID: uuidOf(id).String(), ParentID: parent, Title: fmt.Sprintf("p%d", id), ProductType: string(kind), IsHidden: "N", SecurityFlag: "A",
 		TimelineDate: "1738900579421"}
@@ -38,7 +38,7 @@ func product(id, parent int64, kind hazard.ProductType, alter ...func(*wire.Prod
 	return p
 }
 
-// shape is a tree in one line: product, folder, what is in it.
+// shape returns a tree as one line: each product, and each folder with its content.
 func shape(products []hazard.ReportProduct) string {
 	name := map[string]string{"": "root"}
 	var words []string
@@ -150,7 +150,7 @@ func TestProductsThatCannotBeUsedAreRejected(t *testing.T) {
 	}
 }
 
-// A record that cannot be read is kept for inspection, by people who may not see what is restricted.
+// An unreadable record is stored for inspection by people who may not see restricted data.
 func TestNothingOfARestrictedProductIsRepeated(t *testing.T) {
 	got, rejects, err := readProducts([]byte(`[
 		{"product_ID":1,"security_Flag":"R","org_IDs":"3","title":["secret"]},
@@ -178,7 +178,7 @@ func TestNothingOfARestrictedProductIsRepeated(t *testing.T) {
 	}
 }
 
-// A folder that may not be mirrored hides what is in it, also when its record cannot be read.
+// A folder that must not be mirrored hides its content, even if the folder's record is unreadable.
 func TestWhatLiesInARestrictedFolderStaysThereWhateverIsWrongWithTheFolder(t *testing.T) {
 	child := `{"product_ID":2,"parent_ID":1,"security_Flag":"A","org_IDs":"","title":"SECRET","product_Type":"TEXT_PRODUCT","data":"x"}`
 	open := `{"product_ID":3,"parent_ID":0,"security_Flag":"A","org_IDs":"","title":"open","product_Type":"TEXT_PRODUCT","data":"x"}`
@@ -262,7 +262,7 @@ func TestAnyForestBecomesATree(t *testing.T) {
 func TestManyProductsTakeLittleTime(t *testing.T) {
 	const n = 20_000
 	var products []wire.Product
-	for i := range int64(n) { // one in the other, the deepest first
+	for i := range int64(n) { // each in the one before, the deepest first
 		products = append(products, product(i+1, (i+2)%(n+1), hazard.FolderProduct))
 	}
 	if got, _ := treeOf(products...); len(got) != n {

@@ -13,11 +13,11 @@ import (
 	"github.com/hazardd/hazardd/internal/source/mirror"
 )
 
-// recordedAt is when the last of the recordings was made.
+// recordedAt is the time of the last recording: 2025-02-07.
 const recordedAt hazard.Instant = 1738900800000 // 2025-02-07
 
-// Every recording of other servers. Those that are no list or record of hazards in the field names of the base interface are refused as
-// a whole, and say what they are.
+// Every recording of other servers. Recordings that are not a list or record of hazards with the
+// field names of the base interface are rejected as a whole, with an error that describes them.
 var recordings = map[string]struct {
 	read, reports, expired, withdrawn, suspect int
 	refused                                    string
@@ -27,7 +27,7 @@ var recordings = map[string]struct {
 	"hpsrvhazard01.json":                             {read: 1, reports: 1, expired: 1},
 	"hpsrvhazard02.json":                             {read: 1, reports: 1, expired: 1},
 	"hpsrvhazard04.json":                             {read: 1, reports: 1, expired: 1, suspect: 1}, // its name begins with "test_"; two dates are numbers
-	"hpsrvhazard1.json":                              {read: 1, reports: 1, withdrawn: 1},           // over, but before its end
+	"hpsrvhazard1.json":                              {read: 1, reports: 1, withdrawn: 1},           // over, but before its stated end
 	"hpsrvhazard_with_start_later_then_end.json":     {read: 1, reports: 1, expired: 1},
 	"hpsrvsearch.json":                               {read: 1, reports: 1, expired: 1},
 	"2025-exposure_detail.json":                      {refused: "an exposure of a hazard"},

@@ -17,8 +17,8 @@ import (
 	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
-// otherTypes are the types that servers use beside those of the base interface, section 2.3, which keep their names. "Spec" in this
-// package is the notes on the base interface in practice.
+// otherTypes are types that servers use besides those of the base interface, section 2.3, which
+// keep their names. "Spec" in this package means the notes on the base interface in practice.
 var otherTypes = map[string]hazard.Type{
 	// Spec, "extra type": version 2 of the original server and the Montandon extension know "Severe Weather"; map it to STORM.
 	"SEVEREWEATHER":  hazard.Storm,
@@ -27,14 +27,16 @@ var otherTypes = map[string]hazard.Type{
 }
 
 const (
-	// ahead is how far ahead a hazard may begin, and skew how far ahead the other server's clock may be.
+	// ahead is how far in the future a hazard may begin, and skew how far ahead the other server's
+	// clock may be.
 	ahead = 366 * 24 * time.Hour
 	skew  = 24 * time.Hour
-	// oldest is before any server of the interface: seconds read as milliseconds fall before it.
+	// oldest is before any server of the interface. Times in seconds, read as milliseconds, are
+	// before it.
 	oldest hazard.Instant = 631152000000 // 1990-01-01
 )
 
-// report is what a record says, or why it says nothing that can be used.
+// report returns the report of a record, or the reason why the record is not usable.
 func report(h *row, name string, schemes source.Schemes, now hazard.Instant) (r hazard.Report, reject string) {
 	id, ok := readUUID(h.UUID)
 	if !ok {
@@ -86,14 +88,15 @@ func typeOf(id string) (hazard.Type, bool) {
 	return hazard.Type(id), ok
 }
 
-// times are the moments of a record.
+// times are the times in a record.
 type times struct {
 	start, last, updated hazard.Instant
 	end                  *hazard.Instant
 }
 
-// readTimes reads the moments. Section 2.6 has them as strings of digits; servers send numbers too. last_Update is the version: where it
-// is missing, or cannot be read, the latest of the others stands in.
+// readTimes parses the times. Section 2.6 defines them as strings of digits, but servers send
+// numbers too. last_Update is the version. If it is missing or unreadable, the latest of the other
+// times is used.
 func readTimes(h *row) (t times, notes []string, reject string) {
 	var start, created, last, updated *hazard.Instant
 	for _, f := range []struct {
@@ -128,12 +131,13 @@ func readTimes(h *row) (t times, notes []string, reject string) {
 	return t, notes, ""
 }
 
-// life sets when the hazard ends.
+// life sets the end of the hazard.
 func life(r *hazard.Report, h *row, t times) (reject string) {
 	expires := strings.EqualFold(h.AutoExpire, "Y")
 	switch {
 	case !expires:
-		// Section 2.6: end_Date is "the time the hazard expires if it is set to auto-expire". Without, it lasts while it is listed.
+		// Section 2.6: end_Date is "the time the hazard expires if it is set to auto-expire".
+		// Without it, the hazard lasts while it is listed.
 		r.Open = true
 		if t.end != nil && *t.end >= t.start {
 			r.End = t.end
@@ -141,24 +145,26 @@ func life(r *hazard.Report, h *row, t times) (reject string) {
 	case t.end != nil && *t.end >= t.start:
 		r.End = t.end
 	default:
-		// Spec, "start > end": it occurs; accept it. The life of the type is the best guess; that of no end at all too.
+		// Spec, "start > end": it occurs; accept it. The life of the type is the best guess, also
+		// if there is no end at all.
 	}
 	switch status := word(h.Status); {
 	case status == "E":
-		// Spec, "expiry act": at the expiry last_Update moves past end_Date, and update_Date stays. Else somebody ended it; the record
-		// does not say why.
+		// Spec, "expiry act": when a hazard expires, last_Update moves past end_Date, and
+		// update_Date stays. Otherwise somebody ended it; the record does not contain the reason.
 		r.Ended = hazard.EndWithdrawn
 		if expires && t.end != nil && *t.end <= t.last && t.updated < t.last {
 			r.Ended = hazard.EndExpired
 			r.EndedAt = cmp.Or(r.End, &t.last)
 		}
-	case status != "A" && status != "": // missing at some servers, whose list says that it is active
+	case status != "A" && status != "": // missing on some servers; the list says that the hazard is active
 		return fmt.Sprintf("status: %q is neither A nor E", frame.ExcerptText(status))
 	}
 	return ""
 }
 
-// point is the position, or why it is not believed. 180 to 360 degrees east are west.
+// point returns the position, or why it is not plausible. Longitudes from 180 to 360 degrees east
+// are converted to west.
 func point(h *row) (*hazard.Point, []string) {
 	lon, lat := h.Longitude.Value, h.Latitude.Value
 	if lon > 180 && lon <= 360 {
@@ -177,7 +183,7 @@ func point(h *row) (*hazard.Point, []string) {
 	return &hazard.Point{Lon: lon, Lat: lat}, nil
 }
 
-// doubtsOf are what else is not believed.
+// doubtsOf returns further reasons to hold the report.
 func doubtsOf(r *hazard.Report, t times, now hazard.Instant) (doubts []string) {
 	if t.last < oldest || t.last > now.Add(skew) {
 		doubts = append(doubts, fmt.Sprintf("last_Update: %s, expected 1990 to now", t.last))
@@ -191,7 +197,8 @@ func doubtsOf(r *hazard.Report, t times, now hazard.Instant) (doubts []string) {
 	return doubts
 }
 
-// drill finds a name that begins with a word of a drill, or has it in capitals. Places are called Test, too.
+// drill matches a name that begins with a word for a drill, or contains one in capitals. Other
+// names may contain such words too, because there are places called Test.
 var drill = regexp.MustCompile(`^(?i:test|exercise|drill|training)(?:$|[^\p{L}])|(?:^|[^\p{L}])(?:TEST|EXERCISE|DRILL)(?:$|[^\p{L}])`)
 
 func drillWord(name string) string {
@@ -204,7 +211,8 @@ var (
 	registered  = regexp.MustCompile(`^([a-z]+):(\S{1,200})$`)
 )
 
-// refs are what others call the event: in comment_Text, where hazardd writes the source and the source's key, and in glide_URI.
+// refs returns the names of the event at other sources: in comment_Text, where hazardd writes the
+// source and the source's key, and in glide_URI.
 func refs(h *row, t hazard.Type, schemes source.Schemes) (refs []string) {
 	comment := strings.TrimSpace(h.CommentText)
 	if m := registered.FindStringSubmatch(comment); m != nil {
@@ -212,7 +220,8 @@ func refs(h *row, t hazard.Type, schemes source.Schemes) (refs []string) {
 			refs = append(refs, comment)
 		}
 	}
-	// Spec, "comment_Text": the original server writes a machine's key there; of a volcano its Smithsonian number.
+	// Spec, "comment_Text": the original server writes a machine-readable key there; for a volcano
+	// its Smithsonian number.
 	for _, name := range slices.Sorted(maps.Keys(schemes)) {
 		if of := schemes[name]; of.Bare != nil && of.Type == t && of.Bare.MatchString(comment) {
 			refs = append(refs, name+":"+comment)
@@ -224,7 +233,7 @@ func refs(h *row, t hazard.Type, schemes source.Schemes) (refs []string) {
 	return refs
 }
 
-// webAddress is an absolute http or https address without a password in it.
+// webAddress returns an absolute http or https address without a password in it.
 func webAddress(s string) (string, bool) {
 	s = hazard.CleanLine(s)
 	u, err := url.Parse(s)

@@ -23,7 +23,7 @@ const (
 	floodUUID                = "f2762e72-5169-487e-a3fa-30e21fc55893"
 )
 
-// members is a hazard as a server sends it.
+// members returns a hazard as a server sends it.
 func members(alter map[string]any) map[string]any {
 	m := map[string]any{
 		"app_ID": 0, "app_IDs": "", "autoexpire": "Y", "category_ID": "EVENT", "charter_Uri": "", "comment_Text": "", "create_Date": "1738898129959", "creator": "fme_hp",

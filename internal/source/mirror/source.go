@@ -10,15 +10,17 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// Name is the name of the source where none is configured.
+// Name is the name of the source if none is configured.
 const Name = "mirror"
 
-// Every is how often the list is asked for: the original server's users pace themselves at a request a second (spec, "How clients
-// suffer"), and where the server gives an ETag an unchanged list costs nothing.
+// Every is the interval between two reads of the list. Users of the original server limit
+// themselves to one request per second (spec, "How clients suffer"), and if the server sends an
+// ETag, an unchanged list costs nothing.
 const Every = time.Minute
 
-// Source describes the server at a base address as the source with that name. An empty address is for
-// payloads from files alone; title and every may be zero. schemes say which names of events are believed.
+// Source describes the server at a base address as the source with that name. With an empty
+// address, payloads only come from files; title and every may be zero. schemes are the accepted
+// schemes of events' names.
 func Source(name, title, address string, every time.Duration, schemes source.Schemes) source.Source {
 	s := source.Source{
 		Name: name, Title: cmp.Or(title, "Hazards of another server"), Warns: true,
@@ -29,7 +31,8 @@ func Source(name, title, address string, every time.Duration, schemes source.Sch
 		License: "of each hazard's own source", Attribution: cmp.Or(title, name),
 		Rank:     source.Ranks{"": source.Relay},
 		Coverage: []source.Coverage{{Role: source.RoleUnknown, Cite: "the other server does not say what it covers"}},
-		// The list is complete by the interface, and says of each hazard that is missing how it ended where it can be asked.
+		// By the interface, the list is complete. The mirror asks for each missing hazard how it
+		// ended, if the server supports that.
 		Absence: source.AbsenceEnds,
 	}
 	if address != "" {

@@ -13,15 +13,16 @@ import (
 	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
-// maxText bounds a text, in bytes. The longest recorded has 10 kB.
+// maxText bounds a text, in bytes. The longest recorded one has 10 kB.
 const maxText = 64 << 10
 
-// What a forecast/advisory (TCM) says, with each run of white space as one blank, for some RSS has it on one line
-// (nhc.noaa.gov/aboutnhcprod.shtml, "Tropical Cyclone Forecast/Advisory"; NWS Instruction 10-607).
+// Patterns for a forecast/advisory (TCM), in which each run of white space was replaced by one
+// blank, because some RSS has it on one line (nhc.noaa.gov/aboutnhcprod.shtml, "Tropical Cyclone
+// Forecast/Advisory"; NWS Instruction 10-607).
 var (
 	tcmHead = regexp.MustCompile(`((?:REMNANTS OF|(?:POTENTIAL |POST-)?TROPICAL CYCLONE|(?:SUB)?TROPICAL (?:DEPRESSION|STORM)|HURRICANE|(?:SUPER )?TYPHOON) [A-Z][A-Z'-]*) (?:SPECIAL )?FORECAST/ADVISORY NUMBER (\d{1,3}[A-Z]?)`)
 	tcmID   = regexp.MustCompile(`\b((?:AL|EP|CP)\d{6})\b`)
-	// The month and the year are in the header alone; hours are Zulu.
+	// The month and the year are only in the header; hours are in UTC (Zulu).
 	tcmTime     = regexp.MustCompile(`\b(\d{4}) UTC [A-Z]{3} ([A-Z]{3}) (\d{1,2}) (\d{4})\b`)
 	tcmCenter   = regexp.MustCompile(`CENTER LOCATED NEAR ([\d.]+[NS]) ([\d.]+[EW]) AT \d{2}/\d{4}Z`)
 	tcmWind     = regexp.MustCompile(`MAX SUSTAINED WINDS (\d{1,3}) KT(?: WITH GUSTS TO (\d{1,3}) KT)?`)
@@ -30,7 +31,7 @@ var (
 	tcmForecast = regexp.MustCompile(`(?:FORECAST|OUTLOOK) VALID \d{2}/\d{4}Z ([\d.]+[NS]) ([\d.]+[EW])`)
 )
 
-// text reads a document that is a text: that of a forecast/advisory, maybe after words of whoever kept it.
+// text reads the text of a forecast/advisory, possibly with text before it from whoever stored it.
 func (p *parser) text(doc []byte) error {
 	flat := flatten(string(doc[:min(len(doc), maxText)]))
 	upper := strings.ToUpper(flat)
@@ -56,7 +57,7 @@ func (p *parser) text(doc []byte) error {
 
 func flatten(s string) string { return strings.Join(strings.Fields(hazard.Clean(s)), " ") }
 
-// tcm reads a forecast/advisory, flattened and in capitals.
+// tcm reads a forecast/advisory in capitals, with white space replaced by blanks.
 func (p *parser) tcm(text string, raw []byte) {
 	f, reason := tcmFix(text)
 	if reason == "" {
@@ -125,5 +126,5 @@ func integer(s string) frame.Number {
 	return frame.Number{Value: float64(v), Known: err == nil}
 }
 
-// isTCM tells whether raw holds a forecast/advisory.
+// isTCM reports whether raw contains a forecast/advisory.
 func isTCM(raw []byte) bool { return bytes.Contains(raw, []byte("FORECAST/ADVISORY NUMBER")) }

@@ -18,31 +18,32 @@ import (
 	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
-// The parts of what is drawn of a storm. The text of a forecast/advisory has the positions and the winds; layers have each its own.
+// The parts of the drawings of a storm. The text of a forecast/advisory contains the positions and
+// the winds; each layer is a part of its own.
 const (
-	drawnForecast  = "forecast"   // positions and track ahead
+	drawnForecast  = "forecast"   // forecast positions and track
 	drawnWindNow   = "wind now"   // radii at the time of the advisory
-	drawnWindAhead = "wind ahead" // radii that are expected
+	drawnWindAhead = "wind ahead" // forecast radii
 	drawnCone      = "cone"
-	drawnPast      = "past" // positions and track so far
+	drawnPast      = "past" // past positions and track
 )
 
-// advisoryAfter is how long after the synoptic hour on which it is based an advisory is issued.
+// advisoryAfter is the time from the synoptic hour on which an advisory is based to its issue.
 const advisoryAfter = 3 * time.Hour
 
-// drawnFeature are the attributes of a feature of a layer of cones, winds or the best track.
+// drawnFeature has the attributes of a feature in a layer of cones, winds or the best track.
 type drawnFeature struct {
 	attributes
-	Period    frame.Number `json:"fcstprd"` // hours ahead for which the cone is drawn
+	Period    frame.Number `json:"fcstprd"` // period of the cone in hours
 	AdvNum    string       `json:"advnum"`
 	StormID   string       `json:"stormid"`
-	ValidTime string       `json:"validtime"` // "2026082203": the hour of the advisory, UTC
-	SynopTime string       `json:"synoptime"` // the hour of the analysis, from which tau counts
-	DTG       frame.Number `json:"dtg"`       // 2026081006: the hour of a position of the best track
-	Intensity frame.Number `json:"intensity"` // kt
+	ValidTime string       `json:"validtime"` // "2026082203": the hour of the advisory in UTC
+	SynopTime string       `json:"synoptime"` // hour of the analysis, from which tau counts
+	DTG       frame.Number `json:"dtg"`       // 2026081006: hour of a position of the best track
+	Intensity frame.Number `json:"intensity"` // in kt
 }
 
-// drawing collects what a layer draws of one storm.
+// drawing collects the shapes of one storm in a layer.
 type drawing struct {
 	key, part string
 	version   int64
@@ -50,7 +51,7 @@ type drawing struct {
 	past      []cyclone.Fix
 }
 
-// drawn is what a layer draws, by storm and part, in the order of the layer.
+// drawn collects the drawings of a layer by storm and part, in the order of the layer.
 type drawn struct {
 	all   []*drawing
 	byKey map[string]*drawing
@@ -58,7 +59,7 @@ type drawn struct {
 
 func (d *drawn) of(key, part string, version int64) *drawing {
 	id := fmt.Sprint(key, " ", part, " ", version)
-	if part == drawnPast { // its version is that of the last position
+	if part == drawnPast { // its version is the time of the last position
 		id = key + " " + part
 	}
 	if d.byKey == nil {
@@ -73,7 +74,8 @@ func (d *drawn) of(key, part string, version int64) *drawing {
 	return one
 }
 
-// add draws a feature of which no report is made. It says what could not be read.
+// add adds a feature that is only drawn and makes no report. It returns a reason if the feature is
+// unreadable.
 func (d *drawn) add(row string, properties jsontext.Value, kind string, coordinates jsontext.Value, name string) (reason string) {
 	var f drawnFeature
 	if err := json.Unmarshal(orEmpty(properties), &f, frame.Options, json.MatchCaseInsensitiveNames(true)); err != nil {
@@ -127,7 +129,7 @@ func (d *drawn) add(row string, properties jsontext.Value, kind string, coordina
 		one := d.of(key, part, int64(hazard.At(issued)))
 		one.shapes = append(one.shapes, shape)
 	case "past":
-		if kind != "Point" { // segments are there twice; the track is that of the positions
+		if kind != "Point" { // the track is made from the positions; the segments only repeat it
 			return ""
 		}
 		at, err := time.Parse("2006010215", strconv.FormatFloat(f.DTG.Value, 'f', 0, 64))
@@ -147,7 +149,7 @@ func (d *drawn) add(row string, properties jsontext.Value, kind string, coordina
 	return ""
 }
 
-// finish gives what was drawn to the batch.
+// finish adds the drawings to the batch.
 func (d *drawn) finish(p *parser) {
 	for _, one := range d.all {
 		if one.part == drawnPast {
@@ -167,7 +169,8 @@ var (
 	tcmEnds  = regexp.MustCompile(`(?:FORECAST|OUTLOOK) VALID |EXTENDED OUTLOOK|REPEAT\.\.\.CENTER|REQUEST FOR `)
 )
 
-// tcmFixes are the positions of a forecast/advisory with their times and winds. text is flattened and in capitals.
+// tcmFixes returns the positions of a forecast/advisory with their times and winds. text is in
+// capitals, with white space replaced by blanks.
 func tcmFixes(text string, f *fix) (all []cyclone.Fix) {
 	block := func(from int) string {
 		rest := text[from:]
@@ -204,7 +207,7 @@ func tcmFixes(text string, f *fix) (all []cyclone.Fix) {
 	return all
 }
 
-// draw gives what a forecast/advisory says of positions and winds.
+// draw adds the positions and winds of a forecast/advisory as drawings.
 func (p *parser) draw(f *fix, fixes []cyclone.Fix) {
 	all := cyclone.Shapes(fixes)
 	for _, part := range []string{drawnForecast, drawnWindNow, drawnWindAhead} {
@@ -221,6 +224,6 @@ func (p *parser) draw(f *fix, fixes []cyclone.Fix) {
 				d.Shapes = append(d.Shapes, s)
 			}
 		}
-		p.Drawings = append(p.Drawings, d) // without shapes too: the storm has no such wind any more
+		p.Drawings = append(p.Drawings, d) // also without shapes: they remove the earlier ones, because the storm no longer has such winds
 	}
 }

@@ -18,34 +18,36 @@ const maxBytes = 8 << 20
 
 const site = "https://www.nhc.noaa.gov/"
 
-// storm is a storm of CurrentStorms.json (nhc.noaa.gov/productexamples, "Tropical Cyclone Data in JSON"). Numbers come as strings and as
-// numbers. Members that are not named here, or in the table of links, are not read.
+// storm is a storm in CurrentStorms.json (nhc.noaa.gov/productexamples, "Tropical Cyclone Data in
+// JSON"). Numbers may be strings. Members without a field here, or a row in the table of links, are
+// not read.
 type storm struct {
-	// ID is the ATCF identity, "al062026": basin al, ep or cp, number within the year, year. It stays when the storm is named, or
-	// goes to another basin.
+	// ID is the ATCF identity, "al062026": basin al, ep or cp, number within the year, year. It
+	// stays the same when the storm gets a name, or moves to another basin.
 	ID string `json:"id"`
-	// BinNumber is a slot for its products ("AT1"), used again for another storm when this one is over.
+	// BinNumber is a slot for its products ("AT1"), which is reused for another storm later.
 	BinNumber string `json:"binNumber"`
-	// Name is the storm's name, or its number in words before it has one ("Two", "Two-C").
+	// Name is the storm's name, or its number in words until it has one ("Two", "Two-C").
 	Name string `json:"name"`
 	// Classification is TD, TS, HU, STD, STS, PTC (post-tropical, or remnants), PC (potential), TY.
 	Classification string       `json:"classification"`
-	Intensity      frame.Number `json:"intensity"` // the highest wind over one minute, kt
+	Intensity      frame.Number `json:"intensity"` // the highest wind over one minute, in kt
 	Pressure       frame.Number `json:"pressure"`  // hPa
-	// Latitude and Longitude are "30.3N" and "172.0W"; the others the same with a sign.
+	// Latitude and Longitude are "30.3N" and "172.0W"; the other two are the same as signed
+	// numbers.
 	Latitude         string       `json:"latitude"`
 	Longitude        string       `json:"longitude"`
 	LatitudeNumeric  frame.Number `json:"latitudeNumeric"`
 	LongitudeNumeric frame.Number `json:"longitudeNumeric"`
-	MovementDir      frame.Number `json:"movementDir"` // degrees, where it goes; null when it does not move
-	// LastUpdate is the nominal hour of the last advisory, some minutes ahead of when it was made.
+	MovementDir      frame.Number `json:"movementDir"` // direction of its movement in degrees; null if it does not move
+	// LastUpdate is the nominal hour of the last advisory, some minutes after it was made.
 	LastUpdate string `json:"lastUpdate"`
 }
 
-// document is a product of a storm in the list: what it is of, when, and where. Each carries its own advisory number, for they
-// may lag behind each other.
+// document is a product of a storm in the list. Each has its own advisory number, because some may
+// be older than others.
 type document struct {
-	// AdvNum is the number of the advisory, as text: intermediate ones have a letter ("14A").
+	// AdvNum is the number of the advisory as text: intermediate ones have a letter ("14A").
 	AdvNum     string `json:"advNum"`
 	Issuance   string `json:"issuance"` // nominal hour
 	FileUpdate string `json:"fileUpdateTime"`
@@ -54,7 +56,8 @@ type document struct {
 	Zip        string `json:"zipFile"`
 }
 
-// link is a row of the table of links: a product of the list that people may want, and which of its addresses.
+// link is a row of the table of links: a product of the list for people, and which of its addresses
+// to use.
 type link struct {
 	member, key, title string
 	address            func(*document) string
@@ -64,7 +67,7 @@ func page(d *document) string  { return d.URL }
 func kmz(d *document) string   { return d.KMZ }
 func shape(d *document) string { return d.Zip }
 
-// links are in the order of importance to a responder.
+// links are in order of importance for responders.
 var links = []link{
 	{"publicAdvisory", "public-advisory", "Public advisory", page},
 	{"forecastDiscussion", "forecast-discussion", "Forecast discussion", page},
@@ -80,10 +83,12 @@ var links = []link{
 	{"bestTrackGIS", "best-track", "Track so far (KMZ)", kmz},
 }
 
-// Parse reads a list of storms, an RSS (or a single item of one), the text of a forecast/advisory, a GeoJSON layer, or an archive of
-// layers as shapefiles, told apart by how they begin and by their members. What the table others names is read and ignored, for the reason that it gives.
+// Parse reads a list of storms, an RSS (or a single item of one), the text of a forecast/advisory,
+// a GeoJSON layer, or an archive of layers as shapefiles. It recognizes them by their beginning and
+// their members. Documents and features in the table others are ignored, for the reason in the
+// table.
 //
-// The error, if any, is a *source.PayloadError. What could be read before it is in the Batch nevertheless.
+// The error, if any, is a *source.PayloadError. The Batch still contains the part before the error.
 func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 	p := parser{now: now, Batch: frame.Batch{
 		ID: func(raw []byte) string { return atcfID(frame.Word(frame.Member(raw, "id"))) },
@@ -102,10 +107,10 @@ func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 type parser struct {
 	frame.Batch
 	now   hazard.Instant
-	whole bool // a list that was read to its end
+	whole bool // this is a list that was read to its end
 }
 
-// document tells what kind of document it is.
+// document reads a document according to its kind.
 func (p *parser) document(payload []byte) error {
 	if shapefile.IsArchive(payload) {
 		return p.archive(payload)
@@ -141,7 +146,7 @@ func (p *parser) json(payload []byte) error {
 	isLayer := doc.Listed == "features" && doc.Word("type") == "FeatureCollection"
 	switch {
 	case err != nil:
-		return err // of a forecast that was cut off nothing is made: its track would be too short
+		return err // a forecast that was cut off is ignored, because its track would be too short
 	case isLayer && layer.foreign > 0 && layer.foreign == p.Batch.Read:
 		n := layer.foreign
 		p.Clear()
@@ -162,7 +167,7 @@ func (p *parser) json(payload []byte) error {
 	return source.Errorf("activeStorms: missing, expected an array")
 }
 
-// storm reads a storm of the list.
+// storm reads a storm in the list.
 func (p *parser) storm(where func() string, raw []byte) {
 	s, notes := frame.Read[storm](&p.Batch, where, raw)
 	if s == nil {
@@ -194,7 +199,8 @@ func (p *parser) storm(where func() string, raw []byte) {
 	}
 }
 
-// cone leads to the archive of the cone's shapefile: it is nowhere else, but in the map service.
+// cone adds a link to the archive with the cone's shapefile. The cone is not available elsewhere,
+// except in the map service.
 func (p *parser) cone(d document) {
 	u := frame.WebAddress(d.Zip)
 	if u == "" {
@@ -207,7 +213,7 @@ func (p *parser) cone(d document) {
 	p.Links = append(p.Links, l)
 }
 
-// archive reads the shapefiles of an archive: each is a layer.
+// archive reads the shapefiles in an archive. Each is a layer.
 func (p *parser) archive(payload []byte) error {
 	layers, err := shapefile.Read(payload)
 	if err != nil {
@@ -229,7 +235,7 @@ func (p *parser) archive(payload []byte) error {
 	return nil
 }
 
-// fix is what the list says of a storm.
+// fix returns the state of a storm in the list.
 func (s *storm) fix(now hazard.Instant) (f fix, reason string) {
 	f = fix{id: atcfID(s.ID), name: s.Name, class: classOfCode(s.Classification), wind: s.Intensity, pressure: s.Pressure}
 	if f.id == "" {
@@ -256,7 +262,7 @@ func (s *storm) fix(now hazard.Instant) (f fix, reason string) {
 	}
 	f.point = signed
 	if d := s.MovementDir; d.Known && d.Value >= 0 && d.Value <= 360 {
-		f.movement = compass(d.Value) // the unit of movementSpeed is not said
+		f.movement = compass(d.Value) // the unit of movementSpeed is not documented
 	}
 	return f, ""
 }

@@ -18,39 +18,43 @@ import (
 	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
-// attributes are those of a feature of a layer (mapservices.weather.noaa.gov/tropical, NHC_tropical_weather), in lower case; the
-// shapefiles (nhc.noaa.gov/gis) have the same in capitals. Layers lag behind the list by hours: each carries its own advisory.
+// attributes are the attributes of a feature in a layer, in lowercase
+// (mapservices.weather.noaa.gov/tropical, NHC_tropical_weather); the shapefiles (nhc.noaa.gov/gis)
+// have the same in capitals. Layers may be hours older than the list: each contains its own
+// advisory.
 type attributes struct {
-	StormName string       `json:"stormname"` // "Hurricane Lala" at points, "Lala" at lines
+	StormName string       `json:"stormname"` // "Hurricane Lala" for points, "Lala" for lines
 	StormType string       `json:"stormtype"` // a code of the table of classes
-	Develops  string       `json:"tcdvlp"`    // its words, at points
+	Develops  string       `json:"tcdvlp"`    // the class in words, for points
 	Basin     string       `json:"basin"`
 	StormNum  frame.Number `json:"stormnum"`
 	AdvDate   string       `json:"advdate"` // "500 PM HST Fri Aug 21 2026": the local time of the advisory
 	AdvisNum  string       `json:"advisnum"`
-	Tau       frame.Number `json:"tau"` // hours ahead of the forecast's position
+	Tau       frame.Number `json:"tau"` // hours from the advisory to the forecast position
 	MaxWind   frame.Number `json:"maxwind"`
 	Gust      frame.Number `json:"gust"`
-	MSLP      frame.Number `json:"mslp"`  // hPa; 9999 where nothing is said
-	Radii     frame.Number `json:"radii"` // kt, in layers of winds alone
-	Watch     string       `json:"tcww"`  // kind of watch or warning, in layers of coasts alone
-	// Source names the file, "cp012026-036A_5day_pts": identity, advisory and kind of layer.
+	MSLP      frame.Number `json:"mslp"`  // in hPa; 9999 means unknown
+	Radii     frame.Number `json:"radii"` // in kt, only in layers of winds
+	Watch     string       `json:"tcww"`  // kind of watch or warning, only in layers of coasts
+	// Source is the name of the file, "cp012026-036A_5day_pts": identity, advisory and kind of
+	// layer.
 	Source string `json:"idp_source"`
 }
 
-// layer is what a GeoJSON document holds of forecasts.
+// layer holds the forecasts in a GeoJSON document.
 type layer struct {
 	features []spot
-	foreign  int // features that have nothing of a layer of the centre
+	foreign  int // number of features without any attribute of the center's layers
 	drawn    drawn
-	// later draw the features of which no report is made, once the name of the document is known. They say what could not be read.
+	// later are functions that draw the features without reports, once the name of the document is
+	// known. They return a reason if the feature is unreadable.
 	later []func(name string) string
 }
 
 // spot is a feature with its attributes.
 type spot struct {
 	attributes
-	kind  string // of geometry
+	kind  string // type of the geometry
 	track []hazard.Point
 	raw   []byte
 	where string
@@ -107,7 +111,7 @@ func orEmpty(raw jsontext.Value) jsontext.Value {
 	return raw
 }
 
-// points reads positions; nil if one of them is none.
+// points parses positions; it returns nil if one of them is invalid.
 func points(raw []byte) (all []hazard.Point) {
 	var pairs [][]frame.Number
 	if json.Unmarshal(raw, &pairs, frame.Options) != nil || len(pairs) > maxTrack {
@@ -121,19 +125,21 @@ func points(raw []byte) (all []hazard.Point) {
 		if at == nil {
 			return nil
 		}
-		// The layers have what a float makes of a tenth of a degree.
+		// Rounding removes floating-point noise: the layers have tenths of a degree.
 		all = append(all, hazard.Point{Lon: math.Round(at.Lon*1e6) / 1e6, Lat: math.Round(at.Lat*1e6) / 1e6})
 	}
 	return all
 }
 
-// foreign tells whether a feature has nothing that a layer of the centre has: it is of another source, and not to be passed over as known.
+// foreign reports whether a feature has no attribute of the center's layers. Then it comes from
+// another source, and must not be ignored like a known layer.
 func (s *spot) foreign() bool {
 	return s.StormName == "" && s.Basin == "" && s.AdvDate == "" && s.AdvisNum == "" && s.Watch == "" && s.Source == "" && !s.StormNum.Known && !s.Radii.Known
 }
 
-// ignored is the row of the table others for a feature of which nothing is made; empty for a position or a line of a forecast. The
-// kind of layer is at the end of the name of its file, or in what its features have.
+// ignored returns the row of the table others for a feature without a report. It is empty for a
+// position or a line of a forecast. The kind of layer is at the end of its file name, or follows
+// from the feature's attributes.
 func (s *spot) ignored() string {
 	file := strings.ToLower(s.Source)
 	switch {
@@ -146,12 +152,13 @@ func (s *spot) ignored() string {
 	case strings.Contains(file, "_pgn"), s.kind == "Polygon", s.kind == "MultiPolygon":
 		return "cone"
 	case s.AdvDate == "" && s.AdvisNum == "":
-		return "past" // positions and segments of the best track belong to no advisory
+		return "past" // positions and segments of the best track have no advisory
 	}
 	return ""
 }
 
-// finish makes the reports of the forecasts in the layer, one for each storm and advisory. name is that of the document.
+// finish makes the reports of the forecasts in the layer, one for each storm and advisory. name is
+// the name of the document.
 func (l *layer) finish(p *parser, name string) {
 	for _, draw := range l.later {
 		if reason := draw(name); reason != "" {
@@ -187,9 +194,9 @@ func (l *layer) finish(p *parser, name string) {
 			return cmp.Or(cmp.Compare(a.Tau.Value, b.Tau.Value), bytes.Compare(a.raw, b.raw))
 		})
 		if from == formLine {
-			f.spots = f.spots[:1] // a line is the whole track
+			f.spots = f.spots[:1] // one line is the whole track
 		}
-		// What is said of the first position is said of the storm.
+		// The attributes of the first position are those of the storm.
 		now, _ := f.spots[0].fix(name)
 		for _, s := range f.spots {
 			now.track = append(now.track, s.track...)
@@ -211,11 +218,11 @@ var (
 	local   = regexp.MustCompile(`^(\d{1,2})(\d{2}) (AM|PM) ([A-Z]{2,4}) [A-Za-z]{3} ([A-Za-z]{3}) (\d{1,2}) (\d{4})$`)
 )
 
-// zones are those of the centre's products, in hours east of UTC.
+// zones are the time zones in the center's products, in hours east of UTC.
 var zones = map[string]int{"UTC": 0, "GMT": 0, "CVT": -1, "ADT": -3, "AST": -4, "EDT": -4, "EST": -5, "CDT": -5, "CST": -6, "MDT": -6,
 	"MST": -7, "PDT": -7, "PST": -8, "HST": -10, "SST": -11}
 
-// localTime reads "500 PM HST Fri Aug 21 2026".
+// localTime parses "500 PM HST Fri Aug 21 2026".
 func localTime(s string) (hazard.Instant, bool) {
 	m := local.FindStringSubmatch(strings.Join(strings.Fields(frame.Clip(s, 100)), " "))
 	if m == nil {
@@ -229,7 +236,7 @@ func localTime(s string) (hazard.Instant, bool) {
 	return hazard.At(t.Add(-time.Duration(zone) * time.Hour)), true
 }
 
-// fix is what a feature says of a storm.
+// fix returns the state of a storm in a feature.
 func (s *spot) fix(name string) (f fix, reason string) {
 	f = fix{advisory: s.AdvisNum, wind: s.MaxWind, gusts: s.Gust, pressure: s.MSLP, point: &s.track[0]}
 	var ok bool

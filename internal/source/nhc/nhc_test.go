@@ -23,7 +23,7 @@ import (
 	"github.com/hazardd/hazardd/internal/source/sourcetest"
 )
 
-// now is the time of the tests; the advisories that they make are of the same hour.
+// now is the time in the tests; their advisories are from the same hour.
 var now = instant("2026-08-22T09:10:00Z")
 
 func instant(s string) hazard.Instant {
@@ -34,7 +34,7 @@ func instant(s string) hazard.Instant {
 	return at
 }
 
-// stormText is a storm of the list that can be read, with some parts replaced.
+// stormText returns a valid storm of the list, with some parts replaced.
 func stormText(replace ...string) string {
 	return replaced(`{"id":"cp012026","binNumber":"CP2","name":"Lala","classification":"HU","intensity":"75","pressure":"976",`+
 		`"latitude":"30.3N","longitude":"172.0W","latitudeNumeric":30.3,"longitudeNumeric":-172,"movementDir":325,"movementSpeed":14,`+
@@ -47,7 +47,7 @@ func listOf(storms ...string) []byte {
 	return []byte(`{"activeStorms":[` + strings.Join(storms, ",") + `]}`)
 }
 
-// rss is the RSS of a basin with a storm, with some parts replaced.
+// rss returns the RSS of a basin with a storm, with some parts replaced.
 func rss(replace ...string) []byte {
 	return []byte(replaced(`<?xml version="1.0" encoding="UTF-8"?>
 <rss xmlns:nhc="https://www.nhc.noaa.gov" version="2.0"><channel><title>NHC Atlantic</title>
@@ -60,7 +60,7 @@ func rss(replace ...string) []byte {
 <item><title>Tropical Storm Alex Graphics</title></item></channel></rss>`, replace))
 }
 
-// tcm is the text of a forecast/advisory, with some parts replaced.
+// tcm returns the text of a forecast/advisory, with some parts replaced.
 func tcm(replace ...string) []byte {
 	return []byte(replaced(`WTPA22 PHFO 220845
 TCMCP2
@@ -93,7 +93,7 @@ func replaced(doc string, replace []string) string {
 	return doc
 }
 
-// parse reads a payload in which nothing may be wrong.
+// parse reads a payload that must be free of errors.
 func parse(t testing.TB, payload []byte) source.Batch {
 	t.Helper()
 	batch, err := Parse(payload, now)
@@ -106,7 +106,7 @@ func parse(t testing.TB, payload []byte) source.Batch {
 	return batch
 }
 
-// one reads a payload that must make one report of the storm, and maybe its track.
+// one reads a payload that must make one report of the storm, and possibly its track.
 func one(t testing.TB, payload []byte) hazard.Report {
 	t.Helper()
 	batch := parse(t, payload)
@@ -127,16 +127,16 @@ func TestEveryRecordingIsReadOrIgnoredForAReason(t *testing.T) {
 	want := map[string]counts{
 		"nhc/CurrentStorms-20260822.json":                              {Read: 2, Storms: 2, Whole: true},
 		"nhc/CurrentStorms-20260927.json":                              {Read: 2, Storms: 2, Whole: true},
-		"nhc/index-at-20240902.xml":                                    {Read: 2, Ignored: 2, Whole: true}, // outlook, none
+		"nhc/index-at-20240902.xml":                                    {Read: 2, Ignored: 2, Whole: true}, // an outlook, and no storm
 		"nhc/input_nhc1.xml":                                           {Read: 7, Storms: 2, Tracks: 1, Ignored: 5, Whole: true},
 		"nhc/input_nhc2.xml":                                           {Read: 7, Storms: 1, Ignored: 6, Whole: true},
-		"nhc/input_nhc_empty_feed.xml":                                 {Read: 1, Ignored: 1}, // none; one item is no RSS
+		"nhc/input_nhc_empty_feed.xml":                                 {Read: 1, Ignored: 1}, // no storm; a single item is not an RSS
 		"nhc/item1.xml":                                                text,
 		"nhc/item2.xml":                                                text,
 		"nhc/item4.xml":                                                text,
 		"nhc/item5.xml":                                                text,
 		"nhc/item6.xml":                                                text,
-		"nhc/item7.xml":                                                {Read: 1, Storms: 1}, // dissipating: no track ahead
+		"nhc/item7.xml":                                                {Read: 1, Storms: 1}, // dissipating, so there is no forecast track
 		"nhc/gtwo-20240902.xml":                                        {Read: 3, Ignored: 3},
 		"nhc/gtwo-atlantic-all-clear.kml":                              {Read: 1, Ignored: 1},
 		"nhc/gtwo-epacific-two-areas.kml":                              {Read: 1, Ignored: 1},
@@ -150,7 +150,7 @@ func TestEveryRecordingIsReadOrIgnoredForAReason(t *testing.T) {
 		"nhc/ida-al092021/public.*":                                    public,
 		"nhc/ida-al092021/gis-012/5day_lin.geojson":                    {Read: 1, Storms: 1, Tracks: 1},
 		"nhc/ida-al092021/gis-012/5day_pts.geojson":                    {Read: 8, Storms: 1, Tracks: 1},
-		"nhc/ida-al092021/gis-012/5day_pgn.geojson":                    {Read: 1, Ignored: 1}, // cone
+		"nhc/ida-al092021/gis-012/5day_pgn.geojson":                    {Read: 1, Ignored: 1}, // a cone
 		"nhc/ida-al092021/gis-012/*forecastradii.geojson":              {Read: 10, Ignored: 10},
 		"nhc/ida-al092021/gis-012/*initialradii.geojson":               {Read: 3, Ignored: 3},
 		"nhc/ida-al092021/gis-012/ww_wwlin.geojson":                    {Read: 6, Ignored: 6},
@@ -168,7 +168,7 @@ func TestEveryRecordingIsReadOrIgnoredForAReason(t *testing.T) {
 		"nhc/lala-cp012026-overtaken/past-points-040.geojson":          {Read: 50, Ignored: 50},
 		"nhc/lala-cp012026-overtaken/wind-current-039.geojson":         {Read: 3, Ignored: 3},
 		"nhc/pdc-raw/*":                                                text,
-		"nhc/pdc-parsed/*":                                             {Err: hazards}, // another program's words
+		"nhc/pdc-parsed/*":                                             {Err: hazards}, // from another program
 		"jtwc/*.txt":                                                   {Err: jtwc},
 		"jtwc/pdc-raw/*":                                               {Err: jtwc},
 		"jtwc/pdc-parsed/*":                                            {Err: hazards},
@@ -276,7 +276,7 @@ func TestAForecastAdvisoryHasATrackThatIsCutAtTheAntimeridian(t *testing.T) {
 	if diff := cmp.Diff(want, track.Areas); diff != "" || track.Part != "text/40/track" || track.Version >= storm.Version || !slices.Equal(track.Places, []string{"track"}) {
 		t.Errorf("track %+v\n%s", track, diff)
 	}
-	flat := []byte(strings.Join(strings.Fields(string(tcm())), " ")) // as some RSS has it
+	flat := []byte(strings.Join(strings.Fields(string(tcm())), " ")) // on one line, as in some RSS
 	if diff := cmp.Diff(batch, parse(t, flat)); diff != "" {
 		t.Errorf("on one line (-as sent +on one line):\n%s", diff)
 	}
@@ -335,8 +335,9 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// Intake's rule, on what this package makes: the newest of each form counts, the list before others of its hour; a track lags
-// behind without making anything older; and the order of arrival does not matter.
+// The rule of intake, applied to this package's reports: the newest report of each form counts, and
+// the list has precedence for the same hour. A delayed track does not affect the rest, and the
+// order of arrival does not matter.
 func TestAdvisoriesTakeEachOthersPlaceInAnyOrder(t *testing.T) {
 	weaker := listOf(stormText(`"75"`, `"60"`, `"HU"`, `"TS"`, `09:00:00.000Z`, `15:00:00.000Z`, `040`, `041`))
 	earlier := tcm("  40", "  39", "0900 UTC SAT AUG 22", "0300 UTC SAT AUG 22", "30.3N", "29.4N", "  75 KT", " 100 KT")
@@ -522,7 +523,7 @@ func TestAPayloadOfAnotherKindIsRefusedWithOneSentence(t *testing.T) {
 	}
 }
 
-// D35: what is not well formed in one item costs at most that item, and ends no storm.
+// D35: an item that is not well-formed affects only itself, and ends no storm.
 func TestAnItemThatIsNotWellFormedCostsNoOther(t *testing.T) {
 	whole := string(rss())
 	begin, end := strings.Index(whole, "<item>"), strings.LastIndex(whole, "</item>")
@@ -559,7 +560,7 @@ func TestBytesThatAreNotUTF8DoNotCostAStorm(t *testing.T) {
 	}
 }
 
-// A payload that was cut off says what it held before, and proves no absence.
+// A payload that was cut off gives the part before, and nothing is concluded from missing storms.
 func TestPayloadsCutOffAnywhere(t *testing.T) {
 	for _, name := range []string{"nhc/CurrentStorms-20260822.json", "nhc/input_nhc1.xml", "nhc/lala-cp012026/forecast-points-033.geojson", "nhc/ida-al092021/fstadv.012.txt"} {
 		payload := bytes.TrimSpace(recordings.Read(t, "feeds/"+name))
@@ -583,7 +584,7 @@ func TestFeedsAreOfTheSourcesOwnHost(t *testing.T) {
 
 var laws = sourcetest.Source{
 	Parse: Parse, File: "nhc/CurrentStorms-20260822.json", More: []string{"nhc/CurrentStorms-20260927.json"}, At: "2026-09-27T16:00:00Z", List: "activeStorms",
-	// The advisory's number is in the name of the part.
+	// The name of the part contains the advisory's number.
 	Needed: []string{"id", "latitudeNumeric", "longitudeNumeric", "publicAdvisory/advNum"},
 }
 
@@ -602,7 +603,7 @@ func FuzzParse(f *testing.F) {
 			`{"geometry":{"type":"Point","coordinates":[-137.3,14.5]},"properties":{"stormnum":1,"intensity":20,"dtg":2026081000,"idp_source":"CP012026_pts"}}]}`)
 }
 
-// checkReport checks what holds for every report.
+// checkReport checks conditions that hold for every report.
 func checkReport(t testing.TB, r *hazard.Report) {
 	t.Helper()
 	check := func(ok bool, format string, args ...any) {
@@ -634,7 +635,7 @@ func checkReport(t testing.TB, r *hazard.Report) {
 	}
 }
 
-// The list leads to the archive of each cone, once for each version of it.
+// The list links to the archive of each cone, once for each version of it.
 func TestTheListLeadsToTheCones(t *testing.T) {
 	batch, err := Parse(recordings.Read(t, "feeds/nhc/CurrentStorms-20260822.json"), instant("2026-08-22T12:00:00Z"))
 	if err != nil {
@@ -653,7 +654,8 @@ func TestTheListLeadsToTheCones(t *testing.T) {
 	}
 }
 
-// The shapefiles of an advisory, made again by GDAL of the layers that were recorded, say and draw what the layers do.
+// The shapefiles of an advisory, which GDAL made from the recorded layers, give the same reports
+// and drawings as the layers.
 func TestAnArchiveOfShapefilesSaysWhatItsLayersSay(t *testing.T) {
 	if _, err := exec.LookPath("ogr2ogr"); err != nil {
 		t.Skip("needs gdal-bin")
@@ -702,7 +704,7 @@ func TestAnArchiveOfShapefilesSaysWhatItsLayersSay(t *testing.T) {
 	if diff := cmp.Diff(want.Reports, got.Reports); diff != "" {
 		t.Errorf("reports (-layers +archive):\n%s", diff)
 	}
-	// A ring may turn the other way.
+	// A ring may have the other direction.
 	for _, b := range []*source.Batch{&want, &got} {
 		for i := range b.Drawings {
 			for j := range b.Drawings[i].Shapes {
@@ -723,7 +725,8 @@ func TestAnArchiveOfShapefilesSaysWhatItsLayersSay(t *testing.T) {
 	}
 }
 
-// The winds that a layer expects are of the time of its advisory, not of the time for which they are expected: those of the next advisory replace them.
+// The forecast winds of a layer have the time of its advisory, not the time for which they are
+// forecast: those of the next advisory replace them.
 func TestExpectedWindsAreOfTheirAdvisory(t *testing.T) {
 	const advisory = "2021-08-29T09:00:00Z"
 	for _, synoptic := range []string{`,"synoptime":"2021082906"`, ""} {

@@ -21,15 +21,17 @@ import (
 // class is a row of the table of classes.
 type class struct {
 	codes string // in the list and the layers
-	words string // in RSS and texts, and as people read it
-	// wind stands for the wind where only the class is said: the least of the class, kt.
+	words string // in RSS and texts, and for people
+	// wind is used if only the class is known: the lowest wind of the class, in kt.
 	wind float64
-	// spent: no tropical cyclone any more, or not yet one: INFORMATION below the wind of a tropical storm.
+	// spent means that it is no longer, or not yet, a tropical cyclone: INFORMATION below the wind
+	// of a tropical storm.
 	spent bool
 }
 
-// classes: codes of CurrentStorms.json and of the ATCF (nrlmry.navy.mil/atcf_web, best track format). The longer words stand before
-// those that they contain. MH is what the layers call a major hurricane; PT and the last three occur in the layers only.
+// classes lists the codes of CurrentStorms.json and of the ATCF (nrlmry.navy.mil/atcf_web, best
+// track format). Longer words come before those that they contain. MH is the layers' code for a
+// major hurricane; PT and the last three only occur in the layers.
 var classes = []class{
 	{codes: "PC", words: "Potential Tropical Cyclone", wind: 0},
 	{codes: "PTC PT EX", words: "Post-Tropical Cyclone", spent: true},
@@ -55,7 +57,7 @@ func classOfCode(code string) *class {
 	return nil
 }
 
-// classOfWords finds the class that text begins with, and what follows: the name.
+// classOfWords returns the class at the beginning of text, and the rest: the name.
 func classOfWords(text string) (c *class, rest string) {
 	text = strings.TrimSpace(text)
 	for i := range classes {
@@ -67,22 +69,23 @@ func classOfWords(text string) (c *class, rest string) {
 	return nil, text
 }
 
-// form is a row of the table of forms: where a report comes from, and how much before its hour it counts. Of what was said for
-// one hour the list comes last, and so counts.
+// form is a row of the table of forms: where a report comes from, and how much earlier than its
+// hour it counts. Among reports of the same hour, the list counts as the latest, so it has
+// precedence.
 type form struct {
-	part  string // before the number of the advisory
-	early int64  // ms
+	part  string // used before the number of the advisory
+	early int64  // in ms
 }
 
 var (
 	formList   = form{"list", 0}
-	formRSS    = form{"rss", 0} // has the minute at which it was sent, which is before the hour
+	formRSS    = form{"rss", 0} // contains the minute of sending, which is before the hour
 	formText   = form{"text", 1}
 	formPoints = form{"points", 2}
 	formLine   = form{"line", 3}
 )
 
-// others is the table of what makes no report, and why.
+// others is the table of documents and features that make no report, with the reasons.
 var others = map[string]string{
 	"outlook": "a tropical weather outlook, in RSS, text or KML, or a layer of it (gtwo): its areas have no identity from one issue to the next, " +
 		"and in words no place",
@@ -96,7 +99,7 @@ var others = map[string]string{
 	"past":          "the track so far: its positions are revised, and segments are there twice: they are drawn",
 }
 
-// ignore notes a record that makes no report, for the reason that the table gives.
+// ignore counts a record that makes no report, for a reason in the table.
 func (p *parser) ignore(row string) {
 	if others[row] == "" {
 		panic("no reason to ignore " + row)
@@ -104,43 +107,45 @@ func (p *parser) ignore(row string) {
 	p.Ignored++
 }
 
-// fix is a storm at one time, however it was told.
+// fix is the state of a storm at one time, from any form.
 type fix struct {
-	id       string // ATCF, in capitals
+	id       string // ATCF identity in capitals
 	name     string
-	class    *class       // nil: not known
-	wind     frame.Number // kt
+	class    *class       // nil if unknown
+	wind     frame.Number // in kt
 	gusts    frame.Number
-	pressure frame.Number // hPa
+	pressure frame.Number // in hPa
 	movement string
 	headline string
 	point    *hazard.Point
 	issued   hazard.Instant
-	// advisory is its number, with its letter; empty if it is not said.
+	// advisory is its number, with its letter; empty if unknown.
 	advisory string
-	// track is where the storm is and is expected to go, in order of time; of what was said, and what is expected at its end.
+	// track holds the present and forecast positions of the storm, in order of time. Some forms
+	// contain only a part of them.
 	track []hazard.Point
-	last  bool // the last advisory of the centre on this storm
+	last  bool // the center's last advisory on this storm
 	url   string
-	// documents are the products of the list, by member; nil if the form has none.
+	// documents are the products in the list, by member; nil for other forms.
 	documents map[string]document
 	doubts    []string
-	notes     []string // what could not be read
+	notes     []string // about unreadable parts
 }
 
-// Places that a report speaks for.
+// The places of reports.
 const (
 	placeStorm = "storm"
 	placeTrack = "track"
 )
 
-// life is how long a storm lasts after its last advisory: four times the rhythm of six hours.
+// life is how long a storm lasts after its last advisory: four times the interval of six hours.
 const life = 24 * time.Hour
 
-// skew is how far ahead an advisory may be dated: its hour lies up to an hour after its making, and clocks differ.
+// skew is how far in the future the time of an advisory may be: its hour is up to an hour after its
+// issue, and clocks differ.
 const skew = 3 * time.Hour
 
-// add makes the reports of a fix. It says why, if it cannot.
+// add adds the reports of a fix. If it cannot, it returns the reason.
 func (p *parser) add(f fix, from form) (reason string) {
 	nr, _ := strconv.Atoi(f.id[2:4])
 	invest := nr >= 90
@@ -171,7 +176,7 @@ func (p *parser) add(f fix, from form) (reason string) {
 	if *f.point == (hazard.Point{}) {
 		why = append(why, "no place: the position is 0, 0")
 	}
-	if nr >= 50 && !invest { // ATCF: 01-49 storms, 50-79 internal, 80-89 training, 90-99 invests
+	if nr >= 50 && !invest { // ATCF: 01-49 storms, 50-79 internal, 80-89 training, 90-99 disturbances (invests)
 		why = append(why, fmt.Sprintf("id: %s has a number for training and internal use", f.id))
 	}
 	if w := notReal(f.name + " " + f.headline); w != "" {
@@ -207,7 +212,8 @@ func (p *parser) add(f fix, from form) (reason string) {
 	source.Measure(&r, hazard.Pressure, f.pressure.Value, f.pressure.Known)
 	p.Reports = append(p.Reports, r)
 	if line := lineOf(f.track); line != "" {
-		// It says where, and not how bad: a track that lags behind must not keep a severity that the storm has no more.
+		// This part only shows the track. It must not have a severity, because a delayed track
+		// would keep an old one.
 		r.Part, r.Version, r.Places = r.Part+"/track", r.Version-4, []string{placeTrack}
 		r.Severity, r.Products, r.Measurements = hazard.Information, nil, nil
 		r.Areas = []hazard.Area{{Role: hazard.TrackArea, Geometry: line}}
@@ -221,14 +227,15 @@ func (f *fix) severity(invest bool) hazard.Severity {
 	if !f.wind.Known && f.class != nil {
 		wind = f.class.wind
 	}
-	// While advisories go on, a storm that is not tropical any more is as dangerous as its wind (Oscar of 2018, 65 kt).
+	// While there are advisories, a storm that is no longer tropical is as dangerous as its wind
+	// (Oscar of 2018, 65 kt).
 	if spent := f.class != nil && f.class.spent; invest || spent && wind < cyclone.StormForce {
 		return hazard.Information
 	}
 	return cyclone.Level(wind)
 }
 
-// title is "Hurricane Lala".
+// title returns a name such as "Hurricane Lala".
 func (f *fix) title() string {
 	words := "Tropical Cyclone"
 	if f.class != nil {
@@ -237,7 +244,7 @@ func (f *fix) title() string {
 	return strings.TrimSpace(words + " " + cmp.Or(f.name, f.id))
 }
 
-// levelWords are the centre's own words for how bad it is.
+// levelWords returns the center's own words for the strength.
 func (f *fix) levelWords() string {
 	switch {
 	case f.class == nil:
@@ -248,11 +255,11 @@ func (f *fix) levelWords() string {
 	return f.class.words
 }
 
-// numbers are the words for storms that have no name yet.
+// numbers are the words for storms without a name.
 var numbers = strings.Fields("one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen " +
 	"eighteen nineteen twenty thirty forty")
 
-// properName is name, if it is one and not a number in words ("Two", "Twenty-One", "Two-C").
+// properName returns name, unless it is a number in words ("Two", "Twenty-One", "Two-C").
 func properName(name string) string {
 	first, _, _ := strings.Cut(strings.ToLower(name), "-")
 	if slices.Contains(numbers, first) || strings.ContainsAny(name, "0123456789") || strings.EqualFold(name, "invest") {
@@ -264,7 +271,7 @@ func properName(name string) string {
 // maxName bounds a storm's name, in bytes.
 const maxName = 60
 
-// readable writes a name, which comes in capitals in texts, as people do.
+// readable converts a name in capitals to normal case.
 func readable(name string) string {
 	name = frame.Clip(strings.Trim(hazard.CleanLine(frame.Clip(name, 4*maxName)), " ,;-."), maxName)
 	if name != strings.ToUpper(name) {
@@ -283,7 +290,8 @@ func readable(name string) string {
 
 var likeNumber = regexp.MustCompile(`^0*(\d{1,3}[A-Z]?)$`)
 
-// advisoryNumber is the number of an advisory without leading zeros, "36A"; empty if s is none.
+// advisoryNumber returns the number of an advisory without leading zeros, "36A", or "" if s is
+// invalid.
 func advisoryNumber(s string) string {
 	m := likeNumber.FindStringSubmatch(strings.ToUpper(strings.TrimSpace(s)))
 	if m == nil {
@@ -294,7 +302,8 @@ func advisoryNumber(s string) string {
 
 var likeATCF = regexp.MustCompile(`(?i)^(al|ep|cp)\d{2}(19|20)\d{2}$`)
 
-// atcfID is s in capitals if it is an ATCF identity of a basin of the centre; else empty.
+// atcfID returns s in capitals if it is an ATCF identity in one of the center's basins, otherwise
+// "".
 func atcfID(s string) string {
 	s = strings.TrimSpace(s)
 	if !likeATCF.MatchString(s) {
@@ -303,10 +312,10 @@ func atcfID(s string) string {
 	return strings.ToUpper(s)
 }
 
-// basins by the first letters of the identity.
+// basins are named by the first letters of the identity.
 var basins = map[string]string{"AL": "Atlantic", "EP": "Eastern Pacific", "CP": "Central Pacific"}
 
-// description tells people what is known, a line for each thing.
+// description describes what is known, one line for each fact.
 func (f *fix) description() string {
 	var b strings.Builder
 	say := func(format string, args ...any) { fmt.Fprintf(&b, format, args...) }
@@ -349,14 +358,15 @@ func degrees(d float64, positive, negative string) string {
 	return strconv.FormatFloat(math.Round(math.Abs(d)*10)/10, 'f', 1, 64) + " " + side
 }
 
-// compass is a direction in words and degrees.
+// compass returns a direction in words and degrees.
 func compass(d float64) string {
 	names := []string{"north", "north-northeast", "northeast", "east-northeast", "east", "east-southeast", "southeast", "south-southeast",
 		"south", "south-southwest", "southwest", "west-southwest", "west", "west-northwest", "northwest", "north-northwest"}
 	return fmt.Sprintf("%s (%.0f°)", names[int(math.Round(d/22.5))%16], d)
 }
 
-// products are the pages and files of the storm, in the folder of the source; nil if the form has none.
+// products returns the pages and files of the storm, in the folder of the source; nil if the form
+// has none.
 func (f *fix) products(r *hazard.Report) []hazard.ReportProduct {
 	if f.documents == nil && f.url == "" {
 		return nil
@@ -384,10 +394,10 @@ func (f *fix) products(r *hazard.Report) []hazard.ReportProduct {
 	return tree
 }
 
-// maxTrack bounds the positions of a track. A forecast has up to nine.
+// maxTrack bounds the positions of a track. A forecast has at most nine.
 const maxTrack = 200
 
-// lineOf is a track as GeoJSON; empty if there are not two places.
+// lineOf returns a track as GeoJSON, or "" if it has fewer than two positions.
 func lineOf(track []hazard.Point) string {
 	if len(track) > maxTrack {
 		return ""
@@ -412,7 +422,7 @@ func lineOf(track []hazard.Point) string {
 	return line.GeoJSON()
 }
 
-// notReal is the word by which text says that it does not speak of a real event.
+// notReal returns the word in text that marks a storm as not real.
 func notReal(text string) string {
 	for w := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
 		for _, sign := range []string{"TEST", "EXERCISE", "DRILL"} {
@@ -424,7 +434,8 @@ func notReal(text string) string {
 	return ""
 }
 
-// onEarth is the point of a longitude and a latitude; nil if there is none. Longitudes may run on beyond the antimeridian.
+// onEarth returns the point of a longitude and a latitude, or nil if they are invalid. Longitudes
+// may continue beyond the antimeridian.
 func onEarth(lon, lat frame.Number) *hazard.Point {
 	x, y := lon.Value, lat.Value
 	if !lon.Known || !lat.Known || math.Abs(y) > 90 || math.Abs(x) > 360 {
@@ -439,13 +450,13 @@ func onEarth(lon, lat frame.Number) *hazard.Point {
 	return &hazard.Point{Lon: x, Lat: y}
 }
 
-// near tells whether two positions of one record are the same but for rounding.
+// near reports whether two positions of one record are the same except for rounding.
 func near(a, b *hazard.Point) bool {
 	x := math.Abs(a.Lon - b.Lon)
 	return min(x, 360-x) <= 0.15 && math.Abs(a.Lat-b.Lat) <= 0.15
 }
 
-// lettered reads "30.3N": degrees and one of the two letters, of which the second is negative.
+// lettered parses "30.3N": degrees and one of two letters, of which the second means negative.
 func lettered(s, letters string) frame.Number {
 	s = strings.ToUpper(strings.TrimSpace(s))
 	if s == "" {
@@ -462,7 +473,7 @@ func lettered(s, letters string) frame.Number {
 	return frame.Number{Value: v, Known: true}
 }
 
-// parseTime reads an instant of ISO 8601 or of RFC 1123, as the list and the RSS have them.
+// parseTime parses a time in ISO 8601 or RFC 1123, which the list and the RSS use.
 func parseTime(s string) (hazard.Instant, bool) {
 	s = strings.TrimSpace(s)
 	for _, layout := range []string{time.RFC3339, time.RFC1123, time.RFC1123Z} {

@@ -14,15 +14,15 @@ import (
 	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
-// item is an item of the RSS of a basin (nhc.noaa.gov/aboutrss.shtml). Those about one storm's present state hold nhc:Cyclone; of the
-// others only that is read of which something is made.
+// item is an item of the RSS of a basin (nhc.noaa.gov/aboutrss.shtml). Items about the present
+// state of one storm contain nhc:Cyclone. Of the others, only the used members are read.
 type item struct {
 	Title string
-	GUID  string // "summary-al012022-202206060549": with the minute at which it was made
+	GUID  string // "summary-al012022-202206060549": contains the minute of its creation
 	Link  string
-	// PubDate is RFC 1123; empty in an item that says that there is nothing.
+	// PubDate is in RFC 1123; empty in an item that says that there are no storms.
 	PubDate     string
-	Description string // HTML, with the text of the product in it
+	Description string // HTML that contains the text of the product
 	// Cyclone is nil in an item that is not about the present state of a storm.
 	Cyclone *present
 }
@@ -39,7 +39,7 @@ type present struct {
 	Headline string // "...TROPICAL STORM CONDITIONS HAVE BEGUN ON BERMUDA..."
 }
 
-// itemOf reads an item: of several elements of one name the first counts.
+// itemOf reads an item. Of several elements with the same name, the first counts.
 func itemOf(n *frame.Node) *item {
 	get := func(n *frame.Node, name string) string { return frame.Clip(n.Child("*", name).Text, maxText) }
 	it := &item{Title: get(n, "title"), GUID: get(n, "guid"), Link: get(n, "link"), PubDate: get(n, "pubDate"), Description: get(n, "description")}
@@ -50,10 +50,11 @@ func itemOf(n *frame.Node) *item {
 	return it
 }
 
-// The bounds of a document. The longest recorded has seven items; a season's busiest day about forty.
+// Limits of a document. The longest recorded one has seven items; on the busiest day of a season
+// there are about forty.
 const (
 	maxItems    = 1000
-	maxElements = 200 // of an item
+	maxElements = 200 // largest number of elements in an item
 )
 
 // xml reads an RSS, or a single item of one.
@@ -79,7 +80,7 @@ func (p *parser) xml(doc []byte) error {
 		}
 		quiet = quiet || strings.HasPrefix(it.Title, noStorms)
 		made := len(p.Batch.Reports)
-		if it.Cyclone == nil && len(notes) > 0 && !strings.HasPrefix(it.Title, noStorms) { // it may have held one
+		if it.Cyclone == nil && len(notes) > 0 && !strings.HasPrefix(it.Title, noStorms) { // the unreadable part may have contained a storm
 			p.Batch.Read++
 			p.Reject(frame.At("item/"+strconv.Itoa(items-1)), e.Raw, append(notes, "nhc:Cyclone: missing")...)
 			return
@@ -98,15 +99,15 @@ func (p *parser) xml(doc []byte) error {
 		p.Batch.Read++
 		p.ignore("outlook")
 	}
-	// A basin's RSS names its storms, or says that there are none.
+	// A basin's RSS either lists its storms or says that there are none.
 	p.whole = root == "rss" && (cyclones > 0 || quiet)
 	return nil
 }
 
-// noStorms begins the title of the item that says that a basin has no storm.
+// noStorms is the beginning of the title of the item for a basin without storms.
 const noStorms = "There are no tropical cyclones"
 
-// item reads an item, the i-th.
+// item reads the i-th item.
 func (p *parser) item(it *item, i int, raw []byte) {
 	p.Batch.Read++
 	where := "item/" + strconv.Itoa(i)
@@ -134,7 +135,7 @@ func (p *parser) item(it *item, i int, raw []byte) {
 		p.ignore("none")
 	case strings.Contains(title, "outlook"):
 		p.ignore("outlook")
-	case strings.Contains(title, "public advisory"), strings.Contains(title, "forecast adv"): // without the text of the latter
+	case strings.Contains(title, "public advisory"), strings.Contains(title, "forecast adv"): // a forecast/advisory without its text
 		p.ignore("public")
 	default:
 		p.ignore("document")
@@ -143,7 +144,7 @@ func (p *parser) item(it *item, i int, raw []byte) {
 
 var tag = regexp.MustCompile(`</?[a-zA-Z][^<>]*>`)
 
-// plain is what is in a piece of HTML, without its tags.
+// plain returns the text of HTML without its tags.
 func plain(markup string) string {
 	return html.UnescapeString(tag.ReplaceAllString(markup, " "))
 }
@@ -154,7 +155,7 @@ var (
 	madeAt   = regexp.MustCompile(`-(\d{12})$`)
 )
 
-// fix is what nhc:Cyclone says of a storm.
+// fix returns the state of a storm in nhc:Cyclone.
 func (it *item) fix() (f fix, reason string) {
 	c := it.Cyclone
 	f = fix{id: atcfID(c.ATCF), name: c.Name, url: frame.WebAddress(it.Link)}
@@ -181,7 +182,7 @@ func (it *item) fix() (f fix, reason string) {
 		return f, "nhc:center: " + cmp.Or(frame.ExcerptText(c.Center), frame.Nothing) + ", expected latitude and longitude"
 	}
 	if m := mph.FindStringSubmatch(strings.TrimSpace(c.Wind)); m != nil {
-		// The centre works in steps of 5 kt and rounds to 5 mph for people: back to where it came from.
+		// The center works in steps of 5 kt, and rounds to 5 mph for people. This converts back.
 		v := integer(m[1])
 		f.wind = frame.Number{Value: float64(int(v.Value/1.150779/5+0.5)) * 5, Known: v.Known}
 	}
@@ -201,7 +202,7 @@ func decimal(s string) frame.Number {
 // maxHeadline bounds a headline, in bytes.
 const maxHeadline = 500
 
-// sentence is a headline without its dots: "TROPICAL STORM CONDITIONS HAVE BEGUN ON BERMUDA".
+// sentence returns a headline without its dots: "TROPICAL STORM CONDITIONS HAVE BEGUN ON BERMUDA".
 func sentence(headline string) string {
 	parts := strings.Split(frame.Clip(hazard.CleanLine(frame.Clip(headline, 4*maxHeadline)), maxHeadline), "...")
 	for i := range parts {

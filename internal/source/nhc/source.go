@@ -10,9 +10,9 @@ import (
 // Name is the source's name.
 const Name = "nhc"
 
-// Source describes the source: the list, and the RSS of each basin, which has the text of the forecast/advisories and
-// stands in for the list when that fails. The graphical outlook (gtwo.xml) is not polled: it names areas in words, which
-// nothing can be made of.
+// Source describes the source: the list and the RSS of each basin. The RSS contains the text of the
+// forecast/advisories, and replaces the list when that fails. The graphical outlook (gtwo.xml) is
+// not polled: it describes areas only in words, which cannot be used.
 func Source() source.Source {
 	s := source.Source{
 		Name: Name, Title: "NHC tropical cyclones", Parse: Parse, Warns: true,
@@ -21,15 +21,15 @@ func Source() source.Source {
 		Home:    "https://www.nhc.noaa.gov/aboutrss.shtml",
 		License: "public domain", Attribution: "NOAA / U.S. National Hurricane Center",
 		Rank: source.Ranks{hazard.Cyclone: source.Responsible},
-		// What follows leaves out Africa and Europe, where no cyclone of these basins is the centers' to warn of,
-		// and ends where they hand what is no more tropical to others.
+		// The areas exclude Africa and Europe, where the centers do not warn of cyclones. They end
+		// where the centers pass storms on that are no longer tropical.
 		Coverage: []source.Coverage{
 			{Role: source.RoleResponsible, Areas: []source.Area{
 				source.Box("North Atlantic and eastern North Pacific", -140, 0, -10, 60), source.Box("central North Pacific", -180, 0, -140, 60),
 			}, Cite: "WMO Hurricane Operational Plan (WMO-No. 1163): RSMC Miami to 140° W, RSMC Honolulu from 140° W to 180°, north of the equator"},
 		},
 		Schemes: []source.Scheme{{Name: "atcf", Type: hazard.Cyclone}},
-		Absence: source.AbsenceEnds, // the lists are of all storms
+		Absence: source.AbsenceEnds, // the lists contain all storms
 		Lives:   []source.Life{{Of: "an advisory", For: life}},
 	}
 	for _, file := range []string{"CurrentStorms.json", "index-at.xml", "index-ep.xml", "index-cp.xml"} {

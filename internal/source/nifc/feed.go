@@ -18,51 +18,53 @@ import (
 	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
-// services is NIFC's ArcGIS organization.
+// services is the address of NIFC's services at ArcGIS.
 const services = "https://services3.arcgis.com/T4QMspbfLg3qTGWY/arcgis/rest/services/"
 
-// feature is an incident's location or perimeter.
+// feature is the location or the perimeter of an incident.
 type feature struct {
 	Type string `json:"type"`
 	// Geometry is a Point, or a Polygon or MultiPolygon; null if there is none.
 	Geometry jsontext.Value `json:"geometry"`
-	// Properties are about a hundred members, which have come and gone over the years. Those that are read:
+	// Properties are about a hundred members, some of which were added or removed over the years.
+	// These are read:
 	//
-	//   IrwinID                  the incident in IRWIN; in braces and capitals, in 2021 without braces in small letters
+	//   IrwinID                  id in IRWIN; in braces and capitals (in 2021 in lowercase without braces)
 	//   UniqueFireIdentifier     year, unit and number: "2026-FLFNF-000475"
 	//   IncidentTypeCategory     WF wildfire, RX prescribed fire, CX complex
-	//   IncidentName             "Pineland Road", also "SR 47 (21)", "CANYON"; by custom without "Fire"
+	//   IncidentName             "Pineland Road", also "SR 47 (21)", "CANYON"; usually without "Fire"
 	//   IncidentShortDescription "13 Miles NW from Fargo, GA"
 	//   IncidentSize             acres; DailyAcres in 2021
 	//   PercentContained         may be null, goes down as well as up
 	//   FireDiscoveryDateTime    this and all dates in milliseconds since 1970
-	//   ContainmentDateTime, ControlDateTime, FireOutDateTime   when it was declared so; null before that
+	//   ContainmentDateTime, ControlDateTime, FireOutDateTime   time of the declaration; null before that
 	//   ModifiedOnDateTime_dt    when the incident data were last changed
 	//   InitialLatitude, InitialLongitude   where it began
 	//   POOState, POOCounty      point of origin: "US-GA", "Clinch"
 	//   FireCause, FireBehaviorGeneral, TotalIncidentPersonnel, IncidentComplexityLevel, CpxName, …
 	//
-	// In the perimeters these have attr_ before them, and the polygon its own:
+	// In the perimeters, their names begin with attr_. The polygon has its own members:
 	//
 	//   poly_IncidentName, poly_IRWINID, poly_FeatureCategory ("Wildfire Daily Fire Perimeter", "Prescribed Fire"),
-	//   poly_GISAcres            of the polygon: not the incident's size
-	//   poly_DateCurrent         when the polygon was last edited: before or after the incident data
-	//   poly_PolygonDateTime     when the edge was observed
+	//   poly_GISAcres            size of the polygon, not of the incident
+	//   poly_DateCurrent         time of the polygon's last edit, before or after that of the incident data
+	//   poly_PolygonDateTime     time of the observation of the edge
 	//   poly_MapMethod           "Mixed Methods", "IR Image Interpretation"
 	Properties map[string]jsontext.Value `json:"properties"`
 }
 
-// attr is what stands before the names of the incident data in the perimeters, poly before those of the polygon.
+// attr is the prefix of the incident data's names in the perimeters, and poly that of the
+// polygon's.
 const (
 	attr = "attr_"
 	poly = "poly_"
 )
 
-// incident is a feature as it is read.
+// incident is a decoded feature.
 type incident struct {
 	properties map[string]jsontext.Value
 	perimeter  bool
-	faults     []string // the members that are not of their types
+	faults     []string // the members with a wrong type
 }
 
 func incidentOf(f *feature) *incident {
@@ -76,7 +78,7 @@ func incidentOf(f *feature) *incident {
 	return in
 }
 
-// field is the full name of a member of the incident data.
+// field returns the full name of a member of the incident data.
 func (in *incident) field(name string) string {
 	if in.perimeter && !strings.HasPrefix(name, poly) {
 		return attr + name
@@ -84,13 +86,13 @@ func (in *incident) field(name string) string {
 	return name
 }
 
-// text is the first of the named members that says something.
+// text returns the first of the named members that is not empty.
 func (in *incident) text(names ...string) string {
 	for _, name := range names {
 		raw := in.properties[in.field(name)]
 		switch raw.Kind() {
 		case '"':
-			b, _ := jsontext.AppendUnquote(nil, raw) // its error is the invalid UTF-8 that was allowed
+			b, _ := jsontext.AppendUnquote(nil, raw) // the only possible error is invalid UTF-8, which is allowed
 			if s := hazard.CleanLine(frame.Clip(string(b), maxWords)); s != "" {
 				return s
 			}
@@ -104,7 +106,7 @@ func (in *incident) text(names ...string) string {
 	return ""
 }
 
-// number is the first of the named members that is a number, and whether there is one.
+// number returns the first of the named members that is a number, and whether there is one.
 func (in *incident) number(names ...string) (float64, bool) {
 	for _, name := range names {
 		raw := in.properties[in.field(name)]
@@ -128,7 +130,8 @@ func (in *incident) number(names ...string) (float64, bool) {
 	return 0, false
 }
 
-// within is the first of the named members that is a number from low to high; what says what that is.
+// within returns the first of the named members that is a number from low to high. what describes
+// such a number for notes.
 func (in *incident) within(low, high float64, what string, names ...string) (float64, bool) {
 	for _, name := range names {
 		switch v, ok := in.number(name); {
@@ -142,7 +145,8 @@ func (in *incident) within(low, high float64, what string, names ...string) (flo
 	return 0, false
 }
 
-// instant is the first of the named members that is a moment, its name, and nil if there is none.
+// instant returns the first of the named members that is a time, with its name, or nil if there is
+// none.
 func (in *incident) instant(names ...string) (*hazard.Instant, string) {
 	for _, name := range names {
 		ms, ok := in.number(name)
@@ -164,20 +168,21 @@ func (in *incident) expected(name string, raw jsontext.Value, what string) {
 	}
 }
 
-// Parse reads a FeatureCollection of either service. Features are read one after the other: one that is not of the expected
-// types makes a Reject, and its neighbours stay. Several polygons of one incident make one report; of several locations
-// of one incident the last modified counts, the others are ignored.
+// Parse reads a FeatureCollection of either service. It reads each feature separately: one with a
+// wrong type becomes a Reject and does not affect its neighbors. Several polygons of one incident
+// make one report. Of several locations of one incident, the last modified counts and the others
+// are ignored.
 //
-// The error, if any, is a *source.PayloadError. What could be read before it is in the Batch nevertheless.
+// The error, if any, is a *source.PayloadError. The Batch still contains the part before the error.
 func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 	p := newParser(now)
 	doc, err := list.Read(payload, p.record)
 	kind := doc.Word("type")
-	if complaint := doc.Head["error"]; complaint != nil && err == nil { // ArcGIS says so with status 200
+	if complaint := doc.Head["error"]; complaint != nil && err == nil { // ArcGIS reports errors with status 200
 		return source.Batch{}, source.Errorf("an error message instead of fires: %s", frame.Excerpt(complaint))
 	}
 	switch {
-	case kind != "FeatureCollection" && (kind != "" || err == nil): // whatever it is, it is no list of fires
+	case kind != "FeatureCollection" && (kind != "" || err == nil): // certainly not a list of fires
 		p = newParser(now)
 		if err == nil {
 			err = source.Errorf("type: %q, expected FeatureCollection", frame.ExcerptText(kind))
@@ -195,14 +200,15 @@ var list = frame.Collection{
 	Want: "GeoJSON", Lists: []string{"features"}, Heads: []string{"type", "error", "properties", "exceededTransferLimit"},
 }
 
-// says reports whether a member that says yes or no is there, and does not say no.
+// says reports whether a boolean member is present and not false or null.
 func says(raw []byte) bool { return len(raw) > 0 && raw[0] != 'f' && raw[0] != 'n' }
 
 type parser struct {
 	frame.Batch
 	now     hazard.Instant
-	ignored map[string]int // how many records, by the reason
-	// found are the records of each incident and part, order the incidents in the order of the document.
+	ignored map[string]int // number of records, by reason
+	// found holds the records of each incident and part, and order the incidents in the order of
+	// the document.
 	found map[string][]found
 	order []string
 }
@@ -213,10 +219,10 @@ func newParser(now hazard.Instant) parser {
 	}}
 }
 
-// found is what one record says.
+// found is the content of one record.
 type found struct {
 	report hazard.Report
-	sum    [sha256.Size]byte // of the record, to tell copies and to order the rest
+	sum    [sha256.Size]byte // digest of the record, to find copies and to order other records
 }
 
 // record reads one feature.
@@ -252,14 +258,14 @@ func (p *parser) record(where func() string, raw []byte) {
 	p.found[id] = append(p.found[id], found{r, sha256.Sum256(compact(raw))})
 }
 
-// ignore counts a record that makes no hazard, for a reason.
+// ignore counts a record that is not a hazard, with the reason.
 func (p *parser) ignore(reason string) {
 	p.Ignored++
 	p.ignored[reason]++
 }
 
-// names are the names of the fire that a record is about which could not be read as a whole; nil if it
-// does not tell: one that has an id in IRWIN has it as its key.
+// names returns the names of the fire in a record that is unreadable as a whole, or nil if they are
+// unknown. If the record has an id in IRWIN, that is the key.
 func names(raw []byte) []string {
 	members := frame.Member(raw, "properties")
 	word := func(name string) (text string, there bool) {
@@ -285,7 +291,8 @@ func names(raw []byte) []string {
 	return all
 }
 
-// conclude makes one report of the records of one incident and part, the same whatever their order.
+// conclude makes one report of the records of one incident and part. It does not depend on their
+// order.
 func (p *parser) conclude() {
 	for _, id := range p.order {
 		all := p.found[id]
@@ -310,7 +317,8 @@ func (p *parser) conclude() {
 	}
 }
 
-// draw gives the perimeter of a fire, with the day on which it was mapped: a later one takes its place, and the history has its growth.
+// draw adds the perimeter of a fire as a drawing, with the day on which it was mapped. A later
+// perimeter replaces it, and the history shows the fire's growth.
 func (p *parser) draw(r *hazard.Report) {
 	if r.Part != perimeterPlace || len(r.Areas) == 0 || r.Suspect != "" {
 		return
@@ -328,7 +336,7 @@ func (p *parser) draw(r *hazard.Report) {
 	p.Drawings = append(p.Drawings, d)
 }
 
-// compact is raw without white space, in memory of its own; as it is, if it is no JSON.
+// compact returns a copy of raw without white space, or an unchanged copy if raw is not JSON.
 func compact(raw jsontext.Value) jsontext.Value {
 	v := raw.Clone()
 	_ = v.Compact()

@@ -43,7 +43,7 @@ func TestAListThatIsCutByArcGISIsNotWhole(t *testing.T) {
 		"limit exceeded, said above": {replaced(whole, `"features"`, `"exceededTransferLimit":true,"features"`), false},
 		"limit exceeded, said last":  {strings.TrimSuffix(whole, "}") + `,"exceededTransferLimit":true}`, false},
 		"an unreadable fire":         {string(collection(a(), `7`)), true},
-		"empty":                      {string(collection()), false}, // there is always a fire somewhere
+		"empty":                      {string(collection()), false}, // not plausible, because there is always a fire somewhere
 	} {
 		batch, err := Parse([]byte(tt.payload), now)
 		if err != nil || batch.Whole != tt.whole {
@@ -111,7 +111,7 @@ func TestABadFeatureIsRejectedAlone(t *testing.T) {
 	}
 }
 
-// D36: a member that cannot be read is a note on the fire, which is shown.
+// D36: an unreadable member becomes a note on the fire, which is shown.
 func TestAFireIsShownWithANoteOnWhatCannotBeRead(t *testing.T) {
 	for name, tt := range map[string]struct{ bad, note string }{
 		"size an object":       {a(`32575`, `{"acres":1}`), `IncidentSize: {"acres":1}, expected a number`},

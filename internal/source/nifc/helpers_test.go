@@ -15,7 +15,8 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// shared reads a recording. They are not part of this repository: HAZARDD_SHARED names the folder that has them.
+// shared reads a recording. They are not part of this repository; HAZARDD_SHARED is the folder with
+// them.
 func shared(t testing.TB, name string) []byte {
 	t.Helper()
 	dir := os.Getenv("HAZARDD_SHARED")
@@ -47,7 +48,7 @@ const (
 	drawn      = "1778627041000" // 12 May 2026 23:04:01
 )
 
-// a makes a location; each pair of words replaces the first by the second.
+// a returns a location. Of each pair of words, the first is replaced by the second.
 func a(pairs ...string) string {
 	return replaced(`{"type":"Feature","id":1,"geometry":{"type":"Point","coordinates":[-82.65,30.78]},"properties":{"OBJECTID":1,`+
 		`"IrwinID":"{`+guid+`}","UniqueFireIdentifier":"2026-GAGAS-320025","IncidentTypeCategory":"WF","IncidentTypeKind":"FI",`+
@@ -57,7 +58,7 @@ func a(pairs ...string) string {
 		`"FireBehaviorGeneral1":"Creeping","TotalIncidentPersonnel":1234,"IncidentComplexityLevel":"Type 2 Incident","CpxName":null}}`, pairs...)
 }
 
-// edged makes a perimeter of the same fire.
+// edged returns a perimeter of the same fire.
 func edged(pairs ...string) string {
 	return replaced(`{"type":"Feature","id":7,"geometry":{"type":"Polygon","coordinates":[[[-82.7, 30.7],[-82.6,30.7],[-82.6,30.8],[-82.7,30.7]]]},`+
 		`"properties":{"poly_IncidentName":"Pineland Rd","poly_FeatureCategory":"Wildfire Daily Fire Perimeter","poly_MapMethod":"Mixed Methods",`+
@@ -84,7 +85,7 @@ func collection(features ...string) []byte {
 	return []byte(`{"type":"FeatureCollection","features":[` + strings.Join(features, ",\n") + `]}`)
 }
 
-// one reads a feature that makes one report.
+// one reads a feature that must make one report.
 func one(t testing.TB, feature string) hazard.Report {
 	t.Helper()
 	batch, err := Parse(collection(feature), now)
@@ -95,7 +96,7 @@ func one(t testing.TB, feature string) hazard.Report {
 	return batch.Reports[0]
 }
 
-// checkBatch checks what holds for everything that is read.
+// checkBatch checks conditions that hold for every batch.
 func checkBatch(t testing.TB, b *source.Batch) {
 	t.Helper()
 	if b.Whole && b.Read == 0 {

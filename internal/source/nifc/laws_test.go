@@ -8,7 +8,8 @@ import (
 
 var laws = sourcetest.Source{
 	Parse: Parse, File: "nifc/incidents-20260727.geojson", At: "2026-07-27T20:00:00Z", List: "features",
-	// Without its kind nobody knows whether it is a wildfire or a burn that is wanted; its point is the only place that this fire has.
+	// Without its kind it is unknown whether the fire is a wildfire or was set on purpose. The
+	// point is this fire's only place.
 	Needed: []string{"properties", "properties/IrwinID", "properties/UniqueFireIdentifier", "properties/IncidentTypeCategory", "properties/IncidentTypeKind", "geometry"},
 }
 

@@ -2,35 +2,35 @@ package nifc
 
 import "github.com/hazardd/hazardd/internal/hazard"
 
-// category is a row of the table of incident types: what becomes of IncidentTypeCategory.
+// category is a row of the table of incident types, for one value of IncidentTypeCategory.
 type category struct {
 	word    string
-	ignored string // why it is no hazard; empty if it is one
+	ignored string // why it is not a hazard; empty if it is one
 	basis   string
 }
 
-// data is where the words are defined.
+// data is the document that defines the values.
 const data = "NWCG data standards, Wildland Fire Incident Type Category (nwcg.gov/data-standards)"
 
-// categories is the table of incident types. What is not here is held.
+// categories is the table of incident types. An incident of another type is held.
 var categories = []category{
 	{"WF", "", data + ": wildfire"},
 	{"RX", "a prescribed fire, lit on purpose", data + ": prescribed fire"},
 	{"CX", "a complex: its fires are listed one by one", data + ": incident complex"},
 }
 
-// repeated is why a record beside another of the same incident makes no report of its own.
+// repeated is the reason for ignoring a further record of the same incident.
 const repeated = "another record of the same incident in the same list"
 
 // size is a row of the table of sizes.
 type size struct {
-	acres    float64 // at least
+	acres    float64 // the lowest size
 	severity hazard.Severity
 	basis    string
 }
 
-// sizes is the mapping table: the first row that fits decides. NIFC publishes no ladder of levels, so nothing of it is ever a
-// WARNING; who has to leave is said by the sheriff, not by NIFC.
+// sizes is the mapping table; the first row that fits is used. NIFC publishes no levels, so none of
+// its fires is a WARNING; evacuations are ordered by the sheriff, not by NIFC.
 var sizes = []size{
 	{10_000, hazard.Watch, "judgement: as for NASA EONET, fires of 10,000 acres and more"},
 	{0, hazard.Information, "judgement: an incident that agencies manage"},
@@ -45,8 +45,9 @@ func severity(acres float64) hazard.Severity {
 	return hazard.Information
 }
 
-// declared are the members that say that a fire is over, the last state first (the rules of the current services,
-// data-nifc.opendata.arcgis.com: "has not been declared contained, controlled, nor out").
+// declared are the members that mean that a fire is over, the last state first (the rules of the
+// current services, data-nifc.opendata.arcgis.com: "has not been declared contained, controlled,
+// nor out").
 var declared = []struct{ member, word string }{
 	{"FireOutDateTime", "out"}, {"ControlDateTime", "controlled"}, {"ContainmentDateTime", "contained"},
 }

@@ -16,7 +16,7 @@ import (
 
 type counts struct {
 	Read, Information, Watch, Ended, Held int
-	Ignored, Rejects                      map[string]int // by reason; of a reject without what was found
+	Ignored, Rejects                      map[string]int // by reason; the reasons of rejects without the value that was found
 	Whole                                 bool
 }
 
@@ -60,12 +60,13 @@ func TestEveryRecordingIsRead(t *testing.T) {
 		want counts
 	}{
 		"derived-wfigs-perimeters-20260513.geojson": {now, counts{
-			// Held is incident 700074, a wildfire in IRWIN and a prescribed fire by who drew it.
+			// Held is incident 700074: a wildfire in IRWIN, but a prescribed fire according to the
+			// author of the polygon.
 			Read: 114, Information: 83, Watch: 2, Ended: 12, Held: 1, Whole: true,
 			Ignored: map[string]int{"a prescribed fire, lit on purpose": 16},
 		}},
-		// Answers to questions for seven and three members: without a type nobody knows whether a fire was lit on purpose, and
-		// without an id which one it is.
+		// Responses to queries for seven and three members. Without a type it is unknown whether a
+		// fire was set on purpose, and without an id which fire it is.
 		"incidents-20260727.geojson": {at("2026-07-27T20:00:00Z"), counts{Read: 25, Ended: 11, Held: 14}},
 		"perimeters-20260727.geojson": {at("2026-07-27T20:00:00Z"), counts{
 			Read: 10, Rejects: map[string]int{"attr_IrwinID: expected an id such as {BA2C4EC7-36BF-4B79-B6D1-8706200326BF}": 10},
@@ -158,7 +159,7 @@ func TestTruncatedAnywhereNothingBeforeIsLost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var ends []int // of the features, found by another reader of JSON
+	var ends []int // ends of the features, found by another JSON parser
 	dec := json.NewDecoder(strings.NewReader(string(payload)))
 	for token, err := dec.Token(); token != "features"; token, err = dec.Token() {
 		if err != nil {

@@ -19,16 +19,17 @@ import (
 )
 
 const (
-	// life is how long a fire lasts of which nothing more is heard, from the last modification of its data: incident reports are
-	// daily while a fire is fought (judgement).
+	// life is how long a fire lasts after the last modification of its data: incident reports are
+	// daily while a fire is fought (our judgment).
 	life = 7 * 24 * time.Hour
-	// skew is how far in the future a date may lie.
+	// skew is how far in the future a date may be.
 	skew = time.Hour
-	// farBack is how long before the last modification a fire may have been discovered: none burns through two winters.
+	// farBack is how long before the last modification a fire may have been discovered: no fire
+	// burns through two winters.
 	farBack = 400 * 24 * time.Hour
 )
 
-// The parts of an event, and the places that they speak for.
+// The parts of an event, which are also the places of the reports.
 const (
 	incidentPlace  = "incident"
 	perimeterPlace = "perimeter"
@@ -39,7 +40,7 @@ var (
 	uniqueForm = regexp.MustCompile(`^(?:19|20)[0-9]{2}-[A-Z0-9]{3,10}-[A-Z0-9-]{1,20}$`)
 )
 
-// irwin is an id of IRWIN in capitals, without braces; empty if s is none.
+// irwin returns an id of IRWIN in capitals, without braces, or "" if s is invalid.
 func irwin(s string) string {
 	if s = strings.ToUpper(strings.Trim(s, "{} ")); irwinForm.MatchString(s) {
 		return s
@@ -47,12 +48,13 @@ func irwin(s string) string {
 	return ""
 }
 
-// key is the identity of the incident: its id in IRWIN, else its unique fire id; empty if it has neither.
+// key returns the identity of the incident: its id in IRWIN, or else its unique fire id, or "" if
+// it has neither.
 func (in *incident) key() string {
 	return cmp.Or(irwin(in.text("IrwinID", "poly_IRWINID")), in.unique())
 }
 
-// unique is the unique fire id in capitals; empty if there is none.
+// unique returns the unique fire id in capitals, or "" if there is none.
 func (in *incident) unique() string {
 	if s := strings.ToUpper(in.text("UniqueFireIdentifier")); uniqueForm.MatchString(s) {
 		return s
@@ -60,8 +62,8 @@ func (in *incident) unique() string {
 	return ""
 }
 
-// report maps an incident: to a report, or to a reason why it is no hazard. Its error names the field, the value and what was
-// expected.
+// report converts an incident to a report, or to a reason why it is not a hazard. Its error names
+// the field, the value and what was expected.
 func (in *incident) report(geometry jsontext.Value, key string, now hazard.Instant) (r hazard.Report, ignored string, err error) {
 	var doubts []string
 	doubt := func(format string, args ...any) { doubts = append(doubts, fmt.Sprintf(format, args...)) }
@@ -134,7 +136,7 @@ func (in *incident) report(geometry jsontext.Value, key string, now hazard.Insta
 	}
 	if in.perimeter {
 		r.Part, r.Places = perimeterPlace, []string{perimeterPlace}
-		if drawn != nil { // the polygon changes when the incident data do not
+		if drawn != nil { // the polygon may change when the incident data do not
 			r.Version = max(r.Version, int64(*drawn))
 		}
 		if area != "" {
@@ -151,7 +153,7 @@ func (in *incident) report(geometry jsontext.Value, key string, now hazard.Insta
 			break
 		}
 	}
-	if state != "" { // of all that was said of the fire, not of one part of it
+	if state != "" { // this ends the whole fire, not only one part
 		r.Ended, r.Minor, r.Places = hazard.EndAllClear, true, nil
 	}
 
@@ -180,16 +182,16 @@ func (in *incident) report(geometry jsontext.Value, key string, now hazard.Insta
 	return r, "", nil
 }
 
-// state is the name of the state where the fire began; empty if it is not said.
+// state returns the name of the state in which the fire began, or "" if it is unknown.
 func (in *incident) state() string {
 	code := strings.ToUpper(in.text("POOState"))
 	return cmp.Or(states[code], code)
 }
 
-// time writes a moment for people.
+// when formats a time for people.
 func when(at hazard.Instant) string { return at.Time().Format("2 January 2006 15:04 UTC") }
 
-// description tells people what is known, the same from either service.
+// description describes what is known; it is the same for both services.
 func (in *incident) description(r *hazard.Report, name, state string, size float64, hasSize bool, contained float64, hasContained bool, modified hazard.Instant) string {
 	var county string
 	if c := in.text("POOCounty"); c != "" {
@@ -241,7 +243,8 @@ func labelled(label, value string) string {
 	return label + value
 }
 
-// products makes the product tree of a part: the register's page with the incident, the map's dates with the perimeter.
+// products returns the product tree of a part: the register's page for the incident, and the map's
+// dates for the perimeter.
 func (in *incident) products(r *hazard.Report, modified hazard.Instant, drawn *hazard.Instant) []hazard.ReportProduct {
 	tree := []hazard.ReportProduct{{Key: Name, Title: "NIFC", Type: hazard.FolderProduct, Time: r.Start}}
 	if !in.perimeter {
@@ -275,7 +278,7 @@ func (in *incident) products(r *hazard.Report, modified hazard.Instant, drawn *h
 	})
 }
 
-// point is where the fire began, or why that is not known.
+// point returns where the fire began, or why that is unknown.
 func (in *incident) point(geometry jsontext.Value) (*hazard.Point, string) {
 	fault := "geometry: null, expected a Point"
 	if !in.perimeter && geometry.Kind() == '{' {
@@ -301,12 +304,13 @@ func (in *incident) point(geometry jsontext.Value) (*hazard.Point, string) {
 	return nil, fault
 }
 
-// believable is a position in degrees, mended where it is clear how; nil if it can be none of the United States.
+// believable returns a position in degrees, corrected if the mistake is clear; it returns nil if it
+// cannot be in the United States.
 func believable(lon, lat float64) *hazard.Point {
-	if math.Abs(lat) > 90 && math.Abs(lon) <= 90 || lon > 0 && lat < 0 { // the wrong way round: no state is south and east
+	if math.Abs(lat) > 90 && math.Abs(lon) <= 90 || lon > 0 && lat < 0 { // latitude and longitude are swapped: no state is both east and south
 		lon, lat = lat, lon
 	}
-	if lon > 180 && lon <= 360 { // the Aleutians, east all around
+	if lon > 180 && lon <= 360 { // the Aleutians, with a longitude from 0 to 360
 		lon -= 360
 	}
 	if !(math.Abs(lat) <= 90 && math.Abs(lon) <= 180) || lat == 0 && lon == 0 {
@@ -315,7 +319,7 @@ func believable(lon, lat float64) *hazard.Point {
 	return &hazard.Point{Lon: lon, Lat: lat}
 }
 
-// area is the perimeter as it was sent, empty if there is none.
+// area returns the perimeter as it was sent, or "" if there is none.
 func (in *incident) area(geometry jsontext.Value) (string, error) {
 	switch kind := geometry.Kind(); {
 	case !in.perimeter || kind == 0 || kind == 'n':

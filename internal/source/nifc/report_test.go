@@ -43,10 +43,10 @@ func TestSizeDecidesTheSeverityAndIsNeverAWarning(t *testing.T) {
 			t.Errorf("%s acres: %v, suspect %q", acres, r.Severity, r.Suspect)
 		}
 	}
-	if r := one(t, a(`"IncidentSize"`, `"DailyAcres"`)); r.Severity != hazard.Watch { // as in 2021
+	if r := one(t, a(`"IncidentSize"`, `"DailyAcres"`)); r.Severity != hazard.Watch { // the name in 2021
 		t.Errorf("DailyAcres: %v", r.Severity)
 	}
-	if r := one(t, edged(`"attr_IncidentSize":32575`, `"attr_IncidentSize":null`)); r.Severity != hazard.Watch { // the polygon's
+	if r := one(t, edged(`"attr_IncidentSize":32575`, `"attr_IncidentSize":null`)); r.Severity != hazard.Watch { // then the size of the polygon is used
 		t.Errorf("poly_GISAcres: %v", r.Severity)
 	}
 }
@@ -135,7 +135,7 @@ func TestPositions(t *testing.T) {
 	for coordinates, want := range map[string]hazard.Point{
 		`[-82.65,30.78]`:     {Lon: -82.65, Lat: 30.78},
 		`[-82.65,30.78,100]`: {Lon: -82.65, Lat: 30.78},
-		`[30.78,-82.65]`:     {Lon: -82.65, Lat: 30.78}, // the wrong way round
+		`[30.78,-82.65]`:     {Lon: -82.65, Lat: 30.78}, // latitude and longitude are swapped
 		`[52.5,-172.25]`:     {Lon: -172.25, Lat: 52.5},
 		`[187.75,52.5]`:      {Lon: -172.25, Lat: 52.5}, // the Aleutians, beyond 180°
 		`[144.8,13.4]`:       {Lon: 144.8, Lat: 13.4},   // Guam
@@ -155,7 +155,7 @@ func TestPositions(t *testing.T) {
 			t.Errorf("%s, and no other: %v, suspect %q", geometry, r.Point, r.Suspect)
 		}
 	}
-	// A perimeter needs no point, and one without polygon has that of the incident.
+	// A perimeter needs no point, and one without a polygon has the point of the incident.
 	if r := one(t, edged(`"attr_InitialLatitude":30.78`, `"attr_InitialLatitude":null`)); r.Point != nil || len(r.Areas) != 1 || r.Suspect != "" {
 		t.Errorf("point %v, %d areas, suspect %q", r.Point, len(r.Areas), r.Suspect)
 	}
@@ -228,7 +228,8 @@ func TestSeveralRecordsOfOneFire(t *testing.T) {
 	}
 }
 
-// The location and the perimeter of a fire make one event, with the point and the area, in whatever order they come.
+// The location and the perimeter of a fire make one event, with the point and the area, in any
+// order.
 func TestBothServicesMakeOneEvent(t *testing.T) {
 	location, perimeter := one(t, a()), one(t, edged())
 	for _, parts := range [][]hazard.Report{{location, perimeter}, {perimeter, location}} {
@@ -265,14 +266,15 @@ func TestWhatEitherServiceEndsIsEnded(t *testing.T) {
 			}
 		}
 	}
-	// Containment goes down as well as up: a later word brings the fire back.
+	// Containment can go down as well as up: a later report brings the fire back.
 	over, again := one(t, a("90", "100")), one(t, a(modified, later, "90", "85"))
 	if said := hazard.Derive([]hazard.Report{again}, now); said.Ended != "" || again.Version <= over.Version {
 		t.Errorf("ended %q", said.Ended)
 	}
 }
 
-// The polygon may be edited when the incident data are not: then its part has a new version, and the incident's has not.
+// The polygon may be edited when the incident data do not change. Then only the perimeter's part
+// has a new version.
 func TestThePolygonHasADateOfItsOwn(t *testing.T) {
 	old, edited := one(t, edged()), one(t, edged(drawn, "1778630000000"))
 	if edited.Version != 1778630000000 || old.Version != int64(*old.Renewed) || *edited.Renewed != *old.Renewed {

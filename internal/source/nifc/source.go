@@ -11,9 +11,10 @@ import (
 // Name is the source's name in reports.
 const Name = "nifc"
 
-// Source describes the source: the two services, wildfires only. An answer has at most 2,000 records: the last modified
-// come first, so that in the worst of seasons the quiet ones are left out. Perimeters are asked for to about 20 m
-// (0.0002°), since the edges of great fires are mapped to the meter and have more positions than a shape may have.
+// Source describes the source: the two services, wildfires only. A response has at most 2,000
+// records, the last modified ones first. So in the worst seasons, only the quiet fires are left
+// out. Perimeters are requested with a precision of about 20 m (0.0002°), because the edges of
+// large fires are mapped to the meter and have more positions than a shape may have.
 func Source() source.Source {
 	feed := func(service, prefix string, more url.Values) source.Feed {
 		query := url.Values{

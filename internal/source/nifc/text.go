@@ -8,10 +8,11 @@ import (
 	"unicode/utf8"
 )
 
-// maxWords bounds a text of the incident data, in bytes. The longest recorded has under 100.
+// maxWords bounds a text of the incident data, in bytes. The longest recorded one has under 100.
 const maxWords = 500
 
-// called is the fire's proper name in readable case: "Junes Fire" is Junes, "PINE MOUNTAIN" Pine Mountain.
+// called returns the fire's proper name in readable case: "Junes Fire" is Junes, "PINE MOUNTAIN"
+// Pine Mountain.
 func called(name string) string {
 	for _, suffix := range []string{" wildfire", " wildland fire", " fire"} {
 		if n := len(name) - len(suffix); n > 0 && strings.EqualFold(name[n:], suffix) {
@@ -29,13 +30,15 @@ func called(name string) string {
 	return strings.Join(words, " ")
 }
 
-// small are words that capitals of a whole name hide: all others of two letters are abbreviations (SR, NE).
+// small are short words that get normal case in a name in capitals. All other words of two letters
+// are abbreviations (SR, NE).
 var small = map[string]string{
 	"OF": "of", "THE": "the", "AND": "and", "AT": "at", "IN": "in", "ON": "on", "TO": "to", "BY": "by", "LA": "La", "EL": "El",
 	"LE": "Le", "DE": "de", "ST": "St", "MT": "Mt", "FT": "Ft", "MC": "Mc",
 }
 
-// readable makes a word in capitals one in small letters after each of its beginnings ("CANAL-LAFAYETTE", "(OLD").
+// readable converts a word in capitals to lowercase, with a capital at each beginning of a part
+// ("CANAL-LAFAYETTE", "(OLD").
 func readable(word string, first bool) string {
 	if s, ok := small[word]; ok {
 		if first {
@@ -59,10 +62,10 @@ func readable(word string, first bool) string {
 	return b.String()
 }
 
-// doubtful are words by which a name says that it is no real fire.
+// doubtful are words in a name that mark a fire as not real.
 var doubtful = []string{"TEST", "EXERCISE", "DRILL", "TRAINING", "FALSE ALARM"}
 
-// notReal is the word by which a name says that it is no real fire; empty if it does not.
+// notReal returns the word in a name that marks a fire as not real, or "" if there is none.
 func notReal(name string) string {
 	words := strings.FieldsFunc(strings.ToUpper(name), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	text := " " + strings.Join(words, " ") + " "
@@ -74,13 +77,13 @@ func notReal(name string) string {
 	return ""
 }
 
-// acres writes a size: "32,575 acres (132 km²)", with one decimal where it is small.
+// acres formats a size: "32,575 acres (132 km²)", with one decimal if it is small.
 func acres(v float64) string {
-	const km2 = 0.0040468564224 // square kilometres of an acre
+	const km2 = 0.0040468564224 // square kilometers per acre
 	return grouped(v) + " acres (" + grouped(v*km2) + " km²)"
 }
 
-// grouped writes a number with commas, and with as many decimals as matter.
+// grouped formats a number with commas, and with as many decimals as are useful.
 func grouped(v float64) string {
 	decimals := 0
 	switch {
@@ -100,5 +103,5 @@ func grouped(v float64) string {
 	return whole + rest
 }
 
-// percent writes a share without needless decimals.
+// percent formats a percentage without unnecessary decimals.
 func percent(v float64) string { return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64) + " %" }

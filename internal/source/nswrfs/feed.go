@@ -15,7 +15,7 @@ import (
 
 // feature is an incident.
 type feature struct {
-	// Geometry is a Point, or a GeometryCollection of one and of polygons, nested to any depth.
+	// Geometry is a Point, or a GeometryCollection of a point and polygons, nested to any depth.
 	Geometry   jsontext.Value `json:"geometry"`
 	Properties properties     `json:"properties"`
 }
@@ -26,11 +26,13 @@ type properties struct {
 	Category string `json:"category"` // Advice, Watch and Act, Emergency Warning, Not Applicable
 	PubDate  string `json:"pubDate"`  // "18/03/2020 11:00:00 PM": day first, UTC
 	Link     string `json:"link"`
-	// Description has the rest, "ALERT LEVEL: Advice <br />LOCATION: … <br />STATUS: Under control": see fields.
+	// Description contains the rest, "ALERT LEVEL: Advice <br />LOCATION: … <br />STATUS: Under
+	// control": see fields.
 	Description string `json:"description"`
 }
 
-// maxDescription bounds what is read of a description, in bytes. The longest recorded has 600.
+// maxDescription bounds the part of a description that is read, in bytes. The longest recorded one
+// has 600.
 const maxDescription = 8 << 10
 
 var (
@@ -38,7 +40,7 @@ var (
 	tag       = regexp.MustCompile(`<[^<>]*>`)
 )
 
-// fields are the parts of the description by their words in capitals.
+// fields returns the parts of the description by their names in capitals.
 func (p *properties) fields() map[string]string {
 	all := map[string]string{}
 	for _, line := range lineBreak.Split(frame.Clip(p.Description, maxDescription), -1) {
@@ -50,7 +52,7 @@ func (p *properties) fields() map[string]string {
 	return all
 }
 
-// number is the number of the incident, the last part of its guid; empty if it has none.
+// number returns the number of the incident, the last part of its guid, or "" if it has none.
 func number(guid string) string {
 	if guid = path.Base(strings.TrimSpace(guid)); !idForm.MatchString(guid) {
 		return ""
@@ -60,7 +62,8 @@ func number(guid string) string {
 
 var idForm = regexp.MustCompile(`^[0-9]{1,12}$`)
 
-// Parse reads the list as of now. An error is a *source.PayloadError; what was read before it is good if it is Cut.
+// Parse reads the list as of now. The error is a *source.PayloadError. If its Cut is true, the
+// records before the error are good.
 func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 	b := frame.Batch{
 		ID: func(raw []byte) string {

@@ -18,7 +18,7 @@ import (
 	"github.com/hazardd/hazardd/internal/source/seismic"
 )
 
-// life is how long an incident lasts that nobody mentions: as for other fires that follow incident reports.
+// life is how long an incident lasts without an update, as for other fires from incident reports.
 const life = 7 * 24 * time.Hour
 
 // levels is the table of levels, by category (Australian Warning System, australianwarningsystem.com.au).
@@ -33,11 +33,12 @@ var levels = []struct {
 	{"Not Applicable", hazard.Information, "an incident without a warning"},
 }
 
-// fires are the types of incidents that are wildfires. Others are none: burns that are lit to reduce fuel ("Burn off", "Hazard
-// Reduction"), accidents, single haystacks, vehicles and houses.
+// fires are the types of incidents that are wildfires. Others are not: fires set to reduce fuel
+// ("Burn off", "Hazard Reduction"), accidents, single haystacks, vehicles and houses.
 var fires = []string{"Bush Fire", "Grass Fire", "Scrub Fire", "Forest Fire"}
 
-// report maps an incident; nil if it is no wildfire and nobody is warned of it. It says why, if it cannot.
+// report converts an incident. It returns nil if the incident is not a wildfire and there is no
+// warning, and a reason if it is rejected.
 func (f *feature) report(now hazard.Instant) (*hazard.Report, string) {
 	p := &f.Properties
 	key := number(p.GUID)
@@ -60,7 +61,7 @@ func (f *feature) report(now hazard.Instant) (*hazard.Report, string) {
 		notes = append(notes, fmt.Sprintf("properties/category: %q, expected Advice, Watch and Act, Emergency Warning or Not Applicable", frame.ExcerptText(category)))
 		severity = hazard.Advisory
 	}
-	// What nobody knows is shown; so is everything that people are told to act on.
+	// Incidents of an unknown type are shown, and so is everything on which people must act.
 	if kind != "" && !slices.ContainsFunc(fires, func(f string) bool { return strings.EqualFold(f, kind) }) && severity < hazard.Watch {
 		return nil, ""
 	}
@@ -92,11 +93,11 @@ func (f *feature) report(now hazard.Instant) (*hazard.Report, string) {
 	}
 	source.Note(r, notes...)
 	size, err := strconv.ParseFloat(strings.ReplaceAll(strings.TrimSuffix(fields["SIZE"], " ha"), ",", ""), 64)
-	source.Measure(r, hazard.BurntArea, size, err == nil && size > 0) // 0 stands where nobody has measured it yet
+	source.Measure(r, hazard.BurntArea, size, err == nil && size > 0) // 0 means that it was not measured yet
 	return r, ""
 }
 
-// told are the fields of the description that people are told, in this order.
+// told are the displayed fields of the description, in this order.
 var told = []string{"ALERT LEVEL", "STATUS", "TYPE", "SIZE", "LOCATION", "COUNCIL AREA", "RESPONSIBLE AGENCY", "UPDATED"}
 
 func (p *properties) describe(fields map[string]string) string {
@@ -109,10 +110,10 @@ func (p *properties) describe(fields map[string]string) string {
 	return hazard.Clean(strings.Join(lines, "\n"))
 }
 
-// maxDepth bounds how deep collections of geometries may be nested. The deepest recorded is two.
+// maxDepth bounds the nesting of geometry collections. The deepest recorded one is two.
 const maxDepth = 10
 
-// place is the point, and the polygons as one area. The fault says what of them could not be read.
+// place returns the point, and the polygons as one area. fault describes unreadable parts.
 func place(raw jsontext.Value) (point *hazard.Point, areas []hazard.Area, fault string) {
 	var polygons []jsontext.Value
 	var walk func(raw jsontext.Value, depth int)

@@ -10,8 +10,8 @@ import (
 // Name is the source's name in reports.
 const Name = "nswrfs"
 
-// Source describes the source. The service renews the list every 5 to 30 minutes. It alone warns of bush fires in New South Wales
-// (Rural Fires Act 1997).
+// Source describes the source. The service updates the list every 5 to 30 minutes. It is the only
+// authority that warns of bush fires in New South Wales (Rural Fires Act 1997).
 func Source() source.Source {
 	return source.Source{
 		Name: Name, Title: "NSW Rural Fire Service incidents", Parse: Parse, Warns: true,
@@ -23,7 +23,7 @@ func Source() source.Source {
 		Rank: source.Ranks{hazard.Wildfire: source.Responsible},
 		Coverage: []source.Coverage{{Role: source.RoleResponsible, Countries: []string{"AU"}, Within: []source.Area{source.Box("New South Wales", 141, -37.6, 153.7, -28.1)},
 			Cite: "Rural Fires Act 1997 (NSW), section 9: functions of the service"}},
-		Absence: source.AbsenceEndsAfterTwo, // recordings: what leaves the list is over
+		Absence: source.AbsenceEndsAfterTwo, // by the recordings, an incident that leaves the list is over
 		Lives:   []source.Life{{Of: "an incident", For: life}},
 	}
 }

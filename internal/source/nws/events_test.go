@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "write what the event names come to into
 
 const eventsFile = "testdata/events.txt"
 
-// whyIgnored is the reason that the table gives for making no hazard of an alert; empty if it gives none.
+// whyIgnored returns the table's reason for ignoring an alert, or "" if the alert is a hazard.
 func whyIgnored(event string, codes []string) string {
 	for _, r := range table {
 		if r.typ != "" {
@@ -40,8 +40,9 @@ func whyIgnored(event string, codes []string) string {
 	return ""
 }
 
-// TestEveryAlertOfTheNationalFeedsIsOfAFittingTypeOrIgnoredForAReason reads the whole national feeds and the alerts of every event name,
-// and compares what each name comes to with a table that people can read: type and level, or the reason why nothing is made of it.
+// TestEveryAlertOfTheNationalFeedsIsOfAFittingTypeOrIgnoredForAReason reads the complete national
+// feeds and alerts with every event name. It compares the result for each name with a readable
+// table: the type and level, or the reason why the alert is ignored.
 func TestEveryAlertOfTheNationalFeedsIsOfAFittingTypeOrIgnoredForAReason(t *testing.T) {
 	counts := map[string]int{}
 	alerts := 0
@@ -66,7 +67,7 @@ func TestEveryAlertOfTheNationalFeedsIsOfAFittingTypeOrIgnoredForAReason(t *test
 		if err := json.Unmarshal(rec.payload, &feed); err != nil {
 			t.Fatal(err)
 		}
-		made := rec.name == "every-event-name.json" // gives one id, and one string, to several messages
+		made := rec.name == "every-event-name.json" // it uses one id and one VTEC string for several messages
 		for _, f := range feed.Features {
 			alerts++
 			p := f.Properties
@@ -81,7 +82,7 @@ func TestEveryAlertOfTheNationalFeedsIsOfAFittingTypeOrIgnoredForAReason(t *test
 			event := strings.ToLower(p.Event)
 			line := fmt.Sprintf("%-38s %-5s", event, cmp.Or(strings.Join(codes, " "), "-"))
 			if made {
-				if e := byName[event]; e.typ != "" { // its own test holds the reports to this
+				if e := byName[event]; e.typ != "" { // its own test checks the reports against this
 					counts[fmt.Sprintf("%s %-18s %s", line, e.typ, e.level)]++
 					continue
 				}

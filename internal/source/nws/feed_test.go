@@ -112,7 +112,7 @@ func TestARejectTellsOfWhichEventsItMayBe(t *testing.T) {
 	chained := with(tornado(), object{"parameters": nil, "references": []any{object{"identifier": "urn:oid:0.9", "sent": "x"}}})
 	for name, tt := range map[string]struct {
 		bad  []byte
-		want []string // among the names; nil: it does not tell
+		want []string // must be among the names; nil if they are unknown
 	}{
 		"a bad status":                 {text(with(tornado(), object{"status": "x"})), []string{key}},
 		"a bad end in the VTEC":        {text(with(tornado(), object{"status": 1, "parameters": vtecs("/O.NEW.KDMX.TO.W.0044.2607xx")})), []string{key}},
@@ -146,7 +146,7 @@ func TestBadSingleMessageIsRejected(t *testing.T) {
 	}
 }
 
-// D36: what cannot be read of a message becomes a note, and the warning is shown.
+// D36: an unreadable part of a message becomes a note, and the warning is shown.
 func TestWarningIsShownWithANoteOnWhatCannotBeRead(t *testing.T) {
 	const key, good = "KDMX.TO.W.0044.2026", "/O.NEW.KDMX.TO.W.0044.260521T1900Z-260521T1945Z/"
 	parameters := func(members object) object { return object{"parameters": members} }
@@ -188,7 +188,7 @@ func TestWarningIsShownWithANoteOnWhatCannotBeRead(t *testing.T) {
 	}
 }
 
-// No warning is lost for an accent in another encoding.
+// A letter in a wrong encoding must not hide a warning.
 func TestBytesThatAreNotUTF8AreLeftOut(t *testing.T) {
 	payload := bytes.Replace(text(tornado()), []byte("Ankeny"), []byte("Ca\xf1on"), 1)
 	b := parsed(t, payload, at(t, tornadoNow))
@@ -209,7 +209,7 @@ func TestCopiesCountOnce(t *testing.T) {
 	}
 }
 
-// Content that differs under one identity is held, never dropped, whichever comes first.
+// Records with the same identity but different content are held, never dropped, in any order.
 func TestContradictionsUnderOneIdAreHeld(t *testing.T) {
 	other := with(tornado(), object{"messageType": "Cancel"})
 	for _, pair := range [][]any{{tornado(), other}, {other, tornado()}} {
@@ -225,7 +225,7 @@ func TestContradictionsUnderOneIdAreHeld(t *testing.T) {
 	}
 }
 
-// One message of many strings must not make as many copies of its text and its zones.
+// A message with many VTEC strings must not make as many copies of its text and its zones.
 func TestManyEventsOfOneMessageShareItsText(t *testing.T) {
 	var codes, zones []string
 	for i := range 9999 {

@@ -13,15 +13,15 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// recording is a payload as the service sent it, and when.
+// recording is a payload as the service sent it, with its time.
 type recording struct {
 	name    string
 	payload []byte
 	at      hazard.Instant
 }
 
-// recordings reads recorded payloads by a pattern of their names. They are not part of this repository: HAZARDD_SHARED
-// names the directory that has them under feeds/nws.
+// recordings returns the recorded payloads whose names match a pattern. They are not part of this
+// repository; HAZARDD_SHARED is the folder that contains them under feeds/nws.
 func recordings(t testing.TB, pattern string) []recording {
 	t.Helper()
 	shared := os.Getenv("HAZARDD_SHARED")
@@ -60,10 +60,10 @@ func at(t testing.TB, text string) hazard.Instant {
 	return i
 }
 
-// object is a JSON object to be altered before it is written.
+// object is a JSON object that a test changes before it is encoded.
 type object = map[string]any
 
-// tornado is a message that is right in every field.
+// tornado returns a message that is valid in every field.
 func tornado() object {
 	return object{
 		"id": "https://api.weather.gov/alerts/urn:oid:1.1", "type": "Feature",
@@ -84,7 +84,7 @@ func tornado() object {
 	}
 }
 
-// tornadoNow is a moment at which tornado is in force.
+// tornadoNow is a time at which tornado is in force.
 const tornadoNow = "2026-05-21T14:10:00-05:00"
 
 // with sets members of a message's properties.
@@ -107,7 +107,7 @@ func text(v any) []byte {
 	return b
 }
 
-// parsed is Parse of a payload that must be good.
+// parsed returns the result of Parse for a payload that must be valid.
 func parsed(t testing.TB, payload []byte, now hazard.Instant) source.Batch {
 	t.Helper()
 	b, err := Parse(payload, now)
@@ -117,7 +117,7 @@ func parsed(t testing.TB, payload []byte, now hazard.Instant) source.Batch {
 	return b
 }
 
-// one is the one report of one message.
+// one returns the single report of a single message.
 func one(t testing.TB, o object) hazard.Report {
 	t.Helper()
 	b := parsed(t, text(o), at(t, tornadoNow))

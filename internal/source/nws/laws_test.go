@@ -8,7 +8,8 @@ import (
 
 var laws = sourcetest.Source{
 	Parse: Parse, File: "nws/full-20260514T1635Z.json", At: "2026-05-14T16:35:00Z", List: "features",
-	// Without these nobody could tell which message it is, when it was issued, whether it is a test, or what of.
+	// Without these, it is unknown which message it is, when it was issued, whether it is a test,
+	// or what it is about.
 	Needed: []string{"properties", "properties/id", "properties/status", "properties/scope", "properties/event", "properties/parameters/VTEC"},
 }
 

@@ -6,24 +6,26 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// row is a type of ours and what of the service's becomes it.
+// row is one of our types, with the service's names and codes for it.
 type row struct {
-	typ   hazard.Type // empty: no hazard is made of it
+	typ   hazard.Type // empty if it is not a hazard
 	names []name
 	codes string // VTEC phenomena
-	basis string // where it says so; "judgement" where nobody does
+	basis string // the source of this mapping, or "judgement" if there is none
 }
 
-// name is an event name as the service writes it, and its level, as a letter of levels, where no VTEC string says it.
+// name is an event name of the service, with the letter of its level (see levels). The level is
+// used if there is no VTEC string.
 type name struct {
 	event string
 	level byte
 }
 
-// levels are the levels of VTEC's significances. Outlooks (O), forecasts (F) and synopses (N) are below all of them.
+// levels are the levels of VTEC's significances. Outlooks (O), forecasts (F) and synopses (N) are
+// too low to be hazards.
 var levels = map[byte]hazard.Severity{'W': hazard.Warning, 'A': hazard.Watch, 'Y': hazard.Advisory, 'S': hazard.Information}
 
-// What the citations of the table stand for.
+// The sources that the citations of the table name.
 const (
 	vtecCodes = "NWS Instruction 10-1703, appendix A (VTEC)"
 	apiTypes  = "api.weather.gov/alerts/types"
@@ -31,7 +33,7 @@ const (
 	nonWX     = "NWS Instruction 10-518 (non-weather emergency messages); CAP severity is Unknown, so the name decides"
 )
 
-// table holds every event name of /alerts/types, those that it has had before, and every VTEC phenomenon.
+// table contains every event name of /alerts/types, former names, and every VTEC phenomenon.
 var table = []row{
 	{hazard.Tornado, []name{{"Tornado Warning", 'W'}, {"Tornado Watch", 'A'}}, "TO", vtecCodes},
 	{hazard.Storm, []name{
@@ -114,13 +116,14 @@ var table = []row{
 }
 
 const (
-	// atSea are the phenomena whose events have the same names ashore, where they are of another type.
+	// atSea are the phenomena whose events have the same names on land, where they have another
+	// type.
 	atSea = "MF MS MH"
-	// fireWeather is capped one level below its significance.
+	// fireWeather gets a level one lower than its significance.
 	fireWeather = "FW"
 )
 
-// entry is what the table says of a name.
+// entry is the table's type and level for a name.
 type entry struct {
 	typ   hazard.Type
 	level hazard.Severity
@@ -141,22 +144,24 @@ func index(table []row) (names map[string]entry, codes map[string]hazard.Type) {
 	return names, codes
 }
 
-// kind is what the table makes of a message.
+// kind is the result of the table for a message.
 type kind struct {
-	typ   hazard.Type // empty: no hazard
+	typ   hazard.Type // empty if it is not a hazard
 	level hazard.Severity
-	// unknown: neither name nor phenomenon is in the table.
+	// unknown means that neither name nor phenomenon is in the table.
 	unknown bool
-	// foreign: the VTEC string is that of another kind of event, and so cannot tell which event this is.
+	// foreign means that the VTEC string belongs to another kind of event, and so does not identify
+	// this event.
 	foreign bool
 }
 
-// classify finds the type and level of an event name that may come with a VTEC string.
+// classify returns the type and level of an event name, possibly with a VTEC string.
 //
-// The string decides: the phenomenon the type, the significance the level, so that a "Statement" that continues a warning
-// stays WARNING. Where phenomenon and name are of different types one of them is wrong, and it is the name that people have
-// read: the name decides type and level. But a statement may follow up anything, so there the string still decides, and
-// phenomena at sea share the names of those ashore.
+// The string has precedence: the phenomenon determines the type and the significance the level, so
+// that a "Statement" that continues a warning stays WARNING. If the types of phenomenon and name
+// differ, one of them is wrong. Then the name determines type and level, because people have read
+// the name. There are two exceptions, in which the string has precedence: a statement may follow
+// any event, and phenomena at sea have the same names as those on land.
 func classify(event string, v *vtec) kind {
 	event = strings.ToLower(strings.TrimSpace(event))
 	named, isNamed := byName[event]
@@ -185,7 +190,7 @@ func classify(event string, v *vtec) kind {
 	return kind{typ: named.typ, level: named.level, foreign: true}
 }
 
-// level is the level of the significance, NoSeverity if it makes no hazard.
+// level returns the level of the significance, or NoSeverity if it is not a hazard.
 func (v vtec) level() hazard.Severity {
 	level := levels[v.significance]
 	if v.phenomenon == fireWeather && level > hazard.Advisory {
@@ -194,7 +199,7 @@ func (v vtec) level() hazard.Severity {
 	return level
 }
 
-// lastWord is the level that the last word of an unknown event name says, INFORMATION if it says none.
+// lastWord returns the level from the last word of an unknown event name, or INFORMATION.
 func lastWord(event string) hazard.Severity {
 	words := strings.Fields(event)
 	if len(words) == 0 {

@@ -120,8 +120,9 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// The made-up feed gives nearly every name the string UP.W of a heavy freezing spray warning. Where the name is of another
-// type it decides, and the message is an event of its own; a marine name, or a statement, goes by the string.
+// The made-up feed gives nearly every name the VTEC string UP.W of a heavy freezing spray warning.
+// If the name has another type, the name has precedence, and the message is a separate event. For a
+// marine name or a statement, the string has precedence.
 func TestEveryEventNameBecomesItsType(t *testing.T) {
 	rec := recordings(t, "every-event-name.json")[0]
 	b := parsed(t, rec.payload, at(t, "2026-08-16T05:20:00Z"))

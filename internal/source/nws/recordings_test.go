@@ -15,7 +15,8 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// august are the fifteen snapshots of one August day, as one poller would see them: the latest report of each part, by key.
+// august reads fifteen snapshots of one day in August in order, like a poller: it returns the
+// latest report of each part, by key.
 func august(t testing.TB) (parts map[string]map[string]hazard.Report, last hazard.Instant, messages int) {
 	t.Helper()
 	parts = map[string]map[string]hazard.Report{}
@@ -93,7 +94,7 @@ func TestNationalFeeds(t *testing.T) {
 	}
 }
 
-// national are the parts of a recorded list, by key.
+// national returns the parts of a recorded list, by key.
 func national(t testing.TB, file string) (map[string][]hazard.Report, hazard.Instant) {
 	rec := recordings(t, file)[0]
 	parts := map[string][]hazard.Report{}
@@ -147,7 +148,7 @@ func TestEndedEventsEndForTheRightReason(t *testing.T) {
 		}
 	}
 	for file, ends := range map[string]map[string]hazard.EndReason{
-		"full-20251215T2155Z.json": {"PHFO.SU.W.0010.2025": hazard.EndCancelled, "KLOT.SC.Y.0113.2025": ""}, // said to expire, minutes before it does
+		"full-20251215T2155Z.json": {"PHFO.SU.W.0010.2025": hazard.EndCancelled, "KLOT.SC.Y.0113.2025": ""}, // said to expire, minutes before it expires
 		"full-20260514T1635Z.json": {"KAMA.FW.A.0021.2026": hazard.EndSuperseded},
 		"full-20260715T2000Z.json": {"KFGF.HT.Y.0004.2026": "", "KMPX.XH.W.0002.2026": ""},
 	} {
@@ -160,7 +161,7 @@ func TestEndedEventsEndForTheRightReason(t *testing.T) {
 	}
 }
 
-// What an event is does not depend on the order in which its messages came.
+// The state of an event does not depend on the order of its messages.
 func TestEventsAreTheSameInAnyOrder(t *testing.T) {
 	august, last, _ := august(t)
 	all := map[string][]hazard.Report{}
@@ -186,7 +187,7 @@ func TestEventsAreTheSameInAnyOrder(t *testing.T) {
 	})
 }
 
-// Nor do the reports depend on the order of the list.
+// The reports do not depend on the order of the list either.
 func TestReportsAreTheSameInAnyOrder(t *testing.T) {
 	rec := recordings(t, "iowa-20240521T1934Z.json")[0]
 	var doc struct {
@@ -196,7 +197,7 @@ func TestReportsAreTheSameInAnyOrder(t *testing.T) {
 	if err := json.Unmarshal(rec.payload, &doc); err != nil {
 		t.Fatal(err)
 	}
-	doc.Features = append(doc.Features, doc.Features[:3]...) // copies, as the service sends at times
+	doc.Features = append(doc.Features, doc.Features[:3]...) // copies, which the service sometimes sends
 	byPart := func(b source.Batch) source.Batch {
 		slices.SortFunc(b.Reports, func(a, b hazard.Report) int { return strings.Compare(a.Part, b.Part) })
 		return b
@@ -211,7 +212,8 @@ func TestReportsAreTheSameInAnyOrder(t *testing.T) {
 	})
 }
 
-// The zones of the tropical storm warning are those whose latest message is in force, found here without our code.
+// The zones of the tropical storm warning are those whose latest message is in force. The test
+// finds them without the code under test.
 func TestTropicalStormWarningCoversItsZonesInForce(t *testing.T) {
 	parts, last, _ := august(t)
 	said := hazard.Derive(slices.Collect(maps.Values(parts["PHFO.TR.W.3001.2026"])), last)
@@ -263,7 +265,8 @@ func TestTropicalStormWarningCoversItsZonesInForce(t *testing.T) {
 	t.Logf("%d zones in force, %d named in all", len(want), len(latest))
 }
 
-// An open-ended warning that is listed is in force, however long its renewal is overdue, and its end is a round time.
+// A listed warning without an end is in force, even if its renewal is long overdue. Its end is a
+// round time.
 func TestListedWarningsWithoutEndStay(t *testing.T) {
 	rec := recordings(t, "full-20260715T2000Z.json")[0]
 	later := rec.at.Add(24 * time.Hour)

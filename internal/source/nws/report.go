@@ -19,29 +19,30 @@ import (
 )
 
 const (
-	// grace is how long an event without an end outlasts the time of renewal: the update may come late
-	// (weather-gov/api issue 190).
+	// grace is how long an event without a stated end lasts after the time of renewal, because the
+	// update may be late (weather-gov/api issue 190).
 	grace = 15 * time.Minute
-	// farAhead is how far in the future an event may begin or end: beyond it a date is a slip.
+	// farAhead is how far in the future an event may begin or end. A later date is a mistake.
 	farAhead = 366 * 24 * time.Hour
 	// clockSkew is how far in the future a message may have been issued.
 	clockSkew = time.Hour
 )
 
-// message is what one feature says.
+// message is the content of one feature.
 type message struct {
 	sent    hazard.Instant
-	reports []report // none: it is no hazard by the table, or not for the public
+	reports []report // empty if it is not a hazard by the table, or not public
 }
 
 type report struct {
 	hazard.Report
-	// openEnded: the service has not said when the event ends.
+	// openEnded means that the service has not stated when the event ends.
 	openEnded bool
 }
 
-// read makes the reports of a message: one, or one per VTEC string. The notes are what is known to be unreadable; what else is goes
-// with them to each report. Its error names field, value and what was expected.
+// read returns the reports of a message: one, or one per VTEC string. notes describe parts that are
+// already known to be unreadable; each report gets them and further ones. The error names field,
+// value and what was expected.
 func read(f *feature, notes []string, now hazard.Instant) (message, error) {
 	al := f.Properties
 	r := reader{notes: slices.Clone(notes)}
@@ -51,7 +52,7 @@ func read(f *feature, notes []string, now hazard.Instant) (message, error) {
 	}
 	m := message{sent: t.sent}
 	category := hazard.Event
-	switch { // before anything else: a test must not pass for an event, whatever the rest says
+	switch { // checked first: a test must not become an event, whatever the rest of the message says
 	case strings.EqualFold(al.Status, "Actual"):
 	case strings.EqualFold(al.Status, "Exercise"):
 		category = hazard.Exercise
@@ -65,9 +66,9 @@ func read(f *feature, notes []string, now hazard.Instant) (message, error) {
 	}
 	switch {
 	case is(al.MessageType, "Alert", "Update", "Cancel"):
-	case is(al.MessageType, "Ack", "Error"): // between systems
+	case is(al.MessageType, "Ack", "Error"): // messages between systems
 		return m, nil
-	default: // a warning must not be lost for it
+	default: // an unknown type must not hide a warning
 		r.note("properties/messageType: %.40q, expected Alert, Update, Cancel, Ack or Error", al.MessageType)
 	}
 	speaks := r.speaks(al, t)
@@ -104,20 +105,20 @@ func read(f *feature, notes []string, now hazard.Instant) (message, error) {
 	return m, nil
 }
 
-// reader reads one message, and notes what of it cannot be read.
+// reader reads one message, and collects notes about its unreadable parts.
 type reader struct{ notes []string }
 
 func (r *reader) note(format string, args ...any) {
 	r.notes = append(r.notes, fmt.Sprintf(format, args...))
 }
 
-// is reports whether a word of CAP is one of words: some send them in other letters.
+// is reports whether a word of CAP is one of words, ignoring case.
 func is(s string, words ...string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(strings.TrimSpace(s), w) })
 }
 
-// nameSuccessors notes which event took the place of one that the message says was upgraded: the one that it begins or goes on with (NWSI
-// 10-1703: the strings of both are in one segment).
+// nameSuccessors sets the successor of an event that the message calls upgraded: the event that
+// begins or continues in the same message (NWSI 10-1703: the strings of both are in one segment).
 func nameSuccessors(reports []report) {
 	i := slices.IndexFunc(reports, func(r report) bool { return r.Ended == "" })
 	for j := range reports {
@@ -127,16 +128,17 @@ func nameSuccessors(reports []report) {
 	}
 }
 
-// speak is one event of which a message speaks.
+// speak is one event in a message.
 type speak struct {
 	kind
 	key              string
 	aliases, earlier []string
-	v                *vtec // nil if there is no VTEC string, or one that tells nothing of this event
+	v                *vtec // nil if there is no VTEC string, or one that does not belong to this event
 	ended            hazard.EndReason
 }
 
-// speaks finds of which events a message speaks: that of each VTEC string, else that of the chain of messages.
+// speaks returns the events in a message: one for each VTEC string, or else the event of the chain
+// of messages.
 func (r *reader) speaks(al *alert, t times) []speak {
 	var codes []vtec
 	for i, text := range al.Parameters.VTEC {
@@ -163,10 +165,10 @@ func (r *reader) speaks(al *alert, t times) []speak {
 		return []speak{{kind: k, key: key, aliases: aliases, ended: cancelled(al)}}
 	}
 	var speaks []speak
-	done := map[string]bool{} // the same string may be given twice, and a message has one chain
+	done := map[string]bool{} // a string may occur twice, and a message belongs to one chain only
 	for _, v := range codes {
 		k := classify(al.Event, &v)
-		// Class T is a test, E and X are experimental. ROU is routine information that belongs to no event.
+		// Class T is a test, E and X are experimental. ROU is routine information without an event.
 		if v.class != 'O' || v.action == "ROU" || k.typ == "" {
 			continue
 		}
@@ -179,7 +181,7 @@ func (r *reader) speaks(al *alert, t times) []speak {
 		}
 		done[once] = true
 		s := speak{kind: k, ended: cmp.Or(cancelled(al), v.ended())}
-		if k.foreign { // by that string's identity this event would join another
+		if k.foreign { // the identity of that string would join this event with another one
 			s.key, s.aliases = chain(al, t.sent)
 		} else {
 			s.key, s.earlier = v.keys(t.sent)
@@ -190,7 +192,8 @@ func (r *reader) speaks(al *alert, t times) []speak {
 	return speaks
 }
 
-// cancelled returns the end that the message type implies, if any. The lists of active alerts never hold a cancellation.
+// cancelled returns the end reason of the message type, if any. Lists of active alerts never
+// contain a cancellation.
 func cancelled(al *alert) hazard.EndReason {
 	if is(al.MessageType, "Cancel") {
 		return hazard.EndCancelled
@@ -198,8 +201,8 @@ func cancelled(al *alert) hazard.EndReason {
 	return ""
 }
 
-// chain is the identity of an event without a VTEC string: the first message of the chain that this one continues. Each
-// later one may be the only one that another message refers to, so all of them are aliases.
+// chain returns the identity of an event without a VTEC string: the first message of its chain.
+// Another message may refer to any later message of the chain, so all of them are aliases.
 func chain(al *alert, sent hazard.Instant) (key string, aliases []string) {
 	type link struct {
 		sent hazard.Instant
@@ -229,10 +232,11 @@ func chain(al *alert, sent hazard.Instant) (key string, aliases []string) {
 	return links[0].id, slices.Compact(aliases)
 }
 
-// report completes r, which holds what is common to all events of the message.
+// report completes r, which contains what all events of the message have in common.
 func (s *speak) report(r hazard.Report, al *alert, t times, now hazard.Instant) report {
 	r.Key, r.Aliases, r.Earlier = s.key, s.aliases, s.earlier
-	// In a chain each message says all anew; the segments of an event with a VTEC string replace each other place by place.
+	// Each message of a chain replaces the earlier ones as a whole. The segments of an event with a
+	// VTEC string only replace each other for the same places.
 	r.Replaces = slices.DeleteFunc(slices.Clone(s.aliases), func(id string) bool { return id == r.Part })
 	r.Type, r.Severity, r.Ended = s.typ, s.level, s.ended
 	span := t.span(s.v, s.typ)
@@ -263,7 +267,8 @@ func (s *speak) report(r hazard.Report, al *alert, t times, now hazard.Instant) 
 	return report{r, span.openEnded}
 }
 
-// exercise makes an identity that no real event has: exercises use the codes of real events.
+// exercise returns an identity that no real event has, because exercises use the codes of real
+// events.
 func exercise(key string) string { return "exercise:" + key }
 
 func each(list []string, f func(string) string) []string {
@@ -274,7 +279,7 @@ func each(list []string, f func(string) string) []string {
 	return out
 }
 
-// common is the part of the report that is the same for each event of the message.
+// common returns the part of the report that is the same for all events of the message.
 func (r *reader) common(f *feature, t times) hazard.Report {
 	al := f.Properties
 	name, area := cmp.Or(Emergency(al.Event, threat(al.Parameters.FlashFloodThreat), threat(al.Parameters.TornadoThreat), threat(al.Parameters.ThunderstormThreat)), hazard.CleanLine(al.Event), hazard.CleanLine(frame.Cut(al.Headline, areaWidth)), "Weather alert"), shortArea(al.Area)
@@ -310,11 +315,11 @@ func (r *reader) common(f *feature, t times) hazard.Report {
 	return p
 }
 
-// measure adds what the message rates and measures.
+// measure adds the ratings and measurements in the message.
 func measure(p *hazard.Report, al *alert) {
 	threats := slices.Concat(al.Parameters.FlashFloodThreat, al.Parameters.TornadoThreat, al.Parameters.ThunderstormThreat)
 	info, _ := hazard.DamageThreat.Info()
-	slices.SortFunc(threats, func(a, b string) int { // the worst last, which counts
+	slices.SortFunc(threats, func(a, b string) int { // the worst comes last, and counts
 		x, _ := info.Value(a)
 		y, _ := info.Value(b)
 		return cmp.Compare(x, y)
@@ -334,13 +339,13 @@ func measure(p *hazard.Report, al *alert) {
 	}
 }
 
-// The forms of winds and of hail in the parameters of a message (NWSI 10-1701).
+// The formats of winds and of hail in the parameters of a message (NWSI 10-1701).
 var (
 	gustForm = regexp.MustCompile(`(?i)^(?:up to )?([0-9]*\.?[0-9]+) ?mph$`)
 	hailForm = regexp.MustCompile(`(?i)^(?:up to )?([0-9]*\.?[0-9]+)(?: ?in)?$`)
 )
 
-// amount is the number in a text of that form.
+// amount returns the number in a text of that format.
 func amount(form *regexp.Regexp, text string) (v float64, ok bool) {
 	m := form.FindStringSubmatch(strings.TrimSpace(text))
 	if m == nil {
@@ -350,9 +355,9 @@ func amount(form *regexp.Regexp, text string) (v float64, ok bool) {
 	return v, err == nil
 }
 
-// Emergency returns what a warning of the NWS is called when it threatens the worst damage, as the service itself calls it
-// (NWSI 10-511, 10-922); empty if it does not. The threats are the words of flashFloodDamageThreat, tornadoDamageThreat and
-// thunderstormDamageThreat.
+// Emergency returns the NWS's name for a warning with the worst threat of damage (NWSI 10-511,
+// 10-922), or "" if the threat is lower. The arguments are the words of flashFloodDamageThreat,
+// tornadoDamageThreat and thunderstormDamageThreat.
 func Emergency(event, flashFlood, tornado, thunderstorm string) string {
 	event = hazard.CleanLine(event)
 	is := func(word, threat string) bool { return strings.EqualFold(strings.TrimSpace(word), threat) }
@@ -369,7 +374,7 @@ func Emergency(event, flashFlood, tornado, thunderstorm string) string {
 	return ""
 }
 
-// threat is the first word of a parameter.
+// threat returns the first word of a parameter.
 func threat(words []string) string {
 	if len(words) == 0 {
 		return ""
@@ -377,7 +382,7 @@ func threat(words []string) string {
 	return words[0]
 }
 
-// address is the API's own document of the message.
+// address returns the address of the message's own document in the API.
 func address(al *alert) string {
 	if u, err := url.Parse(al.URL); err == nil && u.Scheme == "https" && u.Host != "" {
 		return u.String()
@@ -385,14 +390,15 @@ func address(al *alert) string {
 	return api + "alerts/" + url.PathEscape(al.ID)
 }
 
-// times are the moments of a message; nil where it does not say.
+// times are the times of a message; nil if it does not state one.
 type times struct {
 	sent                            hazard.Instant
 	effective, onset, expires, ends *hazard.Instant
 }
 
-// times reads the moments of a message. Without the time of issue it is ordered by the moment from which it holds; without
-// that nobody can tell which of two messages is the later.
+// times reads the times of a message. If the time of issue is missing, messages are ordered by the
+// time from which they are valid. If both are missing, the later of two messages is unknown, which
+// is an error.
 func (r *reader) times(al *alert) (times, error) {
 	var t times
 	var sent *hazard.Instant
@@ -427,23 +433,24 @@ func (r *reader) times(al *alert) (times, error) {
 	return t, nil
 }
 
-// parseTime reads the time of a reference.
+// parseTime parses the time of a reference.
 func parseTime(s string) (hazard.Instant, error) {
 	at, _, err := frame.Time(s, nil)
 	return at, err
 }
 
-// span is from when until when an event lasts, and the fields that say so.
+// span is the start and end of an event, and the fields that contain them.
 type span struct {
 	start, end           hazard.Instant
 	startField, endField string
-	openEnded            bool // nobody said an end: end is when it ends unless more is heard
+	openEnded            bool // there is no stated end: end applies unless another message arrives
 }
 
-// span finds the time of an event from the message and from its VTEC string, if it has one.
+// span returns the time of an event from the message and from its VTEC string, if it has one.
 //
-// The VTEC string is the event's own, so it goes first where a message speaks of several. An end that is not after the
-// start is repaired by the life of the type: such alerts must not vanish before they begin.
+// The VTEC string has precedence, because a message may contain several events, but the string
+// belongs to one. If the end is not after the start, it is replaced by the usual life of the type,
+// because the alert must not vanish before it begins.
 func (t times) span(v *vtec, typ hazard.Type) span {
 	info, _ := typ.Info()
 	s := span{start: t.sent, startField: "sent"}
@@ -474,8 +481,9 @@ func (t times) span(v *vtec, typ hazard.Type) span {
 	return s
 }
 
-// testWords says which words of an actual message are those of a test. A test that is sent as real must not be shown
-// unseen, and a real alert must not be held because it tells people to exercise caution.
+// testWords returns the words of an actual message that mark it as a test. A test that is sent as
+// real must not be shown unchecked. A real alert must not be held because it tells people to
+// exercise caution.
 func testWords(al *alert) string {
 	found := func(field, words string) string {
 		return fmt.Sprintf("status is Actual, but %s says %q", field, words)
@@ -505,7 +513,8 @@ func testWords(al *alert) string {
 
 func forecasterHeadline(al *alert) string { return strings.Join(al.Parameters.Headline, "\n") }
 
-// description is the message for a reader: who said what in the service's own words, then its text, in paragraphs.
+// description returns the message for readers, in paragraphs: the sender and time in the service's
+// own words, then its text.
 func description(al *alert) string {
 	first := "NWS: " + al.Event
 	if triple := frame.Joined(", ", al.Severity, al.Urgency, al.Certainty); triple != "" {
@@ -518,11 +527,11 @@ func description(al *alert) string {
 		unwrap(hazard.Clean(al.Description)), unwrap(hazard.Clean(al.Instruction))))
 }
 
-// wrapped is the width, in characters, that the service fills before it wraps a line: in its texts a line and the word
-// that found no room on it come to this at least. A line that had the room was meant to end where it does.
+// wrapped is the width in characters at which the service wraps lines. A line together with the
+// first word of the next one has at least this width. A shorter line has ended on purpose.
 const wrapped = 59
 
-// unwrap joins the lines that were broken only for their width. Blank lines, bullets and short lines stay as they are.
+// unwrap joins lines that were only wrapped. Blank lines, bullets and short lines stay unchanged.
 func unwrap(text string) string {
 	var out strings.Builder
 	last := 0 // width of the line before, 0 if it was blank
@@ -544,10 +553,10 @@ func unwrap(text string) string {
 	return out.String()
 }
 
-// areaWidth is how many characters of a hazard's name its area may take: names stand in lists.
+// areaWidth bounds the area in a hazard's name, in characters, because names appear in lists.
 const areaWidth = 80
 
-// shortArea names the first of the areas, and how many more there are.
+// shortArea returns the name of the first area, and how many more there are.
 func shortArea(desc string) string {
 	var names []string
 	for part := range strings.SplitSeq(desc, ";") {

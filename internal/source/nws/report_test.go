@@ -133,7 +133,7 @@ func TestMessagesWithoutVTECAreOneEventByTheirReferences(t *testing.T) {
 		"event": "Special Weather Statement", "messageType": "Update",
 		"references": []object{
 			{"identifier": "urn:oid:0.8", "sent": "2026-05-21T13:00:00-05:00"},
-			{"identifier": "urn:oid:0.9", "sent": "2026-05-21T17:00:00Z"}, // the earlier one
+			{"identifier": "urn:oid:0.9", "sent": "2026-05-21T17:00:00Z"}, // the earlier message
 		},
 		"parameters": object{"expiredReferences": []string{"w-nws.webmaster@noaa.gov,urn:oid:0.7,2026-05-21T11:00:00-05:00 nonsense"}},
 	}))
@@ -239,7 +239,7 @@ func TestAbsurdReportsAreHeld(t *testing.T) {
 	}
 }
 
-// D11: no warning waits because its name is new.
+// D11: a new name does not hold back a warning.
 func TestAnUnknownEventIsShownWithANote(t *testing.T) {
 	r := one(t, with(tornado(), object{"event": "Meteor Warning", "parameters": object{}}))
 	if r.Suspect != "" || r.Severity != hazard.Warning || len(r.Notes) != 1 || !strings.Contains(r.Notes[0], `"Meteor Warning" is in no list`) {
@@ -247,7 +247,7 @@ func TestAnUnknownEventIsShownWithANote(t *testing.T) {
 	}
 }
 
-// D13: an emergency is called one.
+// D13: the name of an emergency contains that word.
 func TestEmergenciesStandOutInTheName(t *testing.T) {
 	for want, o := range map[string]object{
 		"Tornado Emergency - Polk, IA; Story, IA":                                  with(tornado(), object{"parameters": object{"tornadoDamageThreat": []string{"CATASTROPHIC"}}}),

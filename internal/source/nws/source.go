@@ -10,16 +10,17 @@ import (
 // Name is the source's name in reports.
 const Name = "nws"
 
-// states are the United States, their territories, and the states in free association with them, for which
-// the service warns (StateTerritoryCode of the interface).
+// states are the United States, their territories, and the freely associated states, for which the
+// service warns (StateTerritoryCode of the interface).
 var states = []string{"US", "PR", "VI", "GU", "AS", "MP", "FM", "MH", "PW"}
 
-// coastalWaters is how far the coastal marine zones reach, in kilometres: 60 nautical miles. Offshore
-// zones reach further in places, and are not counted.
+// coastalWaters is the width of the coastal marine zones in kilometers: 60 nautical miles. Some
+// offshore zones extend further, and are not counted.
 const coastalWaters = 111
 
-// Source describes the source: one list that holds every alert in force. The service renews it within seconds and
-// publishes no limit, but has blocked clients that ask often (weather-gov/api issue 86).
+// Source describes the source: one list with every alert in force. The service updates it within
+// seconds. It publishes no limit, but has blocked clients with frequent requests (weather-gov/api
+// issue 86).
 func Source() source.Source {
 	return source.Source{
 		Name: Name, Title: "US National Weather Service alerts", Parse: Parse, Warns: true,
@@ -30,9 +31,11 @@ func Source() source.Source {
 		License: "public domain", Attribution: "U.S. National Weather Service",
 		Rank: source.Ranks{
 			"": source.Responsible,
-			// The hurricane centers, the fire agencies and the tsunami warning centers have these.
+			// The hurricane centers, the fire agencies and the tsunami warning centers are
+			// responsible for these.
 			hazard.Cyclone: source.Specialist, hazard.Wildfire: source.Specialist, hazard.Tsunami: source.Specialist,
-			// It broadcasts what civil authorities and observatories say of these.
+			// The service only broadcasts the reports of civil authorities and observatories on
+			// these.
 			hazard.Earthquake: source.National, hazard.Volcano: source.National,
 		},
 		Coverage: []source.Coverage{{Role: source.RoleResponsible, Countries: states, Sea: coastalWaters,
@@ -41,7 +44,7 @@ func Source() source.Source {
 				hazard.Tornado, hazard.Cyclone, hazard.Tsunami, hazard.Wildfire, hazard.WinterStorm,
 			},
 			Cite: "https://api.weather.gov/openapi.json: StateTerritoryCode and MarineAreaCode; NWS Directive 10-302: coastal waters reach 60 nautical miles"}},
-		Absence:  source.AbsenceEnds, // the list is of all that is in force
+		Absence:  source.AbsenceEnds, // the list contains everything in force
 		PlaceURL: PlaceURL, ParsePlace: ParseZone, PlaceCodes: "UGC",
 		Places: func(kept source.Kept) source.Places { return Places{Kept: kept} },
 	}

@@ -18,8 +18,9 @@ type vtec struct {
 	office       string // four letters
 	phenomenon   string // two letters, such as TO
 	significance byte   // W, A, Y, S, F, O, N
-	number       string // four digits: the event tracking number, which begins anew each year
-	// begin is nil if the event had begun when the message was issued, end if it lasts until further notice.
+	number       string // four digits: the event tracking number, which starts again each year
+	// begin is nil if the event had begun before the message was issued; end is nil if the event
+	// lasts until further notice.
 	begin, end *hazard.Instant
 }
 
@@ -28,7 +29,7 @@ const (
 	noTime   = "000000T0000Z" // "already begun", "until further notice"
 )
 
-// parseVTEC reads a P-VTEC string. Years 00 to 69 are of this century, 70 to 99 of the last.
+// parseVTEC parses a P-VTEC string. Years 00 to 69 belong to this century, 70 to 99 to the last.
 func parseVTEC(s string) (vtec, error) {
 	bad := func(what string) (vtec, error) {
 		return vtec{}, fmt.Errorf("VTEC: %.60q: %s, expected %s", s, what, vtecForm)
@@ -71,11 +72,12 @@ func parseVTEC(s string) (vtec, error) {
 	return v, nil
 }
 
-// vtecIdentity is what a VTEC string says of the identity of its event, whatever is wrong with the rest.
+// vtecIdentity matches the parts of a VTEC string that identify its event, even if the rest is
+// invalid.
 var vtecIdentity = regexp.MustCompile(`^/([A-Z])\.([A-Z]{3})\.([A-Z0-9]{4})\.([A-Z0-9]{2})\.([A-Z])\.([0-9]{4})\.`)
 
-// identityOf reads a P-VTEC string as far as it names its event: without its times, and as one that goes on if what is done to it
-// cannot be read.
+// identityOf parses the part of a P-VTEC string that identifies its event, without times. If the
+// action is invalid, the event counts as continued.
 func identityOf(s string) (vtec, bool) {
 	m := vtecIdentity.FindStringSubmatch(s)
 	if m == nil {
@@ -91,8 +93,8 @@ func identityOf(s string) (vtec, bool) {
 	return v, strings.ContainsRune("WAYSFON", rune(v.significance))
 }
 
-// isHydrologic tells an H-VTEC string, which tells of a flood's cause and crest beside the P-VTEC string that names the
-// event: /nwsli.s.ic.yymmddThhnnZ.yymmddThhnnZ.yymmddThhnnZ.fr/
+// isHydrologic reports whether s is an H-VTEC string, which describes a flood's cause and crest
+// beside the P-VTEC string of the event: /nwsli.s.ic.yymmddThhnnZ.yymmddThhnnZ.yymmddThhnnZ.fr/
 func isHydrologic(s string) bool {
 	const form = "/nwsli.s.ic.yymmddThhnnZ.yymmddThhnnZ.yymmddThhnnZ.fr/"
 	return len(s) == len(form) && s[0] == '/' && s[len("/nwsli")] == '.' && s[len(s)-1] == '/'
@@ -118,7 +120,7 @@ func vtecTime(s string) (*hazard.Instant, error) {
 	return new(hazard.At(t)), nil
 }
 
-// String is the P-VTEC string.
+// String returns the P-VTEC string.
 func (v vtec) String() string {
 	text := func(t *hazard.Instant) string {
 		if t == nil {
@@ -130,7 +132,8 @@ func (v vtec) String() string {
 		text(v.begin), text(v.end))
 }
 
-// believable drops a begin or end whose year cannot be that of a message sent then: such years are slips of the hand.
+// believable removes a begin or end whose year is impossible for a message sent at that time. Such
+// years are typing errors.
 func (v vtec) believable(sent hazard.Instant) vtec {
 	near := func(t *hazard.Instant) *hazard.Instant {
 		if t == nil {
@@ -145,7 +148,7 @@ func (v vtec) believable(sent hazard.Instant) vtec {
 	return v
 }
 
-// ended is why the action ends the event where the message speaks, empty if it does not.
+// ended returns the reason for which the action ends the event, or "" if it does not.
 func (v vtec) ended() hazard.EndReason {
 	switch v.action {
 	case "CAN":
@@ -158,15 +161,18 @@ func (v vtec) ended() hazard.EndReason {
 	return ""
 }
 
-// turnOfYear is how far from New Year an event may have been announced in the other year: offices look a week ahead.
+// turnOfYear is how far from New Year an event may have been announced in the other year. Offices
+// look a week ahead.
 const turnOfYear = 10 * 24 * time.Hour
 
-// keys is the identity of the event, and the identities under which it may have begun: the tracking number belongs to a
-// year, of which the string says nothing once the event has begun. The year is that of the begin, else of sent.
+// keys returns the identity of the event, and earlier identities under which it may have begun. The
+// tracking number is only unique within a year, which the string no longer contains once the event
+// has begun. The year is that of the begin, or else of sent.
 //
-// A tornado or severe thunderstorm watch (TO.A, SV.A) has the number that the Storm Prediction Center gave it, the same
-// under each office that it touches: there the office is "SPC". Offices outside the contiguous states (their codes do not
-// begin with K), which the Center does not watch over, number their own.
+// A tornado or severe thunderstorm watch (TO.A, SV.A) has a number of the Storm Prediction Center,
+// which is the same at each office; so the office is "SPC". Offices outside the contiguous states
+// (their codes do not begin with K) use their own numbers, because the Center does not watch their
+// area.
 func (v vtec) keys(sent hazard.Instant) (key string, earlier []string) {
 	office := v.office
 	if v.significance == 'A' && (v.phenomenon == "TO" || v.phenomenon == "SV") && office[0] == 'K' {
@@ -184,7 +190,8 @@ func (v vtec) keys(sent hazard.Instant) (key string, earlier []string) {
 	if v.action == "NEW" {
 		return name(year), nil
 	}
-	// A begin that was moved over New Year since the event was announced leads back to the year it was announced for.
+	// If the begin was moved across New Year after the announcement, the event has the year of the
+	// original begin.
 	if v.begin == nil || when.Add(-turnOfYear).Time().Year() < year {
 		earlier = append(earlier, name(year-1))
 	}

@@ -92,7 +92,7 @@ func TestActionSaysHowAnEventEnds(t *testing.T) {
 	}
 }
 
-// Each string of the text products, as they are broadcast, is read, or is a string of the hydrologic kind.
+// Each VTEC string in the broadcast text products is readable, or is a hydrologic string.
 func TestRecordedTextsHoldNoUnreadableVTEC(t *testing.T) {
 	shared := os.Getenv("HAZARDD_SHARED")
 	if shared == "" {

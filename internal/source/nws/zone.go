@@ -16,8 +16,9 @@ import (
 // A place code is
 //
 //   - a UGC: "INC005" for a county, "HIZ043" for a public or marine forecast zone;
-//   - "fire/CAZ071" for a fire weather zone: these share their codes with forecast zones, but not their shapes;
-//   - "SAME:018005" where a message names counties by their SAME codes alone.
+//   - "fire/CAZ071" for a fire weather zone: these have the same codes as forecast zones, but other
+//     shapes;
+//   - "SAME:018005" if a message contains only the SAME codes of counties.
 const (
 	firePrefix = "fire/"
 	samePrefix = "SAME:"
@@ -25,7 +26,7 @@ const (
 
 var ugcForm = regexp.MustCompile(`^[A-Z]{2}[CZ][0-9]{3}$`)
 
-// ZoneURL is the address of the shape of a place that a report names, empty if the service has none for it.
+// ZoneURL returns the address of the shape of a place, or "" if the service has none.
 func ZoneURL(place string) string {
 	ugc, fire := strings.CutPrefix(place, firePrefix)
 	switch {
@@ -39,8 +40,8 @@ func ZoneURL(place string) string {
 	return api + "zones/forecast/" + ugc
 }
 
-// ParseZone reads the answer of ZoneURL: the place code, the shape as a GeoJSON geometry without white space, and the
-// zone's name.
+// ParseZone parses the response of ZoneURL: the place code, the shape as a GeoJSON geometry without
+// white space, and the zone's name.
 func ParseZone(payload []byte) (place string, geometryGeoJSON []byte, name string, err error) {
 	fail := func(err error) (string, []byte, string, error) { return "", nil, "", err }
 	doc, err := frame.Collection{Want: "a zone"}.Read(payload, nil)
@@ -78,10 +79,11 @@ func ParseZone(payload []byte) (place string, geometryGeoJSON []byte, name strin
 	return place, compact(zone.Geometry), hazard.CleanLine(zone.Properties.Name), nil
 }
 
-// places are the codes of the places that a message speaks for, sorted, each once. fire tells which of the two shapes of a
-// zone is meant where only its code is given.
+// places returns the codes of the places of a message, sorted and without duplicates. fire says
+// which of the two shapes of a zone is meant if there is only its code.
 //
-// A code that is no UGC stays as it is: nobody knows a shape for it, and it must be seen that there is one place more.
+// An invalid code is kept unchanged, so that readers see that there is another place, although its
+// shape is unknown.
 func places(al *alert, fire bool) []string {
 	var out []string
 	for _, address := range al.AffectedZones {
@@ -117,7 +119,7 @@ func placeCode(code string, fire bool) string {
 	return code
 }
 
-// sames are the SAME codes of the counties and marine areas that hold the places.
+// sames returns the SAME codes of the counties and marine areas that contain the places.
 func sames(al *alert) []string {
 	var out []string
 	for _, code := range al.Geocode.SAME {

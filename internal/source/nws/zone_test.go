@@ -66,7 +66,7 @@ func TestBadZoneIsAnError(t *testing.T) {
 	}
 }
 
-// Every place that a recorded alert names has an address, but those that only SAME codes tell.
+// Every place in the recorded alerts has an address, except those that have only SAME codes.
 func TestRecordedPlacesHaveAddresses(t *testing.T) {
 	for _, pattern := range []string{"active-2026*.json", "full-*.json", "iowa-*.json", "active-hilo-hi.json"} {
 		for _, rec := range recordings(t, pattern) {

@@ -17,16 +17,17 @@ var coversTable string
 
 // duty is what an authority is responsible for.
 type duty struct {
-	none   bool          // nothing at the places of its country
-	all    bool          // it does not state for what
-	types  []hazard.Type // else for these
-	why    string        // of none
-	code   string        // of another country than the feed's
-	within []source.Area // if not empty, for these parts of the country alone
+	none   bool          // for nothing in its country
+	all    bool          // for types that it does not state
+	types  []hazard.Type // otherwise, for these types
+	why    string        // the reason for none
+	code   string        // if not empty, the country, where it differs from the feed's
+	within []source.Area // if not empty, only for these parts of the country
 }
 
-// duties are the words of covers.tsv. Severe weather is what national meteorological services warn of everywhere: to WMO's members they are the
-// authoritative voice for it in their countries. What they warn of beside it is theirs to state.
+// duties are the words in covers.tsv. Every national meteorological service warns about severe
+// weather: for WMO's members, it is the authoritative voice for that in its country. Further duties
+// must be stated by the service itself.
 var duties = map[string][]hazard.Type{
 	"weather":    {hazard.Storm, hazard.HighWind, hazard.Cyclone, hazard.WinterStorm, hazard.ExtremeTemperature},
 	"flood":      {hazard.Flood},
@@ -38,10 +39,11 @@ var duties = map[string][]hazard.Type{
 	"tsunami":    {hazard.Tsunami},
 }
 
-// nameForm is COUNTRY-AUTHORITY-LANGUAGE, with a number if there are several.
+// nameForm matches COUNTRY-AUTHORITY-LANGUAGE, with a number if there are several.
 var nameForm = regexp.MustCompile(`^([a-z]+-.*?)-[a-z]{2,3}(-[0-9]+)?$`)
 
-// coverage is what the feed covers. Its country's outline, for the types of its authority; if these are not known, not stated which.
+// coverage returns what the feed covers: its country, for the types of its authority, or for
+// unstated types if these are unknown.
 func (f *Feed) coverage() []source.Coverage {
 	name := nameForm.FindStringSubmatch(f.Name)
 	if f.Country == "" || name == nil {
@@ -70,12 +72,12 @@ func (f *Feed) coverage() []source.Coverage {
 var readDuties = sync.OnceValue(func() map[string]duty {
 	all, err := parseDuties(coversTable)
 	if err != nil {
-		panic(err) // our own table, which a test reads
+		panic(err) // the table is built in, and a test reads it
 	}
 	return all
 })
 
-// parseDuties reads the table.
+// parseDuties parses the table.
 func parseDuties(text string) (map[string]duty, error) {
 	all := map[string]duty{}
 	n := 0
@@ -90,7 +92,7 @@ func parseDuties(text string) (map[string]duty, error) {
 			return nil, fmt.Errorf("covers.tsv:%d: %d values, expected 3", n, len(c))
 		}
 		if _, twice := all[c[0]]; twice {
-			return nil, fmt.Errorf("covers.tsv:%d: %q is there twice", n, c[0])
+			return nil, fmt.Errorf("covers.tsv:%d: %q is listed twice", n, c[0])
 		}
 		d, err := parseDuty(c[1], c[2])
 		if err != nil {
@@ -111,7 +113,7 @@ func parseDuty(words, where string) (d duty, err error) {
 		case word == "all":
 			d.all = true
 		case !ok:
-			return d, fmt.Errorf("duty: %q is none of the words", word)
+			return d, fmt.Errorf("duty: %q is not one of the words", word)
 		}
 		d.types = append(d.types, types...)
 	}

@@ -6,7 +6,8 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// Of each authority of the catalog it is said what it is responsible for, and of no other; and what it covers can be.
+// The table of duties lists each authority of the catalog and no others, and the resulting coverage
+// is valid.
 func TestEveryAuthorityHasADuty(t *testing.T) {
 	all, err := parseDuties(coversTable)
 	if err != nil {
@@ -55,7 +56,7 @@ func TestDutiesBecomeCoverage(t *testing.T) {
 	if c := of("de-police-de", "DE"); c.Role != source.RoleUnknown {
 		t.Errorf("nobody's duty: %+v", c)
 	}
-	for row, want := range map[string]string{"a\tb": "2 values", "x-y\train\t": "none of the words", "x-y\tfire\there 1,2": "no name and box", "x-y\tall\t\nx-y\tall\t": "twice"} {
+	for row, want := range map[string]string{"a\tb": "2 values", "x-y\train\t": "not one of the words", "x-y\tfire\there 1,2": "no name and box", "x-y\tall\t\nx-y\tall\t": "twice"} {
 		if _, err := parseDuties(row); err == nil {
 			t.Errorf("%q: no error, want %s", row, want)
 		}

@@ -1,10 +1,10 @@
-// Package official is the catalog of the official CAP feeds of the world: who warns in which country,
-// at which address, in which language, and whether the feed operated when it was last looked at.
+// Package official is the catalog of the official CAP feeds of the world: who warns in which
+// country, at which address, in which language, and whether the feed worked at the last check.
 //
-// The catalog is a table of facts, feeds.tsv, collected from the lists of IFRC's Alert Hub (2024) and
-// of KDE's FOSS Public Alert Server (June 2026), which come from WMO's Register of Alerting Authorities
-// (https://alertingauthority.wmo.int). Each feed is a source of the CAP adapter. The package reads the
-// table once, holds nothing else, and asks nobody.
+// The catalog is a table of facts, feeds.tsv, collected from the lists of IFRC's Alert Hub (2024)
+// and of KDE's FOSS Public Alert Server (June 2026), which come from WMO's Register of Alerting
+// Authorities (https://alertingauthority.wmo.int). Each feed is a source of the CAP adapter. The
+// package reads the table once and sends no requests.
 package official
 
 import (
@@ -19,53 +19,58 @@ import (
 	"github.com/hazardd/hazardd/internal/source/cap"
 )
 
-// Status is what the lists say of a feed.
+// Status is the state of a feed according to the lists.
 type Status string
 
 // The statuses.
 const (
 	Operating   Status = "operating"
-	Assumed     Status = "assumed"     // nobody looked lately, but its country would have no other feed that can be read
-	Unverified  Status = "unverified"  // nobody looked lately
-	Redundant   Status = "redundant"   // another feed of the catalog has the alerts of this authority
-	Testing     Status = "testing"     // it holds tests, or is being set up
-	Unreachable Status = "unreachable" // its server did not answer
-	Unused      Status = "unused"      // it answers, and holds no alerts, or no CAP
+	Assumed     Status = "assumed"     // not checked lately, but its country has no other readable feed
+	Unverified  Status = "unverified"  // not checked lately
+	Redundant   Status = "redundant"   // another feed of the catalog contains the alerts of this authority
+	Testing     Status = "testing"     // it contains tests, or is being set up
+	Unreachable Status = "unreachable" // its server did not respond
+	Unused      Status = "unused"      // it responds, but contains no alerts or no CAP
 )
 
-// Statuses are all of them, those that are polled by default first.
+// Statuses lists all statuses; those that are polled by default come first.
 var Statuses = []Status{Operating, Assumed, Unverified, Redundant, Testing, Unreachable, Unused}
 
 // Feed is one feed of the catalog.
 type Feed struct {
-	// Name is that of the source: country, authority and language, as the lists have it.
+	// Name is the name of the source: country, authority and language, as in the lists.
 	Name string `json:"name"`
-	// Country is an ISO 3166-1 alpha-2 code; empty: of no one country.
+	// Country is an ISO 3166-1 alpha-2 code; empty if the feed belongs to no single country.
 	Country  string `json:"country"`
 	Language string `json:"language"` // RFC 5646
-	Title    string `json:"title"`    // the country and the authority, in its own language
-	// Format is "index" (RSS or Atom that leads to CAP documents), "edxl", "embedded" (CAP inside of an index), or one that is not CAP.
+	Title    string `json:"title"`    // the country, and the authority in its own language
+	// Format is "index" (RSS or Atom with links to CAP documents), "edxl", "embedded" (CAP inside
+	// an index), or a format other than CAP.
 	Format string `json:"format"`
 	Status Status `json:"status"`
-	// Read is whether a public server could read the feed at the time of the list: "ok", "failed", or empty if that is not known.
+	// Read says whether a public server could read the feed when the list was made: "ok", "failed",
+	// or empty if unknown.
 	Read string `json:"read"`
-	// OID is the authority's number in WMO's register, without "urn:oid:"; empty if it is not known.
+	// OID is the authority's number in WMO's register, without "urn:oid:"; empty if unknown.
 	OID string `json:"oid"`
-	// License is an SPDX identifier; empty if it is not known.
+	// License is an SPDX identifier; empty if unknown.
 	License string `json:"license"`
-	// Hosts are further hosts that the feed leads to: "*.example.org" stands for the domain and all hosts below it.
+	// Hosts are further hosts that the feed links to: "*.example.org" means the domain and all
+	// hosts below it.
 	Hosts []string `json:"hosts"`
-	// By is the built-in source that has the alerts of the feed in another form; empty: there is none.
+	// By is the built-in source that has the alerts of the feed in another form; empty if there is
+	// none.
 	By     string   `json:"by"`
-	Listed []string `json:"listed"` // by whom: "ifrc", "fpas"
+	Listed []string `json:"listed"` // the lists that contain it: "ifrc", "fpas"
 	URL    string   `json:"url"`
 }
 
 // Every is how often a feed of the catalog is polled.
 const Every = 5 * time.Minute
 
-// pushes are the connections on which alerts of a feed are pushed too, by its address, and archives where each of these alerts
-// can be read by itself. Both of Canada are in plain text, as its NAAD System has them (LMD User Guide).
+// pushes are the connections that also push the alerts of a feed, by the feed's address. archives
+// are where each of these alerts can be fetched. Canada's NAAD System only offers both without
+// encryption (LMD User Guide).
 var (
 	pushes = map[string][]string{
 		"https://rss.naad-adna.pelmorex.com/": {"tcp://streaming1.naad-adna.pelmorex.com:8080", "tcp://streaming2.naad-adna.pelmorex.com:8080"},
@@ -75,22 +80,22 @@ var (
 	}
 )
 
-// maxBytes bounds one index or document: the largest indexes have 2 or 3 MB.
+// maxBytes bounds an index or document: the largest indexes have 2 or 3 MB.
 const maxBytes = 16 << 20
 
-// formats are those that the CAP adapter reads.
+// formats are the formats that the CAP adapter reads.
 var formats = map[string]bool{"index": true, "edxl": true, "embedded": true}
 
-// Readable reports whether the feed is CAP in a form that can be read.
+// Readable reports whether the feed is CAP in a supported format.
 func (f *Feed) Readable() bool { return formats[f.Format] }
 
-// Default reports whether the feed is polled unless an operator says otherwise: it operates, can be
-// read, and no built-in source has its alerts.
+// Default reports whether the feed is polled by default: it works, is readable, and no built-in
+// source has its alerts.
 func (f *Feed) Default() bool {
 	return (f.Status == Operating || f.Status == Assumed) && f.Readable() && f.By == ""
 }
 
-// WhyNot says why the feed is not polled by default, empty if it is.
+// WhyNot says why the feed is not polled by default; it is empty if the feed is polled.
 func (f *Feed) WhyNot() string {
 	switch {
 	case f.By != "":
@@ -103,7 +108,8 @@ func (f *Feed) WhyNot() string {
 	return string(f.Status)
 }
 
-// Source returns the description of the feed. Its alerts count as those of a national authority, if it has a country.
+// Source returns the description of the feed. Its alerts have the rank of a national authority if
+// it has a country.
 func (f *Feed) Source() source.Source {
 	s := cap.Config{Name: f.Name, Title: f.Title, URL: f.URL, Every: Every, MaxBytes: maxBytes, Hosts: f.Hosts, Shared: true,
 		Countries: f.countries(), Spoken: f.Language, Siblings: f.siblings(), Push: pushes[f.URL], Archive: archives[f.URL]}.Source(cap.Places{})
@@ -111,7 +117,7 @@ func (f *Feed) Source() source.Source {
 	s.Covers = "official alerts of " + f.Title
 	s.Coverage = f.coverage()
 	if f.Country == "" {
-		s.Rank = source.Ranks{"": source.Curator} // of no country: it passes on what others say
+		s.Rank = source.Ranks{"": source.Curator} // a feed without a country passes on the alerts of others
 	}
 	if f.Language != "" {
 		s.Languages = []string{f.Language}
@@ -122,7 +128,8 @@ func (f *Feed) Source() source.Source {
 	return s
 }
 
-// siblings are the languages of the feeds of the country: its authorities give each alert once in each.
+// siblings returns the languages of all feeds of the country, because its authorities issue each
+// alert once in each language.
 func (f *Feed) siblings() []string {
 	if f.Country == "" {
 		return nil
@@ -152,7 +159,7 @@ var table string
 var read = sync.OnceValue(func() []Feed {
 	feeds, err := parse(table)
 	if err != nil {
-		panic(err) // our own table, which a test reads
+		panic(err) // the table is built in, and a test reads it
 	}
 	return feeds
 })
@@ -160,7 +167,7 @@ var read = sync.OnceValue(func() []Feed {
 // Feeds returns the catalog, ordered by name. The caller must not change it.
 func Feeds() []Feed { return read() }
 
-// parse reads the table.
+// parse parses the table.
 func parse(text string) ([]Feed, error) {
 	var feeds []Feed
 	n := 0

@@ -13,7 +13,7 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// Each line of the catalog is a source that can be polled, under a name of its own.
+// Each line of the catalog is a source that can be polled, with a unique name.
 func TestEveryFeedOfTheCatalogIsASource(t *testing.T) {
 	feeds, err := parse(table)
 	if err != nil {
@@ -59,7 +59,8 @@ func TestEveryFeedOfTheCatalogIsASource(t *testing.T) {
 		if f.Title == "" || len(f.Listed) == 0 || f.Country == "" && f.Default() && !strings.HasPrefix(f.Name, "int-") {
 			t.Errorf("%s: title %q, country %q, listed by %q", f.Name, f.Title, f.Country, f.Listed)
 		}
-		// Two feeds that are polled by default have the same alerts if they have the same address.
+		// Two feeds that are polled by default must not have the same address, because they would
+		// have the same alerts.
 		bare := u.Host + strings.TrimSuffix(u.RequestURI(), "/")
 		if other := addresses[bare]; other != "" && f.Default() {
 			t.Errorf("%s has the address of %s", f.Name, other)
@@ -67,7 +68,7 @@ func TestEveryFeedOfTheCatalogIsASource(t *testing.T) {
 		if f.Default() {
 			addresses[bare] = f.Name
 		}
-		// A domain whose hosts may all be followed is that of the feed, and nobody else's.
+		// If all hosts of a domain may be followed, the domain must belong to the feed's publisher.
 		for _, h := range f.Hosts {
 			domain, ok := strings.CutPrefix(h, "*.")
 			if suffix, _ := publicsuffix.PublicSuffix(domain); !ok || suffix == domain || !strings.HasSuffix("."+u.Hostname(), "."+domain) {
@@ -77,7 +78,7 @@ func TestEveryFeedOfTheCatalogIsASource(t *testing.T) {
 	}
 }
 
-// What operates is on, and each rank is that of a national authority.
+// Feeds that work are polled by default, and each has the rank of a national authority.
 func TestWhatOperatesIsOnByDefault(t *testing.T) {
 	on := 0
 	for i := range Feeds() {

@@ -1,5 +1,5 @@
-// Package seismic holds what the sources of earthquakes have in common: the levels of an earthquake that nobody has assessed, its name,
-// and what its description begins with.
+// Package seismic holds what the sources of earthquakes have in common: the level of an earthquake
+// that was not assessed yet, its name, and the beginning of its description.
 package seismic
 
 import (
@@ -18,39 +18,39 @@ import (
 )
 
 const (
-	UsualLife = 24 * time.Hour // judgement: no service says an end; GDACS keeps earthquakes for days
-	GreatLife = 72 * time.Hour // judgement: search and rescue counts in three days
+	UsualLife = 24 * time.Hour // our judgment: no service states an end; GDACS lists earthquakes for days
+	GreatLife = 72 * time.Hour // our judgment: search and rescue is urgent for three days
 )
 
-// Lives are the lives of earthquakes, for the description of a source.
+// Lives are how long earthquakes last, for the description of a source.
 var Lives = []source.Life{{Of: "an earthquake", For: UsualLife}, {Of: "an earthquake of level WARNING", For: GreatLife}}
 
-// Skew is by how much a source and we may tell the time differently.
+// Skew is the tolerated difference between our clock and a source's.
 const Skew = 10 * time.Minute
 
 // Quake is an earthquake.
 type Quake struct {
 	Magnitude frame.Number
-	Kind      string       // of the magnitude: mww, ml …
+	Kind      string       // type of the magnitude: mww, ml …
 	Depth     frame.Number // km below sea level
-	MMI       frame.Number // Modified Mercalli intensity, the greatest; a scale much alike, where a source has another
-	Place     string       // in words, on one line; empty if nothing is said of it
+	MMI       frame.Number // highest Modified Mercalli intensity, or the source's own similar scale
+	Place     string       // in words, on one line; empty if unknown
 	At        *hazard.Point
 }
 
-// Level is a row of the table of levels. A condition that is zero is none.
+// Level is a row of the table of levels. A condition of 0 always holds.
 type Level struct {
-	Mag      float64 // at least
+	Mag      float64 // the lowest magnitude
 	Depth    float64 // km, less than; an unknown depth counts as shallow
-	MMI      float64 // at least
+	MMI      float64 // the lowest intensity
 	Severity hazard.Severity
 	Life     time.Duration
 	Minor    bool
 	Basis    string
 }
 
-// Levels is for an earthquake of which nobody has said yet how bad it was: the first row that fits decides. Once USGS PAGER has spoken, it
-// ranks higher (internal/intake).
+// Levels is for an earthquake whose impact was not assessed yet. The first row that fits is used. A
+// later assessment by USGS PAGER has precedence (internal/intake).
 var Levels = []Level{
 	{Mag: 7.0, Depth: 100, Severity: hazard.Warning, Life: GreatLife,
 		Basis: "judgement: a great and shallow earthquake nobody has assessed yet"},
@@ -72,7 +72,7 @@ func (l *Level) Fits(q *Quake) bool {
 		(l.Depth == 0 || !q.Depth.Known || q.Depth.Value < l.Depth)
 }
 
-// Level is the row of Levels that fits.
+// Level returns the row of Levels that fits.
 func (q *Quake) Level() *Level {
 	for i := range Levels {
 		if Levels[i].Fits(q) {
@@ -82,7 +82,8 @@ func (q *Quake) Level() *Level {
 	panic("the last level has no condition")
 }
 
-// Name is "M 7.1 Earthquake - 12 km NE of X, Country", or the name that the earthquake was given.
+// Name returns "M 7.1 Earthquake - 12 km NE of X, Country", or the name that the earthquake was
+// given.
 func (q *Quake) Name() string {
 	where := q.Place
 	if where == "" && q.At != nil {
@@ -108,7 +109,8 @@ func side(degrees float64, positive, negative string) string {
 	return positive
 }
 
-// Decimal writes a number with one decimal, as magnitudes and intensities are; never as -0.0.
+// Decimal formats a number with one decimal, as is usual for magnitudes and intensities; never as
+// -0.0.
 func Decimal(v float64) string {
 	if v = math.Round(v*10) / 10; v == 0 {
 		v = 0
@@ -116,11 +118,13 @@ func Decimal(v float64) string {
 	return strconv.FormatFloat(v, 'f', 1, 64)
 }
 
-// slot is how far a catalog without ids revises an origin, twice: two earthquakes that it tells apart lie farther apart in time.
+// slot is twice the largest usual revision of a time of origin in a catalog without ids. Two
+// earthquakes of the catalog are farther apart than that.
 const slot = 20 * time.Second
 
-// Named names an earthquake of a catalog that has no ids, by its origin: by the slot of time that it lies in, and as another name by the slot that
-// is next to it. An origin that is revised by up to half a slot has one of these names in common with what it was.
+// Named returns names for an earthquake of a catalog without ids, from its time of origin. key is
+// the slot of time that contains it, and near is the nearest neighboring slot. If the origin is
+// revised by up to half a slot, the old and the new names have one in common.
 func Named(start hazard.Instant) (key string, near []string) {
 	name := func(at time.Time) string { return at.UTC().Format("20060102T150405") }
 	at := start.Time().Truncate(slot)
@@ -133,7 +137,7 @@ func Named(start hazard.Instant) (key string, near []string) {
 
 var kindForm = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,20}$`)
 
-// Describe says how strong, how deep and when the earthquake was, a line for each.
+// Describe adds the strength, depth and time of the earthquake, one line each.
 func (q *Quake) Describe(b *strings.Builder, start hazard.Instant) {
 	b.WriteString("Magnitude ")
 	if q.Magnitude.Known {
@@ -159,7 +163,7 @@ func (q *Quake) Describe(b *strings.Builder, start hazard.Instant) {
 	b.WriteString("Time: " + start.Time().Format("2006-01-02 15:04:05") + " UTC.\n")
 }
 
-// Measure adds what was measured of the earthquake to its report.
+// Measure adds the measurements of the earthquake to its report.
 func (q *Quake) Measure(r *hazard.Report) {
 	source.Measure(r, hazard.Magnitude, q.Magnitude.Value, q.Magnitude.Known)
 	source.Measure(r, hazard.Depth, q.Depth.Value, q.Depth.Known)
@@ -171,7 +175,8 @@ func (q *Quake) Measure(r *hazard.Report) {
 	}
 }
 
-// Position is a point on Earth; nil if there is none. Longitudes may run on to 360 degrees, as where a region lies across the antimeridian.
+// Position returns a point on Earth, or nil if lon or lat is missing or out of range. Longitudes
+// may go up to 360 degrees, for regions that cross the antimeridian.
 func Position(lon, lat frame.Number) *hazard.Point {
 	if !lon.Known || !lat.Known || math.Abs(lat.Value) > 90 || math.Abs(lon.Value) > 360 {
 		return nil
@@ -179,7 +184,7 @@ func Position(lon, lat frame.Number) *hazard.Point {
 	return &hazard.Point{Lon: geo.Wrap(lon.Value), Lat: lat.Value}
 }
 
-// NotReal is the word by which a text says that it does not speak of a real event; empty if it has none.
+// NotReal returns the word in a text that marks an event as not real, or "" if there is none.
 func NotReal(text string) string {
 	for w := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
 		for _, sign := range []string{"TEST", "EXERCISE", "DRILL"} {
@@ -191,9 +196,10 @@ func NotReal(text string) string {
 	return ""
 }
 
-// Doubts say why a report that can be read is not to be shown before somebody has looked at it. The members are those of the record that hold
-// the times; updatedMember is empty if there is none. An old event that was given a wrong year looks like a new one: a catalogue once moved an earthquake of 1925 to 2025, and it
-// was announced.
+// Doubts returns why a readable report must be held until somebody has checked it. timeMember and
+// updatedMember are the members of the record with the two times; updatedMember is empty if there
+// is none. An old event with a wrong year looks like a new one: a catalog once moved an earthquake
+// from 1925 to 2025, and it was announced.
 func (q *Quake) Doubts(timeMember string, start hazard.Instant, updatedMember string, updated, now hazard.Instant) (why []string) {
 	if start > now.Add(Skew) {
 		why = append(why, fmt.Sprintf("%s: %v is in the future", timeMember, start))

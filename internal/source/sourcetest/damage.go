@@ -13,10 +13,11 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// marks are what the forms of payloads are made of, and what breaks them.
+// marks are the syntax characters of the payload formats, whose loss or insertion breaks them.
 var marks = []string{`"`, `{`, `}`, `[`, `]`, `,`, `:`, `\`, `},{`, `}}`, `"}`, `<`, `>`, `&`, `/>`, `</`, `<!--`, `<![CDATA[`, `]]>`, `'`, `=`, "\x00", "\n\n", "\xff", "\ufeff", "-", "."}
 
-// damage is a copy of a record with one to three random faults: bytes lost, doubled, replaced, or marks put in.
+// damage returns a copy of a record with one to three random faults: bytes lost, doubled or
+// replaced, or marks inserted.
 func damage(random *rand.Rand, record []byte) []byte {
 	out := slices.Clone(record)
 	for range 1 + random.IntN(3) {
@@ -39,7 +40,7 @@ func damage(random *rand.Rand, record []byte) []byte {
 	return out
 }
 
-// head is what a record begins with: the names of its first three members, or of its element.
+// head returns the beginning of a record: the names of its first three members, or of its element.
 func head(record []byte) string {
 	var names []string
 	members := json.NewDecoder(bytes.NewReader(record))
@@ -58,19 +59,21 @@ func head(record []byte) string {
 	return strings.Join(names, " ")
 }
 
-// What is tried of each source.
+// The limits of the test for each source.
 const (
 	damages     = 600
 	damageBytes = 64 << 20
 )
 
-// damaged harms one record after the other at random. Its neighbors are read as they are without it.
+// damaged damages one random record at a time. Its neighbors must give the same reports as without
+// it.
 func (s Source) damaged(t *testing.T) {
 	d, _, _, _ := s.sample(t)
-	// A list in which each record begins otherwise was made from the publisher's, by another program.
+	// Records that begin differently from the first one were merged into the recording by another
+	// program, so they are left out.
 	d.records = slices.DeleteFunc(d.records, func(r []byte) bool { return s.Record == nil && head(r) != head(d.records[0]) })
 	random := rand.New(rand.NewPCG(1, uint64(len(d.records))))
-	without := make([]source.Batch, len(d.records)) // what the neighbors of each record report alone
+	without := make([]source.Batch, len(d.records)) // the reports of all other records without record i
 	for i, r := range d.records {
 		rest, err := s.Parse(d.with(slices.Delete(slices.Clone(d.records), i, i+1)...), s.Now(t))
 		if err != nil {

@@ -13,19 +13,19 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// htmlPage is what proxies and overloaded servers send instead of what was asked for.
+// htmlPage is a page that proxies and overloaded servers send instead of the requested document.
 const htmlPage = "<!DOCTYPE html><html><head><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>"
 
 // doubt is another value of a member.
 type doubt struct {
 	name  string
 	value any
-	same  bool // it means the same, so the record is read whatever member it is
+	same  bool // it means the same as the original, so the record must be shown, whatever member it is
 }
 
 var dateLike = regexp.MustCompile(`^\s*\d{4}[-.]\d\d[-.]\d\d[T ]\d\d:\d\d`)
 
-// doubtsOf are the values that feeds were seen to send instead of v.
+// doubtsOf returns values that feeds have sent in place of v.
 func doubtsOf(v any) []doubt {
 	switch v := v.(type) {
 	case float64:
@@ -53,7 +53,7 @@ func doubtsOf(v any) []doubt {
 	return []doubt{{"null", nil, false}, {"a page of HTML", htmlPage, false}}
 }
 
-// doubtful gives each member of a record the values of doubtsOf.
+// doubtful sets each member of a record to the values of doubtsOf.
 func (s Source) doubtful(t *testing.T) {
 	d, target, rest, all := s.sample(t)
 	its := own(all, rest)
@@ -111,7 +111,7 @@ func (s Source) doubtful(t *testing.T) {
 	})
 }
 
-// decides reports whether the word at the place says whether the record is a hazard at all.
+// decides reports whether the member at that place decides whether the record is a hazard.
 func (s Source) decides(place string) bool {
 	return slices.ContainsFunc(s.Decides, func(pattern string) bool {
 		ok, _ := path.Match(pattern, place)
@@ -119,7 +119,7 @@ func (s Source) decides(place string) bool {
 	})
 }
 
-// each is walk, and calls f for the numbers of the first position of each shape too.
+// each does the same as walk, and also calls f for the numbers of the first position of each shape.
 func each(v any, place string, f func(place string, now any, set func(any))) {
 	walk(v, place, f)
 	coordinates(v, place, f)
@@ -143,7 +143,8 @@ func coordinates(v any, place string, f func(place string, now any, set func(any
 	}
 }
 
-// span is where a value is in a record of XML: the text of the first element, or the first attribute, of a name.
+// span is the position of a value in an XML record: the text of the first element with a name, or
+// the first attribute with it.
 type span struct {
 	name     string
 	from, to int

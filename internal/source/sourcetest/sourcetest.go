@@ -1,16 +1,20 @@
-// Package sourcetest holds every source to the same laws:
+// Package sourcetest checks the laws that every source must obey:
 //
-//   - A bad record never costs its neighbors, whatever is wrong with it. It is shown as far as it can be read, with a note on the
-//     rest, or rejected with its reason and kept. It is never dropped.
-//   - Neither does one of which bytes were lost, doubled or replaced at random, brackets and quotes among them: each neighbor is read.
-//   - A member that is not of its type, or has a value in another form or of no meaning, hides no hazard, unless nobody could name or
-//     place the hazard without it.
-//   - A payload that is cut gives what came before the cut, and proves no absence.
-//   - The order of the records, and their repetition, change nothing.
-//   - A text is read whatever its white space and the case of its letters.
-//   - UTF-16, and a byte order mark, are read; so are, in XML, UTF-8 under another declaration, entities of HTML, bare & and <,
-//     and control characters.
-//   - Whatever is sent, the parser returns, in memory in proportion to the payload, and without a panic.
+//   - A bad record never affects its neighbors, whatever is wrong with it. It is shown as far as it
+//     is readable, with a note on the rest, or it is rejected with a reason and stored. It is never
+//     dropped.
+//   - The same holds for a record in which random bytes were lost, doubled or replaced, including
+//     brackets and quotes: each neighbor is read.
+//   - A member with the wrong type, with another form of its value, or with a meaningless value
+//     does not hide a hazard, unless the hazard cannot be named or placed without it.
+//   - A payload that is cut off gives the records before the cut, and nothing is concluded from
+//     missing records.
+//   - The order of the records, and repeated records, change nothing.
+//   - White space and the case of letters do not change how a text is read.
+//   - UTF-16 and a byte order mark are supported; in XML also UTF-8 with a wrong declaration, HTML
+//     entities, bare & and <, and control characters.
+//   - For any input the parser returns, without a panic, and with memory proportional to the
+//     payload.
 //
 // A source calls Laws and Fuzz with a recorded payload.
 package sourcetest
@@ -41,34 +45,39 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// Source is what is held to the laws.
+// Source describes the recorded payload of a source to test.
 type Source struct {
 	Parse func(payload []byte, now hazard.Instant) (source.Batch, error)
-	// File is a recorded payload of many good records, below feeds/, and At when it was read; the records of More, documents of the same
-	// form, are added to it. Files are payloads of one record each, of which one is made.
+	// File is a recorded payload of many good records, below feeds/, and At is when it was read.
+	// The records of More, documents in the same format, are added to it. If Files is used instead,
+	// each file has one record, and one payload is made of all.
 	File  string
 	More  []string
 	Files []string
-	// Payload is made up by the publisher's documentation, of a source of which nothing was recorded, instead.
+	// Payload is used instead if there is no recording of the source: it is made up from the
+	// publisher's documentation.
 	Payload []byte
 	At      string
-	// List is the member of JSON that holds the records, "" if the document is an array; Element is the element of XML that is a
-	// record, instead. A list that is an object of records is made an array.
+	// List is the JSON member that contains the records, or "" if the document is an array. Element
+	// is used for XML instead: the element that is a record. A list that is an object of records is
+	// converted to an array.
 	List, Element string
-	// Record matches a record of a text that is neither.
+	// Record matches a record in a text format other than JSON and XML.
 	Record *regexp.Regexp
-	// Needed are the members of a record of JSON without which it is rejected or ignored, as patterns of their places:
-	// "properties/id", "references/*/sent". A member below one of them, or around it, is needed too.
+	// Needed are the members of a JSON record without which it is rejected or ignored, as patterns
+	// of their paths: "properties/id", "references/*/sent". A member below or around one of them
+	// counts as needed too.
 	Needed []string
-	// Decides are the members whose value says whether the record is a hazard at all, and whether it is believed: an unknown word there may
-	// make it none, which is counted.
+	// Decides are the members whose value decides whether the record is a hazard, and whether it is
+	// held. With an unknown word there, the record may be ignored, but it must be counted.
 	Decides []string
 }
 
-// most bounds the records of a payload that the laws are tried on: each law reads them many times.
+// most bounds the records of a payload for the tests of the laws, because each law reads them many
+// times.
 const most = 12
 
-// Now is the moment of the recording.
+// Now returns the time of the recording.
 func (s Source) Now(t testing.TB) hazard.Instant {
 	t.Helper()
 	at, err := time.Parse(time.RFC3339, s.At)
@@ -78,14 +87,14 @@ func (s Source) Now(t testing.TB) hazard.Instant {
 	return hazard.At(at)
 }
 
-// document is a payload in pieces.
+// document is a payload split into pieces.
 type document struct {
 	head, tail []byte
 	records    [][]byte
 	comma      []byte // between records
 }
 
-// sorted are the values of a map in the order of their keys.
+// sorted returns the values of a map in the order of their keys.
 func sorted(m map[string]json.RawMessage) (values []json.RawMessage) {
 	for _, key := range slices.Sorted(maps.Keys(m)) {
 		values = append(values, m[key])
@@ -93,19 +102,19 @@ func sorted(m map[string]json.RawMessage) (values []json.RawMessage) {
 	return values
 }
 
-// with is the payload with other records.
+// with returns the payload with other records.
 func (d *document) with(records ...[]byte) []byte {
 	return slices.Concat(d.head, bytes.Join(records, d.comma), d.tail)
 }
 
-// replaced is the payload with another i-th record.
+// replaced returns the payload with its i-th record replaced.
 func (d *document) replaced(i int, record []byte) []byte {
 	records := slices.Clone(d.records)
 	records[i] = record
 	return d.with(records...)
 }
 
-// cut reads the recording and cuts it by means of its own, not by those that are tested.
+// cut reads the recording and splits it with its own code, not with the code under test.
 func (s Source) cut(t testing.TB) *document {
 	t.Helper()
 	if len(s.More) > 0 {
@@ -116,7 +125,7 @@ func (s Source) cut(t testing.TB) *document {
 			d.records = append(d.records, one.cut(t).records...)
 		}
 		for i, r := range d.records {
-			var compact bytes.Buffer // so that all begin alike
+			var compact bytes.Buffer // so that all records have the same form
 			if json.Compact(&compact, r) == nil {
 				d.records[i] = compact.Bytes()
 			}
@@ -199,13 +208,14 @@ func (s Source) cut(t testing.TB) *document {
 	return d
 }
 
-// sample is a part of the recording whose middle record, the target, makes a report that no other makes.
+// sample returns a part of the recording. Its middle record, the target, makes a report that no
+// other record makes.
 func (s Source) sample(t testing.TB) (d *document, target int, rest, all source.Batch) {
 	t.Helper()
 	d = s.cut(t)
 	now := s.Now(t)
 	var good [][]byte
-	for _, r := range d.records { // those that make a report by themselves
+	for _, r := range d.records { // records that make a report by themselves
 		if b, err := s.Parse(d.with(r), now); err == nil && len(b.Reports) > 0 && len(b.Rejects) == 0 {
 			if good = append(good, r); len(good) == most {
 				break
@@ -234,7 +244,7 @@ func (s Source) sample(t testing.TB) (d *document, target int, rest, all source.
 	return nil, 0, rest, all
 }
 
-// name is the place of a report: the event and the part of it.
+// name returns the identity of a report: the event and its part.
 func name(r *hazard.Report) string { return r.Key + " " + r.Part }
 
 func names(b source.Batch) map[string]bool {
@@ -245,7 +255,7 @@ func names(b source.Batch) map[string]bool {
 	return out
 }
 
-// missing are the reports of want that got has not, as they were.
+// missing returns the names of reports in want that got does not contain unchanged.
 func missing(want, got source.Batch) (lost []string) {
 	for i := range want.Reports {
 		w := &want.Reports[i]
@@ -256,7 +266,7 @@ func missing(want, got source.Batch) (lost []string) {
 	return lost
 }
 
-// reasons are the rejects of a batch, for a failure.
+// reasons returns the rejects of a batch as text, for failure messages.
 func reasons(b source.Batch) (all string) {
 	for _, r := range b.Rejects {
 		all += "[" + r.Record + ": " + r.Reason + "]"
@@ -264,7 +274,7 @@ func reasons(b source.Batch) (all string) {
 	return all[:min(len(all), 600)]
 }
 
-// own are the names of the reports that the target alone makes.
+// own returns the names of the reports that only the target makes.
 func own(all, rest source.Batch) map[string]bool {
 	out := names(all)
 	for n := range names(rest) {
@@ -273,7 +283,7 @@ func own(all, rest source.Batch) map[string]bool {
 	return out
 }
 
-// shown is the first report of got that has one of the names.
+// shown returns the first report of got with one of the names.
 func shown(got source.Batch, names map[string]bool) *hazard.Report {
 	for i := range got.Reports {
 		if names[name(&got.Reports[i])] {
@@ -283,7 +293,7 @@ func shown(got source.Batch, names map[string]bool) *hazard.Report {
 	return nil
 }
 
-// Laws checks all laws. Without the recordings it is skipped.
+// Laws checks all laws. It is skipped without the recordings.
 func Laws(t *testing.T, s Source) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -304,34 +314,34 @@ func Laws(t *testing.T, s Source) {
 	t.Run("size", s.size)
 }
 
-// fault is something that is wrong with a record.
+// fault is a damaged copy of a record.
 type fault struct {
 	name   string
 	record []byte
-	shown  bool // what is meant is clear: the record is read
+	shown  bool // the meaning is clear, so the record must be shown
 }
 
 var firstString = regexp.MustCompile(`"\s*:\s*"[^"\\]`)
 
-// aText is the beginning of a value of several words.
+// aText matches the beginning of a value with several words.
 var aText = regexp.MustCompile(`"\s*:\s*"[^"\\]* `)
 
-// aName is the beginning of one word.
+// aName matches the beginning of a value with one word.
 var aName = regexp.MustCompile(`"\s*:\s*"[A-Z][a-z]+`)
 
-// faults are what D1, D35 and D38 found in feeds, in a copy of a record.
+// faults returns copies of a record with the faults that D1, D35 and D38 have found in feeds.
 func (s Source) faults(record []byte) []fault {
 	swap := func(old, new string, n int) []byte { return bytes.Replace(record, []byte(old), []byte(new), n) }
 	if s.Element != "" {
 		end := "</" + s.Element + ">"
-		inText := func(what string) []byte { // into the first text
+		inText := func(what string) []byte { // inserts what into the first text
 			at := regexp.MustCompile(`<(?:\w+:)?(?:title|headline|description|event|areaDesc)>(?:<!\[CDATA\[)?`).FindIndex(record)
 			if at == nil {
 				return nil
 			}
 			return slices.Concat(record[:at[1]], []byte(what), record[at[1]:])
 		}
-		if bytes.HasSuffix(record, []byte("/>")) { // all is in its attributes
+		if bytes.HasSuffix(record, []byte("/>")) { // all values are in attributes
 			inText = func(what string) []byte {
 				at := regexp.MustCompile(`="[A-Z]`).FindIndex(record)
 				return slices.Concat(record[:at[1]], []byte(what), record[at[1]:])
@@ -396,7 +406,7 @@ func (s Source) faults(record []byte) []fault {
 		}
 	}
 	at := firstString.FindIndex(record)
-	words := aText.FindIndex(record) // no name or key
+	words := aText.FindIndex(record) // a text of several words, so not a name or key
 	if words == nil {
 		words = aName.FindIndex(record)
 	}
@@ -431,10 +441,10 @@ func (s Source) faults(record []byte) []fault {
 	}
 }
 
-// attributes are those of an element that is empty, with the white space before each.
+// attributes returns the attributes of an empty element, with the white space before each.
 func attributes(record []byte) []byte { return bytes.Join(attribute.FindAll(record, -1), nil) }
 
-// inside is what an element holds, without its last tag.
+// inside returns the content of an element, without its last tag.
 func inside(record []byte) []byte {
 	return record[bytes.IndexByte(record, '>')+1 : bytes.LastIndex(record, []byte("</"))]
 }
@@ -468,7 +478,7 @@ func (s Source) badNeighbors(t *testing.T) {
 	}
 }
 
-// otherTypes gives each member of a record a value of another type.
+// otherTypes sets each member of a record to a value of another type.
 func (s Source) otherTypes(t *testing.T) {
 	d, target, rest, all := s.sample(t)
 	its := own(all, rest)
@@ -527,7 +537,7 @@ func (s Source) needed(place string) bool {
 	return false
 }
 
-// walk calls f for each member, and those of the first element of each array, with its place.
+// walk calls f for each member with its path. In arrays it only visits the first element.
 func walk(v any, place string, f func(place string, now any, set func(any))) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -574,7 +584,7 @@ func (s Source) truncation(t *testing.T) {
 	}
 }
 
-// garbage turns bytes of the payload into others.
+// garbage replaces bytes of the payload.
 func (s Source) garbage(t *testing.T) {
 	d, _, _, _ := s.sample(t)
 	payload := d.with(d.records...)
@@ -604,7 +614,7 @@ func (s Source) garbage(t *testing.T) {
 	}
 }
 
-// check tells what holds of every batch.
+// check checks the conditions that hold for every batch.
 func check(t testing.TB, b source.Batch, err error) {
 	t.Helper()
 	if err != nil {
@@ -628,7 +638,7 @@ func check(t testing.TB, b source.Batch, err error) {
 			t.Fatalf("a drawing of %q, part %q", d.Key, d.Part)
 		}
 		for _, s := range d.Shapes {
-			if s.From == 0 { // from the beginning of the event
+			if s.From == 0 { // 0 means from the beginning of the event
 				s.From = 1
 				s.To = max(s.To, 1)
 			}
@@ -707,7 +717,7 @@ func (s Source) encodings(t *testing.T) {
 	}
 }
 
-// sixteen is text of UTF-8 in UTF-16, with a byte order mark.
+// sixteen converts UTF-8 to UTF-16 with a byte order mark.
 func sixteen(text []byte, unit func(uint16) []byte) []byte {
 	var out []byte
 	for _, u := range utf16.Encode([]rune("\ufeff" + string(bytes.TrimPrefix(text, []byte("\ufeff"))))) {
@@ -716,13 +726,14 @@ func sixteen(text []byte, unit func(uint16) []byte) []byte {
 	return out
 }
 
-// size reads payloads of 20 MB, or as many as the variable HAZARDD_LAWS_MB says, and asks for memory in proportion and for an end within a time that no poll waits longer than. Those of
-// millions of records, which cost time alone, have a tenth of it.
+// size reads payloads of 20 MB, or of the size in the variable HAZARDD_LAWS_MB. It checks that the
+// memory is proportional to the size, and that parsing ends in less than the longest wait of a
+// poll. Payloads of millions of records only cost time, so they have a tenth of the size.
 func (s Source) size(t *testing.T) {
 	if testing.Short() {
 		t.Skip("great payloads: not with -short, nor with -race")
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(25)) // or what nobody uses any more is half of what is counted
+	defer debug.SetGCPercent(debug.SetGCPercent(25)) // otherwise half of the measured memory could be garbage
 	d, _, _, _ := s.sample(t)
 	size := 20 << 20
 	if mb, err := strconv.Atoi(os.Getenv("HAZARDD_LAWS_MB")); err == nil {
@@ -794,14 +805,14 @@ func (s Source) size(t *testing.T) {
 	}
 }
 
-// heap is the memory that objects take, with those that nobody uses any more and that are not yet collected.
+// heap returns the memory of objects, including garbage that was not collected yet.
 func heap() uint64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(sample)
 	return sample[0].Value.Uint64()
 }
 
-// Fuzz fuzzes the parser, from a small part of the recording where it is at hand.
+// Fuzz fuzzes the parser, starting with a small part of the recording if it is available.
 func Fuzz(f *testing.F, s Source, seeds ...string) {
 	now := s.Now(f)
 	for _, seed := range seeds {

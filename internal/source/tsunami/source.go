@@ -10,8 +10,8 @@ import (
 // Name is the source's name in reports.
 const Name = "tsunami"
 
-// Source describes the source: the indexes of both centers. They change with an event, which nobody may miss for longer
-// than a minute.
+// Source describes the source: the indexes of both centers. They change with an event, and a delay
+// of more than a minute is too long for a tsunami.
 func Source() source.Source {
 	var feeds []source.Feed
 	index := func(center string) string { return "https://www.tsunami.gov/events/xml/" + center + "Atom.xml" }
@@ -40,6 +40,6 @@ func Source() source.Source {
 		},
 		Schemes:    []source.Scheme{{Name: "quake", Type: hazard.Earthquake, CausedBy: "usgs"}},
 		Lives:      []source.Life{{Of: "a message", For: life}, {Of: "a message of no threat", For: lifeOfInformation}},
-		PlaceCodes: "UGC", // the centers name the coasts by the codes of the weather service
+		PlaceCodes: "UGC", // the centers use the weather service's codes for coasts
 	}
 }

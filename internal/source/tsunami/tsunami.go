@@ -17,20 +17,22 @@ import (
 )
 
 const (
-	// life is how long a message holds without another, and lifeOfInformation how long one that tells of no threat does.
+	// life is how long a message is valid without another one, and lifeOfInformation the same for a
+	// message that reports no threat.
 	life              = 24 * time.Hour
 	lifeOfInformation = 6 * time.Hour
 	// clockSkew is how far in the future a message may have been issued.
 	clockSkew = time.Hour
-	// oldOrigin is how long before a message an earthquake may have been: else its time is a slip.
+	// oldOrigin is how long before a message its earthquake may have happened. An earlier time is a
+	// mistake.
 	oldOrigin = 72 * time.Hour
 	// maxParts bounds the info blocks of a message. Real ones have up to three.
 	maxParts = 50
 )
 
-// levels are the levels of the words for an event, the first that is found in it (tsunami.gov definitions; mapping of levels). A
-// watch may yet be upgraded: it is no more certain than an advisory, but of the same order as the threat that international
-// messages of PHEB tell of.
+// levels are the levels of the words for an event; the first word that occurs is used (tsunami.gov
+// definitions; mapping of levels). A watch may still be upgraded. It is no more certain than an
+// advisory, but has the same level as the threat in international messages of PHEB.
 var levels = []struct {
 	word  string
 	level hazard.Severity
@@ -45,10 +47,11 @@ var levels = []struct {
 	{"statement", hazard.Information, lifeOfInformation},
 }
 
-// Parse reads a payload of the source: a CAP document, an index, which only leads to documents, or
-// the text of a bulletin, of which it only reads the tables. It returns a *source.PayloadError, beside what it could read, when the payload as a whole is not what the source publishes.
+// Parse reads a payload of the source: a CAP document, an index, which only links to documents, or
+// the text of a bulletin, of which it only reads the tables. It returns a *source.PayloadError, and
+// the readable part, if the payload as a whole is not in the source's format.
 //
-// No batch is Whole: an index names the latest message alone.
+// No batch is Whole, because an index only contains the latest message.
 func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 	if isBulletin(payload) {
 		return readBulletin(payload, now)
@@ -71,7 +74,7 @@ func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 	return b.Done(), err
 }
 
-// identifierForm is "PAAQ-13-r5qho6": centre, number of the message, code of the event.
+// identifierForm matches "PAAQ-13-r5qho6": center, number of the message, code of the event.
 var identifierForm = regexp.MustCompile(`^([A-Z]{4})-([0-9]{1,4})-([A-Za-z0-9]{1,40})$`)
 
 // message is what all info blocks of a message have in common.
@@ -82,7 +85,7 @@ type message struct {
 	doubts                   []string
 }
 
-// quake is the earthquake that a message tells of.
+// quake is the earthquake in a message.
 type quake struct {
 	origin    *hazard.Instant
 	place     *hazard.Point
@@ -91,7 +94,8 @@ type quake struct {
 	depth     string
 }
 
-// read makes the reports of a message, none if it is not for the public. What cannot be read of one that is shown is a note on it.
+// read returns the reports of a message, or none if it is not public. Unreadable parts of a shown
+// message become notes.
 func read(from *cap.Message, now hazard.Instant) (reports []hazard.Report, err error) {
 	a := &from.Alert
 	admitted, err := a.Admit()
@@ -133,7 +137,8 @@ func read(from *cap.Message, now hazard.Instant) (reports []hazard.Report, err e
 		source.Note(&r, from.Notes...)
 		reports = append(reports, r)
 	}
-	// The worst comes last, for hazard.Derive takes name and text from the last report in force.
+	// The worst comes last, because hazard.Derive takes name and text from the last report in
+	// force.
 	slices.SortStableFunc(reports, func(a, b hazard.Report) int {
 		return cmp.Or(cmp.Compare(boolOf(a.Ended == ""), boolOf(b.Ended == "")), cmp.Compare(a.Severity, b.Severity))
 	})
@@ -143,7 +148,7 @@ func read(from *cap.Message, now hazard.Instant) (reports []hazard.Report, err e
 			reports[i].Places = []string{reports[i].Part}
 		}
 	}
-	if len(reports) > 0 { // what earlier messages said in further blocks is not said any more
+	if len(reports) > 0 { // parts of earlier messages that had more blocks are no longer valid
 		for n := len(reports) + 1; n <= maxParts; n++ {
 			reports[0].Replaces = append(reports[0].Replaces, part(m.centre, n))
 		}
@@ -160,7 +165,7 @@ func boolOf(b bool) int {
 	return 0
 }
 
-// english are the info blocks in English, or all when there is none.
+// english returns the info blocks in English, or all if there is none.
 func english(all []cap.Info) []*cap.Info {
 	var out, rest []*cap.Info
 	for i := range all {
@@ -176,7 +181,7 @@ func english(all []cap.Info) []*cap.Info {
 	return out
 }
 
-// learn takes from an info block what is not known yet.
+// learn takes values from an info block that are not known yet.
 func (q *quake) learn(in *cap.Info, sent hazard.Instant) {
 	if at, err := cap.ParseTime(in.Param("EventOriginTime")); err == nil && q.origin == nil && at <= sent.Add(clockSkew) && at > sent.Add(-oldOrigin) {
 		q.origin = &at
@@ -192,7 +197,7 @@ func (q *quake) learn(in *cap.Info, sent hazard.Instant) {
 	q.depth = cmp.Or(q.depth, hazard.CleanLine(in.Param("EventDepth")))
 }
 
-// report is what one info block says, without its part.
+// report returns the report of one info block, without its part.
 func (m *message) report(in *cap.Info, cancelled bool) hazard.Report {
 	event := hazard.CleanLine(cap.Text(in.Event))
 	q := &m.quake
@@ -251,15 +256,15 @@ func (m *message) report(in *cap.Info, cancelled bool) hazard.Report {
 
 var ugcForm = regexp.MustCompile(`^[A-Z]{2}[CZ][0-9]{3}$`)
 
-// ugcs are the codes of coastal zones and counties in a value.
+// ugcs returns the codes of coastal zones and counties in a value.
 func ugcs(value string) []string {
 	return slices.DeleteFunc(strings.Fields(value), func(code string) bool { return !ugcForm.MatchString(code) })
 }
 
-// refs are names of the earthquake.
+// refs returns the names of the earthquake.
 func (m *message) refs() []string {
 	var refs []string
-	switch m.centre { // USGS names the solutions of both centres so (network codes at and pt)
+	switch m.centre { // USGS's names for the solutions of both centers (network codes at and pt)
 	case "PAAQ":
 		refs = append(refs, "quake:at00"+m.incident)
 	case "PHEB":
@@ -271,9 +276,11 @@ func (m *message) refs() []string {
 	return refs
 }
 
-// windows are names that origins near each other have in common: of a window of two minutes and a cell of two degrees of latitude
-// by four of longitude, each laid in two ways, half a width apart. Origins less than a minute, a degree and two degrees apart
-// share one; such as are more than two minutes, two degrees or four degrees apart share none.
+// windows returns names that nearby origins have in common. Each name combines a window of two
+// minutes and a cell of two degrees of latitude by four of longitude. Each of the three is used
+// twice, shifted by half its width. So origins less than a minute, a degree of latitude and two
+// degrees of longitude apart share a name. Origins more than two minutes, two degrees or four
+// degrees apart share none.
 func (q *quake) windows() []string {
 	if q.origin == nil || q.place == nil {
 		return nil
@@ -290,7 +297,8 @@ func (q *quake) windows() []string {
 	return out
 }
 
-// description is the message for a reader, in paragraphs: who said what and when, the earthquake, the centre's own words.
+// description returns the message for readers, in paragraphs: the sender and time of the message,
+// the earthquake, the center's own words.
 func (m *message) description(agency, event string, in *cap.Info, area string) string {
 	first := fmt.Sprintf("%s: %s, message %s, issued %s", agency, event, m.number, m.sent.Time().Format("2 Jan 2006 15:04 UTC"))
 	q := &m.quake
@@ -315,13 +323,14 @@ func (m *message) description(agency, event string, in *cap.Info, area string) s
 	return hazard.Clean(cut(text, maxDescription))
 }
 
-// maxDescription bounds the text for a reader, in bytes. Recorded ones have up to 3,000.
+// maxDescription bounds the text for readers, in bytes. Recorded ones have up to 3,000.
 const maxDescription = 16 << 10
 
-// paragraph is text of the centres, whose line breaks have become runs of blanks.
+// paragraph returns a text of the centers, in which line breaks are runs of blanks, as one
+// paragraph.
 func paragraph(text string) string { return hazard.CleanLine(cap.Text(text)) }
 
-// products are the bulletin and the files of an info block.
+// products returns the bulletin and the files of an info block.
 func (m *message) products(in *cap.Info, title string) []hazard.ReportProduct {
 	out := []hazard.ReportProduct{{Key: Name, Title: "tsunami.gov", Type: hazard.FolderProduct, Time: m.sent}}
 	add := func(p hazard.ReportProduct) {
@@ -345,11 +354,11 @@ func (m *message) products(in *cap.Info, title string) []hazard.ReportProduct {
 	return out
 }
 
-// small are words that stay small in the name of a place.
+// small are words that stay in lowercase in the name of a place.
 var small = map[string]bool{"of": true, "the": true, "and": true, "in": true, "at": true, "near": true, "off": true, "from": true, "to": true, "between": true,
 	"north": true, "south": true, "east": true, "west": true, "northeast": true, "northwest": true, "southeast": true, "southwest": true, "coast": true, "region": true}
 
-// place is the name of a place, not in capitals throughout, as PHEB writes them.
+// place returns the name of a place in normal case; PHEB writes names in capitals.
 func place(text string) string {
 	text = hazard.CleanLine(cut(text, 200))
 	if strings.ToUpper(text) != text {
@@ -365,14 +374,14 @@ func place(text string) string {
 	return strings.Join(words, " ")
 }
 
-// shortened is the description of an area as a part of a name.
+// shortened returns the description of an area for use in a name.
 func shortened(desc string) string {
-	const width = 80 // characters
+	const width = 80 // of the result, in characters
 	if r := []rune(desc); len(r) > width {
 		return strings.TrimSpace(string(r[:width-1])) + "…"
 	}
 	return desc
 }
 
-// cut is the beginning of s, at most n bytes; what is left of a character at its end goes.
+// cut returns the beginning of s, at most n bytes, without an incomplete character at its end.
 func cut(s string, n int) string { return strings.ToValidUTF8(s[:min(len(s), n)], "") }

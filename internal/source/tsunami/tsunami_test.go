@@ -40,7 +40,7 @@ func parsed(t testing.TB, payload []byte, now hazard.Instant) source.Batch {
 	return b
 }
 
-// info is a block of a message of the centre at Palmer.
+// info returns an info block of a message of the center at Palmer.
 func info(event, place, origin, latlon, area string) string {
 	return `<info><category>Geo</category><event>` + event + `</event><responseType>None</responseType><urgency>Immediate</urgency><severity>Unknown</severity>
 <certainty>Likely</certainty><expires>2026-11-21T01:00:00-00:00</expires><senderName>NWS National Tsunami Warning Center Palmer AK</senderName>
@@ -65,7 +65,7 @@ func ugc(codes ...string) string {
 	return out
 }
 
-// bulletin is a message with its info blocks.
+// bulletin returns a message with its info blocks.
 func bulletin(id, sent string, infos ...string) []byte {
 	incident := id[strings.LastIndexByte(id, '-')+1:]
 	return []byte(`<alert xmlns="urn:oasis:names:tc:emergency:cap:1.2"><identifier>` + id + `</identifier><sender>ntwc@noaa.gov</sender><sent>` + sent +
@@ -76,7 +76,7 @@ func block(event, area string) string {
 	return info(event, "100 miles SE of Sandspit, Haida Gwaii", origin, "51.885,-131.076", area)
 }
 
-// latest keeps the latest report of each part.
+// latest returns the latest report of each part.
 func latest(reports ...hazard.Report) []hazard.Report {
 	parts := map[string]hazard.Report{}
 	for _, r := range reports {
@@ -139,7 +139,8 @@ func TestLevelsByTheWordForTheEvent(t *testing.T) {
 	}
 }
 
-// The times of expiry are those of the message, and at times wrong: an advisory lasts until it is cancelled, a day at most.
+// Times of expiry are those of the message, and some are wrong. An advisory lasts until it is
+// cancelled, at most a day.
 func TestExpiryIsNoEnd(t *testing.T) {
 	sent := at(t, "2026-11-21T12:05:50Z") // expires at 01:00 of the same day
 	for event, lasts := range map[string]time.Duration{"Tsunami Advisory": 24 * time.Hour, "Tsunami Information": 6 * time.Hour} {
@@ -205,7 +206,8 @@ func TestBothCentresAreOneEvent(t *testing.T) {
 	if other.Name != "Tsunami Information - Haida Gwaii Region, Canada" || other.Refs[0] != "quake:pt26325000" {
 		t.Errorf("%q, %v", other.Name, other.Refs)
 	}
-	// The level is the highest in force, and one centre's cancellation does not end the other's warning.
+	// The level is the highest one in force, and a cancellation by one center does not end the
+	// other's warning.
 	if said := hazard.Derive([]hazard.Report{palmer, other}, now); said.Head.Severity != hazard.Warning || said.Ended != "" {
 		t.Errorf("%s, ended %q", said.Head.Severity, said.Ended)
 	}
@@ -213,7 +215,7 @@ func TestBothCentresAreOneEvent(t *testing.T) {
 	if said := hazard.Derive([]hazard.Report{palmer, cancelled}, now); said.Head.Severity != hazard.Warning || said.Ended != "" {
 		t.Errorf("after one centre's cancellation: %s, ended %q", said.Head.Severity, said.Ended)
 	}
-	// Across the antimeridian the cells meet.
+	// Cells on both sides of the antimeridian are neighbors.
 	east, west := honolulu(origin, "-20,179.9"), honolulu(origin, "-20,-179.9")
 	if !slices.ContainsFunc(east.Aliases, func(a string) bool { return slices.Contains(west.Aliases, a) }) {
 		t.Error("origins on both sides of the antimeridian are two events")
@@ -269,8 +271,8 @@ func TestWhatIsNotForThePublicIsIgnored(t *testing.T) {
 	}
 }
 
-// The 21 messages of one centre about the Tonga eruption of 15 January 2022 are one event, in any order, to whose parts the
-// level and the coasts of the last message belong.
+// The 21 messages of one center about the Tonga eruption of 15 January 2022 are one event, in any
+// order. Its parts have the level and the coasts of the last message.
 func TestTongaInAnyOrder(t *testing.T) {
 	payload := recordings.Read(t, "feeds/tsunami/derived-ntwc-cap-2022.json")
 	b := parsed(t, payload, at(t, "2022-12-31T00:00:00Z"))
@@ -289,7 +291,7 @@ func TestTongaInAnyOrder(t *testing.T) {
 		t.Fatalf("read %d, rejects %v, %d events, %d messages", b.Read, b.Rejects, len(events), len(messages))
 	}
 	order := slices.Sorted(maps.Keys(messages))
-	counts := map[hazard.Instant]int{at(t, "2022-01-15T22:29:26Z"): 33 + 5, at(t, "2022-01-16T06:24:38Z"): 2} // zones in messages 13 and 21
+	counts := map[hazard.Instant]int{at(t, "2022-01-15T22:29:26Z"): 33 + 5, at(t, "2022-01-16T06:24:38Z"): 2} // number of zones in messages 13 and 21
 	var soFar []hazard.Report
 	for i, sent := range order {
 		soFar = append(soFar, messages[sent]...)
@@ -355,7 +357,8 @@ func TestRecordings(t *testing.T) {
 			t.Errorf("%s: links %v", tt.file, links)
 		}
 	}
-	// Text that is no bulletin, and what another program made of bulletins, are refused for what they are.
+	// Other texts, and another program's conversions of bulletins, are rejected with an error that
+	// says what they are.
 	for _, folder := range []string{"ptwc-raw", "ptwc-pdc-parsed"} {
 		root := recordings.Path(t, "feeds/tsunami/"+folder)
 		files, err := os.ReadDir(root)
@@ -378,7 +381,8 @@ func TestRecordings(t *testing.T) {
 	}
 }
 
-// D34: where a link may lead is for the poller to decide, which says so. An index must not look empty.
+// D34: the poller decides and reports whether a link may be followed. So an index with such links
+// must not look empty.
 func TestLinksAreHandedOnWhereverTheyLead(t *testing.T) {
 	index := func(href string) []byte {
 		return []byte(`<feed xmlns="http://www.w3.org/2005/Atom"><entry><link href="` + href + `" type="application/cap+xml"/></entry></feed>`)
@@ -414,7 +418,7 @@ func TestCutAndWrongPayloads(t *testing.T) {
 	}
 }
 
-// What a list says does not depend on the order of its records.
+// The result does not depend on the order of the records in a list.
 func TestOrderOfRecordsDoesNotMatter(t *testing.T) {
 	var doc struct{ Alerts map[string]json.RawMessage }
 	if err := json.Unmarshal(recordings.Read(t, "feeds/tsunami/derived-ntwc-cap-2022.json"), &doc); err != nil {

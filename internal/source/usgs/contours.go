@@ -12,14 +12,15 @@ import (
 	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
-// contourFiles are the contours of intensity among the contents of a ShakeMap, the preferred first (ShakeMap Manual, "Products": since version 4
-// of ShakeMap the first is its name).
+// contourFiles are the files with contours of intensity among the contents of a ShakeMap, the
+// preferred one first (ShakeMap Manual, "Products": the first is the name since version 4 of
+// ShakeMap).
 var contourFiles = []string{"download/cont_mmi.json", "download/cont_mi.json"}
 
-// drawnContours is the part of what is drawn of an event.
+// drawnContours is the part name of this drawing.
 const drawnContours = "shakemap contours"
 
-// contours is the link to the contours of a ShakeMap; not ok if it has none.
+// contours returns the link to the contours of a ShakeMap; ok is false if it has none.
 func (p *product) contours(all *products) (l source.Link, ok bool) {
 	for _, path := range contourFiles {
 		u := address(p.content(path).URL)
@@ -48,13 +49,13 @@ type contour struct {
 	} `json:"geometry"`
 }
 
-// contourEvent is the event whose contours a document holds; empty if it holds none.
+// contourEvent returns the event whose contours a document contains, or "" if it contains none.
 func contourEvent(doc []byte) string {
 	return eventID(frame.Word(frame.Member(frame.Member(doc, "metadata"), "eventid")))
 }
 
-// readContours reads the contours of a ShakeMap. They do not say when they were made: those that are read later count, and they hold from the
-// beginning of the event.
+// readContours reads the contours of a ShakeMap. They contain no time of creation, so a later
+// reading replaces an earlier one. They are valid from the beginning of the event.
 func readContours(payload []byte, key string, now hazard.Instant) (source.Batch, error) {
 	var b frame.Batch
 	d := source.Drawing{Key: key, Part: drawnContours, Version: int64(now)}
@@ -85,7 +86,7 @@ func readContours(payload []byte, key string, now hazard.Instant) (source.Batch,
 	return b.Done(), err
 }
 
-// maxContours bounds how much of a document is looked at to tell whether it is one of contours: a summary is larger.
+// maxContours bounds the documents that may be contours: only summaries are larger.
 const maxContours = 8 << 20
 
 // areContours reports whether a document may be one of contours.

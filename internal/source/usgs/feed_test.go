@@ -11,10 +11,10 @@ import (
 	"github.com/hazardd/hazardd/internal/source/sourcetest"
 )
 
-// now is the time of the tests; the events that they make are some hours older.
+// now is the time in the tests; their events are a few hours older.
 const now hazard.Instant = 1_700_000_000_000
 
-// event is a feature that can be read, with some members replaced.
+// event returns a valid feature, with some members replaced.
 func event(replace ...string) string {
 	doc := `{"type":"Feature","properties":{"mag":5.1,"place":"12 km NE of X, Country","time":1699990000000,` +
 		`"updated":1699991000000,"tz":null,"url":"https://earthquake.usgs.gov/earthquakes/eventpage/us1",` +
@@ -35,7 +35,7 @@ func collection(features ...string) []byte {
 	return []byte(`{"type":"FeatureCollection","metadata":{"status":200},"features":[` + strings.Join(features, ",") + `],"bbox":[]}`)
 }
 
-// one reads a summary of one feature that must make one report.
+// one reads a summary with one feature, which must make one report.
 func one(t testing.TB, feature string) hazard.Report {
 	t.Helper()
 	batch, err := Parse(collection(feature), now)

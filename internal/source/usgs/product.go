@@ -13,23 +13,26 @@ import (
 	"github.com/hazardd/hazardd/internal/source/seismic"
 )
 
-// productRow is a row of the table of products: what becomes of the preferred product of a kind.
+// productRow is a row of the table of products. It says how the preferred product of a kind is
+// shown.
 type productRow struct {
 	kind  string
 	title string
-	// page is the product's page below the event page; without it the product is a text, its inline content.
+	// page is the product's page below the event page. If empty, the product is a text, its inline
+	// content.
 	page    string
 	comment func(*product) string
-	renews  bool // a new revision renews the life of the event
+	renews  bool // a new version renews the life of the event
 	files   []fileRow
 }
 
-// fileRow is a file of a product that is linked.
+// fileRow is a file of a product to link to.
 type fileRow struct{ path, key, title string }
 
-// productRows is in the order of importance to a responder. Kinds as in earthquake.usgs.gov/data/comcat; what is not here
-// (origin, phase-data, geoserve …) is for seismologists and machines, and is behind the event page. A revision of PAGER or
-// ShakeMap renews the event; a new solution of its origin, or another felt report, does not.
+// productRows is in order of importance for responders. The kinds are as in
+// earthquake.usgs.gov/data/comcat. Kinds that are not here (origin, phase-data, geoserve …) are for
+// seismologists and machines, and are linked on the event page. A new version of PAGER or ShakeMap
+// renews the event; a new origin, or another felt report, does not.
 var productRows = []productRow{
 	{kind: "losspager", title: "PAGER", page: "pager", renews: true,
 		comment: func(p *product) string { return labelled("Alert level: ", p.text("alertlevel")) },
@@ -63,7 +66,8 @@ func labelled(label, value string) string {
 	return label + value
 }
 
-// hasDetail tells whether an event with these kinds of product (",dyfi,origin,") has something that only the detail shows.
+// hasDetail reports whether an event with these kinds of products (",dyfi,origin,") has something
+// that only the detail contains.
 func hasDetail(types string) bool {
 	for kind := range strings.SplitSeq(types, ",") {
 		if slices.ContainsFunc(productRows, func(r productRow) bool { return r.page != "" && r.kind == strings.TrimSpace(kind) }) {
@@ -73,15 +77,15 @@ func hasDetail(types string) bool {
 	return false
 }
 
-// products is what a detail says of its products.
+// products holds the products in a detail.
 type products struct {
-	preferred map[string]*product // by kind; none that is deleted
-	deleted   bool                // there are products, and all of them are deleted
+	preferred map[string]*product // by kind, without deleted ones
+	deleted   bool                // there are products, but all of them are deleted
 	renewed   *hazard.Instant
 	now       hazard.Instant
 }
 
-// readProducts reads the products of an event. What it cannot read it rejects, product by product.
+// readProducts reads the products of an event. It rejects each unreadable product by itself.
 func readProducts(b *frame.Batch, key string, raw jsontext.Value, now hazard.Instant) products {
 	all := products{preferred: map[string]*product{}, now: now}
 	reject := func(raw []byte, reason string) { b.Reject(func() string { return key }, raw, reason) }
@@ -94,7 +98,7 @@ func readProducts(b *frame.Batch, key string, raw jsontext.Value, now hazard.Ins
 		return all
 	}
 	kept := 0
-	c := frame.Cursor{Doc: raw} // is JSON: a part of what was read as such
+	c := frame.Cursor{Doc: raw} // valid JSON, because the whole document was decoded
 	_ = c.Members(func(kind string) error {
 		if c.Next() != '[' {
 			raw, err := c.Value()
@@ -128,16 +132,16 @@ func readProducts(b *frame.Batch, key string, raw jsontext.Value, now hazard.Ins
 	return all
 }
 
-// at is when the product was made, and whether that is to be believed.
+// at returns when the product was made, and whether that time is plausible.
 func (all *products) at(one *product) (hazard.Instant, bool) {
 	at, ok := instant(one.UpdateTime)
 	return at, ok && at <= all.now.Add(seismic.Skew)
 }
 
-// folder is the key of the folder that holds all products of the source.
+// folder is the key of the folder with all products of the source.
 const folder = Name
 
-// tree makes the product tree of the event.
+// tree returns the product tree of the event.
 func (all *products) tree(r *hazard.Report) []hazard.ReportProduct {
 	tree := []hazard.ReportProduct{{Key: folder, Title: "USGS", Type: hazard.FolderProduct, Time: r.Start}}
 	add := func(p hazard.ReportProduct) {
@@ -176,10 +180,10 @@ func (all *products) tree(r *hazard.Report) []hazard.ReportProduct {
 	return tree
 }
 
-// eventPage is the event's page, below which those of its products are.
+// eventPage returns the address of the event's page; those of its products are below it.
 func eventPage(key string) string { return "https://earthquake.usgs.gov/earthquakes/eventpage/" + key }
 
-// text is a property of the product as it is written; empty if there is none.
+// text returns a property of the product as written, or "".
 func (p *product) text(name string) string {
 	text := frame.Clip(hazard.CleanLine(frame.Word(frame.Member(p.Properties, name))), frame.MaxExcerpt)
 	if strings.EqualFold(text, "nan") || strings.EqualFold(text, "null") {
@@ -188,7 +192,8 @@ func (p *product) text(name string) string {
 	return text
 }
 
-// decimal is a property of the product as a number with one decimal; empty if it is none.
+// decimal returns a property of the product as a number with one decimal, or "" if it is not a
+// number.
 func (p *product) decimal(name string) string {
 	var n frame.Number
 	if raw := frame.Member(p.Properties, name); raw == nil || json.Unmarshal(raw, &n) != nil || !n.Known {
@@ -197,7 +202,7 @@ func (p *product) decimal(name string) string {
 	return seismic.Decimal(n.Value)
 }
 
-// content is what the product has at path.
+// content returns the product's content at path.
 func (p *product) content(path string) (found content) {
 	if raw := frame.Member(p.Contents, path); raw != nil {
 		if json.Unmarshal(raw, &found, frame.Options) != nil {

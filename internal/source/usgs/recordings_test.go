@@ -18,7 +18,7 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// recordedAt is when a payload was made: what it says of itself, else the last update of its event.
+// recordedAt returns when a payload was made: the time in it, or else the last update of its event.
 func recordedAt(t testing.TB, payload []byte) hazard.Instant {
 	t.Helper()
 	var doc struct {
@@ -31,7 +31,7 @@ func recordedAt(t testing.TB, payload []byte) hazard.Instant {
 	return max(doc.Metadata.Generated, doc.Properties.Updated)
 }
 
-// parseRecording reads a recording at the moment it was made; nothing in it may be wrong.
+// parseRecording reads a recording as of the time it was made. It must be free of errors.
 func parseRecording(t testing.TB, name string) source.Batch {
 	t.Helper()
 	payload := recordings.Read(t, "feeds/usgs/"+name)
@@ -57,7 +57,7 @@ func TestEveryRecordedFeedIsReadWithoutRejects(t *testing.T) {
 		"1.0_day-2019.json":                  {Read: 158, Minor: 145, Information: 10, Advisory: 3, WithDetail: 5},
 		"2.5_day-20260727.json":              {Read: 58, Minor: 38, Information: 10, Advisory: 10, WithDetail: 7},
 		"fdsn-turkey-202504.json":            {Read: 17, Minor: 10, Information: 4, Advisory: 2, Watch: 1, WithDetail: 5},
-		"4.5_month-2014.geojson":             {Read: 314, Information: 240, Advisory: 72, Watch: 2}, // addresses of http
+		"4.5_month-2014.geojson":             {Read: 314, Information: 240, Advisory: 72, Watch: 2}, // its addresses are http
 		"all_day-2014.geojson":               {Read: 159, Ignored: 4, Minor: 147, Information: 6, Advisory: 2},
 		"all_hour-2014.geojson":              {Read: 1, Minor: 1},
 		"detail-20260727.json":               {Read: 1, Advisory: 1},
@@ -78,7 +78,7 @@ func TestEveryRecordedFeedIsReadWithoutRejects(t *testing.T) {
 	for _, file := range files {
 		name := filepath.Base(file)
 		if strings.HasPrefix(name, "product-") {
-			continue // parts of an event; see below
+			continue // parts of an event, tested below
 		}
 		seen++
 		t.Run(name, func(t *testing.T) {
@@ -92,7 +92,7 @@ func TestEveryRecordedFeedIsReadWithoutRejects(t *testing.T) {
 					got.WithDetail++
 				}
 				switch {
-				case r.Ended != "": // no earthquake
+				case r.Ended != "": // not an earthquake
 					got.Ignored++
 					continue
 				case r.Minor && r.Severity != hazard.Information:
@@ -202,7 +202,7 @@ func TestADetailMakesTheProductTree(t *testing.T) {
 				"  Impact: Seventeen people killed, 285 injured, 67 missing and many buildings collapsed at Hualien City.",
 			},
 		},
-		"detail-us10004u1y.json": { // its files are at addresses of http
+		"detail-us10004u1y.json": { // its files have http addresses
 			name:    "M 7.8 Earthquake - Southwest of Sumatra, Indonesia",
 			url:     "http://earthquake.usgs.gov/earthquakes/eventpage/us10004u1y",
 			aliases: []string{"gcmt20160302124948"},
@@ -222,7 +222,7 @@ func TestADetailMakesTheProductTree(t *testing.T) {
 			name:    "M 9.0 Earthquake - near the east coast of Honshu, Japan",
 			url:     "http://earthquake.usgs.gov/earthquakes/eventpage/usp000hvnu",
 			aliases: []string{"usc0001xgp", "choy20110311054623", "duputel201103110546a", "atlas20110311054624", "iscgem16461282"},
-			renewed: 0, // its products were last made in 2015, for the record
+			renewed: 0, // its products were last updated in 2015, long after the event
 			tree: []string{
 				"USGS",
 				"  Event page → http://earthquake.usgs.gov/earthquakes/eventpage/usp000hvnu",
@@ -245,7 +245,7 @@ func TestADetailMakesTheProductTree(t *testing.T) {
 				"  Did You Feel It? (Maximum reported intensity: 2.2) → https://earthquake.usgs.gov/earthquakes/eventpage/nn00536452/dyfi/intensity",
 			},
 		},
-		"detail-ci37528064-edited-urls.json": { // its addresses have no host
+		"detail-ci37528064-edited-urls.json": { // its addresses lack a host
 			name:    "M 4.9 Earthquake - 6km SSW of Wasco, California",
 			url:     "https://earthquake.usgs.gov/earthquakes/eventpage/ci37528064",
 			aliases: []string{"at00o30yrz", "nc72596550", "us10004s7r"},
@@ -291,7 +291,7 @@ func TestADetailMakesTheProductTree(t *testing.T) {
 	}
 }
 
-// outline writes a product tree as people see it.
+// outline returns a product tree as people see it.
 func outline(products []hazard.ReportProduct) []string {
 	var lines []string
 	for _, p := range products {
@@ -383,7 +383,7 @@ func BenchmarkWeek(b *testing.B) {
 	}
 }
 
-// checkReport checks what holds for every report.
+// checkReport checks conditions that hold for every report.
 func checkReport(t testing.TB, r *hazard.Report) {
 	t.Helper()
 	var wrong []string

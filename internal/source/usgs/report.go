@@ -15,13 +15,13 @@ import (
 	"github.com/hazardd/hazardd/internal/source/seismic"
 )
 
-// maxBytes bounds a payload. A week of all magnitudes has 1.5 MB, the greatest answer of the FDSN query (20,000 events)
-// about 15 MB.
+// maxBytes bounds a payload. A week of all magnitudes has 1.5 MB, and the largest response of the
+// FDSN query (20,000 events) about 15 MB.
 const maxBytes = 32 << 20
 
-// level is a row of the mapping table: the conditions that an earthquake meets, and what it is then.
+// level is a row of the mapping table: conditions for an earthquake, and its level if they hold.
 type level struct {
-	pager string // colour; "-" while PAGER has not spoken
+	pager string // color of PAGER; "-" before its first assessment
 	seismic.Level
 }
 
@@ -30,8 +30,9 @@ const (
 	greatLife = seismic.GreatLife
 )
 
-// levels is the mapping table: the first row that fits decides. Magnitude decides until PAGER has spoken (20 to 30 minutes
-// after the origin); then PAGER does in both directions, with floors so that a great earthquake never looks trivial.
+// levels is the mapping table; the first row that fits is used. The magnitude decides until the
+// first assessment of PAGER (20 to 30 minutes after the origin). Then PAGER can raise or lower the
+// level, but great earthquakes have a minimum level.
 var levels = append([]level{
 	{"red", seismic.Level{Severity: hazard.Warning, Life: greatLife,
 		Basis: "PAGER scale: 1,000 deaths or $1 B and more, international response"}},
@@ -46,7 +47,8 @@ var levels = append([]level{
 		Basis: "floor, judgement: 10 of 11 recorded events of M 6.0 to 6.9 are green"}},
 }, unassessed()...)
 
-// unassessed are the rows for an earthquake that PAGER has not assessed. Those that only tell whether it is a hazard fit with a colour too.
+// unassessed returns the rows for an earthquake without an assessment of PAGER. The rows of level
+// INFORMATION also apply with a color, because they only decide whether it is a hazard.
 func unassessed() (rows []level) {
 	for _, l := range seismic.Levels {
 		row := level{"-", l}
@@ -58,7 +60,7 @@ func unassessed() (rows []level) {
 	return rows
 }
 
-// pagerWords are the colours of PAGER and what they mean (earthquake.usgs.gov/data/pager).
+// pagerWords are the colors of PAGER with their meaning (earthquake.usgs.gov/data/pager).
 var pagerWords = map[string]string{
 	"green":  "no deaths and losses below 1 million US dollars are most likely",
 	"yellow": "some deaths or losses of more than 1 million US dollars are likely; the response is usually local or regional",
@@ -66,11 +68,11 @@ var pagerWords = map[string]string{
 	"red":    "1,000 deaths or more, or losses of more than 1 billion US dollars are likely; the response is usually international",
 }
 
-// quake is an earthquake as the mapping sees it: its properties, some of them made fit for use.
+// quake is an earthquake for the mapping: its properties, some of them converted.
 type quake struct {
 	seismic.Quake
 	*properties
-	pager string // colour of PAGER; empty while it has said none that is known ("pending")
+	pager string // color of PAGER; empty if there is none or an unknown one ("pending")
 }
 
 func quakeOf(f *feature) *quake {
@@ -87,10 +89,10 @@ func quakeOf(f *feature) *quake {
 	return q
 }
 
-// firstUpdate is before the first feed: 2000-01-01.
+// firstUpdate is a time before the first feed: 2000-01-01.
 const firstUpdate hazard.Instant = 946684800000
 
-// maxPlace bounds the words for a place, in bytes. The longest recorded has under 60.
+// maxPlace bounds the text for a place, in bytes. The longest recorded one has under 60.
 const maxPlace = 200
 
 func (q *quake) level() *level {
@@ -103,10 +105,12 @@ func (q *quake) level() *level {
 	panic("the last level has no condition")
 }
 
-// renewable is how long after an earthquake its products renew it. Later ones, some by years, are for the record.
+// renewable is how long after an earthquake its products can renew it. Later versions, some of them
+// years later, are only corrections.
 const renewable = 30 * 24 * time.Hour
 
-// report maps a feature. It says why, if it cannot. Products that cannot be read are rejects of b.
+// report converts a feature. If it cannot, it returns the reason. Unreadable products become
+// rejects of b.
 func report(b *frame.Batch, f *feature, isDetail bool, now hazard.Instant) (*hazard.Report, string) {
 	q := quakeOf(f)
 	deleted := strings.EqualFold(strings.TrimSpace(q.Status), "deleted")
@@ -115,7 +119,7 @@ func report(b *frame.Batch, f *feature, isDetail bool, now hazard.Instant) (*haz
 	if kind == "" && !deleted {
 		notes = append(notes, "properties/type: "+frame.Nothing+", taken as an earthquake")
 	}
-	// What turns out to be a blast is no earthquake any more, and never was one.
+	// An event that turns out to be a blast is not an earthquake, so it counts as deleted.
 	other := kind != "" && !strings.EqualFold(kind, "earthquake")
 	deleted = deleted || other
 	key := eventID(f.ID)
@@ -138,7 +142,7 @@ func report(b *frame.Batch, f *feature, isDetail bool, now hazard.Instant) (*haz
 	}
 	start, ok := instant(q.Time)
 	switch {
-	case deleted: // may have neither time nor place any more
+	case deleted: // it may no longer have a time or a place
 		if !ok {
 			start = updated
 		}
@@ -192,10 +196,10 @@ func report(b *frame.Batch, f *feature, isDetail bool, now hazard.Instant) (*haz
 	return r, ""
 }
 
-// maxID bounds an id. The longest recorded has 20 characters.
+// maxID bounds an id. The longest recorded one has 20 characters.
 const maxID = 64
 
-// eventID is a network's id of an event in lower case; empty if s is none.
+// eventID returns a network's id of an event in lower case, or "" if s is invalid.
 func eventID(s string) string {
 	if !isCode(s) {
 		return ""
@@ -203,7 +207,7 @@ func eventID(s string) string {
 	return strings.ToLower(s)
 }
 
-// isCode tells whether s is a code such as networks give: letters, digits and few signs.
+// isCode reports whether s looks like a network's code: letters, digits and a few other characters.
 func isCode(s string) bool {
 	for _, c := range []byte(s) {
 		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-' || c == '.') {
@@ -213,10 +217,10 @@ func isCode(s string) bool {
 	return s != "" && len(s) <= maxID
 }
 
-// maxAliases bounds the ids of one event. The greatest recorded number is six.
+// maxAliases bounds the ids of one event. The largest recorded number is six.
 const maxAliases = 64
 
-// aliases are the ids of all networks but key.
+// aliases returns the ids of all networks except key.
 func aliases(ids, key string) []string {
 	var all []string
 	for id := range strings.SplitSeq(ids, ",") {
@@ -227,7 +231,7 @@ func aliases(ids, key string) []string {
 	return all
 }
 
-// suspect says why a report that can be read is not to be shown before somebody has looked at it.
+// suspect returns why a readable report must be held until somebody has checked it, or "".
 func (q *quake) suspect(start, updated, now hazard.Instant) string {
 	why := q.Doubts("properties/time", start, "properties/updated", updated, now)
 	text, where := frame.Clip(q.Title, 4*maxPlace), frame.Clip(q.properties.Place, 4*maxPlace)
@@ -240,7 +244,7 @@ func (q *quake) suspect(start, updated, now hazard.Instant) string {
 	return strings.Join(why, "; ")
 }
 
-// description tells people what is known, a line for each thing.
+// description describes what is known, one line for each fact.
 func (q *quake) description(start hazard.Instant, ids []string) string {
 	var b strings.Builder
 	b.Grow(512)
@@ -289,11 +293,11 @@ func (q *quake) description(start hazard.Instant, ids []string) string {
 // maxAddress bounds a web address, in bytes, as browsers do.
 const maxAddress = 2000
 
-// base is what addresses without a host are resolved against.
+// base is used to resolve addresses without a host.
 var base = url.URL{Scheme: "https", Host: "earthquake.usgs.gov", Path: "/"}
 
-// address reads a web address of http or https; nil if s is none. Blanks, control characters and letters beyond ASCII,
-// which can make an address look like another, are in none.
+// address parses an http or https address; it returns nil if s is invalid. It rejects blanks,
+// control characters, and non-ASCII letters, which can make an address look like a different one.
 func address(s string) *url.URL {
 	s = strings.TrimSpace(s)
 	if s == "" || len(s) > maxAddress || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' }) {
@@ -309,7 +313,7 @@ func address(s string) *url.URL {
 	return u
 }
 
-// webAddress is s as an absolute address; empty if it is none of http or https.
+// webAddress returns s as an absolute http or https address, or "" if it is not one.
 func webAddress(s string) string {
 	if u := address(s); u != nil {
 		return u.String()
@@ -317,7 +321,8 @@ func webAddress(s string) string {
 	return ""
 }
 
-// detailAddress is s if it is an address that we may ask for details: nothing that a feed names is fetched elsewhere.
+// detailAddress returns s if details may be fetched from it, otherwise "". Other addresses in a
+// feed are never fetched.
 func detailAddress(s string) string {
 	u := address(s)
 	if u == nil || u.Scheme != "https" || !strings.EqualFold(u.Host, base.Host) {

@@ -13,7 +13,7 @@ import (
 
 func TestSeverity(t *testing.T) {
 	type quake struct {
-		mag   any // nil: not known
+		mag   any // nil for unknown
 		depth any
 		mmi   any
 		alert string
@@ -157,13 +157,13 @@ func TestWhatIsNotToBeBelievedIsHeld(t *testing.T) {
 	at := func(i hazard.Instant) string { return i.Digits() }
 	for name, tt := range map[string]struct {
 		feature string
-		want    string // a part of the reason; empty: not held
+		want    string // part of the reason; empty if it is not held
 	}{
 		"an ordinary event":             {event(), ""},
 		"clocks that differ":            {event("1699990000000", at(now+10*minute), "1699991000000", at(now+10*minute)), ""},
 		"an event of tomorrow":          {event("1699990000000", at(now+10*minute+1), "1699991000000", at(now)), "properties/time: 2023-11-14T22:23:20.001Z is in the future"},
 		"M 6.8 of 1925, moved to 2025":  {event("1699990000000", "1750657320000", "1699991000000", at(now)), "properties/time: 2025-06-23T05:42:00.000Z is in the future"},
-		"an update of tomorrow":         {event("1699991000000", at(now+10*minute+1)), ""}, // a note says so
+		"an update of tomorrow":         {event("1699991000000", at(now+10*minute+1)), ""}, // only a note says so
 		"an update before the event":    {event("1699991000000", at(1699990000000-10*minute-1)), "is before the event at"},
 		"an update just before":         {event("1699991000000", at(1699990000000-10*minute)), ""},
 		"M 6.8 of 1925, put right":      {event("1699990000000", "-1407000000000"), ""},
@@ -255,7 +255,7 @@ func TestDetailsAreFetchedWhenTheyHaveMore(t *testing.T) {
 	}
 }
 
-// detail6 is a detail with a product of each odd kind.
+// detail6 is a detail with one product of each unusual kind.
 const detail6 = `{"type":"Feature","id":"us6","properties":{"type":"earthquake","mag":6.1,"place":"X","time":1699990000000,
 "updated":1699991000000,"status":"reviewed","alert":"yellow","url":"https://earthquake.usgs.gov/earthquakes/eventpage/us6",
 "products":{
@@ -308,7 +308,7 @@ func TestOfEachProductThePreferredRevisionIsTaken(t *testing.T) {
 func TestAProductThatCannotBeReadCostsOnlyItself(t *testing.T) {
 	for name, tt := range map[string]struct {
 		products string
-		reason   string // of the reject; empty: none
+		reason   string // of the reject; empty for none
 		titles   int
 	}{
 		"none":               {`null`, "", 2},
@@ -394,7 +394,7 @@ func TestPlainText(t *testing.T) {
 	if got := plainText(strings.Repeat("<p>é", 1<<20)); len(got) > maxText {
 		t.Errorf("%d bytes", len(got))
 	}
-	for _, unit := range []string{"<a", "<!--", "<script>", "</", "<a b>", "&"} { // each in linear time
+	for _, unit := range []string{"<a", "<!--", "<script>", "</", "<a b>", "&"} { // each must take linear time
 		plainText(strings.Repeat(unit, 1<<20))
 	}
 }

@@ -12,8 +12,9 @@ import (
 // Name is the source's name.
 const Name = "usgs"
 
-// Source describes the source. New earthquakes are polled each minute, as USGS renews them; and for the colors of PAGER
-// and the shake maps that come later, the week's significant ones.
+// Source describes the source. New earthquakes are polled each minute, as often as USGS updates
+// them. The week's significant ones are polled too, for PAGER colors and shake maps that arrive
+// later.
 func Source() source.Source {
 	const summary = "https://earthquake.usgs.gov/earthquakes/feed/v1.0/summary/"
 	return source.Source{
@@ -38,10 +39,11 @@ func Source() source.Source {
 	}
 }
 
-// missing is the address of the detail of an earthquake that a summary does not name. Absence says something only in the
-// summary of all earthquakes, and while the earthquake lies within its day: older ones leave it by age.
+// missing returns the address of the detail of an earthquake that a summary does not contain.
+// Absence only means something in the summary of all earthquakes of a day, and only for earthquakes
+// from within that day: older ones leave the summary because of their age.
 func missing(feed, event string, start, now hazard.Instant) string {
-	const margin = time.Hour // the window's edge moves while the feed is made
+	const margin = time.Hour // the day's limit moves while USGS makes the feed
 	if !strings.Contains(feed, "/all_day") || start < now.Add(margin-24*time.Hour) || start > now.Add(-10*time.Minute) {
 		return ""
 	}

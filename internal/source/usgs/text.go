@@ -8,11 +8,12 @@ import (
 	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
-// maxText bounds a text product, in bytes. The longest recorded has 4,000.
+// maxText bounds a text product, in bytes. The longest recorded one has 4,000.
 const maxText = 64 << 10
 
-// plainText is what a person reads in a piece of HTML: without tags, comments, scripts and styles, with the characters that
-// entities stand for, and a line for each block. It need not understand all of HTML, since its result is shown as text.
+// plainText returns the readable text of HTML: without tags, comments, scripts and styles, with
+// entities replaced by their characters, and one line for each block. It does not support all of
+// HTML, which is safe because the result is shown as text.
 func plainText(markup string) string {
 	markup = frame.Clip(markup, 4*maxText)
 	var b strings.Builder
@@ -43,15 +44,16 @@ func plainText(markup string) string {
 	return frame.Clip(strings.TrimSpace(strings.Join(lines, "\n")), maxText)
 }
 
-// breaks are the elements that begin a paragraph of their own.
+// breaks are the elements that begin a new paragraph.
 var breaks = map[string]bool{
 	"p": true, "div": true, "h1": true, "h2": true, "h3": true, "h4": true, "h5": true, "h6": true, "ul": true, "ol": true,
 	"table": true, "section": true, "figure": true, "figcaption": true, "blockquote": true, "pre": true, "hr": true, "dl": true,
 	"dt": true, "dd": true,
 }
 
-// tag reads the tag whose "<" stands before rest, and what follows it. Elements whose content is not for reading are passed
-// over whole. Without isTag, after is rest itself: the "<" was only a character.
+// tag reads the tag after a "<", where rest is the text after it. It returns the tag's name and the
+// text after the tag. Elements without readable content are skipped as a whole. If isTag is false,
+// after is rest itself: the "<" was only a character.
 func tag(rest string) (name, after string, isTag bool) {
 	if strings.HasPrefix(rest, "!--") {
 		_, after, _ = strings.Cut(rest, "-->")
@@ -68,7 +70,7 @@ func tag(rest string) (name, after string, isTag bool) {
 	inside, after := word[:n], word[n+1:]
 	name = strings.ToLower(inside[:tagName(inside)])
 	if name == "script" || name == "style" {
-		if len(word) == len(rest) { // begins here
+		if len(word) == len(rest) { // the tag name begins here
 			after = afterElement(after, name)
 		}
 		name = ""
@@ -76,7 +78,7 @@ func tag(rest string) (name, after string, isTag bool) {
 	return name, after, true
 }
 
-// tagName is how many letters and digits word begins with.
+// tagName returns the number of letters and digits at the beginning of word.
 func tagName(word string) int {
 	n := strings.IndexFunc(word, func(r rune) bool { return !('a' <= r|0x20 && r|0x20 <= 'z' || '0' <= r && r <= '9') })
 	if n < 0 {
@@ -85,7 +87,7 @@ func tagName(word string) int {
 	return n
 }
 
-// afterElement is what follows the end of the element name in s; nothing if it does not end.
+// afterElement returns the text after the end of the element name in s, or "" if it does not end.
 func afterElement(s, name string) string {
 	for {
 		_, rest, found := strings.Cut(s, "</")
@@ -100,7 +102,7 @@ func afterElement(s, name string) string {
 	}
 }
 
-// blanks makes the line breaks of markup, which mean nothing, blanks.
+// blanks replaces line breaks in markup, which have no meaning, by blanks.
 func blanks(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\r' || r == '\t' {

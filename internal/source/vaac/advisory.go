@@ -17,22 +17,25 @@ import (
 )
 
 const (
-	// life is how long an advisory holds that does not say when the next one is due: they come every six hours (Annex 3).
+	// life is how long an advisory is valid if it does not say when the next one is due: they are
+	// issued every six hours (Annex 3).
 	life = 12 * time.Hour
-	// late is how long after it was due the next one may come (judgement).
+	// late is how late the next advisory may be (our judgment).
 	late = 3 * time.Hour
-	// mostDays is how many days before or after an advisory the ash of which it tells may be seen or expected.
+	// mostDays is how many days before or after an advisory its ash may be observed or expected.
 	mostDays = 3
-	// maxText bounds what is read of a payload, in bytes; a text has 2 kB.
+	// maxText bounds the part of a payload that is read, in bytes; a text has 2 kB.
 	maxText = 1 << 20
 )
 
-// begins is what each advisory begins with, and fields are its members, with white space as one blank and in capitals.
+// begins matches the beginning of each advisory, and fields its members, in capitals and with white
+// space replaced by single blanks.
 var (
 	begins = regexp.MustCompile(`\bVA ADVISORY\b`)
 	fields = regexp.MustCompile(`\b(STATUS|DTG|VAAC|VOLCANO|PSN|AREA|SUMMIT ELEV|SOURCE ELEV|ADVISORY NR|INFO SOURCE|AVIATION COLOU?R CODE|ERUPTION DETAILS|` +
 		`(?:OBS|EST) VA DTG|(?:OBS|EST) VA CLD|FCST VA CLD ?\+ ?\d{1,2} ?HR|RMK|NXT ADVISORY) ?:`)
-	// next is the last member of an advisory, and heading what stands before the next one, and may stand after any.
+	// next matches the last member of an advisory. heading matches the text that may stand between
+	// advisories, or after the last one.
 	next    = regexp.MustCompile(`\bNXT ADVISORY ?: ?(?:NO FURTHER ADVISORIES|[A-Z ]{0,40}\d{8}/\d{4}Z)`)
 	heading = regexp.MustCompile(`^[ =.]*(?:FV[A-Z]{2}\d{2} [A-Z]{4} \d{6})?[ =.]*$`)
 
@@ -45,7 +48,7 @@ var (
 	colors     = regexp.MustCompile(`^(GREEN|YELLOW|ORANGE|RED)\b`)
 )
 
-// text reads the advisories of a text.
+// text reads the advisories in a text.
 func (p *parser) text(doc string) error {
 	cut := len(doc) > maxText
 	text := strings.ToUpper(strings.Join(strings.Fields(hazard.Clean(doc[:min(len(doc), maxText)])), " "))
@@ -63,7 +66,7 @@ func (p *parser) text(doc string) error {
 		last := next.FindStringIndex(one)
 		if whole = last != nil; whole {
 			one, rest = one[:last[1]], one[last[1]:]
-			whole = strings.Trim(rest, " =.") == "" // or more was to come
+			whole = strings.Trim(rest, " =.") == "" // otherwise the text was cut off
 		}
 		p.advisory(fmt.Sprintf("advisories/%d", i), one)
 		if !heading.MatchString(rest) {
@@ -77,7 +80,7 @@ func (p *parser) text(doc string) error {
 	return nil
 }
 
-// advisory reads one.
+// advisory reads one advisory.
 func (p *parser) advisory(where, text string) {
 	p.Batch.Read++
 	said := map[string]string{}
@@ -104,7 +107,8 @@ func (p *parser) advisory(where, text string) {
 	}
 }
 
-// report makes a report of an advisory, and the shapes of its ash. It says why, if it cannot; nil without a reason is a test.
+// report returns the report of an advisory, and the shapes of its ash. If it cannot, it returns the
+// reason. It returns nil without a reason for a test.
 func (p *parser) report(said map[string]string) (r *hazard.Report, shapes []hazard.Shape, reason string) {
 	issued, ok := date(said["DTG"])
 	if !ok {
@@ -166,13 +170,14 @@ func (p *parser) report(said map[string]string) (r *hazard.Report, shapes []haza
 	return r, shapes, ""
 }
 
-// weekOf names the week of an advisory. Those of a week are one part, so that what goes on for years has few, and began when its first week did.
+// weekOf returns the week of an advisory. Advisories of a week are one part, so that an eruption
+// that lasts for years has few parts, and begins with the first week.
 func weekOf(issued hazard.Instant) string {
 	year, week := issued.Time().ISOWeek()
 	return fmt.Sprintf("%d-W%02d", year, week)
 }
 
-// sortedForecasts are the names of the fields that tell where the ash will be, the first hour first.
+// sortedForecasts returns the names of the fields with forecasts of the ash, earliest hour first.
 func sortedForecasts(said map[string]string) (names []string) {
 	for name := range said {
 		if strings.HasPrefix(name, "FCST") {
@@ -187,10 +192,11 @@ func sortedForecasts(said map[string]string) (names []string) {
 	return names
 }
 
-// maxClouds bounds the clouds of one field.
+// maxClouds bounds the clouds in one field.
 const maxClouds = 20
 
-// clouds are the polygons of a field, each after the layer of the air that it is in.
+// clouds returns the polygons of a field. Each follows the layer of the atmosphere that it belongs
+// to.
 func clouds(r *hazard.Report, text string, at hazard.Instant, forecast bool) (shapes []hazard.Shape) {
 	layers := layer.FindAllStringIndex(text, maxClouds)
 	for i, l := range layers {
@@ -212,7 +218,8 @@ func clouds(r *hazard.Report, text string, at hazard.Instant, forecast bool) (sh
 	return shapes
 }
 
-// ringOf is a closed ring of positions in JSON, which runs on over the antimeridian; empty if there are not three.
+// ringOf returns a closed ring of positions in JSON, or "" if there are fewer than three.
+// Longitudes continue across the antimeridian.
 func ringOf(points [][]string) string {
 	var ring []string
 	first, before := 0.0, 0.0
@@ -245,7 +252,7 @@ func ringOf(points [][]string) string {
 	return strings.Join(ring, ",")
 }
 
-// position is a position in degrees: "N1428 W09052" is in degrees and minutes.
+// position returns a position in degrees. It is given in degrees and minutes: "N1428 W09052".
 func position(c []string) (lon, lat float64) {
 	value := func(s string) float64 { v, _ := strconv.ParseFloat(s, 64); return v }
 	lat, lon = value(c[2])+value(c[3])/60, value(c[5])+value(c[6])/60
@@ -258,7 +265,7 @@ func position(c []string) (lon, lat float64) {
 	return lon, lat
 }
 
-// date reads the first "20180223/0214Z" of a text.
+// date returns the first time in a text such as "20180223/0214Z".
 func date(text string) (hazard.Instant, bool) {
 	m := dateForm.FindStringSubmatch(text)
 	if m == nil {
@@ -268,7 +275,8 @@ func date(text string) (hazard.Instant, bool) {
 	return hazard.At(t), err == nil
 }
 
-// day reads the "22/0815Z" that a text begins with, as the such time that is nearest to another, at most mostDays apart.
+// day parses the time at the beginning of a text, such as "22/0815Z". It returns the nearest such
+// time to near, at most mostDays away.
 func day(text string, near hazard.Instant) (at hazard.Instant, ok bool) {
 	m := dayForm.FindStringSubmatch(text)
 	if m == nil {
@@ -279,10 +287,10 @@ func day(text string, near hazard.Instant) (at hazard.Instant, ok bool) {
 	return at, ok && at.Time().Truncate(days).Sub(near.Time().Truncate(days)).Abs() <= mostDays*days
 }
 
-// title is a name in capitals as names are written.
+// title converts a name in capitals to normal case.
 func title(name string) string { return frame.Clip(frame.Readable(name), 80) }
 
-// description is what the advisory says in words.
+// description describes the advisory in words.
 func description(said map[string]string, issued hazard.Instant) string {
 	var b strings.Builder
 	for _, f := range []struct{ field, what string }{

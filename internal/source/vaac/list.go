@@ -11,16 +11,19 @@ import (
 	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
-// entries are the files of the list: a WMO heading for advisories of volcanic ash (FV), the center that issues it, and when it came.
+// entries matches the files of the list: a WMO heading for advisories of volcanic ash (FV), the
+// issuing center, and the time of arrival.
 var entries = regexp.MustCompile(`(?i)href="(fv[a-z]{2}\d{2}\.(?:knes|pawu|adrm|rjtd|nzkl|sabm|lfpw|egrr|cwao)\.\.txt)"[^>]*>[^<]*</a>(?:</td><td[^>]*>|\s)*(\d{2}-[a-z]{3}-\d{4} \d{2}:\d{2}|\d{4}-\d{2}-\d{2} \d{2}:\d{2})?`)
 
-// old is how old a text may be that is read: an advisory holds for hours, and the list keeps the last one of each heading for years.
+// old is the largest age of a text that is read. An advisory is valid for hours, but the list keeps
+// the last one of each heading for years.
 const old = 48 * time.Hour
 
-// Parse reads the list or a text, as of now. An error is a *source.PayloadError; what was read before it is good if it is Cut.
+// Parse reads the list or a text, as of now. The error is a *source.PayloadError. If its Cut is
+// true, the records before the error are good.
 func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 	p := parser{now: now}
-	doc, err := frame.JSON(payload) // UTF-8, without a byte order mark
+	doc, err := frame.JSON(payload) // in UTF-8 without a byte order mark
 	if err != nil {
 		return p.Done(), err
 	}
@@ -37,7 +40,7 @@ type parser struct {
 	now hazard.Instant
 }
 
-// list reads the list. One without any entry is another page.
+// list reads the list. A page without any entry is not the list.
 func (p *parser) list(text string) error {
 	for _, m := range entries.FindAllStringSubmatch(text, -1) {
 		p.Batch.Read++
@@ -46,7 +49,7 @@ func (p *parser) list(text string) error {
 			at, err = time.Parse("2006-01-02 15:04", m[2])
 		}
 		switch came := hazard.At(at); {
-		case err != nil: // without it nobody knows when to read the file again
+		case err != nil: // without the time, changes of the file would not be noticed
 			p.Reject(frame.At(m[1]), []byte(m[0]), fmt.Sprintf("%q after the name, expected when it came, such as 30-Jul-2026 02:50", frame.ExcerptText(m[2])))
 		case came < p.now.Add(-old):
 			p.Ignored++

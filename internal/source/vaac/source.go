@@ -10,7 +10,8 @@ import (
 // Name is the source's name in reports.
 const Name = "vaac"
 
-// Source describes the source: one list for all centers. An advisory is issued every six hours, and when an eruption begins.
+// Source describes the source: one list for all centers. Advisories are issued every six hours, and
+// when an eruption begins.
 func Source() source.Source {
 	return source.Source{
 		Name: Name, Title: "Volcanic ash advisories", Parse: Parse,
@@ -19,7 +20,8 @@ func Source() source.Source {
 		Types:  []hazard.Type{hazard.Volcano}, Languages: []string{"en"},
 		Home:    "https://www.ospo.noaa.gov/products/atmosphere/vaac/",
 		License: "public domain", Attribution: "the Volcanic Ash Advisory Center that each advisory names, by the U.S. National Weather Service",
-		// The gateway repeats the centers, whose advisories say nothing of the danger on the ground.
+		// The gateway only relays the centers, and their advisories are not about danger on the
+		// ground.
 		Rank: source.Ranks{hazard.Volcano: source.Relay},
 		Coverage: []source.Coverage{{Role: source.RoleWatches, World: true, From: "ash in the air, as satellites see it",
 			Cite: "ICAO Annex 3, 3.5: the areas of responsibility of the nine centers"}},

@@ -14,7 +14,7 @@ import (
 	"github.com/hazardd/hazardd/internal/source/sourcetest"
 )
 
-// texts are the recorded advisories one after the other, of a volcano each.
+// texts returns the recorded advisories in one text, each for a different volcano.
 func texts(t testing.TB) []byte {
 	var all strings.Builder
 	for i, name := range []string{"220841", "230214", "230800", "220841", "230214"} {
@@ -73,7 +73,8 @@ func TestARecordedAdvisory(t *testing.T) {
 	}
 }
 
-// karymsky is the example of ICAO Annex 3 (A2-1), with the number that the volcano has now and a cloud over the antimeridian.
+// karymsky is the example of ICAO Annex 3 (A2-1), with the volcano's present number and a cloud
+// across the antimeridian.
 const karymsky = `FVFE01 RJTD 230130
 VA ADVISORY
 DTG: 20180223/0130Z
@@ -135,7 +136,7 @@ func TestWhatAnAdvisorySays(t *testing.T) {
 	}
 }
 
-// list is the list as the server writes it, with what it holds beside advisories of the centers.
+// list returns the list as the server writes it, with other files beside the centers' advisories.
 func list(at string) string {
 	return `<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 3.2 Final//EN"><html><head><title>Index of /data/raw/fv</title></head><body><table><tr><td><a href="/data/raw/">Parent Directory</a></td></tr>` +
 		`<tr><td><a href="fvau04.adrm..txt">fvau04.adrm..txt</a></td><td align="right">` + at + `  </td><td align="right">1.2K</td></tr>` +
