@@ -14,7 +14,7 @@ import (
 	"github.com/hazardd/hazardd/client"
 )
 
-// example is a server with one flood.
+// example returns a server with one flood.
 func example() (address string, stop func()) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

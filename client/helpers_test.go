@@ -32,7 +32,7 @@ func newPlain() *plain {
 	return &plain{valid: map[string]bool{}, expires: 15 * time.Minute, answer: map[string]func(http.ResponseWriter, *http.Request){}}
 }
 
-// jwt is a token that says when it expires; nobody verifies it.
+// jwt returns a token that says when it expires; nobody verifies it.
 func jwt(n int, issued, expires time.Time) string {
 	part := func(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) }
 	return part(`{"alg":"HS256","typ":"JWT"}`) + "." + part(fmt.Sprintf(`{"sub":"ann","jti":"%d","iat":%d,"exp":%d}`, n, issued.Unix(), expires.Unix())) + ".c2lnbmF0dXJl"
@@ -108,7 +108,7 @@ func (p *plain) forgetAll() {
 	clear(p.valid)
 }
 
-// count is how often a request was made.
+// count returns how often a request was made.
 func (p *plain) count(name string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

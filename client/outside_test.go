@@ -80,7 +80,7 @@ func main() {
 	}
 }
 
-// packagesOfTheClient are the files of this module that a program on the client is built of.
+// packagesOfTheClient returns the files of this module that a program on the client is built of.
 func packagesOfTheClient(t *testing.T) (files []zip.File) {
 	t.Helper()
 	list := goTool(t, ".", nil, "list", "-deps", "-f", `{{if and .Module .Module.Main}}{{.Dir}}{{end}}`, ".")

@@ -16,7 +16,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazardtest"
 )
 
-// found are the names of what a search gives.
+// found returns the names of what a search gives.
 func found(t testing.TB, c *client.Client, s client.Search) []string {
 	t.Helper()
 	names := []string{}

@@ -21,7 +21,7 @@ import (
 	"github.com/hazardd/hazardd/wire"
 )
 
-// as is a client of the real server, and the requests that it made.
+// as returns a client of the real server, and the requests that it made.
 func as(t testing.TB, srv *hazardtest.Server, user string) (*client.Client, *tap) {
 	t.Helper()
 	tap := &tap{next: &http.Transport{}}
@@ -69,7 +69,7 @@ func flood() client.NewHazard {
 		Description: "line 1\nline 2", Area: []byte(`{"type":"Point","coordinates":[-71.06,42.36]}`), CommentText: "FLOOD-1"}
 }
 
-// must is a value that came without an error.
+// must returns a value that came without an error.
 func must[T any](v T, err error) func(testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()

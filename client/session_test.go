@@ -85,7 +85,7 @@ func TestWithoutARefreshPathItLogsInBeforeTheTokenExpires(t *testing.T) {
 	})
 }
 
-// refreshing is a plain server that also knows how to refresh: each refresh token works once.
+// refreshing returns a plain server that also knows how to refresh: each refresh token works once.
 func refreshing() *plain {
 	server, n := newPlain(), 0
 	good := ""

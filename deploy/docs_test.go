@@ -118,7 +118,7 @@ func TestTheDocumentationNamesTestsThatThereAre(t *testing.T) {
 	}
 }
 
-// documents are the texts that people read, by their paths in the repository.
+// documents returns the texts that people read, by their paths in the repository.
 func documents(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(nginxtest.Root(t), "docs", "*.md"))
@@ -132,7 +132,7 @@ func documents(t *testing.T) []string {
 	return all
 }
 
-// headings are the anchors of a document, as GitHub makes them.
+// headings returns the anchors of a document, as GitHub makes them.
 func headings(text string) map[string]bool {
 	all := map[string]bool{}
 	for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(text, -1) {

@@ -33,7 +33,8 @@ var (
 	untried = regexp.MustCompile(`(?i)(?:#|//|--) [^\n]*\buntried\b`)
 )
 
-// examples are those of a document, in its order: fences of the languages that are named, and the commands that stand alone.
+// examples returns those of a document, in its order: fences of the languages that are named, and
+// the commands that stand alone.
 func examples(t *testing.T, file string) (list []example) {
 	t.Helper()
 	text := read(t, file)

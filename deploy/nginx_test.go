@@ -246,7 +246,7 @@ func TestNginxServesTwoNodesAsOne(t *testing.T) {
 	})
 }
 
-// once is a function that closes c when it is called first.
+// once returns a function that closes c when it is called first.
 func once(c chan struct{}) func(int64) {
 	first := sync.OnceFunc(func() { close(c) })
 	return func(int64) { first() }
@@ -327,7 +327,7 @@ func (c *two) killOne(t *testing.T, uuid string) {
 	t.Logf("%d reads, none failed; %d cuts of streams", reads.Load(), cuts)
 }
 
-// fake is a node that does what a test wants.
+// fake returns a node that does what a test wants.
 func fake(t *testing.T, h http.HandlerFunc) (addr string, asked *atomic.Int64) {
 	t.Helper()
 	asked = &atomic.Int64{}

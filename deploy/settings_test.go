@@ -22,7 +22,7 @@ import (
 	"github.com/hazardd/hazardd/internal/nginxtest"
 )
 
-// read is the text of a file of the repository.
+// read returns the text of a file of the repository.
 func read(t testing.TB, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(nginxtest.Root(t), name))
@@ -34,7 +34,7 @@ func read(t testing.TB, name string) string {
 
 var variable = regexp.MustCompile(`HAZARDD_[A-Z0-9]+(?:_[A-Z0-9]+)*`)
 
-// known are the variables that the program's help names.
+// known returns the variables that the program's help names.
 func known(t *testing.T) map[string]bool {
 	t.Helper()
 	all := map[string]bool{}
@@ -110,7 +110,7 @@ func TestTheDefaultsThatFilesFitAreTheProgramsOwn(t *testing.T) {
 
 // ---- systemd
 
-// unit is a unit of systemd: the values of each setting, in order.
+// unit returns a unit of systemd: the values of each setting, in order.
 func unit(t *testing.T) map[string][]string {
 	t.Helper()
 	settings := map[string][]string{}
@@ -269,7 +269,7 @@ func atoi(t testing.TB, text string) int {
 
 var upstreams = regexp.MustCompile(`(?s)upstream (\w+) \{(.*?)\n    \}`)
 
-// servers are the nodes of each upstream of nginx.conf.
+// servers returns the nodes of each upstream of nginx.conf.
 func servers(t *testing.T) map[string][]string {
 	t.Helper()
 	all := map[string][]string{}
@@ -477,7 +477,7 @@ type deployment struct {
 	}
 }
 
-// objects are the documents of kubernetes.yaml by kind.
+// objects returns the documents of kubernetes.yaml by kind.
 func objects(t *testing.T) map[string]object {
 	t.Helper()
 	all := map[string]object{}

@@ -31,7 +31,7 @@ func file() hazard.Product {
 	}
 }
 
-// encode is value on the wire, a member per line.
+// encode returns value on the wire, a member per line.
 func encode(t *testing.T, value any) string {
 	t.Helper()
 	text, err := json.Marshal(value)

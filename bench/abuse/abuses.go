@@ -163,7 +163,7 @@ func (a *abuser) repeat(ctx context.Context, n int, next func(i int) (user, meth
 	a.all.Wait()
 }
 
-// abuseAs is the process of an abuse: it reads what it works with, and ends with its input.
+// abuseAs returns the process of an abuse: it reads what it works with, and ends with its input.
 func abuseAs(name string) error {
 	in := bufio.NewReader(os.Stdin)
 	var given struct {

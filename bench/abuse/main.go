@@ -214,7 +214,7 @@ func (p *process) stop() error {
 	return err
 }
 
-// memory is the process's resident set in MiB.
+// memory returns the process's resident set in MiB.
 func (p *process) memory() (float64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {

@@ -106,7 +106,7 @@ func prepare(ctx context.Context, o options, data string) (_ *world, err error) 
 	return w, err
 }
 
-// round is a polygon with n corners around a point on the given longitude.
+// round returns a polygon with n corners around a point on the given longitude.
 func round(n int, lon float64) any {
 	ring := make([][2]float64, 0, n+1)
 	for i := range n {

@@ -242,7 +242,7 @@ func profile(cells []*cell, dir, command string) error {
 	return nil
 }
 
-// asking are the header fields that ask for a form.
+// asking returns the header fields that ask for a form.
 func asking(form, etag string) []string {
 	switch form {
 	case "gzip":
@@ -253,7 +253,8 @@ func asking(form, etag string) []string {
 	return nil
 }
 
-// headerOf are the fields that the floor repeats: those of the answer but what every server makes itself.
+// headerOf returns the fields that the floor repeats: those of the answer but what every server
+// makes itself.
 func headerOf(a answer) (http.Header, error) {
 	_, rest, _ := strings.Cut(a.head, "\r\n")
 	fields, err := textproto.NewReader(bufio.NewReader(strings.NewReader(rest + "\r\n\r\n"))).ReadMIMEHeader()

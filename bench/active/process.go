@@ -62,7 +62,7 @@ func (s *server) tell(command string) error {
 	return err
 }
 
-// allocations are the server's since its start.
+// allocations returns the server's since its start.
 func (s *server) allocations() (c counters, err error) {
 	if err := s.tell("mallocs"); err != nil {
 		return c, err
@@ -148,7 +148,7 @@ func startNginx(ctx context.Context, dir string) (*server, string, error) {
 	return nil, "", errors.Join(errors.New("nginx does not listen"), s.stop())
 }
 
-// cpu is the time that the process and its children have run on a processor.
+// cpu returns the time that the process and its children have run on a processor.
 func (s *server) cpu() (time.Duration, error) {
 	pids := []int{s.cmd.Process.Pid}
 	children, err := os.ReadFile(fmt.Sprintf("/proc/%[1]d/task/%[1]d/children", pids[0]))

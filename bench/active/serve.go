@@ -65,7 +65,7 @@ func obey(r ready) error {
 	return lines.Err()
 }
 
-// serveHazardd is the process of the real service, on a store of size hazards in folder dir.
+// serveHazardd returns the process of the real service, on a store of size hazards in folder dir.
 func serveHazardd(dir string, size int) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -102,8 +102,9 @@ func serveHazardd(dir string, size int) error {
 // floorToken is the one token that the floor remembers. It is as long as a real one.
 var floorToken = strings.Repeat("t", 500)
 
-// serveFloor is the process of the least that a server on net/http does for this request: it looks the caller up by the Authorization
-// header and writes bytes that it has ready, with the header fields that the real service sends.
+// serveFloor returns the process of the least that a server on net/http does for this request: it
+// looks the caller up by the Authorization header and writes bytes that it has ready, with the
+// header fields that the real service sends.
 func serveFloor(plain, zipped string, fields http.Header) error {
 	type form struct {
 		body   []byte

@@ -138,7 +138,7 @@ func load(ctx context.Context, dir, raster string) (seconds, mib float64, err er
 	return time.Since(began).Seconds(), mib, nil
 }
 
-// area is an area around a place.
+// area returns an area around a place.
 func area(random *rand.Rand, lon, lat float64) (geo.Shape, error) {
 	if random.IntN(5) == 0 {
 		return geo.Circle(lon, lat, 1000*math.Pow(1000, random.Float64())), nil

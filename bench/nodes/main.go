@@ -216,7 +216,7 @@ func (g *group) do(ctx context.Context, node *program.Process, method, path stri
 	return errors.Join(err, resp.Body.Close())
 }
 
-// cpuOf is how long nodes have run on a processor.
+// cpuOf returns how long nodes have run on a processor.
 func cpuOf(nodes []*program.Process) (total time.Duration, err error) {
 	for _, n := range nodes {
 		ran, err := measure.ProcessorTime(n.Cmd.Process.Pid)
@@ -278,7 +278,7 @@ func (g *group) read(ctx context.Context, slice time.Duration) error {
 
 func microseconds(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
 
-// change is a request that changes a hazard each time.
+// change returns a request that changes a hazard each time.
 func change(i int) []byte {
 	return fmt.Appendf(nil, `{"comment_Text":"%d %d"}`, i, time.Now().UnixNano())
 }

@@ -241,7 +241,8 @@ func (b *bench) told(ctx context.Context, lon float64, mails int) (id int64, err
 	return h.HazardID, b.until(ctx, func() (bool, error) { return b.mails.count() == had+mails, nil })
 }
 
-// waiting is how many notices wait. It does not count the subscriptions, which would keep the machine busy.
+// waiting returns how many notices wait. It does not count the subscriptions, which would keep the
+// machine busy.
 func (b *bench) waiting(ctx context.Context) (n int64, err error) {
 	lanes, err := b.Store.WaitingByLane(ctx)
 	for _, l := range lanes {
@@ -250,7 +251,7 @@ func (b *bench) waiting(ctx context.Context) (n int64, err error) {
 	return n, err
 }
 
-// matches is how long changes took to match, in seconds, and how many they were.
+// matches returns how long changes took to match, in seconds, and how many they were.
 func (b *bench) matches(ctx context.Context) (sum, count float64, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, b.URL()+"/metrics", nil)
 	if err != nil {

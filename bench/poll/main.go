@@ -61,7 +61,8 @@ func main() {
 	measure.Main("poll", func(ctx context.Context) error { return run(ctx, o) })
 }
 
-// serve is the process of the service. Its arguments after the flags are a folder, and the addresses of the feeds.
+// serve returns the process of the service. Its arguments after the flags are a folder, and the
+// addresses of the feeds.
 func serve(ctx context.Context, o options) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -161,7 +162,7 @@ func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(rw, b.String())
 }
 
-// alert is a CAP document of usual size.
+// alert returns a CAP document of usual size.
 func alert(n int, id string, began time.Time) string {
 	var polygon strings.Builder
 	lat, lon := float64(n%120)-60, float64(n*7%340)-170

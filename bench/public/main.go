@@ -300,7 +300,7 @@ func over(body []byte, asked int64) (n int64) {
 	return n
 }
 
-// processor is the processor time that a process has taken.
+// processor returns the processor time that a process has taken.
 func processor(pid int) time.Duration {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

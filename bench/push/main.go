@@ -324,7 +324,7 @@ func (s *server) commit(count int, every time.Duration) (at []int64, err error) 
 	return at, s.out.Decode(&at)
 }
 
-// memory is the server's resident set after a collection, in bytes.
+// memory returns the server's resident set after a collection, in bytes.
 func (s *server) memory() (int64, error) {
 	if err := s.stdin.Encode(order{Collect: true}); err != nil {
 		return 0, err

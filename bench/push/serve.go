@@ -128,7 +128,7 @@ func fill(dir string) (*store.Store, error) {
 	return s, err
 }
 
-// serveHazardd is the process of the real service.
+// serveHazardd returns the process of the real service.
 func serveHazardd(dir string, subscribers int) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -211,7 +211,7 @@ func (f *fanOut) tell(text []byte) {
 // fanOutToken is the one token that the fan-out knows. It is as long as a real one.
 var fanOutToken = strings.Repeat("t", 500)
 
-// serveFanOut is the process of a plain fan-out over channels.
+// serveFanOut returns the process of a plain fan-out over channels.
 func serveFanOut(dir string) error {
 	s, err := fill(dir)
 	if err != nil {

@@ -150,7 +150,7 @@ func run(ctx context.Context, rate float64, length time.Duration, asJSON bool) (
 	return r.Write(os.Stdout, asJSON)
 }
 
-// alert is a CAP document, of the place n.
+// alert returns a CAP document, of the place n.
 func alert(name string, n int) string {
 	now, lat, lon := time.Now().UTC(), float64(n%120)-60, float64(n*7%340)-170
 	return fmt.Sprintf(`<?xml version="1.0" encoding="UTF-8"?><alert xmlns="urn:oasis:names:tc:emergency:cap:1.2"><identifier>2.49.0.0.999.%d</identifier><sender>office@example.org</sender><sent>%s</sent><status>Actual</status><msgType>Alert</msgType><scope>Public</scope><info><language>en</language><category>Met</category><event>Heavy rain</event><urgency>Immediate</urgency><severity>Severe</severity><certainty>Observed</certainty><expires>%s</expires><headline>Heavy rain</headline><area><areaDesc>%s</areaDesc><polygon>%[5]g,%[6]g %[5]g,%[7]g %[8]g,%[7]g %[5]g,%[6]g</polygon></area></info></alert>

@@ -195,7 +195,7 @@ func sizes(ctx context.Context, dir string) (list []store.Size, err error) {
 	return s.Sizes(ctx)
 }
 
-// room is the table of sizes, before and after pruning.
+// room returns the table of sizes, before and after pruning.
 func room(before, after []store.Size) measure.Table {
 	t := measure.Table{Title: "Room of the store", Heads: []string{"table", "rows", "MB", "bytes a row", "after pruning: rows", "MB"}}
 	later := map[string]store.Size{}

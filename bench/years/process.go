@@ -36,14 +36,14 @@ type pruned struct {
 // kindPrune is the kind of process that prunes beside the server.
 const kindPrune = "prune"
 
-// serve is the process of the service.
+// serve returns the process of the service.
 func serve() error {
 	return served.Serve(service.Config{DataDir: flag.Arg(0), NoExposure: true, PublicURL: "http://years.test"}, func(ctx context.Context, s *service.Service, orders *served.Orders) error {
 		return obey(ctx, s.Store, orders)
 	})
 }
 
-// pruner is the process that prunes beside the server.
+// pruner returns the process that prunes beside the server.
 func pruner() error {
 	ctx := context.Background()
 	s, err := store.Open(ctx, flag.Arg(0), "")
@@ -136,7 +136,7 @@ func prepare(ctx context.Context, s *served.Server) (*world, error) {
 	return &world{mine: made.UUID, hazard: made.ID}, err
 }
 
-// active is the list of active hazards, without the one that is written.
+// active returns the list of active hazards, without the one that is written.
 func (w *world) active(ctx context.Context, s *served.Server) (string, error) {
 	text, err := s.Call(ctx, "GET", "/hazards/active", nil)
 	if err != nil {

@@ -44,7 +44,7 @@ type Layer struct {
 	Active      bool // only of hazards that go on
 }
 
-// Layers are those of the service, each at the place that its ID says.
+// Layers returns those of the service, each at the place that its ID says.
 func Layers() []Layer {
 	all := []Layer{
 		{Name: "Active hazards", Description: "The point of each hazard that goes on.", Kind: Points, Active: true},
@@ -60,7 +60,7 @@ func Layers() []Layer {
 	return all
 }
 
-// Roles are the values of the field area_role of the hazards of the layer; nil: all hazards.
+// Roles returns the values of the field area_role of the hazards of the layer; nil: all hazards.
 func (l *Layer) Roles() []string {
 	switch l.Kind {
 	case Areas:
@@ -96,7 +96,8 @@ const (
 	shortLength = 255
 )
 
-// Fields are those of features: the columns of tables, and what was measured. The caller must not change the slice.
+// Fields returns those of features: the columns of tables, and what was measured. The caller must
+// not change the slice.
 func Fields() []Field { return fields() }
 
 var fields = sync.OnceValue(func() (all []Field) {
@@ -129,7 +130,7 @@ var fields = sync.OnceValue(func() (all []Field) {
 	return all
 })
 
-// fieldNamed is the field of that name, whose case does not matter; nil if there is none.
+// fieldNamed returns the field of that name, whose case does not matter; nil if there is none.
 func fieldNamed(name string) *Field {
 	i := slices.IndexFunc(fields(), func(f Field) bool { return strings.EqualFold(f.Name, name) })
 	if i < 0 {
@@ -184,7 +185,7 @@ type named struct {
 	Type string `json:"type"`
 }
 
-// Catalog is the list of services.
+// Catalog returns the list of services.
 func Catalog() any {
 	return struct {
 		Version  float64  `json:"currentVersion"`

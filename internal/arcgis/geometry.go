@@ -186,7 +186,8 @@ func shapeOf[T []float64 | [][]float64](kind string, parts []T, wkid int, coordi
 // where ArcGIS means the way that its map shows.
 const maxStep = 90
 
-// inDegrees are the positions of a line as longitudes from -180 to 180, and latitudes. What has less than two numbers stays as it is, and is refused later.
+// inDegrees returns the positions of a line as longitudes from -180 to 180, and latitudes. What has
+// less than two numbers stays as it is, and is refused later.
 func inDegrees(line [][]float64, wkid int) (all [][]float64) {
 	var last []float64
 	for _, at := range line {
@@ -208,7 +209,7 @@ func inDegrees(line [][]float64, wkid int) (all [][]float64) {
 	return all
 }
 
-// wrap is a longitude from -180 to 180.
+// wrap returns a longitude from -180 to 180.
 func wrap(lon float64) float64 { return geo.Wrap(math.Mod(lon, 360)) }
 
 // polygons sorts rings: one that runs clockwise is the outside of a polygon, others are holes of the one before.
@@ -280,7 +281,8 @@ func appendGeometry(b []byte, kind Kind, s geo.Shape, lon, lat float64, wkid int
 	return append(append(append(append(b, x...), `,"y":`...), y...), '}')
 }
 
-// parts are the rings or paths that a layer's kind of geometry can hold of s. backward: each is to be read from its end.
+// parts returns the rings or paths that a layer's kind of geometry can hold of s. backward: each is
+// to be read from its end.
 func parts(kind Kind, s geo.Shape) (all [][]geo.Position, backward bool) {
 	switch kind {
 	case Areas:

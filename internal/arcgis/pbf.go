@@ -29,8 +29,9 @@ var (
 
 const sqlTypeOther = 16
 
-// gridOf is the size of a cell of the grid that coordinates are on, in units of the spatial reference. Steps over the whole world must fit in 32 bits: a millionth
-// of a degree, which positions are kept in, or 2 cm.
+// gridOf returns the size of a cell of the grid that coordinates are on, in units of the spatial
+// reference. Steps over the whole world must fit in 32 bits: a millionth of a degree, which
+// positions are kept in, or 2 cm.
 func gridOf(wkid int) float64 {
 	if wkid == mercator {
 		return 0.02

@@ -142,7 +142,7 @@ func compare(a, b any) int {
 	return 1
 }
 
-// columns are the names of the columns of rows, and their types.
+// columns returns the names of the columns of rows, and their types.
 func (q *Query) columns() (all []Field) {
 	for _, f := range q.Groups {
 		all = append(all, *f)
@@ -160,7 +160,7 @@ func (q *Query) columns() (all []Field) {
 	return all
 }
 
-// rows are the rows in their order: that which is asked for, else that of the groups.
+// rows returns the rows in their order: that which is asked for, else that of the groups.
 func (t *Tally) rows() (all [][]any, err error) {
 	columns := t.q.columns()
 	for _, g := range t.groups {

@@ -134,7 +134,7 @@ func (f *Field) value(values []any, h *hazard.Hazard) (any, error) {
 	return v, nil
 }
 
-// geoJSON is the geometry of a hazard in GeoJSON, of the kind of the layer's.
+// geoJSON returns the geometry of a hazard in GeoJSON, of the kind of the layer's.
 func (w *Writer) geoJSON(s geo.Shape, lon, lat float64) string {
 	if w.q.Geometry {
 		if w.layer.Kind == Points {
@@ -170,7 +170,7 @@ func (w *Writer) member(i int, name string, v any) error {
 	return w.value(v)
 }
 
-// Len is how many features were written.
+// Len returns how many features were written.
 func (w *Writer) Len() int { return w.n }
 
 // End ends the answer; more: there are more than were written.

@@ -90,7 +90,7 @@ type TableTotal struct {
 	SHA256 string `json:"sha256"` // of the parts of the table, one after the other
 }
 
-// Rows is how many rows all tables have together.
+// Rows returns how many rows all tables have together.
 func (t *Totals) Rows() (n int64) {
 	for _, table := range t.Tables {
 		n += table.Rows

@@ -69,7 +69,7 @@ func (p place) config(c *service.Config) {
 	c.WebhookAllow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} // fill's receiver
 }
 
-// filled is a store that fill has filled, and on which no server runs any more.
+// filled returns a store that fill has filled, and on which no server runs any more.
 func (p place) filled(t *testing.T) place {
 	t.Helper()
 	if testing.Short() {
@@ -145,7 +145,7 @@ const quakes = `{"type":"FeatureCollection","metadata":{"generated":170000000000
 {"type":"Feature","id":"zz0001","properties":{"mag":5.9,"magType":"mww","place":"near the Old Harbour","time":1699900000000,"updated":1699900001000,"ids":",zz0001,","net":"zz","code":"0001","sources":",zz,","types":",origin,","status":"reviewed","tsunami":0,"type":"earthquake","title":"M 5.9"},"geometry":{"type":"Point","coordinates":[-82.6217,5.6346,10]}},
 {"type":"Feature","id":"zz0002","properties":{"mag":5.9,"magType":"mww","place":"=far away","time":1699900001000,"updated":1699900002000,"ids":",zz0002,","net":"zz","code":"0002","sources":",zz,","types":",origin,","status":"reviewed","tsunami":0,"type":"earthquake","title":"M 5.9"},"geometry":{"type":"Point","coordinates":[93.5388,10.5285,10]}}]}`
 
-// form is the body of a file product, and its content type.
+// form returns the body of a file product, and its content type.
 func form(t testing.TB, product map[string]any, content []byte) ([]byte, string) {
 	t.Helper()
 	var out bytes.Buffer
@@ -182,7 +182,7 @@ func TestMain(m *testing.M) {
 	os.Exit(s3test.Main(func() int { return pgtest.Main(m) }))
 }
 
-// filledArchive is a backup of a store that fill has filled, made once.
+// filledArchive returns a backup of a store that fill has filled, made once.
 func filledArchive(t *testing.T) []byte {
 	t.Helper()
 	if testing.Short() {
@@ -295,7 +295,8 @@ func (p place) ask(t *testing.T, user string) map[string]string {
 	return all
 }
 
-// sums are the SHA-256 of the rows of each table, but for those named, and of which history they are.
+// sums returns the SHA-256 of the rows of each table, but for those named, and of which history
+// they are.
 func sums(t testing.TB, p place, but ...string) map[string]string {
 	t.Helper()
 	_, m, totals := back(t, p.open(t))

@@ -116,7 +116,7 @@ func TestAnAlteredArchiveIsRefused(t *testing.T) {
 	}
 }
 
-// entries are the names and contents of an archive's entries.
+// entries returns the names and contents of an archive's entries.
 func entries(text []byte) (string, error) {
 	plain, err := unzip(text)
 	if err != nil {

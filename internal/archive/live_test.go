@@ -201,7 +201,8 @@ func report(t testing.TB, s *hazardtest.Server) {
 	}
 }
 
-// first is the first event of a stream that is resumed after a number, while meanwhile happens.
+// first returns the first event of a stream that is resumed after a number, while meanwhile
+// happens.
 func first(t testing.TB, s *hazardtest.Server, after int64, meanwhile func()) (id int64, event string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), "GET", s.URL()+"/events", nil)

@@ -23,7 +23,7 @@ func (i Into) open(ctx context.Context, schema int, by, of string) (*store.Targe
 	return store.OpenTarget(ctx, i.Dir, i.Database, schema, by, of, store.WithFiles(i.Files))
 }
 
-// name is the store for people.
+// name returns the store for people.
 func (i Into) name() string {
 	if i.Database == "" {
 		return "the data folder " + i.Dir

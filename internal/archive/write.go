@@ -238,7 +238,7 @@ func openContent(ctx context.Context, s *store.Store, digest string) (io.ReadSee
 	return f, err
 }
 
-// sizeOf is how many bytes there are from the beginning, where it leaves s.
+// sizeOf returns how many bytes there are from the beginning, where it leaves s.
 func sizeOf(s io.Seeker) (int64, error) {
 	size, err := s.Seek(0, io.SeekEnd)
 	if err == nil {

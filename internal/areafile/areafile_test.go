@@ -49,7 +49,7 @@ func zipped(t testing.TB, files ...string) string {
 	return b.String()
 }
 
-// shp is a shapefile of one polygon, a square, and dbf its table without columns.
+// shp returns a shapefile of one polygon, a square, and dbf its table without columns.
 func shp() (shapes, table string) {
 	var record []byte
 	for _, n := range []uint32{5} {

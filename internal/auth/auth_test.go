@@ -31,7 +31,7 @@ const (
 
 var home = netip.MustParseAddr("192.0.2.10")
 
-// node is a service on the store, as one of several would be.
+// node returns a service on the store, as one of several would be.
 func node(t testing.TB, store auth.Store, cfg auth.Config) *auth.Service {
 	t.Helper()
 	cfg.Issuer = issuer
@@ -40,7 +40,8 @@ func node(t testing.TB, store auth.Store, cfg auth.Config) *auth.Service {
 	return s
 }
 
-// serve is a service with a key and the reader ann, whose password is cheap to check, in organizations 1 and 2.
+// serve returns a service with a key and the reader ann, whose password is cheap to check, in
+// organizations 1 and 2.
 func serve(t testing.TB, cfg auth.Config) (*auth.Service, *authtest.Store) {
 	t.Helper()
 	store := new(authtest.Store)

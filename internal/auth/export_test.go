@@ -44,7 +44,7 @@ func BlockHashes(s *Service, release <-chan struct{}) {
 	}
 }
 
-// AttemptKeys are the keys of a login without a device.
+// AttemptKeys returns the keys of a login without a device.
 func AttemptKeys(user string, addr netip.Addr) []string {
 	return attemptKeys(user, "", networksOf(addr))
 }
@@ -61,14 +61,14 @@ func StepHashes(s *Service, step <-chan struct{}) *atomic.Int64 {
 	return &n
 }
 
-// CheapHash is a hash that costs next to nothing.
+// CheapHash returns a hash that costs next to nothing.
 func CheapHash(p Password) Hash {
 	h := phc{memory: 8, time: 1, threads: 1, salt: []byte("a salt!!"), hash: make([]byte, 16)}
 	h.hash = newHasher().idKey(normal(p), h.salt, h.time, h.memory, h.threads, 16)
 	return Hash(h.String())
 }
 
-// CheckPHC is the error of reading a stored hash.
+// CheckPHC returns the error of reading a stored hash.
 func CheckPHC(h Hash) error { _, err := parsePHC(h); return err }
 
 // Remembered counts the tokens that are remembered, and the room for them.
@@ -102,7 +102,7 @@ func SignAs(s *Service, kid string, refresh bool, c Claims) string {
 	return token
 }
 
-// FlipSignature is the token with another signature, in the same length.
+// FlipSignature returns the token with another signature, in the same length.
 func FlipSignature(token string) string {
 	b := []byte(token)
 	i := len(b) - 10
@@ -114,7 +114,7 @@ func FlipSignature(token string) string {
 	return string(b)
 }
 
-// RandomSeed is a new seed.
+// RandomSeed returns a new seed.
 func RandomSeed() (s Seed) {
 	if _, err := rand.Read(s[:]); err != nil {
 		panic(fmt.Sprint("no random bytes: ", err))

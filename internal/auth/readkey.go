@@ -40,10 +40,10 @@ type KeyText string
 // Format writes the word "redacted", whatever the verb.
 func (KeyText) Format(s fmt.State, _ rune) { io.WriteString(s, redacted) }
 
-// LogValue is the word "redacted".
+// LogValue returns the word "redacted".
 func (KeyText) LogValue() slog.Value { return slog.StringValue(redacted) }
 
-// MarshalJSON is the word "redacted".
+// MarshalJSON returns the word "redacted".
 func (KeyText) MarshalJSON() ([]byte, error) { return []byte(`"` + redacted + `"`), nil }
 
 const (

@@ -29,7 +29,7 @@ func (u User) Record() UserRecord {
 		PasswordEnds: Moment(u.PasswordEnds), Issuer: u.Issuer, Subject: u.Subject, Lapsed: Moment(u.Lapsed)}
 }
 
-// Moment is an instant of an account as JSON has it: nil if it never was.
+// Moment returns an instant of an account as JSON has it: nil if it never was.
 func Moment(i hazard.Instant) *time.Time {
 	if i == 0 {
 		return nil

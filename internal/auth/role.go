@@ -13,5 +13,5 @@ const (
 // Public is the role of a caller without an account, where the server is open to the public: no user has it.
 const Public Role = "public"
 
-// Known tells whether r is one of the three roles.
+// Known reports whether r is one of the three roles.
 func (r Role) Known() bool { return r == Reader || r == Editor || r == Admin }

@@ -39,26 +39,26 @@ func (Seed) Format(s fmt.State, _ rune) { io.WriteString(s, redacted) }
 // Format writes the word "redacted", whatever the verb.
 func (Pair) Format(s fmt.State, _ rune) { io.WriteString(s, redacted) }
 
-// LogValue is the word "redacted".
+// LogValue returns the word "redacted".
 func (Password) LogValue() slog.Value { return slog.StringValue(redacted) }
 
-// LogValue is the word "redacted".
+// LogValue returns the word "redacted".
 func (Hash) LogValue() slog.Value { return slog.StringValue(redacted) }
 
-// LogValue is the word "redacted".
+// LogValue returns the word "redacted".
 func (Seed) LogValue() slog.Value { return slog.StringValue(redacted) }
 
-// LogValue is the word "redacted".
+// LogValue returns the word "redacted".
 func (Pair) LogValue() slog.Value { return slog.StringValue(redacted) }
 
-// MarshalJSON is the word "redacted".
+// MarshalJSON returns the word "redacted".
 func (Password) MarshalJSON() ([]byte, error) { return []byte(`"` + redacted + `"`), nil }
 
-// MarshalJSON is the word "redacted".
+// MarshalJSON returns the word "redacted".
 func (Hash) MarshalJSON() ([]byte, error) { return []byte(`"` + redacted + `"`), nil }
 
-// MarshalJSON is the word "redacted".
+// MarshalJSON returns the word "redacted".
 func (Seed) MarshalJSON() ([]byte, error) { return []byte(`"` + redacted + `"`), nil }
 
-// MarshalJSON is the word "redacted".
+// MarshalJSON returns the word "redacted".
 func (Pair) MarshalJSON() ([]byte, error) { return []byte(`"` + redacted + `"`), nil }

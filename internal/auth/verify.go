@@ -65,9 +65,9 @@ func (s *Service) Verify(token string, now hazard.Instant) (*Caller, error) {
 	return c, nil
 }
 
-// Recheck tells whether a caller that Verify returned may still come in, for answers that last longer than a request. It
-// returns him with the rights of now: the same pointer if nothing has been reloaded since. Errors are of the kind
-// ErrInvalidToken.
+// Recheck reports whether a caller that Verify returned may still come in, for answers that last
+// longer than a request. It returns him with the rights of now: the same pointer if nothing has
+// been reloaded since. Errors are of the kind ErrInvalidToken.
 func (s *Service) Recheck(c *Caller, now hazard.Instant) (*Caller, error) {
 	if now >= c.Expires {
 		return nil, errExpired
@@ -89,8 +89,8 @@ func (s *Service) Unchanged(c *Caller) bool {
 // anonymousLife is how long a caller without an account goes on: a stream ends then, and its reader resumes.
 const anonymousLife = time.Hour
 
-// Anonymous is the caller who has no account, as of now: in no organization, so that it is shown what everybody may know
-// (hazard.Product.VisibleTo), and of a role that may change nothing.
+// Anonymous returns the caller who has no account, as of now: in no organization, so that it is
+// shown what everybody may know (hazard.Product.VisibleTo), and of a role that may change nothing.
 func Anonymous(now hazard.Instant) *Caller {
 	return &Caller{Role: Public, Expires: now.Add(anonymousLife)}
 }
@@ -110,7 +110,8 @@ func (s *Service) WriterStanding(name string) (role Role, orgs []int64, ok bool)
 	return Editor, slices.Compact(orgs), len(orgs) > 0
 }
 
-// Standing is the role and the organizations that a user has now; not ok: there is none who may come in under that name.
+// Standing returns the role and the organizations that a user has now; not ok: there is none who
+// may come in under that name.
 func (s *Service) Standing(user string) (role Role, orgs []int64, ok bool) {
 	u := s.current.Load().user(user)
 	if u == nil {
@@ -187,7 +188,7 @@ func newTokenMemory(size int) *tokenMemory {
 	return &tokenMemory{seed: maphash.MakeSeed(), slots: make([]atomic.Pointer[rememberedToken], n)}
 }
 
-// set is where the token would be; nil if it cannot be one of ours.
+// set returns where the token would be; nil if it cannot be one of ours.
 func (m *tokenMemory) set(token string) []atomic.Pointer[rememberedToken] {
 	dot := strings.IndexByte(token, '.')
 	if dot < 0 || len(token) < dot+1+head {

@@ -104,7 +104,8 @@ type Backup struct {
 // New returns a backup that Run writes.
 func New(c Config) *Backup { return &Backup{Config: c, begun: c.Now()} }
 
-// Age is how old the backup is: what was committed longer ago is in it. Before there is one it is for how long there is none.
+// Age returns how old the backup is: what was committed longer ago is in it. Before there is one it
+// is for how long there is none.
 func (b *Backup) Age() time.Duration {
 	sure := b.Sure()
 	if sure.IsZero() {
@@ -113,7 +114,7 @@ func (b *Backup) Age() time.Duration {
 	return max(0, b.Now().Sub(sure))
 }
 
-// Sure is the moment before which whatever was committed is in the backup; zero if nothing is.
+// Sure returns the moment before which whatever was committed is in the backup; zero if nothing is.
 func (b *Backup) Sure() time.Time {
 	if sure := b.sure.Load(); sure != 0 {
 		return time.UnixMilli(sure)
@@ -480,7 +481,7 @@ func (g *generation) prune(ctx context.Context, named []string) error {
 	return nil
 }
 
-// begunAt is when a generation began, by its name; zero if it is none.
+// begunAt returns when a generation began, by its name; zero if it is none.
 func begunAt(id string) time.Time {
 	text, _, ok := strings.Cut(id, "-")
 	at, err := time.Parse(stamp, text)

@@ -28,7 +28,7 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// warning is a message about a flood.
+// warning returns a message about a flood.
 func warning(change func(*notice.Notice, *hazard.Hazard)) notice.Notice {
 	km := 12.0
 	h := hazard.Hazard{UUID: uuid.MustParse("0190a3c8-7b1e-7000-8000-000000000007"), Name: "Flood Warning: Skagit River", Type: hazard.Flood, Severity: hazard.Warning, Category: hazard.Event,

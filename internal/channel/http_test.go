@@ -133,7 +133,7 @@ func object(t *testing.T, body string) map[string]any {
 
 func (s *shop) at(text string) string { return strings.ReplaceAll(text, "{shop}", s.server.URL) }
 
-// all is a Web with every ready template.
+// all returns a Web with every ready template.
 func (s *shop) all(t *testing.T) *Web {
 	recipes := map[string]Recipe{}
 	for name, c := range services {

@@ -43,8 +43,9 @@ var (
 	wildfires = []hazard.Type{hazard.Wildfire}
 )
 
-// world is a world of a few sources: a weather service of Austria, one of Portugal that reaches far out to sea, one of Switzerland that
-// does not say of what it warns, a fire service of Austria, cyclones of a basin, floods of a model, and earthquakes of the world.
+// world returns a world of a few sources: a weather service of Austria, one of Portugal that
+// reaches far out to sea, one of Switzerland that does not say of what it warns, a fire service of
+// Austria, cyclones of a basin, floods of a model, and earthquakes of the world.
 func world(t *testing.T) *coverage.Map {
 	t.Helper()
 	all := []source.Source{

@@ -15,7 +15,7 @@ import (
 
 var second = edit.Author{Caller: auth.Caller{Name: "second", Role: auth.Editor, Orgs: []int64{org}}}
 
-// draftOf is the draft that an error names.
+// draftOf returns the draft that an error names.
 func draftOf(t *testing.T, err error) uuid.UUID {
 	t.Helper()
 	d, ok := errors.AsType[*edit.DraftedError](err)

@@ -8,10 +8,10 @@ import (
 // Patience makes a bucket give up after d.
 func Patience(p Place, d time.Duration) { p.(*bucket).ask, p.(*bucket).stall = d, d }
 
-// Kind is the error that a bucket makes of err.
+// Kind returns the error that a bucket makes of err.
 func Kind(err error) error { return (&bucket{}).fail(context.Background(), err) }
 
-// Path is the name as a path.
+// Path returns the name as a path.
 func (n Name) Path() string { return n.path() }
 
 // ParsePath reads a path.

@@ -81,7 +81,7 @@ func inBucket(t testing.TB) kept {
 	return bucketAt(t, s3test.New(t), "")
 }
 
-// bucketAt is the bucket b, by way of another address if one is given.
+// bucketAt returns the bucket b, by way of another address if one is given.
 func bucketAt(t testing.TB, b s3test.Bucket, addr string) kept {
 	settings := b.Settings()
 	if addr != "" {
@@ -147,7 +147,7 @@ func tryPut(ctx context.Context, k files.Place, content []byte, life int64) (fil
 	return n, errors.Join(k.Put(ctx, s, n), s.Drop())
 }
 
-// read is a content as it comes back.
+// read returns a content as it comes back.
 func read(ctx context.Context, k files.Place, n files.Name) ([]byte, error) {
 	f, err := k.Open(ctx, n)
 	if err != nil {

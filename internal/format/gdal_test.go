@@ -112,7 +112,7 @@ func printable(r rune) rune {
 	return r
 }
 
-// moment is a date in one form, whatever the form that it came in; other text as it is.
+// moment returns a date in one form, whatever the form that it came in; other text as it is.
 func moment(text string) string {
 	for _, form := range []string{time.RFC3339, "2006/01/02 15:04:05Z07", "2006/01/02 15:04:05.999Z07", "2006-01-02T15:04:05Z07"} {
 		if at, err := time.Parse(form, text); err == nil {

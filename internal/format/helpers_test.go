@@ -60,7 +60,7 @@ func write(f format.Format, o format.Options, entries ...*format.Entry) ([]byte,
 	return out.Bytes(), err
 }
 
-// flood is a hazard that goes on, altered.
+// flood returns a hazard that goes on, altered.
 func flood(id int64, alter ...func(*format.Entry)) *format.Entry {
 	e := &format.Entry{Products: 2, Hazard: &hazard.Hazard{
 		ID: id, UUID: uuid.NewSHA1(uuid.NameSpaceURL, fmt.Append(nil, "flood", id)), Name: "Flood - Old Harbour", Description: "Water over the quay.\nKeep away.",

@@ -138,7 +138,7 @@ func TestRecordedAlertsComeOutAgainBlockByBlock(t *testing.T) {
 	program(t, "xmllint", files...)
 }
 
-// alone is a message as a payload of its own.
+// alone returns a message as a payload of its own.
 func alone(t *testing.T, raw []byte) []byte {
 	t.Helper()
 	return bytes.TrimSpace(raw)

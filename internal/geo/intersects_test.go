@@ -67,7 +67,7 @@ func TestIntersectsOfAreasThatOverlap(t *testing.T) {
 	}
 }
 
-// rosette is a shape of n positions.
+// rosette returns a shape of n positions.
 func rosette(n int, lon, lat, radius float64) Shape {
 	var r ring
 	for i := range n {
@@ -77,7 +77,8 @@ func rosette(n int, lon, lat, radius float64) Shape {
 	return Shape{polygons: []polygon{{r}}}
 }
 
-// zigzag is a line of n slanting teeth, each between those of one that lies aside by half a tooth.
+// zigzag returns a line of n slanting teeth, each between those of one that lies aside by half a
+// tooth.
 func zigzag(n int, aside int32) Shape {
 	const width, length = 20, 60_000
 	var r ring

@@ -153,7 +153,7 @@ func (w *Writer) Add(wkb []byte, box Box, values []any) error {
 	return w.out.Flush()
 }
 
-// valueOf is a value as Parquet has it, and about how many bytes it takes.
+// valueOf returns a value as Parquet has it, and about how many bytes it takes.
 func valueOf(v any) (p parquet.Value, size int, err error) {
 	switch v := v.(type) {
 	case nil:

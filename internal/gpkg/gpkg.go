@@ -115,7 +115,8 @@ func Create(ctx context.Context, file string, layer Layer) (w *Writer, err error
 	return w, err
 }
 
-// tree is the table that holds the boxes of features (annex F.3, the extension gpkg_rtree_index).
+// tree returns the table that holds the boxes of features (annex F.3, the extension
+// gpkg_rtree_index).
 func (w *Writer) tree() string { return "rtree_" + w.layer.Name + "_geom" }
 
 // triggers keep the boxes in step when somebody edits the file: those of the extension's definition, whose functions are the programs' own.
@@ -164,7 +165,8 @@ func (w *Writer) Add(ctx context.Context, wkb []byte, box Box, values []any) err
 	return err
 }
 
-// geometry is a geometry as a GeoPackage holds it (section 2.1.3): a header with its bounds, and well-known binary.
+// geometry returns a geometry as a GeoPackage holds it (section 2.1.3): a header with its bounds,
+// and well-known binary.
 func geometry(wkb []byte, box Box) []byte {
 	const littleEndian, envelopeXY = 1, 1 << 1
 	b := append(make([]byte, 0, 40+len(wkb)), 'G', 'P', 0, littleEndian|envelopeXY)

@@ -106,7 +106,8 @@ func TestCleanRemovesWhatDeceivesAndKeepsWhatScriptsNeed(t *testing.T) {
 	}
 }
 
-// report is a part of an event, in force for an hour after version unless something else is said.
+// report returns a part of an event, in force for an hour after version unless something else is
+// said.
 func report(part string, version int64, places ...string) hazard.Report {
 	return hazard.Report{Source: "x", Key: "k", Part: part, Version: version, Name: part, Type: hazard.Flood, Severity: hazard.Watch,
 		Start: hazard.Instant(version), End: new(hazard.Instant(version) + 3_600_000), Places: places,

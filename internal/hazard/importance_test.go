@@ -139,7 +139,7 @@ func TestTheTableOfImportanceIsPublished(t *testing.T) {
 	}
 }
 
-// importanceTable is the table of points as Markdown.
+// importanceTable returns the table of points as Markdown.
 func importanceTable() string {
 	var out strings.Builder
 	out.WriteString("| what | points |\n|---|---|\n")

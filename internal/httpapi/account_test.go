@@ -17,7 +17,7 @@ type listedSession struct {
 	Current             bool
 }
 
-// logInWith is a pair of tokens, by a program of that name.
+// logInWith returns a pair of tokens, by a program of that name.
 func logInWith(t *testing.T, p *inProcess, user, password, program string) (pair wire.TokenPair) {
 	t.Helper()
 	a := p.do("", "POST", "/authorize", credentials(user, password), "User-Agent", program)

@@ -39,7 +39,7 @@ QueryResult: featureResult 1 FeatureResult, countResult 2 CountResult, idsResult
 FeatureCollectionPBuffer: version 1 string, queryResult 2 QueryResult
 `
 
-// esriMessage is the type of an answer.
+// esriMessage returns the type of an answer.
 func esriMessage(t testing.TB) protoreflect.MessageDescriptor {
 	t.Helper()
 	file := &descriptorpb.FileDescriptorProto{Name: proto.String("esri.proto"), Syntax: proto.String("proto3")}
@@ -79,7 +79,7 @@ func esriMessage(t testing.TB) protoreflect.MessageDescriptor {
 	return d.Messages().ByName("FeatureCollectionPBuffer")
 }
 
-// get is a field of a message.
+// get returns a field of a message.
 func get(m protoreflect.Message, name string) protoreflect.Value {
 	return m.Get(m.Descriptor().Fields().ByName(protoreflect.Name(name)))
 }

@@ -58,7 +58,7 @@ func readDocument(t *testing.T) document {
 	return doc
 }
 
-// table is the section's table whose first column has that name.
+// table returns the section's table whose first column has that name.
 func (d document) table(t *testing.T, section, first string) table {
 	t.Helper()
 	for _, tab := range d[section] {
@@ -70,7 +70,8 @@ func (d document) table(t *testing.T, section, first string) table {
 	return table{}
 }
 
-// list is the JSON array that section's table of values makes, with the fields of its table of fields in their order.
+// list returns the JSON array that section's table of values makes, with the fields of its table of
+// fields in their order.
 func (d document) list(t *testing.T, section string) string {
 	t.Helper()
 	fields := d.table(t, section, "Field")
@@ -168,7 +169,7 @@ func newStage(t *testing.T) *stage {
 	return s
 }
 
-// path is a path of the tables, or of the document, with what its names stand for.
+// path returns a path of the tables, or of the document, with what its names stand for.
 func (s *stage) path(p string) string {
 	for _, name := range sortedKeys(s.names) {
 		p = strings.ReplaceAll(p, name, s.names[name])
@@ -521,7 +522,7 @@ func credentials(user, password string) string {
 	return string(text)
 }
 
-// altered is a token with one letter of its signature changed.
+// altered returns a token with one letter of its signature changed.
 func altered(token string) string {
 	b := []byte(token)
 	i := len(b) - 10

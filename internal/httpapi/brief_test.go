@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// pngOf is a gray picture.
+// pngOf returns a gray picture.
 func pngOf(t testing.TB, width, height int) []byte {
 	t.Helper()
 	var b bytes.Buffer

@@ -163,7 +163,7 @@ func TestPagesOfASearchAreCutByBytes(t *testing.T) {
 	}
 }
 
-// nextOf is the path of the next page; empty: there is none.
+// nextOf returns the path of the next page; empty: there is none.
 func nextOf(t *testing.T, h http.Header) string {
 	t.Helper()
 	for _, link := range h["Link"] {

@@ -105,7 +105,8 @@ func (h *hubOfIFRC) poll(f capFeed) (kept int) {
 	return kept
 }
 
-// rulesOfGoogle are the requirements of Google Public Alerts for a message beyond the schema, and its strong recommendations.
+// rulesOfGoogle returns the requirements of Google Public Alerts for a message beyond the schema,
+// and its strong recommendations.
 func rulesOfGoogle(m *capAlert) (faults []string) {
 	bad := func(rule string, broken bool) {
 		if broken {

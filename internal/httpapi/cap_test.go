@@ -94,7 +94,7 @@ func (f *capFeed) link(rel string) string {
 	return ""
 }
 
-// below is an address of the service as a path.
+// below returns an address of the service as a path.
 func (w *world) below(address string) string {
 	w.t.Helper()
 	path, ok := strings.CutPrefix(address, w.URL())
@@ -147,7 +147,7 @@ func plainProfile(more ...any) map[string]any {
 	return with(map[string]any{"sender": "alerts@red.example.org", "contact": "+254 20 1"}, more...)
 }
 
-// xmllint is where that program is; without it the test is skipped.
+// xmllint returns where that program is; without it the test is skipped.
 func xmllint(t testing.TB) string {
 	t.Helper()
 	path, err := exec.LookPath("xmllint")

@@ -14,7 +14,7 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// office is a weather service of a country.
+// office returns a weather service of a country.
 func office(name, country string) source.Source {
 	return source.Source{Name: name, Title: name, Attribution: "Office of " + name, Types: []hazard.Type{hazard.Storm, hazard.Flood},
 		Coverage: []source.Coverage{{Role: source.RoleResponsible, Countries: []string{country}, Cite: "a test"}}}

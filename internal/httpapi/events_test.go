@@ -95,7 +95,7 @@ func follow(t testing.TB, client *http.Client, req *http.Request) *subscriber {
 	return s
 }
 
-// next is the next block with an event. It counts on the test's own time limit.
+// next returns the next block with an event. It counts on the test's own time limit.
 func (s *subscriber) next() block {
 	s.t.Helper()
 	for {
@@ -122,7 +122,7 @@ func (s *subscriber) ends() (retry string) {
 	return retry
 }
 
-// kinds are the next n events in short.
+// kinds returns the next n events in short.
 func (s *subscriber) kinds(n int) (list []string) {
 	s.t.Helper()
 	for range n {

@@ -15,15 +15,15 @@ var (
 // MaxFileName bounds a file's name, in bytes.
 const MaxFileName = maxFileName
 
-// ClientAddr is where a request comes from when those proxies are trusted.
+// ClientAddr returns where a request comes from when those proxies are trusted.
 func ClientAddr(trusted []netip.Prefix, r *http.Request) netip.Addr {
 	return (&API{Config: Config{TrustedProxies: trusted}}).clientAddr(r)
 }
 
-// LocalPath is where a visitor is led who asks for next.
+// LocalPath returns where a visitor is led who asks for next.
 func LocalPath(next string) string { return localPath(next) }
 
-// Patterns are the patterns of all routes.
+// Patterns returns the patterns of all routes.
 func Patterns() []string {
 	a := &API{mux: http.NewServeMux(), probe: http.NewServeMux()}
 	a.routes()

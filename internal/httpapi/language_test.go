@@ -14,7 +14,7 @@ import (
 	"github.com/hazardd/hazardd/internal/tongue"
 )
 
-// spoken is a report in three languages, of which English is its own.
+// spoken returns a report in three languages, of which English is its own.
 func spoken(key string, version int64) hazard.Report {
 	r := quake(key, version)
 	r.Name, r.Description = "Earthquake - Montreal", "Ottawa: earthquake\n\nThe ground shakes.\n\nGo outside."

@@ -32,7 +32,7 @@ func (b carrying) RoundTrip(r *http.Request) (*http.Response, error) {
 	return b.next.RoundTrip(r)
 }
 
-// assistant is a session of the SDK's client.
+// assistant returns a session of the SDK's client.
 func (w *world) assistant(path, token, origin string) (*sdk.ClientSession, error) {
 	c := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
 	session, err := c.Connect(w.t.Context(), &sdk.StreamableClientTransport{Endpoint: w.URL() + path, MaxRetries: -1, DisableStandaloneSSE: true,

@@ -30,13 +30,13 @@ type asker interface {
 	do(user, method, path string, body any, header ...string) hazardtest.Answer
 }
 
-// sessionOf is the cookie of a new session, as a browser sends it.
+// sessionOf returns the cookie of a new session, as a browser sends it.
 func sessionOf(t testing.TB, s asker, user string) string {
 	t.Helper()
 	return cookieOf(t, s.do(user, "POST", "/session", nil), http.StatusNoContent)
 }
 
-// cookieOf is the cookie that an answer sets.
+// cookieOf returns the cookie that an answer sets.
 func cookieOf(t testing.TB, a hazardtest.Answer, status int) string {
 	t.Helper()
 	c := setCookie(t, a)
@@ -560,7 +560,7 @@ func TestThePageOfAHazard(t *testing.T) {
 	})
 }
 
-// addresses are the values of href, src and srcset in a page.
+// addresses returns the values of href, src and srcset in a page.
 func addresses(t testing.TB, page []byte) (list []string) {
 	t.Helper()
 	tok := html.NewTokenizer(bytes.NewReader(page))

@@ -168,7 +168,8 @@ func (w *world) visit(b *http.Client, method, address string, form url.Values, h
 	return a
 }
 
-// away is the address at which the provider leads the browser back, after the user has logged in there.
+// away returns the address at which the provider leads the browser back, after the user has logged
+// in there.
 func (w *world) away(b *http.Client, p *provider, user, next string) string {
 	w.t.Helper()
 	a := w.visit(b, "GET", w.URL()+"/login/provider?next="+url.QueryEscape(next), nil)
@@ -261,7 +262,7 @@ func (p *provider) claims(subject string, more ...any) map[string]any {
 	return with(map[string]any{"iss": p.server.URL, "sub": subject, "aud": clientID, "iat": now, "exp": now + 300, "jti": rand.Text()}, more...)
 }
 
-// token is an access token of the provider's.
+// token returns an access token of the provider's.
 func (p *provider) token(subject string, more ...any) string {
 	key, err := p.SigningKey(p.t.Context())
 	if err != nil {

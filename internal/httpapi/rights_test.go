@@ -140,7 +140,7 @@ func serviceScope(org int64) auth.Scope {
 	return auth.ScopeWrite + auth.Scope(strconv.FormatInt(org, 10))
 }
 
-// rights is the answer to an operation on a fresh object.
+// rights returns the answer to an operation on a fresh object.
 func (w *world) rights(caller, key, op, object string) hazardtest.Answer {
 	w.t.Helper()
 	method, path, _ := strings.Cut(op, " ")

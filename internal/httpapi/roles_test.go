@@ -384,7 +384,7 @@ func withoutDate(h http.Header) http.Header {
 	return h
 }
 
-// withoutID is the body of an answer without the id of its request.
+// withoutID returns the body of an answer without the id of its request.
 func withoutID(a hazardtest.Answer) []byte {
 	return bytes.ReplaceAll(a.Body, []byte(a.Header.Get("Hazardd-Request")), nil)
 }

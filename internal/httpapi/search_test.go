@@ -23,7 +23,7 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// linked is the path of the next page; empty if there is none.
+// linked returns the path of the next page; empty if there is none.
 func linked(t testing.TB, a hazardtest.Answer) string {
 	t.Helper()
 	link := a.Header.Get("Link")
@@ -37,7 +37,7 @@ func linked(t testing.TB, a hazardtest.Answer) string {
 	return m[1]
 }
 
-// names are the names of a list's hazards.
+// names returns the names of a list's hazards.
 func names(t testing.TB, a hazardtest.Answer) []string {
 	t.Helper()
 	if a.Status != http.StatusOK {

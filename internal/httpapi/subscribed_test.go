@@ -95,7 +95,7 @@ func posted(t *testing.T, alter ...func(*service.Config)) (*world, *mailbox) {
 	return s, box
 }
 
-// next is the next mail.
+// next returns the next mail.
 func (b *mailbox) next(t *testing.T) *letter {
 	t.Helper()
 	select {
@@ -107,7 +107,7 @@ func (b *mailbox) next(t *testing.T) *letter {
 	}
 }
 
-// link is the path and query of the link of a mail to confirm, unsubscribe or manage.
+// link returns the path and query of the link of a mail to confirm, unsubscribe or manage.
 func (l *letter) link(t *testing.T, what string) string {
 	t.Helper()
 	m := regexp.MustCompile(regexp.QuoteMeta(publicAddress) + `(/subscriptions/` + what + `\?token=[\w.-]+)`).FindStringSubmatch(l.text)

@@ -46,7 +46,7 @@ func newWithdrawal(t *testing.T) *withdrawal {
 	return w
 }
 
-// paths are all that can be read of the past, and of the products now.
+// paths returns all that can be read of the past, and of the products now.
 func (w *withdrawal) paths() map[string]string {
 	h, id := digits(w.hazard.HazardID), digits(w.text.ProductID)
 	return map[string]string{

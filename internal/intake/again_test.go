@@ -45,7 +45,7 @@ func (d *desk) takeCAPAt(at hazard.Instant, messages ...string) {
 	}
 }
 
-// levels are those of the active hazards, sorted.
+// levels returns those of the active hazards, sorted.
 func (d *desk) levels() (out []string) {
 	d.t.Helper()
 	snap, err := d.store.Snapshot(d.t.Context())
@@ -107,7 +107,7 @@ func TestACancelEndsWhatItReferencesAlone(t *testing.T) {
 	}
 }
 
-// referring are the references of a message to earlier ones of capAlert.
+// referring returns the references of a message to earlier ones of capAlert.
 func referring(sender string, ids ...string) string {
 	text := "<references>"
 	for _, id := range ids {

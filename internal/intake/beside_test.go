@@ -13,7 +13,8 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// perimeter is the area of a fire: a square of 0.02 degrees with its south-western corner there.
+// perimeter returns the area of a fire: a square of 0.02 degrees with its south-western corner
+// there.
 func perimeter(lon, lat float64) []hazard.Area {
 	return []hazard.Area{{Role: hazard.ImpactArea, Geometry: fmt.Sprintf(`{"type":"Polygon","coordinates":[[[%[1]v,%[2]v],[%[3]v,%[2]v],[%[3]v,%[4]v],[%[1]v,%[4]v],[%[1]v,%[2]v]]]}`,
 		lon, lat, lon+0.02, lat+0.02)}}

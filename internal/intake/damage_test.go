@@ -26,7 +26,7 @@ var damages = map[string]struct{ event, damage, mend, told string }{
 	"what its source drew": {"c", `UPDATE events SET shapes = '{' WHERE event = 'c'`, `UPDATE events SET shapes = '' WHERE event = 'c'`, "shapes of event nws:c"},
 }
 
-// deskIn is a desk whose store is in a folder.
+// deskIn returns a desk whose store is in a folder.
 func deskIn(t *testing.T) (d *desk, dir string) {
 	t.Helper()
 	dir = t.TempDir()

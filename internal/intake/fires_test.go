@@ -14,8 +14,8 @@ import (
 	"github.com/hazardd/hazardd/internal/intake"
 )
 
-// season is a batch of wildfires of one source, as close together whatever their number, or all within a country of 1,000 by
-// 1,000 km.
+// season returns a batch of wildfires of one source, as close together whatever their number, or
+// all within a country of 1,000 by 1,000 km.
 func season(n int, dense bool) []hazard.Report {
 	random := rand.New(rand.NewPCG(uint64(n), 6))
 	reports := make([]hazard.Report, n)

@@ -19,7 +19,7 @@ import (
 
 const noon hazard.Instant = 1_795_262_400_000 // 2026-11-21T12:00:00Z
 
-// quake is a report of an earthquake of an hour ago.
+// quake returns a report of an earthquake of an hour ago.
 func quake(key string, version int64, aliases ...string) hazard.Report {
 	return hazard.Report{Source: "usgs", Key: key, Aliases: aliases, Version: version, Name: "M 5.1 Earthquake - " + key, Type: hazard.Earthquake,
 		Severity: hazard.Advisory, Start: noon.Add(-time.Hour), Point: &hazard.Point{Lon: 10, Lat: -20}, Creator: "USGS"}
@@ -256,7 +256,7 @@ func TestSuspectReportIsHeldUntilAnEditorDecides(t *testing.T) {
 	}
 }
 
-// alert is a message that names only zones.
+// alert returns a message that names only zones.
 func alert(key string, version int64, places, within []string) hazard.Report {
 	return hazard.Report{Source: "nws", Key: key, Part: fmt.Sprint(key, version), Version: version, Name: "Flood Warning", Type: hazard.Flood, Severity: hazard.Warning,
 		Start: noon, End: new(noon.Add(time.Hour)), Places: places, Within: within, Creator: "NWS"}

@@ -11,7 +11,8 @@ import (
 	"github.com/hazardd/hazardd/internal/intake"
 )
 
-// ofJMA is a document of the agency on an earthquake, shortened: kind is its Control/Title, event its name, minute that of its origin.
+// ofJMA returns a document of the agency on an earthquake, shortened: kind is its Control/Title,
+// event its name, minute that of its origin.
 func ofJMA(kind, status, infoType, event, minute, at, magnitude string) string {
 	body := fmt.Sprintf(`<Earthquake><OriginTime>%s</OriginTime><Hypocenter><Area><Name>三陸沖</Name><Coordinate>%s</Coordinate></Area></Hypocenter><Magnitude type="Mj" description="Ｍ８を超える巨大地震">%s</Magnitude></Earthquake>`+
 		`<Tsunami><Forecast><Item><Area><Name>岩手県</Name></Area><Category><Kind><Name>大津波警報</Name><Code>52</Code></Kind></Category></Item></Forecast></Tsunami>`, minute, at, magnitude)

@@ -15,7 +15,7 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// said is a report of an event at a time and place.
+// said returns a report of an event at a time and place.
 func said(src, key string, typ hazard.Type, start hazard.Instant, lon, lat float64) hazard.Report {
 	return hazard.Report{Source: src, Key: key, Version: int64(start), Name: string(typ) + " " + key, Type: typ, Severity: hazard.Advisory, Start: start,
 		Point: &hazard.Point{Lon: lon, Lat: lat}, Creator: src, LifeMS: 24 * 3600 * 1000}

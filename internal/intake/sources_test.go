@@ -32,7 +32,8 @@ func (d *desk) takeRecordings(now hazard.Instant, recordings ...recording) {
 	}
 }
 
-// withEvent is the hazard of which the event is a part, as the sorted events that it is made of.
+// withEvent returns the hazard of which the event is a part, as the sorted events that it is made
+// of.
 func (d *desk) withEvent(name string) string {
 	for _, h := range d.together() {
 		if slices.Contains(strings.Fields(h), name) {

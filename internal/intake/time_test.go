@@ -81,8 +81,8 @@ func TestASourceThatRunsOutHidesNoOther(t *testing.T) {
 	}
 }
 
-// flood is a report of the one event of the tests below, which lasts from noon for an hour unless
-// something else is said.
+// flood returns a report of the one event of the tests below, which lasts from noon for an hour
+// unless something else is said.
 func flood(version hazard.Instant, f func(*hazard.Report)) hazard.Report {
 	return with(said("cap", "a", hazard.Flood, noon, 1, 1), func(r *hazard.Report) {
 		r.Version, r.Severity, r.End = int64(version), hazard.Watch, new(noon+60*minute)

@@ -55,7 +55,7 @@ func TestTheWeekIs83Hazards(t *testing.T) {
 	}
 }
 
-// titles is the product tree of a hazard, each with the titles of its folders before it.
+// titles returns the product tree of a hazard, each with the titles of its folders before it.
 func (d *desk) titles(id int64) []string {
 	d.t.Helper()
 	products, err := d.store.AllProducts(d.t.Context(), id)

@@ -10,7 +10,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// asOf is the hazard of an event at an earlier moment, asked now.
+// asOf returns the hazard of an event at an earlier moment, asked now.
 func (d *desk) asOf(src, key string, at hazard.Instant) *hazard.Hazard {
 	d.t.Helper()
 	id, last := d.event(src, key).ID, (*hazard.Hazard)(nil)

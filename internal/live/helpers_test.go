@@ -101,7 +101,7 @@ func (m *memoryLog) Page(_ context.Context, p store.LogPage) (store.LogPiece, er
 	return piece, nil
 }
 
-// after are the changes above n, at most limit.
+// after returns the changes above n, at most limit.
 func (m *memoryLog) after(n int64, limit int) []hazard.Change {
 	return slices.Clone(m.changes[n:min(int(n)+limit, len(m.changes))])
 }
@@ -162,13 +162,13 @@ func (m *memoryLog) Wait(ctx context.Context, n int64) error {
 	}
 }
 
-// flood is an active hazard that ends by itself.
+// flood returns an active hazard that ends by itself.
 func flood(id int64, end hazard.Instant) *hazard.Hazard {
 	return &hazard.Hazard{ID: id, UUID: uuid.NewSHA1(uuid.NameSpaceOID, []byte{byte(id >> 8), byte(id)}), Name: "Flood", Type: hazard.Flood, Severity: hazard.Warning,
 		Category: hazard.Event, Status: hazard.Active, AutoExpire: true, End: end, OrgID: -1}
 }
 
-// note is a text product that only members of orgs may know of; everybody, if there are none.
+// note returns a text product that only members of orgs may know of; everybody, if there are none.
 func note(id, hazardID int64, orgs ...int64) *hazard.Product {
 	return &hazard.Product{ID: id, UUID: uuid.NewSHA1(uuid.NameSpaceURL, []byte{byte(id >> 8), byte(id)}), HazardID: hazardID, Title: "Note", Type: hazard.TextProduct,
 		Data: "text", OrgIDs: orgs, OrgID: -1}

@@ -207,7 +207,8 @@ func (s *scene) checkHazard(t *rapid.T, snap *store.Snapshot, v *View, id int64,
 	}
 }
 
-// listed is the list of active hazards by the rules alone, and whether a restricted product is counted in it.
+// listed returns the list of active hazards by the rules alone, and whether a restricted product is
+// counted in it.
 func listed(snap *store.Snapshot, now hazard.Instant, f Filter, members []int64) (list string, restricted bool) {
 	hazards := slices.SortedFunc(slices.Values(snap.Hazards), hazard.Compare)
 	out := []wire.Hazard{}

@@ -34,7 +34,8 @@ var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 
 var by = auth.Audit{At: hazard.At(noon), Actor: "ada", Action: auth.ActionMend, Detail: "from a backup", OK: true}
 
-// flips is how many bits are turned in each kind of file: few in every run of the tests, HAZARDD_FLIPS of them for the table in docs/backup.md.
+// flips returns how many bits are turned in each kind of file: few in every run of the tests,
+// HAZARDD_FLIPS of them for the table in docs/backup.md.
 func flips(t *testing.T, few int) int {
 	t.Helper()
 	if text := os.Getenv("HAZARDD_FLIPS"); text != "" {

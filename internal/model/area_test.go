@@ -13,7 +13,8 @@ import (
 
 // Areas are made of places that are squares of a degree in a row, named by the number of their western side.
 
-// strip is the geometry of n places from one on, with all corners of the places, as unions of places have them.
+// strip returns the geometry of n places from one on, with all corners of the places, as unions of
+// places have them.
 func strip(from, n int) string {
 	var there, back []string
 	for i := from; i <= from+n; i++ {
@@ -46,7 +47,7 @@ func places(geometry string) (list []string) {
 	return list
 }
 
-// pointOf is the point of the shape that an area is.
+// pointOf returns the point of the shape that an area is.
 func pointOf(a model.Area) hazard.Point {
 	lon, lat := shapeOf(a).Point()
 	return hazard.Point{Lon: lon, Lat: lat}
@@ -57,7 +58,7 @@ func near(p hazard.Point, a model.Area) bool {
 	return geo.Intersects(geo.Circle(p.Lon, p.Lat, 5000), shapeOf(a))
 }
 
-// shapeOf is the shape that an area is: of the alert area, if there is one.
+// shapeOf returns the shape that an area is: of the alert area, if there is one.
 func shapeOf(a model.Area) geo.Shape {
 	shapes := map[string][]geo.Shape{}
 	for _, place := range a {

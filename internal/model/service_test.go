@@ -368,7 +368,8 @@ func (sv *service) twice(id uuid.UUID) (bool, error) {
 	return false, err
 }
 
-// changeOf is the number of the change that was an end of a hazard; 0 if it cannot be told from others of its moment.
+// changeOf returns the number of the change that was an end of a hazard; 0 if it cannot be told
+// from others of its moment.
 func (sv *service) changeOf(h *model.Hazard, end *model.End) (int64, error) {
 	if last := h.Ends[len(h.Ends)-1]; last != end && last.Reason == end.Reason { // the service takes the one for the other
 		return 0, nil
@@ -398,7 +399,7 @@ func (sv *service) changeOf(h *model.Hazard, end *model.End) (int64, error) {
 	return found[0], nil
 }
 
-// body is fields as the base interface carries them.
+// body returns fields as the base interface carries them.
 func body(fields map[string]any) map[string]any {
 	given := map[string]any{}
 	for name, value := range fields {
@@ -653,7 +654,7 @@ func different(have *hazard.Hazard, want *model.State) string {
 	return strings.Join(list, "; ")
 }
 
-// told are texts, the long ones cut.
+// told returns texts, the long ones cut.
 func told(texts []hazard.Text) string {
 	var list []string
 	for _, t := range texts {
@@ -727,7 +728,7 @@ func (sv *service) refused() (err error) {
 	return err
 }
 
-// template is a store in which nothing has happened yet.
+// template returns a store in which nothing has happened yet.
 func template(t testing.TB) string {
 	dir := t.TempDir()
 	s, err := store.Open(context.Background(), dir, fast)
@@ -765,7 +766,7 @@ func shrink(t testing.TB, from string, steps []step, n int) []step {
 	return steps
 }
 
-// anew is a copy of a folder.
+// anew returns a copy of a folder.
 func anew(t testing.TB, from string) string {
 	dir, err := os.MkdirTemp(filepath.Dir(from), "h")
 	if err == nil {

@@ -19,7 +19,7 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// flood is a message about a flood 12 km from the reader's home.
+// flood returns a message about a flood 12 km from the reader's home.
 func flood(t *testing.T, change func(n *Notice, h *hazard.Hazard)) *Notice {
 	t.Helper()
 	zone, err := time.LoadLocation("Europe/Paris")

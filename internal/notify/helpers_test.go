@@ -208,7 +208,7 @@ func (n *network) answer(to string, f func(channel.Address, notice.Notice) error
 	n.answers[to] = f
 }
 
-// to are the messages that an address has taken.
+// to returns the messages that an address has taken.
 func (n *network) to(address string) (list []message) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -220,7 +220,7 @@ func (n *network) to(address string) (list []message) {
 	return list
 }
 
-// kinds are the kinds of the messages that an address has taken, with the fields that changed.
+// kinds returns the kinds of the messages that an address has taken, with the fields that changed.
 func (n *network) kinds(address string) (list []string) {
 	for _, m := range n.to(address) {
 		text := string(m.n.Kind)

@@ -42,7 +42,8 @@ func TestTimesAreToldInTheUnitThatSaysMost(t *testing.T) {
 	}
 }
 
-// shown is text as the page shows it: paragraphs parted by ¶, line breaks as /, tables in |, links in <>.
+// shown returns text as the page shows it: paragraphs parted by ¶, line breaks as /, tables in |,
+// links in <>.
 func shown(text string) string {
 	var out []string
 	for _, b := range blocks(text) {

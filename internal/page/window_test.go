@@ -20,7 +20,7 @@ func shapeOf(t testing.TB, text string) geo.Shape {
 	return s
 }
 
-// drawnWindow is the SVG of a window, which is well formed and refers to nothing elsewhere.
+// drawnWindow returns the SVG of a window, which is well formed and refers to nothing elsewhere.
 func drawnWindow(t testing.TB, w *Window) string {
 	t.Helper()
 	svg := w.SVG()

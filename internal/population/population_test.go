@@ -118,7 +118,7 @@ func TestPeopleOfKnownPlaces(t *testing.T) {
 	}
 }
 
-// randomPolygon is a star around a place where people live, of a size of 0.05 to 4 degrees.
+// randomPolygon returns a star around a place where people live, of a size of 0.05 to 4 degrees.
 func randomPolygon(r *rand.Rand, g *Grid) geo.Shape {
 	for {
 		tile := r.IntN(len(g.totals))
@@ -167,7 +167,7 @@ func TestSumsAreThoseOfGDAL(t *testing.T) {
 	t.Logf("%d polygons; the greatest difference where more than 1,000 people live is %.3f %%", *polygons, worst*100)
 }
 
-// byGDAL is the zonal sum, and the people of the cell with the most at the edge.
+// byGDAL returns the zonal sum, and the people of the cell with the most at the edge.
 func byGDAL(t *testing.T, g *Grid, s geo.Shape, dir string) (total, largest float64) {
 	t.Helper()
 	const fine = 10

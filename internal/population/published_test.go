@@ -159,7 +159,8 @@ func ring(t *testing.T, line [][2]float64) geo.Shape {
 	return s
 }
 
-// within are the events of a feed of GDACS of which it says how many people live within some kilometers, if anybody does: of those that are as near to each other one.
+// within returns the events of a feed of GDACS of which it says how many people live within some
+// kilometers, if anybody does: of those that are as near to each other one.
 func within(t *testing.T, file, words string, km float64) (figures []published) {
 	t.Helper()
 	var rss struct {
@@ -188,7 +189,7 @@ func within(t *testing.T, file, words string, km float64) (figures []published) 
 	return figures
 }
 
-// impact are the tables that GDACS made of a fire, as names and values.
+// impact returns the tables that GDACS made of a fire, as names and values.
 func impact(t *testing.T) (tables []map[string]string) {
 	t.Helper()
 	var doc any
@@ -230,7 +231,7 @@ func decimal(t *testing.T, text string) float64 {
 	return v
 }
 
-// townFigures are the people that GDACS counts within 10 to 150 km of towns.
+// townFigures returns the people that GDACS counts within 10 to 150 km of towns.
 func townFigures(t *testing.T) (figures []published) {
 	t.Helper()
 	for _, table := range impact(t) {
@@ -245,7 +246,7 @@ func townFigures(t *testing.T) (figures []published) {
 	return figures
 }
 
-// fireFigures are the people that GDACS counts in a burnt area.
+// fireFigures returns the people that GDACS counts in a burnt area.
 func fireFigures(t *testing.T) (figures []published) {
 	t.Helper()
 	tables := impact(t)

@@ -266,7 +266,7 @@ func (p *Publisher) message(ctx context.Context, v *View, m authority.Message, h
 	return out, nil
 }
 
-// digest is the SHA-1 of a file; empty for a large one.
+// digest returns the SHA-1 of a file; empty for a large one.
 func (p *Publisher) digest(ctx context.Context, f *hazard.File) (string, error) {
 	if f.Size > maxDigested {
 		return "", nil
@@ -291,7 +291,8 @@ func (p *Publisher) digest(ctx context.Context, f *hazard.File) (string, error) 
 // perKept is about what a kept document takes in memory beside its text, in bytes.
 const perKept = 200
 
-// Document is the XML of the message that an identifier names. Addresses of files begin with base.
+// Document returns the XML of the message that an identifier names. Addresses of files begin with
+// base.
 func (p *Publisher) Document(ctx context.Context, v *View, identifier, base string) ([]byte, error) {
 	m, h, err := p.Find(ctx, v, identifier)
 	if err != nil {
@@ -325,10 +326,10 @@ const (
 	RSS  Form = "rss"
 )
 
-// Address is the path of a message below the address of the service.
+// Address returns the path of a message below the address of the service.
 func Address(identifier string) string { return "/cap/" + identifier + ".xml" }
 
-// Entry is the entry of a message in an index whose addresses begin with base.
+// Entry returns the entry of a message in an index whose addresses begin with base.
 func (p *Publisher) Entry(ctx context.Context, v *View, m authority.Message, f Form, base string) ([]byte, error) {
 	key := fmt.Sprint(f, " ", m.Number, " ", v.last[m.Hazard], " ", base, " ", m.Kind)
 	if text, ok := p.entries.Get(key); ok {
@@ -364,9 +365,10 @@ const (
 	room = 20_000
 )
 
-// Index is the feed of messages (archive -1), or an archive of it; hazard.ErrNotFound if there is none of that number. Self and the other addresses are those
-// that address gives for the feed (-1) and for archives. The feed holds the newest messages: whole archives, as many as fit, and what
-// is in none yet.
+// Index returns the feed of messages (archive -1), or an archive of it; hazard.ErrNotFound if there
+// is none of that number. Self and the other addresses are those that address gives for the feed
+// (-1) and for archives. The feed holds the newest messages: whole archives, as many as fit, and
+// what is in none yet.
 func (p *Publisher) Index(ctx context.Context, v *View, org int64, title string, f Form, archive int, base string, address func(archive int) string) ([]byte, error) {
 	all := v.Of(org)
 	archives := len(all) / archiveSize

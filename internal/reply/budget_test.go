@@ -14,7 +14,7 @@ import (
 
 var few = Limits{All: 100, User: 40, Wait: 5 * time.Second}
 
-// refusal is the limit that an error names; empty: it is none.
+// refusal returns the limit that an error names; empty: it is none.
 func refusal(err error) string {
 	if over, ok := errors.AsType[*hazard.LimitError](err); ok {
 		return over.Limit

@@ -52,7 +52,7 @@ func (s *server) end() {
 	}
 }
 
-// keptFiles are the files of products in a data folder.
+// keptFiles returns the files of products in a data folder.
 func keptFiles(t testing.TB, data string) (paths []string) {
 	t.Helper()
 	err := filepath.WalkDir(filepath.Join(data, "files"), func(path string, e fs.DirEntry, err error) error {

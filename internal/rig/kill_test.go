@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// rounds is how many times something is broken: the variable says it, else the default, a fifth of it with -short.
+// rounds returns how many times something is broken: the variable says it, else the default, a
+// fifth of it with -short.
 func rounds(t testing.TB, variable string, usual int) int {
 	if text := os.Getenv(variable); text != "" {
 		n, err := strconv.Atoi(text)

@@ -20,7 +20,7 @@ const tag = "hazardd-rig-"
 
 func tagged() string { return tag + strconv.Itoa(os.Getpid()) }
 
-// abandoned tells whether words of a listing name something of the rig whose process has ended.
+// abandoned reports whether words of a listing name something of the rig whose process has ended.
 func abandoned(words string) bool {
 	_, rest, ok := strings.Cut(words, tag)
 	if !ok {
@@ -68,7 +68,7 @@ func mounts(t testing.TB) (all []mount) {
 	return all
 }
 
-// backing is the file behind a loop device, "" of anything else.
+// backing returns the file behind a loop device, "" of anything else.
 func backing(device string) string {
 	name, ok := strings.CutPrefix(device, "/dev/")
 	if !ok {

@@ -452,7 +452,8 @@ func readLog(t *testing.T, c *client) (log []told) {
 	}
 }
 
-// passing is a log through a filter of these tests, by the rule alone: a change is told if its hazard passes after it, or did before.
+// passing returns a log through a filter of these tests, by the rule alone: a change is told if its
+// hazard passes after it, or did before.
 func passing(t *testing.T, log []told, filter string) (list []told) {
 	t.Helper()
 	if filter == "" {

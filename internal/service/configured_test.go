@@ -245,7 +245,7 @@ func waitForPoll(t *testing.T, s *hazardtest.Server, name string) {
 	eventually(t, "another poll of "+name, []string{"true"}, func() []string { return []string{fmt.Sprint(last().After(before))} })
 }
 
-// capAlert is an alert for a region that is named by its code alone.
+// capAlert returns an alert for a region that is named by its code alone.
 func capAlert(identifier, event, region string, now time.Time) string {
 	return fmt.Sprintf(`<?xml version="1.0"?><alert xmlns="urn:oasis:names:tc:emergency:cap:1.2"><identifier>%s</identifier><sender>weather@example.org</sender><sent>%s</sent>
 <status>Actual</status><msgType>Alert</msgType><scope>Public</scope><info><language>en</language><category>Met</category><event>%s</event><urgency>Immediate</urgency>

@@ -22,7 +22,7 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// builtIn are the sources that are built in, without the catalog.
+// builtIn returns the sources that are built in, without the catalog.
 func builtIn(t *testing.T) (all []source.Source) {
 	t.Helper()
 	known := service.BuiltIn()

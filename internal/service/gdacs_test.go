@@ -16,8 +16,8 @@ import (
 	"github.com/hazardd/hazardd/internal/source/gdacs"
 )
 
-// gdacsList is the recorded list of earthquakes, in which each member of EQ1554511 (M 5.8, Orange, of
-// 28 July 2026, 03:34) that is given is another; with none it is not in it.
+// gdacsList returns the recorded list of earthquakes, in which each member of EQ1554511 (M 5.8,
+// Orange, of 28 July 2026, 03:34) that is given is another; with none it is not in it.
 func gdacsList(t *testing.T, members map[string]any) []byte {
 	t.Helper()
 	var doc struct {

@@ -20,7 +20,8 @@ type ranked struct {
 	why  hazard.Importance
 }
 
-// important are the active hazards, the most important first, with their people counted as the worker counts them.
+// important returns the active hazards, the most important first, with their people counted as the
+// worker counts them.
 func (r *replay) important(counted map[string]*hazard.Exposure) (list []ranked) {
 	r.t.Helper()
 	l, err := live.Open(r.t.Context(), r.store, slog.New(slog.DiscardHandler), func() hazard.Instant { return r.now })

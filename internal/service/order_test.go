@@ -112,7 +112,7 @@ type parsed struct {
 // sameDrought are episodes that say what their neighbours say, of an area that takes long to work out.
 var sameDrought = regexp.MustCompile(`dr-1016449-ep[2346]-`)
 
-// between are the recordings of a time, read as of its end.
+// between returns the recordings of a time, read as of its end.
 func between(t *testing.T, from, to string) (list []parsed, end hazard.Instant) {
 	t.Helper()
 	day := func(s string) hazard.Instant {

@@ -127,7 +127,7 @@ func TestAPushedAlertReachesEventStreamsAtOnce(t *testing.T) {
 	}
 }
 
-// pushedAlert is an alert as a source pushes it.
+// pushedAlert returns an alert as a source pushes it.
 func pushedAlert(name string, n int) string {
 	now := time.Now().UTC()
 	return fmt.Sprintf(`<?xml version="1.0" encoding="UTF-8"?><alert xmlns="urn:oasis:names:tc:emergency:cap:1.2"><identifier>2.49.0.0.999.%d</identifier><sender>office@example.org</sender><sent>%s</sent><status>Actual</status><msgType>Alert</msgType><scope>Public</scope><info><language>en</language><category>Met</category><event>%s</event><urgency>Immediate</urgency><severity>Severe</severity><certainty>Observed</certainty><expires>%s</expires><headline>%[3]s</headline><area><areaDesc>District</areaDesc><polygon>%[5]d,10 %[5]d,11 %[6]d,11 %[5]d,10</polygon></area></info></alert>

@@ -165,7 +165,8 @@ var ours = sync.OnceValue(service.BuiltIn)
 
 type parser func(payload []byte, now hazard.Instant) (source.Batch, error)
 
-// parserOf is the parser of a source as the program uses it; of CAP and of other servers, which are configured, with the least of settings.
+// parserOf returns the parser of a source as the program uses it; of CAP and of other servers,
+// which are configured, with the least of settings.
 func parserOf(name string) (parser, error) {
 	if strings.HasPrefix(name, "cap-") {
 		cfg := cap.Config{Name: name, URL: "https://cap.example.org/"}

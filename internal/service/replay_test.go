@@ -65,7 +65,7 @@ type shown struct {
 	End      string `json:"end_Date"`
 }
 
-// active is the active list as a reader gets it now, by uuid. Nothing in it is over.
+// active returns the active list as a reader gets it now, by uuid. Nothing in it is over.
 func (r *replay) active() map[string]shown {
 	r.t.Helper()
 	if r.list != nil {

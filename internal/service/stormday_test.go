@@ -190,7 +190,7 @@ func stormDay(t *testing.T, list []*row) {
 	}
 }
 
-// busiest is how many messages of some kinds came in one minute, at most.
+// busiest returns how many messages of some kinds came in one minute, at most.
 func busiest(list []delivered, is func(notice.Kind) bool) (most int) {
 	var recent []time.Time
 	for _, m := range list {

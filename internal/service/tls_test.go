@@ -214,8 +214,8 @@ func TestOnlyAHostThatIsWhollyOursIsHeldToTLS(t *testing.T) {
 	}
 }
 
-// authority is a real ACME server, Let's Encrypt's own for tests, which checks at the ports of a service. It returns its directory and a
-// file with its root.
+// authority returns a real ACME server, Let's Encrypt's own for tests, which checks at the ports of
+// a service. It returns its directory and a file with its root.
 func authority(t *testing.T, secure, plain int) (directory, root string) {
 	t.Helper()
 	t.Setenv("PEBBLE_VA_NOSLEEP", "1")
@@ -231,7 +231,7 @@ func authority(t *testing.T, secure, plain int) (directory, root string) {
 	return server.URL + wfe.DirectoryPath, root
 }
 
-// free is a port that was free a moment ago.
+// free returns a port that was free a moment ago.
 func free(t *testing.T) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

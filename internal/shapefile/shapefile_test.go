@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// shp is a file of shapes.
+// shp returns a file of shapes.
 func shp(shapes ...[]byte) []byte {
 	out := make([]byte, 100)
 	binary.BigEndian.PutUint32(out, 9994)
@@ -23,7 +23,7 @@ func shp(shapes ...[]byte) []byte {
 	return out
 }
 
-// shape is a shape of lines or rings; of kind 1, a point.
+// shape returns a shape of lines or rings; of kind 1, a point.
 func shape(kind uint32, parts ...[]float64) []byte {
 	out := binary.LittleEndian.AppendUint32(nil, kind)
 	n := 0
@@ -48,7 +48,7 @@ func shape(kind uint32, parts ...[]float64) []byte {
 	return out
 }
 
-// dbf is a table of a text and a number.
+// dbf returns a table of a text and a number.
 func dbf(rows ...string) []byte {
 	const begin, width = 32 + 2*32 + 1, 1 + 10 + 8
 	out := make([]byte, begin)

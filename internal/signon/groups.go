@@ -41,7 +41,8 @@ func ParseGroup(text string) (Group, error) {
 
 var order = []auth.Role{auth.Reader, auth.Editor, auth.Admin}
 
-// rights are the role and the organizations of somebody in those groups; no role: none of them has one.
+// rights returns the role and the organizations of somebody in those groups; no role: none of them
+// has one.
 func (g Groups) rights(of []string) (role auth.Role, orgs []string) {
 	for _, rule := range g {
 		if rule.Name != "*" && !slices.Contains(of, rule.Name) {

@@ -234,7 +234,7 @@ func (p *Provider) look(ctx context.Context, now hazard.Instant) (*about, error)
 	return a, nil
 }
 
-// Issuer is the provider's address, as its tokens name it.
+// Issuer returns the provider's address, as its tokens name it.
 func (p *Provider) Issuer() string { return p.cfg.Issuer }
 
 func (p *Provider) verifier(keys oidc.KeySet) *oidc.IDTokenVerifier {
@@ -258,7 +258,7 @@ func (s Secret) ID() uuid.UUID {
 	return id
 }
 
-// begun is when the login began; state, nonce and verifier depend on it.
+// begun returns when the login began; state, nonce and verifier depend on it.
 func (s Secret) begun() (hazard.Instant, bool) {
 	_, text, _ := strings.Cut(string(s), ".")
 	second, err := strconv.ParseInt(text, 36, 40)
@@ -462,7 +462,7 @@ func (n *noted) VerifySignature(ctx context.Context, token string) (payload []by
 	return payload, n.err
 }
 
-// tokenType is the typ of a token's header, in lower case; of one that cannot be read "?".
+// tokenType returns the typ of a token's header, in lower case; of one that cannot be read "?".
 func tokenType(raw string) string {
 	head, _, _ := strings.Cut(raw, ".")
 	text, err := base64.RawURLEncoding.DecodeString(head)
@@ -487,7 +487,7 @@ func (p *Provider) identity(t *oidc.IDToken, claims map[string]any) (auth.Identi
 	return id, stated
 }
 
-// find is the claim of that name, or, where its dots lead into objects, what is there.
+// find returns the claim of that name, or, where its dots lead into objects, what is there.
 func find(claims map[string]any, name string) (any, bool) {
 	if value, ok := claims[name]; ok {
 		return value, true
@@ -503,7 +503,7 @@ func find(claims map[string]any, name string) (any, bool) {
 	return find(inner, rest)
 }
 
-// texts are the texts of a claim that is one or a list of them.
+// texts returns the texts of a claim that is one or a list of them.
 func texts(value any) []string {
 	switch v := value.(type) {
 	case string:

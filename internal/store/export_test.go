@@ -57,7 +57,7 @@ func (s *Store) Forget(ctx context.Context) error {
 	return nil
 }
 
-// Migration is the text of a migration.
+// Migration returns the text of a migration.
 func (s *Store) Migration(name string) (string, error) { return s.migration(name) }
 
 // Exec runs a statement on the database itself: what no other function does.
@@ -130,7 +130,7 @@ func (c *counting) QueryRowContext(ctx context.Context, query string, args ...an
 	return c.DBTX.QueryRowContext(ctx, query, args...)
 }
 
-// BodySize is the size of a hazard's state where the release before looks for it.
+// BodySize returns the size of a hazard's state where the release before looks for it.
 func (s *Store) BodySize(ctx context.Context, id int64) (n int, err error) {
 	return n, s.read.QueryRowContext(ctx, `SELECT length(body) FROM hazards WHERE id = $1`, id).Scan(&n)
 }

@@ -49,7 +49,7 @@ func openFiles(t *testing.T, dir string, place files.Settings) *store.Store {
 	return s
 }
 
-// sha is the digest of a content.
+// sha returns the digest of a content.
 func sha(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])

@@ -249,7 +249,7 @@ func copyFolder(t *testing.T, from, to string) {
 	}
 }
 
-// allRows are the rows of every table of a file, as text.
+// allRows returns the rows of every table of a file, as text.
 func allRows(ctx context.Context, file string) (_ map[string]string, err error) {
 	d, err := sql.Open("sqlite", "file:"+file+"?mode=ro")
 	if err != nil {
@@ -494,7 +494,7 @@ func TestFlippedBitIsNeverServed(t *testing.T) {
 // places are the folders of files that a store names, beside that of product files.
 var places = map[string]store.KeptKind{"evidence": store.KeptPayloads, "pictures": store.KeptPictures}
 
-// stored are all files that the store in dir names.
+// stored returns all files that the store in dir names.
 func (x *sample) stored(t *testing.T, dir string) (all []string) {
 	t.Helper()
 	for _, folder := range []string{"files", "evidence", "pictures"} {

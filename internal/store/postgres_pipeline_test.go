@@ -165,7 +165,7 @@ func TestWriteThatPanicsLetsOthersWrite(t *testing.T) {
 	}
 }
 
-// other is a connection of our own to the database of a store.
+// other returns a connection of our own to the database of a store.
 func other(t testing.TB, database string) *sql.DB {
 	t.Helper()
 	d, err := sql.Open("pgx", database)

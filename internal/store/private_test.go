@@ -15,7 +15,7 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// openFolder is a folder of mode that every user of the machine can reach, unlike t.TempDir.
+// openFolder returns a folder of mode that every user of the machine can reach, unlike t.TempDir.
 func openFolder(t *testing.T, mode fs.FileMode) string {
 	t.Helper()
 	if runtime.GOOS == "windows" {

@@ -302,7 +302,7 @@ type seen struct {
 	LastUpdate            hazard.Instant
 }
 
-// told are the hazards of a page.
+// told returns the hazards of a page.
 func told(p *store.Page) []seen {
 	list := []seen{}
 	for i, h := range p.Hazards {
@@ -460,7 +460,8 @@ func TestPagesSkipAndRepeatNothingWhileHazardsAreWrittenAndEnd(t *testing.T) {
 	})
 }
 
-// mayRead is the rule of who may read a state of the past: it must be open to the reader by itself, and by the present state.
+// mayRead returns the rule of who may read a state of the past: it must be open to the reader by
+// itself, and by the present state.
 func mayRead(p *hazard.Product, present hazard.Audience, orgs []int64) bool {
 	for _, a := range []hazard.Audience{p.Audience(), present} {
 		if len(a.OrgIDs) > 0 && !slices.ContainsFunc(a.OrgIDs, func(o int64) bool { return slices.Contains(orgs, o) }) {

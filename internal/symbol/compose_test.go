@@ -289,7 +289,7 @@ func pngOf(t testing.TB, s symbol.Symbol, size int) image.Image {
 	return img
 }
 
-// grey is a symbol as a printer without colours puts it on a ground.
+// grey returns a symbol as a printer without colours puts it on a ground.
 func grey(img image.Image, ground color.Gray) *image.Gray {
 	out := image.NewRGBA(img.Bounds())
 	draw.Draw(out, out.Rect, image.NewUniform(ground), image.Point{}, draw.Src)

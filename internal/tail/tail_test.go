@@ -203,7 +203,7 @@ func TestWhatIsKnownOfManyProductsIsBounded(t *testing.T) {
 	runtime.KeepAlive(f)
 }
 
-// inUse is how many bytes of the heap are in use.
+// inUse returns how many bytes of the heap are in use.
 func inUse() int64 {
 	var m runtime.MemStats
 	runtime.GC()

@@ -8,7 +8,8 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// said is a hazard in languages, of which the first is its own; a dash before the first: none is.
+// said returns a hazard in languages, of which the first is its own; a dash before the first: none
+// is.
 func said(languages ...string) *hazard.Hazard {
 	h := &hazard.Hazard{Name: "as stored", Description: "stored"}
 	for i, l := range languages {

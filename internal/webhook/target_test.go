@@ -25,7 +25,8 @@ import (
 	"github.com/hazardd/hazardd/internal/recordings"
 )
 
-// reach is whether an attempt would get as far as a connection: by the address as it is written, and by what a written address is.
+// reach reports whether an attempt would get as far as a connection: by the address as it is
+// written, and by what a written address is.
 func reach(t *outbound.Targets, address string) error {
 	if err := t.Check(address); err != nil {
 		return err
@@ -157,7 +158,8 @@ func listen(t *testing.T, ip string, h http.HandlerFunc) (server *httptest.Serve
 	return server, port
 }
 
-// outside is a sender to whom 127.0.0.2 is the world, and the rest of the loopback network is inside.
+// outside returns a sender to whom 127.0.0.2 is the world, and the rest of the loopback network is
+// inside.
 func outside(r *net.Resolver) *Service {
 	return New(Config{Targets: outbound.Targets{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.2/32")}, Resolver: r}, Logger: slog.New(slog.DiscardHandler), Now: time.Now})
 }

@@ -15,10 +15,11 @@ import (
 	"text/tabwriter"
 )
 
-// Median is the middle of values; NaN of none. It leaves values as they are.
+// Median returns the middle of values; NaN of none. It leaves values as they are.
 func Median(values []float64) float64 { return Quantile(values, 0.5) }
 
-// Quantile is the value below which the share q of values lies, between two of them in proportion; NaN of none.
+// Quantile returns the value below which the share q of values lies, between two of them in
+// proportion; NaN of none.
 func Quantile(values []float64, q float64) float64 {
 	if len(values) == 0 {
 		return math.NaN()
@@ -30,7 +31,7 @@ func Quantile(values []float64, q float64) float64 {
 	return sorted[low] + (at-float64(low))*(sorted[high]-sorted[low])
 }
 
-// Ratio is the median of a's values over b's of the same round.
+// Ratio returns the median of a's values over b's of the same round.
 func Ratio(a, b []float64) float64 {
 	var each []float64
 	for i := range min(len(a), len(b)) {
@@ -39,7 +40,8 @@ func Ratio(a, b []float64) float64 {
 	return Median(each)
 }
 
-// Rotated is the order of round r of n things: each is first as often as the others, and follows another one each time.
+// Rotated returns the order of round r of n things: each is first as often as the others, and
+// follows another one each time.
 func Rotated(n, r int) []int {
 	order := make([]int, n)
 	for i := range order {
@@ -61,12 +63,12 @@ type Goal struct {
 	Met    bool    `json:"met"`
 }
 
-// AtLeast is a goal that value reaches bound.
+// AtLeast returns a goal that value reaches bound.
 func AtLeast(name string, value, bound float64) Goal {
 	return Goal{Name: name, Value: value, Bound: bound, Met: value >= bound}
 }
 
-// AtMost is a goal that value stays within bound.
+// AtMost returns a goal that value stays within bound.
 func AtMost(name string, value, bound float64) Goal {
 	return Goal{Name: name, Value: value, Bound: bound, AtMost: true, Met: value <= bound}
 }

@@ -54,7 +54,7 @@ var kinds = []struct {
 	{hazard.Tornado, "Tornado Warning", hazard.Warning, 1},
 }
 
-// Hazard is the i-th hazard of those that r makes.
+// Hazard returns the i-th hazard of those that r makes.
 func Hazard(r *rand.Rand, i int, now hazard.Instant) *hazard.Hazard {
 	pick := r.IntN(100)
 	k := kinds[0]

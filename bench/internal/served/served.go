@@ -71,7 +71,7 @@ type Orders struct {
 	out *json.Encoder
 }
 
-// NewOrders are those of this process. There is one set.
+// NewOrders returns those of this process. There is one set.
 func NewOrders() *Orders { return &Orders{lines(os.Stdin), json.NewEncoder(os.Stdout)} }
 
 // Next reads the next order; io.EOF after the last one.
@@ -149,10 +149,10 @@ func (p *Process) read(answer any) error {
 	return err
 }
 
-// PID is the number of the process.
+// PID returns the number of the process.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Memory is the most that the process ever held, in MB; 0 where there is no /proc.
+// Memory returns the most that the process ever held, in MB; 0 where there is no /proc.
 func (p *Process) Memory() (float64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.PID()))
 	if err != nil {

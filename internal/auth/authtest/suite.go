@@ -64,7 +64,7 @@ func key(id string, created hazard.Instant) auth.Key {
 	return k
 }
 
-// session is the use of the refresh token parent in the session id.
+// session returns the use of the refresh token parent in the session id.
 func session(id, parent uuid.UUID, keyID string) auth.Session {
 	return auth.Session{ID: id, User: "ann", Expires: t0 + 5000, Parent: parent, Child: auth.Grant{Access: uuid.New(),
 		Refresh: uuid.New(), Issued: t0 + 7, KeyID: keyID, Role: auth.Reader, Orgs: []int64{2, 3}}}

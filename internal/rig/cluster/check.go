@@ -121,7 +121,7 @@ func (c *checker) log() {
 	}
 }
 
-// place is where in the log a write is.
+// place returns where in the log a write is.
 func (c *checker) place(w *Write) (int, bool) {
 	switch {
 	case w.Deletes:
@@ -140,7 +140,7 @@ func (c *checker) mayBeLost(w *Write) bool {
 	return c.Lossy && slices.ContainsFunc(c.Failovers, func(f Window) bool { return w.Start.Before(f.To) && w.End.After(f.From) })
 }
 
-// Lost is how many acknowledged writes are not in the log.
+// Lost returns how many acknowledged writes are not in the log.
 func (h *History) Lost() (n int) {
 	c := newChecker(h)
 	c.log()

@@ -101,7 +101,7 @@ func (m *made) product(hazard, uuid string, deletes bool) {
 	m.wrote(Write{Client: 1, Hazard: hazard, Product: uuid, Deletes: deletes})
 }
 
-// sound is a history of everything that happens, without a fault.
+// sound returns a history of everything that happens, without a fault.
 func sound(t testing.TB) *made {
 	m := newMade(t)
 	m.ask()
@@ -128,8 +128,8 @@ func (m *made) finish() {
 	m.Log = log
 }
 
-// replaced is a history in which a failover lost two changes, whose numbers were 4 and 5: both were acknowledged, and the second stream was told
-// of both. It gets a reset.
+// replaced returns a history in which a failover lost two changes, whose numbers were 4 and 5: both
+// were acknowledged, and the second stream was told of both. It gets a reset.
 func replaced(t testing.TB) *made {
 	m := newMade(t)
 	m.hazard("fire", "", "a", "A", 0)
@@ -166,13 +166,13 @@ func TestASoundHistoryHasNoFault(t *testing.T) {
 	wantNone(t, &History{})
 }
 
-// find is the write of a name.
+// find returns the write of a name.
 func (m *made) find(name string) *Write {
 	i := slices.IndexFunc(m.Writes, func(w Write) bool { return w.After == name })
 	return &m.Writes[i]
 }
 
-// read is a list of a node after a number of seconds.
+// read returns a list of a node after a number of seconds.
 func (m *made) read(second int, node string) *Read {
 	at := begin.Add(time.Duration(second)*time.Second + 500*time.Millisecond)
 	i := slices.IndexFunc(m.Reads, func(r Read) bool { return r.Node == node && r.Start.Equal(at) })

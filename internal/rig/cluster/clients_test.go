@@ -42,7 +42,7 @@ func newClient(c *cluster, to string) *client {
 	return &client{c, to, c.front.URL, c.front.Client(1 + rand.IntN(2))} // HTTP/1.1 or HTTP/2
 }
 
-// answeredBy is the node that has answered.
+// answeredBy returns the node that has answered.
 func (c *client) answeredBy(resp *http.Response) string {
 	if c.to != Front {
 		return c.to

@@ -55,7 +55,7 @@ var ports struct {
 	next int
 }
 
-// freeAddr is an address of the loopback network that nobody listens on.
+// freeAddr returns an address of the loopback network that nobody listens on.
 func freeAddr(t testing.TB) string {
 	t.Helper()
 	ports.Lock()
@@ -210,7 +210,7 @@ func port(t testing.TB) int {
 	return n
 }
 
-// store are the arguments that name the store, as it is seen over lines; nil: directly.
+// store returns the arguments that name the store, as it is seen over lines; nil: directly.
 func (c *cluster) store(lines []*line) []string {
 	args := []string{"--data", c.data("files")}
 	if c.primary == nil {
@@ -243,7 +243,7 @@ func (c *cluster) until(what string, within time.Duration, is func() bool) {
 	}
 }
 
-// named is the node of a name.
+// named returns the node of a name.
 func (c *cluster) named(name string) *hazardd {
 	for _, n := range c.nodes {
 		if n.name == name {

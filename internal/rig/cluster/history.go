@@ -116,7 +116,7 @@ type member struct {
 	Total      string `json:"product_total"`
 }
 
-// ends is when a hazard ends by itself, zero: never.
+// ends returns when a hazard ends by itself, zero: never.
 func (m *member) ends() (time.Time, error) {
 	if m.AutoExpire != "Y" {
 		return time.Time{}, nil
