@@ -16,7 +16,7 @@ import (
 	"github.com/hazardd/hazardd/internal/search"
 )
 
-// Answer is what a query asks for.
+// Answer is the kind of a query's answer.
 type Answer int
 
 // The answers.
@@ -24,7 +24,7 @@ const (
 	Features Answer = iota
 	Count
 	IDs
-	Rows // of statistics, or of distinct values
+	Rows // statistics, or distinct values
 )
 
 // Query is a query of a layer.
@@ -37,10 +37,10 @@ type Query struct {
 	PBF      bool
 	OutSR    int
 	Offset   int
-	Most     int // features, or rows
+	Most     int // maximum number of features or rows
 	Groups   []*Field
 	Stats    []Statistic
-	sort     []ordering // of rows
+	sort     []ordering // order of rows
 }
 
 // Limits of one query.
@@ -50,7 +50,8 @@ const (
 	maxOffset = 1_000_000
 )
 
-// refused are parameters that would change what is found, and are not known here. Others that are not known say how the answer is to look: they are not looked at.
+// refused are parameters that would change the result but are not supported. Other unsupported
+// parameters only affect the form of the answer, and are ignored.
 var refused = []string{"text", "relationParam", "having", "distance", "historicMoment", "gdbVersion", "fullText", "parameterValues", "rangeValues", "returnExtentOnly", "quantizationParameters", "sqlFormat", "token"}
 
 // Parse reads the parameters of a query of the layer.
@@ -87,7 +88,7 @@ func (p *parser) fault(name, format string, args ...any) {
 	p.faults = append(p.faults, search.Fault{Parameter: name, Detail: fmt.Sprintf(format, args...)})
 }
 
-// where reads conditions: those of the layer, where and objectIds.
+// where reads the conditions: those of the layer, where and objectIds.
 func (p *parser) where(l *Layer) {
 	if l.Active {
 		p.q.Statuses = []hazard.Status{hazard.Active}
@@ -123,7 +124,7 @@ func (p *parser) where(l *Layer) {
 	}
 }
 
-// and adds a condition; text is what it was read from.
+// and adds a condition. text is its source.
 func (p *parser) and(lang, text string, e cql.Expr) error {
 	w, err := search.NewWhere(e, search.Fields())
 	if err != nil {
@@ -160,7 +161,7 @@ func (p *parser) place() {
 	}
 }
 
-// time reads a moment or a span, in milliseconds since 1970, of which either end may be null.
+// time reads a moment or a period in milliseconds since 1970. Either end of a period may be null.
 func (p *parser) time() {
 	text := p.values.Get("time")
 	if text == "" {
@@ -203,7 +204,7 @@ func (p *parser) flag(name string, missing bool) bool {
 	}
 }
 
-// form reads how the answer is to look.
+// form reads the form of the answer.
 func (p *parser) form() {
 	switch f := strings.ToLower(p.values.Get("f")); f {
 	case "", "json", "pjson":
@@ -227,7 +228,8 @@ func (p *parser) form() {
 	}
 }
 
-// fields reads names of fields; the first is always that of object ids, unless they are groups.
+// fields reads names of fields. Unless they are groups, the first field is always that of object
+// ids.
 func (p *parser) fields(parameter, text string) []*Field {
 	all := []*Field{fieldNamed(objectID)}
 	if text = strings.TrimSpace(text); text == "" {
@@ -317,16 +319,17 @@ func (p *parser) statistics() {
 	}
 }
 
-// ordering is a column of rows, and its direction.
+// ordering is a column of rows and its direction.
 type ordering struct {
 	column     string
 	descending bool
 }
 
-// sorts are the orders that features can have, by field.
+// sorts are the supported orders of features, by field.
 var sorts = map[string]search.Order{objectID: search.ByNumber, "start_time": search.ByStart, "end_time": search.ByEnd, "last_update_time": search.ByLastUpdate}
 
-// order reads orderByFields. Features are in the order of their numbers unless they are asked for in another, so that later ones do not move earlier ones.
+// order reads orderByFields. By default, features are in the order of their numbers, so that later
+// features do not move earlier ones.
 func (p *parser) order() {
 	p.q.Sort = search.Sort{By: search.ByNumber}
 	text := strings.TrimSpace(p.values.Get("orderByFields"))
@@ -351,7 +354,7 @@ func (p *parser) order() {
 		p.fault("orderByFields", "%.60q is not a field of the layer", first.column)
 		return
 	}
-	rest := p.q.sort[1:] // the number is what every order ends with, in the same direction
+	rest := p.q.sort[1:] // every order ends with the number, in the same direction
 	if len(rest) > 1 || len(rest) == 1 && (!strings.EqualFold(rest[0].column, objectID) || rest[0].descending != first.descending) {
 		p.fault("orderByFields", "features are sorted by one field, and then by %s", objectID)
 		return
