@@ -31,7 +31,7 @@ func (c *Caller) Session() uuid.UUID { return c.sid }
 func (c *Caller) ByReadKey() bool { return c.key != nil && c.Scope == "" }
 
 // keepSession stores a login, so that its user can see and end it. If a program logs in for each
-// request, only some logins are stored.
+// request, only some of its logins are stored.
 func (s *Service) keepSession(ctx context.Context, id uuid.UUID, u *User, from Origin, expires hazard.Instant, alone bool, now hazard.Instant) {
 	if alone {
 		return

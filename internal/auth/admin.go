@@ -286,7 +286,7 @@ func (s *Service) newHash(ctx context.Context, p Password) (Hash, error) {
 }
 
 // nextSecond returns the first whole second after now. Times in tokens are whole seconds, so only
-// from then on iat distinguishes later tokens from earlier ones. grant dates new tokens
+// from that second on does iat distinguish later tokens from earlier ones. grant dates new tokens
 // accordingly.
 func nextSecond(now hazard.Instant) hazard.Instant { return now - now%1000 + 1000 }
 
@@ -296,7 +296,7 @@ const (
 	maxOrgName = 200 // characters
 )
 
-// validName allows only characters that cannot be confused with others and need no quoting.
+// validName allows only characters that look unlike any others and need no quoting.
 func validName(name string) bool {
 	const letters = "abcdefghijklmnopqrstuvwxyz0123456789._@-"
 	return len(name) >= 1 && len(name) <= maxName &&
