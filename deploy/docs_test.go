@@ -16,11 +16,11 @@ import (
 	"github.com/hazardd/hazardd/internal/pgtest"
 )
 
-// Nobody corrects a statement at three in the morning.
+// A wrong statement in the runbook would be found only in an emergency.
 func TestTheStatementsOfTheRunbookRun(t *testing.T) {
 	url := pgtest.URL(t)
 	if _, errs, status := hazardd(t, password, nil, "user", "add", "writer", "--role", "admin", "--password-stdin", "--database", url); status != 0 {
-		t.Fatal(errs) // it makes the schema
+		t.Fatal(errs) // it creates the schema
 	}
 	d, err := sql.Open("pgx", url)
 	if err != nil {
@@ -40,7 +40,7 @@ func TestTheStatementsOfTheRunbookRun(t *testing.T) {
 		t.Fatalf("%d statements, want 3", len(statements))
 	}
 	for _, m := range regexp.MustCompile("`(SELECT [^`]*)`").FindAllStringSubmatch(text, -1) {
-		if !strings.Contains(m[1], "PID") && !strings.Contains(m[1], "pg_promote") { // what only looks
+		if !strings.Contains(m[1], "PID") && !strings.Contains(m[1], "pg_promote") { // statements that only read
 			statements = append(statements, m[1])
 		}
 	}
@@ -81,7 +81,7 @@ func TestLinksOfTheDocumentationLeadSomewhere(t *testing.T) {
 	}
 }
 
-// A promise whose test was renamed or removed is held by nothing.
+// A promise whose test was renamed or removed is no longer checked.
 func TestTheDocumentationNamesTestsThatThereAre(t *testing.T) {
 	there := map[string]bool{}
 	root := os.DirFS(nginxtest.Root(t))
@@ -142,7 +142,7 @@ func headings(text string) map[string]bool {
 	return all
 }
 
-// What a command is called, and what it is told, is the program's.
+// The names of commands and their flags exist in the program.
 func TestTheDocumentationNamesCommandsAndFlagsThatThereAre(t *testing.T) {
 	helps := map[string]string{}
 	help := func(words ...string) (string, bool) {
@@ -186,7 +186,8 @@ func TestTheDocumentationNamesCommandsAndFlagsThatThereAre(t *testing.T) {
 	}
 }
 
-// What a pooler must be told are the settings that hazardd sends, and the connections that are reckoned with those that it opens.
+// The settings for a pooler are those that hazardd sends, and the connections in the documentation
+// are those that it opens.
 func TestTheDatabaseBearsWhatTheDocumentationSays(t *testing.T) {
 	url := pgtest.URL(t)
 	store := []string{"--database", url, "--data", filepath.Join(t.TempDir(), "data")}
@@ -213,7 +214,7 @@ func TestTheDatabaseBearsWhatTheDocumentationSays(t *testing.T) {
 		resp, _ := get(t, http.DefaultClient, "http://"+n.addr+"/hazards/types", "Authorization", bearer)
 		return resp.StatusCode == http.StatusOK
 	})
-	// Searches ask the database: so many at once that as many connections are open as there ever are.
+	// Searches query the database: so many at once that the maximum number of connections is open.
 	var all sync.WaitGroup
 	for range 50 {
 		all.Go(func() {
@@ -233,7 +234,7 @@ func TestTheDatabaseBearsWhatTheDocumentationSays(t *testing.T) {
 	if most := 4 + 4*runtime.GOMAXPROCS(0); open > most || open < 4 {
 		t.Errorf("a node has %d connections, docs/scaling.md says at most %d", open, most)
 	}
-	// PostgreSQL tells nobody what another session has set: the source does.
+	// PostgreSQL does not show the settings of other sessions, so read them from the source.
 	source := read(t, "internal/store/postgres.go")
 	_, list, _ := strings.Cut(source, "for setting, value := range map[string]string{")
 	list, _, ok := strings.Cut(list, "\n\t} {")

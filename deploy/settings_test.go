@@ -34,7 +34,7 @@ func read(t testing.TB, name string) string {
 
 var variable = regexp.MustCompile(`HAZARDD_[A-Z0-9]+(?:_[A-Z0-9]+)*`)
 
-// known returns the variables that the program's help names.
+// known returns the variables in the program's help.
 func known(t *testing.T) map[string]bool {
 	t.Helper()
 	all := map[string]bool{}
@@ -64,14 +64,15 @@ func TestEveryVariableIsTheProgramsOwn(t *testing.T) {
 			t.Errorf("%s names no variable", file)
 		}
 		for _, name := range named {
-			if !known[name] && name != "HAZARDD_PORT" { // what Kubernetes would set
+			if !known[name] && name != "HAZARDD_PORT" { // Kubernetes would set this one
 				t.Errorf("%s: %s is no setting", file, name)
 			}
 		}
 	}
 }
 
-// takes fails unless serve takes the settings: with a database that cannot be, so that it ends there. A status of 2 says that a setting is wrong.
+// takes checks that serve accepts the settings. It uses an impossible database, so that serve ends
+// there. A status of 2 means that a setting is wrong.
 func takes(t *testing.T, env map[string]string) {
 	t.Helper()
 	list := []string{}
@@ -92,7 +93,7 @@ func takes(t *testing.T, env map[string]string) {
 	}
 }
 
-// defaults of hazardd that files must fit.
+// Defaults of hazardd that the files must match.
 const (
 	grace      = 10 * time.Second
 	allStreams = 10_000
@@ -110,7 +111,7 @@ func TestTheDefaultsThatFilesFitAreTheProgramsOwn(t *testing.T) {
 
 // ---- systemd
 
-// unit returns a unit of systemd: the values of each setting, in order.
+// unit returns the unit of systemd: the values of each setting, in order.
 func unit(t *testing.T) map[string][]string {
 	t.Helper()
 	settings := map[string][]string{}
@@ -177,7 +178,7 @@ func TestSystemdTakesTheUnit(t *testing.T) {
 		if filepath.Ext(unit) != ".service" {
 			continue
 		}
-		// From 0 to 100, where 100 is open to everything; what remains is the network.
+		// From 0 to 100, where 100 is fully open. The remaining exposure is the network.
 		if out, err := exec.CommandContext(t.Context(), analyze, "security", "--offline=true", "--no-pager", "--threshold=15", file).CombinedOutput(); err != nil {
 			t.Errorf("systemd-analyze security: %v\n%s", err, out)
 		}
@@ -220,7 +221,7 @@ func TestTheImageIsBuiltAsTheProgramIs(t *testing.T) {
 	if !strings.Contains(final, "--chown=65532:65532 /empty "+env["HAZARDD_DATA"]) || !strings.Contains(final, "\nUSER 65532:65532\n") {
 		t.Error("the user of the image cannot write to the data folder")
 	}
-	// What is copied from here is there, and what must be in the image is not left out.
+	// Copied files exist, and files needed in the image are not excluded.
 	for _, m := range regexp.MustCompile(`(?m)^COPY ([^-].*) \S+$`).FindAllStringSubmatch(file, -1) {
 		for name := range strings.FieldsSeq(m[1]) {
 			if _, err := os.Stat(filepath.Join(nginxtest.Root(t), name)); err != nil {
@@ -595,7 +596,8 @@ func TestTheKubernetesObjectsFitEachOther(t *testing.T) {
 		t.Errorf("GOMEMLIMIT is %d, the limit %d", heap, limit)
 	}
 
-	// Each mount has its volume, each file of a secret its place and its key in the command that makes it.
+	// Each mount has its volume, and each file of a secret has its place and its key in the command
+	// that creates it.
 	text := read(t, "deploy/kubernetes.yaml")
 	mounts := map[string]string{}
 	for _, m := range c.VolumeMounts {
@@ -648,7 +650,7 @@ func TestTheKubernetesObjectsFitEachOther(t *testing.T) {
 	}
 }
 
-// bytesOf reads a quantity of Kubernetes: 2Gi, 512Mi.
+// bytesOf parses a quantity of Kubernetes: 2Gi, 512Mi.
 func bytesOf(t *testing.T, text string) int64 {
 	t.Helper()
 	for suffix, size := range map[string]int64{"Gi": 1 << 30, "Mi": 1 << 20} {
@@ -660,7 +662,7 @@ func bytesOf(t *testing.T, text string) int64 {
 	return 0
 }
 
-// A member that is written twice counts once, and nobody sees which.
+// Of a member that is written twice only one counts, and it is unclear which.
 func TestNoMemberIsWrittenTwice(t *testing.T) {
 	for _, file := range []string{"deploy/compose.yaml", "deploy/kubernetes.yaml"} {
 		decoder := yaml.NewDecoder(bytes.NewReader([]byte(read(t, file))))

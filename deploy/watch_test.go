@@ -18,7 +18,7 @@ import (
 	"github.com/hazardd/hazardd/internal/service"
 )
 
-// labelled are metrics that are there only once something has happened, or where there is more than one machine can show.
+// labelled are metrics that exist only after an event, or only with more than one machine.
 var labelled = []string{
 	"hazardd_report_delay_seconds", "hazardd_source_age_seconds", "hazardd_source_documents", "hazardd_store_writes_refused_total",
 	"hazardd_webhook_attempts_total", "hazardd_webhook_attempt_seconds", "hazardd_limit_refusals_total", "hazardd_http_requests_total",
@@ -27,7 +27,7 @@ var labelled = []string{
 
 var metricName = regexp.MustCompile(`\bhazardd_[a-z_]+`)
 
-// What the alerts, the dashboard and the guide ask for is what the program tells.
+// The metrics in alerts, dashboard and guide are those that the program exports.
 func TestWhatWatchesAsksForMetricsThatThereAre(t *testing.T) {
 	s := hazardtest.Serve(t, func(c *service.Config) { c.Backup = service.Backup{Dir: t.TempDir(), Keep: time.Hour} })
 	resp, err := http.Get(s.URL() + "/metrics")
@@ -63,7 +63,7 @@ func TestWhatWatchesAsksForMetricsThatThereAre(t *testing.T) {
 	if len(asked) < 15 {
 		t.Errorf("only %q are asked for", slices.Sorted(maps.Keys(asked)))
 	}
-	// Those that need an event are described in the code.
+	// Metrics that need an event are described in the code.
 	out, err := exec.Command("grep", "-rhoE", `"(hazardd_)?[a-z_]+"`, "--include=*.go", filepath.Join(nginxtest.Root(t), "internal")).Output()
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +75,7 @@ func TestWhatWatchesAsksForMetricsThatThereAre(t *testing.T) {
 	}
 }
 
-// Each alert says what to do, in a place that there is, and is tested in both directions.
+// Each alert refers to an existing section that says what to do, and is tested in both directions.
 func TestAlertsLeadToTheRunbook(t *testing.T) {
 	rules, tests := read(t, "deploy/prometheus/rules.yml"), read(t, "deploy/prometheus/rules_test.yml")
 	alerts := regexp.MustCompile(`- alert: (\w+)`).FindAllStringSubmatch(rules, -1)
@@ -99,7 +99,7 @@ func TestAlertsLeadToTheRunbook(t *testing.T) {
 	}
 }
 
-// The alerts fire when they should, and are silent when all is well: Prometheus' own tool says so.
+// Alerts fire when they should, and not when all is well, according to Prometheus' own tool.
 func TestAlertsFire(t *testing.T) {
 	if _, err := exec.LookPath("promtool"); err != nil {
 		t.Skip("promtool is not installed: it is in Debian's package prometheus")

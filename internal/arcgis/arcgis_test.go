@@ -38,7 +38,7 @@ func TestPlacesOfQueries(t *testing.T) {
 			t.Errorf("%s: %+v %v, want %s", text, p, err, want)
 		}
 	}
-	// Rings go the way that the map shows, also where that is the longer one.
+	// Sides of rings go the way that the map shows, even if that is the longer one.
 	wide, err := readPlace(`{"rings":[[[-170,-60],[-170,60],[170,60],[170,-60],[-170,-60]],[[8,48],[12,48],[12,52],[8,52],[8,48]]]}`, "", wgs84)
 	if err != nil {
 		t.Fatal(err)
@@ -94,7 +94,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// A tally comes to the figures that the textbook has, in whichever order hazards are counted.
+// A tally gives the figures of the textbook, in whichever order hazards are counted.
 func TestFiguresOfATally(t *testing.T) {
 	q, faults := (&Layer{Kind: Points}).Parse(url.Values{"outStatistics": {`[{"statisticType":"stddev","onStatisticField":"latitude"},{"statisticType":"avg","onStatisticField":"latitude"},{"statisticType":"var","onStatisticField":"people"},{"statisticType":"max","onStatisticField":"start_time"}]`}})
 	if faults != nil {

@@ -25,14 +25,14 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// years is a store of some years in which sources and people have changed hazards.
+// years is a store of several years in which sources and people have changed hazards.
 type years struct {
 	s     *store.Store
 	now   hazard.Instant
 	areas int
 }
 
-// write commits f as of the moment of y.
+// write commits f at the current time of y.
 func (y *years) write(t testing.TB, origin store.Origin, f func(*store.Tx) error) {
 	t.Helper()
 	if _, err := y.s.Write(t.Context(), hazard.ClockFunc(func() hazard.Instant { return y.now }), origin, f); err != nil {
@@ -61,7 +61,7 @@ func quake(name string, at hazard.Instant) *hazard.Hazard {
 		AutoExpire: true, Start: at, End: at.Add(time.Hour), Created: at, LastUpdate: at, Updated: at, OrgID: -1, Longitude: 1.5, Latitude: -2, Source: "usgs"}
 }
 
-// pasts is what a store says of some moments, as text.
+// pasts returns the answers of a store about some moments, as text.
 func pasts(t testing.TB, s *store.Store, moments []hazard.Instant, now hazard.Instant) (all []string) {
 	t.Helper()
 	for _, at := range moments {
@@ -99,7 +99,8 @@ func TestWhatIsKeptAnswersAsBefore(t *testing.T) {
 	}
 }
 
-// keepsItsWord makes a history by chance and prunes it, and holds what the store says against what it said before.
+// keepsItsWord makes a random history, prunes it, and compares the answers of the store with those
+// before.
 func keepsItsWord(t *testing.T, pick *rand.Rand, p place) int64 {
 	within := func(least, most int) int { return least + pick.IntN(most-least+1) }
 	const day = 24 * time.Hour
@@ -186,7 +187,7 @@ func keepsItsWord(t *testing.T, pick *rand.Rand, p place) int64 {
 	if done.Rows == 0 {
 		return 0
 	}
-	// What was before is refused, and the archive has every row.
+	// Moments before the horizon are refused, and the archive has every row.
 	early := horizon - 1
 	for what, err := range map[string]error{
 		"search":   second(y.s.Search(t.Context(), search.Query{At: &early, Limit: 1}, nil, end)),
@@ -215,7 +216,7 @@ func keepsItsWord(t *testing.T, pick *rand.Rand, p place) int64 {
 
 func second[T any](_ T, err error) error { return err }
 
-// Who reads meanwhile and who writes is not told otherwise, and waits for no more than a few rows.
+// Concurrent readers get the same answers, and concurrent writers wait for no more than a few rows.
 func TestPruningLeavesTheWriterAndTheActiveAlone(t *testing.T) {
 	y := &years{s: kinds["SQLite"](t).open(t), now: hazard.At(made).Add(-400 * 24 * time.Hour)}
 	usgs := store.Origin{Source: "usgs"}
@@ -250,7 +251,7 @@ func TestPruningLeavesTheWriterAndTheActiveAlone(t *testing.T) {
 	if h, err := y.s.Horizon(t.Context(), store.History); err != nil || h.Number != 0 {
 		t.Fatal(h, err)
 	}
-	// It is stopped after some rows, and goes on.
+	// It is stopped after some rows, and continues.
 	ctx, stop := context.WithCancel(t.Context())
 	if _, err := archive.Prune(ctx, y.s, archive.Keep{Dir: t.TempDir()}, store.History, before, "v1", made, func(what string, done, _ int64) {
 		if what == "prune" && done == 70 {
@@ -263,7 +264,7 @@ func TestPruningLeavesTheWriterAndTheActiveAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// 15 hazards are over, each of 12 states: the first and the last stay.
+	// 15 hazards have ended, each with 12 states: the first and the last stay.
 	if left, err := y.s.Since(t.Context(), 0, 1000); err != nil || len(left) != 15*2+5*11 {
 		t.Errorf("%d changes are left, %v, %v", len(left), done, err)
 	}
@@ -279,7 +280,8 @@ func TestPruningLeavesTheWriterAndTheActiveAlone(t *testing.T) {
 	}
 }
 
-// In a bucket an archive is written and read back whole too before a row goes, and where it cannot be, none goes and none is left there.
+// With a bucket too, an archive is written and read back completely before any row is removed. If
+// that fails, no row is removed and no archive is left there.
 func TestAnArchiveInABucketComesFirst(t *testing.T) {
 	b := s3test.New(t)
 	y := &years{s: kinds["SQLite"](t).open(t), now: hazard.At(made).Add(-400 * 24 * time.Hour)}

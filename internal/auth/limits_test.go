@@ -16,7 +16,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// try is nil for a success, ErrDenied, or the *LimitedError as it came.
+// try returns nil for a success, ErrDenied, or the *LimitedError.
 func try(t testing.TB, s *auth.Service, user string, p auth.Password, addr string, now hazard.Instant) error {
 	t.Helper()
 	return tryFrom(t, s, user, p, auth.Origin{Addr: netip.MustParseAddr(addr)}, now)
@@ -46,7 +46,8 @@ func TestEachFailureBeyondFiveDoublesTheWait(t *testing.T) {
 		if i < 5 {
 			continue
 		}
-		// Meanwhile the right password is not looked at either: else guessing would go on, at the price of a 429.
+		// Meanwhile the right password is not checked either; otherwise guessing could continue
+		// despite the 429.
 		want := min(time.Second<<(i-5), 15*time.Minute)
 		if got := wait(try(t, s, "ann", secret, home.String(), now)); got != want {
 			t.Fatalf("after %d failures: wait %v, want %v", i, got, want)
@@ -57,7 +58,7 @@ func TestEachFailureBeyondFiveDoublesTheWait(t *testing.T) {
 		now = now.Add(want)
 	}
 	must(t, try(t, s, "ann", secret, home.String(), now))
-	for range 4 { // a fresh start
+	for range 4 { // a restart of the service
 		wantErr(t, try(t, s, "ann", "wrong", home.String(), now), auth.ErrDenied)
 	}
 	must(t, try(t, s, "ann", secret, home.String(), now))
@@ -170,7 +171,7 @@ func TestTheRightPasswordGetsInFromANewNetworkWhileManyGuess(t *testing.T) {
 				guesses++
 			}
 		}
-		if second%27 == 26 { // each from a network that nobody knows
+		if second%27 == 26 { // each from a network without earlier logins
 			must(t, try(t, s, "ann", secret, fmt.Sprintf("203.0.113.%d", second), now))
 			must(t, try(t, s, "ann", secret, fmt.Sprintf("2001:db8:%x::1", second), now))
 		}
@@ -180,7 +181,8 @@ func TestTheRightPasswordGetsInFromANewNetworkWhileManyGuess(t *testing.T) {
 	}
 }
 
-// While somebody guesses, a user who mistypes the password from a new network waits for seconds, by the own failures alone.
+// While somebody guesses, a user who mistypes the password from a new network waits only seconds,
+// because of the user's own failures.
 func TestMistypingDuringAnAttackCostsSeconds(t *testing.T) {
 	s, _ := serve(t, auth.Config{})
 	for i := range 200 {
@@ -217,7 +219,7 @@ func TestNetworksOfIPv6AreCountedAtThreeSizes(t *testing.T) {
 			if guesses != tt.most && name != "a /64" || guesses > tt.most {
 				t.Errorf("%d guesses, want %d", guesses, tt.most)
 			}
-			// Its neighbors in the next larger network are not held up, nor is any other network.
+			// Neither its neighbors in the next larger network nor any other network are delayed.
 			must(t, try(t, s, "ann", secret, "2001:db8:1::1", t0))
 			must(t, try(t, s, "ann", secret, "192.0.2.1", t0))
 		})
@@ -234,7 +236,7 @@ func TestADeviceThatHasLoggedInGetsInWhateverItsNeighborsDo(t *testing.T) {
 	}
 	known := auth.Origin{Addr: office, Device: pair.Device}
 	now := t0
-	for range 30 { // a stranger behind the same address of the office
+	for range 30 { // a stranger behind the same office address
 		_ = try(t, s, "ann", "wrong", office.String(), now)
 		now = now.Add(time.Second)
 	}
@@ -242,14 +244,14 @@ func TestADeviceThatHasLoggedInGetsInWhateverItsNeighborsDo(t *testing.T) {
 		t.Fatal("the stranger is not limited")
 	}
 	must(t, tryFrom(t, s, "ann", secret, known, now))
-	// A device is no way around the limits.
+	// A known device does not bypass the limits.
 	for range 5 {
 		wantErr(t, tryFrom(t, s, "ann", "wrong", known, now), auth.ErrDenied)
 	}
 	if wait(tryFrom(t, s, "ann", secret, known, now)) == 0 {
 		t.Error("guessing from a known device is not limited")
 	}
-	// It is of one user, ends with the password, and opens nothing.
+	// The device token belongs to one user, ends with the password, and gives no access.
 	for range 10 {
 		_ = tryFrom(t, s, "bob", "wrong", known, now)
 	}
@@ -295,7 +297,7 @@ func TestLimitsHoldOnAllNodesAndOverRestarts(t *testing.T) {
 		wantErr(t, try(t, a, "ann", "wrong", home.String(), t0), auth.ErrDenied)
 	}
 	b := node(t, store, auth.Config{})
-	// Its clock is an hour behind, or ahead.
+	// Its clock is an hour behind or ahead.
 	for _, now := range []hazard.Instant{t0, t0.Add(-time.Hour)} {
 		if w := wait(try(t, b, "ann", secret, home.String(), now)); w <= 0 || w > time.Second {
 			t.Errorf("wait %v", w)
@@ -340,7 +342,7 @@ func TestAnUnknownUserCostsAsMuchAsAWrongPassword(t *testing.T) {
 	cost := func(user string, p auth.Password) int64 {
 		before := hashes.Load()
 		err := try(t, s, user, p, home.String(), t0)
-		if err != auth.ErrDenied { // the very same, with no word more
+		if err != auth.ErrDenied { // exactly the same error, without more text
 			t.Errorf("%s: %v", user, err)
 		}
 		return hashes.Load() - before
@@ -443,7 +445,7 @@ func TestAFloodOfLoginsDelaysOthersByOneTurn(t *testing.T) {
 		step := make(chan struct{})
 		hashed := auth.StepHashes(s, step)
 		var flood, first sync.WaitGroup
-		for i := range 3 * auth.MaxQueue { // from several networks, at the same user and at many
+		for i := range 3 * auth.MaxQueue { // from several networks, for one user and for many
 			flood.Go(func() {
 				user := []string{"ann", fmt.Sprint("stranger", i)}[i%2]
 				_, _ = s.Authorize(t.Context(), user, "wrong", auth.Origin{Addr: netip.AddrFrom4([4]byte{198, 51, 100, byte(i % 5)})}, t0)

@@ -45,7 +45,8 @@ func TestAReadKeyReadsUntilItIsRevoked(t *testing.T) {
 					t.Errorf("%.40q is let in: %v", wrong, err)
 				}
 			}
-			// Finding G8: a stream lasts as long as the key, whatever else is written and however long it takes.
+			// Finding G8: a stream lasts as long as the key, whatever else is written and however
+			// long it takes.
 			addCheap(t, store, "bob", secret)
 			must(t, s.Reload(t.Context()))
 			later := t0.Add(1000 * auth.Day)

@@ -93,7 +93,7 @@ func TestAServiceTokenIsGoodUntilItIsRevokedOnAllNodes(t *testing.T) {
 	}
 }
 
-// A thousand requests in a minute are one write.
+// A thousand requests in a minute cause one write.
 func TestTheLastUseOfAServiceTokenIsWrittenOnceAMinute(t *testing.T) {
 	s, store := serve(t, auth.Config{})
 	_, text, err := s.CreateServiceToken(t.Context(), auth.Actor{}, "grafana", "", auth.ScopeMetrics, t0)

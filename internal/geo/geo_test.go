@@ -188,7 +188,7 @@ func TestLimitsHold(t *testing.T) {
 	}
 }
 
-// comb returns a valid polygon whose sides all come near to each other.
+// comb returns a valid polygon whose sides are all close to each other.
 func comb(teeth int) string {
 	var b strings.Builder
 	for i := range teeth {

@@ -13,7 +13,7 @@ import (
 	"github.com/hazardd/hazardd/internal/gpkg"
 )
 
-// The checks are those of the specification's abstract tests, by their requirements.
+// The checks follow the specification's abstract tests, by requirement.
 func TestAGeoPackageIsAsTheSpecificationSays(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a #1?%.gpkg")
 	layer := gpkg.Layer{Name: `flo"ods`, Title: "Floods", Changed: time.Date(2026, 11, 2, 6, 0, 0, 5e6, time.UTC),
@@ -73,7 +73,8 @@ func TestAGeoPackageIsAsTheSpecificationSays(t *testing.T) {
 			t.Errorf("%q is not in what GDAL reads: %v %s", want, err, out)
 		}
 	}
-	// The index is used, and programs that edit the file keep it: GDAL has the functions that its triggers call.
+	// The index is used, and programs that edit the file update it: GDAL has the functions that its
+	// triggers call.
 	sum := func(sql string) string {
 		t.Helper()
 		out, err := exec.CommandContext(t.Context(), ogrinfo, "-q", "-sql", sql, file).CombinedOutput()

@@ -103,7 +103,7 @@ func TestClockThatIsSetBackBringsNothingBack(t *testing.T) {
 	}
 	log.write(flood(1, start.Add(time.Minute)), nil)
 	log.write(flood(2, start.Add(time.Hour)), nil)
-	catchUp(t, log, l) // its clock is that of the machine: before the end
+	catchUp(t, log, l) // it uses the machine's clock: before the end
 	if _, back := l.View(start).Hazard(1); back || l.View(start).Len() != 1 {
 		t.Errorf("after more changes there are %d hazards, want the new one alone; the one that is over is back: %v", l.View(start).Len(), back)
 	}
@@ -163,7 +163,8 @@ func TestFollowSurvivesALogThatFailsForAWhile(t *testing.T) {
 		if age := now() - l.ReadAt(); age > 1100 {
 			t.Errorf("when the log is back the view says that it is %d ms old", age)
 		}
-		// At its beginning and at its end: an hour of it must not hide what else is logged.
+		// Failures are logged at the start and at the end: an hour of them must not hide other log
+		// entries.
 		if away, back := strings.Count(logged.String(), "the disk is gone"), strings.Count(logged.String(), "can be read again"); away != 1 || back != 1 {
 			t.Errorf("30 s without the log are told in %d lines, and their end in %d", away, back)
 		}
@@ -248,7 +249,8 @@ func TestReaderKeepsItsViewWhileTheViewIsSwapped(t *testing.T) {
 	}
 }
 
-// The log is read in pieces. A view that ends with a piece holds nothing of the next, whatever there is by then.
+// The log is read in pieces. A view that ends with a piece contains nothing of the next, even if
+// that already exists.
 func TestAViewHoldsNothingThatComesAfterItsNumber(t *testing.T) {
 	log := newMemoryLog()
 	l, err := Open(t.Context(), log, discard, now)
@@ -264,7 +266,7 @@ func TestAViewHoldsNothingThatComesAfterItsNumber(t *testing.T) {
 	log.write(flood(2, end), nil)
 	log.write(nil, note(2, 2))
 	log.write(ended, nil)
-	piece := log.write(flood(2, end), nil) // is back
+	piece := log.write(flood(2, end), nil) // the hazard is active again
 	log.write(nil, note(3, 1))
 	log.write(nil, note(4, 2))
 	changes := log.after(0, int(piece))
@@ -288,7 +290,8 @@ func TestAViewHoldsNothingThatComesAfterItsNumber(t *testing.T) {
 	}
 }
 
-// A hazard that the clock ends while its change is being read has its products when the change says that it goes on.
+// A hazard that ends by the clock while its change is being read keeps its products if the change
+// prolongs it.
 func TestAHazardThatEndsWhileItIsProlongedKeepsItsProducts(t *testing.T) {
 	log := newMemoryLog()
 	end := now().Add(time.Minute)
@@ -304,7 +307,7 @@ func TestAHazardThatEndsWhileItIsProlongedKeepsItsProducts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.View(end) // somebody reads
+	l.View(end) // a reader reads the view
 	if l.apply(changes, back, end) {
 		t.Error("applied without the products")
 	}

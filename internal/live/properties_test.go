@@ -16,15 +16,16 @@ import (
 	"github.com/hazardd/hazardd/wire"
 )
 
-// orgs are numbers whose bytes and digits are easily mistaken for one another's.
+// orgs are numbers whose bytes and digits are easily confused.
 var orgs = []int64{1, 2, 12, 256, 1 << 32, 1<<32 + 1}
 
-// audiences are those of whom the view is asked: nobody's members, members of one, of several, and of what restricts nothing.
+// audiences are the organizations of readers of the view: none, one, several, and one that
+// restricts nothing.
 var audiences = [][]int64{nil, {}, {1}, {2}, {12}, {1, 2}, {2, 12}, {256}, {1, 256}, {1 << 32}, {1<<32 + 1}, {1, 1 << 32}, {99}, {1, 99}, {1, 2, 12, 256, 1 << 32, 1<<32 + 1}}
 
 var filters = []Filter{{}, {Category: hazard.Event}, {Category: hazard.Response}, {Severity: hazard.Warning}, {Severity: hazard.Watch}, {Category: hazard.Event, Severity: hazard.Warning}}
 
-// scene is a store that changes, a view that follows it, and the clock of both.
+// scene is a changing store, a view that follows it, and the clock of both.
 type scene struct {
 	store    *store.Store
 	live     *Live
@@ -33,7 +34,7 @@ type scene struct {
 	products []int64
 }
 
-// openStore opens a store for many runs. What a power cut would lose does not matter here.
+// openStore opens a store for many runs. It need not survive a power cut.
 func openStore(t testing.TB) *store.Store {
 	t.Helper()
 	s, err := store.Open(t.Context(), t.TempDir(), "sqlite:?synchronous=off")
@@ -61,7 +62,7 @@ func (s *scene) create(t *rapid.T) {
 	s.hazards = append(s.hazards, h.ID)
 }
 
-// draw gives a hazard what changes in its life.
+// draw changes the fields of a hazard that change in its life.
 func (s *scene) draw(t *rapid.T, h *hazard.Hazard) {
 	h.Severity = rapid.SampledFrom([]hazard.Severity{hazard.Watch, hazard.Warning}).Draw(t, "severity")
 	if category := rapid.SampledFrom([]hazard.Category{hazard.Event, hazard.Response}).Draw(t, "category"); h.Category != hazard.Response {
@@ -72,7 +73,7 @@ func (s *scene) draw(t *rapid.T, h *hazard.Hazard) {
 	h.End = s.now.Add(time.Duration(rapid.IntRange(0, 5).Draw(t, "end")) * time.Second)
 }
 
-// alter rewrites a hazard, in whatever state it is: an update, an end, or a beginning anew.
+// alter rewrites a hazard in any state: an update, an end, or a new start.
 func (s *scene) alter(t *rapid.T, status hazard.Status) {
 	if len(s.hazards) == 0 {
 		t.Skip("no hazard")
@@ -138,7 +139,7 @@ func (s *scene) alterProduct(t *rapid.T) {
 	})
 }
 
-// check compares the view that followed with one that is read anew, and both with what the store holds by the rules alone.
+// check compares the view that followed with a new one, and both with the store by the rules alone.
 func (s *scene) check(t *rapid.T) {
 	catchUp(t, s.store, s.live)
 	anew, err := Open(t.Context(), s.store, discard, func() hazard.Instant { return s.now })
@@ -207,8 +208,8 @@ func (s *scene) checkHazard(t *rapid.T, snap *store.Snapshot, v *View, id int64,
 	}
 }
 
-// listed returns the list of active hazards by the rules alone, and whether a restricted product is
-// counted in it.
+// listed returns the list of active hazards by the rules alone, and whether it counts a restricted
+// product.
 func listed(snap *store.Snapshot, now hazard.Instant, f Filter, members []int64) (list string, restricted bool) {
 	hazards := slices.SortedFunc(slices.Values(snap.Hazards), hazard.Compare)
 	out := []wire.Hazard{}
@@ -231,7 +232,7 @@ func listed(snap *store.Snapshot, now hazard.Instant, f Filter, members []int64)
 	return string(b), restricted
 }
 
-// activeText is what a view lists, in the form of listed.
+// activeText returns the content of a view, in the form of listed.
 func activeText(v *View, f Filter, members []int64) string {
 	out := []wire.Hazard{}
 	for h, products := range v.Hazards(f, members) {
@@ -254,14 +255,14 @@ func text(t *rapid.T, v any) string {
 
 func TestFollowingComesToTheSameAsReadingAnew(t *testing.T) {
 	kept := openStore(t)
-	clock := hazard.At(time.Now()).Add(time.Hour) // ahead of the clock of catchUp, so that the scene's own decides
+	clock := hazard.At(time.Now()).Add(time.Hour) // ahead of catchUp's clock, so that the scene's own clock decides
 	rapid.Check(t, func(t *rapid.T) {
 		live, err := Open(t.Context(), kept, discard, func() hazard.Instant { return clock })
 		if err != nil {
 			t.Fatal(err)
 		}
 		s := &scene{store: kept, live: live, now: clock}
-		defer func() { // the next scene begins with an empty stage
+		defer func() { // the next scene starts with an empty store
 			clock = s.now
 			s.write(t, func(tx *store.Tx) error {
 				for _, id := range s.hazards {

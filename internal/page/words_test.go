@@ -13,7 +13,8 @@ import (
 	"github.com/hazardd/hazardd/internal/words"
 )
 
-// TestPagesSayWhatThereAreWordsFor holds the keys in templates and code against the files of words: none is missing in any language, and none is left over.
+// TestPagesSayWhatThereAreWordsFor compares the keys in templates and code with the files of words:
+// no language lacks a key or has an unused one.
 func TestPagesSayWhatThereAreWordsFor(t *testing.T) {
 	made := regexp.MustCompile(`^(reason|why|response|ago|in|area|change)[A-Z]|^(field|quantity|word|shape|important)_`) // put together in code
 	used := map[string]bool{}

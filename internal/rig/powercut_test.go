@@ -17,21 +17,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// disk is a file system of its own whose power can be cut.
+// disk is a separate file system whose power can be cut.
 type disk struct {
 	t      testing.TB
 	device string
 	mount  string
 }
 
-// The ioctl of ext4 that ends a file system at once, as a power cut does, and its flag that even the journal is not written
-// (Linux: fs/ext4/ext4.h, EXT4_IOC_SHUTDOWN, EXT4_GOING_FLAGS_NOLOGFLUSH).
+// The ioctl of ext4 that shuts down a file system at once, like a power cut. Its flag prevents even
+// the journal from being written (Linux: fs/ext4/ext4.h, EXT4_IOC_SHUTDOWN,
+// EXT4_GOING_FLAGS_NOLOGFLUSH).
 const (
 	shutdownIoctl = 0x8004587D
 	noLogFlush    = 2
 )
 
-// newDisk makes a file system in a file, or skips the test where that cannot be done.
+// newDisk makes a file system in a file, or skips the test if that is not possible.
 func newDisk(t testing.TB) *disk {
 	t.Helper()
 	if runtime.GOOS != "linux" || os.Geteuid() != 0 {
@@ -78,7 +79,7 @@ func (d *disk) plugIn() {
 	run(d.t, "mount", d.device, d.mount)
 }
 
-// cut cuts the power: what is not on the disk at this moment never will be.
+// cut cuts the power: data that is not on the disk yet is lost.
 func (d *disk) cut() {
 	d.t.Helper()
 	f, err := os.Open(d.mount)
@@ -91,19 +92,20 @@ func (d *disk) cut() {
 	}
 }
 
-// unplug takes the dead file system away.
+// unplug unmounts the dead file system.
 func (d *disk) unplug() {
 	d.t.Helper()
 	run(d.t, "umount", d.mount)
 }
 
-// powerCuts writes and cuts the power, round by round, and returns what was acknowledged and is lost; lossy: until something is.
+// powerCuts writes and cuts the power, n times. It returns the ledger and the acknowledged writes
+// that were lost. If lossy is set, it stops at the first loss.
 func powerCuts(t *testing.T, n int, database string, lossy bool) (l *ledger, lost []string) {
 	d := newDisk(t)
 	data := filepath.Join(d.mount, "data")
 	start(t, data, database).kill()
 	token := writer(t, data)
-	run(t, "sync") // what the test itself has written is not what is tested
+	run(t, "sync") // data that the test itself has written must not be lost
 	seed := rand.Uint64()
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	t.Logf("seed %d", seed)
@@ -130,7 +132,7 @@ func powerCuts(t *testing.T, n int, database string, lossy bool) (l *ledger, los
 		}
 		s.kill()
 		if lossy && len(lost) > 0 {
-			break // it has been seen
+			break // a loss was found
 		}
 	}
 	return l, lost
@@ -145,7 +147,7 @@ func TestPowerCutLosesNothing(t *testing.T) {
 	t.Logf("%d cuts; %d writes and %d files acknowledged, %d lost", n, l.acked, l.files, len(lost))
 }
 
-// Without a loss here the test above would see none either.
+// Without a loss here, the test above could not find one either.
 func TestRigSeesTheLossWhenWritesAreNotSynchronous(t *testing.T) {
 	l, lost := powerCuts(t, 10, "sqlite:?synchronous=off", true)
 	if len(lost) == 0 {

@@ -47,10 +47,10 @@ func TestGroupsGiveTheHighestRoleAndAllOrganizations(t *testing.T) {
 	}
 }
 
-// fake is a provider as it should not be.
+// fake is a misbehaving provider.
 type fake struct {
 	*httptest.Server
-	issuer string // that it says; empty: its address
+	issuer string // the issuer that it claims; empty: its address
 	keys   func(w http.ResponseWriter)
 	asked  map[string]int
 }
@@ -187,7 +187,7 @@ func TestAHostileProviderIsNotBelieved(t *testing.T) {
 		if _, _, err := p.Bearer(t.Context(), f.token(t, newKey(t, "one"), now)); !errors.Is(err, tt.kind) {
 			t.Errorf("%s: %v", name, err)
 		}
-		// What is away is not asked again and again.
+		// An unreachable provider is not contacted again and again.
 		for range 20 {
 			_, _, _ = p.Bearer(t.Context(), f.token(t, newKey(t, "one"), now))
 		}

@@ -21,7 +21,7 @@ var discard = slog.New(slog.DiscardHandler)
 
 func now() hazard.Instant { return hazard.At(time.Now()) }
 
-// open makes a store, and a tail of it whose memory has these bounds.
+// open creates a store, and a tail of it whose memory has these bounds.
 func open(t *testing.T, bounds tail.Bounds) (*store.Store, *live.Live, *tail.Tail) {
 	t.Helper()
 	s, err := store.Open(t.Context(), t.TempDir(), "sqlite:?synchronous=off")
@@ -63,7 +63,7 @@ func change(t *testing.T, s *store.Store, n int) {
 	}
 }
 
-// follow reads all behind n, and says what each change is told of.
+// follow reads all changes after n, and returns what a follower learns from each.
 func follow(t *testing.T, f *tail.Tail, n int64) (told []string) {
 	t.Helper()
 	for {
@@ -158,7 +158,8 @@ func TestTextsThatAreMadeOfAChangeAreCountedAndDroppedWithIt(t *testing.T) {
 	}
 }
 
-// A stream counts the products of a hazard at each of its changes: what is known of them for that is within the bounds too (B11).
+// A stream counts the products of a hazard at each of its changes. The memory for this is also
+// limited (B11).
 func TestWhatIsKnownOfManyProductsIsBounded(t *testing.T) {
 	const products, changes, bound = 2000, 60, 4 << 20
 	s, _, f := open(t, tail.Bounds{Changes: 1000, Bytes: bound})
