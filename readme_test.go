@@ -12,7 +12,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazardtest"
 )
 
-// The tour works when pasted: each of its commands, and each answer is one.
+// The tour works when pasted: each of its commands runs, and each has an answer.
 func TestTheTourOfTheREADMEWorks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -40,7 +40,7 @@ func TestTheTourOfTheREADMEWorks(t *testing.T) {
 
 	tour = strings.ReplaceAll(tour, "bin/hazardd", program+" --data "+data)
 	tour = strings.ReplaceAll(tour, "http://127.0.0.1:8080", server.URL())
-	// Each answer on a line of its own, and a failure for every status that is one.
+	// Put each answer on its own line, and fail on error statuses.
 	tour = strings.ReplaceAll(tour, "curl -s", "curl --fail-with-body -w '\\n' -s")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

@@ -62,7 +62,7 @@ func TestReadList(t *testing.T) {
 		text     string
 		items    []record
 		rejected int
-		err      string // empty: none
+		err      string // empty: no error
 		cut      bool
 	}{
 		"empty":                        {`[]`, []record{}, 0, "", false},
@@ -141,7 +141,7 @@ func TestAnswersThatAreNotOfSuchAService(t *testing.T) {
 		status      int
 		media, body string
 		kind        error  // nil: an *AnswerError
-		words       string // of the error
+		words       string // part of the error's text
 	}{
 		"a login page":              {200, "text/html; charset=utf-8", "<html>log in", nil, "text/html"},
 		"an object for a list":      {200, "application/json", `{"message":"ok"}`, nil, "an object, expected a JSON array"},
@@ -178,7 +178,7 @@ func TestAnAnswerLargerThanTheLimitIsNotRead(t *testing.T) {
 	var sent atomic.Int64
 	c, _ := listen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var out io.Writer = w
-		if r.URL.Path == "/hazards/types" { // a bomb: a thousand times its size
+		if r.URL.Path == "/hazards/types" { // a compression bomb: it expands to a thousand times its size
 			w.Header().Set("Content-Encoding", "gzip")
 			z := gzip.NewWriter(w)
 			defer z.Close()
@@ -281,7 +281,7 @@ func TestAFileMayTakeAnyTimeAsLongAsItMoves(t *testing.T) {
 	}
 }
 
-// slowly gives n bytes, one at a time.
+// slowly returns n bytes, one at a time.
 type slowly struct {
 	n     int
 	every time.Duration
@@ -549,7 +549,7 @@ func TestAFileIsSentAnewWhenTheTokenIsRefused(t *testing.T) {
 				_, _ = io.WriteString(w, `{"product_ID":5,"title":"Map"}`)
 			}
 			c, _ := listen(t, server, func(o *client.Options) { o.Username, o.Password = "ann", password })
-			server.logins = 1 // the token that is given comes from it
+			server.logins = 1 // the token comes from this login
 			p, err := c.CreateFile(t.Context(), "1", client.NewProduct{Title: "Map"}, `map "1".txt`, tt.file)
 			if tt.fails {
 				if err == nil || !strings.Contains(err.Error(), "cannot be read again") {

@@ -16,7 +16,8 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// earthquakes takes in a pair of earthquakes, of two sources, that a rule joins: apart is how far from each other they are, in degrees.
+// earthquakes imports a pair of earthquakes from two sources that a rule joins. apart is their
+// distance in degrees.
 func earthquakes(t testing.TB, srv *hazardtest.Server, key string, lon, apart float64, payload string) {
 	t.Helper()
 	now := srv.Now()

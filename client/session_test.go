@@ -50,7 +50,7 @@ func TestHoweverManyWaitOneLoginIsUnderWay(t *testing.T) {
 			})
 		}
 		all.Wait()
-		server.forgetAll() // revoked: each is refused, and one gets a new token for all
+		server.forgetAll() // revoked: each request is refused, and one of them gets a new token for all
 		time.Sleep(time.Minute)
 		for range 50 {
 			all.Go(func() {
@@ -70,7 +70,7 @@ func TestWithoutARefreshPathItLogsInBeforeTheTokenExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newPlain()
 		c := ask(t, atRoot{server})
-		for range 60 { // an hour, in which a token of 15 minutes expires four times
+		for range 60 { // one hour, in which a token of 15 minutes expires four times
 			if _, err := c.Active(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -85,7 +85,7 @@ func TestWithoutARefreshPathItLogsInBeforeTheTokenExpires(t *testing.T) {
 	})
 }
 
-// refreshing returns a plain server that also knows how to refresh: each refresh token works once.
+// refreshing returns a plain server that also supports refresh: each refresh token works once.
 func refreshing() *plain {
 	server, n := newPlain(), 0
 	good := ""
@@ -164,7 +164,7 @@ func TestWhileOneRefreshesTheOthersGoOn(t *testing.T) {
 func TestALostRefreshIsAskedForAgainAndThenLoggedIn(t *testing.T) {
 	for name, tt := range map[string]struct{ lost, refreshes, logins int }{
 		"the answer is lost once":     {1, 2, 1},
-		"the answer is lost for good": {99, 2, 1}, // the old token still is good: no login yet
+		"the answer is lost for good": {99, 2, 1}, // the old token is still valid: no login yet
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -185,7 +185,7 @@ func TestALostRefreshIsAskedForAgainAndThenLoggedIn(t *testing.T) {
 	}
 }
 
-// losing loses some answers to refreshes: the server has served them.
+// losing loses some answers to refreshes that the server has already processed.
 type losing struct {
 	server *plain
 	lost   *int
@@ -434,7 +434,7 @@ func TestAGivenTokenIsUsedAsItIs(t *testing.T) {
 			if _, err := c.Active(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(time.Hour) // it is past its exp by our clock: the server decides
+			time.Sleep(time.Hour) // by our clock its exp has passed, but the server decides
 		}
 		server.forgetAll()
 		if _, err := c.Active(t.Context()); !errors.Is(err, client.ErrUnauthorized) {
@@ -481,7 +481,8 @@ func TestATokenThatNoHeaderTakesIsRefused(t *testing.T) {
 	}
 }
 
-// A refresh token is spent by its first use: the pair that a cancelled call has asked for must not be lost with it (finding X9).
+// A refresh token is used up by its first use, so the pair that a cancelled call has requested must
+// not be lost (finding X9).
 func TestARefreshOutlivesTheCallThatCausedIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newPlain()

@@ -102,7 +102,7 @@ func TestTLSSettings(t *testing.T) {
 		flags  tlsFlags
 		public string // given
 		listen address
-		want   string // the public address, or the error
+		want   string // the public address or the error
 	}{
 		"files":                   {tlsFlags{Cert: "c", Key: "k"}, "", "127.0.0.1:8443", "https://127.0.0.1:8443"},
 		"files, IPv6":             {tlsFlags{Cert: "c", Key: "k"}, "", "[::1]:443", "https://[::1]"},

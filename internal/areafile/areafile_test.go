@@ -49,7 +49,7 @@ func zipped(t testing.TB, files ...string) string {
 	return b.String()
 }
 
-// shp returns a shapefile of one polygon, a square, and dbf its table without columns.
+// shp returns a shapefile with one square polygon, and its table without columns.
 func shp() (shapes, table string) {
 	var record []byte
 	for _, n := range []uint32{5} {
@@ -114,7 +114,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// An error names the member, the place, and what was expected.
+// An error names the member, the place, and the expected value.
 func TestFilesThatAreRefused(t *testing.T) {
 	shapes, table := shp()
 	many := strings.Repeat(`[1,2],`, maxPositions)
@@ -157,7 +157,7 @@ func TestFilesThatAreRefused(t *testing.T) {
 	}
 }
 
-// The recorded files with areas are read, or refused with a reason.
+// The recorded files with areas are read, or rejected with a reason.
 func TestRecordedFiles(t *testing.T) {
 	for name, want := range map[string]int{
 		"feeds/nhc/gtwo-epacific-two-areas.kml":           2,
@@ -186,7 +186,7 @@ func TestRecordedFiles(t *testing.T) {
 	}
 }
 
-// fuzz holds what is read of anything to the limits.
+// fuzz checks that the areas read from any input are within the limits.
 func fuzz(t *testing.T, doc []byte) {
 	f, err := Read(doc)
 	if err != nil {

@@ -30,7 +30,7 @@ func TestTilesOfStreetsAreReadAsTheyAre(t *testing.T) {
 			if s.MinZoom != 0 || s.MaxZoom != 14 || s.Bounds != [4]float64{9, 53, 11, 54} || s.Attribution != "<b>Made by hand</b>" || s.Gzipped != (archive.Compression == 2) {
 				t.Errorf("%+v", s)
 			}
-			for range 2 { // the second time from the directory that is kept
+			for range 2 { // the second time from the cached directory
 				tile, err := s.Tile(0, 0, 0)
 				if err != nil || tile == nil {
 					t.Fatalf("%v, %v", tile, err)

@@ -44,15 +44,15 @@ func warning(change func(*notice.Notice, *hazard.Hazard)) notice.Notice {
 	return n
 }
 
-// post is a mail server that keeps what it gets, and answers as it is told.
+// post is a mail server that records mails, and answers as configured.
 type post struct {
 	mu      sync.Mutex
 	mails   []letter
 	opened  int
 	logins  []string
 	answer  map[string]error // by "MAIL", "DATA" or the recipient
-	drop    bool             // close the connection after a message was taken, without an answer
-	secure  bool             // of the last mail
+	drop    bool             // close the connection after a message, without an answer
+	secure  bool             // whether the last mail used TLS
 	address string
 	roots   *x509.CertPool
 }
@@ -120,7 +120,7 @@ func newPost(t *testing.T, tlsMode string) *post {
 	p := &post{answer: map[string]error{}}
 	server := smtp.NewServer(p)
 	server.AllowInsecureAuth = true
-	web := httptest.NewTLSServer(nil) // lends its certificate, for example.com
+	web := httptest.NewTLSServer(nil) // provides a certificate for example.com
 	web.Close()
 	p.roots = x509.NewCertPool()
 	p.roots.AddCert(web.Certificate())
@@ -142,7 +142,7 @@ func newPost(t *testing.T, tlsMode string) *post {
 	return p
 }
 
-// mailTo makes a Mail that sends to the server, under the name example.com.
+// mail returns a Mail that sends to the server, under the name example.com.
 func (p *post) mail(t *testing.T, server string) *Mail {
 	t.Helper()
 	m, err := NewMail(MailConfig{Server: server, From: "Hazards ⚠ <hazards@example.org>", RootCAs: p.roots, Now: func() time.Time { return noon }, Password: "a secret",
@@ -158,7 +158,7 @@ func (p *post) mail(t *testing.T, server string) *Mail {
 
 var reader = Address{Kind: Email, To: "Reader.Name+x@Example.net"}
 
-// parts reads a mail: its leaves by media type.
+// parts parses a mail: its leaf parts by media type.
 func parts(t *testing.T, contentType, encoding string, body io.Reader) map[string]string {
 	t.Helper()
 	kind, params, err := mime.ParseMediaType(contentType)
@@ -208,7 +208,7 @@ func TestAMailIsAThreadThatCanBeLeftWithOneClick(t *testing.T) {
 				t.Fatalf("%s: %v", tt.server, err)
 			}
 		}
-		if len(p.mails) != 3 || p.opened > 2 { // TLS makes a session of its own
+		if len(p.mails) != 3 || p.opened > 2 { // TLS starts a new session
 			t.Fatalf("%s: %d mails, %d sessions", tt.server, len(p.mails), p.opened)
 		}
 		if p.secure != (tt.mode != "") {
@@ -318,7 +318,7 @@ func TestWhatAMailServerRefuses(t *testing.T) {
 	}
 }
 
-// wantSecret expects that an error gives away neither an address nor what a receiver said.
+// wantSecret checks that an error reveals neither an address nor text from a receiver.
 func wantSecret(t *testing.T, err error) {
 	t.Helper()
 	if err == nil {

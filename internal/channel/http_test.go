@@ -25,7 +25,7 @@ import (
 	"github.com/hazardd/hazardd/internal/outbound"
 )
 
-// shop is an HTTP service that keeps what it gets.
+// shop is an HTTP service that records its requests.
 type shop struct {
 	server *httptest.Server
 	mu     sync.Mutex
@@ -64,7 +64,8 @@ func (s *shop) web(t *testing.T, recipes map[string]Recipe) *Web {
 	return w
 }
 
-// services are the ready templates: what their service is sent. Where a template names the service's own host, ours takes its place.
+// services are the built-in templates, with the request that each sends. If a template contains the
+// service's own host, our host replaces it.
 var services = map[string]struct {
 	to     string
 	recipe Recipe
@@ -229,7 +230,7 @@ func TestAddressesThatAChannelDoesNotTake(t *testing.T) {
 	if len(s.got) != 0 {
 		t.Errorf("%d requests", len(s.got))
 	}
-	// Without the operator's word nothing inside is reached, by a recipe neither.
+	// Unless the operator allows it, internal addresses cannot be reached, even by a recipe.
 	inside, err := NewWeb(map[string]Recipe{"matrix": {Template: "matrix", Server: s.server.URL, Secret: "x"}}, outbound.Targets{})
 	if err != nil {
 		t.Fatal(err)

@@ -39,7 +39,7 @@ func b64(t *testing.T, s string) []byte {
 	return b
 }
 
-// TestEncryptionIsThatOfTheStandard is the example of RFC 8291, appendix A.
+// TestEncryptionIsThatOfTheStandard runs the example of RFC 8291, appendix A.
 func TestEncryptionIsThatOfTheStandard(t *testing.T) {
 	own, err := ecdh.P256().NewPrivateKey(b64(t, "yfWPiYE-n46HLnH0KqZOF1fJJU3MYrct3AELtAQ-oRw"))
 	if err != nil {
@@ -59,7 +59,8 @@ func TestEncryptionIsThatOfTheStandard(t *testing.T) {
 	}
 }
 
-// browser is a push service and the browser behind it: it decrypts by its own reading of RFC 8188 and RFC 8291.
+// browser is a push service and its browser. It decrypts with an independent implementation of RFC
+// 8188 and RFC 8291.
 type browser struct {
 	t      *testing.T
 	server *httptest.Server

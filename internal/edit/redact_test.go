@@ -13,7 +13,8 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// What is redacted may be a word that says something else in a report: a level, a type, a key, a place. These stay, and the source is taken in as before.
+// A redacted text may also be a word with another meaning in a report: a level, a type, a key, a
+// place. These stay, and the source is imported as before.
 func TestARedactionLeavesWhatReportsMean(t *testing.T) {
 	e, s := newEditor(t)
 	in := intake.New(s, intake.Known{})

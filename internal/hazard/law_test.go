@@ -9,7 +9,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// Each rule of Lawful, with what it allows beside what it refuses.
+// Each rule of Lawful, with what it allows and what it refuses.
 func TestLawful(t *testing.T) {
 	const now, end = hazard.Instant(1_000_000), hazard.Instant(2_000_000)
 	of := func(alter ...func(*hazard.Hazard)) *hazard.Hazard {

@@ -19,7 +19,7 @@ func TestEachCodingDecodesToTheSameBytes(t *testing.T) {
 			tags := map[string]bool{}
 			var readers sync.WaitGroup
 			for e := range encodings {
-				for range 4 { // the first of them compresses, the others wait for it
+				for range 4 { // the first compresses, the others wait for it
 					readers.Go(func() {
 						if got := decode(t, e, b.Bytes(e)); !bytes.Equal(got, text) {
 							t.Errorf("%q decodes to %d bytes, want %d", e, len(got), len(text))

@@ -14,7 +14,7 @@ import (
 
 var few = Limits{All: 100, User: 40, Wait: 5 * time.Second}
 
-// refusal returns the limit that an error names; empty: it is none.
+// refusal returns the limit that an error names; empty if it names none.
 func refusal(err error) string {
 	if over, ok := errors.AsType[*hazard.LimitError](err); ok {
 		return over.Limit
@@ -43,7 +43,7 @@ func TestARequestWaitsForTheMemoryThatOthersHold(t *testing.T) {
 		if _, err := b.Take(t.Context(), "white", 1); refusal(err) != "answer-bytes" || time.Since(began) != few.Wait {
 			t.Errorf("more than there is: %v after %v", err, time.Since(began))
 		}
-		time.AfterFunc(time.Second, func() { first.Resize(10) }) // it is made, and smaller than it might have been
+		time.AfterFunc(time.Second, func() { first.Resize(10) }) // the answer is complete, and smaller than expected
 		began = time.Now()
 		second := take("red", 30)
 		if time.Since(began) != time.Second {
@@ -60,7 +60,7 @@ func TestARequestWaitsForTheMemoryThatOthersHold(t *testing.T) {
 		if b.Held() != 0 || len(b.users) != 0 || len(b.waiting) != 0 {
 			t.Errorf("%d bytes are held, by %v, and %d wait, when all was given back", b.Held(), b.users, len(b.waiting))
 		}
-		take("red", 1000).Release() // more than there is: all that one may have
+		take("red", 1000).Release() // more than the total: everything that one user may have
 	})
 }
 

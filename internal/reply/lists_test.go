@@ -26,7 +26,7 @@ const base = "https://hazardd.example"
 // start is when the views of these tests are opened.
 const start hazard.Instant = 1_700_000_000_000
 
-// fixed is a log that holds one state, and to which nothing is added.
+// fixed is a log with one state, to which nothing is added.
 type fixed struct{ state store.Snapshot }
 
 func (f *fixed) Snapshot(context.Context) (*store.Snapshot, error) { return &f.state, nil }
@@ -58,7 +58,7 @@ func open(t testing.TB, number int64, hazards []*hazard.Hazard, products ...*haz
 	return l
 }
 
-// listing writes what it is given as text, and counts how often it is called.
+// listing writes its input as text, and counts its calls.
 type listing struct {
 	calls atomic.Int32
 	fails error
@@ -96,7 +96,7 @@ func TestAFormIsMadeOnceForEachViewAndAudience(t *testing.T) {
 		}
 	}
 	want(get(live.Filter{}), "1:0 2:0 ", false, 1)
-	want(get(live.Filter{}, 8), "1:0 2:0 ", false, 1) // a membership that makes no difference
+	want(get(live.Filter{}, 8), "1:0 2:0 ", false, 1) // an irrelevant membership
 	want(get(live.Filter{}, 7), "1:1 2:0 ", true, 2)
 	want(get(live.Filter{Severity: hazard.Termination}), "", false, 3)
 	view = present.View(start.Add(time.Minute))
@@ -129,7 +129,7 @@ func TestAnUnchangedHazardIsNotEncodedAgain(t *testing.T) {
 	present := open(t, 3, []*hazard.Hazard{flood(1, start.Add(time.Hour)), flood(2, start.Add(time.Minute))}, note(1, 1, 7))
 	lists := NewLists(base)
 	first := present.View(start)
-	lists.Active(first, live.Filter{}, []int64{7}, tongue.Wish{}) // those who are told of more do not decide what is kept
+	lists.Active(first, live.Filter{}, []int64{7}, tongue.Wish{}) // readers with more rights do not decide what is cached
 	lists.Active(first, live.Filter{}, nil, tongue.Wish{})
 	h, _ := first.Hazard(1)
 	text := lists.of(first).records[said{h, -1}].text

@@ -8,7 +8,7 @@ func TestAUserHoldsABoundedNumberOfOlderLists(t *testing.T) {
 	var read []*Body
 	for range 6 {
 		body := list()
-		for range 100 { // the same list for many requests is held once
+		for range 100 { // the same list is stored once for many requests
 			if err := r.Begin("red", body); err != nil {
 				t.Fatal(err)
 			}

@@ -35,7 +35,7 @@ func writer(t testing.TB, data string) string {
 
 func TestKillLosesNothing(t *testing.T) {
 	data := t.TempDir()
-	start(t, data, "").kill() // the first start needs no kill at random
+	start(t, data, "").kill() // the first start is not part of the rounds
 	token := writer(t, data)
 	seed := rand.Uint64()
 	rnd := rand.New(rand.NewPCG(seed, 0))

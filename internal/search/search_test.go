@@ -326,7 +326,7 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		// What was read is written so that it reads the same again.
+		// A parsed query is written so that it parses to the same query again.
 		again, faults := Parse(q.Values(), "f")
 		if quoted := len([]rune(q.Values().Get("q"))); faults != nil && quoted <= maxText {
 			t.Fatalf("%q is written as %v, which has faults: %v", text, q.Values(), faults)
@@ -347,9 +347,11 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// Whether two lines meet whose teeth lie between each other takes too long to tell: the hazard is found by both conditions.
+// It takes too long to determine whether two lines meet whose teeth lie between each other, so both
+// conditions find the hazard.
 func TestWhatTakesTooLongToTellIsFound(t *testing.T) {
-	// comb is a line of slanting teeth from one height to another, in degrees: the positions of a tooth are as far east as they are north.
+	// comb returns a line of slanting teeth between two heights, in degrees. The positions of a
+	// tooth go as far east as north.
 	comb := func(from, to, aside float64) string {
 		var b strings.Builder
 		for i := range 6000 {

@@ -11,8 +11,9 @@ import (
 	"github.com/hazardd/hazardd/internal/source/cap"
 )
 
-// TestAPlaceThatWentOverToAnotherAlertLeavesItsOwn takes in a recorded tornado warning of Canada, the
-// alert that its place went over to, in the same words 41 minutes later, and the message that says so.
+// TestAPlaceThatWentOverToAnotherAlertLeavesItsOwn imports a recorded tornado warning of Canada,
+// the alert that took over its place with the same text 41 minutes later, and the message that says
+// so.
 func TestAPlaceThatWentOverToAnotherAlertLeavesItsOwn(t *testing.T) {
 	const chain = "feeds/cap/canada-2026/20260810-chain90-"
 	first, last := recordings.Read(t, chain+"01-alert.cap"), recordings.Read(t, chain+"02-update.cap")

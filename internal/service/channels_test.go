@@ -55,7 +55,7 @@ func TestChannelsAreThoseThatTheOperatorEnables(t *testing.T) {
 	}
 }
 
-// sink is a Sender that draws what it is given.
+// sink is a Sender that records its messages.
 type sink struct {
 	t    *testing.T
 	drew [][]byte

@@ -13,8 +13,9 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// testdata/coverage.txt says for places around the world what is covered when all sources are read that are polled by
-// default, as they are described. -update writes it anew: read every line that changes.
+// testdata/coverage.txt says for places around the world what is covered if all sources that are
+// polled by default are up to date, according to their descriptions. -update rewrites it: read
+// every changed line.
 func TestCoverageAroundTheWorld(t *testing.T) {
 	const file = "testdata/coverage.txt"
 	known := service.BuiltIn()
@@ -60,7 +61,7 @@ func TestCoverageAroundTheWorld(t *testing.T) {
 			}
 		}
 		for _, w := range j.Types {
-			if w.Word == coverage.Covered && w.Type != hazard.Earthquake { // which are watched everywhere
+			if w.Word == coverage.Covered && w.Type != hazard.Earthquake { // earthquakes are monitored everywhere
 				covered = append(covered, strings.ToLower(string(w.Type)))
 			}
 		}

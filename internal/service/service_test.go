@@ -52,7 +52,8 @@ func TestFirstPasswordIsNotSpentOnAStartThatFails(t *testing.T) {
 	}
 }
 
-// The file with the first password is for its owner alone, and is gone once the password is another.
+// Only the owner can read the file with the first password, and it is removed when the password
+// changes.
 func TestFileOfTheFirstPasswordIsGoneWithThePassword(t *testing.T) {
 	s, err := service.Open(t.Context(), config(t, t.TempDir()))
 	if err != nil {

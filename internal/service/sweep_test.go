@@ -15,7 +15,7 @@ import (
 	"github.com/hazardd/hazardd/internal/service"
 )
 
-// heard tells of each line of a log.
+// heard sends each line of a log to a channel.
 type heard struct {
 	slog.Handler
 	lines chan string
@@ -26,7 +26,7 @@ func (h heard) Enabled(context.Context, slog.Level) bool { return true }
 func (h heard) Handle(_ context.Context, r slog.Record) error {
 	select {
 	case h.lines <- r.Message:
-	default: // nobody listens
+	default: // nobody is receiving
 	}
 	return nil
 }

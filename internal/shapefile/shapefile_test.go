@@ -116,7 +116,7 @@ func TestShapesBecomeGeoJSON(t *testing.T) {
 	}
 }
 
-// Null shapes and deleted rows are no features; numbers that are none are null.
+// Null shapes and deleted rows make no features. Invalid numbers are null.
 func TestRowsOfATable(t *testing.T) {
 	point := shape(1, []float64{1, 2})
 	layers, err := Read(archive(t, map[string][]byte{"a.shp": shp(point, binary.LittleEndian.AppendUint32(nil, 0), point, point), "a.dbf": dbf(`a"b|`, "null|1", "*gone|2", "c|-7.5")}))
@@ -141,7 +141,7 @@ func TestArchivesThatAreRefused(t *testing.T) {
 		"type 31":           {"a.shp": shp(shape(31, outer)), "a.dbf": dbf("a|1")},
 		"ends too early":    {"a.shp": shp(point)[:110], "a.dbf": dbf("a|1")},
 		"files in":          many,
-		"bytes unpacked":    {"a.shp": make([]byte, maxBytes+1)}, // packed it is a thousandth of that
+		"bytes unpacked":    {"a.shp": make([]byte, maxBytes+1)}, // packed it has a thousandth of that size
 		"parts and":         {"a.shp": shp(shape(5, make([][]float64, maxParts+1)...)), "a.dbf": dbf("a|1")},
 		"in the archive tw": {"a.shp": shp(point), "A.SHP": shp(point), "a.dbf": dbf("a|1")},
 	} {
@@ -154,7 +154,7 @@ func TestArchivesThatAreRefused(t *testing.T) {
 	}
 }
 
-// What others send does not break the program, and what is read of it is JSON.
+// Invalid files do not crash the program, and the result is valid JSON.
 func FuzzRead(f *testing.F) {
 	f.Add(shp(shape(5, hole, outer, other), shape(1, []float64{1, 2})), dbf("Ida|34", "x|y"))
 	f.Add(shp(shape(13, outer)), dbf("Ida|34"))

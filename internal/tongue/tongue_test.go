@@ -8,8 +8,8 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// said returns a hazard in languages, of which the first is its own; a dash before the first: none
-// is.
+// said returns a hazard with texts in languages. The first is the hazard's own, unless it is a
+// dash.
 func said(languages ...string) *hazard.Hazard {
 	h := &hazard.Hazard{Name: "as stored", Description: "stored"}
 	for i, l := range languages {
@@ -21,7 +21,7 @@ func said(languages ...string) *hazard.Hazard {
 	return h
 }
 
-// What a reader is shown, by lang or Accept-Language. An empty name: as it is stored.
+// What a reader is shown, by lang or Accept-Language. An empty name means the stored text.
 func TestTheLanguageThatMeetsTheWish(t *testing.T) {
 	for _, tt := range []struct {
 		header, lang string
@@ -77,7 +77,7 @@ func TestWhatIsNoListOfLanguagesIsRefused(t *testing.T) {
 			t.Errorf("%.40q is taken for %v", list, w)
 		}
 	}
-	// Nobody asked for what a client sends unasked.
+	// Invalid or huge headers do not fail.
 	for _, field := range []string{strings.Repeat("a-", 100_000), strings.Repeat("fr;q=0.5,", 10_000), ";;;,,,=", "fr;q=NaN", "\x00"} {
 		if w := Accepted([]string{field}); len(w.tags) > maxTags {
 			t.Errorf("%.40q wishes %d languages", field, len(w.tags))
@@ -85,7 +85,8 @@ func TestWhatIsNoListOfLanguagesIsRefused(t *testing.T) {
 	}
 }
 
-// What a cache holds is bounded by the languages that there are: however many languages are wished, the keys are few.
+// A cache has only entries for existing languages: however many languages readers request, there
+// are few keys.
 func TestWishesThatComeToTheSameHaveOneKey(t *testing.T) {
 	hazards := []*hazard.Hazard{said("en-CA", "fr-CA"), said("de", "en", "fr"), said("en"), said(), said("-", "es")}
 	sets := SetsOf(func(yield func(*hazard.Hazard, int) bool) {
@@ -126,7 +127,7 @@ func TestWishesThatComeToTheSameHaveOneKey(t *testing.T) {
 	}
 }
 
-// What an editor wrote stays in every language.
+// Text written by an editor stays in every language.
 func TestAnEditorsWordsStay(t *testing.T) {
 	h := said("en", "fr")
 	h.Name = "of an editor"
