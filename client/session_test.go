@@ -521,7 +521,7 @@ func TestARefreshOutlivesTheCallThatCausedIt(t *testing.T) {
 	})
 }
 
-// waiting answers as a network does: a request that is given up ends at once, though the server goes on.
+// waiting answers like a network: an abandoned request ends at once, although the server continues.
 type waiting struct{ server http.RoundTripper }
 
 func (w waiting) RoundTrip(r *http.Request) (*http.Response, error) {

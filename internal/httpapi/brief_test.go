@@ -19,7 +19,8 @@ func pngOf(t testing.TB, width, height int) []byte {
 	return b.Bytes()
 }
 
-// A brief is for readers of the API and of pages, in their language; a photograph that is restricted is in that of members alone.
+// A brief is available to readers of the API and of pages, in their language. Only members' briefs
+// contain a restricted photograph.
 func TestTheBriefOfAHazard(t *testing.T) {
 	s := serve(t)
 	h := s.hazard("red", "hazard_Name", "Flood at the quay", "description", "Water over the quay.")

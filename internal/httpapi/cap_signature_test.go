@@ -31,7 +31,7 @@ func signingKey(t testing.TB) (key, certificate, root string) {
 	return hazardtest.KeyPair(t, secret, authority)
 }
 
-// Three nodes of one store: two that sign, and one that does not.
+// Three nodes on one store: two sign, and one does not.
 func TestMessagesAreSigned(t *testing.T) {
 	key, certificate, root := signingKey(t)
 	var config httpapi.Config
@@ -102,7 +102,7 @@ func TestMessagesAreSigned(t *testing.T) {
 	if err := hazardtest.Verify(t, certificate, root, altered); err == nil || bytes.Equal(altered, signed[2]) {
 		t.Error("a message that was altered has a good signature")
 	}
-	// What is no message of an organization's is not signed by this server.
+	// A document that is no message of an organization is not signed.
 	if a := one.do("reader", "GET", "/hazards/"+h.UUID+"?f=cap", nil); a.Status != http.StatusOK || bytes.Contains(a.Body, []byte("Signature")) {
 		t.Errorf("f=cap: %d %s", a.Status, a.Body)
 	}

@@ -28,18 +28,19 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// block is one block of an event stream: what stands between empty lines.
+// block is one block of an event stream: the lines between two empty lines.
 type block struct{ id, event, data, retry, comment string }
 
-// subscriber reads a stream. Its parser is by the HTML standard, section 9.2.6, but for what hazardd never sends.
+// subscriber reads a stream. Its parser follows the HTML standard, section 9.2.6, except for parts
+// that hazardd never uses.
 type subscriber struct {
 	t      testing.TB
 	resp   *http.Response
 	blocks chan block // closed when the stream ends
-	last   string     // the last event id, as a browser keeps it
+	last   string     // the last event id, as a browser stores it
 }
 
-// subscribe opens a stream, which must be given.
+// subscribe opens a stream and fails the test if that is refused.
 func (w *world) subscribe(user, query string, header ...string) *subscriber {
 	w.t.Helper()
 	return follow(w.t, w.client, newRequest(w.t, w.tokens, user, "GET", w.URL()+"/events"+query, nil, header...))
@@ -68,7 +69,7 @@ func follow(t testing.TB, client *http.Client, req *http.Request) *subscriber {
 		for lines := bufio.NewReader(resp.Body); ; {
 			line, err := lines.ReadString('\n')
 			if err != nil {
-				return // what is not ended by an empty line does not count
+				return // a block without an empty line at its end does not count
 			}
 			line = strings.TrimSuffix(line, "\n")
 			name, value, _ := strings.Cut(line, ":")
@@ -95,7 +96,7 @@ func follow(t testing.TB, client *http.Client, req *http.Request) *subscriber {
 	return s
 }
 
-// next returns the next block with an event. It counts on the test's own time limit.
+// next returns the next block with an event. It relies on the test's own time limit.
 func (s *subscriber) next() block {
 	s.t.Helper()
 	for {
@@ -112,7 +113,7 @@ func (s *subscriber) next() block {
 	}
 }
 
-// ends reads on until the stream ends, and returns the last retry.
+// ends reads until the stream ends, and returns the last retry.
 func (s *subscriber) ends() (retry string) {
 	for b := range s.blocks {
 		if b.retry != "" {
@@ -122,7 +123,7 @@ func (s *subscriber) ends() (retry string) {
 	return retry
 }
 
-// kinds returns the next n events in short.
+// kinds returns the next n events in a short form.
 func (s *subscriber) kinds(n int) (list []string) {
 	s.t.Helper()
 	for range n {
@@ -165,7 +166,7 @@ func TestAStreamBeginsNowOrWhereItsReaderWas(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		query, last string
-		want        string // the first event; empty: the one that is made then
+		want        string // the first event; empty: the event of a change made after that
 	}{
 		"without a number, now":                              {"", "", ""},
 		"from the beginning":                                 {"?after=0", "", "1 hazard.created"},
@@ -235,7 +236,7 @@ func TestAStreamIsNotResumedAcrossWhatIsTooOld(t *testing.T) {
 		t.Errorf("of today: %s", got)
 	}
 	ahead(push.Kept + time.Minute)
-	p.tokens.byUser = map[string]string{} // those are over too
+	p.tokens.byUser = map[string]string{} // these have expired too
 	if got := first("?after=0"); !strings.HasSuffix(got, "id: 1\nevent: reset\ndata: {\"change\":1,\"reason\":\"too old\"}\n\n") {
 		t.Errorf("after a month: %s", got)
 	}
@@ -244,7 +245,7 @@ func TestAStreamIsNotResumedAcrossWhatIsTooOld(t *testing.T) {
 	}
 }
 
-// cut is a reader that goes when the first bytes have come.
+// cut is a reader that ends when the first bytes have arrived.
 type cut struct {
 	*httptest.ResponseRecorder
 	after func()
@@ -355,7 +356,7 @@ func TestTooManyStreamsAreRefused(t *testing.T) {
 	}
 	_ = mine.resp.Body.Close()
 	mine.ends()
-	for { // the server notices the next moment
+	for { // the server notices this a moment later
 		resp, err := s.client.Do(newRequest(t, s.tokens, "fire", "GET", s.URL()+"/events", nil))
 		if err != nil {
 			t.Fatal(err)
@@ -409,7 +410,7 @@ func TestAtTheEndOfTheServiceReadersAreToldToComeAgain(t *testing.T) {
 	}
 	data := t.TempDir()
 	var streams []*subscriber
-	t.Run("while it runs", func(inner *testing.T) { // the service ends with it, the streams do not
+	t.Run("while it runs", func(inner *testing.T) { // the service ends with it, but the streams do not
 		s := &world{Server: hazardtest.ServeEmpty(inner, data), t: t, client: &http.Client{Transport: &http.Transport{}}}
 		s.tokens = &tokens{issue: s.Token, byUser: map[string]string{}}
 		for range 10 {
@@ -477,7 +478,7 @@ func TestChangesCanBeWaitedFor(t *testing.T) {
 	})
 }
 
-// pipes is a network without delays and without buffers, for tests with a clock of their own.
+// pipes is a network without delays and without buffers, for tests in synctest bubbles.
 type pipes struct {
 	conns chan net.Conn
 	once  sync.Once
@@ -507,7 +508,7 @@ func TestTheRhythmOfAStream(t *testing.T) {
 				var protocols http.Protocols
 				protocols.SetHTTP1(proto == "HTTP/1.1")
 				protocols.SetUnencryptedHTTP2(proto != "HTTP/1.1")
-				// The limits are shorter than the stream, as those of the service.
+				// The limits are shorter than the stream, like those of the service.
 				server := &http.Server{Handler: p, ReadTimeout: time.Minute, WriteTimeout: time.Minute, Protocols: &protocols}
 				network := &pipes{conns: make(chan net.Conn)}
 				served := make(chan error, 1)
@@ -533,7 +534,7 @@ func TestTheRhythmOfAStream(t *testing.T) {
 				if b := stream.next(); b.event != "hazard.created" {
 					t.Errorf("%+v", b)
 				}
-				// What was not told to it moves its place all the same.
+				// A change that the reader may not see also moves its position.
 				closedProduct(t, p)
 				synctest.Wait()
 				if b := <-stream.blocks; b.comment != ":" || b.id != "2" {
@@ -587,7 +588,8 @@ func TestAReaderThatReadsNothingIsDropped(t *testing.T) {
 	})
 }
 
-// R4: the streams of a user whose readers have gone without a word do not keep the user out.
+// R4: streams of a user whose readers have disappeared silently do not prevent new streams of the
+// user.
 func TestANewStreamReplacesOneThatIsNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := handle(t)
@@ -607,7 +609,7 @@ func TestANewStreamReplacesOneThatIsNotRead(t *testing.T) {
 			return conn, resp.StatusCode
 		}
 		var conns []net.Conn
-		for range 4 { // the limit of these tests; they read the first text, and nothing more
+		for range 4 { // the limit of these tests; the readers read the first text, and nothing more
 			conn, status := open()
 			if status != http.StatusOK {
 				t.Fatalf("status %d", status)
@@ -670,7 +672,7 @@ func TestASlowReaderIsServedAtItsOwnPace(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stream.Body.Close()
-	// Far more than memory holds of changes, and than the network does of bytes.
+	// Far more changes than memory holds, and far more bytes than the network buffers.
 	const changes = 3000
 	_, err = s.Store.Write(t.Context(), s.Now(), store.Origin{Admin: true}, func(tx *store.Tx) error {
 		var before *hazard.Hazard
@@ -714,7 +716,7 @@ func TestAStreamTellsWhatPassesItsFilterAndWhatLeavesIt(t *testing.T) {
 	near := s.subscribe("reader", "?after=0&bbox=19,9,21,11&status=A")
 	h := s.hazard("red")             // 1: a WATCH at 20 10
 	s.hazard("red", "latitude", -50) // 2: elsewhere
-	patch := func(id, body string) { // each is one change
+	patch := func(id, body string) { // each call makes one change
 		t.Helper()
 		if a := s.do("red", "PATCH", "/hazards/"+id, body); a.Status != 200 {
 			t.Fatalf("%d %s", a.Status, a.Body)
@@ -722,11 +724,11 @@ func TestAStreamTellsWhatPassesItsFilterAndWhatLeavesIt(t *testing.T) {
 	}
 	patch(h.UUID, `{"severity_ID":"WARNING"}`)              // 3
 	s.product("red", h.HazardID, note())                    // 4
-	patch(h.UUID, `{"severity_ID":"ADVISORY"}`)             // 5: leaves the first
+	patch(h.UUID, `{"severity_ID":"ADVISORY"}`)             // 5: no longer matches the first filter
 	s.product("red", h.HazardID, note())                    // 6
-	patch(h.UUID, `{"longitude":30,"latitude":30}`)         // 7: leaves the second
+	patch(h.UUID, `{"longitude":30,"latitude":30}`)         // 7: no longer matches the second filter
 	patch(h.UUID, `{"longitude":20,"latitude":10}`)         // 8: and comes back
-	patch(h.UUID, `{"severity_ID":"WARNING","status":"E"}`) // 9: ends, and leaves those that go on
+	patch(h.UUID, `{"severity_ID":"WARNING","status":"E"}`) // 9: ends, and leaves the active ones
 	s.hazard("red", "severity_ID", "WARNING")               // 10
 	for name, tt := range map[string]struct {
 		stream *subscriber
@@ -754,7 +756,7 @@ func TestAStreamTellsWhatPassesItsFilterAndWhatLeavesIt(t *testing.T) {
 	wantProblem(t, s.do("reader", "GET", "/events?source=nobody", nil), 400)
 }
 
-// A hazard that ends by itself leaves the active ones with the change that records its end.
+// A hazard that expires leaves the active ones with the change that records its end.
 func TestAHazardThatEndsByItselfLeavesTheStreamOfActiveOnes(t *testing.T) {
 	s := serve(t)
 	stream := s.subscribe("reader", "?after=0&status=A")
@@ -765,7 +767,8 @@ func TestAHazardThatEndsByItselfLeavesTheStreamOfActiveOnes(t *testing.T) {
 	}
 }
 
-// A standby took over that was two changes behind: what followed change 1 was acknowledged, told, and is gone.
+// A standby that lacked two changes took over: the changes after change 1 were acknowledged and
+// sent, and are lost.
 func TestChangesThatAFailoverLostAreToldToBeVoid(t *testing.T) {
 	var dir string
 	s := serve(t, func(cfg *service.Config) { dir = cfg.DataDir })

@@ -17,7 +17,7 @@ import (
 	"github.com/hazardd/hazardd/internal/source/cap"
 )
 
-// shown counts the hazards of a document, and checks that it can be read.
+// shown counts the hazards of a document, and checks that it can be parsed.
 func shown(t testing.TB, f format.Format, single bool, doc []byte) int {
 	t.Helper()
 	switch f {
@@ -140,7 +140,7 @@ func TestEveryListAndEveryHazardComesInEveryFormat(t *testing.T) {
 	}
 }
 
-// settled waits until readers see all that was written.
+// settled waits until readers see all writes.
 func (p *inProcess) settled(t testing.TB) {
 	t.Helper()
 	last, err := p.Store.Last(t.Context())
@@ -170,7 +170,7 @@ func TestAFormatThatThereIsNotIsRefusedWithTheListOfThoseThereAre(t *testing.T) 
 				t.Errorf("406 does not tell of %s: %s", want, problem.Detail)
 			}
 		}
-		// Who may not read is told so first.
+		// Missing access is reported first.
 		if a := p.do("", "GET", path+"?f=shp", nil); a.Status != 403 || string(a.Body) != "Invalid Token" {
 			t.Errorf("without a token: %d %s", a.Status, a.Body)
 		}
@@ -293,7 +293,8 @@ func TestTheNetworkLinkLeadsToItsList(t *testing.T) {
 		!strings.Contains(string(a.Body), "<href>https://hazardd.example/hazards/active/severity/WARNING?f=kml</href>") {
 		t.Errorf("%d %v %s", a.Status, a.Header, a.Body)
 	}
-	// Who reads with a key is led to the list with it; other documents, which readers share, never hold it.
+	// A reader with a key in the address gets links to the list with it. Other documents, which
+	// readers share, never contain it.
 	var key struct{ Key, Prefix string }
 	p.do("editor", "POST", "/keys", map[string]string{"title": "globe"}).JSON(t, &key)
 	path := strings.TrimPrefix(key.Prefix, "https://hazardd.example")

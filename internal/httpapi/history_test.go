@@ -15,7 +15,7 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// told is a change as it is told, without what differs from run to run.
+// told is a change as clients receive it, without what differs from run to run.
 type told struct {
 	Change int64
 	Type   string
@@ -47,7 +47,7 @@ func TestHistoryTellsEveryChangeAndWhatItChanged(t *testing.T) {
 		}
 	}
 	var list []told
-	s.do("red-reader", "GET", path+"/changes", nil).JSON(t, &list) // a member may read what a deleted product said
+	s.do("red-reader", "GET", path+"/changes", nil).JSON(t, &list) // a member may read a deleted product's text
 	var got []string
 	for _, c := range list {
 		line := fmt.Sprintf("%d %s by %s", c.Change, c.Type, c.User)
@@ -79,7 +79,7 @@ func TestHistoryTellsEveryChangeAndWhatItChanged(t *testing.T) {
 	if list[6].Note != "false" {
 		t.Errorf("the reason of the retraction: %q", list[6].Note)
 	}
-	// product_total is what it was then.
+	// product_total is the number at that time.
 	for i, want := range map[int]string{0: "0", 2: "1", 6: "0"} {
 		if got := list[i].Hazard.ProductTotal; got != want {
 			t.Errorf("change %d tells of %s products, want %s", list[i].Change, got, want)
@@ -193,7 +193,7 @@ func TestAlertGeography(t *testing.T) {
 	}
 }
 
-// Where states were pruned, nobody is answered as if all were there.
+// If states were pruned, no answer pretends that all are there.
 func TestAPrunedHistorySaysSo(t *testing.T) {
 	s := serve(t)
 	h := s.hazard("red")

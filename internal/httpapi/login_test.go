@@ -13,7 +13,7 @@ import (
 	"github.com/hazardd/hazardd/internal/httpapi"
 )
 
-// Finding L5: a flood of logins wrote 13,000 lines in 14 s.
+// Finding L5: a flood of logins wrote 13,000 log lines in 14 s.
 func TestAFloodOfLoginsIsOneLineOfTheLog(t *testing.T) {
 	log := &syncBuffer{}
 	p := handle(t, func(c *httpapi.Config) {
@@ -69,7 +69,7 @@ func TestALoginMakesTheDeviceKnown(t *testing.T) {
 	if a := logInAs(p, "reader", office, cookie.Name+"="+cookie.Value); a.Status != http.StatusOK || a.Header["Set-Cookie"] != nil {
 		t.Errorf("with the cookie: %d %v", a.Status, a.Header)
 	}
-	// It is nothing that anything else takes.
+	// Nothing else accepts the cookie as a token.
 	if a := p.do("", "GET", "/hazards/active", nil, "Authorization", "Bearer "+cookie.Value); a.Status != http.StatusForbidden {
 		t.Errorf("as a token: %d", a.Status)
 	}

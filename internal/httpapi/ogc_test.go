@@ -52,7 +52,7 @@ func linkTo(t *testing.T, links []ogcLink, rel string) string {
 	return ""
 }
 
-// scenery is five hazards of different kinds and places, one of them over.
+// scenery creates five hazards of different kinds and places, one of which has ended.
 func scenery(t *testing.T, alter ...func(*service.Config)) *world {
 	s := serve(t, alter...)
 	for i, h := range []map[string]any{
@@ -72,7 +72,8 @@ func scenery(t *testing.T, alter ...func(*service.Config)) *world {
 	return s
 }
 
-// A client finds all by following links, as part 1 wants it, here with a read key in the address.
+// A client finds everything by following links, as part 1 requires, here with a read key in the
+// address.
 func TestOGCClientsFindTheirWayByLinks(t *testing.T) {
 	s := scenery(t)
 	k := makeKey(t, s, "red")
@@ -122,7 +123,7 @@ func TestOGCClientsFindTheirWayByLinks(t *testing.T) {
 	}
 	for _, c := range collections.Collections {
 		if want[c.ID] == nil {
-			var features ogcFeatures // the links of these, too, lead to what the key opens
+			var features ogcFeatures // the key also opens the links of these
 			if get(linkTo(t, c.Links, "items"), "application/geo+json").JSON(t, &features); len(features.Features) > 0 {
 				get(s.URL()+"/key/"+k.Key+"/ogc/collections/"+c.ID+"/items/"+url.PathEscape(features.Features[0].ID), "application/geo+json")
 			}
@@ -156,7 +157,7 @@ func TestOGCClientsFindTheirWayByLinks(t *testing.T) {
 		if item.Type != "Feature" || item.ID != features.Features[0].ID || !strings.HasSuffix(linkTo(t, item.Links, "self"), item.ID) {
 			t.Errorf("item %+v", item)
 		}
-		// The pages for people lead on, too.
+		// The links of pages for people work too.
 		for _, path := range []string{"", "/conformance", "/collections", "/collections/" + c.ID, "/collections/" + c.ID + "/items"} {
 			text := string(get(s.URL()+"/key/"+k.Key+"/ogc"+path+"?f=html", "text/html").Body)
 			for _, m := range regexp.MustCompile(`href="([^"]+)"`).FindAllStringSubmatch(text, -1) {
@@ -211,7 +212,7 @@ func TestItemsAreFilteredAsPart1Says(t *testing.T) {
 	}
 }
 
-// Filters in CQL2, in both encodings, find what their conditions say.
+// Filters in CQL2, in both encodings, find the hazards of their conditions.
 func TestFiltersOfPart3(t *testing.T) {
 	s := scenery(t)
 	for filter, want := range map[string]string{
@@ -310,7 +311,7 @@ func TestFiltersOfPart3(t *testing.T) {
 	wantProblem(t, s.do("reader", http.MethodGet, "/ogc/collections/none/queryables", nil), http.StatusNotFound)
 }
 
-// ogrinfo runs GDAL's program of that name. The test is skipped without it, but in CI.
+// ogrinfo runs the GDAL program of that name. Without it, the test is skipped, except in CI.
 func ogrinfo(t *testing.T) func(args ...string) string {
 	t.Helper()
 	program, err := exec.LookPath("ogrinfo")
@@ -332,7 +333,7 @@ func ogrinfo(t *testing.T) func(args ...string) string {
 	}
 }
 
-// GDAL is the client that QGIS and most others use: it reads the same as the service says.
+// QGIS and most other programs use GDAL: it reads the same data.
 func TestGDALReadsTheCollections(t *testing.T) {
 	run := ogrinfo(t)
 	s := scenery(t)
@@ -355,7 +356,7 @@ func TestGDALReadsTheCollections(t *testing.T) {
 	if out = run("-ro", address, "hazards", "-where", "type_ID = 'WILDFIRE'"); !strings.Contains(out, "= Fire") || strings.Contains(out, "= Storm") {
 		t.Errorf("of a type GDAL reads %s", out)
 	}
-	// The server filters, not GDAL, which would have to read all pages.
+	// The server filters, not GDAL, which would need to read all pages.
 	for i := range 40 {
 		s.made("red", "/hazards", flood("hazard_Name", fmt.Sprint("Flood ", i), "latitude", i))
 	}
@@ -364,14 +365,14 @@ func TestGDALReadsTheCollections(t *testing.T) {
 	if len(asked) == 0 || len(asked) > 3 || !strings.Contains(out, "Feature Count: 1") {
 		t.Errorf("for the one wildfire of 45 hazards GDAL asks %d times: %s", len(asked), out)
 	}
-	// The schema tells the types of columns, whatever the first features are.
+	// The schema gives the types of columns, whatever the first features are.
 	out = run("-ro", "--debug", "on", "-so", address, "hazards")
 	for _, want := range []string{"latitude: Real", "people: Integer", "start_time: DateTime", "hazard_Name: String"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%s is not what GDAL takes for a column: %s", want, out)
 		}
 	}
-	// Nor does it read more than it needs of conditions that only CQL2 can say.
+	// It also reads no more than needed for conditions that only CQL2 can express.
 	out = run("-ro", "--debug", "on", "-oo", "PAGE_SIZE=2", "-so", "-where", "hazard_Name LIKE 'Fl%' AND (longitude > 99 OR latitude > 38.5) AND start_time > '2001/01/01 00:00:00'", address, "hazards")
 	asked = regexp.MustCompile(`Fetch\([^)]*/items[^)]*\)`).FindAllString(out, -1)
 	if len(asked) == 0 || len(asked) > 4 || !strings.Contains(out, "Feature Count: 3") || !strings.Contains(out, "filter=") {
@@ -379,7 +380,7 @@ func TestGDALReadsTheCollections(t *testing.T) {
 	}
 }
 
-// Who reads only the body of a list in GeoJSON, KML, Atom or RSS learns that there is more, and where.
+// The body of a list in GeoJSON, KML, Atom or RSS says that there is more, and where.
 func TestAListSaysInItsBodyThatThereIsMore(t *testing.T) {
 	s := scenery(t)
 	k := makeKey(t, s, "red")

@@ -16,10 +16,11 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// partIDs are the collections whose features are no hazards.
+// partIDs are the collections whose features are not hazards.
 var partIDs = []string{"points", "areas", "tracks", "bands", "products", "coverage"}
 
-// partScenery is scenery, and what belongs to hazards: four products of which one is restricted, and shapes of an earthquake and of a storm's kinds.
+// partScenery creates scenery and parts of hazards: four products, one of them restricted, and
+// shapes of the kinds of an earthquake and a storm.
 func partScenery(t *testing.T, alter ...func(*service.Config)) *world {
 	s := scenery(t, alter...)
 	var fire ogcFeatures
@@ -42,7 +43,8 @@ func partScenery(t *testing.T, alter ...func(*service.Config)) *world {
 	return s
 }
 
-// The tests of annex A that do not name a collection, over those whose features are no hazards.
+// The tests of annex A that do not name a collection, for the collections whose features are not
+// hazards.
 func TestAbstractTestSuiteOverParts(t *testing.T) {
 	s := partScenery(t)
 	get := func(t *testing.T, path, accept string, status int, into any) {
@@ -160,7 +162,7 @@ func TestAbstractTestSuiteOverParts(t *testing.T) {
 	}
 }
 
-// Filters ask about what is said of the part itself, and of its hazard.
+// Filters can use properties of the part itself and of its hazard.
 func TestPartsAreFiltered(t *testing.T) {
 	s := partScenery(t)
 	for _, tt := range []struct {
@@ -175,7 +177,7 @@ func TestPartsAreFiltered(t *testing.T) {
 		{"areas", "bbox=10,50,10.1,50.1", 1},
 		{"bands", "filter=" + url.QueryEscape("band = 'intensity' AND value >= 6.5"), 1},
 		{"bands", "filter=" + url.QueryEscape("band IS NULL"), 1},
-		{"bands", "filter=" + url.QueryEscape("band <> 'wind'"), 2}, // what has none is not another
+		{"bands", "filter=" + url.QueryEscape("band <> 'wind'"), 2}, // a part without a band does not match
 		{"bands", "filter=" + url.QueryEscape("to_time IS NOT NULL"), 2},
 		{"bands", "filter=" + url.QueryEscape("to_time > '2000-01-01'"), 2},
 		{"bands", "value=7", 1},
@@ -185,7 +187,7 @@ func TestPartsAreFiltered(t *testing.T) {
 		{"bands", "filter-lang=cql2-json&filter=" + url.QueryEscape(`{"op":"s_intersects","args":[{"property":"geometry"},{"type":"Point","coordinates":[22.9,3]}]}`), 1},
 		{"tracks", "filter=" + url.QueryEscape("forecast = 'Y' AND type_ID = 'EARTHQUAKE' AND source = 'usgs'"), 2},
 		{"tracks", "bbox=-46,20,-44,24", 1},
-		{"tracks", "datetime=" + url.QueryEscape(time.Now().Add(23*time.Hour).UTC().Format(time.RFC3339)+"/.."), 2}, // the track holds until it is said otherwise
+		{"tracks", "datetime=" + url.QueryEscape(time.Now().Add(23*time.Hour).UTC().Format(time.RFC3339)+"/.."), 2}, // the track is valid until it is replaced
 		{"tracks", "datetime=" + url.QueryEscape("../"+time.Now().Add(23*time.Hour).UTC().Format(time.RFC3339)), 1},
 		{"products", "product_Type=FILE_PRODUCT", 1},
 		{"products", "filter=" + url.QueryEscape("placed_by = 'product'"), 1},
@@ -206,7 +208,7 @@ func TestPartsAreFiltered(t *testing.T) {
 	}
 }
 
-// Only members of its organization find a restricted product, or anything that says that there is one.
+// Only members of its organization find a restricted product, or any sign that it exists.
 func TestRestrictedProductsAreNoFeaturesOfOthers(t *testing.T) {
 	s := partScenery(t, func(c *service.Config) { c.Public = httpapi.PublicRead })
 	var own ogcFeatures
@@ -243,7 +245,7 @@ func TestRestrictedProductsAreNoFeaturesOfOthers(t *testing.T) {
 	}
 }
 
-// GDAL opens the collections of parts, with their types of columns, and leaves conditions to the server.
+// GDAL opens the collections of parts with their column types, and leaves conditions to the server.
 func TestGDALReadsParts(t *testing.T) {
 	run := ogrinfo(t)
 	s := partScenery(t)
@@ -276,7 +278,7 @@ func TestGDALReadsParts(t *testing.T) {
 	}
 }
 
-// Pages are cut by bytes too, whatever their form: a text may have megabytes.
+// Pages are also limited in bytes, whatever their format, because a text may have megabytes.
 func TestPagesOfPartsAreCutByBytes(t *testing.T) {
 	s := serve(t)
 	h := s.hazard("red")

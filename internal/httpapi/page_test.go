@@ -25,7 +25,7 @@ import (
 // formType is the content type of a form.
 const formType = "application/x-www-form-urlencoded"
 
-// asker sends requests: the running service, or the API in this process.
+// asker sends requests to the running service, or to the API in this process.
 type asker interface {
 	do(user, method, path string, body any, header ...string) hazardtest.Answer
 }
@@ -48,7 +48,7 @@ func cookieOf(t testing.TB, a hazardtest.Answer, status int) string {
 
 func setCookie(t testing.TB, a hazardtest.Answer) *http.Cookie {
 	t.Helper()
-	var values []string // but that of the device, which is no session
+	var values []string // without that of the device, which is no session
 	for _, v := range a.Header["Set-Cookie"] {
 		if name, _, _ := strings.Cut(v, "="); !strings.HasSuffix(name, "-device") {
 			values = append(values, v)
@@ -64,7 +64,7 @@ func setCookie(t testing.TB, a hazardtest.Answer) *http.Cookie {
 	return c
 }
 
-// visit asks for a page with a session.
+// visit requests a page with a session.
 func visit(s asker, cookie, path string, header ...string) hazardtest.Answer {
 	return s.do("", "GET", path, nil, append([]string{"Cookie", cookie, "Accept", "text/html,application/xhtml+xml"}, header...)...)
 }
@@ -74,7 +74,7 @@ func logIn(s asker, username, password, next string, header ...string) hazardtes
 	return s.do("", "POST", "/login", form.Encode(), append([]string{"Content-Type", formType}, header...)...)
 }
 
-// wantHTML checks that an answer is a page as all pages are to be, and returns its words.
+// wantHTML checks that an answer meets the requirements of all pages, and returns its text.
 func wantHTML(t testing.TB, a hazardtest.Answer, status int) string {
 	t.Helper()
 	if a.Status != status || a.Header.Get("Content-Type") != "text/html; charset=utf-8" {
@@ -93,7 +93,8 @@ func wantHTML(t testing.TB, a hazardtest.Answer, status int) string {
 	return wantDocument(t, a.Body)
 }
 
-// wantDocument checks that a page is well-formed, holds nothing that runs, and that all it loads is its own server's.
+// wantDocument checks that a page is well-formed, contains nothing executable, and loads only from
+// its own server.
 func wantDocument(t testing.TB, page []byte) string {
 	t.Helper()
 	var open, said []string
@@ -290,7 +291,7 @@ func TestASessionEnds(t *testing.T) {
 			if a := visit(s, cookie, "/h/1"); a.Status != http.StatusSeeOther {
 				t.Errorf("after: %d", a.Status)
 			}
-			if a := s.do("", "DELETE", "/session", nil, "Cookie", cookie); a.Status != 204 { // once more does no harm
+			if a := s.do("", "DELETE", "/session", nil, "Cookie", cookie); a.Status != 204 { // repeating it does no harm
 				t.Errorf("once more: %d %s", a.Status, a.Body)
 			}
 		})
@@ -354,7 +355,7 @@ func TestLoggingInByTheForm(t *testing.T) {
 				t.Fatal("no limit")
 			}
 		}
-		// The count is that of POST /authorize.
+		// It shares the count with POST /authorize.
 		if a := s.do("", "POST", "/authorize", credentials("editor", hazardtest.Password)); a.Status != http.StatusTooManyRequests {
 			t.Errorf("POST /authorize: %d", a.Status)
 		}
@@ -411,7 +412,7 @@ func TestALoginLeadsNowhereElse(t *testing.T) {
 		if got != want {
 			t.Errorf("%q leads to %q, want %q", next, got, want)
 		}
-		// Whatever it is: from our own page it stays with us.
+		// Whatever the path, the visitor stays on our site.
 		base, _ := url.Parse("https://hazardd.example/login")
 		if u, err := base.Parse(got); err != nil || u.Host != "hazardd.example" || u.Scheme != "https" || strings.HasPrefix(got, "//") {
 			t.Errorf("%q leads to %v", next, u)
@@ -521,7 +522,7 @@ func TestThePageOfAHazard(t *testing.T) {
 			if again.Status == http.StatusNotModified && len(again.Body) == 0 {
 				break
 			}
-			// The page tells the second that it was made in.
+			// The page shows the second in which it was made.
 			if again.Header.Get("Etag") == tag || bytes.Equal(again.Body, a.Body) {
 				t.Fatalf("%d %v", again.Status, again.Header)
 			}
@@ -745,13 +746,13 @@ func TestAPageTokenIsOfItsUser(t *testing.T) {
 	}
 }
 
-// A page reads the latest 200 changes that its visitor may know of, whatever came before them.
+// A page reads the latest 200 changes that its visitor may see, whatever came before them.
 func TestThePageHoldsTheLatestOfALongHistory(t *testing.T) {
 	s := serve(t)
 	h := s.hazard("red", "comment_Text", "first")
 	secret := s.product("red", h.HazardID, note("security_Flag", "R"))
 	for i := range 210 {
-		if i%10 == 0 { // what strangers are not to know of
+		if i%10 == 0 { // hidden from strangers
 			s.do("red", "PATCH", "/products/"+secret.UUID, fmt.Sprintf(`{"comment_Text":"c%d"}`, i))
 		}
 		if a := s.do("red", "PATCH", "/hazards/"+h.UUID, fmt.Sprintf(`{"comment_Text":"number %d."}`, i)); a.Status != 200 {
@@ -763,7 +764,7 @@ func TestThePageHoldsTheLatestOfALongHistory(t *testing.T) {
 		if want := fmt.Sprintf("%d more before these", earlier); !strings.Contains(text, want) {
 			t.Errorf("the page of %s does not say %q", user, want)
 		}
-		oldest := fmt.Sprintf("number %d.", earlier-2) // what the oldest change on the page replaced
+		oldest := fmt.Sprintf("number %d.", earlier-2) // the value before the oldest change on the page
 		if user == "reader" && (!strings.Contains(text, oldest) || strings.Contains(text, fmt.Sprintf("number %d.", earlier-3))) {
 			t.Errorf("the page of %s does not begin with what replaced %q", user, oldest)
 		}
@@ -773,7 +774,8 @@ func TestThePageHoldsTheLatestOfALongHistory(t *testing.T) {
 	}
 }
 
-// A page that comes by mail or chat names no zone: it shows the hazard's own beside UTC, and has the others to choose.
+// A page opened from a mail or chat has no time zone. It shows the hazard's own zone beside UTC,
+// and offers others.
 func TestThePageOfAHazardHasItsOwnTime(t *testing.T) {
 	s := serve(t)
 	h := s.hazard("red", "latitude", 35.68, "longitude", 139.69, "start_Date", "1768478400000") // 2026-01-15 12:00 UTC

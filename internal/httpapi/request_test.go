@@ -21,7 +21,8 @@ const (
 	traceparent  = "00-" + callersTrace + "-00f067aa0ba902b7-01"
 )
 
-// TestEveryAnswerNamesItsRequest: hazardtest.Check asks it of all answers; here are those that go other ways.
+// TestEveryAnswerNamesItsRequest checks answers that take special paths. hazardtest.Check checks
+// all others.
 func TestEveryAnswerNamesItsRequest(t *testing.T) {
 	p := handle(t, func(c *httpapi.Config) { c.AllowedOrigins = []string{"https://map.example"} })
 	tag := p.do("reader", "GET", "/hazards/active", nil).Header.Get("ETag")

@@ -110,7 +110,8 @@ func TestASymbolThatIsNoneSaysWhatThereIs(t *testing.T) {
 	}
 }
 
-// A flood of distinct sizes is either answered or sent away for a while; what is asked for normally is served after it.
+// Requests of a flood for many different sizes are answered or refused for a while. Normal requests
+// work after it.
 func TestAFloodOfSizesOfSymbolsIsSurvived(t *testing.T) {
 	s := serve(t)
 	var wg sync.WaitGroup

@@ -19,10 +19,10 @@ import (
 	"github.com/hazardd/hazardd/internal/hazardtest"
 )
 
-// writeCase is what an editor writes, and either what it makes or which members are at fault.
+// writeCase is an editor's write, with its result or the members at fault.
 type writeCase struct {
 	as     string // empty: red
-	body   any    // map: altered as by with; string: as it is
+	body   any    // map: modified as by with; string: sent unchanged
 	want   map[string]any
 	faults []string
 }
@@ -120,7 +120,7 @@ func TestEditorMakesAHazard(t *testing.T) {
 				t.Errorf("Location %s, Cache-Control %s; want %s", a.Header.Get("Location"), a.Header.Get("Cache-Control"), want)
 			}
 			for _, ref := range []string{digits(made.HazardID), made.UUID, strings.ToUpper(made.UUID)} {
-				if got := s.do("reader", "GET", "/hazards/"+ref, nil); string(got.Body) != string(a.Body) { // its own write is seen at once
+				if got := s.do("reader", "GET", "/hazards/"+ref, nil); string(got.Body) != string(a.Body) { // a user sees their own write at once
 					t.Errorf("GET /hazards/%s: %d %s, want what the write said", ref, got.Status, got.Body)
 				}
 			}
@@ -139,7 +139,7 @@ func TestEditorMakesAHazard(t *testing.T) {
 	})
 }
 
-// jsonNull is a null in a body: with takes a nil value away.
+// jsonNull is a null in a body, because with removes nil values.
 var jsonNull = (*int)(nil)
 
 func TestLivesOfHazards(t *testing.T) {
@@ -335,7 +335,7 @@ func TestSameWriteTwiceMakesOneThing(t *testing.T) {
 		for name, tt := range map[string]struct {
 			first, second []any
 			as            string
-			between       string // a patch
+			between       string // a patch in between
 			status        int
 		}{
 			"the same body":                             {nil, nil, "red", "", 200},
@@ -428,7 +428,7 @@ func TestSameWriteTwiceMakesOneThing(t *testing.T) {
 
 func TestEditorMakesAProduct(t *testing.T) {
 	s := serve(t)
-	flood, other := s.hazard("red", "org_ID", -1), s.hazard("red") // the first is open to every editor
+	flood, other := s.hazard("red", "org_ID", -1), s.hazard("red") // every editor may write the first
 	root := s.product("red", flood.HazardID, folder())
 	elsewhere := s.product("red", other.HazardID, folder())
 	text := s.product("red", flood.HazardID, note())
@@ -515,7 +515,7 @@ func TestEditorAltersAndDeletesProducts(t *testing.T) {
 	s := serve(t)
 	flood := s.hazard("red")
 	rc := digits(s.RedCross)
-	// The tree: top/middle/leaf, and a restricted folder beside it.
+	// The tree is top/middle/leaf, with a restricted folder beside it.
 	top := s.product("red", flood.HazardID, folder())
 	middle := s.product("red", flood.HazardID, folder("parent_ID", top.ProductID))
 	leaf := s.product("red", flood.HazardID, note("parent_ID", middle.ProductID))

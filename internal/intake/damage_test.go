@@ -15,7 +15,8 @@ import (
 	"github.com/hazardd/hazardd/internal/store/pagesum"
 )
 
-// damages are what may happen to the hazards of b and c, how each is mended, and what a check of the store says of it.
+// damages are kinds of damage to the hazards of b and c, how to repair each, and what a check of
+// the store reports.
 var damages = map[string]struct{ event, damage, mend, told string }{
 	"its state": {"b", `UPDATE changes SET body = replace(body, 'nws', 'mws') WHERE hazard_id = (SELECT hazard_id FROM events WHERE event = 'b')`,
 		`UPDATE changes SET body = replace(body, 'mws', 'nws') WHERE hazard_id = (SELECT hazard_id FROM events WHERE event = 'b')`, "is damaged"},
@@ -38,8 +39,8 @@ func deskIn(t *testing.T) (d *desk, dir string) {
 	return &desk{t, s, service.BuiltIn().Intake(s)}, dir
 }
 
-// A payload that names a damaged hazard costs its neighbors nothing. What it says of the damaged one is kept back, and taken in
-// once that is mended.
+// A payload that names a damaged hazard does not affect other hazards. Its data for the damaged one
+// is held, and processed after the repair.
 func TestAPayloadThatNamesADamagedHazardCostsOthersNothing(t *testing.T) {
 	keys := []string{"a", "b", "c", "d"}
 	for name, c := range damages {
@@ -92,7 +93,8 @@ func TestAPayloadThatNamesADamagedHazardCostsOthersNothing(t *testing.T) {
 	}
 }
 
-// A held report that cannot be read is named, and stays; others of its source, of its event too, are listed and taken up without it.
+// An unreadable held report is named, and stays. Other reports of its source, and of its event, are
+// listed and processed without it.
 func TestAHeldReportThatCannotBeReadCostsOthersNothing(t *testing.T) {
 	d, dir := deskIn(t)
 	b := func(version int64) hazard.Report {
@@ -145,7 +147,7 @@ func TestAHeldReportThatCannotBeReadCostsOthersNothing(t *testing.T) {
 	}
 }
 
-// Drawings of a hazard that is damaged cost others theirs as little, and come with what it is once mended.
+// Drawings of a damaged hazard do not affect those of others, and are there after the repair.
 func TestADrawingOfADamagedHazardIsKept(t *testing.T) {
 	c := damages["its state"]
 	for name, withReport := range map[string]bool{"alone": false, "beside a report": true} {
@@ -173,7 +175,8 @@ func TestADrawingOfADamagedHazardIsKept(t *testing.T) {
 	}
 }
 
-// A hazard whose rows are damaged costs its neighbors nothing: their ends are recorded, and its own once it is mended.
+// A hazard with damaged rows does not affect others: their ends are recorded, and its own after the
+// repair.
 func TestADamagedHazardDoesNotKeepOthersFromTheirEnds(t *testing.T) {
 	const ends = noon + 60*minute
 	for name, c := range damages {
@@ -181,7 +184,7 @@ func TestADamagedHazardDoesNotKeepOthersFromTheirEnds(t *testing.T) {
 			d, dir := deskIn(t)
 			for i, key := range []string{"a", "b", "c", "d"} {
 				r := with(said("nws", key, hazard.Flood, noon, float64(20*i), 45), func(r *hazard.Report) { r.End = new(ends) })
-				if key == "c" { // a part of it runs out: it is derived again
+				if key == "c" { // a part of it expires, so it is derived again
 					r.Part, r.Places = "1", []string{"x"}
 					d.apply("nws", noon, live, with(r, func(r *hazard.Report) { r.Part, r.Places, r.End = "2", []string{"y"}, new(ends+60*minute) }))
 				}
@@ -218,7 +221,7 @@ func TestADamagedHazardDoesNotKeepOthersFromTheirEnds(t *testing.T) {
 	}
 }
 
-// run runs a statement on the database of a folder, with checksums of pages that fit afterwards.
+// run runs a statement on the database of a folder, and updates the checksums of pages.
 func run(t *testing.T, dir, statement string) {
 	t.Helper()
 	if err := pagesum.Register(); err != nil {

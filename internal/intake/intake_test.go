@@ -25,7 +25,7 @@ func quake(key string, version int64, aliases ...string) hazard.Report {
 		Severity: hazard.Advisory, Start: noon.Add(-time.Hour), Point: &hazard.Point{Lon: 10, Lat: -20}, Creator: "USGS"}
 }
 
-// apply takes in reports received at now, and returns what became of them.
+// apply processes reports received at now, and returns the result.
 func (d *desk) apply(src string, now hazard.Instant, opts intake.Options, reports ...hazard.Report) intake.Result {
 	d.t.Helper()
 	res, err := d.intake.Apply(d.t.Context(), src, source.Batch{Reports: reports, Read: len(reports)}, now, opts)
@@ -35,8 +35,7 @@ func (d *desk) apply(src string, now hazard.Instant, opts intake.Options, report
 	return res
 }
 
-// event is the hazard that a source's key leads to.
-// decide runs what a person decides.
+// decide runs a person's decision.
 func (d *desk) decide(now hazard.Instant, by store.Origin, f func(*store.Tx) error) {
 	d.t.Helper()
 	if _, err := d.store.Write(d.t.Context(), now, by, f); err != nil {
@@ -118,7 +117,8 @@ func TestAnyNameOfAnEventLeadsToItsHazard(t *testing.T) {
 	}
 }
 
-// A payload that gives a new name first, and only then an old one with it, tells of the event that is known.
+// A payload has a new name first, and only later an old name together with it. It is about the
+// known event.
 func TestNameLinkedLaterInAPayloadLeadsToTheKnownEvent(t *testing.T) {
 	withdrawn := func(aliases ...string) hazard.Report {
 		return with(quake("us9", int64(noon), aliases...), func(r *hazard.Report) { r.Ended = hazard.EndWithdrawn })
@@ -256,7 +256,7 @@ func TestSuspectReportIsHeldUntilAnEditorDecides(t *testing.T) {
 	}
 }
 
-// alert returns a message that names only zones.
+// alert returns a message with zones only.
 func alert(key string, version int64, places, within []string) hazard.Report {
 	return hazard.Report{Source: "nws", Key: key, Part: fmt.Sprint(key, version), Version: version, Name: "Flood Warning", Type: hazard.Flood, Severity: hazard.Warning,
 		Start: noon, End: new(noon.Add(time.Hour)), Places: places, Within: within, Creator: "NWS"}
@@ -264,7 +264,7 @@ func alert(key string, version int64, places, within []string) hazard.Report {
 
 func TestAlertIsPlacedByItsZonesElseByTheirCountiesElseByItsCountryElseHeld(t *testing.T) {
 	d := newDesk(t)
-	// Nothing tells even the country.
+	// Not even the country is known.
 	somewhere := with(alert("AREA", int64(noon), []string{"area:The Lowlands"}, nil), func(r *hazard.Report) { r.Source = "cap" })
 	if res := d.apply("cap", noon, live, somewhere); res.Held != 1 || res.New != 0 {
 		t.Errorf("with no place: %+v", res)
@@ -282,7 +282,7 @@ func TestAlertIsPlacedByItsZonesElseByTheirCountiesElseByItsCountryElseHeld(t *t
 		t.Errorf("at %v %v, %q", lesotho.Longitude, lesotho.Latitude, lesotho.Description)
 	}
 
-	// A zone that nobody knows, in no county.
+	// An unknown zone, in no county.
 	sea := alert("SEA", int64(noon), []string{"GMZ999"}, []string{"077999"})
 	if res := d.apply("nws", noon, live, sea); res.New != 1 {
 		t.Errorf("with a zone that is not known: %+v", res)
@@ -304,7 +304,7 @@ func TestAlertIsPlacedByItsZonesElseByTheirCountiesElseByItsCountryElseHeld(t *t
 		t.Errorf("%d still held, %v", n, err)
 	}
 
-	// A forecast zone that is not known yet, in a county that is: Shelby County, Indiana.
+	// An unknown forecast zone in a known county: Shelby County, Indiana.
 	land := alert("LAND", int64(noon), []string{"INZ997"}, []string{"018145"})
 	d.apply("nws", noon, live, land)
 	county := d.event("nws", "LAND")
@@ -363,7 +363,7 @@ func TestRejectedRecordsAreKeptAndTheirNeighboursTaken(t *testing.T) {
 	}
 }
 
-// However reports are cut into batches and ordered, the hazards are the same in the end.
+// However reports are divided into batches and ordered, the hazards are the same in the end.
 func TestOrderAndBatchesOfReportsDoNotMatter(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -386,7 +386,7 @@ func TestOrderAndBatchesOfReportsDoNotMatter(t *testing.T) {
 			}
 			all := map[string]hazard.Hazard{}
 			for id, h := range d.hazards() {
-				h.ID, h.Version = 0, 0 // they tell of the order
+				h.ID, h.Version = 0, 0 // they depend on the order
 				all[id] = *h
 			}
 			return all
@@ -399,7 +399,7 @@ func TestOrderAndBatchesOfReportsDoNotMatter(t *testing.T) {
 	})
 }
 
-// What was guessed or could not be read is in the notes of the report, and does not hide the hazard.
+// Guessed or unreadable data is in the notes of the report, and does not hide the hazard.
 func TestNotesOfAReportStandInTheDescription(t *testing.T) {
 	d := newDesk(t)
 	r := quake("us1", 5)
@@ -410,7 +410,7 @@ func TestNotesOfAReportStandInTheDescription(t *testing.T) {
 	}
 }
 
-// D28: "Fries, Washington" stood in the Atlantic, 7,337 km off its own perimeter.
+// D28: "Fries, Washington" was shown in the Atlantic, 7,337 km from its own perimeter.
 func TestTheFiresPointIsHeldAgainstItsPerimeter(t *testing.T) {
 	fire := func(lon, lat float64) hazard.Report {
 		return hazard.Report{Source: "nifc", Key: "f", Version: 1, Name: "Wildfire - Fries, Washington", Type: hazard.Wildfire, Severity: hazard.Information, Start: noon, Creator: "NIFC",

@@ -14,8 +14,9 @@ import (
 	"github.com/hazardd/hazardd/internal/intake"
 )
 
-// Summaries and details of one event, some of which say nothing of areas, of products or of renewal, and some that it is over: whichever comes
-// first, in the end the hazard is what the latest says, and what the latest that spoke of it says of the rest.
+// Summaries and details of one event. Some give no areas, products or renewal, and some say that it
+// has ended. Whichever comes first, in the end the hazard has the data of the latest, and where
+// that gives none, of the latest that does.
 func TestWhatADetailToldStaysInAnyOrder(t *testing.T) {
 	square := func(n int64) string {
 		return fmt.Sprintf(`{"type":"Polygon","coordinates":[[[%d,0],[%d,0],[%d,1],[%d,0]]]}`, n, n+1, n+1, n)
@@ -42,7 +43,7 @@ func TestWhatADetailToldStaysInAnyOrder(t *testing.T) {
 		}), 1, 5, func(r hazard.Report) int64 { return r.Version }).Draw(rt, "reports")
 		run := func(order []hazard.Report) (hazard.Hazard, []string) {
 			runs++
-			key := fmt.Sprint("us", runs) // each run is of an event of its own
+			key := fmt.Sprint("us", runs) // each run is a separate event
 			for _, r := range order {
 				r.Key = key
 				d.apply("usgs", noon+10, intake.Options{History: true}, r)
@@ -60,7 +61,7 @@ func TestWhatADetailToldStaysInAnyOrder(t *testing.T) {
 	})
 }
 
-// Indexes list the newest first, so that the end of an alert may be read before the alert.
+// Indexes list the newest first, so the end of an alert may be read before the alert.
 func TestAnEndThatComesBeforeItsAlertEndsIt(t *testing.T) {
 	alert := with(said("cap", "a", hazard.Flood, hourAgo, 1, 1), func(r *hazard.Report) { r.Part = "alert" })
 	end := func(f func(*hazard.Report)) hazard.Report {
@@ -111,7 +112,8 @@ func TestWhatWaitedForAPlaceCountsOnceThereIsOne(t *testing.T) {
 	}
 }
 
-// A deletion that came before the report that it deletes holds, however often that report is repeated.
+// A deletion that came before the report that it deletes stays in force, however often that report
+// is repeated.
 func TestADeletionThatCameFirstHolds(t *testing.T) {
 	d := newDesk(t)
 	d.apply("usgs", noon, live, with(quake("us1", 2), func(r *hazard.Report) { r.Ended = hazard.EndWithdrawn }))

@@ -55,7 +55,7 @@ func TestTheWeekIs83Hazards(t *testing.T) {
 	}
 }
 
-// titles returns the product tree of a hazard, each with the titles of its folders before it.
+// titles returns the product tree of a hazard, each product as its path of titles.
 func (d *desk) titles(id int64) []string {
 	d.t.Helper()
 	products, err := d.store.AllProducts(d.t.Context(), id)
@@ -75,7 +75,7 @@ func TestDetailRecordingsBecomeProductTrees(t *testing.T) {
 	now := hazard.At(time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC))
 	for name, want := range map[string]struct {
 		severity hazard.Severity
-		ids      []string // every one leads to the hazard
+		ids      []string // each of them finds the hazard
 		tree     []string
 	}{
 		"detail-us6000pi9w.geojson": {hazard.Warning, []string{"us6000pi9w"}, // PAGER red

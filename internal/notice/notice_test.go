@@ -97,7 +97,8 @@ func TestLaterMessagesSayWhatChangedAndEndsSayWhy(t *testing.T) {
 	}
 }
 
-// TestWhatIsOverDoesNotLookActive: neither its level nor the level's color is shown, in no form.
+// TestWhatIsOverDoesNotLookActive checks that an ended hazard shows neither its level nor the
+// level's color, in any form.
 func TestWhatIsOverDoesNotLookActive(t *testing.T) {
 	for _, kind := range []Kind{Ended, Withdrawn, Summary, Digest} {
 		n := flood(t, func(n *Notice, h *hazard.Hazard) {
@@ -119,7 +120,7 @@ func TestWhatIsOverDoesNotLookActive(t *testing.T) {
 	}
 }
 
-// TestADrillIsUnmistakable holds in every language, form and kind: the drill comes first.
+// TestADrillIsUnmistakable checks every language, form and kind: the drill is mentioned first.
 func TestADrillIsUnmistakable(t *testing.T) {
 	for _, l := range words.All() {
 		for _, kind := range []Kind{First, Changed, Ended, Withdrawn, Correction, Summary, Digest} {
@@ -150,7 +151,7 @@ func TestADrillIsUnmistakable(t *testing.T) {
 			}
 		}
 	}
-	// A summary in which some are drills marks each of them.
+	// A summary with some drills marks each of them.
 	n := flood(t, func(n *Notice, _ *hazard.Hazard) { n.Kind = Summary })
 	drill := flood(t, func(_ *Notice, h *hazard.Hazard) { h.Category = hazard.Exercise })
 	n.Items = append(n.Items, drill.Items...)
@@ -189,7 +190,7 @@ func TestAMessageIsInTheReadersLanguage(t *testing.T) {
 	}
 }
 
-// hostile are texts that try to break out of where they stand.
+// hostile are texts that try to break out of their context.
 var hostile = []string{"\r\nBcc: all@example.org\r\n\r\nbody", "<script>alert(1)</script><img src=x onerror=alert(1)>", "\u202egnikcart\u2066x\u2069\u2069\u2069", "}} {{.Secret}} ${HOME}",
 	"a\x00b\x1b[31m\u0007", strings.Repeat("A very long word ", 60_000), "\xff\xfe broken", "\"quoted\\\" \\n", "--\n.\n\nQUIT\n"}
 
@@ -291,7 +292,8 @@ func TestAPictureThatCannotBeDrawnIsLeftOut(t *testing.T) {
 	}
 }
 
-// TestMessagesSayWhatThereAreWordsFor holds the keys in code against the files of words: none is missing, and none is left over.
+// TestMessagesSayWhatThereAreWordsFor compares the keys in the code with the files of words: no key
+// is missing, and none is unused.
 func TestMessagesSayWhatThereAreWordsFor(t *testing.T) {
 	var all strings.Builder
 	for _, name := range []string{"write.go", "text.go", "mail.go", "mail.html"} {
