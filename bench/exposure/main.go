@@ -93,8 +93,8 @@ func run(ctx context.Context, raster string, n int, asJSON bool) (err error) {
 		return err
 	}
 	table := measure.Table{Title: fmt.Sprintf("Milliseconds to count one of %d areas, %d of them by the raster", n, own), Heads: []string{"", "median", "p99", "longest"}}
-	table.Add("on the clock", measure.Median(wall), measure.Quantile(wall, 0.99), slices.Max(wall))
-	table.Add("of a processor", measure.Median(processor), measure.Quantile(processor, 0.99), slices.Max(processor))
+	table.Add("wall-clock time", measure.Median(wall), measure.Quantile(wall, 0.99), slices.Max(wall))
+	table.Add("processor time", measure.Median(processor), measure.Quantile(processor, 0.99), slices.Max(processor))
 	costs := measure.Table{Title: "Loading and memory", Heads: []string{"", ""}}
 	costs.Add("loading, s", seconds)
 	costs.Add("its memory, MiB", loading)

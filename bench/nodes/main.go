@@ -355,7 +355,7 @@ func (g *group) tell(ctx context.Context, slice time.Duration) error {
 	streams.Wait()
 	for comment, at := range acknowledged {
 		if len(arrived[comment]) != len(g.nodes)-1 {
-			return fmt.Errorf("a change has come to %d of %d other nodes within a second", len(arrived[comment]), len(g.nodes)-1)
+			return fmt.Errorf("a change has reached %d of %d other nodes within a second", len(arrived[comment]), len(g.nodes)-1)
 		}
 		for _, a := range arrived[comment] {
 			g.toOthers = append(g.toOthers, max(0, microseconds(a.Sub(at))/1000))

@@ -65,7 +65,7 @@ func run(ctx context.Context, most, clicks, rounds int, asJSON bool) error {
 	t := measure.Table{Title: "10,000 subscriptions", Heads: []string{"figure", "median", "p99", "most"}}
 	t.Add("a WARNING over 2,000: until all are queued, ms", measure.Median(small.queued), measure.Quantile(small.queued, 0.99), queued)
 	t.Add("until the mail server has all, ms", measure.Median(small.sent), measure.Quantile(small.sent, 0.99), measure.Quantile(small.sent, 1))
-	t.Add("from a click to the mail server, ms", measure.Median(small.first), first, measure.Quantile(small.first, 1))
+	t.Add("from an editor's request to the mail server, ms", measure.Median(small.first), first, measure.Quantile(small.first, 1))
 	t.Add("from a retraction to the mail server, ms", measure.Median(small.correction), correction, measure.Quantile(small.correction, 1))
 	r := measure.Report{Program: "notify", Machine: measure.Machine(), Tables: []measure.Table{t}, Goals: []measure.Goal{
 		measure.AtMost("2,000 of 10,000 queued, ms", queued, 1000),
@@ -79,8 +79,8 @@ func run(ctx context.Context, most, clicks, rounds int, asJSON bool) error {
 			return err
 		}
 		t := measure.Table{Title: fmt.Sprintf("%d subscriptions", most), Heads: []string{"figure", "value"}}
-		t.Add("to find the 2,000 that a hazard concerns, ms", large.match)
-		t.Add("until all are queued, most, ms", measure.Quantile(large.queued, 1))
+		t.Add("to find the 2,000 that match a hazard, ms", large.match)
+		t.Add("until all are queued, maximum, ms", measure.Quantile(large.queued, 1))
 		t.Add("to read all subscriptions, s", large.loaded.Seconds())
 		t.Add("memory of the index, MB", large.memory/1e6)
 		r.Tables = append(r.Tables, t)
@@ -293,7 +293,7 @@ func (b *bench) until(ctx context.Context, f func() (bool, error)) error {
 			return err
 		}
 	}
-	return fmt.Errorf("not all are told within %v", patience)
+	return fmt.Errorf("not all subscribers were notified within %v", patience)
 }
 
 func flood(lon float64) client.NewHazard {

@@ -277,16 +277,16 @@ func (w *world) report(o options, share, peak float64, from time.Time) error {
 	}
 	t := measure.Table{Title: fmt.Sprintf("%d feeds every %v, of which one hangs, one floods, one lies, for %v", feeds, o.every, o.length), Heads: []string{"figure", "value"}}
 	t.Add("processor time, % of a core", share)
-	t.Add("most memory, MB", peak)
+	t.Add("peak memory, MB", peak)
 	t.Add("polls of indexes while measuring", float64(polls))
-	t.Add("feeds that were never read, of those that behave", float64(unread))
+	t.Add("well-behaved feeds that were never read", float64(unread))
 	t.Add("from the start to the first poll of a feed, median, s", measure.Median(first))
-	t.Add("the same, the last feed, s", measure.Quantile(first, 1))
+	t.Add("from the start to the first poll of the last feed, s", measure.Quantile(first, 1))
 	t.Add("later than the interval, 99th percentile, s", measure.Quantile(late, 0.99))
-	t.Add("later than the interval, most, s", measure.Quantile(late, 1))
-	t.Add("requests of one address at a time, most", float64(w.most))
+	t.Add("later than the interval, maximum, s", measure.Quantile(late, 1))
+	t.Add("concurrent requests to one address, maximum", float64(w.most))
 	r := measure.Report{Program: "poll", Machine: measure.Machine(), Tables: []measure.Table{t}, Goals: []measure.Goal{
-		measure.AtMost("processor time, % of a core", share, 5), measure.AtMost("most memory, MB", peak, 200),
+		measure.AtMost("processor time, % of a core", share, 5), measure.AtMost("peak memory, MB", peak, 200),
 		measure.AtMost("a feed is later than its interval, most, s", measure.Quantile(late, 1), 10), measure.AtMost("feeds never read", float64(unread), 0),
 	}}
 	return r.Write(os.Stdout, o.json)

@@ -264,7 +264,7 @@ func (c *crowd) wait(count int) error {
 		for _, times := range c.arrived {
 			if len(times) > count {
 				c.mu.Unlock()
-				return fmt.Errorf("a subscriber was told %d changes, want %d", len(times), count)
+				return fmt.Errorf("a subscriber received %d changes, want %d", len(times), count)
 			}
 			missing += count - len(times)
 		}
@@ -274,7 +274,7 @@ func (c *crowd) wait(count int) error {
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-	return errors.New("ten seconds after the last change some subscribers have not been told all")
+	return errors.New("ten seconds after the last change some subscribers have not received all changes")
 }
 
 func (c *crowd) stop() {

@@ -143,10 +143,10 @@ func run(ctx context.Context, rate float64, length time.Duration, asJSON bool) (
 	t := measure.Table{Title: fmt.Sprintf("from a pushing source to an event stream, %d alerts in %v", n, length), Heads: []string{"figure", "value"}}
 	t.Add("median, ms", p50)
 	t.Add("99th percentile, ms", p99)
-	t.Add("most, ms", most)
-	t.Add("alerts that did not come", float64(missing))
+	t.Add("maximum, ms", most)
+	t.Add("alerts that did not arrive", float64(missing))
 	r := measure.Report{Program: "pushed", Machine: measure.Machine(), Tables: []measure.Table{t}, Goals: []measure.Goal{
-		measure.AtMost("median, ms", p50, 300), measure.AtMost("99th percentile, ms", p99, 1000), measure.AtMost("alerts that did not come", float64(missing), 0),
+		measure.AtMost("median, ms", p50, 300), measure.AtMost("99th percentile, ms", p99, 1000), measure.AtMost("alerts that did not arrive", float64(missing), 0),
 	}}
 	return r.Write(os.Stdout, asJSON)
 }

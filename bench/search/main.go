@@ -130,7 +130,7 @@ func run(ctx context.Context, o options) (err error) {
 		measure.AtMost("p99 of bbox, time and type, milliseconds", goal, 20),
 		measure.AtMost("time of GET /hazards/active with expired hazards / with none", ratio, 1.05),
 		measure.AtMost("start to ready, seconds", with.ReadyIn.Seconds(), 3),
-		measure.AtMost("most memory, MB", memory, 300),
+		measure.AtMost("peak memory, MB", memory, 300),
 	}
 	if size, err := os.Stat(filepath.Join(large, "hazardd.db")); err == nil {
 		r.Notes = []string{fmt.Sprintf("the store is %d MB", size.Size()>>20)}

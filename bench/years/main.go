@@ -178,7 +178,7 @@ func run(ctx context.Context, o options) (err error) {
 		return err
 	}
 	if differs = cmp.Or(differs, difference(listed, after)); differs != "" {
-		return fmt.Errorf("the list of active hazards is not what it was: %s", differs)
+		return fmt.Errorf("the list of active hazards has changed: %s", differs)
 	}
 	r.Notes = append(r.Notes, fmt.Sprintf("the list of active hazards, %d bytes, is the same before and after, and after another start", len(listed)))
 	pruned, err := sizes(ctx, o.data)

@@ -148,7 +148,7 @@ func (w *world) active(ctx context.Context, s *served.Server) (string, error) {
 	}
 	list = slices.DeleteFunc(list, func(h json.RawMessage) bool { return bytes.Contains(h, []byte(w.mine)) })
 	if len(list) < actives {
-		return "", fmt.Errorf("%d hazards are active beside the one that is written, not %d", len(list), actives)
+		return "", fmt.Errorf("%d hazards are active besides the one that is changed, want %d", len(list), actives)
 	}
 	text, err = json.Marshal(list)
 	return string(text), err

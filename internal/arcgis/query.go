@@ -179,7 +179,7 @@ func (p *parser) time() {
 		if at := hazard.Instant(n); err == nil && at >= hazard.MinInstant && at <= hazard.MaxInstant {
 			return at
 		}
-		p.fault("time", "%.60q is not a moment in milliseconds since 1970, nor two with a comma between, of which one may be null", text)
+		p.fault("time", "%.60q must be a time in milliseconds since 1970, or two times with a comma between them, one of which may be null", text)
 		return open
 	}
 	span := search.Span{From: read(first, hazard.MinInstant), To: read(last, hazard.MaxInstant)}
@@ -218,7 +218,7 @@ func (p *parser) form() {
 	p.q.Geometry = p.flag("returnGeometry", true)
 	p.q.Fields = p.fields("outFields", p.values.Get("outFields"))
 	if p.q.GeoJSON && p.q.OutSR != wgs84 {
-		p.fault("outSR", "GeoJSON is on WGS 84 alone: leave outSR out, or ask for f=json")
+		p.fault("outSR", "GeoJSON supports only WGS 84: omit outSR, or use f=json")
 	}
 	switch {
 	case p.flag("returnCountOnly", false):
@@ -267,7 +267,7 @@ func (p *parser) paging() {
 		}
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 0 {
-			p.fault(name, "%.40q is not a whole number from 0", text)
+			p.fault(name, "%.40q is not a whole number of at least 0", text)
 		}
 		return min(n, most)
 	}
@@ -303,7 +303,7 @@ func (p *parser) statistics() {
 		p.q.Groups = append(p.q.Groups, f)
 	}
 	if distinct && text == "" && len(p.q.Groups) == 0 {
-		p.fault("outFields", "name the fields of which the distinct values are wanted")
+		p.fault("outFields", "must name the fields whose distinct values are requested")
 	}
 	if text != "" {
 		stats, err := readStatistics(text)
@@ -356,7 +356,7 @@ func (p *parser) order() {
 	}
 	rest := p.q.sort[1:] // every order ends with the number, in the same direction
 	if len(rest) > 1 || len(rest) == 1 && (!strings.EqualFold(rest[0].column, objectID) || rest[0].descending != first.descending) {
-		p.fault("orderByFields", "features are sorted by one field, and then by %s", objectID)
+		p.fault("orderByFields", "features can be sorted by one field only, and then by %s", objectID)
 		return
 	}
 	quantity, measured := strings.CutPrefix(f.Name, "measurements_")

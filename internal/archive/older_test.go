@@ -212,13 +212,13 @@ func TestAnArchiveIsRefusedForWhatItSays(t *testing.T) {
 				return append(content, '!')
 			}
 			return content
-		}, `"files/.*: its content has another SHA-256 than its name says`},
+		}, `"files/.*: the SHA-256 of its content differs from its name`},
 		"the sums are others": {func(name string, content []byte) []byte {
 			if name == "SHA256SUMS" {
 				return bytes.Replace(content, []byte("  manifest"), []byte("  manifesto"), 1)
 			}
 			return content
-		}, `"SHA256SUMS": the archive's list of sums has`},
+		}, `"SHA256SUMS": SHA256SUMS has`},
 		"the totals are missing": {func(name string, content []byte) []byte {
 			if name == "totals.json" {
 				return nil

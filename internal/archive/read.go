@@ -143,7 +143,7 @@ func (in *reader) tail(r io.Reader) error {
 			return err
 		}
 		if b != 0 {
-			return errors.New("something follows it")
+			return errors.New("unexpected data follows it")
 		}
 	}
 }
@@ -176,7 +176,7 @@ func (in *reader) take(ctx context.Context, head *tar.Header) error {
 	var err error
 	switch {
 	case head.Typeflag != tar.TypeReg:
-		err = errors.New("it is no file")
+		err = errors.New("it is not a regular file")
 	case digest == "" && head.Size > maxEntry:
 		err = fmt.Errorf("it has %d bytes", head.Size)
 	case head.Name == manifestName && in.stage == atManifest && in.manifest.Format == 0:
@@ -224,7 +224,7 @@ func (in *reader) readManifest(ctx context.Context, r io.Reader) error {
 		return &VersionError{in.manifest.Program}
 	}
 	if in.manifest.Format < 1 || in.manifest.ID == "" {
-		return errors.New("it says neither its format nor its id")
+		return errors.New("it has no format or no id")
 	}
 	if err := in.taker.begin(ctx, &in.manifest); err != nil {
 		return &takerError{err}
@@ -295,7 +295,7 @@ func (in *reader) readPart(ctx context.Context, name string, part int, r io.Read
 			return nil
 		}
 		if errors.Is(err, io.EOF) {
-			return errors.New("its last line does not end")
+			return errors.New("its last line is incomplete")
 		}
 		if err != nil {
 			return err
@@ -338,7 +338,7 @@ func (in *reader) readTotals(r io.Reader) error {
 	in.totals.Missing, in.totals.Damaged = said.Missing, said.Damaged
 	for i, t := range said.Tables {
 		if i >= len(in.totals.Tables) {
-			return fmt.Errorf("table %s is not there", t.Name)
+			return fmt.Errorf("table %s is missing", t.Name)
 		}
 		if found := in.totals.Tables[i]; found != t {
 			return fmt.Errorf("table %s has %d rows with SHA-256 %s, but %d with %s were written of %s", found.Name, found.Rows, found.SHA256, t.Rows, t.SHA256, t.Name)
@@ -361,7 +361,7 @@ func (in *reader) readSums(r io.Reader) error {
 		rest, ok := bytes.CutPrefix(in.sums, line)
 		if !ok {
 			found, _, _ := bytes.Cut(in.sums, []byte("\n"))
-			return fmt.Errorf("the archive's list of sums has %q, but the files give %q", bytes.TrimSpace(line), found)
+			return fmt.Errorf("SHA256SUMS has %q, but the entries give %q", bytes.TrimSpace(line), found)
 		}
 		in.sums = rest
 	}
@@ -384,7 +384,7 @@ func (s *summed) Read(p []byte) (int, error) {
 	n, err := s.r.Read(p)
 	s.sum.Write(p[:n])
 	if errors.Is(err, io.EOF) && s.want != "" && hex.EncodeToString(s.sum.Sum(nil)) != s.want {
-		err = errors.New("its content has another SHA-256 than its name says")
+		err = errors.New("the SHA-256 of its content differs from its name")
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		s.failed = err

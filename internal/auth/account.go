@@ -94,7 +94,7 @@ func (s *Service) ChangePassword(ctx context.Context, user string, old, fresh Pa
 	}
 	if old == fresh {
 		var bad hazard.InvalidError
-		bad.Add("new", "must be another password than the old one")
+		bad.Add("new", "must differ from the old password")
 		return Pair{}, bad.Err()
 	}
 	by := Actor{Name: user, Addr: from.Addr, Client: from.Client}
@@ -104,7 +104,7 @@ func (s *Service) ChangePassword(ctx context.Context, user string, old, fresh Pa
 	p := s.current.Load()
 	u := p.user(user)
 	if u == nil {
-		return Pair{}, fmt.Errorf("%w: the user may not come in any more", ErrDenied)
+		return Pair{}, fmt.Errorf("%w: the user no longer has access", ErrDenied)
 	}
 	pair, session, err := s.issue(p, u, now)
 	if err != nil {

@@ -195,11 +195,11 @@ func (s *Service) AddOrg(ctx context.Context, by Actor, acronym, name string, no
 		most         int
 	}{{"acronym", acronym, maxAcronym}, {"name", name, maxOrgName}} {
 		if n := utf8.RuneCountInString(f.value); n < 1 || n > f.most || hazard.CleanLine(f.value) != f.value {
-			bad.Add(f.field, "must be one line of 1 to %d characters without blanks around it", f.most)
+			bad.Add(f.field, "must be one line of 1 to %d characters without spaces at either end", f.most)
 		}
 	}
 	if strings.ContainsAny(acronym, ", ") {
-		bad.Add("acronym", "must be without blanks and commas")
+		bad.Add("acronym", "must contain no spaces or commas")
 	}
 	if err := bad.Err(); err != nil {
 		return Org{}, err

@@ -155,7 +155,7 @@ func (s *Service) VerifyIdentity(ctx context.Context, id Identity, expires, now 
 	}
 	u, err := s.meet(ctx, id, Actor{}, now)
 	if errors.Is(err, ErrNoAccess) || errors.Is(err, ErrDenied) {
-		return nil, refusal("the user of the provider may not come in")
+		return nil, refusal("the provider's user has no access")
 	}
 	if err != nil {
 		return nil, err
@@ -289,7 +289,7 @@ func (s *Service) orgIDs(ctx context.Context, names []string, now hazard.Instant
 	for _, name := range names {
 		i := slices.IndexFunc(s.Orgs(), func(o Org) bool { return o.Acronym == name || strconv.FormatInt(o.ID, 10) == name })
 		if i < 0 {
-			s.warn(ctx, now, "a group of the OpenID provider leads to an organization that there is not", "organization", name)
+			s.warn(ctx, now, "a group of the OpenID provider maps to an unknown organization", "organization", name)
 			continue
 		}
 		ids = append(ids, s.Orgs()[i].ID)

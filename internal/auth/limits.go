@@ -194,7 +194,7 @@ func (s *Service) known(ctx context.Context, a *attempt) ([]Attempts, error) {
 		return known, nil
 	}
 	if ctx.Err() != nil {
-		return nil, fmt.Errorf("failed logins: %w", context.Cause(ctx))
+		return nil, fmt.Errorf("read the counts of failed logins: %w", context.Cause(ctx))
 	}
 	s.warn(ctx, a.at, "the store does not answer; this node limits failed logins by itself", "error", err)
 	a.alone = true
@@ -255,7 +255,7 @@ func (s *Service) succeeded(ctx context.Context, a *attempt, before Attempts) {
 	defer cancel()
 	row := Audit{At: a.at, Actor: a.name, Addr: a.from.Addr, Client: a.from.Client, Action: ActionLogin, Subject: a.name, OK: true}
 	if err := s.store.AddSuccess(ctx, keys, a.at, row); err != nil {
-		s.warn(ctx, a.at, "a login was not written down", "user", a.name, "error", err)
+		s.warn(ctx, a.at, "cannot record a login", "user", a.name, "error", err)
 	}
 }
 

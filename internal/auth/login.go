@@ -99,7 +99,7 @@ func (s *Service) latest(ctx context.Context, a *attempt) *picture {
 			err = s.Reload(ctx)
 		}
 		if err != nil {
-			s.warn(ctx, a.at, "a login is decided by users as they were read last", "error", err)
+			s.warn(ctx, a.at, "the store does not answer; a login is decided with the last known users", "error", err)
 		}
 	}
 	return s.current.Load()
@@ -204,7 +204,7 @@ func (s *Service) grant(p *picture, u *User, now hazard.Instant) (Grant, error) 
 func (s *Service) pair(p *picture, g Grant, user string, session uuid.UUID, expires hazard.Instant) (Pair, error) {
 	k := p.keys[g.KeyID]
 	if k == nil {
-		return Pair{}, fmt.Errorf("the key %q of a renewed pair is not known", g.KeyID)
+		return Pair{}, fmt.Errorf("the key %q of a renewed pair is unknown", g.KeyID)
 	}
 	c, err := s.claims(g, user, session, min(expiry(g.Issued, s.cfg.AccessLife), expires))
 	if err != nil {

@@ -51,7 +51,7 @@ func (s *Service) Page(c *Caller, now hazard.Instant) (PageToken, error) {
 		return PageToken{}, err
 	}
 	if c.foreign {
-		return PageToken{}, refusal("a provider's token opens no session for pages; log in at /login/provider")
+		return PageToken{}, refusal("a provider's token cannot start a page session; log in at /login/provider")
 	}
 	u := p.user(c.Name)
 	g, err := s.grant(p, u, now)

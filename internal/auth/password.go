@@ -68,7 +68,7 @@ func (h phc) String() string {
 // parsePHC parses an argon2id hash in PHC string format, in its canonical form and within the
 // limits.
 func parsePHC(s Hash) (phc, error) {
-	fault := errors.New("not an argon2id hash within bounds")
+	fault := errors.New("not an argon2id hash within the limits")
 	if len(s) > 512 {
 		return phc{}, fault
 	}

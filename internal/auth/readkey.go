@@ -137,11 +137,11 @@ func (s *Service) RevokeReadKey(ctx context.Context, by Actor, user string, id u
 // kind ErrInvalidToken.
 func (s *Service) VerifyReadKey(text KeyText) (*Caller, error) {
 	if len(text) > len(keyPrefix)+2*keyBytes {
-		return nil, refusal("no read key")
+		return nil, refusal("not a read key")
 	}
 	c, err := s.current.Load().keyCaller(sha256.Sum256([]byte(text)))
 	if err == nil && c.Scope != "" {
-		return nil, refusal("a service token, which stands in a header")
+		return nil, refusal("a service token must be sent in a header")
 	}
 	return c, err
 }
@@ -164,7 +164,7 @@ func (p *picture) keyCaller(sum [sha256.Size]byte) (*Caller, error) {
 	}
 	u := p.user(k.User)
 	if u == nil || k.Created < u.NotBefore {
-		return nil, refusal("the user of the read key may not come in")
+		return nil, refusal("the user of the read key has no access")
 	}
 	return c, nil
 }

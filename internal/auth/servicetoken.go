@@ -106,7 +106,7 @@ func (s *Service) ServiceTokens(name string) []ReadKey {
 // verifyService is Verify for a service token.
 func (s *Service) verifyService(text string, now hazard.Instant) (*Caller, error) {
 	if len(text) > len(servicePrefix)+2*keyBytes {
-		return nil, refusal("no service token")
+		return nil, refusal("not a service token")
 	}
 	c, err := s.current.Load().keyCaller(sha256.Sum256([]byte(text)))
 	if err != nil {

@@ -34,7 +34,7 @@ func (s *Service) Refresh(ctx context.Context, token string, from Origin, now ha
 	after, err := s.store.AdvanceSession(ctx, next)
 	switch {
 	case errors.Is(err, hazard.ErrNotFound):
-		return Pair{}, fmt.Errorf("%w: the session is not known", ErrDenied)
+		return Pair{}, fmt.Errorf("%w: the session is unknown", ErrDenied)
 	case err != nil:
 		return Pair{}, fmt.Errorf("renew a session: %w", err)
 	case after.Revoked != 0 || after.User != c.Name:
@@ -87,7 +87,7 @@ func (s *Service) readRefresh(p *picture, token string, now hazard.Instant) (*Ca
 		return nil, fmt.Errorf("%w: %v", ErrDenied, err) // %v: never an ErrInvalidToken, which is about access tokens
 	}
 	if u := p.user(c.Name); u == nil || c.issued < u.NotBefore {
-		return nil, fmt.Errorf("%w: the user may not come in, or not with this token", ErrDenied)
+		return nil, fmt.Errorf("%w: the user has no access, or not with this token", ErrDenied)
 	}
 	return c, nil
 }

@@ -47,7 +47,7 @@ type Ticket struct {
 func (s *Service) Ticket(c *Caller, query string, now hazard.Instant) (Ticket, error) {
 	p := s.current.Load()
 	if c.key != nil || c.Role == Public {
-		return Ticket{}, refusal("a ticket is for a token")
+		return Ticket{}, refusal("a ticket requires a token")
 	}
 	c, err := p.judge(c)
 	if err != nil {

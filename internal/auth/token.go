@@ -119,7 +119,7 @@ func (s *Service) read(p *picture, token, typ string, life time.Duration, now ha
 	head, rest, _ := strings.Cut(token, ".")
 	body, signature, ok := strings.Cut(rest, ".")
 	if !ok {
-		return nil, refusal("not of three parts")
+		return nil, refusal("does not have three parts")
 	}
 	// A surplus dot stays in the last part, where it is invalid base64.
 	h, ok := decodeHeader(head)
@@ -164,7 +164,7 @@ func (s *Service) believe(c *claims, kid string, life time.Duration, now hazard.
 	case c.NBF > second || c.IAT > second+int64(clockSkew/time.Second):
 		return nil, refusal("not valid yet")
 	case c.Exp-c.IAT > int64(life/time.Second):
-		return nil, refusal("longer than any life that is issued")
+		return nil, refusal("its lifetime is longer than any that is issued")
 	case c.Exp <= second:
 		return nil, refusal("expired")
 	}

@@ -360,14 +360,14 @@ func (g *generation) push(ctx context.Context, made time.Time) error {
 		s := g.taken[0]
 		s.contents, contents = contents, nil
 		if g.waiting.Add(s.Size) > mostBytes && g.pushed > g.arrived.Load() {
-			return fmt.Errorf("%d MB wait for the place of the backup, which does not take them", g.waiting.Load()>>20)
+			return fmt.Errorf("%d MB wait for the storage of the backup, which accepts no writes", g.waiting.Load()>>20)
 		}
 		select {
 		case g.queue <- s:
 			g.taken = g.taken[1:]
 			g.pushed++
 		default:
-			return fmt.Errorf("%d segments wait for the place of the backup, which does not take them", len(g.queue))
+			return fmt.Errorf("%d segments wait for the storage of the backup, which accepts no writes", len(g.queue))
 		}
 	}
 	return nil
@@ -399,7 +399,7 @@ func (g *generation) put(ctx context.Context, whole func()) error {
 			whole()
 			g.Logger.Info("the continuous backup has all pages and now follows changes", "place", g.Shelf.String(), "generation", g.id, "bytes", s.Size)
 			if err := g.prune(ctx, named); err != nil {
-				g.Logger.Warn("old parts of the continuous backup cannot be removed; they stay for a day longer", "place", g.Shelf.String(), "error", err)
+				g.Logger.Warn("cannot remove old parts of the continuous backup; they stay for another day", "place", g.Shelf.String(), "error", err)
 			}
 		}
 	}
@@ -412,7 +412,7 @@ func (g *generation) patiently(ctx context.Context, try func() error) error {
 		err := try()
 		if err == nil {
 			if wait > every {
-				g.Logger.Info("the continuous backup goes on", "place", g.Shelf.String(), "sure_of", g.Sure())
+				g.Logger.Info("the continuous backup continues", "place", g.Shelf.String(), "sure_of", g.Sure())
 			}
 			return nil
 		}

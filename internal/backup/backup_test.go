@@ -254,7 +254,7 @@ func TestALostDiskCostsWhatTheAgeSays(t *testing.T) {
 		}
 		for n, at := range committed {
 			if at.Before(sure) && n > last-1_000_000 {
-				t.Errorf("change %d of %v is lost; %d is there, and it was sure of %v", n, at, last-1_000_000, sure)
+				t.Errorf("change %d of %v is lost; %d is there, and the backup reported %v as safe", n, at, last-1_000_000, sure)
 			}
 		}
 	}
@@ -268,7 +268,7 @@ type unsteady struct {
 
 func (u *unsteady) PutAs(ctx context.Context, s *files.Staged, name string) error {
 	if n := u.puts.Add(1); n%4 > 1 {
-		return fmt.Errorf("%w: the network is away (%d)", hazard.ErrUnavailable, n)
+		return fmt.Errorf("%w: the network is down (%d)", hazard.ErrUnavailable, n)
 	}
 	return u.Shelf.PutAs(ctx, s, name)
 }
@@ -286,7 +286,7 @@ func TestAPlaceThatIsAwayIsWaitedFor(t *testing.T) {
 	}
 	b.stop()
 	if b.Failures() == 0 {
-		t.Error("nothing was counted")
+		t.Error("no failure was counted")
 	}
 	found, restored := restore(t, to, time.Time{})
 	if diff := cmp.Diff(sums(t, s), sums(t, restored)); diff != "" || found.Broken != nil {
@@ -359,10 +359,10 @@ func TestARestoreIsOfAnyMoment(t *testing.T) {
 	}
 	b.stop()
 	if _, err := backup.Verify(t.Context(), to, moments[59].at, func(string, int64, int64) {}); !errors.Is(err, backup.ErrNone) {
-		t.Errorf("what is older than is kept: %v", err)
+		t.Errorf("a moment older than the retention: %v", err)
 	}
 	if _, restored := restore(t, to, time.Time{}); !cmp.Equal(sums(t, s), sums(t, restored)) {
-		t.Error("the last generation is another store")
+		t.Error("the last generation restores a different store")
 	}
 }
 
@@ -504,7 +504,7 @@ func TestADamagedEarlierGenerationIsTold(t *testing.T) {
 		}
 		generations = append(generations, whole.Generation)
 	}
-	for number, want := range map[int]string{0: "no moment of generation " + generations[0] + " can be restored", 2: "generation " + generations[0] + " can be restored up to "} {
+	for number, want := range map[int]string{0: "no moment of generation " + generations[0] + " can be restored", 2: "generation " + generations[0] + " can only be restored up to "} {
 		segment := filepath.Join(place, generations[0], fmt.Sprintf("%010d", number))
 		text, err := os.ReadFile(segment)
 		if err != nil {
@@ -596,13 +596,13 @@ func TestFlippedBitInAContinuousBackupIsFound(t *testing.T) {
 		} else if _, restored := restore(t, to, time.Time{}); cmp.Equal(truth, sums(t, restored)) {
 			same[filepath.Base(p.path)]++
 		} else {
-			t.Errorf("byte %d of %s: it is not found, and brings back something else", at, p.path)
+			t.Errorf("byte %d of %s: the damage is not found, and the restore differs", at, p.path)
 		}
 		if err := os.WriteFile(p.path, was, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	t.Logf("%d turned bits: %d found, with the others it brings back the same: %v", times, found, same)
+	t.Logf("%d flipped bits: %d found, with the others the restore is the same: %v", times, found, same)
 }
 
 func TestARestoreOverwritesNothing(t *testing.T) {
@@ -619,7 +619,7 @@ func TestARestoreOverwritesNothing(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "mine"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := backup.Restore(t.Context(), to, time.Time{}, dir, files.Settings{}, noon, tell); err == nil || !strings.Contains(err.Error(), "holds something already") {
+	if _, err := backup.Restore(t.Context(), to, time.Time{}, dir, files.Settings{}, noon, tell); err == nil || !strings.Contains(err.Error(), "is not empty") {
 		t.Errorf("into a folder that is not empty: %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, store.FileName)); !errors.Is(err, os.ErrNotExist) {

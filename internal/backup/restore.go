@@ -123,7 +123,7 @@ func verifyEarlier(ctx context.Context, shelf files.Shelf, of map[string]map[int
 		if err != nil {
 			faults = append(faults, fmt.Errorf("no moment of generation %s can be restored: %w", id, err))
 		} else {
-			faults = append(faults, fmt.Errorf("generation %s can be restored up to %s alone: %w", id, g.Made.UTC().Format(time.RFC3339), g.Broken))
+			faults = append(faults, fmt.Errorf("generation %s can only be restored up to %s: %w", id, g.Made.UTC().Format(time.RFC3339), g.Broken))
 		}
 	}
 	return faults, nil
@@ -134,7 +134,7 @@ func verifyEarlier(ctx context.Context, shelf files.Shelf, of map[string]map[int
 // history from there on, as of now. Until it is complete it is in a folder beside dir.
 func Restore(ctx context.Context, shelf files.Shelf, at time.Time, dir string, settings files.Settings, now time.Time, tell Progress) (found *Found, err error) {
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
-		return nil, fmt.Errorf("%s holds something already: name a folder that does not exist yet", dir)
+		return nil, fmt.Errorf("%s is not empty: name a folder that does not exist yet", dir)
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -363,7 +363,7 @@ var errLater = errors.New("later")
 func (g *generationReader) read(there map[int64]bool, tell Progress) error {
 	for number := int64(0); ; number++ {
 		tell("segments", number, int64(len(there)))
-		err := fmt.Errorf("segment %s is not there", segmentName(g.id, number))
+		err := fmt.Errorf("segment %s is missing", segmentName(g.id, number))
 		if there[number] {
 			if err = g.segment(number); err == nil {
 				continue
@@ -422,9 +422,9 @@ func (g *generationReader) scan(name string, number int64, write bool) (h head, 
 	}
 	switch {
 	case h.Format != format:
-		return h, "", fmt.Errorf("it has the form %d, this program reads %d: use a later one", h.Format, format)
+		return h, "", fmt.Errorf("its format is %d, but this program reads %d: use a later version", h.Format, format)
 	case h.Generation != g.id || h.Number != number:
-		return h, "", fmt.Errorf("it says that it is %s", segmentName(h.Generation, h.Number))
+		return h, "", fmt.Errorf("its header names it %s", segmentName(h.Generation, h.Number))
 	case h.Before != g.before:
 		return h, "", errors.New("it does not follow the one before")
 	case h.PageSize < 512 || h.PageSize > maxPage:
@@ -453,7 +453,7 @@ func (g *generationReader) scan(name string, number int64, write bool) (h head, 
 		}
 	}
 	if n, err := io.Copy(io.Discard, in); err != nil || n > 0 {
-		return h, "", errors.Join(err, errors.New("it goes on behind its end"))
+		return h, "", errors.Join(err, errors.New("data follows its end"))
 	}
 	if _, err := io.Copy(io.Discard, raw); err != nil {
 		return h, "", err

@@ -69,7 +69,7 @@ func (c Config) lead(ctx context.Context) {
 		began := time.Now()
 		if grid, err := c.Grid(); err == nil && grid.ID != by {
 			if by != "" { // all active hazards are counted anew
-				c.Log.Info("people are counted by other data from now on", "method", grid.Name, "year", grid.Year)
+				c.Log.Info("counting people with other data from now on", "method", grid.Name, "year", grid.Year)
 				clear(checked)
 			}
 			by = grid.ID

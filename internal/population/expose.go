@@ -62,7 +62,7 @@ func Expose(g *Grid, key string, areas []Area, drawn []Drawn, lon, lat float64) 
 }
 
 // errNoData means that a grid lacks data for too much of an area.
-var errNoData = errors.New("the grid has no data of a part of the area")
+var errNoData = errors.New("the grid has no data for a part of the area")
 
 // mostMissing is the maximum share of an area's people that may live where a grid has no data.
 const mostMissing = 0.05

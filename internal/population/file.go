@@ -114,7 +114,7 @@ func convert(ctx context.Context, r *geotiff.Raster, about About, to io.Writer) 
 	}
 	c := &w.converted
 	if ratio := c.People / max(c.Builtin, 1); !about.Trust && c.Builtin >= some && (ratio > far || ratio < 1.0/far) {
-		return nil, fmt.Errorf("the raster has %.0f people where the built-in data have %.0f: are its values %s? If it is right, say so", c.People, c.Builtin, other(about.Unit))
+		return nil, fmt.Errorf("the raster has %.0f people where the built-in data have %.0f: are its values %s? If the raster is correct, add --trust", c.People, c.Builtin, other(about.Unit))
 	}
 	if c.People == 0 {
 		return nil, errors.New("the raster has no people")
@@ -143,7 +143,7 @@ func frameOf(r *geotiff.Raster) (*head, error) {
 	case r.West < -180-r.CellX-hair || east > 180+r.CellX+hair:
 		return nil, fmt.Errorf("longitudes from %v to %v are not from -180 to 180: gdalwarp -te -180 -90 180 90 turns the raster", r.West, east)
 	case r.Width > maxWidth || int64(r.Width)*int64(r.Height) > maxPixels:
-		return nil, fmt.Errorf("%d × %d pixels; at most %d along, and %d in all: gdalwarp -tr %v %v makes a coarser raster", r.Width, r.Height, maxWidth, int64(maxPixels), 1.0/120, 1.0/120)
+		return nil, fmt.Errorf("%d × %d pixels; at most %d wide, and %d in total: gdalwarp -tr %v %v makes a coarser raster", r.Width, r.Height, maxWidth, int64(maxPixels), 1.0/120, 1.0/120)
 	}
 	h := &head{Frame: zonal.Frame{West: r.West, North: r.North, Cell: r.CellX, Side: 64}, Width: r.Width, Height: r.Height}
 	for {
@@ -390,7 +390,7 @@ func open(r io.ReaderAt, size int64) (*Grid, error) {
 		return b, nil
 	}
 	if begin, err := read(0, int64(len(magic))); err != nil || string(begin) != magic {
-		return nil, damaged(errors.New("it does not begin as one"))
+		return nil, damaged(errors.New("it does not begin with the magic of such a file"))
 	}
 	end, err := read(size-tail, tail)
 	if err != nil {
@@ -398,14 +398,14 @@ func open(r io.ReaderAt, size int64) (*Grid, error) {
 	}
 	length := int64(binary.LittleEndian.Uint32(end))
 	if length > maxHead {
-		return nil, damaged(fmt.Errorf("a head of %d bytes", length))
+		return nil, damaged(fmt.Errorf("its header has %d bytes", length))
 	}
 	text, err := read(size-tail-length, length)
 	if err != nil {
 		return nil, err
 	}
 	if crc32.ChecksumIEEE(text) != binary.LittleEndian.Uint32(end[4:]) {
-		return nil, damaged(errors.New("its head has another checksum"))
+		return nil, damaged(errors.New("the checksum of its header is wrong"))
 	}
 	var h head
 	if err := json.Unmarshal(text, &h); err != nil {
@@ -420,7 +420,7 @@ func open(r io.ReaderAt, size int64) (*Grid, error) {
 		return nil, err
 	}
 	if sum := sha256.Sum256(index); hex.EncodeToString(sum[:]) != h.Digest {
-		return nil, damaged(errors.New("its index has another checksum"))
+		return nil, damaged(errors.New("the checksum of its index is wrong"))
 	}
 	fallback, err := Builtin()
 	if err != nil {

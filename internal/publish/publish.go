@@ -382,7 +382,7 @@ func (p *Publisher) Index(ctx context.Context, v *View, org int64, title string,
 	archives := len(all) / archiveSize
 	x := &format.Index{Self: address(archive), ID: address(-1), Title: title, Author: title}
 	if archive >= archives {
-		return nil, fmt.Errorf("%w: there are %d archives, from 0", hazard.ErrNotFound, archives)
+		return nil, fmt.Errorf("%w: there are only %d archives, numbered from 0", hazard.ErrNotFound, archives)
 	}
 	first, end := archive, len(all)
 	if archive >= 0 {

@@ -49,7 +49,7 @@ func (k *keySet) VerifySignature(ctx context.Context, token string) ([]byte, err
 		return nil, err
 	}
 	if len(signed.Signatures) != 1 {
-		return nil, errors.New("not one signature")
+		return nil, errors.New("expected exactly one signature")
 	}
 	header := signed.Signatures[0].Protected
 	if payload, ok := k.try(signed, header); ok {
@@ -61,7 +61,7 @@ func (k *keySet) VerifySignature(ctx context.Context, token string) ([]byte, err
 	if payload, ok := k.try(signed, header); ok {
 		return payload, nil
 	}
-	return nil, errors.New("no key of the provider fits the signature")
+	return nil, errors.New("no key of the provider matches the signature")
 }
 
 func signatures() []jose.SignatureAlgorithm {
@@ -120,7 +120,7 @@ func (k *keySet) refresh(ctx context.Context) error {
 	if k.tried != 0 && now >= k.tried && now < k.tried.Add(keysEvery) {
 		defer k.mu.Unlock()
 		if k.read == 0 || now >= k.read.Add(keysStale) {
-			return fmt.Errorf("%w: its keys could not be read a moment ago", ErrUnavailable)
+			return fmt.Errorf("%w: the last attempt to read its keys failed a moment ago", ErrUnavailable)
 		}
 		return nil
 	}
@@ -178,7 +178,7 @@ func (k *keySet) fetch(ctx context.Context) ([]jose.JSONWebKey, error) {
 		}
 	}
 	if len(keys) == 0 {
-		return nil, errors.New("none that can be used")
+		return nil, errors.New("no usable key")
 	}
 	return keys, nil
 }

@@ -124,7 +124,7 @@ func New(cfg Config, now func() hazard.Instant) (*Provider, error) {
 		return nil, errors.New("the issuer is not the address of an OpenID provider, such as https://login.example.org/realms/main")
 	}
 	if u.Scheme != "https" && !(u.Scheme == "http" && loopback(u.Hostname())) {
-		return nil, fmt.Errorf("the issuer %s must begin with https://; http is for this machine alone", cfg.Issuer)
+		return nil, fmt.Errorf("the issuer %s must begin with https://; http is allowed only for this machine", cfg.Issuer)
 	}
 	if cfg.ClientID == "" {
 		return nil, errors.New("the id of the client at the OpenID provider is missing")
@@ -196,7 +196,7 @@ func (p *Provider) discover(ctx context.Context) (*about, error) {
 		return p.about, nil
 	}
 	if p.tried != 0 && now >= p.tried && now < p.tried.Add(aboutRetry) {
-		return nil, fmt.Errorf("%w: it did not a moment ago", ErrUnavailable)
+		return nil, fmt.Errorf("%w: the last attempt was a moment ago", ErrUnavailable)
 	}
 	p.tried = now
 	// Do not use the caller's context: others wait for this request, and the caller may give up.
@@ -299,7 +299,7 @@ func (p *Provider) Finish(ctx context.Context, answer url.Values, secret Secret)
 		}
 	}
 	if secret == "" || subtle.ConstantTimeCompare([]byte(answer.Get("state")), []byte(secret.derive("state"))) != 1 {
-		return auth.Identity{}, fmt.Errorf("%w: it is of another login, or of none", ErrRefused)
+		return auth.Identity{}, fmt.Errorf("%w: it belongs to another login, or to none", ErrRefused)
 	}
 	if begun, ok := secret.begun(); !ok || begun > p.now().Add(clockSkew) || begun.Add(StateLife) < p.now() {
 		return auth.Identity{}, fmt.Errorf("%w: it took too long", ErrRefused)
@@ -329,7 +329,7 @@ func (p *Provider) Finish(ctx context.Context, answer url.Values, secret Secret)
 	tokens, err := p.oauth(a).Exchange(ctx, answer.Get("code"), oauth2.VerifierOption(secret.derive("verifier")))
 	if err != nil {
 		if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok && refused.Response.StatusCode < http.StatusInternalServerError {
-			return auth.Identity{}, fmt.Errorf("%w: the code is not: %.100q", ErrRefused, refused.ErrorCode)
+			return auth.Identity{}, fmt.Errorf("%w: the provider refused the code: %.100q", ErrRefused, refused.ErrorCode)
 		}
 		return auth.Identity{}, fmt.Errorf("%w: exchange of a code: %w", ErrUnavailable, err)
 	}
@@ -339,7 +339,7 @@ func (p *Provider) Finish(ctx context.Context, answer url.Values, secret Secret)
 		return auth.Identity{}, err
 	}
 	if subtle.ConstantTimeCompare([]byte(t.Nonce), []byte(secret.derive("nonce"))) != 1 {
-		return auth.Identity{}, fmt.Errorf("%w: the nonce is another login's", ErrRefused)
+		return auth.Identity{}, fmt.Errorf("%w: the nonce belongs to another login", ErrRefused)
 	}
 	// OpenID Connect Core 1.0, section 3.1.3.7: if there are several audiences, azp must name the
 	// client.
@@ -369,7 +369,7 @@ func (p *Provider) askMore(ctx context.Context, a *about, tokens *oauth2.Token, 
 		return fmt.Errorf("%w: claims of a user: %w", ErrUnavailable, err)
 	}
 	if info.Subject != subject {
-		return fmt.Errorf("%w: the claims are of another user", ErrRefused)
+		return fmt.Errorf("%w: the claims belong to another user", ErrRefused)
 	}
 	more := map[string]any{}
 	if err := info.Claims(&more); err != nil {
@@ -453,7 +453,7 @@ func (p *Provider) verify(ctx context.Context, a *about, raw string, audiences [
 	case !slices.ContainsFunc(t.Audience, func(aud string) bool { return slices.Contains(audiences, aud) }):
 		return nil, nil, fmt.Errorf("%w: another audience", ErrRefused)
 	case t.IssuedAt.Unix() <= 0 || t.IssuedAt.After(now.Add(clockSkew)):
-		return nil, nil, fmt.Errorf("%w: it was issued in the future, or at no time", ErrRefused)
+		return nil, nil, fmt.Errorf("%w: its time of issue is in the future, or missing", ErrRefused)
 	}
 	claims := map[string]any{}
 	if err := t.Claims(&claims); err != nil {
@@ -549,7 +549,7 @@ const logoutLife = 10 * time.Minute
 // Notice verifies a logout token. The error may be ErrRefused or ErrUnavailable.
 func (p *Provider) Notice(ctx context.Context, raw string) (Logout, error) {
 	if len(raw) > maxToken || !p.claimsToBe(raw) {
-		return Logout{}, fmt.Errorf("%w: no notice of this provider", ErrRefused)
+		return Logout{}, fmt.Errorf("%w: not a notice of this provider", ErrRefused)
 	}
 	a, err := p.discover(ctx)
 	if err != nil {
@@ -566,7 +566,7 @@ func (p *Provider) Notice(ctx context.Context, raw string) (Logout, error) {
 	session, _ := claims["sid"].(string)
 	issued := hazard.At(t.IssuedAt)
 	if !isLogout || nonce || jti == "" || t.Subject == "" && session == "" || issued.Add(logoutLife) < p.now() {
-		return Logout{}, fmt.Errorf("%w: no notice of a logout, or one that is too old", ErrRefused)
+		return Logout{}, fmt.Errorf("%w: not a logout notice, or too old", ErrRefused)
 	}
 	return Logout{Subject: t.Subject, Session: session, Issued: issued, ID: Secret("logout\x00" + p.cfg.Issuer + "\x00" + jti).ID(),
 		Until: issued.Add(logoutLife + clockSkew)}, nil

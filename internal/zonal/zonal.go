@@ -15,7 +15,7 @@ import (
 
 // ErrIntricate means that an area has so many long sides that its cells cannot be computed within
 // the limit of work.
-var ErrIntricate = errors.New("the area is too intricate to go through its cells")
+var ErrIntricate = errors.New("the area is too complex to compute its cells")
 
 // maxSteps is how often sides of one area may cross from one cell to the next: about two seconds of
 // work. The coast of a continent needs 100,000.

@@ -102,7 +102,7 @@ func (c *checker) log() {
 			switch ch.Type {
 			case "product.created":
 				if _, twice := c.made[ch.Product]; twice {
-					c.fault(Once, "change %d makes product %s again", ch.Number, ch.Product)
+					c.fault(Once, "change %d creates product %s again", ch.Number, ch.Product)
 				}
 				c.made[ch.Product] = i
 			case "product.deleted":
@@ -212,7 +212,7 @@ func (c *checker) updates() {
 	for i := range c.Writes {
 		w := &c.Writes[i]
 		if had, ok := before[w.Hazard+" "+w.After]; ok && w.Before != "" && w.Product == "" && had != w.Before {
-			c.fault(NotLost, "%s: its name was to be %q and was %q", w, w.Before, had)
+			c.fault(NotLost, "%s: it required the name %q, but the name was %q", w, w.Before, had)
 		}
 	}
 	if c.Lossy { // the register itself was reset
@@ -239,7 +239,7 @@ func (c *checker) updates() {
 		ops = append(ops, porcupine.Operation{Input: registerInput{read: true}, Output: names[hazard], Call: math.MaxInt64 - 1, Return: math.MaxInt64})
 		// The check takes milliseconds, but a busy machine must not make it fail.
 		if result := porcupine.CheckOperationsTimeout(register, ops, 2*time.Minute); result != porcupine.Ok {
-			c.fault(NotLost, "hazard %s: whether %d writes are a history of a register: %s", hazard, len(ops)-1, result)
+			c.fault(NotLost, "hazard %s: the check that its %d writes are a history of a register: %s", hazard, len(ops)-1, result)
 		}
 	}
 }
@@ -283,7 +283,7 @@ func (c *checker) stream(s *Stream) {
 		switch {
 		case e.Reset:
 			if !c.Lossy || len(c.forks) == 0 {
-				c.fault(Told, "%s: a reset to %d after %d by %s at %s, though nothing was replaced: %s", who, e.Number, seen, e.Node, e.At.Format(clockTime), e.Text)
+				c.fault(Told, "%s: a reset to %d after %d by %s at %s, but no history was replaced: %s", who, e.Number, seen, e.Node, e.At.Format(clockTime), e.Text)
 			}
 			if e.Number < seen && !c.replaced(seen) {
 				c.fault(Streamed, "%s: a reset back to %d after %d by %s", who, e.Number, seen, e.Node)
@@ -304,9 +304,9 @@ func (c *checker) stream(s *Stream) {
 			c.fault(Told, "%s: change %d by %s follows %d, which is of a replaced history, without a reset", who, e.Number, e.Node, old)
 			old = 0
 		case at != next:
-			c.fault(Streamed, "%s: change %d by %s after %d: %d changes were not told", who, e.Number, e.Node, seen, at-next)
+			c.fault(Streamed, "%s: change %d by %s after %d: %d changes were not sent", who, e.Number, e.Node, seen, at-next)
 		case e.Text != c.Log[at].Text:
-			c.fault(Streamed, "%s: change %d by %s is told as\n%s\nand in the log\n%s", who, e.Number, e.Node, e.Text, c.Log[at].Text)
+			c.fault(Streamed, "%s: change %d by %s was sent as\n%s\nand is in the log as\n%s", who, e.Number, e.Node, e.Text, c.Log[at].Text)
 		}
 		seen = e.Number
 		if there {
@@ -401,7 +401,7 @@ func (c *checker) ended(r *Read) {
 	for _, m := range c.parse(r) {
 		ends, err := m.ends()
 		if err != nil || !ends.IsZero() && !ends.After(r.Start) {
-			c.fault(Expired, "client %d: a list by %s, asked for at %s, holds hazard %s, whose end was at %s (%v)", r.Client, r.Node, r.Start.Format(clockTime), m.UUID, ends.Format(clockTime), err)
+			c.fault(Expired, "client %d: a list by %s, requested at %s, contains hazard %s, which ended at %s (%v)", r.Client, r.Node, r.Start.Format(clockTime), m.UUID, ends.Format(clockTime), err)
 		}
 	}
 }
@@ -414,11 +414,11 @@ func (c *checker) list(r *Read, p *picture) {
 		ch := p.hazards[m.UUID]
 		switch {
 		case found[m.UUID]:
-			c.fault(True, "client %d: a list by %s as of change %d holds hazard %s twice", r.Client, r.Node, r.Change, m.UUID)
+			c.fault(True, "client %d: a list by %s as of change %d contains hazard %s twice", r.Client, r.Node, r.Change, m.UUID)
 		case ch == nil:
-			c.fault(True, "client %d: a list by %s as of change %d holds hazard %s, which is not active then", r.Client, r.Node, r.Change, m.UUID)
+			c.fault(True, "client %d: a list by %s as of change %d contains hazard %s, which was not active then", r.Client, r.Node, r.Change, m.UUID)
 		case ch.Name != m.Name || fmt.Sprint(p.totals[m.UUID]) != m.Total:
-			c.fault(True, "client %d: a list by %s as of change %d holds hazard %s as %q with %s products, the log says %q with %d", r.Client, r.Node, r.Change, m.UUID, m.Name, m.Total, ch.Name, p.totals[m.UUID])
+			c.fault(True, "client %d: a list by %s as of change %d contains hazard %s as %q with %s products, the log has %q with %d", r.Client, r.Node, r.Change, m.UUID, m.Name, m.Total, ch.Name, p.totals[m.UUID])
 		}
 		found[m.UUID] = true
 	}
@@ -459,7 +459,7 @@ func (c *checker) own() {
 			return
 		}
 		at, _ := c.place(w)
-		c.fault(OwnWrites, "client %d at %s: %s is at change %d; it has acknowledged %d %v before (%s)", r.Client, r.Start.Format(clockTime), r.Node, r.Change, c.Log[at].Number, r.Start.Sub(w.End), w)
+		c.fault(OwnWrites, "client %d at %s: %s is at change %d, but acknowledged %d %v before (%s)", r.Client, r.Start.Format(clockTime), r.Node, r.Change, c.Log[at].Number, r.Start.Sub(w.End), w)
 	})
 }
 

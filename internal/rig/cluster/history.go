@@ -145,7 +145,7 @@ func ParseLog(texts []json.RawMessage) ([]Change, error) {
 			return nil, fmt.Errorf("%w: %s", err, text)
 		}
 		if (c.Hazard == nil) == (c.Product == nil) {
-			return nil, fmt.Errorf("not the change of one thing: %s", text)
+			return nil, fmt.Errorf("not the change of exactly one hazard or product: %s", text)
 		}
 		change := Change{Number: c.Change, Text: string(text), Type: c.Type, User: c.User}
 		if h := c.Hazard; h != nil {
