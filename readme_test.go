@@ -28,7 +28,7 @@ func TestTheTourOfTheREADMEWorks(t *testing.T) {
 		t.Fatal("README.md has no tour")
 	}
 	if _, err := exec.LookPath("curl"); err != nil {
-		t.Skip("the tour needs curl, which is not on this machine")
+		t.Skip("the tour needs curl, which is not installed")
 	}
 	dir := t.TempDir()
 	program := filepath.Join(dir, "hazardd")
@@ -53,7 +53,7 @@ func TestTheTourOfTheREADMEWorks(t *testing.T) {
 	for _, want := range []string{`"severity_ID":"WARNING"`, `"product_total":"1"`, `"title":"The quay at 06:10"`, `"field":"severity_ID","from":"WATCH","to":"WARNING"`,
 		`"type":"FeatureCollection"`, `"retracted":true`, `"note":"It was the spring tide."`, "event: hazard.created\ndata: {"} {
 		if !strings.Contains(string(out), want) {
-			t.Errorf("no %s in what the tour printed:\n%s", want, out)
+			t.Errorf("%s is missing in the output of the tour:\n%s", want, out)
 		}
 	}
 }

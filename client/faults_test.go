@@ -271,13 +271,13 @@ func TestAFileMayTakeAnyTimeAsLongAsItMoves(t *testing.T) {
 	}
 	defer f.Body.Close()
 	if text, err := io.ReadAll(f.Body); !errors.Is(err, context.DeadlineExceeded) || len(text) != 90 {
-		t.Errorf("it stands still: %d bytes, error %v", len(text), err)
+		t.Errorf("a stalled download: %d bytes, error %v", len(text), err)
 	}
 	if _, err := c.CreateFile(t.Context(), "1", client.NewProduct{Title: "slow"}, "slow.bin", &slowly{n: 10, every: 50 * time.Millisecond}); err != nil {
 		t.Errorf("a slow upload: %v", err)
 	}
 	if _, err := c.CreateFile(t.Context(), "1", client.NewProduct{Title: "stuck"}, "stuck.bin", &slowly{n: 2, every: time.Second}); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("an upload that stands still: %v", err)
+		t.Errorf("a stalled upload: %v", err)
 	}
 }
 
@@ -321,7 +321,7 @@ func TestTokenAndPasswordGoNowhereElse(t *testing.T) {
 					t.Errorf("read: %v", err)
 				}
 				if _, err := c.CreateHazard(t.Context(), client.NewHazard{}); err == nil {
-					t.Error("a write was led away")
+					t.Error("a write was redirected")
 				}
 				login, _ := listen(t, http.HandlerFunc(redirect), func(o *client.Options) { *o = client.Options{Username: "ann", Password: password} })
 				if _, err := login.Active(t.Context()); err == nil || strings.Contains(err.Error(), password) {

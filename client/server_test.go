@@ -178,7 +178,7 @@ func TestWritesOfTheRealServer(t *testing.T) {
 		t.Errorf("start %s, error %v", start, err)
 	}
 	if again := must(c.CreateHazard(ctx, wanted))(t); again.HazardID != h.HazardID {
-		t.Errorf("the same call made hazard %d beside %d", again.HazardID, h.HazardID)
+		t.Errorf("the same call created hazard %d in addition to %d", again.HazardID, h.HazardID)
 	}
 	_, err := c.CreateHazard(ctx, client.NewHazard{TypeID: "FLOD", Latitude: 91})
 	if p, ok := errors.AsType[*client.Problem](err); !ok || !errors.Is(err, client.ErrInvalid) || len(p.Errors) < 3 || p.Errors[0].Pointer == "" {

@@ -28,7 +28,7 @@ func TestLogsInWhenItFirstNeedsTo(t *testing.T) {
 			}
 		}
 		if server.logins != 1 || server.count("GET /hazards/types") != 3 {
-			t.Errorf("asked %v, expected one login and three reads", server.asked)
+			t.Errorf("requests %v, expected one login and three reads", server.asked)
 		}
 	})
 }
@@ -77,7 +77,7 @@ func TestWithoutARefreshPathItLogsInBeforeTheTokenExpires(t *testing.T) {
 			time.Sleep(time.Minute)
 		}
 		if n := server.count("POST /authorize/refresh"); n != 1 {
-			t.Errorf("asked %d times for a refresh that is not offered, expected once", n)
+			t.Errorf("%d requests for an unsupported refresh, expected one", n)
 		}
 		if server.logins != 5 || server.count("GET /hazards/active") != 60 {
 			t.Errorf("%d logins and %d reads, expected 5 and 60, none refused", server.logins, server.count("GET /hazards/active"))
@@ -257,11 +257,11 @@ func TestAServerThatRefusesEveryTokenIsNotAskedForEver(t *testing.T) {
 				c := ask(t, atRoot{server})
 				for range 20 {
 					if _, err := c.Active(t.Context()); !errors.Is(err, client.ErrUnauthorized) || errors.Is(err, client.ErrForbidden) {
-						t.Fatalf("error %v, expected ErrUnauthorized alone", err)
+						t.Fatalf("error %v, expected only ErrUnauthorized", err)
 					}
 				}
 				if server.logins != 1 || server.count("GET /hazards/active") != 20 {
-					t.Errorf("at once: %d logins and %d reads, expected 1 and 20: a new token of the same moment is no better", server.logins, server.count("GET /hazards/active"))
+					t.Errorf("at once: %d logins and %d reads, expected 1 and 20: another token of the same moment is no better", server.logins, server.count("GET /hazards/active"))
 				}
 				time.Sleep(time.Minute)
 				_, _ = c.Active(t.Context())
@@ -516,7 +516,7 @@ func TestARefreshOutlivesTheCallThatCausedIt(t *testing.T) {
 			}
 		}
 		if spent != 1 {
-			t.Errorf("%d pairs were asked for, expected 1", spent)
+			t.Errorf("%d pairs were requested, expected 1", spent)
 		}
 	})
 }

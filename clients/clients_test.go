@@ -396,7 +396,7 @@ func TestTheFirstLines(t *testing.T) {
 			}
 			stop()
 			if err := cmd.Wait(); err == nil {
-				t.Errorf("it ended by itself: %s", said.String())
+				t.Errorf("it ended unexpectedly: %s", said.String())
 			}
 		})
 	}

@@ -75,7 +75,7 @@ func TestLinksOfTheDocumentationLeadSomewhere(t *testing.T) {
 				continue
 			}
 			if m[2] != "" && !headings(read(t, target))[m[2][1:]] {
-				t.Errorf("%s leads to %s, which is no heading", file, m[0])
+				t.Errorf("%s links to %s, which is not a heading", file, m[0])
 			}
 		}
 	}
@@ -109,7 +109,7 @@ func TestTheDocumentationNamesTestsThatThereAre(t *testing.T) {
 		for _, m := range regexp.MustCompile("`((?:Test|Fuzz|Benchmark|Example)[A-Z]\\w*)`").FindAllStringSubmatch(read(t, file), -1) {
 			named++
 			if !there[m[1]] {
-				t.Errorf("%s names %s, which is no test", file, m[1])
+				t.Errorf("%s names %s, which is not a test", file, m[1])
 			}
 		}
 	}
@@ -169,14 +169,14 @@ func TestTheDocumentationNamesCommandsAndFlagsThatThereAre(t *testing.T) {
 				text, ok = help(words[0])
 			}
 			if !ok {
-				t.Errorf("%s: there is no command hazardd %s", file, m[1])
+				t.Errorf("%s: the command hazardd %s does not exist", file, m[1])
 				continue
 			}
 			commands++
 			for _, f := range flag.FindAllStringSubmatch(m[2], -1) {
 				flags++
 				if name := strings.TrimPrefix(f[1][2:], "no-"); !strings.Contains(text, f[1]) && !strings.Contains(text, "--[no-]"+name) {
-					t.Errorf("%s: hazardd %s takes no %s", file, m[1], f[1])
+					t.Errorf("%s: hazardd %s does not accept %s", file, m[1], f[1])
 				}
 			}
 		}
@@ -232,7 +232,7 @@ func TestTheDatabaseBearsWhatTheDocumentationSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	if most := 4 + 4*runtime.GOMAXPROCS(0); open > most || open < 4 {
-		t.Errorf("a node has %d connections, docs/scaling.md says at most %d", open, most)
+		t.Errorf("a node has %d connections, docs/scaling.md states at most %d", open, most)
 	}
 	// PostgreSQL does not show the settings of other sessions, so read them from the source.
 	source := read(t, "internal/store/postgres.go")

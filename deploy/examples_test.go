@@ -96,9 +96,9 @@ func TestTheExamplesOfTheDocumentationRun(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d examples ran, %d are run by other tests, %d of data were read, %d are marked as untried", ran, others, parsed, marked)
+	t.Logf("%d examples ran, %d run in other tests, %d are data, %d are marked as untried", ran, others, parsed, marked)
 	if ran < 45 || parsed < 15 || others < 4 || marked > 10 {
-		t.Errorf("%d examples ran, %d were read, %d are run by others, %d are marked as untried", ran, parsed, others, marked)
+		t.Errorf("%d examples ran, %d were parsed, %d run in other tests, %d are marked as untried", ran, parsed, others, marked)
 	}
 }
 

@@ -146,7 +146,7 @@ func TestNginxServesTwoNodesAsOne(t *testing.T) {
 				t.Errorf("HTTP/%d: no Strict-Transport-Security", version)
 			}
 			if resp.Header.Get("Etag") == "" {
-				t.Errorf("HTTP/%d: nginx has taken the ETag away", version)
+				t.Errorf("HTTP/%d: nginx has removed the ETag", version)
 			}
 		}
 	})
@@ -175,7 +175,7 @@ func TestNginxServesTwoNodesAsOne(t *testing.T) {
 				t.Error(err)
 			}
 			if !bytes.Equal(got.Sum(nil), hash[:]) {
-				t.Error("the file that came down is not the one that went up")
+				t.Error("the downloaded file differs from the uploaded one")
 			}
 		}
 	})
@@ -309,7 +309,7 @@ func (c *two) killOne(t *testing.T, uuid string) {
 			text = end
 		}
 		if _, err := cl.PatchHazard(t.Context(), uuid, client.Fields{"description": text}); err != nil {
-			t.Errorf("a write failed, though none was under way when the node was killed: %v", err)
+			t.Errorf("a write failed, but was not in progress when the node was killed: %v", err)
 		}
 	}
 	all.Wait()
@@ -323,7 +323,7 @@ func (c *two) killOne(t *testing.T, uuid string) {
 		}
 	}
 	if cuts == 0 {
-		t.Error("no stream was cut: the test has shown nothing of resuming")
+		t.Error("no stream was cut, so the test proves nothing about resuming")
 	}
 	t.Logf("%d reads, none failed; %d cuts of streams", reads.Load(), cuts)
 }
@@ -408,7 +408,7 @@ func TestNginxTriesReadsAgainAndWritesNever(t *testing.T) {
 				}
 			}
 			if n := askedFirst.Load() + askedSecond.Load(); n > tt.atMost {
-				t.Errorf("the nodes were asked %d times, want at most %d", n, tt.atMost)
+				t.Errorf("the nodes got %d requests, want at most %d", n, tt.atMost)
 			}
 		})
 	}
@@ -434,7 +434,7 @@ func TestNodesThatRefuseWritesStayThereForReaders(t *testing.T) {
 			}
 		}
 		if resp, _ := get(t, hc, front.URL+"/hazards/active"); resp.StatusCode != http.StatusOK {
-			t.Fatalf("a read beside writes that fail: %s", resp.Status)
+			t.Fatalf("a read during failing writes: %s", resp.Status)
 		}
 	}
 }
@@ -459,7 +459,7 @@ func TestNginxTellsNodesWhatTheyMustKnow(t *testing.T) {
 			}
 		}
 		if "https://"+r.Host != front.URL || r.URL.RequestURI() != path+"?type=FLOOD" || r.Proto != "HTTP/1.1" {
-			t.Errorf("the node was asked for %s at %s by %s", r.URL.RequestURI(), r.Host, r.Proto)
+			t.Errorf("the node got a request for %s at %s from %s", r.URL.RequestURI(), r.Host, r.Proto)
 		}
 	}
 }
@@ -535,11 +535,11 @@ func TestNginxLetsOneAddressRunFewLogins(t *testing.T) {
 				t.Fatalf("%s, Retry-After %q, %s", resp.Status, resp.Header.Get("Retry-After"), resp.Header.Get("Content-Type"))
 			}
 		case <-time.After(30 * time.Second):
-			t.Fatalf("%d of %d logins of one address were refused, want all but %d", refused, flood, most)
+			t.Fatalf("%d of %d logins from one address were refused, want all but %d", refused, flood, most)
 		}
 	}
 	if resp, _ := get(t, front.Client(1), front.URL+"/hazards/active"); resp.StatusCode != http.StatusOK {
-		t.Errorf("another address is answered %s", resp.Status)
+		t.Errorf("another address gets the answer %s", resp.Status)
 	}
 	select {
 	case resp := <-answers:

@@ -114,6 +114,6 @@ func TestNginxCachesForThePublicAlone(t *testing.T) {
 		t.Errorf("%d hazards past their end, %d secrets", public.past, public.secrets)
 	}
 	if public.cached == 0 { // bench/public measures how many: it depends on the load of the machine
-		t.Errorf("none of %d answers was from the cache", public.asked)
+		t.Errorf("none of %d answers came from the cache", public.asked)
 	}
 }

@@ -61,7 +61,7 @@ func TestEveryVariableIsTheProgramsOwn(t *testing.T) {
 	for _, file := range []string{"deploy/nginx.conf", "deploy/hazardd.service", "deploy/compose.yaml", "deploy/kubernetes.yaml", "deploy/Dockerfile", "docs/operations.md", "docs/scaling.md"} {
 		named := variable.FindAllString(read(t, file), -1)
 		if len(named) == 0 && strings.HasPrefix(file, "deploy/") {
-			t.Errorf("%s names no variable", file)
+			t.Errorf("%s does not name a variable", file)
 		}
 		for _, name := range named {
 			if !known[name] && name != "HAZARDD_PORT" { // Kubernetes would set this one
@@ -147,7 +147,7 @@ func TestTheUnitFitsTheProgram(t *testing.T) {
 		t.Errorf("the data folder is %s, the state's /var/lib/%s", env["HAZARDD_DATA"], u["StateDirectory"][0])
 	}
 	if stop, err := time.ParseDuration(u["TimeoutStopSec"][0]); err != nil || stop <= grace {
-		t.Errorf("TimeoutStopSec is %v (%v), which cuts the grace of %v", stop, err, grace)
+		t.Errorf("TimeoutStopSec is %v (%v), which is shorter than the grace period of %v", stop, err, grace)
 	}
 	if n, err := strconv.Atoi(u["LimitNOFILE"][0]); err != nil || n <= 2*allStreams {
 		t.Errorf("LimitNOFILE is %d (%v), too few for %d streams", n, err, allStreams)
@@ -196,7 +196,7 @@ func TestTheImageIsBuiltAsTheProgramIs(t *testing.T) {
 	node := regexp.MustCompile(`\nFROM node:(\d+)-`).FindStringSubmatch(file)
 	least := regexp.MustCompile(`"node": ">=(\d+)\.`).FindStringSubmatch(read(t, "web/package.json"))
 	if node == nil || least == nil || atoi(t, node[1]) <= atoi(t, least[1]) {
-		t.Errorf("the map is built by Node.js %v, package.json wants %v", node, least)
+		t.Errorf("the map is built with Node.js %v, package.json requires %v", node, least)
 	}
 	if !strings.Contains(read(t, "Makefile"), `CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)'`) ||
 		!strings.Contains(file, `CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=${VERSION}"`) {
@@ -216,7 +216,7 @@ func TestTheImageIsBuiltAsTheProgramIs(t *testing.T) {
 		t.Errorf("the image listens on %s", env["HAZARDD_LISTEN"])
 	}
 	if !strings.Contains(file, "mkdir -m 700 /empty") {
-		t.Error("a volume begins as a folder that hazardd refuses: others can read it")
+		t.Error("a new volume is a folder that hazardd refuses: others can read it")
 	}
 	if !strings.Contains(final, "--chown=65532:65532 /empty "+env["HAZARDD_DATA"]) || !strings.Contains(final, "\nUSER 65532:65532\n") {
 		t.Error("the user of the image cannot write to the data folder")
@@ -339,13 +339,13 @@ func TestComposeFitsTheImageAndNginx(t *testing.T) {
 		}
 		for _, secret := range s.Secrets {
 			if c.Secrets[secret].File == "" {
-				t.Errorf("%s: there is no secret %s", name, secret)
+				t.Errorf("%s: the secret %s does not exist", name, secret)
 			}
 		}
 		for _, v := range s.Volumes {
 			from, _, _ := strings.Cut(v, ":")
 			if _, declared := c.Volumes[from]; !declared && !strings.HasPrefix(from, "./") {
-				t.Errorf("%s: there is no volume %s", name, from)
+				t.Errorf("%s: the volume %s does not exist", name, from)
 			}
 		}
 		if !strings.HasPrefix(name, "hazardd-") {
@@ -493,7 +493,7 @@ func objects(t *testing.T) map[string]object {
 			t.Fatal(err)
 		}
 		if _, again := all[o.Kind]; again || o.Metadata.Name != "hazardd" {
-			t.Errorf("%s %s: twice, or of another name", o.Kind, o.Metadata.Name)
+			t.Errorf("%s %s: defined twice, or with another name", o.Kind, o.Metadata.Name)
 		}
 		all[o.Kind] = o
 	}
@@ -550,7 +550,7 @@ func TestTheKubernetesObjectsFitEachOther(t *testing.T) {
 		}
 	}
 	if budget.MaxUnavailable < 1 || budget.MaxUnavailable >= d.Replicas {
-		t.Errorf("%d of %d pods may be away", budget.MaxUnavailable, d.Replicas)
+		t.Errorf("%d of %d pods may be unavailable", budget.MaxUnavailable, d.Replicas)
 	}
 
 	if n := c.Ports[0]["containerPort"]; n != port || !strings.HasSuffix(env["HAZARDD_LISTEN"], fmt.Sprintf(":%d", port)) {
@@ -558,18 +558,18 @@ func TestTheKubernetesObjectsFitEachOther(t *testing.T) {
 	}
 	name, _ := c.Ports[0]["name"].(string)
 	if service.Ports[0].TargetPort != name {
-		t.Errorf("the service leads to %s, the port is %s", service.Ports[0].TargetPort, name)
+		t.Errorf("the service points to %s, the port is %s", service.Ports[0].TargetPort, name)
 	}
 	n, wait := begin(t, "--data", filepath.Join(t.TempDir(), "data"))
 	wait()
 	for kind, p := range map[string]probe{"startup": c.StartupProbe, "readiness": c.ReadinessProbe, "liveness": c.LivenessProbe} {
 		resp, _ := get(t, http.DefaultClient, "http://"+n.addr+p.HTTPGet.Path)
 		if p.HTTPGet.Port != name || resp.StatusCode != http.StatusOK {
-			t.Errorf("the %s probe asks for %s at %s: %s", kind, p.HTTPGet.Path, p.HTTPGet.Port, resp.Status)
+			t.Errorf("the %s probe requests %s at %s: %s", kind, p.HTTPGet.Path, p.HTTPGet.Port, resp.Status)
 		}
 	}
 	if c.ReadinessProbe.HTTPGet.Path != "/readyz" || c.LivenessProbe.HTTPGet.Path != "/healthz" {
-		t.Errorf("readiness asks for %s, liveness for %s", c.ReadinessProbe.HTTPGet.Path, c.LivenessProbe.HTTPGet.Path)
+		t.Errorf("the readiness probe requests %s, the liveness probe %s", c.ReadinessProbe.HTTPGet.Path, c.LivenessProbe.HTTPGet.Path)
 	}
 
 	takes(t, env)
@@ -579,7 +579,7 @@ func TestTheKubernetesObjectsFitEachOther(t *testing.T) {
 	drain, err1 := time.ParseDuration(env["HAZARDD_DRAIN"])
 	finish, err2 := time.ParseDuration(env["HAZARDD_GRACE"])
 	if have := time.Duration(pod.TerminationGracePeriodSeconds) * time.Second; err1 != nil || err2 != nil || drain <= 0 || have <= drain+finish {
-		t.Errorf("a pod has %v to end, and takes %v and up to %v (%v, %v)", have, drain, finish, err1, err2)
+		t.Errorf("a pod has %v to stop, and needs %v and up to %v (%v, %v)", have, drain, finish, err1, err2)
 	}
 	if pod.EnableServiceLinks == nil || *pod.EnableServiceLinks {
 		t.Error("the cluster sets variables that begin as hazardd's settings do")
@@ -589,7 +589,7 @@ func TestTheKubernetesObjectsFitEachOther(t *testing.T) {
 		t.Errorf("the pod may more than it must: %+v, %+v", pod.SecurityContext, c.SecurityContext)
 	}
 	if len(pod.Affinity.PodAntiAffinity) == 0 || c.Resources.Requests["cpu"] == "" || c.Resources.Requests["memory"] == "" {
-		t.Error("pods ask for no room of their own")
+		t.Error("pods request no ephemeral storage")
 	}
 	limit, heap := bytesOf(t, c.Resources.Limits["memory"]), bytesOf(t, strings.TrimSuffix(env["GOMEMLIMIT"], "B"))
 	if heap >= limit || heap < limit/2 {
@@ -609,7 +609,7 @@ func TestTheKubernetesObjectsFitEachOther(t *testing.T) {
 		}
 		delete(mounts, v.Name)
 		if v.Secret != nil && !strings.Contains(text, "create secret generic "+v.Secret.SecretName+" ") {
-			t.Errorf("nothing says how the secret %s is made", v.Secret.SecretName)
+			t.Errorf("no text says how to create the secret %s", v.Secret.SecretName)
 		}
 	}
 	if len(mounts) > 0 {
@@ -617,7 +617,7 @@ func TestTheKubernetesObjectsFitEachOther(t *testing.T) {
 	}
 	for _, key := range regexp.MustCompile(`/run/secrets/hazardd/([a-z0-9.-]+)`).FindAllStringSubmatch(text, -1) {
 		if !strings.Contains(text, "--from-literal="+key[1]+"=") && !strings.Contains(text, "--from-file="+key[1]) {
-			t.Errorf("nothing says how the key %s of the secret is made", key[1])
+			t.Errorf("no text says how to create the key %s of the secret", key[1])
 		}
 	}
 
@@ -646,7 +646,7 @@ func TestTheKubernetesObjectsFitEachOther(t *testing.T) {
 		t.Errorf("the host is %s, the public address %s", rule.Host, env["HAZARDD_PUBLIC_URL"])
 	}
 	if backend.Name != all["Service"].Metadata.Name || backend.Port.Name != service.Ports[0].Name || rule.HTTP.Paths[0].Path != "/" || rule.HTTP.Paths[0].PathType != "Prefix" {
-		t.Errorf("the ingress leads to %+v", rule.HTTP.Paths[0])
+		t.Errorf("the ingress points to %+v", rule.HTTP.Paths[0])
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 // must notice, and the readers' address must be free again.
 func TestVanishedReadersAreGoneBehindNginxWithin45Seconds(t *testing.T) {
 	if os.Getuid() != 0 {
-		t.Skip("makes network namespaces, which takes root")
+		t.Skip("creates network namespaces, which requires root")
 	}
 	for _, needed := range []string{"ip", "curl"} {
 		if _, err := exec.LookPath(needed); err != nil {
@@ -33,7 +33,7 @@ func TestVanishedReadersAreGoneBehindNginxWithin45Seconds(t *testing.T) {
 	for i, namespace := range []string{proxy, readers} {
 		if out, err := exec.Command("ip", "netns", "add", namespace).CombinedOutput(); err != nil {
 			if i == 0 {
-				t.Skipf("this machine makes no network namespaces: %v, %s", err, out)
+				t.Skipf("this machine cannot create network namespaces: %v, %s", err, out)
 			}
 			t.Fatal(string(out))
 		}

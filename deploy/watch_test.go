@@ -56,12 +56,12 @@ func TestWhatWatchesAsksForMetricsThatThereAre(t *testing.T) {
 			base := regexp.MustCompile(`_(bucket|sum|count)$`).ReplaceAllString(name, "")
 			asked[base] = true
 			if !known[name] && !known[base] {
-				t.Errorf("%s asks for %s, which the program does not tell", file, name)
+				t.Errorf("%s uses %s, which the program does not export", file, name)
 			}
 		}
 	}
 	if len(asked) < 15 {
-		t.Errorf("only %q are asked for", slices.Sorted(maps.Keys(asked)))
+		t.Errorf("only %q are used", slices.Sorted(maps.Keys(asked)))
 	}
 	// Metrics that need an event are described in the code.
 	out, err := exec.Command("grep", "-rhoE", `"(hazardd_)?[a-z_]+"`, "--include=*.go", filepath.Join(nginxtest.Root(t), "internal")).Output()
@@ -81,11 +81,11 @@ func TestAlertsLeadToTheRunbook(t *testing.T) {
 	alerts := regexp.MustCompile(`- alert: (\w+)`).FindAllStringSubmatch(rules, -1)
 	runbooks := regexp.MustCompile(`runbook: (\S+)`).FindAllStringSubmatch(rules, -1)
 	if len(alerts) < 10 || len(alerts) != len(runbooks) {
-		t.Fatalf("%d alerts, %d lead somewhere", len(alerts), len(runbooks))
+		t.Fatalf("%d alerts, of which %d have a link", len(alerts), len(runbooks))
 	}
 	for _, a := range alerts {
 		if !strings.Contains(tests, "alertname: "+a[1]+"\n") {
-			t.Errorf("nothing tests that %s fires", a[1])
+			t.Errorf("no test checks that %s fires", a[1])
 		}
 		if !strings.Contains(read(t, "docs/monitoring.md"), "`"+a[1]+"`") {
 			t.Errorf("docs/monitoring.md does not name %s", a[1])
@@ -94,7 +94,7 @@ func TestAlertsLeadToTheRunbook(t *testing.T) {
 	for _, r := range runbooks {
 		file, heading, found := strings.Cut(r[1], "#")
 		if found && !headings(read(t, "docs/"+file))[heading] {
-			t.Errorf("an alert leads to %s, which is no heading", r[1])
+			t.Errorf("an alert links to %s, which is not a heading", r[1])
 		}
 	}
 }
@@ -131,7 +131,7 @@ func TestTheDashboardIsWhole(t *testing.T) {
 	}
 	for _, p := range d.Panels {
 		if p.Title == "" || p.Type == "" || p.GridPos.W == 0 || p.GridPos.H == 0 || len(p.Targets) == 0 || p.Targets[0].Expr == "" {
-			t.Errorf("the panel %q shows nothing", p.Title)
+			t.Errorf("the panel %q has no data", p.Title)
 		}
 	}
 }

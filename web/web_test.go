@@ -94,7 +94,7 @@ func TestEachCodingHasItsOwnTagAndIsRevalidated(t *testing.T) {
 	for _, accept := range []string{"", "gzip", "br"} {
 		tag := get(t, built, "/assets/main-abc.js", "Accept-Encoding", accept).Header().Get("ETag")
 		if tags[tag] || tag == "" {
-			t.Errorf("coding %q: tag %q, which another has", accept, tag)
+			t.Errorf("encoding %q: tag %q is not unique", accept, tag)
 		}
 		tags[tag] = true
 		if a := get(t, built, "/assets/main-abc.js", "Accept-Encoding", accept, "If-None-Match", tag); a.Code != 304 || a.Body.Len() > 0 {

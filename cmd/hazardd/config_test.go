@@ -99,7 +99,7 @@ log-format: json
 		"log-level": s.LogLevel.String() == "DEBUG", "log-format": s.LogFormat == "json",
 	} {
 		if !ok {
-			t.Errorf("%s is not what the file says: %+v", name, cli)
+			t.Errorf("%s differs from the file: %+v", name, cli)
 		}
 	}
 }

@@ -131,7 +131,7 @@ func TestTLSSettings(t *testing.T) {
 	}
 	for _, bad := range []string{"*.example.org", "h.example.org:443", "https://h.example.org", ""} {
 		if err := new(acmeHost).UnmarshalText([]byte(bad)); err == nil {
-			t.Errorf("%q is taken for a host", bad)
+			t.Errorf("%q is accepted as a host", bad)
 		}
 	}
 }

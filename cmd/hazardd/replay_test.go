@@ -257,7 +257,7 @@ func wantSameAgain(t *testing.T, g *globals, given int) {
 	}
 	out, err = again()
 	if err == nil || !strings.HasPrefix(err.Error(), "1 of ") {
-		t.Errorf("one decision is another: %v", err)
+		t.Errorf("one decision differs: %v", err)
 	}
 	if err := json.Unmarshal(out.Bytes(), &res); err != nil || len(res.Differences) != 1 || !strings.Contains(res.Differences[0].What, "does not have this change") {
 		t.Errorf("differences %+v, %v", res.Differences, err)

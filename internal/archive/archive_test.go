@@ -190,7 +190,7 @@ func filledArchive(t *testing.T) []byte {
 	}
 	common.Do(func() { common.text, _, _ = back(t, kinds["SQLite"](t).filled(t).open(t)) })
 	if common.text == nil {
-		t.Fatal("another test could not make it")
+		t.Fatal("an earlier test could not make it")
 	}
 	return common.text
 }

@@ -68,12 +68,12 @@ func TestFlippedBitInABackupIsRefused(t *testing.T) {
 		}
 		spare++ // a bit that the compression does not use
 		if got, err := entries(bad); err != nil || got != whole {
-			t.Errorf("bit %d turned, of %d bytes: the backup is taken, and holds something else: %v", bit, len(text), err)
+			t.Errorf("bit %d flipped, of %d bytes: the backup is accepted with other content: %v", bit, len(text), err)
 		}
 	}
-	t.Logf("%d turned bits, each in a backup of %d bytes; with %d of them it holds the same", times, len(text), spare)
+	t.Logf("%d flipped bits, each in a backup of %d bytes; with %d of them the content is the same", times, len(text), spare)
 	if spare > times/4 {
-		t.Error("what is turned is not noticed")
+		t.Error("no flipped bit is noticed")
 	}
 }
 
@@ -181,7 +181,7 @@ func nobodyOpensWhatADamagedArchiveLeaves(t *testing.T, from *source, to place) 
 		t.Errorf("a second restore: %v", err)
 	}
 	if _, err := errors.AsType[*store.NotEmptyError](err2(archive.Migrate(t.Context(), from.open(t), to.into(), false, made, nil))); !err {
-		t.Error("a store is moved into one that holds something")
+		t.Error("a store is migrated into one that is not empty")
 	}
 }
 
@@ -238,7 +238,7 @@ func FuzzRead(f *testing.F) {
 		m, totals, err := archive.Verify(t.Context(), bytes.NewReader(zip(t, plain)), nil)
 		if _, ok := errors.AsType[*archive.DamagedError](err); err != nil && !ok {
 			if _, ok := errors.AsType[*archive.VersionError](err); !ok {
-				t.Fatalf("%v says neither that it is damaged nor that it is of a later release", err)
+				t.Fatalf("%v does not say that it is damaged or of a later release", err)
 			}
 		}
 		if err == nil && (m.ID == "" || len(totals.Tables) != len(m.Tables)) {

@@ -66,7 +66,7 @@ func backUpBesideWriters(t *testing.T, kind func(testing.TB) place) {
 		<-wrote
 		text, m, _ := back(t, s)
 		if m.Change <= last {
-			t.Errorf("a backup of change %d after one of %d", m.Change, last)
+			t.Errorf("a backup as of change %d after one as of %d", m.Change, last)
 		}
 		last = m.Change
 		to := kind(t)
@@ -81,7 +81,7 @@ func backUpBesideWriters(t *testing.T, kind func(testing.TB) place) {
 		states := map[int64]int64{}
 		for i, c := range changes {
 			if c.Number != int64(i)+1 {
-				t.Fatalf("change %d stands at place %d", c.Number, i+1)
+				t.Fatalf("change %d is at place %d", c.Number, i+1)
 			}
 			states[c.HazardID] = c.Number
 		}

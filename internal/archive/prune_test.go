@@ -150,10 +150,10 @@ func keepsItsWord(t *testing.T, pick *rand.Rand, p place) int64 {
 		t.Fatal(err)
 	}
 	if done.Rows != dry.Rows {
-		t.Errorf("%d rows were pruned, a dry run said %d", done.Rows, dry.Rows)
+		t.Errorf("%d rows were pruned, the dry run counted %d", done.Rows, dry.Rows)
 	}
 	if diff := cmp.Diff(said, pasts(t, y.s, kept, end)); diff != "" {
-		t.Errorf("what is said of kept moments (-before +after):\n%s", diff)
+		t.Errorf("answers about kept moments (-before +after):\n%s", diff)
 	}
 	var faults []string
 	checked, err := y.s.Check(t.Context(), func(what string) { faults = append(faults, what) })
@@ -172,7 +172,7 @@ func keepsItsWord(t *testing.T, pick *rand.Rand, p place) int64 {
 		}
 	}
 	if checked.Geometries != int64(len(areas)) || checked.Geometries+done.Geometries != int64(y.areas) || done.Rows > 0 && done.Geometries == 0 {
-		t.Errorf("%d areas are there, the states that are left name %d; of %d that were written %d were removed", checked.Geometries, len(areas), y.areas, done.Geometries)
+		t.Errorf("%d areas are stored, the remaining states refer to %d; of %d written areas %d were removed", checked.Geometries, len(areas), y.areas, done.Geometries)
 	}
 	for _, c := range total {
 		switch h := all[slices.IndexFunc(all, func(h *hazard.Hazard) bool { return h.ID == c.HazardID })]; {
@@ -182,7 +182,7 @@ func keepsItsWord(t *testing.T, pick *rand.Rand, p place) int64 {
 		}
 	}
 	if len(total)-len(left) != int(done.Rows) {
-		t.Errorf("%d changes are gone, %d were counted", len(total)-len(left), done.Rows)
+		t.Errorf("%d changes were removed, %d were counted", len(total)-len(left), done.Rows)
 	}
 	if done.Rows == 0 {
 		return 0
@@ -246,7 +246,7 @@ func TestPruningLeavesTheWriterAndTheActiveAlone(t *testing.T) {
 		t.Error("an archive in a file that is no folder")
 	}
 	if _, err := archive.Prune(t.Context(), y.s, archive.Keep{Dir: t.TempDir()}, store.History, made, "v1", made, nil); err == nil {
-		t.Error("what is of today was pruned")
+		t.Error("rows of today were pruned")
 	}
 	if h, err := y.s.Horizon(t.Context(), store.History); err != nil || h.Number != 0 {
 		t.Fatal(h, err)
@@ -328,7 +328,7 @@ func TestAnArchiveInABucketComesFirst(t *testing.T) {
 	}
 	all := objects()
 	if len(all) != 1 || !strings.HasSuffix(done.Archives[0], strings.TrimPrefix(all[0], s3test.Prefix)) {
-		t.Fatalf("the bucket holds %v, %v was written", all, done.Archives)
+		t.Fatalf("the bucket contains %v, %v was written", all, done.Archives)
 	}
 	o, err := b.Client.GetObject(t.Context(), b.Name, all[0], minio.GetObjectOptions{})
 	if err != nil {

@@ -37,7 +37,7 @@ func TestRecordingsGoThereAndBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(sums(t, from, replaced...), sums(t, again, replaced...)); diff != "" {
-		t.Error("tables differ when they are back:", diff)
+		t.Error("tables differ after the way back:", diff)
 	}
 	if diff := cmp.Diff(before, again.ask(t, "admin")); diff != "" {
 		t.Error("answers differ:", diff)

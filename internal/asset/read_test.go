@@ -166,7 +166,7 @@ func FuzzRead(f *testing.F) {
 					}
 				}
 			}
-			t.Fatalf("no range of %v holds the cell %d", b, cell)
+			t.Fatalf("no range of %v contains the cell %d", b, cell)
 			return nil
 		})
 		if err == nil && n == 0 {

@@ -123,7 +123,7 @@ func TestATokenIssuedAtTheCommandLineIsListed(t *testing.T) {
 	}
 	store.Away(hazard.ErrUnavailable)
 	if p, err := s.Issue(t.Context(), auth.Actor{}, "ann", t0); err == nil || p != (auth.Pair{}) {
-		t.Error("a token without a row")
+		t.Error("a token without an audit row")
 	}
 }
 

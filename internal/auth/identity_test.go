@@ -67,7 +67,7 @@ func TestAUserWhomTheProviderDoesNotNameForAMonthHasNoAccess(t *testing.T) {
 	}
 	again, pair := person(t, s, "https://a.example", "carl", "", month.Add(time.Hour))
 	if again != name {
-		t.Errorf("the user comes back as %q, was %q", again, name)
+		t.Errorf("the user returns as %q, was %q", again, name)
 	}
 	verifies(t, s, pair.Access, month.Add(time.Hour))
 	if _, err := s.VerifyReadKey(key); !errors.Is(err, auth.ErrInvalidToken) {

@@ -148,7 +148,7 @@ func TestAnAttackDoesNotLockOutTheUsersOwnAddress(t *testing.T) {
 		must(t, try(t, s, "ann", secret, home.String(), now))
 	}
 	if limited < 500 {
-		t.Errorf("only %d of 1,000 guesses were held up", limited)
+		t.Errorf("only %d of 1,000 guesses were delayed", limited)
 	}
 	// An attacker at the user's own address delays other users there, but not this user.
 	for i := range 100 {
@@ -190,7 +190,7 @@ func TestMistypingDuringAnAttackCostsSeconds(t *testing.T) {
 	}
 	wantErr(t, try(t, s, "ann", "wrong", "203.0.113.5", t0), auth.ErrDenied)
 	if w := wait(try(t, s, "ann", secret, "203.0.113.5", t0)); w != time.Second {
-		t.Errorf("wait %v, want a second", w)
+		t.Errorf("wait %v, want one second", w)
 	}
 	_ = try(t, s, "ann", "wrong", "198.51.100.250", t0.Add(time.Second-ms))
 	must(t, try(t, s, "ann", secret, "203.0.113.5", t0.Add(time.Second)))
@@ -232,7 +232,7 @@ func TestADeviceThatHasLoggedInGetsInWhateverItsNeighborsDo(t *testing.T) {
 	pair, err := s.Authorize(t.Context(), "ann", secret, auth.Origin{Addr: home}, t0)
 	must(t, err)
 	if pair.Device == "" {
-		t.Fatal("a login gives no device token")
+		t.Fatal("a login returns no device token")
 	}
 	known := auth.Origin{Addr: office, Device: pair.Device}
 	now := t0
@@ -268,7 +268,7 @@ func TestADeviceThatHasLoggedInGetsInWhateverItsNeighborsDo(t *testing.T) {
 	now = now.Add(time.Second)
 	again, err := s.Authorize(t.Context(), "ann", secret, auth.Origin{Addr: home, Device: pair.Device}, now)
 	if must(t, err); again.Device != "" {
-		t.Error("a device that has a token gets another one")
+		t.Error("a device with a token gets another one")
 	}
 	must(t, s.SetPassword(t.Context(), auth.Actor{}, "ann", "another quiet canoe 9", 0, now))
 	for range 6 {
@@ -314,7 +314,7 @@ func TestGuessesThatComeTogetherAreLimitedToo(t *testing.T) {
 	}
 	wg.Wait()
 	if n := hashes.Load(); n < 5 || n > 5+auth.AtOnce {
-		t.Errorf("%d passwords were checked, want 5 and what ran at once", n)
+		t.Errorf("%d passwords were checked, want 5 plus those checked concurrently", n)
 	}
 }
 
@@ -419,12 +419,12 @@ func TestThoseWhoWaitTooLongAreToldSo(t *testing.T) {
 			return errs[what]
 		}
 		if n := count("true 0"); n != 1 {
-			t.Errorf("%d are turned away at once, want 1", n)
+			t.Errorf("%d are refused at once, want 1", n)
 		}
 		time.Sleep(auth.MaxWait)
 		synctest.Wait()
 		if n := count("true 5"); n != auth.MaxQueue {
-			t.Errorf("%d are turned away after %v, want %d", n, auth.MaxWait, auth.MaxQueue)
+			t.Errorf("%d are refused after %v, want %d", n, auth.MaxWait, auth.MaxQueue)
 		}
 		close(release)
 		wg.Wait()
@@ -470,7 +470,7 @@ func TestAFloodOfLoginsDelaysOthersByOneTurn(t *testing.T) {
 			synctest.Wait()
 		}
 		if n := hashed.Load() - before; n > 9+5+auth.AtOnce {
-			t.Errorf("the first logins came in after %d passwords were checked", n)
+			t.Errorf("the first logins succeeded after %d checked passwords", n)
 		}
 		close(step)
 		first.Wait()

@@ -67,7 +67,7 @@ func TestAPageTokenSaysWhoseItIsAndForHowLong(t *testing.T) {
 		})
 	}
 	if part(t, page(t, s, pair.Access, t0).Text, 1)["sid"] != part(t, pair.Access, 1)["sid"] {
-		t.Error("the page token is of another login than the access token that it was given for")
+		t.Error("the page token and its access token belong to different logins")
 	}
 }
 
@@ -119,7 +119,7 @@ func TestWhatEndsAnAccessTokenEndsThePageToken(t *testing.T) {
 			must(t, b.Poll(t.Context(), now))
 			pageRefused(t, b, token.Text, now)
 			if _, err := a.Page(caller, now); !errors.Is(err, auth.ErrInvalidToken) {
-				t.Errorf("a caller who may come in no more got another page token: %v", err)
+				t.Errorf("a caller without access got another page token: %v", err)
 			}
 			// The revocation is forgotten after the page token has expired, not before.
 			for _, at := range []time.Duration{time.Hour + time.Minute, 11 * time.Hour, 12*time.Hour - time.Second} {

@@ -74,7 +74,7 @@ func TestTheParentMayBeSentAgainForTenSeconds(t *testing.T) {
 			}
 			for range 3 {
 				if again := refresh(t, b, first.Refresh, at.Add(tt.after)); again != second {
-					t.Fatal("not the same pair")
+					t.Fatal("a different pair")
 				}
 			}
 			third := refresh(t, b, second.Refresh, at.Add(tt.after))

@@ -59,6 +59,6 @@ func TestWhatIsNoArchiveIsRefused(t *testing.T) {
 		}
 	}
 	if _, err := read([]byte{26, 200}, 0, 0, 0); err == nil {
-		t.Error("a tile that is cut off is taken")
+		t.Error("a truncated tile is accepted")
 	}
 }

@@ -66,7 +66,7 @@ func TestTheNameOfStreetsIsOfTheirContent(t *testing.T) {
 	other := basemaptest.Streets()
 	other.Tile = append(other.Tile, '!')
 	if a, b := name(basemaptest.Streets()), name(basemaptest.Streets()); a != b || a == "" {
-		t.Errorf("the same archive is %q and %q", a, b)
+		t.Errorf("the same archive has the tags %q and %q", a, b)
 	}
 	if a, b := name(basemaptest.Streets()), name(other); a == b {
 		t.Errorf("two archives are both %q", a)
@@ -101,7 +101,7 @@ func TestAnArchiveThatTheMapCannotDrawIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := basemap.OpenStreets(path); err == nil {
-			t.Fatalf("an archive that is cut off after %d of %d bytes is taken", cut, len(whole))
+			t.Fatalf("an archive that is truncated after %d of %d bytes is accepted", cut, len(whole))
 		}
 	}
 	if _, err := basemap.OpenStreets(t.TempDir()); err == nil || !strings.Contains(err.Error(), "not a file") {

@@ -248,7 +248,7 @@ func TestAMailIsAThreadThatCanBeLeftWithOneClick(t *testing.T) {
 			}
 		}
 		if h.Get("Message-Id") == "" || heads[1].Get("Message-Id") != h.Get("Message-Id") || heads[2].Get("Message-Id") == h.Get("Message-Id") {
-			t.Errorf("the second attempt has another name: %q, %q, %q", h.Get("Message-Id"), heads[1].Get("Message-Id"), heads[2].Get("Message-Id"))
+			t.Errorf("the second attempt has another id: %q, %q, %q", h.Get("Message-Id"), heads[1].Get("Message-Id"), heads[2].Get("Message-Id"))
 		}
 		if ref := h.Get("References"); ref == "" || ref != heads[2].Get("References") || ref != heads[2].Get("In-Reply-To") {
 			t.Errorf("threads %q and %q", ref, heads[2].Get("References"))
@@ -314,7 +314,7 @@ func TestWhatAMailServerRefuses(t *testing.T) {
 	foreign := newPost(t, "starttls")
 	foreign.roots = x509.NewCertPool()
 	if err := foreign.mail(t, "smtp://hazards@example.com").Send(t.Context(), reader, warning(nil)); err == nil || !strings.Contains(err.Error(), "certificate") || len(foreign.logins) != 0 {
-		t.Errorf("with a certificate of nobody: %v", err)
+		t.Errorf("with an untrusted certificate: %v", err)
 	}
 }
 
@@ -326,7 +326,7 @@ func wantSecret(t *testing.T, err error) {
 	}
 	for _, secret := range []string{"reader", "Reader", "example.net", "liked", "token"} {
 		if strings.Contains(err.Error(), secret) {
-			t.Errorf("the error gives away %q: %v", secret, err)
+			t.Errorf("the error reveals %q: %v", secret, err)
 		}
 	}
 }

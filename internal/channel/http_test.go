@@ -172,7 +172,7 @@ func TestEachReadyTemplateSpeaksTheLanguageOfItsService(t *testing.T) {
 				t.Errorf("%q, want %q", got, c.path)
 			}
 			if s.got[0].RequestURI != s.got[1].RequestURI || s.bodies[0] != s.bodies[1] {
-				t.Error("a second attempt is another message")
+				t.Error("a second attempt sends a different message")
 			}
 			c.check(t, s.got[0], s.bodies[0])
 		})
@@ -252,7 +252,7 @@ func TestWhatAServiceAnswers(t *testing.T) {
 		}
 		wantSecret(t, err)
 		if err != nil && (strings.Contains(err.Error(), "12345") || strings.Contains(err.Error(), "1:abc")) {
-			t.Errorf("%d: the error gives away the address or the secret: %v", status, err)
+			t.Errorf("%d: the error reveals the address or the secret: %v", status, err)
 		}
 	}
 }
@@ -291,7 +291,7 @@ func TestChannelsOfAFolder(t *testing.T) {
 		}
 	}
 	if _, err := Recipes(filepath.Join(dir, "none")); err == nil {
-		t.Error("a folder that is not there is taken")
+		t.Error("a folder that does not exist is accepted")
 	}
 }
 
@@ -340,7 +340,7 @@ func TestMessagesStayWithinTheirLimits(t *testing.T) {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
 		if err := s.Send(t.Context(), b, notice.Notice{}); err != nil || time.Since(began) != 2*time.Second {
-			t.Errorf("another address waits: %v after %v", err, time.Since(began))
+			t.Errorf("another address has to wait: %v after %v", err, time.Since(began))
 		}
 		slow := Limit(counted(func() {}), Limits{Minute: 1})
 		if err := slow.Send(t.Context(), a, notice.Notice{}); err != nil {

@@ -67,7 +67,7 @@ func TestServiceTimeFollowsAWallClockThatTheMonotonicClockAgreesWith(t *testing.
 					t.Errorf("step %d: service time is %v after noon, want %v", i, got, st.want)
 				}
 				if by, _ := c.Step(); (by != 0) != st.held {
-					t.Errorf("step %d: the wall clock is %v ahead of service time; held is to be %v", i, by, st.held)
+					t.Errorf("step %d: the wall clock is %v ahead of service time; want held %v", i, by, st.held)
 				}
 			}
 		})

@@ -245,7 +245,7 @@ func FuzzHazardBody(f *testing.F) {
 			wantValid(t, done.State)
 			stored, err := s.Hazard(t.Context(), h.ID)
 			if err != nil || !stored.Equal(done.State) {
-				t.Errorf("the write said %+v, it reads %+v %v", done.State, stored, err)
+				t.Errorf("the write returned %+v, a read returns %+v %v", done.State, stored, err)
 			}
 			if again, err := e.PatchHazard(t.Context(), editor, ref, nil, body, now); err != nil || again.Last != 0 {
 				t.Errorf("the same patch again makes change %d, %v", again.Last, err)

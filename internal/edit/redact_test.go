@@ -52,7 +52,7 @@ func TestARedactionLeavesWhatReportsMean(t *testing.T) {
 	}
 	for _, said := range []string{r.Name, r.Description, r.Called, r.Products[0].Title, r.Products[0].Data} {
 		if strings.Contains(said, "WARNING") || strings.Contains(said, "FLOOD") || strings.Contains(said, "name") {
-			t.Errorf("the report still says %q: %s", said, text)
+			t.Errorf("the report still contains %q: %s", said, text)
 		}
 	}
 	say(func(r *hazard.Report) { r.Version, r.Severity = r.Version+1, hazard.Advisory })

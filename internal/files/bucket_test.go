@@ -146,7 +146,7 @@ func TestAnUploadThatIsInterruptedIsNotSeen(t *testing.T) {
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := tryPut(gone, k, content, 0); !errors.Is(err, context.Canceled) || errors.Is(err, hazard.ErrUnavailable) {
-		t.Errorf("whoever uploads has gone: %v", err)
+		t.Errorf("the uploader has disconnected: %v", err)
 	}
 	if left, err := os.ReadDir(k.dir); err != nil || len(left) != 0 {
 		t.Errorf("on this machine is left %v, %v", left, err)
@@ -171,7 +171,7 @@ func TestADownloadGoesOnWhereItsConnectionBreaks(t *testing.T) {
 	}
 	gate.Shut()
 	if got, err := io.ReadAll(f); !errors.Is(err, hazard.ErrUnavailable) || !bytes.HasPrefix(content[1000:], got) {
-		t.Errorf("the bucket went away: %d bytes more, %v", len(got), err)
+		t.Errorf("the bucket became unreachable: %d more bytes, %v", len(got), err)
 	}
 }
 

@@ -143,7 +143,7 @@ func TestALongDocumentIsPassedOnAsItGrows(t *testing.T) {
 			t.Fatal(err)
 		}
 		if kept := out.Len() - before; out.Len() < 500<<10 || kept > 64<<10 {
-			t.Errorf("%s: of %d bytes %d came at the end", name, out.Len(), kept)
+			t.Errorf("%s: of %d bytes %d came only at the end", name, out.Len(), kept)
 		}
 	}
 }
@@ -170,7 +170,7 @@ func TestCSVEndsItsLinesWithCRLF(t *testing.T) {
 			quoted = !quoted
 		}
 		if c == '\n' && !quoted && doc[i-1] != '\r' {
-			t.Fatalf("a line ends with LF alone: %q", doc[max(0, i-40):i+1])
+			t.Fatalf("a line ends with LF only: %q", doc[max(0, i-40):i+1])
 		}
 	}
 	if !strings.HasSuffix(doc, "\r\n") || !strings.HasPrefix(doc, "hazard_ID,uuid,") {
@@ -251,7 +251,7 @@ func TestKMLHasAFolderForEachSeverity(t *testing.T) {
 		}
 		i := strings.Index(doc, "<Folder><name>"+name)
 		if i < at {
-			t.Errorf("the folder %s does not stand in the order of severity", name)
+			t.Errorf("the folder %s is not in the order of severity", name)
 		}
 		at = i
 	}

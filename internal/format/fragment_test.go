@@ -90,7 +90,7 @@ func TestWhatIsKeptIsOfTheSameState(t *testing.T) {
 				t.Errorf("it is\n%s\nnot\n%s", got, want)
 			}
 			if s.reads != reads+1 {
-				t.Error("what was kept of another state is shown")
+				t.Error("the cached fragment of another state is shown")
 			}
 		})
 	}

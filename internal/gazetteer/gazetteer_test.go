@@ -110,7 +110,7 @@ func TestEveryLanguageNamesCountries(t *testing.T) {
 		}
 	}
 	if CountryName("", "en") != "" || CountryName("QQ", "fr") != "" {
-		t.Error("what is no country has a name")
+		t.Error("an invalid country has a name")
 	}
 }
 
@@ -125,7 +125,7 @@ func TestEveryAreaIsFoundByItsCode(t *testing.T) {
 		}
 	}
 	if _, ok := Find("UGC:XXC999", "en"); ok {
-		t.Error("a code that is none is found")
+		t.Error("an invalid code is found")
 	}
 }
 

@@ -30,7 +30,7 @@ func TestBoxShape(t *testing.T) {
 		t.Errorf("a place: %s", got)
 	}
 	if !Place(0, 91).IsZero() || !Place(math.Inf(1), 0).IsZero() {
-		t.Error("what is no place has one")
+		t.Error("an invalid place has a shape")
 	}
 }
 
@@ -50,7 +50,7 @@ func TestBoxesMeetAsTheirShapesDo(t *testing.T) {
 			t.Fatalf("%v and %v: overlap %v, shapes meet %v", a, b, a.Overlaps(b), meet)
 		}
 		if a.Holds(b) && (!meet || !a.Overlaps(b)) {
-			t.Fatalf("%v holds %v, which it does not meet", a, b)
+			t.Fatalf("%v holds %v but does not meet it", a, b)
 		}
 		if a.Holds(b) != holdsAll(a, b) {
 			t.Fatalf("%v holds %v: %v", a, b, a.Holds(b))
@@ -79,7 +79,7 @@ func TestBoundsOfSeveralAreThoseOfAllTogether(t *testing.T) {
 		t.Errorf("of a place on the antimeridian: got %v, want %v", got, want)
 	}
 	if got := BoundsOf(); got.Overlaps(Box{-180, -90, 180, 90}) || (Box{-180, -90, 180, 90}).Overlaps(got) || (Box{-180, -90, 180, 90}).Holds(got) {
-		t.Errorf("the bounds of nothing, %v, meet the world", got)
+		t.Errorf("the bounds without a shape, %v, meet the world", got)
 	}
 }
 

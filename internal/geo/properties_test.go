@@ -81,7 +81,7 @@ func checkShape(t interface{ Fatalf(string, ...any) }, s Shape) {
 	}
 	p := storedParser{rest: text}
 	if stored, ok := p.shape(); !ok || p.rest != "" || stored.GeoJSON() != text || stored.apart != s.apart {
-		t.Fatalf("what was stored as %s is read as %s, %v, rest %q", text, stored.GeoJSON(), ok, p.rest)
+		t.Fatalf("the shape stored as %s is read as %s, %v, rest %q", text, stored.GeoJSON(), ok, p.rest)
 	}
 	if err := s.geometry(millionths).Validate(); err != nil && !s.apart {
 		t.Fatalf("%s is not valid: %v", text, err)
@@ -125,7 +125,7 @@ func TestUnionDoesNotDependOnOrder(t *testing.T) {
 		rand.New(rand.NewSource(1)).Shuffle(len(shapes), func(i, j int) { shapes[i], shapes[j] = shapes[j], shapes[i] })
 		got, err := Union(shapes...)
 		if err != nil || got.GeoJSON() != want.GeoJSON() {
-			t.Fatalf("in another order %s, %v, not %s", got.GeoJSON(), err, want.GeoJSON())
+			t.Fatalf("in another order the result is %s, %v, not %s", got.GeoJSON(), err, want.GeoJSON())
 		}
 	})
 }

@@ -88,7 +88,7 @@ func TestAnAreaOfAFeedThatCostsTooMuchLosesNoPlace(t *testing.T) {
 	}
 	wkt := s.WKT()
 	if want := "((20 0,21 1,20 2,20 0)),((21 1,22 0,22 2,21 1))"; !strings.Contains(wkt, want) {
-		t.Errorf("its neighbor is not mended: %s", wkt)
+		t.Errorf("its neighbor is not repaired: %s", wkt)
 	}
 	for _, p := range []position{{0, 0}, {10 * micro, 9 * micro}, {5 * micro, 5 * micro}} {
 		if !Intersects(s, Shape{points: []position{p}}) {
@@ -97,7 +97,7 @@ func TestAnAreaOfAFeedThatCostsTooMuchLosesNoPlace(t *testing.T) {
 	}
 	again, err := Union(s, Place(50, 50))
 	if err != nil || !again.Coarse() {
-		t.Errorf("joined with another: coarse %v, %v", again.Coarse(), err)
+		t.Errorf("joined with another shape: coarse %v, %v", again.Coarse(), err)
 	}
 	// Areas that cannot be joined are kept separately.
 	crossed, err := ParseLoose([]byte(inGeoJSON(combs(4900))))

@@ -284,7 +284,7 @@ func TestDeriveDoesNotDependOnOrder(t *testing.T) {
 		want := hazard.Derive(parts, noon)
 		got := hazard.Derive(rapid.Permutation(parts).Draw(t, "order"), noon)
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("another order says something else:\n%s", diff)
+			t.Errorf("another order gives another result:\n%s", diff)
 		}
 	})
 }

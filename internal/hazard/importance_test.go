@@ -97,11 +97,11 @@ func TestTheOrderByImportanceDoesNotChangeAsTimeGoes(t *testing.T) {
 	a, _ := Rank(old)
 	b, _ := Rank(young)
 	if a >= b {
-		t.Errorf("a watch of which nobody has said anything for five days (%v) comes before an advisory of now (%v)", a, b)
+		t.Errorf("a watch without news for five days (%v) comes before an advisory of now (%v)", a, b)
 	}
 	old.Status = Expired
 	if _, ok := Rank(old); ok {
-		t.Error("what is over has a rank")
+		t.Error("an ended hazard has a rank")
 	}
 }
 

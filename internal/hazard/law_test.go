@@ -88,7 +88,7 @@ func TestLawful(t *testing.T) {
 				t.Errorf("got %v, want %v", err, tt.want)
 			}
 			if law, ok := errors.AsType[*hazard.LawError](err); err != nil && (!ok || law.Detail == "") {
-				t.Errorf("%v does not say what is unlawful", err)
+				t.Errorf("%v does not name the violated rule", err)
 			}
 		})
 	}

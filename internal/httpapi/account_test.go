@@ -181,7 +181,7 @@ func TestTheAuditTrailHasWhatWasAllowedAndWhatWasRefused(t *testing.T) {
 	}
 	for text, rows := range map[string]int{request(h): 1, request(refused): 1, traced: 2, strings.Repeat("0", 32): 0} {
 		if got, _ := read("?request=" + text); len(got) != rows {
-			t.Errorf("%d rows of request %s, want %d: %+v", len(got), text, rows, got)
+			t.Errorf("%d audit rows of request %s, want %d: %+v", len(got), text, rows, got)
 		}
 	}
 	// The pages contain every row once, newest first.
@@ -197,14 +197,14 @@ func TestTheAuditTrailHasWhatWasAllowedAndWhatWasRefused(t *testing.T) {
 		}
 	}
 	if len(all) < 6 || fmt.Sprint(paged) != fmt.Sprint(all) {
-		t.Errorf("%d rows in pages, %d at once", len(paged), len(all))
+		t.Errorf("%d audit rows on pages, %d in one answer", len(paged), len(all))
 	}
 	hour := hazard.At(p.time().Add(time.Hour)).Time().Format(time.RFC3339)
 	if rows, _ := read("?since=" + hour); len(rows) > 0 {
-		t.Errorf("rows of the future: %+v", rows)
+		t.Errorf("audit rows of the future: %+v", rows)
 	}
 	if rows, _ := read("?until=" + hour); len(rows) != len(all) {
-		t.Errorf("%d rows until then, want %d", len(rows), len(all))
+		t.Errorf("%d audit rows until then, want %d", len(rows), len(all))
 	}
 	for _, query := range []string{"?limit=0", "?limit=1001", "?since=yesterday", "?next=x", "?users=a", "?request=x", "?request=", "?request=" + traced + "-", "?user=a&user=b"} {
 		wantProblem(t, p.do("root", "GET", "/audit"+query, nil), http.StatusBadRequest)

@@ -283,7 +283,7 @@ func TestGDALReadsTheFeatureService(t *testing.T) {
 	out := run("-ro", "-al", layer+"/0/query?where=1%3D1&outFields=*&f=json")
 	for _, want := range []string{"Geometry: Point", "Feature Count: 4", "hazard_Name (String) = Flood West", "hazard_Name (String) = Storm", "POINT (-100 40)", "start_time (String) = 1", `ID["EPSG",4326]`} {
 		if !strings.Contains(out, want) {
-			t.Errorf("%q is not in what GDAL reads: %s", want, out)
+			t.Errorf("GDAL's output lacks %q: %s", want, out)
 		}
 	}
 	if out = run("-ro", "-al", layer+"/4/query?where=1%3D1&outFields=*&f=json"); !strings.Contains(out, "Feature Count: 1") || !strings.Contains(out, "POLYGON ((9 49,9 51,11 51,11 49,9 49))") {

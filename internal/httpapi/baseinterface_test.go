@@ -646,7 +646,7 @@ func TestExpiry(t *testing.T) {
 	}
 	s.settle(n)
 	if a := items(t, s.do("reader", "GET", "/hazards/active", nil)); len(a) != 1 || a[0].HazardID != other.HazardID {
-		t.Errorf("after the end %+v are active, want the one that does not end by itself", a)
+		t.Errorf("after the end %+v are active, want the one that does not expire", a)
 	}
 	var over item
 	s.do("reader", "GET", "/hazards/"+digits(made.HazardID), nil).JSON(t, &over)
@@ -675,7 +675,7 @@ func TestHazardReadsAsOverFromItsEndOnThoughNobodyHasRecordedIt(t *testing.T) {
 		t.Errorf("after the end of %d: %+v", end, now)
 	}
 	if a := p.do("reader", "GET", "/hazards/active", nil, "If-None-Match", p.do("reader", "GET", "/hazards/types", nil).Header.Get("Etag")); a.Status != 200 {
-		t.Errorf("a tag of another list is taken: %d", a.Status)
+		t.Errorf("the tag of another list is accepted: %d", a.Status)
 	}
 }
 

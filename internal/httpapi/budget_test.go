@@ -105,14 +105,14 @@ func TestReadersWhoDoNotReadHoldABoundedAmountOfMemory(t *testing.T) {
 			runtime.ReadMemStats(&during)
 			grown := int64(during.HeapAlloc) - int64(before.HeapAlloc)
 			if grown > 4*limits.User { // 60 of these answers would be at least 250 MB
-				t.Errorf("the heap has grown by %d bytes for %d requests that nobody reads", grown, requests)
+				t.Errorf("the heap has grown by %d bytes for %d unread requests", grown, requests)
 			}
 			close(read)
 			all.Wait()
 			again := p.do("reader", "GET", path, nil)
 			t.Logf("the heap grew by %d MiB, %d were refused; then %d with %d bytes", grown>>20, refused.Load(), again.Status, len(again.Body))
 			if again.Status != 200 {
-				t.Errorf("when all is read: %d %.200s", again.Status, again.Body)
+				t.Errorf("after everything was read: %d %.200s", again.Status, again.Body)
 			}
 		})
 	}
@@ -161,7 +161,7 @@ func TestPagesOfASearchAreCutByBytes(t *testing.T) {
 		})
 	}
 	if a := p.do("reader", "GET", "/hazards/active?type=FLOOD", nil); nextOf(t, a.Header) != "" || strings.Count(string(a.Body), `"hazard_ID"`) != hazards {
-		t.Error("a list of active hazards without a limit is not whole")
+		t.Error("a list of active hazards without a limit is incomplete")
 	}
 }
 

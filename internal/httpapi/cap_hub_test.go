@@ -226,7 +226,7 @@ func TestHubsReadWhatIsPublished(t *testing.T) {
 		f := s.feed("", path)
 		pages = append(pages, f)
 		if f.link("next") != f.link("prev-archive") {
-			t.Errorf("%s leads to %s and to %s", path, f.link("next"), f.link("prev-archive"))
+			t.Errorf("%s has the next link %s, but the prev-archive link %s", path, f.link("next"), f.link("prev-archive"))
 		}
 		if path = f.link("prev-archive"); path != "" {
 			path = s.below(path)

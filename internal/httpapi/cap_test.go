@@ -242,7 +242,7 @@ func TestEachStateOfAnOwnHazardIsAMessageOfItsOwn(t *testing.T) {
 		t.Errorf("the block in Arabic is %+v", ar)
 	}
 	if all[0].Info[0].Description != "Rising." || len(all[1].Info[0].Resource) != 0 {
-		t.Errorf("an earlier message says what came later: %+v", all[0])
+		t.Errorf("an earlier message contains later data: %+v", all[0])
 	}
 	// One public file, whose digest equals that of sha1sum.
 	if r := all[2].Info[0].Resource; len(r) != 1 || r[0].Desc != "Map" || r[0].Size != 5 || r[0].Type != "image/png" || r[0].Digest != "8d6402420e8b300cefa52041e31c87cf6eea9d3b" {
@@ -254,7 +254,7 @@ func TestEachStateOfAnOwnHazardIsAMessageOfItsOwn(t *testing.T) {
 		t.Errorf("the cancellation is %+v", all[3])
 	}
 	if again, text := s.message("", f.Entries[0].ID); again.Identifier != all[0].Identifier || !bytes.Equal(text, texts[0]) {
-		t.Error("the first message is another now")
+		t.Error("the first message has changed")
 	}
 }
 
@@ -263,7 +263,7 @@ func TestMessagesStayAsTheyWereUnderTheirProfile(t *testing.T) {
 	org := digits(s.RedCross)
 	h := s.hazard("red") // before any organization publishes
 	if f := s.feed("", "/cap/feed.atom"); len(f.Entries) != 0 {
-		t.Fatalf("nobody publishes, but there is %+v", f.Entries)
+		t.Fatalf("no organization publishes, but there is %+v", f.Entries)
 	}
 	s.publish(org, plainProfile())
 	first := s.feed("", "/cap/feed.atom").Entries
@@ -334,7 +334,7 @@ func TestEveryLanguageIsToldToDoTheSame(t *testing.T) {
 	m, _ := s.message("", s.feed("", "/cap/feed.atom").Entries[0].ID)
 	for _, in := range m.Info {
 		if !slices.Equal(in.Response, []string{"Evacuate"}) {
-			t.Errorf("in %s people are told to %v", in.Language, in.Response)
+			t.Errorf("in %s the instruction is %v", in.Language, in.Response)
 		}
 	}
 }
@@ -405,7 +405,7 @@ func TestTextsOfAnOwnHazard(t *testing.T) {
 	}
 	back := s.do("reader", "GET", path+"/texts", nil).Body
 	if a := s.do("red", "PATCH", path, `{"texts":`+string(back)+`}`); a.Status != http.StatusOK {
-		t.Errorf("sent back as it was read: %d %s", a.Status, a.Body)
+		t.Errorf("sent back unchanged: %d %s", a.Status, a.Body)
 	}
 	for texts, fault := range map[string]string{`[{"language":"en"},{"language":"EN","name":"x"}]`: "twice", `[{"language":"en"},{"language":"fr"}]`: "name", `[{"language":"!"}]`: "language",
 		`[{"language":"en","response_type":["Run"]}]`: "response_type", `[{"language":"en","web":"javascript:x"}]`: "web", `[{"language":"en","more":1}]`: "more", `5`: "list",

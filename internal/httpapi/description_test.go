@@ -130,7 +130,7 @@ func TestEveryParameterIsDescribedAndNothingElse(t *testing.T) {
 			slices.Sort(known)
 		}
 		if diff := cmp.Diff(known, c.Parameters(operation, "query")); diff != "" {
-			t.Errorf("%s: what the service knows (-) and the OpenAPI document (+) differ:\n%s", operation, diff)
+			t.Errorf("%s: parameters of the service (-) and of the OpenAPI document (+) differ:\n%s", operation, diff)
 		}
 	}
 	// These have no results and no ranges.
@@ -138,7 +138,7 @@ func TestEveryParameterIsDescribedAndNothingElse(t *testing.T) {
 		"/login/callback", "/login/provider", "/openapi.json", "/pages/{style}", "/readyz", "/robots.txt", "/status",
 		"/subscriptions/change", "/subscriptions/confirm", "/subscriptions/manage", "/subscriptions/unsubscribe"}
 	if diff := cmp.Diff(want, lenient); diff != "" {
-		t.Errorf("reads that let every parameter pass:\n%s", diff)
+		t.Errorf("reads that accept unknown parameters:\n%s", diff)
 	}
 }
 
@@ -175,11 +175,11 @@ func TestEveryMemberThatCanBeWrittenIsDescribedAndNothingElse(t *testing.T) {
 			slices.Sort(required)
 			described := doc.Components.Schemas[schema]
 			if diff := cmp.Diff(known, slices.Sorted(maps.Keys(described.Properties))); diff != "" {
-				t.Errorf("members that the service takes (-) and that the OpenAPI document has (+) differ:\n%s", diff)
+				t.Errorf("members accepted by the service (-) and in the OpenAPI document (+) differ:\n%s", diff)
 			}
 			slices.Sort(described.Required)
 			if diff := cmp.Diff(required, described.Required); diff != "" {
-				t.Errorf("members that the service needs (-) and that the OpenAPI document says so of (+) differ:\n%s", diff)
+				t.Errorf("members required by the service (-) and by the OpenAPI document (+) differ:\n%s", diff)
 			}
 		})
 	}
@@ -226,7 +226,7 @@ func TestTheDescriptionIsOpenToEverybody(t *testing.T) {
 		t.Errorf("%d %v, %+v", a.Status, err, doc)
 	}
 	if again := s.do("", "GET", "/openapi.json", nil, "If-None-Match", a.Header.Get("ETag")); again.Status != http.StatusNotModified {
-		t.Errorf("the same once more is %d", again.Status)
+		t.Errorf("the same request again is %d", again.Status)
 	}
 	page := s.do("", "GET", "/docs", nil)
 	if page.Status != 200 || page.Header.Get("Content-Security-Policy") == "" || strings.Contains(string(page.Body), "<script") {
@@ -248,7 +248,7 @@ func TestFilesOfTheProgramCanBeReadInParts(t *testing.T) {
 			t.Errorf("%s is %d, a part of it %d %q", path, whole.Status, part.Status, part.Body)
 		}
 		if none := s.do("", "GET", path, nil, append(header, "Range", "bytes=99999999-")...); none.Status != http.StatusRequestedRangeNotSatisfiable {
-			t.Errorf("what lies behind the end of %s is %d", path, none.Status)
+			t.Errorf("a range after the end of %s is %d", path, none.Status)
 		}
 	}
 	inParts(t, "/icons/hazard/large/flood.png")

@@ -51,7 +51,7 @@ func TestClearingOrganizationsPublishesNothing(t *testing.T) {
 				want = 200
 			}
 			if a := s.do("fire", "GET", path, nil); a.Status != want {
-				t.Errorf("another organization reads it: %d, want %d", a.Status, want)
+				t.Errorf("a member of another organization reads it: %d, want %d", a.Status, want)
 			}
 		})
 	}
@@ -132,7 +132,7 @@ func TestSendingBackWhatIsThereIsNoEdit(t *testing.T) {
 		t.Fatalf("%d %s", a.Status, a.Body)
 	}
 	if n := len(changesOf(s, path)); n != before {
-		t.Errorf("sending back what is there made %d changes", n-before)
+		t.Errorf("sending back unchanged fields made %d changes", n-before)
 	}
 	r.Version, r.Name, r.Severity = 2, "Renamed", hazard.Watch
 	s.report(r)
@@ -210,11 +210,11 @@ func TestChangesAreNeverAheadOfTheLists(t *testing.T) {
 			}
 			told = after
 			if header := number(a.Header.Get("Hazardd-Change")); header < after {
-				t.Fatalf("Hazardd-Change %d beside change %d", header, after)
+				t.Fatalf("the header Hazardd-Change is %d, but the answer has change %d", header, after)
 			}
 		}
 		if lists := number(s.do("reader", "GET", "/hazards/active", nil).Header.Get("Hazardd-Change")); lists < told {
-			t.Fatalf("change %d was told, the lists are at %d", told, lists)
+			t.Fatalf("change %d was delivered, the lists are at %d", told, lists)
 		}
 	}
 }

@@ -134,7 +134,7 @@ func TestAReaderOfHTTP2ThatOpensNoWindowIsDropped(t *testing.T) {
 		}
 		time.Sleep(2 * time.Minute)
 		if n := p.Push.Streams(); n != 1 {
-			t.Errorf("%d streams of the one that reads", n)
+			t.Errorf("%d streams of the client that reads", n)
 		}
 		var resets, data int
 		for len(got) > 0 {
@@ -148,7 +148,7 @@ func TestAReaderOfHTTP2ThatOpensNoWindowIsDropped(t *testing.T) {
 			}
 		}
 		if resets != 1 || data < 8 {
-			t.Errorf("%d resets of the stream that is not read, %d pieces of the other", resets, data)
+			t.Errorf("%d resets of the unread stream, %d pieces of the other", resets, data)
 		}
 		_ = f.conn.Close()
 		synctest.Wait()

@@ -189,7 +189,7 @@ func TestAStreamBeginsNowOrWhereItsReaderWas(t *testing.T) {
 			stream := w.subscribe("reader", tt.query, header...)
 			first := <-stream.blocks
 			if first.retry != "2000" || first.id == "" {
-				t.Errorf("the stream begins with %+v: without a place to resume at", first)
+				t.Errorf("the stream begins with %+v, which has no position to resume at", first)
 			}
 			if first.event == "reset" {
 				if got := first.id + " reset"; got != tt.want || first.data != `{"change":3,"reason":"replaced"}` {
@@ -320,7 +320,7 @@ func TestAStreamEndsWithTheRightToReadIt(t *testing.T) {
 		closed()
 		s.hazard("red")
 		if got := stream.kinds(1)[0]; got != "4 hazard.created" {
-			t.Errorf("a member no more reads %s", got)
+			t.Errorf("a former member reads %s", got)
 		}
 	})
 	t.Run("of a token that expires", func(t *testing.T) {
@@ -424,7 +424,7 @@ func TestAtTheEndOfTheServiceReadersAreToldToComeAgain(t *testing.T) {
 		retries[stream.ends()] = true
 	}
 	if len(retries) < 2 || retries[""] {
-		t.Errorf("ten readers are told to come again after milliseconds %v", sortedKeys(retries))
+		t.Errorf("the retry delays of ten readers are %v", sortedKeys(retries))
 	}
 }
 
@@ -538,7 +538,7 @@ func TestTheRhythmOfAStream(t *testing.T) {
 				closedProduct(t, p)
 				synctest.Wait()
 				if b := <-stream.blocks; b.comment != ":" || b.id != "2" {
-					t.Errorf("%+v, want the place to resume at", b)
+					t.Errorf("%+v, want the position to resume at", b)
 				}
 				_ = stream.resp.Body.Close()
 				transport.CloseIdleConnections()
@@ -802,19 +802,19 @@ func TestChangesThatAFailoverLostAreToldToBeVoid(t *testing.T) {
 		t.Fatal(err)
 	}
 	if reset := <-open.blocks; reset.event != "reset" || reset.id != "1000001" || reset.data != `{"change":1000001,"reason":"replaced"}` {
-		t.Errorf("the open stream is told %+v, want a reset", reset)
+		t.Errorf("the open stream gets %+v, want a reset", reset)
 	}
 	s.settle(1_000_001)
 	list := s.do("reader", "GET", "/hazards/active", nil)
 	if n := strings.Count(string(list.Body), `"uuid"`); n != 1 || !strings.Contains(string(list.Body), first.UUID) {
-		t.Errorf("the list holds %d hazards: %s", n, list.Body)
+		t.Errorf("the list has %d hazards: %s", n, list.Body)
 	}
 	next := s.hazard("red")
 	if next.HazardID != 10_002 {
-		t.Errorf("the next hazard is number %d: what a number means must not change", next.HazardID)
+		t.Errorf("the next hazard is number %d: the meaning of a number must not change", next.HazardID)
 	}
 	if got := open.kinds(1)[0]; got != "1000002 hazard.created" {
-		t.Errorf("the open stream goes on with %s", got)
+		t.Errorf("the open stream continues with %s", got)
 	}
 	for after, want := range map[string]string{"0": "1 hazard.created", "1": "1000002 hazard.created", "2": "reset", "3": "reset", "1000000": "reset"} {
 		stream := s.subscribe("reader", "", "Last-Event-ID", after)

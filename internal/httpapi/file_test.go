@@ -45,7 +45,7 @@ func wantDownload(t *testing.T, a hazardtest.Answer, name string) {
 	}
 	disposition, params, err := mime.ParseMediaType(values[0])
 	if err != nil || disposition != "attachment" || params["filename"] != name || len(params) != 1 {
-		t.Errorf("%s reads as %s %q (%v), want the name %q", values[0], disposition, params, err, name)
+		t.Errorf("%s is parsed as %s %q (%v), want the name %q", values[0], disposition, params, err, name)
 	}
 	if !regexp.MustCompile(`^attachment; filename="[^"\\%]*"; filename\*=UTF-8''[A-Za-z0-9!#$&+.^_\x60|~%-]*$`).MatchString(values[0]) {
 		t.Errorf("Content-Disposition: %s", values[0])
@@ -108,7 +108,7 @@ func TestNamesOfFiles(t *testing.T) {
 				var made item
 				a.JSON(t, &made)
 				if form != "by this mime" && made.Filename != want { // mime writes some names differently
-					t.Errorf("kept as %q, want %q", made.Filename, want)
+					t.Errorf("stored as %q, want %q", made.Filename, want)
 				}
 				wantCleanName(t, made.Filename)
 				wantDownload(t, s.do("reader", "GET", "/products/"+digits(made.ProductID)+"/file", nil), made.Filename)

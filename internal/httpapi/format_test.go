@@ -196,7 +196,7 @@ func TestOtherFormatsCountNoProductThatTheReaderMayNotKnowOf(t *testing.T) {
 		}
 	}
 	if a := w.do("red-reader", "GET", "/hazards/active?f=kml", nil); a.Header.Get("Cache-Control") != "no-store" {
-		t.Errorf("what a member sees may be kept: %s", a.Header.Get("Cache-Control"))
+		t.Errorf("a member's answer may be cached: %s", a.Header.Get("Cache-Control"))
 	}
 	if a := w.do("reader", "GET", "/hazards/active?f=kml", nil); a.Header.Get("Cache-Control") != "private, no-cache" {
 		t.Errorf("what everybody sees: %s", a.Header.Get("Cache-Control"))
@@ -244,7 +244,7 @@ func TestCAPTellsTheWholeChain(t *testing.T) {
 	p.do("editor", "POST", path+"/retract", map[string]string{"reason": "spring tide"})
 	third := read()
 	if third.MsgType != "Cancel" || third.References != triple(first)+" "+triple(second) || !strings.Contains(third.Note, "spring tide") {
-		t.Errorf("after it was taken back: %+v", third)
+		t.Errorf("after the retraction: %+v", third)
 	}
 }
 
@@ -340,7 +340,7 @@ func TestAHazardFoundBySomebodysIDComesInEveryFormat(t *testing.T) {
 		}
 	}
 	if a := w.do("reader", "GET", "/hazards?ref=usgs:nosuch", nil); string(a.Body) != "[]" {
-		t.Errorf("nothing found is %s", a.Body)
+		t.Errorf("an empty result is %s", a.Body)
 	}
 	var feed struct {
 		ID string `xml:"id"`

@@ -36,7 +36,7 @@ func FuzzLoginBody(f *testing.F) {
 				t.Errorf("%s: %d %s", path, a.Status, a.Body)
 			}
 			if !json.Valid(body) && a.Status == 200 {
-				t.Errorf("%s takes what is no JSON", path)
+				t.Errorf("%s accepts invalid JSON", path)
 			}
 		}
 	})
@@ -90,7 +90,7 @@ func FuzzAcceptEncoding(f *testing.F) {
 		}
 		switch {
 		case got != "" && weight(got) == 0:
-			t.Errorf("%q gets %s, which it refuses", value, got)
+			t.Errorf("%q gets %s, which it rejects", value, got)
 		case got != "" && weight(got) < max(best, named["identity"]):
 			t.Errorf("%q gets %s of weight %v, though something has %v", value, got, weight(got), max(best, named["identity"]))
 		case got == "" && best > named["identity"]:
@@ -123,7 +123,7 @@ func FuzzFileName(f *testing.F) {
 		}
 		// Another program's encoding of the name is read as that name, or rejected.
 		if _, params, err := mime.ParseMediaType(multipart.FileContentDisposition("file", clean)); err == nil && params["filename"] == clean && httpapi.CleanFileName(params["filename"]) != clean {
-			t.Errorf("%q does not come back", clean)
+			t.Errorf("%q is not read back unchanged", clean)
 		}
 		if media := httpapi.MediaType(clean); run.MatchString(media) {
 			t.Errorf("%q is served as %s", clean, media)

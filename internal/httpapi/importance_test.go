@@ -117,7 +117,7 @@ func TestTheOrderAloneAndTheReasonInTheReadersLanguage(t *testing.T) {
 	var got answer
 	s.do("reader", http.MethodGet, "/hazards/"+over.UUID+"/importance", nil).JSON(t, &got)
 	if got.Importance != nil || got.Reason != "" {
-		t.Errorf("a hazard that is over: %+v", got)
+		t.Errorf("an ended hazard: %+v", got)
 	}
 	if a := s.do("reader", http.MethodGet, "/hazards/999999/importance", nil); a.Status != http.StatusNotFound {
 		t.Errorf("no hazard: %d", a.Status)

@@ -103,7 +103,7 @@ func TestCAPHasAllLanguagesWhoeverAsks(t *testing.T) {
 			first = body
 		}
 		if !bytes.Equal(first, body) {
-			t.Errorf("in %s the message is another under the same identifier: %s", lang, body)
+			t.Errorf("in %s the message differs under the same identifier: %s", lang, body)
 		}
 	}
 	doc, err := cap.Read(first, "")
@@ -141,7 +141,7 @@ func TestMapProgramsGetTheWordsThatWereWished(t *testing.T) {
 		wantProblem(t, s.do("reader", "GET", path+join+"lang=not+a+language", nil), http.StatusBadRequest)
 	}
 	if got := s.do("reader", "GET", "/hazards/"+id+"?f=cap&lang=fr", nil).Header.Get("Content-Language"); got != "en-CA, fr-CA, ar" {
-		t.Errorf("CAP says that it is in %q", got)
+		t.Errorf("the CAP document gives the language %q", got)
 	}
 }
 
@@ -183,7 +183,7 @@ func TestAWriteTakesTheTagOfAnyLanguage(t *testing.T) {
 			t.Errorf("%s: %d %s", lang, a.Status, a.Body)
 		}
 		if b := s.do("red", "PATCH", path, `{"comment_Text":"again"}`, "If-Match", tag, "Accept-Language", lang); b.Status != http.StatusPreconditionFailed {
-			t.Errorf("%s: the tag of what was is good still: %d", lang, b.Status)
+			t.Errorf("%s: the tag of an earlier state is still valid: %d", lang, b.Status)
 		}
 	}
 	s.do("red", "PATCH", path, `{"hazard_Name":"The big one"}`)

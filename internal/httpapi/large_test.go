@@ -66,7 +66,7 @@ func TestALargeListIsSentAsItIsMade(t *testing.T) {
 				t.Errorf("%d hazards of %d", got, n)
 			}
 			if len(w.body) < n*positions*10 || w.largest > 3*len(area) {
-				t.Errorf("%d bytes came in pieces of up to %d", len(w.body), w.largest)
+				t.Errorf("%d bytes arrived in pieces of up to %d", len(w.body), w.largest)
 			}
 			if length := w.header.Get("Content-Length"); length != "" {
 				t.Errorf("it has the length %s, so it was whole before it was sent", length)

@@ -207,7 +207,7 @@ func TestFormsThatAreNotWhatTheyShouldBe(t *testing.T) {
 			}
 		}
 		if after := count(); after != before {
-			t.Errorf("%d products came of it", after-before)
+			t.Errorf("it created %d products", after-before)
 		}
 	})
 	t.Run("whole, in either order", func(t *testing.T) {
@@ -249,7 +249,7 @@ func TestFormsThatAreNotWhatTheyShouldBe(t *testing.T) {
 				t.Error(diff)
 			}
 			if after := count(); after != before {
-				t.Errorf("%d products came of it", after-before)
+				t.Errorf("it created %d products", after-before)
 			}
 		})
 	}
@@ -267,7 +267,7 @@ func TestFormsThatAreNotWhatTheyShouldBe(t *testing.T) {
 		})
 	}
 	if log := logged.String(); strings.Contains(log, "level=ERROR") || strings.Contains(log, "level=WARN") {
-		t.Errorf("what clients do wrong is told to the operator: %.1000s", log)
+		t.Errorf("client errors are logged for the operator: %.1000s", log)
 	}
 }
 
@@ -365,7 +365,7 @@ func TestPasswordsAndTokensAreInNoAnswerAndNoLog(t *testing.T) {
 			fmt.Fprintln(&seen, a.Header, string(a.Body))
 		}
 		if strings.Contains(seen.String()+logged.String(), p.tokens.of(user)) {
-			t.Errorf("the token of %s is told", user)
+			t.Errorf("the token of %s is logged", user)
 		}
 	}
 	if strings.Contains(seen.String()+logged.String(), "canary") {

@@ -39,7 +39,7 @@ func TestAFloodOfLoginsIsOneLineOfTheLog(t *testing.T) {
 	}
 	flood()
 	if statuses[http.StatusServiceUnavailable] < 50 {
-		t.Fatalf("the flood is none: %v", statuses)
+		t.Fatalf("there was no flood: %v", statuses)
 	}
 	if n := strings.Count(log.String(), "request refused"); n != 1 {
 		t.Errorf("%d lines for %d refusals", n, statuses[http.StatusServiceUnavailable])
@@ -48,7 +48,7 @@ func TestAFloodOfLoginsIsOneLineOfTheLog(t *testing.T) {
 	want := fmt.Sprintf("limit=login-queue repeated=%d", statuses[http.StatusServiceUnavailable]-1)
 	flood()
 	if !strings.Contains(log.String(), want) || strings.Count(log.String(), "request refused") != 2 {
-		t.Errorf("a minute later the log holds\n%s\nwant %s", log.String(), want)
+		t.Errorf("a minute later the log contains\n%s\nwant %s", log.String(), want)
 	}
 }
 

@@ -93,7 +93,7 @@ func TestAnAssistantReadsWhatItsCallerMay(t *testing.T) {
 	for _, tool := range list.Tools {
 		names = append(names, tool.Name)
 		if !tool.Annotations.ReadOnlyHint {
-			t.Errorf("%s is not marked as one that only reads", tool.Name)
+			t.Errorf("%s is not marked as read-only", tool.Name)
 		}
 	}
 	slices.Sort(names)

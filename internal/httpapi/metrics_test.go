@@ -107,7 +107,7 @@ func TestMetricsFollowWhatIsDone(t *testing.T) {
 	for _, severity := range hazard.Severities() {
 		n, ok := after["hazardd_active_hazards{severity="+severity.ID+"}"]
 		if !ok {
-			t.Errorf("no active hazards of severity %s are told", severity.ID)
+			t.Errorf("there is no metric of active hazards of severity %s", severity.ID)
 		}
 		active += n
 	}

@@ -52,7 +52,7 @@ func TestAbstractTestSuiteOfPart1(t *testing.T) {
 		for _, l := range page.Links { // each leads to what it names
 			if path, ours := strings.CutPrefix(l.Href, s.URL()); ours && l.Rel != "related" {
 				if got := get(t, path, l.Type, 200).Header.Get("Content-Type"); !strings.HasPrefix(got, l.Type) {
-					t.Errorf("%s is %s, the link says %s", l.Href, got, l.Type)
+					t.Errorf("%s is %s, in the link %s", l.Href, got, l.Type)
 				}
 			}
 		}

@@ -81,7 +81,7 @@ func TestOGCClientsFindTheirWayByLinks(t *testing.T) {
 		t.Helper()
 		path, ok := strings.CutPrefix(address, s.URL())
 		if !ok || !strings.HasPrefix(path, "/key/"+k.Key+"/ogc") {
-			t.Fatalf("the link %s leads out of what the key opens", address)
+			t.Fatalf("the key does not open the link %s", address)
 		}
 		a := s.do("", http.MethodGet, path, nil)
 		if a.Status != http.StatusOK || !strings.HasPrefix(a.Header.Get("Content-Type"), want) {
@@ -93,7 +93,7 @@ func TestOGCClientsFindTheirWayByLinks(t *testing.T) {
 	start := get(s.URL()+"/key/"+k.Key+"/ogc", "application/json")
 	start.JSON(t, &landing)
 	if below := get(s.URL()+"/key/"+k.Key+"/ogc/", "application/json"); string(below.Body) != string(start.Body) {
-		t.Errorf("with a slash at its end the landing page is another: %s", below.Body)
+		t.Errorf("with a trailing slash the landing page differs: %s", below.Body)
 	}
 	var conformance struct{ ConformsTo []string }
 	get(linkTo(t, landing.Links, "conformance"), "application/json").JSON(t, &conformance)
@@ -317,9 +317,9 @@ func ogrinfo(t *testing.T) func(args ...string) string {
 	program, err := exec.LookPath("ogrinfo")
 	if err != nil {
 		if os.Getenv("CI") == "true" {
-			t.Fatal("ogrinfo is not there")
+			t.Fatal("ogrinfo is missing")
 		}
-		t.Skip("ogrinfo is not there: install gdal-bin")
+		t.Skip("ogrinfo is missing: install gdal-bin")
 	}
 	return func(args ...string) string {
 		t.Helper()
@@ -346,7 +346,7 @@ func TestGDALReadsTheCollections(t *testing.T) {
 	for _, want := range []string{"Feature Count: 4", "hazard_Name (String) = Flood West", "hazard_Name (String) = Storm", "severity_ID (String) = WATCH", "POINT (-100 40)",
 		"POLYGON ((9 49,11 49,11 51,9 51,9 49))"} {
 		if !strings.Contains(out, want) {
-			t.Errorf("%q is not in what GDAL reads: %s", want, out)
+			t.Errorf("GDAL's output lacks %q: %s", want, out)
 		}
 	}
 	out = run("-ro", address, "hazards", "-spat", "-110", "30", "-90", "50")
@@ -363,20 +363,20 @@ func TestGDALReadsTheCollections(t *testing.T) {
 	out = run("-ro", "--debug", "on", "-oo", "PAGE_SIZE=2", "-so", "-where", "type_ID = 'WILDFIRE'", address, "hazards")
 	asked := regexp.MustCompile(`Fetch\([^)]*/items[^)]*\)`).FindAllString(out, -1)
 	if len(asked) == 0 || len(asked) > 3 || !strings.Contains(out, "Feature Count: 1") {
-		t.Errorf("for the one wildfire of 45 hazards GDAL asks %d times: %s", len(asked), out)
+		t.Errorf("for the one wildfire of 45 hazards GDAL sends %d requests: %s", len(asked), out)
 	}
 	// The schema gives the types of columns, whatever the first features are.
 	out = run("-ro", "--debug", "on", "-so", address, "hazards")
 	for _, want := range []string{"latitude: Real", "people: Integer", "start_time: DateTime", "hazard_Name: String"} {
 		if !strings.Contains(out, want) {
-			t.Errorf("%s is not what GDAL takes for a column: %s", want, out)
+			t.Errorf("GDAL does not read the column %s correctly: %s", want, out)
 		}
 	}
 	// It also reads no more than needed for conditions that only CQL2 can express.
 	out = run("-ro", "--debug", "on", "-oo", "PAGE_SIZE=2", "-so", "-where", "hazard_Name LIKE 'Fl%' AND (longitude > 99 OR latitude > 38.5) AND start_time > '2001/01/01 00:00:00'", address, "hazards")
 	asked = regexp.MustCompile(`Fetch\([^)]*/items[^)]*\)`).FindAllString(out, -1)
 	if len(asked) == 0 || len(asked) > 4 || !strings.Contains(out, "Feature Count: 3") || !strings.Contains(out, "filter=") {
-		t.Errorf("for three floods of 45 hazards GDAL asks %d times: %s", len(asked), out)
+		t.Errorf("for three floods of 45 hazards GDAL sends %d requests: %s", len(asked), out)
 	}
 }
 
@@ -408,7 +408,7 @@ func TestAListSaysInItsBodyThatThereIsMore(t *testing.T) {
 			var page ogcFeatures
 			s.do("", http.MethodGet, next, nil).JSON(t, &page)
 			if page.NumberMatched != len(list.all) || page.NumberReturned != len(page.Features) || page.NumberReturned > 2 {
-				t.Errorf("%s: %d hazards, it says %d of %d", next, len(page.Features), page.NumberReturned, page.NumberMatched)
+				t.Errorf("%s: %d hazards, the document gives %d of %d", next, len(page.Features), page.NumberReturned, page.NumberMatched)
 			}
 			names, next = append(names, page.names()...), ""
 			for _, l := range page.Links {
@@ -426,7 +426,7 @@ func TestAListSaysInItsBodyThatThereIsMore(t *testing.T) {
 		a := s.do("", http.MethodGet, key+"/hazards?limit=3&f="+form, nil)
 		m := regexp.MustCompile(next).FindSubmatch(a.Body)
 		if m == nil {
-			t.Fatalf("%s does not lead on: %s", form, a.Body)
+			t.Fatalf("%s has no next link: %s", form, a.Body)
 		}
 		rest := s.do("", http.MethodGet, strings.TrimPrefix(html.UnescapeString(string(m[1])), s.URL()), nil)
 		if rest.Status != http.StatusOK || rest.Header.Get("Content-Type") != a.Header.Get("Content-Type") || regexp.MustCompile(next).Match(rest.Body) {

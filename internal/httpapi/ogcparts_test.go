@@ -89,7 +89,7 @@ func TestAbstractTestSuiteOverParts(t *testing.T) {
 			}
 			for property := range queryables.Properties {
 				if property != "geometry" && !slices.Contains(named, property) {
-					t.Errorf("%s is asked for by no parameter of the definition", property)
+					t.Errorf("the definition lacks the parameter %s", property)
 				}
 			}
 			var all ogcFeatures
@@ -109,7 +109,7 @@ func TestAbstractTestSuiteOverParts(t *testing.T) {
 				for name, value := range f.Properties {
 					kind := map[bool]string{true: "number", false: "string"}[features.Properties[name].Type == "number" || features.Properties[name].Type == "integer"]
 					if _, isNumber := value.(float64); value != nil && isNumber != (kind == "number") {
-						t.Errorf("%s: %s is %v, the schema says %q", f.ID, name, value, features.Properties[name].Type)
+						t.Errorf("%s: %s is %v, in the schema %q", f.ID, name, value, features.Properties[name].Type)
 					}
 				}
 			}
@@ -130,7 +130,7 @@ func TestAbstractTestSuiteOverParts(t *testing.T) {
 				}
 			}
 			if !slices.Equal(ids, want) {
-				t.Errorf("by pages %q, at once %q", ids, want)
+				t.Errorf("on pages %q, in one answer %q", ids, want)
 			}
 			var one struct {
 				Type, ID string
@@ -228,7 +228,7 @@ func TestRestrictedProductsAreNoFeaturesOfOthers(t *testing.T) {
 			tells := strings.Contains(string(a.Body), "Secret") || strings.Contains(string(a.Body), "red alone")
 			if who == "red" {
 				if path != "?limit=1" && !tells || a.Header.Get("Cache-Control") != "no-store" {
-					t.Errorf("%s: %d %s, a member does not read it, or it is kept: %s", path, a.Status, a.Header.Get("Cache-Control"), a.Body)
+					t.Errorf("%s: %d %s, a member does not read it, or it may be cached: %s", path, a.Status, a.Header.Get("Cache-Control"), a.Body)
 				}
 				continue
 			}
@@ -269,11 +269,11 @@ func TestGDALReadsParts(t *testing.T) {
 		out := run("-ro", "--debug", "on", "-oo", "PAGE_SIZE=1000", "-where", tt.where, address, tt.layer, "-al")
 		for _, want := range tt.want {
 			if !strings.Contains(out, want) {
-				t.Errorf("%s: %q is not in what GDAL reads: %s", tt.layer, want, out)
+				t.Errorf("GDAL's output for %s lacks %q: %s", tt.layer, want, out)
 			}
 		}
 		if !strings.Contains(out, "filter=") && !strings.Contains(out, "items?"+strings.Fields(tt.where)[0]+"=") && !strings.Contains(out, "&"+strings.Fields(tt.where)[0]+"=") {
-			t.Errorf("%s: GDAL filters by itself: %s", tt.layer, out)
+			t.Errorf("%s: GDAL filters the features itself: %s", tt.layer, out)
 		}
 	}
 }

@@ -144,7 +144,7 @@ func wantDocument(t testing.TB, page []byte) string {
 				}
 			}
 			if href := attrs["href"]; token.Data == "a" && strings.HasPrefix(href, "http") && !strings.Contains(attrs["rel"], "noopener") {
-				t.Errorf("a link outwards without rel: %v", token)
+				t.Errorf("an external link without rel: %v", token)
 			}
 			if _, ok := attrs["alt"]; token.Data == "img" && !ok {
 				t.Errorf("an image without a text: %v", token)
@@ -217,7 +217,7 @@ func TestTheAPITakesNoCookie(t *testing.T) {
 	h := s.hazard("red")
 	cookie := sessionOf(t, s, "root")
 	if a := visit(s, cookie, "/h/"+h.UUID); a.Status != 200 {
-		t.Fatalf("the cookie is not good: %d", a.Status)
+		t.Fatalf("the cookie is not valid: %d", a.Status)
 	}
 	id := digits(h.HazardID)
 	for _, request := range []string{
@@ -227,7 +227,7 @@ func TestTheAPITakesNoCookie(t *testing.T) {
 	} {
 		method, path, _ := strings.Cut(request, " ")
 		if a := s.do("", method, path, nil, "Cookie", cookie); a.Status != 403 || string(a.Body) != "Invalid Token" {
-			t.Errorf("%s with the cookie alone: %d %.100s", request, a.Status, a.Body)
+			t.Errorf("%s with only the cookie: %d %.100s", request, a.Status, a.Body)
 		}
 	}
 }
@@ -316,7 +316,7 @@ func TestLoggingInByTheForm(t *testing.T) {
 			t.Errorf("%s", words)
 		}
 		if a := visit(s, cookie, "/login?next=/h/1"); a.Status != http.StatusSeeOther || a.Header.Get("Location") != "/h/1" {
-			t.Errorf("who is logged in is asked again: %d %v", a.Status, a.Header)
+			t.Errorf("a logged-in user has to log in again: %d %v", a.Status, a.Header)
 		}
 	})
 	t.Run("unknown users and wrong passwords are answered alike", func(t *testing.T) {
@@ -410,7 +410,7 @@ func TestALoginLeadsNowhereElse(t *testing.T) {
 	} {
 		got := httpapi.LocalPath(next)
 		if got != want {
-			t.Errorf("%q leads to %q, want %q", next, got, want)
+			t.Errorf("%q redirects to %q, want %q", next, got, want)
 		}
 		// Whatever the path, the visitor stays on our site.
 		base, _ := url.Parse("https://hazardd.example/login")
@@ -439,7 +439,7 @@ func FuzzLocalPath(f *testing.F) {
 			t.Errorf("%q leads to %q", next, got)
 		}
 		if again := httpapi.LocalPath(got); again != got {
-			t.Errorf("%q leads to %q, and that to %q", next, got, again)
+			t.Errorf("%q redirects to %q, and that to %q", next, got, again)
 		}
 	})
 }
@@ -766,10 +766,10 @@ func TestThePageHoldsTheLatestOfALongHistory(t *testing.T) {
 		}
 		oldest := fmt.Sprintf("number %d.", earlier-2) // the value before the oldest change on the page
 		if user == "reader" && (!strings.Contains(text, oldest) || strings.Contains(text, fmt.Sprintf("number %d.", earlier-3))) {
-			t.Errorf("the page of %s does not begin with what replaced %q", user, oldest)
+			t.Errorf("the page of %s does not begin with the value that replaced %q", user, oldest)
 		}
 		if n := strings.Count(text, "Product changed"); user == "reader" && n != 0 || user == "red" && n == 0 {
-			t.Errorf("the page of %s tells of %d changes of the product", user, n)
+			t.Errorf("the page of %s contains %d changes of the product", user, n)
 		}
 	}
 }

@@ -195,10 +195,10 @@ func (w *world) away(b *http.Client, p *provider, user, next string) string {
 			a = w.visit(b, "POST", p.server.URL+"/login/username", url.Values{"username": {user}, "password": {"pw"}, "id": {u.Query().Get("authRequestID")}})
 		}
 		if at = a.Header.Get("Location"); at == "" {
-			w.t.Fatalf("the provider leads nowhere: %d %s", a.Status, a.Body)
+			w.t.Fatalf("the provider does not redirect: %d %s", a.Status, a.Body)
 		}
 	}
-	w.t.Fatalf("the provider does not lead back: %s", at)
+	w.t.Fatalf("the provider does not redirect back: %s", at)
 	return ""
 }
 
@@ -534,13 +534,13 @@ func TestTheAPITakesTheProvidersTokens(t *testing.T) {
 	// do local accounts.
 	p.down.Store(true)
 	if status, _ := s.whoIs(good); status != 200 {
-		t.Errorf("while the provider is away: %d", status)
+		t.Errorf("while the provider is unreachable: %d", status)
 	}
 	if status, _ := s.whoIs(p.token("robot")); status != 200 {
-		t.Errorf("a new token while the provider is away: %d", status)
+		t.Errorf("a new token while the provider is unreachable: %d", status)
 	}
 	if a := s.do("", "POST", "/authorize", credentials("reader", hazardtest.Password)); a.Status != 200 {
-		t.Errorf("a local login while the provider is away: %d", a.Status)
+		t.Errorf("a local login while the provider is unreachable: %d", a.Status)
 	}
 }
 
@@ -554,7 +554,7 @@ func TestWithoutTheProviderLoginsSaySo(t *testing.T) {
 		t.Errorf("%d %s", a.Status, a.Body)
 	}
 	if a := s.do("", "GET", "/account", nil, bearing(p.token("u1"))...); a.Status != http.StatusServiceUnavailable {
-		t.Errorf("a token that nobody can judge: %d", a.Status)
+		t.Errorf("a token that cannot be verified: %d", a.Status)
 	}
 	if a := s.do("", "GET", "/account", nil, bearing("nonsense")...); a.Status != http.StatusForbidden || string(a.Body) != "Invalid Token" {
 		t.Errorf("nonsense: %d %s", a.Status, a.Body)
@@ -624,7 +624,7 @@ func TestAnAnswerOfTheProviderBelongsToOneBrowserOnce(t *testing.T) {
 	for _, next := range []string{"https://evil.example", "//evil.example", `/\evil.example`, "/login", "javascript:alert(1)"} {
 		b := browser(t)
 		if a := s.visit(b, "GET", s.away(b, p, "u1", next), nil); a.Header.Get("Location") != "/" {
-			t.Errorf("next %q leads to %q", next, a.Header.Get("Location"))
+			t.Errorf("next %q redirects to %q", next, a.Header.Get("Location"))
 		}
 	}
 	for name, header := range map[string][]string{"another site": {"Sec-Fetch-Site", "cross-site"}, "another origin": {"Origin", "https://evil.example"}} {

@@ -55,7 +55,7 @@ func TestThePublicReadsWhatEverybodyMayKnow(t *testing.T) {
 		t.Errorf("a member reads %s, Cache-Control %s", a.Body, a.Header.Get("Cache-Control"))
 	}
 	if a := s.do("reader", "GET", "/hazards/active", nil); a.Header.Get("Cache-Control") != "private, no-cache" {
-		t.Errorf("a user's answer may be kept: %s", a.Header.Get("Cache-Control"))
+		t.Errorf("a user's answer may be cached: %s", a.Header.Get("Cache-Control"))
 	}
 	off := handle(t)
 	for _, path := range []string{"/hazards/active", "/events", "/hazards/1/map.png"} {
@@ -124,7 +124,7 @@ func TestNoAnswerIsReusedPastAMomentAtWhichAHazardIsDerivedAgain(t *testing.T) {
 	for at, want := range map[int64]int64{0: 5, 12_900: 5, 14_000: 4, 17_000: 1, 18_100: 0, 19_900: 0} {
 		p.clock.Store(began + at)
 		if got := shared(t, p.do("", "GET", "/hazards/active", nil)); got != want {
-			t.Errorf("%d ms before: %d s, want %d", 20_000-at, got, want)
+			t.Errorf("%d ms before the end: %d s, want %d", 20_000-at, got, want)
 		}
 	}
 }
@@ -313,14 +313,14 @@ func TestALinkHasAPreview(t *testing.T) {
 		t.Errorf("the preview does not say that the hazard has ended: %.2000s", a.Body)
 	}
 	if a := handle(t).do("", "GET", "/?h="+h.UUID, nil, "Accept", "text/html"); strings.Contains(string(a.Body), "og:title") {
-		t.Error("a server that is not public tells of its hazards")
+		t.Error("a server that is not public shows its hazards")
 	}
 }
 
 func TestAWindowOfTheMapIsAPicture(t *testing.T) {
 	p := handle(t, open)
 	if a := p.do("", "GET", "/hazards/active/map.svg", nil); a.Status != 200 || bytes.Contains(a.Body, []byte(`"middle"`)) || !bytes.Contains(a.Body, []byte(`"towns"`)) {
-		t.Errorf("where there is no hazard, the picture has a place: %d %.500s", a.Status, a.Body)
+		t.Errorf("without a hazard, the picture has a position: %d %.500s", a.Status, a.Body)
 	}
 	var h item
 	p.do("root", "POST", "/hazards", flood("severity_ID", "WARNING", "longitude", 10, "latitude", 53.5)).JSON(t, &h)
@@ -331,7 +331,7 @@ func TestAWindowOfTheMapIsAPicture(t *testing.T) {
 		t.Fatalf("%d %s %.500s", a.Status, a.Header, a.Body)
 	}
 	if a := p.do("", "GET", "/hazards/active/map.svg", nil); a.Status != 200 || !bytes.Contains(a.Body, []byte(`"middle":[10,53.5,4]`)) {
-		t.Errorf("the window of those who ask for none: %d %.500s", a.Status, a.Body)
+		t.Errorf("the window without parameters: %d %.500s", a.Status, a.Body)
 	}
 	if again := p.do("", "GET", at, nil, "If-None-Match", a.Header.Get("ETag")); again.Status != 304 {
 		t.Errorf("the same picture again: %d", again.Status)
@@ -347,7 +347,7 @@ func TestAWindowOfTheMapIsAPicture(t *testing.T) {
 	p.do("root", "PATCH", "/hazards/"+h.UUID, `{"status":"E"}`)
 	p.settled(t)
 	if a := p.do("", "GET", at, nil); a.Status != 200 || bytes.Contains(a.Body, []byte("<use ")) {
-		t.Errorf("what has ended is drawn: %d %.500s", a.Status, a.Body)
+		t.Errorf("an ended hazard is drawn: %d %.500s", a.Status, a.Body)
 	}
 	if a := handle(t).do("", "GET", at, nil); a.Status != 403 {
 		t.Errorf("of a server that is not public: %d", a.Status)

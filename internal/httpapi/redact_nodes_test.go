@@ -77,7 +77,7 @@ func TestARedactionReachesTheOtherNodeTheBucketAndLaterBackups(t *testing.T) {
 	}
 	other.settle(last())
 	if found := finds(other); len(found) != len(paths)+1 {
-		t.Fatalf("before, the other node tells the text at %v alone", found)
+		t.Fatalf("before the redaction, the other node has the text only at %v", found)
 	}
 	if n, names := stored(), backup(); n != 1 || len(names) < 2 {
 		t.Fatalf("before, %d objects and %v of a backup hold the text", n, names)
@@ -90,7 +90,7 @@ func TestARedactionReachesTheOtherNodeTheBucketAndLaterBackups(t *testing.T) {
 	for name, w := range map[string]*world{"the node": s, "the other node": other} {
 		w.settle(last())
 		if found := finds(w); len(found) > 0 {
-			t.Errorf("%s tells the text at %v", name, found)
+			t.Errorf("%s has the text at %v", name, found)
 		}
 	}
 	if n := stored(); n != 0 {

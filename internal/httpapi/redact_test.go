@@ -139,7 +139,7 @@ func TestWhatIsRedactedIsGone(t *testing.T) {
 	s.report(again)
 	var now struct{ Description string }
 	if s.do("reader", "GET", "/hazards/"+h, nil).JSON(t, &now); now.Description != "" {
-		t.Errorf("the source has brought it back: %q", now.Description)
+		t.Errorf("the source has restored the text: %q", now.Description)
 	}
 }
 
@@ -172,7 +172,7 @@ func TestWhatASourceRepeatsOfARedactedTextIsGone(t *testing.T) {
 	}
 	for _, secret := range []string{name, words, `"xy"`} {
 		if !strings.Contains(all(), secret) {
-			t.Fatalf("nobody can read %s before", secret)
+			t.Fatalf("no reader sees %s before the redaction", secret)
 		}
 	}
 	redact := func(path, fields string) {

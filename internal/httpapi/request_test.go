@@ -47,7 +47,7 @@ func TestEveryAnswerNamesItsRequest(t *testing.T) {
 		a := p.do(tt.user, method, path, "{", append(tt.header, "Traceparent", traceparent)...)
 		id := a.Header.Get("Hazardd-Request")
 		if a.Status != tt.status || !strings.HasPrefix(id, callersTrace+"-") || seen[id] {
-			t.Errorf("%s: %d with the id %q; expected %d and another one of the trace", request, a.Status, id, tt.status)
+			t.Errorf("%s: %d with the id %q; expected %d and a different id of the same trace", request, a.Status, id, tt.status)
 		}
 		seen[id] = true
 		if a.Header.Get("Content-Type") != "application/problem+json" || method == "HEAD" {

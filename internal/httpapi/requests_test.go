@@ -44,7 +44,7 @@ func TestAFloodOfOneUserIsRefused(t *testing.T) {
 	wantLimit(t, p.do("reader", "GET", "/hazards/active", nil), 429, "user-rate")
 	for _, user := range []string{"editor", "root"} {
 		if a := p.do(user, "GET", "/hazards/active", nil); a.Status != 200 {
-			t.Errorf("%s, who has asked nothing: %d %s", user, a.Status, a.Body)
+			t.Errorf("%s, who has sent no request: %d %s", user, a.Status, a.Body)
 		}
 	}
 	p.clock.Add(1000)

@@ -23,7 +23,7 @@ func wantAllowed(t *testing.T, a hazardtest.Answer, user string, done, want int)
 	switch {
 	case user == "":
 		if a.Status != 403 || string(a.Body) != "Invalid Token" {
-			t.Errorf("nobody: %d %.300s, want 403 Invalid Token", a.Status, a.Body)
+			t.Errorf("without an account: %d %.300s, want 403 Invalid Token", a.Status, a.Body)
 		}
 	case want == 403:
 		p := wantProblem(t, a, 403)
@@ -325,7 +325,7 @@ func TestNothingOfARestrictedProductReachesOthers(t *testing.T) {
 			var one item
 			s.do(user, "GET", "/hazards/"+s.hazard.UUID, nil).JSON(t, &one)
 			if list[0].ProductTotal != "2" || one.ProductTotal != "2" {
-				t.Errorf("%s is told of %s and %s products, want 2", user, list[0].ProductTotal, one.ProductTotal)
+				t.Errorf("%s sees product totals %s and %s, want 2", user, list[0].ProductTotal, one.ProductTotal)
 			}
 			var changes []struct{ Hazard *item }
 			s.do(user, "GET", "/changes", nil).JSON(t, &changes)
@@ -336,7 +336,7 @@ func TestNothingOfARestrictedProductReachesOthers(t *testing.T) {
 				}
 			}
 			if !slices.Equal(totals, []string{"0", "2"}) {
-				t.Errorf("%s is told of %v products in the history", user, totals)
+				t.Errorf("%s sees product totals %v in the history", user, totals)
 			}
 		}
 	})

@@ -223,7 +223,7 @@ func TestPagesFollowTheirLink(t *testing.T) {
 			paged = append(paged, page...)
 		}
 		if !slices.Equal(whole, paged) {
-			t.Errorf("%s: %v in pages, %v at once", path, paged, whole)
+			t.Errorf("%s: %v on pages, %v in one answer", path, paged, whole)
 		}
 	}
 	// A hazard that ends disappears from later pages, and this skips no other hazard.
@@ -266,7 +266,7 @@ func TestWhyAHazardEndedStandsBesideIt(t *testing.T) {
 		t.Errorf("ended %q, %s; want %s", a.Header.Get("Hazardd-End"), got, want)
 	}
 	if a := w.do("reader", "GET", "/hazards/"+two.UUID, nil); a.Header.Get("Hazardd-End") != "" || a.Header.Get("Link") != "" {
-		t.Errorf("of one that goes on: %v", a.Header)
+		t.Errorf("an active hazard: %v", a.Header)
 	}
 }
 
@@ -406,7 +406,7 @@ func TestReadsOfTwoHundredMomentsAreWhatReadersSawThen(t *testing.T) {
 				}
 			}
 			if now.Header.Get("Hazardd-Sources") != "" {
-				t.Errorf("%s at %s tells how fresh the sources are now", read, m.at)
+				t.Errorf("%s at %s contains the present state of the sources", read, m.at)
 			}
 		}
 	}

@@ -49,7 +49,7 @@ func TestShapesOfAHazard(t *testing.T) {
 	var changes []struct{ Change int64 }
 	s.do("reader", http.MethodGet, path+"/changes", nil).JSON(t, &changes)
 	if len(changes) != 1 {
-		t.Errorf("%d changes, want the hazard made with its shapes by one", len(changes))
+		t.Errorf("%d changes, want one that creates the hazard with its shapes", len(changes))
 	}
 	first := drawnIn(t, s.do("reader", http.MethodGet, path+"/shapes", nil))
 	if len(first) != 2 {
@@ -80,7 +80,7 @@ func TestShapesOfAHazard(t *testing.T) {
 	number := s.do("reader", http.MethodGet, "/hazards/active", nil).Header.Get("Hazardd-Change")
 	s.takeIn("usgs", source.Batch{Drawings: []source.Drawing{draw(2, contour(7, line)), draw(1, contour(5, line)), {Key: "us1", Part: "shakemap", Version: 1, Shapes: []hazard.Shape{contour(6, line)}}}})
 	if n := s.do("reader", http.MethodGet, "/hazards/active", nil).Header.Get("Hazardd-Change"); n != number {
-		t.Errorf("change %s after shapes that say nothing new, want %s", n, number)
+		t.Errorf("change %s after shapes without news, want %s", n, number)
 	}
 
 	geography := drawnIn(t, s.do("reader", http.MethodGet, path+"/alert-geography?f=geojson", nil))

@@ -274,7 +274,7 @@ func TestTheLinksOfMessages(t *testing.T) {
 	s.do("root", "POST", "/subscriptions", `{"channels":[{"kind":"email","to":"bob@example.org"}],"confirmed":true}`)
 	s.hazard("red")
 	if last := box.next(t); last.to != "bob@example.org" || len(box.mails) > 0 {
-		t.Errorf("a mail to %s", last.to)
+		t.Errorf("an unexpected mail to %s", last.to)
 	} else if html := s.visitLink(t, "POST", last.link(t, "manage"), 200); !strings.Contains(html, "No more messages come here") {
 		t.Error(html)
 	}
@@ -333,7 +333,7 @@ func TestASubscriptionWithoutAnAccount(t *testing.T) {
 	}
 	closed, _ := posted(t)
 	if a := closed.do("", "POST", "/subscriptions", draft); a.Status != 403 {
-		t.Errorf("where nothing is public: %d", a.Status)
+		t.Errorf("on a server that is not public: %d", a.Status)
 	}
 }
 

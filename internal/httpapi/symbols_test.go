@@ -57,7 +57,7 @@ func TestASymbolIsKeptForEverUnderItsVersionOnly(t *testing.T) {
 					t.Errorf("%s asked again: %d, Cache-Control %q", address, again.Status, again.Header.Get("Cache-Control"))
 				}
 				if vary := a.Header.Get("Vary"); strings.Contains(vary, "Authorization") {
-					t.Errorf("%s: Vary %q, though it is the same for all", address, vary)
+					t.Errorf("%s: Vary %q, but the answer is the same for all", address, vary)
 				}
 				if head := s.do("", "HEAD", address, nil); head.Status != 200 || len(head.Body) != 0 {
 					t.Errorf("HEAD %s: %d, %d bytes", address, head.Status, len(head.Body))

@@ -114,7 +114,7 @@ func TestADisabledUserIsOutAtOnce(t *testing.T) {
 		t.Fatalf("%d %s", a.Status, a.Body)
 	}
 	if a := p.do("editor", "GET", "/hazards/active", nil); a.Status != 403 {
-		t.Errorf("an old token holds again: %d %s", a.Status, a.Body)
+		t.Errorf("an old token is valid again: %d %s", a.Status, a.Body)
 	}
 }
 

@@ -70,7 +70,7 @@ func TestJSONAtItsEdges(t *testing.T) {
 						wantProblem(t, a, 400)
 					case strings.HasPrefix(name, "y_object_duplicated_key"):
 						if faults := wantProblem(t, a, 400).faults(); slices.ContainsFunc(faults, func(f string) bool { return f != "" }) {
-							t.Errorf("%s takes a doubled member and looks at %v", target, faults)
+							t.Errorf("%s accepts a duplicate member and uses %v", target, faults)
 						}
 					case strings.HasPrefix(name, "y_") && bytes.HasPrefix(bytes.TrimSpace(body), []byte("{")):
 						if faults := wantProblem(t, a, 400).faults(); len(faults) < 2 || slices.Contains(faults, "") {
@@ -84,7 +84,7 @@ func TestJSONAtItsEdges(t *testing.T) {
 		}
 	}
 	if list := items(t, p.do("reader", "GET", "/hazards/active", nil)); len(list) != 0 {
-		t.Errorf("hazards were made: %+v", list)
+		t.Errorf("hazards were created: %+v", list)
 	}
 }
 

@@ -125,7 +125,7 @@ func TestWhatIsWithdrawnIsWithdrawnFromThePastToo(t *testing.T) {
 						t.Errorf("%s tells %s: %.500s", what, user, a.Body)
 					}
 					if bytes.Contains(a.Body, []byte(`"product_total":"2"`)) || bytes.Contains(a.Body, []byte(`"product_total":"1"`)) {
-						t.Errorf("%s counts for %s what is withdrawn: %.500s", what, user, a.Body)
+						t.Errorf("%s counts withdrawn products for %s: %.500s", what, user, a.Body)
 					}
 					if strings.HasPrefix(path, "/products/") && a.Status != http.StatusNotFound {
 						t.Errorf("%s by %s: %d %.500s", what, user, a.Status, a.Body)
@@ -142,7 +142,7 @@ func TestWhatIsWithdrawnIsWithdrawnFromThePastToo(t *testing.T) {
 					t.Errorf("the stream tells %s: %.2000s", user, got)
 				}
 				if told := strings.Count(got, `"type":"product.deleted"`); name == "deleted" && told != 2 || name == "restricted" && told != 0 {
-					t.Errorf("the stream tells %s of %d deletions: %.2000s", user, told, got)
+					t.Errorf("the stream sends %s %d deletions: %.2000s", user, told, got)
 				}
 			}
 			for _, user := range members {
@@ -153,7 +153,7 @@ func TestWhatIsWithdrawnIsWithdrawnFromThePastToo(t *testing.T) {
 					}
 				}
 				if got := w.replay(user); !strings.Contains(got, sung) {
-					t.Errorf("the stream of %s, who may: %s", user, got)
+					t.Errorf("the stream of %s, who may see it: %s", user, got)
 				}
 			}
 		})

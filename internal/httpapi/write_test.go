@@ -121,7 +121,7 @@ func TestEditorMakesAHazard(t *testing.T) {
 			}
 			for _, ref := range []string{digits(made.HazardID), made.UUID, strings.ToUpper(made.UUID)} {
 				if got := s.do("reader", "GET", "/hazards/"+ref, nil); string(got.Body) != string(a.Body) { // a user sees their own write at once
-					t.Errorf("GET /hazards/%s: %d %s, want what the write said", ref, got.Status, got.Body)
+					t.Errorf("GET /hazards/%s: %d %s, want the result of the write", ref, got.Status, got.Body)
 				}
 			}
 		})
@@ -188,11 +188,11 @@ func TestEditorAltersAHazard(t *testing.T) {
 			a := s.do("red", "PATCH", path, c.body)
 			checkWrite(t, a, c.writeCase, http.StatusOK)
 			if got := s.do("red", "GET", path, nil); c.faults == nil && string(got.Body) != string(a.Body) {
-				t.Errorf("the write said %s, it reads %s", a.Body, got.Body)
+				t.Errorf("the write returned %s, a read returns %s", a.Body, got.Body)
 			}
 			active := slices.ContainsFunc(items(t, s.do("red", "GET", "/hazards/active", nil)), func(it item) bool { return it.HazardID == made.HazardID })
 			if over := c.want["status"] == "E"; active == over {
-				t.Errorf("it is listed as active: %v; it is over: %v", active, over)
+				t.Errorf("it is listed as active: %v; it has ended: %v", active, over)
 			}
 		})
 	}
@@ -204,7 +204,7 @@ func TestEditorAltersAHazard(t *testing.T) {
 			t.Errorf("faults %v", p.faults())
 		}
 		if a := s.do("red", "PATCH", path, `{"status":"E","description":"added later"}`); a.Status != 200 {
-			t.Errorf("its text cannot be mended: %d %s", a.Status, a.Body)
+			t.Errorf("its text cannot be changed: %d %s", a.Status, a.Body)
 		}
 	})
 	t.Run("but none that there is not", func(t *testing.T) {
@@ -421,7 +421,7 @@ func TestSameWriteTwiceMakesOneThing(t *testing.T) {
 		}
 		writers.Wait()
 		if made.Load() != 1 {
-			t.Errorf("%d hazards were made", made.Load())
+			t.Errorf("%d hazards were created", made.Load())
 		}
 	})
 }
@@ -496,7 +496,7 @@ func TestEditorMakesAProduct(t *testing.T) {
 			}
 			for _, ref := range []string{digits(made.ProductID), made.UUID} {
 				if got := s.do("red", "GET", "/products/"+ref, nil); string(got.Body) != "["+string(a.Body)+"]" {
-					t.Errorf("GET /products/%s: %d %s, want what the write said", ref, got.Status, got.Body)
+					t.Errorf("GET /products/%s: %d %s, want the result of the write", ref, got.Status, got.Body)
 				}
 			}
 		})
@@ -556,7 +556,7 @@ func TestEditorAltersAndDeletesProducts(t *testing.T) {
 			a := s.do("red", "PATCH", path, step.body)
 			checkWrite(t, a, step.writeCase, http.StatusOK)
 			if got := s.do("red", "GET", path, nil); step.faults == nil && string(got.Body) != "["+string(a.Body)+"]" {
-				t.Errorf("the write said %s, it reads %s", a.Body, got.Body)
+				t.Errorf("the write returned %s, a read returns %s", a.Body, got.Body)
 			}
 		})
 	}
@@ -575,14 +575,14 @@ func TestEditorAltersAndDeletesProducts(t *testing.T) {
 				}
 				wantProblem(t, s.do("red", "PATCH", "/products/"+digits(step.id), `{}`), 404)
 				if p := wantProblem(t, s.do("red", "POST", "/hazards/"+flood.UUID+"/products", note("parent_ID", step.id)), 400); !slices.Equal(p.faults(), []string{"/parent_ID"}) {
-					t.Errorf("a deleted folder takes products: %v", p.faults())
+					t.Errorf("a deleted folder accepts products: %v", p.faults())
 				}
 			}
 		}
 		var changes []struct{ Type string }
 		s.do("red", "GET", "/hazards/"+flood.UUID+"/changes", nil).JSON(t, &changes)
 		if n := len(slices.DeleteFunc(changes, func(c struct{ Type string }) bool { return c.Type != "product.deleted" })); n != 3 {
-			t.Errorf("the history tells of %d deleted products, want 3", n)
+			t.Errorf("the history contains %d deleted products, want 3", n)
 		}
 	})
 }

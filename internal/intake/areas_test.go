@@ -40,6 +40,6 @@ func TestPlacesAreJoinedBeforeTheTransaction(t *testing.T) {
 	}
 	slices.Reverse(shapes)
 	if other := a.place(nil, shapes[1:]); other[0].shape.Sum() == want.Sum() {
-		t.Error("two of three places are taken for all three")
+		t.Error("two of three places are used as all three")
 	}
 }

@@ -200,7 +200,7 @@ func TestTextsOfAnAlertThatIsOverStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	if h := d.event("cap", "a"); len(h.Texts) != 1 {
-		t.Errorf("after an edit of what is over its texts are %v", h.Texts)
+		t.Errorf("after an edit of the ended hazard its texts are %v", h.Texts)
 	}
 }
 

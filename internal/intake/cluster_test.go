@@ -156,7 +156,7 @@ func TestHazardsDoNotDependOnOrderPayloadsOrRevisions(t *testing.T) {
 					continue
 				}
 				if !slices.ContainsFunc(made, func(e store.EventReports) bool { return hazard.EventUUID(e.Source, e.Key) == h.UUID }) {
-					rt.Errorf("hazard %d is made of %v, none of which made it", h.ID, made)
+					rt.Errorf("hazard %d has the events %v, none of which made it", h.ID, made)
 				}
 				if h.Status != hazard.Active {
 					rt.Errorf("hazard %d of an event is %s %s", h.ID, h.Status, h.Reason)
@@ -284,7 +284,7 @@ func TestAPersonsMergeFollowsANameWithoutARule(t *testing.T) {
 		t.Fatalf("got %q, want %q", got, want)
 	}
 	if h := d.event("nws", "b"); h.ID != d.event("gdacs", "c").ID {
-		t.Errorf("hazard %d goes on, want the oldest", h.ID)
+		t.Errorf("hazard %d continues, want the oldest", h.ID)
 	}
 	events, err := d.store.EventReports(t.Context(), d.event("gdacs", "c").ID)
 	if err != nil {

@@ -77,17 +77,17 @@ func TestAPayloadThatNamesADamagedHazardCostsOthersNothing(t *testing.T) {
 				t.Errorf("a pass while it is damaged: %v", err)
 			}
 			if n, err := d.store.CountHeld(t.Context(), "nws"); n != 2 || err != nil {
-				t.Errorf("%d are kept back, %v", n, err)
+				t.Errorf("%d are held, %v", n, err)
 			}
 			run(t, dir, c.mend)
 			if err := d.intake.Pass(t.Context(), noon+5*minute); err != nil {
 				t.Error(err)
 			}
 			if h := d.event("nws", c.event); h.Name != "Flood 3" || h.Severity != hazard.Warning || h.LastUpdate != noon+5*minute {
-				t.Errorf("once mended, it is %s, %s, since %s", h.Name, h.Severity, h.LastUpdate)
+				t.Errorf("after the repair it is %s, %s, since %s", h.Name, h.Severity, h.LastUpdate)
 			}
 			if n, err := d.store.CountHeld(t.Context(), "nws"); n != 0 || err != nil {
-				t.Errorf("once mended, %d are kept back, %v", n, err)
+				t.Errorf("after the repair %d are held, %v", n, err)
 			}
 		})
 	}
@@ -110,7 +110,7 @@ func TestAHeldReportThatCannotBeReadCostsOthersNothing(t *testing.T) {
 	run(t, dir, c.mend)
 	held, err := d.store.HeldReports(t.Context(), "nws", 10)
 	if err != nil || len(held) != 3 {
-		t.Fatalf("held are %d, %v; want three", len(held), err)
+		t.Fatalf("%d are held, %v; want three", len(held), err)
 	}
 	unread := held[1]
 	for _, h := range held {
@@ -128,7 +128,7 @@ func TestAHeldReportThatCannotBeReadCostsOthersNothing(t *testing.T) {
 		t.Errorf("it is %s", h.Name)
 	}
 	if n, err := d.store.CountHeld(t.Context(), "nws"); n != 1 || err != nil {
-		t.Errorf("%d are held, %v; want the one that cannot be read", n, err)
+		t.Errorf("%d are held, %v; want the unreadable one", n, err)
 	}
 	if unreadable := d.intake.Unreadable(); len(unreadable) != 1 || unreadable[unread.ID] == nil {
 		t.Errorf("unreadable are %v", unreadable)
@@ -140,10 +140,10 @@ func TestAHeldReportThatCannotBeReadCostsOthersNothing(t *testing.T) {
 	}
 	run(t, dir, `UPDATE held SET body = substr(body, 2)`)
 	if err := d.intake.Pass(t.Context(), noon+3*minute); err != nil || len(d.intake.Unreadable()) > 0 {
-		t.Errorf("once mended, %v are unreadable, %v", d.intake.Unreadable(), err)
+		t.Errorf("after the repair %v are unreadable, %v", d.intake.Unreadable(), err)
 	}
 	if n, err := d.store.CountHeld(t.Context(), "nws"); n != 0 || err != nil {
-		t.Errorf("once mended, %d are held, %v", n, err)
+		t.Errorf("after the repair %d are held, %v", n, err)
 	}
 }
 
@@ -169,7 +169,7 @@ func TestADrawingOfADamagedHazardIsKept(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := d.labels("nws", "b"); !slices.Equal(got, []string{"wide"}) {
-				t.Errorf("once mended, it has %q", got)
+				t.Errorf("after the repair it has %q", got)
 			}
 		})
 	}
@@ -212,10 +212,10 @@ func TestADamagedHazardDoesNotKeepOthersFromTheirEnds(t *testing.T) {
 			}
 			run(t, dir, c.mend)
 			if err := d.intake.Pass(t.Context(), ends+2*minute); err != nil || len(d.intake.Damaged()) > 0 {
-				t.Errorf("once mended, %v are damaged, %v", d.intake.Damaged(), err)
+				t.Errorf("after the repair %v are damaged, %v", d.intake.Damaged(), err)
 			}
 			if b := d.event("nws", "b"); b.Status != hazard.Expired {
-				t.Errorf("once mended, it is %s", b.Status)
+				t.Errorf("after the repair it is %s", b.Status)
 			}
 		})
 	}

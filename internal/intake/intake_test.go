@@ -71,7 +71,7 @@ func TestReportThatSaysNothingNewMakesNoChange(t *testing.T) {
 	older := quake("us1", 4)
 	older.Severity = hazard.Warning
 	if d.apply("usgs", noon+2000, live, older); d.last() != before {
-		t.Error("an older version that came late made a change")
+		t.Error("a late older version made a change")
 	}
 	newer := quake("us1", 6)
 	newer.Severity = hazard.Watch
@@ -113,7 +113,7 @@ func TestAnyNameOfAnEventLeadsToItsHazard(t *testing.T) {
 		t.Errorf("under its other name: %+v", res)
 	}
 	if d.apply("usgs", noon, live, quake("at3", 7)); len(d.hazards()) != 1 {
-		t.Error("under a third name it became another hazard")
+		t.Error("with a third name it became another hazard")
 	}
 }
 
@@ -128,7 +128,7 @@ func TestNameLinkedLaterInAPayloadLeadsToTheKnownEvent(t *testing.T) {
 	d.apply("usgs", noon+1, live, withdrawn(), withdrawn("nc2"))
 	for _, key := range []string{"us1", "nc2", "us9"} {
 		if h := d.event("usgs", key); h.UUID != hazard.EventUUID("usgs", "us1") || h.Status != hazard.Expired || h.Reason != hazard.EndWithdrawn {
-			t.Errorf("%s leads to %s, status %s, reason %q; expected the hazard of us1, withdrawn", key, h.UUID, h.Status, h.Reason)
+			t.Errorf("%s finds %s, status %s, reason %q; expected the hazard of us1, withdrawn", key, h.UUID, h.Status, h.Reason)
 		}
 	}
 }
@@ -139,7 +139,7 @@ func TestTwoHazardsFoundToBeOneEventAreOne(t *testing.T) {
 	d.apply("usgs", noon+1, live, quake("us1", 6, "nc2"))
 	kept := d.event("usgs", "nc2")
 	if kept.UUID != hazard.EventUUID("usgs", "us1") || kept.Status != hazard.Active {
-		t.Errorf("nc2 leads to %s %s", kept.Name, kept.Status)
+		t.Errorf("nc2 finds %s %s", kept.Name, kept.Status)
 	}
 	gone, err := d.store.HazardByUUID(t.Context(), hazard.EventUUID("usgs", "nc2"))
 	if err != nil || gone.Status != hazard.Expired || gone.Reason != hazard.EndMerged || gone.Successor != kept.UUID {
@@ -147,7 +147,7 @@ func TestTwoHazardsFoundToBeOneEventAreOne(t *testing.T) {
 	}
 	before := d.last()
 	if d.apply("usgs", noon+2, live, quake("us1", 6, "nc2")); d.last() != before {
-		t.Error("the same again made a change")
+		t.Error("the same report again made a change")
 	}
 }
 
@@ -166,7 +166,7 @@ func TestSummaryDoesNotTakeAwayWhatTheDetailTold(t *testing.T) {
 	detail.Version, detail.Products = 7, detail.Products[:1]
 	d.apply("usgs", noon+2, live, detail)
 	if got := d.titles(h.ID); !slices.Equal(got, []string{"/USGS"}) {
-		t.Errorf("products %q after the source took one away", got)
+		t.Errorf("products %q after the source removed one", got)
 	}
 }
 
@@ -220,7 +220,7 @@ func TestSuspectReportIsHeldUntilAnEditorDecides(t *testing.T) {
 	suspect.Suspect = "the words say TEST"
 	res := d.apply("usgs", noon, live, suspect, quake("us2", 5))
 	if res.Held != 1 || res.New != 1 || len(res.Suspects) != 1 {
-		t.Errorf("held: %+v; its neighbour must not be", res)
+		t.Errorf("held: %+v; its neighbor must not be held", res)
 	}
 	if res := d.apply("usgs", noon, live, suspect); res.Held != 1 || len(res.Suspects) != 0 {
 		t.Errorf("held again: %+v", res)
@@ -241,7 +241,7 @@ func TestSuspectReportIsHeldUntilAnEditorDecides(t *testing.T) {
 	}
 	before := d.last()
 	if res := d.apply("usgs", noon+6, live, suspect); res.Held != 0 || d.last() != before {
-		t.Errorf("the same again, once released: %+v", res)
+		t.Errorf("the same report again, after its release: %+v", res)
 	}
 	other := quake("us3", 5)
 	other.Suspect = "years ahead"
@@ -252,7 +252,7 @@ func TestSuspectReportIsHeldUntilAnEditorDecides(t *testing.T) {
 		return err
 	})
 	if res := d.apply("usgs", noon+7, live, other); res.Held != 0 || res.Ignored != 1 {
-		t.Errorf("the same again, once dismissed: %+v", res)
+		t.Errorf("the same report again, after its dismissal: %+v", res)
 	}
 }
 
@@ -288,7 +288,7 @@ func TestAlertIsPlacedByItsZonesElseByTheirCountiesElseByItsCountryElseHeld(t *t
 		t.Errorf("with a zone that is not known: %+v", res)
 	}
 	if h := d.event("nws", "SEA"); !strings.Contains(h.Description, "Note: the area is all of United States (US): no shape is known of [GMZ999]") {
-		t.Errorf("the country stands in unmarked: %q", h.Description)
+		t.Errorf("the country is used without a note: %q", h.Description)
 	}
 	square := `{"type":"Polygon","coordinates":[[[-82,24],[-81,24],[-81,25],[-82,25],[-82,24]]]}`
 	if err := d.store.SavePlace(t.Context(), "nws", "GMZ999", "Straits", square, noon); err != nil {
@@ -312,7 +312,7 @@ func TestAlertIsPlacedByItsZonesElseByTheirCountiesElseByItsCountryElseHeld(t *t
 		t.Errorf("placed at %v %v, want Shelby County", county.Longitude, county.Latitude)
 	}
 	if !strings.Contains(county.Description, "Note: the area is that of wider places: no shape is known of all of [INZ997]") {
-		t.Errorf("the county stands in unmarked: %q", county.Description)
+		t.Errorf("the county is used without a note: %q", county.Description)
 	}
 	if err := d.store.SavePlace(t.Context(), "nws", "INZ997", "Shelby", square, noon); err != nil {
 		t.Fatal(err)
@@ -346,7 +346,7 @@ func TestWhatAnEditorSetIsNotOverwritten(t *testing.T) {
 	newer.Version = 7
 	d.apply("usgs", noon+4, live, newer)
 	if h := d.event("usgs", "us1"); h.Status != hazard.Expired || h.Severity != hazard.Termination || h.Reason != hazard.EndRetracted || h.Note != "It was a blast." {
-		t.Errorf("the source brought back what was retracted: %+v", h)
+		t.Errorf("the source brought back a retracted hazard: %+v", h)
 	}
 }
 

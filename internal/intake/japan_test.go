@@ -91,7 +91,7 @@ func TestAnEarthquakeOfJapanIsThatOfOtherServices(t *testing.T) {
 		}
 		before := d.last()
 		if d.takeGiven(late, order...); d.last() != before {
-			t.Errorf("order %d: the same again made %d changes", shift, d.last()-before)
+			t.Errorf("order %d: importing the same again made %d changes", shift, d.last()-before)
 		}
 		related, err := d.intake.Related(t.Context(), d.event("jma", event).ID)
 		if err != nil || len(related) != 1 || related[0].Hazard.ID != d.event("usgs", "usp000hvnu").ID || related[0].Why != "named quake-"+event {
@@ -154,7 +154,7 @@ func TestAnEarthquakeThatJMATakesBack(t *testing.T) {
 	}
 	d.takeGiven(now, document(felt, "取消", 10*time.Minute))
 	if h := d.event("emsc", "20240102_0000009"); h.Status != hazard.Active || d.event("jma", "quake-"+event).Status == hazard.Active {
-		t.Errorf("EMSC goes on to speak of it, and the agency does not: %+v", h)
+		t.Errorf("EMSC still reports it, and the agency does not: %+v", h)
 	}
 }
 
@@ -194,7 +194,7 @@ func TestAWeatherWarningOfJapan(t *testing.T) {
 	d := newDesk(t)
 	d.takeGiven(began.Add(time.Minute), document(-time.Hour, "通常", none))
 	if n := len(d.hazards()); n != 0 {
-		t.Errorf("nothing is in force, and makes %d hazards", n)
+		t.Errorf("an inactive warning makes %d hazards", n)
 	}
 	state := func(when string, after time.Duration, severity hazard.Severity, status hazard.Status, documents ...given) {
 		t.Helper()
@@ -206,7 +206,7 @@ func TestAWeatherWarningOfJapan(t *testing.T) {
 	state("issued", 0, hazard.Warning, hazard.Active, all[0], document(time.Second, "訓練", none))
 	state("lowered", 2*time.Hour, hazard.Advisory, hazard.Active, all[1])
 	if n := len(d.hazards()); n != 1 {
-		t.Errorf("%d hazards, want one: a drill of which nothing is in force makes none", n)
+		t.Errorf("%d hazards, want one: a drill without active warnings makes none", n)
 	}
 	d.takeGiven(began.Add(3*time.Hour), document(3*time.Hour, "訓練", warning))
 	if h := d.event("jma", "drill-"+key); h == nil || h.Category != hazard.Exercise {

@@ -150,7 +150,7 @@ func TestEventsOfDifferentSourcesAreOneHazardByTheRuleOfTheirType(t *testing.T) 
 				}
 				before := d.last()
 				if d.takeEach(noon, order...); d.last() != before {
-					t.Errorf("the same again made %d changes", d.last()-before)
+					t.Errorf("the same reports again made %d changes", d.last()-before)
 				}
 			}
 		})
@@ -167,7 +167,7 @@ func TestTheWordOfTheMoreAuthoritativeSourceCounts(t *testing.T) {
 	d.takeEach(noon, level(gdacs, hazard.Watch, 1), level(usgs, hazard.Advisory, 1))
 	h := d.event("usgs", "u")
 	if h.Severity != hazard.Advisory || h.Creator != "gdacs" || h.Longitude != 99.5 {
-		t.Errorf("USGS speaks after GDACS: %s at %v", h.Severity, h.Longitude)
+		t.Errorf("USGS reports after GDACS: %s at %v", h.Severity, h.Longitude)
 	}
 	d.takeEach(noon, level(gdacs, hazard.Information, 2))
 	if got := d.event("usgs", "u").Severity; got != hazard.Advisory {
@@ -182,7 +182,7 @@ func TestTheWordOfTheMoreAuthoritativeSourceCounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	if h := d.event("usgs", "u"); h.Status != hazard.Active || h.Severity != hazard.Information {
-		t.Errorf("withdrawn by one, gone on with by another: %s %s", h.Status, h.Severity)
+		t.Errorf("withdrawn by one source, continued by another: %s %s", h.Status, h.Severity)
 	}
 	if _, err := d.intake.Withdraw(t.Context(), "gdacs", "EQ1", hazard.EndWithdrawn, noon+2); err != nil {
 		t.Fatal(err)

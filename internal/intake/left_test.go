@@ -40,7 +40,7 @@ func TestAHazardThatAnUndoneMergeEmptiesEnds(t *testing.T) {
 	d := newDesk(t)
 	d.takeEach(noon, a, b, c, with(x, func(r *hazard.Report) { r.Version, r.Point = r.Version-1, &hazard.Point{Lon: 40} }), x)
 	if got, want := d.together(), []string{"emsc:a", "emsc:x gdacs:b usgs:c"}; !slices.Equal(got, want) {
-		t.Fatalf("at first: %q, want %q", got, want)
+		t.Fatalf("before the name: %q, want %q", got, want)
 	}
 	d.takeEach(noon+minute, with(c, func(r *hazard.Report) { r.Version, r.Refs = r.Version+1, []string{"emsc:a"} }))
 	if got, want := d.together(), []string{"emsc:a gdacs:b usgs:c", "emsc:x"}; !slices.Equal(got, want) {
@@ -71,7 +71,7 @@ func TestAHazardThatAnUndoneMergeEmptiesEnds(t *testing.T) {
 		}
 	}
 	if got := d.titles(merged.ID); !slices.Contains(got, "/of ada") {
-		t.Errorf("products of the hazard that goes on: %q", got)
+		t.Errorf("products of the remaining hazard: %q", got)
 	}
 }
 
@@ -125,7 +125,7 @@ func TestWhatWasSupersededBeforeASplitDoesNotComeBack(t *testing.T) {
 		t.Errorf("with the slight report again: %q, want %q", got, want)
 	}
 	if res := d.apply("cap", noon+3*minute, live, older); res.Held != 0 {
-		t.Errorf("the superseded report is held: %+v", res.Suspects)
+		t.Errorf("the superseded report counts: %+v", res.Suspects)
 	}
 	if h := d.event("cap", "e"); h.Name != newest.Name || h.Severity != newest.Severity {
 		t.Errorf("the superseded report came back: %s %q", h.Severity, h.Name)
@@ -150,7 +150,7 @@ func TestAHazardThatWasMergedTwiceGoesOnAsBefore(t *testing.T) {
 		r.Version, r.Ended, r.Refs = int64(noon+5*minute), hazard.EndWithdrawn, []string{"gdacs:q"}
 	}))
 	if got := d.hazards()[h.UUID.String()]; got.Status != hazard.Expired || got.Reason == hazard.EndMerged {
-		t.Fatalf("beside a hazard that is over, it is %s, %q", got.Status, got.Reason)
+		t.Fatalf("beside an ended hazard it is %s, %q", got.Status, got.Reason)
 	}
 	into := fmt.Appendf(nil, `{"into":%q}`, d.event("cap", "e").UUID)
 	if _, err := e.Merge(t.Context(), who, edit.Ref{ID: h.ID}, nil, into, noon+20*minute); err != nil {

@@ -84,6 +84,6 @@ func TestABatchIsCutBetweenEvents(t *testing.T) {
 		t.Errorf("the batch is cut into %v", got)
 	}
 	if len(intake.Chunks(nil)) != 0 {
-		t.Error("nothing is cut into something")
+		t.Error("an empty batch is divided")
 	}
 }

@@ -83,7 +83,7 @@ func TestAnEndThatComesBeforeItsAlertEndsIt(t *testing.T) {
 					held += d.apply("cap", noon, live, r).Held
 				}
 				if held != 0 {
-					t.Errorf("%d held: what is over needs no place", held)
+					t.Errorf("%d held: an ended event needs no place", held)
 				}
 				if all := d.together(); len(all) > 1 || len(all) == 1 && d.event("cap", "a").Status != hazard.Expired {
 					t.Errorf("%q, %s", all, d.event("cap", "a").Status)
@@ -105,7 +105,7 @@ func TestWhatWaitedForAPlaceCountsOnceThereIsOne(t *testing.T) {
 		t.Fatalf("%+v", res)
 	}
 	if h := d.event("cap", "STORM"); h.Severity != hazard.Warning || h.End != noon.Add(time.Hour) {
-		t.Errorf("%s until %s, want what was said of the sea too", h.Severity, h.End)
+		t.Errorf("%s until %s, want the data for the sea too", h.Severity, h.End)
 	}
 	if n, err := d.store.CountHeld(t.Context(), "cap"); n != 0 || err != nil {
 		t.Errorf("%d still held, %v", n, err)

@@ -90,7 +90,7 @@ func TestRecordedPairsAreOneHazardEach(t *testing.T) {
 				}
 				before := d.last()
 				if d.takeRecordings(late, order...); d.last() != before {
-					t.Errorf("%s first: the same again made %d changes", order[0].source, d.last()-before)
+					t.Errorf("%s first: importing the same again made %d changes", order[0].source, d.last()-before)
 				}
 			}
 		})

@@ -58,7 +58,7 @@ func TestThePointOfAWarningLiesInItsArea(t *testing.T) {
 		all[h.ID] = true
 		if !inside && outside < 20 {
 			outside++
-			t.Errorf("change %d: %s (%s) at %v, %v lies in none of its %d areas", c.Number, h.Name, h.Comment, h.Longitude, h.Latitude, len(list))
+			t.Errorf("change %d: %s (%s) at %v, %v is in none of its %d areas", c.Number, h.Name, h.Comment, h.Longitude, h.Latitude, len(list))
 		}
 	}
 	if len(all) < 900 {

@@ -169,7 +169,7 @@ func TestAugustIs205HazardsInAnyOrderAndRepeatedSaysNothingNew(t *testing.T) {
 	// Importing the same again records only what time has changed: ends.
 	for _, c := range forward.changes(before) {
 		if c.Hazard == nil || c.Hazard.Status != hazard.Expired && len(c.Hazard.Areas) == 0 {
-			t.Errorf("change %d (%s) says nothing new", c.Number, c.Kind)
+			t.Errorf("change %d (%s) contains nothing new", c.Number, c.Kind)
 		}
 	}
 	before = forward.last()
@@ -177,7 +177,7 @@ func TestAugustIs205HazardsInAnyOrderAndRepeatedSaysNothingNew(t *testing.T) {
 		forward.take("nws", name, now, history)
 	}
 	if n := forward.last() - before; n != 0 {
-		t.Errorf("the same in reverse made %d changes", n)
+		t.Errorf("importing the same in reverse made %d changes", n)
 	}
 	final := forward.hazards()
 

@@ -75,7 +75,7 @@ func TestRecordedEventsOfSeveralSourcesAreOneHazardEachInAnyOrder(t *testing.T) 
 				}
 				before := d.last()
 				if d.takeRecordings(now, order...); d.last() != before {
-					t.Errorf("the same again made %d changes", d.last()-before)
+					t.Errorf("importing the same again made %d changes", d.last()-before)
 				}
 			}
 		})

@@ -44,7 +44,7 @@ func TestAPartThatRunsOutLeavesTheHazard(t *testing.T) {
 	}
 	before := d.last()
 	if err := d.intake.PassUntil(t.Context(), noon+299*minute); err != nil || d.last() != before {
-		t.Errorf("%d changes while nothing changes: %v", d.last()-before, err)
+		t.Errorf("%d changes although nothing changes: %v", d.last()-before, err)
 	}
 	if err := d.intake.PassUntil(t.Context(), noon+301*minute); err != nil {
 		t.Fatal(err)
@@ -53,7 +53,7 @@ func TestAPartThatRunsOutLeavesTheHazard(t *testing.T) {
 		t.Errorf("at its end: %s, %s, last update %s", h.Status, h.Severity, h.LastUpdate)
 	}
 	if _, any, err := d.store.NextMoment(t.Context()); any || err != nil {
-		t.Errorf("something is still to come: %v", err)
+		t.Errorf("a further moment is planned: %v", err)
 	}
 }
 
@@ -67,7 +67,7 @@ func TestASourceThatRunsOutHidesNoOther(t *testing.T) {
 		r.Source, r.Start, r.Severity, r.End, r.Name, r.Refs = "gdacs", noon, hazard.Warning, new(noon+300*minute), "Earthquake - Somewhere", []string{"usgs:us1"}
 	}))
 	if h := d.event("usgs", "us1"); h.Severity != hazard.Information {
-		t.Fatalf("while the authority speaks it is %s", h.Severity)
+		t.Fatalf("while the authority's report is active it is %s", h.Severity)
 	}
 	if err := d.intake.PassUntil(t.Context(), noon+31*minute); err != nil {
 		t.Fatal(err)
@@ -161,7 +161,7 @@ func TestTimeGoesOnBehindTheEndOfAnEditor(t *testing.T) {
 			d.apply("cap", noon+7*minute, live, flood(noon+1, func(r *hazard.Report) { r.Part, r.Places, r.Severity = "2", []string{"B"}, hazard.Warning }))
 			d.passUntil(noon + 61*minute)
 			if h := d.event("cap", "a"); h.Severity != hazard.Watch || h.Status != hazard.Expired {
-				t.Errorf("once the worse part has run out: %s, %s", h.Severity, h.Status)
+				t.Errorf("after the worse part has expired: %s, %s", h.Severity, h.Status)
 			}
 		})
 	}
@@ -200,10 +200,10 @@ func TestAPatchCountsBesideWhatTheSourcesSay(t *testing.T) {
 		t.Fatal(err)
 	}
 	if h := d.event("cap", "a"); h.Start != noon+8*minute {
-		t.Errorf("it begins at %s, its source says %s", h.Start, noon+8*minute)
+		t.Errorf("it begins at %s, in its source at %s", h.Start, noon+8*minute)
 	}
 	if err := d.patch(noon+30*minute, `{"autoexpire":"N"}`); err == nil {
-		t.Error("what is over was made to last")
+		t.Error("an ended hazard was made to stay open")
 	}
 }
 
@@ -225,7 +225,7 @@ func TestTheProductsOfAPartThatRunsOutGoWithIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, want := d.titles(id), []string{"/CAP", "/CAP/East"}; !slices.Equal(got, want) {
-		t.Errorf("after the west has run out %q, want %q", got, want)
+		t.Errorf("after the west has expired %q, want %q", got, want)
 	}
 	before := d.last()
 	d.apply("cap", noon+22*minute, intake.Options{}, part("East", "E", noon+300*minute), part("West", "W", noon+20*minute))
@@ -261,7 +261,7 @@ func TestAFolderStaysForAnOlderProductThatWasPutIntoIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !slices.ContainsFunc(all, func(p *hazard.Product) bool { return p.ID == mine.ParentID }) {
-		t.Errorf("once the source gives the folder no longer, the text is in folder %d, which is not among the products: %q", mine.ParentID, d.titles(id))
+		t.Errorf("after the source no longer provides the folder, the text is in folder %d, which is not among the products: %q", mine.ParentID, d.titles(id))
 	}
 }
 
@@ -372,7 +372,7 @@ func TestWhatComesBeforeTheClockHidesNoEnd(t *testing.T) {
 			happens(d)
 			d.passUntil(noon + 21*minute)
 			if got, want := d.titles(d.event("cap", "a").ID), []string{"/East"}; !slices.Equal(got, want) {
-				t.Errorf("a minute after the west has run out %q, want %q", got, want)
+				t.Errorf("a minute after the west has expired %q, want %q", got, want)
 			}
 		})
 	}
@@ -405,7 +405,7 @@ func TestManyEndsOfOneMomentAreRecordedInPieces(t *testing.T) {
 		}
 	}
 	if over != 250 || transactions < 3 {
-		t.Errorf("%d of 250 are over, in %d transactions", over, transactions)
+		t.Errorf("%d of 250 have ended, in %d transactions", over, transactions)
 	}
 }
 

@@ -36,7 +36,7 @@ func TestTheWeekIs83Hazards(t *testing.T) {
 	before := d.last()
 	res = d.take("usgs", "feeds/usgs/all_week-1.geojson", weekRecorded, intake.Options{History: true})
 	if res.New != 0 || res.Updated != 0 || res.Unchanged != 83 || d.last() != before {
-		t.Errorf("the same again: %+v and %d changes, want nothing new", res, d.last()-before)
+		t.Errorf("importing the same again: %+v and %d changes, want nothing new", res, d.last()-before)
 	}
 	seed, want := rand.Uint64(), d.hazards()
 	pieces := newDesk(t)
@@ -117,7 +117,7 @@ func TestDetailRecordingsBecomeProductTrees(t *testing.T) {
 			}
 			before := d.last()
 			if d.take("usgs", "feeds/usgs/"+name, now, intake.Options{History: true}); d.last() != before {
-				t.Error("the same again made a change")
+				t.Error("importing the same again made a change")
 			}
 		})
 	}

@@ -70,7 +70,7 @@ func TestWhatWasReplacedDoesNotComeBackWhenTheRestRunsOut(t *testing.T) {
 			}
 		}
 		if h := d.event("cap", "a"); h.Status != hazard.Expired || h.End != noon+120*minute {
-			t.Errorf("in the end it is %s, over %s", h.Status, h.End)
+			t.Errorf("at the end it is %s, ends %s", h.Status, h.End)
 		}
 	}
 }
@@ -182,7 +182,7 @@ func TestTwoUpgradesNameTheWarning(t *testing.T) {
 		goesOn := d.event("nws", "W.1")
 		for _, key := range []string{"A.1", "A.2"} {
 			if h := d.event("nws", key); h.Successor != goesOn.UUID || goesOn.Status != hazard.Active {
-				t.Errorf("order %d, after the warning is one with another: %s names %s, the warning is %s of %s", i, key, h.Successor, goesOn.Status, goesOn.UUID)
+				t.Errorf("order %d, after the warning is joined with another: %s names %s, the warning is %s of %s", i, key, h.Successor, goesOn.Status, goesOn.UUID)
 			}
 		}
 	}
@@ -214,7 +214,7 @@ func TestAnEarthquakeThatIsNamedOnOutlivesTheOtherSource(t *testing.T) {
 	}
 	d.passUntil(noon + 45*hour)
 	if h := d.event("usgs", "u"); h.Status != hazard.Expired || h.End != noon+44*hour || h.Name != name {
-		t.Errorf("when it is named on no longer it is %s, over %s, %q", h.Status, h.End, h.Name)
+		t.Errorf("when it is no longer listed it is %s, ends %s, %q", h.Status, h.End, h.Name)
 	}
 }
 

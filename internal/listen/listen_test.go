@@ -329,7 +329,7 @@ func TestConnKeepsTheAbilitiesOfTCP(t *testing.T) {
 		t.Error("files cannot be sent without copying")
 	}
 	if _, ok := c.(interface{ CloseWrite() error }); !ok {
-		t.Error("it cannot be closed for writing alone")
+		t.Error("the connection cannot be closed for writing only")
 	}
 }
 

@@ -148,7 +148,7 @@ func (s *scene) check(t *rapid.T) {
 	}
 	got, fresh := s.live.View(s.now), anew.View(s.now)
 	if got.number != fresh.number || got.nextEnd != fresh.nextEnd || got.Len() != fresh.Len() || got.Digits()[0] != fresh.Digits()[0] {
-		t.Fatalf("change %d, next end %d, %d hazards; read anew: change %d, next end %d, %d hazards", got.number, got.nextEnd, got.Len(), fresh.number, fresh.nextEnd, fresh.Len())
+		t.Fatalf("change %d, next end %d, %d hazards; read again: change %d, next end %d, %d hazards", got.number, got.nextEnd, got.Len(), fresh.number, fresh.nextEnd, fresh.Len())
 	}
 	snap, err := s.store.Snapshot(t.Context())
 	if err != nil {
@@ -163,7 +163,7 @@ func (s *scene) check(t *rapid.T) {
 					t.Fatalf("%s, %+v for members of %v:\n%s", name, f, members, cmp.Diff(want, got))
 				}
 				if restricted && v.Audience(members) == "" {
-					t.Fatalf("%s, %+v for members of %v counts restricted products and may be kept by others", name, f, members)
+					t.Fatalf("%s, %+v for members of %v counts restricted products and may be cached for others", name, f, members)
 				}
 			}
 		}
@@ -174,10 +174,10 @@ func (s *scene) check(t *rapid.T) {
 			p, ok := got.Product(id, members)
 			q, freshOK := fresh.Product(id, members)
 			if ok != freshOK {
-				t.Fatalf("product %d for members of %v is found: %v, read anew %v", id, members, ok, freshOK)
+				t.Fatalf("product %d for members of %v is found: %v, read again %v", id, members, ok, freshOK)
 			}
 			if ok && (!p.VisibleTo(members) || !p.Equal(q) || p.Version != q.Version) {
-				t.Fatalf("product %d for members of %v: %+v, read anew %+v", id, members, p, q)
+				t.Fatalf("product %d for members of %v: %+v, read again %+v", id, members, p, q)
 			}
 		}
 	}
@@ -195,11 +195,11 @@ func (s *scene) checkHazard(t *rapid.T, snap *store.Snapshot, v *View, id int64,
 	}
 	got, ok := v.Products(id, members)
 	if ok != active {
-		t.Fatalf("hazard %d is active: %v, its products are told: %v", id, active, ok)
+		t.Fatalf("hazard %d is active: %v, its products are listed: %v", id, active, ok)
 	}
 	if !ok {
 		if n := v.ProductTotal(id, members); n != 0 {
-			t.Fatalf("hazard %d is over and has %d products in the view", id, n)
+			t.Fatalf("hazard %d has ended and has %d products in the view", id, n)
 		}
 		return
 	}

@@ -224,14 +224,14 @@ func TestPagesAreMendedFromAContinuousBackup(t *testing.T) {
 			good++
 			continue
 		}
-		t.Errorf("pages %v were mended, and the file is not what it was", pages)
+		t.Errorf("pages %v were repaired, but the file differs from the original", pages)
 		if err := os.WriteFile(file, was, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	t.Logf("%d of %d turned bits of the SQLite file were mended", good, times)
+	t.Logf("%d of %d flipped bits of the SQLite file were repaired", good, times)
 	if all, faults := mended(t, x.dir, x.continuous); len(all)+len(faults) > 0 {
-		t.Errorf("of a whole store %q was mended, and %q is left", all, faults)
+		t.Errorf("of an undamaged store %q was repaired, and %q is left", all, faults)
 	}
 }
 
@@ -288,7 +288,7 @@ func TestAPageIsMendedByWhatItWasAlone(t *testing.T) {
 			c.pages = nil // its first page differs
 		}
 		if err != nil || !slices.Equal(pages, c.pages) {
-			t.Errorf("%s: pages %v were mended (%v), expected %v", c.name, pages, err, c.pages)
+			t.Errorf("%s: pages %v were repaired (%v), expected %v", c.name, pages, err, c.pages)
 		}
 		now, err := os.ReadFile(file)
 		if err != nil {
@@ -301,11 +301,11 @@ func TestAPageIsMendedByWhatItWasAlone(t *testing.T) {
 			}
 		}
 		if !bytes.Equal(now, expected) {
-			t.Errorf("%s: the file is not what it was, with the damage that is left", c.name)
+			t.Errorf("%s: apart from the remaining damage, the file differs from the original", c.name)
 		}
 	}
 	if _, faults := mended(t, x.dir, x.continuous); len(faults) == 0 {
-		t.Errorf("page %d cannot be mended, and there is no fault", whole)
+		t.Errorf("page %d cannot be repaired, but no fault is reported", whole)
 	}
 }
 
@@ -337,7 +337,7 @@ func TestProductFilesAreMended(t *testing.T) {
 			t.Errorf("mended: %q, left: %q", done, faults)
 		}
 	}
-	t.Logf("%d of %d turned bits of product files were mended", good, times)
+	t.Logf("%d of %d flipped bits of product files were repaired", good, times)
 	s := open(t, x.dir)
 	defer closed(t, s)
 	trail, err := s.Auth().Trail(t.Context(), auth.TrailFilter{Limit: 10_000})

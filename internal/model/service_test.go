@@ -347,7 +347,7 @@ func (sv *service) do(w *model.World, s step) error {
 		}
 	}
 	if (err == nil) != allowed {
-		return fmt.Errorf("the service says %v, by the model it is allowed: %t", err, allowed)
+		return fmt.Errorf("the service returns %v, the model allows it: %t", err, allowed)
 	}
 	return sv.compare(w)
 }
@@ -449,7 +449,7 @@ func (sv *service) compare(w *model.World) error {
 		}
 		for _, e := range entries {
 			if e.At < sv.last {
-				return fmt.Errorf("change %d is of %s, after one of %s", e.Number, stamp(e.At), stamp(sv.last))
+				return fmt.Errorf("change %d is from %s, after one from %s", e.Number, stamp(e.At), stamp(sv.last))
 			}
 			sv.last = e.At
 			if e.Hazard != nil {
@@ -517,7 +517,7 @@ func (sv *service) compareProducts(w *model.World) error {
 			}
 		}
 		for _, p := range left {
-			return fmt.Errorf("members of %v know product %+v, by the model there is none", orgs, *p)
+			return fmt.Errorf("members of %v see product %+v, the model has none", orgs, *p)
 		}
 	}
 	return nil
@@ -575,7 +575,7 @@ func (sv *service) comparePage(w *model.World, got []*hazard.Hazard, at instant)
 		}
 	}
 	for _, h := range found {
-		return fmt.Errorf("by the model there is no %q, %s\nevents: %s\nby the model: %s", h.Name, h.UUID, sv.events(h.ID), w)
+		return fmt.Errorf("the model has no %q, %s\nevents: %s\nby the model: %s", h.Name, h.UUID, sv.events(h.ID), w)
 	}
 	return nil
 }

@@ -80,7 +80,7 @@ func (sv *service) compareFiltered(w *model.World) error {
 			}
 		}
 		if !maps.Equal(f.told, want) {
-			return fmt.Errorf("the stream of %s told of %v, by the model %v", f.what, f.told, want)
+			return fmt.Errorf("the stream of %s sent %v, the model has %v", f.what, f.told, want)
 		}
 	}
 	return nil
@@ -111,7 +111,7 @@ func (sv *service) comparePastProducts(w *model.World, at instant) error {
 		}
 		slices.Sort(list)
 		if slices.Sort(want); !slices.Equal(list, want) {
-			return fmt.Errorf("at %s, asked later, members of %v know products %q, by the model %q", stamp(at), orgs, list, want)
+			return fmt.Errorf("at %s, queried later, members of %v see products %q, the model has %q", stamp(at), orgs, list, want)
 		}
 	}
 	return nil

@@ -52,7 +52,7 @@ func TestAMessageSaysWhatWhereHowBadWhoAndWhatToDo(t *testing.T) {
 		}
 	}
 	if n := strings.Count(text, "Move to higher ground"); n != 1 {
-		t.Errorf("the instruction stands %d times", n)
+		t.Errorf("the instruction appears %d times", n)
 	}
 }
 
@@ -115,7 +115,7 @@ func TestWhatIsOverDoesNotLookActive(t *testing.T) {
 			}
 		}
 		if !strings.Contains(m.Text, "Ended: Skagit River") || !strings.Contains(m.HTML, ">Ended</span>") || n.Urgency() != hazard.NoSeverity {
-			t.Errorf("%s does not say that it is over: %s", kind, m.Text)
+			t.Errorf("%s does not say that it has ended: %s", kind, m.Text)
 		}
 	}
 }
@@ -248,7 +248,7 @@ func checkHostile(t *testing.T, evil, lang string, kind Kind) {
 		if strings.ContainsFunc(text, func(r rune) bool {
 			return r >= '\u202a' && r <= '\u202e' || r == '\u2066' || r == '\u2067' || r == 0x1b || r == 0
 		}) {
-			t.Errorf("%s holds an override or a control character", form)
+			t.Errorf("%s contains an override or a control character", form)
 		}
 		if len(text) > 200_000 {
 			t.Errorf("%s has %d bytes", form, len(text))

@@ -238,7 +238,7 @@ func TestPeopleReadTheWholeDocument(t *testing.T) {
 	var operations []openapi.Operation
 	for _, tag := range d.Tags {
 		if len(tag.Operations) == 0 || tag.Text == "" {
-			t.Errorf("the tag %s has %d operations, and says %q", tag.Name, len(tag.Operations), tag.Text)
+			t.Errorf("the tag %s has %d operations, and the description %q", tag.Name, len(tag.Operations), tag.Text)
 		}
 		operations = append(operations, tag.Operations...)
 	}

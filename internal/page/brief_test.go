@@ -42,7 +42,7 @@ func TestABriefSaysItsNameOnce(t *testing.T) {
 		}
 	})
 	if own, other := strings.Count(html, "<bdi>Flood</bdi>"), strings.Count(html, "<bdi>High water</bdi>"); own != 0 || other != 1 {
-		t.Errorf("its own name stands %d times beside its sources, the other %d times", own, other)
+		t.Errorf("its own name appears %d times in its reports, the other %d times", own, other)
 	}
 }
 
@@ -89,7 +89,7 @@ func TestABriefSaysWhatIsKnown(t *testing.T) {
 		t.Errorf("%d forecasts of 27, want %d with the first and the last", rows, briefRows)
 	}
 	if strings.Contains(html, at(position(-3, 0).From, now).Words+"</time></td>") {
-		t.Error("what is past is expected")
+		t.Error("a past time is listed as a forecast")
 	}
 }
 
@@ -119,7 +119,7 @@ func TestABriefIsShort(t *testing.T) {
 			}
 		}
 		if letters > most+len(short) {
-			t.Errorf("%d letters, want %d at most", letters, most)
+			t.Errorf("%d letters, want at most %d", letters, most)
 		}
 		if whole := fmt.Sprint(blocks(text)) == fmt.Sprint(short); whole == more && !(more && letters == 0) {
 			t.Errorf("whole %v, but more %v", whole, more)

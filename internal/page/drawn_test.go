@@ -114,7 +114,7 @@ func TestTheLegendCoversNothingThatIsDrawn(t *testing.T) {
 			at := patch{left, base - 10, left + 60, base + 2}
 			times++
 			if at.meets(sign) || at.meets(l.patch) {
-				t.Errorf("%s: the time at %v lies under the symbol %v or the legend %v", name, at, sign, l.patch)
+				t.Errorf("%s: the time at %v is under the symbol %v or the legend %v", name, at, sign, l.patch)
 			}
 		}
 		if times < 2 {

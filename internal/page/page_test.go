@@ -327,7 +327,7 @@ func TestMapsAreDrawnWhateverThePlace(t *testing.T) {
 					svg := doc.SVG()
 					wantXML(t, svg)
 					if !strings.Contains(string(svg), "EXERCISE") || !strings.Contains(string(svg), "#ffff00") {
-						t.Error("without the word EXERCISE, or the colour of a watch")
+						t.Error("the word EXERCISE or the color of a watch is missing")
 					}
 				}
 			}

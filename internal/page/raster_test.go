@@ -64,7 +64,7 @@ func TestAPictureShowsAreasWordsAndTheEnd(t *testing.T) {
 		t.Fatalf("%v pixels, want 480 by 300", got)
 	}
 	if again := pictureOf(t, m, 480); differ(whole, again) != 0 {
-		t.Error("the same map makes two pictures")
+		t.Error("two pictures of the same map differ")
 	}
 	bare := *m
 	bare.Areas = m.Areas[:1]
@@ -88,7 +88,7 @@ func TestAPictureShowsAreasWordsAndTheEnd(t *testing.T) {
 	}
 	for _, width := range []int{MinPicture, MaxPicture} {
 		if got := pictureOf(t, m, width).Bounds().Dx(); got != width {
-			t.Errorf("%d pixels wide, want %d", got, width)
+			t.Errorf("the picture is %d pixels wide, want %d", got, width)
 		}
 	}
 	for _, width := range []int{0, MinPicture - 1, MaxPicture + 1} {

@@ -52,7 +52,7 @@ func TestAWindowLeavesNoHazardOut(t *testing.T) {
 		placed(5, hazard.Warning, hazard.Exercise, 178, 10), placed(6, hazard.Watch, hazard.Event, 0, 0) /* on the other side of the world */)
 	text := drawnWindow(t, w)
 	if n := strings.Count(text, "<use "); n != 3 {
-		t.Errorf("%d symbols, want that of the advisories, of the warning and of the drill", n)
+		t.Errorf("%d symbols, want one for the advisories, one for the warning and one for the drill", n)
 	}
 	if !strings.Contains(text, ">+2</text>") || strings.Contains(text, ">+3</text>") {
 		t.Error("the advisories at one place are not counted, or the drill is among them")
@@ -98,11 +98,11 @@ func TestAWindowHasAreasAndGaps(t *testing.T) {
 		t.Error("a gap in the window is not hatched")
 	}
 	if !w.Sees([]geo.Shape{area}) || w.Sees([]geo.Shape{far}) || w.Sees(nil) {
-		t.Error("what the window sees")
+		t.Error("Sees is wrong for places inside or outside the window")
 	}
 	east := &Window{Longitude: 179, Latitude: 0, Zoom: 5, Width: 800, Height: 800}
 	if !east.Sees([]geo.Shape{shapeOf(t, `{"type":"Polygon","coordinates":[[[-179,-1],[-178,-1],[-178,1],[-179,1],[-179,-1]]]}`)}) {
-		t.Error("a window over the antimeridian does not see what is beyond it")
+		t.Error("a window across the antimeridian does not see places beyond it")
 	}
 	w.Ground = picturedMap(t).Ground
 	if text := drawnWindow(t, w); w.Ground != nil && !strings.Contains(text, `{"name":"Hamburg","longitude":9.99`) && !strings.Contains(text, `{"name":"Hamburg","longitude":10`) {

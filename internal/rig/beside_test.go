@@ -78,7 +78,7 @@ func TestTwoProcessesShareTheStore(t *testing.T) {
 				break
 			}
 			if time.Now().After(deadline) {
-				t.Fatal("a user who was disabled beside the servers is still let in")
+				t.Fatal("a user who was disabled on the command line still has access")
 			}
 		}
 	}

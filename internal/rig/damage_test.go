@@ -83,7 +83,7 @@ func TestDamagedFileIsAnErrorAndNoAnswer(t *testing.T) {
 	}
 	kept := keptFiles(t, data)
 	if len(kept) != 1 {
-		t.Fatalf("the data folder holds %q, want one file", kept)
+		t.Fatalf("the data folder contains %q, want one file", kept)
 	}
 	good, err := os.ReadFile(kept[0])
 	if err != nil {
@@ -281,7 +281,7 @@ func (w *written) damage(t *testing.T, file string, n int, different func(c *cli
 		if s == nil {
 			o.refused++
 			if why == "" {
-				t.Errorf("bit %d: the start is refused without a word", bit)
+				t.Errorf("bit %d: the start is refused without an error message", bit)
 			}
 			continue
 		}
@@ -347,7 +347,7 @@ func TestFlippedBitInTheWriteAheadLogLeavesTheChangesBeforeIt(t *testing.T) {
 			want = http.StatusGone
 		}
 		if status, answer, _, err := c.do(t.Context(), http.MethodGet, fmt.Sprintf("/changes?after=%d", len(whole)), "", nil); err != nil || status != want {
-			t.Errorf("%d of %d changes are there, and a client that has seen all is answered %d %s (%v), expected %d", len(rest), len(whole), status, answer, err, want)
+			t.Errorf("%d of %d changes are there, and a client that has seen all gets %d %s (%v), expected %d", len(rest), len(whole), status, answer, err, want)
 		}
 		checkLog(t, c)
 	})

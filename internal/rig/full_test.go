@@ -40,12 +40,12 @@ func integrity(data string) (err error) {
 
 func TestFullDiskRefusesWritesServesReadsAndRecovers(t *testing.T) {
 	if runtime.GOOS != "linux" || os.Geteuid() != 0 {
-		t.Skip("a small file system takes Linux and root")
+		t.Skip("a small file system requires Linux and root")
 	}
 	tidy(t)
 	mount := t.TempDir()
 	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=24m", tagged(), mount).CombinedOutput(); err != nil {
-		t.Skipf("there is no tmpfs here: %v %s", err, out)
+		t.Skipf("no tmpfs is available: %v %s", err, out)
 	}
 	t.Cleanup(func() { unmount(t, mount) })
 	data := filepath.Join(mount, "data")

@@ -66,7 +66,7 @@ func TestKillLosesNothing(t *testing.T) {
 	c := newClient(s.url, token)
 	lost := l.check(t, c, true)
 	for _, what := range lost {
-		t.Errorf("in the end: %s", what)
+		t.Errorf("at the end: %s", what)
 	}
 	last := checkLog(t, c)
 	t.Logf("%d kills and %d while starting; %d writes and %d files acknowledged, %d lost; %d changes, each number once", 2*n, inStart, l.acked, l.files, len(lost), last)

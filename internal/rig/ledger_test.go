@@ -216,7 +216,7 @@ func (l *ledger) check(t testing.TB, c *client, all bool) (lost []string) {
 		if !found { // after repeating the request, it exists once
 			l.again(t, c, e)
 			if value, found = l.value(t, c, id, isHazard, e.file); !found {
-				t.Errorf("%s is not there after it was asked for again", id)
+				t.Errorf("%s does not exist after the request was repeated", id)
 			}
 			e.acked = value
 		} else if isHazard && e.acked == "made "+id {
@@ -321,11 +321,11 @@ func checkLog(t testing.TB, c *client) (last int64) {
 		t.Fatalf("read the active hazards: %d %v", status, err)
 	}
 	if len(list) != len(active) {
-		t.Errorf("%d active hazards, the log says %d", len(list), len(active))
+		t.Errorf("%d active hazards, the log has %d", len(list), len(active))
 	}
 	for _, h := range list {
 		if active[h.UUID] != h.Name {
-			t.Errorf("active hazard %s is %q, the log says %q", h.UUID, h.Name, active[h.UUID])
+			t.Errorf("active hazard %s is %q, in the log %q", h.UUID, h.Name, active[h.UUID])
 		}
 	}
 	return last

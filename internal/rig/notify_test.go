@@ -124,13 +124,13 @@ func (p *people) check(n int, log map[string]hazardEnd) (faults []string) {
 				next := list[i+1]
 				switch {
 				case m.status != "A":
-					fault("told after the end")
+					fault("a message after the end")
 				case next.kind == "first":
-					fault("told for the first time twice")
+					fault("two first messages")
 				case next.status == "A" && next.severity == m.severity && next.before != m.severity && h.were[next.before]:
 					p.unsaid++
 				case next.status == "A" && next.severity == m.severity:
-					fault("told the same twice")
+					fault("the same message twice")
 				}
 			}
 			switch {
@@ -430,7 +430,7 @@ func killAndTell(t *testing.T, cluster bool, breaks int) {
 		if left < least {
 			least, since = left, time.Now()
 		} else if time.Since(since) > 2*time.Minute {
-			t.Fatalf("%d wait, and for two minutes none was told: %s", left, state)
+			t.Fatalf("%d wait, and for two minutes none was sent: %s", left, state)
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
@@ -459,7 +459,7 @@ func killAndTell(t *testing.T, cluster bool, breaks int) {
 	}
 	faults := all.check(persons, log)
 	if all.unsaid > breaks {
-		t.Errorf("%d messages take back what did not come, after %d kills and failovers", all.unsaid, breaks)
+		t.Errorf("%d messages withdraw one that did not arrive, after %d kills and failovers", all.unsaid, breaks)
 	}
 	for _, what := range faults[:min(len(faults), 20)] {
 		t.Error(what)

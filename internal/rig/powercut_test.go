@@ -36,11 +36,11 @@ const (
 func newDisk(t testing.TB) *disk {
 	t.Helper()
 	if runtime.GOOS != "linux" || os.Geteuid() != 0 {
-		t.Skip("cutting the power of a file system takes Linux and root")
+		t.Skip("cutting the power of a file system requires Linux and root")
 	}
 	for _, tool := range []string{"mkfs.ext4", "losetup", "mount", "umount"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("cutting the power of a file system takes %s (Debian: e2fsprogs, mount)", tool)
+			t.Skipf("cutting the power of a file system requires %s (Debian: e2fsprogs, mount)", tool)
 		}
 	}
 	tidy(t)
@@ -53,7 +53,7 @@ func newDisk(t testing.TB) *disk {
 	run(t, "mkfs.ext4", "-q", "-F", image)
 	out, err := exec.Command("losetup", "--find", "--show", image).CombinedOutput()
 	if err != nil {
-		t.Skipf("there is no loop device here: %v %s", err, out)
+		t.Skipf("no loop device is available: %v %s", err, out)
 	}
 	d := &disk{t, strings.TrimSpace(string(out)), filepath.Join(dir, "mnt")}
 	t.Cleanup(func() {
@@ -88,7 +88,7 @@ func (d *disk) cut() {
 	}
 	defer f.Close()
 	if err := unix.IoctlSetPointerInt(int(f.Fd()), shutdownIoctl, noLogFlush); err != nil {
-		d.t.Skipf("this kernel cannot end a file system at once: %v", err)
+		d.t.Skipf("this kernel cannot shut down a file system: %v", err)
 	}
 }
 
@@ -151,7 +151,7 @@ func TestPowerCutLosesNothing(t *testing.T) {
 func TestRigSeesTheLossWhenWritesAreNotSynchronous(t *testing.T) {
 	l, lost := powerCuts(t, 10, "sqlite:?synchronous=off", true)
 	if len(lost) == 0 {
-		t.Errorf("%d writes acknowledged, none lost: the rig cannot see a loss", l.acked)
+		t.Errorf("%d writes acknowledged, none lost: the rig cannot detect a loss", l.acked)
 	}
 	t.Logf("%d writes acknowledged, %d lost", l.acked, len(lost))
 }

@@ -422,11 +422,11 @@ func TestStreamsLoseNothingAndTellNothingTwice(t *testing.T) {
 	}
 	for _, c := range logs["stranger"] {
 		if !hook.told[c.n] {
-			t.Errorf("the webhook was not told of change %d", c.n)
+			t.Errorf("the webhook did not get change %d", c.n)
 		}
 	}
 	if n := len(hook.told); n > len(logs["stranger"]) {
-		t.Errorf("the webhook was told of %d changes, its owner may know of %d", n, len(logs["stranger"]))
+		t.Errorf("the webhook got %d changes, its owner may see %d", n, len(logs["stranger"]))
 	}
 	t.Logf("%d readers, %d changes, 3 kills", readers, len(logs["member"]))
 }

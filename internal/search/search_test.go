@@ -321,7 +321,7 @@ func FuzzParse(f *testing.F) {
 		if faults != nil {
 			for _, fault := range faults {
 				if !v.Has(fault.Parameter) || fault.Detail == "" {
-					t.Fatalf("%q: fault %+v of what was not given", text, fault)
+					t.Fatalf("%q: fault %+v of a parameter that was not given", text, fault)
 				}
 			}
 			return
@@ -335,14 +335,14 @@ func FuzzParse(f *testing.F) {
 				t.Fatalf("%q: %s", text, diff)
 			}
 			if q.Match(h, nil, noon) != again.Match(h, nil, noon) {
-				t.Fatalf("%q matches otherwise when it is written as %v", text, q.Values())
+				t.Fatalf("%q matches differently when it is written as %v", text, q.Values())
 			}
 		}
 		if match, sure := q.MayMatchPlace(geo.BoundsOf(Footprint(h, nil)...)); sure && match != q.MatchPlace(Footprint(h, nil)) {
 			t.Fatalf("%q: its box is sure to match: %v", text, match)
 		}
 		if _, err := q.Decode("history"); err == nil {
-			t.Fatalf("%q: a cursor that nobody gave is taken", text)
+			t.Fatalf("%q: an invalid cursor is accepted", text)
 		}
 	})
 }
@@ -377,6 +377,6 @@ func TestWhatTakesTooLongToTellIsFound(t *testing.T) {
 	}
 	near := cql.Not{Of: cql.Meets{Of: meets.Of, Geometry: cql.Geometry{WKT: "POINT(0 0)"}}}
 	if w, err := NewWhere(near, Fields()); err != nil || w.Match(h, []geo.Shape{shape}) {
-		t.Errorf("what meets is found by the condition that it does not: %v", err)
+		t.Errorf("shapes that meet are found by the opposite condition: %v", err)
 	}
 }

@@ -39,7 +39,7 @@ func TestAPlaceThatWentOverToAnotherAlertLeavesItsOwn(t *testing.T) {
 	}
 	active, err := d.store.ActiveEvents(t.Context(), "cap")
 	if err != nil || len(active) != 1 {
-		t.Fatalf("%d active events, %v; want the alert that the place went over to", len(active), err)
+		t.Fatalf("%d active events, %v; want the alert that took over the place", len(active), err)
 	}
 	changes, err := d.store.Since(t.Context(), 0, 1000)
 	if err != nil {

@@ -80,7 +80,7 @@ func TestCoverageAroundTheWorld(t *testing.T) {
 	was, is := strings.Split(string(want), "\n"), strings.Split(b.String(), "\n")
 	for i := range max(len(was), len(is)) {
 		if i >= len(was) || i >= len(is) || was[i] != is[i] {
-			t.Fatalf("%s:%d differs: run it with -update, and read what changes\nis  %s", file, i+1, append(is, make([]string, len(was))...)[i])
+			t.Fatalf("%s:%d differs: run the test with -update, and read the changed lines\nis  %s", file, i+1, append(is, make([]string, len(was))...)[i])
 		}
 	}
 }

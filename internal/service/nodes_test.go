@@ -107,11 +107,11 @@ func TestGuessesAtSeveralNodesAreCountedTogether(t *testing.T) {
 		case code != http.StatusUnauthorized:
 			t.Fatalf("guess %d: %d", guess, code)
 		case guess >= free && time.Since(before) < time.Second<<(guess-free):
-			t.Fatalf("guess %d is looked at %v after the one before began at another node", guess, time.Since(before))
+			t.Fatalf("guess %d is checked %v after the one before began at another node", guess, time.Since(before))
 		}
 		before = began
 	}
-	t.Errorf("%d guesses at three nodes, and none must wait", free+6)
+	t.Errorf("%d guesses at three nodes, and none had to wait", free+6)
 }
 
 // Clients use one refresh token at three nodes at the same moment: the login continues with one

@@ -49,7 +49,7 @@ func (d *desk) tell(now hazard.Instant) map[string]told {
 		}
 		if len(reports) == 0 {
 			if h.Status == hazard.Active {
-				d.t.Errorf("%s is active, and nobody tells of it", h.Name)
+				d.t.Errorf("%s is active, but no source reports it", h.Name)
 			}
 			if _, err := d.store.HazardByUUID(ctx, h.Successor); h.Successor != uuid.Nil && err != nil {
 				d.t.Errorf("%s has become part of %s: %v", h.Name, h.Successor, err)

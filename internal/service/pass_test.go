@@ -94,10 +94,10 @@ func TestADamagedHazardIsLoggedOnceAndTriedAgainEachMinute(t *testing.T) {
 		cancel()
 		<-done
 		if b := of("b"); b.Status != hazard.Expired || b.Name != "Great flood" {
-			t.Errorf("once mended, it is %q, %s", b.Name, b.Status)
+			t.Errorf("after the repair it is %q, %s", b.Name, b.Status)
 		}
 		if n, err := st.CountHeld(t.Context(), "nws"); n != 1 || err != nil {
-			t.Errorf("%d reports are kept back, %v; want the one that is damaged", n, err)
+			t.Errorf("%d reports are held, %v; want the damaged one", n, err)
 		}
 		if n := strings.Count(log.String(), "a held report is damaged"); n != 1 {
 			t.Errorf("that is logged %d times, want once:\n%s", n, log.String())

@@ -284,13 +284,13 @@ func TestEveryRecordingIsReadAsTheTableSays(t *testing.T) {
 			if *update {
 				r.want = got
 			} else if got != r.want {
-				t.Errorf("it comes to %s, want %s", got, r.want)
+				t.Errorf("the result is %s, want %s", got, r.want)
 				for _, x := range append(res.Rejects, res.Suspects...) {
 					t.Logf("%s: %s", x.Record, x.Reason)
 				}
 			}
 			if r.why == "" && (got.refused || got.ignored+got.held+got.rejected > 0) {
-				t.Errorf("what is not taken in has no reason in the table")
+				t.Errorf("a report that is not imported has no reason in the table")
 			}
 			if again, _ := d.take(r.source, file, r.at); again.made+again.updated != 0 {
 				t.Errorf("the same again: %s", again)

@@ -237,7 +237,7 @@ func checkTold(t *testing.T, s *store.Store, person, id string) (told map[int64]
 		}
 	}
 	if digest := strings.Contains(person, "digest"); len(waits) > 0 && !digest { // changes after a digest wait for the next
-		t.Errorf("%s: of %d hazards something waits to be told", person, len(waits))
+		t.Errorf("%s: messages about %d hazards are still waiting", person, len(waits))
 	}
 	told = map[int64]int{}
 	for hazardID, list := range kinds {
@@ -249,10 +249,10 @@ func checkTold(t *testing.T, s *store.Store, person, id string) (told map[int64]
 		over := func(k notice.Kind) bool { return k == notice.Ended || k == notice.Withdrawn || k == notice.Correction }
 		switch last := list[len(list)-1]; {
 		case list[0] != notice.First || slices.Contains(list[1:], notice.First):
-			t.Errorf("%s: hazard %d, %s: told as %q, want one first message, at the beginning", person, hazardID, h.Name, list)
+			t.Errorf("%s: hazard %d, %s: messages %q, want one first message, at the beginning", person, hazardID, h.Name, list)
 		case waits[hazardID], h.Reason == hazard.EndMerged: // its end was not sent yet, or it continues as another
 		case over(last) != (h.Status == hazard.Expired):
-			t.Errorf("%s: hazard %d, %s, has status %s: told as %q", person, hazardID, h.Name, h.Status, list)
+			t.Errorf("%s: hazard %d, %s, has status %s: messages %q", person, hazardID, h.Name, h.Status, list)
 		}
 	}
 	return told

@@ -52,9 +52,9 @@ func TestAStartSweepsFilesThatNothingNames(t *testing.T) {
 		}
 	}
 	if _, err := os.Stat(old); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("what nothing names is still there: %v", err)
+		t.Errorf("a file without a reference is still there: %v", err)
 	}
 	if _, err := os.Stat(fresh); err != nil {
-		t.Errorf("what may be being uploaded was removed: %v", err)
+		t.Errorf("a file that may still be in upload was removed: %v", err)
 	}
 }

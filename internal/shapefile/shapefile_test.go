@@ -150,7 +150,7 @@ func TestArchivesThatAreRefused(t *testing.T) {
 		}
 	}
 	if _, err := Read([]byte("PK\x03\x04")); err == nil {
-		t.Error("a beginning alone is read")
+		t.Error("a truncated file is read")
 	}
 }
 

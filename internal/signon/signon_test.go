@@ -38,11 +38,11 @@ func TestGroupsGiveTheHighestRoleAndAllOrganizations(t *testing.T) {
 		}
 	}
 	if role, _ := groups[1:].rights(nil); role != "" {
-		t.Errorf("nobody's group gives the role %q", role)
+		t.Errorf("a user in no group gets the role %q", role)
 	}
 	for _, text := range []string{"", "duty", "=admin", "duty=root", "duty=editor:", "duty=editor:A++B"} {
 		if g, err := ParseGroup(text); err == nil {
-			t.Errorf("%q is taken for %+v", text, g)
+			t.Errorf("%q is parsed as %+v", text, g)
 		}
 	}
 }

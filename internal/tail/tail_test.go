@@ -118,7 +118,7 @@ func TestNobodyIsToldOfAChangeThatTheListsDoNotShow(t *testing.T) {
 	change(t, s, 10)
 	entries, _, wake, err := f.After(t.Context(), 0)
 	if err != nil || len(entries) > 0 || wake == nil {
-		t.Errorf("told of %d changes before the view has them, %v", len(entries), err)
+		t.Errorf("%d changes were delivered before the view has them, %v", len(entries), err)
 	}
 	if err := f.CatchUp(t.Context()); err != nil {
 		t.Fatal(err)
@@ -197,9 +197,9 @@ func TestWhatIsKnownOfManyProductsIsBounded(t *testing.T) {
 	}
 	grown := inUse() - before
 	kept, bytes, _, _ := f.Kept()
-	t.Logf("%d changes kept, of %d bytes; %d bytes more are in use", kept, bytes, grown)
+	t.Logf("%d changes in memory, of %d bytes; %d more bytes are in use", kept, bytes, grown)
 	if grown > 2*bound || kept == 0 {
-		t.Errorf("%d bytes more are in use, the bound is %d; %d changes kept", grown, bound, kept)
+		t.Errorf("%d more bytes are in use, the bound is %d; %d changes in memory", grown, bound, kept)
 	}
 	runtime.KeepAlive(f)
 }
@@ -228,6 +228,6 @@ func TestAReaderThatFailsHoldsUpNobody(t *testing.T) {
 		t.Errorf("the view is as of %d, %v", l.Number(), err)
 	}
 	if told := follow(t, f, 0); len(told) != 44 {
-		t.Errorf("%d changes told to another", len(told))
+		t.Errorf("another reader gets %d changes", len(told))
 	}
 }

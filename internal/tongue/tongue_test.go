@@ -66,7 +66,7 @@ func TestTheLanguageThatMeetsTheWish(t *testing.T) {
 			t.Errorf("%q %q of %q: %q %q, want %q", tt.header, tt.lang, tt.languages, got.Name, got.Description, tt.want)
 		}
 		if got.Stored().Name != h.Name || got.Stored().Description != h.Description {
-			t.Errorf("what is stored has become %q", got.Stored().Name)
+			t.Errorf("the stored text has become %q", got.Stored().Name)
 		}
 	}
 }
@@ -110,7 +110,7 @@ func TestWishesThatComeToTheSameHaveOneKey(t *testing.T) {
 			}
 			key := sets.Key(w)
 			if before, ok := keys[key]; ok && fmt.Sprint(before) != fmt.Sprint(read) {
-				t.Errorf("%s,%s has the key %q of another reading: %q and %q", a, b, key, read, before)
+				t.Errorf("%s,%s has the key %q of a different text: %q and %q", a, b, key, read, before)
 			}
 			keys[key] = read
 			stored := true

@@ -37,7 +37,7 @@ func TestTownsKnowTheirDivision(t *testing.T) {
 		}
 	}
 	if unknown > 200 {
-		t.Errorf("%d towns of which the division is not known", unknown)
+		t.Errorf("%d towns without a known division", unknown)
 	}
 }
 

@@ -242,7 +242,7 @@ func TestGoneDisablesAtOnce(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		if n := len(b.net.to("a.example")) - before; n != 20 {
-			t.Errorf("%d messages when it goes on, want 20", n)
+			t.Errorf("%d messages after it was resumed, want 20", n)
 		}
 	})
 }
@@ -365,12 +365,12 @@ func TestEveryChangeComesAtLeastOnceAndInOrder(t *testing.T) {
 				}
 				id := p.header.Get("Webhook-Id")
 				if as, ok := messages[id]; ok && as != c.Change {
-					t.Errorf("%s: message %s tells of change %d and of %d", host, id, as, c.Change)
+					t.Errorf("%s: message %s is about change %d and about %d", host, id, as, c.Change)
 				}
 				messages[id] = c.Change
 			}
 			if len(told) != changes {
-				t.Errorf("%s was told of %d changes, want %d", host, len(told), changes)
+				t.Errorf("%s got %d changes, want %d", host, len(told), changes)
 			}
 		}
 	})
@@ -488,7 +488,7 @@ func TestWhatIsWithdrawnBeforeItIsDeliveredIsNotTold(t *testing.T) {
 					}
 				}
 				if n := len(b.net.to("bob.example")); n < 2 {
-					t.Errorf("bob is told nothing in %d requests", n)
+					t.Errorf("bob gets nothing in %d requests", n)
 				}
 			})
 		})
@@ -631,7 +631,7 @@ func TestAPausedWebhookIsToldAfterwardsWhatItMissed(t *testing.T) {
 		patch(`{"status":"active"}`)
 		posts := b.net.to("a.example")
 		if len(posts) != 1 {
-			t.Fatalf("%d messages, want one: of what is not too old, as it is now", len(posts))
+			t.Fatalf("%d messages, want one, with the present state of recent changes", len(posts))
 		}
 		if typ, c := posts[0].standard(t); typ != "hazard.expired" || !c.Late || !slices.Equal(c.Changes, []int64{2, 3}) {
 			t.Errorf("%s", posts[0].body)
@@ -664,7 +664,7 @@ func TestADeliveryCanBeMadeOnceMore(t *testing.T) {
 			t.Errorf("%s", posts[2].body)
 		}
 		if posts[2].header.Get("Webhook-Id") != posts[1].header.Get("Webhook-Id") {
-			t.Error("what is told already has another id")
+			t.Error("a message that was already sent has another id")
 		}
 		if _, err := b.svc.Redeliver(t.Context(), b.author("ann"), h.ID, 99, now()); !errors.Is(err, hazard.ErrNotFound) {
 			t.Errorf("a delivery that there is not: %v", err)

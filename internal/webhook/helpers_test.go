@@ -272,7 +272,7 @@ func (p post) verify(secret string) error {
 	mac.Write([]byte(p.header.Get("Webhook-Id") + "." + p.header.Get("Webhook-Timestamp") + "." + p.body))
 	want := "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
 	if !slices.Contains(strings.Split(p.header.Get("Webhook-Signature"), " "), want) {
-		return fmt.Errorf("none of the signatures %q is %s", p.header.Get("Webhook-Signature"), want)
+		return fmt.Errorf("none of the signatures %q equals %s", p.header.Get("Webhook-Signature"), want)
 	}
 	if at, want := p.header.Get("Webhook-Timestamp"), fmt.Sprint(p.at.Unix()); at != want {
 		return fmt.Errorf("the timestamp is %s, the attempt was at %s", at, want)

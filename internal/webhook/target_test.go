@@ -76,7 +76,7 @@ func TestWebhooksLeadOnlyWhereTheVectorsLetThem(t *testing.T) {
 		// by their lookup, and other ports by their address.
 		if want && !strings.HasPrefix(v.Why, "name") && !strings.HasPrefix(v.Why, "port of") && !strings.Contains(v.Why, "6761") && !strings.Contains(v.Why, "by name") {
 			if reach(&outbound.Targets{Allow: []netip.Prefix{netip.MustParsePrefix("10.99.0.0/16")}}, v.URL) == nil {
-				t.Errorf("%.100q (%s) is allowed with another network", v.URL, v.Why)
+				t.Errorf("%.100q (%s) is allowed although another network was allowed", v.URL, v.Why)
 			}
 		}
 	}
@@ -240,7 +240,7 @@ func TestNamesThatLeadInside(t *testing.T) {
 	port := fmt.Sprint(l.Addr().(*net.TCPAddr).Port)
 	l2, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:"+port)
 	if err != nil {
-		t.Skipf("the port is taken on the other address: %v", err)
+		t.Skipf("the port is in use on the other address: %v", err)
 	}
 	serve := func(l net.Listener, n *atomic.Int32) {
 		server := &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { n.Add(1) }), ReadHeaderTimeout: time.Minute}
@@ -274,10 +274,10 @@ func TestNamesThatLeadInside(t *testing.T) {
 		})
 	}
 	if n := inside.Load(); n != 0 {
-		t.Errorf("%d requests came inside", n)
+		t.Errorf("%d requests reached internal addresses", n)
 	}
 	if world.Load() == 0 {
-		t.Error("no request came anywhere: the test shows nothing")
+		t.Error("no request arrived anywhere, so the test proves nothing")
 	}
 }
 

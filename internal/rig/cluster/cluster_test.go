@@ -241,7 +241,7 @@ func (c *cluster) until(what string, within time.Duration, is func() bool) {
 	c.t.Helper()
 	for end := time.Now().Add(within); !is(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
-			c.t.Fatalf("after %v it is not so that %s", within, what)
+			c.t.Fatalf("not reached within %v: %s", within, what)
 		}
 	}
 }

@@ -197,21 +197,21 @@ func TestALineIsCutAndMended(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := say(c); err == nil {
-		t.Fatalf("%q came through a silent line", got)
+		t.Fatalf("%q passed a silent line", got)
 	}
 	l.mend()
 	if err := c.SetReadDeadline(time.Time{}); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := io.ReadFull(c, make([]byte, 5)); got != 5 || err != nil {
-		t.Fatal("what was sent meanwhile does not come", got, err)
+		t.Fatal("data sent meanwhile does not arrive", got, err)
 	}
 	l.refuse()
 	if _, err := say(c); err == nil {
-		t.Fatal("a refused line goes on")
+		t.Fatal("a refused line continues")
 	}
 	if _, err := say(dial()); err == nil {
-		t.Fatal("a refused line begins anew")
+		t.Fatal("a refused line starts again")
 	}
 	l.mend()
 	if got, err := say(dial()); got != "hello" || err != nil {

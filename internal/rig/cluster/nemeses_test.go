@@ -225,7 +225,7 @@ func checkLost(b *breaker, h *History, f *Figures) {
 	c.log()
 	c.writes()
 	if f.Lost == 0 || f.Resets == 0 || c.counts[Durable] != f.Lost {
-		b.t.Errorf("%d acknowledged writes were lost, of which the checker finds %d, and streams were told %d times", f.Lost, c.counts[Durable], f.Resets)
+		b.t.Errorf("%d acknowledged writes were lost, the checker found %d of them, and streams were reset %d times", f.Lost, c.counts[Durable], f.Resets)
 	}
 }
 
@@ -263,7 +263,7 @@ func (b *breaker) mend(n *hazardd, from time.Time) {
 	}
 	mended := time.Now()
 	b.until(n.name+" is ready", 30*time.Second, n.ready)
-	b.t.Logf("ready %v after it was mended", time.Since(mended).Round(time.Millisecond))
+	b.t.Logf("ready %v after the repair", time.Since(mended).Round(time.Millisecond))
 	b.away(from, n)
 }
 
@@ -310,7 +310,7 @@ func roll(b *breaker) {
 		n.start()
 		b.until(n.name+" is ready", 30*time.Second, n.ready)
 		b.refuses(n, from)
-		b.t.Logf("%s was away for %v, of which it took %v to end", n.name, time.Since(from).Round(time.Millisecond), ended.Round(time.Millisecond))
+		b.t.Logf("%s was down for %v, of which the shutdown took %v", n.name, time.Since(from).Round(time.Millisecond), ended.Round(time.Millisecond))
 		time.Sleep(forgiven)
 	}
 }
