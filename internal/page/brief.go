@@ -186,7 +186,7 @@ func (b *Brief) forecasts(role hazard.ShapeRole) (list []forecast) {
 }
 
 // shorten returns about that many letters of the text, and whether there is more. Letters of
-// scripts wider than Latin count as two, and each line as half a row.
+// scripts wider than Latin count as two, and each line break as 45.
 func shorten(all []block, most int) (short []block, more bool) {
 	const line = 45
 	for _, b := range all {

@@ -159,8 +159,8 @@ func (f *Frame) at(i, now hazard.Instant) moment {
 	return m
 }
 
-// relative returns how far i is from now, in the largest unit of which this is at least two, or at
-// least one for units below a day.
+// relative returns how far i is from now: in days from two days on, in hours from two hours on, or
+// else in minutes.
 func (f *Frame) relative(i, now hazard.Instant) string {
 	d := (time.Duration(now-i) * time.Millisecond).Abs()
 	if now-i > hazard.Instant(maxRelative.Milliseconds()) || i-now > hazard.Instant(maxRelative.Milliseconds()) {
@@ -183,5 +183,5 @@ func (f *Frame) relative(i, now hazard.Instant) string {
 	return f.say("ago"+unit, "n", n)
 }
 
-// maxRelative is the longest time that is shown in days.
+// maxRelative is the longest time that is shown relative to now.
 const maxRelative = 2 * 365 * 24 * time.Hour

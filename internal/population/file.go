@@ -83,8 +83,9 @@ type Converted struct {
 	Bytes   int64
 }
 
-// far is the factor by which people of a raster and of the built-in grid may differ. A larger
-// difference is probably a wrong unit. It is checked only if the built-in grid has enough people.
+// far is the factor by which the people of a raster and of the built-in grid may differ; a larger
+// difference is probably a wrong unit. It is checked only if the built-in grid has at least some
+// people there.
 const (
 	far  = 3
 	some = 10_000

@@ -362,7 +362,7 @@ func (p *Provider) Finish(ctx context.Context, answer url.Values, secret Secret)
 	return id, nil
 }
 
-// askMore requests claims about the person from the provider if the token lacks them.
+// askMore requests claims about the person from the provider, and adds those that the token lacks.
 func (p *Provider) askMore(ctx context.Context, a *about, tokens *oauth2.Token, subject string, claims map[string]any) error {
 	info, err := a.oidc.UserInfo(ctx, oauth2.StaticTokenSource(tokens))
 	if err != nil {
