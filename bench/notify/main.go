@@ -64,7 +64,7 @@ func run(ctx context.Context, most, clicks, rounds int, asJSON bool) error {
 	first, correction := measure.Quantile(small.first, 0.99), measure.Quantile(small.correction, 0.99)
 	t := measure.Table{Title: "10,000 subscriptions", Heads: []string{"figure", "median", "p99", "most"}}
 	t.Add("a WARNING over 2,000: until all are queued, ms", measure.Median(small.queued), measure.Quantile(small.queued, 0.99), queued)
-	t.Add("until the mail server has all, ms", measure.Median(small.sent), measure.Quantile(small.sent, 0.99), measure.Quantile(small.sent, 1))
+	t.Add("until the mail server has all messages, ms", measure.Median(small.sent), measure.Quantile(small.sent, 0.99), measure.Quantile(small.sent, 1))
 	t.Add("from an editor's request to the mail server, ms", measure.Median(small.first), first, measure.Quantile(small.first, 1))
 	t.Add("from a retraction to the mail server, ms", measure.Median(small.correction), correction, measure.Quantile(small.correction, 1))
 	r := measure.Report{Program: "notify", Machine: measure.Machine(), Tables: []measure.Table{t}, Goals: []measure.Goal{

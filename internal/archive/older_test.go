@@ -224,7 +224,7 @@ func TestAnArchiveIsRefusedForWhatItSays(t *testing.T) {
 				return nil
 			}
 			return content
-		}, `"SHA256SUMS": it does not belong there`},
+		}, `"SHA256SUMS": this entry is not expected here`},
 		"the manifest is missing": {func(name string, content []byte) []byte {
 			if name == "manifest.json" {
 				return nil

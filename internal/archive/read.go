@@ -200,7 +200,7 @@ func (in *reader) take(ctx context.Context, head *tar.Header) error {
 		in.stage = atSums
 		return in.readSums(content)
 	default:
-		err = errors.New("it does not belong there")
+		err = errors.New("this entry is not expected here")
 	}
 	if err != nil {
 		return err
@@ -280,7 +280,7 @@ func (in *reader) endTables(ctx context.Context) error { return in.begin(ctx, le
 func (in *reader) readPart(ctx context.Context, name string, part int, r io.Reader) error {
 	i := slices.IndexFunc(in.manifest.Tables, func(t store.Table) bool { return t.Name == name })
 	if i < in.open || i < 0 {
-		return errors.New("it does not belong there")
+		return errors.New("this entry is not expected here")
 	}
 	if err := in.begin(ctx, i); err != nil {
 		return err

@@ -156,9 +156,9 @@ func (s *Service) believe(c *claims, kid string, life time.Duration, now hazard.
 	second := int64(now) / 1000
 	switch {
 	case c.Iss != s.cfg.Issuer:
-		return nil, refusal("other issuer")
+		return nil, refusal("another issuer")
 	case !names(c.Aud, s.cfg.Audience):
-		return nil, refusal("other audience")
+		return nil, refusal("another audience")
 	case c.Sub == "" || !c.Role.Known() || c.Orgs == nil || c.IAT <= 0 || c.NBF <= 0 || c.Exp <= 0:
 		return nil, refusal("a claim is missing or unknown")
 	case c.NBF > second || c.IAT > second+int64(clockSkew/time.Second):

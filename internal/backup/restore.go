@@ -342,7 +342,7 @@ func read(ctx context.Context, shelf files.Shelf, of map[string]map[int64]bool, 
 		return nil, fmt.Errorf("%w of hazardd in %v", ErrNone, shelf)
 	}
 	ids := slices.Sorted(maps.Keys(of))
-	return nil, fmt.Errorf("%w in %v that is as old as %s; the first one there began at %s", ErrNone, shelf, at.UTC().Format(time.RFC3339), begunAt(ids[0]).Format(time.RFC3339))
+	return nil, fmt.Errorf("%w in %v that began before %s; the first one there began at %s", ErrNone, shelf, at.UTC().Format(time.RFC3339), begunAt(ids[0]).Format(time.RFC3339))
 }
 
 // generationReader builds a database from a generation.

@@ -21,7 +21,7 @@ import (
 const maxRounds = 20
 
 // errIntricate reports that sides still meet after maxRounds.
-var errIntricate = errors.New("too intricate")
+var errIntricate = errors.New("too complex")
 
 // side is a part of a boundary, from the smaller position a to b. Left of it the winding number is higher by weight.
 type side struct {

@@ -142,7 +142,7 @@ func frameOf(r *geotiff.Raster) (*head, error) {
 	case r.CellX > builtin.Cell+1e-9:
 		return nil, fmt.Errorf("pixels of %v degrees are larger than those of the built-in data, %v", r.CellX, builtin.Cell)
 	case r.West < -180-r.CellX-hair || east > 180+r.CellX+hair:
-		return nil, fmt.Errorf("longitudes from %v to %v are not from -180 to 180: gdalwarp -te -180 -90 180 90 turns the raster", r.West, east)
+		return nil, fmt.Errorf("longitudes from %v to %v are outside -180 to 180: gdalwarp -te -180 -90 180 90 shifts the raster", r.West, east)
 	case r.Width > maxWidth || int64(r.Width)*int64(r.Height) > maxPixels:
 		return nil, fmt.Errorf("%d × %d pixels; at most %d wide, and %d in total: gdalwarp -tr %v %v makes a coarser raster", r.Width, r.Height, maxWidth, int64(maxPixels), 1.0/120, 1.0/120)
 	}
@@ -391,7 +391,7 @@ func open(r io.ReaderAt, size int64) (*Grid, error) {
 		return b, nil
 	}
 	if begin, err := read(0, int64(len(magic))); err != nil || string(begin) != magic {
-		return nil, damaged(errors.New("it does not begin with the magic of such a file"))
+		return nil, damaged(errors.New("its first bytes are not those of a grid file"))
 	}
 	end, err := read(size-tail, tail)
 	if err != nil {

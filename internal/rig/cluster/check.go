@@ -301,7 +301,7 @@ func (c *checker) stream(s *Stream) {
 		case !there:
 			c.fault(Streamed, "%s: change %d by %s is not in the log", who, e.Number, e.Node)
 		case old != 0:
-			c.fault(Told, "%s: change %d by %s follows %d, which is of a replaced history, without a reset", who, e.Number, e.Node, old)
+			c.fault(Told, "%s: change %d by %s follows %d, which belongs to a replaced history, without a reset", who, e.Number, e.Node, old)
 			old = 0
 		case at != next:
 			c.fault(Streamed, "%s: change %d by %s after %d: %d changes were not sent", who, e.Number, e.Node, seen, at-next)
