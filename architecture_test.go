@@ -1,4 +1,4 @@
-// Package hazardd holds nothing; its tests check that the house is as ARCHITECTURE.md says.
+// Package hazardd is empty. Its tests check the code against ARCHITECTURE.md.
 package hazardd
 
 import (
@@ -18,7 +18,8 @@ import (
 
 const module = "github.com/hazardd/hazardd"
 
-// floors reads the table of packages from ARCHITECTURE.md: package → floor. Those without a floor are for tests and measuring.
+// floors reads the table of packages in ARCHITECTURE.md: package → floor. Packages without a floor
+// are for tests and measurements.
 func floors(t *testing.T) map[string]int {
 	t.Helper()
 	text, err := os.ReadFile("ARCHITECTURE.md")
@@ -49,7 +50,7 @@ func floors(t *testing.T) map[string]int {
 	return all
 }
 
-// floorOf finds a package's row: its own, or that of "…/…" above it.
+// floorOf returns the floor of a package: from its own row, or from the row of "…/…" above it.
 func floorOf(floors map[string]int, pkg string) (int, bool) {
 	for path := strings.TrimPrefix(pkg, module+"/"); path != "."; {
 		if f, ok := floors[path]; ok {
@@ -92,7 +93,7 @@ func TestImportsOnlyGoDownAFloor(t *testing.T) {
 			continue
 		}
 		for _, imported := range pkg.Imports {
-			// A package's own parts (generated code, a built-in table) are on its floor.
+			// The parts of a package (generated code, a built-in table) are on its floor.
 			if !strings.HasPrefix(imported, module+"/") || strings.HasPrefix(imported, pkg.ImportPath+"/") || from < 0 {
 				continue
 			}
@@ -103,14 +104,16 @@ func TestImportsOnlyGoDownAFloor(t *testing.T) {
 	}
 }
 
-// kin reports whether a package is a part of another, such as internal/auth/authtest of internal/auth, or both are parts of a third one, such as internal/store/wal and
+// kin reports whether one package is a part of the other, such as internal/auth/authtest of
+// internal/auth, or both are parts of a third, such as internal/store/wal and
 // internal/store/pagesum.
 func kin(pkg, imported string) bool {
 	parent := imported[:strings.LastIndexByte(imported, '/')]
 	return strings.HasPrefix(pkg, imported+"/") || parent != module && parent != module+"/internal" && strings.HasPrefix(pkg, parent+"/")
 }
 
-// Every module that is linked or tested with directly has its line, with the reason, and no other is listed.
+// Every direct dependency, for the program or for tests, has a line with its reason, and no other
+// module has one.
 func TestEveryModuleIsExplained(t *testing.T) {
 	text, err := os.ReadFile("ARCHITECTURE.md")
 	if err != nil {

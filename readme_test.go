@@ -12,7 +12,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazardtest"
 )
 
-// The tour works when pasted: each of its commands, and each answer is one.
+// The tour works when pasted: each of its commands runs, and each has an answer.
 func TestTheTourOfTheREADMEWorks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -28,7 +28,7 @@ func TestTheTourOfTheREADMEWorks(t *testing.T) {
 		t.Fatal("README.md has no tour")
 	}
 	if _, err := exec.LookPath("curl"); err != nil {
-		t.Skip("the tour needs curl, which is not on this machine")
+		t.Skip("the tour needs curl, which is not installed")
 	}
 	dir := t.TempDir()
 	program := filepath.Join(dir, "hazardd")
@@ -40,7 +40,7 @@ func TestTheTourOfTheREADMEWorks(t *testing.T) {
 
 	tour = strings.ReplaceAll(tour, "bin/hazardd", program+" --data "+data)
 	tour = strings.ReplaceAll(tour, "http://127.0.0.1:8080", server.URL())
-	// Each answer on a line of its own, and a failure for every status that is one.
+	// Put each answer on its own line, and fail on error statuses.
 	tour = strings.ReplaceAll(tour, "curl -s", "curl --fail-with-body -w '\\n' -s")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -53,7 +53,7 @@ func TestTheTourOfTheREADMEWorks(t *testing.T) {
 	for _, want := range []string{`"severity_ID":"WARNING"`, `"product_total":"1"`, `"title":"The quay at 06:10"`, `"field":"severity_ID","from":"WATCH","to":"WARNING"`,
 		`"type":"FeatureCollection"`, `"retracted":true`, `"note":"It was the spring tide."`, "event: hazard.created\ndata: {"} {
 		if !strings.Contains(string(out), want) {
-			t.Errorf("no %s in what the tour printed:\n%s", want, out)
+			t.Errorf("%s is missing in the output of the tour:\n%s", want, out)
 		}
 	}
 }

@@ -73,7 +73,7 @@ func (s *streams) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// event is an event of the stream as servers send it.
+// event returns an event of the stream as servers send it.
 func event(n int) string {
 	return fmt.Sprintf("id: %d\nevent: hazard.updated\ndata: {\"change\":%d,\"type\":\"hazard.updated\",\"hazard\":{\"hazard_ID\":7}}\n\n", n, n)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/hazardd/hazardd/client"
 )
 
-// example is a server with one flood.
+// example returns a server with one flood.
 func example() (address string, stop func()) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -74,13 +74,13 @@ func Example() {
 	// WARNING Flood - Boston since 2020-07-14 20:56:00 +0000 UTC
 }
 
-// Who reads again and again asks only for what is new.
+// A client that reads repeatedly can ask only for new data.
 func ExampleIfNoneMatch() {
 	address, stop := example()
 	defer stop()
 	c, _ := client.New(address, client.Options{Token: "a"})
 
-	var known string // the etag of what was read last
+	var known string // the etag of the last answer
 	for range 2 {
 		hazards, err := c.Active(context.Background(), client.IfNoneMatch(known))
 		switch {
@@ -98,7 +98,8 @@ func ExampleIfNoneMatch() {
 	// nothing new
 }
 
-// A follower of the log keeps the number of the last change that it has seen, and goes on from there.
+// A follower of the log stores the number of the last change that it has seen, and continues from
+// there.
 func ExampleClient_Changes() {
 	address, stop := example()
 	defer stop()
@@ -107,7 +108,7 @@ func ExampleClient_Changes() {
 	last := int64(40)
 	for change, err := range c.Changes(context.Background(), last) {
 		if err != nil {
-			log.Fatal(err) // everything up to last was seen
+			log.Fatal(err) // everything up to last was received
 		}
 		if change.Hazard != nil {
 			fmt.Println(change.Number, change.Type, change.Hazard.HazardName)
@@ -121,7 +122,8 @@ func ExampleClient_Changes() {
 	// next time after 42
 }
 
-// A write that depends on what was read says so: if somebody else was faster, nothing is altered.
+// A write can depend on the state that was read: if somebody else has changed it, nothing is
+// written.
 func ExampleIfMatch() {
 	address, stop := example()
 	defer stop()
@@ -147,7 +149,7 @@ func ExampleClient_CreateFile() {
 	defer stop()
 	c, _ := client.New(address, client.Options{Token: "a"})
 
-	file := strings.NewReader("%PDF-1.7 …") // os.Open gives one too
+	file := strings.NewReader("%PDF-1.7 …") // os.Open returns such a reader too
 	p, err := c.CreateFile(context.Background(), "7", client.NewProduct{Title: "Map"}, "map.pdf", file)
 	if err != nil {
 		log.Fatal(err)

@@ -1,4 +1,4 @@
 package client
 
-// PageSize makes c ask for n changes at once.
+// PageSize makes c request n changes at a time.
 func PageSize(c *Client, n int) { c.pageSize = n }

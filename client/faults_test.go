@@ -62,7 +62,7 @@ func TestReadList(t *testing.T) {
 		text     string
 		items    []record
 		rejected int
-		err      string // empty: none
+		err      string // empty: no error
 		cut      bool
 	}{
 		"empty":                        {`[]`, []record{}, 0, "", false},
@@ -141,7 +141,7 @@ func TestAnswersThatAreNotOfSuchAService(t *testing.T) {
 		status      int
 		media, body string
 		kind        error  // nil: an *AnswerError
-		words       string // of the error
+		words       string // part of the error's text
 	}{
 		"a login page":              {200, "text/html; charset=utf-8", "<html>log in", nil, "text/html"},
 		"an object for a list":      {200, "application/json", `{"message":"ok"}`, nil, "an object, expected a JSON array"},
@@ -178,7 +178,7 @@ func TestAnAnswerLargerThanTheLimitIsNotRead(t *testing.T) {
 	var sent atomic.Int64
 	c, _ := listen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var out io.Writer = w
-		if r.URL.Path == "/hazards/types" { // a bomb: a thousand times its size
+		if r.URL.Path == "/hazards/types" { // a compression bomb: it expands to a thousand times its size
 			w.Header().Set("Content-Encoding", "gzip")
 			z := gzip.NewWriter(w)
 			defer z.Close()
@@ -271,17 +271,17 @@ func TestAFileMayTakeAnyTimeAsLongAsItMoves(t *testing.T) {
 	}
 	defer f.Body.Close()
 	if text, err := io.ReadAll(f.Body); !errors.Is(err, context.DeadlineExceeded) || len(text) != 90 {
-		t.Errorf("it stands still: %d bytes, error %v", len(text), err)
+		t.Errorf("a stalled download: %d bytes, error %v", len(text), err)
 	}
 	if _, err := c.CreateFile(t.Context(), "1", client.NewProduct{Title: "slow"}, "slow.bin", &slowly{n: 10, every: 50 * time.Millisecond}); err != nil {
 		t.Errorf("a slow upload: %v", err)
 	}
 	if _, err := c.CreateFile(t.Context(), "1", client.NewProduct{Title: "stuck"}, "stuck.bin", &slowly{n: 2, every: time.Second}); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("an upload that stands still: %v", err)
+		t.Errorf("a stalled upload: %v", err)
 	}
 }
 
-// slowly gives n bytes, one at a time.
+// slowly returns n bytes, one at a time.
 type slowly struct {
 	n     int
 	every time.Duration
@@ -321,7 +321,7 @@ func TestTokenAndPasswordGoNowhereElse(t *testing.T) {
 					t.Errorf("read: %v", err)
 				}
 				if _, err := c.CreateHazard(t.Context(), client.NewHazard{}); err == nil {
-					t.Error("a write was led away")
+					t.Error("a write was redirected")
 				}
 				login, _ := listen(t, http.HandlerFunc(redirect), func(o *client.Options) { *o = client.Options{Username: "ann", Password: password} })
 				if _, err := login.Active(t.Context()); err == nil || strings.Contains(err.Error(), password) {
@@ -549,7 +549,7 @@ func TestAFileIsSentAnewWhenTheTokenIsRefused(t *testing.T) {
 				_, _ = io.WriteString(w, `{"product_ID":5,"title":"Map"}`)
 			}
 			c, _ := listen(t, server, func(o *client.Options) { o.Username, o.Password = "ann", password })
-			server.logins = 1 // the token that is given comes from it
+			server.logins = 1 // the token comes from this login
 			p, err := c.CreateFile(t.Context(), "1", client.NewProduct{Title: "Map"}, `map "1".txt`, tt.file)
 			if tt.fails {
 				if err == nil || !strings.Contains(err.Error(), "cannot be read again") {

@@ -16,23 +16,23 @@ import (
 
 const password = "violet kayak thermos orbit"
 
-// plain is a server of the base interface alone: no refresh, no ETag, nothing beyond its nine operations. It answers in memory, so that
-// tests run in a bubble of synctest.
+// plain is a server with only the base interface: no refresh, no ETag, only its nine operations. It
+// answers in memory, so that tests run in a synctest bubble.
 type plain struct {
 	mu      sync.Mutex
 	logins  int
 	asked   []string // requests, in order
 	valid   map[string]bool
-	expires time.Duration                                       // life of a token; 0: tokens are opaque
-	answer  map[string]func(http.ResponseWriter, *http.Request) // by "METHOD path", instead of the usual
-	anyhow  bool                                                // whatever token is good
+	expires time.Duration                                       // lifetime of a token; 0: tokens are opaque
+	answer  map[string]func(http.ResponseWriter, *http.Request) // by "METHOD path", instead of the default
+	anyhow  bool                                                // every token is accepted
 }
 
 func newPlain() *plain {
 	return &plain{valid: map[string]bool{}, expires: 15 * time.Minute, answer: map[string]func(http.ResponseWriter, *http.Request){}}
 }
 
-// jwt is a token that says when it expires; nobody verifies it.
+// jwt returns a token with its expiry; its signature is not verified.
 func jwt(n int, issued, expires time.Time) string {
 	part := func(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) }
 	return part(`{"alg":"HS256","typ":"JWT"}`) + "." + part(fmt.Sprintf(`{"sub":"ann","jti":"%d","iat":%d,"exp":%d}`, n, issued.Unix(), expires.Unix())) + ".c2lnbmF0dXJl"
@@ -108,7 +108,7 @@ func (p *plain) forgetAll() {
 	clear(p.valid)
 }
 
-// count is how often a request was made.
+// count returns how often a request was made.
 func (p *plain) count(name string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -137,7 +137,7 @@ func (p *plain) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// ask makes a client of an in-memory server.
+// ask returns a client of an in-memory server.
 func ask(t testing.TB, server http.RoundTripper, alter ...func(*client.Options)) *client.Client {
 	t.Helper()
 	o := client.Options{Username: "ann", Password: password, HTTPClient: &http.Client{Transport: server}}
@@ -151,7 +151,7 @@ func ask(t testing.TB, server http.RoundTripper, alter ...func(*client.Options))
 	return c
 }
 
-// atRoot takes the base path away.
+// atRoot removes the base path.
 type atRoot struct{ server *plain }
 
 func (a atRoot) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -164,7 +164,7 @@ func (a atRoot) RoundTrip(r *http.Request) (*http.Response, error) {
 	return a.server.RoundTrip(r)
 }
 
-// listen runs a handler on a port of this machine, and makes a client of it.
+// listen serves a handler on a local port, and returns a client of it.
 func listen(t testing.TB, h http.Handler, alter ...func(*client.Options)) (*client.Client, *httptest.Server) {
 	t.Helper()
 	srv := httptest.NewServer(h)
@@ -181,8 +181,8 @@ func listen(t testing.TB, h http.Handler, alter ...func(*client.Options)) (*clie
 	return c, srv
 }
 
-// activeList is as other servers send it: null where a string belongs, numbers for strings, strings for numbers, unknown members, start
-// after end, a count that is none.
+// activeList is a list in the form of other servers: null in place of a string, numbers in place of
+// strings, strings in place of numbers, unknown members, start after end, an invalid count.
 const activeList = `[
  {"app_ID":0,"app_IDs":"","autoexpire":"Y","category_ID":"EVENT","charter_Uri":"","comment_Text":"FLOOD-1","create_Date":"1600300075252",
   "creator":"DisasterAWARE (Automated)","end_Date":"1600397275016","glide_Uri":"","hazard_ID":14011,"hazard_Name":"Flood - NW of Saurimo",

@@ -16,7 +16,8 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// earthquakes takes in a pair of earthquakes, of two sources, that a rule joins: apart is how far from each other they are, in degrees.
+// earthquakes imports a pair of earthquakes from two sources that a rule joins. apart is their
+// distance in degrees.
 func earthquakes(t testing.TB, srv *hazardtest.Server, key string, lon, apart float64, payload string) {
 	t.Helper()
 	now := srv.Now()
@@ -47,7 +48,7 @@ func TestReportsPayloadsAndJoinsOfTheRealServer(t *testing.T) {
 	}
 	a, b := joins[0], joins[1]
 	if a.Event != (client.EventName{Source: "emsc", Event: "emscA"}) || a.With.Source != "usgs" || a.Score >= b.Score || a.Kilometers == nil || *a.Kilometers < 44 || *a.Kilometers > 45 || a.Reason == "" || a.Confirmed {
-		t.Errorf("the most doubtful comes first: %+v", joins)
+		t.Errorf("the most doubtful join must come first: %+v", joins)
 	}
 	for name, tt := range map[string]struct {
 		filter client.JoinFilter
@@ -97,7 +98,7 @@ func TestReportsPayloadsAndJoinsOfTheRealServer(t *testing.T) {
 		t.Errorf("confirmed: %+v, error %v", got, err)
 	}
 	if _, err := editor.JudgeJoin(ctx, a.ID, true); !errors.Is(err, client.ErrNotFound) {
-		t.Errorf("a join that is parted is judged again: %v", err)
+		t.Errorf("a split join is judged again: %v", err)
 	}
 	must(editor.Confirm(ctx, b.UUID, b.Event))(t)
 	if h := must(editor.Split(ctx, b.UUID, b.Event))(t); h.UUID == b.UUID {

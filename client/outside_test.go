@@ -13,7 +13,8 @@ import (
 	"golang.org/x/mod/zip"
 )
 
-// The client is for programs outside this module: one is built here with the module from a proxy, as go get finds it (finding X6).
+// The client is for programs outside this module. Here such a program is built with the module from
+// a proxy, as go get does (finding X6).
 func TestAProgramElsewhereBuildsOnTheModule(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -69,7 +70,7 @@ func main() {
 			t.Fatal(err)
 		}
 	}
-	// What the client needs of others is in the cache of modules: this test was built with it.
+	// The client's dependencies are in the module cache, because this test was built with them.
 	cache := strings.TrimSpace(goTool(t, ".", nil, "env", "GOMODCACHE"))
 	env := []string{"GOPROXY=file://" + filepath.Join(dir, "proxy") + ",file://" + filepath.Join(cache, "cache", "download"),
 		"GOMODCACHE=" + filepath.Join(dir, "modules"), "GOFLAGS=-modcacherw -mod=mod", "GONOSUMDB=*", "GOSUMDB=off", "GOWORK=off"}
@@ -80,7 +81,7 @@ func main() {
 	}
 }
 
-// packagesOfTheClient are the files of this module that a program on the client is built of.
+// packagesOfTheClient returns the files of this module that a program with the client needs.
 func packagesOfTheClient(t *testing.T) (files []zip.File) {
 	t.Helper()
 	list := goTool(t, ".", nil, "list", "-deps", "-f", `{{if and .Module .Module.Main}}{{.Dir}}{{end}}`, ".")
@@ -106,14 +107,14 @@ func packagesOfTheClient(t *testing.T) (files []zip.File) {
 	return files
 }
 
-// packedFile is a file on disk under its name in the module.
+// packedFile is a file on disk with its name in the module.
 type packedFile struct{ path, name string }
 
 func (f packedFile) Path() string                 { return f.name }
 func (f packedFile) Lstat() (os.FileInfo, error)  { return os.Lstat(f.path) }
 func (f packedFile) Open() (io.ReadCloser, error) { return os.Open(f.path) }
 
-// goTool runs the go command in a folder, and returns what it prints.
+// goTool runs the go command in a folder, and returns its output.
 func goTool(t *testing.T, dir string, env []string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", args...)

@@ -16,7 +16,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazardtest"
 )
 
-// found are the names of what a search gives.
+// found returns the names of the hazards that a search finds.
 func found(t testing.TB, c *client.Client, s client.Search) []string {
 	t.Helper()
 	names := []string{}
@@ -78,7 +78,7 @@ func TestSearchOfARealServer(t *testing.T) {
 			t.Errorf("wrong parameters: %v", err)
 		}
 	}
-	// Who stops is left alone.
+	// A loop may stop early.
 	for range c.Search(t.Context(), client.Search{}) {
 		break
 	}

@@ -21,7 +21,7 @@ import (
 	"github.com/hazardd/hazardd/wire"
 )
 
-// as is a client of the real server, and the requests that it made.
+// as returns a client of the real server, and a record of its requests.
 func as(t testing.TB, srv *hazardtest.Server, user string) (*client.Client, *tap) {
 	t.Helper()
 	tap := &tap{next: &http.Transport{}}
@@ -33,7 +33,7 @@ func as(t testing.TB, srv *hazardtest.Server, user string) (*client.Client, *tap
 	return c, tap
 }
 
-// tap notes requests and their statuses.
+// tap records requests and their statuses.
 type tap struct {
 	next *http.Transport
 	mu   sync.Mutex
@@ -69,7 +69,7 @@ func flood() client.NewHazard {
 		Description: "line 1\nline 2", Area: []byte(`{"type":"Point","coordinates":[-71.06,42.36]}`), CommentText: "FLOOD-1"}
 }
 
-// must is a value that came without an error.
+// must returns a value, and fails the test on an error.
 func must[T any](v T, err error) func(testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()
@@ -178,7 +178,7 @@ func TestWritesOfTheRealServer(t *testing.T) {
 		t.Errorf("start %s, error %v", start, err)
 	}
 	if again := must(c.CreateHazard(ctx, wanted))(t); again.HazardID != h.HazardID {
-		t.Errorf("the same call made hazard %d beside %d", again.HazardID, h.HazardID)
+		t.Errorf("the same call created hazard %d in addition to %d", again.HazardID, h.HazardID)
 	}
 	_, err := c.CreateHazard(ctx, client.NewHazard{TypeID: "FLOD", Latitude: 91})
 	if p, ok := errors.AsType[*client.Problem](err); !ok || !errors.Is(err, client.ErrInvalid) || len(p.Errors) < 3 || p.Errors[0].Pointer == "" {
@@ -398,7 +398,7 @@ func TestChangesOfTheRealServer(t *testing.T) {
 		if len(numbers) != want || requests.count("GET /changes 200") < want/2 {
 			t.Errorf("%s: changes %v in %d pages", name, numbers, requests.count("GET /changes 200"))
 		}
-		for range c.Changes(ctx, 0) { // a reader may leave at any time
+		for range c.Changes(ctx, 0) { // a reader may stop at any time
 			break
 		}
 		for change, err := range c.Changes(ctx, numbers[len(numbers)-1]) {

@@ -28,7 +28,7 @@ func TestLogsInWhenItFirstNeedsTo(t *testing.T) {
 			}
 		}
 		if server.logins != 1 || server.count("GET /hazards/types") != 3 {
-			t.Errorf("asked %v, expected one login and three reads", server.asked)
+			t.Errorf("requests %v, expected one login and three reads", server.asked)
 		}
 	})
 }
@@ -50,7 +50,7 @@ func TestHoweverManyWaitOneLoginIsUnderWay(t *testing.T) {
 			})
 		}
 		all.Wait()
-		server.forgetAll() // revoked: each is refused, and one gets a new token for all
+		server.forgetAll() // revoked: each request is refused, and one of them gets a new token for all
 		time.Sleep(time.Minute)
 		for range 50 {
 			all.Go(func() {
@@ -70,14 +70,14 @@ func TestWithoutARefreshPathItLogsInBeforeTheTokenExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newPlain()
 		c := ask(t, atRoot{server})
-		for range 60 { // an hour, in which a token of 15 minutes expires four times
+		for range 60 { // one hour, in which a token of 15 minutes expires four times
 			if _, err := c.Active(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(time.Minute)
 		}
 		if n := server.count("POST /authorize/refresh"); n != 1 {
-			t.Errorf("asked %d times for a refresh that is not offered, expected once", n)
+			t.Errorf("%d requests for an unsupported refresh, expected one", n)
 		}
 		if server.logins != 5 || server.count("GET /hazards/active") != 60 {
 			t.Errorf("%d logins and %d reads, expected 5 and 60, none refused", server.logins, server.count("GET /hazards/active"))
@@ -85,7 +85,7 @@ func TestWithoutARefreshPathItLogsInBeforeTheTokenExpires(t *testing.T) {
 	})
 }
 
-// refreshing is a plain server that also knows how to refresh: each refresh token works once.
+// refreshing returns a plain server that also supports refresh: each refresh token works once.
 func refreshing() *plain {
 	server, n := newPlain(), 0
 	good := ""
@@ -164,7 +164,7 @@ func TestWhileOneRefreshesTheOthersGoOn(t *testing.T) {
 func TestALostRefreshIsAskedForAgainAndThenLoggedIn(t *testing.T) {
 	for name, tt := range map[string]struct{ lost, refreshes, logins int }{
 		"the answer is lost once":     {1, 2, 1},
-		"the answer is lost for good": {99, 2, 1}, // the old token still is good: no login yet
+		"the answer is lost for good": {99, 2, 1}, // the old token is still valid: no login yet
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -185,7 +185,7 @@ func TestALostRefreshIsAskedForAgainAndThenLoggedIn(t *testing.T) {
 	}
 }
 
-// losing loses some answers to refreshes: the server has served them.
+// losing loses some answers to refreshes that the server has already processed.
 type losing struct {
 	server *plain
 	lost   *int
@@ -257,11 +257,11 @@ func TestAServerThatRefusesEveryTokenIsNotAskedForEver(t *testing.T) {
 				c := ask(t, atRoot{server})
 				for range 20 {
 					if _, err := c.Active(t.Context()); !errors.Is(err, client.ErrUnauthorized) || errors.Is(err, client.ErrForbidden) {
-						t.Fatalf("error %v, expected ErrUnauthorized alone", err)
+						t.Fatalf("error %v, expected only ErrUnauthorized", err)
 					}
 				}
 				if server.logins != 1 || server.count("GET /hazards/active") != 20 {
-					t.Errorf("at once: %d logins and %d reads, expected 1 and 20: a new token of the same moment is no better", server.logins, server.count("GET /hazards/active"))
+					t.Errorf("at once: %d logins and %d reads, expected 1 and 20: another token of the same moment is no better", server.logins, server.count("GET /hazards/active"))
 				}
 				time.Sleep(time.Minute)
 				_, _ = c.Active(t.Context())
@@ -434,7 +434,7 @@ func TestAGivenTokenIsUsedAsItIs(t *testing.T) {
 			if _, err := c.Active(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(time.Hour) // it is past its exp by our clock: the server decides
+			time.Sleep(time.Hour) // by our clock its exp has passed, but the server decides
 		}
 		server.forgetAll()
 		if _, err := c.Active(t.Context()); !errors.Is(err, client.ErrUnauthorized) {
@@ -481,7 +481,8 @@ func TestATokenThatNoHeaderTakesIsRefused(t *testing.T) {
 	}
 }
 
-// A refresh token is spent by its first use: the pair that a cancelled call has asked for must not be lost with it (finding X9).
+// A refresh token is used up by its first use, so the pair that a cancelled call has requested must
+// not be lost (finding X9).
 func TestARefreshOutlivesTheCallThatCausedIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := newPlain()
@@ -515,12 +516,12 @@ func TestARefreshOutlivesTheCallThatCausedIt(t *testing.T) {
 			}
 		}
 		if spent != 1 {
-			t.Errorf("%d pairs were asked for, expected 1", spent)
+			t.Errorf("%d pairs were requested, expected 1", spent)
 		}
 	})
 }
 
-// waiting answers as a network does: a request that is given up ends at once, though the server goes on.
+// waiting answers like a network: an abandoned request ends at once, although the server continues.
 type waiting struct{ server http.RoundTripper }
 
 func (w waiting) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -1,5 +1,5 @@
-// Package clients holds the clients in TypeScript and Python. The test runs one table of cases (cases.json) with these and the one in Go, each
-// against a real service of its own.
+// Package clients tests the clients in TypeScript and Python. The test runs one table of cases
+// (cases.json) with these and with the Go client, each against a separate real service.
 package clients
 
 import (
@@ -31,19 +31,19 @@ import (
 
 const password = "violet kayak thermos orbit"
 
-// world is a service that the cases are run against, and the address by which they steer it.
+// world is a service that the cases run against, and the address for controlling it.
 type world struct {
 	t       *testing.T
 	dir     string
 	control string
 	flood   string // uuid
-	before  string // a moment before it was renamed
+	before  string // a moment before its renaming
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	address string
 	running *service.Service
 	stop    func()
-	limited map[string]bool // who was told to wait
+	limited map[string]bool // clients that were told to wait
 }
 
 func newWorld(t *testing.T) *world {
@@ -58,7 +58,7 @@ func newWorld(t *testing.T) *world {
 	w.flood = w.write("Rising water", "FLOOD", "WATCH", "EVENT")
 	w.ask("POST", "/hazards/"+w.flood+"/products", `{"title":"The quay","product_Type":"TEXT_PRODUCT","data":"d"}`)
 	w.before = w.running.Now().String()
-	for w.running.Now().String() == w.before { // the next change is of a later millisecond
+	for w.running.Now().String() == w.before { // so that the next change has a later millisecond
 		time.Sleep(time.Millisecond)
 	}
 	w.ask("PATCH", "/hazards/"+w.flood, `{"hazard_Name":"High water"}`)
@@ -69,12 +69,13 @@ func newWorld(t *testing.T) *world {
 	}
 	steered := httptest.NewUnstartedServer(http.HandlerFunc(w.steer))
 	t.Cleanup(steered.Close)
-	w.control = "http://" + steered.Listener.Addr().String() // before anybody steers
+	w.control = "http://" + steered.Listener.Addr().String() // set before any control request
 	steered.Start()
 	return w
 }
 
-// start starts the service where it was. w.mu is held, or nobody else knows w.
+// start starts the service on its previous address. The caller holds w.mu, unless no other
+// goroutine knows w.
 func (w *world) start() {
 	s, err := service.Open(w.t.Context(), service.Config{DataDir: w.dir, Listen: w.address, Grace: time.Second, NoExposure: true, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -93,7 +94,7 @@ func (w *world) start() {
 	}
 }
 
-// ask makes a request as the editor, and returns the uuid in the answer.
+// ask sends a request as the editor, and returns the uuid in the answer.
 func (w *world) ask(method, path, body string) string {
 	pair, err := w.running.Auth.Issue(w.t.Context(), auth.Actor{}, "editor", w.running.Now())
 	if err != nil {
@@ -118,7 +119,7 @@ func (w *world) ask(method, path, body string) string {
 		w.t.Errorf("%s %s: %d %s %v", method, path, resp.StatusCode, text, err)
 	}
 	var made struct{ UUID string }
-	_ = json.Unmarshal(text, &made) // seen by who uses it
+	_ = json.Unmarshal(text, &made) // a failure shows where the result is used
 	return made.UUID
 }
 
@@ -126,7 +127,8 @@ func (w *world) write(name, kind, severity, category string) string {
 	return w.ask("POST", "/hazards", fmt.Sprintf(`{"hazard_Name":%q,"type_ID":%q,"severity_ID":%q,"category_ID":%q,"latitude":1,"longitude":2}`, name, kind, severity, category))
 }
 
-// steer does what a case asks for, and serves the address that tells to wait once.
+// steer handles control requests of a case, and serves the address that tells a client once to
+// wait.
 func (w *world) steer(out http.ResponseWriter, r *http.Request) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -383,7 +385,7 @@ func TestTheFirstLines(t *testing.T) {
 			if !lines.Scan() || !strings.Contains(lines.Text(), "Forest fire") {
 				t.Errorf("%q", lines.Text())
 			}
-			for ctx.Err() == nil { // it follows from the list on, so that what is written before it is connected is told too
+			for ctx.Err() == nil { // it follows from the list on, so that it also receives what is written before it is connected
 				w.act(t, "write Told storm")
 				if !lines.Scan() || strings.Contains(lines.Text(), "hazard.created Told storm") {
 					break
@@ -394,7 +396,7 @@ func TestTheFirstLines(t *testing.T) {
 			}
 			stop()
 			if err := cmd.Wait(); err == nil {
-				t.Errorf("it ended by itself: %s", said.String())
+				t.Errorf("it ended unexpectedly: %s", said.String())
 			}
 		})
 	}

@@ -1,5 +1,5 @@
-// Package deploy_test holds the files of this folder against what is real: nginx runs in front of nodes, systemd reads the unit, and every setting, port
-// and path that a file names is the program's.
+// Package deploy_test tests the files of this folder against the real programs: nginx runs in front
+// of nodes, systemd reads the unit, and every setting, port and path in a file is the program's.
 package deploy_test
 
 import (
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
 	if flag.Parse(); testing.Short() {
-		return 0 // all of it runs the program, which short tests do not
+		return 0 // all tests here run the program, which short tests do not
 	}
 	dir, err := os.MkdirTemp("", "hazardd-deploy-")
 	if err != nil {
@@ -43,7 +43,7 @@ func run(m *testing.M) int {
 	return pgtest.Main(m)
 }
 
-// hazardd runs a command to its end. It never sees the settings of the machine.
+// hazardd runs a command to its end, without the settings of the machine.
 func hazardd(t testing.TB, stdin string, env []string, args ...string) (stdout, stderr string, status int) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), program, args...)
@@ -69,7 +69,7 @@ func begin(t testing.TB, args ...string) (n *node, wait func()) {
 	return beginAs(t, func(*exec.Cmd) {}, args...)
 }
 
-// beginAs is begin of a process that is altered before.
+// beginAs is begin, but calls alter before the process starts.
 func beginAs(t testing.TB, alter func(*exec.Cmd), args ...string) (n *node, wait func()) {
 	t.Helper()
 	n = &node{cmd: exec.Command(program, append([]string{"serve", "--listen", "127.0.0.1:0", "--sources", "none", "--log-level", "warn"}, args...)...),
@@ -115,10 +115,10 @@ func beginAs(t testing.TB, alter func(*exec.Cmd), args ...string) (n *node, wait
 	}
 }
 
-// kill ends the process as nothing else can, and waits until it has ended.
+// kill kills the process, and waits until it has ended.
 func (n *node) kill() { n.end(syscall.SIGKILL) }
 
-// end ends the process by a signal, and waits until it has ended.
+// end ends the process with a signal, and waits until it has ended.
 func (n *node) end(signal syscall.Signal) {
 	if n.cmd.ProcessState != nil {
 		return

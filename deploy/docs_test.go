@@ -16,11 +16,11 @@ import (
 	"github.com/hazardd/hazardd/internal/pgtest"
 )
 
-// Nobody corrects a statement at three in the morning.
+// A wrong statement in the runbook would be found only in an emergency.
 func TestTheStatementsOfTheRunbookRun(t *testing.T) {
 	url := pgtest.URL(t)
 	if _, errs, status := hazardd(t, password, nil, "user", "add", "writer", "--role", "admin", "--password-stdin", "--database", url); status != 0 {
-		t.Fatal(errs) // it makes the schema
+		t.Fatal(errs) // it creates the schema
 	}
 	d, err := sql.Open("pgx", url)
 	if err != nil {
@@ -40,7 +40,7 @@ func TestTheStatementsOfTheRunbookRun(t *testing.T) {
 		t.Fatalf("%d statements, want 3", len(statements))
 	}
 	for _, m := range regexp.MustCompile("`(SELECT [^`]*)`").FindAllStringSubmatch(text, -1) {
-		if !strings.Contains(m[1], "PID") && !strings.Contains(m[1], "pg_promote") { // what only looks
+		if !strings.Contains(m[1], "PID") && !strings.Contains(m[1], "pg_promote") { // statements that only read
 			statements = append(statements, m[1])
 		}
 	}
@@ -75,13 +75,13 @@ func TestLinksOfTheDocumentationLeadSomewhere(t *testing.T) {
 				continue
 			}
 			if m[2] != "" && !headings(read(t, target))[m[2][1:]] {
-				t.Errorf("%s leads to %s, which is no heading", file, m[0])
+				t.Errorf("%s links to %s, which is not a heading", file, m[0])
 			}
 		}
 	}
 }
 
-// A promise whose test was renamed or removed is held by nothing.
+// A promise whose test was renamed or removed is no longer checked.
 func TestTheDocumentationNamesTestsThatThereAre(t *testing.T) {
 	there := map[string]bool{}
 	root := os.DirFS(nginxtest.Root(t))
@@ -109,7 +109,7 @@ func TestTheDocumentationNamesTestsThatThereAre(t *testing.T) {
 		for _, m := range regexp.MustCompile("`((?:Test|Fuzz|Benchmark|Example)[A-Z]\\w*)`").FindAllStringSubmatch(read(t, file), -1) {
 			named++
 			if !there[m[1]] {
-				t.Errorf("%s names %s, which is no test", file, m[1])
+				t.Errorf("%s names %s, which is not a test", file, m[1])
 			}
 		}
 	}
@@ -118,7 +118,7 @@ func TestTheDocumentationNamesTestsThatThereAre(t *testing.T) {
 	}
 }
 
-// documents are the texts that people read, by their paths in the repository.
+// documents returns the texts that people read, by their paths in the repository.
 func documents(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(nginxtest.Root(t), "docs", "*.md"))
@@ -132,7 +132,7 @@ func documents(t *testing.T) []string {
 	return all
 }
 
-// headings are the anchors of a document, as GitHub makes them.
+// headings returns the anchors of a document, as GitHub makes them.
 func headings(text string) map[string]bool {
 	all := map[string]bool{}
 	for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(text, -1) {
@@ -142,7 +142,7 @@ func headings(text string) map[string]bool {
 	return all
 }
 
-// What a command is called, and what it is told, is the program's.
+// The names of commands and their flags exist in the program.
 func TestTheDocumentationNamesCommandsAndFlagsThatThereAre(t *testing.T) {
 	helps := map[string]string{}
 	help := func(words ...string) (string, bool) {
@@ -169,14 +169,14 @@ func TestTheDocumentationNamesCommandsAndFlagsThatThereAre(t *testing.T) {
 				text, ok = help(words[0])
 			}
 			if !ok {
-				t.Errorf("%s: there is no command hazardd %s", file, m[1])
+				t.Errorf("%s: the command hazardd %s does not exist", file, m[1])
 				continue
 			}
 			commands++
 			for _, f := range flag.FindAllStringSubmatch(m[2], -1) {
 				flags++
 				if name := strings.TrimPrefix(f[1][2:], "no-"); !strings.Contains(text, f[1]) && !strings.Contains(text, "--[no-]"+name) {
-					t.Errorf("%s: hazardd %s takes no %s", file, m[1], f[1])
+					t.Errorf("%s: hazardd %s does not accept %s", file, m[1], f[1])
 				}
 			}
 		}
@@ -186,7 +186,8 @@ func TestTheDocumentationNamesCommandsAndFlagsThatThereAre(t *testing.T) {
 	}
 }
 
-// What a pooler must be told are the settings that hazardd sends, and the connections that are reckoned with those that it opens.
+// The settings for a pooler are those that hazardd sends, and the connections in the documentation
+// are those that it opens.
 func TestTheDatabaseBearsWhatTheDocumentationSays(t *testing.T) {
 	url := pgtest.URL(t)
 	store := []string{"--database", url, "--data", filepath.Join(t.TempDir(), "data")}
@@ -213,7 +214,7 @@ func TestTheDatabaseBearsWhatTheDocumentationSays(t *testing.T) {
 		resp, _ := get(t, http.DefaultClient, "http://"+n.addr+"/hazards/types", "Authorization", bearer)
 		return resp.StatusCode == http.StatusOK
 	})
-	// Searches ask the database: so many at once that as many connections are open as there ever are.
+	// Searches query the database: so many at once that the maximum number of connections is open.
 	var all sync.WaitGroup
 	for range 50 {
 		all.Go(func() {
@@ -231,9 +232,9 @@ func TestTheDatabaseBearsWhatTheDocumentationSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	if most := 4 + 4*runtime.GOMAXPROCS(0); open > most || open < 4 {
-		t.Errorf("a node has %d connections, docs/scaling.md says at most %d", open, most)
+		t.Errorf("a node has %d connections, docs/scaling.md states at most %d", open, most)
 	}
-	// PostgreSQL tells nobody what another session has set: the source does.
+	// PostgreSQL does not show the settings of other sessions, so read them from the source.
 	source := read(t, "internal/store/postgres.go")
 	_, list, _ := strings.Cut(source, "for setting, value := range map[string]string{")
 	list, _, ok := strings.Cut(list, "\n\t} {")

@@ -29,11 +29,13 @@ type example struct {
 var (
 	fence    = regexp.MustCompile("(?ms)^```([a-z]+)\n(.*?)^```$")
 	indented = regexp.MustCompile(`(?m)^(?: {4}| {6})((?:curl|hazardd|ogrinfo|ogr2ogr|tar) (?:[^\n]*\\\n)*[^\n]*)$`)
-	// untried marks an example that no test runs, where its readers see it: in a comment, with the reason.
+	// untried marks an example that no test runs. Readers of the document see the mark, in a
+	// comment with the reason.
 	untried = regexp.MustCompile(`(?i)(?:#|//|--) [^\n]*\buntried\b`)
 )
 
-// examples are those of a document, in its order: fences of the languages that are named, and the commands that stand alone.
+// examples returns the examples of a document in order: fences of known languages, and commands
+// that stand alone.
 func examples(t *testing.T, file string) (list []example) {
 	t.Helper()
 	text := read(t, file)
@@ -46,8 +48,8 @@ func examples(t *testing.T, file string) (list []example) {
 	return list
 }
 
-// Each example of the documentation runs, one after another, against one server: commands with what they need, Python; what is only data is read. An example that
-// cannot run here says so to its readers.
+// All examples of the documentation run, one after another, against one server: commands with their
+// input, and Python. Data is only parsed. An example that cannot run here says so to its readers.
 func TestTheExamplesOfTheDocumentationRun(t *testing.T) {
 	elsewhere := map[string]string{ // languages and documents whose examples another test runs
 		"README.md sh": "TestTheTourOfTheREADMEWorks", "docs/runbook.md sql": "TestTheStatementsOfTheRunbookRun",
@@ -94,17 +96,17 @@ func TestTheExamplesOfTheDocumentationRun(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d examples ran, %d are run by other tests, %d of data were read, %d are marked as untried", ran, others, parsed, marked)
+	t.Logf("%d examples ran, %d run in other tests, %d are data, %d are marked as untried", ran, others, parsed, marked)
 	if ran < 45 || parsed < 15 || others < 4 || marked > 10 {
-		t.Errorf("%d examples ran, %d were read, %d are run by others, %d are marked as untried", ran, parsed, others, marked)
+		t.Errorf("%d examples ran, %d were parsed, %d run in other tests, %d are marked as untried", ran, parsed, others, marked)
 	}
 }
 
-// sandbox is a server with people and hazards, as the documents speak of one.
+// sandbox is a server with the users and hazards that the documents assume.
 type sandbox struct {
 	url, data, token, key, password string
 	away                            string   // where the continuous backup is
-	drafts                          []string // that wait for a second person
+	drafts                          []string // drafts that wait for a second person
 	backup                          string
 	feed                            string // a recorded payload of the source nws; empty: there is none on this machine
 }
@@ -130,7 +132,7 @@ func newSandbox(t *testing.T) *sandbox {
 	}
 	if shared := os.Getenv("HAZARDD_SHARED"); shared != "" {
 		s.feed = filepath.Join(shared, "feeds/nws/active-20260815T1207Z.json")
-		do("import", "--source", "nws", "--as-of", "2026-08-15T12:07:36Z", s.feed) // which leaves evidence
+		do("import", "--source", "nws", "--as-of", "2026-08-15T12:07:36Z", s.feed) // this leaves evidence
 	}
 	do("org", "add", "RC", "--name", "Red Cross")
 	do("org", "add", "RED", "--name", "Red Crescent")
@@ -207,10 +209,10 @@ func (s *sandbox) post(t *testing.T, token, path, body string) (status int, loca
 	return resp.StatusCode, resp.Header.Get("Location"), answer
 }
 
-// asUser is how a command says whose rights it wants of a server, by a password that it asks for.
+// asUser matches a command that logs in to a server as a user, and asks for the password.
 var asUser = regexp.MustCompile(`\bhazardd ((?:draft|subscription|notify) .*?) --user (\w+)`)
 
-// fit puts what there is in the place of what a document says that its reader has.
+// fit replaces values of the document by those of the sandbox.
 func (s *sandbox) fit(dir string, e *example) string {
 	text := strings.NewReplacer(
 		"/key/hzk_…", "/key/"+s.key, "/key/hzk_KEY", "/key/"+s.key, "https://hazards.example.org", s.url, "http://127.0.0.1:8080", s.url,
@@ -220,7 +222,7 @@ func (s *sandbox) fit(dir string, e *example) string {
 	).Replace(e.text)
 	if asUser.MatchString(text) {
 		text = asUser.ReplaceAllString(strings.SplitN(text, " #", 2)[0], "hazardd $1 --server "+s.url+" --user $2 --password-stdin <<<\"$$PASSWORD\"")
-		if _, after, ok := strings.Cut(text, `<<<"$PASSWORD"`); ok && after != "" { // flags behind the user
+		if _, after, ok := strings.Cut(text, `<<<"$PASSWORD"`); ok && after != "" { // flags after the user
 			text = strings.Replace(text, ` <<<"$PASSWORD"`+after, after+` <<<"$PASSWORD"`, 1)
 		}
 	}
@@ -231,7 +233,8 @@ func (s *sandbox) fit(dir string, e *example) string {
 	return text
 }
 
-// run runs an example. What it leaves in the folder is there for the next one of the same document.
+// run runs an example. Files that it leaves in the folder are there for the next example of the
+// same document.
 func (s *sandbox) run(t *testing.T, name, dir string, e *example) {
 	t.Helper()
 	text := s.fit(dir, e)
@@ -243,7 +246,7 @@ func (s *sandbox) run(t *testing.T, name, dir string, e *example) {
 			t.Fatal(err)
 		}
 	}
-	if strings.Contains(text, "ghs-pop-2020.tif") { // about the people that live around Hamburg
+	if strings.Contains(text, "ghs-pop-2020.tif") { // about the people around Hamburg
 		if out, err := exec.CommandContext(t.Context(), "gdal_create", "-q", "-ot", "Float32", "-outsize", "100", "100", "-burn", "250", "-a_srs", "EPSG:4326", "-a_ullr", "9.5", "54", "10.5", "53", filepath.Join(dir, "ghs-pop-2020.tif")).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
@@ -275,7 +278,7 @@ func (s *sandbox) run(t *testing.T, name, dir string, e *example) {
 	cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(program)+":"+os.Getenv("PATH"), "HAZARDD_DATA="+s.data, "TOKEN="+s.token, "PASSWORD="+s.password)
 	err := cmd.Run()
 	if strings.HasPrefix(text, "hazardd replay") && strings.Contains(out.String(), "came out differently") {
-		return // what was imported ended when the server came, and not at its time
+		return // imported hazards ended when the server started, and not at their own time
 	}
 	if err != nil {
 		t.Errorf("%s: %v\n%s\nsays:\n%.2000s", name, err, text, out.String())

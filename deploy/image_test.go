@@ -15,13 +15,14 @@ import (
 	"github.com/hazardd/hazardd/client"
 )
 
-// The image holds nothing but the program, certificates and an empty folder: no shell, no /tmp, no list of users. That is enough for it.
+// The image contains only the program, certificates and an empty folder: no shell, no /tmp, no list
+// of users. The program must run with that.
 func TestTheProgramNeedsNothingThatTheImageHasNot(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("needs root, to change the root folder")
 	}
 	root := t.TempDir()
-	for dir := root; dir != "/"; dir = filepath.Dir(dir) { // another user must get there
+	for dir := root; dir != "/"; dir = filepath.Dir(dir) { // another user must have access to it
 		if err := os.Chmod(dir, 0o755); err != nil && dir == root {
 			t.Fatal(err)
 		}

@@ -33,7 +33,7 @@ type two struct {
 	front *nginxtest.Server
 	nodes [2]*node
 	token string
-	args  []string // what commands must be told to find the store
+	args  []string // arguments for commands to find the store
 }
 
 func startTwo(t *testing.T) *two {
@@ -55,7 +55,7 @@ func startTwo(t *testing.T) *two {
 	return c
 }
 
-// everywhere waits until each node, asked by itself, answers with the text.
+// everywhere waits until each node, asked directly, answers with the text.
 func (c *two) everywhere(t *testing.T, what, path, text string) {
 	t.Helper()
 	for _, n := range c.nodes {
@@ -89,7 +89,7 @@ func flood(name string) client.NewHazard {
 	return client.NewHazard{HazardName: name, TypeID: "FLOOD", SeverityID: "WATCH", Latitude: 53.5, Longitude: 9.9, Description: strings.Repeat("Water over the quay. ", 50)}
 }
 
-// await waits for what must come.
+// await waits until done returns true.
 func await(t testing.TB, what string, done func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !done(); time.Sleep(20 * time.Millisecond) {
@@ -99,7 +99,7 @@ func await(t testing.TB, what string, done func() bool) {
 	}
 }
 
-// get asks through nginx, and reads the answer whole.
+// get sends a request through nginx, and reads the whole answer.
 func get(t testing.TB, hc *http.Client, url string, header ...string) (*http.Response, []byte) {
 	t.Helper()
 	resp, body, err := ask(t.Context(), hc, http.MethodGet, url, "", header...)
@@ -146,7 +146,7 @@ func TestNginxServesTwoNodesAsOne(t *testing.T) {
 				t.Errorf("HTTP/%d: no Strict-Transport-Security", version)
 			}
 			if resp.Header.Get("Etag") == "" {
-				t.Errorf("HTTP/%d: nginx has taken the ETag away", version)
+				t.Errorf("HTTP/%d: nginx has removed the ETag", version)
 			}
 		}
 	})
@@ -175,7 +175,7 @@ func TestNginxServesTwoNodesAsOne(t *testing.T) {
 				t.Error(err)
 			}
 			if !bytes.Equal(got.Sum(nil), hash[:]) {
-				t.Error("the file that came down is not the one that went up")
+				t.Error("the downloaded file differs from the uploaded one")
 			}
 		}
 	})
@@ -200,7 +200,7 @@ func TestNginxServesTwoNodesAsOne(t *testing.T) {
 			t.Fatalf("a read with a key: %s", resp.Status)
 		}
 		await(t, "the request is in nginx's log", func() bool { return strings.Contains(c.front.Log.String(), `"GET /key/-/hazards/active HTTP/2.0" 200`) })
-		// Finding G8: no spelling of a key's path gets into the log.
+		// Finding G8: no spelling of a key's path appears in the log.
 		for _, before := range []string{"//key/", "/%6bey/", "/%6Be%79/", "/./key/", "/x/../key/", "/key//", "/KEY/", "/key%2F", "/%256bey/", "/key/x/key/", "/", "/x/"} {
 			for _, spelling := range []string{key, "%68" + key[1:], "%2568" + key[1:]} {
 				get(t, hc, c.front.URL+before+spelling+"/hazards/active")
@@ -246,7 +246,7 @@ func TestNginxServesTwoNodesAsOne(t *testing.T) {
 	})
 }
 
-// once is a function that closes c when it is called first.
+// once returns a function that closes c on its first call.
 func once(c chan struct{}) func(int64) {
 	first := sync.OnceFunc(func() { close(c) })
 	return func(int64) { first() }
@@ -261,7 +261,7 @@ func (c *two) killOne(t *testing.T, uuid string) {
 	for range readers {
 		hc := c.front.Client(2)
 		all.Go(func() {
-			for after := 0; after < 100; { // on until everybody has read for a while without the node
+			for after := 0; after < 100; { // until everybody has read for a while without the node
 				resp, body, err := ask(t.Context(), hc, http.MethodGet, c.front.URL+"/hazards/active", "", "Authorization", "Bearer "+c.token)
 				if err != nil || resp.StatusCode != http.StatusOK || !bytes.Contains(body, []byte(uuid)) {
 					t.Errorf("a read failed: %v, %+v, %.200s", err, resp, body)
@@ -274,7 +274,8 @@ func (c *two) killOne(t *testing.T, uuid string) {
 			}
 		})
 	}
-	// A stream at each node, since nginx gives the next one to the node with the fewest: one is cut.
+	// One stream at each node, because nginx selects the node with the fewest connections. One of
+	// them is cut.
 	type told struct {
 		numbers []int64
 		cuts    int
@@ -308,7 +309,7 @@ func (c *two) killOne(t *testing.T, uuid string) {
 			text = end
 		}
 		if _, err := cl.PatchHazard(t.Context(), uuid, client.Fields{"description": text}); err != nil {
-			t.Errorf("a write failed, though none was under way when the node was killed: %v", err)
+			t.Errorf("a write failed, but was not in progress when the node was killed: %v", err)
 		}
 	}
 	all.Wait()
@@ -322,12 +323,12 @@ func (c *two) killOne(t *testing.T, uuid string) {
 		}
 	}
 	if cuts == 0 {
-		t.Error("no stream was cut: the test has shown nothing of resuming")
+		t.Error("no stream was cut, so the test proves nothing about resuming")
 	}
 	t.Logf("%d reads, none failed; %d cuts of streams", reads.Load(), cuts)
 }
 
-// fake is a node that does what a test wants.
+// fake returns a node with a handler of the test.
 func fake(t *testing.T, h http.HandlerFunc) (addr string, asked *atomic.Int64) {
 	t.Helper()
 	asked = &atomic.Int64{}
@@ -339,7 +340,7 @@ func fake(t *testing.T, h http.HandlerFunc) (addr string, asked *atomic.Int64) {
 	return s.Listener.Addr().String(), asked
 }
 
-// hangUp ends the connection without a word.
+// hangUp closes the connection without an answer.
 func hangUp(w http.ResponseWriter, _ *http.Request) {
 	if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
 		_ = conn.Close()
@@ -365,10 +366,10 @@ func TestNginxTriesReadsAgainAndWritesNever(t *testing.T) {
 	away := closed.Addr().String()
 	for name, tt := range map[string]struct {
 		method, path string
-		first        http.HandlerFunc // nil: nobody listens there
-		second       int              // what the other node answers
+		first        http.HandlerFunc // nil: nothing listens there
+		second       int              // status from the other node
 		want         int
-		atMost       int64 // how often nodes are asked in four requests
+		atMost       int64 // maximum number of requests to nodes for four requests
 	}{
 		"a read of a node that hangs up goes to another":         {"GET", "/hazards", hangUp, 200, 200, 8},
 		"an active list too":                                     {"GET", "/hazards/active", hangUp, 200, 200, 8},
@@ -378,7 +379,7 @@ func TestNginxTriesReadsAgainAndWritesNever(t *testing.T) {
 		"a stream does too":                                      {"GET", "/events", nil, 200, 200, 4},
 		"a write that was sent is not sent again":                {"POST", "/hazards", hangUp, 502, 502, 4},
 		"nor is a change":                                        {"PATCH", "/hazards/1", hangUp, 502, 502, 4},
-		// RFC 9110 section 9.2.2: what can be done twice to the same end may be sent again.
+		// RFC 9110, section 9.2.2: idempotent requests may be sent again.
 		"a removal is": {"DELETE", "/products/1", hangUp, 204, 204, 8},
 		"a read that is answered by 503 is answered":              {"GET", "/hazards", answer(503), 503, 503, 4},
 		"a write that is answered by 503 is answered":             {"POST", "/hazards", answer(503), 503, 503, 4},
@@ -407,7 +408,7 @@ func TestNginxTriesReadsAgainAndWritesNever(t *testing.T) {
 				}
 			}
 			if n := askedFirst.Load() + askedSecond.Load(); n > tt.atMost {
-				t.Errorf("the nodes were asked %d times, want at most %d", n, tt.atMost)
+				t.Errorf("the nodes got %d requests, want at most %d", n, tt.atMost)
 			}
 		})
 	}
@@ -433,7 +434,7 @@ func TestNodesThatRefuseWritesStayThereForReaders(t *testing.T) {
 			}
 		}
 		if resp, _ := get(t, hc, front.URL+"/hazards/active"); resp.StatusCode != http.StatusOK {
-			t.Fatalf("a read beside writes that fail: %s", resp.Status)
+			t.Fatalf("a read during failing writes: %s", resp.Status)
 		}
 	}
 }
@@ -447,7 +448,7 @@ func TestNginxTellsNodesWhatTheyMustKnow(t *testing.T) {
 			"X-Forwarded-For", "203.0.113.7", "Origin", front.URL)
 		r := <-seen
 		want := map[string]string{"Last-Event-Id": "41", "Authorization": "Bearer x", "Accept-Encoding": "br, gzip", "If-None-Match": `"a"`, "Origin": front.URL,
-			// The client's own words about where it is from are not passed on.
+			// The client's own header about its address is not passed on.
 			"X-Forwarded-For": "127.0.0.1"}
 		if strings.HasPrefix(path, "/symbols/") {
 			delete(want, "If-None-Match") // the cache answers that itself
@@ -458,7 +459,7 @@ func TestNginxTellsNodesWhatTheyMustKnow(t *testing.T) {
 			}
 		}
 		if "https://"+r.Host != front.URL || r.URL.RequestURI() != path+"?type=FLOOD" || r.Proto != "HTTP/1.1" {
-			t.Errorf("the node was asked for %s at %s by %s", r.URL.RequestURI(), r.Host, r.Proto)
+			t.Errorf("the node got a request for %s at %s from %s", r.URL.RequestURI(), r.Host, r.Proto)
 		}
 	}
 }
@@ -487,7 +488,7 @@ func TestAStreamIsPassedOnEventByEvent(t *testing.T) {
 		if i > 0 {
 			next <- fmt.Sprintf("id: %d\n\n", i)
 		}
-		// It would wait for ever if nginx kept an event back until more come.
+		// This would wait forever if nginx kept an event back until more arrive.
 		want := fmt.Sprintf("id: %d\n\n", i)
 		got := make([]byte, len(want))
 		if _, err := io.ReadFull(resp.Body, got); err != nil || string(got) != want {
@@ -497,8 +498,8 @@ func TestAStreamIsPassedOnEventByEvent(t *testing.T) {
 	close(next)
 }
 
-// One address that opens logins and finishes none gets a few of them; the others are told so. Nobody
-// else is kept waiting.
+// An address that starts logins and finishes none gets only a few of them; further ones are
+// refused. Nobody else has to wait.
 func TestNginxLetsOneAddressRunFewLogins(t *testing.T) {
 	nginxtest.Program(t)
 	addr, _ := fake(t, answer(http.StatusOK))
@@ -520,7 +521,8 @@ func TestNginxLetsOneAddressRunFewLogins(t *testing.T) {
 			t.Fatal(err)
 		}
 		go func() {
-			// Who is let in gets no answer: it waits for the rest of the body, until the test or nginx' patience ends.
+			// An accepted login gets no answer: it waits for the rest of the body, until the test
+			// ends or nginx times out.
 			if resp, err := http.ReadResponse(bufio.NewReader(conn), nil); err == nil {
 				answers <- resp
 			}
@@ -533,11 +535,11 @@ func TestNginxLetsOneAddressRunFewLogins(t *testing.T) {
 				t.Fatalf("%s, Retry-After %q, %s", resp.Status, resp.Header.Get("Retry-After"), resp.Header.Get("Content-Type"))
 			}
 		case <-time.After(30 * time.Second):
-			t.Fatalf("%d of %d logins of one address were refused, want all but %d", refused, flood, most)
+			t.Fatalf("%d of %d logins from one address were refused, want all but %d", refused, flood, most)
 		}
 	}
 	if resp, _ := get(t, front.Client(1), front.URL+"/hazards/active"); resp.StatusCode != http.StatusOK {
-		t.Errorf("another address is answered %s", resp.Status)
+		t.Errorf("another address gets the answer %s", resp.Status)
 	}
 	select {
 	case resp := <-answers:

@@ -14,8 +14,9 @@ import (
 	"github.com/hazardd/hazardd/internal/nginxtest"
 )
 
-// Behind deploy/nginx.conf a crowd is answered from the cache, never past an end, with nothing that members alone may know; and members are answered by a
-// node. For ten seconds some hazard ends in each; then none does.
+// Behind deploy/nginx.conf many readers are answered from the cache, never after a hazard's end,
+// and without data for members only. Members are answered by a node. For ten seconds one hazard
+// ends per second; after that, none.
 func TestNginxCachesForThePublicAlone(t *testing.T) {
 	nginxtest.Program(t)
 	dir := filepath.Join(t.TempDir(), "data")
@@ -112,7 +113,7 @@ func TestNginxCachesForThePublicAlone(t *testing.T) {
 	if public.past > 0 || public.secrets > 0 {
 		t.Errorf("%d hazards past their end, %d secrets", public.past, public.secrets)
 	}
-	if public.cached == 0 { // how many is for bench/public to say: it depends on how busy the machine is
-		t.Errorf("none of %d answers was from the cache", public.asked)
+	if public.cached == 0 { // bench/public measures how many: it depends on the load of the machine
+		t.Errorf("none of %d answers came from the cache", public.asked)
 	}
 }

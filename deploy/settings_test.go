@@ -22,7 +22,7 @@ import (
 	"github.com/hazardd/hazardd/internal/nginxtest"
 )
 
-// read is the text of a file of the repository.
+// read returns the text of a file of the repository.
 func read(t testing.TB, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(nginxtest.Root(t), name))
@@ -34,7 +34,7 @@ func read(t testing.TB, name string) string {
 
 var variable = regexp.MustCompile(`HAZARDD_[A-Z0-9]+(?:_[A-Z0-9]+)*`)
 
-// known are the variables that the program's help names.
+// known returns the variables in the program's help.
 func known(t *testing.T) map[string]bool {
 	t.Helper()
 	all := map[string]bool{}
@@ -61,17 +61,18 @@ func TestEveryVariableIsTheProgramsOwn(t *testing.T) {
 	for _, file := range []string{"deploy/nginx.conf", "deploy/hazardd.service", "deploy/compose.yaml", "deploy/kubernetes.yaml", "deploy/Dockerfile", "docs/operations.md", "docs/scaling.md"} {
 		named := variable.FindAllString(read(t, file), -1)
 		if len(named) == 0 && strings.HasPrefix(file, "deploy/") {
-			t.Errorf("%s names no variable", file)
+			t.Errorf("%s does not name a variable", file)
 		}
 		for _, name := range named {
-			if !known[name] && name != "HAZARDD_PORT" { // what Kubernetes would set
+			if !known[name] && name != "HAZARDD_PORT" { // Kubernetes would set this one
 				t.Errorf("%s: %s is no setting", file, name)
 			}
 		}
 	}
 }
 
-// takes fails unless serve takes the settings: with a database that cannot be, so that it ends there. A status of 2 says that a setting is wrong.
+// takes checks that serve accepts the settings. It uses an impossible database, so that serve ends
+// there. A status of 2 means that a setting is wrong.
 func takes(t *testing.T, env map[string]string) {
 	t.Helper()
 	list := []string{}
@@ -92,7 +93,7 @@ func takes(t *testing.T, env map[string]string) {
 	}
 }
 
-// defaults of hazardd that files must fit.
+// Defaults of hazardd that the files must match.
 const (
 	grace      = 10 * time.Second
 	allStreams = 10_000
@@ -110,7 +111,7 @@ func TestTheDefaultsThatFilesFitAreTheProgramsOwn(t *testing.T) {
 
 // ---- systemd
 
-// unit is a unit of systemd: the values of each setting, in order.
+// unit returns the unit of systemd: the values of each setting, in order.
 func unit(t *testing.T) map[string][]string {
 	t.Helper()
 	settings := map[string][]string{}
@@ -146,7 +147,7 @@ func TestTheUnitFitsTheProgram(t *testing.T) {
 		t.Errorf("the data folder is %s, the state's /var/lib/%s", env["HAZARDD_DATA"], u["StateDirectory"][0])
 	}
 	if stop, err := time.ParseDuration(u["TimeoutStopSec"][0]); err != nil || stop <= grace {
-		t.Errorf("TimeoutStopSec is %v (%v), which cuts the grace of %v", stop, err, grace)
+		t.Errorf("TimeoutStopSec is %v (%v), which is shorter than the grace period of %v", stop, err, grace)
 	}
 	if n, err := strconv.Atoi(u["LimitNOFILE"][0]); err != nil || n <= 2*allStreams {
 		t.Errorf("LimitNOFILE is %d (%v), too few for %d streams", n, err, allStreams)
@@ -177,7 +178,7 @@ func TestSystemdTakesTheUnit(t *testing.T) {
 		if filepath.Ext(unit) != ".service" {
 			continue
 		}
-		// From 0 to 100, where 100 is open to everything; what remains is the network.
+		// From 0 to 100, where 100 is fully open. The remaining exposure is the network.
 		if out, err := exec.CommandContext(t.Context(), analyze, "security", "--offline=true", "--no-pager", "--threshold=15", file).CombinedOutput(); err != nil {
 			t.Errorf("systemd-analyze security: %v\n%s", err, out)
 		}
@@ -195,7 +196,7 @@ func TestTheImageIsBuiltAsTheProgramIs(t *testing.T) {
 	node := regexp.MustCompile(`\nFROM node:(\d+)-`).FindStringSubmatch(file)
 	least := regexp.MustCompile(`"node": ">=(\d+)\.`).FindStringSubmatch(read(t, "web/package.json"))
 	if node == nil || least == nil || atoi(t, node[1]) <= atoi(t, least[1]) {
-		t.Errorf("the map is built by Node.js %v, package.json wants %v", node, least)
+		t.Errorf("the map is built with Node.js %v, package.json requires %v", node, least)
 	}
 	if !strings.Contains(read(t, "Makefile"), `CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)'`) ||
 		!strings.Contains(file, `CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=${VERSION}"`) {
@@ -215,12 +216,12 @@ func TestTheImageIsBuiltAsTheProgramIs(t *testing.T) {
 		t.Errorf("the image listens on %s", env["HAZARDD_LISTEN"])
 	}
 	if !strings.Contains(file, "mkdir -m 700 /empty") {
-		t.Error("a volume begins as a folder that hazardd refuses: others can read it")
+		t.Error("a new volume is a folder that hazardd refuses: others can read it")
 	}
 	if !strings.Contains(final, "--chown=65532:65532 /empty "+env["HAZARDD_DATA"]) || !strings.Contains(final, "\nUSER 65532:65532\n") {
 		t.Error("the user of the image cannot write to the data folder")
 	}
-	// What is copied from here is there, and what must be in the image is not left out.
+	// Copied files exist, and files needed in the image are not excluded.
 	for _, m := range regexp.MustCompile(`(?m)^COPY ([^-].*) \S+$`).FindAllStringSubmatch(file, -1) {
 		for name := range strings.FieldsSeq(m[1]) {
 			if _, err := os.Stat(filepath.Join(nginxtest.Root(t), name)); err != nil {
@@ -269,7 +270,7 @@ func atoi(t testing.TB, text string) int {
 
 var upstreams = regexp.MustCompile(`(?s)upstream (\w+) \{(.*?)\n    \}`)
 
-// servers are the nodes of each upstream of nginx.conf.
+// servers returns the nodes of each upstream of nginx.conf.
 func servers(t *testing.T) map[string][]string {
 	t.Helper()
 	all := map[string][]string{}
@@ -338,13 +339,13 @@ func TestComposeFitsTheImageAndNginx(t *testing.T) {
 		}
 		for _, secret := range s.Secrets {
 			if c.Secrets[secret].File == "" {
-				t.Errorf("%s: there is no secret %s", name, secret)
+				t.Errorf("%s: the secret %s does not exist", name, secret)
 			}
 		}
 		for _, v := range s.Volumes {
 			from, _, _ := strings.Cut(v, ":")
 			if _, declared := c.Volumes[from]; !declared && !strings.HasPrefix(from, "./") {
-				t.Errorf("%s: there is no volume %s", name, from)
+				t.Errorf("%s: the volume %s does not exist", name, from)
 			}
 		}
 		if !strings.HasPrefix(name, "hazardd-") {
@@ -477,7 +478,7 @@ type deployment struct {
 	}
 }
 
-// objects are the documents of kubernetes.yaml by kind.
+// objects returns the documents of kubernetes.yaml by kind.
 func objects(t *testing.T) map[string]object {
 	t.Helper()
 	all := map[string]object{}
@@ -492,7 +493,7 @@ func objects(t *testing.T) map[string]object {
 			t.Fatal(err)
 		}
 		if _, again := all[o.Kind]; again || o.Metadata.Name != "hazardd" {
-			t.Errorf("%s %s: twice, or of another name", o.Kind, o.Metadata.Name)
+			t.Errorf("%s %s: defined twice, or with another name", o.Kind, o.Metadata.Name)
 		}
 		all[o.Kind] = o
 	}
@@ -549,7 +550,7 @@ func TestTheKubernetesObjectsFitEachOther(t *testing.T) {
 		}
 	}
 	if budget.MaxUnavailable < 1 || budget.MaxUnavailable >= d.Replicas {
-		t.Errorf("%d of %d pods may be away", budget.MaxUnavailable, d.Replicas)
+		t.Errorf("%d of %d pods may be unavailable", budget.MaxUnavailable, d.Replicas)
 	}
 
 	if n := c.Ports[0]["containerPort"]; n != port || !strings.HasSuffix(env["HAZARDD_LISTEN"], fmt.Sprintf(":%d", port)) {
@@ -557,18 +558,18 @@ func TestTheKubernetesObjectsFitEachOther(t *testing.T) {
 	}
 	name, _ := c.Ports[0]["name"].(string)
 	if service.Ports[0].TargetPort != name {
-		t.Errorf("the service leads to %s, the port is %s", service.Ports[0].TargetPort, name)
+		t.Errorf("the service points to %s, the port is %s", service.Ports[0].TargetPort, name)
 	}
 	n, wait := begin(t, "--data", filepath.Join(t.TempDir(), "data"))
 	wait()
 	for kind, p := range map[string]probe{"startup": c.StartupProbe, "readiness": c.ReadinessProbe, "liveness": c.LivenessProbe} {
 		resp, _ := get(t, http.DefaultClient, "http://"+n.addr+p.HTTPGet.Path)
 		if p.HTTPGet.Port != name || resp.StatusCode != http.StatusOK {
-			t.Errorf("the %s probe asks for %s at %s: %s", kind, p.HTTPGet.Path, p.HTTPGet.Port, resp.Status)
+			t.Errorf("the %s probe requests %s at %s: %s", kind, p.HTTPGet.Path, p.HTTPGet.Port, resp.Status)
 		}
 	}
 	if c.ReadinessProbe.HTTPGet.Path != "/readyz" || c.LivenessProbe.HTTPGet.Path != "/healthz" {
-		t.Errorf("readiness asks for %s, liveness for %s", c.ReadinessProbe.HTTPGet.Path, c.LivenessProbe.HTTPGet.Path)
+		t.Errorf("the readiness probe requests %s, the liveness probe %s", c.ReadinessProbe.HTTPGet.Path, c.LivenessProbe.HTTPGet.Path)
 	}
 
 	takes(t, env)
@@ -578,7 +579,7 @@ func TestTheKubernetesObjectsFitEachOther(t *testing.T) {
 	drain, err1 := time.ParseDuration(env["HAZARDD_DRAIN"])
 	finish, err2 := time.ParseDuration(env["HAZARDD_GRACE"])
 	if have := time.Duration(pod.TerminationGracePeriodSeconds) * time.Second; err1 != nil || err2 != nil || drain <= 0 || have <= drain+finish {
-		t.Errorf("a pod has %v to end, and takes %v and up to %v (%v, %v)", have, drain, finish, err1, err2)
+		t.Errorf("a pod has %v to stop, and needs %v and up to %v (%v, %v)", have, drain, finish, err1, err2)
 	}
 	if pod.EnableServiceLinks == nil || *pod.EnableServiceLinks {
 		t.Error("the cluster sets variables that begin as hazardd's settings do")
@@ -588,14 +589,15 @@ func TestTheKubernetesObjectsFitEachOther(t *testing.T) {
 		t.Errorf("the pod may more than it must: %+v, %+v", pod.SecurityContext, c.SecurityContext)
 	}
 	if len(pod.Affinity.PodAntiAffinity) == 0 || c.Resources.Requests["cpu"] == "" || c.Resources.Requests["memory"] == "" {
-		t.Error("pods ask for no room of their own")
+		t.Error("pods request no ephemeral storage")
 	}
 	limit, heap := bytesOf(t, c.Resources.Limits["memory"]), bytesOf(t, strings.TrimSuffix(env["GOMEMLIMIT"], "B"))
 	if heap >= limit || heap < limit/2 {
 		t.Errorf("GOMEMLIMIT is %d, the limit %d", heap, limit)
 	}
 
-	// Each mount has its volume, each file of a secret its place and its key in the command that makes it.
+	// Each mount has its volume, and each file of a secret has its place and its key in the command
+	// that creates it.
 	text := read(t, "deploy/kubernetes.yaml")
 	mounts := map[string]string{}
 	for _, m := range c.VolumeMounts {
@@ -607,7 +609,7 @@ func TestTheKubernetesObjectsFitEachOther(t *testing.T) {
 		}
 		delete(mounts, v.Name)
 		if v.Secret != nil && !strings.Contains(text, "create secret generic "+v.Secret.SecretName+" ") {
-			t.Errorf("nothing says how the secret %s is made", v.Secret.SecretName)
+			t.Errorf("no text says how to create the secret %s", v.Secret.SecretName)
 		}
 	}
 	if len(mounts) > 0 {
@@ -615,7 +617,7 @@ func TestTheKubernetesObjectsFitEachOther(t *testing.T) {
 	}
 	for _, key := range regexp.MustCompile(`/run/secrets/hazardd/([a-z0-9.-]+)`).FindAllStringSubmatch(text, -1) {
 		if !strings.Contains(text, "--from-literal="+key[1]+"=") && !strings.Contains(text, "--from-file="+key[1]) {
-			t.Errorf("nothing says how the key %s of the secret is made", key[1])
+			t.Errorf("no text says how to create the key %s of the secret", key[1])
 		}
 	}
 
@@ -644,11 +646,11 @@ func TestTheKubernetesObjectsFitEachOther(t *testing.T) {
 		t.Errorf("the host is %s, the public address %s", rule.Host, env["HAZARDD_PUBLIC_URL"])
 	}
 	if backend.Name != all["Service"].Metadata.Name || backend.Port.Name != service.Ports[0].Name || rule.HTTP.Paths[0].Path != "/" || rule.HTTP.Paths[0].PathType != "Prefix" {
-		t.Errorf("the ingress leads to %+v", rule.HTTP.Paths[0])
+		t.Errorf("the ingress points to %+v", rule.HTTP.Paths[0])
 	}
 }
 
-// bytesOf reads a quantity of Kubernetes: 2Gi, 512Mi.
+// bytesOf parses a quantity of Kubernetes: 2Gi, 512Mi.
 func bytesOf(t *testing.T, text string) int64 {
 	t.Helper()
 	for suffix, size := range map[string]int64{"Gi": 1 << 30, "Mi": 1 << 20} {
@@ -660,7 +662,7 @@ func bytesOf(t *testing.T, text string) int64 {
 	return 0
 }
 
-// A member that is written twice counts once, and nobody sees which.
+// Of a member that is written twice only one counts, and it is unclear which.
 func TestNoMemberIsWrittenTwice(t *testing.T) {
 	for _, file := range []string{"deploy/compose.yaml", "deploy/kubernetes.yaml"} {
 		decoder := yaml.NewDecoder(bytes.NewReader([]byte(read(t, file))))

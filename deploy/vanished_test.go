@@ -12,11 +12,12 @@ import (
 	"github.com/hazardd/hazardd/internal/nginxtest"
 )
 
-// Two machines of this test's own, the proxy's and the readers', each a network namespace: the readers' is unplugged, so that no packet of theirs says
-// that they are gone. It is the proxy's kernel that has to notice, and the address of the readers that must be free again.
+// The test uses two network namespaces as machines, one for the proxy and one for the readers. The
+// readers' machine is disconnected, so that no packet says that they are gone. The proxy's kernel
+// must notice, and the readers' address must be free again.
 func TestVanishedReadersAreGoneBehindNginxWithin45Seconds(t *testing.T) {
 	if os.Getuid() != 0 {
-		t.Skip("makes network namespaces, which takes root")
+		t.Skip("creates network namespaces, which requires root")
 	}
 	for _, needed := range []string{"ip", "curl"} {
 		if _, err := exec.LookPath(needed); err != nil {
@@ -27,12 +28,12 @@ func TestVanishedReadersAreGoneBehindNginxWithin45Seconds(t *testing.T) {
 	t.Parallel()
 	id := os.Getpid() % 100_000
 	proxy, readers := fmt.Sprintf("hazardd-p%d", id), fmt.Sprintf("hazardd-r%d", id)
-	// Of the block for tests of networks, RFC 2544: nobody else's.
+	// From the block for network tests, RFC 2544, which nothing else uses.
 	const nodeIP, proxyIP, outerIP, readerIP = "198.19.77.1", "198.19.77.2", "198.19.78.1", "198.19.78.2"
 	for i, namespace := range []string{proxy, readers} {
 		if out, err := exec.Command("ip", "netns", "add", namespace).CombinedOutput(); err != nil {
 			if i == 0 {
-				t.Skipf("this machine makes no network namespaces: %v, %s", err, out)
+				t.Skipf("this machine cannot create network namespaces: %v, %s", err, out)
 			}
 			t.Fatal(string(out))
 		}
@@ -51,10 +52,10 @@ func TestVanishedReadersAreGoneBehindNginxWithin45Seconds(t *testing.T) {
 	}
 	command(t, "ip", "-n", readers, "link", "set", outer, "up")
 	command(t, "ip", "-n", readers, "route", "add", "default", "via", outerIP)
-	// Readers are behind routers, which go on taking packets for them.
+	// Readers are behind routers, which continue to accept packets for them.
 	address := strings.TrimSpace(command(t, "ip", "netns", "exec", readers, "cat", "/sys/class/net/"+outer+"/address"))
 	command(t, "ip", "-n", proxy, "neighbor", "replace", readerIP, "lladdr", address, "dev", "readers", "nud", "permanent")
-	// As deploy/nginx.conf says.
+	// As in deploy/nginx.conf.
 	command(t, "ip", "netns", "exec", proxy, "sh", "-c", "echo 5 > /proc/sys/net/ipv4/tcp_retries2")
 
 	data := t.TempDir()
@@ -110,7 +111,7 @@ func TestVanishedReadersAreGoneBehindNginxWithin45Seconds(t *testing.T) {
 	t.Logf("gone after %s", time.Since(vanished).Round(100*time.Millisecond))
 }
 
-// command runs a command that must succeed, and returns what it prints.
+// command runs a command that must succeed, and returns its output.
 func command(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	out, err := exec.Command(name, args...).CombinedOutput()

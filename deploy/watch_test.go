@@ -18,7 +18,7 @@ import (
 	"github.com/hazardd/hazardd/internal/service"
 )
 
-// labelled are metrics that are there only once something has happened, or where there is more than one machine can show.
+// labelled are metrics that exist only after an event, or only with more than one machine.
 var labelled = []string{
 	"hazardd_report_delay_seconds", "hazardd_source_age_seconds", "hazardd_source_documents", "hazardd_store_writes_refused_total",
 	"hazardd_webhook_attempts_total", "hazardd_webhook_attempt_seconds", "hazardd_limit_refusals_total", "hazardd_http_requests_total",
@@ -27,7 +27,7 @@ var labelled = []string{
 
 var metricName = regexp.MustCompile(`\bhazardd_[a-z_]+`)
 
-// What the alerts, the dashboard and the guide ask for is what the program tells.
+// The metrics in alerts, dashboard and guide are those that the program exports.
 func TestWhatWatchesAsksForMetricsThatThereAre(t *testing.T) {
 	s := hazardtest.Serve(t, func(c *service.Config) { c.Backup = service.Backup{Dir: t.TempDir(), Keep: time.Hour} })
 	resp, err := http.Get(s.URL() + "/metrics")
@@ -56,14 +56,14 @@ func TestWhatWatchesAsksForMetricsThatThereAre(t *testing.T) {
 			base := regexp.MustCompile(`_(bucket|sum|count)$`).ReplaceAllString(name, "")
 			asked[base] = true
 			if !known[name] && !known[base] {
-				t.Errorf("%s asks for %s, which the program does not tell", file, name)
+				t.Errorf("%s uses %s, which the program does not export", file, name)
 			}
 		}
 	}
 	if len(asked) < 15 {
-		t.Errorf("only %q are asked for", slices.Sorted(maps.Keys(asked)))
+		t.Errorf("only %q are used", slices.Sorted(maps.Keys(asked)))
 	}
-	// Those that need an event are described in the code.
+	// Metrics that need an event are described in the code.
 	out, err := exec.Command("grep", "-rhoE", `"(hazardd_)?[a-z_]+"`, "--include=*.go", filepath.Join(nginxtest.Root(t), "internal")).Output()
 	if err != nil {
 		t.Fatal(err)
@@ -75,17 +75,17 @@ func TestWhatWatchesAsksForMetricsThatThereAre(t *testing.T) {
 	}
 }
 
-// Each alert says what to do, in a place that there is, and is tested in both directions.
+// Each alert refers to an existing section that says what to do, and is tested in both directions.
 func TestAlertsLeadToTheRunbook(t *testing.T) {
 	rules, tests := read(t, "deploy/prometheus/rules.yml"), read(t, "deploy/prometheus/rules_test.yml")
 	alerts := regexp.MustCompile(`- alert: (\w+)`).FindAllStringSubmatch(rules, -1)
 	runbooks := regexp.MustCompile(`runbook: (\S+)`).FindAllStringSubmatch(rules, -1)
 	if len(alerts) < 10 || len(alerts) != len(runbooks) {
-		t.Fatalf("%d alerts, %d lead somewhere", len(alerts), len(runbooks))
+		t.Fatalf("%d alerts, of which %d have a link", len(alerts), len(runbooks))
 	}
 	for _, a := range alerts {
 		if !strings.Contains(tests, "alertname: "+a[1]+"\n") {
-			t.Errorf("nothing tests that %s fires", a[1])
+			t.Errorf("no test checks that %s fires", a[1])
 		}
 		if !strings.Contains(read(t, "docs/monitoring.md"), "`"+a[1]+"`") {
 			t.Errorf("docs/monitoring.md does not name %s", a[1])
@@ -94,12 +94,12 @@ func TestAlertsLeadToTheRunbook(t *testing.T) {
 	for _, r := range runbooks {
 		file, heading, found := strings.Cut(r[1], "#")
 		if found && !headings(read(t, "docs/"+file))[heading] {
-			t.Errorf("an alert leads to %s, which is no heading", r[1])
+			t.Errorf("an alert links to %s, which is not a heading", r[1])
 		}
 	}
 }
 
-// The alerts fire when they should, and are silent when all is well: Prometheus' own tool says so.
+// Alerts fire when they should, and not when all is well, according to Prometheus' own tool.
 func TestAlertsFire(t *testing.T) {
 	if _, err := exec.LookPath("promtool"); err != nil {
 		t.Skip("promtool is not installed: it is in Debian's package prometheus")
@@ -131,7 +131,7 @@ func TestTheDashboardIsWhole(t *testing.T) {
 	}
 	for _, p := range d.Panels {
 		if p.Title == "" || p.Type == "" || p.GridPos.W == 0 || p.GridPos.H == 0 || len(p.Targets) == 0 || p.Targets[0].Expr == "" {
-			t.Errorf("the panel %q shows nothing", p.Title)
+			t.Errorf("the panel %q has no data", p.Title)
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"testing/fstest"
 )
 
-// built is a map as the build leaves it.
+// built is a small example of what the build of the map writes.
 var built = Handler{read(fstest.MapFS{
 	"dist/index.html":                         {Data: []byte("<!doctype html>")},
 	"dist/index.html.gz":                      {Data: []byte("page, gzip")},
@@ -78,7 +78,8 @@ func TestAFileIsSentInTheBestCodingThatIsTaken(t *testing.T) {
 	}
 }
 
-// An archive of tiles is read piece by piece, and its tag guards that all pieces are of one.
+// An archive of tiles is read in ranges, and its entity tag ensures that all ranges belong to the
+// same version.
 func TestWhatIsNotCompressedIsReadInRanges(t *testing.T) {
 	if a := get(t, built, "/assets/nested/deep.png", "Range", "bytes=1-2", "Accept-Encoding", "gzip, br"); a.Code != 206 || a.Body.String() != "ng" || a.Header().Get("ETag") == "" {
 		t.Errorf("%d %q %v", a.Code, a.Body, a.Header())
@@ -93,7 +94,7 @@ func TestEachCodingHasItsOwnTagAndIsRevalidated(t *testing.T) {
 	for _, accept := range []string{"", "gzip", "br"} {
 		tag := get(t, built, "/assets/main-abc.js", "Accept-Encoding", accept).Header().Get("ETag")
 		if tags[tag] || tag == "" {
-			t.Errorf("coding %q: tag %q, which another has", accept, tag)
+			t.Errorf("encoding %q: tag %q is not unique", accept, tag)
 		}
 		tags[tag] = true
 		if a := get(t, built, "/assets/main-abc.js", "Accept-Encoding", accept, "If-None-Match", tag); a.Code != 304 || a.Body.Len() > 0 {
@@ -102,7 +103,7 @@ func TestEachCodingHasItsOwnTagAndIsRevalidated(t *testing.T) {
 	}
 }
 
-// What writes Arabic is WebAssembly, which MapLibre's worker compiles; no other file may.
+// Arabic text needs WebAssembly, which MapLibre's worker compiles; no other file may compile any.
 func TestOnlyTheWorkerOfTheMapCompiles(t *testing.T) {
 	for path, want := range map[string]bool{"/": false, "/assets/main-abc.js": false, "/assets/worker-1.js": false, "/assets/maplibre-gl-csp-worker-1.js": true} {
 		p := get(t, built, path).Header().Get("Content-Security-Policy")
@@ -112,7 +113,7 @@ func TestOnlyTheWorkerOfTheMapCompiles(t *testing.T) {
 	}
 }
 
-// The policy must let no inline script or style in, and nothing of another origin.
+// The policy must forbid inline scripts and styles, and everything from other origins.
 func TestThePageMayLoadAndConnectToNothingButItsServer(t *testing.T) {
 	for _, path := range []string{"/", "/assets/main-abc.js"} {
 		p := get(t, built, path).Header().Get("Content-Security-Policy")
@@ -129,7 +130,8 @@ func TestThePageMayLoadAndConnectToNothingButItsServer(t *testing.T) {
 	}
 }
 
-// A service worker may answer for its own folder and below, unless its server allows more.
+// A service worker may only handle requests for its own folder and below, unless its server allows
+// more.
 func TestTheWorkerAnswersForThePage(t *testing.T) {
 	for path, want := range map[string]string{"/assets/worker-1.js": "../", "/assets/main-abc.js": ""} {
 		if got := get(t, built, path).Header().Get("Service-Worker-Allowed"); got != want {

@@ -31,7 +31,7 @@ func file() hazard.Product {
 	}
 }
 
-// encode is value on the wire, a member per line.
+// encode returns the JSON of value, with one member per line.
 func encode(t *testing.T, value any) string {
 	t.Helper()
 	text, err := json.Marshal(value)
@@ -75,7 +75,7 @@ func TestHazardOnTheWire(t *testing.T) {
 "roles":[]}`
 	for name, tt := range map[string]struct {
 		alter     func(*hazard.Hazard)
-		old, want string // what differs from whole
+		old, want string // the members that differ from whole
 	}{
 		"every field has its name, its case, its place and its type": {func(*hazard.Hazard) {}, "", ""},
 		"no user modified it": {func(h *hazard.Hazard) { h.UpdateUser = "" }, `"update_User":"red"`, `"update_User":null`},
@@ -124,7 +124,7 @@ func TestProductOnTheWire(t *testing.T) {
 "geo_Locations":"POINT (1 2)"}`
 	for name, tt := range map[string]struct {
 		alter   func(*hazard.Product)
-		oldNews []string // what differs from whole, old and new in turn
+		oldNews []string // the members that differ from whole, old and new alternately
 	}{
 		"every field has its name, its case, its place and its type": {func(*hazard.Product) {}, nil},
 		"a file without an extension":                                {func(p *hazard.Product) { p.File.Name = "README" }, []string{`map.tar.gz`, `README`, `"suffix":"gz"`, `"suffix":""`}},

@@ -20,7 +20,7 @@ import (
 // asAbuser names the abuse that a process of this program runs.
 const asAbuser = "HAZARDD_BENCH_ABUSE"
 
-// abuses are named by the finding that they repeat.
+// abuses are named after the finding that they reproduce.
 var abuses = []struct {
 	name, what string
 	run        func(context.Context, *abuser)
@@ -74,14 +74,14 @@ var abuses = []struct {
 	}},
 }
 
-// abuser is what an abuse works with.
+// abuser is the environment of an abuse.
 type abuser struct {
 	addr string
 	w    *world
 	all  sync.WaitGroup
 
 	mu     sync.Mutex
-	failed error // guarded by mu: what keeps it from abusing
+	failed error // guarded by mu: why it cannot continue
 }
 
 func (a *abuser) fail(err error) {
@@ -94,8 +94,8 @@ func get(path, token string) string {
 	return fmt.Sprintf("GET %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", path, token)
 }
 
-// ignore opens n connections from an address, sends text on each and reads nothing. One that is
-// closed by the server is opened again, after a while.
+// ignore opens n connections from an address, sends text on each and reads nothing. If the server
+// closes one, it is opened again after a while.
 func (a *abuser) ignore(ctx context.Context, n int, from, text string) {
 	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}, Timeout: time.Second}
 	dial := func() (net.Conn, error) {
@@ -104,7 +104,7 @@ func (a *abuser) ignore(ctx context.Context, n int, from, text string) {
 			return nil, err
 		}
 		if tcp, ok := c.(*net.TCPConn); ok {
-			_ = tcp.SetReadBuffer(4096) // else the kernel reads for it
+			_ = tcp.SetReadBuffer(4096) // otherwise the kernel reads for it
 		}
 		_, err = io.WriteString(c, text)
 		return c, err
@@ -117,7 +117,7 @@ func (a *abuser) ignore(ctx context.Context, n int, from, text string) {
 		if c, err := dial(); err == nil {
 			conns = append(conns, c)
 		} else {
-			time.Sleep(time.Millisecond) // refused, or none left
+			time.Sleep(time.Millisecond) // the connection was refused, or none is free
 		}
 	}
 	<-ctx.Done()
@@ -126,8 +126,8 @@ func (a *abuser) ignore(ctx context.Context, n int, from, text string) {
 	}
 }
 
-// repeat makes requests over n connections, one after the other on each, and reads the answers. next
-// makes the i-th.
+// repeat makes requests over n connections, one after the other on each, and reads the answers.
+// next returns the i-th request.
 func (a *abuser) repeat(ctx context.Context, n int, next func(i int) (user, method, path string, body []byte)) {
 	transport := &http.Transport{MaxIdleConnsPerHost: n, DialContext: (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP("127.0.0.2")}}).DialContext}
 	client := &http.Client{Transport: transport}
@@ -152,9 +152,9 @@ func (a *abuser) repeat(ctx context.Context, n int, next func(i int) (user, meth
 					time.Sleep(time.Millisecond)
 					continue
 				}
-				_, _ = io.Copy(io.Discard, resp.Body) // it may be cut
+				_, _ = io.Copy(io.Discard, resp.Body) // the answer may be cut off
 				_ = resp.Body.Close()
-				if resp.StatusCode >= 400 { // a flood that is refused is bounded by this machine, not by the server
+				if resp.StatusCode >= 400 { // a flood of refused requests is limited by this machine, not by the server
 					time.Sleep(time.Millisecond)
 				}
 			}
@@ -163,7 +163,8 @@ func (a *abuser) repeat(ctx context.Context, n int, next func(i int) (user, meth
 	a.all.Wait()
 }
 
-// abuseAs is the process of an abuse: it reads what it works with, and ends with its input.
+// abuseAs runs the process of an abuse. It reads its environment from the standard input, and ends
+// when that ends.
 func abuseAs(name string) error {
 	in := bufio.NewReader(os.Stdin)
 	var given struct {
@@ -181,7 +182,7 @@ func abuseAs(name string) error {
 	defer cancel()
 	go func() {
 		defer cancel()
-		_, _ = io.Copy(io.Discard, in) // until whoever started it has gone
+		_, _ = io.Copy(io.Discard, in) // until the parent process has ended
 	}()
 	a := &abuser{addr: given.Addr, w: &given.World}
 	for _, one := range abuses {

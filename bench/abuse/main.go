@@ -1,16 +1,16 @@
-// Abuse measures what one user, or one address without an account, can do to everybody else.
+// Abuse measures how much one user, or one address without an account, can affect everybody else.
 //
-// It starts the real program on a store of some hundred hazards, with areas and products, and runs
-// one abuse after the other, each against a fresh process and for a few seconds: readers who do not
-// read, geometry that is costly to write or to show, unfinished logins, floods of requests, streams
-// that nobody reads. The abuse is a process of its own. Meanwhile another user reads
-// GET /hazards/active fifty times a second, every tenth time over a new connection, and another
-// editor writes five times a second. The table says how long their requests took, what failed, and
-// how much memory the server held; then the same five seconds after the abuse has ended.
+// It starts the real program on a store of some hundred hazards, with areas and products. It runs
+// one abuse after the other, each for a few seconds against a new process: readers that do not
+// read, geometry that is expensive to write or to show, unfinished logins, floods of requests,
+// streams that nobody reads. The abuse runs in its own process. Meanwhile another user reads GET
+// /hazards/active fifty times a second, every tenth time over a new connection, and another editor
+// writes five times a second. The table shows how long their requests took, what failed, and how
+// much memory the server used. It shows the same for five seconds after the abuse has ended.
 //
-// All traffic stays on the loopback network, and everything runs on the same processors: the figures
-// of a machine that does something else as well say little. A request that fails counts as one that
-// took as long as requests may take (10 s).
+// All traffic stays on the loopback network, and everything runs on the same processors. So the
+// figures are only meaningful on a machine without other load. A failed request counts as if it
+// took the maximum time of a request (10 s).
 //
 //	go run ./bench/abuse                     # builds and measures ./cmd/hazardd
 //	go run ./bench/abuse -server PATH        # measures another binary
@@ -39,18 +39,18 @@ import (
 	"github.com/hazardd/hazardd/bench/internal/measure"
 )
 
-// What was promised, for everybody but the abuser.
+// The promised limits for everybody except the abuser.
 const (
 	goalRead  = 100.0 // ms, at the 99th percentile
 	goalWrite = 500.0 // ms, at the 99th percentile
 	goalBytes = 512.0 // MiB
 )
 
-// The rate of the requests that are measured.
+// The rate of the measured requests.
 const (
 	readEvery  = 20 * time.Millisecond
 	writeEvery = 200 * time.Millisecond
-	newConn    = 10 // every so many reads
+	newConn    = 10 // one new connection per this many reads
 	most       = 10 * time.Second
 	recovery   = 5 * time.Second
 )
@@ -129,7 +129,7 @@ func run(ctx context.Context, o options) (err error) {
 	return report.Write(os.Stdout, o.json)
 }
 
-// build makes the program that is measured, unless one is given.
+// build builds the program to measure, unless one is given.
 func build(ctx context.Context, o *options, dir string) error {
 	if o.server != "" {
 		return nil
@@ -143,7 +143,7 @@ func build(ctx context.Context, o *options, dir string) error {
 	return nil
 }
 
-// dataFolder makes the folder of the store below dir.
+// dataFolder creates the folder of the store below dir.
 func dataFolder(dir string) (string, error) {
 	data := filepath.Join(dir, "data")
 	return data, os.Mkdir(data, 0o700)
@@ -161,13 +161,13 @@ func chosen(name, only string) bool {
 	return false
 }
 
-// world is what the store was filled with.
+// world describes the content of the store.
 type world struct {
 	Tokens  map[string]string
 	Mine    string // uuid of the hazard that the measured editor writes
-	Abuser  string // uuid of a hazard of the abusing editor's
-	Costly  string // uuid of the hazard whose area costs most
-	Webhook string // id of a webhook of the abusing editor's
+	Abuser  string // uuid of a hazard of the abusing editor
+	Costly  string // uuid of the hazard with the most expensive area
+	Webhook string // id of a webhook of the abusing editor
 	notes   []string
 }
 
@@ -200,7 +200,7 @@ func serve(ctx context.Context, o options, data string) (*process, error) {
 	return nil, errors.Join(errors.New("the server did not start"), p.cmd.Wait(), errors.New(p.log.String()))
 }
 
-// stop ends the server as an operator would who has no patience.
+// stop ends the server without waiting for open requests.
 func (p *process) stop() error {
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		return err
@@ -209,12 +209,12 @@ func (p *process) stop() error {
 	defer kill.Stop()
 	err := p.cmd.Wait()
 	if _, ended := errors.AsType[*exec.ExitError](err); ended {
-		return nil // requests of the abuse were cut: that is told by its exit status
+		return nil // open requests of the abuse were cut off, so the exit status is not zero
 	}
 	return err
 }
 
-// memory is the process's resident set in MiB.
+// memory returns the process's resident set in MiB.
 func (p *process) memory() (float64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {
@@ -225,13 +225,13 @@ func (p *process) memory() (float64, error) {
 	return kb / 1024, err
 }
 
-// figures are what came out of one abuse.
+// figures are the measurements of one abuse.
 type figures struct {
 	during, after samples
 	memory        float64 // MiB
 }
 
-// samples are milliseconds.
+// samples are durations in milliseconds.
 type samples struct {
 	reads, writes []float64
 	failed        int
@@ -270,7 +270,7 @@ func measureOne(ctx context.Context, o options, data string, w *world, name stri
 	return f, err
 }
 
-// others are those who are measured.
+// others are the measured users.
 type others struct {
 	addr          string
 	w             *world
@@ -282,7 +282,7 @@ func newOthers(addr string, w *world) *others {
 		renewed: &http.Client{Timeout: most, Transport: &http.Transport{DisableKeepAlives: true}}}
 }
 
-// run measures for as long as d. Each request begins at its time, however long the one before took.
+// run measures for the time d. Each request begins on schedule, however long the one before took.
 func (o *others) run(ctx context.Context, d time.Duration) (s samples) {
 	var mu sync.Mutex
 	var all sync.WaitGroup
@@ -328,7 +328,8 @@ func (o *others) run(ctx context.Context, d time.Duration) (s samples) {
 	}
 }
 
-// call makes a request whose answer is of the class 2xx, and reads it into into unless that is nil.
+// call makes a request, expects a status of 2xx, and decodes the answer into into unless that is
+// nil.
 func call(ctx context.Context, client *http.Client, addr, token, method, path string, body, into any) error {
 	var sent io.Reader
 	if body != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/hazardd/hazardd/bench/internal/measure"
 )
 
-// The abuses run in processes of this program: here, of its test.
+// The abuses run in processes of this program, which here is the test binary.
 func TestMain(m *testing.M) {
 	if name := os.Getenv(asAbuser); name != "" {
 		measure.Exit("abuse", abuseAs(name))
@@ -17,7 +17,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A short run against the real program: nobody else's request fails.
+// A short run against the real program: no request of others fails.
 func TestOthersAreServedWhileOneUserFloods(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the program and runs for seconds")

@@ -12,16 +12,16 @@ import (
 	"time"
 )
 
-// The users: those who are measured, and those who abuse.
+// The users: the measured ones and the abusers.
 var users = []struct{ name, role, org string }{
 	{"reader", "reader", ""}, {"writer", "editor", "1"}, {"bad-reader", "reader", ""}, {"bad-editor", "editor", "2"},
 }
 
 const (
-	points  = 400       // of an ordinary area
+	points  = 400       // in an ordinary area
 	texts   = 30        // products, of one hazard
-	texting = 1_000_000 // bytes of a product, the most
-	teeth   = 98        // of each of the two combs of the most costly area: 19,600 positions of crossings
+	texting = 1_000_000 // maximum size of a product in bytes
+	teeth   = 98        // in each of the two combs of the most expensive area: 19,600 points where they cross
 )
 
 // prepare fills a store with the program's own commands and requests.
@@ -88,7 +88,7 @@ func prepare(ctx context.Context, o options, data string) (_ *world, err error) 
 			return nil, err
 		}
 	}
-	// The most costly area that the server takes.
+	// Find the most expensive area that the server accepts.
 	for n := teeth; n > 1; n /= 2 {
 		uuid, err := create("bad-editor", "A flood of combs", combs(n))
 		if err == nil {
@@ -106,7 +106,7 @@ func prepare(ctx context.Context, o options, data string) (_ *world, err error) 
 	return w, err
 }
 
-// round is a polygon with n corners around a point on the given longitude.
+// round returns a polygon with n corners around a point on the given longitude.
 func round(n int, lon float64) any {
 	ring := make([][2]float64, 0, n+1)
 	for i := range n {
@@ -117,7 +117,8 @@ func round(n int, lon float64) any {
 	return map[string]any{"type": "Polygon", "coordinates": [][][2]float64{append(ring, ring[0])}}
 }
 
-// combs are two combs of n teeth each that cross: every tooth of one cuts every tooth of the other.
+// combs returns two crossing combs of n teeth each: every tooth of one crosses every tooth of the
+// other.
 func combs(n int) any {
 	comb := func(turned bool) [][][2]float64 {
 		var ring [][2]float64

@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// A request is sent as it is, again and again, over connections that stay open.
+// A request is sent unchanged, again and again, over connections that stay open.
 type request struct {
 	addr string
 	head []byte
-	want int // status
+	want int // expected status
 }
 
 func get(addr, path, token string, header ...string) request {
@@ -33,13 +33,15 @@ func get(addr, path, token string, header ...string) request {
 	return request{addr, b.Bytes(), want}
 }
 
-// client is one connection. It reads answers into one buffer and allocates nothing, so that what is measured is the server.
+// client is one connection. It reads answers into one buffer and allocates nothing, so that only
+// the server is measured.
 type client struct {
 	conn net.Conn
 	buf  []byte
 }
 
-// readSize is how much a client takes at once: as much as a common client library does for a large body.
+// readSize is how many bytes a client reads at once: as many as a common client library for a large
+// body.
 const readSize = 256 << 10
 
 func dial(addr string) (*client, error) {
@@ -109,7 +111,7 @@ func (c *client) do(r *request, keep *answer) error {
 	return nil
 }
 
-// answer is an answer, read whole.
+// answer is a complete answer.
 type answer struct {
 	head string
 	body []byte
@@ -125,7 +127,7 @@ func once(r request) (answer, error) {
 	return a, c.do(&r, &a)
 }
 
-// load is some connections that ask the same by turns.
+// load is a set of connections that send the same requests in turn.
 type load struct {
 	req     request
 	clients []*client
@@ -151,11 +153,12 @@ func (l *load) close() error {
 	return errors.Join(errs...)
 }
 
-// warmUp is how long a load runs before it counts: connections have opened their windows by then, and caches hold this server's bytes.
+// warmUp is how long a load runs before it is measured. By then TCP windows are open, and caches
+// contain this server's data.
 const warmUp = 20 * time.Millisecond
 
-// run asks for as long as d, and returns requests per second and how long each of them took. edge is called when counting begins
-// and when it ends.
+// run sends requests for the time d, and returns requests per second and the duration of each
+// request. edge is called at the start and at the end of the measurement.
 func (l *load) run(d time.Duration, edge func()) (float64, []time.Duration, error) {
 	var done atomic.Int64
 	took := make([][]time.Duration, len(l.clients))

@@ -1,19 +1,24 @@
-// Active measures the request that clients make most: GET /hazards/active with a token, as hazards grow from 100 to 5,000.
+// Active measures the most frequent request of clients: GET /hazards/active with a token, with 100
+// to 5,000 hazards.
 //
-// Three servers are measured by turns in one run, each in a process of its own, by the same client over connections that stay open:
+// Three servers are measured in turn in one run, each in its own process, by the same client over
+// connections that stay open:
 //
-//   - hazardd: the real service on a store of hazards of about 1.2 kB each; uncompressed, gzip, with If-None-Match of what it has (304), and
-//     as GeoJSON, which is compared with the uncompressed list by bytes per second, and not with the other servers;
-//   - floor: a server on net/http that looks the token up in a map and writes the same bytes with the same header fields, the least that a
-//     program in Go can do;
-//   - nginx, if there is one: the same bytes as a file, and for gzip the same bytes compressed ready (gzip_static), without any token.
+//   - hazardd: the real service on a store of hazards of about 1.2 kB each. It is measured uncompressed,
+//     with gzip, with If-None-Match for the current version (304), and as GeoJSON. GeoJSON is compared
+//     with the uncompressed list by bytes per second, and not with the other servers;
+//   - floor: a server on net/http that looks up the token in a map and writes the same bytes with the
+//     same header fields, the minimum that a Go program can do;
+//   - nginx, if installed: the same bytes as a file, and for gzip as a compressed file (gzip_static),
+//     without any token.
 //
-// Requests per second depend on the machine and on what else it does. The ratios are what counts: each is the median over the rounds of
-// what was measured one after the other in the same round. The processor time per request stands beside, since it shows a cost
-// that waits and neighbours hide. Allocations per request must not grow with the number of hazards.
+// Requests per second depend on the machine and its other load, so the ratios are what matters.
+// Each is the median over the rounds; both sides of a ratio are measured one after the other in the
+// same round. The processor time per request is also shown, because it reveals costs that waiting
+// and other load hide. Allocations per request must not grow with the number of hazards.
 //
-// With --profile the servers write CPU profiles while they are measured, which costs them a little; --sizes and --forms narrow what is
-// measured, and so what a profile shows.
+// With --profile the servers write CPU profiles during the measurement, which slows them slightly.
+// --sizes and --forms limit the measurement, and so the content of a profile.
 package main
 
 import (
@@ -34,13 +39,13 @@ import (
 	"github.com/hazardd/hazardd/bench/internal/measure"
 )
 
-// asServer is the variable that tells this program to be a server.
+// asServer is the variable that makes this program run a server.
 const asServer = "HAZARDD_BENCH_SERVER"
 
-// sizes are the numbers of hazards: a quiet day, a usual one, a disaster.
+// sizes are the numbers of hazards: on a quiet day, on a typical day, in a disaster.
 var sizes = []int{100, 1000, 5000}
 
-// forms are the ways in which each is asked for.
+// forms are the forms in which the list is requested.
 var forms = []string{"identity", "gzip", "304", "geojson"}
 
 type options struct {
@@ -76,7 +81,7 @@ func main() {
 	measure.Main("bench/active", func(ctx context.Context) error { return run(ctx, o) })
 }
 
-// cell is one thing that is measured each round.
+// cell is one measurement of each round.
 type cell struct {
 	server *server
 	name   string // of the server
@@ -166,7 +171,7 @@ func run(ctx context.Context, o options) (err error) {
 		for _, form := range o.forms {
 			for _, s := range compared {
 				if form == "304" && s.server == nginx {
-					continue // its tags are its own
+					continue // its entity tags are its own
 				}
 				path := s.path
 				if form == "geojson" {
@@ -220,7 +225,7 @@ func run(ctx context.Context, o options) (err error) {
 	return report.Write(os.Stdout, o.json)
 }
 
-// profile tells each Go server to begin or to end its profile.
+// profile tells each Go server to start or to end its profile.
 func profile(cells []*cell, dir, command string) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -242,7 +247,7 @@ func profile(cells []*cell, dir, command string) error {
 	return nil
 }
 
-// asking are the header fields that ask for a form.
+// asking returns the header fields that request a form.
 func asking(form, etag string) []string {
 	switch form {
 	case "gzip":
@@ -253,7 +258,8 @@ func asking(form, etag string) []string {
 	return nil
 }
 
-// headerOf are the fields that the floor repeats: those of the answer but what every server makes itself.
+// headerOf returns the fields that the floor repeats: those of the answer, except the fields that
+// every server sets itself.
 func headerOf(a answer) (http.Header, error) {
 	_, rest, _ := strings.Cut(a.head, "\r\n")
 	fields, err := textproto.NewReader(bufio.NewReader(strings.NewReader(rest + "\r\n\r\n"))).ReadMIMEHeader()
@@ -266,7 +272,7 @@ func headerOf(a answer) (http.Header, error) {
 	return http.Header(fields), nil
 }
 
-// sameBytes makes sure that like is compared with like.
+// sameBytes checks that all servers return the same bytes.
 func sameBytes(cells []*cell) error {
 	first := map[string]answer{}
 	for _, c := range cells {
@@ -309,7 +315,7 @@ func (c *cell) measure(o options) error {
 	return nil
 }
 
-// figures makes ratios of what was measured.
+// figures computes ratios from the measurements.
 func figures(cells []*cell, o options) (*measure.Report, error) {
 	find := func(name, form string, size int) *cell {
 		for _, c := range cells {
@@ -325,7 +331,7 @@ func figures(cells []*cell, o options) (*measure.Report, error) {
 		}
 		return measure.Ratio(a.rates, b.rates)
 	}
-	costs := func(a, b *cell) float64 { // the other way round: the greater the better, as of rates
+	costs := func(a, b *cell) float64 { // inverted, so that greater is better, as for rates
 		if a == nil || b == nil {
 			return math.NaN()
 		}
@@ -404,7 +410,7 @@ func figures(cells []*cell, o options) (*measure.Report, error) {
 	}
 	r := &measure.Report{Program: "bench/active", Tables: []measure.Table{rates, ratios, waits, counts}, Machine: measure.Machine("rounds", strconv.Itoa(o.rounds), "connections", strconv.Itoa(o.conns), "slice", o.slice.String())}
 	goal := func(make func(string, float64, float64) measure.Goal, name string, value, bound float64) {
-		if !math.IsNaN(value) { // else it was not measured
+		if !math.IsNaN(value) { // otherwise it was not measured
 			r.Goals = append(r.Goals, make(name, value, bound))
 		}
 	}
@@ -431,8 +437,8 @@ func figures(cells []*cell, o options) (*measure.Report, error) {
 	return r, nil
 }
 
-// allocations counts what one request allocates in the server. The process does other things now and then; the least of several bursts
-// is free of them.
+// allocations measures the allocations of one request in the server. The process also does other
+// work now and then; the minimum of several bursts excludes it.
 func allocations(c *cell) (count, bytes float64, err error) {
 	const bursts, burst = 10, 50
 	conn, err := dial(c.req.addr)

@@ -19,7 +19,7 @@ import (
 	"github.com/hazardd/hazardd/bench/internal/measure"
 )
 
-// A server is a process that answers.
+// A server is a server process.
 type server struct {
 	ready
 	cmd   *exec.Cmd
@@ -62,7 +62,7 @@ func (s *server) tell(command string) error {
 	return err
 }
 
-// allocations are the server's since its start.
+// allocations returns the allocations of the server since its start.
 func (s *server) allocations() (c counters, err error) {
 	if err := s.tell("mallocs"); err != nil {
 		return c, err
@@ -77,7 +77,8 @@ func (s *server) stop() error {
 	return errors.Join(s.stdin.Close(), s.cmd.Wait())
 }
 
-// nginxConfig serves a folder's files as they are, compressed ones where they lie ready; as many workers as Go has threads.
+// nginxConfig serves the files of a folder, compressed ones if they exist. It starts as many
+// workers as Go has threads.
 const nginxConfig = `daemon off;
 master_process on;
 worker_processes auto;
@@ -105,11 +106,12 @@ http {
 }
 `
 
-// startNginx serves the folder www below dir. It returns nil without an error when there is no nginx.
+// startNginx serves the folder www below dir. It returns nil without an error if nginx is not
+// installed.
 func startNginx(ctx context.Context, dir string) (*server, string, error) {
 	path, err := exec.LookPath("nginx")
 	if err != nil {
-		path = "/usr/sbin/nginx" // where Debian puts it, which is in root's PATH alone
+		path = "/usr/sbin/nginx" // Debian's path, which is only in root's PATH
 		if _, err := os.Stat(path); err != nil {
 			return nil, "", nil
 		}
@@ -128,7 +130,7 @@ func startNginx(ctx context.Context, dir string) (*server, string, error) {
 	}
 	config := filepath.Join(dir, "nginx.conf")
 	user := ""
-	if os.Getuid() == 0 { // else its workers become nobody, who may not read the temporary folder
+	if os.Getuid() == 0 { // otherwise the workers run as nobody, who may not read the temporary folder
 		user = "user root;\n"
 	}
 	if err := os.WriteFile(config, fmt.Appendf(nil, user+nginxConfig, dir, addr), 0o600); err != nil {
@@ -148,7 +150,7 @@ func startNginx(ctx context.Context, dir string) (*server, string, error) {
 	return nil, "", errors.Join(errors.New("nginx does not listen"), s.stop())
 }
 
-// cpu is the time that the process and its children have run on a processor.
+// cpu returns the time that the process and its children have run on a processor.
 func (s *server) cpu() (time.Duration, error) {
 	pids := []int{s.cmd.Process.Pid}
 	children, err := os.ReadFile(fmt.Sprintf("/proc/%[1]d/task/%[1]d/children", pids[0]))

@@ -24,7 +24,7 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// ready is what a server's process prints, in one line, when it serves.
+// ready is the line that a server process prints when it serves.
 type ready struct {
 	Addr  string
 	Token string
@@ -33,8 +33,8 @@ type ready struct {
 // counters are the allocations of a server's process since its start.
 type counters struct{ Mallocs, Bytes uint64 }
 
-// obey prints where the server listens, and answers what is asked on the standard input until that ends: so no process outlives the one
-// that started it.
+// obey prints the server's address, and answers commands from the standard input until that ends.
+// So no process outlives its parent.
 func obey(r ready) error {
 	out := json.NewEncoder(os.Stdout)
 	if err := out.Encode(r); err != nil {
@@ -65,7 +65,7 @@ func obey(r ready) error {
 	return lines.Err()
 }
 
-// serveHazardd is the process of the real service, on a store of size hazards in folder dir.
+// serveHazardd runs the real service, on a store of size hazards in folder dir.
 func serveHazardd(dir string, size int) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -99,11 +99,11 @@ func serveHazardd(dir string, size int) error {
 	return err
 }
 
-// floorToken is the one token that the floor remembers. It is as long as a real one.
+// floorToken is the only token that the floor knows. It is as long as a real one.
 var floorToken = strings.Repeat("t", 500)
 
-// serveFloor is the process of the least that a server on net/http does for this request: it looks the caller up by the Authorization
-// header and writes bytes that it has ready, with the header fields that the real service sends.
+// serveFloor runs a server with the minimum work for this request on net/http. It looks up the
+// Authorization header and writes prepared bytes, with the header fields of the real service.
 func serveFloor(plain, zipped string, fields http.Header) error {
 	type form struct {
 		body   []byte
@@ -164,7 +164,7 @@ func serveFloor(plain, zipped string, fields http.Header) error {
 	return obey(ready{l.Addr().String(), floorToken})
 }
 
-// serve is what a process does that was started as a server: args say which.
+// serve runs this process as the server that args name.
 func serve(args []string) error {
 	switch {
 	case len(args) == 3 && args[0] == "hazardd":

@@ -28,7 +28,7 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// The content of the store beside its hazards.
+// The content of the store apart from its hazards.
 const (
 	changesEach = 2 // after the first
 	fileEvery   = 100
@@ -128,9 +128,9 @@ func run(ctx context.Context, hazards int, to string, asJSON bool) error {
 	return r.Write(os.Stdout, asJSON)
 }
 
-// fill makes the store.
+// fill creates the store.
 func fill(ctx context.Context, dir string, n int) error {
-	s, err := store.Open(ctx, dir, "sqlite:?synchronous=off") // it can be made anew
+	s, err := store.Open(ctx, dir, "sqlite:?synchronous=off") // it can be created again
 	if err != nil {
 		return err
 	}
@@ -188,7 +188,7 @@ func fillStore(ctx context.Context, s *store.Store, n int) error {
 	return nil
 }
 
-// noise reads bytes that cannot be compressed, as those of pictures.
+// noise reads random bytes, which compress as badly as pictures.
 type noise struct{ r *rand.Rand }
 
 func (n noise) Read(p []byte) (int, error) {
@@ -221,7 +221,7 @@ func copyFile(from, to string) error {
 	})
 }
 
-// writing makes a file that is on disk when it returns.
+// writing writes a file that is on disk when it returns.
 func writing(name string, f func(*os.File) error) error {
 	out, err := os.Create(name)
 	if err != nil {
@@ -246,7 +246,7 @@ func sizeOf(name string) (int64, error) {
 	return info.Size(), nil
 }
 
-// watchHeap notes the most memory that the heap holds, until its result is called, in MB.
+// watchHeap measures the peak size of the heap in MB, until the returned function is called.
 func watchHeap() func() float64 {
 	runtime.GC()
 	stop, done := make(chan struct{}), make(chan uint64)

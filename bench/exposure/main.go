@@ -1,10 +1,13 @@
 //go:build unix
 
-// Exposure measures how long it takes to count the people of areas by a raster of the world in pixels of 1 km, and how much memory loading and counting need.
+// Exposure measures how long it takes to count the people of areas with a raster of the world in
+// pixels of 1 km, and how much memory loading and counting need.
 //
-// The raster is --raster, or is made by GDAL of the coarse one in $HAZARDD_SHARED, which takes minutes: 43,200 × 21,600 pixels, tiled and compressed. It is loaded by
-// `hazardd population load` in a process of its own, then counted in this one, whose memory is the most that it ever held (VmHWM, on Linux). Four of five areas are stars of 3 to 32 corners and 5 to
-// 400 km around towns, one is the circle around one, up to 1,000 km.
+// The raster is --raster; otherwise GDAL makes it from the coarse one in $HAZARDD_SHARED, which
+// takes minutes: 43,200 × 21,600 pixels, tiled and compressed. `hazardd population load` loads it
+// in its own process. This process then counts, and reports its peak memory (VmHWM, on Linux). Four
+// of five areas are stars of 3 to 32 corners and 5 to 400 km around towns. The fifth is a circle
+// around a town, up to 1,000 km.
 package main
 
 import (
@@ -90,8 +93,8 @@ func run(ctx context.Context, raster string, n int, asJSON bool) (err error) {
 		return err
 	}
 	table := measure.Table{Title: fmt.Sprintf("Milliseconds to count one of %d areas, %d of them by the raster", n, own), Heads: []string{"", "median", "p99", "longest"}}
-	table.Add("on the clock", measure.Median(wall), measure.Quantile(wall, 0.99), slices.Max(wall))
-	table.Add("of a processor", measure.Median(processor), measure.Quantile(processor, 0.99), slices.Max(processor))
+	table.Add("wall-clock time", measure.Median(wall), measure.Quantile(wall, 0.99), slices.Max(wall))
+	table.Add("processor time", measure.Median(processor), measure.Quantile(processor, 0.99), slices.Max(processor))
 	costs := measure.Table{Title: "Loading and memory", Heads: []string{"", ""}}
 	costs.Add("loading, s", seconds)
 	costs.Add("its memory, MiB", loading)
@@ -106,7 +109,7 @@ func run(ctx context.Context, raster string, n int, asJSON bool) (err error) {
 	return report.Write(os.Stdout, asJSON)
 }
 
-// world makes a raster of the world.
+// world creates a raster of the world.
 func world(ctx context.Context, dir string) (string, error) {
 	shared := os.Getenv("HAZARDD_SHARED")
 	if shared == "" {
@@ -121,7 +124,8 @@ func world(ctx context.Context, dir string) (string, error) {
 	return file, nil
 }
 
-// load loads a raster as an operator does, and says how many seconds that took and how many MiB the process had at most.
+// load loads a raster as an operator does. It returns the duration in seconds and the peak memory
+// in MiB.
 func load(ctx context.Context, dir, raster string) (seconds, mib float64, err error) {
 	path, err := program.Build(dir)
 	if err != nil {
@@ -138,7 +142,7 @@ func load(ctx context.Context, dir, raster string) (seconds, mib float64, err er
 	return time.Since(began).Seconds(), mib, nil
 }
 
-// area is an area around a place.
+// area returns an area around a place.
 func area(random *rand.Rand, lon, lat float64) (geo.Shape, error) {
 	if random.IntN(5) == 0 {
 		return geo.Circle(lon, lat, 1000*math.Pow(1000, random.Float64())), nil

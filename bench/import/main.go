@@ -1,12 +1,16 @@
-// Import measures what it costs to take a recorded feed into an empty store: parsing it, deciding which hazards it makes, and writing them with
-// their changes, reports, areas and names, as `hazardd import` does.
+// Import measures the cost of importing a recorded feed into an empty store: parsing it,
+// determining its hazards, and writing them with their changes, reports, areas and names, as
+// `hazardd import` does.
 //
-// The baseline are the very rows that this leaves in the store, in all its tables, inserted into an empty file of the same schema, indexes and
-// settings with prepared statements in one transaction: what the database alone takes. Both are done by turns in one run; the ratio is the
-// median over the rounds of what was measured in the same round. What is timed are bytes in memory to changes on disk; opening and
-// closing the files is not. The processor time, which leaves out waiting for the disk and for neighbours, stands beside.
+// The baseline inserts exactly the rows that the import leaves in all tables. It inserts them into
+// an empty file with the same schema, indexes and settings, with prepared statements in one
+// transaction: the cost of the database alone. Both are measured in turn in one run. The ratio is
+// the median over the rounds, with both sides from the same round. The time runs from bytes in
+// memory to changes on disk, without opening and closing the files. The processor time, which
+// excludes waiting for the disk and for other programs, is also shown.
 //
-// The recordings are found by the variable HAZARDD_SHARED. With --profile a CPU profile of the imports alone is written.
+// The recordings are found through the variable HAZARDD_SHARED. With --profile, a CPU profile of
+// the imports alone is written.
 package main
 
 import (
@@ -43,7 +47,7 @@ var recordings = []recording{
 	{"nws", "nws/full-20251215T2155Z.json", time.Date(2025, 12, 15, 21, 55, 0, 0, time.UTC)},
 }
 
-// goal is the most that an import may take, in times of the bare inserts.
+// goal is the maximum time of an import, as a multiple of the plain inserts.
 const goal = 3
 
 func main() {
@@ -72,7 +76,7 @@ func run(ctx context.Context, rounds int, asJSON bool, only, profile string) err
 		}
 		defer func() {
 			pprof.StopCPUProfile()
-			_ = f.Close() // of no use to who did not get it
+			_ = f.Close() // the caller gets an error instead of the file
 		}()
 	}
 	for _, rec := range recordings {
@@ -119,12 +123,12 @@ func run(ctx context.Context, rounds int, asJSON bool, only, profile string) err
 	return r.Write(os.Stdout, asJSON)
 }
 
-// imported is what became of one import.
+// imported is the result of one import.
 type imported struct {
 	hazards      int
 	changes      int64
 	parse, apply float64 // milliseconds
-	cpu          float64 // of both, in milliseconds of processor time
+	cpu          float64 // processor time of both, in milliseconds
 	rows         *content
 }
 
@@ -143,7 +147,7 @@ func importOnce(ctx context.Context, rec recording, payload []byte) (out *import
 		return nil, err
 	}
 	in := service.BuiltIn().Intake(s)
-	runtime.GC() // neither side pays for what the other left
+	runtime.GC() // so that neither side pays for garbage of the other
 	used, begin := cpuTime(), time.Now()
 	batch, err := src.Parse(payload, hazard.At(rec.received))
 	if err != nil {
@@ -161,7 +165,7 @@ func importOnce(ctx context.Context, rec recording, payload []byte) (out *import
 	return out, err
 }
 
-// cpuTime is what this process has used of the processors.
+// cpuTime returns the processor time that this process has used.
 func cpuTime() time.Duration {
 	used, err := measure.ProcessorTime(os.Getpid())
 	if err != nil {
@@ -184,7 +188,7 @@ type table struct {
 	rows         [][]any
 }
 
-// settings are those that the store opens its file with.
+// settings are the settings with which the store opens its file.
 const settings = "?_txlock=immediate&_pragma=busy_timeout(60000)&_pragma=journal_mode(WAL)&_pragma=synchronous(full)&_pragma=foreign_keys(1)&_pragma=cell_size_check(1)"
 
 func open(path string) (*sql.DB, error) {
@@ -202,7 +206,7 @@ func readContent(ctx context.Context, path string) (c *content, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	// What a trigger fills comes with the rows that it is for.
+	// Rows that a trigger inserts come with the rows of its table.
 	names, err := column(ctx, db, `SELECT name FROM pragma_table_list l WHERE schema = 'main' AND type IN ('table', 'virtual') AND name NOT LIKE 'sqlite%'
 		AND NOT EXISTS (SELECT 1 FROM sqlite_master t WHERE t.type = 'trigger' AND t.sql LIKE '%INSERT INTO ' || l.name || ' %') ORDER BY name`)
 	if err != nil {
@@ -273,7 +277,8 @@ func readTable(ctx context.Context, db *sql.DB, name string) (t table, err error
 	return t, rows.Err()
 }
 
-// insertOnce inserts the rows into an empty file and returns how many milliseconds that took, and of processor time.
+// insertOnce inserts the rows into an empty file and returns the duration and the processor time,
+// in milliseconds.
 func insertOnce(ctx context.Context, c *content) (took, cpu float64, err error) {
 	dir, err := os.MkdirTemp("", "hazardd-bench-inserts-")
 	if err != nil {

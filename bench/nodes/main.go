@@ -1,15 +1,20 @@
-// Nodes measures what more nodes on one PostgreSQL give, against one node on SQLite: what a read costs, how many writes are committed, and how long
-// a change takes from its commit to the other nodes.
+// Nodes measures the effect of more nodes on one PostgreSQL server, compared with one node on
+// SQLite: the cost of a read, the number of committed writes, and the time from the commit of a
+// change to the other nodes.
 //
-// All run at the same time, each in a process of its own, and are measured by turns: one node on SQLite, and one, two and three on PostgreSQL, each
-// group on a database of its own with 100 active hazards, in one server that syncs its log to the disk at each commit (and a synchronous standby with
-// --standby). The client is one for all, over connections that stay open.
+// All nodes run at the same time, each in its own process, and are measured in turn: one node on
+// SQLite, and one, two and three on PostgreSQL. Each group has its own database with 100 active
+// hazards, in one server that syncs its log to the disk at each commit (with a synchronous standby
+// if --standby is set). One client measures all, over connections that stay open.
 //
-// It is one machine: more nodes cannot serve more reads than its processors let them. What scales is the processor time that a read takes, which
-// must not grow with the number of nodes: a node on a machine of its own serves as many reads as its processors have time for. So one node of a group
-// is read from at a time, a different one in each round, while 20 changes a second are written to another (of one node: to itself), which it follows.
-// Writes are committed one after the other in the whole group, whatever the number of nodes: more nodes cannot make more of them. They
-// are written to all nodes at once, which all follow, and here take each other's processors: that they make few less is all that can be wanted.
+// All nodes share one machine, so more nodes cannot serve more reads than its processors allow.
+// What scales is the processor time of a read, which must not grow with the number of nodes: on its
+// own machine, a node serves as many reads as its processors allow. So reads go to one node of a
+// group at a time, to a different one in each round. Meanwhile 20 changes per second are written to
+// another node, which the first one follows; a single node writes and reads. Writes of a group are
+// committed one after the other, so more nodes cannot commit more of them. They are sent to all
+// nodes at once, which share the processors here. The goal is only that the rate does not fall
+// much.
 package main
 
 import (
@@ -38,9 +43,9 @@ import (
 )
 
 const (
-	hazards = 100 // active, in each group
+	hazards = 100 // active hazards in each group
 	readers = 8   // connections that read
-	writers = 8   // that write at once
+	writers = 8   // connections that write at the same time
 	pace    = 20  // changes per second while the delay to other nodes is measured
 )
 
@@ -61,7 +66,7 @@ func main() {
 	measure.Main("bench/nodes", func(ctx context.Context) error { return run(ctx, o) })
 }
 
-// group is nodes on one store.
+// group is the set of nodes on one store.
 type group struct {
 	name  string
 	nodes []*program.Process
@@ -125,7 +130,7 @@ func run(ctx context.Context, o options) (err error) {
 	return report(groups, o).Write(os.Stdout, o.json)
 }
 
-// startPostgres starts a server that loses nothing with the power.
+// startPostgres starts a server that loses nothing in a power cut.
 func startPostgres(ctx context.Context, dir string, standby bool, ends *[]func() error) (*pgtest.Server, error) {
 	bin, err := pgtest.Find()
 	if err != nil {
@@ -180,7 +185,7 @@ func (g *group) start(ctx context.Context, binary, folder, database string, node
 	if g.token, err = program.Command(binary, "", append([]string{"token", "bench"}, where...)...); err != nil {
 		return err
 	}
-	for _, n := range g.nodes { // each learns of the user within a second
+	for _, n := range g.nodes { // each node learns of the user within a second
 		for tries := 0; ; tries++ {
 			if err = g.do(ctx, n, http.MethodGet, "/hazards/types", nil); err == nil {
 				break
@@ -216,7 +221,7 @@ func (g *group) do(ctx context.Context, node *program.Process, method, path stri
 	return errors.Join(err, resp.Body.Close())
 }
 
-// cpuOf is how long nodes have run on a processor.
+// cpuOf returns the processor time that nodes have used.
 func cpuOf(nodes []*program.Process) (total time.Duration, err error) {
 	for _, n := range nodes {
 		ran, err := measure.ProcessorTime(n.Cmd.Process.Pid)
@@ -228,8 +233,8 @@ func cpuOf(nodes []*program.Process) (total time.Duration, err error) {
 	return total, nil
 }
 
-// busy lets clients do something again and again for a time, spread over nodes. It returns how long each time took, and what processor
-// time the nodes took.
+// busy lets clients repeat a call for a time, spread over the nodes. It returns the duration of
+// each call, and the processor time of the nodes.
 func busy(clients int, nodes []*program.Process, slice time.Duration, do func(client int, node *program.Process) error) (took []time.Duration, cpu time.Duration, err error) {
 	before, err := cpuOf(nodes)
 	if err != nil {
@@ -257,7 +262,7 @@ func busy(clients int, nodes []*program.Process, slice time.Duration, do func(cl
 	return took, after - before, errors.Join(err, bad)
 }
 
-// read lets clients read from one node, while another is written to.
+// read lets clients read from one node, while another receives writes.
 func (g *group) read(ctx context.Context, slice time.Duration) error {
 	g.round++
 	reading, writing := g.nodes[g.round%len(g.nodes)], g.nodes[(g.round+1)%len(g.nodes)]
@@ -278,7 +283,7 @@ func (g *group) read(ctx context.Context, slice time.Duration) error {
 
 func microseconds(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
 
-// change is a request that changes a hazard each time.
+// change returns a request that changes a hazard differently each time.
 func change(i int) []byte {
 	return fmt.Appendf(nil, `{"comment_Text":"%d %d"}`, i, time.Now().UnixNano())
 }
@@ -297,7 +302,8 @@ func (g *group) write(ctx context.Context, slice time.Duration) error {
 	return err
 }
 
-// tell times the way of changes, a few a second, from the answer of the first node to a stream at each of the others.
+// tell measures the delay of changes, a few per second, from the answer of the first node to a
+// stream at each of the others.
 func (g *group) tell(ctx context.Context, slice time.Duration) error {
 	if len(g.nodes) == 1 {
 		return nil
@@ -305,7 +311,7 @@ func (g *group) tell(ctx context.Context, slice time.Duration) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var mu sync.Mutex
-	arrived := map[string][]time.Time{} // by what was written
+	arrived := map[string][]time.Time{} // by content of the change
 	var streams sync.WaitGroup
 	for _, n := range g.nodes[1:] {
 		lines, err := g.stream(ctx, n)
@@ -344,12 +350,12 @@ func (g *group) tell(ctx context.Context, slice time.Duration) error {
 		acknowledged[c.Comment] = time.Now()
 		time.Sleep(time.Second / pace)
 	}
-	time.Sleep(time.Second) // whatever is not there by then has missed every goal
+	time.Sleep(time.Second) // a change that has not arrived by then has missed every goal
 	cancel()
 	streams.Wait()
 	for comment, at := range acknowledged {
 		if len(arrived[comment]) != len(g.nodes)-1 {
-			return fmt.Errorf("a change has come to %d of %d other nodes within a second", len(arrived[comment]), len(g.nodes)-1)
+			return fmt.Errorf("a change has reached %d of %d other nodes within a second", len(arrived[comment]), len(g.nodes)-1)
 		}
 		for _, a := range arrived[comment] {
 			g.toOthers = append(g.toOthers, max(0, microseconds(a.Sub(at))/1000))
@@ -358,7 +364,7 @@ func (g *group) tell(ctx context.Context, slice time.Duration) error {
 	return nil
 }
 
-// stream opens a stream at a node, and returns its lines when it is open.
+// stream opens a stream at a node, and returns its lines once it is open.
 func (g *group) stream(ctx context.Context, n *program.Process) (*bufio.Scanner, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, n.URL+"/events", nil)
 	if err != nil {
@@ -369,7 +375,7 @@ func (g *group) stream(ctx context.Context, n *program.Process) (*bufio.Scanner,
 	if err != nil {
 		return nil, err
 	}
-	context.AfterFunc(ctx, func() { _ = resp.Body.Close() }) // the end of ctx ends it anyway
+	context.AfterFunc(ctx, func() { _ = resp.Body.Close() }) // the end of ctx also closes it
 	if resp.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("GET /events: %s", resp.Status)
 	}

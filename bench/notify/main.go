@@ -1,8 +1,13 @@
-// Notify measures how soon subscribers are told: with 10,000 subscriptions, of which a WARNING concerns 2,000, until all of them are queued; from an editor's click to the mail
-// server of one subscriber, and from the retraction to the correction; and with a million subscriptions, how long it takes to find those that a hazard concerns, and in how much memory.
+// Notify measures how soon subscribers are notified. With 10,000 subscriptions, of which 2,000
+// match a WARNING, it measures the time until all messages are queued. It also measures the time
+// from an editor's request to the mail server of one subscriber, and from the retraction to the
+// correction. With a million subscriptions, it measures how long it takes to find those that match
+// a hazard, and the memory needed.
 //
-// The service runs in this process with its store on disk, and sends mails to a server in this process. The subscriptions are made through its own code, 500 in a transaction,
-// without syncing. Time until all are queued is from before the request until the store has them, while the mail server holds its answers back.
+// The service runs in this process with its store on disk, and sends mails to a server in this
+// process. The subscriptions are created by the service's own code, 500 per transaction, without
+// syncing. The time until all messages are queued runs from before the request until the store has
+// them. Meanwhile the mail server does not answer.
 package main
 
 import (
@@ -37,7 +42,7 @@ import (
 )
 
 const (
-	concerned = 2000 // subscriptions that the hazard concerns
+	concerned = 2000 // subscriptions that match the hazard
 	password  = "violet kayak thermos orbit"
 )
 
@@ -59,8 +64,8 @@ func run(ctx context.Context, most, clicks, rounds int, asJSON bool) error {
 	first, correction := measure.Quantile(small.first, 0.99), measure.Quantile(small.correction, 0.99)
 	t := measure.Table{Title: "10,000 subscriptions", Heads: []string{"figure", "median", "p99", "most"}}
 	t.Add("a WARNING over 2,000: until all are queued, ms", measure.Median(small.queued), measure.Quantile(small.queued, 0.99), queued)
-	t.Add("until the mail server has all, ms", measure.Median(small.sent), measure.Quantile(small.sent, 0.99), measure.Quantile(small.sent, 1))
-	t.Add("from a click to the mail server, ms", measure.Median(small.first), first, measure.Quantile(small.first, 1))
+	t.Add("until the mail server has all messages, ms", measure.Median(small.sent), measure.Quantile(small.sent, 0.99), measure.Quantile(small.sent, 1))
+	t.Add("from an editor's request to the mail server, ms", measure.Median(small.first), first, measure.Quantile(small.first, 1))
 	t.Add("from a retraction to the mail server, ms", measure.Median(small.correction), correction, measure.Quantile(small.correction, 1))
 	r := measure.Report{Program: "notify", Machine: measure.Machine(), Tables: []measure.Table{t}, Goals: []measure.Goal{
 		measure.AtMost("2,000 of 10,000 queued, ms", queued, 1000),
@@ -74,8 +79,8 @@ func run(ctx context.Context, most, clicks, rounds int, asJSON bool) error {
 			return err
 		}
 		t := measure.Table{Title: fmt.Sprintf("%d subscriptions", most), Heads: []string{"figure", "value"}}
-		t.Add("to find the 2,000 that a hazard concerns, ms", large.match)
-		t.Add("until all are queued, most, ms", measure.Quantile(large.queued, 1))
+		t.Add("to find the 2,000 that match a hazard, ms", large.match)
+		t.Add("until all are queued, maximum, ms", measure.Quantile(large.queued, 1))
 		t.Add("to read all subscriptions, s", large.loaded.Seconds())
 		t.Add("memory of the index, MB", large.memory/1e6)
 		r.Tables = append(r.Tables, t)
@@ -84,7 +89,7 @@ func run(ctx context.Context, most, clicks, rounds int, asJSON bool) error {
 	return r.Write(os.Stdout, asJSON)
 }
 
-// figures are what came of one store.
+// figures are the measurements of one store.
 type figures struct {
 	queued, sent, first, correction []float64 // ms
 	match                           float64   // ms
@@ -92,11 +97,12 @@ type figures struct {
 	memory                          float64 // bytes
 }
 
-// mailServer takes mails, and holds its answers back while it is closed. It is safe for concurrent use.
+// mailServer receives mails, and delays its answers while it is closed. It is safe for concurrent
+// use.
 type mailServer struct {
 	mu   sync.Mutex
 	got  int
-	open chan struct{} // closed while answers are given
+	open chan struct{} // closed while the server answers
 }
 
 func (m *mailServer) NewSession(*smtp.Conn) (smtp.Session, error) { return m, nil }
@@ -119,7 +125,7 @@ func (m *mailServer) Data(r io.Reader) error {
 
 func (m *mailServer) count() int { m.mu.Lock(); defer m.mu.Unlock(); return m.got }
 
-// shut holds answers back until the result is called.
+// shut delays answers until release is called.
 func (m *mailServer) shut() (release func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -167,7 +173,7 @@ func measured(ctx context.Context, subscriptions, clicks, rounds int) (f figures
 		return f, err
 	}
 	b := &bench{c, s, mails}
-	// The first hazard waits until all subscriptions are read.
+	// The first hazard waits until all subscriptions have been read.
 	began := time.Now()
 	if _, err := b.told(ctx, -150, 1); err != nil {
 		return f, err
@@ -231,7 +237,7 @@ type bench struct {
 	mails *mailServer
 }
 
-// told makes a hazard, and waits until so many mails of it have come.
+// told creates a hazard, and waits until that many mails about it have arrived.
 func (b *bench) told(ctx context.Context, lon float64, mails int) (id int64, err error) {
 	had := b.mails.count()
 	h, err := b.CreateHazard(ctx, flood(lon))
@@ -241,7 +247,8 @@ func (b *bench) told(ctx context.Context, lon float64, mails int) (id int64, err
 	return h.HazardID, b.until(ctx, func() (bool, error) { return b.mails.count() == had+mails, nil })
 }
 
-// waiting is how many notices wait. It does not count the subscriptions, which would keep the machine busy.
+// waiting returns how many notices are waiting. It does not count the subscriptions, which would
+// load the machine.
 func (b *bench) waiting(ctx context.Context) (n int64, err error) {
 	lanes, err := b.Store.WaitingByLane(ctx)
 	for _, l := range lanes {
@@ -250,7 +257,8 @@ func (b *bench) waiting(ctx context.Context) (n int64, err error) {
 	return n, err
 }
 
-// matches is how long changes took to match, in seconds, and how many they were.
+// matches returns how long the matching of changes took in total, in seconds, and the number of
+// these changes.
 func (b *bench) matches(ctx context.Context) (sum, count float64, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, b.URL()+"/metrics", nil)
 	if err != nil {
@@ -274,17 +282,18 @@ func (b *bench) matches(ctx context.Context) (sum, count float64, err error) {
 	return h.GetSampleSum(), float64(h.GetSampleCount()), nil
 }
 
-// patience is how long anything may take: a million subscriptions are read before the first is told.
+// patience is the timeout of every step. A million subscriptions are read before the first message
+// is sent.
 const patience = 15 * time.Minute
 
-// until waits until f is true.
+// until waits until f returns true.
 func (b *bench) until(ctx context.Context, f func() (bool, error)) error {
 	for end := time.Now().Add(patience); time.Now().Before(end) && ctx.Err() == nil; time.Sleep(time.Millisecond) {
 		if ok, err := f(); err != nil || ok {
 			return err
 		}
 	}
-	return fmt.Errorf("not all are told within %v", patience)
+	return fmt.Errorf("not all subscribers were notified within %v", patience)
 }
 
 func flood(lon float64) client.NewHazard {
@@ -307,7 +316,8 @@ type anything struct{}
 func (anything) Send(context.Context, channel.Address, notice.Notice) error { return nil }
 func (anything) Check(channel.Address) error                                { return nil }
 
-// fill makes the subscriptions: one at 150° W, those that are concerned at 20° E, and the others all over the world, away from both.
+// fill creates the subscriptions: one at 150° W, the matching ones at 20° E, and the others all
+// over the world, away from both.
 func fill(ctx context.Context, dir string, n int) (err error) {
 	s, err := store.Open(ctx, dir, "sqlite:"+filepath.Join(dir, "hazardd.db")+"?synchronous=off")
 	if err != nil {
@@ -322,7 +332,7 @@ func fill(ctx context.Context, dir string, n int) (err error) {
 	who := notify.Author{Caller: &auth.Caller{Name: "bench", Role: auth.Admin}}
 	random := rand.New(rand.NewPCG(1, 2))
 	levels, digests := []string{"", "ADVISORY", "WATCH", "WARNING"}, []string{"", "FLOOD", "CYCLONE", "EARTHQUAKE"}
-	const atOnce = 500 // in one transaction
+	const atOnce = 500 // per transaction
 	var bodies [][]byte
 	for i := range n {
 		lon, lat, level, kind := 20+random.Float64()*1.8-0.9, 10+random.Float64()*1.8-0.9, "", ""

@@ -1,11 +1,14 @@
-// Poll measures what polling 300 feeds of CAP alerts costs. To take minutes and not an hour it polls every minute: five times as often
-// as the catalog is polled, so that the processor time is an upper bound. --every 5m --warm 11m --for 10m measures the real interval.
+// Poll measures the cost of polling 300 feeds of CAP alerts. To finish in minutes instead of an
+// hour, it polls every minute, five times as often as the catalog does, so that the processor time
+// is an upper bound. --every 5m --warm 11m --for 10m measures the real interval.
 //
-// The service runs in a process of its own and reads 300 indexes from local servers: 144 at one address and 40 at another, as the
-// catalog has them, the rest at addresses of their own. An index names 20 documents of a few kilobytes; each server answers
-// conditional requests, and one feed in ten has a new alert in each interval. One feed hangs, one floods, and one lies, all at the
-// address with 144. After a warm-up the processor time of the process is taken over --for, at least one interval; its memory is the most that it ever held (VmHWM, on Linux). What delays a feed is taken from when the
-// servers were asked: how much longer than the interval a gap was.
+// The service runs in its own process and reads 300 indexes from local servers: 144 at one address
+// and 40 at another, as in the catalog, and the rest at separate addresses. An index lists 20
+// documents of a few kilobytes. Each server answers conditional requests, and one feed in ten has a
+// new alert in each interval. One feed hangs, one floods, and one returns false data, all at the
+// address with 144. After a warm-up, the processor time of the process is measured over --for, at
+// least one interval. Its memory is the peak (VmHWM, on Linux). The delay of a feed is computed
+// from the times of requests at the servers: how much longer than the interval a gap was.
 package main
 
 import (
@@ -31,14 +34,14 @@ import (
 	"github.com/hazardd/hazardd/internal/source/cap"
 )
 
-// asServer is the variable that tells this program to be the service.
+// asServer is the variable that makes this program run the service.
 const asServer = "HAZARDD_BENCH_SERVER"
 
 const (
 	feeds     = 300
 	bucket    = 144 // of them at one address
 	hub       = 40  // and at another
-	documents = 20  // of an index
+	documents = 20  // in an index
 	changing  = 10  // one feed in so many has a new alert in each interval
 )
 
@@ -61,7 +64,8 @@ func main() {
 	measure.Main("poll", func(ctx context.Context) error { return run(ctx, o) })
 }
 
-// serve is the process of the service. Its arguments after the flags are a folder, and the addresses of the feeds.
+// serve runs the service. Its arguments after the flags are a folder and the addresses of the
+// feeds.
 func serve(ctx context.Context, o options) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -76,7 +80,7 @@ func serve(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	service.CollectOften() // as the server does
+	service.CollectOften() // as in the real server
 	s, err := service.Open(ctx, service.Config{DataDir: flag.Arg(0), Listen: "127.0.0.1:0", Grace: time.Second, Version: "bench", Logger: slog.New(slog.DiscardHandler),
 		Known: known, Sources: names, PrivateSources: true, Pictures: -1})
 	if err != nil {
@@ -89,17 +93,17 @@ func serve(ctx context.Context, o options) error {
 	return errors.Join(err, <-ended)
 }
 
-// world is all servers. It is safe for concurrent use.
+// world is the set of all servers. It is safe for concurrent use.
 type world struct {
 	began time.Time
 	every time.Duration
 	mu    sync.Mutex
 	asked [feeds][]time.Time
 	busy  map[string]int
-	most  int // requests of one address at a time
+	most  int // concurrent requests at one address
 }
 
-// The feeds that do not behave, all at the address of the bucket.
+// The feeds that misbehave, all at the address of the bucket.
 const (
 	hangs = iota
 	floods
@@ -161,7 +165,7 @@ func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(rw, b.String())
 }
 
-// alert is a CAP document of usual size.
+// alert returns a CAP document of typical size.
 func alert(n int, id string, began time.Time) string {
 	var polygon strings.Builder
 	lat, lon := float64(n%120)-60, float64(n*7%340)-170
@@ -241,7 +245,7 @@ func measureAll(ctx context.Context, o options) error {
 	return w.report(o, share, peak, from)
 }
 
-// report prints what was measured.
+// report prints the results.
 func (w *world) report(o options, share, peak float64, from time.Time) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -262,27 +266,27 @@ func (w *world) report(o options, share, peak float64, from time.Time) error {
 			}
 		}
 		for i := 1; i < len(asked); i++ {
-			if i > 1 { // the first gap leads to the feed's own moment
+			if i > 1 { // the first gap depends on the feed's own offset
 				late = append(late, max(0, asked[i].Sub(asked[i-1]).Seconds()-o.every.Seconds()))
 			}
 		}
-		// A feed that is overdue at the end counts, too.
+		// A feed that is overdue at the end counts too.
 		if i := len(asked) - 1; i > 0 {
 			late = append(late, max(0, time.Since(asked[i]).Seconds()-o.every.Seconds()))
 		}
 	}
 	t := measure.Table{Title: fmt.Sprintf("%d feeds every %v, of which one hangs, one floods, one lies, for %v", feeds, o.every, o.length), Heads: []string{"figure", "value"}}
 	t.Add("processor time, % of a core", share)
-	t.Add("most memory, MB", peak)
+	t.Add("peak memory, MB", peak)
 	t.Add("polls of indexes while measuring", float64(polls))
-	t.Add("feeds that were never read, of those that behave", float64(unread))
+	t.Add("well-behaved feeds that were never read", float64(unread))
 	t.Add("from the start to the first poll of a feed, median, s", measure.Median(first))
-	t.Add("the same, the last feed, s", measure.Quantile(first, 1))
+	t.Add("from the start to the first poll of the last feed, s", measure.Quantile(first, 1))
 	t.Add("later than the interval, 99th percentile, s", measure.Quantile(late, 0.99))
-	t.Add("later than the interval, most, s", measure.Quantile(late, 1))
-	t.Add("requests of one address at a time, most", float64(w.most))
+	t.Add("later than the interval, maximum, s", measure.Quantile(late, 1))
+	t.Add("concurrent requests to one address, maximum", float64(w.most))
 	r := measure.Report{Program: "poll", Machine: measure.Machine(), Tables: []measure.Table{t}, Goals: []measure.Goal{
-		measure.AtMost("processor time, % of a core", share, 5), measure.AtMost("most memory, MB", peak, 200),
+		measure.AtMost("processor time, % of a core", share, 5), measure.AtMost("peak memory, MB", peak, 200),
 		measure.AtMost("a feed is later than its interval, most, s", measure.Quantile(late, 1), 10), measure.AtMost("feeds never read", float64(unread), 0),
 	}}
 	return r.Write(os.Stdout, o.json)

@@ -1,10 +1,13 @@
-// Command public measures what a cache in front of hazardd brings for readers without an account, and whether it ever tells too much.
+// Command public measures how much a cache in front of hazardd helps readers without an account,
+// and whether it ever reveals too much.
 //
-// It starts a server that is open to the public, on a store of its own with many hazards, and nginx with deploy/nginx.conf in front of it. Readers ask for
-// the same addresses at the server alone and then at nginx. It prints requests a second, and what 1,000 requests cost the server in processor
-// time: that figure does not depend on what else the machine does, and is what decides how large a crowd a server can have. With -ends a hazard
-// ends in each second. In all runs every answer is searched for hazards that were over when it was asked for, and for the text of products
-// that members alone may know of: both must be 0.
+// It starts a server that is open to the public, with its own store of many hazards, and nginx with
+// deploy/nginx.conf in front of it. Readers request the same addresses, first from the server alone
+// and then from nginx. The program prints requests per second, and the server's processor time per
+// 1,000 requests. That time does not depend on other load of the machine, and determines how many
+// readers a server can have. With -ends, one hazard ends each second. In all runs every answer is
+// searched for hazards that had ended before the request, and for the text of products for members
+// only. Both counts must be 0.
 //
 //	make build && go run ./bench/public
 package main
@@ -41,10 +44,10 @@ var (
 	ends    = flag.Bool("ends", false, "a hazard ends in each second")
 )
 
-// secret is in every restricted product, and in nothing else.
+// secret is in every restricted product, and nowhere else.
 const secret = "canary4711"
 
-// bench is what nginxtest needs of a test.
+// bench implements the part of a test that nginxtest needs.
 type bench struct {
 	testing.TB
 	ctx   context.Context
@@ -198,7 +201,7 @@ func hazard(i int, more map[string]any) map[string]any {
 	return h
 }
 
-// fill makes the hazards, each tenth with a restricted product.
+// fill creates the hazards. Every tenth has a restricted product.
 func (s *server) fill() error {
 	for i := range *hazards {
 		uuid, err := s.post("/hazards", hazard(i, nil))
@@ -215,7 +218,7 @@ func (s *server) fill() error {
 	return nil
 }
 
-// endOneEachSecond makes hazards that end 30 s later, one in each second.
+// endOneEachSecond creates one hazard per second that ends 30 s later.
 func (s *server) endOneEachSecond(ctx context.Context) {
 	for i := 0; ctx.Err() == nil; i++ {
 		end := time.Now().Add(30 * time.Second).UnixMilli()
@@ -231,11 +234,11 @@ func (s *server) endOneEachSecond(ctx context.Context) {
 	}
 }
 
-// result is what a run measured.
+// result holds the measurements of a run.
 type result struct {
-	rate    float64 // requests a second
-	cost    float64 // ms of the server's processor time for 1,000 requests
-	past    int64   // hazards that were over when the answer was asked for
+	rate    float64 // requests per second
+	cost    float64 // ms of the server's processor time per 1,000 requests
+	past    int64   // hazards that had ended before the request
 	secrets int64
 }
 
@@ -257,7 +260,7 @@ func (s *server) load(hc *http.Client, address string) (r result) {
 				if bytes.Contains(body, []byte(secret)) {
 					secrets.Add(1)
 				}
-				if n%20 == 0 { // reading costs as much as serving
+				if n%20 == 0 { // reading an answer costs as much as serving it
 					past.Add(over(body, asked))
 				}
 			}
@@ -282,7 +285,8 @@ func ask(hc *http.Client, req *http.Request) ([]byte, error) {
 	return body, err
 }
 
-// over counts the hazards in an answer that had ended at a moment, in milliseconds since 1970. An answer of GET /hazards says so by itself.
+// over counts the hazards in an answer that had ended at a moment, in milliseconds since 1970.
+// Answers of GET /hazards may contain ended hazards if they mark them so.
 func over(body []byte, asked int64) (n int64) {
 	var list []struct {
 		Status     string `json:"status"`
@@ -300,7 +304,7 @@ func over(body []byte, asked int64) (n int64) {
 	return n
 }
 
-// processor is the processor time that a process has taken.
+// processor returns the processor time that a process has used.
 func processor(pid int) time.Duration {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -310,5 +314,5 @@ func processor(pid int) time.Duration {
 	fields := strings.Fields(rest)
 	user, _ := strconv.ParseInt(fields[11], 10, 64)
 	system, _ := strconv.ParseInt(fields[12], 10, 64)
-	return time.Duration(user+system) * 10 * time.Millisecond // ticks of USER_HZ, 100 a second on Linux
+	return time.Duration(user+system) * 10 * time.Millisecond // ticks of USER_HZ, 100 per second on Linux
 }

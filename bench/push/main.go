@@ -1,16 +1,17 @@
-// Push measures how long a change takes from its commit to its readers, with 1,000 and 5,000 subscribers on the loopback network and ten
-// changes a second of about 1.5 kB.
+// Push measures how long a change takes from its commit to its readers, with 1,000 and 5,000
+// subscribers on the loopback network and ten changes per second of about 1.5 kB.
 //
-// Two servers are measured by turns in one run, each in a process of its own, by the same client:
+// Two servers are measured in turn in one run, each in its own process, by the same client:
 //
 //   - hazardd: the real service, whose streams are cursors over the change log;
-//   - fan-out: a server that commits the same changes to the same store, and hands each, encoded once, to a channel per subscriber, as
-//     hubs do that keep no log: it can resume nobody.
+//   - fan-out: a server that commits the same changes to the same store, and sends each, encoded once, to
+//     a channel per subscriber, like hubs without a log: no subscriber can resume.
 //
-// A delivery is the time from the return of the commit to the moment when the client has read the event whole. Both are on one machine,
-// and share its processors with the client, whose share is the same for both. What counts is the ratio of the two p99 of a round; it is the
-// median over the rounds. Memory is what the server's resident set grows by when the subscribers have connected and been told something,
-// processor time what it runs for, each per subscriber or delivery.
+// A delivery is the time from the return of the commit until the client has read the whole event.
+// Both servers run on one machine and share its processors with the client, whose share is the same
+// for both. What matters is the ratio of the two p99 of a round; the result is the median over the
+// rounds. Memory is the growth of the server's resident set after the subscribers have connected
+// and received something, per subscriber. Processor time is per delivery.
 package main
 
 import (
@@ -32,7 +33,7 @@ import (
 	"github.com/hazardd/hazardd/bench/internal/measure"
 )
 
-// changes is how many are made in a second.
+// changes is the number of changes per second.
 const changes = 10
 
 type options struct {
@@ -62,7 +63,7 @@ func main() {
 // kinds are the servers, in the order of the table.
 var kinds = []string{"hazardd", "fan-out"}
 
-// figures are what was measured in one round.
+// figures are the measurements of one round.
 type figures struct {
 	p50, p99, max float64 // milliseconds
 	cpu           float64 // microseconds of a processor per delivery
@@ -113,7 +114,7 @@ func run(ctx context.Context, o options) error {
 	return report.Write(os.Stdout, o.json)
 }
 
-// measureOnce starts a server, connects subscribers, lets changes be made and measures.
+// measureOnce starts a server, connects subscribers, makes changes and measures.
 func measureOnce(ctx context.Context, kind string, n int, slice time.Duration) (f figures, err error) {
 	dir, err := os.MkdirTemp("", "hazardd-bench-push")
 	if err != nil {
@@ -125,7 +126,7 @@ func measureOnce(ctx context.Context, kind string, n int, slice time.Duration) (
 		return f, err
 	}
 	defer func() { err = errors.Join(err, s.stop()) }()
-	// A first change, so that nothing is measured that is made once.
+	// Make a first change, so that work that is done only once is not measured.
 	if _, err := s.commit(2, 0); err != nil {
 		return f, err
 	}
@@ -143,7 +144,7 @@ func measureOnce(ctx context.Context, kind string, n int, slice time.Duration) (
 			return f, err
 		}
 	}
-	if _, err := s.commit(changes, time.Second/changes); err != nil { // warm
+	if _, err := s.commit(changes, time.Second/changes); err != nil { // warm up
 		return f, err
 	}
 	subscribers.reset()
@@ -180,13 +181,13 @@ func measureOnce(ctx context.Context, kind string, n int, slice time.Duration) (
 	return f, nil
 }
 
-// crowd is the subscribers.
+// crowd is the set of subscribers.
 type crowd struct {
 	conns   []net.Conn
 	reading sync.WaitGroup
 
 	mu      sync.Mutex
-	arrived [][]int64 // by subscriber: when each change had come, in nanoseconds since 1970
+	arrived [][]int64 // by subscriber: when each change arrived, in nanoseconds since 1970
 	bytes   int       // of the last event
 }
 
@@ -201,7 +202,7 @@ func (c *crowd) connect(ctx context.Context, i int, to ready) error {
 		return err
 	}
 	lines := bufio.NewReader(conn)
-	for { // the head, and the first block
+	for { // the head and the first block
 		line, err := lines.ReadSlice('\n')
 		if err != nil {
 			return err
@@ -217,7 +218,7 @@ func (c *crowd) connect(ctx context.Context, i int, to ready) error {
 	return nil
 }
 
-// read notes when events have come, until the connection is closed.
+// read records when events arrive, until the connection is closed.
 func (c *crowd) read(i int, lines *bufio.Reader) {
 	size, data := 0, false
 	for {
@@ -245,7 +246,7 @@ func (c *crowd) read(i int, lines *bufio.Reader) {
 	}
 }
 
-// reset forgets what has come, when all of it has.
+// reset forgets the arrivals, once all changes have arrived.
 func (c *crowd) reset() {
 	time.Sleep(500 * time.Millisecond)
 	c.mu.Lock()
@@ -255,7 +256,7 @@ func (c *crowd) reset() {
 	}
 }
 
-// wait returns when every subscriber has had so many changes.
+// wait returns when every subscriber has received that many changes.
 func (c *crowd) wait(count int) error {
 	for range 100 {
 		c.mu.Lock()
@@ -263,7 +264,7 @@ func (c *crowd) wait(count int) error {
 		for _, times := range c.arrived {
 			if len(times) > count {
 				c.mu.Unlock()
-				return fmt.Errorf("a subscriber was told %d changes, want %d", len(times), count)
+				return fmt.Errorf("a subscriber received %d changes, want %d", len(times), count)
 			}
 			missing += count - len(times)
 		}
@@ -273,7 +274,7 @@ func (c *crowd) wait(count int) error {
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-	return errors.New("ten seconds after the last change some subscribers have not been told all")
+	return errors.New("ten seconds after the last change some subscribers have not received all changes")
 }
 
 func (c *crowd) stop() {
@@ -283,7 +284,7 @@ func (c *crowd) stop() {
 	c.reading.Wait()
 }
 
-// server is a process that serves.
+// server is a server process.
 type server struct {
 	ready
 	cmd   *exec.Cmd
@@ -316,7 +317,8 @@ func start(args ...string) (*server, error) {
 	return s, s.out.Decode(&s.ready)
 }
 
-// commit lets the server make changes, and returns when each was committed, in nanoseconds since 1970.
+// commit lets the server make changes. It returns when each was committed, in nanoseconds since
+// 1970.
 func (s *server) commit(count int, every time.Duration) (at []int64, err error) {
 	if err := s.stdin.Encode(order{Count: count, Every: every}); err != nil {
 		return nil, err
@@ -324,7 +326,7 @@ func (s *server) commit(count int, every time.Duration) (at []int64, err error) 
 	return at, s.out.Decode(&at)
 }
 
-// memory is the server's resident set after a collection, in bytes.
+// memory returns the server's resident set after a garbage collection, in bytes.
 func (s *server) memory() (int64, error) {
 	if err := s.stdin.Encode(order{Collect: true}); err != nil {
 		return 0, err

@@ -25,23 +25,24 @@ import (
 	"github.com/hazardd/hazardd/wire"
 )
 
-// asServer is the variable that tells this program to be a server.
+// asServer is the variable that makes this program run a server.
 const asServer = "HAZARDD_BENCH_SERVER"
 
-// ready is what a server's process prints, in one line, when it listens.
+// ready is the line that a server process prints when it listens.
 type ready struct{ Addr, Token string }
 
-// order is what a server's process is told to do: to make changes, or to collect garbage. It answers with the times of the commits.
+// order tells a server process to make changes or to collect garbage. It answers with the times of
+// the commits.
 type order struct {
 	Count   int
 	Every   time.Duration
 	Collect bool
 }
 
-// hazards is how many are active, and changed in turn.
+// hazards is the number of active hazards, which are changed in turn.
 const hazards = 100
 
-// serve is what a process does that was started as a server.
+// serve runs this process as a server.
 func serve(args []string) error {
 	if len(args) != 3 {
 		return fmt.Errorf("no such server: %q", args)
@@ -59,8 +60,8 @@ func serve(args []string) error {
 	return fmt.Errorf("no such server: %q", args)
 }
 
-// obey prints where the server listens, and does what is asked on the standard input until that ends. told is called with each change after
-// its commit.
+// obey prints the server's address, and follows orders from the standard input until that ends.
+// told is called with each change after its commit.
 func obey(r ready, s *store.Store, told func(*hazard.Hazard, int64)) error {
 	out, in := json.NewEncoder(os.Stdout), json.NewDecoder(os.Stdin)
 	if err := out.Encode(r); err != nil {
@@ -92,7 +93,7 @@ func obey(r ready, s *store.Store, told func(*hazard.Hazard, int64)) error {
 					return err
 				}
 				h = new(*before)
-				h.LastUpdate, h.Comment = now, fmt.Sprintf("%0400d", made) // 1.5 kB in all
+				h.LastUpdate, h.Comment = now, fmt.Sprintf("%0400d", made) // 1.5 kB in total
 				return tx.SaveHazard(h, before)
 			})
 			at = append(at, time.Now().UnixNano())
@@ -107,7 +108,7 @@ func obey(r ready, s *store.Store, told func(*hazard.Hazard, int64)) error {
 	}
 }
 
-// fill makes a store of hazards in folder dir.
+// fill creates a store of hazards in folder dir.
 func fill(dir string) (*store.Store, error) {
 	s, err := store.Open(context.Background(), dir, "")
 	if err != nil {
@@ -128,7 +129,7 @@ func fill(dir string) (*store.Store, error) {
 	return s, err
 }
 
-// serveHazardd is the process of the real service.
+// serveHazardd runs the real service.
 func serveHazardd(dir string, subscribers int) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -155,13 +156,14 @@ func serveHazardd(dir string, subscribers int) error {
 	return errors.Join(err, <-ended)
 }
 
-// fanOut is a hub that keeps no log: each subscriber has a channel.
+// fanOut is a hub without a log: each subscriber has a channel.
 type fanOut struct {
 	mu          sync.Mutex
 	subscribers map[chan []byte]struct{}
 }
 
-// waiting is how many events a subscriber may be behind; it is dropped then.
+// waiting is the maximum number of events in a subscriber's channel. After that, the subscriber is
+// dropped.
 const waiting = 64
 
 func (f *fanOut) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -189,12 +191,12 @@ func (f *fanOut) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			if !ok {
 				return
 			}
-			_, _ = w.Write(text) // the flush tells
+			_, _ = w.Write(text) // a failure shows at the flush
 		}
 	}
 }
 
-// tell hands an event to all.
+// tell sends an event to all subscribers.
 func (f *fanOut) tell(text []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -208,10 +210,10 @@ func (f *fanOut) tell(text []byte) {
 	}
 }
 
-// fanOutToken is the one token that the fan-out knows. It is as long as a real one.
+// fanOutToken is the only token that the fan-out knows. It is as long as a real one.
 var fanOutToken = strings.Repeat("t", 500)
 
-// serveFanOut is the process of a plain fan-out over channels.
+// serveFanOut runs a plain fan-out over channels.
 func serveFanOut(dir string) error {
 	s, err := fill(dir)
 	if err != nil {

@@ -1,8 +1,9 @@
-// Pushed measures how long an alert takes from a source that pushes it to a client's event stream: from before it is written to the
-// connection until the client has read its event.
+// Pushed measures how long an alert takes from a source that pushes it to a client's event stream:
+// from before it is written to the connection until the client has read its event.
 //
-// The service runs in this process, with a store on disk that syncs each commit, and is connected to a local sender of CAP alerts over TCP. The client reads
-// /events over HTTP. Alerts come at random moments, --rate a second on average, for --for; each makes a hazard.
+// The service runs in this process, with a store on disk that syncs each commit, and is connected
+// to a local sender of CAP alerts over TCP. The client reads /events over HTTP. Alerts are sent at
+// random moments, --rate per second on average, for --for. Each creates a hazard.
 package main
 
 import (
@@ -35,10 +36,10 @@ func main() {
 	measure.Main("pushed", func(ctx context.Context) error { return run(ctx, *rate, *length, *asJSON) })
 }
 
-// named is what makes the name of a hazard that of an alert.
+// named matches the part of a hazard's name that identifies its alert.
 var named = regexp.MustCompile(`District \d+`)
 
-// clock knows when each alert was sent and came. It is safe for concurrent use.
+// clock records when each alert was sent and received. It is safe for concurrent use.
 type clock struct {
 	mu   sync.Mutex
 	sent map[string]time.Time
@@ -142,15 +143,15 @@ func run(ctx context.Context, rate float64, length time.Duration, asJSON bool) (
 	t := measure.Table{Title: fmt.Sprintf("from a pushing source to an event stream, %d alerts in %v", n, length), Heads: []string{"figure", "value"}}
 	t.Add("median, ms", p50)
 	t.Add("99th percentile, ms", p99)
-	t.Add("most, ms", most)
-	t.Add("alerts that did not come", float64(missing))
+	t.Add("maximum, ms", most)
+	t.Add("alerts that did not arrive", float64(missing))
 	r := measure.Report{Program: "pushed", Machine: measure.Machine(), Tables: []measure.Table{t}, Goals: []measure.Goal{
-		measure.AtMost("median, ms", p50, 300), measure.AtMost("99th percentile, ms", p99, 1000), measure.AtMost("alerts that did not come", float64(missing), 0),
+		measure.AtMost("median, ms", p50, 300), measure.AtMost("99th percentile, ms", p99, 1000), measure.AtMost("alerts that did not arrive", float64(missing), 0),
 	}}
 	return r.Write(os.Stdout, asJSON)
 }
 
-// alert is a CAP document, of the place n.
+// alert returns a CAP document for place n.
 func alert(name string, n int) string {
 	now, lat, lon := time.Now().UTC(), float64(n%120)-60, float64(n*7%340)-170
 	return fmt.Sprintf(`<?xml version="1.0" encoding="UTF-8"?><alert xmlns="urn:oasis:names:tc:emergency:cap:1.2"><identifier>2.49.0.0.999.%d</identifier><sender>office@example.org</sender><sent>%s</sent><status>Actual</status><msgType>Alert</msgType><scope>Public</scope><info><language>en</language><category>Met</category><event>Heavy rain</event><urgency>Immediate</urgency><severity>Severe</severity><certainty>Observed</certainty><expires>%s</expires><headline>Heavy rain</headline><area><areaDesc>%s</areaDesc><polygon>%[5]g,%[6]g %[5]g,%[7]g %[8]g,%[7]g %[5]g,%[6]g</polygon></area></info></alert>

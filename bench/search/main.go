@@ -1,12 +1,15 @@
-// Search measures searches of a store that holds a million expired hazards, and what these cost those who only want the active ones.
+// Search measures searches in a store with a million expired hazards, and how these affect readers
+// who only want the active ones.
 //
-// Two services run, each in a process of its own: one whose store holds the expired hazards and 100 active ones, and one with the same
-// active ones alone. The store is filled through its own way of writing, with hazards as busy days have them: spread over five years
-// and the world, a quarter of them with an area. That takes minutes; --data keeps the store for another run.
+// Two services run, each in its own process: one with the expired hazards and 100 active ones in
+// its store, and one with only the same active ones. The store is filled through the normal write
+// path, with hazards like those of busy days: spread over five years and the world, a quarter of
+// them with an area. That takes minutes; --data keeps the store for another run.
 //
-// The searches go over HTTP, one at a time, each with a place, a time and a kind drawn at random. Beside those that the goal is about,
-// a table tells what other searches take. GET /hazards/active is asked of both services by turns: of the ratio the median of the rounds
-// stands. The process is ready when /readyz says so; its memory is the most that it ever held (VmHWM, on Linux).
+// The searches go over HTTP, one at a time, each with a random place, time and kind. In addition to
+// the searches of the goal, a table shows the times of other searches. GET /hazards/active is
+// requested from both services in turn; the result is the median ratio of the rounds. The process
+// is ready when /readyz says so. Its memory is the peak (VmHWM, on Linux).
 package main
 
 import (
@@ -127,7 +130,7 @@ func run(ctx context.Context, o options) (err error) {
 		measure.AtMost("p99 of bbox, time and type, milliseconds", goal, 20),
 		measure.AtMost("time of GET /hazards/active with expired hazards / with none", ratio, 1.05),
 		measure.AtMost("start to ready, seconds", with.ReadyIn.Seconds(), 3),
-		measure.AtMost("most memory, MB", memory, 300),
+		measure.AtMost("peak memory, MB", memory, 300),
 	}
 	if size, err := os.Stat(filepath.Join(large, "hazardd.db")); err == nil {
 		r.Notes = []string{fmt.Sprintf("the store is %d MB", size.Size()>>20)}
@@ -138,9 +141,10 @@ func run(ctx context.Context, o options) (err error) {
 	return r.Write(os.Stdout, o.json)
 }
 
-// fill makes a store of expired hazards and of the active ones, unless it is there already, and tells how long that took.
+// fill creates a store of expired and active hazards, unless it exists already, and returns how
+// long that took.
 func fill(ctx context.Context, dir, database string, n int, now hazard.Instant) (took time.Duration, err error) {
-	s, err := store.Open(ctx, dir, cmp.Or(database, "sqlite:?synchronous=off")) // it can be made anew
+	s, err := store.Open(ctx, dir, cmp.Or(database, "sqlite:?synchronous=off")) // it can be created again
 	if err != nil {
 		return 0, err
 	}
@@ -155,7 +159,7 @@ func fill(ctx context.Context, dir, database string, n int, now hazard.Instant) 
 		_, err := s.Write(ctx, now, store.Origin{Source: "nws"}, func(tx *store.Tx) error {
 			for range min(batch, n-done) {
 				h := sample.Hazard(r, done, now)
-				h.Start = now.Add(time.Duration(done-n)*(years*365*24*time.Hour/time.Duration(n)) - time.Duration(r.Int64N(int64(time.Hour)))) // as time goes
+				h.Start = now.Add(time.Duration(done-n)*(years*365*24*time.Hour/time.Duration(n)) - time.Duration(r.Int64N(int64(time.Hour)))) // in the order of time
 				h.End = h.Start.Add(time.Hour + time.Duration(r.Int64N(int64(7*24*time.Hour))))
 				h.Created, h.Updated, h.LastUpdate = h.Start, h.Start, h.End
 				h.Status, h.Reason = hazard.Expired, hazard.EndExpired
@@ -184,7 +188,7 @@ func fill(ctx context.Context, dir, database string, n int, now hazard.Instant) 
 	return time.Since(begin), sample.Fill(ctx, s, actives, now)
 }
 
-// kind is a kind of search: its parameters, drawn at random.
+// kind is a kind of search with random parameters.
 type kind struct {
 	name string
 	path string
@@ -270,7 +274,7 @@ func drawType(r *rand.Rand) string {
 	return []string{"FLOOD", "WINTERSTORM", "HIGHWIND", "EARTHQUAKE", "WILDFIRE"}[r.IntN(5)]
 }
 
-// place draws a box, which may cross the antimeridian.
+// place sets a random box, which may cross the antimeridian.
 func place(r *rand.Rand, v url.Values, width, height float64) {
 	west, south := r.Float64()*360-180, -85+r.Float64()*(170-height)
 	east := west + width
@@ -280,13 +284,14 @@ func place(r *rand.Rand, v url.Values, width, height float64) {
 	v.Set("bbox", fmt.Sprintf("%.3f,%.3f,%.3f,%.3f", west, south, east, south+height))
 }
 
-// span draws a time of that length.
+// span sets a random period of that length.
 func span(r *rand.Rand, v url.Values, now hazard.Instant, length time.Duration) {
 	from := now.Add(-time.Duration(r.Int64N(int64(years*365*24*time.Hour-length))) - length)
 	v.Set("datetime", from.String()+"/"+from.Add(length).String())
 }
 
-// compare asks both services for the active hazards, by turns, and tells the ratio of the times.
+// compare requests the active hazards from both services in turn, and returns the ratio of the
+// times.
 func compare(ctx context.Context, with, without *served.Server, rounds int) (float64, measure.Table, error) {
 	const requests = 200
 	sides := []*served.Server{with, without}
@@ -308,7 +313,8 @@ func compare(ctx context.Context, with, without *served.Server, rounds int) (flo
 	return ratio, t, nil
 }
 
-// searchesOf makes searches of a kind, and tells how long each took, in milliseconds, and how many hazards they found on average.
+// searchesOf makes searches of a kind. It returns how long each took, in milliseconds, and how many
+// hazards they found on average.
 func searchesOf(ctx context.Context, s *served.Server, k kind, times int, now hazard.Instant) (took []float64, found float64, err error) {
 	r := rand.New(rand.NewPCG(11, uint64(len(k.name))))
 	for range times {

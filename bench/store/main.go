@@ -1,15 +1,17 @@
-// Store measures single durable writes: how many changes per second the store commits, and how long a reader waits for one.
+// Store measures single durable writes: how many changes per second the store commits, and how long
+// a reader waits for one.
 //
-// Every write is one change of one hazard, committed with synchronous FULL: it is on the disk when it counts. Three things are measured by
-// turns in one run, on the same disk:
+// Every write is one change of one hazard, committed with synchronous FULL, so that it is on disk
+// when it counts. Three rates are measured in turn in one run, on the same disk:
 //
-//   - store: store.Write, one writer and several at once;
-//   - rows: the rows that such a write leaves (the hazard's state, the change, the counter) written by bare SQL in one transaction each,
-//     with the same schema and settings: what the database alone takes;
-//   - sync: a page of a file written over and synced: what the disk alone takes.
+//   - store: store.Write, by one writer and by several at once;
+//   - rows: the rows of such a write (the hazard's state, the change, the counter), written by plain SQL in
+//     one transaction each, with the same schema and settings: the cost of the database alone;
+//   - sync: a page of a file overwritten and synced: the cost of the disk alone.
 //
-// The second table is how long it takes until readers see a change, with 100 to 5,000 active hazards, since the view is made anew for each
-// change: from the begin of the write to its commit, and from the commit to the view that holds it.
+// The second table shows how long it takes until readers see a change, with 100 to 5,000 active
+// hazards, because the view is rebuilt for each change: from the start of the write to its commit,
+// and from the commit to the view with the change.
 package main
 
 import (
@@ -40,7 +42,7 @@ import (
 // sizes are the numbers of active hazards.
 var sizes = []int{100, 1000, 5000}
 
-// writers is how many write at once where several do.
+// writers is the number of concurrent writers in the measurements with several.
 const writers = 4
 
 func main() {
@@ -71,7 +73,7 @@ func run(ctx context.Context, rounds int, slice time.Duration, writes int, asJSO
 	return r.Write(os.Stdout, asJSON)
 }
 
-// subject is one thing whose rate is measured: do writes once, and is called by as many goroutines as writers says.
+// subject is one measured rate. do writes once, and is called by that many goroutines.
 type subject struct {
 	name    string
 	writers int
@@ -109,7 +111,7 @@ func commits(ctx context.Context, rounds int, slice time.Duration) (t measure.Ta
 		return t, err
 	}
 	defer file.Close()
-	const pages = 1024 // as a write-ahead log has them before it begins again
+	const pages = 1024 // as many as a write-ahead log has before it starts over
 	page := make([]byte, 4096)
 	for range pages {
 		if _, err := file.Write(page); err != nil {
@@ -180,7 +182,8 @@ func alter(ctx context.Context, s *store.Store, id int64) (int64, error) {
 	})
 }
 
-// bareRows returns what writes the rows of such a change by SQL alone, into a store of its own.
+// bareRows returns a function that writes the rows of such a change with plain SQL, into a separate
+// store.
 func bareRows(ctx context.Context, dir string, now hazard.Instant) (do func(context.Context, int, int) error, closeAll func() error, err error) {
 	s, err := store.Open(ctx, dir, "") // for its schema
 	if err != nil {
@@ -238,7 +241,8 @@ func bareRows(ctx context.Context, dir string, now hazard.Instant) (do func(cont
 	}, closeAll, nil
 }
 
-// latency times writes one after the other, in milliseconds, with that many active hazards and a view that follows.
+// latency measures writes one after the other, in milliseconds, with that many active hazards and a
+// view that follows.
 func latency(ctx context.Context, size, writes int) (commit, visible, both []float64, err error) {
 	dir, err := os.MkdirTemp("", "hazardd-bench-store-")
 	if err != nil {

@@ -1,15 +1,19 @@
-// Years measures a store that holds ten years of changes: how fast it starts, how large it is, and how long readers and writers wait while it is pruned.
+// Years measures a store with ten years of changes: how fast it starts, how large it is, and how
+// long readers and writers wait while it is pruned.
 //
-// The store is filled through its own way of writing, as sources write: hazards of three to seven states over ten years, a fifth of them with an area and
-// a tenth with a product, and some active ones. A server runs on it in a process of its own. Meanwhile one client reads the list of active hazards,
-// a search and a hazard's history by turns, fifty times a second, and another writes five times a second:
+// The store is filled through the normal write path: hazards of sources with three to seven states
+// over ten years, a fifth of them with an area and a tenth with a product, and some active ones. A
+// server runs on it in its own process. Meanwhile one client reads the list of active hazards, a
+// search and a hazard's history in turn, fifty times a second, and another writes five times a
+// second:
 //
 //   - idle: nothing else happens;
-//   - prune: another process moves what is older than -keep to an archive (five years), as `hazardd prune` does;
-//   - server: the server itself moves what is older than two years, as it does with --keep-history.
+//   - prune: another process moves data older than -keep (five years) to an archive, as `hazardd prune` does;
+//   - server: the server itself moves data older than two years, as it does with --keep-history.
 //
-// Each request begins at its time, however long the one before took. The longest one is the pause. A machine that does something else as well makes
-// pauses of its own: compare with idle. The list of active hazards must be the same before and after, and after another start.
+// Each request begins on schedule, however long the one before took. The longest one is the pause.
+// A machine with other load has pauses of its own: compare with idle. The list of active hazards
+// must be the same before and after, and after a restart.
 //
 //	go run ./bench/years                     # 200,000 changes
 //	go run ./bench/years -changes 5000000    # takes half an hour and 15 GB
@@ -45,7 +49,7 @@ const (
 	years   = 10
 )
 
-// What was promised.
+// The promised limits.
 const (
 	goalStart = 1.0   // s
 	goalPause = 100.0 // ms
@@ -128,7 +132,7 @@ func run(ctx context.Context, o options) (err error) {
 		r.Notes = append(r.Notes, fmt.Sprintf("%s: longest read of the list %.0f ms, of a search %.0f ms, of a history %.0f ms", name, measure.Quantile(x.reads[0], 1),
 			measure.Quantile(x.reads[1], 1), measure.Quantile(x.reads[2], 1)))
 	}
-	if _, err = w.during(ctx, s, func() error { return clock.Sleep(ctx, 2*time.Second) }); err != nil { // connections are made
+	if _, err = w.during(ctx, s, func() error { return clock.Sleep(ctx, 2*time.Second) }); err != nil { // open the connections
 		return err
 	}
 	x, err := w.during(ctx, s, func() error { return clock.Sleep(ctx, o.idle) })
@@ -174,7 +178,7 @@ func run(ctx context.Context, o options) (err error) {
 		return err
 	}
 	if differs = cmp.Or(differs, difference(listed, after)); differs != "" {
-		return fmt.Errorf("the list of active hazards is not what it was: %s", differs)
+		return fmt.Errorf("the list of active hazards has changed: %s", differs)
 	}
 	r.Notes = append(r.Notes, fmt.Sprintf("the list of active hazards, %d bytes, is the same before and after, and after another start", len(listed)))
 	pruned, err := sizes(ctx, o.data)
@@ -195,7 +199,7 @@ func sizes(ctx context.Context, dir string) (list []store.Size, err error) {
 	return s.Sizes(ctx)
 }
 
-// room is the table of sizes, before and after pruning.
+// room returns the table of sizes, before and after pruning.
 func room(before, after []store.Size) measure.Table {
 	t := measure.Table{Title: "Room of the store", Heads: []string{"table", "rows", "MB", "bytes a row", "after pruning: rows", "MB"}}
 	later := map[string]store.Size{}
@@ -221,13 +225,14 @@ func room(before, after []store.Size) measure.Table {
 	return t
 }
 
-// open is a hazard that has states to come.
+// open is a hazard with more states to come.
 type open struct {
 	h    *hazard.Hazard
 	left int // states to come
 }
 
-// fill makes a store of changes over ten years, unless it is there already, and returns how long that took.
+// fill creates a store of changes over ten years, unless it exists already, and returns how long
+// that took.
 func fill(ctx context.Context, o options, now hazard.Instant) (took time.Duration, err error) {
 	s, err := store.Open(ctx, o.data, "sqlite:?synchronous=off") // it can be filled again
 	if err != nil {
@@ -260,7 +265,7 @@ func fill(ctx context.Context, o options, now hazard.Instant) (took time.Duratio
 	return time.Since(begin), sample.Fill(ctx, s, actives, now)
 }
 
-// difference shows where two texts begin to differ; empty: they are the same.
+// difference shows where two texts begin to differ; empty if they are equal.
 func difference(a, b string) string {
 	if a == b {
 		return ""
@@ -273,13 +278,13 @@ func difference(a, b string) string {
 	return fmt.Sprintf("…%s… of %d bytes was …%s… of %d", near(b), len(b), near(a), len(a))
 }
 
-// filler writes hazards, some of them at a time.
+// filler writes hazards, several at a time.
 type filler struct {
 	r     *rand.Rand
 	at    hazard.Instant
-	alive []open // the next one to change is first; one without a hazard makes a new one
+	alive []open // the first is the next to change; one without a hazard creates a new one
 	made  int
-	done  int // changes
+	done  int // number of changes
 }
 
 // next writes the next change of the first hazard in alive.
@@ -311,7 +316,7 @@ func (f *filler) next(tx *store.Tx, more bool) error {
 	h := *p.h
 	h.Updated, h.LastUpdate = f.at, f.at
 	if p.left--; p.left > 0 {
-		if p.left%2 == 0 { // the others say the same of a later time
+		if p.left%2 == 0 { // the others repeat it for a later time
 			h.Description = fmt.Sprintf("Update %d. %s", p.left, p.h.Description[min(10, len(p.h.Description)):])
 		}
 		if err := f.save(tx, &h, p.h); err != nil {
@@ -327,7 +332,7 @@ func (f *filler) next(tx *store.Tx, more bool) error {
 	return f.save(tx, &h, p.h)
 }
 
-// save writes a state; each state of each fifth hazard has another area.
+// save writes a state. Each state of every fifth hazard has a different area.
 func (f *filler) save(tx *store.Tx, h, before *hazard.Hazard) error {
 	f.done++
 	if before == nil && f.made%5 == 0 || len(h.Areas) > 0 && h.Status == hazard.Active {

@@ -20,7 +20,7 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// pruneOrder says what is to be pruned, in one line of the process's standard input.
+// pruneOrder is the order to prune, one line of the process's standard input.
 type pruneOrder struct {
 	Archive string
 	Before  time.Time
@@ -33,17 +33,17 @@ type pruned struct {
 	Error   string
 }
 
-// kindPrune is the kind of process that prunes beside the server.
+// kindPrune is the kind of process that prunes while the server runs.
 const kindPrune = "prune"
 
-// serve is the process of the service.
+// serve runs the service.
 func serve() error {
 	return served.Serve(service.Config{DataDir: flag.Arg(0), NoExposure: true, PublicURL: "http://years.test"}, func(ctx context.Context, s *service.Service, orders *served.Orders) error {
 		return obey(ctx, s.Store, orders)
 	})
 }
 
-// pruner is the process that prunes beside the server.
+// pruner runs the process that prunes while the server runs.
 func pruner() error {
 	ctx := context.Background()
 	s, err := store.Open(ctx, flag.Arg(0), "")
@@ -53,7 +53,7 @@ func pruner() error {
 	return errors.Join(obey(ctx, s, served.NewOrders()), s.Close())
 }
 
-// obey prunes as often as it is ordered to.
+// obey prunes once per order.
 func obey(ctx context.Context, s *store.Store, orders *served.Orders) error {
 	for {
 		var p pruneOrder
@@ -77,7 +77,7 @@ func obey(ctx context.Context, s *store.Store, orders *served.Orders) error {
 	}
 }
 
-// stages says on standard error when a stage of a pruning begins.
+// stages prints to standard error when a stage of a pruning begins.
 func stages() archive.Progress {
 	last, begin := "", time.Now()
 	return func(stage string, done, of int64) {
@@ -88,7 +88,7 @@ func stages() archive.Progress {
 	}
 }
 
-// prune has a process prune.
+// prune orders a process to prune.
 func prune(by *served.Process, p pruneOrder) (*pruned, error) {
 	done := &pruned{}
 	err := by.Ask(p, done)
@@ -98,7 +98,7 @@ func prune(by *served.Process, p pruneOrder) (*pruned, error) {
 	return done, err
 }
 
-// pruneBeside prunes in a process of its own.
+// pruneBeside prunes in a separate process.
 func pruneBeside(ctx context.Context, dir string, p pruneOrder) (*pruned, error) {
 	by, err := served.Start(ctx, kindPrune, dir)
 	if err != nil {
@@ -108,20 +108,20 @@ func pruneBeside(ctx context.Context, dir string, p pruneOrder) (*pruned, error)
 	return done, errors.Join(err, by.Stop())
 }
 
-// The rate of the requests that are measured.
+// The rate of the measured requests.
 const (
 	readEvery  = 20 * time.Millisecond
 	writeEvery = 200 * time.Millisecond
 	most       = 10 * time.Second
 )
 
-// world is what the requests are about.
+// world describes the hazards of the requests.
 type world struct {
-	mine   string // uuid of the hazard that is written
-	hazard int64  // the latest of the hazards
+	mine   string // uuid of the hazard that is changed
+	hazard int64  // the newest of the hazards
 }
 
-// prepare makes the hazard that is written.
+// prepare creates the hazard that is changed.
 func prepare(ctx context.Context, s *served.Server) (*world, error) {
 	text, err := s.Call(ctx, "POST", "/hazards", map[string]any{"hazard_Name": "The flood that is measured", "type_ID": "FLOOD", "severity_ID": "WARNING", "latitude": 10, "longitude": 20,
 		"end_Date": fmt.Sprint(time.Now().Add(24 * time.Hour).UnixMilli())})
@@ -136,7 +136,7 @@ func prepare(ctx context.Context, s *served.Server) (*world, error) {
 	return &world{mine: made.UUID, hazard: made.ID}, err
 }
 
-// active is the list of active hazards, without the one that is written.
+// active returns the list of active hazards, without the one that is changed.
 func (w *world) active(ctx context.Context, s *served.Server) (string, error) {
 	text, err := s.Call(ctx, "GET", "/hazards/active", nil)
 	if err != nil {
@@ -148,22 +148,22 @@ func (w *world) active(ctx context.Context, s *served.Server) (string, error) {
 	}
 	list = slices.DeleteFunc(list, func(h json.RawMessage) bool { return bytes.Contains(h, []byte(w.mine)) })
 	if len(list) < actives {
-		return "", fmt.Errorf("%d hazards are active beside the one that is written, not %d", len(list), actives)
+		return "", fmt.Errorf("%d hazards are active besides the one that is changed, want %d", len(list), actives)
 	}
 	text, err = json.Marshal(list)
 	return string(text), err
 }
 
-// samples are milliseconds.
+// samples are durations in milliseconds.
 type samples struct {
-	reads  [3][]float64 // of the list, of a search, of a history
+	reads  [3][]float64 // of the list, a search and a history
 	writes []float64
 	failed int
 }
 
 func (s *samples) all() []float64 { return slices.Concat(s.reads[:]...) }
 
-// above counts the requests that took longer than a bound.
+// above counts the requests that took longer than a limit.
 func (s *samples) above(bound float64) (n int) {
 	for _, ms := range slices.Concat(s.all(), s.writes) {
 		if ms > bound {
@@ -173,7 +173,7 @@ func (s *samples) above(bound float64) (n int) {
 	return n
 }
 
-// during measures for as long as f runs.
+// during measures while f runs.
 func (w *world) during(ctx context.Context, s *served.Server, f func() error) (*samples, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -44,7 +44,8 @@ func TestAFlagOutranksAVariableThatTheFileThatTheDefault(t *testing.T) {
 	}
 }
 
-// parseIn reads a command line in a folder of its own, with the text of hazardd.yaml there and variables.
+// parseIn parses a command line in a separate folder, with that text in hazardd.yaml and with
+// variables.
 func parseIn(t *testing.T, file string, env map[string]string, args ...string) (*commandLine, error) {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -98,7 +99,7 @@ log-format: json
 		"log-level": s.LogLevel.String() == "DEBUG", "log-format": s.LogFormat == "json",
 	} {
 		if !ok {
-			t.Errorf("%s is not what the file says: %+v", name, cli)
+			t.Errorf("%s differs from the file: %+v", name, cli)
 		}
 	}
 }

@@ -102,7 +102,7 @@ func TestTLSSettings(t *testing.T) {
 		flags  tlsFlags
 		public string // given
 		listen address
-		want   string // the public address, or the error
+		want   string // the public address or the error
 	}{
 		"files":                   {tlsFlags{Cert: "c", Key: "k"}, "", "127.0.0.1:8443", "https://127.0.0.1:8443"},
 		"files, IPv6":             {tlsFlags{Cert: "c", Key: "k"}, "", "[::1]:443", "https://[::1]"},
@@ -131,7 +131,7 @@ func TestTLSSettings(t *testing.T) {
 	}
 	for _, bad := range []string{"*.example.org", "h.example.org:443", "https://h.example.org", ""} {
 		if err := new(acmeHost).UnmarshalText([]byte(bad)); err == nil {
-			t.Errorf("%q is taken for a host", bad)
+			t.Errorf("%q is accepted as a host", bad)
 		}
 	}
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// unrenewed is an alert of the weather service that has no end, and whose renewal is overdue since 12:30.
+// unrenewed is an alert of the weather service without an end, whose renewal has been overdue since
+// 12:30.
 const unrenewed = `{"id":"https://api.weather.gov/alerts/urn:oid:1.1","type":"Feature","geometry":{"type":"Polygon","coordinates":[[[-93,41],[-92,41],[-92,42],[-93,41]]]},
 "properties":{"@id":"https://api.weather.gov/alerts/urn:oid:1.1","id":"urn:oid:1.1","areaDesc":"Polk, IA","geocode":{"SAME":["019153"],"UGC":["IAC153"]},
 "affectedZones":["https://api.weather.gov/zones/county/IAC153"],"references":[],"sent":"2026-08-15T10:00:00Z","effective":"2026-08-15T10:00:00Z",
@@ -21,7 +22,8 @@ const unrenewed = `{"id":"https://api.weather.gov/alerts/urn:oid:1.1","type":"Fe
 "certainty":"Observed","urgency":"Immediate","event":"Flood Warning","senderName":"NWS Des Moines IA","headline":"Flood Warning","description":"The river rises.",
 "parameters":{"VTEC":["/O.NEW.KDMX.FL.W.0044.260815T1000Z-000000T0000Z/"]}}}`
 
-// TestAListEndsWhatItNamesNoLonger replays a national list of one alert, which is listed on, and then not.
+// TestAListEndsWhatItNamesNoLonger replays a national list with one alert that stays in the list
+// and is then removed.
 func TestAListEndsWhatItNamesNoLonger(t *testing.T) {
 	const other = "KDMX.FL.W.0045.2026"
 	dir := t.TempDir()
@@ -68,8 +70,8 @@ func TestAListEndsWhatItNamesNoLonger(t *testing.T) {
 	}
 }
 
-// A list that names nothing, or goes on at another address, is what the source says from then on: what it said before is not repeated after it, as
-// polling would not see it again.
+// A list that is empty, or continues at another address, is the source's data from then on. Earlier
+// data is not repeated after it, because polling would not see it again.
 func TestAReplayDoesNotRepeatAListBeforeOneThatIsNotWhole(t *testing.T) {
 	for name, after := range map[string]string{"empty": "", "cut into pages": `,"pagination":{"next":"https://api.weather.gov/alerts?cursor=x"}`} {
 		t.Run(name, func(t *testing.T) {

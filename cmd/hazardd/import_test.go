@@ -58,7 +58,7 @@ func TestAPayloadIsBoundedAfterDecompression(t *testing.T) {
 		t.Fatal(err)
 	}
 	if payload, err := readPayload(&console{}, path, maxPayload); len(payload) == 0 || !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("gzip that ends early: %d bytes, error %v; want what there is, and io.ErrUnexpectedEOF", len(payload), err)
+		t.Errorf("truncated gzip: %d bytes, error %v; want the readable part, and io.ErrUnexpectedEOF", len(payload), err)
 	}
 }
 

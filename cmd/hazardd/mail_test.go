@@ -14,13 +14,14 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// mailbox takes mails, and puts each into a file of a folder; it knows nobody at gone.example.
+// mailbox receives mails and saves each to a file in a folder. It rejects all recipients at
+// gone.example.
 type mailbox struct {
 	folder string
 	mails  atomic.Int64
 }
 
-// mailServer starts a mail server that puts what it takes into files of a folder; $SMTP is its address.
+// mailServer starts a mail server that saves mails in a folder; $SMTP is its address.
 func mailServer(ts *testscript.TestScript, _ bool, args []string) {
 	box := &mailbox{folder: ts.MkAbs(args[0])}
 	ts.Check(os.MkdirAll(box.folder, 0o700))

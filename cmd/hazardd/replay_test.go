@@ -29,15 +29,16 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// answer is what a server gives from a moment on.
+// answer is the answer of a server from a moment on.
 type answer struct {
 	from    time.Time
 	payload []byte
 }
 
-// recordedDay is what the weather service's list said on 15 August 2026: 15 recordings of it. Between
-// two of them the list once lacks most of its records for minutes, once for seconds, once is cut off, and
-// once has a record that cannot be read. All day it names an alert that has no end and is not renewed.
+// recordedDay returns 15 recordings of the weather service's list of 15 August 2026. In between,
+// the list lacks most of its records twice, for minutes and for seconds; once it is cut off, and
+// once it has an unreadable record. All day it contains an alert that has no end and is not
+// renewed.
 func recordedDay(t *testing.T) (day []answer) {
 	t.Helper()
 	dir := recordings.Path(t, "feeds/nws")
@@ -59,7 +60,7 @@ func recordedDay(t *testing.T) (day []answer) {
 		}
 		at := time.UnixMilli(doc.T).UTC()
 		doc.Features = append(doc.Features, json.RawMessage(unrenewed))
-		list := func(features []json.RawMessage) []byte { // as the service publishes it
+		list := func(features []json.RawMessage) []byte { // in the form that the service publishes
 			text, err := json.Marshal(map[string]any{
 				"type": "FeatureCollection", "title": "Current watches, warnings, and advisories", "features": features,
 			})
@@ -86,7 +87,7 @@ func recordedDay(t *testing.T) (day []answer) {
 	return day
 }
 
-// server gives answers over HTTP as time goes, and notes what it gave when it was new.
+// server returns answers over HTTP as time passes, and records when it first returned each.
 type server struct {
 	day   []answer
 	given []answer
@@ -116,7 +117,7 @@ func (s *server) RoundTrip(r *http.Request) (*http.Response, error) {
 	return say(http.StatusOK, s.day[i].payload, header)
 }
 
-// change is a change as both ways must make it.
+// change is a change that both ways must make.
 type change struct {
 	Number  int64
 	At      string
@@ -146,8 +147,9 @@ func changesOf(t *testing.T, s *store.Store, until hazard.Instant) (list []chang
 	return list
 }
 
-// TestAReplayGivesWhatPollingGave polls a day of recordings by a fake clock from a server that gives them
-// as time goes, and replays what it gave, with import --list: the changes are the same.
+// TestAReplayGivesWhatPollingGave polls a day of recordings with a fake clock from a server that
+// returns them as time passes. It then replays what the server returned, with import --list: the
+// changes are the same.
 func TestAReplayGivesWhatPollingGave(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -183,7 +185,7 @@ func TestAReplayGivesWhatPollingGave(t *testing.T) {
 	if err := os.Mkdir(g.Data, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	// The list that was cut off, and the record that cannot be read, are what the error is about.
+	// The error is about the list that was cut off, and about the unreadable record.
 	if err := (&importCmd{List: file, knownFlags: knownFlags{Response: true}}).Run(t.Context(), c, g); err == nil || !strings.Contains(err.Error(), "1 of ") {
 		t.Errorf("error %v, want one of the list that was cut off", err)
 	}
@@ -212,7 +214,8 @@ func TestAReplayGivesWhatPollingGave(t *testing.T) {
 	}
 }
 
-// wantSameAgain makes every decision of a day again from the evidence, then once more where one was another, and looks at what was kept.
+// wantSameAgain repeats every decision of a day from the evidence, then once more with one changed
+// decision, and checks the evidence.
 func wantSameAgain(t *testing.T, g *globals, given int) {
 	t.Helper()
 	again := func() (out bytes.Buffer, err error) {
@@ -239,7 +242,7 @@ func wantSameAgain(t *testing.T, g *globals, given int) {
 		if err := errors.Join(err, errL); err != nil {
 			return err
 		}
-		_, err = s.Write(t.Context(), list[0].At, store.Origin{Source: nws.Name}, func(tx *store.Tx) error { // another decision
+		_, err = s.Write(t.Context(), list[0].At, store.Origin{Source: nws.Name}, func(tx *store.Tx) error { // a different decision
 			h, err := tx.Hazard(list[0].HazardID)
 			if err != nil {
 				return err
@@ -254,14 +257,14 @@ func wantSameAgain(t *testing.T, g *globals, given int) {
 	}
 	out, err = again()
 	if err == nil || !strings.HasPrefix(err.Error(), "1 of ") {
-		t.Errorf("one decision is another: %v", err)
+		t.Errorf("one decision differs: %v", err)
 	}
 	if err := json.Unmarshal(out.Bytes(), &res); err != nil || len(res.Differences) != 1 || !strings.Contains(res.Differences[0].What, "does not have this change") {
 		t.Errorf("differences %+v, %v", res.Differences, err)
 	}
 }
 
-// pollDay polls a day, and returns what the server gave, and the changes up to the last of it.
+// pollDay polls a day. It returns the server's answers, and the changes up to the last answer.
 func pollDay(t *testing.T, g *globals, day []answer) ([]answer, []change) {
 	time.Sleep(time.Until(day[0].from))
 	s, err := store.Open(t.Context(), g.Data, g.Database)

@@ -23,19 +23,19 @@ import (
 	"github.com/hazardd/hazardd/internal/store/pagesum"
 )
 
-// The scripts in testdata run the program as users do. Beside it they have these:
+// The scripts in testdata run the program as users do. They can also use these commands:
 //
-//	fetch [-token FILE] [-until STATUS] [METHOD] URL   asks, and prints the status and the body
+//	fetch [-token FILE] [-until STATUS] [METHOD] URL   makes a request, and prints the status and the body
 //	login URL NAME FILE                                logs in with the password in FILE, and prints the access token
-//	json PATH                                          reads lines of JSON, and nothing else, and prints what is at PATH
-//	newschema FILE                                     makes a database one of a later release
+//	json PATH                                          reads lines of JSON only, and prints the value at PATH
+//	newschema FILE                                     turns a database into one of a later release
 //	ready FILE                                         waits until the server that prints to FILE is ready; $URL is its address
 //	signal NAME                                        sends TERM or INT to the programs in the background
-//	postgres VARIABLE                                  makes an empty database of PostgreSQL; the variable is its URL
+//	postgres VARIABLE                                  creates an empty PostgreSQL database; the variable is its URL
 //	leased FILE                                        waits until a server has a lease in a database
-//	mailserver FOLDER                                  starts a mail server that puts what it takes into the folder; $SMTP is its address
-//	damage FILE                                        turns a bit in the middle of a file
-//	tamper FILE STATEMENT                              runs a statement on a database of SQLite, behind the program's back
+//	mailserver FOLDER                                  starts a mail server that saves mails in the folder; $SMTP is its address
+//	damage FILE                                        flips a bit in the middle of a file
+//	tamper FILE STATEMENT                              runs a statement on an SQLite database without the program
 func TestMain(m *testing.M) {
 	testscript.Main(withPostgres{m}, map[string]func(){
 		"hazardd":   main,
@@ -64,8 +64,8 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("HAZARDD_SHARED", os.Getenv("HAZARDD_SHARED"))
 			e.Setenv("TZ", "UTC")
-			e.Setenv("HAZARDD_EXPOSURE", "false")   // else hazards change once more, whenever their people are counted
-			e.Setenv("GORACE", "atexit_sleep_ms=0") // each program would end a second late
+			e.Setenv("HAZARDD_EXPOSURE", "false")   // otherwise hazards change again when their people are counted
+			e.Setenv("GORACE", "atexit_sleep_ms=0") // otherwise each program would end a second late
 			return nil
 		},
 		Condition: func(name string) (bool, error) {
@@ -83,7 +83,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// patience is how long a script waits for what should happen at once: test machines are slow.
+// patience is how long a script waits for something that should happen at once, because test
+// machines are slow.
 const patience = 30 * time.Second
 
 func ready(ts *testscript.TestScript, _ bool, args []string) {
@@ -108,7 +109,7 @@ func sendSignal(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// helper makes a command of f.
+// helper returns a command that runs f.
 func helper(f func(args []string) error) func() {
 	return func() {
 		if err := f(os.Args[1:]); err != nil {
@@ -135,7 +136,7 @@ func fetchMain(args []string) error {
 		}
 		token = strings.TrimSpace(string(text))
 	}
-	// What a command has written takes effect at a running server within a second, and the machine may be busy.
+	// A running server notices writes of a command within a second, but the machine may be busy.
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		req, err := http.NewRequest(method, address, nil)
 		if err != nil {
@@ -152,7 +153,7 @@ func fetchMain(args []string) error {
 		if err := errors.Join(err, resp.Body.Close()); err != nil {
 			return err
 		}
-		if *until == 0 || resp.StatusCode == *until && strings.TrimSpace(string(body)) != "[]" { // lists follow the log
+		if *until == 0 || resp.StatusCode == *until && strings.TrimSpace(string(body)) != "[]" { // lists lag behind the log
 			_, err := fmt.Printf("%d\n%s\n", resp.StatusCode, body)
 			return err
 		}

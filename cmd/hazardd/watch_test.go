@@ -34,7 +34,7 @@ func TestTheScreenShowsWhatIsWorstAndFits(t *testing.T) {
 	for _, size := range [][2]int{{100, 30}, {40, 12}, {200, 60}, {1, 1}} {
 		width, height := size[0], size[1]
 		lines := strings.Split(sequences.ReplaceAllString(s.draw(width, height), ""), "\r\n")
-		if len(lines) > max(height, 14) { // no less than head, one hazard and the latest changes
+		if len(lines) > max(height, 14) { // it shows at least the head, one hazard and the latest changes
 			t.Errorf("%d lines on a terminal of %d", len(lines), height)
 		}
 		for _, l := range lines {

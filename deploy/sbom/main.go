@@ -1,4 +1,5 @@
-// Sbom writes what a program is made of as an SPDX 2.3 document (https://spdx.github.io/spdx-spec/v2.3/): the modules that the Go toolchain has noted in it.
+// Sbom writes the components of a program as an SPDX 2.3 document
+// (https://spdx.github.io/spdx-spec/v2.3/): the modules that the Go toolchain has recorded in it.
 //
 //	go run ./deploy/sbom VERSION PROGRAM
 package main

@@ -1,8 +1,10 @@
-// Package arcgis holds the documents of a feature service as ArcGIS knows it (the GeoServices REST Specification, as ArcGIS Server 10.81 has it): service
-// and layers, what a query asks for, and features in Esri's JSON.
+// Package arcgis provides the documents of an ArcGIS feature service (GeoServices REST
+// Specification, as in ArcGIS Server 10.81): service and layers, queries, and features in Esri's
+// JSON.
 //
-// Everything only reads. A layer has one kind of geometry, as ArcGIS wants it: points, of which every hazard has one, areas and tracks. Object ids are the
-// numbers of hazards, which never change. Positions are longitude and latitude on WGS 84, or Web Mercator where a query asks for it.
+// All requests are read-only. A layer has one kind of geometry, as ArcGIS requires: points (every
+// hazard has one), areas, or tracks. Object ids are the numbers of hazards, which never change.
+// Positions are longitude and latitude in WGS 84, or in Web Mercator if a query requests it.
 package arcgis
 
 import (
@@ -16,16 +18,16 @@ import (
 	"github.com/hazardd/hazardd/internal/symbol"
 )
 
-// version is the release of ArcGIS Server whose answers these are.
+// version is the release of ArcGIS Server whose answers this package imitates.
 const version = 10.81
 
-// maxRecords is the most features of one answer.
+// maxRecords is the maximum number of features in one answer.
 const maxRecords = 5_000
 
 // objectID is the field of object ids.
 const objectID = "hazard_ID"
 
-// Kind is the kind of a layer's geometries, by Esri's name.
+// Kind is the kind of a layer's geometries, with Esri's name.
 type Kind string
 
 // The kinds.
@@ -41,10 +43,10 @@ type Layer struct {
 	Name        string
 	Description string
 	Kind        Kind
-	Active      bool // only of hazards that go on
+	Active      bool // only active hazards
 }
 
-// Layers are those of the service, each at the place that its ID says.
+// Layers returns the layers of the service. The ID of each is its index.
 func Layers() []Layer {
 	all := []Layer{
 		{Name: "Active hazards", Description: "The point of each hazard that goes on.", Kind: Points, Active: true},
@@ -60,7 +62,7 @@ func Layers() []Layer {
 	return all
 }
 
-// Roles are the values of the field area_role of the hazards of the layer; nil: all hazards.
+// Roles returns the values of the field area_role for hazards of the layer; nil means all hazards.
 func (l *Layer) Roles() []string {
 	switch l.Kind {
 	case Areas:
@@ -79,10 +81,10 @@ type Field struct {
 	Nullable bool    `json:"nullable"`
 	Editable bool    `json:"editable"`
 	Length   int     `json:"length,omitzero"` // of texts, in characters
-	Domain   *string `json:"domain"`          // none has one
+	Domain   *string `json:"domain"`          // always null
 
-	column int           // of format.Columns; -1: it is not among them
-	field  *search.Field // what conditions know it as; nil: they do not
+	column int           // index in format.Columns; -1: none
+	field  *search.Field // the field in conditions; nil: it cannot be used there
 }
 
 // The types of fields.
@@ -96,7 +98,8 @@ const (
 	shortLength = 255
 )
 
-// Fields are those of features: the columns of tables, and what was measured. The caller must not change the slice.
+// Fields returns the fields of features: the columns of tables, and measurements. The caller must
+// not change the slice.
 func Fields() []Field { return fields() }
 
 var fields = sync.OnceValue(func() (all []Field) {
@@ -108,7 +111,7 @@ var fields = sync.OnceValue(func() (all []Field) {
 		switch {
 		case c.Name == objectID:
 			f.Type, f.Length, f.Nullable = oidType, 0, false
-		case c.Kind == format.WholeColumn && strings.HasPrefix(c.Name, "people"): // more than 32 bits
+		case c.Kind == format.WholeColumn && strings.HasPrefix(c.Name, "people"): // may need more than 32 bits
 			f.Type, f.Length = numberType, 0
 		case c.Kind == format.WholeColumn:
 			f.Type, f.Length = wholeType, 0
@@ -129,7 +132,7 @@ var fields = sync.OnceValue(func() (all []Field) {
 	return all
 })
 
-// fieldNamed is the field of that name, whose case does not matter; nil if there is none.
+// fieldNamed returns the field with that name, ignoring case; nil if there is none.
 func fieldNamed(name string) *Field {
 	i := slices.IndexFunc(fields(), func(f Field) bool { return strings.EqualFold(f.Name, name) })
 	if i < 0 {
@@ -168,7 +171,7 @@ type extent struct {
 
 var world = extent{-180, -90, 180, 90, reference{wgs84, wgs84}}
 
-// Info is what the server says of itself.
+// Info returns the description of the server.
 func Info() any {
 	return struct {
 		Version     float64 `json:"currentVersion"`
@@ -184,7 +187,7 @@ type named struct {
 	Type string `json:"type"`
 }
 
-// Catalog is the list of services.
+// Catalog returns the list of services.
 func Catalog() any {
 	return struct {
 		Version  float64  `json:"currentVersion"`
@@ -193,7 +196,7 @@ func Catalog() any {
 	}{version, []string{}, []named{{"hazards", "FeatureServer"}}}
 }
 
-// short is a layer in the list of the service.
+// short is the entry of a layer in the list of the service.
 type short struct {
 	ID         int    `json:"id"`
 	Name       string `json:"name"`
@@ -207,7 +210,7 @@ type short struct {
 	NoEditMode bool   `json:"supportsDynamicLegends"`
 }
 
-// Service describes the service. copyright says whose the data is.
+// Service describes the service. copyright names the owners of the data.
 func Service(copyright string) any {
 	out := struct {
 		Version     float64   `json:"currentVersion"`
@@ -280,7 +283,7 @@ func (l *Layer) Describe(copyright string) any {
 			"supportsReturningQueryExtent": false, "supportsQueryWithDistance": false, "supportsHavingClause": false, "supportsSqlExpression": false}}
 }
 
-// drawing draws hazards in the colors of their severities.
+// drawing returns the style that draws hazards in the colors of their severities.
 func (l *Layer) drawing() any {
 	type color = [4]uint8
 	line := func(c color, width float64) map[string]any {

@@ -19,7 +19,7 @@ func TestWebMercatorIsThatOfMaps(t *testing.T) {
 			t.Errorf("%v is at %.3f %.3f", at, x, y)
 		}
 		if lon, lat := fromMercator(x, y); math.Abs(lon-at[0]) > 1e-9 || math.Abs(lat-min(at[1], edge)) > 1e-9 {
-			t.Errorf("%v comes back as %v %v", at, lon, lat)
+			t.Errorf("%v is converted back to %v %v", at, lon, lat)
 		}
 	}
 }
@@ -38,7 +38,7 @@ func TestPlacesOfQueries(t *testing.T) {
 			t.Errorf("%s: %+v %v, want %s", text, p, err, want)
 		}
 	}
-	// Rings go the way that the map shows, also where that is the longer one.
+	// Sides of rings go the way that the map shows, even if that is the longer one.
 	wide, err := readPlace(`{"rings":[[[-170,-60],[-170,60],[170,60],[170,-60],[-170,-60]],[[8,48],[12,48],[12,52],[8,52],[8,48]]]}`, "", wgs84)
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +53,7 @@ func TestPlacesOfQueries(t *testing.T) {
 		fmt.Fprintf(&many, ",[%d,%d]", i%170, i%80)
 	}
 	if _, err := readPlace(`{"points":[`+many.String()[1:]+`]}`, "", wgs84); err == nil {
-		t.Error("a geometry of any length is taken")
+		t.Error("a geometry of unlimited length is accepted")
 	}
 	if _, costly := errors.AsType[*geo.CostError](err); costly {
 		t.Error(err)
@@ -71,7 +71,7 @@ func FuzzReadPlace(f *testing.F) {
 				t.Errorf("%q is nowhere", text)
 			}
 			if err == nil && p.Box != nil && p.Box.Shape().IsZero() {
-				t.Errorf("%q is the box %v, which is none", text, *p.Box)
+				t.Errorf("%q is the box %v, but is invalid", text, *p.Box)
 			}
 		}
 	})
@@ -94,7 +94,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// A tally comes to the figures that the textbook has, in whichever order hazards are counted.
+// A tally gives the figures of the textbook, in whichever order hazards are counted.
 func TestFiguresOfATally(t *testing.T) {
 	q, faults := (&Layer{Kind: Points}).Parse(url.Values{"outStatistics": {`[{"statisticType":"stddev","onStatisticField":"latitude"},{"statisticType":"avg","onStatisticField":"latitude"},{"statisticType":"var","onStatisticField":"people"},{"statisticType":"max","onStatisticField":"start_time"}]`}})
 	if faults != nil {
@@ -122,6 +122,6 @@ func TestGroupsHaveABound(t *testing.T) {
 		err = tally.Add(&hazard.Hazard{ID: int64(i)})
 	}
 	if err == nil {
-		t.Error("there is no bound")
+		t.Error("the number of groups is not limited")
 	}
 }

@@ -12,13 +12,14 @@ import (
 	"github.com/hazardd/hazardd/internal/geo"
 )
 
-// radius is that of the sphere of Web Mercator, in metres, and edge the latitude at which its square world ends.
+// radius is the radius of Web Mercator's sphere, in meters. edge is the latitude where its square
+// world ends.
 const (
 	radius = 6_378_137
 	edge   = 85.05112877980659
 )
 
-// toMercator projects a position; what lies nearer to a pole than the projection reaches is put at its edge.
+// toMercator projects a position. A position beyond the projection is moved to its edge.
 func toMercator(lon, lat float64) (x, y float64) {
 	lat = min(max(lat, -edge), edge)
 	return radius * lon * math.Pi / 180, radius * math.Log(math.Tan(math.Pi/4+lat*math.Pi/360))
@@ -28,7 +29,8 @@ func fromMercator(x, y float64) (lon, lat float64) {
 	return x / radius * 180 / math.Pi, (2*math.Atan(math.Exp(y/radius)) - math.Pi/2) * 180 / math.Pi
 }
 
-// readReference reads the number of a spatial reference, alone or as JSON. All names of Web Mercator are mercator. Empty is missing.
+// readReference reads the number of a spatial reference, alone or as JSON. All codes of Web
+// Mercator become mercator. If text is empty, it returns missing.
 func readReference(text string, missing int) (int, error) {
 	if text = strings.TrimSpace(text); text == "" {
 		return missing, nil
@@ -53,7 +55,7 @@ func readReference(text string, missing int) (int, error) {
 	return 0, fmt.Errorf("%.60q is not known here; expected one of 4326 (WGS 84), 3857 (Web Mercator)", text)
 }
 
-// Place is where a query looks for hazards: in a box or a shape.
+// Place is the area of a query: a box or a shape.
 type Place struct {
 	Box   *geo.Box
 	Shape geo.Shape
@@ -76,8 +78,9 @@ type esri struct {
 	} `json:"spatialReference"`
 }
 
-// readPlace reads a geometry of a query: Esri's JSON, or of envelopes and points the numbers alone. kind is its type, empty for an envelope; wkid that of
-// the parameter inSR, which a reference within the geometry goes before. A *geo.CostError is an error of what takes too much work.
+// readPlace reads the geometry of a query: Esri's JSON, or just the numbers for envelopes and
+// points. kind is its type; empty means an envelope. wkid is the parameter inSR; a reference in the
+// geometry takes precedence. The error is a *geo.CostError if the geometry needs too much work.
 func readPlace(text, kind string, wkid int) (*Place, error) {
 	g, err := readEsri(text, kind)
 	if err != nil {
@@ -129,22 +132,23 @@ func readEsri(text, kind string) (g esri, err error) {
 	return g, nil
 }
 
-// readBox makes a box of an envelope. Maps that show the world more than once ask for more than there is.
+// readBox turns an envelope into a box. Maps that show the world more than once request more than
+// the whole world.
 func readBox(west, south, east, north float64, wkid int) (*Place, error) {
 	if wkid == mercator {
 		west, south = fromMercator(west, south)
 		east, north = fromMercator(east, north)
-		for _, v := range []*float64{&west, &south, &east, &north} { // as positions are kept
+		for _, v := range []*float64{&west, &south, &east, &north} { // round, as stored positions are
 			*v = math.Round(*v*1e6) / 1e6
 		}
-		if south <= -edge+1e-6 { // where the projection ends, the map does
+		if south <= -edge+1e-6 { // where the projection ends, extend the box to the pole
 			south = -90
 		}
 		if north >= edge-1e-6 {
 			north = 90
 		}
 	}
-	if !(west <= east && south <= north) || math.IsInf(east-west, 0) { // not of NaN either
+	if !(west <= east && south <= north) || math.IsInf(east-west, 0) { // also rejects NaN
 		return nil, errors.New("expected an envelope with xmin below xmax and ymin below ymax")
 	}
 	b := geo.Box{West: -180, South: max(south, -90), East: 180, North: min(north, 90)}
@@ -160,7 +164,7 @@ func readBox(west, south, east, north float64, wkid int) (*Place, error) {
 	return &Place{Box: &b}, nil
 }
 
-// shapeOf makes a shape of GeoJSON, whose positions are in the spatial reference.
+// shapeOf makes a shape of GeoJSON whose positions are in the spatial reference.
 func shapeOf[T []float64 | [][]float64](kind string, parts []T, wkid int, coordinates func([]T) any) (*Place, error) {
 	placed := make([]T, len(parts))
 	for i, part := range parts {
@@ -182,11 +186,13 @@ func shapeOf[T []float64 | [][]float64](kind string, parts []T, wkid int, coordi
 	return &Place{Shape: shape}, nil
 }
 
-// maxStep is the longest step between two positions of a line, in degrees of longitude: of longer ones package geo would take the shorter way round the world,
-// where ArcGIS means the way that its map shows.
+// maxStep is the longest step between two positions of a line, in degrees of longitude. For longer
+// steps, package geo would take the shorter way round the world, but ArcGIS means the way on its
+// map.
 const maxStep = 90
 
-// inDegrees are the positions of a line as longitudes from -180 to 180, and latitudes. What has less than two numbers stays as it is, and is refused later.
+// inDegrees returns the positions of a line as latitudes and as longitudes from -180 to 180. A
+// position with fewer than two numbers is not changed, and rejected later.
 func inDegrees(line [][]float64, wkid int) (all [][]float64) {
 	var last []float64
 	for _, at := range line {
@@ -208,10 +214,11 @@ func inDegrees(line [][]float64, wkid int) (all [][]float64) {
 	return all
 }
 
-// wrap is a longitude from -180 to 180.
+// wrap returns a longitude from -180 to 180.
 func wrap(lon float64) float64 { return geo.Wrap(math.Mod(lon, 360)) }
 
-// polygons sorts rings: one that runs clockwise is the outside of a polygon, others are holes of the one before.
+// polygons groups rings. A clockwise ring is the outer ring of a polygon; the others are holes of
+// the one before.
 func polygons(rings [][][]float64) (all [][][][]float64) {
 	for _, r := range rings {
 		if all == nil || area(r) <= 0 {
@@ -223,7 +230,7 @@ func polygons(rings [][][]float64) (all [][][][]float64) {
 	return all
 }
 
-// area is twice the area of a ring, negative if it runs clockwise.
+// area returns twice the area of a ring, negative if it runs clockwise.
 func area(r [][]float64) (sum float64) {
 	for i := 1; i < len(r); i++ {
 		if len(r[i-1]) >= 2 && len(r[i]) >= 2 {
@@ -233,7 +240,8 @@ func area(r [][]float64) (sum float64) {
 	return sum
 }
 
-// appendGeometry writes what of s the layer's kind of geometry can hold, in Esri's JSON; of a layer of points it is the point. null is nothing of that kind.
+// appendGeometry writes the part of s that has the layer's kind of geometry, in Esri's JSON. For a
+// layer of points it writes the point. It writes null if there is no such part.
 func appendGeometry(b []byte, kind Kind, s geo.Shape, lon, lat float64, wkid int) []byte {
 	position := func(b []byte, lon, lat float64) []byte {
 		if wkid == mercator {
@@ -280,14 +288,15 @@ func appendGeometry(b []byte, kind Kind, s geo.Shape, lon, lat float64, wkid int
 	return append(append(append(append(b, x...), `,"y":`...), y...), '}')
 }
 
-// parts are the rings or paths that a layer's kind of geometry can hold of s. backward: each is to be read from its end.
+// parts returns the rings or paths of s for a layer's kind of geometry. backward means that each
+// must be read from its end.
 func parts(kind Kind, s geo.Shape) (all [][]geo.Position, backward bool) {
 	switch kind {
 	case Areas:
 		for _, p := range s.Polygons() {
 			all = append(all, p...)
 		}
-		return all, true // outside clockwise, holes counterclockwise: the reverse of GeoJSON
+		return all, true // outer rings clockwise, holes counterclockwise: the reverse of GeoJSON
 	case Tracks:
 		return s.Lines(), false
 	}

@@ -10,18 +10,19 @@ import (
 	"github.com/hazardd/hazardd/internal/geo"
 )
 
-// PBFType is the media type of answers in the form pbf: a FeatureCollectionPBuffer of Esri's specification (github.com/Esri/arcgis-pbf, version 1). Names of
-// fields and messages below are those of its FeatureCollection.proto.
+// PBFType is the media type of answers in the form pbf: a FeatureCollectionPBuffer of Esri's
+// specification (github.com/Esri/arcgis-pbf, version 1). The names of fields and messages below are
+// those in its FeatureCollection.proto.
 const PBFType = "application/x-protobuf"
 
-// Numbers of the oneof in QueryResult.
+// Field numbers of the oneof in QueryResult.
 const (
 	featureResult protowire.Number = 1
 	countResult   protowire.Number = 2
 	idsResult     protowire.Number = 3
 )
 
-// pbfTypes are the numbers of FieldType, pbfKinds those of GeometryType.
+// pbfTypes are the numbers of FieldType. pbfKinds are the numbers of GeometryType.
 var (
 	pbfTypes = map[string]uint64{wholeType: 1, numberType: 3, textType: 4, momentType: 5, oidType: 6}
 	pbfKinds = map[Kind]uint64{Points: 0, Tracks: 2, Areas: 3}
@@ -29,8 +30,9 @@ var (
 
 const sqlTypeOther = 16
 
-// gridOf is the size of a cell of the grid that coordinates are on, in units of the spatial reference. Steps over the whole world must fit in 32 bits: a millionth
-// of a degree, which positions are kept in, or 2 cm.
+// gridOf returns the cell size of the grid that coordinates are on, in units of the spatial
+// reference. A step across the whole world must fit in 32 bits. The cell is a millionth of a
+// degree, the unit of stored positions, or 2 cm.
 func gridOf(wkid int) float64 {
 	if wkid == mercator {
 		return 0.02
@@ -39,7 +41,7 @@ func gridOf(wkid int) float64 {
 }
 
 func appendNumber(b []byte, field protowire.Number, v uint64) []byte {
-	if v == 0 { // what is not there is 0
+	if v == 0 { // a missing value is 0
 		return b
 	}
 	return protowire.AppendVarint(protowire.AppendTag(b, field, protowire.VarintType), v)
@@ -68,7 +70,7 @@ func appendFields(b []byte, fields []Field) []byte {
 	return b
 }
 
-// appendHead appends what a FeatureResult says before its features.
+// appendHead appends the part of a FeatureResult before its features.
 func appendHead(b []byte, layer *Layer, q *Query, fields []Field) []byte {
 	b = appendText(b, 1, objectID)
 	b = appendNumber(b, 7, pbfKinds[layer.Kind])
@@ -77,11 +79,11 @@ func appendHead(b []byte, layer *Layer, q *Query, fields []Field) []byte {
 	grid := gridOf(q.OutSR)
 	scale := appendDouble(appendDouble(nil, 1, grid), 2, grid)
 	translate := appendDouble(appendDouble(nil, 1, 0), 2, 0)
-	b = appendMessage(b, 12, appendMessage(appendMessage(nil, 2, scale), 3, translate)) // from the upper left: y runs down
+	b = appendMessage(b, 12, appendMessage(appendMessage(nil, 2, scale), 3, translate)) // the origin is at the upper left, and y points down
 	return appendFields(b, fields)
 }
 
-// appendValue appends a Value, as the type of its field has it. One of nil has no content.
+// appendValue appends a Value in the type of its field. The Value for nil has no content.
 func appendValue(b []byte, f *Field, v any) []byte {
 	var m []byte
 	signed := func(field protowire.Number, n int64) []byte {
@@ -109,7 +111,8 @@ func appendValue(b []byte, f *Field, v any) []byte {
 	return appendMessage(b, 1, m)
 }
 
-// appendShape appends the Geometry of a feature, if there is anything of the layer's kind: its parts' positions, each but the first of a part as steps from the one before.
+// appendShape appends the Geometry of a feature, if it has any of the layer's kind. It contains the
+// positions of the parts. Each position except the first of a part is a step from the one before.
 func appendShape(b []byte, kind Kind, s geo.Shape, lon, lat float64, wkid int) []byte {
 	grid := gridOf(wkid)
 	on := func(at geo.Position) (x, y int64) {
@@ -148,13 +151,13 @@ func appendShape(b []byte, kind Kind, s geo.Shape, lon, lat float64, wkid int) [
 	return appendMessage(b, 2, appendMessage(m, 3, steps))
 }
 
-// wrapPBF makes the answer of the message in out, which is of QueryResult's field.
+// wrapPBF turns the message in out into an answer. field is its field in QueryResult.
 func wrapPBF(out *bytes.Buffer, field protowire.Number) {
 	n := out.Len()
 	head := protowire.AppendVarint(protowire.AppendTag(nil, field, protowire.BytesType), uint64(n))
 	front := protowire.AppendVarint(protowire.AppendTag(appendText(nil, 1, "1"), 2, protowire.BytesType), uint64(len(head)+n))
 	front = append(front, head...)
-	out.Write(front) // room
+	out.Write(front) // reserves space
 	all := out.Bytes()
 	copy(all[len(front):], all[:n])
 	copy(all, front)

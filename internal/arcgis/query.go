@@ -16,7 +16,7 @@ import (
 	"github.com/hazardd/hazardd/internal/search"
 )
 
-// Answer is what a query asks for.
+// Answer is the kind of a query's answer.
 type Answer int
 
 // The answers.
@@ -24,7 +24,7 @@ const (
 	Features Answer = iota
 	Count
 	IDs
-	Rows // of statistics, or of distinct values
+	Rows // statistics, or distinct values
 )
 
 // Query is a query of a layer.
@@ -37,10 +37,10 @@ type Query struct {
 	PBF      bool
 	OutSR    int
 	Offset   int
-	Most     int // features, or rows
+	Most     int // maximum number of features or rows
 	Groups   []*Field
 	Stats    []Statistic
-	sort     []ordering // of rows
+	sort     []ordering // order of rows
 }
 
 // Limits of one query.
@@ -50,7 +50,8 @@ const (
 	maxOffset = 1_000_000
 )
 
-// refused are parameters that would change what is found, and are not known here. Others that are not known say how the answer is to look: they are not looked at.
+// refused are parameters that would change the result but are not supported. Other unsupported
+// parameters only affect the form of the answer, and are ignored.
 var refused = []string{"text", "relationParam", "having", "distance", "historicMoment", "gdbVersion", "fullText", "parameterValues", "rangeValues", "returnExtentOnly", "quantizationParameters", "sqlFormat", "token"}
 
 // Parse reads the parameters of a query of the layer.
@@ -87,7 +88,7 @@ func (p *parser) fault(name, format string, args ...any) {
 	p.faults = append(p.faults, search.Fault{Parameter: name, Detail: fmt.Sprintf(format, args...)})
 }
 
-// where reads conditions: those of the layer, where and objectIds.
+// where reads the conditions: those of the layer, where and objectIds.
 func (p *parser) where(l *Layer) {
 	if l.Active {
 		p.q.Statuses = []hazard.Status{hazard.Active}
@@ -123,7 +124,7 @@ func (p *parser) where(l *Layer) {
 	}
 }
 
-// and adds a condition; text is what it was read from.
+// and adds a condition. text is its source.
 func (p *parser) and(lang, text string, e cql.Expr) error {
 	w, err := search.NewWhere(e, search.Fields())
 	if err != nil {
@@ -160,7 +161,7 @@ func (p *parser) place() {
 	}
 }
 
-// time reads a moment or a span, in milliseconds since 1970, of which either end may be null.
+// time reads a moment or a period in milliseconds since 1970. Either end of a period may be null.
 func (p *parser) time() {
 	text := p.values.Get("time")
 	if text == "" {
@@ -178,7 +179,7 @@ func (p *parser) time() {
 		if at := hazard.Instant(n); err == nil && at >= hazard.MinInstant && at <= hazard.MaxInstant {
 			return at
 		}
-		p.fault("time", "%.60q is not a moment in milliseconds since 1970, nor two with a comma between, of which one may be null", text)
+		p.fault("time", "%.60q must be a time in milliseconds since 1970, or two times with a comma between them, one of which may be null", text)
 		return open
 	}
 	span := search.Span{From: read(first, hazard.MinInstant), To: read(last, hazard.MaxInstant)}
@@ -203,7 +204,7 @@ func (p *parser) flag(name string, missing bool) bool {
 	}
 }
 
-// form reads how the answer is to look.
+// form reads the form of the answer.
 func (p *parser) form() {
 	switch f := strings.ToLower(p.values.Get("f")); f {
 	case "", "json", "pjson":
@@ -217,7 +218,7 @@ func (p *parser) form() {
 	p.q.Geometry = p.flag("returnGeometry", true)
 	p.q.Fields = p.fields("outFields", p.values.Get("outFields"))
 	if p.q.GeoJSON && p.q.OutSR != wgs84 {
-		p.fault("outSR", "GeoJSON is on WGS 84 alone: leave outSR out, or ask for f=json")
+		p.fault("outSR", "GeoJSON supports only WGS 84: omit outSR, or use f=json")
 	}
 	switch {
 	case p.flag("returnCountOnly", false):
@@ -227,7 +228,8 @@ func (p *parser) form() {
 	}
 }
 
-// fields reads names of fields; the first is always that of object ids, unless they are groups.
+// fields reads names of fields. Unless they are groups, the first field is always that of object
+// ids.
 func (p *parser) fields(parameter, text string) []*Field {
 	all := []*Field{fieldNamed(objectID)}
 	if text = strings.TrimSpace(text); text == "" {
@@ -265,7 +267,7 @@ func (p *parser) paging() {
 		}
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 0 {
-			p.fault(name, "%.40q is not a whole number from 0", text)
+			p.fault(name, "%.40q is not a whole number of at least 0", text)
 		}
 		return min(n, most)
 	}
@@ -301,7 +303,7 @@ func (p *parser) statistics() {
 		p.q.Groups = append(p.q.Groups, f)
 	}
 	if distinct && text == "" && len(p.q.Groups) == 0 {
-		p.fault("outFields", "name the fields of which the distinct values are wanted")
+		p.fault("outFields", "must name the fields whose distinct values are requested")
 	}
 	if text != "" {
 		stats, err := readStatistics(text)
@@ -317,16 +319,17 @@ func (p *parser) statistics() {
 	}
 }
 
-// ordering is a column of rows, and its direction.
+// ordering is a column of rows and its direction.
 type ordering struct {
 	column     string
 	descending bool
 }
 
-// sorts are the orders that features can have, by field.
+// sorts are the supported orders of features, by field.
 var sorts = map[string]search.Order{objectID: search.ByNumber, "start_time": search.ByStart, "end_time": search.ByEnd, "last_update_time": search.ByLastUpdate}
 
-// order reads orderByFields. Features are in the order of their numbers unless they are asked for in another, so that later ones do not move earlier ones.
+// order reads orderByFields. By default, features are in the order of their numbers, so that later
+// features do not move earlier ones.
 func (p *parser) order() {
 	p.q.Sort = search.Sort{By: search.ByNumber}
 	text := strings.TrimSpace(p.values.Get("orderByFields"))
@@ -351,9 +354,9 @@ func (p *parser) order() {
 		p.fault("orderByFields", "%.60q is not a field of the layer", first.column)
 		return
 	}
-	rest := p.q.sort[1:] // the number is what every order ends with, in the same direction
+	rest := p.q.sort[1:] // every order ends with the number, in the same direction
 	if len(rest) > 1 || len(rest) == 1 && (!strings.EqualFold(rest[0].column, objectID) || rest[0].descending != first.descending) {
-		p.fault("orderByFields", "features are sorted by one field, and then by %s", objectID)
+		p.fault("orderByFields", "features can be sorted by one field only, and then by %s", objectID)
 		return
 	}
 	quantity, measured := strings.CutPrefix(f.Name, "measurements_")

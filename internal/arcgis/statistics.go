@@ -10,25 +10,26 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// Statistic is a figure that is wanted of each group of hazards.
+// Statistic is a figure to compute for each group of hazards.
 type Statistic struct {
 	Type  string
 	Field *Field
-	Name  string // of the column
+	Name  string // name of the column
 }
 
 var statistics = []string{"count", "sum", "min", "max", "avg", "stddev", "var"}
 
-// sums reports whether the statistic is one of numbers.
+// sums reports whether the statistic needs numbers.
 func (s *Statistic) sums() bool { return !slices.Contains([]string{"count", "min", "max"}, s.Type) }
 
-// Tally counts hazards by groups. Its size is that of the groups, not of what is counted.
+// Tally counts hazards by groups. Its memory grows with the number of groups, not with the number
+// of hazards.
 type Tally struct {
 	q      *Query
 	groups map[string]*group
 }
 
-// maxGroups is the most groups of one answer.
+// maxGroups is the maximum number of groups in one answer.
 const maxGroups = 20_000
 
 type group struct {
@@ -36,23 +37,24 @@ type group struct {
 	figures []figure
 }
 
-// figure is what is known of the values of a field: their number, mean and sum of squares about it (Welford), the least and the greatest.
+// figure summarizes the values of a field: their number, mean, sum of squared differences from the
+// mean (Welford), minimum and maximum.
 type figure struct {
 	n           int64
 	mean, m2    float64
 	least, most any
 }
 
-// NewTally begins to count for q.
+// NewTally starts a count for q.
 func NewTally(q *Query) *Tally {
 	t := &Tally{q: q, groups: map[string]*group{}}
-	if len(q.Groups) == 0 { // of nothing, too, there is a row
+	if len(q.Groups) == 0 { // without groups there is always one row
 		t.groups[""] = &group{figures: make([]figure, len(q.Stats))}
 	}
 	return t
 }
 
-// Add counts a hazard. It returns an error when there are too many groups.
+// Add counts a hazard. It returns an error if there are too many groups.
 func (t *Tally) Add(h *hazard.Hazard) error {
 	values, key := make([]any, len(t.q.Groups)), ""
 	for i, f := range t.q.Groups {
@@ -117,7 +119,7 @@ func (f *figure) value(kind string) any {
 	return v
 }
 
-// compare compares values of a field: nothing before anything.
+// compare compares values of a field. nil comes first.
 func compare(a, b any) int {
 	switch x := a.(type) {
 	case float64:
@@ -142,7 +144,7 @@ func compare(a, b any) int {
 	return 1
 }
 
-// columns are the names of the columns of rows, and their types.
+// columns returns the names of the columns of rows, and their types.
 func (q *Query) columns() (all []Field) {
 	for _, f := range q.Groups {
 		all = append(all, *f)
@@ -152,7 +154,7 @@ func (q *Query) columns() (all []Field) {
 		switch {
 		case s.Type == "count":
 			f.Type = wholeType
-		case !s.sums() && s.Field.Type != oidType: // of numbers, of moments, of texts
+		case !s.sums() && s.Field.Type != oidType: // keep the type of the field: numbers, moments or texts
 			f.Type, f.Length = s.Field.Type, s.Field.Length
 		}
 		all = append(all, f)
@@ -160,7 +162,7 @@ func (q *Query) columns() (all []Field) {
 	return all
 }
 
-// rows are the rows in their order: that which is asked for, else that of the groups.
+// rows returns the rows in the requested order, or else in the order of the groups.
 func (t *Tally) rows() (all [][]any, err error) {
 	columns := t.q.columns()
 	for _, g := range t.groups {

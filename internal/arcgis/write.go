@@ -14,7 +14,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// Writer writes the features that a query asks for, one after the other.
+// Writer writes the features of a query's answer one by one.
 type Writer struct {
 	out   *bytes.Buffer
 	layer *Layer
@@ -23,7 +23,7 @@ type Writer struct {
 	n     int
 }
 
-// NewWriter begins the answer. base is the service's public address, without a slash at its end.
+// NewWriter starts the answer. base is the service's public address, without a trailing slash.
 func NewWriter(out *bytes.Buffer, layer *Layer, q *Query, base string) (*Writer, error) {
 	w := &Writer{out: out, layer: layer, q: q, base: base}
 	if q.GeoJSON {
@@ -51,7 +51,7 @@ func NewWriter(out *bytes.Buffer, layer *Layer, q *Query, base string) (*Writer,
 	return w, w.begin(head)
 }
 
-// begin writes all of an object but its end, which features follow.
+// begin writes an object except its end; features follow.
 func (w *Writer) begin(head any) error {
 	text, err := json.Marshal(head)
 	if err != nil {
@@ -121,7 +121,7 @@ func (w *Writer) addPBF(values []any, h *hazard.Hazard, shape geo.Shape) error {
 	return nil
 }
 
-// value is that of the field of a hazard whose columns have the values.
+// value returns the value of the field, from a hazard with the given column values.
 func (f *Field) value(values []any, h *hazard.Hazard) (any, error) {
 	if f.column < 0 {
 		return f.field.Value(h), nil
@@ -134,7 +134,7 @@ func (f *Field) value(values []any, h *hazard.Hazard) (any, error) {
 	return v, nil
 }
 
-// geoJSON is the geometry of a hazard in GeoJSON, of the kind of the layer's.
+// geoJSON returns the geometry of a hazard in GeoJSON, of the layer's kind.
 func (w *Writer) geoJSON(s geo.Shape, lon, lat float64) string {
 	if w.q.Geometry {
 		if w.layer.Kind == Points {
@@ -170,10 +170,10 @@ func (w *Writer) member(i int, name string, v any) error {
 	return w.value(v)
 }
 
-// Len is how many features were written.
+// Len returns the number of features written.
 func (w *Writer) Len() int { return w.n }
 
-// End ends the answer; more: there are more than were written.
+// End completes the answer. more means that there are more features than were written.
 func (w *Writer) End(more bool) {
 	switch {
 	case w.q.PBF:
@@ -190,7 +190,7 @@ func (w *Writer) End(more bool) {
 	}
 }
 
-// WriteRows writes what was counted, as features without geometry.
+// WriteRows writes the results of a count, as features without geometry.
 func WriteRows(out *bytes.Buffer, q *Query, t *Tally) error {
 	rows, err := t.rows()
 	if err != nil {

@@ -39,7 +39,7 @@ import (
 
 var made = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// place is where a store is.
+// place is the location of a store.
 type place struct{ dir, database string }
 
 func (p place) into() archive.Into { return archive.Into{Dir: p.dir, Database: p.database} }
@@ -58,7 +58,7 @@ func (p place) open(t testing.TB) *store.Store {
 	return s
 }
 
-// serve runs a service on the store there, until the test ends.
+// serve runs a service on the store until the test ends.
 func (p place) serve(t testing.TB) *hazardtest.Server {
 	t.Helper()
 	return hazardtest.ServeEmpty(t, p.dir, p.config)
@@ -69,7 +69,7 @@ func (p place) config(c *service.Config) {
 	c.WebhookAllow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} // fill's receiver
 }
 
-// filled is a store that fill has filled, and on which no server runs any more.
+// filled fills a store there, and returns the place when no server uses it any more.
 func (p place) filled(t *testing.T) place {
 	t.Helper()
 	if testing.Short() {
@@ -92,8 +92,8 @@ func back(t testing.TB, s *store.Store) ([]byte, *archive.Manifest, *archive.Tot
 	return out.Bytes(), m, totals
 }
 
-// fill writes something into every table that a service fills by itself: hazards with areas, products with files, reports, users, keys,
-// webhooks, and texts that are hard to write down.
+// fill writes rows into every table that a service fills by itself: hazards with areas, products
+// with files, reports, users, keys, webhooks, and texts with difficult characters.
 func fill(t testing.TB, s *hazardtest.Server) {
 	t.Helper()
 	ctx := t.Context()
@@ -145,7 +145,7 @@ const quakes = `{"type":"FeatureCollection","metadata":{"generated":170000000000
 {"type":"Feature","id":"zz0001","properties":{"mag":5.9,"magType":"mww","place":"near the Old Harbour","time":1699900000000,"updated":1699900001000,"ids":",zz0001,","net":"zz","code":"0001","sources":",zz,","types":",origin,","status":"reviewed","tsunami":0,"type":"earthquake","title":"M 5.9"},"geometry":{"type":"Point","coordinates":[-82.6217,5.6346,10]}},
 {"type":"Feature","id":"zz0002","properties":{"mag":5.9,"magType":"mww","place":"=far away","time":1699900001000,"updated":1699900002000,"ids":",zz0002,","net":"zz","code":"0002","sources":",zz,","types":",origin,","status":"reviewed","tsunami":0,"type":"earthquake","title":"M 5.9"},"geometry":{"type":"Point","coordinates":[93.5388,10.5285,10]}}]}`
 
-// form is the body of a file product, and its content type.
+// form returns the body of a file product, and its content type.
 func form(t testing.TB, product map[string]any, content []byte) ([]byte, string) {
 	t.Helper()
 	var out bytes.Buffer
@@ -169,7 +169,7 @@ func form(t testing.TB, product map[string]any, content []byte) ([]byte, string)
 	return out.Bytes(), m.FormDataContentType()
 }
 
-// kinds are the kinds of databases: each gives the place of a store that is not there yet.
+// kinds are the kinds of databases: each returns the place of a new store.
 var kinds = map[string]func(testing.TB) place{
 	"SQLite":     func(t testing.TB) place { return place{filepath.Join(t.TempDir(), "data"), ""} },
 	"PostgreSQL": func(t testing.TB) place { return place{filepath.Join(t.TempDir(), "data"), pgtest.URL(t)} },
@@ -182,7 +182,7 @@ func TestMain(m *testing.M) {
 	os.Exit(s3test.Main(func() int { return pgtest.Main(m) }))
 }
 
-// filledArchive is a backup of a store that fill has filled, made once.
+// filledArchive returns a backup of a filled store, made once.
 func filledArchive(t *testing.T) []byte {
 	t.Helper()
 	if testing.Short() {
@@ -190,7 +190,7 @@ func filledArchive(t *testing.T) []byte {
 	}
 	common.Do(func() { common.text, _, _ = back(t, kinds["SQLite"](t).filled(t).open(t)) })
 	if common.text == nil {
-		t.Fatal("another test could not make it")
+		t.Fatal("an earlier test could not make it")
 	}
 	return common.text
 }
@@ -200,7 +200,7 @@ var common struct {
 	text []byte
 }
 
-// source is a store that fill has filled, on which no server runs.
+// source is a filled store that no server uses.
 type source struct {
 	place
 	text     []byte // its backup
@@ -220,7 +220,7 @@ func newSource(t *testing.T, kind string) *source {
 	return s
 }
 
-// TestTransfers moves a store from each kind of database to each, in all the ways that there are.
+// TestTransfers moves a store between all kinds of databases, in all possible ways.
 func TestTransfers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -242,7 +242,7 @@ func TestTransfers(t *testing.T) {
 			for _, to := range slices.Sorted(maps.Keys(kinds)) {
 				for _, w := range ways {
 					t.Run(w.name+", to "+to, func(t *testing.T) {
-						if strings.Contains(w.name, "migration") { // which leaves a store that takes no writes
+						if strings.Contains(w.name, "migration") { // a migration leaves a store that accepts no writes
 							w.f(t, newSource(t, from), kinds[to](t))
 							return
 						}
@@ -254,10 +254,12 @@ func TestTransfers(t *testing.T) {
 	}
 }
 
-// waiting is how many deliveries of a webhook wait: it grows while a server runs that has not told of all changes yet.
+// waiting matches the number of waiting deliveries of a webhook. It grows while a server has
+// changes still to deliver.
 var waiting = regexp.MustCompile(`,"pending":"[0-9]+"`)
 
-// ask asks a service on the store there all kinds of questions, as a user, and returns what it says, without its address.
+// ask sends many different requests to a service on the store, as a user, and returns the answers
+// without the service's address.
 func (p place) ask(t *testing.T, user string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -287,7 +289,7 @@ func (p place) ask(t *testing.T, user string) map[string]string {
 			a := s.Do(user, "GET", path, nil)
 			body := waiting.ReplaceAll(bytes.ReplaceAll(a.Body, []byte(s.URL()), []byte("URL")), nil)
 			all[path] = fmt.Sprintf("%d %s", a.Status, bytes.ReplaceAll(body, []byte(a.Header.Get("Hazardd-Request")), []byte("ID")))
-			if a.Status >= 400 && !strings.Contains(path, "at=") { // it need not be there at that time
+			if a.Status >= 400 && !strings.Contains(path, "at=") { // it may not have existed at that time
 				t.Errorf("%s: %.300s", path, all[path])
 			}
 		}
@@ -295,7 +297,8 @@ func (p place) ask(t *testing.T, user string) map[string]string {
 	return all
 }
 
-// sums are the SHA-256 of the rows of each table, but for those named, and of which history they are.
+// sums returns the SHA-256 of the rows of each table, except for the named ones, and the id of the
+// history.
 func sums(t testing.TB, p place, but ...string) map[string]string {
 	t.Helper()
 	_, m, totals := back(t, p.open(t))
@@ -304,17 +307,17 @@ func sums(t testing.TB, p place, but ...string) map[string]string {
 		clear(all)
 	}
 	for _, table := range totals.Tables {
-		if table.Name != "meta" && !slices.Contains(but, table.Name) { // which says what SQLite alone needs of programs, too
+		if table.Name != "meta" && !slices.Contains(but, table.Name) { // meta also says what only SQLite needs of programs
 			all[table.Name] = fmt.Sprintf("%d %s", table.Rows, table.SHA256)
 		}
 	}
 	return all
 }
 
-// replaced are the tables that tell a history from the one that it replaces.
+// replaced are the tables that differ between a history and the one that it replaces.
 var replaced = []string{"meta", "counters", "forks"}
 
-// A backup brings back everything: each row, each file, and so each answer.
+// A restore brings back everything: each row and each file, and so each answer.
 func restoreBringsBackEverything(t *testing.T, from *source, to place) {
 	if from.totals.Files != 2 || len(from.totals.Missing) > 0 { // of six products
 		t.Errorf("%d files, missing %q; want each of the two contents once", from.totals.Files, from.totals.Missing)
@@ -338,7 +341,7 @@ func restoreBringsBackEverything(t *testing.T, from *source, to place) {
 	}
 }
 
-// A migration brings all over, and it is the same history.
+// A migration copies everything, and the history is the same.
 func migrationKeepsTheHistory(t *testing.T, from *source, to place) {
 	result, err := archive.Migrate(t.Context(), from.open(t), to.into(), true, made, nil)
 	if err != nil || result.Files != 2 {
@@ -352,7 +355,8 @@ func migrationKeepsTheHistory(t *testing.T, from *source, to place) {
 	}
 }
 
-// A migration that was interrupted goes on, also where the source was written to before it goes on: it is as if it had begun then.
+// An interrupted migration continues, even if the source has changed in between. The result is as
+// if it had begun then.
 func migrationGoesOnThoughTheSourceHasChanged(t *testing.T, from *source, to place) {
 	s := from.open(t)
 	ctx, stop := context.WithCancel(t.Context())
@@ -367,7 +371,7 @@ func migrationGoesOnThoughTheSourceHasChanged(t *testing.T, from *source, to pla
 	if _, err := s.Auth().LoadAuth(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for _, id := range []int64{1, 2, 3} { // which are there already, and one that is new
+	for _, id := range []int64{1, 2, 3} { // some exist already, and one is new
 		h, err := s.Hazard(t.Context(), id)
 		if err != nil {
 			t.Fatal(err)
@@ -386,7 +390,8 @@ func migrationGoesOnThoughTheSourceHasChanged(t *testing.T, from *source, to pla
 	}
 }
 
-// An archive is read with what every machine has: tar, and sha256sum. (zstd, which some have not, is left to the library here.)
+// An archive can be read with standard tools: tar and sha256sum. (zstd may be missing, so the
+// library decompresses here.)
 func TestOtherProgramsReadAnArchive(t *testing.T) {
 	text := filledArchive(t)
 	m, totals, err := archive.Verify(t.Context(), bytes.NewReader(text), nil)

@@ -19,7 +19,8 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// refused restores a damaged archive, which must be refused with the entry that is damaged, and leave nothing that can be opened.
+// refused restores a damaged archive. The restore must fail, name the damaged entry, and leave
+// nothing that can be opened.
 func refused(t *testing.T, what string, text []byte) {
 	t.Helper()
 	_, _, err := archive.Verify(t.Context(), bytes.NewReader(text), nil)
@@ -38,7 +39,8 @@ func TestACutArchiveIsRefused(t *testing.T) {
 	}
 }
 
-// Whatever bit of a backup turns, it is refused, or holds the same. HAZARDD_FLIPS turns more, for the table in docs/backup.md.
+// Whichever bit of a backup is flipped, it is refused or has the same content. HAZARDD_FLIPS flips
+// more bits, for the table in docs/backup.md.
 func TestFlippedBitInABackupIsRefused(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -66,12 +68,12 @@ func TestFlippedBitInABackupIsRefused(t *testing.T) {
 		}
 		spare++ // a bit that the compression does not use
 		if got, err := entries(bad); err != nil || got != whole {
-			t.Errorf("bit %d turned, of %d bytes: the backup is taken, and holds something else: %v", bit, len(text), err)
+			t.Errorf("bit %d flipped, of %d bytes: the backup is accepted with other content: %v", bit, len(text), err)
 		}
 	}
-	t.Logf("%d turned bits, each in a backup of %d bytes; with %d of them it holds the same", times, len(text), spare)
+	t.Logf("%d flipped bits, each in a backup of %d bytes; with %d of them the content is the same", times, len(text), spare)
 	if spare > times/4 {
-		t.Error("what is turned is not noticed")
+		t.Error("no flipped bit is noticed")
 	}
 }
 
@@ -93,7 +95,7 @@ func TestAnAlteredArchiveIsRefused(t *testing.T) {
 	for i := range 300 {
 		bad := bytes.Clone(text)
 		at := r.IntN(len(text))
-		if i >= 150 { // without the checksum of the compression, as whoever alters it on purpose leaves it
+		if i >= 150 { // without the checksum of the compression, as in a deliberate change
 			bad = bytes.Clone(plain)
 			at = r.IntN(len(plain))
 		}
@@ -104,7 +106,7 @@ func TestAnAlteredArchiveIsRefused(t *testing.T) {
 		_, _, err := archive.Verify(t.Context(), bytes.NewReader(bad), nil)
 		if err != nil {
 			noticed++
-		} else if now, err := entries(bad); err != nil || now != whole { // a few bits mean nothing
+		} else if now, err := entries(bad); err != nil || now != whole { // a few bits have no meaning
 			t.Errorf("bit of byte %d: it is not noticed", at)
 		}
 	}
@@ -116,7 +118,7 @@ func TestAnAlteredArchiveIsRefused(t *testing.T) {
 	}
 }
 
-// entries are the names and contents of an archive's entries.
+// entries returns the names and contents of an archive's entries.
 func entries(text []byte) (string, error) {
 	plain, err := unzip(text)
 	if err != nil {
@@ -159,19 +161,19 @@ func zip(t testing.TB, plain []byte) []byte {
 	return e.EncodeAll(plain, nil)
 }
 
-// What a restore of a damaged archive has written is no store.
+// An interrupted restore of a damaged archive is not a store.
 func nobodyOpensWhatADamagedArchiveLeaves(t *testing.T, from *source, to place) {
 	text := from.text
 	if _, _, err := archive.Restore(t.Context(), bytes.NewReader(text[:len(text)*9/10]), to.into(), made, nil); err == nil {
 		t.Fatal("it is restored")
 	}
 	unopened(t, to, "restore")
-	// Another archive is not mixed into it.
+	// Another archive cannot continue the restore.
 	other, _, _ := back(t, from.open(t))
 	if _, _, err := archive.Restore(t.Context(), bytes.NewReader(other), to.into(), made, nil); err == nil || !strings.Contains(err.Error(), "from something else") {
 		t.Errorf("another archive: %v", err)
 	}
-	// The whole one is.
+	// The undamaged archive can.
 	if _, result, err := archive.Restore(t.Context(), bytes.NewReader(text), to.into(), made, nil); err != nil || !result.Resumed {
 		t.Fatal(err)
 	}
@@ -179,13 +181,13 @@ func nobodyOpensWhatADamagedArchiveLeaves(t *testing.T, from *source, to place) 
 		t.Errorf("a second restore: %v", err)
 	}
 	if _, err := errors.AsType[*store.NotEmptyError](err2(archive.Migrate(t.Context(), from.open(t), to.into(), false, made, nil))); !err {
-		t.Error("a store is moved into one that holds something")
+		t.Error("a store is migrated into one that is not empty")
 	}
 }
 
 func err2[T any](_ T, err error) error { return err }
 
-// unopened tells that a store is refused, as that which command has not finished.
+// unopened checks that a store is refused because that command has not finished.
 func unopened(t testing.TB, p place, command string) {
 	t.Helper()
 	s, err := store.Open(t.Context(), p.dir, p.database)
@@ -197,7 +199,7 @@ func unopened(t testing.TB, p place, command string) {
 	}
 }
 
-// A content that the disk has lost or altered keeps nobody from a backup of the rest.
+// A file that the disk has lost or changed does not prevent a backup of the rest.
 func TestABackupNamesTheFilesThatAreLost(t *testing.T) {
 	from, to := kinds["SQLite"](t).filled(t), kinds["SQLite"](t)
 	found, err := filepath.Glob(filepath.Join(from.dir, "files", "??", "*"))
@@ -217,7 +219,8 @@ func TestABackupNamesTheFilesThatAreLost(t *testing.T) {
 	}
 }
 
-// FuzzRead reads what may be in an archive below the compression: it is refused, or it is an archive.
+// FuzzRead reads what may be in an archive after decompression: it is either refused or a valid
+// archive.
 func FuzzRead(f *testing.F) {
 	s, err := store.Open(f.Context(), f.TempDir(), "sqlite:?synchronous=off")
 	if err != nil {
@@ -235,7 +238,7 @@ func FuzzRead(f *testing.F) {
 		m, totals, err := archive.Verify(t.Context(), bytes.NewReader(zip(t, plain)), nil)
 		if _, ok := errors.AsType[*archive.DamagedError](err); err != nil && !ok {
 			if _, ok := errors.AsType[*archive.VersionError](err); !ok {
-				t.Fatalf("%v says neither that it is damaged nor that it is of a later release", err)
+				t.Fatalf("%v does not say that it is damaged or of a later release", err)
 			}
 		}
 		if err == nil && (m.ID == "" || len(totals.Tables) != len(m.Tables)) {

@@ -22,9 +22,9 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// victim is the variable that makes this test binary a process that restores or migrates, and kills itself on the way: what to do, in which folders
-// and databases, and after how many rows; -1 is when all rows are there, -2 when
-// nothing is left but to say so.
+// victim is the variable that makes this test binary a process that restores or migrates, and kills
+// itself on the way. It says what to do, in which folders and databases, and after how many rows:
+// -1 means after all rows, -2 means just before the success is reported.
 const victim = "HAZARDD_ARCHIVE_VICTIM"
 
 func dying() int {
@@ -37,7 +37,7 @@ func dying() int {
 				if me, err := os.FindProcess(os.Getpid()); err == nil {
 					_ = me.Kill()
 				}
-				select {} // until it has come
+				select {} // until the process is killed
 			}
 		})
 	}
@@ -45,7 +45,7 @@ func dying() int {
 	return 1
 }
 
-// transfer restores the archive beside from, or moves from, to a place.
+// transfer restores the archive beside from, or migrates from, to a place.
 func transfer(ctx context.Context, command string, from, to place, tell archive.Progress) (err error) {
 	if command == "restore" {
 		f, err := os.Open(from.dir + ".backup")
@@ -64,7 +64,8 @@ func transfer(ctx context.Context, command string, from, to place, tell archive.
 	return errors.Join(err, s.Close())
 }
 
-// A restore and a migration that are killed go on where they were, and come to the same as those that are not. Meanwhile nobody can open the store.
+// A killed restore or migration continues where it was, with the same result as without the kill.
+// Until it has finished, the store cannot be opened.
 func TestWhatIsKilledGoesOn(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -72,7 +73,7 @@ func TestWhatIsKilledGoesOn(t *testing.T) {
 	first := kinds["SQLite"](t)
 	s := first.open(t)
 	r := rand.New(rand.NewPCG(5, 6))
-	const hazards = 800 // long ones: several transactions of the tables that are largest
+	const hazards = 800 // long ones, so that the largest tables need several transactions
 	_, err := s.Write(t.Context(), hazard.At(made), store.Origin{User: "ada"}, func(tx *store.Tx) error {
 		for i := range hazards {
 			h := &hazard.Hazard{UUID: uuid.New(), Name: fmt.Sprint("Flood ", i), Description: fmt.Sprintf("%x", make([]byte, 2000+r.IntN(5000))), Type: hazard.Flood,
@@ -95,7 +96,7 @@ func TestWhatIsKilledGoesOn(t *testing.T) {
 			t.Run(command+" to "+kind, func(t *testing.T) {
 				to := place(t)
 				from := first
-				if command == "migrate" { // a store moves to one place alone
+				if command == "migrate" { // a store can be moved to only one place
 					from.dir = filepath.Join(t.TempDir(), "data")
 					if err := os.CopyFS(from.dir, os.DirFS(first.dir)); err != nil {
 						t.Fatal(err)
@@ -127,7 +128,7 @@ func TestWhatIsKilledGoesOn(t *testing.T) {
 	}
 }
 
-// kill lets another process begin, and die when it has come so far.
+// kill starts another process that dies after at rows.
 func kill(t testing.TB, command string, from, to place, at int64) {
 	t.Helper()
 	self, err := os.Executable()
@@ -145,7 +146,8 @@ func kill(t testing.TB, command string, from, to place, at int64) {
 	}
 }
 
-// A backup that cannot be written to its end leaves an error, and no archive that is taken for one.
+// A backup that cannot be written completely leaves an error, and no file that looks like an
+// archive.
 func TestABackupThatCannotBeWrittenFails(t *testing.T) {
 	s := kinds["SQLite"](t).filled(t).open(t)
 	text, _, _ := back(t, s)
@@ -156,7 +158,7 @@ func TestABackupThatCannotBeWrittenFails(t *testing.T) {
 	}
 }
 
-// full is a disk with room for so many bytes.
+// full is a disk with room for that many bytes.
 type full struct{ room int }
 
 func (f *full) Write(p []byte) (int, error) {

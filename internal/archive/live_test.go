@@ -22,7 +22,8 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// A backup that is made while others write is of one moment: all changes up to one, and nothing of those after it.
+// A backup made during writes is of one moment: it has all changes up to one, and nothing of later
+// ones.
 func TestABackupWhileOthersWriteIsOfOneMoment(t *testing.T) {
 	for name, kind := range kinds {
 		t.Run(name, func(t *testing.T) { backUpBesideWriters(t, kind) })
@@ -65,7 +66,7 @@ func backUpBesideWriters(t *testing.T, kind func(testing.TB) place) {
 		<-wrote
 		text, m, _ := back(t, s)
 		if m.Change <= last {
-			t.Errorf("a backup of change %d after one of %d", m.Change, last)
+			t.Errorf("a backup as of change %d after one as of %d", m.Change, last)
 		}
 		last = m.Change
 		to := kind(t)
@@ -80,7 +81,7 @@ func backUpBesideWriters(t *testing.T, kind func(testing.TB) place) {
 		states := map[int64]int64{}
 		for i, c := range changes {
 			if c.Number != int64(i)+1 {
-				t.Fatalf("change %d stands at place %d", c.Number, i+1)
+				t.Fatalf("change %d is at place %d", c.Number, i+1)
 			}
 			states[c.HazardID] = c.Number
 		}
@@ -92,7 +93,8 @@ func backUpBesideWriters(t *testing.T, kind func(testing.TB) place) {
 	}
 }
 
-// After a restore, clients that know what the backup holds go on where they were; those that know more are told that it is gone.
+// After a restore, clients that know only changes in the backup continue. Clients that know later
+// ones are told that these are void.
 func streamsAfterARestore(t *testing.T, from *source, to place) {
 	m := from.manifest
 	if _, _, err := archive.Restore(t.Context(), bytes.NewReader(from.text), to.into(), made, nil); err != nil {
@@ -100,7 +102,7 @@ func streamsAfterARestore(t *testing.T, from *source, to place) {
 	}
 	t.Run("restored", func(t *testing.T) {
 		s := to.serve(t)
-		for _, after := range []int64{m.Change + 1, m.Change + 2} { // committed, acknowledged, and not in the backup
+		for _, after := range []int64{m.Change + 1, m.Change + 2} { // committed and acknowledged, but not in the backup
 			id, event := first(t, s, after, func() {})
 			if event != "reset" || id != m.Change+1_000_000 {
 				t.Errorf("after %d: event %q, id %d", after, event, id)
@@ -109,14 +111,14 @@ func streamsAfterARestore(t *testing.T, from *source, to place) {
 		if id, event := first(t, s, m.Change-1, func() {}); id != m.Change || event == "reset" {
 			t.Errorf("after %d: event %q, id %d", m.Change-1, event, id)
 		}
-		// What is new comes next for those who have seen all of the backup.
+		// Clients that have read the whole backup get the new changes next.
 		if id, event := first(t, s, m.Change, func() { report(t, s) }); id != m.Change+1_000_001 || event != "hazard.created" {
 			t.Errorf("after %d: event %q, id %d", m.Change, event, id)
 		}
 	})
 }
 
-// A migration resets nobody.
+// A migration resets no client.
 func streamsAfterAMigration(t *testing.T, from *source, to place) {
 	m := from.manifest
 	if _, err := archive.Migrate(t.Context(), from.open(t), to.into(), true, made, nil); err != nil {
@@ -133,8 +135,9 @@ func streamsAfterAMigration(t *testing.T, from *source, to place) {
 	})
 }
 
-// A server without sources and webhooks holds no lease, so a migration cannot tell that it runs. Nothing that it acknowledges may be missing in
-// the store that was moved to: after the migration it acknowledges nothing.
+// A server without sources and webhooks holds no lease, so a migration cannot know that it is
+// running. No write that it acknowledges may be missing in the new store, so after the migration it
+// must acknowledge none.
 func TestAForgottenServerAcknowledgesNothingAfterAMigration(t *testing.T) {
 	for name, kind := range kinds {
 		t.Run("on "+name, func(t *testing.T) {
@@ -147,7 +150,7 @@ func TestAForgottenServerAcknowledgesNothingAfterAMigration(t *testing.T) {
 			from := old.open(t)
 			_, err := archive.Migrate(t.Context(), from, to.into(), true, made, nil)
 			for began := time.Now(); err != nil && strings.Contains(err.Error(), "a server runs on the store") && time.Since(began) < 30*time.Second; {
-				time.Sleep(100 * time.Millisecond) // it sweeps product files at its start
+				time.Sleep(100 * time.Millisecond) // it sweeps product files at startup
 				_, err = archive.Migrate(t.Context(), from, to.into(), true, made, nil)
 			}
 			if err != nil {
@@ -162,7 +165,7 @@ func TestAForgottenServerAcknowledgesNothingAfterAMigration(t *testing.T) {
 			if a := s.Do("reader", "GET", "/hazards/active", nil); a.Status != http.StatusOK {
 				t.Errorf("a read after the migration: %d %s", a.Status, a.Body)
 			}
-			// A balancer sends nobody there any more: a second is how often the server looks.
+			// A load balancer sends it no more requests. The server checks this every second.
 			ready := s.Do("", "GET", "/readyz", nil)
 			for began := time.Now(); ready.Status == http.StatusOK && time.Since(began) < time.Minute; ready = s.Do("", "GET", "/readyz", nil) {
 				time.Sleep(50 * time.Millisecond)
@@ -170,7 +173,8 @@ func TestAForgottenServerAcknowledgesNothingAfterAMigration(t *testing.T) {
 			if ready.Status != http.StatusServiceUnavailable || !strings.Contains(string(ready.Body), "moved") {
 				t.Errorf("readyz after the migration: %d %s", ready.Status, ready.Body)
 			}
-			// Nor does one that is started on it, nor a second migration, which would fork the history.
+			// A new server on the old store acknowledges nothing either, and a second migration,
+			// which would fork the history, is refused.
 			cfg := service.Config{Listen: "127.0.0.1:0", Logger: slog.New(slog.DiscardHandler)}
 			old.config(&cfg)
 			other, err := service.Open(t.Context(), cfg)
@@ -201,7 +205,8 @@ func report(t testing.TB, s *hazardtest.Server) {
 	}
 }
 
-// first is the first event of a stream that is resumed after a number, while meanwhile happens.
+// first returns the first event of a stream that resumes after a number. meanwhile is called while
+// the stream is open.
 func first(t testing.TB, s *hazardtest.Server, after int64, meanwhile func()) (id int64, event string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), "GET", s.URL()+"/events", nil)

@@ -9,10 +9,12 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// Migrate fills an empty store with what another holds. It is the same history in another database: epoch and numbers stay, so that clients go on
-// where they were. Nobody can write to the source meanwhile, nor afterwards (store.Frozen); a source that a server runs on is refused. The product files are copied if
-// files says so, else they must be where the target has them too. The target is whole when it returns nil: each table was read
-// back and compared. Until then nobody can open it as a store; the same call goes on.
+// Migrate fills an empty store with the content of another. The history stays the same in the new
+// database: epoch and numbers do not change, so that clients can continue. The source cannot be
+// written during the migration or afterwards (store.Frozen); a source in use by a running server is
+// refused. If files is set, the product files are copied; otherwise the target must already have
+// them in its place. If Migrate returns nil, the target is complete: each table was read back and
+// compared. Until then it cannot be opened as a store. Another call continues an interrupted one.
 func Migrate(ctx context.Context, from *store.Store, into Into, files bool, now time.Time, tell Progress) (result *Result, err error) {
 	source, err := from.Freeze(ctx)
 	if err != nil {
@@ -51,7 +53,8 @@ func Migrate(ctx context.Context, from *store.Store, into Into, files bool, now 
 			return nil, err
 		}
 	}
-	// From here on nobody writes to the source: not even a server that was forgotten, whose clients would lose what it acknowledges.
+	// From here on nobody can write to the source. Otherwise a forgotten server could still write
+	// to it, and its clients would lose acknowledged data.
 	frozen = false
 	if err := source.Move(ctx, into.name()); err != nil {
 		return nil, err
@@ -63,13 +66,13 @@ func Migrate(ctx context.Context, from *store.Store, into Into, files bool, now 
 	return &m.result, nil
 }
 
-// mover copies what a store holds to another.
+// mover copies the content of a store to another.
 type mover struct {
 	dump     *store.Dump
 	target   *store.Target
 	contents contents
 	tell     Progress
-	done     int64 // rows
+	done     int64 // copied rows
 	total    int64
 	result   Result
 }
@@ -87,7 +90,8 @@ func (m *mover) tables(ctx context.Context) error {
 		done := m.done
 		err := m.table(ctx, t)
 		if _, differs := errors.AsType[*store.DifferentError](err); differs && m.target.Resumed {
-			// The source was written to since the run before: what is there of this table is of two moments.
+			// The source has changed since the last run, so the rows of this table in the target
+			// would be of two moments.
 			m.done = done
 			if err := m.target.Clear(ctx, t); err != nil {
 				return err
@@ -129,7 +133,7 @@ func (m *mover) table(ctx context.Context, t *store.Table) (err error) {
 	return nil
 }
 
-// files copies the contents that rows name.
+// files copies the contents that rows refer to.
 func (m *mover) files(ctx context.Context, from *store.Store) error {
 	for i, digest := range m.contents.sorted() {
 		m.tell.tell("files", int64(i), int64(len(m.contents)))

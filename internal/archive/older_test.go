@@ -22,7 +22,8 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// rewrite makes another archive of one, of the same entries but as alter has them, with fitting sums. An entry that becomes nil is left out.
+// rewrite returns an archive with the same entries, modified by alter, and with matching checksums.
+// An entry for which alter returns nil is left out.
 func rewrite(t *testing.T, text []byte, alter func(name string, content []byte) []byte) []byte {
 	t.Helper()
 	plain, err := unzip(text)
@@ -61,7 +62,7 @@ func rewrite(t *testing.T, text []byte, alter func(name string, content []byte) 
 	return zip(t, out.Bytes())
 }
 
-// edit alters a document of JSON.
+// edit modifies a JSON document.
 func edit[T any](t *testing.T, content []byte, f func(*T)) []byte {
 	t.Helper()
 	var v T
@@ -76,18 +77,19 @@ func edit[T any](t *testing.T, content []byte, f func(*T)) []byte {
 	return text
 }
 
-// An archive of an earlier release is restored as it was, and then brought up to date as the store would have been.
+// An archive of an earlier release is restored as it was, and then migrated as the store would have
+// been.
 func TestAnArchiveOfAnEarlierReleaseIsRestored(t *testing.T) {
 	from := newSource(t, "SQLite")
 	var meta []byte
-	// What the release did not have: tables, and columns of others.
+	// Tables and columns that the earlier release did not have.
 	later := []string{"forks", "contents", "wakes", "merges", "splits", "shapes", "publishing", "subscriptions", "notices", "told", "confirmations", "pruned", "drafts", "asset_sets", "assets"}
 	laterColumns := map[string][]string{"changes": {"audience"}, "audit": {"client", "request"}, "sessions": {"created_ms", "used_ms", "addr", "client", "provider"},
 		"parted": {"one"}, "reports": {"payload"}, "source_errors": {"payload"}, "events": {"shapes"}, "read_keys": {"scope", "used_ms"}}
-	texts := map[string][]byte{} // of the tables that have such columns
+	texts := map[string][]byte{} // of the tables with such columns
 	old := rewrite(t, from.text, func(name string, content []byte) []byte {
 		switch name {
-		case "manifest.json": // as of before forks were known
+		case "manifest.json": // as before forks were recorded
 			return edit(t, content, func(m *archive.Manifest) {
 				m.Schema = 4
 				m.Tables = slices.DeleteFunc(m.Tables, func(t store.Table) bool { return slices.Contains(later, t.Name) })
@@ -128,7 +130,7 @@ func TestAnArchiveOfAnEarlierReleaseIsRestored(t *testing.T) {
 	for name, kind := range kinds {
 		t.Run(name, func(t *testing.T) {
 			to := kind(t)
-			// It is interrupted when its tables are those of this release already.
+			// Interrupt the restore when its tables are those of this release already.
 			ctx, stop := context.WithCancel(t.Context())
 			if _, _, err := archive.Restore(ctx, bytes.NewReader(old), to.into(), made, func(what string, _, _ int64) {
 				if what == "finish" {
@@ -210,19 +212,19 @@ func TestAnArchiveIsRefusedForWhatItSays(t *testing.T) {
 				return append(content, '!')
 			}
 			return content
-		}, `"files/.*: its content has another SHA-256 than its name says`},
+		}, `"files/.*: the SHA-256 of its content differs from its name`},
 		"the sums are others": {func(name string, content []byte) []byte {
 			if name == "SHA256SUMS" {
 				return bytes.Replace(content, []byte("  manifest"), []byte("  manifesto"), 1)
 			}
 			return content
-		}, `"SHA256SUMS": the archive's list of sums has`},
+		}, `"SHA256SUMS": SHA256SUMS has`},
 		"the totals are missing": {func(name string, content []byte) []byte {
 			if name == "totals.json" {
 				return nil
 			}
 			return content
-		}, `"SHA256SUMS": it does not belong there`},
+		}, `"SHA256SUMS": this entry is not expected here`},
 		"the manifest is missing": {func(name string, content []byte) []byte {
 			if name == "manifest.json" {
 				return nil
@@ -246,7 +248,8 @@ func TestAnArchiveIsRefusedForWhatItSays(t *testing.T) {
 	}
 }
 
-// PostgreSQL holds less as text than SQLite does: nothing but UTF-8, and no character 0. One such text in a log must not keep a store from moving.
+// PostgreSQL accepts less as text than SQLite: only UTF-8 without NUL characters. One such text in
+// a log must not prevent the move of a store.
 func TestTextsThatPostgreSQLCannotHold(t *testing.T) {
 	from, same, to, moved := kinds["SQLite"](t).filled(t), kinds["SQLite"](t), kinds["PostgreSQL"](t), kinds["PostgreSQL"](t)
 	d, err := sql.Open("sqlite", filepath.Join(from.dir, "hazardd.db"))

@@ -7,8 +7,9 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// Pick reads an archive to its end, and calls row with each row, and file with each product file. What file does not read is passed over. Whether the archive is
-// undamaged is known only once it returns: see Verify.
+// Pick reads an archive to its end. It calls row with each row, and file with each product file;
+// file need not read all of it. Only when Pick returns is it known whether the archive is
+// undamaged: see Verify.
 func Pick(ctx context.Context, r io.Reader, row func(*store.Table, []any) error, file func(digest string, r io.Reader) error) error {
 	_, _, err := read(ctx, r, &picker{takeRow: row, takeFile: file}, nil)
 	return err

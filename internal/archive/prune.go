@@ -20,32 +20,34 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// Pruned says what an archive holds of a store that was pruned.
+// Pruned describes what was removed from a store and is in this archive.
 type Pruned struct {
 	What   store.Prunable `json:"what"`
-	Before time.Time      `json:"before"` // what is older
-	Number int64          `json:"number"` // rows up to this one
+	Before time.Time      `json:"before"` // all rows in it are older
+	Number int64          `json:"number"` // number of the last row
 }
 
-// Shortest is the least time for which history and audit trail are kept: streams can be resumed for 30 days.
+// Shortest is the minimum time for which history and audit trail are kept, because streams can be
+// resumed for 30 days.
 const Shortest = 31 * 24 * time.Hour
 
-// Pruning is what a pruning has come to, or would.
+// Pruning is the result of pruning a store, or the expected result.
 type Pruning struct {
 	What       store.Prunable `json:"what"`
 	Before     time.Time      `json:"before"`
 	Rows       int64          `json:"rows"`
-	Geometries int64          `json:"areas"` // that no state names any more
-	Files      int64          `json:"files"` // product files that no state names any more; the next sweep removes them
+	Geometries int64          `json:"areas"` // geometries that no state refers to any more
+	Files      int64          `json:"files"` // product files that no state refers to any more; the next sweep removes them
 	Archives   []string       `json:"archives"`
-	Bytes      int64          `json:"bytes"` // of the archives
+	Bytes      int64          `json:"bytes"` // total size of the archives
 }
 
-// rowsOfArchive bounds one archive, and so the memory and the time that one takes. Tests lower it.
+// rowsOfArchive limits one archive, and so the memory and time that it needs. Tests lower it.
 var rowsOfArchive = 500_000
 
-// Prune moves what is older than before from a store to archives in to. Each archive is written, and read back whole, before anything is removed, and what is removed is what was read of it. A server may run meanwhile: it
-// waits for no more than a few rows.
+// Prune moves rows older than before from a store to archives in to. It writes each archive and
+// reads it back completely before it removes anything, and it removes only the rows that it read
+// back. A server may run at the same time: it never waits for more than a few rows.
 func Prune(ctx context.Context, s *store.Store, to Keep, what store.Prunable, before time.Time, program string, now time.Time, tell Progress) (*Pruning, error) {
 	if now.Sub(before) < Shortest {
 		return nil, fmt.Errorf("rows younger than %d days are never pruned", Shortest/(24*time.Hour))
@@ -206,7 +208,7 @@ func (p *pruning) write(ctx context.Context, w io.Writer, id string, h store.Hor
 	return totals, more, out.close()
 }
 
-// geometries reads the geometries that the rows of an archive name.
+// geometries reads the geometries that the rows of an archive refer to.
 func (p *pruning) geometries(ctx context.Context, t *store.Table, digests map[string]struct{}) iter.Seq2[[]any, error] {
 	return func(yield func([]any, error) bool) {
 		for names := range slices.Chunk(slices.Sorted(maps.Keys(digests)), 200) {
@@ -219,7 +221,7 @@ func (p *pruning) geometries(ctx context.Context, t *store.Table, digests map[st
 	}
 }
 
-// remover removes the rows of the first table of an archive from the store.
+// remover removes from the store the rows of the first table of an archive.
 type remover struct {
 	nothing
 	*store.Pruner
@@ -244,20 +246,20 @@ func (r *remover) row(ctx context.Context, row []any) error {
 	return r.Remove(ctx, r.open, row)
 }
 
-// Keep is where archives of what was pruned are kept: in a folder, or in a bucket.
+// Keep is where archives of pruned rows are stored: in a folder or in a bucket.
 type Keep struct {
-	Dir    string         // the folder; with a bucket, what is on its way there
-	Bucket files.Settings // zero: the folder
+	Dir    string         // the folder; with a bucket, the folder for unfinished archives
+	Bucket files.Settings // zero: the folder is used
 }
 
-// kept is an archive that is on disk, or in the bucket, and was read back.
+// kept is an archive that is on disk or in the bucket, and was read back.
 type kept struct {
 	name string
 	size int64
 	open func(context.Context) (io.ReadCloser, error)
 }
 
-// keep writes an archive and reads it back. If it returns an error, no archive is there.
+// keep writes an archive and reads it back. If it returns an error, it leaves no archive there.
 func (k Keep) keep(ctx context.Context, name string, write func(io.Writer) error, verify func(io.Reader) error) (kept, error) {
 	if k.Bucket.URL != "" {
 		return k.put(ctx, write, verify)
@@ -304,7 +306,7 @@ func syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// mostArchive bounds an archive in a bucket, in bytes.
+// mostArchive is the maximum size of an archive in a bucket, in bytes.
 const mostArchive = 1 << 40
 
 // put writes an archive to the bucket, under its SHA-256.
@@ -347,13 +349,13 @@ func (k Keep) put(ctx context.Context, write func(io.Writer) error, verify func(
 	if err == nil {
 		err = errors.Join(verify(r), r.Close())
 	}
-	if err != nil { // it is no archive, and the next one has another name
+	if err != nil { // it is not a complete archive, and the next one gets another name
 		err = errors.Join(err, place.Remove(context.WithoutCancel(ctx), name))
 	}
 	return a, err
 }
 
-// placed closes its place with it.
+// placed is a reader that also closes its place.
 type placed struct {
 	io.ReadCloser
 	place files.Place

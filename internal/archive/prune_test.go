@@ -25,14 +25,14 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// years is a store of some years in which sources and people have changed hazards.
+// years is a store of several years in which sources and people have changed hazards.
 type years struct {
 	s     *store.Store
 	now   hazard.Instant
 	areas int
 }
 
-// write commits f as of the moment of y.
+// write commits f at the current time of y.
 func (y *years) write(t testing.TB, origin store.Origin, f func(*store.Tx) error) {
 	t.Helper()
 	if _, err := y.s.Write(t.Context(), hazard.ClockFunc(func() hazard.Instant { return y.now }), origin, f); err != nil {
@@ -61,7 +61,7 @@ func quake(name string, at hazard.Instant) *hazard.Hazard {
 		AutoExpire: true, Start: at, End: at.Add(time.Hour), Created: at, LastUpdate: at, Updated: at, OrgID: -1, Longitude: 1.5, Latitude: -2, Source: "usgs"}
 }
 
-// pasts is what a store says of some moments, as text.
+// pasts returns the answers of a store about some moments, as text.
 func pasts(t testing.TB, s *store.Store, moments []hazard.Instant, now hazard.Instant) (all []string) {
 	t.Helper()
 	for _, at := range moments {
@@ -99,7 +99,8 @@ func TestWhatIsKeptAnswersAsBefore(t *testing.T) {
 	}
 }
 
-// keepsItsWord makes a history by chance and prunes it, and holds what the store says against what it said before.
+// keepsItsWord makes a random history, prunes it, and compares the answers of the store with those
+// before.
 func keepsItsWord(t *testing.T, pick *rand.Rand, p place) int64 {
 	within := func(least, most int) int { return least + pick.IntN(most-least+1) }
 	const day = 24 * time.Hour
@@ -149,10 +150,10 @@ func keepsItsWord(t *testing.T, pick *rand.Rand, p place) int64 {
 		t.Fatal(err)
 	}
 	if done.Rows != dry.Rows {
-		t.Errorf("%d rows were pruned, a dry run said %d", done.Rows, dry.Rows)
+		t.Errorf("%d rows were pruned, the dry run counted %d", done.Rows, dry.Rows)
 	}
 	if diff := cmp.Diff(said, pasts(t, y.s, kept, end)); diff != "" {
-		t.Errorf("what is said of kept moments (-before +after):\n%s", diff)
+		t.Errorf("answers about kept moments (-before +after):\n%s", diff)
 	}
 	var faults []string
 	checked, err := y.s.Check(t.Context(), func(what string) { faults = append(faults, what) })
@@ -171,7 +172,7 @@ func keepsItsWord(t *testing.T, pick *rand.Rand, p place) int64 {
 		}
 	}
 	if checked.Geometries != int64(len(areas)) || checked.Geometries+done.Geometries != int64(y.areas) || done.Rows > 0 && done.Geometries == 0 {
-		t.Errorf("%d areas are there, the states that are left name %d; of %d that were written %d were removed", checked.Geometries, len(areas), y.areas, done.Geometries)
+		t.Errorf("%d areas are stored, the remaining states refer to %d; of %d written areas %d were removed", checked.Geometries, len(areas), y.areas, done.Geometries)
 	}
 	for _, c := range total {
 		switch h := all[slices.IndexFunc(all, func(h *hazard.Hazard) bool { return h.ID == c.HazardID })]; {
@@ -181,12 +182,12 @@ func keepsItsWord(t *testing.T, pick *rand.Rand, p place) int64 {
 		}
 	}
 	if len(total)-len(left) != int(done.Rows) {
-		t.Errorf("%d changes are gone, %d were counted", len(total)-len(left), done.Rows)
+		t.Errorf("%d changes were removed, %d were counted", len(total)-len(left), done.Rows)
 	}
 	if done.Rows == 0 {
 		return 0
 	}
-	// What was before is refused, and the archive has every row.
+	// Moments before the horizon are refused, and the archive has every row.
 	early := horizon - 1
 	for what, err := range map[string]error{
 		"search":   second(y.s.Search(t.Context(), search.Query{At: &early, Limit: 1}, nil, end)),
@@ -215,7 +216,7 @@ func keepsItsWord(t *testing.T, pick *rand.Rand, p place) int64 {
 
 func second[T any](_ T, err error) error { return err }
 
-// Who reads meanwhile and who writes is not told otherwise, and waits for no more than a few rows.
+// Concurrent readers get the same answers, and concurrent writers wait for no more than a few rows.
 func TestPruningLeavesTheWriterAndTheActiveAlone(t *testing.T) {
 	y := &years{s: kinds["SQLite"](t).open(t), now: hazard.At(made).Add(-400 * 24 * time.Hour)}
 	usgs := store.Origin{Source: "usgs"}
@@ -245,12 +246,12 @@ func TestPruningLeavesTheWriterAndTheActiveAlone(t *testing.T) {
 		t.Error("an archive in a file that is no folder")
 	}
 	if _, err := archive.Prune(t.Context(), y.s, archive.Keep{Dir: t.TempDir()}, store.History, made, "v1", made, nil); err == nil {
-		t.Error("what is of today was pruned")
+		t.Error("rows of today were pruned")
 	}
 	if h, err := y.s.Horizon(t.Context(), store.History); err != nil || h.Number != 0 {
 		t.Fatal(h, err)
 	}
-	// It is stopped after some rows, and goes on.
+	// It is stopped after some rows, and continues.
 	ctx, stop := context.WithCancel(t.Context())
 	if _, err := archive.Prune(ctx, y.s, archive.Keep{Dir: t.TempDir()}, store.History, before, "v1", made, func(what string, done, _ int64) {
 		if what == "prune" && done == 70 {
@@ -263,7 +264,7 @@ func TestPruningLeavesTheWriterAndTheActiveAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// 15 hazards are over, each of 12 states: the first and the last stay.
+	// 15 hazards have ended, each with 12 states: the first and the last stay.
 	if left, err := y.s.Since(t.Context(), 0, 1000); err != nil || len(left) != 15*2+5*11 {
 		t.Errorf("%d changes are left, %v, %v", len(left), done, err)
 	}
@@ -279,7 +280,8 @@ func TestPruningLeavesTheWriterAndTheActiveAlone(t *testing.T) {
 	}
 }
 
-// In a bucket an archive is written and read back whole too before a row goes, and where it cannot be, none goes and none is left there.
+// With a bucket too, an archive is written and read back completely before any row is removed. If
+// that fails, no row is removed and no archive is left there.
 func TestAnArchiveInABucketComesFirst(t *testing.T) {
 	b := s3test.New(t)
 	y := &years{s: kinds["SQLite"](t).open(t), now: hazard.At(made).Add(-400 * 24 * time.Hour)}
@@ -326,7 +328,7 @@ func TestAnArchiveInABucketComesFirst(t *testing.T) {
 	}
 	all := objects()
 	if len(all) != 1 || !strings.HasSuffix(done.Archives[0], strings.TrimPrefix(all[0], s3test.Prefix)) {
-		t.Fatalf("the bucket holds %v, %v was written", all, done.Archives)
+		t.Fatalf("the bucket contains %v, %v was written", all, done.Archives)
 	}
 	o, err := b.Client.GetObject(t.Context(), b.Name, all[0], minio.GetObjectOptions{})
 	if err != nil {

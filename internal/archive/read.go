@@ -19,9 +19,9 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// DamagedError says that an archive is not as it was written.
+// DamagedError means that an archive differs from what was written.
 type DamagedError struct {
-	Entry string // that was being read; empty: what is before the first
+	Entry string // the entry that was being read; empty: before the first
 	Err   error
 }
 
@@ -34,25 +34,26 @@ func (e *DamagedError) Error() string {
 
 func (e *DamagedError) Unwrap() error { return e.Err }
 
-// Verify reads an archive to its end, and tells what it holds. The error is a *DamagedError if it is not as it was written.
+// Verify reads an archive to its end and returns what it contains. The error is a *DamagedError if
+// the archive differs from what was written.
 func Verify(ctx context.Context, r io.Reader, tell Progress) (*Manifest, *Totals, error) {
 	return read(ctx, r, nothing{}, tell)
 }
 
-// taker takes what is read of an archive, in its order. An error of its own ends the reading.
+// taker receives the content of an archive in order. If it returns an error, reading ends.
 type taker interface {
 	begin(context.Context, *Manifest) error
 	table(context.Context, *store.Table) error
 	row(context.Context, []any) error
-	// ended: all rows of the table have been given.
+	// ended is called after the last row of a table.
 	ended(context.Context, *store.Table) error
-	// filled: the rows of all tables have been given.
+	// filled is called after the last row of the last table.
 	filled(context.Context) error
-	// file takes a content. r ends with an error if it is not the digest's.
+	// file receives a content. r ends with an error if the content does not match the digest.
 	file(ctx context.Context, digest string, size int64, r io.Reader) error
 }
 
-// nothing takes nothing.
+// nothing is a taker that ignores everything.
 type nothing struct{}
 
 func (nothing) begin(context.Context, *Manifest) error    { return nil }
@@ -70,19 +71,19 @@ type reader struct {
 	tar      *tar.Reader
 	taker    taker
 	tell     Progress
-	entry    string // that is being read
+	entry    string // the entry that is being read
 	manifest Manifest
-	totals   Totals    // as found
-	open     int       // table that is being read: index in manifest.Tables, -1 before the first
-	part     int       // number of the last part of it
-	sum      hash.Hash // of the table
-	inTable  int64     // rows
-	rows     int64     // of all
-	sums     []byte    // SHA256SUMS as it must be
+	totals   Totals    // what was found
+	open     int       // the table that is being read: index in manifest.Tables, -1 before the first
+	part     int       // number of its last part
+	sum      hash.Hash // hash of the table
+	inTable  int64     // rows in the table
+	rows     int64     // rows in all tables
+	sums     []byte    // expected content of SHA256SUMS
 	stage    stage
 }
 
-// stage is what kind of entry came last.
+// stage is the kind of the last entry.
 type stage int
 
 const (
@@ -93,11 +94,11 @@ const (
 	atSums
 )
 
-// takerError is an error of the taker: the archive is not to blame.
+// takerError is an error of the taker, not of the archive.
 type takerError struct{ error }
 
-// maxEntry bounds the entries that are read as a whole, in bytes, and rows: PostgreSQL has none that are longer, and SHA256SUMS has a hundred bytes for
-// each product file.
+// maxEntry is the maximum size in bytes of a row, and of an entry that is read as a whole.
+// PostgreSQL has no longer rows, and SHA256SUMS has a hundred bytes per product file.
 const maxEntry = 1 << 30
 
 func read(ctx context.Context, r io.Reader, t taker, tell Progress) (*Manifest, *Totals, error) {
@@ -109,7 +110,7 @@ func read(ctx context.Context, r io.Reader, t taker, tell Progress) (*Manifest, 
 	in := &reader{tar: tar.NewReader(zip), taker: t, tell: tell, open: -1}
 	err = in.entries(ctx)
 	if err == nil {
-		// What follows the end of the tar file are zeros up to its block, and nothing else.
+		// After the end of the tar file there may only be zeros up to the end of its block.
 		err = in.tail(zip)
 	}
 	if err == nil {
@@ -142,7 +143,7 @@ func (in *reader) tail(r io.Reader) error {
 			return err
 		}
 		if b != 0 {
-			return errors.New("something follows it")
+			return errors.New("unexpected data follows it")
 		}
 	}
 }
@@ -175,7 +176,7 @@ func (in *reader) take(ctx context.Context, head *tar.Header) error {
 	var err error
 	switch {
 	case head.Typeflag != tar.TypeReg:
-		err = errors.New("it is no file")
+		err = errors.New("it is not a regular file")
 	case digest == "" && head.Size > maxEntry:
 		err = fmt.Errorf("it has %d bytes", head.Size)
 	case head.Name == manifestName && in.stage == atManifest && in.manifest.Format == 0:
@@ -199,7 +200,7 @@ func (in *reader) take(ctx context.Context, head *tar.Header) error {
 		in.stage = atSums
 		return in.readSums(content)
 	default:
-		err = errors.New("it does not belong there")
+		err = errors.New("this entry is not expected here")
 	}
 	if err != nil {
 		return err
@@ -208,7 +209,7 @@ func (in *reader) take(ctx context.Context, head *tar.Header) error {
 	return nil
 }
 
-// VersionError says that this program cannot read an archive: it is of a later release.
+// VersionError means that this program cannot read an archive of a later release.
 type VersionError struct{ Program string }
 
 func (e *VersionError) Error() string {
@@ -223,7 +224,7 @@ func (in *reader) readManifest(ctx context.Context, r io.Reader) error {
 		return &VersionError{in.manifest.Program}
 	}
 	if in.manifest.Format < 1 || in.manifest.ID == "" {
-		return errors.New("it says neither its format nor its id")
+		return errors.New("it has no format or no id")
 	}
 	if err := in.taker.begin(ctx, &in.manifest); err != nil {
 		return &takerError{err}
@@ -272,14 +273,14 @@ func (in *reader) endTable(ctx context.Context) error {
 	return nil
 }
 
-// endTables ends all tables: no more rows come.
+// endTables ends all tables, because no more rows follow.
 func (in *reader) endTables(ctx context.Context) error { return in.begin(ctx, len(in.manifest.Tables)) }
 
 // readPart reads a part of a table.
 func (in *reader) readPart(ctx context.Context, name string, part int, r io.Reader) error {
 	i := slices.IndexFunc(in.manifest.Tables, func(t store.Table) bool { return t.Name == name })
 	if i < in.open || i < 0 {
-		return errors.New("it does not belong there")
+		return errors.New("this entry is not expected here")
 	}
 	if err := in.begin(ctx, i); err != nil {
 		return err
@@ -294,7 +295,7 @@ func (in *reader) readPart(ctx context.Context, name string, part int, r io.Read
 			return nil
 		}
 		if errors.Is(err, io.EOF) {
-			return errors.New("its last line does not end")
+			return errors.New("its last line is incomplete")
 		}
 		if err != nil {
 			return err
@@ -317,7 +318,7 @@ func (in *reader) readFile(ctx context.Context, digest string, size int64, conte
 	content.want = digest
 	err := in.taker.file(ctx, digest, size, content)
 	if content.failed != nil {
-		return content.failed // it is not the taker's
+		return content.failed // an error of the content, not of the taker
 	}
 	if err != nil {
 		return &takerError{err}
@@ -328,7 +329,7 @@ func (in *reader) readFile(ctx context.Context, digest string, size int64, conte
 	return nil
 }
 
-// readTotals compares what was found with what was written.
+// readTotals compares the written totals with those found.
 func (in *reader) readTotals(r io.Reader) error {
 	var said Totals
 	if err := readDocument(r, &said); err != nil {
@@ -337,7 +338,7 @@ func (in *reader) readTotals(r io.Reader) error {
 	in.totals.Missing, in.totals.Damaged = said.Missing, said.Damaged
 	for i, t := range said.Tables {
 		if i >= len(in.totals.Tables) {
-			return fmt.Errorf("table %s is not there", t.Name)
+			return fmt.Errorf("table %s is missing", t.Name)
 		}
 		if found := in.totals.Tables[i]; found != t {
 			return fmt.Errorf("table %s has %d rows with SHA-256 %s, but %d with %s were written of %s", found.Name, found.Rows, found.SHA256, t.Rows, t.SHA256, t.Name)
@@ -350,7 +351,7 @@ func (in *reader) readTotals(r io.Reader) error {
 	return nil
 }
 
-// readSums compares the sums of all entries.
+// readSums compares the checksums of all entries.
 func (in *reader) readSums(r io.Reader) error {
 	said, err := io.ReadAll(r)
 	if err != nil {
@@ -360,7 +361,7 @@ func (in *reader) readSums(r io.Reader) error {
 		rest, ok := bytes.CutPrefix(in.sums, line)
 		if !ok {
 			found, _, _ := bytes.Cut(in.sums, []byte("\n"))
-			return fmt.Errorf("the archive's list of sums has %q, but the files give %q", bytes.TrimSpace(line), found)
+			return fmt.Errorf("SHA256SUMS has %q, but the entries give %q", bytes.TrimSpace(line), found)
 		}
 		in.sums = rest
 	}
@@ -370,11 +371,12 @@ func (in *reader) readSums(r io.Reader) error {
 	return nil
 }
 
-// summed counts the SHA-256 of what is read through it, and ends with an error if that is not the wanted one.
+// summed computes the SHA-256 of everything read through it. At the end it returns an error if the
+// checksum differs from the wanted one.
 type summed struct {
 	r      io.Reader
 	sum    hash.Hash
-	want   string // empty: any
+	want   string // empty: any checksum
 	failed error
 }
 
@@ -382,7 +384,7 @@ func (s *summed) Read(p []byte) (int, error) {
 	n, err := s.r.Read(p)
 	s.sum.Write(p[:n])
 	if errors.Is(err, io.EOF) && s.want != "" && hex.EncodeToString(s.sum.Sum(nil)) != s.want {
-		err = errors.New("its content has another SHA-256 than its name says")
+		err = errors.New("the SHA-256 of its content differs from its name")
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		s.failed = err
@@ -390,7 +392,7 @@ func (s *summed) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// cleanName makes the name of an entry, of which nothing is known, fit for an error.
+// cleanName makes the name of an unknown entry safe for an error message.
 func cleanName(name string) string {
 	if len(name) > 120 {
 		name = name[:120]

@@ -17,7 +17,7 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// What sources have really said goes to PostgreSQL and back without the loss of a byte.
+// Recorded data of sources is copied to PostgreSQL and back without the loss of a byte.
 func TestRecordingsGoThereAndBack(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -25,7 +25,7 @@ func TestRecordingsGoThereAndBack(t *testing.T) {
 	from, there, again := kinds["SQLite"](t), kinds["PostgreSQL"](t), kinds["SQLite"](t)
 	from.database = "sqlite:?synchronous=off"
 	record(t, from.open(t))
-	before := from.ask(t, "admin") // a store that has moved opens for nobody who would write
+	before := from.ask(t, "admin") // a store that was migrated cannot be opened for writing
 	if _, err := archive.Migrate(t.Context(), from.open(t), there.into(), true, made, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func TestRecordingsGoThereAndBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(sums(t, from, replaced...), sums(t, again, replaced...)); diff != "" {
-		t.Error("tables differ when they are back:", diff)
+		t.Error("tables differ after the way back:", diff)
 	}
 	if diff := cmp.Diff(before, again.ask(t, "admin")); diff != "" {
 		t.Error("answers differ:", diff)
@@ -53,7 +53,7 @@ func TestRecordingsGoThereAndBack(t *testing.T) {
 	t.Logf("%d rows in %d bytes", totals.Rows(), len(text))
 }
 
-// record takes in recordings of each source, a few of each, in the order of their moments.
+// record imports a few recordings of each source, in the order of time.
 func record(t *testing.T, s *store.Store) {
 	t.Helper()
 	recordings.Path(t, "feeds")
@@ -71,11 +71,11 @@ func record(t *testing.T, s *store.Store) {
 		}
 		src, err := known.Find(fields[1])
 		if err != nil {
-			continue // one that is configured
+			continue // a source that needs configuration
 		}
 		at, err := time.Parse(time.RFC3339, fields[2])
 		if err != nil {
-			continue // a remark
+			continue // a note
 		}
 		batch, err := src.Parse(recordings.Read(t, "feeds/"+fields[0]), hazard.At(at))
 		if err != nil {
@@ -86,7 +86,8 @@ func record(t *testing.T, s *store.Store) {
 		}
 		taken[fields[1]]++
 	}
-	// What has ended meanwhile the service would record when it starts, each time at another moment.
+	// Record ends now, because otherwise the service would record them at each start, at a
+	// different time.
 	if err := in.PassUntil(t.Context(), hazard.At(time.Now())); err != nil {
 		t.Fatal(err)
 	}

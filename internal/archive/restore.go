@@ -13,7 +13,8 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// Into names the store that is filled, as store.Open has it: it must be empty, or be what an earlier run has left.
+// Into is the store to fill, in the form that store.Open takes. It must be empty, or left by an
+// interrupted run.
 type Into struct {
 	Dir, Database string
 	Files         files.Settings
@@ -23,7 +24,7 @@ func (i Into) open(ctx context.Context, schema int, by, of string) (*store.Targe
 	return store.OpenTarget(ctx, i.Dir, i.Database, schema, by, of, store.WithFiles(i.Files))
 }
 
-// name is the store for people.
+// name returns a name of the store for people.
 func (i Into) name() string {
 	if i.Database == "" {
 		return "the data folder " + i.Dir
@@ -31,19 +32,22 @@ func (i Into) name() string {
 	return store.RedactURL(i.Database)
 }
 
-// Result is what a transfer has come to.
+// Result is the result of a transfer.
 type Result struct {
 	Totals
-	// Altered counts rows with a text that the database cannot hold: its characters 0, and what is no UTF-8, became U+FFFD.
+	// Altered is the number of rows with a text that the database cannot store: NUL characters and
+	// invalid UTF-8 were replaced by U+FFFD.
 	Altered int64
-	// Resumed tells that an earlier run had begun.
+	// Resumed reports that the run continued an interrupted one.
 	Resumed bool
 }
 
-// Restore fills an empty store with what an archive holds. The store is whole when it returns nil: the archive was read to its end and found
-// undamaged, and the rows were read back from the database and are those of the archive. Its history is another from the latest change on, as of
-// now: clients that know later changes, which the archive does not hold, are told so. Until then nobody can open the store;
-// the same call with the same archive goes on.
+// Restore fills an empty store with the content of an archive. If it returns nil, the store is
+// complete: the archive was read to its end without damage, and the rows read back from the
+// database equal those of the archive. The store gets a new history after its latest change, as of
+// now, so that clients with later changes, which the archive lacks, learn that these are void.
+// Until then the store cannot be opened. Another call with the same archive continues an
+// interrupted one.
 func Restore(ctx context.Context, r io.Reader, into Into, now time.Time, tell Progress) (*Manifest, *Result, error) {
 	f := &filler{into: into, tell: tell}
 	m, totals, err := read(ctx, r, f, tell)
@@ -58,12 +62,12 @@ func Restore(ctx context.Context, r io.Reader, into Into, now time.Time, tell Pr
 	return m, &f.result, nil
 }
 
-// filler fills a store with what is read of an archive.
+// filler fills a store with the content of an archive.
 type filler struct {
 	into   Into
 	tell   Progress
 	target *store.Target
-	rows   *store.Filler // of the table that is being read
+	rows   *store.Filler // for the table that is being read
 	result Result
 }
 

@@ -23,8 +23,9 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// Write writes all that a store holds to w, as of the moment when it is called, while others go on writing. program is the version of this
-// program, now the time. What the store has lost or damaged is named in the totals and is no error: all else is worth keeping.
+// Write writes all content of a store to w, as of the time of the call, while others continue to
+// write to the store. program is the version of this program, now the current time. Lost or damaged
+// content is listed in the totals and is not an error, because the rest is worth keeping.
 func Write(ctx context.Context, s *store.Store, w io.Writer, program string, now time.Time, tell Progress) (m *Manifest, totals *Totals, err error) {
 	d, err := s.Dump(ctx)
 	if err != nil {
@@ -69,7 +70,7 @@ func Write(ctx context.Context, s *store.Store, w io.Writer, program string, now
 	if err := d.Damage(ctx, totals.damage); err != nil {
 		return nil, nil, err
 	}
-	if err := d.Close(); err != nil { // contents stay as they are, and may take long
+	if err := d.Close(); err != nil { // contents never change, and writing them may take long
 		return nil, nil, err
 	}
 	if err := out.contents(ctx, s, contents, totals, tell); err != nil {
@@ -86,7 +87,7 @@ type writer struct {
 	zip  *zstd.Encoder
 	tar  *tar.Writer
 	made time.Time
-	sums []byte // the lines of SHA256SUMS
+	sums []byte // lines of SHA256SUMS
 }
 
 func newWriter(w io.Writer, made time.Time) (*writer, error) {
@@ -97,7 +98,7 @@ func newWriter(w io.Writer, made time.Time) (*writer, error) {
 	return &writer{zip: zip, tar: tar.NewWriter(zip), made: made}, nil
 }
 
-// entry writes what r gives, size bytes that have that SHA-256.
+// entry writes the content of r, which has the given size and SHA-256.
 func (w *writer) entry(name string, r io.Reader, size int64, sum string) error {
 	if err := w.tar.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: size, ModTime: w.made}); err != nil {
 		return err
@@ -106,17 +107,18 @@ func (w *writer) entry(name string, r io.Reader, size int64, sum string) error {
 		return err
 	}
 	w.sums = fmt.Appendf(w.sums, "%s  %s\n", sum, name)
-	// So that whoever reads what is cut or damaged later reads all of this entry, and can name the one that is.
+	// Flush, so that a later reader of a cut or damaged archive can read all of this entry, and can
+	// name the damaged one.
 	return errors.Join(w.tar.Flush(), w.zip.Flush())
 }
 
-// bytes writes an entry that is in memory.
+// bytes writes an entry from memory.
 func (w *writer) bytes(name string, content []byte) error {
 	sum := sha256.Sum256(content)
 	return w.entry(name, bytes.NewReader(content), int64(len(content)), hex.EncodeToString(sum[:]))
 }
 
-// document writes an entry of JSON for people too.
+// document writes an entry with indented JSON.
 func (w *writer) document(name string, v any) error {
 	text, err := json.Marshal(v, jsontext.WithIndent("  "), json.FormatNilSliceAsNull(false))
 	if err != nil {
@@ -125,7 +127,7 @@ func (w *writer) document(name string, v any) error {
 	return w.bytes(name, append(text, '\n'))
 }
 
-// table writes rows of a table, and tells each of them.
+// table writes rows of a table and calls each for each of them.
 func (w *writer) table(t *store.Table, rows iter.Seq2[[]any, error], each func([]any) error) (total TableTotal, err error) {
 	total.Name = t.Name
 	sum := sha256.New()
@@ -162,7 +164,8 @@ func (w *writer) table(t *store.Table, rows iter.Seq2[[]any, error], each func([
 	return total, nil
 }
 
-// contents writes the contents of product files, and notes in totals how many there are and which the store does not have whole.
+// contents writes the contents of product files. It records in totals their number, and the files
+// that are missing or damaged in the store.
 func (w *writer) contents(ctx context.Context, s *store.Store, named contents, totals *Totals, tell Progress) error {
 	for i, digest := range named.sorted() {
 		tell.tell("files", int64(i), int64(len(named)))
@@ -180,7 +183,8 @@ func (w *writer) contents(ctx context.Context, s *store.Store, named contents, t
 	return nil
 }
 
-// content writes the content of a product file. If it is not whole nothing is written, and the error is a *lostError.
+// content writes the content of a product file. If the content is missing or damaged, it writes
+// nothing and returns a *lostError.
 func (w *writer) content(ctx context.Context, s *store.Store, digest string) (size int64, err error) {
 	f, err := openContent(ctx, s, digest)
 	if err != nil {
@@ -208,7 +212,7 @@ func (w *writer) close() error {
 	return errors.Join(w.tar.Close(), w.zip.Close())
 }
 
-// contents are the digests of the product files that rows name.
+// contents is the set of the digests of product files in rows.
 type contents map[string]struct{}
 
 func (c contents) note(t *store.Table, row []any) error {
@@ -221,7 +225,7 @@ func (c contents) note(t *store.Table, row []any) error {
 
 func (c contents) sorted() []string { return slices.Sorted(maps.Keys(c)) }
 
-// lostError says that a store does not have a content whole.
+// lostError means that a content is missing or damaged in the store.
 type lostError struct{ error }
 
 func isLost(err error) bool {
@@ -229,7 +233,7 @@ func isLost(err error) bool {
 	return lost
 }
 
-// openContent opens a content of a store, to read it from its beginning.
+// openContent opens a content of a store at its beginning.
 func openContent(ctx context.Context, s *store.Store, digest string) (io.ReadSeekCloser, error) {
 	f, err := s.OpenFile(ctx, digest)
 	if err != nil && ctx.Err() == nil && !errors.Is(err, hazard.ErrUnavailable) {
@@ -238,7 +242,7 @@ func openContent(ctx context.Context, s *store.Store, digest string) (io.ReadSee
 	return f, err
 }
 
-// sizeOf is how many bytes there are from the beginning, where it leaves s.
+// sizeOf returns the size in bytes and leaves s at its beginning.
 func sizeOf(s io.Seeker) (int64, error) {
 	size, err := s.Seek(0, io.SeekEnd)
 	if err == nil {

@@ -49,7 +49,7 @@ func zipped(t testing.TB, files ...string) string {
 	return b.String()
 }
 
-// shp returns a shapefile with one square polygon, and its table (dbf) without columns.
+// shp returns a shapefile with one square polygon, and its table without columns.
 func shp() (shapes, table string) {
 	var record []byte
 	for _, n := range []uint32{5} {
@@ -114,7 +114,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// An error names the member, the position, and what was expected.
+// An error names the member, the place, and the expected value.
 func TestFilesThatAreRefused(t *testing.T) {
 	shapes, table := shp()
 	many := strings.Repeat(`[1,2],`, maxPositions)
@@ -186,7 +186,7 @@ func TestRecordedFiles(t *testing.T) {
 	}
 }
 
-// fuzz checks that the result of any input respects the limits.
+// fuzz checks that the areas read from any input are within the limits.
 func fuzz(t *testing.T, doc []byte) {
 	f, err := Read(doc)
 	if err != nil {

@@ -20,7 +20,7 @@ func readAll(text string) (all []Asset, err error) {
 	return all, err
 }
 
-// The files that people have, each of the same two assets.
+// Files in the usual formats, each with the same two assets.
 func TestRead(t *testing.T) {
 	for name, text := range map[string]string{
 		"CSV":                   "id,name,kind,lon,lat\nA1,Kérouané,school,-9.0104,9.2722\nA2,\"Clinic, north\",hospital,36.82,-1.29\n",
@@ -50,7 +50,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// What is wrong is named by line or feature, field and value, and nothing that follows is taken.
+// Errors name the line or feature, the field and the value, and nothing after the error is read.
 func TestReadFaults(t *testing.T) {
 	feature := func(geometry string) string {
 		return `{"type":"FeatureCollection","features":[{"type":"Feature","geometry":` + geometry + `,"properties":{"name":"n"}}]}`
@@ -130,7 +130,7 @@ type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, errors.New("the line is cut") }
 
-// What keeps the file from being read, or an asset from being kept, is told as it is.
+// Errors of reading the file, or of storing an asset, are returned unchanged.
 func TestReadErrors(t *testing.T) {
 	for _, text := range []string{"", "name,lon,lat\na,1,2\n", `{"type":"FeatureCollection","features":[`} {
 		if err := Read(io.MultiReader(strings.NewReader(text), broken{}), func(*Asset) error { return nil }); err == nil || err.Error() != "the line is cut" {
@@ -145,7 +145,7 @@ func TestReadErrors(t *testing.T) {
 	}
 }
 
-// What is read is lawful, whatever the file.
+// Whatever the file, the assets that are read are valid.
 func FuzzRead(f *testing.F) {
 	f.Add("id,name,kind,lon,lat\nA1,a,b,1,2\n")
 	f.Add("name;wkt\na;POLYGON((0 0,1 0,1 1,0 0))")
@@ -166,7 +166,7 @@ func FuzzRead(f *testing.F) {
 					}
 				}
 			}
-			t.Fatalf("no range of %v holds the cell %d", b, cell)
+			t.Fatalf("no range of %v contains the cell %d", b, cell)
 			return nil
 		})
 		if err == nil && n == 0 {

@@ -31,7 +31,7 @@ func (c *Caller) Session() uuid.UUID { return c.sid }
 func (c *Caller) ByReadKey() bool { return c.key != nil && c.Scope == "" }
 
 // keepSession stores a login, so that its user can see and end it. If a program logs in for each
-// request, only some logins are stored.
+// request, only some of its logins are stored.
 func (s *Service) keepSession(ctx context.Context, id uuid.UUID, u *User, from Origin, expires hazard.Instant, alone bool, now hazard.Instant) {
 	if alone {
 		return
@@ -94,7 +94,7 @@ func (s *Service) ChangePassword(ctx context.Context, user string, old, fresh Pa
 	}
 	if old == fresh {
 		var bad hazard.InvalidError
-		bad.Add("new", "must be another password than the old one")
+		bad.Add("new", "must differ from the old password")
 		return Pair{}, bad.Err()
 	}
 	by := Actor{Name: user, Addr: from.Addr, Client: from.Client}
@@ -104,7 +104,7 @@ func (s *Service) ChangePassword(ctx context.Context, user string, old, fresh Pa
 	p := s.current.Load()
 	u := p.user(user)
 	if u == nil {
-		return Pair{}, fmt.Errorf("%w: the user may not come in any more", ErrDenied)
+		return Pair{}, fmt.Errorf("%w: the user no longer has access", ErrDenied)
 	}
 	pair, session, err := s.issue(p, u, now)
 	if err != nil {

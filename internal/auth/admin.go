@@ -195,11 +195,11 @@ func (s *Service) AddOrg(ctx context.Context, by Actor, acronym, name string, no
 		most         int
 	}{{"acronym", acronym, maxAcronym}, {"name", name, maxOrgName}} {
 		if n := utf8.RuneCountInString(f.value); n < 1 || n > f.most || hazard.CleanLine(f.value) != f.value {
-			bad.Add(f.field, "must be one line of 1 to %d characters without blanks around it", f.most)
+			bad.Add(f.field, "must be one line of 1 to %d characters without spaces at either end", f.most)
 		}
 	}
 	if strings.ContainsAny(acronym, ", ") {
-		bad.Add("acronym", "must be without blanks and commas")
+		bad.Add("acronym", "must contain no spaces or commas")
 	}
 	if err := bad.Err(); err != nil {
 		return Org{}, err
@@ -286,7 +286,7 @@ func (s *Service) newHash(ctx context.Context, p Password) (Hash, error) {
 }
 
 // nextSecond returns the first whole second after now. Times in tokens are whole seconds, so only
-// from then on iat distinguishes later tokens from earlier ones. grant dates new tokens
+// from that second on does iat distinguish later tokens from earlier ones. grant dates new tokens
 // accordingly.
 func nextSecond(now hazard.Instant) hazard.Instant { return now - now%1000 + 1000 }
 
@@ -296,7 +296,7 @@ const (
 	maxOrgName = 200 // characters
 )
 
-// validName allows only characters that cannot be confused with others and need no quoting.
+// validName allows only characters that look unlike any others and need no quoting.
 func validName(name string) bool {
 	const letters = "abcdefghijklmnopqrstuvwxyz0123456789._@-"
 	return len(name) >= 1 && len(name) <= maxName &&

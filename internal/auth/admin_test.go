@@ -93,7 +93,7 @@ func TestTheFirstStartMakesOneAdmin(t *testing.T) {
 	must(t, err)
 	again, err := a.FirstAdmin(t.Context(), 0, t0)
 	must(t, err)
-	late, err := b.FirstAdmin(t.Context(), 0, t0) // it has not read the store since
+	late, err := b.FirstAdmin(t.Context(), 0, t0) // it has not reloaded since
 	must(t, err)
 	if p == "" || again != "" || late != "" {
 		t.Errorf("passwords: %v %v %v", p != "", again != "", late != "")
@@ -123,7 +123,7 @@ func TestATokenIssuedAtTheCommandLineIsListed(t *testing.T) {
 	}
 	store.Away(hazard.ErrUnavailable)
 	if p, err := s.Issue(t.Context(), auth.Actor{}, "ann", t0); err == nil || p != (auth.Pair{}) {
-		t.Error("a token without a row")
+		t.Error("a token without an audit row")
 	}
 }
 

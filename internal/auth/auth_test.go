@@ -31,7 +31,7 @@ const (
 
 var home = netip.MustParseAddr("192.0.2.10")
 
-// node is a service on the store, as one of several would be.
+// node returns a service on the store, like one of several nodes.
 func node(t testing.TB, store auth.Store, cfg auth.Config) *auth.Service {
 	t.Helper()
 	cfg.Issuer = issuer
@@ -40,7 +40,8 @@ func node(t testing.TB, store auth.Store, cfg auth.Config) *auth.Service {
 	return s
 }
 
-// serve is a service with a key and the reader ann, whose password is cheap to check, in organizations 1 and 2.
+// serve returns a service with a key and the reader ann, whose password is fast to check, in
+// organizations 1 and 2.
 func serve(t testing.TB, cfg auth.Config) (*auth.Service, *authtest.Store) {
 	t.Helper()
 	store := new(authtest.Store)
@@ -120,7 +121,7 @@ func shared(t *testing.T, name string, into any) {
 	must(t, json.Unmarshal(b, into))
 }
 
-// vectorService is set up as jwt/eddsa.json says.
+// vectorService is configured as in jwt/eddsa.json.
 func vectorService(t *testing.T) (s *auth.Service, cases []tokenCase, now hazard.Instant) {
 	t.Helper()
 	var v struct {
@@ -141,7 +142,7 @@ func vectorService(t *testing.T) (s *auth.Service, cases []tokenCase, now hazard
 		newest = id
 	}
 	must(t, store.CreateUser(t.Context(), auth.User{Name: "reader1", Role: auth.Reader, Orgs: []int64{7}}, auth.Audit{}))
-	// The good refresh token ends 30 d after now, and was issued a minute before.
+	// The good refresh token ends 30 d after now, and was issued a minute before now.
 	s = auth.New(store, auth.Config{Issuer: v.Iss, Audience: v.Aud, RefreshLife: 30*auth.Day + time.Minute})
 	must(t, s.Reload(t.Context()))
 	return s, v.Cases, now
@@ -162,7 +163,7 @@ func TestTokensOfTheVectorsAreJudgedAsTheySay(t *testing.T) {
 					wantErr(t, err, auth.ErrDenied)
 					return
 				}
-				// Its state is stored by its first use, and then it is spent.
+				// Its state is stored on its first use; then it is used up.
 				must(t, err)
 				_, err = s.Refresh(t.Context(), tt.Token, auth.Origin{Addr: home}, now.Add(time.Minute))
 				wantErr(t, err, auth.ErrDenied)
@@ -301,7 +302,7 @@ func TestTokensSayWhatTheInterfacePromises(t *testing.T) {
 func TestACallerIsWhoHisRecordSays(t *testing.T) {
 	s, _ := serve(t, auth.Config{})
 	p := login(t, s, t0)
-	for range 2 { // the second time it is remembered
+	for range 2 { // the second time it is cached
 		c := verifies(t, s, p.Access, t0)
 		if c.Name != "ann" || c.Role != auth.Reader || fmt.Sprint(c.Orgs) != "[1 2]" || c.Expires != t0.Add(time.Hour) ||
 			c.JTI.String() != part(t, p.Access, 1)["jti"] {
@@ -389,7 +390,7 @@ func TestWhoIsDisabledIsRefusedAfterReload(t *testing.T) {
 
 	must(t, a.Disable(t.Context(), auth.Actor{Name: "admin"}, "ann", t0.Add(ms)))
 	refused(t, a, p.Access, t0.Add(ms))
-	verifies(t, b, p.Access, t0.Add(ms)) // has not heard of it yet
+	verifies(t, b, p.Access, t0.Add(ms)) // it has not reloaded yet
 	must(t, b.Poll(t.Context(), t0.Add(time.Second)))
 	refused(t, b, p.Access, t0.Add(time.Second))
 	_, err := b.Recheck(caller, t0.Add(time.Second))
@@ -401,14 +402,14 @@ func TestWhoIsDisabledIsRefusedAfterReload(t *testing.T) {
 
 	must(t, a.Enable(t.Context(), auth.Actor{Name: "admin"}, "ann", t0.Add(2*time.Second)))
 	must(t, b.Poll(t.Context(), t0.Add(2*time.Second)))
-	refused(t, b, p.Access, t0.Add(2*time.Second)) // what was issued before stays worthless
+	refused(t, b, p.Access, t0.Add(2*time.Second)) // tokens issued before stay invalid
 	again := login(t, b, t0.Add(2*time.Second))
 	verifies(t, b, again.Access, t0.Add(2*time.Second))
 }
 
 func TestANewPasswordEndsOldTokensAndNotNewOnes(t *testing.T) {
 	s, _ := serve(t, auth.Config{})
-	// All within one second, the finest that iat can tell.
+	// All within one second, the precision of iat.
 	p := login(t, s, t0.Add(100*ms))
 	verifies(t, s, p.Access, t0.Add(100*ms))
 	must(t, s.SetPassword(t.Context(), auth.Actor{}, "ann", "another quiet canoe 9", 0, t0.Add(200*ms)))
@@ -454,7 +455,7 @@ func TestARevokedSessionTakesItsAccessTokensAlong(t *testing.T) {
 	}
 	_, err = b.Refresh(t.Context(), second.Refresh, auth.Origin{Addr: home}, now)
 	wantErr(t, err, auth.ErrDenied)
-	// The row of the revocation goes when the last access token has ended, and not before.
+	// The row of the revocation is removed when the last access token has expired, and not before.
 	must(t, a.Purge(t.Context(), now.Add(time.Hour)))
 	must(t, a.Reload(t.Context()))
 	refused(t, a, second.Access, now)
@@ -489,7 +490,7 @@ func TestKeysRotateAndNobodyIsLoggedOut(t *testing.T) {
 		t.Fatalf("%d keys before the first was old", keys(s))
 	}
 	must(t, s.Rotate(t.Context(), due))
-	must(t, b.Rotate(t.Context(), due)) // as old as it looks, another node was first
+	must(t, b.Rotate(t.Context(), due)) // another node was first, even if this key seems old
 	if keys(s) != 2 || keys(b) != 2 {
 		t.Fatalf("%d and %d keys", keys(s), keys(b))
 	}
@@ -498,13 +499,13 @@ func TestKeysRotateAndNobodyIsLoggedOut(t *testing.T) {
 	if kid(ahead) != kid(old) || kid(after) == kid(old) {
 		t.Errorf("keys %v, %v, %v", kid(old), kid(ahead), kid(after))
 	}
-	late := due.Add(30*auth.Day - time.Second) // the old refresh token's last second
+	late := due.Add(30*auth.Day - time.Second) // the last second of the old refresh token
 	must(t, b.Rotate(t.Context(), late))
 	renewed, err := b.Refresh(t.Context(), old.Refresh, auth.Origin{Addr: home}, late)
 	must(t, err)
 	verifies(t, b, renewed.Access, late)
 
-	// An old key goes when nothing that it signed is alive.
+	// An old key is removed when everything that it signed has expired.
 	end := t0.Add(-auth.Day + 50*auth.Day)
 	must(t, s.Purge(t.Context(), end))
 	must(t, s.Reload(t.Context()))
@@ -517,7 +518,7 @@ func TestAKeyNeverSignsWhatOutlivesIt(t *testing.T) {
 	s, store := serve(t, auth.Config{KeyLife: auth.Day, RefreshLife: auth.Day})
 	longer := node(t, store, auth.Config{KeyLife: auth.Day, RefreshLife: 100 * auth.Day})
 	must(t, longer.Rotate(t.Context(), t0))
-	for range 2 { // and that is enough
+	for range 2 { // the second reload must not change the result
 		must(t, longer.Rotate(t.Context(), t0.Add(ms)))
 	}
 	must(t, s.Reload(t.Context()))
@@ -576,7 +577,8 @@ func TestRandomTokensOfOurKeysAreStillHeldToTheClaims(t *testing.T) {
 	}
 }
 
-// A login that another program issued with a longer --refresh-life is good for as long as this server's own.
+// A login that another program issued with a longer --refresh-life is valid for as long as this
+// server's own logins.
 func TestALongerLoginOfAnotherProgramIsGoodForOurTime(t *testing.T) {
 	s, store := serve(t, auth.Config{RefreshLife: 7 * auth.Day})
 	console := node(t, store, auth.Config{RefreshLife: 90 * auth.Day})

@@ -7,9 +7,9 @@ import (
 )
 
 // A device token shows that a device has logged in as a user before. It is sent in a cookie and
-// grants nothing. A login with it has its own count of failures, so that no stranger, even behind
-// the same address, can delay it. It is a kind of token that all other functions refuse. It expires
-// when its user gets a new password, and when keys are replaced.
+// gives no access. A login with it has its own count of failures, so that no stranger, even behind
+// the same address, can delay it. All other functions refuse this kind of token. It expires when
+// its user gets a new password, and when keys are replaced.
 
 // DeviceLife is how long a device is remembered after a login. A signing key is stored for at least
 // this long after its last use.

@@ -35,7 +35,7 @@ func (e *LimitedError) Unwrap() error {
 		Detail: "too many failed logins; wait before the next"}
 }
 
-// BusyError says that a password could not be checked now.
+// BusyError means that a password could not be checked now.
 type BusyError struct{ RetryAfter time.Duration }
 
 func (e *BusyError) Error() string { return fmt.Sprintf("%v: try again in %v", ErrBusy, e.RetryAfter) }
@@ -45,7 +45,7 @@ func (e *BusyError) Unwrap() error {
 	return &hazard.LimitError{Limit: "login-queue", Kind: hazard.LimitCapacity, RetryAfter: e.RetryAfter, Detail: "too many logins at once"}
 }
 
-// Is reports that it is an ErrBusy.
+// Is reports whether target is ErrBusy.
 func (e *BusyError) Is(target error) bool { return target == ErrBusy }
 
 // refusal is the reason why a token is refused. Reasons are constants, so that none contains a part
@@ -54,5 +54,5 @@ type refusal string
 
 func (r refusal) Error() string { return ErrInvalidToken.Error() + ": " + string(r) }
 
-// Is reports that it is an ErrInvalidToken.
+// Is reports whether target is ErrInvalidToken.
 func (r refusal) Is(target error) bool { return target == ErrInvalidToken }

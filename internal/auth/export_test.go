@@ -44,7 +44,7 @@ func BlockHashes(s *Service, release <-chan struct{}) {
 	}
 }
 
-// AttemptKeys are the keys of a login without a device.
+// AttemptKeys returns the keys of a login without a device.
 func AttemptKeys(user string, addr netip.Addr) []string {
 	return attemptKeys(user, "", networksOf(addr))
 }
@@ -61,17 +61,17 @@ func StepHashes(s *Service, step <-chan struct{}) *atomic.Int64 {
 	return &n
 }
 
-// CheapHash is a hash that costs next to nothing.
+// CheapHash returns a hash that costs almost nothing.
 func CheapHash(p Password) Hash {
 	h := phc{memory: 8, time: 1, threads: 1, salt: []byte("a salt!!"), hash: make([]byte, 16)}
 	h.hash = newHasher().idKey(normal(p), h.salt, h.time, h.memory, h.threads, 16)
 	return Hash(h.String())
 }
 
-// CheckPHC is the error of reading a stored hash.
+// CheckPHC returns the error of reading a stored hash.
 func CheckPHC(h Hash) error { _, err := parsePHC(h); return err }
 
-// Remembered counts the tokens that are remembered, and the room for them.
+// Remembered returns the number of cached tokens, and the capacity of the cache.
 func Remembered(s *Service) (n, room int) {
 	for i := range s.tokens.slots {
 		if s.tokens.slots[i].Load() != nil {
@@ -81,13 +81,13 @@ func Remembered(s *Service) (n, room int) {
 	return n, len(s.tokens.slots)
 }
 
-// Claims of a token to be signed as ours are; times in seconds.
+// Claims are the claims of a token to sign like ours. Times are in seconds.
 type Claims struct {
 	JTI, Sub, SID string
 	IAT, NBF, Exp int64
 }
 
-// SignAs makes an access token or, with refresh, a refresh token, with the key of that id.
+// SignAs makes an access token, or with refresh a refresh token, signed with the key of that id.
 func SignAs(s *Service, kid string, refresh bool, c Claims) string {
 	typ := accessType
 	if refresh {
@@ -102,7 +102,7 @@ func SignAs(s *Service, kid string, refresh bool, c Claims) string {
 	return token
 }
 
-// FlipSignature is the token with another signature, in the same length.
+// FlipSignature returns the token with another signature of the same length.
 func FlipSignature(token string) string {
 	b := []byte(token)
 	i := len(b) - 10
@@ -114,7 +114,7 @@ func FlipSignature(token string) string {
 	return string(b)
 }
 
-// RandomSeed is a new seed.
+// RandomSeed returns a new seed.
 func RandomSeed() (s Seed) {
 	if _, err := rand.Read(s[:]); err != nil {
 		panic(fmt.Sprint("no random bytes: ", err))
@@ -122,10 +122,10 @@ func RandomSeed() (s Seed) {
 	return s
 }
 
-// Day is what lives are given in.
+// Day is the unit of lifetimes.
 const Day = 24 * time.Hour
 
-// SignText signs a header and a payload as they are.
+// SignText signs a header and a payload without changes.
 func SignText(s *Service, kid, header, payload string) string {
 	b := strict.AppendEncode(nil, []byte(header))
 	b = append(b, '.')
@@ -134,5 +134,5 @@ func SignText(s *Service, kid, header, payload string) string {
 	return string(strict.AppendEncode(append(b, '.'), sig))
 }
 
-// Forget empties the memories of tokens and passwords.
+// Forget empties the caches of tokens and passwords.
 func Forget(s *Service) { s.tokens, s.passwords = newTokenMemory(ways), newPasswordMemory() }

@@ -7,7 +7,8 @@ import (
 	"github.com/hazardd/hazardd/internal/auth"
 )
 
-// FuzzVerify looks for a text that makes Verify panic, or that is accepted though it was not signed here.
+// FuzzVerify looks for a text that makes Verify panic, or that it accepts although it was not
+// signed here.
 func FuzzVerify(f *testing.F) {
 	s, _ := serve(f, auth.Config{})
 	p := login(f, s, t0)
@@ -35,8 +36,8 @@ func FuzzVerify(f *testing.F) {
 	})
 }
 
-// FuzzClaims signs what the fuzzer writes: whatever a signed payload holds, Verify must not panic, and must accept nobody
-// but ann within the life of a token.
+// FuzzClaims signs the fuzzer's text: whatever a signed payload contains, Verify must not panic,
+// and must accept only ann, within the lifetime of a token.
 func FuzzClaims(f *testing.F) {
 	s, _ := serve(f, auth.Config{})
 	kid := part(f, login(f, s, t0).Access, 0)["kid"].(string)

@@ -38,7 +38,7 @@ type identity struct{ issuer, subject string }
 // here.
 var ErrNoAccess = errors.New("the provider gives the user no role here")
 
-// The audit trail's actions of provider logins, besides those of other users.
+// The actions of provider logins in the audit trail, in addition to the actions of local users.
 const (
 	ActionLapse          = "access ended by the provider"
 	ActionRestore        = "access given by the provider"
@@ -46,7 +46,7 @@ const (
 )
 
 const (
-	// maxProviderUsers bounds the users from providers, because all users are in memory.
+	// maxProviderUsers limits the users from providers, because all users are in memory.
 	maxProviderUsers = 10_000
 	// vouchEvery is how often a login without other changes is recorded in the user's record.
 	vouchEvery = 24 * time.Hour
@@ -55,7 +55,7 @@ const (
 	// handoverLife is how long a browser may take to fetch the tokens of its login.
 	handoverLife = time.Minute
 	handoverType = "ho+jwt"
-	// maxProviderSession bounds the stored id of a provider's session, in bytes.
+	// maxProviderSession limits the stored id of a provider's session, in bytes.
 	maxProviderSession = 256
 	maxSubject         = 255 // bytes; OpenID Connect Core 1.0, section 2
 )
@@ -155,7 +155,7 @@ func (s *Service) VerifyIdentity(ctx context.Context, id Identity, expires, now 
 	}
 	u, err := s.meet(ctx, id, Actor{}, now)
 	if errors.Is(err, ErrNoAccess) || errors.Is(err, ErrDenied) {
-		return nil, refusal("the user of the provider may not come in")
+		return nil, refusal("the provider's user has no access")
 	}
 	if err != nil {
 		return nil, err
@@ -289,7 +289,7 @@ func (s *Service) orgIDs(ctx context.Context, names []string, now hazard.Instant
 	for _, name := range names {
 		i := slices.IndexFunc(s.Orgs(), func(o Org) bool { return o.Acronym == name || strconv.FormatInt(o.ID, 10) == name })
 		if i < 0 {
-			s.warn(ctx, now, "a group of the OpenID provider leads to an organization that there is not", "organization", name)
+			s.warn(ctx, now, "a group of the OpenID provider maps to an unknown organization", "organization", name)
 			continue
 		}
 		ids = append(ids, s.Orgs()[i].ID)
@@ -328,7 +328,7 @@ func (s *Service) EndIdentity(ctx context.Context, issuer, subject, session stri
 			continue // the same session id at another provider
 		}
 		if session == "" && e.Created > issued.Add(clockSkew) {
-			continue // a login after the notice, which came late or twice
+			continue // a login after the notice, because the notice came late or twice
 		}
 		name = u.Name
 		a := Audit{At: now, Actor: name, Action: ActionProviderLogout, Subject: name, Detail: "session " + e.ID.String(), OK: true}

@@ -9,7 +9,8 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// person logs somebody in whom a provider has named, and returns the pair of tokens of that login.
+// person logs in a provider's user, and returns the user's name and the pair of tokens of that
+// login.
 func person(t *testing.T, s *auth.Service, issuer, subject, session string, now hazard.Instant) (string, auth.Pair) {
 	t.Helper()
 	l, err := s.AuthorizeIdentity(t.Context(), auth.Identity{Issuer: issuer, Subject: subject, Name: subject, Role: auth.Editor, Session: session, Issued: now}, auth.Origin{Addr: home}, now)
@@ -37,7 +38,7 @@ func TestANoticeOfOneSessionEndsThatSession(t *testing.T) {
 	verifies(t, s, two.Access, later)
 	verifies(t, s, other.Access, later)
 	verifies(t, s, local.Access, later)
-	// A notice that comes again, late, ends no login that is newer than it.
+	// A notice that comes again, late, does not end a newer login.
 	_, again := person(t, s, "https://a.example", "carl", "s3", later.Add(time.Minute))
 	must(t, s.EndIdentity(t.Context(), "https://a.example", "carl", "", later, later.Add(2*time.Minute)))
 	refused(t, s, two.Access, later.Add(2*time.Minute))
@@ -66,7 +67,7 @@ func TestAUserWhomTheProviderDoesNotNameForAMonthHasNoAccess(t *testing.T) {
 	}
 	again, pair := person(t, s, "https://a.example", "carl", "", month.Add(time.Hour))
 	if again != name {
-		t.Errorf("the user comes back as %q, was %q", again, name)
+		t.Errorf("the user returns as %q, was %q", again, name)
 	}
 	verifies(t, s, pair.Access, month.Add(time.Hour))
 	if _, err := s.VerifyReadKey(key); !errors.Is(err, auth.ErrInvalidToken) {

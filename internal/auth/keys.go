@@ -56,7 +56,7 @@ func (s *Service) Rotate(ctx context.Context, now hazard.Instant) error {
 }
 
 // ReplaceKeys revokes every token on all nodes after their next reload, and signs with a new key.
-// Use it when keys may have leaked. All users must log in again. Read keys are not signed and stay
+// Use it if keys may have leaked. All users must log in again. Read keys are not signed and stay
 // valid.
 func (s *Service) ReplaceKeys(ctx context.Context, by Actor, now hazard.Instant) error {
 	k, err := s.newKey(now)
@@ -80,8 +80,8 @@ func (s *Service) newKey(now hazard.Instant) (Key, error) {
 	return k, nil
 }
 
-// signer returns the present signing key: the newest one that has been published long enough and
-// outlives what it signs. If there is none (at the first start, or after a long downtime), it
+// signer returns the present signing key: the newest key that has been published long enough and
+// outlives the tokens it signs. If there is none (at the first start, or after a long downtime), it
 // returns the newest.
 func (s *Service) signer(p *picture, now hazard.Instant) (*signer, error) {
 	for i := len(p.byAge) - 1; i >= 0; i-- {

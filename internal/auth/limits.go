@@ -22,19 +22,19 @@ type limit struct {
 	first, most time.Duration
 }
 
-// A login counts under several keys: its user on its network or device, its user anywhere, and each
+// A login counts for several keys: its user on its network or device, its user anywhere, and each
 // network of its address. Strangers elsewhere cannot delay a user: their failures on other networks
-// do not affect this login, and a device or network from which the user has recently logged in only
-// has the first limit. Guessing is bounded by the failures per network and by the capacity for
-// hashing (see hasher); passwords have at least 15 characters.
+// do not affect the login, and on a device or network from which the user has recently logged in
+// only the first limit applies. Guessing is limited by the failures per network and by the capacity
+// for hashing (see hasher). Passwords have at least 15 characters.
 var (
 	// pairLimit limits one user's logins from one network or device.
 	pairLimit = limit{free: 5, first: time.Second, most: 15 * time.Minute}
-	// guessedLimit replaces it for networks that the user has not used, while somebody is guessing
-	// the user's password.
+	// guessedLimit replaces pairLimit for networks that the user has not used, while somebody is
+	// guessing the user's password.
 	guessedLimit = limit{free: 1, first: time.Second, most: 15 * time.Minute}
 	// networkLimits limit all logins from a network, from the smallest to the largest. Each larger
-	// network has a several times larger budget, so that one neighbor's failures do not exhaust it.
+	// network allows several times as many failures, so that one neighbor cannot use them all up.
 	networkLimits = [...]limit{
 		{free: 30, first: time.Second, most: 5 * time.Minute},   // an IPv4 address, or an IPv6 /64
 		{free: 200, first: time.Second, most: 5 * time.Minute},  // /56
@@ -54,7 +54,7 @@ const (
 )
 
 // forgetFailures is how long after the last failure all failures are forgotten. It is short because
-// it also bounds the rows that a flood of failures leaves.
+// it also limits the rows that a flood of failures creates.
 const forgetFailures = time.Hour
 
 // failures returns the failures that still count.
@@ -70,7 +70,7 @@ func (l limit) wait(a Attempts, now hazard.Instant) time.Duration {
 	if a.failures(now) < l.free || a.Failures == 0 {
 		return 0
 	}
-	// The shift is bounded because another node's clock may be ahead.
+	// The shift is limited because another node's clock may be ahead.
 	delay := min(l.first<<min(a.Failures-l.free, 20), l.most)
 	left := time.Duration(min(a.LastFailure, now).Add(delay)-now) * time.Millisecond
 	return max(left, 0)
@@ -133,15 +133,16 @@ const (
 	maxCanonicalName = 128     // bytes; no name is as long
 )
 
-// canonical maps all spellings of a name to one, so that another spelling has the same count.
+// canonical maps all spellings of a name to one, so that they share one count.
 func canonical(name string) string {
 	name = strings.ToValidUTF8(name[:min(len(name), maxTypedName)], "")
 	name = strings.TrimSpace(strings.ToLower(norm.NFKC.String(name)))
 	return strings.ToValidUTF8(name[:min(len(name), maxCanonicalName)], "")
 }
 
-// networksOf returns the networks of an address, smallest first: only the address for IPv4; for
-// IPv6 the /64 of a subscriber or device, and the /56 and /48 that many subscribers have.
+// networksOf returns the networks of an address, smallest first. For IPv4 it is only the address.
+// For IPv6 they are the /64 of a subscriber or device, and the /56 and /48 that many subscribers
+// have.
 func networksOf(addr netip.Addr) []string {
 	addr = addr.Unmap().WithZone("")
 	if !addr.IsValid() {
@@ -158,7 +159,7 @@ func networksOf(addr netip.Addr) []string {
 	return networks
 }
 
-// patience is how long a login waits for the store before it continues without it.
+// patience is how long a login waits for the store before it continues without the store.
 const patience = time.Second
 
 // attempt is one login.
@@ -181,7 +182,7 @@ func (s *Service) attempt(username string, from Origin, now hazard.Instant) *att
 	return a
 }
 
-// known returns the counts under the login's keys.
+// known returns the counts for the login's keys.
 func (s *Service) known(ctx context.Context, a *attempt) ([]Attempts, error) {
 	if a.alone {
 		return s.local.of(a.keys), nil
@@ -193,14 +194,14 @@ func (s *Service) known(ctx context.Context, a *attempt) ([]Attempts, error) {
 		return known, nil
 	}
 	if ctx.Err() != nil {
-		return nil, fmt.Errorf("failed logins: %w", context.Cause(ctx))
+		return nil, fmt.Errorf("read the counts of failed logins: %w", context.Cause(ctx))
 	}
 	s.warn(ctx, a.at, "the store does not answer; this node limits failed logins by itself", "error", err)
 	a.alone = true
 	return s.local.of(a.keys), nil
 }
 
-// mayTry returns the counts under the login's keys, or a *LimitedError if it must wait.
+// mayTry returns the counts for the login's keys, or a *LimitedError if the login must wait.
 func (s *Service) mayTry(ctx context.Context, a *attempt) ([]Attempts, error) {
 	known, err := s.known(ctx, a)
 	if err != nil {
@@ -233,7 +234,7 @@ func (s *Service) failed(ctx context.Context, a *attempt, subject string) {
 	}
 }
 
-// noteSuccess is the shortest interval between recorded successes without other news.
+// noteSuccess is the minimum interval between recorded successes if nothing else has changed.
 const noteSuccess = time.Hour
 
 // succeeded resets the failures of the pair, and remembers the address as the user's. The login
@@ -254,7 +255,7 @@ func (s *Service) succeeded(ctx context.Context, a *attempt, before Attempts) {
 	defer cancel()
 	row := Audit{At: a.at, Actor: a.name, Addr: a.from.Addr, Client: a.from.Client, Action: ActionLogin, Subject: a.name, OK: true}
 	if err := s.store.AddSuccess(ctx, keys, a.at, row); err != nil {
-		s.warn(ctx, a.at, "a login was not written down", "user", a.name, "error", err)
+		s.warn(ctx, a.at, "cannot record a login", "user", a.name, "error", err)
 	}
 }
 
@@ -305,7 +306,7 @@ func (l *localAttempts) put(key string, a Attempts) {
 		l.known = map[string]Attempts{}
 	}
 	if _, ok := l.known[key]; !ok && len(l.known) >= maxLocal {
-		for k := range l.known { // any
+		for k := range l.known { // delete any entry
 			delete(l.known, k)
 			break
 		}
@@ -313,7 +314,7 @@ func (l *localAttempts) put(key string, a Attempts) {
 	l.known[key] = a
 }
 
-// bucket allows size events, and then one more per interval. It bounds what a flood writes to the
+// bucket allows size events, and then one more per interval. It limits what a flood writes to the
 // trail or the log.
 type bucket struct {
 	size  int
@@ -341,7 +342,8 @@ func (b *bucket) take(now hazard.Instant) (ok bool, missed int64) {
 	return true, missed
 }
 
-// take calls bucket.take for the bucket of a name, which starts as fresh. There must be few names.
+// take calls bucket.take for the bucket with a name, which starts as fresh. There must be few
+// names.
 func (s *Service) take(of map[string]*bucket, name string, fresh *bucket, now hazard.Instant) (ok bool, missed int64) {
 	s.mu.Lock()
 	b := of[name]
@@ -353,7 +355,7 @@ func (s *Service) take(of map[string]*bucket, name string, fresh *bucket, now ha
 	return b.take(now)
 }
 
-// warn logs at most once a minute what every login of a flood would log.
+// warn logs a message at most once a minute, because a flood would log it for every login.
 func (s *Service) warn(ctx context.Context, now hazard.Instant, message string, args ...any) {
 	if ok, missed := s.take(s.warned, message, &bucket{size: 1, every: time.Minute}, now); ok {
 		s.log.WarnContext(ctx, message, append(args, "repeated", missed)...)

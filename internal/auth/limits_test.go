@@ -16,7 +16,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// try is nil for a success, ErrDenied, or the *LimitedError as it came.
+// try returns nil for a success, ErrDenied, or the *LimitedError.
 func try(t testing.TB, s *auth.Service, user string, p auth.Password, addr string, now hazard.Instant) error {
 	t.Helper()
 	return tryFrom(t, s, user, p, auth.Origin{Addr: netip.MustParseAddr(addr)}, now)
@@ -46,7 +46,8 @@ func TestEachFailureBeyondFiveDoublesTheWait(t *testing.T) {
 		if i < 5 {
 			continue
 		}
-		// Meanwhile the right password is not looked at either: else guessing would go on, at the price of a 429.
+		// Meanwhile the right password is not checked either; otherwise guessing could continue
+		// despite the 429.
 		want := min(time.Second<<(i-5), 15*time.Minute)
 		if got := wait(try(t, s, "ann", secret, home.String(), now)); got != want {
 			t.Fatalf("after %d failures: wait %v, want %v", i, got, want)
@@ -57,7 +58,7 @@ func TestEachFailureBeyondFiveDoublesTheWait(t *testing.T) {
 		now = now.Add(want)
 	}
 	must(t, try(t, s, "ann", secret, home.String(), now))
-	for range 4 { // a fresh start
+	for range 4 { // a restart of the service
 		wantErr(t, try(t, s, "ann", "wrong", home.String(), now), auth.ErrDenied)
 	}
 	must(t, try(t, s, "ann", secret, home.String(), now))
@@ -147,7 +148,7 @@ func TestAnAttackDoesNotLockOutTheUsersOwnAddress(t *testing.T) {
 		must(t, try(t, s, "ann", secret, home.String(), now))
 	}
 	if limited < 500 {
-		t.Errorf("only %d of 1,000 guesses were held up", limited)
+		t.Errorf("only %d of 1,000 guesses were delayed", limited)
 	}
 	// An attacker at the user's own address delays other users there, but not this user.
 	for i := range 100 {
@@ -170,7 +171,7 @@ func TestTheRightPasswordGetsInFromANewNetworkWhileManyGuess(t *testing.T) {
 				guesses++
 			}
 		}
-		if second%27 == 26 { // each from a network that nobody knows
+		if second%27 == 26 { // each from a network without earlier logins
 			must(t, try(t, s, "ann", secret, fmt.Sprintf("203.0.113.%d", second), now))
 			must(t, try(t, s, "ann", secret, fmt.Sprintf("2001:db8:%x::1", second), now))
 		}
@@ -180,7 +181,8 @@ func TestTheRightPasswordGetsInFromANewNetworkWhileManyGuess(t *testing.T) {
 	}
 }
 
-// While somebody guesses, a user who mistypes the password from a new network waits for seconds, by the own failures alone.
+// While somebody guesses, a user who mistypes the password from a new network waits only seconds,
+// because of the user's own failures.
 func TestMistypingDuringAnAttackCostsSeconds(t *testing.T) {
 	s, _ := serve(t, auth.Config{})
 	for i := range 200 {
@@ -188,7 +190,7 @@ func TestMistypingDuringAnAttackCostsSeconds(t *testing.T) {
 	}
 	wantErr(t, try(t, s, "ann", "wrong", "203.0.113.5", t0), auth.ErrDenied)
 	if w := wait(try(t, s, "ann", secret, "203.0.113.5", t0)); w != time.Second {
-		t.Errorf("wait %v, want a second", w)
+		t.Errorf("wait %v, want one second", w)
 	}
 	_ = try(t, s, "ann", "wrong", "198.51.100.250", t0.Add(time.Second-ms))
 	must(t, try(t, s, "ann", secret, "203.0.113.5", t0.Add(time.Second)))
@@ -217,7 +219,7 @@ func TestNetworksOfIPv6AreCountedAtThreeSizes(t *testing.T) {
 			if guesses != tt.most && name != "a /64" || guesses > tt.most {
 				t.Errorf("%d guesses, want %d", guesses, tt.most)
 			}
-			// Its neighbors in the next larger network are not held up, nor is any other network.
+			// Neither its neighbors in the next larger network nor any other network are delayed.
 			must(t, try(t, s, "ann", secret, "2001:db8:1::1", t0))
 			must(t, try(t, s, "ann", secret, "192.0.2.1", t0))
 		})
@@ -230,11 +232,11 @@ func TestADeviceThatHasLoggedInGetsInWhateverItsNeighborsDo(t *testing.T) {
 	pair, err := s.Authorize(t.Context(), "ann", secret, auth.Origin{Addr: home}, t0)
 	must(t, err)
 	if pair.Device == "" {
-		t.Fatal("a login gives no device token")
+		t.Fatal("a login returns no device token")
 	}
 	known := auth.Origin{Addr: office, Device: pair.Device}
 	now := t0
-	for range 30 { // a stranger behind the same address of the office
+	for range 30 { // a stranger behind the same office address
 		_ = try(t, s, "ann", "wrong", office.String(), now)
 		now = now.Add(time.Second)
 	}
@@ -242,14 +244,14 @@ func TestADeviceThatHasLoggedInGetsInWhateverItsNeighborsDo(t *testing.T) {
 		t.Fatal("the stranger is not limited")
 	}
 	must(t, tryFrom(t, s, "ann", secret, known, now))
-	// A device is no way around the limits.
+	// A known device does not bypass the limits.
 	for range 5 {
 		wantErr(t, tryFrom(t, s, "ann", "wrong", known, now), auth.ErrDenied)
 	}
 	if wait(tryFrom(t, s, "ann", secret, known, now)) == 0 {
 		t.Error("guessing from a known device is not limited")
 	}
-	// It is of one user, ends with the password, and opens nothing.
+	// The device token belongs to one user, ends with the password, and gives no access.
 	for range 10 {
 		_ = tryFrom(t, s, "bob", "wrong", known, now)
 	}
@@ -266,7 +268,7 @@ func TestADeviceThatHasLoggedInGetsInWhateverItsNeighborsDo(t *testing.T) {
 	now = now.Add(time.Second)
 	again, err := s.Authorize(t.Context(), "ann", secret, auth.Origin{Addr: home, Device: pair.Device}, now)
 	if must(t, err); again.Device != "" {
-		t.Error("a device that has a token gets another one")
+		t.Error("a device with a token gets another one")
 	}
 	must(t, s.SetPassword(t.Context(), auth.Actor{}, "ann", "another quiet canoe 9", 0, now))
 	for range 6 {
@@ -295,7 +297,7 @@ func TestLimitsHoldOnAllNodesAndOverRestarts(t *testing.T) {
 		wantErr(t, try(t, a, "ann", "wrong", home.String(), t0), auth.ErrDenied)
 	}
 	b := node(t, store, auth.Config{})
-	// Its clock is an hour behind, or ahead.
+	// Its clock is an hour behind or ahead.
 	for _, now := range []hazard.Instant{t0, t0.Add(-time.Hour)} {
 		if w := wait(try(t, b, "ann", secret, home.String(), now)); w <= 0 || w > time.Second {
 			t.Errorf("wait %v", w)
@@ -312,7 +314,7 @@ func TestGuessesThatComeTogetherAreLimitedToo(t *testing.T) {
 	}
 	wg.Wait()
 	if n := hashes.Load(); n < 5 || n > 5+auth.AtOnce {
-		t.Errorf("%d passwords were checked, want 5 and what ran at once", n)
+		t.Errorf("%d passwords were checked, want 5 plus those checked concurrently", n)
 	}
 }
 
@@ -340,7 +342,7 @@ func TestAnUnknownUserCostsAsMuchAsAWrongPassword(t *testing.T) {
 	cost := func(user string, p auth.Password) int64 {
 		before := hashes.Load()
 		err := try(t, s, user, p, home.String(), t0)
-		if err != auth.ErrDenied { // the very same, with no word more
+		if err != auth.ErrDenied { // exactly the same error, without more text
 			t.Errorf("%s: %v", user, err)
 		}
 		return hashes.Load() - before
@@ -417,12 +419,12 @@ func TestThoseWhoWaitTooLongAreToldSo(t *testing.T) {
 			return errs[what]
 		}
 		if n := count("true 0"); n != 1 {
-			t.Errorf("%d are turned away at once, want 1", n)
+			t.Errorf("%d are refused at once, want 1", n)
 		}
 		time.Sleep(auth.MaxWait)
 		synctest.Wait()
 		if n := count("true 5"); n != auth.MaxQueue {
-			t.Errorf("%d are turned away after %v, want %d", n, auth.MaxWait, auth.MaxQueue)
+			t.Errorf("%d are refused after %v, want %d", n, auth.MaxWait, auth.MaxQueue)
 		}
 		close(release)
 		wg.Wait()
@@ -443,7 +445,7 @@ func TestAFloodOfLoginsDelaysOthersByOneTurn(t *testing.T) {
 		step := make(chan struct{})
 		hashed := auth.StepHashes(s, step)
 		var flood, first sync.WaitGroup
-		for i := range 3 * auth.MaxQueue { // from several networks, at the same user and at many
+		for i := range 3 * auth.MaxQueue { // from several networks, for one user and for many
 			flood.Go(func() {
 				user := []string{"ann", fmt.Sprint("stranger", i)}[i%2]
 				_, _ = s.Authorize(t.Context(), user, "wrong", auth.Origin{Addr: netip.AddrFrom4([4]byte{198, 51, 100, byte(i % 5)})}, t0)
@@ -468,7 +470,7 @@ func TestAFloodOfLoginsDelaysOthersByOneTurn(t *testing.T) {
 			synctest.Wait()
 		}
 		if n := hashed.Load() - before; n > 9+5+auth.AtOnce {
-			t.Errorf("the first logins came in after %d passwords were checked", n)
+			t.Errorf("the first logins succeeded after %d checked passwords", n)
 		}
 		close(step)
 		first.Wait()

@@ -16,9 +16,9 @@ import (
 // Authorize returns a pair of tokens for a name and a password.
 //
 // It returns ErrDenied if they are wrong for any reason; an unknown user takes as much work as a
-// wrong password. *LimitedError means too many failed logins; nothing was checked. *BusyError means
-// that too many passwords are being checked. While the store is unreachable it works from memory,
-// without the failures on other nodes.
+// wrong password. *LimitedError means that there were too many failed logins, and nothing was
+// checked. *BusyError means that too many passwords are being checked. While the store is
+// unreachable, Authorize works from memory, without the failures on other nodes.
 func (s *Service) Authorize(ctx context.Context, username string, password Password, from Origin, now hazard.Instant) (Pair, error) {
 	p, u, alone, err := s.admit(ctx, username, password, from, now)
 	if err != nil {
@@ -99,22 +99,22 @@ func (s *Service) latest(ctx context.Context, a *attempt) *picture {
 			err = s.Reload(ctx)
 		}
 		if err != nil {
-			s.warn(ctx, a.at, "a login is decided by users as they were read last", "error", err)
+			s.warn(ctx, a.at, "the store does not answer; a login is decided with the last known users", "error", err)
 		}
 	}
 	return s.current.Load()
 }
 
 // check compares the password with the stored hash. It returns nil if the user has access, which a
-// nil user never has. A failure is listed under a name only if that user exists.
+// nil user never has. It lists a failure under a name only if that user exists.
 func (s *Service) check(ctx context.Context, a *attempt, known []Attempts, u *User, password Password, isUser bool) error {
 	leave, err := s.hasher.enter(ctx, a.place(known))
 	if err != nil {
 		return err
 	}
 	defer leave()
-	// Check again for logins that waited at the same time: otherwise as many guesses as fit into
-	// the queue would be free. For the same reason a failure is counted before the turn ends.
+	// Check again, because of logins that waited at the same time: otherwise as many guesses as fit
+	// into the queue would be free. For the same reason a failure is counted before the turn ends.
 	if _, err := s.mayTry(ctx, a); err != nil {
 		return err
 	}
@@ -169,7 +169,7 @@ func (s *Service) issue(p *picture, u *User, now hazard.Instant) (Pair, uuid.UUI
 	return pair, g.Refresh, err
 }
 
-// loginLife returns the longest life of the user's logins.
+// loginLife returns the longest lifetime of the user's logins.
 func (s *Service) loginLife(u *User) time.Duration {
 	if u.Subject != "" {
 		return s.cfg.ProviderLife
@@ -204,7 +204,7 @@ func (s *Service) grant(p *picture, u *User, now hazard.Instant) (Grant, error) 
 func (s *Service) pair(p *picture, g Grant, user string, session uuid.UUID, expires hazard.Instant) (Pair, error) {
 	k := p.keys[g.KeyID]
 	if k == nil {
-		return Pair{}, fmt.Errorf("the key %q of a renewed pair is not known", g.KeyID)
+		return Pair{}, fmt.Errorf("the key %q of a renewed pair is unknown", g.KeyID)
 	}
 	c, err := s.claims(g, user, session, min(expiry(g.Issued, s.cfg.AccessLife), expires))
 	if err != nil {
@@ -221,7 +221,7 @@ func (s *Service) pair(p *picture, g Grant, user string, session uuid.UUID, expi
 	return pair, nil
 }
 
-// claims returns the claims of the grant's access token, with that end.
+// claims returns the claims of the grant's access token, which expires at end.
 func (s *Service) claims(g Grant, user string, session uuid.UUID, end hazard.Instant) (claims, error) {
 	audience, err := json.Marshal(s.cfg.Audience)
 	if err != nil {

@@ -9,20 +9,20 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// A page token lets a browser read pages. Browsers send it automatically in a cookie, so it grants
-// nothing else. It is a third kind of token, which Verify and Refresh refuse. It is checked like an
-// access token: against the user's present rights, and the revocations of the token and its login.
-// It is never cached, so that no cache can confuse the kinds.
+// A page token lets a browser read pages. Browsers send it automatically in a cookie, so it allows
+// nothing else. It is a separate kind of token, which Verify and Refresh refuse. It is checked like
+// an access token: against the user's present rights, and against revocations of the token and its
+// login. It is never cached, so that no cache can confuse the kinds.
 
 // PageToken is a token for reading pages.
 type PageToken struct {
 	Text    string
-	Expires hazard.Instant // refused from then on
+	Expires hazard.Instant // when the token expires
 	Device  string         // see Pair
 }
 
 // AuthorizePage returns a page token for a name and a password, with the limits, work and errors of
-// Authorize. It is a separate login without other kinds of tokens.
+// Authorize. It starts a separate login, which has no other kinds of tokens.
 func (s *Service) AuthorizePage(ctx context.Context, username string, password Password, from Origin, now hazard.Instant) (PageToken, error) {
 	p, u, alone, err := s.admit(ctx, username, password, from, now)
 	if err != nil {
@@ -42,8 +42,8 @@ func (s *Service) AuthorizePage(ctx context.Context, username string, password P
 	return token, err
 }
 
-// Page returns a page token of the same login for a caller from Verify. It expires with the login
-// at the latest. The error is of the kind ErrInvalidToken if the caller has lost access.
+// Page returns a page token of the same login for a caller from Verify. It expires no later than
+// the login. The error is of the kind ErrInvalidToken if the caller has lost access.
 func (s *Service) Page(c *Caller, now hazard.Instant) (PageToken, error) {
 	p := s.current.Load()
 	c, err := p.judge(c)
@@ -51,7 +51,7 @@ func (s *Service) Page(c *Caller, now hazard.Instant) (PageToken, error) {
 		return PageToken{}, err
 	}
 	if c.foreign {
-		return PageToken{}, refusal("a provider's token opens no session for pages; log in at /login/provider")
+		return PageToken{}, refusal("a provider's token cannot start a page session; log in at /login/provider")
 	}
 	u := p.user(c.Name)
 	g, err := s.grant(p, u, now)
@@ -63,8 +63,8 @@ func (s *Service) Page(c *Caller, now hazard.Instant) (PageToken, error) {
 
 func (s *Service) pageToken(p *picture, g Grant, u *User, session uuid.UUID) (PageToken, error) {
 	end := expiry(g.Issued, s.cfg.PageLife)
-	// A session's id is a UUIDv7 with the time of its login (newID), from which its refresh tokens
-	// live as long as the login.
+	// A session's id is a UUIDv7 with the time of its login (newID). The lifetime of its refresh
+	// tokens counts from that time.
 	if session.Version() == 7 {
 		end = min(end, expiry(loginTime(session), s.loginLife(u)))
 	}

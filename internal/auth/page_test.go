@@ -67,15 +67,15 @@ func TestAPageTokenSaysWhoseItIsAndForHowLong(t *testing.T) {
 		})
 	}
 	if part(t, page(t, s, pair.Access, t0).Text, 1)["sid"] != part(t, pair.Access, 1)["sid"] {
-		t.Error("the page token is of another login than the access token that it was given for")
+		t.Error("the page token and its access token belong to different logins")
 	}
 }
 
 func TestTheKindsOfTokensAreNotTakenForEachOther(t *testing.T) {
-	s, _ := serve(t, auth.Config{PageLife: time.Hour, RefreshLife: time.Hour}) // so that no life tells them apart
+	s, _ := serve(t, auth.Config{PageLife: time.Hour, RefreshLife: time.Hour}) // so that lifetimes do not distinguish them
 	pair := login(t, s, t0)
 	token := page(t, s, pair.Access, t0).Text
-	for range 2 { // the second time whatever is remembered is remembered
+	for range 2 { // the second time everything is cached
 		refused(t, s, token, t0)
 		denied(t, s, token, t0)
 		wantErr(t, s.Revoke(t.Context(), token, auth.Origin{Addr: home}, t0), auth.ErrDenied)
@@ -119,9 +119,9 @@ func TestWhatEndsAnAccessTokenEndsThePageToken(t *testing.T) {
 			must(t, b.Poll(t.Context(), now))
 			pageRefused(t, b, token.Text, now)
 			if _, err := a.Page(caller, now); !errors.Is(err, auth.ErrInvalidToken) {
-				t.Errorf("a caller who may come in no more got another page token: %v", err)
+				t.Errorf("a caller without access got another page token: %v", err)
 			}
-			// What is forgotten of the revocation is forgotten after the page token has ended, not before.
+			// The revocation is forgotten after the page token has expired, not before.
 			for _, at := range []time.Duration{time.Hour + time.Minute, 11 * time.Hour, 12*time.Hour - time.Second} {
 				must(t, a.Purge(t.Context(), t0.Add(at)))
 				must(t, a.Reload(t.Context()))
@@ -137,7 +137,7 @@ func TestAPageSessionEndsByItselfAndTakesNothingAlong(t *testing.T) {
 	pair := login(t, a, t0)
 	token, other := page(t, a, pair.Access, t0), page(t, a, pair.Access, t0)
 	must(t, a.EndPage(t.Context(), token.Text, auth.Origin{Addr: home}, t0))
-	must(t, a.EndPage(t.Context(), token.Text, auth.Origin{Addr: home}, t0)) // once more: the answer was lost
+	must(t, a.EndPage(t.Context(), token.Text, auth.Origin{Addr: home}, t0)) // again: the answer was lost
 	must(t, b.Poll(t.Context(), t0))
 	for _, s := range []*auth.Service{a, b} {
 		pageRefused(t, s, token.Text, t0)
@@ -154,7 +154,7 @@ func TestAPageSessionEndsByItselfAndTakesNothingAlong(t *testing.T) {
 	if r := rows[0]; r.Action != auth.ActionRevoke || r.Actor != "ann" || r.Addr != home || !r.OK {
 		t.Errorf("trail %+v", r)
 	}
-	// Nothing else that is shown as a page token ends anything.
+	// No other text used as a page token ends anything.
 	for _, bad := range []string{"", "x", pair.Access, pair.Refresh, auth.FlipSignature(other.Text)} {
 		must(t, a.EndPage(t.Context(), bad, auth.Origin{Addr: home}, t0))
 	}
@@ -177,7 +177,7 @@ func TestAPageSessionEndsWithItsLogin(t *testing.T) {
 	if token := page(t, s, p.Access, last); token.Expires != t0.Add(30*auth.Day) {
 		t.Errorf("the page token ends at %v, its login at %v", token.Expires, t0.Add(30*auth.Day))
 	}
-	// A session whose name tells no time has the whole life.
+	// A session whose id contains no time has the full lifetime.
 	kid := part(t, p.Access, 0)["kid"].(string)
 	named := auth.SignAs(s, kid, false, auth.Claims{JTI: uuid.NewString(), Sub: "ann", SID: uuid.NewString(), IAT: int64(t0) / 1000, NBF: int64(t0) / 1000, Exp: int64(t0)/1000 + 60})
 	if token := page(t, s, named, t0); token.Expires != t0.Add(12*time.Hour) {

@@ -23,7 +23,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// The cost of a password: the first choice of OWASP's password storage guide with 19 MiB.
+// The cost of a password hash: the first choice of OWASP's password storage guide with 19 MiB.
 const (
 	argonMemory  = 19 << 10 // KiB
 	argonTime    = 2
@@ -33,18 +33,18 @@ const (
 )
 
 const (
-	// maxPassword in bytes: longer ones are refused before any work is done for them.
+	// maxPassword is in bytes. Longer passwords are rejected before any work is done.
 	maxPassword = 1 << 10
 
-	// atOnce times 19 MiB is the memory that logins can use.
+	// atOnce is the number of logins that may hash at the same time, with 19 MiB each.
 	atOnce = 2
-	// maxQueue and maxWait bound the waiting logins: more could not be served before their clients
+	// maxQueue and maxWait limit the waiting logins. More could not be served before their clients
 	// time out.
 	maxQueue = 64
 	maxWait  = 5 * time.Second
 )
 
-// The limits of a stored hash, so that a manipulated record cannot exhaust memory or time.
+// The limits of a stored hash, so that a manipulated record cannot use up memory or time.
 const (
 	mostMemory  = 64 << 10 // KiB
 	mostTime    = 8
@@ -68,7 +68,7 @@ func (h phc) String() string {
 // parsePHC parses an argon2id hash in PHC string format, in its canonical form and within the
 // limits.
 func parsePHC(s Hash) (phc, error) {
-	fault := errors.New("not an argon2id hash within bounds")
+	fault := errors.New("not an argon2id hash within the limits")
 	if len(s) > 512 {
 		return phc{}, fault
 	}
@@ -116,8 +116,9 @@ type place struct {
 	network, user string // keys of the network and the user
 }
 
-// The classes of logins, served in this order. A stranger's first attempts are classFresh. After a
-// failure the stranger queues behind everybody without failures, and never takes the last turn.
+// The classes of logins, in the order in which they are served. A stranger's first attempts are
+// classFresh. After a failure, the stranger waits behind everybody without failures, and never
+// takes the last turn.
 const (
 	classFamiliar = iota // from a device or network that the user has recently used
 	classFresh           // from a network without recent failures
@@ -127,7 +128,8 @@ const (
 // turn is a waiting login.
 type turn struct {
 	place
-	// How many of the same user and network, and of the same network, waited before.
+	// How many logins of the same user and network, and how many of the same network, were waiting
+	// before.
 	ofPair, ofNetwork int
 	ready             chan error // receives the result
 }
@@ -139,8 +141,8 @@ func (t *turn) before(o *turn) bool {
 
 func newHasher() *hasher { return &hasher{idKey: argon2.IDKey} }
 
-// enter waits for a turn, which lasts until leave is called. When the queue is full the last in it gets a *BusyError, which need not be the
-// one that came last.
+// enter waits for a turn, which lasts until leave is called. If the queue is full, its last login
+// gets a *BusyError. That login may have been in the queue before this one.
 func (h *hasher) enter(ctx context.Context, p place) (leave func(), err error) {
 	t := &turn{place: p, ready: make(chan error, 1)}
 	if err := h.queue(t); err != nil {
@@ -191,7 +193,7 @@ func (h *hasher) queue(t *turn) error {
 	return nil
 }
 
-// serve gives turns to the next logins, as long as there are free ones. The caller holds the lock.
+// serve gives the free turns to the next logins. The caller holds the lock.
 func (h *hasher) serve() {
 	for h.running < atOnce {
 		next := -1
@@ -216,7 +218,7 @@ func (h *hasher) serve() {
 	}
 }
 
-// giveUp takes t out of the queue. Its turn may have come meanwhile: then it is passed on.
+// giveUp removes t from the queue. If t already has its turn, giveUp passes the turn on.
 func (h *hasher) giveUp(t *turn, err error) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -237,7 +239,7 @@ func (h *hasher) leave(p place) {
 	h.end(p)
 }
 
-// end ends a turn. It needs the lock.
+// end ends a turn. The caller holds the lock.
 func (h *hasher) end(p place) {
 	h.running--
 	if p.class == classFailed {
@@ -246,7 +248,7 @@ func (h *hasher) end(p place) {
 	h.serve()
 }
 
-// hash makes the hash of a new password. It needs a turn.
+// hash hashes a new password. The caller has a turn.
 func (h *hasher) hash(p Password, random io.Reader) (Hash, error) {
 	salt := make([]byte, saltLen)
 	if _, err := io.ReadFull(random, salt); err != nil {
@@ -274,14 +276,14 @@ func dummyHash() Hash {
 }
 
 // passwordMemory speeds up repeated logins, for clients that log in for each request. For each user
-// it keeps a MAC of the last correct password, under a key that is created at the start and never
+// it keeps a MAC of the last correct password, under a key that is created at startup and never
 // leaves the process.
 //
-// This is not weaker. It only keeps passwords that argon2id has accepted, so a wrong one always
-// costs the full check, as much as for an unknown user. The MAC covers the stored hash, so a
-// changed password invalidates it everywhere at once. The limits on failed logins are checked
-// before. It is never written anywhere. Whoever can read the process's memory also finds the
-// signing keys, which are worth more.
+// It does not weaken passwords. It only keeps passwords that argon2id has accepted, so a wrong
+// password always needs the full check, just as for an unknown user. The MAC covers the stored
+// hash, so a changed password invalidates it everywhere at once. The limits on failed logins are
+// checked before. It is never written anywhere. An attacker who can read the process's memory also
+// finds the signing keys, which are more valuable.
 type passwordMemory struct {
 	key [sha256.Size]byte
 	mu  sync.Mutex
@@ -333,7 +335,7 @@ func (m *passwordMemory) keep(u *User, p Password, now hazard.Instant) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if _, ok := m.of[u.Name]; !ok && len(m.of) >= maxPasswords {
-		for name := range m.of { // any
+		for name := range m.of { // delete any entry
 			delete(m.of, name)
 			break
 		}

@@ -15,16 +15,18 @@ const (
 	minPassword = 15
 	// minSteps is the minimum number of independent choices in a password (steps).
 	minSteps = 10
-	// minEntropy is in bits, by zxcvbn (Wheeler, USENIX Security 2016), which knows phrases and names that our own check lets through: a thousand
-	// addresses that guess for years try fewer. Our own check knows rows and repetitions that zxcvbn lets through.
+	// minEntropy is in bits, measured by zxcvbn (Wheeler, USENIX Security 2016). zxcvbn knows
+	// phrases and names that our own check does not; a thousand addresses could not try so many
+	// guesses in years. Our own check knows sequences and repetitions that zxcvbn does not.
 	minEntropy = 40
 	// maxMeasured is how many characters zxcvbn measures, because its work grows with the square of
 	// the length.
 	maxMeasured = 64
 )
 
-// weakness returns why a password is too weak, as a text that follows the word "password"; "" if it
-// is good. It never repeats the password. Any characters are allowed and none are required.
+// weakness returns why a password is too weak, as a text that follows the word "password", or "" if
+// it is strong enough. The text never repeats the password. Any characters are allowed and none are
+// required.
 func weakness(p Password, user string) string {
 	switch {
 	case len(p) > maxPassword:
@@ -48,7 +50,7 @@ func weakness(p Password, user string) string {
 // RandomPassword returns a password of 100 random bits that can be read aloud: four groups of five,
 // without similar letters and digits.
 func RandomPassword() Password {
-	const letters = "abcdefghijkmnpqrstuvwxyz23456789" // 32: a byte's low five bits choose without bias
+	const letters = "abcdefghijkmnpqrstuvwxyz23456789" // 32 characters: a byte's low five bits choose one without bias
 	var b [20]byte
 	rand.Read(b[:])
 	var p strings.Builder
@@ -61,9 +63,9 @@ func RandomPassword() Password {
 	return Password(p.String())
 }
 
-// steps returns how many choices a text takes. A repetition, a sequence, a part of a row of keys, a
-// common word, a year, and a copy of the text before are one choice each. Leaked passwords that are
-// long enough consist of little else.
+// steps returns how many choices a text needs. A repetition, a sequence, a part of a row of keys, a
+// common word, a year, and a copy of earlier text are one choice each. Long leaked passwords
+// consist mostly of such parts.
 func steps(text []rune, words []string) int {
 	n := 0
 	for i := 0; i < len(text); n++ {
@@ -88,7 +90,8 @@ func sequence(text []rune) int {
 	return atLeast(n, 3)
 }
 
-// rows of keys on common keyboards, as fingers run over them: along, down, and two rows by turns.
+// rows are rows of keys on common keyboards, in the orders in which fingers move: along a row, down
+// a column, and alternating between two rows.
 var rows = bothWays(
 	"1234567890-=", "qwertyuiop[]", "asdfghjkl;'", "zxcvbnm,./", "qwertzuiop", "yxcvbnm", "azertyuiop", "qsdfghjklm", "wxcvbn",
 	"!@#$%^&*()_+", "1qaz2wsx3edc4rfv5tgb6yhn7ujm8ik,9ol.0p;/", "qazwsxedcrfvtgbyhnujmikolp", "zaq12wsxcde34rfvbgt56yhnmju78ik,lo90p",
@@ -154,7 +157,7 @@ var looksLike = map[rune]string{
 	'@': "a", '$': "s", '!': "il", '+': "t", '|': "il", '€': "e",
 }
 
-// year is 4 if the text starts with a year that people write into passwords.
+// year returns 4 if the text starts with a year that people often use in passwords.
 func year(text []rune) int {
 	if len(text) < 4 || text[2] < '0' || text[2] > '9' || text[3] < '0' || text[3] > '9' {
 		return 0

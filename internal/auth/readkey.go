@@ -17,9 +17,9 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// ReadKey lets a client read that can neither log in nor send a header: the key is part of the
-// address. It reads public data until it is revoked, its user loses access, or the user's password
-// changes.
+// ReadKey gives read access to clients that can neither log in nor send a header: the key is part
+// of the address. It reads public data until it is revoked, its user loses access, or the user's
+// password changes.
 //
 // The key itself is shown once, when it is created. It has 192 random bits, so SHA-256 protects it
 // as well as a slow hash.
@@ -40,16 +40,16 @@ type KeyText string
 // Format writes the word "redacted", whatever the verb.
 func (KeyText) Format(s fmt.State, _ rune) { io.WriteString(s, redacted) }
 
-// LogValue is the word "redacted".
+// LogValue returns the word "redacted".
 func (KeyText) LogValue() slog.Value { return slog.StringValue(redacted) }
 
-// MarshalJSON is the word "redacted".
+// MarshalJSON returns the word "redacted".
 func (KeyText) MarshalJSON() ([]byte, error) { return []byte(`"` + redacted + `"`), nil }
 
 const (
-	keyPrefix = "hzk_" // so that scanners for secrets find it where it should not be
+	keyPrefix = "hzk_" // so that secret scanners can find leaked keys
 	keyBytes  = 24
-	// maxKeyTitle is in characters, maxReadKeys of one user.
+	// maxKeyTitle is in characters. maxReadKeys is the maximum per user.
 	maxKeyTitle = 100
 	maxReadKeys = 100
 )
@@ -91,12 +91,13 @@ func (s *Service) CreateReadKey(ctx context.Context, by Actor, user, title strin
 	return k, KeyText(text), nil
 }
 
-// ReadKeys lists the read keys of a user, the oldest first; of all users if it is empty. They are without their sums.
+// ReadKeys lists the read keys of a user without their sums, the oldest first. If user is empty, it
+// lists those of all users.
 func (s *Service) ReadKeys(user string) []ReadKey {
 	return s.current.Load().keyList(func(k *ReadKey) bool { return k.Scope == "" && (user == "" || k.User == user) })
 }
 
-// keyList lists the keys that pass, the oldest first, without their sums.
+// keyList lists the keys for which pass returns true, the oldest first, without their sums.
 func (p *picture) keyList(pass func(*ReadKey) bool) []ReadKey {
 	var list []ReadKey
 	for _, k := range p.readKeys {
@@ -132,19 +133,20 @@ func (s *Service) RevokeReadKey(ctx context.Context, by Actor, user string, id u
 	return nil
 }
 
-// VerifyReadKey returns the caller that a read key speaks for: a reader without organizations. Errors are of the kind ErrInvalidToken.
+// VerifyReadKey returns the caller of a read key: a reader without organizations. Errors are of the
+// kind ErrInvalidToken.
 func (s *Service) VerifyReadKey(text KeyText) (*Caller, error) {
 	if len(text) > len(keyPrefix)+2*keyBytes {
-		return nil, refusal("no read key")
+		return nil, refusal("not a read key")
 	}
 	c, err := s.current.Load().keyCaller(sha256.Sum256([]byte(text)))
 	if err == nil && c.Scope != "" {
-		return nil, refusal("a service token, which stands in a header")
+		return nil, refusal("a service token must be sent in a header")
 	}
 	return c, err
 }
 
-// never is the end of something without an end: the last second that RFC 3339 can express.
+// never is the end of something that does not end: the last second that RFC 3339 can express.
 const never = hazard.Instant(253402300799_000)
 
 // keyCaller returns the caller of a read key or a service token.
@@ -162,7 +164,7 @@ func (p *picture) keyCaller(sum [sha256.Size]byte) (*Caller, error) {
 	}
 	u := p.user(k.User)
 	if u == nil || k.Created < u.NotBefore {
-		return nil, refusal("the user of the read key may not come in")
+		return nil, refusal("the user of the read key has no access")
 	}
 	return c, nil
 }

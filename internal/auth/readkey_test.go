@@ -42,10 +42,11 @@ func TestAReadKeyReadsUntilItIsRevoked(t *testing.T) {
 			}
 			for _, wrong := range []string{"", "hzk_", string(text) + "A", string(text[:35]), strings.ToUpper(string(text)), strings.Repeat("A", 1<<20)} {
 				if _, err := s.VerifyReadKey(auth.KeyText(wrong)); !errors.Is(err, auth.ErrInvalidToken) {
-					t.Errorf("%.40q is let in: %v", wrong, err)
+					t.Errorf("%.40q is accepted: %v", wrong, err)
 				}
 			}
-			// Finding G8: a stream lasts as long as the key, whatever else is written and however long it takes.
+			// Finding G8: a stream lasts as long as the key, whatever else is written and however
+			// long it takes.
 			addCheap(t, store, "bob", secret)
 			must(t, s.Reload(t.Context()))
 			later := t0.Add(1000 * auth.Day)
@@ -62,7 +63,7 @@ func TestAReadKeyReadsUntilItIsRevoked(t *testing.T) {
 				}
 			}
 			if _, err := s.VerifyReadKey(text); !errors.Is(err, auth.ErrInvalidToken) {
-				t.Errorf("afterwards it is let in: %v", err)
+				t.Errorf("after the revocation it is accepted: %v", err)
 			}
 		})
 	}
@@ -83,7 +84,7 @@ func TestReadKeysAreTheirUsers(t *testing.T) {
 		t.Errorf("bob revokes ann's: %v", err)
 	}
 	if err := s.RevokeReadKey(t.Context(), auth.Actor{}, "", uuid.New(), t0); !errors.Is(err, hazard.ErrNotFound) {
-		t.Errorf("one that is not there: %v", err)
+		t.Errorf("a key that does not exist: %v", err)
 	}
 	for _, title := range []string{"", " \n", strings.Repeat("x", 101)} {
 		if _, _, err := s.CreateReadKey(t.Context(), auth.Actor{}, "ann", title, t0); !isInvalid(err) {

@@ -6,7 +6,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// UserRecord is a user as admins see it, by GET /users and hazardd user list --json.
+// UserRecord is a user as shown to admins, by GET /users and hazardd user list --json.
 type UserRecord struct {
 	Name            string     `json:"name"`
 	Role            Role       `json:"role"`
@@ -15,21 +15,23 @@ type UserRecord struct {
 	Created         *time.Time `json:"created"`
 	PasswordChanged *time.Time `json:"password_changed"`
 	PasswordEnds    *time.Time `json:"password_ends"`
-	// Issuer and Subject name a user of an OpenID provider; Lapsed is since when the provider gives no role.
+	// Issuer and Subject identify a user of an OpenID provider. Lapsed is since when the provider
+	// gives no role.
 	Issuer  string     `json:"issuer,omitzero"`
 	Subject string     `json:"subject,omitzero"`
 	Lapsed  *time.Time `json:"lapsed,omitzero"`
-	// Password is there only in the answer to the request or command that had it made: nobody knows it yet.
+	// Password is set only in the answer to the request or command that created it, because nobody
+	// knows it yet.
 	Password string `json:"password,omitzero"`
 }
 
-// Record returns the user as admins see it.
+// Record returns the user as shown to admins.
 func (u User) Record() UserRecord {
 	return UserRecord{Name: u.Name, Role: u.Role, Orgs: u.Orgs, Disabled: u.Disabled, Created: Moment(u.Created), PasswordChanged: Moment(u.PasswordChanged),
 		PasswordEnds: Moment(u.PasswordEnds), Issuer: u.Issuer, Subject: u.Subject, Lapsed: Moment(u.Lapsed)}
 }
 
-// Moment is an instant of an account as JSON has it: nil if it never was.
+// Moment returns an instant of an account for JSON; nil for an instant of 0.
 func Moment(i hazard.Instant) *time.Time {
 	if i == 0 {
 		return nil
@@ -37,7 +39,7 @@ func Moment(i hazard.Instant) *time.Time {
 	return new(i.Time())
 }
 
-// AuditRecord is an Audit as people and programs read it: by GET /audit and hazardd audit --json.
+// AuditRecord is an Audit as shown by GET /audit and hazardd audit --json.
 type AuditRecord struct {
 	ID      int64     `json:"id"`
 	Time    time.Time `json:"time"`
@@ -51,7 +53,7 @@ type AuditRecord struct {
 	Request string    `json:"request"`
 }
 
-// Record returns what is read of a row.
+// Record returns the row as shown to people and programs.
 func (a Audit) Record() AuditRecord {
 	r := AuditRecord{ID: a.ID, Time: a.At.Time(), User: a.Actor, Client: a.Client, Action: a.Action, Subject: a.Subject, Detail: a.Detail, OK: a.OK, Request: a.Request}
 	if a.Addr.IsValid() {

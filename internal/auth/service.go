@@ -25,9 +25,9 @@ type Config struct {
 	Issuer      string        // iss of every token: the public address of the installation
 	Audience    string        // aud of every token; default: Issuer
 	AccessLife  time.Duration // default 1 h
-	RefreshLife time.Duration // from the login, however often it is renewed; default 30 d; at least AccessLife
+	RefreshLife time.Duration // counted from the login, however often it is renewed; default 30 d; at least AccessLife
 	PageLife    time.Duration // life of a page session; default 12 h, a shift; at most RefreshLife
-	// ProviderLife is the longest life of a login at an OpenID provider, however often it is
+	// ProviderLife is the longest lifetime of a login at an OpenID provider, however often it is
 	// renewed; default 12 h, at most RefreshLife. Without a logout notice, a user removed at the
 	// provider stays logged in that long.
 	ProviderLife time.Duration
@@ -42,15 +42,15 @@ type Config struct {
 	Log      *slog.Logger // for errors without a caller; default none
 }
 
-// Service issues and verifies tokens, and administers users. Use Reload before anything else.
+// Service issues and verifies tokens, and administers users. Call Reload before anything else.
 type Service struct {
 	store Store
 	cfg   Config
 	log   *slog.Logger
 
 	current   atomic.Pointer[picture] // the basis of every decision
-	reloading sync.Mutex              // one Reload at a time, so that a slow one cannot put back an older picture
-	reloaded  atomic.Int64            // when Poll reloaded last, whatever the version
+	reloading sync.Mutex              // one Reload at a time, so that a slow one cannot restore an older snapshot
+	reloaded  atomic.Int64            // when Poll last reloaded, whatever the version
 
 	tokens    *tokenMemory
 	passwords *passwordMemory
@@ -68,7 +68,7 @@ type Service struct {
 
 // picture is an immutable snapshot of users, organizations, keys and revocations.
 type picture struct {
-	gen     uint64 // rises with every Reload: a judgement with the same gen still holds
+	gen     uint64 // increases with every Reload: a result with the same gen is still valid
 	version int64
 	users   map[string]*User
 	// known are the users of OpenID providers, including disabled and removed ones.
@@ -84,7 +84,7 @@ type picture struct {
 
 // Actor is an administrator and the address of the request, for the audit trail.
 type Actor struct {
-	Name   string     // a user; on the console one of the operating system
+	Name   string     // a user; on the console, a user of the operating system
 	Addr   netip.Addr // zero means on the machine itself
 	Client string     // see Audit
 }
@@ -98,7 +98,7 @@ type Origin struct {
 	Device string
 }
 
-// New makes a Service on the store. It asks the store nothing yet and starts no goroutine.
+// New returns a Service on the store. It does not query the store yet and starts no goroutine.
 func New(store Store, cfg Config) *Service {
 	cfg.Audience = cmp.Or(cfg.Audience, cfg.Issuer)
 	cfg.AccessLife = cmp.Or(cfg.AccessLife, time.Hour)
@@ -128,8 +128,9 @@ func New(store Store, cfg Config) *Service {
 	return s
 }
 
-// Reload reads users, organizations, keys and revocations, and decides by them from then on. What was accepted before and
-// should no longer be is refused as soon as it returns. When it fails, the picture of before stays.
+// Reload reads users, organizations, keys and revocations, and uses them from then on. When it
+// returns, tokens that are no longer valid are refused. If it fails, the present snapshot stays in
+// use.
 func (s *Service) Reload(ctx context.Context) error {
 	s.reloading.Lock()
 	defer s.reloading.Unlock()
@@ -142,7 +143,7 @@ func (s *Service) Reload(ctx context.Context) error {
 }
 
 // fullReload is how often Poll reloads even if the version is unchanged: after a failover with lost
-// writes, one version may have two meanings.
+// writes, the same version may stand for different data.
 const fullReload = time.Minute
 
 // Poll reloads if anything has changed. Every node calls it once a second, so a disabled user is
@@ -223,7 +224,8 @@ func newPicture(gen uint64, d Data) *picture {
 		if u.Subject == "" {
 			continue
 		}
-		// Two nodes may have added one person at the same moment under two names: the older one counts.
+		// Two nodes may have added one person at the same moment under two names. The older user
+		// counts.
 		if id := (identity{u.Issuer, u.Subject}); p.known[id] == nil || u.Created < p.known[id].Created {
 			p.known[id] = u
 		}

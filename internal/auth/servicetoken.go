@@ -18,12 +18,12 @@ import (
 )
 
 // Scope is what a service token may do: ScopeRead, ScopeMetrics, or ScopeWrite followed by the id
-// of an organization. It is empty for people and read keys.
+// of an organization. It is empty for users and read keys.
 type Scope string
 
 // The scopes.
 const (
-	ScopeRead    Scope = "read"    // read public data
+	ScopeRead    Scope = "read"    // reads public data
 	ScopeMetrics Scope = "metrics" // reads GET /metrics, and nothing else
 	ScopeWrite   Scope = "write:"  // reads and writes as an editor of one organization
 )
@@ -42,10 +42,11 @@ func (s Scope) Org() (id int64, ok bool) {
 // a KeyText.
 type TokenText = KeyText
 
-// servicePrefix begins each service token, so that scanners for secrets find it where it should not be.
+// servicePrefix is the prefix of each service token, so that secret scanners can find leaked
+// tokens.
 const servicePrefix = "hzs_"
 
-// serviceName returns the name of a service in places of user names. No user has such a name.
+// serviceName returns the name of a service where user names are stored. No user has such a name.
 func serviceName(name string) string { return "service:" + name }
 
 // The actions of service tokens in the audit trail.
@@ -54,10 +55,10 @@ const (
 	ActionServiceRevoke = "service token revoked"
 )
 
-// CreateServiceToken creates a token for a program, valid until it is revoked and without a user.
-// by is who creates it. The token itself is returned once. Errors: *hazard.InvalidError for the
-// name, the title or the scope, whose organization must exist; hazard.ErrConflict if there are too
-// many of that name.
+// CreateServiceToken creates a token for a program. It belongs to no user, and is valid until it is
+// revoked. by is who creates it. The token itself is returned only here. Errors:
+// *hazard.InvalidError for the name, the title or the scope, whose organization must exist;
+// hazard.ErrConflict if that service has too many tokens.
 func (s *Service) CreateServiceToken(ctx context.Context, by Actor, name, title string, scope Scope, now hazard.Instant) (ReadKey, TokenText, error) {
 	var bad hazard.InvalidError
 	if !validName(name) {
@@ -96,7 +97,8 @@ func (s *Service) CreateServiceToken(ctx context.Context, by Actor, name, title 
 	return k, TokenText(text), nil
 }
 
-// ServiceTokens lists the tokens of a service, the oldest first; of all services if name is empty. They are without their sums.
+// ServiceTokens lists the tokens of a service without their sums, the oldest first. If name is
+// empty, it lists those of all services.
 func (s *Service) ServiceTokens(name string) []ReadKey {
 	return s.current.Load().keyList(func(k *ReadKey) bool { return k.Scope != "" && (name == "" || k.User == serviceName(name)) })
 }
@@ -104,7 +106,7 @@ func (s *Service) ServiceTokens(name string) []ReadKey {
 // verifyService is Verify for a service token.
 func (s *Service) verifyService(text string, now hazard.Instant) (*Caller, error) {
 	if len(text) > len(servicePrefix)+2*keyBytes {
-		return nil, refusal("no service token")
+		return nil, refusal("not a service token")
 	}
 	c, err := s.current.Load().keyCaller(sha256.Sum256([]byte(text)))
 	if err != nil {
@@ -117,7 +119,7 @@ func (s *Service) verifyService(text string, now hazard.Instant) (*Caller, error
 // flushUses is how often the times of the last uses are written.
 const flushUses = time.Minute
 
-// uses are when keys were used last, as long as that was not written.
+// uses are times of last use that have not been written yet.
 type uses struct {
 	mu      sync.Mutex
 	at      map[uuid.UUID]hazard.Instant // guarded by mu
@@ -145,7 +147,7 @@ func (u *uses) due(now hazard.Instant) map[uuid.UUID]hazard.Instant {
 	return at
 }
 
-// writeUses writes when keys were used last, all in one transaction, at most once a minute.
+// writeUses writes the times of last use in one transaction, at most once a minute.
 func (s *Service) writeUses(ctx context.Context, now hazard.Instant) error {
 	at := s.uses.due(now)
 	if at == nil {

@@ -40,7 +40,7 @@ func TestAServiceTokenIsGoodUntilItIsRevokedOnAllNodes(t *testing.T) {
 			}
 			for _, wrong := range []string{"hzs_", string(text) + "A", string(text[:35]), strings.ToUpper(string(text)), "hzs_" + strings.Repeat("A", 1<<20)} {
 				if _, err := node.Verify(wrong, t0); !errors.Is(err, auth.ErrInvalidToken) {
-					t.Errorf("%.40q is let in: %v", wrong, err)
+					t.Errorf("%.40q is accepted: %v", wrong, err)
 				}
 			}
 			held = append(held, c)
@@ -49,10 +49,10 @@ func TestAServiceTokenIsGoodUntilItIsRevokedOnAllNodes(t *testing.T) {
 		must(t, other.Poll(t.Context(), t0+1001))
 		for i, node := range []*auth.Service{s, other} {
 			if _, err := node.Verify(string(text), t0+1002); !errors.Is(err, auth.ErrInvalidToken) {
-				t.Errorf("node %d: a revoked token is let in: %v", i, err)
+				t.Errorf("node %d: a revoked token is accepted: %v", i, err)
 			}
 			if _, err := node.Recheck(held[i], t0+1002); !errors.Is(err, auth.ErrInvalidToken) {
-				t.Errorf("node %d: a stream goes on with a revoked token: %v", i, err)
+				t.Errorf("node %d: a stream continues with a revoked token: %v", i, err)
 			}
 		}
 	}
@@ -93,7 +93,7 @@ func TestAServiceTokenIsGoodUntilItIsRevokedOnAllNodes(t *testing.T) {
 	}
 }
 
-// A thousand requests in a minute are one write.
+// A thousand requests in a minute cause one write.
 func TestTheLastUseOfAServiceTokenIsWrittenOnceAMinute(t *testing.T) {
 	s, store := serve(t, auth.Config{})
 	_, text, err := s.CreateServiceToken(t.Context(), auth.Actor{}, "grafana", "", auth.ScopeMetrics, t0)

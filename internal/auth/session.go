@@ -10,15 +10,15 @@ import (
 )
 
 // retryWindow is how long the last used refresh token may be sent again while its successor is
-// unused: a lost answer on a bad network must not log a responder out.
+// unused. So an answer lost on a bad network does not log a responder out.
 const retryWindow = 10 * time.Second
 
-// Refresh returns a new pair for a refresh token, which works once. Within retryWindow, and while
-// the new refresh token is unused, a repeated request returns exactly the same pair. Any other
-// second use means that two parties have the token: then all tokens of the login are revoked.
+// Refresh returns a new pair for a refresh token, which can be used once. Within retryWindow, and
+// while the new refresh token is unused, a repeated request returns exactly the same pair. Any
+// other second use means that two parties have the token, so all tokens of the login are revoked.
 //
-// It returns ErrDenied if the token is refused. Any other error is the store's, and the token may
-// be sent again.
+// It returns ErrDenied if the token is refused. Any other error comes from the store, and the token
+// may be sent again.
 func (s *Service) Refresh(ctx context.Context, token string, from Origin, now hazard.Instant) (Pair, error) {
 	p := s.current.Load()
 	c, err := s.readRefresh(p, token, now)
@@ -34,7 +34,7 @@ func (s *Service) Refresh(ctx context.Context, token string, from Origin, now ha
 	after, err := s.store.AdvanceSession(ctx, next)
 	switch {
 	case errors.Is(err, hazard.ErrNotFound):
-		return Pair{}, fmt.Errorf("%w: the session is not known", ErrDenied)
+		return Pair{}, fmt.Errorf("%w: the session is unknown", ErrDenied)
 	case err != nil:
 		return Pair{}, fmt.Errorf("renew a session: %w", err)
 	case after.Revoked != 0 || after.User != c.Name:
@@ -43,7 +43,7 @@ func (s *Service) Refresh(ctx context.Context, token string, from Origin, now ha
 	ours := after.Child.Refresh == child.Refresh
 	again := after.Parent == c.JTI && now <= after.Child.Issued.Add(retryWindow)
 	if ours || again {
-		if p.keys[after.Child.KeyID] == nil { // another node's, and quite new
+		if p.keys[after.Child.KeyID] == nil { // the key belongs to another node and is very new
 			s.reloadAfter(ctx)
 			p = s.current.Load()
 		}
@@ -57,8 +57,8 @@ func (s *Service) Refresh(ctx context.Context, token string, from Origin, now ha
 	return Pair{}, fmt.Errorf("%w: the refresh token was used before", ErrDenied)
 }
 
-// Revoke ends the family of a refresh token, whether that token is used or not, with the access tokens that are still alive.
-// To do so twice does no harm. ErrDenied: the token is not accepted.
+// Revoke revokes all tokens of the login of a refresh token, used or not, including its access
+// tokens. Revoking it again does no harm. It returns ErrDenied if the token is not accepted.
 func (s *Service) Revoke(ctx context.Context, token string, from Origin, now hazard.Instant) error {
 	c, err := s.readRefresh(s.current.Load(), token, now)
 	if err != nil {
@@ -87,7 +87,7 @@ func (s *Service) readRefresh(p *picture, token string, now hazard.Instant) (*Ca
 		return nil, fmt.Errorf("%w: %v", ErrDenied, err) // %v: never an ErrInvalidToken, which is about access tokens
 	}
 	if u := p.user(c.Name); u == nil || c.issued < u.NotBefore {
-		return nil, fmt.Errorf("%w: the user may not come in, or not with this token", ErrDenied)
+		return nil, fmt.Errorf("%w: the user has no access, or not with this token", ErrDenied)
 	}
 	return c, nil
 }

@@ -43,7 +43,7 @@ func TestARefreshTokenWorksOnce(t *testing.T) {
 		}
 		seen = append(seen, p.Refresh)
 	}
-	denied(t, s, seen[2], now) // somebody has an old one: nobody knows who is the thief
+	denied(t, s, seen[2], now) // somebody else has an old token, and the thief is unknown
 	denied(t, s, p.Refresh, now)
 	refused(t, s, p.Access, now)
 	rows, err := s.Trail(t.Context(), auth.TrailFilter{Limit: 1})
@@ -64,7 +64,7 @@ func TestTheParentMayBeSentAgainForTenSeconds(t *testing.T) {
 			first := login(t, a, t0)
 			at := t0.Add(time.Minute + 345*ms)
 			second := refresh(t, a, first.Refresh, at)
-			// Neither a change of the user's rights nor another key alters what was given once.
+			// Neither a change of the user's rights nor a new key changes an issued pair.
 			must(t, b.SetRole(t.Context(), auth.Actor{}, "ann", auth.Admin, at))
 			if !tt.same {
 				denied(t, b, first.Refresh, at.Add(tt.after))
@@ -74,7 +74,7 @@ func TestTheParentMayBeSentAgainForTenSeconds(t *testing.T) {
 			}
 			for range 3 {
 				if again := refresh(t, b, first.Refresh, at.Add(tt.after)); again != second {
-					t.Fatal("not the same pair")
+					t.Fatal("a different pair")
 				}
 			}
 			third := refresh(t, b, second.Refresh, at.Add(tt.after))
@@ -150,7 +150,8 @@ func TestOfFiftyRefreshesAtOnceAllAgree(t *testing.T) {
 	}
 }
 
-// Of two hands that use a family at once, each with what it holds, no two get live tokens of their own.
+// If two parties use one family at once, each with its own tokens, at most one of them keeps valid
+// tokens.
 func TestOfManyHandsOnOneFamilyOneLivesOrNone(t *testing.T) {
 	for range 20 {
 		a, store := serve(t, auth.Config{})
@@ -272,7 +273,7 @@ func TestWithoutTheStoreTokensAreVerifiedAndLoginsGoOn(t *testing.T) {
 	q := login(t, s, now)
 	verifies(t, s, q.Access, now)
 
-	// Failures are limited all the same.
+	// Failures are limited nevertheless.
 	var limited *auth.LimitedError
 	for i := 0; !errors.As(err, &limited); i++ {
 		if i > 10 {
@@ -301,7 +302,7 @@ func TestPollHealsAPictureThatTheVersionDoesNotTellOf(t *testing.T) {
 	if len(n.Users()) != 1 {
 		t.Fatal("ann is missing")
 	}
-	store.Store = new(authtest.Store) // a failover to a standby that had not heard of her
+	store.Store = new(authtest.Store) // a failover to a standby without this login
 	must(t, n.Poll(t.Context(), t0.Add(59*time.Second)))
 	if len(n.Users()) != 1 {
 		t.Error("reloaded without need")
@@ -312,7 +313,7 @@ func TestPollHealsAPictureThatTheVersionDoesNotTellOf(t *testing.T) {
 	}
 }
 
-// oneVersion is a store whose version never moves.
+// oneVersion is a store whose version never changes.
 type oneVersion struct{ *authtest.Store }
 
 func (*oneVersion) AuthVersion(context.Context) (int64, error) { return 7, nil }

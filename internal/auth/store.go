@@ -21,50 +21,54 @@ import (
 // session's user).
 type Store interface {
 	// AuthVersion returns a number that changes whenever a user, an organization, a key or a
-	// revocation is written. So if it is unchanged, the data loaded with it is still up to date.
+	// revocation is written. While it is unchanged, the data loaded with it is up to date.
 	AuthVersion(ctx context.Context) (int64, error)
 
-	// LoadAuth returns all of it as of one moment, with the version of that moment: users by name, organizations by id,
-	// keys by Created and then ID, revocations in any order.
+	// LoadAuth returns all data as of one moment, with the version of that moment: users by name,
+	// organizations by id, keys by Created and then ID, revocations in any order.
 	LoadAuth(ctx context.Context) (Data, error)
 
-	// CreateUser adds a user. hazard.ErrConflict: there is one of that name already.
+	// CreateUser adds a user. It returns hazard.ErrConflict if the name exists.
 	CreateUser(ctx context.Context, u User, a Audit) error
 
-	// UpdateUser reads the user, lets change alter it, and writes it back; no other write of that user comes between.
-	// Change may be called more than once, each time with the record as it is then; when it fails, nothing is written and
-	// its error is returned. The name stays. hazard.ErrNotFound: there is no such user.
+	// UpdateUser reads the user, calls change with it, and writes the result. No other write of
+	// that user comes in between. change may be called several times, each time with the current
+	// record. If change fails, nothing is written and its error is returned. The name does not
+	// change. UpdateUser returns hazard.ErrNotFound if there is no such user.
 	UpdateUser(ctx context.Context, name string, change func(*User) error, a Audit) error
 
 	// CreateOrg adds an organization with a new id above 0, and returns it. o.ID is ignored. It
 	// returns hazard.ErrConflict if the acronym exists.
 	CreateOrg(ctx context.Context, o Org, a Audit) (Org, error)
 
-	// AddKey adds a key if the newest one (by Created, then ID) is still the one that is named; newest is empty if there is
-	// none. hazard.ErrConflict: there is another by now, and nothing was added.
+	// AddKey adds a key if newest is still the newest key (by Created, then ID); newest is empty if
+	// there is none. Otherwise it adds nothing and returns hazard.ErrConflict.
 	AddKey(ctx context.Context, k Key, newest string) error
 
 	// AddReadKey stores a read-only key.
 	AddReadKey(ctx context.Context, k ReadKey, a Audit) error
 
-	// RemoveReadKey forgets it. hazard.ErrNotFound: there is none of that id.
+	// RemoveReadKey removes a read-only key. It returns hazard.ErrNotFound if there is none with
+	// that id.
 	RemoveReadKey(ctx context.Context, id uuid.UUID, a Audit) error
 
-	// NoteUses sets Used of each of the keys to the moment, unless it is later already, or there is no such key. The version does not change.
+	// NoteUses sets Used of each of the keys to the given moment, unless Used is later already or
+	// the key does not exist. The version does not change.
 	NoteUses(ctx context.Context, at map[uuid.UUID]hazard.Instant) error
 
-	// Attempts returns the counts under the keys, in order; the zero Attempts for an unknown key.
+	// Attempts returns the counts for the keys, in order, and the zero Attempts for an unknown key.
 	Attempts(ctx context.Context, keys []string) ([]Attempts, error)
 
-	// AddFailure counts one failed login under each of the keys: Failures becomes one more, or 1 where LastFailure lies
-	// before forget; LastFailure becomes at, unless it is later already. The audit row may be nil.
+	// AddFailure counts one failed login for each of the keys. Failures increases by one, or
+	// becomes 1 if LastFailure is before forget. LastFailure becomes at, unless it is later
+	// already. The audit row may be nil.
 	AddFailure(ctx context.Context, keys []string, at, forget hazard.Instant, a *Audit) error
 
 	// AddSuccess sets Failures of each of the keys to 0, and LastSuccess to at, unless it is later already.
 	AddSuccess(ctx context.Context, keys []string, at hazard.Instant, a Audit) error
 
-	// AddSession stores a login that was not renewed yet: the refresh token with its ID is the next
-	// one to be used.
+	// AddSession stores a login that has not been renewed yet: the refresh token with its ID is the
+	// next one to be used.
 	AddSession(ctx context.Context, s Session) error
 
 	// Sessions lists the stored sessions of a user that are not revoked, in any order.
@@ -74,47 +78,49 @@ type Store interface {
 	// revoked, in any order.
 	ProviderSessions(ctx context.Context, provider string) ([]Session, error)
 
-	// Once stores the id until then. It returns hazard.ErrConflict if the id is already stored. The
-	// version does not change.
+	// Once stores the id until the given time. It returns hazard.ErrConflict if the id is already
+	// stored. The version does not change.
 	Once(ctx context.Context, id uuid.UUID, until hazard.Instant) error
 
-	// ReplaceKeys puts k in the place of all keys, and forgets all sessions.
+	// ReplaceKeys replaces all keys by k, and removes all sessions.
 	ReplaceKeys(ctx context.Context, k Key, a Audit) error
 
-	// AdvanceSession makes next.Child the pair that follows the refresh token next.Parent, if that one is the next to be
-	// used. It decides and writes in one statement, so that of two who come at once one is too late:
+	// AdvanceSession makes next.Child the pair that follows the refresh token next.Parent, if that
+	// token is the next to be used. It decides and writes in one statement, so that only one of two
+	// concurrent calls succeeds:
 	//
-	//   - no row of that ID: when next.Parent equals next.ID (the login's own token), next is inserted;
-	//     else hazard.ErrNotFound.
+	//   - no row with that ID: if next.Parent equals next.ID (the login's own token), next is inserted;
+	//     otherwise the result is hazard.ErrNotFound.
 	//   - a row with Revoked 0 whose Child.Refresh equals next.Parent: Parent, Child, Used, Addr and Client become those of next.
-	//   - any other row stays as it is.
+	//   - any other row does not change.
 	//
-	// It returns the row as it is afterwards. User, Expires, Created, Provider and ID of a row never change.
+	// It returns the resulting row. User, Expires, Created, Provider and ID of a row never change.
 	AdvanceSession(ctx context.Context, next Session) (Session, error)
 
-	// RevokeSession sets Revoked of the row of s.ID to s.Revoked, inserting s if there is none (Parent and Child may be
-	// zero), and adds the revocation of s.ID until then. A session that is revoked already is left alone: no audit row,
-	// no new version, no error.
+	// RevokeSession sets Revoked of the row with s.ID to s.Revoked, and adds the revocation of s.ID
+	// until the given time. It inserts s if there is no such row; Parent and Child may then be
+	// zero. If the session is already revoked, nothing happens: no audit row, no new version, no
+	// error.
 	RevokeSession(ctx context.Context, s Session, until hazard.Instant, a Audit) error
 
 	// AddAudit stores a row for an action that changes nothing else.
 	AddAudit(ctx context.Context, a Audit) error
 
-	// Trail returns the audit rows that pass the filter, newest first.
+	// Trail returns the audit rows that match the filter, newest first.
 	Trail(ctx context.Context, f TrailFilter) ([]Audit, error)
 
 	// Purge removes expired data, and need not change the version. It may use several transactions.
 	Purge(ctx context.Context, p Purge) error
 }
 
-// Data is all that the verification of tokens depends on, as of one moment.
+// Data is all data needed to verify tokens, as of one moment.
 type Data struct {
 	Version int64
 	Users   []User
 	Orgs    []Org
 	Keys    []Key
 	Revoked []Revocation
-	// ReadKeys by Created and then ID.
+	// ReadKeys are sorted by Created and then ID.
 	ReadKeys []ReadKey
 }
 
@@ -131,10 +137,12 @@ type User struct {
 	PasswordChanged hazard.Instant
 	// PasswordEnds is when a password chosen by somebody else expires; 0 means never.
 	PasswordEnds hazard.Instant
-	// NotBefore: tokens that were issued before are refused, whatever their life.
+	// NotBefore is the time of issue before which tokens are refused, even if they have not
+	// expired.
 	NotBefore hazard.Instant
 
-	// Issuer and Subject name the user at an OpenID provider. Such a user has no password here. Empty: a local account.
+	// Issuer and Subject identify the user at an OpenID provider. Such a user has no password here.
+	// They are empty for a local account.
 	Issuer  string `json:",omitzero"`
 	Subject string `json:",omitzero"`
 	// Vouched is when the provider issued the newest token from which Role and Orgs were taken.
@@ -159,31 +167,32 @@ type Key struct {
 	ID      string // kid
 	Seed    Seed   `json:"-"`
 	Created hazard.Instant
-	// NotAfter: nothing that the key signed is accepted from then on, and the row may go.
+	// NotAfter is when everything that the key signed stops being valid; the row may then be
+	// deleted.
 	NotAfter hazard.Instant
 }
 
-// Revocation revokes access tokens before they expire: the one with that jti, or those with that
-// sid.
+// Revocation revokes access tokens before they expire: the token with that jti, or the tokens with
+// that sid.
 type Revocation struct {
 	ID    uuid.UUID
-	Until hazard.Instant // every such token has ended by then, and the row may go
+	Until hazard.Instant // all these tokens have expired by then, and the row may be deleted
 }
 
-// Attempts counts the logins under one key: of a user, of a network, or of a user on a network or
+// Attempts counts the logins for one key: of a user, of a network, or of a user on a network or
 // device.
 type Attempts struct {
-	Failures    int64 // since the last success, or since they were forgotten
+	Failures    int64 // since the last success, or since they were last reset
 	LastFailure hazard.Instant
 	LastSuccess hazard.Instant // 0: none
 }
 
 // Session is a renewed or revoked login, with the state of its refresh tokens.
 type Session struct {
-	ID      uuid.UUID // jti of the refresh token that the login gave, and sid of all tokens of the family
+	ID      uuid.UUID // jti of the login's first refresh token, and sid of all tokens of the login
 	User    string
-	Expires hazard.Instant // no refresh token of the family is accepted from then on, and the row may go
-	Parent  uuid.UUID      // jti of the refresh token that was used last
+	Expires hazard.Instant // when all refresh tokens of the login expire; the row may then be deleted
+	Parent  uuid.UUID      // jti of the refresh token last used
 	Child   Grant          // the result of that use; only its refresh token can be used next
 	Revoked hazard.Instant // 0 if active
 
@@ -191,14 +200,15 @@ type Session struct {
 	// or it is unknown.
 	Provider string
 
-	// When the user logged in, and when the session was used last: a login or a renewal; 0 if not known.
+	// Created is the time of the login. Used is the time of the last login or renewal. Both are 0
+	// if unknown.
 	Created, Used hazard.Instant
 	Addr          netip.Addr // address of the last use
 	Client        string     // client of the last use
 }
 
-// Grant is the content of a pair of tokens: enough to create the same pair again, but no token
-// itself.
+// Grant is the content of a pair of tokens, from which the same pair can be created again. It
+// contains no token.
 type Grant struct {
 	Access  uuid.UUID // jti of the access token
 	Refresh uuid.UUID // jti of the refresh token
@@ -216,30 +226,32 @@ type Audit struct {
 	At      hazard.Instant
 	Actor   string     // the acting user; empty if unknown
 	Addr    netip.Addr // zero means on the machine itself
-	Client  string     // the program that was used, as it names itself; "console": a command on the machine itself; "first start": the service that made its first user, in nobody's name
+	Client  string     // the program, as it names itself; "console": a command on the machine itself; "first start": the service, when it created the first user
 	Action  string     // one of the Action constants of its writer
-	Subject string     // the user, organization or key that it is about; may be empty
+	Subject string     // the affected user, organization or key; may be empty
 	Detail  string     // a description; may be empty
 	OK      bool
 	Request string // the request id, which the store takes from the context (package trace); empty if there is none
 }
 
-// TrailFilter says which audit rows are asked for. Zero values mean all.
+// TrailFilter selects audit rows. Zero values select all.
 type TrailFilter struct {
-	User          string // acted, or was acted on
+	User          string // the acting or the affected user
 	Action        string
-	Request       string         // the id of a request, or its first part, the trace: all requests of that trace
-	Since, Until  hazard.Instant // from Since up to, but not including, Until; 0 means no bound
-	After, Before int64          // ids between them; 0 means no bound
-	Limit         int            // the most rows, above 0
+	Request       string         // a request id, or its first part, the trace, which selects all requests of that trace
+	Since, Until  hazard.Instant // from Since up to, but not including, Until; 0 means no limit
+	After, Before int64          // ids between them; 0 means no limit
+	Limit         int            // maximum number of rows, above 0
 }
 
 // Purge says which data has expired.
 type Purge struct {
-	// Now: sessions with Expires, revocations with Until and keys with NotAfter at or before it go.
+	// Now is the current time. It removes sessions by Expires, revocations by Until and keys by
+	// NotAfter, if these are not later than Now.
 	Now hazard.Instant
-	// FailuresBefore and SuccessesBefore: attempts go when LastFailure lies before the one and LastSuccess before the other.
+	// FailuresBefore and SuccessesBefore remove attempts whose LastFailure is before the first and
+	// whose LastSuccess is before the second.
 	FailuresBefore, SuccessesBefore hazard.Instant
-	// AuditBefore: older audit rows go.
+	// AuditBefore removes older audit rows.
 	AuditBefore hazard.Instant
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// A ticket opens one event stream and is part of an address: a browser's EventSource cannot send
-// headers, and a token in an address would be valid too long, because addresses are logged. It is
-// its own kind of token, valid for TicketLife and one use on any node, and contains the parameters
-// of the stream, so that it opens no other. The stream lasts as long as the token that bought the
-// ticket, and at most as long as its session.
+// A ticket opens one event stream and is part of an address. It is needed because a browser's
+// EventSource cannot send headers, and addresses are logged, so a token in one would be valid too
+// long. A ticket is a separate kind of token, valid for TicketLife and for one use on any node. It
+// contains the parameters of the stream, so that it opens no other. The stream lasts as long as the
+// token that bought the ticket, and at most as long as its session.
 
 // TicketLife is how long a ticket is valid.
 const TicketLife = time.Minute
@@ -28,7 +28,7 @@ type ticketClaims struct {
 	claims `json:",inline"`
 	// Query is the requested query of the stream.
 	Query string `json:"query"`
-	// Of the token that it was bought with.
+	// These fields are from the token with which the ticket was bought.
 	Token   uuid.UUID      `json:"token"`
 	Until   hazard.Instant `json:"until"`
 	Issued  hazard.Instant `json:"issued"`
@@ -38,7 +38,7 @@ type ticketClaims struct {
 // Ticket is a ticket.
 type Ticket struct {
 	Text    string
-	Expires hazard.Instant // refused from then on
+	Expires hazard.Instant // when the ticket expires
 }
 
 // Ticket returns a ticket for the event stream with these parameters, for a caller from Verify. The
@@ -47,7 +47,7 @@ type Ticket struct {
 func (s *Service) Ticket(c *Caller, query string, now hazard.Instant) (Ticket, error) {
 	p := s.current.Load()
 	if c.key != nil || c.Role == Public {
-		return Ticket{}, refusal("a ticket is for a token")
+		return Ticket{}, refusal("a ticket requires a token")
 	}
 	c, err := p.judge(c)
 	if err != nil {
@@ -66,8 +66,9 @@ func (s *Service) Ticket(c *Caller, query string, now hazard.Instant) (Ticket, e
 	return Ticket{text, end}, err
 }
 
-// UseTicket returns the caller that a ticket speaks for, as of now, and the parameters of the stream that it opens. The ticket is used up then, on all
-// nodes. Errors are of the kind ErrInvalidToken, or the store's.
+// UseTicket returns the caller of a ticket, as of now, and the parameters of the stream that it
+// opens. The ticket is then used up on all nodes. The error is of the kind ErrInvalidToken, or
+// comes from the store.
 func (s *Service) UseTicket(ctx context.Context, text string, now hazard.Instant) (*Caller, string, error) {
 	p := s.current.Load()
 	c, err := s.read(p, text, ticketType, TicketLife, now)

@@ -15,10 +15,11 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// Tokens are made and read here directly on crypto/ed25519, without a JWT library. Much of RFC 8725 would have to be
-// checked before and after a library's own parse (unique members, crit and its kin, typ, one spelling per token, required
-// claims), and then nothing would be left for it but base64 and the call of ed25519.Verify; and one strict path is easier
-// to audit than a strict and a lenient one that must agree.
+// Tokens are made and read here directly with crypto/ed25519, without a JWT library. Before and
+// after a library's parse, much of RFC 8725 would still have to be checked here: unique members,
+// crit and similar members, typ, one spelling per token, required claims. Only base64 and
+// ed25519.Verify would be left for the library. One strict path is also easier to audit than a
+// strict and a lenient one that must agree.
 
 const (
 	algorithm   = "EdDSA"
@@ -27,26 +28,26 @@ const (
 	pageType    = "pg+jwt"
 	deviceType  = "dv+jwt"
 
-	// maxToken bounds a token in bytes, as the limit of a request's header does. Ours have about
-	// 500.
+	// maxToken is the maximum size of a token in bytes, the same as for a request's header. Our
+	// tokens have about 500.
 	maxToken = 16 << 10
 	// clockSkew is the allowed difference between two nodes' clocks: nbf is that much before iat,
 	// and iat may be that far ahead of the reader's clock. There is no other tolerance.
 	clockSkew = 30 * time.Second
 )
 
-// LongestAccess is the longest life of an access token that every server accepts, whatever its own
-// settings: the command line issues tokens without knowing them.
+// LongestAccess is the longest lifetime of an access token that every server accepts, whatever its
+// own settings, because the command line issues tokens without knowing the settings.
 const LongestAccess = 24 * time.Hour
 
-// longestAccess returns the longest accepted life of an access token.
+// longestAccess returns the longest accepted lifetime of an access token.
 func (s *Service) longestAccess() time.Duration { return max(s.cfg.AccessLife, LongestAccess) }
 
-// strict refuses unused bits: without it one token has several spellings.
+// strict rejects unused bits, because they would give one token several spellings.
 var strict = base64.RawURLEncoding.Strict()
 
-// header is the header of a token. Unknown members are ignored. Those from Crit on would change a
-// token's meaning or its key, and are refused even when null.
+// header is the header of a token. Unknown members are ignored. Crit and the members after it would
+// change a token's meaning or its key, so they are rejected even if they are null.
 type header struct {
 	Alg string `json:"alg"`
 	Kid string `json:"kid"`
@@ -67,20 +68,21 @@ func (h *header) refused() bool {
 		func(v jsontext.Value) bool { return v != nil })
 }
 
-// claims are the claims of our tokens, in the order written: jti comes first, so that tokens differ
-// early in the payload (tokenMemory). A missing or null claim has its zero value, which ours never
-// have.
+// claims are the claims of our tokens in the order of encoding. jti comes first, so that tokens
+// differ early in the payload (tokenMemory). A missing or null claim has its zero value, which our
+// tokens never have.
 type claims struct {
 	JTI  string         `json:"jti"`
 	Iss  string         `json:"iss"`
 	Aud  jsontext.Value `json:"aud"`
 	Sub  string         `json:"sub"`
-	IAT  int64          `json:"iat"` // whole seconds, as all times here: base clients may not expect fractions
+	IAT  int64          `json:"iat"` // whole seconds, like all times here, because base clients may not expect fractions
 	NBF  int64          `json:"nbf"`
 	Exp  int64          `json:"exp"`
 	Role Role           `json:"role"`
 	Orgs []int64        `json:"orgs"`
-	// SID names the login that the token stems from: the jti of its first refresh token. To revoke it revokes them all.
+	// SID identifies the login of the token: it is the jti of the login's first refresh token.
+	// Revoking it revokes all tokens of the login.
 	SID string `json:"sid,omitzero"`
 }
 
@@ -108,8 +110,8 @@ func sign(k *signer, typ string, c any) (string, error) {
 	return string(strict.AppendEncode(b, sig)), nil
 }
 
-// read checks everything about a token that can be checked with the keys and the clock: not whether its user may come in.
-// Nothing that the token claims is looked at before its signature holds.
+// read checks everything about a token that needs only the keys and the clock. It does not check
+// whether its user has access. It reads no claim before it has verified the signature.
 func (s *Service) read(p *picture, token, typ string, life time.Duration, now hazard.Instant) (*Caller, error) {
 	if len(token) > maxToken {
 		return nil, refusal("too long")
@@ -117,9 +119,9 @@ func (s *Service) read(p *picture, token, typ string, life time.Duration, now ha
 	head, rest, _ := strings.Cut(token, ".")
 	body, signature, ok := strings.Cut(rest, ".")
 	if !ok {
-		return nil, refusal("not of three parts")
+		return nil, refusal("does not have three parts")
 	}
-	// A dot too many is left in the last part, where it is no base64.
+	// A surplus dot stays in the last part, where it is invalid base64.
 	h, ok := decodeHeader(head)
 	if !ok {
 		return nil, refusal("malformed header")
@@ -143,7 +145,7 @@ func (s *Service) read(p *picture, token, typ string, life time.Duration, now ha
 	if err := json.Unmarshal(payload, &c); err != nil {
 		return nil, refusal("malformed claims")
 	}
-	if typ == refreshType { // a program with another --refresh-life may have issued it; the shorter of the two counts
+	if typ == refreshType { // a program with another --refresh-life may have issued it; the shorter life counts
 		c.Exp = min(c.Exp, c.IAT+int64(life/time.Second))
 	}
 	return s.believe(&c, h.Kid, life, now)
@@ -154,15 +156,15 @@ func (s *Service) believe(c *claims, kid string, life time.Duration, now hazard.
 	second := int64(now) / 1000
 	switch {
 	case c.Iss != s.cfg.Issuer:
-		return nil, refusal("other issuer")
+		return nil, refusal("another issuer")
 	case !names(c.Aud, s.cfg.Audience):
-		return nil, refusal("other audience")
+		return nil, refusal("another audience")
 	case c.Sub == "" || !c.Role.Known() || c.Orgs == nil || c.IAT <= 0 || c.NBF <= 0 || c.Exp <= 0:
 		return nil, refusal("a claim is missing or unknown")
 	case c.NBF > second || c.IAT > second+int64(clockSkew/time.Second):
 		return nil, refusal("not valid yet")
 	case c.Exp-c.IAT > int64(life/time.Second):
-		return nil, refusal("longer than any life that is issued")
+		return nil, refusal("its lifetime is longer than any that is issued")
 	case c.Exp <= second:
 		return nil, refusal("expired")
 	}
@@ -186,7 +188,8 @@ func decodeHeader(text string) (header, bool) {
 	return h, ok && json.Unmarshal(b, &h) == nil
 }
 
-// decode is strict base64url. The standard library skips line ends, which would be another spelling.
+// decode decodes strict base64url. The standard library skips line ends, which would allow other
+// spellings.
 func decode(text string) ([]byte, bool) {
 	if strings.ContainsAny(text, "\r\n") {
 		return nil, false
@@ -212,7 +215,7 @@ func names(aud jsontext.Value, audience string) bool {
 	return false
 }
 
-// parseID reads a UUID in its one canonical spelling.
+// parseID parses a UUID in its canonical spelling only.
 func parseID(s string) (uuid.UUID, bool) {
 	id, err := uuid.Parse(s)
 	return id, err == nil && id != uuid.Nil && id.String() == s

@@ -14,29 +14,30 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// Caller is whom a verified access token or read key speaks for, with the rights that he has now. Callers are shared: nobody may
-// change one.
+// Caller is the user of a verified access token or read key, with the user's present rights.
+// Callers are shared and must not be changed.
 type Caller struct {
 	Name    string
 	Role    Role
 	Orgs    []int64 // sorted
 	JTI     uuid.UUID
-	Expires hazard.Instant // the token is refused from then on
-	// Scope is what the service may do that speaks; empty: it is no service. Whoever offers operations must ask it beside Role.
+	Expires hazard.Instant // when the token expires
+	// Scope is what the calling service may do; empty if the caller is no service. Operations must
+	// check it in addition to Role.
 	Scope Scope
 
 	sid               uuid.UUID
 	kid               string
 	issued, notBefore hazard.Instant
-	gen               uint64             // of the picture by which Role and Orgs hold
-	key               *[sha256.Size]byte // sum of the read key or service token that it speaks by; nil: a token of a login
+	gen               uint64             // generation of the snapshot for which Role and Orgs are valid
+	key               *[sha256.Size]byte // sum of the read key or service token used; nil: a token of a login
 	foreign           bool               // the token is the OpenID provider's
 }
 
-// Verify returns the caller that the access token speaks for. Errors are of the kind ErrInvalidToken.
+// Verify returns the caller of the access token. Errors are of the kind ErrInvalidToken.
 //
-// A token that was verified before is recognized by its text, and then only its time and, after a Reload, the standing of
-// its user are looked at: tens of nanoseconds and no allocation.
+// A token that was verified before is recognized by its text. Then only its expiry and, after a
+// Reload, its user's rights are checked: this takes tens of nanoseconds and no allocation.
 func (s *Service) Verify(token string, now hazard.Instant) (*Caller, error) {
 	if slot, known := s.tokens.find(token); known != nil {
 		c := known.caller.Load()
@@ -65,9 +66,9 @@ func (s *Service) Verify(token string, now hazard.Instant) (*Caller, error) {
 	return c, nil
 }
 
-// Recheck tells whether a caller that Verify returned may still come in, for answers that last longer than a request. It
-// returns him with the rights of now: the same pointer if nothing has been reloaded since. Errors are of the kind
-// ErrInvalidToken.
+// Recheck reports whether a caller from Verify still has access, for answers that last longer than
+// a request. It returns the caller with the present rights: the same pointer if nothing has been
+// reloaded since. Errors are of the kind ErrInvalidToken.
 func (s *Service) Recheck(c *Caller, now hazard.Instant) (*Caller, error) {
 	if now >= c.Expires {
 		return nil, errExpired
@@ -81,21 +82,23 @@ func (s *Service) Recheck(c *Caller, now hazard.Instant) (*Caller, error) {
 	return c, nil
 }
 
-// Unchanged reports whether nobody's rights have changed since c was judged, so that only the time could make Recheck give another answer.
+// Unchanged reports whether nobody's rights have changed since c was checked. Then only the passing
+// of time can make Recheck return a different result.
 func (s *Service) Unchanged(c *Caller) bool {
 	return c.gen == s.current.Load().gen || c.Role == Public
 }
 
-// anonymousLife is how long a caller without an account goes on: a stream ends then, and its reader resumes.
+// anonymousLife is how long a stream of a caller without an account lasts. It ends then, and its
+// reader resumes.
 const anonymousLife = time.Hour
 
-// Anonymous is the caller who has no account, as of now: in no organization, so that it is shown what everybody may know
-// (hazard.Product.VisibleTo), and of a role that may change nothing.
+// Anonymous returns the caller without an account, as of now. It has no organization, so that it
+// sees only public data (hazard.Product.VisibleTo), and a role that may change nothing.
 func Anonymous(now hazard.Instant) *Caller {
 	return &Caller{Role: Public, Expires: now.Add(anonymousLife)}
 }
 
-// WriterStanding is Standing, also for a service that has a token to write.
+// WriterStanding is Standing, but also for a service that has a token with write access.
 func (s *Service) WriterStanding(name string) (role Role, orgs []int64, ok bool) {
 	service, is := strings.CutPrefix(name, serviceName(""))
 	if !is {
@@ -110,7 +113,8 @@ func (s *Service) WriterStanding(name string) (role Role, orgs []int64, ok bool)
 	return Editor, slices.Compact(orgs), len(orgs) > 0
 }
 
-// Standing is the role and the organizations that a user has now; not ok: there is none who may come in under that name.
+// Standing returns the present role and organizations of a user. ok is false if no user with that
+// name has access.
 func (s *Service) Standing(user string) (role Role, orgs []int64, ok bool) {
 	u := s.current.Load().user(user)
 	if u == nil {
@@ -119,13 +123,14 @@ func (s *Service) Standing(user string) (role Role, orgs []int64, ok bool) {
 	return u.Role, u.Orgs, true
 }
 
-// Kept as errors so that no refusal of a remembered token allocates.
+// These are stored as errors so that refusing a cached token needs no allocation.
 var (
 	errExpired  error = refusal("expired")
 	errTooEarly error = refusal("not valid yet")
 )
 
-// judge gives the owner of a token whose signature and claims hold the rights that he has in the picture.
+// judge returns the caller with the rights that the snapshot gives. The signature and claims of the
+// token are already verified.
 func (p *picture) judge(c *Caller) (*Caller, error) {
 	if c.key != nil {
 		return p.keyCaller(*c.key)
@@ -155,12 +160,14 @@ func (p *picture) judge(c *Caller) (*Caller, error) {
 	return &judged, nil
 }
 
-// tokenMemory is the access tokens that were verified: a table of fixed size, in sets of ways, without locks, so that
-// readers on all cores never wait for each other or for a writer. It is never asked whether a token is good, only whether
-// this very text was verified before; who may come in is judged anew by Recheck.
+// tokenMemory is a cache of verified access tokens: a table of fixed size, in sets of ways, without
+// locks, so that readers on all cores never wait for each other or for a writer. It does not say
+// whether a token is valid, only whether exactly this text was verified before. Recheck checks
+// access anew.
 //
-// A token's place follows from its jti alone. Our payloads begin with it, and the first head characters of a payload are
-// the strict base64 of just the bytes that hold it: one jti, one spelling. What an entry answers for is its whole text.
+// A token's place depends only on its jti. Our payloads begin with it, and the first head
+// characters of a payload are the strict base64 of exactly the bytes that contain it. So a jti has
+// only one spelling. An entry is compared by its whole text.
 type tokenMemory struct {
 	seed  maphash.Seed
 	slots []atomic.Pointer[rememberedToken] // len is a power of two, at least ways
@@ -169,16 +176,18 @@ type tokenMemory struct {
 type rememberedToken struct {
 	text   string
 	caller atomic.Pointer[Caller]
-	// used since it came or was last passed over: tokens that are used once, by clients that log in for each request, make
-	// room before those that are in use. Set only when it is not, so that readers do not fight over it.
+	// used reports whether the token was used since it was stored or last passed over. So tokens
+	// that are used once, by clients that log in for each request, are replaced before tokens in
+	// use. It is written only if it is false, so that readers do not compete for it.
 	used atomic.Bool
 }
 
 const (
 	ways = 4
-	// head is 64: `{"jti":"`, 36 characters and a quotation mark are 45 bytes, and 48 bytes are 64 characters exactly.
+	// head is 64 characters. `{"jti":"`, 36 characters and a quotation mark are 45 bytes; the next
+	// multiple of three is 48 bytes, which are exactly 64 characters.
 	head = 64
-	// jtiFirst is how a payload begins that may be remembered.
+	// jtiFirst is the beginning of a payload that may be cached.
 	jtiFirst = `{"jti":"`
 )
 
@@ -187,7 +196,7 @@ func newTokenMemory(size int) *tokenMemory {
 	return &tokenMemory{seed: maphash.MakeSeed(), slots: make([]atomic.Pointer[rememberedToken], n)}
 }
 
-// set is where the token would be; nil if it cannot be one of ours.
+// set returns the slots where the token would be; nil if it cannot be one of our tokens.
 func (m *tokenMemory) set(token string) []atomic.Pointer[rememberedToken] {
 	dot := strings.IndexByte(token, '.')
 	if dot < 0 || len(token) < dot+1+head {
@@ -197,8 +206,9 @@ func (m *tokenMemory) set(token string) []atomic.Pointer[rememberedToken] {
 	return m.slots[i : i+ways]
 }
 
-// find returns the entry of the token and its slot, or nil. The comparison need not take constant time: it goes by words
-// of eight bytes and more, and what it could tell of the signature of a token is that many bytes guessed right at once.
+// find returns the entry of the token and its slot, or nil. The comparison need not take constant
+// time: it compares words of eight bytes or more, so its timing only reveals whether that many
+// bytes of a signature were guessed at once.
 func (m *tokenMemory) find(token string) (*atomic.Pointer[rememberedToken], *rememberedToken) {
 	set := m.set(token)
 	for i := range set {
@@ -212,8 +222,9 @@ func (m *tokenMemory) find(token string) (*atomic.Pointer[rememberedToken], *rem
 	return nil, nil
 }
 
-// keep remembers a verified token in place of one that has expired, else of one that is not in use, else of any. Two that
-// keep at once may each replace the other's: a token is then verified once more.
+// keep stores a verified token in place of one that has expired, or else one that is not in use, or
+// else any. Two concurrent calls may each replace the other's token, which is then verified once
+// more.
 func (m *tokenMemory) keep(token string, c *Caller, now hazard.Instant) {
 	set := m.set(token)
 	_, body, _ := strings.Cut(token, ".")
@@ -237,11 +248,12 @@ func (m *tokenMemory) keep(token string, c *Caller, now hazard.Instant) {
 			victim, worth = i, w
 		}
 	}
-	// The caller's text may be a part of a whole request.
+	// Clone the text, because it may be a part of a whole request.
 	e := &rememberedToken{text: strings.Clone(token)}
 	e.caller.Store(c)
 	set[victim].Store(e)
 }
 
-// jtiFirstText is jtiFirst in base64, as far as it is decided by it alone.
+// jtiFirstText is the base64 of jtiFirst, without the last character that also depends on the next
+// byte.
 var jtiFirstText = strict.EncodeToString([]byte(jtiFirst))[:len(jtiFirst)*8/6]

@@ -1,17 +1,20 @@
-// Package backup keeps a continuous backup of a store on SQLite, in a folder or in a bucket: every second it writes the pages that were
-// committed since, so that a lost disk costs seconds. Restore makes a store of it again, as of the last second or of an earlier one.
+// Package backup keeps a continuous backup of a store on SQLite, in a folder or in a bucket. Every
+// second it writes the pages committed since, so that a lost disk costs seconds of data. Restore
+// turns it into a store again, as of the last second or an earlier one.
 //
-// A backup is a row of generations. Each begins with all pages of the database, and goes on with segments: the pages that have changed, numbered
-// without a hole, each with the SHA-256 of the one before. Product files lie beside them. The names are:
+// A backup is a sequence of generations. Each begins with all pages of the database, and continues
+// with segments. A segment has the pages that have changed. Segments are numbered without gaps, and
+// each contains the SHA-256 of the one before. Product files are stored beside them. The names are:
 //
-//	20261123T134500.000Z-1f6e/about.json    what this is, for people
+//	20261123T134500.000Z-1f6e/about.json    a description for people
 //	20261123T134500.000Z-1f6e/0000000000    all pages
-//	20261123T134500.000Z-1f6e/0000000001    those that have changed since
+//	20261123T134500.000Z-1f6e/0000000001    the pages that have changed since
 //	files/aa/aabbcc…                    a product file, by its SHA-256
 //
-// A segment is compressed by zstd. It begins with a line of JSON (head); then come its pages, each behind its number in four bytes, the highest first.
-// PostgreSQL has continuous backups of its own. Litestream writes to the database it copies, without the checksums that
-// internal/store keeps, and reads pages with them.
+// A segment is compressed by zstd. It begins with a line of JSON (head). Its pages follow, each
+// after its number in four bytes, the highest number first. PostgreSQL has continuous backups of
+// its own. Litestream is not used, because it writes to the database that it copies, without the
+// checksums that internal/store keeps, and reads pages with them.
 package backup
 
 import (
@@ -42,20 +45,21 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// format is that of segments.
+// format is the version of the segment format.
 const format = 1
 
-// The rhythm of a backup.
+// The intervals of a backup.
 const (
-	stretch = 24 * time.Hour // a generation
-	again   = time.Minute    // at most, after a failure
+	stretch = 24 * time.Hour // length of a generation
+	again   = time.Minute    // maximum delay after a failure
 	parting = 10 * time.Second
 )
 
-// every is how often what has changed is taken. Tests lower it.
+// every is the interval at which changes are backed up. Tests lower it.
 var every = time.Second
 
-// The limits of what waits for the folder or the bucket, on this machine's disk. Beyond them the backup begins anew when the place takes something again.
+// The limits of the queue for the folder or the bucket, on this machine's disk. Beyond them the
+// backup starts a new generation when the place is available again.
 const (
 	mostWaiting = 3600 // segments
 	mostBytes   = 1 << 30
@@ -66,14 +70,14 @@ type head struct {
 	Format     int       `json:"format"`
 	Generation string    `json:"generation"`
 	Number     int64     `json:"number"`
-	Before     string    `json:"before,omitzero"` // SHA-256 of the segment before, as it is kept
-	Made       time.Time `json:"made"`            // whatever was committed before this is in it, or in those before
-	Read       time.Time `json:"read"`            // nothing that was committed after this is in it
+	Before     string    `json:"before,omitzero"` // SHA-256 of the segment before, as stored
+	Made       time.Time `json:"made"`            // everything committed before this moment is in this segment or an earlier one
+	Read       time.Time `json:"read"`            // nothing committed after this moment is in it
 	Program    string    `json:"program"`
 	store.Pages
 }
 
-// about is what people find first.
+// about is the content of about.json, for people.
 type about struct {
 	What    string    `json:"what"`
 	Restore string    `json:"restore"`
@@ -82,11 +86,11 @@ type about struct {
 	Program string    `json:"program"`
 }
 
-// Config says what a backup is made of, and where.
+// Config is the configuration of a backup.
 type Config struct {
 	Store   *store.Store
 	Shelf   files.Shelf
-	Keep    time.Duration // for how long one can go back
+	Keep    time.Duration // how far back a restore can go
 	Program string        // version
 	Logger  *slog.Logger
 	Now     func() time.Time
@@ -96,15 +100,16 @@ type Config struct {
 type Backup struct {
 	Config
 	begun    time.Time
-	sure     atomic.Int64 // Unix milliseconds: what was committed before is in the backup; 0: nothing is
+	sure     atomic.Int64 // Unix milliseconds: everything committed before is in the backup; 0: nothing is
 	failures atomic.Int64
 	written  atomic.Int64 // bytes
 }
 
-// New returns a backup that Run writes.
+// New returns a backup. Run writes it.
 func New(c Config) *Backup { return &Backup{Config: c, begun: c.Now()} }
 
-// Age is how old the backup is: what was committed longer ago is in it. Before there is one it is for how long there is none.
+// Age returns the age of the backup: everything committed longer ago is in it. Before the first
+// backup it returns how long there has been none.
 func (b *Backup) Age() time.Duration {
 	sure := b.Sure()
 	if sure.IsZero() {
@@ -113,7 +118,7 @@ func (b *Backup) Age() time.Duration {
 	return max(0, b.Now().Sub(sure))
 }
 
-// Sure is the moment before which whatever was committed is in the backup; zero if nothing is.
+// Sure returns the moment before which everything committed is in the backup; zero if nothing is.
 func (b *Backup) Sure() time.Time {
 	if sure := b.sure.Load(); sure != 0 {
 		return time.UnixMilli(sure)
@@ -121,15 +126,15 @@ func (b *Backup) Sure() time.Time {
 	return time.Time{}
 }
 
-// Failures counts what went wrong and was tried again.
+// Failures returns the number of failures that were retried.
 func (b *Backup) Failures() int64 { return b.failures.Load() }
 
-// Written counts the bytes that were put.
+// Written returns the number of bytes written.
 func (b *Backup) Written() int64 { return b.written.Load() }
 
-// Run writes the backup until ctx ends, and what was committed until then.
+// Run writes the backup until ctx ends, and then everything committed by then.
 func (b *Backup) Run(ctx context.Context) error {
-	if err := b.Shelf.Tidy(b.Now().Add(-time.Hour)); err != nil { // what a process that was killed has left
+	if err := b.Shelf.Tidy(b.Now().Add(-time.Hour)); err != nil { // left by a killed process
 		b.Logger.Warn("cannot remove the remains of an interrupted backup", "place", b.Shelf.String(), "error", err)
 	}
 	wait := every
@@ -155,29 +160,30 @@ func (b *Backup) Run(ctx context.Context) error {
 	}
 }
 
-// segment is what waits to be put.
+// segment is a segment that waits to be uploaded.
 type segment struct {
 	*files.Staged
 	name     string
 	made     time.Time
-	contents []string // digests of product files that must be there first
+	contents []string // digests of product files that must be uploaded first
 }
 
-// generation writes one generation. It returns nil when a day has passed. wait becomes short again once the place has taken all pages.
+// generation writes one generation. It returns nil after a day. It resets wait once the place has
+// all pages.
 func (b *Backup) generation(ctx context.Context, wait *time.Duration) (err error) {
 	begun := b.Now().UTC()
 	g := &generation{Backup: b, id: begun.Format(stamp) + "-" + uuid.NewString()[:4], begun: begun, queue: make(chan segment, mostWaiting), there: map[string]bool{}, named: map[string]bool{}}
 	if g.zip, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1)); err != nil {
 		return err
 	}
-	// The place is asked first: all pages would be read for nothing.
+	// Contact the place first, because otherwise all pages might be read for nothing.
 	if err := g.introduce(ctx); err != nil {
 		return err
 	}
 	if g.follower, err = b.Store.Follow(ctx); err != nil {
 		return err
 	}
-	// What was committed before the server ends is still put, if the place takes it soon.
+	// At shutdown, upload everything committed before, if the place takes it soon.
 	whole, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	defer context.AfterFunc(ctx, func() {
@@ -194,33 +200,33 @@ func (b *Backup) generation(ctx context.Context, wait *time.Duration) (err error
 	})
 	work.Go(func() error { return g.put(workers, func() { *wait = every }) })
 	err = work.Wait()
-	for s := range g.queue { // what was not put, if something failed
+	for s := range g.queue { // left over after a failure
 		err = errors.Join(err, s.Drop())
 	}
 	return err
 }
 
-// generation is one that is being written.
+// generation is a generation that is being written.
 type generation struct {
 	*Backup
 	id    string
 	begun time.Time
 	queue chan segment
-	// Of the goroutine that writes.
+	// Used by the goroutine that writes.
 	follower *store.Follower
 	zip      *zstd.Encoder
-	number   int64  // of the next segment
-	before   string // SHA-256 of the last one
+	number   int64  // number of the next segment
+	before   string // SHA-256 of the last segment
 	taken    []segment
 	named    map[string]bool // digests of product files
 	pushed   int64
-	// Of the goroutine that puts.
+	// Used by the goroutine that uploads.
 	there map[string]bool // names of the product files in the place
 
-	waiting, arrived atomic.Int64 // bytes in the queue; segments that were put
+	waiting, arrived atomic.Int64 // bytes in the queue; number of uploaded segments
 }
 
-// introduce writes what people find first, and learns what is there.
+// introduce writes about.json, and reads the names in the place.
 func (g *generation) introduce(ctx context.Context) error {
 	text, err := json.Marshal(about{What: "A generation of a continuous backup of hazardd. Keep it secret: it holds keys and hashes of passwords.",
 		Restore: "hazardd restore PLACE --data NEW-FOLDER", Begun: g.begun, Epoch: g.Store.Epoch(), Program: g.Program}, jsontext.Multiline(true))
@@ -236,7 +242,7 @@ func (g *generation) introduce(ctx context.Context) error {
 	})
 }
 
-// keep stages and puts a content.
+// keep stages and uploads a content.
 func (g *generation) keep(ctx context.Context, r io.Reader, name string) error {
 	s, err := g.Shelf.Stage(r, math.MaxInt64-1)
 	if err != nil {
@@ -245,13 +251,14 @@ func (g *generation) keep(ctx context.Context, r io.Reader, name string) error {
 	return errors.Join(g.Shelf.PutAs(ctx, s, name), s.Drop())
 }
 
-// write stages all pages, and then, every second, those that have changed, until a day has passed or the server ends.
+// write stages all pages and then, every second, those that have changed. It ends after a day or
+// when the server ends.
 func (g *generation) write(ctx context.Context, end <-chan struct{}) (err error) {
 	defer func() {
 		for _, s := range g.taken {
 			err = errors.Join(err, s.Drop())
 		}
-		err = errors.Join(err, g.follower.Close()) // whatever becomes of the other goroutine: the log must not grow for nobody
+		err = errors.Join(err, g.follower.Close()) // in any case, because otherwise the write-ahead log would grow without a reader
 	}()
 	made := g.Now()
 	if err := g.follower.All(ctx, g.take(made)); err != nil {
@@ -281,7 +288,7 @@ func (g *generation) write(ctx context.Context, end <-chan struct{}) (err error)
 		if last || made.Sub(g.begun) >= stretch {
 			return nil
 		}
-		if err := g.follower.Shorten(ctx); err != nil && !errors.Is(err, hazard.ErrUnavailable) { // others write: the next second will do
+		if err := g.follower.Shorten(ctx); err != nil && !errors.Is(err, hazard.ErrUnavailable) { // others are writing: retry in the next second
 			return err
 		}
 	}
@@ -289,7 +296,7 @@ func (g *generation) write(ctx context.Context, end <-chan struct{}) (err error)
 
 // take stages a segment.
 func (g *generation) take(made time.Time) store.Take {
-	return func(p store.Pages, pages iter.Seq2[uint32, []byte]) error { // which pages, is settled
+	return func(p store.Pages, pages iter.Seq2[uint32, []byte]) error { // the pages to back up are now fixed
 		line, err := json.Marshal(head{Format: format, Generation: g.id, Number: g.number, Before: g.before, Made: made.UTC(), Read: g.Now().UTC(), Program: g.Program, Pages: p})
 		if err != nil {
 			return err
@@ -330,7 +337,7 @@ func (g *generation) take(made time.Time) store.Take {
 	}
 }
 
-// push gives what was taken to who puts it, and notes that nothing was.
+// push queues the staged segment for upload, or records that there were no changes.
 func (g *generation) push(ctx context.Context, made time.Time) error {
 	if len(g.taken) == 0 {
 		if g.arrived.Load() == g.pushed {
@@ -353,23 +360,23 @@ func (g *generation) push(ctx context.Context, made time.Time) error {
 		s := g.taken[0]
 		s.contents, contents = contents, nil
 		if g.waiting.Add(s.Size) > mostBytes && g.pushed > g.arrived.Load() {
-			return fmt.Errorf("%d MB wait for the place of the backup, which does not take them", g.waiting.Load()>>20)
+			return fmt.Errorf("%d MB wait for the storage of the backup, which accepts no writes", g.waiting.Load()>>20)
 		}
 		select {
 		case g.queue <- s:
 			g.taken = g.taken[1:]
 			g.pushed++
 		default:
-			return fmt.Errorf("%d segments wait for the place of the backup, which does not take them", len(g.queue))
+			return fmt.Errorf("%d segments wait for the storage of the backup, which accepts no writes", len(g.queue))
 		}
 	}
 	return nil
 }
 
-// know notes that all that was committed before a moment is in the backup.
+// know records that everything committed before a moment is in the backup.
 func (b *Backup) know(made time.Time) { b.sure.Store(max(b.sure.Load(), made.UnixMilli())) }
 
-// put puts what is staged, in its order, until there is no more.
+// put uploads the staged segments in order, until the queue ends.
 func (g *generation) put(ctx context.Context, whole func()) error {
 	for s := range g.queue {
 		named := s.contents
@@ -392,24 +399,24 @@ func (g *generation) put(ctx context.Context, whole func()) error {
 			whole()
 			g.Logger.Info("the continuous backup has all pages and now follows changes", "place", g.Shelf.String(), "generation", g.id, "bytes", s.Size)
 			if err := g.prune(ctx, named); err != nil {
-				g.Logger.Warn("old parts of the continuous backup cannot be removed; they stay for a day longer", "place", g.Shelf.String(), "error", err)
+				g.Logger.Warn("cannot remove old parts of the continuous backup; they stay for another day", "place", g.Shelf.String(), "error", err)
 			}
 		}
 	}
 	return nil
 }
 
-// patiently tries something until it works.
+// patiently retries until it succeeds.
 func (g *generation) patiently(ctx context.Context, try func() error) error {
 	for wait := every; ; wait = min(2*wait, again) {
 		err := try()
 		if err == nil {
 			if wait > every {
-				g.Logger.Info("the continuous backup goes on", "place", g.Shelf.String(), "sure_of", g.Sure())
+				g.Logger.Info("the continuous backup continues", "place", g.Shelf.String(), "sure_of", g.Sure())
 			}
 			return nil
 		}
-		if ctx.Err() != nil || errors.Is(err, fs.ErrNotExist) { // somebody has removed what was staged
+		if ctx.Err() != nil || errors.Is(err, fs.ErrNotExist) { // the staged file was removed
 			return err
 		}
 		g.failures.Add(1)
@@ -424,7 +431,7 @@ func (g *generation) patiently(ctx context.Context, try func() error) error {
 	}
 }
 
-// content puts a product file, if it is not there.
+// content uploads a product file, if it is not there.
 func (g *generation) content(ctx context.Context, digest string) (err error) {
 	name := contentName(digest)
 	if g.there[name] {
@@ -432,7 +439,7 @@ func (g *generation) content(ctx context.Context, digest string) (err error) {
 	}
 	r, err := g.Store.OpenFile(ctx, digest)
 	if errors.Is(err, hazard.ErrNotFound) {
-		return nil // it was redacted, or pruned, or is lost, which a restore tells
+		return nil // it was redacted, pruned or lost, and a restore will report it
 	}
 	if err != nil {
 		return err
@@ -444,7 +451,8 @@ func (g *generation) content(ctx context.Context, digest string) (err error) {
 	return nil
 }
 
-// prune removes the generations that nobody can want to go back to any more, and the product files that the store does not name any more.
+// prune removes the generations that are too old to restore, and the product files that the store
+// does not refer to any more.
 func (g *generation) prune(ctx context.Context, named []string) error {
 	before := g.Now().Add(-g.Keep)
 	wanted := map[string]bool{}
@@ -466,7 +474,7 @@ func (g *generation) prune(ctx context.Context, named []string) error {
 	}
 	ids := slices.Sorted(maps.Keys(of))
 	for i := range max(0, len(ids)-1) {
-		// Until the next one begins, one goes back to a moment by this one.
+		// Until the next generation begins, moments are restored from this one.
 		if begunAt(ids[i+1]).Before(before) {
 			old = append(old, of[ids[i]]...)
 		}
@@ -480,7 +488,7 @@ func (g *generation) prune(ctx context.Context, named []string) error {
 	return nil
 }
 
-// begunAt is when a generation began, by its name; zero if it is none.
+// begunAt returns the start of a generation, from its name; zero if the name is invalid.
 func begunAt(id string) time.Time {
 	text, _, ok := strings.Cut(id, "-")
 	at, err := time.Parse(stamp, text)
@@ -490,9 +498,9 @@ func begunAt(id string) time.Time {
 	return at
 }
 
-// The names of what is in the place of a backup.
+// The names in the place of a backup.
 const (
-	stamp          = "20060102T150405.000Z" // begins that of a generation
+	stamp          = "20060102T150405.000Z" // start of a generation's name
 	contentsPrefix = "files/"
 	aboutName      = "about.json"
 )

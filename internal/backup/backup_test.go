@@ -113,7 +113,7 @@ func (w *writer) write() {
 	w.n++
 }
 
-// running is a backup that is being written, as a server does it.
+// running is a backup that is being written, as by a server.
 type running struct {
 	*backup.Backup
 	t    *testing.T
@@ -128,7 +128,7 @@ func run(t *testing.T, s *store.Store, to files.Shelf, now func() time.Time) *ru
 	return r
 }
 
-// stop ends it as a server does that is told to.
+// stop stops the backup as a server does at shutdown.
 func (r *running) stop() {
 	r.t.Helper()
 	r.end()
@@ -137,7 +137,7 @@ func (r *running) stop() {
 	}
 }
 
-// current waits until all is there that was committed before.
+// current waits until everything committed before is in the backup.
 func (r *running) current() {
 	r.t.Helper()
 	asked := r.Now()
@@ -150,7 +150,8 @@ func (r *running) current() {
 	}
 }
 
-// sums are what the tables of a store hold, but for what tells a history from the one it replaces.
+// sums returns the contents of a store's tables, except for what differs between a history and the
+// one it replaces.
 func sums(t *testing.T, s *store.Store) map[string]string {
 	t.Helper()
 	_, totals, err := archive.Write(t.Context(), s, io.Discard, "test", noon, nil)
@@ -180,7 +181,8 @@ func restore(t *testing.T, from files.Shelf, at time.Time) (*backup.Found, *stor
 	return found, s
 }
 
-// What is written while a backup runs is in it when the server has ended, whatever is done to the database meanwhile; in a folder, and in a bucket.
+// Everything written while a backup runs is in it when the server has ended, whatever happens to
+// the database meanwhile, in a folder and in a bucket.
 func TestARestoreBringsBackWhatWasWritten(t *testing.T) {
 	for kind, settings := range map[string]func() files.Settings{"folder": func() files.Settings { return files.Settings{} }, "bucket": func() files.Settings { return s3test.New(t).Settings() }} {
 		t.Run(kind, func(t *testing.T) {
@@ -190,7 +192,7 @@ func TestARestoreBringsBackWhatWasWritten(t *testing.T) {
 				w.write()
 			}
 			to := shelf(t, filepath.Join(t.TempDir(), "backup"), settings())
-			for range 3 { // a server that is started again begins a generation
+			for range 3 { // each start of a server begins a generation
 				b := run(t, s, to, time.Now)
 				for range 60 {
 					w.write()
@@ -218,7 +220,8 @@ func TestARestoreBringsBackWhatWasWritten(t *testing.T) {
 	}
 }
 
-// Whenever the disk is lost, what the backup was sure of is there: each change up to one, and nothing else.
+// Whenever the disk is lost, everything that the backup reported as safe is there: each change up
+// to one, and nothing else.
 func TestALostDiskCostsWhatTheAgeSays(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "data"))
 	w := &writer{t: t, store: s, r: rand.New(rand.NewPCG(3, 4))}
@@ -238,7 +241,7 @@ func TestALostDiskCostsWhatTheAgeSays(t *testing.T) {
 		}
 		sure := b.Sure()
 		lost := filepath.Join(t.TempDir(), "lost")
-		if err := os.CopyFS(lost, os.DirFS(place)); err != nil && !errors.Is(err, os.ErrNotExist) { // what is being written moves
+		if err := os.CopyFS(lost, os.DirFS(place)); err != nil && !errors.Is(err, os.ErrNotExist) { // files being written are renamed meanwhile
 			t.Fatal(err)
 		}
 		found, restored := restore(t, shelf(t, lost, files.Settings{}), time.Time{})
@@ -251,13 +254,13 @@ func TestALostDiskCostsWhatTheAgeSays(t *testing.T) {
 		}
 		for n, at := range committed {
 			if at.Before(sure) && n > last-1_000_000 {
-				t.Errorf("change %d of %v is lost; %d is there, and it was sure of %v", n, at, last-1_000_000, sure)
+				t.Errorf("change %d of %v is lost; %d is there, and the backup reported %v as safe", n, at, last-1_000_000, sure)
 			}
 		}
 	}
 }
 
-// unsteady is a shelf that takes nothing for a while, again and again.
+// unsteady is a shelf that repeatedly accepts nothing for a while.
 type unsteady struct {
 	files.Shelf
 	puts atomic.Int64
@@ -265,7 +268,7 @@ type unsteady struct {
 
 func (u *unsteady) PutAs(ctx context.Context, s *files.Staged, name string) error {
 	if n := u.puts.Add(1); n%4 > 1 {
-		return fmt.Errorf("%w: the network is away (%d)", hazard.ErrUnavailable, n)
+		return fmt.Errorf("%w: the network is down (%d)", hazard.ErrUnavailable, n)
 	}
 	return u.Shelf.PutAs(ctx, s, name)
 }
@@ -283,7 +286,7 @@ func TestAPlaceThatIsAwayIsWaitedFor(t *testing.T) {
 	}
 	b.stop()
 	if b.Failures() == 0 {
-		t.Error("nothing was counted")
+		t.Error("no failure was counted")
 	}
 	found, restored := restore(t, to, time.Time{})
 	if diff := cmp.Diff(sums(t, s), sums(t, restored)); diff != "" || found.Broken != nil {
@@ -291,7 +294,7 @@ func TestAPlaceThatIsAwayIsWaitedFor(t *testing.T) {
 	}
 }
 
-// clock is one that is moved.
+// clock is a clock that tests can move.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -300,7 +303,7 @@ type clock struct {
 func (c *clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.now = c.now.Add(time.Millisecond) // as any clock does
+	c.now = c.now.Add(time.Millisecond) // time passes, as on any clock
 	return c.now
 }
 
@@ -310,7 +313,7 @@ func (c *clock) move(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// One goes back to any moment for as long as is kept; what is older is removed.
+// Any moment can be restored for as long as backups are kept; older ones are removed.
 func TestARestoreIsOfAnyMoment(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "data"))
 	w := &writer{t: t, store: s, r: rand.New(rand.NewPCG(7, 8))}
@@ -356,14 +359,15 @@ func TestARestoreIsOfAnyMoment(t *testing.T) {
 	}
 	b.stop()
 	if _, err := backup.Verify(t.Context(), to, moments[59].at, func(string, int64, int64) {}); !errors.Is(err, backup.ErrNone) {
-		t.Errorf("what is older than is kept: %v", err)
+		t.Errorf("a moment older than the retention: %v", err)
 	}
 	if _, restored := restore(t, to, time.Time{}); !cmp.Equal(sums(t, s), sums(t, restored)) {
-		t.Error("the last generation is another store")
+		t.Error("the last generation restores a different store")
 	}
 }
 
-// What is committed while the backup is about to look at the log is of after that moment: going back to it brings back nothing later.
+// A change committed just before the backup reads the log belongs after that moment: a restore of
+// the moment does not contain it.
 func TestARestoreHoldsNothingOfLater(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "data"))
 	w := &writer{t: t, store: s, r: rand.New(rand.NewPCG(11, 12))}
@@ -410,7 +414,7 @@ func generations(t *testing.T, place string) []string {
 	return all
 }
 
-// Damage is told, and what is before it is brought back.
+// Damage is reported, and everything before it is restored.
 func TestADamagedSegmentIsTold(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "data"))
 	w := &writer{t: t, store: s, r: rand.New(rand.NewPCG(9, 10))}
@@ -471,7 +475,8 @@ func TestADamagedSegmentIsTold(t *testing.T) {
 	}
 }
 
-// Each moment of the last days can be restored, so Verify reads the generations before the newest too.
+// Each moment of the last days can be restored, so Verify also reads the generations before the
+// newest.
 func TestADamagedEarlierGenerationIsTold(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "data"))
 	w := &writer{t: t, store: s, r: rand.New(rand.NewPCG(11, 12))}
@@ -499,7 +504,7 @@ func TestADamagedEarlierGenerationIsTold(t *testing.T) {
 		}
 		generations = append(generations, whole.Generation)
 	}
-	for number, want := range map[int]string{0: "no moment of generation " + generations[0] + " can be restored", 2: "generation " + generations[0] + " can be restored up to "} {
+	for number, want := range map[int]string{0: "no moment of generation " + generations[0] + " can be restored", 2: "generation " + generations[0] + " can only be restored up to "} {
 		segment := filepath.Join(place, generations[0], fmt.Sprintf("%010d", number))
 		text, err := os.ReadFile(segment)
 		if err != nil {
@@ -517,7 +522,8 @@ func TestADamagedEarlierGenerationIsTold(t *testing.T) {
 	}
 }
 
-// Whatever bit of a continuous backup turns, Verify finds it, or the backup brings back the same. HAZARDD_FLIPS turns more, for the table in docs/backup.md.
+// Whichever bit of a continuous backup is flipped, Verify finds it, or the restore is the same.
+// HAZARDD_FLIPS flips more bits, for the table in docs/backup.md.
 func TestFlippedBitInAContinuousBackupIsFound(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "data"))
 	times := 25
@@ -563,7 +569,7 @@ func TestFlippedBitInAContinuousBackupIsFound(t *testing.T) {
 	found, same := 0, map[string]int{}
 	for i := range times {
 		of := parts
-		if i%4 == 0 { // product files are few beside the pages
+		if i%4 == 0 { // there are few product files compared with pages
 			of = contents
 		}
 		var all int64
@@ -590,13 +596,13 @@ func TestFlippedBitInAContinuousBackupIsFound(t *testing.T) {
 		} else if _, restored := restore(t, to, time.Time{}); cmp.Equal(truth, sums(t, restored)) {
 			same[filepath.Base(p.path)]++
 		} else {
-			t.Errorf("byte %d of %s: it is not found, and brings back something else", at, p.path)
+			t.Errorf("byte %d of %s: the damage is not found, and the restore differs", at, p.path)
 		}
 		if err := os.WriteFile(p.path, was, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	t.Logf("%d turned bits: %d found, with the others it brings back the same: %v", times, found, same)
+	t.Logf("%d flipped bits: %d found, with the others the restore is the same: %v", times, found, same)
 }
 
 func TestARestoreOverwritesNothing(t *testing.T) {
@@ -613,7 +619,7 @@ func TestARestoreOverwritesNothing(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "mine"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := backup.Restore(t.Context(), to, time.Time{}, dir, files.Settings{}, noon, tell); err == nil || !strings.Contains(err.Error(), "holds something already") {
+	if _, err := backup.Restore(t.Context(), to, time.Time{}, dir, files.Settings{}, noon, tell); err == nil || !strings.Contains(err.Error(), "is not empty") {
 		t.Errorf("into a folder that is not empty: %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, store.FileName)); !errors.Is(err, os.ErrNotExist) {

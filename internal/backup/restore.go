@@ -29,38 +29,42 @@ import (
 	"github.com/hazardd/hazardd/internal/store/pagesum"
 )
 
-// Found is what a backup holds, or what a restore has come to.
+// Found describes the content of a backup, or the result of a restore.
 type Found struct {
 	Generation string
 	Segments   int64
-	// Made is the moment up to which nothing is missing, Change a change that is there, with all before it: the last one, after a restore.
+	// Made is the moment up to which the backup is complete. Change is the number of a change that
+	// it contains, with all changes before it. After a restore it is the last change.
 	Made   time.Time
 	Change int64
 	Epoch  string
 	Files  int64
-	// Missing are the product files that the backup lacks, or of which its copies are damaged.
+	// Missing lists the product files that are missing or damaged in the backup.
 	Missing []string
-	// Broken says what keeps later segments from being used; nil: nothing does. Unused is how many there are.
+	// Broken says why later segments cannot be used; nil if they can. Unused is the number of these
+	// segments.
 	Broken error
 	Unused int
-	// Earlier is what keeps moments of earlier generations from being restored; Verify tells it.
+	// Earlier says why moments of earlier generations cannot be restored. Only Verify sets it.
 	Earlier []error
 }
 
-// maxPage is the size of the largest page of SQLite, in bytes, and maxHead bounds the first line of a segment.
+// maxPage is the largest page size of SQLite, in bytes. maxHead is the maximum size of the first
+// line of a segment.
 const (
 	maxPage = 1 << 16
 	maxHead = 1 << 12
 )
 
-// ErrNone is the error of a place that holds no backup, or none that is old enough.
+// ErrNone means that a place has no backup, or none that is old enough.
 var ErrNone = errors.New("no backup")
 
-// Progress is told of segments as they are read.
+// Progress is called as segments are read.
 type Progress func(what string, done, total int64)
 
-// Verify reads the backup that Restore would take, the generations before it, and all product files that are in its place, and writes nothing. Which files the backup lacks it
-// does not know; Missing are those that are damaged.
+// Verify reads the backup that Restore would use, the generations before it, and all product files
+// in its place. It writes nothing. It cannot know which files are missing, so Missing lists only
+// damaged files.
 func Verify(ctx context.Context, shelf files.Shelf, at time.Time, tell Progress) (*Found, error) {
 	of, err := generations(ctx, shelf)
 	if err != nil {
@@ -97,7 +101,7 @@ func Verify(ctx context.Context, shelf files.Shelf, at time.Time, tell Progress)
 	return found, err
 }
 
-// verifyEarlier reads the generations before one, and returns what is wrong with each.
+// verifyEarlier reads the generations before the newest, and returns the errors of each.
 func verifyEarlier(ctx context.Context, shelf files.Shelf, of map[string]map[int64]bool, newest string, tell Progress) (faults []error, err error) {
 	for _, id := range slices.Sorted(maps.Keys(of)) {
 		if id >= newest || !of[id][0] {
@@ -113,28 +117,29 @@ func verifyEarlier(ctx context.Context, shelf files.Shelf, of map[string]map[int
 		}
 		if left, err := generations(ctx, shelf); err != nil {
 			return nil, err
-		} else if len(left[id]) < len(of[id]) { // the server removes it: it has become too old
+		} else if len(left[id]) < len(of[id]) { // the server is removing it, because it is too old
 			continue
 		}
 		if err != nil {
 			faults = append(faults, fmt.Errorf("no moment of generation %s can be restored: %w", id, err))
 		} else {
-			faults = append(faults, fmt.Errorf("generation %s can be restored up to %s alone: %w", id, g.Made.UTC().Format(time.RFC3339), g.Broken))
+			faults = append(faults, fmt.Errorf("generation %s can only be restored up to %s: %w", id, g.Made.UTC().Format(time.RFC3339), g.Broken))
 		}
 	}
 	return faults, nil
 }
 
-// Restore makes a store of a backup, as of at, or of its end if at is zero, in the folder dir, which must hold nothing. settings say where its product files go. Its history is
-// another from there on, as of now. It is in a folder beside dir until it is whole.
+// Restore turns a backup into a store, as of at, or as of its end if at is zero. dir is the folder
+// of the store and must be empty. settings say where its product files go. The store has a new
+// history from there on, as of now. Until it is complete it is in a folder beside dir.
 func Restore(ctx context.Context, shelf files.Shelf, at time.Time, dir string, settings files.Settings, now time.Time, tell Progress) (found *Found, err error) {
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
-		return nil, fmt.Errorf("%s holds something already: name a folder that does not exist yet", dir)
+		return nil, fmt.Errorf("%s is not empty: name a folder that does not exist yet", dir)
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	part := filepath.Clean(dir) + ".restoring"
-	if err := os.RemoveAll(part); err != nil { // of one that was interrupted
+	if err := os.RemoveAll(part); err != nil { // left by an interrupted restore
 		return nil, err
 	}
 	if err := os.MkdirAll(part, 0o700); err != nil {
@@ -168,7 +173,7 @@ func Restore(ctx context.Context, shelf files.Shelf, at time.Time, dir string, s
 	return found, os.Rename(part, dir)
 }
 
-// revive makes a store of the database in dir, with its product files.
+// revive turns the database in dir into a store, with its product files.
 func revive(ctx context.Context, shelf files.Shelf, dir string, settings files.Settings, now time.Time, found *Found, tell Progress) (err error) {
 	s, err := store.Open(ctx, dir, "", store.WithFiles(settings))
 	if err != nil {
@@ -204,12 +209,13 @@ func revive(ctx context.Context, shelf files.Shelf, dir string, settings files.S
 	return err
 }
 
-// Content opens the product file of that digest in a backup; hazard.ErrNotFound if there is none. Who reads it compares it with the digest.
+// Content opens the product file with that digest in a backup. It returns hazard.ErrNotFound if
+// there is none. The reader must compare it with the digest.
 func Content(ctx context.Context, shelf files.Shelf, digest string) (io.ReadCloser, error) {
 	return shelf.OpenAs(ctx, contentName(digest))
 }
 
-// content brings a product file back; not ok: the backup lacks it, or it is damaged.
+// content restores a product file. ok is false if the file is missing or damaged in the backup.
 func content(ctx context.Context, shelf files.Shelf, s *store.Store, digest string) (ok bool, err error) {
 	r, err := Content(ctx, shelf, digest)
 	if errors.Is(err, hazard.ErrNotFound) {
@@ -222,8 +228,9 @@ func content(ctx context.Context, shelf files.Shelf, s *store.Store, digest stri
 	return ok, errors.Join(err, r.Close())
 }
 
-// Pages calls take with each copy of each page that is in a backup, as SQLite gives it, as long as it returns true: the newest generation first, and of each
-// the first copy first. What is damaged is left out, and told by the error once the rest was read.
+// Pages calls take with each copy of each page in a backup, in SQLite's form, until it returns
+// false. It starts with the newest generation, and with the first copy in each. It skips damaged
+// segments, and returns an error for them after reading the rest.
 func Pages(ctx context.Context, shelf files.Shelf, take func(number uint32, page []byte) (more bool), tell Progress) error {
 	of, err := generations(ctx, shelf)
 	if err != nil {
@@ -247,10 +254,10 @@ func Pages(ctx context.Context, shelf files.Shelf, take func(number uint32, page
 	return damaged
 }
 
-// errEnough ends the reading of a backup of which nothing more is wanted.
+// errEnough ends the reading of a backup when no more is needed.
 var errEnough = errors.New("enough")
 
-// taking is a target that gives pages away.
+// taking is a target that passes pages on to a function.
 type taking func(number uint32, page []byte) (more bool)
 
 func (take taking) page(number uint32, page []byte) error {
@@ -262,13 +269,14 @@ func (take taking) page(number uint32, page []byte) error {
 
 func (taking) end(int64) error { return nil }
 
-// target takes the pages of a segment, as SQLite gives them, and is told of the bytes that the database has at its end.
+// target receives the pages of a segment, in SQLite's form, and the size of the database in bytes
+// after it.
 type target interface {
 	page(number uint32, page []byte) error
 	end(size int64) error
 }
 
-// database is a file that is put together.
+// database is a database file under construction.
 type database struct {
 	file *os.File
 	sums bool // the pages have checksums
@@ -305,19 +313,20 @@ func generations(ctx context.Context, shelf files.Shelf) (map[string]map[int64]b
 	return of, err
 }
 
-// read reads the newest generation that began before at, up to at, and gives its pages to a target, if there is one.
+// read reads the newest generation that began before at, up to at, and passes its pages to a
+// target, if there is one.
 func read(ctx context.Context, shelf files.Shelf, of map[string]map[int64]bool, at time.Time, to target, tell Progress) (*Found, error) {
 	var failed error
 	for _, id := range slices.Backward(slices.Sorted(maps.Keys(of))) {
 		if !of[id][0] || !at.IsZero() && begunAt(id).After(at) {
-			continue // the server ended before all pages were there
+			continue // the server ended before all pages were uploaded
 		}
 		g := &generationReader{ctx: ctx, shelf: shelf, id: id, at: at, to: to, Found: Found{Generation: id}}
 		err := g.read(of[id], tell)
 		if errors.Is(err, errLater) {
 			continue
 		}
-		if err != nil { // an earlier one may be whole
+		if err != nil { // an earlier generation may be complete
 			failed = errors.Join(failed, err)
 			continue
 		}
@@ -333,10 +342,10 @@ func read(ctx context.Context, shelf files.Shelf, of map[string]map[int64]bool, 
 		return nil, fmt.Errorf("%w of hazardd in %v", ErrNone, shelf)
 	}
 	ids := slices.Sorted(maps.Keys(of))
-	return nil, fmt.Errorf("%w in %v that is as old as %s; the first one there began at %s", ErrNone, shelf, at.UTC().Format(time.RFC3339), begunAt(ids[0]).Format(time.RFC3339))
+	return nil, fmt.Errorf("%w in %v that began before %s; the first one there began at %s", ErrNone, shelf, at.UTC().Format(time.RFC3339), begunAt(ids[0]).Format(time.RFC3339))
 }
 
-// generationReader puts a database together.
+// generationReader builds a database from a generation.
 type generationReader struct {
 	Found
 	ctx    context.Context
@@ -347,14 +356,14 @@ type generationReader struct {
 	before string // SHA-256 of the segment before
 }
 
-// errLater ends the reading of a segment that is of a later moment than is wanted.
+// errLater ends the reading of a segment from after the wanted moment.
 var errLater = errors.New("later")
 
-// read reads the segments in their order. It fails if the first one cannot be used.
+// read reads the segments in order. It fails if the first one cannot be used.
 func (g *generationReader) read(there map[int64]bool, tell Progress) error {
 	for number := int64(0); ; number++ {
 		tell("segments", number, int64(len(there)))
-		err := fmt.Errorf("segment %s is not there", segmentName(g.id, number))
+		err := fmt.Errorf("segment %s is missing", segmentName(g.id, number))
 		if there[number] {
 			if err = g.segment(number); err == nil {
 				continue
@@ -371,7 +380,7 @@ func (g *generationReader) read(there map[int64]bool, tell Progress) error {
 	}
 }
 
-// segment reads one segment. Its pages are written only once it is known to be whole.
+// segment reads one segment. It writes the pages only after it has verified the whole segment.
 func (g *generationReader) segment(number int64) error {
 	name := segmentName(g.id, number)
 	h, digest, err := g.scan(name, number, false)
@@ -413,9 +422,9 @@ func (g *generationReader) scan(name string, number int64, write bool) (h head, 
 	}
 	switch {
 	case h.Format != format:
-		return h, "", fmt.Errorf("it has the form %d, this program reads %d: use a later one", h.Format, format)
+		return h, "", fmt.Errorf("its format is %d, but this program reads %d: use a later version", h.Format, format)
 	case h.Generation != g.id || h.Number != number:
-		return h, "", fmt.Errorf("it says that it is %s", segmentName(h.Generation, h.Number))
+		return h, "", fmt.Errorf("its header names it %s", segmentName(h.Generation, h.Number))
 	case h.Before != g.before:
 		return h, "", errors.New("it does not follow the one before")
 	case h.PageSize < 512 || h.PageSize > maxPage:
@@ -444,7 +453,7 @@ func (g *generationReader) scan(name string, number int64, write bool) (h head, 
 		}
 	}
 	if n, err := io.Copy(io.Discard, in); err != nil || n > 0 {
-		return h, "", errors.Join(err, errors.New("it goes on behind its end"))
+		return h, "", errors.Join(err, errors.New("data follows its end"))
 	}
 	if _, err := io.Copy(io.Discard, raw); err != nil {
 		return h, "", err

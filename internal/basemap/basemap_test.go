@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// The numbers are those of the specification of PMTiles 3, section 4.1.
+// The numbers are from the specification of PMTiles 3, section 4.1.
 func TestTileNumbers(t *testing.T) {
 	for at, want := range map[[3]int]uint64{{0, 0, 0}: 0, {1, 0, 0}: 1, {1, 0, 1}: 2, {1, 1, 1}: 3, {1, 1, 0}: 4, {2, 0, 0}: 5, {12, 3423, 1763}: 19078479} {
 		if got := tileID(at[0], at[1], at[2]); got != want {
@@ -59,6 +59,6 @@ func TestWhatIsNoArchiveIsRefused(t *testing.T) {
 		}
 	}
 	if _, err := read([]byte{26, 200}, 0, 0, 0); err == nil {
-		t.Error("a tile that is cut off is taken")
+		t.Error("a truncated tile is accepted")
 	}
 }

@@ -30,7 +30,7 @@ func TestTilesOfStreetsAreReadAsTheyAre(t *testing.T) {
 			if s.MinZoom != 0 || s.MaxZoom != 14 || s.Bounds != [4]float64{9, 53, 11, 54} || s.Attribution != "<b>Made by hand</b>" || s.Gzipped != (archive.Compression == 2) {
 				t.Errorf("%+v", s)
 			}
-			for range 2 { // the second time from the directory that is kept
+			for range 2 { // the second time from the cached directory
 				tile, err := s.Tile(0, 0, 0)
 				if err != nil || tile == nil {
 					t.Fatalf("%v, %v", tile, err)
@@ -66,7 +66,7 @@ func TestTheNameOfStreetsIsOfTheirContent(t *testing.T) {
 	other := basemaptest.Streets()
 	other.Tile = append(other.Tile, '!')
 	if a, b := name(basemaptest.Streets()), name(basemaptest.Streets()); a != b || a == "" {
-		t.Errorf("the same archive is %q and %q", a, b)
+		t.Errorf("the same archive has the tags %q and %q", a, b)
 	}
 	if a, b := name(basemaptest.Streets()), name(other); a == b {
 		t.Errorf("two archives are both %q", a)
@@ -101,7 +101,7 @@ func TestAnArchiveThatTheMapCannotDrawIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := basemap.OpenStreets(path); err == nil {
-			t.Fatalf("an archive that is cut off after %d of %d bytes is taken", cut, len(whole))
+			t.Fatalf("an archive that is truncated after %d of %d bytes is accepted", cut, len(whole))
 		}
 	}
 	if _, err := basemap.OpenStreets(t.TempDir()); err == nil || !strings.Contains(err.Error(), "not a file") {

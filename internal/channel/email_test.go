@@ -28,7 +28,7 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// warning is a message about a flood.
+// warning returns a message about a flood.
 func warning(change func(*notice.Notice, *hazard.Hazard)) notice.Notice {
 	km := 12.0
 	h := hazard.Hazard{UUID: uuid.MustParse("0190a3c8-7b1e-7000-8000-000000000007"), Name: "Flood Warning: Skagit River", Type: hazard.Flood, Severity: hazard.Warning, Category: hazard.Event,
@@ -44,15 +44,15 @@ func warning(change func(*notice.Notice, *hazard.Hazard)) notice.Notice {
 	return n
 }
 
-// post is a mail server that keeps what it gets, and answers as it is told.
+// post is a mail server that records mails, and answers as configured.
 type post struct {
 	mu      sync.Mutex
 	mails   []letter
 	opened  int
 	logins  []string
 	answer  map[string]error // by "MAIL", "DATA" or the recipient
-	drop    bool             // close the connection after a message was taken, without an answer
-	secure  bool             // of the last mail
+	drop    bool             // close the connection after a message, without an answer
+	secure  bool             // whether the last mail used TLS
 	address string
 	roots   *x509.CertPool
 }
@@ -120,7 +120,7 @@ func newPost(t *testing.T, tlsMode string) *post {
 	p := &post{answer: map[string]error{}}
 	server := smtp.NewServer(p)
 	server.AllowInsecureAuth = true
-	web := httptest.NewTLSServer(nil) // lends its certificate, for example.com
+	web := httptest.NewTLSServer(nil) // provides a certificate for example.com
 	web.Close()
 	p.roots = x509.NewCertPool()
 	p.roots.AddCert(web.Certificate())
@@ -142,7 +142,7 @@ func newPost(t *testing.T, tlsMode string) *post {
 	return p
 }
 
-// mailTo makes a Mail that sends to the server, under the name example.com.
+// mail returns a Mail that sends to the server, under the name example.com.
 func (p *post) mail(t *testing.T, server string) *Mail {
 	t.Helper()
 	m, err := NewMail(MailConfig{Server: server, From: "Hazards ⚠ <hazards@example.org>", RootCAs: p.roots, Now: func() time.Time { return noon }, Password: "a secret",
@@ -158,7 +158,7 @@ func (p *post) mail(t *testing.T, server string) *Mail {
 
 var reader = Address{Kind: Email, To: "Reader.Name+x@Example.net"}
 
-// parts reads a mail: its leaves by media type.
+// parts parses a mail: its leaf parts by media type.
 func parts(t *testing.T, contentType, encoding string, body io.Reader) map[string]string {
 	t.Helper()
 	kind, params, err := mime.ParseMediaType(contentType)
@@ -208,7 +208,7 @@ func TestAMailIsAThreadThatCanBeLeftWithOneClick(t *testing.T) {
 				t.Fatalf("%s: %v", tt.server, err)
 			}
 		}
-		if len(p.mails) != 3 || p.opened > 2 { // TLS makes a session of its own
+		if len(p.mails) != 3 || p.opened > 2 { // TLS starts a new session
 			t.Fatalf("%s: %d mails, %d sessions", tt.server, len(p.mails), p.opened)
 		}
 		if p.secure != (tt.mode != "") {
@@ -248,7 +248,7 @@ func TestAMailIsAThreadThatCanBeLeftWithOneClick(t *testing.T) {
 			}
 		}
 		if h.Get("Message-Id") == "" || heads[1].Get("Message-Id") != h.Get("Message-Id") || heads[2].Get("Message-Id") == h.Get("Message-Id") {
-			t.Errorf("the second attempt has another name: %q, %q, %q", h.Get("Message-Id"), heads[1].Get("Message-Id"), heads[2].Get("Message-Id"))
+			t.Errorf("the second attempt has another id: %q, %q, %q", h.Get("Message-Id"), heads[1].Get("Message-Id"), heads[2].Get("Message-Id"))
 		}
 		if ref := h.Get("References"); ref == "" || ref != heads[2].Get("References") || ref != heads[2].Get("In-Reply-To") {
 			t.Errorf("threads %q and %q", ref, heads[2].Get("References"))
@@ -314,11 +314,11 @@ func TestWhatAMailServerRefuses(t *testing.T) {
 	foreign := newPost(t, "starttls")
 	foreign.roots = x509.NewCertPool()
 	if err := foreign.mail(t, "smtp://hazards@example.com").Send(t.Context(), reader, warning(nil)); err == nil || !strings.Contains(err.Error(), "certificate") || len(foreign.logins) != 0 {
-		t.Errorf("with a certificate of nobody: %v", err)
+		t.Errorf("with an untrusted certificate: %v", err)
 	}
 }
 
-// wantSecret expects that an error gives away neither an address nor what a receiver said.
+// wantSecret checks that an error reveals neither an address nor text from a receiver.
 func wantSecret(t *testing.T, err error) {
 	t.Helper()
 	if err == nil {
@@ -326,7 +326,7 @@ func wantSecret(t *testing.T, err error) {
 	}
 	for _, secret := range []string{"reader", "Reader", "example.net", "liked", "token"} {
 		if strings.Contains(err.Error(), secret) {
-			t.Errorf("the error gives away %q: %v", secret, err)
+			t.Errorf("the error reveals %q: %v", secret, err)
 		}
 	}
 }

@@ -25,7 +25,7 @@ import (
 	"github.com/hazardd/hazardd/internal/outbound"
 )
 
-// shop is an HTTP service that keeps what it gets.
+// shop is an HTTP service that records its requests.
 type shop struct {
 	server *httptest.Server
 	mu     sync.Mutex
@@ -64,7 +64,8 @@ func (s *shop) web(t *testing.T, recipes map[string]Recipe) *Web {
 	return w
 }
 
-// services are the ready templates: what their service is sent. Where a template names the service's own host, ours takes its place.
+// services are the built-in templates, with the request that each sends. If a template contains the
+// service's own host, our host replaces it.
 var services = map[string]struct {
 	to     string
 	recipe Recipe
@@ -133,7 +134,7 @@ func object(t *testing.T, body string) map[string]any {
 
 func (s *shop) at(text string) string { return strings.ReplaceAll(text, "{shop}", s.server.URL) }
 
-// all is a Web with every ready template.
+// all returns a Web with every ready template.
 func (s *shop) all(t *testing.T) *Web {
 	recipes := map[string]Recipe{}
 	for name, c := range services {
@@ -171,7 +172,7 @@ func TestEachReadyTemplateSpeaksTheLanguageOfItsService(t *testing.T) {
 				t.Errorf("%q, want %q", got, c.path)
 			}
 			if s.got[0].RequestURI != s.got[1].RequestURI || s.bodies[0] != s.bodies[1] {
-				t.Error("a second attempt is another message")
+				t.Error("a second attempt sends a different message")
 			}
 			c.check(t, s.got[0], s.bodies[0])
 		})
@@ -229,7 +230,7 @@ func TestAddressesThatAChannelDoesNotTake(t *testing.T) {
 	if len(s.got) != 0 {
 		t.Errorf("%d requests", len(s.got))
 	}
-	// Without the operator's word nothing inside is reached, by a recipe neither.
+	// Unless the operator allows it, internal addresses cannot be reached, even by a recipe.
 	inside, err := NewWeb(map[string]Recipe{"matrix": {Template: "matrix", Server: s.server.URL, Secret: "x"}}, outbound.Targets{})
 	if err != nil {
 		t.Fatal(err)
@@ -251,7 +252,7 @@ func TestWhatAServiceAnswers(t *testing.T) {
 		}
 		wantSecret(t, err)
 		if err != nil && (strings.Contains(err.Error(), "12345") || strings.Contains(err.Error(), "1:abc")) {
-			t.Errorf("%d: the error gives away the address or the secret: %v", status, err)
+			t.Errorf("%d: the error reveals the address or the secret: %v", status, err)
 		}
 	}
 }
@@ -290,7 +291,7 @@ func TestChannelsOfAFolder(t *testing.T) {
 		}
 	}
 	if _, err := Recipes(filepath.Join(dir, "none")); err == nil {
-		t.Error("a folder that is not there is taken")
+		t.Error("a folder that does not exist is accepted")
 	}
 }
 
@@ -339,7 +340,7 @@ func TestMessagesStayWithinTheirLimits(t *testing.T) {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
 		if err := s.Send(t.Context(), b, notice.Notice{}); err != nil || time.Since(began) != 2*time.Second {
-			t.Errorf("another address waits: %v after %v", err, time.Since(began))
+			t.Errorf("another address has to wait: %v after %v", err, time.Since(began))
 		}
 		slow := Limit(counted(func() {}), Limits{Minute: 1})
 		if err := slow.Send(t.Context(), a, notice.Notice{}); err != nil {

@@ -39,7 +39,7 @@ func b64(t *testing.T, s string) []byte {
 	return b
 }
 
-// TestEncryptionIsThatOfTheStandard is the example of RFC 8291, appendix A.
+// TestEncryptionIsThatOfTheStandard runs the example of RFC 8291, appendix A.
 func TestEncryptionIsThatOfTheStandard(t *testing.T) {
 	own, err := ecdh.P256().NewPrivateKey(b64(t, "yfWPiYE-n46HLnH0KqZOF1fJJU3MYrct3AELtAQ-oRw"))
 	if err != nil {
@@ -59,7 +59,8 @@ func TestEncryptionIsThatOfTheStandard(t *testing.T) {
 	}
 }
 
-// browser is a push service and the browser behind it: it decrypts by its own reading of RFC 8188 and RFC 8291.
+// browser is a push service and its browser. It decrypts with an independent implementation of RFC
+// 8188 and RFC 8291.
 type browser struct {
 	t      *testing.T
 	server *httptest.Server
@@ -187,7 +188,7 @@ func TestABrowserReadsWhatItIsSent(t *testing.T) {
 		}
 		got = append(got, push)
 		if len(body) != len(b.bodies[0]) && i < 2 {
-			t.Errorf("lengths %d and %d tell the messages apart", len(body), len(b.bodies[0]))
+			t.Errorf("lengths %d and %d distinguish the messages", len(body), len(b.bodies[0]))
 		}
 	}
 	if g := got[0]; g.Title != "Warning: Flood Warning: Skagit River · 12 km from Home" || g.URL != "https://example.org/h/7" || g.Tag != "thread-1" || g.Type != "FLOOD" || !strings.HasPrefix(g.Body, "Move to") {
@@ -284,9 +285,9 @@ func TestWhatIsNoPushSubscription(t *testing.T) {
 		}
 	}
 	if _, err := NewPush(PushConfig{Seed: make([]byte, 31), Subject: "https://example.org"}); err == nil {
-		t.Error("a short seed is taken")
+		t.Error("a short seed is accepted")
 	}
 	if _, err := NewPush(PushConfig{Seed: make([]byte, 32), Subject: "example.org"}); err == nil {
-		t.Error("nobody to turn to")
+		t.Error("a contact that is not a URL is accepted")
 	}
 }

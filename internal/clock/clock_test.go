@@ -9,9 +9,9 @@ import (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// machineClock is a machine's clocks, set by a test.
+// machineClock is a machine's set of clocks, set by a test.
 type machineClock struct {
-	uptime, wall, asleep time.Duration // wall and asleep: from noon and 0
+	uptime, wall, asleep time.Duration // wall counts from noon, asleep from 0
 }
 
 func (m *machineClock) read() Reading {
@@ -21,8 +21,7 @@ func (m *machineClock) read() Reading {
 // pass lets time pass while the machine is awake.
 func (m *machineClock) pass(d time.Duration) { m.uptime += d; m.wall += d }
 
-// step is what happens to a machine's clocks, and where service time is to be afterwards, from
-// noon.
+// step is a change of a machine's clocks, and the resulting service time, counted from noon.
 type step struct {
 	pass, set, suspend time.Duration
 	confirm            string // "right", "wrong" or nothing
@@ -68,7 +67,7 @@ func TestServiceTimeFollowsAWallClockThatTheMonotonicClockAgreesWith(t *testing.
 					t.Errorf("step %d: service time is %v after noon, want %v", i, got, st.want)
 				}
 				if by, _ := c.Step(); (by != 0) != st.held {
-					t.Errorf("step %d: the wall clock is %v ahead of service time; held is to be %v", i, by, st.held)
+					t.Errorf("step %d: the wall clock is %v ahead of service time; want held %v", i, by, st.held)
 				}
 			}
 		})
@@ -91,8 +90,7 @@ func TestEachStepCountsOnce(t *testing.T) {
 	}
 }
 
-// Whatever is done to the wall clock within less than Settle, service time is the time that has
-// passed.
+// Any changes of the wall clock within less than Settle do not affect service time.
 func TestNoShortStepMovesServiceTime(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var at machineClock

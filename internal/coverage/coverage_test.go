@@ -43,8 +43,9 @@ var (
 	wildfires = []hazard.Type{hazard.Wildfire}
 )
 
-// world is a world of a few sources: a weather service of Austria, one of Portugal that reaches far out to sea, one of Switzerland that
-// does not say of what it warns, a fire service of Austria, cyclones of a basin, floods of a model, and earthquakes of the world.
+// world returns a world of a few sources: a weather service of Austria; one of Portugal with a
+// large sea area; one of Switzerland without the types of its warnings; a fire service of Austria;
+// cyclones of a basin; floods from a model; and earthquakes of the world.
 func world(t *testing.T) *coverage.Map {
 	t.Helper()
 	all := []source.Source{
@@ -74,7 +75,8 @@ func world(t *testing.T) *coverage.Map {
 
 var lastRead = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
-// reading is fresh, but for the named: "NAME" is stale, "-NAME" not polled, "NAME/2" has a second feed that is stale.
+// reading returns up-to-date readings, except for the named ones: "NAME" is stale, "-NAME" is not
+// polled, and "NAME/2" has a second, stale feed.
 func reading(faults ...string) coverage.Readings {
 	r := coverage.Readings{}
 	fresh := coverage.Reading{State: "ok", Polled: true, Fresh: true, LastSuccess: &lastRead}
@@ -182,7 +184,7 @@ func TestAJudgementNamesWhoSpeaks(t *testing.T) {
 	}
 }
 
-// At sea a place belongs to the nearer of two coasts, and on land to no neighbor.
+// At sea, a place belongs to the nearer of two coasts; on land, never to a neighbor.
 func TestSeasEndAtTheMedianLineAndLandAtTheBorder(t *testing.T) {
 	m := world(t)
 	for at, want := range map[[2]float64]string{
@@ -199,7 +201,7 @@ func TestSeasEndAtTheMedianLineAndLandAtTheBorder(t *testing.T) {
 			t.Errorf("%v: %v, want %s", at, p.Countries, want)
 		}
 	}
-	if w := m.Word(m.At(-6.9, 37.1), reading()); w != coverage.Unknown { // 25 km off Portugal, which reaches 370
+	if w := m.Word(m.At(-6.9, 37.1), reading()); w != coverage.Unknown { // 25 km off Portugal, whose area reaches 370 km
 		t.Errorf("off Spain: %s", w)
 	}
 }
@@ -284,7 +286,8 @@ func TestTheLayerHasAWordForEachCountry(t *testing.T) {
 	}
 }
 
-// Sources name their areas by themselves: two may mean the same area, and two may use one name for different ones.
+// Sources choose the names of their areas: two may mean the same area, and two may use one name for
+// different areas.
 func TestFeaturesOfTheLayerHaveIDsOfTheirOwn(t *testing.T) {
 	responsible := func(areas ...source.Area) source.Coverage {
 		return source.Coverage{Role: source.RoleResponsible, Areas: areas}

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// Each condition in both encodings comes to the same tree.
+// Each condition has the same tree in both encodings.
 var both = []struct{ text, json string }{
 	{`type_ID = 'FLOOD'`, `{"op":"=","args":[{"property":"type_ID"},"FLOOD"]}`},
 	{`"type_ID"='it''s' and NOT severity_rank<>-2.5e1`, `{"op":"and","args":[{"op":"=","args":[{"property":"type_ID"},"it's"]},{"op":"not","args":[{"op":"<>","args":[{"property":"severity_rank"},-25]}]}]}`},
@@ -125,7 +125,7 @@ func TestWhereClausesOfArcGIS(t *testing.T) {
 	}
 }
 
-// A filter that wants to cost much is refused, in time that grows with its length alone.
+// An expensive filter is rejected, in time that grows only with its length.
 func TestABudgetBoundsEveryFilter(t *testing.T) {
 	for name, text := range map[string]string{
 		"parentheses": strings.Repeat("(", 5000) + "a=1" + strings.Repeat(")", 5000),

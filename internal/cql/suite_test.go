@@ -7,8 +7,10 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// The abstract tests of CQL2 (OGC 21-065r2, annex A) that ask for predicates to be read, in both encodings. The properties are those of the test data of
-// the annex (table 7 and those that follow), the conditions those of its tables, as far as the conformance classes are declared. What they find is in package httpapi.
+// The abstract tests of CQL2 (OGC 21-065r2, annex A) that require predicates to be parsed, in both
+// encodings. The properties are those of the annex' test data (table 7 and following), and the
+// conditions those of its tables, for the declared conformance classes. Package httpapi tests their
+// results.
 func TestAbstractTestSuiteOfCQL2(t *testing.T) {
 	for class, list := range map[string][]struct{ text, json string }{
 		"basic-cql2": {
@@ -90,7 +92,7 @@ func TestAbstractTestSuiteOfCQL2(t *testing.T) {
 			}
 		})
 	}
-	// Of basic-spatial-functions-plus: each type of geometry, with and without heights.
+	// For basic-spatial-functions-plus: each type of geometry, with and without heights.
 	for wkt, geojson := range map[string]string{
 		"POINT(7.02 49.92)":                         `{"type":"Point","coordinates":[7.02,49.92]}`,
 		"POINT Z (7.02 49.92 3)":                    `{"type":"Point","coordinates":[7.02,49.92,3]}`,
@@ -110,7 +112,7 @@ func TestAbstractTestSuiteOfCQL2(t *testing.T) {
 			t.Errorf("%s: %v, %+v", geojson, err, e)
 		}
 	}
-	// What is no CQL2 is refused (the invalid conditions of the annex' tables).
+	// Invalid conditions of the annex' tables are rejected.
 	for _, text := range []string{`NAME`, `NAME='a' NAME='b'`, `NAME BETWEEN 1`, `NAME LIKE NAME`, `NAME IN 'a'`, `NAME IS`, `pop_other==1`, `AND NAME='a'`, `(NAME='a'`, `T_AFTER(date)`, `S_INTERSECTS(geom)`, `DATE('2022-13-01')=d`, `CASEI(1)='a'`} {
 		if e, err := ParseText(text); err == nil {
 			t.Errorf("%s is read as %+v", text, e)

@@ -15,7 +15,7 @@ import (
 
 var second = edit.Author{Caller: auth.Caller{Name: "second", Role: auth.Editor, Orgs: []int64{org}}}
 
-// draftOf is the draft that an error names.
+// draftOf returns the draft that an error names.
 func draftOf(t *testing.T, err error) uuid.UUID {
 	t.Helper()
 	d, ok := errors.AsType[*edit.DraftedError](err)
@@ -33,7 +33,7 @@ func twoPeople(e *edit.Editor, two edit.TwoPeople) {
 	e.Two = &two
 }
 
-// What is over by the time somebody approves it is never published.
+// A draft approved after the end of its hazard is never published.
 func TestDraftsLapse(t *testing.T) {
 	for name, tt := range map[string]struct {
 		body  string
@@ -62,7 +62,7 @@ func TestDraftsLapse(t *testing.T) {
 			if _, err := e.Refuse(t.Context(), second, id, []byte(`{"reason":"r"}`), now.Add(tt.lives)); !errors.Is(err, hazard.ErrConflict) {
 				t.Errorf("refused after its end: %v", err)
 			}
-			// Nothing of it is kept for ever.
+			// No draft is kept forever.
 			if err := s.PurgeDrafts(t.Context(), now+1); err != nil {
 				t.Fatal(err)
 			}
@@ -73,7 +73,7 @@ func TestDraftsLapse(t *testing.T) {
 	}
 }
 
-// A request that is sent again after its draft has lapsed waits anew.
+// A request repeated after its draft has lapsed creates a new draft.
 func TestALapsedDraftBeginsAnew(t *testing.T) {
 	e, _ := newEditor(t)
 	h := made(t, e, smallest)
@@ -90,14 +90,14 @@ func TestALapsedDraftBeginsAnew(t *testing.T) {
 	}
 }
 
-// The number of people counts for what is written, not for what was there when it was counted.
+// The number of people must belong to the state that is written, not to an earlier one.
 func TestReachIsCountedOfWhatIsWritten(t *testing.T) {
 	e, _ := newEditor(t)
 	h := made(t, e, smallest)
 	counted := 0
 	people := int64(10)
 	twoPeople(e, edit.TwoPeople{People: 1000, Reach: func(ctx context.Context, h *hazard.Hazard, _ []hazard.Area) (edit.Reach, error) {
-		if counted++; counted == 1 { // meanwhile somebody alters it
+		if counted++; counted == 1 { // meanwhile another user changes it
 			also := *e
 			also.Two = nil
 			if _, err := also.PatchHazard(ctx, editor, edit.Ref{ID: h.ID}, nil, []byte(`{"latitude":50}`), now); err != nil {
@@ -113,7 +113,8 @@ func TestReachIsCountedOfWhatIsWritten(t *testing.T) {
 	if counted != 2 {
 		t.Errorf("counted %d times", counted)
 	}
-	// An area in which people cannot be counted waits; a hazard without an area reaches its subscribers.
+	// An area whose people cannot be counted needs a second person; a hazard without an area uses
+	// the number of its subscribers.
 	unknown := edit.Reach{}
 	e.Two.Reach = func(context.Context, *hazard.Hazard, []hazard.Area) (edit.Reach, error) { return unknown, nil }
 	area := `,"area":{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,0]]]}}`
@@ -125,7 +126,7 @@ func TestReachIsCountedOfWhatIsWritten(t *testing.T) {
 	draftOf(t, err)
 }
 
-// An author may have so many drafts that wait.
+// The number of waiting drafts per author is limited.
 func TestDraftsOfAnAuthorAreBounded(t *testing.T) {
 	e, _ := newEditor(t)
 	twoPeople(e, edit.TwoPeople{Warnings: true})

@@ -28,10 +28,10 @@ var (
 	reader = edit.Author{Caller: auth.Caller{Name: "reader", Role: auth.Reader, Orgs: []int64{org}}}
 )
 
-// now is the moment of every write in these tests.
+// now is the time of every write in these tests.
 var now = hazard.At(time.Date(2026, 11, 21, 6, 0, 0, 0, time.UTC))
 
-// versions is a condition on the change that made a state.
+// versions is a condition on the number of the change that made a state.
 type versions []int64
 
 func (v versions) Hazard(h *hazard.Hazard, _ int) bool { return slices.Contains(v, h.Version) }
@@ -190,7 +190,7 @@ func TestHazardOfASourceRemembersWhatAnEditorSet(t *testing.T) {
 		want []string
 	}{
 		{`{}`, nil},
-		{`{"severity_ID":"WATCH","area":null,"status":"A"}`, nil}, // what it was
+		{`{"severity_ID":"WATCH","area":null,"status":"A"}`, nil}, // as before
 		{`{"hazard_Name":"Set","latitude":1,"longitude":0}`, []string{"hazard_Name", "latitude"}},
 		{`{"hazard_Name":"Set again"}`, []string{"hazard_Name", "latitude"}},
 		{`{"hazard_Name":"Set again","area":{"type":"Point","coordinates":[1,1]}}`, []string{"area", "hazard_Name", "latitude"}},
@@ -205,7 +205,7 @@ func TestHazardOfASourceRemembersWhatAnEditorSet(t *testing.T) {
 	}
 }
 
-// wantValid checks that a hazard is one that every reader can be shown.
+// wantValid checks that a hazard can be shown to every reader.
 func wantValid(t *testing.T, h *hazard.Hazard) {
 	t.Helper()
 	_, knownType := h.Type.Info()
@@ -245,7 +245,7 @@ func FuzzHazardBody(f *testing.F) {
 			wantValid(t, done.State)
 			stored, err := s.Hazard(t.Context(), h.ID)
 			if err != nil || !stored.Equal(done.State) {
-				t.Errorf("the write said %+v, it reads %+v %v", done.State, stored, err)
+				t.Errorf("the write returned %+v, a read returns %+v %v", done.State, stored, err)
 			}
 			if again, err := e.PatchHazard(t.Context(), editor, ref, nil, body, now); err != nil || again.Last != 0 {
 				t.Errorf("the same patch again makes change %d, %v", again.Last, err)
@@ -270,7 +270,8 @@ func FuzzHazardBody(f *testing.F) {
 	})
 }
 
-// kind reports whether there is no error, and checks that there is none but those that the writer is to be told.
+// kind reports whether there is no error. It fails the test on errors that are not meant for the
+// writer.
 func kind(t *testing.T, err error) bool {
 	t.Helper()
 	if err == nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// TestAMemberThatIsNotKnownNamesTheOneThatWasMeant holds a body of slips to what its writer can use: each slip is named, what was probably meant
-// too, and the list of all members comes once.
+// TestAMemberThatIsNotKnownNamesTheOneThatWasMeant sends a body with misspelled members. The error
+// names each, with the probably intended one, and lists all valid members once.
 func TestAMemberThatIsNotKnownNamesTheOneThatWasMeant(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	members, err := decode([]byte(`{"hazard_name":"Flood","severity":"WARNING","colour":"red","status":"A","` + long + `":1}`))

@@ -18,8 +18,9 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// Users of two organizations and of none, and an admin, write at random, and sources report. No active real hazard leaves the active list
-// but by who may write it, by its own source, or by its end; and what it has become part of is active, and real (findings G1 and G2).
+// Users of two organizations and of none, and an admin, write at random, and sources report. An
+// active real hazard leaves the active list only because of a user who may write it, its own
+// source, or its end. If it was merged, the other hazard is active and real (findings G1 and G2).
 func TestNoWarningDisappearsByOthers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -34,7 +35,7 @@ func TestNoWarningDisappearsByOthers(t *testing.T) {
 	})
 }
 
-// game is a store that many write to.
+// game is a store with many writers.
 type game struct {
 	t       *rapid.T
 	ctx     testing.TB
@@ -75,7 +76,7 @@ func (g *game) any() (*hazard.Hazard, edit.Ref) {
 	return h, edit.Ref{ID: h.ID}
 }
 
-// turn lets somebody write, and looks at what has become of the hazards that were active.
+// turn lets somebody write, and then checks the hazards that were active.
 func (g *game) turn(who *edit.Author, src string, write func(now hazard.Instant) error) {
 	g.now = g.now.Add(time.Minute)
 	before := g.all()
@@ -121,7 +122,7 @@ func (g *game) create(*rapid.T) {
 	})
 }
 
-// by lets somebody alter some hazard by a body.
+// by lets somebody change a hazard with a request body.
 func (g *game) by(f func(who edit.Author, id edit.Ref, h *hazard.Hazard, now hazard.Instant) (int64, error)) {
 	who := g.who()
 	h, id := g.any()
@@ -194,7 +195,8 @@ func (g *game) event() (src string, n int) {
 	return rapid.SampledFrom([]string{"usgs", "emsc"}).Draw(g.t, "source"), rapid.IntRange(0, 2).Draw(g.t, "event")
 }
 
-// report lets a source report an event, which another source may report too, near enough to be the same.
+// report lets a source report an event. Another source may report it too, near enough to be the
+// same.
 func (g *game) report(*rapid.T) {
 	src, n := g.event()
 	category := rapid.SampledFrom([]hazard.Category{hazard.Event, hazard.Event, hazard.Exercise}).Draw(g.t, "category")

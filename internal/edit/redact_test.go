@@ -13,7 +13,8 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// What is redacted may be a word that says something else in a report: a level, a type, a key, a place. These stay, and the source is taken in as before.
+// A redacted text may also be a word with another meaning in a report: a level, a type, a key, a
+// place. These stay, and the source is imported as before.
 func TestARedactionLeavesWhatReportsMean(t *testing.T) {
 	e, s := newEditor(t)
 	in := intake.New(s, intake.Known{})
@@ -51,7 +52,7 @@ func TestARedactionLeavesWhatReportsMean(t *testing.T) {
 	}
 	for _, said := range []string{r.Name, r.Description, r.Called, r.Products[0].Title, r.Products[0].Data} {
 		if strings.Contains(said, "WARNING") || strings.Contains(said, "FLOOD") || strings.Contains(said, "name") {
-			t.Errorf("the report still says %q: %s", said, text)
+			t.Errorf("the report still contains %q: %s", said, text)
 		}
 	}
 	say(func(r *hazard.Report) { r.Version, r.Severity = r.Version+1, hazard.Advisory })

@@ -19,7 +19,7 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// bed is a store with evidence, and what says how many contents there are.
+// bed is a store with evidence, and a way to count its contents.
 type bed struct {
 	*evidence.Keeper
 	store *store.Store
@@ -146,7 +146,7 @@ func TestEvidenceThatIsOffIsRemoved(t *testing.T) {
 	}
 }
 
-// A process may die between putting a content and naming it, and a removal may fail.
+// A process may die between storing a content and naming it, and a removal may fail.
 func TestContentsThatNoRowNamesAreTidied(t *testing.T) {
 	b := open(t, files.Settings{}, evidence.Limits{Age: time.Hour})
 	digest := b.keep(t, "usgs", "one", start)

@@ -17,10 +17,10 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// folder is where the scenarios of these tests stand.
+// folder is the folder of the scenarios in these tests.
 var folder = fstest.MapFS{"files/a.csv": {Data: []byte("a,b\n")}, "files": {Mode: fs.ModeDir}}
 
-// head is what every scenario begins with; the timeline's first line is line 4.
+// head is the start of every scenario. The timeline's first line is line 4.
 const head = "name: drill\ntitle: A drill\ntimeline:\n"
 
 const flood = `  - {at: +00:00:00, begin: river, name: River, type: FLOOD, severity: WATCH, latitude: 1, longitude: 2}

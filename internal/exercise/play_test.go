@@ -19,7 +19,7 @@ import (
 	"github.com/hazardd/hazardd/wire"
 )
 
-// The real service, and everything of both scenarios that ship.
+// Both built-in scenarios are played completely on the real service.
 func TestADrillIsPlayedOnTheRealService(t *testing.T) {
 	for _, name := range []string{"earthquake-tsunami", "cyclone-flood"} {
 		t.Run(name, func(t *testing.T) {
@@ -54,7 +54,8 @@ func TestADrillIsPlayedOnTheRealService(t *testing.T) {
 					t.Errorf("event %d is of line %d, want %d", i, e.Line, s.Steps[i].Line)
 				}
 			}
-			// All that was made is a drill, has ended, and is there to read; what is real is as it was.
+			// Everything created is a drill, has ended, and can be read. Real hazards are
+			// unchanged.
 			made := map[string]bool{}
 			for _, e := range events {
 				if e.UUID != "" {
@@ -153,11 +154,12 @@ func TestAReaderCannotPlay(t *testing.T) {
 	}
 }
 
-// desk is a server that keeps hazards in memory, and can be away or be altered by others.
+// desk is a server that keeps hazards in memory. It can be unavailable, and others can change its
+// hazards.
 type desk struct {
 	hazards map[string]*wire.Hazard
 	etag    int
-	log     []string // what was done, with the time since the beginning
+	log     []string // actions, with the time since the start
 	start   time.Time
 	fail    func(what string) error
 }
@@ -321,7 +323,7 @@ func TestADrillWhoseServerIsGoneSaysWhatIsLeft(t *testing.T) {
 	})
 }
 
-// Whoever takes part may end a hazard early: the drill goes on.
+// A participant may end a hazard early: the drill continues.
 func TestWhatTraineesHaveEndedIsSkipped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk()
@@ -348,7 +350,7 @@ func TestWhatTraineesHaveEndedIsSkipped(t *testing.T) {
 	})
 }
 
-// A server on which the uuid leads to something real is not touched.
+// If a uuid belongs to a real hazard on the server, that hazard is not changed.
 func TestADrillStopsBeforeItTouchesWhatIsReal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk()

@@ -13,15 +13,17 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// How far from a hazard its assets are looked for, unless somebody says: from one without an area, and beside the area of one that has one.
+// The default distances within which assets are listed: from a hazard without an area, and around
+// the area of one with an area.
 const (
 	NearKm   = 100
 	BesideKm = 25
 )
 
-// Where is where a hazard is: its area to alert; if there is none, its area of impact; if there is none, its lines and points.
+// Where is where a hazard is: its alert area, or else its impact area, or else its lines and
+// points.
 type Where struct {
-	// HasArea: something can be inside.
+	// HasArea reports that assets can be inside.
 	HasArea bool
 	reach   *geo.Reach
 	bounds  geo.Box
@@ -56,19 +58,20 @@ func WhereIs(ctx context.Context, s *store.Store, h *hazard.Hazard) (*Where, err
 	return w, nil
 }
 
-// AssetAt is an asset, and how it lies to a hazard.
+// AssetAt is an asset with its position relative to a hazard.
 type AssetAt struct {
 	asset.Asset
 	Org    int64
-	Inside bool  // of the area, be it in part
-	Metres int64 // from the hazard, to the nearest 100 m; 0: inside
+	Inside bool  // in the area, at least in part
+	Metres int64 // distance from the hazard, to the nearest 100 m; 0: inside
 	set    int64
 }
 
-// Place is where an asset stands in a list: the nearest first, then by organization, as it was loaded.
+// Place is the position of an asset in a list: the nearest first, then by organization, then in the
+// order of loading.
 type Place struct{ Metres, Set, N int64 }
 
-// Place is that of the asset.
+// Place returns the asset's place in the list.
 func (a *AssetAt) Place() Place { return Place{a.Metres, a.set, a.N} }
 
 // Compare orders places.
@@ -76,24 +79,25 @@ func (p Place) Compare(o Place) int {
 	return cmp.Or(cmp.Compare(p.Metres, o.Metres), cmp.Compare(p.Set, o.Set), cmp.Compare(p.N, o.N))
 }
 
-// Wanted is which assets are asked for.
+// Wanted selects the assets of a query.
 type Wanted struct {
 	Org   func(org int64) bool
-	Km    float64 // how far from the hazard they may be; 0: inside
-	After *Place  // those behind this one
+	Km    float64 // maximum distance from the hazard; 0: inside only
+	After *Place  // only assets after this one
 	Limit int
 }
 
-// Reached is which assets a hazard reaches.
+// Reached lists the assets that a hazard reaches.
 type Reached struct {
-	Sets   []asset.Set // of the organizations that were asked for
+	Sets   []asset.Set // of the organizations in the query
 	Inside int64
-	Near   int64 // outside, within the distance
+	Near   int64 // number outside, within the distance
 	List   []AssetAt
-	More   bool // there are more behind the last of List
+	More   bool // there are more after the last of List
 }
 
-// Assets lists the assets where a hazard is. All of them are looked at and counted; no more than the limit are held.
+// Assets lists the assets where a hazard is. It visits and counts all of them, but keeps no more
+// than the limit in memory.
 func (w *Where) Assets(ctx context.Context, s *store.Store, wanted Wanted) (*Reached, error) {
 	r := &Reached{}
 	first := &farthest{}
@@ -133,7 +137,7 @@ func (w *Where) Assets(ctx context.Context, s *store.Store, wanted Wanted) (*Rea
 	return r, nil
 }
 
-// at says how an asset lies to the hazard; not ok: it is farther.
+// at returns the position of an asset relative to the hazard. ok is false if it is farther than km.
 func (w *Where) at(a *asset.Asset, km float64) (at AssetAt, ok bool) {
 	var metres float64
 	var far bool
@@ -152,7 +156,7 @@ func (w *Where) at(a *asset.Asset, km float64) (at AssetAt, ok bool) {
 	return at, true
 }
 
-// farthest is a heap of assets, the last in order first.
+// farthest is a heap of assets with the last in order at the top.
 type farthest []AssetAt
 
 func (f farthest) Len() int           { return len(f) }

@@ -13,17 +13,19 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// maxBands is how many bands of a hazard are counted: those of the worst values.
+// maxBands is the maximum number of bands counted for a hazard: those with the worst values.
 const maxBands = 16
 
-// bandKey tells bands apart.
+// bandKey identifies a band.
 type bandKey struct {
 	kind  string
 	value float64
 }
 
-// bands are the areas that sources have drawn of a hazard, those of the same quantity and value as one: the radii of a wind at all times, for one. Inside of a closed contour it is
-// as bad as on it, or worse. Where a contour is open, it leads out of the map of its source, and which area it surrounds is not known.
+// bands returns the areas that sources have drawn for a hazard. Areas of the same quantity and
+// value are joined, for example the wind radii of all times. Inside a closed contour the value is
+// as bad as on it, or worse. An open contour ends at the edge of its source's map, so its area is
+// unknown.
 func bands(ctx context.Context, s *store.Store, h *hazard.Hazard) ([]population.Drawn, error) {
 	shapes, open := map[bandKey][]geo.Shape{}, map[bandKey]bool{}
 	for _, ref := range h.Shapes {
@@ -66,7 +68,7 @@ func bands(ctx context.Context, s *store.Store, h *hazard.Hazard) ([]population.
 	return drawn[:min(len(drawn), maxBands)], nil
 }
 
-// enclosed are the areas within closed lines, and whether all lines are closed.
+// enclosed returns the areas within closed lines, and whether all lines are closed.
 func enclosed(s geo.Shape) (areas []geo.Shape, whole bool) {
 	whole = true
 	for _, line := range s.Lines() {

@@ -7,7 +7,7 @@ import (
 	"github.com/hazardd/hazardd/internal/geo"
 )
 
-// A closed contour surrounds an area; an open one leads out of the map, and nobody knows which.
+// A closed contour surrounds an area. An open one leads out of the map, so its area is unknown.
 func TestWhatContoursEnclose(t *testing.T) {
 	for _, tt := range []struct {
 		text  string

@@ -1,8 +1,11 @@
-// Package exposure keeps the count of who lives where each active hazard is: off the write path, on one node at a time, as a change of its own.
+// Package exposure keeps the count of people up to date for each active hazard: outside the write
+// path, on one node at a time, as a separate change.
 //
-// A hazard needs counting when its state has no exposure of the areas that it has, or one of another grid. That is told by its state alone, so that a worker that was
-// killed leaves nothing behind: the next one finds the same. The count is made outside of any transaction; what is written is checked again in it, and
-// dropped if the areas have changed meanwhile. last_Update does not move: the base record stays as it is.
+// A hazard needs a count if its state has no exposure for its present areas, or one from another
+// grid. The state alone decides this. So a killed worker leaves nothing behind: the next one finds
+// the same work. Counting runs outside any transaction. The transaction that writes the result
+// checks it again, and drops it if the areas have changed meanwhile. last_Update does not change,
+// because the base record stays the same.
 package exposure
 
 import (
@@ -23,16 +26,16 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// The rhythm and the limits of the worker.
+// The intervals and limits of the worker.
 const (
 	leaseName = "exposure"
-	every     = 500 * time.Millisecond // how soon a changed area is looked at
+	every     = 500 * time.Millisecond // how often it looks for changed areas
 	again     = 10 * time.Second       // after an error
 	maxBatch  = 50                     // hazards in one transaction
-	maxTime   = 2 * time.Second        // of counting before what is counted is written
+	maxTime   = 2 * time.Second        // maximum time of counting before results are written
 )
 
-// Config is what a worker works with. Nothing of it may be nil.
+// Config is what a worker needs. No field may be nil.
 type Config struct {
 	Store *store.Store
 	View  func(now hazard.Instant) *live.View
@@ -58,15 +61,15 @@ func Run(ctx context.Context, c Config) error {
 	}
 }
 
-// lead counts what needs it until ctx ends. It takes at most half of one processor.
+// lead counts where necessary until ctx ends. It uses at most half of one processor.
 func (c Config) lead(ctx context.Context) {
 	checked := map[int64]checkedState{}
 	warned, by := false, ""
 	for ctx.Err() == nil {
 		began := time.Now()
 		if grid, err := c.Grid(); err == nil && grid.ID != by {
-			if by != "" { // all that is active is counted anew
-				c.Log.Info("people are counted by other data from now on", "method", grid.Name, "year", grid.Year)
+			if by != "" { // all active hazards are counted anew
+				c.Log.Info("counting people with other data from now on", "method", grid.Name, "year", grid.Year)
 				clear(checked)
 			}
 			by = grid.ID
@@ -87,13 +90,14 @@ func (c Config) lead(ctx context.Context) {
 	}
 }
 
-// checkedState is the version of a hazard of which it is known that it needs no counting.
+// checkedState is the version of a hazard that needs no count.
 type checkedState struct {
 	version int64
-	seen    int64 // the number of the view in which it was seen last
+	seen    int64 // number of the view that last contained it
 }
 
-// pass counts for some of the hazards that need it, the most severe first, and says for how many.
+// pass counts for some of the hazards that need it, the most severe first, and returns for how
+// many.
 func (c Config) pass(ctx context.Context, checked map[int64]checkedState) (int, error) {
 	grid, err := c.Grid()
 	if err != nil {
@@ -131,7 +135,7 @@ func (c Config) pass(ctx context.Context, checked map[int64]checkedState) (int, 
 			if ctx.Err() != nil {
 				return 0, err
 			}
-			c.Log.Warn("cannot count the people of a hazard", "hazard", h.ID, "error", err) // its neighbors are counted
+			c.Log.Warn("cannot count the people of a hazard", "hazard", h.ID, "error", err) // the other hazards are still counted
 			continue
 		}
 		counted[h.ID] = e
@@ -141,7 +145,7 @@ func (c Config) pass(ctx context.Context, checked map[int64]checkedState) (int, 
 			return 0, err
 		}
 	}
-	for _, h := range versions { // its change makes a new version, which is looked at again once it is in the view
+	for _, h := range versions { // the change makes a new version, which is checked when it appears in the view
 		checked[h.ID] = checkedState{h.Version, view.Number()}
 	}
 	return len(counted), nil
@@ -160,7 +164,7 @@ func (c Config) save(ctx context.Context, counted map[int64]*hazard.Exposure) er
 	return err
 }
 
-// save writes the exposure of a hazard, unless its areas are others by now, or it is over.
+// save writes the exposure of a hazard, unless its areas have changed, or it has ended.
 func save(tx *store.Tx, id int64, e *hazard.Exposure) error {
 	before, err := tx.Hazard(id)
 	if errors.Is(err, hazard.ErrNotFound) {
@@ -194,7 +198,7 @@ func AreasOf(ctx context.Context, s *store.Store, h *hazard.Hazard) ([]populatio
 	return areas, nil
 }
 
-// Count counts who lives where h is. It reads its areas from the store.
+// Count counts the people who live where h is. It reads the areas from the store.
 func Count(ctx context.Context, s *store.Store, grid *population.Grid, h *hazard.Hazard) (*hazard.Exposure, error) {
 	areas, err := AreasOf(ctx, s, h)
 	if err != nil {

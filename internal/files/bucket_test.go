@@ -20,7 +20,7 @@ import (
 	"github.com/hazardd/hazardd/internal/s3test"
 )
 
-// all does everything that a place can do, and says what came of it.
+// all performs every operation of a place, and returns the results.
 func all(t *testing.T, p files.Place, n files.Name) map[string]error {
 	_, put := tryPut(t.Context(), p, noise(50), 0)
 	_, open := p.Open(t.Context(), n)
@@ -104,7 +104,7 @@ func TestThePolicyInTheDocumentationIsWhatABucketNeeds(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	// Each of its actions is needed.
+	// Each of the actions is needed.
 	for _, action := range []string{"s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:ListBucket"} {
 		less := strings.Replace(policy, `"`+action+`"`, `"s3:GetBucketLocation"`, 1)
 		if action != "s3:ListBucket" {
@@ -136,7 +136,7 @@ func TestAnUploadThatIsInterruptedIsNotSeen(t *testing.T) {
 	if there := k.all(); len(there) != 0 {
 		t.Errorf("the bucket holds %q", there)
 	}
-	gate.Let(-1, 0) // it is kept, though an error comes back
+	gate.Let(-1, 0) // the file is stored, although an error is returned
 	if _, err := tryPut(t.Context(), k, content, 0); !errors.Is(err, hazard.ErrUnavailable) {
 		t.Errorf("the answer was cut: %v", err)
 	}
@@ -146,7 +146,7 @@ func TestAnUploadThatIsInterruptedIsNotSeen(t *testing.T) {
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := tryPut(gone, k, content, 0); !errors.Is(err, context.Canceled) || errors.Is(err, hazard.ErrUnavailable) {
-		t.Errorf("whoever uploads has gone: %v", err)
+		t.Errorf("the uploader has disconnected: %v", err)
 	}
 	if left, err := os.ReadDir(k.dir); err != nil || len(left) != 0 {
 		t.Errorf("on this machine is left %v, %v", left, err)
@@ -171,7 +171,7 @@ func TestADownloadGoesOnWhereItsConnectionBreaks(t *testing.T) {
 	}
 	gate.Shut()
 	if got, err := io.ReadAll(f); !errors.Is(err, hazard.ErrUnavailable) || !bytes.HasPrefix(content[1000:], got) {
-		t.Errorf("the bucket went away: %d bytes more, %v", len(got), err)
+		t.Errorf("the bucket became unreachable: %d more bytes, %v", len(got), err)
 	}
 }
 

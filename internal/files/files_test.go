@@ -29,11 +29,11 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(s3test.Main(m.Run)) }
 
-// kept is a place under test, and what is behind it.
+// kept is a place under test, with its storage.
 type kept struct {
 	files.Place
-	dir string // of the contents, or of what is on its way
-	// write writes below the place, past the program; all lists what is there.
+	dir string // folder of the contents, or of unfinished uploads
+	// write writes to the storage without the program. all lists its files.
 	write func(path string, content []byte)
 	all   func() []string
 }
@@ -81,7 +81,7 @@ func inBucket(t testing.TB) kept {
 	return bucketAt(t, s3test.New(t), "")
 }
 
-// bucketAt is the bucket b, by way of another address if one is given.
+// bucketAt returns the bucket b, reached through another address if one is given.
 func bucketAt(t testing.TB, b s3test.Bucket, addr string) kept {
 	settings := b.Settings()
 	if addr != "" {
@@ -120,7 +120,7 @@ func digest(content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// noise is content that cannot be guessed from its size.
+// noise returns content that depends on more than its size.
 func noise(size int) []byte {
 	content := make([]byte, size)
 	source := rand.NewChaCha8([32]byte{byte(size)})
@@ -128,7 +128,7 @@ func noise(size int) []byte {
 	return content
 }
 
-// put keeps a content.
+// put stores a content.
 func put(t testing.TB, k files.Place, content []byte, life int64) files.Name {
 	t.Helper()
 	n, err := tryPut(t.Context(), k, content, life)
@@ -147,7 +147,7 @@ func tryPut(ctx context.Context, k files.Place, content []byte, life int64) (fil
 	return n, errors.Join(k.Put(ctx, s, n), s.Drop())
 }
 
-// read is a content as it comes back.
+// read reads a content back.
 func read(ctx context.Context, k files.Place, n files.Name) ([]byte, error) {
 	f, err := k.Open(ctx, n)
 	if err != nil {
@@ -181,7 +181,7 @@ func TestContentComesBackAsItWasPut(t *testing.T) {
 				t.Fatal(err)
 			}
 			wantContent(t, k, n, content)
-			put(t, k, content, 0) // the same again
+			put(t, k, content, 0) // the same content again
 			wantContent(t, k, n, content)
 			names = append(names, n.Path())
 		}
@@ -208,7 +208,7 @@ func TestPartsOfAContentAreServed(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer f.Close()
-		if err := iotest.TestReader(f, content); err != nil { // any seeking and reading
+		if err := iotest.TestReader(f, content); err != nil { // any seeks and reads
 			t.Error(err)
 		}
 		if _, err := f.Seek(-1, io.SeekStart); err == nil {
@@ -258,7 +258,7 @@ func TestDamageIsToldAndNotServed(t *testing.T) {
 		for name, bad := range map[string][]byte{"a bit is turned": turned, "cut short": good[:60_000], "longer": append(bytes.Clone(good), 0), "empty": {}} {
 			t.Run(name, func(t *testing.T) {
 				n := put(t, k, good, 0)
-				wantContent(t, k, n, good) // it is known to be sound, from now on
+				wantContent(t, k, n, good) // it has been verified, from now on
 				k.write(n.Path(), bad)
 				for range 2 {
 					got, err := read(t.Context(), k, n)
@@ -266,7 +266,7 @@ func TestDamageIsToldAndNotServed(t *testing.T) {
 						t.Errorf("%d bytes, %v", len(got), err)
 					}
 				}
-				put(t, k, good, 0) // heals it
+				put(t, k, good, 0) // repairs it
 				wantContent(t, k, n, good)
 			})
 		}
@@ -320,7 +320,7 @@ func TestContentsAreListedAndRemoved(t *testing.T) {
 		if _, err := k.Open(t.Context(), names[2]); !errors.Is(err, hazard.ErrNotFound) {
 			t.Errorf("what was removed: %v", err)
 		}
-		wantContent(t, k, names[1], noise(2)) // its other life stays
+		wantContent(t, k, names[1], noise(2)) // the file of its other life stays
 		if all := k.all(); len(all) != len(foreign)+2 {
 			t.Errorf("left are %q", all)
 		}
@@ -393,7 +393,7 @@ func TestManyPutAndReadTheSameContentAtOnce(t *testing.T) {
 	})
 }
 
-// What the two kinds of place cost, for one upload or download after the other.
+// The cost of both kinds of place, for sequential uploads and downloads.
 func BenchmarkPlaces(b *testing.B) {
 	content := noise(8 << 20)
 	for name, in := range map[string]func(testing.TB) kept{"folder": inFolder, "bucket": inBucket} {

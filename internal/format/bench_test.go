@@ -7,7 +7,7 @@ import (
 	"github.com/hazardd/hazardd/internal/format"
 )
 
-// What it costs to write the recorded hazards, areas and all, in each format.
+// The cost of writing the recorded hazards with their areas in each format.
 func BenchmarkRecorded(b *testing.B) {
 	entries := recordedHazards(b).present
 	for _, name := range format.Names() {

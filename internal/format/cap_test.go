@@ -18,7 +18,7 @@ import (
 	"github.com/hazardd/hazardd/internal/source/cap"
 )
 
-// reader reads our CAP as that of another server.
+// reader reads our CAP as another server would.
 var reader = cap.Config{Name: "other", Exercises: true}
 
 func TestTheSchemaOfCAPAcceptsEveryDocument(t *testing.T) {
@@ -40,7 +40,7 @@ func TestTheSchemaOfCAPAcceptsEveryDocument(t *testing.T) {
 	program(t, "xmllint", files...)
 }
 
-// Our CAP, read by our reader, says of each recorded hazard what we know of it.
+// Our CAP, read by our reader, has the known data of each recorded hazard.
 func TestOurReaderOfCAPReadsTheSameHazards(t *testing.T) {
 	for _, e := range samples() {
 		t.Run(e.Hazard.Name, func(t *testing.T) { checkReadBack(t, e) })
@@ -53,7 +53,7 @@ func TestOurReaderOfCAPReadsTheSameHazards(t *testing.T) {
 	})
 }
 
-// checkReadBack reads the CAP document of an entry and compares what it says.
+// checkReadBack reads the CAP document of an entry and compares the result.
 func checkReadBack(t interface {
 	Fatalf(string, ...any)
 	Errorf(string, ...any)
@@ -78,10 +78,10 @@ func checkReadBack(t interface {
 		t.Errorf("%s: read %s %s %s %q, want %s %s %s\n%s", h.Name, r.Type, r.Severity, r.Category, r.Name, h.Type, severity, h.Category, doc)
 	}
 	start := second(h.Start)
-	if !ended && h.End > h.Start && r.Start != start && !(r.Start < start && len(e.Versions) > 1) { // an update goes on with what began before
+	if !ended && h.End > h.Start && r.Start != start && !(r.Start < start && len(e.Versions) > 1) { // an update may continue a hazard that began earlier
 		t.Errorf("%s: start %v, read %v", h.Name, h.Start, r.Start)
 	}
-	const farAhead = 366 * 24 * time.Hour // beyond it the reader takes an end for none
+	const farAhead = 366 * 24 * time.Hour // beyond this the reader ignores an end
 	if sent := h.Updated; h.AutoExpire && !ended && h.End < sent.Add(farAhead) && second(h.End) > second(h.Start) && (r.End == nil || *r.End != second(h.End)) {
 		t.Errorf("%s: end %v, read %v\n%s", h.Name, h.End, r.End, doc)
 	}
@@ -127,7 +127,7 @@ func shape(t interface{ Fatalf(string, ...any) }, text string) geo.Shape {
 	return s
 }
 
-// A second server that reads the CAP of each version as it comes has the same hazards in the end.
+// A second server that reads the CAP of each version in order has the same hazards at the end.
 func TestASecondServerThatReadsEveryVersionHasTheSameHazards(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -146,7 +146,7 @@ func TestASecondServerThatReadsEveryVersionHasTheSameHazards(t *testing.T) {
 		if err != nil || len(got.Rejects) > 0 {
 			t.Fatalf("%s: %v %v", e.Hazard.Name, err, got.Rejects)
 		}
-		for i := range got.Reports { // what is to be looked at by people first is not what this is about
+		for i := range got.Reports { // reports held for people are not part of this test
 			got.Reports[i].Suspect = ""
 		}
 		if _, err := in.Apply(ctx, reader.Name, got, at, intake.Options{History: true}); err != nil {
@@ -160,7 +160,7 @@ func TestASecondServerThatReadsEveryVersionHasTheSameHazards(t *testing.T) {
 	for _, e := range r.present {
 		h := e.Hazard
 		begun := first[h.UUID.String()]
-		if begun.Hazard.Status == hazard.Expired { // it was over when it became known: no second server need begin with it
+		if begun.Hazard.Status == hazard.Expired { // it had ended when it became known, so a second server need not have it
 			continue
 		}
 		doc, err := cap.Read(document(t, format.CAP, options(true), begun), "")
@@ -205,7 +205,7 @@ func TestVersionsAreMessagesOfOneChain(t *testing.T) {
 		state(3, at(0), same),
 		{Number: 4, HazardID: 1, Product: &hazard.Product{}},
 		state(5, at(10), func(h *hazard.Hazard) { h.Severity = hazard.Advisory }),
-		state(9, at(10), func(h *hazard.Hazard) { // the end was reached
+		state(9, at(10), func(h *hazard.Hazard) { // it expired
 			h.Severity, h.Status, h.Reason, h.LastUpdate = hazard.Advisory, hazard.Expired, hazard.EndExpired, h.End
 		}),
 	}
@@ -236,7 +236,7 @@ func TestVersionsAreMessagesOfOneChain(t *testing.T) {
 	if fmt.Sprint(expired) != fmt.Sprint(updated) || fmt.Sprint(lazily) != fmt.Sprint(updated) {
 		t.Errorf("that the end was reached is a message of its own:\n%+v\n%+v\n%+v", updated, expired, lazily)
 	}
-	changes[3] = state(9, at(20), func(h *hazard.Hazard) { // an editor took it back
+	changes[3] = state(9, at(20), func(h *hazard.Hazard) { // an editor undid the end
 		h.Status, h.Reason, h.Severity, h.Note = hazard.Expired, hazard.EndRetracted, hazard.Termination, "a drill"
 	})
 	over := format.Versions(changes)
@@ -255,7 +255,7 @@ func TestAnExerciseIsNeverActual(t *testing.T) {
 	}
 }
 
-// What a reader makes of the words of CAP alone, as one that knows nothing of ours does, is our level again.
+// A reader that knows only CAP's own words still derives our level.
 func TestTheWordsOfCAPSayOurLevel(t *testing.T) {
 	for _, severity := range []hazard.Severity{hazard.Information, hazard.Advisory, hazard.Watch, hazard.Warning} {
 		for _, ahead := range []time.Duration{-time.Hour, 20 * time.Minute, 30 * time.Hour} {
@@ -289,7 +289,7 @@ func TestCAPForbidsSomeCharactersInNames(t *testing.T) {
 	}
 }
 
-// What sources reported is passed on as what it is, an editor's hazard as the sender's own.
+// Relayed reports are marked as relayed; an editor's hazard is the sender's own.
 func TestWhatIsRelayedSaysSo(t *testing.T) {
 	for _, tt := range []struct {
 		source  string

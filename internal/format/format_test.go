@@ -127,7 +127,7 @@ func TestAnErrorOfTheOutputIsTold(t *testing.T) {
 	}
 }
 
-// A Writer keeps nothing of what it was given but the end of a buffer, so a document may be of any length.
+// A Writer keeps only the end of a buffer, so a document may have any length.
 func TestALongDocumentIsPassedOnAsItGrows(t *testing.T) {
 	for _, name := range format.Names() {
 		f, _ := format.Parse(name)
@@ -143,7 +143,7 @@ func TestALongDocumentIsPassedOnAsItGrows(t *testing.T) {
 			t.Fatal(err)
 		}
 		if kept := out.Len() - before; out.Len() < 500<<10 || kept > 64<<10 {
-			t.Errorf("%s: of %d bytes %d came at the end", name, out.Len(), kept)
+			t.Errorf("%s: of %d bytes %d came only at the end", name, out.Len(), kept)
 		}
 	}
 }
@@ -170,7 +170,7 @@ func TestCSVEndsItsLinesWithCRLF(t *testing.T) {
 			quoted = !quoted
 		}
 		if c == '\n' && !quoted && doc[i-1] != '\r' {
-			t.Fatalf("a line ends with LF alone: %q", doc[max(0, i-40):i+1])
+			t.Fatalf("a line ends with LF only: %q", doc[max(0, i-40):i+1])
 		}
 	}
 	if !strings.HasSuffix(doc, "\r\n") || !strings.HasPrefix(doc, "hazard_ID,uuid,") {
@@ -191,7 +191,7 @@ func TestFieldsDifferInMoreThanCase(t *testing.T) {
 func TestBoxes(t *testing.T) {
 	for name, tt := range map[string]struct {
 		wkt        []string
-		one, whole string // of the first, of all
+		one, whole string // of the first entry, and of all
 	}{
 		"beside each other":               {[]string{"POLYGON((0 0,1 0,1 1,0 0))", "POLYGON((5 5,6 5,6 6,5 5))"}, "[0,0,1,1]", "[0,0,6,6]"},
 		"across the antimeridian":         {[]string{"POLYGON((170 0,-170 0,-170 10,170 10,170 0))"}, "[170,0,-170,10]", "[170,0,-170,10]"},
@@ -251,12 +251,12 @@ func TestKMLHasAFolderForEachSeverity(t *testing.T) {
 		}
 		i := strings.Index(doc, "<Folder><name>"+name)
 		if i < at {
-			t.Errorf("the folder %s does not stand in the order of severity", name)
+			t.Errorf("the folder %s is not in the order of severity", name)
 		}
 		at = i
 	}
 	for _, want := range []string{
-		`<Style id="WARNING">`, `<color>ff0000ff</color>`, `<color>4df09931</color>`, // red, and the blue of INFORMATION, as alpha blue green red
+		`<Style id="WARNING">`, `<color>ff0000ff</color>`, `<color>4df09931</color>`, // red, and the blue of INFORMATION, as alpha, blue, green, red
 		base + `/symbols/FLOOD/EXERCISE/WARNING.png`, `<innerBoundaryIs>`, `<begin>2026-09-28T11:00:00Z</begin>`,
 	} {
 		if !strings.Contains(doc, want) {
@@ -266,7 +266,7 @@ func TestKMLHasAFolderForEachSeverity(t *testing.T) {
 	if strings.Contains(doc, "<script>") || strings.Contains(doc, "CDATA") {
 		t.Error("a text is markup")
 	}
-	// A hazard that does not end by itself has no end.
+	// A hazard that does not expire has no end.
 	only := string(document(t, format.KML, options(true), flood(1, func(e *format.Entry) { e.Hazard.AutoExpire = false })))
 	if strings.Contains(only, "<end>") || strings.Contains(only, "<Folder>") {
 		t.Errorf("%s", only)
@@ -289,7 +289,7 @@ func TestNetworkLink(t *testing.T) {
 	}
 }
 
-// genEntry draws a hazard with any texts and geometry that can be stored.
+// genEntry generates a hazard with any texts and any geometry that can be stored.
 func genEntry() *rapid.Generator[*format.Entry] {
 	return rapid.Custom(func(t *rapid.T) *format.Entry {
 		text := rapid.OneOf(rapid.String(), rapid.StringMatching(`[=+\-@]?[a-z<>&"';, \n\r\t\]]{0,20}`))
@@ -387,7 +387,7 @@ func TestWhateverAHazardSaysEveryFormatHoldsIt(t *testing.T) {
 	})
 }
 
-// checkFeature checks what RFC 7946 says of a feature, and that it says what the record does.
+// checkFeature checks a feature against RFC 7946 and against the record.
 func checkFeature(t *rapid.T, e *format.Entry, record *wire.Hazard, f *feature) {
 	if f.ID != e.Hazard.UUID.String() {
 		t.Fatalf("id %v", f.ID)
@@ -419,7 +419,7 @@ func checkFeature(t *rapid.T, e *format.Entry, record *wire.Hazard, f *feature) 
 	}
 }
 
-// checkWeb checks that the address in a CAP document is one that every reader of URIs takes.
+// checkWeb checks that every URI parser accepts the address in a CAP document.
 func checkWeb(t *rapid.T, doc []byte) {
 	var m struct {
 		Web string `xml:"info>web"`

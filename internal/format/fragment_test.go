@@ -9,7 +9,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// countingStore counts what is read of it.
+// countingStore counts its reads.
 type countingStore struct {
 	areas []hazard.Area
 	reads int
@@ -39,7 +39,7 @@ func cached(t testing.TB, c *format.Cache, s format.Store, f format.Format, o fo
 	return out.Bytes()
 }
 
-// A hazard that has not changed is encoded once in each format, whoever asks for it, in whatever list (finding L3).
+// An unchanged hazard is encoded once in each format, for all readers and all lists (finding L3).
 func TestHazardsThatHaveNotChangedAreNotEncodedAgain(t *testing.T) {
 	first, second := flood(1, area(hazard.AlertArea, "POLYGON((9 53,10 53,10 54,9 53))")), flood(2)
 	for _, name := range format.Names() {
@@ -63,7 +63,7 @@ func TestHazardsThatHaveNotChangedAreNotEncodedAgain(t *testing.T) {
 	}
 }
 
-// What is kept of a hazard is not shown for another state of it.
+// A cached fragment of a hazard is not shown for another state of it.
 func TestWhatIsKeptIsOfTheSameState(t *testing.T) {
 	c, s := format.NewCache(1<<20), &countingStore{}
 	before := flood(1).Hazard
@@ -90,7 +90,7 @@ func TestWhatIsKeptIsOfTheSameState(t *testing.T) {
 				t.Errorf("it is\n%s\nnot\n%s", got, want)
 			}
 			if s.reads != reads+1 {
-				t.Error("what was kept of another state is shown")
+				t.Error("the cached fragment of another state is shown")
 			}
 		})
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// feature is what GDAL, or we, say of one hazard as GeoJSON.
+// feature is a hazard as GeoJSON, from GDAL or from us.
 type feature struct {
 	ID         any             `json:"id"`
 	Geometry   json.RawMessage `json:"geometry"`
@@ -31,7 +31,7 @@ func features(t testing.TB, doc []byte) []feature {
 	return c.Features
 }
 
-// byGDAL reads a document with GDAL, each of the layers, or the only one.
+// byGDAL reads a document with GDAL: each of the layers, or the only one.
 func byGDAL(t testing.TB, driver string, f format.Format, layers []string, entries []*format.Entry) []feature {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), f.FileName("hazards"))
@@ -61,7 +61,7 @@ func forGDAL(t *testing.T, test func(t *testing.T, entries []*format.Entry)) {
 	t.Run("recorded", func(t *testing.T) { test(t, recordedHazards(t).present) })
 }
 
-// want is what every reader must find, by our own GeoJSON.
+// want returns what every reader must find, from our own GeoJSON.
 func want(t testing.TB, entries []*format.Entry, got []feature) []feature {
 	t.Helper()
 	list := features(t, document(t, format.GeoJSON, options(false), entries...))
@@ -71,8 +71,8 @@ func want(t testing.TB, entries []*format.Entry, got []feature) []feature {
 	return list
 }
 
-// sameAttributes compares the fields of two features but for those named. Text may be all that a format has; dates are written in
-// many ways.
+// sameAttributes compares the fields of two features, except for the named ones. A format may only
+// have text, and dates have various forms.
 func sameAttributes(t testing.TB, want, got feature, but ...string) {
 	t.Helper()
 	skip := map[string]bool{"roles": true}
@@ -93,7 +93,7 @@ func sameAttributes(t testing.TB, want, got feature, but ...string) {
 				text, _ := json.Marshal(v)
 				out[name] = string(text)
 			}
-			if out[name] == "" || out[name] == "{}" { // an object without members is empty text elsewhere, as is nothing
+			if out[name] == "" || out[name] == "{}" { // an empty object is empty text elsewhere, like a missing value
 				delete(out, name)
 			}
 		}
@@ -104,7 +104,7 @@ func sameAttributes(t testing.TB, want, got feature, but ...string) {
 	}
 }
 
-// printable leaves out what XML and C cannot hold.
+// printable removes characters that XML and C cannot represent.
 func printable(r rune) rune {
 	if r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == '\ufffe' {
 		return -1
@@ -112,7 +112,7 @@ func printable(r rune) rune {
 	return r
 }
 
-// moment is a date in one form, whatever the form that it came in; other text as it is.
+// moment returns a date in one form, whatever its form; it returns other text unchanged.
 func moment(text string) string {
 	for _, form := range []string{time.RFC3339, "2006/01/02 15:04:05Z07", "2006/01/02 15:04:05.999Z07", "2006-01-02T15:04:05Z07"} {
 		if at, err := time.Parse(form, text); err == nil {
@@ -146,7 +146,7 @@ func TestGDALReadsCSV(t *testing.T) {
 	forGDAL(t, func(t *testing.T, entries []*format.Entry) {
 		got := byGDAL(t, "CSV", format.CSV, nil, entries)
 		for i, w := range want(t, entries, got) {
-			for name, v := range got[i].Properties { // what is not taken for a formula has a sign before it
+			for name, v := range got[i].Properties { // a sign before the value keeps it from being read as a formula
 				if text, ok := v.(string); ok && strings.HasPrefix(text, "'") {
 					got[i].Properties[name] = text[1:]
 				}

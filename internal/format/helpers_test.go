@@ -31,7 +31,7 @@ import (
 
 const base = "https://alerts.example.org"
 
-// noon is the moment of all documents here.
+// noon is the time of all documents here.
 var noon = hazard.At(time.Date(2026, 9, 28, 12, 0, 0, 0, time.UTC))
 
 func options(single bool) format.Options {
@@ -60,7 +60,7 @@ func write(f format.Format, o format.Options, entries ...*format.Entry) ([]byte,
 	return out.Bytes(), err
 }
 
-// flood is a hazard that goes on, altered.
+// flood returns an active hazard, modified by alter.
 func flood(id int64, alter ...func(*format.Entry)) *format.Entry {
 	e := &format.Entry{Products: 2, Hazard: &hazard.Hazard{
 		ID: id, UUID: uuid.NewSHA1(uuid.NameSpaceURL, fmt.Append(nil, "flood", id)), Name: "Flood - Old Harbour", Description: "Water over the quay.\nKeep away.",
@@ -74,7 +74,7 @@ func flood(id int64, alter ...func(*format.Entry)) *format.Entry {
 	return e
 }
 
-// area gives a hazard an area by its well-known text.
+// area gives a hazard an area from well-known text.
 func area(role hazard.AreaRole, wkt string) func(*format.Entry) {
 	return func(e *format.Entry) {
 		s, err := geo.ParseWKT(wkt)
@@ -85,7 +85,8 @@ func area(role hazard.AreaRole, wkt string) func(*format.Entry) {
 	}
 }
 
-// samples are hazards of every kind of geometry, of every severity, category and end, with texts that are hard to write.
+// samples returns hazards with every kind of geometry, severity, category and end, and with
+// difficult texts.
 func samples() []*format.Entry {
 	list := []*format.Entry{
 		flood(1),
@@ -135,15 +136,15 @@ func samples() []*format.Entry {
 	return list
 }
 
-// recorded is what the recordings of the sources made, imported as each came in.
+// recorded holds the hazards of the sources' recordings, imported in order.
 type recorded struct {
-	present  []*format.Entry // every hazard as it is
-	versions []*format.Entry // every version of each, oldest first
+	present  []*format.Entry // the present state of every hazard
+	versions []*format.Entry // every version of each hazard, oldest first
 }
 
 var corpus = sync.OnceValues(importRecordings)
 
-// recordedHazards imports the recordings once; without them the test is skipped.
+// recordedHazards imports the recordings once. Without recordings the test is skipped.
 func recordedHazards(t testing.TB) recorded {
 	t.Helper()
 	recordings.Path(t, "feeds")
@@ -190,7 +191,8 @@ func importRecordings() (r recorded, err error) {
 		}
 		return nil
 	}
-	// The lists of the weather service come at the moment that they were recorded, so that their hazards have histories.
+	// The weather service's lists are imported at the time of their recording, so that their
+	// hazards have histories.
 	ofList := func(payload []byte) hazard.Instant {
 		var doc struct{ T int64 }
 		if json.Unmarshal(payload, &doc) != nil || doc.T == 0 {
@@ -239,7 +241,7 @@ func importRecordings() (r recorded, err error) {
 	return read(s)
 }
 
-// read reads every hazard of a store, and every version of it.
+// read reads every hazard of a store, with every version.
 func read(s *store.Store) (r recorded, err error) {
 	byHazard := map[int64][]hazard.Change{}
 	for after := int64(0); ; {
@@ -295,13 +297,13 @@ func program(t testing.TB, name string, args ...string) []byte {
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("%s %s: %v\n%.4000s", name, strings.Join(args, " "), err, problems.String())
 	}
-	if problems.Len() > 0 && name != "xmllint" { // it says of each file that it is valid
+	if problems.Len() > 0 && name != "xmllint" { // xmllint reports for each file that it is valid
 		t.Errorf("%s %s says:\n%.4000s", name, strings.Join(args, " "), problems.String())
 	}
 	return out.Bytes()
 }
 
-// wellFormed reads an XML document to its end.
+// wellFormed parses an XML document to its end.
 func wellFormed(t interface{ Fatalf(string, ...any) }, doc []byte) {
 	for dec := xml.NewDecoder(bytes.NewReader(doc)); ; {
 		if _, err := dec.Token(); errors.Is(err, io.EOF) {

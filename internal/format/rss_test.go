@@ -30,7 +30,8 @@ func feedOf(t interface{ Fatalf(string, ...any) }, f format.Format, entries ...*
 	return feed
 }
 
-// plainText is what a reader shows of the text of an item, which is HTML. There are no elements but breaks in it.
+// plainText returns the text of an item, which is HTML, as a reader shows it. Its only elements are
+// breaks.
 func plainText(t interface{ Fatalf(string, ...any) }, text string) string {
 	text = strings.ReplaceAll(text, "<br/>", "")
 	if strings.ContainsAny(text, "<>") {
@@ -39,7 +40,7 @@ func plainText(t interface{ Fatalf(string, ...any) }, text string) string {
 	return strings.TrimSpace(html.UnescapeString(text))
 }
 
-// checkFeeds checks that a reader finds the same in both feeds, and what the hazards say.
+// checkFeeds checks that both feeds have the same content, and that it agrees with the hazards.
 func checkFeeds(t interface {
 	Fatalf(string, ...any)
 	Errorf(string, ...any)
@@ -127,7 +128,7 @@ func TestOtherProgramsReadRSS(t *testing.T) {
 	}
 }
 
-// What 1,000 hazards cost in both feeds.
+// The cost of 1,000 hazards in both feeds.
 func BenchmarkFeeds(b *testing.B) {
 	entries := recordedHazards(b).present
 	for _, f := range []format.Format{format.Atom, format.RSS} {
@@ -151,7 +152,7 @@ func BenchmarkFeeds(b *testing.B) {
 	}
 }
 
-// counted counts what is written to it.
+// counted counts the bytes written to it.
 type counted int
 
 func (c *counted) Write(p []byte) (int, error) { *c += counted(len(p)); return io.Discard.Write(p) }

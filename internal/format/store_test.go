@@ -9,9 +9,9 @@ import (
 
 type batch = source.Batch
 
-// ctx is that of what all tests share: it outlives each of them.
+// ctx is the context of resources that all tests share, because it outlives each test.
 var ctx = context.Background()
 
 func openStore(dir string) (*store.Store, error) {
-	return store.Open(ctx, dir, "sqlite:?synchronous=off") // nothing here is about durability
+	return store.Open(ctx, dir, "sqlite:?synchronous=off") // durability does not matter here
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// What is stored was mended when it was written. These two areas overlap, as areas do that were too costly to be joined: a reader
-// who works on them again writes something else (finding L3).
+// Stored geometry was repaired when it was written. These two areas overlap, as areas do that were
+// too expensive to join. A reader that repairs them again would write something else (finding L3).
 func TestAReaderDoesNotMendAgain(t *testing.T) {
 	const stored = `{"type":"GeometryCollection","geometries":[` +
 		`{"type":"Polygon","coordinates":[[[0,0],[2,0],[2,2],[0,2],[0,0]]]},` +

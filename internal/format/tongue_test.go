@@ -17,7 +17,7 @@ import (
 	"github.com/hazardd/hazardd/internal/source/cap"
 )
 
-// block is what an info block says to people.
+// block is the text of an info block.
 type block struct {
 	Language, Event, Headline, Description, Instruction, Responses, Sender, Contact, Web, Audience, Area string
 }
@@ -37,15 +37,15 @@ func blockOf(in *cap.Info, language string) block {
 	}
 	line := func(s string) string { return hazard.CleanLine(cap.Text(s)) }
 	text := cap.Text(in.Description)
-	if len(text) > 16<<10 { // what is longer is cut, with a sign
+	if len(text) > 16<<10 { // longer text is cut, with a mark
 		text = text[:16<<10-len("…")] + "…"
 	}
 	return block{strings.TrimSpace(language), line(in.Event), cap.Text(in.Headline), text, cap.Text(in.Instruction), strings.Join(in.ResponseType, " "),
 		line(in.SenderName), cap.Text(in.Contact), web, cap.Text(in.Audience), strings.Join(areas, "; ")}
 }
 
-// D8: every recorded alert comes out again as CAP with each of its blocks in its language: event, headline, description, instruction,
-// response types, sender, contact, web, audience and areas.
+// D8: every recorded alert is written as CAP again with all blocks in their languages: event,
+// headline, description, instruction, response types, sender, contact, web, audience and areas.
 func TestRecordedAlertsComeOutAgainBlockByBlock(t *testing.T) {
 	dir := t.TempDir()
 	files := []string{"--noout", "--schema", recordings.Path(t, "feeds/cap/cap12.xsd")}
@@ -73,7 +73,7 @@ func TestRecordedAlertsComeOutAgainBlockByBlock(t *testing.T) {
 				}
 				said := hazard.Derive(batch.Reports, sent)
 				if said.Ended != "" || slices.ContainsFunc(batch.Reports[max(0, len(batch.Reports)-len(m.Information)):], func(r hazard.Report) bool { return r.Ended == hazard.EndAllClear || r.Ended == hazard.EndSuperseded }) {
-					continue // some of it is over, and not shown any more
+					continue // some of it has expired, and is no longer shown
 				}
 				head := &said.Head
 				e := flood(int64(messages+1), func(e *format.Entry) {
@@ -103,7 +103,7 @@ func TestRecordedAlertsComeOutAgainBlockByBlock(t *testing.T) {
 					got = append(got, b)
 					languages[in.Language] = true
 				}
-				for i := range want { // where the authority says none, ours stands in, which CAP asks for
+				for i := range want { // if the authority gives none, ours is used, because CAP requires one
 					for j := range got {
 						if want[i].Language == got[j].Language && want[i].Description == got[j].Description && want[i].Event == got[j].Event && want[i].Instruction == got[j].Instruction {
 							fill(&want[i], &got[j])
@@ -138,13 +138,13 @@ func TestRecordedAlertsComeOutAgainBlockByBlock(t *testing.T) {
 	program(t, "xmllint", files...)
 }
 
-// alone is a message as a payload of its own.
+// alone returns a message as a separate payload.
 func alone(t *testing.T, raw []byte) []byte {
 	t.Helper()
 	return bytes.TrimSpace(raw)
 }
 
-// fill takes for what was empty what stands there instead.
+// fill replaces empty members by those of the other block.
 func fill(want, got *block) {
 	for _, f := range []struct{ want, got *string }{{&want.Headline, &got.Headline}, {&want.Sender, &got.Sender}, {&want.Web, &got.Web}, {&want.Area, &got.Area}, {&want.Event, &got.Event}} {
 		if *f.want == "" {

@@ -39,14 +39,14 @@ func TestSearch(t *testing.T) {
 	for _, tt := range []struct {
 		query, lang string
 		kinds       []Kind
-		want        string // the first, as name|kind|country|region
+		want        string // the first result, as name|kind|country|region
 	}{
 		{"vienna", "en", nil, "Vienna|town|AT|"},
 		{"vienna, us", "en", []Kind{Town}, "Vienna|town|US|"},
 		{"Cairo, Egypt", "en", nil, "Cairo|town|EG|"},
-		{"القاهرة", "ar", nil, ""}, // towns have one name
+		{"القاهرة", "ar", nil, ""}, // towns have only one name
 		{"مصر", "ar", nil, "مصر|country|EG|"},
-		{"Frankreich", "en", nil, ""}, // German is not one of the languages
+		{"Frankreich", "en", nil, ""}, // German is not a supported language
 		{"alemania", "en", nil, "Germany|country|DE|"},
 		{"alemania", "es", nil, "Alemania|country|DE|"},
 		{"ドイツ", "ja", nil, "ドイツ|country|DE|"},
@@ -61,7 +61,7 @@ func TestSearch(t *testing.T) {
 		{"Georgia", "en", []Kind{Area}, "Georgia|area|US|"},
 		{"angeles", "en", []Kind{Town}, "Angeles City|town|PH|"},
 		{"临渭", "en", nil, "临渭区|area|CN|渭南市"},
-		{"中华人民共和国", "en", []Kind{Area}, ""}, // that is no province
+		{"中华人民共和国", "en", []Kind{Area}, ""}, // China is not a province
 		{"", "en", nil, ""}, {"🌊", "en", nil, ""}, {",", "en", nil, ""}, {"zzzzzz", "en", nil, ""},
 	} {
 		found, total := Search(tt.query, tt.lang, 0, 5, tt.kinds...)
@@ -76,7 +76,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// Whatever is looked for, pages hold each place once, within bounds, and say how many there are.
+// For any search, the pages contain each place once, are limited, and give the total number.
 func TestPagesOfASearch(t *testing.T) {
 	queries := rapid.OneOf(rapid.SampledFrom([]string{"s", "san", "new", "st", "la", "benton", "मा", "区", "ال"}), rapid.String())
 	rapid.Check(t, func(t *rapid.T) {
@@ -110,7 +110,7 @@ func TestEveryLanguageNamesCountries(t *testing.T) {
 		}
 	}
 	if CountryName("", "en") != "" || CountryName("QQ", "fr") != "" {
-		t.Error("what is no country has a name")
+		t.Error("an invalid country has a name")
 	}
 }
 
@@ -125,7 +125,7 @@ func TestEveryAreaIsFoundByItsCode(t *testing.T) {
 		}
 	}
 	if _, ok := Find("UGC:XXC999", "en"); ok {
-		t.Error("a code that is none is found")
+		t.Error("an invalid code is found")
 	}
 }
 

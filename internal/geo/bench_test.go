@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// patchwork is rows × columns areas of 4 × perSide positions that share their winding sides, as counties do.
+// patchwork returns rows × columns areas of 4 × perSide positions that share their winding sides,
+// as counties do.
 func patchwork(b *testing.B, rows, columns, perSide int) []Shape {
 	corner := func(i, j float64) string {
 		return fmt.Sprintf("%.6f %.6f", -100+0.5*j+0.05*math.Sin(7*i+j), 30+0.5*i+0.05*math.Sin(5*j+2*i))

@@ -1,16 +1,18 @@
-// Package geo holds the geometry of hazards: what is read from users and feeds, measured, joined, and written.
+// Package geo handles the geometry of hazards: it reads geometry of users and feeds, measures,
+// joins and writes it.
 //
-// All geometry is WGS 84, longitude before latitude, in decimal degrees; heights and measures are dropped. Coordinates
-// are rounded to six decimals (0.11 m) when they come in, and everything after that is exact about the rounded ones, so
-// text that this package wrote reads back as the same text.
+// All geometry is WGS 84, longitude before latitude, in decimal degrees. Heights and measures are
+// dropped. Coordinates are rounded to six decimals (0.11 m) on input. Everything after that is
+// exact about the rounded ones, so text written by this package reads back as the same text.
 //
-// A Shape keeps inside -180 to 180: what crosses the antimeridian is cut there (RFC 7946, section 3.1.9). Between two
-// positions the shorter way is meant, so a ring from 179 to -179 is 2 degrees wide. Only a step from -180 to 180 itself
-// may go round the world. A ring that winds round a pole holds the pole on its side of the equator.
+// A Shape stays within -180 to 180: geometry across the antimeridian is cut there (RFC 7946,
+// section 3.1.9). The line between two positions is the shorter way, so a ring from 179 to -179 is
+// 2 degrees wide. Only a step from -180 to 180 itself may go round the world. A ring that winds
+// round a pole contains the pole on its side of the equator.
 //
-// Read text that a user wrote with ParseWKT and ParseGeoJSON, which refuse what is not valid and say where; read feeds,
-// and text that was stored, with ParseLoose, which mends what it can. A Shape is immutable and may be used by any number
-// of goroutines at once. No function panics, whatever it is given.
+// Read text of users with ParseWKT and ParseGeoJSON, which reject invalid geometry and say where it
+// is. Read feeds and stored text with ParseLoose, which repairs what it can. A Shape is immutable
+// and safe for concurrent use. No function panics on any input.
 package geo
 
 import (
@@ -24,18 +26,18 @@ import (
 	"github.com/peterstace/simplefeatures/geom"
 )
 
-// Limits on one geometry. What users write is held to the lower ones, as each position costs a request time; feeds and
-// stored text to the higher.
+// These are the limits on one geometry. Users have the lower limits, because each position costs
+// time of a request. Feeds and stored text have the higher limits.
 const (
-	MaxPositions      = 20_000  // positions that ParseWKT and ParseGeoJSON take
-	maxLoosePositions = 200_000 // positions that ParseLoose takes
-	maxDepth          = 8       // geometry collections within each other
+	MaxPositions      = 20_000  // positions that ParseWKT and ParseGeoJSON accept
+	maxLoosePositions = 200_000 // positions that ParseLoose accepts
+	maxDepth          = 8       // nesting of geometry collections
 
-	maxParts      = 2_000  // points, lines and rings together that ParseWKT and ParseGeoJSON take
-	maxLooseParts = 10_000 // and that ParseLoose takes
+	maxParts      = 2_000  // points, lines and rings in total that ParseWKT and ParseGeoJSON accept
+	maxLooseParts = 10_000 // the same for ParseLoose
 )
 
-// micro is one degree in the unit of positions, the millionth of a degree.
+// micro is one degree in the unit of positions, which is a millionth of a degree.
 const micro = 1_000_000
 
 const (
@@ -44,15 +46,16 @@ const (
 	fullTurn    = 360 * micro
 )
 
-// position is a place in millionths of a degree: x the longitude, y the latitude. While a ring is being read, x may leave
-// -180 to 180 degrees by up to a turn and a half, which an int32 holds.
+// position is a place in millionths of a degree: x is the longitude, y the latitude. While a ring
+// is being read, x may exceed -180 to 180 degrees by up to one and a half turns, which fits into an
+// int32.
 type position struct{ x, y int32 }
 
 func comparePositions(a, b position) int {
 	return cmp.Or(cmp.Compare(a.x, b.x), cmp.Compare(a.y, b.y))
 }
 
-// ring is a closed line without the repetition of its first position.
+// ring is a closed line; its first position is not repeated at the end.
 type ring []position
 
 // polygon is an outer ring and its holes.
@@ -60,15 +63,16 @@ type polygon []ring
 
 // A Shape is a set of areas, lines and points. The zero Shape is no geometry at all.
 //
-// Nested collections are flattened when they are read, as only the places matter.
+// Nested collections are flattened when they are read, because only the places matter.
 type Shape struct {
 	polygons []polygon // outer ring counterclockwise, holes clockwise, sorted
 	lines    [][]position
 	points   []position // sorted
 
-	// apart tells that polygons may overlap, because joining them failed: they are written one by one.
+	// apart reports that polygons may overlap, because joining them failed. They are written one by
+	// one.
 	apart bool
-	// coarse is what Coarse reports.
+	// coarse is the result of Coarse.
 	coarse bool
 }
 
@@ -82,17 +86,18 @@ func (s Shape) IsPoint() bool {
 	return len(s.polygons) == 0 && len(s.lines) == 0 && len(s.points) == 1
 }
 
-// Coarse reports whether exact work on s would have cost too much, or failed, when it was made: a polygon became its convex
-// hull, or polygons that overlap were left so. No place is lost by that. It is not part of the text of s.
+// Coarse reports whether exact work on s failed or would have cost too much when s was made. Then a
+// polygon became its convex hull, or overlapping polygons were not joined. No place is lost by
+// that. The text of s does not contain it.
 func (s Shape) Coarse() bool { return s.coarse }
 
-// Size returns about how many bytes s takes in memory, with its index.
+// Size returns the approximate memory size of s in bytes, including its index.
 func (s Shape) Size() int { return 128 + 40*s.positions() }
 
-// Positions is how many positions s has.
+// Positions returns the number of positions in s.
 func (s Shape) Positions() int { return s.positions() }
 
-// Sum is a SHA-256 digest of s: that of another shape is another.
+// Sum returns a SHA-256 digest of s. Different shapes have different digests.
 func (s Shape) Sum() [sha256.Size]byte {
 	h := sha256.New()
 	var buffer []byte
@@ -121,7 +126,7 @@ func (s Shape) Sum() [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// positions is Positions.
+// positions implements Positions.
 func (s Shape) positions() int {
 	n := len(s.points)
 	for _, p := range s.polygons {
@@ -135,9 +140,10 @@ func (s Shape) positions() int {
 	return n
 }
 
-// GeoJSON is the canonical text of s: a geometry object of RFC 7946 without whitespace, at most six decimals, outer rings
-// counterclockwise and holes clockwise, each ring from its smallest position, polygons and points in ascending order,
-// lines in their own. Shapes of the same text are the same shape. The zero Shape has the empty text.
+// GeoJSON returns the canonical text of s: a geometry object of RFC 7946 without whitespace and
+// with at most six decimals. Outer rings are counterclockwise and holes clockwise, each starting at
+// its smallest position. Polygons and points are in ascending order, lines in their own. Shapes
+// with the same text are equal. The zero Shape has the empty text.
 func (s Shape) GeoJSON() string {
 	return string(s.appendGeoJSON(make([]byte, 0, 64+len("[-123.456789,12.345678],")*s.positions())))
 }
@@ -160,7 +166,7 @@ func (s Shape) appendGeoJSON(b []byte) []byte {
 	return append(b, `]}`...)
 }
 
-// part is one geometry of a Shape as it is written: polygons, lines or points, one or several.
+// part is one geometry of a Shape for output: polygons, lines or points, one or several.
 type part struct {
 	polygons []polygon
 	lines    [][]position
@@ -241,7 +247,8 @@ func appendPosition(b []byte, p position) []byte {
 	return append(b, ']')
 }
 
-// WKT is s as well-known text, with the coordinates in the order of GeoJSON. The zero Shape has the empty text.
+// WKT returns s as well-known text, with the coordinates in the order of GeoJSON. The zero Shape
+// has the empty text.
 func (s Shape) WKT() string {
 	parts := s.parts()
 	b := make([]byte, 0, 32+len("-123.456789 12.345678,")*s.positions())
@@ -254,7 +261,8 @@ func (s Shape) WKT() string {
 	return string(b)
 }
 
-// WKB is s as well-known binary, little endian, with the coordinates in the order of GeoJSON; nil for the zero Shape.
+// WKB returns s as well-known binary, little endian, with the coordinates in the order of GeoJSON;
+// nil for the zero Shape.
 func (s Shape) WKB() []byte {
 	if s.IsZero() {
 		return nil
@@ -262,15 +270,15 @@ func (s Shape) WKB() []byte {
 	return s.geometry(degrees).AsBinary()
 }
 
-// degrees is the number whose shortest text has at most six decimals.
+// degrees returns v in degrees, as the number whose shortest text has at most six decimals.
 func degrees(v int32) float64 { return float64(v) / micro }
 
-// millionths leaves coordinates in the unit of positions, in which whole numbers are exact.
+// millionths keeps coordinates in the unit of positions, where whole numbers are exact.
 func millionths(v int32) float64 { return float64(v) }
 
 func toMicro(degrees float64) int32 { return int32(math.Round(degrees * micro)) }
 
-// geometry is s as a value of the geometry library, with its coordinates in the given unit.
+// geometry returns s as a value of the geometry library, with its coordinates in the given unit.
 func (s Shape) geometry(unit func(int32) float64) geom.Geometry {
 	var all []geom.Geometry
 	for _, p := range s.parts() {
@@ -331,12 +339,12 @@ func libMultiPolygon(ps []polygon, unit func(int32) float64) geom.MultiPolygon {
 	return geom.NewMultiPolygon(polygons)
 }
 
-// closed is r with its first position repeated at the end.
+// closed returns r with its first position repeated at the end.
 func closed(r ring) []position {
 	return append(r[:len(r):len(r)], r[0])
 }
 
-// canonical is s in the order and orientation that GeoJSON promises. What s holds is left as it is.
+// canonical returns s in the order and orientation that GeoJSON promises. It does not modify s.
 func canonical(s Shape) Shape {
 	s.polygons = slices.Clone(s.polygons)
 	for i, p := range s.polygons {

@@ -188,7 +188,7 @@ func TestLimitsHold(t *testing.T) {
 	}
 }
 
-// comb is a valid polygon whose sides all come near to each other.
+// comb returns a valid polygon whose sides are all close to each other.
 func comb(teeth int) string {
 	var b strings.Builder
 	for i := range teeth {
@@ -344,7 +344,7 @@ func TestCircle(t *testing.T) {
 	}
 	for _, s := range []Shape{Circle(math.NaN(), 0, 1), Circle(0, 91, 1), Circle(0, 0, -1), Circle(0, 0, math.NaN())} {
 		if !s.IsZero() {
-			t.Errorf("a circle of nothing is %s", s.WKT())
+			t.Errorf("a circle without a radius is %s", s.WKT())
 		}
 	}
 }
@@ -387,7 +387,7 @@ func TestUnion(t *testing.T) {
 		})
 	}
 	if _, err := Union(Shape{}, Shape{}); err == nil {
-		t.Error("the union of nothing is something")
+		t.Error("the union without shapes is not empty")
 	}
 }
 

@@ -9,11 +9,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// ParseGeoJSON reads a geometry object of RFC 7946 that a user wrote. A third number of a position, its height, is dropped;
-// members that the RFC does not know are skipped.
+// ParseGeoJSON reads a geometry object of RFC 7946 that a user wrote. It drops the third number of
+// a position, the height. It skips members that the RFC does not define.
 //
-// It refuses what ParseWKT refuses, and Features, duplicate members, a crs, and what is not JSON. The error is one sentence
-// that says what is wrong and where.
+// It rejects what ParseWKT rejects, and also Features, duplicate members, a crs, and text that is
+// not JSON. The error is one sentence that says what is wrong and where.
 func ParseGeoJSON(b []byte) (Shape, error) {
 	var r reader
 	t, err := r.document(b)
@@ -23,11 +23,12 @@ func ParseGeoJSON(b []byte) (Shape, error) {
 	return r.shape(t)
 }
 
-// ParseLoose reads a geometry object of GeoJSON that a feed sent, or that this package wrote. It takes longitudes from -360
-// to 360, closes rings that are open, drops rings and lines without extent, and mends rings that cross themselves, whose
-// loops all count as area. What cannot be mended becomes its convex hull, and a geometry whose every ring or line was
-// dropped becomes the line or point that is left of it. It refuses what has no position, one out of range, or exceeds the
-// limits of this package.
+// ParseLoose reads a GeoJSON geometry that a feed sent, or that this package wrote. It accepts
+// longitudes from -360 to 360, closes open rings, drops rings and lines without extent, and repairs
+// rings that cross themselves; all their loops count as area. A polygon that cannot be repaired
+// becomes its convex hull. A geometry that loses all its rings or lines becomes the line or point
+// that is left. ParseLoose rejects geometries without a position, with a position out of range, or
+// beyond the limits of this package.
 func ParseLoose(b []byte) (Shape, error) {
 	r := reader{loose: true}
 	t, err := r.document(b)
@@ -193,7 +194,7 @@ func (r *reader) coordinates(kind string, dec *jsontext.Decoder) ([][][]xy, erro
 		"or GeometryCollection", kind)
 }
 
-// list reads an array whose values one reads. Name is what one value is called.
+// list reads an array. one reads each value; name is the name of one value.
 func (r *reader) list(dec *jsontext.Decoder, name string, one func(*jsontext.Decoder) error) error {
 	if dec.PeekKind() != '[' {
 		return faultf("expected an array of %ss", name)

@@ -2,19 +2,19 @@ package geo
 
 import "slices"
 
-// box is a rectangle of positions; its borders belong to it.
+// box is a rectangle of positions, including its borders.
 type box struct{ minX, minY, maxX, maxY int32 }
 
 func (b box) meets(o box) bool {
 	return b.minX <= o.maxX && o.minX <= b.maxX && b.minY <= o.maxY && o.minY <= b.maxY
 }
 
-// with is the box around b and o.
+// with returns the box around b and o.
 func (b box) with(o box) box {
 	return box{min(b.minX, o.minX), min(b.minY, o.minY), max(b.maxX, o.maxX), max(b.maxY, o.maxY)}
 }
 
-// boxOf is the box around a list of positions that is not empty.
+// boxOf returns the box around a list of positions, which must not be empty.
 func boxOf(ps []position) box {
 	b := box{ps[0].x, ps[0].y, ps[0].x, ps[0].y}
 	for _, p := range ps[1:] {
@@ -23,14 +23,14 @@ func boxOf(ps []position) box {
 	return b
 }
 
-// fanOut is how many boxes a node of an index holds.
+// fanOut is the number of boxes in a node of an index.
 const fanOut = 8
 
-// index finds boxes that meet a box: a packed R-tree, whose leaves follow a Hilbert curve. A library's would not do, since a
-// search must count the nodes that it looks at: sides can be laid so that it looks at many and finds nothing.
-// It is immutable.
+// index finds boxes that meet a box. It is a packed R-tree, whose leaves follow a Hilbert curve. It
+// is not a library, because a search must count the nodes it visits: an attacker can arrange sides
+// so that it visits many and finds nothing. It is immutable.
 type index struct {
-	boxes []box   // the items', then those of the nodes above them, level by level, the root last
+	boxes []box   // the items' boxes, then those of the nodes above, level by level; the root is last
 	items []int32 // numbers of the items, in the order of boxes
 }
 
@@ -43,7 +43,7 @@ func newIndex(n int, boxAt func(i int) box) *index {
 	for i := range given {
 		given[i] = boxAt(i)
 	}
-	order := make([]uint64, n) // place on the curve, then number
+	order := make([]uint64, n) // position on the curve, then number
 	for i, b := range given {
 		x, y := uint32((int64(b.minX)+int64(b.maxX))/2+1<<31), uint32((int64(b.minY)+int64(b.maxY))/2+1<<31)
 		order[i] = uint64(hilbert(x>>16, y>>16))<<32 | uint64(i)
@@ -67,7 +67,7 @@ func newIndex(n int, boxAt func(i int) box) *index {
 	return ix
 }
 
-// hilbert is how far along the Hilbert curve of order 16 the place x, y lies.
+// hilbert returns how far along the Hilbert curve of order 16 the position x, y lies.
 func hilbert(x, y uint32) uint32 {
 	var d uint32
 	for s := uint32(1) << 15; s > 0; s >>= 1 {
@@ -83,8 +83,8 @@ func hilbert(x, y uint32) uint32 {
 	return d
 }
 
-// search calls f with the number of each item whose box meets b, until f returns an error, which it returns. It takes a step
-// of w for each node and each item.
+// search calls f with the number of each item whose box meets b. It stops at the first error of f
+// and returns it. It takes a step of w for each node and each item.
 func (ix *index) search(w *work, b box, f func(i int) error) error {
 	n := len(ix.items)
 	if n == 0 {
@@ -96,7 +96,7 @@ func (ix *index) search(w *work, b box, f func(i int) error) error {
 		}
 		return f(int(ix.items[0]))
 	}
-	// Levels by where they begin, the items' first.
+	// starts holds where each level begins, the level of the items first.
 	var starts [16]int
 	levels := 1
 	for size, start := n, 0; size > 1; levels++ {

@@ -1,23 +1,24 @@
 package geo
 
-// Intersects reports whether a and b have a place in common, be it on their boundaries. The two sides of the antimeridian
-// are not the same place. Shapes for which that takes more than requestSteps count as intersecting: a search finds too much
-// rather than too little.
+// Intersects reports whether a and b have a place in common; boundaries count. The two sides of the
+// antimeridian are not the same place. If the check needs more than requestSteps, it returns true,
+// so that a search finds too much rather than too little.
 //
-// It is exact about the positions. A library's cost was 100 times as much for an area of 10,000 positions and a circle, since
-// it copied and indexed all of both, and had no bound.
+// It is exact about the positions. A library was 100 times as slow for an area of 10,000 positions
+// and a circle, because it copied and indexed both completely, and had no limit.
 func Intersects(a, b Shape) bool {
 	meet, err := intersect(requestWork(), a, b)
 	return meet || err != nil
 }
 
-// SurelyIntersects is Intersects, but that shapes for which it takes too much count as apart: what asks for hazards that do not meet a place finds too much, too.
+// SurelyIntersects is Intersects, but returns false for shapes whose check needs too much work. So
+// a search for hazards that do not meet a place also finds too much rather than too little.
 func SurelyIntersects(a, b Shape) bool {
 	meet, err := intersect(requestWork(), a, b)
 	return meet && err == nil
 }
 
-// stepsOfPositions is how many positions are looked at in a step when nothing but their place matters.
+// stepsOfPositions is how many positions count as one step when only their location is checked.
 const stepsOfPositions = 8
 
 func intersect(w *work, a, b Shape) (bool, error) {
@@ -32,7 +33,8 @@ func intersect(w *work, a, b Shape) (bool, error) {
 		return false, nil
 	}
 	common := box{max(boxA.minX, boxB.minX), max(boxA.minY, boxB.minY), min(boxA.maxX, boxB.maxX), min(boxA.maxY, boxB.maxY)}
-	// If they intersect, a part of one begins in the other, or their boundaries, lines and points meet.
+	// If they intersect, a part of one begins in the other, or their boundaries, lines and points
+	// meet.
 	if inside, err := anyInside(w, a.startsIn(common), b.polygons); inside || err != nil {
 		return inside, err
 	}
@@ -42,7 +44,7 @@ func intersect(w *work, a, b Shape) (bool, error) {
 	return sidesMeet(w, a.sidesIn(common), b.sidesIn(common))
 }
 
-// box is the box around s on a map that ends at the antimeridian. s is not zero.
+// box returns the box around s on a map that ends at the antimeridian. s is not zero.
 func (s Shape) box() box {
 	all := box{halfTurn, quarterTurn, -halfTurn, -quarterTurn}
 	for _, p := range s.polygons {
@@ -57,11 +59,12 @@ func (s Shape) box() box {
 	return all
 }
 
-// sidesIn are the sides of areas, the parts of lines, and the points of s that may lie in b; a point is a side of no length.
+// sidesIn returns the sides of areas, the parts of lines, and the points of s that may lie in b. A
+// point is a side of length 0.
 func (s Shape) sidesIn(b box) []side {
 	var sides []side
 	add := func(from, to position) {
-		// Compared before they are put in order, since most of a large shape is left out.
+		// This comparison comes before ordering, because most of a large shape is left out.
 		if max(from.x, to.x) >= b.minX && min(from.x, to.x) <= b.maxX && max(from.y, to.y) >= b.minY && min(from.y, to.y) <= b.maxY {
 			sides = append(sides, newSide(from, to, 1))
 		}
@@ -86,7 +89,8 @@ func (s Shape) sidesIn(b box) []side {
 	return sides
 }
 
-// startsIn are a position in b of each part of s that has one, its first: of outer rings, lines and points.
+// startsIn returns one position in b, the first, of each part of s that has one. The parts are
+// outer rings, lines and points.
 func (s Shape) startsIn(b box) []position {
 	var starts []position
 	add := func(p position) {
@@ -106,7 +110,8 @@ func (s Shape) startsIn(b box) []position {
 	return starts
 }
 
-// few is how many are compared one by one with all others: an index of them would cost more.
+// few is the number of items up to which each is compared with all others, because an index would
+// cost more.
 const few = 8
 
 // sidesMeet reports whether one of the sides has a place in common with one of the others.
@@ -148,26 +153,27 @@ func sidesMeet(w *work, sides, others []side) (bool, error) {
 	return false, nil
 }
 
-// meets reports whether s and t, either of which may be a point, have a place in common, their ends included.
+// meets reports whether s and t have a place in common, including their ends. Either may be a
+// point.
 func (s side) meets(t side) bool {
 	if !s.box().meets(t.box()) {
 		return false
 	}
-	apart := func(s, t side) bool { // t lies on one side of the line through s
+	apart := func(s, t side) bool { // reports whether t lies on one side of the line through s
 		a, b := cross(s.a, s.b, t.a), cross(s.a, s.b, t.b)
 		return a > 0 && b > 0 || a < 0 && b < 0
 	}
 	return !apart(s, t) && !apart(t, s)
 }
 
-// anyInside reports whether one of the places lies in one of the polygons, which may overlap; of a place on a boundary it may
-// say either.
+// anyInside reports whether one of the places lies in one of the polygons, which may overlap. For a
+// place on a boundary it may return either.
 func anyInside(w *work, places []position, polygons []polygon) (bool, error) {
 	if len(places) == 0 || len(polygons) == 0 {
 		return false, nil
 	}
 	sides := appendSides(nil, polygons, 1)
-	// The winding number of a place is what the sides below it add up to.
+	// The winding number of a place is the sum over the sides below it.
 	below := func(s side, p position) int32 {
 		if s.a.x <= p.x && p.x < s.b.x && cross(s.a, s.b, p) > 0 {
 			return s.weight

@@ -10,7 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// genGrid draws shapes on so few places that most of them touch, share sides, or lie in holes of each other.
+// genGrid generates shapes on so few positions that most of them touch, share sides, or lie in
+// holes of each other.
 func genGrid() *rapid.Generator[Shape] {
 	return rapid.Custom(func(t *rapid.T) Shape {
 		n := func(name string) int { return rapid.IntRange(0, 8).Draw(t, name) }
@@ -30,7 +31,7 @@ func genGrid() *rapid.Generator[Shape] {
 			text = "POLYGON(" + square(x, y, 6) + "," + square(x+1, y+1, 4) + ")"
 		case 4:
 			text = "MULTIPOLYGON((" + square(x, y, 2) + "),(" + square(x+4, y+1, 3) + "," + square(x+5, y+2, 1) + "))"
-		case 5: // more parts than are looked at one by one
+		case 5: // more parts than are compared one by one
 			var parts []string
 			for i := range 12 {
 				parts = append(parts, fmt.Sprintf("(%d %d)", x+i%4, y+i/4))
@@ -59,7 +60,8 @@ func TestIntersectsAgreesWithTheLibrary(t *testing.T) {
 	}
 }
 
-// The areas of hazards that were not joined overlap: what is in two of them is in them.
+// Areas of hazards that were not joined may overlap. A place inside two of them is inside the
+// shape.
 func TestIntersectsOfAreasThatOverlap(t *testing.T) {
 	s := Shape{apart: true, polygons: append(Box{0, 0, 4, 4}.Shape().polygons, Box{1, 1, 5, 5}.Shape().polygons...)}
 	if !Intersects(s, Box{2, 2, 3, 3}.Shape()) || Intersects(s, Box{4.5, 0, 5, 0.5}.Shape()) {
@@ -67,7 +69,7 @@ func TestIntersectsOfAreasThatOverlap(t *testing.T) {
 	}
 }
 
-// rosette is a shape of n positions.
+// rosette returns a shape of n positions.
 func rosette(n int, lon, lat, radius float64) Shape {
 	var r ring
 	for i := range n {
@@ -77,7 +79,8 @@ func rosette(n int, lon, lat, radius float64) Shape {
 	return Shape{polygons: []polygon{{r}}}
 }
 
-// zigzag is a line of n slanting teeth, each between those of one that lies aside by half a tooth.
+// zigzag returns a line of n slanting teeth. Two of them with different aside have their teeth
+// between each other's.
 func zigzag(n int, aside int32) Shape {
 	const width, length = 20, 60_000
 	var r ring
@@ -97,7 +100,7 @@ func TestTheWorkOfIntersectsIsBounded(t *testing.T) {
 		"a large area, a circle at its side":  {rosette(10_000, 0, 0, 1), Circle(1.1, 0.8, 10_000), 30_000, false},
 		"two large areas far apart":           {rosette(10_000, 0, 0, 1), rosette(10_000, 5, 0, 1), 3000, false},
 		"two large areas side by side":        {rosette(10_000, 0, 0, 1), rosette(10_000, 1.9, 1.2, 1), 500_000, false},
-		"lines between whose teeth are lines": {zigzag(6000, 0), zigzag(6000, 10), requestSteps + 100, true}, // it was given up
+		"lines between whose teeth are lines": {zigzag(6000, 0), zigzag(6000, 10), requestSteps + 100, true}, // it ran out of steps
 	} {
 		w := requestWork()
 		meet, err := intersect(w, tt.a, tt.b)

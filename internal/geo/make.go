@@ -5,15 +5,16 @@ import (
 	"strings"
 )
 
-// maxRadius of a circle in metres: just under a quarter of the way round the world, so that no circle holds both poles.
+// maxRadius is the maximum radius of a circle in meters: just under a quarter of the way round the
+// world, so that no circle contains both poles.
 const maxRadius = 10_000_000
 
-// circleSides makes the area of a circle too small by 0.2 %.
+// circleSides is the number of sides. With it, the area of a circle is too small by 0.2 %.
 const circleSides = 64
 
-// Circle is the area around a place, longitude before latitude in degrees, as a polygon of 64 sides. Its radius is in metres, at
-// most 10,000 km; below that of a single position it is the point. The zero Shape comes back for what is no place or no
-// radius.
+// Circle returns the area around a place as a polygon of 64 sides. The place is longitude before
+// latitude in degrees. The radius is in meters, at most 10,000 km; if it is less than the unit of
+// positions, the result is the point. Circle returns the zero Shape for an invalid place or radius.
 func Circle(lon, lat, radiusMetres float64) Shape {
 	centre, err := (&reader{}).check(xy{lon, lat})
 	if err != nil || !(radiusMetres >= 0) {
@@ -43,7 +44,7 @@ func Circle(lon, lat, radiusMetres float64) Shape {
 		return point
 	}
 	polygons, err := valid(w, flat)
-	if err != nil { // so small that rounding has dented it
+	if err != nil { // so small that rounding has distorted it
 		polygons = inWorld(w, hull(flat.polygon[0])).polygons
 	}
 	if len(polygons) == 0 {
@@ -56,8 +57,9 @@ func Circle(lon, lat, radiusMetres float64) Shape {
 	return all
 }
 
-// ParseBBox reads a box that a user wrote: west,south,east,north in degrees. A west greater than the east means that the box
-// crosses the antimeridian. It refuses anything but four numbers in range, and a south above the north.
+// ParseBBox reads a box that a user wrote: west,south,east,north in degrees. If west is greater
+// than east, the box crosses the antimeridian. It accepts only four numbers in range, and rejects a
+// south above the north.
 func ParseBBox(s string) (west, south, east, north float64, err error) {
 	names := []string{"west", "south", "east", "north"}
 	fields := strings.Split(s, ",")
@@ -77,7 +79,7 @@ func ParseBBox(s string) (west, south, east, north float64, err error) {
 		if n < -limit || n > limit {
 			return 0, 0, 0, 0, faultf("%s: %v is outside -%v to %v", name, n, limit, limit)
 		}
-		v[i] = n + 0 // no negative zero
+		v[i] = n + 0 // avoid negative zero
 	}
 	if v[1] > v[3] {
 		return 0, 0, 0, 0, faultf("south %v is above north %v", v[1], v[3])

@@ -8,11 +8,11 @@ import (
 	"github.com/peterstace/simplefeatures/geom"
 )
 
-// earthRadius is the mean radius of the WGS 84 ellipsoid in metres.
+// earthRadius is the mean radius of the WGS 84 ellipsoid in meters.
 const earthRadius = 6_371_008.8
 
-// Distance is the length in metres of the shortest way over a sphere from one place to another, each longitude before
-// latitude in degrees. The sphere makes it wrong by at most 0.6 %.
+// Distance returns the shortest distance in meters on a sphere between two places, each longitude
+// before latitude in degrees. The error of the sphere is at most 0.6 %.
 func Distance(lon1, lat1, lon2, lat2 float64) float64 {
 	sinLat := math.Sin(radians(lat2-lat1) / 2)
 	sinLon := math.Sin(radians(lon2-lon1) / 2)
@@ -22,15 +22,15 @@ func Distance(lon1, lat1, lon2, lat2 float64) float64 {
 
 func radians(degrees float64) float64 { return degrees * math.Pi / 180 }
 
-// Bounds is the narrowest box that holds s, in degrees. Where it crosses the antimeridian, west is greater than east. The
-// bounds of the zero Shape are not numbers.
+// Bounds returns the narrowest box that contains s, in degrees. If it crosses the antimeridian,
+// west is greater than east. The bounds of the zero Shape are NaN.
 func (s Shape) Bounds() (west, south, east, north float64) {
 	if s.IsZero() {
 		nan := math.NaN()
 		return nan, nan, nan, nan
 	}
 	boxWest, lowest, boxEast, highest := s.bounds()
-	if boxWest > boxEast { // the antimeridian itself has two names
+	if boxWest > boxEast { // the antimeridian itself has two longitudes
 		if boxWest == halfTurn {
 			boxWest = -halfTurn
 		}
@@ -41,7 +41,8 @@ func (s Shape) Bounds() (west, south, east, north float64) {
 	return degrees(boxWest), degrees(lowest), degrees(boxEast), degrees(highest)
 }
 
-// bounds is Bounds of what is not zero, in the unit of positions, with the names of the antimeridian that the positions have.
+// bounds is Bounds of a nonzero Shape, in the unit of positions. The antimeridian keeps the
+// longitude that the positions have.
 func (s Shape) bounds() (west, south, east, north int32) {
 	type interval struct{ west, east int32 }
 	var intervals []interval
@@ -63,7 +64,8 @@ func (s Shape) bounds() (west, south, east, north int32) {
 		add(s.points[i : i+1])
 	}
 	slices.SortFunc(intervals, func(a, b interval) int { return cmp.Compare(a.west, b.west) })
-	// The box is the world without the widest gap between intervals, at first the one across the antimeridian.
+	// The box is the world without the widest gap between intervals. Start with the gap across the
+	// antimeridian.
 	w, e := intervals[0].west, intervals[0].east
 	for _, v := range intervals {
 		e = max(e, v.east)
@@ -80,8 +82,8 @@ func (s Shape) bounds() (west, south, east, north int32) {
 	return boxWest, lowest, boxEast, highest
 }
 
-// AreaKm2 is the area of s in square kilometres on a sphere, with sides that are straight on a map of longitude and
-// latitude, as RFC 7946 has them. Lines and points have none.
+// AreaKm2 returns the area of s in square kilometers on a sphere. Its sides are straight on a map
+// of longitude and latitude, as in RFC 7946. The area of lines and points is 0.
 func (s Shape) AreaKm2() float64 {
 	area := 0.0
 	for _, p := range s.polygons {
@@ -90,10 +92,10 @@ func (s Shape) AreaKm2() float64 {
 	return area * earthRadius * earthRadius / 1e6
 }
 
-// sphericalArea is the area of p on the sphere of radius one.
+// sphericalArea returns the area of p on the sphere of radius one.
 func sphericalArea(p polygon) float64 {
 	area := 0.0
-	for _, r := range p { // holes run the other way and count negative
+	for _, r := range p { // holes run the other way and count as negative
 		for i, a := range r {
 			b := r[(i+1)%len(r)]
 			lat1, lat2 := radians(degrees(a.y)), radians(degrees(b.y))
@@ -107,22 +109,22 @@ func sphericalArea(p polygon) float64 {
 	return area
 }
 
-// Point is a place that stands for s: for areas their centroid if it lies in one of them, else a place inside the largest;
-// for lines the middle of the longest; for points the one nearest to their middle. Parts on both sides of the antimeridian
-// are seen together. What has areas is represented by them alone, else by its lines. The point of the zero Shape is not a
-// number.
+// Point returns a representative place of s. For areas it is their centroid if it lies in one of
+// them, or else a place inside the largest. For lines it is the middle of the longest, for points
+// the one nearest to their middle. Parts on both sides of the antimeridian are joined for this. If
+// s has areas, only they count, or else only its lines. The point of the zero Shape is NaN.
 func (s Shape) Point() (lon, lat float64) {
 	if s.IsZero() {
 		return math.NaN(), math.NaN()
 	}
 	p := inTurn(s.together().point())
 	if west, _, east, _ := s.Bounds(); west <= east && (p.x == halfTurn && east < 180 || p.x == -halfTurn && west > -180) {
-		p.x = -p.x // the name of the antimeridian that the bounds have
+		p.x = -p.x // use the longitude of the antimeridian that the bounds have
 	}
 	return degrees(p.x), degrees(p.y)
 }
 
-// together is s with its parts west of its bounds moved a turn to the east, so that it is in one piece.
+// together returns s in one piece: parts west of its bounds are moved a turn to the east.
 func (s Shape) together() Shape {
 	west, _, east, _ := s.Bounds()
 	if west <= east {
@@ -152,7 +154,7 @@ func (s Shape) together() Shape {
 	return t
 }
 
-// point is the representative point of s, which may lie east of 180 degrees.
+// point returns the representative point of s, which may lie east of 180 degrees.
 func (s Shape) point() position {
 	switch {
 	case len(s.polygons) > 0:

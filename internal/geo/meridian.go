@@ -8,10 +8,10 @@ import (
 
 var errRoundTheWorld = errors.New("goes round the world more than once")
 
-// farthest is how far from the prime meridian a ring may stray while it is unrolled.
+// farthest is how far from the prime meridian a ring may go while it is unrolled.
 const farthest = 3 * fullTurn / 2
 
-// A pole tells where a ring that winds round the world is to be closed.
+// A pole says where to close a ring that winds round the world.
 type pole int32
 
 const (
@@ -20,8 +20,8 @@ const (
 	southPole  pole = -quarterTurn
 )
 
-// step is the shorter way from longitude a to b. From one side of the antimeridian to the other it is nothing, or where
-// whole is set the whole turn.
+// step returns the shorter way from longitude a to b. From one side of the antimeridian to the
+// other it returns 0, or a whole turn if whole is set.
 func step(a, b int32, whole bool) int32 {
 	d := b - a
 	switch {
@@ -33,9 +33,9 @@ func step(a, b int32, whole bool) int32 {
 	return d - fullTurn*int32(math.Round(float64(d)/fullTurn))
 }
 
-// unrolled is r with its longitudes running on across the antimeridian instead of jumping. A ring that winds round the
-// world, which the second result tells, is led along the pole. The result is closed in the plane, and no step of it is
-// longer than half a turn.
+// unrolled returns r with longitudes that continue across the antimeridian instead of jumping. The
+// second result reports whether r winds round the world; such a ring is closed along the pole. The
+// result is closed in the plane, and no step of it is longer than half a turn.
 func unrolled(w *work, r ring, p pole) (ring, bool, error) {
 	jumps, turns := false, false
 	for i, a := range r {
@@ -66,7 +66,8 @@ func unrolled(w *work, r ring, p pole) (ring, bool, error) {
 	switch turn {
 	case 0:
 	case fullTurn, -fullTurn:
-		// From the position nearest to the pole, the way to it meets no other part of the ring.
+		// The line from the position nearest to the pole to the pole meets no other part of the
+		// ring.
 		if p == nearerPole {
 			p = sideOf(r)
 		}
@@ -88,7 +89,8 @@ func unrolled(w *work, r ring, p pole) (ring, bool, error) {
 	return compact(out), turn != 0, nil
 }
 
-// followed is r from its first position back to it, each longitude the shorter way from the one before.
+// followed returns r from its first position back to it. Each longitude continues the shorter way
+// from the one before.
 func followed(r ring, whole bool) (ring, error) {
 	out := ring{r[0]}
 	x := r[0].x
@@ -120,10 +122,11 @@ func sideOf(r ring) pole {
 // flatPolygon is a polygon whose rings are unrolled, so that it lies in the plane.
 type flatPolygon struct {
 	polygon
-	winds bool // the outer ring winds round a pole, so that the holes may lie a turn away from it
+	winds bool // the outer ring winds round a pole, so the holes may lie a turn away from it
 }
 
-// laid is p in the plane. The outer ring is closed along the given pole, if it needs one, and so are the holes.
+// laid returns p in the plane. Rings that wind round the world, outer ring and holes, are closed
+// along the given pole.
 func laid(w *work, p polygon, side pole) (flatPolygon, error) {
 	outer, winds, err := unrolled(w, p[0], side)
 	if err != nil {
@@ -149,7 +152,7 @@ func laid(w *work, p polygon, side pole) (flatPolygon, error) {
 	return flat, nil
 }
 
-// cut is p, which must be valid, as polygons between -180 and 180 degrees.
+// cut returns p as polygons between -180 and 180 degrees. p must be valid.
 func cut(w *work, p flatPolygon) ([]polygon, error) {
 	if !p.winds {
 		return cutPolygon(w, p.polygon)
@@ -173,12 +176,13 @@ func cut(w *work, p flatPolygon) ([]polygon, error) {
 	return difference(w, whole, parts[outer:])
 }
 
-// turnOf is the whole number of turns by which x lies east of the world from -180 to below 180 degrees.
+// turnOf returns the whole number of turns that brings x into the range from -180 to below 180
+// degrees.
 func turnOf(x int32) int32 {
 	return int32(math.Floor((float64(x) + halfTurn) / fullTurn))
 }
 
-// cutPolygon is p, which must be valid, as polygons between -180 and 180 degrees.
+// cutPolygon returns p as polygons between -180 and 180 degrees. p must be valid.
 func cutPolygon(w *work, p polygon) ([]polygon, error) {
 	west, east := span(p[0])
 	if west >= -halfTurn && east <= halfTurn {
@@ -205,8 +209,8 @@ func cutPolygon(w *work, p polygon) ([]polygon, error) {
 	return all, nil
 }
 
-// cutLine is l, of two positions or more, as lines between -180 and 180 degrees. A line of two positions from one side of the
-// antimeridian to the other is the whole parallel.
+// cutLine returns l as lines between -180 and 180 degrees. l has at least two positions. If it has
+// exactly two, one on each side of the antimeridian, it is the whole parallel.
 func cutLine(l []position) [][]position {
 	if d := l[1].x - l[0].x; len(l) == 2 && (d == fullTurn || d == -fullTurn) {
 		return [][]position{{l[0], {l[0].x + d/2, l[0].y + (l[1].y-l[0].y)/2}, l[1]}}
@@ -251,7 +255,7 @@ func cutLine(l []position) [][]position {
 	return lines
 }
 
-// inTurn is p between -180 and 180 degrees.
+// inTurn returns p moved to between -180 and 180 degrees.
 func inTurn(p position) position {
 	if abs(p.x) > halfTurn {
 		p.x -= turnOf(p.x) * fullTurn
@@ -259,7 +263,7 @@ func inTurn(p position) position {
 	return p
 }
 
-// inWorld is s, whose longitudes may run on, between -180 and 180 degrees.
+// inWorld returns s between -180 and 180 degrees. The longitudes of s may continue beyond.
 func inWorld(w *work, s Shape) Shape {
 	var in Shape
 	for _, p := range s.polygons {

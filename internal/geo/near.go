@@ -2,15 +2,16 @@ package geo
 
 import "math"
 
-// Reach is what of a shape is near a place: made once of some shapes, and asked of many places. It is immutable.
+// Reach answers how near places are to some shapes. It is built once and queried for many places.
+// It is immutable.
 type Reach struct {
 	areas index // of sides below
 	sides []side
-	lines index // of what, beside the boundaries of areas, is near: lines and points too
+	lines index // lines, points and the boundaries of areas
 	all   []side
 }
 
-// NewReach makes a Reach of all shapes together. Its cost is that of sorting their positions.
+// NewReach makes a Reach of all shapes together. It costs as much as sorting their positions.
 func NewReach(shapes ...Shape) *Reach {
 	r := &Reach{}
 	for _, s := range shapes {
@@ -21,7 +22,8 @@ func NewReach(shapes ...Shape) *Reach {
 	return r
 }
 
-// Holds reports whether a place, longitude before latitude in degrees, lies in one of the areas. Of a place on a boundary it may say either.
+// Holds reports whether a place, longitude before latitude in degrees, lies in one of the areas.
+// For a place on a boundary it may return either.
 func (r *Reach) Holds(lon, lat float64) bool {
 	p := position{toMicro(lon), toMicro(lat)}
 	winding := int32(0)
@@ -34,8 +36,9 @@ func (r *Reach) Holds(lon, lat float64) bool {
 	return winding > 0
 }
 
-// Distance is how far a place is from the nearest place of the shapes, in metres, as far as it is at most that much: 0 inside an area. far
-// reports that it is more. A line between two positions is straight on a map of longitude and latitude; within 300 km the distance to it is right to 1 %.
+// Distance returns the distance in meters from a place to the nearest place of the shapes, and 0
+// inside an area. If it is more than most, far is true. A line between two positions is straight on
+// a map of longitude and latitude. Within 300 km the distance to it is accurate to 1 %.
 func (r *Reach) Distance(lon, lat, most float64) (metres float64, far bool) {
 	if r.Holds(lon, lat) {
 		return 0, false
@@ -50,11 +53,12 @@ func (r *Reach) Distance(lon, lat, most float64) (metres float64, far bool) {
 	return metres, metres > most
 }
 
-// DistanceOf is Distance of a shape: of its nearest place, 0 where it has a place in common with one of the shapes.
+// DistanceOf is Distance for a shape: the distance of its nearest place, and 0 if it has a place in
+// common with one of the shapes.
 func (r *Reach) DistanceOf(s Shape, most float64) (metres float64, far bool) {
 	own := NewReach(s)
 	metres = math.Inf(1)
-	for _, o := range own.all { // two shapes that are apart are nearest at an end of a side
+	for _, o := range own.all { // for two separate shapes, the shortest distance starts at an end of a side
 		for _, p := range []position{o.a, o.b} {
 			lon, lat := degrees(p.x), degrees(p.y)
 			if d, _ := r.Distance(lon, lat, min(most, metres)); d < metres {
@@ -85,10 +89,11 @@ func (r *Reach) DistanceOf(s Shape, most float64) (metres float64, far bool) {
 	return metres, metres > most
 }
 
-// Widened is the box with all places at most metres from it, in parts that do not cross the antimeridian.
+// Widened returns the box with all places at most that many meters from b, in parts that do not
+// cross the antimeridian.
 func (b Box) Widened(metres float64) []Box {
 	wide := Box{South: Around(0, b.South, metres).South, North: Around(0, b.North, metres).North}
-	farthest := b.North // from the equator: meridians are nearest there
+	farthest := b.North // farthest from the equator, where meridians are closest together
 	if math.Abs(b.South) > math.Abs(b.North) {
 		farthest = b.South
 	}
@@ -105,9 +110,10 @@ func (b Box) Widened(metres float64) []Box {
 	return []Box{{wide.West, wide.South, 180, wide.North}, {-180, wide.South, wide.East, wide.North}}
 }
 
-// distance is how far a place is from the side, in metres.
+// distance returns how far a place is from the side, in meters.
 func (s side) distance(lon, lat float64) float64 {
-	// On a plane that touches the sphere at the place, as far as what is nearest is asked for.
+	// Use a plane that touches the sphere at the place. It is accurate for the short distances that
+	// matter here.
 	shrink := math.Cos(radians(lat))
 	x := func(p position) float64 { return math.Remainder(degrees(p.x)-lon, 360) * shrink }
 	y := func(p position) float64 { return degrees(p.y) - lat }
@@ -123,5 +129,5 @@ func (s side) distance(lon, lat float64) float64 {
 	return Distance(lon, lat, lon+ax/shrink, lat+ay)
 }
 
-// unbounded is the work of what costs no more than what it looks at.
+// unbounded returns a budget for work whose cost is proportional to its input.
 func unbounded() *work { return &work{left: math.MaxInt} }

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What Reach says of a place agrees with what the shape and a circle around the place say.
+// Reach agrees with the shape and with a circle around the place.
 func TestReachAgreesWithCircles(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := genGrid().Draw(t, "shape")
@@ -42,7 +42,8 @@ func TestReachAcrossTheAntimeridian(t *testing.T) {
 	}
 }
 
-// The distance of two shapes is 0 exactly where they meet, the same from either side, and no more than that of any place of theirs.
+// The distance of two shapes is 0 exactly if they meet. It is the same from either side, and at
+// most that of any of their places.
 func TestReachOfAreas(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := genGrid().Draw(t, "a"), genGrid().Draw(t, "b")

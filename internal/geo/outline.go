@@ -2,16 +2,17 @@ package geo
 
 import "math"
 
-// Bounds of an outline: a message that is read on telephones has no room for more.
+// These limits bound an outline, because messages on telephones have room for no more.
 const (
 	maxOutlines      = 500    // polygons
-	maxOutlineCorner = 20_000 // positions in all
+	maxOutlineCorner = 20_000 // positions in total
 )
 
-// Outline is the areas of s, and maybe more, in polygons without holes that do not overlap, of at most most positions each, the first again
-// at the end among them. No place of s is lost: a corner is taken away where that makes the area larger, and two corners become the one
-// where their sides meet further out, those first that add least. Where that does not do, it is a box. Of lines and points there is
-// nothing in it. most is at least 8.
+// Outline returns polygons without holes that do not overlap and that cover all areas of s, and
+// possibly more. Each has at most most positions; the last repeats the first. No place of s is
+// lost: a corner is removed where that makes the area larger, and two corners become the point
+// where their outer sides meet, starting with those that add least area. If that is not enough, the
+// result is a box. Lines and points are left out. most is at least 8.
 func (s Shape) Outline(most int) Shape {
 	out := s.WithoutHoles()
 	out.lines, out.points = nil, nil
@@ -29,7 +30,7 @@ func (s Shape) Outline(most int) Shape {
 			if len(r) > limit {
 				fits, r = false, grow(r, limit*3/4)
 			}
-			one, err := ParseLoose([]byte(Shape{polygons: []polygon{{r}}}.GeoJSON())) // it may cross itself now
+			one, err := ParseLoose([]byte(Shape{polygons: []polygon{{r}}}.GeoJSON())) // the ring may cross itself now
 			if err != nil {
 				one = ringBox(r)
 			}
@@ -53,7 +54,8 @@ func ringBox(r ring) Shape {
 	return Box{west, south, east, north}.Shape()
 }
 
-// grow is a ring of at most limit corners around the counterclockwise ring r. It may cross itself.
+// grow returns a ring of at most limit corners around the counterclockwise ring r. The result may
+// cross itself.
 func grow(r ring, limit int) ring {
 	for add := float64(1); len(r) > limit; add *= 2 {
 		if add > 4*180*180*micro*micro {
@@ -68,14 +70,15 @@ func grow(r ring, limit int) ring {
 	return r
 }
 
-// growOnce takes away corners that add at most add to twice the area each, no two of them next to each other, and at most most.
+// growOnce removes corners that add at most add to twice the area each. It removes no two neighbors
+// and at most most corners.
 func growOnce(r ring, add float64, most int) ring {
 	n := len(r)
 	at := func(i int) position { return r[(i+n)%n] }
 	turn := func(i int) float64 { return float64(cross(at(i-1), at(i), at(i+1))) }
 	out := make(ring, 0, n)
 	for i := 0; i < n; i++ {
-		if most == 0 || i == 0 || i >= n-2 { // the ends stay for this time
+		if most == 0 || i == 0 || i >= n-2 { // the ends stay in this round
 			out = append(out, at(i))
 			continue
 		}
@@ -95,20 +98,20 @@ func growOnce(r ring, add float64, most int) ring {
 		}
 		out = append(out, at(i))
 	}
-	if len(out) == n || len(out) < 4 { // begin elsewhere, for the ends
+	if len(out) == n || len(out) < 4 { // start elsewhere, so that the ends can be removed too
 		return append(r[1:n:n], r[0])
 	}
 	return append(out[1:len(out):len(out)], out[0])
 }
 
-// meeting is where the sides ab and dc of a ring meet beyond b and c, and twice the area of the triangle that it adds. The place is rounded
-// outwards by a position at most.
+// meeting returns where the sides ab and dc of a ring meet beyond b and c, and twice the area of
+// the triangle that this adds. The point is rounded outwards by at most one unit.
 func meeting(a, b, c, d position) (p position, more float64, ok bool) {
 	ux, uy := float64(b.x)-float64(a.x), float64(b.y)-float64(a.y)
 	vx, vy := float64(c.x)-float64(d.x), float64(c.y)-float64(d.y)
 	wx, wy := float64(c.x)-float64(b.x), float64(c.y)-float64(b.y)
 	det := ux*vy - uy*vx
-	if det >= 0 { // they part
+	if det >= 0 { // the sides diverge
 		return p, 0, false
 	}
 	k := (wx*vy - wy*vx) / det

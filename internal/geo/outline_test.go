@@ -10,7 +10,8 @@ import (
 	"github.com/hazardd/hazardd/internal/geo"
 )
 
-// star is a ring around a place of n corners that is as crooked as a coast and never crosses itself.
+// star returns a ring of n corners around a place. It is as irregular as a coast and never crosses
+// itself.
 func star(rnd *rand.Rand, lon, lat float64, n int) geo.Shape {
 	var b strings.Builder
 	first, far := "", 1.0

@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// Place is the point at a longitude and a latitude in degrees; the zero Shape for what is no place.
+// Place returns the point at a longitude and a latitude in degrees. It returns the zero Shape if
+// they are out of range.
 func Place(lon, lat float64) Shape {
 	p, err := (&reader{}).check(xy{lon, lat})
 	if err != nil {
@@ -14,11 +15,12 @@ func Place(lon, lat float64) Shape {
 	return Shape{points: []position{p}}
 }
 
-// A Box is a part of the world between two meridians and two parallels, in degrees. A west greater than the east means that it crosses
-// the antimeridian. Its borders belong to it.
+// A Box is a part of the world between two meridians and two parallels, in degrees. If west is
+// greater than east, it crosses the antimeridian. It includes its borders.
 type Box struct{ West, South, East, North float64 }
 
-// Shape is the box as an area; a line or a point if it has no width or no height. The zero Shape comes back for what is no box.
+// Shape returns the box as an area, or as a line or a point if it has no width or no height. It
+// returns the zero Shape for an invalid box.
 func (b Box) Shape() Shape {
 	sw, errSW := (&reader{}).check(xy{b.West, b.South})
 	ne, errNE := (&reader{}).check(xy{b.East, b.North})
@@ -34,8 +36,8 @@ func (b Box) Shape() Shape {
 	return canonical(s)
 }
 
-// BothSides is b, and where it ends at the antimeridian, the antimeridian by its other name too: a box from 170 to 180 holds
-// what lies at -180.
+// BothSides returns b. If b ends at the antimeridian, the result also contains the antimeridian
+// under its other longitude: a box from 170 to 180 then contains places at -180.
 func (b Box) BothSides() Box {
 	if b.West == -180 && b.East < 180 {
 		b.West = 180
@@ -46,11 +48,12 @@ func (b Box) BothSides() Box {
 	return b
 }
 
-// BothSides is s, and where it meets the antimeridian, the same places by their other name too.
+// BothSides returns s. If s touches the antimeridian, the result also contains the same places
+// under their other longitude.
 func (s Shape) BothSides() Shape {
 	all := Shape{polygons: s.polygons, lines: slices.Clone(s.lines), points: slices.Clone(s.points), apart: s.apart, coarse: s.coarse}
 	mirrored := func(p position) (position, bool) { return position{-p.x, p.y}, p.x == halfTurn || p.x == -halfTurn }
-	along := func(a, b position) { // the side of an area, or a part of a line
+	along := func(a, b position) { // a and b are the ends of the side of an area, or of a part of a line
 		a, okA := mirrored(a)
 		b, okB := mirrored(b)
 		switch {
@@ -88,14 +91,15 @@ func rectangle(sw, ne position) Shape {
 	return Shape{polygons: []polygon{{{sw, {ne.x, sw.y}, ne, {sw.x, ne.y}}}}}
 }
 
-// Around is a box that holds all places at most radius metres from one, by Distance, and Circle: the narrowest but for a margin of a
-// few metres.
+// Around returns a box with all places at most radiusMetres from the place, as measured by
+// Distance, and also the area of Circle. It is the narrowest such box, except for a margin of a few
+// meters.
 func Around(lon, lat, radiusMetres float64) Box {
-	const margin = 1e-5 // degrees: rounding of positions, and of what is computed here
+	const margin = 1e-5 // degrees, for rounding of positions and of the calculations here
 	angle := radiusMetres / earthRadius * 180 / math.Pi
 	b := Box{-180, max(-90, lat-angle-margin), 180, min(90, lat+angle+margin)}
 	if b.South == -90 || b.North == 90 {
-		return b // it holds a pole, or nearly
+		return b // it contains a pole, or nearly does
 	}
 	width := math.Asin(min(1, math.Sin(radians(angle))/math.Cos(radians(lat))))*180/math.Pi*(1+margin) + margin
 	b.West, b.East = lon-width, lon+width
@@ -108,8 +112,9 @@ func Around(lon, lat, radiusMetres float64) Box {
 	return b
 }
 
-// BoundsOf is the narrowest box that holds all shapes: also where a place on the antimeridian is named by its other side than the rest, which
-// Bounds leaves aside. Its numbers are none when there is no shape.
+// BoundsOf returns the narrowest box that contains all shapes. It also handles places on the
+// antimeridian that are given with the longitude of the other side, which Bounds does not. Its
+// numbers are NaN without a shape.
 func BoundsOf(shapes ...Shape) Box {
 	var all Shape
 	for _, s := range shapes {
@@ -123,13 +128,13 @@ func BoundsOf(shapes ...Shape) Box {
 	return Box{degrees(w), degrees(s), degrees(e), degrees(n)}
 }
 
-// Overlaps reports whether b and o have a place in common. Where a box ends at the antimeridian, the other side of it is not the
-// same place.
+// Overlaps reports whether b and o have a place in common. The two sides of the antimeridian do not
+// count as the same place.
 func (b Box) Overlaps(o Box) bool {
 	return b.South <= o.North && o.South <= b.North && b.meets(o)
 }
 
-// meets is Overlaps of the longitudes alone.
+// meets is Overlaps for the longitudes alone.
 func (b Box) meets(o Box) bool {
 	switch {
 	case b.West <= b.East && o.West <= o.East:
@@ -139,7 +144,7 @@ func (b Box) meets(o Box) bool {
 	case o.West <= o.East:
 		return o.East >= b.West || o.West <= b.East
 	}
-	return b.West > b.East && o.West > o.East // both hold the antimeridian; what is no box meets nothing
+	return b.West > b.East && o.West > o.East // both contain the antimeridian; an invalid box meets nothing
 }
 
 // Holds reports whether all of o lies in b.
@@ -158,8 +163,8 @@ func (b Box) Holds(o Box) bool {
 	return o.West >= b.West && o.East <= b.East
 }
 
-// Wrap is a longitude in degrees, of at most a turn beyond, as one from -180 to 180: what lies just beyond the antimeridian is on its other
-// side.
+// Wrap returns a longitude between -180 and 180 degrees. lon may be beyond by at most one turn: a
+// place just beyond the antimeridian is on its other side.
 func Wrap(lon float64) float64 {
 	switch {
 	case lon > 180:

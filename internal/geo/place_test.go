@@ -30,7 +30,7 @@ func TestBoxShape(t *testing.T) {
 		t.Errorf("a place: %s", got)
 	}
 	if !Place(0, 91).IsZero() || !Place(math.Inf(1), 0).IsZero() {
-		t.Error("what is no place has one")
+		t.Error("an invalid place has a shape")
 	}
 }
 
@@ -41,7 +41,7 @@ func drawBox(t *rapid.T, name string) Box {
 	return Box{lon.Draw(t, name+" west"), min(south, north), lon.Draw(t, name+" east"), max(south, north)}
 }
 
-// What boxes say of each other agrees with what their shapes do.
+// Overlaps and Holds of boxes agree with their shapes.
 func TestBoxesMeetAsTheirShapesDo(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := drawBox(t, "a"), drawBox(t, "b")
@@ -50,7 +50,7 @@ func TestBoxesMeetAsTheirShapesDo(t *testing.T) {
 			t.Fatalf("%v and %v: overlap %v, shapes meet %v", a, b, a.Overlaps(b), meet)
 		}
 		if a.Holds(b) && (!meet || !a.Overlaps(b)) {
-			t.Fatalf("%v holds %v, which it does not meet", a, b)
+			t.Fatalf("%v holds %v but does not meet it", a, b)
 		}
 		if a.Holds(b) != holdsAll(a, b) {
 			t.Fatalf("%v holds %v: %v", a, b, a.Holds(b))
@@ -58,7 +58,7 @@ func TestBoxesMeetAsTheirShapesDo(t *testing.T) {
 	})
 }
 
-// holdsAll looks at many places of b.
+// holdsAll checks many places of b.
 func holdsAll(a, b Box) bool {
 	in := func(box Box, lon, lat float64) bool { return Intersects(Place(lon, lat), box.Shape()) }
 	for lon := -180.0; lon <= 180; lon += 0.5 {
@@ -79,7 +79,7 @@ func TestBoundsOfSeveralAreThoseOfAllTogether(t *testing.T) {
 		t.Errorf("of a place on the antimeridian: got %v, want %v", got, want)
 	}
 	if got := BoundsOf(); got.Overlaps(Box{-180, -90, 180, 90}) || (Box{-180, -90, 180, 90}).Overlaps(got) || (Box{-180, -90, 180, 90}).Holds(got) {
-		t.Errorf("the bounds of nothing, %v, meet the world", got)
+		t.Errorf("the bounds without a shape, %v, meet the world", got)
 	}
 }
 
@@ -92,7 +92,7 @@ func TestAroundHoldsEveryPlaceThatIsNear(t *testing.T) {
 			t.Fatalf("%v does not hold the circle, %v", b, BoundsOf(Circle(lon, lat, radius)))
 		}
 		for range 50 {
-			// A place on the circle, by the formulas for a known bearing and distance.
+			// A place on the circle, computed from bearing and distance.
 			bearing, angle := rapid.Float64Range(0, 2*math.Pi).Draw(t, "bearing"), radius/earthRadius
 			y := math.Asin(max(-1, min(1, math.Sin(radians(lat))*math.Cos(angle)+math.Cos(radians(lat))*math.Sin(angle)*math.Cos(bearing))))
 			x := math.Atan2(math.Sin(bearing)*math.Sin(angle)*math.Cos(radians(lat)), math.Cos(angle)-math.Sin(radians(lat))*math.Sin(y))
@@ -107,7 +107,8 @@ func TestAroundHoldsEveryPlaceThatIsNear(t *testing.T) {
 	}
 }
 
-// Finding B13: the antimeridian has two names, and what holds it by one holds it by the other.
+// Finding B13: the antimeridian has two longitudes, and a shape that contains it with one contains
+// it with the other.
 func TestBothSidesHoldTheAntimeridianByBothNames(t *testing.T) {
 	shapes := []Shape{}
 	for _, text := range []string{"POLYGON((170 5,180 5,180 15,170 15,170 5))", "POLYGON((-180 5,-170 5,-170 15,-180 10,-180 5))", "POLYGON((170 5,180 10,170 15,170 5))",

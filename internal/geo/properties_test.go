@@ -11,8 +11,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// genStar draws a polygon with a corner in each of some directions from its middle, often with corners on a coarse grid, so
-// that polygons share corners and sides, and often across the antimeridian.
+// genStar generates a polygon with a corner in each of some directions from its middle. The corners
+// are often on a coarse grid, so that polygons share corners and sides, and often across the
+// antimeridian.
 func genStar() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		n := rapid.IntRange(3, 12).Draw(t, "corners")
@@ -59,7 +60,7 @@ func genShape() *rapid.Generator[Shape] {
 	})
 }
 
-// checkShape holds s to what every Shape promises.
+// checkShape checks the promises of every Shape.
 func checkShape(t interface{ Fatalf(string, ...any) }, s Shape) {
 	text := s.GeoJSON()
 	for name, parse := range map[string]func() (Shape, error){
@@ -80,7 +81,7 @@ func checkShape(t interface{ Fatalf(string, ...any) }, s Shape) {
 	}
 	p := storedParser{rest: text}
 	if stored, ok := p.shape(); !ok || p.rest != "" || stored.GeoJSON() != text || stored.apart != s.apart {
-		t.Fatalf("what was stored as %s is read as %s, %v, rest %q", text, stored.GeoJSON(), ok, p.rest)
+		t.Fatalf("the shape stored as %s is read as %s, %v, rest %q", text, stored.GeoJSON(), ok, p.rest)
 	}
 	if err := s.geometry(millionths).Validate(); err != nil && !s.apart {
 		t.Fatalf("%s is not valid: %v", text, err)
@@ -96,7 +97,7 @@ func checkShape(t interface{ Fatalf(string, ...any) }, s Shape) {
 	}
 	if len(s.polygons) > 0 {
 		p := position{toMicro(lon), toMicro(lat)}
-		other := p // the other name of the antimeridian
+		other := p // the other longitude of the antimeridian
 		if abs(p.x) == halfTurn {
 			other.x = -p.x
 		}
@@ -124,7 +125,7 @@ func TestUnionDoesNotDependOnOrder(t *testing.T) {
 		rand.New(rand.NewSource(1)).Shuffle(len(shapes), func(i, j int) { shapes[i], shapes[j] = shapes[j], shapes[i] })
 		got, err := Union(shapes...)
 		if err != nil || got.GeoJSON() != want.GeoJSON() {
-			t.Fatalf("in another order %s, %v, not %s", got.GeoJSON(), err, want.GeoJSON())
+			t.Fatalf("in another order the result is %s, %v, not %s", got.GeoJSON(), err, want.GeoJSON())
 		}
 	})
 }
@@ -151,7 +152,7 @@ func TestUnionCoversWhatItsPartsCover(t *testing.T) {
 			p.x += rapid.Int32Range(-4*micro, 4*micro).Draw(t, "dx")
 			p.y += rapid.Int32Range(-4*micro, 4*micro).Draw(t, "dy")
 			want := covers(parts, p)
-			nearBoundary := false // where rounding may move it
+			nearBoundary := false // where rounding may change the result
 			for _, d := range []position{{-3, -3}, {3, -3}, {3, 3}, {-3, 3}} {
 				nearBoundary = nearBoundary || covers(parts, position{p.x + d.x, p.y + d.y}) != want
 			}

@@ -7,20 +7,21 @@ import (
 	"strings"
 )
 
-// reader reads one geometry, from a tree that a parser made to a Shape.
+// reader reads one geometry: it turns the tree of a parser into a Shape.
 type reader struct {
 	loose            bool
-	positions, parts int // so far
+	positions, parts int // counted so far
 	work             *work
 }
 
-// xy is a longitude and a latitude in degrees as they were written.
+// xy is a longitude and a latitude in degrees, as written.
 type xy struct{ lon, lat float64 }
 
-// tree is a geometry as it was written: the coordinates of its kind as a list of polygons, each a list of rings or lines,
-// each a list of positions. A Point is one list in one list of one position; a collection has members instead.
+// tree is a geometry as written. The coordinates of each kind are stored as a list of polygons,
+// each a list of rings or lines, each a list of positions. A Point is one polygon with one line of
+// one position. A collection has members instead.
 type tree struct {
-	kind    string // of GeoJSON: Point, MultiPoint, …
+	kind    string // the kind in GeoJSON: Point, MultiPoint, …
 	coords  [][][]xy
 	members []tree
 }
@@ -42,7 +43,7 @@ func faultf(format string, args ...any) error {
 	return &fault{what: fmt.Sprintf(format, args...)}
 }
 
-// at is err, which arose in the part of the given name and index from 0.
+// at adds to err the name of the part where it arose, and its index, which starts at 0.
 func at(name string, i int, err error) error {
 	if f, ok := errors.AsType[*fault](err); ok {
 		return &fault{append([]string{fmt.Sprintf("%s %d", name, i+1)}, f.where...), f.what}
@@ -74,17 +75,17 @@ func (r *reader) part() error {
 	return nil
 }
 
-// collection is a geometry in the making.
+// collection is a geometry under construction.
 type collection struct {
 	Shape
-	// rest is positions of rings and lines that were dropped, for when nothing else is left.
+	// rest is the positions of dropped rings and lines, used if nothing else is left.
 	rest []position
 }
 
-// shape is the geometry of t.
+// shape returns the geometry of t.
 func (r *reader) shape(t tree) (Shape, error) {
 	if r.work = requestWork(); r.loose {
-		r.work = looseWork(0) // and what each polygon is granted
+		r.work = looseWork(0) // plus the steps granted for each polygon
 	}
 	var c collection
 	if err := r.collect(t, &c); err != nil {
@@ -170,7 +171,7 @@ func (r *reader) check(p xy) (position, error) {
 	return position{toMicro(p.lon), toMicro(p.lat)}, nil
 }
 
-// checkAll checks positions, of which there must be atLeast so many unless they are read loosely.
+// checkAll checks positions. Unless they are read loosely, there must be at least atLeast.
 func (r *reader) checkAll(ps []xy, atLeast int) ([]position, error) {
 	if len(ps) < atLeast && !r.loose {
 		return nil, faultf("%d positions, expected at least %d", len(ps), atLeast)
@@ -216,7 +217,7 @@ func (r *reader) polygon(coords [][]xy, c *collection) error {
 		}
 		if len(checked) < 3 {
 			if i > 0 {
-				continue // a hole without area takes nothing away
+				continue // a hole without area removes nothing
 			}
 			c.rest = append(c.rest, checked...)
 			return nil
@@ -233,7 +234,8 @@ func (r *reader) polygon(coords [][]xy, c *collection) error {
 	return c.area(r.work, p)
 }
 
-// ring checks one ring. One that is read loosely may have fewer than three positions, and meet itself.
+// ring checks one ring. A ring that is read loosely may have fewer than three positions and may
+// touch itself.
 func (r *reader) ring(coords []xy) (ring, error) {
 	if len(coords) < 4 && !r.loose {
 		return nil, faultf("%d positions, expected at least 4, the last of them the first again", len(coords))
@@ -255,7 +257,7 @@ func (r *reader) ring(coords []xy) (ring, error) {
 	return got, nil
 }
 
-// area adds the polygon p, or says why it is not valid.
+// area adds the polygon p, or returns why it is not valid.
 func (c *collection) area(w *work, p polygon) error {
 	flat, err := laid(w, p, nearerPole)
 	if err != nil {
@@ -269,8 +271,8 @@ func (c *collection) area(w *work, p polygon) error {
 	return nil
 }
 
-// valid is p cut at the antimeridian, or what is wrong with it. Holes may share a side with each other or with the outer
-// ring: then they are joined. A *CostError is passed on as it is.
+// valid returns p cut at the antimeridian, or what is wrong with p. Holes may share a side with
+// each other or with the outer ring; then they are joined. A *CostError is returned unchanged.
 func valid(w *work, p flatPolygon) ([]polygon, error) {
 	failed := func(err error, format string, args ...any) error {
 		if _, costly := errors.AsType[*CostError](err); costly {
@@ -302,7 +304,7 @@ func valid(w *work, p flatPolygon) ([]polygon, error) {
 	if err != nil {
 		return nil, failed(err, "the polygon is %v", err)
 	}
-	// Where rings cross, or a hole lies outside, a hole takes away less than itself.
+	// Where rings cross, or a hole lies outside, a hole removes less than its own area.
 	left := doubleAreas(polygons)
 	for _, hole := range holesOf(p.polygon) {
 		left += doubleAreas([]polygon{hole})
@@ -324,7 +326,7 @@ func valid(w *work, p flatPolygon) ([]polygon, error) {
 	return all, nil
 }
 
-// holesOf is the holes of p as areas.
+// holesOf returns the holes of p as areas.
 func holesOf(p polygon) []polygon {
 	var holes []polygon
 	for i := range p[1:] {
@@ -333,7 +335,7 @@ func holesOf(p polygon) []polygon {
 	return holes
 }
 
-// doubleAreas is twice the area of polygons in square millionths of a degree.
+// doubleAreas returns twice the area of polygons in square millionths of a degree.
 func doubleAreas(polygons []polygon) int64 {
 	var sum int64
 	for _, p := range polygons {
@@ -348,8 +350,8 @@ func doubleAreas(polygons []polygon) int64 {
 	return sum
 }
 
-// looseArea adds the polygon p, mended where it is not valid. Where that fails or costs too much it adds the convex hull, so
-// that no place is lost.
+// looseArea adds the polygon p and repairs it if it is not valid. If that fails or costs too much,
+// it adds the convex hull, so that no place is lost.
 func (c *collection) looseArea(w *work, p polygon) {
 	positions := 0
 	for _, r := range p {
@@ -385,9 +387,9 @@ func (c *collection) looseArea(w *work, p polygon) {
 	c.polygons = append(c.polygons, pieces...)
 }
 
-// hull adds the convex hull of r, and notes that it stands for something smaller.
+// hull adds the convex hull of r and marks the shape as coarse.
 func (c *collection) hull(w *work, r ring) {
-	w.grant(leastSteps) // enough for its sides, which are few or in order
+	w.grant(leastSteps) // enough for its sides, which are few or sorted
 	s := inWorld(w, hull(r))
 	c.coarse = true
 	c.polygons = append(c.polygons, s.polygons...)

@@ -7,18 +7,21 @@ import (
 	"slices"
 )
 
-// This file joins, cuts and mends areas. It is exact: all positions are whole numbers, and what it answers is valid.
+// This file joins, cuts and repairs areas. It is exact: all positions are whole numbers, and the
+// results are valid.
 //
-// Areas are given by the directed sides of their rings. The winding number of a place is how often the rings go round it
-// counterclockwise, so it is the number of areas there, as long as outer rings run counterclockwise and holes clockwise.
-// The sides are split where they meet, until they meet at their ends only; then the winding number is known on both sides
-// of each, and the boundary of any condition on it can be followed.
+// Areas are given by the directed sides of their rings. The winding number of a place is how often
+// the rings go round it counterclockwise. If outer rings run counterclockwise and holes clockwise,
+// it is the number of areas that contain the place. Sides are split where they meet, until they
+// meet at their ends only. Then the winding number is known on both sides of each, and the boundary
+// of any condition on it can be followed.
 
-// maxRounds is how often sides are split again because the places where they meet were rounded. Two suffice as a rule.
+// maxRounds is how often sides are split again, since the points where they meet are rounded. Two
+// rounds usually suffice.
 const maxRounds = 20
 
 // errIntricate reports that sides still meet after maxRounds.
-var errIntricate = errors.New("too intricate")
+var errIntricate = errors.New("too complex")
 
 // side is a part of a boundary, from the smaller position a to b. Left of it the winding number is higher by weight.
 type side struct {
@@ -26,7 +29,7 @@ type side struct {
 	weight int32
 }
 
-// appendSides appends the sides of polygons, whose rings may run either way, counted weight times.
+// appendSides appends the sides of polygons with the given weight. Their rings may run either way.
 func appendSides(to []side, polygons []polygon, weight int32) []side {
 	for _, p := range polygons {
 		for i, r := range p {
@@ -40,7 +43,7 @@ func appendSides(to []side, polygons []polygon, weight int32) []side {
 	return to
 }
 
-// appendRing appends the sides of r as it runs, counted weight times.
+// appendRing appends the sides of r, in its direction, with the given weight.
 func appendRing(to []side, r ring, weight int32) []side {
 	for i, a := range r {
 		to = append(to, newSide(a, r[(i+1)%len(r)], weight))
@@ -55,8 +58,8 @@ func newSide(a, b position, weight int32) side {
 	return side{a, b, weight}
 }
 
-// net is sides with those between the same positions made one, and without those that then weigh nothing, sorted. It
-// reorders sides.
+// net returns sides sorted, with sides between the same positions combined, and without those whose
+// weight is then 0. It reorders sides.
 func net(sides []side) []side {
 	slices.SortFunc(sides, func(s, t side) int {
 		return cmp.Or(comparePositions(s.a, t.a), comparePositions(s.b, t.b))
@@ -112,10 +115,10 @@ func pairs(w *work, sides []side, f func(i, j int) bool) error {
 	return nil
 }
 
-// errEnough ends a search that has found what it looked for.
+// errEnough ends a search that has found a result.
 var errEnough = errors.New("enough")
 
-// crossing is the place, rounded, where s and t cross inside both, if they do.
+// crossing returns the rounded point where s and t cross, and whether they cross inside both.
 func crossing(s, t side) (position, bool) {
 	a, b := cross(s.a, s.b, t.a), cross(s.a, s.b, t.b)
 	c, d := cross(t.a, t.b, s.a), cross(t.a, t.b, s.b)
@@ -135,7 +138,7 @@ func (s side) within(p position) bool {
 		min(s.a.y, s.b.y) <= p.y && p.y <= max(s.a.y, s.b.y) && cross(s.a, s.b, p) == 0
 }
 
-// split is sides, net, split wherever they meet.
+// split returns the sides, combined as by net and split wherever they meet.
 func split(w *work, sides []side) ([]side, error) {
 	for range maxRounds {
 		sides = net(sides)
@@ -187,14 +190,14 @@ func split(w *work, sides []side) ([]side, error) {
 	return nil, errIntricate
 }
 
-// reach is the distance from a to p along both axes, which grows along any side from a.
+// reach returns the distance from a to p along both axes. It grows along any side from a.
 func reach(a, p position) int64 {
 	dx, dy := int64(p.x)-int64(a.x), int64(p.y)-int64(a.y)
 	return max(dx, -dx) + max(dy, -dy)
 }
 
-// region is the area where inside holds of the winding number that sides make, as polygons that are valid together. It
-// reorders sides.
+// region returns the area where inside is true for the winding number given by sides. The polygons
+// it returns are valid together. It reorders sides.
 func region(w *work, sides []side, inside func(winding int32) bool) ([]polygon, error) {
 	sides, err := split(w, sides)
 	if err != nil {
@@ -210,12 +213,14 @@ func region(w *work, sides []side, inside func(winding int32) bool) ([]polygon, 
 	return m.polygons(w, inside)
 }
 
-// mesh is sides that meet at their ends only. Side i is seen as two half sides: 2i from a to b, 2i+1 from b to a.
+// mesh is a set of sides that meet at their ends only. Side i is stored as two half sides: 2i from
+// a to b, 2i+1 from b to a.
 type mesh struct {
 	sides []side
-	// around holds the half sides by where they start, then counterclockwise from the west. place is the inverse.
+	// around holds the half sides, ordered by start and then counterclockwise from the west. place
+	// is the inverse.
 	around, place []int
-	// first and last bound the half sides in around that start where this one does.
+	// first and last bound the half sides in around that have the same start.
 	first, last []int
 	left        []int32 // winding number left of each half side
 }
@@ -229,7 +234,7 @@ func (m *mesh) start(h int) position {
 
 func (m *mesh) end(h int) position { return m.start(h ^ 1) }
 
-// rise is how much higher the winding number is left of h than right of it.
+// rise returns by how much the winding number is higher left of h than right of it.
 func (m *mesh) rise(h int) int32 {
 	if h%2 == 0 {
 		return m.sides[h/2].weight
@@ -298,8 +303,8 @@ func (m *mesh) wind(w *work) error {
 		if known[h] {
 			continue
 		}
-		// No side that hangs together with h reaches farther west, or as far and lower. So what lies just west of its start
-		// is known from the sides below that place.
+		// No side connected to h reaches farther west, or as far west and lower. So the winding
+		// number just west of its start follows from the sides below that point.
 		p := m.start(h)
 		var below int32
 		err := tree.search(w, box{p.x, math.MinInt32, p.x, p.y}, func(j int) error {
@@ -323,7 +328,7 @@ func (m *mesh) wind(w *work) error {
 	return nil
 }
 
-// polygons is the area where inside holds.
+// polygons returns the area where inside is true.
 func (m *mesh) polygons(w *work, inside func(winding int32) bool) ([]polygon, error) {
 	boundary := make([]bool, len(m.around)) // half-edges with the area only on their left
 	for h := range boundary {
@@ -335,7 +340,8 @@ func (m *mesh) polygons(w *work, inside func(winding int32) bool) ([]polygon, er
 		if !boundary[h] {
 			continue
 		}
-		// Follow the boundary of one piece of the area, always turning as far to its side as there is area.
+		// Follow the boundary of one piece of the area, and always take the turn that keeps the
+		// most area.
 		var path ring
 		for g := h; boundary[g]; {
 			boundary[g] = false
@@ -352,7 +358,7 @@ func (m *mesh) polygons(w *work, inside func(winding int32) bool) ([]polygon, er
 				}
 			}
 		}
-		// Where the path touches itself it is an outer ring and holes, or holes.
+		// Where the path touches itself, it consists of an outer ring and holes, or of holes only.
 		var outer polygon
 		var inner []ring
 		for _, r := range loops(path) {
@@ -369,7 +375,7 @@ func (m *mesh) polygons(w *work, inside func(winding int32) bool) ([]polygon, er
 		polygons = append(polygons, append(outer, inner...))
 	}
 	for _, hole := range holes {
-		// Twice the middle of a side, as that lies on no other ring.
+		// The midpoint of a side, times two: it lies on no other ring.
 		middle := position{hole[0].x + hole[1].x, hole[0].y + hole[1].y}
 		parent := -1
 		for i, p := range polygons {
@@ -387,7 +393,7 @@ func (m *mesh) polygons(w *work, inside func(winding int32) bool) ([]polygon, er
 	return polygons, nil
 }
 
-// loops takes a closed path apart into rings that do not touch themselves.
+// loops splits a closed path into rings that do not touch themselves.
 func loops(path ring) []ring {
 	var rings []ring
 	var open ring
@@ -408,7 +414,7 @@ func loops(path ring) []ring {
 	return rings
 }
 
-// encloses reports whether the place at half of twice lies in r. It must not lie on it.
+// encloses reports whether the point at half of twice lies in r. It must not lie on r.
 func encloses(r ring, twice position) bool {
 	inside := false
 	for i, a := range r {
@@ -423,12 +429,12 @@ func encloses(r ring, twice position) bool {
 
 func covered(winding int32) bool { return winding > 0 }
 
-// union is the area that polygons, valid each, cover together.
+// union returns the area that polygons, each of them valid, cover together.
 func union(w *work, polygons []polygon) ([]polygon, error) {
 	return region(w, appendSides(nil, polygons, 1), covered)
 }
 
-// difference is the area of polygons without that of holes.
+// difference returns the area of polygons without the area of holes.
 func difference(w *work, polygons, holes []polygon) ([]polygon, error) {
 	if len(holes) == 0 {
 		return polygons, nil
@@ -443,8 +449,8 @@ func difference(w *work, polygons, holes []polygon) ([]polygon, error) {
 	return region(w, appendSides(appendSides(nil, polygons, 1), holes, -1), covered)
 }
 
-// mended is the area of a polygon that need not be valid. A place belongs to it if the outer ring goes round it, and no
-// hole does.
+// mended returns the area of a polygon that may be invalid. A place belongs to it if the outer ring
+// goes round it and no hole does.
 func mended(w *work, p polygon) ([]polygon, error) {
 	nonzero := func(winding int32) bool { return winding != 0 }
 	outer, err := region(w, appendRing(nil, p[0], 1), nonzero)
@@ -462,7 +468,7 @@ func mended(w *work, p polygon) ([]polygon, error) {
 	return difference(w, outer, holes)
 }
 
-// clipped is the part of p, which must be valid, between two longitudes.
+// clipped returns the part of p between two longitudes. p must be valid.
 func clipped(w *work, p polygon, west, east int32) ([]polygon, error) {
 	const beyond = quarterTurn + 1
 	band := polygon{{{west, -beyond}, {east, -beyond}, {east, beyond}, {west, beyond}}}

@@ -2,15 +2,17 @@ package geo
 
 import "slices"
 
-// cross is the cross product of ab and ac: positive where c lies left of the line from a to b. It is exact.
+// cross returns the cross product of ab and ac: positive where c lies left of the line from a to b.
+// It is exact.
 func cross(a, b, c position) int64 {
 	abx, aby := int64(b.x)-int64(a.x), int64(b.y)-int64(a.y)
 	acx, acy := int64(c.x)-int64(a.x), int64(c.y)-int64(a.y)
 	return abx*acy - aby*acx
 }
 
-// doubleArea is twice the area of r in square millionths of a degree, negative where r runs clockwise. It is exact for a
-// ring that does not meet itself: sums on the way may overflow, the last one does not.
+// doubleArea returns twice the area of r in square millionths of a degree, negative if r runs
+// clockwise. It is exact for a ring that does not touch itself: intermediate sums may overflow, but
+// the last one does not.
 func doubleArea(r ring) int64 {
 	var sum int64
 	for i := 1; i+1 < len(r); i++ {
@@ -19,7 +21,7 @@ func doubleArea(r ring) int64 {
 	return sum
 }
 
-// compact is r without repetitions of a position by its neighbour.
+// compact returns r without repeated neighboring positions.
 func compact(r ring) ring {
 	r = slices.Compact(r)
 	for len(r) > 1 && r[0] == r[len(r)-1] {
@@ -28,7 +30,7 @@ func compact(r ring) ring {
 	return r
 }
 
-// span is the westernmost and the easternmost longitude of l.
+// span returns the westernmost and the easternmost longitude of l.
 func span(l []position) (west, east int32) {
 	west, east = l[0].x, l[0].x
 	for _, p := range l {
@@ -37,7 +39,7 @@ func span(l []position) (west, east int32) {
 	return west, east
 }
 
-// shifted is l moved to the east.
+// shifted returns l moved to the east.
 func shifted(l []position, by int32) []position {
 	if by == 0 {
 		return l
@@ -59,7 +61,8 @@ func collinear(r ring) bool {
 	return true
 }
 
-// selfTouch is where r, which repeats no position by a neighbour, meets itself: the starts of two sides that do.
+// selfTouch returns where r touches itself, as the starts of two sides. r must not repeat a
+// position next to it.
 func selfTouch(w *work, r ring) (at [2]position, meets bool, err error) {
 	seen := make(map[position]bool, len(r))
 	for _, p := range r {

@@ -2,8 +2,9 @@ package geo
 
 import "strings"
 
-// ReadStored reads text that Shape.GeoJSON wrote: the same Shape again, in one pass. What that promises of the text is not
-// checked again, since it held when it was written: a shape is mended once. Any other text is read as ParseLoose does.
+// ReadStored reads text that Shape.GeoJSON wrote into the same Shape, in one pass. It does not
+// validate the geometry again, because it was valid when it was written. It reads any other text as
+// ParseLoose does.
 func ReadStored(text string) (Shape, error) {
 	p := storedParser{rest: text}
 	if s, ok := p.shape(); ok && p.rest == "" && !s.IsZero() {
@@ -12,10 +13,11 @@ func ReadStored(text string) (Shape, error) {
 	return ParseLoose([]byte(text))
 }
 
-// storedParser reads the text of Shape.GeoJSON. Its methods report whether the text goes on as they expect.
+// storedParser reads the text of Shape.GeoJSON. Its methods report whether the text continues as
+// they expect.
 type storedParser struct {
 	rest string
-	pool []position // where positions are kept, in long runs
+	pool []position // memory of the positions, in large blocks
 }
 
 func (p *storedParser) take(word string) (ok bool) {
@@ -74,7 +76,7 @@ func (p *storedParser) geometry(s *Shape) bool {
 	return ok && p.take(`}`)
 }
 
-// list reads an array of what one reads, at least one.
+// list reads an array of at least one item; one reads each item.
 func (p *storedParser) list(one func() bool) bool {
 	if !p.take(`[`) {
 		return false
@@ -122,9 +124,9 @@ func (p *storedParser) positions() ([]position, bool) {
 	start := len(p.pool)
 	ok := p.list(func() bool {
 		q, ok := p.position()
-		if len(p.pool) == cap(p.pool) { // what was read before stays where it is
+		if len(p.pool) == cap(p.pool) { // earlier positions stay where they are
 			begun := p.pool[start:]
-			const shortest = 8 // bytes of a position in the text and its comma
+			const shortest = 8 // the fewest bytes of a position in the text, including its comma
 			p.pool = append(make([]position, 0, len(begun)+min(len(p.rest)/shortest, 4096)+4), begun...)
 			start = 0
 		}
@@ -146,7 +148,7 @@ func (p *storedParser) position() (position, bool) {
 	return position{x, y}, ok && p.take(`]`)
 }
 
-// micro reads a decimal number of degrees with at most six decimals as millionths.
+// micro reads a decimal number of degrees with at most six decimals, as millionths.
 func (p *storedParser) micro(limit int32) (int32, bool) {
 	s := p.rest
 	i, negative := 0, false

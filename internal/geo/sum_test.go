@@ -21,7 +21,7 @@ func TestTheSumOfAShapeIsItsOwn(t *testing.T) {
 		}
 		sums[s.Sum()] = text
 		if again, err := ParseLoose([]byte(text)); err != nil || again.Sum() != s.Sum() {
-			t.Errorf("%s: another sum at the second time, %v", text, err)
+			t.Errorf("%s: the second call returns another sum, %v", text, err)
 		}
 	}
 }

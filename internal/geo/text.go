@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// AppendDegrees appends the shortest decimal text of a number of degrees. Numbers of at most six decimals, as those of positions
-// are, take a tenth of the time of others.
+// AppendDegrees appends the shortest decimal text of a number of degrees. It is ten times as fast
+// for numbers of at most six decimals, which all positions have.
 func AppendDegrees(b []byte, degrees float64) []byte {
 	if n := math.Round(degrees * micro); math.Abs(n) <= 2*fullTurn && n/micro == degrees && (n != 0 || !math.Signbit(degrees)) {
 		return appendMicro(b, int32(n))
@@ -14,7 +14,7 @@ func AppendDegrees(b []byte, degrees float64) []byte {
 	return strconv.AppendFloat(b, degrees, 'f', -1, 64)
 }
 
-// appendMicro appends millionths of a degree as degrees.
+// appendMicro appends v, in millionths of a degree, as degrees.
 func appendMicro(b []byte, v int32) []byte {
 	u := uint32(v)
 	if v < 0 {

@@ -9,9 +9,10 @@ import (
 	"github.com/peterstace/simplefeatures/geom"
 )
 
-// Union is the area that shapes cover together, the same whatever their order. Lines and points count only where there is
-// no area at all: then they are collected, each once. Areas too intricate to be joined are all kept, each by itself, so
-// that no place is lost. Without a shape, or with nothing but zero Shapes, the error says so.
+// Union returns the area that the shapes cover together, whatever their order. Lines and points are
+// collected, without duplicates, only if there is no area at all. Areas that are too complex to
+// join are all kept separately, so that no place is lost. Union returns an error without a shape,
+// or with zero Shapes only.
 func Union(shapes ...Shape) (Shape, error) {
 	var s Shape
 	for _, t := range shapes {
@@ -33,7 +34,8 @@ func Union(shapes ...Shape) (Shape, error) {
 	return canonical(s), nil
 }
 
-// joined is the union of polygons that are valid each, in canonical order. With an error, all of them are there, apart.
+// joined returns the union of polygons, each of which is valid, in canonical order. With an error,
+// it returns all polygons, not joined.
 func joined(w *work, polygons []polygon) (Shape, error) {
 	s := canonical(Shape{polygons: polygons})
 	s.polygons = slices.CompactFunc(s.polygons, func(a, b polygon) bool { return comparePolygons(a, b) == 0 })
@@ -56,13 +58,14 @@ func joined(w *work, polygons []polygon) (Shape, error) {
 	return canonical(Shape{polygons: all}), nil
 }
 
-// neighbors are polygons grouped so that those of different groups have no place in common: their boxes do not meet.
+// neighbors returns polygons in groups. Polygons of different groups have no place in common,
+// because their boxes do not meet.
 func neighbors(w *work, polygons []polygon) ([][]polygon, error) {
 	if err := w.spend(len(polygons) * stepsPerSide); err != nil {
 		return nil, err
 	}
 	tree := newIndex(len(polygons), func(i int) box { return boxOf(polygons[i][0]) })
-	group := make([]int, len(polygons)) // 0: none yet
+	group := make([]int, len(polygons)) // 0: no group yet
 	var groups [][]polygon
 	for i := range polygons {
 		if group[i] != 0 {
@@ -93,7 +96,8 @@ func neighbors(w *work, polygons []polygon) ([][]polygon, error) {
 	return groups, nil
 }
 
-// guarded makes an error of a panic of f: the geometry library promises none for valid geometry, but checks as it goes.
+// guarded turns a panic of f into an error. The geometry library promises not to panic for valid
+// geometry, but it checks while it runs.
 func guarded(f func()) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -104,7 +108,7 @@ func guarded(f func()) (err error) {
 	return nil
 }
 
-// hull is the convex hull of positions: an area, or where they lie in a row a line, or a point.
+// hull returns the convex hull of positions: an area, a line if they lie in a row, or a point.
 func hull(positions []position) Shape {
 	var s Shape
 	_ = guarded(func() {
@@ -121,7 +125,8 @@ func hull(positions []position) Shape {
 	return s
 }
 
-// positionsOf is the positions of l, which is in millionths of a degree, rounded.
+// positionsOf returns the positions of l rounded to whole numbers. The unit of l is a millionth of
+// a degree.
 func positionsOf(l geom.LineString) []position {
 	seq := l.Coordinates()
 	ps := make([]position, seq.Length())

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// sharedFile is a file of the shared test material, which is not part of the repository.
+// sharedFile returns a file of the shared test material, which is not part of the repository.
 func sharedFile(t *testing.T, name string) []byte {
 	t.Helper()
 	dir := os.Getenv("HAZARDD_SHARED")

@@ -5,8 +5,8 @@ import "slices"
 // Position is a place in degrees, longitude before latitude, as GeoJSON writes it.
 type Position [2]float64
 
-// Polygons are the areas of s: of each its outer ring, counterclockwise, and then its holes, clockwise. The last position of a
-// ring is its first again.
+// Polygons returns the areas of s: for each its outer ring, counterclockwise, and then its holes,
+// clockwise. The last position of a ring repeats its first.
 func (s Shape) Polygons() [][][]Position {
 	all := make([][][]Position, len(s.polygons))
 	for i, p := range s.polygons {
@@ -17,7 +17,7 @@ func (s Shape) Polygons() [][][]Position {
 	return all
 }
 
-// Lines are the lines of s.
+// Lines returns the lines of s.
 func (s Shape) Lines() [][]Position {
 	all := make([][]Position, len(s.lines))
 	for i, l := range s.lines {
@@ -26,7 +26,7 @@ func (s Shape) Lines() [][]Position {
 	return all
 }
 
-// Points are the points of s.
+// Points returns the points of s.
 func (s Shape) Points() []Position { return inDegrees(s.points) }
 
 func inDegrees(ps []position) []Position {
@@ -37,10 +37,11 @@ func inDegrees(ps []position) []Position {
 	return all
 }
 
-// WithoutHoles is the same area in polygons without holes: a polygon that has some is cut along meridians through them, for
-// formats that know outlines alone. Where a cut meets a side it is rounded as all positions are. A hole too narrow to be cut
-// (a millionth of a degree), or that cannot be, is filled: no place of s is lost. The polygons touch along the cuts and are
-// apart: they are not joined again.
+// WithoutHoles returns the same area in polygons without holes, for formats without holes. A
+// polygon with holes is cut along meridians through them. Where a cut meets a side, the point is
+// rounded as all positions are. A hole is filled if it is too narrow to cut (a millionth of a
+// degree) or cannot be cut, so no place of s is lost. The polygons touch along the cuts and are not
+// joined again.
 func (s Shape) WithoutHoles() Shape {
 	if !slices.ContainsFunc(s.polygons, func(p polygon) bool { return len(p) > 1 }) {
 		return s
@@ -54,8 +55,9 @@ func (s Shape) WithoutHoles() Shape {
 	return canonical(open)
 }
 
-// opened is p in polygons without holes. It halves p along a meridian through the middle one of its holes, and then the halves, so
-// that a side is looked at only as often as holes can be halved.
+// opened returns p in polygons without holes. It halves p along a meridian through the middle one
+// of its holes, and then halves the parts. So each side is visited only as often as the number of
+// holes can be halved.
 func opened(w *work, p polygon) []polygon {
 	if len(p) == 1 {
 		return []polygon{p}
@@ -79,7 +81,7 @@ func opened(w *work, p polygon) []polygon {
 			return []polygon{p[:1]}
 		}
 		for _, part := range parts {
-			if len(part) >= len(p) { // rounding has made a hole where there was none
+			if len(part) >= len(p) { // rounding has created a hole
 				part = part[:1]
 			}
 			pieces = append(pieces, opened(w, part)...)

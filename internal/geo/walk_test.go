@@ -58,7 +58,8 @@ func checkWithoutHoles(t interface{ Fatalf(string, ...any) }, s Shape) {
 	if len(open.Lines()) != len(s.Lines()) || len(open.Points()) != len(s.Points()) {
 		t.Fatalf("%s lost lines or points: %s", s.WKT(), open.WKT())
 	}
-	// Rounding the ends of cuts to a millionth of a degree moves them by a tenth of a metre at most.
+	// Rounding the ends of cuts to a millionth of a degree moves them by at most a tenth of a
+	// meter.
 	if a, b := s.AreaKm2(), open.AreaKm2(); math.Abs(a-b) > 1e-6*a+0.5 {
 		t.Fatalf("%s is %v km², without holes %v", s.WKT(), a, b)
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// kinds are the geometry types by their names in well-known text.
+// kinds maps the names of geometry types in well-known text to their kinds.
 var kinds = map[string]string{
 	"POINT":              "Point",
 	"MULTIPOINT":         "MultiPoint",
@@ -16,13 +16,14 @@ var kinds = map[string]string{
 	"GEOMETRYCOLLECTION": "GeometryCollection",
 }
 
-// ParseWKT reads well-known text that a user wrote: longitude, a blank, latitude, in degrees. The empty string is no
-// geometry, the zero Shape. Names may be in either case, and Z, M or ZM may follow them: the third and fourth numbers are
-// then dropped.
+// ParseWKT reads well-known text that a user wrote: longitude, a space, latitude, in degrees. The
+// empty string means no geometry and gives the zero Shape. Names may be in upper or lower case. Z,
+// M or ZM may follow them; the third and fourth numbers are then dropped.
 //
-// It refuses positions outside -180 to 180 and -90 to 90, empty geometries, rings that are not closed, have no area or meet
-// themselves, holes outside their ring, curves, an SRID, any text after the geometry, and what exceeds the limits of this
-// package. Polygons of one geometry that overlap are joined. The error is one sentence that says what is wrong and where.
+// It rejects positions outside -180 to 180 and -90 to 90, empty geometries, rings that are not
+// closed, have no area or touch themselves, holes outside their ring, curves, an SRID, text after
+// the geometry, and geometries beyond the limits of this package. Overlapping polygons of one
+// geometry are joined. The error is one sentence that says what is wrong and where.
 func ParseWKT(s string) (Shape, error) {
 	if s == "" {
 		return Shape{}, nil
@@ -50,7 +51,7 @@ func (p *wktParser) blanks() {
 	}
 }
 
-// take skips blanks and reports whether c follows; then it is read.
+// take skips spaces and reports whether c follows. If so, it reads c.
 func (p *wktParser) take(c byte) bool {
 	p.blanks()
 	if p.at < len(p.text) && p.text[p.at] == c {
@@ -100,7 +101,7 @@ func (p *wktParser) geometry(depth int) (tree, error) {
 		}
 	}
 	if kind == "" {
-		const most = 30 // bytes of the text to repeat
+		const most = 30 // bytes of the text to quote
 		return tree{}, faultf("%.*q is not a geometry, expected POINT, LINESTRING, POLYGON, MULTIPOINT, MULTILINESTRING, "+
 			"MULTIPOLYGON or GEOMETRYCOLLECTION", most, word)
 	}
@@ -172,7 +173,8 @@ func (p *wktParser) geometry(depth int) (tree, error) {
 	return t, err
 }
 
-// list reads ( and ) and between them what one reads, separated by commas. Name is what one item is called.
+// list reads a list in parentheses. one reads each item; items are separated by commas. name is the
+// name of one item.
 func (p *wktParser) list(name string, one func() error) error {
 	if !p.take('(') {
 		if p.word() == "EMPTY" {
@@ -234,11 +236,11 @@ func (p *wktParser) position(to *[]xy, dimensions int) error {
 	return nil
 }
 
-// parseNumber reads a finite decimal number, with nothing around it.
+// parseNumber reads a finite decimal number. Nothing else may be in the text.
 func parseNumber(s string) (float64, bool) {
 	for i := range len(s) {
 		if strings.IndexByte("+-.0123456789eE", s[i]) < 0 {
-			return 0, false // ParseFloat would take Inf, NaN and hexadecimal numbers
+			return 0, false // ParseFloat would accept Inf, NaN and hexadecimal numbers
 		}
 	}
 	n, err := strconv.ParseFloat(s, 64)

@@ -2,15 +2,18 @@ package geo
 
 import "fmt"
 
-// Work is counted in steps of about 25 ns on one core of a server of 2020: a step looks at one pair of sides that lie near
-// each other. So what a geometry costs is a function of the geometry alone, whatever else the machine does.
+// Work is counted in steps of about 25 ns on one core of a server from 2020. A step checks one pair
+// of sides that are near each other. So the cost of a geometry depends on the geometry alone, not
+// on the load of the machine.
 const (
-	// requestSteps is the work that ParseWKT and ParseGeoJSON do on one geometry, about 100 ms. A coastline of 20,000
-	// positions takes a fifth of it; two combs of 9,800 positions each that cross would take a hundred times as much.
+	// requestSteps is the work that ParseWKT and ParseGeoJSON may do on one geometry, about 100 ms.
+	// A coastline of 20,000 positions needs a fifth of it. Two crossing combs of 9,800 positions
+	// each would need a hundred times as much.
 	requestSteps = 4_000_000
 
-	// looseSteps is the work on each position of a feed's geometry, and leastSteps on any geometry beside it: what feeds
-	// publish takes a quarter of it. So the cost of a payload grows with its length and no faster.
+	// looseSteps is the work allowed per position of a feed's geometry; leastSteps is allowed for
+	// any geometry in addition. Published geometries need a quarter of it. So the cost of a payload
+	// grows linearly with its length.
 	looseSteps = 400
 	leastSteps = 1_000_000
 
@@ -21,7 +24,7 @@ const (
 
 // A CostError reports that a geometry takes more work than its budget.
 type CostError struct {
-	// Crossings is how many places were found where sides cross, before the budget was spent.
+	// Crossings is the number of crossings found before the budget was spent.
 	Crossings int
 }
 
@@ -38,13 +41,13 @@ type work struct {
 	crossings   int
 }
 
-// requestWork is the budget of a geometry that a user wrote.
+// requestWork returns the budget of a geometry that a user wrote.
 func requestWork() *work { return &work{left: requestSteps} }
 
-// looseWork is the budget of work on geometries of feeds with that many positions.
+// looseWork returns the budget for geometries of feeds with that many positions.
 func looseWork(positions int) *work { return &work{left: leastSteps + positions*looseSteps} }
 
-// spend takes steps from the budget. The error is a *CostError once it is spent.
+// spend takes steps from the budget. It returns a *CostError once the budget is spent.
 func (w *work) spend(steps int) error {
 	w.spent += steps
 	if w.left -= steps; w.left < 0 {
@@ -53,10 +56,10 @@ func (w *work) spend(steps int) error {
 	return nil
 }
 
-// grant adds steps to the budget, of which at least so many are left then.
+// grant adds steps to the budget, so that at least that many are left.
 func (w *work) grant(steps int) { w.left = max(w.left, 0) + steps }
 
-// cross takes the steps of a crossing. That they were too many, the next call of spend reports.
+// cross takes the steps of a crossing. If the budget is spent, the next call of spend reports it.
 func (w *work) cross() {
 	w.crossings++
 	w.spent += stepsPerCrossing

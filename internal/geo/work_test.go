@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// combs are two combs whose teeth cross, each of twice as many positions as teeth: the area of finding L2.
+// combs returns two combs with crossing teeth, each with twice as many positions as teeth: the area
+// of finding L2.
 func combs(teeth int) string {
 	var across, up []string
 	for i := range teeth {
@@ -68,7 +69,7 @@ func TestAnAreaThatCostsTooMuchIsRefused(t *testing.T) {
 }
 
 func TestAnAreaOfAFeedThatCostsTooMuchLosesNoPlace(t *testing.T) {
-	// A ring that crosses itself everywhere, beside one that crosses itself once.
+	// One ring that crosses itself everywhere, and one that crosses itself once.
 	var star []string
 	for i := range 3001 {
 		star = append(star, fmt.Sprintf("%d %d", (i%2)*10, i*7%3000/300))
@@ -87,7 +88,7 @@ func TestAnAreaOfAFeedThatCostsTooMuchLosesNoPlace(t *testing.T) {
 	}
 	wkt := s.WKT()
 	if want := "((20 0,21 1,20 2,20 0)),((21 1,22 0,22 2,21 1))"; !strings.Contains(wkt, want) {
-		t.Errorf("its neighbor is not mended: %s", wkt)
+		t.Errorf("its neighbor is not repaired: %s", wkt)
 	}
 	for _, p := range []position{{0, 0}, {10 * micro, 9 * micro}, {5 * micro, 5 * micro}} {
 		if !Intersects(s, Shape{points: []position{p}}) {
@@ -96,9 +97,9 @@ func TestAnAreaOfAFeedThatCostsTooMuchLosesNoPlace(t *testing.T) {
 	}
 	again, err := Union(s, Place(50, 50))
 	if err != nil || !again.Coarse() {
-		t.Errorf("joined with another: coarse %v, %v", again.Coarse(), err)
+		t.Errorf("joined with another shape: coarse %v, %v", again.Coarse(), err)
 	}
-	// Areas that cannot be joined are kept, each by itself.
+	// Areas that cannot be joined are kept separately.
 	crossed, err := ParseLoose([]byte(inGeoJSON(combs(4900))))
 	if err != nil || !crossed.Coarse() || len(crossed.polygons) != 2 {
 		t.Errorf("combs: coarse %v, %d areas, %v", crossed.Coarse(), len(crossed.polygons), err)
@@ -122,13 +123,13 @@ func TestAFeedsGeometryCostsWhatItsLengthAllows(t *testing.T) {
 }
 
 func TestAStoredShapeIsReadInOnePass(t *testing.T) {
-	s, err := ParseLoose([]byte(inGeoJSON(combs(4900)))) // two areas that nobody could join
+	s, err := ParseLoose([]byte(inGeoJSON(combs(4900)))) // two areas that are too complex to join
 	if err != nil {
 		t.Fatal(err)
 	}
 	again, err := ReadStored(s.GeoJSON())
 	if err != nil || again.GeoJSON() != s.GeoJSON() || !again.apart || again.Coarse() {
-		t.Errorf("apart %v, coarse %v, %v", again.apart, again.Coarse(), err) // coarse: it was worked on again
+		t.Errorf("apart %v, coarse %v, %v", again.apart, again.Coarse(), err) // coarse: the work was repeated
 	}
 	for name, tt := range map[string]struct{ in, want string }{
 		"another's text is mended":       {`{"type": "Polygon","coordinates":[[[0,0],[2,2],[2,0],[0,2],[0,0]]]}`, "MULTIPOLYGON(((0 0,1 1,0 2,0 0)),((1 1,2 0,2 2,1 1)))"},

@@ -1,7 +1,9 @@
-// Package geoparquet writes GeoParquet files (version 1.1.0, https://geoparquet.org/releases/v1.1.0/): one Parquet file with one table of features on
-// WGS 84, longitude before latitude (OGC:CRS84, which is what a file means that names no reference system).
+// Package geoparquet writes GeoParquet files (version 1.1.0,
+// https://geoparquet.org/releases/v1.1.0/): one Parquet file with one table of features in WGS 84,
+// longitude before latitude (OGC:CRS84, the default for a file without a reference system).
 //
-// A Writer writes from the beginning of the file to its end, and is not safe for concurrent use. It holds a group of rows in memory, a few MB.
+// A Writer writes the file from beginning to end, and is not safe for concurrent use. It keeps one
+// group of rows in memory, a few MB.
 package geoparquet
 
 import (
@@ -18,12 +20,12 @@ import (
 // Type is the type of a column.
 type Type int
 
-// The types of columns, and of their values: an empty text is a text, nil is no value.
+// The types of columns and of their values. An empty text is a value; nil is no value.
 const (
 	Text    Type = iota // string
 	Integer             // int64
 	Real                // float64
-	Moment              // time.Time, kept in UTC to the millisecond
+	Moment              // time.Time, stored in UTC with milliseconds
 	JSON                // string
 )
 
@@ -36,7 +38,8 @@ type Column struct {
 // Box is the bounds of a geometry, in degrees.
 type Box struct{ West, South, East, North float64 }
 
-// The columns that every file has: the geometry as well-known binary, and its bounds, by which readers pass over groups of rows that are elsewhere.
+// Every file has these columns: the geometry as well-known binary, and its bounds. Readers use the
+// bounds to skip groups of rows that are elsewhere.
 const (
 	geometryColumn = "geometry"
 	boxColumn      = "bbox"
@@ -44,7 +47,8 @@ const (
 
 var corners = []string{"xmin", "ymin", "xmax", "ymax"}
 
-// groupBytes is how much a group of rows holds before compression, about; groupRows how many rows at most.
+// groupBytes is the approximate size of a group of rows before compression. groupRows is the
+// maximum number of its rows.
 const (
 	groupBytes = 8 << 20
 	groupRows  = 10_000
@@ -54,13 +58,13 @@ const (
 type Writer struct {
 	columns []Column
 	out     *parquet.GenericWriter[any]
-	rows    int // of the group
+	rows    int // rows in the group
 	bytes   int
 	extent  Box
 	any     bool
 }
 
-// Create begins a file that is written to out.
+// Create starts a file that is written to out.
 func Create(out io.Writer, columns []Column) *Writer {
 	box := parquet.Group{}
 	for _, corner := range corners {
@@ -89,20 +93,22 @@ func nodeOf(t Type) parquet.Node {
 	return parquet.String()
 }
 
-// ordered is a group whose fields have the order of names; that of a parquet.Group is alphabetical.
+// ordered is a group that keeps its fields in the order of names. The fields of a parquet.Group are
+// in alphabetical order.
 type ordered struct {
 	parquet.Group
 	names []string
 }
 
-// Fields returns the fields in the order of the names.
+// Fields returns the fields in the order of names.
 func (o ordered) Fields() []parquet.Field {
 	fields := o.Group.Fields()
 	slices.SortFunc(fields, func(a, b parquet.Field) int { return slices.Index(o.names, a.Name()) - slices.Index(o.names, b.Name()) })
 	return fields
 }
 
-// Add adds a feature: its geometry as well-known binary, with its bounds (nil: it has none), and a value for each column.
+// Add adds a feature. wkb is its geometry as well-known binary; nil if it has none. box is its
+// bounds. values has a value for each column.
 func (w *Writer) Add(wkb []byte, box Box, values []any) error {
 	if len(values) != len(w.columns) {
 		return fmt.Errorf("%d values for %d columns", len(values), len(w.columns))
@@ -114,7 +120,7 @@ func (w *Writer) Add(wkb []byte, box Box, values []any) error {
 		if err != nil {
 			return err
 		}
-		level := 1 // that of an optional column which has a value
+		level := 1 // the level of an optional column that has a value
 		if p.IsNull() {
 			level = 0
 		}
@@ -153,7 +159,7 @@ func (w *Writer) Add(wkb []byte, box Box, values []any) error {
 	return w.out.Flush()
 }
 
-// valueOf is a value as Parquet has it, and about how many bytes it takes.
+// valueOf returns a value in Parquet's form, and its approximate size in bytes.
 func valueOf(v any) (p parquet.Value, size int, err error) {
 	switch v := v.(type) {
 	case nil:
@@ -170,7 +176,7 @@ func valueOf(v any) (p parquet.Value, size int, err error) {
 	return p, 0, fmt.Errorf("a value of the type %T", v)
 }
 
-// metadata is what the file says about its geometries, under the key geo.
+// metadata describes the geometries of the file, under the key geo.
 type metadata struct {
 	Version string              `json:"version"`
 	Primary string              `json:"primary_column"`
@@ -179,12 +185,12 @@ type metadata struct {
 
 type geometry struct {
 	Encoding string                         `json:"encoding"`
-	Types    []string                       `json:"geometry_types"` // none named: they may be of all kinds
+	Types    []string                       `json:"geometry_types"` // empty: any type may occur
 	Extent   []float64                      `json:"bbox,omitempty"`
 	Covering map[string]map[string][]string `json:"covering"`
 }
 
-// Close ends the file. It is whole if there is no error.
+// Close completes the file. It is complete if there is no error.
 func (w *Writer) Close() error {
 	g := geometry{Encoding: "WKB", Types: []string{}, Covering: map[string]map[string][]string{boxColumn: {}}}
 	if w.any {

@@ -89,7 +89,7 @@ func TestAFileWithoutFeaturesIsAFile(t *testing.T) {
 	}
 }
 
-// Large geometries make many groups of rows, so that no more than one is held.
+// Large geometries make many groups of rows, so that only one is in memory.
 func TestGroupsOfRowsAreBounded(t *testing.T) {
 	var file bytes.Buffer
 	w := Create(&file, columns[:1])
@@ -105,7 +105,7 @@ func TestGroupsOfRowsAreBounded(t *testing.T) {
 	if got := len(f.RowGroups()); got != 40<<20/groupBytes || f.NumRows() != 40 {
 		t.Errorf("%d rows in %d groups", f.NumRows(), got)
 	}
-	// The bounds of each group stand in its statistics.
+	// The statistics contain the bounds of each group.
 	column, _ := f.Schema().Lookup(boxColumn, "xmin")
 	index, err := f.RowGroups()[1].ColumnChunks()[column.ColumnIndex].ColumnIndex()
 	if err != nil || index.MinValue(0).Double() != 8 {

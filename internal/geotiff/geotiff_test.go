@@ -28,7 +28,7 @@ func open(t *testing.T, name string) *Raster {
 func values(t *testing.T, r *Raster) []float64 {
 	t.Helper()
 	all := make([]float64, r.Width*r.Height)
-	for y := 0; y < r.Height; y += 7 { // a number of rows that does not match the blocks
+	for y := 0; y < r.Height; y += 7 { // not aligned with blocks
 		if err := r.Rows(y, min(7, r.Height-y), all[y*r.Width:]); err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +83,7 @@ func TestEveryFormIsReadAlike(t *testing.T) {
 		whole := name == "int32" || name == "uint16"
 		for i := range want {
 			switch {
-			case whole && math.IsNaN(want[i]): // GDAL clamps no data to the range of integers, and the file declares no such value
+			case whole && math.IsNaN(want[i]): // clamped, because only the no-data value changes
 			case whole && math.Abs(got[i]-want[i]) <= 0.5, got[i] == want[i], math.IsNaN(got[i]) && math.IsNaN(want[i]):
 			default:
 				t.Fatalf("%s: value %d is %v, want %v", name, i, got[i], want[i])
@@ -100,7 +100,7 @@ func TestEveryFormIsReadAlike(t *testing.T) {
 	}
 }
 
-// For any input there is an error or there are numbers.
+// Any bytes give either an error or numbers.
 func FuzzOpen(f *testing.F) {
 	f.Add([]byte("II*\x00\x08\x00\x00\x00\x01\x00\x00\x01\x03\x00\x01\x00\x00\x00\x01\x00\x00\x00"))
 	f.Add([]byte("MM\x00+\x00\x08\x00\x00\x00\x00\x00\x00\x00\x00\x00\x10\xff\xff\xff\xff\xff\xff\xff\xff"))

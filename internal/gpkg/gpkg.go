@@ -1,6 +1,8 @@
-// Package gpkg writes GeoPackages (OGC 12-128r18, version 1.3): one SQLite file with one layer of features on WGS 84, longitude before latitude.
+// Package gpkg writes GeoPackages (OGC 12-128r18, version 1.3): one SQLite file with one layer of
+// features in WGS 84, longitude before latitude.
 //
-// A Writer owns its file until Close, and is not safe for concurrent use. What it holds in memory does not grow with the file.
+// A Writer owns its file until Close, and is not safe for concurrent use. Its memory does not grow
+// with the file.
 package gpkg
 
 import (
@@ -33,11 +35,11 @@ type Column struct {
 	Type Type
 }
 
-// Layer is what a GeoPackage holds.
+// Layer describes the layer of a GeoPackage.
 type Layer struct {
 	Name, Title, Description string
 	Columns                  []Column
-	// Changed is when what it says last changed.
+	// Changed is when the content last changed.
 	Changed time.Time
 }
 
@@ -46,10 +48,12 @@ type Box struct{ West, South, East, North float64 }
 
 const wgs84 = 4326
 
-// wgs84WKT is the definition that the specification asks for (requirement 11), as EPSG has it.
+// wgs84WKT is the definition of WGS 84 that the specification requires (requirement 11), in the
+// form of EPSG.
 const wgs84WKT = `GEOGCS["WGS 84",DATUM["WGS_1984",SPHEROID["WGS 84",6378137,298.257223563,AUTHORITY["EPSG","7030"]],AUTHORITY["EPSG","6326"]],PRIMEM["Greenwich",0,AUTHORITY["EPSG","8901"]],UNIT["degree",0.0174532925199433,AUTHORITY["EPSG","9122"]],AXIS["Latitude",NORTH],AXIS["Longitude",EAST],AUTHORITY["EPSG","4326"]]`
 
-// schema are the tables that every GeoPackage has (annex C), and how the file is told from others (requirement 2).
+// schema creates the tables that every GeoPackage has (annex C), and the application id of the
+// format (requirement 2).
 const schema = `
 PRAGMA application_id = 0x47504B47;
 PRAGMA user_version = 10300;
@@ -73,13 +77,13 @@ type Writer struct {
 	db     *sql.DB
 	tx     *sql.Tx
 	insert *sql.Stmt
-	index  *sql.Stmt // of boxes
+	index  *sql.Stmt // inserts bounding boxes
 	layer  Layer
 	extent Box
 	any    bool
 }
 
-// Create begins a GeoPackage in a file, which must be empty or not be there.
+// Create starts a GeoPackage in a file, which must be empty or not exist.
 func Create(ctx context.Context, file string, layer Layer) (w *Writer, err error) {
 	db, err := sql.Open("sqlite", "file:"+strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(file))
 	if err != nil {
@@ -115,10 +119,12 @@ func Create(ctx context.Context, file string, layer Layer) (w *Writer, err error
 	return w, err
 }
 
-// tree is the table that holds the boxes of features (annex F.3, the extension gpkg_rtree_index).
+// tree returns the name of the table with the bounding boxes of features (annex F.3, the extension
+// gpkg_rtree_index).
 func (w *Writer) tree() string { return "rtree_" + w.layer.Name + "_geom" }
 
-// triggers keep the boxes in step when somebody edits the file: those of the extension's definition, whose functions are the programs' own.
+// triggers returns triggers that update the boxes when somebody edits the file. They are those of
+// the extension's definition, and call functions that the editing program provides.
 func (w *Writer) triggers() string {
 	const definition = `
 CREATE TRIGGER %[2]s_insert" AFTER INSERT ON %[1]s WHEN (new.geom NOT NULL AND NOT ST_IsEmpty(NEW.geom)) BEGIN
@@ -139,7 +145,8 @@ CREATE TRIGGER %[2]s_delete" AFTER DELETE ON %[1]s WHEN old.geom NOT NULL BEGIN
 
 func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-// Add adds a feature: its geometry as well-known binary, with its bounds (nil: it has none), and a value for each column: string, int64, float64 or nil.
+// Add adds a feature. wkb is its geometry as well-known binary; nil if it has none. box is its
+// bounds. values has a string, int64, float64 or nil for each column.
 func (w *Writer) Add(ctx context.Context, wkb []byte, box Box, values []any) error {
 	if len(values) != len(w.layer.Columns) {
 		return fmt.Errorf("%d values for %d columns", len(values), len(w.layer.Columns))
@@ -164,7 +171,8 @@ func (w *Writer) Add(ctx context.Context, wkb []byte, box Box, values []any) err
 	return err
 }
 
-// geometry is a geometry as a GeoPackage holds it (section 2.1.3): a header with its bounds, and well-known binary.
+// geometry returns a geometry in the format of a GeoPackage (section 2.1.3): a header with its
+// bounds, and well-known binary.
 func geometry(wkb []byte, box Box) []byte {
 	const littleEndian, envelopeXY = 1, 1 << 1
 	b := append(make([]byte, 0, 40+len(wkb)), 'G', 'P', 0, littleEndian|envelopeXY)
@@ -175,7 +183,7 @@ func geometry(wkb []byte, box Box) []byte {
 	return append(b, wkb...)
 }
 
-// Close ends the GeoPackage. Its file is whole if there is no error.
+// Close completes the GeoPackage. The file is complete if there is no error.
 func (w *Writer) Close(ctx context.Context) error {
 	err := errors.Join(w.insert.Close(), w.index.Close())
 	var corners [4]any
@@ -202,5 +210,5 @@ func (w *Writer) Close(ctx context.Context) error {
 	return errors.Join(w.tx.Commit(), w.db.Close())
 }
 
-// Discard gives up. The file is then to be removed.
+// Discard abandons the file. The caller must then remove it.
 func (w *Writer) Discard() error { return errors.Join(w.tx.Rollback(), w.db.Close()) }

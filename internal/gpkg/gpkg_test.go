@@ -13,7 +13,7 @@ import (
 	"github.com/hazardd/hazardd/internal/gpkg"
 )
 
-// The checks are those of the specification's abstract tests, by their requirements.
+// The checks follow the specification's abstract tests, by requirement.
 func TestAGeoPackageIsAsTheSpecificationSays(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a #1?%.gpkg")
 	layer := gpkg.Layer{Name: `flo"ods`, Title: "Floods", Changed: time.Date(2026, 11, 2, 6, 0, 0, 5e6, time.UTC),
@@ -33,7 +33,7 @@ func TestAGeoPackageIsAsTheSpecificationSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := w.Add(t.Context(), nil, gpkg.Box{}, []any{"too few"}); err == nil {
-		t.Error("a row with too few values is taken")
+		t.Error("a row with too few values is accepted")
 	}
 	if err := w.Close(t.Context()); err != nil {
 		t.Fatal(err)
@@ -65,15 +65,16 @@ func TestAGeoPackageIsAsTheSpecificationSays(t *testing.T) {
 	}
 	ogrinfo, err := exec.LookPath("ogrinfo")
 	if err != nil {
-		t.Skip("ogrinfo is not there: install gdal-bin")
+		t.Skip("ogrinfo is missing: install gdal-bin")
 	}
 	out, err := exec.CommandContext(t.Context(), ogrinfo, "-ro", "-al", file).CombinedOutput()
 	for _, want := range []string{"using driver `GPKG' successful", "Feature Count: 2", "POINT (9.5 -53)", "name (String) = Łódź 'x'", "n (Integer64) = 1099511627776", "at (DateTime) = 2026/11/02 06:00:00+00", `ID["EPSG",4326]`} {
 		if !strings.Contains(string(out), want) {
-			t.Errorf("%q is not in what GDAL reads: %v %s", want, err, out)
+			t.Errorf("GDAL's output lacks %q: %v %s", want, err, out)
 		}
 	}
-	// The index is used, and programs that edit the file keep it: GDAL has the functions that its triggers call.
+	// The index is used, and programs that edit the file update it: GDAL has the functions that its
+	// triggers call.
 	sum := func(sql string) string {
 		t.Helper()
 		out, err := exec.CommandContext(t.Context(), ogrinfo, "-q", "-sql", sql, file).CombinedOutput()
@@ -87,7 +88,7 @@ func TestAGeoPackageIsAsTheSpecificationSays(t *testing.T) {
 	}
 	sum(`DELETE FROM "flo""ods" WHERE fid = 1`)
 	if left := sum(`SELECT count(*) AS n FROM "rtree_flo""ods_geom"`); !strings.Contains(left, "n (Integer) = 0") {
-		t.Errorf("the box of what GDAL removed is left: %s", left)
+		t.Errorf("the box of a feature that GDAL removed is still there: %s", left)
 	}
 	if strings.Contains(string(out), "Warning") || strings.Contains(string(out), "ERROR") {
 		t.Errorf("GDAL complains: %s", out)

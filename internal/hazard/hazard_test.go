@@ -76,7 +76,7 @@ func TestRestrictedProductIsVisibleToMembersAlone(t *testing.T) {
 }
 
 func TestUUIDOfAnEventIsTheSameEverywhere(t *testing.T) {
-	// Fixed for ever: another value would give every known event a new identity.
+	// These are fixed forever: another value would give every known event a new identity.
 	if got, want := hazard.EventUUID("usgs", "us6000pi9w"), uuid.MustParse("9cf4e028-b03e-5134-a55e-703c79a5f79e"); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
@@ -106,7 +106,7 @@ func TestCleanRemovesWhatDeceivesAndKeepsWhatScriptsNeed(t *testing.T) {
 	}
 }
 
-// report is a part of an event, in force for an hour after version unless something else is said.
+// report returns a part of an event. By default it is in force for an hour after version.
 func report(part string, version int64, places ...string) hazard.Report {
 	return hazard.Report{Source: "x", Key: "k", Part: part, Version: version, Name: part, Type: hazard.Flood, Severity: hazard.Watch,
 		Start: hazard.Instant(version), End: new(hazard.Instant(version) + 3_600_000), Places: places,
@@ -180,7 +180,8 @@ func TestDerive(t *testing.T) {
 	}
 }
 
-// Between two moments that Next names, nothing changes: who asks again at each of them misses nothing.
+// Nothing changes between two moments that Next returns, so a caller that checks at each of them
+// misses nothing.
 func TestDeriveAndCombineChangeOnlyAtNext(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var events [][]hazard.Report
@@ -252,7 +253,8 @@ func TestCombine(t *testing.T) {
 	}
 }
 
-// The events of one source count together, also where another source stands between their types in the order of authority (B2).
+// The events of one source count together, even if another source comes between their types in the
+// order of authority (B2).
 func TestEventsOfOneSourceCountTogetherWhateverTheirTypes(t *testing.T) {
 	said := func(source, key string, kind hazard.Type, level hazard.Severity, version int64) hazard.Said {
 		r := report("", version)
@@ -268,7 +270,7 @@ func TestEventsOfOneSourceCountTogetherWhateverTheirTypes(t *testing.T) {
 	}
 }
 
-// Whatever was said comes to the same, in whatever order it came.
+// The result is the same for any order of reports.
 func TestDeriveDoesNotDependOnOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		place := rapid.SampledFrom([]string{"A", "B", "C", "D"})
@@ -282,7 +284,7 @@ func TestDeriveDoesNotDependOnOrder(t *testing.T) {
 		want := hazard.Derive(parts, noon)
 		got := hazard.Derive(rapid.Permutation(parts).Draw(t, "order"), noon)
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("another order says something else:\n%s", diff)
+			t.Errorf("another order gives another result:\n%s", diff)
 		}
 	})
 }
@@ -307,7 +309,7 @@ func TestInvalidErrorNamesEveryFault(t *testing.T) {
 	}
 }
 
-// D25: the name and the level of an event are of one part, the highest in force, until that is over.
+// D25: the name and the level of an event come from one part, the highest in force, until it ends.
 func TestDeriveNamesByTheHighestInForce(t *testing.T) {
 	part := func(name string, version int64, s hazard.Severity, end hazard.Instant) hazard.Report {
 		return hazard.Report{Source: "tsunami", Key: "x", Part: name, Places: []string{name}, Version: version, Name: name, Level: name, Type: hazard.Tsunami, Severity: s, End: &end}
@@ -324,7 +326,7 @@ func TestDeriveNamesByTheHighestInForce(t *testing.T) {
 	}
 }
 
-// D29: a join does not take the class out of the name.
+// D29: a join does not remove the class from the name.
 func TestCombineKeepsTheClassOfACyclone(t *testing.T) {
 	said := func(source, name, called string) hazard.Said {
 		return hazard.Derive([]hazard.Report{{Source: source, Key: "k", Version: 1, Name: name, Called: called, Type: hazard.Cyclone, Severity: hazard.Watch, End: new(hazard.Instant(100))}}, 0)
@@ -344,7 +346,7 @@ func TestCombineKeepsTheClassOfACyclone(t *testing.T) {
 	}
 }
 
-// A tag of a language means the same in capitals, so the same words under both are one text.
+// Language tags are case-insensitive, so the same text under both spellings is one text.
 func TestTheSameWordsInALanguageAreOneText(t *testing.T) {
 	texts := hazard.BoundTexts([]hazard.Text{{Language: "fr-CA", Name: "Tempête"}, {Language: "fr-ca", Name: "Tempête"}, {Language: "FR-CA", Name: "Vent"}, {Language: "en", Name: "Tempête"}})
 	if len(texts) != 3 || texts[0].Language != "fr-CA" || texts[1].Name != "Vent" || texts[2].Language != "en" {

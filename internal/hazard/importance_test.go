@@ -21,7 +21,8 @@ func exposedTo(h *Hazard, people int64, bands ...ExposedBand) *Hazard {
 	return h
 }
 
-// D14: by level alone a thunderstorm of 40 minutes stands with an earthquake of magnitude 7.7, and above one that shakes a million people.
+// D14: ordered by level alone, a thunderstorm of 40 minutes would be level with an earthquake of
+// magnitude 7.7, and above one that shakes a million people.
 func TestImportanceRanksTheWorld(t *testing.T) {
 	storm := exposedTo(measuredHazard(Storm, Warning, Measurement{Name: Certainty, Value: 4}, Measurement{Name: Urgency, Value: 4}), 48_000)
 	great := measuredHazard(Earthquake, Warning, Measurement{Name: Intensity, Value: 8.1}, Measurement{Name: Magnitude, Value: 7.7})
@@ -55,7 +56,8 @@ func TestImportanceRanksTheWorld(t *testing.T) {
 	}
 }
 
-// A warning of a hurricane comes before one of a tropical storm, though both have the highest level and the authority measures no wind.
+// A warning of a hurricane comes before one of a tropical storm, although both have the highest
+// level and the authority gives no wind speed.
 func TestAHurricaneWarningMattersMoreThanOneOfATropicalStorm(t *testing.T) {
 	named := func(name string, s Severity) float64 {
 		h := exposedTo(measuredHazard(Cyclone, s), 200_000)
@@ -75,7 +77,7 @@ func TestAHurricaneWarningMattersMoreThanOneOfATropicalStorm(t *testing.T) {
 	}
 }
 
-// Of a storm at sea without an area, the people in its winds count.
+// For a storm at sea without an area, the people in its winds count.
 func TestPeopleInTheWindsOfAStormCount(t *testing.T) {
 	at := func(people int64) Importance {
 		h := measuredHazard(Cyclone, Warning, Measurement{Name: Wind, Value: 222})
@@ -88,18 +90,18 @@ func TestPeopleInTheWindsOfAStormCount(t *testing.T) {
 	}
 }
 
-// An order that changes by itself could be neither paged nor cached.
+// An order that changes with time could be neither paged nor cached.
 func TestTheOrderByImportanceDoesNotChangeAsTimeGoes(t *testing.T) {
 	old, young := measuredHazard(Wildfire, Watch), measuredHazard(Wildfire, Advisory)
 	old.LastUpdate = someTime.Add(-5 * 24 * time.Hour)
 	a, _ := Rank(old)
 	b, _ := Rank(young)
 	if a >= b {
-		t.Errorf("a watch of which nobody has said anything for five days (%v) comes before an advisory of now (%v)", a, b)
+		t.Errorf("a watch without news for five days (%v) comes before an advisory of now (%v)", a, b)
 	}
 	old.Status = Expired
 	if _, ok := Rank(old); ok {
-		t.Error("what is over has a rank")
+		t.Error("an ended hazard has a rank")
 	}
 }
 
@@ -128,7 +130,7 @@ func TestImportanceHasBoundsAndAReason(t *testing.T) {
 	})
 }
 
-// The published table is that of the program.
+// The published table is the one in the program.
 func TestTheTableOfImportanceIsPublished(t *testing.T) {
 	text, err := os.ReadFile("../../docs/importance.md")
 	if err != nil {
@@ -139,7 +141,7 @@ func TestTheTableOfImportanceIsPublished(t *testing.T) {
 	}
 }
 
-// importanceTable is the table of points as Markdown.
+// importanceTable returns the table of points as Markdown.
 func importanceTable() string {
 	var out strings.Builder
 	out.WriteString("| what | points |\n|---|---|\n")

@@ -9,7 +9,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// Each rule of Lawful, with what it allows beside what it refuses.
+// Each rule of Lawful, with what it allows and what it refuses.
 func TestLawful(t *testing.T) {
 	const now, end = hazard.Instant(1_000_000), hazard.Instant(2_000_000)
 	of := func(alter ...func(*hazard.Hazard)) *hazard.Hazard {
@@ -88,7 +88,7 @@ func TestLawful(t *testing.T) {
 				t.Errorf("got %v, want %v", err, tt.want)
 			}
 			if law, ok := errors.AsType[*hazard.LawError](err); err != nil && (!ok || law.Detail == "") {
-				t.Errorf("%v does not say what is unlawful", err)
+				t.Errorf("%v does not name the violated rule", err)
 			}
 		})
 	}

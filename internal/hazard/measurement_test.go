@@ -30,7 +30,7 @@ func TestWhichMeasurementsCount(t *testing.T) {
 		{Name: hazard.Wind, Value: 200, Source: "nhc"},
 	}
 	if !slices.Equal(got, want) {
-		t.Errorf("measured %+v, want %+v: the worst of the parts of an event, then the most authoritative source that says it", got, want)
+		t.Errorf("measured %+v, want %+v: the worst of an event's parts, then the most authoritative source", got, want)
 	}
 	if word := got[0].Word(); word != "red" {
 		t.Errorf("level 3 of GDACS is %q, want red", word)
@@ -41,11 +41,11 @@ func TestWhichMeasurementsCount(t *testing.T) {
 	changed[2].Value = 210
 	second := hazard.Since(9, first, changed)
 	if second[1].Since != 5 || second[2].Since != 9 {
-		t.Errorf("known since %v and %v, want 5 for what is as it was, and 9 for what changed", second[1].Since, second[2].Since)
+		t.Errorf("known since %v and %v, want 5 for the unchanged value, and 9 for the changed one", second[1].Since, second[2].Since)
 	}
 	h := &hazard.Hazard{Measurements: first}
 	if h.Equal(&hazard.Hazard{Measurements: second}) || !h.Equal(&hazard.Hazard{Measurements: hazard.Since(9, first, got)}) {
-		t.Error("hazards are the same only if what was measured is")
+		t.Error("hazards are equal only if their measurements are")
 	}
 }
 

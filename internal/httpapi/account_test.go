@@ -17,7 +17,7 @@ type listedSession struct {
 	Current             bool
 }
 
-// logInWith is a pair of tokens, by a program of that name.
+// logInWith logs in with a program of that name, and returns the pair of tokens.
 func logInWith(t *testing.T, p *inProcess, user, password, program string) (pair wire.TokenPair) {
 	t.Helper()
 	a := p.do("", "POST", "/authorize", credentials(user, password), "User-Agent", program)
@@ -52,7 +52,7 @@ func TestUsersSeeAndEndTheirOwnSessions(t *testing.T) {
 		t.Fatalf("%+v", byClient)
 	}
 	a := p.do("", "DELETE", "/account/sessions/"+list(foreign.AccessToken)[0].ID, nil, bearing(mine.AccessToken)...)
-	wantProblem(t, a, http.StatusNotFound) // another user's
+	wantProblem(t, a, http.StatusNotFound) // a session of another user
 	wantProblem(t, p.do("", "DELETE", "/account/sessions/x", nil, bearing(mine.AccessToken)...), http.StatusBadRequest)
 	if a := p.do("", "DELETE", "/account/sessions/"+byClient["a phone"].ID, nil, bearing(mine.AccessToken)...); a.Status != http.StatusNoContent {
 		t.Fatalf("%d %s", a.Status, a.Body)
@@ -63,7 +63,7 @@ func TestUsersSeeAndEndTheirOwnSessions(t *testing.T) {
 	if a := p.do("", "POST", "/authorize/refresh", map[string]string{"refreshToken": other.RefreshToken}); a.Status != http.StatusUnauthorized {
 		t.Errorf("a refresh token of the ended session: %d", a.Status)
 	}
-	// A renewal keeps the session, and says from where it came.
+	// A renewal keeps the session, and shows where it came from.
 	a = p.do("", "POST", "/authorize/refresh", map[string]string{"refreshToken": mine.RefreshToken}, "User-Agent", "a newer map")
 	a.JSON(t, &mine)
 	for _, s := range list(mine.AccessToken) {
@@ -112,7 +112,7 @@ func TestUsersChangeTheirOwnPassword(t *testing.T) {
 		t.Errorf("the old password: %d", a.Status)
 	}
 	logInWith(t, p, "reader", fresh, "a map")
-	// Guessing at it with a stolen token is limited as logins are.
+	// Password guesses with a stolen token are limited like logins.
 	mine = next
 	limited := false
 	for range 10 {
@@ -138,7 +138,7 @@ type auditedAct struct {
 	Request                                        string
 }
 
-// Finding G9: refused writes left no trace, and nothing read the trail.
+// Finding G9: refused writes were not recorded, and the trail could not be read.
 func TestTheAuditTrailHasWhatWasAllowedAndWhatWasRefused(t *testing.T) {
 	p := handle(t)
 	h := p.do("editor", "POST", "/hazards", flood(), "User-Agent", "a map")
@@ -181,10 +181,10 @@ func TestTheAuditTrailHasWhatWasAllowedAndWhatWasRefused(t *testing.T) {
 	}
 	for text, rows := range map[string]int{request(h): 1, request(refused): 1, traced: 2, strings.Repeat("0", 32): 0} {
 		if got, _ := read("?request=" + text); len(got) != rows {
-			t.Errorf("%d rows of request %s, want %d: %+v", len(got), text, rows, got)
+			t.Errorf("%d audit rows of request %s, want %d: %+v", len(got), text, rows, got)
 		}
 	}
-	// Pages hold every row once, the newest first.
+	// The pages contain every row once, newest first.
 	all, _ := read("")
 	var paged []auditedAct
 	for query := "?limit=2"; query != ""; {
@@ -197,14 +197,14 @@ func TestTheAuditTrailHasWhatWasAllowedAndWhatWasRefused(t *testing.T) {
 		}
 	}
 	if len(all) < 6 || fmt.Sprint(paged) != fmt.Sprint(all) {
-		t.Errorf("%d rows in pages, %d at once", len(paged), len(all))
+		t.Errorf("%d audit rows on pages, %d in one answer", len(paged), len(all))
 	}
 	hour := hazard.At(p.time().Add(time.Hour)).Time().Format(time.RFC3339)
 	if rows, _ := read("?since=" + hour); len(rows) > 0 {
-		t.Errorf("rows of the future: %+v", rows)
+		t.Errorf("audit rows of the future: %+v", rows)
 	}
 	if rows, _ := read("?until=" + hour); len(rows) != len(all) {
-		t.Errorf("%d rows until then, want %d", len(rows), len(all))
+		t.Errorf("%d audit rows until then, want %d", len(rows), len(all))
 	}
 	for _, query := range []string{"?limit=0", "?limit=1001", "?since=yesterday", "?next=x", "?users=a", "?request=x", "?request=", "?request=" + traced + "-", "?user=a&user=b"} {
 		wantProblem(t, p.do("root", "GET", "/audit"+query, nil), http.StatusBadRequest)

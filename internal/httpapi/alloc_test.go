@@ -11,10 +11,10 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// most is how many allocations a request may cost that is answered from memory.
+// most is the maximum number of allocations for a request that is answered from memory.
 const most = 5
 
-// sink takes an answer and keeps nothing of it.
+// sink receives an answer and discards it.
 type sink struct {
 	header http.Header
 	status int
@@ -30,7 +30,7 @@ func (s *sink) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// fill makes n hazards at once, and waits until readers see them.
+// fill creates n hazards at once, and waits until readers see them.
 func (p *inProcess) fill(n int) {
 	p.t.Helper()
 	last, err := p.Store.Write(p.t.Context(), now(), store.Origin{Admin: true}, func(tx *store.Tx) error {
@@ -63,7 +63,7 @@ func TestCostOfAListDoesNotGrowWithIt(t *testing.T) {
 			cost := func(p *inProcess) (allocs float64, size int) {
 				req := newRequest(t, p.tokens, "reader", "GET", "http://hazardd.example/hazards/active", nil, header...)
 				w := &sink{header: http.Header{}}
-				p.ServeHTTP(w, req) // the first reader has it encoded, and the token verified
+				p.ServeHTTP(w, req) // the first request encodes the list and verifies the token
 				size = w.bytes
 				allocs = testing.AllocsPerRun(200, func() {
 					clear(w.header)

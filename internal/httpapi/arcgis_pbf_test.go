@@ -22,7 +22,8 @@ import (
 	"github.com/hazardd/hazardd/internal/service"
 )
 
-// esriSchema is FeatureCollection.proto of github.com/Esri/arcgis-pbf, as far as queries need it: each message with its fields, by name, number and type; * is repeated.
+// esriSchema is the part of FeatureCollection.proto of github.com/Esri/arcgis-pbf that queries
+// need: each message with its fields, by name, number and type; * means repeated.
 const esriSchema = `
 SpatialReference: wkid 1 uint32, lastestWkid 2 uint32
 Field: name 1 string, fieldType 2 uint32, alias 3 string, sqlType 4 uint32
@@ -39,7 +40,7 @@ QueryResult: featureResult 1 FeatureResult, countResult 2 CountResult, idsResult
 FeatureCollectionPBuffer: version 1 string, queryResult 2 QueryResult
 `
 
-// esriMessage is the type of an answer.
+// esriMessage returns the type of an answer.
 func esriMessage(t testing.TB) protoreflect.MessageDescriptor {
 	t.Helper()
 	file := &descriptorpb.FileDescriptorProto{Name: proto.String("esri.proto"), Syntax: proto.String("proto3")}
@@ -79,7 +80,7 @@ func esriMessage(t testing.TB) protoreflect.MessageDescriptor {
 	return d.Messages().ByName("FeatureCollectionPBuffer")
 }
 
-// get is a field of a message.
+// get returns a field of a message.
 func get(m protoreflect.Message, name string) protoreflect.Value {
 	return m.Get(m.Descriptor().Fields().ByName(protoreflect.Name(name)))
 }
@@ -88,7 +89,7 @@ func has(m protoreflect.Message, name string) bool {
 	return m.Has(m.Descriptor().Fields().ByName(protoreflect.Name(name)))
 }
 
-// known fails if a message holds something that the schema does not know.
+// known fails if a message contains something that the schema does not define.
 func known(t testing.TB, m protoreflect.Message) {
 	t.Helper()
 	if len(m.GetUnknown()) > 0 {
@@ -107,7 +108,7 @@ func known(t testing.TB, m protoreflect.Message) {
 	})
 }
 
-// fromPBF reads an answer as f=json would have had it.
+// fromPBF converts an answer to the form of f=json.
 func fromPBF(t testing.TB, of protoreflect.MessageDescriptor, body []byte) (f arcgisFeatures) {
 	t.Helper()
 	all := dynamicpb.NewMessage(of)
@@ -135,7 +136,7 @@ func fromPBF(t testing.TB, of protoreflect.MessageDescriptor, body []byte) (f ar
 	}
 	r := get(result, "featureResult").Message()
 	f.ObjectIDFieldName, f.ExceededTransferLimit = get(r, "objectIdFieldName").String(), get(r, "exceededTransferLimit").Bool()
-	if f.ObjectIDFieldName != "" { // not of statistics
+	if f.ObjectIDFieldName != "" { // not for statistics
 		f.GeometryType = map[uint64]string{0: "esriGeometryPoint", 2: "esriGeometryPolyline", 3: "esriGeometryPolygon"}[get(r, "geometryType").Uint()]
 	}
 	sr := get(r, "spatialReference").Message()
@@ -206,7 +207,7 @@ func fromPBF(t testing.TB, of protoreflect.MessageDescriptor, body []byte) (f ar
 	return f
 }
 
-// Each answer in protocol buffers, decoded by Esri's schema, says what the answer in JSON says.
+// Each answer in protocol buffers, decoded with Esri's schema, equals the answer in JSON.
 func TestAnAnswerInPBFIsThatInJSON(t *testing.T) {
 	s := scenery(t)
 	s.made("red", "/hazards", flood("hazard_Name", "Îles \"x\"", "longitude", 179, "latitude", -17, "area", map[string]any{"type": "MultiPolygon", "coordinates": [][][][2]float64{
@@ -243,7 +244,7 @@ func TestAnAnswerInPBFIsThatInJSON(t *testing.T) {
 			}
 			want, text := ask("json")
 			got, packed := ask("pbf")
-			if want.GeometryType == "" { // JSON is silent about geometries that are not wanted
+			if want.GeometryType == "" { // JSON has no geometry type if no geometries are requested
 				got.GeometryType, got.SpatialReference = "", want.SpatialReference
 			}
 			near := cmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) < 0.011 })

@@ -43,7 +43,7 @@ func (f *arcgisFeatures) names() string {
 	return strings.Join(names, " ")
 }
 
-// queryLayer asks a layer with parameters in pairs.
+// queryLayer queries a layer. Parameters are names and values, alternately.
 func (w *world) queryLayer(layer int, parameters ...string) (f arcgisFeatures) {
 	w.t.Helper()
 	values := url.Values{"outFields": {"*"}}
@@ -221,7 +221,8 @@ func TestALayerIsCounted(t *testing.T) {
 	}
 }
 
-// What would change what is found and is not known is refused, and a hostile condition stays within its budget.
+// Unsupported parameters that would change the result are refused, and a hostile condition stays
+// within its budget.
 func TestAQueryThatCannotBeAnsweredIsRefused(t *testing.T) {
 	s := serve(t)
 	for query, parameter := range map[string]string{
@@ -273,7 +274,7 @@ func TestAQueryThatCannotBeAnsweredIsRefused(t *testing.T) {
 	}
 }
 
-// GDAL reads the service by its driver for it, here with a read key, page by page.
+// GDAL reads the service with its own driver, here with a read key, page by page.
 func TestGDALReadsTheFeatureService(t *testing.T) {
 	run := ogrinfo(t)
 	s := scenery(t)
@@ -282,7 +283,7 @@ func TestGDALReadsTheFeatureService(t *testing.T) {
 	out := run("-ro", "-al", layer+"/0/query?where=1%3D1&outFields=*&f=json")
 	for _, want := range []string{"Geometry: Point", "Feature Count: 4", "hazard_Name (String) = Flood West", "hazard_Name (String) = Storm", "POINT (-100 40)", "start_time (String) = 1", `ID["EPSG",4326]`} {
 		if !strings.Contains(out, want) {
-			t.Errorf("%q is not in what GDAL reads: %s", want, out)
+			t.Errorf("GDAL's output lacks %q: %s", want, out)
 		}
 	}
 	if out = run("-ro", "-al", layer+"/4/query?where=1%3D1&outFields=*&f=json"); !strings.Contains(out, "Feature Count: 1") || !strings.Contains(out, "POLYGON ((9 49,9 51,11 51,11 49,9 49))") {
@@ -299,7 +300,7 @@ func TestGDALReadsTheFeatureService(t *testing.T) {
 	}
 }
 
-// ArcGIS sends what is long by POST: the answer is the one that GET gives, to the same readers.
+// ArcGIS sends long queries by POST: the answer is that of GET, for the same readers.
 func TestAQueryMayComeAsAForm(t *testing.T) {
 	s := scenery(t)
 	public := scenery(t, func(c *service.Config) { c.Public = httpapi.PublicRead })
@@ -323,7 +324,7 @@ func TestAQueryMayComeAsAForm(t *testing.T) {
 	if got := s.do("", http.MethodPost, path, "where=1=1", "Content-Type", form); got.Status != http.StatusForbidden {
 		t.Errorf("without a token: %d", got.Status)
 	}
-	// What is in the address counts, and nothing is said twice.
+	// Parameters in the address have priority, and none may be given twice.
 	if got := s.do("reader", http.MethodPost, path+"?returnCountOnly=true", "where=type_ID+%3D+%27STORM%27", "Content-Type", form); string(got.Body) != `{"count":1}` {
 		t.Errorf("in address and form: %d %s", got.Status, got.Body)
 	}

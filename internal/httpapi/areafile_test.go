@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// The areas of a file come back as GeoJSON, and what the map makes of them is taken as the area of a hazard. What is wrong is said with its place.
+// The areas of a file are returned as GeoJSON, and the map's form of them is accepted as a hazard's
+// area. Errors give their place in the file.
 func TestReadAreasOfAFile(t *testing.T) {
 	s := serve(t)
 	const kml = `<kml xmlns="http://www.opengis.net/kml/2.2"><Document>

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// M1, M4: one answer says where all active hazards are, and one holds the areas of a window.
+// M1, M4: one answer gives the positions of all active hazards, and one the areas in a window.
 func TestActiveAreas(t *testing.T) {
 	s := serve(t)
 	type draft = map[string]any

@@ -40,7 +40,7 @@ func (a *assetsAnswer) names() (all []string) {
 
 const clinics = "id;name;kind;lon;lat;wkt\nA1;Tokyo clinic;hospital;139,7;35,7;\nA2;Yokohama depot;;139,64;35,44;\nA3;Osaka school;school;135,5;34,7;\nA4;Harbor;port;;;POLYGON((139.9 35.4,140.1 35.4,140.1 35.6,139.9 35.6,139.9 35.4))\n"
 
-// member makes a user of an organization.
+// member creates a member of an organization.
 func (w *world) member(name string, role auth.Role, org int64) {
 	w.t.Helper()
 	if err := w.Auth.AddUser(w.t.Context(), auth.Actor{Name: "test"}, auth.NewUser{Name: name, Role: role, Password: hazardtest.Password, Orgs: []int64{org}}, w.Now()); err != nil {
@@ -48,7 +48,8 @@ func (w *world) member(name string, role auth.Role, org int64) {
 	}
 }
 
-// A member sees which assets of the organization are inside a hazard and near it; nobody else sees that there are any, and no cache keeps it.
+// A member sees which assets of the organization are inside a hazard and near it. Nobody else sees
+// that they exist, and no cache stores them.
 func TestAssetsOfAHazard(t *testing.T) {
 	s := serve(t)
 	s.member("fire-admin", auth.Admin, s.FireBrigade)
@@ -75,7 +76,7 @@ func TestAssetsOfAHazard(t *testing.T) {
 	if !slices.Equal(got.names(), []string{"Tokyo clinic", "Harbor", "Yokohama depot"}) || *got.Inside != 2 || *got.Near != 1 || got.Assets[2].Inside || got.Assets[2].Km < 6 || got.Assets[2].Km > 7 {
 		t.Errorf("%+v", got)
 	}
-	// Pages, by the links.
+	// Follow the links of pages.
 	var names []string
 	for next := "?within_km=20&limit=1"; next != ""; {
 		a := s.do("red-reader", "GET", "/hazards/"+h.UUID+"/assets"+next, nil)
@@ -115,7 +116,7 @@ func TestAssetsOfAHazard(t *testing.T) {
 			t.Errorf("%s: %s, want %q", tt.query, a.Body, tt.want)
 		}
 	}
-	// The page and the brief have them for members alone, and no cache keeps these.
+	// Page and brief show assets only to members, and no cache stores these pages.
 	for _, path := range []string{"/brief", ""} {
 		for user, want := range map[string]bool{"red-reader": true, "fire-admin": false, "reader": false} {
 			a := s.do("", "GET", "/h/"+h.UUID+path+"?lang=en", nil, "Cookie", sessionOf(t, s, user))
@@ -126,7 +127,7 @@ func TestAssetsOfAHazard(t *testing.T) {
 			}
 		}
 	}
-	for _, user := range []string{"fire-admin", "reader", "root"} { // be they admins
+	for _, user := range []string{"fire-admin", "reader", "root"} { // even admins
 		a := s.do(user, "GET", "/hazards/"+h.UUID+"/assets?within_km=300", nil)
 		if a.JSON(t, &got); a.Status != http.StatusOK || strings.Contains(string(a.Body), "clinic") || got.Inside != nil || !strings.HasPrefix(got.Text, "not known: ") {
 			t.Errorf("%s: %d %s", user, a.Status, a.Body)
@@ -141,14 +142,14 @@ func TestAssetsOfAHazard(t *testing.T) {
 	if a := s.do("red-reader", "DELETE", path, nil); a.Status != http.StatusForbidden {
 		t.Errorf("a reader removes: %d", a.Status)
 	}
-	// A hazard without an area has nothing inside, and is not silent about what is near.
+	// A hazard without an area has no assets inside, but still lists those near.
 	point := s.hazard("red", "longitude", 139.7, "latitude", 35.7)
 	a = s.do("red-reader", "GET", "/hazards/"+point.UUID+"/assets", nil)
 	got = assetsAnswer{}
 	if a.JSON(t, &got); got.HasArea || got.Inside != nil || *got.Near != 3 || got.Assets[0].Name != "Tokyo clinic" || got.Assets[0].Inside || got.Text != "the hazard has no area; 3 of 4 assets are within 100 km" {
 		t.Errorf("%s", a.Body)
 	}
-	// The other forms.
+	// The other formats.
 	if a := s.do("red-reader", "GET", "/hazards/"+h.UUID+"/assets?f=csv", nil); string(a.Body) != "organization,id,name,kind,lon,lat,wkt,inside,distance_km\r\n\"RC\",\"A1\",\"Tokyo clinic\",\"hospital\",139.7,35.7,,true,0\r\n"+
 		"\"RC\",\"A4\",\"Harbor\",\"port\",140,35.5,\"POLYGON((139.9 35.4,140.1 35.4,140.1 35.6,139.9 35.6,139.9 35.4))\",true,0\r\n" {
 		t.Errorf("%s", a.Body)
@@ -157,7 +158,7 @@ func TestAssetsOfAHazard(t *testing.T) {
 	if text := string(a.Body); a.Header.Get("Content-Type") != "application/geo+json" || !strings.Contains(text, `"Polygon"`) || strings.Contains(text, "clinic") {
 		t.Errorf("%v %s", a.Header, a.Body)
 	}
-	// What the list gives as CSV or GeoJSON can be loaded again.
+	// The CSV and GeoJSON of the list can be loaded again.
 	for _, f := range []string{"csv", "geojson"} {
 		list := s.do("red", "GET", path+"?f="+f, nil)
 		a := s.do("red", "PUT", path, list.Body, "Content-Type", list.Header.Get("Content-Type"))
@@ -184,7 +185,7 @@ func TestAssetsOfAHazard(t *testing.T) {
 	}
 }
 
-// A file that is wrong changes nothing, and says where it is.
+// A file with an error changes nothing, and the answer gives the error's place.
 func TestAssetsThatAreWrong(t *testing.T) {
 	s := serve(t)
 	path := "/organizations/" + digits(s.RedCross) + "/assets"

@@ -20,7 +20,7 @@ import (
 	"github.com/hazardd/hazardd/internal/service"
 )
 
-// document is the base interface as it is written: the tables of each section, by the section's number.
+// document is the text of the base interface: the tables of each section, by the section's number.
 type document map[string][]table
 
 type table struct {
@@ -49,7 +49,7 @@ func readDocument(t *testing.T) document {
 		switch tables := doc[section]; {
 		case !open:
 			doc[section], open = append(tables, table{columns: cells}), true
-		case strings.Trim(cells[0], "-") == "": // the rule below the head
+		case strings.Trim(cells[0], "-") == "": // the line below the header
 		default:
 			last := &tables[len(tables)-1]
 			last.rows = append(last.rows, cells)
@@ -58,7 +58,7 @@ func readDocument(t *testing.T) document {
 	return doc
 }
 
-// table is the section's table whose first column has that name.
+// table returns the section's table whose first column has that header.
 func (d document) table(t *testing.T, section, first string) table {
 	t.Helper()
 	for _, tab := range d[section] {
@@ -70,7 +70,8 @@ func (d document) table(t *testing.T, section, first string) table {
 	return table{}
 }
 
-// list is the JSON array that section's table of values makes, with the fields of its table of fields in their order.
+// list returns the JSON array for the section's table of values, with the fields of its table of
+// fields, in order.
 func (d document) list(t *testing.T, section string) string {
 	t.Helper()
 	fields := d.table(t, section, "Field")
@@ -86,7 +87,7 @@ func (d document) list(t *testing.T, section string) string {
 	return "[" + strings.Join(objects, ",") + "]"
 }
 
-// kinds are what the base interface's words for a type mean in JSON.
+// kinds maps the base interface's names of types to JSON.
 var kinds = map[string]*regexp.Regexp{
 	"integer":              regexp.MustCompile(`^-?\d+$`),
 	"number":               regexp.MustCompile(`^-?\d+(\.\d+)?(e[+-]?\d+)?$`),
@@ -95,12 +96,12 @@ var kinds = map[string]*regexp.Regexp{
 	"string (timestamp)":   regexp.MustCompile(`^"\d{13}"$`),
 	"string (digits)":      regexp.MustCompile(`^"\d+"$`),
 	"string or null":       regexp.MustCompile(`^("|null$)`),
-	"string or absent":     regexp.MustCompile(`^"`), // always there (decisions, snc_url)
+	"string or absent":     regexp.MustCompile(`^"`), // always present (decisions, snc_url)
 	"null in samples":      regexp.MustCompile(`^null$`),
 	"array":                regexp.MustCompile(`^\[\]$`),
 }
 
-// wantRecord checks a record's fields against the section's table: their names, case, order and types.
+// wantRecord checks a record's fields against the section's table: names, case, order and types.
 func (d document) wantRecord(t *testing.T, section string, record []byte) {
 	t.Helper()
 	fields := d.table(t, section, "Field")
@@ -124,10 +125,10 @@ func (d document) wantRecord(t *testing.T, section string, record []byte) {
 	}
 }
 
-// stage is a world in which something goes on, and the names under which the tables below speak of it.
+// stage is a world with some activity, and the names that the tables below use for it.
 type stage struct {
 	*world
-	names map[string]string // {name} → what it stands for
+	names map[string]string // {name} → its value
 }
 
 func newStage(t *testing.T) *stage {
@@ -168,7 +169,7 @@ func newStage(t *testing.T) *stage {
 	return s
 }
 
-// path is a path of the tables, or of the document, with what its names stand for.
+// path replaces the names in a path of the tables or of the document.
 func (s *stage) path(p string) string {
 	for _, name := range sortedKeys(s.names) {
 		p = strings.ReplaceAll(p, name, s.names[name])
@@ -176,11 +177,11 @@ func (s *stage) path(p string) string {
 	return strings.NewReplacer("{category-id}", "EVENT", "{severity-id}", "WARNING", "{hazard-id}", s.names["{flood}"], "{product-id}", s.names["{text}"]).Replace(p)
 }
 
-// baseCase is a request of the base interface and the answer that it must have.
+// baseCase is a request of the base interface and its required answer.
 type baseCase struct {
 	user, request string // "METHOD path"
 	body          string
-	header        []string // names and values in turn
+	header        []string // names and values, alternately
 	status        int
 	exact         string // the whole body, if not empty
 	also          func(t *testing.T, a hazardtest.Answer)
@@ -290,11 +291,11 @@ func TestBaseInterfaceIsServedAsItIsWritten(t *testing.T) {
 	cases.run(t, s)
 }
 
-// endpoints are those of section 4.
+// endpoints are the endpoints of section 4.
 var endpoints = []string{"POST /authorize", "GET /hazards/types", "GET /hazards/severities", "GET /hazards/categories", "GET /hazards/active", "GET /hazards/active/category/{category-id}",
 	"GET /hazards/active/severity/{severity-id}", "GET /hazards/{hazard-id}/products", "GET /products/{product-id}"}
 
-// vocabulary is what section 2 lists.
+// vocabulary is the lists of section 2.
 var vocabulary = map[string][]string{"category": {"EVENT", "EXERCISE", "OTHER", "RESPONSE"}, "severity": {"TERMINATION", "INFORMATION", "ADVISORY", "WATCH", "WARNING"}}
 
 func TestBaseInterface(t *testing.T) {
@@ -302,7 +303,7 @@ func TestBaseInterface(t *testing.T) {
 	cases := baseCases{}
 	add := cases.add
 
-	// Section 4: every endpoint, with a token and without one, by HEAD, and by methods that it has not.
+	// Section 4: every endpoint, with and without a token, with HEAD, and with unsupported methods.
 	for _, endpoint := range endpoints[1:] {
 		method, path, _ := strings.Cut(endpoint, " ")
 		add(endpoint+" answers a JSON array", baseCase{user: "reader", request: method + " " + path, status: 200, also: func(t *testing.T, a hazardtest.Answer) {
@@ -353,7 +354,7 @@ func TestBaseInterface(t *testing.T) {
 		add("a good token is accepted with the scheme spelled "+strconv.Quote(h), baseCase{request: "GET /hazards/types", header: []string{"Authorization", h + scheme}, status: 200})
 	}
 
-	// Sections 5 and 7: authorize. The bodies and headers are the same whether or not there is such a user.
+	// Sections 5 and 7: authorize. Bodies and headers are the same whether or not the user exists.
 	denied := wantPlain(`Bearer realm="hazardd"`)
 	for name, body := range map[string]string{
 		"the wrong password":               credentials("reader", "wrong"),
@@ -397,7 +398,7 @@ func TestBaseInterface(t *testing.T) {
 	}
 	add("authorize is 413 for a body over 64 KiB", baseCase{request: "POST /authorize", body: strings.Repeat(" ", 64<<10) + "{", status: 413})
 
-	// Unknown things.
+	// Things that do not exist.
 	for request, status := range map[string]int{
 		"GET /hazards/999999/products": 404, "GET /hazards/0190a0b0-0000-7000-8000-000000000001/products": 404, "GET /hazards/x/products": 400,
 		"GET /hazards/0/products": 400, "GET /hazards/-1/products": 400, "GET /hazards/01/products": 400, "GET /hazards/1.0/products": 400,
@@ -439,7 +440,7 @@ func TestBaseInterface(t *testing.T) {
 		}
 	}
 
-	// What is listed, and in which order.
+	// The content of lists and its order.
 	for request, want := range map[string][]string{
 		"GET /hazards/active":                      {"Forest", "Elbe", "Earthquake us1", "Drill"},
 		"GET /hazards/active/category/EVENT":       {"Elbe", "Earthquake us1"},
@@ -521,7 +522,7 @@ func credentials(user, password string) string {
 	return string(text)
 }
 
-// altered is a token with one letter of its signature changed.
+// altered returns a token with one changed letter in its signature.
 func altered(token string) string {
 	b := []byte(token)
 	i := len(b) - 10
@@ -544,7 +545,8 @@ func wantPlain(authenticate string) func(*testing.T, hazardtest.Answer) {
 	}
 }
 
-// wantCommonHeaders checks what holds for every answer: it is not sniffed, and not reused unasked.
+// wantCommonHeaders checks the headers of every answer: no content sniffing, and no reuse without
+// permission.
 func wantCommonHeaders(t *testing.T, a hazardtest.Answer) {
 	t.Helper()
 	if a.Header.Get("X-Content-Type-Options") != "nosniff" || a.Header.Get("Referrer-Policy") != "no-referrer" {
@@ -562,7 +564,8 @@ func wantCommonHeaders(t *testing.T, a hazardtest.Answer) {
 	}
 }
 
-// testRevalidation checks tags, codings and what may be kept, on every path that answers JSON.
+// testRevalidation checks entity tags, encodings and caching rules on every path that answers with
+// JSON.
 func testRevalidation(t *testing.T, s *stage) {
 	for path, restricted := range map[string]bool{
 		"/hazards/types": false, "/hazards/severities": false, "/hazards/categories": false, "/products/types": false, "/hazards/active": true,
@@ -573,7 +576,7 @@ func testRevalidation(t *testing.T, s *stage) {
 		t.Run(path, func(t *testing.T) {
 			address := s.path(path)
 			plain := s.do("red", "GET", address, nil)
-			tags := map[string]string{} // by coding
+			tags := map[string]string{} // by encoding
 			for accept, coding := range map[string]string{"": "", "identity": "", "gzip": "gzip", "br": "br", "zstd": "zstd", "gzip, br, zstd": "zstd", "*": "gzip", "*, br": "br", "gzip;q=0, *": "",
 				"gzip;q=0.5, br;q=0.9": "br", "x-gzip": "gzip", "gzip;q=0": "", "*;q=0": "", "deflate": "", "GZIP": "gzip"} {
 				a := s.do("red", "GET", address, nil, "Accept-Encoding", accept)
@@ -643,7 +646,7 @@ func TestExpiry(t *testing.T) {
 	}
 	s.settle(n)
 	if a := items(t, s.do("reader", "GET", "/hazards/active", nil)); len(a) != 1 || a[0].HazardID != other.HazardID {
-		t.Errorf("after the end %+v are active, want the one that does not end by itself", a)
+		t.Errorf("after the end %+v are active, want the one that does not expire", a)
 	}
 	var over item
 	s.do("reader", "GET", "/hazards/"+digits(made.HazardID), nil).JSON(t, &over)
@@ -663,7 +666,7 @@ func TestHazardReadsAsOverFromItsEndOnThoughNobodyHasRecordedIt(t *testing.T) {
 	a := p.do("editor", "POST", "/hazards", flood("end_Date", end.Digits(), "autoexpire", "Y"))
 	var made, now item
 	a.JSON(t, &made)
-	p.ahead.Store(int64(time.Minute)) // past the end by what this test has taken so far
+	p.ahead.Store(int64(time.Minute)) // past the end, plus the time that this test has taken so far
 	if list := items(t, p.do("reader", "GET", "/hazards/active", nil)); len(list) != 0 {
 		t.Errorf("active after the end: %+v", list)
 	}
@@ -672,7 +675,7 @@ func TestHazardReadsAsOverFromItsEndOnThoughNobodyHasRecordedIt(t *testing.T) {
 		t.Errorf("after the end of %d: %+v", end, now)
 	}
 	if a := p.do("reader", "GET", "/hazards/active", nil, "If-None-Match", p.do("reader", "GET", "/hazards/types", nil).Header.Get("Etag")); a.Status != 200 {
-		t.Errorf("a tag of another list is taken: %d", a.Status)
+		t.Errorf("the tag of another list is accepted: %d", a.Status)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// pngOf is a gray picture.
+// pngOf returns a gray picture.
 func pngOf(t testing.TB, width, height int) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -19,7 +19,8 @@ func pngOf(t testing.TB, width, height int) []byte {
 	return b.Bytes()
 }
 
-// A brief is for readers of the API and of pages, in their language; a photograph that is restricted is in that of members alone.
+// A brief is available to readers of the API and of pages, in their language. Only members' briefs
+// contain a restricted photograph.
 func TestTheBriefOfAHazard(t *testing.T) {
 	s := serve(t)
 	h := s.hazard("red", "hazard_Name", "Flood at the quay", "description", "Water over the quay.")
@@ -44,7 +45,7 @@ func TestTheBriefOfAHazard(t *testing.T) {
 	cookie := sessionOf(t, s, "reader")
 	page := "/h/" + h.UUID
 	if a := s.do("", http.MethodGet, page, nil, "Cookie", cookie); !strings.Contains(string(a.Body), page+"/brief?lang=en") {
-		t.Error("the page does not lead to the brief")
+		t.Error("the page does not link to the brief")
 	}
 	for query, want := range map[string]int{"": 200, "?lang=hi&utm_source=mail": 200, "?paper=a0": 400} {
 		if a := s.do("", http.MethodGet, page+"/brief"+query, nil, "Cookie", cookie); a.Status != want {
@@ -52,7 +53,7 @@ func TestTheBriefOfAHazard(t *testing.T) {
 		}
 	}
 	if a := s.do("", http.MethodGet, page+"/brief", nil); a.Status != http.StatusSeeOther {
-		t.Errorf("the brief of the page for nobody: %d", a.Status)
+		t.Errorf("the brief without an account: %d", a.Status)
 	}
 
 	photo := pngOf(t, 9, 9)
@@ -70,13 +71,13 @@ func TestTheBriefOfAHazard(t *testing.T) {
 	}
 	s.upload("red", h.HazardID, file("title", "Open photograph"), "c.png", photo)
 	if a := s.do("fire", http.MethodGet, path, nil); !strings.Contains(string(a.Body), "Open photograph") {
-		t.Error("without the open photograph")
+		t.Error("the public photograph is missing")
 	}
 	if a := s.do("red", http.MethodPost, "/hazards/"+h.UUID+"/retract", `{"reason":"r"}`); a.Status != http.StatusOK {
 		t.Fatalf("%d %s", a.Status, a.Body)
 	}
 	if a := s.do("reader", http.MethodGet, path, nil); a.Status != http.StatusOK || !strings.Contains(string(a.Body), "This hazard has ended.") {
-		t.Errorf("of what is over: %d", a.Status)
+		t.Errorf("the brief of an ended hazard: %d", a.Status)
 	}
 	public := handle(t, open)
 	var p item

@@ -42,18 +42,18 @@ func TestFilesInABucketAreUploadedAndServedAndTheRestGoesOnWhileItIsAway(t *test
 	second := file("uuid", "0190a0a0-0000-7000-8000-000000000002")
 	for what, a := range map[string]hazardtest.Answer{"a download": s.do("reader", "GET", address, nil), "an upload": s.upload("red", below, second, "b.bin", content)} {
 		if a.Status != http.StatusServiceUnavailable || a.Header.Get("Retry-After") == "" {
-			t.Errorf("%s while the bucket is away: %d %s", what, a.Status, a.Body)
+			t.Errorf("%s while the bucket is unreachable: %d %s", what, a.Status, a.Body)
 		}
 	}
 	list := s.do("reader", "GET", "/hazards/"+digits(below)+"/products", nil)
 	if list.Status != http.StatusOK || bytes.Contains(list.Body, []byte("b.bin")) || !bytes.Contains(list.Body, []byte("a.bin")) {
-		t.Errorf("the list while the bucket is away: %d %s", list.Status, list.Body)
+		t.Errorf("the list while the bucket is unreachable: %d %s", list.Status, list.Body)
 	}
 	s.product("red", below, note()) // needs no file
 
 	gate.Open()
 	check()
 	if a := s.upload("red", below, second, "b.bin", content); a.Status != http.StatusCreated {
-		t.Errorf("the same again when the bucket is back: %d %s", a.Status, a.Body)
+		t.Errorf("the same request when the bucket is reachable again: %d %s", a.Status, a.Body)
 	}
 }

@@ -21,7 +21,8 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// put writes hazards with so large descriptions, and of the first so many text products of 1 MB.
+// put creates hazards with such large descriptions, and for the first that many text products of 1
+// MB.
 func (p *inProcess) put(hazards, description, products int) {
 	p.t.Helper()
 	last, err := p.Store.Write(p.t.Context(), now(), store.Origin{}, func(tx *store.Tx) error {
@@ -52,10 +53,10 @@ func (p *inProcess) put(hazards, description, products int) {
 	}
 }
 
-// unread is an answer whose reader takes nothing until it is let go.
+// unread is an answer whose reader accepts nothing until it is released.
 type unread struct {
 	sink
-	begun chan<- struct{} // told of the first write
+	begun chan<- struct{} // receives a value at the first write
 	read  <-chan struct{}
 	once  sync.Once
 }
@@ -66,7 +67,8 @@ func (u *unread) Write(b []byte) (int, error) {
 	return u.sink.Write(b)
 }
 
-// What one user's requests hold in memory is bounded, whatever they ask for and however many of them are not read (L1, R3).
+// The memory of one user's requests is limited, whatever they request and however many of them are
+// not read (L1, R3).
 func TestReadersWhoDoNotReadHoldABoundedAmountOfMemory(t *testing.T) {
 	limits := reply.Limits{All: 96 << 20, User: 24 << 20, Wait: time.Millisecond}
 	p := handle(t, func(c *httpapi.Config) { c.Answers = limits })
@@ -74,7 +76,7 @@ func TestReadersWhoDoNotReadHoldABoundedAmountOfMemory(t *testing.T) {
 	const requests = 60
 	for _, path := range []string{"/changes?limit=1000", "/hazards/1/changes?limit=1000", "/hazards?limit=1000&f=kml", "/hazards?limit=1000", "/hazards/1/products", "/ogc/collections/hazards/items?limit=1000"} {
 		t.Run(path, func(t *testing.T) {
-			p.do("reader", "GET", path, nil) // what readers share is there
+			p.do("reader", "GET", path, nil) // prepares what readers share
 			var before, during runtime.MemStats
 			runtime.GC()
 			runtime.ReadMemStats(&before)
@@ -99,24 +101,24 @@ func TestReadersWhoDoNotReadHoldABoundedAmountOfMemory(t *testing.T) {
 				<-begun
 			}
 			runtime.GC()
-			runtime.GC() // what pools keep
+			runtime.GC() // frees what pools keep
 			runtime.ReadMemStats(&during)
 			grown := int64(during.HeapAlloc) - int64(before.HeapAlloc)
-			if grown > 4*limits.User { // 60 of these answers would be 250 MB at least
-				t.Errorf("the heap has grown by %d bytes for %d requests that nobody reads", grown, requests)
+			if grown > 4*limits.User { // 60 of these answers would be at least 250 MB
+				t.Errorf("the heap has grown by %d bytes for %d unread requests", grown, requests)
 			}
 			close(read)
 			all.Wait()
 			again := p.do("reader", "GET", path, nil)
 			t.Logf("the heap grew by %d MiB, %d were refused; then %d with %d bytes", grown>>20, refused.Load(), again.Status, len(again.Body))
 			if again.Status != 200 {
-				t.Errorf("when all is read: %d %.200s", again.Status, again.Body)
+				t.Errorf("after everything was read: %d %.200s", again.Status, again.Body)
 			}
 		})
 	}
 }
 
-// Pages are cut by bytes as well as by number, and continue exactly.
+// Pages are limited in bytes as well as in number, and continue exactly.
 func TestPagesOfASearchAreCutByBytes(t *testing.T) {
 	p := handle(t)
 	const hazards = 120
@@ -159,11 +161,11 @@ func TestPagesOfASearchAreCutByBytes(t *testing.T) {
 		})
 	}
 	if a := p.do("reader", "GET", "/hazards/active?type=FLOOD", nil); nextOf(t, a.Header) != "" || strings.Count(string(a.Body), `"hazard_ID"`) != hazards {
-		t.Error("a list of active hazards without a limit is not whole")
+		t.Error("a list of active hazards without a limit is incomplete")
 	}
 }
 
-// nextOf is the path of the next page; empty: there is none.
+// nextOf returns the path of the next page; empty if there is none.
 func nextOf(t *testing.T, h http.Header) string {
 	t.Helper()
 	for _, link := range h["Link"] {
@@ -179,7 +181,8 @@ func nextOf(t *testing.T, h http.Header) string {
 	return ""
 }
 
-// Products that are too large to be held are the same text when they are streamed, and are revalidated.
+// Lists of products that are too large for memory have the same text when streamed, and are
+// revalidated.
 func TestLargeListsOfProductsAreStreamed(t *testing.T) {
 	p := handle(t)
 	p.put(1, 10, 3)

@@ -20,7 +20,8 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// many makes hazards of organizations in one transaction each for their making, an update of some and the end of some.
+// many writes hazards of organizations: one transaction creates them, one updates some, and one
+// ends some.
 func (w *world) many(now time.Time, list []*hazard.Hazard, updated, ended int) {
 	w.t.Helper()
 	write := func(at time.Time, f func(*store.Tx) error) {
@@ -58,10 +59,11 @@ func (w *world) many(now time.Time, list []*hazard.Hazard, updated, ended int) {
 	})
 }
 
-// The readers below are what public hubs document of themselves, said again: they refuse what those would refuse.
+// The readers below implement the documented behavior of public hubs, and reject what those would
+// reject.
 
-// hubOfIFRC reads a feed as the IFRC Alert Hub does: the id of an entry is the address of the alert, and one that was read is not read again. It keeps what is
-// Actual and has a block that is not over.
+// hubOfIFRC reads a feed like the IFRC Alert Hub. The id of an entry is the address of the alert,
+// and an alert is not read twice. It keeps Actual alerts with a block that has not expired.
 type hubOfIFRC struct {
 	w     *world
 	known map[string]capAlert
@@ -85,7 +87,7 @@ func (h *hubOfIFRC) poll(f capFeed) (kept int) {
 			if expires, err := time.Parse(time.RFC3339, in.Expires); err != nil || expires.Before(h.now) || in.Event == "" || in.Urgency == "" || in.Severity == "" || in.Certainty == "" || len(in.Area) == 0 {
 				continue
 			}
-			for _, p := range in.Area[0].Polygon { // "lat,lon lat,lon", by single blanks
+			for _, p := range in.Area[0].Polygon { // "lat,lon lat,lon", separated by single spaces
 				for pair := range strings.SplitSeq(p, " ") {
 					lat, lon, _ := strings.Cut(pair, ",")
 					if _, err := strconv.ParseFloat(lat, 64); err != nil {
@@ -105,7 +107,8 @@ func (h *hubOfIFRC) poll(f capFeed) (kept int) {
 	return kept
 }
 
-// rulesOfGoogle are the requirements of Google Public Alerts for a message beyond the schema, and its strong recommendations.
+// rulesOfGoogle returns violations of Google Public Alerts' requirements for a message beyond the
+// schema, and of its strong recommendations.
 func rulesOfGoogle(m *capAlert) (faults []string) {
 	bad := func(rule string, broken bool) {
 		if broken {
@@ -139,7 +142,7 @@ func rulesOfGoogle(m *capAlert) (faults []string) {
 	return faults
 }
 
-// atomOf holds a feed to what RFC 4287 demands of its elements.
+// atomOf checks a feed against the requirements of RFC 4287 for its elements.
 func atomOf(t *testing.T, path string, text []byte) {
 	t.Helper()
 	var f struct {
@@ -184,7 +187,8 @@ func atomOf(t *testing.T, path string, text []byte) {
 	}
 }
 
-// X1, X2: 60 alerts and 2,500 hazards of two organizations under three profiles, in two languages, as hubs and readers of feeds take them.
+// X1, X2: hubs and feed readers accept 60 alerts and 2,500 hazards of two organizations under three
+// profiles, in two languages.
 func TestHubsReadWhatIsPublished(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -212,9 +216,9 @@ func TestHubsReadWhatIsPublished(t *testing.T) {
 		list = append(list, h)
 	}
 	s.many(now, list, 60, 10)
-	s.publish(red, plainProfile("profile", "plain", "languages", []string{"en"})) // the third; what was published stays
+	s.publish(red, plainProfile("profile", "plain", "languages", []string{"en"})) // the third profile; published messages stay
 
-	// All of the archives, from the newest message to the first.
+	// All archives, from the newest message to the first.
 	var pages []capFeed
 	for path := "/cap/feed.atom"; path != ""; {
 		a := s.do("", "GET", path, nil)
@@ -222,7 +226,7 @@ func TestHubsReadWhatIsPublished(t *testing.T) {
 		f := s.feed("", path)
 		pages = append(pages, f)
 		if f.link("next") != f.link("prev-archive") {
-			t.Errorf("%s leads to %s and to %s", path, f.link("next"), f.link("prev-archive"))
+			t.Errorf("%s has the next link %s, but the prev-archive link %s", path, f.link("next"), f.link("prev-archive"))
 		}
 		if path = f.link("prev-archive"); path != "" {
 			path = s.below(path)
@@ -244,7 +248,7 @@ func TestHubsReadWhatIsPublished(t *testing.T) {
 		named[m.Sender+","+m.Identifier+","+m.Sent] = address
 		kinds[m.MsgType]++
 		faults := rulesOfGoogle(&m)
-		if m.Sender == "fire@example.org" { // who follows IPAWS says no instruction here
+		if m.Sender == "fire@example.org" { // the profile for IPAWS has no instruction here
 			faults = slices.DeleteFunc(faults, func(f string) bool { return strings.HasPrefix(f, "instruction") })
 			if m.Code != "IPAWSv1.0" || len(m.Info[0].Area[0].Geocode) != 1 {
 				t.Errorf("%s does not follow IPAWS: %+v", address, m)
@@ -269,7 +273,7 @@ func TestHubsReadWhatIsPublished(t *testing.T) {
 	}
 	schemaOfCAP(t, some)
 
-	// A later update is seen by who polls the first page alone, and nothing is read twice.
+	// A reader that polls only the first page sees a later update, and reads nothing twice.
 	h := s.made("red", "/hazards", flood())
 	if a := s.do("red", "PATCH", "/hazards/"+h.UUID, `{"severity_ID":"WARNING"}`); a.Status != 200 {
 		t.Fatal(a.Status)

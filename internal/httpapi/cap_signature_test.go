@@ -31,7 +31,7 @@ func signingKey(t testing.TB) (key, certificate, root string) {
 	return hazardtest.KeyPair(t, secret, authority)
 }
 
-// Three nodes of one store: two that sign, and one that does not.
+// Three nodes on one store: two sign, and one does not.
 func TestMessagesAreSigned(t *testing.T) {
 	key, certificate, root := signingKey(t)
 	var config httpapi.Config
@@ -79,7 +79,7 @@ func TestMessagesAreSigned(t *testing.T) {
 			t.Errorf("without a key there is a signature: %s", plain.Body)
 		}
 		if !bytes.Equal(a.Body, b.Body) || a.Header.Get("ETag") != b.Header.Get("ETag") {
-			t.Errorf("%s is signed otherwise by each node", path)
+			t.Errorf("the signatures of %s by the nodes differ", path)
 		}
 		front, back, _ := bytes.Cut(a.Body, []byte("<ds:Signature "))
 		_, back, _ = bytes.Cut(back, []byte("</ds:Signature>"))
@@ -91,7 +91,7 @@ func TestMessagesAreSigned(t *testing.T) {
 		}
 		packed := one.do("", "GET", path, nil, "Accept-Encoding", "gzip")
 		if text := decode(t, packed.Header.Get("Content-Encoding"), packed.Body); !bytes.Equal(text, a.Body) {
-			t.Errorf("%s is another in the coding %s", path, packed.Header.Get("Content-Encoding"))
+			t.Errorf("%s differs in the encoding %s", path, packed.Header.Get("Content-Encoding"))
 		}
 		signed = append(signed, a.Body)
 	}
@@ -100,9 +100,9 @@ func TestMessagesAreSigned(t *testing.T) {
 	}
 	altered := bytes.Replace(signed[2], []byte("<urgency>"), []byte("<urgency> "), 1)
 	if err := hazardtest.Verify(t, certificate, root, altered); err == nil || bytes.Equal(altered, signed[2]) {
-		t.Error("a message that was altered has a good signature")
+		t.Error("a modified message has a valid signature")
 	}
-	// What is no message of an organization's is not signed by this server.
+	// A document that is no message of an organization is not signed.
 	if a := one.do("reader", "GET", "/hazards/"+h.UUID+"?f=cap", nil); a.Status != http.StatusOK || bytes.Contains(a.Body, []byte("Signature")) {
 		t.Errorf("f=cap: %d %s", a.Status, a.Body)
 	}

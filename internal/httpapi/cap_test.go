@@ -19,7 +19,7 @@ import (
 	"github.com/hazardd/hazardd/internal/service"
 )
 
-// capAlert is what tests read of a message.
+// capAlert holds the parts of a message that tests read.
 type capAlert struct {
 	Identifier string    `xml:"identifier"`
 	Sender     string    `xml:"sender"`
@@ -94,7 +94,7 @@ func (f *capFeed) link(rel string) string {
 	return ""
 }
 
-// below is an address of the service as a path.
+// below returns the path of an address of the service.
 func (w *world) below(address string) string {
 	w.t.Helper()
 	path, ok := strings.CutPrefix(address, w.URL())
@@ -119,7 +119,7 @@ func (w *world) feed(user, path string) (f capFeed) {
 	return f
 }
 
-// message reads the message at an address, and checks that its name is that of its address.
+// message reads the message at an address, and checks that its identifier matches the address.
 func (w *world) message(user, address string) (m capAlert, text []byte) {
 	w.t.Helper()
 	a := w.do(user, "GET", w.below(address), nil)
@@ -147,7 +147,7 @@ func plainProfile(more ...any) map[string]any {
 	return with(map[string]any{"sender": "alerts@red.example.org", "contact": "+254 20 1"}, more...)
 }
 
-// xmllint is where that program is; without it the test is skipped.
+// xmllint returns the path of that program. If it is not installed, the test is skipped.
 func xmllint(t testing.TB) string {
 	t.Helper()
 	path, err := exec.LookPath("xmllint")
@@ -157,7 +157,7 @@ func xmllint(t testing.TB) string {
 	return path
 }
 
-// schemaOfCAP holds messages against the schema of OASIS.
+// schemaOfCAP validates messages with the schema of OASIS.
 func schemaOfCAP(t testing.TB, messages [][]byte) {
 	t.Helper()
 	schema := recordings.Path(t, "feeds/cap/cap12.xsd")
@@ -242,9 +242,9 @@ func TestEachStateOfAnOwnHazardIsAMessageOfItsOwn(t *testing.T) {
 		t.Errorf("the block in Arabic is %+v", ar)
 	}
 	if all[0].Info[0].Description != "Rising." || len(all[1].Info[0].Resource) != 0 {
-		t.Errorf("an earlier message says what came later: %+v", all[0])
+		t.Errorf("an earlier message contains later data: %+v", all[0])
 	}
-	// One open file; the digest is what sha1sum says of it.
+	// One public file, whose digest equals that of sha1sum.
 	if r := all[2].Info[0].Resource; len(r) != 1 || r[0].Desc != "Map" || r[0].Size != 5 || r[0].Type != "image/png" || r[0].Digest != "8d6402420e8b300cefa52041e31c87cf6eea9d3b" {
 		t.Errorf("the files are %+v", r)
 	} else if a := s.do("", "GET", s.below(r[0].URI), nil); a.Status != http.StatusOK || string(a.Body) != "a map" {
@@ -254,16 +254,16 @@ func TestEachStateOfAnOwnHazardIsAMessageOfItsOwn(t *testing.T) {
 		t.Errorf("the cancellation is %+v", all[3])
 	}
 	if again, text := s.message("", f.Entries[0].ID); again.Identifier != all[0].Identifier || !bytes.Equal(text, texts[0]) {
-		t.Error("the first message is another now")
+		t.Error("the first message has changed")
 	}
 }
 
 func TestMessagesStayAsTheyWereUnderTheirProfile(t *testing.T) {
 	s := serve(t, openTo)
 	org := digits(s.RedCross)
-	h := s.hazard("red") // before anybody publishes
+	h := s.hazard("red") // before any organization publishes
 	if f := s.feed("", "/cap/feed.atom"); len(f.Entries) != 0 {
-		t.Fatalf("nobody publishes, but there is %+v", f.Entries)
+		t.Fatalf("no organization publishes, but there is %+v", f.Entries)
 	}
 	s.publish(org, plainProfile())
 	first := s.feed("", "/cap/feed.atom").Entries
@@ -289,7 +289,7 @@ func TestMessagesStayAsTheyWereUnderTheirProfile(t *testing.T) {
 	if paused := s.feed("", "/cap/feed.atom").Entries; len(paused) != 2 {
 		t.Errorf("while it is paused there are %d messages", len(paused))
 	}
-	// Another organization, a drill, a source, and a hazard of nobody.
+	// Another organization, a drill, a source, and a hazard without an organization.
 	s.publish(digits(s.FireBrigade), plainProfile("sender", "fire@example.org", "test", true))
 	s.hazard("fire", "category_ID", "EXERCISE")
 	s.hazard("fire")
@@ -334,7 +334,7 @@ func TestEveryLanguageIsToldToDoTheSame(t *testing.T) {
 	m, _ := s.message("", s.feed("", "/cap/feed.atom").Entries[0].ID)
 	for _, in := range m.Info {
 		if !slices.Equal(in.Response, []string{"Evacuate"}) {
-			t.Errorf("in %s people are told to %v", in.Language, in.Response)
+			t.Errorf("in %s the instruction is %v", in.Language, in.Response)
 		}
 	}
 }
@@ -348,7 +348,7 @@ func TestWhoMayReadMessages(t *testing.T) {
 	}
 	f := s.feed("reader", "/cap/feed.atom")
 	s.message("reader", f.Entries[0].ID)
-	// A read key leads on with itself.
+	// Links for a read key contain the key.
 	var key struct{ Key string }
 	s.do("red", "POST", "/keys", `{"title":"hub"}`).JSON(t, &key)
 	behind := s.feed("", "/key/"+key.Key+"/cap/feed.atom")
@@ -405,7 +405,7 @@ func TestTextsOfAnOwnHazard(t *testing.T) {
 	}
 	back := s.do("reader", "GET", path+"/texts", nil).Body
 	if a := s.do("red", "PATCH", path, `{"texts":`+string(back)+`}`); a.Status != http.StatusOK {
-		t.Errorf("sent back as it was read: %d %s", a.Status, a.Body)
+		t.Errorf("sent back unchanged: %d %s", a.Status, a.Body)
 	}
 	for texts, fault := range map[string]string{`[{"language":"en"},{"language":"EN","name":"x"}]`: "twice", `[{"language":"en"},{"language":"fr"}]`: "name", `[{"language":"!"}]`: "language",
 		`[{"language":"en","response_type":["Run"]}]`: "response_type", `[{"language":"en","web":"javascript:x"}]`: "web", `[{"language":"en","more":1}]`: "more", `5`: "list",

@@ -13,8 +13,8 @@ import (
 	"github.com/hazardd/hazardd/internal/service"
 )
 
-// One address without an account opens many logins and finishes none. It gets a few connections;
-// everybody else is answered, and so is the next one from that address.
+// One address without an account opens many logins and finishes none. It gets only a few
+// connections. Everybody else is answered, and so is the next login from that address.
 func TestUnfinishedLoginsShutNobodyOut(t *testing.T) {
 	const limit, flood = 20, 300
 	s := serve(t, func(c *service.Config) { c.AddressConnections = limit })
@@ -25,7 +25,7 @@ func TestUnfinishedLoginsShutNobodyOut(t *testing.T) {
 			t.Skip(err) // not every system has all of 127.0.0.0/8
 		}
 		t.Cleanup(func() { _ = c.Close() })
-		_, _ = io.WriteString(c, text) // it may have been closed
+		_, _ = io.WriteString(c, text) // it may be closed already
 		return c
 	}
 	conns := make([]net.Conn, flood)
@@ -35,7 +35,7 @@ func TestUnfinishedLoginsShutNobodyOut(t *testing.T) {
 	ended := make(chan struct{}, flood)
 	for _, c := range conns {
 		go func() {
-			// A login that is late would be answered.
+			// A late login would be answered.
 			if n, err := c.Read(make([]byte, 1)); n == 0 && !errors.Is(err, net.ErrClosed) {
 				ended <- struct{}{}
 			}
@@ -62,7 +62,7 @@ func TestUnfinishedLoginsShutNobodyOut(t *testing.T) {
 }
 
 func TestALoginMustComeWithinTenSeconds(t *testing.T) {
-	t.Parallel() // it waits for them
+	t.Parallel() // it waits for time limits
 	s := serve(t)
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", s.Addr().String())
 	if err != nil {
@@ -72,7 +72,7 @@ func TestALoginMustComeWithinTenSeconds(t *testing.T) {
 	if _, err := io.WriteString(conn, "POST /authorize HTTP/1.1\r\nHost: x\r\nContent-Length: 60000\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
-	go func() { // something comes all the time
+	go func() { // sends data all the time
 		for {
 			if _, err := io.WriteString(conn, strings.Repeat(" ", 100)); err != nil {
 				return
@@ -91,12 +91,12 @@ func TestALoginMustComeWithinTenSeconds(t *testing.T) {
 	}
 }
 
-// zeros has no end.
+// zeros is an endless reader.
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// However much is refused, and whatever for, its sender sees the answer.
+// A client sees the refusal of its request, however large the request is and whatever the reason.
 func TestRefusalsOfLargeBodiesArrive(t *testing.T) {
 	s := serve(t, smallFiles)
 	h := s.hazard("red")
@@ -116,7 +116,7 @@ func TestRefusalsOfLargeBodiesArrive(t *testing.T) {
 		if i%4 < 2 {
 			req.ContentLength = size
 		} else if want == http.StatusRequestEntityTooLarge {
-			want = http.StatusBadRequest // without a length, that it is no form is found first
+			want = http.StatusBadRequest // without a length, it is first noticed that the body is no form
 		}
 		req.Header.Set("Authorization", "Bearer "+token)
 		req.Header.Set("Content-Type", "multipart/form-data; boundary=b")
@@ -135,7 +135,7 @@ func TestRefusalsOfLargeBodiesArrive(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// A client that sends all before it reads.
+	// A client that sends everything before it reads.
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", s.Addr().String())
 	if err != nil {
 		t.Fatal(err)

@@ -16,7 +16,8 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// R8 and L7: what a page of changes costs does not grow with its size, nor with how far behind it is.
+// R8 and L7: the cost of a page of changes does not grow with its size, nor with how far behind it
+// is.
 func TestPageOfChangesWaitsForTheDatabaseAsOftenWhateverItsSize(t *testing.T) {
 	w, database := pgtest.Wired(t, pgtest.URL(t))
 	s := serve(t, func(c *service.Config) { c.Database = database })
@@ -42,7 +43,8 @@ func TestPageOfChangesWaitsForTheDatabaseAsOftenWhateverItsSize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// /changes never tells more than the lists do: the view must have all before anything is counted.
+	// /changes never has more than the lists, so the view must have everything before counting
+	// starts.
 	if a := s.do("reader", "GET", fmt.Sprintf("/changes?after=%d&wait=60s", last-1), nil); a.Status != 200 || len(a.Body) < 10 {
 		t.Fatalf("GET /changes: %d %s", a.Status, a.Body)
 	}
@@ -58,7 +60,7 @@ func TestPageOfChangesWaitsForTheDatabaseAsOftenWhateverItsSize(t *testing.T) {
 			}
 		})
 	}
-	const beside = 300 // what followers and probes ask meanwhile, on a machine as slow as can be: up to 44 were seen; a query for each change would be 990
+	const beside = 300 // queries of followers and probes meanwhile, on the slowest machine: up to 44 were seen; a query for each change would be 990
 	for _, path := range []string{"/changes", "/hazards/" + made.UUID + "/changes"} {
 		small := trips(path+"?limit=10", 10)
 		if large := trips(path+"?limit=1000", 1000); large > small+beside {
@@ -73,7 +75,8 @@ func TestPageOfChangesWaitsForTheDatabaseAsOftenWhateverItsSize(t *testing.T) {
 	}
 }
 
-// R8: a lone POST waited about ten times for the database; docs/scaling.md states how often it does.
+// R8: a single POST waited about ten times for the database; docs/scaling.md states the present
+// number.
 func TestALonePostWaitsForTheDatabaseAsOftenAsTheDocsState(t *testing.T) {
 	w, database := pgtest.Wired(t, pgtest.URL(t))
 	s := serve(t, func(c *service.Config) { c.Database = database })
@@ -82,23 +85,23 @@ func TestALonePostWaitsForTheDatabaseAsOftenAsTheDocsState(t *testing.T) {
 		switch a := s.do("red", "POST", "/hazards", flood("hazard_Name", name)); a.Status {
 		case 201:
 			return true
-		case 503: // a server that has just begun sweeps, and a write that waits too long for that is refused
+		case 503: // a server that has just started sweeps, and a write that waits too long for that is refused
 			return false
 		default:
 			t.Errorf("%d %s", a.Status, a.Body)
 			return false
 		}
 	}
-	pauses := []time.Duration{0, 1200 * time.Millisecond} // for as long as connections have nothing to do
-	// To be alone in writing and to know the last numbers; to write all and commit; to read the change, as all nodes do, before it is answered:
-	// that may be over another connection.
+	pauses := []time.Duration{0, 1200 * time.Millisecond} // as long as connections may be idle
+	// The three round trips: get the write lock and the last numbers; write everything and commit;
+	// and, like all nodes, read the change before answering, possibly over another connection.
 	const stated = 3
 	w.Far(100 * time.Millisecond)
 	for _, pause := range pauses {
 		trips := stated + 1
-		for tries := 0; tries < 10 && trips > stated; tries++ { // one that waits for the sweep of a server that has just begun is not alone
+		for tries := 0; tries < 10 && trips > stated; tries++ { // a write that waits for the sweep of a server that has just started is not alone
 			trips = w.CountOf(t, name, func() {
-				time.Sleep(pause) // that it passes is what is tested
+				time.Sleep(pause) // the test needs time to pass
 				post()
 			})
 		}
@@ -106,12 +109,13 @@ func TestALonePostWaitsForTheDatabaseAsOftenAsTheDocsState(t *testing.T) {
 			t.Errorf("a POST %v after the one before waits %d times for the database, want at most %d", pause, trips, stated)
 		}
 	}
-	// The tail looks at the log at times: who comes just then waits a part of a round trip more or less, so each try comes at another moment.
-	const far = 500 * time.Millisecond // far enough that a busy machine is no round trip more
+	// The tail reads the log at intervals. A write at such a moment waits a part of a round trip
+	// more or less, so each try starts at another moment.
+	const far = 500 * time.Millisecond // so long that delays of a busy machine are less than a round trip
 	w.Far(far)
 	for _, pause := range pauses {
 		var took []time.Duration
-		for tries := 0; tries < 20 && (len(took) == 0 || slices.Min(took) > stated*far+far/2); tries++ { // others use the processors and the database
+		for tries := 0; tries < 20 && (len(took) == 0 || slices.Min(took) > stated*far+far/2); tries++ { // other programs use the processors and the database
 			time.Sleep(pause + time.Duration(tries)*37*time.Millisecond)
 			if began := time.Now(); post() {
 				took = append(took, time.Since(began))
@@ -121,7 +125,7 @@ func TestALonePostWaitsForTheDatabaseAsOftenAsTheDocsState(t *testing.T) {
 			t.Errorf("POSTs %v after the one before take %v, with round trips of %v: want at most %d of them", pause, took, far, stated)
 		}
 	}
-	// Writers of one node follow each other: each is alone for two round trips.
+	// Writers of one node follow each other: each holds the lock for two round trips.
 	w.Far(far / 2)
 	const writers, each = 4, 2
 	least := time.Hour
@@ -148,7 +152,7 @@ func TestALonePostWaitsForTheDatabaseAsOftenAsTheDocsState(t *testing.T) {
 	}
 }
 
-// B11: an event of a hazard needs to know how many products the hazard has, not what they say.
+// B11: an event of a hazard needs the number of its products, not their content.
 func TestEventsOfAHazardHoldNoneOfItsTexts(t *testing.T) {
 	p := handle(t)
 	var made item

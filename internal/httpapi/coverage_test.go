@@ -14,13 +14,13 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// office is a weather service of a country.
+// office returns a weather service of a country.
 func office(name, country string) source.Source {
 	return source.Source{Name: name, Title: name, Attribution: "Office of " + name, Types: []hazard.Type{hazard.Storm, hazard.Flood},
 		Coverage: []source.Coverage{{Role: source.RoleResponsible, Countries: []string{country}, Cite: "a test"}}}
 }
 
-// silent makes Austria covered, and Switzerland stale.
+// silent configures Austria as covered, and Switzerland as stale.
 func silent(c *httpapi.Config) {
 	c.Sources = func(context.Context) ([]poll.Status, error) {
 		read := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
@@ -88,7 +88,7 @@ func TestTheLayerOfCoverageIsMadeOnce(t *testing.T) {
 	}
 }
 
-// Every list of a place says whether its silence means anything; no other list does.
+// Every list for a place says whether its silence is meaningful; no other list does.
 func TestListsOfAPlaceSayWhetherTheyAreCovered(t *testing.T) {
 	s := handle(t, silent)
 	const vienna, bern = "bbox=16.3,48.1,16.4,48.2", "near=7.45,46.95&radius=1000"
@@ -103,7 +103,7 @@ func TestListsOfAPlaceSayWhetherTheyAreCovered(t *testing.T) {
 		"/hazards?f=csv&intersects=POLYGON((13%2047,15%2047,15%2047.5,13%2047.5,13%2047))&" + "bbox=0,40,20,50": `covered; covered=25; stale=0; unknown=0; sources="austria"`,
 		"/ogc/collections/hazards/items?" + vienna:                                                              `covered; covered=4; stale=0; unknown=0; sources="austria"`,
 		"/ogc/collections/active-hazards/items?f=html&" + vienna:                                                `covered; covered=4; stale=0; unknown=0; sources="austria"`,
-		// A place may be named by a condition.
+		// A condition may name the place.
 		"/hazards?filter=S_INTERSECTS(geometry,POINT(16.37%2048.21))":                            `covered; covered=1; stale=0; unknown=0; sources="austria"`,
 		"/hazards?filter=type_ID%3D'TSUNAMI'%20AND%20S_INTERSECTS(geometry,POINT(7.45%2046.95))": `unknown; covered=0; stale=0; unknown=1; lacking="CH"`,
 		"/hazards?filter=NOT%20S_INTERSECTS(geometry,POINT(16.37%2048.21))":                      "",

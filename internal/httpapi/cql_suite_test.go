@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// The abstract tests of CQL2 (OGC 21-065r2, annex A) that ask what conditions find: each finds the part of all features that it says, its negation the others,
-// AND what both find, OR what either does; and what says the same in other words, or as JSON, finds the same.
+// The abstract tests of CQL2 (OGC 21-065r2, annex A) for the results of conditions. Each condition
+// finds the expected part of all features, its negation the others, AND the intersection, and OR
+// the union. The same condition in another form, or as JSON, finds the same.
 func TestAbstractTestSuiteOfCQL2OverItems(t *testing.T) {
 	s := scenery(t)
 	found := func(filter string) []string {

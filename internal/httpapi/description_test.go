@@ -24,8 +24,8 @@ import (
 	"github.com/hazardd/hazardd/web"
 )
 
-// Every answer of this suite is held against the OpenAPI document (hazardtest.Check). When all of it has run, each operation must have
-// answered, with each of its statuses of success.
+// Every answer in this suite is checked against the OpenAPI document (hazardtest.Check). After the
+// whole suite, each operation must have been answered with each of its success statuses.
 func TestMain(m *testing.M) {
 	code := s3test.Main(func() int { return pgtest.Main(m) })
 	if code == 0 && wholeSuite() {
@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// wholeSuite reports whether all tests were asked for.
+// wholeSuite reports whether all tests are run.
 func wholeSuite() bool {
 	for _, name := range []string{"test.run", "test.skip", "test.fuzz", "test.list"} {
 		if f := flag.Lookup(name); f != nil && f.Value.String() != "" {
@@ -70,7 +70,7 @@ func TestEveryRouteIsDescribedAndNothingElse(t *testing.T) {
 		var all []string
 		for _, p := range list {
 			p = strings.ReplaceAll(variable.ReplaceAllString(p, "/{}"), "{$}", "")
-			if below, ok := strings.CutSuffix(p, "/"); ok && strings.Contains(below, "/") { // the same with a slash at its end
+			if below, ok := strings.CutSuffix(p, "/"); ok && strings.Contains(below, "/") { // the same with a trailing slash
 				p = below
 			}
 			all = append(all, p)
@@ -83,7 +83,7 @@ func TestEveryRouteIsDescribedAndNothingElse(t *testing.T) {
 	}
 }
 
-// A read that is asked with a parameter that it does not know lists those that it knows.
+// A read with an unknown parameter lists the known ones.
 func TestEveryParameterIsDescribedAndNothingElse(t *testing.T) {
 	s := serve(t)
 	h := s.hazard("red")
@@ -96,7 +96,8 @@ func TestEveryParameterIsDescribedAndNothingElse(t *testing.T) {
 	s.do("red", "POST", "/webhooks", map[string]string{"url": "https://example.org/hook"}).JSON(t, &hook)
 	values := strings.NewReplacer("{hazard-id}", digits(h.HazardID), "{product-id}", digits(uploaded.ProductID), "{webhook-id}", hook.ID, "{source-id}", "usgs",
 		"{category-id}", "EVENT", "{severity-id}", "WATCH", "{collection-id}", "hazards", "{type_id}", "FLOOD", "{category_id}", "EVENT", "{severity_id}", "WATCH")
-	// What makes pages means nothing to a count, and is let pass so that the parameters of a search can be given as they are.
+	// A count ignores the parameters of pages, so that parameters of a search can be used
+	// unchanged.
 	besides := map[string][]string{"GET /hazards/count": {"cursor", "f", "limit", "sort"}}
 	var lenient []string
 	c := contract(t)
@@ -105,10 +106,10 @@ func TestEveryParameterIsDescribedAndNothingElse(t *testing.T) {
 		if method != http.MethodGet {
 			continue
 		}
-		if strings.HasPrefix(path, "/h/") { // the cookie serves what the API has served already
+		if strings.HasPrefix(path, "/h/") { // the cookie gives access to the same as the API
 			continue
 		}
-		if strings.HasPrefix(path, "/arcgis/") { // its clients send what other versions know: TestAQueryThatCannotBeAnsweredIsRefused has what is refused
+		if strings.HasPrefix(path, "/arcgis/") { // its clients send parameters of other versions; TestAQueryThatCannotBeAnsweredIsRefused covers refused ones
 			continue
 		}
 		var p problem
@@ -129,19 +130,19 @@ func TestEveryParameterIsDescribedAndNothingElse(t *testing.T) {
 			slices.Sort(known)
 		}
 		if diff := cmp.Diff(known, c.Parameters(operation, "query")); diff != "" {
-			t.Errorf("%s: what the service knows (-) and the OpenAPI document (+) differ:\n%s", operation, diff)
+			t.Errorf("%s: parameters of the service (-) and of the OpenAPI document (+) differ:\n%s", operation, diff)
 		}
 	}
-	// Nothing is found in these, and nothing is a part of a whole.
+	// These have no results and no ranges.
 	want := []string{"/", "/.well-known/jwks.json", "/.well-known/security.txt", "/assets/{file}", "/asyncapi.json", "/basemap/{basemap}/{z}/{x}/{tile}", "/docs", "/embed", "/favicon.ico", "/healthz", "/icons/hazard/large/{type_icon}", "/key/{key}/{path}", "/login",
 		"/login/callback", "/login/provider", "/openapi.json", "/pages/{style}", "/readyz", "/robots.txt", "/status",
 		"/subscriptions/change", "/subscriptions/confirm", "/subscriptions/manage", "/subscriptions/unsubscribe"}
 	if diff := cmp.Diff(want, lenient); diff != "" {
-		t.Errorf("reads that let every parameter pass:\n%s", diff)
+		t.Errorf("reads that accept unknown parameters:\n%s", diff)
 	}
 }
 
-// A write lists the members that it takes, and those that it needs.
+// A write lists its members and the required ones.
 func TestEveryMemberThatCanBeWrittenIsDescribedAndNothingElse(t *testing.T) {
 	s := serve(t)
 	h := s.hazard("red")
@@ -174,17 +175,17 @@ func TestEveryMemberThatCanBeWrittenIsDescribedAndNothingElse(t *testing.T) {
 			slices.Sort(required)
 			described := doc.Components.Schemas[schema]
 			if diff := cmp.Diff(known, slices.Sorted(maps.Keys(described.Properties))); diff != "" {
-				t.Errorf("members that the service takes (-) and that the OpenAPI document has (+) differ:\n%s", diff)
+				t.Errorf("members accepted by the service (-) and in the OpenAPI document (+) differ:\n%s", diff)
 			}
 			slices.Sort(described.Required)
 			if diff := cmp.Diff(required, described.Required); diff != "" {
-				t.Errorf("members that the service needs (-) and that the OpenAPI document says so of (+) differ:\n%s", diff)
+				t.Errorf("members required by the service (-) and by the OpenAPI document (+) differ:\n%s", diff)
 			}
 		})
 	}
 }
 
-// What the document shows as a request can be sent.
+// The example requests of the document can be sent.
 func TestTheExamplesOfTheDescriptionWork(t *testing.T) {
 	s := serve(t)
 	h := s.hazard("red")
@@ -225,7 +226,7 @@ func TestTheDescriptionIsOpenToEverybody(t *testing.T) {
 		t.Errorf("%d %v, %+v", a.Status, err, doc)
 	}
 	if again := s.do("", "GET", "/openapi.json", nil, "If-None-Match", a.Header.Get("ETag")); again.Status != http.StatusNotModified {
-		t.Errorf("the same once more is %d", again.Status)
+		t.Errorf("the same request again is %d", again.Status)
 	}
 	page := s.do("", "GET", "/docs", nil)
 	if page.Status != 200 || page.Header.Get("Content-Security-Policy") == "" || strings.Contains(string(page.Body), "<script") {
@@ -247,7 +248,7 @@ func TestFilesOfTheProgramCanBeReadInParts(t *testing.T) {
 			t.Errorf("%s is %d, a part of it %d %q", path, whole.Status, part.Status, part.Body)
 		}
 		if none := s.do("", "GET", path, nil, append(header, "Range", "bytes=99999999-")...); none.Status != http.StatusRequestedRangeNotSatisfiable {
-			t.Errorf("what lies behind the end of %s is %d", path, none.Status)
+			t.Errorf("a range after the end of %s is %d", path, none.Status)
 		}
 	}
 	inParts(t, "/icons/hazard/large/flood.png")

@@ -19,7 +19,7 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// Finding B7: a restricted product becomes public only where the request names the flag.
+// Finding B7: a restricted product becomes public only if the request contains the flag.
 func TestClearingOrganizationsPublishesNothing(t *testing.T) {
 	s := serve(t)
 	h := s.hazard("red")
@@ -51,13 +51,13 @@ func TestClearingOrganizationsPublishesNothing(t *testing.T) {
 				want = 200
 			}
 			if a := s.do("fire", "GET", path, nil); a.Status != want {
-				t.Errorf("another organization reads it: %d, want %d", a.Status, want)
+				t.Errorf("a member of another organization reads it: %d, want %d", a.Status, want)
 			}
 		})
 	}
 }
 
-// Finding B9: a hazard that ends while a request to extend it waits for its turn is not extended.
+// Finding B9: a hazard that ends while a request to extend it is waiting is not extended.
 func TestAHazardThatEndedMeanwhileIsNotExtended(t *testing.T) {
 	s := serve(t)
 	const life = 2 * time.Second
@@ -65,7 +65,7 @@ func TestAHazardThatEndedMeanwhileIsNotExtended(t *testing.T) {
 	h := s.hazard("red", "end_Date", digits(int64(end)), "autoexpire", "Y")
 	locked, release := make(chan bool), make(chan bool)
 	var wait sync.WaitGroup
-	wait.Go(func() { // another writer, who takes long
+	wait.Go(func() { // another, slow writer
 		_, err := s.Store.Write(context.WithoutCancel(t.Context()), s.Now(), store.Origin{}, func(*store.Tx) error {
 			close(locked)
 			<-release
@@ -87,7 +87,7 @@ func TestAHazardThatEndedMeanwhileIsNotExtended(t *testing.T) {
 	}
 }
 
-// Finding B9: an editor's end that a source's later start overtakes leaves the hazard writable.
+// Finding B9: if a source's later start comes after an editor's end, the hazard stays writable.
 func TestAnEditorsEndBeforeASourcesStartStopsNoEditor(t *testing.T) {
 	s := serve(t)
 	r := quake("late", 1)
@@ -108,7 +108,8 @@ func TestAnEditorsEndBeforeASourcesStartStopsNoEditor(t *testing.T) {
 	}
 }
 
-// Finding B9: what an editor sends back as it is remains the source's to change and to end.
+// Finding B9: fields that an editor sends back unchanged can still be changed and ended by the
+// source.
 func TestSendingBackWhatIsThereIsNoEdit(t *testing.T) {
 	s := serve(t)
 	r := quake("same", 1)
@@ -131,14 +132,14 @@ func TestSendingBackWhatIsThereIsNoEdit(t *testing.T) {
 		t.Fatalf("%d %s", a.Status, a.Body)
 	}
 	if n := len(changesOf(s, path)); n != before {
-		t.Errorf("sending back what is there made %d changes", n-before)
+		t.Errorf("sending back unchanged fields made %d changes", n-before)
 	}
 	r.Version, r.Name, r.Severity = 2, "Renamed", hazard.Watch
 	s.report(r)
 	if after, _ := s.get("red", path); after.Name != "Renamed" || after.SeverityID != "WATCH" {
 		t.Errorf("the source cannot change it any more: %+v", after)
 	}
-	// What differs is the editor's, and only that.
+	// Only the fields that differ belong to the editor.
 	if a := s.do("red", "PATCH", path, `{"hazard_Name":"Ours","severity_ID":"WATCH","area":null}`); a.Status != 200 {
 		t.Fatalf("%d %s", a.Status, a.Body)
 	}
@@ -165,11 +166,12 @@ func changesOf(s *world, path string) (list []change) {
 	return list
 }
 
-// Finding B12: a change that /changes or a search tells of is in the lists, and no header is below the numbers beside it.
+// Finding B12: a change in /changes or in a search is in the lists, and no header is below the
+// numbers in the same answer.
 func TestChangesAreNeverAheadOfTheLists(t *testing.T) {
 	s := serve(t)
 	reports := []hazard.Report{}
-	for i := range 400 { // the view takes time to make
+	for i := range 400 { // the view takes time to build
 		r := quake(fmt.Sprint(i), 1)
 		r.Point = &hazard.Point{Lon: float64(i%36)*10 - 180, Lat: float64(i/36)*10 - 60}
 		reports = append(reports, r)
@@ -208,16 +210,17 @@ func TestChangesAreNeverAheadOfTheLists(t *testing.T) {
 			}
 			told = after
 			if header := number(a.Header.Get("Hazardd-Change")); header < after {
-				t.Fatalf("Hazardd-Change %d beside change %d", header, after)
+				t.Fatalf("the header Hazardd-Change is %d, but the answer has change %d", header, after)
 			}
 		}
 		if lists := number(s.do("reader", "GET", "/hazards/active", nil).Header.Get("Hazardd-Change")); lists < told {
-			t.Fatalf("change %d was told, the lists are at %d", told, lists)
+			t.Fatalf("change %d was delivered, the lists are at %d", told, lists)
 		}
 	}
 }
 
-// Finding B13: a creation is repeated by its author though the author has joined an organization since.
+// Finding B13: a repeated creation by the same author returns the same hazard, even if the author
+// has joined an organization since.
 func TestARepeatedCreationIsTheSameAfterItsAuthorJoined(t *testing.T) {
 	s := serve(t)
 	if err := s.Auth.AddUser(t.Context(), actor, auth.NewUser{Name: "loner", Role: auth.Editor, Password: hazardtest.Password}, s.Now()); err != nil {
@@ -233,7 +236,7 @@ func TestARepeatedCreationIsTheSameAfterItsAuthorJoined(t *testing.T) {
 	if err := s.Auth.SetOrgs(t.Context(), actor, "loner", []int64{s.RedCross}, s.Now()); err != nil {
 		t.Fatal(err)
 	}
-	pair, err := s.Auth.Issue(t.Context(), actor, "loner", s.Now().Add(2*time.Second)) // older ones are void
+	pair, err := s.Auth.Issue(t.Context(), actor, "loner", s.Now().Add(2*time.Second)) // older ones are invalid
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,7 +248,7 @@ func TestARepeatedCreationIsTheSameAfterItsAuthorJoined(t *testing.T) {
 	}
 }
 
-// Finding B13: events may have begun at any time; only a moment in seconds is taken for a slip.
+// Finding B13: events may begin at any time; only a time in seconds counts as a mistake.
 func TestDatesBefore1973(t *testing.T) {
 	s := serve(t)
 	for when, want := range map[string]int{"1970-05-31T20:23:00Z": 201, "1972-12-23T06:29:00Z": 201, "1970-01-04T17:00:00Z": 201, "1960-05-22T19:11:00Z": 201} {
@@ -267,7 +270,8 @@ func TestDatesBefore1973(t *testing.T) {
 	}
 }
 
-// Finding B13: a box that ends at the antimeridian holds what lies on it, whichever name its longitude has.
+// Finding B13: a box that ends at the antimeridian contains places on it, whichever longitude they
+// have.
 func TestABoxHoldsTheAntimeridianItEndsAt(t *testing.T) {
 	s := serve(t)
 	for _, lon := range []float64{-180, 180} {
@@ -288,7 +292,7 @@ func TestABoxHoldsTheAntimeridianItEndsAt(t *testing.T) {
 	}
 }
 
-// Finding B13: source= finds every hazard that an event of the source is part of.
+// Finding B13: source= finds every hazard that contains an event of the source.
 func TestASourceFindsWhatItReportedToo(t *testing.T) {
 	s := serve(t)
 	r := quake("one", 1)
@@ -317,7 +321,7 @@ func TestASourceFindsWhatItReportedToo(t *testing.T) {
 			t.Errorf("source=%s: store, view and count find %v, want %d", source, got, want)
 		}
 	}
-	// A person merges a source's hazard into an editor's, and takes it back.
+	// A person merges a source's hazard into an editor's, and undoes the merge.
 	var quaking item
 	for _, h := range all {
 		if strings.HasPrefix(h.Name, "Earthquake two") {

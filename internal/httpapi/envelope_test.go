@@ -13,7 +13,7 @@ import (
 	"github.com/hazardd/hazardd/wire"
 )
 
-// enveloped reads the data of a block of a stream as the SDK of CloudEvents does.
+// enveloped reads the data of a stream's block with the CloudEvents SDK.
 func enveloped(t *testing.T, b block) (e event.Event) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(b.data), &e); err != nil {
@@ -51,7 +51,7 @@ func TestAStreamComesAsCloudEventsToWhoAsksForThem(t *testing.T) {
 			t.Errorf("%v of %+v", e, want)
 		}
 	}
-	for range 2 { // the making, and the product
+	for range 2 { // the creation and the product
 		enveloped(t, narrow.next())
 	}
 	var c wire.Change
@@ -59,14 +59,14 @@ func TestAStreamComesAsCloudEventsToWhoAsksForThem(t *testing.T) {
 		t.Errorf("%v %+v", err, c)
 	}
 
-	// A reset is an event as well.
+	// A reset is an event too.
 	reset := s.subscribe("reader", "?envelope=cloudevents&after=999999").next()
 	e := enveloped(t, reset)
 	if reset.event != "reset" || e.Type() != wire.CloudEventType+"reset" || e.ID() != "reset-"+reset.id || !strings.Contains(string(e.Data()), `"reason":"replaced"`) {
 		t.Errorf("%+v", reset)
 	}
 
-	// A ticket holds the envelope.
+	// A ticket contains the envelope.
 	var ticket struct{ URL string }
 	s.do("reader", "POST", "/events/tickets?envelope=cloudevents&after=0", nil).JSON(t, &ticket)
 	resp, err := s.client.Do(newRequest(t, nil, "", http.MethodGet, ticket.URL, nil))

@@ -19,14 +19,15 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// framed is a client of HTTP/2 over TLS that sends what a test wants. Unless it is told so, it lets nothing come.
+// framed is a client of HTTP/2 over TLS that sends individual frames. By default its flow control
+// window is closed.
 type framed struct {
 	t *testing.T
 	*http2.Framer
 	conn net.Conn
 }
 
-// frames connects to a server over TLS. Streams may bring nothing before a test opens their windows.
+// frames connects to a server over TLS. Streams receive nothing until a test opens their windows.
 func frames(t *testing.T, conn net.Conn) *framed {
 	t.Helper()
 	secure := tls.Client(conn, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
@@ -51,7 +52,7 @@ func (f *framed) must(err error) {
 	}
 }
 
-// events asks for the event stream.
+// events requests the event stream.
 func (f *framed) events(stream uint32, token string) {
 	f.t.Helper()
 	var block bytes.Buffer
@@ -62,7 +63,7 @@ func (f *framed) events(stream uint32, token string) {
 	f.must(f.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: block.Bytes(), EndStream: true, EndHeaders: true}))
 }
 
-// secureServer serves HTTP/2 over TLS on a network of pipes, with the limits that the service has.
+// secureServer serves HTTP/2 over TLS on a network of pipes, with the limits of the service.
 func secureServer(t *testing.T, h http.Handler) *pipes {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -89,7 +90,8 @@ func secureServer(t *testing.T, h http.Handler) *pipes {
 	return network
 }
 
-// A stream of HTTP/2 whose reader opens no window is dropped like one of HTTP/1.1, and the other streams of its connection go on.
+// An HTTP/2 stream whose reader opens no window is dropped like one of HTTP/1.1, and the other
+// streams of its connection continue.
 func TestAReaderOfHTTP2ThatOpensNoWindowIsDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := handle(t)
@@ -132,7 +134,7 @@ func TestAReaderOfHTTP2ThatOpensNoWindowIsDropped(t *testing.T) {
 		}
 		time.Sleep(2 * time.Minute)
 		if n := p.Push.Streams(); n != 1 {
-			t.Errorf("%d streams of the one that reads", n)
+			t.Errorf("%d streams of the client that reads", n)
 		}
 		var resets, data int
 		for len(got) > 0 {
@@ -146,7 +148,7 @@ func TestAReaderOfHTTP2ThatOpensNoWindowIsDropped(t *testing.T) {
 			}
 		}
 		if resets != 1 || data < 8 {
-			t.Errorf("%d resets of the stream that is not read, %d pieces of the other", resets, data)
+			t.Errorf("%d resets of the unread stream, %d pieces of the other", resets, data)
 		}
 		_ = f.conn.Close()
 		synctest.Wait()
@@ -156,7 +158,7 @@ func TestAReaderOfHTTP2ThatOpensNoWindowIsDropped(t *testing.T) {
 	})
 }
 
-// A connection that takes nothing at all takes all its streams with it.
+// If a connection accepts nothing at all, all its streams are dropped.
 func TestAConnectionOfHTTP2ThatTakesNothingIsDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := handle(t)
@@ -165,7 +167,7 @@ func TestAConnectionOfHTTP2ThatTakesNothingIsDropped(t *testing.T) {
 		read := make(chan struct{})
 		go func() {
 			defer close(read)
-			for n := 0; n < 2; { // its settings, and that it has ours
+			for n := 0; n < 2; { // its settings, and its acknowledgment of ours
 				frame, err := f.ReadFrame()
 				if err != nil {
 					return

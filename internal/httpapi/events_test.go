@@ -28,18 +28,19 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// block is one block of an event stream: what stands between empty lines.
+// block is one block of an event stream: the lines between two empty lines.
 type block struct{ id, event, data, retry, comment string }
 
-// subscriber reads a stream. Its parser is by the HTML standard, section 9.2.6, but for what hazardd never sends.
+// subscriber reads a stream. Its parser follows the HTML standard, section 9.2.6, except for parts
+// that hazardd never uses.
 type subscriber struct {
 	t      testing.TB
 	resp   *http.Response
 	blocks chan block // closed when the stream ends
-	last   string     // the last event id, as a browser keeps it
+	last   string     // the last event id, as a browser stores it
 }
 
-// subscribe opens a stream, which must be given.
+// subscribe opens a stream and fails the test if that is refused.
 func (w *world) subscribe(user, query string, header ...string) *subscriber {
 	w.t.Helper()
 	return follow(w.t, w.client, newRequest(w.t, w.tokens, user, "GET", w.URL()+"/events"+query, nil, header...))
@@ -68,7 +69,7 @@ func follow(t testing.TB, client *http.Client, req *http.Request) *subscriber {
 		for lines := bufio.NewReader(resp.Body); ; {
 			line, err := lines.ReadString('\n')
 			if err != nil {
-				return // what is not ended by an empty line does not count
+				return // a block without an empty line at its end does not count
 			}
 			line = strings.TrimSuffix(line, "\n")
 			name, value, _ := strings.Cut(line, ":")
@@ -95,7 +96,7 @@ func follow(t testing.TB, client *http.Client, req *http.Request) *subscriber {
 	return s
 }
 
-// next is the next block with an event. It counts on the test's own time limit.
+// next returns the next block with an event. It relies on the test's own time limit.
 func (s *subscriber) next() block {
 	s.t.Helper()
 	for {
@@ -112,7 +113,7 @@ func (s *subscriber) next() block {
 	}
 }
 
-// ends reads on until the stream ends, and returns the last retry.
+// ends reads until the stream ends, and returns the last retry.
 func (s *subscriber) ends() (retry string) {
 	for b := range s.blocks {
 		if b.retry != "" {
@@ -122,7 +123,7 @@ func (s *subscriber) ends() (retry string) {
 	return retry
 }
 
-// kinds are the next n events in short.
+// kinds returns the next n events in a short form.
 func (s *subscriber) kinds(n int) (list []string) {
 	s.t.Helper()
 	for range n {
@@ -165,7 +166,7 @@ func TestAStreamBeginsNowOrWhereItsReaderWas(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		query, last string
-		want        string // the first event; empty: the one that is made then
+		want        string // the first event; empty: the event of a change made after that
 	}{
 		"without a number, now":                              {"", "", ""},
 		"from the beginning":                                 {"?after=0", "", "1 hazard.created"},
@@ -188,7 +189,7 @@ func TestAStreamBeginsNowOrWhereItsReaderWas(t *testing.T) {
 			stream := w.subscribe("reader", tt.query, header...)
 			first := <-stream.blocks
 			if first.retry != "2000" || first.id == "" {
-				t.Errorf("the stream begins with %+v: without a place to resume at", first)
+				t.Errorf("the stream begins with %+v, which has no position to resume at", first)
 			}
 			if first.event == "reset" {
 				if got := first.id + " reset"; got != tt.want || first.data != `{"change":3,"reason":"replaced"}` {
@@ -235,7 +236,7 @@ func TestAStreamIsNotResumedAcrossWhatIsTooOld(t *testing.T) {
 		t.Errorf("of today: %s", got)
 	}
 	ahead(push.Kept + time.Minute)
-	p.tokens.byUser = map[string]string{} // those are over too
+	p.tokens.byUser = map[string]string{} // these have expired too
 	if got := first("?after=0"); !strings.HasSuffix(got, "id: 1\nevent: reset\ndata: {\"change\":1,\"reason\":\"too old\"}\n\n") {
 		t.Errorf("after a month: %s", got)
 	}
@@ -244,7 +245,7 @@ func TestAStreamIsNotResumedAcrossWhatIsTooOld(t *testing.T) {
 	}
 }
 
-// cut is a reader that goes when the first bytes have come.
+// cut is a reader that ends when the first bytes have arrived.
 type cut struct {
 	*httptest.ResponseRecorder
 	after func()
@@ -319,7 +320,7 @@ func TestAStreamEndsWithTheRightToReadIt(t *testing.T) {
 		closed()
 		s.hazard("red")
 		if got := stream.kinds(1)[0]; got != "4 hazard.created" {
-			t.Errorf("a member no more reads %s", got)
+			t.Errorf("a former member reads %s", got)
 		}
 	})
 	t.Run("of a token that expires", func(t *testing.T) {
@@ -355,7 +356,7 @@ func TestTooManyStreamsAreRefused(t *testing.T) {
 	}
 	_ = mine.resp.Body.Close()
 	mine.ends()
-	for { // the server notices the next moment
+	for { // the server notices this a moment later
 		resp, err := s.client.Do(newRequest(t, s.tokens, "fire", "GET", s.URL()+"/events", nil))
 		if err != nil {
 			t.Fatal(err)
@@ -409,7 +410,7 @@ func TestAtTheEndOfTheServiceReadersAreToldToComeAgain(t *testing.T) {
 	}
 	data := t.TempDir()
 	var streams []*subscriber
-	t.Run("while it runs", func(inner *testing.T) { // the service ends with it, the streams do not
+	t.Run("while it runs", func(inner *testing.T) { // the service ends with it, but the streams do not
 		s := &world{Server: hazardtest.ServeEmpty(inner, data), t: t, client: &http.Client{Transport: &http.Transport{}}}
 		s.tokens = &tokens{issue: s.Token, byUser: map[string]string{}}
 		for range 10 {
@@ -423,7 +424,7 @@ func TestAtTheEndOfTheServiceReadersAreToldToComeAgain(t *testing.T) {
 		retries[stream.ends()] = true
 	}
 	if len(retries) < 2 || retries[""] {
-		t.Errorf("ten readers are told to come again after milliseconds %v", sortedKeys(retries))
+		t.Errorf("the retry delays of ten readers are %v", sortedKeys(retries))
 	}
 }
 
@@ -477,7 +478,7 @@ func TestChangesCanBeWaitedFor(t *testing.T) {
 	})
 }
 
-// pipes is a network without delays and without buffers, for tests with a clock of their own.
+// pipes is a network without delays and without buffers, for tests in synctest bubbles.
 type pipes struct {
 	conns chan net.Conn
 	once  sync.Once
@@ -507,7 +508,7 @@ func TestTheRhythmOfAStream(t *testing.T) {
 				var protocols http.Protocols
 				protocols.SetHTTP1(proto == "HTTP/1.1")
 				protocols.SetUnencryptedHTTP2(proto != "HTTP/1.1")
-				// The limits are shorter than the stream, as those of the service.
+				// The limits are shorter than the stream, like those of the service.
 				server := &http.Server{Handler: p, ReadTimeout: time.Minute, WriteTimeout: time.Minute, Protocols: &protocols}
 				network := &pipes{conns: make(chan net.Conn)}
 				served := make(chan error, 1)
@@ -533,11 +534,11 @@ func TestTheRhythmOfAStream(t *testing.T) {
 				if b := stream.next(); b.event != "hazard.created" {
 					t.Errorf("%+v", b)
 				}
-				// What was not told to it moves its place all the same.
+				// A change that the reader may not see also moves its position.
 				closedProduct(t, p)
 				synctest.Wait()
 				if b := <-stream.blocks; b.comment != ":" || b.id != "2" {
-					t.Errorf("%+v, want the place to resume at", b)
+					t.Errorf("%+v, want the position to resume at", b)
 				}
 				_ = stream.resp.Body.Close()
 				transport.CloseIdleConnections()
@@ -587,7 +588,8 @@ func TestAReaderThatReadsNothingIsDropped(t *testing.T) {
 	})
 }
 
-// R4: the streams of a user whose readers have gone without a word do not keep the user out.
+// R4: streams of a user whose readers have disappeared silently do not prevent new streams of the
+// user.
 func TestANewStreamReplacesOneThatIsNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := handle(t)
@@ -607,7 +609,7 @@ func TestANewStreamReplacesOneThatIsNotRead(t *testing.T) {
 			return conn, resp.StatusCode
 		}
 		var conns []net.Conn
-		for range 4 { // the limit of these tests; they read the first text, and nothing more
+		for range 4 { // the limit of these tests; the readers read the first text, and nothing more
 			conn, status := open()
 			if status != http.StatusOK {
 				t.Fatalf("status %d", status)
@@ -670,7 +672,7 @@ func TestASlowReaderIsServedAtItsOwnPace(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stream.Body.Close()
-	// Far more than memory holds of changes, and than the network does of bytes.
+	// Far more changes than memory holds, and far more bytes than the network buffers.
 	const changes = 3000
 	_, err = s.Store.Write(t.Context(), s.Now(), store.Origin{Admin: true}, func(tx *store.Tx) error {
 		var before *hazard.Hazard
@@ -714,7 +716,7 @@ func TestAStreamTellsWhatPassesItsFilterAndWhatLeavesIt(t *testing.T) {
 	near := s.subscribe("reader", "?after=0&bbox=19,9,21,11&status=A")
 	h := s.hazard("red")             // 1: a WATCH at 20 10
 	s.hazard("red", "latitude", -50) // 2: elsewhere
-	patch := func(id, body string) { // each is one change
+	patch := func(id, body string) { // each call makes one change
 		t.Helper()
 		if a := s.do("red", "PATCH", "/hazards/"+id, body); a.Status != 200 {
 			t.Fatalf("%d %s", a.Status, a.Body)
@@ -722,11 +724,11 @@ func TestAStreamTellsWhatPassesItsFilterAndWhatLeavesIt(t *testing.T) {
 	}
 	patch(h.UUID, `{"severity_ID":"WARNING"}`)              // 3
 	s.product("red", h.HazardID, note())                    // 4
-	patch(h.UUID, `{"severity_ID":"ADVISORY"}`)             // 5: leaves the first
+	patch(h.UUID, `{"severity_ID":"ADVISORY"}`)             // 5: no longer matches the first filter
 	s.product("red", h.HazardID, note())                    // 6
-	patch(h.UUID, `{"longitude":30,"latitude":30}`)         // 7: leaves the second
+	patch(h.UUID, `{"longitude":30,"latitude":30}`)         // 7: no longer matches the second filter
 	patch(h.UUID, `{"longitude":20,"latitude":10}`)         // 8: and comes back
-	patch(h.UUID, `{"severity_ID":"WARNING","status":"E"}`) // 9: ends, and leaves those that go on
+	patch(h.UUID, `{"severity_ID":"WARNING","status":"E"}`) // 9: ends, and leaves the active ones
 	s.hazard("red", "severity_ID", "WARNING")               // 10
 	for name, tt := range map[string]struct {
 		stream *subscriber
@@ -754,7 +756,7 @@ func TestAStreamTellsWhatPassesItsFilterAndWhatLeavesIt(t *testing.T) {
 	wantProblem(t, s.do("reader", "GET", "/events?source=nobody", nil), 400)
 }
 
-// A hazard that ends by itself leaves the active ones with the change that records its end.
+// A hazard that expires leaves the active ones with the change that records its end.
 func TestAHazardThatEndsByItselfLeavesTheStreamOfActiveOnes(t *testing.T) {
 	s := serve(t)
 	stream := s.subscribe("reader", "?after=0&status=A")
@@ -765,7 +767,8 @@ func TestAHazardThatEndsByItselfLeavesTheStreamOfActiveOnes(t *testing.T) {
 	}
 }
 
-// A standby took over that was two changes behind: what followed change 1 was acknowledged, told, and is gone.
+// A standby that lacked two changes took over: the changes after change 1 were acknowledged and
+// sent, and are lost.
 func TestChangesThatAFailoverLostAreToldToBeVoid(t *testing.T) {
 	var dir string
 	s := serve(t, func(cfg *service.Config) { dir = cfg.DataDir })
@@ -799,19 +802,19 @@ func TestChangesThatAFailoverLostAreToldToBeVoid(t *testing.T) {
 		t.Fatal(err)
 	}
 	if reset := <-open.blocks; reset.event != "reset" || reset.id != "1000001" || reset.data != `{"change":1000001,"reason":"replaced"}` {
-		t.Errorf("the open stream is told %+v, want a reset", reset)
+		t.Errorf("the open stream gets %+v, want a reset", reset)
 	}
 	s.settle(1_000_001)
 	list := s.do("reader", "GET", "/hazards/active", nil)
 	if n := strings.Count(string(list.Body), `"uuid"`); n != 1 || !strings.Contains(string(list.Body), first.UUID) {
-		t.Errorf("the list holds %d hazards: %s", n, list.Body)
+		t.Errorf("the list has %d hazards: %s", n, list.Body)
 	}
 	next := s.hazard("red")
 	if next.HazardID != 10_002 {
-		t.Errorf("the next hazard is number %d: what a number means must not change", next.HazardID)
+		t.Errorf("the next hazard is number %d: the meaning of a number must not change", next.HazardID)
 	}
 	if got := open.kinds(1)[0]; got != "1000002 hazard.created" {
-		t.Errorf("the open stream goes on with %s", got)
+		t.Errorf("the open stream continues with %s", got)
 	}
 	for after, want := range map[string]string{"0": "1 hazard.created", "1": "1000002 hazard.created", "2": "reset", "3": "reset", "1000000": "reset"} {
 		stream := s.subscribe("reader", "", "Last-Event-ID", after)

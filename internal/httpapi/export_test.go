@@ -5,25 +5,25 @@ import (
 	"net/netip"
 )
 
-// What tests look at by itself.
+// Unexported values that tests use.
 var (
 	CleanFileName = cleanFileName
 	Disposition   = disposition
 	MediaType     = mediaType
 )
 
-// MaxFileName bounds a file's name, in bytes.
+// MaxFileName is the maximum length of a file name in bytes.
 const MaxFileName = maxFileName
 
-// ClientAddr is where a request comes from when those proxies are trusted.
+// ClientAddr returns the client's address of a request if those proxies are trusted.
 func ClientAddr(trusted []netip.Prefix, r *http.Request) netip.Addr {
 	return (&API{Config: Config{TrustedProxies: trusted}}).clientAddr(r)
 }
 
-// LocalPath is where a visitor is led who asks for next.
+// LocalPath returns the path to which a visitor with that next is redirected.
 func LocalPath(next string) string { return localPath(next) }
 
-// Patterns are the patterns of all routes.
+// Patterns returns the patterns of all routes.
 func Patterns() []string {
 	a := &API{mux: http.NewServeMux(), probe: http.NewServeMux()}
 	a.routes()

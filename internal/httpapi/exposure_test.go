@@ -35,7 +35,8 @@ type exposureAnswer struct {
 	RegionsText string `json:"regions_text"`
 }
 
-// awaitExposure asks until the people are counted, by one of these methods where any is named.
+// awaitExposure requests a path until the people are counted. If by lists methods, the count must
+// use one of them.
 func (w *world) awaitExposure(path string, by ...string) exposureAnswer {
 	w.t.Helper()
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
@@ -56,7 +57,8 @@ func (w *world) awaitExposure(path string, by ...string) exposureAnswer {
 
 const tokyo = `{"type":"Polygon","coordinates":[[[139.5,35.5],[140,35.5],[140,36],[139.5,36],[139.5,35.5]]]}`
 
-// Who lives there is counted soon after a write, again when the area changes, and is a change of its own that leaves the base record as it was (M12).
+// The people are counted soon after a write, and again when the area changes. The count is a
+// separate change that leaves the base record unchanged (M12).
 func TestExposureOfAHazard(t *testing.T) {
 	s := serve(t, func(c *service.Config) { c.NoExposure = false })
 	h := s.hazard("red", "longitude", 139.7, "latitude", 35.7, "area", json.RawMessage(tokyo))
@@ -96,7 +98,7 @@ func TestExposureOfAHazard(t *testing.T) {
 		t.Errorf("GeoJSON says %v", n)
 	}
 
-	// The area becomes a point: nobody knows how many people that are, and it is not 0.
+	// The area becomes a point: the number of people is unknown, and not 0.
 	if a := s.do("red", http.MethodPatch, path, `{"area":null}`); a.Status != http.StatusOK {
 		t.Fatalf("%d %s", a.Status, a.Body)
 	}
@@ -132,11 +134,12 @@ func TestExposureOfAHazard(t *testing.T) {
 	}
 }
 
-// States and provinces stand after the countries: where their boundaries are not known, those in which towns of the area are.
+// States and provinces come after the countries. If their boundaries are unknown, they are those
+// with towns of the area.
 func TestExposureNamesStatesAndProvinces(t *testing.T) {
 	s := serve(t, func(c *service.Config) { c.NoExposure = false })
 	for _, tt := range []struct {
-		lon, lat float64 // of the middle of a square
+		lon, lat float64 // middle of a square
 		want     string
 	}{
 		{-84.55, 39.1, "US US-IN US-KY US-OH"}, // around Cincinnati
@@ -160,7 +163,8 @@ func TestExposureNamesStatesAndProvinces(t *testing.T) {
 	}
 }
 
-// Exposure, page and brief say in words which countries and provinces a hazard is in, in the reader's language; of a storm at sea which country is nearest.
+// Exposure, page and brief name in the reader's language the countries and provinces of a hazard,
+// or for a storm at sea the nearest country.
 func TestRegionsAreSaidInWords(t *testing.T) {
 	s := serve(t, func(c *service.Config) { c.NoExposure, c.Public = false, httpapi.PublicRead })
 	for _, tt := range []struct {
@@ -194,7 +198,8 @@ func TestRegionsAreSaidInWords(t *testing.T) {
 	}
 }
 
-// A raster that is loaded beside a running service counts from then on, and the built-in data once it is removed.
+// A raster that is loaded while the service runs is used from then on. When it is removed, the
+// built-in data is used.
 func TestARasterIsTakenUpWithoutRestart(t *testing.T) {
 	if _, err := exec.LookPath("gdal_create"); err != nil {
 		t.Skip("needs gdal-bin")
@@ -204,7 +209,7 @@ func TestARasterIsTakenUpWithoutRestart(t *testing.T) {
 	path := "/hazards/" + s.hazard("red", "longitude", 10, "latitude", 53.5, "area", json.RawMessage(`{"type":"Polygon","coordinates":[[[9.9,53.4],[10.1,53.4],[10.1,53.6],[9.9,53.6],[9.9,53.4]]]}`)).UUID
 	builtin := s.awaitExposure(path)
 	file := filepath.Join(t.TempDir(), "hamburg.tif")
-	// 100 × 100 pixels of a hundredth of a degree, 100 people in each.
+	// 100 × 100 pixels of a hundredth of a degree, with 100 people in each.
 	if text, err := exec.Command("gdal_create", "-q", "-ot", "Float32", "-outsize", "100", "100", "-burn", "100", "-a_srs", "EPSG:4326", "-a_ullr", "9.5", "54", "10.5", "53", file).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
@@ -235,7 +240,7 @@ func TestARasterIsTakenUpWithoutRestart(t *testing.T) {
 	}
 }
 
-// A service that counts nobody says so.
+// A service that does not count people says so.
 func TestNobodyIsCountedWhereItIsOff(t *testing.T) {
 	s := serve(t)
 	h := s.hazard("red")
@@ -246,7 +251,7 @@ func TestNobodyIsCountedWhereItIsOff(t *testing.T) {
 	}
 }
 
-// Why nobody was counted is said in the reader's language, and in English to who asks for none.
+// The reason for a missing count is in the reader's language, and in English by default.
 func TestWhyNobodyIsCountedInTheLanguageOfTheReader(t *testing.T) {
 	const english = "this server does not count people"
 	s := serve(t)

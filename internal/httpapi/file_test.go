@@ -21,10 +21,11 @@ import (
 	"github.com/hazardd/hazardd/internal/httpapi"
 )
 
-// run matches media types that a browser makes a document or a script of.
+// run matches media types that a browser may show as a document or run as a script.
 var run = regexp.MustCompile(`(?i)html|script|\+xml|/xml|svg|flash|multipart|css`)
 
-// wantDownload checks that a file comes as something to be kept, and by that name, and that no browser runs it.
+// wantDownload checks that a file is sent as a download with that name, and that no browser runs
+// it.
 func wantDownload(t *testing.T, a hazardtest.Answer, name string) {
 	t.Helper()
 	h := a.Header
@@ -44,7 +45,7 @@ func wantDownload(t *testing.T, a hazardtest.Answer, name string) {
 	}
 	disposition, params, err := mime.ParseMediaType(values[0])
 	if err != nil || disposition != "attachment" || params["filename"] != name || len(params) != 1 {
-		t.Errorf("%s reads as %s %q (%v), want the name %q", values[0], disposition, params, err, name)
+		t.Errorf("%s is parsed as %s %q (%v), want the name %q", values[0], disposition, params, err, name)
 	}
 	if !regexp.MustCompile(`^attachment; filename="[^"\\%]*"; filename\*=UTF-8''[A-Za-z0-9!#$&+.^_\x60|~%-]*$`).MatchString(values[0]) {
 		t.Errorf("Content-Disposition: %s", values[0])
@@ -73,7 +74,7 @@ func TestFilesComeBackAsTheyWereAndAreRunByNobody(t *testing.T) {
 	}
 }
 
-// cleanNames tell what names that clients give become: their last part, on one line.
+// cleanNames maps names from clients to stored names: their last part, on one line.
 var cleanNames = map[string]string{
 	"report.pdf": "report.pdf", "../../etc/passwd": "passwd", `..\..\windows\win.ini`: "win.ini", "/etc/passwd": "passwd", `C:\temp\a.txt`: "a.txt", "a/b.txt": "b.txt",
 	".htaccess": ".htaccess", "..": "file", ".": "file", "": "file", "a\x00.pdf": "a.pdf", "a.pdf\r\nSet-Cookie: x=1": "a.pdf Set-Cookie: x=1", `a"b.pdf`: `a"b.pdf`,
@@ -98,7 +99,7 @@ func TestNamesOfFiles(t *testing.T) {
 		} {
 			t.Run(fmt.Sprintf("%.60q %s", name, form), func(t *testing.T) {
 				a := s.upload("red", below, file(), header, []byte("content"))
-				if a.Status == 400 && strings.Contains(header, "\x00") { // no header may hold it
+				if a.Status == 400 && strings.Contains(header, "\x00") { // no header may contain NUL
 					return
 				}
 				if a.Status != 201 {
@@ -106,8 +107,8 @@ func TestNamesOfFiles(t *testing.T) {
 				}
 				var made item
 				a.JSON(t, &made)
-				if form != "by this mime" && made.Filename != want { // which writes some names as others
-					t.Errorf("kept as %q, want %q", made.Filename, want)
+				if form != "by this mime" && made.Filename != want { // mime writes some names differently
+					t.Errorf("stored as %q, want %q", made.Filename, want)
 				}
 				wantCleanName(t, made.Filename)
 				wantDownload(t, s.do("reader", "GET", "/products/"+digits(made.ProductID)+"/file", nil), made.Filename)
@@ -164,7 +165,7 @@ func TestRangesOfFiles(t *testing.T) {
 		method string
 		header []string
 		status int
-		body   string // what was asked for, parts one after another
+		body   string // the requested parts, one after another
 	}{
 		"whole":                                {header: nil, status: 200, body: content},
 		"first bytes":                          {header: []string{"Range", "bytes=0-3"}, status: 206, body: "0123"},
@@ -256,7 +257,8 @@ func TestRangesOfFiles(t *testing.T) {
 	})
 }
 
-// A picture that was uploaded is shown on the page of its hazard, small, to who may see it; what is hidden is not.
+// An uploaded picture is shown small on the page of its hazard, to those who may see it; hidden
+// ones are not.
 func TestUploadedPicturesAreShown(t *testing.T) {
 	s := serve(t)
 	h := s.hazard("red", "hazard_Name", "Flood at the quay")

@@ -17,7 +17,7 @@ import (
 	"github.com/hazardd/hazardd/internal/source/cap"
 )
 
-// shown counts the hazards of a document, and checks that it can be read.
+// shown counts the hazards of a document, and checks that it can be parsed.
 func shown(t testing.TB, f format.Format, single bool, doc []byte) int {
 	t.Helper()
 	switch f {
@@ -140,7 +140,7 @@ func TestEveryListAndEveryHazardComesInEveryFormat(t *testing.T) {
 	}
 }
 
-// settled waits until readers see all that was written.
+// settled waits until readers see all writes.
 func (p *inProcess) settled(t testing.TB) {
 	t.Helper()
 	last, err := p.Store.Last(t.Context())
@@ -170,7 +170,7 @@ func TestAFormatThatThereIsNotIsRefusedWithTheListOfThoseThereAre(t *testing.T) 
 				t.Errorf("406 does not tell of %s: %s", want, problem.Detail)
 			}
 		}
-		// Who may not read is told so first.
+		// Missing access is reported first.
 		if a := p.do("", "GET", path+"?f=shp", nil); a.Status != 403 || string(a.Body) != "Invalid Token" {
 			t.Errorf("without a token: %d %s", a.Status, a.Body)
 		}
@@ -196,7 +196,7 @@ func TestOtherFormatsCountNoProductThatTheReaderMayNotKnowOf(t *testing.T) {
 		}
 	}
 	if a := w.do("red-reader", "GET", "/hazards/active?f=kml", nil); a.Header.Get("Cache-Control") != "no-store" {
-		t.Errorf("what a member sees may be kept: %s", a.Header.Get("Cache-Control"))
+		t.Errorf("a member's answer may be cached: %s", a.Header.Get("Cache-Control"))
 	}
 	if a := w.do("reader", "GET", "/hazards/active?f=kml", nil); a.Header.Get("Cache-Control") != "private, no-cache" {
 		t.Errorf("what everybody sees: %s", a.Header.Get("Cache-Control"))
@@ -244,7 +244,7 @@ func TestCAPTellsTheWholeChain(t *testing.T) {
 	p.do("editor", "POST", path+"/retract", map[string]string{"reason": "spring tide"})
 	third := read()
 	if third.MsgType != "Cancel" || third.References != triple(first)+" "+triple(second) || !strings.Contains(third.Note, "spring tide") {
-		t.Errorf("after it was taken back: %+v", third)
+		t.Errorf("after the retraction: %+v", third)
 	}
 }
 
@@ -293,7 +293,8 @@ func TestTheNetworkLinkLeadsToItsList(t *testing.T) {
 		!strings.Contains(string(a.Body), "<href>https://hazardd.example/hazards/active/severity/WARNING?f=kml</href>") {
 		t.Errorf("%d %v %s", a.Status, a.Header, a.Body)
 	}
-	// Who reads with a key is led to the list with it; other documents, which readers share, never hold it.
+	// A reader with a key in the address gets links to the list with it. Other documents, which
+	// readers share, never contain it.
 	var key struct{ Key, Prefix string }
 	p.do("editor", "POST", "/keys", map[string]string{"title": "globe"}).JSON(t, &key)
 	path := strings.TrimPrefix(key.Prefix, "https://hazardd.example")
@@ -339,7 +340,7 @@ func TestAHazardFoundBySomebodysIDComesInEveryFormat(t *testing.T) {
 		}
 	}
 	if a := w.do("reader", "GET", "/hazards?ref=usgs:nosuch", nil); string(a.Body) != "[]" {
-		t.Errorf("nothing found is %s", a.Body)
+		t.Errorf("an empty result is %s", a.Body)
 	}
 	var feed struct {
 		ID string `xml:"id"`

@@ -36,13 +36,14 @@ func FuzzLoginBody(f *testing.F) {
 				t.Errorf("%s: %d %s", path, a.Status, a.Body)
 			}
 			if !json.Valid(body) && a.Status == 200 {
-				t.Errorf("%s takes what is no JSON", path)
+				t.Errorf("%s accepts invalid JSON", path)
 			}
 		}
 	})
 }
 
-// weights reads Accept-Encoding by its grammar (RFC 9110 section 12.5.3): the weight of each coding that is named.
+// weights parses Accept-Encoding by its grammar (RFC 9110, section 12.5.3): the weight of each
+// named encoding.
 func weights(value string) map[string]float64 {
 	named := map[string]float64{}
 	for item := range strings.SplitSeq(value, ",") {
@@ -78,7 +79,7 @@ func FuzzAcceptEncoding(f *testing.F) {
 			if q, ok := named[coding]; ok {
 				return q
 			}
-			if coding == "gzip" { // what a wildcard stands for
+			if coding == "gzip" { // a wildcard means gzip
 				return named["*"]
 			}
 			return 0
@@ -89,13 +90,13 @@ func FuzzAcceptEncoding(f *testing.F) {
 		}
 		switch {
 		case got != "" && weight(got) == 0:
-			t.Errorf("%q gets %s, which it refuses", value, got)
+			t.Errorf("%q gets %s, which it rejects", value, got)
 		case got != "" && weight(got) < max(best, named["identity"]):
 			t.Errorf("%q gets %s of weight %v, though something has %v", value, got, weight(got), max(best, named["identity"]))
 		case got == "" && best > named["identity"]:
 			t.Errorf("%q gets no coding, though one has the weight %v", value, best)
 		}
-		// It makes no difference whether a list is in one line or in several.
+		// A list in one line equals a list in several.
 		if apart := reply.Prefer(strings.Split(value, ",")).String(); apart != got {
 			t.Errorf("%q gets %q in one line and %q in several", value, got, apart)
 		}
@@ -120,9 +121,9 @@ func FuzzFileName(f *testing.F) {
 		if strings.ContainsFunc(header, func(r rune) bool { return r < ' ' || r > '~' }) || strings.Count(header, `"`) != 2 {
 			t.Errorf("header %q", header)
 		}
-		// What another program writes for that name is read as that name, or refused.
+		// Another program's encoding of the name is read as that name, or rejected.
 		if _, params, err := mime.ParseMediaType(multipart.FileContentDisposition("file", clean)); err == nil && params["filename"] == clean && httpapi.CleanFileName(params["filename"]) != clean {
-			t.Errorf("%q does not come back", clean)
+			t.Errorf("%q is not read back unchanged", clean)
 		}
 		if media := httpapi.MediaType(clean); run.MatchString(media) {
 			t.Errorf("%q is served as %s", clean, media)

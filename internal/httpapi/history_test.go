@@ -15,7 +15,7 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// told is a change as it is told, without what differs from run to run.
+// told is a change as clients receive it, without what differs from run to run.
 type told struct {
 	Change int64
 	Type   string
@@ -47,7 +47,7 @@ func TestHistoryTellsEveryChangeAndWhatItChanged(t *testing.T) {
 		}
 	}
 	var list []told
-	s.do("red-reader", "GET", path+"/changes", nil).JSON(t, &list) // a member may read what a deleted product said
+	s.do("red-reader", "GET", path+"/changes", nil).JSON(t, &list) // a member may read a deleted product's text
 	var got []string
 	for _, c := range list {
 		line := fmt.Sprintf("%d %s by %s", c.Change, c.Type, c.User)
@@ -62,7 +62,7 @@ func TestHistoryTellsEveryChangeAndWhatItChanged(t *testing.T) {
 		}
 		got = append(got, line)
 		if (c.Hazard == nil) == (c.Product == nil) {
-			t.Errorf("change %d tells of a hazard and of a product, or of neither", c.Change)
+			t.Errorf("change %d has both a hazard and a product, or neither", c.Change)
 		}
 	}
 	if diff := cmp.Diff([]string{
@@ -79,10 +79,10 @@ func TestHistoryTellsEveryChangeAndWhatItChanged(t *testing.T) {
 	if list[6].Note != "false" {
 		t.Errorf("the reason of the retraction: %q", list[6].Note)
 	}
-	// product_total is what it was then.
+	// product_total is the number at that time.
 	for i, want := range map[int]string{0: "0", 2: "1", 6: "0"} {
 		if got := list[i].Hazard.ProductTotal; got != want {
-			t.Errorf("change %d tells of %s products, want %s", list[i].Change, got, want)
+			t.Errorf("change %d has %s products, want %s", list[i].Change, got, want)
 		}
 	}
 }
@@ -112,7 +112,7 @@ func TestPagesOfChangesSkipAndRepeatNothing(t *testing.T) {
 						}
 					}
 					if len(paged) != len(whole) {
-						t.Fatalf("%d changes in pages, %d at once", len(paged), len(whole))
+						t.Fatalf("%d changes on pages, %d in one answer", len(paged), len(whole))
 					}
 					for i := range whole {
 						if diff := cmp.Diff(string(whole[i]), paged[i]); diff != "" {
@@ -193,7 +193,7 @@ func TestAlertGeography(t *testing.T) {
 	}
 }
 
-// Where states were pruned, nobody is answered as if all were there.
+// If states were pruned, no answer pretends that all are there.
 func TestAPrunedHistorySaysSo(t *testing.T) {
 	s := serve(t)
 	h := s.hazard("red")
@@ -209,7 +209,7 @@ func TestAPrunedHistorySaysSo(t *testing.T) {
 		}
 	}
 	if text := string(visit(s, sessionOf(t, s, "reader"), "/h/"+h.UUID).Body); strings.Contains(text, "All changes since") {
-		t.Error("the page says that something was pruned")
+		t.Error("the page says that the history was pruned")
 	}
 	kept := s.Now().Add(time.Second)
 	horizon := store.Horizon{Number: last, Kept: kept, Archive: "hazardd-history-1.tar.zst"}

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// What is most important comes first where somebody asks for it, and what an editor has pinned before that: through the gate, and in the history (D14).
+// On request, the most important hazards come first, and pinned ones before them: in the API, and
+// for the past (D14).
 func TestHazardsByImportanceAndPinned(t *testing.T) {
 	s := serve(t)
 	little := s.hazard("red", "hazard_Name", "Little", "severity_ID", "INFORMATION")
@@ -64,7 +65,8 @@ func TestHazardsByImportanceAndPinned(t *testing.T) {
 	}
 }
 
-// The map has the records already: it reads the order alone, which is that of sort=importance, and the reasons in the reader's language.
+// The map already has the records: it reads only the order, which is that of sort=importance, and
+// the reasons in the reader's language.
 func TestTheOrderAloneAndTheReasonInTheReadersLanguage(t *testing.T) {
 	s := serve(t)
 	s.hazard("red", "hazard_Name", "Little", "severity_ID", "INFORMATION")
@@ -115,7 +117,7 @@ func TestTheOrderAloneAndTheReasonInTheReadersLanguage(t *testing.T) {
 	var got answer
 	s.do("reader", http.MethodGet, "/hazards/"+over.UUID+"/importance", nil).JSON(t, &got)
 	if got.Importance != nil || got.Reason != "" {
-		t.Errorf("a hazard that is over: %+v", got)
+		t.Errorf("an ended hazard: %+v", got)
 	}
 	if a := s.do("reader", http.MethodGet, "/hazards/999999/importance", nil); a.Status != http.StatusNotFound {
 		t.Errorf("no hazard: %d", a.Status)

@@ -8,7 +8,8 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// Editors see what rules have joined, the most doubtful first, and keep it together or part it (finding D7).
+// Editors see the joins made by rules, the most doubtful first, and confirm or split them (finding
+// D7).
 func TestDoubtfulJoinsAreListedConfirmedAndRefused(t *testing.T) {
 	s := serve(t)
 	begin := quake("", 1).Start
@@ -22,7 +23,7 @@ func TestDoubtfulJoinsAreListedConfirmedAndRefused(t *testing.T) {
 	s.report(said("usgs", "us1", 10, 0))
 	s.report(said("emsc", "e1", 10.01, 0))
 	s.report(said("usgs", "us2", 50, 0))
-	s.report(said("emsc", "e2", 50.5, 8)) // 56 km and half of the seconds
+	s.report(said("emsc", "e2", 50.5, 8)) // 56 km away, and half of the allowed seconds
 	listed := func(query string) (matched int, shown string) {
 		t.Helper()
 		var list struct {
@@ -73,7 +74,7 @@ func TestDoubtfulJoinsAreListedConfirmedAndRefused(t *testing.T) {
 	if matched, shown := listed("?state=confirmed"); matched != 1 || shown != "e2 0.25 56 km 8 s;" {
 		t.Errorf("confirmed: %d %s", matched, shown)
 	}
-	// What a person has confirmed stays, whatever a source says later; what nobody has, does not.
+	// Joins confirmed by a person stay, whatever a source reports later; others do not.
 	for key, lon := range map[string]float64{"e1": 10, "e2": 50} {
 		moved := said("emsc", key, lon+9, 8)
 		moved.Version = 2
@@ -94,7 +95,7 @@ func TestDoubtfulJoinsAreListedConfirmedAndRefused(t *testing.T) {
 	}
 }
 
-// The same by the name of the join.
+// The same with the name of the join.
 func TestAJoinIsJudged(t *testing.T) {
 	s := serve(t)
 	for i, key := range []string{"1", "2"} {

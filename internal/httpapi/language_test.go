@@ -14,7 +14,7 @@ import (
 	"github.com/hazardd/hazardd/internal/tongue"
 )
 
-// spoken is a report in three languages, of which English is its own.
+// spoken returns a report in three languages, the first of which is English.
 func spoken(key string, version int64) hazard.Report {
 	r := quake(key, version)
 	r.Name, r.Description = "Earthquake - Montreal", "Ottawa: earthquake\n\nThe ground shakes.\n\nGo outside."
@@ -28,8 +28,8 @@ func spoken(key string, version int64) hazard.Report {
 	return r
 }
 
-// D8: who wishes a language that the authority speaks gets its words in every answer and format; nobody else's answer changes by a byte,
-// and no record gains or loses a member.
+// D8: a reader who requests a language of the authority gets its text in every answer and format.
+// Nobody else's answer changes by a byte, and no record gains or loses a member.
 func TestAReaderGetsTheWordsInTheLanguageThatWasWished(t *testing.T) {
 	s := serve(t)
 	s.report(spoken("ca1", 1), quake("us1", 1))
@@ -103,7 +103,7 @@ func TestCAPHasAllLanguagesWhoeverAsks(t *testing.T) {
 			first = body
 		}
 		if !bytes.Equal(first, body) {
-			t.Errorf("in %s the message is another under the same identifier: %s", lang, body)
+			t.Errorf("in %s the message differs under the same identifier: %s", lang, body)
 		}
 	}
 	doc, err := cap.Read(first, "")
@@ -117,7 +117,7 @@ func TestCAPHasAllLanguagesWhoeverAsks(t *testing.T) {
 	}
 }
 
-// What map programs read, and the address of a hazard's area, follow the wish too.
+// Data for map programs, and the address of a hazard's area, also follow the requested language.
 func TestMapProgramsGetTheWordsThatWereWished(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	s := serve(t)
@@ -141,11 +141,12 @@ func TestMapProgramsGetTheWordsThatWereWished(t *testing.T) {
 		wantProblem(t, s.do("reader", "GET", path+join+"lang=not+a+language", nil), http.StatusBadRequest)
 	}
 	if got := s.do("reader", "GET", "/hazards/"+id+"?f=cap&lang=fr", nil).Header.Get("Content-Language"); got != "en-CA, fr-CA, ar" {
-		t.Errorf("CAP says that it is in %q", got)
+		t.Errorf("the CAP document gives the language %q", got)
 	}
 }
 
-// A page has the words, the instruction and the contact in the visitor's language, marked as such, and leads to the others.
+// A page has the text, the instruction and the contact in the visitor's language, marked as such,
+// with links to the others.
 func TestAPageSpeaksTheVisitorsLanguage(t *testing.T) {
 	s := serve(t)
 	s.report(spoken("ca1", 1))
@@ -164,13 +165,13 @@ func TestAPageSpeaksTheVisitorsLanguage(t *testing.T) {
 				t.Errorf("%s: no %s in %s", path, w, text[:min(len(text), 4000)])
 			}
 		}
-		if n := strings.Count(text, "Go outside."); strings.HasSuffix(path, id) && n > 2 { // and what each source says
+		if n := strings.Count(text, "Go outside."); strings.HasSuffix(path, id) && n > 2 { // and in what each source reports
 			t.Errorf("%s has the instruction %d times", path, n)
 		}
 	}
 }
 
-// The tag of the words that were read is a condition for a write, in whatever language they were.
+// The entity tag of a text is a condition for a write, whatever its language.
 func TestAWriteTakesTheTagOfAnyLanguage(t *testing.T) {
 	s := serve(t)
 	s.report(spoken("ca1", 1))
@@ -182,7 +183,7 @@ func TestAWriteTakesTheTagOfAnyLanguage(t *testing.T) {
 			t.Errorf("%s: %d %s", lang, a.Status, a.Body)
 		}
 		if b := s.do("red", "PATCH", path, `{"comment_Text":"again"}`, "If-Match", tag, "Accept-Language", lang); b.Status != http.StatusPreconditionFailed {
-			t.Errorf("%s: the tag of what was is good still: %d", lang, b.Status)
+			t.Errorf("%s: the tag of an earlier state is still valid: %d", lang, b.Status)
 		}
 	}
 	s.do("red", "PATCH", path, `{"hazard_Name":"The big one"}`)
@@ -205,7 +206,7 @@ func TestAStreamSpeaksTheReadersLanguage(t *testing.T) {
 	}
 }
 
-// Without a wish the server's own languages count.
+// Without a requested language the server's own languages count.
 func TestTheServersLanguagesStandBehindTheReaders(t *testing.T) {
 	s := serve(t, func(c *service.Config) { c.Languages, _ = tongue.Parse("ar,fr") })
 	s.report(spoken("ca1", 1))
@@ -218,7 +219,7 @@ func TestTheServersLanguagesStandBehindTheReaders(t *testing.T) {
 	}
 }
 
-// An assistant gets the authority's words in the language that it asks for.
+// An assistant gets the authority's text in the language that it requests.
 func TestAnAssistantReadsInTheLanguageThatItWishes(t *testing.T) {
 	s := serve(t)
 	s.report(spoken("ca1", 1))

@@ -12,7 +12,7 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// pieces takes an answer and remembers its largest piece.
+// pieces receives an answer and records its largest piece.
 type pieces struct {
 	sink
 	body    []byte
@@ -25,7 +25,8 @@ func (p *pieces) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// A list of large areas is sent as it is made: it is never whole in memory (finding R3: 2,740 areas took 2.7 GB and a minute).
+// A list of large areas is sent while it is made and is never completely in memory (finding R3:
+// 2,740 areas took 2.7 GB and a minute).
 func TestALargeListIsSentAsItIsMade(t *testing.T) {
 	p := handle(t)
 	var ring strings.Builder
@@ -65,7 +66,7 @@ func TestALargeListIsSentAsItIsMade(t *testing.T) {
 				t.Errorf("%d hazards of %d", got, n)
 			}
 			if len(w.body) < n*positions*10 || w.largest > 3*len(area) {
-				t.Errorf("%d bytes came in pieces of up to %d", len(w.body), w.largest)
+				t.Errorf("%d bytes arrived in pieces of up to %d", len(w.body), w.largest)
 			}
 			if length := w.header.Get("Content-Length"); length != "" {
 				t.Errorf("it has the length %s, so it was whole before it was sent", length)

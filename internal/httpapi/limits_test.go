@@ -24,7 +24,7 @@ import (
 const (
 	kib = 1 << 10
 	mib = 1 << 20
-	// maxFile is the greatest file of these tests, in bytes.
+	// maxFile is the maximum size of a file in these tests, in bytes.
 	maxFile = 64 * kib
 )
 
@@ -55,9 +55,9 @@ func TestBodiesThatAreTooLarge(t *testing.T) {
 				t.Errorf("of %d bytes: %d %s", tt.limit, a.Status, a.Body)
 			}
 			wantProblem(t, s.do("red", method, path, blanks(tt.limit+1)), 413)
-			// Without a Content-Length it is found out on the way.
+			// Without a Content-Length the limit is noticed while reading.
 			wantProblem(t, s.do("red", method, path, io.MultiReader(strings.NewReader(blanks(tt.limit+1)))), 413)
-			// With one it is said before any of it is read, and without asking for it.
+			// With one it is reported before anything is read, and without 100 Continue.
 			head := fmt.Sprintf("%s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\nExpect: 100-continue\r\n\r\n", tt.request, s.tokens.of("red"), tt.limit+1)
 			if got := string(s.send([]byte(head))); !strings.HasPrefix(got, "HTTP/1.1 413 ") {
 				t.Errorf("the head alone is answered with %.100q", got)
@@ -164,7 +164,7 @@ func TestHeadThatComesTooSlowlyIsCut(t *testing.T) {
 	}
 }
 
-// broken is a body whose reading fails after some bytes.
+// broken is a body that fails after some bytes.
 type broken struct {
 	r   io.Reader
 	err error
@@ -194,7 +194,7 @@ func TestFormsThatAreNotWhatTheyShouldBe(t *testing.T) {
 	whole, contentType := rawForm(t, product, content)
 	t.Run("cut at any byte", func(t *testing.T) {
 		before := count()
-		for n := range len(whole) - 2 { // the line end behind the last boundary may be missing
+		for n := range len(whole) - 2 { // the line end after the last boundary may be missing
 			if a := send(whole[:n], contentType); a.Status != 400 {
 				t.Errorf("after %d of %d bytes (%q): %d %s", n, len(whole), whole[max(0, n-20):n], a.Status, a.Body)
 			}
@@ -207,7 +207,7 @@ func TestFormsThatAreNotWhatTheyShouldBe(t *testing.T) {
 			}
 		}
 		if after := count(); after != before {
-			t.Errorf("%d products came of it", after-before)
+			t.Errorf("it created %d products", after-before)
 		}
 	})
 	t.Run("whole, in either order", func(t *testing.T) {
@@ -249,7 +249,7 @@ func TestFormsThatAreNotWhatTheyShouldBe(t *testing.T) {
 				t.Error(diff)
 			}
 			if after := count(); after != before {
-				t.Errorf("%d products came of it", after-before)
+				t.Errorf("it created %d products", after-before)
 			}
 		})
 	}
@@ -267,7 +267,7 @@ func TestFormsThatAreNotWhatTheyShouldBe(t *testing.T) {
 		})
 	}
 	if log := logged.String(); strings.Contains(log, "level=ERROR") || strings.Contains(log, "level=WARN") {
-		t.Errorf("what clients do wrong is told to the operator: %.1000s", log)
+		t.Errorf("client errors are logged for the operator: %.1000s", log)
 	}
 }
 
@@ -365,7 +365,7 @@ func TestPasswordsAndTokensAreInNoAnswerAndNoLog(t *testing.T) {
 			fmt.Fprintln(&seen, a.Header, string(a.Body))
 		}
 		if strings.Contains(seen.String()+logged.String(), p.tokens.of(user)) {
-			t.Errorf("the token of %s is told", user)
+			t.Errorf("the token of %s is logged", user)
 		}
 	}
 	if strings.Contains(seen.String()+logged.String(), "canary") {

@@ -13,7 +13,7 @@ import (
 	"github.com/hazardd/hazardd/internal/httpapi"
 )
 
-// Finding L5: a flood of logins wrote 13,000 lines in 14 s.
+// Finding L5: a flood of logins wrote 13,000 log lines in 14 s.
 func TestAFloodOfLoginsIsOneLineOfTheLog(t *testing.T) {
 	log := &syncBuffer{}
 	p := handle(t, func(c *httpapi.Config) {
@@ -39,7 +39,7 @@ func TestAFloodOfLoginsIsOneLineOfTheLog(t *testing.T) {
 	}
 	flood()
 	if statuses[http.StatusServiceUnavailable] < 50 {
-		t.Fatalf("the flood is none: %v", statuses)
+		t.Fatalf("there was no flood: %v", statuses)
 	}
 	if n := strings.Count(log.String(), "request refused"); n != 1 {
 		t.Errorf("%d lines for %d refusals", n, statuses[http.StatusServiceUnavailable])
@@ -48,7 +48,7 @@ func TestAFloodOfLoginsIsOneLineOfTheLog(t *testing.T) {
 	want := fmt.Sprintf("limit=login-queue repeated=%d", statuses[http.StatusServiceUnavailable]-1)
 	flood()
 	if !strings.Contains(log.String(), want) || strings.Count(log.String(), "request refused") != 2 {
-		t.Errorf("a minute later the log holds\n%s\nwant %s", log.String(), want)
+		t.Errorf("a minute later the log contains\n%s\nwant %s", log.String(), want)
 	}
 }
 
@@ -69,7 +69,7 @@ func TestALoginMakesTheDeviceKnown(t *testing.T) {
 	if a := logInAs(p, "reader", office, cookie.Name+"="+cookie.Value); a.Status != http.StatusOK || a.Header["Set-Cookie"] != nil {
 		t.Errorf("with the cookie: %d %v", a.Status, a.Header)
 	}
-	// It is nothing that anything else takes.
+	// Nothing else accepts the cookie as a token.
 	if a := p.do("", "GET", "/hazards/active", nil, "Authorization", "Bearer "+cookie.Value); a.Status != http.StatusForbidden {
 		t.Errorf("as a token: %d", a.Status)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/hazardd/hazardd/internal/service"
 )
 
-// carrying sends a token, and what else an assistant sends.
+// carrying adds a token and the other headers of an assistant.
 type carrying struct {
 	token, origin string
 	next          http.RoundTripper
@@ -32,7 +32,7 @@ func (b carrying) RoundTrip(r *http.Request) (*http.Response, error) {
 	return b.next.RoundTrip(r)
 }
 
-// assistant is a session of the SDK's client.
+// assistant returns a session of the SDK's client.
 func (w *world) assistant(path, token, origin string) (*sdk.ClientSession, error) {
 	c := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
 	session, err := c.Connect(w.t.Context(), &sdk.StreamableClientTransport{Endpoint: w.URL() + path, MaxRetries: -1, DisableStandaloneSSE: true,
@@ -43,7 +43,7 @@ func (w *world) assistant(path, token, origin string) (*sdk.ClientSession, error
 	return session, err
 }
 
-// toolAnswer is what a tool answered.
+// toolAnswer is the answer of a tool.
 type toolAnswer struct {
 	Notice    string
 	Data      json.RawMessage
@@ -93,7 +93,7 @@ func TestAnAssistantReadsWhatItsCallerMay(t *testing.T) {
 	for _, tool := range list.Tools {
 		names = append(names, tool.Name)
 		if !tool.Annotations.ReadOnlyHint {
-			t.Errorf("%s is not marked as one that only reads", tool.Name)
+			t.Errorf("%s is not marked as read-only", tool.Name)
 		}
 	}
 	slices.Sort(names)
@@ -122,7 +122,7 @@ func TestAnAssistantReadsWhatItsCallerMay(t *testing.T) {
 		}
 	}
 	moment := s.Now()
-	for s.Now() == moment { // the end is of a later millisecond
+	for s.Now() == moment { // so that the end is in a later millisecond
 		runtime.Gosched()
 	}
 	s.do("red", "PATCH", "/hazards/"+id, `{"status":"E"}`)
@@ -131,7 +131,7 @@ func TestAnAssistantReadsWhatItsCallerMay(t *testing.T) {
 		t.Errorf("as_of: %+v, %v", got, err)
 	}
 
-	// Nothing found is never safety.
+	// An empty result never means that a place is safe.
 	for _, arguments := range []map[string]any{{}, {"near_lon": 10, "near_lat": 53.5}} {
 		got, err := call(t, session, "search", arguments)
 		if err != nil || string(got.Data) != "[]" || !strings.Contains(got.Meaning, "no all-clear") {
@@ -139,7 +139,7 @@ func TestAnAssistantReadsWhatItsCallerMay(t *testing.T) {
 		}
 	}
 
-	// The member of the organization sees more; what is wrong is said.
+	// A member of the organization sees more, and errors are explained.
 	own, err := s.assistant("/mcp", s.Token("red"), "")
 	if err != nil {
 		t.Fatal(err)
@@ -199,7 +199,8 @@ func TestAnAssistantIsRefusedWithoutRightsAndFromForeignPages(t *testing.T) {
 	}
 }
 
-// What feeds say is cut to the budget, without characters that hide words from people, and no hazard is missing on the pages.
+// Texts from feeds are cut to the budget, without characters that hide text from people, and no
+// hazard is missing from the pages.
 func TestAnAnswerStaysWithinItsBudget(t *testing.T) {
 	s := serve(t)
 	hidden := "Flood\U000E0049\U000E0067\u202e now"

@@ -10,7 +10,8 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// How bad it is can be read by programs, now and as of each moment, and says who measured it and since when it is known (D4).
+// Programs can read the severity in figures, now and as of each moment, with the source and the
+// time since when each figure is known (D4).
 func TestMeasurementsOfAHazard(t *testing.T) {
 	s := serve(t)
 	usgs := quake("us7000a", 1)

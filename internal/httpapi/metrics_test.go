@@ -21,7 +21,8 @@ import (
 	"github.com/hazardd/hazardd/internal/service"
 )
 
-// series reads metrics with the library's own parser: by name and labels, as "name{a=b,c=d}". Of histograms it is the count.
+// series parses metrics with the library's own parser: by name and labels, as "name{a=b,c=d}". For
+// histograms it returns the count.
 func series(t *testing.T, text []byte) map[string]float64 {
 	t.Helper()
 	parser := expfmt.NewTextParser(model.LegacyValidation)
@@ -106,7 +107,7 @@ func TestMetricsFollowWhatIsDone(t *testing.T) {
 	for _, severity := range hazard.Severities() {
 		n, ok := after["hazardd_active_hazards{severity="+severity.ID+"}"]
 		if !ok {
-			t.Errorf("no active hazards of severity %s are told", severity.ID)
+			t.Errorf("there is no metric of active hazards of severity %s", severity.ID)
 		}
 		active += n
 	}
@@ -153,7 +154,7 @@ func TestMetricsCountStreamsAndTheirEvents(t *testing.T) {
 	for range 3 {
 		wait(s.hazard("red").UUID)
 	}
-	// The third may not be counted yet: it is when it has been sent.
+	// The third event is counted once it has been sent, so it may be missing.
 	if m := s.scrape(); m["hazardd_streams{}"] != 1 || m["hazardd_stream_events_total{}"] < 2 || m["hazardd_stream_events_total{}"] > 3 {
 		t.Errorf("%v streams, %v events", m["hazardd_streams{}"], m["hazardd_stream_events_total{}"])
 	}
@@ -161,7 +162,7 @@ func TestMetricsCountStreamsAndTheirEvents(t *testing.T) {
 
 func TestMetricsAreForTheMachineAndForAdmins(t *testing.T) {
 	t.Run("by role, from outside", func(t *testing.T) {
-		p := handle(t) // do comes from 192.0.2.1
+		p := handle(t) // do uses the address 192.0.2.1
 		for _, scope := range []auth.Scope{auth.ScopeRead, auth.ScopeMetrics} {
 			_, text, err := p.Auth.CreateServiceToken(t.Context(), auth.Actor{}, "scraper", "", scope, hazard.At(time.Now()))
 			if err != nil {
@@ -208,7 +209,7 @@ func TestMetricsAreForTheMachineAndForAdmins(t *testing.T) {
 	}
 }
 
-// A connection on which too much comes is closed, also where answers are counted.
+// A connection with too much data is closed, also if answers are counted.
 func TestTooMuchEndsTheConnection(t *testing.T) {
 	s := serve(t)
 	resp, err := s.client.Do(newRequest(t, s.tokens, "", "POST", s.URL()+"/authorize", io.MultiReader(strings.NewReader(strings.Repeat(" ", 64*kib+1)))))

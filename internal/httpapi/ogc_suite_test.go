@@ -13,7 +13,8 @@ import (
 	"github.com/hazardd/hazardd/internal/hazardtest"
 )
 
-// The abstract tests of OGC API – Features – Part 1 (OGC 17-069r4, annex A), as far as a program can ask them. The names are those of the annex.
+// The abstract tests of OGC API – Features – Part 1 (OGC 17-069r4, annex A) that a program can
+// perform. The names are those of the annex.
 func TestAbstractTestSuiteOfPart1(t *testing.T) {
 	s := scenery(t)
 	get := func(t *testing.T, path, accept string, status int) hazardtest.Answer {
@@ -48,10 +49,10 @@ func TestAbstractTestSuiteOfPart1(t *testing.T) {
 				t.Errorf("no link %s", rel)
 			}
 		}
-		for _, l := range page.Links { // each leads to what it says
+		for _, l := range page.Links { // each leads to what it names
 			if path, ours := strings.CutPrefix(l.Href, s.URL()); ours && l.Rel != "related" {
 				if got := get(t, path, l.Type, 200).Header.Get("Content-Type"); !strings.HasPrefix(got, l.Type) {
-					t.Errorf("%s is %s, the link says %s", l.Href, got, l.Type)
+					t.Errorf("%s is %s, in the link %s", l.Href, got, l.Type)
 				}
 			}
 		}
@@ -167,7 +168,7 @@ func TestAbstractTestSuiteOfPart1(t *testing.T) {
 		for _, bad := range []string{"limit=-1", "limit=1.5", "bbox=1,2,3", "bbox=1,90,2,-90", "datetime=x/y", "datetime=2026-13-01T00:00:00Z", "unknown=1"} {
 			get(t, "/ogc/collections/hazards/items?"+bad, "application/json", 400)
 		}
-		// A box is met by what is in it, and a moment by what lives then.
+		// A box matches what is in it, and a moment matches what is active then.
 		if west := items(t, "bbox=-180,-90,0,90"); west.NumberMatched == 0 || west.NumberMatched == all.NumberMatched {
 			t.Errorf("the western half has %d of %d", west.NumberMatched, all.NumberMatched)
 		}
@@ -179,7 +180,7 @@ func TestAbstractTestSuiteOfPart1(t *testing.T) {
 		if any := items(t, "datetime="+url.QueryEscape("1900-01-01T00:00:00Z/..")); any.NumberMatched != all.NumberMatched {
 			t.Errorf("since 1900: %d", any.NumberMatched)
 		}
-		// The next link keeps the parameters, and the last page has none.
+		// The next link keeps the parameters, and the last page has no next link.
 		page := items(t, "limit=4&bbox=-180,-90,180,90")
 		next := linkTo(t, page.Links, "next")
 		if !strings.Contains(next, "limit=4") || !strings.Contains(next, "bbox=") {

@@ -52,7 +52,7 @@ func linkTo(t *testing.T, links []ogcLink, rel string) string {
 	return ""
 }
 
-// scenery is five hazards of different kinds and places, one of them over.
+// scenery creates five hazards of different kinds and places, one of which has ended.
 func scenery(t *testing.T, alter ...func(*service.Config)) *world {
 	s := serve(t, alter...)
 	for i, h := range []map[string]any{
@@ -72,7 +72,8 @@ func scenery(t *testing.T, alter ...func(*service.Config)) *world {
 	return s
 }
 
-// A client finds all by following links, as part 1 wants it, here with a read key in the address.
+// A client finds everything by following links, as part 1 requires, here with a read key in the
+// address.
 func TestOGCClientsFindTheirWayByLinks(t *testing.T) {
 	s := scenery(t)
 	k := makeKey(t, s, "red")
@@ -80,7 +81,7 @@ func TestOGCClientsFindTheirWayByLinks(t *testing.T) {
 		t.Helper()
 		path, ok := strings.CutPrefix(address, s.URL())
 		if !ok || !strings.HasPrefix(path, "/key/"+k.Key+"/ogc") {
-			t.Fatalf("the link %s leads out of what the key opens", address)
+			t.Fatalf("the key does not open the link %s", address)
 		}
 		a := s.do("", http.MethodGet, path, nil)
 		if a.Status != http.StatusOK || !strings.HasPrefix(a.Header.Get("Content-Type"), want) {
@@ -92,7 +93,7 @@ func TestOGCClientsFindTheirWayByLinks(t *testing.T) {
 	start := get(s.URL()+"/key/"+k.Key+"/ogc", "application/json")
 	start.JSON(t, &landing)
 	if below := get(s.URL()+"/key/"+k.Key+"/ogc/", "application/json"); string(below.Body) != string(start.Body) {
-		t.Errorf("with a slash at its end the landing page is another: %s", below.Body)
+		t.Errorf("with a trailing slash the landing page differs: %s", below.Body)
 	}
 	var conformance struct{ ConformsTo []string }
 	get(linkTo(t, landing.Links, "conformance"), "application/json").JSON(t, &conformance)
@@ -122,7 +123,7 @@ func TestOGCClientsFindTheirWayByLinks(t *testing.T) {
 	}
 	for _, c := range collections.Collections {
 		if want[c.ID] == nil {
-			var features ogcFeatures // the links of these, too, lead to what the key opens
+			var features ogcFeatures // the key also opens the links of these
 			if get(linkTo(t, c.Links, "items"), "application/geo+json").JSON(t, &features); len(features.Features) > 0 {
 				get(s.URL()+"/key/"+k.Key+"/ogc/collections/"+c.ID+"/items/"+url.PathEscape(features.Features[0].ID), "application/geo+json")
 			}
@@ -156,7 +157,7 @@ func TestOGCClientsFindTheirWayByLinks(t *testing.T) {
 		if item.Type != "Feature" || item.ID != features.Features[0].ID || !strings.HasSuffix(linkTo(t, item.Links, "self"), item.ID) {
 			t.Errorf("item %+v", item)
 		}
-		// The pages for people lead on, too.
+		// The links of pages for people work too.
 		for _, path := range []string{"", "/conformance", "/collections", "/collections/" + c.ID, "/collections/" + c.ID + "/items"} {
 			text := string(get(s.URL()+"/key/"+k.Key+"/ogc"+path+"?f=html", "text/html").Body)
 			for _, m := range regexp.MustCompile(`href="([^"]+)"`).FindAllStringSubmatch(text, -1) {
@@ -211,7 +212,7 @@ func TestItemsAreFilteredAsPart1Says(t *testing.T) {
 	}
 }
 
-// Filters in CQL2, in both encodings, find what their conditions say.
+// Filters in CQL2, in both encodings, find the hazards of their conditions.
 func TestFiltersOfPart3(t *testing.T) {
 	s := scenery(t)
 	for filter, want := range map[string]string{
@@ -310,15 +311,15 @@ func TestFiltersOfPart3(t *testing.T) {
 	wantProblem(t, s.do("reader", http.MethodGet, "/ogc/collections/none/queryables", nil), http.StatusNotFound)
 }
 
-// ogrinfo runs GDAL's program of that name. The test is skipped without it, but in CI.
+// ogrinfo runs the GDAL program of that name. Without it, the test is skipped, except in CI.
 func ogrinfo(t *testing.T) func(args ...string) string {
 	t.Helper()
 	program, err := exec.LookPath("ogrinfo")
 	if err != nil {
 		if os.Getenv("CI") == "true" {
-			t.Fatal("ogrinfo is not there")
+			t.Fatal("ogrinfo is missing")
 		}
-		t.Skip("ogrinfo is not there: install gdal-bin")
+		t.Skip("ogrinfo is missing: install gdal-bin")
 	}
 	return func(args ...string) string {
 		t.Helper()
@@ -332,7 +333,7 @@ func ogrinfo(t *testing.T) func(args ...string) string {
 	}
 }
 
-// GDAL is the client that QGIS and most others use: it reads the same as the service says.
+// QGIS and most other programs use GDAL: it reads the same data.
 func TestGDALReadsTheCollections(t *testing.T) {
 	run := ogrinfo(t)
 	s := scenery(t)
@@ -345,7 +346,7 @@ func TestGDALReadsTheCollections(t *testing.T) {
 	for _, want := range []string{"Feature Count: 4", "hazard_Name (String) = Flood West", "hazard_Name (String) = Storm", "severity_ID (String) = WATCH", "POINT (-100 40)",
 		"POLYGON ((9 49,11 49,11 51,9 51,9 49))"} {
 		if !strings.Contains(out, want) {
-			t.Errorf("%q is not in what GDAL reads: %s", want, out)
+			t.Errorf("GDAL's output lacks %q: %s", want, out)
 		}
 	}
 	out = run("-ro", address, "hazards", "-spat", "-110", "30", "-90", "50")
@@ -355,31 +356,31 @@ func TestGDALReadsTheCollections(t *testing.T) {
 	if out = run("-ro", address, "hazards", "-where", "type_ID = 'WILDFIRE'"); !strings.Contains(out, "= Fire") || strings.Contains(out, "= Storm") {
 		t.Errorf("of a type GDAL reads %s", out)
 	}
-	// The server filters, not GDAL, which would have to read all pages.
+	// The server filters, not GDAL, which would need to read all pages.
 	for i := range 40 {
 		s.made("red", "/hazards", flood("hazard_Name", fmt.Sprint("Flood ", i), "latitude", i))
 	}
 	out = run("-ro", "--debug", "on", "-oo", "PAGE_SIZE=2", "-so", "-where", "type_ID = 'WILDFIRE'", address, "hazards")
 	asked := regexp.MustCompile(`Fetch\([^)]*/items[^)]*\)`).FindAllString(out, -1)
 	if len(asked) == 0 || len(asked) > 3 || !strings.Contains(out, "Feature Count: 1") {
-		t.Errorf("for the one wildfire of 45 hazards GDAL asks %d times: %s", len(asked), out)
+		t.Errorf("for the one wildfire of 45 hazards GDAL sends %d requests: %s", len(asked), out)
 	}
-	// The schema tells the types of columns, whatever the first features are.
+	// The schema gives the types of columns, whatever the first features are.
 	out = run("-ro", "--debug", "on", "-so", address, "hazards")
 	for _, want := range []string{"latitude: Real", "people: Integer", "start_time: DateTime", "hazard_Name: String"} {
 		if !strings.Contains(out, want) {
-			t.Errorf("%s is not what GDAL takes for a column: %s", want, out)
+			t.Errorf("GDAL does not read the column %s correctly: %s", want, out)
 		}
 	}
-	// Nor does it read more than it needs of conditions that only CQL2 can say.
+	// It also reads no more than needed for conditions that only CQL2 can express.
 	out = run("-ro", "--debug", "on", "-oo", "PAGE_SIZE=2", "-so", "-where", "hazard_Name LIKE 'Fl%' AND (longitude > 99 OR latitude > 38.5) AND start_time > '2001/01/01 00:00:00'", address, "hazards")
 	asked = regexp.MustCompile(`Fetch\([^)]*/items[^)]*\)`).FindAllString(out, -1)
 	if len(asked) == 0 || len(asked) > 4 || !strings.Contains(out, "Feature Count: 3") || !strings.Contains(out, "filter=") {
-		t.Errorf("for three floods of 45 hazards GDAL asks %d times: %s", len(asked), out)
+		t.Errorf("for three floods of 45 hazards GDAL sends %d requests: %s", len(asked), out)
 	}
 }
 
-// Who reads only the body of a list in GeoJSON, KML, Atom or RSS learns that there is more, and where.
+// The body of a list in GeoJSON, KML, Atom or RSS says that there is more, and where.
 func TestAListSaysInItsBodyThatThereIsMore(t *testing.T) {
 	s := scenery(t)
 	k := makeKey(t, s, "red")
@@ -407,7 +408,7 @@ func TestAListSaysInItsBodyThatThereIsMore(t *testing.T) {
 			var page ogcFeatures
 			s.do("", http.MethodGet, next, nil).JSON(t, &page)
 			if page.NumberMatched != len(list.all) || page.NumberReturned != len(page.Features) || page.NumberReturned > 2 {
-				t.Errorf("%s: %d hazards, it says %d of %d", next, len(page.Features), page.NumberReturned, page.NumberMatched)
+				t.Errorf("%s: %d hazards, the document gives %d of %d", next, len(page.Features), page.NumberReturned, page.NumberMatched)
 			}
 			names, next = append(names, page.names()...), ""
 			for _, l := range page.Links {
@@ -425,7 +426,7 @@ func TestAListSaysInItsBodyThatThereIsMore(t *testing.T) {
 		a := s.do("", http.MethodGet, key+"/hazards?limit=3&f="+form, nil)
 		m := regexp.MustCompile(next).FindSubmatch(a.Body)
 		if m == nil {
-			t.Fatalf("%s does not lead on: %s", form, a.Body)
+			t.Fatalf("%s has no next link: %s", form, a.Body)
 		}
 		rest := s.do("", http.MethodGet, strings.TrimPrefix(html.UnescapeString(string(m[1])), s.URL()), nil)
 		if rest.Status != http.StatusOK || rest.Header.Get("Content-Type") != a.Header.Get("Content-Type") || regexp.MustCompile(next).Match(rest.Body) {

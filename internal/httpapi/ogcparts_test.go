@@ -16,10 +16,11 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// partIDs are the collections whose features are no hazards.
+// partIDs are the collections whose features are not hazards.
 var partIDs = []string{"points", "areas", "tracks", "bands", "products", "coverage"}
 
-// partScenery is scenery, and what belongs to hazards: four products of which one is restricted, and shapes of an earthquake and of a storm's kinds.
+// partScenery creates scenery and parts of hazards: four products, one of them restricted, and
+// shapes of the kinds of an earthquake and a storm.
 func partScenery(t *testing.T, alter ...func(*service.Config)) *world {
 	s := scenery(t, alter...)
 	var fire ogcFeatures
@@ -42,7 +43,8 @@ func partScenery(t *testing.T, alter ...func(*service.Config)) *world {
 	return s
 }
 
-// The tests of annex A that do not name a collection, over those whose features are no hazards.
+// The tests of annex A that do not name a collection, for the collections whose features are not
+// hazards.
 func TestAbstractTestSuiteOverParts(t *testing.T) {
 	s := partScenery(t)
 	get := func(t *testing.T, path, accept string, status int, into any) {
@@ -87,7 +89,7 @@ func TestAbstractTestSuiteOverParts(t *testing.T) {
 			}
 			for property := range queryables.Properties {
 				if property != "geometry" && !slices.Contains(named, property) {
-					t.Errorf("%s is asked for by no parameter of the definition", property)
+					t.Errorf("the definition lacks the parameter %s", property)
 				}
 			}
 			var all ogcFeatures
@@ -107,7 +109,7 @@ func TestAbstractTestSuiteOverParts(t *testing.T) {
 				for name, value := range f.Properties {
 					kind := map[bool]string{true: "number", false: "string"}[features.Properties[name].Type == "number" || features.Properties[name].Type == "integer"]
 					if _, isNumber := value.(float64); value != nil && isNumber != (kind == "number") {
-						t.Errorf("%s: %s is %v, the schema says %q", f.ID, name, value, features.Properties[name].Type)
+						t.Errorf("%s: %s is %v, in the schema %q", f.ID, name, value, features.Properties[name].Type)
 					}
 				}
 			}
@@ -128,7 +130,7 @@ func TestAbstractTestSuiteOverParts(t *testing.T) {
 				}
 			}
 			if !slices.Equal(ids, want) {
-				t.Errorf("by pages %q, at once %q", ids, want)
+				t.Errorf("on pages %q, in one answer %q", ids, want)
 			}
 			var one struct {
 				Type, ID string
@@ -160,7 +162,7 @@ func TestAbstractTestSuiteOverParts(t *testing.T) {
 	}
 }
 
-// Filters ask about what is said of the part itself, and of its hazard.
+// Filters can use properties of the part itself and of its hazard.
 func TestPartsAreFiltered(t *testing.T) {
 	s := partScenery(t)
 	for _, tt := range []struct {
@@ -175,7 +177,7 @@ func TestPartsAreFiltered(t *testing.T) {
 		{"areas", "bbox=10,50,10.1,50.1", 1},
 		{"bands", "filter=" + url.QueryEscape("band = 'intensity' AND value >= 6.5"), 1},
 		{"bands", "filter=" + url.QueryEscape("band IS NULL"), 1},
-		{"bands", "filter=" + url.QueryEscape("band <> 'wind'"), 2}, // what has none is not another
+		{"bands", "filter=" + url.QueryEscape("band <> 'wind'"), 2}, // a part without a band does not match
 		{"bands", "filter=" + url.QueryEscape("to_time IS NOT NULL"), 2},
 		{"bands", "filter=" + url.QueryEscape("to_time > '2000-01-01'"), 2},
 		{"bands", "value=7", 1},
@@ -185,7 +187,7 @@ func TestPartsAreFiltered(t *testing.T) {
 		{"bands", "filter-lang=cql2-json&filter=" + url.QueryEscape(`{"op":"s_intersects","args":[{"property":"geometry"},{"type":"Point","coordinates":[22.9,3]}]}`), 1},
 		{"tracks", "filter=" + url.QueryEscape("forecast = 'Y' AND type_ID = 'EARTHQUAKE' AND source = 'usgs'"), 2},
 		{"tracks", "bbox=-46,20,-44,24", 1},
-		{"tracks", "datetime=" + url.QueryEscape(time.Now().Add(23*time.Hour).UTC().Format(time.RFC3339)+"/.."), 2}, // the track holds until it is said otherwise
+		{"tracks", "datetime=" + url.QueryEscape(time.Now().Add(23*time.Hour).UTC().Format(time.RFC3339)+"/.."), 2}, // the track is valid until it is replaced
 		{"tracks", "datetime=" + url.QueryEscape("../"+time.Now().Add(23*time.Hour).UTC().Format(time.RFC3339)), 1},
 		{"products", "product_Type=FILE_PRODUCT", 1},
 		{"products", "filter=" + url.QueryEscape("placed_by = 'product'"), 1},
@@ -206,7 +208,7 @@ func TestPartsAreFiltered(t *testing.T) {
 	}
 }
 
-// Only members of its organization find a restricted product, or anything that says that there is one.
+// Only members of its organization find a restricted product, or any sign that it exists.
 func TestRestrictedProductsAreNoFeaturesOfOthers(t *testing.T) {
 	s := partScenery(t, func(c *service.Config) { c.Public = httpapi.PublicRead })
 	var own ogcFeatures
@@ -226,7 +228,7 @@ func TestRestrictedProductsAreNoFeaturesOfOthers(t *testing.T) {
 			tells := strings.Contains(string(a.Body), "Secret") || strings.Contains(string(a.Body), "red alone")
 			if who == "red" {
 				if path != "?limit=1" && !tells || a.Header.Get("Cache-Control") != "no-store" {
-					t.Errorf("%s: %d %s, a member does not read it, or it is kept: %s", path, a.Status, a.Header.Get("Cache-Control"), a.Body)
+					t.Errorf("%s: %d %s, a member does not read it, or it may be cached: %s", path, a.Status, a.Header.Get("Cache-Control"), a.Body)
 				}
 				continue
 			}
@@ -243,7 +245,7 @@ func TestRestrictedProductsAreNoFeaturesOfOthers(t *testing.T) {
 	}
 }
 
-// GDAL opens the collections of parts, with their types of columns, and leaves conditions to the server.
+// GDAL opens the collections of parts with their column types, and leaves conditions to the server.
 func TestGDALReadsParts(t *testing.T) {
 	run := ogrinfo(t)
 	s := partScenery(t)
@@ -267,16 +269,16 @@ func TestGDALReadsParts(t *testing.T) {
 		out := run("-ro", "--debug", "on", "-oo", "PAGE_SIZE=1000", "-where", tt.where, address, tt.layer, "-al")
 		for _, want := range tt.want {
 			if !strings.Contains(out, want) {
-				t.Errorf("%s: %q is not in what GDAL reads: %s", tt.layer, want, out)
+				t.Errorf("GDAL's output for %s lacks %q: %s", tt.layer, want, out)
 			}
 		}
 		if !strings.Contains(out, "filter=") && !strings.Contains(out, "items?"+strings.Fields(tt.where)[0]+"=") && !strings.Contains(out, "&"+strings.Fields(tt.where)[0]+"=") {
-			t.Errorf("%s: GDAL filters by itself: %s", tt.layer, out)
+			t.Errorf("%s: GDAL filters the features itself: %s", tt.layer, out)
 		}
 	}
 }
 
-// Pages are cut by bytes too, whatever their form: a text may have megabytes.
+// Pages are also limited in bytes, whatever their format, because a text may have megabytes.
 func TestPagesOfPartsAreCutByBytes(t *testing.T) {
 	s := serve(t)
 	h := s.hazard("red")

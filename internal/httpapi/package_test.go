@@ -49,7 +49,7 @@ func TestASearchIsGivenAsAPackage(t *testing.T) {
 			t.Errorf("%s: %q, %v; want %q", path, names, err, want)
 		}
 	}
-	// What is restricted is counted for members alone.
+	// Restricted products are counted for members only.
 	h := s.hazard("red", "hazard_Name", "Secret")
 	s.product("red", h.HazardID, note("title", "Secret", "security_Flag", "R"))
 	for user, want := range map[string]string{"red": "1", "reader": "0"} {

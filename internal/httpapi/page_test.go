@@ -25,18 +25,18 @@ import (
 // formType is the content type of a form.
 const formType = "application/x-www-form-urlencoded"
 
-// asker sends requests: the running service, or the API in this process.
+// asker sends requests to the running service, or to the API in this process.
 type asker interface {
 	do(user, method, path string, body any, header ...string) hazardtest.Answer
 }
 
-// sessionOf is the cookie of a new session, as a browser sends it.
+// sessionOf returns the cookie of a new session, as a browser sends it.
 func sessionOf(t testing.TB, s asker, user string) string {
 	t.Helper()
 	return cookieOf(t, s.do(user, "POST", "/session", nil), http.StatusNoContent)
 }
 
-// cookieOf is the cookie that an answer sets.
+// cookieOf returns the cookie that an answer sets.
 func cookieOf(t testing.TB, a hazardtest.Answer, status int) string {
 	t.Helper()
 	c := setCookie(t, a)
@@ -48,7 +48,7 @@ func cookieOf(t testing.TB, a hazardtest.Answer, status int) string {
 
 func setCookie(t testing.TB, a hazardtest.Answer) *http.Cookie {
 	t.Helper()
-	var values []string // but that of the device, which is no session
+	var values []string // without that of the device, which is no session
 	for _, v := range a.Header["Set-Cookie"] {
 		if name, _, _ := strings.Cut(v, "="); !strings.HasSuffix(name, "-device") {
 			values = append(values, v)
@@ -64,7 +64,7 @@ func setCookie(t testing.TB, a hazardtest.Answer) *http.Cookie {
 	return c
 }
 
-// visit asks for a page with a session.
+// visit requests a page with a session.
 func visit(s asker, cookie, path string, header ...string) hazardtest.Answer {
 	return s.do("", "GET", path, nil, append([]string{"Cookie", cookie, "Accept", "text/html,application/xhtml+xml"}, header...)...)
 }
@@ -74,7 +74,7 @@ func logIn(s asker, username, password, next string, header ...string) hazardtes
 	return s.do("", "POST", "/login", form.Encode(), append([]string{"Content-Type", formType}, header...)...)
 }
 
-// wantHTML checks that an answer is a page as all pages are to be, and returns its words.
+// wantHTML checks that an answer meets the requirements of all pages, and returns its text.
 func wantHTML(t testing.TB, a hazardtest.Answer, status int) string {
 	t.Helper()
 	if a.Status != status || a.Header.Get("Content-Type") != "text/html; charset=utf-8" {
@@ -93,7 +93,8 @@ func wantHTML(t testing.TB, a hazardtest.Answer, status int) string {
 	return wantDocument(t, a.Body)
 }
 
-// wantDocument checks that a page is well-formed, holds nothing that runs, and that all it loads is its own server's.
+// wantDocument checks that a page is well-formed, contains nothing executable, and loads only from
+// its own server.
 func wantDocument(t testing.TB, page []byte) string {
 	t.Helper()
 	var open, said []string
@@ -143,7 +144,7 @@ func wantDocument(t testing.TB, page []byte) string {
 				}
 			}
 			if href := attrs["href"]; token.Data == "a" && strings.HasPrefix(href, "http") && !strings.Contains(attrs["rel"], "noopener") {
-				t.Errorf("a link outwards without rel: %v", token)
+				t.Errorf("an external link without rel: %v", token)
 			}
 			if _, ok := attrs["alt"]; token.Data == "img" && !ok {
 				t.Errorf("an image without a text: %v", token)
@@ -216,7 +217,7 @@ func TestTheAPITakesNoCookie(t *testing.T) {
 	h := s.hazard("red")
 	cookie := sessionOf(t, s, "root")
 	if a := visit(s, cookie, "/h/"+h.UUID); a.Status != 200 {
-		t.Fatalf("the cookie is not good: %d", a.Status)
+		t.Fatalf("the cookie is not valid: %d", a.Status)
 	}
 	id := digits(h.HazardID)
 	for _, request := range []string{
@@ -226,7 +227,7 @@ func TestTheAPITakesNoCookie(t *testing.T) {
 	} {
 		method, path, _ := strings.Cut(request, " ")
 		if a := s.do("", method, path, nil, "Cookie", cookie); a.Status != 403 || string(a.Body) != "Invalid Token" {
-			t.Errorf("%s with the cookie alone: %d %.100s", request, a.Status, a.Body)
+			t.Errorf("%s with only the cookie: %d %.100s", request, a.Status, a.Body)
 		}
 	}
 }
@@ -290,7 +291,7 @@ func TestASessionEnds(t *testing.T) {
 			if a := visit(s, cookie, "/h/1"); a.Status != http.StatusSeeOther {
 				t.Errorf("after: %d", a.Status)
 			}
-			if a := s.do("", "DELETE", "/session", nil, "Cookie", cookie); a.Status != 204 { // once more does no harm
+			if a := s.do("", "DELETE", "/session", nil, "Cookie", cookie); a.Status != 204 { // repeating it does no harm
 				t.Errorf("once more: %d %s", a.Status, a.Body)
 			}
 		})
@@ -315,7 +316,7 @@ func TestLoggingInByTheForm(t *testing.T) {
 			t.Errorf("%s", words)
 		}
 		if a := visit(s, cookie, "/login?next=/h/1"); a.Status != http.StatusSeeOther || a.Header.Get("Location") != "/h/1" {
-			t.Errorf("who is logged in is asked again: %d %v", a.Status, a.Header)
+			t.Errorf("a logged-in user has to log in again: %d %v", a.Status, a.Header)
 		}
 	})
 	t.Run("unknown users and wrong passwords are answered alike", func(t *testing.T) {
@@ -354,7 +355,7 @@ func TestLoggingInByTheForm(t *testing.T) {
 				t.Fatal("no limit")
 			}
 		}
-		// The count is that of POST /authorize.
+		// It shares the count with POST /authorize.
 		if a := s.do("", "POST", "/authorize", credentials("editor", hazardtest.Password)); a.Status != http.StatusTooManyRequests {
 			t.Errorf("POST /authorize: %d", a.Status)
 		}
@@ -409,9 +410,9 @@ func TestALoginLeadsNowhereElse(t *testing.T) {
 	} {
 		got := httpapi.LocalPath(next)
 		if got != want {
-			t.Errorf("%q leads to %q, want %q", next, got, want)
+			t.Errorf("%q redirects to %q, want %q", next, got, want)
 		}
-		// Whatever it is: from our own page it stays with us.
+		// Whatever the path, the visitor stays on our site.
 		base, _ := url.Parse("https://hazardd.example/login")
 		if u, err := base.Parse(got); err != nil || u.Host != "hazardd.example" || u.Scheme != "https" || strings.HasPrefix(got, "//") {
 			t.Errorf("%q leads to %v", next, u)
@@ -438,7 +439,7 @@ func FuzzLocalPath(f *testing.F) {
 			t.Errorf("%q leads to %q", next, got)
 		}
 		if again := httpapi.LocalPath(got); again != got {
-			t.Errorf("%q leads to %q, and that to %q", next, got, again)
+			t.Errorf("%q redirects to %q, and that to %q", next, got, again)
 		}
 	})
 }
@@ -521,7 +522,7 @@ func TestThePageOfAHazard(t *testing.T) {
 			if again.Status == http.StatusNotModified && len(again.Body) == 0 {
 				break
 			}
-			// The page tells the second that it was made in.
+			// The page shows the second in which it was made.
 			if again.Header.Get("Etag") == tag || bytes.Equal(again.Body, a.Body) {
 				t.Fatalf("%d %v", again.Status, again.Header)
 			}
@@ -560,7 +561,7 @@ func TestThePageOfAHazard(t *testing.T) {
 	})
 }
 
-// addresses are the values of href, src and srcset in a page.
+// addresses returns the values of href, src and srcset in a page.
 func addresses(t testing.TB, page []byte) (list []string) {
 	t.Helper()
 	tok := html.NewTokenizer(bytes.NewReader(page))
@@ -745,13 +746,13 @@ func TestAPageTokenIsOfItsUser(t *testing.T) {
 	}
 }
 
-// A page reads the latest 200 changes that its visitor may know of, whatever came before them.
+// A page reads the latest 200 changes that its visitor may see, whatever came before them.
 func TestThePageHoldsTheLatestOfALongHistory(t *testing.T) {
 	s := serve(t)
 	h := s.hazard("red", "comment_Text", "first")
 	secret := s.product("red", h.HazardID, note("security_Flag", "R"))
 	for i := range 210 {
-		if i%10 == 0 { // what strangers are not to know of
+		if i%10 == 0 { // hidden from strangers
 			s.do("red", "PATCH", "/products/"+secret.UUID, fmt.Sprintf(`{"comment_Text":"c%d"}`, i))
 		}
 		if a := s.do("red", "PATCH", "/hazards/"+h.UUID, fmt.Sprintf(`{"comment_Text":"number %d."}`, i)); a.Status != 200 {
@@ -763,17 +764,18 @@ func TestThePageHoldsTheLatestOfALongHistory(t *testing.T) {
 		if want := fmt.Sprintf("%d more before these", earlier); !strings.Contains(text, want) {
 			t.Errorf("the page of %s does not say %q", user, want)
 		}
-		oldest := fmt.Sprintf("number %d.", earlier-2) // what the oldest change on the page replaced
+		oldest := fmt.Sprintf("number %d.", earlier-2) // the value before the oldest change on the page
 		if user == "reader" && (!strings.Contains(text, oldest) || strings.Contains(text, fmt.Sprintf("number %d.", earlier-3))) {
-			t.Errorf("the page of %s does not begin with what replaced %q", user, oldest)
+			t.Errorf("the page of %s does not begin with the value that replaced %q", user, oldest)
 		}
 		if n := strings.Count(text, "Product changed"); user == "reader" && n != 0 || user == "red" && n == 0 {
-			t.Errorf("the page of %s tells of %d changes of the product", user, n)
+			t.Errorf("the page of %s contains %d changes of the product", user, n)
 		}
 	}
 }
 
-// A page that comes by mail or chat names no zone: it shows the hazard's own beside UTC, and has the others to choose.
+// A page opened from a mail or chat has no time zone. It shows the hazard's own zone beside UTC,
+// and offers others.
 func TestThePageOfAHazardHasItsOwnTime(t *testing.T) {
 	s := serve(t)
 	h := s.hazard("red", "latitude", 35.68, "longitude", 139.69, "start_Date", "1768478400000") // 2026-01-15 12:00 UTC

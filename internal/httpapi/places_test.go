@@ -64,7 +64,7 @@ func TestAPlaceHasAnOutline(t *testing.T) {
 	if got.ID != "UGC:FLC086" || !strings.HasSuffix(got.Geometry.Type, "Polygon") || got.Bbox[1] < 25 || got.Bbox[3] > 26 || a.Header.Get("Content-Type") != "application/geo+json" {
 		t.Errorf("%.300s", a.Body)
 	}
-	// Over the antimeridian the west is greater than the east.
+	// For a box across the antimeridian, west is greater than east.
 	if s.do("reader", "GET", "/places/ISO3166-1:FJ", "").JSON(t, &got); got.Bbox[0] < 170 || got.Bbox[2] > -170 {
 		t.Errorf("Fiji: %v", got.Bbox)
 	}
@@ -97,7 +97,7 @@ func TestASearchForPlacesThatIsNone(t *testing.T) {
 	}
 }
 
-// What the public may read is good for a cache as all that it may read.
+// Caches may store the public's results like everything that the public may read.
 func TestThePublicFindsPlaces(t *testing.T) {
 	s := serve(t, func(c *service.Config) { c.Public = httpapi.PublicRead })
 	a := s.do("", "GET", "/places?q=vienna", "")

@@ -40,7 +40,7 @@ const (
 	clientSecret = "not a secret at all"
 )
 
-// provider is a real OpenID provider in this process, and what its users are.
+// provider is a real OpenID provider in this process, with its users.
 type provider struct {
 	*storage.Storage
 	t      *testing.T
@@ -49,11 +49,11 @@ type provider struct {
 	keys   atomic.Int64 // requests for its keys
 
 	mu     sync.Mutex
-	groups map[string][]string // by user's id; guarded by mu
+	groups map[string][]string // by the user's id; guarded by mu
 	names  map[string]string
 }
 
-// The user store of the provider.
+// These methods implement the user store of the provider.
 func (p *provider) ExampleClientID() string { return "example" }
 
 func (p *provider) GetUserByID(id string) *storage.User {
@@ -79,18 +79,18 @@ func (p *provider) set(id, name string, groups ...string) {
 	p.groups[id], p.names[id] = groups, name
 }
 
-// SetUserinfoFromRequest adds the groups to ID tokens of clients that want them there.
+// SetUserinfoFromRequest adds the groups to ID tokens of clients that request this.
 func (p *provider) SetUserinfoFromRequest(ctx context.Context, info *oidc.UserInfo, r op.IDTokenRequest, scopes []string) error {
 	return p.Storage.SetUserinfoFromRequest(ctx, info, r, scopes)
 }
 
-// SetUserinfoFromToken adds the groups to what the provider says of a user.
+// SetUserinfoFromToken adds the groups to the user information of the provider.
 func (p *provider) SetUserinfoFromToken(ctx context.Context, info *oidc.UserInfo, tokenID, subject, origin string) error {
 	info.AppendClaims("groups", p.groupsOf(subject))
 	return p.Storage.SetUserinfoFromToken(ctx, info, tokenID, subject, origin)
 }
 
-// world is a service whose users may log in at a real provider.
+// withProvider returns a service whose users may log in at a real provider.
 func withProvider(t *testing.T, alter ...func(*service.Config)) (*world, *provider) {
 	t.Helper()
 	p := &provider{t: t, groups: map[string][]string{}, names: map[string]string{}}
@@ -101,7 +101,8 @@ func withProvider(t *testing.T, alter ...func(*service.Config)) (*world, *provid
 	issuer := "http://" + listener.Addr().String()
 	clients := map[string]*storage.Client{}
 	p.Storage = storage.NewStorageWithClients(p, clients)
-	// It makes its logger that of the process: its lines of every request would hide what failed.
+	// The provider replaces the process's logger. Log only errors, because a line for each request
+	// would hide failures.
 	router := exampleop.SetupServer(issuer, p, slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})), false)
 	p.server = &httptest.Server{Listener: listener, Config: &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if p.down.Load() {
@@ -123,7 +124,7 @@ func withProvider(t *testing.T, alter ...func(*service.Config)) (*world, *provid
 	return s, p
 }
 
-// browser keeps cookies, and follows nothing by itself.
+// browser returns a client that keeps cookies and follows no redirects.
 func browser(t *testing.T) *http.Client {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
@@ -135,7 +136,8 @@ func browser(t *testing.T) *http.Client {
 	return &http.Client{Jar: jar, Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// visit sends a request of the browser, and checks what this server answers against its description.
+// visit sends a request of the browser, and checks answers of this server against the API
+// description.
 func (w *world) visit(b *http.Client, method, address string, form url.Values, header ...string) hazardtest.Answer {
 	w.t.Helper()
 	var body io.Reader
@@ -168,7 +170,8 @@ func (w *world) visit(b *http.Client, method, address string, form url.Values, h
 	return a
 }
 
-// away is the address at which the provider leads the browser back, after the user has logged in there.
+// away logs the user in at the provider, and returns the address to which the provider redirects
+// the browser.
 func (w *world) away(b *http.Client, p *provider, user, next string) string {
 	w.t.Helper()
 	a := w.visit(b, "GET", w.URL()+"/login/provider?next="+url.QueryEscape(next), nil)
@@ -192,14 +195,15 @@ func (w *world) away(b *http.Client, p *provider, user, next string) string {
 			a = w.visit(b, "POST", p.server.URL+"/login/username", url.Values{"username": {user}, "password": {"pw"}, "id": {u.Query().Get("authRequestID")}})
 		}
 		if at = a.Header.Get("Location"); at == "" {
-			w.t.Fatalf("the provider leads nowhere: %d %s", a.Status, a.Body)
+			w.t.Fatalf("the provider does not redirect: %d %s", a.Status, a.Body)
 		}
 	}
-	w.t.Fatalf("the provider does not lead back: %s", at)
+	w.t.Fatalf("the provider does not redirect back: %s", at)
 	return ""
 }
 
-// logInAt logs the user of that id in at the provider, and returns the tokens that the browser fetches.
+// logInAt logs in the user with that id at the provider, and returns the tokens that the browser
+// fetches.
 func (w *world) logInAt(b *http.Client, p *provider, user string) wire.TokenPair {
 	w.t.Helper()
 	a := w.visit(b, "GET", w.away(b, p, user, "/"), nil)
@@ -233,7 +237,7 @@ func (w *world) whoIs(token string) (status int, got who) {
 	return a.Status, got
 }
 
-// issue makes a token with the provider's key, or with another.
+// issue makes a token, signed with the provider's key or another.
 func (p *provider) issue(key any, alg jose.SignatureAlgorithm, kid, typ string, claims map[string]any) string {
 	p.t.Helper()
 	opts := (&jose.SignerOptions{}).WithType(jose.ContentType(typ)).WithHeader("kid", kid)
@@ -261,7 +265,7 @@ func (p *provider) claims(subject string, more ...any) map[string]any {
 	return with(map[string]any{"iss": p.server.URL, "sub": subject, "aud": clientID, "iat": now, "exp": now + 300, "jti": rand.Text()}, more...)
 }
 
-// token is an access token of the provider's.
+// token returns an access token of the provider.
 func (p *provider) token(subject string, more ...any) string {
 	key, err := p.SigningKey(p.t.Context())
 	if err != nil {
@@ -270,7 +274,7 @@ func (p *provider) token(subject string, more ...any) string {
 	return p.issue(key.Key(), jose.RS256, key.ID(), "at+jwt", p.claims(subject, more...))
 }
 
-// notice tells the service that logins have ended.
+// notice sends the service a notice that logins have ended.
 func (w *world) notice(p *provider, more ...any) hazardtest.Answer {
 	w.t.Helper()
 	key, err := p.SigningKey(w.t.Context())
@@ -301,7 +305,7 @@ func TestUsersLogInAtAProvider(t *testing.T) {
 	if status != 200 || got.Name != "ann" || got.Role != "editor" || len(got.Orgs) != 2 {
 		t.Fatalf("%d %+v", status, got)
 	}
-	if a := s.visit(b, "GET", s.URL()+"/h/1", nil); a.Status != http.StatusNotFound { // 303 would lead to the form
+	if a := s.visit(b, "GET", s.URL()+"/h/1", nil); a.Status != http.StatusNotFound { // 303 would redirect to the form
 		t.Errorf("pages: %d", a.Status)
 	}
 	if a := s.visit(b, "POST", s.URL()+"/login/tokens", nil, "Sec-Fetch-Site", "same-origin"); a.Status != http.StatusUnauthorized {
@@ -315,7 +319,7 @@ func TestUsersLogInAtAProvider(t *testing.T) {
 	if a := s.do("root", "GET", "/audit?user=ann", nil); !strings.Contains(string(a.Body), `"user added"`) || !strings.Contains(string(a.Body), `"login"`) || !strings.Contains(string(a.Body), p.server.URL) {
 		t.Errorf("audit: %s", a.Body)
 	}
-	// The life of the login is that of the provider's, however often it is renewed.
+	// The lifetime of the login is that of the provider's login, however often it is renewed.
 	a = s.do("", "POST", "/authorize/refresh", map[string]string{"refreshToken": pair.RefreshToken})
 	if a.JSON(t, &pair); a.Status != 200 {
 		t.Fatalf("%d %s", a.Status, a.Body)
@@ -332,7 +336,7 @@ func TestUsersLogInAtAProvider(t *testing.T) {
 		t.Errorf("the login lives for %v", life)
 	}
 
-	// Another group: the next login has its rights, and so has the session that is open.
+	// Another group: the next login has its rights, and so has the open session.
 	p.set("u1", "renamed", "chiefs")
 	again := s.logInAt(browser(t), p, "u1")
 	for _, token := range []string{pair.AccessToken, again.AccessToken} {
@@ -340,7 +344,7 @@ func TestUsersLogInAtAProvider(t *testing.T) {
 			t.Errorf("after a change of group: %d %+v", status, got)
 		}
 	}
-	// No group: nobody gets in, and what was open ends.
+	// No group: nobody can log in, and open sessions end.
 	p.set("u1", "ann")
 	b = browser(t)
 	if a := s.visit(b, "GET", s.away(b, p, "u1", "/"), nil); a.Status != http.StatusForbidden || a.Header["Set-Cookie"] != nil {
@@ -353,7 +357,7 @@ func TestUsersLogInAtAProvider(t *testing.T) {
 	if _, got := s.whoIs(s.logInAt(browser(t), p, "u1").AccessToken); got.Role != "reader" {
 		t.Errorf("a group again: %+v", got)
 	}
-	// Disabled here is disabled, whatever the provider says.
+	// A user disabled here stays disabled, whatever the provider says.
 	if err := s.Auth.Disable(t.Context(), actor, "ann", s.Now()); err != nil {
 		t.Fatal(err)
 	}
@@ -468,7 +472,7 @@ func TestTheAPITakesTheProvidersTokens(t *testing.T) {
 	if status != 200 || got.Name != "robot" || got.Role != "admin" {
 		t.Fatalf("%d %+v", status, got)
 	}
-	// An older token does not bring back what a newer one has taken.
+	// An older token does not restore rights that a newer one has removed.
 	if status, got = s.whoIs(p.token("robot", "groups", []string{"all"}, "iat", now+5)); got.Role != "reader" {
 		t.Errorf("%d %+v", status, got)
 	}
@@ -510,7 +514,7 @@ func TestTheAPITakesTheProvidersTokens(t *testing.T) {
 			t.Errorf("%s: %d", name, status)
 		}
 	}
-	// A flood of keys that are not known costs the provider nothing.
+	// A flood of unknown keys causes no requests to the provider.
 	before := p.keys.Load()
 	for i := range 50 {
 		if status, _ := s.whoIs(p.issue(foreign, jose.RS256, fmt.Sprint("kid", i), "at+jwt", p.claims("robot"))); status != http.StatusForbidden {
@@ -526,16 +530,17 @@ func TestTheAPITakesTheProvidersTokens(t *testing.T) {
 	if a := s.do("", "POST", "/authorize/refresh", map[string]string{"refreshToken": good}); a.Status != http.StatusUnauthorized {
 		t.Errorf("a refresh token of the provider: %d", a.Status)
 	}
-	// Who has got in by a token before goes on while the provider is away, and so do local accounts.
+	// A user whose token was accepted before keeps access while the provider is unreachable, and so
+	// do local accounts.
 	p.down.Store(true)
 	if status, _ := s.whoIs(good); status != 200 {
-		t.Errorf("while the provider is away: %d", status)
+		t.Errorf("while the provider is unreachable: %d", status)
 	}
 	if status, _ := s.whoIs(p.token("robot")); status != 200 {
-		t.Errorf("a new token while the provider is away: %d", status)
+		t.Errorf("a new token while the provider is unreachable: %d", status)
 	}
 	if a := s.do("", "POST", "/authorize", credentials("reader", hazardtest.Password)); a.Status != 200 {
-		t.Errorf("a local login while the provider is away: %d", a.Status)
+		t.Errorf("a local login while the provider is unreachable: %d", a.Status)
 	}
 }
 
@@ -549,7 +554,7 @@ func TestWithoutTheProviderLoginsSaySo(t *testing.T) {
 		t.Errorf("%d %s", a.Status, a.Body)
 	}
 	if a := s.do("", "GET", "/account", nil, bearing(p.token("u1"))...); a.Status != http.StatusServiceUnavailable {
-		t.Errorf("a token that nobody can judge: %d", a.Status)
+		t.Errorf("a token that cannot be verified: %d", a.Status)
 	}
 	if a := s.do("", "GET", "/account", nil, bearing("nonsense")...); a.Status != http.StatusForbidden || string(a.Body) != "Invalid Token" {
 		t.Errorf("nonsense: %d %s", a.Status, a.Body)
@@ -609,7 +614,7 @@ func TestAnAnswerOfTheProviderBelongsToOneBrowserOnce(t *testing.T) {
 		t.Fatalf("%d %v %s", a.Status, a.Header, a.Body)
 	}
 	refused("a second time", withCookies(), back)
-	// Another user's code in this browser's login: PKCE and nonce are another login's.
+	// A code of another user in this browser's login: PKCE and nonce belong to another login.
 	victim := browser(t)
 	mine, theirs := mustURL(t, s.away(victim, p, "u1", "/")), mustURL(t, s.away(browser(t), p, "u1", "/"))
 	q := mine.Query()
@@ -619,7 +624,7 @@ func TestAnAnswerOfTheProviderBelongsToOneBrowserOnce(t *testing.T) {
 	for _, next := range []string{"https://evil.example", "//evil.example", `/\evil.example`, "/login", "javascript:alert(1)"} {
 		b := browser(t)
 		if a := s.visit(b, "GET", s.away(b, p, "u1", next), nil); a.Header.Get("Location") != "/" {
-			t.Errorf("next %q leads to %q", next, a.Header.Get("Location"))
+			t.Errorf("next %q redirects to %q", next, a.Header.Get("Location"))
 		}
 	}
 	for name, header := range map[string][]string{"another site": {"Sec-Fetch-Site", "cross-site"}, "another origin": {"Origin", "https://evil.example"}} {

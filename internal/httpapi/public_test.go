@@ -55,7 +55,7 @@ func TestThePublicReadsWhatEverybodyMayKnow(t *testing.T) {
 		t.Errorf("a member reads %s, Cache-Control %s", a.Body, a.Header.Get("Cache-Control"))
 	}
 	if a := s.do("reader", "GET", "/hazards/active", nil); a.Header.Get("Cache-Control") != "private, no-cache" {
-		t.Errorf("a user's answer may be kept: %s", a.Header.Get("Cache-Control"))
+		t.Errorf("a user's answer may be cached: %s", a.Header.Get("Cache-Control"))
 	}
 	off := handle(t)
 	for _, path := range []string{"/hazards/active", "/events", "/hazards/1/map.png"} {
@@ -70,7 +70,7 @@ func TestThePublicReadsWhatEverybodyMayKnow(t *testing.T) {
 
 var sharedFor = regexp.MustCompile(`^public, max-age=0, (no-cache|s-maxage=([0-9]+), must-revalidate)$`)
 
-// shared is for how long a shared cache may reuse an answer, in seconds; 0: not at all.
+// shared returns how long a shared cache may reuse an answer, in seconds; 0: not at all.
 func shared(t *testing.T, a hazardtest.Answer) int64 {
 	t.Helper()
 	m := sharedFor.FindStringSubmatch(a.Header.Get("Cache-Control"))
@@ -96,7 +96,7 @@ func TestNoAnswerIsReusedPastAnEndInIt(t *testing.T) {
 			a := p.do("", "GET", path, nil, "Accept", "text/html, application/json")
 			s := shared(t, a)
 			kept += s
-			// nginx counts whole seconds, and serves through the last of them.
+			// nginx counts whole seconds, and serves until the end of the last one.
 			if last := at/1000*1000 + (s+1)*1000; s > 0 && at < end && last > end {
 				t.Fatalf("%s at %d ms before the end may be served for %d s, by a cache of whole seconds until %d ms after it", path, end-at, s, last-end)
 			}
@@ -107,7 +107,7 @@ func TestNoAnswerIsReusedPastAnEndInIt(t *testing.T) {
 	}
 }
 
-// What wakes a hazard changes it as an end does, and is in the store alone.
+// A wake-up changes a hazard like an end does, but is only in the store.
 func TestNoAnswerIsReusedPastAMomentAtWhichAHazardIsDerivedAgain(t *testing.T) {
 	p := handle(t, open)
 	began := time.Now().Truncate(time.Second).UnixMilli()
@@ -124,12 +124,13 @@ func TestNoAnswerIsReusedPastAMomentAtWhichAHazardIsDerivedAgain(t *testing.T) {
 	for at, want := range map[int64]int64{0: 5, 12_900: 5, 14_000: 4, 17_000: 1, 18_100: 0, 19_900: 0} {
 		p.clock.Store(began + at)
 		if got := shared(t, p.do("", "GET", "/hazards/active", nil)); got != want {
-			t.Errorf("%d ms before: %d s, want %d", 20_000-at, got, want)
+			t.Errorf("%d ms before the end: %d s, want %d", 20_000-at, got, want)
 		}
 	}
 }
 
-// L 5: a crawl of all that the public may read, over restricted products of several organizations, of hazards that go on and that are over.
+// L 5: a crawl of everything that the public may read, with restricted products of several
+// organizations, of active and ended hazards.
 func TestNoByteOfAnythingRestrictedIsPublic(t *testing.T) {
 	s := serve(t, func(c *service.Config) { c.Public, c.PublicLimits = httpapi.PublicMap, httpapi.PublicLimits{Rate: -1} })
 	const canary = "canary4711"
@@ -144,7 +145,7 @@ func TestNoByteOfAnythingRestrictedIsPublic(t *testing.T) {
 			s.upload(user, h.HazardID, file("title", canary, "security_Flag", "R"), canary+".txt", []byte(canary)).JSON(t, &upload)
 			gone := s.product(user, h.HazardID, note("title", canary, "security_Flag", "R"))
 			s.do(user, "DELETE", "/products/"+gone.UUID, nil)
-			was := s.product(user, h.HazardID, note("title", canary)) // open before it was restricted
+			was := s.product(user, h.HazardID, note("title", canary)) // public before it was restricted
 			s.do(user, "PATCH", "/products/"+was.UUID, `{"security_Flag":"R"}`)
 			open := s.product(user, h.HazardID, note("title", "for all"))
 			for _, p := range []item{folder, secret, upload, gone, was, open} {
@@ -196,7 +197,7 @@ func TestNoByteOfAnythingRestrictedIsPublic(t *testing.T) {
 					t.Fatalf("GET %s%s: %d %s", path, query, resp.StatusCode, body.String())
 				}
 				text := body.String() + fmt.Sprint(resp.Header)
-				if strings.Contains(strings.ReplaceAll(text, "q="+canary, ""), canary) { // an answer may repeat the question
+				if strings.Contains(strings.ReplaceAll(text, "q="+canary, ""), canary) { // an answer may repeat the query
 					t.Errorf("GET %s%s: %d %s", path, query, resp.StatusCode, text)
 				}
 			}
@@ -264,7 +265,7 @@ func TestStreamsOfThePublicAreLimited(t *testing.T) {
 	s.subscribe("red", "")
 	_ = first.resp.Body.Close()
 	_ = second.resp.Body.Close()
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) { // the server notices the end
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) { // the server notices the end a moment later
 		if a := s.do("", "GET", "/changes?after=0&wait=1s", nil); a.Status == 200 {
 			break
 		} else if time.Now().After(end) {
@@ -312,14 +313,14 @@ func TestALinkHasAPreview(t *testing.T) {
 		t.Errorf("the preview does not say that the hazard has ended: %.2000s", a.Body)
 	}
 	if a := handle(t).do("", "GET", "/?h="+h.UUID, nil, "Accept", "text/html"); strings.Contains(string(a.Body), "og:title") {
-		t.Error("a server that is not public tells of its hazards")
+		t.Error("a server that is not public shows its hazards")
 	}
 }
 
 func TestAWindowOfTheMapIsAPicture(t *testing.T) {
 	p := handle(t, open)
 	if a := p.do("", "GET", "/hazards/active/map.svg", nil); a.Status != 200 || bytes.Contains(a.Body, []byte(`"middle"`)) || !bytes.Contains(a.Body, []byte(`"towns"`)) {
-		t.Errorf("where there is no hazard, the picture has a place: %d %.500s", a.Status, a.Body)
+		t.Errorf("without a hazard, the picture has a position: %d %.500s", a.Status, a.Body)
 	}
 	var h item
 	p.do("root", "POST", "/hazards", flood("severity_ID", "WARNING", "longitude", 10, "latitude", 53.5)).JSON(t, &h)
@@ -330,7 +331,7 @@ func TestAWindowOfTheMapIsAPicture(t *testing.T) {
 		t.Fatalf("%d %s %.500s", a.Status, a.Header, a.Body)
 	}
 	if a := p.do("", "GET", "/hazards/active/map.svg", nil); a.Status != 200 || !bytes.Contains(a.Body, []byte(`"middle":[10,53.5,4]`)) {
-		t.Errorf("the window of those who ask for none: %d %.500s", a.Status, a.Body)
+		t.Errorf("the window without parameters: %d %.500s", a.Status, a.Body)
 	}
 	if again := p.do("", "GET", at, nil, "If-None-Match", a.Header.Get("ETag")); again.Status != 304 {
 		t.Errorf("the same picture again: %d", again.Status)
@@ -346,14 +347,14 @@ func TestAWindowOfTheMapIsAPicture(t *testing.T) {
 	p.do("root", "PATCH", "/hazards/"+h.UUID, `{"status":"E"}`)
 	p.settled(t)
 	if a := p.do("", "GET", at, nil); a.Status != 200 || bytes.Contains(a.Body, []byte("<use ")) {
-		t.Errorf("what has ended is drawn: %d %.500s", a.Status, a.Body)
+		t.Errorf("an ended hazard is drawn: %d %.500s", a.Status, a.Body)
 	}
 	if a := handle(t).do("", "GET", at, nil); a.Status != 403 {
 		t.Errorf("of a server that is not public: %d", a.Status)
 	}
 }
 
-// X7: /robots.txt and /.well-known/security.txt were 404.
+// X7: /robots.txt and /.well-known/security.txt returned 404.
 func TestCrawlersAndFindersOfFaultsAreToldWhereToGo(t *testing.T) {
 	off, on := handle(t), handle(t, open, func(c *httpapi.Config) { c.SecurityContact = "mailto:security@example.org" })
 	if a := off.do("", "GET", "/robots.txt", nil); a.Status != 200 || !strings.HasSuffix(string(a.Body), "\nDisallow: /\n") || strings.Contains(string(a.Body), "Allow: /h") {
@@ -394,7 +395,7 @@ func TestOnlyChosenSitesFrameTheWidget(t *testing.T) {
 	}
 }
 
-// A wall reads by a key, which outlives its browser: the address is all that it needs.
+// A wall display reads with a key, which outlives its browser: the address is all that it needs.
 func TestAKeyOpensTheMapAndTheWidget(t *testing.T) {
 	p := handle(t)
 	_, key, err := p.Auth.CreateReadKey(t.Context(), auth.Actor{}, "editor", "wall", hazard.At(p.time()))

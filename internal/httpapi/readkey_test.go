@@ -88,7 +88,7 @@ func TestAReadKeyIsNeverLogged(t *testing.T) {
 		c.Logger = slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})
 	k := makeKey(t, s, "red")
-	if err := s.Store.Close(); err != nil { // so that answering fails, and is logged
+	if err := s.Store.Close(); err != nil { // so that answering fails and is logged
 		t.Fatal(err)
 	}
 	a := s.do("", http.MethodGet, "/key/"+k.Key+"/changes", nil)
@@ -97,7 +97,7 @@ func TestAReadKeyIsNeverLogged(t *testing.T) {
 	}
 }
 
-// Finding G8: /changes?wait= answered 403, and /events ended, as soon as any user or key changed.
+// Finding G8: /changes?wait= returned 403, and /events ended, as soon as any user or key changed.
 func TestStreamsOfAReadKeyLastAsLongAsTheKey(t *testing.T) {
 	s := serve(t)
 	k := makeKey(t, s, "red")

@@ -15,13 +15,14 @@ import (
 	"github.com/hazardd/hazardd/internal/service"
 )
 
-// What an admin redacts on one node is gone on the others, which had it in memory, from the bucket, and from backups made later (finding G6).
+// Data that an admin redacts on one node is also removed from the memory of the others, from the
+// bucket, and from later backups (finding G6).
 func TestARedactionReachesTheOtherNodeTheBucketAndLaterBackups(t *testing.T) {
 	bucket, database := s3test.New(t), pgtest.URL(t)
 	shared := func(c *service.Config) { c.Database, c.Files = database, bucket.Settings() }
 	s := serve(t, shared)
 	other := &world{Server: hazardtest.ServeEmpty(t, t.TempDir(), shared), t: t, client: s.client}
-	other.tokens = &tokens{issue: other.Token, byUser: map[string]string{}} // its address is another
+	other.tokens = &tokens{issue: other.Token, byUser: map[string]string{}} // its address differs
 	const secret = "secretsong"
 	h := s.hazard("red", "description", "as "+secret+" says")
 	p := s.product("red", h.HazardID, note("data", secret+" in a text"))
@@ -47,7 +48,7 @@ func TestARedactionReachesTheOtherNodeTheBucketAndLaterBackups(t *testing.T) {
 		}
 		return found
 	}
-	stored := func() (n int) { // objects of the bucket that hold the text
+	stored := func() (n int) { // objects of the bucket that contain the text
 		for o := range bucket.Client.ListObjects(t.Context(), bucket.Name, minio.ListObjectsOptions{Recursive: true}) {
 			content, err := bucket.Client.GetObject(t.Context(), bucket.Name, o.Key, minio.GetObjectOptions{})
 			if err != nil {
@@ -63,7 +64,7 @@ func TestARedactionReachesTheOtherNodeTheBucketAndLaterBackups(t *testing.T) {
 		}
 		return n
 	}
-	backup := func() []string { // files of a store restored from a backup that hold the text
+	backup := func() []string { // files of a store restored from a backup that contain the text
 		var out bytes.Buffer
 		if _, _, err := archive.Write(t.Context(), s.Store, &out, "v1", time.Now(), nil); err != nil {
 			t.Fatal(err)
@@ -76,7 +77,7 @@ func TestARedactionReachesTheOtherNodeTheBucketAndLaterBackups(t *testing.T) {
 	}
 	other.settle(last())
 	if found := finds(other); len(found) != len(paths)+1 {
-		t.Fatalf("before, the other node tells the text at %v alone", found)
+		t.Fatalf("before the redaction, the other node has the text only at %v", found)
 	}
 	if n, names := stored(), backup(); n != 1 || len(names) < 2 {
 		t.Fatalf("before, %d objects and %v of a backup hold the text", n, names)
@@ -89,7 +90,7 @@ func TestARedactionReachesTheOtherNodeTheBucketAndLaterBackups(t *testing.T) {
 	for name, w := range map[string]*world{"the node": s, "the other node": other} {
 		w.settle(last())
 		if found := finds(w); len(found) > 0 {
-			t.Errorf("%s tells the text at %v", name, found)
+			t.Errorf("%s has the text at %v", name, found)
 		}
 	}
 	if n := stored(); n != 0 {

@@ -15,8 +15,8 @@ import (
 	"github.com/hazardd/hazardd/internal/service"
 )
 
-// TestWhatIsRedactedIsGone is finding G6: an admin removes texts and a file for good, from every state, on every way to read it, and from
-// the files of the server; the history says so.
+// TestWhatIsRedactedIsGone covers finding G6: an admin removes texts and a file for good, from
+// every state, from every way to read them, and from the files of the server. The history says so.
 func TestWhatIsRedactedIsGone(t *testing.T) {
 	var data, database string
 	s := serve(t, func(c *service.Config) { data, database = c.DataDir, c.Database })
@@ -90,7 +90,7 @@ func TestWhatIsRedactedIsGone(t *testing.T) {
 		t.Errorf("before, only %v hold the text", names)
 	}
 	for _, r := range requests {
-		for range 2 { // to do it again changes nothing
+		for range 2 { // repeating it changes nothing
 			if a := s.do("root", "POST", r.path+"/redact", r.body); a.Status != http.StatusOK || bytes.Contains(a.Body, []byte(secret)) {
 				t.Fatalf("%s: %d %s", r.path, a.Status, a.Body)
 			}
@@ -128,23 +128,24 @@ func TestWhatIsRedactedIsGone(t *testing.T) {
 	if marked < 6 {
 		t.Errorf("%d marks in the history, want at least 6: %+v", marked, history)
 	}
-	if database == "" { // the files of PostgreSQL are its own
+	if database == "" { // PostgreSQL keeps its files itself
 		if names := holds(t, data, secret); len(names) > 0 {
 			t.Errorf("the text is still in %v", names)
 		}
 	}
-	// Its source says it again, and does not bring it back.
+	// The source repeats it, which does not bring it back.
 	again := quake("us1", 2)
 	again.Description = r.Description
 	s.report(again)
 	var now struct{ Description string }
 	if s.do("reader", "GET", "/hazards/"+h, nil).JSON(t, &now); now.Description != "" {
-		t.Errorf("the source has brought it back: %q", now.Description)
+		t.Errorf("the source has restored the text: %q", now.Description)
 	}
 }
 
-// G6: what a source says of an event goes with the hazard's text, wherever it repeats it: as the event's proper name, and in its products, which
-// do not wait for the source to speak again. Of a product that is redacted, the source's report says nothing more either.
+// G6: text of a source is removed together with the hazard's text wherever the source repeats it:
+// in the event's proper name, and in its products, without waiting for the next report. After the
+// redaction of a product, the source's report does not contain it either.
 func TestWhatASourceRepeatsOfARedactedTextIsGone(t *testing.T) {
 	var data, database string
 	s := serve(t, func(c *service.Config) { data, database = c.DataDir, c.Database })
@@ -171,7 +172,7 @@ func TestWhatASourceRepeatsOfARedactedTextIsGone(t *testing.T) {
 	}
 	for _, secret := range []string{name, words, `"xy"`} {
 		if !strings.Contains(all(), secret) {
-			t.Fatalf("nobody can read %s before", secret)
+			t.Fatalf("no reader sees %s before the redaction", secret)
 		}
 	}
 	redact := func(path, fields string) {
@@ -191,7 +192,7 @@ func TestWhatASourceRepeatsOfARedactedTextIsGone(t *testing.T) {
 			i := strings.Index(text, secret)
 			t.Errorf("%s can still be read: %s", secret, text[max(0, i-300):min(len(text), i+100)])
 		}
-		if database == "" { // the files of PostgreSQL are its own
+		if database == "" { // PostgreSQL keeps its files itself
 			if names := holds(t, data, secret); len(names) > 0 {
 				t.Errorf("%s is still in %v", secret, names)
 			}
@@ -199,7 +200,7 @@ func TestWhatASourceRepeatsOfARedactedTextIsGone(t *testing.T) {
 	}
 	redact("/hazards/"+h, `"hazard_Name","comment_Text"`)
 	gone(name)
-	if text := all(); strings.Contains(text, `"xy"`) { // too short to be looked for inside of others, but this is the whole
+	if text := all(); strings.Contains(text, `"xy"`) { // too short to be searched for inside other texts, but this is the whole text
 		t.Error("a short comment can still be read")
 	}
 	text := before[1].UUID
@@ -235,7 +236,7 @@ func (w *world) replayTo(n int64, user string) string {
 	}
 }
 
-// holds lists the files below a folder that hold a text.
+// holds lists the files below a folder that contain a text.
 func holds(t *testing.T, folder, text string) (names []string) {
 	t.Helper()
 	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {

@@ -12,7 +12,8 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// Who says what of a hazard, what they call it, and what it has to do with others.
+// Which source reports what about a hazard, with which name, and how it is related to other
+// hazards.
 func TestWhatSourcesSayOfAHazard(t *testing.T) {
 	s := serve(t)
 	usgs := quake("us7000a", 1)
@@ -68,7 +69,7 @@ func TestWhatSourcesSayOfAHazard(t *testing.T) {
 	}
 }
 
-// Editors say what is one hazard, and take it back.
+// Editors merge hazards, and undo it.
 func TestMergeAndSplit(t *testing.T) {
 	s := serve(t)
 	s.report(quake("us7000a", 1))

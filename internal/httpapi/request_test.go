@@ -21,7 +21,8 @@ const (
 	traceparent  = "00-" + callersTrace + "-00f067aa0ba902b7-01"
 )
 
-// TestEveryAnswerNamesItsRequest: hazardtest.Check asks it of all answers; here are those that go other ways.
+// TestEveryAnswerNamesItsRequest checks answers that take special paths. hazardtest.Check checks
+// all others.
 func TestEveryAnswerNamesItsRequest(t *testing.T) {
 	p := handle(t, func(c *httpapi.Config) { c.AllowedOrigins = []string{"https://map.example"} })
 	tag := p.do("reader", "GET", "/hazards/active", nil).Header.Get("ETag")
@@ -46,7 +47,7 @@ func TestEveryAnswerNamesItsRequest(t *testing.T) {
 		a := p.do(tt.user, method, path, "{", append(tt.header, "Traceparent", traceparent)...)
 		id := a.Header.Get("Hazardd-Request")
 		if a.Status != tt.status || !strings.HasPrefix(id, callersTrace+"-") || seen[id] {
-			t.Errorf("%s: %d with the id %q; expected %d and another one of the trace", request, a.Status, id, tt.status)
+			t.Errorf("%s: %d with the id %q; expected %d and a different id of the same trace", request, a.Status, id, tt.status)
 		}
 		seen[id] = true
 		if a.Header.Get("Content-Type") != "application/problem+json" || method == "HEAD" {

@@ -20,7 +20,8 @@ func limits(b httpapi.RequestLimits) func(*httpapi.Config) {
 	return func(c *httpapi.Config) { c.Requests = b }
 }
 
-// wantLimit checks that a request was refused for a limit, says so, and says when to come again.
+// wantLimit checks that a request was refused because of a limit, that the answer says so, and that
+// it says when to retry.
 func wantLimit(t *testing.T, a hazardtest.Answer, status int, limit string) {
 	t.Helper()
 	if p := wantProblem(t, a, status); !strings.Contains(p.Detail, "limit "+limit) {
@@ -34,7 +35,7 @@ func wantLimit(t *testing.T, a hazardtest.Answer, status int, limit string) {
 func TestAFloodOfOneUserIsRefused(t *testing.T) {
 	p := handle(t, limits(httpapi.RequestLimits{UserRate: 10}))
 	p.clock.Store(time.Now().UnixMilli())
-	const burst = 100 // of ten seconds
+	const burst = 100 // within ten seconds
 	for i := range burst {
 		if a := p.do("reader", "GET", "/hazards/active", nil); a.Status != 200 {
 			t.Fatalf("request %d: %d %s", i, a.Status, a.Body)
@@ -43,7 +44,7 @@ func TestAFloodOfOneUserIsRefused(t *testing.T) {
 	wantLimit(t, p.do("reader", "GET", "/hazards/active", nil), 429, "user-rate")
 	for _, user := range []string{"editor", "root"} {
 		if a := p.do(user, "GET", "/hazards/active", nil); a.Status != 200 {
-			t.Errorf("%s, who has asked nothing: %d %s", user, a.Status, a.Body)
+			t.Errorf("%s, who has sent no request: %d %s", user, a.Status, a.Body)
 		}
 	}
 	p.clock.Add(1000)
@@ -58,9 +59,9 @@ func TestAFloodOfOneUserIsRefused(t *testing.T) {
 	}
 }
 
-// held is a body that comes when it is released.
+// heldBody is a body that is available once it is released.
 type heldBody struct {
-	reading chan struct{} // closed when somebody reads
+	reading chan struct{} // closed when reading begins
 	release chan struct{}
 	text    io.Reader
 }
@@ -161,7 +162,7 @@ func TestUploadsInProgressAreLimited(t *testing.T) {
 	}
 }
 
-// Tests of webhooks go to any public host: nobody fires them by the hundred.
+// Tests of webhooks go to any public host, so their number is limited.
 func TestTestsOfWebhooksAreLimited(t *testing.T) {
 	s := serve(t, func(c *service.Config) { c.Requests.WebhookTests = 3 })
 	path := "/webhooks/" + uuid.NewString() + "/test"

@@ -14,12 +14,14 @@ import (
 	"github.com/hazardd/hazardd/internal/service"
 )
 
-// rightsCallers are the columns of testdata/rights.txt: nobody, nobody where the server is public, a read key of red's editor, and each role in the organization red, which
-// owns the objects, in the organization fire, and in none; and services that read, that read metrics, and that write for red and for fire.
+// rightsCallers are the columns of testdata/rights.txt: no account, no account on a public server,
+// a read key of red's editor, and each role in the organization red, which owns the objects, in the
+// organization fire, and in none; and services that read, that read metrics, and that write for red
+// and for fire.
 var rightsCallers = []string{"", "public", "key", "red-reader", "red", "red-admin", "fire-reader", "fire", "fire-admin", "reader", "editor", "root",
 	"service-read", "service-metrics", "service-red", "service-fire"}
 
-// rightsElsewhere are the operations that ask for no token, or whose rights other tests walk.
+// rightsElsewhere are the operations that need no token, or whose rights other tests check.
 var rightsElsewhere = map[string]string{
 	"POST /authorize": "login", "POST /authorize/refresh": "its own token", "POST /authorize/revoke": "its own token", "GET /.well-known/jwks.json": "public",
 	"GET /key/{key}/{path}": "the column key", "POST /key/{key}/mcp": "the column key", "POST /key/{key}/arcgis/rest/services/hazards/FeatureServer/{layer-id}/query": "TestAQueryMayComeAsAForm", "GET /events": "TestWhatAReaderMayNotKnowOfIsNotInTheStream", "POST /account/password": "account tests",
@@ -50,9 +52,10 @@ var rightsBodies = map[string]string{
 	"POST /subscriptions": `{"channels":[{"kind":"webpush","to":"x"}]}`, "PATCH /subscriptions/{subscription-id}": `{"name":"n"}`,
 }
 
-// TestRightsOfEveryOperation walks every operation of the OpenAPI document, for each caller, on objects of the organization red and of
-// none, open and restricted, and holds the statuses against testdata/rights.txt. An operation without a row fails by its name. RIGHTS_WRITE=1 writes the
-// table anew: read every line that changes.
+// TestRightsOfEveryOperation calls every operation of the OpenAPI document for each caller, on
+// objects of the organization red and of none, public and restricted. It compares the statuses with
+// testdata/rights.txt. An operation without a row fails by its name. RIGHTS_WRITE=1 rewrites the
+// table: read every changed line.
 func TestRightsOfEveryOperation(t *testing.T) {
 	const table = "testdata/rights.txt"
 	s := serve(t)
@@ -86,7 +89,7 @@ func TestRightsOfEveryOperation(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got strings.Builder
-	answers := map[string][]string{} // of a line: what each caller got, for when it is not in the table
+	answers := map[string][]string{} // by line: the answer for each caller, in case the table lacks it
 	for _, op := range contract.Operations() {
 		if rightsElsewhere[op] != "" {
 			continue
@@ -140,7 +143,7 @@ func serviceScope(org int64) auth.Scope {
 	return auth.ScopeWrite + auth.Scope(strconv.FormatInt(org, 10))
 }
 
-// rights is the answer to an operation on a fresh object.
+// rights returns the answer to an operation on a fresh object.
 func (w *world) rights(caller, key, op, object string) hazardtest.Answer {
 	w.t.Helper()
 	method, path, _ := strings.Cut(op, " ")
@@ -169,13 +172,13 @@ func (w *world) rights(caller, key, op, object string) hazardtest.Answer {
 			path = strings.ReplaceAll(path, "{product-id}", p.UUID)
 		}
 	}
-	if op == "DELETE /organizations/{org}/assets" { // so that there are some
+	if op == "DELETE /organizations/{org}/assets" { // so that there are some assets
 		w.do("red", "PUT", "/organizations/"+digits(w.RedCross)+"/assets", rightsBodies["PUT /organizations/{org}/assets"], "Content-Type", "text/csv")
 	}
 	var body any
 	if method != "GET" && method != "DELETE" {
 		body = rightsBodies[op]
-		switch op { // each caller makes another
+		switch op { // each caller creates a different one
 		case "POST /users":
 			body = `{"role":"reader","name":"made-by-` + caller + `"}`
 		case "POST /organizations":
@@ -198,7 +201,7 @@ func (w *world) rights(caller, key, op, object string) hazardtest.Answer {
 	path = strings.NewReplacer("{category-id}", "EVENT", "{severity-id}", "WATCH", "{key-id}", "00000000-0000-4000-8000-000000000000", "{join-id}", "00000000-0000-4000-8000-000000000000", "{draft-id}", "00000000-0000-4000-8000-000000000000", "{webhook-id}", "00000000-0000-4000-8000-000000000000",
 		"{subscription-id}", "00000000-0000-4000-8000-000000000000", "{org}", digits(w.RedCross), "{user}", "none", "{identifier}", "none.1", "{delivery-id}", "1", "{source-id}", "none", "{held-id}", "99", "{payload-id}", strings.Repeat("0", 64), "{layer-id}", "0", "{place-code}", "UGC:FLC086", "{collection-id}", "hazards", "{id}", "1").Replace(path)
 	if caller == "key" {
-		if strings.HasSuffix(path, "/file") || strings.HasSuffix(path, "/picture") { // whose headers the document lists at the file's own path alone
+		if strings.HasSuffix(path, "/file") || strings.HasSuffix(path, "/picture") { // the document lists their headers only at the file's own path
 			resp, err := w.client.Do(newRequest(w.t, w.tokens, "", method, w.URL()+"/key/"+key+path, nil))
 			if err != nil {
 				w.t.Fatal(err)

@@ -13,16 +13,17 @@ import (
 	"github.com/hazardd/hazardd/internal/hazardtest"
 )
 
-// Who asks, in the matrices below: nobody, readers, the editors of two organizations, and an admin, who is no member of any.
+// The callers in the tables below: no account, readers, the editors of two organizations, and an
+// admin who is a member of none.
 var everybody = []string{"", "reader", "red-reader", "red", "fire", "root"}
 
-// wantAllowed checks whether an operation was done, or refused in the way that the asker must be refused.
+// wantAllowed checks whether an operation was done, or refused as the caller must be refused.
 func wantAllowed(t *testing.T, a hazardtest.Answer, user string, done, want int) {
 	t.Helper()
 	switch {
 	case user == "":
 		if a.Status != 403 || string(a.Body) != "Invalid Token" {
-			t.Errorf("nobody: %d %.300s, want 403 Invalid Token", a.Status, a.Body)
+			t.Errorf("without an account: %d %.300s, want 403 Invalid Token", a.Status, a.Body)
 		}
 	case want == 403:
 		p := wantProblem(t, a, 403)
@@ -36,12 +37,12 @@ func wantAllowed(t *testing.T, a hazardtest.Answer, user string, done, want int)
 	}
 }
 
-// ok stands for done in the matrices.
+// ok means done in the tables.
 const ok = 0
 
 func TestWhoMayWriteHazards(t *testing.T) {
 	s := serve(t)
-	// By the owner of the hazard, in the order of everybody.
+	// By owner of the hazard, in the order of everybody.
 	matrix := map[string][]int{
 		"red cross":       {403, 403, 403, ok, 403, ok},
 		"fire brigade":    {403, 403, 403, 403, ok, ok},
@@ -75,7 +76,7 @@ func TestWhoMayWriteHazards(t *testing.T) {
 				id := make1(owner)
 				for i, user := range everybody {
 					if matrix[owner][i] == ok {
-						id = make1(owner) // each finds it as it was made
+						id = make1(owner) // each caller gets a new one
 					}
 					before := s.do("reader", "GET", "/hazards/"+id, nil)
 					a := s.do(user, o.method, "/hazards/"+id+o.path, o.body)
@@ -108,7 +109,7 @@ func TestWhoMayWriteHazards(t *testing.T) {
 
 func TestWhoMayWriteProducts(t *testing.T) {
 	s := serve(t)
-	below := s.hazard("red", "org_ID", -1).HazardID // to which every editor may contribute
+	below := s.hazard("red", "org_ID", -1).HazardID // every editor may add to it
 	s.report(func() hazard.Report {
 		r := quake("us1", 1)
 		for i := range 50 {
@@ -181,13 +182,14 @@ func TestWhoMayAdministerSources(t *testing.T) {
 	}
 }
 
-// canary is in every text and file of a restricted product. Its end stands in no id and no entity tag by chance, and reads the same in a header.
+// canary is in every text and file of a restricted product. Its end cannot be in an id or entity
+// tag by chance, and is unchanged in a header.
 const (
 	canaryEnd = "sings-xq7z"
 	canary    = "canary-Ā-" + canaryEnd
 )
 
-// secrets is a world with products that only the fire brigade may know of.
+// secrets is a world with products that only the fire brigade may see.
 type secrets struct {
 	*world
 	hazard    item
@@ -198,7 +200,7 @@ type secrets struct {
 
 func newSecrets(t *testing.T) *secrets {
 	s := &secrets{world: serve(t)}
-	s.hazard = s.world.hazard("red", "description", "open", "org_ID", -1) // to which every editor may contribute
+	s.hazard = s.world.hazard("red", "description", "open", "org_ID", -1) // every editor may add to it
 	add := func(body map[string]any) item {
 		p := s.product("fire", s.hazard.HazardID, body)
 		s.products = append(s.products, p)
@@ -214,7 +216,7 @@ func newSecrets(t *testing.T) *secrets {
 		t.Fatalf("%d %s", a.Status, a.Body)
 	}
 	s.products = append(s.products, f)
-	// One that was open, and one that is now: what they said while restricted stays a secret.
+	// One product was public, and one is public now. Their content while restricted stays secret.
 	was := s.product("fire", s.hazard.HazardID, note("title", "Open before"))
 	s.opened = s.product("fire", s.hazard.HazardID, note("title", canary, "data", canary, "comment_Text", canary, "security_Flag", "R"))
 	for _, step := range []struct {
@@ -292,7 +294,7 @@ func TestNothingOfARestrictedProductReachesOthers(t *testing.T) {
 					if user == "" || !strings.HasPrefix(r.path, "/products/") {
 						continue
 					}
-					// It is answered as a product that never was.
+					// The answer equals that for a product that never existed.
 					never := s.do(user, r.method, "/products/999999"+strings.TrimPrefix(r.path[len("/products/"):], strings.SplitN(r.path[len("/products/"):], "/", 2)[0]), body, header...)
 					if a.Status < 403 || !bytes.Equal(withoutID(a), withoutID(never)) || !maps.EqualFunc(withoutDate(a.Header), withoutDate(never.Header), func(x, y []string) bool { return strings.Join(x, ",") == strings.Join(y, ",") }) {
 						t.Errorf("%s %s: %d %s %v; one that never was: %d %s %v", r.method, r.path, a.Status, a.Body, a.Header, never.Status, never.Body, never.Header)
@@ -323,18 +325,18 @@ func TestNothingOfARestrictedProductReachesOthers(t *testing.T) {
 			var one item
 			s.do(user, "GET", "/hazards/"+s.hazard.UUID, nil).JSON(t, &one)
 			if list[0].ProductTotal != "2" || one.ProductTotal != "2" {
-				t.Errorf("%s is told of %s and %s products, want 2", user, list[0].ProductTotal, one.ProductTotal)
+				t.Errorf("%s sees product totals %s and %s, want 2", user, list[0].ProductTotal, one.ProductTotal)
 			}
 			var changes []struct{ Hazard *item }
 			s.do(user, "GET", "/changes", nil).JSON(t, &changes)
-			var totals []string // as they were when the hazard was made and altered
+			var totals []string // from when the hazard was created and changed
 			for _, c := range changes {
 				if c.Hazard != nil {
 					totals = append(totals, c.Hazard.ProductTotal)
 				}
 			}
 			if !slices.Equal(totals, []string{"0", "2"}) {
-				t.Errorf("%s is told of %v products in the history", user, totals)
+				t.Errorf("%s sees product totals %v in the history", user, totals)
 			}
 		}
 	})
@@ -347,7 +349,7 @@ func TestNothingOfARestrictedProductReachesOthers(t *testing.T) {
 		}
 	})
 	t.Run("while one who becomes a member sees it at once", func(t *testing.T) {
-		// The token is the same: what counts is the membership of now.
+		// The token is the same, because the present membership counts.
 		path := "/products/" + digits(s.products[0].ProductID)
 		if err := s.Auth.SetOrgs(t.Context(), actor, "reader", []int64{s.FireBrigade}, now()); err != nil {
 			t.Fatal(err)
@@ -364,7 +366,7 @@ func TestNothingOfARestrictedProductReachesOthers(t *testing.T) {
 	})
 }
 
-// wantSilent checks that no byte of an answer is the canary's, whatever the coding.
+// wantSilent checks that no part of an answer contains the canary, in any encoding.
 func (s *secrets) wantSilent(t *testing.T, user, request string, a hazardtest.Answer) {
 	t.Helper()
 	text := decode(t, a.Header.Get("Content-Encoding"), a.Body)
@@ -384,7 +386,7 @@ func withoutDate(h http.Header) http.Header {
 	return h
 }
 
-// withoutID is the body of an answer without the id of its request.
+// withoutID returns the body of an answer without the id of its request.
 func withoutID(a hazardtest.Answer) []byte {
 	return bytes.ReplaceAll(a.Body, []byte(a.Header.Get("Hazardd-Request")), nil)
 }

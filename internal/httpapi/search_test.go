@@ -23,7 +23,7 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// linked is the path of the next page; empty if there is none.
+// linked returns the path of the next page; empty if there is none.
 func linked(t testing.TB, a hazardtest.Answer) string {
 	t.Helper()
 	link := a.Header.Get("Link")
@@ -37,7 +37,7 @@ func linked(t testing.TB, a hazardtest.Answer) string {
 	return m[1]
 }
 
-// names are the names of a list's hazards.
+// names returns the names of a list's hazards.
 func names(t testing.TB, a hazardtest.Answer) []string {
 	t.Helper()
 	if a.Status != http.StatusOK {
@@ -54,7 +54,7 @@ func names(t testing.TB, a hazardtest.Answer) []string {
 	return all
 }
 
-// atlas are hazards here and there: active ones, and one that is over.
+// atlas creates hazards in several places: active ones, and one that has ended.
 func atlas(t testing.TB) *world {
 	w := serve(t)
 	w.hazard("red", "hazard_Name", "Łódź flood", "severity_ID", "WARNING", "longitude", 19.45, "latitude", 51.77)
@@ -111,7 +111,7 @@ func TestSearchesFindWhatWasAskedFor(t *testing.T) {
 			if n.Count != len(want) {
 				t.Errorf("counted %d, want %d", n.Count, len(want))
 			}
-			// The same of the active ones, from the view.
+			// The same for active ones, from the view.
 			var active []string
 			for _, name := range want {
 				if name != "Past quake" {
@@ -135,7 +135,7 @@ func TestSearchesFindWhatWasAskedFor(t *testing.T) {
 	}
 }
 
-// values takes a query apart at its ampersands, whatever else it holds.
+// values splits a query at its ampersands, whatever else it contains.
 func values(query string) url.Values {
 	v := url.Values{}
 	for pair := range strings.SplitSeq(query, "&") {
@@ -223,10 +223,10 @@ func TestPagesFollowTheirLink(t *testing.T) {
 			paged = append(paged, page...)
 		}
 		if !slices.Equal(whole, paged) {
-			t.Errorf("%s: %v in pages, %v at once", path, paged, whole)
+			t.Errorf("%s: %v on pages, %v in one answer", path, paged, whole)
 		}
 	}
-	// A hazard that ends leaves the pages that are still to come, and none is skipped for it.
+	// A hazard that ends disappears from later pages, and this skips no other hazard.
 	a := w.do("reader", "GET", "/hazards/active?sort=hazard_ID&limit=3", nil)
 	if first := names(t, a); !slices.Equal(first, []string{"0", "1", "2"}) {
 		t.Fatal(first)
@@ -266,11 +266,11 @@ func TestWhyAHazardEndedStandsBesideIt(t *testing.T) {
 		t.Errorf("ended %q, %s; want %s", a.Header.Get("Hazardd-End"), got, want)
 	}
 	if a := w.do("reader", "GET", "/hazards/"+two.UUID, nil); a.Header.Get("Hazardd-End") != "" || a.Header.Get("Link") != "" {
-		t.Errorf("of one that goes on: %v", a.Header)
+		t.Errorf("an active hazard: %v", a.Header)
 	}
 }
 
-// moment is what readers saw at a moment: the answers to some reads, by user and path.
+// moment is what readers saw at a moment: answers by user and path.
 type moment struct {
 	at    hazard.Instant
 	reads map[string]hazardtest.Answer
@@ -280,7 +280,7 @@ func TestReadsOfTwoHundredMomentsAreWhatReadersSawThen(t *testing.T) {
 	const changes, moments = 2000, 200
 	p := handle(t)
 	r := rand.New(rand.NewPCG(2026, 1121))
-	p.clock.Store(int64(now().Add(time.Hour))) // ahead of the clock that the view itself looks at
+	p.clock.Store(int64(now().Add(time.Hour))) // ahead of the clock that the view itself uses
 	var hazards, products []int64
 	org := int64(1)
 	write := func() {
@@ -323,7 +323,8 @@ func TestReadsOfTwoHundredMomentsAreWhatReadersSawThen(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				// Who may read it stays: what is restricted or deleted later is hidden in the past too (withdrawn_test.go).
+				// Its audience stays, because restricted or deleted products are also hidden in the
+				// past (withdrawn_test.go).
 				o.Title = fmt.Sprint("Note ", r.IntN(100))
 				o.HazardID = hazards[r.IntN(len(hazards))]
 				return tx.SaveProduct(o)
@@ -353,7 +354,7 @@ func TestReadsOfTwoHundredMomentsAreWhatReadersSawThen(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// The header fields that belong to the moment.
+	// These header fields depend on the moment.
 	fields := []string{"Hazardd-Change", "Hazardd-End", "Content-Type", "Etag"}
 	var seen []moment
 	for i := range changes {
@@ -377,12 +378,12 @@ func TestReadsOfTwoHundredMomentsAreWhatReadersSawThen(t *testing.T) {
 			}
 			seen = append(seen, m)
 		}
-		// Two changes of one moment are one to who asks for it: time goes on after each reading.
+		// Two changes in one moment count as one, so advance the clock after each reading.
 		p.clock.Add(int64(1 + r.IntN(3000)))
 	}
 	p.clock.Add(int64(24 * time.Hour / time.Millisecond))
 	recordEnds()
-	clear(p.tokens.byUser) // they are over too
+	clear(p.tokens.byUser) // they have expired too
 	compared := 0
 	for _, m := range seen {
 		for read, then := range m.reads {
@@ -405,7 +406,7 @@ func TestReadsOfTwoHundredMomentsAreWhatReadersSawThen(t *testing.T) {
 				}
 			}
 			if now.Header.Get("Hazardd-Sources") != "" {
-				t.Errorf("%s at %s tells how fresh the sources are now", read, m.at)
+				t.Errorf("%s at %s contains the present state of the sources", read, m.at)
 			}
 		}
 	}
@@ -456,7 +457,7 @@ func TestSearchesComeInEveryFormat(t *testing.T) {
 	wantProblem(t, w.do("reader", "GET", "/hazards/active?type=x&f=networklink", nil), http.StatusBadRequest)
 }
 
-// What a document of then shows of the history ends then too.
+// The history in a document of a past moment ends at that moment.
 func TestAnAlertOfThenKnowsNothingOfWhatFollowed(t *testing.T) {
 	w := serve(t)
 	h := w.hazard("red")

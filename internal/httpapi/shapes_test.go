@@ -30,7 +30,8 @@ func drawnIn(t *testing.T, a hazardtest.Answer) (all []drawnFeature) {
 	return list.Features
 }
 
-// Contours, cones and the like are kept beside the base record with role, band and time, now and as of each moment (D5).
+// Contours, cones and similar shapes are stored beside the base record with role, band and time,
+// now and as of each moment (D5).
 func TestShapesOfAHazard(t *testing.T) {
 	s := serve(t)
 	now := hazard.At(time.Now())
@@ -48,7 +49,7 @@ func TestShapesOfAHazard(t *testing.T) {
 	var changes []struct{ Change int64 }
 	s.do("reader", http.MethodGet, path+"/changes", nil).JSON(t, &changes)
 	if len(changes) != 1 {
-		t.Errorf("%d changes, want the hazard made with its shapes by one", len(changes))
+		t.Errorf("%d changes, want one that creates the hazard with its shapes", len(changes))
 	}
 	first := drawnIn(t, s.do("reader", http.MethodGet, path+"/shapes", nil))
 	if len(first) != 2 {
@@ -63,7 +64,7 @@ func TestShapesOfAHazard(t *testing.T) {
 		runtime.Gosched()
 	}
 
-	// A document that comes later, by itself: the event is known.
+	// A later document without a report: the event is known.
 	s.takeIn("usgs", source.Batch{Drawings: []source.Drawing{draw(2, contour(7, line))}})
 	if got := drawnIn(t, s.do("reader", http.MethodGet, path+"/shapes", nil)); len(got) != 1 || got[0].Properties.Value != 7 {
 		t.Errorf("shapes %+v, want the contour of the later document", got)
@@ -75,11 +76,11 @@ func TestShapesOfAHazard(t *testing.T) {
 	if len(over) != 3 || over[0].Properties.Until != "" || over[1].Properties.Until == "" || over[1].Properties.Since == "" {
 		t.Errorf("shapes over time %+v, want those of both documents, the latest first", over)
 	}
-	// What came again, or came late, changes nothing, and nothing is kept of an event that nobody knows.
+	// Repeated or late drawings change nothing, and drawings of unknown events are not stored.
 	number := s.do("reader", http.MethodGet, "/hazards/active", nil).Header.Get("Hazardd-Change")
 	s.takeIn("usgs", source.Batch{Drawings: []source.Drawing{draw(2, contour(7, line)), draw(1, contour(5, line)), {Key: "us1", Part: "shakemap", Version: 1, Shapes: []hazard.Shape{contour(6, line)}}}})
 	if n := s.do("reader", http.MethodGet, "/hazards/active", nil).Header.Get("Hazardd-Change"); n != number {
-		t.Errorf("change %s after shapes that say nothing new, want %s", n, number)
+		t.Errorf("change %s after shapes without news, want %s", n, number)
 	}
 
 	geography := drawnIn(t, s.do("reader", http.MethodGet, path+"/alert-geography?f=geojson", nil))
@@ -101,7 +102,7 @@ func TestShapesOfAHazard(t *testing.T) {
 	if got := s.do("reader", http.MethodGet, "/hazards/999/shapes", nil); got.Status != http.StatusNotFound {
 		t.Errorf("an unknown hazard: %d", got.Status)
 	}
-	// A document without shapes takes them away.
+	// A document without shapes removes them.
 	s.takeIn("usgs", source.Batch{Drawings: []source.Drawing{draw(3)}})
 	if got := drawnIn(t, s.do("reader", http.MethodGet, path+"/shapes", nil)); len(got) != 0 {
 		t.Errorf("shapes %+v, want none", got)

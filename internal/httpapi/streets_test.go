@@ -18,7 +18,7 @@ import (
 
 var basemapMark = regexp.MustCompile(`<meta name="hazardd-basemap" content="([^"]*)">`)
 
-// M7: at city scale the map had no roads.
+// M7: the map had no roads at city scale.
 func TestTheMapIsToldOfStreetsWhichAreServedTileByTile(t *testing.T) {
 	if !web.NewHandler().Built() {
 		t.Skip("the map is not in this binary")
@@ -58,7 +58,7 @@ func TestTheMapIsToldOfStreetsWhichAreServedTileByTile(t *testing.T) {
 			t.Errorf("HEAD: %d %q", a.Status, a.Body)
 		}
 		if a := s.do("", "GET", "/"+m[1]+"14/8647/5303.mvt", nil); a.Status != http.StatusNoContent || len(a.Body) > 0 {
-			t.Errorf("a tile that is not there: %d %q", a.Status, a.Body)
+			t.Errorf("a tile that does not exist: %d %q", a.Status, a.Body)
 		}
 		for _, path := range []string{m[1] + "15/0/0.mvt", m[1] + "0/1/0.mvt", m[1] + "0/0/1.mvt", m[1] + "0/0/0", m[1] + "-1/0/0.mvt", m[1] + "0/0/99999999999999999999.mvt", "basemap/other/0/0/0.mvt"} {
 			if a := s.do("", "GET", "/"+path, nil); a.Status != http.StatusNotFound || strings.Contains(a.Header.Get("Cache-Control"), "immutable") {
@@ -68,7 +68,7 @@ func TestTheMapIsToldOfStreetsWhichAreServedTileByTile(t *testing.T) {
 	}
 	s := serve(t)
 	if a := s.do("", "GET", "/", nil, "Accept", "text/html"); basemapMark.Match(a.Body) {
-		t.Error("a server without streets says that there are some")
+		t.Error("a server without streets announces some")
 	}
 	if a := s.do("", "GET", "/basemap/x/0/0/0.mvt", nil); a.Status != http.StatusNotFound {
 		t.Errorf("a server without streets answers %d", a.Status)

@@ -21,13 +21,13 @@ import (
 	"github.com/hazardd/hazardd/internal/service"
 )
 
-// mailbox is a mail server that gives what it gets to whoever reads it.
+// mailbox is a mail server that passes its mails on to a reader.
 type mailbox struct {
 	mails   chan *letter
 	address string
 }
 
-// letter is a mail, with its parts decoded as far as links are looked for.
+// letter is a mail with the parts decoded that may contain links.
 type letter struct {
 	to     string
 	header mail.Header
@@ -74,7 +74,7 @@ func newMailbox(t *testing.T) *mailbox {
 	server := smtp.NewServer(b)
 	var wait sync.WaitGroup
 	wait.Go(func() { _ = server.Serve(l) })
-	t.Cleanup(func() { _, _ = server.Close(), l.Close(); wait.Wait() }) // the listener too: Serve may begin only now
+	t.Cleanup(func() { _, _ = server.Close(), l.Close(); wait.Wait() }) // the listener too, because Serve may begin only now
 	return b
 }
 
@@ -88,14 +88,14 @@ func posted(t *testing.T, alter ...func(*service.Config)) (*world, *mailbox) {
 		c.PublicURL = publicAddress
 		c.Channels = service.Channels{SMTP: "smtp://" + box.address, SMTPFrom: "hazards@example.org"}
 	}}, alter...)...)
-	// A proxy of the public address stands for TLS.
+	// Connect to the service without TLS, like a proxy that terminates TLS for the public address.
 	s.client.Transport.(*http.Transport).DialTLSContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, network, s.Addr().String())
 	}
 	return s, box
 }
 
-// next is the next mail.
+// next returns the next mail.
 func (b *mailbox) next(t *testing.T) *letter {
 	t.Helper()
 	select {
@@ -107,7 +107,7 @@ func (b *mailbox) next(t *testing.T) *letter {
 	}
 }
 
-// link is the path and query of the link of a mail to confirm, unsubscribe or manage.
+// link returns the path and query of a mail's link to confirm, unsubscribe or manage.
 func (l *letter) link(t *testing.T, what string) string {
 	t.Helper()
 	m := regexp.MustCompile(regexp.QuoteMeta(publicAddress) + `(/subscriptions/` + what + `\?token=[\w.-]+)`).FindStringSubmatch(l.text)
@@ -117,7 +117,7 @@ func (l *letter) link(t *testing.T, what string) string {
 	return m[1]
 }
 
-// visitLink opens a link as a browser does, and holds what every such page promises.
+// visitLink opens a link like a browser, and checks the promises of every such page.
 func (w *world) visitLink(t *testing.T, method, link string, status int, header ...string) string {
 	t.Helper()
 	a := w.do("", method, link, nil, append([]string{"Accept", "text/html"}, header...)...)
@@ -129,7 +129,7 @@ func (w *world) visitLink(t *testing.T, method, link string, status int, header 
 	return html
 }
 
-// sendForm sends a form of such a page as a browser does.
+// sendForm sends a form of such a page like a browser.
 func (w *world) sendForm(t *testing.T, link, body string, status int) string {
 	t.Helper()
 	a := w.do("", "POST", link, body, "Accept", "text/html", "Content-Type", "application/x-www-form-urlencoded")
@@ -139,7 +139,7 @@ func (w *world) sendForm(t *testing.T, link, body string, status int) string {
 	return string(a.Body)
 }
 
-// The links of a message work from the first mail to the last click.
+// The links in messages work, from the first mail to the last click.
 func TestTheLinksOfMessages(t *testing.T) {
 	var logs bytes.Buffer
 	s, box := posted(t, func(c *service.Config) {
@@ -152,7 +152,7 @@ func TestTheLinksOfMessages(t *testing.T) {
 	}
 	first := box.next(t)
 	confirm := first.link(t, "confirm")
-	s.hazard("red") // while the address is not confirmed
+	s.hazard("red") // the address is not confirmed yet
 	for range 2 {   // a scanner follows links
 		if html := s.visitLink(t, "GET", confirm, 200); !strings.Contains(html, "Somebody asked this service") || !strings.Contains(html, `method="post"`) || strings.Contains(html, "ann@") {
 			t.Error(html)
@@ -167,7 +167,7 @@ func TestTheLinksOfMessages(t *testing.T) {
 	if a := s.do("reader", "GET", "/subscriptions", nil); !strings.Contains(string(a.Body), `"status":"unconfirmed"`) {
 		t.Errorf("a GET has confirmed: %s", a.Body)
 	}
-	for range 2 { // another origin is no matter: the token is all that counts
+	for range 2 { // another origin does not matter, because only the token counts
 		if html := s.visitLink(t, "POST", confirm, 200, "Origin", "null", "Sec-Fetch-Site", "cross-site"); !strings.Contains(html, "Your address is confirmed") {
 			t.Error(html)
 		}
@@ -184,7 +184,7 @@ func TestTheLinksOfMessages(t *testing.T) {
 	manage := told.link(t, "manage")
 	html := s.visitLink(t, "GET", manage, 200)
 	for deadline := time.Now().Add(time.Minute); !strings.Contains(html, "River &lt;i&gt;rises") && time.Now().Before(deadline); html = s.visitLink(t, "GET", manage, 200) {
-		time.Sleep(20 * time.Millisecond) // the mail came, and is about to be noted as sent
+		time.Sleep(20 * time.Millisecond) // the mail has arrived, but may not be recorded as sent yet
 	}
 	for _, want := range []string{"&lt;b&gt;Home", "ann@example.org", "cabin", "KE", "Flood", "Watch", "00:00", "Africa/Nairobi", "at once", "River &lt;i&gt;rises", "EAT"} {
 		if !strings.Contains(html, want) {
@@ -198,7 +198,7 @@ func TestTheLinksOfMessages(t *testing.T) {
 		t.Error(html)
 	}
 
-	// The page changes the subscription too.
+	// The page can also change the subscription.
 	change := strings.Replace(manage, "/manage?", "/change?", 1)
 	form := func(link, body string, status int) string { return s.sendForm(t, link, body, status) }
 	if html := form(change, "status=paused", 200); !strings.Contains(html, "Saved.") || !strings.Contains(html, "The subscription is paused") || !strings.Contains(html, ">Resume</button>") {
@@ -233,7 +233,7 @@ func TestTheLinksOfMessages(t *testing.T) {
 	if html := form(change+"&lang=en", "quiet_from=&quiet_to=&quiet_except=WARNING", 200); strings.Contains(html, `value="23:15"`) {
 		t.Error(html)
 	}
-	form(strings.Replace(told.link(t, "unsubscribe"), "/unsubscribe?", "/change?", 1), "status=paused", 404) // another purpose
+	form(strings.Replace(told.link(t, "unsubscribe"), "/unsubscribe?", "/change?", 1), "status=paused", 404) // a link for another purpose
 	form(change+"x", "status=paused", 404)
 	if html := s.visitLink(t, "GET", change, 200); !strings.Contains(html, `<option value="fr" selected>Français</option>`) || !strings.Contains(html, `<html lang="fr"`) {
 		t.Error(html)
@@ -248,7 +248,7 @@ func TestTheLinksOfMessages(t *testing.T) {
 	if html := s.visitLink(t, "GET", stop, 200); !strings.Contains(html, "No more messages about hazards will come here") {
 		t.Error(html)
 	}
-	// What is not a good link leads nowhere, and each says the same.
+	// An invalid link leads nowhere, and all of them get the same answer.
 	for _, link := range []string{strings.Replace(manage, "token=manage", "token=unsubscribe", 1), manage + "x", manage + "&token=x", strings.Replace(stop, "unsubscribe?", "manage?", 1)} {
 		for _, method := range []string{"GET", "POST"} {
 			if html := s.visitLink(t, method, link, 404); !strings.Contains(html, "This link leads nowhere") {
@@ -274,7 +274,7 @@ func TestTheLinksOfMessages(t *testing.T) {
 	s.do("root", "POST", "/subscriptions", `{"channels":[{"kind":"email","to":"bob@example.org"}],"confirmed":true}`)
 	s.hazard("red")
 	if last := box.next(t); last.to != "bob@example.org" || len(box.mails) > 0 {
-		t.Errorf("a mail to %s", last.to)
+		t.Errorf("an unexpected mail to %s", last.to)
 	} else if html := s.visitLink(t, "POST", last.link(t, "manage"), 200); !strings.Contains(html, "No more messages come here") {
 		t.Error(html)
 	}
@@ -294,7 +294,8 @@ func TestTheLinksOfMessages(t *testing.T) {
 	}
 }
 
-// Where the server is public, an address is enough; elsewhere it is not, and a false token never is.
+// On a public server an address is enough for a subscription, on others it is not, and an invalid
+// token never is.
 func TestASubscriptionWithoutAnAccount(t *testing.T) {
 	s, box := posted(t, func(c *service.Config) { c.Public = httpapi.PublicRead })
 	draft := `{"where":{"points":[{"lon":20,"lat":10,"radius_km":50}]},"channels":[{"kind":"email","to":"eve@example.org"}]}`
@@ -313,7 +314,7 @@ func TestASubscriptionWithoutAnAccount(t *testing.T) {
 		t.Errorf("%s: %s", told.to, told.text)
 	}
 	for body, status := range map[string]int{
-		`{"channels":[{"kind":"email","to":"eve@example.org"}]}`:                                                  400, // everywhere
+		`{"channels":[{"kind":"email","to":"eve@example.org"}]}`:                                                  400, // without a place
 		`{"where":{"regions":["KE"]},"channels":[{"kind":"http","to":"https://a.example/x","template":"slack"}]}`: 400,
 		`{"where":{"regions":["KE"]},"channels":[{"kind":"email","to":"eve@example.org"}],"confirmed":true}`:      403,
 		`{"where":{"regions":["KE"]},"channels":[{"kind":"webpush","to":"{}"}]}`:                                  400,
@@ -325,18 +326,18 @@ func TestASubscriptionWithoutAnAccount(t *testing.T) {
 	if a := s.do("", "POST", "/subscriptions", draft, "Authorization", "Bearer x"); a.Status != 403 {
 		t.Errorf("a false token: %d", a.Status)
 	}
-	for _, want := range []int{201, 201, 429} { // with the first, three in a day
+	for _, want := range []int{201, 201, 429} { // with the first, three per day
 		if a := s.do("", "POST", "/subscriptions", draft); a.Status != want {
 			t.Errorf("%d %s, want %d", a.Status, a.Body, want)
 		}
 	}
 	closed, _ := posted(t)
 	if a := closed.do("", "POST", "/subscriptions", draft); a.Status != 403 {
-		t.Errorf("where nothing is public: %d", a.Status)
+		t.Errorf("on a server that is not public: %d", a.Status)
 	}
 }
 
-// One address cannot try links, or ask for pages, as often as it likes.
+// The number of tried links and page requests per address is limited.
 func TestPagesOfLinksAreLimited(t *testing.T) {
 	s, _ := posted(t, func(c *service.Config) { c.PublicLimits.Rate = 1 })
 	refused := 0

@@ -18,7 +18,7 @@ import (
 	"github.com/hazardd/hazardd/internal/service"
 )
 
-// postbox is a Sender that keeps what it is given.
+// postbox is a Sender that keeps its messages.
 type postbox chan notice.Notice
 
 func (p postbox) Send(ctx context.Context, _ channel.Address, n notice.Notice) error {
@@ -77,7 +77,7 @@ func TestSubscriptionsOverHTTP(t *testing.T) {
 		t.Errorf("%s", a.Body)
 	}
 
-	// What others see of it.
+	// What other users see of it.
 	if a := s.do("red", "GET", path, nil); a.Status != 404 {
 		t.Errorf("another user: %d", a.Status)
 	}
@@ -95,7 +95,7 @@ func TestSubscriptionsOverHTTP(t *testing.T) {
 		!strings.Contains(string(a.Body), `"daily"`) {
 		t.Errorf("%d %s", a.Status, a.Body)
 	}
-	// Nothing of the address is where it must not be.
+	// The address appears nowhere that it should not.
 	if a := s.do("root", "GET", "/audit", nil); !strings.Contains(string(a.Body), "subscription.create") || strings.Contains(string(a.Body), `"{}"`) {
 		t.Errorf("%s", a.Body)
 	}
@@ -106,7 +106,7 @@ func TestSubscriptionsOverHTTP(t *testing.T) {
 		t.Errorf("%d", a.Status)
 	}
 
-	// An address of email waits to be confirmed, which takes a public address of the server.
+	// An email address waits for confirmation, which needs a public address of the server.
 	if a := s.do("reader", "POST", "/subscriptions", `{"channels":[{"kind":"email","to":"ann@example.org"}]}`); a.Status != 409 {
 		t.Errorf("%d %s", a.Status, a.Body)
 	}
@@ -160,7 +160,7 @@ func TestWhatASubscriptionMayNameIsOffered(t *testing.T) {
 		c.Public = httpapi.PublicRead
 		c.Channels = service.Channels{SMTP: "smtp://127.0.0.1:25", SMTPFrom: "hazards@example.org", WebPush: "mailto:ops@example.org", WebPushKey: key, Folder: folder}
 	})
-	// Without a public address nobody can confirm an address of email: an admin alone may use one.
+	// Without a public address nobody can confirm an email address, so only an admin may use one.
 	for caller, want := range map[string]struct {
 		email, push bool
 		http        int

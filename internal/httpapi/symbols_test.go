@@ -57,7 +57,7 @@ func TestASymbolIsKeptForEverUnderItsVersionOnly(t *testing.T) {
 					t.Errorf("%s asked again: %d, Cache-Control %q", address, again.Status, again.Header.Get("Cache-Control"))
 				}
 				if vary := a.Header.Get("Vary"); strings.Contains(vary, "Authorization") {
-					t.Errorf("%s: Vary %q, though it is the same for all", address, vary)
+					t.Errorf("%s: Vary %q, but the answer is the same for all", address, vary)
 				}
 				if head := s.do("", "HEAD", address, nil); head.Status != 200 || len(head.Body) != 0 {
 					t.Errorf("HEAD %s: %d, %d bytes", address, head.Status, len(head.Body))
@@ -110,7 +110,8 @@ func TestASymbolThatIsNoneSaysWhatThereIs(t *testing.T) {
 	}
 }
 
-// A flood of distinct sizes is either answered or sent away for a while; what is asked for normally is served after it.
+// Requests of a flood for many different sizes are answered or refused for a while. Normal requests
+// work after it.
 func TestAFloodOfSizesOfSymbolsIsSurvived(t *testing.T) {
 	s := serve(t)
 	var wg sync.WaitGroup

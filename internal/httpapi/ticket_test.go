@@ -21,7 +21,8 @@ func (w *world) streamTicket(user, query string) (k streamTicket) {
 	return k
 }
 
-// open asks for a stream without any header, as a browser does, and reads until it has seen what is wanted, or to its end.
+// openStream requests a stream without any header, like a browser, and reads until it finds want,
+// or to the end.
 func (w *world) openStream(url, want string) (int, string) {
 	w.t.Helper()
 	req, err := http.NewRequestWithContext(w.t.Context(), "GET", url, nil)
@@ -52,7 +53,8 @@ func TestATicketOpensOneStreamAndNoOther(t *testing.T) {
 	if status, text := s.openStream(k.URL, "High water"); status != 200 || !strings.Contains(text, "High water") || strings.Contains(text, "Fire") {
 		t.Errorf("%d %s", status, text)
 	}
-	// It was used; it is no token; a token is no ticket; and it widens nothing.
+	// A used ticket is refused. A ticket is not a token, a token is not a ticket, and a ticket does
+	// not allow a wider query.
 	fresh := s.streamTicket("reader", "?type=FLOOD").Ticket
 	for _, url := range []string{k.URL, s.URL() + "/events?ticket=", s.URL() + "/events?ticket=" + s.Token("reader"), s.URL() + "/hazards/active?ticket=" + fresh} {
 		if status, text := s.openStream(url, "Invalid"); status != http.StatusForbidden || text != "Invalid Token" {
@@ -69,7 +71,7 @@ func TestATicketOpensOneStreamAndNoOther(t *testing.T) {
 	}
 	wantProblem(t, s.do("reader", "GET", "/events?ticket="+fresh, nil), http.StatusBadRequest)
 	wantProblem(t, s.do("reader", "POST", "/events/tickets?type=SNOW", nil), http.StatusBadRequest)
-	// A reader that comes again goes on where it was.
+	// A reader that reconnects continues where it was.
 	if status, text := s.openStream(s.URL()+"/events?after=0&ticket="+fresh, "High water"); status != 200 || !strings.Contains(text, "High water") {
 		t.Errorf("%d %s", status, text)
 	}
@@ -109,7 +111,7 @@ func TestAStreamByTicketEndsWithItsSession(t *testing.T) {
 	if text := <-ended; text != "" {
 		t.Error(text)
 	}
-	if status, text := s.openStream(second.URL, "Invalid"); status != http.StatusForbidden { // nor is it served as the public is
+	if status, text := s.openStream(second.URL, "Invalid"); status != http.StatusForbidden { // nor is it treated as the public
 		t.Errorf("%d %s", status, text)
 	}
 }

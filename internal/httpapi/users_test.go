@@ -36,7 +36,7 @@ func TestUsersAreKeptByAdmins(t *testing.T) {
 		{"PATCH /users/ann", `{"role":"editor","orgs":[1]}`, 200, `"role":"editor"`},
 		{"PATCH /users/ann", `{"role":"chief","orgs":[],"disabled":true}`, 400, "chief"},
 		{"PATCH /users/ann", `{"orgs":[99],"disabled":true}`, 400, "99"},
-		{"GET /users/ann", "", 200, `"orgs":[1],"disabled":false`}, // nothing of what was refused holds
+		{"GET /users/ann", "", 200, `"orgs":[1],"disabled":false`}, // nothing of the refused request was applied
 		{"PATCH /users/ann", `{"password":"` + secret + `"}`, 400, "password: is not known here"},
 		{"PATCH /users/nobody", `{"disabled":true}`, 404, ""},
 		{"PATCH /users/root", `{"disabled":true}`, 409, "yourself"},
@@ -79,7 +79,7 @@ func TestUsersAreKeptByAdmins(t *testing.T) {
 	p.wantTrail(t, "ann", auth.ActionUserAdd, auth.ActionOrgs, auth.ActionRole, auth.ActionPassword, auth.ActionRemove)
 }
 
-// wantTrail holds the actions on a user by root against those of the audit trail, the oldest first.
+// wantTrail compares root's actions on a user with those in the audit trail, oldest first.
 func (p *inProcess) wantTrail(t *testing.T, user string, want ...string) {
 	t.Helper()
 	rows, err := p.Auth.Trail(t.Context(), auth.TrailFilter{User: user, Limit: 100})
@@ -97,7 +97,8 @@ func (p *inProcess) wantTrail(t *testing.T, user string, want ...string) {
 	}
 }
 
-// TestADisabledUserIsOutAtOnce: the token that the user holds is worthless with the answer to the admin.
+// TestADisabledUserIsOutAtOnce checks that the user's token is invalid as soon as the admin gets
+// the answer.
 func TestADisabledUserIsOutAtOnce(t *testing.T) {
 	p := handle(t)
 	if a := p.do("editor", "GET", "/hazards/active", nil); a.Status != 200 {
@@ -113,11 +114,12 @@ func TestADisabledUserIsOutAtOnce(t *testing.T) {
 		t.Fatalf("%d %s", a.Status, a.Body)
 	}
 	if a := p.do("editor", "GET", "/hazards/active", nil); a.Status != 403 {
-		t.Errorf("an old token holds again: %d %s", a.Status, a.Body)
+		t.Errorf("an old token is valid again: %d %s", a.Status, a.Body)
 	}
 }
 
-// TestAPasswordThatWasMadeEndsByItself: who does not choose another one within a day is out.
+// TestAPasswordThatWasMadeEndsByItself checks that a user who does not choose another password
+// within a day loses access.
 func TestAPasswordThatWasMadeEndsByItself(t *testing.T) {
 	p := handle(t)
 	var made struct{ Password string }

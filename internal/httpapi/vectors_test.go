@@ -25,7 +25,7 @@ import (
 	"github.com/hazardd/hazardd/internal/poll"
 )
 
-// vectorFiles lists the files of a folder of vectors that have the extension.
+// vectorFiles lists the files with that extension in a folder of vectors.
 func vectorFiles(t *testing.T, folder, ext string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(hazardtest.Shared(t, folder))
@@ -70,13 +70,13 @@ func TestJSONAtItsEdges(t *testing.T) {
 						wantProblem(t, a, 400)
 					case strings.HasPrefix(name, "y_object_duplicated_key"):
 						if faults := wantProblem(t, a, 400).faults(); slices.ContainsFunc(faults, func(f string) bool { return f != "" }) {
-							t.Errorf("%s takes a doubled member and looks at %v", target, faults)
+							t.Errorf("%s accepts a duplicate member and uses %v", target, faults)
 						}
 					case strings.HasPrefix(name, "y_") && bytes.HasPrefix(bytes.TrimSpace(body), []byte("{")):
 						if faults := wantProblem(t, a, 400).faults(); len(faults) < 2 || slices.Contains(faults, "") {
 							t.Errorf("%s does not look at the members: %s", target, a.Body)
 						}
-					default: // no object, or one that may be refused either way
+					default: // not an object, or either answer is allowed
 						wantProblem(t, a, 400)
 					}
 				}
@@ -84,20 +84,20 @@ func TestJSONAtItsEdges(t *testing.T) {
 		}
 	}
 	if list := items(t, p.do("reader", "GET", "/hazards/active", nil)); len(list) != 0 {
-		t.Errorf("hazards were made: %+v", list)
+		t.Errorf("hazards were created: %+v", list)
 	}
 }
 
-// rawAnswers is what came back over a raw connection: the answers in their order, and all of it as text.
+// rawAnswers are the answers on a raw connection, in order, and their whole text.
 type rawAnswers struct {
 	all  string
 	list []hazardtest.Answer
 }
 
-// judgement says what is wrong with the answers to a vector; empty if nothing is.
+// judgement returns what is wrong with the answers to a vector; empty if nothing is.
 type judgement func(rawAnswers) string
 
-// only wants one answer, of one of these status codes.
+// only expects one answer with one of these status codes.
 func only(status ...int) judgement {
 	return func(got rawAnswers) string {
 		if len(got.list) != 1 || !slices.Contains(status, got.list[0].Status) {
@@ -107,7 +107,7 @@ func only(status ...int) judgement {
 	}
 }
 
-// invalidToken wants the answer of section 7 to the letter.
+// invalidToken expects exactly the answer of section 7.
 func invalidToken(got rawAnswers) string {
 	if len(got.list) != 1 || got.list[0].Status != 403 || string(got.list[0].Body) != "Invalid Token" {
 		return "want 403 Invalid Token"
@@ -115,7 +115,7 @@ func invalidToken(got rawAnswers) string {
 	return ""
 }
 
-// without wants that and that the answers hold no such text.
+// without expects the same as and, and that the answers do not contain the text.
 func without(text string, and judgement) judgement {
 	return func(got rawAnswers) string {
 		if strings.Contains(got.all, text) {
@@ -180,7 +180,7 @@ func TestRequestHeadsOverARawConnection(t *testing.T) {
 		t.Errorf("files and judgements:\n%s", diff)
 	}
 	s := serve(t)
-	t.Run("files", func(t *testing.T) { // ends when the parallel ones below have
+	t.Run("files", func(t *testing.T) { // ends after the parallel subtests below
 		for _, name := range names {
 			request := hazardtest.ReadShared(t, "vectors/http/"+name)
 			t.Run(name, func(t *testing.T) {
@@ -250,7 +250,7 @@ func TestGeometriesInWrites(t *testing.T) {
 				case a.Status != 201 || strings.HasPrefix(c.Expect, "refuse") && choice == "refuse":
 					t.Errorf("%d %.300s (%s, %s)", a.Status, a.Body, c.Expect, c.Why)
 				case member == "area":
-					for _, f := range []string{"json", "geojson"} { // what was taken can be read
+					for _, f := range []string{"json", "geojson"} { // everything accepted can be read
 						location := a.Header.Get("Location")
 						if g := p.do("reader", "GET", location[strings.Index(location, "/hazards/"):]+"/alert-geography?f="+f, nil); g.Status != 200 || !json.Valid(g.Body) {
 							t.Errorf("as %s it reads %d %.300s", f, g.Status, g.Body)
@@ -262,7 +262,8 @@ func TestGeometriesInWrites(t *testing.T) {
 	}
 }
 
-// wantHarmless checks that an answer is none of our failures and that nothing of the request broke into its head.
+// wantHarmless checks that an answer is not an internal error, and that nothing of the request got
+// into its header.
 func wantHarmless(t *testing.T, what string, a hazardtest.Answer) {
 	t.Helper()
 	if a.Status >= 500 || a.Status < 200 {
@@ -280,7 +281,7 @@ func wantHarmless(t *testing.T, what string, a hazardtest.Answer) {
 	}
 }
 
-// hostile are texts that hurt somewhere, by where.
+// hostile returns texts that are dangerous somewhere, by place.
 func hostile(t *testing.T) map[string][]string {
 	t.Helper()
 	var raw map[string]json.RawMessage
@@ -311,12 +312,12 @@ func TestHostileTexts(t *testing.T) {
 	for _, group := range sortedKeys(texts) {
 		t.Run(group, func(t *testing.T) {
 			for _, s := range texts[group] {
-				if group != "not UTF-8" { // which is refused as a whole, by TestJSONAtItsEdges
+				if group != "not UTF-8" { // which is rejected completely, see TestJSONAtItsEdges
 					wantClean(t, p, s, below)
 				}
 				segment := url.PathEscape(s)
 				if group == "id_path" {
-					segment = s // escaped already, or as bad as it is
+					segment = s // already escaped, or deliberately invalid
 				}
 				for _, target := range []string{"/hazards/", "/products/", "/hazards/active/category/", "/hazards/active/severity/", "/icons/hazard/large/", "/sources/", "/", "/h/"} {
 					for _, rest := range []string{"", "/products", "/file", "/errors"} {
@@ -361,7 +362,7 @@ func TestHostileTexts(t *testing.T) {
 	}
 }
 
-// printable keeps of a text what may stand in a request line.
+// printable keeps the characters of a text that are allowed in a request line.
 func printable(r rune) rune {
 	if r <= ' ' || r >= 0x7f || r == '#' {
 		return -1
@@ -369,7 +370,7 @@ func printable(r rune) rune {
 	return r
 }
 
-// wantClean writes a text into every field that takes one and checks what is kept.
+// wantClean writes a text into every text field, and checks the stored text.
 func wantClean(t *testing.T, p *inProcess, s, below string) {
 	t.Helper()
 	line, text := hazard.CleanLine(s), hazard.Clean(s)
@@ -462,7 +463,7 @@ func TestForgedTokensAreRefusedInTheWordsOfTheBaseInterface(t *testing.T) {
 	if len(vectors.Cases) < 100 {
 		t.Fatalf("%d tokens", len(vectors.Cases))
 	}
-	for _, c := range vectors.Cases { // those that are good elsewhere are signed by keys that are none of ours
+	for _, c := range vectors.Cases { // tokens that are valid elsewhere are signed with keys unknown here
 		t.Run(c.Use+": "+c.Name, func(t *testing.T) {
 			for _, path := range []string{"/hazards/active", "/hazards/types", "/products/1", "/changes"} {
 				if a := p.do("", "GET", path, nil, "Authorization", "Bearer "+c.Token); a.Status != 403 || string(a.Body) != "Invalid Token" {

@@ -36,7 +36,7 @@ func (w *world) versions(user, product string) (list []version) {
 	return list
 }
 
-// X8: there were no versions of a product.
+// X8: products had no versions.
 func TestVersionsOfAProduct(t *testing.T) {
 	s := serve(t)
 	h := s.hazard("red")
@@ -46,13 +46,13 @@ func TestVersionsOfAProduct(t *testing.T) {
 	if a := s.replace("red", id, "two.txt", "two"); a.Status != http.StatusOK || !strings.Contains(string(a.Body), "two.txt") {
 		t.Fatalf("%d %s", a.Status, a.Body)
 	}
-	s.replace("red", id, "two.txt", "two") // says nothing new
+	s.replace("red", id, "two.txt", "two") // changes nothing
 	s.do("red", "PATCH", "/products/"+id, `{"title":"Better map"}`)
 	list := s.versions("reader", id)
 	if len(list) != 3 || list[0].File.Filename != "one.txt" || list[1].File.Filename != "two.txt" || list[2].Title != "Better map" {
 		t.Fatalf("%+v", list)
 	}
-	// The sweep keeps what a version names.
+	// The sweep keeps the files of versions.
 	if _, err := s.Store.SweepFiles(t.Context(), hazard.At(time.Now().Add(48*time.Hour))); err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestVersionsOfAProduct(t *testing.T) {
 			t.Errorf("GET %s: %d, want %d", path, a.Status, want)
 		}
 	}
-	// Rights are those of the product today, for each of its states.
+	// The present rights of the product apply to each of its states.
 	for user, want := range map[string]int{"reader": 403, "fire": 403} {
 		if a := s.replace(user, id, "x.txt", "x"); a.Status != want {
 			t.Errorf("%s replaces the file: %d", user, a.Status)
@@ -88,7 +88,7 @@ func TestVersionsOfAProduct(t *testing.T) {
 	if n := len(s.versions("red", id)); n != 4 {
 		t.Errorf("its own members see %d versions", n)
 	}
-	// A redaction takes the file from all versions.
+	// A redaction removes the file from all versions.
 	s.do("red", "PATCH", "/products/"+id, `{"security_Flag":"A"}`)
 	if a := s.do("root", "POST", "/products/"+id+"/redact", `{"fields":["file"],"reason":"a face"}`); a.Status != http.StatusOK {
 		t.Fatalf("%d %s", a.Status, a.Body)

@@ -13,7 +13,7 @@ import (
 	"github.com/hazardd/hazardd/internal/service"
 )
 
-// hook is the part of a webhook that tests look at.
+// hook is the part of a webhook that tests check.
 type hook struct {
 	ID     string `json:"id"`
 	Status string `json:"status"`
@@ -46,7 +46,7 @@ func TestWebhooksOverHTTP(t *testing.T) {
 	if body := <-received; !strings.Contains(body, `"type":"test"`) {
 		t.Errorf("%s", body)
 	}
-	s.hazard("red", "latitude", -50) // is not in the box
+	s.hazard("red", "latitude", -50) // outside the box
 	made := s.hazard("red")
 	if body := <-received; !strings.Contains(body, `"type":"hazard.created"`) || !strings.Contains(body, made.UUID) {
 		t.Errorf("%s", body)

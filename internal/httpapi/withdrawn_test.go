@@ -13,17 +13,17 @@ import (
 	"github.com/hazardd/hazardd/internal/service"
 )
 
-// withdrawal is a hazard with products that were open to everybody at a moment, and were withdrawn since.
+// withdrawal is a hazard with products that were public at a moment and have been withdrawn since.
 type withdrawal struct {
 	*world
 	hazard       item
 	text, upload item
 	at           string // the moment, for a query
-	first, last  int64  // the changes before and after what was open
+	first, last  int64  // the changes before and after the public ones
 	ends         int    // of replays
 }
 
-// sung is in every text and file of what is withdrawn.
+// sung is in every text and file that is withdrawn.
 const sung = "canary-4711"
 
 func newWithdrawal(t *testing.T) *withdrawal {
@@ -40,13 +40,13 @@ func newWithdrawal(t *testing.T) *withdrawal {
 		t.Fatalf("%d %s", a.Status, a.Body)
 	}
 	w.last, _ = w.Store.Last(t.Context())
-	time.Sleep(2 * time.Millisecond) // a moment of its own
+	time.Sleep(2 * time.Millisecond) // so that the times differ
 	w.at = url.QueryEscape(time.Now().UTC().Format(time.RFC3339Nano))
 	time.Sleep(2 * time.Millisecond)
 	return w
 }
 
-// paths are all that can be read of the past, and of the products now.
+// paths returns the paths of everything that can be read of the past, and of the present products.
 func (w *withdrawal) paths() map[string]string {
 	h, id := digits(w.hazard.HazardID), digits(w.text.ProductID)
 	return map[string]string{
@@ -69,7 +69,7 @@ func (w *withdrawal) paths() map[string]string {
 	}
 }
 
-// replay reads the event stream from before the products were made up to a change of now.
+// replay reads the event stream from before the products were created up to a present change.
 func (w *withdrawal) replay(user string) string {
 	w.t.Helper()
 	w.ends++
@@ -85,8 +85,8 @@ func (w *withdrawal) replay(user string) string {
 	}
 }
 
-// TestWhatIsWithdrawnIsWithdrawnFromThePastToo is finding G6: every way to read the past, before and after products that everybody could
-// read are restricted or deleted.
+// TestWhatIsWithdrawnIsWithdrawnFromThePastToo covers finding G6: all ways to read the past, before
+// and after public products are restricted or deleted.
 func TestWhatIsWithdrawnIsWithdrawnFromThePastToo(t *testing.T) {
 	for name, withdraw := range map[string]func(w *withdrawal, id string) hazardtest.Answer{
 		"restricted": func(w *withdrawal, id string) hazardtest.Answer {
@@ -125,7 +125,7 @@ func TestWhatIsWithdrawnIsWithdrawnFromThePastToo(t *testing.T) {
 						t.Errorf("%s tells %s: %.500s", what, user, a.Body)
 					}
 					if bytes.Contains(a.Body, []byte(`"product_total":"2"`)) || bytes.Contains(a.Body, []byte(`"product_total":"1"`)) {
-						t.Errorf("%s counts for %s what is withdrawn: %.500s", what, user, a.Body)
+						t.Errorf("%s counts withdrawn products for %s: %.500s", what, user, a.Body)
 					}
 					if strings.HasPrefix(path, "/products/") && a.Status != http.StatusNotFound {
 						t.Errorf("%s by %s: %d %.500s", what, user, a.Status, a.Body)
@@ -142,7 +142,7 @@ func TestWhatIsWithdrawnIsWithdrawnFromThePastToo(t *testing.T) {
 					t.Errorf("the stream tells %s: %.2000s", user, got)
 				}
 				if told := strings.Count(got, `"type":"product.deleted"`); name == "deleted" && told != 2 || name == "restricted" && told != 0 {
-					t.Errorf("the stream tells %s of %d deletions: %.2000s", user, told, got)
+					t.Errorf("the stream sends %s %d deletions: %.2000s", user, told, got)
 				}
 			}
 			for _, user := range members {
@@ -153,7 +153,7 @@ func TestWhatIsWithdrawnIsWithdrawnFromThePastToo(t *testing.T) {
 					}
 				}
 				if got := w.replay(user); !strings.Contains(got, sung) {
-					t.Errorf("the stream of %s, who may: %s", user, got)
+					t.Errorf("the stream of %s, who may see it: %s", user, got)
 				}
 			}
 		})

@@ -19,10 +19,10 @@ import (
 	"github.com/hazardd/hazardd/internal/hazardtest"
 )
 
-// writeCase is what an editor writes, and either what it makes or which members are at fault.
+// writeCase is an editor's write, with its result or the members at fault.
 type writeCase struct {
 	as     string // empty: red
-	body   any    // map: altered as by with; string: as it is
+	body   any    // map: modified as by with; string: sent unchanged
 	want   map[string]any
 	faults []string
 }
@@ -120,8 +120,8 @@ func TestEditorMakesAHazard(t *testing.T) {
 				t.Errorf("Location %s, Cache-Control %s; want %s", a.Header.Get("Location"), a.Header.Get("Cache-Control"), want)
 			}
 			for _, ref := range []string{digits(made.HazardID), made.UUID, strings.ToUpper(made.UUID)} {
-				if got := s.do("reader", "GET", "/hazards/"+ref, nil); string(got.Body) != string(a.Body) { // its own write is seen at once
-					t.Errorf("GET /hazards/%s: %d %s, want what the write said", ref, got.Status, got.Body)
+				if got := s.do("reader", "GET", "/hazards/"+ref, nil); string(got.Body) != string(a.Body) { // a user sees their own write at once
+					t.Errorf("GET /hazards/%s: %d %s, want the result of the write", ref, got.Status, got.Body)
 				}
 			}
 		})
@@ -139,7 +139,7 @@ func TestEditorMakesAHazard(t *testing.T) {
 	})
 }
 
-// jsonNull is a null in a body: with takes a nil value away.
+// jsonNull is a null in a body, because with removes nil values.
 var jsonNull = (*int)(nil)
 
 func TestLivesOfHazards(t *testing.T) {
@@ -188,11 +188,11 @@ func TestEditorAltersAHazard(t *testing.T) {
 			a := s.do("red", "PATCH", path, c.body)
 			checkWrite(t, a, c.writeCase, http.StatusOK)
 			if got := s.do("red", "GET", path, nil); c.faults == nil && string(got.Body) != string(a.Body) {
-				t.Errorf("the write said %s, it reads %s", a.Body, got.Body)
+				t.Errorf("the write returned %s, a read returns %s", a.Body, got.Body)
 			}
 			active := slices.ContainsFunc(items(t, s.do("red", "GET", "/hazards/active", nil)), func(it item) bool { return it.HazardID == made.HazardID })
 			if over := c.want["status"] == "E"; active == over {
-				t.Errorf("it is listed as active: %v; it is over: %v", active, over)
+				t.Errorf("it is listed as active: %v; it has ended: %v", active, over)
 			}
 		})
 	}
@@ -204,7 +204,7 @@ func TestEditorAltersAHazard(t *testing.T) {
 			t.Errorf("faults %v", p.faults())
 		}
 		if a := s.do("red", "PATCH", path, `{"status":"E","description":"added later"}`); a.Status != 200 {
-			t.Errorf("its text cannot be mended: %d %s", a.Status, a.Body)
+			t.Errorf("its text cannot be changed: %d %s", a.Status, a.Body)
 		}
 	})
 	t.Run("but none that there is not", func(t *testing.T) {
@@ -335,7 +335,7 @@ func TestSameWriteTwiceMakesOneThing(t *testing.T) {
 		for name, tt := range map[string]struct {
 			first, second []any
 			as            string
-			between       string // a patch
+			between       string // a patch in between
 			status        int
 		}{
 			"the same body":                             {nil, nil, "red", "", 200},
@@ -421,14 +421,14 @@ func TestSameWriteTwiceMakesOneThing(t *testing.T) {
 		}
 		writers.Wait()
 		if made.Load() != 1 {
-			t.Errorf("%d hazards were made", made.Load())
+			t.Errorf("%d hazards were created", made.Load())
 		}
 	})
 }
 
 func TestEditorMakesAProduct(t *testing.T) {
 	s := serve(t)
-	flood, other := s.hazard("red", "org_ID", -1), s.hazard("red") // the first is open to every editor
+	flood, other := s.hazard("red", "org_ID", -1), s.hazard("red") // every editor may write the first
 	root := s.product("red", flood.HazardID, folder())
 	elsewhere := s.product("red", other.HazardID, folder())
 	text := s.product("red", flood.HazardID, note())
@@ -496,7 +496,7 @@ func TestEditorMakesAProduct(t *testing.T) {
 			}
 			for _, ref := range []string{digits(made.ProductID), made.UUID} {
 				if got := s.do("red", "GET", "/products/"+ref, nil); string(got.Body) != "["+string(a.Body)+"]" {
-					t.Errorf("GET /products/%s: %d %s, want what the write said", ref, got.Status, got.Body)
+					t.Errorf("GET /products/%s: %d %s, want the result of the write", ref, got.Status, got.Body)
 				}
 			}
 		})
@@ -515,7 +515,7 @@ func TestEditorAltersAndDeletesProducts(t *testing.T) {
 	s := serve(t)
 	flood := s.hazard("red")
 	rc := digits(s.RedCross)
-	// The tree: top/middle/leaf, and a restricted folder beside it.
+	// The tree is top/middle/leaf, with a restricted folder beside it.
 	top := s.product("red", flood.HazardID, folder())
 	middle := s.product("red", flood.HazardID, folder("parent_ID", top.ProductID))
 	leaf := s.product("red", flood.HazardID, note("parent_ID", middle.ProductID))
@@ -556,7 +556,7 @@ func TestEditorAltersAndDeletesProducts(t *testing.T) {
 			a := s.do("red", "PATCH", path, step.body)
 			checkWrite(t, a, step.writeCase, http.StatusOK)
 			if got := s.do("red", "GET", path, nil); step.faults == nil && string(got.Body) != "["+string(a.Body)+"]" {
-				t.Errorf("the write said %s, it reads %s", a.Body, got.Body)
+				t.Errorf("the write returned %s, a read returns %s", a.Body, got.Body)
 			}
 		})
 	}
@@ -575,14 +575,14 @@ func TestEditorAltersAndDeletesProducts(t *testing.T) {
 				}
 				wantProblem(t, s.do("red", "PATCH", "/products/"+digits(step.id), `{}`), 404)
 				if p := wantProblem(t, s.do("red", "POST", "/hazards/"+flood.UUID+"/products", note("parent_ID", step.id)), 400); !slices.Equal(p.faults(), []string{"/parent_ID"}) {
-					t.Errorf("a deleted folder takes products: %v", p.faults())
+					t.Errorf("a deleted folder accepts products: %v", p.faults())
 				}
 			}
 		}
 		var changes []struct{ Type string }
 		s.do("red", "GET", "/hazards/"+flood.UUID+"/changes", nil).JSON(t, &changes)
 		if n := len(slices.DeleteFunc(changes, func(c struct{ Type string }) bool { return c.Type != "product.deleted" })); n != 3 {
-			t.Errorf("the history tells of %d deleted products, want 3", n)
+			t.Errorf("the history contains %d deleted products, want 3", n)
 		}
 	})
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// capAlert is one message of a district, of which level, polygon and identifier differ.
+// capAlert returns a message for a district, with the given level, polygon and identifier.
 func capAlert(id, kind, references, severity, polygon string) string {
 	return `<?xml version="1.0" encoding="UTF-8"?><alert xmlns="urn:oasis:names:tc:emergency:cap:1.2">
 <identifier>` + id + `</identifier><sender>weather@example.org</sender><sent>2026-11-21T11:00:0` + id[len(id)-1:] + `+00:00</sent>
@@ -31,7 +31,7 @@ func (d *desk) takeCAP(messages ...string) {
 	d.takeCAPAt(noon, messages...)
 }
 
-// takeCAPAt takes in messages that come at a moment.
+// takeCAPAt processes messages received at a moment.
 func (d *desk) takeCAPAt(at hazard.Instant, messages ...string) {
 	d.t.Helper()
 	for _, m := range messages {
@@ -45,7 +45,7 @@ func (d *desk) takeCAPAt(at hazard.Instant, messages ...string) {
 	}
 }
 
-// levels are those of the active hazards, sorted.
+// levels returns the levels of the active hazards, sorted.
 func (d *desk) levels() (out []string) {
 	d.t.Helper()
 	snap, err := d.store.Snapshot(d.t.Context())
@@ -59,8 +59,8 @@ func (d *desk) levels() (out []string) {
 	return out
 }
 
-// An Extreme alert and a Minor one in the same words are two hazards, and a Cancel of the Minor one
-// leaves the Extreme in force (D31).
+// An Extreme alert and a Minor one with the same text are two hazards, and a Cancel of the Minor
+// one leaves the Extreme one active (D31).
 func TestAlertsInTheSameWordsAreTwoAndACancelEndsItsOwn(t *testing.T) {
 	extreme, minor := capAlert("A-1", "Alert", "", "Extreme", west), capAlert("B-2", "Alert", "", "Minor", east)
 	cancel := capAlert("C-3", "Cancel", "<references>weather@example.org,B-2,2026-11-21T11:00:02+00:00</references>", "Minor", east)
@@ -79,7 +79,7 @@ func TestAlertsInTheSameWordsAreTwoAndACancelEndsItsOwn(t *testing.T) {
 	}
 }
 
-// A Cancel ends what it references, and nothing else that reads alike (D31).
+// A Cancel ends only what it references, not other alerts with similar text (D31).
 func TestACancelEndsWhatItReferencesAlone(t *testing.T) {
 	a, b := capAlert("A-1", "Alert", "", "Extreme", west), capAlert("B-2", "Alert", "", "Extreme", east)
 	update := capAlert("U-4", "Update", referring("weather@example.org", "A-1"), "Severe", west)
@@ -107,7 +107,7 @@ func TestACancelEndsWhatItReferencesAlone(t *testing.T) {
 	}
 }
 
-// referring are the references of a message to earlier ones of capAlert.
+// referring returns the references of a message to earlier ones of capAlert.
 func referring(sender string, ids ...string) string {
 	text := "<references>"
 	for _, id := range ids {
@@ -116,8 +116,8 @@ func referring(sender string, ids ...string) string {
 	return text + "</references>"
 }
 
-// Identifiers of alerts may come round, as the numbers of a year do: the alert of next year is another one, also when the first that
-// comes of it is an update (D32).
+// Identifiers of alerts may be reused, like the numbers of a year. Next year's alert is another
+// one, even if its first message here is an update (D32).
 func TestAnIdentifierThatComesRoundIsANewAlert(t *testing.T) {
 	year := func(message string) string { return strings.ReplaceAll(message, "2026-11-21T", "2027-11-21T") }
 	first := capAlert("A-1", "Alert", "", "Severe", west)
@@ -142,7 +142,7 @@ func TestAnIdentifierThatComesRoundIsANewAlert(t *testing.T) {
 	}
 }
 
-// A sender that issues an alert again and cancels the first issue has not taken the alert back.
+// A sender that issues an alert again and cancels the first issue has not cancelled the alert.
 func TestACancelOfOneIssueLeavesTheOther(t *testing.T) {
 	first, again := capAlert("A-1", "Alert", "", "Extreme", west), capAlert("B-2", "Alert", "", "Extreme", west)
 	cancel := func(id, of string) string {
@@ -166,7 +166,7 @@ func TestACancelOfOneIssueLeavesTheOther(t *testing.T) {
 		}
 		return n
 	}
-	// Each issue keeps its own text, whichever speaks next (B10).
+	// Each issue keeps its own text, whichever counts next (B10).
 	before := d.last()
 	d.takeCAP(first, again, first)
 	if got := products(); got != 2 || d.last() != before {
@@ -182,8 +182,8 @@ func TestACancelOfOneIssueLeavesTheOther(t *testing.T) {
 	}
 }
 
-// Two events of one source in one hazard keep their own products at every update, and a split takes
-// those of its event, whatever stands in their folder (B10).
+// Two events of one source in one hazard keep their own products at every update. A split moves the
+// products of its event, whatever else is in their folder (B10).
 func TestProductsBelongToTheEventThatGaveThem(t *testing.T) {
 	d := newDesk(t)
 	report := func(key string, version int64) hazard.Report {
@@ -206,7 +206,7 @@ func TestProductsBelongToTheEventThatGaveThem(t *testing.T) {
 			t.Fatalf("after update %d: %q", version, got)
 		}
 	}
-	// An editor's text lies in the folder of the event that leaves.
+	// An editor's text is in the folder of the event that leaves.
 	var folder int64
 	products, err := d.store.Products(t.Context(), h.ID, nil)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 
 const noonOfTest hazard.Instant = 1_795_262_400_000
 
-// squares are places: a code is the degree at which one begins.
+// squares are places. A code is the degree at which a place begins.
 type squares struct{}
 
 func (squares) Shape(_ context.Context, code string) (geo.Shape, bool) {
@@ -19,7 +19,8 @@ func (squares) Shape(_ context.Context, code string) (geo.Shape, bool) {
 	return geo.Box{West: west, South: 0, East: west + 1.5, North: 1}.Shape(), true
 }
 
-// The shapes of a warning's zones were joined for each state of it, inside of the transaction: 41 % of an import of the NWS.
+// The shapes of a warning's zones were joined for each of its states, inside the transaction: 41 %
+// of the time of an NWS import.
 func TestPlacesAreJoinedBeforeTheTransaction(t *testing.T) {
 	a := newAreas()
 	a.prepare(t.Context(), []hazard.Report{ // two parts of one event, and another event
@@ -28,7 +29,7 @@ func TestPlacesAreJoinedBeforeTheTransaction(t *testing.T) {
 		{Key: "other", Version: 2, Places: []string{"f"}, End: new(noonOfTest)},
 	}, squares{}, noonOfTest-1)
 	before := a.mended.Size()
-	shapes, missing, _ := shapesOf(t.Context(), squares{}, []string{"c", "a", "b"}, nil) // the order tells nothing
+	shapes, missing, _ := shapesOf(t.Context(), squares{}, []string{"c", "a", "b"}, nil) // the order does not matter
 	placed := a.place(nil, shapes)
 	if before == 0 || a.mended.Size() != before {
 		t.Errorf("%d bytes were remembered before, %d after", before, a.mended.Size())
@@ -39,6 +40,6 @@ func TestPlacesAreJoinedBeforeTheTransaction(t *testing.T) {
 	}
 	slices.Reverse(shapes)
 	if other := a.place(nil, shapes[1:]); other[0].shape.Sum() == want.Sum() {
-		t.Error("two of three places are taken for all three")
+		t.Error("two of three places are used as all three")
 	}
 }

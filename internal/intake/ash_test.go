@@ -13,7 +13,8 @@ func ofVAAC(issued, next string) given {
 		"OBS VA DTG: " + issued[6:8] + "/" + issued[9:13] + "Z\nOBS VA CLD: SFC/FL150 N1930 W15520 - N1930 W15510 - N1920 W15510 - N1930 W15520 MOV W 10KT\nNXT ADVISORY: " + next + "\n"}
 }
 
-// Ash above a volcano is part of what others say of it, in any order. The last advisory does not end what they say.
+// Ash above a volcano joins the hazard of other sources for it, in any order. The last advisory
+// does not end their reports.
 func TestAshIsOfTheVolcanoThatOthersTellOf(t *testing.T) {
 	now := hazard.At(time.Date(2026, 9, 18, 0, 0, 0, 0, time.UTC))
 	weekly := given{"gvp", string(hazardtest.ReadShared(t, "feeds/gvp/WeeklyVolcanoRSS-20260917-excerpt.xml"))}
@@ -29,7 +30,7 @@ func TestAshIsOfTheVolcanoThatOthersTellOf(t *testing.T) {
 			t.Errorf("%s, %s, %s", h.Status, h.Severity, h.Name)
 		}
 	}
-	d := newDesk(t) // nobody else tells of it
+	d := newDesk(t) // no other source reports it
 	d.takeGiven(now, ash)
 	if h := d.event("vaac", "332010"); h.Status != hazard.Active || h.End.String() != "2026-09-18T08:00:00.000Z" {
 		t.Errorf("%s until %s", h.Status, h.End)

@@ -27,8 +27,8 @@ func BenchmarkIntakeWeek(b *testing.B) {
 	}
 }
 
-// What it costs that hazards change by themselves, with 10,000 that are active: to look when the next
-// does, and to derive one again whose part has run out.
+// The cost of time passing with 10,000 active hazards: to find the next change, and to derive a
+// hazard again after a part has expired.
 func BenchmarkTimeAlone(b *testing.B) {
 	const hazards = 10_000
 	d := newDesk(b)

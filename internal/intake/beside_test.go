@@ -13,13 +13,13 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// perimeter is the area of a fire: a square of 0.02 degrees with its south-western corner there.
+// perimeter returns the area of a fire: a square of 0.02 degrees with that south-western corner.
 func perimeter(lon, lat float64) []hazard.Area {
 	return []hazard.Area{{Role: hazard.ImpactArea, Geometry: fmt.Sprintf(`{"type":"Polygon","coordinates":[[[%[1]v,%[2]v],[%[3]v,%[2]v],[%[3]v,%[4]v],[%[1]v,%[4]v],[%[1]v,%[2]v]]]}`,
 		lon, lat, lon+0.02, lat+0.02)}}
 }
 
-// A fire of which only the perimeter is known is compared by its middle, whichever of the two came first.
+// A fire with only a perimeter is compared by its middle, in either order.
 func TestAFireWithoutAPointJoinsInAnyOrder(t *testing.T) {
 	drawn := with(said("nifc", "a", hazard.Wildfire, hourAgo, 0, 0), func(r *hazard.Report) { r.Point, r.Areas = nil, perimeter(20, 10) })
 	seen := said("eonet", "b", hazard.Wildfire, hourAgo, 20.012, 10.01)
@@ -32,7 +32,8 @@ func TestAFireWithoutAPointJoinsInAnyOrder(t *testing.T) {
 	}
 }
 
-// The point of a fire that lies far off its perimeter is not believed, and does not join it with a fire there either.
+// The point of a fire that is far from its perimeter is ignored, and does not join it with another
+// fire there.
 func TestAPointFarOffItsPerimeterJoinsNothing(t *testing.T) {
 	astray := with(said("nifc", "a", hazard.Wildfire, hourAgo, -30, 5), func(r *hazard.Report) { r.Areas = perimeter(20, 10) })
 	there := said("eonet", "b", hazard.Wildfire, hourAgo, -30, 5.001)
@@ -46,7 +47,8 @@ func TestAPointFarOffItsPerimeterJoinsNothing(t *testing.T) {
 	}
 }
 
-// A list no longer names an event, and an older document of it that was named then comes late: it is over still.
+// A list no longer has an event, and an older document from when it had the event arrives late: the
+// event stays ended.
 func TestALateReportRenewsNothing(t *testing.T) {
 	d := newDesk(t)
 	report := func(version hazard.Instant) hazard.Report {
@@ -62,13 +64,13 @@ func TestALateReportRenewsNothing(t *testing.T) {
 	if h := d.event("usgs", "a"); h.Status != hazard.Expired {
 		t.Errorf("after a late report it is %s until %s", h.Status, h.End)
 	}
-	d.takeEach(noon+2*minute, report(noon-20*minute)) // the list names it again
+	d.takeEach(noon+2*minute, report(noon-20*minute)) // the list contains it again
 	if h := d.event("usgs", "a"); h.Status != hazard.Active {
 		t.Errorf("after the list names it again it is %s", h.Status)
 	}
 }
 
-// draw takes in drawings of a source with reports of it.
+// draw processes drawings of a source, with its reports.
 func (d *desk) draw(src string, now hazard.Instant, drawings []source.Drawing, reports ...hazard.Report) {
 	d.t.Helper()
 	if _, err := d.intake.Apply(d.t.Context(), src, source.Batch{Reports: reports, Read: len(reports), Drawings: drawings}, now, intake.Options{History: true}); err != nil {
@@ -84,7 +86,7 @@ func cone(key string, version int64, labels ...string) []source.Drawing {
 	return []source.Drawing{{Key: key, Part: "cone", Version: version, Shapes: shapes}}
 }
 
-// labels are what is drawn of the hazard of an event.
+// labels returns the labels of the shapes drawn for an event's hazard.
 func (d *desk) labels(src, key string) (list []string) {
 	d.t.Helper()
 	for _, ref := range d.event(src, key).Shapes {
@@ -107,7 +109,7 @@ func TestTheNewestDrawingCountsWhateverCameLast(t *testing.T) {
 		want  []string
 	}{
 		{cone("a", 1, "first"), []string{"first"}},
-		{cone("a", 3, "first"), []string{"first"}}, // the same again says that it still holds
+		{cone("a", 3, "first"), []string{"first"}}, // the same again confirms that it is still valid
 		{cone("a", 2, "late"), []string{"first"}},
 		{cone("a", 5), nil},
 		{cone("a", 4, "late"), nil},
@@ -120,7 +122,8 @@ func TestTheNewestDrawingCountsWhateverCameLast(t *testing.T) {
 	}
 }
 
-// An event that leaves a hazard takes along what its source drew, also into a hazard that it makes then.
+// An event that leaves a hazard takes its source's drawings with it, also into a hazard that it
+// then makes.
 func TestShapesLeaveWithTheirEvent(t *testing.T) {
 	d := newDesk(t)
 	d.takeEach(noon, said("usgs", "a", hazard.Earthquake, hourAgo, 1, 2))
@@ -138,7 +141,7 @@ func TestShapesLeaveWithTheirEvent(t *testing.T) {
 	}
 }
 
-// A number that comes round means the new event: what is drawn under it is that one's.
+// A reused number means the new event, so a drawing under it belongs to that event.
 func TestADrawingIsOfTheLatestEventOfItsName(t *testing.T) {
 	d := newDesk(t)
 	const years = 2 * 365 * 24 * 60 * minute
@@ -153,7 +156,8 @@ func TestADrawingIsOfTheLatestEventOfItsName(t *testing.T) {
 	}
 }
 
-// A split that leaves an event too slight for a hazard of its own, and its undo: what was drawn of the event is there again.
+// A split leaves an event too slight for its own hazard. After the split is undone, the event's
+// drawings are there again.
 func TestAnUndoneSplitHasItsShapesAgain(t *testing.T) {
 	d := newDesk(t)
 	e := edit.New(d.store, d.intake, 1, func(int64) bool { return false })
@@ -178,7 +182,8 @@ func TestAnUndoneSplitHasItsShapesAgain(t *testing.T) {
 	}
 }
 
-// A text that is over before its alert is not said from then on; one that holds to the end stays, as the last state does.
+// A text that ends before its alert is dropped then. A text that lasts to the end stays, as part of
+// the last state.
 func TestTextsOfAnAlertThatIsOverStay(t *testing.T) {
 	d := newDesk(t)
 	d.apply("cap", noon, live, with(said("cap", "a", hazard.Flood, noon, 1, 1), func(r *hazard.Report) {
@@ -195,17 +200,18 @@ func TestTextsOfAnAlertThatIsOverStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	if h := d.event("cap", "a"); len(h.Texts) != 1 {
-		t.Errorf("after an edit of what is over its texts are %v", h.Texts)
+		t.Errorf("after an edit of the ended hazard its texts are %v", h.Texts)
 	}
 }
 
-// A source draws more parts of an event than are kept: the newest count, in whatever order and payloads they come, also beside those that are drawn no longer.
+// A source draws more parts of an event than are kept. The newest count, in whatever order and
+// payloads they come, even with parts that are no longer drawn.
 func TestOfManyDrawnPartsTheNewestCount(t *testing.T) {
 	var all []source.Drawing
 	for i := range 2 * hazard.MaxShapeParts {
 		d := cone("a", int64(i/2), fmt.Sprint("part ", i))[0]
 		if d.Part = fmt.Sprintf("p%02d", i); i%5 == 4 {
-			d.Shapes = nil // drawn no longer
+			d.Shapes = nil // no longer drawn
 		}
 		all = append(all, d)
 	}

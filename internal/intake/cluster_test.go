@@ -13,7 +13,8 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// at moves a report's event: it begins seconds after hourAgo, east degrees east of 28.
+// at moves a report's event: it begins that many seconds after hourAgo, and that many degrees east
+// of 28.
 func at(src, key string, version int64, seconds, east float64) hazard.Report {
 	r := said(src, key, hazard.Earthquake, hourAgo+hazard.Instant(seconds*1000), 28+east, 40)
 	r.Version = version
@@ -44,8 +45,8 @@ func TestTheEventThatMadeAHazardKeepsIt(t *testing.T) {
 	}
 }
 
-// B4: an earthquake whose origin is revised leaves a partner that no longer fits, and one that it hid
-// is seen again.
+// B4: if the origin of an earthquake is revised, a partner that no longer fits leaves, and an
+// earthquake that it hid becomes visible again.
 func TestARevisedOriginLeavesAPartnerThatNoLongerFits(t *testing.T) {
 	for name, order := range map[string][]hazard.Report{
 		"the partner last":                       {at("usgs", "u", 1, 0, 0), at("emsc", "e", 1, 1, 0), at("usgs", "u", 2, 0, 3)},
@@ -71,8 +72,8 @@ func TestARevisedOriginLeavesAPartnerThatNoLongerFits(t *testing.T) {
 	}
 }
 
-// An event that made a hazard which became part of another has its hazard back when it leaves, with
-// what an editor had put there.
+// An event made a hazard that was merged into another. When the event leaves that one, it gets its
+// hazard back, with the editor's data of that hazard.
 func TestAnEventThatLeavesHasItsFormerHazardBack(t *testing.T) {
 	d := newDesk(t)
 	d.takeEach(noon, at("usgs", "u", 1, 0, 0), with(at("emsc", "e", 1, 0, 3), func(r *hazard.Report) {
@@ -99,7 +100,7 @@ func TestAnEventThatLeavesHasItsFormerHazardBack(t *testing.T) {
 	}
 }
 
-// The event that made a hazard keeps it through a split, too: the others leave.
+// The event that made a hazard also keeps it in a split: the others leave.
 func TestASplitLeavesAHazardToTheEventThatMadeIt(t *testing.T) {
 	d := newDesk(t)
 	d.takeEach(noon, at("usgs", "u", 1, 0, 0), at("emsc", "e", 1, 0.5, 0), at("gdacs", "g", 1, 0.7, 0))
@@ -117,8 +118,8 @@ func TestASplitLeavesAHazardToTheEventThatMadeIt(t *testing.T) {
 	}
 }
 
-// Names that come late, revised origins, repetition, any order and any cutting into payloads: the
-// hazards are made of the same events in the end, and each is that of the event that made it.
+// Late names, revised origins, repetitions, and any order and division into payloads lead to the
+// same hazards in the end. Each is that of the event that made it.
 func TestHazardsDoNotDependOnOrderPayloadsOrRevisions(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -155,7 +156,7 @@ func TestHazardsDoNotDependOnOrderPayloadsOrRevisions(t *testing.T) {
 					continue
 				}
 				if !slices.ContainsFunc(made, func(e store.EventReports) bool { return hazard.EventUUID(e.Source, e.Key) == h.UUID }) {
-					rt.Errorf("hazard %d is made of %v, none of which made it", h.ID, made)
+					rt.Errorf("hazard %d has the events %v, none of which made it", h.ID, made)
 				}
 				if h.Status != hazard.Active {
 					rt.Errorf("hazard %d of an event is %s %s", h.ID, h.Status, h.Reason)
@@ -172,7 +173,7 @@ func TestHazardsDoNotDependOnOrderPayloadsOrRevisions(t *testing.T) {
 	})
 }
 
-// What a person found to be one stays one, whatever names and rules do to the hazards of the two.
+// Two events that a person declared one stay one, whatever names and rules do to their hazards.
 func TestAPersonsMergeOutlivesTheHazardsThatItWasMadeOf(t *testing.T) {
 	d := newDesk(t)
 	d.takeEach(noon, at("emsc", "moves", 1, 0, 9), at("usgs", "a", 1, 0, 0), at("nws", "b", 1, 0, 20))
@@ -203,8 +204,9 @@ func TestAPersonsMergeOutlivesTheHazardsThatItWasMadeOf(t *testing.T) {
 	}
 }
 
-// A hazard that ends because its event has become part of another names the hazard of that event,
-// not one that another of its events has gone to; also if it was over already.
+// A hazard that ends because its event joined another names the hazard of that event as its
+// successor, not one that another of its events has joined. This also holds if it had already
+// ended.
 func TestAHazardEndsAsPartOfWhereItsMakerWent(t *testing.T) {
 	for name, now := range map[string]hazard.Instant{"active": noon, "over": hourAgo.Add(30 * 24 * 3600e9)} {
 		t.Run(name, func(t *testing.T) {
@@ -227,8 +229,8 @@ func TestAHazardEndsAsPartOfWhereItsMakerWent(t *testing.T) {
 	}
 }
 
-// The names that any part gives its event count, however the parts are cut into payloads, and
-// though a later part has taken the place of the one that gave the name.
+// The names in any part of an event count, however the parts are divided into payloads, and even if
+// a later part has replaced the part with the name.
 func TestNamesOfAllPartsCount(t *testing.T) {
 	part := func(name string, version hazard.Instant, refs ...string) hazard.Report {
 		return with(said("cap", "a", hazard.Flood, noon, 1, 1), func(r *hazard.Report) {
@@ -254,8 +256,8 @@ func TestNamesOfAllPartsCount(t *testing.T) {
 	}
 }
 
-// A person who finds two earthquakes to be one, each of which two sources reported, puts four events
-// together. None of them leaves for being the second of its source.
+// A person who merges two earthquakes, each reported by two sources, combines four events. None of
+// them leaves because it is the second of its source.
 func TestAMergeByAPersonDrivesNoEventOut(t *testing.T) {
 	d := newDesk(t)
 	d.takeEach(noon, at("usgs", "a", 1, 0, 0), at("emsc", "a", 1, 1, 0), at("usgs", "b", 1, 0, 3), at("emsc", "b", 1, 1, 3))
@@ -267,7 +269,7 @@ func TestAMergeByAPersonDrivesNoEventOut(t *testing.T) {
 	}
 }
 
-// Events of a type without a rule, of which a person found two to be one, follow a name that one of
+// Events of a type without a rule, two of which a person declared one, follow a name that one of
 // them shares with an older hazard.
 func TestAPersonsMergeFollowsANameWithoutARule(t *testing.T) {
 	d := newDesk(t)
@@ -282,7 +284,7 @@ func TestAPersonsMergeFollowsANameWithoutARule(t *testing.T) {
 		t.Fatalf("got %q, want %q", got, want)
 	}
 	if h := d.event("nws", "b"); h.ID != d.event("gdacs", "c").ID {
-		t.Errorf("hazard %d goes on, want the oldest", h.ID)
+		t.Errorf("hazard %d continues, want the oldest", h.ID)
 	}
 	events, err := d.store.EventReports(t.Context(), d.event("gdacs", "c").ID)
 	if err != nil {

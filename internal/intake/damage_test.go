@@ -15,7 +15,8 @@ import (
 	"github.com/hazardd/hazardd/internal/store/pagesum"
 )
 
-// damages are what may happen to the hazards of b and c, how each is mended, and what a check of the store says of it.
+// damages are kinds of damage to the hazards of b and c, how to repair each, and what a check of
+// the store reports.
 var damages = map[string]struct{ event, damage, mend, told string }{
 	"its state": {"b", `UPDATE changes SET body = replace(body, 'nws', 'mws') WHERE hazard_id = (SELECT hazard_id FROM events WHERE event = 'b')`,
 		`UPDATE changes SET body = replace(body, 'mws', 'nws') WHERE hazard_id = (SELECT hazard_id FROM events WHERE event = 'b')`, "is damaged"},
@@ -26,7 +27,7 @@ var damages = map[string]struct{ event, damage, mend, told string }{
 	"what its source drew": {"c", `UPDATE events SET shapes = '{' WHERE event = 'c'`, `UPDATE events SET shapes = '' WHERE event = 'c'`, "shapes of event nws:c"},
 }
 
-// deskIn is a desk whose store is in a folder.
+// deskIn returns a desk whose store is in a folder.
 func deskIn(t *testing.T) (d *desk, dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -38,8 +39,8 @@ func deskIn(t *testing.T) (d *desk, dir string) {
 	return &desk{t, s, service.BuiltIn().Intake(s)}, dir
 }
 
-// A payload that names a damaged hazard costs its neighbors nothing. What it says of the damaged one is kept back, and taken in
-// once that is mended.
+// A payload that names a damaged hazard does not affect other hazards. Its data for the damaged one
+// is held, and processed after the repair.
 func TestAPayloadThatNamesADamagedHazardCostsOthersNothing(t *testing.T) {
 	keys := []string{"a", "b", "c", "d"}
 	for name, c := range damages {
@@ -76,23 +77,24 @@ func TestAPayloadThatNamesADamagedHazardCostsOthersNothing(t *testing.T) {
 				t.Errorf("a pass while it is damaged: %v", err)
 			}
 			if n, err := d.store.CountHeld(t.Context(), "nws"); n != 2 || err != nil {
-				t.Errorf("%d are kept back, %v", n, err)
+				t.Errorf("%d are held, %v", n, err)
 			}
 			run(t, dir, c.mend)
 			if err := d.intake.Pass(t.Context(), noon+5*minute); err != nil {
 				t.Error(err)
 			}
 			if h := d.event("nws", c.event); h.Name != "Flood 3" || h.Severity != hazard.Warning || h.LastUpdate != noon+5*minute {
-				t.Errorf("once mended, it is %s, %s, since %s", h.Name, h.Severity, h.LastUpdate)
+				t.Errorf("after the repair it is %s, %s, since %s", h.Name, h.Severity, h.LastUpdate)
 			}
 			if n, err := d.store.CountHeld(t.Context(), "nws"); n != 0 || err != nil {
-				t.Errorf("once mended, %d are kept back, %v", n, err)
+				t.Errorf("after the repair %d are held, %v", n, err)
 			}
 		})
 	}
 }
 
-// A held report that cannot be read is named, and stays; others of its source, of its event too, are listed and taken up without it.
+// An unreadable held report is named, and stays. Other reports of its source, and of its event, are
+// listed and processed without it.
 func TestAHeldReportThatCannotBeReadCostsOthersNothing(t *testing.T) {
 	d, dir := deskIn(t)
 	b := func(version int64) hazard.Report {
@@ -108,7 +110,7 @@ func TestAHeldReportThatCannotBeReadCostsOthersNothing(t *testing.T) {
 	run(t, dir, c.mend)
 	held, err := d.store.HeldReports(t.Context(), "nws", 10)
 	if err != nil || len(held) != 3 {
-		t.Fatalf("held are %d, %v; want three", len(held), err)
+		t.Fatalf("%d are held, %v; want three", len(held), err)
 	}
 	unread := held[1]
 	for _, h := range held {
@@ -126,7 +128,7 @@ func TestAHeldReportThatCannotBeReadCostsOthersNothing(t *testing.T) {
 		t.Errorf("it is %s", h.Name)
 	}
 	if n, err := d.store.CountHeld(t.Context(), "nws"); n != 1 || err != nil {
-		t.Errorf("%d are held, %v; want the one that cannot be read", n, err)
+		t.Errorf("%d are held, %v; want the unreadable one", n, err)
 	}
 	if unreadable := d.intake.Unreadable(); len(unreadable) != 1 || unreadable[unread.ID] == nil {
 		t.Errorf("unreadable are %v", unreadable)
@@ -138,14 +140,14 @@ func TestAHeldReportThatCannotBeReadCostsOthersNothing(t *testing.T) {
 	}
 	run(t, dir, `UPDATE held SET body = substr(body, 2)`)
 	if err := d.intake.Pass(t.Context(), noon+3*minute); err != nil || len(d.intake.Unreadable()) > 0 {
-		t.Errorf("once mended, %v are unreadable, %v", d.intake.Unreadable(), err)
+		t.Errorf("after the repair %v are unreadable, %v", d.intake.Unreadable(), err)
 	}
 	if n, err := d.store.CountHeld(t.Context(), "nws"); n != 0 || err != nil {
-		t.Errorf("once mended, %d are held, %v", n, err)
+		t.Errorf("after the repair %d are held, %v", n, err)
 	}
 }
 
-// Drawings of a hazard that is damaged cost others theirs as little, and come with what it is once mended.
+// Drawings of a damaged hazard do not affect those of others, and are there after the repair.
 func TestADrawingOfADamagedHazardIsKept(t *testing.T) {
 	c := damages["its state"]
 	for name, withReport := range map[string]bool{"alone": false, "beside a report": true} {
@@ -167,13 +169,14 @@ func TestADrawingOfADamagedHazardIsKept(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := d.labels("nws", "b"); !slices.Equal(got, []string{"wide"}) {
-				t.Errorf("once mended, it has %q", got)
+				t.Errorf("after the repair it has %q", got)
 			}
 		})
 	}
 }
 
-// A hazard whose rows are damaged costs its neighbors nothing: their ends are recorded, and its own once it is mended.
+// A hazard with damaged rows does not affect others: their ends are recorded, and its own after the
+// repair.
 func TestADamagedHazardDoesNotKeepOthersFromTheirEnds(t *testing.T) {
 	const ends = noon + 60*minute
 	for name, c := range damages {
@@ -181,7 +184,7 @@ func TestADamagedHazardDoesNotKeepOthersFromTheirEnds(t *testing.T) {
 			d, dir := deskIn(t)
 			for i, key := range []string{"a", "b", "c", "d"} {
 				r := with(said("nws", key, hazard.Flood, noon, float64(20*i), 45), func(r *hazard.Report) { r.End = new(ends) })
-				if key == "c" { // a part of it runs out: it is derived again
+				if key == "c" { // a part of it expires, so it is derived again
 					r.Part, r.Places = "1", []string{"x"}
 					d.apply("nws", noon, live, with(r, func(r *hazard.Report) { r.Part, r.Places, r.End = "2", []string{"y"}, new(ends+60*minute) }))
 				}
@@ -209,16 +212,16 @@ func TestADamagedHazardDoesNotKeepOthersFromTheirEnds(t *testing.T) {
 			}
 			run(t, dir, c.mend)
 			if err := d.intake.Pass(t.Context(), ends+2*minute); err != nil || len(d.intake.Damaged()) > 0 {
-				t.Errorf("once mended, %v are damaged, %v", d.intake.Damaged(), err)
+				t.Errorf("after the repair %v are damaged, %v", d.intake.Damaged(), err)
 			}
 			if b := d.event("nws", "b"); b.Status != hazard.Expired {
-				t.Errorf("once mended, it is %s", b.Status)
+				t.Errorf("after the repair it is %s", b.Status)
 			}
 		})
 	}
 }
 
-// run runs a statement on the database of a folder, with checksums of pages that fit afterwards.
+// run runs a statement on the database of a folder, and updates the checksums of pages.
 func run(t *testing.T, dir, statement string) {
 	t.Helper()
 	if err := pagesum.Register(); err != nil {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// An all-clear that refers to itself alone ends what its sender warned of before in the same event and
-// area, under an identifier with another counter, and nothing else (D23).
+// An all-clear that refers only to itself ends earlier warnings of its sender with the same event
+// and area, and with an identifier that differs in its counter. It ends nothing else (D23).
 func TestAnAllClearThatRefersToItselfEndsItsSeries(t *testing.T) {
 	warning := capAlert("SMG-1", "Alert", "", "Severe", west)
 	self := "<references>weather@example.org,SMG-3,2026-11-21T11:00:03+00:00</references>"
@@ -36,7 +36,8 @@ func TestAnAllClearThatRefersToItselfEndsItsSeries(t *testing.T) {
 	}
 }
 
-// A Cancel names what it ends by an identifier that nobody else has, where the time is missing (D23, FMI).
+// A Cancel without a time in its reference ends the alert with that identifier, if the identifier
+// is unique (D23, FMI).
 func TestACancelNamesAUniqueIdentifierWithoutTime(t *testing.T) {
 	const id = "2.49.0.1.246.0.0.2026.11.21.1"
 	for _, references := range []string{"weather@example.org," + id, id, "weather@example.org," + id + ","} {
@@ -49,7 +50,8 @@ func TestACancelNamesAUniqueIdentifierWithoutTime(t *testing.T) {
 	}
 }
 
-// An Update that says in other ways than CAP's that its event is over ends it (D18, the tsunami centres' "Cancellation").
+// An Update ends its event if it says so in another way than CAP's (D18, the tsunami centers'
+// "Cancellation").
 func TestAnUpdateEndsItsEventInOtherWords(t *testing.T) {
 	refs := "<references>weather@example.org,A-1,2026-11-21T11:00:01+00:00</references>"
 	update := capAlert("A-2", "Update", refs, "Minor", west)
@@ -62,7 +64,7 @@ func TestAnUpdateEndsItsEventInOtherWords(t *testing.T) {
 		d := newDesk(t)
 		d.takeCAP(capAlert("A-1", "Alert", "", "Severe", west), last)
 		want := []string(nil)
-		if name == "refers to nothing" { // it ends nothing, and is no new hazard
+		if name == "refers to nothing" { // it ends nothing, and makes no hazard
 			want = []string{"WARNING"}
 		}
 		if got := d.levels(); !slices.Equal(got, want) {

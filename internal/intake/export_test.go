@@ -10,7 +10,7 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// CountComparisons counts, until the test ends, how often events of a type are held against each other.
+// CountComparisons counts, until the test ends, how often events of a type are compared.
 func CountComparisons(t testing.TB, typ hazard.Type) *int {
 	n := 0
 	before := rules[typ]
@@ -24,13 +24,13 @@ func CountComparisons(t testing.TB, typ hazard.Type) *int {
 	return &n
 }
 
-// Chunk is how many reports one transaction takes in, and those of the same events.
+// Chunk is the number of reports per transaction, apart from further reports of the same events.
 const Chunk = chunk
 
-// Chunks cuts reports into what transactions take in.
+// Chunks divides reports into the parts that transactions process.
 func Chunks(reports []hazard.Report) [][]hazard.Report { return chunks(reports) }
 
-// Settle makes a hazard what is said of it, as a wake-up does.
+// Settle updates a hazard from what sources say, as a wake-up does.
 func Settle(ctx context.Context, in *Intake, tx *store.Tx, id int64, said ...hazard.Said) error {
 	_, _, err := in.writer(ctx, tx, "").settle(id, uuid.Nil, said)
 	return err

@@ -14,8 +14,8 @@ import (
 	"github.com/hazardd/hazardd/internal/intake"
 )
 
-// season is a batch of wildfires of one source, as close together whatever their number, or all within a country of 1,000 by
-// 1,000 km.
+// season returns a batch of wildfires of one source. Their density does not depend on their number,
+// unless dense is set: then all are within a country of 1,000 by 1,000 km.
 func season(n int, dense bool) []hazard.Report {
 	random := rand.New(rand.NewPCG(uint64(n), 6))
 	reports := make([]hazard.Report, n)
@@ -32,8 +32,8 @@ func season(n int, dense bool) []hazard.Report {
 	return reports
 }
 
-// What a wildfire costs in batches of different sizes (finding L6), in processor time. Processor time per record of 50,000 is to
-// be within 1.5 times of that of 500.
+// The cost of a wildfire in batches of different sizes (finding L6), in processor time. The
+// processor time per record for 50,000 records must be at most 1.5 times that for 500.
 func BenchmarkSeason(b *testing.B) {
 	for _, dense := range []bool{false, true} {
 		for _, n := range []int{500, 5000, 50_000} {

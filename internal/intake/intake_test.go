@@ -19,13 +19,13 @@ import (
 
 const noon hazard.Instant = 1_795_262_400_000 // 2026-11-21T12:00:00Z
 
-// quake is a report of an earthquake of an hour ago.
+// quake returns a report of an earthquake of an hour ago.
 func quake(key string, version int64, aliases ...string) hazard.Report {
 	return hazard.Report{Source: "usgs", Key: key, Aliases: aliases, Version: version, Name: "M 5.1 Earthquake - " + key, Type: hazard.Earthquake,
 		Severity: hazard.Advisory, Start: noon.Add(-time.Hour), Point: &hazard.Point{Lon: 10, Lat: -20}, Creator: "USGS"}
 }
 
-// apply takes in reports received at now, and returns what became of them.
+// apply processes reports received at now, and returns the result.
 func (d *desk) apply(src string, now hazard.Instant, opts intake.Options, reports ...hazard.Report) intake.Result {
 	d.t.Helper()
 	res, err := d.intake.Apply(d.t.Context(), src, source.Batch{Reports: reports, Read: len(reports)}, now, opts)
@@ -35,8 +35,7 @@ func (d *desk) apply(src string, now hazard.Instant, opts intake.Options, report
 	return res
 }
 
-// event is the hazard that a source's key leads to.
-// decide runs what a person decides.
+// decide runs a person's decision.
 func (d *desk) decide(now hazard.Instant, by store.Origin, f func(*store.Tx) error) {
 	d.t.Helper()
 	if _, err := d.store.Write(d.t.Context(), now, by, f); err != nil {
@@ -72,7 +71,7 @@ func TestReportThatSaysNothingNewMakesNoChange(t *testing.T) {
 	older := quake("us1", 4)
 	older.Severity = hazard.Warning
 	if d.apply("usgs", noon+2000, live, older); d.last() != before {
-		t.Error("an older version that came late made a change")
+		t.Error("a late older version made a change")
 	}
 	newer := quake("us1", 6)
 	newer.Severity = hazard.Watch
@@ -114,11 +113,12 @@ func TestAnyNameOfAnEventLeadsToItsHazard(t *testing.T) {
 		t.Errorf("under its other name: %+v", res)
 	}
 	if d.apply("usgs", noon, live, quake("at3", 7)); len(d.hazards()) != 1 {
-		t.Error("under a third name it became another hazard")
+		t.Error("with a third name it became another hazard")
 	}
 }
 
-// A payload that gives a new name first, and only then an old one with it, tells of the event that is known.
+// A payload has a new name first, and only later an old name together with it. It is about the
+// known event.
 func TestNameLinkedLaterInAPayloadLeadsToTheKnownEvent(t *testing.T) {
 	withdrawn := func(aliases ...string) hazard.Report {
 		return with(quake("us9", int64(noon), aliases...), func(r *hazard.Report) { r.Ended = hazard.EndWithdrawn })
@@ -128,7 +128,7 @@ func TestNameLinkedLaterInAPayloadLeadsToTheKnownEvent(t *testing.T) {
 	d.apply("usgs", noon+1, live, withdrawn(), withdrawn("nc2"))
 	for _, key := range []string{"us1", "nc2", "us9"} {
 		if h := d.event("usgs", key); h.UUID != hazard.EventUUID("usgs", "us1") || h.Status != hazard.Expired || h.Reason != hazard.EndWithdrawn {
-			t.Errorf("%s leads to %s, status %s, reason %q; expected the hazard of us1, withdrawn", key, h.UUID, h.Status, h.Reason)
+			t.Errorf("%s finds %s, status %s, reason %q; expected the hazard of us1, withdrawn", key, h.UUID, h.Status, h.Reason)
 		}
 	}
 }
@@ -139,7 +139,7 @@ func TestTwoHazardsFoundToBeOneEventAreOne(t *testing.T) {
 	d.apply("usgs", noon+1, live, quake("us1", 6, "nc2"))
 	kept := d.event("usgs", "nc2")
 	if kept.UUID != hazard.EventUUID("usgs", "us1") || kept.Status != hazard.Active {
-		t.Errorf("nc2 leads to %s %s", kept.Name, kept.Status)
+		t.Errorf("nc2 finds %s %s", kept.Name, kept.Status)
 	}
 	gone, err := d.store.HazardByUUID(t.Context(), hazard.EventUUID("usgs", "nc2"))
 	if err != nil || gone.Status != hazard.Expired || gone.Reason != hazard.EndMerged || gone.Successor != kept.UUID {
@@ -147,7 +147,7 @@ func TestTwoHazardsFoundToBeOneEventAreOne(t *testing.T) {
 	}
 	before := d.last()
 	if d.apply("usgs", noon+2, live, quake("us1", 6, "nc2")); d.last() != before {
-		t.Error("the same again made a change")
+		t.Error("the same report again made a change")
 	}
 }
 
@@ -166,7 +166,7 @@ func TestSummaryDoesNotTakeAwayWhatTheDetailTold(t *testing.T) {
 	detail.Version, detail.Products = 7, detail.Products[:1]
 	d.apply("usgs", noon+2, live, detail)
 	if got := d.titles(h.ID); !slices.Equal(got, []string{"/USGS"}) {
-		t.Errorf("products %q after the source took one away", got)
+		t.Errorf("products %q after the source removed one", got)
 	}
 }
 
@@ -220,7 +220,7 @@ func TestSuspectReportIsHeldUntilAnEditorDecides(t *testing.T) {
 	suspect.Suspect = "the words say TEST"
 	res := d.apply("usgs", noon, live, suspect, quake("us2", 5))
 	if res.Held != 1 || res.New != 1 || len(res.Suspects) != 1 {
-		t.Errorf("held: %+v; its neighbour must not be", res)
+		t.Errorf("held: %+v; its neighbor must not be held", res)
 	}
 	if res := d.apply("usgs", noon, live, suspect); res.Held != 1 || len(res.Suspects) != 0 {
 		t.Errorf("held again: %+v", res)
@@ -241,7 +241,7 @@ func TestSuspectReportIsHeldUntilAnEditorDecides(t *testing.T) {
 	}
 	before := d.last()
 	if res := d.apply("usgs", noon+6, live, suspect); res.Held != 0 || d.last() != before {
-		t.Errorf("the same again, once released: %+v", res)
+		t.Errorf("the same report again, after its release: %+v", res)
 	}
 	other := quake("us3", 5)
 	other.Suspect = "years ahead"
@@ -252,11 +252,11 @@ func TestSuspectReportIsHeldUntilAnEditorDecides(t *testing.T) {
 		return err
 	})
 	if res := d.apply("usgs", noon+7, live, other); res.Held != 0 || res.Ignored != 1 {
-		t.Errorf("the same again, once dismissed: %+v", res)
+		t.Errorf("the same report again, after its dismissal: %+v", res)
 	}
 }
 
-// alert is a message that names only zones.
+// alert returns a message with zones only.
 func alert(key string, version int64, places, within []string) hazard.Report {
 	return hazard.Report{Source: "nws", Key: key, Part: fmt.Sprint(key, version), Version: version, Name: "Flood Warning", Type: hazard.Flood, Severity: hazard.Warning,
 		Start: noon, End: new(noon.Add(time.Hour)), Places: places, Within: within, Creator: "NWS"}
@@ -264,7 +264,7 @@ func alert(key string, version int64, places, within []string) hazard.Report {
 
 func TestAlertIsPlacedByItsZonesElseByTheirCountiesElseByItsCountryElseHeld(t *testing.T) {
 	d := newDesk(t)
-	// Nothing tells even the country.
+	// Not even the country is known.
 	somewhere := with(alert("AREA", int64(noon), []string{"area:The Lowlands"}, nil), func(r *hazard.Report) { r.Source = "cap" })
 	if res := d.apply("cap", noon, live, somewhere); res.Held != 1 || res.New != 0 {
 		t.Errorf("with no place: %+v", res)
@@ -282,13 +282,13 @@ func TestAlertIsPlacedByItsZonesElseByTheirCountiesElseByItsCountryElseHeld(t *t
 		t.Errorf("at %v %v, %q", lesotho.Longitude, lesotho.Latitude, lesotho.Description)
 	}
 
-	// A zone that nobody knows, in no county.
+	// An unknown zone, in no county.
 	sea := alert("SEA", int64(noon), []string{"GMZ999"}, []string{"077999"})
 	if res := d.apply("nws", noon, live, sea); res.New != 1 {
 		t.Errorf("with a zone that is not known: %+v", res)
 	}
 	if h := d.event("nws", "SEA"); !strings.Contains(h.Description, "Note: the area is all of United States (US): no shape is known of [GMZ999]") {
-		t.Errorf("the country stands in unmarked: %q", h.Description)
+		t.Errorf("the country is used without a note: %q", h.Description)
 	}
 	square := `{"type":"Polygon","coordinates":[[[-82,24],[-81,24],[-81,25],[-82,25],[-82,24]]]}`
 	if err := d.store.SavePlace(t.Context(), "nws", "GMZ999", "Straits", square, noon); err != nil {
@@ -304,7 +304,7 @@ func TestAlertIsPlacedByItsZonesElseByTheirCountiesElseByItsCountryElseHeld(t *t
 		t.Errorf("%d still held, %v", n, err)
 	}
 
-	// A forecast zone that is not known yet, in a county that is: Shelby County, Indiana.
+	// An unknown forecast zone in a known county: Shelby County, Indiana.
 	land := alert("LAND", int64(noon), []string{"INZ997"}, []string{"018145"})
 	d.apply("nws", noon, live, land)
 	county := d.event("nws", "LAND")
@@ -312,7 +312,7 @@ func TestAlertIsPlacedByItsZonesElseByTheirCountiesElseByItsCountryElseHeld(t *t
 		t.Errorf("placed at %v %v, want Shelby County", county.Longitude, county.Latitude)
 	}
 	if !strings.Contains(county.Description, "Note: the area is that of wider places: no shape is known of all of [INZ997]") {
-		t.Errorf("the county stands in unmarked: %q", county.Description)
+		t.Errorf("the county is used without a note: %q", county.Description)
 	}
 	if err := d.store.SavePlace(t.Context(), "nws", "INZ997", "Shelby", square, noon); err != nil {
 		t.Fatal(err)
@@ -346,7 +346,7 @@ func TestWhatAnEditorSetIsNotOverwritten(t *testing.T) {
 	newer.Version = 7
 	d.apply("usgs", noon+4, live, newer)
 	if h := d.event("usgs", "us1"); h.Status != hazard.Expired || h.Severity != hazard.Termination || h.Reason != hazard.EndRetracted || h.Note != "It was a blast." {
-		t.Errorf("the source brought back what was retracted: %+v", h)
+		t.Errorf("the source brought back a retracted hazard: %+v", h)
 	}
 }
 
@@ -363,7 +363,7 @@ func TestRejectedRecordsAreKeptAndTheirNeighboursTaken(t *testing.T) {
 	}
 }
 
-// However reports are cut into batches and ordered, the hazards are the same in the end.
+// However reports are divided into batches and ordered, the hazards are the same in the end.
 func TestOrderAndBatchesOfReportsDoNotMatter(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -386,7 +386,7 @@ func TestOrderAndBatchesOfReportsDoNotMatter(t *testing.T) {
 			}
 			all := map[string]hazard.Hazard{}
 			for id, h := range d.hazards() {
-				h.ID, h.Version = 0, 0 // they tell of the order
+				h.ID, h.Version = 0, 0 // they depend on the order
 				all[id] = *h
 			}
 			return all
@@ -399,7 +399,7 @@ func TestOrderAndBatchesOfReportsDoNotMatter(t *testing.T) {
 	})
 }
 
-// What was guessed or could not be read is in the notes of the report, and does not hide the hazard.
+// Guessed or unreadable data is in the notes of the report, and does not hide the hazard.
 func TestNotesOfAReportStandInTheDescription(t *testing.T) {
 	d := newDesk(t)
 	r := quake("us1", 5)
@@ -410,7 +410,7 @@ func TestNotesOfAReportStandInTheDescription(t *testing.T) {
 	}
 }
 
-// D28: "Fries, Washington" stood in the Atlantic, 7,337 km off its own perimeter.
+// D28: "Fries, Washington" was shown in the Atlantic, 7,337 km from its own perimeter.
 func TestTheFiresPointIsHeldAgainstItsPerimeter(t *testing.T) {
 	fire := func(lon, lat float64) hazard.Report {
 		return hazard.Report{Source: "nifc", Key: "f", Version: 1, Name: "Wildfire - Fries, Washington", Type: hazard.Wildfire, Severity: hazard.Information, Start: noon, Creator: "NIFC",

@@ -11,7 +11,8 @@ import (
 	"github.com/hazardd/hazardd/internal/intake"
 )
 
-// ofJMA is a document of the agency on an earthquake, shortened: kind is its Control/Title, event its name, minute that of its origin.
+// ofJMA returns a shortened document of the agency on an earthquake. kind is its Control/Title,
+// event its name, and minute the minute of its origin.
 func ofJMA(kind, status, infoType, event, minute, at, magnitude string) string {
 	body := fmt.Sprintf(`<Earthquake><OriginTime>%s</OriginTime><Hypocenter><Area><Name>三陸沖</Name><Coordinate>%s</Coordinate></Area></Hypocenter><Magnitude type="Mj" description="Ｍ８を超える巨大地震">%s</Magnitude></Earthquake>`+
 		`<Tsunami><Forecast><Item><Area><Name>岩手県</Name></Area><Category><Kind><Name>大津波警報</Name><Code>52</Code></Kind></Category></Item></Forecast></Tsunami>`, minute, at, magnitude)
@@ -55,8 +56,10 @@ func ofGeoNet(id, at string, lon, lat, magnitude float64) given {
 		`"publicID":%q,"time":%q,"depth":20,"magnitude":%v,"mmi":5,"locality":"Far away","quality":"best"}}]}`, lon, lat, id, at, magnitude)}
 }
 
-// The agency gives origins to the minute. The great earthquake of 2011 is one hazard all the same, its tsunami another, which leads to it, in whatever order
-// they come: USGS as recorded, the rest made up in the forms of the agency, of EMSC and of GeoNet, the EventID and the first place by the agency's sample of that day.
+// The agency gives origins to the minute. Nevertheless, the great earthquake of 2011 is one hazard,
+// and its tsunami another, which refers to it, in whatever order they come. The data of USGS is
+// recorded. The rest is artificial in the forms of the agency, EMSC and GeoNet, with the EventID
+// and first place of the agency's sample of that day.
 func TestAnEarthquakeOfJapanIsThatOfOtherServices(t *testing.T) {
 	const event, minute, at = "20110311144640", "2011-03-11T14:46:00+09:00", "+38.0+142.9-10000/"
 	all := []given{
@@ -88,7 +91,7 @@ func TestAnEarthquakeOfJapanIsThatOfOtherServices(t *testing.T) {
 		}
 		before := d.last()
 		if d.takeGiven(late, order...); d.last() != before {
-			t.Errorf("order %d: the same again made %d changes", shift, d.last()-before)
+			t.Errorf("order %d: importing the same again made %d changes", shift, d.last()-before)
 		}
 		related, err := d.intake.Related(t.Context(), d.event("jma", event).ID)
 		if err != nil || len(related) != 1 || related[0].Hazard.ID != d.event("usgs", "usp000hvnu").ID || related[0].Why != "named quake-"+event {
@@ -97,8 +100,8 @@ func TestAnEarthquakeOfJapanIsThatOfOtherServices(t *testing.T) {
 	}
 }
 
-// Two earthquakes of 2010 within a minute, 20 km from each other (EventIDs by samples of the agency, number 32-35_08; the rest is
-// made up): each has its partner.
+// Two earthquakes of 2010 within a minute, 20 km from each other, each have their partner. The
+// EventIDs are from samples of the agency (number 32-35_08); the rest is artificial.
 func TestTwoEarthquakesOfAMinuteKeepTheirPartners(t *testing.T) {
 	d := newDesk(t)
 	d.takeGiven(late,
@@ -114,7 +117,8 @@ func TestTwoEarthquakesOfAMinuteKeepTheirPartners(t *testing.T) {
 	}
 }
 
-// What the agency takes back is over, unless another service goes on to speak of it. What it issues again comes back.
+// An earthquake that the agency withdraws has ended, unless another service still reports it. If
+// the agency issues it again, it comes back.
 func TestAnEarthquakeThatJMATakesBack(t *testing.T) {
 	const event, minute, at = "20240102101200", "2024-01-02T10:12:00+09:00", "+37.3+136.6-10000/"
 	began := hazard.At(time.Date(2024, 1, 2, 1, 12, 0, 0, time.UTC))
@@ -150,11 +154,12 @@ func TestAnEarthquakeThatJMATakesBack(t *testing.T) {
 	}
 	d.takeGiven(now, document(felt, "取消", 10*time.Minute))
 	if h := d.event("emsc", "20240102_0000009"); h.Status != hazard.Active || d.event("jma", "quake-"+event).Status == hazard.Active {
-		t.Errorf("EMSC goes on to speak of it, and the agency does not: %+v", h)
+		t.Errorf("EMSC still reports it, and the agency does not: %+v", h)
 	}
 }
 
-// A weather warning of the agency is one hazard, in whatever order its documents come; a drill is beside it, and what nobody warned of makes none.
+// A weather warning of the agency is one hazard, in whatever order its documents come. A drill is a
+// separate hazard, and a report without a warning makes none.
 func TestAWeatherWarningOfJapan(t *testing.T) {
 	began := hazard.At(time.Date(2026, 12, 31, 1, 0, 0, 0, time.UTC))
 	document := func(after time.Duration, status, kind string) given {
@@ -189,7 +194,7 @@ func TestAWeatherWarningOfJapan(t *testing.T) {
 	d := newDesk(t)
 	d.takeGiven(began.Add(time.Minute), document(-time.Hour, "通常", none))
 	if n := len(d.hazards()); n != 0 {
-		t.Errorf("nothing is in force, and makes %d hazards", n)
+		t.Errorf("an inactive warning makes %d hazards", n)
 	}
 	state := func(when string, after time.Duration, severity hazard.Severity, status hazard.Status, documents ...given) {
 		t.Helper()
@@ -201,7 +206,7 @@ func TestAWeatherWarningOfJapan(t *testing.T) {
 	state("issued", 0, hazard.Warning, hazard.Active, all[0], document(time.Second, "訓練", none))
 	state("lowered", 2*time.Hour, hazard.Advisory, hazard.Active, all[1])
 	if n := len(d.hazards()); n != 1 {
-		t.Errorf("%d hazards, want one: a drill of which nothing is in force makes none", n)
+		t.Errorf("%d hazards, want one: a drill without active warnings makes none", n)
 	}
 	d.takeGiven(began.Add(3*time.Hour), document(3*time.Hour, "訓練", warning))
 	if h := d.event("jma", "drill-"+key); h == nil || h.Category != hazard.Exercise {

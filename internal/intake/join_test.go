@@ -15,7 +15,7 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// said is a report of an event at a time and place.
+// said returns a report of an event at a time and place.
 func said(src, key string, typ hazard.Type, start hazard.Instant, lon, lat float64) hazard.Report {
 	return hazard.Report{Source: src, Key: key, Version: int64(start), Name: string(typ) + " " + key, Type: typ, Severity: hazard.Advisory, Start: start,
 		Point: &hazard.Point{Lon: lon, Lat: lat}, Creator: src, LifeMS: 24 * 3600 * 1000}
@@ -23,7 +23,7 @@ func said(src, key string, typ hazard.Type, start hazard.Instant, lon, lat float
 
 func with(r hazard.Report, f func(*hazard.Report)) hazard.Report { f(&r); return r }
 
-// takeEach takes in each report alone, by its source.
+// takeEach processes each report separately, from its source.
 func (d *desk) takeEach(now hazard.Instant, reports ...hazard.Report) {
 	d.t.Helper()
 	for _, r := range reports {
@@ -31,7 +31,7 @@ func (d *desk) takeEach(now hazard.Instant, reports ...hazard.Report) {
 	}
 }
 
-// together lists the hazards that are not merged into others as the sorted events that each is made of.
+// together lists the hazards that are not merged into others, each as its sorted events.
 func (d *desk) together() []string {
 	d.t.Helper()
 	var all []string
@@ -140,7 +140,7 @@ func TestEventsOfDifferentSourcesAreOneHazardByTheRuleOfTheirType(t *testing.T) 
 			reversed := slices.Clone(tt.reports)
 			slices.Reverse(reversed)
 			for _, order := range [][]hazard.Report{tt.reports, reversed} {
-				if order[0].Minor { // comes again once there is a hazard, as feeds do
+				if order[0].Minor { // repeated once there is a hazard, as feeds do
 					order = append(slices.Clone(order), order...)
 				}
 				d := newDesk(t)
@@ -150,7 +150,7 @@ func TestEventsOfDifferentSourcesAreOneHazardByTheRuleOfTheirType(t *testing.T) 
 				}
 				before := d.last()
 				if d.takeEach(noon, order...); d.last() != before {
-					t.Errorf("the same again made %d changes", d.last()-before)
+					t.Errorf("the same reports again made %d changes", d.last()-before)
 				}
 			}
 		})
@@ -167,7 +167,7 @@ func TestTheWordOfTheMoreAuthoritativeSourceCounts(t *testing.T) {
 	d.takeEach(noon, level(gdacs, hazard.Watch, 1), level(usgs, hazard.Advisory, 1))
 	h := d.event("usgs", "u")
 	if h.Severity != hazard.Advisory || h.Creator != "gdacs" || h.Longitude != 99.5 {
-		t.Errorf("USGS speaks after GDACS: %s at %v", h.Severity, h.Longitude)
+		t.Errorf("USGS reports after GDACS: %s at %v", h.Severity, h.Longitude)
 	}
 	d.takeEach(noon, level(gdacs, hazard.Information, 2))
 	if got := d.event("usgs", "u").Severity; got != hazard.Advisory {
@@ -182,7 +182,7 @@ func TestTheWordOfTheMoreAuthoritativeSourceCounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	if h := d.event("usgs", "u"); h.Status != hazard.Active || h.Severity != hazard.Information {
-		t.Errorf("withdrawn by one, gone on with by another: %s %s", h.Status, h.Severity)
+		t.Errorf("withdrawn by one source, continued by another: %s %s", h.Status, h.Severity)
 	}
 	if _, err := d.intake.Withdraw(t.Context(), "gdacs", "EQ1", hazard.EndWithdrawn, noon+2); err != nil {
 		t.Fatal(err)
@@ -283,7 +283,7 @@ func TestAnEditorUndoesAWrongJoinAndItStaysUndone(t *testing.T) {
 	}
 }
 
-// In whatever order sources speak, the hazards are made of the same events, and say the same.
+// In whatever order sources report, the hazards have the same events and the same data.
 func TestJoiningDoesNotDependOnOrder(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -387,7 +387,8 @@ func TestATsunamiAndItsEarthquakeAreRelated(t *testing.T) {
 	}
 }
 
-// Another event named one by its first key, when that was over for too long. The event goes on under its second key: it is named again.
+// Another event named one by its first key, after that had ended too long ago. The event continues
+// under its second key, so it is named again.
 func TestANameThatMeansAnEventAgainJoinsIt(t *testing.T) {
 	const day = 24 * 60 * minute
 	d := newDesk(t)

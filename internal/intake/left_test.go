@@ -11,8 +11,8 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// A name joins what lies within 90 days of each other. An event of a type without a rule that goes on long after that leaves, whichever of
-// its reports came first.
+// A name joins events within 90 days of each other. An event of a type without a rule that
+// continues long after that leaves, whichever of its reports came first.
 func TestANameThatNoLongerMeansTheEventJoinsNothing(t *testing.T) {
 	const day = 24 * 60 * minute
 	quake := said("gdacs", "q", hazard.Earthquake, hourAgo, 1, 2)
@@ -29,8 +29,9 @@ func TestANameThatNoLongerMeansTheEventJoinsNothing(t *testing.T) {
 	}
 }
 
-// Two hazards become one because a name comes, and an event that this leaves out makes a hazard of its own. Once a person takes the merge back, that
-// event is where it was, and its own hazard ends as merged: no hazard goes on without an event, which nobody would end.
+// Two hazards become one because of a name, and an event that this leaves out makes its own hazard.
+// When a person undoes the merge, the event returns to where it was, and its own hazard ends as
+// merged. No hazard stays active without an event, because nobody would end it.
 func TestAHazardThatAnUndoneMergeEmptiesEnds(t *testing.T) {
 	a := said("emsc", "a", hazard.Earthquake, hourAgo+8000, 0.6, 0)
 	b := said("gdacs", "b", hazard.Earthquake, hourAgo, 1.8, 0)
@@ -39,7 +40,7 @@ func TestAHazardThatAnUndoneMergeEmptiesEnds(t *testing.T) {
 	d := newDesk(t)
 	d.takeEach(noon, a, b, c, with(x, func(r *hazard.Report) { r.Version, r.Point = r.Version-1, &hazard.Point{Lon: 40} }), x)
 	if got, want := d.together(), []string{"emsc:a", "emsc:x gdacs:b usgs:c"}; !slices.Equal(got, want) {
-		t.Fatalf("at first: %q, want %q", got, want)
+		t.Fatalf("before the name: %q, want %q", got, want)
 	}
 	d.takeEach(noon+minute, with(c, func(r *hazard.Report) { r.Version, r.Refs = r.Version+1, []string{"emsc:a"} }))
 	if got, want := d.together(), []string{"emsc:a gdacs:b usgs:c", "emsc:x"}; !slices.Equal(got, want) {
@@ -70,11 +71,12 @@ func TestAHazardThatAnUndoneMergeEmptiesEnds(t *testing.T) {
 		}
 	}
 	if got := d.titles(merged.ID); !slices.Contains(got, "/of ada") {
-		t.Errorf("products of the hazard that goes on: %q", got)
+		t.Errorf("products of the remaining hazard: %q", got)
 	}
 }
 
-// What a server passes on under the uuid of a hazard that has become part of another goes with it, unless a person has split the two.
+// A report that a server relays with the uuid of a merged hazard goes to the hazard it was merged
+// into, unless a person has split the two.
 func TestASharedUUIDDoesNotOverruleASplit(t *testing.T) {
 	relayed := func(key string, version hazard.Instant, minor bool) hazard.Report {
 		id := hazard.EventUUID("elsewhere", key)
@@ -100,7 +102,8 @@ func TestASharedUUIDDoesNotOverruleASplit(t *testing.T) {
 	}
 }
 
-// What a slight report has superseded stays superseded after a split left its event without a hazard, also once that report is told again.
+// A part superseded by a slight report stays superseded after a split left its event without a
+// hazard, even if the part is reported again.
 func TestWhatWasSupersededBeforeASplitDoesNotComeBack(t *testing.T) {
 	quake := said("usgs", "q", hazard.Earthquake, hourAgo, 1, 2)
 	newest := with(said("cap", "e", hazard.HighWind, noon, 1, 2), func(r *hazard.Report) {
@@ -122,15 +125,16 @@ func TestWhatWasSupersededBeforeASplitDoesNotComeBack(t *testing.T) {
 		t.Errorf("with the slight report again: %q, want %q", got, want)
 	}
 	if res := d.apply("cap", noon+3*minute, live, older); res.Held != 0 {
-		t.Errorf("the superseded report is held: %+v", res.Suspects)
+		t.Errorf("the superseded report counts: %+v", res.Suspects)
 	}
 	if h := d.event("cap", "e"); h.Name != newest.Name || h.Severity != newest.Severity {
 		t.Errorf("the superseded report came back: %s %q", h.Severity, h.Name)
 	}
 }
 
-// A hazard ended since its event became part of another, and a person merged what was left of it with a third. When the event comes back, both
-// are taken back: an end that an editor had set does not outlive the word of the source that it is over.
+// A hazard ended because its event joined another, and a person merged the rest of it with a third.
+// When the event comes back, both are undone. An end that an editor had set does not outlast the
+// source's report that it has ended.
 func TestAHazardThatWasMergedTwiceGoesOnAsBefore(t *testing.T) {
 	short := with(said("gdacs", "q", hazard.Earthquake, hourAgo, 20, 2), func(r *hazard.Report) { r.LifeMS = 60_000 })
 	own := said("usgs", "q", hazard.Earthquake, hourAgo, 1, 2)
@@ -146,7 +150,7 @@ func TestAHazardThatWasMergedTwiceGoesOnAsBefore(t *testing.T) {
 		r.Version, r.Ended, r.Refs = int64(noon+5*minute), hazard.EndWithdrawn, []string{"gdacs:q"}
 	}))
 	if got := d.hazards()[h.UUID.String()]; got.Status != hazard.Expired || got.Reason == hazard.EndMerged {
-		t.Fatalf("beside a hazard that is over, it is %s, %q", got.Status, got.Reason)
+		t.Fatalf("beside an ended hazard it is %s, %q", got.Status, got.Reason)
 	}
 	into := fmt.Appendf(nil, `{"into":%q}`, d.event("cap", "e").UUID)
 	if _, err := e.Merge(t.Context(), who, edit.Ref{ID: h.ID}, nil, into, noon+20*minute); err != nil {
@@ -161,8 +165,8 @@ func TestAHazardThatWasMergedTwiceGoesOnAsBefore(t *testing.T) {
 	}
 }
 
-// An undone split brings an event back that was too slight for a hazard of its own, and the rule of its type puts it where another of those that
-// were split is now. What its source gave is there too.
+// An undone split brings back an event that was too slight for its own hazard, and the rule of its
+// type puts it into the present hazard of another split event. Its products are there too.
 func TestAnUndoneSplitBringsProductsToWhereTheEventIs(t *testing.T) {
 	first := said("usgs", "a", hazard.Earthquake, hourAgo, 1, 2)
 	slight := with(said("emsc", "b", hazard.Earthquake, hourAgo, 1, 2.1), func(r *hazard.Report) {
@@ -190,8 +194,9 @@ func TestAnUndoneSplitBringsProductsToWhereTheEventIs(t *testing.T) {
 	}
 }
 
-// A person put an earthquake into an editor's hazard, with what another source says of it. Its source finds that it is another one that it knows:
-// that one is part of the editor's hazard now, and what the other source says stays there.
+// A person moved an earthquake into an editor's hazard, with another source's event. The
+// earthquake's source finds that it is another known event: then that event is in the editor's
+// hazard, and the other source's event stays there.
 func TestAnEventThatTurnsOutToBeAnotherIsWhereAPersonPutIt(t *testing.T) {
 	a, b := said("emsc", "a", hazard.Earthquake, hourAgo, 1, 2), said("gdacs", "b", hazard.Earthquake, hourAgo, 1, 2.1)
 	other := said("emsc", "z", hazard.Earthquake, noon-10*minute, 40, 2)
@@ -215,7 +220,8 @@ func TestAnEventThatTurnsOutToBeAnotherIsWhereAPersonPutIt(t *testing.T) {
 	}
 }
 
-// The last report of an event may have come under the name that another event of its source has. Both still count.
+// The last report of an event may have come with a name of another event of its source. Both still
+// count.
 func TestTwoEventsWhoseReportsHaveOneNameBothCount(t *testing.T) {
 	first := said("nws", "a", hazard.Flood, hourAgo, 1, 2)
 	followed := with(first, func(r *hazard.Report) {

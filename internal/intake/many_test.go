@@ -9,7 +9,7 @@ import (
 	"github.com/hazardd/hazardd/internal/intake"
 )
 
-// fires are many fires of a source, some 30 km apart, of the last days.
+// fires returns many fires of a source from the last days, some 30 km apart.
 func fires(src string, n int) []hazard.Report {
 	reports := make([]hazard.Report, n)
 	for i := range reports {
@@ -20,8 +20,8 @@ func fires(src string, n int) []hazard.Report {
 	return reports
 }
 
-// Each fire is held against its neighbors only, so what a batch costs grows with its length (finding L6: 5,000 fires took 25 s
-// and then failed, as each was held against all).
+// Each fire is compared with its neighbors only, so the cost of a batch grows linearly with its
+// length (finding L6: 5,000 fires took 25 s and then failed, because each was compared with all).
 func TestABatchOfAnySizeIsTakenIn(t *testing.T) {
 	sizes := []int{5000, 20_000}
 	if testing.Short() {
@@ -41,7 +41,8 @@ func TestABatchOfAnySizeIsTakenIn(t *testing.T) {
 	}
 }
 
-// Fires of another source are found by their places, also across the antimeridian and at the edge of the distance.
+// Fires of another source are found by their places, also across the antimeridian and just within
+// the maximum distance.
 func TestNeighborsAreFoundAmongMany(t *testing.T) {
 	d := newDesk(t)
 	many := fires("nifc", 1000)
@@ -65,7 +66,7 @@ func TestNeighborsAreFoundAmongMany(t *testing.T) {
 	}
 }
 
-// Other writers wait for some hundred reports at most, but an event is not cut in two (finding B13).
+// Other writers wait for at most some hundred reports, but an event is not divided (finding B13).
 func TestABatchIsCutBetweenEvents(t *testing.T) {
 	reports := fires("nifc", 3*intake.Chunk)
 	again, other := reports[3], reports[5]
@@ -83,6 +84,6 @@ func TestABatchIsCutBetweenEvents(t *testing.T) {
 		t.Errorf("the batch is cut into %v", got)
 	}
 	if len(intake.Chunks(nil)) != 0 {
-		t.Error("nothing is cut into something")
+		t.Error("an empty batch is divided")
 	}
 }

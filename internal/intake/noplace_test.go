@@ -8,7 +8,7 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// nowhere is what a source says of a cyclone called name, without a place.
+// nowhere returns a report of a cyclone called name, without a place.
 func nowhere(version hazard.Instant, name string) hazard.Report {
 	return with(said("nhc", "b", hazard.Cyclone, noon, 0, 0), func(r *hazard.Report) {
 		r.Point, r.Called, r.Version = nil, name, int64(version)
@@ -20,8 +20,8 @@ func somewhere(version hazard.Instant, name string) hazard.Report {
 	return with(said("gdacs", "a", hazard.Cyclone, noon, 1, 2), func(r *hazard.Report) { r.Called, r.Version = name, int64(version) })
 }
 
-// An event without a place that leaves the hazard of another has none, and waits for its place like a new one; its neighbors in the
-// payload are taken in.
+// An event without a place that leaves another's hazard has no hazard. Like a new event, it waits
+// for its place. The other events of the payload are processed.
 func TestAnEventWithoutAPlaceThatLeavesWaitsForIt(t *testing.T) {
 	for name, step := range map[string]hazard.Report{"by its own word": nowhere(noon+minute, "Oscar"), "by the other's": somewhere(noon+minute, "Oscar")} {
 		t.Run(name, func(t *testing.T) {
@@ -47,7 +47,7 @@ func TestAnEventWithoutAPlaceThatLeavesWaitsForIt(t *testing.T) {
 	}
 }
 
-// A person who splits it off gets an error that says why it cannot be.
+// A person who tries to split it off gets an error with the reason.
 func TestAnEventWithoutAPlaceIsNotSplitOff(t *testing.T) {
 	d := newDesk(t)
 	d.apply("gdacs", noon, live, somewhere(noon, "Dolphin"))

@@ -14,8 +14,9 @@ import (
 	"github.com/hazardd/hazardd/internal/intake"
 )
 
-// Summaries and details of one event, some of which say nothing of areas, of products or of renewal, and some that it is over: whichever comes
-// first, in the end the hazard is what the latest says, and what the latest that spoke of it says of the rest.
+// Summaries and details of one event. Some give no areas, products or renewal, and some say that it
+// has ended. Whichever comes first, in the end the hazard has the data of the latest, and where
+// that gives none, of the latest that does.
 func TestWhatADetailToldStaysInAnyOrder(t *testing.T) {
 	square := func(n int64) string {
 		return fmt.Sprintf(`{"type":"Polygon","coordinates":[[[%d,0],[%d,0],[%d,1],[%d,0]]]}`, n, n+1, n+1, n)
@@ -42,7 +43,7 @@ func TestWhatADetailToldStaysInAnyOrder(t *testing.T) {
 		}), 1, 5, func(r hazard.Report) int64 { return r.Version }).Draw(rt, "reports")
 		run := func(order []hazard.Report) (hazard.Hazard, []string) {
 			runs++
-			key := fmt.Sprint("us", runs) // each run is of an event of its own
+			key := fmt.Sprint("us", runs) // each run is a separate event
 			for _, r := range order {
 				r.Key = key
 				d.apply("usgs", noon+10, intake.Options{History: true}, r)
@@ -60,7 +61,7 @@ func TestWhatADetailToldStaysInAnyOrder(t *testing.T) {
 	})
 }
 
-// Indexes list the newest first, so that the end of an alert may be read before the alert.
+// Indexes list the newest first, so the end of an alert may be read before the alert.
 func TestAnEndThatComesBeforeItsAlertEndsIt(t *testing.T) {
 	alert := with(said("cap", "a", hazard.Flood, hourAgo, 1, 1), func(r *hazard.Report) { r.Part = "alert" })
 	end := func(f func(*hazard.Report)) hazard.Report {
@@ -82,7 +83,7 @@ func TestAnEndThatComesBeforeItsAlertEndsIt(t *testing.T) {
 					held += d.apply("cap", noon, live, r).Held
 				}
 				if held != 0 {
-					t.Errorf("%d held: what is over needs no place", held)
+					t.Errorf("%d held: an ended event needs no place", held)
 				}
 				if all := d.together(); len(all) > 1 || len(all) == 1 && d.event("cap", "a").Status != hazard.Expired {
 					t.Errorf("%q, %s", all, d.event("cap", "a").Status)
@@ -104,14 +105,15 @@ func TestWhatWaitedForAPlaceCountsOnceThereIsOne(t *testing.T) {
 		t.Fatalf("%+v", res)
 	}
 	if h := d.event("cap", "STORM"); h.Severity != hazard.Warning || h.End != noon.Add(time.Hour) {
-		t.Errorf("%s until %s, want what was said of the sea too", h.Severity, h.End)
+		t.Errorf("%s until %s, want the data for the sea too", h.Severity, h.End)
 	}
 	if n, err := d.store.CountHeld(t.Context(), "cap"); n != 0 || err != nil {
 		t.Errorf("%d still held, %v", n, err)
 	}
 }
 
-// A deletion that came before the report that it deletes holds, however often that report is repeated.
+// A deletion that came before the report that it deletes stays in force, however often that report
+// is repeated.
 func TestADeletionThatCameFirstHolds(t *testing.T) {
 	d := newDesk(t)
 	d.apply("usgs", noon, live, with(quake("us1", 2), func(r *hazard.Report) { r.Ended = hazard.EndWithdrawn }))

@@ -15,7 +15,7 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// parse reads a payload of a source.
+// parse parses a payload of a source.
 func parse(t testing.TB, src string, payload []byte, now hazard.Instant) source.Batch {
 	t.Helper()
 	s, err := service.BuiltIn().Find(src)
@@ -31,14 +31,14 @@ func parse(t testing.TB, src string, payload []byte, now hazard.Instant) source.
 
 const late hazard.Instant = 1_790_640_000_000 // 2026-09-29, after all recordings
 
-// The further pairs of recordings that tell of one event, each in both orders.
+// More pairs of recordings about the same event, each in both orders.
 func TestRecordedPairsAreOneHazardEach(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
 	for name, tt := range map[string]struct {
 		a, b recording
-		want map[string]string // an event → the events of its hazard
+		want map[string]string // an event → all events of its hazard
 	}{
 		"activations name the storms of GDACS": {
 			recording{"copernicus", "copernicus-ems/activations-202609-excerpt.json"}, recording{"gdacs", "gdacs/api-search-TC-202607.json"},
@@ -69,7 +69,7 @@ func TestRecordedPairsAreOneHazardEach(t *testing.T) {
 			recording{"usgs", "usgs/2.5_day-20260727.json"}, recording{"gdacs", "gdacs/api-search-EQ-202607.json"},
 			map[string]string{
 				"usgs:us6000tga9": "gdacs:EQ1554511 usgs:us6000tga9",
-				"usgs:us6000tga6": "gdacs:EQ1554510 usgs:us6000tga6", // 18 minutes before, 2 km from it
+				"usgs:us6000tga6": "gdacs:EQ1554510 usgs:us6000tga6", // 18 minutes earlier, 2 km away
 				"usgs:us7000t3m5": "gdacs:EQ1554340 usgs:us7000t3m5", // three of one evening, south of Tonga
 				"usgs:us7000t3m6": "gdacs:EQ1554343 usgs:us7000t3m6",
 				"usgs:us7000t3ll": "gdacs:EQ1554321 usgs:us7000t3ll",
@@ -78,7 +78,7 @@ func TestRecordedPairsAreOneHazardEach(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, order := range [][]recording{{tt.a, tt.b}, {tt.b, tt.a}} {
 				d := newDesk(t)
-				for _, code := range []string{"284141", "311120", "311360", "312060"} { // what HANS would be asked for
+				for _, code := range []string{"284141", "311120", "311360", "312060"} { // volcanoes that would be requested from HANS
 					d.savePlace("hans", "gvp:"+code, -155.287, 19.421+float64(code[2]-'0'))
 				}
 				d.savePlace("hans", "gvp:332010", -155.287, 19.421)
@@ -90,7 +90,7 @@ func TestRecordedPairsAreOneHazardEach(t *testing.T) {
 				}
 				before := d.last()
 				if d.takeRecordings(late, order...); d.last() != before {
-					t.Errorf("%s first: the same again made %d changes", order[0].source, d.last()-before)
+					t.Errorf("%s first: importing the same again made %d changes", order[0].source, d.last()-before)
 				}
 			}
 		})
@@ -108,7 +108,8 @@ func (d *desk) savePlace(src, code string, lon, lat float64) {
 	}
 }
 
-// EONET names a fire by its year, unit and number, as the agencies do, and NIFC gives it with its id.
+// EONET names a fire by its year, unit and number, like the agencies, and NIFC publishes it with
+// its id.
 func TestAFireOfEONETIsThatOfNIFC(t *testing.T) {
 	eonet := parse(t, "eonet", hazardtest.ReadShared(t, "feeds/eonet/events-20260928-excerpt.json"), late)
 	nifc := parse(t, "nifc", []byte(`{"type":"FeatureCollection","features":[{"type":"Feature","geometry":{"type":"Point","coordinates":[-107.9,45.2]},"properties":{`+
@@ -126,8 +127,9 @@ func TestAFireOfEONETIsThatOfNIFC(t *testing.T) {
 	}
 }
 
-// All 17 earthquakes of USGS in Turkey have their partner, if what both hold too slight for a hazard is taken for one, and no aftershock is
-// swallowed: each of the 430 of EMSC is in a hazard of its own.
+// All 17 earthquakes of USGS in Turkey have their partner, if those that both consider too slight
+// count as hazards. No aftershock is lost: each of the 430 earthquakes of EMSC is in a separate
+// hazard.
 func TestEachOfTheEarthquakesInTurkeyHasItsPartner(t *testing.T) {
 	all := func(src, file string) []hazard.Report {
 		reports := parse(t, src, hazardtest.ReadShared(t, "feeds/"+file), late).Reports
@@ -157,7 +159,8 @@ func TestEachOfTheEarthquakesInTurkeyHasItsPartner(t *testing.T) {
 	}
 }
 
-// What is no hazard by its own source makes none: blasts and ice quakes, icebergs, prescribed fires.
+// Events that are no hazards according to their own source make none: blasts and ice quakes,
+// icebergs, prescribed fires.
 func TestRecordedBlastsIcebergsAndPrescribedFiresAreNone(t *testing.T) {
 	type record struct {
 		ID         any
@@ -188,7 +191,7 @@ func TestRecordedBlastsIcebergsAndPrescribedFiresAreNone(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		recording
-		none func(record) string // the key of what is no hazard, empty for others
+		none func(record) string // the key of an event that is no hazard; empty for others
 		want int
 	}{
 		{recording{"usgs", "usgs/all_week-1.geojson"}, blast, 53},

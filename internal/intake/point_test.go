@@ -12,8 +12,9 @@ import (
 	"github.com/hazardd/hazardd/internal/intake"
 )
 
-// TestThePointOfAWarningLiesInItsArea: each alert of recorded national lists has an area, and its point lies in it, at each of its changes: also where the alert names
-// zones only, and where updates and time make the area smaller (finding D19).
+// TestThePointOfAWarningLiesInItsArea checks that each alert of recorded national lists has an area
+// that contains its point, at each of its changes. This includes alerts with zones only, and areas
+// that updates and time make smaller (finding D19).
 func TestThePointOfAWarningLiesInItsArea(t *testing.T) {
 	names, times := august(t)
 	lists, err := filepath.Glob(filepath.Join(hazardtest.Shared(t, "feeds/nws"), "full-*.json"))
@@ -57,7 +58,7 @@ func TestThePointOfAWarningLiesInItsArea(t *testing.T) {
 		all[h.ID] = true
 		if !inside && outside < 20 {
 			outside++
-			t.Errorf("change %d: %s (%s) at %v, %v lies in none of its %d areas", c.Number, h.Name, h.Comment, h.Longitude, h.Latitude, len(list))
+			t.Errorf("change %d: %s (%s) at %v, %v is in none of its %d areas", c.Number, h.Name, h.Comment, h.Longitude, h.Latitude, len(list))
 		}
 	}
 	if len(all) < 900 {
@@ -65,8 +66,8 @@ func TestThePointOfAWarningLiesInItsArea(t *testing.T) {
 	}
 }
 
-// contains reports whether a shape has a position in its areas, counted by the sides that lie east of it: the obvious way, which
-// the program does not go.
+// contains reports whether a shape has a position in its areas. It counts the sides east of the
+// position: a simple method that differs from the program's.
 func contains(s geo.Shape, lon, lat float64) bool {
 	for _, polygon := range s.Polygons() {
 		odd := false

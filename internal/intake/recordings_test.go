@@ -33,7 +33,7 @@ type desk struct {
 
 func newDesk(t testing.TB) *desk {
 	t.Helper()
-	s, err := store.Open(t.Context(), t.TempDir(), pgtest.Database(t, t.TempDir(), "sqlite:?synchronous=off")) // nothing here is about durability
+	s, err := store.Open(t.Context(), t.TempDir(), pgtest.Database(t, t.TempDir(), "sqlite:?synchronous=off")) // durability does not matter here
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func newDesk(t testing.TB) *desk {
 	return &desk{t, s, service.BuiltIn().Intake(s)}
 }
 
-// take reads a recording as if it was received at now.
+// take reads a recording as if it were received at now.
 func (d *desk) take(src, name string, now hazard.Instant, opts intake.Options) intake.Result {
 	d.t.Helper()
 	parse := nws.Parse
@@ -59,7 +59,8 @@ func (d *desk) take(src, name string, now hazard.Instant, opts intake.Options) i
 	return res
 }
 
-// takePieces takes recordings in as of now, each cut into pieces at random places, all pieces in a random order.
+// takePieces imports recordings as of now, each divided at random places, with all pieces in random
+// order.
 func (d *desk) takePieces(seed uint64, src string, names []string, now hazard.Instant) {
 	d.t.Helper()
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -87,7 +88,7 @@ func (d *desk) takePieces(seed uint64, src string, names []string, now hazard.In
 	}
 }
 
-// hazards lists every hazard that the log made, in its present state.
+// hazards returns every hazard in the log, in its present state.
 func (d *desk) hazards() map[string]*hazard.Hazard {
 	d.t.Helper()
 	all := map[string]*hazard.Hazard{}
@@ -116,7 +117,7 @@ func (d *desk) last() int64 {
 	return n
 }
 
-// august lists the recordings of 15 August 2026 in order, with the moment of each.
+// august lists the recordings of 15 August 2026 in order, with the time of each.
 func august(t testing.TB) (names []string, times map[string]hazard.Instant) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(hazardtest.Shared(t, "feeds/nws"), "active-2026*.json"))
@@ -165,10 +166,10 @@ func TestAugustIs205HazardsInAnyOrderAndRepeatedSaysNothingNew(t *testing.T) {
 	for _, name := range names {
 		forward.take("nws", name, now, history)
 	}
-	// The same again says only what time has changed: ends that have come.
+	// Importing the same again records only what time has changed: ends.
 	for _, c := range forward.changes(before) {
 		if c.Hazard == nil || c.Hazard.Status != hazard.Expired && len(c.Hazard.Areas) == 0 {
-			t.Errorf("change %d (%s) says nothing new", c.Number, c.Kind)
+			t.Errorf("change %d (%s) contains nothing new", c.Number, c.Kind)
 		}
 	}
 	before = forward.last()
@@ -176,7 +177,7 @@ func TestAugustIs205HazardsInAnyOrderAndRepeatedSaysNothingNew(t *testing.T) {
 		forward.take("nws", name, now, history)
 	}
 	if n := forward.last() - before; n != 0 {
-		t.Errorf("the same in reverse made %d changes", n)
+		t.Errorf("importing the same in reverse made %d changes", n)
 	}
 	final := forward.hazards()
 
@@ -201,8 +202,8 @@ func TestAugustIs205HazardsInAnyOrderAndRepeatedSaysNothingNew(t *testing.T) {
 				t.Errorf("%s: hazard %s is missing", order, h.Name)
 				continue
 			}
-			// Numbers, and when it was made, depend on the order; nothing else may.
-			ignored := cmp.Options{cmpopts.IgnoreFields(hazard.Hazard{}, "ID", "Version", "Created", "Updated", "LastUpdate"), cmpopts.IgnoreFields(hazard.Measurement{}, "Since")} // our clock
+			// Only numbers and creation times may depend on the order.
+			ignored := cmp.Options{cmpopts.IgnoreFields(hazard.Hazard{}, "ID", "Version", "Created", "Updated", "LastUpdate"), cmpopts.IgnoreFields(hazard.Measurement{}, "Since")} // from our clock
 			if diff := cmp.Diff(*h.ExpireAt(now), *o.ExpireAt(now), ignored); diff != "" {
 				t.Errorf("%s: %s differs (-forward +this):\n%s", order, h.Comment, diff)
 			}

@@ -14,7 +14,7 @@ import (
 // recording is a recorded payload of a source.
 type recording struct{ source, file string }
 
-// takeRecordings takes recordings in, in their order, as history.
+// takeRecordings imports recordings in order, as history.
 func (d *desk) takeRecordings(now hazard.Instant, recordings ...recording) {
 	d.t.Helper()
 	for _, r := range recordings {
@@ -32,7 +32,7 @@ func (d *desk) takeRecordings(now hazard.Instant, recordings ...recording) {
 	}
 }
 
-// withEvent is the hazard of which the event is a part, as the sorted events that it is made of.
+// withEvent returns the sorted events of the hazard that contains the event.
 func (d *desk) withEvent(name string) string {
 	for _, h := range d.together() {
 		if slices.Contains(strings.Fields(h), name) {
@@ -45,7 +45,7 @@ func (d *desk) withEvent(name string) string {
 func TestRecordedEventsOfSeveralSourcesAreOneHazardEachInAnyOrder(t *testing.T) {
 	for name, tt := range map[string]struct {
 		recordings []recording
-		want       map[string]string // an event → the events of its hazard
+		want       map[string]string // an event → all events of its hazard
 	}{
 		"an earthquake of USGS that GDACS names": {
 			[]recording{{"usgs", "usgs/2.5_day-20260727.json"}, {"usgs", "usgs/detail-20260727.json"}, {"gdacs", "gdacs/api-eventdata-EQ-202607.json"}},
@@ -75,14 +75,15 @@ func TestRecordedEventsOfSeveralSourcesAreOneHazardEachInAnyOrder(t *testing.T) 
 				}
 				before := d.last()
 				if d.takeRecordings(now, order...); d.last() != before {
-					t.Errorf("the same again made %d changes", d.last()-before)
+					t.Errorf("importing the same again made %d changes", d.last()-before)
 				}
 			}
 		})
 	}
 }
 
-// Every hazard that both services list in Turkey is one, and so is every one that only one of them thinks is strong enough.
+// Every earthquake in Turkey that both services list is one hazard, and so is every one that is
+// strong enough according to only one of them.
 func TestAllOfTurkeyIsJoined(t *testing.T) {
 	d := newDesk(t)
 	now := hazard.Instant(1_795_262_400_000)

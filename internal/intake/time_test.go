@@ -17,8 +17,8 @@ import (
 
 const minute hazard.Instant = 60_000
 
-// One alert, Extreme in the west for a few minutes and Minor in the east for hours: when the west
-// has run out, the hazard is what the east says, though nobody reports (B1).
+// One alert is Extreme in the west for a few minutes and Minor in the east for hours. When the west
+// has expired, the hazard has the data of the east, without a new report (B1).
 func TestAPartThatRunsOutLeavesTheHazard(t *testing.T) {
 	d := newDesk(t)
 	part := func(name, place string, level hazard.Severity, end hazard.Instant) hazard.Report {
@@ -44,7 +44,7 @@ func TestAPartThatRunsOutLeavesTheHazard(t *testing.T) {
 	}
 	before := d.last()
 	if err := d.intake.PassUntil(t.Context(), noon+299*minute); err != nil || d.last() != before {
-		t.Errorf("%d changes while nothing changes: %v", d.last()-before, err)
+		t.Errorf("%d changes although nothing changes: %v", d.last()-before, err)
 	}
 	if err := d.intake.PassUntil(t.Context(), noon+301*minute); err != nil {
 		t.Fatal(err)
@@ -53,11 +53,11 @@ func TestAPartThatRunsOutLeavesTheHazard(t *testing.T) {
 		t.Errorf("at its end: %s, %s, last update %s", h.Status, h.Severity, h.LastUpdate)
 	}
 	if _, any, err := d.store.NextMoment(t.Context()); any || err != nil {
-		t.Errorf("something is still to come: %v", err)
+		t.Errorf("a further moment is planned: %v", err)
 	}
 }
 
-// An authority's INFORMATION that has run out does not hide a model's WARNING that holds (B1).
+// An authority's expired INFORMATION does not hide a model's active WARNING (B1).
 func TestASourceThatRunsOutHidesNoOther(t *testing.T) {
 	d := newDesk(t)
 	d.apply("usgs", noon, intake.Options{}, with(quake("us1", 1), func(r *hazard.Report) {
@@ -67,7 +67,7 @@ func TestASourceThatRunsOutHidesNoOther(t *testing.T) {
 		r.Source, r.Start, r.Severity, r.End, r.Name, r.Refs = "gdacs", noon, hazard.Warning, new(noon+300*minute), "Earthquake - Somewhere", []string{"usgs:us1"}
 	}))
 	if h := d.event("usgs", "us1"); h.Severity != hazard.Information {
-		t.Fatalf("while the authority speaks it is %s", h.Severity)
+		t.Fatalf("while the authority's report is active it is %s", h.Severity)
 	}
 	if err := d.intake.PassUntil(t.Context(), noon+31*minute); err != nil {
 		t.Fatal(err)
@@ -76,13 +76,13 @@ func TestASourceThatRunsOutHidesNoOther(t *testing.T) {
 	if h.Severity != hazard.Warning || h.Status != hazard.Active {
 		t.Errorf("after it has run out: %s, %s", h.Severity, h.Status)
 	}
-	if h.Name != "M 6.1 - Somewhere" { // the best name outlives the report that gave it (D12)
+	if h.Name != "M 6.1 - Somewhere" { // the best name is kept after its report has ended (D12)
 		t.Errorf("it is called %q", h.Name)
 	}
 }
 
-// flood is a report of the one event of the tests below, which lasts from noon for an hour unless
-// something else is said.
+// flood returns a report of the event of the tests below, which by default lasts one hour from
+// noon.
 func flood(version hazard.Instant, f func(*hazard.Report)) hazard.Report {
 	return with(said("cap", "a", hazard.Flood, noon, 1, 1), func(r *hazard.Report) {
 		r.Version, r.Severity, r.End = int64(version), hazard.Watch, new(noon+60*minute)
@@ -108,7 +108,7 @@ func (d *desk) passUntil(now hazard.Instant) {
 	}
 }
 
-// An event that ran out is over, and stays what it was when its source lists it no longer.
+// An expired event has ended, and stays unchanged when its source no longer lists it.
 func TestWhatRanOutIsNotWithdrawn(t *testing.T) {
 	d := newDesk(t)
 	d.apply("cap", noon, live, flood(noon, nothing))
@@ -121,7 +121,7 @@ func TestWhatRanOutIsNotWithdrawn(t *testing.T) {
 	}
 }
 
-// An end that a source announces is recorded with the source's reason when its time comes.
+// An end announced by a source is recorded with the source's reason when its time comes.
 func TestAnEndThatWasAnnouncedKeepsItsReason(t *testing.T) {
 	d := newDesk(t)
 	d.apply("cap", noon, live, flood(noon, nothing), flood(noon+5*minute, func(r *hazard.Report) { r.Ended = hazard.EndCancelled }))
@@ -134,7 +134,8 @@ func TestAnEndThatWasAnnouncedKeepsItsReason(t *testing.T) {
 	}
 }
 
-// Whether a hazard ends by itself follows from what its source says now, also when that is that it is over.
+// Whether a hazard expires depends on its source's present report, even if that says that it has
+// ended.
 func TestWhatIsOverEndsByItself(t *testing.T) {
 	for name, first := range map[string][]hazard.Report{"told before": {flood(noon, func(r *hazard.Report) { r.Open = true })}, "told at once": nil} {
 		t.Run(name, func(t *testing.T) {
@@ -148,7 +149,7 @@ func TestWhatIsOverEndsByItself(t *testing.T) {
 	}
 }
 
-// A hazard that an editor has ended goes on to say what its sources say of it, as time passes too.
+// A hazard that an editor has ended still follows its sources, and the passing of time.
 func TestTimeGoesOnBehindTheEndOfAnEditor(t *testing.T) {
 	for name, body := range map[string]string{"ended": `{"status":"E"}`, "ends earlier": `{"end_Date":"` + (noon + 10*minute).Digits() + `"}`} {
 		t.Run(name, func(t *testing.T) {
@@ -160,13 +161,13 @@ func TestTimeGoesOnBehindTheEndOfAnEditor(t *testing.T) {
 			d.apply("cap", noon+7*minute, live, flood(noon+1, func(r *hazard.Report) { r.Part, r.Places, r.Severity = "2", []string{"B"}, hazard.Warning }))
 			d.passUntil(noon + 61*minute)
 			if h := d.event("cap", "a"); h.Severity != hazard.Watch || h.Status != hazard.Expired {
-				t.Errorf("once the worse part has run out: %s, %s", h.Severity, h.Status)
+				t.Errorf("after the worse part has expired: %s, %s", h.Severity, h.Status)
 			}
 		})
 	}
 }
 
-// A source that ends a hazard and warns again is not kept silent by an end_Date of before.
+// If a source ends a hazard and warns again, an earlier end_Date does not suppress the warning.
 func TestAnEndByWordVoidsAnEditorsEnd(t *testing.T) {
 	d := newDesk(t)
 	d.apply("cap", noon, live, flood(noon, nothing))
@@ -183,7 +184,8 @@ func TestAnEndByWordVoidsAnEditorsEnd(t *testing.T) {
 	}
 }
 
-// What an editor sets holds beside what the sources say at that moment, not what they said when they were last heard.
+// An editor's fields are combined with the present data of the sources, not with data from their
+// last report.
 func TestAPatchCountsBesideWhatTheSourcesSay(t *testing.T) {
 	d := newDesk(t)
 	d.apply("cap", noon, live, flood(noon, nothing))
@@ -198,14 +200,14 @@ func TestAPatchCountsBesideWhatTheSourcesSay(t *testing.T) {
 		t.Fatal(err)
 	}
 	if h := d.event("cap", "a"); h.Start != noon+8*minute {
-		t.Errorf("it begins at %s, its source says %s", h.Start, noon+8*minute)
+		t.Errorf("it begins at %s, in its source at %s", h.Start, noon+8*minute)
 	}
 	if err := d.patch(noon+30*minute, `{"autoexpire":"N"}`); err == nil {
-		t.Error("what is over was made to last")
+		t.Error("an ended hazard was made to stay open")
 	}
 }
 
-// The text of a part that has run out goes with it, though nobody reports.
+// The text of an expired part is removed with it, without a new report.
 func TestTheProductsOfAPartThatRunsOutGoWithIt(t *testing.T) {
 	d := newDesk(t)
 	part := func(name, place string, end hazard.Instant) hazard.Report {
@@ -223,7 +225,7 @@ func TestTheProductsOfAPartThatRunsOutGoWithIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, want := d.titles(id), []string{"/CAP", "/CAP/East"}; !slices.Equal(got, want) {
-		t.Errorf("after the west has run out %q, want %q", got, want)
+		t.Errorf("after the west has expired %q, want %q", got, want)
 	}
 	before := d.last()
 	d.apply("cap", noon+22*minute, intake.Options{}, part("East", "E", noon+300*minute), part("West", "W", noon+20*minute))
@@ -232,7 +234,8 @@ func TestTheProductsOfAPartThatRunsOutGoWithIt(t *testing.T) {
 	}
 }
 
-// A person puts a text into a folder that a source made later, and the source gives that folder no longer: it stays, with the text in it.
+// A person moves a text into a folder that a source created later, and the source no longer
+// provides that folder: it stays, with the text in it.
 func TestAFolderStaysForAnOlderProductThatWasPutIntoIt(t *testing.T) {
 	d := newDesk(t)
 	report := func(version hazard.Instant, products ...hazard.ReportProduct) hazard.Report {
@@ -258,11 +261,12 @@ func TestAFolderStaysForAnOlderProductThatWasPutIntoIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !slices.ContainsFunc(all, func(p *hazard.Product) bool { return p.ID == mine.ParentID }) {
-		t.Errorf("once the source gives the folder no longer, the text is in folder %d, which is not among the products: %q", mine.ParentID, d.titles(id))
+		t.Errorf("after the source no longer provides the folder, the text is in folder %d, which is not among the products: %q", mine.ParentID, d.titles(id))
 	}
 }
 
-// A person restricts a folder that a source gave, and the source then gives a text into it: everybody may read that, so it is not in the folder.
+// A person restricts a folder of a source, and the source then adds a text to it. Everybody may
+// read the text, so it is not in the folder.
 func TestWhatASourceGivesIntoARestrictedFolderIsWhereAllSeeIt(t *testing.T) {
 	d := newDesk(t)
 	folder := hazard.ReportProduct{Key: "cap", Title: "CAP", Type: hazard.FolderProduct}
@@ -290,8 +294,8 @@ func TestWhatASourceGivesIntoARestrictedFolderIsWhereAllSeeIt(t *testing.T) {
 	}
 }
 
-// An event without an end, which its source no longer lists, is over: what begins under its key years
-// later is another, and no rule joins it with what others tell of then.
+// An event without an end that its source no longer lists has ended. An event that begins under its
+// key years later is another, and no rule joins the old one with events of that time.
 func TestAWithdrawnEventIsOverForWhatComesLater(t *testing.T) {
 	const year = 365 * 24 * 60 * minute
 	volcano := func(src string, start hazard.Instant) hazard.Report {
@@ -315,7 +319,8 @@ func TestAWithdrawnEventIsOverForWhatComesLater(t *testing.T) {
 	}
 }
 
-// An event that was worth a hazard before it was found slight is a hazard, in one payload as in two.
+// An event that could make a hazard before it was found slight is a hazard, in one payload as in
+// two.
 func TestAnEventThatIsFoundSlightInOnePayload(t *testing.T) {
 	slight := with(quake("us1", 2), func(r *hazard.Report) { r.Minor, r.Name = true, "M 4.4 Earthquake" })
 	for name, payloads := range map[string][][]hazard.Report{
@@ -334,7 +339,8 @@ func TestAnEventThatIsFoundSlightInOnePayload(t *testing.T) {
 	}
 }
 
-// A report, or a person, may come in the moment between a part's end and the clock that records it: what the part gave goes all the same (B1).
+// A report or a person's change may come between a part's end and the time it is recorded: the data
+// of the part is removed nevertheless (B1).
 func TestWhatComesBeforeTheClockHidesNoEnd(t *testing.T) {
 	part := func(name string, end hazard.Instant) hazard.Report {
 		return with(said("cap", "a", hazard.Flood, noon, 1, 1), func(r *hazard.Report) {
@@ -366,7 +372,7 @@ func TestWhatComesBeforeTheClockHidesNoEnd(t *testing.T) {
 			happens(d)
 			d.passUntil(noon + 21*minute)
 			if got, want := d.titles(d.event("cap", "a").ID), []string{"/East"}; !slices.Equal(got, want) {
-				t.Errorf("a minute after the west has run out %q, want %q", got, want)
+				t.Errorf("a minute after the west has expired %q, want %q", got, want)
 			}
 		})
 	}
@@ -379,7 +385,8 @@ func (d *desk) mustPatch(now hazard.Instant, body string) {
 	}
 }
 
-// Many hazards end at one moment, as at midnight: they are recorded a hundred at a time, so that other writers come between, and all as of that moment.
+// Many hazards end at one moment, as at midnight. They are recorded a hundred at a time, so that
+// other writers come in between, and all as of that moment.
 func TestManyEndsOfOneMomentAreRecordedInPieces(t *testing.T) {
 	d := newDesk(t)
 	var reports []hazard.Report
@@ -398,12 +405,12 @@ func TestManyEndsOfOneMomentAreRecordedInPieces(t *testing.T) {
 		}
 	}
 	if over != 250 || transactions < 3 {
-		t.Errorf("%d of 250 are over, in %d transactions", over, transactions)
+		t.Errorf("%d of 250 have ended, in %d transactions", over, transactions)
 	}
 }
 
-// What a law refuses is kept among the errors of the source, and the hazard is derived again when what is said of it changes, also
-// behind the end that it has.
+// A change that a law refuses is among the source's errors. The hazard is derived again when its
+// sources' data changes, even after its end.
 func TestWhatALawRefusesIsAskedAgain(t *testing.T) {
 	d := newDesk(t)
 	d.apply("cap", noon, live, flood(noon, nothing))

@@ -9,8 +9,8 @@ import (
 	"github.com/hazardd/hazardd/internal/source/cap"
 )
 
-// An authority gives each alert in two feeds, each in its language and under its own identifier: that is one hazard, with the words of
-// both, in whatever order they come. Other alerts stay apart.
+// An authority publishes each alert in two feeds, each with its own language and identifier. That
+// is one hazard with both texts, in whatever order they come. Other alerts stay separate.
 func TestTwoFeedsInTwoLanguagesMakeOneHazard(t *testing.T) {
 	coded := func(alert, code string) string {
 		return strings.Replace(alert, "<onset>", "<eventCode><valueName>profile</valueName><value>"+code+"</value></eventCode><onset>", 1)

@@ -36,7 +36,7 @@ func TestTheWeekIs83Hazards(t *testing.T) {
 	before := d.last()
 	res = d.take("usgs", "feeds/usgs/all_week-1.geojson", weekRecorded, intake.Options{History: true})
 	if res.New != 0 || res.Updated != 0 || res.Unchanged != 83 || d.last() != before {
-		t.Errorf("the same again: %+v and %d changes, want nothing new", res, d.last()-before)
+		t.Errorf("importing the same again: %+v and %d changes, want nothing new", res, d.last()-before)
 	}
 	seed, want := rand.Uint64(), d.hazards()
 	pieces := newDesk(t)
@@ -55,7 +55,7 @@ func TestTheWeekIs83Hazards(t *testing.T) {
 	}
 }
 
-// titles is the product tree of a hazard, each with the titles of its folders before it.
+// titles returns the product tree of a hazard, each product as its path of titles.
 func (d *desk) titles(id int64) []string {
 	d.t.Helper()
 	products, err := d.store.AllProducts(d.t.Context(), id)
@@ -75,7 +75,7 @@ func TestDetailRecordingsBecomeProductTrees(t *testing.T) {
 	now := hazard.At(time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC))
 	for name, want := range map[string]struct {
 		severity hazard.Severity
-		ids      []string // every one leads to the hazard
+		ids      []string // each of them finds the hazard
 		tree     []string
 	}{
 		"detail-us6000pi9w.geojson": {hazard.Warning, []string{"us6000pi9w"}, // PAGER red
@@ -117,7 +117,7 @@ func TestDetailRecordingsBecomeProductTrees(t *testing.T) {
 			}
 			before := d.last()
 			if d.take("usgs", "feeds/usgs/"+name, now, intake.Options{History: true}); d.last() != before {
-				t.Error("the same again made a change")
+				t.Error("importing the same again made a change")
 			}
 		})
 	}

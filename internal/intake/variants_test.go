@@ -10,7 +10,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// asOf is the hazard of an event at an earlier moment, asked now.
+// asOf returns the hazard of an event at an earlier moment, queried now.
 func (d *desk) asOf(src, key string, at hazard.Instant) *hazard.Hazard {
 	d.t.Helper()
 	id, last := d.event(src, key).ID, (*hazard.Hazard)(nil)
@@ -22,7 +22,8 @@ func (d *desk) asOf(src, key string, at hazard.Instant) *hazard.Hazard {
 	return last
 }
 
-// Nobody asks for six hours: each part of an alert that ran out meanwhile is a change of its own moment (B1).
+// Nobody reads for six hours. Each part of an alert that expired meanwhile is a separate change at
+// its own time (B1).
 func TestPartsThatRanOutWhileNobodyLookedAreToldEachAtItsMoment(t *testing.T) {
 	levels := []hazard.Severity{hazard.Warning, hazard.Watch, hazard.Advisory, hazard.Information}
 	var parts []hazard.Report
@@ -47,7 +48,8 @@ func TestPartsThatRanOutWhileNobodyLookedAreToldEachAtItsMoment(t *testing.T) {
 	}
 }
 
-// A part with the worst level that begins later, and one that replaces it and then runs out: what was replaced does not come back (B1).
+// A part with the highest level that begins later is replaced by one that then expires: the
+// replaced part does not come back (B1).
 func TestWhatWasReplacedDoesNotComeBackWhenTheRestRunsOut(t *testing.T) {
 	part := func(name string, version hazard.Instant, level hazard.Severity, end hazard.Instant, replaces ...string) hazard.Report {
 		return with(said("cap", "a", hazard.Flood, noon, 1, 1), func(r *hazard.Report) {
@@ -68,13 +70,13 @@ func TestWhatWasReplacedDoesNotComeBackWhenTheRestRunsOut(t *testing.T) {
 			}
 		}
 		if h := d.event("cap", "a"); h.Status != hazard.Expired || h.End != noon+120*minute {
-			t.Errorf("in the end it is %s, over %s", h.Status, h.End)
+			t.Errorf("at the end it is %s, ends %s", h.Status, h.End)
 		}
 	}
 }
 
-// Several events of one source in one hazard: the highest level in force counts, whatever their keys and order are, and the next one
-// when that is cancelled (B2).
+// Several events of one source are in one hazard. The highest level in force counts, whatever their
+// keys and order, and then the next when that event is cancelled (B2).
 func TestTheWorstEventOfASourceCountsUntilItIsOver(t *testing.T) {
 	event := func(key string, level hazard.Severity) hazard.Report {
 		return with(said("cap", key, hazard.Flood, noon, 1, 1), func(r *hazard.Report) {
@@ -102,8 +104,9 @@ func TestTheWorstEventOfASourceCountsUntilItIsOver(t *testing.T) {
 	}
 }
 
-// What an editor has said of an earthquake stays with the event that made the hazard, when a report of another source comes that fits a third
-// one better, also when its own source moves it or finds it slight (B3).
+// An editor's data of an earthquake stays with the event that made the hazard. This holds when
+// another source's report comes that fits a third event better, and when the event's own source
+// moves it or finds it slight (B3).
 func TestAnEditorsWordStaysWithTheEventThatMadeTheHazard(t *testing.T) {
 	made := said("usgs", "m", hazard.Earthquake, hourAgo, 28, 40)
 	for name, later := range map[string][]hazard.Report{
@@ -129,7 +132,8 @@ func TestAnEditorsWordStaysWithTheEventThatMadeTheHazard(t *testing.T) {
 	}
 }
 
-// Three keys of a source turn out to be one event by two links, in one payload or in several, in any order (B5).
+// Three keys of a source turn out to be one event through two links, in one payload or several, in
+// any order (B5).
 func TestAChainOfLinksMakesOneHazardInAnyOrder(t *testing.T) {
 	event := func(key string, version hazard.Instant, aliases ...string) hazard.Report {
 		return with(said("cap", key, hazard.Flood, noon, 1, 1), func(r *hazard.Report) {
@@ -137,7 +141,7 @@ func TestAChainOfLinksMakesOneHazardInAnyOrder(t *testing.T) {
 		})
 	}
 	all := []hazard.Report{event("a", 0), event("b", 1), event("c", 2), event("b", 3, "c"), event("a", 4, "b")}
-	for i := 0; i < 120; i += 4 { // a part of the orders of five
+	for i := 0; i < 120; i += 4 { // some of the orders of five
 		order, left, n := []hazard.Report(nil), slices.Clone(all), i
 		for size := len(all); size > 0; size-- {
 			order, left = append(order, left[n%size]), slices.Delete(left, n%size, n%size+1)
@@ -152,8 +156,8 @@ func TestAChainOfLinksMakesOneHazardInAnyOrder(t *testing.T) {
 	}
 }
 
-// Two watches are upgraded to one warning in one payload, which comes before or after them (B6). When the warning turns out to be an event that is known by
-// another key, they name that.
+// Two watches are upgraded to one warning in one payload, which comes before or after them (B6). If
+// the warning turns out to be an event with another key, they name that event.
 func TestTwoUpgradesNameTheWarning(t *testing.T) {
 	alert := func(key, part string, version hazard.Instant, f func(*hazard.Report)) hazard.Report {
 		return with(said("nws", key, hazard.Flood, noon, -122, 45), func(r *hazard.Report) {
@@ -178,14 +182,15 @@ func TestTwoUpgradesNameTheWarning(t *testing.T) {
 		goesOn := d.event("nws", "W.1")
 		for _, key := range []string{"A.1", "A.2"} {
 			if h := d.event("nws", key); h.Successor != goesOn.UUID || goesOn.Status != hazard.Active {
-				t.Errorf("order %d, after the warning is one with another: %s names %s, the warning is %s of %s", i, key, h.Successor, goesOn.Status, goesOn.UUID)
+				t.Errorf("order %d, after the warning is joined with another: %s names %s, the warning is %s of %s", i, key, h.Successor, goesOn.Status, goesOn.UUID)
 			}
 		}
 	}
 }
 
-// A list names an earthquake on at Red: it goes on past its life; a newer report of a more authoritative source that says nothing of that
-// does not end it, and its name stays (D12).
+// A list keeps an earthquake at Red, so that it stays active beyond its usual time. A newer report
+// of a more authoritative source without such information does not end it, and its name stays
+// (D12).
 func TestAnEarthquakeThatIsNamedOnOutlivesTheOtherSource(t *testing.T) {
 	const hour = 60 * minute
 	name := "M 7.4 - 12 km E of Somewhere"
@@ -209,12 +214,12 @@ func TestAnEarthquakeThatIsNamedOnOutlivesTheOtherSource(t *testing.T) {
 	}
 	d.passUntil(noon + 45*hour)
 	if h := d.event("usgs", "u"); h.Status != hazard.Expired || h.End != noon+44*hour || h.Name != name {
-		t.Errorf("when it is named on no longer it is %s, over %s, %q", h.Status, h.End, h.Name)
+		t.Errorf("when it is no longer listed it is %s, ends %s, %q", h.Status, h.End, h.Name)
 	}
 }
 
-// A volcano that is quiet for 89 days goes on with the same eruption; after 91 days it is another. It does not matter that an editor, or its source by word,
-// has ended the first (D33).
+// A volcano that is quiet for 89 days continues the same eruption; after 91 days it is another. It
+// does not matter if an editor, or its source explicitly, has ended the first (D33).
 func TestAVolcanoIsQuietBetweenTwoEruptions(t *testing.T) {
 	const day = 24 * 60 * minute
 	erupts := func(at hazard.Instant) hazard.Report {

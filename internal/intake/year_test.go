@@ -11,9 +11,9 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// The number of a warning comes round each year, and a continuation does not say which year it is of.
-// A continuation in January belongs to December's event; the event that gets the number in February,
-// elsewhere, is a new one, and both go on side by side (D32).
+// The number of a warning is reused each year, and a continuation does not give its year. A
+// continuation in January belongs to December's event. The event that gets the number in February,
+// elsewhere, is a new one, and both are active in parallel (D32).
 func TestANumberThatComesRoundIsANewEvent(t *testing.T) {
 	const day = 24 * 60 * minute
 	const december, january, february = noon, noon + 20*day, noon + 50*day
@@ -48,8 +48,8 @@ func TestANumberThatComesRoundIsANewEvent(t *testing.T) {
 	}
 }
 
-// A warning that is upgraded and the one that takes its place come in one payload, and the first
-// names the second (B6).
+// An upgraded warning and its replacement come in one payload, and the first names the second as
+// its successor (B6).
 func TestAnUpgradeInOneBatchNamesItsSuccessor(t *testing.T) {
 	d := newDesk(t)
 	watch := func(part string, version hazard.Instant) hazard.Report {
@@ -66,7 +66,7 @@ func TestAnUpgradeInOneBatchNamesItsSuccessor(t *testing.T) {
 	}
 }
 
-// Links inside one payload count as they do in two: A, B, and then A is B (B5).
+// Links inside one payload count as in two payloads: A, B, and then A is B (B5).
 func TestALinkInsideABatchMakesOneHazard(t *testing.T) {
 	a, b := said("cap", "a", hazard.Flood, noon, 1, 1), said("cap", "b", hazard.Flood, noon, 1, 1)
 	same := with(a, func(r *hazard.Report) { r.Part, r.Version, r.Aliases = "later", r.Version+1, []string{"b"} })
@@ -89,8 +89,8 @@ func TestALinkInsideABatchMakesOneHazard(t *testing.T) {
 	}
 }
 
-// The number of a volcano is the key of all its eruptions. One that begins long after the last is
-// over is another hazard, in whatever order and payloads they are read (D33).
+// The number of a volcano is the key of all its eruptions. An eruption long after the end of the
+// last one is another hazard, in whatever order and payloads the reports come (D33).
 func TestAnEruptionOfAnotherYearIsAnotherHazard(t *testing.T) {
 	const day = 24 * 60 * minute
 	week := func(n int) hazard.Report {
@@ -137,7 +137,8 @@ func TestAnEruptionOfAnotherYearIsAnotherHazard(t *testing.T) {
 	}
 }
 
-// What a source draws of an event of which it says nothing else is of the latest of that name, and begins with that.
+// A drawing whose event is not reported with it belongs to the latest event of that name, and
+// begins with it.
 func TestADrawingUnderANumberThatComesRoundBeginsWithTheLatest(t *testing.T) {
 	const day = 24 * 60 * minute
 	d := newDesk(t)
@@ -155,8 +156,8 @@ func TestADrawingUnderANumberThatComesRoundBeginsWithTheLatest(t *testing.T) {
 	}
 }
 
-// What a report says took the place of its event is the one that has the name at that time, not the one that had it a year ago, whichever of them
-// becomes known first.
+// A report names a successor: it is the event with that name at that time, not the event that had
+// the name a year ago, whichever of them becomes known first.
 func TestASuccessorUnderANumberThatComesRoundIsTheOneOfItsTime(t *testing.T) {
 	const day = 24 * 60 * minute
 	const later = noon + 300*day
@@ -184,7 +185,7 @@ func TestASuccessorUnderANumberThatComesRoundIsTheOneOfItsTime(t *testing.T) {
 	}
 }
 
-// Who names an event by a number that has come round means the one of its own time.
+// A reference with a reused number means the event of its own time.
 func TestANameThatComesRoundMeansTheEventOfItsTime(t *testing.T) {
 	const day = 24 * 60 * minute
 	const later = noon + 300*day
@@ -207,7 +208,8 @@ func TestANameThatComesRoundMeansTheEventOfItsTime(t *testing.T) {
 	}
 }
 
-// A report that was held under a number that had come round is released long after, when the number has come round again: it is of an event of its own.
+// A report held under a reused number is released long after, when the number has been reused
+// again. It belongs to a separate event.
 func TestAHeldReportIsOfItsOwnTime(t *testing.T) {
 	const day = 24 * 60 * minute
 	eruption := func(at hazard.Instant) hazard.Report { return said("hans", "332010", hazard.Volcano, at, -155, 19) }
@@ -245,7 +247,7 @@ func TestAHeldReportIsOfItsOwnTime(t *testing.T) {
 	}
 }
 
-// What was held for want of a place, under a number that had come round, is released once its event has one.
+// A report held under a reused number because it had no place is released once its event has one.
 func TestAHeldReportOfARoundNumberIsReleasedWithItsPlace(t *testing.T) {
 	const day = 24 * 60 * minute
 	d := newDesk(t)

@@ -12,7 +12,7 @@ import (
 func TestASeedIsMadeOnceAndKeptSecret(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "some.key")
 	if _, err := Seed(path, false, "x"); err == nil {
-		t.Error("a file that is not there is read")
+		t.Error("a file that does not exist is read")
 	}
 	var seeds [4][]byte
 	var all sync.WaitGroup
@@ -22,7 +22,7 @@ func TestASeedIsMadeOnceAndKeptSecret(t *testing.T) {
 	all.Wait()
 	for _, seed := range seeds {
 		if len(seed) != 32 || !bytes.Equal(seed, seeds[0]) {
-			t.Errorf("of four that start at once one has %x, another %x", seeds[0], seed)
+			t.Errorf("of four concurrent starts one has %x, another %x", seeds[0], seed)
 		}
 	}
 	if left, err := filepath.Glob(filepath.Join(filepath.Dir(path), ".key-*")); err != nil || len(left) > 0 {

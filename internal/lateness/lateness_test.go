@@ -22,7 +22,7 @@ func TestDelaysAreSummarized(t *testing.T) {
 	}
 	d.Observe("a", Committed, 24*time.Hour)
 	if s := d.Of("a", Committed); s.P99 != 3600 {
-		t.Errorf("%+v, want what lies beyond the last bound there", s)
+		t.Errorf("%+v, want only values beyond the last bound", s)
 	}
 	if d.Of("a", Sent) != nil || d.Of("b", Committed) != nil {
 		t.Error("stages or sources are mixed up")

@@ -15,13 +15,13 @@ import (
 	"time"
 )
 
-// door is a server behind a Listener. Requests for /known prove who sends them; requests for /wait
-// are answered when release is closed; /refuse answers 413 and reads no body.
+// door is a server behind a Listener. Requests for /known authenticate the client. Requests for
+// /wait are answered when release is closed. /refuse answers 413 and reads no body.
 type door struct {
 	*Listener
 	t       *testing.T
 	release chan struct{}
-	waiting chan struct{} // gets a value when a request for /wait has come
+	waiting chan struct{} // gets a value when a request for /wait has arrived
 	mu      sync.Mutex
 	over    map[string]int // guarded by mu
 }
@@ -79,7 +79,7 @@ func (d *door) dial(from, text string) net.Conn {
 		d.t.Skip(err) // not every system has all of 127.0.0.0/8
 	}
 	d.t.Cleanup(func() { _ = c.Close() })
-	_, _ = io.WriteString(c, text) // one that was refused may be closed
+	_, _ = io.WriteString(c, text) // a refused connection may be closed already
 	return c
 }
 
@@ -122,7 +122,8 @@ func (d *door) settle(n int) {
 	}
 }
 
-// idles returns when a connection is idle: whoever is known has the answer before net/http says so.
+// idles returns when a connection is idle: the client may have the answer before net/http reports
+// this.
 func (d *door) idles() {
 	d.t.Helper()
 	idles := func() bool {
@@ -151,7 +152,7 @@ func TestStrangersOfOneAddressTakeAFewConnections(t *testing.T) {
 	}
 	d.settle(11)
 	d.want(d.dial("127.0.0.3", get("/")), 200)
-	d.want(d.dial("127.0.0.2", get("/")), 200) // the same address, too: what is silent makes room
+	d.want(d.dial("127.0.0.2", get("/")), 200) // even from the same address: silent connections make room
 	if _, err := io.WriteString(mine, get("/")); err != nil {
 		t.Fatal(err)
 	}
@@ -232,8 +233,8 @@ func TestWhoMakesRoomWhenAllConnectionsAreTaken(t *testing.T) {
 	}
 }
 
-// A client that sends all of its body before it reads sees why it was refused, although nobody
-// reads the body.
+// A client that sends its whole body before it reads still gets the refusal, although the server
+// does not read the body.
 func TestARefusalArrivesBehindALargeBody(t *testing.T) {
 	d := open(t, Limits{All: 100, Address: 10})
 	const size = 16 << 20
@@ -250,7 +251,7 @@ func TestARefusalArrivesBehindALargeBody(t *testing.T) {
 	d.settle(0)
 }
 
-// A client that goes on sending does not keep its connection.
+// A client that continues to send does not keep its connection.
 func TestDrainingMakesRoomFirst(t *testing.T) {
 	d := open(t, Limits{All: 4, Address: 4, Proxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
 	endless := d.dial("127.0.0.1", "POST /refuse HTTP/1.1\r\nHost: x\r\nContent-Length: 16777216\r\n\r\n")
@@ -273,7 +274,7 @@ func TestDrainingMakesRoomFirst(t *testing.T) {
 	d.settle(4)
 }
 
-// zeros has no end.
+// zeros is an endless reader.
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
@@ -312,7 +313,7 @@ func TestDescriptorsAreLeftForTheStore(t *testing.T) {
 		{20_000, 1024, 768},
 		{20_000, 256, 128},
 		{100, 1024, 100},
-		{20_000, 0, 20_000}, // not known
+		{20_000, 0, 20_000}, // unknown
 		{20_000, 1, 1},
 	} {
 		if got := share(tt.wanted, tt.descriptors); got != tt.want {
@@ -321,14 +322,14 @@ func TestDescriptorsAreLeftForTheStore(t *testing.T) {
 	}
 }
 
-// What is embedded must not hide what net/http and net.Buffers look for.
+// Embedding must not hide the methods that net/http and net.Buffers look for.
 func TestConnKeepsTheAbilitiesOfTCP(t *testing.T) {
 	var c any = &Conn{}
 	if _, ok := c.(io.ReaderFrom); !ok {
 		t.Error("files cannot be sent without copying")
 	}
 	if _, ok := c.(interface{ CloseWrite() error }); !ok {
-		t.Error("it cannot be closed for writing alone")
+		t.Error("the connection cannot be closed for writing only")
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Accepted connections inherit what is set on the listener.
+// Accepted connections inherit the listener's options.
 func TestVanishedPeersAreGoneWithin45Seconds(t *testing.T) {
 	inner, err := Options().Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -38,7 +38,7 @@ func TestVanishedPeersAreGoneWithin45Seconds(t *testing.T) {
 		}
 		return value
 	}
-	const heartbeat, most = 15, 45 // seconds: the interval of what streams send, and what was promised
+	const heartbeat, most = 15, 45 // seconds: the interval at which streams send data, and the promised limit
 	if timeout := option(unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT); timeout < 20_000 || timeout > (most-heartbeat)*1000 {
 		t.Errorf("TCP_USER_TIMEOUT is %d ms", timeout)
 	}

@@ -35,7 +35,7 @@ func now() hazard.Instant { return hazard.At(time.Now()) }
 func wantLen(t *testing.T, l *Live, want int, when string) {
 	t.Helper()
 	if got := l.View(now()).Len(); got != want {
-		t.Errorf("%s the view holds %d hazards, want %d", when, got, want)
+		t.Errorf("%s the view has %d hazards, want %d", when, got, want)
 	}
 }
 
@@ -70,7 +70,7 @@ func TestHazardLeavesTheViewThoughNobodyAsks(t *testing.T) {
 		time.Sleep(time.Minute + 2*time.Millisecond)
 		synctest.Wait()
 		if got := l.view.Load().Len(); got != 0 { // not with View, which would remove it itself
-			t.Errorf("the view holds %d hazards two milliseconds after the end", got)
+			t.Errorf("the view has %d hazards two milliseconds after the end", got)
 		}
 	})
 }
@@ -98,14 +98,14 @@ func TestClockThatIsSetBackBringsNothingBack(t *testing.T) {
 	}
 	for _, back := range []time.Duration{time.Millisecond, time.Hour, 24 * time.Hour} {
 		if got := l.View(start.Add(-back)).Len(); got != 0 {
-			t.Errorf("with the clock %v before the start %d hazards are back", back, got)
+			t.Errorf("with the clock %v before the start %d hazards are active again", back, got)
 		}
 	}
 	log.write(flood(1, start.Add(time.Minute)), nil)
 	log.write(flood(2, start.Add(time.Hour)), nil)
-	catchUp(t, log, l) // its clock is that of the machine: before the end
+	catchUp(t, log, l) // it uses the machine's clock: before the end
 	if _, back := l.View(start).Hazard(1); back || l.View(start).Len() != 1 {
-		t.Errorf("after more changes there are %d hazards, want the new one alone; the one that is over is back: %v", l.View(start).Len(), back)
+		t.Errorf("after more changes there are %d hazards, want only the new one; the ended one is back: %v", l.View(start).Len(), back)
 	}
 }
 
@@ -129,7 +129,7 @@ func TestFollowDoesNotAskTheLogWithoutAPause(t *testing.T) {
 				log.mu.Lock()
 				defer log.mu.Unlock()
 				if log.waits < 50 || log.waits > 100 {
-					t.Errorf("in a minute the log was asked %d times, want about once a second", log.waits)
+					t.Errorf("the log was read %d times in a minute, want about once per second", log.waits)
 				}
 			})
 		})
@@ -151,7 +151,7 @@ func TestFollowSurvivesALogThatFailsForAWhile(t *testing.T) {
 		time.Sleep(20 * time.Second)
 		wantLen(t, l, 1, "while the log fails")
 		if age := now() - l.ReadAt(); age < 19_000 || l.ReadAt() > broken+1000 {
-			t.Errorf("after 20 s without the log the view says that it is %d ms old", age)
+			t.Errorf("after 20 s without the log the age of the view is %d ms", age)
 		}
 		time.Sleep(10 * time.Second)
 		wantLen(t, l, 0, "when the end comes while the log fails")
@@ -161,11 +161,12 @@ func TestFollowSurvivesALogThatFailsForAWhile(t *testing.T) {
 		synctest.Wait()
 		wantLen(t, l, 1, "when the log is back")
 		if age := now() - l.ReadAt(); age > 1100 {
-			t.Errorf("when the log is back the view says that it is %d ms old", age)
+			t.Errorf("when the log is available again the age of the view is %d ms", age)
 		}
-		// At its beginning and at its end: an hour of it must not hide what else is logged.
+		// Failures are logged at the start and at the end: an hour of them must not hide other log
+		// entries.
 		if away, back := strings.Count(logged.String(), "the disk is gone"), strings.Count(logged.String(), "can be read again"); away != 1 || back != 1 {
-			t.Errorf("30 s without the log are told in %d lines, and their end in %d", away, back)
+			t.Errorf("30 s without the log cause %d log lines, and their end %d", away, back)
 		}
 	})
 }
@@ -183,7 +184,7 @@ func TestWriterSeesItsOwnWrite(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if err := l.WaitFor(ctx, n+1); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("WaitFor of a change that does not come returns %v, want the context's error", err)
+			t.Errorf("WaitFor for a change that never comes returns %v, want the context's error", err)
 		}
 	})
 }
@@ -213,7 +214,7 @@ func TestReaderKeepsItsViewWhileTheViewIsSwapped(t *testing.T) {
 		readers.Go(func() {
 			for swapping.Err() == nil {
 				if got := bodies(); got != want || kept.Number() != 3 || kept.Len() != 1 {
-					t.Errorf("the view of change 3 now says %q (change %d, %d hazards)", got, kept.Number(), kept.Len())
+					t.Errorf("the view of change 3 now has %q (change %d, %d hazards)", got, kept.Number(), kept.Len())
 					return
 				}
 				v := l.View(start)
@@ -248,7 +249,8 @@ func TestReaderKeepsItsViewWhileTheViewIsSwapped(t *testing.T) {
 	}
 }
 
-// The log is read in pieces. A view that ends with a piece holds nothing of the next, whatever there is by then.
+// The log is read in pieces. A view that ends with a piece contains nothing of the next, even if
+// that already exists.
 func TestAViewHoldsNothingThatComesAfterItsNumber(t *testing.T) {
 	log := newMemoryLog()
 	l, err := Open(t.Context(), log, discard, now)
@@ -264,7 +266,7 @@ func TestAViewHoldsNothingThatComesAfterItsNumber(t *testing.T) {
 	log.write(flood(2, end), nil)
 	log.write(nil, note(2, 2))
 	log.write(ended, nil)
-	piece := log.write(flood(2, end), nil) // is back
+	piece := log.write(flood(2, end), nil) // the hazard is active again
 	log.write(nil, note(3, 1))
 	log.write(nil, note(4, 2))
 	changes := log.after(0, int(piece))
@@ -278,17 +280,18 @@ func TestAViewHoldsNothingThatComesAfterItsNumber(t *testing.T) {
 		}
 	}
 	if log.asked != 1 {
-		t.Errorf("products were asked for %d times, want once: for the hazard that is back", log.asked)
+		t.Errorf("products were read %d times, want once, for the reactivated hazard", log.asked)
 	}
 	catchUp(t, log, l)
 	for id := range int64(2) {
 		if got := l.View(now()).ProductTotal(id+1, nil); got != 2 {
-			t.Errorf("in the end hazard %d has %d products, want 2", id+1, got)
+			t.Errorf("at the end hazard %d has %d products, want 2", id+1, got)
 		}
 	}
 }
 
-// A hazard that the clock ends while its change is being read has its products when the change says that it goes on.
+// A hazard that ends by the clock while its change is being read keeps its products if the change
+// prolongs it.
 func TestAHazardThatEndsWhileItIsProlongedKeepsItsProducts(t *testing.T) {
 	log := newMemoryLog()
 	end := now().Add(time.Minute)
@@ -304,9 +307,9 @@ func TestAHazardThatEndsWhileItIsProlongedKeepsItsProducts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.View(end) // somebody reads
+	l.View(end) // a reader reads the view
 	if l.apply(changes, back, end) {
-		t.Error("applied without the products")
+		t.Error("apply succeeded without the products")
 	}
 	if back, err = l.returning(t.Context(), changes); err != nil || !l.apply(changes, back, end) {
 		t.Fatal("not applied with the products", err)

@@ -19,7 +19,7 @@ const base = "https://hazardd.example"
 
 var discard = slog.New(slog.DiscardHandler)
 
-// memoryLog is a log that a test writes to, and whose store it takes away.
+// memoryLog is a log that a test writes to, and whose store it can make unavailable.
 type memoryLog struct {
 	mu       sync.Mutex
 	changes  []hazard.Change
@@ -58,7 +58,7 @@ func (m *memoryLog) write(h *hazard.Hazard, p *hazard.Product) int64 {
 	return c.Number
 }
 
-// fail makes every call return err; nil ends that.
+// fail makes every call return err; nil ends this.
 func (m *memoryLog) fail(err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -101,7 +101,7 @@ func (m *memoryLog) Page(_ context.Context, p store.LogPage) (store.LogPiece, er
 	return piece, nil
 }
 
-// after are the changes above n, at most limit.
+// after returns the changes above n, at most limit.
 func (m *memoryLog) after(n int64, limit int) []hazard.Change {
 	return slices.Clone(m.changes[n:min(int(n)+limit, len(m.changes))])
 }
@@ -138,7 +138,8 @@ func (m *memoryLog) ProductsAsOf(_ context.Context, hazardID, n int64) ([]*hazar
 	return list, m.failing
 }
 
-// tooManyWaits is more calls of Wait than any test of ours takes: a follower that spins is told instead of followed for ever.
+// tooManyWaits is more calls of Wait than any test here needs, so that a follower in an endless
+// loop is detected.
 const tooManyWaits = 10_000
 
 func (m *memoryLog) Wait(ctx context.Context, n int64) error {
@@ -162,13 +163,13 @@ func (m *memoryLog) Wait(ctx context.Context, n int64) error {
 	}
 }
 
-// flood is an active hazard that ends by itself.
+// flood returns an active hazard that ends by itself.
 func flood(id int64, end hazard.Instant) *hazard.Hazard {
 	return &hazard.Hazard{ID: id, UUID: uuid.NewSHA1(uuid.NameSpaceOID, []byte{byte(id >> 8), byte(id)}), Name: "Flood", Type: hazard.Flood, Severity: hazard.Warning,
 		Category: hazard.Event, Status: hazard.Active, AutoExpire: true, End: end, OrgID: -1}
 }
 
-// note is a text product that only members of orgs may know of; everybody, if there are none.
+// note returns a text product that only members of orgs may see; everybody, if there are none.
 func note(id, hazardID int64, orgs ...int64) *hazard.Product {
 	return &hazard.Product{ID: id, UUID: uuid.NewSHA1(uuid.NameSpaceURL, []byte{byte(id >> 8), byte(id)}), HazardID: hazardID, Title: "Note", Type: hazard.TextProduct,
 		Data: "text", OrgIDs: orgs, OrgID: -1}
@@ -176,7 +177,7 @@ func note(id, hazardID int64, orgs ...int64) *hazard.Product {
 
 func textLogger(w io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(w, nil)) }
 
-// catchUp brings the view up to date, as a tail does that runs.
+// catchUp brings the view up to date, as a running tail does.
 func catchUp(t interface {
 	Context() context.Context
 	Fatal(...any)

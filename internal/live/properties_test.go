@@ -16,15 +16,16 @@ import (
 	"github.com/hazardd/hazardd/wire"
 )
 
-// orgs are numbers whose bytes and digits are easily mistaken for one another's.
+// orgs are numbers whose bytes and digits are easily confused.
 var orgs = []int64{1, 2, 12, 256, 1 << 32, 1<<32 + 1}
 
-// audiences are those of whom the view is asked: nobody's members, members of one, of several, and of what restricts nothing.
+// audiences are the organizations of readers of the view: none, one, several, and one that
+// restricts nothing.
 var audiences = [][]int64{nil, {}, {1}, {2}, {12}, {1, 2}, {2, 12}, {256}, {1, 256}, {1 << 32}, {1<<32 + 1}, {1, 1 << 32}, {99}, {1, 99}, {1, 2, 12, 256, 1 << 32, 1<<32 + 1}}
 
 var filters = []Filter{{}, {Category: hazard.Event}, {Category: hazard.Response}, {Severity: hazard.Warning}, {Severity: hazard.Watch}, {Category: hazard.Event, Severity: hazard.Warning}}
 
-// scene is a store that changes, a view that follows it, and the clock of both.
+// scene is a changing store, a view that follows it, and the clock of both.
 type scene struct {
 	store    *store.Store
 	live     *Live
@@ -33,7 +34,7 @@ type scene struct {
 	products []int64
 }
 
-// openStore opens a store for many runs. What a power cut would lose does not matter here.
+// openStore opens a store for many runs. It need not survive a power cut.
 func openStore(t testing.TB) *store.Store {
 	t.Helper()
 	s, err := store.Open(t.Context(), t.TempDir(), "sqlite:?synchronous=off")
@@ -61,7 +62,7 @@ func (s *scene) create(t *rapid.T) {
 	s.hazards = append(s.hazards, h.ID)
 }
 
-// draw gives a hazard what changes in its life.
+// draw changes the fields of a hazard that change in its life.
 func (s *scene) draw(t *rapid.T, h *hazard.Hazard) {
 	h.Severity = rapid.SampledFrom([]hazard.Severity{hazard.Watch, hazard.Warning}).Draw(t, "severity")
 	if category := rapid.SampledFrom([]hazard.Category{hazard.Event, hazard.Response}).Draw(t, "category"); h.Category != hazard.Response {
@@ -72,7 +73,7 @@ func (s *scene) draw(t *rapid.T, h *hazard.Hazard) {
 	h.End = s.now.Add(time.Duration(rapid.IntRange(0, 5).Draw(t, "end")) * time.Second)
 }
 
-// alter rewrites a hazard, in whatever state it is: an update, an end, or a beginning anew.
+// alter rewrites a hazard in any state: an update, an end, or a new start.
 func (s *scene) alter(t *rapid.T, status hazard.Status) {
 	if len(s.hazards) == 0 {
 		t.Skip("no hazard")
@@ -138,7 +139,7 @@ func (s *scene) alterProduct(t *rapid.T) {
 	})
 }
 
-// check compares the view that followed with one that is read anew, and both with what the store holds by the rules alone.
+// check compares the view that followed with a new one, and both with the store by the rules alone.
 func (s *scene) check(t *rapid.T) {
 	catchUp(t, s.store, s.live)
 	anew, err := Open(t.Context(), s.store, discard, func() hazard.Instant { return s.now })
@@ -147,7 +148,7 @@ func (s *scene) check(t *rapid.T) {
 	}
 	got, fresh := s.live.View(s.now), anew.View(s.now)
 	if got.number != fresh.number || got.nextEnd != fresh.nextEnd || got.Len() != fresh.Len() || got.Digits()[0] != fresh.Digits()[0] {
-		t.Fatalf("change %d, next end %d, %d hazards; read anew: change %d, next end %d, %d hazards", got.number, got.nextEnd, got.Len(), fresh.number, fresh.nextEnd, fresh.Len())
+		t.Fatalf("change %d, next end %d, %d hazards; read again: change %d, next end %d, %d hazards", got.number, got.nextEnd, got.Len(), fresh.number, fresh.nextEnd, fresh.Len())
 	}
 	snap, err := s.store.Snapshot(t.Context())
 	if err != nil {
@@ -162,7 +163,7 @@ func (s *scene) check(t *rapid.T) {
 					t.Fatalf("%s, %+v for members of %v:\n%s", name, f, members, cmp.Diff(want, got))
 				}
 				if restricted && v.Audience(members) == "" {
-					t.Fatalf("%s, %+v for members of %v counts restricted products and may be kept by others", name, f, members)
+					t.Fatalf("%s, %+v for members of %v counts restricted products and may be cached for others", name, f, members)
 				}
 			}
 		}
@@ -173,10 +174,10 @@ func (s *scene) check(t *rapid.T) {
 			p, ok := got.Product(id, members)
 			q, freshOK := fresh.Product(id, members)
 			if ok != freshOK {
-				t.Fatalf("product %d for members of %v is found: %v, read anew %v", id, members, ok, freshOK)
+				t.Fatalf("product %d for members of %v is found: %v, read again %v", id, members, ok, freshOK)
 			}
 			if ok && (!p.VisibleTo(members) || !p.Equal(q) || p.Version != q.Version) {
-				t.Fatalf("product %d for members of %v: %+v, read anew %+v", id, members, p, q)
+				t.Fatalf("product %d for members of %v: %+v, read again %+v", id, members, p, q)
 			}
 		}
 	}
@@ -194,11 +195,11 @@ func (s *scene) checkHazard(t *rapid.T, snap *store.Snapshot, v *View, id int64,
 	}
 	got, ok := v.Products(id, members)
 	if ok != active {
-		t.Fatalf("hazard %d is active: %v, its products are told: %v", id, active, ok)
+		t.Fatalf("hazard %d is active: %v, its products are listed: %v", id, active, ok)
 	}
 	if !ok {
 		if n := v.ProductTotal(id, members); n != 0 {
-			t.Fatalf("hazard %d is over and has %d products in the view", id, n)
+			t.Fatalf("hazard %d has ended and has %d products in the view", id, n)
 		}
 		return
 	}
@@ -207,7 +208,8 @@ func (s *scene) checkHazard(t *rapid.T, snap *store.Snapshot, v *View, id int64,
 	}
 }
 
-// listed is the list of active hazards by the rules alone, and whether a restricted product is counted in it.
+// listed returns the list of active hazards by the rules alone, and whether it counts a restricted
+// product.
 func listed(snap *store.Snapshot, now hazard.Instant, f Filter, members []int64) (list string, restricted bool) {
 	hazards := slices.SortedFunc(slices.Values(snap.Hazards), hazard.Compare)
 	out := []wire.Hazard{}
@@ -230,7 +232,7 @@ func listed(snap *store.Snapshot, now hazard.Instant, f Filter, members []int64)
 	return string(b), restricted
 }
 
-// activeText is what a view lists, in the form of listed.
+// activeText returns the content of a view, in the form of listed.
 func activeText(v *View, f Filter, members []int64) string {
 	out := []wire.Hazard{}
 	for h, products := range v.Hazards(f, members) {
@@ -253,14 +255,14 @@ func text(t *rapid.T, v any) string {
 
 func TestFollowingComesToTheSameAsReadingAnew(t *testing.T) {
 	kept := openStore(t)
-	clock := hazard.At(time.Now()).Add(time.Hour) // ahead of the clock of catchUp, so that the scene's own decides
+	clock := hazard.At(time.Now()).Add(time.Hour) // ahead of catchUp's clock, so that the scene's own clock decides
 	rapid.Check(t, func(t *rapid.T) {
 		live, err := Open(t.Context(), kept, discard, func() hazard.Instant { return clock })
 		if err != nil {
 			t.Fatal(err)
 		}
 		s := &scene{store: kept, live: live, now: clock}
-		defer func() { // the next scene begins with an empty stage
+		defer func() { // the next scene starts with an empty store
 			clock = s.now
 			s.write(t, func(tx *store.Tx) error {
 				for _, id := range s.hazards {

@@ -1,6 +1,7 @@
-// Package mend puts back what a check of a store has found damaged, from a backup: product files, states, geometries and shapes, and the pages
-// of an SQLite file. Nothing else is touched, and nothing is guessed: what is put back is what its checksum, which the damaged one still has, or its digest
-// says (pagesum.Was, store.Mend).
+// Package mend repairs data that a check of a store has found damaged, from a backup: product
+// files, states, geometries and shapes, and the pages of an SQLite file. It touches nothing else,
+// and never guesses. A copy is used only if it matches the digest or the stored checksum, which the
+// damaged data still has (pagesum.Was, store.Mend).
 package mend
 
 import (
@@ -20,16 +21,17 @@ import (
 	"github.com/hazardd/hazardd/internal/store/pagesum"
 )
 
-// Backup is where intact copies are: an archive, or a continuous backup.
+// Backup is the place of intact copies: an archive or a continuous backup.
 type Backup struct {
-	// Open opens the archive; it is read twice.
+	// Open opens the archive. It is called twice.
 	Open func() (io.ReadCloser, error)
 	// Shelf is the place of the continuous backup.
 	Shelf files.Shelf
 }
 
-// Pages mends the pages of an SQLite file from a continuous backup, and returns the numbers of those that it mended; without write, of those that it would mend. An archive
-// holds none. pagesum.ErrInUse if a server runs.
+// Pages repairs the pages of an SQLite file from a continuous backup, and returns the numbers of
+// the repaired pages. Without write, it returns those that it would repair. An archive contains no
+// pages. It returns pagesum.ErrInUse if a server is running.
 func Pages(ctx context.Context, path string, from Backup, write bool) (mended []uint32, err error) {
 	if from.Shelf == nil {
 		return nil, nil
@@ -65,8 +67,8 @@ func Pages(ctx context.Context, path string, from Backup, write bool) (mended []
 	return mended, nil
 }
 
-// Parts mends the parts of a store that a check has found damaged, and returns those that it mended; without write, those that it would mend. by says who mends, and
-// where from.
+// Parts repairs the parts of a store that a check has found damaged, and returns the repaired
+// parts. Without write, it returns those that it would repair. by is for the audit trail.
 func Parts(ctx context.Context, s *store.Store, damaged []store.Part, from Backup, write bool, by auth.Audit) ([]store.Part, error) {
 	m := &mender{ctx: ctx, store: s, write: write, by: by, open: map[store.Part]bool{}}
 	for _, p := range damaged {
@@ -97,7 +99,7 @@ type mender struct {
 	store  *store.Store
 	write  bool
 	by     auth.Audit
-	open   map[store.Part]bool // what is damaged still
+	open   map[store.Part]bool // parts still damaged
 	mended []store.Part
 }
 
@@ -112,7 +114,7 @@ func (m *mender) audit(p store.Part) auth.Audit {
 	return a
 }
 
-// row mends a row with a copy of it. One whose page is damaged stays as it is.
+// row repairs a row from a copy. A row on a damaged page is not changed.
 func (m *mender) row(p store.Part, content []byte) error {
 	if !m.open[p] {
 		return nil
@@ -158,7 +160,7 @@ func (m *mender) shelf(from files.Shelf) error {
 	return nil
 }
 
-// archive takes what is damaged from an archive, once that is known to be undamaged.
+// archive reads the damaged parts from an archive, after verifying the archive.
 func (m *mender) archive(open func() (io.ReadCloser, error)) (err error) {
 	in, err := open()
 	if err != nil {

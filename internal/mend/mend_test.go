@@ -34,7 +34,8 @@ var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 
 var by = auth.Audit{At: hazard.At(noon), Actor: "ada", Action: auth.ActionMend, Detail: "from a backup", OK: true}
 
-// flips is how many bits are turned in each kind of file: few in every run of the tests, HAZARDD_FLIPS of them for the table in docs/backup.md.
+// flips returns how many bits to flip in each kind of file: few in every run of the tests,
+// HAZARDD_FLIPS of them for the table in docs/backup.md.
 func flips(t *testing.T, few int) int {
 	t.Helper()
 	if text := os.Getenv("HAZARDD_FLIPS"); text != "" {
@@ -66,7 +67,7 @@ func closed(t *testing.T, c io.Closer) {
 	}
 }
 
-// sample is a store that no program has open, with both kinds of backups of it.
+// sample is a store that no program has open, with both kinds of backups.
 type sample struct {
 	dir        string
 	archive    mend.Backup
@@ -138,7 +139,7 @@ func write(t *testing.T, s *store.Store, i int) {
 	}
 }
 
-// mended mends a store, and returns what was mended and the faults that are left.
+// mended repairs a store, and returns what was repaired and the remaining faults.
 func mended(t *testing.T, dir string, from mend.Backup) (all, faults []string) {
 	t.Helper()
 	pages, err := mend.Pages(t.Context(), filepath.Join(dir, store.FileName), from, true)
@@ -172,7 +173,7 @@ func mended(t *testing.T, dir string, from mend.Backup) (all, faults []string) {
 	return all, faults
 }
 
-// turn turns a random bit of a file, and returns what the file was.
+// turn flips a random bit of a file, and returns the file's content before.
 func turn(t *testing.T, path string, random *rand.Rand) []byte {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -202,7 +203,7 @@ func contents(t *testing.T, dir string) (all []string) {
 	return all
 }
 
-// Whichever bit turns in the SQLite file, a continuous backup mends it, byte for byte.
+// Whichever bit is flipped in the SQLite file, a continuous backup repairs it, byte for byte.
 func TestPagesAreMendedFromAContinuousBackup(t *testing.T) {
 	times := flips(t, 40)
 	x := makeSample(t)
@@ -223,18 +224,19 @@ func TestPagesAreMendedFromAContinuousBackup(t *testing.T) {
 			good++
 			continue
 		}
-		t.Errorf("pages %v were mended, and the file is not what it was", pages)
+		t.Errorf("pages %v were repaired, but the file differs from the original", pages)
 		if err := os.WriteFile(file, was, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	t.Logf("%d of %d turned bits of the SQLite file were mended", good, times)
+	t.Logf("%d of %d flipped bits of the SQLite file were repaired", good, times)
 	if all, faults := mended(t, x.dir, x.continuous); len(all)+len(faults) > 0 {
-		t.Errorf("of a whole store %q was mended, and %q is left", all, faults)
+		t.Errorf("of an undamaged store %q was repaired, and %q is left", all, faults)
 	}
 }
 
-// Many bits at once are mended too, as long as the checksum of a page is left; a dry run touches nothing, and a page of another store's backup is not taken.
+// Many flipped bits are repaired too, as long as the page's checksum remains. A dry run changes
+// nothing, and a page of another store's backup is not used.
 func TestAPageIsMendedByWhatItWasAlone(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -250,7 +252,7 @@ func TestAPageIsMendedByWhatItWasAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var differ []int // pages that the other store has otherwise: those of the schema are the same
+	var differ []int // pages that differ in the other store; those of the schema are the same
 	for n := 2; n*size <= min(len(was), len(theirs)); n++ {
 		if !bytes.Equal(was[(n-1)*size:n*size], theirs[(n-1)*size:n*size]) {
 			differ = append(differ, n)
@@ -264,7 +266,7 @@ func TestAPageIsMendedByWhatItWasAlone(t *testing.T) {
 	copy(damaged, "SQLite is no more")
 	copy(damaged[(half-1)*size+100:], bytes.Repeat([]byte{0xff}, 2000))
 	copy(damaged[sum*size-8:], "checksum")
-	copy(damaged[whole*size-300:], bytes.Repeat([]byte{0xff}, 300)) // its end, with its checksum
+	copy(damaged[whole*size-300:], bytes.Repeat([]byte{0xff}, 300)) // its end, including its checksum
 	own := []uint32{1, uint32(half), uint32(sum)}
 	slices.Sort(own)
 	for _, c := range []struct {
@@ -273,7 +275,7 @@ func TestAPageIsMendedByWhatItWasAlone(t *testing.T) {
 		write bool
 		pages []uint32
 	}{
-		{"another store's backup", other.continuous, true, []uint32{1}}, // whose first page is the same
+		{"another store's backup", other.continuous, true, []uint32{1}}, // its first page is the same
 		{"an archive", x.archive, true, nil},
 		{"a dry run", x.continuous, false, own},
 		{"its own backup", x.continuous, true, own},
@@ -283,10 +285,10 @@ func TestAPageIsMendedByWhatItWasAlone(t *testing.T) {
 		}
 		pages, err := mend.Pages(t.Context(), file, c.from, c.write)
 		if c.name == "another store's backup" && len(pages) == 0 {
-			c.pages = nil // its first page is another
+			c.pages = nil // its first page differs
 		}
 		if err != nil || !slices.Equal(pages, c.pages) {
-			t.Errorf("%s: pages %v were mended (%v), expected %v", c.name, pages, err, c.pages)
+			t.Errorf("%s: pages %v were repaired (%v), expected %v", c.name, pages, err, c.pages)
 		}
 		now, err := os.ReadFile(file)
 		if err != nil {
@@ -299,15 +301,16 @@ func TestAPageIsMendedByWhatItWasAlone(t *testing.T) {
 			}
 		}
 		if !bytes.Equal(now, expected) {
-			t.Errorf("%s: the file is not what it was, with the damage that is left", c.name)
+			t.Errorf("%s: apart from the remaining damage, the file differs from the original", c.name)
 		}
 	}
 	if _, faults := mended(t, x.dir, x.continuous); len(faults) == 0 {
-		t.Errorf("page %d cannot be mended, and there is no fault", whole)
+		t.Errorf("page %d cannot be repaired, but no fault is reported", whole)
 	}
 }
 
-// Whichever bit turns in a product file, both kinds of backups mend it; and one that is gone comes back.
+// Whichever bit is flipped in a product file, both kinds of backups repair it. They also restore a
+// missing file.
 func TestProductFilesAreMended(t *testing.T) {
 	times := flips(t, 6)
 	x := makeSample(t)
@@ -334,7 +337,7 @@ func TestProductFilesAreMended(t *testing.T) {
 			t.Errorf("mended: %q, left: %q", done, faults)
 		}
 	}
-	t.Logf("%d of %d turned bits of product files were mended", good, times)
+	t.Logf("%d of %d flipped bits of product files were repaired", good, times)
 	s := open(t, x.dir)
 	defer closed(t, s)
 	trail, err := s.Auth().Trail(t.Context(), auth.TrailFilter{Limit: 10_000})
@@ -346,7 +349,7 @@ func TestProductFilesAreMended(t *testing.T) {
 	}
 }
 
-// exec runs a statement on a database, with checksums of pages that fit afterwards.
+// exec runs a statement on a database, and updates the checksums of pages.
 func exec(t *testing.T, dir, statement string, args ...any) {
 	t.Helper()
 	if err := pagesum.Register(); err != nil {
@@ -362,7 +365,8 @@ func exec(t *testing.T, dir, statement string, args ...any) {
 	}
 }
 
-// What does not fit its own checksum, in a page that does, is mended from an archive, or from the other copy in the store itself.
+// A row with a wrong checksum in a page with a correct one is repaired from an archive, or from the
+// other copy in the store itself.
 func TestStatesAndGeometriesAreMended(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -384,7 +388,7 @@ func TestStatesAndGeometriesAreMended(t *testing.T) {
 			all, faults := mended(t, x.dir, c.from)
 			for i, what := range all {
 				if strings.HasPrefix(what, "geometry ") {
-					all[i] = "geometry" // its digest is long
+					all[i] = "geometry" // it has a long digest
 				}
 			}
 			if !slices.Equal(all, c.mended) || len(faults) > 0 {
@@ -394,7 +398,7 @@ func TestStatesAndGeometriesAreMended(t *testing.T) {
 	}
 }
 
-// A backup of before a redaction does not bring back what was redacted.
+// A backup from before a redaction does not bring back redacted text.
 func TestWhatWasRedactedStaysRedacted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")

@@ -11,9 +11,11 @@ import (
 	"github.com/hazardd/hazardd/internal/model"
 )
 
-// Areas are made of places that are squares of a degree in a row, named by the number of their western side.
+// Areas consist of places. A place is a square of one degree, in a row of such squares, named by
+// the number of its western side.
 
-// strip is the geometry of n places from one on, with all corners of the places, as unions of places have them.
+// strip returns the geometry of n places starting at from, with all corners of the places, as a
+// union of places has them.
 func strip(from, n int) string {
 	var there, back []string
 	for i := from; i <= from+n; i++ {
@@ -22,7 +24,8 @@ func strip(from, n int) string {
 	return fmt.Sprintf(`{"type":"Polygon","coordinates":[[%s,%s,%s]]}`, strings.Join(there, ","), strings.Join(back, ","), there[0])
 }
 
-// places lists the places that a geometry covers: those whose middle and corners, but for a little, are all in it.
+// places lists the places that a geometry covers: those whose middle and corners (moved slightly
+// inwards) are all inside.
 func places(geometry string) (list []string) {
 	s, err := geo.ParseLoose([]byte(geometry))
 	if err != nil {
@@ -46,18 +49,18 @@ func places(geometry string) (list []string) {
 	return list
 }
 
-// pointOf is the point of the shape that an area is.
+// pointOf returns the point of an area's shape.
 func pointOf(a model.Area) hazard.Point {
 	lon, lat := shapeOf(a).Point()
 	return hazard.Point{Lon: lon, Lat: lat}
 }
 
-// near reports whether a point lies within 5 km of the shape that an area is.
+// near reports whether a point lies within 5 km of an area's shape.
 func near(p hazard.Point, a model.Area) bool {
 	return geo.Intersects(geo.Circle(p.Lon, p.Lat, 5000), shapeOf(a))
 }
 
-// shapeOf is the shape that an area is: of the alert area, if there is one.
+// shapeOf returns the shape of an area: that of the alert area, if there is one.
 func shapeOf(a model.Area) geo.Shape {
 	shapes := map[string][]geo.Shape{}
 	for _, place := range a {
@@ -83,7 +86,7 @@ func shapeOf(a model.Area) geo.Shape {
 	return all
 }
 
-// area lists the places of a hazard of the service.
+// area lists the places of a hazard in the service.
 func (sv *service) area(h *hazard.Hazard) (all model.Area, err error) {
 	key := fmt.Sprint(h.Areas)
 	if known, ok := sv.areas[key]; ok {

@@ -13,10 +13,10 @@ import (
 
 type instant = hazard.Instant
 
-// noon is when every history begins.
+// noon is the start of every history.
 var noon = hazard.At(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))
 
-// step is one thing that happens.
+// step is one event of a history.
 type step struct {
 	At       instant
 	Do       string
@@ -24,10 +24,10 @@ type step struct {
 	Drawings []model.Drawing
 	Source   string
 	Key      string
-	Who      int  // of editors
-	N, M     int  // which hazard, among those that there are then, and which other one or which of its events
-	Any      bool // of what sources gave too, when a product is put elsewhere
-	Of2      bool // of a hazard with two events or more, if there is one; of a withdrawal: the event has run out, as a list shows; of products: those of sources too
+	Who      int  // number of the editor
+	N, M     int  // which of the present hazards, and which other hazard or which of its events
+	Any      bool // includes products of sources, when a product is moved
+	Of2      bool // requires a hazard with at least two events, if there is one; for a withdrawal: the event has expired, as a list shows; for products: includes those of sources
 	Fields   map[string]any
 }
 
@@ -93,28 +93,28 @@ func (s step) String() string {
 
 func stamp(i instant) string { return i.Time().Format("02T15:04:05.000") }
 
-// abilities are what a history may hold.
+// abilities say what a history may contain.
 type abilities struct {
 	parts, people, late, quakes, names, merges, undo, held, years, products, drills, rules, slight, areas, aliases, splits, relays, next, many, folders, nested, renewed, fires, beside, redacts, verbose, linked, altered, moved, nowhere bool
 }
 
-// generator makes histories from a seed.
+// generator generates histories from a seed.
 type generator struct {
 	*rand.Rand
 	can   abilities
 	clock instant
 	told  []*story
-	began instant // of the present swarm of earthquakes
+	began instant // of the present earthquake swarm
 }
 
-// story is what a source has to tell of one event: its reports from the first to the last.
+// story is all that a source will report about one event, in order.
 type story struct {
 	source, key string
 	reports     []hazard.Report
-	next        int // the first that was not told
+	next        int // index of the first report not sent yet
 }
 
-// again gives a story the name of another, but parts of its own.
+// again gives a story the name of another, but different parts.
 func (st *story) again(o *story) {
 	for i := range st.reports {
 		r := &st.reports[i]
@@ -234,7 +234,7 @@ func (g *generator) step() step {
 	return s
 }
 
-// some are one or more of a list, in its order.
+// some returns one or more items of a list, in its order.
 func (g *generator) some(list ...string) []string {
 	sure := pick(g, list...)
 	return slices.DeleteFunc(list, func(s string) bool { return s != sure && !g.one(4) })
@@ -265,17 +265,17 @@ func (g *generator) level() hazard.Severity {
 	return pick(g, hazard.Information, hazard.Advisory, hazard.Watch, hazard.Warning)
 }
 
-// moment is some moment around now, on a whole minute, so that several fall together.
+// moment returns a time near now, on a whole minute, so that several coincide.
 func (g *generator) moment() instant {
 	minute := instant(time.Minute.Milliseconds())
 	return (g.clock/minute + instant(g.IntN(600)) - 240) * minute
 }
 
-// payload is what a source sends at once: what is new, what was told before, in any order.
+// payload returns what a source sends at once: new and old reports, in any order.
 func (g *generator) payload() []hazard.Report {
 	if len(g.told) == 0 || g.one(4) && len(g.told) < 12 {
 		st := g.story()
-		if o := pick(g, append(g.told, st)...); g.can.years && g.one(2) && o.quake() == st.quake() { // numbers come round
+		if o := pick(g, append(g.told, st)...); g.can.years && g.one(2) && o.quake() == st.quake() { // names are reused
 			st.again(o)
 		}
 		drill, nowhere := g.can.drills && g.one(3), g.can.nowhere && g.one(3)
@@ -306,7 +306,7 @@ func (g *generator) payload() []hazard.Report {
 			if g.can.beside {
 				g.beside(&st.reports[i])
 			}
-			if g.can.fires && st.reports[i].Point != nil && g.one(2) { // about the southern side of the areas
+			if g.can.fires && st.reports[i].Point != nil && g.one(2) { // near the southern side of the areas
 				st.reports[i].Point = &hazard.Point{Lon: float64(g.IntN(4)), Lat: 10 - float64(g.IntN(5))*0.02}
 			}
 			if g.can.nowhere && (nowhere || g.one(4)) {
@@ -337,7 +337,7 @@ func (g *generator) payload() []hazard.Report {
 		}
 		i := st.next
 		if i >= len(st.reports) || g.can.late && g.one(4) {
-			i = g.IntN(len(st.reports)) // again, or out of order
+			i = g.IntN(len(st.reports)) // repeated, or out of order
 		}
 		st.next = max(st.next, i+1)
 		reports = append(reports, st.reports[i])
@@ -363,7 +363,7 @@ func (g *generator) payload() []hazard.Report {
 	return reports
 }
 
-// story makes what will be told of a new event.
+// story generates the reports of a new event.
 func (g *generator) story() *story {
 	if g.can.rules && g.one(2) {
 		return g.lasting()
@@ -390,16 +390,16 @@ func (g *generator) story() *story {
 		case 1:
 			r.Open = true
 		case 2, 3:
-			if g.can.next { // maybe told of later, never, or itself
+			if g.can.next { // one that may be reported later, never, or is this event itself
 				r.Ended, r.Successor = hazard.EndSuperseded, fmt.Sprint("e", g.IntN(12))
 			}
 		}
 		if g.can.parts {
 			r.Part = fmt.Sprint("p", len(st.reports))
-			if g.can.aliases { // no part of one event is one of another
+			if g.can.aliases { // events share no parts
 				r.Part = st.key + r.Part
 			}
-			if g.one(3) && len(st.reports) > 0 { // a new version of a part speaks for the same places
+			if g.one(3) && len(st.reports) > 0 { // a new version of a part has the same places
 				last := st.reports[len(st.reports)-1]
 				r.Part, r.Places, r.Replaces = last.Part, last.Places, last.Replaces
 				st.reports = append(st.reports, r)
@@ -423,7 +423,8 @@ func (g *generator) story() *story {
 	return st
 }
 
-// relayed makes what a server passes on of a hazard that another one made: one of ours, told before or not yet, or one that nobody else knows.
+// relayed generates reports that a server passes on about a hazard of another server: one of ours,
+// reported before or not yet, or an otherwise unknown one.
 func (g *generator) relayed() *story {
 	id := hazard.EventUUID(pick(g, "nws", "cap"), fmt.Sprint("e", g.IntN(12)))
 	if g.one(6) {
@@ -450,7 +451,7 @@ func (g *generator) relayed() *story {
 	return st
 }
 
-// refs are names that a report gives its event: those of other events, or of both.
+// refs returns names that a report gives its event: names of other events.
 func (g *generator) refs() []string {
 	if !g.can.names || !g.one(6) || len(g.told) == 0 {
 		return nil
@@ -459,7 +460,7 @@ func (g *generator) refs() []string {
 	return []string{pick(g, other.source+":"+other.key, "glide:1")}
 }
 
-// products are what a report gives: some of a folder with a text, and a text at the root.
+// products returns the products of a report: some in a folder with a text, and a text at the root.
 func (g *generator) products() []hazard.ReportProduct {
 	var list []hazard.ReportProduct
 	if g.one(2) {
@@ -469,7 +470,8 @@ func (g *generator) products() []hazard.ReportProduct {
 	return append(list, hazard.ReportProduct{Key: "r", Title: g.name(), Type: hazard.TextProduct, Data: "r"})
 }
 
-// renew lets reports of a story say until when its list names it on, and how long it lasts after that.
+// renew adds to reports of a story until when the list renews the event, and how long the event
+// lasts after that.
 func (g *generator) renew(st *story, i int) {
 	r := &st.reports[i]
 	r.Ended = pick(g, r.Ended, "")
@@ -485,7 +487,7 @@ func (g *generator) renew(st *story, i int) {
 	}
 }
 
-// beside gives a report what a hazard shows beside its record.
+// beside adds to a report what a hazard shows in addition to its base record.
 func (g *generator) beside(r *hazard.Report) {
 	for _, q := range []hazard.Quantity{hazard.Depth, hazard.Magnitude, hazard.Wind} {
 		if g.one(2) {
@@ -507,7 +509,7 @@ func (g *generator) beside(r *hazard.Report) {
 	}
 }
 
-// verbose gives a report more texts than there is room for, or longer ones.
+// verbose adds to a report more or longer texts than a hazard can have.
 func (g *generator) verbose(r *hazard.Report) {
 	for i := range g.IntN(20) {
 		t := hazard.Text{Language: pick(g, "en", "EN", "fr", "de", fmt.Sprint("x-", g.IntN(30))), Name: g.name(), Description: fmt.Sprint("text ", g.IntN(9)), Own: i == 0}
@@ -521,7 +523,7 @@ func (g *generator) verbose(r *hazard.Report) {
 	}
 }
 
-// drawings are what a source draws of events that it reports, or of another one.
+// drawings returns what a source draws for events in its reports, or for another event.
 func (g *generator) drawings(reports []hazard.Report) (list []model.Drawing) {
 	most := 2
 	if g.can.verbose {
@@ -543,7 +545,7 @@ func (g *generator) drawings(reports []hazard.Report) (list []model.Drawing) {
 	return list
 }
 
-// lasting makes what a source tells of a cyclone, a volcano or a wildfire, near others of its kind.
+// lasting generates reports of a cyclone, a volcano or a wildfire, near others of its kind.
 func (g *generator) lasting() *story {
 	kind := pick(g, hazard.Cyclone, hazard.Volcano, hazard.Wildfire)
 	st := &story{source: pick(g, map[hazard.Type][]string{hazard.Cyclone: {"nhc", "gdacs", "eonet"}, hazard.Volcano: {"gvp", "hans", "gdacs"},
@@ -564,7 +566,7 @@ func (g *generator) lasting() *story {
 	return st
 }
 
-// quake makes what a source tells of an earthquake, near others in time and place. Its origin is revised.
+// quake generates reports of an earthquake, near others in time and place. Its origin is revised.
 func (g *generator) quake() *story {
 	st := &story{source: pick(g, "usgs", "emsc", "gdacs"), key: fmt.Sprint("q", len(g.told))}
 	if g.began == 0 || g.one(4) {
@@ -573,7 +575,7 @@ func (g *generator) quake() *story {
 	for i := range 1 + g.IntN(4) {
 		r := hazard.Report{Source: st.source, Key: st.key, Version: int64(g.clock) + int64(i)*60_000, Name: g.name(), Type: hazard.Earthquake, Severity: g.level(),
 			Start: g.began + instant(g.IntN(12))*2000, Point: &hazard.Point{Lon: float64(g.IntN(10)) * 0.3}, Refs: g.refs()}
-		if i > 0 && g.one(2) { // a revision of what it says of it, not of where it was
+		if i > 0 && g.one(2) { // a revision of other data than its place
 			last := st.reports[i-1]
 			r.Start, r.Point = last.Start, last.Point
 		}

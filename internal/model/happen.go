@@ -13,22 +13,23 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// tooLate is how long ago an event may have ended that still makes a hazard.
+// tooLate is the longest time since an event's end after which a report of it still makes a hazard.
 const tooLate = 7 * 24 * time.Hour
 
-// Drawing is what a source draws of the event that it calls by a key; without a text, that it draws nothing any more.
+// Drawing is what a source draws for the event with a key. Without a text, the source no longer
+// draws anything.
 type Drawing struct {
 	Key, Part string
 	Version   int64
 	Text      string
 }
 
-// Report is a payload of a source that comes now.
+// Report processes a payload that a source sends now.
 func (w *World) Report(source string, reports []hazard.Report, drawings []Drawing, at instant) {
 	w.Pass(at)
 	drawings = slices.DeleteFunc(slices.Clone(drawings), func(d Drawing) bool { return !w.mayDraw(source, d.Key, reports) })
 	w.take(reports, drawings, false)
-	for _, d := range drawings { // those of events that no report of the payload is about
+	for _, d := range drawings { // drawings of events without a report in the payload
 		if e := w.latest(source, d.Key); e != nil && !slices.ContainsFunc(reports, func(r hazard.Report) bool { return names(&r, d.Key) }) {
 			e.drawn = draws(e.drawn, []hazard.ShapesRef{d.ref(source)})
 		}
@@ -40,15 +41,17 @@ func (d *Drawing) ref(source string) hazard.ShapesRef {
 	return hazard.ShapesRef{Source: source, Part: d.Part, Version: d.Version, Digest: d.Text}
 }
 
-// names reports whether a report gives its event a key.
+// names reports whether a report uses the key as a name of its event.
 func names(r *hazard.Report, key string) bool { return r.Key == key || slices.Contains(r.Aliases, key) }
 
-// mayDraw reports whether a drawing counts: of an event that a hazard is made of, or that a report of the payload may make one of.
+// mayDraw reports whether a drawing counts. It counts if the event is part of a hazard, or if a
+// report of the payload may make a hazard of it.
 func (w *World) mayDraw(source, key string, reports []hazard.Report) bool {
 	return w.latest(source, key) != nil || slices.ContainsFunc(reports, func(r hazard.Report) bool { return names(&r, key) && !r.Minor && r.Suspect == "" })
 }
 
-// latest is the event that a source means by a key if it does not say when: the latest; nil if no hazard is made of any.
+// latest returns the event that a source means by a key without a time: the latest one. It returns
+// nil if none is part of a hazard.
 func (w *World) latest(source, key string) (last *event) {
 	for n := 0; ; n++ {
 		e := w.event(Name{source, epoch(key, n)})
@@ -61,7 +64,8 @@ func (w *World) latest(source, key string) (last *event) {
 	}
 }
 
-// take takes in what a source says. released: a person found it good, however late it is.
+// take processes the reports and drawings of a source. released means that a person accepted the
+// report, even if it is very late.
 func (w *World) take(reports []hazard.Report, drawings []Drawing, released bool) {
 	topics := w.topics(reports, drawings)
 	for _, t := range topics {
@@ -110,9 +114,9 @@ func (w *World) take(reports []hazard.Report, drawings []Drawing, released bool)
 		}
 		if e.hazard != nil {
 			e.drawn = draws(e.drawn, t.drawn)
-			w.settle(w.now) // the next event may leave the hazard as it is now
+			w.settle(w.now) // the next event may keep the hazard as it is now
 		}
-		for h, last := range before { // what one event itself takes back was never so
+		for h, last := range before { // a change that the same event reverses at once never happened
 			if s := *h.Now(); s.At > last.At {
 				if s.LastUpdate = last.LastUpdate; same(&s, &last) {
 					h.Past = h.Past[:len(h.Past)-1]
@@ -123,19 +127,19 @@ func (w *World) take(reports []hazard.Report, drawings []Drawing, released bool)
 	w.settle(w.now)
 }
 
-// topic is what a payload says of one event.
+// topic is everything that a payload says about one event.
 type topic struct {
 	source  string
-	names   []string // by which the payload calls it
+	names   []string // its names in the payload
 	reports []hazard.Report
-	given   []hazard.Report // the same, as the source said them
+	given   []hazard.Report // the same reports as the source sent them
 	drawn   []hazard.ShapesRef
-	event   Name     // that it is about, known or new
+	event   Name     // the event, known or new
 	same    []*event // the other events that its names meant until now
 }
 
-// topics puts the reports of a payload together by event: those are about one that share a name, or have names that mean one event, or that
-// others of the payload link so.
+// topics groups the reports of a payload by event. Reports are about one event if they share a
+// name, if their names mean one event, or if other reports of the payload link them so.
 func (w *World) topics(reports []hazard.Report, drawings []Drawing) (list []*topic) {
 	for i, r := range w.epochs(reports) {
 		t := &topic{source: r.Source, names: append([]string{r.Key}, r.Aliases...), reports: []hazard.Report{r}, given: reports[i : i+1 : i+1]}
@@ -145,7 +149,7 @@ func (w *World) topics(reports []hazard.Report, drawings []Drawing) (list []*top
 			}
 		}
 		if key := w.followed(&r, united(w.linked(t, list), t), list); key != "" {
-			t.names = []string{key} // it says nothing of its own names
+			t.names = []string{key} // a drawing has no names of its own
 		} else {
 			t.reports[0].Refs = union(r.Refs, plain(&reports[i], &r))
 		}
@@ -163,7 +167,7 @@ func (w *World) topics(reports []hazard.Report, drawings []Drawing) (list []*top
 	return list
 }
 
-// united is what topics say that turned out to be one.
+// united returns the union of all topics that turned out to be about one event.
 func united(list []*topic, t *topic) *topic {
 	all := &topic{source: t.source}
 	for _, o := range append(slices.Clone(list), t) {
@@ -183,7 +187,7 @@ func (w *World) known(t *topic) (list []*event) {
 	return list
 }
 
-// linked lists those of some topics that are about the event that t is about.
+// linked returns the topics about the same event as t.
 func (w *World) linked(t *topic, list []*topic) (linked []*topic) {
 	for _, o := range list {
 		if slices.ContainsFunc(t.names, func(name string) bool { return slices.Contains(o.names, name) }) ||
@@ -194,8 +198,10 @@ func (w *World) linked(t *topic, list []*topic) (linked []*topic) {
 	return linked
 }
 
-// followed is the key of an earlier year that leads a report to another event than its own names do, for this report alone; empty if none
-// does. It leads to what is active, unless the own names lead to what speaks for its places, or that one does not.
+// followed returns the key of an earlier year that assigns this one report to another event than
+// its own names do. It returns the empty string if there is none. The key must lead to an active
+// event. If the own names already mean an event, it counts only if that event has no part for the
+// report's places, and the earlier one has.
 func (w *World) followed(r *hazard.Report, own *topic, list []*topic) string {
 	speaks := func(t *topic) bool {
 		t = united(w.linked(t, list), t)
@@ -208,7 +214,7 @@ func (w *World) followed(r *hazard.Report, own *topic, list []*topic) string {
 		})
 	}
 	isNew := len(own.reports) == 1 && len(w.known(own)) == 0
-	own.reports = own.reports[:len(own.reports)-1] // but for the report itself
+	own.reports = own.reports[:len(own.reports)-1] // without the report itself
 	for _, key := range r.Earlier {
 		there := &topic{source: r.Source, names: []string{key}}
 		if o := w.known(there); len(o) > 0 && len(w.linked(there, []*topic{own})) == 0 && o[0].hazard.Now().Status == hazard.Active && (isNew || !speaks(own) && speaks(there)) {
@@ -218,7 +224,8 @@ func (w *World) followed(r *hazard.Report, own *topic, list []*topic) string {
 	return ""
 }
 
-// lead finds the event that a topic is about: the first known one of those that its names mean, else a new one called by its first name.
+// lead finds the event of a topic: the first known event that its names mean, or else a new one
+// with its first name.
 func (w *World) lead(t *topic) {
 	t.event = Name{t.source, t.names[0]}
 	if known := w.known(t); len(known) > 0 {
@@ -226,7 +233,8 @@ func (w *World) lead(t *topic) {
 	}
 }
 
-// absorbEvent makes all that was said and decided of an event hold for another, which it has turned out to be.
+// absorbEvent moves everything reported and decided about event o to event e, since both turned out
+// to be the same.
 func (w *World) absorbEvent(e, o *event) {
 	for _, p := range o.parts() {
 		e.told = append(e.told, telling{at: w.now, report: &p})
@@ -253,9 +261,10 @@ func (w *World) absorbEvent(e, o *event) {
 // keyLife is how long after the end of an event its names still mean that event.
 const keyLife = 90 * day
 
-// epochs gives reports that begin long after, or long before, all events of a name another name in place of that.
+// epochs renames reused names. If a report begins long after, or long before, all events of a name,
+// it gets another name instead.
 func (w *World) epochs(reports []hazard.Report) []hazard.Report {
-	lives := map[string][]span{} // of the events under each name
+	lives := map[string][]span{} // of the events with each name
 	reports = slices.Clone(reports)
 	for i := range reports {
 		r := &reports[i]
@@ -281,7 +290,7 @@ func (w *World) epochs(reports []hazard.Report) []hazard.Report {
 			switch {
 			case j == 0:
 				r.Key = epoch(name, n)
-			case r.Ended == "" || covered: // what ends something says nothing new of what was over long ago
+			case r.Ended == "" || covered: // a report of an end adds nothing to events that ended long ago
 				r.Aliases = append(r.Aliases, epoch(name, n))
 			}
 		}
@@ -289,7 +298,8 @@ func (w *World) epochs(reports []hazard.Report) []hazard.Report {
 	return reports
 }
 
-// plain are the names that a report gives its event, and that have come round: it has other ones here. Others still call it by these.
+// plain returns the names of a report that were reused, so that its event has other names here.
+// Other reports still use these names.
 func plain(given, r *hazard.Report) (list []string) {
 	for _, name := range append([]string{given.Key}, given.Aliases...) {
 		if slices.ContainsFunc(append([]string{r.Key}, r.Aliases...), func(n string) bool { return strings.HasPrefix(n, name+"@") }) {
@@ -299,7 +309,8 @@ func plain(given, r *hazard.Report) (list []string) {
 	return list
 }
 
-// meantAt is the event that a name means at a moment: the first of those under it that goes on within 90 days of it; nil if there is none.
+// meantAt returns the event that a name means at a moment: the first event of that name that was
+// active within 90 days of it. It returns nil if there is none.
 func (w *World) meantAt(name Name, at instant) *event {
 	for n := 0; ; n++ {
 		e := w.event(Name{name.Source, epoch(name.Key, n)})
@@ -312,10 +323,11 @@ func (w *World) meantAt(name Name, at instant) *event {
 	}
 }
 
-// span is how long an event went on.
+// span is the time from the start to the end of an event.
 type span struct{ from, to instant }
 
-// meant is which of the events under a name a report means, and whether it falls in the life of that; the next one if it means none.
+// meant returns which of the events of a name a report means, and whether the report falls into
+// that event's life. If it means none of them, n is the number of the next event.
 func meant(lives []span, r *hazard.Report) (n int, covered bool) {
 	covers := func(l span, from, to instant) bool { return from <= l.to.Add(keyLife) && l.from <= to.Add(keyLife) }
 	to := overAt(r)
@@ -325,7 +337,7 @@ func meant(lives []span, r *hazard.Report) (n int, covered bool) {
 		}
 		return n, true
 	}
-	for i, l := range lives { // it ends the latest event that had begun by then
+	for i, l := range lives { // an end applies to the latest event that had begun by then
 		if l.from <= to && (lives[n].from > to || l.from > lives[n].from) {
 			n = i
 		}
@@ -333,7 +345,7 @@ func meant(lives []span, r *hazard.Report) (n int, covered bool) {
 	return n, len(lives) == 0 || covers(lives[n], to, to)
 }
 
-// epoch is what the nth event, from 0, under a name is called.
+// epoch returns the name here of the nth event, from 0, that uses a name.
 func epoch(name string, n int) string {
 	if n == 0 {
 		return name
@@ -341,13 +353,14 @@ func epoch(name string, n int) string {
 	return fmt.Sprint(name, "@", n+1)
 }
 
-// Held is a report that looks wrong, and what a person decided about it.
+// Held is a report that looks wrong, and a person's decision about it.
 type Held struct {
 	Report   hazard.Report
 	Decision string // empty, "released" or "dismissed"
 }
 
-// believed reports whether a report that looks wrong counts: a person has released the very same one. Else it is held.
+// believed reports whether a suspect report counts, because a person has released the very same
+// report. Otherwise it is held.
 func (w *World) believed(r hazard.Report) bool {
 	for _, h := range w.Held {
 		if o := &h.Report; o.Source == r.Source && o.Key == r.Key && o.Part == r.Part && o.Version == r.Version {
@@ -359,7 +372,7 @@ func (w *World) believed(r hazard.Report) bool {
 	return false
 }
 
-// Decide is that a person releases or dismisses a held report. It reports whether that may be.
+// Decide releases or dismisses a held report for a person. It reports whether that is allowed.
 func (w *World) Decide(h *Held, decision string, at instant) bool {
 	w.Pass(at)
 	if h.Decision != "" {
@@ -372,7 +385,7 @@ func (w *World) Decide(h *Held, decision string, at instant) bool {
 	return true
 }
 
-// event is what a source knows under key; nil if it told nothing of it.
+// event returns what a source reported under key; nil if it reported nothing.
 func (w *World) event(name Name) *event {
 	for _, e := range w.events {
 		if e.hazard != nil && (e.Name == name || e.Source == name.Source && slices.Contains(e.keys, name.Key)) {
@@ -382,7 +395,7 @@ func (w *World) event(name Name) *event {
 	return w.slight(name)
 }
 
-// slight is what is remembered under a key although no hazard is made of it; nil if nothing is.
+// slight returns what is remembered under a key that is not part of a hazard; nil if nothing is.
 func (w *World) slight(name Name) *event {
 	i := slices.IndexFunc(w.events, func(e *event) bool { return e.hazard == nil && e.Name == name })
 	if i < 0 {
@@ -391,7 +404,7 @@ func (w *World) slight(name Name) *event {
 	return w.events[i]
 }
 
-// heard works out what follows from what came of an event, of which parts were known.
+// heard updates hazards after reports about an event. known are the parts of the event before.
 func (w *World) heard(e *event, known []hazard.Report, released bool) {
 	if len(e.told) == 0 {
 		return
@@ -401,20 +414,21 @@ func (w *World) heard(e *event, known []hazard.Report, released bool) {
 	if e.hazard == nil {
 		e.drill = e.heard.category == hazard.Exercise
 	}
-	waits := false // for a place
+	waits := false // the event has no place yet
 	if old := e.hazard != nil; old || e.heard.ended != hazard.EndWithdrawn && (released || e.heard.over() >= w.now.Add(-tooLate)) {
 		if !old {
 			if e.hazard = w.ofUUID(e); e.hazard != nil {
-				e.why = byPerson // or as good as that
+				e.why = byPerson // treated like a person's decision
 			}
 		}
 		w.regroup(e)
-		e.refs = e.names() // stay, also if it is too slight
+		e.refs = e.names() // they stay, even if the event is too slight
 		waits = !(e.slight && e.heard.head.Minor)
 	}
 	if e.hazard == nil {
-		// What says that it is over is remembered, under its own key: the report that it ends may come after it. So is what was said before it
-		// left a hazard: what that superseded must not come back. What waits for a place stays.
+		// Reports of an end are kept under their own key, because the report that they end may
+		// arrive later. Reports from before the event left a hazard are kept too, because
+		// superseded ones must not come back. Events that wait for a place are kept.
 		e.keys = nil
 		for _, p := range e.parts() {
 			isNew := !waits && !slices.ContainsFunc(known, func(o hazard.Report) bool { return o.Part == p.Part })
@@ -425,8 +439,8 @@ func (w *World) heard(e *event, known []hazard.Report, released bool) {
 	}
 }
 
-// ofUUID is the hazard that has the uuid of a new event already, where a server relays the one or the other, or what it has become part
-// of; nil if there is none.
+// ofUUID returns the hazard that already has the uuid of a new event, if a server relays either of
+// them, or the hazard into which it was merged. It returns nil if there is none.
 func (w *World) ofUUID(e *event) *Hazard {
 	id := e.heard.head.UUID
 	if id == uuid.Nil {
@@ -446,10 +460,10 @@ func (w *World) ofUUID(e *event) *Hazard {
 	if h.drill != e.drill || !relayed && (len(events) == 0 || slices.ContainsFunc(events, func(o *event) bool { return !o.word(w.now).head.Relayed })) {
 		return nil
 	}
-	if len(events) == 0 && h.kept != nil { // it has one again
+	if len(events) == 0 && h.kept != nil { // it has an event again
 		h.kept = nil
 	}
-	for _, o := range events { // wherever that event goes, this one goes
+	for _, o := range events { // the new event always stays with that event
 		if id == o.word(w.now).head.UUID || id == hazard.EventUUID(o.Source, o.Key) {
 			w.one[pairOf(e, o)] = true
 		}
@@ -457,26 +471,27 @@ func (w *World) ofUUID(e *event) *Hazard {
 	return h
 }
 
-// mayJoin reports whether a report too slight to make a hazard may be a word on one that others made.
+// mayJoin reports whether a report that is too slight to make a hazard may add to a hazard of other
+// reports.
 func (w *World) mayJoin(r *hazard.Report) bool {
 	return len(r.Refs) > 0 || slices.ContainsFunc(w.events, func(e *event) bool {
 		return e.Name != (Name{r.Source, r.Key}) && slices.Contains(e.refs, r.Source+":"+r.Key) || e.hazard != nil && e.Source != r.Source && e.heard.head.Type == r.Type && together(r.Type, e.heard.start, r.Start)
 	})
 }
 
-// Withdraw is that a source lists an event no longer.
+// Withdraw records that a source no longer lists an event.
 func (w *World) Withdraw(name Name, reason hazard.EndReason, at instant) {
 	w.Pass(at)
 	if e := w.event(name); e != nil && e.hazard != nil {
 		e.told = append(e.told, telling{at: at, withdrawn: reason})
-		if over := e.word(at); over.over() != e.heard.over() { // others are compared with it as it is over now
+		if over := e.word(at); over.over() != e.heard.over() { // other events are compared with its state after the withdrawal
 			e.heard.open, e.heard.end, e.heard.ended, e.heard.endedAt = over.open, over.end, over.ended, over.endedAt
 		}
 	}
 	w.settle(at)
 }
 
-// Create is that an editor makes a hazard. It reports whether that may be.
+// Create makes a hazard for an editor. It reports whether that is allowed.
 func (w *World) Create(id uuid.UUID, fields map[string]any, at instant) bool {
 	w.Pass(at)
 	h := &Hazard{UUID: id, made: at, org: w.By.org(), creator: w.By.Name, decided: []*decision{{fields: maps.Clone(fields)}}, drill: fields["category_ID"] == hazard.Exercise}
@@ -489,7 +504,7 @@ func (w *World) Create(id uuid.UUID, fields map[string]any, at instant) bool {
 	return true
 }
 
-// Patch is that an editor sets fields of a hazard. It reports whether that may be.
+// Patch sets fields of a hazard for an editor. It reports whether that is allowed.
 func (w *World) Patch(h *Hazard, fields map[string]any, at instant) bool {
 	w.Pass(at)
 	was, draft := h.Now(), *h.Now()
@@ -504,20 +519,21 @@ func (w *World) Patch(h *Hazard, fields map[string]any, at instant) bool {
 	switch {
 	case !w.By.owns(h.org), draft.End < draft.Start,
 		draft.Category != was.Category && !(was.Category == hazard.Event && draft.Category == hazard.Response),
-		over && draft.End != was.End && draft.End > at, // what is over is not extended
-		over && was.AutoExpire && !draft.AutoExpire:    // nor made to last
+		over && draft.End != was.End && draft.End > at, // an ended hazard cannot be extended
+		over && was.AutoExpire && !draft.AutoExpire:    // nor made to stay open
 		return false
 	}
 	d := &decision{fields: differ, marks: slices.Sorted(maps.Keys(differ))}
 	_, lat := differ["latitude"]
-	if _, lon := differ["longitude"]; lat || lon { // a position is set as one
+	if _, lon := differ["longitude"]; lat || lon { // latitude and longitude are set together
 		differ["latitude"], differ["longitude"] = draft.Latitude, draft.Longitude
 	}
 	w.decide(h, d)
 	return true
 }
 
-// decide keeps a decision. A hazard that is part of another stays what it is, but for the decision.
+// decide stores a decision. A hazard that was merged into another keeps its state, apart from the
+// decision.
 func (w *World) decide(h *Hazard, d *decision) {
 	before := *h.Now()
 	h.decided = append(h.decided, d)
@@ -528,8 +544,8 @@ func (w *World) decide(h *Hazard, d *decision) {
 	}
 }
 
-// End is that an editor ends a hazard: it is over, or (retracted, with a note) it never was. It
-// reports whether that may be.
+// End ends a hazard for an editor: it is over or, if it is retracted with a note, it never existed.
+// End reports whether that is allowed.
 func (w *World) End(h *Hazard, reason hazard.EndReason, note string, at instant) bool {
 	w.Pass(at)
 	s := h.Now()
@@ -547,7 +563,8 @@ func (w *World) End(h *Hazard, reason hazard.EndReason, note string, at instant)
 	return true
 }
 
-// Merge is that a person finds hazard from to be the same as hazard into. It reports whether that may be.
+// Merge records that a person considers hazard from the same as hazard into. It reports whether
+// that is allowed.
 func (w *World) Merge(from, into *Hazard, at instant) bool {
 	w.Pass(at)
 	if !w.By.owns(from.org) || !w.By.owns(into.org) || from == into || from.Now().Reason == hazard.EndMerged || from.drill != into.drill || into.Now().Status != hazard.Active {
@@ -555,12 +572,12 @@ func (w *World) Merge(from, into *Hazard, at instant) bool {
 	}
 	return w.try(func() bool {
 		w.merge(from, into)
-		return from.Now().Reason == hazard.EndMerged // else both together are over already
+		return from.Now().Reason == hazard.EndMerged // otherwise both together have already ended
 	})
 }
 
 func (w *World) merge(from, into *Hazard) {
-	var parted [][2]Name // what a person had found to be two
+	var parted [][2]Name // pairs that a person had declared separate
 	staying := w.partOf(into)
 	for _, e := range w.partOf(from) {
 		for _, o := range staying {
@@ -586,7 +603,7 @@ func (w *World) merge(from, into *Hazard) {
 	w.settle(w.now)
 }
 
-// try lets something happen as a whole, or not at all if it returns false.
+// try runs happen. If it returns false, try undoes all of its changes.
 func (w *World) try(happen func() bool) bool {
 	before := *w
 	before.one, before.removed, before.changed, before.folders, before.gave = maps.Clone(w.one), maps.Clone(w.removed), maps.Clone(w.changed), maps.Clone(w.folders), maps.Clone(w.gave)
@@ -616,7 +633,7 @@ func (w *World) try(happen func() bool) bool {
 	return false
 }
 
-// saved returns what makes a value what it is now.
+// saved returns a function that restores the current value.
 func saved[T any](p *T) (restore func()) {
 	if p == nil {
 		return func() {}
@@ -625,7 +642,8 @@ func saved[T any](p *T) (restore func()) {
 	return func() { *p = v }
 }
 
-// Split is that a person finds an event of a hazard to be another than the rest. It reports whether that may be.
+// Split records that a person considers an event of a hazard separate from the others. It reports
+// whether that is allowed.
 func (w *World) Split(h *Hazard, name Name, at instant) bool {
 	w.Pass(at)
 	e := w.event(name)
@@ -668,26 +686,26 @@ func (w *World) Split(h *Hazard, name Name, at instant) bool {
 				split.loose = append(split.loose, carried{product: p, parent: folders[p]})
 			}
 		}
-		if len(w.partOf(h)) > 0 { // else it has become part of another
+		if len(w.partOf(h)) > 0 { // otherwise it has become part of another
 			h.Splits = append(h.Splits, split)
 		}
-		return e.hazard != nil // else it is too slight to be a hazard of its own
+		return e.hazard != nil // otherwise it is too slight for a hazard of its own
 	})
 }
 
-// Split is that a person found an event to be another than the rest of a hazard.
+// Split is a person's decision that an event is separate from the rest of a hazard.
 type Split struct {
 	Hazard *Hazard
 	event  *event
-	why    reason           // why it was part of the hazard
-	parted [][2]Name        // it and each other
-	before map[[2]Name]bool // what had been found about these
-	moves  []move           // the events that left; to nil: for no hazard, too slight
-	loose  []carried        // the products of people that lost their folder by it
+	why    reason           // why the event was part of the hazard
+	parted [][2]Name        // its pairs with each other event
+	before map[[2]Name]bool // earlier decisions about these pairs
+	moves  []move           // the events that left; to is nil if they are too slight for a hazard
+	loose  []carried        // the people's products that lost their folder by the split
 }
 
-// Unsplit is that a person takes a split back: what was decided of the events is as before, and those that left are part of the hazard again,
-// as far as what is said of them now allows. It reports whether that may be.
+// Unsplit undoes a person's split. The earlier decisions about the events apply again. The events
+// that left return to the hazard, if their current data allows. It reports whether that is allowed.
 func (w *World) Unsplit(s *Split, at instant) bool {
 	w.Pass(at)
 	h := s.Hazard
@@ -707,12 +725,12 @@ func (w *World) Unsplit(s *Split, at instant) bool {
 		if s.event.hazard == h {
 			s.event.why = s.why
 		}
-		folders := map[*Product]*Product{} // as they were before the events went back
+		folders := map[*Product]*Product{} // the folders before the events went back
 		for _, p := range w.products {
 			folders[p] = p.parent
 		}
 		var left []*Hazard
-		first := map[*Hazard]*event{} // of those that left each
+		first := map[*Hazard]*event{} // first event that left for each hazard
 		for _, m := range s.moves {
 			if m.to == nil && (m.event.hazard != nil || len(m.event.parts()) == 0) {
 				continue
@@ -738,7 +756,7 @@ func (w *World) Unsplit(s *Split, at instant) bool {
 		if slices.ContainsFunc(active, func(x *Hazard) bool {
 			return x.kept != nil && x.Now().Status != hazard.Active && x.Now().Reason != hazard.EndMerged
 		}) {
-			return false // what joined in the meantime went along into one that is over
+			return false // events that joined in the meantime would be part of an ended hazard
 		}
 		for _, l := range s.loose {
 			there := slices.ContainsFunc(w.Products(), func(p *Product) bool { return p.UUID == l.parent.UUID && p.hazard == h })
@@ -747,7 +765,7 @@ func (w *World) Unsplit(s *Split, at instant) bool {
 			}
 		}
 		for _, x := range left {
-			if x.kept == nil { // it goes on
+			if x.kept == nil { // it stays separate
 				continue
 			}
 			into := first[x].hazard
@@ -755,7 +773,7 @@ func (w *World) Unsplit(s *Split, at instant) bool {
 				return false
 			}
 			w.absorb(x, into, false)
-			for _, c := range x.carried { // they go back into these if that is taken back
+			for _, c := range x.carried { // the products return to these folders if the merge is undone
 				c.parent = folders[c.product]
 			}
 		}
@@ -766,7 +784,7 @@ func (w *World) Unsplit(s *Split, at instant) bool {
 	})
 }
 
-// touch notes that a hazard has changed, whatever it says.
+// touch records a change of a hazard, even if its data is the same.
 func (h *Hazard) touch(at instant) {
 	if s := *h.Now(); s.At != at {
 		s.At, s.LastUpdate = at, at
@@ -774,29 +792,29 @@ func (h *Hazard) touch(at instant) {
 	}
 }
 
-// End is that a person ended a hazard, or that it became part of another.
+// End is an end by a person, or a merge into another hazard.
 type End struct {
 	At            instant
 	Reason        hazard.EndReason
 	hazard        *Hazard
-	since         int   // the decisions about the hazard from this one on came with it, or later
-	before        State // of an end by a person: what the hazard was before and after
+	since         int   // first of the decisions about the hazard that came with the end or later
+	before        State // for an end by a person: the state before and after
 	after         State
-	into          *Hazard // of a merge: what it became part of, nil for an end by a person
+	into          *Hazard // for a merge: the hazard merged into; nil for an end by a person
 	moves         []move
-	parted        [][2]Name  // of a merge by a person: the events that had been found to be two
-	carried       []*carried // the products of people that went with it
-	kept          *State     // and what the hazard was kept as before, nil if it was not
+	parted        [][2]Name  // for a merge by a person: events that had been declared separate
+	carried       []*carried // people's products that moved with it
+	kept          *State     // the state that was kept before, or nil
 	keptDecisions int
-	absorbed      bool // by an earlier merge
+	absorbed      bool // an earlier merge had already ended the hazard
 }
 
-// move is that an event left a hazard.
+// move is an event's departure from a hazard.
 type move struct {
 	event *event
 	to    *Hazard
-	why   reason             // why it was part of the hazard that it left
-	drawn []hazard.ShapesRef // of a split: what its source had drawn
+	why   reason             // why it was part of that hazard
+	drawn []hazard.ShapesRef // for a split: the drawings of its source
 }
 
 func (w *World) move(e *event, to *Hazard) {
@@ -811,23 +829,24 @@ func (w *World) move(e *event, to *Hazard) {
 	e.hazard = to
 }
 
-// Undo is that a person takes an end back: the hazard goes on as it would have without it. What
-// became of its status, level and end since is void, other changes stay. It reports whether that may be.
+// Undo undoes an end for a person: the hazard continues as if it had not ended. Changes to its
+// status, level and end since then are void; other changes stay. It reports whether that is
+// allowed.
 func (w *World) Undo(end *End, at instant) bool {
 	w.Pass(at)
 	h, now := end.hazard, end.hazard.Now()
 	if !w.By.owns(h.org) || end.into != nil && !w.By.owns(end.into.org) || h.Ends[len(h.Ends)-1] != end || now.Reason != end.Reason {
 		return false
 	}
-	older := h.kept != nil && end.since < h.keptDecisions // than that the events left
+	older := h.kept != nil && end.since < h.keptDecisions // the end came before the events left
 	if end.into == nil && (now.Status != end.after.Status || now.End != end.after.End || now.Severity != end.after.Severity || older && end.before.Status == hazard.Active) {
 		return false
 	}
 	both := now.EditedField("start_Date") && (end.before.EditedField("end_Date") || end.before.EditedField("status"))
-	if (h.source == "" || older || both) && end.before.End < now.Start { // an editor has moved the start behind it since
+	if (h.source == "" || older || both) && end.before.End < now.Start { // since then an editor has moved the start after the end
 		return false
 	}
-	if b := &end.before; b.Reason == hazard.EndMerged && w.hazard(b.Successor).Now().Status != hazard.Active { // only what is active absorbs
+	if b := &end.before; b.Reason == hazard.EndMerged && w.hazard(b.Successor).Now().Status != hazard.Active { // only an active hazard can absorb others
 		return false
 	}
 	if end.into != nil && !w.takeBack(end) {
@@ -839,14 +858,14 @@ func (w *World) Undo(end *End, at instant) bool {
 	if end.into == nil && older {
 		h.kept.unend(&end.before)
 	}
-	w.settleOne(h) // as such its events are put together with others
+	w.settleOne(h) // its events are compared with others in this state
 	w.regroup(nil)
 	w.settle(at)
 	h.touch(at)
 	return true
 }
 
-// unend makes the status, the level and the end what they were before an end.
+// unend restores the status, the level and the end from before an end.
 func (k *State) unend(b *State) {
 	k.Status, k.Severity, k.End, k.AutoExpire, k.Reason, k.Successor, k.Note = b.Status, b.Severity, b.End, b.AutoExpire, b.Reason, b.Successor, b.Note
 	k.Edited = slices.DeleteFunc(slices.Clone(k.Edited), func(m string) bool {
@@ -854,7 +873,8 @@ func (k *State) unend(b *State) {
 	})
 }
 
-// void makes decisions about the status, the level and the end of a hazard void, from one on.
+// void discards decisions about the status, the level and the end of a hazard, from the given
+// decision on.
 func (h *Hazard) void(from int) {
 	for _, d := range h.decided[from:] {
 		d.ended = ""
@@ -869,19 +889,20 @@ func (w *World) hazard(id uuid.UUID) *Hazard {
 	return w.Hazards[slices.IndexFunc(w.Hazards, func(h *Hazard) bool { return h.UUID == id })]
 }
 
-// takeBack gives a hazard the events back that went from it into the one that it became part of, and parts them from the others there.
-// What left it for a third one is put together by what it says.
+// takeBack returns to a hazard the events that moved to the hazard it was merged into, and
+// separates them from the other events there. Events that left for a third hazard are matched by
+// their data.
 func (w *World) takeBack(merge *End) bool {
 	moves := slices.DeleteFunc(slices.Clone(merge.moves), func(m move) bool { return m.to != merge.into })
 	if merge.into.Now().Reason == hazard.EndMerged || slices.ContainsFunc(moves, func(m move) bool { return m.event.hazard != m.to || !slices.Contains(w.events, m.event) }) ||
 		slices.ContainsFunc(merge.carried, func(c *carried) bool { return slices.Contains(w.products, c.product) && c.product.hazard != c.to }) {
 		return false
 	}
-	none := merge.hazard.source != "" && merge.kept == nil && len(moves) == 0 // its events are names of others now
+	none := merge.hazard.source != "" && merge.kept == nil && len(moves) == 0 // its events are now names of other events
 	if none && merge.before.Status == hazard.Active {
 		return false
 	}
-	if left := len(w.partOf(merge.into)) - len(moves); left == 0 && merge.into.source != "" { // their events are one by now
+	if left := len(w.partOf(merge.into)) - len(moves); left == 0 && merge.into.source != "" { // their events have been joined into one
 		return false
 	}
 	var events []*event

@@ -30,8 +30,9 @@ func pairOf(a, b *event) [2]Name {
 	return [2]Name{a.Name, b.Name}
 }
 
-// regroup works out which events are one hazard. It starts with nothing but people's decisions, so it
-// depends on the events alone, not on the order in which they came. self, if not nil, may be new.
+// regroup determines which events are one hazard. It starts from people's decisions only. So the
+// result depends on the events alone, not on the order of their arrival. self, if not nil, may be
+// new.
 func (w *World) regroup(self *event) {
 	var groups [][]*event
 	for _, e := range w.events {
@@ -51,7 +52,7 @@ func (w *World) regroup(self *event) {
 		groups[i] = append(groups[i], groups[j]...)
 		groups = slices.Delete(groups, j, j+1)
 	}
-	// An editor's hazard that had no event when a person put events there.
+	// Editors' hazards that had no event when a person moved events there.
 	for _, h := range w.Hazards {
 		if maker := w.maker(h); maker != nil {
 			for _, e := range w.partOf(h) {
@@ -61,7 +62,7 @@ func (w *World) regroup(self *event) {
 			}
 		}
 	}
-	// What people found to be one, then names, then rules, the best fit first.
+	// First people's decisions, then names, then rules with the best fit first.
 	type pair struct {
 		a, b *event
 		far  float64
@@ -98,8 +99,8 @@ func (w *World) regroup(self *event) {
 	w.house(groups, self)
 }
 
-// maker is the event that goes on with a hazard whatever else happens: the one that made it, or the
-// first of an editor's hazard.
+// maker returns the event that always stays with a hazard: the event that made it, or for an
+// editor's hazard its first event.
 func (w *World) maker(h *Hazard) *event {
 	if i := slices.IndexFunc(w.events, func(e *event) bool { return slices.Contains(e.alsoMade, h) }); i >= 0 {
 		return w.events[i]
@@ -123,7 +124,7 @@ func (w *World) split(a, b []*event) bool {
 	})
 }
 
-// foundOne reports whether a person found an event to be one with another.
+// foundOne reports whether a person declared an event to be one with another.
 func (w *World) foundOne(e *event) bool {
 	for pair, one := range w.one {
 		if one && (pair[0] == e.Name || pair[1] == e.Name) {
@@ -139,8 +140,8 @@ func shareSource(a, b []*event) bool {
 	})
 }
 
-// protected counts the active hazards that events of a group go on with and that people decide about:
-// no source ends such a hazard.
+// protected counts the active hazards of a group of events that are under people's control. No
+// source ends such a hazard.
 func (w *World) protected(g []*event) (n int) {
 	for _, h := range w.goOn(g) {
 		if h.source == "" && h.Now().Status == hazard.Active {
@@ -150,7 +151,7 @@ func (w *World) protected(g []*event) (n int) {
 	return n
 }
 
-// goOn lists the hazards that go on with the events of a group.
+// goOn lists the hazards that stay with the events of a group.
 func (w *World) goOn(g []*event) (list []*Hazard) {
 	for _, h := range w.Hazards {
 		if maker := w.maker(h); maker != nil && slices.Contains(g, maker) {
@@ -160,9 +161,9 @@ func (w *World) goOn(g []*event) (list []*Hazard) {
 	return list
 }
 
-// house gives each group its hazard: of those that its events made, the oldest; else the one that an
-// event of it made once, else a new one. A hazard that has no event any more has become part of
-// the one that the event that made it has gone to.
+// house assigns a hazard to each group: the oldest that its events made, or else one that an event
+// of the group made earlier, or else a new one. A hazard without events is merged into the hazard
+// to which the event that made it has moved.
 func (w *World) house(groups [][]*event, self *event) {
 	type home struct {
 		events []*event
@@ -207,7 +208,7 @@ func (w *World) house(groups [][]*event, self *event) {
 		}
 		for _, e := range g.events {
 			switch {
-			case into == nil: // all are too slight, or nobody knows where they are
+			case into == nil: // all events are too slight or have no place
 				w.leaveProducts(e)
 				e.hazard, e.drawn = nil, nil
 				continue
@@ -238,16 +239,17 @@ func (w *World) house(groups [][]*event, self *event) {
 	w.settle(w.now)
 }
 
-// keep lets a hazard stay what it is.
+// keep fixes the present state of a hazard.
 func (w *World) keep(h *Hazard) {
 	s := *h.Now()
-	if h.kept == nil { // else its events had left it before
+	if h.kept == nil { // otherwise its events had left it before
 		h.wasActive, h.absorbed, h.carried = s.Status == hazard.Active, false, nil
 	}
 	h.kept, h.keptDecisions = &s, len(h.decided)
 }
 
-// worth orders hazards that become one: active ones of people first, ones that an editor ended last.
+// worth orders hazards that become one: active hazards of people first, hazards ended by an editor
+// last.
 func (w *World) worth(h *Hazard) int {
 	s := h.Now()
 	switch {
@@ -259,14 +261,14 @@ func (w *World) worth(h *Hazard) int {
 	return 1
 }
 
-// former is the hazard that an event made once, and that has no event now; nil if there is none, or
-// an editor has ended it.
+// former returns the hazard that an event once made and that now has no event. It returns nil if
+// there is none, or if an editor has ended it.
 func (w *World) former(e *event) *Hazard {
 	for _, h := range w.Hazards {
 		if h.UUID == hazard.EventUUID(e.Source, e.Key) && h.source == e.Source && len(w.partOf(h)) == 0 && !h.Now().EditedField("status") {
 			if h.kept != nil && h.absorbed {
 				h.void(h.mergedAt)
-				if n := len(h.Ends) - 1; n >= 0 && h.Ends[n].into != nil { // that merge is taken back
+				if n := len(h.Ends) - 1; n >= 0 && h.Ends[n].into != nil { // that merge is undone
 					h.Ends = h.Ends[:n]
 				}
 				w.bringBack(h, h.carried, e)
@@ -291,7 +293,7 @@ func (w *World) newHazard(e *event) *Hazard {
 	return h
 }
 
-// absorb ends a hazard that has become part of another.
+// absorb ends a hazard that was merged into another.
 func (w *World) absorb(h, into *Hazard, byPerson bool) {
 	s := h.kept
 	reason := hazard.EndMerged
@@ -318,14 +320,15 @@ func (w *World) absorb(h, into *Hazard, byPerson bool) {
 	}
 }
 
-// shareName reports whether two events have a name in common, and one's time: one names the other, or both a third.
+// shareName reports whether two events share a name and a time: one names the other, or both name a
+// third.
 func shareName(a, b *event) bool {
 	return (a.heard.head.Type == hazard.Tsunami) == (b.heard.head.Type == hazard.Tsunami) && slices.ContainsFunc(a.names(), func(name string) bool {
 		return slices.Contains(b.names(), name) && overlap(&a.heard, &b.heard, keyLife)
 	})
 }
 
-// names are all names that an event was ever known by.
+// names returns all names that an event ever had.
 func (e *event) names() []string {
 	names := append([]string{e.Source + ":" + e.Key}, e.refs...)
 	for _, key := range e.keys {
@@ -340,7 +343,8 @@ func (e *event) names() []string {
 	return slices.Compact(names)
 }
 
-// misfit is how badly two events fit by the rule of their type, from 0 (the same) to 1 (just); more: they are two.
+// misfit returns how badly two events fit by the rule of their type, from 0 (the same) to 1 (just
+// fits). If it is greater, they are two events.
 func misfit(a, b *word) float64 {
 	if a.head.Type != b.head.Type {
 		return math.Inf(1)
@@ -367,13 +371,14 @@ func misfit(a, b *word) float64 {
 
 const day = 24 * time.Hour
 
-// together reports whether two events of a type that begin at these moments may be one by the rule of the type.
+// together reports whether two events of a type that begin at these moments may be one by the rule
+// of the type.
 func together(t hazard.Type, a, b instant) bool {
 	most, ok := map[hazard.Type]time.Duration{hazard.Earthquake: 16 * time.Second, hazard.Cyclone: 45 * day, hazard.Volcano: 365 * day, hazard.Wildfire: 60 * day}[t]
 	return ok && a <= b.Add(most) && b <= a.Add(most)
 }
 
-// shareWord reports whether two names have a word in common that says which fire it is.
+// shareWord reports whether two names share a word that identifies a fire.
 func shareWord(a, b string) bool {
 	for _, word := range strings.Fields(strings.ToLower(a)) {
 		if len(word) > 2 && word != "fire" && word != "complex" && slices.Contains(strings.Fields(strings.ToLower(b)), word) {

@@ -1,9 +1,9 @@
-// Package model is the specification of how hazards are made, as a program for tests: slow, obvious,
-// without a store, a cache or a state that is carried along. It keeps what was reported and decided,
-// and at every moment works out all hazards anew. What it says and what the service says must be
-// the same at every moment; docs/how-hazards-are-made.md explains the rules.
+// Package model specifies how hazards are made, as a program for tests. It is slow and simple, and
+// has no store, cache or incremental state. It keeps all reports and decisions, and computes all
+// hazards anew at every moment. Its results must equal those of the service at every moment;
+// docs/how-hazards-are-made.md explains the rules.
 //
-// It shares types of data with the service, and no rule.
+// It shares data types with the service, but no rules.
 package model
 
 import (
@@ -21,37 +21,38 @@ import (
 
 type instant = hazard.Instant
 
-// Name names an event: what one source knows under one key.
+// Name names an event by its source and the source's key.
 type Name struct{ Source, Key string }
 
-// World is everything that happened so far, and the hazards that follow from it.
+// World is everything that happened so far, and the hazards that result from it.
 type World struct {
-	Hazards  []*Hazard // in the order in which they were made
-	By       Person    // who decides
-	Held     []*Held   // reports that look wrong, in the order in which they came
+	Hazards  []*Hazard // in the order of their creation
+	By       Person    // the person who decides
+	Held     []*Held   // reports that look wrong, in the order of arrival
 	events   []*event
-	one      map[[2]Name]bool // what a person found about two events: they are one, or they are not
+	one      map[[2]Name]bool // a person's decision about two events: whether they are one
 	now      instant
-	products []*Product            // of people
-	changed  map[*event][]*Product // products of sources as people changed them, by the events that gave them
+	products []*Product            // products of people
+	changed  map[*event][]*Product // products of sources that people changed, by the events that provided them
 	removed  map[uuid.UUID]bool    // products of sources that people deleted
-	folders  map[*event][]*Product // those that events gave, as they were last
-	gave     map[uuid.UUID]*Hazard // whose product each is, or was, that an event ever gave
-	moved    map[*Hazard][]move    // the events that left each hazard in the present step
+	folders  map[*event][]*Product // folders that events last provided
+	gave     map[uuid.UUID]*Hazard // the hazard of every product that an event ever provided
+	moved    map[*Hazard][]move    // the events that left each hazard in the current step
 	sources  Sources
 }
 
 // Sources are the facts about sources that the rules depend on.
 type Sources struct {
-	// Order lists the sources by type of hazard, from the most authoritative one; the type "" stands for
-	// all that are not there, and the source "" for the sources that are not named, in the order of their names.
+	// Order lists the sources by hazard type, the most authoritative first. The type "" stands for
+	// all types without an entry. The source "" stands for all sources not listed, in the order of
+	// their names.
 	Order map[hazard.Type][]string
-	// Places lists the places that a geometry covers, and Point is what stands for an area where no source says.
-	// Near is whether a point lies within 5 km of an area.
+	// Places lists the places that a geometry covers. Point returns a representative point of an
+	// area, for sources that give none. Near reports whether a point lies within 5 km of an area.
 	Places func(geometry string) []string
 	Point  func(Area) hazard.Point
 	Near   func(hazard.Point, Area) bool
-	// Classes are the words for cyclones by their wind.
+	// Classes are the names of cyclone classes, by wind speed.
 	Classes []string
 }
 
@@ -63,45 +64,46 @@ func New(sources Sources) *World {
 // Hazard is one hazard of the world.
 type Hazard struct {
 	UUID    uuid.UUID
-	Past    []State // a new one at each moment at which it changed
+	Past    []State // a new state for each moment at which it changed
 	source  string  // source of the event that created it; empty for an editor's
 	made    instant
-	first   word // of the event that created it, as it was then
-	drill   bool // for ever
+	first   word // the state of the event that created it, at that time
+	drill   bool // never changes
 	org     int64
 	creator string
-	decided []*decision // what people decided about it, in order
-	kept    *State      // what it stays, since its events are part of another
-	// keptDecisions is how many decisions what it stays holds already.
+	decided []*decision // people's decisions about it, in order
+	kept    *State      // its fixed state after its events became part of another hazard
+	// keptDecisions is the number of decisions that the fixed state includes.
 	keptDecisions int
-	wasActive     bool // when its events became part of another
-	absorbed      bool // and that ended it, or said so
-	mergedAt      int  // the decisions about it from this one on came with that, or later
+	wasActive     bool // its status when its events became part of another hazard
+	absorbed      bool // the merge ended it or set its end reason
+	mergedAt      int  // first of the decisions about it that came with the merge or later
 	carried       []*carried
-	goesOn        bool               // it is taken up now as an active one, after its end was taken back
-	redacted      []hazard.Redaction // what was removed of it for good
-	// Ends are the times that a person ended it or that it became part of another, in order.
+	goesOn        bool               // it counts as active now, because its end was undone
+	redacted      []hazard.Redaction // texts removed for good
+	// Ends are its ends by a person and its merges into another hazard, in order.
 	Ends []*End
-	// Splits are the times that a person found one of its events to be another than the rest, in order, but those that were taken back.
+	// Splits are the splits that people made of the hazard, in order, without those that were
+	// undone.
 	Splits []*Split
 }
 
-// State is what a hazard was from a moment on.
+// State is the state of a hazard from a moment on.
 type State struct {
 	At instant
 	hazard.Hazard
 	Area Area
 }
 
-// decision is what a person decided about a hazard: values of fields by the names of the base
-// interface, and whether it is over.
+// decision is a person's decision about a hazard: values of fields by their names in the base
+// interface, and whether the hazard has ended.
 type decision struct {
 	fields map[string]any
 	marks  []string // the fields that the person set: no source changes them
 	ended  hazard.EndReason
 	end    instant // when ended is set
 	note   string
-	// successor is what had taken its place by then, when ended is set.
+	// successor is the hazard that had replaced it by then, if ended is set.
 	successor uuid.UUID
 }
 
@@ -116,7 +118,7 @@ func (w *World) Events(h *Hazard) (names []Name) {
 	return names
 }
 
-// AsOf returns the state that the hazard had at a moment, nil if it was not there yet.
+// AsOf returns the state of the hazard at a moment; nil if it did not exist yet.
 func (h *Hazard) AsOf(t instant) *State {
 	i, _ := slices.BinarySearchFunc(h.Past, t+1, func(s State, t instant) int { return cmp.Compare(s.At, t) })
 	if i == 0 {
@@ -125,7 +127,7 @@ func (h *Hazard) AsOf(t instant) *State {
 	return &h.Past[i-1]
 }
 
-// Active lists the uuids of the hazards that are active at a moment, in the order of lists.
+// Active lists the UUIDs of the hazards that are active at a moment, in the order of lists.
 func (w *World) Active(t instant) (list []uuid.UUID) {
 	var active []*hazard.Hazard
 	for i, h := range w.Hazards {
@@ -144,8 +146,8 @@ func (w *World) Active(t instant) (list []uuid.UUID) {
 	return list
 }
 
-// Pass lets time pass up to a moment: everything is worked out anew at each moment at which
-// something ends on the way.
+// Pass advances the time to a moment. It computes everything anew at each moment in between at
+// which something ends.
 func (w *World) Pass(to instant) {
 	w.moved = map[*Hazard][]move{}
 	for {
@@ -174,7 +176,7 @@ func (w *World) Pass(to instant) {
 	}
 }
 
-// settle works everything out at a moment, and notes what differs from before.
+// settle computes everything for a moment, and records the differences.
 func (w *World) settle(t instant) {
 	w.now = max(w.now, t)
 	for _, h := range w.Hazards {
@@ -213,7 +215,7 @@ func same(a, b *State) bool {
 	return a.Hazard.Equal(&b.Hazard) && slices.Equal(a.Area, b.Area)
 }
 
-// Area are the places where a hazard is, each with its role, sorted.
+// Area lists the places where a hazard is, each with its role, sorted.
 type Area []string
 
 func (w *World) areaOf(list []hazard.Area) (all Area) {
@@ -226,7 +228,7 @@ func (w *World) areaOf(list []hazard.Area) (all Area) {
 	return slices.Compact(all)
 }
 
-// state works out what a hazard is now.
+// state computes the present state of a hazard.
 func (w *World) state(h *Hazard) State {
 	if h.kept != nil {
 		return w.edited(*h.kept, h)
@@ -248,7 +250,7 @@ func (w *World) state(h *Hazard) State {
 		s.Measurements, s.Shapes = h.since(said.measured, w.now), shown(said.drawn)
 	}
 	if h.source == "" {
-		said = nil // what an editor made is what editors say, but for what sources measure and draw
+		said = nil // for an editor's hazard, editors decide all but the measurements and drawings of sources
 	}
 	if said != nil {
 		r := said.head
@@ -257,7 +259,7 @@ func (w *World) state(h *Hazard) State {
 			s.Category = said.category
 		}
 		if s.Texts = said.texts; slices.ContainsFunc(h.redacted, func(r hazard.Redaction) bool { return speaks(r.Fields) }) {
-			s.Texts = nil // they would say it again
+			s.Texts = nil // they would repeat it
 		}
 		s.Area = w.areaOf(said.areas)
 		given := said.point
@@ -282,7 +284,7 @@ func (w *World) state(h *Hazard) State {
 			s.Longitude, s.Latitude = said.point.Lon, said.point.Lat
 		}
 		if said.ended != "" && (h.goesOn || len(h.Past) > 0 && h.Now().Status == hazard.Active) {
-			// A source that ends an active hazard by word, not by time, makes an editor's end_Date void.
+			// If a source explicitly ends an active hazard, the end_Date of an editor is void.
 			for _, d := range h.decided {
 				delete(d.fields, "end_Date")
 				d.marks = slices.DeleteFunc(slices.Clone(d.marks), func(m string) bool { return m == "end_Date" })
@@ -340,7 +342,7 @@ func (w *World) state(h *Hazard) State {
 	return s
 }
 
-// edited is what a hazard that stays what it is has become by later decisions.
+// edited returns the fixed state of a hazard after later decisions.
 func (w *World) edited(s State, h *Hazard) State {
 	s.Redacted = h.redacted
 	for _, d := range h.decided[h.keptDecisions:] {
@@ -361,7 +363,8 @@ func (w *World) edited(s State, h *Hazard) State {
 	return s
 }
 
-// believedPoint is the point of what is said; nil if it is that of a wildfire, and lies far off its area.
+// believedPoint returns the reported point. It returns nil for a wildfire's point that is far from
+// its area.
 func (w *World) believedPoint(s *word) *hazard.Point {
 	if s.head.Type == hazard.Wildfire && s.point != nil && len(s.areas) > 0 && !w.sources.Near(*s.point, w.areaOf(s.areas)) {
 		return nil
@@ -369,7 +372,8 @@ func (w *World) believedPoint(s *word) *hazard.Point {
 	return s.point
 }
 
-// where is where an event was, by what its own source says of it: its point, else the middle of its area.
+// where returns where an event was according to its own source: the point, or else the middle of
+// the area.
 func (w *World) where(s *word) *hazard.Point {
 	if p := w.believedPoint(s); p != nil || len(s.areas) == 0 {
 		return p
@@ -377,7 +381,7 @@ func (w *World) where(s *word) *hazard.Point {
 	return new(w.sources.Point(w.areaOf(s.areas)))
 }
 
-// since notes of each measurement from when on it is what it is.
+// since notes for each measurement since when it has its present value.
 func (h *Hazard) since(measured []hazard.Measurement, now instant) (list []hazard.Measurement) {
 	for _, m := range measured {
 		m.Since = now
@@ -393,11 +397,12 @@ func (h *Hazard) since(measured []hazard.Measurement, now instant) (list []hazar
 	return list
 }
 
-// shown are the shapes that are there: of a part of which a source draws nothing any more there are none.
+// shown returns the shapes that exist. It leaves out parts for which a source no longer draws
+// anything.
 func shown(drawn []hazard.ShapesRef) (list []hazard.ShapesRef) {
 	for _, ref := range drawn {
 		if ref.Digest != "" {
-			ref.Version = 0 // it says nothing to a reader
+			ref.Version = 0 // readers have no use for it
 			list = append(list, ref)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// active lists the active hazards of a service, sorted: the events of each, and all that it says.
+// active lists the active hazards of a service, sorted, with their events and all data.
 func (sv *service) active(t *testing.T) (list []string) {
 	t.Helper()
 	snap, err := sv.store.Snapshot(context.Background())
@@ -37,7 +37,7 @@ func (sv *service) active(t *testing.T) (list []string) {
 	return list
 }
 
-// take gives a new service payloads, each by its source.
+// take gives a new service payloads, each from its source.
 func take(t *testing.T, from string, payloads [][]hazard.Report) []string {
 	t.Helper()
 	sv := newService(t, anew(t, from), fast)
@@ -50,7 +50,7 @@ func take(t *testing.T, from string, payloads [][]hazard.Report) []string {
 	return sv.active(t)
 }
 
-// cut shuffles reports, repeats some, and cuts them into payloads of one source each.
+// cut shuffles reports, repeats some, and divides them into payloads of one source each.
 func cut(r *rand.Rand, reports []hazard.Report) (payloads [][]hazard.Report) {
 	reports = slices.Clone(reports)
 	for range r.IntN(5) {
@@ -67,7 +67,7 @@ func cut(r *rand.Rand, reports []hazard.Report) (payloads [][]hazard.Report) {
 	return payloads
 }
 
-// Reports come to the same active hazards in any order, cut into payloads in any way, and repeated.
+// Reports lead to the same active hazards in any order, in any payloads, and if repeated.
 func TestOrderAndPayloadsDoNotMatter(t *testing.T) {
 	from := template(t)
 	for seed := *first; seed < *first+uint64(*histories)/4; seed++ {
@@ -96,7 +96,8 @@ func TestOrderAndPayloadsDoNotMatter(t *testing.T) {
 	}
 }
 
-// Earthquakes that are reported exactly, some of them seconds or kilometers apart, are one hazard each.
+// Exact reports of earthquakes, some of them seconds or kilometers apart, lead to one hazard per
+// earthquake.
 func TestExactReportsAreTheTrueEvents(t *testing.T) {
 	from := template(t)
 	for seed := *first; seed < *first+uint64(*histories)/4; seed++ {
@@ -130,10 +131,11 @@ func TestExactReportsAreTheTrueEvents(t *testing.T) {
 	}
 }
 
-// A clock that is late, so that reports come between an end and its being recorded, comes to the same hazards and products.
+// If ends are recorded late, so that reports arrive between an end and its recording, the hazards
+// and products are the same.
 func TestALateClockComesToTheSame(t *testing.T) {
 	from := template(t)
-	seeds := []uint64{20000185} // an event that had run out went to another hazard
+	seeds := []uint64{20000185} // an expired event joined another hazard
 	for seed := *first; seed < *first+uint64(*histories)/4; seed++ {
 		seeds = append(seeds, seed)
 	}
@@ -170,7 +172,7 @@ func TestALateClockComesToTheSame(t *testing.T) {
 	}
 }
 
-// given lists what is known of the products of the active hazards, sorted.
+// given lists the known products of the active hazards, sorted.
 func (sv *service) given(t *testing.T) (list []string) {
 	t.Helper()
 	snap, err := sv.store.Snapshot(t.Context())

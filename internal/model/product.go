@@ -9,13 +9,13 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// Person is who decides, and the organizations that the person is a member of.
+// Person is the person who decides, with their organizations.
 type Person struct {
 	Name string
 	Orgs []int64
 }
 
-// org is the organization of what a person makes.
+// org returns the organization that owns what a person makes.
 func (p Person) org() int64 {
 	if len(p.Orgs) == 0 {
 		return hazard.NoOrg
@@ -23,7 +23,7 @@ func (p Person) org() int64 {
 	return p.Orgs[0]
 }
 
-// owns reports whether a person may write what belongs to an organization.
+// owns reports whether a person may change data of an organization.
 func (p Person) owns(org int64) bool { return org == hazard.NoOrg || slices.Contains(p.Orgs, org) }
 
 // Product is a product of a hazard.
@@ -33,21 +33,21 @@ type Product struct {
 	Folder bool
 	hazard *Hazard
 	parent *Product // nil: the root
-	org    int64    // of who made it
-	orgs   []int64  // who may know of it; empty: everybody
-	key    string   // of a source's: its name within the event
-	of     *event   // that gave it before a person changed it, and goes with it
+	org    int64    // the organization of its author
+	orgs   []int64  // organizations that may see it; empty: everybody
+	key    string   // for a product of a source: its name within the event
+	of     *event   // the event that provided it before a person changed it; the product moves with the event
 }
 
-// Hazard is the hazard that the product is one of.
+// Hazard returns the hazard of the product.
 func (p *Product) Hazard() *Hazard { return p.hazard }
 
-// Visible reports whether members of organizations may know of the product.
+// Visible reports whether members of the organizations may see the product.
 func (p *Product) Visible(orgs []int64) bool {
 	return len(p.orgs) == 0 || slices.ContainsFunc(p.orgs, func(org int64) bool { return slices.Contains(orgs, org) })
 }
 
-// String says what is compared of a product.
+// String returns the data of a product that tests compare.
 func (p *Product) String() string {
 	parent := uuid.Nil
 	if p.parent != nil {
@@ -67,8 +67,8 @@ func (w *World) Products() []*Product {
 	return all
 }
 
-// Kept lists, of products as they were at a moment, those that members of organizations may know of now:
-// of what was deleted since, only members of the organization that owns it.
+// Kept lists, of products in the state of a moment, those that members of the organizations may see
+// now. Products deleted since are only visible to members of the organization that owns them.
 func (w *World) Kept(then []Product, orgs []int64) (list []*Product) {
 	now := w.Products()
 	for _, p := range then {
@@ -77,7 +77,7 @@ func (w *World) Kept(then []Product, orgs []int64) (list []*Product) {
 			list = append(list, &p)
 		}
 	}
-	for _, p := range list { // they see no folder that they may not know of
+	for _, p := range list { // a folder that they may not see is left out
 		if p.parent != nil && !slices.ContainsFunc(list, func(o *Product) bool { return o.UUID == p.parent.UUID }) {
 			p.parent = nil
 		}
@@ -85,8 +85,8 @@ func (w *World) Kept(then []Product, orgs []int64) (list []*Product) {
 	return list
 }
 
-// given lists the products that an event gives its hazard: those of its parts in force, as long as
-// it goes on, and those that a person has changed.
+// given lists the products that an event provides for its hazard: the products of its parts in
+// force while it is active, and those that a person has changed.
 func (w *World) given(e *event) (list []*Product) {
 	of := func(key string) *Product {
 		i := slices.IndexFunc(list, func(p *Product) bool { return p.key == key })
@@ -100,7 +100,7 @@ func (w *World) given(e *event) (list []*Product) {
 			return
 		}
 		id := hazard.ProductUUID(e.Source, e.Key, key)
-		if w.removed[id] || slices.ContainsFunc(w.products, func(p *Product) bool { return p.UUID == id }) { // a person's by now
+		if w.removed[id] || slices.ContainsFunc(w.products, func(p *Product) bool { return p.UUID == id }) { // it belongs to a person now
 			return
 		}
 		p := &Product{UUID: id, Title: rp.Title, Folder: rp.Type == hazard.FolderProduct, hazard: e.hazard, parent: of(rp.Parent), org: hazard.NoOrg, key: key}
@@ -114,7 +114,7 @@ func (w *World) given(e *event) (list []*Product) {
 		for _, rp := range part.Products {
 			key := rp.Key
 			if rp.Type != hazard.FolderProduct && places[i] != "" {
-				key += "/" + places[i] // folders are common to all parts
+				key += "/" + places[i] // all parts share the folders
 			}
 			add(rp, key)
 		}
@@ -124,9 +124,9 @@ func (w *World) given(e *event) (list []*Product) {
 			list = append(list, &Product{UUID: p.UUID, Title: p.Title, Folder: p.Folder, hazard: e.hazard, parent: p.parent, org: hazard.NoOrg, key: p.key})
 		}
 	}
-	for _, p := range w.folders[e] { // a folder stays while something that a person has made or changed is in it
+	for _, p := range w.folders[e] { // a folder stays while it contains something that a person has made or changed
 		in := func(q *Product) bool { return q.parent != nil && q.parent.UUID == p.UUID && q.hazard == e.hazard }
-		put := false // that another event gave, and a person has put here
+		put := false // a person has moved another event's product here
 		for o, changed := range w.changed {
 			put = put || o.hazard == e.hazard && slices.ContainsFunc(changed, func(q *Product) bool { return q.parent != nil && q.parent.UUID == p.UUID })
 		}
@@ -137,7 +137,7 @@ func (w *World) given(e *event) (list []*Product) {
 	return list
 }
 
-// frozen is a product of an event as a person has changed it; nil if none has.
+// frozen returns a product of an event as changed by a person; nil if no person has changed it.
 func (w *World) frozen(e *event, id uuid.UUID) *Product {
 	i := slices.IndexFunc(w.changed[e], func(p *Product) bool { return p.UUID == id })
 	if i < 0 {
@@ -146,8 +146,8 @@ func (w *World) frozen(e *event, id uuid.UUID) *Product {
 	return w.changed[e][i]
 }
 
-// leaveFolders brings products of people, and those of sources that people have put somewhere, to the root whose folder is in another hazard
-// now.
+// leaveFolders moves products to the root if their folder is now in another hazard. This applies to
+// products of people, and to products of sources that people have moved.
 func (w *World) leaveFolders() {
 	for _, p := range w.products {
 		if p.parent != nil && p.parent.key != "" && !w.folderIn(p.parent, p.hazard) {
@@ -166,7 +166,7 @@ func (w *World) leaveFolders() {
 	}
 }
 
-// folderIn reports whether a folder is one of a hazard.
+// folderIn reports whether a hazard has the folder.
 func (w *World) folderIn(folder *Product, h *Hazard) bool {
 	if folder.key == "" {
 		return slices.ContainsFunc(w.products, func(p *Product) bool { return p.UUID == folder.UUID && p.hazard == h })
@@ -176,7 +176,8 @@ func (w *World) folderIn(folder *Product, h *Hazard) bool {
 	})
 }
 
-// leaveProducts is that an event becomes part of no hazard: those of its products that a person has changed are that person's.
+// leaveProducts handles an event that leaves its hazard and joins no other. Products of the event
+// that a person has changed then belong to that person.
 func (w *World) leaveProducts(e *event) {
 	if e.hazard == nil {
 		return
@@ -187,7 +188,7 @@ func (w *World) leaveProducts(e *event) {
 	delete(w.changed, e)
 }
 
-// Add is that a person adds a product to a hazard. It reports whether that may be.
+// Add adds a person's product to a hazard. It reports whether that is allowed.
 func (w *World) Add(h *Hazard, id uuid.UUID, title string, folder bool, parent *Product, restricted bool, at instant) bool {
 	w.Pass(at)
 	p := &Product{UUID: id, Title: title, Folder: folder, hazard: h, parent: parent, org: w.By.org()}
@@ -197,7 +198,7 @@ func (w *World) Add(h *Hazard, id uuid.UUID, title string, folder bool, parent *
 	if restricted {
 		p.orgs = []int64{p.org}
 	}
-	if parent != nil && len(parent.orgs) > 0 { // never more may know of it than of its folder
+	if parent != nil && len(parent.orgs) > 0 { // a product is never visible to more people than its folder
 		if !restricted {
 			p.orgs = parent.orgs
 		}
@@ -216,7 +217,8 @@ func (w *World) mayWrite(p *Product) bool {
 	return w.By.owns(p.org)
 }
 
-// Retitle is that a person gives a product another title: a source's is the person's from then on.
+// Retitle changes the title of a product for a person. A product of a source belongs to that person
+// from then on.
 func (w *World) Retitle(p *Product, title string, at instant) bool {
 	w.Pass(at)
 	if !p.Visible(w.By.Orgs) || !w.mayWrite(p) {
@@ -234,20 +236,20 @@ func (w *World) Retitle(p *Product, title string, at instant) bool {
 	return true
 }
 
-// giver is the event that gave a product of a source.
+// giver returns the event that provided a product of a source.
 func (w *World) giver(p *Product) *event {
 	return w.events[slices.IndexFunc(w.events, func(e *event) bool { return hazard.ProductUUID(e.Source, e.Key, p.key) == p.UUID })]
 }
 
-// Put is that a person puts a product into another folder of its hazard; nil: to the root. It reports whether that may be. A source's is the
-// person's from then on.
+// Put moves a product into another folder of its hazard for a person; nil means the root. It
+// reports whether that is allowed. A product of a source belongs to that person from then on.
 func (w *World) Put(p, folder *Product, at instant) bool {
 	w.Pass(at)
 	if !p.Visible(w.By.Orgs) || !w.mayWrite(p) {
 		return false
 	}
 	for up := folder; up != nil; up = up.parent {
-		if up.UUID == p.UUID { // it would lie in itself
+		if up.UUID == p.UUID { // a folder cannot contain itself
 			return false
 		}
 	}
@@ -266,14 +268,14 @@ func (w *World) Put(p, folder *Product, at instant) bool {
 	return true
 }
 
-// change notes a product that a source gave as a person has changed it.
+// change stores a product of a source as a person has changed it.
 func (w *World) change(p *Product) {
 	e := w.giver(p)
 	w.changed[e] = append(slices.DeleteFunc(slices.Clone(w.changed[e]), func(o *Product) bool { return o.UUID == p.UUID }), p)
 }
 
-// Remove is that a person deletes a product: one that a source gave does not come back. What is in a folder, and the person may not know
-// of, stays.
+// Remove deletes a product for a person. A deleted product of a source does not come back. Products
+// in a folder that the person may not see stay.
 func (w *World) Remove(p *Product, at instant) bool {
 	w.Pass(at)
 	if !p.Visible(w.By.Orgs) || !(w.mayWrite(p) || p.hazard.org != hazard.NoOrg && w.By.owns(p.hazard.org)) {
@@ -297,14 +299,14 @@ func (w *World) Remove(p *Product, at instant) bool {
 	return true
 }
 
-// carried is a product that a merge took along, and its folder before.
+// carried is a product that moved with a merge, and its folder before.
 type carried struct {
 	product *Product
 	to      *Hazard
 	parent  *Product
 }
 
-// carry takes the products of people from a hazard to the one that it becomes part of.
+// carry moves people's products from a hazard to the one that it is merged into.
 func (w *World) carry(from, to *Hazard) (list []*carried) {
 	for _, p := range w.products {
 		if p.hazard == from {
@@ -315,7 +317,8 @@ func (w *World) carry(from, to *Hazard) (list []*carried) {
 	return list
 }
 
-// bringBack gives a hazard back what a merge carried away, with what was put into its folders since.
+// bringBack returns to a hazard the products that a merge moved, with everything that was added to
+// its folders since.
 func (w *World) bringBack(h *Hazard, list []*carried, events ...*event) {
 	back, all := map[*Product]*Product{}, w.Products()
 	for _, p := range w.products {
@@ -341,7 +344,7 @@ func (w *World) bringBack(h *Hazard, list []*carried, events ...*event) {
 	for p, parent := range back {
 		_, goes := back[parent]
 		if given := parent != nil && parent.key != "" && slices.ContainsFunc(all, func(o *Product) bool { return o.UUID == parent.UUID }); !goes && !given {
-			parent = nil // but a folder of a source goes where its event goes
+			parent = nil // but a folder of a source moves with its event
 		}
 		p.hazard, p.parent = h, parent
 	}

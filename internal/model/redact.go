@@ -10,8 +10,9 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// Redact is that an admin removes texts of a hazard for good: from every state that it has had, and where its sources' reports repeat them.
-// No source brings them back. It returns what that does to the products that were known before.
+// Redact removes texts of a hazard for good, for an admin: from all its past states, and from
+// reports of its sources that repeat them. No source brings them back. The function that Redact
+// returns does the same to the products known before.
 func (w *World) Redact(h *Hazard, fields []string, reason string, at instant) (forget func([]Product)) {
 	w.Pass(at)
 	mark := hazard.Redaction{Fields: fields, User: w.By.Name, At: at, Reason: reason}
@@ -24,7 +25,7 @@ func (w *World) Redact(h *Hazard, fields []string, reason string, at instant) (f
 	if !found {
 		return func([]Product) {}
 	}
-	for _, end := range h.Ends { // what it goes on with when an end is taken back
+	for _, end := range h.Ends { // the state that applies if an end is undone
 		end.before.redact(mark)
 		if end.kept != nil {
 			end.kept.redact(mark)
@@ -70,7 +71,7 @@ func (w *World) Redact(h *Hazard, fields []string, reason string, at instant) (f
 			}
 		}
 		for _, held := range w.Held {
-			for n, o := 0, e; o != nil; n++ { // the name may have come round since
+			for n, o := 0, e; o != nil; n++ { // the name may have been reused since
 				if o = w.event(Name{held.Report.Source, epoch(held.Report.Key, n)}); o == e {
 					held.Report = *rewrite(held.Report)
 				}
@@ -89,16 +90,17 @@ func (w *World) Redact(h *Hazard, fields []string, reason string, at instant) (f
 	}
 }
 
-// speaks reports whether one of fields is what the texts by language say too.
+// speaks reports whether the texts by language also contain one of the fields.
 func speaks(fields []string) bool {
 	return slices.Contains(fields, "hazard_Name") || slices.Contains(fields, "description")
 }
 
-// redact takes texts out of a state, and marks it. It returns them, and whether there was anything to take.
+// redact removes texts from a state and marks it. It returns the texts, and whether there was
+// anything to remove.
 func (s *State) redact(mark hazard.Redaction) (removed []string, found bool) {
 	for _, field := range mark.Fields {
 		by := ""
-		if field == "hazard_Name" { // which is never empty
+		if field == "hazard_Name" { // this field is never empty
 			by = hazard.RedactedText
 		}
 		if text := s.get(field).(string); text != by {
@@ -116,8 +118,8 @@ func (s *State) redact(mark hazard.Redaction) (removed []string, found bool) {
 	return removed, found
 }
 
-// withoutAny takes texts out of others that repeat them, and reports whether it did. Shorter texts are parts of other words, and are taken as
-// the whole of another alone.
+// withoutAny removes texts from others that repeat them, and reports whether it did. Short texts
+// can be parts of other words, so they are removed only if they are the whole text.
 func withoutAny(removed []string) func(string) (string, bool) {
 	removed = slices.Clone(removed)
 	for _, text := range removed {
@@ -139,7 +141,8 @@ func withoutAny(removed []string) func(string) (string, bool) {
 	}
 }
 
-// withoutTexts is a report without what is taken out of texts, and, if languages is set, with nothing by language.
+// withoutTexts returns a report with parts of its texts removed. If languages is set, it also
+// removes all texts by language.
 func withoutTexts(r hazard.Report, without func(string) (string, bool), languages bool) *hazard.Report {
 	r.Texts, r.Products = slices.Clone(r.Texts), slices.Clone(r.Products)
 	if languages {

@@ -8,42 +8,42 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// event is what one source told under one key, in the order in which it came.
+// event is what one source reported under one key, in the order of arrival.
 type event struct {
 	Name
 	told   []telling
-	hazard *Hazard // nil: none was made of it yet
+	hazard *Hazard // nil: the event is part of no hazard yet
 	why    reason
 	keys   []string // other names of it at its source
-	refs   []string // names that it was ever given
-	// alsoMade are the hazards that events made which are this one now.
+	refs   []string // names that it ever had
+	// alsoMade are earlier hazards made by events that are now this event.
 	alsoMade []*Hazard
-	put      *Hazard            // where a decision had put an event that this one has turned out to be
-	slight   bool               // all that was said of it at last is too slight to make a hazard
-	drill    bool               // what it was first reported as, for ever
-	heard    word               // what was said when the source was last heard, for comparisons with other events
-	drawn    []hazard.ShapesRef // of each part what its source drew last
+	put      *Hazard            // the hazard to which a decision had moved an event that is now this event
+	slight   bool               // its latest reports are too slight to make a hazard
+	drill    bool               // decided by its first report, and never changed
+	heard    word               // what was known when the source last reported, for comparisons with other events
+	drawn    []hazard.ShapesRef // the latest drawing of the source for each part
 }
 
 // reason is why an event is part of its hazard.
 type reason string
 
 const (
-	made     reason = "" // it made it
+	made     reason = "" // the event made the hazard
 	byRule   reason = "a rule or a name says so"
 	byPerson reason = "a person says so"
 )
 
-// telling is a report, or (without one) that the source lists the event no longer.
+// telling is a report. Without one, it means that the source no longer lists the event.
 type telling struct {
 	at        instant
 	report    *hazard.Report
 	withdrawn hazard.EndReason
 }
 
-// parts is the present word of each part of the event, sorted from the oldest: the report of the
-// greatest version. A source that lists an event no longer has ended every part that goes on then,
-// until it reports it again.
+// parts returns the present report of each part of the event, which is the one with the greatest
+// version, sorted from the oldest. If a source no longer lists an event, that ends all its active
+// parts until the source reports it again.
 func (e *event) parts() []hazard.Report {
 	words := map[string]hazard.Report{}
 	for i, told := range e.told {
@@ -64,7 +64,7 @@ func (e *event) parts() []hazard.Report {
 			was.Renewed, was.Kept.Renewed = r.Renewed, r.Kept.Renewed
 			was.Refs = union(was.Refs, r.Refs)
 			words[r.Part] = was
-			if was.Products == nil && r.Products != nil { // what the newer ones leave out is kept of the newest that told
+			if was.Products == nil && r.Products != nil { // newer reports without products keep those of the newest report that has some
 				was.Products, was.Kept.Products = r.Products, r.Version
 				words[r.Part] = was
 			} else if was.Kept.Products != 0 && r.Products != nil && r.Version > was.Kept.Products {
@@ -85,7 +85,7 @@ func (e *event) parts() []hazard.Report {
 			r.Products, r.Kept.Products = was.Products, cmp.Or(was.Kept.Products, was.Version)
 		}
 		r.Refs = union(was.Refs, r.Refs)
-		if r.Ended == "" && lapsed(&was) && !renewed { // only a report that names the event on takes that back
+		if r.Ended == "" && lapsed(&was) && !renewed { // only a report that renews the event revokes this
 			r.Ended, r.EndedAt = was.Ended, was.EndedAt
 		}
 		if ok && was.Version == r.Version && was.End != nil && r.End != nil {
@@ -103,7 +103,8 @@ func (e *event) parts() []hazard.Report {
 	return parts
 }
 
-// renewed is until when a part is named on, by the newest of what was told that says so, and the version of that.
+// renewed returns the time until which a part is renewed, from the newest report that gives one,
+// and the version of that report.
 func (e *event) renewed(part string, told []telling) (until *instant, version int64) {
 	for _, t := range told {
 		if t.report == nil || t.report.Part != part || t.report.Renewed == nil {
@@ -116,7 +117,7 @@ func (e *event) renewed(part string, told []telling) (until *instant, version in
 	return until, version
 }
 
-// lapsed reports whether a list that names what goes on no longer names a part.
+// lapsed reports whether a part is no longer in a list of active events.
 func lapsed(p *hazard.Report) bool {
 	return p.Ended == hazard.EndExpired && p.EndedAt != nil && !p.Relayed
 }
@@ -125,7 +126,8 @@ func union(a, b []string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(a, b))))
 }
 
-// overAt is when a part is over: when its source ended it, else when it runs out, never if it is open.
+// overAt returns the end of a part: when its source ended it, or else when it expires. An open part
+// never ends.
 func overAt(p *hazard.Report) instant {
 	if p.Ended == "" && p.Open {
 		return hazard.MaxInstant
@@ -133,7 +135,7 @@ func overAt(p *hazard.Report) instant {
 	return expectedEnd(p)
 }
 
-// expectedEnd is overAt, but for an open part when it is expected to be over.
+// expectedEnd is overAt, but for an open part it returns the expected end.
 func expectedEnd(p *hazard.Report) instant {
 	from := p.Start
 	if p.Renewed != nil {
@@ -159,29 +161,29 @@ func expectedEnd(p *hazard.Report) instant {
 
 // word is what one or several sources say at a moment.
 type word struct {
-	head     hazard.Report // of who speaks
+	head     hazard.Report // the report that speaks for all
 	name     string
 	severity hazard.Severity
 	category hazard.Category
 	start    instant
-	end      instant // expected
+	end      instant // expected end
 	open     bool
-	ended    hazard.EndReason // empty: it goes on, or ran out
+	ended    hazard.EndReason // empty: it is active, or it expired
 	endedAt  instant
 	point    *hazard.Point
 	areas    []hazard.Area
 	placed   bool // it names places
 	url      string
 	called   string
-	measured []hazard.Measurement // in the order of names
+	measured []hazard.Measurement // sorted by name
 	texts    []hazard.Text
 	drawn    []hazard.ShapesRef
 }
 
-// nowhere reports whether it does not say where it is: it makes no hazard.
+// nowhere reports whether a word has no place. Such a word makes no hazard.
 func (s *word) nowhere() bool { return s.point == nil && len(s.areas) == 0 }
 
-// over is when what was said is over.
+// over returns the end of the event.
 func (s *word) over() instant {
 	switch {
 	case s.ended != "":
@@ -192,13 +194,13 @@ func (s *word) over() instant {
 	return s.end
 }
 
-// word is what the source says of the event at t.
+// word returns what the source says about the event at t.
 func (e *event) word(t instant) word {
 	parts := e.parts()
 	inForce, _ := e.inForce(t)
 	over := overAt(&inForce[0]) <= t
 	head, loud := inForce[len(inForce)-1], inForce[0]
-	for _, p := range inForce { // the words are those of the highest level
+	for _, p := range inForce { // the text is that of the highest level
 		if p.Severity >= loud.Severity {
 			loud = p
 		}
@@ -206,13 +208,13 @@ func (e *event) word(t instant) word {
 	head.Key, head.Name, head.Type, head.Description = e.Key, loud.Name, loud.Type, loud.Description
 	s := word{head: head, name: head.Name, category: cmp.Or(head.Category, hazard.Event), point: head.Point, url: head.URL, called: head.Called,
 		end: hazard.MinInstant, start: parts[len(parts)-1].Start}
-	if len(parts[len(parts)-1].Places) > 0 { // each message says from when it holds itself
+	if len(parts[len(parts)-1].Places) > 0 { // each message gives its own start
 		for _, p := range parts {
 			s.start = min(s.start, p.Start)
 		}
 	}
 	before := t
-	if over { // it stays what it was just before
+	if over { // it stays as it was just before the end
 		before = overAt(&inForce[0]) - 1
 	}
 	s.texts = textsAt(loud.Texts, before)
@@ -238,8 +240,8 @@ func (e *event) word(t instant) word {
 	return s
 }
 
-// inForce is the parts that count at t, from the oldest, and the first of the places that each of
-// them speaks for. When the last has left, the event stays what it was just before.
+// inForce returns the parts that count at t, from the oldest, and for each the first of the places
+// for which it counts. After the end of the last part, the event stays as it was just before.
 func (e *event) inForce(t instant) (parts []hazard.Report, places []string) {
 	speaking := speakers(e.parts())
 	last := hazard.MinInstant
@@ -254,16 +256,17 @@ func (e *event) inForce(t instant) (parts []hazard.Report, places []string) {
 	return parts, places
 }
 
-// speaker is a part, and the first of the places that it speaks for; "" is the whole event.
+// speaker is a part, and the first of the places for which it counts; "" is the whole event.
 type speaker struct {
 	hazard.Report
 	place string
 }
 
-// speakers are the parts that speak for some place, or for the whole event, from the oldest. At each
-// place the latest part that names it speaks, and nobody if another part has replaced that one.
+// speakers returns the parts that count for some place, or for the whole event, from the oldest.
+// For each place the latest part that names it counts, but none counts if another part has replaced
+// that one.
 func speakers(parts []hazard.Report) (list []speaker) {
-	replacer := func(p hazard.Report) int { // the latest part that replaces p, -1 if none does
+	replacer := func(p hazard.Report) int { // the latest part that replaces p, or -1
 		by := -1
 		for i, q := range parts {
 			if q.Part != p.Part && slices.Contains(q.Replaces, p.Part) {
@@ -276,7 +279,7 @@ func speakers(parts []hazard.Report) (list []speaker) {
 		speaks := func(place string) bool {
 			for j := i + 1; j < len(parts); j++ {
 				q := parts[j]
-				if by := replacer(q); by >= 0 && by < j { // replaced before it came
+				if by := replacer(q); by >= 0 && by < j { // it was replaced before it arrived
 					continue
 				}
 				if len(q.Places) == 0 || slices.Contains(q.Places, place) {
@@ -293,14 +296,14 @@ func speakers(parts []hazard.Report) (list []speaker) {
 			list = append(list, speaker{p, slices.Sorted(slices.Values(places))[n]})
 		}
 	}
-	if len(list) == 0 { // they replace each other in a circle
+	if len(list) == 0 { // they replace each other in a cycle
 		return []speaker{{parts[len(parts)-1], ""}}
 	}
 	return list
 }
 
-// why is the reason for which an event ended whose last parts are given: none if one of them ran
-// out. Of those that speak at once the strongest word counts.
+// why returns why an event ended, from its last parts. It returns the empty reason if one of them
+// expired. If several end at once, the strongest reason counts.
 func why(last []hazard.Report) (reason hazard.EndReason) {
 	strength := []hazard.EndReason{hazard.EndExpired, hazard.EndAllClear, hazard.EndWithdrawn, hazard.EndCancelled, hazard.EndSuperseded}
 	for _, p := range last {
@@ -317,7 +320,7 @@ func why(last []hazard.Report) (reason hazard.EndReason) {
 	return reason
 }
 
-// rank is the place of a source in the order for a type.
+// rank returns the place of a source in the order for a type.
 func (w *World) rank(t hazard.Type, source string) int {
 	order, ok := w.sources.Order[t]
 	if !ok {
@@ -329,7 +332,7 @@ func (w *World) rank(t hazard.Type, source string) int {
 	return slices.Index(order, "")
 }
 
-// said is what all sources say of a hazard now, nil if no event is part of it.
+// said returns what all sources say about a hazard now; nil if it has no event.
 func (w *World) said(h *Hazard) *word {
 	var words []word
 	for _, e := range w.events {
@@ -351,7 +354,7 @@ func (w *World) said(h *Hazard) *word {
 	}
 	inForce := slices.DeleteFunc(slices.Clone(words), func(s word) bool { return s.over() <= w.now })
 	over := len(inForce) == 0
-	if over { // it stays what it was just before the last source left
+	if over { // it stays as it was just before the last source left
 		inForce = slices.DeleteFunc(slices.Clone(words), func(s word) bool { return s.over() != last })
 	}
 	var all word
@@ -360,7 +363,7 @@ func (w *World) said(h *Hazard) *word {
 			all = s
 			continue
 		}
-		// What the more authoritative ones leave open.
+		// Take what the more authoritative sources do not give.
 		if len(all.areas) == 0 && !all.placed {
 			if all.point == nil {
 				all.point = s.point
@@ -373,7 +376,7 @@ func (w *World) said(h *Hazard) *word {
 			}
 		}
 		spoken := slices.Clone(all.texts)
-		for _, text := range nobodysOwn(s.texts) { // those in other languages
+		for _, text := range nobodysOwn(s.texts) { // texts in other languages
 			if !slices.ContainsFunc(spoken, func(o hazard.Text) bool { return strings.EqualFold(o.Language, text.Language) }) {
 				all.texts = append(all.texts, text)
 			}
@@ -397,14 +400,15 @@ func (w *World) said(h *Hazard) *word {
 			}
 		}
 	}
-	// The name of some types says which one it is: the best outlives the report that gave it.
+	// For some types, the name identifies the hazard. The best name is kept even after its report
+	// has ended.
 	if t := all.head.Type; t == hazard.Earthquake || t == hazard.Volcano || t == hazard.Wildfire {
 		named := slices.IndexFunc(words, func(s word) bool { return s.head.Type == t && s.ended != hazard.EndWithdrawn && !s.head.Minor })
 		if named >= 0 && words[named].head.Source != all.head.Source && words[named].name != all.name {
 			all.name, all.texts = words[named].name, nobodysOwn(all.texts)
 		}
 	}
-	// A cyclone keeps its class, whoever gives it.
+	// A cyclone keeps its class, whichever source gives the name.
 	if storm, ok := strings.CutPrefix(all.name, "Tropical Cyclone "); ok && all.head.Type == hazard.Cyclone && all.called != "" {
 		classed := func(s word) bool {
 			i := strings.Index(strings.ToLower(s.head.Name), " "+strings.ToLower(all.called))
@@ -422,8 +426,8 @@ func (w *World) said(h *Hazard) *word {
 	return &all
 }
 
-// counting are those who speak for themselves; where there is none, those who relay that it is over, and of them the first, else those
-// who relay.
+// counting returns the words that count: those not relayed. If all are relayed, it returns the
+// first that reports an end, or else all.
 func counting(words []word) []word {
 	isOver := func(s word) bool { return s.ended != "" }
 	for _, counts := range []func(word) bool{
@@ -439,7 +443,8 @@ func counting(words []word) []word {
 	return words
 }
 
-// bySource makes one word of all that each source says: of its latest event, at the highest level.
+// bySource combines everything that each source says into one word: of its latest event, at the
+// highest level.
 func bySource(words []word) (list []word) {
 	for len(words) > 0 {
 		source := words[0].head.Source
@@ -462,12 +467,12 @@ func bySource(words []word) (list []word) {
 	return list
 }
 
-// textsAt are the texts that are not over at t.
+// textsAt returns the texts that have not expired at t.
 func textsAt(texts []hazard.Text, t instant) []hazard.Text {
 	return slices.DeleteFunc(slices.Clone(texts), func(x hazard.Text) bool { return x.Until != 0 && x.Until <= t })
 }
 
-// nobodysOwn are texts that the hazard's name is not made of.
+// nobodysOwn returns the texts that are not used for the hazard's name.
 func nobodysOwn(texts []hazard.Text) []hazard.Text {
 	texts = slices.Clone(texts)
 	for i := range texts {
@@ -476,14 +481,14 @@ func nobodysOwn(texts []hazard.Text) []hazard.Text {
 	return texts
 }
 
-// The most texts that a hazard has, and the most bytes of them.
+// The maximum number of texts of a hazard, and their maximum size in bytes.
 const (
 	mostTexts     = 24
 	mostTextBytes = 128 << 10
 )
 
-// eachOnce leaves out the texts that say again what one before says, and those for which there is no room: room is given to the first text of each
-// language, then to the rest.
+// eachOnce leaves out duplicate texts, and texts for which there is no room. The first text of each
+// language has priority over the others.
 func eachOnce(texts []hazard.Text) (list []hazard.Text) {
 	for _, t := range texts {
 		if !slices.ContainsFunc(list, func(o hazard.Text) bool {
@@ -492,7 +497,7 @@ func eachOnce(texts []hazard.Text) (list []hazard.Text) {
 			list = append(list, t)
 		}
 	}
-	var first, rest, all []int // places in the list
+	var first, rest, all []int // indexes into texts
 	for i, t := range list {
 		if slices.ContainsFunc(list[:i], func(o hazard.Text) bool { return strings.EqualFold(o.Language, t.Language) }) {
 			rest = append(rest, i)
@@ -516,7 +521,8 @@ func eachOnce(texts []hazard.Text) (list []hazard.Text) {
 	return kept
 }
 
-// worstOf is the worst of what was measured of each quantity; of two that are as bad the one whose scale comes first.
+// worstOf returns the worst measurement of each quantity. If two are equally bad, the one with the
+// first scale wins.
 func worstOf(a, b []hazard.Measurement) (list []hazard.Measurement) {
 	for _, m := range slices.Concat(a, b) {
 		i := slices.IndexFunc(list, func(o hazard.Measurement) bool { return o.Name == m.Name })
@@ -525,7 +531,7 @@ func worstOf(a, b []hazard.Measurement) (list []hazard.Measurement) {
 			continue
 		}
 		worse := cmp.Compare(m.Value, list[i].Value)
-		if m.Name == hazard.Depth || m.Name == hazard.Pressure || m.Name == hazard.Containment { // the less, the worse
+		if m.Name == hazard.Depth || m.Name == hazard.Pressure || m.Name == hazard.Containment { // for these, lower is worse
 			worse = -worse
 		}
 		if worse > 0 || worse == 0 && m.Scale < list[i].Scale {
@@ -535,14 +541,15 @@ func worstOf(a, b []hazard.Measurement) (list []hazard.Measurement) {
 	return list
 }
 
-// The most parts of what a source draws of an event, and the most of a hazard.
+// The maximum number of parts that a source may draw for an event, and of those of a hazard.
 const (
 	mostParts  = 8
 	mostShapes = 32
 )
 
-// draws adds to what a source drew of an event: of each part the greatest version counts, of the same version what came last. Of more parts than
-// there is room for those of the greatest versions count.
+// draws adds new drawings of a source to those of an event. For each part the greatest version
+// counts, and for equal versions the last to arrive. If there are too many parts, those with the
+// greatest versions stay.
 func draws(have, came []hazard.ShapesRef) []hazard.ShapesRef {
 	have = slices.Clone(have)
 	for _, ref := range came {

@@ -42,7 +42,7 @@ var (
 	shortest  = flag.Bool("shrink", true, "look for the few steps that a difference needs")
 )
 
-// sources are the facts of the sources that the histories play.
+// sources are the facts about the sources in the histories.
 var sources = model.Sources{
 	Order:   known.Authority(),
 	Places:  places,
@@ -53,7 +53,7 @@ var sources = model.Sources{
 
 var known = program.BuiltIn()
 
-// service is the real thing: store, intake, edit, and the readers of the log.
+// service is the real service: store, intake, edit, and the readers of the log.
 type service struct {
 	t      testing.TB
 	now    instant
@@ -62,17 +62,18 @@ type service struct {
 	edit   *edit.Editor
 	live   *live.Live
 	tail   *tail.Tail
-	read   int64                        // the change up to which a reader of the log has come
-	last   instant                      // when it was made
-	seen   map[uuid.UUID]*hazard.Hazard // what the reader knows of each hazard
-	areas  map[string]model.Area        // what has been read of the areas of hazards
-	labels map[string]string            // the labels of shapes that were read, by their digests
-	uuids  map[int64]uuid.UUID          // of hazards, by their numbers
-	// products is what readers of the log know of products: of no organization, of the first and of the second.
+	read   int64                        // number of the last change that a reader of the log has read
+	last   instant                      // when that change was made
+	seen   map[uuid.UUID]*hazard.Hazard // each hazard as the reader knows it
+	areas  map[string]model.Area        // areas of hazards that were read
+	labels map[string]string            // labels of shapes that were read, by digest
+	uuids  map[int64]uuid.UUID          // uuids of hazards by number
+	// products are the products known to readers of the log: to readers without an organization, of
+	// the first, and of the second.
 	products [3]map[uuid.UUID]*hazard.Product
-	past     map[instant][]model.Product // by the model, at moments of steps
+	past     map[instant][]model.Product // products in the model at the moments of steps
 	filtered []*filtered
-	splits   map[*model.Split]int64 // the changes that they were
+	splits   map[*model.Split]int64 // numbers of the changes of the splits
 }
 
 var (
@@ -113,7 +114,7 @@ func (sv *service) close() {
 	}
 }
 
-// do takes one step with the service and with the model. It returns how they differ.
+// do performs one step in the service and in the model. It returns how they differ.
 func (sv *service) do(w *model.World, s step) error {
 	ctx := context.Background()
 	sv.now = s.At
@@ -346,12 +347,13 @@ func (sv *service) do(w *model.World, s step) error {
 		}
 	}
 	if (err == nil) != allowed {
-		return fmt.Errorf("the service says %v, by the model it is allowed: %t", err, allowed)
+		return fmt.Errorf("the service returns %v, the model allows it: %t", err, allowed)
 	}
 	return sv.compare(w)
 }
 
-// twice reports whether a hazard has changed twice in one moment: a redaction reaches both states, of which the model keeps the last.
+// twice reports whether a hazard has changed twice in one moment. A redaction affects both states,
+// but the model keeps only the last.
 func (sv *service) twice(id uuid.UUID) (bool, error) {
 	stored, err := sv.store.HazardByUUID(context.Background(), id)
 	if err != nil {
@@ -368,9 +370,10 @@ func (sv *service) twice(id uuid.UUID) (bool, error) {
 	return false, err
 }
 
-// changeOf is the number of the change that was an end of a hazard; 0 if it cannot be told from others of its moment.
+// changeOf returns the number of the change that was an end of a hazard, or 0 if it cannot be
+// distinguished from others of the same moment.
 func (sv *service) changeOf(h *model.Hazard, end *model.End) (int64, error) {
-	if last := h.Ends[len(h.Ends)-1]; last != end && last.Reason == end.Reason { // the service takes the one for the other
+	if last := h.Ends[len(h.Ends)-1]; last != end && last.Reason == end.Reason { // the service would take the last end for this one
 		return 0, nil
 	}
 	stored, err := sv.store.HazardByUUID(context.Background(), h.UUID)
@@ -398,7 +401,7 @@ func (sv *service) changeOf(h *model.Hazard, end *model.End) (int64, error) {
 	return found[0], nil
 }
 
-// body is fields as the base interface carries them.
+// body returns fields in the form of the base interface.
 func body(fields map[string]any) map[string]any {
 	given := map[string]any{}
 	for name, value := range fields {
@@ -433,7 +436,7 @@ func text(given map[string]any) []byte {
 	return b
 }
 
-// compare holds what a reader of all changes knows, and the list of the active hazards, against the model.
+// compare compares a reader of all changes, and the list of the active hazards, with the model.
 func (sv *service) compare(w *model.World) error {
 	ctx := context.Background()
 	if err := sv.tail.CatchUp(ctx); err != nil {
@@ -446,7 +449,7 @@ func (sv *service) compare(w *model.World) error {
 		}
 		for _, e := range entries {
 			if e.At < sv.last {
-				return fmt.Errorf("change %d is of %s, after one of %s", e.Number, stamp(e.At), stamp(sv.last))
+				return fmt.Errorf("change %d is from %s, after one from %s", e.Number, stamp(e.At), stamp(sv.last))
 			}
 			sv.last = e.At
 			if e.Hazard != nil {
@@ -485,7 +488,8 @@ func (sv *service) compare(w *model.World) error {
 	return nil
 }
 
-// compareProducts holds the products that readers know of, by the changes and by the list of active hazards, against the model.
+// compareProducts compares the products that readers know, from the changes and from the list of
+// active hazards, with the model.
 func (sv *service) compareProducts(w *model.World) error {
 	view := sv.live.View(sv.now)
 	all := w.Products()
@@ -513,13 +517,13 @@ func (sv *service) compareProducts(w *model.World) error {
 			}
 		}
 		for _, p := range left {
-			return fmt.Errorf("members of %v know product %+v, by the model there is none", orgs, *p)
+			return fmt.Errorf("members of %v see product %+v, the model has none", orgs, *p)
 		}
 	}
 	return nil
 }
 
-// product is some product that members of organizations may know of, nil if there is none.
+// product returns a product that members of the organizations may see, or nil if there is none.
 func (sv *service) product(w *model.World, n int, orgs []int64) *model.Product {
 	list := slices.DeleteFunc(w.Products(), func(p *model.Product) bool { return !p.Visible(orgs) })
 	if len(list) == 0 {
@@ -529,7 +533,7 @@ func (sv *service) product(w *model.World, n int, orgs []int64) *model.Product {
 	return list[n%len(list)]
 }
 
-// compareList holds the list of all hazards against the model.
+// compareList compares the list of all hazards with the model.
 func (sv *service) compareList(w *model.World) error {
 	page, err := sv.store.Search(context.Background(), search.Query{Sort: search.Sort{By: search.ByLastUpdate}}, nil, sv.now)
 	if err != nil {
@@ -538,7 +542,7 @@ func (sv *service) compareList(w *model.World) error {
 	return sv.comparePage(w, page.Hazards, sv.now)
 }
 
-// comparePage holds hazards as they were at a moment against the model.
+// comparePage compares hazards as of a moment with the model.
 func (sv *service) comparePage(w *model.World, got []*hazard.Hazard, at instant) error {
 	found := map[uuid.UUID]*hazard.Hazard{}
 	for _, h := range got {
@@ -571,12 +575,12 @@ func (sv *service) comparePage(w *model.World, got []*hazard.Hazard, at instant)
 		}
 	}
 	for _, h := range found {
-		return fmt.Errorf("by the model there is no %q, %s\nevents: %s\nby the model: %s", h.Name, h.UUID, sv.events(h.ID), w)
+		return fmt.Errorf("the model has no %q, %s\nevents: %s\nby the model: %s", h.Name, h.UUID, sv.events(h.ID), w)
 	}
 	return nil
 }
 
-// drawn lists what is drawn of a hazard of the service, each with its label in the place of the digest.
+// drawn lists the shapes of a hazard in the service, with the label of each instead of its digest.
 func (sv *service) drawn(h *hazard.Hazard) (list []hazard.ShapesRef, err error) {
 	for _, ref := range h.Shapes {
 		label, known := sv.labels[ref.Digest]
@@ -593,7 +597,7 @@ func (sv *service) drawn(h *hazard.Hazard) (list []hazard.ShapesRef, err error) 
 	return list, nil
 }
 
-// events lists the events of a hazard, for people.
+// events lists the events of a hazard, for error messages.
 func (sv *service) events(id int64) (list []string) {
 	events, err := sv.store.EventReports(context.Background(), id)
 	if err != nil {
@@ -614,7 +618,7 @@ func (sv *service) events(id int64) (list []string) {
 	return list
 }
 
-// different says in which fields the service's state differs from the model's.
+// different returns the fields in which the service's state differs from the model's.
 func different(have *hazard.Hazard, want *model.State) string {
 	var list []string
 	check := func(field string, have, want any) {
@@ -653,7 +657,7 @@ func different(have *hazard.Hazard, want *model.State) string {
 	return strings.Join(list, "; ")
 }
 
-// told are texts, the long ones cut.
+// told returns texts, with long ones shortened.
 func told(texts []hazard.Text) string {
 	var list []string
 	for _, t := range texts {
@@ -662,7 +666,7 @@ func told(texts []hazard.Text) string {
 	return strings.Join(list, " ")
 }
 
-// compareHistory asks what was at past moments.
+// compareHistory compares past moments.
 func (sv *service) compareHistory(w *model.World, steps []step) error {
 	ctx := context.Background()
 	for i, s := range steps {
@@ -685,7 +689,8 @@ func (sv *service) compareHistory(w *model.World, steps []step) error {
 	return sv.compareList(w)
 }
 
-// run takes the steps with a new service, and returns at which of them, and how, it differs from the model.
+// run performs the steps with a new service. It returns the step at which the service differs from
+// the model, and how.
 func run(t testing.TB, dir, database string, steps []step) (n int, err error) {
 	sv := newService(t, dir, database)
 	defer sv.close()
@@ -715,7 +720,8 @@ func run(t testing.TB, dir, database string, steps []step) (n int, err error) {
 	return len(steps) - 1, errors.Join(sv.compareHistory(w, steps), sv.refused())
 }
 
-// refused is what a law has refused that a source asked for: what is derived never breaks one.
+// refused returns the error of a law that refused a change of a source. Derived changes must never
+// break a law.
 func (sv *service) refused() (err error) {
 	for _, src := range []string{"", "usgs", "gdacs", "emsc", "cap", "nws", "mirrored", "other", "nhc", "eonet", "gvp", "hans"} {
 		errs, e := sv.store.SourceErrors(context.Background(), src, 10)
@@ -727,7 +733,7 @@ func (sv *service) refused() (err error) {
 	return err
 }
 
-// template is a store in which nothing has happened yet.
+// template returns a store in which nothing has happened yet.
 func template(t testing.TB) string {
 	dir := t.TempDir()
 	s, err := store.Open(context.Background(), dir, fast)
@@ -742,7 +748,7 @@ func template(t testing.TB) string {
 
 const fast = "sqlite:?synchronous=off"
 
-// shrink leaves out what the difference does not need.
+// shrink removes steps that the difference does not need.
 func shrink(t testing.TB, from string, steps []step, n int) []step {
 	steps = steps[:n+1]
 	fails := func(steps []step) bool {
@@ -765,7 +771,7 @@ func shrink(t testing.TB, from string, steps []step, n int) []step {
 	return steps
 }
 
-// anew is a copy of a folder.
+// anew returns a copy of a folder.
 func anew(t testing.TB, from string) string {
 	dir, err := os.MkdirTemp(filepath.Dir(from), "h")
 	if err == nil {
@@ -785,7 +791,7 @@ func TestServiceIsWhatTheModelSays(t *testing.T) {
 	from := template(t)
 	for name, tt := range map[string]struct {
 		can   abilities
-		found []uint64 // seeds of differences that were found, kept
+		found []uint64 // seeds of earlier differences
 	}{
 		"names and rules": {abilities{parts: true, people: true, late: true, quakes: true, names: true}, []uint64{8, 10, 34, 130, 180, 279}},
 		"all":             {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true}, []uint64{129, 138, 162, 539}},
@@ -825,7 +831,7 @@ func TestServiceIsWhatTheModelSays(t *testing.T) {
 		"beside aliases":  {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, beside: true, aliases: true}, []uint64{11000411, 14000291, 60000410}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if *first == 1 { // a run of other seeds has no need of these
+			if *first == 1 { // not needed in a run with other seeds
 				for _, seed := range tt.found {
 					compareOne(t, from, seed, tt.can)
 				}
@@ -838,7 +844,8 @@ func TestServiceIsWhatTheModelSays(t *testing.T) {
 	}
 }
 
-// compareOne holds one history against the model, and tells how the shortest one that differs goes.
+// compareOne compares the service with the model for one history. If they differ, it reports the
+// shortest history that differs.
 func compareOne(t *testing.T, from string, seed uint64, can abilities) {
 	t.Helper()
 	steps := history(seed, *length, can)
@@ -863,14 +870,14 @@ func compareOne(t *testing.T, from string, seed uint64, can abilities) {
 	t.Errorf("seed %d, %d steps of %d:\n%s%v", seed, len(short), n+1, &told, err)
 }
 
-// The databases that services run on come to the same.
+// All databases give the same results as the model.
 func TestDatabasesAreWhatTheModelSays(t *testing.T) {
 	for name, database := range map[string]func(t *testing.T, dir string) string{
 		"SQLite on disk": func(*testing.T, string) string { return "" },
 		"PostgreSQL":     func(t *testing.T, _ string) string { return pgtest.URL(t) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			seeds := []uint64{50000002} // the point of a fire far off its perimeter
+			seeds := []uint64{50000002} // the point of a fire is far from its perimeter
 			for seed := *first; seed < *first+uint64(*histories)/20; seed++ {
 				seeds = append(seeds, seed)
 			}

@@ -19,8 +19,8 @@ import (
 	"github.com/hazardd/hazardd/wire"
 )
 
-// filtered is a reader of the event stream who wants some of the hazards, and the names of those that it was told of and that have
-// not left its filter since.
+// filtered is a reader of the event stream with a filter, and the names of the hazards that it has
+// received and that have not left the filter since.
 type filtered struct {
 	what   string
 	wants  func(*model.State) bool
@@ -28,7 +28,7 @@ type filtered struct {
 	told   map[uuid.UUID]string
 }
 
-// filteredReaders are readers by the level, by the type, by the life, and by the place.
+// filteredReaders returns readers with filters by level, type, status and place.
 func (sv *service) filteredReaders() (list []*filtered) {
 	hub := push.New(sv.tail, sv.store, "http://localhost", push.Limits{PerUser: 1, All: 1})
 	reader := func(what string, f search.Filter, wants func(*model.State) bool) {
@@ -47,7 +47,7 @@ func (sv *service) filteredReaders() (list []*filtered) {
 	return list
 }
 
-// compareFiltered holds what readers with filters were told against the model.
+// compareFiltered compares what readers with filters received with the model.
 func (sv *service) compareFiltered(w *model.World) error {
 	for _, f := range sv.filtered {
 		for {
@@ -80,13 +80,13 @@ func (sv *service) compareFiltered(w *model.World) error {
 			}
 		}
 		if !maps.Equal(f.told, want) {
-			return fmt.Errorf("the stream of %s told of %v, by the model %v", f.what, f.told, want)
+			return fmt.Errorf("the stream of %s sent %v, the model has %v", f.what, f.told, want)
 		}
 	}
 	return nil
 }
 
-// comparePastProducts asks what products there were at a past moment.
+// comparePastProducts compares the products of a past moment with the model.
 func (sv *service) comparePastProducts(w *model.World, at instant) error {
 	for i, orgs := range readers {
 		var all []*hazard.Product
@@ -111,7 +111,7 @@ func (sv *service) comparePastProducts(w *model.World, at instant) error {
 		}
 		slices.Sort(list)
 		if slices.Sort(want); !slices.Equal(list, want) {
-			return fmt.Errorf("at %s, asked later, members of %v know products %q, by the model %q", stamp(at), orgs, list, want)
+			return fmt.Errorf("at %s, queried later, members of %v see products %q, the model has %q", stamp(at), orgs, list, want)
 		}
 	}
 	return nil

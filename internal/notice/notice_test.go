@@ -19,7 +19,7 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// flood is a message about a flood 12 km from the reader's home.
+// flood returns a message about a flood 12 km from the reader's home.
 func flood(t *testing.T, change func(n *Notice, h *hazard.Hazard)) *Notice {
 	t.Helper()
 	zone, err := time.LoadLocation("Europe/Paris")
@@ -52,7 +52,7 @@ func TestAMessageSaysWhatWhereHowBadWhoAndWhatToDo(t *testing.T) {
 		}
 	}
 	if n := strings.Count(text, "Move to higher ground"); n != 1 {
-		t.Errorf("the instruction stands %d times", n)
+		t.Errorf("the instruction appears %d times", n)
 	}
 }
 
@@ -97,7 +97,8 @@ func TestLaterMessagesSayWhatChangedAndEndsSayWhy(t *testing.T) {
 	}
 }
 
-// TestWhatIsOverDoesNotLookActive: neither its level nor the level's color is shown, in no form.
+// TestWhatIsOverDoesNotLookActive checks that an ended hazard shows neither its level nor the
+// level's color, in any form.
 func TestWhatIsOverDoesNotLookActive(t *testing.T) {
 	for _, kind := range []Kind{Ended, Withdrawn, Summary, Digest} {
 		n := flood(t, func(n *Notice, h *hazard.Hazard) {
@@ -114,12 +115,12 @@ func TestWhatIsOverDoesNotLookActive(t *testing.T) {
 			}
 		}
 		if !strings.Contains(m.Text, "Ended: Skagit River") || !strings.Contains(m.HTML, ">Ended</span>") || n.Urgency() != hazard.NoSeverity {
-			t.Errorf("%s does not say that it is over: %s", kind, m.Text)
+			t.Errorf("%s does not say that it has ended: %s", kind, m.Text)
 		}
 	}
 }
 
-// TestADrillIsUnmistakable holds in every language, form and kind: the drill comes first.
+// TestADrillIsUnmistakable checks every language, form and kind: the drill is mentioned first.
 func TestADrillIsUnmistakable(t *testing.T) {
 	for _, l := range words.All() {
 		for _, kind := range []Kind{First, Changed, Ended, Withdrawn, Correction, Summary, Digest} {
@@ -150,7 +151,7 @@ func TestADrillIsUnmistakable(t *testing.T) {
 			}
 		}
 	}
-	// A summary in which some are drills marks each of them.
+	// A summary with some drills marks each of them.
 	n := flood(t, func(n *Notice, _ *hazard.Hazard) { n.Kind = Summary })
 	drill := flood(t, func(_ *Notice, h *hazard.Hazard) { h.Category = hazard.Exercise })
 	n.Items = append(n.Items, drill.Items...)
@@ -189,7 +190,7 @@ func TestAMessageIsInTheReadersLanguage(t *testing.T) {
 	}
 }
 
-// hostile are texts that try to break out of where they stand.
+// hostile are texts that try to break out of their context.
 var hostile = []string{"\r\nBcc: all@example.org\r\n\r\nbody", "<script>alert(1)</script><img src=x onerror=alert(1)>", "\u202egnikcart\u2066x\u2069\u2069\u2069", "}} {{.Secret}} ${HOME}",
 	"a\x00b\x1b[31m\u0007", strings.Repeat("A very long word ", 60_000), "\xff\xfe broken", "\"quoted\\\" \\n", "--\n.\n\nQUIT\n"}
 
@@ -247,7 +248,7 @@ func checkHostile(t *testing.T, evil, lang string, kind Kind) {
 		if strings.ContainsFunc(text, func(r rune) bool {
 			return r >= '\u202a' && r <= '\u202e' || r == '\u2066' || r == '\u2067' || r == 0x1b || r == 0
 		}) {
-			t.Errorf("%s holds an override or a control character", form)
+			t.Errorf("%s contains an override or a control character", form)
 		}
 		if len(text) > 200_000 {
 			t.Errorf("%s has %d bytes", form, len(text))
@@ -291,7 +292,8 @@ func TestAPictureThatCannotBeDrawnIsLeftOut(t *testing.T) {
 	}
 }
 
-// TestMessagesSayWhatThereAreWordsFor holds the keys in code against the files of words: none is missing, and none is left over.
+// TestMessagesSayWhatThereAreWordsFor compares the keys in the code with the files of words: no key
+// is missing, and none is unused.
 func TestMessagesSayWhatThereAreWordsFor(t *testing.T) {
 	var all strings.Builder
 	for _, name := range []string{"write.go", "text.go", "mail.go", "mail.html"} {

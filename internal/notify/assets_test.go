@@ -50,7 +50,7 @@ func TestMembersAreToldWhatReachesTheAssetsOfTheirOrganization(t *testing.T) {
 			t.Errorf("it would reach %d, %v; want 1", n, err)
 		}
 
-		// Assets are followed: what is loaded counts from the next change of the hazard on.
+		// Assets are followed: newly loaded ones count from the next change of the hazard.
 		square := geo.Box{West: -71.1, South: 42.3, East: -71, North: 42.4}.Shape()
 		b.load(asset.Asset{Name: "Camp", Lon: -71.05, Lat: 42.35, Area: square})
 		b.save(h.ID, severity_(hazard.Warning))
@@ -67,14 +67,15 @@ func TestMembersAreToldWhatReachesTheAssetsOfTheirOrganization(t *testing.T) {
 		settle(2 * time.Second)
 		b.want("https://inside.example/x", "first", "changed severity WARNING>WATCH area inside>outside")
 
-		// Whoever is no member any more is told of no other hazard, and of the end of those that were told.
+		// A former member is not notified of other hazards, but still of the end of those already
+		// notified.
 		b.load(asset.Asset{Name: "Clinic", Lon: -71.06, Lat: 42.36})
 		b.members["ann"] = nil
 		b.flood()
 		b.save(h.ID, over(hazard.EndAllClear))
 		settle(2 * time.Second)
 		b.want("https://inside.example/x", "first", "changed severity WARNING>WATCH area inside>outside", "ended")
-		// A subscription that ends leaves nothing in the index.
+		// A deleted subscription leaves nothing in the index.
 		if err := b.svc.Delete(t.Context(), b.author("ann"), near.ID, now()); err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +90,7 @@ func TestMembersAreToldWhatReachesTheAssetsOfTheirOrganization(t *testing.T) {
 func TestAssetsAreForMembersAlone(t *testing.T) {
 	b := newBed(t)
 	for user, body := range map[string]string{
-		"rea": `{"where":{"assets":{"organization":"RED","within_km":5}},"channels":[{"kind":"http","to":"https://a.example/x"}]}`, // no member
+		"rea": `{"where":{"assets":{"organization":"RED","within_km":5}},"channels":[{"kind":"http","to":"https://a.example/x"}]}`, // not a member
 		"ann": `{"where":{"assets":{"organization":"BLUE","within_km":5}},"channels":[{"kind":"http","to":"https://a.example/x"}]}`,
 	} {
 		if _, err := b.svc.Create(t.Context(), b.author(user), []byte(body), now()); err == nil || !strings.Contains(err.Error(), "where/assets/organization") {

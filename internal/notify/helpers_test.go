@@ -25,7 +25,7 @@ import (
 
 const base = "https://hazards.example"
 
-// bed is a store, people, and a network in memory.
+// bed is a store with users and an in-memory network.
 type bed struct {
 	t       testing.TB
 	store   *store.Store
@@ -35,7 +35,7 @@ type bed struct {
 	svc     *Service
 }
 
-// bubble runs a test at a clock of its own.
+// bubble runs a test in a synctest bubble.
 func bubble(t *testing.T, f func(t *testing.T, b *bed)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -61,7 +61,7 @@ func newBed(t testing.TB) *bed {
 	return b
 }
 
-// service is another process on the same store.
+// service returns another process on the same store.
 func (b *bed) service() *Service {
 	clock := hazard.ClockFunc(func() hazard.Instant { return hazard.At(time.Now()) })
 	key, err := NewKey(make([]byte, 32))
@@ -83,7 +83,7 @@ func (b *bed) service() *Service {
 		}})
 }
 
-// lists is a view that nobody reads.
+// lists is a view that is not used.
 type lists struct{}
 
 func (lists) Number() int64                                                   { return 0 }
@@ -98,7 +98,7 @@ func (b *bed) author(user string) Author {
 	return Author{Caller: &auth.Caller{Name: user, Role: b.people[user]}}
 }
 
-// subscribe makes a subscription of members in JSON.
+// subscribe creates a subscription from members in JSON.
 func (b *bed) subscribe(user, members string) Subscription {
 	b.t.Helper()
 	s, err := b.svc.Create(b.t.Context(), b.author(user), []byte("{"+members+"}"), now())
@@ -108,12 +108,12 @@ func (b *bed) subscribe(user, members string) Subscription {
 	return s
 }
 
-// boston wants what comes near Boston, told to a host.
+// boston returns a subscription to hazards near Boston, with messages to a host.
 func boston(host string) string {
 	return fmt.Sprintf(`"where":{"points":[{"lon":-71.06,"lat":42.36,"radius_km":50,"name":"home"}]},"channels":[{"kind":"http","to":"https://%s/x"}]`, host)
 }
 
-// run tells until stop is called, which waits for the end.
+// run sends messages until stop is called, which waits for the end.
 func (b *bed) run(s *Service) (stop func()) {
 	ctx, cancel := context.WithCancel(b.t.Context())
 	ended := make(chan error, 2)
@@ -127,7 +127,7 @@ func (b *bed) run(s *Service) (stop func()) {
 	})
 }
 
-// save writes a hazard's state; f alters what is there, or nothing.
+// save writes a state of a hazard. f changes the existing or a new state.
 func (b *bed) save(id int64, f func(*hazard.Hazard)) *hazard.Hazard {
 	b.t.Helper()
 	var h *hazard.Hazard
@@ -162,14 +162,14 @@ func over(reason hazard.EndReason) func(*hazard.Hazard) {
 	return func(h *hazard.Hazard) { h.Status, h.Reason, h.End = hazard.Expired, reason, now() }
 }
 
-// network answers messages by the address that they go to.
+// network answers messages by their addresses.
 type network struct {
 	mu      sync.Mutex
 	answers map[string]func(channel.Address, notice.Notice) error
 	got     []message
 }
 
-// message is one that came, and how it was answered.
+// message is a received message and its answer.
 type message struct {
 	at  time.Time
 	to  string
@@ -201,14 +201,14 @@ func (n *network) Check(to channel.Address) error {
 	return nil
 }
 
-// answer lets an address answer.
+// answer sets how an address answers.
 func (n *network) answer(to string, f func(channel.Address, notice.Notice) error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.answers[to] = f
 }
 
-// to are the messages that an address has taken.
+// to returns the messages that an address has accepted.
 func (n *network) to(address string) (list []message) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -220,7 +220,8 @@ func (n *network) to(address string) (list []message) {
 	return list
 }
 
-// kinds are the kinds of the messages that an address has taken, with the fields that changed.
+// kinds returns the kinds of the messages that an address has accepted, with the fields that
+// changed.
 func (n *network) kinds(address string) (list []string) {
 	for _, m := range n.to(address) {
 		text := string(m.n.Kind)
@@ -244,7 +245,7 @@ func (b *bed) want(address string, kinds ...string) {
 	}
 }
 
-// settle lets all that is due happen.
+// settle waits for the time d and until everything due has happened.
 func settle(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()

@@ -26,9 +26,9 @@ func TestOneHazardIsOneConversation(t *testing.T) {
 		settle(2 * time.Second)
 		b.save(h.ID, severity_(hazard.Warning))
 		settle(2 * time.Second)
-		b.save(h.ID, func(h *hazard.Hazard) { h.Longitude = -60 }) // away
+		b.save(h.ID, func(h *hazard.Hazard) { h.Longitude = -60 }) // outside the area
 		settle(2 * time.Second)
-		b.save(h.ID, severity_(hazard.Watch)) // far away, it no longer matters
+		b.save(h.ID, severity_(hazard.Watch)) // far away, so it no longer matters
 		settle(2 * time.Second)
 		b.save(h.ID, func(h *hazard.Hazard) { h.Longitude = -71 })
 		settle(2 * time.Second)
@@ -111,7 +111,7 @@ func TestQuietHoursHoldWhatIsNotUrgent(t *testing.T) {
 		b.save(gone.ID, over(hazard.EndAllClear))
 		settle(time.Minute)
 		b.want("https://a.example/x", "first")
-		b.save(h.ID, over(hazard.EndRetracted)) // what broke the quiet is taken back in the quiet
+		b.save(h.ID, over(hazard.EndRetracted)) // a message sent in quiet hours is withdrawn in quiet hours
 		late := b.flood()
 		settle(time.Minute)
 		b.want("https://a.example/x", "first", "correction")
@@ -172,7 +172,7 @@ func TestWhatWasNotTriedIsNoAttempt(t *testing.T) {
 		defer b.run(b.svc)()
 		settle(time.Second)
 		b.flood()
-		for range 15 { // more often than attempts are made
+		for range 15 { // more often than there are attempts
 			settle(time.Minute)
 		}
 		says(channel.ErrDisabled)
@@ -326,7 +326,7 @@ func TestAnAddressIsConfirmedBeforeItIsUsed(t *testing.T) {
 	})
 }
 
-// What ends while its first message is under way is told to have ended.
+// If a hazard ends while its first message is being sent, its end is sent too.
 func TestAnEndDuringTheFirstMessageIsTold(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bed) {
 		b.subscribe("ann", boston("a.example"))
@@ -341,7 +341,9 @@ func TestAnEndDuringTheFirstMessageIsTold(t *testing.T) {
 	})
 }
 
-// A message of which nothing was heard, and which no longer held, may never have come. Where it holds again it goes out again, under its ID: it must not count as told for good.
+// A message without a confirmation, whose hazard then no longer matched, may not have arrived. If
+// the hazard matches again, the message is sent again with the same ID: it must not count as
+// delivered.
 func TestWhatMayNotHaveComeIsToldWhenItHoldsAgain(t *testing.T) {
 	for name, end := range map[string]bool{"the first message": false, "the end": true} {
 		t.Run(name, func(t *testing.T) {
@@ -353,7 +355,7 @@ func TestWhatMayNotHaveComeIsToldWhenItHoldsAgain(t *testing.T) {
 					switch {
 					case len(ids) == 1:
 						return channel.Uncertain
-					case n.Items[0].Hazard.Severity == hazard.Warning: // what is told instead
+					case n.Items[0].Hazard.Severity == hazard.Warning: // another message instead
 						return errors.New("503")
 					}
 					return nil
@@ -362,7 +364,7 @@ func TestWhatMayNotHaveComeIsToldWhenItHoldsAgain(t *testing.T) {
 				settle(time.Second)
 				h := b.flood()
 				if end {
-					settle(time.Second) // the first message comes
+					settle(time.Second) // the first message arrives
 					b.net.answer("https://a.example/x", answer)
 					b.save(h.ID, over(hazard.EndAllClear))
 				} else {

@@ -12,7 +12,8 @@ import (
 // object is a JSON object.
 type object map[string]any
 
-// Definition is the definition of the API at base/ogc in OpenAPI 3.0 (requirements class oas30).
+// Definition returns the definition of the API at base/ogc in OpenAPI 3.0 (requirements class
+// oas30).
 func Definition(base string) any {
 	var types, severities, categories []string
 	for _, t := range hazard.Types() {
@@ -30,7 +31,7 @@ func Definition(base string) any {
 			"schema": object{"type": "array", "items": of}}
 	}
 	one := func(name, description string, schema object) object {
-		return object{"name": name, "in": "query", "description": description, "style": "form", "explode": false, "schema": schema} // as requirements 18 and 25 have it
+		return object{"name": name, "in": "query", "description": description, "style": "form", "explode": false, "schema": schema} // as required by requirements 18 and 25
 	}
 	answer := func(description, mediaType, schema string) object {
 		return object{"description": description, "content": object{mediaType: object{"schema": object{"$ref": "#/components/schemas/" + schema}}, HTML: object{"schema": object{"type": "string"}}}}
@@ -57,7 +58,8 @@ func Definition(base string) any {
 		"/api":         get("definition", "This document", []any{f}, object{"description": "OpenAPI 3.0", "content": object{OpenAPI: object{"schema": object{"type": "object"}}}}),
 		"/collections": get("collections", "All collections", []any{f}, answer("The collections", JSON, "page")),
 	}
-	// Each collection by its name: clients such as GDAL look for the parameters of the path that they read.
+	// Each collection has its own path, because clients such as GDAL look for the parameters of the
+	// path that they read.
 	for _, s := range Sets() {
 		path, name := "/collections/"+s.ID, camel(s.ID)
 		parameters := []any{ref("bbox"), ref("datetime"), ref("limit"), ref("filter"), ref("filter-lang"), ref("filter-crs"), ref("cursor"), f}
@@ -67,7 +69,8 @@ func Definition(base string) any {
 		for _, property := range slices.Sorted(maps.Keys(s.Parameters())) {
 			parameters = append(parameters, ref(property))
 		}
-		// Every property is a parameter that asks for its value (requirement /req/queryables-query-parameters/parameters).
+		// Every property is a parameter that filters by its value (requirement
+		// /req/queryables-query-parameters/parameters).
 		for _, f := range s.Queryables() {
 			if f.Kind != search.PlaceField && s.Parameters()[f.Name] == "" {
 				parameters = append(parameters, one(f.Name, f.Title+": this value alone.", object{"type": propertyOf(&f).Type}))
@@ -107,7 +110,7 @@ func Definition(base string) any {
 				"source":      several("source", "Names of sources.", text),
 				"q":           one("q", "Words in name and description.", text),
 				"filter":      one("filter", "A condition on the properties that queryables lists, in CQL2.", text),
-				// The last name is that of a draft: GDAL looks for it, and leaves filters to the server if it is there.
+				// The last name is from a draft: if it is there, GDAL leaves filters to the server.
 				"filter-lang": one("filter-lang", "The language of the filter.", object{"type": "string", "enum": []string{search.CQL2Text, search.CQL2JSON, search.CQLText}, "default": search.CQL2Text}),
 				"filter-crs":  one("filter-crs", "The reference system of positions in the filter.", object{"type": "string", "format": "uri", "enum": []string{crs84}, "default": crs84}),
 				"cursor":      one("cursor", "Where the page begins: as the link to it says.", text),
@@ -136,7 +139,7 @@ func Definition(base string) any {
 	}
 }
 
-// camel is the id of a collection as it is part of the name of an operation.
+// camel returns the id of a collection as a part of an operation's name.
 func camel(id string) string {
 	var b strings.Builder
 	for part := range strings.SplitSeq(id, "-") {

@@ -1,9 +1,11 @@
-// Package ogc holds the documents of OGC API – Features – Part 1: Core (OGC 17-069r4) and Part 3: Filtering (OGC 19-079r2): the landing page, the
-// conformance declaration, the collections, what filters may ask about, and the definition of the API in OpenAPI 3.0. Items themselves are GeoJSON,
+// Package ogc provides the documents of OGC API – Features – Part 1: Core (OGC 17-069r4) and Part
+// 3: Filtering (OGC 19-079r2): the landing page, the conformance declaration, the collections, the
+// queryables of filters, and the API definition in OpenAPI 3.0. The items themselves are GeoJSON,
 // which package format writes.
 //
-// Documents are functions of the address at which the caller reads: every link in them begins with it, so that who reads with a key in the
-// address can follow them. Positions are longitude, latitude in WGS 84 (CRS84); times are in UTC.
+// Documents depend on the address that the caller uses: all their links begin with it, so that
+// readers with a key in the address can follow them. Positions are longitude, latitude in WGS 84
+// (CRS84); times are in UTC.
 package ogc
 
 import (
@@ -25,12 +27,12 @@ const (
 // crs84 is longitude, latitude in WGS 84, the only reference system of part 1.
 const crs84 = "http://www.opengis.net/def/crs/OGC/1.3/CRS84"
 
-// Page is a document that people can read too: what it is, where it leads, and what is on it.
+// Page is a document for people and programs: its title, its links, and its content.
 type Page struct {
 	Title       string        `json:"title"`
 	Description string        `json:"description"`
 	Links       []format.Link `json:"links"`
-	// Collections is there only on the page of all of them.
+	// Collections is set only on the page of all collections.
 	Collections []Collection `json:"collections,omitzero"`
 }
 
@@ -50,7 +52,7 @@ type Collection struct {
 	CRS         []string      `json:"crs"`
 }
 
-// Extent is where and when features of a collection may be.
+// Extent is the area and the time in which features of a collection may be.
 type Extent struct {
 	Spatial struct {
 		BBox [][]float64 `json:"bbox"`
@@ -62,15 +64,16 @@ type Extent struct {
 	} `json:"temporal"`
 }
 
-// filters are the properties of features that items can be filtered by (section 7.15.5), and the parameter of a search that each is.
+// filters maps the feature properties that items can be filtered by (section 7.15.5) to the search
+// parameters.
 var filters = map[string]string{"type_ID": "type", "severity_ID": "severity", "category_ID": "category", "status": "status", "source": "source"}
 
-// link leads to href, which is of that media type.
+// link returns a link to href, which has that media type.
 func link(href, rel, mediaType, title string) format.Link {
 	return format.Link{Href: href, Rel: rel, Type: mediaType, Title: title}
 }
 
-// selves are the links of a document to itself in its two forms; form is the one that it is in.
+// selves returns the links of a document to itself in both forms. form is the form of the document.
 func selves(address, form, title string) []format.Link {
 	links := []format.Link{link(address+"?f=json", "self", JSON, title), link(address+"?f=html", "alternate", HTML, title+", as a page")}
 	if form == HTML {
@@ -79,7 +82,7 @@ func selves(address, form, title string) []format.Link {
 	return links
 }
 
-// Landing is the landing page at base/ogc (section 7.2), in the form JSON or HTML.
+// Landing returns the landing page at base/ogc (section 7.2), in the form JSON or HTML.
 func Landing(base, form string) Page {
 	root := base + "/ogc"
 	return Page{
@@ -94,7 +97,7 @@ func Landing(base, form string) Page {
 	}
 }
 
-// Conforms is the conformance declaration.
+// Conforms returns the conformance declaration.
 func Conforms() Conformance {
 	var all []string
 	for _, part := range []struct {
@@ -113,7 +116,7 @@ func Conforms() Conformance {
 	return Conformance{all}
 }
 
-// Collections is the page of all collections.
+// Collections returns the page of all collections.
 func Collections(base, form string) Page {
 	p := Page{Title: "Collections", Description: "The collections of hazards, and of what belongs to them.", Links: selves(base+"/ogc/collections", form, "This document")}
 	for _, s := range Sets() {
@@ -136,8 +139,8 @@ func (s *Set) Collection(base, form string) Collection {
 	return out
 }
 
-// PageLinks are the links of a page of features (section 7.15.7) that was asked for with values; cursor is where the next page begins, empty
-// for the last.
+// PageLinks returns the links of a page of features (section 7.15.7). values are the parameters of
+// the request. cursor is the start of the next page; empty for the last page.
 func PageLinks(base, id string, values url.Values, cursor string) []format.Link {
 	address := base + "/ogc/collections/" + id + "/items"
 	with := func(name, value string) string {
@@ -153,14 +156,15 @@ func PageLinks(base, id string, values url.Values, cursor string) []format.Link 
 	return links
 }
 
-// ItemLinks are the links of one feature (section 7.17).
+// ItemLinks returns the links of one feature (section 7.17).
 func ItemLinks(base, id, item string) []format.Link {
 	collection := base + "/ogc/collections/" + id
 	self := collection + "/items/" + url.PathEscape(item)
 	return []format.Link{link(self, "self", GeoJSON, "This feature"), link(self+"?f=html", "alternate", HTML, "This feature, for people"), link(collection, "collection", JSON, "The collection")}
 }
 
-// Form is the form that f names: JSON (also "geojson") or HTML; ok is false if there is none of that name.
+// Form returns the form that f names: JSON (also "geojson") or HTML. ok is false for any other
+// name.
 func Form(f string) (form string, ok bool) {
 	switch strings.ToLower(f) {
 	case "json", "geojson":

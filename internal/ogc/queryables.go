@@ -5,7 +5,8 @@ import "github.com/hazardd/hazardd/internal/search"
 // Schema is the media type of JSON Schema.
 const Schema = "application/schema+json"
 
-// Queryables is what a filter may ask about: a JSON Schema (OGC 19-079r2, section 6).
+// Queryables lists the properties that a filter may use, as a JSON Schema (OGC 19-079r2, section
+// 6).
 type Queryables struct {
 	Schema               string              `json:"$schema"`
 	ID                   string              `json:"$id"`

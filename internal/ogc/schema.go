@@ -7,8 +7,9 @@ import (
 	"github.com/hazardd/hazardd/internal/format"
 )
 
-// FeatureSchema is what the features of the collection are: a JSON Schema. Programs that make a table of features read it, since the first features of
-// a collection do not tell what the others are: a latitude of 40 is no whole number. A value that is not known is null.
+// FeatureSchema returns the JSON Schema of the collection's features. Programs that make a table of
+// features need it, because the first features do not show all types: a latitude of 40 may look
+// like an integer. An unknown value is null.
 func (s *Set) FeatureSchema(base string) ([]byte, error) {
 	var properties jsontext.Value
 	add := func(name string, schema []byte) {
@@ -37,5 +38,5 @@ func (s *Set) FeatureSchema(base string) ([]byte, error) {
 		`"required":["type","geometry","properties"],"properties":{"type":{"const":"Feature"},"id":` + id + `,"geometry":{},"properties":{"type":"object","properties":{` +
 		string(properties) + `}}}}`
 	value := jsontext.Value(text)
-	return value, value.Compact() // an error: the address is no text of JSON
+	return value, value.Compact() // an error means that the address is not valid JSON text
 }

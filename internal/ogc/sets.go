@@ -21,19 +21,21 @@ const (
 	Coverage      = "coverage"
 )
 
-// Set is a collection: what its features are, and what can be asked about them.
+// Set is a collection: its features, and the queries that they support.
 type Set struct {
 	ID, Title, Description string
-	// Own are the id and the properties of its features, those of hazards left out; nil: its features are hazards.
+	// Own is the id and the properties of its features, without those of hazards; nil if its
+	// features are hazards.
 	Own []search.Field
-	// OfHazards: its features are hazards or parts of hazards, and have properties of hazards too.
+	// OfHazards reports that its features are hazards or parts of hazards, so that they have
+	// properties of hazards too.
 	OfHazards bool
 }
 
 // Sets lists the collections, in their order. The caller must not change the slice.
 func Sets() []Set { return sets() }
 
-// SetNamed is the collection of that id; nil if there is none.
+// SetNamed returns the collection with that id; nil if there is none.
 func SetNamed(id string) *Set {
 	for i := range sets() {
 		if sets()[i].ID == id {
@@ -43,7 +45,8 @@ func SetNamed(id string) *Set {
 	return nil
 }
 
-// OnTracks are the roles of shapes in the collection of tracks. All others are in that of bands.
+// OnTracks returns the roles of shapes in the collection of tracks. All other roles are in the
+// collection of bands.
 func OnTracks() []hazard.ShapeRole {
 	return []hazard.ShapeRole{hazard.TrackShape, hazard.PositionShape, hazard.ConeShape}
 }
@@ -119,10 +122,11 @@ var sets = sync.OnceValue(func() []Set {
 	}
 })
 
-// shown are the properties of hazards that their parts have too.
+// shown are the properties of hazards that parts of hazards have too.
 var shown = []string{"hazard_ID", "uuid", "hazard_Name", "type_ID", "severity_ID", "severity_rank", "category_ID", "status", "start_time", "end_time"}
 
-// Properties are those of the features of a set that are no hazards, in their order. The id is not among them: a feature has it beside them.
+// Properties returns the properties of features of a set that are not hazards, in order. The id is
+// not among them, because a feature has it outside its properties.
 func (s *Set) Properties() []search.Field {
 	list := slices.Clone(s.Own[1:])
 	if s.OfHazards {
@@ -133,7 +137,8 @@ func (s *Set) Properties() []search.Field {
 	return list
 }
 
-// Queryables are the fields that a filter of the collection may name: its own, and those of hazards whose names those have not.
+// Queryables returns the fields that a filter of the collection may use: its own, and those of
+// hazards with other names.
 func (s *Set) Queryables() []search.Field {
 	if s.Own == nil {
 		return search.Fields()
@@ -150,7 +155,8 @@ func (s *Set) Queryables() []search.Field {
 	return list
 }
 
-// Parameters are the parameters of a search that items of the collection can be filtered by, by the property that each is.
+// Parameters returns the search parameters by which items of the collection can be filtered, by
+// their property.
 func (s *Set) Parameters() map[string]string {
 	all := map[string]string{}
 	for property, parameter := range filters {

@@ -16,7 +16,8 @@ import (
 
 const base = "https://hazards.example.org"
 
-// validate says what is wrong with a document: with its structure, its references, its examples, and what nothing in it uses.
+// validate returns the errors of a document: of its structure, references and examples, and unused
+// parts.
 func validate(t *testing.T, text []byte) error {
 	t.Helper()
 	var doc *spec.Extendable[spec.OpenAPI]
@@ -36,7 +37,7 @@ func TestTheDocumentIsOpenAPI(t *testing.T) {
 	}
 }
 
-// The validator finds what it is there for.
+// The validator finds the errors that it is meant to find.
 func TestAFaultInTheDocumentIsFound(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -59,8 +60,8 @@ func TestAFaultInTheDocumentIsFound(t *testing.T) {
 	}
 }
 
-// keywords are those of JSON Schema 2020-12 that the document uses. Others mean nothing, and are slips of the pen: so is what a comma without
-// quotes makes of a description.
+// keywords are the keywords of JSON Schema 2020-12 that the document uses. Others have no meaning
+// and are typing errors, such as the result of an unquoted comma in a description.
 var keywords = []string{"$ref", "additionalProperties", "const", "contentEncoding", "contentMediaType", "default", "description", "enum", "examples", "exclusiveMinimum", "format",
 	"items", "maxItems", "maxLength", "maximum", "minItems", "minLength", "minimum", "not", "oneOf", "pattern", "properties", "required", "type", "unevaluatedProperties"}
 
@@ -237,7 +238,7 @@ func TestPeopleReadTheWholeDocument(t *testing.T) {
 	var operations []openapi.Operation
 	for _, tag := range d.Tags {
 		if len(tag.Operations) == 0 || tag.Text == "" {
-			t.Errorf("the tag %s has %d operations, and says %q", tag.Name, len(tag.Operations), tag.Text)
+			t.Errorf("the tag %s has %d operations, and the description %q", tag.Name, len(tag.Operations), tag.Text)
 		}
 		operations = append(operations, tag.Operations...)
 	}

@@ -25,7 +25,7 @@ const (
 	problem = `{"type":"about:blank","title":"Not Found","status":404,"detail":"no such path"}`
 )
 
-// good are headers of an answer that may be kept.
+// good returns headers of a cacheable answer.
 func good(more ...string) http.Header {
 	h := http.Header{"Content-Type": {"application/json"}, "Etag": {`"1"`}, "Cache-Control": {"private, no-cache"}, "Vary": {"Accept"}}
 	for i := 0; i < len(more); i += 2 {
@@ -43,7 +43,7 @@ func TestAnAnswerIsHeldAgainstTheDocument(t *testing.T) {
 		status       int
 		header       http.Header
 		body         string
-		want         string // part of what is wrong; empty: nothing
+		want         string // part of the error; empty: no error
 	}{
 		"one that is as it should be":              {"GET", "/hazards/types", 200, good(), types, ""},
 		"the same for HEAD, without its body":      {"HEAD", "/hazards/types", 200, good(), "", ""},

@@ -8,26 +8,27 @@ import (
 	"github.com/hazardd/hazardd/internal/words"
 )
 
-// MaxAssets is how many assets a page lists.
+// MaxAssets is the maximum number of assets that a page lists.
 const MaxAssets = 20
 
 // Assets are the places of the visitor's organizations, and which of them a hazard reaches.
 type Assets struct {
-	HasArea      bool    // of the hazard: something can be inside
-	Km           float64 // how far outside they were looked for; 0: inside alone
-	Total        int64   // that there are
+	HasArea      bool    // the hazard has an area, so assets can be inside
+	Km           float64 // maximum distance of assets outside; 0: only those inside
+	Total        int64   // all assets of the organizations
 	Inside, Near int64   // Near: outside, within Km
 	List         []Asset // the nearest first, not always all
 }
 
-// Asset is one of them.
+// Asset is one of the Assets.
 type Asset struct {
 	Name, Kind, Org string
 	Inside          bool
 	Km              float64 // from the area, or from the point of a hazard without one
 }
 
-// Words says how many assets are there, in a language. Nothing loaded is not nothing inside.
+// Words returns a sentence on how many assets are reached. It distinguishes between no loaded
+// assets and none inside.
 func (a *Assets) Words(l *words.Language) string {
 	km := number(a.Km, 1)
 	switch {
@@ -41,11 +42,11 @@ func (a *Assets) Words(l *words.Language) string {
 	return l.Say("assetsNear", "inside", a.Inside, "total", a.Total, "near", a.Near, "km", km)
 }
 
-// assets is what the template reads.
+// assets is the input of the template.
 type assets struct {
 	Text string
 	Rows []assetRow
-	Rest int64 // that are there, and in no row
+	Rest int64 // assets without a row
 }
 
 type assetRow struct{ Name, What, Where string }
@@ -66,14 +67,14 @@ func (c *Hazard) assets() *assets {
 	return out
 }
 
-// first keeps that many rows.
+// first keeps the first n rows.
 func (a *assets) first(n int) {
 	n = min(n, len(a.Rows))
 	a.Rest += int64(len(a.Rows) - n)
 	a.Rows = a.Rows[:n]
 }
 
-// More says how many there are beside the rows; empty: none.
+// More returns the number of assets without a row as text; empty if there are none.
 func (a *assets) More() string {
 	if a.Rest <= 0 {
 		return ""

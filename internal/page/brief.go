@@ -13,20 +13,21 @@ import (
 	"github.com/hazardd/hazardd/internal/symbol"
 )
 
-// Brief is a hazard on one or two printed pages: what, where, how bad, who, since when, what is expected, what to do, and how old that is. It is one document
-// that loads nothing, so that it can be saved and sent. What is not known says so.
+// Brief is a hazard on one or two printed pages: what, where, how bad, who, since when, what is
+// expected, what to do, and how old the data is. It is one document that loads nothing, so that it
+// can be saved and sent. It says so where something is unknown.
 type Brief struct {
 	*Hazard
-	URL      string // of the hazard's page, where it is told what has changed since
+	URL      string // address of the hazard's page, which shows later changes
 	Paper    Paper
 	Map      Map
 	Pictures []Picture
 }
 
-// Paper is what a brief is printed on; empty: what the printer has.
+// Paper is the paper size of a brief; empty: the printer's default.
 type Paper string
 
-// The papers.
+// The paper sizes.
 const (
 	A4     Paper = "a4"
 	Letter Paper = "letter"
@@ -35,30 +36,30 @@ const (
 // Papers lists the papers.
 func Papers() []Paper { return []Paper{A4, Letter} }
 
-// Picture is a picture of a hazard's products, small.
+// Picture is a small picture from a hazard's products.
 type Picture struct {
 	Title, By string
 	At        hazard.Instant
 	JPEG      []byte
 }
 
-// What a brief holds at most, so that it is two pages. Letters are those of Latin; others may take the room of two.
+// These limits keep a brief to two pages. They are for Latin letters; others may be twice as wide.
 const (
 	briefName        = 110
-	briefDescription = 1100 // less where much else is known, see HTML
+	briefDescription = 1100 // less if there is much other content, see HTML
 	briefInstruction = 450
 	briefContact     = 120
 	briefRows        = 5 // of a list
 	briefMeasured    = 8
 	briefSources     = 2
-	// MaxPictures is how many pictures a brief shows.
+	// MaxPictures is the maximum number of pictures in a brief.
 	MaxPictures = 2
 )
 
 var briefStyle, briefPolicy = func() (template.CSS, string) {
 	css, err := files.ReadFile("brief.css")
 	if err != nil {
-		panic(err) // a part of the program
+		panic(err) // the files are embedded in the program
 	}
 	css = append([]byte(symbol.CSS()), css...)
 	sum := sha256.Sum256(css)
@@ -66,20 +67,20 @@ var briefStyle, briefPolicy = func() (template.CSS, string) {
 		"'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 }()
 
-// BriefPolicy is the Content-Security-Policy of a brief: it loads nothing, and no script runs.
+// BriefPolicy returns the Content-Security-Policy of a brief: it loads nothing, and no script runs.
 func BriefPolicy() string { return briefPolicy }
 
-// HTML is the brief.
+// HTML returns the brief.
 func (b *Brief) HTML() ([]byte, error) { return execute(b.language(), "brief.html", b.view()) }
 
-// briefView is what the template reads.
+// briefView is the input of the template.
 type briefView struct {
 	*view
 	Style         template.CSS
 	Paper         Paper
 	URL           string
 	Papers        []paperLink
-	Map, Sign     template.HTML // SVG that package page and package symbol wrote
+	Map, Sign     template.HTML // SVG written by the packages page and symbol
 	Name          string
 	What, Do, Ask []block
 	Cut           bool
@@ -96,7 +97,7 @@ type paperLink struct {
 	Here  bool
 }
 
-// forecast is what is expected at a time.
+// forecast is the forecast for one time.
 type forecast struct {
 	At    moment
 	Where string
@@ -135,7 +136,7 @@ func (b *Brief) view() *briefView {
 		rows = 2 + len(v.Assets.Rows)
 	}
 	v.Forecast, v.Arrivals = b.forecasts(hazard.PositionShape), b.forecasts(hazard.CoastShape)
-	// What else is known takes the room of the description, which the page has whole.
+	// Other content takes room from the description, which the hazard's page shows in full.
 	room := briefDescription - 60*(len(v.Forecast)+len(v.Arrivals)+rows) - 150*min(len(b.Pictures), MaxPictures)
 	v.What, shortened[0] = shorten(v.Description, max(room, briefContact))
 	v.Cut = slices.Contains(shortened[:], true) || len(v.Measured) > briefMeasured || len(v.Doubts) > briefSources
@@ -145,7 +146,7 @@ func (b *Brief) view() *briefView {
 	v.MoreReports = max(0, len(v.view.Reports)-briefSources)
 	v.view.Reports = v.view.Reports[:len(v.view.Reports)-v.MoreReports]
 	for i := range v.Reports {
-		if v.Reports[i].Name == h.Name { // it stands above
+		if v.Reports[i].Name == h.Name { // already shown above
 			v.Reports[i].Name = ""
 		}
 		v.Reports[i].Name = cut(v.Reports[i].Name, briefName/2)
@@ -156,7 +157,8 @@ func (b *Brief) view() *briefView {
 	return v
 }
 
-// forecasts lists what is expected, at most briefRows of it, from now on: the positions of a storm or the coasts that a wave reaches.
+// forecasts lists at most briefRows forecasts, from now on: the positions of a storm, or the coasts
+// that a wave reaches.
 func (b *Brief) forecasts(role hazard.ShapeRole) (list []forecast) {
 	var of []*hazard.Shape
 	for i := range b.Map.Shapes {
@@ -167,7 +169,7 @@ func (b *Brief) forecasts(role hazard.ShapeRole) (list []forecast) {
 	}
 	slices.SortStableFunc(of, func(x, y *hazard.Shape) int { return cmp.Compare(x.From, y.From) })
 	for i, s := range of {
-		// Of more than there is room for: first and last, and some between them.
+		// If there are too many, list the first, the last, and some between them.
 		if len(of) > briefRows && i*(briefRows-1)/(len(of)-1) == (i-1)*(briefRows-1)/(len(of)-1) && i > 0 {
 			continue
 		}
@@ -183,7 +185,8 @@ func (b *Brief) forecasts(role hazard.ShapeRole) (list []forecast) {
 	return list
 }
 
-// shorten is text of about that many letters, and whether there is more. Letters of scripts that are wider than Latin count as two, and each line as a half.
+// shorten returns about that many letters of the text, and whether there is more. Letters of
+// scripts wider than Latin count as two, and each line break as 45.
 func shorten(all []block, most int) (short []block, more bool) {
 	const line = 45
 	for _, b := range all {
@@ -205,7 +208,7 @@ func shorten(all []block, most int) (short []block, more bool) {
 				if end := strings.LastIndexByte(r.Text[:i], ' '); end > i/2 {
 					i = end
 				}
-				if r.Href != "" { // half an address leads nowhere
+				if r.Href != "" { // a shortened address does not work
 					i = 0
 				}
 				r.Text = r.Text[:i] + "…"
@@ -225,20 +228,20 @@ func shorten(all []block, most int) (short []block, more bool) {
 	return short, false
 }
 
-// measure is a measurement in the words of the page.
+// measure returns a measurement in the language of the page.
 func (f *Frame) measure(m *hazard.Measurement) string {
 	info, _ := m.Name.Info()
 	if word := m.Word(); word != "" {
 		return f.say("word_" + word)
 	}
 	value := m.Value
-	if info.Unit == "km/h" { // 50 kt are no 92.6 km/h
+	if info.Unit == "km/h" { // 50 kt would become 92.6 km/h, which is too precise
 		value = math.Round(value)
 	}
 	return strings.TrimSpace(f.decimal(value) + " " + info.Unit)
 }
 
-// decimal is a number to about three digits, those of a large one in threes.
+// decimal returns a number to about three digits. A large one has its digits in groups of three.
 func (f *Frame) decimal(x float64) string {
 	switch size := math.Abs(x); {
 	case size < 10:

@@ -33,7 +33,7 @@ func briefOf(t *testing.T, alter func(*Brief)) string {
 	return string(html)
 }
 
-// A brief names what a source reports where it is another name than its own.
+// A brief gives the name in a source's report only if it differs from the hazard's own.
 func TestABriefSaysItsNameOnce(t *testing.T) {
 	html := briefOf(t, func(b *Brief) {
 		for _, name := range []string{"Flood", "High water"} {
@@ -42,11 +42,11 @@ func TestABriefSaysItsNameOnce(t *testing.T) {
 		}
 	})
 	if own, other := strings.Count(html, "<bdi>Flood</bdi>"), strings.Count(html, "<bdi>High water</bdi>"); own != 0 || other != 1 {
-		t.Errorf("its own name stands %d times beside its sources, the other %d times", own, other)
+		t.Errorf("its own name appears %d times in its reports, the other %d times", own, other)
 	}
 }
 
-// A brief of a hazard of which nothing is known says so in each language, for each question.
+// A brief of a hazard without any data answers each question with "unknown", in each language.
 func TestABriefSaysWhatIsNotKnown(t *testing.T) {
 	for _, l := range words.All() {
 		html := briefOf(t, func(b *Brief) { b.Language = l })
@@ -89,11 +89,11 @@ func TestABriefSaysWhatIsKnown(t *testing.T) {
 		t.Errorf("%d forecasts of 27, want %d with the first and the last", rows, briefRows)
 	}
 	if strings.Contains(html, at(position(-3, 0).From, now).Words+"</time></td>") {
-		t.Error("what is past is expected")
+		t.Error("a past time is listed as a forecast")
 	}
 }
 
-// A brief loads nothing and runs nothing, whatever the hazard is called.
+// A brief loads nothing and runs nothing, whatever the name of the hazard.
 func TestABriefLoadsNothing(t *testing.T) {
 	html := briefOf(t, func(b *Brief) {
 		b.Hazard.Hazard.Name, b.Hazard.Hazard.Description = `<script>alert(1)</script>"><img src=x onerror=a>`, `<img src="https://evil.example/x"> </style><script>`
@@ -106,7 +106,7 @@ func TestABriefLoadsNothing(t *testing.T) {
 	}
 }
 
-// What a brief holds is bounded, so that it is two pages of whatever hazard.
+// The content of a brief is limited, so that it has at most two pages for any hazard.
 func TestABriefIsShort(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringOfN(rapid.RuneFrom([]rune("abc \n-地。ع*.https:/")), 0, 6000, -1).Draw(t, "text")
@@ -119,7 +119,7 @@ func TestABriefIsShort(t *testing.T) {
 			}
 		}
 		if letters > most+len(short) {
-			t.Errorf("%d letters, want %d at most", letters, most)
+			t.Errorf("%d letters, want at most %d", letters, most)
 		}
 		if whole := fmt.Sprint(blocks(text)) == fmt.Sprint(short); whole == more && !(more && letters == 0) {
 			t.Errorf("whole %v, but more %v", whole, more)

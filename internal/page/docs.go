@@ -11,19 +11,19 @@ import (
 	"github.com/hazardd/hazardd/internal/words"
 )
 
-// Docs is the description of the interface, for people.
+// Docs is the description of the API, for people.
 type Docs struct {
 	Frame
 	*openapi.Document
-	Base string // public address, without a slash at its end
+	Base string // public address, without a trailing slash
 }
 
-// HTML is the page.
+// HTML returns the page.
 func (d *Docs) HTML() ([]byte, error) { return execute(words.English(), "docs.html", d) }
 
 var docsFuncs = template.FuncMap{"prose": prose, "phrase": phrase, "curl": curl, "anchor": anchor, "lower": strings.ToLower}
 
-// anchor is the fragment of a name.
+// anchor returns the URL fragment for a name.
 func anchor(name string) string { return strings.ReplaceAll(strings.ToLower(name), " ", "-") }
 
 var (
@@ -31,14 +31,15 @@ var (
 	boldWords = regexp.MustCompile(`\*\*([^*]+)\*\*`)
 )
 
-// phrase is text of the description with its code and its bold words marked up.
+// phrase returns text of the description, with markup for code and bold words.
 func phrase(text string) template.HTML {
 	out := html.EscapeString(strings.TrimSpace(text))
 	out = codeWords.ReplaceAllString(out, "<code>$1</code>")
-	return template.HTML(boldWords.ReplaceAllString(out, "<b>$1</b>")) // escaped above
+	return template.HTML(boldWords.ReplaceAllString(out, "<b>$1</b>")) // out is escaped above
 }
 
-// prose is text of the description in its paragraphs and lists: as much of CommonMark as it uses.
+// prose returns text of the description as paragraphs and lists. It supports only the part of
+// CommonMark that the description uses.
 func prose(text string) template.HTML {
 	var out strings.Builder
 	for block := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
@@ -52,10 +53,10 @@ func prose(text string) template.HTML {
 		}
 		out.WriteString("</ul>\n")
 	}
-	return template.HTML(out.String()) // phrase escapes
+	return template.HTML(out.String()) // phrase escapes its text
 }
 
-// curl is a command that makes the request of an operation, with the examples of its parameters.
+// curl returns a command that makes the operation's request, with the examples of its parameters.
 func curl(base string, o openapi.Operation) string {
 	var words []string
 	add := func(w ...string) { words = append(words, w...) }
@@ -110,8 +111,8 @@ func curl(base string, o openapi.Operation) string {
 	return command
 }
 
-// line is how long a line of a command may be, in characters.
+// line is the maximum length of a line of a command, in characters.
 const line = 96
 
-// urlWords writes what has another meaning in a query, or in the shell.
+// urlWords escapes characters with a special meaning in a query or in the shell.
 var urlWords = strings.NewReplacer(" ", "%20", "'", "%27", `"`, "%22", "+", "%2B")

@@ -29,7 +29,7 @@ func TestCommandsOfTheDescription(t *testing.T) {
   -H &#34;Authorization: Bearer $TOKEN&#34; -OJ</pre>`,
 	} {
 		if !strings.Contains(string(html), command) {
-			t.Errorf("%s: there is no %s", name, command)
+			t.Errorf("%s: %s is missing", name, command)
 		}
 	}
 	if n := strings.Count(string(html), "<h3>Try it</h3>"); n < 70 {

@@ -2,7 +2,7 @@ package page
 
 import "github.com/hazardd/hazardd/internal/words"
 
-// Document is a page that is made of tables and links: what a program reads as JSON, for people.
+// Document is a page of tables and links. It shows people what programs read as JSON.
 type Document struct {
 	Frame
 	Title, Description string
@@ -17,11 +17,11 @@ type Table struct {
 	Rows  [][]Cell
 }
 
-// Cell is text, which may lead somewhere on this server.
+// Cell is text that may link to a page of this server.
 type Cell struct {
 	Text string
 	Href string
 }
 
-// HTML is the page.
+// HTML returns the page.
 func (d *Document) HTML() ([]byte, error) { return execute(words.English(), "document.html", d) }

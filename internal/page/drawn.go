@@ -12,17 +12,19 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// drawnShape is a shape of a source on the map.
+// drawnShape is a shape of a source, for the map.
 type drawnShape struct {
 	shape
 	of *hazard.Shape
 }
 
-// mostDrawn bounds what is drawn on one small map: a ShakeMap has 17 contours, a storm 60 shapes.
+// mostDrawn limits the number of shapes on one small map. A ShakeMap has 17 contours, a storm 60
+// shapes.
 const mostDrawn = 400
 
-// readDrawn reads the shapes that are drawn. Contours below the intensity that most people feel are left out, and so is all that is expected
-// of the wind where it is known for now: what covers the map says nothing.
+// readDrawn reads the shapes to draw. It leaves out contours below the intensity that many people
+// feel. If the current wind is known, it also leaves out all expected wind, which would cover the
+// whole map.
 func (m *Map) readDrawn() (all []drawnShape) {
 	windNow := slices.ContainsFunc(m.Shapes, func(s hazard.Shape) bool { return s.Role == hazard.WindShape && !s.Forecast })
 	contours := slices.ContainsFunc(m.Shapes, func(s hazard.Shape) bool { return s.Role == hazard.ContourShape })
@@ -46,17 +48,18 @@ func (m *Map) readDrawn() (all []drawnShape) {
 	return all
 }
 
-// leastContour is the least intensity of which the contour is drawn: many feel it.
+// leastContour is the lowest intensity whose contour is drawn: many people feel it.
 const leastContour = 4
 
-// tracked reports whether a source draws a track: then the area of that role is not drawn as well.
+// tracked reports whether a source draws a track. Then the hazard's own track area is not drawn.
 func tracked(all []drawnShape) bool {
 	return slices.ContainsFunc(all, func(s drawnShape) bool { return s.of.Role == hazard.TrackShape })
 }
 
-// drawn draws shapes: areas see-through with an edge, what is expected dashed, lines with a dark casing, since a color may be as light as the ground. Older
-// perimeters of a fire lie over the newer ones, which they are part of. Times are written
-// outside what is taken; it returns what then is.
+// drawn draws shapes: areas translucent with an edge, forecasts dashed, lines with a dark casing,
+// because a color may be as light as the ground. Older perimeters of a fire are drawn over the
+// newer ones, which contain them. Times are written outside the taken patches. drawn returns the
+// patches that are taken then.
 func (d *drawing) drawn(all []drawnShape, taken ...patch) []patch {
 	order := hazard.ShapeRoles()
 	slices.SortStableFunc(all, func(a, b drawnShape) int {
@@ -102,7 +105,7 @@ func (d *drawing) drawn(all []drawnShape, taken ...patch) []patch {
 	return d.times(all, taken)
 }
 
-// color is the color of a shape among all: of perimeters it tells which is older.
+// color returns the color of a shape among all shapes. For perimeters it shows which is older.
 func (s *drawnShape) color(all []drawnShape) string {
 	if s.of.Role != hazard.PerimeterShape {
 		return s.of.Color()
@@ -128,7 +131,8 @@ func perimeterTimes(all []drawnShape) (times []hazard.Instant) {
 // some hour, a wave arrives in some minute.
 var timeLayouts = map[hazard.ShapeRole]string{hazard.PositionShape: "2 Jan 15h UTC", hazard.CoastShape: "2 Jan 15:04 UTC"}
 
-// times writes beside some of the expected points when the storm or the wave is there, on the side where there is room, and returns what is taken then.
+// times labels some of the expected points with the time of the storm or the wave, on the side
+// where there is room. It returns the patches that are taken then.
 func (d *drawing) times(all []drawnShape, taken []patch) []patch {
 	var lastX, lastY float64
 	for i := range all {
@@ -157,19 +161,19 @@ func (d *drawing) times(all []drawnShape, taken []patch) []patch {
 	return taken
 }
 
-// patch is a part of the map, in its units.
+// patch is a rectangle of the map, in its units.
 type patch struct{ left, top, right, bottom float64 }
 
 func (b patch) meets(o patch) bool {
 	return b.left < o.right && o.left < b.right && b.top < o.bottom && o.top < b.bottom
 }
 
-// free reports whether a patch is on the map and meets none of others.
+// free reports whether a patch is on the map and overlaps none of the others.
 func (d *drawing) free(b patch, others []patch) bool {
 	return b.left >= 4 && b.right <= d.width-4 && b.top >= 4 && b.bottom <= d.height-4 && !slices.ContainsFunc(others, b.meets)
 }
 
-// legend names what is drawn: a line for each color and kind.
+// legend explains what is drawn: one line for each color and kind.
 type legend struct {
 	patch
 	lines []legendLine
@@ -184,7 +188,8 @@ type legendLine struct {
 
 const legendRow = 15
 
-// legendOf is the legend of some shapes, in the corner where it covers least of them and of the symbol, and how much that is; without lines if there is nothing to name.
+// legendOf returns the legend of some shapes, in the corner where it covers least of them and of
+// the symbol. least is how much it covers. The legend has no lines if there is nothing to explain.
 func (d *drawing) legendOf(all []drawnShape, symbol patch) (l legend, least int) {
 	order := hazard.ShapeRoles()
 	days := map[string]int{}
@@ -196,7 +201,7 @@ func (d *drawing) legendOf(all []drawnShape, symbol patch) (l legend, least int)
 		e := legendLine{color: all[i].color(all), text: strings.ToUpper(string(s.Role[:1])) + string(s.Role[1:]), forecast: s.Forecast, role: slices.Index(order, s.Role)}
 		switch {
 		case s.Role == hazard.PositionShape:
-			continue // its color is that of the winds
+			continue // it has the color of the winds
 		case s.Role == hazard.CoastShape && s.Forecast:
 			e.text = "Coast, a wave is expected"
 		case s.Role == hazard.CoastShape:
@@ -233,7 +238,7 @@ func (d *drawing) legendOf(all []drawnShape, symbol patch) (l legend, least int)
 		widest = max(widest, len(e.text))
 	}
 	height, width := float64(legendRow*len(l.lines)+8), float64(40+widest*6)
-	const edge, above, below = 8, 30, 46 // the degrees are above, the scale is below
+	const edge, above, below = 8, 30, 46 // keep clear of the degrees above and the scale below
 	for i, at := range [][2]float64{{edge, mapHeight - height - edge}, {mapWidth - width - edge, above}, {mapWidth - width - edge, mapHeight - height - below}, {edge, above}} {
 		b := patch{at[0], at[1], at[0] + width, at[1] + height}
 		if covers := d.covers(b, all, symbol); i == 0 || covers < least {
@@ -243,7 +248,8 @@ func (d *drawing) legendOf(all []drawnShape, symbol patch) (l legend, least int)
 	return l, least
 }
 
-// covers is how much of what is drawn lies under a box: the dots of its lines, where there is one each few units; a position and the symbol count as many.
+// covers returns how much of the drawing lies under a box. It counts the dots of lines, one every
+// few units. A position and the symbol each count as many dots.
 func (d *drawing) covers(b patch, all []drawnShape, symbol patch) (dots int) {
 	const apart, mark = 5.0, 40
 	if b.meets(symbol) {
@@ -280,7 +286,7 @@ func (d *drawing) covers(b patch, all []drawnShape, symbol patch) (dots int) {
 	return dots
 }
 
-// legend draws a legend. Forecasts are dashed, there and on the map.
+// legend draws a legend. Forecasts are dashed in the legend as on the map.
 func (d *drawing) legend(l legend) {
 	if len(l.lines) == 0 {
 		return

@@ -17,7 +17,8 @@ func shakenHazard() *hazard.Hazard {
 	return &hazard.Hazard{Name: "M 7.8", Type: hazard.Earthquake, Severity: hazard.Warning, Category: hazard.Event, Longitude: 94, Latitude: -5}
 }
 
-// The map of a hazard draws what its sources draw, each with a line in the legend; what is expected is dashed.
+// The map of a hazard shows the shapes of its sources, each with a line in the legend. Forecasts
+// are dashed.
 func TestTheMapDrawsShapesWithALegend(t *testing.T) {
 	line := func(role hazard.ShapeRole, kind hazard.Quantity, value float64, forecast bool) hazard.Shape {
 		s := hazard.Shape{Role: role, From: 1_787_000_000_000, Forecast: forecast, Geometry: `{"type":"LineString","coordinates":[[93,-6],[95,-4]]}`}
@@ -85,7 +86,8 @@ func TestTheLegendOfAFireCoversNoneOfItsPerimeters(t *testing.T) {
 	}
 }
 
-// The legend lies where it covers least of what is drawn, and no time is written under it or under the symbol.
+// The legend is where it covers least of the drawing. No time is written under it or under the
+// symbol.
 func TestTheLegendCoversNothingThatIsDrawn(t *testing.T) {
 	for name, track := range map[string][2][2]float64{"to the north-east": {{-90, 28}, {-75, 43}}, "to the north-west": {{-75, 28}, {-90, 43}}, "to the east": {{-90, 28}, {-60, 28}}} {
 		h := shakenHazard()
@@ -112,7 +114,7 @@ func TestTheLegendCoversNothingThatIsDrawn(t *testing.T) {
 			at := patch{left, base - 10, left + 60, base + 2}
 			times++
 			if at.meets(sign) || at.meets(l.patch) {
-				t.Errorf("%s: the time at %v lies under the symbol %v or the legend %v", name, at, sign, l.patch)
+				t.Errorf("%s: the time at %v is under the symbol %v or the legend %v", name, at, sign, l.patch)
 			}
 		}
 		if times < 2 {

@@ -11,14 +11,15 @@ import (
 	"github.com/hazardd/hazardd/internal/basemap"
 )
 
-// maxTiles is how many tiles of the basemap a map is made of at most.
+// maxTiles is the maximum number of basemap tiles in a map.
 const maxTiles = 36
 
-// tilePixels is how large a tile is drawn at least, in units of the map: with smaller ones nothing more would be seen.
+// tilePixels is the minimum size of a tile in units of the map. Smaller tiles would add no visible
+// detail.
 const tilePixels = 300.0
 
-// ground draws land, water and borders, and returns the towns that are in the window. Without a basemap it draws nothing, and where
-// a tile cannot be read, there is a gap.
+// ground draws land, water and borders, and returns the towns in the window. Without a basemap it
+// draws nothing. A tile that cannot be read leaves a gap.
 func (d *drawing) ground(from *basemap.Archive) (towns []basemap.Feature) {
 	if from == nil {
 		return nil
@@ -108,7 +109,7 @@ func (d *drawing) ways(to *strings.Builder, f basemap.Feature) {
 	}
 }
 
-// sees reports whether the bounds of a line and the window have a place in common.
+// sees reports whether the bounds of a line and the window overlap.
 func (d *drawing) sees(line [][2]float64) bool {
 	left, right, top, bottom := math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)
 	for _, at := range line {
@@ -118,11 +119,12 @@ func (d *drawing) sees(line [][2]float64) bool {
 	return left < d.width && right > 0 && top < d.height && bottom > 0
 }
 
-// maxTowns is how many towns have their names on a map.
+// maxTowns is the maximum number of town names on a map.
 const maxTowns = 14
 
-// names writes the largest towns that have room: not over each other, at the edge, or over what is taken. There is something that is taken;
-// a town that the first of it covers is named below it, if below says so.
+// names writes the names of the largest towns that have room: not over each other, at the edge, or
+// over taken patches. There is at least one taken patch. If below is set, a town covered by the
+// first patch gets its name below that patch.
 func (d *drawing) names(towns []basemap.Feature, taken []patch, below bool) {
 	slices.SortStableFunc(towns, func(a, b basemap.Feature) int {
 		return cmp.Or(cmp.Compare(a.Is["from"], b.Is["from"]), cmp.Compare(b.Is["people"], a.Is["people"]), cmp.Compare(a.Name, b.Name))

@@ -24,42 +24,44 @@ import (
 // Hazard is the page of one hazard for one visitor.
 type Hazard struct {
 	Frame
-	// There is the zone of the hazard's place; nil: it is not known.
+	// There is the time zone of the hazard's place; nil if unknown.
 	There  *time.Location
 	Now    hazard.Instant
-	Hazard *hazard.Hazard // as it reads at Now
-	// Symbol is the path of a hazard's symbol.
+	Hazard *hazard.Hazard // its state at Now
+	// Symbol returns the path of a hazard's symbol.
 	Symbol func(*hazard.Hazard) string
-	// Successor is what took its place; nil: nothing, or it is not known here.
+	// Successor is the hazard that replaced it; nil if there is none, or it is unknown here.
 	Successor *hazard.Hazard
 	Areas     []hazard.Area
-	// Towns are those in its area and near its point, once the people there were counted.
+	// Towns are the towns in its area and near its point. They are known once the people there were
+	// counted.
 	Towns []population.Place
-	// Lands are the countries and divisions that it lies in.
+	// Lands are the countries and divisions where the hazard lies.
 	Lands Lands
-	// Assets are those of the visitor's organizations; nil: they have none.
+	// Assets are the assets of the visitor's organizations; nil if they have none.
 	Assets   *Assets
-	Products []*hazard.Product // that the visitor may know of
-	// Pictures are the products that are pictures, by number, and when each was fetched or uploaded.
+	Products []*hazard.Product // the products that the visitor may see
+	// Pictures maps the numbers of products that are pictures to the time of their fetch or upload.
 	Pictures map[int64]hazard.Instant
 	Orgs     map[int64]string // acronyms
 	Reports  []Report
 	Sources  []Source
-	// Ground says that its map shows land and towns, whose makers are to be named.
+	// Ground reports that the map shows land and towns, so that the page must credit their makers.
 	Ground bool
-	// Preview is what chats show of a link to the page; nil: nothing, for its robots may not read it.
+	// Preview is what chats show for a link to the page; nil if their robots may not read the page.
 	Preview *Preview
-	// Changes are the latest that the visitor may know of, newest first; Earlier, how many came before them.
+	// Changes are the latest changes that the visitor may see, newest first. Earlier is the number
+	// of changes before them.
 	Changes []Change
 	Earlier int
-	// Kept is from when on all changes are kept, if earlier ones may have been pruned; 0: they were not.
+	// Kept is the time since when no changes were pruned; 0 if none were pruned.
 	Kept hazard.Instant
 }
 
-// Report is what a source says of the hazard now.
+// Report is what a source currently reports about the hazard.
 type Report struct {
 	Source, Event string
-	Joined        string // why the event is part of this hazard; empty: it made it
+	Joined        string // why the event is part of this hazard; empty: the event created the hazard
 	Said          hazard.Said
 }
 
@@ -68,22 +70,22 @@ type Source struct {
 	Name, Title string
 	// State is a word of poll.Status: ok, stale, failing, starting, disabled.
 	State string
-	Read  hazard.Instant // when it was read last; 0: never
+	Read  hazard.Instant // when it was last read; 0: never
 }
 
-// reasons are the keys of the words for why a hazard ended: reason… in short, why… as a sentence.
+// reasons maps the reasons of an end to keys of words: reason… is the short form, why… a sentence.
 var reasons = map[hazard.EndReason]string{
 	hazard.EndExpired: "Expired", hazard.EndCancelled: "Cancelled", hazard.EndAllClear: "AllClear", hazard.EndSuperseded: "Superseded",
 	hazard.EndWithdrawn: "Withdrawn", hazard.EndRetracted: "Retracted", hazard.EndMerged: "Merged",
 }
 
-// view is what the template reads.
+// view is the input of the template.
 type view struct {
 	Frame
 	Preview                   *Preview
 	H                         *hazard.Hazard
 	Ref                       string // path of the page
-	MapURL                    string // path of the whole map, at this hazard
+	MapURL                    string // path of the whole map, centered on this hazard
 	Title                     string
 	Symbol                    string
 	Exercise, Over            bool
@@ -96,11 +98,11 @@ type view struct {
 	Position, Degrees         string
 	MapAlt                    string
 	Description               []block
-	Language, Dir             string // of the words of the authority; empty: not known
+	Language, Dir             string // of the authority's text; empty: unknown
 	Instruction, Contact      []block
 	Responses                 []string
 	Audience                  string
-	Languages                 []tongueLink // others in which it is said
+	Languages                 []tongueLink // other languages of the text
 	Zones                     []zoneLink
 	Note, Comment             []block
 	Areas                     []area
@@ -111,31 +113,31 @@ type view struct {
 	People                    *people
 	Lands                     landsSaid
 	Assets                    *assets
-	Importance, Why           string // of an active hazard: how much it matters beside others, and why
+	Importance, Why           string // importance of an active hazard compared with others, and why
 	Origin, Org               string
-	Sources, Doubts           []source // of all, and of those that readers must not rely on
+	Sources, Doubts           []source // all sources, and those that readers must not rely on
 	SourceLink                string
 	Credits                   bool
 	Recent, Older             []change
 	Earlier                   int
-	Kept                      string // that changes before a moment may have been pruned; empty: they were not
+	Kept                      string // says that changes before a moment may have been pruned; empty: they were not
 	Total                     int
 }
 
-// tongueLink leads to the page in a language.
+// tongueLink links to the page in another language.
 type tongueLink struct {
 	Tag, Href string
 	Here      bool
 }
 
-// zoneLink leads to the page with times in another zone beside UTC.
+// zoneLink links to the page with times in another zone, beside UTC.
 type zoneLink struct {
 	Name string // IANA
 	Of   string // whose zone it is; empty: the visitor's
 	Here bool
 }
 
-// zones are those that a visitor may want: that of the hazard, the one that the visitor came with, and UTC alone.
+// zones returns the zones that a visitor may want: the hazard's, the one they chose, and UTC alone.
 func (c *Hazard) zones() (list []zoneLink) {
 	if c.There != nil {
 		list = append(list, zoneLink{Name: c.There.String(), Of: c.say("zoneThere")})
@@ -150,7 +152,7 @@ func (c *Hazard) zones() (list []zoneLink) {
 	return list
 }
 
-// speak adds what the authority says in the language of the page.
+// speak adds the authority's text in the language of the page.
 func (c *Hazard) speak(v *view) {
 	h := c.Hazard
 	t := h.Says()
@@ -162,7 +164,7 @@ func (c *Hazard) speak(v *view) {
 		v.Dir = "rtl"
 	}
 	if t.Instruction != "" && !h.EditedField("description") {
-		v.Description = blocks(strings.Replace(h.Description, t.Instruction, "", 1)) // it stands below
+		v.Description = blocks(strings.Replace(h.Description, t.Instruction, "", 1)) // the instruction is shown below the description
 	}
 	if h.EditedField("description") && h.EditedField("hazard_Name") {
 		v.Language, v.Dir = "", ""
@@ -194,12 +196,12 @@ type product struct {
 	Title, Kind, Comment  string
 	Folder, File          bool
 	Text                  []block
-	Again                 bool // all of the text is in the description
+	Again                 bool // the description contains all of the text
 	Link, LinkText        string
 	FileURL, Name, Detail string
-	Picture               string  // its address; empty: it is none
+	Picture               string  // address of the picture; empty: the product is none
 	Fetched               *moment // nil: it was uploaded
-	RestrictedTo          string  // organizations; empty: it is open
+	RestrictedTo          string  // organizations that may see it; empty: everybody
 	By                    string
 	At                    moment
 	Place                 string
@@ -223,7 +225,7 @@ type source struct {
 	Words        string
 }
 
-// shownChanges is how many of the changes are open to the eye; the others are folded away.
+// shownChanges is how many changes are shown; the others are collapsed.
 const shownChanges = 12
 
 func (c *Hazard) view() *view {
@@ -240,7 +242,7 @@ func (c *Hazard) view() *view {
 	switch {
 	case v.Over:
 		v.EndLabel = c.say("ended")
-		if h.End > c.Now { // it was not said when
+		if h.End > c.Now { // its end was unknown at that time
 			v.End = v.Updated
 		}
 	case !h.AutoExpire && h.End <= c.Now:
@@ -296,11 +298,11 @@ func (c *Hazard) next() *next {
 	return n
 }
 
-// roles are the keys of the texts for the roles of areas; with the suffix What, of their
+// roles maps the roles of areas to keys of texts; with the suffix What, to keys of their
 // explanations.
 var roles = map[hazard.AreaRole]string{hazard.AlertArea: "areaAlert", hazard.ImpactArea: "areaImpact", hazard.TrackArea: "areaTrack", hazard.PointArea: "areaPoint"}
 
-// areas lists the areas by role, and says what the map shows.
+// areas lists the areas by role. alt says what the map shows.
 func (c *Hazard) areas() (list []area, alt string) {
 	names := []string{}
 	for _, role := range []hazard.AreaRole{hazard.AlertArea, hazard.ImpactArea, hazard.TrackArea} {
@@ -337,7 +339,7 @@ func (c *Hazard) areas() (list []area, alt string) {
 	return list, alt
 }
 
-// products makes the tree of the products that are not hidden; what is in a hidden folder is hidden with it.
+// products builds the tree of the visible products. A product in a hidden folder is hidden too.
 func (c *Hazard) products() (roots []*product, count int) {
 	known := map[int64]bool{}
 	for _, p := range c.Products {
@@ -367,7 +369,7 @@ func (c *Hazard) products() (roots []*product, count int) {
 	return grow(0), count
 }
 
-// MadeBy says whose a product is: the title of its source, or who wrote it last.
+// MadeBy returns the author of a product: the title of its source, or the user who last changed it.
 func (c *Hazard) MadeBy(p *hazard.Product) string {
 	if p.Source != "" && !p.Edited {
 		return c.sourceTitle(p.Source)
@@ -415,7 +417,7 @@ func (c *Hazard) report(r *Report) report {
 	if r.Said.Over() <= c.Now {
 		out.EndLabel = c.say("ended")
 	}
-	// A version is a time of issue in most sources, but for some a count.
+	// A version is the time of issue in most sources, but a counter in some.
 	if said := hazard.Instant(head.Version); said > 1e12 && said < c.Now.Add(maxRelative) {
 		out.Said = c.at(said, c.Now)
 	}
@@ -425,10 +427,10 @@ func (c *Hazard) report(r *Report) report {
 	return out
 }
 
-// measured is what was measured, in words.
+// measured is a measurement in words.
 type measured struct{ Title, Value, Source string }
 
-// measurements are in the order in which people read them.
+// measurements returns the measurements in the order in which people read them.
 func (c *Hazard) measurements() (list []measured) {
 	for _, info := range hazard.Quantities() {
 		m, ok := hazard.Measured(c.Hazard.Measurements, info.Name)
@@ -444,7 +446,7 @@ func (c *Hazard) measurements() (list []measured) {
 	return list
 }
 
-// Why is what makes a hazard important, in the words of a language.
+// Why returns what makes a hazard important, in the words of a language.
 func Why(h *hazard.Hazard, i *hazard.Importance, language *words.Language) string {
 	if language == words.English() {
 		return i.Reason()
@@ -466,24 +468,25 @@ func Why(h *hazard.Hazard, i *hazard.Importance, language *words.Language) strin
 	return strings.Join(list, "; ")
 }
 
-// people is who lives where the hazard is, in words.
+// people says in words how many people live where the hazard is.
 type people struct {
 	Text, Why, Method string
 	Bands             []measured
 	Places            []string
 }
 
-// Why nobody was counted, beside what counting itself says.
+// These are reasons why nobody was counted, in addition to those from the count itself.
 const (
 	NotThen      = "nobody had been counted by then"
 	EndedBefore  = "it ended before people were counted"
 	CountsNobody = "this server does not count people"
 )
 
-// uncounted are the words that say why.
+// uncounted maps each reason to the key of its words.
 var uncounted = map[string]string{hazard.WhyNoArea: "peoplePoint", hazard.WhyIntricate: "peopleIntricate", NotThen: "peopleThen", EndedBefore: "peopleEnded", CountsNobody: "peopleOff"}
 
-// Uncounted says in a language why people were not counted. In English it is as it was given.
+// Uncounted returns in a language why people were not counted. In English, it returns the given
+// text.
 func Uncounted(why string, language *words.Language) string {
 	if key := uncounted[why]; key != "" && language != words.English() {
 		return language.Say(key)
@@ -491,7 +494,7 @@ func Uncounted(why string, language *words.Language) string {
 	return why
 }
 
-// people is nil as long as nobody was counted.
+// people returns nil until the people were counted.
 func (c *Hazard) people() *people {
 	e := c.Hazard.Exposed()
 	if e == nil {
@@ -504,7 +507,7 @@ func (c *Hazard) people() *people {
 	if e.Year != 0 {
 		p.Method += ", " + strconv.Itoa(e.Year)
 	}
-	bands := slices.DeleteFunc(slices.Clone(e.Bands), func(b hazard.ExposedBand) bool { // half a degree more or less is a row that nobody reads
+	bands := slices.DeleteFunc(slices.Clone(e.Bands), func(b hazard.ExposedBand) bool { // half a degree more or less would be a row that nobody reads
 		return b.Kind == string(hazard.Intensity) && b.Value != math.Trunc(b.Value)
 	})
 	for i, b := range bands {
@@ -530,12 +533,13 @@ func (c *Hazard) people() *people {
 func nobody(b hazard.ExposedBand) bool  { return b.People != nil && b.People.High == 0 }
 func unknown(b hazard.ExposedBand) bool { return b.People == nil }
 
-// follows reports whether a band and the first of others are of one quantity and both are so. The bands of a quantity come from the worst on, and each holds those before it.
+// follows reports whether a band and the first of others have the same quantity, and so is true for
+// both. The bands of a quantity start with the worst, and each includes those before it.
 func follows(b hazard.ExposedBand, others []hazard.ExposedBand, so func(hazard.ExposedBand) bool) bool {
 	return len(others) > 0 && others[0].Kind == b.Kind && so(b) && so(others[0])
 }
 
-// estimate is a number of people for a reader, to two digits.
+// estimate returns a number of people for readers, rounded to two digits.
 func (c *Hazard) estimate(e *hazard.Estimate) string {
 	if e == nil {
 		return c.say("peopleUnknown")
@@ -543,7 +547,7 @@ func (c *Hazard) estimate(e *hazard.Estimate) string {
 	return c.say("peopleAbout", "n", c.grouped(hazard.TwoDigits(e.People)), "low", c.grouped(hazard.TwoDigits(e.Low)), "high", c.grouped(hazard.TwoDigits(e.High)))
 }
 
-// origin says where the hazard comes from, and how fresh what its sources say is.
+// origin says where the hazard comes from, and how recent the data of its sources is.
 func (c *Hazard) origin(v *view) {
 	h := c.Hazard
 	v.Origin = cmp.Or(h.Creator, h.UpdateUser)
@@ -600,7 +604,7 @@ func (c *Hazard) org(id int64) string {
 	return cmp.Or(c.Orgs[id], c.say("organizationNumber", "id", id))
 }
 
-// severity is the level in the words of the page.
+// severity returns the name of the level in the language of the page.
 func (f *Frame) severity(s hazard.Severity) string {
 	return f.language().NameOf("severity", s.String())
 }
@@ -614,10 +618,11 @@ func severityName(s hazard.Severity) string {
 	return "None"
 }
 
-// severityClass is the class of the style sheet that has the severity's colour.
+// severityClass returns the CSS class with the severity's color.
 func severityClass(s hazard.Severity) string { return "sev-" + strings.ToLower(severityName(s)) }
 
-// typeName is the type in words. The base interface gives POLITICALCONFLICT a file's name.
+// typeName returns the type in words. For POLITICALCONFLICT the base interface has only a file
+// name.
 func typeName(t hazard.Type) string {
 	info, ok := t.Info()
 	if !ok {
@@ -630,7 +635,7 @@ func typeName(t hazard.Type) string {
 	return info.Name
 }
 
-// dms is a position as people write it, in degrees, minutes and seconds.
+// dms returns a position in degrees, minutes and seconds.
 func dms(lat, lon float64) string {
 	return angle(lat, "N", "S") + ", " + angle(lon, "E", "W")
 }
@@ -644,7 +649,7 @@ func angle(degrees float64, positive, negative string) string {
 	return fmt.Sprintf("%d° %02d′ %02d″ %s", seconds/3600, seconds/60%60, seconds%60, side)
 }
 
-// number has at most that many decimals.
+// number returns x with at most that many decimals.
 func number(x float64, decimals int) string {
 	text := strconv.FormatFloat(x, 'f', decimals, 64)
 	if strings.Contains(text, ".") {
@@ -666,7 +671,8 @@ func (f *Frame) squareKilometres(km2 float64) string {
 	return f.grouped(int64(math.Round(km2))) + " km²"
 }
 
-// grouped is n with its digits in threes, parted by a comma in English, and elsewhere by a narrow blank, which is no decimal sign in any language.
+// grouped returns n with its digits in groups of three. The separator is a comma in English, or
+// else a narrow space, which no language uses as a decimal separator.
 func (f *Frame) grouped(n int64) string {
 	part := "\u202f"
 	if f.language() == words.English() {
@@ -689,7 +695,7 @@ func (f *Frame) bytes(n int64) string {
 	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 }
 
-// cut is text of at most that many characters.
+// cut returns the text, shortened to at most that many characters.
 func cut(text string, most int) string {
 	if runes := []rune(text); len(runes) > most {
 		return string(runes[:most-1]) + "…"

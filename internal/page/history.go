@@ -9,14 +9,14 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// Change is one change in the history of a hazard, as one who may know of it sees it.
+// Change is one change in a hazard's history, as seen by a visitor who may see it.
 type Change struct {
 	*hazard.Change
-	// Fields are the fields that differ from the state before, under their names in the base interface.
+	// Fields are the fields that the change modified, by their names in the base interface.
 	Fields []Field
 }
 
-// Field is a field's value before and after a change: text, a number, a bool or nil, as JSON has them.
+// Field is a field's value before and after a change, as in JSON: text, a number, a bool or nil.
 type Field struct {
 	Name     string
 	From, To any
@@ -35,19 +35,20 @@ type change struct {
 type field struct {
 	Name     string
 	From, To string
-	Long     bool // the values are texts of some length
+	Long     bool // the values are long texts
 }
 
-// kinds are the keys of the words for the kinds of change.
+// kinds maps the kinds of change to keys of words.
 var kinds = map[hazard.ChangeKind]string{
 	hazard.HazardCreated: "changeHazardCreated", hazard.HazardUpdated: "changeHazardUpdated", hazard.HazardExpired: "changeHazardExpired", hazard.HazardMerged: "changeHazardMerged",
 	hazard.HazardSplit: "changeHazardSplit", hazard.ProductCreated: "changeProductCreated", hazard.ProductUpdated: "changeProductUpdated", hazard.ProductDeleted: "changeProductDeleted",
 }
 
-// unread are the fields whose values are for programs, and the keys of what is said instead.
+// unread maps the fields whose values are for programs to the keys of the words shown instead.
 var unread = map[string]string{"area": "redrawn", "shapes": "redrawn", "measurements": "newValues"}
 
-// labels are the keys of the words for the fields that are shown. The others say when and by whom, which stands beside them.
+// labels maps the fields that are shown to keys of words. The other fields hold when and by whom,
+// which the page shows beside the change.
 var labels = map[string]string{
 	"hazard_Name": "field_hazard_Name", "description": "field_description", "type_ID": "type", "severity_ID": "severity", "category_ID": "category", "status": "field_status",
 	"autoexpire": "field_autoexpire", "start_Date": "field_start_Date", "end_Date": "field_end_Date", "latitude": "field_latitude", "longitude": "field_longitude", "snc_url": "sourcePage",
@@ -56,7 +57,7 @@ var labels = map[string]string{
 	"org_IDs": "field_org_IDs", "timeline_Date": "field_timeline_Date", "geo_Locations": "field_geo_Locations",
 }
 
-// longValue is from how many characters on a value is shown on demand only.
+// longValue is the length, in characters, from which a value is shown on demand only.
 const longValue = 90
 
 func (c *Hazard) change(ch *Change) change {
@@ -93,7 +94,7 @@ func (c *Hazard) change(ch *Change) change {
 	return out
 }
 
-// value is a field's value in words.
+// value returns a field's value in words.
 func (c *Hazard) value(name string, v any) string {
 	text := ""
 	switch v := v.(type) {

@@ -16,17 +16,19 @@ import (
 type Lands struct {
 	Countries []string // two letters (ISO 3166-1)
 	Divisions []population.Region
-	// Sea means that it has no area, and that its point lies in no country. Off is the nearest one then; nil: none is within MostOff.
+	// Sea reports that the hazard has no area, and its point lies in no country. Off is then the
+	// nearest country; nil if none is within MostOff.
 	Sea bool
 	Off *place.Nearby
-	// Name is the name of a country in the language of the reader; nil: that in English.
+	// Name returns the name of a country in the reader's language; nil means English.
 	Name func(code string) string
 }
 
-// MostOff is how far it is looked for a country, in meters, from a point in none.
+// MostOff is the maximum distance, in meters, from a point in no country to the nearest country.
 const MostOff = 500_000
 
-// LandsOf finds where a hazard lies whose people were counted, or which has no area: then its point alone counts. Otherwise it is not known.
+// LandsOf returns where a hazard lies. This is known if its people were counted, or if it has no
+// area; then only its point counts.
 func LandsOf(h *hazard.Hazard, divisions []population.Region) (l Lands) {
 	l.Divisions = divisions
 	if e := h.Exposed(); e != nil {
@@ -47,7 +49,7 @@ func LandsOf(h *hazard.Hazard, divisions []population.Region) (l Lands) {
 	return l
 }
 
-// Pointed reports whether of a hazard only a point or a line is known.
+// Pointed reports whether only a point or a line of a hazard is known.
 func Pointed(h *hazard.Hazard) bool {
 	if e := h.Exposed(); e != nil {
 		return e.Why == hazard.WhyNoArea
@@ -55,15 +57,16 @@ func Pointed(h *hazard.Hazard) bool {
 	return !slices.ContainsFunc(h.Areas, func(a hazard.AreaRef) bool { return a.Role == hazard.AlertArea || a.Role == hazard.ImpactArea })
 }
 
-// few is how many names stand in a list; then how many more there are.
+// few is the maximum number of names in a list. After them, the list says how many more there are.
 const few = 5
 
-// landsSaid are countries and divisions in words. Of divisions that are known by their towns Note says so.
+// landsSaid are countries and divisions in words. Note says if divisions are known by their towns
+// only.
 type landsSaid struct{ Countries, Divisions, Note string }
 
 func (l *Lands) said(language *words.Language) (s landsSaid) {
 	list := func(names []string) string {
-		if len(names) <= few+1 { // "and 1 more" takes as much room as its name
+		if len(names) <= few+1 { // "and 1 more" takes as much room as the name
 			return strings.Join(names, ", ")
 		}
 		return language.Say("andMore", "names", strings.Join(names[:few], ", "), "n", strconv.Itoa(len(names)-few))
@@ -98,7 +101,7 @@ func (l *Lands) name(code string) string {
 	return code
 }
 
-// Words say where a hazard lies in one line; empty: it is not known.
+// Words returns one line that says where a hazard lies; empty if unknown.
 func (l *Lands) Words(language *words.Language) string {
 	s := l.said(language)
 	var parts []string

@@ -11,7 +11,8 @@ import (
 	"github.com/hazardd/hazardd/internal/words"
 )
 
-// A hazard without an area lies in the country of its point; at sea the nearest country is named, or that there is none.
+// A hazard without an area lies in the country of its point. At sea, the page names the nearest
+// country, or says that there is none.
 func TestTheLandOfAPoint(t *testing.T) {
 	for _, tt := range []struct {
 		lon, lat float64
@@ -29,7 +30,7 @@ func TestTheLandOfAPoint(t *testing.T) {
 			t.Errorf("%v, %v: %q before its people were counted, and %q, want %q", tt.lon, tt.lat, a, b, tt.want)
 		}
 	}
-	// Of an area that was not counted yet, or that is in no known country, the point says nothing.
+	// For an area that was not counted yet, or that is in no known country, the point is not used.
 	h := &hazard.Hazard{Longitude: -86.1, Latitude: 39.8, Areas: []hazard.AreaRef{{Role: hazard.AlertArea}}}
 	if l := LandsOf(h, nil); l.Words(words.English()) != "" {
 		t.Errorf("an area: %q", l.Words(words.English()))
@@ -40,7 +41,8 @@ func TestTheLandOfAPoint(t *testing.T) {
 	}
 }
 
-// Of bands in which nobody lives the widest stands for all, and of those of which it is not known the worst.
+// Of several bands without people only the widest is shown, and of several unknown bands only the
+// worst.
 func TestBandsThatSayTheSameAreSaidOnce(t *testing.T) {
 	html := pageOf(t, func(c *Hazard) {
 		e := &hazard.Exposure{Of: c.Hazard.ExposureKey(), Method: "GPW"}
@@ -58,7 +60,8 @@ func TestBandsThatSayTheSameAreSaidOnce(t *testing.T) {
 	}
 }
 
-// Page and brief name a handful of countries and provinces, how many more there are, and what provinces are known by, in each language.
+// Page and brief name a few countries and provinces, how many more there are, and how provinces are
+// known, in each language.
 func TestPageAndBriefNameProvinces(t *testing.T) {
 	for _, l := range words.All() {
 		alter := func(lands *Lands, divisions ...population.Region) func(*Hazard) {

@@ -18,25 +18,27 @@ import (
 type Map struct {
 	Hazard *hazard.Hazard
 	Areas  []hazard.Area
-	Ground *basemap.Archive // nil: there is only a graticule
+	Ground *basemap.Archive // nil: only a graticule is drawn
 	Dark   bool             // for dark pages
-	Over   bool             // say that the hazard has ended: a picture may stand alone
-	// Shapes are what sources draw of the hazard, in the order of hazard.ShapeRoles; those of an earlier time have a lesser From.
+	Over   bool             // say that the hazard has ended, because the picture may be shown alone
+	// Shapes are the shapes that sources give for the hazard, in the order of hazard.ShapeRoles.
+	// Shapes of an earlier time have a lower From.
 	Shapes []hazard.Shape
 }
 
-// The size of the map, in its own units, and how near it looks.
+// The size of the map in its own units, and its scale.
 const (
 	mapWidth, mapHeight = 480, 300
-	// minSpan is the least width that is shown, in degrees: with less nobody knows where he is.
+	// minSpan is the minimum width of a map in degrees. A narrower map would not show where it is.
 	minSpan = 0.2
-	// pointSpan is the width around a hazard of which only the position is known.
+	// pointSpan is the width of the map if only the position of the hazard is known.
 	pointSpan = 12.0
-	// maxMercator is the latitude beyond which the map has equal degrees instead: Mercator has no poles.
+	// maxMercator is the latitude beyond which all degrees have the same height, because Mercator
+	// has no poles.
 	maxMercator = 78.0
 )
 
-// palette is the colours of a map.
+// palette is the set of colors of a map.
 type palette struct{ sea, line, label, frame, casing, land, river, border string }
 
 var (
@@ -44,19 +46,20 @@ var (
 	darkMap  = palette{sea: "#16232f", line: "#2b3d4d", label: "#b4c5d4", frame: "#4a6073", casing: "#05080b", land: "#28323c", river: "#16232f", border: "#5d6a78"}
 )
 
-// drawing is a map in the making.
+// drawing is a map under construction.
 type drawing struct {
 	bytes.Buffer
 	palette
-	colour             string  // of the severity
+	colour             string  // color of the severity
 	width, height      float64 // in its own units
 	west, north, scale float64
-	project            func(lat float64) float64 // to degrees at the equator
+	project            func(lat float64) float64 // converts to degrees at the equator
 	inverse            func(y float64) float64
-	lon                float64 // of the hazard: everything is drawn on its side of the world
+	lon                float64 // longitude of the hazard: everything is drawn on its side of the world
 }
 
-// SVG is the map as an image of 480 by 300 units, without scripts, styles and references. Geometries that cannot be read are left out.
+// SVG returns the map as an image of 480 by 300 units, without scripts, styles and references. It
+// leaves out geometries that cannot be read.
 func (m *Map) SVG() []byte { return m.draw().Bytes() }
 
 func (m *Map) draw() *drawing {
@@ -105,7 +108,7 @@ func (m *Map) draw() *drawing {
 			}
 		}
 	}
-	// Not over the symbol, and not where the degrees are.
+	// Keep clear of the symbol and of the degrees.
 	taken := append([]patch{sign, {0, 0, mapWidth, 26}, {0, 0, 58, mapHeight}, {mapWidth - 140, mapHeight - 44, mapWidth, mapHeight}}, d.drawn(drawn, sign, legend.patch)...)
 	d.names(towns, taken, true)
 	d.labels()
@@ -118,7 +121,7 @@ func (m *Map) draw() *drawing {
 	d.symbol(h, m.symbolSize())
 	d.scaleBar(h.Latitude)
 	d.legend(legend)
-	if m.Ground != nil { // whoever has the picture alone must know, too
+	if m.Ground != nil { // a picture shown alone needs the credit too
 		fmt.Fprintf(d, `<text x="%d" y="%d" text-anchor="end" font-size="8" fill="%s" stroke="%s" stroke-width="2" paint-order="stroke">Natural Earth; GeoNames (CC BY 4.0)</text>`,
 			mapWidth-6, mapHeight-5, d.label, d.sea)
 	}
@@ -126,7 +129,8 @@ func (m *Map) draw() *drawing {
 	return d
 }
 
-// colourOfSeverity is the colour of the base interface, section 2.4; empty: there is none.
+// colourOfSeverity returns the color given by the base interface, section 2.4; empty if there is
+// none.
 func colourOfSeverity(of hazard.Severity) string {
 	for _, s := range hazard.Severities() {
 		if s.Severity == of {
@@ -144,7 +148,7 @@ type shape struct {
 	points   [][2]float64
 }
 
-// readShape reads a GeoJSON geometry. What is stored was written by package geo.
+// readShape reads a stored GeoJSON geometry, which package geo wrote.
 func readShape(text []byte) (s shape) {
 	var g struct {
 		Type        string
@@ -180,7 +184,7 @@ func readShape(text []byte) (s shape) {
 			s.polygons = append(s.polygons, polygon)
 		}
 	case "MultiPolygon":
-		_ = ok(&s.polygons) // what was read until a fault is still right
+		_ = ok(&s.polygons) // the part before an error is still correct
 	case "GeometryCollection":
 		for _, one := range g.Geometries {
 			part := readShape(one)
@@ -190,14 +194,15 @@ func readShape(text []byte) (s shape) {
 	return s
 }
 
-// onEarth reports whether every position is one.
+// onEarth reports whether every position is valid.
 func (s *shape) onEarth() bool {
 	ok := true
 	s.each(func(lon, lat float64) { ok = ok && math.Abs(lon) <= 180 && math.Abs(lat) <= 90 })
 	return ok
 }
 
-// turn puts every part whole on the side of the world where lon is: what crosses the antimeridian is stored in two.
+// turn moves every part, undivided, to the side of the world where lon is. A geometry across the
+// antimeridian is stored in two parts.
 func (s *shape) turn(lon float64) {
 	move := func(list [][2]float64, by float64) {
 		for i := range list {
@@ -250,13 +255,16 @@ func (s *shape) each(f func(lon, lat float64)) {
 	}
 }
 
-// margin is how much room a map has around what it shows, as a factor, and how much of that is moved from above to below.
+// margin is the room around the content of a map, as a factor, and the share of it that is moved
+// from top to bottom.
 type margin struct{ room, below float64 }
 
-// margins are tried in turn until the legend covers nothing; the last is taken if it always does.
+// margins are tried in order until the legend covers nothing. If it always covers something, the
+// last one is used.
 var margins = []margin{{1.3, 0}, {1.45, 0}, {1.45, 0.66}, {1.6, 0.4}, {1.3, 0}}
 
-// look chooses what the map shows: all shapes and the position, with some room around.
+// look chooses the part of the world that the map shows: all shapes and the position, with some
+// room around.
 func (d *drawing) look(shapes []shape, h *hazard.Hazard, around margin) {
 	west, east, south, north := h.Longitude, h.Longitude, h.Latitude, h.Latitude
 	span := pointSpan
@@ -291,7 +299,7 @@ func (d *drawing) xy(lon, lat float64) (x, y float64) {
 	return (lon - d.west) * d.scale, (d.north - d.project(lat)) * d.scale
 }
 
-// step is the distance of the lines of the graticule, in degrees.
+// step returns the spacing of the graticule in degrees.
 func (d *drawing) step() float64 {
 	for _, s := range []float64{0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15} {
 		if mapWidth/d.scale/s <= 5 {
@@ -301,7 +309,8 @@ func (d *drawing) step() float64 {
 	return 30
 }
 
-// meridians and parallels call f with each line of the graticule that is seen, and where it is.
+// meridians and parallels call f with each visible line of the graticule and its position on the
+// map.
 func (d *drawing) meridians(f func(lon, x float64)) {
 	s := d.step()
 	for i := math.Ceil(d.west / s); i*s < d.west+mapWidth/d.scale; i++ {
@@ -326,7 +335,7 @@ func (d *drawing) graticule() {
 	d.WriteString(`</g>`)
 }
 
-// labels writes the degrees along the left and the upper edge, with the sea around the letters.
+// labels writes the degrees along the left and top edges, with a halo in the color of the sea.
 func (d *drawing) labels() {
 	decimals := 0
 	for s := d.step(); s < 1 && decimals < 2; s *= 10 {
@@ -357,18 +366,18 @@ func degrees(x float64, decimals int, positive, negative string) string {
 	return text + " " + positive
 }
 
-// way is the path along positions, without those that are no pixel apart. Without fill it leaves out where an area was cut at the
-// antimeridian, which is no edge of it.
+// way returns the path along positions. It skips positions less than a pixel apart. Unless fill is
+// set, it leaves out the cut along the antimeridian, which is not a real edge of an area.
 func (d *drawing) way(list [][2]float64, fill bool) string {
 	var out strings.Builder
-	var lastX, lastY float64 // where the pen is, in tenths of a pixel: steps are written of rounded places, so that their errors do not add up
-	moves := false           // the last command is a move: what follows it without a command would be no step
+	var lastX, lastY float64 // position of the pen in tenths of a pixel; steps are between rounded positions, so that errors do not add up
+	moves := false           // the last command is a move, after which an implicit command would not be a step
 	for i, at := range list {
 		x, y := d.xy(at[0], max(-89.9, min(89.9, at[1])))
 		if i > 0 && i < len(list)-1 && math.Hypot(x-lastX/10, y-lastY/10) < 0.7 {
 			continue
 		}
-		// What is far outside is cut, so that no reader of SVG has to do with large numbers.
+		// Clamp positions far outside, so that SVG readers need not handle large numbers.
 		x, y = math.Round(10*max(-5*d.width, min(6*d.width, x))), math.Round(10*max(-5*d.height, min(6*d.height, y)))
 		if i == 0 || !fill && cutAt(list[i-1]) && cutAt(at) {
 			out.WriteString("M" + tenths(x, false) + tenths(y, true))
@@ -385,7 +394,8 @@ func (d *drawing) way(list [][2]float64, fill bool) string {
 	return out.String()
 }
 
-// tenths is a number of tenths as SVG writes it shortest, after another number if follows says so.
+// tenths returns a number of tenths in the shortest form that SVG allows. follows says that it
+// comes after another number.
 func tenths(n float64, follows bool) string {
 	s := strconv.FormatFloat(math.Abs(n)/10, 'f', -1, 64)
 	if s != "0" {
@@ -400,10 +410,11 @@ func tenths(n float64, follows bool) string {
 	return s
 }
 
-// cutAt reports whether a position is on the antimeridian, on whatever side it was put.
+// cutAt reports whether a position is on the antimeridian, on either side.
 func cutAt(at [2]float64) bool { return math.Abs(math.Remainder(at[0], 360)) == 180 }
 
-// shape draws areas in the severity's colour with a dark edge around it, since the colour may be as light as the sea.
+// shape draws areas in the severity's color with a dark edge, because the color may be as light as
+// the sea.
 func (d *drawing) shape(s *shape) {
 	var areas, edges, lines strings.Builder
 	for _, p := range s.polygons {
@@ -438,10 +449,11 @@ func (d *drawing) shape(s *shape) {
 	}
 }
 
-// symbolSize is the edge of the symbol on the map; symbolEdge, that of its own document.
+// symbolSize is the size of the symbol on the map; symbolEdge is its size in its own document.
 const symbolSize, symbolEdge = 56.0, 128.0
 
-// symbolSize is the edge of the symbol on this map: it is small where it would hide what is drawn around the position.
+// symbolSize returns the size of the symbol on this map. It is small if it would hide shapes around
+// the position.
 func (m *Map) symbolSize() float64 {
 	if len(m.Shapes) > 0 {
 		return symbolSize / 2
@@ -453,19 +465,19 @@ func (m *Map) symbolSize() float64 {
 func (d *drawing) symbol(h *hazard.Hazard, size float64) {
 	svg, err := symbol.Symbol{Type: h.Type, Category: h.Category, Severity: h.Severity}.SVG()
 	if err != nil {
-		return // of a type that is not known any more: the areas are still right
+		return // the type no longer exists, but the areas are still correct
 	}
 	x, y := d.xy(h.Longitude, h.Latitude)
 	fmt.Fprintf(d, `<g transform="translate(%.1f %.1f) scale(%.4f)">%s</g>`, x-size/2, y-size/2, size/symbolEdge, svg)
 }
 
-// stamp writes over the map what else nobody would see, so many units below its middle.
+// stamp writes a notice over the map, that many units below its center.
 func (d *drawing) stamp(word, colour string, below int) {
 	fmt.Fprintf(d, `<text x="%d" y="%d" text-anchor="middle" font-size="62" font-weight="800" letter-spacing="4" fill="%s" fill-opacity="0.55" transform="rotate(-24 %d %d)">%s</text>`,
 		mapWidth/2, mapHeight/2+22+below, colour, mapWidth/2, mapHeight/2+below, word)
 }
 
-// scaleBar tells how long a round number of kilometres is at that latitude.
+// scaleBar shows a round number of kilometers at that latitude.
 func (d *drawing) scaleBar(lat float64) {
 	perUnit := 111.195 / d.scale * math.Cos(lat*math.Pi/180) // km; on a sphere of 6371 km
 	if perUnit <= 0 || math.IsNaN(perUnit) {

@@ -1,10 +1,13 @@
-// Package page writes what people read in a browser: the page of one hazard with its small map, the form to log in, and errors.
+// Package page writes the pages that people read in a browser: the page of one hazard with its
+// small map, the login form, and errors.
 //
-// A page is one document that needs no script, and loads nothing but its style sheet, symbols and map, from its own server. It shows all
-// that it is given: who may see what has been decided before. Words of users and sources are escaped; of the addresses in them only
-// those of https become links. Its own words are in the language that the caller passes (internal/words). Times are given relative to a moment that the caller passes, in UTC,
-// and in the zone of the visitor if it is known. All functions depend on their
-// arguments alone and may be called concurrently; none knows HTTP or the store.
+// A page is one document that needs no script. It loads only its style sheet, symbols and map, from
+// its own server. It shows all that it is given: the caller has already left out what the visitor
+// may not see. Text of users and sources is escaped, and only their https addresses become links.
+// The page's own words are in the language that the caller passes (internal/words). Times are
+// relative to a moment that the caller passes, in UTC, and also in the visitor's zone if it is
+// known. All functions depend on their arguments alone and are safe for concurrent use; none uses
+// HTTP or the store.
 package page
 
 import (
@@ -17,35 +20,38 @@ import (
 	"html/template"
 	"sync"
 	"time"
-	_ "time/tzdata" // zones of visitors, also where the machine knows none
+	_ "time/tzdata" // time zones of visitors, for machines without a zone database
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/symbol"
 	"github.com/hazardd/hazardd/internal/words"
 )
 
-// Frame is what every page has around its content.
+// Frame is the part that all pages share.
 type Frame struct {
-	// Root is the path of the service's public address, without a slash at its end: empty for most.
+	// Root is the path of the service's public address, without a trailing slash. It is empty for
+	// most installations.
 	Root string
-	// Language is that of the page's own words; nil: English.
+	// Language is the language of the page's own words; nil means English.
 	Language *words.Language
-	// Zone is that of the visitor, in which times are shown beside UTC; nil: it is not known.
+	// Zone is the visitor's time zone, in which times are shown beside UTC; nil if unknown.
 	Zone *time.Location
-	User string // who is logged in; empty: nobody
-	// Token is the token in the page's own address, which no other page is told of; empty for most.
+	User string // user who is logged in; empty: nobody
+	// Token is the token in the page's own address, which is never passed to other pages. It is
+	// empty for most pages.
 	Token string
-	// Login is the path of the form to log in, for a visitor who need not; empty: no link leads there.
+	// Login is the path of the login form, for a visitor who may log in but need not. If it is
+	// empty, there is no link.
 	Login string
 }
 
-// Login is the form to log in.
+// Login is the login form.
 type Login struct {
 	Frame
-	Next     string // path to go on to, checked by the caller
-	Username string // as typed before
+	Next     string // path to continue to, checked by the caller
+	Username string // as typed in the last try
 	Error    string // why the last try failed; empty: there was none
-	Provider string // where else one may log in; empty: nowhere
+	Provider string // another service to log in with; empty: none
 }
 
 // Problem is an error as a page.
@@ -54,10 +60,10 @@ type Problem struct {
 	Status   int
 	Title    string
 	Detail   string // in words
-	Instance string // names the error in the service's log; may be empty
-	// Hazard: a hazard was looked for, and there is none.
+	Instance string // identifies the error in the service's log; may be empty
+	// Hazard reports that a hazard was requested that does not exist.
 	Hazard bool
-	// Foreign: the title is HTTP's, in English.
+	// Foreign reports that the title is HTTP's own, in English.
 	Foreign bool
 }
 
@@ -70,7 +76,7 @@ var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"languages":  words.All,
 }).Funcs(speaking(words.English())).Funcs(docsFuncs).ParseFS(files, "*.html"))
 
-// spoken are the templates in each language, by its tag: made when first wanted.
+// spoken returns the templates in each language by its tag. They are made on first use.
 var spoken = func() map[string]func() *template.Template {
 	in := map[string]func() *template.Template{}
 	for _, l := range words.All() {
@@ -79,12 +85,13 @@ var spoken = func() map[string]func() *template.Template {
 	return in
 }()
 
-// speaking are the functions by which templates say something: t and the key of the words, with names and values of their arguments.
+// speaking returns the functions that templates use for text, such as t with the key of the words,
+// and the names and values of their arguments.
 func speaking(l *words.Language) template.FuncMap {
 	return template.FuncMap{"t": l.Say, "name": l.NameOf, "lang": func() string { return l.ID }, "dir": func() string { return l.Dir }, "checked": func() bool { return l.Checked }}
 }
 
-// say is the words under the key in the language of the page.
+// say returns the words with the key, in the language of the page.
 func (f *Frame) say(key string, arguments ...any) string { return f.language().Say(key, arguments...) }
 
 func (f *Frame) language() *words.Language { return cmp.Or(f.Language, words.English()) }
@@ -92,23 +99,24 @@ func (f *Frame) language() *words.Language { return cmp.Or(f.Language, words.Eng
 var style, stylePath = func() ([]byte, string) {
 	css, err := files.ReadFile("style.css")
 	if err != nil {
-		panic(err) // a part of the program
+		panic(err) // the files are embedded in the program
 	}
 	css = append([]byte(symbol.CSS()), css...)
 	sum := sha256.Sum256(css)
 	return css, "/pages/" + hex.EncodeToString(sum[:8]) + ".css"
 }()
 
-// Style is the style sheet of all pages, and the path at which they expect it. The path changes with the content.
+// Style returns the style sheet of all pages, and the path from which they load it. The path
+// changes with the content.
 func Style() (path string, css []byte) { return stylePath, style }
 
-// HTML is the form.
+// HTML returns the form.
 func (l *Login) HTML() ([]byte, error) { return execute(l.language(), "login.html", l) }
 
-// HTML is the error's page.
+// HTML returns the error's page.
 func (p *Problem) HTML() ([]byte, error) { return execute(p.language(), "problem.html", p) }
 
-// HTML is the page of the hazard.
+// HTML returns the page of the hazard.
 func (c *Hazard) HTML() ([]byte, error) { return execute(c.language(), "hazard.html", c.view()) }
 
 func execute(l *words.Language, name string, data any) ([]byte, error) {
@@ -123,14 +131,15 @@ func execute(l *words.Language, name string, data any) ([]byte, error) {
 type moment struct {
 	Machine  string // RFC 3339, UTC
 	Words    string // 21 Nov 2026, 11:48 UTC
-	Local    string // 21 Nov 2026, 12:48 CET; empty: the visitor's zone is not known, or UTC
+	Local    string // 21 Nov 2026, 12:48 CET; empty: the visitor's zone is unknown, or is UTC
 	Relative string // 3 hours ago
 }
 
-// at is an instant in English and UTC.
+// at returns an instant in English and UTC.
 func at(i, now hazard.Instant) moment { return (&Frame{}).at(i, now) }
 
-// at is an instant as the page's visitor reads it. Only English has names of months here: other languages get digits, which all read alike.
+// at returns an instant as the page's visitor reads it. Only English has names of months here.
+// Other languages get digits, which all of them read the same way.
 func (f *Frame) at(i, now hazard.Instant) moment {
 	t := i.Time()
 	layout := "2006-01-02 15:04"
@@ -150,11 +159,12 @@ func (f *Frame) at(i, now hazard.Instant) moment {
 	return m
 }
 
-// relative says how far i is from now, in the greatest unit that it holds twice, or once below a day.
+// relative returns how far i is from now: in days from two days on, in hours from two hours on, or
+// else in minutes.
 func (f *Frame) relative(i, now hazard.Instant) string {
 	d := (time.Duration(now-i) * time.Millisecond).Abs()
 	if now-i > hazard.Instant(maxRelative.Milliseconds()) || i-now > hazard.Instant(maxRelative.Milliseconds()) {
-		return "" // the year says it better
+		return "" // the year is clearer
 	}
 	n, unit := int(d/time.Minute), "Minutes"
 	switch {
@@ -173,5 +183,5 @@ func (f *Frame) relative(i, now hazard.Instant) string {
 	return f.say("ago"+unit, "n", n)
 }
 
-// maxRelative is how far apart two moments are told in days.
+// maxRelative is the longest time that is shown relative to now.
 const maxRelative = 2 * 365 * 24 * time.Hour

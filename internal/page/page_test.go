@@ -42,7 +42,8 @@ func TestTimesAreToldInTheUnitThatSaysMost(t *testing.T) {
 	}
 }
 
-// shown is text as the page shows it: paragraphs parted by ¶, line breaks as /, tables in |, links in <>.
+// shown returns the text as the page shows it: paragraphs separated by ¶, line breaks as /, tables
+// in |, links in <>.
 func shown(text string) string {
 	var out []string
 	for _, b := range blocks(text) {
@@ -108,7 +109,7 @@ func FuzzText(f *testing.F) {
 				all.WriteString(r.Text)
 			}
 		}
-		// No word is lost.
+		// No word is missing.
 		if got, want := strings.Join(strings.Fields(all.String()), ""), strings.Join(strings.Fields(text), ""); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
@@ -129,7 +130,7 @@ func TestValuesInWords(t *testing.T) {
 	}
 }
 
-// page is the page of an ongoing flood, altered.
+// pageOf returns the page of an active flood, as modified by alter.
 func pageOf(t *testing.T, alter func(*Hazard)) string {
 	t.Helper()
 	c := &Hazard{Now: now, Symbol: func(*hazard.Hazard) string { return "/symbol.svg" }, Hazard: &hazard.Hazard{ID: 7, UUID: uuid.MustParse("0190a0b0-7d5b-7a53-8d5e-0f7c3a1b2c4d"),
@@ -195,7 +196,7 @@ func TestWhatReadersMustNotOverlookIsSaid(t *testing.T) {
 	}
 }
 
-// M11: the page of a warning had the text of the NWS twice, and identifiers as comments.
+// M11: the page of a warning had the text of the NWS twice, and showed identifiers as comments.
 func TestWordsOfPeopleStandOnce(t *testing.T) {
 	for comment, want := range map[string]string{"nws:KSEW.FF.W.0001.2026": "", "urn:oid:2.49.0.1.840.0.1f": "", "Ask for Ada.": "Ask for Ada.", "https://example.org/1": "https://example.org/1", "JTWC": "JTWC"} {
 		if got := forPeople(comment); got != want {
@@ -262,7 +263,7 @@ func TestHistoryIsToldInWords(t *testing.T) {
 	}
 }
 
-// elements calls each for all elements of a map, which must be one well-formed document.
+// elements calls each for all elements of a map, which must be a well-formed document.
 func elements(t testing.TB, svg []byte, each func(xml.StartElement)) {
 	t.Helper()
 	for dec := xml.NewDecoder(strings.NewReader(string(svg))); ; {
@@ -279,7 +280,7 @@ func elements(t testing.TB, svg []byte, each func(xml.StartElement)) {
 	}
 }
 
-// wantXML checks that a map is of elements that draw and nothing else.
+// wantXML checks that a map contains only drawing elements.
 func wantXML(t *testing.T, svg []byte) {
 	t.Helper()
 	elements(t, svg, func(e xml.StartElement) {
@@ -326,7 +327,7 @@ func TestMapsAreDrawnWhateverThePlace(t *testing.T) {
 					svg := doc.SVG()
 					wantXML(t, svg)
 					if !strings.Contains(string(svg), "EXERCISE") || !strings.Contains(string(svg), "#ffff00") {
-						t.Error("without the word EXERCISE, or the colour of a watch")
+						t.Error("the word EXERCISE or the color of a watch is missing")
 					}
 				}
 			}
@@ -334,7 +335,7 @@ func TestMapsAreDrawnWhateverThePlace(t *testing.T) {
 	}
 }
 
-// M7: the page of a flood in Seattle showed blue and lines of degrees.
+// M7: the page of a flood in Seattle showed only blue and a graticule.
 func TestMapsShowLandRiversAndTowns(t *testing.T) {
 	archive := web.NewHandler().Basemap()
 	if archive == nil {

@@ -7,20 +7,23 @@ import (
 	"github.com/hazardd/hazardd/internal/words"
 )
 
-// Preview is what a chat shows of a link to a hazard (Open Graph protocol, and what X reads instead).
+// Preview is what a chat shows for a link to a hazard (Open Graph protocol, and the similar tags of
+// X).
 type Preview struct {
 	Title, Text, URL, Picture, Alt string
-	Width, Height                  int // of the picture, in pixels
+	Width, Height                  int // size of the picture, in pixels
 }
 
-// pictureWidth is how wide the picture of a preview is, in pixels: what the large services ask for.
+// pictureWidth is the width of a preview's picture in pixels, as the large services want it.
 const pictureWidth = 1200
 
-// previewText is how many letters of a hazard's description a preview has: more is cut by the services.
+// previewText is the maximum length of the description in a preview, in letters. Services cut
+// longer text.
 const previewText = 200
 
-// NewPreview makes the preview of a hazard, as it reads at now. url is what the link leads to, picture the address of its PNG. A chat keeps both for
-// long: the text says when they end to be true.
+// NewPreview returns the preview of a hazard in its state at now. url is the address of the page,
+// picture that of its PNG. Chats store both for a long time, so the text says until when it is
+// valid.
 func NewPreview(h *hazard.Hazard, now hazard.Instant, url, picture string) *Preview {
 	level := severityName(h.Severity)
 	p := &Preview{Title: level + ": " + hazard.CleanLine(h.Name), URL: url, Picture: picture, Width: pictureWidth, Height: pictureWidth * mapHeight / mapWidth,
@@ -46,5 +49,5 @@ func NewPreview(h *hazard.Hazard, now hazard.Instant, url, picture string) *Prev
 	return p
 }
 
-// HTML is the preview as elements of a head.
+// HTML returns the preview as elements for the head of a page.
 func (p *Preview) HTML() ([]byte, error) { return execute(words.English(), "preview", p) }

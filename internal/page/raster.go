@@ -25,13 +25,15 @@ import (
 	"github.com/hazardd/hazardd/internal/symbol"
 )
 
-// The width of a picture of a map, in pixels; it is five eighths as high. The largest takes 8 MB while it is drawn.
+// The width of a picture of a map, in pixels. Its height is five eighths of the width. The largest
+// needs 8 MB while it is drawn.
 const (
 	MinPicture, MaxPicture = 240, 1440
 )
 
-// PNG is the map as a picture of that width in pixels, MinPicture to MaxPicture, for those who cannot show SVG: previews of links in
-// chats. The same arguments give the same bytes.
+// PNG returns the map as a picture of that width in pixels, from MinPicture to MaxPicture, for
+// programs that cannot show SVG, such as link previews in chats. The same arguments give the same
+// bytes.
 func (m *Map) PNG(width int) ([]byte, error) {
 	if width < MinPicture || width > MaxPicture {
 		return nil, fmt.Errorf("a picture of %d pixels: expected %d to %d", width, MinPicture, MaxPicture)
@@ -43,7 +45,7 @@ func (m *Map) PNG(width int) ([]byte, error) {
 		return nil, fmt.Errorf("draw the map of %s: %w", h.UUID, err)
 	}
 	size := int(math.Round(m.symbolSize() * scale))
-	// A hazard type that was removed has no symbol; its areas are drawn all the same.
+	// A removed hazard type has no symbol, but its areas are still drawn.
 	if text, err := (symbol.Symbol{Type: h.Type, Category: h.Category, Severity: h.Severity}).PNG(size); err == nil {
 		img, err := png.Decode(bytes.NewReader(text))
 		if err != nil {
@@ -61,22 +63,22 @@ func (m *Map) PNG(width int) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// picture draws the SVG that this package writes, and no other: rect, circle, text, and paths of straight lines, in one scale. The symbol
-// is drawn by its own package.
+// picture draws only the SVG that this package writes: rect, circle, text, and paths of straight
+// lines, in one scale. The symbol is drawn by its own package.
 type picture struct {
 	*image.RGBA
 	scale  float64
 	raster vector.Rasterizer
 }
 
-// look are the attributes of an element that its children inherit.
+// look holds the attributes of an element that its children inherit.
 type look struct {
 	fill, stroke               string
 	fillOpacity, strokeOpacity float64
 	width, size                float64
 	anchor                     string
 	dash                       []float64
-	turn                       [3]float64 // degrees, around x and y
+	turn                       [3]float64 // rotation: degrees, around x and y
 }
 
 func (p *picture) draw(svg []byte) error {
@@ -92,7 +94,7 @@ func (p *picture) draw(svg []byte) error {
 		}
 		switch t := token.(type) {
 		case xml.StartElement:
-			if t.Name.Local == "title" || t.Name.Local == "svg" && len(looks) > 1 { // the symbol's
+			if t.Name.Local == "title" || t.Name.Local == "svg" && len(looks) > 1 { // title and nested svg belong to the symbol
 				if err := dec.Skip(); err != nil {
 					return err
 				}
@@ -116,7 +118,7 @@ func (p *picture) draw(svg []byte) error {
 				if err := dec.DecodeElement(&text, &t); err != nil {
 					return err
 				}
-				looks = looks[:len(looks)-1] // its end is read
+				looks = looks[:len(looks)-1] // the element has ended
 				p.text(text, number64(attr["x"]), number64(attr["y"]), &l)
 			}
 		case xml.EndElement:
@@ -126,7 +128,7 @@ func (p *picture) draw(svg []byte) error {
 }
 
 func number64(s string) float64 {
-	n, _ := strconv.ParseFloat(s, 64) // absent is 0
+	n, _ := strconv.ParseFloat(s, 64) // a missing attribute is 0
 	return n
 }
 
@@ -175,7 +177,7 @@ func box(x, y, width, height float64) []way {
 	return []way{{[][2]float64{{x, y}, {x + width, y}, {x + width, y + height}, {x, y + height}}, true}}
 }
 
-// corners is of how many sides a circle is drawn.
+// corners is the number of sides with which a circle is drawn.
 const corners = 24
 
 func circle(x, y, r float64) way {
@@ -203,7 +205,7 @@ func readPath(d string) (ways []way) {
 		if end < 0 {
 			end = len(d)
 		}
-		numbers := strings.Fields(strings.ReplaceAll(d[:end], "-", " -")) // what is below 0 needs no space before it
+		numbers := strings.Fields(strings.ReplaceAll(d[:end], "-", " -")) // negative numbers need no space before them
 		d = d[end:]
 		n := [2]float64{}
 		for i := range min(len(numbers), len(n)) {
@@ -260,7 +262,8 @@ func colourOf(text string, opacity float64) (color.Color, bool) {
 	return color.NRGBA{uint8(n >> 16), uint8(n >> 8), uint8(n), uint8(math.Round(255 * max(0, min(1, opacity))))}, true
 }
 
-// fill fills a path by the rule nonzero: rings of holes run against the ring around them (RFC 7946 section 3.1.6).
+// fill fills a path with the nonzero rule: holes run against the ring around them (RFC 7946,
+// section 3.1.6).
 func (p *picture) fill(ways []way, c color.Color) {
 	left, top, right, bottom := math.Inf(1), math.Inf(1), math.Inf(-1), math.Inf(-1)
 	for _, w := range ways {
@@ -294,8 +297,8 @@ func (p *picture) fill(ways []way, c color.Color) {
 	p.raster.Draw(p.RGBA, at, image.NewUniform(c), image.Point{})
 }
 
-// outline returns the area that a pen of that width covers along a path: a bar per segment and a
-// circle at each corner, all with the same orientation.
+// outline returns the area that a pen of that width covers along a path: a rectangle per segment
+// and a circle at each corner, all with the same orientation.
 func outline(ways []way, width float64, dash []float64) (out []way) {
 	r := width / 2
 	for _, w := range ways {
@@ -324,10 +327,10 @@ func outline(ways []way, width float64, dash []float64) (out []way) {
 	return out
 }
 
-// maxDashes bounds the parts of one line.
+// maxDashes limits the number of dashes of one line.
 const maxDashes = 4000
 
-// dashes cuts a line into the parts that are drawn.
+// dashes cuts a line into its dashes.
 func dashes(points [][2]float64, dash []float64) [][][2]float64 {
 	if len(dash) < 2 || len(points) == 0 {
 		return [][][2]float64{points}
@@ -366,14 +369,14 @@ func dashes(points [][2]float64, dash []float64) [][][2]float64 {
 var typeface = sync.OnceValue(func() *sfnt.Font {
 	f, err := sfnt.Parse(gomedium.TTF)
 	if err != nil {
-		panic(err) // a part of the program
+		panic(err) // the font is embedded in the program
 	}
 	return f
 })
 
-// text writes a line, its halo first. Letters that the font has not are left out.
+// text writes a line of text, its halo first. Letters missing in the font are left out.
 func (p *picture) text(text string, x, y float64, l *look) {
-	const fine = 16 // glyphs are read larger than they are drawn: their corners are whole 64ths
+	const fine = 16 // glyphs are read larger than they are drawn, because their corners are whole 64ths
 	var buffer sfnt.Buffer
 	ppem := fixed.Int26_6(l.size * fine * 64)
 	var ways []way
@@ -412,7 +415,7 @@ func (p *picture) text(text string, x, y float64, l *look) {
 	}
 }
 
-// glyphWays are the outlines of a glyph at x, y, its curves as straight pieces.
+// glyphWays returns the outlines of a glyph at x, y, with its curves as straight pieces.
 func glyphWays(segments sfnt.Segments, x, y, units float64) (ways []way) {
 	point := func(q fixed.Point26_6) [2]float64 {
 		return [2]float64{x + float64(q.X)/units, y + float64(q.Y)/units}
@@ -432,7 +435,7 @@ func glyphWays(segments sfnt.Segments, x, y, units float64) (ways []way) {
 			d := c
 			if s.Op == sfnt.SegmentOpCubeTo {
 				d = point(s.Args[2])
-			} else { // the same curve with two controls
+			} else { // the same curve with two control points
 				b, c = [2]float64{(from[0] + 2*b[0]) / 3, (from[1] + 2*b[1]) / 3}, [2]float64{(d[0] + 2*b[0]) / 3, (d[1] + 2*b[1]) / 3}
 			}
 			const pieces = 4

@@ -64,7 +64,7 @@ func TestAPictureShowsAreasWordsAndTheEnd(t *testing.T) {
 		t.Fatalf("%v pixels, want 480 by 300", got)
 	}
 	if again := pictureOf(t, m, 480); differ(whole, again) != 0 {
-		t.Error("the same map makes two pictures")
+		t.Error("two pictures of the same map differ")
 	}
 	bare := *m
 	bare.Areas = m.Areas[:1]
@@ -76,9 +76,10 @@ func TestAPictureShowsAreasWordsAndTheEnd(t *testing.T) {
 	if n := differ(whole, pictureOf(t, &over, 480)); n < 2000 {
 		t.Errorf("ENDED changes %d pixels", n)
 	}
-	// The symbol is at the position, the area around it has the colour of the level upon the ground, and outside is none of it.
+	// The symbol is at the position. The area around it has the color of the severity over the
+	// ground. Outside there is none of that color.
 	d := m.draw()
-	x, y := d.xy(10.25, 53.75) // in the alert area alone
+	x, y := d.xy(10.25, 53.75) // in the alert area only
 	r, g, b, _ := whole.At(int(x), int(y)).RGBA()
 	ox, oy := d.xy(10.4, 53.75)
 	or, og, ob, _ := whole.At(int(ox), int(oy)).RGBA()
@@ -87,7 +88,7 @@ func TestAPictureShowsAreasWordsAndTheEnd(t *testing.T) {
 	}
 	for _, width := range []int{MinPicture, MaxPicture} {
 		if got := pictureOf(t, m, width).Bounds().Dx(); got != width {
-			t.Errorf("%d pixels wide, want %d", got, width)
+			t.Errorf("the picture is %d pixels wide, want %d", got, width)
 		}
 	}
 	for _, width := range []int{0, MinPicture - 1, MaxPicture + 1} {
@@ -109,7 +110,7 @@ func TestDashesCoverTheirShareOfALine(t *testing.T) {
 	}
 }
 
-// A picture of the whole planet, or of an area with very many corners, is drawn in bounded time.
+// A picture of the whole planet, or of an area with very many corners, is drawn in limited time.
 func TestAPictureOfManyCornersIsDrawnSoon(t *testing.T) {
 	var ring bytes.Buffer
 	for i := range 100_000 {

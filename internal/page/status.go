@@ -6,22 +6,23 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// Status is the page that says whether the service knows what it should.
+// Status is the page that shows whether the service is up to date.
 type Status struct {
 	Frame
 	Now hazard.Instant
-	// Away: the database cannot be reached, and what is shown is as of before that.
+	// Away reports that the database is unreachable. The page then shows the last known state.
 	Away    bool
-	Change  int64 // the last that lists show
-	Active  int   // hazards
+	Change  int64 // number of the last change that lists show
+	Active  int   // number of active hazards
 	Sources []SourceStatus
 }
 
 // SourceStatus is a source as the page shows it.
 type SourceStatus struct {
 	Source
-	Changed hazard.Instant // when it last said something new; 0: never
-	// Delay and Slowest are how late half of its reports, and 99 of 100, were at most; 0: not known.
+	Changed hazard.Instant // when it last reported a change; 0: never
+	// Delay is the delay that half of its reports do not exceed, and Slowest that of 99 of 100. 0
+	// means unknown.
 	Delay, Slowest time.Duration
 }
 
@@ -45,7 +46,7 @@ type statusRow struct {
 	Delay, Slowest string
 }
 
-// HTML is the page.
+// HTML returns the page.
 func (s *Status) HTML() ([]byte, error) {
 	v := statusView{Frame: s.Frame, Ref: s.Root + "/status", Made: s.at(s.Now, s.Now), Away: s.Away, None: true, Change: s.Change, Active: s.Active}
 	for _, source := range s.Sources {
@@ -71,7 +72,7 @@ func (s *Status) HTML() ([]byte, error) {
 	return execute(s.language(), "status.html", &v)
 }
 
-// seconds is a time with the precision that it has use for.
+// seconds returns a duration, with a precision that suits its size.
 func (f *Frame) seconds(d time.Duration) string {
 	if d < 10*time.Second {
 		return f.say("statusSeconds", "n", number(d.Seconds(), 1))

@@ -9,64 +9,67 @@ import (
 	"github.com/hazardd/hazardd/internal/words"
 )
 
-// Subscribed is the page that a link of a message leads to: it asks before anything happens, as programs that check mail follow links, and says what came of it.
+// Subscribed is the page that a link in a message leads to. It asks before it does anything,
+// because mail scanners follow links, and then shows the result.
 type Subscribed struct {
 	Frame
-	Path string // of the page, below Root
+	Path string // path of the page, below Root
 	Deed Deed
-	// Done: what the page asks for has happened.
+	// Done reports that the action of the page has been done.
 	Done bool
-	// Gone: the link leads to no subscription, or no longer.
+	// Gone reports that the link leads to no subscription, or to one that was deleted.
 	Gone bool
-	// Change is the path that takes changes of the subscription, below Root. Saved: it was changed. Wrong: it was not, for this reason.
+	// Change is the path for changes of the subscription, below Root. Saved reports that it was
+	// changed. Wrong says why it was not changed.
 	Change string
 	Saved  bool
 	Wrong  string
-	// Subscription is what is managed; nil: the page is for another deed.
+	// Subscription is the subscription to manage; nil if the page is for another action.
 	Subscription *Subscription
 	Now          hazard.Instant
 }
 
-// Deed is what the button of a page does.
+// Deed is the action of a page's button.
 type Deed string
 
 // The values of Deed.
 const (
-	ToConfirm Deed = "confirm" // that messages come to an address
-	ToEnd     Deed = "end"     // that they come no longer
+	ToConfirm Deed = "confirm" // confirm that messages come to an address
+	ToEnd     Deed = "end"     // stop the messages
 )
 
-// Subscription is a subscription as its page shows it, with the one channel that the link is of.
+// Subscription is a subscription as its page shows it, with only the channel that the link belongs
+// to.
 type Subscription struct {
 	Name     string
-	Address  string // empty: it is not shown
+	Address  string // empty: not shown
 	Status   string // of the channel: "active", "unconfirmed" or "suspended"
 	Paused   bool
 	Places   []Place // none: the whole world
-	Area     bool    // there are areas that were drawn
-	Assets   string  // acronym of the organization whose assets it is about; empty: of none
-	Within   float64 // how far from those, km
+	Area     bool    // some areas are drawn on the map
+	Assets   string  // acronym of the organization whose assets are watched; empty: none
+	Within   float64 // distance from those assets, km
 	Types    []string
 	Category []string
-	Severity string // the least; empty: each
-	Language string // BCP 47, one or several; empty: none is chosen
-	People   int64  // at least; 0: any number
+	Severity string // the lowest severity; empty: all
+	Language string // one or several BCP 47 tags; empty: none is chosen
+	People   int64  // minimum number of people; 0: any number
 	Drills   bool
 	Digest   string // "none", "daily" or "weekly"
-	From, To string // of the quiet hours; empty: there are none
-	Except   string // severity that breaks them
-	Zone     string // IANA
+	From, To string // quiet hours; empty: none
+	Except   string // severity that is sent even in quiet hours
+	Zone     string // IANA name of the time zone
 	Messages []Message
 }
 
-// Place is a place that a subscription is about: a code of ISO 3166, or a name with a distance in km.
+// Place is a place of a subscription: an ISO 3166 code, or a name with a distance in km.
 type Place struct {
 	Name     string
 	Lat, Lon float64
-	Radius   float64 // 0: it is a code
+	Radius   float64 // 0: the place is a code
 }
 
-// Message is one that was sent.
+// Message is a message that was sent.
 type Message struct {
 	At   hazard.Instant
 	Text string
@@ -75,11 +78,11 @@ type Message struct {
 type subscribedView struct {
 	*Subscribed
 	Ref      string
-	ChangeTo string // where the forms of changes go
+	ChangeTo string // where the forms for changes are sent
 	Title    string
 	Facts    []labeled
 	Messages []sent
-	// What may be chosen.
+	// These are the choices of the form.
 	Languages, Levels, Often, Except []choice
 	Radii                            []radius
 }
@@ -89,13 +92,13 @@ type labeled struct {
 	Values []string
 }
 
-// choice is one of what may be chosen.
+// choice is one of the values to choose from.
 type choice struct {
 	Value, Name string
 	Chosen      bool
 }
 
-// radius is how far around a place hazards matter, as it is in a form.
+// radius is the distance around a place within which hazards matter, as in a form.
 type radius struct{ Place, Km string }
 
 type sent struct {
@@ -103,7 +106,7 @@ type sent struct {
 	Text string
 }
 
-// HTML is the page.
+// HTML returns the page.
 func (s *Subscribed) HTML() ([]byte, error) {
 	v := &subscribedView{Subscribed: s, Ref: s.Root + s.Path, ChangeTo: s.Root + s.Change}
 	switch {
@@ -126,9 +129,9 @@ func (s *Subscribed) HTML() ([]byte, error) {
 	return execute(s.language(), "subscribed.html", v)
 }
 
-// choices fills the form of changes.
+// choices fills the form for changes.
 func (v *subscribedView) choices(s *Subscription) {
-	// What is chosen, though the form does not offer it, stays.
+	// A current value stays selected even if the form does not offer it.
 	choose := func(chosen string, all ...choice) []choice {
 		i := slices.IndexFunc(all, func(c choice) bool { return c.Value == chosen })
 		if i < 0 {

@@ -8,27 +8,28 @@ import (
 	"unicode/utf8"
 )
 
-// block is a paragraph, or a table that keeps its blanks.
+// block is a paragraph, or a table that keeps its spaces.
 type block struct {
 	Table bool
 	Runs  []run
 }
 
-// run is a piece of text; with Href it is a link; Break ends a line before it.
+// run is a piece of text. With Href it is a link. Break starts a new line before it.
 type run struct {
 	Text  string
 	Href  string
 	Break bool
 }
 
-// longLine is from how many characters on a line was broken by its width: texts of weather services come in lines of up to 69.
+// longLine is the length, in characters, from which a line was probably wrapped: texts of weather
+// services have lines of up to 69.
 const longLine = 58
 
-// table finds lines that stand in columns.
+// table matches lines of a table.
 var table = regexp.MustCompile(`\S {3,}\S|\S\t+\S`)
 
-// blocks reads plain text as sources and editors write it: paragraphs end at an empty line; lines that were broken by their width are
-// joined, those that end early or begin with a mark of a list are not; columns stay as they are.
+// blocks reads plain text of sources and editors. Paragraphs end at an empty line. Wrapped lines
+// are joined, but not lines that end early or begin with a list marker. Tables are not changed.
 func blocks(text string) []block {
 	var all []block
 	for _, paragraph := range paragraphs(text) {
@@ -61,7 +62,7 @@ func blocks(text string) []block {
 	return all
 }
 
-// paragraphs cuts text at empty lines.
+// paragraphs splits text at empty lines.
 func paragraphs(text string) []string {
 	var all, lines []string
 	for line := range strings.SplitSeq(text+"\n\n", "\n") {
@@ -86,7 +87,7 @@ var numbered = regexp.MustCompile(`^\d{1,3}[.)] `)
 
 var address = regexp.MustCompile(`https://[^\s<>"'\x60{}|\\^]+`)
 
-// links cuts text into pieces, of which those that are addresses of https are links to what they say.
+// links splits text into pieces. https addresses become links to themselves.
 func links(text string) []run {
 	var runs []run
 	for text != "" {
@@ -108,8 +109,9 @@ func links(text string) []run {
 	return runs
 }
 
-// safeLink is the address if it is whole, of one of the schemes, and without a name or password in front of its host, which is how an
-// address is made to look like another's; else empty.
+// safeLink returns the address if it is complete, has one of the schemes, and has no user name or
+// password before its host, since those can imitate another address. Otherwise it returns the empty
+// string.
 func safeLink(text string, schemes ...string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.User != nil {
@@ -123,7 +125,8 @@ func safeLink(text string, schemes ...string) string {
 	return ""
 }
 
-// forPeople returns a comment without what only programs read: sources note their own identifier there ("nws:KSEW.FF.W.0001.2026").
+// forPeople returns a comment without the parts for programs only: some sources put their own
+// identifier there ("nws:KSEW.FF.W.0001.2026").
 func forPeople(comment string) string {
 	word := strings.TrimSpace(comment)
 	if len(strings.Fields(word)) == 1 && strings.ContainsAny(word, ":.") && strings.ContainsAny(word, "0123456789") && safeLink(word, "https", "http") == "" {
@@ -132,8 +135,8 @@ func forPeople(comment string) string {
 	return comment
 }
 
-// saysAgain reports whether every paragraph of a text is in another, by their letters and digits: sources wrap the same words at
-// different columns.
+// saysAgain reports whether another text contains every paragraph of text. It compares letters and
+// digits only, because sources wrap the same words differently.
 func saysAgain(text, other string) bool {
 	other = letters(other)
 	for paragraph := range strings.SplitSeq(strings.ReplaceAll(text, "\r\n", "\n"), "\n\n") {

@@ -15,27 +15,30 @@ import (
 	_ "golang.org/x/image/webp"
 )
 
-// The bounds of pictures that are made small.
+// These are the limits of pictures for thumbnails.
 const (
-	// MaxOriginal is how large the file of a picture may be, in bytes.
+	// MaxOriginal is the maximum size of the picture's file, in bytes.
 	MaxOriginal = 16 << 20
-	// maxPixels is how many pixels it may have: a photograph of a good phone. Read, it takes 4 bytes of each at most.
+	// maxPixels is the maximum number of pixels: that of a photograph from a good phone. A decoded
+	// pixel takes at most 4 bytes.
 	maxPixels = 16_000_000
-	// thumbnailWidth and thumbnailHeight are the most that a small picture has, in pixels: 150 to an inch in a brief.
+	// thumbnailWidth and thumbnailHeight are the maximum size of a thumbnail in pixels: 150 per
+	// inch in a brief.
 	thumbnailWidth, thumbnailHeight = 560, 420
 )
 
-// ErrNoPicture is that a file is no picture that can be read, or one that is too large.
+// ErrNoPicture means that a file is not a readable picture, or that it is too large.
 var ErrNoPicture = errors.New("not a picture")
 
-// Thumbnail is the picture in a file (JPEG, PNG, GIF, WebP), small, as a JPEG on white. Errors are ErrNoPicture, and those of reading.
+// Thumbnail reads a picture (JPEG, PNG, GIF, WebP) and returns it smaller, as a JPEG on white. Its
+// errors are ErrNoPicture and read errors.
 func Thumbnail(file io.ReadSeeker) ([]byte, error) {
 	about, kind, err := image.DecodeConfig(io.LimitReader(file, MaxOriginal))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %v", ErrNoPicture, err)
 	}
 	most := maxPixels
-	if m := about.ColorModel; m == color.RGBA64Model || m == color.NRGBA64Model { // twice the bytes
+	if m := about.ColorModel; m == color.RGBA64Model || m == color.NRGBA64Model { // these take twice the bytes
 		most /= 2
 	}
 	if about.Width < 1 || about.Height < 1 || about.Width > most/about.Height {

@@ -14,24 +14,25 @@ import (
 	"github.com/hazardd/hazardd/internal/symbol"
 )
 
-// The bounds of a Window. At the least zoom the world is wider than the greatest window, so that every place is in it once at most; at the greatest
-// the ground still has detail.
+// These are the limits of a Window. At the lowest zoom the world is wider than the largest window,
+// so that every place appears at most once. At the highest zoom the ground still has detail.
 const (
 	MinWindow, MaxWindow         = 240, 1200 // pixels
 	MinWindowZoom, MaxWindowZoom = 3, 10
 )
 
-// Window is a window of the map of all hazards, which stands where the map will be until somebody wants that. It is drawn without words, for readers of any
-// language; towns have their names.
+// Window is a still picture of the map of all hazards. It is shown in place of the map until a
+// visitor wants the map. It has no words, so that readers of any language can use it, except for
+// names of towns.
 type Window struct {
-	Longitude, Latitude float64 // of its middle
+	Longitude, Latitude float64 // of its center
 	Zoom                float64 // as MapLibre counts: at 0 the world is 512 pixels wide
 	Width, Height       int     // in pixels of a screen of usual density
 	Dark                bool
-	Nowhere             bool // nobody has said where, and there is nothing to look at: the picture does not say where it is
+	Nowhere             bool // no place was chosen, and there is nothing to show: the picture gives no position
 	Ground              *basemap.Archive
 	Hazards             []Placed
-	Gaps                []geo.Shape // where nobody is asked about official warnings
+	Gaps                []geo.Shape // places for which no official warnings are polled
 }
 
 // Placed is a hazard with its areas, in the order of Hazard.Areas.
@@ -40,18 +41,21 @@ type Placed struct {
 	Shapes []geo.Shape
 }
 
-// The sizes of what stands for hazards, in pixels.
+// These are sizes of hazards in the picture, in pixels.
 const (
 	windowSymbol = 36.0
 	dotRadius    = 4.5
-	// near is how far from a symbol's middle another hazard is counted at it instead of drawn.
+	// near is the distance from a symbol's center within which another hazard is counted instead of
+	// drawn.
 	near = 26.0
-	// maxSymbols is how many hazards of a window are drawn with their symbols; further ones, the least severe, are dots.
+	// maxSymbols is how many hazards of a window are drawn as symbols. The others, the least
+	// severe, are dots.
 	maxSymbols = 150
 )
 
-// SVG is the window as an image without scripts, styles and references to elsewhere. Every hazard in it is drawn: with its symbol, as a dot, or counted at
-// the symbol of one that is no less severe.
+// SVG returns the window as an image without scripts, styles and external references. Every hazard
+// in it is drawn: with its symbol, as a dot, or counted at the symbol of one that is at least as
+// severe.
 func (w *Window) SVG() []byte {
 	d := &drawing{palette: lightMap, lon: w.Longitude, width: float64(w.Width), height: float64(w.Height), project: mercator, inverse: unmercator}
 	if w.Dark {
@@ -64,7 +68,7 @@ func (w *Window) SVG() []byte {
 	fmt.Fprintf(d, `<rect width="%d" height="%d" fill="%s"/>`, w.Width, w.Height, d.sea)
 	towns := d.ground(w.Ground)
 	d.gaps(w.Gaps)
-	// The worst is drawn last, and no drill over what is real.
+	// Draw the most severe last, and never a drill over a real hazard.
 	list := slices.Clone(w.Hazards)
 	slices.SortStableFunc(list, func(a, b Placed) int {
 		switch {
@@ -89,14 +93,14 @@ func (w *Window) Sees(shapes []geo.Shape) bool {
 	if len(shapes) == 0 {
 		return false
 	}
-	half := 180 * float64(w.Width) / (512 * math.Exp2(w.Zoom)) // degrees of longitude from the middle to the edge
+	half := 180 * float64(w.Width) / (512 * math.Exp2(w.Zoom)) // degrees of longitude from the center to the edge
 	high := 180 * float64(w.Height) / (512 * math.Exp2(w.Zoom))
 	middle := mercator(w.Latitude)
 	box := geo.Box{West: math.Remainder(w.Longitude-half, 360), East: math.Remainder(w.Longitude+half, 360), South: unmercator(middle - high), North: unmercator(middle + high)}
 	return box.BothSides().Overlaps(geo.BoundsOf(shapes...)) || box.Overlaps(geo.BoundsOf(shapes...).BothSides())
 }
 
-// gaps hatches where nobody is asked about official warnings.
+// gaps hatches the places for which no official warnings are polled.
 func (d *drawing) gaps(gaps []geo.Shape) {
 	var areas strings.Builder
 	for _, g := range gaps {
@@ -115,7 +119,7 @@ func (d *drawing) gaps(gaps []geo.Shape) {
 	}
 }
 
-// read is a geometry on the side of the world that is drawn.
+// read returns a geometry, moved to the side of the world that is drawn.
 func (d *drawing) read(g geo.Shape) shape {
 	s := readShape([]byte(g.GeoJSON()))
 	s.turn(d.lon)
@@ -126,7 +130,7 @@ func (d *drawing) read(g geo.Shape) shape {
 func (d *drawing) areasOf(p Placed) {
 	d.colour = colourOfSeverity(p.Hazard.Severity)
 	casing := d.casing
-	if p.Hazard.Drill() { // no real area has a line of black and white
+	if p.Hazard.Drill() { // no real area has a black and white line
 		d.colour, d.casing = "#000000", "#ffffff"
 	}
 	for i, g := range p.Shapes {
@@ -153,7 +157,8 @@ func (d *drawing) seesAny(s *shape) bool {
 	return slices.ContainsFunc(s.lines, d.sees) || len(s.points) > 0 && d.sees(s.points)
 }
 
-// tell writes what the window is, and its towns, as data: the list says with them where a hazard is.
+// tell writes the position of the window and its towns as data. The list uses it to say where a
+// hazard is.
 func (d *drawing) tell(towns []basemap.Feature, w *Window) {
 	type town struct {
 		Name      string  `json:"name"`
@@ -173,7 +178,7 @@ func (d *drawing) tell(towns []basemap.Feature, w *Window) {
 	if !w.Nowhere {
 		data["middle"] = [3]float64{w.Longitude, w.Latitude, w.Zoom}
 	}
-	if text, err := json.Marshal(data); err == nil { // which escapes what XML has marks of
+	if text, err := json.Marshal(data); err == nil { // json.Marshal escapes the special characters of XML
 		fmt.Fprintf(d, `<metadata>%s</metadata>`, text)
 	}
 }
@@ -182,10 +187,11 @@ func (d *drawing) tell(towns []basemap.Feature, w *Window) {
 type standing struct {
 	x, y   float64
 	h      *hazard.Hazard
-	others int // counted at it
+	others int // hazards counted at it
 }
 
-// crowd draws the hazards at their positions, the worst last, and the names of towns where they leave room.
+// crowd draws the hazards at their positions, the most severe last, and the names of towns where
+// there is room.
 func (d *drawing) crowd(list []Placed, towns []basemap.Feature) {
 	var symbols []standing
 	dots := map[[3]int]bool{} // many hazards at one place make one dot
@@ -196,7 +202,7 @@ func (d *drawing) crowd(list []Placed, towns []basemap.Feature) {
 		if x < -windowSymbol/2 || y < -windowSymbol/2 || x > d.width+windowSymbol/2 || y > d.height+windowSymbol/2 {
 			continue
 		}
-		// What is a drill is never counted among what is real.
+		// A drill is never counted together with real hazards.
 		at := slices.IndexFunc(symbols, func(s standing) bool { return math.Hypot(s.x-x, s.y-y) < near && s.h.Drill() == h.Drill() })
 		switch {
 		case at >= 0:
@@ -225,10 +231,10 @@ func (d *drawing) crowd(list []Placed, towns []basemap.Feature) {
 			}
 			known[what] = id
 		}
-		if s.h.Drill() { // its ring of black and white
+		if s.h.Drill() { // a ring of black and white
 			fmt.Fprintf(d, `<circle cx="%.1f" cy="%.1f" r="21" fill="#ffffff" stroke="#ffffff" stroke-width="7"/><circle cx="%[1]f" cy="%[2]f" r="21" fill="none" stroke="#000000" stroke-width="5" stroke-dasharray="6 5"/>`, s.x, s.y)
 		}
-		if id == "" { // of a type that is not known any more
+		if id == "" { // the type no longer exists
 			fmt.Fprintf(d, `<circle cx="%.1f" cy="%.1f" r="12" fill="%s" stroke="%s" stroke-width="2"/>`, s.x, s.y, colourOfSeverity(s.h.Severity), d.casing)
 		} else {
 			fmt.Fprintf(d, `<use href="#%s" transform="translate(%.1f %.1f) scale(%.4f)"/>`, id, s.x-windowSymbol/2, s.y-windowSymbol/2, windowSymbol/symbolEdge)

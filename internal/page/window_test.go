@@ -20,7 +20,8 @@ func shapeOf(t testing.TB, text string) geo.Shape {
 	return s
 }
 
-// drawnWindow is the SVG of a window, which is well formed and refers to nothing elsewhere.
+// drawnWindow returns the SVG of a window, after checking that it is well formed and has no
+// external references.
 func drawnWindow(t testing.TB, w *Window) string {
 	t.Helper()
 	svg := w.SVG()
@@ -45,13 +46,13 @@ func placed(id int64, severity hazard.Severity, category hazard.Category, lon, l
 func TestAWindowLeavesNoHazardOut(t *testing.T) {
 	w := &Window{Longitude: 179, Latitude: 0, Zoom: 3, Width: 800, Height: 800}
 	for i := range 3 {
-		w.Hazards = append(w.Hazards, placed(int64(i+1), hazard.Advisory, hazard.Event, 178, 10)) // at one place
+		w.Hazards = append(w.Hazards, placed(int64(i+1), hazard.Advisory, hazard.Event, 178, 10)) // all at one place
 	}
 	w.Hazards = append(w.Hazards, placed(4, hazard.Warning, hazard.Event, -179, 12), // beyond the antimeridian
 		placed(5, hazard.Warning, hazard.Exercise, 178, 10), placed(6, hazard.Watch, hazard.Event, 0, 0) /* on the other side of the world */)
 	text := drawnWindow(t, w)
 	if n := strings.Count(text, "<use "); n != 3 {
-		t.Errorf("%d symbols, want that of the advisories, of the warning and of the drill", n)
+		t.Errorf("%d symbols, want one for the advisories, one for the warning and one for the drill", n)
 	}
 	if !strings.Contains(text, ">+2</text>") || strings.Contains(text, ">+3</text>") {
 		t.Error("the advisories at one place are not counted, or the drill is among them")
@@ -59,7 +60,8 @@ func TestAWindowLeavesNoHazardOut(t *testing.T) {
 	if strings.Count(text, `stroke-dasharray="6 5"`) != 1 {
 		t.Error("the drill has no ring")
 	}
-	// Its colour comes with the first of its kind: the worst is drawn last, and the drill below what is real.
+	// Its color comes with the first of its kind: the most severe is drawn last, and the drill
+	// below real hazards.
 	last := text[strings.LastIndex(text, "<defs>"):]
 	if !strings.Contains(last, colourOfSeverity(hazard.Warning)) {
 		t.Error("the warning is not on top")
@@ -86,7 +88,7 @@ func TestAWindowHasAreasAndGaps(t *testing.T) {
 	area := shapeOf(t, `{"type":"Polygon","coordinates":[[[9.5,53.3],[10.5,53.3],[10.5,53.8],[9.5,53.8],[9.5,53.3]]]}`)
 	far := shapeOf(t, `{"type":"Polygon","coordinates":[[[-70,53.3],[-69,53.3],[-69,53.8],[-70,53.8],[-70,53.3]]]}`)
 	w := &Window{Longitude: 10, Latitude: 53.5, Zoom: 5, Width: 400, Height: 800, Gaps: []geo.Shape{far}}
-	w.Hazards = []Placed{placed(1, hazard.Warning, hazard.Event, 40, 10, area)} // its point is elsewhere
+	w.Hazards = []Placed{placed(1, hazard.Warning, hazard.Event, 40, 10, area)} // its point is outside the window
 	text := drawnWindow(t, w)
 	if !strings.Contains(text, `fill-opacity="0.28"`) || strings.Contains(text, "<use ") || strings.Contains(text, `id="gap"`) {
 		t.Errorf("an area in the window, a point and a gap elsewhere: %.3000s", text)
@@ -96,11 +98,11 @@ func TestAWindowHasAreasAndGaps(t *testing.T) {
 		t.Error("a gap in the window is not hatched")
 	}
 	if !w.Sees([]geo.Shape{area}) || w.Sees([]geo.Shape{far}) || w.Sees(nil) {
-		t.Error("what the window sees")
+		t.Error("Sees is wrong for places inside or outside the window")
 	}
 	east := &Window{Longitude: 179, Latitude: 0, Zoom: 5, Width: 800, Height: 800}
 	if !east.Sees([]geo.Shape{shapeOf(t, `{"type":"Polygon","coordinates":[[[-179,-1],[-178,-1],[-178,1],[-179,1],[-179,-1]]]}`)}) {
-		t.Error("a window over the antimeridian does not see what is beyond it")
+		t.Error("a window across the antimeridian does not see places beyond it")
 	}
 	w.Ground = picturedMap(t).Ground
 	if text := drawnWindow(t, w); w.Ground != nil && !strings.Contains(text, `{"name":"Hamburg","longitude":9.99`) && !strings.Contains(text, `{"name":"Hamburg","longitude":10`) {
@@ -122,7 +124,7 @@ func BenchmarkWindowOf2000Hazards(b *testing.B) {
 	b.ReportMetric(float64(n), "bytes")
 }
 
-// Steps are of rounded places: a long coast ends where it ends.
+// Steps are between rounded positions, so that a long coast ends at the right place.
 func TestAPathIsShortAndDoesNotDrift(t *testing.T) {
 	d := &drawing{width: 400, height: 400, scale: 1, north: 400, project: func(latitude float64) float64 { return latitude }}
 	var line [][2]float64

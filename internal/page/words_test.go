@@ -13,7 +13,8 @@ import (
 	"github.com/hazardd/hazardd/internal/words"
 )
 
-// TestPagesSayWhatThereAreWordsFor holds the keys in templates and code against the files of words: none is missing in any language, and none is left over.
+// TestPagesSayWhatThereAreWordsFor compares the keys in templates and code with the files of words:
+// no language lacks a key or has an unused one.
 func TestPagesSayWhatThereAreWordsFor(t *testing.T) {
 	made := regexp.MustCompile(`^(reason|why|response|ago|in|area|change)[A-Z]|^(field|quantity|word|shape|important)_`) // put together in code
 	used := map[string]bool{}
@@ -38,7 +39,7 @@ func TestPagesSayWhatThereAreWordsFor(t *testing.T) {
 				used[m[1]] = true
 				for _, l := range words.All() {
 					if !l.Knows(m[1]) && !made.MatchString(m[1]+"X") && m[1] != "reason" && m[1] != "why" && m[1] != "response" && m[1] != "ago" && m[1] != "in" {
-						t.Errorf("%s says %q, for which %s has no words", name, m[1], l.ID)
+						t.Errorf("%s uses the key %q, which is missing in %s", name, m[1], l.ID)
 					}
 				}
 			}
@@ -105,7 +106,7 @@ func TestAPageIsInTheLanguageOfItsReader(t *testing.T) {
 			t.Errorf("%s: %.300s", l.ID, html)
 		}
 		if said := strings.Contains(html, l.Say("unchecked")); said == l.Checked {
-			t.Errorf("%s: says that nobody checked it: %v", l.ID, said)
+			t.Errorf("%s: the note that its words are unchecked: %v", l.ID, said)
 		}
 		if l == words.English() {
 			continue

@@ -27,8 +27,8 @@ func TestEachTestHasADatabaseOfItsOwn(t *testing.T) {
 	}
 }
 
-// A commit that a synchronous standby has is there after the primary has died and the standby was promoted; the old primary follows as a
-// new copy.
+// A commit that reached a synchronous standby survives when the primary dies and the standby is
+// promoted. The old primary follows as a new copy.
 func TestAStandbyTakesOver(t *testing.T) {
 	bin := Programs(t)
 	dir, err := TempDir()

@@ -29,7 +29,7 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// world is a service, a host of pictures, and what fetches them.
+// world is a service, a host of pictures, and the worker that fetches them.
 type world struct {
 	*hazardtest.Server
 	t      *testing.T
@@ -115,7 +115,7 @@ func newWorld(t *testing.T, alter ...func(*poll.Config)) *world {
 	return w
 }
 
-// restart makes the worker anew, as another process does that gets the lease.
+// restart creates a new worker, as in another process that gets the lease.
 func (w *world) restart() {
 	w.t.Helper()
 	var err error
@@ -130,14 +130,14 @@ func (w *world) restart() {
 	}
 	w.pass = func() {
 		w.t.Helper()
-		w.later += 61 * time.Second // whatever was looked at a moment ago is looked at again
+		w.later += 61 * time.Second // recently checked addresses are checked again
 		if err := worker.Pass(w.t.Context()); err != nil {
 			w.t.Fatal(err)
 		}
 	}
 }
 
-// names saves a product of a source that names an address.
+// names saves a product of a source with an address.
 func (w *world) names(p *hazard.Product, address string) *hazard.Product {
 	w.t.Helper()
 	if p == nil {
@@ -175,7 +175,8 @@ func (w *world) list(user string) (list []listed) {
 	return list
 }
 
-// answer asks until the lists of the service know the last write, and the answer has the status.
+// answer repeats the request until the service's lists include the last write, and checks the
+// answer's status.
 func (w *world) answer(user, path string, status int) hazardtest.Answer {
 	w.t.Helper()
 	for end := time.Now().Add(30 * time.Second); ; {
@@ -237,7 +238,8 @@ func TestAPictureIsFetchedOnceAndShown(t *testing.T) {
 	}
 }
 
-// A change of the product fetches it again, an hour later where the address is the same; what it was before is shown until then.
+// When a product changes, its picture is fetched again, an hour later if the address is the same.
+// Until then the earlier picture is shown.
 func TestAProductThatChangesHasItsPictureAgain(t *testing.T) {
 	w := newWorld(t)
 	p := w.names(nil, w.host.URL+"/map.png")
@@ -245,7 +247,7 @@ func TestAProductThatChangesHasItsPictureAgain(t *testing.T) {
 	p = w.names(p, p.Data)
 	w.pass()
 	if n := w.times("/map.png"); n != 1 || len(w.list("reader")) != 1 {
-		t.Errorf("asked %d times within the hour", n)
+		t.Errorf("%d requests within the hour", n)
 	}
 	w.later += time.Hour
 	w.content = pngOf(t, 30, 20)
@@ -290,7 +292,7 @@ func TestWhatIsNoPictureIsNotKept(t *testing.T) {
 				t.Fatalf("%+v %v, want %s", got, err, want)
 			}
 			w.answer("reader", fmt.Sprintf("/products/%d/picture", p.ID), http.StatusNotFound)
-			w.later += time.Hour // tried again, but not for ever as often
+			w.later += time.Hour // it is retried, but not forever at the same rate
 			w.pass()
 			w.pass()
 			if n := w.times(path); n != 2 {
@@ -309,7 +311,8 @@ func TestNothingInsideIsAsked(t *testing.T) {
 	}
 }
 
-// An address that an editor wrote is not asked, nor one of a page, nor for what few may see.
+// An address from an editor, that of a page, and addresses of products with a restricted audience
+// are not fetched.
 func TestOnlyWhatSourcesNameIsFetched(t *testing.T) {
 	w := newWorld(t)
 	w.Do("red", http.MethodPost, fmt.Sprintf("/hazards/%d/products", w.hazard), `{"title":"Mine","product_Type":"URL_PRODUCT","data":"`+w.host.URL+`/edited.png"}`, "Content-Type", "application/json")
@@ -325,7 +328,8 @@ func TestOnlyWhatSourcesNameIsFetched(t *testing.T) {
 	}
 }
 
-// Who may not know of a product is not shown its picture, also where it was open when it was fetched.
+// A user who may not see a product does not get its picture, even if the product was public when
+// the picture was fetched.
 func TestPicturesFollowTheRightsOfTheirProducts(t *testing.T) {
 	w := newWorld(t)
 	p := w.names(nil, w.host.URL+"/map.png")
@@ -339,11 +343,12 @@ func TestPicturesFollowTheRightsOfTheirProducts(t *testing.T) {
 		t.Errorf("others see %v, members %v", w.list("reader"), w.list("red"))
 	}
 	if a := w.answer("red", path+"?size=small", http.StatusOK); strings.Contains(a.Header.Get("Cache-Control"), "public") || a.Header.Get("Cache-Control") != "no-store" {
-		t.Errorf("kept on the way: %v", a.Header)
+		t.Errorf("the picture is cached on the way: %v", a.Header)
 	}
 }
 
-// Where there is no more room, those of hazards that are over go first; those of active ones stay, and no more come.
+// If there is no more room, pictures of ended hazards are removed first. Those of active ones stay,
+// and no more are added.
 func TestRoomForPictures(t *testing.T) {
 	w := newWorld(t)
 	w.cfg.Bytes = int64(len(w.content)) + 1
@@ -367,11 +372,12 @@ func TestRoomForPictures(t *testing.T) {
 	}
 	w.pass()
 	if w.files() > 1 {
-		t.Errorf("%d files of a hazard that is over", w.files())
+		t.Errorf("%d files of an ended hazard", w.files())
 	}
 }
 
-// Files that no row names go, and a picture whose file is gone is fetched again: after a restore, for one.
+// Files without a row are removed, and a picture without its file is fetched again, for example
+// after a restore.
 func TestFilesAndRowsComeTogetherAgain(t *testing.T) {
 	w := newWorld(t)
 	w.names(nil, w.host.URL+"/map.png")
@@ -395,7 +401,7 @@ func TestFilesAndRowsComeTogetherAgain(t *testing.T) {
 	}
 }
 
-// Of all nodes that poll, the one with the lease fetches.
+// Of all polling nodes, only the one with the lease fetches.
 func TestANodeWithoutTheLeaseFetchesNothing(t *testing.T) {
 	w := newWorld(t)
 	w.names(nil, w.host.URL+"/map.png")
@@ -408,14 +414,14 @@ func TestANodeWithoutTheLeaseFetchesNothing(t *testing.T) {
 	go func() { ended <- w.keeper.Run(ctx) }()
 	defer func() { stop(); <-ended }()
 	if ok, err := w.Store.TakeLease(t.Context(), "pictures", "another", w.Now(), w.Now().Add(time.Hour)); err != nil || !ok || w.times("/map.png") != 0 {
-		t.Fatalf("the lease is lost (%v, %v), or asked %d times", ok, err, w.times("/map.png"))
+		t.Fatalf("the lease is lost (%v, %v), or there were %d requests", ok, err, w.times("/map.png"))
 	}
 	if err := w.Store.DropLease(t.Context(), "pictures", "another"); err != nil {
 		t.Fatal(err)
 	}
 	for end := time.Now().Add(time.Minute); len(w.list("reader")) == 0; {
 		if time.Now().After(end) {
-			t.Fatal("nobody fetches once the lease is free")
+			t.Fatal("no node fetches once the lease is free")
 		}
 	}
 }

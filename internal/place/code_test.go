@@ -14,12 +14,12 @@ import (
 )
 
 func TestCodes(t *testing.T) {
-	for code, km2 := range map[string]float64{ // 0: not known
+	for code, km2 := range map[string]float64{ // 0: unknown
 		"INC005":                             1_060,  // Bartholomew County, Indiana
 		"UGC:INC005":                         1_060,  // the same
-		"018005":                             1_060,  // by SAME
+		"018005":                             1_060,  // as a SAME code
 		"SAME:118005":                        1_060,  // a part of it
-		"FIPS6:018005":                       1_060,  // by the name of SAME's predecessor
+		"FIPS6:018005":                       1_060,  // with the name of SAME's predecessor
 		"018000":                             94_300, // Indiana
 		"INCALL":                             94_300,
 		"INC000":                             94_300,
@@ -36,12 +36,12 @@ func TestCodes(t *testing.T) {
 		"JMA_AREA:150010":                    4_680, // Kaetsu, the lower part of Niigata
 		"JMA_AREA:1510000":                   730,   // the city of Niigata
 		"jma_area:201":                       2_200, // the coast of Aomori on the Pacific
-		"JMA_AREA:1632100":                   0,     // Funahashi, which came out too coarse
+		"JMA_AREA:1632100":                   0,     // Funahashi, whose outline was too coarse
 		"INZ997":                             0,
 		"HIZALL":                             18_400,
 		"fire/CAZ071":                        0,
 		"EMMA_ID:":                           0,
-		"iso-3166-1-alpha-2:US":              0, // a country is no area of a warning: its outline may stand in
+		"iso-3166-1-alpha-2:US":              0, // a country is not the area of a warning, so its outline may be used instead
 		"area:Siersburg":                     0,
 		"":                                   0,
 	} {
@@ -78,7 +78,7 @@ func TestCountryOfCode(t *testing.T) {
 	}
 }
 
-// TestAreasAreThoseOfTheOriginal holds a part of all areas against the data that they were made of.
+// TestAreasAreThoseOfTheOriginal compares some of the areas with their original data.
 func TestAreasAreThoseOfTheOriginal(t *testing.T) {
 	shared := os.Getenv("HAZARDD_SHARED")
 	if shared == "" {
@@ -135,10 +135,10 @@ func TestAreasAreThoseOfTheOriginal(t *testing.T) {
 	}
 }
 
-// TestTheAreasOfJapan holds all areas of Japan's warnings: each can be read, the regions and the municipalities are the country, and a coast is what lies near
-// its line.
+// TestTheAreasOfJapan checks all areas of Japan's warnings: each can be read, the regions and
+// municipalities cover the country, and a coast is the sea near its line.
 func TestTheAreasOfJapan(t *testing.T) {
-	km2, n := map[int]float64{}, map[int]int{} // by the digits of codes
+	km2, n := map[int]float64{}, map[int]int{} // by the number of digits in codes
 	for _, x := range atlases[JMA]().areas {
 		s, ok := Area(Code{JMA, x.code})
 		if !ok {
@@ -161,7 +161,7 @@ func TestTheAreasOfJapan(t *testing.T) {
 	}
 }
 
-// TestMemory loads everything, and holds what stays against what the package's comment says.
+// TestMemory loads everything, and compares the memory used with the package's comment.
 func TestMemory(t *testing.T) {
 	load := func() {
 		CountriesAt(0, 0, 0)
@@ -173,7 +173,7 @@ func TestMemory(t *testing.T) {
 		for _, c := range Countries() {
 			Outline(c.Code)
 		}
-		for _, n := range atlases[UGC]().areas { // the shapes that are remembered are bounded
+		for _, n := range atlases[UGC]().areas { // the number of cached shapes is limited
 			Area(Code{UGC, n.code})
 		}
 	}
@@ -221,7 +221,7 @@ func TestReadFolder(t *testing.T) {
 	}
 	f := Finder{Own: o}
 	for code, want := range map[string]string{
-		"lgd district code:600": square, "LGD District Code:600": square, "EMMA_ID:AT001": square, // the operator's comes before ours
+		"lgd district code:600": square, "LGD District Code:600": square, "EMMA_ID:AT001": square, // the operator's areas have priority over ours
 		"LGD District Code:601": "",
 	} {
 		if s, _ := f.Shape(t.Context(), code); s.GeoJSON() != want {
@@ -253,7 +253,7 @@ func TestReadFolder(t *testing.T) {
 func BenchmarkArea(b *testing.B) {
 	a := atlases[UGC]()
 	i := 0
-	for b.Loop() { // ever other ones, so that few are remembered
+	for b.Loop() { // different codes, so that few are cached
 		i = (i + 97) % len(a.areas)
 		if _, err := a.shape(a.areas[i]); err != nil {
 			b.Fatal(err)

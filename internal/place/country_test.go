@@ -53,7 +53,7 @@ func TestEveryCountryHasAnOutlineAroundItsOwnPoint(t *testing.T) {
 			continue
 		}
 		if n := len(s.GeoJSON()); n > 64<<10 {
-			t.Errorf("%s: the outline has %d bytes, more than an area should cost that only stands in", c.Code, n)
+			t.Errorf("%s: the outline has %d bytes, which is too much for a substitute area", c.Code, n)
 		}
 		lon, lat := s.Point()
 		at := CountriesAt(lon, lat, 5_000)

@@ -14,40 +14,42 @@ import (
 	"github.com/hazardd/hazardd/internal/zonal"
 )
 
-// Area is a geometry of a hazard, with what it means.
+// Area is a geometry of a hazard, with its role.
 type Area struct {
 	Role  hazard.AreaRole
 	Shape geo.Shape
 }
 
-// What an exposure lists at most.
+// Maximum lengths of the lists of an exposure.
 const (
 	maxPlaces    = 10
 	maxCountries = 12
 	maxDivisions = 50
-	nearKm       = 100 // how far a town outside may be
+	nearKm       = 100 // maximum distance of a town outside
 )
 
-// Drawn is what sources have drawn of a hazard, of one quantity and value, or one role: the area of all of it.
+// Drawn is the total area that sources have drawn of a hazard for one quantity and value, or for
+// one role.
 type Drawn struct {
 	Kind  string
 	Value float64
-	Shape geo.Shape // zero: it is not known which area that is
+	Shape geo.Shape // zero: the area is unknown
 }
 
 // Place is a town in the area of a hazard or near its point.
 type Place struct {
-	Name, Country string // the country in two letters (ISO 3166-1)
+	Name, Country string // country as two letters (ISO 3166-1)
 	People        int64
 	Inside        bool
 	Km            float64 // from the hazard's point
-	Bearing       float64 // in which direction the town lies, seen from the hazard's point: 0 north, 90 east
+	Bearing       float64 // direction from the hazard's point to the town: 0 north, 90 east
 	Lon, Lat      float64
 }
 
-// Expose counts who lives in the areas of a hazard and in what is drawn of it. The people are those of the area to alert; if there is none,
-// of the area of impact. Of every other role with an area there is a band. What is not known is nil, never 0. Where the grid has no data, all is counted by the built-in one, which
-// Method names then.
+// Expose counts the people in the areas of a hazard and in the areas drawn for it. The people are
+// those of the alert area or, if there is none, of the impact area. Every other role with an area
+// gets a band. Unknown numbers are nil, never 0. If the grid lacks data, everything is counted with
+// the built-in one, and Method names that one.
 func Expose(g *Grid, key string, areas []Area, drawn []Drawn, lon, lat float64) (*hazard.Exposure, error) {
 	e, err := expose(g, key, areas, drawn, lon, lat)
 	if errors.Is(err, errNoData) {
@@ -59,10 +61,10 @@ func Expose(g *Grid, key string, areas []Area, drawn []Drawn, lon, lat float64) 
 	return e, err
 }
 
-// errNoData means that a grid does not know enough of an area.
-var errNoData = errors.New("the grid has no data of a part of the area")
+// errNoData means that a grid lacks data for too much of an area.
+var errNoData = errors.New("the grid has no data for a part of the area")
 
-// mostMissing is the share of an area's people that may live where a grid has no data.
+// mostMissing is the maximum share of an area's people that may live where a grid has no data.
 const mostMissing = 0.05
 
 func expose(g *Grid, key string, areas []Area, drawn []Drawn, lon, lat float64) (*hazard.Exposure, error) {
@@ -95,7 +97,7 @@ func expose(g *Grid, key string, areas []Area, drawn []Drawn, lon, lat float64) 
 			if err != nil && !errors.Is(err, zonal.ErrIntricate) {
 				return nil, err
 			}
-			band.People = people // too intricate: not known
+			band.People = people // the area is too complex: unknown
 		}
 		e.Bands = append(e.Bands, band)
 	}
@@ -109,14 +111,18 @@ func expose(g *Grid, key string, areas []Area, drawn []Drawn, lon, lat float64) 
 // Region is a first-order division of a country in which an area lies.
 type Region struct {
 	Code, Name string
-	// ByTowns: towns of the area are in it, and its boundary is not known; the code is GeoNames'. Otherwise the code is that of ISO 3166-2.
+	// ByTowns reports that towns of the area are in the region, but its boundary is unknown. Then
+	// the code is GeoNames' own. Otherwise it is an ISO 3166-2 code.
 	ByTowns bool
 }
 
-// Towns lists the largest towns of the area in which Expose counts people, and where there are fewer than it lists, those that count most near
-// the point; and regions: the states whose boundaries are known, in which the area has a town or its middle, or in which the point is, by code; then
-// the divisions of other countries in which towns of the area are, those with most people in these towns first. There may be more: who lives in no town of
-// this list, and of which town the division is not known, counts for none.
+// Towns lists the largest towns of the area in which Expose counts people. If there are too few, it
+// adds the most relevant towns near the point.
+//
+// It also lists regions. First come the states with known boundaries, by code: those where the area
+// has a town or its middle, or where the point is. Then come the divisions of other countries that
+// contain towns of the area, those with the most people in these towns first. The list may be
+// incomplete: people outside these towns, and towns without a known division, are not considered.
 func Towns(areas []Area, lon, lat float64) ([]Place, []Region, error) {
 	main, err := unionOf(areas, hazard.AlertArea)
 	if err == nil && main.IsZero() {
@@ -129,7 +135,8 @@ func Towns(areas []Area, lon, lat float64) ([]Place, []Region, error) {
 	return places, append(statesOf(countries, inside, main, lon, lat), divisionsOf(inside)...), nil
 }
 
-// divisionsOf are the divisions in which some towns are, of countries of which no boundaries of states are known.
+// divisionsOf returns the divisions of some towns, for countries whose state boundaries are
+// unknown.
 func divisionsOf(inside map[int32]bool) (list []Region) {
 	x := townIndex()
 	people := map[Region]int{}
@@ -145,7 +152,8 @@ func divisionsOf(inside map[int32]bool) (list []Region) {
 	return list[:min(len(list), maxDivisions)]
 }
 
-// statesOf are the states of countries that hold one of some towns, the middle of an area, or a point.
+// statesOf returns the states of the countries that contain one of some towns, the middle of an
+// area, or a point.
 func statesOf(countries []string, inside map[int32]bool, area geo.Shape, lon, lat float64) (states []Region) {
 	x := townIndex()
 	for _, c := range countries {
@@ -167,7 +175,7 @@ func statesOf(countries []string, inside map[int32]bool, area geo.Shape, lon, la
 	return states
 }
 
-// unionOf is all of the areas of a role; zero if there is none.
+// unionOf returns the union of all areas of a role; zero if there is none.
 func unionOf(areas []Area, role hazard.AreaRole) (geo.Shape, error) {
 	var shapes []geo.Shape
 	for _, a := range areas {
@@ -181,7 +189,7 @@ func unionOf(areas []Area, role hazard.AreaRole) (geo.Shape, error) {
 	return geo.Union(shapes...)
 }
 
-// count is the people of an area, as an estimate.
+// count returns the people of an area, as an estimate.
 func count(g *Grid, s geo.Shape) (*hazard.Estimate, error) {
 	if g.fallback != nil && !g.Holds(s) {
 		return nil, errNoData
@@ -196,11 +204,12 @@ func count(g *Grid, s geo.Shape) (*hazard.Estimate, error) {
 	return &hazard.Estimate{People: int64(math.Round(sum.People)), Low: int64(sum.Low), High: int64(math.Ceil(sum.High))}, nil
 }
 
-// index is all towns, tile by tile of the built-in grid. It is three plain lists, since a map of lists took three times the memory.
+// index holds all towns, by tile of the built-in grid. It consists of three slices, because a map
+// of slices needed three times the memory.
 type index struct {
 	towns []town.Town
-	tiles []int32 // that have towns, in order
-	from  []int32 // of each of them, its first town; at the end the number of towns
+	tiles []int32 // tiles with towns, in order
+	from  []int32 // index of the first town of each tile; at the end the number of towns
 }
 
 var townIndex = sync.OnceValue(func() *index {
@@ -216,7 +225,7 @@ var townIndex = sync.OnceValue(func() *index {
 	return x
 })
 
-// in is the numbers of the towns in a tile: from the first up to the one before end.
+// in returns the numbers of the towns in a tile, from first up to but not including end.
 func (x *index) in(tile int) (first, end int32) {
 	i, ok := slices.BinarySearch(x.tiles, int32(tile))
 	if !ok {
@@ -225,26 +234,27 @@ func (x *index) in(tile int) (first, end int32) {
 	return x.from[i], x.from[i+1]
 }
 
-// tileOf is the tile of the built-in grid that a position is in.
+// tileOf returns the tile of the built-in grid that contains a position.
 func tileOf(lon, lat float64) int {
 	col, row := cellOf(lon, lat)
 	return row/builtin.Side*builtin.Cols + col/builtin.Side
 }
 
-// cellOf is the cell of the built-in grid that a position is in.
+// cellOf returns the cell of the built-in grid that contains a position.
 func cellOf(lon, lat float64) (col, row int) {
 	col, row = int((lon-builtin.West)/builtin.Cell), int((builtin.North-lat)/builtin.Cell)
 	return max(0, min(col, builtin.Cols*builtin.Side-1)), max(0, min(row, builtin.Rows*builtin.Side-1))
 }
 
-// townsOf lists the largest towns of an area, and where there are fewer than are listed, those that count most near the point; the codes of
-// the countries, sorted; and the numbers of all towns inside.
+// townsOf returns the largest towns of an area and, if there are too few, the most relevant towns
+// near the point. It also returns the sorted codes of the countries, and the numbers of all towns
+// inside.
 func townsOf(area geo.Shape, lon, lat float64) (places []Place, codes []string, inside map[int32]bool) {
 	x := townIndex()
 	inside = map[int32]bool{}
 	countries := map[string]bool{}
 	if !area.IsZero() {
-		_ = builtin.Cover(area, func(col, row int, share float64, shares []float64) error { // too intricate: no town of it is known to be inside
+		_ = builtin.Cover(area, func(col, row int, share float64, shares []float64) error { // too complex: then no town is known to be inside
 			for i, end := x.in(row*builtin.Cols + col); i < end; i++ {
 				t := &x.towns[i]
 				within := share
@@ -285,7 +295,7 @@ func townsOf(area geo.Shape, lon, lat float64) (places []Place, codes []string, 
 			}
 		}
 	}
-	// Who is large counts, and who is close: half as much at 10 km.
+	// Large and close towns count more. A town at 10 km counts half as much as one at the point.
 	weight := func(p Place) float64 { return float64(p.People) / (10 + p.Km) }
 	slices.SortFunc(near, func(a, b Place) int {
 		return cmp.Or(cmp.Compare(weight(b), weight(a)), cmp.Compare(a.Name, b.Name))

@@ -23,26 +23,28 @@ import (
 	"github.com/hazardd/hazardd/internal/zonal"
 )
 
-// A file of a grid: its magic; each tile that has people, packed; an index (of each tile the people, those missing, and the bytes of its pack); a head as JSON; and how long that
-// is, with its checksum. A tile is one float32 a cell, row by row from the north-west, in planes of bytes, packed by Zstandard with a checksum. The
-// sign says that the raster has no data there; then the number is how many people the built-in grid has.
+// A grid file has these parts: a magic; each tile with people, packed; an index (for each tile the
+// people, the missing people, and the size of its pack in bytes); a JSON header; and the header's
+// length with its checksum. A tile has one float32 per cell, row by row from the north-west, in
+// planes of bytes, compressed by Zstandard with a checksum. A negative sign means that the raster
+// has no data there; then the number is the number of people in the built-in grid.
 const (
 	magic = "hazardd people 1\n"
 	tail  = 8
-	// FileName is that of the grid in a data folder.
+	// FileName is the name of the grid file in a data folder.
 	FileName = "population.grid"
 )
 
-// Limits of the rasters that are read.
+// These are the limits of rasters.
 const (
 	maxWidth  = 200_000       // pixels
-	maxPixels = 8_000_000_000 // in all: a tenth of the world at 100 m
+	maxPixels = 8_000_000_000 // in total: a tenth of the world at 100 m
 	maxTiles  = 500_000
 	maxBuffer = 256 << 20 // bytes of rows that are read together
 	maxHead   = 1 << 20
 )
 
-// Unit is what the values of a raster are.
+// Unit is the unit of a raster's values.
 type Unit string
 
 // The units.
@@ -51,43 +53,46 @@ const (
 	Density Unit = "density" // people per square kilometer
 )
 
-// About is what is told of a raster.
+// About describes a raster.
 type About struct {
-	Name  string // of the data, for people
+	Name  string // name of the data, for people
 	Year  int
 	Terms string // license and attribution
 	Unit  Unit
-	// Trust takes a raster whose people are far from those that the built-in grid has there.
+	// Trust accepts a raster whose number of people differs widely from the built-in grid.
 	Trust bool
 }
 
-// head is the description of a file.
+// head is the header of a file.
 type head struct {
 	About
 	zonal.Frame
-	Width  int // cells; what is beyond them fills the last tiles
+	Width  int // size in cells; the last tiles may extend beyond
 	Height int
 	ID     string
-	Index  int64 // where it begins
+	Index  int64 // offset of the index
 	Digest string
 	People float64
 }
 
-// Converted says what a raster became.
+// Converted describes the result of a conversion.
 type Converted struct {
-	People  float64 // of the raster
+	People  float64 // number of people in the raster
 	Builtin float64 // number of people in the built-in grid where the raster has data
-	Missing float64 // that the built-in grid has where the raster has none
+	Missing float64 // number of people in the built-in grid where the raster has no data
 	Bytes   int64
 }
 
-// far is the factor from which on the people of a raster are taken for a mistake of unit, where the built-in grid has at least some.
+// far is the factor by which the people of a raster and of the built-in grid may differ; a larger
+// difference is probably a wrong unit. It is checked only if the built-in grid has at least some
+// people there.
 const (
 	far  = 3
 	some = 10_000
 )
 
-// convert writes a raster as a grid that open reads. It holds some rows of the raster, whatever its size. What is no number, and what is below 0, is not known.
+// convert writes a raster as a grid for open. It keeps only some rows of the raster in memory,
+// whatever its size. NaN and negative values count as unknown.
 func convert(ctx context.Context, r *geotiff.Raster, about About, to io.Writer) (*Converted, error) {
 	if about.Unit != Counts && about.Unit != Density {
 		return nil, fmt.Errorf("unit: %q is neither %s nor %s", about.Unit, Counts, Density)
@@ -110,7 +115,7 @@ func convert(ctx context.Context, r *geotiff.Raster, about About, to io.Writer) 
 	}
 	c := &w.converted
 	if ratio := c.People / max(c.Builtin, 1); !about.Trust && c.Builtin >= some && (ratio > far || ratio < 1.0/far) {
-		return nil, fmt.Errorf("the raster has %.0f people where the built-in data have %.0f: are its values %s? If it is right, say so", c.People, c.Builtin, other(about.Unit))
+		return nil, fmt.Errorf("the raster has %.0f people where the built-in data have %.0f: are its values %s? If the raster is correct, add --trust", c.People, c.Builtin, other(about.Unit))
 	}
 	if c.People == 0 {
 		return nil, errors.New("the raster has no people")
@@ -137,9 +142,9 @@ func frameOf(r *geotiff.Raster) (*head, error) {
 	case r.CellX > builtin.Cell+1e-9:
 		return nil, fmt.Errorf("pixels of %v degrees are larger than those of the built-in data, %v", r.CellX, builtin.Cell)
 	case r.West < -180-r.CellX-hair || east > 180+r.CellX+hair:
-		return nil, fmt.Errorf("longitudes from %v to %v are not from -180 to 180: gdalwarp -te -180 -90 180 90 turns the raster", r.West, east)
+		return nil, fmt.Errorf("longitudes from %v to %v are outside -180 to 180: gdalwarp -te -180 -90 180 90 shifts the raster", r.West, east)
 	case r.Width > maxWidth || int64(r.Width)*int64(r.Height) > maxPixels:
-		return nil, fmt.Errorf("%d × %d pixels; at most %d along, and %d in all: gdalwarp -tr %v %v makes a coarser raster", r.Width, r.Height, maxWidth, int64(maxPixels), 1.0/120, 1.0/120)
+		return nil, fmt.Errorf("%d × %d pixels; at most %d wide, and %d in total: gdalwarp -tr %v %v makes a coarser raster", r.Width, r.Height, maxWidth, int64(maxPixels), 1.0/120, 1.0/120)
 	}
 	h := &head{Frame: zonal.Frame{West: r.West, North: r.North, Cell: r.CellX, Side: 64}, Width: r.Width, Height: r.Height}
 	for {
@@ -173,9 +178,9 @@ func (w *gridWriter) write(b []byte) error {
 // tiles reads the raster and writes its tiles.
 func (w *gridWriter) tiles(ctx context.Context, r *geotiff.Raster) error {
 	side, width := w.head.Side, r.Width
-	rows := side * max(1, min((r.BlockHeight()+side-1)/side, maxBuffer/8/width/side)) // each block is read once, as a rule
+	rows := side * max(1, min((r.BlockHeight()+side-1)/side, maxBuffer/8/width/side)) // so that each block is usually read once
 	values := make([]float64, min(rows, r.Height)*width)
-	columns := make([]int32, width) // of the built-in grid
+	columns := make([]int32, width) // columns of the built-in grid
 	for x := range columns {
 		col, _ := cellOf(r.West+(float64(x)+0.5)*r.CellX, 0)
 		columns[x] = int32(col)
@@ -216,8 +221,9 @@ func (w *gridWriter) tiles(ctx context.Context, r *geotiff.Raster) error {
 	return nil
 }
 
-// fill makes people of values, from row top on; where there is no value, less than no people of the built-in grid. Of a cell of that grid in which the raster has any value,
-// all people are taken to live there: the coasts of the two are not the same.
+// fill converts values to people, starting with row top. For unknown values it stores the negative
+// number of people in the built-in grid. If the raster has any value in a cell of that grid, it is
+// taken to include all people of the cell, because the coasts of the two differ.
 func (w *gridWriter) fill(r *geotiff.Raster, from *builtinRows, top, n int, values []float64, columns []int32) error {
 	lat := func(y int) float64 { return r.North - (float64(top+y)+0.5)*r.CellY }
 	share := r.CellX * r.CellX / (builtin.Cell * builtin.Cell)
@@ -266,14 +272,16 @@ func (w *gridWriter) fill(r *geotiff.Raster, from *builtinRows, top, n int, valu
 	return nil
 }
 
-// pixelKm2 is the area of a pixel of that many degrees, on a sphere of the Earth's mean radius.
+// pixelKm2 returns the area of a pixel with that many degrees, on a sphere of the Earth's mean
+// radius.
 func pixelKm2(lat, degrees float64) float64 {
 	const radius = 6371.0088
 	rad := math.Pi / 180
 	return radius * radius * degrees * rad * (math.Sin((lat+degrees/2)*rad) - math.Sin((lat-degrees/2)*rad))
 }
 
-// rounded keeps 12 binary digits, to a thousandth of a person: what no count knows takes no room.
+// rounded keeps 12 binary digits, down to a thousandth of a person. More precision than the data
+// has would waste space.
 func rounded(v float64) float32 {
 	if math.Abs(v) < 5e-4 {
 		return float32(math.Copysign(0, v))
@@ -310,7 +318,7 @@ func (w *gridWriter) tile(cells []float32) error {
 	return w.write(packed)
 }
 
-// end writes what is behind the tiles.
+// end writes the parts after the tiles.
 func (w *gridWriter) end() error {
 	w.head.Index, w.head.People = w.at, w.converted.People
 	index := make([]byte, 0, 12*len(w.sizes))
@@ -328,7 +336,7 @@ func (w *gridWriter) end() error {
 	if err != nil {
 		return err
 	}
-	w.hash.Write(about) // the same figures under another name are other data
+	w.hash.Write(about) // the same figures with another name are different data
 	w.head.ID = "file/" + hex.EncodeToString(w.hash.Sum(nil)[:12])
 	text, err := json.Marshal(w.head)
 	if err != nil {
@@ -338,10 +346,10 @@ func (w *gridWriter) end() error {
 	return w.write(text)
 }
 
-// builtinRows gives the people of the built-in grid, row by row of its cells.
+// builtinRows returns the people of the built-in grid, one row of cells at a time.
 type builtinRows struct {
 	grid *Grid
-	tile int // the row of tiles that is held
+	tile int // the row of tiles in memory
 	held []float64
 }
 
@@ -366,7 +374,8 @@ func (b *builtinRows) row(row int) ([]float64, error) {
 	return b.held[row%g.Side*width:][:width], nil
 }
 
-// open reads a grid that convert wrote. It holds the index, 16 bytes a tile, and reads tiles when they are asked for. Where it has no data, the built-in grid counts.
+// open reads a grid that convert wrote. It keeps the index in memory, 16 bytes per tile, and reads
+// tiles on demand. Where the grid has no data, the built-in one is used.
 func open(r io.ReaderAt, size int64) (*Grid, error) {
 	damaged := func(err error) error {
 		return fmt.Errorf("the grid of people is damaged, or was written by another version: %w", err)
@@ -382,7 +391,7 @@ func open(r io.ReaderAt, size int64) (*Grid, error) {
 		return b, nil
 	}
 	if begin, err := read(0, int64(len(magic))); err != nil || string(begin) != magic {
-		return nil, damaged(errors.New("it does not begin as one"))
+		return nil, damaged(errors.New("its first bytes are not those of a grid file"))
 	}
 	end, err := read(size-tail, tail)
 	if err != nil {
@@ -390,14 +399,14 @@ func open(r io.ReaderAt, size int64) (*Grid, error) {
 	}
 	length := int64(binary.LittleEndian.Uint32(end))
 	if length > maxHead {
-		return nil, damaged(fmt.Errorf("a head of %d bytes", length))
+		return nil, damaged(fmt.Errorf("its header has %d bytes", length))
 	}
 	text, err := read(size-tail-length, length)
 	if err != nil {
 		return nil, err
 	}
 	if crc32.ChecksumIEEE(text) != binary.LittleEndian.Uint32(end[4:]) {
-		return nil, damaged(errors.New("its head has another checksum"))
+		return nil, damaged(errors.New("the checksum of its header is wrong"))
 	}
 	var h head
 	if err := json.Unmarshal(text, &h); err != nil {
@@ -412,7 +421,7 @@ func open(r io.ReaderAt, size int64) (*Grid, error) {
 		return nil, err
 	}
 	if sum := sha256.Sum256(index); hex.EncodeToString(sum[:]) != h.Digest {
-		return nil, damaged(errors.New("its index has another checksum"))
+		return nil, damaged(errors.New("the checksum of its index is wrong"))
 	}
 	fallback, err := Builtin()
 	if err != nil {
@@ -450,18 +459,20 @@ func open(r io.ReaderAt, size int64) (*Grid, error) {
 	return g, nil
 }
 
-// Folder gives the grid to count by: the one in a data folder, or, where there is none, the built-in one. It notices when a file comes, changes or goes.
+// Folder provides the grid for counting: the one in a data folder or, if there is none, the
+// built-in one. It notices when the file is added, changed or removed.
 type Folder struct {
 	path string
 	mu   sync.Mutex
-	seen fs.FileInfo // of the file that is open; nil: there is none
+	seen fs.FileInfo // of the open file; nil: there is none
 	grid *Grid
 }
 
-// NewFolder looks in a data folder.
+// NewFolder returns a Folder for a data folder.
 func NewFolder(dir string) *Folder { return &Folder{path: filepath.Join(dir, FileName)} }
 
-// Grid is the grid to count by now. A file that is damaged is an error: what is counted by other data than those that were loaded would be told as theirs.
+// Grid returns the current grid for counting. A damaged file is an error, because counts from other
+// data would be shown as counts from the loaded data.
 func (f *Folder) Grid() (*Grid, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -476,7 +487,7 @@ func (f *Folder) Grid() (*Grid, error) {
 	if f.seen != nil && os.SameFile(f.seen, info) && f.seen.ModTime().Equal(info.ModTime()) && f.seen.Size() == info.Size() {
 		return f.grid, nil
 	}
-	file, err := os.Open(f.path) // closed when nobody counts by it any more
+	file, err := os.Open(f.path) // closed when no count uses it any more
 	if err != nil {
 		return nil, err
 	}
@@ -491,7 +502,7 @@ func (f *Folder) Grid() (*Grid, error) {
 	return grid, nil
 }
 
-// Load writes a raster into a data folder, where Folder finds it from then on: whole, or not at all.
+// Load writes a raster into a data folder, completely or not at all. Folder then uses it.
 func Load(ctx context.Context, r *geotiff.Raster, about About, dir string) (c *Converted, err error) {
 	file, err := os.CreateTemp(dir, FileName+".*.tmp")
 	if err != nil {

@@ -51,8 +51,8 @@ func load(t *testing.T, file string, about About) (*Folder, *Converted, error) {
 	return NewFolder(dir), c, err
 }
 
-// A finer raster of part of the world, as counts and as density, cloud-optimized, is counted as GDAL counts it; where it has no data the built-in data count,
-// and the answer says which.
+// A finer raster of part of the world, as counts and as density, cloud-optimized, gives the same
+// sums as GDAL. Where it has no data, the built-in data is used, and the answer says which.
 func TestPeopleAreCountedByALoadedRaster(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -62,7 +62,8 @@ func TestPeopleAreCountedByALoadedRaster(t *testing.T) {
 	}
 	from, dir := recordings.Path(t, "population/gpw-v4.11-density-2020-15min.tif"), t.TempDir()
 	density, counts := filepath.Join(dir, "density.tif"), filepath.Join(dir, "counts.tif")
-	// Italy, in pixels of a kilometer; and the same with 0.7 people in place of each per square kilometer, as if these were counts.
+	// Italy in pixels of a kilometer. A second raster has 0.7 people for each person per square
+	// kilometer, as if these were counts.
 	gdal(t, "gdalwarp", "-q", "-r", "bilinear", "-te", "6", "36", "19", "47.5", "-tr", "0.00833333333333333", "0.00833333333333333", "-of", "COG", "-co", "BLOCKSIZE=128", "-co", "COMPRESS=DEFLATE", from, density)
 	gdal(t, "gdal_translate", "-q", "-scale", "0", "1000000", "0", "700000", "-ot", "Float64", "-co", "COMPRESS=LZW", density, counts)
 	about := About{Name: "Italy", Year: 2021, Terms: "CC BY", Unit: Density}
@@ -74,7 +75,7 @@ func TestPeopleAreCountedByALoadedRaster(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("%+v", *made)
-	if made.People < 0.7*made.Builtin || made.People > 1.6*made.Builtin || made.Missing > 0.02*made.People { // its densities are of land alone, and its pixels take in the sea at the coasts
+	if made.People < 0.7*made.Builtin || made.People > 1.6*made.Builtin || made.Missing > 0.02*made.People { // its densities are of land alone, and its pixels include sea at the coasts
 		t.Errorf("%+v", *made)
 	}
 	g, err := folder.Grid()
@@ -89,14 +90,14 @@ func TestPeopleAreCountedByALoadedRaster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// GDAL's own sum of the pixels in boxes that lie on their edges.
+	// GDAL's own sum of the pixels in boxes along pixel edges.
 	r := rand.New(rand.NewPCG(7, 8))
 	for range 4 {
 		x, y, w, h := 200+r.IntN(900), 100+r.IntN(900), 40+r.IntN(200), 40+r.IntN(200)
 		part := filepath.Join(dir, "part.tif")
 		gdal(t, "gdal_translate", "-q", "-srcwin", whole(x), whole(y), whole(w), whole(h), counts, part)
 		stats := gdal(t, "gdalinfo", "-stats", "--config", "GDAL_PAM_ENABLED", "NO", part)
-		if strings.Contains(stats, "STATISTICS_VALID_PERCENT=0\n") { // all of it is the sea
+		if strings.Contains(stats, "STATISTICS_VALID_PERCENT=0\n") { // all of it is sea
 			continue
 		}
 		mean, share := number(t, stats, "STATISTICS_MEAN="), 100.0
@@ -124,7 +125,8 @@ func TestPeopleAreCountedByALoadedRaster(t *testing.T) {
 	if e := count(g, box(5, 41, 13, 42)); e.Method != grid(t).Name || e.Year != 2020 {
 		t.Errorf("an area beyond the raster is counted by %s, %d", e.Method, e.Year)
 	}
-	// Another file under the same name is noticed, one that is damaged is refused, and without one the built-in data count.
+	// Another file with the same name is noticed, a damaged one is refused, and without one the
+	// built-in data is used.
 	data, err := os.ReadFile(folder.path)
 	if err != nil {
 		t.Fatal(err)
@@ -155,7 +157,7 @@ func TestPeopleAreCountedByALoadedRaster(t *testing.T) {
 	}
 }
 
-// A raster of which GDAL has made half no data: the built-in data count there.
+// A raster whose half GDAL has set to no data: there, the built-in data is used.
 func TestNoDataIsNotNobody(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -190,7 +192,7 @@ func TestNoDataIsNotNobody(t *testing.T) {
 	}
 }
 
-// What cannot be counted by is refused.
+// Unusable rasters are refused.
 func TestRastersThatAreRefused(t *testing.T) {
 	for want, r := range map[string]geotiff.Raster{
 		"not square": {Width: 100, Height: 100, West: 0, North: 10, CellX: 0.01, CellY: 0.02},
@@ -209,7 +211,7 @@ func TestRastersThatAreRefused(t *testing.T) {
 
 func write(t *testing.T, path string, data []byte) {
 	t.Helper()
-	if err := os.Remove(path); err != nil { // as Load: a file that is open is not altered
+	if err := os.Remove(path); err != nil { // as Load does: an open file is not changed
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(path, data, 0o600); err != nil {
@@ -219,7 +221,7 @@ func write(t *testing.T, path string, data []byte) {
 
 func whole(n int) string { return strconv.Itoa(n) }
 
-// number reads what stands behind a name in GDAL's words.
+// number reads the number after a name in GDAL's output.
 func number(t *testing.T, text, name string) float64 {
 	t.Helper()
 	_, rest, ok := strings.Cut(text, name)

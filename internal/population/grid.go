@@ -22,47 +22,52 @@ import (
 //go:embed grid.bin.br
 var packed []byte
 
-// Grid is people by cell.
+// Grid is a grid with the number of people in each cell.
 type Grid struct {
 	zonal.Frame
-	Name  string // of the data, for people: "GPW v4.11 and GeoNames"
-	Year  int    // of the people; 0: not known
+	Name  string // name of the data, for people: "GPW v4.11 and GeoNames"
+	Year  int    // year of the people; 0: unknown
 	Terms string // license and attribution
-	// ID tells grids apart: it changes with every value.
+	// ID identifies the grid. It changes with every value.
 	ID string
 
 	totals        []float32 // people by tile, row by row from the north-west
-	width, height int       // cells that the grid has; what is beyond them fills the last tiles
-	// missing are the people whom the built-in grid has, by tile, where this one has no data; nil: it has data everywhere.
+	width, height int       // size in cells; the last tiles may extend beyond
+	// missing is the number of people by tile that the built-in grid has where this one has no
+	// data. nil means that this grid has data everywhere.
 	missing []float32
-	// fallback counts where this grid has no data; nil: it has.
+	// fallback is used where this grid has no data; nil means that it has data everywhere.
 	fallback *Grid
-	// cells gives the people of each cell of a tile, row by row; below 0, those whom the built-in grid has where there are no data.
+	// cells returns the people in each cell of a tile, row by row. A negative number means no data;
+	// its absolute value is the number of people in the built-in grid.
 	cells func(tile int, into []float64) error
-	// rough: within a tile it is only estimated where people live.
+	// rough reports that the distribution of people within a tile is only estimated.
 	rough bool
 }
 
-// builtin is how the built-in grid lies.
+// builtin is the frame of the built-in grid.
 var builtin = zonal.Frame{West: -180, North: 90, Cell: 1.0 / 24, Side: 6, Cols: 1440, Rows: 720}
 
-// Builtin is the grid that is part of the program. It is unpacked when it is first asked for, and then takes 5 MB.
+// Builtin returns the grid that is part of the program. It is unpacked on first use, and then needs
+// 5 MB.
 var Builtin = sync.OnceValues(func() (*Grid, error) { return unpack(packed) })
 
-// kilometers of a degree of latitude.
+// degreeKm is the length of a degree of latitude in kilometers.
 const degreeKm = 111.195
 
-// Of a town's people, how many live on a square kilometer: what turns a population into a size.
+// urban is the assumed density of towns, in people per square kilometer. It turns a town's
+// population into an area.
 const urban = 4000
 
-// most is the largest share of a tile's people that live in its towns.
+// most is the maximum share of a tile's people that live in its towns.
 const most = 0.95
 
 // allLand is the mask of a tile that is all land.
 const allLand = 1<<36 - 1
 
-// unpack reads what the generator made (gen/main.go): numbers as varints; of each tile with people, in order, how many tiles after the one before, how many
-// people, and 1 more than the mask of its land, a bit a cell from the north-west, 0 for all of it.
+// unpack reads the file that the generator (gen/main.go) wrote: numbers as varints. Each tile with
+// people, in order, has the distance to the previous tile, the number of people, and the mask of
+// its land plus 1. The mask has one bit per cell from the north-west; 0 means all land.
 func unpack(packed []byte) (*Grid, error) {
 	data, err := io.ReadAll(brotli.NewReader(bytes.NewReader(packed)))
 	if err != nil {
@@ -71,7 +76,7 @@ func unpack(packed []byte) (*Grid, error) {
 	g := &Grid{Frame: builtin, width: builtin.Cols * builtin.Side, height: builtin.Rows * builtin.Side, Name: "GPW v4.11 (CIESIN) and GeoNames", Year: 2020, rough: true, ID: fmt.Sprintf("gpw-4.11-2020/%d", len(packed)),
 		Terms: "Gridded Population of the World, version 4.11, CIESIN, Columbia University, doi:10.7927/H49C6VHW, CC BY 4.0; GeoNames, geonames.org, CC BY 4.0"}
 	g.totals = make([]float32, g.Cols*g.Rows)
-	var tiles []int32 // of which some is no land, in order
+	var tiles []int32 // tiles that are not all land, in order
 	var masks []uint64
 	r := bytes.NewReader(data)
 	for tile := -1; r.Len() > 0; {
@@ -107,10 +112,11 @@ func unpack(packed []byte) (*Grid, error) {
 	return g, nil
 }
 
-// spot is a town in a tile, in cells from its north-west corner.
+// spot is a town in a tile, in cells from the tile's north-west corner.
 type spot struct{ x, y, people float32 }
 
-// spread says where in a tile its people live: first in its towns, each over a disc of the density of towns that thins out, and the rest evenly on its land.
+// spread distributes a tile's people over its cells: first to its towns, each a disc with the
+// density of towns that thins out, and the rest evenly over its land.
 func (g *Grid) spread(tile int, mask uint64, towns []spot, into []float64) {
 	clear(into)
 	total, inTowns := float64(g.totals[tile]), 0.0
@@ -122,7 +128,7 @@ func (g *Grid) spread(tile int, mask uint64, towns []spot, into []float64) {
 		scale = most * total / inTowns
 	}
 	lat := g.North - (float64(tile/g.Cols)+0.5)*g.Cell*float64(g.Side)
-	high := g.Cell * degreeKm // of a cell, km
+	high := g.Cell * degreeKm // height of a cell, km
 	wide := high * math.Cos(lat*math.Pi/180)
 	rest := total
 	var weights [36]float64
@@ -137,7 +143,7 @@ func (g *Grid) spread(tile int, mask uint64, towns []spot, into []float64) {
 				sum += weights[i]
 			}
 		}
-		if sum < 1e-12 { // its land is not in the mask: an island
+		if sum < 1e-12 { // an island whose land is not in the mask
 			continue
 		}
 		people := float64(t.people) * scale
@@ -159,7 +165,7 @@ func (g *Grid) spread(tile int, mask uint64, towns []spot, into []float64) {
 	}
 }
 
-// Total is how many people the grid has.
+// Total returns the number of people in the grid.
 func (g *Grid) Total() float64 {
 	sum := 0.0
 	for _, people := range g.totals {
@@ -182,18 +188,20 @@ func (g *Grid) Holds(s geo.Shape) bool {
 	return west <= east && west > g.West-hair && east < gridEast+hair && north < g.North+hair && south > gridSouth-hair
 }
 
-// Sum is how many people live in an area, and a low and a high estimate. How wide that range is was chosen, and not held
-// against counts of others: docs/exposure.md says how it is made.
+// Sum is an estimate of the people who live in an area, with a low and a high bound. The width of
+// that range was chosen, and not checked against other counts; docs/exposure.md says how.
 type Sum struct {
 	People, Low, High float64
-	// Missing are the people whom the built-in grid has in the area where this grid has no data: they are not among People.
+	// Missing is the number of people that the built-in grid has where this grid has no data. They
+	// are not included in People.
 	Missing float64
 }
 
-// How far the figures of a grid are off by themselves: censuses are years old, and what has happened since is guessed.
+// census is the relative error of a grid's own figures: censuses are years old, and later figures
+// are projections.
 const census = 0.1
 
-// Sum adds the people who live in the areas of s; lines and points have none.
+// Sum adds up the people who live in the areas of s. Lines and points have none.
 func (g *Grid) Sum(s geo.Shape) (Sum, error) {
 	var sum, missing, doubt float64
 	cells := make([]float64, g.Side*g.Side)
@@ -226,7 +234,7 @@ func (g *Grid) Sum(s geo.Shape) (Sum, error) {
 			}
 		}
 		sum += inside
-		if g.rough { // a tile that is cut: where in it people live is an estimate
+		if g.rough { // for a tile that is cut, the distribution of its people is an estimate
 			doubt += inside * max(total-inside, 0)
 		}
 		return nil

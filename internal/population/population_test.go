@@ -50,7 +50,7 @@ func sum(t testing.TB, g *Grid, s geo.Shape) float64 {
 	return got.People
 }
 
-// The world had 7.8 billion people in 2020; the grid counts lakes as land, so that it has a few more.
+// The world had 7.8 billion people in 2020. The grid counts lakes as land, so it has slightly more.
 func TestTheGridHasThePeopleOfTheWorld(t *testing.T) {
 	g := grid(t)
 	if total := g.Total(); total < 7.7e9 || total > 8.2e9 {
@@ -64,7 +64,7 @@ func TestTheGridHasThePeopleOfTheWorld(t *testing.T) {
 	}
 }
 
-// Whatever a cell of the raster says lives somewhere in it.
+// The people of a raster cell all live somewhere in it.
 func TestACellKeepsItsPeople(t *testing.T) {
 	g := grid(t)
 	cells := make([]float64, g.Side*g.Side)
@@ -118,7 +118,7 @@ func TestPeopleOfKnownPlaces(t *testing.T) {
 	}
 }
 
-// randomPolygon is a star around a place where people live, of a size of 0.05 to 4 degrees.
+// randomPolygon returns a star of 0.05 to 4 degrees around an inhabited place.
 func randomPolygon(r *rand.Rand, g *Grid) geo.Shape {
 	for {
 		tile := r.IntN(len(g.totals))
@@ -140,7 +140,8 @@ func randomPolygon(r *rand.Rand, g *Grid) geo.Shape {
 	}
 }
 
-// GDAL burns a polygon into pixels of a tenth of a cell, and the people of each cell count by how many of its pixels are burnt: the same raster, another program.
+// GDAL burns a polygon into pixels of a tenth of a cell. The people of each cell count by the share
+// of its burnt pixels: the same raster, another program.
 func TestSumsAreThoseOfGDAL(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -167,7 +168,7 @@ func TestSumsAreThoseOfGDAL(t *testing.T) {
 	t.Logf("%d polygons; the greatest difference where more than 1,000 people live is %.3f %%", *polygons, worst*100)
 }
 
-// byGDAL is the zonal sum, and the people of the cell with the most at the edge.
+// byGDAL returns the zonal sum, and the people of the cell with the most at the edge.
 func byGDAL(t *testing.T, g *Grid, s geo.Shape, dir string) (total, largest float64) {
 	t.Helper()
 	const fine = 10
@@ -218,14 +219,14 @@ func byGDAL(t *testing.T, g *Grid, s geo.Shape, dir string) (total, largest floa
 	return total, largest
 }
 
-// The exposure of an area is counted in a fifth of a second.
+// Counting the exposure of an area takes at most a fifth of a second.
 func TestExposureIsFast(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
 	g := grid(t)
 	r := rand.New(rand.NewPCG(3, 4))
-	if _, err := Expose(g, "", nil, nil, 0, 0); err != nil { // which unpacks what is needed
+	if _, err := Expose(g, "", nil, nil, 0, 0); err != nil { // this unpacks the built-in data
 		t.Fatal(err)
 	}
 	var took []time.Duration
@@ -243,7 +244,7 @@ func TestExposureIsFast(t *testing.T) {
 	}
 	slices.Sort(took)
 	t.Logf("500 areas: median %v, p99 %v, longest %v", took[250], took[495], took[499])
-	if took[250] > 2*time.Second { // half of them in ten times what 99 of 100 take at most: this machine may be busy
+	if took[250] > 2*time.Second { // the median is above ten times the limit for the 99th percentile: this machine may be busy
 		t.Errorf("median %v", took[250])
 	}
 }

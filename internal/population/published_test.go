@@ -15,15 +15,17 @@ import (
 	"github.com/hazardd/hazardd/internal/recordings"
 )
 
-// published is how many people somebody says live in an area.
+// published is a published number of people in an area.
 type published struct {
 	what   string
 	people float64
-	areas  []geo.Shape // each after the first counts if it lies outside of the first, and is taken away if it lies inside
+	areas  []geo.Shape // each area after the first is added if it lies outside the first, and subtracted if it lies inside
 }
 
-// What PAGER and GDACS have published of areas that the recordings hold, against our own count: docs/exposure.md has the table, which -v prints. They count by other data
-// (LandScan, GHS-POP and others, in cells of 1 km and less, of other years), so the test fails only where sums are plainly wrong.
+// Figures that PAGER and GDACS published for areas in the recordings, against our own count.
+// docs/exposure.md has the table, which -v prints. They use other data (LandScan, GHS-POP and
+// others, in cells of 1 km and less, of other years), so the test fails only if sums are clearly
+// wrong.
 func TestOurPeopleAgainstPublishedFigures(t *testing.T) {
 	g := grid(t)
 	quakes := within(t, "gdacs/rss_7d-20191230.xml", "within 100km", 100)
@@ -33,7 +35,7 @@ func TestOurPeopleAgainstPublishedFigures(t *testing.T) {
 	for _, group := range []struct {
 		name        string
 		figures     []published
-		least, most float64 // of the median factor
+		least, most float64 // limits of the median factor
 	}{
 		{"PAGER, M 7.8 off Sumatra (2016)", pagerFigures(t), 0.9, 1.2},
 		{"GDACS, earthquakes (2019), from 1 million", sized(1e6, math.Inf(1)), 0.9, 1.2},
@@ -69,7 +71,8 @@ func TestOurPeopleAgainstPublishedFigures(t *testing.T) {
 	}
 }
 
-// pagerFigures are PAGER's people by intensity, summed from the strongest down, in the area that the contour of the ShakeMap and the edge of its map surround.
+// pagerFigures returns PAGER's people by intensity, summed from the strongest down, in the area
+// between the contour of the ShakeMap and the edge of its map.
 func pagerFigures(t *testing.T) (figures []published) {
 	t.Helper()
 	var pager struct {
@@ -107,7 +110,7 @@ func pagerFigures(t *testing.T) (figures []published) {
 	epicenter := geo.Place(contours.Metadata.Longitude, contours.Metadata.Latitude)
 	for _, f := range contours.Features {
 		people := from(f.Properties.Value)
-		if people == 0 || math.Mod(f.Properties.Value, 1) != 0.5 { // PAGER's steps are those between
+		if people == 0 || math.Mod(f.Properties.Value, 1) != 0.5 { // PAGER's classes lie between these values
 			continue
 		}
 		p := published{what: fmt.Sprintf("at intensity %g and more", f.Properties.Value), people: people}
@@ -127,7 +130,8 @@ func pagerFigures(t *testing.T) (figures []published) {
 	return figures
 }
 
-// alongTheEdge closes a line that begins and ends at the edge of a map, along the edge in one direction: 1 counterclockwise, -1 clockwise.
+// alongTheEdge closes a line that begins and ends at the edge of a map. It follows the edge in one
+// direction: 1 counterclockwise, -1 clockwise.
 func alongTheEdge(line [][2]float64, b [4]float64, turn float64) [][2]float64 {
 	corners := [][2]float64{{b[0], b[1]}, {b[2], b[1]}, {b[2], b[3]}, {b[0], b[3]}}
 	angle := func(p [2]float64) float64 {
@@ -159,7 +163,8 @@ func ring(t *testing.T, line [][2]float64) geo.Shape {
 	return s
 }
 
-// within are the events of a feed of GDACS of which it says how many people live within some kilometers, if anybody does: of those that are as near to each other one.
+// within returns the events of a GDACS feed with a number of people within some kilometers above
+// zero. Of several events close to each other it returns one.
 func within(t *testing.T, file, words string, km float64) (figures []published) {
 	t.Helper()
 	var rss struct {
@@ -179,7 +184,7 @@ func within(t *testing.T, file, words string, km float64) (figures []published) 
 	near := func(p published, lon, lat float64) bool { return geo.Intersects(p.areas[0], geo.Place(lon, lat)) }
 	for _, i := range rss.Items {
 		if slices.ContainsFunc(figures, func(p published) bool { return near(p, i.Lon, i.Lat) }) {
-			continue // its aftershock
+			continue // an aftershock
 		}
 		if strings.Contains(i.Population.Text, words) && i.Population.Value > 0 {
 			figures = append(figures, published{fmt.Sprintf("%s at %.1f, %.1f", i.ID, i.Lat, i.Lon), i.Population.Value, []geo.Shape{geo.Circle(i.Lon, i.Lat, km*1000)}})
@@ -188,7 +193,7 @@ func within(t *testing.T, file, words string, km float64) (figures []published) 
 	return figures
 }
 
-// impact are the tables that GDACS made of a fire, as names and values.
+// impact returns the tables of GDACS for a fire, as names and values.
 func impact(t *testing.T) (tables []map[string]string) {
 	t.Helper()
 	var doc any
@@ -230,7 +235,7 @@ func decimal(t *testing.T, text string) float64 {
 	return v
 }
 
-// townFigures are the people that GDACS counts within 10 to 150 km of towns.
+// townFigures returns the people that GDACS counts within 10 to 150 km of towns.
 func townFigures(t *testing.T) (figures []published) {
 	t.Helper()
 	for _, table := range impact(t) {
@@ -245,7 +250,7 @@ func townFigures(t *testing.T) (figures []published) {
 	return figures
 }
 
-// fireFigures are the people that GDACS counts in a burnt area.
+// fireFigures returns the people that GDACS counts in a burnt area.
 func fireFigures(t *testing.T) (figures []published) {
 	t.Helper()
 	tables := impact(t)

@@ -1,8 +1,10 @@
-// Package publish finds and writes the CAP messages of the organizations that publish their hazards (package authority).
+// Package publish finds and writes the CAP messages of the organizations that publish their hazards
+// (package authority).
 //
-// What a message says is a function of the change log, of the profiles and of the contents of files: nothing of it is kept but in caches.
-// Which changes are messages is kept in memory, made of the log when first asked for and carried on from there; a redaction has the
-// chain of its hazard made again, a replaced history all. It is safe for concurrent use.
+// A message depends only on the change log, the profiles and the contents of files. It is stored
+// only in caches. The list of changes that are messages is in memory; it is built from the log on
+// first use, and extended from there. A redaction rebuilds the list of its hazard; a replaced
+// history rebuilds all. The package is safe for concurrent use.
 package publish
 
 import (
@@ -23,12 +25,13 @@ import (
 	"github.com/hazardd/hazardd/internal/lru"
 )
 
-// Store is what the package needs of a store.
+// Store is the part of a store that the package needs.
 type Store interface {
 	Publishing(ctx context.Context) (authority.Settings, error)
-	// Forks counts how often the history was replaced.
+	// Forks returns how often the history was replaced.
 	Forks(ctx context.Context) (int64, error)
-	// OwnChanges calls f with the changes of hazards that people made, and of their products, numbered above after and up to upTo, in their order.
+	// OwnChanges calls f with people's changes to hazards and their products, in order. Their
+	// numbers are above after and at most upTo.
 	OwnChanges(ctx context.Context, after, upTo int64, f func(*hazard.Change) error) error
 	HazardChanges(ctx context.Context, hazardID, n int64, limit int) ([]hazard.Change, error)
 	HazardAsOf(ctx context.Context, hazardID, n int64) (*hazard.Hazard, error)
@@ -38,34 +41,36 @@ type Store interface {
 	OpenFile(ctx context.Context, digest string) (io.ReadSeekCloser, error)
 }
 
-// Signer signs messages. The same message must always give the same bytes: it is signed again whenever it is made again.
+// Signer signs messages. The same message must always give the same bytes, because it is signed
+// again each time it is rebuilt.
 type Signer interface {
 	Sign(document []byte) ([]byte, error)
 }
 
-// Bounds of memory, in bytes.
+// Limits of memory, in bytes.
 const (
-	maxMessages = 16 << 20 // of messages that are kept
-	maxEntries  = 8 << 20  // of entries of indexes
+	maxMessages = 16 << 20 // of cached messages
+	maxEntries  = 8 << 20  // of cached entries of indexes
 	maxDigests  = 1 << 20
-	// maxDigested is the largest file whose digest a message has: to make it, all of the file is read.
+	// maxDigested is the size of the largest file for which a message has a digest. The digest
+	// needs the whole file to be read.
 	maxDigested = 64 << 20
-	// changesAtOnce is how many changes are read in one piece.
+	// changesAtOnce is how many changes are read at once.
 	changesAtOnce = 500
 )
 
-// Publisher knows the messages. Make it with New.
+// Publisher lists and writes the messages. Create it with New.
 type Publisher struct {
 	store  Store
-	signer Signer // nil: messages have no signature
+	signer Signer // nil: messages are not signed
 
 	mu      sync.Mutex
-	last    int64 // the change up to which chains are made; guarded by mu, as what follows
+	last    int64 // the change up to which chains are complete; guarded by mu, like the fields below
 	forks   int64
 	chains  map[int64]*chain // by hazard
-	changed bool             // since view was made
+	changed bool             // since view was built
 	view    *View
-	views   int64 // that were made
+	views   int64 // number of views built
 
 	documents, entries *lru.Cache[string, []byte]
 	digests            *lru.Cache[string, string]
@@ -73,26 +78,26 @@ type Publisher struct {
 
 type chain struct {
 	authority.Chain
-	last int64 // number of the last change of the hazard: what is kept of it by then is void after
+	last int64 // number of the hazard's last change, which voids its cached documents
 }
 
-// View is what is published as of a change. Nobody alters it.
+// View is the list of published messages as of a change. It is immutable.
 type View struct {
 	Settings authority.Settings
-	Messages []authority.Message // that are published, by number
-	// Key is another whenever anything may be another that messages say, or which there are.
+	Messages []authority.Message // the published messages, by number
+	// Key changes whenever the list or the content of messages may have changed.
 	Key  string
-	of   map[int64][]authority.Message // the published ones of a hazard
+	of   map[int64][]authority.Message // the published messages of a hazard
 	last map[int64]int64
 }
 
-// New makes a Publisher. With a signer each message has its signature; nil: none has one.
+// New returns a Publisher. Messages are signed by signer, or not at all if it is nil.
 func New(s Store, signer Signer) *Publisher {
 	return &Publisher{store: s, signer: signer, forks: -1, documents: lru.New[string, []byte](maxMessages), entries: lru.New[string, []byte](maxEntries),
 		digests: lru.New[string, string](maxDigests)}
 }
 
-// At returns what is published as of change n, or of a later one that was asked for before.
+// At returns the view as of change n, or as of a later change that was requested before.
 func (p *Publisher) At(ctx context.Context, n int64) (*View, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -100,7 +105,7 @@ func (p *Publisher) At(ctx context.Context, n int64) (*View, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(settings) == 0 { // as on most servers: nothing is read
+	if len(settings) == 0 { // as on most servers; then nothing needs to be read
 		return &View{Settings: settings}, nil
 	}
 	forks, err := p.store.Forks(ctx)
@@ -120,7 +125,7 @@ func (p *Publisher) At(ctx context.Context, n int64) (*View, error) {
 	return p.view, nil
 }
 
-// follow carries the chains on up to change n. p.mu is held.
+// follow extends the chains up to change n. The caller holds p.mu.
 func (p *Publisher) follow(ctx context.Context, n int64) error {
 	if n <= p.last {
 		return nil
@@ -150,7 +155,7 @@ func (p *Publisher) add(ctx context.Context, c *hazard.Change) error {
 		known.last = c.Number
 		return nil
 	}
-	again := &chain{last: c.Number} // all states before it may have been rewritten
+	again := &chain{last: c.Number} // all earlier states may have been rewritten
 	for after := int64(0); after < c.Number; {
 		changes, err := p.store.HazardChanges(ctx, c.HazardID, after, changesAtOnce)
 		if err != nil {
@@ -180,7 +185,7 @@ func (p *Publisher) newView(settings authority.Settings) *View {
 				continue
 			}
 			before := v.of[id]
-			if m.Kind != authority.Alert && (len(before) == 0 || before[len(before)-1].First != m.First) { // those before it were not published
+			if m.Kind != authority.Alert && (len(before) == 0 || before[len(before)-1].First != m.First) { // the earlier ones were not published
 				if m.Kind == authority.Cancel {
 					continue
 				}
@@ -196,7 +201,8 @@ func (p *Publisher) newView(settings authority.Settings) *View {
 	return v
 }
 
-// Of lists the published messages of an organization, by number; 0: of all.
+// Of lists the published messages of an organization by number, or of all organizations if org is
+// 0.
 func (v *View) Of(org int64) []authority.Message {
 	if org == 0 {
 		return v.Messages
@@ -210,7 +216,8 @@ func (v *View) Of(org int64) []authority.Message {
 	return own
 }
 
-// Find returns the message that an identifier names, with its hazard; hazard.ErrNotFound if there is none.
+// Find returns the message with an identifier, and its hazard. It returns hazard.ErrNotFound if
+// there is none.
 func (p *Publisher) Find(ctx context.Context, v *View, identifier string) (authority.Message, *hazard.Hazard, error) {
 	none := fmt.Errorf("%w: no message %.80q", hazard.ErrNotFound, identifier)
 	n, ok := format.NumberOf(identifier)
@@ -229,7 +236,8 @@ func (p *Publisher) Find(ctx context.Context, v *View, identifier string) (autho
 	return m, h, nil
 }
 
-// message is what a message is made of. Its addresses begin with base. Without whole it has no areas, files and references.
+// message returns the content of a message. Its addresses begin with base. Unless whole is set, it
+// has no areas, files and references.
 func (p *Publisher) message(ctx context.Context, v *View, m authority.Message, h *hazard.Hazard, base string, whole bool) (*format.Message, error) {
 	out := &format.Message{Message: m, Profile: v.Settings.At(m.Org, m.Number), Hazard: h.ExpireAt(m.Sent), Base: base}
 	if !whole {
@@ -266,7 +274,7 @@ func (p *Publisher) message(ctx context.Context, v *View, m authority.Message, h
 	return out, nil
 }
 
-// digest is the SHA-1 of a file; empty for a large one.
+// digest returns the SHA-1 of a file; empty for a large one.
 func (p *Publisher) digest(ctx context.Context, f *hazard.File) (string, error) {
 	if f.Size > maxDigested {
 		return "", nil
@@ -288,10 +296,10 @@ func (p *Publisher) digest(ctx context.Context, f *hazard.File) (string, error) 
 	return sum, nil
 }
 
-// perKept is about what a kept document takes in memory beside its text, in bytes.
+// perKept is the approximate memory that a cached document needs besides its text, in bytes.
 const perKept = 200
 
-// Document is the XML of the message that an identifier names. Addresses of files begin with base.
+// Document returns the XML of the message with an identifier. Addresses of files begin with base.
 func (p *Publisher) Document(ctx context.Context, v *View, identifier, base string) ([]byte, error) {
 	m, h, err := p.Find(ctx, v, identifier)
 	if err != nil {
@@ -316,7 +324,7 @@ func (p *Publisher) Document(ctx context.Context, v *View, identifier, base stri
 	return text, nil
 }
 
-// Form is a form of an index.
+// Form is the format of an index.
 type Form string
 
 // The forms.
@@ -325,10 +333,10 @@ const (
 	RSS  Form = "rss"
 )
 
-// Address is the path of a message below the address of the service.
+// Address returns the path of a message, relative to the address of the service.
 func Address(identifier string) string { return "/cap/" + identifier + ".xml" }
 
-// Entry is the entry of a message in an index whose addresses begin with base.
+// Entry returns the entry of a message in an index. Its addresses begin with base.
 func (p *Publisher) Entry(ctx context.Context, v *View, m authority.Message, f Form, base string) ([]byte, error) {
 	key := fmt.Sprint(f, " ", m.Number, " ", v.last[m.Hazard], " ", base, " ", m.Kind)
 	if text, ok := p.entries.Get(key); ok {
@@ -354,25 +362,27 @@ func (p *Publisher) Entry(ctx context.Context, v *View, m authority.Message, f F
 	return text, err
 }
 
-// Bounds of an index.
+// Limits of an index.
 const (
-	// archiveSize is how many messages an archive holds. Which ones never changes.
+	// archiveSize is the number of messages in an archive. The messages of an archive never change.
 	archiveSize = 250
-	// maxIndex is how large an index may be, in bytes: readers refuse larger ones (Google at 900 kB).
+	// maxIndex is the maximum size of an index in bytes. Readers refuse larger ones (Google at 900
+	// kB).
 	maxIndex = 900_000
-	// room is what an index holds beside its entries, at most.
+	// room is the maximum size of an index without its entries.
 	room = 20_000
 )
 
-// Index is the feed of messages (archive -1), or an archive of it; hazard.ErrNotFound if there is none of that number. Self and the other addresses are those
-// that address gives for the feed (-1) and for archives. The feed holds the newest messages: whole archives, as many as fit, and what
-// is in none yet.
+// Index returns the feed of messages (archive -1), or one of its archives. It returns
+// hazard.ErrNotFound if there is no archive with that number. address returns the addresses of the
+// feed (-1) and of the archives. The feed contains the newest messages: those not yet in an
+// archive, and as many whole archives as fit.
 func (p *Publisher) Index(ctx context.Context, v *View, org int64, title string, f Form, archive int, base string, address func(archive int) string) ([]byte, error) {
 	all := v.Of(org)
 	archives := len(all) / archiveSize
 	x := &format.Index{Self: address(archive), ID: address(-1), Title: title, Author: title}
 	if archive >= archives {
-		return nil, fmt.Errorf("%w: there are %d archives, from 0", hazard.ErrNotFound, archives)
+		return nil, fmt.Errorf("%w: there are only %d archives, numbered from 0", hazard.ErrNotFound, archives)
 	}
 	first, end := archive, len(all)
 	if archive >= 0 {

@@ -14,7 +14,7 @@ import (
 
 var few = Limits{All: 100, User: 40, Wait: 5 * time.Second}
 
-// refusal is the limit that an error names; empty: it is none.
+// refusal returns the limit that an error names; empty if it names none.
 func refusal(err error) string {
 	if over, ok := errors.AsType[*hazard.LimitError](err); ok {
 		return over.Limit
@@ -43,11 +43,11 @@ func TestARequestWaitsForTheMemoryThatOthersHold(t *testing.T) {
 		if _, err := b.Take(t.Context(), "white", 1); refusal(err) != "answer-bytes" || time.Since(began) != few.Wait {
 			t.Errorf("more than there is: %v after %v", err, time.Since(began))
 		}
-		time.AfterFunc(time.Second, func() { first.Resize(10) }) // it is made, and smaller than it might have been
+		time.AfterFunc(time.Second, func() { first.Resize(10) }) // the answer is complete, and smaller than expected
 		began = time.Now()
 		second := take("red", 30)
 		if time.Since(began) != time.Second {
-			t.Errorf("what was given back was given after %v", time.Since(began))
+			t.Errorf("released memory was granted after %v", time.Since(began))
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
@@ -58,9 +58,9 @@ func TestARequestWaitsForTheMemoryThatOthersHold(t *testing.T) {
 			s.Release()
 		}
 		if b.Held() != 0 || len(b.users) != 0 || len(b.waiting) != 0 {
-			t.Errorf("%d bytes are held, by %v, and %d wait, when all was given back", b.Held(), b.users, len(b.waiting))
+			t.Errorf("%d bytes are in use, by %v, and %d wait, after everything was released", b.Held(), b.users, len(b.waiting))
 		}
-		take("red", 1000).Release() // more than there is: all that one may have
+		take("red", 1000).Release() // more than the total: everything that one user may have
 	})
 }
 
@@ -77,7 +77,7 @@ func TestABudgetIsNeverOverdrawn(t *testing.T) {
 					s, err := b.Take(t.Context(), user, bytes)
 					b.mu.Lock()
 					if b.held > few.All || b.users[user] > few.User {
-						t.Errorf("%d bytes are held, %d of them by one user", b.held, b.users[user])
+						t.Errorf("%d bytes are in use, %d of them by one user", b.held, b.users[user])
 					}
 					b.mu.Unlock()
 					if err != nil {
@@ -90,7 +90,7 @@ func TestABudgetIsNeverOverdrawn(t *testing.T) {
 			time.Sleep(time.Hour)
 			synctest.Wait()
 			if b.Held() != 0 || len(b.users) != 0 || len(b.waiting) != 0 {
-				t.Errorf("%d bytes are held, by %v, and %d wait, when all is over", b.Held(), b.users, len(b.waiting))
+				t.Errorf("%d bytes are in use, by %v, and %d wait, at the end", b.Held(), b.users, len(b.waiting))
 			}
 		})
 	})

@@ -10,7 +10,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// decode undoes a coding, by readers that are not the code under test.
+// decode reverses an encoding, with readers that are independent of the tested code.
 func decode(t testing.TB, e Encoding, data []byte) []byte {
 	t.Helper()
 	var r io.Reader = bytes.NewReader(data)

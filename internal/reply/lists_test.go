@@ -26,7 +26,7 @@ const base = "https://hazardd.example"
 // start is when the views of these tests are opened.
 const start hazard.Instant = 1_700_000_000_000
 
-// fixed is a log that holds one state, and to which nothing is added.
+// fixed is a log with one state, to which nothing is added.
 type fixed struct{ state store.Snapshot }
 
 func (f *fixed) Snapshot(context.Context) (*store.Snapshot, error) { return &f.state, nil }
@@ -58,7 +58,7 @@ func open(t testing.TB, number int64, hazards []*hazard.Hazard, products ...*haz
 	return l
 }
 
-// listing writes what it is given as text, and counts how often it is called.
+// listing writes its input as text, and counts its calls.
 type listing struct {
 	calls atomic.Int32
 	fails error
@@ -96,7 +96,7 @@ func TestAFormIsMadeOnceForEachViewAndAudience(t *testing.T) {
 		}
 	}
 	want(get(live.Filter{}), "1:0 2:0 ", false, 1)
-	want(get(live.Filter{}, 8), "1:0 2:0 ", false, 1) // a membership that makes no difference
+	want(get(live.Filter{}, 8), "1:0 2:0 ", false, 1) // an irrelevant membership
 	want(get(live.Filter{}, 7), "1:1 2:0 ", true, 2)
 	want(get(live.Filter{Severity: hazard.Termination}), "", false, 3)
 	view = present.View(start.Add(time.Minute))
@@ -129,22 +129,22 @@ func TestAnUnchangedHazardIsNotEncodedAgain(t *testing.T) {
 	present := open(t, 3, []*hazard.Hazard{flood(1, start.Add(time.Hour)), flood(2, start.Add(time.Minute))}, note(1, 1, 7))
 	lists := NewLists(base)
 	first := present.View(start)
-	lists.Active(first, live.Filter{}, []int64{7}, tongue.Wish{}) // those who are told of more do not decide what is kept
+	lists.Active(first, live.Filter{}, []int64{7}, tongue.Wish{}) // readers with more rights do not decide what is cached
 	lists.Active(first, live.Filter{}, nil, tongue.Wish{})
 	h, _ := first.Hazard(1)
 	text := lists.of(first).records[said{h, -1}].text
 	second := present.View(start.Add(time.Minute))
 	if body := string(lists.Active(second, live.Filter{}, nil, tongue.Wish{}).Bytes(Identity)); body != "["+string(text)+"]" {
-		t.Errorf("after the end of the second hazard: %s, want the first alone: %s", body, text)
+		t.Errorf("after the end of the second hazard: %s, want only the first: %s", body, text)
 	}
 	if again := lists.of(second).records[said{h, -1}].text; &again[0] != &text[0] {
 		t.Error("a hazard that did not change was encoded again")
 	}
 	if n := len(lists.of(second).records); n != 1 {
-		t.Errorf("%d records are kept of one hazard", n)
+		t.Errorf("%d records of one hazard are in memory", n)
 	}
 	if member := string(lists.Active(second, live.Filter{}, []int64{7}, tongue.Wish{}).Bytes(Identity)); !strings.Contains(member, `"product_total":"1"`) || strings.Contains(string(text), `"product_total":"1"`) {
-		t.Errorf("a member reads %s, others %s", member, text)
+		t.Errorf("a member gets %s, others %s", member, text)
 	}
 }
 
@@ -154,7 +154,7 @@ func TestAReaderOfAnOlderViewDoesNotReplaceTheBodiesOfTheLatest(t *testing.T) {
 	old, latest := present.View(start), present.View(start.Add(time.Minute))
 	want := lists.Active(latest, live.Filter{}, nil, tongue.Wish{})
 	if body := string(lists.Active(old, live.Filter{}, nil, tongue.Wish{}).Bytes(Identity)); !strings.Contains(body, "Flood 2") {
-		t.Errorf("who has the older view reads %s", body)
+		t.Errorf("a reader with the older view gets %s", body)
 	}
 	if lists.Active(latest, live.Filter{}, nil, tongue.Wish{}) != want {
 		t.Error("the list of the latest view was encoded again")
@@ -181,7 +181,7 @@ func TestBodiesOfAViewAreBounded(t *testing.T) {
 			t.Fatalf("products of hazard %d: %v", id+1, err)
 		}
 		if lists.Active(view, live.Filter{}, nil, tongue.Wish{}) != whole {
-			t.Fatal("the list that everybody asks for was dropped")
+			t.Fatal("the most requested list was dropped")
 		}
 	}
 	sum := 0
@@ -189,7 +189,7 @@ func TestBodiesOfAViewAreBounded(t *testing.T) {
 		sum += e.Value.(*slot).body.Load().size()
 	}
 	if sum != c.bytes || sum > most || len(c.slots) != c.order.Len() || c.order.Len() < 3 {
-		t.Errorf("%d bodies of %d bytes are kept (counted: %d), at most %d may be", c.order.Len(), sum, c.bytes, most)
+		t.Errorf("%d bodies of %d bytes are in memory (counted: %d), at most %d may be", c.order.Len(), sum, c.bytes, most)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// line is a connection as an answer, without buffers: what is written has been read.
+// line is a connection for an answer, without buffers: written data has been read.
 type line struct {
 	net.Conn
 	header http.Header
@@ -24,7 +24,8 @@ func (l *line) WriteHeader(int) {}
 // slow is the pace of these tests.
 var slow = Pace{Rate: 8 << 10, Patience: 10 * time.Second}
 
-// answered writes size bytes to a reader, and returns how long that took, how many the reader got, and whether it was given up.
+// answered writes size bytes to a reader. It returns how long that took, how many bytes the reader
+// got, and whether the writer gave up.
 func answered(t *testing.T, size int, file bool, read func(io.Reader) int) (took time.Duration, got int, late bool) {
 	t.Helper()
 	server, client := net.Pipe()
@@ -57,7 +58,7 @@ func answered(t *testing.T, size int, file bool, read func(io.Reader) int) (took
 	return took, got, p.Late()
 }
 
-// drain reads n bytes each second, and after so many in all nothing any more.
+// drain reads n bytes per second, and stops after a total of most.
 func drain(perSecond, most int) func(io.Reader) int {
 	return func(r io.Reader) int {
 		got := 0
@@ -100,7 +101,7 @@ func TestAReaderThatIsTooSlowIsGivenUp(t *testing.T) {
 	}
 }
 
-// What answers share is not copied for each of their readers.
+// Shared data of answers is not copied for each reader.
 func TestALargeAnswerIsNotCopied(t *testing.T) {
 	body := make([]byte, 8<<20)
 	out := &discarding{header: http.Header{}}
@@ -118,7 +119,7 @@ func TestALargeAnswerIsNotCopied(t *testing.T) {
 	}
 }
 
-// discarding takes everything, and notes the largest write.
+// discarding accepts everything, and records the largest write.
 type discarding struct {
 	header http.Header
 	most   int

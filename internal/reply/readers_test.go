@@ -8,7 +8,7 @@ func TestAUserHoldsABoundedNumberOfOlderLists(t *testing.T) {
 	var read []*Body
 	for range 6 {
 		body := list()
-		for range 100 { // the same list for many requests is held once
+		for range 100 { // the same list is stored once for many requests
 			if err := r.Begin("red", body); err != nil {
 				t.Fatal(err)
 			}
@@ -37,7 +37,7 @@ func TestAUserHoldsABoundedNumberOfOlderLists(t *testing.T) {
 	}
 	whole := NewBody(make([]byte, maxRead+1), false)
 	if err := r.Begin("red", whole); err != nil {
-		t.Errorf("a list that is larger than all that a user may hold, alone: %v", err)
+		t.Errorf("a single list larger than everything that a user may use: %v", err)
 	}
 	r.End("red", whole)
 	if len(r.reads) != 0 || len(r.bytes) != 0 {

@@ -14,10 +14,12 @@ import (
 	"time"
 )
 
-// soon is within which time what another process writes must be seen: it takes a second at most where the machine does nothing else.
+// soon is the time within which writes of another process must be visible. On an idle machine it
+// takes at most a second.
 const soon = 20 * time.Second
 
-// A second server on the same folder is a second process that writes; what one writes the other shows within a second, and on a busy machine soon.
+// A second server on the same folder is a second writing process. Each shows the other's writes
+// within a second, or soon on a busy machine.
 func TestTwoProcessesShareTheStore(t *testing.T) {
 	data := t.TempDir()
 	start(t, data, "").kill()
@@ -76,13 +78,13 @@ func TestTwoProcessesShareTheStore(t *testing.T) {
 				break
 			}
 			if time.Now().After(deadline) {
-				t.Fatal("a user who was disabled beside the servers is still let in")
+				t.Fatal("a user who was disabled on the command line still has access")
 			}
 		}
 	}
 }
 
-// quake is what the command line takes in beside the server.
+// quake is what the command line imports while the server runs.
 const quake = `{"type":"FeatureCollection","metadata":{"generated":%[1]d,"title":"USGS All Earthquakes","status":200,"api":"1.10.3","count":1},"features":[
 {"type":"Feature","properties":{"mag":6.9,"place":"266 km S of Burica, Panama","time":%[1]d,"updated":%[1]d,"url":"https://earthquake.usgs.gov/earthquakes/eventpage/us6000kxfl",
 "status":"reviewed","tsunami":0,"sig":537,"net":"us","code":"6000kxfl","ids":",us6000kxfl,","sources":",us,","types":",origin,","magType":"mww","type":"earthquake",

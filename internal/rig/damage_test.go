@@ -22,7 +22,7 @@ import (
 	"github.com/hazardd/hazardd/internal/files"
 )
 
-// flip turns one bit of a file.
+// flip flips one bit of a file.
 func flip(t testing.TB, path string, bit int64) {
 	t.Helper()
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
@@ -40,7 +40,7 @@ func flip(t testing.TB, path string, bit int64) {
 	}
 }
 
-// end lets the server finish by itself.
+// end stops the server with a normal shutdown.
 func (s *server) end() {
 	s.t.Helper()
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -52,7 +52,7 @@ func (s *server) end() {
 	}
 }
 
-// keptFiles are the files of products in a data folder.
+// keptFiles returns the product files in a data folder.
 func keptFiles(t testing.TB, data string) (paths []string) {
 	t.Helper()
 	err := filepath.WalkDir(filepath.Join(data, "files"), func(path string, e fs.DirEntry, err error) error {
@@ -83,7 +83,7 @@ func TestDamagedFileIsAnErrorAndNoAnswer(t *testing.T) {
 	}
 	kept := keptFiles(t, data)
 	if len(kept) != 1 {
-		t.Fatalf("the data folder holds %q, want one file", kept)
+		t.Fatalf("the data folder contains %q, want one file", kept)
 	}
 	good, err := os.ReadFile(kept[0])
 	if err != nil {
@@ -129,11 +129,11 @@ func TestDamagedFileIsAnErrorAndNoAnswer(t *testing.T) {
 	}
 }
 
-// picture is all that readers are told: every answer by its path.
+// picture is everything that readers see: every answer by its path.
 type picture map[string]string
 
-// look reads everything. failed is the first answer that says that something is wrong; the picture then ends before it. That something is
-// not there is no such answer: a reader believes it.
+// look reads everything. failed is the first answer that reports an error; the picture then ends
+// before it. An answer that something does not exist is not an error, because a reader believes it.
 func look(t testing.TB, c *client, ids []string) (p picture, failed string) {
 	t.Helper()
 	paths := []string{"/hazards/active", "/changes?limit=1000"}
@@ -149,12 +149,12 @@ func look(t testing.TB, c *client, ids []string) (p picture, failed string) {
 		if status != http.StatusOK && status != http.StatusNotFound {
 			return p, fmt.Sprintf("%s: %d", path, status)
 		}
-		p[path] = strings.ReplaceAll(string(answer), c.url, "") // the port is another each time
+		p[path] = strings.ReplaceAll(string(answer), c.url, "") // the port differs each time
 	}
 	return p, ""
 }
 
-// difference tells how an answer differs from what it was.
+// difference says how an answer differs from the one before.
 type difference int
 
 const (
@@ -166,7 +166,8 @@ const (
 // total matches the number of a hazard's products.
 var total = regexp.MustCompile(`"product_total":"\d+"`)
 
-// compare tells how the picture differs from what it was: whether something is missing, or there is what nobody wrote.
+// compare reports how the picture differs from an earlier one: whether something is missing, or
+// something is there that nobody wrote.
 func (p picture) compare(was picture) (worst difference, where string) {
 	for path, answer := range p {
 		d := none
@@ -191,7 +192,8 @@ func (p picture) compare(was picture) (worst difference, where string) {
 	return worst, where
 }
 
-// tryStart starts the server on a store that may be damaged. refused is what it says when it does not start.
+// tryStart starts the server on a store that may be damaged. refused is its output if it does not
+// start.
 func tryStart(t testing.TB, data string) (s *server, refused string) {
 	t.Helper()
 	s, out := launch(t, data, "")
@@ -209,14 +211,15 @@ func tryStart(t testing.TB, data string) (s *server, refused string) {
 	}
 }
 
-// written is a data folder in which something was written, and what readers are then told.
+// written is a data folder with some writes, and the picture that readers then see.
 type written struct {
 	data, token string
 	ids         []string // of hazards
 	want        picture
 }
 
-// someWrites makes a data folder. killed: the server is killed in the end, so that its changes are still in the write-ahead log.
+// someWrites makes a data folder. If killed is set, the server is killed at the end, so that its
+// changes are still in the write-ahead log.
 func someWrites(t testing.TB, killed bool) *written {
 	t.Helper()
 	w := &written{data: t.TempDir()}
@@ -244,7 +247,7 @@ func someWrites(t testing.TB, killed bool) *written {
 	return w
 }
 
-// outcomes counts what became of damage.
+// outcomes counts the effects of damage.
 type outcomes struct{ refused, reported, harmless, incomplete, invented int }
 
 func (o outcomes) String() string {
@@ -252,8 +255,8 @@ func (o outcomes) String() string {
 		o.refused, o.reported, o.harmless, o.incomplete, o.invented)
 }
 
-// damage turns one bit of a file of a copy of the data folder, each round another, and sees what readers are told then. different is called when
-// an answer is another than before.
+// damage flips one bit of a file in a copy of the data folder, a different one in each round, and
+// checks what readers see then. different is called for an answer that differs.
 func (w *written) damage(t *testing.T, file string, n int, different func(c *client, path string)) (o outcomes) {
 	t.Helper()
 	info, err := os.Stat(filepath.Join(w.data, file))
@@ -278,7 +281,7 @@ func (w *written) damage(t *testing.T, file string, n int, different func(c *cli
 		if s == nil {
 			o.refused++
 			if why == "" {
-				t.Errorf("bit %d: the start is refused without a word", bit)
+				t.Errorf("bit %d: the start is refused without an error message", bit)
 			}
 			continue
 		}
@@ -302,8 +305,9 @@ func (w *written) damage(t *testing.T, file string, n int, different func(c *cli
 	return o
 }
 
-// SQLite finds damage to the structure of its pages (cell_size_check), checksums that of states and areas. What is left are columns of
-// the tables that say which state is present: hazardd check compares them, and one bit in some hundred can hit them.
+// SQLite finds damage to the structure of its pages (cell_size_check), and checksums find damage to
+// states and areas. Columns that say which state is present remain: hazardd check compares them,
+// and about one bit in some hundred can hit them.
 func TestFlippedBitInTheDatabaseIsFound(t *testing.T) {
 	w := someWrites(t, false)
 	n := rounds(t, "HAZARDD_FLIPS", 50)
@@ -314,8 +318,8 @@ func TestFlippedBitInTheDatabaseIsFound(t *testing.T) {
 	}
 }
 
-// After a crash the last changes are in the write-ahead log alone. SQLite takes it up to the first damage: what is behind is gone, what is there is
-// true and whole.
+// After a crash the last changes are only in the write-ahead log. SQLite reads it up to the first
+// damage: later changes are lost, earlier ones are correct and complete.
 func TestFlippedBitInTheWriteAheadLogLeavesTheChangesBeforeIt(t *testing.T) {
 	w := someWrites(t, true)
 	var whole []json.RawMessage
@@ -337,13 +341,13 @@ func TestFlippedBitInTheWriteAheadLogLeavesTheChangesBeforeIt(t *testing.T) {
 				t.Fatalf("change %d is %s, was %s", i+1, rest[i], whole[i])
 			}
 		}
-		// Who has seen what is gone is told, and so is the operator.
+		// Readers who have seen lost changes are told, and so is the operator.
 		want := http.StatusOK
 		if len(rest) < len(whole) {
 			want = http.StatusGone
 		}
 		if status, answer, _, err := c.do(t.Context(), http.MethodGet, fmt.Sprintf("/changes?after=%d", len(whole)), "", nil); err != nil || status != want {
-			t.Errorf("%d of %d changes are there, and a client that has seen all is answered %d %s (%v), expected %d", len(rest), len(whole), status, answer, err, want)
+			t.Errorf("%d of %d changes are there, and a client that has seen all gets %d %s (%v), expected %d", len(rest), len(whole), status, answer, err, want)
 		}
 		checkLog(t, c)
 	})

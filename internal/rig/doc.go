@@ -1,6 +1,8 @@
-// Package rig tries to break the promise that nothing acknowledged is ever lost: it runs the real program, lets clients write, kills it, cuts the
-// power of its disk or fills it, and compares what is there afterwards with what was acknowledged.
+// Package rig tests the promise that no acknowledged write is ever lost. It runs the real program
+// and lets clients write. It kills the program, cuts the power of its disk or fills the disk. Then
+// it compares the stored data with the acknowledged writes.
 //
-// A kill cannot see a missing fsync: the kernel still has what the program wrote. Cutting the power can, and a test shows that
-// it does: with synchronous writing switched off the rig must see a loss.
+// A kill cannot reveal a missing fsync, because the kernel still has what the program wrote. A
+// power cut can, and a test proves it: with synchronous writes switched off, the rig must find a
+// loss.
 package rig

@@ -21,7 +21,7 @@ import (
 	_ "modernc.org/sqlite" // the driver
 )
 
-// integrity has SQLite look at every page of a store that nobody uses.
+// integrity lets SQLite check every page of a store that is not in use.
 func integrity(data string) (err error) {
 	db, err := sql.Open("sqlite", filepath.Join(data, "hazardd.db"))
 	if err != nil {
@@ -40,12 +40,12 @@ func integrity(data string) (err error) {
 
 func TestFullDiskRefusesWritesServesReadsAndRecovers(t *testing.T) {
 	if runtime.GOOS != "linux" || os.Geteuid() != 0 {
-		t.Skip("a small file system takes Linux and root")
+		t.Skip("a small file system requires Linux and root")
 	}
 	tidy(t)
 	mount := t.TempDir()
 	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=24m", tagged(), mount).CombinedOutput(); err != nil {
-		t.Skipf("there is no tmpfs here: %v %s", err, out)
+		t.Skipf("no tmpfs is available: %v %s", err, out)
 	}
 	t.Cleanup(func() { unmount(t, mount) })
 	data := filepath.Join(mount, "data")
@@ -69,7 +69,7 @@ func TestFullDiskRefusesWritesServesReadsAndRecovers(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Logf("close the filler: %v", err)
 	}
-	// A few small changes may still fit into what the database has: many do not.
+	// A few small changes may still fit into the free space of the database, but many do not.
 	refused := 0
 	for range 300 {
 		err := l.create(t.Context(), c, uuid.NewString())
@@ -112,7 +112,7 @@ func TestFullDiskRefusesWritesServesReadsAndRecovers(t *testing.T) {
 	if err := os.Remove(filler); err != nil {
 		t.Fatal(err)
 	}
-	for { // it is tried every few seconds; a test that hangs here has failed
+	for { // it retries every few seconds; if this loop hangs, the test has failed
 		if status, _ := readyz(); status == http.StatusOK {
 			break
 		}

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// rounds is how many times something is broken: the variable says it, else the default, a fifth of it with -short.
+// rounds returns the number of rounds: from the variable, or else the default, which is a fifth
+// with -short.
 func rounds(t testing.TB, variable string, usual int) int {
 	if text := os.Getenv(variable); text != "" {
 		n, err := strconv.Atoi(text)
@@ -25,7 +26,7 @@ func rounds(t testing.TB, variable string, usual int) int {
 	return usual
 }
 
-// writer makes a user who may write everything, and returns a token of that user.
+// writer creates a user who may write everything, and returns the user's token.
 func writer(t testing.TB, data string) string {
 	t.Helper()
 	command(t, data, "violet kayak thermos orbit", "user", "add", "writer", "--role", "admin", "--password-stdin")
@@ -34,7 +35,7 @@ func writer(t testing.TB, data string) string {
 
 func TestKillLosesNothing(t *testing.T) {
 	data := t.TempDir()
-	start(t, data, "").kill() // the first start alone
+	start(t, data, "").kill() // the first start is not part of the rounds
 	token := writer(t, data)
 	seed := rand.Uint64()
 	rnd := rand.New(rand.NewPCG(seed, 0))
@@ -43,15 +44,15 @@ func TestKillLosesNothing(t *testing.T) {
 	n := rounds(t, "HAZARDD_KILLS", 50)
 	inStart := 0
 	for round := range n {
-		if rnd.IntN(3) == 0 { // killed while it starts
+		if rnd.IntN(3) == 0 { // killed during startup
 			s, _ := launch(t, data, "")
-			time.Sleep(time.Duration(rnd.IntN(120)) * time.Millisecond) // the moment to die, not a wait for something
+			time.Sleep(time.Duration(rnd.IntN(120)) * time.Millisecond) // the moment of the kill
 			s.kill()
 			inStart++
 		}
 		s := start(t, data, "")
 		stop := l.busy(t, s.url, token, seed+uint64(round)*writers)
-		time.Sleep(time.Duration(50+rnd.IntN(1150)) * time.Millisecond) // the moment to die
+		time.Sleep(time.Duration(50+rnd.IntN(1150)) * time.Millisecond) // the moment of the kill
 		s.kill()
 		stop()
 
@@ -59,13 +60,13 @@ func TestKillLosesNothing(t *testing.T) {
 		for _, what := range l.check(t, newClient(s.url, token), false) {
 			t.Errorf("round %d: %s", round, what)
 		}
-		s.kill() // what asking again has written must last too
+		s.kill() // writes from repeated requests must survive too
 	}
 	s := start(t, data, "")
 	c := newClient(s.url, token)
 	lost := l.check(t, c, true)
 	for _, what := range lost {
-		t.Errorf("in the end: %s", what)
+		t.Errorf("at the end: %s", what)
 	}
 	last := checkLog(t, c)
 	t.Logf("%d kills and %d while starting; %d writes and %d files acknowledged, %d lost; %d changes, each number once", 2*n, inStart, l.acked, l.files, len(lost), last)

@@ -18,28 +18,30 @@ import (
 	"github.com/google/uuid"
 )
 
-// ledger is what clients have asked for, and what of it was acknowledged.
+// ledger records the writes of clients, and which were acknowledged.
 type ledger struct {
 	mu       sync.Mutex
 	hazards  map[string]*entry
 	products map[string]*entry
-	fresh    []string // uuids that were touched since the last check
+	fresh    []string // uuids of writes since the last check
 	acked    int      // acknowledged writes
 	files    int      // acknowledged files
-	// dying: the store dies before the server, so that an answer that it is not available is no fault. lossy: a loss is what the test
-	// wants to see, and what hangs on what is lost is not asked for again.
+	// dying means that the store fails before the server, so that an answer that the store is
+	// unavailable is no fault. lossy means that the test expects a loss; then writes that depend on
+	// lost ones are not repeated.
 	dying, lossy bool
 }
 
-// entry is one hazard or product: its value is the hazard's name, the product's text, or the file's content.
+// entry is one hazard or product. Its value is the hazard's name, the product's text, or the file's
+// content.
 type entry struct {
 	create  request
 	acked   string // the latest acknowledged value; empty: the creation was not acknowledged
-	pending string // a value of which it is not known whether it was written
+	pending string // a value that may or may not have been written
 	file    bool
 }
 
-// request is what made an entry, to be sent again.
+// request is the request that created an entry, to be repeated.
 type request struct {
 	path, contentType string
 	body              []byte
@@ -47,7 +49,7 @@ type request struct {
 
 func newLedger() *ledger { return &ledger{hazards: map[string]*entry{}, products: map[string]*entry{}} }
 
-// write lets a client write one thing after the other until ctx ends or the server is gone.
+// write lets a client write one entry after the other until ctx ends or the server is down.
 func (l *ledger) write(ctx context.Context, c *client, seed uint64) error {
 	defer c.http.CloseIdleConnections()
 	rnd := rand.New(rand.NewPCG(seed, 1))
@@ -71,7 +73,7 @@ func (l *ledger) write(ctx context.Context, c *client, seed uint64) error {
 			return refused
 		}
 		if err != nil {
-			return nil // the server is gone
+			return nil // the server is down
 		}
 	}
 	return nil
@@ -87,7 +89,7 @@ type refusal struct {
 
 func (r *refusal) Error() string { return fmt.Sprintf("refused with %d: %s", r.status, r.answer) }
 
-// send asks for a write, and notes what became of it.
+// send sends a write, and records its result.
 func (l *ledger) send(ctx context.Context, c *client, method string, r request, note func(acknowledged bool)) error {
 	l.mu.Lock()
 	note(false)
@@ -178,8 +180,8 @@ func (l *ledger) product(ctx context.Context, c *client, id string, e *entry) er
 	})
 }
 
-// check compares what is there with what was acknowledged: of all that was written, or only since the last check. What is not known is made sure
-// of, by asking for it again. It returns what is lost.
+// check compares the stored data with the acknowledged writes: all of them, or only those since the
+// last check. If a result is unknown, it repeats the request. It returns what is lost.
 func (l *ledger) check(t testing.TB, c *client, all bool) (lost []string) {
 	t.Helper()
 	defer c.http.CloseIdleConnections()
@@ -193,7 +195,7 @@ func (l *ledger) check(t testing.TB, c *client, all bool) (lost []string) {
 			ids = append(ids, id)
 		}
 	}
-	slices.Sort(ids) // what was touched twice is looked at once
+	slices.Sort(ids) // entries written twice are checked once
 	for _, id := range slices.Compact(ids) {
 		e, isHazard := l.hazards[id], true
 		if e == nil {
@@ -211,21 +213,21 @@ func (l *ledger) check(t testing.TB, c *client, all bool) (lost []string) {
 		if l.lossy {
 			continue
 		}
-		if !found { // asked for again it is there, once
+		if !found { // after repeating the request, it exists once
 			l.again(t, c, e)
 			if value, found = l.value(t, c, id, isHazard, e.file); !found {
-				t.Errorf("%s is not there after it was asked for again", id)
+				t.Errorf("%s does not exist after the request was repeated", id)
 			}
 			e.acked = value
 		} else if isHazard && e.acked == "made "+id {
-			l.again(t, c, e) // asked for again though it is there, it is there once
+			l.again(t, c, e) // after repeating the request although it exists, it exists once
 		}
 	}
 	l.fresh = nil
 	return lost
 }
 
-// again sends the request that made an entry once more.
+// again repeats the request that created an entry.
 func (l *ledger) again(t testing.TB, c *client, e *entry) {
 	t.Helper()
 	status, answer, _, err := c.do(t.Context(), http.MethodPost, e.create.path, e.create.contentType, e.create.body)
@@ -273,7 +275,8 @@ func (l *ledger) value(t testing.TB, c *client, id string, isHazard, isFile bool
 	return list[0].Data, true
 }
 
-// checkLog reads the whole log: every number once, without a hole, and the active list is what it says.
+// checkLog reads the whole log. Every number must be there once, without gaps, and the active list
+// must agree with it.
 func checkLog(t testing.TB, c *client) (last int64) {
 	t.Helper()
 	active := map[string]string{}
@@ -318,17 +321,17 @@ func checkLog(t testing.TB, c *client) (last int64) {
 		t.Fatalf("read the active hazards: %d %v", status, err)
 	}
 	if len(list) != len(active) {
-		t.Errorf("%d active hazards, the log says %d", len(list), len(active))
+		t.Errorf("%d active hazards, the log has %d", len(list), len(active))
 	}
 	for _, h := range list {
 		if active[h.UUID] != h.Name {
-			t.Errorf("active hazard %s is %q, the log says %q", h.UUID, h.Name, active[h.UUID])
+			t.Errorf("active hazard %s is %q, in the log %q", h.UUID, h.Name, active[h.UUID])
 		}
 	}
 	return last
 }
 
-// writers is how many clients write at once.
+// writers is the number of concurrent writing clients.
 const writers = 4
 
 // busy lets clients write until stop is called, which waits for them.

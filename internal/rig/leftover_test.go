@@ -14,13 +14,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tag begins the name of every image and mount of the rig. Behind it stands the process that made it, so that what a killed test left behind
-// can be told from what another test is using.
+// tag is the prefix of the name of every image and mount of the rig. The id of the process that
+// made it follows, so that leftovers of a killed test can be distinguished from what another test
+// is using.
 const tag = "hazardd-rig-"
 
 func tagged() string { return tag + strconv.Itoa(os.Getpid()) }
 
-// abandoned tells whether words of a listing name something of the rig whose process has ended.
+// abandoned reports whether a line of a listing names something of the rig whose process has ended.
 func abandoned(words string) bool {
 	_, rest, ok := strings.Cut(words, tag)
 	if !ok {
@@ -30,7 +31,8 @@ func abandoned(words string) bool {
 	return err == nil && unix.Kill(pid, 0) == unix.ESRCH
 }
 
-// tidy takes away the mounts and loop devices that killed tests left behind: nobody else does, and there are few devices.
+// tidy removes mounts and loop devices that killed tests left behind. Nothing else removes them,
+// and there are few devices.
 func tidy(t testing.TB) {
 	t.Helper()
 	for _, m := range mounts(t) {
@@ -41,7 +43,7 @@ func tidy(t testing.TB) {
 	}
 	out, err := exec.Command("losetup", "--list", "--noheadings", "--output", "NAME").Output()
 	if err != nil {
-		return // no loop devices here; who needs one says so
+		return // no loop devices here; tests that need one report it
 	}
 	for _, device := range strings.Fields(string(out)) {
 		if abandoned(backing(device)) {
@@ -68,7 +70,7 @@ func mounts(t testing.TB) (all []mount) {
 	return all
 }
 
-// backing is the file behind a loop device, "" of anything else.
+// backing returns the file behind a loop device, or "" for anything else.
 func backing(device string) string {
 	name, ok := strings.CutPrefix(device, "/dev/")
 	if !ok {
@@ -81,12 +83,13 @@ func backing(device string) string {
 	return strings.TrimSpace(string(file))
 }
 
-// unmount takes a file system away, also one that something still looks at: the devices must not outlive the test.
+// unmount unmounts a file system, even one that is still in use, because the devices must not
+// outlive the test.
 func unmount(t testing.TB, folder string) {
 	t.Helper()
 	var out []byte
 	var err error
-	for range 20 { // a process that was killed lets go of its files a moment later
+	for range 20 { // a killed process closes its files a moment later
 		if out, err = exec.Command("umount", folder).CombinedOutput(); err == nil || strings.Contains(string(out), "not mounted") {
 			return
 		}

@@ -28,7 +28,7 @@ import (
 	"github.com/hazardd/hazardd/internal/pgtest"
 )
 
-// people receive messages over HTTP, and each keeps what came: message by message, once for each ID.
+// people receive messages over HTTP, and each keeps them: message by message, once for each ID.
 type people struct {
 	t      *testing.T
 	rnd    func(n int) int
@@ -37,14 +37,15 @@ type people struct {
 	failed map[string]bool       // IDs that were refused once
 	told   map[string][]*message // by person and hazard
 	taken  int
-	again  int // messages that came more than once, under their ID: whoever sent them had died before it noted that they came
-	unsaid int // messages that take back what did not come: whoever sent it had died, it no longer held, and it may have come
+	again  int // messages that came again with the same ID, because the sender had died before it recorded them
+	unsaid int // messages that withdraw one that did not arrive: the sender had died, and the message may have arrived
 }
 
-// message is what a person was told of a hazard. before: the severity that it says was told before, as a word of English; empty if it says none.
+// message is a message about a hazard. before is the severity that the message gives as the
+// previous one, as an English word; empty if it gives none.
 type message struct{ kind, severity, status, before string }
 
-// before finds the value before a change in a message.
+// before matches the value before a change in a message.
 var before = regexp.MustCompile(`\(before: (\w+)\)`)
 
 func (p *people) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -70,7 +71,7 @@ func (p *people) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.again++
 		return
 	}
-	if p.rnd(100) == 0 && !p.failed[id] { // which makes all that goes to this server wait for a while
+	if p.rnd(100) == 0 && !p.failed[id] { // this delays everything sent to this server for a while
 		p.failed[id] = true
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return
@@ -91,14 +92,15 @@ func (p *people) count() int {
 	return p.taken
 }
 
-// hazardEnd is how a hazard stands in the end, by the log.
+// hazardEnd is the final state of a hazard in the log.
 type hazardEnd struct {
 	place            int
 	severity, status string
-	were             map[string]bool // all its severities
+	were             map[string]bool // all severities it had
 }
 
-// check compares what each person was told of each hazard with the log. Person 0 wants all.
+// check compares the messages of each person about each hazard with the log. Person 0 wants all
+// hazards.
 func (p *people) check(n int, log map[string]hazardEnd) (faults []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -122,19 +124,19 @@ func (p *people) check(n int, log map[string]hazardEnd) (faults []string) {
 				next := list[i+1]
 				switch {
 				case m.status != "A":
-					fault("told after the end")
+					fault("a message after the end")
 				case next.kind == "first":
-					fault("told for the first time twice")
+					fault("two first messages")
 				case next.status == "A" && next.severity == m.severity && next.before != m.severity && h.were[next.before]:
 					p.unsaid++
 				case next.status == "A" && next.severity == m.severity:
-					fault("told the same twice")
+					fault("the same message twice")
 				}
 			}
 			switch {
 			case len(list) == 0 && h.status == "A":
 				fault("lost")
-			case len(list) == 0: // it ended before it could be told
+			case len(list) == 0: // it ended before a message could be sent
 			case list[len(list)-1].status != h.status:
 				fault("the last message is lost")
 			case h.status == "A" && list[len(list)-1].severity != h.severity:
@@ -145,7 +147,8 @@ func (p *people) check(n int, log map[string]hazardEnd) (faults []string) {
 	return faults
 }
 
-// inform makes hazards where people are, alters and ends them, until ctx ends; the last ones stay.
+// inform creates hazards where people are, and changes and ends them until ctx ends. The last ones
+// stay.
 func (c *crowd) inform(ctx context.Context, token string, persons int) {
 	transport := &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, network, *c.addr.Load())
@@ -168,13 +171,13 @@ func (c *crowd) inform(ctx context.Context, token string, persons int) {
 		text, _ := json.Marshal(body)
 		status, answer, _, err := w.do(ctx, method, path, jsonType, text)
 		switch {
-		case err != nil: // the server is away; what became of the request is in the log
+		case err != nil: // the server is down; the log shows the result of the request
 			time.Sleep(20 * time.Millisecond)
 			continue
-		case status == http.StatusServiceUnavailable: // its database is away; likewise
+		case status == http.StatusServiceUnavailable: // its database is down; likewise
 			time.Sleep(20 * time.Millisecond)
 			continue
-		case status == http.StatusConflict && method == http.MethodPatch: // its end was written, though the answer did not come
+		case status == http.StatusConflict && method == http.MethodPatch: // its end was written, but the answer was lost
 			drop = at
 		case status >= 300:
 			c.t.Errorf("%s %s: %d %s", method, path, status, answer)
@@ -188,11 +191,12 @@ func (c *crowd) inform(ctx context.Context, token string, persons int) {
 		} else if path == "/hazards" && json.Unmarshal(answer, &made) == nil {
 			mine = append(mine, made.ID)
 		}
-		time.Sleep(time.Duration(20+c.rnd(150)) * time.Millisecond) // the pace of changes
+		time.Sleep(time.Duration(20+c.rnd(150)) * time.Millisecond) // the rate of changes
 	}
 }
 
-// stand is what is broken: one node on SQLite, or two nodes on a primary of PostgreSQL with a standby in step.
+// stand is the system under test: one node on SQLite, or two nodes on a primary of PostgreSQL with
+// a synchronous standby.
 type stand struct {
 	t                *testing.T
 	crowd            *crowd
@@ -202,7 +206,7 @@ type stand struct {
 	kills, failovers int
 }
 
-// newStand starts everything, and makes a user who may write.
+// newStand starts everything, and creates a user with write access.
 func newStand(t *testing.T, c *crowd, cluster bool) (s *stand, token string) {
 	t.Helper()
 	s = &stand{t: t, crowd: c, data: t.TempDir(), nodes: make([]*server, 1)}
@@ -210,7 +214,7 @@ func newStand(t *testing.T, c *crowd, cluster bool) (s *stand, token string) {
 		s.startDatabases()
 		s.nodes = make([]*server, 2)
 	}
-	s.start(0) // alone, since it makes the schema
+	s.start(0) // alone, because it creates the schema
 	more := []string{}
 	if cluster {
 		more = []string{"--database", s.database}
@@ -247,7 +251,7 @@ func (s *stand) startDatabases() {
 	t.Cleanup(func() {
 		for _, server := range []*pgtest.Server{s.primary, s.standby} {
 			if server != nil {
-				_ = server.Stop(syscall.SIGQUIT) // it may be gone
+				_ = server.Stop(syscall.SIGQUIT) // it may have ended
 			}
 		}
 		if err := os.RemoveAll(dir); err != nil {
@@ -255,7 +259,7 @@ func (s *stand) startDatabases() {
 		}
 	})
 	first, second := filepath.Join(dir, "a"), filepath.Join(dir, "b")
-	// What a kill leaves is in the kernel: nothing here depends on the disk.
+	// A kill loses nothing that is in the kernel, so nothing here depends on the disk.
 	err = pgtest.Init(bin, first, "fsync=off", "shared_buffers=32MB", "max_connections=100", "wal_receiver_status_interval=1s", "wal_retrieve_retry_interval=500ms", "log_min_messages=warning")
 	if err == nil {
 		s.primary, err = pgtest.Start(bin, first, 0)
@@ -272,7 +276,7 @@ func (s *stand) startDatabases() {
 	s.database = fmt.Sprintf("postgres://postgres@127.0.0.1:%d,127.0.0.1:%d/hazardd?sslmode=disable&target_session_attrs=read-write", s.primary.Port, s.standby.Port)
 }
 
-// follow gives the primary a standby, without which it commits nothing from then on.
+// follow gives the primary a standby. From then on, the primary commits nothing without it.
 func (s *stand) follow(dir string, port int) (err error) {
 	if s.standby, err = s.primary.Standby(dir, "standby", 0, port); err != nil {
 		return err
@@ -282,16 +286,16 @@ func (s *stand) follow(dir string, port int) (err error) {
 
 func (s *stand) start(i int) { s.nodes[i] = start(s.t, s.data, s.database) }
 
-// serve lets the crowd ask a node.
+// serve directs the crowd to a node.
 func (s *stand) serve(i int) { s.crowd.addr.Store(new(strings.TrimPrefix(s.nodes[i].url, "http://"))) }
 
-// kill kills the node that tells people, if one does, and starts it again.
+// kill kills the node that sends notices, if there is one, and starts it again.
 func (s *stand) kill() {
 	s.kills++
 	i := s.crowd.rnd(len(s.nodes))
 	for n, node := range s.nodes {
 		_, text, _, err := newClient(node.url, "").do(s.t.Context(), http.MethodGet, "/metrics", "", nil)
-		if err == nil && bytes.Contains(text, []byte("\nhazardd_subscription_channels{")) { // which only the one that tells people has
+		if err == nil && bytes.Contains(text, []byte("\nhazardd_subscription_channels{")) { // only the node that sends notices has this metric
 			i = n
 		}
 	}
@@ -303,7 +307,8 @@ func (s *stand) kill() {
 	s.serve(i)
 }
 
-// failover kills the primary and promotes the standby, which then gets one of its own in place of the one that was killed.
+// failover kills the primary and promotes the standby. The new primary then gets a standby in place
+// of the killed one.
 func (s *stand) failover() {
 	s.failovers++
 	gone := s.primary
@@ -316,12 +321,14 @@ func (s *stand) failover() {
 	}
 }
 
-// Nobody is left untold, and nobody is told twice: changes stream in while what tells people is killed in the midst of it. Each person's messages are held against the log.
-// HAZARDD_NOTIFY_KILLS says how many kills and failovers; many are shared out among eight services, of which as many run beside one another as -parallel says: most of the
-// time the next process waits for the lease of the dead one.
+// Nobody misses a message, and nobody gets one twice. Changes stream in while the sender of notices
+// is killed repeatedly. Each person's messages are compared with the log. HAZARDD_NOTIFY_KILLS is
+// the number of kills and failovers. Many of them are divided among eight services, of which as
+// many run in parallel as -parallel says, because most of the time the next process waits for the
+// lease of the dead one.
 func TestKillTellsEverybodyOnce(t *testing.T) {
 	t.Setenv("HAZARDD_WEBHOOK_ALLOW", "127.0.0.0/8")
-	t.Setenv("HAZARDD_STORM", "1000000000") // a summary tells several hazards at once
+	t.Setenv("HAZARDD_STORM", "1000000000") // a summary covers several hazards in one message
 	channels := t.TempDir()
 	recipe := `
 about: "a person"
@@ -340,14 +347,14 @@ gone: [410]
 		t.Fatal(err)
 	}
 	t.Setenv("HAZARDD_ADDRESS_KEY", key)
-	const most = 8 // services at once
+	const most = 8 // maximum number of services
 	all := rounds(t, "HAZARDD_NOTIFY_KILLS", 3)
 	services := min(most, max(2, all/10))
 	if all == 1 {
 		services = 1
 	}
 	for i := range services {
-		// The last ones take what is left over.
+		// The last ones take the remainder.
 		share := all / services
 		if services-i <= all%services {
 			share++
@@ -360,7 +367,7 @@ gone: [410]
 	}
 }
 
-// failEach is how often what is broken in a cluster is its database.
+// failEach is the interval, in kills, at which the database of a cluster is killed instead.
 const failEach = 5
 
 func killAndTell(t *testing.T, cluster bool, breaks int) {
@@ -392,11 +399,11 @@ func killAndTell(t *testing.T, cluster bool, breaks int) {
 		writing.Go(func() { c.inform(ctx, token, persons) })
 	}
 	for i := range breaks {
-		// Once people are being told again, and sometimes before.
+		// Usually wait until messages are being sent again.
 		for had, end := all.count(), time.Now().Add(time.Minute); all.count() == had && time.Now().Before(end) && c.rnd(200) > 0 && !t.Failed(); {
 			time.Sleep(20 * time.Millisecond)
 		}
-		time.Sleep(time.Duration(c.rnd(2000)) * time.Millisecond) // the moment to die
+		time.Sleep(time.Duration(c.rnd(2000)) * time.Millisecond) // the moment of the kill
 		if cluster && i%failEach == 0 {
 			s.failover()
 		} else {
@@ -417,13 +424,13 @@ func killAndTell(t *testing.T, cluster bool, breaks int) {
 		}
 		return string(answer), s.Waiting + s.Behind
 	}
-	// What was refused makes the rest wait: a backlog is no fault as long as it gets shorter.
+	// A refused message delays the rest: a backlog is no fault as long as it shrinks.
 	least, since := int64(math.MaxInt64), time.Now()
 	for state, left := waits(); left > 0; state, left = waits() {
 		if left < least {
 			least, since = left, time.Now()
 		} else if time.Since(since) > 2*time.Minute {
-			t.Fatalf("%d wait, and for two minutes none was told: %s", left, state)
+			t.Fatalf("%d wait, and for two minutes none was sent: %s", left, state)
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
@@ -452,7 +459,7 @@ func killAndTell(t *testing.T, cluster bool, breaks int) {
 	}
 	faults := all.check(persons, log)
 	if all.unsaid > breaks {
-		t.Errorf("%d messages take back what did not come, after %d kills and failovers", all.unsaid, breaks)
+		t.Errorf("%d messages withdraw one that did not arrive, after %d kills and failovers", all.unsaid, breaks)
 	}
 	for _, what := range faults[:min(len(faults), 20)] {
 		t.Error(what)
@@ -479,7 +486,7 @@ func TestTheCheckerOfMessagesSeesFaults(t *testing.T) {
 			t.Errorf("%q", faults)
 		}
 	}
-	for before, fault := range map[string]bool{"": true, "WARNING": true, "ADVISORY": true, "WATCH": false} { // ADVISORY: it never was that
+	for before, fault := range map[string]bool{"": true, "WARNING": true, "ADVISORY": true, "WATCH": false} { // ADVISORY: the severity never was that
 		p := &people{told: map[string][]*message{"/p/1 h": {{kind: "first", severity: "WARNING", status: "A"}, {kind: "changed", severity: "WARNING", status: "A", before: before}},
 			"/p/0 h": {{kind: "first", severity: "WARNING", status: "A"}}}}
 		if faults := p.check(2, log); fault != (len(faults) > 0) || fault == (p.unsaid > 0) {

@@ -17,29 +17,30 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// disk is a file system of its own whose power can be cut.
+// disk is a separate file system whose power can be cut.
 type disk struct {
 	t      testing.TB
 	device string
 	mount  string
 }
 
-// The ioctl of ext4 that ends a file system at once, as a power cut does, and its flag that even the journal is not written
-// (Linux: fs/ext4/ext4.h, EXT4_IOC_SHUTDOWN, EXT4_GOING_FLAGS_NOLOGFLUSH).
+// The ioctl of ext4 that shuts down a file system at once, like a power cut. Its flag prevents even
+// the journal from being written (Linux: fs/ext4/ext4.h, EXT4_IOC_SHUTDOWN,
+// EXT4_GOING_FLAGS_NOLOGFLUSH).
 const (
 	shutdownIoctl = 0x8004587D
 	noLogFlush    = 2
 )
 
-// newDisk makes a file system in a file, or skips the test where that cannot be done.
+// newDisk makes a file system in a file, or skips the test if that is not possible.
 func newDisk(t testing.TB) *disk {
 	t.Helper()
 	if runtime.GOOS != "linux" || os.Geteuid() != 0 {
-		t.Skip("cutting the power of a file system takes Linux and root")
+		t.Skip("cutting the power of a file system requires Linux and root")
 	}
 	for _, tool := range []string{"mkfs.ext4", "losetup", "mount", "umount"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("cutting the power of a file system takes %s (Debian: e2fsprogs, mount)", tool)
+			t.Skipf("cutting the power of a file system requires %s (Debian: e2fsprogs, mount)", tool)
 		}
 	}
 	tidy(t)
@@ -52,7 +53,7 @@ func newDisk(t testing.TB) *disk {
 	run(t, "mkfs.ext4", "-q", "-F", image)
 	out, err := exec.Command("losetup", "--find", "--show", image).CombinedOutput()
 	if err != nil {
-		t.Skipf("there is no loop device here: %v %s", err, out)
+		t.Skipf("no loop device is available: %v %s", err, out)
 	}
 	d := &disk{t, strings.TrimSpace(string(out)), filepath.Join(dir, "mnt")}
 	t.Cleanup(func() {
@@ -78,7 +79,7 @@ func (d *disk) plugIn() {
 	run(d.t, "mount", d.device, d.mount)
 }
 
-// cut cuts the power: what is not on the disk at this moment never will be.
+// cut cuts the power: data that is not on the disk yet is lost.
 func (d *disk) cut() {
 	d.t.Helper()
 	f, err := os.Open(d.mount)
@@ -87,23 +88,24 @@ func (d *disk) cut() {
 	}
 	defer f.Close()
 	if err := unix.IoctlSetPointerInt(int(f.Fd()), shutdownIoctl, noLogFlush); err != nil {
-		d.t.Skipf("this kernel cannot end a file system at once: %v", err)
+		d.t.Skipf("this kernel cannot shut down a file system: %v", err)
 	}
 }
 
-// unplug takes the dead file system away.
+// unplug unmounts the dead file system.
 func (d *disk) unplug() {
 	d.t.Helper()
 	run(d.t, "umount", d.mount)
 }
 
-// powerCuts writes and cuts the power, round by round, and returns what was acknowledged and is lost; lossy: until something is.
+// powerCuts writes and cuts the power, n times. It returns the ledger and the acknowledged writes
+// that were lost. If lossy is set, it stops at the first loss.
 func powerCuts(t *testing.T, n int, database string, lossy bool) (l *ledger, lost []string) {
 	d := newDisk(t)
 	data := filepath.Join(d.mount, "data")
 	start(t, data, database).kill()
 	token := writer(t, data)
-	run(t, "sync") // what the test itself has written is not what is tested
+	run(t, "sync") // data that the test itself has written must not be lost
 	seed := rand.Uint64()
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	t.Logf("seed %d", seed)
@@ -130,7 +132,7 @@ func powerCuts(t *testing.T, n int, database string, lossy bool) (l *ledger, los
 		}
 		s.kill()
 		if lossy && len(lost) > 0 {
-			break // it has been seen
+			break // a loss was found
 		}
 	}
 	return l, lost
@@ -145,11 +147,11 @@ func TestPowerCutLosesNothing(t *testing.T) {
 	t.Logf("%d cuts; %d writes and %d files acknowledged, %d lost", n, l.acked, l.files, len(lost))
 }
 
-// Without a loss here the test above would see none either.
+// Without a loss here, the test above could not find one either.
 func TestRigSeesTheLossWhenWritesAreNotSynchronous(t *testing.T) {
 	l, lost := powerCuts(t, 10, "sqlite:?synchronous=off", true)
 	if len(lost) == 0 {
-		t.Errorf("%d writes acknowledged, none lost: the rig cannot see a loss", l.acked)
+		t.Errorf("%d writes acknowledged, none lost: the rig cannot detect a loss", l.acked)
 	}
 	t.Logf("%d writes acknowledged, %d lost", l.acked, len(lost))
 }

@@ -24,7 +24,7 @@ var binary string
 
 func TestMain(m *testing.M) {
 	if flag.Parse(); testing.Short() {
-		return // all of it runs the program, which short tests do not
+		return // all tests here run the program, which short tests do not
 	}
 	dir, err := os.MkdirTemp("", "hazardd-rig")
 	if err != nil {
@@ -53,13 +53,13 @@ type server struct {
 func launch(t testing.TB, data, database string) (*server, *bufio.Reader) {
 	t.Helper()
 	args := []string{"serve", "--data", data, "--listen", "127.0.0.1:0", "--sources", "none", "--log-level", "error",
-		"--no-exposure"} // else hazards change once more, whenever their people are counted
+		"--no-exposure"} // otherwise hazards change again when their people are counted
 	if database != "" {
 		args = append(args, "--database", database)
 	}
 	s := &server{t: t, cmd: exec.Command(binary, args...), logs: &bytes.Buffer{}, gone: make(chan struct{})}
 	s.cmd.Stderr = s.logs
-	s.cmd.Dir = os.TempDir() // never on the disk that is cut
+	s.cmd.Dir = os.TempDir() // never on the disk whose power is cut
 	out, err := s.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +92,7 @@ func start(t testing.TB, data, database string) *server {
 	}
 }
 
-// kill ends the process as nothing else can, and waits until it has ended.
+// kill kills the process, and waits until it has ended.
 func (s *server) kill() {
 	if s.cmd.ProcessState != nil {
 		return
@@ -104,7 +104,7 @@ func (s *server) kill() {
 	_ = s.cmd.Wait() // killed: never without an error
 }
 
-// command runs the command line on a data folder.
+// command runs a command of the program on a data folder.
 func command(t testing.TB, data string, stdin string, args ...string) string {
 	t.Helper()
 	out, err := program.Command(binary, stdin, append(args, "--data", data)...)
@@ -125,7 +125,8 @@ func newClient(url, token string) *client {
 	return &client{&http.Client{Transport: &http.Transport{}, Timeout: 30 * time.Second}, url, token}
 }
 
-// do sends a request and reads the answer whole. An error means that it is not known what became of the request.
+// do sends a request and reads the whole answer. After an error, the result of the request is
+// unknown.
 func (c *client) do(ctx context.Context, method, path, contentType string, body []byte) (status int, answer []byte, header http.Header, err error) {
 	req, err := http.NewRequestWithContext(ctx, method, c.url+path, bytes.NewReader(body))
 	if err != nil {

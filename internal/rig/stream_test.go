@@ -29,31 +29,32 @@ import (
 	gohazardd "github.com/hazardd/hazardd/client"
 )
 
-// front is a name under which clients find whichever server runs.
+// front is the name under which clients reach the running server.
 const front = "http://hazardd.rig"
 
-// address is that of a server, which differs each time that it is started.
+// address matches the address of a server, which changes with each start.
 var address = regexp.MustCompile(`http://127\.0\.0\.1:[0-9]+`)
 
-// crowd is the clients of a server that is killed and started again.
+// crowd is the set of clients of a server that is killed and restarted.
 type crowd struct {
 	t    *testing.T
-	addr atomic.Pointer[string] // host:port of the server that runs
+	addr atomic.Pointer[string] // host:port of the running server
 	rnd  func(n int) int
 }
 
-// reader is one client. It is cut, slowed and restarted; what it has received is kept, as a program keeps it that was restarted.
+// reader is one client. Its connection is cut and slowed, and it is restarted. What it has received
+// is kept, as by a program that stores it.
 type reader struct {
 	name, token string
 	filter      string // parameters
-	byClient    bool   // reads by the Go client, else by itself
+	byClient    bool   // uses the Go client; otherwise reads by itself
 
 	mu       sync.Mutex
 	last     int64
 	received []told
 }
 
-// told is an event: the text of a change, or what the Go client made of it.
+// told is an event: the text of a change, or the Go client's form of it.
 type told struct {
 	n    int64
 	text string
@@ -72,7 +73,7 @@ func (r *reader) seen() int64 {
 	return r.last
 }
 
-// badConn breaks after some bytes, and is slow.
+// badConn is slow and fails after some bytes.
 type badConn struct {
 	net.Conn
 	left  int
@@ -81,7 +82,7 @@ type badConn struct {
 
 func (c *badConn) Read(p []byte) (int, error) {
 	if c.delay > 0 {
-		time.Sleep(c.delay) // the line is slow: that is what is tested
+		time.Sleep(c.delay) // the test needs a slow connection
 		p = p[:min(len(p), 2000)]
 	}
 	if c.left <= 0 {
@@ -92,7 +93,7 @@ func (c *badConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// transport connects to the server that runs, over bad lines.
+// transport connects to the running server over bad connections.
 func (c *crowd) transport() *http.Transport {
 	return &http.Transport{MaxIdleConnsPerHost: 1, DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
 		conn, err := (&net.Dialer{}).DialContext(ctx, network, *c.addr.Load())
@@ -110,7 +111,7 @@ func (c *crowd) transport() *http.Transport {
 	}}
 }
 
-// follow reads until ctx ends, as a program that is restarted now and then.
+// follow reads until ctx ends, as a program that is sometimes restarted.
 func (c *crowd) follow(ctx context.Context, r *reader) error {
 	for ctx.Err() == nil {
 		life, stop := context.WithTimeout(ctx, time.Duration(50+c.rnd(3000))*time.Millisecond)
@@ -130,7 +131,7 @@ func (c *crowd) follow(ctx context.Context, r *reader) error {
 	return nil
 }
 
-// byClient reads by the Go client, which cuts of the line do not concern.
+// byClient reads with the Go client, which handles cut connections itself.
 func (c *crowd) byClient(ctx context.Context, r *reader, transport *http.Transport) error {
 	server, err := gohazardd.New(front, gohazardd.Options{Token: r.token, HTTPClient: &http.Client{Transport: transport}})
 	if err != nil {
@@ -152,7 +153,7 @@ func (c *crowd) byClient(ctx context.Context, r *reader, transport *http.Transpo
 	return nil
 }
 
-// byHand reads one connection by the words of the specification, with a reader of its own.
+// byHand reads one connection according to the specification, without a client library.
 func (c *crowd) byHand(ctx context.Context, r *reader, transport *http.Transport) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, front+"/events?"+r.filter, nil)
 	if err != nil {
@@ -162,7 +163,7 @@ func (c *crowd) byHand(ctx context.Context, r *reader, transport *http.Transport
 	req.Header.Set("Last-Event-ID", strconv.FormatInt(r.seen(), 10))
 	resp, err := (&http.Client{Transport: transport}).Do(req)
 	if err != nil {
-		return nil // the server is away, or the line is
+		return nil // the server or the connection is down
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
@@ -173,7 +174,7 @@ func (c *crowd) byHand(ctx context.Context, r *reader, transport *http.Transport
 	for {
 		line, err := lines.ReadString('\n')
 		if err != nil {
-			return nil // cut: what is not complete does not count
+			return nil // cut: an incomplete event does not count
 		}
 		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
 		switch name {
@@ -197,7 +198,7 @@ func (c *crowd) byHand(ctx context.Context, r *reader, transport *http.Transport
 	}
 }
 
-// scribble changes hazards and products until enough was acknowledged.
+// scribble changes hazards and products until enough changes are acknowledged.
 func (c *crowd) scribble(ctx context.Context, token string, written *atomic.Int64, enough int64, org string) {
 	transport := &http.Transport{DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, network, *c.addr.Load())
@@ -228,7 +229,7 @@ func (c *crowd) scribble(ctx context.Context, token string, written *atomic.Int6
 		}
 		status, answer, _, err := w.do(ctx, method, path, jsonType, text)
 		switch {
-		case err != nil: // the server is away
+		case err != nil: // the server is down
 			time.Sleep(20 * time.Millisecond)
 			continue
 		case status >= 300:
@@ -245,7 +246,7 @@ func (c *crowd) scribble(ctx context.Context, token string, written *atomic.Int6
 	}
 }
 
-// hookReader receives the messages of a webhook, and fails now and then.
+// hookReader receives the messages of a webhook, and sometimes fails.
 type hookReader struct {
 	t      *testing.T
 	rnd    func(n int) int
@@ -288,7 +289,7 @@ func (h *hookReader) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if id := r.Header.Get("webhook-id"); h.rnd(40) == 0 && !h.failed[id] { // once: the try after the next comes in five minutes
+	if id := r.Header.Get("webhook-id"); h.rnd(40) == 0 && !h.failed[id] { // only once, because the retry after the next comes in five minutes
 		h.failed[id] = true
 		w.WriteHeader(http.StatusInternalServerError)
 		return
@@ -310,8 +311,9 @@ func (h *hookReader) count() int {
 	return len(h.told)
 }
 
-// Nothing lost, nothing twice: clients that are cut, slowed, restarted and resumed at random, while changes are written and the server is
-// killed. What each has received is the log as that client may know it.
+// Nothing is lost and nothing comes twice. Clients are cut, slowed, restarted and resumed at
+// random, while changes are written and the server is killed. Each must receive the log as far as
+// it may see it.
 func TestStreamsLoseNothingAndTellNothingTwice(t *testing.T) {
 	t.Setenv("HAZARDD_USER_STREAMS", "1000")
 	t.Setenv("HAZARDD_WEBHOOK_ALLOW", "127.0.0.0/8")
@@ -420,16 +422,16 @@ func TestStreamsLoseNothingAndTellNothingTwice(t *testing.T) {
 	}
 	for _, c := range logs["stranger"] {
 		if !hook.told[c.n] {
-			t.Errorf("the webhook was not told of change %d", c.n)
+			t.Errorf("the webhook did not get change %d", c.n)
 		}
 	}
 	if n := len(hook.told); n > len(logs["stranger"]) {
-		t.Errorf("the webhook was told of %d changes, its owner may know of %d", n, len(logs["stranger"]))
+		t.Errorf("the webhook got %d changes, its owner may see %d", n, len(logs["stranger"]))
 	}
 	t.Logf("%d readers, %d changes, 3 kills", readers, len(logs["member"]))
 }
 
-// readLog reads the whole log as a user may know it.
+// readLog reads the whole log as a user may see it.
 func readLog(t *testing.T, c *client) (log []told) {
 	t.Helper()
 	for after := int64(0); ; {
@@ -452,7 +454,8 @@ func readLog(t *testing.T, c *client) (log []told) {
 	}
 }
 
-// passing is a log through a filter of these tests, by the rule alone: a change is told if its hazard passes after it, or did before.
+// passing returns a log through a filter of these tests, by the rule alone: a change is sent if its
+// hazard matches after it, or did before.
 func passing(t *testing.T, log []told, filter string) (list []told) {
 	t.Helper()
 	if filter == "" {
@@ -486,7 +489,7 @@ func passing(t *testing.T, log []told, filter string) (list []told) {
 		case passes[id]:
 			list = append(list, c)
 		case before && change.Hazard != nil:
-			// The type stands before what only the stream tells.
+			// The type comes before the members that only the stream has.
 			head, tail, _ := strings.Cut(c.text, `,"user":`)
 			list = append(list, told{c.n, head + `,"left":true,"user":` + tail})
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// A glance at a state must never miss what MatchText finds.
+// The quick check of a state must never miss a match of MatchText.
 func TestMayMatchTextNeverMisses(t *testing.T) {
 	text := rapid.OneOf(rapid.StringMatching(`([a-cA-C0-2]{1,4}[ \n\t"\\/<&-]{1,2}){0,6}`), rapid.String(), rapid.SampledFrom([]string{"Łódź flood", "ﬁre", "K\u212Ain", "a\u0301b", "\u0001a", "ẞ"}))
 	rapid.Check(t, func(t *rapid.T) {

@@ -321,12 +321,12 @@ func FuzzParse(f *testing.F) {
 		if faults != nil {
 			for _, fault := range faults {
 				if !v.Has(fault.Parameter) || fault.Detail == "" {
-					t.Fatalf("%q: fault %+v of what was not given", text, fault)
+					t.Fatalf("%q: fault %+v of a parameter that was not given", text, fault)
 				}
 			}
 			return
 		}
-		// What was read is written so that it reads the same again.
+		// A parsed query is written so that it parses to the same query again.
 		again, faults := Parse(q.Values(), "f")
 		if quoted := len([]rune(q.Values().Get("q"))); faults != nil && quoted <= maxText {
 			t.Fatalf("%q is written as %v, which has faults: %v", text, q.Values(), faults)
@@ -335,21 +335,23 @@ func FuzzParse(f *testing.F) {
 				t.Fatalf("%q: %s", text, diff)
 			}
 			if q.Match(h, nil, noon) != again.Match(h, nil, noon) {
-				t.Fatalf("%q matches otherwise when it is written as %v", text, q.Values())
+				t.Fatalf("%q matches differently when it is written as %v", text, q.Values())
 			}
 		}
 		if match, sure := q.MayMatchPlace(geo.BoundsOf(Footprint(h, nil)...)); sure && match != q.MatchPlace(Footprint(h, nil)) {
 			t.Fatalf("%q: its box is sure to match: %v", text, match)
 		}
 		if _, err := q.Decode("history"); err == nil {
-			t.Fatalf("%q: a cursor that nobody gave is taken", text)
+			t.Fatalf("%q: an invalid cursor is accepted", text)
 		}
 	})
 }
 
-// Whether two lines meet whose teeth lie between each other takes too long to tell: the hazard is found by both conditions.
+// It takes too long to determine whether two lines meet whose teeth lie between each other, so both
+// conditions find the hazard.
 func TestWhatTakesTooLongToTellIsFound(t *testing.T) {
-	// comb is a line of slanting teeth from one height to another, in degrees: the positions of a tooth are as far east as they are north.
+	// comb returns a line of slanting teeth between two heights, in degrees. The positions of a
+	// tooth go as far east as north.
 	comb := func(from, to, aside float64) string {
 		var b strings.Builder
 		for i := range 6000 {
@@ -375,6 +377,6 @@ func TestWhatTakesTooLongToTellIsFound(t *testing.T) {
 	}
 	near := cql.Not{Of: cql.Meets{Of: meets.Of, Geometry: cql.Geometry{WKT: "POINT(0 0)"}}}
 	if w, err := NewWhere(near, Fields()); err != nil || w.Match(h, []geo.Shape{shape}) {
-		t.Errorf("what meets is found by the condition that it does not: %v", err)
+		t.Errorf("shapes that meet are found by the opposite condition: %v", err)
 	}
 }

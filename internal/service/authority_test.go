@@ -12,7 +12,8 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// A national feed of CAP outranks a model, whatever it is called (D2): its WARNING is not the INFORMATION of GDACS.
+// A national CAP feed outranks a model, whatever its name (D2): its WARNING is not replaced by the
+// INFORMATION of GDACS.
 func TestANationalFeedOutranksModelsWhateverItsName(t *testing.T) {
 	for _, name := range []string{"alerts-de", "meteo-de", "zamg"} {
 		known, err := service.NewSources(service.SourceSettings{CAP: []service.CAPSource{{Config: cap.Config{Name: name, URL: "https://feeds.example.org/index"}}}})
@@ -42,7 +43,7 @@ func TestANationalFeedOutranksModelsWhateverItsName(t *testing.T) {
 	}
 }
 
-// GeoNet gives no time of update: the same answer, read again later, changes nothing.
+// GeoNet gives no update time: the same answer, read again later, changes nothing.
 func TestAnAnswerOfGeoNetReadAgainLaterChangesNothing(t *testing.T) {
 	d := newDesk(t)
 	at := hazard.At(time.Date(2019, 7, 23, 13, 0, 0, 0, time.UTC))

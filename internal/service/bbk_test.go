@@ -12,8 +12,8 @@ import (
 	"github.com/hazardd/hazardd/internal/service"
 )
 
-// A warning of Germany that says where it holds in words alone is shown at once, with the outline of the country, and in its own shape once that
-// was fetched; its all-clear ends it.
+// A German warning that gives its area in words only is shown at once, with the outline of the
+// country. When its shape has been fetched, it is shown with that. Its all-clear ends it.
 func TestAWarningOfGermanyLiesInItsShape(t *testing.T) {
 	const name = "bbk"
 	clear := string(recordings.Read(t, "feeds/bbk/mowas-cancel-20260920.json"))

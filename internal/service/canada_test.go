@@ -11,8 +11,9 @@ import (
 	"github.com/hazardd/hazardd/internal/source/cap"
 )
 
-// TestAPlaceThatWentOverToAnotherAlertLeavesItsOwn takes in a recorded tornado warning of Canada, the
-// alert that its place went over to, in the same words 41 minutes later, and the message that says so.
+// TestAPlaceThatWentOverToAnotherAlertLeavesItsOwn imports a recorded tornado warning of Canada,
+// the alert that took over its place with the same text 41 minutes later, and the message that says
+// so.
 func TestAPlaceThatWentOverToAnotherAlertLeavesItsOwn(t *testing.T) {
 	const chain = "feeds/cap/canada-2026/20260810-chain90-"
 	first, last := recordings.Read(t, chain+"01-alert.cap"), recordings.Read(t, chain+"02-update.cap")
@@ -38,7 +39,7 @@ func TestAPlaceThatWentOverToAnotherAlertLeavesItsOwn(t *testing.T) {
 	}
 	active, err := d.store.ActiveEvents(t.Context(), "cap")
 	if err != nil || len(active) != 1 {
-		t.Fatalf("%d active events, %v; want the alert that the place went over to", len(active), err)
+		t.Fatalf("%d active events, %v; want the alert that took over the place", len(active), err)
 	}
 	changes, err := d.store.Since(t.Context(), 0, 1000)
 	if err != nil {

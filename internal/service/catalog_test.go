@@ -15,7 +15,8 @@ import (
 	"github.com/hazardd/hazardd/internal/service"
 )
 
-// An alert that arrives through two feeds of the catalog is one hazard, whichever is read first and however far the other is behind.
+// An alert from two feeds of the catalog is one hazard, whichever feed is read first and however
+// far the other lags.
 func TestAnAlertThroughTwoFeedsIsOneHazard(t *testing.T) {
 	const a, b = "ca-msc-xx", "ca-aema-xx"
 	for _, chain := range []string{"20260812-chain51", "20260808-chain86", "20260810-chain90"} {
@@ -61,7 +62,7 @@ func swap(order [][2]string, name string) (other [][2]string) {
 	return other
 }
 
-// recordedOf leads from recorded alerts to the feed of the catalog that gives such alerts.
+// recordedOf maps recorded alerts to the feed of the catalog with such alerts.
 var recordedOf = [][2]string{
 	{"cap/canada-2026/*.cap", "ca-msc-xx"}, {"cap/ncm-sa-*.cap", "sa-ncm-en"}, {"cap/edxl-tasmania-*.xml", "au-tas-dpac-en"},
 	{"meteoalarm/*.AT.*", "at-zamg-xx"}, {"meteoalarm/*.IL.*", "il-ims-xx"}, {"meteoalarm/*.DWD.*", "de-dwd-de-3"}, {"meteoalarm/api-germany-*", "de-dwd-de-3"},
@@ -69,8 +70,9 @@ var recordedOf = [][2]string{
 	{"wmo/cap-china-*", "cn-cma-xx"}, {"wmo/swic-cap-india-*", "in-ndma-xx"},
 }
 
-// testdata/catalog.txt says for the feeds of the catalog of which alerts were recorded how these are placed: by a polygon or a circle
-// of their own, by the codes of areas, or not at all; what is held for its words is apart. -update writes it.
+// testdata/catalog.txt says for the catalog feeds with recorded alerts how these are placed: by a
+// polygon or circle, by area codes, or not at all. Reports held because of their text are counted
+// separately. -update rewrites it.
 func TestRecordedAlertsOfTheCatalogArePlaced(t *testing.T) {
 	const file = "testdata/catalog.txt"
 	type count struct{ alerts, polygon, code, none, doubted int }
@@ -103,7 +105,7 @@ func TestRecordedAlertsOfTheCatalogArePlaced(t *testing.T) {
 			for i := range batch.Reports {
 				one := batch
 				one.Reports, one.Rejects, one.Links, one.Read = batch.Reports[i:i+1], nil, nil, 1
-				if batch.Reports[i].Ended != "" { // says where nothing is any more
+				if batch.Reports[i].Ended != "" { // it says where nothing is active any more
 					continue
 				}
 				c.alerts++

@@ -55,7 +55,7 @@ func TestChannelsAreThoseThatTheOperatorEnables(t *testing.T) {
 	}
 }
 
-// sink is a Sender that draws what it is given.
+// sink is a Sender that records its messages.
 type sink struct {
 	t    *testing.T
 	drew [][]byte
@@ -97,6 +97,6 @@ func TestAMailHasTheMapOfItsHazard(t *testing.T) {
 		}
 	}
 	if len(to.drew) != 3 || !bytes.HasPrefix(to.drew[0], []byte("\x89PNG")) || &to.drew[0][0] != &to.drew[1][0] || bytes.Equal(to.drew[0], to.drew[2]) {
-		t.Errorf("%d pictures; the same hazard is drawn once, and its end anew", len(to.drew))
+		t.Errorf("%d pictures, want one for the hazard, and a new one for its end", len(to.drew))
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/hazardd/hazardd/internal/service"
 )
 
-// setClock is this machine's clock, off by what a test sets.
+// setClock is this machine's clock, with an offset set by a test.
 type setClock struct {
 	start time.Time
 	off   atomic.Int64
@@ -45,8 +45,8 @@ func flood(t *testing.T, s *hazardtest.Server, end time.Time) string {
 	return made.UUID
 }
 
-// A clock six hours ahead for three seconds ended everything due in that time for good, refused
-// hazards of an hour ever after, and at 24 h made tokens worthless (R7).
+// A clock that was six hours ahead for three seconds ended everything due in that time for good,
+// and refused new hazards for an hour. At 24 h ahead it made tokens invalid (R7).
 func TestAClockThatJumpsAheadEndsNothing(t *testing.T) {
 	for _, jump := range []time.Duration{6 * time.Hour, 24 * time.Hour} {
 		t.Run(jump.String(), func(t *testing.T) {

@@ -25,7 +25,7 @@ import (
 	"github.com/hazardd/hazardd/wire"
 )
 
-// eventually waits until what get says is want, and fails with what it said last.
+// eventually waits until get returns want, and fails with the last result.
 func eventually(t *testing.T, what string, want []string, get func() []string) {
 	t.Helper()
 	var got []string
@@ -50,7 +50,7 @@ func active(t *testing.T, s *hazardtest.Server) []string {
 	return names
 }
 
-// address is an address that leads to a server which is named later.
+// address is an address whose server is set later.
 type address struct {
 	URL string
 	to  atomic.Pointer[url.URL]
@@ -80,7 +80,7 @@ func (a *address) leadTo(t *testing.T, s *hazardtest.Server) {
 	a.to.Store(to)
 }
 
-// mirroring polls the server at base as one of its users.
+// mirroring configures polling of the server at base as one of its users.
 func mirroring(t *testing.T, name, base, user string) func(*service.Config) {
 	t.Helper()
 	known, err := service.NewSources(service.SourceSettings{Mirrors: []service.MirrorSource{{Name: name, URL: base, Username: user, Password: hazardtest.Password, Every: 100 * time.Millisecond}}})
@@ -90,7 +90,7 @@ func mirroring(t *testing.T, name, base, user string) func(*service.Config) {
 	return func(cfg *service.Config) { cfg.Known, cfg.Sources, cfg.PrivateSources = known, []string{name}, true }
 }
 
-// quake is what the USGS says of an earthquake.
+// quake returns a USGS batch with an earthquake.
 func quake(key string, version int64, ended hazard.EndReason, now hazard.Instant) source.Batch {
 	end := now.Add(24 * time.Hour)
 	return source.Batch{Read: 1, Reports: []hazard.Report{{
@@ -99,7 +99,7 @@ func quake(key string, version int64, ended hazard.EndReason, now hazard.Instant
 	}}}
 }
 
-// Two servers mirror each other, so that whatever one tells comes back to it.
+// Two servers mirror each other, so that everything that one publishes comes back to it.
 func TestTwoServersThatMirrorEachOtherShowTheSame(t *testing.T) {
 	toA, toB := newAddress(t), newAddress(t)
 	a := hazardtest.Serve(t, mirroring(t, "b", toB.URL, "red-reader"))
@@ -148,7 +148,7 @@ func TestTwoServersThatMirrorEachOtherShowTheSame(t *testing.T) {
 		t.Errorf("products at the second: %s", all)
 	}
 
-	// What both know from the source itself is one hazard, and the source's word counts on both.
+	// An event that both have from the source itself is one hazard, and on both the source decides.
 	now := a.Now()
 	for _, s := range []*hazardtest.Server{a, b} {
 		if _, err := service.BuiltIn().Intake(s.Store).Apply(t.Context(), "usgs", quake("us1", 1, "", now), now, intake.Options{}); err != nil {
@@ -158,7 +158,7 @@ func TestTwoServersThatMirrorEachOtherShowTheSame(t *testing.T) {
 	eventually(t, "hazards at the first", []string{"2"}, func() []string { return []string{fmt.Sprint(len(active(t, a)))} })
 	same("an earthquake that both know", "Flood - Boston", "Earthquake M 7.1 - Test")
 
-	// What ended is not kept alive by what the other still says of it.
+	// An ended event is not kept active by the other server's copy.
 	if _, err := service.BuiltIn().Intake(a.Store).Apply(t.Context(), "usgs", quake("us1", 2, hazard.EndWithdrawn, now), a.Now(), intake.Options{}); err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +175,7 @@ func TestTwoServersThatMirrorEachOtherShowTheSame(t *testing.T) {
 		}
 	}
 
-	// What only goes round between them ends when one of them ends it.
+	// A hazard that only they have ends when one of them ends it.
 	made := post(b, "/hazards", map[string]any{"hazard_Name": "Fire - Lima", "type_ID": "WILDFIRE", "severity_ID": "WATCH", "latitude": -12, "longitude": -77, "autoexpire": "N"})
 	eventually(t, "active at the first", []string{made.UUID + " Fire - Lima"}, func() []string { return active(t, a) })
 	if got := b.Do("red", http.MethodPost, "/hazards/"+made.UUID+"/retract", map[string]any{"reason": "no fire"}); got.Status != http.StatusOK {
@@ -201,7 +201,7 @@ func TestAServerThatDoesNotLetUsInIsAFailingSource(t *testing.T) {
 		}
 		return nil
 	})
-	// Inside is not to be reached unless it was allowed.
+	// Internal addresses are unreachable unless they are allowed.
 	shut := hazardtest.Serve(t, func(cfg *service.Config) { cfg.Known, cfg.Sources = known, []string{"origin"} })
 	eventually(t, "the source", []string{"unreachable"}, func() []string {
 		for _, st := range sources(t, shut) {
@@ -230,7 +230,7 @@ func sources(t *testing.T, s *hazardtest.Server) (list []sourceState) {
 	return list
 }
 
-// waitForPoll waits for one more good poll of a source.
+// waitForPoll waits for one more successful poll of a source.
 func waitForPoll(t *testing.T, s *hazardtest.Server, name string) {
 	t.Helper()
 	last := func() (at time.Time) {
@@ -245,7 +245,7 @@ func waitForPoll(t *testing.T, s *hazardtest.Server, name string) {
 	eventually(t, "another poll of "+name, []string{"true"}, func() []string { return []string{fmt.Sprint(last().After(before))} })
 }
 
-// capAlert is an alert for a region that is named by its code alone.
+// capAlert returns an alert for a region given only by its code.
 func capAlert(identifier, event, region string, now time.Time) string {
 	return fmt.Sprintf(`<?xml version="1.0"?><alert xmlns="urn:oasis:names:tc:emergency:cap:1.2"><identifier>%s</identifier><sender>weather@example.org</sender><sent>%s</sent>
 <status>Actual</status><msgType>Alert</msgType><scope>Public</scope><info><language>en</language><category>Met</category><event>%s</event><urgency>Immediate</urgency>
@@ -297,7 +297,8 @@ func TestAnIndexOfCAPByConfiguration(t *testing.T) {
 		}
 		return names
 	})
-	// Where the wind blows is not known here, nor in which country: it is held, and told.
+	// The place of the wind and its country are unknown here, so the report is held, and the
+	// source's state says so.
 	eventually(t, "held", []string{"no place: no shape is known of [EMMA_ID:XX009]"}, func() (reasons []string) {
 		for _, st := range sources(t, s) {
 			for _, h := range st.Held {
@@ -306,7 +307,7 @@ func TestAnIndexOfCAPByConfiguration(t *testing.T) {
 		}
 		return reasons
 	})
-	for range 3 { // the index changes at each poll, its entries do not
+	for range 3 { // the index changes at each poll, but its entries do not
 		waitForPoll(t, s, "weather")
 	}
 	if n := reads.Load(); n != 1 {

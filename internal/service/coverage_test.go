@@ -13,8 +13,9 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// testdata/coverage.txt says for places around the world what is covered when all sources are read that are polled by
-// default, as they are described. -update writes it anew: read every line that changes.
+// testdata/coverage.txt says for places around the world what is covered if all sources that are
+// polled by default are up to date, according to their descriptions. -update rewrites it: read
+// every changed line.
 func TestCoverageAroundTheWorld(t *testing.T) {
 	const file = "testdata/coverage.txt"
 	known := service.BuiltIn()
@@ -60,7 +61,7 @@ func TestCoverageAroundTheWorld(t *testing.T) {
 			}
 		}
 		for _, w := range j.Types {
-			if w.Word == coverage.Covered && w.Type != hazard.Earthquake { // which are watched everywhere
+			if w.Word == coverage.Covered && w.Type != hazard.Earthquake { // earthquakes are monitored everywhere
 				covered = append(covered, strings.ToLower(string(w.Type)))
 			}
 		}
@@ -79,7 +80,7 @@ func TestCoverageAroundTheWorld(t *testing.T) {
 	was, is := strings.Split(string(want), "\n"), strings.Split(b.String(), "\n")
 	for i := range max(len(was), len(is)) {
 		if i >= len(was) || i >= len(is) || was[i] != is[i] {
-			t.Fatalf("%s:%d differs: run it with -update, and read what changes\nis  %s", file, i+1, append(is, make([]string, len(was))...)[i])
+			t.Fatalf("%s:%d differs: run the test with -update, and read the changed lines\nis  %s", file, i+1, append(is, make([]string, len(was))...)[i])
 		}
 	}
 }

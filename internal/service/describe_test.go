@@ -22,7 +22,7 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// builtIn are the sources that are built in, without the catalog.
+// builtIn returns the built-in sources, without the catalog.
 func builtIn(t *testing.T) (all []source.Source) {
 	t.Helper()
 	known := service.BuiltIn()
@@ -36,13 +36,14 @@ func builtIn(t *testing.T) (all []source.Source) {
 	return all
 }
 
-// No package but a source's own names it, in code or in what people read (D9): whatever depends on a source is in its
-// description. The list of sources is the one place. Tests and benchmarks play sources by their names.
+// No package other than a source's own names it, in code or in texts for people (D9). Everything
+// that depends on a source is in its description. The list of sources is the only exception. Tests
+// and benchmarks may use names of sources.
 func TestNoOtherPackageNamesASource(t *testing.T) {
 	names := service.BuiltIn().Own()
 	var words []string
 	for _, name := range names {
-		if name == "tsunami" { // a word of its own, too
+		if name == "tsunami" { // also an ordinary word
 			name = `tsunami:|source/tsunami`
 		}
 		words = append(words, name)
@@ -70,7 +71,7 @@ func TestNoOtherPackageNamesASource(t *testing.T) {
 			return err
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
-			// The reader of CAP may share the words of a service that sends it.
+			// The reader of CAP may contain words of a service that sends CAP.
 			if _, isImport := n.(*ast.ImportSpec); isImport && strings.HasPrefix(rel, "internal/source/") {
 				return false
 			}
@@ -90,7 +91,7 @@ func TestNoOtherPackageNamesASource(t *testing.T) {
 	}
 }
 
-// docs/sources.md says of each source what its description says. make tables writes them anew.
+// docs/sources.md contains the data of each source's description. make tables rewrites it.
 func TestTheTablesOfSourcesAreThoseOfTheDescriptions(t *testing.T) {
 	all := builtIn(t)
 	tables(t, "../../docs/sources.md", map[string]string{"sources": sourcesTable(all), "ranks": ranksTable(all), "ends": endsTable(all), "terms": termsTable(all), "coverage": coverageTable(all)})
@@ -255,7 +256,7 @@ func coverageTable(all []source.Source) string {
 	return b.String()
 }
 
-// span writes a duration as people do.
+// span formats a duration for people.
 func span(d time.Duration) string {
 	switch {
 	case d%(24*time.Hour) == 0 && d > 72*time.Hour:
@@ -268,8 +269,8 @@ func span(d time.Duration) string {
 	return fmt.Sprintf("%d s", d/time.Second)
 }
 
-// A description is what the adapter does: every report of the recordings is of a type that the source is said to report,
-// and lasts as long as it is said to.
+// checkDescription checks that a source's description agrees with its adapter: every report in the
+// recordings has a type that the description lists, and lasts as long as it says.
 func checkDescription(t testing.TB, src *source.Source, r *hazard.Report) {
 	t.Helper()
 	if !src.Reports(r.Type) {

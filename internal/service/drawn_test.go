@@ -12,8 +12,9 @@ import (
 	"github.com/hazardd/hazardd/internal/recordings"
 )
 
-// What sources draw in all recordings: each shape has a role, a time, a geometry on Earth, and a band of a quantity that is known. With -v it prints
-// how many shapes of each source have which role.
+// The drawings of sources in all recordings: each shape has a role, a time, a geometry on Earth,
+// and a band of a known quantity. With -v the test prints how many shapes of each source have which
+// role.
 func TestRecordingsSayWhatIsDrawn(t *testing.T) {
 	_, rows := readTable(t)
 	byPattern := map[string]*row{}
@@ -39,7 +40,7 @@ func TestRecordingsSayWhatIsDrawn(t *testing.T) {
 			for i := range d.Shapes {
 				s := d.Shapes[i]
 				if s.From == 0 {
-					s.From = r.at // from the beginning of the event, which the document does not tell
+					s.From = r.at // from the start of the event, which the document does not give
 				}
 				if err := s.Check(); err != nil {
 					t.Errorf("%s: %s %s: %v", file, d.Key, d.Part, err)

@@ -16,8 +16,8 @@ import (
 	"github.com/hazardd/hazardd/internal/source/gdacs"
 )
 
-// gdacsList is the recorded list of earthquakes, in which each member of EQ1554511 (M 5.8, Orange, of
-// 28 July 2026, 03:34) that is given is another; with none it is not in it.
+// gdacsList returns the recorded list of earthquakes, with the given members of EQ1554511 replaced
+// (M 5.8, Orange, of 28 July 2026, 03:34). Without members, the list lacks that event.
 func gdacsList(t *testing.T, members map[string]any) []byte {
 	t.Helper()
 	var doc struct {
@@ -48,7 +48,8 @@ func gdacsList(t *testing.T, members map[string]any) []byte {
 	return text
 }
 
-// TestAnEarthquakeLastsWhileGDACSListsIt replays sequences of GDACS' list, and asks until when the earthquake was active.
+// TestAnEarthquakeLastsWhileGDACSListsIt replays sequences of GDACS' list, and checks until when
+// the earthquake was active.
 func TestAnEarthquakeLastsWhileGDACSListsIt(t *testing.T) {
 	begin := moment(t, "2026-07-28T03:34:05Z")
 	current := gdacsList(t, map[string]any{"iscurrent": "true"})
@@ -73,7 +74,7 @@ func TestAnEarthquakeLastsWhileGDACSListsIt(t *testing.T) {
 	with := func(steps []step, more ...step) []step { return append(steps, more...) }
 	for name, tt := range map[string]struct {
 		steps    []step        // in any order
-		from, to time.Duration // it ended not before, and not after
+		from, to time.Duration // it must not end before from or after to
 	}{
 		"as long as it is current":        {with(every(current, h, 97*h, 4*h), step{97 * h, over}, step{98 * h, over}), 97 * h, 97*h + 10*m},
 		"until it is not listed":          {with(every(current, h, 50*h, 4*h), step{50 * h, gone}, step{51 * h, gone}), 50 * h, 50*h + 10*m},
@@ -82,7 +83,7 @@ func TestAnEarthquakeLastsWhileGDACSListsIt(t *testing.T) {
 		"listed on after one gap":         {with(every(current, h, 50*h, 4*h), step{50 * h, gone}, step{50*h + 4*m, current}, step{60 * h, gone}, step{61 * h, gone}), 60 * h, 60*h + 10*m},
 		"cut lists end nothing":           {with(every(current, h, 50*h, 4*h), step{50 * h, gone[:len(gone)/2]}, step{51 * h, gone[:len(gone)/2]}), 60 * h, 75 * h},
 		"a record that cannot be read":    {with(every(current, h, 50*h, 4*h), every(broken, 50*h, 60*h, h)...), 60 * h, 75 * h},
-		"24 h after GDACS fell silent":    {every(current, h, 40*h, h), 39*h + 18*h, 39*h + 2*24*h}, // the last is repeated for a day
+		"24 h after GDACS fell silent":    {every(current, h, 40*h, h), 39*h + 18*h, 39*h + 2*24*h}, // the last list is repeated for a day
 		"Red, and then silence":           {every(red, h, 10*h, h), 72 * h, 9*h + 24*h + 72*h},
 		"Green from the beginning":        {every(green, 45*h, 90*h, 4*h), 45 * h, 45 * h},
 		"10 days at most":                 {every(current, h, 20*24*h, 12*h), 10 * 24 * h, 11 * 24 * h},
@@ -98,7 +99,7 @@ func TestAnEarthquakeLastsWhileGDACSListsIt(t *testing.T) {
 			for _, s := range tt.steps {
 				feed := gdacs.Source().Feeds[0].URL
 				if string(s.payload) == string(detail) || string(s.payload) == string(shaking) {
-					feed = "" // asked beside the list
+					feed = "" // no request beyond the list
 				}
 				if _, err := r.Take(t.Context(), &src, feed, s.payload, nil, begin.Add(s.after)); err != nil && !isFailure(err) {
 					t.Fatal(err)

@@ -20,7 +20,8 @@ type ranked struct {
 	why  hazard.Importance
 }
 
-// important are the active hazards, the most important first, with their people counted as the worker counts them.
+// important returns the active hazards, the most important first, with their people counted as by
+// the worker.
 func (r *replay) important(counted map[string]*hazard.Exposure) (list []ranked) {
 	r.t.Helper()
 	l, err := live.Open(r.t.Context(), r.store, slog.New(slog.DiscardHandler), func() hazard.Instant { return r.now })
@@ -48,11 +49,12 @@ func (r *replay) important(counted map[string]*hazard.Exposure) (list []ranked) 
 	return list
 }
 
-// TestTheMostImportantOfAugust plays what was recorded from the end of July to 22 August 2026 and, at six moments, prints with -v the ten most important hazards with their
-// reasons: the note of docs/importance.md judges them. It fails where another hazard comes first than the one that was judged right.
+// TestTheMostImportantOfAugust plays the recordings from the end of July to 22 August 2026. With -v
+// it prints the ten most important hazards at six moments, with the reasons, which the note of
+// docs/importance.md judges. It fails if the first hazard is not the one that was judged right.
 func TestTheMostImportantOfAugust(t *testing.T) {
 	r := &replay{desk: newDesk(t)}
-	r.bare = true // nobody lives in places that were made up
+	r.bare = true // artificial places have no people
 	looks := []struct{ at, first string }{
 		{"2026-08-02T17:00:00Z", "Tornado - St. Catharines - Grimsby - Northern Niagara Region and 1 more"},
 		{"2026-08-08T23:10:00Z", "Tornado - Rapides-des-Joachims area"},
@@ -77,7 +79,7 @@ func TestTheMostImportantOfAugust(t *testing.T) {
 		}
 	}
 	for _, rec := range recordedBetween(t, moment(t, "2026-07-26T00:00:00Z"), moment(t, "2026-08-23T00:00:00Z")) {
-		if rec.file == "nws/every-event-name.json" { // made up
+		if rec.file == "nws/every-event-name.json" { // not a real recording
 			continue
 		}
 		look(rec.at)

@@ -21,7 +21,7 @@ func TestEverySourceIsHeldToTheLaws(t *testing.T) {
 			return err == nil && strings.Contains(string(text), "sourcetest.Laws(")
 		})
 		if !held {
-			t.Errorf("%s: its parser is not held to sourcetest.Laws", folder)
+			t.Errorf("%s: its parser is not tested with sourcetest.Laws", folder)
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// saying is how texts name a quantity: a number and its unit, or a word of a scale.
+// saying is how texts give a quantity: a number with its unit, or a word of a scale.
 type saying struct {
 	q       hazard.Quantity
 	pattern *regexp.Regexp
@@ -37,11 +37,11 @@ var sayings = []saying{
 	{hazard.DamageThreat, regexp.MustCompile(`(?i)damage threat\.\.\.(considerable|destructive|catastrophic)()`)},
 }
 
-// inUnits is how much one of a unit that texts use is in the unit of the quantity.
+// inUnits is the size of the units in texts, in the unit of the quantity.
 var inUnits = map[string]float64{"": 1, "km": 1, "km above sea level": -1, "km/h": 1, "kt": source.KmhPerKnot, "mph": source.KmhPerMph, "in": source.MmPerInch, "hpa": 1, "mb": 1, "ha": 1, "hectares": 1, "acres": source.HaPerAcre, "%": 1}
 
-// hold holds what is measured against what the texts of the report name: where they name it several times, as a summary of earlier
-// hours does, one of them must say the same. Texts round.
+// hold compares measurements with the texts of the report. If a text gives several values, as in a
+// summary of earlier hours, one of them must agree. Values in texts are rounded.
 func (s *saying) hold(t *testing.T, file string, r *hazard.Report, named map[string]int) {
 	t.Helper()
 	found := s.pattern.FindAllStringSubmatch(r.Name, -1)
@@ -69,15 +69,16 @@ func (s *saying) hold(t *testing.T, file string, r *hazard.Report, named map[str
 		if _, decimals, ok := strings.Cut(f[1], "."); ok {
 			round = 0.51 / math.Pow10(len(decimals))
 		}
-		if err == nil && math.Abs(v*unit-m.Value) <= round*math.Abs(unit)+0.05 { // measurements have a decimal
+		if err == nil && math.Abs(v*unit-m.Value) <= round*math.Abs(unit)+0.05 { // measurements have one decimal
 			return
 		}
 	}
 	t.Errorf("%s: %s: %s is measured as %v %s, the texts say %q", file, r.Key, s.q, m.Value, m.Word(), found)
 }
 
-// What sources measured in all recordings: each value is of a quantity that is known, within what is believed, and says the same as the texts. With -v it prints how
-// many reports of each source have it, and how many texts name it.
+// The measurements of sources in all recordings: each value has a known quantity, is within the
+// accepted range, and agrees with the texts. With -v the test prints how many reports of each
+// source have it, and how many texts give it.
 func TestRecordingsSayWhatWasMeasured(t *testing.T) {
 	_, rows := readTable(t)
 	byPattern := map[string]*row{}
@@ -96,7 +97,7 @@ func TestRecordingsSayWhatWasMeasured(t *testing.T) {
 		}
 		batch, err := parse(recordings.Read(t, "feeds/"+file), r.at)
 		if err != nil {
-			continue // the table of recordings says why
+			continue // the table of recordings gives the reason
 		}
 		for i := range batch.Reports {
 			report := &batch.Reports[i]

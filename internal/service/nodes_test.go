@@ -19,7 +19,7 @@ import (
 	"github.com/hazardd/hazardd/internal/service"
 )
 
-// nodes are services on one PostgreSQL.
+// nodes starts services on one PostgreSQL server.
 func nodes(t *testing.T, n int) []*hazardtest.Server {
 	t.Helper()
 	database := pgtest.URL(t)
@@ -31,13 +31,14 @@ func nodes(t *testing.T, n int) []*hazardtest.Server {
 				return hazardtest.Serve(t, alter...)
 			}
 		}
-		// One name for all, so that the tokens of one are good at the others.
+		// All have one public address, so that tokens of one are valid at the others.
 		all[i] = start(t, t.TempDir(), func(cfg *service.Config) { cfg.Database, cfg.PublicURL = database, "http://hazards.test" })
 	}
 	return all
 }
 
-// within asks until done is true. What it waits for has a bound of its own in the product; this one is for slow machines.
+// within waits until done returns true. What it waits for has its own limit in the product; the
+// limit here is for slow machines.
 func within(t *testing.T, what string, done func() bool) time.Duration {
 	t.Helper()
 	began := time.Now()
@@ -86,14 +87,15 @@ func TestNodesShareUsersTokensAndRevocations(t *testing.T) {
 	t.Logf("refused at another node after %v", took.Round(time.Millisecond))
 }
 
-// Guesses count wherever they are made.
+// Failed logins count on all nodes together.
 func TestGuessesAtSeveralNodesAreCountedTogether(t *testing.T) {
 	all := nodes(t, 3)
-	// Each node knows the users before anybody guesses.
+	// Each node knows the users before the first guess.
 	for _, s := range all {
 		within(t, "users", func() bool { return len(s.Auth.Users()) > 1 })
 	}
-	// Five may fail. Then each must wait twice as long as the one before, from a second on: on a slow machine one may come after that.
+	// Five may fail. After that, each must wait twice as long as the one before, starting at a
+	// second. On a slow machine an attempt may come after its wait.
 	const free = 5
 	var before time.Time
 	for guess := range free + 6 {
@@ -105,14 +107,15 @@ func TestGuessesAtSeveralNodesAreCountedTogether(t *testing.T) {
 		case code != http.StatusUnauthorized:
 			t.Fatalf("guess %d: %d", guess, code)
 		case guess >= free && time.Since(before) < time.Second<<(guess-free):
-			t.Fatalf("guess %d is looked at %v after the one before began at another node", guess, time.Since(before))
+			t.Fatalf("guess %d is checked %v after the one before began at another node", guess, time.Since(before))
 		}
 		before = began
 	}
-	t.Errorf("%d guesses at three nodes, and none must wait", free+6)
+	t.Errorf("%d guesses at three nodes, and none had to wait", free+6)
 }
 
-// Clients that use one refresh token at three nodes at the same moment: the login goes on in one line, or ends.
+// Clients use one refresh token at three nodes at the same moment: the login continues with one
+// sequence of tokens, or ends.
 func TestARefreshTokenThatIsUsedAtAllNodesAtOnceMakesOneFamily(t *testing.T) {
 	all := nodes(t, 3)
 	for _, s := range all {
@@ -150,7 +153,7 @@ func TestARefreshTokenThatIsUsedAtAllNodesAtOnceMakesOneFamily(t *testing.T) {
 	t.Logf("%d families of 50 attempts", len(next))
 }
 
-// What a node has written its readers see at once, and those of the others soon.
+// Readers of a node see its own writes at once, and those of other nodes soon.
 func TestAWriteIsSeenAtOnceHereAndSoonElsewhere(t *testing.T) {
 	all := nodes(t, 3)
 	token := all[0].Token("red")
@@ -180,7 +183,8 @@ func TestAWriteIsSeenAtOnceHereAndSoonElsewhere(t *testing.T) {
 	t.Logf("seen at all nodes after %v at most, the time of asking included", worst.Round(time.Millisecond))
 }
 
-// Both nodes say the same of a place at the same time, also when its source goes silent: whatever polls, what is read is shared.
+// Both nodes give the same coverage of a place at the same time, even if its source goes silent:
+// whichever polls, they share the readings.
 func TestAllNodesGiveTheSameCoverage(t *testing.T) {
 	all := nodes(t, 2)
 	token := all[0].Token("reader")
@@ -196,7 +200,8 @@ func TestAllNodesGiveTheSameCoverage(t *testing.T) {
 		return words
 	}
 	within(t, "tokens", func() bool { code, _ := ask(t, all[1], "GET", "/hazards/active", token, ""); return code == 200 })
-	// Read so long ago that the silence is two seconds short of being noticed: two intervals of a minute, and three minutes.
+	// Last read so long ago that in two seconds the silence counts as stale: two intervals of a
+	// minute, and three minutes.
 	var read hazard.Instant
 	save := func() {
 		t.Helper()
@@ -212,7 +217,7 @@ func TestAllNodesGiveTheSameCoverage(t *testing.T) {
 		w := words()
 		covered = covered || w == [2]string{"covered", "covered"}
 		if w[0] == "unknown" || w[1] == "unknown" {
-			save() // a node that polls nothing notes so after its start
+			save() // a node that polls nothing records this after its start
 		}
 		return w == [2]string{"stale", "stale"}
 	})
@@ -222,7 +227,7 @@ func TestAllNodesGiveTheSameCoverage(t *testing.T) {
 	if late := all[0].Now().Time().Sub(read.Time()) - 5*time.Minute; late < 0 || late > 10*time.Second {
 		t.Errorf("stale at both nodes %v after the interval and the grace", late)
 	}
-	for i, s := range all { // the header is as of a second ago at most
+	for i, s := range all { // the header is at most a second old
 		within(t, fmt.Sprintf("the header of node %d", i), func() bool {
 			req, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+s.Addr().String()+"/hazards/active?near=-80.19,25.76&radius=1000", nil)
 			if err != nil {

@@ -19,15 +19,15 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 )
 
-// told is all that a reader sees of a hazard, but for numbers and for when it was written.
+// told is everything that a reader sees of a hazard, except for numbers and times of writing.
 type told struct {
-	Events   string // all that it is made of, sorted
+	Events   string // all its events, sorted
 	Hazard   hazard.Hazard
-	Products []string // path and content of each, sorted
+	Products []string // path and content of each product, sorted
 }
 
-// tell is what a reader sees of all hazards at now, by the events that each is made of. A hazard that was found to be part of another is none
-// of them; it must have ended, and what it names as its successor must be there.
+// tell returns what a reader sees of all hazards at now, by the events of each. A hazard that was
+// merged into another is left out; it must have ended, and its successor must exist.
 func (d *desk) tell(now hazard.Instant) map[string]told {
 	d.t.Helper()
 	ctx := d.t.Context()
@@ -49,7 +49,7 @@ func (d *desk) tell(now hazard.Instant) map[string]told {
 		}
 		if len(reports) == 0 {
 			if h.Status == hazard.Active {
-				d.t.Errorf("%s is active, and nobody tells of it", h.Name)
+				d.t.Errorf("%s is active, but no source reports it", h.Name)
 			}
 			if _, err := d.store.HazardByUUID(ctx, h.Successor); h.Successor != uuid.Nil && err != nil {
 				d.t.Errorf("%s has become part of %s: %v", h.Name, h.Successor, err)
@@ -66,7 +66,8 @@ func (d *desk) tell(now hazard.Instant) map[string]told {
 		seen := *h.ExpireAt(now)
 		seen.ID, seen.Version, seen.Created, seen.Updated, seen.LastUpdate, seen.UpdateUser = 0, 0, 0, 0, 0, ""
 		if len(events) > 1 {
-			// It has the uuid under which it was first shown, so whichever event came first names it, and who told of it.
+			// It has the uuid with which it was first shown, so its name and creator depend on
+			// which event came first.
 			if !slices.Contains(uuids, seen.UUID) {
 				d.t.Errorf("%s has a uuid of none of %q", seen.Name, events)
 			}
@@ -82,7 +83,7 @@ func (d *desk) tell(now hazard.Instant) map[string]told {
 	return all
 }
 
-// productPaths is each product as its path and what it says, sorted.
+// productPaths returns the path and content of each product, sorted.
 func productPaths(products []*hazard.Product) []string {
 	byID := map[int64]*hazard.Product{}
 	for _, p := range products {
@@ -103,16 +104,17 @@ func productPaths(products []*hazard.Product) []string {
 	return lines
 }
 
-// parsed is a recording, read.
+// parsed is a parsed recording.
 type parsed struct {
 	row   *row
 	batch source.Batch
 }
 
-// sameDrought are episodes that say what their neighbours say, of an area that takes long to work out.
+// sameDrought matches episodes with the same content as their neighbors, and an area that takes
+// long to process.
 var sameDrought = regexp.MustCompile(`dr-1016449-ep[2346]-`)
 
-// between are the recordings of a time, read as of its end.
+// between returns the recordings of a period, read as of its end.
 func between(t *testing.T, from, to string) (list []parsed, end hazard.Instant) {
 	t.Helper()
 	day := func(s string) hazard.Instant {
@@ -144,8 +146,9 @@ func between(t *testing.T, from, to string) (list []parsed, end hazard.Instant) 
 	return list, end
 }
 
-// takeAll takes recordings in as of one moment, in their order. What is too slight to make a hazard is said again at the end, as feeds do: it is
-// heard only where there is a hazard to say it of.
+// takeAll imports recordings in order, as of one moment. Reports that are too slight to make a
+// hazard are repeated at the end, as feeds repeat them, because they count only once their hazard
+// exists.
 func (d *desk) takeAll(list []parsed, now hazard.Instant) {
 	d.t.Helper()
 	for _, p := range list {
@@ -165,7 +168,8 @@ func (d *desk) apply(r *row, reports []hazard.Report, now hazard.Instant) {
 	}
 }
 
-// cut cuts recordings into pieces at random places, but for what one message says of one event: that comes together or not at all.
+// cut divides recordings at random places, but keeps together what one message says about one
+// event.
 func cut(list []parsed, random *rand.Rand) (pieces []parsed) {
 	for _, p := range list {
 		for rest := p.batch.Reports; len(rest) > 0; {
@@ -181,9 +185,10 @@ func cut(list []parsed, random *rand.Rand) (pieces []parsed) {
 	return pieces
 }
 
-// TestRecordingsOfOneTimeInAnyOrderAreTheSameHazards takes all recordings of a time into empty stores, cut into pieces, in random orders.
+// TestRecordingsOfOneTimeInAnyOrderAreTheSameHazards imports all recordings of a period into empty
+// stores, in pieces and in random orders.
 func TestRecordingsOfOneTimeInAnyOrderAreTheSameHazards(t *testing.T) {
-	orders := 6 // other ones each time
+	orders := 6 // different ones each time
 	if testing.Short() {
 		orders = 3
 	}
@@ -212,7 +217,7 @@ func TestRecordingsOfOneTimeInAnyOrderAreTheSameHazards(t *testing.T) {
 			for n := range orders {
 				seed := rand.Uint64()
 				if n == 0 {
-					seed = 10926605349181566530 // once, a tsunami whose zones were not known kept the point of an older bulletin
+					seed = 10926605349181566530 // once a tsunami with unknown zones kept the point of an older bulletin
 				}
 				random := rand.New(rand.NewPCG(seed, 0))
 				shuffled := cut(list, random)

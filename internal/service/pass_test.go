@@ -19,10 +19,11 @@ import (
 	"github.com/hazardd/hazardd/internal/store/pagesum"
 )
 
-// A damaged hazard is logged once and keeps no other from its end. Within a minute after it is mended, its end is recorded, and what its source
-// said meanwhile is taken in; of that a report that is damaged itself is logged once, too.
+// A damaged hazard is logged once and does not delay the ends of others. Within a minute after its
+// repair, its end is recorded, and the meanwhile received reports of its source are processed. If
+// one of these is damaged, that is logged once, too.
 func TestADamagedHazardIsLoggedOnceAndTriedAgainEachMinute(t *testing.T) {
-	BuiltIn() // outside of the bubble: others use what it reads, too
+	BuiltIn() // outside the bubble, because other tests use its data too
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		st, err := store.Open(t.Context(), dir, "")
@@ -93,10 +94,10 @@ func TestADamagedHazardIsLoggedOnceAndTriedAgainEachMinute(t *testing.T) {
 		cancel()
 		<-done
 		if b := of("b"); b.Status != hazard.Expired || b.Name != "Great flood" {
-			t.Errorf("once mended, it is %q, %s", b.Name, b.Status)
+			t.Errorf("after the repair it is %q, %s", b.Name, b.Status)
 		}
 		if n, err := st.CountHeld(t.Context(), "nws"); n != 1 || err != nil {
-			t.Errorf("%d reports are kept back, %v; want the one that is damaged", n, err)
+			t.Errorf("%d reports are held, %v; want the damaged one", n, err)
 		}
 		if n := strings.Count(log.String(), "a held report is damaged"); n != 1 {
 			t.Errorf("that is logged %d times, want once:\n%s", n, log.String())

@@ -14,9 +14,10 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// TestRecordedAlertsArePlacedWithoutNetwork counts, by kind of recording, how the areas of alerts are known from what is in the program
-// alone: drawn, by a code, by the country, or not at all. An alert with a code of UGC, SAME, EMMA_ID or WARNCELLID must have an area. go test
-// -v prints the table.
+// TestRecordedAlertsArePlacedWithoutNetwork counts, by kind of recording, how the areas of alerts
+// are known from data in the program alone: drawn, by a code, by the country, or not at all. An
+// alert with a code of UGC, SAME, EMMA_ID or WARNCELLID must have an area. go test -v prints the
+// table.
 func TestRecordedAlertsArePlacedWithoutNetwork(t *testing.T) {
 	recordedFiles(t)
 	_, rows := readTable(t)
@@ -85,7 +86,7 @@ func TestRecordedAlertsArePlacedWithoutNetwork(t *testing.T) {
 	}
 }
 
-// A national list held 83 of its 393 alerts when zones could not be fetched.
+// A national list showed only 83 of its 393 alerts when zones could not be fetched.
 func TestANationalListIsPlacedWithoutNetwork(t *testing.T) {
 	recordedFiles(t)
 	d := newDesk(t)

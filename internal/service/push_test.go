@@ -25,8 +25,9 @@ import (
 	"github.com/hazardd/hazardd/internal/source/cap"
 )
 
-// From a source that pushes to a reader's event stream nothing waits for a timer. The limits are those of a machine that does much
-// else; bench/pushed measures. What the stream was sent is counted in GET /sources and in the metrics.
+// No step from a pushing source to a reader's event stream waits for a timer. The limits allow for
+// other load on the machine; bench/pushed measures the delay. GET /sources and the metrics count
+// what was sent to streams.
 func TestAPushedAlertReachesEventStreamsAtOnce(t *testing.T) {
 	const alerts = 30
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -94,7 +95,7 @@ func TestAPushedAlertReachesEventStreamsAtOnce(t *testing.T) {
 	}
 	cancel()
 	slices.Sort(delays)
-	if p50, last := delays[len(delays)/2], delays[len(delays)-1]; last > 30*time.Second { // bench/pushed measures it; a poll would come after minutes
+	if p50, last := delays[len(delays)/2], delays[len(delays)-1]; last > 30*time.Second { // bench/pushed measures it; a poll would take minutes
 		t.Errorf("median %s, slowest %s", p50, last)
 	}
 	t.Logf("median %s, slowest %s", delays[len(delays)/2], delays[len(delays)-1])
@@ -127,15 +128,15 @@ func TestAPushedAlertReachesEventStreamsAtOnce(t *testing.T) {
 	}
 }
 
-// pushedAlert is an alert as a source pushes it.
+// pushedAlert returns an alert as a source pushes it.
 func pushedAlert(name string, n int) string {
 	now := time.Now().UTC()
 	return fmt.Sprintf(`<?xml version="1.0" encoding="UTF-8"?><alert xmlns="urn:oasis:names:tc:emergency:cap:1.2"><identifier>2.49.0.0.999.%d</identifier><sender>office@example.org</sender><sent>%s</sent><status>Actual</status><msgType>Alert</msgType><scope>Public</scope><info><language>en</language><category>Met</category><event>%s</event><urgency>Immediate</urgency><severity>Severe</severity><certainty>Observed</certainty><expires>%s</expires><headline>%[3]s</headline><area><areaDesc>District</areaDesc><polygon>%[5]d,10 %[5]d,11 %[6]d,11 %[5]d,10</polygon></area></info></alert>
 `, n, now.Format("2006-01-02T15:04:05.000Z07:00"), name, now.Add(time.Hour).Format(time.RFC3339), n, n+1)
 }
 
-// A broker of WIS2 tells of two alerts: one is in its notification, the other at an address. Notifications of other data, and on other topics,
-// are none.
+// A broker of WIS2 announces two alerts: one is in its notification, the other at an address.
+// Notifications of other data, and on other topics, are ignored.
 func TestAlertsOfWIS2ArePushedByABroker(t *testing.T) {
 	const topics = "cache/a/wis2/+/data/core/weather/advisories-warnings/#"
 	broker := mqtt.New(&mqtt.Options{InlineClient: true, Logger: slog.New(slog.DiscardHandler)})

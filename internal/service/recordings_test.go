@@ -29,10 +29,10 @@ var update = flag.Bool("update", false, "write what the recordings come to into 
 
 const tableFile = "testdata/recordings.txt"
 
-// outcome is what became of a recording: the columns of the table.
+// outcome is the result of a recording: the columns of the table.
 type outcome struct {
 	read, made, updated, unchanged, ignored, held, rejected, links int
-	refused                                                        bool // the document as a whole is none of its source
+	refused                                                        bool // the whole document is not from its source
 }
 
 const columns = 8
@@ -52,7 +52,8 @@ func (o outcome) String() string {
 	return strings.Join(words, " ")
 }
 
-// row is one line of the table: a recording, or several of one kind (a pattern as of path.Match) that are not read.
+// row is one line of the table: a recording, or several unread ones of one kind (a pattern as in
+// path.Match).
 type row struct {
 	file   string
 	source string // "-": not read
@@ -66,7 +67,7 @@ func parseRow(line string) (r row, err error) {
 	if len(fields) >= 3 && fields[1] == "-" {
 		return row{file: fields[0], source: "-", why: strings.Join(fields[2:], " ")}, nil
 	}
-	if *update && len(fields) == 3 { // a recording that was just added
+	if *update && len(fields) == 3 { // a newly added recording
 		fields = append(fields, slices.Repeat([]string{"0"}, columns)...)
 	}
 	if len(fields) < 4 {
@@ -114,7 +115,7 @@ func (r *row) String() string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// readTable reads the table: its remarks, and its rows.
+// readTable reads the table: its notes and its rows.
 func readTable(t *testing.T) (head []string, rows []*row) {
 	t.Helper()
 	b, err := os.ReadFile(tableFile)
@@ -139,7 +140,7 @@ func readTable(t *testing.T) (head []string, rows []*row) {
 	return head, rows
 }
 
-// recordedFiles lists all recordings, by their paths in the folder of them.
+// recordedFiles lists all recordings, by their paths in the recordings' folder.
 func recordedFiles(t *testing.T) []string {
 	t.Helper()
 	root := recordings.Path(t, "feeds")
@@ -149,7 +150,7 @@ func recordedFiles(t *testing.T) []string {
 			return err
 		}
 		rel, err := filepath.Rel(root, p)
-		if rel = filepath.ToSlash(rel); strings.Contains(rel, "/") { // beside the folders are pages about them
+		if rel = filepath.ToSlash(rel); strings.Contains(rel, "/") { // next to the folders are pages about them
 			files = append(files, rel)
 		}
 		return err
@@ -160,12 +161,13 @@ func recordedFiles(t *testing.T) []string {
 	return files
 }
 
-// ours are the sources that are built in, made once: the table has a thousand rows.
+// ours returns the built-in sources, made once because the table has a thousand rows.
 var ours = sync.OnceValue(service.BuiltIn)
 
 type parser func(payload []byte, now hazard.Instant) (source.Batch, error)
 
-// parserOf is the parser of a source as the program uses it; of CAP and of other servers, which are configured, with the least of settings.
+// parserOf returns the parser of a source as in the program. For CAP and other servers, which need
+// configuration, it uses minimal settings.
 func parserOf(name string) (parser, error) {
 	if strings.HasPrefix(name, "cap-") {
 		cfg := cap.Config{Name: name, URL: "https://cap.example.org/"}
@@ -181,12 +183,12 @@ type desk struct {
 	store  *store.Store
 	intake *intake.Intake
 	placed map[string]bool
-	bare   bool // places that a source would be asked for stay unknown
+	bare   bool // places that would need a request to a source stay unknown
 }
 
 func newDesk(t testing.TB) *desk {
 	t.Helper()
-	s, err := store.Open(t.Context(), t.TempDir(), "sqlite:?synchronous=off") // nothing here is about durability
+	s, err := store.Open(t.Context(), t.TempDir(), "sqlite:?synchronous=off") // durability does not matter here
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +221,8 @@ func (d *desk) take(src, file string, at hazard.Instant) (o outcome, res intake.
 		rejected: res.Rejected, links: len(batch.Links)}, res
 }
 
-// places makes the places known that the batch names and that the poller would ask the source for: a degree square each.
+// places defines the places in the batch that the poller would request from the source: a
+// one-degree square each.
 func (d *desk) places(src string, batch *source.Batch, at hazard.Instant) {
 	d.t.Helper()
 	s, err := ours().Find(src)
@@ -240,7 +243,8 @@ func (d *desk) places(src string, batch *source.Batch, at hazard.Instant) {
 	}
 }
 
-// TestEveryRecordingIsReadAsTheTableSays takes each recording into an empty store, as of the moment when it was recorded.
+// TestEveryRecordingIsReadAsTheTableSays imports each recording into an empty store, as of the time
+// when it was recorded.
 func TestEveryRecordingIsReadAsTheTableSays(t *testing.T) {
 	files := recordedFiles(t)
 	head, rows := readTable(t)
@@ -280,13 +284,13 @@ func TestEveryRecordingIsReadAsTheTableSays(t *testing.T) {
 			if *update {
 				r.want = got
 			} else if got != r.want {
-				t.Errorf("it comes to %s, want %s", got, r.want)
+				t.Errorf("the result is %s, want %s", got, r.want)
 				for _, x := range append(res.Rejects, res.Suspects...) {
 					t.Logf("%s: %s", x.Record, x.Reason)
 				}
 			}
 			if r.why == "" && (got.refused || got.ignored+got.held+got.rejected > 0) {
-				t.Errorf("what is not taken in has no reason in the table")
+				t.Errorf("a report that is not imported has no reason in the table")
 			}
 			if again, _ := d.take(r.source, file, r.at); again.made+again.updated != 0 {
 				t.Errorf("the same again: %s", again)
@@ -313,7 +317,8 @@ func TestEveryRecordingIsReadAsTheTableSays(t *testing.T) {
 	}
 }
 
-// notRead checks that a document which the table calls none of our sources makes no hazard, whatever source it is given as.
+// notRead checks that a document that belongs to no source in the table makes no hazard, whichever
+// source's parser reads it.
 func notRead(t *testing.T, file string) {
 	t.Helper()
 	payload := recordings.Read(t, "feeds/"+file)

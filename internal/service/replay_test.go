@@ -20,11 +20,12 @@ import (
 	"github.com/hazardd/hazardd/internal/tongue"
 )
 
-// replay plays recordings as if live: each is read and taken in at the moment when it was recorded, and between them hazards end.
+// replay plays recordings as if live: each is imported at the time when it was recorded, and
+// hazards end in between.
 type replay struct {
 	*desk
 	now  hazard.Instant
-	list map[string]shown // the active list of now; nil: not read yet
+	list map[string]shown // the present active list; nil: not read yet
 }
 
 // until lets time pass.
@@ -36,7 +37,7 @@ func (r *replay) until(at hazard.Instant) {
 	}
 }
 
-// play takes in a recording at its moment, and returns what it said.
+// play imports a recording at its time, and returns its reports.
 func (r *replay) play(rec *row) []hazard.Report {
 	r.t.Helper()
 	r.until(rec.at)
@@ -65,7 +66,8 @@ type shown struct {
 	End      string `json:"end_Date"`
 }
 
-// active is the active list as a reader gets it now, by uuid. Nothing in it is over.
+// active returns the present active list as a reader gets it, by uuid. It contains no ended
+// hazards.
 func (r *replay) active() map[string]shown {
 	r.t.Helper()
 	if r.list != nil {
@@ -91,7 +93,7 @@ func (r *replay) active() map[string]shown {
 	return all
 }
 
-// wantActive checks that the hazard of an event is in the active list, or is not.
+// wantActive checks whether the hazard of an event is in the active list.
 func (r *replay) wantActive(want bool, event string) {
 	r.t.Helper()
 	called, err := r.store.Called(r.t.Context(), event)
@@ -104,7 +106,7 @@ func (r *replay) wantActive(want bool, event string) {
 	}
 }
 
-// moment reads a time.
+// moment parses a time.
 func moment(t testing.TB, text string) hazard.Instant {
 	t.Helper()
 	at, err := time.Parse("2006-01-02T15:04:05Z", text)
@@ -114,7 +116,7 @@ func moment(t testing.TB, text string) hazard.Instant {
 	return hazard.At(at)
 }
 
-// recordedBetween lists the recordings of a time that are read, in order of time.
+// recordedBetween lists the readable recordings of a period, in order of time.
 func recordedBetween(t *testing.T, from, to hazard.Instant) (list []*row) {
 	t.Helper()
 	_, rows := readTable(t)
@@ -127,8 +129,9 @@ func recordedBetween(t *testing.T, from, to hazard.Instant) (list []*row) {
 	return list
 }
 
-// TestTwoWeeksOfAugustAreReplayedAsIfLive plays what was recorded from 8 to 23 August 2026: tornado warnings of Canada, a day of alerts of the
-// United States from hour to hour, and a storm of GDACS and of the hurricane centre.
+// TestTwoWeeksOfAugustAreReplayedAsIfLive plays the recordings of 8 to 23 August 2026: tornado
+// warnings in Canada, a day of hourly alerts in the United States, and a storm of GDACS and of the
+// hurricane center.
 func TestTwoWeeksOfAugustAreReplayedAsIfLive(t *testing.T) {
 	r := &replay{desk: newDesk(t)}
 	const (
@@ -138,13 +141,13 @@ func TestTwoWeeksOfAugustAreReplayedAsIfLive(t *testing.T) {
 	)
 	looks := []struct {
 		at     string
-		wanted map[string]bool // an event → whether it is in the active list
+		wanted map[string]bool // event → whether it is in the active list
 	}{
 		{"2026-08-15T12:08:00Z", map[string]bool{"nws:" + storm: true}},
 		{"2026-08-16T04:56:00Z", map[string]bool{"nws:" + storm: true}},
 		{"2026-08-18T00:00:00Z", map[string]bool{"nws:" + storm: false}},
 		{"2026-08-19T18:09:00Z", map[string]bool{lala: true}},
-		{"2026-08-20T15:00:00Z", map[string]bool{lala: false}}, // a day after the last that GDACS said
+		{"2026-08-20T15:00:00Z", map[string]bool{lala: false}}, // a day after the last report of GDACS
 		{"2026-08-22T12:01:00Z", map[string]bool{lala: true, sameOne: true, "nhc:cp022026": false}},
 		{"2026-08-22T23:59:30Z", map[string]bool{lala: true, sameOne: true, "nhc:cp022026": true}},
 		{"2026-08-23T08:59:59Z", map[string]bool{lala: true, sameOne: true, "nhc:cp022026": true}},
@@ -163,7 +166,7 @@ func TestTwoWeeksOfAugustAreReplayedAsIfLive(t *testing.T) {
 	tornado := map[string]string{} // chain → event
 	list := recordedBetween(t, moment(t, "2026-08-08T00:00:00Z"), moment(t, "2026-08-23T00:00:00Z"))
 	for i, rec := range list {
-		if rec.file == "nws/every-event-name.json" { // made up
+		if rec.file == "nws/every-event-name.json" { // not a real recording
 			continue
 		}
 		look(rec.at)
@@ -187,7 +190,7 @@ func TestTwoWeeksOfAugustAreReplayedAsIfLive(t *testing.T) {
 	r.checkEnds()
 }
 
-// checkEnds checks that the log is in order of time, and that each end that came by itself was recorded at its moment.
+// checkEnds checks that the log is in order of time, and that each expiry was recorded at its time.
 func (r *replay) checkEnds() {
 	r.t.Helper()
 	changes, err := r.store.Since(r.t.Context(), 0, 1_000_000)
@@ -212,11 +215,13 @@ func (r *replay) checkEnds() {
 	}
 }
 
-// vtecString is the string that names an event of the weather service: action, office, phenomenon, significance, number.
+// vtecString matches the string that identifies an event of the weather service: action, office,
+// phenomenon, significance, number.
 var vtecString = regexp.MustCompile(`/O\.(\w{3})\.(\w{4})\.(\w\w)\.(\w)\.(\d{4})\.\w+-\w+/`)
 
-// checkAlerts compares the active list with the alerts of a recording: an event that goes on by the words of a message is there, and one of
-// which every message says that it was cancelled or gave way to another is not. It returns how many it has compared.
+// checkAlerts compares the active list with the alerts of a recording. An event that is active
+// according to a message must be there. An event must not be there if all its messages say that it
+// was cancelled or replaced. It returns the number of comparisons.
 func (r *replay) checkAlerts(rec *row) (compared int) {
 	r.t.Helper()
 	var feed struct {
@@ -237,7 +242,7 @@ func (r *replay) checkAlerts(rec *row) (compared int) {
 			continue
 		}
 		m := vtecString.FindStringSubmatch(p.Parameters.VTEC[0])
-		if m == nil || m[4] == "A" && (m[3] == "TO" || m[3] == "SV") { // a convective watch is of several offices
+		if m == nil || m[4] == "A" && (m[3] == "TO" || m[3] == "SV") { // a convective watch belongs to several offices
 			continue
 		}
 		end := cmp.Or(p.Ends, p.Expires)

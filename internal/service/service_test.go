@@ -30,7 +30,7 @@ func TestFirstPasswordIsNotSpentOnAStartThatFails(t *testing.T) {
 	broken := config(t, dir)
 	broken.Sources, broken.ProxyURL = []string{"usgs"}, "nonsense"
 	if _, err := service.Open(t.Context(), broken); err == nil {
-		t.Fatal("a start with a proxy that is none succeeded")
+		t.Fatal("a start with an invalid proxy succeeded")
 	}
 	s, err := service.Open(t.Context(), config(t, dir))
 	if err != nil {
@@ -48,11 +48,12 @@ func TestFirstPasswordIsNotSpentOnAStartThatFails(t *testing.T) {
 	}
 	defer again.Close()
 	if again.FirstPassword != "" {
-		t.Error("the second start made another")
+		t.Error("the second start created another")
 	}
 }
 
-// The file with the first password is for its owner alone, and is gone once the password is another.
+// Only the owner can read the file with the first password, and it is removed when the password
+// changes.
 func TestFileOfTheFirstPasswordIsGoneWithThePassword(t *testing.T) {
 	s, err := service.Open(t.Context(), config(t, t.TempDir()))
 	if err != nil {
@@ -112,7 +113,7 @@ func TestChooseSourcesNamesTheOneItDoesNotKnow(t *testing.T) {
 		}
 	}
 	if _, err := service.BuiltIn().Choose("usgs,nowhere"); err == nil {
-		t.Error("a source that is none was taken")
+		t.Error("an unknown source was accepted")
 	}
 }
 

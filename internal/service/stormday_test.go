@@ -26,7 +26,8 @@ import (
 	"github.com/hazardd/hazardd/internal/tail"
 )
 
-// people are who subscribe on the day of the storm: each wants what is in `where`, and other members as given.
+// people are the subscribers on the day of the storm, with their areas and the other members of
+// their subscriptions.
 var people = []struct{ name, members string }{
 	{"Indianapolis, 50 km", `"where":{"points":[{"lon":-86.16,"lat":39.77,"radius_km":50}]}`},
 	{"Terre Haute, 50 km", `"where":{"points":[{"lon":-87.41,"lat":39.47,"radius_km":50}]}`},
@@ -62,7 +63,7 @@ func (p *post) Send(_ context.Context, to channel.Address, n notice.Notice) erro
 
 func (*post) Check(channel.Address) error { return nil }
 
-// unseen is a view that nobody reads.
+// unseen is a view that is not used.
 type unseen struct{}
 
 func (unseen) Number() int64                                                   { return 0 }
@@ -71,16 +72,18 @@ func (unseen) Renew(context.Context, *store.ForkedError, hazard.Instant) error {
 func (unseen) Current(hazard.Instant)                                          {}
 func (unseen) Expire() hazard.Instant                                          { return hazard.MaxInstant }
 
-// TestRecordedStormDayIsToldOnceToEach replays the alerts of the National Weather Service of 15 and 16 August 2026, a tropical storm at Hawaii and floods in Indiana, to people
-// in several places, and holds what they were told against the promises: one first message for each hazard and person, the end to exactly those who were told, and
-// a summary in place of a storm of messages. With -v it prints how many messages there were for each person and hazard.
+// TestRecordedStormDayIsToldOnceToEach replays the alerts of the National Weather Service of 15 and
+// 16 August 2026, with a tropical storm at Hawaii and floods in Indiana, for people in several
+// places. It checks the promises: one first message for each hazard and person, the end for exactly
+// those who got the first message, and a summary instead of a flood of messages. With -v it prints
+// the number of messages for each person and hazard.
 func TestRecordedStormDayIsToldOnceToEach(t *testing.T) {
 	list := recordedBetween(t, moment(t, "2026-08-15T12:00:00Z"), moment(t, "2026-08-16T06:00:00Z"))
 	list = slices.DeleteFunc(list, func(r *row) bool { return r.source != nws.Name || !strings.HasPrefix(r.file, "nws/active-2026") })
 	if len(list) != 15 {
 		t.Fatalf("%d recordings, want 15", len(list))
 	}
-	ours() // outside of the bubble: others use it too
+	ours() // outside the bubble, because other tests use it too
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(list[0].at.Time().Add(-time.Hour)))
 		stormDay(t, list)
@@ -107,7 +110,7 @@ func stormDay(t *testing.T, list []*row) {
 		}})
 	root := notify.Author{Caller: &auth.Caller{Name: "root", Role: auth.Admin}}
 	address := func(i int) string { return fmt.Sprintf("https://people.example/%d", i) }
-	ids := make([]string, len(people)) // of the subscriptions
+	ids := make([]string, len(people)) // ids of the subscriptions
 	for i, p := range people {
 		s, err := teller.Create(t.Context(), root, fmt.Appendf(nil, `{%s,"channels":[{"kind":"http","to":%q}]}`, p.members, address(i)), clock.Now())
 		if err != nil {
@@ -119,7 +122,7 @@ func stormDay(t *testing.T, list []*row) {
 	ended := make(chan error, 2)
 	go func() { ended <- teller.Tail.Run(ctx) }()
 	go func() { ended <- teller.Run(ctx) }()
-	// Hazards end at their moments, as in the service.
+	// Hazards end at their times, as in the service.
 	pass := func(until time.Time) {
 		for time.Now().Before(until) {
 			time.Sleep(min(time.Minute, time.Until(until)))
@@ -131,14 +134,14 @@ func stormDay(t *testing.T, list []*row) {
 		pass(rec.at.Time())
 		r.play(rec)
 	}
-	pass(list[len(list)-1].at.Time().Add(4 * time.Hour)) // the digest of the second day too
+	pass(list[len(list)-1].at.Time().Add(4 * time.Hour)) // include the digest of the second day
 	synctest.Wait()
 	cancel()
 	if err := errors.Join(<-ended, <-ended); err != nil {
 		t.Fatal(err)
 	}
 
-	histogram := map[int]int{} // messages that tell of a hazard → hazards of persons
+	histogram := map[int]int{} // number of messages about a hazard → number of hazards of persons
 	t.Logf("%-20s %8s %8s %9s %7s  %s", "person", "messages", "hazards", "summaries", "most", "of them in one minute, at most")
 	for i, p := range people {
 		messages := box.got[address(i)]
@@ -165,7 +168,7 @@ func stormDay(t *testing.T, list []*row) {
 		if p.name != "the world" {
 			continue
 		}
-		// When the first recording comes, all its hazards are new at once.
+		// With the first recording, all its hazards are new at once.
 		count, hazards, crowds := 0, 0, 0
 		for _, m := range messages {
 			if m.at.Sub(list[0].at.Time()) > 2*time.Minute {
@@ -190,7 +193,7 @@ func stormDay(t *testing.T, list []*row) {
 	}
 }
 
-// busiest is how many messages of some kinds came in one minute, at most.
+// busiest returns the maximum number of messages of some kinds in one minute.
 func busiest(list []delivered, is func(notice.Kind) bool) (most int) {
 	var recent []time.Time
 	for _, m := range list {
@@ -203,10 +206,11 @@ func busiest(list []delivered, is func(notice.Kind) bool) (most int) {
 	return most
 }
 
-// checkTold holds what was told to a subscription against the promises, and returns how many messages told of each hazard.
+// checkTold checks the promises for the messages of a subscription, and returns the number of
+// messages about each hazard.
 func checkTold(t *testing.T, s *store.Store, person, id string) (told map[int64]int) {
 	t.Helper()
-	kinds, waits := map[int64][]notice.Kind{}, map[int64]bool{} // by hazard; in order
+	kinds, waits := map[int64][]notice.Kind{}, map[int64]bool{} // by hazard, in order
 	for before := int64(0); ; {
 		page, err := s.NoticesBefore(t.Context(), id, before, 1000)
 		if err != nil {
@@ -232,8 +236,8 @@ func checkTold(t *testing.T, s *store.Store, person, id string) (told map[int64]
 			break
 		}
 	}
-	if digest := strings.Contains(person, "digest"); len(waits) > 0 && !digest { // what happens after a digest waits for the next
-		t.Errorf("%s: of %d hazards something waits to be told", person, len(waits))
+	if digest := strings.Contains(person, "digest"); len(waits) > 0 && !digest { // changes after a digest wait for the next
+		t.Errorf("%s: messages about %d hazards are still waiting", person, len(waits))
 	}
 	told = map[int64]int{}
 	for hazardID, list := range kinds {
@@ -245,10 +249,10 @@ func checkTold(t *testing.T, s *store.Store, person, id string) (told map[int64]
 		over := func(k notice.Kind) bool { return k == notice.Ended || k == notice.Withdrawn || k == notice.Correction }
 		switch last := list[len(list)-1]; {
 		case list[0] != notice.First || slices.Contains(list[1:], notice.First):
-			t.Errorf("%s: hazard %d, %s: told as %q, want one first message, at the beginning", person, hazardID, h.Name, list)
-		case waits[hazardID], h.Reason == hazard.EndMerged: // its end is not told yet; it goes on as another
+			t.Errorf("%s: hazard %d, %s: messages %q, want one first message, at the beginning", person, hazardID, h.Name, list)
+		case waits[hazardID], h.Reason == hazard.EndMerged: // its end was not sent yet, or it continues as another
 		case over(last) != (h.Status == hazard.Expired):
-			t.Errorf("%s: hazard %d, %s, has status %s: told as %q", person, hazardID, h.Name, h.Status, list)
+			t.Errorf("%s: hazard %d, %s, has status %s: messages %q", person, hazardID, h.Name, h.Status, list)
 		}
 	}
 	return told

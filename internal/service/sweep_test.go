@@ -15,7 +15,7 @@ import (
 	"github.com/hazardd/hazardd/internal/service"
 )
 
-// heard tells of each line of a log.
+// heard sends each line of a log to a channel.
 type heard struct {
 	slog.Handler
 	lines chan string
@@ -26,7 +26,7 @@ func (h heard) Enabled(context.Context, slog.Level) bool { return true }
 func (h heard) Handle(_ context.Context, r slog.Record) error {
 	select {
 	case h.lines <- r.Message:
-	default: // nobody listens
+	default: // nobody is receiving
 	}
 	return nil
 }
@@ -52,9 +52,9 @@ func TestAStartSweepsFilesThatNothingNames(t *testing.T) {
 		}
 	}
 	if _, err := os.Stat(old); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("what nothing names is still there: %v", err)
+		t.Errorf("a file without a reference is still there: %v", err)
 	}
 	if _, err := os.Stat(fresh); err != nil {
-		t.Errorf("what may be being uploaded was removed: %v", err)
+		t.Errorf("a file that may still be in upload was removed: %v", err)
 	}
 }

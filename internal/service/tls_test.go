@@ -58,7 +58,7 @@ func pair(t *testing.T, cert, key string, serial int64) {
 	}
 }
 
-// secureClient asks the service at addr, whatever the host of a request is.
+// secureClient returns a client that connects to addr, whatever the host of a request.
 func secureClient(t *testing.T, addr net.Addr, roots *x509.CertPool, http2 bool) *http.Client {
 	t.Helper()
 	var protocols http.Protocols
@@ -139,7 +139,7 @@ func TestAServerSpeaksTLSWithTheCertificateOfItsFiles(t *testing.T) {
 	}
 	pair(t, cert, key, 2)
 	hangup <- syscall.SIGHUP
-	hangup <- syscall.SIGHUP // it is taken once the first was seen to
+	hangup <- syscall.SIGHUP // it is handled after the first signal was handled
 	if n := serial(); n != 2 {
 		t.Errorf("certificate %d after the files changed, want 2", n)
 	}
@@ -192,7 +192,8 @@ func TestPlainHTTPOnlyLeadsToTLS(t *testing.T) {
 	}
 }
 
-// The rule that only TLS may be used is of a whole host: it is not given where others may be at the host, or where it is not a name.
+// The rule to use only TLS applies to a whole host, so it is not set if others may use the host, or
+// if it is not a name.
 func TestOnlyAHostThatIsWhollyOursIsHeldToTLS(t *testing.T) {
 	folder := t.TempDir()
 	cert, key := filepath.Join(folder, "cert.pem"), filepath.Join(folder, "key.pem")
@@ -214,8 +215,8 @@ func TestOnlyAHostThatIsWhollyOursIsHeldToTLS(t *testing.T) {
 	}
 }
 
-// authority is a real ACME server, Let's Encrypt's own for tests, which checks at the ports of a service. It returns its directory and a
-// file with its root.
+// authority starts a real ACME server, Let's Encrypt's own for tests, which validates at the ports
+// of a service. It returns its directory, and a file with its root certificate.
 func authority(t *testing.T, secure, plain int) (directory, root string) {
 	t.Helper()
 	t.Setenv("PEBBLE_VA_NOSLEEP", "1")
@@ -231,7 +232,7 @@ func authority(t *testing.T, secure, plain int) (directory, root string) {
 	return server.URL + wfe.DirectoryPath, root
 }
 
-// free is a port that was free a moment ago.
+// free returns a port that was unused a moment ago.
 func free(t *testing.T) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -248,7 +249,7 @@ func TestACertificateIsGotByACME(t *testing.T) {
 			securePort, plainPort := free(t), free(t)
 			checked := securePort
 			if plain {
-				checked = free(t) // nobody answers there: only the other check can succeed
+				checked = free(t) // nothing answers there: only the other validation can succeed
 			}
 			directory, root := authority(t, checked, plainPort)
 			data := t.TempDir()
@@ -288,7 +289,7 @@ func TestACertificateIsGotByACME(t *testing.T) {
 			t.Run("not again after a start", func(t *testing.T) {
 				s := hazardtest.ServeEmpty(t, data, set)
 				for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-					conn, err := tls.Dial("tcp", s.Addr().String(), &tls.Config{InsecureSkipVerify: true}) // a client that names no host, too
+					conn, err := tls.Dial("tcp", s.Addr().String(), &tls.Config{InsecureSkipVerify: true}) // a client without a host name too
 					if err != nil && time.Now().Before(end) {
 						continue
 					} else if err != nil {

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// shp returns a shapefile with these shapes.
+// shp returns a file of shapes.
 func shp(shapes ...[]byte) []byte {
 	out := make([]byte, 100)
 	binary.BigEndian.PutUint32(out, 9994)
@@ -23,7 +23,7 @@ func shp(shapes ...[]byte) []byte {
 	return out
 }
 
-// shape returns a shape of lines or rings, or a point if kind is 1.
+// shape returns a shape of lines or rings; of kind 1, a point.
 func shape(kind uint32, parts ...[]float64) []byte {
 	out := binary.LittleEndian.AppendUint32(nil, kind)
 	n := 0
@@ -48,7 +48,7 @@ func shape(kind uint32, parts ...[]float64) []byte {
 	return out
 }
 
-// dbf returns a table with a text column and a number column.
+// dbf returns a table of a text and a number.
 func dbf(rows ...string) []byte {
 	const begin, width = 32 + 2*32 + 1, 1 + 10 + 8
 	out := make([]byte, begin)
@@ -116,7 +116,7 @@ func TestShapesBecomeGeoJSON(t *testing.T) {
 	}
 }
 
-// Null shapes and deleted rows become no features; invalid numbers become null.
+// Null shapes and deleted rows make no features. Invalid numbers are null.
 func TestRowsOfATable(t *testing.T) {
 	point := shape(1, []float64{1, 2})
 	layers, err := Read(archive(t, map[string][]byte{"a.shp": shp(point, binary.LittleEndian.AppendUint32(nil, 0), point, point), "a.dbf": dbf(`a"b|`, "null|1", "*gone|2", "c|-7.5")}))
@@ -141,7 +141,7 @@ func TestArchivesThatAreRefused(t *testing.T) {
 		"type 31":           {"a.shp": shp(shape(31, outer)), "a.dbf": dbf("a|1")},
 		"ends too early":    {"a.shp": shp(point)[:110], "a.dbf": dbf("a|1")},
 		"files in":          many,
-		"after decompress":  {"a.shp": make([]byte, maxBytes+1)}, // compressed, this is a thousandth of that size
+		"bytes unpacked":    {"a.shp": make([]byte, maxBytes+1)}, // packed it has a thousandth of that size
 		"parts and":         {"a.shp": shp(shape(5, make([][]float64, maxParts+1)...)), "a.dbf": dbf("a|1")},
 		"in the archive tw": {"a.shp": shp(point), "A.SHP": shp(point), "a.dbf": dbf("a|1")},
 	} {
@@ -150,11 +150,11 @@ func TestArchivesThatAreRefused(t *testing.T) {
 		}
 	}
 	if _, err := Read([]byte("PK\x03\x04")); err == nil {
-		t.Error("a beginning alone is read")
+		t.Error("a truncated file is read")
 	}
 }
 
-// Hostile input never causes a panic, and the result is valid JSON.
+// Invalid files do not crash the program, and the result is valid JSON.
 func FuzzRead(f *testing.F) {
 	f.Add(shp(shape(5, hole, outer, other), shape(1, []float64{1, 2})), dbf("Ida|34", "x|y"))
 	f.Add(shp(shape(13, outer)), dbf("Ida|34"))

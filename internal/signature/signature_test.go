@@ -38,7 +38,7 @@ func elliptical() crypto.Signer {
 	return k
 }
 
-// documents have what the canonical form writes otherwise than a document may.
+// documents contain what the canonical form writes differently from a document.
 var documents = map[string]string{
 	"plain":      `<?xml version="1.0" encoding="UTF-8"?>` + "\n" + `<alert xmlns="urn:oasis:names:tc:emergency:cap:1.2"><identifier>a.1</identifier></alert>` + "\n",
 	"escaped":    `<alert xmlns="urn:oasis:names:tc:emergency:cap:1.2"><note>a &#34;b&#34; &amp; &lt;c&gt; ]]&gt; &#xA;line&#x9;tab&#xD; end</note></alert>`,
@@ -66,7 +66,7 @@ func TestASignatureIsGoodAndTheRestOfTheDocumentAsItWas(t *testing.T) {
 			if from < 0 || string(signed[:from])+string(signed[to:]) != document {
 				t.Errorf("without the signature it is\n%s\nbefore it was\n%s", string(signed[:max(from, 0)])+string(signed[to:]), document)
 			}
-			again, err := signature.Open(key, certificate) // as another node does
+			again, err := signature.Open(key, certificate) // as on another node
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -95,7 +95,7 @@ func TestNoAlteredDocumentHasAGoodSignature(t *testing.T) {
 		}
 	}
 	if err := hazardtest.Verify(t, other, stranger, signed); err == nil {
-		t.Error("the signature is good for who trusts another authority")
+		t.Error("the signature is valid for a reader who trusts another authority")
 	}
 }
 
@@ -132,7 +132,7 @@ func TestKeysThatCannotSignAreRefused(t *testing.T) {
 	}
 }
 
-// A message of three languages with outlines of a thousand positions, about 70 kB.
+// A message in three languages with outlines of a thousand positions, about 70 kB.
 func BenchmarkSign(b *testing.B) {
 	for name, secret := range map[string]crypto.Signer{"2048": key2048(), "4096": rsaKey(4096)} {
 		key, certificate, _ := hazardtest.KeyPair(b, secret, authority())

@@ -8,18 +8,19 @@ import (
 	"github.com/hazardd/hazardd/internal/auth"
 )
 
-// Groups say what the members of the provider's groups may do here. Somebody in several groups has the highest role and all
-// organizations of them.
+// Groups maps the provider's groups to rights here. A person in several groups gets the highest
+// role and all organizations of them.
 type Groups []Group
 
 // Group is one rule of Groups.
 type Group struct {
-	Name string // as the provider spells it; * is everybody whom the provider lets in
+	Name string // as the provider spells it; * means everybody whom the provider accepts
 	Role auth.Role
 	Orgs []string // acronyms or ids
 }
 
-// ParseGroup reads GROUP=ROLE or GROUP=ROLE:ORG+ORG. The group's name may hold further equals signs.
+// ParseGroup reads GROUP=ROLE or GROUP=ROLE:ORG+ORG. The name of the group may contain more equals
+// signs.
 func ParseGroup(text string) (Group, error) {
 	i := strings.LastIndexByte(text, '=')
 	if i < 1 {
@@ -41,7 +42,8 @@ func ParseGroup(text string) (Group, error) {
 
 var order = []auth.Role{auth.Reader, auth.Editor, auth.Admin}
 
-// rights are the role and the organizations of somebody in those groups; no role: none of them has one.
+// rights returns the role and the organizations of a person in those groups. The role is empty if
+// no group has one.
 func (g Groups) rights(of []string) (role auth.Role, orgs []string) {
 	for _, rule := range g {
 		if rule.Name != "*" && !slices.Contains(of, rule.Name) {

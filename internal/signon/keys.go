@@ -16,39 +16,40 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// The life of the provider's keys here.
+// The lifetime of the provider's keys here.
 const (
 	keysLife  = time.Hour        // then they are read again
-	keysStale = 24 * time.Hour   // then they do not count any more, whether or not the provider answers
-	keysEvery = 30 * time.Second // between two looks for keys, whoever asks
+	keysStale = 24 * time.Hour   // then they are discarded, even if the provider does not answer
+	keysEvery = 30 * time.Second // minimum time between two requests for keys
 	maxKeys   = 64
-	maxTries  = 4 // keys that a token without kid is held against
+	maxTries  = 4 // maximum number of keys tried for a token without kid
 	maxLooks  = 64
 )
 
-// keySet is the provider's public keys. The library's own asks the provider anew for each token that names a key that is not known, and
-// bounds neither their number nor their life.
+// keySet is the provider's public keys. The key set of the library sends a request for each token
+// with an unknown key, and limits neither the number nor the age of keys.
 type keySet struct {
 	url    string
 	client *http.Client
 	now    func() hazard.Instant
 
 	mu      sync.Mutex
-	keys    []jose.JSONWebKey // guarded by mu, as are the others
+	keys    []jose.JSONWebKey // guarded by mu, like the fields below
 	read    hazard.Instant
 	tried   hazard.Instant
-	looking chan struct{} // closed when the look that is under way has ended; nil: none is
+	looking chan struct{} // closed when the current request for keys has ended; nil: there is none
 	waiting int
 }
 
-// VerifySignature implements oidc.KeySet. The library has checked the algorithm before. ErrUnavailable: no keys could be read.
+// VerifySignature implements oidc.KeySet. The library has already checked the algorithm. It returns
+// ErrUnavailable if no keys could be read.
 func (k *keySet) VerifySignature(ctx context.Context, token string) ([]byte, error) {
 	signed, err := jose.ParseSignedCompact(token, signatures())
 	if err != nil {
 		return nil, err
 	}
 	if len(signed.Signatures) != 1 {
-		return nil, errors.New("not one signature")
+		return nil, errors.New("expected exactly one signature")
 	}
 	header := signed.Signatures[0].Protected
 	if payload, ok := k.try(signed, header); ok {
@@ -60,7 +61,7 @@ func (k *keySet) VerifySignature(ctx context.Context, token string) ([]byte, err
 	if payload, ok := k.try(signed, header); ok {
 		return payload, nil
 	}
-	return nil, errors.New("no key of the provider fits the signature")
+	return nil, errors.New("no key of the provider matches the signature")
 }
 
 func signatures() []jose.SignatureAlgorithm {
@@ -71,7 +72,7 @@ func signatures() []jose.SignatureAlgorithm {
 	return list
 }
 
-// try holds a token against the keys that are known, unless they are to be read again.
+// try verifies a token with the known keys, unless they must be read again.
 func (k *keySet) try(signed *jose.JSONWebSignature, header jose.Header) ([]byte, bool) {
 	k.mu.Lock()
 	now := k.now()
@@ -96,7 +97,8 @@ func (k *keySet) try(signed *jose.JSONWebSignature, header jose.Header) ([]byte,
 	return nil, false
 }
 
-// refresh reads the keys again, but not more often than keysEvery. One looks, and those who come meanwhile wait for it.
+// refresh reads the keys again, but at most once per keysEvery. One caller sends the request, and
+// the others wait for it.
 func (k *keySet) refresh(ctx context.Context) error {
 	k.mu.Lock()
 	if looking := k.looking; looking != nil {
@@ -118,7 +120,7 @@ func (k *keySet) refresh(ctx context.Context) error {
 	if k.tried != 0 && now >= k.tried && now < k.tried.Add(keysEvery) {
 		defer k.mu.Unlock()
 		if k.read == 0 || now >= k.read.Add(keysStale) {
-			return fmt.Errorf("%w: its keys could not be read a moment ago", ErrUnavailable)
+			return fmt.Errorf("%w: the last attempt to read its keys failed a moment ago", ErrUnavailable)
 		}
 		return nil
 	}
@@ -131,7 +133,7 @@ func (k *keySet) refresh(ctx context.Context) error {
 	k.looking = nil
 	if err != nil {
 		if k.read != 0 && now < k.read.Add(keysStale) {
-			return nil // by those that were read last
+			return nil // keep using the last keys
 		}
 		return fmt.Errorf("%w: keys: %w", ErrUnavailable, err)
 	}
@@ -139,7 +141,7 @@ func (k *keySet) refresh(ctx context.Context) error {
 	return nil
 }
 
-// fetch reads the keys. One that cannot be used does not spoil the others.
+// fetch reads the keys. It skips keys that cannot be used.
 func (k *keySet) fetch(ctx context.Context) ([]jose.JSONWebKey, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
@@ -176,7 +178,7 @@ func (k *keySet) fetch(ctx context.Context) ([]jose.JSONWebKey, error) {
 		}
 	}
 	if len(keys) == 0 {
-		return nil, errors.New("none that can be used")
+		return nil, errors.New("no usable key")
 	}
 	return keys, nil
 }

@@ -1,12 +1,13 @@
-// Package signon logs people in at an OpenID provider, and verifies the provider's tokens.
+// Package signon logs users in with an OpenID provider, and verifies the provider's tokens.
 //
-// It speaks OpenID Connect Core 1.0 (authorization code with PKCE, state and nonce), reads access tokens that are JWTs (RFC 9068) and
-// logout tokens (OpenID Connect Back-Channel Logout 1.0), and maps groups to roles. Who a person is here, and what sessions are, is
-// package auth's to say.
+// It implements OpenID Connect Core 1.0 (authorization code with PKCE, state and nonce), reads
+// access tokens that are JWTs (RFC 9068) and logout tokens (OpenID Connect Back-Channel Logout
+// 1.0), and maps groups to roles. Package auth handles accounts and sessions.
 //
-// A provider that is slow, silent or hostile costs a bounded time (5 s a request), a bounded memory (1 MiB a document, 64 keys) and a
-// bounded number of requests: at most one look for new keys in 30 s, however many tokens name a key that is not known. Keys are used for
-// an hour and then read again; while the provider does not answer, those that were read last count for another day.
+// A slow, silent or hostile provider can use only limited time (5 s per request), memory (1 MiB per
+// document, 64 keys) and requests: at most one request for new keys in 30 s, however many tokens
+// have an unknown key. Keys are used for an hour and then read again. While the provider does not
+// answer, the last keys stay valid for another day.
 //
 // All methods are safe for concurrent use. No goroutine outlives a call.
 package signon
@@ -39,65 +40,68 @@ import (
 	"github.com/hazardd/hazardd/internal/trace"
 )
 
-// Config says which provider, and who may do what.
+// Config describes the provider, and the rights of its groups.
 type Config struct {
-	Issuer   string // its address, exactly as its tokens name it
+	Issuer   string // its address, exactly as in its tokens
 	ClientID string
-	Secret   auth.Password // of the client; empty: a public client, which PKCE alone protects
-	Redirect string        // the address of this service that the provider leads back to
-	// Audiences are those of tokens that the API accepts; none: ClientID.
+	Secret   auth.Password // the client's secret; empty: a public client, protected by PKCE alone
+	Redirect string        // address of this service to which the provider redirects
+	// Audiences are the audiences of tokens that the API accepts; by default ClientID.
 	Audiences []string
 	Groups    Groups
-	// GroupsClaim and NameClaim are the claims that hold the groups and the wish for a name; default groups and preferred_username.
-	// A name with dots leads into objects where no claim has that very name: realm_access.roles.
+	// GroupsClaim and NameClaim are the claims with the groups and the preferred name; defaults are
+	// groups and preferred_username. If no claim has exactly that name, dots lead into objects:
+	// realm_access.roles.
 	GroupsClaim, NameClaim string
-	Scopes                 []string // beside openid; none: profile
+	Scopes                 []string // in addition to openid; default: profile
 }
 
-// The bounds of what a provider may cost.
+// The limits on the costs of a provider.
 const (
 	requestTime  = 5 * time.Second
 	maxDocument  = 1 << 20 // bytes
 	aboutLife    = time.Hour
-	aboutRetry   = 10 * time.Second // between two looks for a provider that did not answer
-	maxExchanges = 32               // codes that are being exchanged at the same time
-	// clockSkew is how far the provider's clock may be off ours.
+	aboutRetry   = 10 * time.Second // minimum time between two requests to a provider that did not answer
+	maxExchanges = 32               // maximum number of codes exchanged at the same time
+	// clockSkew is the maximum difference between the provider's clock and ours.
 	clockSkew = 30 * time.Second
-	// maxToken bounds a token, in bytes.
+	// maxToken is the maximum size of a token in bytes.
 	maxToken = 16 << 10
-	// seenBytes is what verified tokens may take in memory.
+	// seenBytes is the maximum memory for verified tokens, in bytes.
 	seenBytes = 4 << 20
-	// StateLife is how long a person may take to log in at the provider.
+	// StateLife is the maximum time for a login at the provider.
 	StateLife = 10 * time.Minute
 )
 
-// algorithms are those that tokens may be signed with: none that a public key could verify as a secret, and not "none".
+// algorithms are the accepted signature algorithms of tokens: no symmetric ones, which could use a
+// public key as the secret, and not "none".
 var algorithms = []string{oidc.RS256, oidc.RS384, oidc.RS512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.EdDSA}
 
-// The ways to fail. What they wrap is for the log.
+// The kinds of failures. The wrapped errors are for the log.
 var (
-	// ErrUnavailable: the provider does not answer, or not as a provider does.
+	// ErrUnavailable means that the provider does not answer, or answers incorrectly.
 	ErrUnavailable = errors.New("the login provider does not answer")
-	// ErrRefused: the provider's answer does not belong to this login, is forged, was used before, or is over.
+	// ErrRefused means that the provider's answer does not belong to this login, is forged, was
+	// used before, or has expired.
 	ErrRefused = errors.New("the answer of the login provider is not accepted")
-	// ErrBusy: too many logins are under way.
+	// ErrBusy means that too many logins are in progress.
 	ErrBusy = errors.New("too many logins at the provider are under way")
 )
 
-// Provider is an OpenID provider. Make it with New.
+// Provider is an OpenID provider. Create it with New.
 type Provider struct {
 	cfg    Config
 	client *http.Client
 	now    func() hazard.Instant
 	seen   *lru.Cache[[sha256.Size]byte, *verified]
-	turns  chan struct{} // one for each code that is being exchanged
+	turns  chan struct{} // one per code that is being exchanged
 
-	mu    sync.Mutex // held while the provider is looked for
+	mu    sync.Mutex // held during discovery
 	about *about     // guarded by mu
 	tried hazard.Instant
 }
 
-// about is what a provider says of itself.
+// about is the provider's own description.
 type about struct {
 	oidc  *oidc.Provider
 	keys  *keySet
@@ -107,20 +111,20 @@ type about struct {
 	}
 }
 
-// verified is a token of the provider that was accepted.
+// verified is an accepted token of the provider.
 type verified struct {
 	id      auth.Identity
 	expires hazard.Instant
 }
 
-// New makes a Provider. It sends nothing yet.
+// New returns a Provider. It sends no requests yet.
 func New(cfg Config, now func() hazard.Instant) (*Provider, error) {
 	u, err := url.Parse(cfg.Issuer)
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return nil, errors.New("the issuer is not the address of an OpenID provider, such as https://login.example.org/realms/main")
 	}
 	if u.Scheme != "https" && !(u.Scheme == "http" && loopback(u.Hostname())) {
-		return nil, fmt.Errorf("the issuer %s must begin with https://; http is for this machine alone", cfg.Issuer)
+		return nil, fmt.Errorf("the issuer %s must begin with https://; http is allowed only for this machine", cfg.Issuer)
 	}
 	if cfg.ClientID == "" {
 		return nil, errors.New("the id of the client at the OpenID provider is missing")
@@ -145,7 +149,8 @@ func New(cfg Config, now func() hazard.Instant) (*Provider, error) {
 	transport.MaxConnsPerHost = maxExchanges
 	return &Provider{cfg: cfg, now: now, seen: lru.New[[sha256.Size]byte, *verified](seenBytes), turns: make(chan struct{}, maxExchanges),
 		client: &http.Client{Transport: bounded{transport}, Timeout: requestTime,
-			// What a provider says is believed because of where it was asked.
+			// Do not follow redirects, because answers are trusted by the address that they come
+			// from.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}, nil
 }
 
@@ -154,14 +159,14 @@ func loopback(host string) bool {
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// Close closes connections that are idle.
+// Close closes idle connections.
 func (p *Provider) Close() {
 	if p != nil {
 		p.client.CloseIdleConnections()
 	}
 }
 
-// bounded cuts answers off, and says which request the provider is asked for.
+// bounded limits the size of answers, and names the provider's request in errors.
 type bounded struct{ *http.Transport }
 
 func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -181,7 +186,8 @@ func (p *Provider) context(ctx context.Context) context.Context {
 	return oidc.ClientContext(ctx, p.client)
 }
 
-// discover reads what the provider says of itself, once an hour. What was read last stays good while it does not answer.
+// discover reads the provider's description once an hour. The last one stays valid while the
+// provider does not answer.
 func (p *Provider) discover(ctx context.Context) (*about, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -190,10 +196,10 @@ func (p *Provider) discover(ctx context.Context) (*about, error) {
 		return p.about, nil
 	}
 	if p.tried != 0 && now >= p.tried && now < p.tried.Add(aboutRetry) {
-		return nil, fmt.Errorf("%w: it did not a moment ago", ErrUnavailable)
+		return nil, fmt.Errorf("%w: the last attempt was a moment ago", ErrUnavailable)
 	}
 	p.tried = now
-	// Others wait for this: whoever began it may give up.
+	// Do not use the caller's context: others wait for this request, and the caller may give up.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTime)
 	defer cancel()
 	found, err := p.look(ctx, now)
@@ -208,7 +214,7 @@ func (p *Provider) discover(ctx context.Context) (*about, error) {
 }
 
 func (p *Provider) look(ctx context.Context, now hazard.Instant) (*about, error) {
-	provider, err := oidc.NewProvider(p.context(ctx), p.cfg.Issuer) // refuses another issuer
+	provider, err := oidc.NewProvider(p.context(ctx), p.cfg.Issuer) // rejects another issuer
 	if err != nil {
 		return nil, err
 	}
@@ -234,12 +240,12 @@ func (p *Provider) look(ctx context.Context, now hazard.Instant) (*about, error)
 	return a, nil
 }
 
-// Issuer is the provider's address, as its tokens name it.
+// Issuer returns the provider's address, as in its tokens.
 func (p *Provider) Issuer() string { return p.cfg.Issuer }
 
 func (p *Provider) verifier(keys oidc.KeySet) *oidc.IDTokenVerifier {
 	return oidc.NewVerifier(p.cfg.Issuer, keys, &oidc.Config{SupportedSigningAlgs: algorithms, SkipClientIDCheck: true,
-		Now: func() time.Time { return p.now().Time().Add(-clockSkew) }}) // exp alone is held against it; nbf has a leeway of its own
+		Now: func() time.Time { return p.now().Time().Add(-clockSkew) }}) // only exp is compared with this time; nbf has its own tolerance
 }
 
 func (p *Provider) oauth(a *about) *oauth2.Config {
@@ -247,18 +253,19 @@ func (p *Provider) oauth(a *about) *oauth2.Config {
 		Scopes: append([]string{oidc.ScopeOpenID}, p.cfg.Scopes...)}
 }
 
-// Secret is what a browser keeps while its user logs in at the provider: state, nonce and the verifier of PKCE follow from it.
+// Secret is stored in a browser while its user logs in at the provider. State, nonce and the PKCE
+// verifier are derived from it.
 type Secret string
 
-// ID names the login, so that it can be noted that it was used.
+// ID identifies the login, so that its use can be recorded.
 func (s Secret) ID() uuid.UUID {
 	sum := sha256.Sum256([]byte("id\x00" + s))
 	id := uuid.UUID(sum[:16])
-	id[6], id[8] = id[6]&0x0f|0x80, id[8]&0x3f|0x80 // version 8: of our own making
+	id[6], id[8] = id[6]&0x0f|0x80, id[8]&0x3f|0x80 // version 8: custom
 	return id
 }
 
-// begun is when the login began; state, nonce and verifier depend on it.
+// begun returns when the login began. State, nonce and verifier depend on it.
 func (s Secret) begun() (hazard.Instant, bool) {
 	_, text, _ := strings.Cut(string(s), ".")
 	second, err := strconv.ParseInt(text, 36, 40)
@@ -270,19 +277,21 @@ func (s Secret) derive(what string) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// Begin returns the address at the provider that a browser is led to, and what the browser keeps meanwhile. ErrUnavailable.
+// Begin returns the provider's address to which to redirect a browser, and the secret to store in
+// the browser. The error may be ErrUnavailable.
 func (p *Provider) Begin(ctx context.Context) (address string, secret Secret, err error) {
 	a, err := p.discover(ctx)
 	if err != nil {
 		return "", "", err
 	}
-	// 256 random bits, and when the login began, in seconds.
+	// 256 random bits, and the start of the login in seconds.
 	secret = Secret(oauth2.GenerateVerifier() + "." + strconv.FormatInt(int64(p.now())/1000, 36))
 	return p.oauth(a).AuthCodeURL(secret.derive("state"), oidc.Nonce(secret.derive("nonce")), oauth2.S256ChallengeOption(secret.derive("verifier"))), secret, nil
 }
 
-// Finish takes the parameters with which the provider has led a browser back, and the secret that the browser has kept. The caller
-// sees to it that a secret is used once. ErrRefused, ErrUnavailable, ErrBusy.
+// Finish takes the parameters of the provider's redirect, and the secret from the browser. The
+// caller ensures that a secret is used once. The error may be ErrRefused, ErrUnavailable or
+// ErrBusy.
 func (p *Provider) Finish(ctx context.Context, answer url.Values, secret Secret) (auth.Identity, error) {
 	for _, name := range []string{"state", "code", "error", "iss"} {
 		if len(answer[name]) > 1 || len(answer.Get(name)) > 4096 {
@@ -290,7 +299,7 @@ func (p *Provider) Finish(ctx context.Context, answer url.Values, secret Secret)
 		}
 	}
 	if secret == "" || subtle.ConstantTimeCompare([]byte(answer.Get("state")), []byte(secret.derive("state"))) != 1 {
-		return auth.Identity{}, fmt.Errorf("%w: it is of another login, or of none", ErrRefused)
+		return auth.Identity{}, fmt.Errorf("%w: it belongs to another login, or to none", ErrRefused)
 	}
 	if begun, ok := secret.begun(); !ok || begun > p.now().Add(clockSkew) || begun.Add(StateLife) < p.now() {
 		return auth.Identity{}, fmt.Errorf("%w: it took too long", ErrRefused)
@@ -302,7 +311,7 @@ func (p *Provider) Finish(ctx context.Context, answer url.Values, secret Secret)
 	if err != nil {
 		return auth.Identity{}, err
 	}
-	// RFC 9207: the answer of another provider must not be taken for one of this.
+	// RFC 9207: the answer of another provider must not be accepted as this provider's.
 	if iss := answer.Get("iss"); iss != "" && iss != p.cfg.Issuer || iss == "" && a.extra.IssParameter {
 		return auth.Identity{}, fmt.Errorf("%w: it belongs to another provider", ErrRefused)
 	}
@@ -320,7 +329,7 @@ func (p *Provider) Finish(ctx context.Context, answer url.Values, secret Secret)
 	tokens, err := p.oauth(a).Exchange(ctx, answer.Get("code"), oauth2.VerifierOption(secret.derive("verifier")))
 	if err != nil {
 		if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok && refused.Response.StatusCode < http.StatusInternalServerError {
-			return auth.Identity{}, fmt.Errorf("%w: the code is not: %.100q", ErrRefused, refused.ErrorCode)
+			return auth.Identity{}, fmt.Errorf("%w: the provider refused the code: %.100q", ErrRefused, refused.ErrorCode)
 		}
 		return auth.Identity{}, fmt.Errorf("%w: exchange of a code: %w", ErrUnavailable, err)
 	}
@@ -330,9 +339,10 @@ func (p *Provider) Finish(ctx context.Context, answer url.Values, secret Secret)
 		return auth.Identity{}, err
 	}
 	if subtle.ConstantTimeCompare([]byte(t.Nonce), []byte(secret.derive("nonce"))) != 1 {
-		return auth.Identity{}, fmt.Errorf("%w: the nonce is another login's", ErrRefused)
+		return auth.Identity{}, fmt.Errorf("%w: the nonce belongs to another login", ErrRefused)
 	}
-	// OpenID Connect Core 1.0, section 3.1.3.7: for several audiences azp must name the client.
+	// OpenID Connect Core 1.0, section 3.1.3.7: if there are several audiences, azp must name the
+	// client.
 	if azp, ok := claims["azp"].(string); ok && azp != p.cfg.ClientID || !ok && len(t.Audience) > 1 {
 		return auth.Identity{}, fmt.Errorf("%w: the token was issued to another client", ErrRefused)
 	}
@@ -347,19 +357,19 @@ func (p *Provider) Finish(ctx context.Context, answer url.Values, secret Secret)
 		}
 	}
 	id, _ := p.identity(t, claims)
-	id.Unstated = false // a login without groups is one of somebody in none
-	id.Issued = p.now() // it was made for this login: nothing that the provider said before is newer
+	id.Unstated = false // a login without groups means a user in no groups
+	id.Issued = p.now() // the token was made for this login, so it is the latest data from the provider
 	return id, nil
 }
 
-// askMore adds what the provider says of the person apart from the token, where the token leaves it out.
+// askMore requests claims about the person from the provider, and adds those that the token lacks.
 func (p *Provider) askMore(ctx context.Context, a *about, tokens *oauth2.Token, subject string, claims map[string]any) error {
 	info, err := a.oidc.UserInfo(ctx, oauth2.StaticTokenSource(tokens))
 	if err != nil {
 		return fmt.Errorf("%w: claims of a user: %w", ErrUnavailable, err)
 	}
 	if info.Subject != subject {
-		return fmt.Errorf("%w: the claims are of another user", ErrRefused)
+		return fmt.Errorf("%w: the claims belong to another user", ErrRefused)
 	}
 	more := map[string]any{}
 	if err := info.Claims(&more); err != nil {
@@ -373,7 +383,8 @@ func (p *Provider) askMore(ctx context.Context, a *about, tokens *oauth2.Token, 
 	return nil
 }
 
-// Bearer reads an access token of the provider's: whom it speaks for, and until when. ErrRefused, ErrUnavailable.
+// Bearer verifies an access token of the provider. It returns the token's user and its expiry. The
+// error may be ErrRefused or ErrUnavailable.
 func (p *Provider) Bearer(ctx context.Context, token string) (auth.Identity, hazard.Instant, error) {
 	if len(token) > maxToken || strings.Count(token, ".") != 2 {
 		return auth.Identity{}, 0, fmt.Errorf("%w: it is not a JWT, or longer than %d bytes", ErrRefused, maxToken)
@@ -386,7 +397,7 @@ func (p *Provider) Bearer(ctx context.Context, token string) (auth.Identity, haz
 		}
 		return v.id, v.expires, nil
 	}
-	if !p.claimsToBe(token) { // before anything is asked of the provider
+	if !p.claimsToBe(token) { // before any request to the provider
 		return auth.Identity{}, 0, fmt.Errorf("%w: another issuer", ErrRefused)
 	}
 	a, err := p.discover(ctx)
@@ -406,11 +417,11 @@ func (p *Provider) Bearer(ctx context.Context, token string) (auth.Identity, haz
 	id, stated := p.identity(t, claims)
 	id.Unstated = !stated
 	v := &verified{id, hazard.At(t.Expiry)}
-	p.seen.Put(sum, v, len(token)) // at least as much as is kept of it
+	p.seen.Put(sum, v, len(token)) // the stored value is at most this large
 	return v.id, v.expires, nil
 }
 
-// claimsToBe reports whether a token says that it is of this provider.
+// claimsToBe reports whether a token claims to be from this provider.
 func (p *Provider) claimsToBe(token string) bool {
 	_, rest, _ := strings.Cut(token, ".")
 	body, _, _ := strings.Cut(rest, ".")
@@ -421,7 +432,7 @@ func (p *Provider) claimsToBe(token string) bool {
 	return err == nil && json.Unmarshal(text, &said) == nil && said.Issuer == p.cfg.Issuer
 }
 
-// verify reads a token of the provider's: signature, algorithm, issuer, audience and times.
+// verify checks a token of the provider: signature, algorithm, issuer, audience and times.
 func (p *Provider) verify(ctx context.Context, a *about, raw string, audiences []string) (*oidc.IDToken, map[string]any, error) {
 	if raw == "" || len(raw) > maxToken {
 		return nil, nil, fmt.Errorf("%w: a token is missing or has more than %d bytes", ErrRefused, maxToken)
@@ -442,7 +453,7 @@ func (p *Provider) verify(ctx context.Context, a *about, raw string, audiences [
 	case !slices.ContainsFunc(t.Audience, func(aud string) bool { return slices.Contains(audiences, aud) }):
 		return nil, nil, fmt.Errorf("%w: another audience", ErrRefused)
 	case t.IssuedAt.Unix() <= 0 || t.IssuedAt.After(now.Add(clockSkew)):
-		return nil, nil, fmt.Errorf("%w: it was issued in the future, or at no time", ErrRefused)
+		return nil, nil, fmt.Errorf("%w: its time of issue is in the future, or missing", ErrRefused)
 	}
 	claims := map[string]any{}
 	if err := t.Claims(&claims); err != nil {
@@ -451,7 +462,7 @@ func (p *Provider) verify(ctx context.Context, a *about, raw string, audiences [
 	return t, claims, nil
 }
 
-// noted keeps the error of the keys, which the library hands on as text.
+// noted keeps the error of the keys, because the library passes it on as text only.
 type noted struct {
 	*keySet
 	err error
@@ -462,7 +473,8 @@ func (n *noted) VerifySignature(ctx context.Context, token string) (payload []by
 	return payload, n.err
 }
 
-// tokenType is the typ of a token's header, in lower case; of one that cannot be read "?".
+// tokenType returns the typ of a token's header, in lower case. It returns "?" if the header cannot
+// be read.
 func tokenType(raw string) string {
 	head, _, _ := strings.Cut(raw, ".")
 	text, err := base64.RawURLEncoding.DecodeString(head)
@@ -475,7 +487,7 @@ func tokenType(raw string) string {
 	return strings.ToLower(h.Typ)
 }
 
-// identity is whom verified claims describe, and whether they say anything of groups.
+// identity returns the identity that verified claims describe, and whether they contain groups.
 func (p *Provider) identity(t *oidc.IDToken, claims map[string]any) (auth.Identity, bool) {
 	id := auth.Identity{Issuer: p.cfg.Issuer, Subject: t.Subject, Issued: hazard.At(t.IssuedAt)}
 	id.Session, _ = claims["sid"].(string)
@@ -487,7 +499,7 @@ func (p *Provider) identity(t *oidc.IDToken, claims map[string]any) (auth.Identi
 	return id, stated
 }
 
-// find is the claim of that name, or, where its dots lead into objects, what is there.
+// find returns the claim with that name. If there is none, the name's dots lead into objects.
 func find(claims map[string]any, name string) (any, bool) {
 	if value, ok := claims[name]; ok {
 		return value, true
@@ -503,7 +515,7 @@ func find(claims map[string]any, name string) (any, bool) {
 	return find(inner, rest)
 }
 
-// texts are the texts of a claim that is one or a list of them.
+// texts returns the texts of a claim that is one text or a list of them.
 func texts(value any) []string {
 	switch v := value.(type) {
 	case string:
@@ -524,20 +536,20 @@ func texts(value any) []string {
 type Logout struct {
 	Subject, Session string // one of them may be empty
 	Issued           hazard.Instant
-	ID               uuid.UUID      // names the notice, so that it can be noted that it came
-	Until            hazard.Instant // it is refused from then on
+	ID               uuid.UUID      // identifies the notice, so that it can be recorded
+	Until            hazard.Instant // when the notice expires
 }
 
-// logoutEvent is what a logout token says (OpenID Connect Back-Channel Logout 1.0, section 2.4).
+// logoutEvent is the event of a logout token (OpenID Connect Back-Channel Logout 1.0, section 2.4).
 const logoutEvent = "http://schemas.openid.net/event/backchannel-logout"
 
-// logoutLife is how old a notice may be.
+// logoutLife is the maximum age of a notice.
 const logoutLife = 10 * time.Minute
 
-// Notice reads a logout token. ErrRefused, ErrUnavailable.
+// Notice verifies a logout token. The error may be ErrRefused or ErrUnavailable.
 func (p *Provider) Notice(ctx context.Context, raw string) (Logout, error) {
 	if len(raw) > maxToken || !p.claimsToBe(raw) {
-		return Logout{}, fmt.Errorf("%w: no notice of this provider", ErrRefused)
+		return Logout{}, fmt.Errorf("%w: not a notice of this provider", ErrRefused)
 	}
 	a, err := p.discover(ctx)
 	if err != nil {
@@ -554,7 +566,7 @@ func (p *Provider) Notice(ctx context.Context, raw string) (Logout, error) {
 	session, _ := claims["sid"].(string)
 	issued := hazard.At(t.IssuedAt)
 	if !isLogout || nonce || jti == "" || t.Subject == "" && session == "" || issued.Add(logoutLife) < p.now() {
-		return Logout{}, fmt.Errorf("%w: no notice of a logout, or one that is too old", ErrRefused)
+		return Logout{}, fmt.Errorf("%w: not a logout notice, or too old", ErrRefused)
 	}
 	return Logout{Subject: t.Subject, Session: session, Issued: issued, ID: Secret("logout\x00" + p.cfg.Issuer + "\x00" + jti).ID(),
 		Until: issued.Add(logoutLife + clockSkew)}, nil

@@ -38,19 +38,19 @@ func TestGroupsGiveTheHighestRoleAndAllOrganizations(t *testing.T) {
 		}
 	}
 	if role, _ := groups[1:].rights(nil); role != "" {
-		t.Errorf("nobody's group gives the role %q", role)
+		t.Errorf("a user in no group gets the role %q", role)
 	}
 	for _, text := range []string{"", "duty", "=admin", "duty=root", "duty=editor:", "duty=editor:A++B"} {
 		if g, err := ParseGroup(text); err == nil {
-			t.Errorf("%q is taken for %+v", text, g)
+			t.Errorf("%q is parsed as %+v", text, g)
 		}
 	}
 }
 
-// fake is a provider as it should not be.
+// fake is a misbehaving provider.
 type fake struct {
 	*httptest.Server
-	issuer string // that it says; empty: its address
+	issuer string // the issuer that it claims; empty: its address
 	keys   func(w http.ResponseWriter)
 	asked  map[string]int
 }
@@ -187,7 +187,7 @@ func TestAHostileProviderIsNotBelieved(t *testing.T) {
 		if _, _, err := p.Bearer(t.Context(), f.token(t, newKey(t, "one"), now)); !errors.Is(err, tt.kind) {
 			t.Errorf("%s: %v", name, err)
 		}
-		// What is away is not asked again and again.
+		// An unreachable provider is not contacted again and again.
 		for range 20 {
 			_, _, _ = p.Bearer(t.Context(), f.token(t, newKey(t, "one"), now))
 		}

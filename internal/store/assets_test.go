@@ -27,7 +27,7 @@ func loadAssets(t testing.TB, s *store.Store, org int64, list []asset.Asset) (as
 	}, &auth.Audit{At: noon, Actor: "ada", Action: auth.ActionAssets, OK: true})
 }
 
-// namesOf lists the assets of an organization by name: all, and those in boxes.
+// namesOf lists the assets of an organization by name: all, or those in boxes.
 func namesOf(t testing.TB, s *store.Store, org int64, boxes ...geo.Box) (names []string) {
 	t.Helper()
 	err := s.WithAssets(t.Context(), func(o int64) bool { return o == org }, func(all *store.Assets) error {
@@ -59,7 +59,8 @@ func shape(t testing.TB, wkt string) geo.Shape {
 	return s
 }
 
-// A load replaces the assets of its organization and no other's, whole or not at all, and leaves no rows of what is shown no more.
+// A load replaces only the assets of its organization, completely or not at all. It leaves no rows
+// of replaced assets.
 func TestLoadAssets(t *testing.T) {
 	s := open(t, t.TempDir())
 	first := make([]asset.Asset, 1234)
@@ -111,7 +112,7 @@ func TestLoadAssets(t *testing.T) {
 	}
 }
 
-// Of two loads at once the one that began later counts, and the other is told.
+// Of two concurrent loads the one that began later counts, and the other gets an error.
 func TestTwoLoadsOfAssets(t *testing.T) {
 	s := open(t, t.TempDir())
 	_, err := s.LoadAssets(t.Context(), 1, noon, func(each func(*asset.Asset) error) error {
@@ -129,14 +130,15 @@ func TestTwoLoadsOfAssets(t *testing.T) {
 	}
 }
 
-// What a box holds is found, wherever it is: over borders of cells, at the poles and over the antimeridian; areas once.
+// Assets in a box are found wherever it is: across cell borders, at the poles and across the
+// antimeridian. Each area is found once.
 func TestAssetsInABox(t *testing.T) {
 	s := open(t, t.TempDir())
 	r := rand.New(rand.NewPCG(1, 2))
 	var list []asset.Asset
 	for i := range 3000 {
 		a := asset.Asset{Name: fmt.Sprint(i), Lon: float64(r.IntN(721)-360) / 2, Lat: float64(r.IntN(361)-180) / 2}
-		if i%3 == 0 { // between the borders of cells, too
+		if i%3 == 0 { // between the borders of cells too
 			a.Lon, a.Lat = r.Float64()*360-180, r.Float64()*180-90
 		}
 		if i%10 == 0 {
@@ -170,7 +172,8 @@ func TestAssetsInABox(t *testing.T) {
 	}
 }
 
-// BenchmarkAssets loads as many assets as an organization may have, and reads the 10,000 of them in a box.
+// BenchmarkAssets loads the maximum number of assets of an organization, and reads the 10,000 of
+// them in a box.
 func BenchmarkAssets(b *testing.B) {
 	s := open(b, b.TempDir())
 	list := make([]asset.Asset, asset.MaxAssets)

@@ -10,7 +10,8 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// A state stood in the table of hazards and in the log, which made a store of a million hazards a third larger (R11).
+// A state used to be stored in the table of hazards and in the log, which made a store of a million
+// hazards a third larger (R11).
 func TestAStateIsStoredOnceUnlessTheReleaseBeforeMayReadIt(t *testing.T) {
 	dir := t.TempDir()
 	database := pgtest.Database(t, dir, "")

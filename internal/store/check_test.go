@@ -12,7 +12,7 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// What is no longer as it was written is found, named, and not served (finding R1).
+// Data that differs from what was written is found, named, and not served (finding R1).
 func TestWhatIsDamagedIsNamedAndNotServed(t *testing.T) {
 	s := open(t, t.TempDir())
 	faults := func() (found []string) {
@@ -76,7 +76,7 @@ func TestWhatIsDamagedIsNamedAndNotServed(t *testing.T) {
 				t.Fatal(err)
 			}
 			if found := faults(); len(found) != 0 {
-				t.Errorf("mended, the store has the faults %q", found)
+				t.Errorf("after the repair the store has the faults %q", found)
 			}
 		})
 	}
@@ -87,7 +87,8 @@ func isDamaged(err error) bool {
 	return ok
 }
 
-// A file is named by the log alone until the sweep has noted it: a check reads it from the beginning.
+// Until the sweep has recorded it, only the log refers to a file, so a check reads the log from its
+// beginning.
 func TestACheckReadsProductFiles(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)

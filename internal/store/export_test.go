@@ -13,23 +13,24 @@ import (
 	"github.com/hazardd/hazardd/internal/store/db"
 )
 
-// Ways is how many ways there are to force on a search: the store's own choice, along the order, and more than any filter opens.
+// Ways is the number of ways that can be forced on a search: the store's own choice, along the
+// order, and more than any filter has.
 const Ways = 10
 
-// SearchBy is Search by one of the ways.
+// SearchBy is Search in a given way.
 func (s *Store) SearchBy(ctx context.Context, q search.Query, orgs []int64, now hazard.Instant, way int) (*Page, error) {
 	return s.search(ctx, q, orgs, now, way)
 }
 
-// CountBy is Count by one of the ways.
+// CountBy is Count in a given way.
 func (s *Store) CountBy(ctx context.Context, q search.Query, now hazard.Instant, way int) (int64, int64, error) {
 	return s.count(ctx, q, now, way)
 }
 
-// SearchTime bounds one search from now on.
+// SearchTime limits the time of one search from now on.
 func (s *Store) SearchTime(d time.Duration) { s.searchTime = d }
 
-// Wipe makes an open store as if it were new: opening another takes longer than most tests.
+// Wipe resets an open store, because opening another takes longer than most tests.
 func (s *Store) Wipe(ctx context.Context) error {
 	for _, text := range []string{`DELETE FROM hazards`, `DELETE FROM products`, `DELETE FROM changes`, `DELETE FROM geometries`, `DELETE FROM audit`, `UPDATE counters SET value = 0`} {
 		if err := s.Exec(ctx, text); err != nil {
@@ -41,7 +42,8 @@ func (s *Store) Wipe(ctx context.Context) error {
 	return s.Forget(ctx)
 }
 
-// Forget takes away what searches ask, as if a program had written the hazards that does not know it.
+// Forget removes the tables that searches use, as if an older program without them had written the
+// hazards.
 func (s *Store) Forget(ctx context.Context) error {
 	texts := []string{`DELETE FROM searchable`, `DELETE FROM hazard_values`, `UPDATE counters SET value = 0 WHERE name IN ('searchable', 'found')`}
 	if _, ok := s.database.(sqlite); ok {
@@ -57,21 +59,22 @@ func (s *Store) Forget(ctx context.Context) error {
 	return nil
 }
 
-// Migration is the text of a migration.
+// Migration returns the text of a migration.
 func (s *Store) Migration(name string) (string, error) { return s.migration(name) }
 
-// Exec runs a statement on the database itself: what no other function does.
+// Exec runs a statement on the database directly, which no other function does.
 func (s *Store) Exec(ctx context.Context, text string) error {
 	_, err := s.write.ExecContext(ctx, text)
 	return err
 }
 
-// Ask asks the database itself for one text.
+// Ask queries the database directly for one text.
 func (s *Store) Ask(ctx context.Context, query string) (text string, err error) {
 	return text, s.read.QueryRowContext(ctx, query).Scan(&text)
 }
 
-// HoldRemovals makes the removals of contents fail from now on; late does them after all, and says how many there were.
+// HoldRemovals makes the removals of contents fail from now on. late performs them after all, and
+// returns their number.
 func HoldRemovals(s *Store) (late func(context.Context) (int, error)) {
 	h := &holding{Place: s.files}
 	s.files = h
@@ -95,20 +98,20 @@ func (h *holding) Remove(_ context.Context, n files.Name) error {
 	return fmt.Errorf("%w: the answer was lost", hazard.ErrUnavailable)
 }
 
-// LeaveUploads makes sweeps leave alone what is being received, however old it is said to be.
+// LeaveUploads makes sweeps ignore uploads in progress, however old they seem.
 func LeaveUploads(s *Store) { s.files = untidy{s.files} }
 
 type untidy struct{ files.Place }
 
 func (untidy) Tidy(time.Time) error { return nil }
 
-// LoseDatabase makes the database one that did not answer when it was asked last.
+// LoseDatabase marks the database as unreachable since the last query.
 func (s *Store) LoseDatabase() { s.reach.SetAway(true) }
 
-// The lists of tables of a transfer.
+// The lists of tables for a transfer.
 var Transferred, NotTransferred = transferred, notTransferred
 
-// CountReads counts the statements that read from now on.
+// CountReads counts the reading statements from now on.
 func (s *Store) CountReads() *atomic.Int64 {
 	c := &counting{DBTX: s.reads}
 	s.reads, s.readQ = c, db.New(c)
@@ -130,7 +133,7 @@ func (c *counting) QueryRowContext(ctx context.Context, query string, args ...an
 	return c.DBTX.QueryRowContext(ctx, query, args...)
 }
 
-// BodySize is the size of a hazard's state where the release before looks for it.
+// BodySize returns the size of a hazard's state in the place where the previous release reads it.
 func (s *Store) BodySize(ctx context.Context, id int64) (n int, err error) {
 	return n, s.read.QueryRowContext(ctx, `SELECT length(body) FROM hazards WHERE id = $1`, id).Scan(&n)
 }
@@ -143,7 +146,7 @@ func (s *Store) CountRows(t interface{ Fatal(...any) }, table string) (n int) {
 	return n
 }
 
-// LowerLongLog lowers the length of a write-ahead log from which on it is shortened, in bytes, for a test.
+// LowerLongLog lowers, for a test, the length in bytes from which a write-ahead log is shortened.
 func LowerLongLog(t interface{ Cleanup(func()) }, to int) {
 	before := longLog
 	longLog = to

@@ -23,7 +23,8 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// everywhere runs a test with product files in each kind of place. reopen opens the store again, as another node does.
+// everywhere runs a test with product files in each kind of place. reopen opens the store again, as
+// another node does.
 func everywhere(t *testing.T, test func(t *testing.T, reopen func() *store.Store)) {
 	run := func(name string, settings func(*testing.T) files.Settings) {
 		t.Run(name, func(t *testing.T) {
@@ -49,13 +50,13 @@ func openFiles(t *testing.T, dir string, place files.Settings) *store.Store {
 	return s
 }
 
-// sha is the digest of a content.
+// sha returns the digest of a content.
 func sha(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])
 }
 
-// putFile receives a content and puts it where contents are.
+// putFile receives a content and puts it into the place for contents.
 func putFile(ctx context.Context, s *store.Store, text string) (*store.StagedFile, error) {
 	f, err := s.StageFile(ctx, strings.NewReader(text), 1000)
 	if err != nil {
@@ -67,10 +68,10 @@ func putFile(ctx context.Context, s *store.Store, text string) (*store.StagedFil
 	return f, nil
 }
 
-// errRefused is why a product is not made in the end.
+// errRefused is the reason why a product is not created in the end.
 var errRefused = errors.New("refused")
 
-// name makes a product of a content that was put; refuse breaks the transaction off after all.
+// name creates a product with a content that was put. refuse aborts the transaction.
 func name(ctx context.Context, s *store.Store, f *store.StagedFile, refuse bool) (*hazard.Product, error) {
 	p := &hazard.Product{UUID: uuid.New(), HazardID: 1, Title: "a file", Type: hazard.FileProduct, File: &hazard.File{Name: "a.txt", Digest: f.Digest, Size: f.Size}}
 	_, err := s.Write(ctx, noon, store.Origin{User: "ada"}, func(tx *store.Tx) error {
@@ -88,7 +89,7 @@ func name(ctx context.Context, s *store.Store, f *store.StagedFile, refuse bool)
 	return p, errors.Join(err, f.Drop())
 }
 
-// keepFile makes a product of a content.
+// keepFile creates a product with a content.
 func keepFile(t *testing.T, s *store.Store, text string) *hazard.Product {
 	t.Helper()
 	f, err := putFile(t.Context(), s, text)
@@ -116,7 +117,7 @@ func wantFile(t *testing.T, s *store.Store, text string) {
 	}
 }
 
-// sweep sweeps as if so much later, and says how many contents went.
+// sweep sweeps as if that much time had passed, and returns how many contents were removed.
 func sweep(t *testing.T, s *store.Store, later time.Duration) int {
 	t.Helper()
 	removed, err := s.SweepFiles(t.Context(), hazard.At(time.Now().Add(later)))
@@ -147,7 +148,7 @@ func TestAContentThatNothingNamesIsSweptAfterAnHour(t *testing.T) {
 			t.Errorf("%d contents went within the hour", n)
 		}
 		wantFile(t, s, "refused")
-		other := reopen() // which does not know what this one put
+		other := reopen() // it does not know what this store put
 		if n := sweep(t, other, 65*time.Minute); n != 1 {
 			t.Errorf("%d contents went after the hour, want the one that was refused", n)
 		}
@@ -161,7 +162,7 @@ func TestAContentThatNothingNamesIsSweptAfterAnHour(t *testing.T) {
 		if n := sweep(t, s, 65*time.Minute); n != 0 {
 			t.Errorf("a second sweep removed %d more", n)
 		}
-		keepFile(t, s, "refused") // now it is named
+		keepFile(t, s, "refused") // now a product refers to it
 		if n := sweep(t, other, 65*time.Minute); n != 0 {
 			t.Errorf("%d contents went, though all are named", n)
 		}
@@ -187,11 +188,11 @@ func TestAContentThatIsBeingNamedIsNotLostToASweep(t *testing.T) {
 		if n := sweep(t, sweeper, 2*time.Hour); n != 1 {
 			t.Fatalf("%d contents went, want the one", n)
 		}
-		// It was put, is gone, and must not be named.
+		// It was put and then removed, so no product may refer to it.
 		if _, err := name(t.Context(), s, second, false); !errors.Is(err, hazard.ErrUnavailable) {
-			t.Fatalf("a content that was swept was named: %v", err)
+			t.Fatalf("a product refers to a removed content: %v", err)
 		}
-		p := keepFile(t, s, "text") // to do it again helps
+		p := keepFile(t, s, "text") // repeating the upload helps
 		wantFile(t, s, "text")
 		if n := sweep(t, sweeper, 2*time.Hour); n != 0 || p.Version == 0 {
 			t.Errorf("%d contents went, though it is named", n)
@@ -246,7 +247,7 @@ func TestWhatARemovalThatFailedLeftIsSweptTheNextTime(t *testing.T) {
 		keepFile(t, s, "text") // in its second life
 		other := reopen()
 		if n := sweep(t, other, 2*time.Hour); n != 1 {
-			t.Errorf("%d contents went, want what is left of the first life", n)
+			t.Errorf("%d contents were removed, want the rest of the first life", n)
 		}
 		wantFile(t, other, "text")
 	})
@@ -355,7 +356,7 @@ func TestANamedContentIsFoundInALogOfAnyLength(t *testing.T) {
 	save(t, s, flood("flood"))
 	keepFile(t, s, "early")
 	_, err := s.Write(t.Context(), noon, store.Origin{User: "ada"}, func(tx *store.Tx) error {
-		for range 2500 { // more than are looked at in one transaction
+		for range 2500 { // more than one transaction checks
 			if err := tx.SaveProduct(&hazard.Product{UUID: uuid.New(), HazardID: 1, Type: hazard.TextProduct, Data: "text"}); err != nil {
 				return err
 			}
@@ -387,10 +388,10 @@ func TestStartSweepsWhatInterruptedUploadsLeft(t *testing.T) {
 	}
 	open(t, dir)
 	if _, err := os.Stat(filepath.Join(files, "incoming-old")); err == nil {
-		t.Error("what was left hours ago is still there")
+		t.Error("a file left hours ago is still there")
 	}
 	if _, err := os.Stat(filepath.Join(files, "incoming-new")); err != nil {
-		t.Error("what another process may be writing was removed")
+		t.Error("a file that another process may be writing was removed")
 	}
 }
 
@@ -428,7 +429,7 @@ func TestUploadsAreCountedByOrganizationAndDayOnAllNodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n, err := stores[0].Uploaded(t.Context(), 1, next); n != 7 || err != nil {
-		t.Errorf("what was not kept is counted: %d bytes (%v)", n, err)
+		t.Errorf("a file that was not stored is counted: %d bytes (%v)", n, err)
 	}
 }
 

@@ -28,8 +28,9 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// flips is how many bits are turned in each of four places, one at a time: the SQLite file, its write-ahead log, backups, and files that are kept beside it. There are few in
-// every run of the tests, and HAZARDD_FLIPS for the table in docs/backup.md:
+// flips is the number of bits that are flipped, one at a time, in each of four places: the SQLite
+// file, its write-ahead log, backups, and files beside it. Every run of the tests flips few of
+// them, and HAZARDD_FLIPS more for the table in docs/backup.md:
 //
 //	HAZARDD_FLIPS=2500 go test -timeout 90m -run FlippedBitI -v ./internal/store ./internal/archive ./internal/backup
 func flips(t *testing.T, few int) int {
@@ -47,21 +48,21 @@ func flips(t *testing.T, few int) int {
 	return few
 }
 
-// sample is a folder with a store of some hazards, and what readers are told of it.
+// sample is a folder with a store of some hazards, and the answers that readers get from it.
 type sample struct {
 	dir   string
 	truth *answers
-	rows  map[string]string // all rows of each table, derived ones too
+	rows  map[string]string // all rows of each table, including derived ones
 }
 
-// answers is what readers are told: of a whole store the same each time.
+// answers is what readers get, always the same from an undamaged store.
 type answers struct {
 	changes []string         // the log, by position
 	states  map[int64]string // of hazards, with their products and areas
 	active  string
 }
 
-// ask reads everything. The error is the first one that a reader is told.
+// ask reads everything. The error is the first one that a reader gets.
 func ask(ctx context.Context, s *store.Store) (*answers, error) {
 	text := func(v any) string {
 		b, err := json.Marshal(v, json.Deterministic(true))
@@ -119,7 +120,8 @@ func ask(ctx context.Context, s *store.Store) (*answers, error) {
 	return a, nil
 }
 
-// differs says what is told wrongly, if anything is. Changes may be missing at the end of what is told if the store says that it lost them.
+// differs returns the first wrong answer, if any. Changes may be missing at the end if the store
+// reports that it lost them.
 func (a *answers) differs(truth *answers, lost int64) string {
 	if lost > 0 {
 		for i, c := range a.changes {
@@ -140,7 +142,8 @@ func (a *answers) differs(truth *answers, lost int64) string {
 	return ""
 }
 
-// makeSample makes a store. inLog leaves what was written last in the write-ahead log, as a kill does, and moved leaves the beginning of it in the file, too.
+// makeSample makes a store. inLog leaves the last writes in the write-ahead log, as a kill does.
+// moved moves the beginning of the log into the file too.
 func makeSample(t *testing.T, inLog, moved bool) *sample {
 	t.Helper()
 	dir := t.TempDir()
@@ -180,14 +183,14 @@ func makeSample(t *testing.T, inLog, moved bool) *sample {
 		keepBeside(t, made, dir, i)
 	}
 	if inLog {
-		if err := made.Close(); err != nil { // writes the log back
+		if err := made.Close(); err != nil { // this moves the log into the file
 			t.Fatal(err)
 		}
 		if made, err = store.Open(t.Context(), dir, ""); err != nil {
 			t.Fatal(err)
 		}
 		write(8)
-		// Some of the log is in the file already; a reader keeps it from beginning anew.
+		// Some of the log is already in the file. A reader prevents the log from starting over.
 		reader, err := made.Follow(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -249,7 +252,7 @@ func copyFolder(t *testing.T, from, to string) {
 	}
 }
 
-// allRows are the rows of every table of a file, as text.
+// allRows returns the rows of every table of a file, as text.
 func allRows(ctx context.Context, file string) (_ map[string]string, err error) {
 	d, err := sql.Open("sqlite", "file:"+file+"?mode=ro")
 	if err != nil {
@@ -295,7 +298,7 @@ func allRows(ctx context.Context, file string) (_ map[string]string, err error) 
 	return all, nil
 }
 
-// outcome is what became of a turned bit.
+// outcome is the effect of a flipped bit.
 type outcome string
 
 const (
@@ -308,7 +311,7 @@ const (
 	tailLost outcome = "found by check: the changes from there on are lost, and void"
 )
 
-// after opens a folder in which something was damaged, reads, and checks it.
+// after opens a folder with damage, reads from it, and checks it.
 func (x *sample) after(t *testing.T, dir string) (outcome, string) {
 	t.Helper()
 	s, err := store.Open(t.Context(), dir, "")
@@ -354,7 +357,7 @@ func (x *sample) after(t *testing.T, dir string) (outcome, string) {
 	return nothing, ""
 }
 
-// turn turns random bits of one file of a sample, one at a time, and counts what became of them.
+// turn flips random bits of one file of a sample, one at a time, and counts the outcomes.
 func (x *sample) turn(t *testing.T, times int, random *rand.Rand, choose func(dir string) string) map[outcome]int {
 	t.Helper()
 	counts, tables := map[outcome]int{}, map[string]int{}
@@ -387,7 +390,8 @@ func (x *sample) turn(t *testing.T, times int, random *rand.Rand, choose func(di
 	return counts
 }
 
-// whileOpen turns a random bit of the write-ahead log that a server uses, and lets another process read and check the store.
+// whileOpen flips a random bit of the write-ahead log that a server uses, and lets another process
+// read and check the store.
 func (x *sample) whileOpen(t *testing.T, random *rand.Rand) outcome {
 	t.Helper()
 	dir := t.TempDir()
@@ -405,7 +409,7 @@ func (x *sample) whileOpen(t *testing.T, random *rand.Rand) outcome {
 		t.Fatal(err)
 	}
 	bit := random.Int64N(8 * info.Size())
-	if random.IntN(2) > 0 { // most frames are of pages that later ones hold anew: half of the bits are in those that are read
+	if random.IntN(2) > 0 { // later frames replace the pages of most frames, so choose half of the bits from frames that are read
 		text, err := os.ReadFile(wal.Name())
 		if err != nil {
 			t.Fatal(err)
@@ -431,7 +435,7 @@ func (x *sample) whileOpen(t *testing.T, random *rand.Rand) outcome {
 	if what == served {
 		t.Errorf("bit %d of the write-ahead log in use: %s", bit, where)
 	}
-	_ = server.Close() // it may not be able to move the log to the file
+	_ = server.Close() // it may fail to move the log to the file
 	return what
 }
 
@@ -444,7 +448,8 @@ func (x *sample) tell(t *testing.T, times int, counts map[outcome]int, tables ma
 	}
 }
 
-// A bit that turns on the disk is never served: what a reader is told is what was written, or an error, and a check names it (finding R1).
+// Data with a flipped bit is never served: a reader gets what was written, or an error, and a check
+// names the damage (finding R1).
 func TestFlippedBitIsNeverServed(t *testing.T) {
 	if pgtest.Database(t, t.TempDir(), "") != "" {
 		t.Skip("PostgreSQL has checksums of pages of its own")
@@ -491,10 +496,10 @@ func TestFlippedBitIsNeverServed(t *testing.T) {
 	})
 }
 
-// places are the folders of files that a store names, beside that of product files.
+// places are the folders of files that a store refers to, in addition to product files.
 var places = map[string]store.KeptKind{"evidence": store.KeptPayloads, "pictures": store.KeptPictures}
 
-// stored are all files that the store in dir names.
+// stored returns all files that the store in dir refers to.
 func (x *sample) stored(t *testing.T, dir string) (all []string) {
 	t.Helper()
 	for _, folder := range []string{"files", "evidence", "pictures"} {
@@ -511,7 +516,7 @@ func (x *sample) stored(t *testing.T, dir string) (all []string) {
 	return all
 }
 
-// keepBeside keeps a payload of a source and a picture.
+// keepBeside stores a payload of a source and a picture.
 func keepBeside(t *testing.T, s *store.Store, dir string, i int) {
 	t.Helper()
 	for folder, kind := range places {
@@ -538,12 +543,13 @@ func keepBeside(t *testing.T, s *store.Store, dir string, i int) {
 	}
 }
 
-// openBeside opens what keepBeside has kept, as readers do. The error is the first one that a reader is told.
+// openBeside opens what keepBeside has stored, as readers do. The error is the first one that a
+// reader gets.
 func openBeside(ctx context.Context, s *store.Store, dir string) (faults []string, failed error) {
 	for folder, kind := range places {
 		_, err := s.CheckKept(ctx, kind, func() (files.Place, error) { return files.Open(filepath.Join(dir, folder), files.Settings{}) }, func(what string) {
 			faults = append(faults, what)
-			failed = errors.New(what) // the opening of a file is the same for a reader
+			failed = errors.New(what) // the error of opening is the same for a reader
 		})
 		if err != nil {
 			faults, failed = append(faults, err.Error()), err
@@ -552,13 +558,13 @@ func openBeside(ctx context.Context, s *store.Store, dir string) (faults []strin
 	return faults, failed
 }
 
-// A store whose write-ahead log lost its end gives no number twice: a client that resumes is told all that came after what it has seen, or that
-// it must read anew (finding R2).
+// A store whose write-ahead log lost its end uses no number twice. A client that resumes gets
+// everything after the last change it has seen, or is told to read everything again (finding R2).
 func TestCutWriteAheadLogMissesNoChange(t *testing.T) {
 	if pgtest.Database(t, t.TempDir(), "") != "" {
 		t.Skip("PostgreSQL recovers its own log")
 	}
-	x := makeSample(t, true, false) // what is in the file already was on the disk in the log before
+	x := makeSample(t, true, false) // data that is already in the file was on disk in the log before
 	random := rand.New(rand.NewPCG(3, 5))
 	times := min(flips(t, 10), 200)
 	var resumed, reset, lost int
@@ -601,18 +607,18 @@ func TestCutWriteAheadLogMissesNoChange(t *testing.T) {
 				}
 				resumed++
 				if got := int(seen) + len(after); got != len(all) {
-					t.Errorf("a client that has seen %d changes, and is told %d more, misses some of %d", seen, len(after), len(all))
+					t.Errorf("a client that has seen %d changes, and gets %d more, misses some of %d", seen, len(after), len(all))
 				}
-				for i := range min(int(seen), len(all)-1) { // what it has seen is what is there
+				for i := range min(int(seen), len(all)-1) { // the changes that it has seen are still there
 					if b, err := json.Marshal(all[i], json.Deterministic(true)); err != nil || string(b) != x.truth.changes[i] {
-						t.Errorf("a client resumes after %d, and change %d is another now", seen, all[i].Number)
+						t.Errorf("a client resumes after %d, but change %d has changed", seen, all[i].Number)
 					}
 				}
 			}
 		}()
 	}
-	t.Logf("%d cuts, %d with changes lost; clients: %d resumed, %d were told to read anew", times, lost, resumed, reset)
+	t.Logf("%d cuts, %d with lost changes; clients: %d resumed, %d had to read everything again", times, lost, resumed, reset)
 	if lost == 0 || resumed == 0 || reset == 0 {
-		t.Error("nothing was lost, or nobody resumed, or nobody was told")
+		t.Error("nothing was lost, or no client resumed, or no client had to read again")
 	}
 }

@@ -19,7 +19,8 @@ import (
 	"github.com/hazardd/hazardd/internal/store/pagesum"
 )
 
-// Under writing that never pauses the write-ahead log stays short, and no page is missed: what was put together of the pages is the file, byte for byte.
+// During continuous writes the write-ahead log stays short, and no page is missed: the file built
+// from the pages is byte for byte the same.
 func TestAFollowerMissesNoPageAndKeepsTheLogShort(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -99,7 +100,7 @@ func TestAFollowerMissesNoPageAndKeepsTheLogShort(t *testing.T) {
 			t.Errorf("page %d differs", number+1)
 		}
 	}
-	// Each write is 30 pages or so: all of them would be 140 MB.
+	// Each write is about 30 pages. All of them would be 140 MB.
 	if longest > 64<<20 {
 		t.Errorf("the log had %d bytes", longest)
 	}

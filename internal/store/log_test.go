@@ -12,7 +12,7 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// products writes random changes of products of some hazards: new ones, restricted ones, deleted ones, and moves.
+// products writes random changes of products: new, restricted, deleted and moved ones.
 func products(t *rapid.T, s *store.Store, hazards []*hazard.Hazard, ctx testing.TB) {
 	var all []*hazard.Product
 	_, err := s.Write(ctx.Context(), noon, store.Origin{Admin: true}, func(tx *store.Tx) error {
@@ -48,7 +48,7 @@ func products(t *rapid.T, s *store.Store, hazards []*hazard.Hazard, ctx testing.
 	}
 }
 
-// judged lets changes be judged by who may read their products today.
+// judged returns the changes with the present audience of their products.
 func judged(t *rapid.T, s *store.Store, changes []hazard.Change) []hazard.Change {
 	if err := s.JudgeByPresent(t.Context(), hazard.ProductsOf(changes)); err != nil {
 		t.Fatal(err)
@@ -166,7 +166,7 @@ func TestStatesBeforeAreTheLastThatTheReaderMightKnowOf(t *testing.T) {
 	})
 }
 
-// R8, L7: what a page costs does not grow with its size, nor with its number.
+// R8, L7: the cost of a page does not grow with its size or its number.
 func TestPageOfTheLogTakesAsManyQueriesWhateverItsSize(t *testing.T) {
 	s := open(t, t.TempDir())
 	h := flood("changed often")

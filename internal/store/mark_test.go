@@ -9,8 +9,8 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// A number is never given twice: a store that comes back without its last changes goes on beyond them, and who has seen them is told
-// (finding R2).
+// A number is never used twice: a store that returns without its last changes continues beyond
+// them, and clients that have seen them are told (finding R2).
 func TestAStoreThatComesBackShorterTellsWhoHasSeenMore(t *testing.T) {
 	dir := t.TempDir()
 	file, mark := filepath.Join(dir, "hazardd.db"), filepath.Join(dir, "hazardd.db.last")
@@ -62,7 +62,7 @@ func TestAStoreThatComesBackShorterTellsWhoHasSeenMore(t *testing.T) {
 			if err := errors.Join(os.WriteFile(file, older, 0o600), os.WriteFile(mark, c.mark(), 0o600)); err != nil {
 				t.Fatal(err)
 			}
-			closed(opened()) // by a command: the server must hear of it all the same
+			closed(opened()) // by a command: the server must notice it nevertheless
 			s := opened()
 			defer closed(s)
 			if s.Lost() != c.lost || s.Epoch() != epoch {
@@ -71,11 +71,11 @@ func TestAStoreThatComesBackShorterTellsWhoHasSeenMore(t *testing.T) {
 			_, err := s.Since(t.Context(), 3, 10)
 			forked, ok := errors.AsType[*store.ForkedError](err)
 			if ok != (c.lost > 0) || ok && (forked.Last != 1 || forked.Reason != store.Damage) {
-				t.Errorf("asked for what follows change 3: %v", err)
+				t.Errorf("query for the changes after change 3: %v", err)
 			}
 			save(t, s, flood("four"))
 			if changes := since(t, s, 1); c.lost > 0 && (len(changes) != 1 || changes[0].Number <= 3) {
-				t.Errorf("after the loss the changes are %+v, expected one with a number that nobody has seen", changes)
+				t.Errorf("after the loss the changes are %+v, expected one with a number that no client has seen", changes)
 			}
 		})
 	}

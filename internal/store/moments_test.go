@@ -15,7 +15,7 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// entered is a context that tells when somebody first looks at it.
+// entered is a context that reports when it is first checked.
 type entered struct {
 	context.Context
 	once sync.Once
@@ -24,7 +24,7 @@ type entered struct {
 
 func (e *entered) Value(key any) any { e.once.Do(func() { close(e.ch) }); return e.Context.Value(key) }
 
-// A write that waited for 4 s got the time from before it waited (B8).
+// A write that waited for 4 s got the time from before its wait (B8).
 func TestAWriteThatWaitsIsOfTheMomentAfterItsWait(t *testing.T) {
 	dir := t.TempDir()
 	stores := []*store.Store{open(t, dir), open(t, dir)}
@@ -68,7 +68,7 @@ func TestAWriteThatWaitsIsOfTheMomentAfterItsWait(t *testing.T) {
 	}
 }
 
-// Whatever the clocks of nodes say, and whatever times imports give.
+// The order holds whatever the clocks of nodes say, and whatever times imports give.
 func TestMomentsOfChangesNeverDecrease(t *testing.T) {
 	dir := t.TempDir()
 	stores := []*store.Store{open(t, dir), open(t, dir)}
@@ -100,7 +100,7 @@ func TestMomentsOfChangesNeverDecrease(t *testing.T) {
 			if want := max(clock, last); c.At != want {
 				t.Fatalf("by the clock %s after a change of %s: written at %s", clock, last, c.At)
 			}
-			// Hazards must not end because a clock was wrong once.
+			// Hazards must not end because a clock was once wrong.
 			if now < clock || now > clock.Add(time.Minute) || now > c.At {
 				t.Fatalf("by the clock %s, with a change of %s, decided as of %s", clock, c.At, now)
 			}
@@ -109,7 +109,8 @@ func TestMomentsOfChangesNeverDecrease(t *testing.T) {
 	})
 }
 
-// The past does not change: what was answered for a moment as soon as it had come is answered for ever.
+// The past does not change: an answer about a moment, given as soon as the moment has come, stays
+// the same forever.
 func TestWhatWasToldOfAMomentStaysTrue(t *testing.T) {
 	dir := t.TempDir()
 	stores := []*store.Store{open(t, dir), open(t, dir)}
@@ -162,7 +163,7 @@ func TestWhatWasToldOfAMomentStaysTrue(t *testing.T) {
 	}
 }
 
-// The writer of another node, or process, has begun before the moment that is asked about, and has not ended.
+// A writer of another node or process has started before the requested moment, and has not ended.
 func TestAMomentIsNotToldOfBeforeItsWriterHasEnded(t *testing.T) {
 	dir := t.TempDir()
 	stores := []*store.Store{open(t, dir), open(t, dir)}
@@ -171,7 +172,7 @@ func TestAMomentIsNotToldOfBeforeItsWriterHasEnded(t *testing.T) {
 		if err := tx.SaveHazard(flood("slow"), nil); err != nil {
 			return err
 		}
-		if _, err := tx.Hazard(1); err != nil { // a question: the database knows of the transaction
+		if _, err := tx.Hazard(1); err != nil { // a query, so that the database knows of the transaction
 			return err
 		}
 		ctx := &entered{Context: t.Context(), ch: make(chan struct{})}
@@ -192,18 +193,19 @@ func TestAMomentIsNotToldOfBeforeItsWriterHasEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := <-answered; got != n {
-		t.Errorf("as of %s change %d was told as the last, want %d", noon, got, n)
+		t.Errorf("as of %s change %d was returned as the last, want %d", noon, got, n)
 	}
-	// Nor can the clock bring the moment back that was told of.
+	// The clock cannot bring back a moment that was already answered either.
 	if n, err = stores[1].Write(t.Context(), noon, store.Origin{Admin: true}, func(tx *store.Tx) error { return tx.SaveHazard(flood("late"), nil) }); err != nil {
 		t.Fatal(err)
 	}
 	if last, err := stores[1].ChangeAt(t.Context(), noon); err != nil || last >= n {
-		t.Errorf("as of %s change %d is the last (%v), which was written after that was asked", noon, last, err)
+		t.Errorf("as of %s change %d is the last (%v), but was written after the query", noon, last, err)
 	}
 }
 
-// Who asks for what was updated since the latest update that they know misses nothing, however long writers waited.
+// A client that asks for updates since the latest update it knows misses nothing, however long
+// writers waited.
 func TestUpdatedSinceMissesNothing(t *testing.T) {
 	dir := t.TempDir()
 	stores := []*store.Store{open(t, dir), open(t, dir)}

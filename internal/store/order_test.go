@@ -18,8 +18,9 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// scatter writes hazards all over the world and five years, of every severity: many that have ended, and whose last updates lie now years apart, now
-// closer than SQLite's tree tells, and some that are active.
+// scatter writes hazards all over the world and over five years, of every severity. Many have
+// ended; their last updates are partly years apart, and partly closer than SQLite's tree can
+// distinguish. Some are active.
 func scatter(t *testing.T, s *store.Store, n int) (all []*hazard.Hazard) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(3, 1))
@@ -27,7 +28,7 @@ func scatter(t *testing.T, s *store.Store, n int) (all []*hazard.Hazard) {
 	for i := range updates {
 		updates[i] = noon.Add(-time.Duration(r.Int64N(int64(5 * 365 * 24 * time.Hour))))
 	}
-	updates[0], updates[1] = 0, hazard.MaxInstant // as far as an instant goes
+	updates[0], updates[1] = 0, hazard.MaxInstant // the limits of an instant
 	_, err := s.Write(t.Context(), noon, store.Origin{Source: "nws"}, func(tx *store.Tx) error {
 		for i := range n {
 			h := flood(fmt.Sprint("hazard ", i))
@@ -42,7 +43,7 @@ func scatter(t *testing.T, s *store.Store, n int) (all []*hazard.Hazard) {
 			h.Created, h.Updated = h.Start, noon
 			if i%10 > 0 {
 				h.Status, h.Reason = hazard.Expired, hazard.EndExpired
-			} else { // of those that end by themselves the end is not recorded yet
+			} else { // for those that expire, the end is not recorded yet
 				h.AutoExpire = i%20 == 0
 			}
 			if r.IntN(20) == 0 {
@@ -69,7 +70,8 @@ func scatter(t *testing.T, s *store.Store, n int) (all []*hazard.Hazard) {
 	return all
 }
 
-// lists reads all pages of lists in the order of severity by the way that the store chooses, and holds them against the rule.
+// lists reads all pages of lists in the order of severity, in the way that the store chooses, and
+// compares them with the rule.
 func lists(t *testing.T, s *store.Store, all []*hazard.Hazard, when string) {
 	t.Helper()
 	for _, text := range []string{"bbox=-180,-90,180,90", "bbox=170,-60,-170,60", "datetime=../" + noon.String(), "near=0,10&radius=4000000", "bbox=-90,-80,90,80&type=FLOOD,STORM&severity=WATCH,WARNING",
@@ -128,8 +130,9 @@ func TestListsAreInOrder(t *testing.T) {
 	lists(t, s, scatter(t, s, 700), "new")
 }
 
-// The tree of boxes tells nearly in which order hazards come (R11). A store of schema 30 knows neither that nor how far boxes reach along their kind, and has
-// another tree; a program of that schema goes on writing beside this one.
+// The tree of boxes approximates the order of hazards (R11). A store with schema 30 has another
+// tree, without this order and without the extent of boxes along their kind. A program with that
+// schema continues to write beside this one.
 func TestListsAreInOrderAfterAnUpgradeOfTheTree(t *testing.T) {
 	s, err := store.Open(t.Context(), t.TempDir(), "")
 	if err != nil {
@@ -160,7 +163,7 @@ func TestListsAreInOrderAfterAnUpgradeOfTheTree(t *testing.T) {
 	}
 	exec(string(upgrade))
 	if became, err := s.Ask(t.Context(), rows); err != nil || became != is {
-		t.Errorf("after the upgrade the tree holds other rows than before: %v", err)
+		t.Errorf("after the upgrade the tree has different rows: %v", err)
 	}
 	lists(t, s, all, "after an upgrade")
 

@@ -27,7 +27,7 @@ func openAt(t testing.TB, database string) *store.Store {
 	return s
 }
 
-// renew changes the hazard as most changes do: the time of a report, and little else.
+// renew changes a hazard as most changes do: the time of a report, and little else.
 func renew(t testing.TB, s *store.Store, id int64) {
 	t.Helper()
 	_, err := s.Write(t.Context(), noon+1, store.Origin{Admin: true}, func(tx *store.Tx) error {
@@ -53,8 +53,8 @@ func TestWriteWaitsForPostgresFewTimes(t *testing.T) {
 		do   func()
 		want int
 	}{
-		"a new hazard":     {func() { save(t, s, flood("another")) }, 2}, // the numbers; all else
-		"a changed hazard": {func() { renew(t, s, h.ID) }, 2},            // its state, and the numbers; all else
+		"a new hazard":     {func() { save(t, s, flood("another")) }, 2}, // round trips: the numbers, and everything else
+		"a changed hazard": {func() { renew(t, s, h.ID) }, 2},            // round trips: its state and the numbers, and everything else
 		"many hazards": {func() {
 			_, err := s.Write(t.Context(), noon, store.Origin{Admin: true}, func(tx *store.Tx) error {
 				for range 10 {
@@ -92,7 +92,7 @@ func TestWriteToPostgresKeepsLittleInMemory(t *testing.T) {
 	_, err := s.Write(t.Context(), noon, store.Origin{Admin: true}, func(tx *store.Tx) error {
 		for i := range 20 {
 			h := flood(fmt.Sprintf("flood %d", i))
-			h.Description = strings.Repeat(string(rune('a'+i)), size) // twice in its row, and in that of the change
+			h.Description = strings.Repeat(string(rune('a'+i)), size) // written twice: in its row, and in that of the change
 			if err := tx.SaveHazard(h, nil); err != nil {
 				return err
 			}
@@ -136,7 +136,7 @@ func TestStatementThatFailsLateFailsItsWriteAlone(t *testing.T) {
 			t.Errorf("%s: %v, want an InvalidError that names the statement SaveHazard", name, err)
 		}
 	}
-	save(t, s, flood("after")) // the lock is free
+	save(t, s, flood("after")) // the lock is free again
 	if changes := since(t, s, 0); len(changes) != 2 || changes[1].Number != 2 || changes[1].HazardID != 2 {
 		t.Errorf("the log: %v", changes)
 	}
@@ -165,7 +165,7 @@ func TestWriteThatPanicsLetsOthersWrite(t *testing.T) {
 	}
 }
 
-// other is a connection of our own to the database of a store.
+// other returns a separate connection to the database of a store.
 func other(t testing.TB, database string) *sql.DB {
 	t.Helper()
 	d, err := sql.Open("pgx", database)
@@ -180,7 +180,7 @@ func TestWriteThatLosesItsConnectionChangesNothing(t *testing.T) {
 	database := pgtest.URL(t)
 	s, admin := openAt(t, database), other(t, database)
 	_, err := s.Write(t.Context(), noon, store.Origin{Admin: true}, func(tx *store.Tx) error {
-		if err := tx.SaveHazard(flood("lost"), nil); err != nil { // it has taken a number, so the transaction has begun
+		if err := tx.SaveHazard(flood("lost"), nil); err != nil { // it has a number, so the transaction has begun
 			return err
 		}
 		_, err := admin.ExecContext(t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'hazardd' AND state = 'idle in transaction' AND datname = current_database()`)
@@ -218,7 +218,7 @@ func TestWriteThatDoesNotGetTheLockFails(t *testing.T) {
 	}
 }
 
-// Poolers between a node and its database may not know prepared statements.
+// Connection poolers between a node and its database may not support prepared statements.
 func TestWriteInEachWayToRunStatements(t *testing.T) {
 	for _, mode := range []string{"cache_statement", "cache_describe", "describe_exec", "exec", "simple_protocol"} {
 		t.Run(mode, func(t *testing.T) {

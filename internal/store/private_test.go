@@ -15,7 +15,8 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// openFolder is a folder of mode that every user of the machine can reach, unlike t.TempDir.
+// openFolder returns a folder with that mode that every user of the machine can reach, unlike
+// t.TempDir.
 func openFolder(t *testing.T, mode fs.FileMode) string {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -28,7 +29,7 @@ func openFolder(t *testing.T, mode fs.FileMode) string {
 	t.Cleanup(func() { _ = os.RemoveAll(top) })
 	for dir := filepath.Dir(top); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
 		if info, err := os.Stat(dir); err != nil || info.Mode().Perm()&0o077 == 0 {
-			t.Skipf("%s keeps others out of the folder for temporary files", dir)
+			t.Skipf("%s denies others access to the folder for temporary files", dir)
 		}
 	}
 	dir := filepath.Join(top, "data")
@@ -105,7 +106,7 @@ func TestNoFileOfTheStoreCanBeReadByOthers(t *testing.T) {
 		return s
 	}
 	t.Run("in a folder that was there", func(t *testing.T) {
-		dir := t.TempDir() // 0755 within a folder that only its owner enters
+		dir := t.TempDir() // 0755 inside a folder that only its owner can enter
 		write(t, dir, "")
 		wantPrivate(t, dir)
 	})

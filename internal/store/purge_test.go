@@ -6,7 +6,7 @@ import (
 	"github.com/hazardd/hazardd/internal/auth"
 )
 
-// TestALongTrailIsPurgedWhole: the trail is purged in pieces of 500 rows; this one takes three.
+// TestALongTrailIsPurgedWhole purges a trail that needs three steps of 500 rows.
 func TestALongTrailIsPurgedWhole(t *testing.T) {
 	s := open(t, t.TempDir())
 	err := s.Exec(t.Context(), `INSERT INTO audit (id, at_ms, actor, addr, action, subject, detail, ok)

@@ -11,7 +11,7 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// A store without room is known to be full until there is room, though small writes may succeed (R10).
+// A full store reports this until there is room, although small writes may succeed (R10).
 func TestAStoreThatIsFullSaysSoUntilThereIsRoom(t *testing.T) {
 	s, err := store.Open(t.Context(), t.TempDir(), "sqlite:?synchronous=off")
 	if err != nil {
@@ -32,11 +32,11 @@ func TestAStoreThatIsFullSaysSoUntilThereIsRoom(t *testing.T) {
 	if err := write("room"); err != nil || s.Full() {
 		t.Fatalf("at first: %v, full %v", err, s.Full())
 	}
-	pages(1) // as many as there are
+	pages(1) // no more pages than now
 	if err := write(strings.Repeat("much ", 20_000)); !errors.Is(err, hazard.ErrFull) || !s.Full() {
 		t.Fatalf("without room: %v, full %v", err, s.Full())
 	}
-	_ = s.SaveSourceState(context.Background(), "small", nil) // may fit
+	_ = s.SaveSourceState(context.Background(), "small", nil) // a small write may still fit
 	if err := s.SeekRoom(t.Context()); !errors.Is(err, hazard.ErrFull) || !s.Full() {
 		t.Errorf("still without room: %v, full %v", err, s.Full())
 	}

@@ -23,7 +23,8 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// stage is a store whose hazards change at random, and what rules alone say of them.
+// stage is a store with randomly changing hazards, and the results that follow from the rules
+// alone.
 type stage struct {
 	*store.Store
 	now    hazard.Instant
@@ -32,7 +33,7 @@ type stage struct {
 	shapes map[string]geo.Shape // by digest
 }
 
-// openStage opens a store for many stages, one after the other. What a power cut would lose does not matter here.
+// openStage opens a store for many successive stages. It need not survive a power cut.
 func openStage(t *testing.T) *store.Store {
 	t.Helper()
 	s, err := store.Open(t.Context(), t.TempDir(), pgtest.Database(t, t.TempDir(), "sqlite:?synchronous=off"))
@@ -54,7 +55,8 @@ func newStage(t *rapid.T, s *store.Store) *stage {
 	return &stage{Store: s, now: noon, shapes: map[string]geo.Shape{}}
 }
 
-// areas are where hazards are: here and there, on both sides of the antimeridian, along a line, around a hole.
+// areas are positions of hazards: in several places, on both sides of the antimeridian, along a
+// line, around a hole.
 var areas = []string{
 	"POLYGON((0 0,2 0,2 2,0 2,0 0))", "POLYGON((1 1,5 1,5 5,1 5,1 1),(2 2,2 4,4 4,4 2,2 2))", "POLYGON((178 -2,-179 -2,-179 3,178 3,178 -2))",
 	"LINESTRING(-3 -3,9 9)", "POINT(-180 0)", "POLYGON((170 -5,180 -5,180 5,170 5,170 -5))", "POLYGON((-170 -5,-170 5,-180 0,-170 -5))", "MULTIPOINT(3 3,179 1)", "POLYGON((-10 60,10 60,10 70,-10 60))",
@@ -66,7 +68,7 @@ var words = []string{"Łódź", "flood", "Old-Harbour", "M 4.8 earthquake", "地
 
 var terms = []string{"lodz", "flood", "harb*", `"old harbour"`, "4.8", "震の", "uber*", "фл*", "nothing", "b*", `"harbour master"`}
 
-// measurements are what was measured of hazards: several values of one quantity, equal ones, none.
+// measurements are measurements of hazards: several values of one quantity, equal ones, none.
 var measurements = [][]hazard.Measurement{nil, nil, {{Name: hazard.Magnitude, Value: 6, Scale: "mww", Source: "usgs"}}, {{Name: hazard.Depth, Value: 10}, {Name: hazard.Magnitude, Value: 6}},
 	{{Name: hazard.Depth, Value: -1.5}, {Name: hazard.Magnitude, Value: 4.5}, {Name: hazard.PagerLevel, Value: 3}}, {{Name: hazard.PagerLevel, Value: 1}}}
 
@@ -80,7 +82,7 @@ func (s *stage) write(t *rapid.T, f func(tx *store.Tx) error) {
 	}
 }
 
-// draw gives a hazard what may change.
+// draw sets random values for the changeable fields of a hazard.
 func (s *stage) draw(t *rapid.T, tx *store.Tx, h *hazard.Hazard) error {
 	h.Type = rapid.SampledFrom([]hazard.Type{hazard.Flood, hazard.Storm, hazard.Earthquake}).Draw(t, "type")
 	h.Severity = rapid.SampledFrom([]hazard.Severity{hazard.Termination, hazard.Watch, hazard.Warning}).Draw(t, "severity")
@@ -125,7 +127,7 @@ func (s *stage) create(t *rapid.T) {
 	s.ids = append(s.ids, h.ID)
 }
 
-// alter changes a hazard in all, in a little, or ends it, or begins it anew.
+// alter changes a hazard completely or partly, ends it, or starts it again.
 func (s *stage) alter(t *rapid.T) {
 	if len(s.ids) == 0 {
 		return
@@ -163,7 +165,7 @@ func (s *stage) recordEnds(t *rapid.T) {
 	}
 }
 
-// product makes, restricts, opens, moves, or deletes a product.
+// product creates, restricts, opens, moves, or deletes a product.
 func (s *stage) product(t *rapid.T) {
 	if len(s.ids) == 0 {
 		return
@@ -204,14 +206,14 @@ func (s *stage) pass(t *rapid.T) {
 	s.now += hazard.Instant(rapid.IntRange(1, 1500).Draw(t, "milliseconds"))
 }
 
-// happen lets things happen.
+// happen makes several random changes.
 func (s *stage) happen(t *rapid.T, times int) {
 	for range rapid.IntRange(0, times).Draw(t, "times") {
 		rapid.SampledFrom([]func(*rapid.T){s.create, s.create, s.alter, s.alter, s.alter, s.recordEnds, s.product, s.pass}).Draw(t, "what")(t)
 	}
 }
 
-// drawWhere draws a filter of CQL2: of what columns tell, and of what they do not.
+// drawWhere generates a CQL2 filter, with conditions that columns can answer and others.
 func drawWhere(t *rapid.T, depth int) string {
 	at := func() string {
 		return "TIMESTAMP('" + (noon + hazard.Instant(rapid.IntRange(-5000, 10000).Draw(t, "moment"))).String() + "')"
@@ -295,14 +297,14 @@ func drawQuery(t *rapid.T) search.Query {
 	return q
 }
 
-// seen is what was found of a hazard: its state, and its products.
+// seen is a found hazard: its state and its products.
 type seen struct {
 	ID, Version, Products int64
 	Status                hazard.Status
 	LastUpdate            hazard.Instant
 }
 
-// told are the hazards of a page.
+// told returns the hazards of a page.
 func told(p *store.Page) []seen {
 	list := []seen{}
 	for i, h := range p.Hazards {
@@ -311,7 +313,8 @@ func told(p *store.Page) []seen {
 	return list
 }
 
-// rules is what a search finds by the log and Match alone: the states of all hazards made of the changes by a moment.
+// rules returns the result of a search from the log and Match alone: the states of all hazards
+// after the changes by a moment.
 func (s *stage) rules(t *rapid.T, q search.Query, orgs []int64) []seen {
 	at, now := hazard.MaxInstant, s.now
 	if q.At != nil {
@@ -366,7 +369,7 @@ func (s *stage) page(t *rapid.T, q search.Query, orgs []int64, way int) *store.P
 	return p
 }
 
-// all reads a search page by page.
+// all reads all pages of a search.
 func (s *stage) all(t *rapid.T, q search.Query, orgs []int64, way int) []seen {
 	list := []seen{}
 	for {
@@ -460,7 +463,8 @@ func TestPagesSkipAndRepeatNothingWhileHazardsAreWrittenAndEnd(t *testing.T) {
 	})
 }
 
-// mayRead is the rule of who may read a state of the past: it must be open to the reader by itself, and by the present state.
+// mayRead implements the rule of who may read a past state: both its own audience and the present
+// one must allow it.
 func mayRead(p *hazard.Product, present hazard.Audience, orgs []int64) bool {
 	for _, a := range []hazard.Audience{p.Audience(), present} {
 		if len(a.OrgIDs) > 0 && !slices.ContainsFunc(a.OrgIDs, func(o int64) bool { return slices.Contains(orgs, o) }) {
@@ -612,7 +616,7 @@ func TestPagesOfThePastGoOnForAnHour(t *testing.T) {
 	}
 }
 
-// A program of the schema before writes neither the tables that searches ask nor how far they go.
+// A program with the previous schema writes neither the tables for searches nor their progress.
 func TestWhatAnOlderProgramWroteIsFoundAfterTheNextStart(t *testing.T) {
 	dir := t.TempDir()
 	s, err := store.Open(t.Context(), dir, pgtest.Database(t, dir, ""))
@@ -682,11 +686,11 @@ func TestSearchThatTakesTooLongIsRefused(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := s.Search(ctx, query(t, "q=one"), nil, noon); !errors.Is(err, context.Canceled) {
-		t.Errorf("of a reader who has gone: %v", err)
+		t.Errorf("a search of a reader who has disconnected: %v", err)
 	}
 }
 
-// Two processes write the same hazards: what one has cached must not hide what the other wrote.
+// Two processes write the same hazards: one's cache must not hide the other's writes.
 func TestAnotherProcessFindsWhatWasWritten(t *testing.T) {
 	dir := t.TempDir()
 	one, two := open(t, dir), open(t, dir)

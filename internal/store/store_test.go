@@ -87,7 +87,7 @@ func TestWriteNumbersChangesAndKeepsEveryState(t *testing.T) {
 		{Number: 3, At: noon + 5, Kind: hazard.ProductCreated, HazardID: 1, Source: "nws", Product: p},
 		{Number: 4, At: noon + 5, Kind: hazard.HazardExpired, HazardID: 1, Source: "nws", Hazard: &third},
 	}
-	// As values: the states' own Equal leaves out when and by whom.
+	// Compare as values, because the states' own Equal ignores when and by whom.
 	hazards := cmp.Comparer(func(a, b *hazard.Hazard) bool { return a == b || a != nil && b != nil && cmp.Equal(*a, *b) })
 	products := cmp.Comparer(func(a, b *hazard.Product) bool { return a == b || a != nil && b != nil && cmp.Equal(*a, *b) })
 	if diff := cmp.Diff(want, changes, hazards, products); diff != "" {
@@ -142,7 +142,7 @@ func TestWriteGoesOnWhenTheClientHangsUp(t *testing.T) {
 	}
 }
 
-// Two open stores on one file are what two processes are.
+// Two open stores on one file behave like two processes.
 func TestManyWritersOfTwoProcessesLeaveNoHoleAndATailSeesAllInOrder(t *testing.T) {
 	dir := t.TempDir()
 	stores := []*store.Store{open(t, dir), open(t, dir)}
@@ -260,7 +260,7 @@ func TestOpenRefusesASchemaThatItCannotBear(t *testing.T) {
 	}
 }
 
-// While nodes are replaced one by one, those of the version before may start again.
+// While nodes are replaced one by one, nodes of the previous version may start again.
 func TestOpenBearsALaterSchemaThatSaysSo(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
@@ -299,7 +299,7 @@ func TestDataIsForTheOwnerAlone(t *testing.T) {
 
 func TestLeaseIsOneHoldersUntilItEnds(t *testing.T) {
 	s := open(t, t.TempDir())
-	if pgtest.Postgres() { // whose own clock counts
+	if pgtest.Postgres() { // PostgreSQL's own clock counts
 		for _, step := range []struct {
 			holder string
 			life   hazard.Instant
@@ -326,14 +326,15 @@ func TestLeaseIsOneHoldersUntilItEnds(t *testing.T) {
 	if err := s.DropLease(t.Context(), "poll", "a"); err != nil {
 		t.Fatal(err)
 	}
-	take("a", noon+170, false) // b's, which a cannot drop
+	take("a", noon+170, false) // b holds it, so a cannot release it
 	if err := s.DropLease(t.Context(), "poll", "b"); err != nil {
 		t.Fatal(err)
 	}
 	take("a", noon+171, true)
 }
 
-// R7: the clock steps 6 hours ahead, the holder renews its lease and ends without giving it back, and the clock is corrected.
+// R7: the clock jumps 6 hours ahead, the holder renews its lease and ends without releasing it, and
+// the clock is corrected.
 func TestALeaseOfAWrongClockKeepsNobodyOut(t *testing.T) {
 	s := open(t, t.TempDir())
 	const life, ahead = hazard.Instant(8000), hazard.Instant(6 * 3_600_000)
@@ -343,14 +344,14 @@ func TestALeaseOfAWrongClockKeepsNobodyOut(t *testing.T) {
 		want       bool
 	}{
 		{"a", noon, noon + life, true},
-		{"a", noon, noon + ahead + life, true}, // as a clock that is ahead renews it
+		{"a", noon, noon + ahead + life, true}, // renewed by a clock that is ahead
 		{"b", noon + 1, noon + 1 + life, true},
-		{"a", noon + 2, noon + 2 + life, false}, // whose clock is right again: it learns that it has lost it
+		{"a", noon + 2, noon + 2 + life, false}, // its clock is right again, and it learns that it has lost the lease
 		{"b", noon + 3, noon + 3 + life, true},
-		{"c", noon - 5000, noon - 5000 + life, false}, // a clock that is a little behind takes nothing away
+		{"c", noon - 5000, noon - 5000 + life, false}, // a clock that is slightly behind takes nothing from others
 	} {
 		if pgtest.Postgres() && step.now < noon {
-			continue // one clock counts there
+			continue // only one clock counts there
 		}
 		if got, err := s.TakeLease(t.Context(), "poll", step.holder, step.now, step.until); err != nil || got != step.want {
 			t.Errorf("%+v: %v, %v", step, got, err)
@@ -413,7 +414,7 @@ func TestSourceErrorsAreKeptOncePerKindAndBounded(t *testing.T) {
 	add(noon+1000, store.SourceError{Record: "a149", Reason: "bad", Raw: []byte("second")})
 	errs, err := s.SourceErrors(t.Context(), "usgs", 1000)
 	if err != nil || len(errs) != 200 {
-		t.Fatalf("%d kept, %v; want the newest 200", len(errs), err)
+		t.Fatalf("%d stored, %v; want the newest 200", len(errs), err)
 	}
 	if e := errs[0]; e.Record != "a149" || e.Times != 2 || e.First != noon+149 || e.Last != noon+1000 {
 		t.Errorf("the latest: %+v", e)
@@ -424,7 +425,8 @@ func TestStoreMeetsWhatAuthNeeds(t *testing.T) {
 	authtest.TestStore(t, func(t *testing.T) auth.Store { return open(t, t.TempDir()).Auth() })
 }
 
-// Followers read the log before they wait for more of it, and are refused while the database is away: somebody must ask it all the same.
+// Followers read the log before they wait for more, and fail while the database is unreachable.
+// Something must query the database nevertheless.
 func TestADatabaseThatWasAwayIsAskedAgain(t *testing.T) {
 	s, err := store.Open(t.Context(), t.TempDir(), pgtest.URL(t))
 	if err != nil {
@@ -437,11 +439,11 @@ func TestADatabaseThatWasAwayIsAskedAgain(t *testing.T) {
 	}()
 	s.LoseDatabase()
 	if _, err := s.Since(t.Context(), 0, 1); !errors.Is(err, hazard.ErrUnavailable) {
-		t.Fatalf("the log of a database that is away: %v", err)
+		t.Fatalf("the log of an unreachable database: %v", err)
 	}
 	for s.Away() {
 		if t.Context().Err() != nil {
-			t.Fatal("it is away for ever")
+			t.Fatal("it stays unreachable")
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
@@ -450,7 +452,7 @@ func TestADatabaseThatWasAwayIsAskedAgain(t *testing.T) {
 	}
 }
 
-// A write that is under way when the database goes away does not keep its client waiting.
+// A write in progress when the database becomes unreachable does not keep its client waiting.
 func TestAWriteEndsWhenTheDatabaseIsAway(t *testing.T) {
 	url := pgtest.URL(t)
 	var stores []*store.Store
@@ -470,7 +472,7 @@ func TestAWriteEndsWhenTheDatabaseIsAway(t *testing.T) {
 	started, release, first, second := make(chan struct{}), make(chan struct{}), make(chan error, 1), make(chan error, 1)
 	go func() {
 		_, err := stores[0].Write(t.Context(), hazard.Instant(1), store.Origin{Admin: true}, func(tx *store.Tx) error {
-			if _, err := tx.Hazard(1); !errors.Is(err, hazard.ErrNotFound) { // a transaction begins with its first question
+			if _, err := tx.Hazard(1); !errors.Is(err, hazard.ErrNotFound) { // a transaction begins with its first query
 				return err
 			}
 			close(started)
@@ -479,7 +481,7 @@ func TestAWriteEndsWhenTheDatabaseIsAway(t *testing.T) {
 		})
 		first <- err
 	}()
-	<-started // and keeps all others waiting
+	<-started // it makes all others wait
 	go func() {
 		_, err := stores[1].Write(t.Context(), hazard.Instant(1), store.Origin{Admin: true}, nothing)
 		second <- err
@@ -506,7 +508,8 @@ func TestAWriteEndsWhenTheDatabaseIsAway(t *testing.T) {
 	}
 }
 
-// What is redacted of an event whose number has come round is redacted in reports that are held under the number, and in no report of the event that had it before.
+// A redaction of an event with a reused number also applies to reports held under the number, but
+// not to reports of the event that had it before.
 func TestARewriteReachesTheReportsOfOneHazard(t *testing.T) {
 	s := open(t, t.TempDir())
 	_, err := s.Write(t.Context(), noon, store.Origin{Admin: true}, func(tx *store.Tx) error {

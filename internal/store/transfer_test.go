@@ -15,7 +15,8 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// Whoever adds a table says whether backups hold it. A store that loses one by a restore would not be noticed otherwise.
+// A new table must be assigned to backups or left out explicitly. Otherwise nobody would notice
+// that a restore loses it.
 func TestEveryTableIsTransferredOrNamedAsLeftOut(t *testing.T) {
 	known := slices.Concat(store.Transferred, store.NotTransferred)
 	dir, url := t.TempDir(), pgtest.URL(t)
@@ -51,7 +52,7 @@ func TestEveryTableIsTransferredOrNamedAsLeftOut(t *testing.T) {
 			}
 			found++
 			if !slices.Contains(known, name) {
-				t.Errorf("%s: table %s is in neither list of transfer.go: say whether a backup holds it", driver, name)
+				t.Errorf("%s: table %s is in neither list of transfer.go: decide whether backups contain it", driver, name)
 			}
 		}
 		if err := rows.Err(); err != nil || found < len(store.Transferred) {
@@ -60,7 +61,8 @@ func TestEveryTableIsTransferredOrNamedAsLeftOut(t *testing.T) {
 	}
 }
 
-// The tables are the same in both databases: names, types and keys of their columns, so that rows of one are rows of the other.
+// The tables are the same in both databases, with the same names, types and keys of columns, so
+// that rows can be moved between them.
 func TestTablesOfATransferAreTheSameInBothDatabases(t *testing.T) {
 	var tables [][]store.Table
 	for _, name := range []string{"", pgtest.URL(t)} {
@@ -126,7 +128,7 @@ func FuzzParseRow(f *testing.F) {
 		if err != nil {
 			return
 		}
-		// What is taken is a row, and has one form.
+		// Every accepted input is a row with one form.
 		text, err := table.AppendRow(nil, row)
 		if err != nil {
 			t.Fatalf("%s: %v", line, err)

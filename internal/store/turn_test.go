@@ -11,7 +11,7 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// On a disk that took 3 s for a sync, writers waited for 24 s and more (R9).
+// On a disk that needed 3 s for a sync, writers waited for 24 s and more (R9).
 func TestAWriteWaitsForItsTurnForAStatedTime(t *testing.T) {
 	const held = 30 * time.Second // by the writer before
 	gone := func(ctx context.Context) context.Context {

@@ -10,7 +10,8 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// Values that a search goes by are there after an upgrade, and after a program of an earlier schema has written.
+// Values for searches exist after an upgrade, and after a program with an earlier schema has
+// written.
 func TestValuesAreThereAfterAnUpgradeAndAfterAnEarlierProgram(t *testing.T) {
 	dir := t.TempDir()
 	database := pgtest.Database(t, dir, "")
@@ -68,7 +69,8 @@ func TestValuesAreThereAfterAnUpgradeAndAfterAnEarlierProgram(t *testing.T) {
 	}
 	again(`DROP TABLE hazard_values`, `DELETE FROM counters WHERE name = 'found'`, migration)
 	finds("upgraded", "great", "little")
-	// The earlier program has counted its change among those that searches know, and left the values alone.
+	// The earlier program has counted its change as one that searches know, but has not changed the
+	// values.
 	again(`DELETE FROM hazard_values`, `UPDATE counters SET value = 1 WHERE name = 'found'`, `INSERT INTO hazard_values SELECT id, 'magnitude', type_id, 4 FROM hazards WHERE id = 1`)
 	finds("made up for", "great", "little")
 }

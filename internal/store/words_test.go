@@ -10,8 +10,8 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// Where each word stands in its text was a tenth of a store of a million hazards (R11), and only phrases ask for it. A store of an earlier release keeps
-// it, and finds the same.
+// The positions of words in their texts were a tenth of a store of a million hazards (R11), but
+// only phrases need them. A store of an earlier release keeps them, and finds the same.
 func TestANewStoreKeepsWhichWordsThereAreNotWhere(t *testing.T) {
 	dir := t.TempDir()
 	open := func() *store.Store {

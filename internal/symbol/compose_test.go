@@ -81,7 +81,7 @@ func TestTheHaloHasExactlyTheColourOfItsSeverity(t *testing.T) {
 				}
 			}
 		}
-		// Grey edges of the dark glyph on the white plate may have the grey of TERMINATION.
+		// Gray edge pixels of the dark glyph on the white plate may have the gray of TERMINATION.
 		if s.Severity != hazard.Termination {
 			delete(found, hazard.Termination)
 		}
@@ -95,12 +95,12 @@ func TestTheHaloHasExactlyTheColourOfItsSeverity(t *testing.T) {
 	}
 }
 
-// The grounds of a light and of a dark map.
+// The background colors of a light and a dark map.
 var grounds = map[string]color.Gray{"light": {0xee}, "dark": {0x26}}
 
-// Greyscale print, and eyes that see no red or no green: 24 pixels have some 200 in the halo.
+// Grayscale print, and color blindness for red or green: at 24 pixels the halo has some 200 pixels.
 func TestSeveritiesDifferInGreyAt24Pixels(t *testing.T) {
-	const least = 30 // pixels that differ by a fifth of the range
+	const least = 30 // number of pixels that must differ by a fifth of the range
 	for name, ground := range grounds {
 		pairs(t, "on a "+name+" map", least, func(s symbol.Symbol) *image.Gray { return grey(pngOf(t, s, 24), ground) })
 	}
@@ -122,7 +122,7 @@ func TestSeveritiesDifferByStrokeAloneAt24Pixels(t *testing.T) {
 	})
 }
 
-// pairs compares the severities of each type and category by two.
+// pairs compares each two severities of each type and category.
 func pairs(t *testing.T, how string, least int, rendered func(symbol.Symbol) *image.Gray) {
 	t.Helper()
 	images := map[symbol.Symbol]*image.Gray{}
@@ -151,7 +151,7 @@ func pairs(t *testing.T, how string, least int, rendered func(symbol.Symbol) *im
 }
 
 func TestASymbolStandsOutFromLightAndDarkMapsAt24Pixels(t *testing.T) {
-	const least = 60 // pixels: its outline, or more than that
+	const least = 60 // number of pixels: its outline, or more
 	for name, ground := range grounds {
 		for _, s := range symbol.All() {
 			standing := 0
@@ -209,7 +209,8 @@ func TestNoSymbolIsCutByItsEdge(t *testing.T) {
 	}
 }
 
-// What is kept for ever under a version must not look different under the same one.
+// A symbol is cached forever under its version, so its appearance must not change under the same
+// version.
 func TestTheVersionIsOfWhatIsDrawn(t *testing.T) {
 	sum := sha256.New()
 	for _, s := range symbol.All() {
@@ -289,7 +290,7 @@ func pngOf(t testing.TB, s symbol.Symbol, size int) image.Image {
 	return img
 }
 
-// grey is a symbol as a printer without colours puts it on a ground.
+// grey returns a symbol in grayscale on a background.
 func grey(img image.Image, ground color.Gray) *image.Gray {
 	out := image.NewRGBA(img.Bounds())
 	draw.Draw(out, out.Rect, image.NewUniform(ground), image.Point{}, draw.Src)

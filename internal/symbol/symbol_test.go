@@ -17,7 +17,7 @@ import (
 	"github.com/hazardd/hazardd/internal/symbol"
 )
 
-// typeIcons are the values of type_icon in the base interface, without their extension.
+// typeIcons are the values of type_icon in the base interface, without the file extension.
 var typeIcons = []string{
 	"accident", "active_shooter", "avalanche", "bio_medical", "civil_unrest", "combat", "conflict", "cyber", "cyclone",
 	"drought", "earthquake", "equipment", "extreme_temperature", "flood", "high_surf", "high_wind", "incident",
@@ -41,7 +41,7 @@ func TestEachTypeIconHasAnIconAndNoOtherNameHas(t *testing.T) {
 	}
 }
 
-// The folder of the specification is not part of the repository: HAZARDD_SHARED names it where there is one.
+// The specification's folder is not part of the repository. HAZARDD_SHARED names it if it exists.
 func TestEachTypeIconOfTheSpecificationHasAnIcon(t *testing.T) {
 	shared := os.Getenv("HAZARDD_SHARED")
 	if shared == "" {
@@ -55,7 +55,7 @@ func TestEachTypeIconOfTheSpecificationHasAnIcon(t *testing.T) {
 	for line := range strings.Lines(string(spec)) {
 		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
 		name, isIcon := strings.CutSuffix(strings.TrimSpace(cells[len(cells)-1]), ".png")
-		if len(cells) != 3 || !isIcon { // not a row of type_id, type_name, type_icon
+		if len(cells) != 3 || !isIcon { // not a row with type_id, type_name and type_icon
 			continue
 		}
 		found = append(found, name)
@@ -69,7 +69,7 @@ func TestEachTypeIconOfTheSpecificationHasAnIcon(t *testing.T) {
 }
 
 func TestPNGIsASquareOfTheSizeNeitherEmptyNorFull(t *testing.T) {
-	const least, most = 0.08, 0.75 // share of the square that has ink
+	const least, most = 0.08, 0.75 // share of the square that is drawn
 	for _, name := range symbol.Names() {
 		for _, size := range []int{symbol.MinSize, 24, 64, symbol.MaxSize} {
 			t.Run(fmt.Sprint(name, " ", size), func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestInkFillsTheSquareUpToItsMargin(t *testing.T) {
 	const (
 		size   = symbol.MaxSize
 		margin = size * 4 / 64
-		blur   = 2 // pixels of a slanting edge that an exact drawing may touch beyond the margin
+		blur   = 2 // number of pixels by which an exact slanting edge may exceed the margin
 	)
 	want := image.Rect(0, 0, size, size).Inset(margin - blur)
 	for _, name := range symbol.Names() {
@@ -110,7 +110,8 @@ func TestInkFillsTheSquareUpToItsMargin(t *testing.T) {
 	}
 }
 
-// A fifth of the square is about half of the ink of a typical icon: two that share their main figure are closer than that.
+// A fifth of the square is about half of the drawn area of a typical icon. Two icons with the same
+// main figure differ by less.
 func TestEachPairOfIconsDiffersAt24Pixels(t *testing.T) {
 	const size, least = 24, 0.2
 	closest, pair := 1.0, ""
@@ -156,7 +157,7 @@ func TestPNGRefusesWhatItCannotDraw(t *testing.T) {
 		icon string
 		size int
 		want error
-		says []string // of value and of what is allowed
+		says []string // values and allowed values
 	}{
 		"name that no icon has":   {"snow", 64, symbol.ErrUnknown, []string{`"snow"`, "winter_storm"}},
 		"file name for a name":    {"flood.png", 64, symbol.ErrUnknown, []string{`"flood.png"`}},
@@ -181,8 +182,9 @@ func TestPNGRefusesWhatItCannotDraw(t *testing.T) {
 	}
 }
 
-// An allowlist: what is not in it is a script, a reference, a text, an id, or something that the renderer does not know
-// (fill-rule, style sheets) or draws wrongly (the strokes of a scaled group keep their width).
+// This is an allowlist. Anything else would be a script, a reference, a text, an id, or something
+// that the renderer does not support (fill-rule, style sheets) or draws wrongly (strokes of a
+// scaled group keep their width).
 func TestSVGIsOneGroupOfPlainShapes(t *testing.T) {
 	attributes := map[string][]string{
 		"svg":     {"xmlns", "viewBox"},
@@ -247,10 +249,10 @@ func TestSVGIsOneGroupOfPlainShapes(t *testing.T) {
 	}
 }
 
-// ink is the one colour of all icons.
+// ink is the only color of all icons.
 const ink = "#1a1a1a"
 
-// alpha renders an icon and returns how much ink each pixel has.
+// alpha renders an icon and returns the opacity of each pixel.
 func alpha(t *testing.T, name string, size int) *image.Alpha {
 	t.Helper()
 	data, err := symbol.PNG(name, size)
@@ -270,7 +272,7 @@ func alpha(t *testing.T, name string, size int) *image.Alpha {
 	return a
 }
 
-// inkBox returns the smallest rectangle that holds all ink.
+// inkBox returns the smallest rectangle around the drawn pixels.
 func inkBox(a *image.Alpha) image.Rectangle {
 	var box image.Rectangle
 	for y := range a.Rect.Dy() {

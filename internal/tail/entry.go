@@ -102,10 +102,10 @@ func sizeOfRedactions(marks []hazard.Redaction) (size int64) {
 	return size
 }
 
-// What small things take, in bytes.
+// Approximate sizes of small values, in bytes.
 const (
 	sizeOfRef     = 160 // a reference to an area or a shape with its digest, or a measurement
-	sizeOfProduct = 400 // a product without what it says, and its place in a list
+	sizeOfProduct = 400 // a product without its texts, and its place in a list
 )
 
 // concerns reports whether the entry depends on the audience of the product id, and was built for

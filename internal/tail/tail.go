@@ -313,7 +313,7 @@ func (t *Tail) After(ctx context.Context, n int64) (entries []*Entry, upTo int64
 func (t *Tail) remembered(n int64) (entries []*Entry, upTo int64, wake <-chan struct{}, ok bool) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	if n >= t.last { // it can be above last: a write of this moment, or a reader that comes from a node that is ahead
+	if n >= t.last { // n can be above last: after a write at this moment, or for a reader from a node that is ahead
 		return nil, n, t.wake, true
 	}
 	if n < t.from {
@@ -349,8 +349,8 @@ func (t *Tail) read(ctx context.Context, n int64) (entries []*Entry, upTo int64,
 		return t.entries(changes), n, nil
 	}
 	if n < upTo {
-		// The memory may briefly end before a fork that it has not noticed yet. Check that nobody
-		// moves into that gap.
+		// The memory may briefly end before a fork that it has not noticed yet. Check that the
+		// reader does not continue into that gap.
 		_, err := t.log.Page(ctx, store.LogPage{After: upTo, Limit: 1, Bytes: 1, Everything: true})
 		if _, void := errors.AsType[*store.ForkedError](err); void {
 			upTo = n

@@ -21,7 +21,7 @@ var discard = slog.New(slog.DiscardHandler)
 
 func now() hazard.Instant { return hazard.At(time.Now()) }
 
-// open makes a store, and a tail of it whose memory has these bounds.
+// open creates a store, and a tail of it whose memory has these bounds.
 func open(t *testing.T, bounds tail.Bounds) (*store.Store, *live.Live, *tail.Tail) {
 	t.Helper()
 	s, err := store.Open(t.Context(), t.TempDir(), "sqlite:?synchronous=off")
@@ -63,7 +63,7 @@ func change(t *testing.T, s *store.Store, n int) {
 	}
 }
 
-// follow reads all behind n, and says what each change is told of.
+// follow reads all changes after n, and returns what a follower learns from each.
 func follow(t *testing.T, f *tail.Tail, n int64) (told []string) {
 	t.Helper()
 	for {
@@ -118,7 +118,7 @@ func TestNobodyIsToldOfAChangeThatTheListsDoNotShow(t *testing.T) {
 	change(t, s, 10)
 	entries, _, wake, err := f.After(t.Context(), 0)
 	if err != nil || len(entries) > 0 || wake == nil {
-		t.Errorf("told of %d changes before the view has them, %v", len(entries), err)
+		t.Errorf("%d changes were delivered before the view has them, %v", len(entries), err)
 	}
 	if err := f.CatchUp(t.Context()); err != nil {
 		t.Fatal(err)
@@ -158,7 +158,8 @@ func TestTextsThatAreMadeOfAChangeAreCountedAndDroppedWithIt(t *testing.T) {
 	}
 }
 
-// A stream counts the products of a hazard at each of its changes: what is known of them for that is within the bounds too (B11).
+// A stream counts the products of a hazard at each of its changes. The memory for this is also
+// limited (B11).
 func TestWhatIsKnownOfManyProductsIsBounded(t *testing.T) {
 	const products, changes, bound = 2000, 60, 4 << 20
 	s, _, f := open(t, tail.Bounds{Changes: 1000, Bytes: bound})
@@ -196,14 +197,14 @@ func TestWhatIsKnownOfManyProductsIsBounded(t *testing.T) {
 	}
 	grown := inUse() - before
 	kept, bytes, _, _ := f.Kept()
-	t.Logf("%d changes kept, of %d bytes; %d bytes more are in use", kept, bytes, grown)
+	t.Logf("%d changes in memory, of %d bytes; %d more bytes are in use", kept, bytes, grown)
 	if grown > 2*bound || kept == 0 {
-		t.Errorf("%d bytes more are in use, the bound is %d; %d changes kept", grown, bound, kept)
+		t.Errorf("%d more bytes are in use, the bound is %d; %d changes in memory", grown, bound, kept)
 	}
 	runtime.KeepAlive(f)
 }
 
-// inUse is how many bytes of the heap are in use.
+// inUse returns how many bytes of the heap are in use.
 func inUse() int64 {
 	var m runtime.MemStats
 	runtime.GC()
@@ -227,6 +228,6 @@ func TestAReaderThatFailsHoldsUpNobody(t *testing.T) {
 		t.Errorf("the view is as of %d, %v", l.Number(), err)
 	}
 	if told := follow(t, f, 0); len(told) != 44 {
-		t.Errorf("%d changes told to another", len(told))
+		t.Errorf("another reader gets %d changes", len(told))
 	}
 }

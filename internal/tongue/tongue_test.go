@@ -8,7 +8,8 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// said is a hazard in languages, of which the first is its own; a dash before the first: none is.
+// said returns a hazard with texts in languages. The first is the hazard's own, unless it is a
+// dash.
 func said(languages ...string) *hazard.Hazard {
 	h := &hazard.Hazard{Name: "as stored", Description: "stored"}
 	for i, l := range languages {
@@ -20,7 +21,7 @@ func said(languages ...string) *hazard.Hazard {
 	return h
 }
 
-// What a reader is shown, by lang or Accept-Language. An empty name: as it is stored.
+// What a reader is shown, by lang or Accept-Language. An empty name means the stored text.
 func TestTheLanguageThatMeetsTheWish(t *testing.T) {
 	for _, tt := range []struct {
 		header, lang string
@@ -65,7 +66,7 @@ func TestTheLanguageThatMeetsTheWish(t *testing.T) {
 			t.Errorf("%q %q of %q: %q %q, want %q", tt.header, tt.lang, tt.languages, got.Name, got.Description, tt.want)
 		}
 		if got.Stored().Name != h.Name || got.Stored().Description != h.Description {
-			t.Errorf("what is stored has become %q", got.Stored().Name)
+			t.Errorf("the stored text has become %q", got.Stored().Name)
 		}
 	}
 }
@@ -76,7 +77,7 @@ func TestWhatIsNoListOfLanguagesIsRefused(t *testing.T) {
 			t.Errorf("%.40q is taken for %v", list, w)
 		}
 	}
-	// Nobody asked for what a client sends unasked.
+	// Invalid or huge headers do not fail.
 	for _, field := range []string{strings.Repeat("a-", 100_000), strings.Repeat("fr;q=0.5,", 10_000), ";;;,,,=", "fr;q=NaN", "\x00"} {
 		if w := Accepted([]string{field}); len(w.tags) > maxTags {
 			t.Errorf("%.40q wishes %d languages", field, len(w.tags))
@@ -84,7 +85,8 @@ func TestWhatIsNoListOfLanguagesIsRefused(t *testing.T) {
 	}
 }
 
-// What a cache holds is bounded by the languages that there are: however many languages are wished, the keys are few.
+// A cache has only entries for existing languages: however many languages readers request, there
+// are few keys.
 func TestWishesThatComeToTheSameHaveOneKey(t *testing.T) {
 	hazards := []*hazard.Hazard{said("en-CA", "fr-CA"), said("de", "en", "fr"), said("en"), said(), said("-", "es")}
 	sets := SetsOf(func(yield func(*hazard.Hazard, int) bool) {
@@ -108,7 +110,7 @@ func TestWishesThatComeToTheSameHaveOneKey(t *testing.T) {
 			}
 			key := sets.Key(w)
 			if before, ok := keys[key]; ok && fmt.Sprint(before) != fmt.Sprint(read) {
-				t.Errorf("%s,%s has the key %q of another reading: %q and %q", a, b, key, read, before)
+				t.Errorf("%s,%s has the key %q of a different text: %q and %q", a, b, key, read, before)
 			}
 			keys[key] = read
 			stored := true
@@ -125,7 +127,7 @@ func TestWishesThatComeToTheSameHaveOneKey(t *testing.T) {
 	}
 }
 
-// What an editor wrote stays in every language.
+// Text written by an editor stays in every language.
 func TestAnEditorsWordsStay(t *testing.T) {
 	h := said("en", "fr")
 	h.Name = "of an editor"

@@ -21,7 +21,7 @@ func TestEveryTownIsRead(t *testing.T) {
 	}
 }
 
-// Which division a town is in is known of nearly all.
+// The division of nearly all towns is known.
 func TestTownsKnowTheirDivision(t *testing.T) {
 	want := map[string]string{"Kyoto JP": "JP.22 Kyoto", "Munich DE": "DE.02 Bavaria", "Gaziantep TR": "TR.83 Gaziantep", "Kolkata IN": "IN.28 West Bengal", "Baton Rouge US": "US.LA Louisiana"}
 	unknown := 0
@@ -37,7 +37,7 @@ func TestTownsKnowTheirDivision(t *testing.T) {
 		}
 	}
 	if unknown > 200 {
-		t.Errorf("%d towns of which the division is not known", unknown)
+		t.Errorf("%d towns without a known division", unknown)
 	}
 }
 
@@ -61,7 +61,8 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-// The nearest is found by looking at bands of latitude; looking at all towns finds the same.
+// The search for the nearest town looks at bands of latitude. It finds the same as a search of all
+// towns.
 func TestNearestIsTheNearestOfAll(t *testing.T) {
 	towns, _ := all()
 	for i := range 60 {

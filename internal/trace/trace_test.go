@@ -19,7 +19,7 @@ const (
 
 var form = regexp.MustCompile(`^[0-9a-f]{32}-[0-9a-f]{16}$`)
 
-// TestTheTraceIsTheCallersIfItIsValid: the cases of the specification, sections 2.2 and 3.2.
+// TestTheTraceIsTheCallersIfItIsValid runs the cases of the specification, sections 2.2 and 3.2.
 func TestTheTraceIsTheCallersIfItIsValid(t *testing.T) {
 	for name, tt := range map[string]struct {
 		parent []string

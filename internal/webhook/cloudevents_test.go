@@ -14,7 +14,7 @@ import (
 	"github.com/hazardd/hazardd/wire"
 )
 
-// event reads a message as the SDK of CloudEvents does, which finds the mode by itself.
+// event reads a message with the CloudEvents SDK, which detects the mode by itself.
 func (p post) event(t testing.TB) (*event.Event, wire.Change) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://"+p.host, strings.NewReader(p.body))
@@ -50,7 +50,7 @@ func TestCloudEventsSayWhatTheStandardFormatSays(t *testing.T) {
 		settle()
 		b.note(h.ID, "a note")
 		settle()
-		for _, host := range []string{"plain.example", "whole.example", "binary.example"} { // and what comes late
+		for _, host := range []string{"plain.example", "whole.example", "binary.example"} { // including late messages
 			b.net.serve(host, status(500))
 		}
 		b.save(h.ID, severity(hazard.Advisory))

@@ -60,7 +60,7 @@ func TestAChangeIsToldAtOnceAndSigned(t *testing.T) {
 	})
 }
 
-// always is the right to deliver of a test.
+// always gives every user the right to receive.
 type always struct{}
 
 func (always) Valid() bool { return true }
@@ -69,7 +69,7 @@ func TestWhatDoesNotComeThroughIsTriedForThreeDaysAndThenTheWebhookIsDisabled(t 
 	for name, tt := range map[string]struct {
 		answer http.HandlerFunc
 		reason string
-		each   time.Duration // that an attempt takes
+		each   time.Duration // duration of an attempt
 	}{
 		"an error": {status(500), "500 Internal Server Error", 0},
 		"a redirect": {func(w http.ResponseWriter, _ *http.Request) {
@@ -84,7 +84,8 @@ func TestWhatDoesNotComeThroughIsTriedForThreeDaysAndThenTheWebhookIsDisabled(t 
 				h := b.hook("ann", `"url":"https://a.example/hook"`)
 				b.flood()
 				b.queue(h.ID, 1)
-				// The runner alone: nothing that looks each second, for four days.
+				// Run only the runner, because checks every second would take too long over four
+				// days.
 				hooks, err := b.svc.hooks(t.Context())
 				if err != nil {
 					t.Fatal(err)
@@ -115,7 +116,7 @@ func TestWhatDoesNotComeThroughIsTriedForThreeDaysAndThenTheWebhookIsDisabled(t 
 	}
 }
 
-// queue makes deliveries of changes, as the teller does.
+// queue creates deliveries of changes, as the teller does.
 func (b *bed) queue(webhook string, changes ...int64) {
 	b.t.Helper()
 	var list []store.Delivery
@@ -233,7 +234,7 @@ func TestGoneDisablesAtOnce(t *testing.T) {
 		if err != nil || got.Status != Disabled || !strings.Contains(got.Reason, "410 Gone") {
 			t.Errorf("%+v %v", got, err)
 		}
-		// Until its owner says so.
+		// Until its owner resumes it.
 		before := len(b.net.to("a.example"))
 		b.net.serve("a.example", status(204))
 		if _, err := b.svc.Patch(t.Context(), b.author("ann"), h.ID, []byte(`{"status":"active"}`), now()); err != nil {
@@ -241,7 +242,7 @@ func TestGoneDisablesAtOnce(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		if n := len(b.net.to("a.example")) - before; n != 20 {
-			t.Errorf("%d messages when it goes on, want 20", n)
+			t.Errorf("%d messages after it was resumed, want 20", n)
 		}
 	})
 }
@@ -273,7 +274,8 @@ func TestAReceiverThatFailsCostsTheOthersNothing(t *testing.T) {
 		if n := len(b.net.to("good.example")); n != hazards {
 			t.Errorf("%d messages, want %d", n, hazards)
 		}
-		// One that fails is not beaten: after the third failure it is tried with one message at a time, and rests.
+		// A failing receiver is not overloaded: after the third failure it gets one message at a
+		// time, with pauses.
 		if n := len(b.net.to("fails.example")); n < 3 || n > 8 {
 			t.Errorf("%d attempts at the one that fails, in half a minute", n)
 		}
@@ -289,8 +291,8 @@ func (b *bed) changeTime(n int64) hazard.Instant {
 	return list[0].At
 }
 
-// Receivers that fail at random, processes that die at random, several at a time: each change reaches every receiver at least once, those of
-// a hazard in order, and each message is signed.
+// Receivers fail and processes die at random, several at a time. Each change reaches every receiver
+// at least once, those of a hazard in order, and each message is signed.
 func TestEveryChangeComesAtLeastOnceAndInOrder(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bed) {
 		seed := rand.Uint64()
@@ -343,8 +345,8 @@ func TestEveryChangeComesAtLeastOnceAndInOrder(t *testing.T) {
 		stop()
 		for host, secret := range secrets {
 			told := map[int64]bool{}       // by change
-			newest := map[int64]int64{}    // by hazard: the newest change that was taken
-			messages := map[string]int64{} // by id: the change that it is as of
+			newest := map[int64]int64{}    // by hazard: the newest delivered change
+			messages := map[string]int64{} // by id: the change of the message
 			for _, p := range b.net.to(host) {
 				if err := p.verify(secret); err != nil {
 					t.Error(err)
@@ -363,18 +365,18 @@ func TestEveryChangeComesAtLeastOnceAndInOrder(t *testing.T) {
 				}
 				id := p.header.Get("Webhook-Id")
 				if as, ok := messages[id]; ok && as != c.Change {
-					t.Errorf("%s: message %s tells of change %d and of %d", host, id, as, c.Change)
+					t.Errorf("%s: message %s is about change %d and about %d", host, id, as, c.Change)
 				}
 				messages[id] = c.Change
 			}
 			if len(told) != changes {
-				t.Errorf("%s was told of %d changes, want %d", host, len(told), changes)
+				t.Errorf("%s got %d changes, want %d", host, len(told), changes)
 			}
 		}
 	})
 }
 
-// finish lets time pass until nothing waits, at most as much as is given.
+// finish lets time pass until nothing waits, or for at most most.
 func (b *bed) finish(most time.Duration) {
 	b.t.Helper()
 	for began := time.Now(); time.Since(began) < most; {
@@ -435,7 +437,7 @@ func TestWhatTheOwnerMayNotKnowOfIsNotTold(t *testing.T) {
 				t.Errorf("%s is told %s, want %s", host, got, want)
 			}
 		}
-		// One who may no longer come in is told nothing more.
+		// A user without access receives nothing more.
 		b.people["bob"] = person{gone: true}
 		b.flood()
 		settle()
@@ -449,7 +451,8 @@ func TestWhatTheOwnerMayNotKnowOfIsNotTold(t *testing.T) {
 	})
 }
 
-// Finding G6: a delivery that is repeated is judged by who may read the product now, however new its change is.
+// Finding G6: a repeated delivery is checked against the present rights to read the product,
+// however new its change is.
 func TestWhatIsWithdrawnBeforeItIsDeliveredIsNotTold(t *testing.T) {
 	for name, withdraw := range map[string]func(*hazard.Product){
 		"restricted": func(p *hazard.Product) { p.OrgIDs = []int64{7} },
@@ -477,7 +480,7 @@ func TestWhatIsWithdrawnBeforeItIsDeliveredIsNotTold(t *testing.T) {
 					t.Fatal(err)
 				}
 				b.net.serve("bob.example", status(http.StatusOK))
-				time.Sleep(30 * time.Second) // it is tried again, and is not late yet
+				time.Sleep(30 * time.Second) // it is retried, and is not late yet
 				settle()
 				for _, p := range b.net.to("bob.example") {
 					if strings.Contains(p.body, "canary") {
@@ -485,7 +488,7 @@ func TestWhatIsWithdrawnBeforeItIsDeliveredIsNotTold(t *testing.T) {
 					}
 				}
 				if n := len(b.net.to("bob.example")); n < 2 {
-					t.Errorf("bob is told nothing in %d requests", n)
+					t.Errorf("bob gets nothing in %d requests", n)
 				}
 			})
 		})
@@ -561,7 +564,7 @@ func TestPeopleAreToldInOneLine(t *testing.T) {
 		for _, p := range b.net.to("slack.example") {
 			slack = append(slack, p.body)
 		}
-		slices.Sort(want) // of two hazards either may come first
+		slices.Sort(want) // the order between two hazards does not matter
 		slices.Sort(text)
 		if diff := cmp.Diff(want, text); diff != "" {
 			t.Error(diff)
@@ -628,7 +631,7 @@ func TestAPausedWebhookIsToldAfterwardsWhatItMissed(t *testing.T) {
 		patch(`{"status":"active"}`)
 		posts := b.net.to("a.example")
 		if len(posts) != 1 {
-			t.Fatalf("%d messages, want one: of what is not too old, as it is now", len(posts))
+			t.Fatalf("%d messages, want one, with the present state of recent changes", len(posts))
 		}
 		if typ, c := posts[0].standard(t); typ != "hazard.expired" || !c.Late || !slices.Equal(c.Changes, []int64{2, 3}) {
 			t.Errorf("%s", posts[0].body)
@@ -656,12 +659,12 @@ func TestADeliveryCanBeMadeOnceMore(t *testing.T) {
 		if len(posts) != 3 {
 			t.Fatalf("%d messages", len(posts))
 		}
-		// It is late by then, and tells what is.
+		// It is late by then, and has the present state.
 		if _, c := posts[2].standard(t); !c.Late || c.Hazard.SeverityID != "WARNING" || !slices.Equal(c.Changes, []int64{1}) {
 			t.Errorf("%s", posts[2].body)
 		}
 		if posts[2].header.Get("Webhook-Id") != posts[1].header.Get("Webhook-Id") {
-			t.Error("what is told already has another id")
+			t.Error("a message that was already sent has another id")
 		}
 		if _, err := b.svc.Redeliver(t.Context(), b.author("ann"), h.ID, 99, now()); !errors.Is(err, hazard.ErrNotFound) {
 			t.Errorf("a delivery that there is not: %v", err)

@@ -30,7 +30,7 @@ import (
 
 const base = "https://hazards.example"
 
-// bed is a store, people, and receivers on a network in memory.
+// bed is a store with users, and with receivers on an in-memory network.
 type bed struct {
 	t      *testing.T
 	store  *store.Store
@@ -45,7 +45,7 @@ type person struct {
 	gone bool
 }
 
-// bubble runs a test at a clock of its own.
+// bubble runs a test in a synctest bubble.
 func bubble(t *testing.T, f func(t *testing.T, b *bed)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -71,7 +71,7 @@ func newBed(t *testing.T) *bed {
 	return b
 }
 
-// service is another process on the same store.
+// service returns another process on the same store.
 func (b *bed) service() *Service {
 	return New(Config{Store: b.store, Tail: tail.New(b.store, lists{}, now, tail.Memory, slog.New(slog.DiscardHandler)), BaseURL: base, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Transport: b.net,
 		Standing: func(user string) (auth.Role, []int64, bool) {
@@ -89,7 +89,7 @@ func (b *bed) service() *Service {
 		}})
 }
 
-// lists is a view that nobody reads.
+// lists is a view that is not used.
 type lists struct{}
 
 func (lists) Number() int64                                                   { return 0 }
@@ -111,7 +111,7 @@ func (b *bed) author(user string) Author {
 
 func now() hazard.Instant { return hazard.At(time.Now()) }
 
-// hook makes a webhook of members in JSON.
+// hook creates a webhook from members in JSON.
 func (b *bed) hook(user, members string) Webhook {
 	b.t.Helper()
 	h, err := b.svc.Create(b.t.Context(), b.author(user), []byte("{"+members+"}"), now())
@@ -121,7 +121,7 @@ func (b *bed) hook(user, members string) Webhook {
 	return h
 }
 
-// run delivers until stop is called, which waits for the end.
+// run delivers messages until stop is called, which waits for the end.
 func (b *bed) run(s *Service) (stop func()) {
 	ctx, cancel := context.WithCancel(b.t.Context())
 	ended := make(chan error, 2)
@@ -135,7 +135,7 @@ func (b *bed) run(s *Service) (stop func()) {
 	})
 }
 
-// save writes a hazard's state; f alters what is there, or nothing.
+// save writes a state of a hazard. f changes the existing or a new state.
 func (b *bed) save(id int64, f func(*hazard.Hazard)) *hazard.Hazard {
 	b.t.Helper()
 	var h *hazard.Hazard
@@ -186,13 +186,13 @@ type network struct {
 	posts    []post
 }
 
-// post is a request that came.
+// post is a received request.
 type post struct {
 	at     time.Time
 	host   string
 	header http.Header
 	body   string
-	status int // that it was answered with
+	status int // status of the answer
 }
 
 func (n *network) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -245,7 +245,7 @@ func (n *network) to(host string) (list []post) {
 	return slices.DeleteFunc(slices.Clone(n.posts), func(p post) bool { return p.host != host })
 }
 
-// standard reads a message of the standard format.
+// standard parses a message in the standard format.
 func (p post) standard(t testing.TB) (typ string, c wire.Change) {
 	t.Helper()
 	var e struct {
@@ -262,7 +262,7 @@ func (p post) standard(t testing.TB) (typ string, c wire.Change) {
 	return e.Type, e.Data
 }
 
-// verify checks a signature by the words of the specification, not by the library that signs.
+// verify checks a signature according to the specification, without the library that signs.
 func (p post) verify(secret string) error {
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
 	if err != nil {
@@ -272,7 +272,7 @@ func (p post) verify(secret string) error {
 	mac.Write([]byte(p.header.Get("Webhook-Id") + "." + p.header.Get("Webhook-Timestamp") + "." + p.body))
 	want := "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
 	if !slices.Contains(strings.Split(p.header.Get("Webhook-Signature"), " "), want) {
-		return fmt.Errorf("none of the signatures %q is %s", p.header.Get("Webhook-Signature"), want)
+		return fmt.Errorf("none of the signatures %q equals %s", p.header.Get("Webhook-Signature"), want)
 	}
 	if at, want := p.header.Get("Webhook-Timestamp"), fmt.Sprint(p.at.Unix()); at != want {
 		return fmt.Errorf("the timestamp is %s, the attempt was at %s", at, want)
@@ -280,5 +280,5 @@ func (p post) verify(secret string) error {
 	return nil
 }
 
-// settle lets everything happen that happens at once.
+// settle waits until everything due has happened.
 func settle() { time.Sleep(2 * time.Second); synctest.Wait() }

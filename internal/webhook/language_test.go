@@ -8,7 +8,7 @@ import (
 	"github.com/hazardd/hazardd/internal/tongue"
 )
 
-// spoken makes a hazard whose authority speaks English and French. words follow the name in French.
+// spoken creates a hazard with texts in English and French. words follow the name in French.
 func (b *bed) spoken(id int64, words string) *hazard.Hazard {
 	return b.save(id, func(h *hazard.Hazard) {
 		h.Description = "The water rises."
@@ -50,7 +50,8 @@ func TestAWebhookIsToldInItsLanguage(t *testing.T) {
 	})
 }
 
-// The server's languages stand behind those of the webhook, and are those of one that wishes none.
+// The server's languages come after those of the webhook. A webhook without languages gets the
+// server's.
 func TestTheServersLanguagesAreThoseOfAWebhookThatWishesNone(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bed) {
 		var err error
@@ -71,7 +72,7 @@ func TestTheServersLanguagesAreThoseOfAWebhookThatWishesNone(t *testing.T) {
 	})
 }
 
-// People get a message about a change of the words that they read, and about no other.
+// People are notified about changes to the text that they read, and not to other texts.
 func TestPeopleAreToldOfTheWordsThatTheyRead(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bed) {
 		b.hook("ann", `"url":"https://french.example/hook","language":"fr","format":"text"`)

@@ -25,7 +25,8 @@ import (
 	"github.com/hazardd/hazardd/internal/recordings"
 )
 
-// reach is whether an attempt would get as far as a connection: by the address as it is written, and by what a written address is.
+// reach returns the error of an attempt to connect: for the address as written, and for a literal
+// IP address.
 func reach(t *outbound.Targets, address string) error {
 	if err := t.Check(address); err != nil {
 		return err
@@ -36,7 +37,7 @@ func reach(t *outbound.Targets, address string) error {
 	}
 	ip, err := netip.ParseAddr(strings.TrimSuffix(u.Hostname(), "."))
 	if err != nil {
-		return nil // a name, which is looked up
+		return nil // a name, which needs a lookup
 	}
 	port := u.Port()
 	if port == "" {
@@ -62,7 +63,8 @@ func TestWebhooksLeadOnlyWhereTheVectorsLetThem(t *testing.T) {
 		}
 		spellings := []string{v.URL}
 		if rest, ok := strings.CutPrefix(v.URL, "http:"); ok {
-			// The scheme alone must not be why: the same by https, and where http is allowed for another network.
+			// The scheme alone must not be the reason: try the same with https, and with http if it
+			// is allowed for another network.
 			spellings = append(spellings, "https:"+rest)
 		}
 		for _, address := range spellings {
@@ -70,10 +72,11 @@ func TestWebhooksLeadOnlyWhereTheVectorsLetThem(t *testing.T) {
 				t.Errorf("%.100q (%s): %v, want refused: %v", address, v.Why, err, want)
 			}
 		}
-		// What is open to one network opens no other, but that names inside are then left to their look-up, and other ports to the address.
+		// Allowing one network must not allow another. Exceptions: internal names are then decided
+		// by their lookup, and other ports by their address.
 		if want && !strings.HasPrefix(v.Why, "name") && !strings.HasPrefix(v.Why, "port of") && !strings.Contains(v.Why, "6761") && !strings.Contains(v.Why, "by name") {
 			if reach(&outbound.Targets{Allow: []netip.Prefix{netip.MustParsePrefix("10.99.0.0/16")}}, v.URL) == nil {
-				t.Errorf("%.100q (%s) is allowed with another network", v.URL, v.Why)
+				t.Errorf("%.100q (%s) is allowed although another network was allowed", v.URL, v.Why)
 			}
 		}
 	}
@@ -95,7 +98,8 @@ func TestASettingOpensANetwork(t *testing.T) {
 	}
 }
 
-// nameserver answers questions for addresses, each time with the next list of answers for that name; the last stays.
+// nameserver returns addresses for names, each time from the next list of that name; the last list
+// stays.
 func nameserver(t *testing.T, names map[string][][]string) *net.Resolver {
 	t.Helper()
 	conn, err := (&net.ListenConfig{}).ListenPacket(t.Context(), "udp", "127.0.0.1:0")
@@ -137,7 +141,7 @@ func nameserver(t *testing.T, names map[string][][]string) *net.Resolver {
 	}}
 }
 
-// listen serves h on an address of the loopback network.
+// listen serves h on a loopback address.
 func listen(t *testing.T, ip string, h http.HandlerFunc) (server *httptest.Server, port string) {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", net.JoinHostPort(ip, "0"))
@@ -157,7 +161,8 @@ func listen(t *testing.T, ip string, h http.HandlerFunc) (server *httptest.Serve
 	return server, port
 }
 
-// outside is a sender to whom 127.0.0.2 is the world, and the rest of the loopback network is inside.
+// outside returns a sender for which 127.0.0.2 is outside and the rest of the loopback network is
+// inside.
 func outside(r *net.Resolver) *Service {
 	return New(Config{Targets: outbound.Targets{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.2/32")}, Resolver: r}, Logger: slog.New(slog.DiscardHandler), Now: time.Now})
 }
@@ -235,7 +240,7 @@ func TestNamesThatLeadInside(t *testing.T) {
 	port := fmt.Sprint(l.Addr().(*net.TCPAddr).Port)
 	l2, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:"+port)
 	if err != nil {
-		t.Skipf("the port is taken on the other address: %v", err)
+		t.Skipf("the port is in use on the other address: %v", err)
 	}
 	serve := func(l net.Listener, n *atomic.Int32) {
 		server := &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { n.Add(1) }), ReadHeaderTimeout: time.Minute}
@@ -247,7 +252,7 @@ func TestNamesThatLeadInside(t *testing.T) {
 	serve(l2, &inside)
 	for name, tt := range map[string]struct {
 		answers [][]string
-		want    []string // faults of two attempts in turn
+		want    []string // errors of two attempts, alternately
 	}{
 		"a name that is rebound":            {[][]string{{"127.0.0.2"}, {"127.0.0.1"}}, []string{"", "blocked"}},
 		"a name with both":                  {[][]string{{"127.0.0.1", "127.0.0.2"}}, []string{"", ""}},
@@ -262,17 +267,17 @@ func TestNamesThatLeadInside(t *testing.T) {
 				if got.fault != want {
 					t.Errorf("attempt %d: %+v, want %q", i, got, want)
 				}
-				for _, c := range s.clients { // or the connection would be used again
+				for _, c := range s.clients { // otherwise the connection would be used again
 					c.CloseIdleConnections()
 				}
 			}
 		})
 	}
 	if n := inside.Load(); n != 0 {
-		t.Errorf("%d requests came inside", n)
+		t.Errorf("%d requests reached internal addresses", n)
 	}
 	if world.Load() == 0 {
-		t.Error("no request came anywhere: the test shows nothing")
+		t.Error("no request arrived anywhere, so the test proves nothing")
 	}
 }
 
@@ -305,7 +310,7 @@ func TestTheEnvironmentsProxyIsNotUsed(t *testing.T) {
 	}
 }
 
-// signatureCases are the vectors of signatures.
+// signatureCase is a test vector for signatures.
 type signatureCase struct {
 	Name, Secret, ID, Timestamp, Body, Signature, Expect string
 }

@@ -44,6 +44,6 @@ func TestTheBestLanguageForAReader(t *testing.T) {
 		}
 	}
 	if l := Best(); l != English() || l.Say("no such key") != "no such key" || l.NameOf("type", "NEW") != "NEW" || l.NameOf("type", "FLOOD") != "Flood" {
-		t.Error("what is not known is not itself")
+		t.Error("unknown words are not returned unchanged")
 	}
 }

@@ -1,6 +1,8 @@
-// Package zonal says which share of each cell of a grid lies inside an area, exactly: the share in degrees, as GDAL counts it.
+// Package zonal computes exactly which share of each cell of a grid lies inside an area. The share
+// is in degrees, as in GDAL.
 //
-// Coordinates are WGS 84, longitude before latitude, in degrees. The work of one area is limited (ErrIntricate).
+// Coordinates are WGS 84, longitude before latitude, in degrees. The work per area is limited
+// (ErrIntricate).
 package zonal
 
 import (
@@ -11,25 +13,30 @@ import (
 	"github.com/hazardd/hazardd/internal/geo"
 )
 
-// ErrIntricate means that an area has so many long sides that its cells cannot be told within the limit of work.
-var ErrIntricate = errors.New("the area is too intricate to go through its cells")
+// ErrIntricate means that an area has so many long sides that its cells cannot be computed within
+// the limit of work.
+var ErrIntricate = errors.New("the area is too complex to compute its cells")
 
-// maxSteps is how many times a side may go from one cell to the next in one area: about two seconds of work. The coast of a continent takes 100,000.
+// maxSteps is how often sides of one area may cross from one cell to the next: about two seconds of
+// work. The coast of a continent needs 100,000.
 const maxSteps = 40_000_000
 
-// Frame is how cells lie on the world: square tiles of side × side cells, from the north-west corner.
+// Frame is the position of the cells: square tiles of side × side cells, starting at the north-west
+// corner.
 type Frame struct {
-	West, North float64 // of the corner, degrees
+	West, North float64 // of the corner, in degrees
 	Cell        float64 // side of a cell, degrees
 	Side        int     // cells along a tile
 	Cols, Rows  int     // tiles
 }
 
-// side is one side of a ring, in cells from the corner of the frame: x to the east, y to the south.
+// side is one side of a ring, in cells from the corner of the frame: x points east, y south.
 type side struct{ x1, y1, x2, y2 float64 }
 
-// Cover tells which share of each cell is inside s, which may have holes and several polygons; lines and points have no inside. It calls visit for each tile that s may touch, row by row from the north: with the one share that all cells of
-// the tile have (shares is nil), or with the share of each cell, row by row from its north-west. visit must not keep the slice.
+// Cover computes which share of each cell is inside s, which may have holes and several polygons.
+// Lines and points have no inside. It calls visit for each tile that s may touch, row by row from
+// the north. If all cells of a tile have the same share, shares is nil. Otherwise shares has the
+// share of each cell, row by row from the north-west. visit must not keep the slice.
 func (f *Frame) Cover(s geo.Shape, visit func(col, row int, share float64, shares []float64) error) error {
 	return f.CoverPolygons(s.Polygons(), visit)
 }
@@ -64,7 +71,7 @@ func (f *Frame) CoverPolygons(polygons [][][]geo.Position, visit func(col, row i
 	})
 	b := band{Frame: f, first: max(int(left)/f.Side, 0), last: min(int(right)/f.Side, f.Cols-1), steps: maxSteps}
 	b.make()
-	var open []side // those that reach into the band
+	var open []side // sides that reach into the band
 	next := 0
 	for row := max(int(min(sides[0].y1, sides[0].y2))/f.Side, 0); row < f.Rows && (next < len(sides) || len(open) > 0); row++ {
 		bottom := float64((row + 1) * f.Side)
@@ -84,17 +91,19 @@ func (f *Frame) CoverPolygons(polygons [][][]geo.Position, visit func(col, row i
 	return nil
 }
 
-// band is a row of tiles. Going down, a side covers what is to the right of it, going up it takes that away: so the share of a cell is what the
-// sides to its left in its row have covered, and what those in it do.
+// band is a row of tiles. A side that goes south adds the area to its right, and one that goes
+// north subtracts it. So the share of a cell is the sum over the sides to its left in its row, and
+// over those inside it.
 type band struct {
 	*Frame
 	first, last int // tiles
 	steps       int
-	// of each row of cells, by cell from the first tile on: cover is what all cells to the right get, within what the cell itself gets.
+	// Both are indexed by row and by cell from the first tile on. cover is what a side adds to all
+	// cells to the right, within what it adds to the cell itself.
 	cover, within [][]float64
 	touched       []bool    // tiles
 	shares        []float64 // of a tile
-	sum           []float64 // of each row of cells, up to here
+	sum           []float64 // running sum of each row of cells
 }
 
 func (b *band) make() {
@@ -105,7 +114,7 @@ func (b *band) make() {
 	b.touched, b.shares, b.sum = make([]bool, n), make([]float64, b.Side*b.Side), make([]float64, b.Side)
 }
 
-// add adds a side to the band that is a row of tiles.
+// add adds a side to the band of a row of tiles.
 func (b *band) add(e side, row int) error {
 	top := float64(row * b.Side)
 	y1, y2 := e.y1-top, e.y2-top
@@ -129,9 +138,9 @@ func (b *band) add(e side, row int) error {
 	return nil
 }
 
-// row adds a piece of a side within one row of cells, from x to x2, that goes down by dy.
+// row adds a piece of a side within one row of cells, from x to x2. It goes south by dy.
 func (b *band) row(y int, x, x2, dy float64) error {
-	if x > x2 { // which way along the row does not matter
+	if x > x2 { // the direction along the row does not matter
 		x, x2 = x2, x
 	}
 	n := len(b.cover[y])
@@ -142,7 +151,7 @@ func (b *band) row(y int, x, x2, dy float64) error {
 		}
 		cell := max(int(math.Floor(x)), 0)
 		if cell >= n {
-			return nil // nothing is to the right of it
+			return nil // no cell lies to the right of it
 		}
 		end := min(x2, float64(cell+1))
 		part := dy
@@ -159,7 +168,7 @@ func (b *band) row(y int, x, x2, dy float64) error {
 	}
 }
 
-// tell calls visit for the tiles of the band that are not outside, and empties it.
+// tell calls visit for the tiles of the band that are not outside, and empties the band.
 func (b *band) tell(row int, visit func(col, row int, share float64, shares []float64) error) error {
 	const hair = 1e-9
 	clear(b.sum)

@@ -10,7 +10,8 @@ import (
 	"github.com/hazardd/hazardd/internal/geo"
 )
 
-// The shares of a polygon's cells add up to its extent, on frames of several sizes of cells, and each share is between 0 and 1.
+// The shares of a polygon's cells add up to its area, on frames with several cell sizes, and each
+// share is between 0 and 1.
 func TestSharesAddUp(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 200 {

@@ -13,7 +13,8 @@ import (
 //go:embed testdata/places.txt
 var places string
 
-// The page and the map say the same zone: 3,000 places all over the world as the map's package has them.
+// The page and the map have the same time zone, for 3,000 places all over the world as the map's
+// package gives them.
 func TestTheZonesAreThoseOfTheMap(t *testing.T) {
 	for line := range strings.Lines(places) {
 		var latitude, longitude float64

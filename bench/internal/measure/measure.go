@@ -1,8 +1,10 @@
-// Package measure is what the programs below bench share: how repeated measurements become one figure, and how figures are shown.
+// Package measure is shared by the programs below bench: it combines repeated measurements into one
+// figure, and prints figures.
 //
-// A machine that others use too gives no absolute figure twice. So each program measures its baseline in the same run, in rounds whose
-// order is rotated, and compares within a round: what disturbs a round disturbs both sides of its ratios. Of the rounds the median
-// stands; one that was disturbed on one side only does not move it.
+// On a shared machine, absolute figures differ from run to run. So each program measures its
+// baseline in the same run, in rounds with rotating order, and compares within a round: a
+// disturbance in a round affects both sides of its ratios. The result is the median of the rounds,
+// so that a round with a disturbance on one side only does not change it.
 package measure
 
 import (
@@ -15,10 +17,11 @@ import (
 	"text/tabwriter"
 )
 
-// Median is the middle of values; NaN of none. It leaves values as they are.
+// Median returns the median of values; NaN without values. It does not modify values.
 func Median(values []float64) float64 { return Quantile(values, 0.5) }
 
-// Quantile is the value below which the share q of values lies, between two of them in proportion; NaN of none.
+// Quantile returns the value below which the share q of values lies, interpolated between two of
+// them; NaN without values.
 func Quantile(values []float64, q float64) float64 {
 	if len(values) == 0 {
 		return math.NaN()
@@ -30,7 +33,7 @@ func Quantile(values []float64, q float64) float64 {
 	return sorted[low] + (at-float64(low))*(sorted[high]-sorted[low])
 }
 
-// Ratio is the median of a's values over b's of the same round.
+// Ratio returns the median of the ratios of a to b, each within one round.
 func Ratio(a, b []float64) float64 {
 	var each []float64
 	for i := range min(len(a), len(b)) {
@@ -39,7 +42,8 @@ func Ratio(a, b []float64) float64 {
 	return Median(each)
 }
 
-// Rotated is the order of round r of n things: each is first as often as the others, and follows another one each time.
+// Rotated returns the order of round r of n things: each is first equally often, and follows a
+// different one each time.
 func Rotated(n, r int) []int {
 	order := make([]int, n)
 	for i := range order {
@@ -51,43 +55,43 @@ func Rotated(n, r int) []int {
 	return order
 }
 
-// Goal is a figure that was promised, and what came out.
+// Goal is a promised figure and the measured value.
 type Goal struct {
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
-	// Bound is the least that is wanted of Value, the most if AtMost.
+	// Bound is the minimum of Value, or its maximum if AtMost is set.
 	Bound  float64 `json:"bound"`
 	AtMost bool    `json:"at_most,omitempty"`
 	Met    bool    `json:"met"`
 }
 
-// AtLeast is a goal that value reaches bound.
+// AtLeast returns a goal that value reaches bound.
 func AtLeast(name string, value, bound float64) Goal {
 	return Goal{Name: name, Value: value, Bound: bound, Met: value >= bound}
 }
 
-// AtMost is a goal that value stays within bound.
+// AtMost returns a goal that value stays within bound.
 func AtMost(name string, value, bound float64) Goal {
 	return Goal{Name: name, Value: value, Bound: bound, AtMost: true, Met: value <= bound}
 }
 
-// Report is what a program prints: tables for people, or all of it as JSON.
+// Report is the output of a program: tables for people, or everything as JSON.
 type Report struct {
 	Program string            `json:"program"`
-	Machine map[string]string `json:"machine"` // what the figures depend on
+	Machine map[string]string `json:"machine"` // conditions of the measurement
 	Tables  []Table           `json:"tables"`
 	Goals   []Goal            `json:"goals"`
 	Notes   []string          `json:"notes,omitempty"`
 }
 
-// Table is rows of figures under headings; a cell is text or a number.
+// Table is a set of rows under headings. A cell is text or a number.
 type Table struct {
 	Title string   `json:"title"`
 	Heads []string `json:"heads"`
 	Rows  [][]any  `json:"rows"`
 }
 
-// Add adds a row. A number that is none (NaN) stands for a measurement that was not made.
+// Add adds a row. NaN stands for a measurement that was not made.
 func (t *Table) Add(cells ...any) {
 	for i, c := range cells {
 		if f, ok := c.(float64); ok && math.IsNaN(f) {
@@ -148,7 +152,7 @@ func cell(c any) string {
 	}
 }
 
-// number shows about three digits, which is more than the figures are good for.
+// number formats about three digits, which is more than the precision of the figures.
 func number(f float64) string {
 	switch a := math.Abs(f); {
 	case a >= 100:

@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// ProcessorTime is how long a process has run on a processor. It says what a request costs also while others take the processors away. It is zero
-// where there is no /proc (outside Linux).
+// ProcessorTime returns how much processor time a process has used. It shows the cost of a request
+// even if other programs use the processors too. It returns zero on systems without /proc (outside
+// Linux).
 func ProcessorTime(pid int) (total time.Duration, err error) {
 	tasks, err := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/schedstat")
 	if err != nil {
@@ -31,7 +32,7 @@ func ProcessorTime(pid int) (total time.Duration, err error) {
 	return total, nil
 }
 
-// PeakMemory is the most memory that a process ever held, in MiB; NaN where that is not known.
+// PeakMemory returns the peak memory of a process, in MiB; NaN if unknown.
 func PeakMemory(pid int) float64 {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
 	if err != nil {

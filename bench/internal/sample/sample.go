@@ -1,4 +1,4 @@
-// Package sample makes hazards as a busy day has them, for the programs below bench.
+// Package sample makes typical hazards of a busy day, for the programs below bench.
 package sample
 
 import (
@@ -15,9 +15,9 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// Fill puts n active hazards into the store, in the proportions of a busy day: many advisories, few warnings, each with a name and a
-// text of the length that weather services write, so that its JSON is about 1.2 kB. The same n makes the same hazards, but for
-// their moments.
+// Fill writes n active hazards into the store, in the proportions of a busy day: many advisories,
+// few warnings. Each has a name and a text as long as those of weather services, so that its JSON
+// is about 1.2 kB. The same n makes the same hazards, apart from their times.
 func Fill(ctx context.Context, s *store.Store, n int, now hazard.Instant) error {
 	const batch = 1000
 	r := rand.New(rand.NewPCG(uint64(n), 1))
@@ -54,7 +54,7 @@ var kinds = []struct {
 	{hazard.Tornado, "Tornado Warning", hazard.Warning, 1},
 }
 
-// Hazard is the i-th hazard of those that r makes.
+// Hazard returns the i-th of the hazards that r makes.
 func Hazard(r *rand.Rand, i int, now hazard.Instant) *hazard.Hazard {
 	pick := r.IntN(100)
 	k := kinds[0]
@@ -77,7 +77,8 @@ func Hazard(r *rand.Rand, i int, now hazard.Instant) *hazard.Hazard {
 	}
 }
 
-// measured is what was measured of the i-th hazard: certainty and urgency of all, as the NWS says them, and a size where the type has one.
+// measured returns the measurements of the i-th hazard: certainty and urgency for all, as from the
+// NWS, and a size if the type has one.
 func measured(kind hazard.Type, i int) []hazard.Measurement {
 	part := float64(i%997) / 997
 	all := []hazard.Measurement{{Name: hazard.Certainty, Value: float64(1 + i%4)}, {Name: hazard.Urgency, Value: float64(1 + i%3)}}
@@ -95,7 +96,7 @@ func measured(kind hazard.Type, i int) []hazard.Measurement {
 	return all
 }
 
-// text is words up to a length, in lines as the alerts have them.
+// text returns words up to a length, in lines like those of alerts.
 func text(r *rand.Rand, length int) string {
 	var b strings.Builder
 	column := 0

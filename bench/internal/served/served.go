@@ -1,7 +1,8 @@
-// Package served runs the service in a process of its own, so that its time and memory are not those of what measures it.
+// Package served runs the service in a separate process, so that its time and memory are not mixed
+// with those of the measuring program.
 //
-// A program starts itself again: StartServer runs it with a variable set, in which case it calls Serve. The two speak in lines of JSON, on the
-// standard input and output of the second.
+// A program starts itself again: StartServer runs it with a variable set; then it calls Serve. The
+// two processes exchange lines of JSON, on the standard input and output of the second.
 package served
 
 import (
@@ -26,22 +27,23 @@ import (
 	"github.com/hazardd/hazardd/internal/service"
 )
 
-// asProcess is the variable that says what this program is.
+// asProcess is the variable with the kind of this process.
 const asProcess = "HAZARDD_BENCH_PROCESS"
 
 // KindServer is the kind of process that StartServer starts.
 const KindServer = "serve"
 
-// maxLine is the most bytes of a line between two processes.
+// maxLine is the maximum size in bytes of a line between two processes.
 const maxLine = 1 << 20
 
-// Kind is what this process was started as; empty: by a person.
+// Kind returns the kind of this process; empty if a person started it.
 func Kind() string { return os.Getenv(asProcess) }
 
-// ready is what a server says first.
+// ready is the first line from a server.
 type ready struct{ Addr, Token string }
 
-// Serve runs the service with these settings, without a limit for users, and says where it listens, until obey returns.
+// Serve runs the service with these settings, without limits for users, and prints its address. It
+// ends when obey returns.
 func Serve(cfg service.Config, obey func(ctx context.Context, s *service.Service, orders *Orders) error) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -65,22 +67,22 @@ func Serve(cfg service.Config, obey func(ctx context.Context, s *service.Service
 	return errors.Join(err, <-ended)
 }
 
-// Orders are what a process is told, and its answers.
+// Orders are the orders to a process, and its answers.
 type Orders struct {
 	in  *bufio.Scanner
 	out *json.Encoder
 }
 
-// NewOrders are those of this process. There is one set.
+// NewOrders returns the orders of this process. Call it once.
 func NewOrders() *Orders { return &Orders{lines(os.Stdin), json.NewEncoder(os.Stdout)} }
 
-// Next reads the next order; io.EOF after the last one.
+// Next reads the next order. It returns io.EOF after the last one.
 func (o *Orders) Next(order any) error { return decodeLine(o.in, order) }
 
 // Answer answers an order.
 func (o *Orders) Answer(answer any) error { return o.out.Encode(answer) }
 
-// Wait waits until the standard input ends: for a server that is told nothing.
+// Wait waits until the standard input ends, for a server without orders.
 func Wait(_ context.Context, _ *service.Service, o *Orders) error {
 	for o.in.Scan() {
 	}
@@ -103,14 +105,14 @@ func decodeLine(s *bufio.Scanner, into any) error {
 	return json.Unmarshal(s.Bytes(), into)
 }
 
-// Process is a process of this program.
+// Process is another process of this program.
 type Process struct {
 	cmd   *exec.Cmd
 	stdin io.WriteCloser
 	out   *bufio.Scanner
 }
 
-// Start starts this program again as a kind of process, until ctx ends.
+// Start starts this program again as a process of that kind, until ctx ends.
 func Start(ctx context.Context, kind string, args ...string) (*Process, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -130,10 +132,10 @@ func Start(ctx context.Context, kind string, args ...string) (*Process, error) {
 	return p, p.cmd.Start()
 }
 
-// Stop ends its standard input, and waits for its end.
+// Stop ends the process's standard input, and waits for the process to end.
 func (p *Process) Stop() error { return errors.Join(p.stdin.Close(), p.cmd.Wait()) }
 
-// Ask gives it an order, and reads the answer.
+// Ask sends the process an order, and reads the answer.
 func (p *Process) Ask(order, answer any) error {
 	if err := json.NewEncoder(p.stdin).Encode(order); err != nil {
 		return err
@@ -149,10 +151,10 @@ func (p *Process) read(answer any) error {
 	return err
 }
 
-// PID is the number of the process.
+// PID returns the number of the process.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Memory is the most that the process ever held, in MB; 0 where there is no /proc.
+// Memory returns the peak memory of the process in MB; 0 on systems without /proc.
 func (p *Process) Memory() (float64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.PID()))
 	if err != nil {
@@ -163,16 +165,17 @@ func (p *Process) Memory() (float64, error) {
 	return kB / 1024, err
 }
 
-// Server is the service in a process of its own.
+// Server is the service in a separate process.
 type Server struct {
 	*Process
 	ready
-	// ReadyIn is the time from the start of the process until /readyz said so.
+	// ReadyIn is the time from the start of the process until /readyz reported ready.
 	ReadyIn time.Duration
 	client  http.Client
 }
 
-// StartServer starts a server, and waits until it is ready. A request to it may take timeout; 0: as long as it takes.
+// StartServer starts a server, and waits until it is ready. Requests to it have that timeout; 0
+// means none.
 func StartServer(ctx context.Context, timeout time.Duration, args ...string) (*Server, error) {
 	begin := time.Now()
 	p, err := Start(ctx, KindServer, args...)
@@ -197,7 +200,8 @@ func StartServer(ctx context.Context, timeout time.Duration, args ...string) (*S
 	}
 }
 
-// Call makes a request as an admin, with a body of JSON unless that is nil, and returns the answer, which is not compressed. One that is no success is an error.
+// Call makes a request as an admin, with a JSON body unless body is nil, and returns the
+// uncompressed answer. A status other than success is an error.
 func (s *Server) Call(ctx context.Context, method, path string, body any) ([]byte, error) {
 	var sent io.Reader
 	if body != nil {

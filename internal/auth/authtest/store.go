@@ -1,4 +1,5 @@
-// Package authtest is for tests of what uses package auth: a store in memory, and a suite that every store must pass.
+// Package authtest helps to test users of package auth: it has a store in memory, and tests that
+// every store must pass.
 package authtest
 
 import (
@@ -15,8 +16,9 @@ import (
 	"github.com/hazardd/hazardd/internal/trace"
 )
 
-// Store is an auth.Store in memory, with the guarantees of that interface but that nothing outlives the process. It may be
-// shared by several services, as nodes share a database. The zero value is empty and ready.
+// Store is an auth.Store in memory, with the guarantees of that interface, except that nothing
+// survives the process. Several services may share it, as nodes share a database. The zero value is
+// empty and ready.
 type Store struct {
 	mu       sync.Mutex
 	away     error
@@ -34,14 +36,16 @@ type Store struct {
 
 var _ auth.Store = (*Store)(nil)
 
-// Away makes every method fail with err from now on, as when the database is gone; nil brings it back.
+// Away makes every method fail with err from now on, as if the database were unreachable. nil ends
+// this.
 func (s *Store) Away(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.away = err
 }
 
-// begin opens a transaction, which lasts until end is called. An error has ended it already.
+// begin starts a transaction, which lasts until end is called. If it returns an error, there is no
+// transaction.
 func (s *Store) begin(ctx context.Context) (end func(), err error) {
 	s.mu.Lock()
 	if err := cmp.Or(context.Cause(ctx), s.away); err != nil {
@@ -124,7 +128,7 @@ func (s *Store) putUser(u auth.User) {
 	s.users[u.Name] = u
 }
 
-// wrote ends a write that AuthVersion tells of.
+// wrote completes a write that changes AuthVersion.
 func (s *Store) wrote(ctx context.Context, a auth.Audit) {
 	s.version++
 	s.audit(ctx, a)
@@ -140,7 +144,7 @@ func (s *Store) CreateOrg(ctx context.Context, o auth.Org, a auth.Audit) (auth.O
 	if slices.ContainsFunc(s.orgs, func(p auth.Org) bool { return p.Acronym == o.Acronym }) {
 		return auth.Org{}, hazard.ErrConflict
 	}
-	o.ID = int64(len(s.orgs)) + 1 // none is ever removed
+	o.ID = int64(len(s.orgs)) + 1 // organizations are never removed
 	s.orgs = append(s.orgs, o)
 	s.wrote(ctx, a)
 	return o, nil

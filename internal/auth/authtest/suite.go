@@ -19,7 +19,8 @@ import (
 	"github.com/hazardd/hazardd/internal/trace"
 )
 
-// TestStore checks that a store keeps what auth.Store promises. open gives a new, empty one each time.
+// TestStore checks that a store keeps the promises of auth.Store. open returns a new, empty store
+// each time.
 func TestStore(t *testing.T, open func(*testing.T) auth.Store) {
 	for name, test := range map[string]func(*testing.T, auth.Store){
 		"an empty store has nothing":                              emptyStore,
@@ -64,7 +65,7 @@ func key(id string, created hazard.Instant) auth.Key {
 	return k
 }
 
-// session is the use of the refresh token parent in the session id.
+// session returns the session id after the use of its refresh token parent.
 func session(id, parent uuid.UUID, keyID string) auth.Session {
 	return auth.Session{ID: id, User: "ann", Expires: t0 + 5000, Parent: parent, Child: auth.Grant{Access: uuid.New(),
 		Refresh: uuid.New(), Issued: t0 + 7, KeyID: keyID, Role: auth.Reader, Orgs: []int64{2, 3}}}
@@ -84,7 +85,7 @@ func wantErr(t *testing.T, got, want error) {
 	}
 }
 
-// want compares by value; an empty slice is as good as none.
+// want compares by value. An empty slice equals nil.
 func want(t *testing.T, what string, got, want any) {
 	t.Helper()
 	if !reflect.DeepEqual(plain(got), plain(want)) {
@@ -330,7 +331,7 @@ func advance(t *testing.T, s auth.Store) {
 	want(t, "the same token again", got, first)
 
 	second := session(id, first.Child.Refresh, "k2")
-	second.User, second.Expires = "bob", t0 // never change
+	second.User, second.Expires = "bob", t0 // these never change
 	got, err = s.AdvanceSession(ctx, second)
 	must(t, err)
 	second.User, second.Expires = first.User, first.Expires
@@ -376,7 +377,7 @@ func sessions(t *testing.T, s auth.Store) {
 	must(t, err)
 	next.Created, next.User, next.Expires, next.Provider = login.Created, login.User, login.Expires, login.Provider
 	want(t, "the first use of a login that is kept", after, next)
-	must(t, s.AddSession(ctx, login)) // too late
+	must(t, s.AddSession(ctx, login)) // too late: the session was revoked
 	want(t, "after the renewal", list("ann"), []auth.Session{next})
 
 	must(t, s.RevokeSession(ctx, auth.Session{ID: id, Revoked: t0}, t0, auth.Audit{}))

@@ -1,5 +1,6 @@
-// Makes ../grid.bin.br, in the form that ../grid.go reads, of people by square kilometer of land (GPW v4.11, 0.25 degrees; its checksum is below) and the land of
-// Natural Earth (npm package world-atlas). What is done is in ../README.md.
+// Makes ../grid.bin.br, which ../grid.go reads, from people per square kilometer of land (GPW
+// v4.11, 0.25 degrees; its checksum is below) and the land of Natural Earth (npm package
+// world-atlas). ../README.md describes the steps.
 package main
 
 import (
@@ -24,10 +25,10 @@ import (
 
 const pinned = "6be604e349c381b4a2b7c55b29b71e70d3dcea2bffdbb426c9e9428010c40911"
 
-// A cell is land from this share of it on.
+// someLand is the share of land from which a cell counts as land.
 const someLand = 0.3
 
-// radius of the Earth in kilometers, as internal/geo has it.
+// radius of the Earth in kilometers, the same as in internal/geo.
 const radius = 6371.0088
 
 func main() {
@@ -73,7 +74,7 @@ func run(name string) error {
 		}
 		var km2, best float64
 		var mask uint64
-		bestCell := 14 // one in the middle
+		bestCell := 14 // a cell in the middle
 		for i := range 36 {
 			row := tile/frame.Cols*frame.Side + i/frame.Side
 			north := (90 - float64(row)*frame.Cell) * math.Pi / 180
@@ -87,7 +88,7 @@ func run(name string) error {
 			if float64(share) > best {
 				best, bestCell = float64(share), i
 			}
-			if km2 == 0 && i == 35 { // people, but no land that is known: an island, which is taken to be a tenth of a cell
+			if km2 == 0 && i == 35 { // people, but no known land: an island, assumed to be a tenth of a cell
 				km2 = cell / 10
 				islands += d * km2
 			}
@@ -119,7 +120,7 @@ func run(name string) error {
 	return os.WriteFile("../grid.bin.br", packed.Bytes(), 0o644)
 }
 
-// shares are the shares of land in the cells of each tile.
+// shares returns the shares of land in the cells of each tile.
 func shares(frame zonal.Frame) ([]float32, error) {
 	data, err := os.ReadFile("node_modules/world-atlas/land-10m.json")
 	if err != nil {
@@ -155,7 +156,7 @@ func shares(frame zonal.Frame) ([]float32, error) {
 		}
 		for _, p := range g.Arcs {
 			polygon := make([][]geo.Position, len(p))
-			south := true // Antarctica has no people, and goes round the pole
+			south := true // Antarctica has no people, and surrounds the pole
 			for i, ring := range p {
 				for _, arc := range ring {
 					polygon[i] = follow(polygon[i], topology.Arcs, arc)
@@ -167,7 +168,7 @@ func shares(frame zonal.Frame) ([]float32, error) {
 				continue
 			}
 			polygons++
-			for _, turn := range []float64{-360, 0, 360} { // what lies beyond 180 degrees is at the other end of the frame
+			for _, turn := range []float64{-360, 0, 360} { // parts beyond 180 degrees are at the other end of the frame
 				err := frame.CoverPolygons([][][]geo.Position{shifted(polygon, -turn)}, func(col, row int, share float64, shares []float64) error {
 					for i := range 36 {
 						if shares != nil {
@@ -187,7 +188,8 @@ func shares(frame zonal.Frame) ([]float32, error) {
 	return land, nil
 }
 
-// follow adds an arc to a ring, backwards if its number is negative. Longitudes run on beyond 180 degrees.
+// follow adds an arc to a ring, backwards if its number is negative. Longitudes continue beyond 180
+// degrees.
 func follow(ring []geo.Position, arcs [][][2]float64, n int) []geo.Position {
 	backwards := n < 0
 	if backwards {
@@ -210,7 +212,7 @@ func follow(ring []geo.Position, arcs [][][2]float64, n int) []geo.Position {
 	return ring
 }
 
-// orient turns a ring so that it goes counterclockwise, or clockwise.
+// orient makes a ring counterclockwise or clockwise.
 func orient(ring []geo.Position, counterclockwise bool) {
 	area := 0.0
 	for i := 1; i < len(ring); i++ {

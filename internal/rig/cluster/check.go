@@ -12,12 +12,12 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// Jump is by how much numbers jump, at least, where a history was replaced.
+// Jump is the minimum by which numbers jump when a history is replaced.
 const Jump = 1_000_000
 
-// A Fault is something that must not be in a history.
+// A Fault is a violation of a promise in a history.
 type Fault struct {
-	Promise string // which one is broken: one of the names below
+	Promise string // the broken promise: one of the names below
 	Detail  string
 }
 
@@ -37,28 +37,29 @@ const (
 	Answered  = "reads are answered"
 )
 
-// limitPerPromise is how many faults of one kind are told: the first says it.
+// limitPerPromise is the maximum number of reported faults per promise, because the first one is
+// enough.
 const limitPerPromise = 5
 
 type checker struct {
 	*History
 	faults []Fault
 	counts map[string]int
-	byName map[string]int // where in the log a hazard got a name; by hazard and name
-	made   map[string]int // where in the log a product was made
-	gone   map[string]int // where it was deleted
+	byName map[string]int // place in the log where a hazard got a name, by hazard and name
+	made   map[string]int // place in the log where a product was created
+	gone   map[string]int // place where it was deleted
 	forks  []fork
 }
 
-// fork is a jump of numbers: numbers of the old history above after are not in the log, and first
-// is the first number of the new history.
+// fork is a jump of numbers. Numbers of the old history above after are not in the log. first is
+// the first number of the new history.
 type fork struct{ after, first int64 }
 
 func newChecker(h *History) *checker {
 	return &checker{History: h, counts: map[string]int{}, byName: map[string]int{}, made: map[string]int{}, gone: map[string]int{}}
 }
 
-// Check finds what is wrong in a history.
+// Check finds the faults in a history.
 func Check(h *History) []Fault {
 	c := newChecker(h)
 	c.log()
@@ -84,10 +85,10 @@ func (c *checker) fault(promise, format string, args ...any) {
 	}
 }
 
-// log looks at the log by itself, and notes where what is in it.
+// log checks the log by itself, and records the places of its entries.
 func (c *checker) log() {
 	last := int64(0)
-	names := map[string]string{} // present one, by hazard
+	names := map[string]string{} // present name, by hazard
 	for i, ch := range c.Log {
 		switch {
 		case ch.Number == last+1:
@@ -101,7 +102,7 @@ func (c *checker) log() {
 			switch ch.Type {
 			case "product.created":
 				if _, twice := c.made[ch.Product]; twice {
-					c.fault(Once, "change %d makes product %s again", ch.Number, ch.Product)
+					c.fault(Once, "change %d creates product %s again", ch.Number, ch.Product)
 				}
 				c.made[ch.Product] = i
 			case "product.deleted":
@@ -109,7 +110,7 @@ func (c *checker) log() {
 			}
 			continue
 		}
-		if names[ch.Hazard] == ch.Name { // something else of it was changed
+		if names[ch.Hazard] == ch.Name { // another field was changed
 			continue
 		}
 		names[ch.Hazard] = ch.Name
@@ -121,7 +122,7 @@ func (c *checker) log() {
 	}
 }
 
-// place is where in the log a write is.
+// place returns the place of a write in the log.
 func (c *checker) place(w *Write) (int, bool) {
 	switch {
 	case w.Deletes:
@@ -135,12 +136,12 @@ func (c *checker) place(w *Write) (int, bool) {
 	return i, ok
 }
 
-// mayBeLost: a failover may have lost a write.
+// mayBeLost reports whether a failover may have lost a write.
 func (c *checker) mayBeLost(w *Write) bool {
 	return c.Lossy && slices.ContainsFunc(c.Failovers, func(f Window) bool { return w.Start.Before(f.To) && w.End.After(f.From) })
 }
 
-// Lost is how many acknowledged writes are not in the log.
+// Lost returns how many acknowledged writes are missing in the log.
 func (h *History) Lost() (n int) {
 	c := newChecker(h)
 	c.log()
@@ -169,7 +170,7 @@ func (c *checker) writes() {
 	}
 }
 
-// order compares the log with the clock of the clients.
+// order compares the log with the clients' clock.
 func (c *checker) order() {
 	var begun, ended []*Write
 	for i := range c.Writes {
@@ -198,7 +199,7 @@ func (c *checker) order() {
 	}
 }
 
-// updates holds the writes of each hazard to a register with compare-and-set.
+// updates checks that the writes of each hazard behave like a register with compare-and-set.
 func (c *checker) updates() {
 	before := map[string]string{} // by hazard and name: the name before
 	names := map[string]string{}
@@ -211,21 +212,22 @@ func (c *checker) updates() {
 	for i := range c.Writes {
 		w := &c.Writes[i]
 		if had, ok := before[w.Hazard+" "+w.After]; ok && w.Before != "" && w.Product == "" && had != w.Before {
-			c.fault(NotLost, "%s: its name was to be %q and was %q", w, w.Before, had)
+			c.fault(NotLost, "%s: it required the name %q, but the name was %q", w, w.Before, had)
 		}
 	}
-	if c.Lossy { // the register itself went back
+	if c.Lossy { // the register itself was reset
 		return
 	}
 	histories := map[string][]porcupine.Operation{}
 	for i := range c.Writes {
 		w := &c.Writes[i]
-		if w.Product != "" || w.Refused() { // a refusal changes nothing; a node that is behind may refuse what another would not
+		if w.Product != "" || w.Refused() { // a refusal changes nothing; a node with old data may refuse what another would accept
 			continue
 		}
 		op := porcupine.Operation{ClientId: w.Client, Input: registerInput{before: w.Before, after: w.After}, Call: w.Start.UnixNano(), Return: w.End.UnixNano()}
 		if !w.Acknowledged() {
-			// The log says which of these were done, at a time that is not known. Left open, each would double what is searched.
+			// The log says which of these writes were done, but not when. Keeping undone ones would
+			// double the search for each.
 			if _, done := before[w.Hazard+" "+w.After]; !done {
 				continue
 			}
@@ -235,20 +237,21 @@ func (c *checker) updates() {
 	}
 	for hazard, ops := range histories {
 		ops = append(ops, porcupine.Operation{Input: registerInput{read: true}, Output: names[hazard], Call: math.MaxInt64 - 1, Return: math.MaxInt64})
-		// It takes milliseconds; a busy machine is no reason to give up.
+		// The check takes milliseconds, but a busy machine must not make it fail.
 		if result := porcupine.CheckOperationsTimeout(register, ops, 2*time.Minute); result != porcupine.Ok {
-			c.fault(NotLost, "hazard %s: whether %d writes are a history of a register: %s", hazard, len(ops)-1, result)
+			c.fault(NotLost, "hazard %s: the check that its %d writes are a history of a register: %s", hazard, len(ops)-1, result)
 		}
 	}
 }
 
-// registerInput is a request to a register: to read it, or to write after, if it holds before (where that is not empty).
+// registerInput is a request to a register: a read, or a write of after. If before is not empty,
+// the write requires that the register holds before.
 type registerInput struct {
 	read          bool
 	before, after string
 }
 
-// register is the name of a hazard. What is asked of it was done.
+// register models the name of a hazard. It contains only requests that were done.
 var register = porcupine.Model{
 	Init: func() any { return "" },
 	Step: func(state, input, output any) (bool, any) {
@@ -260,27 +263,27 @@ var register = porcupine.Model{
 	},
 }
 
-// number finds a number in the log.
+// number finds the place of a number in the log.
 func (c *checker) number(n int64) (int, bool) {
 	return slices.BinarySearchFunc(c.Log, n, func(ch Change, n int64) int { return cmp.Compare(ch.Number, n) })
 }
 
-// replaced: a number may be of a history that a failover replaced.
+// replaced reports whether a number may belong to a history that a failover replaced.
 func (c *checker) replaced(n int64) bool {
 	return c.Lossy && slices.ContainsFunc(c.forks, func(f fork) bool { return n > f.after && n < f.after+Jump })
 }
 
 func (c *checker) stream(s *Stream) {
 	who := fmt.Sprintf("the stream of client %d at %s", s.Client, s.To)
-	next := 0        // of the log
-	seen := int64(0) // the number that it is behind
-	old := int64(0)  // a number of a replaced history, which it was told; 0: none since the last reset
+	next := 0        // next place in the log
+	seen := int64(0) // number that the stream has passed
+	old := int64(0)  // number of a replaced history that the stream received; 0: none since the last reset
 	for _, e := range s.Events {
 		at, there := c.number(e.Number)
 		switch {
 		case e.Reset:
 			if !c.Lossy || len(c.forks) == 0 {
-				c.fault(Told, "%s: a reset to %d after %d by %s at %s, though nothing was replaced: %s", who, e.Number, seen, e.Node, e.At.Format(clockTime), e.Text)
+				c.fault(Told, "%s: a reset to %d after %d by %s at %s, but no history was replaced: %s", who, e.Number, seen, e.Node, e.At.Format(clockTime), e.Text)
 			}
 			if e.Number < seen && !c.replaced(seen) {
 				c.fault(Streamed, "%s: a reset back to %d after %d by %s", who, e.Number, seen, e.Node)
@@ -298,12 +301,12 @@ func (c *checker) stream(s *Stream) {
 		case !there:
 			c.fault(Streamed, "%s: change %d by %s is not in the log", who, e.Number, e.Node)
 		case old != 0:
-			c.fault(Told, "%s: change %d by %s follows %d, which is of a replaced history, without a reset", who, e.Number, e.Node, old)
+			c.fault(Told, "%s: change %d by %s follows %d, which belongs to a replaced history, without a reset", who, e.Number, e.Node, old)
 			old = 0
 		case at != next:
-			c.fault(Streamed, "%s: change %d by %s after %d: %d changes were not told", who, e.Number, e.Node, seen, at-next)
+			c.fault(Streamed, "%s: change %d by %s after %d: %d changes were not sent", who, e.Number, e.Node, seen, at-next)
 		case e.Text != c.Log[at].Text:
-			c.fault(Streamed, "%s: change %d by %s is told as\n%s\nand in the log\n%s", who, e.Number, e.Node, e.Text, c.Log[at].Text)
+			c.fault(Streamed, "%s: change %d by %s was sent as\n%s\nand is in the log as\n%s", who, e.Number, e.Node, e.Text, c.Log[at].Text)
 		}
 		seen = e.Number
 		if there {
@@ -354,11 +357,11 @@ func (c *checker) reads() {
 	}
 }
 
-// picture is the active hazards as of a place in the log.
+// picture is the state of the active hazards as of a place in the log.
 type picture struct {
-	hazards map[string]*Change // the latest of each active hazard
+	hazards map[string]*Change // the latest change of each active hazard
 	totals  map[string]int
-	made    map[string]bool // products that there are
+	made    map[string]bool // existing products
 }
 
 func newPicture() *picture {
@@ -384,7 +387,7 @@ func (p *picture) apply(ch *Change) {
 	}
 }
 
-// parse reads a list.
+// parse parses a list.
 func (c *checker) parse(r *Read) []member {
 	var list []member
 	if err := json.Unmarshal(r.Body, &list); err != nil {
@@ -393,17 +396,17 @@ func (c *checker) parse(r *Read) []member {
 	return list
 }
 
-// ended looks for what is over.
+// ended finds hazards in a list that have already ended.
 func (c *checker) ended(r *Read) {
 	for _, m := range c.parse(r) {
 		ends, err := m.ends()
 		if err != nil || !ends.IsZero() && !ends.After(r.Start) {
-			c.fault(Expired, "client %d: a list by %s, asked for at %s, holds hazard %s, whose end was at %s (%v)", r.Client, r.Node, r.Start.Format(clockTime), m.UUID, ends.Format(clockTime), err)
+			c.fault(Expired, "client %d: a list by %s, requested at %s, contains hazard %s, which ended at %s (%v)", r.Client, r.Node, r.Start.Format(clockTime), m.UUID, ends.Format(clockTime), err)
 		}
 	}
 }
 
-// list compares a list that was read with what the log says as of its number.
+// list compares a list that a client read with the state of the log at its number.
 func (c *checker) list(r *Read, p *picture) {
 	c.ended(r)
 	found := map[string]bool{}
@@ -411,11 +414,11 @@ func (c *checker) list(r *Read, p *picture) {
 		ch := p.hazards[m.UUID]
 		switch {
 		case found[m.UUID]:
-			c.fault(True, "client %d: a list by %s as of change %d holds hazard %s twice", r.Client, r.Node, r.Change, m.UUID)
+			c.fault(True, "client %d: a list by %s as of change %d contains hazard %s twice", r.Client, r.Node, r.Change, m.UUID)
 		case ch == nil:
-			c.fault(True, "client %d: a list by %s as of change %d holds hazard %s, which is not active then", r.Client, r.Node, r.Change, m.UUID)
+			c.fault(True, "client %d: a list by %s as of change %d contains hazard %s, which was not active then", r.Client, r.Node, r.Change, m.UUID)
 		case ch.Name != m.Name || fmt.Sprint(p.totals[m.UUID]) != m.Total:
-			c.fault(True, "client %d: a list by %s as of change %d holds hazard %s as %q with %s products, the log says %q with %d", r.Client, r.Node, r.Change, m.UUID, m.Name, m.Total, ch.Name, p.totals[m.UUID])
+			c.fault(True, "client %d: a list by %s as of change %d contains hazard %s as %q with %s products, the log has %q with %d", r.Client, r.Node, r.Change, m.UUID, m.Name, m.Total, ch.Name, p.totals[m.UUID])
 		}
 		found[m.UUID] = true
 	}
@@ -426,7 +429,7 @@ func (c *checker) list(r *Read, p *picture) {
 	}
 }
 
-// forward: what a node has shown, it shows from then on.
+// forward checks that a node never goes back behind what it has shown.
 func (c *checker) forward() {
 	ended := make([]*Read, 0, len(c.Reads))
 	for i := range c.Reads {
@@ -448,18 +451,20 @@ func (c *checker) forward() {
 	}
 }
 
-// own: a node shows what it has acknowledged. One that was cut off from the database in between has a reason not to.
+// own checks that a node shows the writes that it acknowledged. It may fail to if it lost the
+// database in between.
 func (c *checker) own() {
 	c.behind(func(w *Write, r *Read) {
 		if w.Node != r.Node || slices.ContainsFunc(c.Cut[r.Node], func(cut Window) bool { return cut.overlaps(w.Start, r.End) }) {
 			return
 		}
 		at, _ := c.place(w)
-		c.fault(OwnWrites, "client %d at %s: %s is at change %d; it has acknowledged %d %v before (%s)", r.Client, r.Start.Format(clockTime), r.Node, r.Change, c.Log[at].Number, r.Start.Sub(w.End), w)
+		c.fault(OwnWrites, "client %d at %s: %s is at change %d, but acknowledged %d %v before (%s)", r.Client, r.Start.Format(clockTime), r.Node, r.Change, c.Log[at].Number, r.Start.Sub(w.End), w)
 	})
 }
 
-// behind calls late with each list, and the first write that was acknowledged before and that it lacks, of all nodes and of its own.
+// behind calls late for each list that lacks an acknowledged write, with the first such write: once
+// for all nodes, and once for the list's own node.
 func (c *checker) behind(late func(*Write, *Read)) {
 	type numbered struct {
 		*Write
@@ -475,7 +480,8 @@ func (c *checker) behind(late func(*Write, *Read)) {
 			}
 		}
 	}
-	// Of the writes above a number, the one that was acknowledged first: sorted by number, from the end on.
+	// For each number, find the write above it that was acknowledged first: sort by number and go
+	// from the end.
 	for node, list := range byNode {
 		slices.SortFunc(list, func(a, b numbered) int { return cmp.Compare(a.n, b.n) })
 		first := make([]*Write, len(list)+1)
@@ -497,23 +503,24 @@ func (c *checker) behind(late func(*Write, *Read)) {
 	}
 }
 
-// Figures are what a history shows beside faults.
+// Figures are measurements from a history, apart from faults.
 type Figures struct {
-	Outage       time.Duration // the longest time in which no write was acknowledged
-	Staleness    time.Duration // the longest time for which a list lacked a write that had been acknowledged
-	StaleNode    string        // whose list it was
-	FailedReads  int           // of all, allowed or not
+	Outage       time.Duration // the longest time without an acknowledged write
+	Staleness    time.Duration // the longest time for which a list lacked an acknowledged write
+	StaleNode    string        // the node of that list
+	FailedReads  int           // of all reads, allowed or not
 	Reads        int
-	Writes       int // that were asked for
+	Writes       int // attempted writes
 	Acknowledged int
-	Lost         int // of those
-	Resets       int // that streams were told
+	Lost         int // lost ones among them
+	Resets       int // resets that streams received
 	Events       int
-	// Elsewhere is the time from an acknowledgement to the event at other nodes: half of them, and 99 of 100.
+	// Elsewhere is the time from an acknowledgement to the event at other nodes: the median and the
+	// 99th percentile.
 	Elsewhere50, Elsewhere99 time.Duration
 }
 
-// Measure is what a history shows from a moment to another.
+// Measure returns the figures of a history between two moments.
 func Measure(h *History, from, to time.Time) (f Figures) {
 	c := newChecker(h)
 	c.log()
@@ -565,7 +572,7 @@ func Measure(h *History, from, to time.Time) (f Figures) {
 	return f
 }
 
-// Heads and Row are a line of a table of figures.
+// Heads and Row make the lines of a table of figures.
 var Heads = strings.Join([]string{"what was broken", "outage ms", "stale ms (node)", "reads failed/all", "writes lost/ack/all", "resets", "elsewhere ms p50/p99"}, " | ")
 
 func (f *Figures) Row(name string) string {

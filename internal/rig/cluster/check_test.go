@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// made is a history that a good cluster would make, while it is being made: one thing happens after the other, a second apart.
+// made builds a history that a correct cluster would produce: one thing after the other, a second
+// apart.
 type made struct {
 	t testing.TB
 	History
@@ -20,7 +21,7 @@ type made struct {
 	nodes  int
 }
 
-// begin is when these histories begin.
+// begin is the start of these histories.
 var begin = time.UnixMilli(1_700_000_000_000)
 
 func newMade(t testing.TB) *made {
@@ -34,7 +35,7 @@ func newMade(t testing.TB) *made {
 
 func node(i int) string { return fmt.Sprintf("node%d", i+1) }
 
-// logged adds a change to the log, and tells it to all streams.
+// logged adds a change to the log, and sends it to all streams.
 func (m *made) logged(kind, user, what string, state any) {
 	m.number++
 	text, err := json.Marshal(map[string]any{"change": m.number, "type": kind, "user": user, what: state})
@@ -47,7 +48,7 @@ func (m *made) logged(kind, user, what string, state any) {
 	}
 }
 
-// wrote notes an acknowledged write of the second that begins, and lets all nodes be asked for their lists.
+// wrote records an acknowledged write in the second that begins, and reads the lists of all nodes.
 func (m *made) wrote(w Write) {
 	n := node(m.nodes % 3)
 	m.nodes++
@@ -76,7 +77,7 @@ func (m *made) ask() {
 	m.now = m.now.Add(500 * time.Millisecond)
 }
 
-// hazard makes or changes one.
+// hazard creates or changes a hazard.
 func (m *made) hazard(uuid, before, name, status string, life time.Duration) {
 	h, kind := m.states[uuid], "hazard.updated"
 	if h == nil {
@@ -101,7 +102,7 @@ func (m *made) product(hazard, uuid string, deletes bool) {
 	m.wrote(Write{Client: 1, Hazard: hazard, Product: uuid, Deletes: deletes})
 }
 
-// sound is a history of everything that happens, without a fault.
+// sound returns a history with everything that can happen, without a fault.
 func sound(t testing.TB) *made {
 	m := newMade(t)
 	m.ask()
@@ -110,7 +111,7 @@ func sound(t testing.TB) *made {
 	m.product("fire", "map", false)
 	m.hazard("fire", "a", "c", "A", 0)
 	m.hazard("storm", "", "d", "A", 0)
-	m.states["flood"].Status = "E" // its end comes, and is recorded
+	m.states["flood"].Status = "E" // it expires, and this is recorded
 	m.logged("hazard.expired", "", "hazard", m.states["flood"])
 	m.ask()
 	m.hazard("fire", "c", "e", "A", 0)
@@ -128,8 +129,8 @@ func (m *made) finish() {
 	m.Log = log
 }
 
-// replaced is a history in which a failover lost two changes, whose numbers were 4 and 5: both were acknowledged, and the second stream was told
-// of both. It gets a reset.
+// replaced returns a history in which a failover lost two changes, numbers 4 and 5. Both were
+// acknowledged, and the second stream has received both. It gets a reset.
 func replaced(t testing.TB) *made {
 	m := newMade(t)
 	m.hazard("fire", "", "a", "A", 0)
@@ -166,13 +167,13 @@ func TestASoundHistoryHasNoFault(t *testing.T) {
 	wantNone(t, &History{})
 }
 
-// find is the write of a name.
+// find returns the write with a name.
 func (m *made) find(name string) *Write {
 	i := slices.IndexFunc(m.Writes, func(w Write) bool { return w.After == name })
 	return &m.Writes[i]
 }
 
-// read is a list of a node after a number of seconds.
+// read returns a node's list in a given second.
 func (m *made) read(second int, node string) *Read {
 	at := begin.Add(time.Duration(second)*time.Second + 500*time.Millisecond)
 	i := slices.IndexFunc(m.Reads, func(r Read) bool { return r.Node == node && r.Start.Equal(at) })
@@ -215,7 +216,7 @@ func TestEachFaultIsFound(t *testing.T) {
 		}, InOrder},
 		"an update is overwritten unseen": {sound, func(m *made) { m.find("e").Before = "a" }, NotLost},
 		"the writes of a hazard are no history of a register": {sound, func(m *made) {
-			w := m.find("e") // done before what it builds upon
+			w := m.find("e") // done before the write that it depends on
 			w.Start, w.End = begin.Add(-2*time.Second), begin.Add(-time.Second)
 		}, NotLost},
 		"a stream is told twice": {sound, func(m *made) {
@@ -277,7 +278,7 @@ func twice(list []byte) []byte {
 	return []byte(strings.Replace(string(list), "]", ","+strings.Trim(string(list), "[]")+"]", 1))
 }
 
-// earlier makes a list one that was given before.
+// earlier replaces a list by an earlier one.
 func earlier(r, before *Read) { r.Change, r.Body = before.Change, before.Body }
 
 func TestWhatIsAllowedIsNoFault(t *testing.T) {
@@ -294,7 +295,7 @@ func TestWhatIsAllowedIsNoFault(t *testing.T) {
 			for i := range 40 {
 				w := Write{Hazard: "fire", Before: "a", After: fmt.Sprint(i), Status: 503, Start: begin.Add(1500 * time.Millisecond), End: m.now}
 				if i == 39 {
-					w.Before = "c" // which it had when another write followed
+					w.Before = "c" // the name that it had when another write came after
 				}
 				m.Writes = append(m.Writes, w)
 			}
@@ -322,7 +323,7 @@ func TestWhatIsAllowedIsNoFault(t *testing.T) {
 
 func TestFigures(t *testing.T) {
 	m := sound(t)
-	earlier(m.read(7, "node1"), m.read(6, "node1")) // node3 has acknowledged e 400 ms before
+	earlier(m.read(7, "node1"), m.read(6, "node1")) // node3 acknowledged e 400 ms before
 	m.find("f").Status = 503
 	m.read(1, "node1").Status = 503
 	f := Measure(&m.History, begin, m.now)

@@ -42,12 +42,12 @@ func newClient(c *cluster, to string) *client {
 	return &client{c, to, c.front.URL, c.front.Client(1 + rand.IntN(2))} // HTTP/1.1 or HTTP/2
 }
 
-// answeredBy is the node that has answered.
+// answeredBy returns the node that answered.
 func (c *client) answeredBy(resp *http.Response) string {
 	if c.to != Front {
 		return c.to
 	}
-	addrs := strings.Split(resp.Header.Get(nginxtest.ServedBy), ", ") // the last of those that were tried
+	addrs := strings.Split(resp.Header.Get(nginxtest.ServedBy), ", ") // the last of the nodes that were tried
 	for _, n := range c.cluster.nodes {
 		if n.addr == addrs[len(addrs)-1] {
 			return n.name
@@ -56,23 +56,23 @@ func (c *client) answeredBy(resp *http.Response) string {
 	return ""
 }
 
-// answer is what a request has got.
+// answer is the answer to a request.
 type answer struct {
-	status int // 0: nothing, or not all
+	status int // 0: no answer, or an incomplete one
 	node   string
 	header http.Header
 	body   []byte
 	err    error
 }
 
-// do sends a request, and reads the answer whole.
+// do sends a request, and reads the whole answer.
 func (c *client) do(ctx context.Context, method, path string, header map[string]string, body []byte) (a answer) {
 	req, err := http.NewRequestWithContext(ctx, method, c.url+path, bytes.NewReader(body))
 	if err != nil {
 		return answer{err: err}
 	}
 	if method != http.MethodGet {
-		req.GetBody = nil // so that the client does not send a write again by itself
+		req.GetBody = nil // so that the client does not retry a write by itself
 	}
 	req.Header.Set("Authorization", "Bearer "+c.cluster.token)
 	for name, value := range header {
@@ -98,15 +98,15 @@ func (c *client) get(ctx context.Context, path string) ([]byte, int, error) {
 
 const (
 	patience = 8 * time.Second // how long a client waits for an answer
-	maxTries = 10              // how often it tries to make something
+	maxTries = 10              // how often it tries to create something
 )
 
-// load is clients at work, and what they have seen.
+// load is a set of active clients, and what they have seen.
 type load struct {
 	t       *testing.T
 	cluster *cluster
 	seed    uint64
-	shared  []string // hazards that all writers change, by If-Match
+	shared  []string // hazards that all writers change, with If-Match
 
 	stopWriting context.CancelFunc
 	stopReading context.CancelFunc
@@ -116,14 +116,15 @@ type load struct {
 	mu     sync.Mutex
 	writes []Write
 	reads  []Read
-	bodies map[[sha256.Size]byte][]byte // of lists: many are the same
-	files  map[string][]byte            // contents by uuid of the product: of those that were acknowledged
-	// streams are written to by their own goroutines until readers have ended; seen is where each is.
+	bodies map[[sha256.Size]byte][]byte // bodies of lists by checksum, because many are the same
+	files  map[string][]byte            // acknowledged contents by uuid of the product
+	// streams are written by their own goroutines until readers have ended. seen is the position of
+	// each.
 	streams []*Stream
 	seen    []*atomic.Int64
 }
 
-// The clients: twenty.
+// The numbers of clients: twenty in total.
 const (
 	frontWriters  = 4 // and one at each node
 	frontReaders  = 3
@@ -133,7 +134,7 @@ const (
 	thinkTime     = 40 * time.Millisecond // of writers, on average
 )
 
-// newLoad makes the hazards that all writers share, and lets clients go to work.
+// newLoad creates the hazards that all writers share, and starts the clients.
 func newLoad(c *cluster) *load {
 	seed := rand.Uint64()
 	c.t.Logf("seed %d", seed)
@@ -149,7 +150,7 @@ func newLoad(c *cluster) *load {
 	writing, stopWriting := context.WithCancel(ctx)
 	reading, stopReading := context.WithCancel(ctx)
 	l.stopWriting, l.stopReading = stopWriting, stopReading
-	c.t.Cleanup(func() { // where finish was not come to
+	c.t.Cleanup(func() { // if finish was not reached
 		stopWriting()
 		stopReading()
 		l.writers.Wait()
@@ -187,7 +188,7 @@ type writer struct {
 	client *client
 	number int
 	rnd    *rand.Rand
-	mine   []string // hazards that it made, and that do not end by themselves
+	mine   []string // hazards that it created, and that do not expire
 	texts  [][2]string
 }
 
@@ -196,7 +197,7 @@ func (w *writer) work(ctx context.Context) {
 	for ctx.Err() == nil {
 		done := true
 		switch n := w.rnd.IntN(100); {
-		case n < 25: // ends within seconds
+		case n < 25: // expires within seconds
 			_, done = w.create(ctx, time.Duration(800+w.rnd.IntN(2200))*time.Millisecond)
 		case n < 60:
 			done = w.swap(ctx, w.load.shared[w.rnd.IntN(len(w.load.shared))])
@@ -238,11 +239,11 @@ type request struct {
 	contentType  string
 	match        string
 	body         []byte
-	until        time.Time // when what is asked for is over; zero: never
+	until        time.Time // when the requested hazard expires; zero: never
 }
 
-// send sends a write and notes it, and tells whether it was acknowledged. What makes something under a uuid is sent again until it is known to be
-// there: so it is meant to be done.
+// send sends a write, records it, and reports whether it was acknowledged. A creation with a uuid
+// is repeated until the result is known, as the interface intends.
 func (w *writer) send(ctx context.Context, note Write, r request, again bool) bool {
 	note.Client, note.To, note.Start = w.number, w.client.to, time.Now()
 	header := map[string]string{"Content-Type": r.contentType}
@@ -250,7 +251,7 @@ func (w *writer) send(ctx context.Context, note Write, r request, again bool) bo
 		header["If-Match"] = r.match
 	}
 	for tries := 0; ; {
-		// The load's end does not cut a request short.
+		// The end of the load does not interrupt a request.
 		waiting, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 		began := time.Now()
 		a := w.client.do(waiting, r.method, r.path, header, r.body)
@@ -266,18 +267,18 @@ func (w *writer) send(ctx context.Context, note Write, r request, again bool) bo
 		if !again || note.Acknowledged() || note.Refused() || tries == maxTries || ctx.Err() != nil {
 			break
 		}
-		time.Sleep(100 * time.Millisecond) // what the client of a service that says Retry-After does, ten times as fast
+		time.Sleep(100 * time.Millisecond) // like a client that follows Retry-After, but ten times as fast
 	}
 	w.load.mu.Lock()
 	defer w.load.mu.Unlock()
 	w.load.writes = append(w.load.writes, note)
 	switch {
 	case note.Status == http.StatusServiceUnavailable || !note.Refused():
-	case note.Status == http.StatusPreconditionFailed: // another was faster, or the node is behind
-	case note.Status == http.StatusBadRequest && !r.until.IsZero() && note.End.After(r.until): // it came when it was over
-	case note.Status == http.StatusNotFound && w.load.cluster.asynchronous: // it is lost; the checker decides whether it may be
+	case note.Status == http.StatusPreconditionFailed: // another client was faster, or the node lags
+	case note.Status == http.StatusBadRequest && !r.until.IsZero() && note.End.After(r.until): // it arrived after its own end
+	case note.Status == http.StatusNotFound && w.load.cluster.asynchronous: // it was lost; the checker decides whether that is allowed
 		w.mine = slices.DeleteFunc(w.mine, func(id string) bool { return id == note.Hazard })
-	case note.Status == http.StatusNotFound && note.Deletes: // the answer before was lost, and the front asked again
+	case note.Status == http.StatusNotFound && note.Deletes: // the first answer was lost, and the front sent the request again
 		note.Status = 0
 		w.load.writes[len(w.load.writes)-1] = note
 	default:
@@ -296,7 +297,7 @@ func jsonBody(members map[string]any) []byte {
 
 const jsonType = "application/json"
 
-// create makes a hazard that ends after a time, 0: not by itself.
+// create creates a hazard that expires after a time; 0: never.
 func (w *writer) create(ctx context.Context, life time.Duration) (id string, ok bool) {
 	id = uuid.NewString()
 	name := "made " + uuid.NewString()
@@ -309,7 +310,7 @@ func (w *writer) create(ctx context.Context, life time.Duration) (id string, ok 
 	return id, w.send(ctx, Write{Hazard: id, After: name}, request{method: http.MethodPost, path: "/hazards", contentType: jsonType, body: jsonBody(members), until: until}, life == 0)
 }
 
-// put gives a hazard a new name, whatever it had.
+// put gives a hazard a new name, whatever its present one.
 func (w *writer) put(ctx context.Context, id string, ends bool) bool {
 	name := "put " + uuid.NewString()
 	members := map[string]any{"hazard_Name": name}
@@ -319,7 +320,7 @@ func (w *writer) put(ctx context.Context, id string, ends bool) bool {
 	return w.send(ctx, Write{Hazard: id, After: name, Ends: ends}, request{method: http.MethodPatch, path: "/hazards/" + id, contentType: jsonType, body: jsonBody(members)}, false)
 }
 
-// swap gives a hazard a new name, if nobody has done so since it was read.
+// swap gives a hazard a new name, if it has not changed since it was read.
 func (w *writer) swap(ctx context.Context, id string) bool {
 	waiting, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
@@ -375,7 +376,7 @@ func (w *writer) file(ctx context.Context, hazard string) bool {
 	return ok
 }
 
-// read asks for the active hazards again and again.
+// read requests the active hazards again and again.
 func (l *load) read(ctx context.Context, number int, c *client) {
 	defer c.http.CloseIdleConnections()
 	ticker := time.NewTicker(readEvery)
@@ -412,10 +413,10 @@ func (l *load) read(ctx context.Context, number int, c *client) {
 	}
 }
 
-// silence is how long a reader of events waits for a word, which comes each 15 s.
+// silence is how long a reader of events waits for data. The server sends a comment every 15 s.
 const silence = 25 * time.Second
 
-// follow reads events from the beginning of the log on.
+// follow reads events from the beginning of the log.
 func (l *load) follow(ctx context.Context, s *Stream, seen *atomic.Int64, c *client) {
 	defer c.http.CloseIdleConnections()
 	for ctx.Err() == nil {
@@ -444,14 +445,14 @@ func (l *load) connection(ctx context.Context, s *Stream, seen *atomic.Int64, c 
 	req.Header.Set("Last-Event-ID", strconv.FormatInt(seen.Load(), 10))
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return nil // the node is away
+		return nil // the node is down
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode >= 500 {
 		return nil
 	}
 	if resp.StatusCode != http.StatusOK {
-		text, _ := io.ReadAll(io.LimitReader(resp.Body, 300)) // for the error's words alone
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, 300)) // only for the text of the error
 		return fmt.Errorf("after %d: %s %s", seen.Load(), resp.Status, text)
 	}
 	e := Event{Node: c.answeredBy(resp)}
@@ -459,7 +460,7 @@ func (l *load) connection(ctx context.Context, s *Stream, seen *atomic.Int64, c 
 	for lines := bufio.NewReaderSize(resp.Body, 64<<10); ; {
 		line, err := lines.ReadString('\n')
 		if err != nil {
-			return nil // what is not complete does not count
+			return nil // an incomplete event does not count
 		}
 		quiet.Reset(silence)
 		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
@@ -485,7 +486,8 @@ func (l *load) connection(ctx context.Context, s *Stream, seen *atomic.Int64, c 
 	}
 }
 
-// finish lets the writers end what they are at, waits until all nodes and streams have the whole log, and gives what all have seen.
+// finish waits for the open requests of the writers, and until all nodes and streams have the whole
+// log. It returns what all have seen.
 func (l *load) finish() *History {
 	c := l.cluster
 	l.stopWriting()
@@ -516,12 +518,12 @@ func (l *load) finish() *History {
 	}
 	behind := func(seen *atomic.Int64) bool { return seen.Load() < last }
 	for end := time.Now().Add(30 * time.Second); slices.ContainsFunc(l.seen, behind) && time.Now().Before(end); {
-		time.Sleep(20 * time.Millisecond) // the checker tells who has not come so far
+		time.Sleep(20 * time.Millisecond) // the checker reports those that are not so far
 	}
-	time.Sleep(3 * readEvery) // so that each reader has seen the end
+	time.Sleep(3 * readEvery) // so that each reader has read after the end
 	l.stopReading()
 	l.readers.Wait()
-	// What was committed after that is nobody's concern.
+	// Ignore later commits.
 	for _, s := range l.streams {
 		s.Events = slices.DeleteFunc(s.Events, func(e Event) bool { return e.Number > last && !e.Reset })
 	}
@@ -530,7 +532,7 @@ func (l *load) finish() *History {
 	return h
 }
 
-// log reads the log from its beginning on.
+// log reads the log from its beginning.
 func (l *load) log(c *client) []Change {
 	l.t.Helper()
 	var all []json.RawMessage
@@ -560,7 +562,8 @@ func (l *load) log(c *client) []Change {
 	return log
 }
 
-// checkFiles reads the files that were acknowledged, each at some node. Those of writes that a failover may have lost may be gone.
+// checkFiles reads the acknowledged files, each from some node. Files of writes that a failover may
+// have lost may be missing.
 func (l *load) checkFiles(h *History) {
 	clients := []*client{}
 	for _, n := range l.cluster.nodes {

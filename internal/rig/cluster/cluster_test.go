@@ -28,12 +28,12 @@ import (
 	"github.com/hazardd/hazardd/internal/rig/program"
 )
 
-// common is the folder of what is made once, binary in it the program under test.
+// common is the folder of files that are made once. binary is the program under test in it.
 var common, binary string
 
 func TestMain(m *testing.M) {
 	if flag.Parse(); testing.Short() {
-		return // all of it runs the program, which short tests do not
+		return // all tests here run the program, which short tests do not
 	}
 	var err error
 	if common, err = pgtest.TempDir(); err != nil {
@@ -49,13 +49,14 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// Ports of servers that are stopped and started again: below those that the kernel gives to whoever connects, so that nobody takes one meanwhile.
+// Ports of servers that are stopped and restarted. They are below the ports that the kernel assigns
+// to connections, so that nothing else takes one meanwhile.
 var ports struct {
 	sync.Mutex
 	next int
 }
 
-// freeAddr is an address of the loopback network that nobody listens on.
+// freeAddr returns a loopback address on which nothing listens.
 func freeAddr(t testing.TB) string {
 	t.Helper()
 	ports.Lock()
@@ -77,23 +78,23 @@ func freeAddr(t testing.TB) string {
 	return ""
 }
 
-// cluster is everything that runs.
+// cluster is the complete system under test.
 type cluster struct {
 	t                *testing.T
 	dir              string
 	asynchronous     bool // commits do not wait for the standby
 	primary, standby *pgtest.Server
-	replication      *line // over which the standby follows the first primary
+	replication      *line // the line between the first primary and the standby
 	nodes            []*hazardd
 	front            *nginxtest.Server
 	feed             *feed
 	token            string
 }
 
-// options say what a cluster is made of.
+// options describe a cluster.
 type options struct {
 	nodes        int
-	sqlite       bool // one file in place of PostgreSQL, for the rig's own sake
+	sqlite       bool // one file instead of PostgreSQL, to test the rig itself
 	asynchronous bool // commits do not wait for the standby
 }
 
@@ -126,7 +127,7 @@ func newCluster(t *testing.T, o options) *cluster {
 		addrs = append(addrs, n.addr)
 	}
 	c.front = nginxtest.Start(t, addrs...)
-	c.nodes[0].start() // alone, since it makes the schema: the others wait for it all the same
+	c.nodes[0].start() // alone, because it creates the schema, although the others would wait for it
 	var all sync.WaitGroup
 	for _, n := range c.nodes[1:] {
 		all.Go(n.start)
@@ -141,7 +142,8 @@ func newCluster(t *testing.T, o options) *cluster {
 	if err := json.Unmarshal([]byte(c.command("", "org", "add", "RIG", "--name", "Rig", "--json")), &org); err != nil {
 		t.Fatal(err)
 	}
-	// A member: the log shows the states of deleted products to members of the organization that owned them alone.
+	// The writer is a member, because the log shows the states of deleted products only to members
+	// of the owning organization.
 	c.command("violet kayak thermos orbit", "user", "add", "writer", "--role", "admin", "--org", fmt.Sprint(org.ID), "--password-stdin")
 	c.token = c.command("", "token", "writer")
 	for _, n := range c.nodes {
@@ -153,7 +155,8 @@ func newCluster(t *testing.T, o options) *cluster {
 	return c
 }
 
-// emptyData makes the data of a server, once for all clusters. What a kill leaves is in the kernel: nothing here depends on the disk.
+// emptyData makes a server's data once for all clusters. A kill loses nothing that is in the
+// kernel, so nothing here depends on the disk.
 var emptyData = sync.OnceValues(func() (string, error) {
 	bin, err := pgtest.Find()
 	if err != nil {
@@ -178,7 +181,7 @@ func (c *cluster) startDatabases() {
 	if c.primary, err = pgtest.Start(bin, c.data("a"), port(t)); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = c.primary.Stop(syscall.SIGQUIT) }) // it may be gone
+	t.Cleanup(func() { _ = c.primary.Stop(syscall.SIGQUIT) }) // it may have ended
 	if err := c.primary.Exec("CREATE DATABASE " + databaseName + " TEMPLATE template0"); err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +213,7 @@ func port(t testing.TB) int {
 	return n
 }
 
-// store are the arguments that name the store, as it is seen over lines; nil: directly.
+// store returns the arguments for the store, reached over lines; nil: directly.
 func (c *cluster) store(lines []*line) []string {
 	args := []string{"--data", c.data("files")}
 	if c.primary == nil {
@@ -223,7 +226,7 @@ func (c *cluster) store(lines []*line) []string {
 	return append(args, "--database", fmt.Sprintf("postgres://postgres@%s/%s?sslmode=disable&target_session_attrs=read-write", hosts, databaseName))
 }
 
-// command runs the command line beside the nodes.
+// command runs a command of the program while the nodes run.
 func (c *cluster) command(stdin string, args ...string) string {
 	c.t.Helper()
 	out, err := program.Command(binary, stdin, append(args, c.store(nil)...)...)
@@ -233,17 +236,17 @@ func (c *cluster) command(stdin string, args ...string) string {
 	return out
 }
 
-// until waits until something is so.
+// until waits until is returns true.
 func (c *cluster) until(what string, within time.Duration, is func() bool) {
 	c.t.Helper()
 	for end := time.Now().Add(within); !is(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
-			c.t.Fatalf("after %v it is not so that %s", within, what)
+			c.t.Fatalf("not reached within %v: %s", within, what)
 		}
 	}
 }
 
-// named is the node of a name.
+// named returns the node with a name.
 func (c *cluster) named(name string) *hazardd {
 	for _, n := range c.nodes {
 		if n.name == name {
@@ -258,12 +261,13 @@ type hazardd struct {
 	cluster *cluster
 	name    string
 	addr    string
-	lines   []*line // to each of the databases
+	lines   []*line // one to each of the databases
 	process *program.Process
 	log     lockedBuffer
 }
 
-// startTime is within which time a node must have started, tried again and again as an init system does: without a database it does not.
+// startTime is the maximum time of a node's start, with retries as by an init system, because a
+// node does not start without a database.
 const startTime = time.Minute
 
 // start starts the node, and waits until it is ready.
@@ -285,7 +289,7 @@ func (n *hazardd) start() {
 	}
 	n.process = p
 	c.t.Cleanup(func() {
-		_ = p.Signal(syscall.SIGCONT) // it may have ended, in this and the next line
+		_ = p.Signal(syscall.SIGCONT) // it may have ended, here and on the next line
 		_ = p.End(syscall.SIGKILL)
 		if log := n.log.String(); p == n.process && os.Getenv("HAZARDD_CLUSTER_LOGS") != "" {
 			c.t.Logf("%s has logged:\n%s", n.name, log)
@@ -296,7 +300,7 @@ func (n *hazardd) start() {
 	})
 }
 
-// ready asks the node whether it is.
+// ready reports whether the node says that it is ready.
 func (n *hazardd) ready() bool {
 	ctx, cancel := context.WithTimeout(n.cluster.t.Context(), time.Second)
 	defer cancel()
@@ -304,7 +308,7 @@ func (n *hazardd) ready() bool {
 	return err == nil && status == http.StatusOK
 }
 
-// lockedBuffer is what a process has logged: its beginning and what follows it, up to a bound.
+// lockedBuffer holds the log of a process from its beginning, up to a limit.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -327,10 +331,11 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-// feed is a source that each node finds at an address of its own: so it knows who polls. Each poll finds a new alert.
+// feed is a source with a different address for each node, so that it knows which node polls. Each
+// poll finds a new alert.
 type feed struct {
 	server *httptest.Server
-	quiet  atomic.Bool // there is nothing new any more
+	quiet  atomic.Bool // there are no new alerts any more
 	mu     sync.Mutex
 	polls  []poll
 }
@@ -360,7 +365,7 @@ func newFeed(t testing.TB) *feed {
 		w.Header().Set("Content-Type", "application/cap+xml")
 		const form = "2006-01-02T15:04:05-07:00"
 		now := time.Now()
-		_, _ = fmt.Fprintf(w, alert, n, now.Format(form), now.Add(time.Hour).Format(form)) // a node that was killed
+		_, _ = fmt.Fprintf(w, alert, n, now.Format(form), now.Add(time.Hour).Format(form)) // a write to a killed node fails
 	}))
 	t.Cleanup(f.server.Close)
 	return f
@@ -368,7 +373,7 @@ func newFeed(t testing.TB) *feed {
 
 func (f *feed) url(node string) string { return f.server.URL + "/" + node }
 
-// poller is who has polled last.
+// poller returns the node that polled last.
 func (f *feed) poller() poll {
 	f.mu.Lock()
 	defer f.mu.Unlock()

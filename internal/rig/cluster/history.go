@@ -7,31 +7,33 @@ import (
 	"time"
 )
 
-// Front is the name of what stands before all nodes. Who answered for it is known by name all the same.
+// Front is the name of the proxy before all nodes. The name of the node that answered is known
+// nevertheless.
 const Front = "front"
 
-// A Write is a request that changes something, and what its client knows of it. Every state that is asked for has a name of its own, which nobody
-// asks for twice.
+// A Write is a request that changes something, and its result as the client knows it. Every write
+// uses a new name, so that each state is unique.
 type Write struct {
 	Client  int
 	To      string // where it was sent: a node, or Front
-	Node    string // who answered; empty: not known
+	Node    string // the node that answered; empty: unknown
 	Hazard  string // uuid
-	Product string // uuid of the product that is made or deleted; empty: it is the hazard that is written
-	Deletes bool   // the product
-	// Before is the name that the hazard had to have (If-Match), empty: none; After the one that it gets.
+	Product string // uuid of a product that is created or deleted; empty: the hazard is written
+	Deletes bool   // deletes the product
+	// Before is the hazard's name required by If-Match; empty if none. After is its new name.
 	Before, After string
-	Ends          bool // the hazard gets After, and ends
+	Ends          bool // the hazard is named After, and ends
 	Start, End    time.Time
-	Last          time.Duration // what the last try took, of those that were one write
-	Status        int           // of the answer; 0: none came
+	Last          time.Duration // duration of the last of several tries of one write
+	Status        int           // status of the answer; 0: no answer
 	Error         string
 }
 
-// Acknowledged: it is told that it was done.
+// Acknowledged reports whether the client was told that the write was done.
 func (w *Write) Acknowledged() bool { return w.Status >= 200 && w.Status < 300 }
 
-// Refused: it is told that it was not done. What is neither may have been done, or be done yet.
+// Refused reports whether the client was told that the write was not done. A write that is neither
+// acknowledged nor refused may have been done, or may still be done.
 func (w *Write) Refused() bool { return w.Status >= 400 && w.Status < 500 }
 
 func (w *Write) String() string {
@@ -49,63 +51,65 @@ type Read struct {
 	Client     int
 	To, Node   string
 	Start, End time.Time
-	Status     int   // 0: no answer came, or not all of it
-	Change     int64 // as of which the answer is, as it says
+	Status     int   // 0: no answer, or an incomplete one
+	Change     int64 // number of the change that the answer includes
 	Body       []byte
 	Error      string
 }
 
-// An Event is one thing that a stream told.
+// An Event is one event of a stream.
 type Event struct {
 	Number int64
-	Text   string // of the change
-	Reset  bool   // the history was replaced, and goes on after Number
+	Text   string // JSON text of the change
+	Reset  bool   // the history was replaced, and continues after Number
 	At     time.Time
 	Node   string
 }
 
-// A Stream is what one reader of events was told from the beginning of the log on, over as many connections as it took.
+// A Stream is all events that one reader received from the beginning of the log on, over any number
+// of connections.
 type Stream struct {
 	Client int
 	To     string
 	Events []Event
 }
 
-// A Change is one of the log, as GET /changes gives it.
+// A Change is one change of the log, as in GET /changes.
 type Change struct {
 	Number  int64
 	Text    string
 	Type    string
 	User    string
-	Hazard  string // uuid; of a product's change too
-	Name    string // of the hazard, after it
+	Hazard  string // uuid; also set for changes of products
+	Name    string // the hazard's name after the change
 	Active  bool
-	Ends    time.Time // when the hazard ends by itself; zero: never
-	Total   string    // how many products it has
+	Ends    time.Time // when the hazard expires; zero: never
+	Total   string    // its number of products
 	Product string    // uuid
 }
 
-// A Window is when something was broken.
+// A Window is a time in which something was broken.
 type Window struct{ From, To time.Time }
 
 func (w Window) overlaps(from, to time.Time) bool { return from.Before(w.To) && to.After(w.From) }
 
-// A History is everything that was seen.
+// A History is everything that was observed.
 type History struct {
 	Writes  []Write
 	Reads   []Read
 	Streams []*Stream
 	Log     []Change
-	// Refusing are the times at which a node does not answer, because it is dead or stopped; Cut those at which it has no database. Both are as
-	// generous as a client would be.
+	// Refusing are the times in which a node does not answer, because it is dead or stopped. Cut
+	// are the times in which it has no database. Both include the delays that a client should
+	// tolerate.
 	Refusing, Cut map[string][]Window
-	// Failovers are the times at which another server became the primary: from the moment that the old one lost touch with its standby (Lossy)
-	// or died.
+	// Failovers are the times in which another server became the primary. They begin when the old
+	// primary lost contact with its standby (Lossy) or died.
 	Failovers []Window
-	Lossy     bool // the new primary may lack what the old one acknowledged
+	Lossy     bool // the new primary may lack changes that the old one acknowledged
 }
 
-// member is what the checker reads of a hazard or a product.
+// member holds the fields of a hazard or a product that the checker reads.
 type member struct {
 	UUID       string `json:"uuid"`
 	ID         int64  `json:"hazard_ID"`
@@ -116,7 +120,7 @@ type member struct {
 	Total      string `json:"product_total"`
 }
 
-// ends is when a hazard ends by itself, zero: never.
+// ends returns when a hazard expires; zero: never.
 func (m *member) ends() (time.Time, error) {
 	if m.AutoExpire != "Y" {
 		return time.Time{}, nil
@@ -125,7 +129,7 @@ func (m *member) ends() (time.Time, error) {
 	return time.UnixMilli(ms), err
 }
 
-// ParseLog reads changes, which are JSON objects in the order of the log, from its beginning on.
+// ParseLog parses changes, which are JSON objects in the order of the log, from its beginning.
 func ParseLog(texts []json.RawMessage) ([]Change, error) {
 	log := make([]Change, 0, len(texts))
 	uuids := map[int64]string{}
@@ -141,7 +145,7 @@ func ParseLog(texts []json.RawMessage) ([]Change, error) {
 			return nil, fmt.Errorf("%w: %s", err, text)
 		}
 		if (c.Hazard == nil) == (c.Product == nil) {
-			return nil, fmt.Errorf("not the change of one thing: %s", text)
+			return nil, fmt.Errorf("not the change of exactly one hazard or product: %s", text)
 		}
 		change := Change{Number: c.Change, Text: string(text), Type: c.Type, User: c.User}
 		if h := c.Hazard; h != nil {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// line is a way between two programs that can be cut.
+// line is a connection between two programs that can be interrupted.
 type line struct {
 	listener net.Listener
 	to       string
@@ -24,7 +24,7 @@ type line struct {
 	all   sync.WaitGroup
 }
 
-// newLine leads from a port of its own to an address.
+// newLine forwards from a port of its own to an address.
 func newLine(t testing.TB, to string) *line {
 	t.Helper()
 	listener, err := net.Listen("tcp", freeAddr(t))
@@ -86,10 +86,10 @@ func (l *line) leave(c net.Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.conns, c)
-	_ = c.Close() // twice, if the line was cut
+	_ = c.Close() // closed twice, if the line was cut
 }
 
-// pass waits while nothing passes, and tells whether the connection is still there.
+// pass waits while the line is silent, and reports whether the connection still exists.
 func (l *line) pass(c net.Conn) bool {
 	for {
 		l.mu.Lock()
@@ -118,16 +118,16 @@ func (l *line) copy(to, from net.Conn) {
 		}
 		if err != nil {
 			if errors.Is(err, io.EOF) {
-				_ = to.(*net.TCPConn).CloseWrite() // it may be gone
+				_ = to.(*net.TCPConn).CloseWrite() // it may be closed already
 				return
 			}
-			_, _ = to.Close(), from.Close() // the other way ends with it
+			_, _ = to.Close(), from.Close() // the other direction ends with it
 			return
 		}
 	}
 }
 
-// silence lets nothing pass from now on, and tells nobody: as a network that is gone.
+// silence stops all traffic without closing connections, as when the network is down.
 func (l *line) silence() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -140,7 +140,7 @@ func (l *line) refuse() {
 	defer l.mu.Unlock()
 	l.dead = true
 	for c := range l.conns {
-		_ = c.Close() // twice, if its end has come
+		_ = c.Close() // closed twice, if it has already ended
 	}
 }
 
@@ -197,21 +197,21 @@ func TestALineIsCutAndMended(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := say(c); err == nil {
-		t.Fatalf("%q came through a silent line", got)
+		t.Fatalf("%q passed a silent line", got)
 	}
 	l.mend()
 	if err := c.SetReadDeadline(time.Time{}); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := io.ReadFull(c, make([]byte, 5)); got != 5 || err != nil {
-		t.Fatal("what was sent meanwhile does not come", got, err)
+		t.Fatal("data sent meanwhile does not arrive", got, err)
 	}
 	l.refuse()
 	if _, err := say(c); err == nil {
-		t.Fatal("a refused line goes on")
+		t.Fatal("a refused line continues")
 	}
 	if _, err := say(dial()); err == nil {
-		t.Fatal("a refused line begins anew")
+		t.Fatal("a refused line starts again")
 	}
 	l.mend()
 	if got, err := say(dial()); got != "hello" || err != nil {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// breaker is what a nemesis has at hand.
+// breaker holds what a nemesis can break.
 type breaker struct {
 	*cluster
 	load *load
@@ -25,19 +25,20 @@ type breaker struct {
 	lossy     bool
 }
 
-// A nemesis breaks something while clients work, and returns when it is whole again, or as whole as it gets.
+// A nemesis breaks something while clients work, and returns when it is repaired as far as
+// possible.
 type nemesis struct {
 	name string
 	options
 	do func(*breaker)
-	// check looks at what is this one's alone.
+	// check checks what only this nemesis must show.
 	check func(*breaker, *History, *Figures)
 }
 
-// calm is how long nothing happens before something is broken, and after.
+// calm is the time without faults before and after something is broken.
 const calm = 2 * time.Second
 
-// after is a moment's grace for clients whose requests were under way, and for nodes to notice.
+// after is time for open requests to end, and for nodes to notice.
 const after = 2 * time.Second
 
 var three = options{nodes: 3}
@@ -67,7 +68,7 @@ func TestCluster(t *testing.T) {
 	}
 }
 
-// run lets a nemesis loose upon a cluster of its own, and judges what clients have seen.
+// run runs a nemesis on a new cluster, and checks what clients have seen.
 func run(t *testing.T, n nemesis) {
 	began := time.Now()
 	c := newCluster(t, n.options)
@@ -93,7 +94,7 @@ func run(t *testing.T, n nemesis) {
 		end.Sub(to).Round(time.Millisecond), time.Since(end).Round(time.Millisecond))
 }
 
-// tell puts a line into the table: the test's log, and the file that HAZARDD_CLUSTER_TABLE names.
+// tell adds a row to the table, in the test's log and in the file named by HAZARDD_CLUSTER_TABLE.
 func tell(t *testing.T, row string) {
 	t.Helper()
 	t.Logf("\n%s\n%s", Heads, row)
@@ -114,14 +115,14 @@ func tell(t *testing.T, row string) {
 	}
 }
 
-// refuses notes that a node does not answer its own clients from a moment until now.
+// refuses records that a node did not answer its own clients from a moment until now.
 func (b *breaker) refuses(n *hazardd, from time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.refusing[n.name] = append(b.refusing[n.name], Window{from, time.Now().Add(after)})
 }
 
-// away notes that nodes had no database from a moment until now.
+// away records that nodes had no database from a moment until now.
 func (b *breaker) away(from time.Time, nodes ...*hazardd) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -130,7 +131,7 @@ func (b *breaker) away(from time.Time, nodes ...*hazardd) {
 	}
 }
 
-// failedOver notes that another server is the primary since now.
+// failedOver records that another server is the primary from now on.
 func (b *breaker) failedOver(from time.Time) {
 	b.away(from, b.nodes...)
 	b.mu.Lock()
@@ -138,10 +139,11 @@ func (b *breaker) failedOver(from time.Time) {
 	b.failovers = append(b.failovers, Window{from, time.Now()})
 }
 
-// takeover is within which time another node has the lease of one that died (lease.For, lease.Try, and a moment).
+// takeover is the time within which another node has the lease of a dead one (lease.For, lease.Try,
+// and some reserve).
 const takeover = 12 * time.Second
 
-// killNode kills the node that polls. Another polls from then on.
+// killNode kills the node that polls. Another node polls from then on.
 func killNode(b *breaker) {
 	b.until("somebody polls", takeover, func() bool { return b.feed.poller().node != "" })
 	n := b.named(b.feed.poller().node)
@@ -159,7 +161,7 @@ func killNode(b *breaker) {
 	b.refuses(n, from)
 }
 
-// notices is how long it takes whoever watches the primary to see that it is gone.
+// notices is how long a monitor needs to notice that the primary has died.
 const notices = 300 * time.Millisecond
 
 func killPrimary(b *breaker) {
@@ -169,7 +171,7 @@ func killPrimary(b *breaker) {
 	}
 	time.Sleep(notices)
 	promote(b, from)
-	// The old primary comes back, as a copy of the new one, and commits wait for it again.
+	// The old primary comes back as a copy of the new one, and commits wait for it again.
 	if err := os.RemoveAll(b.primary.Dir); err != nil {
 		b.t.Error(err)
 	}
@@ -194,11 +196,11 @@ func promote(b *breaker, from time.Time) {
 	b.t.Logf("promoted in %v", time.Since(began).Round(time.Millisecond))
 }
 
-// onItsWay is how far behind an asynchronous standby of a busy machine may be before anything is done to it: what is on its way when the line goes
-// silent never arrives.
+// onItsWay is how far an asynchronous standby of a busy machine may lag by itself. Data in transit
+// when the line goes silent never arrives.
 const onItsWay = time.Second
 
-// promoteLagging promotes a standby that lacks what was written in the last second and a half.
+// promoteLagging promotes a standby that lacks the writes of the last second and a half.
 func promoteLagging(b *breaker) {
 	from := time.Now().Add(-onItsWay)
 	b.replication.silence()
@@ -214,7 +216,8 @@ func promoteLagging(b *breaker) {
 	time.Sleep(2 * calm)
 }
 
-// checkLost: something was lost, or nothing is shown; and the checker finds it if it is not told that it may be.
+// checkLost checks that something was lost, because otherwise the test proves nothing, and that the
+// checker reports it if losses are not allowed.
 func checkLost(b *breaker, h *History, f *Figures) {
 	sure := *h
 	sure.Lossy = false
@@ -222,14 +225,15 @@ func checkLost(b *breaker, h *History, f *Figures) {
 	c.log()
 	c.writes()
 	if f.Lost == 0 || f.Resets == 0 || c.counts[Durable] != f.Lost {
-		b.t.Errorf("%d acknowledged writes were lost, of which the checker finds %d, and streams were told %d times", f.Lost, c.counts[Durable], f.Resets)
+		b.t.Errorf("%d acknowledged writes were lost, the checker found %d of them, and streams were reset %d times", f.Lost, c.counts[Durable], f.Resets)
 	}
 }
 
-// cutFor is longer than a node may be without the database before it says that it is not ready.
+// cutFor is longer than a node without a database reports that it is ready.
 const cutFor = 13 * time.Second
 
-// cutOff lets nothing pass between a node and the databases, and tells neither: as a network that is gone.
+// cutOff stops all traffic between a node and the databases without closing connections, as when
+// the network is down.
 func cutOff(b *breaker) {
 	n := b.nodes[1]
 	from := time.Now()
@@ -242,7 +246,7 @@ func cutOff(b *breaker) {
 	b.mend(n, from)
 }
 
-// refuse ends a node's connections to the databases, and lets it make no others.
+// refuse ends a node's connections to the databases, and refuses new ones.
 func refuse(b *breaker) {
 	n := b.nodes[1]
 	from := time.Now()
@@ -259,19 +263,20 @@ func (b *breaker) mend(n *hazardd, from time.Time) {
 	}
 	mended := time.Now()
 	b.until(n.name+" is ready", 30*time.Second, n.ready)
-	b.t.Logf("ready %v after it was mended", time.Since(mended).Round(time.Millisecond))
+	b.t.Logf("ready %v after the repair", time.Since(mended).Round(time.Millisecond))
 	b.away(from, n)
 }
 
-// checkHolder: a node that goes away in the middle of a transaction, perhaps with another behind it, keeps the others from writing for as long as the
-// database lets the two stand still (3 s each), not for as long as it is away.
+// checkHolder checks how long a node that disappears in the middle of a transaction blocks other
+// writers, perhaps with another node's transaction behind it. That is as long as the database
+// allows both to be idle (3 s each), and not until the node returns.
 func checkHolder(b *breaker, _ *History, f *Figures) {
 	if f.Outage > 9*time.Second {
 		b.t.Errorf("no write was acknowledged for %v", f.Outage)
 	}
 }
 
-// checkCut: a node without a database says so to those who write, soon.
+// checkCut checks that a node without a database soon tells writers so.
 func checkCut(b *breaker, h *History, f *Figures) {
 	checkHolder(b, h, f)
 	answered, slowest := 0, time.Duration(0)
@@ -305,16 +310,16 @@ func roll(b *breaker) {
 		n.start()
 		b.until(n.name+" is ready", 30*time.Second, n.ready)
 		b.refuses(n, from)
-		b.t.Logf("%s was away for %v, of which it took %v to end", n.name, time.Since(from).Round(time.Millisecond), ended.Round(time.Millisecond))
+		b.t.Logf("%s was down for %v, of which the shutdown took %v", n.name, time.Since(from).Round(time.Millisecond), ended.Round(time.Millisecond))
 		time.Sleep(forgiven)
 	}
 }
 
-// forgiven is longer than nginx avoids a node that did not answer. If the next node is replaced
-// earlier, nginx has no node left.
+// forgiven is longer than nginx avoids a node that did not answer. If the next node were replaced
+// earlier, nginx would have no node left.
 const forgiven = 2500 * time.Millisecond
 
-// checkRolled: nobody who asks the front notices.
+// checkRolled checks that no client of the front notices.
 func checkRolled(b *breaker, h *History, _ *Figures) {
 	for i := range h.Writes {
 		if w := &h.Writes[i]; w.To == Front && !w.Acknowledged() && !w.Refused() {
@@ -323,7 +328,7 @@ func checkRolled(b *breaker, h *History, _ *Figures) {
 	}
 }
 
-// stopNode stops a node's process, which then goes on as if nothing had been.
+// stopNode pauses a node's process, and later continues it.
 func stopNode(b *breaker) {
 	n := b.nodes[2]
 	from := time.Now()
@@ -338,7 +343,7 @@ func stopNode(b *breaker) {
 	time.Sleep(calm)
 }
 
-// holdOpen holds a transaction open that has a number of its own, as a dump or a forgotten session does.
+// holdOpen holds open a transaction with a transaction id, as a dump or a forgotten session does.
 func holdOpen(b *breaker) {
 	d, err := sql.Open("pgx", b.primary.URL(databaseName))
 	if err != nil {
@@ -377,7 +382,8 @@ func restartDatabase(b *breaker) {
 	time.Sleep(2 * calm)
 }
 
-// checkHealthy: what others see soon. The goal is 200 ms; the bound is for a machine that does other things too.
+// checkHealthy checks how soon others see a write. The goal is 200 ms; the limit here allows for
+// other load on the machine.
 func checkHealthy(b *breaker, h *History, f *Figures) {
 	if f.Elsewhere99 > 2*time.Second {
 		b.t.Errorf("99 of 100 writes were seen at other nodes within %v, want 2 s at most", f.Elsewhere99)

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Two things break at once: one of the nodes' and one of the database's. It goes on for as long as HAZARDD_CLUSTER_SOAK says ("30m"), and begins
-// anew with another pair each time.
+// Two faults at once: one of the nodes and one of the database. The test runs for the time
+// HAZARDD_CLUSTER_SOAK ("30m"), with a new pair each time.
 func TestPairs(t *testing.T) {
 	text := os.Getenv("HAZARDD_CLUSTER_SOAK")
 	if text == "" {

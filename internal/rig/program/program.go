@@ -1,4 +1,5 @@
-// Package program runs the real program, for what tries it out from outside: it is built, started, told to end, killed, and asked by its command line.
+// Package program runs the real program for tests from outside: it builds, starts, stops and kills
+// it, and runs its commands.
 package program
 
 import (
@@ -28,12 +29,13 @@ func Build(dir string) (path string, err error) {
 // Process is a running server.
 type Process struct {
 	Cmd  *exec.Cmd
-	URL  string        // as it says
+	URL  string        // as printed by the program
 	Gone chan struct{} // closed when it has ended
-	err  error         // how it ended, once Gone is closed
+	err  error         // why it ended, set before Gone is closed
 }
 
-// Start runs the program with arguments, and waits until it is ready or has ended, or ctx ends, which ends it. What it logs goes to log.
+// Start runs the program with arguments, and waits until it is ready, it has ended, or ctx ends. If
+// ctx ends, the program is killed. Its log goes to log.
 func Start(ctx context.Context, path string, env []string, log io.Writer, args ...string) (*Process, error) {
 	p := &Process{Cmd: exec.Command(path, args...), Gone: make(chan struct{})}
 	p.Cmd.Env = append(os.Environ(), env...)
@@ -55,7 +57,7 @@ func Start(ctx context.Context, path string, env []string, log io.Writer, args .
 				ready <- url
 			}
 		}
-		_, _ = io.Copy(io.Discard, out) // a line that is too long for the scanner
+		_, _ = io.Copy(io.Discard, out) // after a line that is too long for the scanner
 		p.err = p.Cmd.Wait()
 	}()
 	select {
@@ -71,8 +73,8 @@ func Start(ctx context.Context, path string, env []string, log io.Writer, args .
 // Signal sends a signal.
 func (p *Process) Signal(signal os.Signal) error { return p.Cmd.Process.Signal(signal) }
 
-// End ends the process by a signal, if it runs, and waits until it has ended. What it then says is an error, but for the signal by which it was
-// killed.
+// End stops the process with a signal, if it runs, and waits for its end. It returns the process's
+// error, unless this is the kill by the signal.
 func (p *Process) End(signal syscall.Signal) error {
 	if err := p.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
@@ -84,7 +86,7 @@ func (p *Process) End(signal syscall.Signal) error {
 	return p.err
 }
 
-// Command runs a command of the program's command line, and returns what it prints.
+// Command runs a command of the program's command line, and returns its output.
 func Command(path, stdin string, args ...string) (string, error) {
 	cmd := exec.Command(path, args...)
 	cmd.Stdin = strings.NewReader(stdin)

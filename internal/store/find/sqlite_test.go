@@ -12,7 +12,8 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// The trees keep numbers of 32 bits, and round them outwards: a severity that they tell wrongly would put hazards into the wrong order.
+// The trees store 32-bit numbers, rounded outwards. A severity that a tree gave wrongly would put
+// hazards into the wrong order.
 func TestTreesTellTheTypeAndTheSeverity(t *testing.T) {
 	db, err := sql.Open("sqlite", ":memory:")
 	if err != nil {
@@ -42,7 +43,7 @@ func TestTreesTellTheTypeAndTheSeverity(t *testing.T) {
 			t.Fatal(err)
 		}
 		if severityOf(kind) != k.s {
-			t.Errorf("%s of severity %d: the tree tells %d", k.t, k.s, severityOf(kind))
+			t.Errorf("%s of severity %d: the tree has %d", k.t, k.s, severityOf(kind))
 		}
 	}
 	for _, info := range hazard.Types() {
@@ -56,8 +57,8 @@ func TestTreesTellTheTypeAndTheSeverity(t *testing.T) {
 	}
 }
 
-// Boxes that have no width along their kind have no volume, and SQLite puts them together whatever their places are: a search in a store of a million read
-// ten times the nodes.
+// Boxes without an extent along their kind have no volume, and SQLite groups them whatever their
+// places: a search in a store of a million read ten times as many nodes.
 func TestTreesPutTogetherWhatIsNear(t *testing.T) {
 	visited := func(width float64) (met int) {
 		db, err := sql.Open("sqlite", ":memory:")
@@ -87,7 +88,8 @@ func TestTreesPutTogetherWhatIsNear(t *testing.T) {
 			if err := rows.Scan(&node); err != nil {
 				t.Fatal(err)
 			}
-			// sqlite.org/src/file/ext/rtree/rtree.c: the depth of the tree in the root, the number of cells, and of each its number and its coordinates.
+			// sqlite.org/src/file/ext/rtree/rtree.c: the depth of the tree in the root, the number
+			// of cells, and for each cell its number and its coordinates.
 			const cell = 8 + 10*4
 			coordinate := func(i, j int) float32 {
 				return math.Float32frombits(binary.BigEndian.Uint32(node[4+i*cell+8+4*j:]))

@@ -30,7 +30,8 @@ func open(t *testing.T, path, vfs string, pragmas string) *sql.DB {
 	return d
 }
 
-// A transaction that does not fit into the memory of its connection writes pages to the log, reads them back and writes them again before its end; others are rolled back.
+// A transaction larger than its connection's memory writes pages to the log, reads them back and
+// writes them again before its end. Others are rolled back.
 func TestALongTransactionReadsWhatItHasWritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	d := open(t, path, pagesum.Strict, "&_pragma=cache_size(10)&_pragma=temp_store(2)&_pragma=wal_autocheckpoint(300)")
@@ -89,7 +90,7 @@ func TestALongTransactionReadsWhatItHasWritten(t *testing.T) {
 	}
 }
 
-// A page of the log that is damaged while it is in use is refused, and not moved to the file.
+// A page of the log that is damaged while in use is refused, and not moved to the file.
 func TestADamagedPageOfTheLogIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	d := open(t, path, pagesum.Strict, "")
@@ -114,7 +115,7 @@ func TestADamagedPageOfTheLogIsRefused(t *testing.T) {
 		t.Errorf("it is read: %q, %v", got, err)
 	}
 	if err := open(t, path, pagesum.Lenient, "").QueryRow(query).Scan(&got); err != nil || got == written {
-		t.Errorf("who looks at what is left is given %q, %v", got, err)
+		t.Errorf("a lenient reader gets %q, %v", got, err)
 	}
 	if _, err := open(t, path, pagesum.Strict, "").Exec(`PRAGMA wal_checkpoint(TRUNCATE)`); err == nil {
 		t.Error("it is moved to the file")

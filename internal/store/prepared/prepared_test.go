@@ -31,7 +31,8 @@ func open(t *testing.T) *sql.DB {
 	return d
 }
 
-// A statement runs again inside the rows of itself, with other arguments, in transactions, and after an error.
+// A statement runs again while its own rows are being read, with other arguments, in transactions,
+// and after an error.
 func TestStatementsRunAgain(t *testing.T) {
 	d := open(t)
 	tx, err := d.BeginTx(t.Context(), nil)
@@ -53,7 +54,7 @@ func TestStatementsRunAgain(t *testing.T) {
 			}
 			var same int
 			if err := tx.QueryRowContext(t.Context(), "SELECT i FROM n WHERE i >= $1", 3).Scan(&same); err != nil || same != 3 {
-				t.Errorf("the same statement within: %d, %v; want 3", same, err)
+				t.Errorf("the same statement inside its own rows: %d, %v; want 3", same, err)
 			}
 		}
 		return n
@@ -67,7 +68,7 @@ func TestStatementsRunAgain(t *testing.T) {
 		_, err := tx.ExecContext(t.Context(), "INSERT INTO n VALUES ($1)", i)
 		return err
 	}
-	for _, i := range []int{4, 1, 5, 4} { // 1 and the second 4 are there
+	for _, i := range []int{4, 1, 5, 4} { // 1 and the second 4 are already prepared
 		if err := insert(i); (err != nil) != (i == 1) && i != 4 {
 			t.Errorf("insert %d: %v", i, err)
 		}
@@ -78,7 +79,7 @@ func TestStatementsRunAgain(t *testing.T) {
 	if err := tx.Commit(); err != nil {
 		t.Fatal(err)
 	}
-	// A table that has changed since makes the statement anew.
+	// After a change of the table, the statement is prepared again.
 	if _, err := d.Exec("ALTER TABLE n ADD COLUMN j INTEGER DEFAULT 7"); err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +89,7 @@ func TestStatementsRunAgain(t *testing.T) {
 	}
 }
 
-// A context that is over leaves nothing behind that a later statement sees.
+// A cancelled context leaves nothing behind that a later statement sees.
 func TestACancelledStatementRunsAgain(t *testing.T) {
 	d := open(t)
 	const slow = "WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r WHERE i < $1) SELECT count(*) FROM r"
@@ -103,7 +104,7 @@ func TestACancelledStatementRunsAgain(t *testing.T) {
 	}
 }
 
-// More statements than a connection keeps run all the same.
+// More statements than a connection keeps also run.
 func TestManyStatements(t *testing.T) {
 	d := open(t)
 	for range 2 {

@@ -14,7 +14,7 @@ import (
 	"github.com/hazardd/hazardd/internal/store/wal"
 )
 
-// follower keeps a copy of a database by its log, as internal/store does.
+// follower keeps a copy of a database from its log, as internal/store does.
 type follower struct {
 	t          *testing.T
 	d          *sql.DB
@@ -46,7 +46,7 @@ func (f *follower) step() {
 		f.copied = append(f.copied, make([]byte, max(0, int(c.Pages)*c.PageSize-len(f.copied)))...)
 		for _, number := range c.Numbers() {
 			if number > c.Pages {
-				continue // it was cut off since
+				continue // it was cut off meanwhile
 			}
 			if err := c.Read(f.log, number, f.copied[(int(number)-1)*c.PageSize:][:c.PageSize]); err != nil {
 				f.t.Fatal(err)
@@ -67,7 +67,8 @@ func (f *follower) step() {
 	}
 }
 
-// Whatever is written, rolled back, checkpointed, cut and vacuumed between two looks, the copy is the database.
+// Whatever is written, rolled back, checkpointed, truncated and vacuumed between two steps, the
+// copy equals the database.
 func TestACopyByTheLogIsTheDatabase(t *testing.T) {
 	ctx, dir := t.Context(), t.TempDir()
 	path := filepath.Join(dir, "a.db")
@@ -93,7 +94,7 @@ func TestACopyByTheLogIsTheDatabase(t *testing.T) {
 	if f.next, err = d.Conn(ctx); err != nil {
 		t.Fatal(err)
 	}
-	f.step() // the log holds all of it
+	f.step() // the log contains all of it
 	defer func() { _, _ = f.held.Close(), f.next.Close() }()
 	r := rand.New(rand.NewPCG(1, 2))
 	compared, begun := 0, 0
@@ -135,7 +136,7 @@ func TestACopyByTheLogIsTheDatabase(t *testing.T) {
 		_ = os.Remove(whole)
 		restored := filepath.Join(dir, "copy.db")
 		page := bytes.Clone(f.copied)
-		page[18], page[19] = 1, 1 // no write-ahead log
+		page[18], page[19] = 1, 1 // not in write-ahead mode
 		if err := os.WriteFile(restored, page, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +150,7 @@ func TestACopyByTheLogIsTheDatabase(t *testing.T) {
 	}
 }
 
-// content is what a database holds, and whether it is whole.
+// content returns the content of a database, and whether it is intact.
 func content(t *testing.T, path string) string {
 	t.Helper()
 	d, err := sql.Open("sqlite", "file:"+path)
@@ -167,7 +168,8 @@ func content(t *testing.T, path string) string {
 	return check + " " + rows
 }
 
-// What is no log, or ends anywhere, is no reason to fail: it may be being written.
+// A file that is not a log, or that ends anywhere, is not an error, because it may be in the middle
+// of a write.
 func FuzzSince(f *testing.F) {
 	f.Add([]byte{})
 	f.Add(bytes.Repeat([]byte{0x37, 0x7f, 0x06, 0x82}, 40))
