@@ -1,4 +1,4 @@
-// Package mend puts back what a check of a store has found damaged, from a backup: product files, states, geometries and shapes, and the pages
+// Package mend puts back what a check of a store has found damaged, from a backup: product files, states, held reports, geometries and shapes, and the pages
 // of an SQLite file. Nothing else is touched, and nothing is guessed: what is put back is what its checksum, which the damaged one still has, or its digest
 // says (pagesum.Was, store.Mend).
 package mend
