@@ -259,7 +259,7 @@ func (c *checker) reports() error {
 func (c *checker) held() error {
 	var id int64
 	var source, event, body string
-	return c.rows(`SELECT id, source, event, body FROM held ORDER BY id`, func() {
+	return c.rows(`SELECT id, source, event, body FROM held WHERE body <> '' ORDER BY id`, func() {
 		if _, err := heldReport(id, body); err != nil {
 			c.damaged(HeldPart, strconv.FormatInt(id, 10), fmt.Sprintf("held report %d (%s:%s) is damaged: it is not as it was written", id, source, event))
 		}

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/go-json-experiment/json"
 
@@ -74,6 +75,7 @@ func (t *Tx) rewrite(table, number, which string, id int64, alter func(n int64, 
 }
 
 // RewriteReports does the same as RewriteHazard for the reports of a hazard, including held ones.
+// It returns ErrConflict if one that is still held cannot be read: it may say what is redacted.
 func (t *Tx) RewriteReports(hazardID int64, alter func(*hazard.Report) bool) error {
 	if err := t.rewriteHeld(hazardID, alter); err != nil {
 		return err
@@ -118,13 +120,30 @@ func (t *Tx) RewriteReports(hazardID int64, alter func(*hazard.Report) bool) err
 // rewriteHeld does it for the held reports of a hazard. They have their sources' original names:
 // for an event "332010@2" it also reads those under "332010".
 func (t *Tx) rewriteHeld(hazardID int64, alter func(*hazard.Report) bool) error {
-	const which = `id IN (SELECT r.id FROM held r JOIN event_keys k ON k.source = r.source
+	const which = `body <> '' AND id IN (SELECT r.id FROM held r JOIN event_keys k ON k.source = r.source
 		AND r.event IN (k.key, CASE WHEN rtrim(k.key, '0123456789') LIKE '%@' THEN rtrim(rtrim(k.key, '0123456789'), '@') ELSE k.key END)
 		JOIN events e ON e.source = k.source AND e.event = k.event WHERE e.hazard_id = $1)`
 	return t.rewrite("held", "id", which, hazardID, func(id int64, body string) (any, bool, error) {
 		report, err := heldReport(id, body)
-		return &report, err == nil && alter(&report), err
+		if err == nil {
+			return &report, alter(&report), nil
+		}
+		row, err := t.q.HeldReport(t.ctx, id)
+		if err != nil {
+			return nil, false, err
+		}
+		if row.Decision != "" {
+			return nil, false, t.emptyHeld(id)
+		}
+		return nil, false, fmt.Errorf("%w: nothing is redacted: held report %d (%s:%s) is damaged, and may repeat the text. Have the operator mend it with hazardd check --mend, or dismiss it; then redact again",
+			hazard.ErrConflict, id, row.Source, row.Event)
 	})
+}
+
+// emptyHeld removes the content of a held report that was decided about and cannot be read.
+func (t *Tx) emptyHeld(id int64) error {
+	_, err := t.tx.ExecContext(t.ctx, `UPDATE held SET body = '' WHERE id = $1`, id)
+	return err
 }
 
 // ReleaseFile releases the content with that digest unless a state in the log refers to it. It

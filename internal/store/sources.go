@@ -446,7 +446,7 @@ func (t *Tx) TakeUp(id int64) (*Held, error) {
 }
 
 // Decide records an editor's decision about a held report and returns it. ErrNotFound if there is none of that number,
-// ErrConflict if it was decided before.
+// ErrConflict if it was decided before. If the report cannot be read, its content is removed.
 func (t *Tx) Decide(id int64, decision string) (*Held, error) {
 	row, err := t.q.HeldReport(t.ctx, id)
 	if err != nil {
@@ -459,7 +459,11 @@ func (t *Tx) Decide(id int64, decision string) (*Held, error) {
 	if n == 0 {
 		return nil, fmt.Errorf("%w: held report %d was %s before", hazard.ErrConflict, id, row.Decision)
 	}
-	return decodeHeld(row), nil
+	h := decodeHeld(row)
+	if h.Unread != nil {
+		err = t.emptyHeld(id)
+	}
+	return h, err
 }
 
 func decodeHeld(row db.HeldReportRow) *Held {
