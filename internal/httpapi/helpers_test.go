@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"errors"
 	"io"
 	"log/slog"
@@ -13,6 +14,7 @@ import (
 	"net/http/httptest"
 	"net/textproto"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,6 +45,7 @@ import (
 	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/source"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/store/pagesum"
 	"github.com/hazardd/hazardd/internal/tail"
 )
 
@@ -158,6 +161,23 @@ var builtIn = sync.OnceValue(service.BuiltIn)
 
 func (w *world) intake() *intake.Intake {
 	return intake.New(w.Store, intake.Known{Authority: builtIn().Authority(), Schemes: builtIn().Schemes()})
+}
+
+// beside runs a statement in the database of a server while that runs.
+func beside(t *testing.T, cfg service.Config, statement string) {
+	t.Helper()
+	driver, name := "pgx", cfg.Database
+	if name == "" {
+		driver, name = "sqlite", "file:"+filepath.Join(cfg.DataDir, store.FileName)+"?vfs="+pagesum.Strict+"&_pragma=busy_timeout(10000)"
+	}
+	d, err := sql.Open(driver, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = d.ExecContext(t.Context(), statement)
+	if err := errors.Join(err, d.Close()); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // takeIn takes in a batch of a source.

@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"bytes"
+	"fmt"
 	"io/fs"
 	"net/http"
 	"net/url"
@@ -12,7 +13,9 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/intake"
 	"github.com/hazardd/hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/source"
 )
 
 // TestWhatIsRedactedIsGone covers finding G6: an admin removes texts and a file for good, from
@@ -220,6 +223,113 @@ func TestWhatASourceRepeatsOfARedactedTextIsGone(t *testing.T) {
 	}
 	if strings.Count(all(), `"reason":"private"`) < 4 {
 		t.Error("the history does not mark each of them")
+	}
+}
+
+// A redaction is not done while a held report that cannot be read may repeat the text: it removes nothing, and says which report that is and what to do first. Once
+// the report is decided about, its content is of no use, and goes.
+func TestARedactionNamesTheHeldReportThatCannotBeRead(t *testing.T) {
+	var cfg service.Config
+	s := serve(t, func(c *service.Config) { cfg = *c })
+	const name, words = "Secretsong", "whisperedword"
+	r := quake("one", 1)
+	r.Name, r.Products = name, []hazard.ReportProduct{{Key: "text", Title: "A text", Type: hazard.TextProduct, Data: words}}
+	s.report(r)
+	h := "/hazards/" + hazard.EventUUID(r.Source, r.Key).String()
+	products := items(t, s.do("reader", "GET", h+"/products", nil))
+	if len(products) != 1 {
+		t.Fatalf("products are %+v", products)
+	}
+	var ids []int64 // of held reports, the newest first
+	for r.Version, r.Suspect = 2, "the words say TEST"; r.Version < 5; r.Version++ {
+		if _, err := intake.New(s.Store, intake.Known{}).Apply(t.Context(), r.Source, source.Batch{Reports: []hazard.Report{r}, Read: 1}, now(), intake.Options{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	waiting := func() (names []string) {
+		t.Helper()
+		held, err := s.Store.HeldReports(t.Context(), r.Source, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = nil
+		for _, h := range held {
+			ids, names = append(ids, h.ID), append(names, h.Report.Name)
+		}
+		return names
+	}
+	rows := func() (text string) {
+		t.Helper()
+		d, err := s.Store.Dump(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.Close()
+		for _, table := range d.Tables {
+			if table.Name != "held" {
+				continue
+			}
+			for row, err := range d.Rows(t.Context(), &table) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				text += fmt.Sprintln(row...)
+			}
+		}
+		return text
+	}
+	dismiss := func(id int64) {
+		t.Helper()
+		if a := s.do("red", "POST", "/sources/usgs/held/"+digits(id), `{"decision":"dismissed"}`); a.Status != http.StatusNoContent {
+			t.Errorf("dismissing report %d: %d %s", id, a.Status, a.Body)
+		}
+	}
+	if len(waiting()) != 3 {
+		t.Fatalf("held are %v", ids)
+	}
+	decided, unread := ids[0], ids[1]
+	dismiss(decided)
+	beside(t, cfg, `UPDATE held SET body = '[' || body WHERE version > 2`)
+	before := rows()
+	requests := map[string]string{h: `{"fields":["hazard_Name"],"reason":"private"}`, "/products/" + products[0].UUID: `{"fields":["data"],"reason":"private"}`}
+	for path, body := range requests {
+		p := wantProblem(t, s.do("root", "POST", path+"/redact", body), http.StatusConflict)
+		for _, said := range []string{"nothing is redacted", "held report " + digits(unread) + " (usgs:one) is damaged", "hazardd check --mend", "dismiss"} {
+			if !strings.Contains(p.Detail, said) {
+				t.Errorf("%s: %q is not in %q", path, said, p.Detail)
+			}
+		}
+	}
+	var shown struct {
+		Name string `json:"hazard_Name"`
+	}
+	if s.do("reader", "GET", h, nil).JSON(t, &shown); shown.Name != name || rows() != before {
+		t.Errorf("after a redaction in vain it is called %q, and held is\n%s", shown.Name, rows())
+	}
+	dismiss(unread)
+	check := func() (faults []string) {
+		t.Helper()
+		if _, err := s.Store.Check(t.Context(), func(what string) { faults = append(faults, what) }); err != nil {
+			t.Error(err)
+		}
+		return faults
+	}
+	if faults := check(); len(faults) != 1 || !strings.Contains(faults[0], "held report "+digits(decided)) {
+		t.Errorf("once one is dismissed, a check finds %q, want the one that was damaged afterwards", faults)
+	}
+	for path, body := range requests {
+		if a := s.do("root", "POST", path+"/redact", body); a.Status != http.StatusOK {
+			t.Errorf("%s, once it is dismissed: %d %s", path, a.Status, a.Body)
+		}
+	}
+	if faults := check(); len(faults) > 0 {
+		t.Errorf("after the redactions a check finds %q", faults)
+	}
+	if text := rows(); strings.Contains(text, name) || strings.Contains(text, words) {
+		t.Errorf("held is still\n%s", text)
+	}
+	if names := waiting(); len(names) != 1 || names[0] != hazard.RedactedText {
+		t.Errorf("held are still %q", names)
 	}
 }
 

@@ -3,11 +3,9 @@ package httpapi_test
 import (
 	"context"
 	"crypto/ed25519"
-	"database/sql"
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -19,8 +17,6 @@ import (
 	"github.com/hazardd/hazardd/internal/intake"
 	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/source"
-	"github.com/hazardd/hazardd/internal/store"
-	"github.com/hazardd/hazardd/internal/store/pagesum"
 )
 
 func TestReadinessSaysWhy(t *testing.T) {
@@ -133,21 +129,6 @@ func TestHeldReportsWaitForAnEditor(t *testing.T) {
 func TestReleasingAHeldReportOfWhatIsDamagedIsAConflict(t *testing.T) {
 	var cfg service.Config
 	s := serve(t, func(c *service.Config) { cfg = *c })
-	run := func(statement string) {
-		t.Helper()
-		driver, name := "pgx", cfg.Database
-		if name == "" {
-			driver, name = "sqlite", "file:"+filepath.Join(cfg.DataDir, store.FileName)+"?vfs="+pagesum.Strict+"&_pragma=busy_timeout(10000)"
-		}
-		d, err := sql.Open(driver, name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = d.ExecContext(t.Context(), statement)
-		if err := errors.Join(err, d.Close()); err != nil {
-			t.Fatal(err)
-		}
-	}
 	take := func(version int64, suspect string) {
 		t.Helper()
 		r := quake("one", version)
@@ -177,7 +158,7 @@ func TestReleasingAHeldReportOfWhatIsDamagedIsAConflict(t *testing.T) {
 	decide := func(id int64, decision string) hazardtest.Answer {
 		return s.do("red", "POST", "/sources/usgs/held/"+digits(id), map[string]string{"decision": decision})
 	}
-	run(`UPDATE reports SET body = '[' || body`)
+	beside(t, cfg, `UPDATE reports SET body = '[' || body`)
 	p := wantProblem(t, decide(second, "released"), 409)
 	for _, words := range []string{"report " + digits(second), "stays held", "usgs:one", "cannot be read", "hazardd check", "release it again"} {
 		if !strings.Contains(p.Detail, words) {
@@ -187,8 +168,8 @@ func TestReleasingAHeldReportOfWhatIsDamagedIsAConflict(t *testing.T) {
 	if len(list()) != 2 {
 		t.Errorf("held after a release in vain are %+v", list())
 	}
-	run(`UPDATE reports SET body = substr(body, 2)`)
-	run(`UPDATE held SET body = '[' || body WHERE id = ` + digits(third))
+	beside(t, cfg, `UPDATE reports SET body = substr(body, 2)`)
+	beside(t, cfg, `UPDATE held SET body = '[' || body WHERE id = `+digits(third))
 	waiting = list()
 	if len(waiting) != 2 || waiting[0].Event != "one" || waiting[0].Name != "" || !strings.Contains(waiting[0].Reason, "held report "+digits(third)+" is damaged") ||
 		!strings.HasSuffix(waiting[0].Reason, "the words say TEST") || waiting[1].Name != "Earthquake one" {

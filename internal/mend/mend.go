@@ -1,7 +1,7 @@
 // Package mend repairs data that a check of a store has found damaged, from a backup: product
-// files, states, geometries and shapes, and the pages of an SQLite file. It touches nothing else,
-// and never guesses. A copy is used only if it matches the digest or the stored checksum, which the
-// damaged data still has (pagesum.Was, store.Mend).
+// files, states, held reports, geometries and shapes, and the pages of an SQLite file. It touches
+// nothing else, and never guesses. A copy is used only if it matches the digest or the stored
+// checksum, which the damaged data still has (pagesum.Was, store.Mend).
 package mend
 
 import (

@@ -105,7 +105,7 @@ func makeSample(t *testing.T) *sample {
 	return x
 }
 
-// write writes a hazard with an area, and a product with a file.
+// write writes a hazard with an area, a product with a file, and a held report of the hazard.
 func write(t *testing.T, s *store.Store, i int) {
 	t.Helper()
 	file, err := s.StageFile(t.Context(), strings.NewReader(strings.Repeat(fmt.Sprint("content ", i%4), 90)), 1000)
@@ -132,7 +132,10 @@ func write(t *testing.T, s *store.Store, i int) {
 			return err
 		}
 		p.HazardID = h.ID
-		return errors.Join(file.Keep(tx), tx.SaveProduct(p))
+		r := hazard.Report{Source: "nws", Key: fmt.Sprint("e", i), Version: 1, Name: fmt.Sprint("Flood ", i, " of a TEST"), Type: h.Type, Severity: h.Severity}
+		_, _, err = tx.Hold(&r, "the words say TEST")
+		return errors.Join(err, file.Keep(tx), tx.SaveProduct(p), tx.AddEventKey(r.Source, r.Key, r.Key),
+			tx.SaveEvent(&store.Event{Source: r.Source, Key: r.Key, HazardID: h.ID, Type: h.Type}))
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -381,6 +384,8 @@ func TestStatesAndGeometriesAreMended(t *testing.T) {
 		{"its checksum", `UPDATE changes SET body = substr(body, 1, length(body) - 8) || 'abcdef"}' WHERE n = 5`, x.archive, []string{"change 5"}},
 		{"a product, in one of its two places", `UPDATE products SET body = replace(body, 'A file', 'B file') WHERE n = 2`, x.continuous, []string{"change 2"}},
 		{"a product, in both", `UPDATE products SET body = replace(body, 'A file', 'B file') WHERE n = 4; UPDATE changes SET body = replace(body, 'A file', 'C file') WHERE n = 4`, x.archive, []string{"change 4"}},
+		{"a held report", `UPDATE held SET body = replace(body, 'Flood 3 of', 'Blood 3 of')`, x.archive, []string{"held report 4"}},
+		{"a held report that cannot be read", `UPDATE held SET body = '[' || body WHERE id = 2`, x.archive, []string{"held report 2"}},
 		{"an area", `UPDATE geometries SET geojson = replace(geojson, '[5.5,', '[5.7,')`, x.archive, []string{"geometry"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -406,18 +411,24 @@ func TestWhatWasRedactedStaysRedacted(t *testing.T) {
 	x := makeSample(t)
 	s := open(t, x.dir)
 	_, err := s.Write(t.Context(), hazard.At(noon), store.Origin{User: "ada"}, func(tx *store.Tx) error {
-		return tx.RewriteHazard(1, func(h *hazard.Hazard) bool {
+		hazards := tx.RewriteHazard(1, func(h *hazard.Hazard) bool {
 			h.Name = "(redacted)"
 			return true
 		})
+		return errors.Join(hazards, tx.RewriteReports(1, func(r *hazard.Report) bool {
+			r.Name = "(redacted)"
+			return true
+		}))
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	closed(t, s)
-	exec(t, x.dir, `UPDATE changes SET body = replace(body, '(redacted)', '(retracted)') WHERE n = 1`)
+	exec(t, x.dir, `UPDATE changes SET body = replace(body, '(redacted)', '(retracted)') WHERE n = 1; UPDATE held SET body = replace(body, '(redacted)', '(retracted)')`)
 	all, faults := mended(t, x.dir, x.archive)
-	if len(all) > 0 || !slices.ContainsFunc(faults, func(f string) bool { return strings.HasPrefix(f, "change 1 is damaged") }) {
-		t.Errorf("mended: %q, left: %q", all, faults)
+	for _, left := range []string{"change 1 is damaged", "held report 1 (nws:e0) is damaged"} {
+		if len(all) > 0 || !slices.ContainsFunc(faults, func(f string) bool { return strings.HasPrefix(f, left) }) {
+			t.Errorf("mended: %q, left: %q", all, faults)
+		}
 	}
 }

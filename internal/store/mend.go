@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	"github.com/hazardd/hazardd/internal/auth"
@@ -15,9 +16,9 @@ import (
 )
 
 // Repairs copy damaged parts from an intact copy and never guess. Geometries, shapes and product
-// files are identified by their SHA-256. A state is accepted only if its checksum equals the one in
-// the damaged state, or if nothing but the checksum differs. So a backup from before a redaction
-// does not restore redacted texts.
+// files are identified by their SHA-256. A state or held report is accepted only if its checksum
+// equals the one in the damaged one, or if nothing but the checksum differs. So a backup from before
+// a redaction does not restore redacted texts.
 
 // PartKind is the kind of a part of a store.
 type PartKind string
@@ -25,6 +26,7 @@ type PartKind string
 // The kinds of parts, with the meaning of their keys.
 const (
 	StatePart    PartKind = "change"       // number of the change
+	HeldPart     PartKind = "held report"  // its number
 	GeometryPart PartKind = "geometry"     // the digest
 	ShapesPart   PartKind = "shapes"       // the digest
 	FilePart     PartKind = "product file" // the digest
@@ -40,41 +42,41 @@ func (p Part) String() string { return string(p.Kind) + " " + p.Key }
 
 // PartOf returns the part in a row of a transfer; ok is false if the row holds none.
 func (t *Table) PartOf(row []any) (p Part, content []byte, ok bool) {
-	switch t.Name {
-	case "changes", "products":
-		n, known := t.column(row, "n").(int64)
-		body, text := t.column(row, "body").(string)
-		return Part{StatePart, strconv.FormatInt(n, 10)}, []byte(body), known && text
-	case "geometries":
-		digest, known := t.column(row, "digest").(string)
-		text, full := t.column(row, "geojson").(string)
-		return Part{GeometryPart, digest}, []byte(text), known && full
-	case "shapes":
-		digest, known := t.column(row, "digest").(string)
-		body, full := t.column(row, "body").([]byte)
-		return Part{ShapesPart, digest}, body, known && full
+	i := slices.IndexFunc(places, func(at place) bool { return at.table == t.Name })
+	if i < 0 {
+		return p, nil, false
 	}
-	return p, nil, false
+	key := t.column(row, places[i].key)
+	switch c := t.column(row, places[i].column).(type) {
+	case string:
+		content = []byte(c)
+	case []byte:
+		content = c
+	}
+	return Part{places[i].kind, fmt.Sprint(key)}, content, key != nil && content != nil
 }
 
-// place is a column that holds parts.
-type place struct{ table, key, column string }
-
-func (k PartKind) places() []place {
-	switch k {
-	case StatePart:
-		return []place{{"changes", "n", "body"}, {"products", "n", "body"}}
-	case GeometryPart:
-		return []place{{"geometries", "digest", "geojson"}}
-	case ShapesPart:
-		return []place{{"shapes", "digest", "body"}}
-	}
-	return nil
+// place is a column that holds parts of a kind.
+type place struct {
+	kind               PartKind
+	table, key, column string
 }
+
+// places are all columns that hold parts.
+var places = []place{
+	{StatePart, "changes", "n", "body"},
+	{StatePart, "products", "n", "body"},
+	{HeldPart, "held", "id", "body"},
+	{GeometryPart, "geometries", "digest", "geojson"},
+	{ShapesPart, "shapes", "digest", "body"},
+}
+
+// sealed reports whether parts of the kind have a number and end with a checksum. All others have a digest.
+func (k PartKind) sealed() bool { return k == StatePart || k == HeldPart }
 
 // keyed returns the key of a part as its table has it.
 func (p Part) keyed() (any, error) {
-	if p.Kind != StatePart {
+	if !p.Kind.sealed() {
 		return p.Key, nil
 	}
 	return strconv.ParseInt(p.Key, 10, 64)
@@ -82,16 +84,21 @@ func (p Part) keyed() (any, error) {
 
 // fits returns an error unless content is an intact copy of the part.
 func (p Part) fits(content []byte) error {
+	if p.Kind.sealed() && !sealed(content) {
+		return &DamagedError{p.String()}
+	}
+	return p.intact(content)
+}
+
+// intact does the same as fits, but accepts a part without a checksum.
+func (p Part) intact(content []byte) error {
 	switch p.Kind {
-	case StatePart:
+	case StatePart, HeldPart:
 		n, err := strconv.ParseInt(p.Key, 10, 64)
-		if err != nil {
-			return err
+		if err == nil && !sealFits(n, content) {
+			err = &DamagedError{p.String()}
 		}
-		if !sealed(content) {
-			return &DamagedError{p.String()}
-		}
-		return intact(n, content)
+		return err
 	case GeometryPart:
 		return intactGeometry(p.Key, string(content))
 	case ShapesPart:
@@ -103,7 +110,7 @@ func (p Part) fits(content []byte) error {
 
 // was reports whether the damaged content was originally other, which fits.
 func (p Part) was(damaged, other []byte) bool {
-	if p.Kind != StatePart {
+	if !p.Kind.sealed() {
 		return true // the digest proves it
 	}
 	if len(damaged) < sealSize || len(other) < sealSize {
@@ -124,7 +131,10 @@ func (s *Store) copies(ctx context.Context, p Part, f func(place, []byte)) error
 	if err != nil {
 		return err
 	}
-	for _, at := range p.Kind.places() {
+	for _, at := range places {
+		if at.kind != p.Kind {
+			continue
+		}
 		var content []byte
 		err := s.inspect.QueryRowContext(ctx, `SELECT `+at.column+` FROM `+at.table+` WHERE `+at.key+` = $1`, key).Scan(&content)
 		if err == nil {

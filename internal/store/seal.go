@@ -45,7 +45,8 @@ func Broken(err error) bool {
 
 // A sealed state ends with an additional member, a checksum: the CRC-32C (RFC 3720 section 12.1) of
 // the change's number and of the text before the member, in base64. Earlier releases ignore the
-// member; their states have none and are not checked.
+// member; their states have none and are not checked. Held reports are sealed in the same way, with
+// their own numbers.
 const (
 	sealStart = `,"~":"`
 	sealEnd   = `"}`
@@ -60,7 +61,7 @@ func checkOf(n int64, text []byte) string {
 	return base64.RawURLEncoding.EncodeToString([]byte{byte(sum >> 24), byte(sum >> 16), byte(sum >> 8), byte(sum)})
 }
 
-// seal adds a checksum to the state of change n, a JSON object with members.
+// seal adds a checksum to the state of change n, or to held report n: a JSON object with members.
 func seal(n int64, body []byte) string {
 	text := body[:len(body)-1]
 	return string(text) + sealStart + checkOf(n, text) + sealEnd
@@ -74,14 +75,19 @@ func sealed(body []byte) bool {
 
 // intact returns a *DamagedError if a state is not the one that change n wrote.
 func intact(n int64, body []byte) error {
-	if !sealed(body) {
-		return nil
-	}
-	at := len(body) - sealSize
-	if checkOf(n, body[:at]) != string(body[at+len(sealStart):len(body)-len(sealEnd)]) {
+	if !sealFits(n, body) {
 		return &DamagedError{fmt.Sprint("change ", n)}
 	}
 	return nil
+}
+
+// sealFits reports whether a body has the checksum of that number and text, or none.
+func sealFits(n int64, body []byte) bool {
+	if !sealed(body) {
+		return true
+	}
+	at := len(body) - sealSize
+	return checkOf(n, body[:at]) == string(body[at+len(sealStart):len(body)-len(sealEnd)])
 }
 
 // intactGeometry returns a *DamagedError if a text does not have the geometry's digest.

@@ -428,7 +428,7 @@ func (t *Tx) Hold(r *hazard.Report, reason string) (isNew bool, decision string,
 	if err != nil {
 		return false, "", fmt.Errorf("report %s:%s: %w", r.Source, r.Key, err)
 	}
-	_, err = t.q.Hold(t.ctx, db.HoldParams{ID: id, Source: r.Source, Event: r.Key, Part: r.Part, Version: r.Version, ReceivedMs: int64(t.Now()), Reason: reason, Body: string(body)})
+	_, err = t.q.Hold(t.ctx, db.HoldParams{ID: id, Source: r.Source, Event: r.Key, Part: r.Part, Version: r.Version, ReceivedMs: int64(t.Now()), Reason: reason, Body: seal(id, body)})
 	return true, "", err
 }
 
@@ -458,7 +458,7 @@ func (t *Tx) TakeUp(id int64) (*Held, error) {
 }
 
 // Decide records an editor's decision about a held report and returns it. ErrNotFound if there is none of that number,
-// ErrConflict if it was decided before.
+// ErrConflict if it was decided before. If the report cannot be read, its content is removed.
 func (t *Tx) Decide(id int64, decision string) (*Held, error) {
 	row, err := t.q.HeldReport(t.ctx, id)
 	if err != nil {
@@ -471,16 +471,27 @@ func (t *Tx) Decide(id int64, decision string) (*Held, error) {
 	if n == 0 {
 		return nil, fmt.Errorf("%w: held report %d was %s before", hazard.ErrConflict, id, row.Decision)
 	}
-	return decodeHeld(row), nil
+	h := decodeHeld(row)
+	if h.Unread != nil {
+		err = t.emptyHeld(id)
+	}
+	return h, err
 }
 
 func decodeHeld(row db.HeldReportRow) *Held {
 	h := &Held{ID: row.ID, Reason: row.Reason, Received: hazard.Instant(row.ReceivedMs), Decision: row.Decision}
-	if err := json.Unmarshal([]byte(row.Body), &h.Report); err != nil {
-		h.Unread = &DamagedError{fmt.Sprint("held report ", row.ID)}
+	if h.Report, h.Unread = heldReport(row.ID, row.Body); h.Unread != nil {
 		h.Report = hazard.Report{Source: row.Source, Key: row.Event, Part: row.Part, Version: row.Version}
 	}
 	return h
+}
+
+// heldReport decodes the body of a held report. It returns a *DamagedError if the body is damaged.
+func heldReport(id int64, body string) (r hazard.Report, err error) {
+	if !sealFits(id, []byte(body)) || json.Unmarshal([]byte(body), &r) != nil {
+		return r, &DamagedError{fmt.Sprint(HeldPart, " ", id)}
+	}
+	return r, nil
 }
 
 // EventReports is an event with the latest report of each of its parts.

@@ -164,23 +164,11 @@ func parseAs[T any](text jsontext.Value) (T, error) {
 
 // Intact returns a *DamagedError if the content of a row is damaged.
 func (t *Table) Intact(row []any) error {
-	column := func(name string) any { return t.column(row, name) }
-	switch t.Name {
-	case "changes", "products":
-		n, _ := column("n").(int64)
-		body, _ := column("body").(string)
-		return intact(n, []byte(body))
-	case "geometries":
-		digest, _ := column("digest").(string)
-		text, _ := column("geojson").(string)
-		return intactGeometry(digest, text)
-	case "shapes":
-		digest, _ := column("digest").(string)
-		body, _ := column("body").([]byte)
-		_, err := openShapes(digest, body)
-		return err
+	p, content, ok := t.PartOf(row)
+	if !ok {
+		return nil
 	}
-	return nil
+	return p.intact(content)
 }
 
 // column returns the value of a column, or nil if there is no such column.
