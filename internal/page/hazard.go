@@ -514,11 +514,7 @@ func (c *Hazard) people() *people {
 		if follows(b, bands[i+1:], nobody) || i > 0 && follows(b, bands[i-1:i], unknown) {
 			continue
 		}
-		title := c.say("peopleKind", "name", c.say("shape_"+strings.ReplaceAll(b.Kind, " ", "_")))
-		if info, ok := hazard.Quantity(b.Kind).Info(); ok {
-			title = c.say("peopleBand", "name", strings.ToLower(c.say("quantity_"+b.Kind)), "value", c.measure(&hazard.Measurement{Name: info.Name, Value: b.Value}))
-		}
-		p.Bands = append(p.Bands, measured{Title: title, Value: c.estimate(b.People)})
+		p.Bands = append(p.Bands, measured{Title: c.bandTitle(b), Value: c.estimate(b.People)})
 	}
 	for _, t := range c.Towns {
 		where := c.say("townInside")
@@ -528,6 +524,22 @@ func (c *Hazard) people() *people {
 		p.Places = append(p.Places, fmt.Sprintf("%s (%s), %s, %s", t.Name, t.Country, c.grouped(hazard.TwoDigits(t.People)), where))
 	}
 	return p
+}
+
+// bandTitle says which people a band holds.
+func (c *Hazard) bandTitle(b hazard.ExposedBand) string {
+	info, ok := hazard.Quantity(b.Kind).Info()
+	if !ok {
+		return c.say("peopleKind", "name", c.say("shape_"+strings.ReplaceAll(b.Kind, " ", "_")))
+	}
+	value := c.measure(&hazard.Measurement{Name: info.Name, Value: b.Value})
+	switch info.Name {
+	case hazard.Intensity:
+		return c.say("peopleIntensity", "value", value)
+	case hazard.Wind:
+		return c.say("peopleWind", "value", value)
+	}
+	return c.say("peopleBand", "name", strings.ToLower(c.say("quantity_"+b.Kind)), "value", value)
 }
 
 func nobody(b hazard.ExposedBand) bool  { return b.People != nil && b.People.High == 0 }

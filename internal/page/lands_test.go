@@ -52,7 +52,7 @@ func TestBandsThatSayTheSameAreSaidOnce(t *testing.T) {
 		c.Hazard.Exposure = e
 	})
 	got := ""
-	for _, m := range regexp.MustCompile(`greatest intensity (\d) or worse</dt><dd>([^<]*)`).FindAllStringSubmatch(html, -1) {
+	for _, m := range regexp.MustCompile(`where the intensity is (\d) or more</dt><dd>([^<]*)`).FindAllStringSubmatch(html, -1) {
 		got += m[1] + ": " + m[2] + "; "
 	}
 	if want := "6: about 0 (0 to 0); 5: about 4,000 (3,000 to 5,000); 4: about 4,000 (3,000 to 5,000); 3: not known; "; got != want {

@@ -38,7 +38,7 @@ if (
 ) {
   const theme = stored("hazardd.theme");
   const dark = theme === "dark" || (theme !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);
-  const size = sizeFor({ width: innerWidth, height: innerHeight - 48 /* the header */ }, undefined);
+  const size = sizeFor({ width: innerWidth, height: innerHeight - 52 /* the header */ }, undefined);
   const address = addressOf(last, filter, dark, size);
   const place = document.createElement("div");
   place.className = "first";
