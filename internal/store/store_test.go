@@ -525,7 +525,7 @@ func TestARewriteReachesTheReportsOfOneHazard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for id, want := range map[int64][]string{1: {"of 332010", "held"}, 2: {"of 332010@2", "held"}, 3: {"of 332010@x"}} {
+	for id, want := range map[int64][]string{1: {"held", "of 332010"}, 2: {"held", "of 332010@2"}, 3: {"of 332010@x"}} {
 		var seen []string
 		if _, err := s.Write(t.Context(), noon, store.Origin{Admin: true}, func(tx *store.Tx) error {
 			return tx.RewriteReports(id, func(r *hazard.Report) bool {
