@@ -2,7 +2,9 @@ package coverage_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -244,7 +246,7 @@ func TestTheSummaryOfARegion(t *testing.T) {
 func TestTheLayerHasAWordForEachCountry(t *testing.T) {
 	m := world(t)
 	var out bytes.Buffer
-	if err := m.Layer(&out, reading("swiss", "basin")); err != nil {
+	if err := m.Layer(&out, reading("swiss", "basin"), coverage.Part{}); err != nil {
 		t.Fatal(err)
 	}
 	var layer struct {
@@ -286,8 +288,96 @@ func TestTheLayerHasAWordForEachCountry(t *testing.T) {
 	}
 }
 
-// Sources choose the names of their areas: two may mean the same area, and two may use one name for
-// different areas.
+// Whoever has the outlines and the words apart draws what the layer draws.
+func TestTheOutlinesAreThoseOfTheLayer(t *testing.T) {
+	m := world(t)
+	var out, bare bytes.Buffer
+	if err := errors.Join(m.Outlines(&out), m.Layer(&bare, reading(), coverage.Part{Bare: true})); err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Transform struct {
+			Scale [2]float64 `json:"scale"`
+		} `json:"transform"`
+		Objects struct {
+			Coverage struct {
+				Geometries []struct {
+					ID         string `json:"id"`
+					Properties struct {
+						Kind string `json:"kind"`
+						Code string `json:"code"`
+						Name string `json:"name"`
+					} `json:"properties"`
+					Arcs [][][]int `json:"arcs"`
+				} `json:"geometries"`
+			} `json:"coverage"`
+		} `json:"objects"`
+		Arcs [][][2]float64 `json:"arcs"`
+	}
+	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range got.Arcs {
+		for i := range line[1:] {
+			line[i+1][0] += line[i][0]
+			line[i+1][1] += line[i][1]
+		}
+	}
+	i := 0
+	for f := range m.Features(reading()) {
+		o := got.Objects.Coverage.Geometries[i]
+		i++
+		var polygons [][][][2]float64
+		for _, lines := range o.Arcs {
+			var rings [][][2]float64
+			for _, ring := range lines {
+				var whole [][2]float64
+				for _, n := range ring {
+					line := got.Arcs[max(n, ^n)]
+					if line = slices.Clone(line); n < 0 {
+						slices.Reverse(line)
+					}
+					if len(whole) > 0 {
+						if whole[len(whole)-1] != line[0] {
+							t.Fatalf("%s: a line begins at %v, the one before ends at %v", f.ID, line[0], whole[len(whole)-1])
+						}
+						line = line[1:]
+					}
+					whole = append(whole, line...)
+				}
+				for k := range whole {
+					for j := range whole[k] {
+						whole[k][j] = math.Round(whole[k][j]*got.Transform.Scale[j]*1e6) / 1e6
+					}
+				}
+				rings = append(rings, whole)
+			}
+			polygons = append(polygons, rings)
+		}
+		text, err := json.Marshal(map[string]any{"type": "MultiPolygon", "coordinates": polygons})
+		if err != nil {
+			t.Fatal(err)
+		}
+		shape, err := geo.ParseLoose(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o.ID != f.ID || o.Properties.Kind != f.Properties.Kind || o.Properties.Code != f.Properties.Code || o.Properties.Name != f.Properties.Name || shape.GeoJSON() != f.Geometry {
+			t.Errorf("the outline of %s is another: %s, %.200s, want %.200s", f.ID, o.ID, shape.GeoJSON(), f.Geometry)
+		}
+	}
+	if i != len(got.Objects.Coverage.Geometries) {
+		t.Errorf("%d outlines of %d features", len(got.Objects.Coverage.Geometries), i)
+	}
+	if strings.Contains(bare.String(), "coordinates") || strings.Count(bare.String(), `"geometry":null`) != i {
+		t.Errorf("without outlines: %.300s", bare.String())
+	}
+	if out.Len() > 550_000 || bare.Len() > 80_000 {
+		t.Errorf("outlines have %d bytes, words %d", out.Len(), bare.Len())
+	}
+}
+
+// Sources name their areas by themselves: two may mean the same area, and two may use one name for different ones.
 func TestFeaturesOfTheLayerHaveIDsOfTheirOwn(t *testing.T) {
 	responsible := func(areas ...source.Area) source.Coverage {
 		return source.Coverage{Role: source.RoleResponsible, Areas: areas}

@@ -22,8 +22,8 @@ import (
 type feature struct {
 	Type       string         `json:"type"`
 	ID         string         `json:"id"`
-	BBox       [4]float64     `json:"bbox"` // west, south, east, north; west is greater than east across the antimeridian
-	Geometry   jsontext.Value `json:"geometry"`
+	BBox       [4]float64     `json:"bbox"`     // west, south, east, north; west is greater than east across the antimeridian
+	Geometry   jsontext.Value `json:"geometry"` // null without outlines
 	Properties Properties     `json:"properties"`
 }
 
@@ -70,11 +70,17 @@ func shapeFeature(id, kind, code, name string, shape geo.Shape) Feature {
 	return Feature{ID: id, Shape: shape, Geometry: shape.GeoJSON(), Properties: Properties{Kind: kind, Code: code, Name: name}}
 }
 
+// Part is a part of the layer; the zero Part is all of it.
+type Part struct {
+	Holds func(geo.Shape) bool // lets features through by their shape; nil: all
+	Bare  bool                 // without geometries
+}
+
 // Layer writes the words as GeoJSON: a feature for each country of the world, and one for each area that sources state beside
 // countries. What covers the world is in all of them, and in the member world. A statement about a part of a country counts for the
 // country; where it matters, ask about the place. The word of an area that is no country is the worst of its types. Its size
 // depends on the numbers of countries and sources alone.
-func (m *Map) Layer(out io.Writer, now Readings, types ...hazard.Type) error {
+func (m *Map) Layer(out io.Writer, now Readings, part Part, types ...hazard.Type) error {
 	world, err := json.Marshal(m.layerWord(m.anywhere, now, types, true), json.Deterministic(true))
 	if err != nil {
 		return err
@@ -83,7 +89,10 @@ func (m *Map) Layer(out io.Writer, now Readings, types ...hazard.Type) error {
 		return err
 	}
 	between := ""
-	for f := range m.Features(now, types...) {
+	for f := range m.features(now, part.Holds, types) {
+		if part.Bare {
+			f.Geometry = "null"
+		}
 		b := geo.BoundsOf(f.Shape)
 		if _, err := io.WriteString(out, between); err != nil {
 			return err
@@ -100,14 +109,24 @@ func (m *Map) Layer(out io.Writer, now Readings, types ...hazard.Type) error {
 
 // Features are those of Layer, in its order.
 func (m *Map) Features(now Readings, types ...hazard.Type) iter.Seq[Feature] {
+	return m.features(now, nil, types)
+}
+
+func (m *Map) features(now Readings, holds func(geo.Shape) bool, types []hazard.Type) iter.Seq[Feature] {
 	return func(yield func(Feature) bool) {
 		for _, f := range outlines() {
+			if holds != nil && !holds(f.Shape) {
+				continue
+			}
 			f.Properties.LayerWord = m.layerWord(slices.Concat(m.anywhere, m.countries[f.Properties.Code]), now, types, false)
 			if !yield(f) {
 				return
 			}
 		}
 		for _, a := range m.areas {
+			if holds != nil && !holds(a.Shape) {
+				continue
+			}
 			f := shapeFeature(a.id, "area", "", a.Name, a.Shape)
 			f.Properties.LayerWord = m.layerWord(a.statements, now, types, true)
 			if !yield(f) {

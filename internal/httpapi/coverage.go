@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -27,16 +28,21 @@ const (
 // coverage serves who issues warnings for a place and whether those sources are polled, or the same
 // as a layer for the whole world. It tells whether an empty answer means that there is no hazard.
 func (a *API) coverage(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	values, err := query(r, "point", "type")
+	values, err := query(r, "point", "type", "bbox", "geometry")
 	if err != nil {
 		return err
 	}
-	filter, faults := search.ParseFilter(url.Values{"type": values["type"]})
-	if values.Has("type") && faults != nil {
+	filter, faults := search.ParseFilter(url.Values{"type": values["type"], "bbox": values["bbox"]})
+	if faults != nil {
 		return faults
 	}
 	if !values.Has("point") {
-		return a.coverageLayer(w, r, who, filter.Types)
+		return a.coverageLayer(w, r, who, filter, values)
+	}
+	for _, name := range []string{"bbox", "geometry"} {
+		if values.Has(name) {
+			return badParameter(name, "is about the layer: leave out point")
+		}
 	}
 	lon, lat, err := coverage.ParsePoint(values.Get("point"))
 	if err != nil {
@@ -54,20 +60,45 @@ func (a *API) coverage(w http.ResponseWriter, r *http.Request, who *auth.Caller)
 	return a.answerList(w, r, a.Live.View(now), body, now)
 }
 
-// coverageLayer serves the state of all countries as GeoJSON. It is encoded once per change of a
-// state.
-func (a *API) coverageLayer(w http.ResponseWriter, r *http.Request, who *auth.Caller, types []hazard.Type) error {
+// coverageLayer serves the state of all countries as GeoJSON, or their outlines. The whole layer is
+// encoded once per change of a state.
+func (a *API) coverageLayer(w http.ResponseWriter, r *http.Request, who *auth.Caller, filter search.Filter, values url.Values) error {
 	readings := a.Readings()
-	key := fmt.Sprint(types, "\n", readings.Key())
-	body, ok := a.layers.Get(key)
+	key := fmt.Sprint(values.Get("geometry"), filter.Types, "\n", readings.Key())
+	part := coverage.Part{}
+	write := func(out io.Writer) error { return a.Coverage.Layer(out, readings, part, filter.Types...) }
+	w.Header()["Content-Type"] = []string{geoJSON}
+	switch {
+	case !values.Has("geometry"):
+	case values.Get("geometry") == "none":
+		part.Bare = true
+	case values.Get("geometry") != "topology":
+		return badParameter("geometry", "%.60q is none of none, topology", values.Get("geometry"))
+	case values.Has("type") || values.Has("bbox"):
+		return badParameter("geometry", "topology has all outlines and no words: leave out type and bbox")
+	default:
+		key, write = "topology", a.Coverage.Outlines
+		w.Header()["Content-Type"] = jsonType
+	}
+	kept := filter.Box == nil // there are as many boxes as readers
+	if !kept {
+		part.Holds = func(s geo.Shape) bool { return filter.MatchPlace([]geo.Shape{s}) }
+	}
+	var body *reply.Body
+	ok := false
+	if kept {
+		body, ok = a.layers.Get(key)
+	}
 	if !ok {
 		err := a.holding(w, r, who, costOfObject, func(http.ResponseWriter) error {
 			var text bytes.Buffer
-			if err := a.Coverage.Layer(&text, readings, types...); err != nil {
+			if err := write(&text); err != nil {
 				return err
 			}
 			body = reply.NewBody(text.Bytes(), false)
-			a.layers.Put(key, body, 2*text.Len()) // including its compressed forms
+			if kept {
+				a.layers.Put(key, body, 2*text.Len()) // including its compressed forms
+			}
 			return nil
 		})
 		if err != nil {
@@ -75,7 +106,6 @@ func (a *API) coverageLayer(w http.ResponseWriter, r *http.Request, who *auth.Ca
 		}
 	}
 	now := a.now()
-	w.Header()["Content-Type"] = []string{geoJSON}
 	return a.answerShared(w, r, who, a.Live.View(now), body, now)
 }
 

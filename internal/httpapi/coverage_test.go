@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/hazardd/hazardd/internal/coverage"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/httpapi"
@@ -88,7 +90,54 @@ func TestTheLayerOfCoverageIsMadeOnce(t *testing.T) {
 	}
 }
 
-// Every list for a place says whether its silence is meaningful; no other list does.
+// A map reads the outlines once, and the words again and again; or the words of its window alone.
+func TestTheLayerOfCoverageInParts(t *testing.T) {
+	s := handle(t, silent)
+	words := func(query string) map[string]string {
+		var layer struct {
+			Features []struct {
+				Geometry   any
+				Properties struct{ Code, State string }
+			}
+		}
+		s.do("reader", "GET", "/coverage?"+query, "").JSON(t, &layer)
+		found := map[string]string{}
+		for _, f := range layer.Features {
+			found[f.Properties.Code] = f.Properties.State
+			if (f.Geometry == nil) != strings.Contains(query, "geometry=none") {
+				t.Errorf("%s: the geometry of %s is %v", query, f.Properties.Code, f.Geometry)
+			}
+		}
+		return found
+	}
+	if got := words("geometry=none"); len(got) < 240 || got["AT"] != "covered" || got["CH"] != "stale" || got["FR"] != "unknown" {
+		t.Errorf("%d words, AT %s, CH %s, FR %s", len(got), got["AT"], got["CH"], got["FR"])
+	}
+	// Around the lake of Constance; its box meets that of France.
+	for _, query := range []string{"geometry=none&bbox=9.3,47.2,9.8,47.6", "bbox=9.3,47.2,9.8,47.6"} {
+		if diff := cmp.Diff(map[string]string{"AT": "covered", "CH": "stale", "DE": "unknown", "LI": "unknown"}, words(query)); diff != "" {
+			t.Errorf("%s:\n%s", query, diff)
+		}
+	}
+	if got := words("geometry=none&bbox=179,-20,-179,-15"); got["FJ"] != "unknown" || len(got) != 1 {
+		t.Errorf("across the antimeridian: %v", got)
+	}
+	a := s.do("reader", "GET", "/coverage?geometry=topology", "")
+	if text := string(a.Body); a.Status != 200 || !strings.HasPrefix(text, `{"type":"Topology"`) || strings.Contains(text, "covered") || a.Header.Get("Content-Type") != "application/json" {
+		t.Errorf("outlines: %d %s %.200s", a.Status, a.Header.Get("Content-Type"), text)
+	}
+	if b := s.do("reader", "GET", "/coverage?geometry=topology", "", "If-None-Match", a.Header.Get("ETag")); b.Status != 304 {
+		t.Errorf("the outlines are sent again: %d", b.Status)
+	}
+	for query, want := range map[string]string{"geometry=all": "is none of none, topology", "geometry=topology&type=FLOOD": "leave out type and bbox", "geometry=topology&bbox=1,2,3,4": "leave out type and bbox",
+		"geometry=none&point=1,2": "leave out point", "bbox=1,2,3,4&point=1,2": "leave out point", "bbox=1,2,3": "bbox"} {
+		if a := s.do("reader", "GET", "/coverage?"+query, ""); a.Status != 400 || !strings.Contains(string(a.Body), want) {
+			t.Errorf("%s: %d %s, want %s", query, a.Status, a.Body, want)
+		}
+	}
+}
+
+// Every list of a place says whether its silence means anything; no other list does.
 func TestListsOfAPlaceSayWhetherTheyAreCovered(t *testing.T) {
 	s := handle(t, silent)
 	const vienna, bern = "bbox=16.3,48.1,16.4,48.2", "near=7.45,46.95&radius=1000"

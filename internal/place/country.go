@@ -228,12 +228,18 @@ func (p *polygon) distance(lon, lat, most float64) float64 {
 	return best
 }
 
-// outlines is, by code, the area of a country, made when it is first asked for.
-var outlines = sync.OnceValue(func() map[string]func() geo.Shape {
+// outlineAtlas is the atlas of outlines; it panics if the program was built with a file that the generator did not make.
+var outlineAtlas = sync.OnceValue(func() *atlas {
 	a, err := readAtlas(packedOutlines)
 	if err != nil {
 		panic(fmt.Sprintf("outlines.bin.br: %v", err))
 	}
+	return a
+})
+
+// outlines is, by code, the area of a country, made when it is first asked for.
+var outlines = sync.OnceValue(func() map[string]func() geo.Shape {
+	a := outlineAtlas()
 	parts := map[string][]area{}
 	for _, n := range a.areas {
 		if !strings.Contains(n.code, ",") {

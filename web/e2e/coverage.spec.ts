@@ -1,28 +1,42 @@
 // What nobody is asked about must not look like "no hazards".
 import { expect, expectAccessible, isPhone, open, test } from "./test";
 
-const box = (west: number, south: number, east: number, north: number) => ({ type: "Polygon", coordinates: [[[west, south], [east, south], [east, north], [west, north], [west, south]]] });
-const country = (code: string, state: string, at: readonly [number, number, number, number]) => ({
-  type: "Feature",
-  id: `country:${code}`,
-  bbox: at,
-  geometry: box(...at),
-  properties: { kind: "country", code, name: code, state, types: {}, sources: [], responsible: [] },
-});
+type Box = readonly [west: number, south: number, east: number, north: number];
+
+const countries: readonly (readonly [code: string, state: string, at: Box])[] = [["HT", "unknown", [-75, 18, -72, 20]], ["US", "covered", [-125, 25, -67, 49]]];
+
+/** GET /coverage?geometry=none. */
+const words = {
+  type: "FeatureCollection",
+  world: {},
+  features: countries.map(([code, state, bbox]) => ({
+    type: "Feature",
+    id: `country:${code}`,
+    bbox,
+    geometry: null,
+    properties: { kind: "country", code, name: code, state, types: {}, sources: [], responsible: [] },
+  })),
+};
+
+/** GET /coverage?geometry=topology. */
+const outlines = {
+  type: "Topology",
+  transform: { scale: [1, 1], translate: [0, 0] },
+  objects: {
+    coverage: {
+      type: "GeometryCollection",
+      geometries: countries.map(([code], i) => ({ type: "MultiPolygon", id: `country:${code}`, properties: { kind: "country", code, name: code }, arcs: [[[i]]] })),
+    },
+  },
+  arcs: countries.map(([, , [west, south, east, north]]) => [[west, south], [east - west, 0], [0, north - south], [west - east, 0], [0, south - north]]),
+};
 
 test("a window without any official source says so, and the map hatches it", async ({ page, server }) => {
   await page.route(/\/hazards\/active(\?|$)/, async (route) => {
     const answer = await route.fetch().catch(() => undefined);
     if (answer) await route.fulfill({ response: answer, headers: { ...answer.headers(), "hazardd-sources": 'ok=1; stale=0; failing=0; names=""' } });
   });
-  await page.route(
-    "**/coverage",
-    (route) =>
-      route.fulfill({
-        contentType: "application/geo+json",
-        json: { type: "FeatureCollection", world: {}, features: [country("HT", "unknown", [-74.5, 18, -71.6, 20.1]), country("US", "covered", [-125, 25, -67, 49])] },
-      }),
-  );
+  await page.route("**/coverage?*", (route) => route.fulfill({ json: route.request().url().includes("topology") ? outlines : words }));
   await server.hazard("Flood - Texas", { latitude: 31, longitude: -97 });
   await open(page, "#map=7/19/-73");
   await expect(page.getByText("No official warnings are read for this area.")).toBeVisible();

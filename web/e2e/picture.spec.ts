@@ -75,12 +75,38 @@ test("the picture is there before the page's own script, with its time, and is a
   await expect(early).toContainText(/\d{4}, \d\d:\d\d/);
   await expect(early).toContainText("Natural Earth");
   await expect(page.locator("#app")).toBeEmpty();
+  // The header comes to where its colour is, and nothing moves.
+  const top = () => page.locator(".first, .map-picture").first().evaluate((e) => e.getBoundingClientRect().top + e.clientTop);
+  const before = await top();
+  await expect(early).toHaveCSS("border-top", "52px solid rgb(16, 26, 35)");
   go();
   await expectDrawn(page);
   await expect(early).toHaveCount(0);
+  expect(await top()).toBe(before);
   await expect(page.locator(".list-head strong")).toHaveText("1 hazard");
   await expect(picture(page)).toContainText(/Picture of .*\d:\d\d/);
   expect(pictures).toHaveLength(1);
+});
+
+/** What of the coverage has been asked for. */
+function coverageAsked(page: BrowserPage): string[] {
+  const asked: string[] = [];
+  page.on("request", (r) => {
+    const url = new URL(r.url());
+    if (url.pathname === "/coverage") asked.push(url.search);
+  });
+  return asked;
+}
+
+test("of the picture only its window is asked for who warns there, of the map the world", async ({ page, server }) => {
+  await server.hazard("Flood - Old Harbour", { severity_ID: "WARNING", area: coast });
+  const asked = coverageAsked(page);
+  await page.goto("/");
+  await expectDrawn(page);
+  await expect.poll(() => asked).toEqual([expect.stringMatching(/^\?geometry=none&bbox=[-\d.]+(,[-\d.]+){3}$/)]);
+  await picture(page).tap();
+  await expect(picture(page)).toHaveCount(0, { timeout: 45_000 }); // the code of the map is a megabyte
+  await expect.poll(() => asked.filter((query) => !query.includes("bbox"))).toEqual(["?geometry=none", "?geometry=topology"]);
 });
 
 test("what a link keeps is in the first picture, or there is none", async ({ page, server }) => {

@@ -1,50 +1,93 @@
-// Which official warnings are read for the window, and so whether an empty window means "no
-// hazards". The terms are those of GET /coverage.
-import { computed, signal } from "@preact/signals";
-import type { Feature, Geometry } from "geojson";
-import type { Api } from "./api";
-import { meets, touches, type Box } from "./place";
+// Which official warnings are read for the window, and so whether an empty window means "no hazards". The terms are those of GET /coverage. A
+// picture of the map hatches by itself: only its window is asked about then. The map itself reads the outlines of all countries once, and
+// their words again and again.
+import type { Geometry, MultiPolygon, Position } from "geojson";
 import type { Bounds } from "./filter";
+import type * as place from "./place";
+import type { Page } from "./ui/context";
 
-export interface CoverageProperties {
-  readonly kind: "country" | "area";
-  readonly name: string;
-  readonly state: "covered" | "stale" | "unknown";
+/** GET /coverage?geometry=none: what is said of a country or an area, without its outline. */
+interface Said {
+  readonly type: "Feature";
+  readonly id: string;
+  readonly bbox: [west: number, south: number, east: number, north: number];
+  readonly properties: { readonly kind: "country" | "area"; readonly state: "covered" | "stale" | "unknown" };
 }
 
-export type Covered = Feature<Geometry, CoverageProperties>;
+/** GET /coverage?geometry=topology: lines, each position from the one before, and the lines of each outline. */
+export interface Topology {
+  readonly transform: { readonly scale: readonly [number, number] };
+  readonly objects: { readonly coverage: { readonly geometries: readonly { readonly id: string; readonly arcs: readonly (readonly (readonly number[])[])[] }[] } };
+  readonly arcs: readonly (readonly (readonly [number, number])[])[];
+}
 
 /** How often the words are read again, milliseconds: they change as sources fail and come back. */
 const AGAIN = 300_000;
 
-export class Coverage {
-  readonly features = signal<readonly Covered[] | undefined>(undefined);
-  /** Where no official warnings are read. */
-  readonly gaps = computed(() => (this.features.value ?? []).filter((f) => f.properties.kind === "country" && f.properties.state === "unknown"));
+/** The outlines of a topology by id. */
+export function outlinesOf({ arcs, objects, transform: { scale } }: Topology): Map<string, MultiPolygon> {
+  const lines = arcs.map((steps) => {
+    let [x, y] = [0, 0];
+    return steps.map(([dx, dy]): Position => [(x += dx) * scale[0], (y += dy) * scale[1]]);
+  });
+  // Each line of a ring begins where the one before ends.
+  const ring = (numbers: readonly number[]) => numbers.flatMap((n, i) => (n < 0 ? [...lines[~n]!].reverse() : lines[n]!).slice(i && 1));
+  return new Map(objects.coverage.geometries.map((g) => [g.id, { type: "MultiPolygon", coordinates: g.arcs.map((rings) => rings.map(ring)) }]));
+}
 
-  constructor(private readonly api: Api) {}
+/** A window as a parameter, which knows no turns of the world. */
+export function boxOf([west, south, east, north]: Bounds): string {
+  const turned = (x: number) => x - 360 * Math.floor((x + 180) / 360);
+  return [east - west < 360 ? turned(west) : -180, south, east - west < 360 ? turned(east) : 180, north].map((n) => n.toFixed(4)).join();
+}
 
-  /** Reads the words now and again, until the end that it returns is called. */
-  follow(): () => void {
-    const read = () => void this.#read();
-    const timer = setInterval(read, AGAIN);
+/** Reads what is covered, of the window or of the world, now and again until it is over. The page has the functions of place.ts. */
+export function follow({ map, store }: Page, over: AbortSignal, { meets, touches }: Pick<typeof place, "meets" | "touches">): void {
+  if (over.aborted) return;
+  let outlines: ReadonlyMap<string, Geometry> | undefined;
+  let reading = new AbortController();
+  const get = async <T>(query: string, signal: AbortSignal) => (await store.api.request(`/coverage?geometry=${query}`, { signal })).json() as Promise<T>;
+  const said = async (box: string, signal: AbortSignal) => (await get<{ features: readonly Said[] }>(`none${box}`, signal)).features;
+
+  const readWindow = async (window: Bounds, signal: AbortSignal) => {
+    const any = (await said(`&bbox=${boxOf(window)}`, signal)).some((f) => f.properties.state !== "unknown");
+    store.coverage.value = { gaps: [], covers: (asked) => (asked === window ? any : undefined) };
+  };
+  const readWorld = async (signal: AbortSignal) => {
+    const list = await said("", signal);
+    // What is not there yet is not drawn, so all that there is must be there.
+    if (!list.every((f) => outlines?.has(f.id))) outlines = outlinesOf(await get<Topology>("topology", signal));
+    const features = list.flatMap((f) => {
+      const geometry = outlines!.get(f.id);
+      return geometry ? [{ ...f, geometry }] : [];
+    });
+    store.coverage.value = {
+      gaps: features.filter((f) => f.properties.kind === "country" && f.properties.state === "unknown"),
+      covers: (window) => features.some((f) => f.properties.state !== "unknown" && meets(window, f.bbox) && touches(window, f.geometry)),
+    };
+  };
+
+  const read = () => {
+    reading.abort();
+    reading = new AbortController();
+    const window = map.peek() ? undefined : store.bounds.peek();
+    if (!map.peek() && !window) return;
+    // After an error nothing new is said: neither that a place is covered, nor that it is not.
+    void (window ? readWindow(window, reading.signal) : readWorld(reading.signal)).catch(() => {});
+  };
+  const timer = setInterval(read, AGAIN);
+  // The methods of signals: to import the library here would part the chunk that it is in, at some 400 bytes of the first load.
+  let of: unknown;
+  const look = () => {
+    const now = map.peek() ?? store.bounds.peek();
+    if (now === of) return;
+    of = now;
     read();
-    return () => clearInterval(timer);
-  }
-
-  async #read(): Promise<void> {
-    try {
-      const answer = await this.api.request("/coverage", { headers: { Accept: "application/geo+json" }, allow: [404, 405, 406] });
-      if (answer.ok) this.features.value = ((await answer.json()) as { features: readonly Covered[] }).features;
-    } catch {
-      // Nothing is said then: neither that a place is covered, nor that it is not.
-    }
-  }
-
-  /** Whether official warnings are read for any part of a window; undefined: not known. */
-  covers(window: Bounds | undefined): boolean | undefined {
-    const features = this.features.value;
-    if (!features || !window) return undefined;
-    return features.some((f) => f.properties.state !== "unknown" && (f.bbox ? meets(window, f.bbox as unknown as Box) : true) && touches(window, f.geometry));
-  }
+  };
+  const ends = [map.subscribe(look), store.bounds.subscribe(look)];
+  over.addEventListener("abort", () => {
+    clearInterval(timer);
+    reading.abort();
+    for (const end of ends) end();
+  });
 }

@@ -2,11 +2,13 @@
 import { computed, effect, signal } from "@preact/signals";
 import { render } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
+import { again } from "./again";
 import { Api } from "./api";
 import { forget } from "./edit/state";
 import { browser, follow } from "./live";
 import { Areas } from "./map/areas";
 import { canKeep, forgetView, keepView, renewWorker, type Kept } from "./offline";
+import { meets, touches } from "./place";
 import { rememberLooks } from "./since";
 import { Store } from "./store";
 import { begin, text, wish } from "./words";
@@ -164,18 +166,18 @@ function Whole({ kept: old }: { kept: Kept | undefined }) {
  */
 function afterList(page: Page): () => void {
   const { store } = page;
-  let end = () => {};
+  const over = new AbortController();
   let begun = false;
   const stop = effect(() => {
     if (begun || !store.loaded.value || page.narrow.peek() && !page.moving.value && !page.pictured.value) return;
     begun = true;
-    end = store.coverage.follow();
+    void again(() => import("./coverage"), () => {}, over.signal).then((code) => code?.follow(page, over.signal, { meets, touches }));
     if (api.user || open === "public") void page.findChannels();
     void renewWorker().catch(() => {});
   });
   return () => {
     stop();
-    end();
+    over.abort();
   };
 }
 

@@ -6087,8 +6087,8 @@ export interface components {
                 /** @description `country:` and its code, or `area:` and its name, with a number from `-2` if other areas have that name. Each id is there once. */
                 readonly id: string;
                 readonly bbox: readonly number[];
-                /** @description A geometry of RFC 7946. */
-                readonly geometry: Record<string, never>;
+                /** @description A geometry of RFC 7946; null with `geometry=none`. */
+                readonly geometry: Record<string, never> | null;
                 readonly properties: {
                     /** @enum {string} */
                     readonly kind: "country" | "area";
@@ -6104,6 +6104,35 @@ export interface components {
                     readonly responsible: readonly string[];
                 };
             }[];
+        };
+        /** @description The outlines of the layer as [TopoJSON](https://github.com/topojson/topojson-specification): lines, which outlines that share them name. */
+        readonly CoverageTopology: {
+            /** @constant */
+            readonly type: "Topology";
+            readonly transform: {
+                readonly scale: readonly number[];
+                readonly translate: readonly number[];
+            };
+            readonly objects: {
+                readonly coverage: {
+                    /** @constant */
+                    readonly type: "GeometryCollection";
+                    readonly geometries: readonly {
+                        /** @constant */
+                        readonly type: "MultiPolygon";
+                        /** @description The id of the feature of the layer. */
+                        readonly id: string;
+                        readonly properties: {
+                            /** @enum {string} */
+                            readonly kind: "country" | "area";
+                            readonly code: string;
+                            readonly name: string;
+                        };
+                        readonly arcs: readonly (readonly (readonly number[])[])[];
+                    }[];
+                };
+            };
+            readonly arcs: readonly (readonly (readonly number[])[])[];
         };
         /**
          * @description `responsible`: it gives the official warnings there. `watches`: it observes or models the place. `unknown`: nobody says which places it covers.
@@ -12628,6 +12657,17 @@ export interface operations {
                  *     ]
                  */
                 readonly type?: readonly components["schemas"]["TypeId"][];
+                /**
+                 * @description Of the layer, what has a place in this box: west, south, east, north in degrees, as in a search.
+                 * @example 5,45,15,55
+                 */
+                readonly bbox?: string;
+                /**
+                 * @description `none`: the layer without outlines, each geometry is null. `topology`: the outlines alone, without words, as TopoJSON with each border once; neither `type` nor `bbox` goes with it.
+                 *     A map reads the outlines once, and the words again and again.
+                 * @example none
+                 */
+                readonly geometry?: "none" | "topology";
             };
             readonly header?: {
                 /**
@@ -12641,7 +12681,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description Who speaks for the place, or the words of the world. */
+            /** @description Who speaks for the place, the words of the world, or the outlines. */
             readonly 200: {
                 headers: {
                     readonly ETag: components["headers"]["ETag"];
@@ -12654,7 +12694,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["Coverage"];
+                    readonly "application/json": components["schemas"]["Coverage"] | components["schemas"]["CoverageTopology"];
                     readonly "application/geo+json": components["schemas"]["CoverageLayer"];
                 };
             };

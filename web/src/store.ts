@@ -1,10 +1,10 @@
 // The state of the page as signals, and the functions that change it. It does not know how it is
 // drawn.
 import { batch, computed, signal } from "@preact/signals";
+import type { Feature } from "geojson";
 import { LostError, Problem, type Api } from "./api";
 import { merge, mergeSome, raised, type Diff, type Hazards } from "./diff";
 import { isFiltering, matcher, noFilter, type Bounds, type Filter } from "./filter";
-import { Coverage } from "./coverage";
 import { freshness, trust, type Freshness } from "./freshness";
 import type { Areas } from "./map/areas";
 import { isDrill, severity, severityName, type Change, type Hazard, type Source } from "./model";
@@ -176,11 +176,13 @@ export class Store implements Sink {
   }));
   readonly hash = computed(() => format(this.pageState.value));
 
-  readonly coverage: Coverage;
+  /** Where no official warnings are read, and whether they are read for any part of a window (undefined: not known). See coverage.ts. */
+  readonly coverage = signal<{ readonly gaps: readonly Feature[]; covers(window: Bounds): boolean | undefined } | undefined>(undefined);
   /** Whether official warnings are read for any part of the map's window; undefined: not known. Without any source another word is said. */
   readonly covered = computed(() => {
     const s = trust(this.connection.value.fresh.sources);
-    return this.past.value || s === "none" || s === "unknown" ? undefined : this.coverage.covers(this.bounds.value);
+    const window = this.bounds.value;
+    return this.past.value || s === "none" || s === "unknown" || !window ? undefined : this.coverage.value?.covers(window);
   });
 
   readonly #real = new Ordered(false);
@@ -202,7 +204,6 @@ export class Store implements Sink {
     /** Calls back when a change may be taken over: in the next frame, or after a pause in milliseconds. */
     private readonly soon: (then: () => void, pause: number) => void = nextFrame,
   ) {
-    this.coverage = new Coverage(api);
     this.importance = new Importance(api);
     this.apply(initial);
   }

@@ -408,7 +408,7 @@ function MapPlace() {
           effect(() => map.setTheme(page.theme.value)),
           effect(() => map.setWords(language())),
           effect(() => map.setHazards(store.matching.value)),
-          effect(() => map.setGaps(store.connection.value.fresh.sources && trust(store.connection.value.fresh.sources) !== "none" && !store.past.value ? store.coverage.gaps.value : [])),
+          effect(() => map.setGaps(store.connection.value.fresh.sources && trust(store.connection.value.fresh.sources) !== "none" && !store.past.value ? store.coverage.value?.gaps ?? [] : [])),
           effect(() => map.setMe(store.me.value)),
           effect(() => map.setDraft({ type: "FeatureCollection", features: [...page.editing.drawn.value] })),
           effect(() => {
