@@ -141,7 +141,7 @@ func TestArchivesThatAreRefused(t *testing.T) {
 		"type 31":           {"a.shp": shp(shape(31, outer)), "a.dbf": dbf("a|1")},
 		"ends too early":    {"a.shp": shp(point)[:110], "a.dbf": dbf("a|1")},
 		"files in":          many,
-		"bytes unpacked":    {"a.shp": make([]byte, maxBytes+1)}, // packed it has a thousandth of that size
+		"after decompress":  {"a.shp": make([]byte, maxBytes+1)}, // compressed, this is a thousandth of that size
 		"parts and":         {"a.shp": shp(shape(5, make([][]float64, maxParts+1)...)), "a.dbf": dbf("a|1")},
 		"in the archive tw": {"a.shp": shp(point), "A.SHP": shp(point), "a.dbf": dbf("a|1")},
 	} {
