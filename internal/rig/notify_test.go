@@ -470,12 +470,12 @@ func killAndTell(t *testing.T, cluster bool, breaks int) {
 func TestTheCheckerOfMessagesSeesFaults(t *testing.T) {
 	log := map[string]hazardEnd{"h": {1, "WARNING", "A", map[string]bool{"WATCH": true, "WARNING": true}}}
 	for name, list := range map[string][]*message{
-		"":                              {{kind: "first", severity: "WATCH", status: "A"}, {kind: "changed", severity: "WARNING", status: "A"}},
-		"lost":                          {},
-		"the last message is lost":      {{kind: "first", severity: "WATCH", status: "A"}},
-		"told the same twice":           {{kind: "first", severity: "WARNING", status: "A"}, {kind: "changed", severity: "WARNING", status: "A"}},
-		"told for the first time twice": {{kind: "first", severity: "WATCH", status: "A"}, {kind: "first", severity: "WARNING", status: "A"}},
-		"told after the end":            {{kind: "ended", severity: "WATCH", status: "E"}, {kind: "changed", severity: "WARNING", status: "A"}},
+		"":                         {{kind: "first", severity: "WATCH", status: "A"}, {kind: "changed", severity: "WARNING", status: "A"}},
+		"lost":                     {},
+		"the last message is lost": {{kind: "first", severity: "WATCH", status: "A"}},
+		"the same message twice":   {{kind: "first", severity: "WARNING", status: "A"}, {kind: "changed", severity: "WARNING", status: "A"}},
+		"two first messages":       {{kind: "first", severity: "WATCH", status: "A"}, {kind: "first", severity: "WARNING", status: "A"}},
+		"a message after the end":  {{kind: "ended", severity: "WATCH", status: "E"}, {kind: "changed", severity: "WARNING", status: "A"}},
 	} {
 		p := &people{told: map[string][]*message{"/p/1 h": list, "/p/0 h": {{kind: "first", severity: "WARNING", status: "A"}}}}
 		if faults := p.check(3, log); name == "" && len(faults) > 0 || name != "" && (len(faults) != 1 || !strings.Contains(faults[0], ": "+name+";")) {
