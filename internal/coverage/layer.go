@@ -89,7 +89,10 @@ func (m *Map) Layer(out io.Writer, now Readings, part Part, types ...hazard.Type
 		return err
 	}
 	between := ""
-	for f := range m.features(now, part.Holds, types) {
+	for f := range m.Features(now, types...) {
+		if part.Holds != nil && !part.Holds(f.Shape) {
+			continue
+		}
 		if part.Bare {
 			f.Geometry = "null"
 		}
@@ -109,24 +112,14 @@ func (m *Map) Layer(out io.Writer, now Readings, part Part, types ...hazard.Type
 
 // Features are those of Layer, in its order.
 func (m *Map) Features(now Readings, types ...hazard.Type) iter.Seq[Feature] {
-	return m.features(now, nil, types)
-}
-
-func (m *Map) features(now Readings, holds func(geo.Shape) bool, types []hazard.Type) iter.Seq[Feature] {
 	return func(yield func(Feature) bool) {
 		for _, f := range outlines() {
-			if holds != nil && !holds(f.Shape) {
-				continue
-			}
 			f.Properties.LayerWord = m.layerWord(slices.Concat(m.anywhere, m.countries[f.Properties.Code]), now, types, false)
 			if !yield(f) {
 				return
 			}
 		}
 		for _, a := range m.areas {
-			if holds != nil && !holds(a.Shape) {
-				continue
-			}
 			f := shapeFeature(a.id, "area", "", a.Name, a.Shape)
 			f.Properties.LayerWord = m.layerWord(a.statements, now, types, true)
 			if !yield(f) {

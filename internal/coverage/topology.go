@@ -1,12 +1,10 @@
 package coverage
 
 import (
-	"bytes"
 	"io"
 	"math"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hazardd/hazardd/internal/place"
 )
@@ -54,11 +52,7 @@ func (m *Map) Outlines(out io.Writer) error {
 	}
 	for _, a := range m.areas {
 		o := outline{Type: "MultiPolygon", ID: a.id, Properties: outlineOf{Kind: "area", Name: a.Name}, Arcs: [][][]int32{}}
-		polygons, err := polygonsOf(a.Shape.GeoJSON())
-		if err != nil {
-			return err
-		}
-		for _, rings := range polygons {
+		for _, rings := range a.Shape.Polygons() {
 			var lines [][]int32
 			for _, ring := range rings {
 				line := make([][2]int32, len(ring))
@@ -80,20 +74,4 @@ func (m *Map) Outlines(out io.Writer) error {
 	}
 	t.Objects = map[string]collection{"coverage": all}
 	return json.MarshalWrite(out, t)
-}
-
-// polygonsOf are the polygons of a Polygon or a MultiPolygon of GeoJSON.
-func polygonsOf(text string) (polygons [][][][2]float64, err error) {
-	var g struct {
-		Type        string         `json:"type"`
-		Coordinates jsontext.Value `json:"coordinates"`
-	}
-	if err := json.Unmarshal([]byte(text), &g); err != nil {
-		return nil, err
-	}
-	if g.Type == "Polygon" {
-		g.Coordinates = bytes.Join([][]byte{[]byte("["), g.Coordinates, []byte("]")}, nil)
-	}
-	err = json.Unmarshal(g.Coordinates, &polygons)
-	return polygons, err
 }

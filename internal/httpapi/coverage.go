@@ -67,18 +67,17 @@ func (a *API) coverageLayer(w http.ResponseWriter, r *http.Request, who *auth.Ca
 	key := fmt.Sprint(values.Get("geometry"), filter.Types, "\n", readings.Key())
 	part := coverage.Part{}
 	write := func(out io.Writer) error { return a.Coverage.Layer(out, readings, part, filter.Types...) }
-	w.Header()["Content-Type"] = []string{geoJSON}
-	switch {
+	kind := []string{geoJSON}
+	switch geometry := values.Get("geometry"); {
 	case !values.Has("geometry"):
-	case values.Get("geometry") == "none":
+	case geometry == "none":
 		part.Bare = true
-	case values.Get("geometry") != "topology":
-		return badParameter("geometry", "%.60q is none of none, topology", values.Get("geometry"))
+	case geometry != "topology":
+		return badParameter("geometry", "%.60q is none of none, topology", geometry)
 	case values.Has("type") || values.Has("bbox"):
 		return badParameter("geometry", "topology has all outlines and no words: leave out type and bbox")
 	default:
-		key, write = "topology", a.Coverage.Outlines
-		w.Header()["Content-Type"] = jsonType
+		key, write, kind = "topology", a.Coverage.Outlines, jsonType
 	}
 	kept := filter.Box == nil // there are as many boxes as readers
 	if !kept {
@@ -106,6 +105,7 @@ func (a *API) coverageLayer(w http.ResponseWriter, r *http.Request, who *auth.Ca
 		}
 	}
 	now := a.now()
+	w.Header()["Content-Type"] = kind
 	return a.answerShared(w, r, who, a.Live.View(now), body, now)
 }
 

@@ -281,22 +281,14 @@ func (b *tables) arrival(r *row) error {
 	if err != nil {
 		return fmt.Errorf("ETA: %q, expected time and date in UTC, such as 1951 04/28", frame.ExcerptText(r.rest))
 	}
-	issued := b.issued.Time()
-	best := hazard.Instant(0)
-	for year := issued.Year() - 1; year <= issued.Year()+1; year++ { // the nearest: messages cross the turn of the year
-		if at := hazard.At(t.AddDate(year, 0, 0)); best == 0 || apart(at, b.issued) < apart(best, b.issued) {
-			best = at
-		}
+	at, ok := frame.Near(r.rest[8:], r.rest[:2], r.rest[2:4], b.issued) // the row has no year
+	if !ok || at.Time().Month() != t.Month() || max(at, b.issued)-min(at, b.issued) > hazard.Instant(oldOrigin.Milliseconds()) {
+		return fmt.Errorf("ETA: %q, expected a time near that of the message, %v", r.rest, b.issued)
 	}
-	if apart(best, b.issued) > hazard.Instant(oldOrigin.Milliseconds()) {
-		return fmt.Errorf("ETA: %q is %v, expected a time near that of the message, %v", r.rest, best, b.issued)
-	}
-	r.shape.From, r.shape.To, r.shape.Forecast = best, best, true
+	r.shape.From, r.shape.To, r.shape.Forecast = at, at, true
 	r.shape.Label = frame.Joined(", ", place(r.place), place(r.region), b.heights[strings.ToUpper(r.region)])
 	return nil
 }
-
-func apart(a, b hazard.Instant) hazard.Instant { return max(a, b) - min(a, b) }
 
 // gaugeForm is a measurement: "0218   0.14M/ 0.5FT  70", when in UTC, the height above the tide, and the period in minutes.
 var gaugeForm = regexp.MustCompile(`^([0-9]{4})Z? +([0-9]{1,2}\.[0-9]{0,2}) ?M ?/`)
