@@ -39,7 +39,7 @@ import (
 	"github.com/hazardd/hazardd/bench/internal/measure"
 )
 
-// The promised limits for everybody except the abuser.
+// The promised limits for all clients except the abusive one.
 const (
 	goalRead  = 100.0 // ms, at the 99th percentile
 	goalWrite = 500.0 // ms, at the 99th percentile

@@ -94,7 +94,7 @@ func backUpBesideWriters(t *testing.T, kind func(testing.TB) place) {
 }
 
 // After a restore, clients that know only changes in the backup continue. Clients that know later
-// ones are told that these are void.
+// ones are told that these no longer count.
 func streamsAfterARestore(t *testing.T, from *source, to place) {
 	m := from.manifest
 	if _, _, err := archive.Restore(t.Context(), bytes.NewReader(from.text), to.into(), made, nil); err != nil {

@@ -45,7 +45,7 @@ type Result struct {
 // Restore fills an empty store with the content of an archive. If it returns nil, the store is
 // complete: the archive was read to its end without damage, and the rows read back from the
 // database equal those of the archive. The store gets a new history after its latest change, as of
-// now, so that clients with later changes, which the archive lacks, learn that these are void.
+// now, so that clients with later changes, which the archive lacks, learn that these no longer count.
 // Until then the store cannot be opened. Another call with the same archive continues an
 // interrupted one.
 func Restore(ctx context.Context, r io.Reader, into Into, now time.Time, tell Progress) (*Manifest, *Result, error) {

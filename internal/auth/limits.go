@@ -355,7 +355,7 @@ func (s *Service) take(of map[string]*bucket, name string, fresh *bucket, now ha
 	return b.take(now)
 }
 
-// warn logs a message at most once a minute, because a flood would log it for every login.
+// warn logs a message at most once a minute. Otherwise a flood of logins would log it each time.
 func (s *Service) warn(ctx context.Context, now hazard.Instant, message string, args ...any) {
 	if ok, missed := s.take(s.warned, message, &bucket{size: 1, every: time.Minute}, now); ok {
 		s.log.WarnContext(ctx, message, append(args, "repeated", missed)...)

@@ -163,7 +163,7 @@ func (p *picture) judge(c *Caller) (*Caller, error) {
 // tokenMemory is a cache of verified access tokens: a table of fixed size, in sets of ways, without
 // locks, so that readers on all cores never wait for each other or for a writer. It does not say
 // whether a token is valid, only whether exactly this text was verified before. Recheck checks
-// access anew.
+// the access again.
 //
 // A token's place depends only on its jti. Our payloads begin with it, and the first head
 // characters of a payload are the strict base64 of exactly the bytes that contain it. So a jti has

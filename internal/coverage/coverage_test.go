@@ -288,7 +288,7 @@ func TestTheLayerHasAWordForEachCountry(t *testing.T) {
 	}
 }
 
-// Whoever has the outlines and the words apart draws what the layer draws.
+// A map made of the outlines and the words, read apart, equals the layer.
 func TestTheOutlinesAreThoseOfTheLayer(t *testing.T) {
 	m := world(t)
 	var out, bare bytes.Buffer

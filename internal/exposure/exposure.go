@@ -68,7 +68,7 @@ func (c Config) lead(ctx context.Context) {
 	for ctx.Err() == nil {
 		began := time.Now()
 		if grid, err := c.Grid(); err == nil && grid.ID != by {
-			if by != "" { // all active hazards are counted anew
+			if by != "" { // the people in all active hazards are counted again
 				c.Log.Info("counting people with other data from now on", "method", grid.Name, "year", grid.Year)
 				clear(checked)
 			}

@@ -16,7 +16,7 @@ type Topology struct {
 	Countries map[string][][][]int32
 }
 
-// Outlines returns the shapes of Outline as a Topology. It is made anew each time.
+// Outlines returns the shapes of Outline as a Topology. Each call makes a new one.
 func Outlines() *Topology {
 	a := outlineAtlas()
 	t := &Topology{Unit: a.unit, Lines: make([][][2]int32, len(a.lines)), Countries: map[string][][][]int32{}}
