@@ -59,7 +59,7 @@ type options struct {
 
 func main() {
 	if os.Getenv(asServer) != "" {
-		measure.Exit("bench/active", serve(os.Args[1:]))
+		measure.Exit("bench/active", serveList(os.Args[1:]))
 		return
 	}
 	var o options

@@ -164,8 +164,8 @@ func serveFloor(plain, zipped string, fields http.Header) error {
 	return obey(ready{l.Addr().String(), floorToken})
 }
 
-// serve runs this process as the server that args name.
-func serve(args []string) error {
+// serveList runs this process as the server that args name.
+func serveList(args []string) error {
 	switch {
 	case len(args) == 3 && args[0] == "hazardd":
 		size, err := strconv.Atoi(args[2])

@@ -100,7 +100,7 @@ func missing(digests, damaged []string) error {
 
 // verify reads a whole backup and checks it.
 func (b *backupCmd) verify(ctx context.Context, c *console, g *globals) error {
-	if continuous(b.File) {
+	if isContinuous(b.File) {
 		return verifyContinuous(ctx, c, g, b.File)
 	}
 	begin := time.Now()
@@ -131,7 +131,7 @@ type restoreCmd struct {
 // Run fills an empty store with a backup.
 func (r *restoreCmd) Run(ctx context.Context, c *console, g *globals) error {
 	begin := time.Now()
-	if continuous(r.File) {
+	if isContinuous(r.File) {
 		return r.continuous(ctx, c, g)
 	}
 	if !r.At.IsZero() {

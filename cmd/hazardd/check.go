@@ -104,7 +104,7 @@ func (k *checkCmd) mend(ctx context.Context, c *console, g *globals) (err error)
 	if k.From == "-" {
 		return errors.New("a backup to mend from is read twice: name a file, not standard input")
 	}
-	if continuous(k.From) {
+	if isContinuous(k.From) {
 		shelf, end, err := g.shelf(k.From)
 		if err != nil {
 			return err

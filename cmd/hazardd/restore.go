@@ -13,8 +13,8 @@ import (
 	"github.com/hazardd/hazardd/internal/files"
 )
 
-// continuous reports whether name is a continuous backup: a folder or a bucket.
-func continuous(name string) bool {
+// isContinuous reports whether name is a continuous backup: a folder or a bucket.
+func isContinuous(name string) bool {
 	info, err := os.Stat(name)
 	return err == nil && info.IsDir() || strings.Contains(name, "://")
 }
@@ -78,7 +78,7 @@ func verifyContinuous(ctx context.Context, c *console, g *globals, where string)
 	return err
 }
 
-// continuous restores a store from a continuous backup.
+// isContinuous restores a store from a continuous backup.
 func (r *restoreCmd) continuous(ctx context.Context, c *console, g *globals) (err error) {
 	begin := time.Now()
 	if g.Database != "" {

@@ -73,8 +73,8 @@ timeline:
 	if err != nil {
 		t.Fatal(err)
 	}
-	const drill = "EXERCISE EXERCISE EXERCISE - this is a drill, nothing of it is real."
-	if want := (&exercise.Hazard{Name: "EXERCISE - Flood - Old Town", Description: drill + "\n\nWater over the quay.", Type: "FLOOD", Severity: "WATCH",
+	const marked = "EXERCISE EXERCISE EXERCISE - this is a drill, nothing of it is real."
+	if want := (&exercise.Hazard{Name: "EXERCISE - Flood - Old Town", Description: marked + "\n\nWater over the quay.", Type: "FLOOD", Severity: "WATCH",
 		Latitude: 53.5, Longitude: 9.9, Area: s.Steps[0].Begin.Area}); cmp.Diff(want, s.Steps[0].Begin) != "" {
 		t.Error(cmp.Diff(want, s.Steps[0].Begin))
 	}
@@ -85,7 +85,7 @@ timeline:
 		File: &exercise.File{Name: "EXERCISE-a.csv", Content: []byte("a,b\n")}}); cmp.Diff(want, s.Steps[2].Add) != "" {
 		t.Error(cmp.Diff(want, s.Steps[2].Add))
 	}
-	if got := s.Steps[4].Fields["data"]; got != drill+"\n\nThree metres." {
+	if got := s.Steps[4].Fields["data"]; got != marked+"\n\nThree metres." {
 		t.Errorf("revised to %q", got)
 	}
 	if got := s.Steps[5].Fields["severity_ID"]; got != "WARNING" || s.Steps[5].Fields["area"] == nil || len(s.Steps[5].Fields) != 2 {

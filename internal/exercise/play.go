@@ -90,7 +90,7 @@ var errNotOurs = errors.New("is not a hazard of this drill")
 // Play plays a scenario from its beginning. It returns when all steps are done and, unless Keep is set, the hazards that were left have
 // ended; or when ctx ends or a step fails, likewise. An error that is not of ctx says which line of the scenario failed.
 func (p *Player) Play(ctx context.Context, s *Scenario) error {
-	d := &drill{Player: p, s: s, start: time.Now(), uuids: map[string]string{}, names: map[string]string{}, products: map[string]wire.Product{}}
+	d := &playing{Player: p, s: s, start: time.Now(), uuids: map[string]string{}, names: map[string]string{}, products: map[string]wire.Product{}}
 	err := d.play(ctx)
 	if p.Keep {
 		return err
@@ -100,8 +100,8 @@ func (p *Player) Play(ctx context.Context, s *Scenario) error {
 	return errors.Join(err, d.endAll(ending))
 }
 
-// drill is a scenario that is being played.
-type drill struct {
+// playing is a scenario that is being played.
+type playing struct {
 	*Player
 	s        *Scenario
 	start    time.Time
@@ -111,7 +111,7 @@ type drill struct {
 	products map[string]wire.Product // by their words
 }
 
-func (d *drill) play(ctx context.Context) error {
+func (d *playing) play(ctx context.Context) error {
 	for i := range d.s.Steps {
 		step := &d.s.Steps[i]
 		if err := d.wait(ctx, step); err != nil {
@@ -134,7 +134,7 @@ func (d *drill) play(ctx context.Context) error {
 }
 
 // wait returns when the step is due.
-func (d *drill) wait(ctx context.Context, step *Step) error {
+func (d *playing) wait(ctx context.Context, step *Step) error {
 	due := d.start.Add(time.Duration(float64(step.At) / d.Speed))
 	for {
 		now := time.Now()
@@ -154,7 +154,7 @@ func (d *drill) wait(ctx context.Context, step *Step) error {
 }
 
 // persist does f again as long as the server is away. All that f writes carries a uuid, so that nothing is written twice.
-func (d *drill) persist(ctx context.Context, f func() error) error {
+func (d *playing) persist(ctx context.Context, f func() error) error {
 	begun, told := time.Now(), ""
 	for wait := firstWait; ; wait = min(2*wait, longWait) {
 		err := f()
@@ -189,7 +189,7 @@ func away(err error) bool {
 }
 
 // do does what a step says, once. It returns the hazard's uuid, and why it could not be done if that is a matter of the drill.
-func (d *drill) do(ctx context.Context, step *Step) (id, skipped string, err error) {
+func (d *playing) do(ctx context.Context, step *Step) (id, skipped string, err error) {
 	switch step.Do {
 	case Begin:
 		return d.begin(ctx, step)
@@ -212,7 +212,7 @@ func (d *drill) do(ctx context.Context, step *Step) (id, skipped string, err err
 	return id, skipped, err
 }
 
-func (d *drill) forget(key string) {
+func (d *playing) forget(key string) {
 	for i, k := range d.active {
 		if k == key {
 			d.active = append(d.active[:i], d.active[i+1:]...)
@@ -221,7 +221,7 @@ func (d *drill) forget(key string) {
 	}
 }
 
-func (d *drill) begin(ctx context.Context, step *Step) (id, skipped string, err error) {
+func (d *playing) begin(ctx context.Context, step *Step) (id, skipped string, err error) {
 	id = d.Run.uuid(d.s, "hazard", step.Hazard).String()
 	if d.uuids[step.Hazard] == "" { // before it is asked for: it may be made though no answer comes
 		d.uuids[step.Hazard] = id
@@ -298,7 +298,7 @@ func refused(err error) (skipped string, _ error) {
 	return "", err
 }
 
-func (d *drill) add(ctx context.Context, id string, step *Step) (skipped string, err error) {
+func (d *playing) add(ctx context.Context, id string, step *Step) (skipped string, err error) {
 	if _, skipped, err = underWay(ctx, d.Server, id); err != nil || skipped != "" {
 		return skipped, err
 	}
@@ -328,7 +328,7 @@ func (d *drill) add(ctx context.Context, id string, step *Step) (skipped string,
 	return "", nil
 }
 
-func (d *drill) revise(ctx context.Context, id string, step *Step) (skipped string, err error) {
+func (d *playing) revise(ctx context.Context, id string, step *Step) (skipped string, err error) {
 	if _, skipped, err = underWay(ctx, d.Server, id); err != nil || skipped != "" {
 		return skipped, err
 	}
@@ -341,7 +341,7 @@ func (d *drill) revise(ctx context.Context, id string, step *Step) (skipped stri
 }
 
 // endAll ends the hazards under way.
-func (d *drill) endAll(ctx context.Context) error {
+func (d *playing) endAll(ctx context.Context) error {
 	var errs []error
 	for _, key := range append([]string(nil), d.active...) {
 		id := d.uuids[key]
@@ -369,7 +369,7 @@ func (d *drill) endAll(ctx context.Context) error {
 // the drill.
 var ErrLeft = errors.New("hazards of the drill are left")
 
-func (d *drill) elapsed() time.Duration {
+func (d *playing) elapsed() time.Duration {
 	return min(time.Duration(float64(time.Since(d.start))*d.Speed), d.s.Length())
 }
 

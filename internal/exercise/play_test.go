@@ -143,8 +143,8 @@ func TestEndEndsWhatEarlierRunsHaveLeftAndNothingElse(t *testing.T) {
 }
 
 func TestAReaderCannotPlay(t *testing.T) {
-	server := hazardtest.Serve(t)
-	c, err := client.New(server.URL(), client.Options{Username: "reader", Password: hazardtest.Password})
+	srv := hazardtest.Serve(t)
+	c, err := client.New(srv.URL(), client.Options{Username: "reader", Password: hazardtest.Password})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -369,9 +369,9 @@ func TestADrillStopsBeforeItTouchesWhatIsReal(t *testing.T) {
 	})
 }
 
-func newClient(t *testing.T, server *hazardtest.Server) *client.Client {
+func newClient(t *testing.T, srv *hazardtest.Server) *client.Client {
 	t.Helper()
-	c, err := client.New(server.URL(), client.Options{Username: "red", Password: hazardtest.Password})
+	c, err := client.New(srv.URL(), client.Options{Username: "red", Password: hazardtest.Password})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -103,15 +103,15 @@ func (c Config) pass(ctx context.Context, checked map[int64]checkedState) (int, 
 	if err != nil {
 		return 0, err
 	}
-	view := c.View(c.Clock.Now())
+	present := c.View(c.Clock.Now())
 	var need []*hazard.Hazard
-	for h := range view.Hazards(live.Filter{}, nil) {
+	for h := range present.Hazards(live.Filter{}, nil) {
 		if old := checked[h.ID]; old.version == h.Version {
-			checked[h.ID] = checkedState{h.Version, view.Number()}
+			checked[h.ID] = checkedState{h.Version, present.Number()}
 			continue
 		}
 		if e := h.Exposed(); e != nil && e.Grid == grid.ID {
-			checked[h.ID] = checkedState{h.Version, view.Number()}
+			checked[h.ID] = checkedState{h.Version, present.Number()}
 			continue
 		}
 		if need = append(need, h); len(need) == maxBatch {
@@ -120,7 +120,7 @@ func (c Config) pass(ctx context.Context, checked map[int64]checkedState) (int, 
 	}
 	if len(need) < maxBatch { // all were seen
 		for id, s := range checked {
-			if s.seen != view.Number() {
+			if s.seen != present.Number() {
 				delete(checked, id)
 			}
 		}
@@ -146,7 +146,7 @@ func (c Config) pass(ctx context.Context, checked map[int64]checkedState) (int, 
 		}
 	}
 	for _, h := range versions { // the change makes a new version, which is checked when it appears in the view
-		checked[h.ID] = checkedState{h.Version, view.Number()}
+		checked[h.ID] = checkedState{h.Version, present.Number()}
 	}
 	return len(counted), nil
 }

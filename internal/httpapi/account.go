@@ -137,7 +137,7 @@ func (a *API) audit(w http.ResponseWriter, r *http.Request, who *auth.Caller) er
 	if err := role(who, auth.Admin); err != nil {
 		return err
 	}
-	values, err := query(r, "user", "action", "request", "since", "until", "limit", "next")
+	values, err := onlyParameters(r, "user", "action", "request", "since", "until", "limit", "next")
 	if err != nil {
 		return err
 	}

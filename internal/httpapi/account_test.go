@@ -124,7 +124,7 @@ func TestUsersChangeTheirOwnPassword(t *testing.T) {
 }
 
 func TestAReadKeyDoesNotReachTheAccountOfItsUser(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	k := makeKey(t, s, "root")
 	for _, path := range []string{"/account", "/account/sessions", "/audit"} {
 		wantProblem(t, s.do("", "GET", "/key/"+k.Key+path, nil), http.StatusForbidden)

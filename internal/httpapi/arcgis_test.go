@@ -224,7 +224,7 @@ func TestALayerIsCounted(t *testing.T) {
 // Unsupported parameters that would change the result are refused, and a hostile condition stays
 // within its budget.
 func TestAQueryThatCannotBeAnsweredIsRefused(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	for query, parameter := range map[string]string{
 		"where=hazard_Name":                                         "where",
 		"where=nothing=1":                                           "where",

@@ -9,7 +9,7 @@ import (
 // The areas of a file are returned as GeoJSON, and the map's form of them is accepted as a hazard's
 // area. Errors give their place in the file.
 func TestReadAreasOfAFile(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	const kml = `<kml xmlns="http://www.opengis.net/kml/2.2"><Document>
 <Placemark><name>Quay</name><Polygon><outerBoundaryIs><LinearRing><coordinates>10,53 11,53 11,54 10,54 10,53</coordinates></LinearRing></outerBoundaryIs></Polygon></Placemark>
 <Placemark><name>Island</name><Polygon><outerBoundaryIs><LinearRing><coordinates>10.5,53.5 12,53.5 12,55 10.5,55 10.5,53.5</coordinates></LinearRing></outerBoundaryIs></Polygon></Placemark>

@@ -44,7 +44,7 @@ type areaProperties struct {
 // geometries of those in the parameter ids. A hazard without an area has a box around its point, so
 // a hazard without a box is not active.
 func (a *API) activeAreas(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	values, err := query(r, "ids")
+	values, err := onlyParameters(r, "ids")
 	if err != nil {
 		return err
 	}

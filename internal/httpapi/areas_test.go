@@ -9,7 +9,7 @@ import (
 
 // M1, M4: one answer gives the positions of all active hazards, and one the areas in a window.
 func TestActiveAreas(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	type draft = map[string]any
 	make := func(name string, longitude float64, area any) int64 {
 		t.Helper()

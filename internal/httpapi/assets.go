@@ -184,7 +184,7 @@ func (a *API) memberOrg(r *http.Request, who *auth.Caller) (auth.Org, error) {
 
 // assets lists the assets of an organization.
 func (a *API) assets(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	values, err := query(r, "bbox", "limit", "after", "f")
+	values, err := onlyParameters(r, "bbox", "limit", "after", "f")
 	if err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ func (w *world) member(name string, role auth.Role, org int64) {
 // A member sees which assets of the organization are inside a hazard and near it. Nobody else sees
 // that they exist, and no cache stores them.
 func TestAssetsOfAHazard(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	s.member("fire-admin", auth.Admin, s.FireBrigade)
 	path := "/organizations/" + digits(s.RedCross) + "/assets"
 	var got assetsAnswer
@@ -187,7 +187,7 @@ func TestAssetsOfAHazard(t *testing.T) {
 
 // A file with an error changes nothing, and the answer gives the error's place.
 func TestAssetsThatAreWrong(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	path := "/organizations/" + digits(s.RedCross) + "/assets"
 	if a := s.do("red", "PUT", path, clinics, "Content-Type", "text/csv"); a.Status != http.StatusOK {
 		t.Fatalf("%d %s", a.Status, a.Body)

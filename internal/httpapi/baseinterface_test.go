@@ -132,7 +132,7 @@ type stage struct {
 }
 
 func newStage(t *testing.T) *stage {
-	s := &stage{serve(t), map[string]string{}}
+	s := &stage{start(t), map[string]string{}}
 	note1 := func(name string, it item) {
 		s.names["{"+name+"}"], s.names["{"+name+"-uuid}"] = digits(max(it.ProductID, it.HazardID)), it.UUID
 		if it.ProductID != 0 {
@@ -621,7 +621,7 @@ func testRevalidation(t *testing.T, s *stage) {
 }
 
 func TestExpiry(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	end := now().Add(3 * time.Second)
 	made := s.hazard("red", "end_Date", end.Digits(), "autoexpire", "Y")
 	other := s.hazard("red", "hazard_Name", "Stays", "end_Date", end.Digits())
@@ -704,7 +704,7 @@ func TestTokenEnds(t *testing.T) {
 }
 
 func TestRefreshAndRevoke(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	login := func() (pair struct{ AccessToken, RefreshToken string }) {
 		t.Helper()
 		a := s.do("", "POST", "/authorize", credentials("reader", hazardtest.Password))
@@ -797,7 +797,7 @@ func TestPagesOfOtherOriginsReadOnlyWhatTheOperatorAllows(t *testing.T) {
 }
 
 func TestSettingsOfTheServiceReachTheInterface(t *testing.T) {
-	s := serve(t, func(c *service.Config) {
+	s := start(t, func(c *service.Config) {
 		c.AllowedOrigins, c.PublicURL = []string{"https://map.example"}, "https://public.example"
 	})
 	a := s.client

@@ -28,7 +28,7 @@ func (a *API) brief(w http.ResponseWriter, r *http.Request, who *auth.Caller) er
 	page := strings.HasPrefix(r.URL.Path, "/h/")
 	if !page {
 		var err error
-		if values, err = query(r, langParameter, zoneParameter, "paper"); err != nil {
+		if values, err = onlyParameters(r, langParameter, zoneParameter, "paper"); err != nil {
 			return err
 		}
 	}

@@ -22,7 +22,7 @@ func pngOf(t testing.TB, width, height int) []byte {
 // A brief is available to readers of the API and of pages, in their language. Only members' briefs
 // contain a restricted photograph.
 func TestTheBriefOfAHazard(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	h := s.hazard("red", "hazard_Name", "Flood at the quay", "description", "Water over the quay.")
 	path := "/hazards/" + h.UUID + "/brief"
 	a := s.do("reader", http.MethodGet, path, nil)

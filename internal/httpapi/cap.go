@@ -56,7 +56,7 @@ func (a *API) capMessage(w http.ResponseWriter, r *http.Request, who *auth.Calle
 // capIndex serves the feed of messages, or an archive of it, in one of its formats.
 func (a *API) capIndex(f publish.Form, mediaType string) protected {
 	return func(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-		values, err := query(r, "org", "archive")
+		values, err := onlyParameters(r, "org", "archive")
 		if err != nil {
 			return err
 		}

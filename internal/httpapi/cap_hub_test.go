@@ -193,7 +193,7 @@ func TestHubsReadWhatIsPublished(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	s := serve(t, openTo, func(c *service.Config) { c.PublicLimits = httpapi.PublicLimits{Rate: -1, Requests: -1} })
+	s := start(t, openTo, func(c *service.Config) { c.PublicLimits = httpapi.PublicLimits{Rate: -1, Requests: -1} })
 	now := time.Now()
 	instructions := []any{map[string]any{"language": "en", "text": "Listen to the radio.", "response_type": []string{"Monitor"}}, map[string]any{"language": "ar", "text": "استمع إلى الراديو"}}
 	red, fire := digits(s.RedCross), digits(s.FireBrigade)

@@ -111,7 +111,7 @@ func TestMessagesAreSigned(t *testing.T) {
 
 func TestTheServiceSignsMessagesWithItsKey(t *testing.T) {
 	key, certificate, root := signingKey(t)
-	s := serve(t, openTo, func(c *service.Config) { c.CAPKey, c.CAPCertificate = key, certificate })
+	s := start(t, openTo, func(c *service.Config) { c.CAPKey, c.CAPCertificate = key, certificate })
 	s.publish(digits(s.RedCross), plainProfile())
 	s.hazard("red")
 	m, text := s.message("", s.feed("", "/cap/feed.atom").Entries[0].ID)

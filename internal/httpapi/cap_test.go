@@ -178,7 +178,7 @@ func schemaOfCAP(t testing.TB, messages [][]byte) {
 var openTo = func(c *service.Config) { c.Public = httpapi.PublicRead }
 
 func TestEachStateOfAnOwnHazardIsAMessageOfItsOwn(t *testing.T) {
-	s := serve(t, openTo)
+	s := start(t, openTo)
 	org := digits(s.RedCross)
 	s.publish(org, plainProfile("languages", []string{"en", "ar"}, "oid", "2.49.0.0.404.0",
 		"instructions", []any{map[string]any{"language": "en", "text": "Listen to the radio.", "response_type": []string{"Monitor"}}}))
@@ -259,7 +259,7 @@ func TestEachStateOfAnOwnHazardIsAMessageOfItsOwn(t *testing.T) {
 }
 
 func TestMessagesStayAsTheyWereUnderTheirProfile(t *testing.T) {
-	s := serve(t, openTo)
+	s := start(t, openTo)
 	org := digits(s.RedCross)
 	h := s.hazard("red") // before any organization publishes
 	if f := s.feed("", "/cap/feed.atom"); len(f.Entries) != 0 {
@@ -307,7 +307,7 @@ func TestMessagesStayAsTheyWereUnderTheirProfile(t *testing.T) {
 }
 
 func TestARedactionRewritesMessages(t *testing.T) {
-	s := serve(t, openTo)
+	s := start(t, openTo)
 	s.publish(digits(s.RedCross), plainProfile())
 	h := s.hazard("red", "description", "Mrs Otieno of Garissa called")
 	s.do("red", "PATCH", "/hazards/"+h.UUID, `{"description":"Mr Otieno of Garissa called"}`)
@@ -328,7 +328,7 @@ func TestARedactionRewritesMessages(t *testing.T) {
 }
 
 func TestEveryLanguageIsToldToDoTheSame(t *testing.T) {
-	s := serve(t, openTo)
+	s := start(t, openTo)
 	s.publish(digits(s.RedCross), plainProfile("languages", []string{"en", "ar"}))
 	s.hazard("red", "texts", []any{map[string]any{"language": "en", "instruction": "Leave.", "response_type": []string{"Evacuate"}}, map[string]any{"language": "ar", "name": "فيضان", "instruction": "غادر"}})
 	m, _ := s.message("", s.feed("", "/cap/feed.atom").Entries[0].ID)
@@ -340,7 +340,7 @@ func TestEveryLanguageIsToldToDoTheSame(t *testing.T) {
 }
 
 func TestWhoMayReadMessages(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	s.publish(digits(s.RedCross), plainProfile())
 	s.hazard("red")
 	if a := s.do("", "GET", "/cap/feed.atom", nil); a.Status != http.StatusForbidden {
@@ -387,7 +387,7 @@ func TestWhoMayReadMessages(t *testing.T) {
 }
 
 func TestTextsOfAnOwnHazard(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	h := s.hazard("red", "texts", []any{map[string]any{"language": "en", "instruction": "Go up."}, map[string]any{"language": "fr", "name": "Crue", "description": "L'eau monte."}})
 	path := "/hazards/" + h.UUID
 	var list []struct {

@@ -17,7 +17,7 @@ import (
 // connections. Everybody else is answered, and so is the next login from that address.
 func TestUnfinishedLoginsShutNobodyOut(t *testing.T) {
 	const limit, flood = 20, 300
-	s := serve(t, func(c *service.Config) { c.AddressConnections = limit })
+	s := start(t, func(c *service.Config) { c.AddressConnections = limit })
 	from := func(ip, text string) net.Conn {
 		dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(ip)}}
 		c, err := dialer.DialContext(t.Context(), "tcp", s.Addr().String())
@@ -63,7 +63,7 @@ func TestUnfinishedLoginsShutNobodyOut(t *testing.T) {
 
 func TestALoginMustComeWithinTenSeconds(t *testing.T) {
 	t.Parallel() // it waits for time limits
-	s := serve(t)
+	s := start(t)
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", s.Addr().String())
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +98,7 @@ func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
 // A client sees the refusal of its request, however large the request is and whatever the reason.
 func TestRefusalsOfLargeBodiesArrive(t *testing.T) {
-	s := serve(t, smallFiles)
+	s := start(t, smallFiles)
 	h := s.hazard("red")
 	const size = 100 * mib
 	client := &http.Client{Transport: &http.Transport{}}

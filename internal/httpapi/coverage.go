@@ -28,7 +28,7 @@ const (
 // coverage serves who issues warnings for a place and whether those sources are polled, or the same
 // as a layer for the whole world. It tells whether an empty answer means that there is no hazard.
 func (a *API) coverage(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	values, err := query(r, "point", "type", "bbox", "geometry")
+	values, err := onlyParameters(r, "point", "type", "bbox", "geometry")
 	if err != nil {
 		return err
 	}

@@ -85,7 +85,7 @@ func TestEveryRouteIsDescribedAndNothingElse(t *testing.T) {
 
 // A read with an unknown parameter lists the known ones.
 func TestEveryParameterIsDescribedAndNothingElse(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	h := s.hazard("red")
 	file := s.upload("red", h.HazardID, file(), "map.txt", []byte("x"))
 	var uploaded item
@@ -144,7 +144,7 @@ func TestEveryParameterIsDescribedAndNothingElse(t *testing.T) {
 
 // A write lists its members and the required ones.
 func TestEveryMemberThatCanBeWrittenIsDescribedAndNothingElse(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	h := s.hazard("red")
 	product := s.product("red", h.HazardID, note())
 	var doc struct {
@@ -187,7 +187,7 @@ func TestEveryMemberThatCanBeWrittenIsDescribedAndNothingElse(t *testing.T) {
 
 // The example requests of the document can be sent.
 func TestTheExamplesOfTheDescriptionWork(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	h := s.hazard("red")
 	var doc struct {
 		Components struct {
@@ -214,7 +214,7 @@ func TestTheExamplesOfTheDescriptionWork(t *testing.T) {
 }
 
 func TestTheDescriptionIsOpenToEverybody(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	a := s.do("", "GET", "/openapi.json", nil)
 	var doc struct {
 		OpenAPI string `json:"openapi"`
@@ -241,7 +241,7 @@ func TestTheDescriptionIsOpenToEverybody(t *testing.T) {
 }
 
 func TestFilesOfTheProgramCanBeReadInParts(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	inParts := func(t *testing.T, path string, header ...string) {
 		whole, part := s.do("", "GET", path, nil, header...), s.do("", "GET", path, nil, append(header, "Range", "bytes=1-3")...)
 		if whole.Status != http.StatusOK || part.Status != http.StatusPartialContent || string(part.Body) != string(whole.Body[1:4]) {

@@ -79,7 +79,7 @@ func (a *API) orDrafted(w http.ResponseWriter, err error) error {
 // drafts lists the waiting drafts, oldest first. With state=all it also lists earlier ones, latest
 // first.
 func (a *API) drafts(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	values, err := query(r, "state", "limit")
+	values, err := onlyParameters(r, "state", "limit")
 	if err != nil {
 		return err
 	}

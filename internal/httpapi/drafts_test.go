@@ -34,7 +34,7 @@ type drafted struct {
 func twoEditors(t *testing.T, f func(*service.Config)) (*world, postbox) {
 	t.Helper()
 	box := make(postbox, 20)
-	s := serve(t, func(c *service.Config) {
+	s := start(t, func(c *service.Config) {
 		c.Sender = box
 		f(c)
 	})

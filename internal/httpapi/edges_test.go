@@ -21,7 +21,7 @@ import (
 
 // Finding B7: a restricted product becomes public only if the request contains the flag.
 func TestClearingOrganizationsPublishesNothing(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	h := s.hazard("red")
 	for name, tt := range map[string]struct {
 		patch  string
@@ -59,7 +59,7 @@ func TestClearingOrganizationsPublishesNothing(t *testing.T) {
 
 // Finding B9: a hazard that ends while a request to extend it is waiting is not extended.
 func TestAHazardThatEndedMeanwhileIsNotExtended(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	const life = 2 * time.Second
 	end := hazard.At(time.Now().Add(life))
 	h := s.hazard("red", "end_Date", digits(int64(end)), "autoexpire", "Y")
@@ -89,7 +89,7 @@ func TestAHazardThatEndedMeanwhileIsNotExtended(t *testing.T) {
 
 // Finding B9: if a source's later start comes after an editor's end, the hazard stays writable.
 func TestAnEditorsEndBeforeASourcesStartStopsNoEditor(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	r := quake("late", 1)
 	s.report(r)
 	h := items(t, s.do("red", "GET", "/hazards/active", nil))[0]
@@ -111,7 +111,7 @@ func TestAnEditorsEndBeforeASourcesStartStopsNoEditor(t *testing.T) {
 // Finding B9: fields that an editor sends back unchanged can still be changed and ended by the
 // source.
 func TestSendingBackWhatIsThereIsNoEdit(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	r := quake("same", 1)
 	s.report(r)
 	h := items(t, s.do("red", "GET", "/hazards/active", nil))[0]
@@ -169,7 +169,7 @@ func changesOf(s *world, path string) (list []change) {
 // Finding B12: a change in /changes or in a search is in the lists, and no header is below the
 // numbers in the same answer.
 func TestChangesAreNeverAheadOfTheLists(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	reports := []hazard.Report{}
 	for i := range 400 { // the view takes time to build
 		r := quake(fmt.Sprint(i), 1)
@@ -222,7 +222,7 @@ func TestChangesAreNeverAheadOfTheLists(t *testing.T) {
 // Finding B13: a repeated creation by the same author returns the same hazard, even if the author
 // has joined an organization since.
 func TestARepeatedCreationIsTheSameAfterItsAuthorJoined(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	if err := s.Auth.AddUser(t.Context(), actor, auth.NewUser{Name: "loner", Role: auth.Editor, Password: hazardtest.Password}, s.Now()); err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +250,7 @@ func TestARepeatedCreationIsTheSameAfterItsAuthorJoined(t *testing.T) {
 
 // Finding B13: events may begin at any time; only a time in seconds counts as a mistake.
 func TestDatesBefore1973(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	for when, want := range map[string]int{"1970-05-31T20:23:00Z": 201, "1972-12-23T06:29:00Z": 201, "1970-01-04T17:00:00Z": 201, "1960-05-22T19:11:00Z": 201} {
 		at, err := time.Parse(time.RFC3339, when)
 		if err != nil {
@@ -273,7 +273,7 @@ func TestDatesBefore1973(t *testing.T) {
 // Finding B13: a box that ends at the antimeridian contains places on it, whichever longitude they
 // have.
 func TestABoxHoldsTheAntimeridianItEndsAt(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	for _, lon := range []float64{-180, 180} {
 		s.hazard("red", "hazard_Name", fmt.Sprint(lon), "longitude", lon)
 		s.hazard("red", "hazard_Name", fmt.Sprint("over ", lon), "longitude", lon, "end_Date", digits(time.Now().Add(-time.Hour).UnixMilli()), "start_Date", digits(time.Now().Add(-2*time.Hour).UnixMilli()), "autoexpire", "N")
@@ -294,7 +294,7 @@ func TestABoxHoldsTheAntimeridianItEndsAt(t *testing.T) {
 
 // Finding B13: source= finds every hazard that contains an event of the source.
 func TestASourceFindsWhatItReportedToo(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	r := quake("one", 1)
 	s.report(r)
 	other := r

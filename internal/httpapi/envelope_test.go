@@ -26,7 +26,7 @@ func enveloped(t *testing.T, b block) (e event.Event) {
 }
 
 func TestAStreamComesAsCloudEventsToWhoAsksForThem(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	plain, wrapped := s.subscribe("reader", ""), s.subscribe("reader", "?envelope=cloudevents")
 	narrow := s.subscribe("reader", "?envelope=cloudevents&severity=WATCH")
 	h := s.hazard("red", "severity_ID", "WATCH")

@@ -43,10 +43,10 @@ type subscriber struct {
 // subscribe opens a stream and fails the test if that is refused.
 func (w *world) subscribe(user, query string, header ...string) *subscriber {
 	w.t.Helper()
-	return follow(w.t, w.client, newRequest(w.t, w.tokens, user, "GET", w.URL()+"/events"+query, nil, header...))
+	return followStream(w.t, w.client, newRequest(w.t, w.tokens, user, "GET", w.URL()+"/events"+query, nil, header...))
 }
 
-func follow(t testing.TB, client *http.Client, req *http.Request) *subscriber {
+func followStream(t testing.TB, client *http.Client, req *http.Request) *subscriber {
 	t.Helper()
 	resp, err := client.Do(req)
 	if err != nil {
@@ -134,7 +134,7 @@ func (s *subscriber) kinds(n int) (list []string) {
 }
 
 func TestTheStreamTellsEveryChangeAsTheLogDoes(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	h := s.hazard("red")
 	s.product("red", h.HazardID, note())
 	stream := s.subscribe("reader", "?after=0")
@@ -160,7 +160,7 @@ func TestTheStreamTellsEveryChangeAsTheLogDoes(t *testing.T) {
 }
 
 func TestAStreamBeginsNowOrWhereItsReaderWas(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	for range 3 {
 		s.hazard("red")
 	}
@@ -261,7 +261,7 @@ func made(t *testing.T, p *inProcess) {
 }
 
 func TestWhatAReaderMayNotKnowOfIsNotInTheStream(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	h := s.hazard("red")
 	streams := map[string]*subscriber{}
 	for _, user := range everybody[1:] {
@@ -298,7 +298,7 @@ func TestWhatAReaderMayNotKnowOfIsNotInTheStream(t *testing.T) {
 }
 
 func TestAStreamEndsWithTheRightToReadIt(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	h := s.hazard("red")
 	closed := func() { s.product("red", h.HazardID, note("security_Flag", "R")) }
 	t.Run("of a user who is disabled", func(t *testing.T) {
@@ -324,13 +324,13 @@ func TestAStreamEndsWithTheRightToReadIt(t *testing.T) {
 		}
 	})
 	t.Run("of a token that expires", func(t *testing.T) {
-		short := serve(t, func(c *service.Config) { c.AccessLife = 2 * time.Second })
+		short := start(t, func(c *service.Config) { c.AccessLife = 2 * time.Second })
 		short.subscribe("reader", "").ends()
 	})
 }
 
 func TestTooManyStreamsAreRefused(t *testing.T) {
-	s := serve(t, func(c *service.Config) { c.UserStreams, c.AllStreams = 2, 3 })
+	s := start(t, func(c *service.Config) { c.UserStreams, c.AllStreams = 2, 3 })
 	s.subscribe("reader", "")
 	mine := s.subscribe("reader", "")
 	for _, path := range []string{"/events", "/changes?wait=1s"} {
@@ -369,7 +369,7 @@ func TestTooManyStreamsAreRefused(t *testing.T) {
 }
 
 func TestStreamsOverHTTP2ShareAConnection(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	var protocols http.Protocols
 	protocols.SetUnencryptedHTTP2(true)
 	var dialled sync.Map
@@ -384,7 +384,7 @@ func TestStreamsOverHTTP2ShareAConnection(t *testing.T) {
 	var streams []*subscriber
 	for range 20 {
 		req := newRequest(t, s.tokens, "reader", "GET", s.URL()+"/events?after=0", nil)
-		stream := follow(t, &http.Client{Transport: transport}, req)
+		stream := followStream(t, &http.Client{Transport: transport}, req)
 		if stream.resp.ProtoMajor != 2 {
 			t.Fatal(stream.resp.Proto)
 		}
@@ -429,7 +429,7 @@ func TestAtTheEndOfTheServiceReadersAreToldToComeAgain(t *testing.T) {
 }
 
 func TestChangesCanBeWaitedFor(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	h := s.hazard("red")
 	ask := func(user, query string) (answer chan hazardtest.Answer) {
 		answer = make(chan hazardtest.Answer, 1)
@@ -509,13 +509,13 @@ func TestTheRhythmOfAStream(t *testing.T) {
 				protocols.SetHTTP1(proto == "HTTP/1.1")
 				protocols.SetUnencryptedHTTP2(proto != "HTTP/1.1")
 				// The limits are shorter than the stream, like those of the service.
-				server := &http.Server{Handler: p, ReadTimeout: time.Minute, WriteTimeout: time.Minute, Protocols: &protocols}
+				srv := &http.Server{Handler: p, ReadTimeout: time.Minute, WriteTimeout: time.Minute, Protocols: &protocols}
 				network := &pipes{conns: make(chan net.Conn)}
 				served := make(chan error, 1)
-				go func() { served <- server.Serve(network) }()
+				go func() { served <- srv.Serve(network) }()
 				transport := &http.Transport{Protocols: &protocols, DialContext: func(context.Context, string, string) (net.Conn, error) { return network.dial(), nil }}
 				req := newRequest(t, p.tokens, "reader", "GET", "http://hazardd.example/events", nil)
-				stream := follow(t, &http.Client{Transport: transport}, req)
+				stream := followStream(t, &http.Client{Transport: transport}, req)
 				if stream.resp.Proto != proto {
 					t.Fatal(stream.resp.Proto)
 				}
@@ -542,7 +542,7 @@ func TestTheRhythmOfAStream(t *testing.T) {
 				}
 				_ = stream.resp.Body.Close()
 				transport.CloseIdleConnections()
-				if err := server.Close(); err != nil {
+				if err := srv.Close(); err != nil {
 					t.Error(err)
 				}
 				<-served
@@ -561,10 +561,10 @@ func closedProduct(t *testing.T, p *inProcess) {
 func TestAReaderThatReadsNothingIsDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := handle(t)
-		server := &http.Server{Handler: p}
+		srv := &http.Server{Handler: p}
 		network := &pipes{conns: make(chan net.Conn)}
 		served := make(chan error, 1)
-		go func() { served <- server.Serve(network) }()
+		go func() { served <- srv.Serve(network) }()
 		conn := network.dial()
 		if _, err := fmt.Fprintf(conn, "GET /events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", p.tokens.of("reader")); err != nil {
 			t.Fatal(err)
@@ -581,7 +581,7 @@ func TestAReaderThatReadsNothingIsDropped(t *testing.T) {
 			t.Errorf("dropped after %v", after)
 		}
 		_ = conn.Close()
-		if err := server.Close(); err != nil {
+		if err := srv.Close(); err != nil {
 			t.Error(err)
 		}
 		<-served
@@ -593,10 +593,10 @@ func TestAReaderThatReadsNothingIsDropped(t *testing.T) {
 func TestANewStreamReplacesOneThatIsNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := handle(t)
-		server := &http.Server{Handler: p}
+		srv := &http.Server{Handler: p}
 		network := &pipes{conns: make(chan net.Conn)}
 		served := make(chan error, 1)
-		go func() { served <- server.Serve(network) }()
+		go func() { served <- srv.Serve(network) }()
 		open := func() (net.Conn, int) {
 			conn := network.dial()
 			if _, err := fmt.Fprintf(conn, "GET /events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", p.tokens.of("reader")); err != nil {
@@ -633,7 +633,7 @@ func TestANewStreamReplacesOneThatIsNotRead(t *testing.T) {
 		for _, conn := range conns {
 			_ = conn.Close()
 		}
-		if err := server.Close(); err != nil {
+		if err := srv.Close(); err != nil {
 			t.Error(err)
 		}
 		<-served
@@ -643,10 +643,10 @@ func TestANewStreamReplacesOneThatIsNotRead(t *testing.T) {
 func TestAtTheEndOfTheServiceNobodyWaitsForAReaderThatReadsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := handle(t)
-		server := &http.Server{Handler: p}
+		srv := &http.Server{Handler: p}
 		network := &pipes{conns: make(chan net.Conn)}
 		served := make(chan error, 1)
-		go func() { served <- server.Serve(network) }()
+		go func() { served <- srv.Serve(network) }()
 		conn := network.dial()
 		if _, err := fmt.Fprintf(conn, "GET /events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", p.tokens.of("reader")); err != nil {
 			t.Fatal(err)
@@ -654,7 +654,7 @@ func TestAtTheEndOfTheServiceNobodyWaitsForAReaderThatReadsNothing(t *testing.T)
 		synctest.Wait()
 		began := time.Now()
 		p.Push.End()
-		if err := server.Shutdown(t.Context()); err != nil {
+		if err := srv.Shutdown(t.Context()); err != nil {
 			t.Error(err)
 		}
 		if after := time.Since(began); after > 2*time.Second {
@@ -666,7 +666,7 @@ func TestAtTheEndOfTheServiceNobodyWaitsForAReaderThatReadsNothing(t *testing.T)
 }
 
 func TestASlowReaderIsServedAtItsOwnPace(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	stream, err := s.client.Do(newRequest(t, s.tokens, "reader", "GET", s.URL()+"/events?after=0", nil))
 	if err != nil {
 		t.Fatal(err)
@@ -711,7 +711,7 @@ func TestASlowReaderIsServedAtItsOwnPace(t *testing.T) {
 }
 
 func TestAStreamTellsWhatPassesItsFilterAndWhatLeavesIt(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	warnings := s.subscribe("reader", "?after=0&severity=WARNING")
 	near := s.subscribe("reader", "?after=0&bbox=19,9,21,11&status=A")
 	h := s.hazard("red")             // 1: a WATCH at 20 10
@@ -758,7 +758,7 @@ func TestAStreamTellsWhatPassesItsFilterAndWhatLeavesIt(t *testing.T) {
 
 // A hazard that expires leaves the active ones with the change that records its end.
 func TestAHazardThatEndsByItselfLeavesTheStreamOfActiveOnes(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	stream := s.subscribe("reader", "?after=0&status=A")
 	s.hazard("red", "autoexpire", "Y", "end_Date", digits(int64(s.Now())+300))
 	stream.next()
@@ -771,7 +771,7 @@ func TestAHazardThatEndsByItselfLeavesTheStreamOfActiveOnes(t *testing.T) {
 // sent, and are lost.
 func TestChangesThatAFailoverLostAreToldToBeVoid(t *testing.T) {
 	var dir string
-	s := serve(t, func(cfg *service.Config) { dir = cfg.DataDir })
+	s := start(t, func(cfg *service.Config) { dir = cfg.DataDir })
 	first := s.hazard("red")
 	open := s.subscribe("reader", "?after=0")
 	if got := open.kinds(1); got[0] != "1 hazard.created" {

@@ -60,7 +60,7 @@ const tokyo = `{"type":"Polygon","coordinates":[[[139.5,35.5],[140,35.5],[140,36
 // The people are counted soon after a write, and again when the area changes. The count is a
 // separate change that leaves the base record unchanged (M12).
 func TestExposureOfAHazard(t *testing.T) {
-	s := serve(t, func(c *service.Config) { c.NoExposure = false })
+	s := start(t, func(c *service.Config) { c.NoExposure = false })
 	h := s.hazard("red", "longitude", 139.7, "latitude", 35.7, "area", json.RawMessage(tokyo))
 	path := "/hazards/" + h.UUID
 	before := s.do("reader", http.MethodGet, path, nil)
@@ -137,7 +137,7 @@ func TestExposureOfAHazard(t *testing.T) {
 // States and provinces come after the countries. If their boundaries are unknown, they are those
 // with towns of the area.
 func TestExposureNamesStatesAndProvinces(t *testing.T) {
-	s := serve(t, func(c *service.Config) { c.NoExposure = false })
+	s := start(t, func(c *service.Config) { c.NoExposure = false })
 	for _, tt := range []struct {
 		lon, lat float64 // middle of a square
 		want     string
@@ -166,7 +166,7 @@ func TestExposureNamesStatesAndProvinces(t *testing.T) {
 // Exposure, page and brief name in the reader's language the countries and provinces of a hazard,
 // or for a storm at sea the nearest country.
 func TestRegionsAreSaidInWords(t *testing.T) {
-	s := serve(t, func(c *service.Config) { c.NoExposure, c.Public = false, httpapi.PublicRead })
+	s := start(t, func(c *service.Config) { c.NoExposure, c.Public = false, httpapi.PublicRead })
 	for _, tt := range []struct {
 		lon, lat float64
 		area     any
@@ -205,7 +205,7 @@ func TestARasterIsTakenUpWithoutRestart(t *testing.T) {
 		t.Skip("needs gdal-bin")
 	}
 	var data string
-	s := serve(t, func(c *service.Config) { c.NoExposure, data = false, c.DataDir })
+	s := start(t, func(c *service.Config) { c.NoExposure, data = false, c.DataDir })
 	path := "/hazards/" + s.hazard("red", "longitude", 10, "latitude", 53.5, "area", json.RawMessage(`{"type":"Polygon","coordinates":[[[9.9,53.4],[10.1,53.4],[10.1,53.6],[9.9,53.6],[9.9,53.4]]]}`)).UUID
 	builtin := s.awaitExposure(path)
 	file := filepath.Join(t.TempDir(), "hamburg.tif")
@@ -242,7 +242,7 @@ func TestARasterIsTakenUpWithoutRestart(t *testing.T) {
 
 // A service that does not count people says so.
 func TestNobodyIsCountedWhereItIsOff(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	h := s.hazard("red")
 	var got exposureAnswer
 	s.do("reader", http.MethodGet, "/hazards/"+h.UUID+"/exposure", nil).JSON(t, &got)
@@ -254,7 +254,7 @@ func TestNobodyIsCountedWhereItIsOff(t *testing.T) {
 // The reason for a missing count is in the reader's language, and in English by default.
 func TestWhyNobodyIsCountedInTheLanguageOfTheReader(t *testing.T) {
 	const english = "this server does not count people"
-	s := serve(t)
+	s := start(t)
 	path := "/hazards/" + s.hazard("red").UUID
 	for lang, want := range map[string]string{"": english, "?lang=en": english, "?lang=fr": "ce serveur ne compte pas les personnes", "?lang=qq": english} {
 		var got struct{ Why string }

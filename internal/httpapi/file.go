@@ -81,7 +81,7 @@ const maxRanges = 5
 
 // file serves the content of a file product.
 func (a *API) file(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	values, err := query(r, "version")
+	values, err := onlyParameters(r, "version")
 	if err != nil {
 		return err
 	}
@@ -172,7 +172,7 @@ const maxVersions = 100
 
 // versions serves the states of a product that the caller may see.
 func (a *API) versions(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	values, err := query(r, "after")
+	values, err := onlyParameters(r, "after")
 	if err != nil {
 		return err
 	}

@@ -53,7 +53,7 @@ func wantDownload(t *testing.T, a hazardtest.Answer, name string) {
 }
 
 func TestFilesComeBackAsTheyWereAndAreRunByNobody(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	below := s.hazard("red").HazardID
 	var expected map[string]string
 	readVectors(t, "vectors/files/expected.json", &expected)
@@ -83,7 +83,7 @@ var cleanNames = map[string]string{
 }
 
 func TestNamesOfFiles(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	below := s.hazard("red").HazardID
 	var vectors struct{ Names []string }
 	t.Run("of the vectors are read", func(t *testing.T) { readVectors(t, "vectors/files/names.json", &vectors) })
@@ -152,7 +152,7 @@ func TestMediaTypesOfFiles(t *testing.T) {
 const octets = "application/octet-stream"
 
 func TestRangesOfFiles(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	below := s.hazard("red").HazardID
 	const content = "0123456789abcdef"
 	var made item
@@ -260,7 +260,7 @@ func TestRangesOfFiles(t *testing.T) {
 // An uploaded picture is shown small on the page of its hazard, to those who may see it; hidden
 // ones are not.
 func TestUploadedPicturesAreShown(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	h := s.hazard("red", "hazard_Name", "Flood at the quay")
 	photo := pngOf(t, 900, 600)
 	var p item

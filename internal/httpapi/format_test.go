@@ -178,7 +178,7 @@ func TestAFormatThatThereIsNotIsRefusedWithTheListOfThoseThereAre(t *testing.T) 
 }
 
 func TestOtherFormatsCountNoProductThatTheReaderMayNotKnowOf(t *testing.T) {
-	w := serve(t)
+	w := start(t)
 	h := w.hazard("red", "severity_ID", "WARNING")
 	w.product("red", h.HazardID, note())
 	w.product("red", h.HazardID, note("security_Flag", "R"))
@@ -327,7 +327,7 @@ func TestAFormatThatCannotBeReadFromTheStoreLeavesNoTraceInTheAnswer(t *testing.
 }
 
 func TestAHazardFoundBySomebodysIDComesInEveryFormat(t *testing.T) {
-	w := serve(t)
+	w := start(t)
 	w.report(quake("us7000test", 1))
 	for _, name := range format.Names() {
 		f := formatNamed(t, name)

@@ -28,7 +28,7 @@ func (w *world) get(user, path string) (state item, tag string) {
 
 // Findings G1 and G2: who may write only one of two hazards, or none, merges neither; and no merge makes danger disappear.
 func TestWhoMayMergeHazards(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	for name, tt := range map[string]struct {
 		as         string
 		from, into []any // what the hazards are made with, by root; org 0 is the red cross
@@ -82,7 +82,7 @@ func TestWhoMayMergeHazards(t *testing.T) {
 
 // Undo takes back a merge of hazards that editors made: products, folders and both hazards are as they were.
 func TestAMergeIsTakenBack(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	from, into := s.hazard("red", "hazard_Name", "From"), s.hazard("red", "hazard_Name", "Into")
 	root := s.product("red", from.HazardID, folder("title", "Maps"))
 	s.product("red", from.HazardID, note("title", "Inside", "parent_ID", root.ProductID))
@@ -160,7 +160,7 @@ func (w *world) lastOf(path, kind string) (last int64) {
 }
 
 func TestAnEndIsTakenBack(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	s.report(quake("us1", 1))
 	sourced := "/hazards/" + hazard.EventUUID("usgs", "us1").String()
 	for name, path := range map[string]string{"of an organization": "/hazards/" + s.hazard("red").UUID, "of a source": sourced} {
@@ -192,7 +192,7 @@ func TestAnEndIsTakenBack(t *testing.T) {
 
 // Findings G3 and G4: one condition for all writes, and each write answers with the tag that the next one names.
 func TestEveryWriteObeysIfMatchAndAnswersWithItsETag(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	h, other := s.hazard("red"), s.hazard("red")
 	p := s.product("red", h.HazardID, note())
 	s.report(quake("us1", 1))
@@ -250,7 +250,7 @@ func TestEveryWriteObeysIfMatchAndAnswersWithItsETag(t *testing.T) {
 
 // Finding G5: what stands under an organization's hazard is its own business.
 func TestTheOwnerOfAHazardDecidesAboutItsProducts(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	h, open := s.hazard("red"), s.hazard("red", "org_ID", -1)
 	wantProblem(t, s.do("fire", "POST", "/hazards/"+h.UUID+"/products", note("data", "ALL CLEAR, go home")), 403)
 	if list := items(t, s.do("reader", "GET", "/hazards/"+h.UUID+"/products", nil)); len(list) != 0 {
@@ -282,7 +282,7 @@ func TestTheOwnerOfAHazardDecidesAboutItsProducts(t *testing.T) {
 
 // Finding G7: a folder that looks empty is as one that is empty; what the caller may not know of stays for users who may.
 func TestAFolderThatLooksEmptyIsDeleted(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	h := s.hazard("red", "org_ID", -1)
 	both := digits(s.RedCross) + "," + digits(s.FireBrigade)
 	for name, remove := range map[string]func(id string) int{
@@ -305,7 +305,7 @@ func TestAFolderThatLooksEmptyIsDeleted(t *testing.T) {
 
 // Undo takes back a merge that sources made, and no report of theirs makes it again.
 func TestAMergeBySourcesIsTakenBack(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	one, two := quake("one", 1), quake("two", 1)
 	two.Source, two.Key, two.Name = "gdacs", "2", "Earthquake two"
 	two.Point = &hazard.Point{Lon: 60, Lat: 20}
@@ -352,7 +352,7 @@ func TestAMergeBySourcesIsTakenBack(t *testing.T) {
 
 // A split is taken back exactly: events, products, folders and identity are as before, and what was decided is as if it had not been.
 func TestASplitIsTakenBack(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	one, two := quake("one", 1), quake("two", 1)
 	two.Source, two.Key, two.Name, two.Refs = "gdacs", "2", one.Name, []string{"usgs:one"}
 	two.Start = one.Start.Add(time.Second)

@@ -73,7 +73,7 @@ func (k *tokens) of(user string) string {
 	return k.byUser[user]
 }
 
-func serve(t testing.TB, alter ...func(*service.Config)) *world {
+func start(t testing.TB, alter ...func(*service.Config)) *world {
 	t.Helper()
 	s := hazardtest.Serve(t, alter...)
 	transport := &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 16}

@@ -31,7 +31,7 @@ type told struct {
 }
 
 func TestHistoryTellsEveryChangeAndWhatItChanged(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	h := s.hazard("red")
 	path := "/hazards/" + h.UUID
 	p := s.product("red", h.HazardID, note())
@@ -138,7 +138,7 @@ func TestPagesOfChangesSkipAndRepeatNothing(t *testing.T) {
 }
 
 func TestAlertGeography(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	square := map[string]any{"type": "Polygon", "coordinates": [][][]int{{{0, 0}, {1, 0}, {1, 1}, {0, 1}, {0, 0}}}}
 	across := map[string]any{"type": "Polygon", "coordinates": [][][]int{{{179, 0}, {-179, 0}, {-179, 1}, {179, 1}, {179, 0}}}}
 	for name, tt := range map[string]struct {
@@ -195,7 +195,7 @@ func TestAlertGeography(t *testing.T) {
 
 // If states were pruned, no answer pretends that all are there.
 func TestAPrunedHistorySaysSo(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	h := s.hazard("red")
 	p := s.product("red", h.HazardID, note())
 	path := fmt.Sprintf("/hazards/%d", h.HazardID)

@@ -9,7 +9,7 @@ import (
 // On request, the most important hazards come first, and pinned ones before them: in the API, and
 // for the past (D14).
 func TestHazardsByImportanceAndPinned(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	little := s.hazard("red", "hazard_Name", "Little", "severity_ID", "INFORMATION")
 	great := s.hazard("red", "hazard_Name", "Great", "severity_ID", "WARNING", "type_ID", "TSUNAMI")
 	s.hazard("red", "hazard_Name", "Drill", "severity_ID", "WARNING", "type_ID", "TSUNAMI", "category_ID", "EXERCISE")
@@ -68,7 +68,7 @@ func TestHazardsByImportanceAndPinned(t *testing.T) {
 // The map already has the records: it reads only the order, which is that of sort=importance, and
 // the reasons in the reader's language.
 func TestTheOrderAloneAndTheReasonInTheReadersLanguage(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	s.hazard("red", "hazard_Name", "Little", "severity_ID", "INFORMATION")
 	great := s.hazard("red", "hazard_Name", "Great", "severity_ID", "WARNING", "type_ID", "TSUNAMI")
 	s.hazard("red", "hazard_Name", "Drill", "severity_ID", "WARNING", "category_ID", "EXERCISE")

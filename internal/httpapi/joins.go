@@ -60,7 +60,7 @@ func (a *API) joins(w http.ResponseWriter, r *http.Request, who *auth.Caller) er
 	if err := role(who, auth.Editor, auth.Admin); err != nil {
 		return err
 	}
-	values, err := query(r, "type", "max_score", "state", "limit")
+	values, err := onlyParameters(r, "type", "max_score", "state", "limit")
 	if err != nil {
 		return err
 	}

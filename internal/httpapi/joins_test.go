@@ -11,7 +11,7 @@ import (
 // Editors see the joins made by rules, the most doubtful first, and confirm or split them (finding
 // D7).
 func TestDoubtfulJoinsAreListedConfirmedAndRefused(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	begin := quake("", 1).Start
 	said := func(source, key string, lon float64, seconds int) hazard.Report {
 		r := quake(key, 1)
@@ -97,7 +97,7 @@ func TestDoubtfulJoinsAreListedConfirmedAndRefused(t *testing.T) {
 
 // The same with the name of the join.
 func TestAJoinIsJudged(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	for i, key := range []string{"1", "2"} {
 		for j, source := range []string{"usgs", "emsc"} {
 			r := quake(source+key, 1)

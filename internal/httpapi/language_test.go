@@ -31,7 +31,7 @@ func spoken(key string, version int64) hazard.Report {
 // D8: a reader who requests a language of the authority gets its text in every answer and format.
 // Nobody else's answer changes by a byte, and no record gains or loses a member.
 func TestAReaderGetsTheWordsInTheLanguageThatWasWished(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	s.report(spoken("ca1", 1), quake("us1", 1))
 	id := hazard.EventUUID("usgs", "ca1").String()
 	for _, path := range []string{"/hazards/" + id, "/hazards/active", "/hazards/active/severity/ADVISORY", "/hazards", "/hazards/active?type=EARTHQUAKE", "/hazards/active?f=geojson", "/hazards/" + id + "?f=geojson",
@@ -92,7 +92,7 @@ func TestAReaderGetsTheWordsInTheLanguageThatWasWished(t *testing.T) {
 }
 
 func TestCAPHasAllLanguagesWhoeverAsks(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	s.report(spoken("ca1", 1))
 	id := hazard.EventUUID("usgs", "ca1").String()
 	var first []byte
@@ -120,7 +120,7 @@ func TestCAPHasAllLanguagesWhoeverAsks(t *testing.T) {
 // Data for map programs, and the address of a hazard's area, also follow the requested language.
 func TestMapProgramsGetTheWordsThatWereWished(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	s := serve(t)
+	s := start(t)
 	s.report(spoken("ca1", 1), quake("us1", 1))
 	id := hazard.EventUUID("usgs", "ca1").String()
 	query := featureServer + "/0/query?outFields=*&where=1%3D1"
@@ -148,7 +148,7 @@ func TestMapProgramsGetTheWordsThatWereWished(t *testing.T) {
 // A page has the text, the instruction and the contact in the visitor's language, marked as such,
 // with links to the others.
 func TestAPageSpeaksTheVisitorsLanguage(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	s.report(spoken("ca1", 1))
 	id := hazard.EventUUID("usgs", "ca1").String()
 	session := sessionOf(t, s, "reader")
@@ -173,7 +173,7 @@ func TestAPageSpeaksTheVisitorsLanguage(t *testing.T) {
 
 // The entity tag of a text is a condition for a write, whatever its language.
 func TestAWriteTakesTheTagOfAnyLanguage(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	s.report(spoken("ca1", 1))
 	path := "/hazards/" + hazard.EventUUID("usgs", "ca1").String()
 	for i, lang := range []string{"fr", "en", "ar"} {
@@ -195,7 +195,7 @@ func TestAWriteTakesTheTagOfAnyLanguage(t *testing.T) {
 }
 
 func TestAStreamSpeaksTheReadersLanguage(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	french, plain := s.subscribe("reader", "?lang=fr"), s.subscribe("reader", "")
 	s.report(spoken("ca1", 1))
 	if got := french.next().data; !strings.Contains(got, "Séisme - Montréal") {
@@ -208,7 +208,7 @@ func TestAStreamSpeaksTheReadersLanguage(t *testing.T) {
 
 // Without a requested language the server's own languages count.
 func TestTheServersLanguagesStandBehindTheReaders(t *testing.T) {
-	s := serve(t, func(c *service.Config) { c.Languages, _ = tongue.Parse("ar,fr") })
+	s := start(t, func(c *service.Config) { c.Languages, _ = tongue.Parse("ar,fr") })
 	s.report(spoken("ca1", 1))
 	for header, want := range map[string]string{"": "زلزال", "ja": "زلزال", "en": "Earthquake - Montreal", "fr": "Séisme - Montréal"} {
 		var list []item
@@ -221,7 +221,7 @@ func TestTheServersLanguagesStandBehindTheReaders(t *testing.T) {
 
 // An assistant gets the authority's text in the language that it requests.
 func TestAnAssistantReadsInTheLanguageThatItWishes(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	s.report(spoken("ca1", 1))
 	session, err := s.assistant("/mcp", s.Token("reader"), "")
 	if err != nil {

@@ -31,7 +31,7 @@ const (
 func smallFiles(c *service.Config) { c.MaxFile = maxFile }
 
 func TestBodiesThatAreTooLarge(t *testing.T) {
-	s := serve(t, smallFiles)
+	s := start(t, smallFiles)
 	h := s.hazard("red")
 	p := s.product("red", h.HazardID, note())
 	blanks := func(n int) string { return strings.Repeat(" ", n) }
@@ -110,7 +110,7 @@ func TestBodiesThatAreTooLarge(t *testing.T) {
 }
 
 func TestHeadersThatAreTooLarge(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	for n, want := range map[int]string{1 * kib: "200", 15 * kib: "200", 24 * kib: "431", 100 * kib: "431"} {
 		head := fmt.Sprintf("GET /hazards/types HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer %s\r\nX: %s\r\n\r\n", s.tokens.of("reader"), strings.Repeat("a", n))
 		if got := string(s.send([]byte(head))); !strings.HasPrefix(got, "HTTP/1.1 "+want+" ") {
@@ -120,7 +120,7 @@ func TestHeadersThatAreTooLarge(t *testing.T) {
 }
 
 func TestTokenIsGivenOnceAndInItsHeader(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	token := s.tokens.of("reader")
 	for name, tt := range map[string]struct{ line, header, want string }{
 		"once":                        {"/hazards/types", "Authorization: Bearer " + token + "\r\n", "200"},
@@ -143,7 +143,7 @@ func TestTokenIsGivenOnceAndInItsHeader(t *testing.T) {
 
 func TestHeadThatComesTooSlowlyIsCut(t *testing.T) {
 	t.Parallel() // it waits for the server's limit of 5 seconds
-	s := serve(t)
+	s := start(t)
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", s.Addr().String())
 	if err != nil {
 		t.Fatal(err)

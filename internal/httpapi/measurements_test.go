@@ -13,7 +13,7 @@ import (
 // Programs can read the severity in figures, now and as of each moment, with the source and the
 // time since when each figure is known (D4).
 func TestMeasurementsOfAHazard(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	usgs := quake("us7000a", 1)
 	usgs.Measurements = []hazard.Measurement{{Name: hazard.Depth, Value: 12.5}, {Name: hazard.Magnitude, Value: 6.1, Scale: "mb"}}
 	s.report(usgs)

@@ -55,7 +55,7 @@ func (w *world) scrape() map[string]float64 {
 }
 
 func TestMetricsFollowWhatIsDone(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	before := s.scrape()
 	for range 3 {
 		s.do("reader", "GET", "/hazards/active", nil)
@@ -134,7 +134,7 @@ func TestMetricsFollowWhatIsDone(t *testing.T) {
 }
 
 func TestMetricsCountStreamsAndTheirEvents(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	req := newRequest(t, s.tokens, "reader", "GET", s.URL()+"/events", nil)
 	resp, err := s.client.Do(req)
 	if err != nil {
@@ -211,7 +211,7 @@ func TestMetricsAreForTheMachineAndForAdmins(t *testing.T) {
 
 // A connection with too much data is closed, also if answers are counted.
 func TestTooMuchEndsTheConnection(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	resp, err := s.client.Do(newRequest(t, s.tokens, "", "POST", s.URL()+"/authorize", io.MultiReader(strings.NewReader(strings.Repeat(" ", 64*kib+1)))))
 	if err != nil {
 		t.Fatal(err)
@@ -223,7 +223,7 @@ func TestTooMuchEndsTheConnection(t *testing.T) {
 }
 
 func TestMetricsSayWhichVersionAnswers(t *testing.T) {
-	s := serve(t, func(c *service.Config) { c.Version = "1.2.3" })
+	s := start(t, func(c *service.Config) { c.Version = "1.2.3" })
 	if s.scrape()["hazardd_build_info{version=1.2.3}"] != 1 {
 		t.Error("no build_info of version 1.2.3")
 	}

@@ -96,7 +96,7 @@ func (a *API) ogcLanding(w http.ResponseWriter, r *http.Request, _ *auth.Caller)
 
 // ogcDocument parses the query of a document whose only parameter is f.
 func (a *API) ogcDocument(r *http.Request) (form string, err error) {
-	values, err := query(r, "f", langParameter)
+	values, err := onlyParameters(r, "f", langParameter)
 	if err != nil {
 		return "", err
 	}
@@ -123,7 +123,7 @@ func (a *API) ogcConformance(w http.ResponseWriter, r *http.Request, _ *auth.Cal
 
 // ogcAPI serves the definition of the API.
 func (a *API) ogcAPI(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
-	if _, err := query(r, "f", langParameter); err != nil {
+	if _, err := onlyParameters(r, "f", langParameter); err != nil {
 		return err
 	}
 	text, err := json.Marshal(ogc.Definition(a.base(r)), json.Deterministic(true))

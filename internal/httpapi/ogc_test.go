@@ -54,7 +54,7 @@ func linkTo(t *testing.T, links []ogcLink, rel string) string {
 
 // scenery creates five hazards of different kinds and places, one of which has ended.
 func scenery(t *testing.T, alter ...func(*service.Config)) *world {
-	s := serve(t, alter...)
+	s := start(t, alter...)
 	for i, h := range []map[string]any{
 		flood("hazard_Name", "Flood West", "longitude", -100, "latitude", 40),
 		flood("hazard_Name", "Flood East", "longitude", 100, "latitude", 40, "severity_ID", "ADVISORY"),

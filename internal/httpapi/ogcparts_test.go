@@ -280,7 +280,7 @@ func TestGDALReadsParts(t *testing.T) {
 
 // Pages are also limited in bytes, whatever their format, because a text may have megabytes.
 func TestPagesOfPartsAreCutByBytes(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	h := s.hazard("red")
 	const each = 900_000 // five are more than 4 MiB
 	for range 6 {

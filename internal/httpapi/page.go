@@ -370,7 +370,7 @@ func darkTheme(values url.Values) (bool, error) {
 
 // pageMap serves the small map on a hazard's page.
 func (a *API) pageMap(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
-	values, err := query(r, "theme")
+	values, err := onlyParameters(r, "theme")
 	if err != nil {
 		return err
 	}

@@ -176,7 +176,7 @@ func wantDocument(t testing.TB, page []byte) string {
 }
 
 func TestTheCookieIsForPagesOfThisServerAlone(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	_, port, _ := strings.Cut(s.Addr().String(), ":")
 	for name, tt := range map[string]struct {
 		asker  asker
@@ -213,7 +213,7 @@ func TestTheCookieIsForPagesOfThisServerAlone(t *testing.T) {
 func after(text, mark string) string { _, rest, _ := strings.Cut(text, mark); return rest }
 
 func TestTheAPITakesNoCookie(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	h := s.hazard("red")
 	cookie := sessionOf(t, s, "root")
 	if a := visit(s, cookie, "/h/"+h.UUID); a.Status != 200 {
@@ -233,7 +233,7 @@ func TestTheAPITakesNoCookie(t *testing.T) {
 }
 
 func TestPagesTakeTheCookieAndNothingElse(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	h := s.hazard("red")
 	session := sessionOf(t, s, "reader")
 	name, token, _ := strings.Cut(session, "=")
@@ -445,7 +445,7 @@ func FuzzLocalPath(f *testing.F) {
 }
 
 func TestThePageOfAHazard(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	r := quake("us1", now().Time().UnixMilli())
 	r.Products = []hazard.ReportProduct{{Key: "a", Title: "Shaking", Type: hazard.URLProduct, Data: "https://example.org/shake"}}
 	r.Areas = []hazard.Area{{Role: hazard.ImpactArea, Geometry: `{"type":"Polygon","coordinates":[[[9,19],[11,19],[11,21],[9,21],[9,19]]]}`}}
@@ -576,7 +576,7 @@ func addresses(t testing.TB, page []byte) (list []string) {
 }
 
 func TestPagesOfWhatIsNotThere(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	h := s.hazard("red")
 	cookie := sessionOf(t, s, "reader")
 	for path, want := range map[string]struct {
@@ -604,7 +604,7 @@ func TestPagesOfWhatIsNotThere(t *testing.T) {
 }
 
 func TestNothingThatIsWrittenIntoAPageRuns(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	evil := []string{`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `' onmouseover='alert(1)`, `</title><script>alert(1)</script>`, `javascript:alert(1)`, `{{.H}}`, `<!--`, `]]></svg><script>`,
 		`https://example.org/"><script>alert(1)</script>`, `https://example.org/'onclick='x`, "\u202egnp.exe", `&lt;script&gt;`, `data:text/html,<script>alert(1)</script>`}
 	cookie := sessionOf(t, s, "red")
@@ -748,7 +748,7 @@ func TestAPageTokenIsOfItsUser(t *testing.T) {
 
 // A page reads the latest 200 changes that its visitor may see, whatever came before them.
 func TestThePageHoldsTheLatestOfALongHistory(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	h := s.hazard("red", "comment_Text", "first")
 	secret := s.product("red", h.HazardID, note("security_Flag", "R"))
 	for i := range 210 {
@@ -777,7 +777,7 @@ func TestThePageHoldsTheLatestOfALongHistory(t *testing.T) {
 // A page opened from a mail or chat has no time zone. It shows the hazard's own zone beside UTC,
 // and offers others.
 func TestThePageOfAHazardHasItsOwnTime(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	h := s.hazard("red", "latitude", 35.68, "longitude", 139.69, "start_Date", "1768478400000") // 2026-01-15 12:00 UTC
 	for query, want := range map[string]struct{ time, not, here string }{
 		"":                  {"15 Jan 2026, 21:00 JST", "CET", `<b><bdi>Asia/Tokyo</bdi> (where the hazard is)</b>`},

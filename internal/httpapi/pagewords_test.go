@@ -10,7 +10,7 @@ import (
 )
 
 func TestPagesAreInTheLanguageOfTheirReader(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	h := s.hazard("red", "hazard_Name", "Elbe")
 	cookie := sessionOf(t, s, "reader")
 	for _, tt := range []struct{ path, accept, lang, says string }{
@@ -40,7 +40,7 @@ func TestPagesAreInTheLanguageOfTheirReader(t *testing.T) {
 }
 
 func TestTheStatusIsForThoseWhoMayRead(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	if a := s.do("", "GET", "/status", nil, "Accept", "text/html"); a.Status != http.StatusSeeOther || a.Header.Get("Location") != "/login?next=%2Fstatus" {
 		t.Errorf("nobody: %d %q", a.Status, a.Header.Get("Location"))
 	}
@@ -51,7 +51,7 @@ func TestTheStatusIsForThoseWhoMayRead(t *testing.T) {
 		t.Error(words)
 	}
 	t.Run("and for everybody where the server is public", func(t *testing.T) {
-		s := serve(t, func(c *service.Config) { c.Public = httpapi.PublicRead })
+		s := start(t, func(c *service.Config) { c.Public = httpapi.PublicRead })
 		words := wantHTML(t, s.do("", "GET", "/status", nil, "Accept", "text/html"), 200)
 		if !strings.Contains(words, "This node") || !strings.Contains(words, "Log in") || strings.Contains(words, "Logged in as") {
 			t.Error(words)

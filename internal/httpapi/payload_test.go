@@ -15,7 +15,7 @@ import (
 
 // A report leads to the payload that it was read from: to editors, and never as a page.
 func TestAReportLeadsToItsPayload(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	now := hazard.At(time.Now())
 	hostile := []byte("<?xml version=\"1.0\"?><html xmlns=\"http://www.w3.org/1999/xhtml\"><script>alert(1)</script></html>")
 	digest := evidence.Digest(hostile)

@@ -152,7 +152,7 @@ func (a *API) photos(w http.ResponseWriter, r *http.Request, who *auth.Caller) e
 
 // photo serves a product's picture, in full size or small.
 func (a *API) photo(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	values, err := query(r, "size")
+	values, err := onlyParameters(r, "size")
 	if err != nil {
 		return err
 	}

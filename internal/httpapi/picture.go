@@ -35,7 +35,7 @@ type pictureKey struct {
 // mapPicture serves a hazard's map as a picture. It is drawn once per change of the hazard and
 // size.
 func (a *API) mapPicture(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	values, err := query(r, "size", "v") // v makes chats see a new picture after a change
+	values, err := onlyParameters(r, "size", "v") // v makes chats see a new picture after a change
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func mostImportant(v *live.View) (lon, lat, zoom float64, ok bool) {
 // activePicture serves a window of the map of all active hazards as a picture. A phone shows it
 // until its user wants to move the map. It does not depend on the caller.
 func (a *API) activePicture(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	values, err := query(r, "longitude", "latitude", "zoom", "width", "height", "theme", "type", "severity", "category")
+	values, err := onlyParameters(r, "longitude", "latitude", "zoom", "width", "height", "theme", "type", "severity", "category")
 	if err != nil {
 		return err
 	}

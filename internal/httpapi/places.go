@@ -50,7 +50,7 @@ func toFound(p gazetteer.Place, lang string) foundPlace {
 
 // places serves the places that match a name.
 func (a *API) places(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
-	values, err := query(r, "q", "kind", "limit", "cursor", langParameter)
+	values, err := onlyParameters(r, "q", "kind", "limit", "cursor", langParameter)
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (a *API) places(w http.ResponseWriter, r *http.Request, _ *auth.Caller) err
 
 // place serves a country or an area with its outline.
 func (a *API) place(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
-	values, err := query(r, langParameter)
+	values, err := onlyParameters(r, langParameter)
 	if err != nil {
 		return err
 	}

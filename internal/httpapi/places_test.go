@@ -99,7 +99,7 @@ func TestASearchForPlacesThatIsNone(t *testing.T) {
 
 // Caches may store the public's results like everything that the public may read.
 func TestThePublicFindsPlaces(t *testing.T) {
-	s := serve(t, func(c *service.Config) { c.Public = httpapi.PublicRead })
+	s := start(t, func(c *service.Config) { c.Public = httpapi.PublicRead })
 	a := s.do("", "GET", "/places?q=vienna", "")
 	if a.Status != 200 || !strings.HasPrefix(a.Header.Get("Cache-Control"), "public") || !strings.Contains(a.Header.Get("Vary"), "Accept-Language") {
 		t.Errorf("%d %v", a.Status, a.Header)

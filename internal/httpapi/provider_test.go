@@ -25,7 +25,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/zitadel/oidc/v3/example/server/exampleop"
 	"github.com/zitadel/oidc/v3/example/server/storage"
-	"github.com/zitadel/oidc/v3/pkg/oidc"
+	zitadel "github.com/zitadel/oidc/v3/pkg/oidc"
 	"github.com/zitadel/oidc/v3/pkg/op"
 
 	"github.com/hazardd/hazardd/internal/auth"
@@ -80,12 +80,12 @@ func (p *provider) set(id, name string, groups ...string) {
 }
 
 // SetUserinfoFromRequest adds the groups to ID tokens of clients that request this.
-func (p *provider) SetUserinfoFromRequest(ctx context.Context, info *oidc.UserInfo, r op.IDTokenRequest, scopes []string) error {
+func (p *provider) SetUserinfoFromRequest(ctx context.Context, info *zitadel.UserInfo, r op.IDTokenRequest, scopes []string) error {
 	return p.Storage.SetUserinfoFromRequest(ctx, info, r, scopes)
 }
 
 // SetUserinfoFromToken adds the groups to the user information of the provider.
-func (p *provider) SetUserinfoFromToken(ctx context.Context, info *oidc.UserInfo, tokenID, subject, origin string) error {
+func (p *provider) SetUserinfoFromToken(ctx context.Context, info *zitadel.UserInfo, tokenID, subject, origin string) error {
 	info.AppendClaims("groups", p.groupsOf(subject))
 	return p.Storage.SetUserinfoFromToken(ctx, info, tokenID, subject, origin)
 }
@@ -116,7 +116,7 @@ func withProvider(t *testing.T, alter ...func(*service.Config)) (*world, *provid
 	})}}
 	p.server.Start()
 	t.Cleanup(p.server.Close)
-	s := serve(t, append([]func(*service.Config){func(c *service.Config) {
+	s := start(t, append([]func(*service.Config){func(c *service.Config) {
 		c.Provider = &signon.Config{Issuer: issuer, ClientID: clientID, Secret: clientSecret, Groups: signon.Groups{
 			{Name: "duty", Role: auth.Editor, Orgs: []string{"RC"}}, {Name: "chiefs", Role: auth.Admin}, {Name: "all", Role: auth.Reader, Orgs: []string{"FB", "none"}}}}
 	}}, alter...)...)
@@ -559,7 +559,7 @@ func TestWithoutTheProviderLoginsSaySo(t *testing.T) {
 	if a := s.do("", "GET", "/account", nil, bearing("nonsense")...); a.Status != http.StatusForbidden || string(a.Body) != "Invalid Token" {
 		t.Errorf("nonsense: %d %s", a.Status, a.Body)
 	}
-	none := serve(t)
+	none := start(t)
 	for _, path := range []string{"GET /login/provider", "GET /login/callback?code=c&state=s", "POST /login/tokens", "POST /login/ended"} {
 		method, path, _ := strings.Cut(path, " ")
 		if a := none.do("", method, path, nil); a.Status != http.StatusNotFound {

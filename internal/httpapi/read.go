@@ -337,7 +337,7 @@ func noQuery(r *http.Request) error {
 	if r.URL.RawQuery == "" {
 		return nil
 	}
-	_, err := query(r)
+	_, err := onlyParameters(r)
 	return err
 }
 
@@ -362,8 +362,8 @@ func repeated(name string, times int) error {
 	return badParameter(name, "is given %d times, expected once", times)
 }
 
-// query parses the query. Only the known parameters are allowed, each once.
-func query(r *http.Request, known ...string) (url.Values, error) {
+// onlyParameters parses the query. Only the known parameters are allowed, each once.
+func onlyParameters(r *http.Request, known ...string) (url.Values, error) {
 	values, err := queryValues(r)
 	if err != nil {
 		return nil, err

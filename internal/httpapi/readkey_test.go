@@ -24,7 +24,7 @@ func makeKey(t *testing.T, s *world, user string) (k madeKey) {
 }
 
 func TestAReadKeyReadsWhatEverybodyMayKnowAndNothingElse(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	h := s.hazard("red")
 	open := s.product("red", h.HazardID, note("title", "Open"))
 	shut := s.product("red", h.HazardID, note("title", "SECRET", "security_Flag", "R"))
@@ -84,7 +84,7 @@ func TestAReadKeyReadsWhatEverybodyMayKnowAndNothingElse(t *testing.T) {
 
 func TestAReadKeyIsNeverLogged(t *testing.T) {
 	var logged syncBuffer
-	s := serve(t, func(c *service.Config) {
+	s := start(t, func(c *service.Config) {
 		c.Logger = slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})
 	k := makeKey(t, s, "red")
@@ -99,10 +99,10 @@ func TestAReadKeyIsNeverLogged(t *testing.T) {
 
 // Finding G8: /changes?wait= returned 403, and /events ended, as soon as any user or key changed.
 func TestStreamsOfAReadKeyLastAsLongAsTheKey(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	k := makeKey(t, s, "red")
 	in := "/key/" + k.Key
-	stream := follow(t, s.client, newRequest(t, s.tokens, "", "GET", s.URL()+in+"/events", nil))
+	stream := followStream(t, s.client, newRequest(t, s.tokens, "", "GET", s.URL()+in+"/events", nil))
 	waited := make(chan hazardtest.Answer, 1)
 	go func() { waited <- s.do("", http.MethodGet, in+"/changes?after=0&wait=60s", nil) }()
 	u := auth.NewUser{Name: "somebody", Role: auth.Reader, Password: hazardtest.Password}

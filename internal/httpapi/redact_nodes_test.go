@@ -20,7 +20,7 @@ import (
 func TestARedactionReachesTheOtherNodeTheBucketAndLaterBackups(t *testing.T) {
 	bucket, database := s3test.New(t), pgtest.URL(t)
 	shared := func(c *service.Config) { c.Database, c.Files = database, bucket.Settings() }
-	s := serve(t, shared)
+	s := start(t, shared)
 	other := &world{Server: hazardtest.ServeEmpty(t, t.TempDir(), shared), t: t, client: s.client}
 	other.tokens = &tokens{issue: other.Token, byUser: map[string]string{}} // its address differs
 	const secret = "secretsong"

@@ -22,7 +22,7 @@ import (
 // every state, from every way to read them, and from the files of the server. The history says so.
 func TestWhatIsRedactedIsGone(t *testing.T) {
 	var data, database string
-	s := serve(t, func(c *service.Config) { data, database = c.DataDir, c.Database })
+	s := start(t, func(c *service.Config) { data, database = c.DataDir, c.Database })
 	const secret = "secretsong"
 	r := quake("us1", 1)
 	r.Description = "as " + secret + " says"
@@ -151,7 +151,7 @@ func TestWhatIsRedactedIsGone(t *testing.T) {
 // redaction of a product, the source's report does not contain it either.
 func TestWhatASourceRepeatsOfARedactedTextIsGone(t *testing.T) {
 	var data, database string
-	s := serve(t, func(c *service.Config) { data, database = c.DataDir, c.Database })
+	s := start(t, func(c *service.Config) { data, database = c.DataDir, c.Database })
 	const name, words = "Secretsong", "whisperedword"
 	r := quake("us1", 1)
 	r.Name, r.Called, r.Comment = name, name, "xy"
@@ -230,7 +230,7 @@ func TestWhatASourceRepeatsOfARedactedTextIsGone(t *testing.T) {
 // the report is decided about, its content is of no use, and goes.
 func TestARedactionNamesTheHeldReportThatCannotBeRead(t *testing.T) {
 	var cfg service.Config
-	s := serve(t, func(c *service.Config) { cfg = *c })
+	s := start(t, func(c *service.Config) { cfg = *c })
 	const name, words = "Secretsong", "whisperedword"
 	r := quake("one", 1)
 	r.Name, r.Products = name, []hazard.ReportProduct{{Key: "text", Title: "A text", Type: hazard.TextProduct, Data: words}}

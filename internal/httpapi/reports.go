@@ -140,7 +140,7 @@ type relatedHazard struct {
 
 // related serves the hazards related to one.
 func (a *API) related(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	values, err := query(r, langParameter)
+	values, err := onlyParameters(r, langParameter)
 	if err != nil {
 		return err
 	}

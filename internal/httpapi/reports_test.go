@@ -15,7 +15,7 @@ import (
 // Which source reports what about a hazard, with which name, and how it is related to other
 // hazards.
 func TestWhatSourcesSayOfAHazard(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	usgs := quake("us7000a", 1)
 	usgs.Aliases, usgs.Level, usgs.Severity = []string{"at00x"}, "red", hazard.Warning
 	gdacs := quake("EQ1", 1)
@@ -71,7 +71,7 @@ func TestWhatSourcesSayOfAHazard(t *testing.T) {
 
 // Editors merge hazards, and undo it.
 func TestMergeAndSplit(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	s.report(quake("us7000a", 1))
 	far := quake("us7000b", 1)
 	far.Point = &hazard.Point{Lon: -70, Lat: -30}

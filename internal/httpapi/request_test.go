@@ -78,7 +78,7 @@ func TestTheLogNamesTheRequest(t *testing.T) {
 }
 
 func TestARequestsTraceGoesOnToWhatItSends(t *testing.T) {
-	s := serve(t, func(c *service.Config) { c.WebhookAllow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
+	s := start(t, func(c *service.Config) { c.WebhookAllow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
 	received := make(chan string, 1)
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)

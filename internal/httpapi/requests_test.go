@@ -164,7 +164,7 @@ func TestUploadsInProgressAreLimited(t *testing.T) {
 
 // Tests of webhooks go to any public host, so their number is limited.
 func TestTestsOfWebhooksAreLimited(t *testing.T) {
-	s := serve(t, func(c *service.Config) { c.Requests.WebhookTests = 3 })
+	s := start(t, func(c *service.Config) { c.Requests.WebhookTests = 3 })
 	path := "/webhooks/" + uuid.NewString() + "/test"
 	for range 3 {
 		wantProblem(t, s.do("red", "POST", path, nil), 404)

@@ -58,7 +58,7 @@ var rightsBodies = map[string]string{
 // table: read every changed line.
 func TestRightsOfEveryOperation(t *testing.T) {
 	const table = "testdata/rights.txt"
-	s := serve(t)
+	s := start(t)
 	for name, role := range map[string]auth.Role{"red-admin": auth.Admin, "fire-reader": auth.Reader, "fire-admin": auth.Admin, "editor": auth.Editor} {
 		u := auth.NewUser{Name: name, Role: role, Password: hazardtest.Password}
 		if strings.HasPrefix(name, "red") {
@@ -83,7 +83,7 @@ func TestRightsOfEveryOperation(t *testing.T) {
 		}
 		s.tokens.byUser["service-"+name] = string(text)
 	}
-	public := serve(t, func(c *service.Config) { c.Public = httpapi.PublicRead })
+	public := start(t, func(c *service.Config) { c.Public = httpapi.PublicRead })
 	contract, err := hazardtest.Contract()
 	if err != nil {
 		t.Fatal(err)

@@ -41,7 +41,7 @@ func wantAllowed(t *testing.T, a hazardtest.Answer, user string, done, want int)
 const ok = 0
 
 func TestWhoMayWriteHazards(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	// By owner of the hazard, in the order of everybody.
 	matrix := map[string][]int{
 		"red cross":       {403, 403, 403, ok, 403, ok},
@@ -108,7 +108,7 @@ func TestWhoMayWriteHazards(t *testing.T) {
 }
 
 func TestWhoMayWriteProducts(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	below := s.hazard("red", "org_ID", -1).HazardID // every editor may add to it
 	s.report(func() hazard.Report {
 		r := quake("us1", 1)
@@ -199,7 +199,7 @@ type secrets struct {
 }
 
 func newSecrets(t *testing.T) *secrets {
-	s := &secrets{world: serve(t)}
+	s := &secrets{world: start(t)}
 	s.hazard = s.world.hazard("red", "description", "open", "org_ID", -1) // every editor may add to it
 	add := func(body map[string]any) item {
 		p := s.product("fire", s.hazard.HazardID, body)

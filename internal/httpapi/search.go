@@ -401,7 +401,7 @@ func (a *API) readAt(r *http.Request, known ...string) (values url.Values, at *h
 	if r.URL.RawQuery == "" {
 		return nil, nil, nil
 	}
-	if values, err = query(r, append(known, "at")...); err != nil || !values.Has("at") {
+	if values, err = onlyParameters(r, append(known, "at")...); err != nil || !values.Has("at") {
 		return values, nil, err
 	}
 	moment, ok := search.ReadMoment(values.Get("at"))

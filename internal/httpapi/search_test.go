@@ -56,7 +56,7 @@ func names(t testing.TB, a hazardtest.Answer) []string {
 
 // atlas creates hazards in several places: active ones, and one that has ended.
 func atlas(t testing.TB) *world {
-	w := serve(t)
+	w := start(t)
 	w.hazard("red", "hazard_Name", "Łódź flood", "severity_ID", "WARNING", "longitude", 19.45, "latitude", 51.77)
 	w.hazard("red", "hazard_Name", "Pacific storm", "type_ID", "STORM", "category_ID", "EXERCISE", "description", "Across the date line.",
 		"area", map[string]any{"type": "Polygon", "coordinates": [][][]int{{{179, 0}, {-179, 0}, {-179, 2}, {179, 2}, {179, 0}}}})
@@ -147,7 +147,7 @@ func values(query string) url.Values {
 }
 
 func TestWrongParametersOfSearchesAreNamed(t *testing.T) {
-	w := serve(t)
+	w := start(t)
 	h := w.hazard("red")
 	p := w.product("red", h.HazardID, note())
 	future := url.QueryEscape(time.Now().Add(time.Hour).UTC().Format(time.RFC3339))
@@ -202,7 +202,7 @@ func TestWrongParametersOfSearchesAreNamed(t *testing.T) {
 }
 
 func TestPagesFollowTheirLink(t *testing.T) {
-	w := serve(t)
+	w := start(t)
 	for i := range 7 {
 		w.hazard("red", "hazard_Name", strconv.Itoa(i), "severity_ID", []string{"WATCH", "WARNING"}[i%2])
 	}
@@ -256,7 +256,7 @@ func TestTheListWithoutParametersIsTheOneWithEmptyOnes(t *testing.T) {
 }
 
 func TestWhyAHazardEndedStandsBesideIt(t *testing.T) {
-	w := serve(t)
+	w := start(t)
 	one, two := w.hazard("red"), w.hazard("red")
 	if a := w.do("root", "POST", "/hazards/"+one.UUID+"/merge", `{"into":"`+two.UUID+`"}`); a.Status != http.StatusOK {
 		t.Fatalf("%d %s", a.Status, a.Body)
@@ -459,7 +459,7 @@ func TestSearchesComeInEveryFormat(t *testing.T) {
 
 // The history in a document of a past moment ends at that moment.
 func TestAnAlertOfThenKnowsNothingOfWhatFollowed(t *testing.T) {
-	w := serve(t)
+	w := start(t)
 	h := w.hazard("red")
 	path := "/hazards/" + h.UUID + "?f=cap"
 	w.settle(1)

@@ -64,7 +64,7 @@ func TestListsSayHowFreshTheyAre(t *testing.T) {
 }
 
 func TestHeldReportsWaitForAnEditor(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	hold := func(key string) {
 		t.Helper()
 		r := quake(key, 1)
@@ -128,7 +128,7 @@ func TestHeldReportsWaitForAnEditor(t *testing.T) {
 // Whoever releases a held report of what is damaged is told what is, and what to do; a held report that cannot be read is listed, and may be dismissed.
 func TestReleasingAHeldReportOfWhatIsDamagedIsAConflict(t *testing.T) {
 	var cfg service.Config
-	s := serve(t, func(c *service.Config) { cfg = *c })
+	s := start(t, func(c *service.Config) { cfg = *c })
 	take := func(version int64, suspect string) {
 		t.Helper()
 		r := quake("one", version)

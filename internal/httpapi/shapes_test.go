@@ -33,7 +33,7 @@ func drawnIn(t *testing.T, a hazardtest.Answer) (all []drawnFeature) {
 // Contours, cones and similar shapes are stored beside the base record with role, band and time,
 // now and as of each moment (D5).
 func TestShapesOfAHazard(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	now := hazard.At(time.Now())
 	contour := func(value float64, geometry string) hazard.Shape {
 		return hazard.Shape{Role: hazard.ContourShape, Band: &hazard.Band{Kind: hazard.Intensity, Value: value}, From: now, To: now, Geometry: geometry}

@@ -25,7 +25,7 @@ func TestTheMapIsToldOfStreetsWhichAreServedTileByTile(t *testing.T) {
 	}
 	archive := basemaptest.Streets()
 	for _, public := range []httpapi.Public{"", httpapi.PublicMap} {
-		s := serve(t, func(c *service.Config) { c.Basemap, c.Public = archive.File(t), public })
+		s := start(t, func(c *service.Config) { c.Basemap, c.Public = archive.File(t), public })
 		page := s.do("", "GET", "/", nil, "Accept", "text/html")
 		mark := basemapMark.FindSubmatch(page.Body)
 		if page.Status != http.StatusOK || mark == nil {
@@ -66,7 +66,7 @@ func TestTheMapIsToldOfStreetsWhichAreServedTileByTile(t *testing.T) {
 			}
 		}
 	}
-	s := serve(t)
+	s := start(t)
 	if a := s.do("", "GET", "/", nil, "Accept", "text/html"); basemapMark.Match(a.Body) {
 		t.Error("a server without streets announces some")
 	}
@@ -79,7 +79,7 @@ func TestTheMapMayReadAnArchiveElsewhereFromThatHostAlone(t *testing.T) {
 	if !web.NewHandler().Built() {
 		t.Skip("the map is not in this binary")
 	}
-	s := serve(t, func(c *service.Config) {
+	s := start(t, func(c *service.Config) {
 		c.Basemap, c.Public = "https://tiles.example.org/a/city.pmtiles?x=\"1", httpapi.PublicMap
 	})
 	page := s.do("", "GET", "/", nil, "Accept", "text/html")

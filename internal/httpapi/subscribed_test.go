@@ -84,7 +84,7 @@ const publicAddress = "https://hazards.example"
 func posted(t *testing.T, alter ...func(*service.Config)) (*world, *mailbox) {
 	t.Helper()
 	box := newMailbox(t)
-	s := serve(t, append([]func(*service.Config){func(c *service.Config) {
+	s := start(t, append([]func(*service.Config){func(c *service.Config) {
 		c.PublicURL = publicAddress
 		c.Channels = service.Channels{SMTP: "smtp://" + box.address, SMTPFrom: "hazards@example.org"}
 	}}, alter...)...)

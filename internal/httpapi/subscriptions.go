@@ -96,7 +96,7 @@ func (a *API) subscriptionChannels(w http.ResponseWriter, r *http.Request, who *
 // listSubscriptions lists the caller's subscriptions; for an admin all subscriptions, unless only
 // their own are requested.
 func (a *API) listSubscriptions(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	values, err := query(r, "after", "limit", "mine")
+	values, err := onlyParameters(r, "after", "limit", "mine")
 	if err != nil {
 		return err
 	}
@@ -208,7 +208,7 @@ func (a *API) testSubscription(w http.ResponseWriter, r *http.Request, who *auth
 
 // subscriptionNotices lists the sent and waiting notices of a subscription, latest first.
 func (a *API) subscriptionNotices(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	values, err := query(r, "before", "limit")
+	values, err := onlyParameters(r, "before", "limit")
 	if err != nil {
 		return err
 	}

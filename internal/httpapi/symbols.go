@@ -37,7 +37,7 @@ func (a *API) symbol(w http.ResponseWriter, r *http.Request) error {
 	if format == "png" {
 		parameters = append(parameters, "size")
 	}
-	asked, err := query(r, parameters...)
+	asked, err := onlyParameters(r, parameters...)
 	if err != nil {
 		return err
 	}

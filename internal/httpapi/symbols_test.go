@@ -14,7 +14,7 @@ import (
 )
 
 func TestEverySymbolIsServedInBothFormsWithoutAToken(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	for _, y := range symbol.All() {
 		address := fmt.Sprintf("/symbols/%s/%s/%s", y.Type, y.Category, y.Severity)
 		svg := s.do("", "GET", address+".svg", nil)
@@ -39,7 +39,7 @@ func TestEverySymbolIsServedInBothFormsWithoutAToken(t *testing.T) {
 }
 
 func TestASymbolIsKeptForEverUnderItsVersionOnly(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	for name, tt := range map[string]struct{ query, cache string }{
 		"this version":    {"?v=" + symbol.Version, "public, max-age=31536000, immutable"},
 		"no version":      {"", "public, max-age=86400"},
@@ -68,7 +68,7 @@ func TestASymbolIsKeptForEverUnderItsVersionOnly(t *testing.T) {
 }
 
 func TestAPNGHasTheSizeAskedFor(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	for query, want := range map[string]int{"": 64, "?size=16": 16, "?size=33": 33, "?size=512": 512} {
 		a := s.do("", "GET", "/symbols/TSUNAMI/EXERCISE/WATCH.png"+query, nil)
 		if c, err := png.DecodeConfig(bytes.NewReader(a.Body)); err != nil || c.Width != want || c.Height != want {
@@ -78,7 +78,7 @@ func TestAPNGHasTheSizeAskedFor(t *testing.T) {
 }
 
 func TestASymbolThatIsNoneSaysWhatThereIs(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	for name, tt := range map[string]struct {
 		path   string
 		status int
@@ -113,7 +113,7 @@ func TestASymbolThatIsNoneSaysWhatThereIs(t *testing.T) {
 // Requests of a flood for many different sizes are answered or refused for a while. Normal requests
 // work after it.
 func TestAFloodOfSizesOfSymbolsIsSurvived(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	seen := map[int]int{}

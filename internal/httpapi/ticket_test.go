@@ -46,7 +46,7 @@ func (w *world) openStream(url, want string) (int, string) {
 }
 
 func TestATicketOpensOneStreamAndNoOther(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	k := s.streamTicket("reader", "?type=FLOOD&after=0")
 	s.hazard("red", "hazard_Name", "Fire", "type_ID", "WILDFIRE")
 	s.hazard("red", "hazard_Name", "High water")
@@ -78,7 +78,7 @@ func TestATicketOpensOneStreamAndNoOther(t *testing.T) {
 }
 
 func TestAStreamByTicketEndsWithItsSession(t *testing.T) {
-	s := serve(t, func(c *service.Config) { c.Public = "read" })
+	s := start(t, func(c *service.Config) { c.Public = "read" })
 	pair, err := s.Auth.Issue(t.Context(), auth.Actor{}, "reader", s.Now())
 	if err != nil {
 		t.Fatal(err)

@@ -179,7 +179,7 @@ func TestRequestHeadsOverARawConnection(t *testing.T) {
 	if diff := cmp.Diff(names, sortedKeys(judgements)); diff != "" {
 		t.Errorf("files and judgements:\n%s", diff)
 	}
-	s := serve(t)
+	s := start(t)
 	t.Run("files", func(t *testing.T) { // ends after the parallel subtests below
 		for _, name := range names {
 			request := hazardtest.ReadShared(t, "vectors/http/"+name)

@@ -38,7 +38,7 @@ func (w *world) versions(user, product string) (list []version) {
 
 // X8: products had no versions.
 func TestVersionsOfAProduct(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	h := s.hazard("red")
 	var p item
 	s.upload("red", h.HazardID, file("title", "Map"), "one.txt", []byte("one")).JSON(t, &p)

@@ -135,7 +135,7 @@ func (a *API) deliveries(w http.ResponseWriter, r *http.Request, who *auth.Calle
 	if err != nil {
 		return err
 	}
-	values, err := query(r, "before", "state", "limit")
+	values, err := onlyParameters(r, "before", "state", "limit")
 	if err != nil {
 		return err
 	}

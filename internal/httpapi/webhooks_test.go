@@ -21,7 +21,7 @@ type hook struct {
 }
 
 func TestWebhooksOverHTTP(t *testing.T) {
-	s := serve(t, func(c *service.Config) { c.WebhookAllow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
+	s := start(t, func(c *service.Config) { c.WebhookAllow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
 	received := make(chan string, 10)
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		text, err := io.ReadAll(r.Body)

@@ -53,7 +53,7 @@ func checkWrite(t *testing.T, a hazardtest.Answer, c writeCase, status int) {
 }
 
 func TestEditorMakesAHazard(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	soon := hazard.At(time.Now()).Add(time.Hour)
 	long := strings.Repeat("ä", 500)
 	triangle := map[string]any{"type": "Polygon", "coordinates": [][][]int{{{0, 0}, {1, 0}, {1, 1}, {0, 0}}}}
@@ -143,7 +143,7 @@ func TestEditorMakesAHazard(t *testing.T) {
 var jsonNull = (*int)(nil)
 
 func TestLivesOfHazards(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	for _, ty := range hazard.Types() {
 		made := s.hazard("red", "type_ID", ty.ID, "start_Date", "1594771200000")
 		if want := hazard.Instant(1594771200000).Add(ty.Life).Digits(); made.EndDate != want {
@@ -153,7 +153,7 @@ func TestLivesOfHazards(t *testing.T) {
 }
 
 func TestEditorAltersAHazard(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	soon := hazard.At(time.Now()).Add(time.Hour)
 	for name, c := range map[string]struct {
 		first []any // members of the hazard
@@ -227,7 +227,7 @@ func TestEditorAltersAHazard(t *testing.T) {
 }
 
 func TestEditorRetractsAFalseHazard(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	for name, c := range map[string]writeCase{
 		"with a reason":              {body: `{"reason":"a drill\r\nby mistake"}`, want: map[string]any{"status": "E", "severity_ID": "TERMINATION"}},
 		"but not without":            {body: `{}`, faults: []string{"/reason"}},
@@ -258,7 +258,7 @@ func TestEditorRetractsAFalseHazard(t *testing.T) {
 }
 
 func TestWriterSaysWhichStateHeHasRead(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	made := s.hazard("red", "description", strings.Repeat("long ", 1000))
 	root := s.product("red", made.HazardID, note("data", strings.Repeat("long ", 1000)))
 	for kind, path := range map[string]string{"hazard": "/hazards/" + made.UUID, "product": "/products/" + digits(root.ProductID)} {
@@ -324,7 +324,7 @@ func TestWriterSaysWhichStateHeHasRead(t *testing.T) {
 }
 
 func TestSameWriteTwiceMakesOneThing(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	below := s.hazard("red", "org_ID", -1)
 	const id = "0190a0b0-0000-7000-8000-0000000000"
 	for kind, k := range map[string]struct {
@@ -427,7 +427,7 @@ func TestSameWriteTwiceMakesOneThing(t *testing.T) {
 }
 
 func TestEditorMakesAProduct(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	flood, other := s.hazard("red", "org_ID", -1), s.hazard("red") // every editor may write the first
 	root := s.product("red", flood.HazardID, folder())
 	elsewhere := s.product("red", other.HazardID, folder())
@@ -512,7 +512,7 @@ func TestEditorMakesAProduct(t *testing.T) {
 }
 
 func TestEditorAltersAndDeletesProducts(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	flood := s.hazard("red")
 	rc := digits(s.RedCross)
 	// The tree is top/middle/leaf, with a restricted folder beside it.
@@ -588,7 +588,7 @@ func TestEditorAltersAndDeletesProducts(t *testing.T) {
 }
 
 func TestWhatAnEditorSetStaysWhenTheSourceReportsAgain(t *testing.T) {
-	s := serve(t)
+	s := start(t)
 	sameFields := func(t *testing.T, a, b hazardtest.Answer, names ...string) {
 		t.Helper()
 		x, y := map[string]any{}, map[string]any{}

@@ -15,8 +15,8 @@ import (
 	"github.com/hazardd/hazardd/internal/tail"
 )
 
-// follow keeps the view up to date until the test ends.
-func follow(t *testing.T, log tail.Log, l *Live, logger *slog.Logger) {
+// followLog keeps the view up to date until the test ends.
+func followLog(t *testing.T, log tail.Log, l *Live, logger *slog.Logger) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
@@ -47,7 +47,7 @@ func TestHazardLeavesTheViewAtExactlyItsEnd(t *testing.T) {
 				log.write(flood(1, now().Add(time.Minute)), nil)
 				l := open(t, log, now)
 				if following {
-					follow(t, log, l, discard)
+					followLog(t, log, l, discard)
 				}
 				time.Sleep(time.Minute - time.Millisecond)
 				wantLen(t, l, 1, "a millisecond before the end")
@@ -66,7 +66,7 @@ func TestHazardLeavesTheViewThoughNobodyAsks(t *testing.T) {
 		log := newMemoryLog()
 		log.write(flood(1, now().Add(time.Minute)), nil)
 		l := open(t, log, now)
-		follow(t, log, l, discard)
+		followLog(t, log, l, discard)
 		time.Sleep(time.Minute + 2*time.Millisecond)
 		synctest.Wait()
 		if got := l.view.Load().Len(); got != 0 { // not with View, which would remove it itself
@@ -82,7 +82,7 @@ func TestHazardThatDoesNotEndByItselfStays(t *testing.T) {
 		h.AutoExpire = false
 		log.write(h, nil)
 		l := open(t, log, now)
-		follow(t, log, l, discard)
+		followLog(t, log, l, discard)
 		time.Sleep(time.Hour)
 		wantLen(t, l, 1, "an hour after the expected end")
 	})
@@ -123,7 +123,7 @@ func TestFollowDoesNotAskTheLogWithoutAPause(t *testing.T) {
 				for _, h := range hazards {
 					log.write(h, nil)
 				}
-				follow(t, log, open(t, log, now), discard)
+				followLog(t, log, open(t, log, now), discard)
 				time.Sleep(time.Minute)
 				synctest.Wait()
 				log.mu.Lock()
@@ -142,7 +142,7 @@ func TestFollowSurvivesALogThatFailsForAWhile(t *testing.T) {
 		log.write(flood(1, now().Add(30*time.Second)), nil)
 		l := open(t, log, now)
 		var logged bytes.Buffer
-		follow(t, log, l, textLogger(&logged))
+		followLog(t, log, l, textLogger(&logged))
 		synctest.Wait()
 
 		log.fail(errors.New("the disk is gone"))
@@ -175,7 +175,7 @@ func TestWriterSeesItsOwnWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := newMemoryLog()
 		l := open(t, log, now)
-		follow(t, log, l, discard)
+		followLog(t, log, l, discard)
 		n := log.write(flood(1, now().Add(time.Hour)), nil)
 		if err := l.WaitFor(t.Context(), n); err != nil {
 			t.Fatal(err)

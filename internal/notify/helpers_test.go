@@ -166,11 +166,11 @@ func over(reason hazard.EndReason) func(*hazard.Hazard) {
 type network struct {
 	mu      sync.Mutex
 	answers map[string]func(channel.Address, notice.Notice) error
-	got     []message
+	got     []sentMessage
 }
 
-// message is a received message and its answer.
-type message struct {
+// sentMessage is a received message and its answer.
+type sentMessage struct {
 	at  time.Time
 	to  string
 	n   notice.Notice
@@ -190,7 +190,7 @@ func (n *network) Send(ctx context.Context, to channel.Address, m notice.Notice)
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.got = append(n.got, message{time.Now(), to.To, m, err})
+	n.got = append(n.got, sentMessage{time.Now(), to.To, m, err})
 	return err
 }
 
@@ -209,7 +209,7 @@ func (n *network) answer(to string, f func(channel.Address, notice.Notice) error
 }
 
 // to returns the messages that an address has accepted.
-func (n *network) to(address string) (list []message) {
+func (n *network) to(address string) (list []sentMessage) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, m := range n.got {

@@ -244,13 +244,13 @@ func (w *worker) wanted(now hazard.Instant) []*hazard.Product {
 	if w.Bytes == 0 {
 		return nil
 	}
-	view := w.View(now)
-	if view == w.view { // nothing has changed, nothing has ended
+	present := w.View(now)
+	if present == w.view { // nothing has changed, nothing has ended
 		return w.list
 	}
 	var list []*hazard.Product
-	for h := range view.Hazards(live.Filter{}, nil) {
-		products, _ := view.Products(h.ID, nil)
+	for h := range present.Hazards(live.Filter{}, nil) {
+		products, _ := present.Products(h.ID, nil)
 		n := 0
 		for _, p := range products {
 			// An address that an editor wrote is not asked.
@@ -260,7 +260,7 @@ func (w *worker) wanted(now hazard.Instant) []*hazard.Product {
 			}
 		}
 	}
-	w.view, w.list = view, list
+	w.view, w.list = present, list
 	return list
 }
 

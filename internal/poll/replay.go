@@ -191,7 +191,7 @@ func (r *Replay) take(ctx context.Context, s *replayed, f *replayedFeed, a answe
 		return res, err
 	case failed:
 		f.failures++
-		wait = delay(f.Every, s.src.Warns, f.failures, 0)
+		wait = pause(f.Every, s.src.Warns, f.failures, 0)
 	case !certain:
 		wait = f.Every
 	}

@@ -116,7 +116,7 @@ func TestDelaysStayWithinTheirBounds(t *testing.T) {
 				longest = maxWarnBackoff
 			}
 			for failures := range 70 {
-				least, most := delay(every, warns, failures, 0.999999), delay(every, warns, failures, 0)
+				least, most := pause(every, warns, failures, 0.999999), pause(every, warns, failures, 0)
 				if failures < 2 {
 					least, most = most, least
 				}

@@ -43,10 +43,10 @@ const (
 	patientAfter = 30
 )
 
-// delay returns the time from one poll of a feed to the next, after so many consecutive failures.
+// pause returns the time from one poll of a feed to the next, after so many consecutive failures.
 // warns says whether its source warns. random is in [0, 1): the jitter prevents that many
 // installations poll the source at the same moment.
-func delay(every time.Duration, warns bool, failures int, random float64) time.Duration {
+func pause(every time.Duration, warns bool, failures int, random float64) time.Duration {
 	if failures == 0 {
 		return every + time.Duration(random*float64(every)/10)
 	}
@@ -198,7 +198,7 @@ func (w *worker) begin(ctx context.Context) bool {
 		}
 		// A time farther ahead than any delay comes from a wrong clock and is ignored.
 		next = max(next, f.kept.NotBefore)
-		if wait := next.Time().Sub(now.Time()); f.kept.LastPoll != 0 && wait > 0 && wait <= max(delay(f.Every, w.src.Warns, 0, 1), maxRetryAfter) {
+		if wait := next.Time().Sub(now.Time()); f.kept.LastPoll != 0 && wait > 0 && wait <= max(pause(f.Every, w.src.Warns, 0, 1), maxRetryAfter) {
 			f.due = begun.Add(wait + time.Millisecond + shift) // stored times are cut to milliseconds
 		}
 		w.feeds = append(w.feeds, f)
@@ -310,7 +310,7 @@ func (w *worker) poll(ctx context.Context, f *feed, asked bool) {
 				failures = 1
 			}
 			warns := w.src.Warns && !(w.src.Shared && failures > patientAfter)
-			f.due = time.Now().Add(delay(f.Every, warns, failures, w.p.random()))
+			f.due = time.Now().Add(pause(f.Every, warns, failures, w.p.random()))
 		}
 		if fail.RetryAfter > 0 {
 			f.kept.NotBefore = w.p.now().Add(fail.RetryAfter)
@@ -335,7 +335,7 @@ func (w *worker) poll(ctx context.Context, f *feed, asked bool) {
 // stay spread over the interval.
 func (w *worker) interval(f *feed, now hazard.Instant) time.Duration {
 	if !w.src.Shared {
-		return delay(w.every(f, now), w.src.Warns, 0, w.p.random())
+		return pause(w.every(f, now), w.src.Warns, 0, w.p.random())
 	}
 	every := w.every(f, now).Milliseconds()
 	moment := int64(w.p.share(f.URL) * float64(every))

@@ -80,10 +80,10 @@ func (l *listing) encode(out io.Writer, list iter.Seq2[*hazard.Hazard, int]) err
 func TestAFormIsMadeOnceForEachViewAndAudience(t *testing.T) {
 	present := open(t, 3, []*hazard.Hazard{flood(1, start.Add(time.Hour)), flood(2, start.Add(time.Minute))}, note(1, 1, 7))
 	lists, form := NewLists(base), &listing{}
-	view := present.View(start)
+	shown := present.View(start)
 	get := func(f live.Filter, orgs ...int64) *Body {
 		t.Helper()
-		body, err := lists.Form(view, "csv", f, orgs, tongue.Wish{}, form.encode)
+		body, err := lists.Form(shown, "csv", f, orgs, tongue.Wish{}, form.encode)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,22 +99,22 @@ func TestAFormIsMadeOnceForEachViewAndAudience(t *testing.T) {
 	want(get(live.Filter{}, 8), "1:0 2:0 ", false, 1) // an irrelevant membership
 	want(get(live.Filter{}, 7), "1:1 2:0 ", true, 2)
 	want(get(live.Filter{Severity: hazard.Termination}), "", false, 3)
-	view = present.View(start.Add(time.Minute))
+	shown = present.View(start.Add(time.Minute))
 	want(get(live.Filter{}), "1:0 ", false, 4) // the second has ended
 
 	form.fails = errors.New("the store is away")
-	if _, err := lists.Form(view, "kml", live.Filter{}, nil, tongue.Wish{}, form.encode); !errors.Is(err, form.fails) {
+	if _, err := lists.Form(shown, "kml", live.Filter{}, nil, tongue.Wish{}, form.encode); !errors.Is(err, form.fails) {
 		t.Errorf("%v, want %v", err, form.fails)
 	}
 	form.fails = nil
-	if body, err := lists.Form(view, "kml", live.Filter{}, nil, tongue.Wish{}, form.encode); err != nil || string(body.Bytes(Identity)) != "1:0 " {
+	if body, err := lists.Form(shown, "kml", live.Filter{}, nil, tongue.Wish{}, form.encode); err != nil || string(body.Bytes(Identity)) != "1:0 " {
 		t.Errorf("after a failure: %v", err)
 	}
 	before := form.calls.Load()
 	var readers sync.WaitGroup
 	for range 20 {
 		readers.Go(func() {
-			if _, err := lists.Form(view, "atom", live.Filter{}, nil, tongue.Wish{}, form.encode); err != nil {
+			if _, err := lists.Form(shown, "atom", live.Filter{}, nil, tongue.Wish{}, form.encode); err != nil {
 				t.Error(err)
 			}
 		})
@@ -171,16 +171,16 @@ func TestBodiesOfAViewAreBounded(t *testing.T) {
 			products = append(products, note(id*10+i, id+1))
 		}
 	}
-	view, lists := open(t, 3, list, products...).View(start), NewLists(base)
-	c := &lists.of(view).bodies
+	shown, lists := open(t, 3, list, products...).View(start), NewLists(base)
+	c := &lists.of(shown).bodies
 	c.most = most
-	whole := lists.Active(view, live.Filter{}, nil, tongue.Wish{})
+	whole := lists.Active(shown, live.Filter{}, nil, tongue.Wish{})
 	for id := range int64(hazards) {
-		of, _ := view.Products(id+1, nil)
-		if body, err := lists.Products(view, id+1, nil, of); err != nil || len(body.Bytes(Identity)) < 8000 {
+		of, _ := shown.Products(id+1, nil)
+		if body, err := lists.Products(shown, id+1, nil, of); err != nil || len(body.Bytes(Identity)) < 8000 {
 			t.Fatalf("products of hazard %d: %v", id+1, err)
 		}
-		if lists.Active(view, live.Filter{}, nil, tongue.Wish{}) != whole {
+		if lists.Active(shown, live.Filter{}, nil, tongue.Wish{}) != whole {
 			t.Fatal("the most requested list was dropped")
 		}
 	}
@@ -196,10 +196,10 @@ func TestBodiesOfAViewAreBounded(t *testing.T) {
 func TestWhatIsTooLargeToBeKeptIsMadeOnlyOnce(t *testing.T) {
 	many := note(1, 1)
 	many.Data = strings.Repeat("x", manyProducts+1)
-	view, lists := open(t, 3, []*hazard.Hazard{flood(1, start.Add(time.Hour))}, many).View(start), NewLists(base)
+	shown, lists := open(t, 3, []*hazard.Hazard{flood(1, start.Add(time.Hour))}, many).View(start), NewLists(base)
 	calls := 0
 	for range 3 {
-		if _, err := lists.Form(view, "kml", live.Filter{}, nil, tongue.Wish{}, func(out io.Writer, _ iter.Seq2[*hazard.Hazard, int]) error {
+		if _, err := lists.Form(shown, "kml", live.Filter{}, nil, tongue.Wish{}, func(out io.Writer, _ iter.Seq2[*hazard.Hazard, int]) error {
 			calls++
 			for part := make([]byte, 1<<20); ; {
 				if _, err := out.Write(part); err != nil {
@@ -213,8 +213,8 @@ func TestWhatIsTooLargeToBeKeptIsMadeOnlyOnce(t *testing.T) {
 	if calls != 1 {
 		t.Errorf("it was made %d times", calls)
 	}
-	products, _ := view.Products(1, nil)
-	if _, err := lists.Products(view, 1, nil, products); !errors.Is(err, ErrLarge) {
+	products, _ := shown.Products(1, nil)
+	if _, err := lists.Products(shown, 1, nil, products); !errors.Is(err, ErrLarge) {
 		t.Errorf("products of more than 1 MiB: %v, want ErrLarge", err)
 	}
 }

@@ -18,7 +18,7 @@ func (s *Service) newNotify(cfg Config) (*notify.Service, error) {
 	if cfg.Sender != nil {
 		sender = cfg.Sender
 	}
-	c := notify.Config{Store: s.Store, Tail: s.tail, Sender: sender, Standing: s.Auth.Standing, Org: s.org, Region: region, Authority: cfg.Known.title, Counting: !cfg.NoExposure,
+	c := notify.Config{Store: s.Store, Tail: s.tail, Sender: sender, Standing: s.Auth.Standing, Org: s.org, Region: outline, Authority: cfg.Known.title, Counting: !cfg.NoExposure,
 		Links: cfg.PublicURL != "", BaseURL: s.cfg.PublicURL, Storm: cfg.Storm, Confirmations: cfg.Confirmations, Now: s.cfg.Clock.Now, Logger: cfg.Logger,
 		Text: func(n notice.Notice) string { return n.Text() }}
 	path, make := cfg.AddressKey, false
@@ -51,9 +51,9 @@ func (s *Service) org(acronym string) (int64, bool) {
 // country. The outlines are drawn for a world map and leave out the coastal sea.
 const coast = 25_000
 
-// region returns the area of a country by its ISO 3166-1 code, or of a subdivision by its ISO
+// outline returns the area of a country by its ISO 3166-1 code, or of a subdivision by its ISO
 // 3166-2 code: a state of the US, or a subdivision whose area the operator provides (place.SetOwn).
-func region(code string) (geo.Shape, float64, bool) {
+func outline(code string) (geo.Shape, float64, bool) {
 	if len(code) == 2 {
 		shape := place.Outline(code)
 		return shape, coast, !shape.IsZero()

@@ -154,18 +154,18 @@ type searching struct {
 	looked int
 }
 
-func (s *Store) newSearch(ctx context.Context, tx *sql.Tx, query search.Query, now hazard.Instant) (*searching, error) {
-	r := &searching{store: s, q: s.readQ.WithTx(tx), query: query, moment: hazard.MaxInstant, now: now, begun: now, present: now, read: map[int64]*hazard.Hazard{}}
-	asked := query.Implied()
-	r.Question = find.Question{Tx: tx, Filter: &asked, Sort: query.Sort, Limit: query.Limit, WhereLater: !find.Tells(query.Where)}
+func (s *Store) newSearch(ctx context.Context, tx *sql.Tx, wanted search.Query, now hazard.Instant) (*searching, error) {
+	r := &searching{store: s, q: s.readQ.WithTx(tx), query: wanted, moment: hazard.MaxInstant, now: now, begun: now, present: now, read: map[int64]*hazard.Hazard{}}
+	asked := wanted.Implied()
+	r.Question = find.Question{Tx: tx, Filter: &asked, Sort: wanted.Sort, Limit: wanted.Limit, WhereLater: !find.Tells(wanted.Where)}
 	r.rows = s.database.tables().Finder(&r.Question)
 	var err error
 	if r.last, err = r.q.Counter(ctx, "change"); err != nil {
 		return nil, err
 	}
 	r.number, r.shown = r.last, r.last
-	if query.Cursor != "" {
-		c, err := query.Decode(s.epoch)
+	if wanted.Cursor != "" {
+		c, err := wanted.Decode(s.epoch)
 		switch {
 		case err != nil:
 			return nil, err
@@ -177,8 +177,8 @@ func (s *Store) newSearch(ctx context.Context, tx *sql.Tx, query search.Query, n
 		}
 		r.number, r.now, r.begun, r.after = min(c.Number, r.last), c.Now, c.Now, &c.Key
 	}
-	if query.At != nil {
-		r.moment, r.now = *query.At, *query.At
+	if wanted.At != nil {
+		r.moment, r.now = *wanted.At, *wanted.At
 		if r.shown, err = lastChangeAt(ctx, r.q, r.moment); err == nil {
 			err = keptAt(ctx, r.q, r.moment)
 		}
@@ -189,8 +189,8 @@ func (s *Store) newSearch(ctx context.Context, tx *sql.Tx, query search.Query, n
 	if err := r.LookUp(ctx); err != nil {
 		return nil, err
 	}
-	if query.Ref != "" {
-		if r.query.Hazards, err = leadsTo(ctx, r.q, query.Ref); err != nil {
+	if wanted.Ref != "" {
+		if r.query.Hazards, err = leadsTo(ctx, r.q, wanted.Ref); err != nil {
 			return nil, err
 		}
 		r.Filter.Hazards = r.query.Hazards
@@ -199,7 +199,7 @@ func (s *Store) newSearch(ctx context.Context, tx *sql.Tx, query search.Query, n
 	if r.number < r.last {
 		r.Where("s.n <= ?", r.number)
 	}
-	if query.At != nil {
+	if wanted.At != nil {
 		r.Where("s.changed_ms <= ?", int64(r.moment))
 	}
 	r.NotDue(r.now)

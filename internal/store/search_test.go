@@ -545,7 +545,7 @@ func TestReadsOfAnEarlierMomentAreThoseOfThen(t *testing.T) {
 	})
 }
 
-func query(t testing.TB, text string) search.Query {
+func parseQuery(t testing.TB, text string) search.Query {
 	t.Helper()
 	v, err := url.ParseQuery(text)
 	if err != nil {
@@ -564,7 +564,7 @@ func TestCursorIsOfOneSearchOneHistoryAndOneHour(t *testing.T) {
 		save(t, s, flood(fmt.Sprint(i)))
 		save(t, other, flood(fmt.Sprint(i)))
 	}
-	q := query(t, "type=FLOOD,STORM&limit=2")
+	q := parseQuery(t, "type=FLOOD,STORM&limit=2")
 	p, err := s.Search(t.Context(), q, nil, noon)
 	if err != nil || p.Cursor == "" {
 		t.Fatalf("%+v, %v", p, err)
@@ -584,7 +584,7 @@ func TestCursorIsOfOneSearchOneHistoryAndOneHour(t *testing.T) {
 		"the present search at a past moment": {s, "type=FLOOD,STORM&limit=2&at=2026-01-01T00:00:00Z", 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			q := query(t, tt.query)
+			q := parseQuery(t, tt.query)
 			q.Cursor = p.Cursor
 			_, err := tt.store.Search(t.Context(), q, nil, noon.Add(tt.at))
 			if _, fault := errors.AsType[search.Faults](err); fault == tt.ok || (err == nil) != tt.ok {
@@ -599,7 +599,7 @@ func TestPagesOfThePastGoOnForAnHour(t *testing.T) {
 	for i := range 5 {
 		save(t, s, flood(fmt.Sprint(i)))
 	}
-	q := query(t, "limit=2&sort=hazard_ID&at="+url.QueryEscape(noon.String()))
+	q := parseQuery(t, "limit=2&sort=hazard_ID&at="+url.QueryEscape(noon.String()))
 	var ids []int64
 	for page := range 3 {
 		p, err := s.Search(t.Context(), q, nil, noon.Add(24*time.Hour+time.Duration(page)*time.Minute))
@@ -631,7 +631,7 @@ func TestWhatAnOlderProgramWroteIsFoundAfterTheNextStart(t *testing.T) {
 	}
 	again := open(t, dir)
 	for text, want := range map[string]int{"": 3, "q=flood": 3, "q=2": 1, "bbox=1,-3,2,0": 3, "bbox=10,10,20,20": 0, "status=A": 3} {
-		p, err := again.Search(t.Context(), query(t, text), nil, noon)
+		p, err := again.Search(t.Context(), parseQuery(t, text), nil, noon)
 		if err != nil || len(p.Hazards) != want {
 			t.Errorf("%q: %+v, %v; want %d hazards", text, p, err, want)
 		}
@@ -661,7 +661,7 @@ func TestRefLeadsAMergedHazardToItsSuccessor(t *testing.T) {
 		t.Fatal(err)
 	}
 	for ref, want := range map[string][]int64{"usgs:us1": {third.ID}, "glide:EQ-1": {third.ID}, "glide:EQ-2": nil, "nws:us1": nil} {
-		q := query(t, "ref="+ref)
+		q := parseQuery(t, "ref="+ref)
 		p, err := s.Search(t.Context(), q, nil, noon)
 		var ids []int64
 		for _, h := range p.Hazards {
@@ -680,12 +680,12 @@ func TestSearchThatTakesTooLongIsRefused(t *testing.T) {
 	s := open(t, t.TempDir())
 	save(t, s, flood("one"))
 	s.SearchTime(time.Nanosecond)
-	if _, err := s.Search(t.Context(), query(t, "q=one"), nil, noon); !errors.Is(err, search.ErrTooBroad) {
+	if _, err := s.Search(t.Context(), parseQuery(t, "q=one"), nil, noon); !errors.Is(err, search.ErrTooBroad) {
 		t.Errorf("error %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := s.Search(ctx, query(t, "q=one"), nil, noon); !errors.Is(err, context.Canceled) {
+	if _, err := s.Search(ctx, parseQuery(t, "q=one"), nil, noon); !errors.Is(err, context.Canceled) {
 		t.Errorf("a search of a reader who has disconnected: %v", err)
 	}
 }
@@ -703,7 +703,7 @@ func TestAnotherProcessFindsWhatWasWritten(t *testing.T) {
 	}
 	for _, s := range []*store.Store{one, two} {
 		for text, want := range map[string]int{"bbox=49,-3,51,0": 1, "bbox=0,-3,2,0": 0, "q=two": 1, "q=one": 0} {
-			if n, _, err := s.Count(t.Context(), query(t, text), noon); err != nil || n != int64(want) {
+			if n, _, err := s.Count(t.Context(), parseQuery(t, text), noon); err != nil || n != int64(want) {
 				t.Errorf("%s: %d, %v; want %d", text, n, err, want)
 			}
 		}

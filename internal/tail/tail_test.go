@@ -63,8 +63,8 @@ func change(t *testing.T, s *store.Store, n int) {
 	}
 }
 
-// follow reads all changes after n, and returns what a follower learns from each.
-func follow(t *testing.T, f *tail.Tail, n int64) (told []string) {
+// followLog reads all changes after n, and returns what a follower learns from each.
+func followLog(t *testing.T, f *tail.Tail, n int64) (told []string) {
 	t.Helper()
 	for {
 		entries, upTo, wake, err := f.After(t.Context(), n)
@@ -102,7 +102,7 @@ func TestTheSameIsToldFromMemoryAndFromTheLog(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	a, b := follow(t, near, 0), follow(t, far, 0)
+	a, b := followLog(t, near, 0), followLog(t, far, 0)
 	if len(a) != 57 || fmt.Sprint(a) != fmt.Sprint(b) {
 		t.Errorf("from memory:\n%q\nfrom the log:\n%q", a, b)
 	}
@@ -193,7 +193,7 @@ func TestWhatIsKnownOfManyProductsIsBounded(t *testing.T) {
 		if h = &after; f.CatchUp(t.Context()) != nil {
 			t.Fatal("the log cannot be read")
 		}
-		follow(t, f, n-1)
+		followLog(t, f, n-1)
 	}
 	grown := inUse() - before
 	kept, bytes, _, _ := f.Kept()
@@ -227,7 +227,7 @@ func TestAReaderThatFailsHoldsUpNobody(t *testing.T) {
 	if err := f.CatchUp(t.Context()); err != nil || l.Number() != 44 {
 		t.Errorf("the view is as of %d, %v", l.Number(), err)
 	}
-	if told := follow(t, f, 0); len(told) != 44 {
+	if told := followLog(t, f, 0); len(told) != 44 {
 		t.Errorf("another reader gets %d changes", len(told))
 	}
 }

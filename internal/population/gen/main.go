@@ -49,16 +49,16 @@ func run(name string) error {
 	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != pinned {
 		return fmt.Errorf("%s is another file: its SHA-256 is %x", name, sum)
 	}
-	raster, err := geotiff.Open(bytes.NewReader(data), int64(len(data)))
+	tiff, err := geotiff.Open(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
 		return err
 	}
 	frame := zonal.Frame{West: -180, North: 90, Cell: 1.0 / 24, Side: 6, Cols: 1440, Rows: 720}
-	if raster.Width != frame.Cols || raster.Height != frame.Rows {
-		return fmt.Errorf("%d × %d pixels", raster.Width, raster.Height)
+	if tiff.Width != frame.Cols || tiff.Height != frame.Rows {
+		return fmt.Errorf("%d × %d pixels", tiff.Width, tiff.Height)
 	}
 	density := make([]float64, frame.Cols*frame.Rows)
-	if err := raster.Rows(0, raster.Height, density); err != nil {
+	if err := tiff.Rows(0, tiff.Height, density); err != nil {
 		return err
 	}
 	land, err := shares(frame)

@@ -14,7 +14,7 @@ func collection(features ...string) []byte {
 	return []byte(`{"type":"FeatureCollection","features":[` + strings.Join(features, ",") + `]}`)
 }
 
-func region(kind, code, geometry string) string {
+func regionFeature(kind, code, geometry string) string {
 	return fmt.Sprintf(`{"type":"Feature","properties":{"code":%q,"type":%q,"name":"a name","country":"XX"},"geometry":%s}`, code, kind, geometry)
 }
 
@@ -23,8 +23,8 @@ func box(west, south, east, north float64) string {
 }
 
 func TestPlacesOfAnOperator(t *testing.T) {
-	p, err := ReadPlaces(collection(region("EMMA_ID", "AT001", box(10, 47, 11, 48)), region("EMMA_ID", "AT001", box(11, 47, 12, 48)), region("WARNCELLID", "812345", box(8, 50, 9, 51)),
-		region("NUTS3", "AT130", box(16, 48, 17, 49))))
+	p, err := ReadPlaces(collection(regionFeature("EMMA_ID", "AT001", box(10, 47, 11, 48)), regionFeature("EMMA_ID", "AT001", box(11, 47, 12, 48)), regionFeature("WARNCELLID", "812345", box(8, 50, 9, 51)),
+		regionFeature("NUTS3", "AT130", box(16, 48, 17, 49))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,10 +43,10 @@ func TestPlacesOfAnOperator(t *testing.T) {
 		"":                   "not the GeoJSON that is expected",
 		"[]":                 "not the GeoJSON that is expected",
 		`{"type":"Feature"}`: `type: "Feature", expected FeatureCollection`,
-		string(collection(region("", "AT001", box(1, 2, 3, 4)))):                   `features/0/properties: code "AT001", type "", expected both`,
-		string(collection(region("EMMA_ID", "AT001", `{"type":"Polygon"}`))):       "features/0 (AT001): geometry: ",
-		string(collection(region("EMMA_ID", "AT001", "null"))):                     "features/0 (AT001): geometry: ",
-		string(collection(`{"type":"Feature","properties":null,"geometry":null}`)): "features/0/properties: ",
+		string(collection(regionFeature("", "AT001", box(1, 2, 3, 4)))):             `features/0/properties: code "AT001", type "", expected both`,
+		string(collection(regionFeature("EMMA_ID", "AT001", `{"type":"Polygon"}`))): "features/0 (AT001): geometry: ",
+		string(collection(regionFeature("EMMA_ID", "AT001", "null"))):               "features/0 (AT001): geometry: ",
+		string(collection(`{"type":"Feature","properties":null,"geometry":null}`)):  "features/0/properties: ",
 	} {
 		if _, err := ReadPlaces([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.80s: error %v, want %s", text, err, want)
@@ -63,7 +63,7 @@ func TestRegionsOfMeteoAlarmPlaceItsWarnings(t *testing.T) {
 	}
 	var features []string
 	for code, b := range boxes {
-		features = append(features, region("EMMA_ID", code, box(b.BBox[0], b.BBox[1], b.BBox[2], b.BBox[3])))
+		features = append(features, regionFeature("EMMA_ID", code, box(b.BBox[0], b.BBox[1], b.BBox[2], b.BBox[3])))
 	}
 	p, err := ReadPlaces(collection(features...))
 	if err != nil {

@@ -124,7 +124,7 @@ func (c *named) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 			Slug  text `json:"slug"`       // in a category
 			Short text `json:"short_name"` // in a country
 		}
-		if err := json.Unmarshal(v, &full, lenient); err != nil {
+		if err := json.Unmarshal(v, &full, tolerant); err != nil {
 			return &frame.Unexpected{Found: said(string(v)), Expected: "an object with a name"}
 		}
 		t = cmp.Or(full.Short, full.Name, full.Slug)
@@ -165,8 +165,8 @@ func (n *names) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 // maxCountries bounds the countries of an activation. The largest recorded number is three.
 const maxCountries = 50
 
-// lenient accepts invalid UTF-8, which is removed when texts are cleaned.
-var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+// tolerant accepts invalid UTF-8, which is removed when texts are cleaned.
+var tolerant = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
 // Parse reads a page of either list, or a detail, which is a page with one activation. It also
 // reads a single activation without a page.

@@ -313,7 +313,7 @@ const maxFigures = 30
 // figures returns the measured values by name, without "-" and "NA".
 func figures(a *activation) []string {
 	var all map[string]text
-	if a.Stats.Kind() != '{' || json.Unmarshal(a.Stats, &all, lenient) != nil {
+	if a.Stats.Kind() != '{' || json.Unmarshal(a.Stats, &all, tolerant) != nil {
 		return nil
 	}
 	var lines []string

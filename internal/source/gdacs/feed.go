@@ -94,9 +94,9 @@ func (t *text) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	return nil
 }
 
-// lenient accepts invalid UTF-8, which is removed when texts are cleaned. It also accepts duplicate
+// tolerant accepts invalid UTF-8, which is removed when texts are cleaned. It also accepts duplicate
 // members: it is unclear which one counts, but that only matters for members that are read.
-var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+var tolerant = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
 // Parse reads a document of GDACS in any of the supported forms, which it recognizes by content. A
 // record is an event, with its polygons if the document contains them.
@@ -325,7 +325,7 @@ func (p *properties) event(f form) *event {
 // nothing important depends on it.
 func pairs(raw jsontext.Value, prefix string) []link {
 	var all map[string]text
-	if raw.Kind() != '{' || json.Unmarshal(raw, &all, lenient) != nil {
+	if raw.Kind() != '{' || json.Unmarshal(raw, &all, tolerant) != nil {
 		return nil
 	}
 	var links []link
@@ -348,7 +348,7 @@ func figures(raw jsontext.Value) string {
 		Description text `json:"description"`
 		Inserted    text `json:"dateinsert"`
 	}
-	if raw.Kind() != '[' || json.Unmarshal(raw, &all, lenient) != nil {
+	if raw.Kind() != '[' || json.Unmarshal(raw, &all, tolerant) != nil {
 		return ""
 	}
 	var lines []string

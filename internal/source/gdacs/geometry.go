@@ -126,7 +126,7 @@ func geometryParts(raw jsontext.Value) (kind string, coordinates []byte) {
 		Type        string         `json:"type"`
 		Coordinates jsontext.Value `json:"coordinates"`
 	}
-	if raw.Kind() != '{' || json.Unmarshal(raw, &g, frame.Options, lenient) != nil {
+	if raw.Kind() != '{' || json.Unmarshal(raw, &g, frame.Options, tolerant) != nil {
 		return "", nil
 	}
 	_ = g.Coordinates.Compact() // it was decoded as JSON, so there is no error
