@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/hazardd/hazardd/internal/auth"
-	"github.com/hazardd/hazardd/internal/geotiff"
+	"github.com/hazardd/hazardd/internal/geo/raster/geotiff"
 	"github.com/hazardd/hazardd/internal/population"
 	"github.com/hazardd/hazardd/internal/store"
 )

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hazardd/hazardd/internal/lru"
+	"github.com/hazardd/hazardd/internal/geo/lru"
 )
 
 // Streets is an archive of the operator's with the streets of a part of the world: an extract of OpenStreetMap with the layers of Protomaps' basemap

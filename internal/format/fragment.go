@@ -8,8 +8,8 @@ import (
 	"strconv"
 
 	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/geo/lru"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/lru"
 )
 
 // Fragment is the encoded part of a document for one hazard, without separators.

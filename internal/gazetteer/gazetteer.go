@@ -20,7 +20,7 @@ import (
 	"golang.org/x/text/language/display"
 
 	"github.com/hazardd/hazardd/internal/geo"
-	"github.com/hazardd/hazardd/internal/lru"
+	"github.com/hazardd/hazardd/internal/geo/lru"
 	"github.com/hazardd/hazardd/internal/place"
 	"github.com/hazardd/hazardd/internal/town"
 )

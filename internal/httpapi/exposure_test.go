@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hazardd/hazardd/internal/geotiff"
+	"github.com/hazardd/hazardd/internal/geo/raster/geotiff"
 	"github.com/hazardd/hazardd/internal/httpapi"
 	"github.com/hazardd/hazardd/internal/population"
 	"github.com/hazardd/hazardd/internal/service"

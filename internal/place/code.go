@@ -13,7 +13,7 @@ import (
 	"github.com/andybalholm/brotli"
 
 	"github.com/hazardd/hazardd/internal/geo"
-	"github.com/hazardd/hazardd/internal/lru"
+	"github.com/hazardd/hazardd/internal/geo/lru"
 )
 
 //go:generate node gen/codes.mjs

@@ -7,6 +7,6 @@
 // from an operator's finer raster, and Folder returns the grid to use.
 //
 // Sum adds up the people of the cells of an area. Of each cell it takes the share that lies inside,
-// in degrees, as GDAL does. Its cost has a limit (zonal.ErrIntricate). Coordinates are WGS 84,
+// in degrees, as GDAL does. Its cost has a limit (raster.ErrIntricate). Coordinates are WGS 84,
 // longitude before latitude, in degrees. A Grid is safe for concurrent use.
 package population

@@ -8,10 +8,10 @@ import (
 	"sync"
 
 	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/geo/raster"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/place"
 	"github.com/hazardd/hazardd/internal/town"
-	"github.com/hazardd/hazardd/internal/zonal"
 )
 
 // Area is a geometry of a hazard, with its role.
@@ -79,7 +79,7 @@ func expose(g *Grid, key string, areas []Area, drawn []Drawn, lon, lat float64) 
 			continue
 		}
 		people, err := count(g, whole)
-		if errors.Is(err, zonal.ErrIntricate) {
+		if errors.Is(err, raster.ErrIntricate) {
 			e.Why = hazard.WhyIntricate
 		} else if err != nil {
 			return nil, err
@@ -94,7 +94,7 @@ func expose(g *Grid, key string, areas []Area, drawn []Drawn, lon, lat float64) 
 		band := hazard.ExposedBand{Kind: d.Kind, Value: d.Value}
 		if !d.Shape.IsZero() {
 			people, err := count(g, d.Shape)
-			if err != nil && !errors.Is(err, zonal.ErrIntricate) {
+			if err != nil && !errors.Is(err, raster.ErrIntricate) {
 				return nil, err
 			}
 			band.People = people // the area is too complex: unknown

@@ -19,8 +19,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/hazardd/hazardd/internal/geotiff"
-	"github.com/hazardd/hazardd/internal/zonal"
+	"github.com/hazardd/hazardd/internal/geo/raster"
+	"github.com/hazardd/hazardd/internal/geo/raster/geotiff"
 )
 
 // A grid file has these parts: a magic; each tile with people, packed; an index (for each tile the
@@ -66,7 +66,7 @@ type About struct {
 // head is the header of a file.
 type head struct {
 	About
-	zonal.Frame
+	raster.Frame
 	Width  int // size in cells; the last tiles may extend beyond
 	Height int
 	ID     string
@@ -146,7 +146,7 @@ func frameOf(r *geotiff.Raster) (*head, error) {
 	case r.Width > maxWidth || int64(r.Width)*int64(r.Height) > maxPixels:
 		return nil, fmt.Errorf("%d × %d pixels; at most %d wide, and %d in total: gdalwarp -tr %v %v makes a coarser raster", r.Width, r.Height, maxWidth, int64(maxPixels), 1.0/120, 1.0/120)
 	}
-	h := &head{Frame: zonal.Frame{West: r.West, North: r.North, Cell: r.CellX, Side: 64}, Width: r.Width, Height: r.Height}
+	h := &head{Frame: raster.Frame{West: r.West, North: r.North, Cell: r.CellX, Side: 64}, Width: r.Width, Height: r.Height}
 	for {
 		h.Cols, h.Rows = (r.Width+h.Side-1)/h.Side, (r.Height+h.Side-1)/h.Side
 		if h.Cols*h.Rows <= maxTiles {

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/hazardd/hazardd/internal/geo"
-	"github.com/hazardd/hazardd/internal/geotiff"
+	"github.com/hazardd/hazardd/internal/geo/raster/geotiff"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/recordings"
 )

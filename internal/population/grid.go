@@ -14,7 +14,7 @@ import (
 	"github.com/andybalholm/brotli"
 
 	"github.com/hazardd/hazardd/internal/geo"
-	"github.com/hazardd/hazardd/internal/zonal"
+	"github.com/hazardd/hazardd/internal/geo/raster"
 )
 
 //go:generate sh -c "cd gen && npm ci --silent && go run . $HAZARDD_SHARED/population/gpw-v4.11-density-2020-15min.tif"
@@ -24,7 +24,7 @@ var packed []byte
 
 // Grid is a grid with the number of people in each cell.
 type Grid struct {
-	zonal.Frame
+	raster.Frame
 	Name  string // name of the data, for people: "GPW v4.11 and GeoNames"
 	Year  int    // year of the people; 0: unknown
 	Terms string // license and attribution
@@ -46,7 +46,7 @@ type Grid struct {
 }
 
 // builtin is the frame of the built-in grid.
-var builtin = zonal.Frame{West: -180, North: 90, Cell: 1.0 / 24, Side: 6, Cols: 1440, Rows: 720}
+var builtin = raster.Frame{West: -180, North: 90, Cell: 1.0 / 24, Side: 6, Cols: 1440, Rows: 720}
 
 // Builtin returns the grid that is part of the program. It is unpacked on first use, and then needs
 // 5 MB.

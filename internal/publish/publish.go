@@ -21,8 +21,8 @@ import (
 
 	"github.com/hazardd/hazardd/internal/authority"
 	"github.com/hazardd/hazardd/internal/format"
+	"github.com/hazardd/hazardd/internal/geo/lru"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/lru"
 )
 
 // Store is the part of a store that the package needs.

@@ -35,8 +35,8 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/geo/lru"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/lru"
 	"github.com/hazardd/hazardd/internal/trace"
 )
 

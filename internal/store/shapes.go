@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/geo/lru"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/lru"
 	"github.com/hazardd/hazardd/internal/search"
 	"github.com/hazardd/hazardd/internal/store/db"
 )

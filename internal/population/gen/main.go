@@ -19,8 +19,8 @@ import (
 	"github.com/andybalholm/brotli"
 
 	"github.com/hazardd/hazardd/internal/geo"
-	"github.com/hazardd/hazardd/internal/geotiff"
-	"github.com/hazardd/hazardd/internal/zonal"
+	"github.com/hazardd/hazardd/internal/geo/raster"
+	"github.com/hazardd/hazardd/internal/geo/raster/geotiff"
 )
 
 const pinned = "6be604e349c381b4a2b7c55b29b71e70d3dcea2bffdbb426c9e9428010c40911"
@@ -53,7 +53,7 @@ func run(name string) error {
 	if err != nil {
 		return err
 	}
-	frame := zonal.Frame{West: -180, North: 90, Cell: 1.0 / 24, Side: 6, Cols: 1440, Rows: 720}
+	frame := raster.Frame{West: -180, North: 90, Cell: 1.0 / 24, Side: 6, Cols: 1440, Rows: 720}
 	if tiff.Width != frame.Cols || tiff.Height != frame.Rows {
 		return fmt.Errorf("%d × %d pixels", tiff.Width, tiff.Height)
 	}
@@ -121,7 +121,7 @@ func run(name string) error {
 }
 
 // shares returns the shares of land in the cells of each tile.
-func shares(frame zonal.Frame) ([]float32, error) {
+func shares(frame raster.Frame) ([]float32, error) {
 	data, err := os.ReadFile("node_modules/world-atlas/land-10m.json")
 	if err != nil {
 		return nil, err

@@ -1,9 +1,9 @@
-// Package zonal computes exactly which share of each cell of a grid lies inside an area. The share
+// Package raster computes exactly which share of each cell of a grid lies inside an area. The share
 // is in degrees, as in GDAL.
 //
 // Coordinates are WGS 84, longitude before latitude, in degrees. The work per area is limited
 // (ErrIntricate).
-package zonal
+package raster
 
 import (
 	"errors"

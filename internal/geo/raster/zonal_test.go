@@ -1,4 +1,4 @@
-package zonal
+package raster
 
 import (
 	"fmt"
