@@ -9,7 +9,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/search"
+	"github.com/hazardd/hazardd/internal/hazard/query"
 	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/trace"
@@ -48,9 +48,9 @@ func (a *auditCmd) filter(now time.Time) (f auth.TrailFilter, err error) {
 			*m.at = hazard.At(now.Add(-ago))
 			continue
 		}
-		at, ok := search.ReadMoment(m.text)
+		at, ok := query.ReadMoment(m.text)
 		if !ok {
-			return f, fmt.Errorf("%s: %q is neither %s, nor how long ago, such as 24h", m.name, m.text, search.MomentForm)
+			return f, fmt.Errorf("%s: %q is neither %s, nor how long ago, such as 24h", m.name, m.text, query.MomentForm)
 		}
 		*m.at = at
 	}

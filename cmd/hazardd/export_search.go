@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/search"
+	"github.com/hazardd/hazardd/internal/hazard/query"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -45,8 +45,8 @@ func (f *searchFlags) values() url.Values {
 
 // query parses the parameters. none reports that they exclude active hazards although only active
 // ones are exported.
-func (f *searchFlags) query(active bool) (q search.Query, none bool, err error) {
-	q, faults := search.Parse(f.values())
+func (f *searchFlags) query(active bool) (q query.Query, none bool, err error) {
+	q, faults := query.Parse(f.values())
 	if faults != nil {
 		for i := range faults {
 			faults[i].Parameter = "--" + strings.ReplaceAll(faults[i].Parameter, "_", "-")
@@ -63,8 +63,8 @@ func (f *searchFlags) query(active bool) (q search.Query, none bool, err error) 
 
 // each calls use for all hazards that match, page by page, all as of one moment. It also passes the
 // number of unrestricted products.
-func each(ctx context.Context, s *store.Store, q search.Query, now hazard.Instant, use func(h *hazard.Hazard, products int) error) error {
-	q.Limit = search.MaxLimit
+func each(ctx context.Context, s *store.Store, q query.Query, now hazard.Instant, use func(h *hazard.Hazard, products int) error) error {
+	q.Limit = query.MaxLimit
 	for {
 		page, err := s.Search(ctx, q, nil, now)
 		if err != nil {

@@ -14,7 +14,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/format"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/search"
+	"github.com/hazardd/hazardd/internal/hazard/query"
 	"github.com/hazardd/hazardd/internal/symbol"
 )
 
@@ -83,8 +83,8 @@ type Field struct {
 	Length   int     `json:"length,omitzero"` // of texts, in characters
 	Domain   *string `json:"domain"`          // always null
 
-	column int           // index in format.Columns; -1: none
-	field  *search.Field // the field in conditions; nil: it cannot be used there
+	column int          // index in format.Columns; -1: none
+	field  *query.Field // the field in conditions; nil: it cannot be used there
 }
 
 // The types of fields.
@@ -105,7 +105,7 @@ func Fields() []Field { return fields() }
 var fields = sync.OnceValue(func() (all []Field) {
 	for i, c := range format.Columns() {
 		f := Field{Name: c.Name, Alias: c.Name, Type: textType, Length: shortLength, Nullable: true, column: i}
-		if f.field = search.FieldNamed(c.Name, search.Fields()); f.field != nil {
+		if f.field = query.FieldNamed(c.Name, query.Fields()); f.field != nil {
 			f.Alias = f.field.Title
 		}
 		switch {
@@ -125,8 +125,8 @@ var fields = sync.OnceValue(func() (all []Field) {
 		all = append(all, f)
 	}
 	for _, q := range hazard.Quantities() {
-		name := search.Measured + string(q.Name)
-		f := search.FieldNamed(name, search.Fields())
+		name := query.Measured + string(q.Name)
+		f := query.FieldNamed(name, query.Fields())
 		all = append(all, Field{Name: strings.ReplaceAll(name, ".", "_"), Alias: strings.TrimSpace(f.Title + " " + f.Unit), Type: numberType, Nullable: true, column: -1, field: f})
 	}
 	return all

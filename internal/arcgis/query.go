@@ -10,10 +10,10 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/hazardd/hazardd/internal/cql"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/search"
+	"github.com/hazardd/hazardd/internal/hazard/query"
+	"github.com/hazardd/hazardd/internal/hazard/query/cql"
 )
 
 // Answer is the kind of a query's answer.
@@ -29,7 +29,7 @@ const (
 
 // Query is a query of a layer.
 type Query struct {
-	search.Query
+	query.Query
 	Answer   Answer
 	Fields   []*Field
 	Geometry bool
@@ -55,7 +55,7 @@ const (
 var refused = []string{"text", "relationParam", "having", "distance", "historicMoment", "gdbVersion", "fullText", "parameterValues", "rangeValues", "returnExtentOnly", "quantizationParameters", "sqlFormat", "token"}
 
 // Parse reads the parameters of a query of the layer.
-func (l *Layer) Parse(values url.Values) (*Query, search.Faults) {
+func (l *Layer) Parse(values url.Values) (*Query, query.Faults) {
 	p := &parser{values: values, q: &Query{Geometry: true, OutSR: wgs84, Most: maxRecords}}
 	for name, given := range values {
 		if len(given) > 1 {
@@ -74,18 +74,18 @@ func (l *Layer) Parse(values url.Values) (*Query, search.Faults) {
 	p.paging()
 	p.statistics()
 	p.order()
-	slices.SortFunc(p.faults, func(a, b search.Fault) int { return strings.Compare(a.Parameter, b.Parameter) })
+	slices.SortFunc(p.faults, func(a, b query.Fault) int { return strings.Compare(a.Parameter, b.Parameter) })
 	return p.q, p.faults
 }
 
 type parser struct {
 	values url.Values
 	q      *Query
-	faults search.Faults
+	faults query.Faults
 }
 
 func (p *parser) fault(name, format string, args ...any) {
-	p.faults = append(p.faults, search.Fault{Parameter: name, Detail: fmt.Sprintf(format, args...)})
+	p.faults = append(p.faults, query.Fault{Parameter: name, Detail: fmt.Sprintf(format, args...)})
 }
 
 // where reads the conditions: those of the layer, where and objectIds.
@@ -94,7 +94,7 @@ func (p *parser) where(l *Layer) {
 		p.q.Statuses = []hazard.Status{hazard.Active}
 	}
 	if roles := l.Roles(); roles != nil {
-		in := cql.In{Of: cql.Operand{Kind: cql.Property, Text: search.AreaRole}}
+		in := cql.In{Of: cql.Operand{Kind: cql.Property, Text: query.AreaRole}}
 		for _, role := range roles {
 			in.List = append(in.List, cql.Operand{Kind: cql.Text, Text: role})
 		}
@@ -126,7 +126,7 @@ func (p *parser) where(l *Layer) {
 
 // and adds a condition. text is its source.
 func (p *parser) and(lang, text string, e cql.Expr) error {
-	w, err := search.NewWhere(e, search.Fields())
+	w, err := query.NewWhere(e, query.Fields())
 	if err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func (p *parser) place() {
 		return
 	}
 	if p.q.Box = place.Box; place.Box == nil {
-		p.q.Area = search.NewShapeArea(place.Shape)
+		p.q.Area = query.NewShapeArea(place.Shape)
 	}
 }
 
@@ -182,7 +182,7 @@ func (p *parser) time() {
 		p.fault("time", "%.60q must be a time in milliseconds since 1970, or two times with a comma between them, one of which may be null", text)
 		return open
 	}
-	span := search.Span{From: read(first, hazard.MinInstant), To: read(last, hazard.MaxInstant)}
+	span := query.Span{From: read(first, hazard.MinInstant), To: read(last, hazard.MaxInstant)}
 	if span.From > span.To {
 		p.fault("time", "%.60q ends before it begins", text)
 	}
@@ -326,12 +326,12 @@ type ordering struct {
 }
 
 // sorts are the supported orders of features, by field.
-var sorts = map[string]search.Order{objectID: search.ByNumber, "start_time": search.ByStart, "end_time": search.ByEnd, "last_update_time": search.ByLastUpdate}
+var sorts = map[string]query.Order{objectID: query.ByNumber, "start_time": query.ByStart, "end_time": query.ByEnd, "last_update_time": query.ByLastUpdate}
 
 // order reads orderByFields. By default, features are in the order of their numbers, so that later
 // features do not move earlier ones.
 func (p *parser) order() {
-	p.q.Sort = search.Sort{By: search.ByNumber}
+	p.q.Sort = query.Sort{By: query.ByNumber}
 	text := strings.TrimSpace(p.values.Get("orderByFields"))
 	if text == "" {
 		return
@@ -363,13 +363,13 @@ func (p *parser) order() {
 	by, known := sorts[f.Name]
 	switch {
 	case known:
-		p.q.Sort = search.Sort{By: by, Descending: first.descending}
+		p.q.Sort = query.Sort{By: by, Descending: first.descending}
 	case measured:
-		p.q.Sort = search.Sort{By: search.ByMeasure, Descending: first.descending, Quantity: hazard.Quantity(quantity)}
+		p.q.Sort = query.Sort{By: query.ByMeasure, Descending: first.descending, Quantity: hazard.Quantity(quantity)}
 	case f.Name == "importance" && first.descending:
-		p.q.Sort = search.Sort{By: search.ByImportance, Descending: true}
+		p.q.Sort = query.Sort{By: query.ByImportance, Descending: true}
 	case f.Name == "severity_rank" && first.descending && len(rest) == 0:
-		p.q.Sort = search.Sort{}
+		p.q.Sort = query.Sort{}
 	default:
 		p.fault("orderByFields", "features cannot be sorted by %s; they can by %s, start_time, end_time, last_update_time and measurements in either direction, and by severity_rank and importance with DESC", f.Name, objectID)
 	}
@@ -393,7 +393,7 @@ func readStatistics(text string) (all []Statistic, err error) {
 		if !slices.Contains(statistics, s.Type) {
 			return nil, fmt.Errorf("%.40q is not a statistic; expected one of %s", g.Type, strings.Join(statistics, ", "))
 		}
-		if s.Field == nil || s.Field.field == nil || s.Field.field.Kind == search.TextField && s.sums() {
+		if s.Field == nil || s.Field.field == nil || s.Field.field.Kind == query.TextField && s.sums() {
 			return nil, fmt.Errorf("%.60q is not a field on which %s is possible", g.Field, s.Type)
 		}
 		if s.Name == "" {

@@ -20,8 +20,8 @@ import (
 	"github.com/hazardd/hazardd/internal/archive"
 	"github.com/hazardd/hazardd/internal/files"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard/query"
 	"github.com/hazardd/hazardd/internal/s3test"
-	"github.com/hazardd/hazardd/internal/search"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -65,7 +65,7 @@ func quake(name string, at hazard.Instant) *hazard.Hazard {
 func pasts(t testing.TB, s *store.Store, moments []hazard.Instant, now hazard.Instant) (all []string) {
 	t.Helper()
 	for _, at := range moments {
-		page, err := s.Search(t.Context(), search.Query{At: &at, Limit: 1000}, nil, now)
+		page, err := s.Search(t.Context(), query.Query{At: &at, Limit: 1000}, nil, now)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -190,7 +190,7 @@ func keepsItsWord(t *testing.T, pick *rand.Rand, p place) int64 {
 	// Moments before the horizon are refused, and the archive has every row.
 	early := horizon - 1
 	for what, err := range map[string]error{
-		"search":   second(y.s.Search(t.Context(), search.Query{At: &early, Limit: 1}, nil, end)),
+		"search":   second(y.s.Search(t.Context(), query.Query{At: &early, Limit: 1}, nil, end)),
 		"hazard":   second(y.s.HazardAt(t.Context(), 1, early)),
 		"products": second(y.s.ProductsAt(t.Context(), 1, nil, early)),
 		"change":   second(y.s.ChangeAt(t.Context(), early)),

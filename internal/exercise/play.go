@@ -13,8 +13,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hazardd/hazardd/client"
-	"github.com/hazardd/hazardd/internal/clock"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard/clock"
 	"github.com/hazardd/hazardd/wire"
 )
 

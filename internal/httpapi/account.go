@@ -10,7 +10,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/search"
+	"github.com/hazardd/hazardd/internal/hazard/query"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/trace"
 )
@@ -149,9 +149,9 @@ func (a *API) audit(w http.ResponseWriter, r *http.Request, who *auth.Caller) er
 		if !values.Has(name) {
 			continue
 		}
-		at, ok := search.ReadMoment(values.Get(name))
+		at, ok := query.ReadMoment(values.Get(name))
 		if !ok {
-			return badParameter(name, "%.60q is not %s", values.Get(name), search.MomentForm)
+			return badParameter(name, "%.60q is not %s", values.Get(name), query.MomentForm)
 		}
 		*into = at
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/format"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard/query"
 	"github.com/hazardd/hazardd/internal/reply"
-	"github.com/hazardd/hazardd/internal/search"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/tongue"
 )
@@ -230,7 +230,7 @@ func (a *API) arcgisFeatures(ctx context.Context, out *bytes.Buffer, l *arcgis.L
 
 // countWithin counts the matches of a search. It refuses more than fit one file or one answer
 // without pages. parameter is the name of the parameter that can narrow the search.
-func (a *API) countWithin(ctx context.Context, q search.Query, parameter string) (n, number int64, err error) {
+func (a *API) countWithin(ctx context.Context, q query.Query, parameter string) (n, number int64, err error) {
 	if n, number, err = a.Store.Count(ctx, q, a.now()); err == nil && n > maxPackage {
 		err = badParameter(parameter, "%d hazards match; the limit of one answer is %d: narrow the search by a place, a time or a condition", n, maxPackage)
 	}
@@ -239,8 +239,8 @@ func (a *API) countWithin(ctx context.Context, q search.Query, parameter string)
 
 // eachFound passes all matches of a search to each, as of one moment, until each returns false.
 // restricted reports that some of the data is not public.
-func (a *API) eachFound(ctx context.Context, q search.Query, who *auth.Caller, each func(h *hazard.Hazard, products int) (more bool, err error)) (restricted bool, number int64, err error) {
-	q.Limit = search.MaxLimit
+func (a *API) eachFound(ctx context.Context, q query.Query, who *auth.Caller, each func(h *hazard.Hazard, products int) (more bool, err error)) (restricted bool, number int64, err error) {
+	q.Limit = query.MaxLimit
 	for now := a.now(); ; {
 		var page *store.Page
 		if page, err = a.Store.Search(ctx, q, who.Orgs, now); err != nil {

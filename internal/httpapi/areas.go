@@ -17,9 +17,9 @@ import (
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard/query"
 	"github.com/hazardd/hazardd/internal/live"
 	"github.com/hazardd/hazardd/internal/reply"
-	"github.com/hazardd/hazardd/internal/search"
 	"github.com/hazardd/hazardd/internal/tongue"
 )
 
@@ -101,7 +101,7 @@ func (a *API) writeBoxes(ctx context.Context, out io.Writer, list iter.Seq2[*haz
 		if err != nil {
 			return err
 		}
-		if err := writeFeature(out, &between, h, "", jsontext.Value("null"), search.Footprint(h, shapes)...); err != nil {
+		if err := writeFeature(out, &between, h, "", jsontext.Value("null"), query.Footprint(h, shapes)...); err != nil {
 			return err
 		}
 	}
@@ -127,7 +127,7 @@ func (a *API) areasOf(w http.ResponseWriter, r *http.Request, v *live.View, ids 
 			return err
 		}
 		if len(shapes) == 0 {
-			shapes = search.Footprint(h, nil)
+			shapes = query.Footprint(h, nil)
 		}
 		for j, s := range shapes {
 			role := hazard.PointArea

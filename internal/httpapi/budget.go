@@ -5,8 +5,8 @@ import (
 
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/format"
+	"github.com/hazardd/hazardd/internal/hazard/query"
 	"github.com/hazardd/hazardd/internal/reply"
-	"github.com/hazardd/hazardd/internal/search"
 )
 
 // Memory that an answer may take while it is built, in bytes: its text and the data behind it.
@@ -17,7 +17,7 @@ const (
 )
 
 // costOfSearch returns the memory that a page of hazards may take while it is built.
-func costOfSearch(q *search.Query, f format.Format) int64 {
+func costOfSearch(q *query.Query, f format.Format) int64 {
 	if f != format.JSON || q.Limit == 0 {
 		return costOfPage
 	}

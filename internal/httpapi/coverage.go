@@ -13,9 +13,9 @@ import (
 	"github.com/hazardd/hazardd/internal/coverage"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard/query"
 	"github.com/hazardd/hazardd/internal/poll"
 	"github.com/hazardd/hazardd/internal/reply"
-	"github.com/hazardd/hazardd/internal/search"
 )
 
 // Bounds of the caches of coverage, in bytes: layers for a few choices of types (700 kB each), and
@@ -32,7 +32,7 @@ func (a *API) coverage(w http.ResponseWriter, r *http.Request, who *auth.Caller)
 	if err != nil {
 		return err
 	}
-	filter, faults := search.ParseFilter(url.Values{"type": values["type"], "bbox": values["bbox"]})
+	filter, faults := query.ParseFilter(url.Values{"type": values["type"], "bbox": values["bbox"]})
 	if faults != nil {
 		return faults
 	}
@@ -62,7 +62,7 @@ func (a *API) coverage(w http.ResponseWriter, r *http.Request, who *auth.Caller)
 
 // coverageLayer serves the state of all countries as GeoJSON, or their outlines. The whole layer is
 // encoded once per change of a state.
-func (a *API) coverageLayer(w http.ResponseWriter, r *http.Request, who *auth.Caller, filter search.Filter, values url.Values) error {
+func (a *API) coverageLayer(w http.ResponseWriter, r *http.Request, who *auth.Caller, filter query.Filter, values url.Values) error {
 	readings := a.Readings()
 	key := fmt.Sprint(values.Get("geometry"), filter.Types, "\n", readings.Key())
 	part := coverage.Part{}
@@ -111,12 +111,12 @@ func (a *API) coverageLayer(w http.ResponseWriter, r *http.Request, who *auth.Ca
 
 // tellCoverage sets a header on lists for a place: whether an empty list means that there is no
 // hazard. For earlier moments it is unknown how the sources were polled.
-func (a *API) tellCoverage(w http.ResponseWriter, q *search.Query) {
+func (a *API) tellCoverage(w http.ResponseWriter, q *query.Query) {
 	wanted := q.Bounds()
 	if len(wanted) == 0 || q.At != nil {
 		return
 	}
-	places := search.Filter{Box: q.Box, Near: q.Near, Area: q.Area}
+	places := query.Filter{Box: q.Box, Near: q.Near, Area: q.Area}
 	if len(places.Bounds()) == 0 { // the place is part of a condition: use the box around it
 		box := slices.MinFunc(wanted, smaller)
 		places.Box = &box

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/hazard/query"
 	"github.com/hazardd/hazardd/internal/push"
-	"github.com/hazardd/hazardd/internal/search"
 	"github.com/hazardd/hazardd/internal/trace"
 )
 
@@ -114,7 +114,7 @@ func (a *API) eventFilter(r *http.Request) (url.Values, push.Filter, error) {
 	if values.Has(ticketParameter) {
 		return nil, nil, badParameter(ticketParameter, "stands alone, or with after: it takes the place of a token, and holds the other parameters")
 	}
-	f, faults := search.ParseFilter(values, "after", langParameter, ticketParameter, envelopeParameter)
+	f, faults := query.ParseFilter(values, "after", langParameter, ticketParameter, envelopeParameter)
 	if n := len(values["after"]); n > 1 {
 		return nil, nil, repeated("after", n)
 	}

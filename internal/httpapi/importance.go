@@ -10,15 +10,15 @@ import (
 
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard/query"
 	"github.com/hazardd/hazardd/internal/live"
 	pages "github.com/hazardd/hazardd/internal/page"
-	"github.com/hazardd/hazardd/internal/search"
 	"github.com/hazardd/hazardd/internal/tongue"
 	"github.com/hazardd/hazardd/internal/words"
 )
 
 // byImportance is the order of sort=importance.
-var byImportance = search.Sort{By: search.ByImportance, Descending: true}
+var byImportance = query.Sort{By: query.ByImportance, Descending: true}
 
 // activeOrder serves the ids of the active hazards, most important first, for clients that already
 // have the records. The records do not contain the order.
@@ -30,7 +30,7 @@ func (a *API) activeOrder(w http.ResponseWriter, r *http.Request, who *auth.Call
 	v := a.Live.View(now)
 	// The importance of a hazard does not depend on the caller.
 	body, err := a.lists.Form(v, "order", live.Filter{}, nil, tongue.Wish{}, func(out io.Writer, list iter.Seq2[*hazard.Hazard, int]) error {
-		var keys []search.Key
+		var keys []query.Key
 		for h := range list {
 			keys = append(keys, byImportance.Key(h))
 		}

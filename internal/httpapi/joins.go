@@ -10,8 +10,8 @@ import (
 
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard/query"
 	"github.com/hazardd/hazardd/internal/intake"
-	"github.com/hazardd/hazardd/internal/search"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -68,7 +68,7 @@ func (a *API) joins(w http.ResponseWriter, r *http.Request, who *auth.Caller) er
 	if err != nil {
 		return err
 	}
-	only, faults := search.ParseFilter(map[string][]string{"type": values["type"]})
+	only, faults := query.ParseFilter(map[string][]string{"type": values["type"]})
 	if values.Has("type") && faults != nil {
 		return faults
 	}

@@ -16,10 +16,10 @@ import (
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/format"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard/query"
 	"github.com/hazardd/hazardd/internal/ogc"
 	pages "github.com/hazardd/hazardd/internal/page"
 	"github.com/hazardd/hazardd/internal/reply"
-	"github.com/hazardd/hazardd/internal/search"
 )
 
 // ogcForm returns the requested form of a document: ogc.JSON or ogc.HTML. JSON is the default.
@@ -222,7 +222,7 @@ func (a *API) ogcSchema(w http.ResponseWriter, r *http.Request, _ *auth.Caller) 
 				t.Rows = append(t.Rows, []pages.Cell{{Text: c.Name}, {Text: kinds[c.Kind]}})
 			}
 		} else {
-			kinds := map[search.Kind]string{search.TextField: "text", search.NumberField: "number", search.MomentField: "moment"}
+			kinds := map[query.Kind]string{query.TextField: "text", query.NumberField: "number", query.MomentField: "moment"}
 			for _, f := range set.Properties() {
 				t.Rows = append(t.Rows, []pages.Cell{{Text: f.Name}, {Text: kinds[f.Kind]}})
 			}
@@ -271,7 +271,7 @@ func (a *API) ogcItems(w http.ResponseWriter, r *http.Request, who *auth.Caller)
 }
 
 // makeItems builds a page of features.
-func (a *API) makeItems(w http.ResponseWriter, r *http.Request, who *auth.Caller, id string, values url.Values, form string, q search.Query) (err error) {
+func (a *API) makeItems(w http.ResponseWriter, r *http.Request, who *auth.Caller, id string, values url.Values, form string, q query.Query) (err error) {
 	wish, err := a.wish(r, values)
 	if err != nil {
 		return err
@@ -334,9 +334,9 @@ func (a *API) ogcTable(id string, f *found, links []format.Link, now hazard.Inst
 
 // ogcQuery converts the parameters of items, those of part 1, section 7.15, and our own, to
 // parameters of a search.
-func (a *API) ogcQuery(r *http.Request, set *ogc.Set, values url.Values) (search.Query, error) {
+func (a *API) ogcQuery(r *http.Request, set *ogc.Set, values url.Values) (query.Query, error) {
 	ours := url.Values{}
-	var equals []*search.Where
+	var equals []*query.Where
 	known := []string{"bbox", "datetime", "limit", "cursor", "filter", "filter-lang", "filter-crs"}
 	if set.OfHazards {
 		known = append(known, "q")
@@ -350,20 +350,20 @@ func (a *API) ogcQuery(r *http.Request, set *ogc.Set, values url.Values) (search
 		case slices.Contains(known, name):
 			ours[name] = list
 		default:
-			f := search.FieldNamed(name, fields)
-			if f == nil || f.Name != name || f.Kind == search.PlaceField {
+			f := query.FieldNamed(name, fields)
+			if f == nil || f.Name != name || f.Kind == query.PlaceField {
 				for property := range parameters {
 					known = append(known, property)
 				}
 				slices.Sort(known)
-				return search.Query{}, badParameter(name, "is neither a parameter nor a property in queryables; these are known here: %s, f, lang", strings.Join(known, ", "))
+				return query.Query{}, badParameter(name, "is neither a parameter nor a property in queryables; these are known here: %s, f, lang", strings.Join(known, ", "))
 			}
 			if len(list) > 1 {
-				return search.Query{}, repeated(name, len(list))
+				return query.Query{}, repeated(name, len(list))
 			}
-			w, ok := search.WhereEquals(f, list[0])
+			w, ok := query.WhereEquals(f, list[0])
 			if !ok {
-				return search.Query{}, badParameter(name, "%.60q is not a valid value", list[0])
+				return query.Query{}, badParameter(name, "%.60q is not a valid value", list[0])
 			}
 			equals = append(equals, w)
 		}
@@ -371,19 +371,19 @@ func (a *API) ogcQuery(r *http.Request, set *ogc.Set, values url.Values) (search
 	if limit := ours.Get("limit"); limit != "" {
 		// A limit above the maximum means the maximum and is not an error (requirement
 		// /req/core/fc-limit-response-1, permission C of section 7.15.2).
-		if n, err := strconv.ParseUint(limit, 10, 64); err == nil && n > search.MaxLimit || errors.Is(err, strconv.ErrRange) {
-			ours.Set("limit", strconv.Itoa(search.MaxLimit))
+		if n, err := strconv.ParseUint(limit, 10, 64); err == nil && n > query.MaxLimit || errors.Is(err, strconv.ErrRange) {
+			ours.Set("limit", strconv.Itoa(query.MaxLimit))
 		}
 	}
 	if corners := strings.Split(ours.Get("bbox"), ","); len(corners) == 6 { // a box with heights, which hazards do not have
 		for _, height := range []string{corners[2], corners[5]} {
 			if n, err := strconv.ParseFloat(strings.TrimSpace(height), 64); err != nil || math.IsInf(n, 0) || math.IsNaN(n) {
-				return search.Query{}, badParameter("bbox", "%.60q is not six numbers", values.Get("bbox"))
+				return query.Query{}, badParameter("bbox", "%.60q is not six numbers", values.Get("bbox"))
 			}
 		}
 		ours.Set("bbox", strings.Join([]string{corners[0], corners[1], corners[3], corners[4]}, ","))
 	}
-	q, faults := search.ParseOn(fields, ours)
+	q, faults := query.ParseOn(fields, ours)
 	if faults != nil {
 		for i := range faults {
 			for property, name := range parameters {
@@ -394,12 +394,12 @@ func (a *API) ogcQuery(r *http.Request, set *ogc.Set, values url.Values) (search
 		}
 		return q, faults
 	}
-	slices.SortFunc(equals, func(a, b *search.Where) int { return strings.Compare(a.Text, b.Text) }) // cursors contain the text, so its order must be fixed
+	slices.SortFunc(equals, func(a, b *query.Where) int { return strings.Compare(a.Text, b.Text) }) // cursors contain the text, so its order must be fixed
 	for _, w := range equals {
 		q.Where = q.Where.And(w)
 	}
 	if q.Limit == 0 {
-		q.Limit = search.DefaultLimit
+		q.Limit = query.DefaultLimit
 	}
 	return q, a.knowSources(r.Context(), q.Sources)
 }

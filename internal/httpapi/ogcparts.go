@@ -19,11 +19,11 @@ import (
 	"github.com/hazardd/hazardd/internal/format"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard/query"
 	"github.com/hazardd/hazardd/internal/live"
 	"github.com/hazardd/hazardd/internal/ogc"
 	pages "github.com/hazardd/hazardd/internal/page"
 	"github.com/hazardd/hazardd/internal/reply"
-	"github.com/hazardd/hazardd/internal/search"
 	"github.com/hazardd/hazardd/internal/tongue"
 	"github.com/hazardd/hazardd/wire"
 )
@@ -64,7 +64,7 @@ func (a *API) drawings(ctx context.Context, ref hazard.ShapesRef) ([]drawing, er
 type part struct {
 	hazard   *hazard.Hazard // the hazard it belongs to; nil if none
 	id       string
-	own      search.Own
+	own      query.Own
 	place    geo.Shape
 	geometry string         // GeoJSON
 	from, to hazard.Instant // its time; to is 0 while it is current
@@ -85,7 +85,7 @@ func (p *part) number() int64 {
 
 // eachPart passes the parts that match f to the callback, in order. It does not read parts that f
 // excludes from the start.
-func (a *API) eachPart(ctx context.Context, set *ogc.Set, f *search.Filter, v *live.View, who *auth.Caller, base string, now hazard.Instant, each func(*part) error) error {
+func (a *API) eachPart(ctx context.Context, set *ogc.Set, f *query.Filter, v *live.View, who *auth.Caller, base string, now hazard.Instant, each func(*part) error) error {
 	give := func(list []part) error {
 		slices.SortFunc(list, func(x, y part) int { return strings.Compare(x.id, y.id) })
 		list = slices.CompactFunc(list, func(x, y part) bool { return x.id == y.id }) // the same area twice
@@ -134,7 +134,7 @@ func (a *API) partsOf(ctx context.Context, set *ogc.Set, v *live.View, h *hazard
 	switch set.ID {
 	case ogc.Points:
 		place := geo.Place(h.Longitude, h.Latitude)
-		list = []part{{hazard: h, id: h.UUID.String(), own: search.Own{}, place: place, geometry: place.GeoJSON(), from: h.Start, to: life}}
+		list = []part{{hazard: h, id: h.UUID.String(), own: query.Own{}, place: place, geometry: place.GeoJSON(), from: h.Start, to: life}}
 	case ogc.Areas:
 		shapes, err := a.Store.Shapes(ctx, h.Areas)
 		if err != nil {
@@ -142,7 +142,7 @@ func (a *API) partsOf(ctx context.Context, set *ogc.Set, v *live.View, h *hazard
 		}
 		for i, s := range shapes {
 			ref := h.Areas[i]
-			list = append(list, part{hazard: h, id: h.UUID.String() + "." + string(ref.Role) + "." + ref.Digest[:12], own: search.Own{"role": string(ref.Role)}, place: s, geometry: s.GeoJSON(),
+			list = append(list, part{hazard: h, id: h.UUID.String() + "." + string(ref.Role) + "." + ref.Digest[:12], own: query.Own{"role": string(ref.Role)}, place: s, geometry: s.GeoJSON(),
 				from: h.Start, to: life})
 		}
 	case ogc.Products:
@@ -161,7 +161,7 @@ func (a *API) partsOf(ctx context.Context, set *ogc.Set, v *live.View, h *hazard
 				if slices.Contains(ogc.OnTracks(), s.Role) != (set.ID == ogc.Tracks) {
 					continue
 				}
-				own := search.Own{"role": string(s.Role), "title": s.Title(), "from_time": s.From, "forecast": yesNo(s.Forecast), "color": s.Color(), "source": s.Source}
+				own := query.Own{"role": string(s.Role), "title": s.Title(), "from_time": s.From, "forecast": yesNo(s.Forecast), "color": s.Color(), "source": s.Source}
 				if s.To != 0 {
 					own["to_time"] = s.To
 				}
@@ -181,7 +181,7 @@ func (a *API) partsOf(ctx context.Context, set *ogc.Set, v *live.View, h *hazard
 // productPart returns a product of h as a feature, at its place if it has one.
 func productPart(h *hazard.Hazard, p *hazard.Product, base string, until hazard.Instant) part {
 	f := wire.FromProduct(p, base)
-	own := search.Own{"product_ID": float64(p.ID), "parent_ID": float64(p.ParentID), "title": p.Title, "product_Type": f.ProductType, "comment_Text": f.CommentText, "is_Hidden": f.IsHidden,
+	own := query.Own{"product_ID": float64(p.ID), "parent_ID": float64(p.ParentID), "title": p.Title, "product_Type": f.ProductType, "comment_Text": f.CommentText, "is_Hidden": f.IsHidden,
 		"security_Flag": f.SecurityFlag, "org_ID": float64(p.OrgID), "create_time": p.Created, "update_time": p.Updated, "source": p.Source, "placed_by": "product"}
 	for name, value := range map[string]*string{"data": f.Data, "filename": f.Filename, "product_url": f.ProductURL} {
 		if value != nil {
@@ -209,7 +209,7 @@ func (a *API) coverageParts(now hazard.Instant) (list []part) {
 		for t, word := range f.Properties.Types {
 			words[string(word)] = append(words[string(word)], string(t))
 		}
-		own := search.Own{"kind": f.Properties.Kind, "code": f.Properties.Code, "name": f.Properties.Name, "state": string(f.Properties.State),
+		own := query.Own{"kind": f.Properties.Kind, "code": f.Properties.Code, "name": f.Properties.Name, "state": string(f.Properties.State),
 			"sources": strings.Join(f.Properties.Sources, " "), "responsible": strings.Join(f.Properties.Responsible, " ")}
 		for _, word := range []string{"covered", "stale"} {
 			slices.Sort(words[word])
@@ -262,7 +262,7 @@ func partCursor(text string) (hazardID int64, id string, err error) {
 }
 
 // makeParts builds a page of features that are not hazards, as of now.
-func (a *API) makeParts(w http.ResponseWriter, r *http.Request, who *auth.Caller, set *ogc.Set, values url.Values, form string, q *search.Query) error {
+func (a *API) makeParts(w http.ResponseWriter, r *http.Request, who *auth.Caller, set *ogc.Set, values url.Values, form string, q *query.Query) error {
 	wish, err := a.wish(r, values)
 	if err != nil {
 		return err
@@ -353,9 +353,9 @@ func (a *API) ogcPart(w http.ResponseWriter, r *http.Request, who *auth.Caller, 
 	}
 	now, reader, base := a.now(), wish.Reader(), a.base(r)
 	v, id := a.Live.View(now), r.PathValue("hazard")
-	only, _ := search.WhereEquals(&set.Own[0], id) // any text is a valid id
+	only, _ := query.WhereEquals(&set.Own[0], id) // any text is a valid id
 	var found *part
-	f := search.Filter{Where: only}
+	f := query.Filter{Where: only}
 	if set.OfHazards && set.ID != ogc.Products { // their ids begin with the hazard's
 		f.Hazards = []int64{}
 		if of, err := uuid.Parse(id[:min(len(id), 36)]); err == nil {

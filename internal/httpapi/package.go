@@ -9,7 +9,7 @@ import (
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/format"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/search"
+	"github.com/hazardd/hazardd/internal/hazard/query"
 )
 
 // maxPackage bounds the hazards in one package.
@@ -17,7 +17,7 @@ const maxPackage = 20_000
 
 // answerPackage serves all matches of a search as a packaged file. It has no pages, because a file
 // cannot link to the next one.
-func (a *API) answerPackage(w http.ResponseWriter, r *http.Request, who *auth.Caller, q search.Query, form format.PackageForm) error {
+func (a *API) answerPackage(w http.ResponseWriter, r *http.Request, who *auth.Caller, q query.Query, form format.PackageForm) error {
 	if q.Limit != 0 || q.Cursor != "" {
 		return badParameter("f", "%s contains all results: it cannot be combined with limit or cursor", form)
 	}

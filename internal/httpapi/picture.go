@@ -11,10 +11,10 @@ import (
 	"github.com/hazardd/hazardd/internal/coverage"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard/query"
 	"github.com/hazardd/hazardd/internal/live"
 	pages "github.com/hazardd/hazardd/internal/page"
 	"github.com/hazardd/hazardd/internal/reply"
-	"github.com/hazardd/hazardd/internal/search"
 )
 
 // The limits of map pictures.
@@ -109,7 +109,7 @@ type windowKey struct {
 // ok is false if there is none.
 func mostImportant(v *live.View) (lon, lat, zoom float64, ok bool) {
 	var first *hazard.Hazard
-	var key search.Key
+	var key query.Key
 	for h := range v.Hazards(live.Filter{}, nil) {
 		if h.Drill() {
 			continue
@@ -163,7 +163,7 @@ func (a *API) activePicture(w http.ResponseWriter, r *http.Request, who *auth.Ca
 			wanted[name] = values[name]
 		}
 	}
-	filter, faults := search.ParseFilter(wanted)
+	filter, faults := query.ParseFilter(wanted)
 	if faults != nil {
 		return faults
 	}

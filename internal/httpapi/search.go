@@ -19,9 +19,9 @@ import (
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/format"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard/query"
 	"github.com/hazardd/hazardd/internal/live"
 	"github.com/hazardd/hazardd/internal/reply"
-	"github.com/hazardd/hazardd/internal/search"
 	"github.com/hazardd/hazardd/internal/tongue"
 	"github.com/hazardd/hazardd/wire"
 )
@@ -53,7 +53,7 @@ func (a *API) search(w http.ResponseWriter, r *http.Request, who *auth.Caller) e
 		return a.holding(w, r, who, costOfPage, func(w http.ResponseWriter) error { return a.answerPackage(w, r, who, q, form) })
 	}
 	if q.Limit == 0 {
-		q.Limit = search.DefaultLimit
+		q.Limit = query.DefaultLimit
 	}
 	return a.holding(w, r, who, costOfSearch(&q, f), func(w http.ResponseWriter) error {
 		found, err := a.searchStore(r.Context(), q, who, a.now())
@@ -135,12 +135,12 @@ func narrow[T comparable](wanted *[]T, only T) bool {
 }
 
 // searchQuery parses the parameters of a search and the format.
-func (a *API) searchQuery(r *http.Request) (search.Query, format.Format, error) {
+func (a *API) searchQuery(r *http.Request) (query.Query, format.Format, error) {
 	values, err := queryValues(r)
 	if err != nil {
-		return search.Query{}, format.JSON, err
+		return query.Query{}, format.JSON, err
 	}
-	q, faults := search.Parse(values, "f", langParameter)
+	q, faults := query.Parse(values, "f", langParameter)
 	if n := len(values["f"]); n > 1 {
 		return q, format.JSON, repeated("f", n)
 	}
@@ -183,7 +183,7 @@ func (a *API) knowSources(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	known := []string{search.Editors}
+	known := []string{query.Editors}
 	for _, s := range states {
 		known = append(known, s.Name)
 	}
@@ -200,7 +200,7 @@ func (a *API) knowSources(ctx context.Context, names []string) error {
 	return nil
 }
 
-func (a *API) searchStore(ctx context.Context, q search.Query, who *auth.Caller, now hazard.Instant) (*found, error) {
+func (a *API) searchStore(ctx context.Context, q query.Query, who *auth.Caller, now hazard.Instant) (*found, error) {
 	p, err := a.Store.Search(ctx, q, who.Orgs, now)
 	if err != nil {
 		return nil, err
@@ -215,14 +215,14 @@ func (a *API) searchStore(ctx context.Context, q search.Query, who *auth.Caller,
 // searchView finds active hazards in the view, with the same result as a search in the store. It
 // works while the store is unreachable, unless it needs the store for a ref or for areas that are
 // not in memory yet.
-func (a *API) searchView(ctx context.Context, q search.Query, who *auth.Caller, v *live.View, now hazard.Instant) (*found, error) {
+func (a *API) searchView(ctx context.Context, q query.Query, who *auth.Caller, v *live.View, now hazard.Instant) (*found, error) {
 	if err := a.Store.Resolve(ctx, &q.Filter); err != nil {
 		return nil, err
 	}
 	type one struct {
 		h     *hazard.Hazard
 		total int
-		key   search.Key
+		key   query.Key
 	}
 	var list []one
 	for h, total := range v.Hazards(live.Filter{}, who.Orgs) {
@@ -232,7 +232,7 @@ func (a *API) searchView(ctx context.Context, q search.Query, who *auth.Caller, 
 			if err != nil {
 				return nil, err
 			}
-			ok = q.MatchAt(h, search.Footprint(h, shapes), now)
+			ok = q.MatchAt(h, query.Footprint(h, shapes), now)
 		}
 		if ok {
 			list = append(list, one{h, total, q.Sort.Key(h)})
@@ -241,7 +241,7 @@ func (a *API) searchView(ctx context.Context, q search.Query, who *auth.Caller, 
 	slices.SortFunc(list, func(x, y one) int { return q.Sort.Compare(x.key, y.key) })
 	f := &found{number: v.Number(), matched: int64(len(list)), restricted: v.Audience(who.Orgs) != "", updated: v.At()}
 	after := func(i int) string {
-		return q.Encode(search.Cursor{Number: v.Number(), Now: now, Key: list[i].key}, a.Store.Epoch())
+		return q.Encode(query.Cursor{Number: v.Number(), Now: now, Key: list[i].key}, a.Store.Epoch())
 	}
 	f.after = pagesOf(&q, after)
 	if q.Limit > 0 && len(list) > q.Limit {
@@ -255,7 +255,7 @@ func (a *API) searchView(ctx context.Context, q search.Query, who *auth.Caller, 
 }
 
 // pagesOf returns after if the search has pages.
-func pagesOf(q *search.Query, after func(i int) string) func(i int) string {
+func pagesOf(q *query.Query, after func(i int) string) func(i int) string {
 	if q.Limit == 0 {
 		return nil
 	}
@@ -287,7 +287,7 @@ func updatedAt(v *live.View, at *hazard.Instant) hazard.Instant {
 }
 
 // answerFound writes the result of a search, with a link to the next page.
-func (a *API) answerFound(w http.ResponseWriter, r *http.Request, f format.Format, q *search.Query, found *found) error {
+func (a *API) answerFound(w http.ResponseWriter, r *http.Request, f format.Format, q *query.Query, found *found) error {
 	wish, err := a.wish(r, r.URL.Query())
 	if err != nil {
 		return err
@@ -310,7 +310,7 @@ func (a *API) answerFound(w http.ResponseWriter, r *http.Request, f format.Forma
 }
 
 // countFound counts the hazards on all pages of a search, unless that is known.
-func (a *API) countFound(ctx context.Context, q *search.Query, found *found) (err error) {
+func (a *API) countFound(ctx context.Context, q *query.Query, found *found) (err error) {
 	if found.matched >= 0 {
 		return nil
 	}
@@ -320,7 +320,7 @@ func (a *API) countFound(ctx context.Context, q *search.Query, found *found) (er
 	return err
 }
 
-func (a *API) foundBody(w http.ResponseWriter, r *http.Request, f format.Format, q *search.Query, found *found) (*reply.Body, error) {
+func (a *API) foundBody(w http.ResponseWriter, r *http.Request, f format.Format, q *query.Query, found *found) (*reply.Body, error) {
 	var text bytes.Buffer
 	if f == format.JSON {
 		text.WriteByte('[')
@@ -404,9 +404,9 @@ func (a *API) readAt(r *http.Request, known ...string) (values url.Values, at *h
 	if values, err = onlyParameters(r, append(known, "at")...); err != nil || !values.Has("at") {
 		return values, nil, err
 	}
-	moment, ok := search.ReadMoment(values.Get("at"))
+	moment, ok := query.ReadMoment(values.Get("at"))
 	if !ok {
-		return nil, nil, badParameter("at", "%.60q is not %s", values.Get("at"), search.MomentForm)
+		return nil, nil, badParameter("at", "%.60q is not %s", values.Get("at"), query.MomentForm)
 	}
 	return values, &moment, a.isPast(r.Context(), &moment)
 }
@@ -507,7 +507,7 @@ func (a *API) tellEnd(w http.ResponseWriter, r *http.Request, h *hazard.Hazard) 
 
 // searchProblem returns the problem for an invalid search, or nil for other errors.
 func searchProblem(err error) *problem {
-	if faults, ok := errors.AsType[search.Faults](err); ok {
+	if faults, ok := errors.AsType[query.Faults](err); ok {
 		p := &problem{Status: http.StatusBadRequest, Detail: faults.Error()}
 		for _, f := range faults {
 			p.Errors = append(p.Errors, fault{Parameter: f.Parameter, Detail: f.Detail})
@@ -517,7 +517,7 @@ func searchProblem(err error) *problem {
 		}
 		return p
 	}
-	if errors.Is(err, search.ErrTooBroad) {
+	if errors.Is(err, query.ErrTooBroad) {
 		return &problem{Status: http.StatusBadRequest, Detail: err.Error()}
 	}
 	return nil

@@ -12,7 +12,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/search"
+	"github.com/hazardd/hazardd/internal/hazard/query"
 )
 
 // The handlers in this file are for admins. They do the same as the commands hazardd user and
@@ -113,10 +113,10 @@ func (p *newPassword) complete(now hazard.Instant) error {
 	if p.Until == "" {
 		return nil
 	}
-	at, ok := search.ReadMoment(p.Until)
+	at, ok := query.ReadMoment(p.Until)
 	if !ok || at <= now {
 		bad := &hazard.InvalidError{}
-		bad.Add("password_ends", "%.60q is not %s, later than now", p.Until, search.MomentForm)
+		bad.Add("password_ends", "%.60q is not %s, later than now", p.Until, query.MomentForm)
 		return bad
 	}
 	p.ends = at

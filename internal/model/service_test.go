@@ -22,11 +22,11 @@ import (
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/edit"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard/query"
 	"github.com/hazardd/hazardd/internal/intake"
 	"github.com/hazardd/hazardd/internal/live"
 	"github.com/hazardd/hazardd/internal/model"
 	"github.com/hazardd/hazardd/internal/pgtest"
-	"github.com/hazardd/hazardd/internal/search"
 	program "github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/source"
 	"github.com/hazardd/hazardd/internal/store"
@@ -535,7 +535,7 @@ func (sv *service) product(w *model.World, n int, orgs []int64) *model.Product {
 
 // compareList compares the list of all hazards with the model.
 func (sv *service) compareList(w *model.World) error {
-	page, err := sv.store.Search(context.Background(), search.Query{Sort: search.Sort{By: search.ByLastUpdate}}, nil, sv.now)
+	page, err := sv.store.Search(context.Background(), query.Query{Sort: query.Sort{By: query.ByLastUpdate}}, nil, sv.now)
 	if err != nil {
 		return err
 	}
@@ -673,7 +673,7 @@ func (sv *service) compareHistory(w *model.World, steps []step) error {
 		if i%7 != 3 {
 			continue
 		}
-		page, err := sv.store.Search(ctx, search.Query{At: &s.At}, nil, sv.now)
+		page, err := sv.store.Search(ctx, query.Query{At: &s.At}, nil, sv.now)
 		if err != nil {
 			return err
 		}

@@ -13,9 +13,9 @@ import (
 
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard/query"
 	"github.com/hazardd/hazardd/internal/model"
 	"github.com/hazardd/hazardd/internal/push"
-	"github.com/hazardd/hazardd/internal/search"
 	"github.com/hazardd/hazardd/wire"
 )
 
@@ -31,14 +31,14 @@ type filtered struct {
 // filteredReaders returns readers with filters by level, type, status and place.
 func (sv *service) filteredReaders() (list []*filtered) {
 	hub := push.New(sv.tail, sv.store, "http://localhost", push.Limits{PerUser: 1, All: 1})
-	reader := func(what string, f search.Filter, wants func(*model.State) bool) {
+	reader := func(what string, f query.Filter, wants func(*model.State) bool) {
 		list = append(list, &filtered{what, wants, hub.Read(0, sv.store.Select(f), nil), map[uuid.UUID]string{}})
 	}
-	reader("active warnings", search.Filter{Severities: []hazard.Severity{hazard.Warning}, Statuses: []hazard.Status{hazard.Active}},
+	reader("active warnings", query.Filter{Severities: []hazard.Severity{hazard.Warning}, Statuses: []hazard.Status{hazard.Active}},
 		func(s *model.State) bool { return s.Severity == hazard.Warning && s.Status == hazard.Active })
-	reader("floods and earthquakes", search.Filter{Types: []hazard.Type{hazard.Earthquake, hazard.Flood}},
+	reader("floods and earthquakes", query.Filter{Types: []hazard.Type{hazard.Earthquake, hazard.Flood}},
 		func(s *model.State) bool { return s.Type == hazard.Earthquake || s.Type == hazard.Flood })
-	reader("what meets places 2 and 3", search.Filter{Box: &geo.Box{West: 2.1, East: 3.9, South: -80, North: 80}}, func(s *model.State) bool {
+	reader("what meets places 2 and 3", query.Filter{Box: &geo.Box{West: 2.1, East: 3.9, South: -80, North: 80}}, func(s *model.State) bool {
 		if len(s.Area) == 0 {
 			return s.Longitude >= 2.1 && s.Longitude <= 3.9 && s.Latitude <= 80 && s.Latitude >= -80
 		}

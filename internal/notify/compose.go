@@ -15,8 +15,8 @@ import (
 	"github.com/hazardd/hazardd/internal/channel"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard/query"
 	"github.com/hazardd/hazardd/internal/notice"
-	"github.com/hazardd/hazardd/internal/search"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -301,7 +301,7 @@ func (s *Service) reaches(ctx context.Context, sub *subscription, h *hazard.Haza
 	if err != nil {
 		return near, err
 	}
-	shapes = search.Footprint(h, shapes)
+	shapes = query.Footprint(h, shapes)
 	both := make([]geo.Shape, len(shapes))
 	for i, x := range shapes {
 		both[i] = x.BothSides()

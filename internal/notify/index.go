@@ -12,7 +12,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/search"
+	"github.com/hazardd/hazardd/internal/hazard/query"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -84,7 +84,7 @@ type what struct {
 	severity   hazard.Severity
 	people     int64
 	drills     bool
-	measure    *search.Filter
+	measure    *query.Filter
 }
 
 func newIndex() *index {

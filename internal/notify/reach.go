@@ -5,7 +5,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/search"
+	"github.com/hazardd/hazardd/internal/hazard/query"
 )
 
 // Reach returns how many subscriptions would be notified of a new hazard with these areas.
@@ -16,7 +16,7 @@ func (s *Service) Reach(ctx context.Context, h *hazard.Hazard, areas []geo.Shape
 	if err := s.sync(ctx); err != nil {
 		return 0, err
 	}
-	shapes := search.Footprint(h, areas)
+	shapes := query.Footprint(h, areas)
 	assets, err := s.assetsNear(ctx, shapes)
 	if err != nil {
 		return 0, err

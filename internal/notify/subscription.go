@@ -19,7 +19,7 @@ import (
 	"github.com/hazardd/hazardd/internal/channel"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/search"
+	"github.com/hazardd/hazardd/internal/hazard/query"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -370,11 +370,11 @@ func known[T ~string](given *[]string, have []T, field string, bad *hazard.Inval
 }
 
 // measured reads the parameter measure of a search.
-func measured(text string) (f *search.Filter, faults string) {
+func measured(text string) (f *query.Filter, faults string) {
 	if text == "" {
 		return nil, ""
 	}
-	filter, bad := search.ParseFilter(url.Values{"measure": {text}})
+	filter, bad := query.ParseFilter(url.Values{"measure": {text}})
 	for _, b := range bad {
 		faults += b.Detail
 	}

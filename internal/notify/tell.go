@@ -8,11 +8,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/hazardd/hazardd/internal/clock"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard/clock"
+	"github.com/hazardd/hazardd/internal/hazard/query"
 	"github.com/hazardd/hazardd/internal/lease"
-	"github.com/hazardd/hazardd/internal/search"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/tail"
 )
@@ -254,7 +254,7 @@ func (t *teller) notices(ctx context.Context, c *tail.Entry, list []store.Notice
 		if shapes, err = t.Store.Shapes(ctx, h.Areas); err != nil {
 			return nil, fmt.Errorf("areas of hazard %d: %w", h.ID, err)
 		}
-		shapes = search.Footprint(h, shapes)
+		shapes = query.Footprint(h, shapes)
 		if assets, err = t.assetsNear(ctx, shapes); err != nil {
 			return nil, fmt.Errorf("assets near hazard %d: %w", h.ID, err)
 		}

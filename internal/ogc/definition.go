@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/search"
+	"github.com/hazardd/hazardd/internal/hazard/query"
 )
 
 // object is a JSON object.
@@ -72,7 +72,7 @@ func Definition(base string) any {
 		// Every property is a parameter that filters by its value (requirement
 		// /req/queryables-query-parameters/parameters).
 		for _, f := range s.Queryables() {
-			if f.Kind != search.PlaceField && s.Parameters()[f.Name] == "" {
+			if f.Kind != query.PlaceField && s.Parameters()[f.Name] == "" {
 				parameters = append(parameters, one(f.Name, f.Title+": this value alone.", object{"type": propertyOf(&f).Type}))
 			}
 		}
@@ -111,7 +111,7 @@ func Definition(base string) any {
 				"q":           one("q", "Words in name and description.", text),
 				"filter":      one("filter", "A condition on the properties that queryables lists, in CQL2.", text),
 				// The last name is from a draft: if it is there, GDAL leaves filters to the server.
-				"filter-lang": one("filter-lang", "The language of the filter.", object{"type": "string", "enum": []string{search.CQL2Text, search.CQL2JSON, search.CQLText}, "default": search.CQL2Text}),
+				"filter-lang": one("filter-lang", "The language of the filter.", object{"type": "string", "enum": []string{query.CQL2Text, query.CQL2JSON, query.CQLText}, "default": query.CQL2Text}),
 				"filter-crs":  one("filter-crs", "The reference system of positions in the filter.", object{"type": "string", "format": "uri", "enum": []string{crs84}, "default": crs84}),
 				"cursor":      one("cursor", "Where the page begins: as the link to it says.", text),
 				"f":           one("f", "The form of the answer; without it, what Accept asks for.", enum([]string{"json", "html"})),

@@ -1,6 +1,6 @@
 package ogc
 
-import "github.com/hazardd/hazardd/internal/search"
+import "github.com/hazardd/hazardd/internal/hazard/query"
 
 // Schema is the media type of JSON Schema.
 const Schema = "application/schema+json"
@@ -35,16 +35,16 @@ func (s *Set) QueryableSchema(base string) Queryables {
 	return q
 }
 
-func propertyOf(f *search.Field) Property {
+func propertyOf(f *query.Field) Property {
 	p := Property{Title: f.Title, Enum: f.Values, Unit: f.Unit, Type: "string"}
 	switch {
-	case f.Kind == search.PlaceField:
+	case f.Kind == query.PlaceField:
 		p.Type, p.Format, p.Role = "", "geometry-any", "primary-geometry"
-	case f.Kind == search.MomentField:
+	case f.Kind == query.MomentField:
 		p.Format = "date-time"
-	case f.Kind == search.NumberField && f.Whole:
+	case f.Kind == query.NumberField && f.Whole:
 		p.Type = "integer"
-	case f.Kind == search.NumberField:
+	case f.Kind == query.NumberField:
 		p.Type = "number"
 	}
 	return p

@@ -14,9 +14,9 @@ import (
 
 	"github.com/hazardd/hazardd/internal/basemap"
 	"github.com/hazardd/hazardd/internal/channel"
-	"github.com/hazardd/hazardd/internal/clock"
 	"github.com/hazardd/hazardd/internal/geo/lru"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard/clock"
 	"github.com/hazardd/hazardd/internal/httpapi"
 	"github.com/hazardd/hazardd/internal/keyfile"
 	"github.com/hazardd/hazardd/internal/notice"

@@ -10,8 +10,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hazardd/hazardd/internal/channel"
-	"github.com/hazardd/hazardd/internal/clock"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard/clock"
 	"github.com/hazardd/hazardd/internal/notice"
 	"github.com/hazardd/hazardd/internal/store"
 )

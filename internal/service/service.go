@@ -28,13 +28,14 @@ import (
 	"github.com/hazardd/hazardd/internal/backup"
 	"github.com/hazardd/hazardd/internal/basemap"
 	"github.com/hazardd/hazardd/internal/channel"
-	"github.com/hazardd/hazardd/internal/clock"
 	"github.com/hazardd/hazardd/internal/coverage"
 	"github.com/hazardd/hazardd/internal/edit"
 	"github.com/hazardd/hazardd/internal/evidence"
 	"github.com/hazardd/hazardd/internal/exposure"
 	"github.com/hazardd/hazardd/internal/files"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard/clock"
+	"github.com/hazardd/hazardd/internal/hazard/query"
 	"github.com/hazardd/hazardd/internal/httpapi"
 	"github.com/hazardd/hazardd/internal/intake"
 	"github.com/hazardd/hazardd/internal/lateness"
@@ -47,7 +48,6 @@ import (
 	"github.com/hazardd/hazardd/internal/population"
 	"github.com/hazardd/hazardd/internal/publish"
 	"github.com/hazardd/hazardd/internal/push"
-	"github.com/hazardd/hazardd/internal/search"
 	"github.com/hazardd/hazardd/internal/signon"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/tail"
@@ -454,7 +454,7 @@ func (s *Service) parseFilter(params map[string]string) (webhook.Filter, error) 
 	for name, value := range params {
 		values.Set(name, value)
 	}
-	f, faults := search.ParseFilter(values)
+	f, faults := query.ParseFilter(values)
 	bad := &hazard.InvalidError{}
 	for _, fault := range faults {
 		bad.Add(fault.Parameter, "%s", fault.Detail)

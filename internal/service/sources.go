@@ -19,6 +19,7 @@ import (
 	"github.com/hazardd/hazardd/internal/evidence"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard/query/nearest"
 	"github.com/hazardd/hazardd/internal/intake"
 	"github.com/hazardd/hazardd/internal/place"
 	"github.com/hazardd/hazardd/internal/poll"
@@ -48,7 +49,6 @@ import (
 	"github.com/hazardd/hazardd/internal/source/usgs"
 	"github.com/hazardd/hazardd/internal/source/vaac"
 	"github.com/hazardd/hazardd/internal/store"
-	"github.com/hazardd/hazardd/internal/suggest"
 )
 
 // builtIn lists the sources in this program. To add a source, add a line.
@@ -413,7 +413,7 @@ func (s *Sources) suggest(word string) string {
 	for i := range s.polled {
 		words = append(words, s.polled[i].Name)
 	}
-	if near := suggest.Nearest(word, words); near != "" {
+	if near := nearest.Nearest(word, words); near != "" {
 		return fmt.Sprintf(", did you mean %s?", near)
 	}
 	return ""

@@ -9,7 +9,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/files"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/search"
+	"github.com/hazardd/hazardd/internal/hazard/query"
 	"github.com/hazardd/hazardd/internal/store/db"
 )
 
@@ -18,12 +18,12 @@ import (
 const Ways = 10
 
 // SearchBy is Search in a given way.
-func (s *Store) SearchBy(ctx context.Context, q search.Query, orgs []int64, now hazard.Instant, way int) (*Page, error) {
+func (s *Store) SearchBy(ctx context.Context, q query.Query, orgs []int64, now hazard.Instant, way int) (*Page, error) {
 	return s.search(ctx, q, orgs, now, way)
 }
 
 // CountBy is Count in a given way.
-func (s *Store) CountBy(ctx context.Context, q search.Query, now hazard.Instant, way int) (int64, int64, error) {
+func (s *Store) CountBy(ctx context.Context, q query.Query, now hazard.Instant, way int) (int64, int64, error) {
 	return s.count(ctx, q, now, way)
 }
 

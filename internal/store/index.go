@@ -7,7 +7,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/search"
+	"github.com/hazardd/hazardd/internal/hazard/query"
 	"github.com/hazardd/hazardd/internal/store/db"
 	"github.com/hazardd/hazardd/internal/store/find"
 )
@@ -20,7 +20,7 @@ func (t *Tx) bounds(h *hazard.Hazard) (geo.Box, error) {
 	if err != nil {
 		return geo.Box{}, err
 	}
-	return geo.BoundsOf(search.Footprint(h, shapes)...), nil
+	return geo.BoundsOf(query.Footprint(h, shapes)...), nil
 }
 
 // rankAnew recomputes the ranks of active hazards, once per version of the rules of importance.

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/search"
+	"github.com/hazardd/hazardd/internal/hazard/query"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -233,7 +233,7 @@ func TestUpdatedSinceMissesNothing(t *testing.T) {
 			last = true
 		default:
 		}
-		page, err := stores[0].Search(t.Context(), search.Query{Filter: search.Filter{UpdatedSince: &since}, Limit: 1000}, nil, noon)
+		page, err := stores[0].Search(t.Context(), query.Query{Filter: query.Filter{UpdatedSince: &since}, Limit: 1000}, nil, noon)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/search"
+	"github.com/hazardd/hazardd/internal/hazard/query"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -80,7 +80,7 @@ func lists(t *testing.T, s *store.Store, all []*hazard.Hazard, when string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		q, faults := search.Parse(values)
+		q, faults := query.Parse(values)
 		if faults != nil {
 			t.Fatal(text, faults)
 		}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/search"
+	"github.com/hazardd/hazardd/internal/hazard/query"
 	"github.com/hazardd/hazardd/internal/store/db"
 	"github.com/hazardd/hazardd/internal/store/find"
 	"github.com/hazardd/hazardd/internal/store/reach"
@@ -46,12 +46,12 @@ type Page struct {
 // All pages of one search belong to the moment of the first page: a hazard found then is on exactly
 // one page, in its order of then, whatever is written meanwhile. Each hazard is shown as of its own
 // page, and left out if it no longer matches. With q.At everything is as of that moment. An invalid
-// cursor is a search.Faults.
-func (s *Store) Search(ctx context.Context, q search.Query, orgs []int64, now hazard.Instant) (*Page, error) {
+// cursor is a query.Faults.
+func (s *Store) Search(ctx context.Context, q query.Query, orgs []int64, now hazard.Instant) (*Page, error) {
 	return s.search(ctx, q, orgs, now, 0)
 }
 
-func (s *Store) search(ctx context.Context, q search.Query, orgs []int64, now hazard.Instant, way int) (page *Page, err error) {
+func (s *Store) search(ctx context.Context, q query.Query, orgs []int64, now hazard.Instant, way int) (page *Page, err error) {
 	err = s.reading(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		r, err := s.newSearch(ctx, tx, q, now)
 		if err != nil {
@@ -81,11 +81,11 @@ func (s *Store) search(ctx context.Context, q search.Query, orgs []int64, now ha
 
 // Count counts the results on all pages of a Search that begins now. It also returns the change
 // number of the count.
-func (s *Store) Count(ctx context.Context, q search.Query, now hazard.Instant) (n, number int64, err error) {
+func (s *Store) Count(ctx context.Context, q query.Query, now hazard.Instant) (n, number int64, err error) {
 	return s.count(ctx, q, now, 0)
 }
 
-func (s *Store) count(ctx context.Context, q search.Query, now hazard.Instant, way int) (n, number int64, err error) {
+func (s *Store) count(ctx context.Context, q query.Query, now hazard.Instant, way int) (n, number int64, err error) {
 	q.Cursor = ""
 	err = s.reading(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		r, err := s.newSearch(ctx, tx, q, now)
@@ -127,7 +127,7 @@ func (s *Store) reading(ctx context.Context, f func(context.Context, *sql.Tx) er
 		err = errors.Join(f(bounded, tx), rollback(tx))
 	}
 	if err != nil && ctx.Err() == nil && bounded.Err() != nil {
-		return search.ErrTooBroad
+		return query.ErrTooBroad
 	}
 	return storeError(err)
 }
@@ -138,8 +138,8 @@ type searching struct {
 	rows  find.Finder
 	store *Store
 	q     *db.Queries
-	query search.Query
-	after *search.Key
+	query query.Query
+	after *query.Key
 	// The state of the search: changes up to number, committed up to moment, with hazards as of
 	// now.
 	number      int64
@@ -154,7 +154,7 @@ type searching struct {
 	looked int
 }
 
-func (s *Store) newSearch(ctx context.Context, tx *sql.Tx, wanted search.Query, now hazard.Instant) (*searching, error) {
+func (s *Store) newSearch(ctx context.Context, tx *sql.Tx, wanted query.Query, now hazard.Instant) (*searching, error) {
 	r := &searching{store: s, q: s.readQ.WithTx(tx), query: wanted, moment: hazard.MaxInstant, now: now, begun: now, present: now, read: map[int64]*hazard.Hazard{}}
 	asked := wanted.Implied()
 	r.Question = find.Question{Tx: tx, Filter: &asked, Sort: wanted.Sort, Limit: wanted.Limit, WhereLater: !find.Tells(wanted.Where)}
@@ -169,11 +169,11 @@ func (s *Store) newSearch(ctx context.Context, tx *sql.Tx, wanted search.Query, 
 		switch {
 		case err != nil:
 			return nil, err
-		case now > c.Now.Add(search.CursorLife):
-			return nil, search.ErrOldCursor
+		case now > c.Now.Add(query.CursorLife):
+			return nil, query.ErrOldCursor
 		}
 		if _, void := errors.AsType[*ForkedError](forked(ctx, r.q, c.Number)); void {
-			return nil, search.ErrOldCursor
+			return nil, query.ErrOldCursor
 		}
 		r.number, r.now, r.begun, r.after = min(c.Number, r.last), c.Now, c.Now, &c.Key
 	}
@@ -250,12 +250,12 @@ func (r *searching) page(ctx context.Context) (*Page, error) {
 		return nil, err
 	}
 	type place struct {
-		key search.Key
+		key query.Key
 		h   *hazard.Hazard // nil if its present state is that of the row
 	}
 	var found []place
 	full := func() bool { return r.query.Limit > 0 && len(found) > r.query.Limit }
-	takeUntil := func(key *search.Key) { // takes the hazards of apart that come before key
+	takeUntil := func(key *query.Key) { // takes the hazards of apart that come before key
 		for len(apart) > 0 && !full() && (key == nil || r.Sort.Compare(r.Sort.Key(apart[0]), *key) < 0) {
 			found, apart = append(found, place{r.Sort.Key(apart[0]), apart[0]}), apart[1:]
 		}
@@ -274,10 +274,10 @@ func (r *searching) page(ctx context.Context) (*Page, error) {
 		return nil, err
 	}
 	takeUntil(nil)
-	behind := func(k search.Key) string {
-		return r.query.Encode(search.Cursor{Number: r.number, Now: r.begun, Key: k}, r.store.epoch)
+	behind := func(k query.Key) string {
+		return r.query.Encode(query.Cursor{Number: r.number, Now: r.begun, Key: k}, r.store.epoch)
 	}
-	var keys []search.Key
+	var keys []query.Key
 	page := &Page{Number: r.shown, After: func(i int) string { return behind(keys[i]) }}
 	if full() {
 		found = found[:r.query.Limit]
@@ -386,7 +386,7 @@ func (r *searching) matches(ctx context.Context, h *hazard.Hazard, now hazard.In
 		return f.MatchRecord(h, now), nil
 	}
 	shapes, err := r.store.shapes.of(ctx, r.q, h.Areas)
-	return err == nil && f.MatchAt(h, search.Footprint(h, shapes), now), err
+	return err == nil && f.MatchAt(h, query.Footprint(h, shapes), now), err
 }
 
 // passes reports whether a row's hazard matches the parts of the filter that the row cannot decide:
@@ -416,13 +416,13 @@ func (r *searching) passes(ctx context.Context, found find.Row) (bool, error) {
 		return false, err
 	}
 	shapes, err := r.store.shapes.of(ctx, r.q, h.Areas)
-	return err == nil && f.MatchPlace(search.Footprint(h, shapes)), err
+	return err == nil && f.MatchPlace(query.Footprint(h, shapes)), err
 }
 
 // holds reports whether a row's hazard matches the filter's Where, if the row alone cannot decide.
 func (r *searching) holds(ctx context.Context, found find.Row) (bool, error) {
 	if r.looked++; r.looked > maxLooked {
-		return false, search.ErrTooBroad
+		return false, query.ErrTooBroad
 	}
 	var h *hazard.Hazard
 	var err error
@@ -459,7 +459,7 @@ func (r *searching) body(ctx context.Context, id int64) (*hazard.Hazard, error) 
 		ids = r.Coming[i:min(i+bodiesAtOnce, len(r.Coming))]
 		r.Coming = r.Coming[i+len(ids):]
 	}
-	if len(r.read) > search.MaxLimit { // a count may read any number
+	if len(r.read) > query.MaxLimit { // a count may read any number
 		clear(r.read)
 	}
 	rows, err := r.Tx.QueryContext(ctx, "SELECT c.n, c.body FROM searchable s JOIN changes c ON c.n = s.n WHERE "+r.store.database.listed("s.id", 1), r.store.database.numbers(ids))
@@ -665,7 +665,7 @@ func (s *Store) Reported(ctx context.Context, source string) (bool, error) {
 
 // Resolve fills in the hazards with the filter's ref, if it has one; a merged one is replaced by
 // its successor. Search does it itself; call it before Match.
-func (s *Store) Resolve(ctx context.Context, f *search.Filter) (err error) {
+func (s *Store) Resolve(ctx context.Context, f *query.Filter) (err error) {
 	if f.Ref != "" {
 		f.Hazards, err = leadsTo(ctx, s.readQ, f.Ref)
 	}

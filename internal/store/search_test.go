@@ -18,8 +18,8 @@ import (
 
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard/query"
 	"github.com/hazardd/hazardd/internal/pgtest"
-	"github.com/hazardd/hazardd/internal/search"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -255,7 +255,7 @@ func drawWhere(t *rapid.T, depth int) string {
 	return "source " + not("NOT ") + "IN ('usgs', '') AND hazard_ID " + by() + " 2 OR longitude BETWEEN 0 AND 3.5"
 }
 
-func drawQuery(t *rapid.T) search.Query {
+func drawQuery(t *rapid.T) query.Query {
 	v := url.Values{}
 	maybe := func(name string, from ...string) {
 		if rapid.IntRange(0, 4).Draw(t, "whether "+name) == 0 {
@@ -290,7 +290,7 @@ func drawQuery(t *rapid.T) search.Query {
 	}
 	maybe("measure", "magnitude:5..", "magnitude:..", "magnitude:4.5..6,depth_km:..10", "pager_level:orange..", "depth_km:-2..-1", "wind_kmh:100..")
 	v.Set("sort", rapid.SampledFrom([]string{"importance", "importance", "magnitude", "-magnitude", "depth_km", "-pager_level", "severity", "last_Update", "-last_Update", "start_Date", "-start_Date", "end_Date", "-end_Date", "hazard_ID", "-hazard_ID"}).Draw(t, "sort"))
-	q, faults := search.Parse(v)
+	q, faults := query.Parse(v)
 	if faults != nil {
 		t.Fatal(faults)
 	}
@@ -315,7 +315,7 @@ func told(p *store.Page) []seen {
 
 // rules returns the result of a search from the log and Match alone: the states of all hazards
 // after the changes by a moment.
-func (s *stage) rules(t *rapid.T, q search.Query, orgs []int64) []seen {
+func (s *stage) rules(t *rapid.T, q query.Query, orgs []int64) []seen {
 	at, now := hazard.MaxInstant, s.now
 	if q.At != nil {
 		at, now = *q.At, *q.At
@@ -361,7 +361,7 @@ func (s *stage) rules(t *rapid.T, q search.Query, orgs []int64) []seen {
 	return list
 }
 
-func (s *stage) page(t *rapid.T, q search.Query, orgs []int64, way int) *store.Page {
+func (s *stage) page(t *rapid.T, q query.Query, orgs []int64, way int) *store.Page {
 	p, err := s.SearchBy(t.Context(), q, orgs, s.now, way)
 	if err != nil {
 		t.Fatalf("%v by way %d: %v", q.Values(), way, err)
@@ -370,7 +370,7 @@ func (s *stage) page(t *rapid.T, q search.Query, orgs []int64, way int) *store.P
 }
 
 // all reads all pages of a search.
-func (s *stage) all(t *rapid.T, q search.Query, orgs []int64, way int) []seen {
+func (s *stage) all(t *rapid.T, q query.Query, orgs []int64, way int) []seen {
 	list := []seen{}
 	for {
 		p := s.page(t, q, orgs, way)
@@ -545,13 +545,13 @@ func TestReadsOfAnEarlierMomentAreThoseOfThen(t *testing.T) {
 	})
 }
 
-func parseQuery(t testing.TB, text string) search.Query {
+func parseQuery(t testing.TB, text string) query.Query {
 	t.Helper()
 	v, err := url.ParseQuery(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	q, faults := search.Parse(v)
+	q, faults := query.Parse(v)
 	if faults != nil {
 		t.Fatal(faults)
 	}
@@ -587,7 +587,7 @@ func TestCursorIsOfOneSearchOneHistoryAndOneHour(t *testing.T) {
 			q := parseQuery(t, tt.query)
 			q.Cursor = p.Cursor
 			_, err := tt.store.Search(t.Context(), q, nil, noon.Add(tt.at))
-			if _, fault := errors.AsType[search.Faults](err); fault == tt.ok || (err == nil) != tt.ok {
+			if _, fault := errors.AsType[query.Faults](err); fault == tt.ok || (err == nil) != tt.ok {
 				t.Errorf("error %v", err)
 			}
 		})
@@ -680,7 +680,7 @@ func TestSearchThatTakesTooLongIsRefused(t *testing.T) {
 	s := open(t, t.TempDir())
 	save(t, s, flood("one"))
 	s.SearchTime(time.Nanosecond)
-	if _, err := s.Search(t.Context(), parseQuery(t, "q=one"), nil, noon); !errors.Is(err, search.ErrTooBroad) {
+	if _, err := s.Search(t.Context(), parseQuery(t, "q=one"), nil, noon); !errors.Is(err, query.ErrTooBroad) {
 		t.Errorf("error %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -739,7 +739,7 @@ func TestWordsOfAnyScriptAreFoundBySQLAsByMatch(t *testing.T) {
 			if rapid.Bool().Draw(t, "beginning") {
 				part += "*"
 			}
-			q, faults := search.Parse(url.Values{"q": {part}})
+			q, faults := query.Parse(url.Values{"q": {part}})
 			if faults != nil {
 				continue
 			}

@@ -7,7 +7,7 @@ import (
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/geo/lru"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/search"
+	"github.com/hazardd/hazardd/internal/hazard/query"
 	"github.com/hazardd/hazardd/internal/store/db"
 )
 
@@ -50,11 +50,11 @@ func (s *Store) Shapes(ctx context.Context, refs []hazard.AreaRef) ([]geo.Shape,
 // Selection is a filter that reads what it needs from the store. It is safe for concurrent use.
 type Selection struct {
 	store  *Store
-	filter search.Filter
+	filter query.Filter
 }
 
 // Select returns a Selection for a filter.
-func (s *Store) Select(f search.Filter) *Selection { return &Selection{s, f} }
+func (s *Store) Select(f query.Filter) *Selection { return &Selection{s, f} }
 
 // Match reports whether a recorded state of a hazard matches the filter; it ignores an end that has
 // passed since. It resolves the filter's ref each time, because the result may change.
@@ -68,5 +68,5 @@ func (x *Selection) Match(ctx context.Context, h *hazard.Hazard) (bool, error) {
 		return f.MatchRecord(h, recorded), nil
 	}
 	shapes, err := x.store.Shapes(ctx, h.Areas)
-	return err == nil && f.MatchAt(h, search.Footprint(h, shapes), recorded), err
+	return err == nil && f.MatchAt(h, query.Footprint(h, shapes), recorded), err
 }

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard/query"
 	"github.com/hazardd/hazardd/internal/pgtest"
-	"github.com/hazardd/hazardd/internal/search"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -32,7 +32,7 @@ func TestValuesAreThereAfterAnUpgradeAndAfterAnEarlierProgram(t *testing.T) {
 	save(t, s, measured("none"))
 	finds := func(when string, want ...string) {
 		t.Helper()
-		q, faults := search.Parse(url.Values{"measure": {"magnitude:..9.5"}, "sort": {"-magnitude"}})
+		q, faults := query.Parse(url.Values{"measure": {"magnitude:..9.5"}, "sort": {"-magnitude"}})
 		if faults != nil {
 			t.Fatal(faults)
 		}

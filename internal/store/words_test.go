@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/search"
+	"github.com/hazardd/hazardd/internal/hazard/query"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -36,7 +36,7 @@ func TestANewStoreKeepsWhichWordsThereAreNotWhere(t *testing.T) {
 	finds := func(when string) {
 		t.Helper()
 		for text, want := range map[string]int64{`"flash flood"`: 1, `flash flood`: 2, `"flood flash"`: 0, `flood-f*`: 1, `"a flood"`: 1, `flo*`: 2, `"warning a"`: 0} {
-			q, faults := search.Parse(url.Values{"q": {text}})
+			q, faults := query.Parse(url.Values{"q": {text}})
 			if faults != nil {
 				t.Fatal(text, faults)
 			}

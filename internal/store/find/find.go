@@ -12,7 +12,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/search"
+	"github.com/hazardd/hazardd/internal/hazard/query"
 )
 
 // Tables are the tables of one kind of database: SQLite or Postgres.
@@ -37,7 +37,7 @@ type Index interface {
 // Finder asks the tables that hazards are found by, in one reading transaction.
 type Finder interface {
 	// Each calls found with the rows after a place in the order (nil: all), in that order, until found returns false.
-	Each(ctx context.Context, after *search.Key, found func(Row) (bool, error)) error
+	Each(ctx context.Context, after *query.Key, found func(Row) (bool, error)) error
 	// Count counts the rows, without looking at any. It is asked only if rows tell of the text that is asked for, and of the place.
 	Count(ctx context.Context) (int64, error)
 	// WrittenAround lists the hazards that had been written by a moment and were written again after it: their present state is not
@@ -155,7 +155,7 @@ func (w *Writing) whole(h, before *hazard.Hazard, made, changed hazard.Instant) 
 // of its own of what it has got whenever another statement follows that may have to be undone.
 func (w *Writing) End() error {
 	for _, id := range slices.Sorted(maps.Keys(w.texts)) {
-		name, description := search.WordsOf(w.texts[id])
+		name, description := query.WordsOf(w.texts[id])
 		if err := w.index.text(w, id, name, description); err != nil {
 			return err
 		}

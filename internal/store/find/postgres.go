@@ -10,7 +10,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/search"
+	"github.com/hazardd/hazardd/internal/hazard/query"
 )
 
 // What searches need of PostgreSQL alone is in this file: how the tables that hazards are found by are written, and the statements that
@@ -113,7 +113,7 @@ func (f postgresFinder) conditions() {
 }
 
 // wordsTSQuery is a query for hazards that have all words of the text. Words hold no quotes.
-func wordsTSQuery(text []search.Phrase) string {
+func wordsTSQuery(text []query.Phrase) string {
 	var terms []string
 	for _, p := range text {
 		for i, w := range p.Words {
@@ -134,12 +134,12 @@ const (
 )
 
 // Each reads rows by parts, and each part whole before anybody looks at one: a connection answers one question at a time, and whoever looks asks more.
-func (f postgresFinder) Each(ctx context.Context, after *search.Key, found func(Row) (bool, error)) error {
+func (f postgresFinder) Each(ctx context.Context, after *query.Key, found func(Row) (bool, error)) error {
 	f.conditions()
 	if f.Sort.ByValue() {
 		return f.byValue(ctx, after, found)
 	}
-	_, err := f.parts(ctx, "", "searchable s", after, func(after *search.Key) (condition, string) {
+	_, err := f.parts(ctx, "", "searchable s", after, func(after *query.Key) (condition, string) {
 		if after == nil {
 			return condition{}, f.order()
 		}
@@ -149,13 +149,13 @@ func (f postgresFinder) Each(ctx context.Context, after *search.Key, found func(
 }
 
 // byValue is Each in the order of a quantity.
-func (f postgresFinder) byValue(ctx context.Context, after *search.Key, found func(Row) (bool, error)) error {
+func (f postgresFinder) byValue(ctx context.Context, after *query.Key, found func(Row) (bool, error)) error {
 	for _, half := range f.halvesByValue(after) {
 		from, value := "hazard_values o JOIN searchable s ON s.id = o.hazard_id", "o.value"
 		if half.lacks {
 			from, value = "searchable s", "NULL::double precision"
 		}
-		more, err := f.parts(ctx, value, from, after, func(after *search.Key) (condition, string) {
+		more, err := f.parts(ctx, value, from, after, func(after *query.Key) (condition, string) {
 			for _, h := range f.halvesByValue(after) {
 				if h.lacks == half.lacks {
 					if !h.lacks {
@@ -177,7 +177,7 @@ func (f postgresFinder) byValue(ctx context.Context, after *search.Key, found fu
 }
 
 // parts reads the rows of a part after the other, and reports whether more are wanted. behind gives the condition of those after a place, and their order.
-func (f postgresFinder) parts(ctx context.Context, value, from string, after *search.Key, behind func(*search.Key) (condition, string), found func(Row) (bool, error)) (more bool, err error) {
+func (f postgresFinder) parts(ctx context.Context, value, from string, after *query.Key, behind func(*query.Key) (condition, string), found func(Row) (bool, error)) (more bool, err error) {
 	limit := max(leastRows, f.Limit+1)
 	if f.Limit == 0 {
 		limit = manyRows

@@ -10,7 +10,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/search"
+	"github.com/hazardd/hazardd/internal/hazard/query"
 )
 
 // condition is a part of a WHERE clause and its arguments, in the order of its question marks.
@@ -44,10 +44,10 @@ func among[T any](c *condition, column string, values []T, arg func(T) any) {
 // Question is what is to be found, in one reading transaction.
 type Question struct {
 	Tx     *sql.Tx
-	Filter *search.Filter
+	Filter *query.Filter
 	// sources are the values of the column source that the filter lets through, if it names any.
 	sources []string
-	Sort    search.Sort
+	Sort    query.Sort
 	Limit   int // rows that are likely to be wanted; 0: all
 	// where is what every row must be; filled from the filter, and from the moment that is asked about.
 	where condition
@@ -95,7 +95,7 @@ func (f *Question) filtered() {
 }
 
 // measured is the condition of rows of hazard_values that have a quantity in its range.
-func measured(m search.Measure, table string) condition {
+func measured(m query.Measure, table string) condition {
 	c := conditionOf(table+"quantity = ?", string(m.Quantity))
 	if !math.IsInf(m.Low, 0) {
 		c.add(table+"value >= ?", m.Low)
@@ -108,8 +108,8 @@ func measured(m search.Measure, table string) condition {
 
 // sourceText is what the column source says of a hazard: the names that it is found by, between blanks; nothing if that is Editors alone.
 func sourceText(h *hazard.Hazard) string {
-	names := search.SourcesOf(h)
-	if len(names) == 1 && names[0] == search.Editors {
+	names := query.SourcesOf(h)
+	if len(names) == 1 && names[0] == query.Editors {
 		return ""
 	}
 	return strings.Join(names, " ")
@@ -133,7 +133,7 @@ func (f *Question) LookUp(ctx context.Context) error {
 		if err := rows.Scan(&text); err != nil {
 			return err
 		}
-		names := strings.Fields(cmp.Or(text, search.Editors))
+		names := strings.Fields(cmp.Or(text, query.Editors))
 		if slices.ContainsFunc(names, func(n string) bool { return slices.Contains(f.Filter.Sources, n) }) {
 			f.sources = append(f.sources, text)
 		}
@@ -152,7 +152,7 @@ func (f *Question) fromSources(c *condition) {
 // Row is what is found of one hazard: enough to tell its place in the order, and perhaps whether it is where it should be.
 type Row struct {
 	ID    int64
-	Key   search.Key
+	Key   query.Key
 	Areas bool
 	Box   geo.Box
 	// N and Body are its change and its state, if the rows were read with it.
@@ -177,16 +177,16 @@ type valued struct {
 }
 
 // halvesByValue are the rows after a place in the order of a quantity. Those that lack it come last, and not at all if the filter wants the quantity.
-func (f *Question) halvesByValue(after *search.Key) (all []valued) {
+func (f *Question) halvesByValue(after *query.Key) (all []valued) {
 	direction, beyond := "", ">"
 	if f.Sort.Descending {
 		direction, beyond = " DESC", "<"
 	}
-	of := search.Measure{Quantity: f.Sort.Quantity, Low: math.Inf(-1), High: math.Inf(1)}
-	if f.Sort.By == search.ByImportance {
+	of := query.Measure{Quantity: f.Sort.Quantity, Low: math.Inf(-1), High: math.Inf(1)}
+	if f.Sort.By == query.ByImportance {
 		of.Quantity = importance
 	}
-	wanted := slices.IndexFunc(f.Filter.Measures, func(m search.Measure) bool { return m.Quantity == of.Quantity })
+	wanted := slices.IndexFunc(f.Filter.Measures, func(m query.Measure) bool { return m.Quantity == of.Quantity })
 	if wanted >= 0 {
 		of = f.Filter.Measures[wanted]
 	}
@@ -234,12 +234,12 @@ func (f *Question) columns(value string) string {
 const rowColumns = "s.id, s.severity, s.start_ms, s.end_ms, s.last_update_ms, s.areas, s.west, s.south, s.east, s.north"
 
 // orders are the orders of rows.
-var orders = map[search.Order]struct{ ascending, descending string }{
-	search.BySeverity:   {"s.severity DESC, s.last_update_ms DESC, s.id", ""},
-	search.ByLastUpdate: {"s.last_update_ms, s.id", "s.last_update_ms DESC, s.id DESC"},
-	search.ByStart:      {"s.start_ms, s.id", "s.start_ms DESC, s.id DESC"},
-	search.ByEnd:        {"s.end_ms, s.id", "s.end_ms DESC, s.id DESC"},
-	search.ByNumber:     {"s.id", "s.id DESC"},
+var orders = map[query.Order]struct{ ascending, descending string }{
+	query.BySeverity:   {"s.severity DESC, s.last_update_ms DESC, s.id", ""},
+	query.ByLastUpdate: {"s.last_update_ms, s.id", "s.last_update_ms DESC, s.id DESC"},
+	query.ByStart:      {"s.start_ms, s.id", "s.start_ms DESC, s.id DESC"},
+	query.ByEnd:        {"s.end_ms, s.id", "s.end_ms DESC, s.id DESC"},
+	query.ByNumber:     {"s.id", "s.id DESC"},
 }
 
 func (f *Question) order() string {
@@ -250,21 +250,21 @@ func (f *Question) order() string {
 }
 
 // sections are the rows after a place, in order: those beside it, then those of the next value, and so on.
-func (f *Question) sections(after search.Key) []condition {
-	column := map[search.Order]string{search.ByLastUpdate: "s.last_update_ms", search.ByStart: "s.start_ms", search.ByEnd: "s.end_ms"}[f.Sort.By]
+func (f *Question) sections(after query.Key) []condition {
+	column := map[query.Order]string{query.ByLastUpdate: "s.last_update_ms", query.ByStart: "s.start_ms", query.ByEnd: "s.end_ms"}[f.Sort.By]
 	greater := ">"
 	if f.Sort.Descending {
 		greater = "<"
 	}
 	switch f.Sort.By {
-	case search.BySeverity:
+	case query.BySeverity:
 		severity, moment := int64(after.Severity), int64(after.Moment)
 		return []condition{
 			conditionOf("s.severity = ? AND s.last_update_ms = ? AND s.id > ?", severity, moment, after.ID),
 			conditionOf("s.severity = ? AND s.last_update_ms < ?", severity, moment),
 			conditionOf("s.severity < ?", severity),
 		}
-	case search.ByNumber:
+	case query.ByNumber:
 		return []condition{conditionOf("s.id "+greater+" ?", after.ID)}
 	}
 	return []condition{
@@ -274,7 +274,7 @@ func (f *Question) sections(after search.Key) []condition {
 }
 
 // behind is one condition for all rows after a place.
-func (f *Question) behind(after search.Key) condition {
+func (f *Question) behind(after query.Key) condition {
 	var parts, args = []string(nil), []any(nil)
 	for _, p := range f.sections(after) {
 		parts, args = append(parts, "("+p.text+")"), append(args, p.args...)

@@ -15,7 +15,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/search"
+	"github.com/hazardd/hazardd/internal/hazard/query"
 )
 
 // What searches need of SQLite alone is in this file: how the tables that hazards are found by are written, and the statements that
@@ -149,7 +149,7 @@ type candidate struct {
 }
 
 // ordered are the indexes of searchable by which sorted hazards come one by one: within each type those by severity.
-var ordered = map[search.Order]string{search.BySeverity: "searchable_by_type", search.ByLastUpdate: "searchable_by_update", search.ByStart: "searchable_by_start", search.ByEnd: "searchable_by_end"}
+var ordered = map[query.Order]string{query.BySeverity: "searchable_by_type", query.ByLastUpdate: "searchable_by_update", query.ByStart: "searchable_by_start", query.ByEnd: "searchable_by_end"}
 
 // sqliteFinder chooses the way to the rows itself, since SQLite does not count what its trees and indexes let through. Ways for tests: 1 is the
 // order, the others are those of accesses.
@@ -181,7 +181,7 @@ func numbers(ids []int64) string {
 }
 
 // wordsQuery asks FTS5 for all words of the text. They are in double quotes, which no word holds.
-func wordsQuery(text []search.Phrase) string {
+func wordsQuery(text []query.Phrase) string {
 	var terms []string
 	for _, p := range text {
 		for i, w := range p.Words {
@@ -361,7 +361,7 @@ func (f sqliteFinder) choose(ctx context.Context) (way *access, err error) {
 		}
 		density *= min(1, n/max(total, 1))
 	}
-	if way == nil || !alone || f.Sort.By == search.BySeverity && len(way.told) > 0 { // of most rows the tree tells enough
+	if way == nil || !alone || f.Sort.By == query.BySeverity && len(way.told) > 0 { // of most rows the tree tells enough
 		return way, nil
 	}
 	if float64(f.Limit)/density < dearer*least {
@@ -439,7 +439,7 @@ func rowsOf(ids []int64) condition {
 }
 
 // Each calls found with the rows after a place in the order (nil: all), in that order, until found returns false.
-func (f sqliteFinder) Each(ctx context.Context, after *search.Key, found func(Row) (bool, error)) error {
+func (f sqliteFinder) Each(ctx context.Context, after *query.Key, found func(Row) (bool, error)) error {
 	way, err := f.choose(ctx)
 	if err != nil {
 		return err
@@ -460,13 +460,13 @@ func (f sqliteFinder) Each(ctx context.Context, after *search.Key, found func(Ro
 			behind := f.behind(*after)
 			where.add(behind.text, behind.args...)
 		}
-		if f.Sort.By == search.BySeverity && len(way.told) > 0 && !f.WithBodies {
+		if f.Sort.By == query.BySeverity && len(way.told) > 0 && !f.WithBodies {
 			return f.asTold(ctx, way, after, where, order, found)
 		}
 		_, err := f.rows(ctx, way.from, where, order, found)
 		return err
 	}
-	if f.Sort.By == search.BySeverity {
+	if f.Sort.By == query.BySeverity {
 		return f.byTypes(ctx, after, order, found)
 	}
 	from := "searchable s"
@@ -492,7 +492,7 @@ func (f sqliteFinder) Each(ctx context.Context, after *search.Key, found func(Ro
 
 // byTypes is Each along the order of lists: of each type by itself, merged. How severe hazards are depends on their type, so that in one index
 // for all, those of some types come after all others.
-func (f sqliteFinder) byTypes(ctx context.Context, after *search.Key, order string, found func(Row) (bool, error)) error {
+func (f sqliteFinder) byTypes(ctx context.Context, after *query.Key, order string, found func(Row) (bool, error)) error {
 	types := f.Filter.Types
 	if f.having != nil {
 		types = f.having
@@ -526,7 +526,7 @@ func (f sqliteFinder) byTypes(ctx context.Context, after *search.Key, order stri
 }
 
 // byValue is Each in the order of a quantity. Without a way it goes along the index, within each type by itself.
-func (f sqliteFinder) byValue(ctx context.Context, way *access, after *search.Key, found func(Row) (bool, error)) error {
+func (f sqliteFinder) byValue(ctx context.Context, way *access, after *query.Key, found func(Row) (bool, error)) error {
 	more := true
 	wanted := func(r Row) (_ bool, err error) {
 		more, err = found(r)
@@ -568,7 +568,7 @@ func (f sqliteFinder) byValue(ctx context.Context, way *access, after *search.Ke
 
 // asTold is Each where the tree has told the order, nearly: rows are read by parts, in that order, until enough are found, for to read them costs most.
 // Those of which it does not tell it are merged with them.
-func (f sqliteFinder) asTold(ctx context.Context, way *access, after *search.Key, where condition, order string, found func(Row) (bool, error)) error {
+func (f sqliteFinder) asTold(ctx context.Context, way *access, after *query.Key, where condition, order string, found func(Row) (bool, error)) error {
 	rest := way.told
 	if after != nil { // what comes before that place for certain
 		rest = slices.DeleteFunc(slices.Clone(rest), func(c candidate) bool {
@@ -610,7 +610,7 @@ func (f sqliteFinder) asTold(ctx context.Context, way *access, after *search.Key
 }
 
 // before reports whether a place is before c, and so certainly before all that the tree gives after c.
-func before(k search.Key, c candidate) bool {
+func before(k query.Key, c candidate) bool {
 	return k.Severity > c.severity || k.Severity == c.severity && fives(k.Moment) > c.to
 }
 
@@ -760,7 +760,7 @@ func (f sqliteFinder) measuredAndDue() (due condition, ok bool) {
 	if len(f.Filter.Measures) != 1 {
 		return due, false
 	}
-	asked := search.Filter{Types: f.Filter.Types, Measures: f.Filter.Measures}
+	asked := query.Filter{Types: f.Filter.Types, Measures: f.Filter.Measures}
 	only := Question{Filter: &asked, where: conditionOf(notDue)}
 	only.filtered()
 	if only.where.text != f.where.text {

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hazardd/hazardd/internal/cql"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/search"
+	"github.com/hazardd/hazardd/internal/hazard/query"
+	"github.com/hazardd/hazardd/internal/hazard/query/cql"
 )
 
 // numberColumns and momentColumns are the columns of searchable that hold fields; none of them is ever NULL.
@@ -18,31 +18,31 @@ var (
 )
 
 // Tells reports whether rows of searchable tell all that a Where asks about; nil asks nothing.
-func Tells(w *search.Where) bool { return w == nil || tells(w.Root) }
+func Tells(w *query.Where) bool { return w == nil || tells(w.Root) }
 
-func tells(c *search.Cond) bool {
+func tells(c *query.Cond) bool {
 	switch c.Kind {
-	case search.CondAll, search.CondAny:
-		return !slices.ContainsFunc(c.Kids, func(k *search.Cond) bool { return !tells(k) })
-	case search.CondConst:
+	case query.CondAll, query.CondAny:
+		return !slices.ContainsFunc(c.Kids, func(k *query.Cond) bool { return !tells(k) })
+	case query.CondConst:
 		return true
-	case search.CondNull:
+	case query.CondNull:
 		return !c.Field.Nullable || quantityOf(c.Field) != ""
-	case search.CondTexts:
+	case query.CondTexts:
 		return !c.Fold && textColumn(c.Field) != nil
-	case search.CondNumber:
+	case query.CondNumber:
 		return numberColumns[c.Field.Name] != "" || quantityOf(c.Field) != ""
-	case search.CondMoment:
+	case query.CondMoment:
 		return momentColumns[c.Field.Name] != ""
-	case search.CondFields:
+	case query.CondFields:
 		return momentColumns[c.Field.Name] != "" && momentColumns[c.Other.Name] != ""
 	}
 	return false
 }
 
 // quantityOf is what a field holds a measurement of; empty: none.
-func quantityOf(f *search.Field) string {
-	quantity, ok := strings.CutPrefix(f.Name, search.Measured)
+func quantityOf(f *query.Field) string {
+	quantity, ok := strings.CutPrefix(f.Name, query.Measured)
 	if !ok {
 		return ""
 	}
@@ -56,7 +56,7 @@ func hasValue(quantity, more string, args ...any) condition {
 
 // textColumn returns what makes a condition of the column that holds a field, by values of it; nil if none does. Values that a field never has
 // are left out.
-func textColumn(f *search.Field) func(values []string) condition {
+func textColumn(f *query.Field) func(values []string) condition {
 	column := func(name string, arg func(string) (any, bool)) func([]string) condition {
 		return func(values []string) (c condition) {
 			var args []any
@@ -95,9 +95,9 @@ func textColumn(f *search.Field) func(values []string) condition {
 }
 
 // told is the condition of all rows of which c may hold: exactly those of which it does, if rows tell all that it asks about.
-func (f *Question) told(c *search.Cond) condition {
+func (f *Question) told(c *query.Cond) condition {
 	switch c.Kind {
-	case search.CondAll, search.CondAny:
+	case query.CondAll, query.CondAny:
 		var parts []string
 		var all condition
 		for _, k := range c.Kids {
@@ -105,12 +105,12 @@ func (f *Question) told(c *search.Cond) condition {
 			parts, all.args = append(parts, one.text), append(all.args, one.args...)
 		}
 		by := " AND "
-		if c.Kind == search.CondAny {
+		if c.Kind == query.CondAny {
 			by = " OR "
 		}
 		all.text = "(" + strings.Join(parts, by) + ")"
 		return all
-	case search.CondMeets:
+	case query.CondMeets:
 		if !c.Not {
 			return conditionOf("("+strings.Join(mayMeet(c.Bounds), " AND ")+")", boundsArgs(c.Bounds)...)
 		}
@@ -120,9 +120,9 @@ func (f *Question) told(c *search.Cond) condition {
 		return conditionOf("TRUE")
 	}
 	switch c.Kind {
-	case search.CondConst:
+	case query.CondConst:
 		return truth(!c.Not)
-	case search.CondNull:
+	case query.CondNull:
 		if quantity := quantityOf(c.Field); quantity != "" {
 			one := hasValue(quantity, "")
 			if !c.Not {
@@ -131,22 +131,22 @@ func (f *Question) told(c *search.Cond) condition {
 			return one
 		}
 		return truth(c.Not) // the field always has a value
-	case search.CondTexts:
+	case query.CondTexts:
 		one := textColumn(c.Field)(c.Texts)
 		if c.Not {
 			one.text = "NOT (" + one.text + ")"
 		}
 		return one
-	case search.CondNumber:
+	case query.CondNumber:
 		if quantity := quantityOf(c.Field); quantity != "" {
 			return hasValue(quantity, " AND v.value "+string(c.By)+" ?", c.Number)
 		}
-		by, n, always := search.WholeBounds(c.By, c.Number)
+		by, n, always := query.WholeBounds(c.By, c.Number)
 		if always != nil {
 			return truth(*always)
 		}
 		return compared(numberColumns[c.Field.Name], by, n)
-	case search.CondMoment:
+	case query.CondMoment:
 		return compared(momentColumns[c.Field.Name], c.By, int64(c.At))
 	}
 	return conditionOf(momentColumns[c.Field.Name] + " " + string(c.By) + " " + momentColumns[c.Other.Name])

@@ -1,5 +1,5 @@
-// Package suggest finds the word that was probably meant by one that is not known.
-package suggest
+// Package nearest finds the word that was probably meant by one that is not known.
+package nearest
 
 import (
 	"slices"

@@ -1,4 +1,4 @@
-// Package search defines searches for hazards: their parameters, which hazards match, and in which
+// Package query defines searches for hazards: their parameters, which hazards match, and in which
 // order.
 //
 // Filter.Match is the only definition of a filter. The live view, the event stream and the webhooks
@@ -9,7 +9,7 @@
 // Instants are milliseconds since 1970, positions WGS 84 in degrees, longitude first. A Filter and
 // a Query are immutable once parsed, and safe for concurrent use. The package knows neither HTTP
 // nor SQL.
-package search
+package query
 
 import (
 	"cmp"

@@ -1,4 +1,4 @@
-package search
+package query
 
 import (
 	"fmt"
@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hazardd/hazardd/internal/cql"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard/query/cql"
 )
 
 const noon hazard.Instant = 1_795_262_400_000 // 2026-11-21T12:00:00Z
