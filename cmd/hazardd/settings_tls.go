@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/net/idna"
 
-	"github.com/hazardd/hazardd/internal/certificate"
+	"github.com/hazardd/hazardd/internal/net/listen/certificate"
 	"github.com/hazardd/hazardd/internal/service"
 )
 

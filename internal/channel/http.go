@@ -22,8 +22,8 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/hazardd/hazardd/internal/net/outbound"
 	"github.com/hazardd/hazardd/internal/notice"
-	"github.com/hazardd/hazardd/internal/outbound"
 )
 
 //go:embed templates/*.yaml

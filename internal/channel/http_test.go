@@ -21,8 +21,8 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/net/outbound"
 	"github.com/hazardd/hazardd/internal/notice"
-	"github.com/hazardd/hazardd/internal/outbound"
 )
 
 // shop is an HTTP service that records its requests.

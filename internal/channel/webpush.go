@@ -26,8 +26,8 @@ import (
 	"github.com/go-jose/go-jose/v4"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/net/outbound"
 	"github.com/hazardd/hazardd/internal/notice"
-	"github.com/hazardd/hazardd/internal/outbound"
 )
 
 // Push sends notices to browsers by Web Push: encrypted for the browser alone (RFC 8291), and signed with the server's key (VAPID, RFC 8292).

@@ -26,8 +26,8 @@ import (
 	"github.com/go-jose/go-jose/v4"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/net/outbound"
 	"github.com/hazardd/hazardd/internal/notice"
-	"github.com/hazardd/hazardd/internal/outbound"
 )
 
 func b64(t *testing.T, s string) []byte {

@@ -35,8 +35,9 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/intake"
 	"github.com/hazardd/hazardd/internal/lateness"
-	"github.com/hazardd/hazardd/internal/listen"
 	"github.com/hazardd/hazardd/internal/live"
+	"github.com/hazardd/hazardd/internal/net/listen"
+	"github.com/hazardd/hazardd/internal/net/trace"
 	"github.com/hazardd/hazardd/internal/notify"
 	pages "github.com/hazardd/hazardd/internal/page"
 	"github.com/hazardd/hazardd/internal/picture"
@@ -48,7 +49,6 @@ import (
 	"github.com/hazardd/hazardd/internal/signon"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/tongue"
-	"github.com/hazardd/hazardd/internal/trace"
 	"github.com/hazardd/hazardd/internal/webhook"
 	"github.com/hazardd/hazardd/web"
 )

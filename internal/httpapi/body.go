@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/hazardd/hazardd/internal/listen"
+	"github.com/hazardd/hazardd/internal/net/listen"
 )
 
 // The slowest rate at which a request's body may arrive: bodyWindow bytes per bodyTime, 2 kB/s. A

@@ -12,8 +12,8 @@ import (
 
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard/query"
+	"github.com/hazardd/hazardd/internal/net/trace"
 	"github.com/hazardd/hazardd/internal/push"
-	"github.com/hazardd/hazardd/internal/trace"
 )
 
 // envelopeParameter selects the envelope of the events in a stream.

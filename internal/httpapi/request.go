@@ -3,7 +3,7 @@ package httpapi
 import (
 	"net/http"
 
-	"github.com/hazardd/hazardd/internal/trace"
+	"github.com/hazardd/hazardd/internal/net/trace"
 )
 
 // requestHeader is the header with the request id, which log lines also contain.

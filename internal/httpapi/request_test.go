@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"github.com/hazardd/hazardd/internal/httpapi"
+	"github.com/hazardd/hazardd/internal/net/trace"
 	"github.com/hazardd/hazardd/internal/service"
-	"github.com/hazardd/hazardd/internal/trace"
 )
 
 const (

@@ -7,8 +7,8 @@ import (
 
 	"github.com/hazardd/hazardd/internal/channel"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/net/outbound"
 	"github.com/hazardd/hazardd/internal/notice"
-	"github.com/hazardd/hazardd/internal/outbound"
 	"github.com/hazardd/hazardd/internal/store"
 )
 

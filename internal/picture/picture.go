@@ -30,7 +30,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard/clock"
 	"github.com/hazardd/hazardd/internal/lease"
 	"github.com/hazardd/hazardd/internal/live"
-	"github.com/hazardd/hazardd/internal/outbound"
+	"github.com/hazardd/hazardd/internal/net/outbound"
 	"github.com/hazardd/hazardd/internal/page"
 	"github.com/hazardd/hazardd/internal/store"
 )

@@ -39,10 +39,11 @@ import (
 	"github.com/hazardd/hazardd/internal/httpapi"
 	"github.com/hazardd/hazardd/internal/intake"
 	"github.com/hazardd/hazardd/internal/lateness"
-	"github.com/hazardd/hazardd/internal/listen"
 	"github.com/hazardd/hazardd/internal/live"
+	"github.com/hazardd/hazardd/internal/net/listen"
+	"github.com/hazardd/hazardd/internal/net/outbound"
+	"github.com/hazardd/hazardd/internal/net/trace"
 	"github.com/hazardd/hazardd/internal/notify"
-	"github.com/hazardd/hazardd/internal/outbound"
 	"github.com/hazardd/hazardd/internal/picture"
 	"github.com/hazardd/hazardd/internal/poll"
 	"github.com/hazardd/hazardd/internal/population"
@@ -52,7 +53,6 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/tail"
 	"github.com/hazardd/hazardd/internal/tongue"
-	"github.com/hazardd/hazardd/internal/trace"
 	"github.com/hazardd/hazardd/internal/webhook"
 )
 

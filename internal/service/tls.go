@@ -15,8 +15,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hazardd/hazardd/internal/certificate"
-	"github.com/hazardd/hazardd/internal/listen"
+	"github.com/hazardd/hazardd/internal/net/listen"
+	"github.com/hazardd/hazardd/internal/net/listen/certificate"
 )
 
 // TLS configures the certificate of a service: files, or an authority that issues one by ACME.

@@ -28,8 +28,8 @@ import (
 	"github.com/letsencrypt/pebble/v2/va"
 	"github.com/letsencrypt/pebble/v2/wfe"
 
-	"github.com/hazardd/hazardd/internal/certificate"
 	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/net/listen/certificate"
 	"github.com/hazardd/hazardd/internal/service"
 )
 

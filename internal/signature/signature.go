@@ -16,8 +16,8 @@ import (
 	"github.com/beevik/etree"
 	dsig "github.com/russellhaering/goxmldsig"
 
-	"github.com/hazardd/hazardd/internal/certificate"
 	"github.com/hazardd/hazardd/internal/keyfile"
+	"github.com/hazardd/hazardd/internal/net/listen/certificate"
 )
 
 // Bounds of a key, in bits: shorter ones are no longer believed, and signing takes the square of the length and more.

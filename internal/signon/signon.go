@@ -37,7 +37,7 @@ import (
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/geo/lru"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/trace"
+	"github.com/hazardd/hazardd/internal/net/trace"
 )
 
 // Config describes the provider, and the rights of its groups.

@@ -14,8 +14,8 @@ import (
 
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/net/trace"
 	"github.com/hazardd/hazardd/internal/store/db"
-	"github.com/hazardd/hazardd/internal/trace"
 )
 
 // Auth returns the part of the store that holds users, keys and logins.

@@ -14,9 +14,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/net/trace"
 	"github.com/hazardd/hazardd/internal/store/db"
 	"github.com/hazardd/hazardd/internal/store/find"
-	"github.com/hazardd/hazardd/internal/trace"
 )
 
 // Origin says who makes a change, for the log: a user from an address, a source, or the service

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/hazardd/hazardd/internal/outbound"
+	"github.com/hazardd/hazardd/internal/net/outbound"
 )
 
 // outcome is the result of an attempt.

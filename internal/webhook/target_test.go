@@ -21,7 +21,7 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/outbound"
+	"github.com/hazardd/hazardd/internal/net/outbound"
 	"github.com/hazardd/hazardd/internal/recordings"
 )
 

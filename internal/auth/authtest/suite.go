@@ -16,7 +16,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/trace"
+	"github.com/hazardd/hazardd/internal/net/trace"
 )
 
 // TestStore checks that a store keeps the promises of auth.Store. open returns a new, empty store

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hazardd/hazardd/internal/trace"
+	"github.com/hazardd/hazardd/internal/net/trace"
 )
 
 const (

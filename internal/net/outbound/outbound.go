@@ -24,7 +24,7 @@ import (
 
 	"code.dny.dev/ssrf"
 
-	"github.com/hazardd/hazardd/internal/trace"
+	"github.com/hazardd/hazardd/internal/net/trace"
 )
 
 // Jitter is d, a tenth more or less: those who failed together do not come back together.
