@@ -1,4 +1,4 @@
-// The words of all languages, internal/words/*.json, for the map: a plugin of Vite, and types for TypeScript.
+// The words of all languages, internal/lang/words/*.json, for the map: a plugin of Vite, and types for TypeScript.
 //
 // Messages are ICU messages (https://unicode-org.github.io/icu/userguide/format_parse/messages/). They are compiled when the map is built:
 // what a browser loads is the words of one language, as strings and small functions, without a parser.
@@ -7,7 +7,7 @@ import MessageFormat from "@messageformat/core";
 import compileModule from "@messageformat/core/compile-module.js";
 import { parse } from "@messageformat/parser";
 
-const folder = new URL("../internal/words/", import.meta.url);
+const folder = new URL("../internal/lang/words/", import.meta.url);
 
 /** Parts of the words, each a file of its own: those that a first visit needs, those of editors, those of subscriptions, those of the search for places, and those of what is drawn beside hazards: places of members, shapes of sources. The widget has a build of its own, and one part. */
 const map = { map: ["names", "map"], edit: ["edit"], tell: ["tell"], find: ["find"], assets: ["assets", "drawn"] };
@@ -62,7 +62,7 @@ export function types() {
     if (isPlain(node)) return "string";
     return `(a: { ${[...argumentsOf(node)].map(([name, type]) => `readonly ${name}: ${type === "number" ? "number" : "string | number"};`).join(" ")} }) => string`;
   };
-  return `// Made by words.mjs from internal/words/en.json. Do not edit.\n${
+  return `// Made by words.mjs from internal/lang/words/en.json. Do not edit.\n${
     Object.entries(english).map(([name, node]) => `export interface ${name[0].toUpperCase()}${name.slice(1)}Words ${write(node)}`).join("\n")
   }\n`;
 }

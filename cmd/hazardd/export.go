@@ -14,8 +14,8 @@ import (
 
 	"github.com/hazardd/hazardd/internal/format"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/lang"
 	"github.com/hazardd/hazardd/internal/store"
-	"github.com/hazardd/hazardd/internal/tongue"
 )
 
 type exportCmd struct {
@@ -133,7 +133,7 @@ func (e *exportCmd) fill(ctx context.Context, c *console, s *store.Store, now ha
 	}
 	bar := newExportBar(c, e.Output, len(ids))
 	defer bar.end()
-	reader := tongue.Wish(e.Lang).Reader()
+	reader := lang.Wish(e.Lang).Reader()
 	for _, id := range ids {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -167,7 +167,7 @@ func (e *exportCmd) fillFound(ctx context.Context, c *console, s *store.Store, n
 	}
 	bar := newExportBar(c, e.Output, int(total))
 	defer bar.end()
-	reader := tongue.Wish(e.Lang).Reader()
+	reader := lang.Wish(e.Lang).Reader()
 	return each(ctx, s, q, now, func(h *hazard.Hazard, products int) error {
 		entry, err := format.Read(ctx, s, e.Format.Format, reader.Of(h), products)
 		if err != nil {
@@ -199,7 +199,7 @@ func (e *exportCmd) chosen(ctx context.Context, s *store.Store, now hazard.Insta
 
 // read returns the content of the document for one hazard. It returns nil if the hazard has ended
 // meanwhile and only active hazards are exported.
-func (e *exportCmd) read(ctx context.Context, s *store.Store, id int64, reader *tongue.Reader, now hazard.Instant) (*format.Entry, error) {
+func (e *exportCmd) read(ctx context.Context, s *store.Store, id int64, reader *lang.Reader, now hazard.Instant) (*format.Entry, error) {
 	h, err := s.Hazard(ctx, id)
 	if err != nil {
 		return nil, err

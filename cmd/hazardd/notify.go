@@ -10,8 +10,8 @@ import (
 
 	"github.com/hazardd/hazardd/client"
 	"github.com/hazardd/hazardd/internal/channel"
+	"github.com/hazardd/hazardd/internal/lang"
 	"github.com/hazardd/hazardd/internal/service"
-	"github.com/hazardd/hazardd/internal/tongue"
 )
 
 type notifyCmd struct {
@@ -90,7 +90,7 @@ func (n *notifyTestCmd) Run(ctx context.Context, c *console, g *globals) error {
 	for _, r := range n.WebhookAllow {
 		cfg.WebhookAllow = append(cfg.WebhookAllow, netip.Prefix(r))
 	}
-	done, err := service.TestChannel(ctx, cfg, n.Channel, n.Address, tongue.Wish(n.Language), c.now())
+	done, err := service.TestChannel(ctx, cfg, n.Channel, n.Address, lang.Wish(n.Language), c.now())
 	if errors.Is(err, channel.ErrDisabled) {
 		return fmt.Errorf("%s: %w: %s", n.Channel, err, enabling(n.Channel, n.Channels))
 	}

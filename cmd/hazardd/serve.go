@@ -10,8 +10,8 @@ import (
 
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/httpapi"
+	"github.com/hazardd/hazardd/internal/lang"
 	"github.com/hazardd/hazardd/internal/service"
-	"github.com/hazardd/hazardd/internal/tongue"
 )
 
 type serveCmd struct {
@@ -84,7 +84,7 @@ func (s *serveCmd) Run(ctx context.Context, c *console, g *globals) error {
 		return err
 	}
 	defer s.tlsFlags.hangups(&cfg)()
-	cfg.Languages = tongue.Wish(s.Languages)
+	cfg.Languages = lang.Wish(s.Languages)
 	s.tokenFlags.set(&cfg)
 	if err := s.oidcFlags.set(&cfg); err != nil {
 		return err

@@ -15,8 +15,8 @@ import (
 	"unicode"
 
 	"github.com/hazardd/hazardd/internal/evidence"
+	"github.com/hazardd/hazardd/internal/lang"
 	"github.com/hazardd/hazardd/internal/service"
-	"github.com/hazardd/hazardd/internal/tongue"
 )
 
 // addressFlags say at which address the service listens.
@@ -114,11 +114,11 @@ type (
 	network   netip.Prefix
 	origin    string
 	contact   string
-	tongues   tongue.Wish
+	tongues   lang.Wish
 )
 
 func (t *tongues) UnmarshalText(text []byte) error {
-	w, err := tongue.Parse(string(text))
+	w, err := lang.Parse(string(text))
 	*t = tongues(w)
 	return err
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/hazardd/hazardd/client"
-	"github.com/hazardd/hazardd/internal/tongue"
+	"github.com/hazardd/hazardd/internal/lang"
 )
 
 type webhookCmd struct {
@@ -77,7 +77,7 @@ type webhookAddCmd struct {
 func (w *webhookAddCmd) Run(ctx context.Context, c *console) error {
 	return w.with(ctx, c, func(server *client.Client) error {
 		h, err := server.CreateWebhook(ctx, client.WebhookFields{URL: &w.Address, Name: &w.Name, Format: &w.Format, Filter: w.Filter, Events: w.Event,
-			Language: new(tongue.Wish(w.Lang).String())})
+			Language: new(lang.Wish(w.Lang).String())})
 		if err != nil {
 			return err
 		}

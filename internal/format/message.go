@@ -14,7 +14,7 @@ import (
 	"github.com/hazardd/hazardd/internal/authority"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/words"
+	"github.com/hazardd/hazardd/internal/lang/words"
 )
 
 // Message is what a CAP message of an alerting authority is made of. WriteMessage is a function of it alone.

@@ -34,6 +34,7 @@ import (
 	"github.com/hazardd/hazardd/internal/geo/lru"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/lang"
 	"github.com/hazardd/hazardd/internal/lateness"
 	"github.com/hazardd/hazardd/internal/live"
 	"github.com/hazardd/hazardd/internal/net/listen"
@@ -48,7 +49,6 @@ import (
 	"github.com/hazardd/hazardd/internal/reply"
 	"github.com/hazardd/hazardd/internal/signon"
 	"github.com/hazardd/hazardd/internal/store"
-	"github.com/hazardd/hazardd/internal/tongue"
 	"github.com/hazardd/hazardd/internal/webhook"
 	"github.com/hazardd/hazardd/web"
 )
@@ -95,7 +95,7 @@ type Config struct {
 	BaseURL string
 	// Languages is the fallback for readers who ask for no language that a text exists in. If
 	// empty, they get the authority's own language.
-	Languages tongue.Wish
+	Languages lang.Wish
 	// Requests bounds the requests of users; zero means no bound.
 	Requests RequestLimits
 	// Public is what readers without an account may do; empty means nothing. PublicLimits bounds

@@ -17,9 +17,9 @@ import (
 	"github.com/hazardd/hazardd/internal/format"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/query"
+	"github.com/hazardd/hazardd/internal/lang"
 	"github.com/hazardd/hazardd/internal/reply"
 	"github.com/hazardd/hazardd/internal/store"
-	"github.com/hazardd/hazardd/internal/tongue"
 )
 
 // arcgisPath is where ArcGIS looks for services.
@@ -176,7 +176,7 @@ func (a *API) arcgisQuery(w http.ResponseWriter, r *http.Request, who *auth.Call
 }
 
 // arcgisAnswer writes the features that match q.
-func (a *API) arcgisAnswer(ctx context.Context, out *bytes.Buffer, l *arcgis.Layer, q *arcgis.Query, who *auth.Caller, reader *tongue.Reader) (restricted bool, number int64, err error) {
+func (a *API) arcgisAnswer(ctx context.Context, out *bytes.Buffer, l *arcgis.Layer, q *arcgis.Query, who *auth.Caller, reader *lang.Reader) (restricted bool, number int64, err error) {
 	if q.Answer == arcgis.Count {
 		n, number, err := a.Store.Count(ctx, q.Query, a.now())
 		arcgis.WriteCount(out, q, n)
@@ -204,7 +204,7 @@ func (a *API) arcgisAnswer(ctx context.Context, out *bytes.Buffer, l *arcgis.Lay
 	return restricted, number, arcgis.WriteRows(out, q, tally)
 }
 
-func (a *API) arcgisFeatures(ctx context.Context, out *bytes.Buffer, l *arcgis.Layer, q *arcgis.Query, who *auth.Caller, reader *tongue.Reader) (restricted bool, number int64, err error) {
+func (a *API) arcgisFeatures(ctx context.Context, out *bytes.Buffer, l *arcgis.Layer, q *arcgis.Query, who *auth.Caller, reader *lang.Reader) (restricted bool, number int64, err error) {
 	write, err := arcgis.NewWriter(out, l, q, a.BaseURL)
 	if err != nil {
 		return false, 0, err

@@ -18,9 +18,9 @@ import (
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/query"
+	"github.com/hazardd/hazardd/internal/lang"
 	"github.com/hazardd/hazardd/internal/live"
 	"github.com/hazardd/hazardd/internal/reply"
-	"github.com/hazardd/hazardd/internal/tongue"
 )
 
 // maxAreaIDs is how many hazards one request for areas may name; a map window holds fewer.
@@ -58,7 +58,7 @@ func (a *API) activeAreas(w http.ResponseWriter, r *http.Request, who *auth.Call
 		return a.holding(w, r, who, costOfPage, func(w http.ResponseWriter) error { return a.areasOf(w, r, v, ids, now) })
 	}
 	// The places do not depend on the caller.
-	body, err := a.lists.Form(v, "boxes", live.Filter{}, nil, tongue.Wish{}, func(out io.Writer, list iter.Seq2[*hazard.Hazard, int]) error {
+	body, err := a.lists.Form(v, "boxes", live.Filter{}, nil, lang.Wish{}, func(out io.Writer, list iter.Seq2[*hazard.Hazard, int]) error {
 		// The first request may be canceled while others still wait for the body.
 		return a.writeBoxes(context.WithoutCancel(r.Context()), out, list)
 	})

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/lang"
 	pages "github.com/hazardd/hazardd/internal/page"
 	"github.com/hazardd/hazardd/internal/reply"
-	"github.com/hazardd/hazardd/internal/tongue"
 )
 
 // The limits of briefs.
@@ -41,7 +41,7 @@ func (a *API) brief(w http.ResponseWriter, r *http.Request, who *auth.Caller) er
 		if !page {
 			return err
 		}
-		wish = tongue.Accepted(r.Header["Accept-Language"]).Or(a.Languages)
+		wish = lang.Accepted(r.Header["Accept-Language"]).Or(a.Languages)
 	}
 	now := a.now()
 	h, err := a.findHazard(r, a.Live.View(now), now)

@@ -14,12 +14,12 @@ import (
 	"github.com/hazardd/hazardd/internal/exposure"
 	"github.com/hazardd/hazardd/internal/gazetteer"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/lang/words"
 	pages "github.com/hazardd/hazardd/internal/page"
 	countries "github.com/hazardd/hazardd/internal/place"
 	"github.com/hazardd/hazardd/internal/population"
 	"github.com/hazardd/hazardd/internal/reply"
 	"github.com/hazardd/hazardd/internal/town"
-	"github.com/hazardd/hazardd/internal/words"
 )
 
 // exposed is who and what is in a hazard's area. Unknown values are null.

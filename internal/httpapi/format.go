@@ -16,10 +16,10 @@ import (
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/format"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/lang"
 	"github.com/hazardd/hazardd/internal/live"
 	"github.com/hazardd/hazardd/internal/reply"
 	"github.com/hazardd/hazardd/internal/store"
-	"github.com/hazardd/hazardd/internal/tongue"
 )
 
 // formatOf returns the requested format, from the parameter f or from Accept.
@@ -53,7 +53,7 @@ const linkEvery = time.Minute
 
 // activeForm serves a list of active hazards in a format other than JSON. It is encoded once per
 // change and format, as the JSON is; path is the list's own.
-func (a *API) activeForm(w http.ResponseWriter, r *http.Request, who *auth.Caller, v *live.View, filter live.Filter, f format.Format, wish tongue.Wish, now hazard.Instant) error {
+func (a *API) activeForm(w http.ResponseWriter, r *http.Request, who *auth.Caller, v *live.View, filter live.Filter, f format.Format, wish lang.Wish, now hazard.Instant) error {
 	if f == format.CAP { // CAP has no lists: a feed links to the alerts
 		f = format.Atom
 	}

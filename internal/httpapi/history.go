@@ -16,8 +16,8 @@ import (
 
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/lang"
 	"github.com/hazardd/hazardd/internal/store"
-	"github.com/hazardd/hazardd/internal/tongue"
 	"github.com/hazardd/hazardd/wire"
 )
 
@@ -35,7 +35,7 @@ const pageBytes = 4 << 20
 type page struct {
 	after, limit int64
 	at           *hazard.Instant // only changes committed by then; nil means all
-	wish         tongue.Wish
+	wish         lang.Wish
 }
 
 // readPage parses the parameters of a page, and allows the parameters in more.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/tongue"
+	"github.com/hazardd/hazardd/internal/lang"
 )
 
 // langParameter names the parameter with the reader's languages. It outranks Accept-Language.
@@ -14,15 +14,15 @@ const langParameter = "lang"
 
 // wish returns the languages of a request: from the parameter lang, otherwise from Accept-Language,
 // followed by the server's own.
-func (a *API) wish(r *http.Request, values url.Values) (tongue.Wish, error) {
+func (a *API) wish(r *http.Request, values url.Values) (lang.Wish, error) {
 	given, ok := values[langParameter]
 	switch {
 	case !ok:
-		return tongue.Accepted(r.Header["Accept-Language"]).Or(a.Languages), nil
+		return lang.Accepted(r.Header["Accept-Language"]).Or(a.Languages), nil
 	case len(given) > 1:
-		return tongue.Wish{}, repeated(langParameter, len(given))
+		return lang.Wish{}, repeated(langParameter, len(given))
 	}
-	w, err := tongue.Parse(given[0])
+	w, err := lang.Parse(given[0])
 	if err != nil {
 		return w, badParameter(langParameter, "%v", err)
 	}
@@ -30,7 +30,7 @@ func (a *API) wish(r *http.Request, values url.Values) (tongue.Wish, error) {
 }
 
 // readerOf returns a reader for a wish; nil returns all texts as stored.
-func readerOf(wish tongue.Wish) *tongue.Reader {
+func readerOf(wish lang.Wish) *lang.Reader {
 	if wish.None() {
 		return nil
 	}
@@ -38,7 +38,7 @@ func readerOf(wish tongue.Wish) *tongue.Reader {
 }
 
 // readIn returns a hazard in the best language for the wish, and names that language in the answer.
-func readIn(w http.ResponseWriter, h *hazard.Hazard, wish tongue.Wish) *hazard.Hazard {
+func readIn(w http.ResponseWriter, h *hazard.Hazard, wish lang.Wish) *hazard.Hazard {
 	reader := wish.Reader()
 	h = reader.Of(h)
 	sayLanguages(w, reader.Used())

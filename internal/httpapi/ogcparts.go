@@ -20,11 +20,11 @@ import (
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/query"
+	"github.com/hazardd/hazardd/internal/lang"
 	"github.com/hazardd/hazardd/internal/live"
 	"github.com/hazardd/hazardd/internal/ogc"
 	pages "github.com/hazardd/hazardd/internal/page"
 	"github.com/hazardd/hazardd/internal/reply"
-	"github.com/hazardd/hazardd/internal/tongue"
 	"github.com/hazardd/hazardd/wire"
 )
 
@@ -230,7 +230,7 @@ type partFeature struct {
 }
 
 // write writes a part in the reader's language.
-func (p *part) write(out *bytes.Buffer, set *ogc.Set, reader *tongue.Reader, links []format.Link) error {
+func (p *part) write(out *bytes.Buffer, set *ogc.Set, reader *lang.Reader, links []format.Link) error {
 	h := p.hazard
 	if h != nil {
 		h = reader.Of(h)
@@ -330,7 +330,7 @@ func (a *API) makeParts(w http.ResponseWriter, r *http.Request, who *auth.Caller
 }
 
 // row returns a part as a row of a table.
-func (p *part) row(set *ogc.Set, reader *tongue.Reader) (row []pages.Cell) {
+func (p *part) row(set *ogc.Set, reader *lang.Reader) (row []pages.Cell) {
 	h := p.hazard
 	if h != nil {
 		h = reader.Of(h)

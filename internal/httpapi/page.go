@@ -14,14 +14,14 @@ import (
 
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/lang"
+	"github.com/hazardd/hazardd/internal/lang/words"
 	"github.com/hazardd/hazardd/internal/lateness"
 	pages "github.com/hazardd/hazardd/internal/page"
 	"github.com/hazardd/hazardd/internal/poll"
 	"github.com/hazardd/hazardd/internal/reply"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/symbol"
-	"github.com/hazardd/hazardd/internal/tongue"
-	"github.com/hazardd/hazardd/internal/words"
 	"github.com/hazardd/hazardd/internal/zone"
 	"github.com/hazardd/hazardd/wire"
 )
@@ -101,8 +101,8 @@ const zoneParameter = "tz"
 // because portals add parameters to links.
 func (a *API) frame(r *http.Request) pages.Frame {
 	values := r.URL.Query()
-	wish := tongue.Accepted(r.Header["Accept-Language"]).Or(a.Languages)
-	if asked, err := tongue.Parse(values.Get(langParameter)); err == nil {
+	wish := lang.Accepted(r.Header["Accept-Language"]).Or(a.Languages)
+	if asked, err := lang.Parse(values.Get(langParameter)); err == nil {
 		wish = asked.Or(wish)
 	}
 	f := pages.Frame{Root: a.visits.root, Language: words.Best(wish.Tags()...)}
@@ -225,7 +225,7 @@ func (a *API) hazardPage(w http.ResponseWriter, r *http.Request, who *auth.Calle
 	}
 	wish, err := a.wish(r, r.URL.Query())
 	if err != nil { // a parameter that a portal has added
-		wish = tongue.Accepted(r.Header["Accept-Language"]).Or(a.Languages)
+		wish = lang.Accepted(r.Header["Accept-Language"]).Or(a.Languages)
 	}
 	content, restricted, err := a.pageOf(r, wish.Reader().Of(h), who, now)
 	if err != nil {

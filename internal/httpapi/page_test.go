@@ -18,7 +18,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/httpapi"
-	"github.com/hazardd/hazardd/internal/words"
+	"github.com/hazardd/hazardd/internal/lang/words"
 	"github.com/hazardd/hazardd/wire"
 )
 

@@ -11,8 +11,8 @@ import (
 
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/lang/words"
 	pages "github.com/hazardd/hazardd/internal/page"
-	"github.com/hazardd/hazardd/internal/words"
 )
 
 // Pages use a cookie, which browsers send by themselves. Any site can make a browser send a

@@ -12,7 +12,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/gazetteer"
-	"github.com/hazardd/hazardd/internal/words"
+	"github.com/hazardd/hazardd/internal/lang/words"
 )
 
 // The limits of a search for places.

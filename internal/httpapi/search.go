@@ -20,9 +20,9 @@ import (
 	"github.com/hazardd/hazardd/internal/format"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/query"
+	"github.com/hazardd/hazardd/internal/lang"
 	"github.com/hazardd/hazardd/internal/live"
 	"github.com/hazardd/hazardd/internal/reply"
-	"github.com/hazardd/hazardd/internal/tongue"
 	"github.com/hazardd/hazardd/wire"
 )
 
@@ -40,7 +40,7 @@ type found struct {
 	after   func(i int) string
 	at      *hazard.Instant // the earlier moment of the search; the present freshness of sources does not apply to it
 	updated hazard.Instant  // time of the last change in the result
-	reader  *tongue.Reader  // the languages of the texts
+	reader  *lang.Reader    // the languages of the texts
 }
 
 // search serves the matching hazards, active or not.
@@ -455,11 +455,11 @@ func (a *API) hazardNowOrAt(r *http.Request, at *hazard.Instant) (*hazard.Hazard
 }
 
 // answerHazardAt serves one hazard as of an earlier moment.
-func (a *API) answerHazardAt(w http.ResponseWriter, r *http.Request, who *auth.Caller, f format.Format, at hazard.Instant, wish tongue.Wish) error {
+func (a *API) answerHazardAt(w http.ResponseWriter, r *http.Request, who *auth.Caller, f format.Format, at hazard.Instant, wish lang.Wish) error {
 	return a.holding(w, r, who, costOfPage, func(w http.ResponseWriter) error { return a.makeHazardAt(w, r, who, f, at, wish) })
 }
 
-func (a *API) makeHazardAt(w http.ResponseWriter, r *http.Request, who *auth.Caller, f format.Format, at hazard.Instant, wish tongue.Wish) error {
+func (a *API) makeHazardAt(w http.ResponseWriter, r *http.Request, who *auth.Caller, f format.Format, at hazard.Instant, wish lang.Wish) error {
 	h, err := a.hazardAt(r, at)
 	if err != nil {
 		return err

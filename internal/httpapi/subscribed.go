@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/lang"
+	"github.com/hazardd/hazardd/internal/lang/words"
 	"github.com/hazardd/hazardd/internal/notify"
 	pages "github.com/hazardd/hazardd/internal/page"
-	"github.com/hazardd/hazardd/internal/tongue"
-	"github.com/hazardd/hazardd/internal/words"
 )
 
 // Links in messages hold a token, which alone identifies the reader. Cookies are ignored, so a
@@ -222,7 +222,7 @@ func (a *API) answerSubscribed(w http.ResponseWriter, r *http.Request, p *pages.
 		return err
 	}
 	p.Frame = a.frame(r)
-	if wish, err := tongue.Parse(language); err == nil && language != "" && !r.URL.Query().Has(langParameter) {
+	if wish, err := lang.Parse(language); err == nil && language != "" && !r.URL.Query().Has(langParameter) {
 		p.Language = words.Best(wish.Tags()...)
 	}
 	if p.Subscription != nil && p.Zone == nil {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/hazardd/hazardd/internal/words"
+	"github.com/hazardd/hazardd/internal/lang/words"
 )
 
 // Mail is a message as mail programs show it.

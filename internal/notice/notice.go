@@ -3,7 +3,7 @@
 // All functions depend on their arguments alone and may be called concurrently: the same Notice gives the same bytes, so that a repeated
 // attempt sends the same message. Texts of authorities and editors are shown as text: what could start markup, add a
 // line to a header, turn the direction of writing or hide in a line is removed or escaped, and long texts are cut. The words around them are
-// those of internal/words in the reader's language. A drill says so before anything else, in the subject and in the body.
+// those of internal/lang/words in the reader's language. A drill says so before anything else, in the subject and in the body.
 package notice
 
 import (

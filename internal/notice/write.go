@@ -14,8 +14,8 @@ import (
 	"golang.org/x/text/language"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/tongue"
-	"github.com/hazardd/hazardd/internal/words"
+	"github.com/hazardd/hazardd/internal/lang"
+	"github.com/hazardd/hazardd/internal/lang/words"
 )
 
 // The longest parts of a message, in characters: what is longer is cut, and the link leads to the rest. MaxItems is how many hazards a message lists.
@@ -71,9 +71,9 @@ type fact struct{ Name, Value string }
 func (n *Notice) write() *letter {
 	w := &letter{n: n, l: words.Best(n.tags()...)}
 	w.thumbnail = n.Kind == Summary || n.Kind == Digest
-	wish, err := tongue.Parse(strings.Join(n.Language, ","))
+	wish, err := lang.Parse(strings.Join(n.Language, ","))
 	if err != nil {
-		wish = tongue.Wish{}
+		wish = lang.Wish{}
 	}
 	reader := wish.Reader()
 	w.exercise = len(n.Items) > 0

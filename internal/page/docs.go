@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hazardd/hazardd/internal/lang/words"
 	"github.com/hazardd/hazardd/internal/openapi"
-	"github.com/hazardd/hazardd/internal/words"
 )
 
 // Docs is the description of the API, for people.

@@ -1,6 +1,6 @@
 package page
 
-import "github.com/hazardd/hazardd/internal/words"
+import "github.com/hazardd/hazardd/internal/lang/words"
 
 // Document is a page of tables and links. It shows people what programs read as JSON.
 type Document struct {

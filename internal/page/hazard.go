@@ -15,10 +15,10 @@ import (
 
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/lang"
+	"github.com/hazardd/hazardd/internal/lang/words"
 	"github.com/hazardd/hazardd/internal/population"
-	"github.com/hazardd/hazardd/internal/tongue"
 	"github.com/hazardd/hazardd/internal/town"
-	"github.com/hazardd/hazardd/internal/words"
 )
 
 // Hazard is the page of one hazard for one visitor.
@@ -160,7 +160,7 @@ func (c *Hazard) speak(v *view) {
 		return
 	}
 	v.Language, v.Dir = t.Language, "ltr"
-	if tongue.RTL(t.Language) {
+	if lang.RTL(t.Language) {
 		v.Dir = "rtl"
 	}
 	if t.Instruction != "" && !h.EditedField("description") {

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/lang/words"
 	"github.com/hazardd/hazardd/internal/place"
 	"github.com/hazardd/hazardd/internal/population"
-	"github.com/hazardd/hazardd/internal/words"
 )
 
 // Lands is where a hazard lies: its countries and their divisions.

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/lang/words"
 	"github.com/hazardd/hazardd/internal/population"
-	"github.com/hazardd/hazardd/internal/words"
 )
 
 // A hazard without an area lies in the country of its point. At sea, the page names the nearest

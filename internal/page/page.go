@@ -4,7 +4,7 @@
 // A page is one document that needs no script. It loads only its style sheet, symbols and map, from
 // its own server. It shows all that it is given: the caller has already left out what the visitor
 // may not see. Text of users and sources is escaped, and only their https addresses become links.
-// The page's own words are in the language that the caller passes (internal/words). Times are
+// The page's own words are in the language that the caller passes (internal/lang/words). Times are
 // relative to a moment that the caller passes, in UTC, and also in the visitor's zone if it is
 // known. All functions depend on their arguments alone and are safe for concurrent use; none uses
 // HTTP or the store.
@@ -23,8 +23,8 @@ import (
 	_ "time/tzdata" // time zones of visitors, for machines without a zone database
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/lang/words"
 	"github.com/hazardd/hazardd/internal/symbol"
-	"github.com/hazardd/hazardd/internal/words"
 )
 
 // Frame is the part that all pages share.

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/words"
+	"github.com/hazardd/hazardd/internal/lang/words"
 )
 
 // Preview is what a chat shows for a link to a hazard (Open Graph protocol, and the similar tags of

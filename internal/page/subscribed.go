@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/words"
+	"github.com/hazardd/hazardd/internal/lang/words"
 )
 
 // Subscribed is the page that a link in a message leads to. It asks before it does anything,

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/words"
+	"github.com/hazardd/hazardd/internal/lang/words"
 )
 
 // TestPagesSayWhatThereAreWordsFor compares the keys in templates and code with the files of words:

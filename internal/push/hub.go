@@ -22,10 +22,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/lang"
 	"github.com/hazardd/hazardd/internal/lateness"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/tail"
-	"github.com/hazardd/hazardd/internal/tongue"
 	"github.com/hazardd/hazardd/wire"
 )
 
@@ -309,7 +309,7 @@ type Cursor struct {
 	n      int64
 	live   int64   // later changes were committed after the cursor was created
 	given  []given // changes of the last Next
-	reader *tongue.Reader
+	reader *lang.Reader
 	// envelope makes events CloudEvents.
 	envelope bool
 }
@@ -334,7 +334,7 @@ func (c *Cursor) Sent(d *lateness.Delays, now func() hazard.Instant) {
 
 // Read returns a cursor after change n. filter selects the changes; nil selects all. A change of a
 // product matches if its hazard does.
-func (h *Hub) Read(n int64, filter Filter, reader *tongue.Reader) *Cursor {
+func (h *Hub) Read(n int64, filter Filter, reader *lang.Reader) *Cursor {
 	_, _, _, last := h.tail.Kept()
 	return &Cursor{hub: h, filter: filter, n: n, live: last, reader: reader}
 }

@@ -16,7 +16,7 @@ type key struct {
 	filter   live.Filter
 	products int64 // the hazard whose products are listed; 0: a list of hazards
 	audience live.Audience
-	// languages is what a wish makes of the view (tongue.Sets.Key): empty where it reads as it is stored.
+	// languages is what a wish makes of the view (lang.Sets.Key): empty where it reads as it is stored.
 	languages string
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/lang"
 	"github.com/hazardd/hazardd/internal/live"
-	"github.com/hazardd/hazardd/internal/tongue"
 	"github.com/hazardd/hazardd/wire"
 )
 
@@ -31,7 +31,7 @@ type generation struct {
 	view   *live.View
 	bodies cache
 
-	sets func() *tongue.Sets // the languages of its hazards
+	sets func() *lang.Sets // the languages of its hazards
 
 	mu      sync.Mutex // guards records
 	records map[said]record
@@ -61,7 +61,7 @@ func (l *Lists) of(v *live.View) *generation {
 		return before
 	}
 	g := &generation{view: v, bodies: cache{most: maxCached}, records: map[said]record{},
-		sets: sync.OnceValue(func() *tongue.Sets { return tongue.SetsOf(v.Hazards(live.Filter{}, nil)) })}
+		sets: sync.OnceValue(func() *lang.Sets { return lang.SetsOf(v.Hazards(live.Filter{}, nil)) })}
 	if before == nil {
 		l.present.Store(g)
 		return g
@@ -82,7 +82,7 @@ func (l *Lists) of(v *live.View) *generation {
 
 // Active is the JSON array of the active hazards that f lets through, as a member of orgs sees them, in the order of lists, each in the
 // language that meets the wish.
-func (l *Lists) Active(v *live.View, f live.Filter, orgs []int64, wish tongue.Wish) *Body {
+func (l *Lists) Active(v *live.View, f live.Filter, orgs []int64, wish lang.Wish) *Body {
 	g := l.of(v)
 	k := g.key(key{filter: f, audience: v.Audience(orgs)}, &wish)
 	if body := g.bodies.find(k); body != nil {
@@ -96,17 +96,17 @@ func (l *Lists) Active(v *live.View, f live.Filter, orgs []int64, wish tongue.Wi
 }
 
 // key adds to a key what a wish makes of the view, and drops a wish that makes nothing of it.
-func (g *generation) key(k key, wish *tongue.Wish) key {
+func (g *generation) key(k key, wish *lang.Wish) key {
 	if wish.None() {
 		return k
 	}
 	if k.languages = g.sets().Key(*wish); k.languages == "" {
-		*wish = tongue.Wish{}
+		*wish = lang.Wish{}
 	}
 	return k
 }
 
-func (g *generation) active(base string, f live.Filter, orgs []int64, reader *tongue.Reader) []byte {
+func (g *generation) active(base string, f live.Filter, orgs []int64, reader *lang.Reader) []byte {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	size := 2
@@ -136,7 +136,7 @@ func (g *generation) active(base string, f live.Filter, orgs []int64, reader *to
 
 // Form is a list in another form than Active: what encode writes of the view's Hazards, each in the language that meets the wish. What failed is encoded anew by the next reader. The error
 // is ErrLarge if it would be larger than 16 MiB.
-func (l *Lists) Form(v *live.View, form string, f live.Filter, orgs []int64, wish tongue.Wish, encode func(io.Writer, iter.Seq2[*hazard.Hazard, int]) error) (*Body, error) {
+func (l *Lists) Form(v *live.View, form string, f live.Filter, orgs []int64, wish lang.Wish, encode func(io.Writer, iter.Seq2[*hazard.Hazard, int]) error) (*Body, error) {
 	g := l.of(v)
 	k := g.key(key{form: form, filter: f, audience: v.Audience(orgs)}, &wish)
 	return g.bodies.get(k, func() (*Body, error) {
@@ -149,7 +149,7 @@ func (l *Lists) Form(v *live.View, form string, f live.Filter, orgs []int64, wis
 }
 
 // Languages are those of the wish that some hazard of the view is said in, as their authorities write them; at most 8.
-func (l *Lists) Languages(v *live.View, wish tongue.Wish) []string {
+func (l *Lists) Languages(v *live.View, wish lang.Wish) []string {
 	if wish.None() {
 		return nil
 	}

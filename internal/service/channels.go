@@ -19,12 +19,12 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard/clock"
 	"github.com/hazardd/hazardd/internal/httpapi"
 	"github.com/hazardd/hazardd/internal/keyfile"
+	"github.com/hazardd/hazardd/internal/lang"
 	"github.com/hazardd/hazardd/internal/net/outbound"
 	"github.com/hazardd/hazardd/internal/notice"
 	"github.com/hazardd/hazardd/internal/notify"
 	"github.com/hazardd/hazardd/internal/page"
 	"github.com/hazardd/hazardd/internal/store"
-	"github.com/hazardd/hazardd/internal/tongue"
 	"github.com/hazardd/hazardd/web"
 )
 
@@ -199,7 +199,7 @@ func (a *artist) draw(ctx context.Context, h *hazard.Hazard, width int) ([]byte,
 // over the HTTP channel of that name. It never creates a key. The error concerns the settings or
 // the address; it is channel.ErrDisabled if the settings do not enable the channel. The answer says
 // how the attempt ended.
-func TestChannel(ctx context.Context, cfg Config, name, to string, wish tongue.Wish, now time.Time) (done notify.Tested, err error) {
+func TestChannel(ctx context.Context, cfg Config, name, to string, wish lang.Wish, now time.Time) (done notify.Tested, err error) {
 	if cfg.Clock == nil {
 		cfg.Clock = clock.New(nil)
 	}

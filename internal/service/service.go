@@ -38,6 +38,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard/query"
 	"github.com/hazardd/hazardd/internal/httpapi"
 	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/lang"
 	"github.com/hazardd/hazardd/internal/lateness"
 	"github.com/hazardd/hazardd/internal/live"
 	"github.com/hazardd/hazardd/internal/net/listen"
@@ -52,7 +53,6 @@ import (
 	"github.com/hazardd/hazardd/internal/signon"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/tail"
-	"github.com/hazardd/hazardd/internal/tongue"
 	"github.com/hazardd/hazardd/internal/webhook"
 )
 
@@ -80,7 +80,7 @@ type Config struct {
 	PublicURL string
 	// Languages is the fallback for readers who ask for no language that a text exists in. If
 	// empty, they get the authority's own language.
-	Languages      tongue.Wish
+	Languages      lang.Wish
 	Known          *Sources // nil means BuiltIn
 	Sources        []string // names of the sources to poll
 	PrivateSources bool     // allow sources at private and loopback addresses

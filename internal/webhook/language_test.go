@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/tongue"
+	"github.com/hazardd/hazardd/internal/lang"
 )
 
 // spoken creates a hazard with texts in English and French. words follow the name in French.
@@ -55,7 +55,7 @@ func TestAWebhookIsToldInItsLanguage(t *testing.T) {
 func TestTheServersLanguagesAreThoseOfAWebhookThatWishesNone(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bed) {
 		var err error
-		if b.svc.languages, err = tongue.Parse("fr"); err != nil {
+		if b.svc.languages, err = lang.Parse("fr"); err != nil {
 			t.Fatal(err)
 		}
 		b.hook("ann", `"url":"https://none.example/hook"`)

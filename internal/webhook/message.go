@@ -16,8 +16,8 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/lang"
 	"github.com/hazardd/hazardd/internal/store"
-	"github.com/hazardd/hazardd/internal/tongue"
 	"github.com/hazardd/hazardd/wire"
 )
 
@@ -282,7 +282,7 @@ func place(h *hazard.Hazard) string {
 
 // worthTelling reports whether a change matters to people with these languages: not a change of
 // products, nor one that chatLine does not show.
-func worthTelling(before, after *hazard.Hazard, wish tongue.Wish) bool {
+func worthTelling(before, after *hazard.Hazard, wish lang.Wish) bool {
 	if before == nil || before.Status != after.Status || before.Reason != after.Reason {
 		return true
 	}

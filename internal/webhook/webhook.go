@@ -31,10 +31,10 @@ import (
 
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/lang"
 	"github.com/hazardd/hazardd/internal/net/outbound"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/tail"
-	"github.com/hazardd/hazardd/internal/tongue"
 )
 
 // Filter chooses hazards.
@@ -56,7 +56,7 @@ type Config struct {
 	Targets     outbound.Targets
 	// Languages is the fallback after a webhook's own languages; if empty, texts are in the
 	// authority's language.
-	Languages tongue.Wish
+	Languages lang.Wish
 	// BaseURL is the service's public address without a slash at its end.
 	BaseURL string
 	Version string // of this program, for the User-Agent
@@ -73,7 +73,7 @@ type Service struct {
 	standing    func(user string) (auth.Role, []int64, bool)
 	parseFilter func(params map[string]string) (Filter, error)
 	targets     outbound.Targets
-	languages   tongue.Wish
+	languages   lang.Wish
 	clients     outbound.Clients
 	base        string
 	agent       string
@@ -176,7 +176,7 @@ type hook struct {
 	store.Webhook
 	kept
 	filter Filter
-	wish   tongue.Wish
+	wish   lang.Wish
 }
 
 func (s *Service) read(w store.Webhook) (*hook, error) {
@@ -189,7 +189,7 @@ func (s *Service) read(w store.Webhook) (*hook, error) {
 		h.filter, err = s.parseFilter(h.kept.Filter)
 	}
 	if err == nil && h.Language != "" {
-		h.wish, err = tongue.Parse(h.Language)
+		h.wish, err = lang.Parse(h.Language)
 	}
 	h.wish = h.wish.Or(s.languages)
 	return h, err
@@ -364,7 +364,7 @@ func (s *Service) apply(r *request, k *kept, now hazard.Instant) error {
 	}
 	if r.Language != nil {
 		if k.Language = *r.Language; k.Language != "" {
-			if _, err := tongue.Parse(k.Language); err != nil {
+			if _, err := lang.Parse(k.Language); err != nil {
 				bad.Add("language", "%v", err)
 			}
 		}

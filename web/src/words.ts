@@ -1,4 +1,4 @@
-// The page's texts in the reader's language. They are in internal/words, one file per language;
+// The page's texts in the reader's language. They are in internal/lang/words, one file per language;
 // only the chosen one is loaded. Components read them while rendering, so they render again when
 // the language changes.
 import { signal } from "@preact/signals";

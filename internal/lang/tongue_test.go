@@ -1,4 +1,4 @@
-package tongue
+package lang
 
 import (
 	"fmt"

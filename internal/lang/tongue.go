@@ -1,4 +1,4 @@
-// Package tongue says which of the languages of a hazard a reader is shown.
+// Package lang says which of the languages of a hazard a reader is shown.
 //
 // A Wish is what a reader understands, best first: the parameter lang, the field Accept-Language, or the setting of the server. It is
 // matched with the languages in which authorities speak (hazard.Text) by golang.org/x/text/language, as RFC 4647 and CLDR have it: a wish
@@ -8,7 +8,7 @@
 // for those that come to what everybody reads. So what a cache holds is bounded by the languages that there are.
 //
 // A Wish and Sets may be used by several goroutines, a Reader by one. The package knows no HTTP but the form of the field.
-package tongue
+package lang
 
 import (
 	"errors"
