@@ -106,8 +106,8 @@ lint: web/node_modules/.package-lock.json ## Find faults: gofmt, go vet, staticc
 
 generate: ## Make internal/store/db from the SQL; the picture of all symbols; what the map knows of internal/hazard and the OpenAPI document
 	cd internal/store && go run $(SQLC) generate
-	go run ./internal/symbol/sheet docs/symbols.png
-	go run ./internal/symbol/vocabulary web/src
+	go run ./internal/atlas/symbol/sheet docs/symbols.png
+	go run ./internal/atlas/symbol/vocabulary web/src
 	npx --yes $(OPENAPI_TYPES) internal/openapi/openapi.yaml --immutable --output web/src/openapi.types.ts
 
 tables: ## Write the tables in docs/sources.md, after a change of a source's description

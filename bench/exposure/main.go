@@ -26,11 +26,11 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/bench/internal/measure"
+	"github.com/hazardd/hazardd/internal/atlas/population"
+	"github.com/hazardd/hazardd/internal/atlas/town"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/population"
 	"github.com/hazardd/hazardd/internal/rig/program"
-	"github.com/hazardd/hazardd/internal/town"
 )
 
 func main() {

@@ -11,8 +11,8 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/hazardd/hazardd/internal/atlas/region"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/place"
 	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/source"
 	"github.com/hazardd/hazardd/internal/source/cap"
@@ -84,14 +84,14 @@ func (f *sourcesFlag) set(cfg *service.Config) (err error) {
 }
 
 // areasSetting is a folder of areas, read when the flag is parsed.
-type areasSetting struct{ own *place.Own }
+type areasSetting struct{ own *region.Own }
 
 // UnmarshalText reads the folder.
 func (a *areasSetting) UnmarshalText(dir []byte) (err error) {
 	if len(dir) == 0 {
 		return nil
 	}
-	a.own, err = place.ReadFolder(string(dir))
+	a.own, err = region.ReadFolder(string(dir))
 	return err
 }
 

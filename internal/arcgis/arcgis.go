@@ -12,10 +12,10 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/hazardd/hazardd/internal/atlas/symbol"
 	"github.com/hazardd/hazardd/internal/format"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/query"
-	"github.com/hazardd/hazardd/internal/symbol"
 )
 
 // version is the release of ArcGIS Server whose answers this package imitates.

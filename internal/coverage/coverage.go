@@ -32,9 +32,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hazardd/hazardd/internal/atlas/region"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/place"
 	"github.com/hazardd/hazardd/internal/source"
 )
 
@@ -135,7 +135,7 @@ func New(sources []source.Source) (*Map, error) {
 				m.anywhere = append(m.anywhere, n)
 			}
 			for _, code := range c.Countries {
-				if _, ok := place.CountryByCode(code); !ok {
+				if _, ok := region.CountryByCode(code); !ok {
 					errs = append(errs, fmt.Errorf("source %q: countries: %q is not a country (ISO 3166-1 alpha-2)", s.Name, code))
 				}
 				m.countries[code] = append(m.countries[code], n)
@@ -168,7 +168,7 @@ type Place struct {
 	Lon, Lat float64
 	// Countries are those that the place lies in; none, on the high seas. At sea it is the country whose coast is
 	// nearest, with the distance.
-	Countries []place.Nearby
+	Countries []region.Nearby
 	// covers are the statements that hold there, in ascending order.
 	covers []int
 }
@@ -187,9 +187,9 @@ const (
 // Convention on the Law of the Sea, article 15).
 func (m *Map) At(lon, lat float64) *Place {
 	p := &Place{Lon: lon, Lat: lat}
-	near := place.CountriesAt(lon, lat, territorial)
+	near := region.CountriesAt(lon, lat, territorial)
 	if len(near) == 0 && m.reach > territorial {
-		near = place.CountriesAt(lon, lat, m.reach)
+		near = region.CountriesAt(lon, lat, m.reach)
 	}
 	covers := slices.Clone(m.anywhere)
 	for _, n := range near {

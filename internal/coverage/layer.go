@@ -12,9 +12,9 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/hazardd/hazardd/internal/atlas/region"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/place"
 	"github.com/hazardd/hazardd/internal/source"
 )
 
@@ -56,8 +56,8 @@ type Feature struct {
 // outlines are the countries as features without words.
 var outlines = sync.OnceValue(func() []Feature {
 	var all []Feature
-	for _, c := range place.Countries() {
-		shape := place.Outline(c.Code)
+	for _, c := range region.Countries() {
+		shape := region.Outline(c.Code)
 		if shape.IsZero() {
 			continue
 		}

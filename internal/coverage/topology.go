@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/hazardd/hazardd/internal/place"
+	"github.com/hazardd/hazardd/internal/atlas/region"
 )
 
 // topology is a TopoJSON document (https://github.com/topojson/topojson-specification).
@@ -44,7 +44,7 @@ type outlineOf struct {
 // Outlines writes the geometries of all features of Layer as TopoJSON, in which each border is there once. No word is in it: it is the same
 // for all readings.
 func (m *Map) Outlines(out io.Writer) error {
-	countries := place.Outlines()
+	countries := region.Outlines()
 	t := topology{Type: "Topology", Transform: transform{Scale: [2]float64{1 / countries.Unit, 1 / countries.Unit}}, Arcs: countries.Lines}
 	all := collection{Type: "GeometryCollection"}
 	for _, f := range outlines() {

@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/hazardd/hazardd/internal/asset"
+	"github.com/hazardd/hazardd/internal/atlas/asset"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/store"

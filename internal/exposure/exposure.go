@@ -17,12 +17,12 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hazardd/hazardd/internal/atlas/population"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/clock"
 	"github.com/hazardd/hazardd/internal/lease"
 	"github.com/hazardd/hazardd/internal/live"
-	"github.com/hazardd/hazardd/internal/population"
 	"github.com/hazardd/hazardd/internal/store"
 )
 

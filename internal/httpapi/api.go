@@ -25,8 +25,9 @@ import (
 	"github.com/rs/cors"
 
 	"github.com/hazardd/hazardd/internal/arcgis"
+	"github.com/hazardd/hazardd/internal/atlas/basemap"
+	"github.com/hazardd/hazardd/internal/atlas/population"
 	"github.com/hazardd/hazardd/internal/auth"
-	"github.com/hazardd/hazardd/internal/basemap"
 	"github.com/hazardd/hazardd/internal/coverage"
 	"github.com/hazardd/hazardd/internal/edit"
 	"github.com/hazardd/hazardd/internal/evidence"
@@ -43,7 +44,6 @@ import (
 	pages "github.com/hazardd/hazardd/internal/page"
 	"github.com/hazardd/hazardd/internal/picture"
 	"github.com/hazardd/hazardd/internal/poll"
-	"github.com/hazardd/hazardd/internal/population"
 	"github.com/hazardd/hazardd/internal/publish"
 	"github.com/hazardd/hazardd/internal/push"
 	"github.com/hazardd/hazardd/internal/reply"

@@ -10,16 +10,16 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hazardd/hazardd/internal/atlas/gazetteer"
+	"github.com/hazardd/hazardd/internal/atlas/population"
+	countries "github.com/hazardd/hazardd/internal/atlas/region"
+	"github.com/hazardd/hazardd/internal/atlas/town"
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/exposure"
-	"github.com/hazardd/hazardd/internal/gazetteer"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/lang/words"
 	pages "github.com/hazardd/hazardd/internal/page"
-	countries "github.com/hazardd/hazardd/internal/place"
-	"github.com/hazardd/hazardd/internal/population"
 	"github.com/hazardd/hazardd/internal/reply"
-	"github.com/hazardd/hazardd/internal/town"
 )
 
 // exposed is who and what is in a hazard's area. Unknown values are null.

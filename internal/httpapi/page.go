@@ -12,6 +12,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 
+	"github.com/hazardd/hazardd/internal/atlas/symbol"
+	"github.com/hazardd/hazardd/internal/atlas/town/zone"
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/lang"
@@ -21,8 +23,6 @@ import (
 	"github.com/hazardd/hazardd/internal/poll"
 	"github.com/hazardd/hazardd/internal/reply"
 	"github.com/hazardd/hazardd/internal/store"
-	"github.com/hazardd/hazardd/internal/symbol"
-	"github.com/hazardd/hazardd/internal/zone"
 	"github.com/hazardd/hazardd/wire"
 )
 

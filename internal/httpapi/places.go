@@ -10,8 +10,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/hazardd/hazardd/internal/atlas/gazetteer"
 	"github.com/hazardd/hazardd/internal/auth"
-	"github.com/hazardd/hazardd/internal/gazetteer"
 	"github.com/hazardd/hazardd/internal/lang/words"
 )
 

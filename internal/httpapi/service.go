@@ -11,13 +11,13 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/hazardd/hazardd/internal/atlas/symbol"
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/lateness"
 	"github.com/hazardd/hazardd/internal/poll"
 	"github.com/hazardd/hazardd/internal/reply"
 	"github.com/hazardd/hazardd/internal/source"
-	"github.com/hazardd/hazardd/internal/symbol"
 	"github.com/hazardd/hazardd/web"
 )
 

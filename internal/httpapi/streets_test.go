@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hazardd/hazardd/internal/basemap/basemaptest"
 	"github.com/hazardd/hazardd/internal/httpapi"
 	"github.com/hazardd/hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/test/basemaptest"
 	"github.com/hazardd/hazardd/web"
 )
 

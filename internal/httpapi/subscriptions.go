@@ -11,10 +11,10 @@ import (
 
 	"github.com/google/uuid"
 
+	countries "github.com/hazardd/hazardd/internal/atlas/region"
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/notify"
-	countries "github.com/hazardd/hazardd/internal/place"
 )
 
 // maxSubscription bounds the body of a subscription, in bytes. Areas take most of it.

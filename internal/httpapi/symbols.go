@@ -10,9 +10,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hazardd/hazardd/internal/atlas/symbol"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/reply"
-	"github.com/hazardd/hazardd/internal/symbol"
 )
 
 // symbolSize is the default width and height of a PNG, in pixels.

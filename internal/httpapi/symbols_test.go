@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/hazardd/hazardd/internal/symbol"
+	"github.com/hazardd/hazardd/internal/atlas/symbol"
 )
 
 func TestEverySymbolIsServedInBothFormsWithoutAToken(t *testing.T) {

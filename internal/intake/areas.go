@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hazardd/hazardd/internal/atlas/region"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/geo/lru"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/place"
 	"github.com/hazardd/hazardd/internal/source"
 )
 
@@ -192,7 +192,7 @@ func (w *writer) standIn(said *hazard.Said, all []hazard.Said) []placedArea {
 	if said.Head.Point != nil { // a point is better than the outline of a country
 		from, home = "", nil
 	}
-	outline, countries := place.OutlineOf(said.Places, from, home)
+	outline, countries := region.OutlineOf(said.Places, from, home)
 	if outline.IsZero() {
 		return nil
 	}

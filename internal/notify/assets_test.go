@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hazardd/hazardd/internal/asset"
+	"github.com/hazardd/hazardd/internal/atlas/asset"
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hazardd/hazardd/internal/atlas/symbol"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/symbol"
 )
 
 // Brief is a hazard on one or two printed pages: what, where, how bad, who, since when, what is

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hazardd/hazardd/internal/basemap"
+	"github.com/hazardd/hazardd/internal/atlas/basemap"
 )
 
 // maxTiles is the maximum number of basemap tiles in a map.

@@ -13,12 +13,12 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hazardd/hazardd/internal/atlas/population"
+	"github.com/hazardd/hazardd/internal/atlas/town"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/lang"
 	"github.com/hazardd/hazardd/internal/lang/words"
-	"github.com/hazardd/hazardd/internal/population"
-	"github.com/hazardd/hazardd/internal/town"
 )
 
 // Hazard is the page of one hazard for one visitor.

@@ -6,10 +6,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hazardd/hazardd/internal/atlas/population"
+	"github.com/hazardd/hazardd/internal/atlas/region"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/lang/words"
-	"github.com/hazardd/hazardd/internal/place"
-	"github.com/hazardd/hazardd/internal/population"
 )
 
 // Lands is where a hazard lies: its countries and their divisions.
@@ -19,7 +19,7 @@ type Lands struct {
 	// Sea reports that the hazard has no area, and its point lies in no country. Off is then the
 	// nearest country; nil if none is within MostOff.
 	Sea bool
-	Off *place.Nearby
+	Off *region.Nearby
 	// Name returns the name of a country in the reader's language; nil means English.
 	Name func(code string) string
 }
@@ -37,7 +37,7 @@ func LandsOf(h *hazard.Hazard, divisions []population.Region) (l Lands) {
 	if len(l.Countries) > 0 || !Pointed(h) {
 		return l
 	}
-	near := place.CountriesAt(h.Longitude, h.Latitude, MostOff)
+	near := region.CountriesAt(h.Longitude, h.Latitude, MostOff)
 	for _, c := range near {
 		if c.Metres == 0 {
 			l.Countries = append(l.Countries, c.Code)
@@ -95,7 +95,7 @@ func (l *Lands) name(code string) string {
 	if l.Name != nil {
 		return l.Name(code)
 	}
-	if c, ok := place.CountryByCode(code); ok {
+	if c, ok := region.CountryByCode(code); ok {
 		return c.Name
 	}
 	return code

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hazardd/hazardd/internal/atlas/population"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/lang/words"
-	"github.com/hazardd/hazardd/internal/population"
 )
 
 // A hazard without an area lies in the country of its point. At sea, the page names the nearest

@@ -22,9 +22,9 @@ import (
 	"time"
 	_ "time/tzdata" // time zones of visitors, for machines without a zone database
 
+	"github.com/hazardd/hazardd/internal/atlas/symbol"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/lang/words"
-	"github.com/hazardd/hazardd/internal/symbol"
 )
 
 // Frame is the part that all pages share.

@@ -22,7 +22,7 @@ import (
 	"golang.org/x/image/math/fixed"
 	"golang.org/x/image/vector"
 
-	"github.com/hazardd/hazardd/internal/symbol"
+	"github.com/hazardd/hazardd/internal/atlas/symbol"
 )
 
 // The width of a picture of a map, in pixels. Its height is five eighths of the width. The largest

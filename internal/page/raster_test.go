@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hazardd/hazardd/internal/basemap"
+	"github.com/hazardd/hazardd/internal/atlas/basemap"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/web"
 )

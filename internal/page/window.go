@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hazardd/hazardd/internal/basemap"
+	"github.com/hazardd/hazardd/internal/atlas/basemap"
+	"github.com/hazardd/hazardd/internal/atlas/symbol"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/symbol"
 )
 
 // These are the limits of a Window. At the lowest zoom the world is wider than the largest window,

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/hazardd/hazardd/internal/atlas/population"
 	"github.com/hazardd/hazardd/internal/exposure"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/live"
-	"github.com/hazardd/hazardd/internal/population"
 )
 
 // ranked is an active hazard in the order of importance.

@@ -4,11 +4,11 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/hazardd/hazardd/internal/atlas/region"
 	"github.com/hazardd/hazardd/internal/channel"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/notice"
 	"github.com/hazardd/hazardd/internal/notify"
-	"github.com/hazardd/hazardd/internal/place"
 )
 
 // newNotify creates the service that notifies subscribers. It needs cfg as the operator gave it:
@@ -52,17 +52,17 @@ func (s *Service) org(acronym string) (int64, bool) {
 const coast = 25_000
 
 // outline returns the area of a country by its ISO 3166-1 code, or of a subdivision by its ISO
-// 3166-2 code: a state of the US, or a subdivision whose area the operator provides (place.SetOwn).
+// 3166-2 code: a state of the US, or a subdivision whose area the operator provides (region.SetOwn).
 func outline(code string) (geo.Shape, float64, bool) {
 	if len(code) == 2 {
-		shape := place.Outline(code)
+		shape := region.Outline(code)
 		return shape, coast, !shape.IsZero()
 	}
-	if shape, ok := place.Area(place.ParseCode("ISO 3166-2:" + code)); ok {
+	if shape, ok := region.Area(region.ParseCode("ISO 3166-2:" + code)); ok {
 		return shape, 0, true
 	}
 	if state, ok := strings.CutPrefix(code, "US-"); ok {
-		shape, ok := place.Area(place.ParseCode("UGC:" + state + "C000"))
+		shape, ok := region.Area(region.ParseCode("UGC:" + state + "C000"))
 		return shape, coast, ok
 	}
 	return geo.Shape{}, 0, false

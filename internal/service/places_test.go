@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hazardd/hazardd/internal/atlas/region"
 	"github.com/hazardd/hazardd/internal/intake"
-	"github.com/hazardd/hazardd/internal/place"
 	"github.com/hazardd/hazardd/internal/recordings"
 	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/store"
@@ -53,11 +53,11 @@ func TestRecordedAlertsArePlacedWithoutNetwork(t *testing.T) {
 			c.tried++
 			known, scheme := false, false
 			for _, code := range slices.Concat(report.Places, report.Within) {
-				p := place.ParseCode(strings.TrimPrefix(code, "fire/"))
-				known = known || place.Known(p)
-				scheme = scheme || slices.Contains([]place.Scheme{place.UGC, place.SAME, place.EMMA, place.WarnCellID}, p.Scheme)
+				p := region.ParseCode(strings.TrimPrefix(code, "fire/"))
+				known = known || region.Known(p)
+				scheme = scheme || slices.Contains([]region.Scheme{region.UGC, region.SAME, region.EMMA, region.WarnCellID}, p.Scheme)
 			}
-			_, countries := place.OutlineOf(report.Places, report.Country, home)
+			_, countries := region.OutlineOf(report.Places, report.Country, home)
 			switch {
 			case len(report.Areas) > 0:
 				c.drawn++

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/client"
+	"github.com/hazardd/hazardd/internal/atlas/region"
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/coverage"
 	"github.com/hazardd/hazardd/internal/evidence"
@@ -21,7 +22,6 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/query/nearest"
 	"github.com/hazardd/hazardd/internal/intake"
-	"github.com/hazardd/hazardd/internal/place"
 	"github.com/hazardd/hazardd/internal/poll"
 	"github.com/hazardd/hazardd/internal/source"
 	"github.com/hazardd/hazardd/internal/source/bbk"
@@ -108,7 +108,7 @@ type Sources struct {
 	authority hazard.Authority
 	schemes   source.Schemes
 	coverage  func() (*coverage.Map, error)
-	areas     place.Finder
+	areas     region.Finder
 }
 
 // SourceSettings holds the operator's settings of the sources.
@@ -116,14 +116,14 @@ type SourceSettings struct {
 	CAP     []CAPSource
 	Mirrors []MirrorSource
 	// Areas are the operator's own areas, by the codes used in alerts; nil means none.
-	Areas *place.Own
+	Areas *region.Own
 	// NoResponse keeps an activation of Copernicus from moving a hazard from EVENT to RESPONSE.
 	NoResponse bool
 }
 
 // NewSources builds the sources of an installation. Its error names the setting at fault.
 func NewSources(set SourceSettings) (*Sources, error) {
-	s := &Sources{mirrors: map[string]MirrorSource{}, catalog: map[string]*official.Feed{}, off: map[string]bool{}, areas: place.Finder{Own: set.Areas}}
+	s := &Sources{mirrors: map[string]MirrorSource{}, catalog: map[string]*official.Feed{}, off: map[string]bool{}, areas: region.Finder{Own: set.Areas}}
 	var own []source.Source // built in
 	for _, describe := range builtIn {
 		src := describe()
@@ -265,7 +265,7 @@ func withoutResponse(parse func([]byte, hazard.Instant) (source.Batch, error)) f
 func knownCountries(codes []string) error {
 	var errs []error
 	for _, code := range codes {
-		if _, ok := place.CountryByCode(code); !ok {
+		if _, ok := region.CountryByCode(code); !ok {
 			errs = append(errs, fmt.Errorf("country: %.20q is not a country; expected a code such as AT (ISO 3166-1 alpha-2)", code))
 		}
 	}

@@ -14,13 +14,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/hazardd/hazardd/internal/atlas/region"
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/channel"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/notice"
 	"github.com/hazardd/hazardd/internal/notify"
-	"github.com/hazardd/hazardd/internal/place"
 	"github.com/hazardd/hazardd/internal/source/nws"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/tail"
@@ -102,10 +102,10 @@ func stormDay(t *testing.T, list []*row) {
 	teller := notify.New(notify.Config{Store: r.store, Tail: tail.New(r.store, unseen{}, clock.Now, tail.Memory, quiet), Key: key, Sender: box, Now: time.Now, Logger: quiet,
 		Standing: func(string) (auth.Role, []int64, bool) { return auth.Admin, nil, true },
 		Region: func(code string) (geo.Shape, float64, bool) {
-			if shape := place.Outline(code); len(code) == 2 && !shape.IsZero() {
+			if shape := region.Outline(code); len(code) == 2 && !shape.IsZero() {
 				return shape, 0, true
 			}
-			shape, ok := place.Area(place.ParseCode("UGC:" + strings.TrimPrefix(code, "US-") + "C000"))
+			shape, ok := region.Area(region.ParseCode("UGC:" + strings.TrimPrefix(code, "US-") + "C000"))
 			return shape, 0, ok
 		}})
 	root := notify.Author{Caller: &auth.Caller{Name: "root", Role: auth.Admin}}

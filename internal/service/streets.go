@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/hazardd/hazardd/internal/basemap"
+	"github.com/hazardd/hazardd/internal/atlas/basemap"
 )
 
 // isHost matches the hosts that a Content Security Policy can name (level 3, section 2.3.1): names

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hazardd/hazardd/internal/basemap/basemaptest"
+	"github.com/hazardd/hazardd/internal/test/basemaptest"
 )
 
 func TestABasemapThatCannotBeShownIsRefusedAtTheStart(t *testing.T) {

@@ -3,10 +3,10 @@ package service
 import (
 	"context"
 
+	"github.com/hazardd/hazardd/internal/atlas/population"
 	"github.com/hazardd/hazardd/internal/edit"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/population"
 )
 
 // twoPeople returns which drafts need a second person, or nil if none does.

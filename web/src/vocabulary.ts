@@ -1,4 +1,4 @@
-// Made by internal/symbol/vocabulary from internal/hazard. Do not edit: make generate.
+// Made by internal/atlas/symbol/vocabulary from internal/hazard. Do not edit: make generate.
 
 /** Least severe first, as the service lists them; the color of the base interface, section 2.4, and that of text on it. */
 export const severities = [

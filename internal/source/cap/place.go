@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hazardd/hazardd/internal/atlas/region"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/place"
 	"github.com/hazardd/hazardd/internal/source/frame"
 )
 
@@ -41,7 +41,7 @@ func (m *Alert) country() string {
 	for _, text := range []string{m.Sender, m.Identifier} {
 		if oid := wmoOID.FindStringSubmatch(text); oid != nil {
 			n, _ := strconv.Atoi(oid[1]) // the pattern allows only three digits
-			if c, ok := place.CountryByNumber(n); ok {
+			if c, ok := region.CountryByNumber(n); ok {
 				return c.Code
 			}
 		}
@@ -89,7 +89,7 @@ func (a *Area) places() (codes, within []string) {
 				if r < len(vocabularies) {
 					prefix = vocabularies[r].prefix
 				}
-				if c := frame.Cut(hazard.CleanLine(prefix), maxPlace) + code; place.Known(place.ParseCode(c)) {
+				if c := frame.Cut(hazard.CleanLine(prefix), maxPlace) + code; region.Known(region.ParseCode(c)) {
 					within = append(within, c)
 				}
 			}

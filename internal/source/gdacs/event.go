@@ -10,11 +10,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hazardd/hazardd/internal/atlas/town"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/source"
 	"github.com/hazardd/hazardd/internal/source/cyclone"
 	"github.com/hazardd/hazardd/internal/source/frame"
-	"github.com/hazardd/hazardd/internal/town"
 )
 
 // site is the address of GDACS's website.

@@ -8,12 +8,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hazardd/hazardd/internal/atlas/region"
+	"github.com/hazardd/hazardd/internal/atlas/town"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/place"
 	"github.com/hazardd/hazardd/internal/source"
 	"github.com/hazardd/hazardd/internal/source/frame"
 	"github.com/hazardd/hazardd/internal/source/seismic"
-	"github.com/hazardd/hazardd/internal/town"
 )
 
 // The documents about an earthquake, by Control/Title: its hypocenter, and its hypocenter with the
@@ -107,7 +107,7 @@ func (p *parser) quake(n *frame.Node, h *head) (r *hazard.Report, reason string)
 	q := seismic.Quake{Magnitude: o.magnitude, Kind: "mj", Depth: o.depth, At: o.point, Place: o.where}
 	if near, ok := town.Nearest(o.point.Lon, o.point.Lat); ok {
 		q.Place = near.Words()
-		if c, ok := place.CountryByCode(near.Country); ok {
+		if c, ok := region.CountryByCode(near.Country); ok {
 			q.Place += ", " + c.Name
 		}
 	}
@@ -197,7 +197,7 @@ func (o *origin) delay() (d time.Duration, ok bool) {
 		return 0, false
 	}
 	land := math.Inf(1)
-	for _, c := range place.CountriesAt(o.point.Lon, o.point.Lat, farthest) {
+	for _, c := range region.CountriesAt(o.point.Lon, o.point.Lat, farthest) {
 		if c.Code == "JP" {
 			land = c.Metres / 1000
 		}

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hazardd/hazardd/internal/atlas/region"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/place"
 	"github.com/hazardd/hazardd/internal/source"
 	"github.com/hazardd/hazardd/internal/source/frame"
 	"github.com/hazardd/hazardd/internal/source/seismic"
@@ -208,7 +208,7 @@ func (d *document) drawing(key string, version int64) source.Drawing {
 		if a.arrives == 0 || a.level.severity == hazard.Information {
 			continue
 		}
-		if shape, ok := place.Area(place.ParseCode(placeOf + a.code)); ok {
+		if shape, ok := region.Area(region.ParseCode(placeOf + a.code)); ok {
 			drawn.Shapes = append(drawn.Shapes, hazard.Shape{Role: hazard.CoastShape, From: a.arrives, To: a.arrives, Forecast: true,
 				Label: strings.Join(slices.DeleteFunc([]string{a.name, a.level.english, a.height}, func(s string) bool { return s == "" }), ", "), Geometry: shape.GeoJSON()})
 		}

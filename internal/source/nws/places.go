@@ -4,8 +4,8 @@ import (
 	"context"
 	"strings"
 
+	"github.com/hazardd/hazardd/internal/atlas/region"
 	"github.com/hazardd/hazardd/internal/geo"
-	"github.com/hazardd/hazardd/internal/place"
 )
 
 // Places finds the shapes of places in alerts that were fetched: fire weather zones, and zones that
@@ -24,13 +24,13 @@ func (p Places) Shape(ctx context.Context, code string) (geo.Shape, bool) {
 			return s, true
 		}
 	}
-	return place.Area(place.ParseCode(strings.TrimPrefix(code, firePrefix)))
+	return region.Area(region.ParseCode(strings.TrimPrefix(code, firePrefix)))
 }
 
 // PlaceURL returns the address of the shape of a place, or "" if the shape is built in or does not
 // exist.
 func PlaceURL(code string) string {
-	if place.Known(place.ParseCode(code)) {
+	if region.Known(region.ParseCode(code)) {
 		return ""
 	}
 	return ZoneURL(code)
