@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/auth/oidc"
 	"github.com/hazardd/hazardd/internal/service"
-	"github.com/hazardd/hazardd/internal/signon"
 )
 
 // oidcFlags configure the OpenID provider for logins.
@@ -28,7 +28,7 @@ type oidcFlags struct {
 
 type (
 	oidcIssuer string
-	oidcGroup  signon.Group
+	oidcGroup  oidc.Group
 )
 
 func (o *oidcIssuer) UnmarshalText(text []byte) error {
@@ -44,7 +44,7 @@ func (o *oidcIssuer) UnmarshalText(text []byte) error {
 }
 
 func (o *oidcGroup) UnmarshalText(text []byte) error {
-	g, err := signon.ParseGroup(strings.TrimSpace(string(text)))
+	g, err := oidc.ParseGroup(strings.TrimSpace(string(text)))
 	*o = oidcGroup(g)
 	return err
 }
@@ -56,9 +56,9 @@ func (f *oidcFlags) set(cfg *service.Config) error {
 		}
 		return nil
 	}
-	p := &signon.Config{Issuer: string(f.Issuer), ClientID: f.ClientID, Audiences: f.Audience, GroupsClaim: f.GroupsClaim, NameClaim: f.NameClaim, Scopes: f.Scopes}
+	p := &oidc.Config{Issuer: string(f.Issuer), ClientID: f.ClientID, Audiences: f.Audience, GroupsClaim: f.GroupsClaim, NameClaim: f.NameClaim, Scopes: f.Scopes}
 	for _, g := range f.Groups {
-		p.Groups = append(p.Groups, signon.Group(g))
+		p.Groups = append(p.Groups, oidc.Group(g))
 	}
 	if f.SecretFile != "" {
 		text, err := os.ReadFile(f.SecretFile)

@@ -28,6 +28,7 @@ import (
 	"github.com/hazardd/hazardd/internal/atlas/basemap"
 	"github.com/hazardd/hazardd/internal/atlas/population"
 	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/auth/oidc"
 	"github.com/hazardd/hazardd/internal/coverage"
 	"github.com/hazardd/hazardd/internal/edit"
 	"github.com/hazardd/hazardd/internal/evidence"
@@ -47,7 +48,6 @@ import (
 	"github.com/hazardd/hazardd/internal/publish"
 	"github.com/hazardd/hazardd/internal/push"
 	"github.com/hazardd/hazardd/internal/reply"
-	"github.com/hazardd/hazardd/internal/signon"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/webhook"
 	"github.com/hazardd/hazardd/web"
@@ -116,7 +116,7 @@ type Config struct {
 	SecurityContact string
 	// Provider is the OpenID provider for logins, ProviderTitle its name on the login page; nil
 	// means none.
-	Provider      *signon.Provider
+	Provider      *oidc.Provider
 	ProviderTitle string
 	// Version is the version of the program.
 	Version string

@@ -13,9 +13,9 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/auth/oidc"
 	"github.com/hazardd/hazardd/internal/geo/lru"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/signon"
 )
 
 // Logins at an OpenID provider. While the user is at the provider, the browser keeps the login's
@@ -105,7 +105,7 @@ func (a *API) toProvider(w http.ResponseWriter, r *http.Request) error {
 	if len(value) > 3000 { // browsers drop larger cookies
 		value = string(secret) + "~"
 	}
-	a.visits.putFor(w, providerCookie, value, int(signon.StateLife/time.Second), http.SameSiteLaxMode)
+	a.visits.putFor(w, providerCookie, value, int(oidc.StateLife/time.Second), http.SameSiteLaxMode)
 	h := w.Header()
 	h.Set("Location", address)
 	h["Cache-Control"] = noStore
@@ -121,17 +121,17 @@ func (a *API) fromProvider(w http.ResponseWriter, r *http.Request) error {
 	kept, encoded, _ := strings.Cut(onlyCookie(r, a.visits.cookie+providerCookie), "~")
 	answer, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return a.providerProblem(r, fmt.Errorf("%w: its parameters cannot be read", signon.ErrRefused))
+		return a.providerProblem(r, fmt.Errorf("%w: its parameters cannot be read", oidc.ErrRefused))
 	}
 	now := a.now()
-	id, err := a.Provider.Finish(r.Context(), answer, signon.Secret(kept))
+	id, err := a.Provider.Finish(r.Context(), answer, oidc.Secret(kept))
 	if err != nil {
 		return a.providerProblem(r, err)
 	}
 	// The provider accepts a code once; this check makes the browser's secret valid only once too,
 	// whatever the provider does.
-	if err := a.Auth.Once(r.Context(), signon.Secret(kept).ID(), now.Add(signon.StateLife)); errors.Is(err, hazard.ErrConflict) {
-		return a.providerProblem(r, fmt.Errorf("%w: it was used before", signon.ErrRefused))
+	if err := a.Auth.Once(r.Context(), oidc.Secret(kept).ID(), now.Add(oidc.StateLife)); errors.Is(err, hazard.ErrConflict) {
+		return a.providerProblem(r, fmt.Errorf("%w: it was used before", oidc.ErrRefused))
 	} else if err != nil {
 		return err
 	}
@@ -205,13 +205,13 @@ func (a *API) providerLogout(w http.ResponseWriter, r *http.Request) error {
 func (a *API) providerProblem(r *http.Request, err error) error {
 	p := &problem{}
 	switch {
-	case errors.Is(err, signon.ErrUnavailable):
+	case errors.Is(err, oidc.ErrUnavailable):
 		p.Status, p.retry = http.StatusServiceUnavailable, 10*time.Second
 		p.Detail = "the login provider does not answer; retry soon, or log in with a local account. Open sessions continue"
-	case errors.Is(err, signon.ErrBusy):
+	case errors.Is(err, oidc.ErrBusy):
 		return &hazard.LimitError{Limit: "provider-exchanges", Kind: hazard.LimitCapacity, RetryAfter: 2 * time.Second,
 			Detail: "too many logins at the provider are in progress (limit provider-exchanges); retry"}
-	case errors.Is(err, signon.ErrRefused):
+	case errors.Is(err, oidc.ErrRefused):
 		p.Status, p.Detail = http.StatusBadRequest, "this login at the provider is invalid: it was canceled, took too long, was used before, or was started in another browser; start again at /login"
 	case errors.Is(err, auth.ErrNoAccess):
 		p.Status, p.Detail = http.StatusForbidden, "you are logged in at the provider, but none of your groups there has access to this server; ask its administrator"
@@ -241,9 +241,9 @@ func (a *API) providerCaller(r *http.Request, token string, now hazard.Instant) 
 // answerRefused answers a request whose token is invalid, or cannot be checked now.
 func (a *API) answerRefused(w http.ResponseWriter, r *http.Request, err error) {
 	switch {
-	case errors.Is(err, signon.ErrUnavailable), errors.Is(err, signon.ErrBusy):
+	case errors.Is(err, oidc.ErrUnavailable), errors.Is(err, oidc.ErrBusy):
 		a.fail(w, r, a.providerProblem(r, err))
-	case errors.Is(err, auth.ErrInvalidToken), errors.Is(err, signon.ErrRefused):
+	case errors.Is(err, auth.ErrInvalidToken), errors.Is(err, oidc.ErrRefused):
 		invalidToken(w)
 	default:
 		a.fail(w, r, err)

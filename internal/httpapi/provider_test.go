@@ -29,9 +29,9 @@ import (
 	"github.com/zitadel/oidc/v3/pkg/op"
 
 	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/auth/oidc"
 	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/service"
-	"github.com/hazardd/hazardd/internal/signon"
 	"github.com/hazardd/hazardd/wire"
 )
 
@@ -117,7 +117,7 @@ func withProvider(t *testing.T, alter ...func(*service.Config)) (*world, *provid
 	p.server.Start()
 	t.Cleanup(p.server.Close)
 	s := start(t, append([]func(*service.Config){func(c *service.Config) {
-		c.Provider = &signon.Config{Issuer: issuer, ClientID: clientID, Secret: clientSecret, Groups: signon.Groups{
+		c.Provider = &oidc.Config{Issuer: issuer, ClientID: clientID, Secret: clientSecret, Groups: oidc.Groups{
 			{Name: "duty", Role: auth.Editor, Orgs: []string{"RC"}}, {Name: "chiefs", Role: auth.Admin}, {Name: "all", Role: auth.Reader, Orgs: []string{"FB", "none"}}}}
 	}}, alter...)...)
 	clients[clientID] = storage.WebClient(clientID, clientSecret, s.URL()+"/login/callback")

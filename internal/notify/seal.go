@@ -15,8 +15,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"github.com/hazardd/hazardd/internal/auth/secret"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/keyfile"
 )
 
 // Key encrypts addresses and signs links. It is not in the database, so a reader of the database or
@@ -32,7 +32,7 @@ const KeyFile = "addresses.key"
 // ReadKey reads a key file: 32 random bytes in base64. If there is none and make is set, it creates
 // one with mode 0600. It refuses a file that others can read.
 func ReadKey(path string, make bool) (*Key, error) {
-	seed, err := keyfile.Seed(path, make, "read the addresses of subscriptions")
+	seed, err := secret.Seed(path, make, "read the addresses of subscriptions")
 	if err != nil {
 		return nil, fmt.Errorf("key of the addresses of subscriptions: %w", err)
 	}

@@ -13,12 +13,12 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hazardd/hazardd/internal/atlas/basemap"
+	"github.com/hazardd/hazardd/internal/auth/secret"
 	"github.com/hazardd/hazardd/internal/channel"
 	"github.com/hazardd/hazardd/internal/geo/lru"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/clock"
 	"github.com/hazardd/hazardd/internal/httpapi"
-	"github.com/hazardd/hazardd/internal/keyfile"
 	"github.com/hazardd/hazardd/internal/lang"
 	"github.com/hazardd/hazardd/internal/net/outbound"
 	"github.com/hazardd/hazardd/internal/notice"
@@ -79,7 +79,7 @@ func openChannels(cfg *Config, store *store.Store) (*channels, error) {
 		if path == "" && cfg.Database != "" {
 			return nil, errors.New("webpush: all nodes of a database need the same key: set webpush-key")
 		}
-		seed, err := keyfile.Seed(cmp.Or(path, filepath.Join(cfg.DataDir, channel.SeedFile)), path == "", "send messages in our name")
+		seed, err := secret.Seed(cmp.Or(path, filepath.Join(cfg.DataDir, channel.SeedFile)), path == "", "send messages in our name")
 		if err != nil {
 			return nil, fmt.Errorf("key of Web Push: %w", err)
 		}

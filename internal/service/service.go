@@ -27,6 +27,7 @@ import (
 	"github.com/hazardd/hazardd/internal/atlas/basemap"
 	"github.com/hazardd/hazardd/internal/atlas/population"
 	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/auth/oidc"
 	"github.com/hazardd/hazardd/internal/backup"
 	"github.com/hazardd/hazardd/internal/channel"
 	"github.com/hazardd/hazardd/internal/coverage"
@@ -50,7 +51,6 @@ import (
 	"github.com/hazardd/hazardd/internal/poll"
 	"github.com/hazardd/hazardd/internal/publish"
 	"github.com/hazardd/hazardd/internal/push"
-	"github.com/hazardd/hazardd/internal/signon"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/tail"
 	"github.com/hazardd/hazardd/internal/webhook"
@@ -94,7 +94,7 @@ type Config struct {
 	// Provider is the OpenID provider for logins, without its Redirect; nil means none.
 	// ProviderTitle is the name that the login page shows for it; if empty, the host of its
 	// address. ProviderLife is the longest life of such a login; default 12 h.
-	Provider       *signon.Config
+	Provider       *oidc.Config
 	ProviderTitle  string
 	ProviderLife   time.Duration
 	MaxFile        int64 // bytes of an uploaded file; default 32 MiB
@@ -176,7 +176,7 @@ type Service struct {
 	Evidence *evidence.Keeper
 	pictures *picture.Keeper
 	people   *population.Folder // how many people live where
-	provider *signon.Provider
+	provider *oidc.Provider
 	signer   publish.Signer // signs CAP messages; nil leaves them unsigned
 	listener net.Listener
 	conns    *listen.Listener // listener with its limits
@@ -299,7 +299,7 @@ func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 	if cfg.Provider != nil {
 		at := *cfg.Provider
 		at.Redirect = s.cfg.PublicURL + "/login/callback"
-		if s.provider, err = signon.New(at, s.Now); err != nil {
+		if s.provider, err = oidc.New(at, s.Now); err != nil {
 			return s, fmt.Errorf("login provider: %w", err)
 		}
 		if u, err := url.Parse(at.Issuer); err == nil {

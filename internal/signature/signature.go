@@ -16,7 +16,7 @@ import (
 	"github.com/beevik/etree"
 	dsig "github.com/russellhaering/goxmldsig"
 
-	"github.com/hazardd/hazardd/internal/keyfile"
+	"github.com/hazardd/hazardd/internal/auth/secret"
 	"github.com/hazardd/hazardd/internal/net/listen/certificate"
 )
 
@@ -34,7 +34,7 @@ type Signer struct {
 
 // Open reads a key and its certificate, followed by its intermediates, from files of PEM. A key that others than its owner and group may read is refused.
 func Open(key, certificateFile string) (*Signer, error) {
-	if err := keyfile.Private(key, keyfile.NotOwnerOrGroup, "sign messages in our name"); err != nil {
+	if err := secret.Private(key, secret.NotOwnerOrGroup, "sign messages in our name"); err != nil {
 		return nil, err
 	}
 	pair, _, err := certificate.Read(certificateFile, key)

@@ -1,6 +1,6 @@
-// Package keyfile reads secret keys from files, and makes such files. A file that other users of the machine may read is refused, except on
+// Package secret reads secret keys from files, and makes such files. A file that other users of the machine may read is refused, except on
 // Windows, where access lists decide, which a mode does not show.
-package keyfile
+package secret
 
 import (
 	"crypto/rand"

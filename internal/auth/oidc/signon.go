@@ -1,4 +1,4 @@
-// Package signon logs users in with an OpenID provider, and verifies the provider's tokens.
+// Package oidc logs users in with an OpenID provider, and verifies the provider's tokens.
 //
 // It implements OpenID Connect Core 1.0 (authorization code with PKCE, state and nonce), reads
 // access tokens that are JWTs (RFC 9068) and logout tokens (OpenID Connect Back-Channel Logout
@@ -10,7 +10,7 @@
 // answer, the last keys stay valid for another day.
 //
 // All methods are safe for concurrent use. No goroutine outlives a call.
-package signon
+package oidc
 
 import (
 	"context"

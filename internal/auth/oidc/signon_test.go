@@ -1,4 +1,4 @@
-package signon
+package oidc
 
 import (
 	"crypto/ecdsa"
