@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/text/language"
 
-	"github.com/hazardd/hazardd/internal/authority"
+	"github.com/hazardd/hazardd/internal/format/cap"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/lang/words"
@@ -19,10 +19,10 @@ import (
 
 // Message is what a CAP message of an alerting authority is made of. WriteMessage is a function of it alone.
 type Message struct {
-	authority.Message
-	Profile    *authority.Profile // that the message follows
-	Hazard     *hazard.Hazard     // as of the message's change
-	Areas      []hazard.Area      // those that Hazard.Areas names
+	cap.Message
+	Profile    *cap.Profile   // that the message follows
+	Hazard     *hazard.Hazard // as of the message's change
+	Areas      []hazard.Area  // those that Hazard.Areas names
 	Files      []File
 	References []Reference // the messages of the chain before it, oldest first
 	Base       string      // the service's public address, for the hazard's own page
@@ -48,7 +48,7 @@ const maxReferences = 100
 const cancelHolds = 24 * time.Hour
 
 // Identifier names the message of change n of a hazard, for ever.
-func Identifier(p *authority.Profile, id uuid.UUID, n int64) string {
+func Identifier(p *cap.Profile, id uuid.UUID, n int64) string {
 	if p.OID != "" {
 		return "urn:oid:" + p.OID + "." + strconv.FormatInt(n, 10)
 	}
@@ -77,7 +77,7 @@ func (m *Message) Status() string {
 func (m *Message) Expires() hazard.Instant {
 	h := m.Hazard
 	switch {
-	case m.Kind == authority.Cancel:
+	case m.Kind == cap.Cancel:
 		return m.Sent.Add(cancelHolds)
 	case h.AutoExpire:
 		return h.End
@@ -118,7 +118,7 @@ func WriteMessage(m *Message) ([]byte, error) {
 			a.Info = append(a.Info, m.block(in, lang, t))
 		}
 	}
-	if m.Kind == authority.Cancel {
+	if m.Kind == cap.Cancel {
 		a.ended(h)
 		for i := range a.Info {
 			a.Info[i].Urgency = "Past"

@@ -8,9 +8,9 @@ import (
 	"os"
 	"time"
 
+	"github.com/hazardd/hazardd/internal/format/geoparquet"
+	"github.com/hazardd/hazardd/internal/format/gpkg"
 	"github.com/hazardd/hazardd/internal/geo"
-	"github.com/hazardd/hazardd/internal/geoparquet"
-	"github.com/hazardd/hazardd/internal/gpkg"
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 

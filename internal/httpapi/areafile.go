@@ -7,8 +7,8 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/hazardd/hazardd/internal/areafile"
 	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/format/areafile"
 )
 
 // costOfAreaFile is what reading a file with areas holds: what is unpacked of it, and what is made of that.

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/hazardd/hazardd/internal/auth"
-	"github.com/hazardd/hazardd/internal/authority"
+	"github.com/hazardd/hazardd/internal/format/cap"
 	"github.com/hazardd/hazardd/internal/geo/lru"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/publish"
@@ -148,11 +148,11 @@ func (a *API) setPublishing(w http.ResponseWriter, r *http.Request, who *auth.Ca
 	if err != nil {
 		return err
 	}
-	body, err := readBody(w, r, authority.MaxProfile)
+	body, err := readBody(w, r, cap.MaxProfile)
 	if err != nil {
 		return err
 	}
-	p, err := authority.Parse(org.ID, org.Name, body)
+	p, err := cap.Parse(org.ID, org.Name, body)
 	if err != nil {
 		return err
 	}

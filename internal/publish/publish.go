@@ -19,15 +19,15 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/hazardd/hazardd/internal/authority"
 	"github.com/hazardd/hazardd/internal/format"
+	"github.com/hazardd/hazardd/internal/format/cap"
 	"github.com/hazardd/hazardd/internal/geo/lru"
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
 // Store is the part of a store that the package needs.
 type Store interface {
-	Publishing(ctx context.Context) (authority.Settings, error)
+	Publishing(ctx context.Context) (cap.Settings, error)
 	// Forks returns how often the history was replaced.
 	Forks(ctx context.Context) (int64, error)
 	// OwnChanges calls f with people's changes to hazards and their products, in order. Their
@@ -77,17 +77,17 @@ type Publisher struct {
 }
 
 type chain struct {
-	authority.Chain
+	cap.Chain
 	last int64 // number of the hazard's last change, which voids its cached documents
 }
 
 // View is the list of published messages as of a change. It is immutable.
 type View struct {
-	Settings authority.Settings
-	Messages []authority.Message // the published messages, by number
+	Settings cap.Settings
+	Messages []cap.Message // the published messages, by number
 	// Key changes whenever the list or the content of messages may have changed.
 	Key  string
-	of   map[int64][]authority.Message // the published messages of a hazard
+	of   map[int64][]cap.Message // the published messages of a hazard
 	last map[int64]int64
 }
 
@@ -175,9 +175,9 @@ func (p *Publisher) add(ctx context.Context, c *hazard.Change) error {
 	return nil
 }
 
-func (p *Publisher) newView(settings authority.Settings) *View {
+func (p *Publisher) newView(settings cap.Settings) *View {
 	p.views++
-	v := &View{Settings: settings, Key: strconv.FormatInt(p.views, 10), of: map[int64][]authority.Message{}, last: map[int64]int64{}}
+	v := &View{Settings: settings, Key: strconv.FormatInt(p.views, 10), of: map[int64][]cap.Message{}, last: map[int64]int64{}}
 	for id, c := range p.chains {
 		v.last[id] = c.last
 		for _, m := range c.Messages {
@@ -185,29 +185,29 @@ func (p *Publisher) newView(settings authority.Settings) *View {
 				continue
 			}
 			before := v.of[id]
-			if m.Kind != authority.Alert && (len(before) == 0 || before[len(before)-1].First != m.First) { // the earlier ones were not published
-				if m.Kind == authority.Cancel {
+			if m.Kind != cap.Alert && (len(before) == 0 || before[len(before)-1].First != m.First) { // the earlier ones were not published
+				if m.Kind == cap.Cancel {
 					continue
 				}
-				m.Kind, m.First = authority.Alert, m.Number
-			} else if m.Kind != authority.Alert {
+				m.Kind, m.First = cap.Alert, m.Number
+			} else if m.Kind != cap.Alert {
 				m.First = before[len(before)-1].First
 			}
 			v.of[id] = append(before, m)
 		}
 		v.Messages = append(v.Messages, v.of[id]...)
 	}
-	slices.SortFunc(v.Messages, func(a, b authority.Message) int { return cmp.Compare(a.Number, b.Number) })
+	slices.SortFunc(v.Messages, func(a, b cap.Message) int { return cmp.Compare(a.Number, b.Number) })
 	return v
 }
 
 // Of lists the published messages of an organization by number, or of all organizations if org is
 // 0.
-func (v *View) Of(org int64) []authority.Message {
+func (v *View) Of(org int64) []cap.Message {
 	if org == 0 {
 		return v.Messages
 	}
-	var own []authority.Message
+	var own []cap.Message
 	for _, m := range v.Messages {
 		if m.Org == org {
 			own = append(own, m)
@@ -218,12 +218,12 @@ func (v *View) Of(org int64) []authority.Message {
 
 // Find returns the message with an identifier, and its hazard. It returns hazard.ErrNotFound if
 // there is none.
-func (p *Publisher) Find(ctx context.Context, v *View, identifier string) (authority.Message, *hazard.Hazard, error) {
+func (p *Publisher) Find(ctx context.Context, v *View, identifier string) (cap.Message, *hazard.Hazard, error) {
 	none := fmt.Errorf("%w: no message %.80q", hazard.ErrNotFound, identifier)
 	n, ok := format.NumberOf(identifier)
-	i, found := slices.BinarySearchFunc(v.Messages, n, func(m authority.Message, n int64) int { return cmp.Compare(m.Number, n) })
+	i, found := slices.BinarySearchFunc(v.Messages, n, func(m cap.Message, n int64) int { return cmp.Compare(m.Number, n) })
 	if !ok || !found {
-		return authority.Message{}, nil, none
+		return cap.Message{}, nil, none
 	}
 	m := v.Messages[i]
 	h, err := p.store.HazardAsOf(ctx, m.Hazard, m.Number)
@@ -238,7 +238,7 @@ func (p *Publisher) Find(ctx context.Context, v *View, identifier string) (autho
 
 // message returns the content of a message. Its addresses begin with base. Unless whole is set, it
 // has no areas, files and references.
-func (p *Publisher) message(ctx context.Context, v *View, m authority.Message, h *hazard.Hazard, base string, whole bool) (*format.Message, error) {
+func (p *Publisher) message(ctx context.Context, v *View, m cap.Message, h *hazard.Hazard, base string, whole bool) (*format.Message, error) {
 	out := &format.Message{Message: m, Profile: v.Settings.At(m.Org, m.Number), Hazard: h.ExpireAt(m.Sent), Base: base}
 	if !whole {
 		return out, nil
@@ -337,7 +337,7 @@ const (
 func Address(identifier string) string { return "/cap/" + identifier + ".xml" }
 
 // Entry returns the entry of a message in an index. Its addresses begin with base.
-func (p *Publisher) Entry(ctx context.Context, v *View, m authority.Message, f Form, base string) ([]byte, error) {
+func (p *Publisher) Entry(ctx context.Context, v *View, m cap.Message, f Form, base string) ([]byte, error) {
 	key := fmt.Sprint(f, " ", m.Number, " ", v.last[m.Hazard], " ", base, " ", m.Kind)
 	if text, ok := p.entries.Get(key); ok {
 		return text, nil

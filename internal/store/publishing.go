@@ -10,31 +10,31 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/hazardd/hazardd/internal/auth"
-	"github.com/hazardd/hazardd/internal/authority"
+	"github.com/hazardd/hazardd/internal/format/cap"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/store/db"
 )
 
 // Publishing returns the present and earlier publishing profiles of organizations.
-func (s *Store) Publishing(ctx context.Context) (authority.Settings, error) {
+func (s *Store) Publishing(ctx context.Context) (cap.Settings, error) {
 	rows, err := s.readQ.Publishing(ctx)
 	if err != nil {
 		return nil, storeError(err)
 	}
-	all := authority.Settings{}
+	all := cap.Settings{}
 	for _, r := range rows {
-		p := &authority.Profile{}
+		p := &cap.Profile{}
 		if err := json.Unmarshal([]byte(r.Body), p); err != nil {
 			return nil, fmt.Errorf("stored profile of organization %d after change %d: %w", r.OrgID, r.AfterN, err)
 		}
-		all[r.OrgID] = append(all[r.OrgID], authority.Setting{After: r.AfterN, Profile: p})
+		all[r.OrgID] = append(all[r.OrgID], cap.Setting{After: r.AfterN, Profile: p})
 	}
 	return all, nil
 }
 
 // SetPublishing makes p the profile for its organization's future changes; a first profile also
 // applies to earlier changes. What was published under an earlier profile stays as it is.
-func (s *Store) SetPublishing(ctx context.Context, p *authority.Profile, a auth.Audit) error {
+func (s *Store) SetPublishing(ctx context.Context, p *cap.Profile, a auth.Audit) error {
 	body, err := json.Marshal(p)
 	if err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hazardd/hazardd/internal/gpkg"
+	"github.com/hazardd/hazardd/internal/format/gpkg"
 )
 
 // The checks follow the specification's abstract tests, by requirement.

@@ -1,10 +1,10 @@
-// Package authority holds how an organization publishes its own hazards as an alerting authority: its profile, and which changes of a
+// Package cap holds how an organization publishes its own hazards as an alerting authority: its profile, and which changes of a
 // hazard are CAP messages.
 //
 // Both are values: nothing here reads a clock, a store or a network. A profile never changes what was published before it: each
 // setting of it is kept with the number of the change after which it holds (Settings.At), so that a message reads the same for ever. A
 // Chain is a function of the changes of one hazard alone.
-package authority
+package cap
 
 import (
 	"fmt"

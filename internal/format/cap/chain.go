@@ -1,4 +1,4 @@
-package authority
+package cap
 
 import (
 	"crypto/sha256"
