@@ -104,7 +104,7 @@ lint: web/node_modules/.package-lock.json ## Find faults: gofmt, go vet, staticc
 	npm --prefix web run --silent lint
 	web/node_modules/.bin/tsc --noEmit --strict --target es2022 --module nodenext --lib es2023,dom --types '' clients/typescript/test/types.mts
 
-generate: ## Make internal/store/db from the SQL; the picture of all symbols; what the map knows of internal/hazard and the OpenAPI document
+generate: ## Make internal/store/sqlc from the SQL; the picture of all symbols; what the map knows of internal/hazard and the OpenAPI document
 	cd internal/store && go run $(SQLC) generate
 	go run ./internal/atlas/symbol/sheet docs/symbols.png
 	go run ./internal/atlas/symbol/vocabulary web/src

@@ -105,8 +105,8 @@ func TestImportsOnlyGoDownAFloor(t *testing.T) {
 }
 
 // kin reports whether one package is a part of the other, such as internal/auth/authtest of
-// internal/auth, or both are parts of a third, such as internal/store/wal and
-// internal/store/pagesum.
+// internal/auth, or both are parts of a third, such as internal/store/sqlite/wal and
+// internal/store/sqlite/pagesum.
 func kin(pkg, imported string) bool {
 	parent := imported[:strings.LastIndexByte(imported, '/')]
 	return strings.HasPrefix(pkg, imported+"/") || parent != module && parent != module+"/internal" && strings.HasPrefix(pkg, parent+"/")

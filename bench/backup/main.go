@@ -23,9 +23,9 @@ import (
 
 	"github.com/hazardd/hazardd/bench/internal/measure"
 	"github.com/hazardd/hazardd/bench/internal/sample"
-	"github.com/hazardd/hazardd/internal/archive"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/store/backup"
 )
 
 // The content of the store apart from its hazards.
@@ -84,7 +84,7 @@ func run(ctx context.Context, hazards int, to string, asJSON bool) error {
 		return err
 	}
 	err = timed("backup --verify", func() (int64, error) { return 0, nil }, func() error {
-		return reading(file, func(f io.Reader) error { _, _, err := archive.Verify(ctx, f, nil); return err })
+		return reading(file, func(f io.Reader) error { _, _, err := backup.Verify(ctx, f, nil); return err })
 	})
 	if err != nil {
 		return err
@@ -92,7 +92,7 @@ func run(ctx context.Context, hazards int, to string, asJSON bool) error {
 	restored := filepath.Join(dir, "restored")
 	err = timed("restore into SQLite", func() (int64, error) { return sizeOf(filepath.Join(restored, "hazardd.db")) }, func() error {
 		return reading(file, func(f io.Reader) error {
-			_, _, err := archive.Restore(ctx, f, archive.Into{Dir: restored}, time.Now(), nil)
+			_, _, err := backup.Restore(ctx, f, backup.Into{Dir: restored}, time.Now(), nil)
 			return err
 		})
 	})
@@ -103,7 +103,7 @@ func run(ctx context.Context, hazards int, to string, asJSON bool) error {
 	if len(targets) > 0 {
 		err = timed("restore into PostgreSQL", func() (int64, error) { return 0, nil }, func() error {
 			return reading(file, func(f io.Reader) error {
-				_, _, err := archive.Restore(ctx, f, archive.Into{Dir: filepath.Join(dir, "pg"), Database: string(targets[0])}, time.Now(), nil)
+				_, _, err := backup.Restore(ctx, f, backup.Into{Dir: filepath.Join(dir, "pg"), Database: string(targets[0])}, time.Now(), nil)
 				return err
 			})
 		})
@@ -114,7 +114,7 @@ func run(ctx context.Context, hazards int, to string, asJSON bool) error {
 	if len(targets) > 1 {
 		err = timed("migrate from SQLite to PostgreSQL", func() (int64, error) { return 0, nil }, func() error {
 			return opened(ctx, data, func(s *store.Store) error {
-				_, err := archive.Migrate(ctx, s, archive.Into{Dir: filepath.Join(dir, "pg2"), Database: string(targets[1])}, true, time.Now(), nil)
+				_, err := backup.Migrate(ctx, s, backup.Into{Dir: filepath.Join(dir, "pg2"), Database: string(targets[1])}, true, time.Now(), nil)
 				return err
 			})
 		})
@@ -209,7 +209,7 @@ func opened(ctx context.Context, dir string, f func(*store.Store) error) error {
 func backUp(ctx context.Context, dir, name string) error {
 	return opened(ctx, dir, func(s *store.Store) error {
 		return writing(name, func(f *os.File) error {
-			_, _, err := archive.Write(ctx, s, f, "bench", time.Now(), nil)
+			_, _, err := backup.Write(ctx, s, f, "bench", time.Now(), nil)
 			return err
 		})
 	})

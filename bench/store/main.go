@@ -34,9 +34,9 @@ import (
 	"github.com/hazardd/hazardd/bench/internal/measure"
 	"github.com/hazardd/hazardd/bench/internal/sample"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/live"
 	"github.com/hazardd/hazardd/internal/store"
-	"github.com/hazardd/hazardd/internal/tail"
+	"github.com/hazardd/hazardd/internal/store/follow"
+	"github.com/hazardd/hazardd/internal/store/view"
 )
 
 // sizes are the numbers of active hazards.
@@ -259,13 +259,15 @@ func latency(ctx context.Context, size, writes int) (commit, visible, both []flo
 		return nil, nil, nil, err
 	}
 	clock := func() hazard.Instant { return hazard.At(time.Now()) }
-	view, err := live.Open(ctx, s, slog.New(slog.DiscardHandler), clock)
+	view, err := view.Open(ctx, s, slog.New(slog.DiscardHandler), clock)
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	following, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
-	go func() { ended <- tail.New(s, view, clock, tail.Memory, slog.New(slog.DiscardHandler)).Run(following) }()
+	go func() {
+		ended <- follow.New(s, view, clock, follow.Memory, slog.New(slog.DiscardHandler)).Run(following)
+	}()
 	defer func() {
 		stop()
 		err = errors.Join(err, <-ended)

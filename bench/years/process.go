@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/bench/internal/served"
-	"github.com/hazardd/hazardd/internal/archive"
 	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/store/backup"
 )
 
 // pruneOrder is the order to prune, one line of the process's standard input.
@@ -28,7 +28,7 @@ type pruneOrder struct {
 
 // pruned is the answer, in one line.
 type pruned struct {
-	archive.Pruning
+	backup.Pruning
 	Seconds float64
 	Error   string
 }
@@ -64,7 +64,7 @@ func obey(ctx context.Context, s *store.Store, orders *served.Orders) error {
 			return err
 		}
 		begin := time.Now()
-		done, err := archive.Prune(store.Patient(ctx), s, archive.Keep{Dir: p.Archive}, store.History, p.Before, "bench", begin, stages())
+		done, err := backup.Prune(store.Patient(ctx), s, backup.Keep{Dir: p.Archive}, store.History, p.Before, "bench", begin, stages())
 		answer := pruned{Seconds: time.Since(begin).Seconds()}
 		if err != nil {
 			answer.Error = err.Error()
@@ -78,7 +78,7 @@ func obey(ctx context.Context, s *store.Store, orders *served.Orders) error {
 }
 
 // stages prints to standard error when a stage of a pruning begins.
-func stages() archive.Progress {
+func stages() backup.Progress {
 	last, begin := "", time.Now()
 	return func(stage string, done, of int64) {
 		if stage != last {

@@ -15,9 +15,9 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
-	"github.com/hazardd/hazardd/internal/archive"
-	"github.com/hazardd/hazardd/internal/files"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/store/backup"
+	"github.com/hazardd/hazardd/internal/store/blob"
 )
 
 type backupCmd struct {
@@ -63,7 +63,7 @@ func (b *backupCmd) Run(ctx context.Context, c *console, g *globals) error {
 			return err
 		}
 		bar := newBar(c, b.File == "-" && c.outTerminal)
-		m, totals, err := archive.Write(ctx, s, out, about().Version, c.now(), bar.tell)
+		m, totals, err := backup.Write(ctx, s, out, about().Version, c.now(), bar.tell)
 		bar.end()
 		if err = out.close(err); err != nil {
 			return err
@@ -80,7 +80,7 @@ func (b *backupCmd) Run(ctx context.Context, c *console, g *globals) error {
 	})
 }
 
-func summary(file string, m *archive.Manifest, totals *archive.Totals, begin time.Time) *backupResult {
+func summary(file string, m *backup.Manifest, totals *backup.Totals, begin time.Time) *backupResult {
 	return &backupResult{File: file, ID: m.ID, Made: m.Made, Epoch: m.Epoch, Change: m.Change, Rows: totals.Rows(), Files: totals.Files, Missing: totals.Missing, Damaged: totals.Damaged,
 		Seconds: time.Since(begin).Seconds()}
 }
@@ -110,7 +110,7 @@ func (b *backupCmd) verify(ctx context.Context, c *console, g *globals) error {
 	}
 	defer in.Close()
 	bar := newBar(c, false)
-	m, totals, err := archive.Verify(ctx, in, bar.tell)
+	m, totals, err := backup.Verify(ctx, in, bar.tell)
 	bar.end()
 	if err != nil {
 		return fmt.Errorf("%s: %w", b.File, err)
@@ -149,7 +149,7 @@ func (r *restoreCmd) Run(ctx context.Context, c *console, g *globals) error {
 	if file, ok := in.(*os.File); ok && file != c.in {
 		// A damaged backup fails here, before anything is written.
 		bar := newBar(c, false)
-		_, _, err := archive.Verify(ctx, file, bar.tell)
+		_, _, err := backup.Verify(ctx, file, bar.tell)
 		bar.end()
 		if err == nil {
 			_, err = file.Seek(0, io.SeekStart)
@@ -159,7 +159,7 @@ func (r *restoreCmd) Run(ctx context.Context, c *console, g *globals) error {
 		}
 	}
 	bar := newBar(c, false)
-	m, result, err := archive.Restore(ctx, in, into, c.now(), bar.tell)
+	m, result, err := backup.Restore(ctx, in, into, c.now(), bar.tell)
 	bar.end()
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.File, err)
@@ -183,9 +183,9 @@ func noteAltered(c *console, rows int64) {
 }
 
 // into returns the store that the flags name.
-func (g *globals) into() (archive.Into, error) {
+func (g *globals) into() (backup.Into, error) {
 	place, err := g.files()
-	return archive.Into{Dir: g.Data, Database: g.Database, Files: place}, err
+	return backup.Into{Dir: g.Data, Database: g.Database, Files: place}, err
 }
 
 type migrateCmd struct {
@@ -223,7 +223,7 @@ func (m *migrateCmd) Run(ctx context.Context, c *console, g *globals) error {
 	}
 	return from.withOldStore(ctx, func(s *store.Store) error {
 		bar := newBar(c, false)
-		result, err := archive.Migrate(ctx, s, into, m.ToData != "" || m.ToFiles != "", c.now(), bar.tell)
+		result, err := backup.Migrate(ctx, s, into, m.ToData != "" || m.ToFiles != "", c.now(), bar.tell)
 		bar.end()
 		if err != nil {
 			return err
@@ -269,7 +269,7 @@ func openBackup(c *console, name string) (*backupFile, error) {
 	if b.part, err = os.OpenFile(name+".part", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); err != nil {
 		return nil, b.explain(err)
 	}
-	b.Writer = files.Steady(b.part)
+	b.Writer = blob.Steady(b.part)
 	return b, nil
 }
 

@@ -11,10 +11,10 @@ import (
 	"strings"
 
 	"github.com/hazardd/hazardd/internal/auth"
-	"github.com/hazardd/hazardd/internal/files"
-	"github.com/hazardd/hazardd/internal/mend"
 	"github.com/hazardd/hazardd/internal/store"
-	"github.com/hazardd/hazardd/internal/store/pagesum"
+	"github.com/hazardd/hazardd/internal/store/backup/repair"
+	"github.com/hazardd/hazardd/internal/store/blob"
+	"github.com/hazardd/hazardd/internal/store/sqlite/pagesum"
 )
 
 type checkCmd struct {
@@ -69,12 +69,12 @@ func (r *checkResult) read(ctx context.Context, s *store.Store, g *globals) (err
 		kind   store.KeptKind
 		n      *int64
 	}{{"evidence", store.KeptPayloads, &r.Payloads}, {"pictures", store.KeptPictures, &r.Pictures}} {
-		*kept.n, err = s.CheckKept(ctx, kept.kind, func() (files.Place, error) {
+		*kept.n, err = s.CheckKept(ctx, kept.kind, func() (blob.Place, error) {
 			set, err := g.files()
 			if err != nil {
 				return nil, err
 			}
-			return files.Open(filepath.Join(g.Data, kept.folder), set.Below(kept.folder))
+			return blob.Open(filepath.Join(g.Data, kept.folder), set.Below(kept.folder))
 		}, fault)
 		if err != nil {
 			return err
@@ -100,7 +100,7 @@ func (r *checkResult) end(c *console, g *globals, failed error) error {
 // mend checks a store and repairs what is damaged. It repairs pages of the SQLite file first, so
 // that the store can be opened.
 func (k *checkCmd) mend(ctx context.Context, c *console, g *globals) (err error) {
-	from := mend.Backup{Open: func() (io.ReadCloser, error) { return openArchive(c, k.From) }}
+	from := repair.Backup{Open: func() (io.ReadCloser, error) { return openArchive(c, k.From) }}
 	if k.From == "-" {
 		return errors.New("a backup to mend from is read twice: name a file, not standard input")
 	}
@@ -116,7 +116,7 @@ func (k *checkCmd) mend(ctx context.Context, c *console, g *globals) (err error)
 	var pages []uint32
 	var failed error
 	if file := g.sqliteFile(); file != "" {
-		if pages, failed = mend.Pages(ctx, file, from, !k.DryRun); errors.Is(failed, fs.ErrNotExist) {
+		if pages, failed = repair.Pages(ctx, file, from, !k.DryRun); errors.Is(failed, fs.ErrNotExist) {
 			failed = nil // withOldStore reports the same error
 		} else if failed != nil {
 			failed = fmt.Errorf("mend the pages of %s: %w", file, failed)
@@ -140,7 +140,7 @@ func (k *checkCmd) mend(ctx context.Context, c *console, g *globals) (err error)
 		if err := r.read(ctx, s, g); err != nil {
 			return err
 		}
-		parts, err := mend.Parts(ctx, s, r.Damaged, from, !k.DryRun, audit)
+		parts, err := repair.Parts(ctx, s, r.Damaged, from, !k.DryRun, audit)
 		for _, p := range parts {
 			r.Mended = append(r.Mended, p.String())
 		}

@@ -11,9 +11,9 @@ import (
 
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/evidence"
-	"github.com/hazardd/hazardd/internal/files"
 	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/store/blob"
 )
 
 // withStore opens the store, calls use and closes the store. It creates a store that does not
@@ -50,7 +50,7 @@ func (g *globals) withOldStore(ctx context.Context, use func(*store.Store) error
 
 // files returns where the product files are. The keys of a bucket are never flags, because other
 // users of the machine can read those.
-func (g *globals) files() (s files.Settings, err error) {
+func (g *globals) files() (s blob.Settings, err error) {
 	if s.URL = g.Files; s.URL == "" {
 		return s, nil
 	}

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hazardd/hazardd/internal/archive"
-	"github.com/hazardd/hazardd/internal/files"
 	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/store/backup"
+	"github.com/hazardd/hazardd/internal/store/blob"
 )
 
 // retentionFlags say how long history and the audit trail are kept, and where backup and archives
@@ -37,7 +37,7 @@ func (f *retentionFlags) set(cfg *service.Config, g *globals) (err error) {
 }
 
 // archive returns where archives go.
-func (g *globals) archive(where string) (k archive.Keep, err error) {
+func (g *globals) archive(where string) (k backup.Keep, err error) {
 	if k.Dir, k.Bucket, err = g.placeOf(where); k.Bucket.URL != "" {
 		k.Dir = filepath.Join(g.Data, "archiving")
 	}
@@ -45,7 +45,7 @@ func (g *globals) archive(where string) (k archive.Keep, err error) {
 }
 
 // placeOf parses a folder or the URL of a bucket.
-func (g *globals) placeOf(where string) (dir string, bucket files.Settings, err error) {
+func (g *globals) placeOf(where string) (dir string, bucket blob.Settings, err error) {
 	if !strings.Contains(where, "://") {
 		return where, bucket, nil
 	}
@@ -74,12 +74,12 @@ func (p *pruneCmd) Run(ctx context.Context, c *console, g *globals) error {
 		results := pruneResult{}
 		for _, of := range p.Of {
 			bar := newBar(c, false)
-			var done *archive.Pruning
+			var done *backup.Pruning
 			var err error
 			if p.DryRun {
-				done, err = archive.Prunable(ctx, s, store.Prunable(of), before)
+				done, err = backup.Prunable(ctx, s, store.Prunable(of), before)
 			} else {
-				done, err = archive.Prune(ctx, s, keep, store.Prunable(of), before, about().Version, c.now(), bar.tell)
+				done, err = backup.Prune(ctx, s, keep, store.Prunable(of), before, about().Version, c.now(), bar.tell)
 			}
 			bar.end()
 			if err != nil {
@@ -92,7 +92,7 @@ func (p *pruneCmd) Run(ctx context.Context, c *console, g *globals) error {
 }
 
 // pruneResult is the result of pruning.
-type pruneResult []archive.Pruning
+type pruneResult []backup.Pruning
 
 func (r pruneResult) write(w io.Writer, dry bool) error {
 	for _, p := range r {

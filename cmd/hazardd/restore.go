@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hazardd/hazardd/internal/backup"
-	"github.com/hazardd/hazardd/internal/files"
+	"github.com/hazardd/hazardd/internal/store/backup/continuous"
+	"github.com/hazardd/hazardd/internal/store/blob"
 )
 
 // isContinuous reports whether name is a continuous backup: a folder or a bucket.
@@ -20,7 +20,7 @@ func isContinuous(name string) bool {
 }
 
 // shelf opens the storage of a continuous backup for reading.
-func (g *globals) shelf(where string) (files.Shelf, func() error, error) {
+func (g *globals) shelf(where string) (blob.Shelf, func() error, error) {
 	dir, bucket, err := g.placeOf(where)
 	if err != nil {
 		return nil, nil, err
@@ -29,7 +29,7 @@ func (g *globals) shelf(where string) (files.Shelf, func() error, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	shelf, err := files.OpenShelf(dir, spool, bucket)
+	shelf, err := blob.OpenShelf(dir, spool, bucket)
 	if err != nil {
 		return nil, nil, errors.Join(err, os.RemoveAll(spool))
 	}
@@ -37,12 +37,12 @@ func (g *globals) shelf(where string) (files.Shelf, func() error, error) {
 }
 
 // continuousResult describes a continuous backup, or what was restored from it.
-func continuousResult(place string, f *backup.Found, begin time.Time) *backupResult {
+func continuousResult(place string, f *continuous.Found, begin time.Time) *backupResult {
 	return &backupResult{File: place, ID: f.Generation, Made: f.Made, Epoch: f.Epoch, Change: f.Change, Files: f.Files, Missing: f.Missing, Seconds: time.Since(begin).Seconds()}
 }
 
 // broken returns the error for a continuous backup that is usable only in part.
-func broken(f *backup.Found) error {
+func broken(f *continuous.Found) error {
 	if f.Broken == nil {
 		return nil
 	}
@@ -61,7 +61,7 @@ func verifyContinuous(ctx context.Context, c *console, g *globals, where string)
 	}
 	defer func() { err = errors.Join(err, end()) }()
 	bar := newBar(c, false)
-	found, err := backup.Verify(ctx, shelf, time.Time{}, bar.tell)
+	found, err := continuous.Verify(ctx, shelf, time.Time{}, bar.tell)
 	bar.end()
 	if err != nil {
 		return fmt.Errorf("%s: %w", where, err)
@@ -98,7 +98,7 @@ func (r *restoreCmd) continuous(ctx context.Context, c *console, g *globals) (er
 		return err
 	}
 	bar := newBar(c, false)
-	found, err := backup.Restore(ctx, shelf, r.At, dir, settings, c.now(), bar.tell)
+	found, err := continuous.Restore(ctx, shelf, r.At, dir, settings, c.now(), bar.tell)
 	bar.end()
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.File, err)

@@ -20,7 +20,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/hazardd/hazardd/internal/pgtest"
-	"github.com/hazardd/hazardd/internal/store/pagesum"
+	"github.com/hazardd/hazardd/internal/store/sqlite/pagesum"
 )
 
 // The scripts in testdata run the program as users do. They can also use these commands:

@@ -26,9 +26,9 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/hazardd/hazardd/internal/files"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/store/blob"
 )
 
 // The kinds of receipts: what was done.
@@ -83,7 +83,7 @@ const orphanAge = time.Hour
 // Keeper keeps evidence. It is safe for concurrent use. A nil Keeper keeps nothing.
 type Keeper struct {
 	store  *store.Store
-	place  files.Place
+	place  blob.Place
 	limits Limits
 	zip    *zstd.Encoder
 	log    *slog.Logger
@@ -93,8 +93,8 @@ type Keeper struct {
 
 // Open opens the evidence of a store. dir is its folder on this machine; where set names a bucket, the contents are there, in the folder
 // "evidence". log may be nil.
-func Open(s *store.Store, dir string, set files.Settings, limits Limits, log *slog.Logger) (*Keeper, error) {
-	place, err := files.Open(dir, set.Below("evidence"))
+func Open(s *store.Store, dir string, set blob.Settings, limits Limits, log *slog.Logger) (*Keeper, error) {
+	place, err := blob.Open(dir, set.Below("evidence"))
 	if err != nil {
 		return nil, fmt.Errorf("evidence: %w", err)
 	}
@@ -181,7 +181,7 @@ func (k *Keeper) put(ctx context.Context, payload []byte) (*store.Payload, error
 		return nil, err
 	}
 	p := &store.Payload{File: staged.Digest, Life: rand.Int64(), Bytes: int64(len(payload)), Kept: staged.Size}
-	err = k.place.Put(ctx, staged, files.Name{Digest: p.File, Life: p.Life})
+	err = k.place.Put(ctx, staged, blob.Name{Digest: p.File, Life: p.Life})
 	return p, errors.Join(err, staged.Drop())
 }
 
@@ -194,7 +194,7 @@ func (k *Keeper) Open(ctx context.Context, digest string) (io.ReadCloser, store.
 	if err != nil {
 		return nil, p, err
 	}
-	f, err := k.place.Open(ctx, files.Name{Digest: p.File, Life: p.Life})
+	f, err := k.place.Open(ctx, blob.Name{Digest: p.File, Life: p.Life})
 	if err != nil {
 		return nil, p, err
 	}
@@ -270,7 +270,7 @@ func (k *Keeper) Sweep(ctx context.Context, now hazard.Instant) (removed int, er
 		for _, p := range gone {
 			over -= p.Kept
 			// One that stays now is removed by Tidy.
-			if err := k.place.Remove(ctx, files.Name{Digest: p.File, Life: p.Life}); err != nil {
+			if err := k.place.Remove(ctx, blob.Name{Digest: p.File, Life: p.Life}); err != nil {
 				return removed, err
 			}
 			removed++
@@ -295,9 +295,9 @@ func (k *Keeper) Tidy(ctx context.Context, now hazard.Instant) (removed int, err
 	}
 	if owner != k.store.Epoch() {
 		return 0, fmt.Errorf("%w: the evidence in %v is that of another store (%s, this is %s): give each store a place of its own, or remove the file or object %q there "+
-			"if this store has taken the other's place", hazard.ErrConflict, k.place, owner, k.store.Epoch(), files.OwnerName)
+			"if this store has taken the other's place", hazard.ErrConflict, k.place, owner, k.store.Epoch(), blob.OwnerName)
 	}
-	err = k.place.Each(ctx, func(n files.Name, put time.Time) error {
+	err = k.place.Each(ctx, func(n blob.Name, put time.Time) error {
 		if !put.Before(before) {
 			return nil
 		}

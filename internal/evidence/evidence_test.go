@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/internal/evidence"
-	"github.com/hazardd/hazardd/internal/files"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/pgtest"
 	"github.com/hazardd/hazardd/internal/s3test"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/store/blob"
 )
 
 // bed is a store with evidence, and a way to count its contents.
@@ -27,7 +27,7 @@ type bed struct {
 	dir   string
 }
 
-func open(t *testing.T, set files.Settings, limits evidence.Limits) *bed {
+func open(t *testing.T, set blob.Settings, limits evidence.Limits) *bed {
 	t.Helper()
 	dir := t.TempDir()
 	s, err := store.Open(t.Context(), dir, pgtest.Database(t, dir, "sqlite:?synchronous=off"))
@@ -46,9 +46,9 @@ func open(t *testing.T, set files.Settings, limits evidence.Limits) *bed {
 	})
 	return &bed{k, s, func() int {
 		n := 0
-		p, err := files.Open(place, set.Below("evidence"))
+		p, err := blob.Open(place, set.Below("evidence"))
 		if err == nil {
-			err = errors.Join(p.Each(t.Context(), func(files.Name, time.Time) error { n++; return nil }), p.Close())
+			err = errors.Join(p.Each(t.Context(), func(blob.Name, time.Time) error { n++; return nil }), p.Close())
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -68,9 +68,9 @@ func (b *bed) keep(t *testing.T, source, payload string, at hazard.Instant) stri
 }
 
 func TestAPayloadIsKeptOnceAndForItsTime(t *testing.T) {
-	for name, set := range map[string]func(*testing.T) files.Settings{
-		"folder": func(*testing.T) files.Settings { return files.Settings{} },
-		"bucket": func(t *testing.T) files.Settings { return s3test.New(t).Settings() },
+	for name, set := range map[string]func(*testing.T) blob.Settings{
+		"folder": func(*testing.T) blob.Settings { return blob.Settings{} },
+		"bucket": func(t *testing.T) blob.Settings { return s3test.New(t).Settings() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := open(t, set(t), evidence.Limits{Age: time.Hour, Bytes: 1 << 20})
@@ -107,7 +107,7 @@ func TestAPayloadIsKeptOnceAndForItsTime(t *testing.T) {
 }
 
 func TestOfTooMuchEvidenceTheOldestGoes(t *testing.T) {
-	b := open(t, files.Settings{}, evidence.Limits{Age: 24 * time.Hour, Bytes: 1500})
+	b := open(t, blob.Settings{}, evidence.Limits{Age: 24 * time.Hour, Bytes: 1500})
 	var last string
 	for i := range 300 {
 		last = b.keep(t, "usgs", fmt.Sprint("payload ", i), start.Add(time.Duration(i)*time.Second))
@@ -126,9 +126,9 @@ func TestOfTooMuchEvidenceTheOldestGoes(t *testing.T) {
 }
 
 func TestEvidenceThatIsOffIsRemoved(t *testing.T) {
-	b := open(t, files.Settings{}, evidence.Limits{Age: time.Hour})
+	b := open(t, blob.Settings{}, evidence.Limits{Age: time.Hour})
 	b.keep(t, "usgs", "one", start)
-	off, err := evidence.Open(b.store, b.dir, files.Settings{}, evidence.Limits{}, nil)
+	off, err := evidence.Open(b.store, b.dir, blob.Settings{}, evidence.Limits{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func TestEvidenceThatIsOffIsRemoved(t *testing.T) {
 
 // A process may die between storing a content and naming it, and a removal may fail.
 func TestContentsThatNoRowNamesAreTidied(t *testing.T) {
-	b := open(t, files.Settings{}, evidence.Limits{Age: time.Hour})
+	b := open(t, blob.Settings{}, evidence.Limits{Age: time.Hour})
 	digest := b.keep(t, "usgs", "one", start)
 	stray := filepath.Join(b.dir, "ab", "ab"+strings.Repeat("0", 62)+".7")
 	old := time.Now().Add(-2 * time.Hour)

@@ -21,9 +21,9 @@ import (
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/clock"
-	"github.com/hazardd/hazardd/internal/lease"
-	"github.com/hazardd/hazardd/internal/live"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/store/lease"
+	"github.com/hazardd/hazardd/internal/store/view"
 )
 
 // The intervals and limits of the worker.
@@ -38,7 +38,7 @@ const (
 // Config is what a worker needs. No field may be nil.
 type Config struct {
 	Store *store.Store
-	View  func(now hazard.Instant) *live.View
+	View  func(now hazard.Instant) *view.View
 	Grid  func() (*population.Grid, error)
 	Clock hazard.Clock
 	Log   *slog.Logger
@@ -105,7 +105,7 @@ func (c Config) pass(ctx context.Context, checked map[int64]checkedState) (int, 
 	}
 	present := c.View(c.Clock.Now())
 	var need []*hazard.Hazard
-	for h := range present.Hazards(live.Filter{}, nil) {
+	for h := range present.Hazards(view.Filter{}, nil) {
 		if old := checked[h.ID]; old.version == h.Version {
 			checked[h.ID] = checkedState{h.Version, present.Number()}
 			continue

@@ -7,8 +7,8 @@ import (
 
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/live"
 	"github.com/hazardd/hazardd/internal/reply"
+	"github.com/hazardd/hazardd/internal/store/view"
 )
 
 // Header values that all answers share; using them needs no allocation.
@@ -29,14 +29,14 @@ const minCompressed = 1200
 const staleView = 3 * time.Second
 
 // answerList writes an answer from the view, with its freshness.
-func (a *API) answerList(w http.ResponseWriter, r *http.Request, v *live.View, body *reply.Body, now hazard.Instant) error {
+func (a *API) answerList(w http.ResponseWriter, r *http.Request, v *view.View, body *reply.Body, now hazard.Instant) error {
 	a.tellView(w, v, now)
 	return answer(w, r, body)
 }
 
 // answerShared is answerList for a body that several readers share. The body counts toward the
 // caller's budget while it is sent.
-func (a *API) answerShared(w http.ResponseWriter, r *http.Request, who *auth.Caller, v *live.View, body *reply.Body, now hazard.Instant) error {
+func (a *API) answerShared(w http.ResponseWriter, r *http.Request, who *auth.Caller, v *view.View, body *reply.Body, now hazard.Instant) error {
 	if err := a.readers.Begin(who.Name, body); err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (a *API) answerShared(w http.ResponseWriter, r *http.Request, who *auth.Cal
 }
 
 // tellView sets the headers that say which view an answer is from, and how fresh it is.
-func (a *API) tellView(w http.ResponseWriter, v *live.View, now hazard.Instant) {
+func (a *API) tellView(w http.ResponseWriter, v *view.View, now hazard.Instant) {
 	h := w.Header()
 	h["Hazardd-Change"] = v.Digits()
 	h["Hazardd-Sources"] = a.Freshness()

@@ -38,7 +38,6 @@ import (
 	"github.com/hazardd/hazardd/internal/intake"
 	"github.com/hazardd/hazardd/internal/lang"
 	"github.com/hazardd/hazardd/internal/lateness"
-	"github.com/hazardd/hazardd/internal/live"
 	"github.com/hazardd/hazardd/internal/net/listen"
 	"github.com/hazardd/hazardd/internal/net/trace"
 	"github.com/hazardd/hazardd/internal/notify"
@@ -49,6 +48,7 @@ import (
 	"github.com/hazardd/hazardd/internal/push"
 	"github.com/hazardd/hazardd/internal/reply"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/store/view"
 	"github.com/hazardd/hazardd/internal/webhook"
 	"github.com/hazardd/hazardd/web"
 )
@@ -60,7 +60,7 @@ type Config struct {
 	Evidence *evidence.Keeper
 	// Pictures holds the pictures of sources. The API does not fetch them itself.
 	Pictures *picture.Keeper
-	Live     *live.Live
+	Live     *view.Live
 	Auth     *auth.Service
 	Edit     *edit.Editor
 	Intake   *intake.Intake

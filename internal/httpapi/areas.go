@@ -19,8 +19,8 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/query"
 	"github.com/hazardd/hazardd/internal/lang"
-	"github.com/hazardd/hazardd/internal/live"
 	"github.com/hazardd/hazardd/internal/reply"
+	"github.com/hazardd/hazardd/internal/store/view"
 )
 
 // maxAreaIDs is how many hazards one request for areas may name; a map window holds fewer.
@@ -58,7 +58,7 @@ func (a *API) activeAreas(w http.ResponseWriter, r *http.Request, who *auth.Call
 		return a.holding(w, r, who, costOfPage, func(w http.ResponseWriter) error { return a.areasOf(w, r, v, ids, now) })
 	}
 	// The places do not depend on the caller.
-	body, err := a.lists.Form(v, "boxes", live.Filter{}, nil, lang.Wish{}, func(out io.Writer, list iter.Seq2[*hazard.Hazard, int]) error {
+	body, err := a.lists.Form(v, "boxes", view.Filter{}, nil, lang.Wish{}, func(out io.Writer, list iter.Seq2[*hazard.Hazard, int]) error {
 		// The first request may be canceled while others still wait for the body.
 		return a.writeBoxes(context.WithoutCancel(r.Context()), out, list)
 	})
@@ -67,7 +67,7 @@ func (a *API) activeAreas(w http.ResponseWriter, r *http.Request, who *auth.Call
 		return a.holding(w, r, who, costOfPage, func(w http.ResponseWriter) error {
 			a.tellView(w, v, now)
 			return a.streamed(w, r, fmt.Sprintf(`"%d-%d-boxes"`, v.Number(), v.At()), false, func(out io.Writer) error {
-				return a.writeBoxes(r.Context(), out, v.Hazards(live.Filter{}, nil))
+				return a.writeBoxes(r.Context(), out, v.Hazards(view.Filter{}, nil))
 			})
 		})
 	}
@@ -110,7 +110,7 @@ func (a *API) writeBoxes(ctx context.Context, out io.Writer, list iter.Seq2[*haz
 
 // areasOf serves the areas of active hazards and leaves out the others. Areas that do not fit the
 // answer are on the next page.
-func (a *API) areasOf(w http.ResponseWriter, r *http.Request, v *live.View, ids []int64, now hazard.Instant) error {
+func (a *API) areasOf(w http.ResponseWriter, r *http.Request, v *view.View, ids []int64, now hazard.Instant) error {
 	var text strings.Builder
 	between := noFeatures
 	for i, id := range ids {

@@ -17,9 +17,9 @@ import (
 	"github.com/hazardd/hazardd/internal/format"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/lang"
-	"github.com/hazardd/hazardd/internal/live"
 	"github.com/hazardd/hazardd/internal/reply"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/store/view"
 )
 
 // formatOf returns the requested format, from the parameter f or from Accept.
@@ -53,7 +53,7 @@ const linkEvery = time.Minute
 
 // activeForm serves a list of active hazards in a format other than JSON. It is encoded once per
 // change and format, as the JSON is; path is the list's own.
-func (a *API) activeForm(w http.ResponseWriter, r *http.Request, who *auth.Caller, v *live.View, filter live.Filter, f format.Format, wish lang.Wish, now hazard.Instant) error {
+func (a *API) activeForm(w http.ResponseWriter, r *http.Request, who *auth.Caller, v *view.View, filter view.Filter, f format.Format, wish lang.Wish, now hazard.Instant) error {
 	if f == format.CAP { // CAP has no lists: a feed links to the alerts
 		f = format.Atom
 	}
@@ -90,7 +90,7 @@ func (a *API) answerLink(w http.ResponseWriter, r *http.Request) error {
 }
 
 // hazardForm serves one hazard in a format other than JSON.
-func (a *API) hazardForm(w http.ResponseWriter, r *http.Request, f format.Format, v *live.View, h *hazard.Hazard, products int, who *auth.Caller, now hazard.Instant) error {
+func (a *API) hazardForm(w http.ResponseWriter, r *http.Request, f format.Format, v *view.View, h *hazard.Hazard, products int, who *auth.Caller, now hazard.Instant) error {
 	return a.holding(w, r, who, costOfObject, func(w http.ResponseWriter) error {
 		body, err := a.hazardDocument(w, r, a.Store, f, h, products)
 		if err != nil {

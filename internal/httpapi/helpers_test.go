@@ -39,14 +39,14 @@ import (
 	"github.com/hazardd/hazardd/internal/httpapi"
 	"github.com/hazardd/hazardd/internal/intake"
 	"github.com/hazardd/hazardd/internal/lateness"
-	"github.com/hazardd/hazardd/internal/live"
 	"github.com/hazardd/hazardd/internal/poll"
 	"github.com/hazardd/hazardd/internal/push"
 	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/source"
 	"github.com/hazardd/hazardd/internal/store"
-	"github.com/hazardd/hazardd/internal/store/pagesum"
-	"github.com/hazardd/hazardd/internal/tail"
+	"github.com/hazardd/hazardd/internal/store/follow"
+	"github.com/hazardd/hazardd/internal/store/sqlite/pagesum"
+	"github.com/hazardd/hazardd/internal/store/view"
 )
 
 // world is the running service and a client that keeps its connections and the users' tokens.
@@ -474,7 +474,7 @@ type inProcess struct {
 	t      testing.TB
 	Store  *store.Store
 	Auth   *auth.Service
-	Live   *live.Live
+	Live   *view.Live
 	Push   *push.Hub
 	tokens *tokens
 	ahead  atomic.Int64 // nanoseconds
@@ -512,10 +512,10 @@ func handle(t testing.TB, alter ...func(*httpapi.Config)) *inProcess {
 		}
 		return pair.Access
 	}}
-	if p.Live, err = live.Open(t.Context(), s, slog.New(slog.DiscardHandler), func() hazard.Instant { return hazard.At(now()) }); err != nil {
+	if p.Live, err = view.Open(t.Context(), s, slog.New(slog.DiscardHandler), func() hazard.Instant { return hazard.At(now()) }); err != nil {
 		t.Fatal(err)
 	}
-	follower := tail.New(s, p.Live, func() hazard.Instant { return hazard.At(now()) }, tail.Memory, slog.New(slog.DiscardHandler))
+	follower := follow.New(s, p.Live, func() hazard.Instant { return hazard.At(now()) }, follow.Memory, slog.New(slog.DiscardHandler))
 	p.Push = push.New(follower, s, base, push.Limits{PerUser: 4, All: 6})
 	c := httpapi.Config{
 		Push:  p.Push,

@@ -13,8 +13,8 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard/query"
 	"github.com/hazardd/hazardd/internal/lang"
 	"github.com/hazardd/hazardd/internal/lang/words"
-	"github.com/hazardd/hazardd/internal/live"
 	pages "github.com/hazardd/hazardd/internal/page"
+	"github.com/hazardd/hazardd/internal/store/view"
 )
 
 // byImportance is the order of sort=importance.
@@ -29,7 +29,7 @@ func (a *API) activeOrder(w http.ResponseWriter, r *http.Request, who *auth.Call
 	now := a.now()
 	v := a.Live.View(now)
 	// The importance of a hazard does not depend on the caller.
-	body, err := a.lists.Form(v, "order", live.Filter{}, nil, lang.Wish{}, func(out io.Writer, list iter.Seq2[*hazard.Hazard, int]) error {
+	body, err := a.lists.Form(v, "order", view.Filter{}, nil, lang.Wish{}, func(out io.Writer, list iter.Seq2[*hazard.Hazard, int]) error {
 		var keys []query.Key
 		for h := range list {
 			keys = append(keys, byImportance.Key(h))

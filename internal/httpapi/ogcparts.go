@@ -21,10 +21,10 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/query"
 	"github.com/hazardd/hazardd/internal/lang"
-	"github.com/hazardd/hazardd/internal/live"
 	"github.com/hazardd/hazardd/internal/ogc"
 	pages "github.com/hazardd/hazardd/internal/page"
 	"github.com/hazardd/hazardd/internal/reply"
+	"github.com/hazardd/hazardd/internal/store/view"
 	"github.com/hazardd/hazardd/wire"
 )
 
@@ -85,7 +85,7 @@ func (p *part) number() int64 {
 
 // eachPart passes the parts that match f to the callback, in order. It does not read parts that f
 // excludes from the start.
-func (a *API) eachPart(ctx context.Context, set *ogc.Set, f *query.Filter, v *live.View, who *auth.Caller, base string, now hazard.Instant, each func(*part) error) error {
+func (a *API) eachPart(ctx context.Context, set *ogc.Set, f *query.Filter, v *view.View, who *auth.Caller, base string, now hazard.Instant, each func(*part) error) error {
 	give := func(list []part) error {
 		slices.SortFunc(list, func(x, y part) int { return strings.Compare(x.id, y.id) })
 		list = slices.CompactFunc(list, func(x, y part) bool { return x.id == y.id }) // the same area twice
@@ -107,7 +107,7 @@ func (a *API) eachPart(ctx context.Context, set *ogc.Set, f *query.Filter, v *li
 	records := f.Implied()
 	records.Where, records.Life = nil, nil
 	var hazards []*hazard.Hazard
-	for h := range v.Hazards(live.Filter{}, who.Orgs) {
+	for h := range v.Hazards(view.Filter{}, who.Orgs) {
 		if records.MatchRecord(h, now) {
 			hazards = append(hazards, h)
 		}
@@ -126,7 +126,7 @@ func (a *API) eachPart(ctx context.Context, set *ogc.Set, f *query.Filter, v *li
 }
 
 // partsOf returns the parts of an active hazard that belong to a collection.
-func (a *API) partsOf(ctx context.Context, set *ogc.Set, v *live.View, h *hazard.Hazard, who *auth.Caller, base string) (list []part, err error) {
+func (a *API) partsOf(ctx context.Context, set *ogc.Set, v *view.View, h *hazard.Hazard, who *auth.Caller, base string) (list []part, err error) {
 	life := hazard.Instant(0)
 	if h.AutoExpire {
 		life = h.End

@@ -12,9 +12,9 @@ import (
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/query"
-	"github.com/hazardd/hazardd/internal/live"
 	pages "github.com/hazardd/hazardd/internal/page"
 	"github.com/hazardd/hazardd/internal/reply"
+	"github.com/hazardd/hazardd/internal/store/view"
 )
 
 // The limits of map pictures.
@@ -107,10 +107,10 @@ type windowKey struct {
 
 // mostImportant returns the default window, around the most important hazard that is not a drill.
 // ok is false if there is none.
-func mostImportant(v *live.View) (lon, lat, zoom float64, ok bool) {
+func mostImportant(v *view.View) (lon, lat, zoom float64, ok bool) {
 	var first *hazard.Hazard
 	var key query.Key
-	for h := range v.Hazards(live.Filter{}, nil) {
+	for h := range v.Hazards(view.Filter{}, nil) {
 		if h.Drill() {
 			continue
 		}
@@ -174,7 +174,7 @@ func (a *API) activePicture(w http.ResponseWriter, r *http.Request, who *auth.Ca
 	return a.drawnOnce(w, r, who, key, costOfPage, func() ([]byte, error) {
 		m := pages.Window{Longitude: key.lon, Latitude: key.lat, Zoom: key.zoom, Width: int(key.width), Height: int(key.height), Dark: key.dark, Nowhere: key.nowhere, Ground: a.ground}
 		corners := 0
-		for h := range v.Hazards(live.Filter{}, nil) {
+		for h := range v.Hazards(view.Filter{}, nil) {
 			if !filter.MatchRecord(h, now) {
 				continue
 			}

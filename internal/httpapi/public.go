@@ -13,8 +13,8 @@ import (
 
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/live"
 	"github.com/hazardd/hazardd/internal/push"
+	"github.com/hazardd/hazardd/internal/store/view"
 )
 
 // Public is what readers without an account may do.
@@ -62,7 +62,7 @@ const (
 // opened marks a public request. It holds the view from before the answer was built.
 type opened struct {
 	api  *API
-	view *live.View
+	view *view.View
 }
 
 type openedContext struct{}
@@ -106,12 +106,12 @@ func (o *opened) cacheControl() []string {
 // and once a second at most.
 type wakes struct {
 	mu   sync.Mutex
-	view *live.View     // mu guards this and the fields below
+	view *view.View     // mu guards this and the fields below
 	read hazard.Instant // when view was read
 	at   hazard.Instant
 }
 
-func (k *wakes) next(a *API, v *live.View, now hazard.Instant) hazard.Instant {
+func (k *wakes) next(a *API, v *view.View, now hazard.Instant) hazard.Instant {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.view == v && now < k.read.Add(time.Second) && now >= k.read {

@@ -19,8 +19,8 @@ import (
 	"github.com/hazardd/hazardd/internal/edit"
 	"github.com/hazardd/hazardd/internal/format"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/live"
 	"github.com/hazardd/hazardd/internal/reply"
+	"github.com/hazardd/hazardd/internal/store/view"
 	"github.com/hazardd/hazardd/wire"
 )
 
@@ -54,7 +54,7 @@ func (a *API) fixed(name string) protected {
 
 // active serves the active hazards (operation 5).
 func (a *API) active(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	return a.activeList(w, r, who, live.Filter{})
+	return a.activeList(w, r, who, view.Filter{})
 }
 
 // activeByCategory serves the active hazards of one category (operation 6).
@@ -67,7 +67,7 @@ func (a *API) activeByCategory(w http.ResponseWriter, r *http.Request, who *auth
 		}
 		return unknownID("category", string(c), known)
 	}
-	return a.activeList(w, r, who, live.Filter{Category: c})
+	return a.activeList(w, r, who, view.Filter{Category: c})
 }
 
 // activeBySeverity serves the active hazards of one severity (operation 7).
@@ -80,7 +80,7 @@ func (a *API) activeBySeverity(w http.ResponseWriter, r *http.Request, who *auth
 		}
 		return unknownID("severity", r.PathValue("severity"), known)
 	}
-	return a.activeList(w, r, who, live.Filter{Severity: s})
+	return a.activeList(w, r, who, view.Filter{Severity: s})
 }
 
 func unknownID(what, id string, known []string) error {
@@ -88,7 +88,7 @@ func unknownID(what, id string, known []string) error {
 	return &problem{Status: http.StatusNotFound, Detail: detail, Errors: []fault{{Parameter: what + "-id", Detail: detail}}}
 }
 
-func (a *API) activeList(w http.ResponseWriter, r *http.Request, who *auth.Caller, filter live.Filter) error {
+func (a *API) activeList(w http.ResponseWriter, r *http.Request, who *auth.Caller, filter view.Filter) error {
 	values, err := optionalValues(r)
 	if err != nil {
 		return err
@@ -271,7 +271,7 @@ func (a *API) hazardBody(h *hazard.Hazard, total int) (*reply.Body, error) {
 }
 
 // productTotal counts the products of a hazard that the caller may see.
-func (a *API) productTotal(ctx context.Context, v *live.View, h *hazard.Hazard, who *auth.Caller) (int, error) {
+func (a *API) productTotal(ctx context.Context, v *view.View, h *hazard.Hazard, who *auth.Caller) (int, error) {
 	if _, active := v.Hazard(h.ID); active {
 		return v.ProductTotal(h.ID, who.Orgs), nil
 	}
@@ -281,7 +281,7 @@ func (a *API) productTotal(ctx context.Context, v *live.View, h *hazard.Hazard, 
 
 // findHazard returns the hazard in the path, as of now: from the view, or from the store if it has
 // ended.
-func (a *API) findHazard(r *http.Request, v *live.View, now hazard.Instant) (*hazard.Hazard, error) {
+func (a *API) findHazard(r *http.Request, v *view.View, now hazard.Instant) (*hazard.Hazard, error) {
 	ref, err := pathRef(r, "hazard")
 	if err != nil {
 		return nil, err

@@ -8,11 +8,11 @@ import (
 
 	"github.com/minio/minio-go/v7"
 
-	"github.com/hazardd/hazardd/internal/archive"
 	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/pgtest"
 	"github.com/hazardd/hazardd/internal/s3test"
 	"github.com/hazardd/hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/store/backup"
 )
 
 // Data that an admin redacts on one node is also removed from the memory of the others, from the
@@ -66,11 +66,11 @@ func TestARedactionReachesTheOtherNodeTheBucketAndLaterBackups(t *testing.T) {
 	}
 	backup := func() []string { // files of a store restored from a backup that contain the text
 		var out bytes.Buffer
-		if _, _, err := archive.Write(t.Context(), s.Store, &out, "v1", time.Now(), nil); err != nil {
+		if _, _, err := backup.Write(t.Context(), s.Store, &out, "v1", time.Now(), nil); err != nil {
 			t.Fatal(err)
 		}
 		dir := t.TempDir()
-		if _, _, err := archive.Restore(t.Context(), &out, archive.Into{Dir: dir}, time.Now(), nil); err != nil {
+		if _, _, err := backup.Restore(t.Context(), &out, backup.Into{Dir: dir}, time.Now(), nil); err != nil {
 			t.Fatal(err)
 		}
 		return holds(t, dir, secret)

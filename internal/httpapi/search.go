@@ -21,8 +21,8 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/query"
 	"github.com/hazardd/hazardd/internal/lang"
-	"github.com/hazardd/hazardd/internal/live"
 	"github.com/hazardd/hazardd/internal/reply"
+	"github.com/hazardd/hazardd/internal/store/view"
 	"github.com/hazardd/hazardd/wire"
 )
 
@@ -95,7 +95,7 @@ func (a *API) count(w http.ResponseWriter, r *http.Request, _ *auth.Caller) erro
 // searchActive serves the matching active hazards. The first page of now comes from the view;
 // earlier moments and further pages come from the store. Like the list without parameters, and
 // unlike other searches, it returns everything at once unless a limit is given.
-func (a *API) searchActive(w http.ResponseWriter, r *http.Request, who *auth.Caller, v *live.View, filter live.Filter, now hazard.Instant) error {
+func (a *API) searchActive(w http.ResponseWriter, r *http.Request, who *auth.Caller, v *view.View, filter view.Filter, now hazard.Instant) error {
 	link := r.URL.Query().Get("f") == networkLink
 	q, form, err := a.searchQuery(r)
 	if err != nil {
@@ -215,7 +215,7 @@ func (a *API) searchStore(ctx context.Context, q query.Query, who *auth.Caller, 
 // searchView finds active hazards in the view, with the same result as a search in the store. It
 // works while the store is unreachable, unless it needs the store for a ref or for areas that are
 // not in memory yet.
-func (a *API) searchView(ctx context.Context, q query.Query, who *auth.Caller, v *live.View, now hazard.Instant) (*found, error) {
+func (a *API) searchView(ctx context.Context, q query.Query, who *auth.Caller, v *view.View, now hazard.Instant) (*found, error) {
 	if err := a.Store.Resolve(ctx, &q.Filter); err != nil {
 		return nil, err
 	}
@@ -225,7 +225,7 @@ func (a *API) searchView(ctx context.Context, q query.Query, who *auth.Caller, v
 		key   query.Key
 	}
 	var list []one
-	for h, total := range v.Hazards(live.Filter{}, who.Orgs) {
+	for h, total := range v.Hazards(view.Filter{}, who.Orgs) {
 		ok := q.MatchRecord(h, now)
 		if ok && q.NeedsShapes() {
 			shapes, err := a.Store.Shapes(ctx, h.Areas)
@@ -279,7 +279,7 @@ func (f *found) page(written interface{ Len() int }) iter.Seq2[*hazard.Hazard, i
 }
 
 // updatedAt returns when the result last changed, at the latest the requested moment.
-func updatedAt(v *live.View, at *hazard.Instant) hazard.Instant {
+func updatedAt(v *view.View, at *hazard.Instant) hazard.Instant {
 	if at != nil {
 		return *at
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/store"
-	"github.com/hazardd/hazardd/internal/store/pagesum"
+	"github.com/hazardd/hazardd/internal/store/sqlite/pagesum"
 )
 
 // damages are kinds of damage to the hazards of b and c, how to repair each, and what a check of

@@ -24,13 +24,13 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/query"
 	"github.com/hazardd/hazardd/internal/intake"
-	"github.com/hazardd/hazardd/internal/live"
 	"github.com/hazardd/hazardd/internal/model"
 	"github.com/hazardd/hazardd/internal/pgtest"
 	program "github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/source"
 	"github.com/hazardd/hazardd/internal/store"
-	"github.com/hazardd/hazardd/internal/tail"
+	"github.com/hazardd/hazardd/internal/store/follow"
+	"github.com/hazardd/hazardd/internal/store/view"
 )
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
@@ -60,8 +60,8 @@ type service struct {
 	store  *store.Store
 	intake *intake.Intake
 	edit   *edit.Editor
-	live   *live.Live
-	tail   *tail.Tail
+	live   *view.Live
+	tail   *follow.Tail
 	read   int64                        // number of the last change that a reader of the log has read
 	last   instant                      // when that change was made
 	seen   map[uuid.UUID]*hazard.Hazard // each hazard as the reader knows it
@@ -100,10 +100,10 @@ func newService(t testing.TB, dir, database string) *service {
 	sv.edit = edit.New(s, sv.intake, 1, func(int64) bool { return true })
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
 	now := func() instant { return sv.now }
-	if sv.live, err = live.Open(context.Background(), s, quiet, now); err != nil {
+	if sv.live, err = view.Open(context.Background(), s, quiet, now); err != nil {
 		t.Fatal(err)
 	}
-	sv.tail = tail.New(s, sv.live, now, tail.Memory, quiet)
+	sv.tail = follow.New(s, sv.live, now, follow.Memory, quiet)
 	sv.filtered = sv.filteredReaders()
 	return sv
 }
@@ -479,7 +479,7 @@ func (sv *service) compare(w *model.World) error {
 		return err
 	}
 	var active []uuid.UUID
-	for h := range sv.live.View(sv.now).Hazards(live.Filter{}, nil) {
+	for h := range sv.live.View(sv.now).Hazards(view.Filter{}, nil) {
 		active = append(active, h.UUID)
 	}
 	if want := w.Active(sv.now); !slices.Equal(active, want) {

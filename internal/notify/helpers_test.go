@@ -20,7 +20,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/notice"
 	"github.com/hazardd/hazardd/internal/store"
-	"github.com/hazardd/hazardd/internal/tail"
+	"github.com/hazardd/hazardd/internal/store/follow"
 )
 
 const base = "https://hazards.example"
@@ -68,7 +68,7 @@ func (b *bed) service() *Service {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	return New(Config{Store: b.store, Tail: tail.New(b.store, lists{}, clock.Now, tail.Memory, slog.New(slog.DiscardHandler)), Key: key, Sender: b.net,
+	return New(Config{Store: b.store, Tail: follow.New(b.store, lists{}, clock.Now, follow.Memory, slog.New(slog.DiscardHandler)), Key: key, Sender: b.net,
 		Links: true, BaseURL: base, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Text: func(n notice.Notice) string { return string(n.Kind) },
 		Standing: func(user string) (auth.Role, []int64, bool) {
 			role, ok := b.people[user]

@@ -4,7 +4,7 @@
 // A subscription selects hazards by kind and place, and has channels. Each change of a hazard
 // creates notices: one for each channel of each subscription that it concerns, or that was notified
 // of the hazard before. Notices are rows, so they survive a crash, and one process at a time
-// delivers them (internal/lease). A message is built when it is sent, from the hazard's present
+// delivers them (internal/store/lease). A message is built when it is sent, from the hazard's present
 // state and from the earlier messages of the channel. So an ended hazard is never announced,
 // nothing is announced twice, a late message says so, and everybody who was notified of a hazard
 // learns of its end and the reason. A message is stored before it is sent; after a crash it is sent
@@ -27,16 +27,16 @@ import (
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/channel"
 	"github.com/hazardd/hazardd/internal/geo"
-	"github.com/hazardd/hazardd/internal/lease"
 	"github.com/hazardd/hazardd/internal/notice"
 	"github.com/hazardd/hazardd/internal/store"
-	"github.com/hazardd/hazardd/internal/tail"
+	"github.com/hazardd/hazardd/internal/store/follow"
+	"github.com/hazardd/hazardd/internal/store/lease"
 )
 
 // Config configures a Service. All fields are required unless they say otherwise.
 type Config struct {
 	Store *store.Store
-	Tail  *tail.Tail
+	Tail  *follow.Tail
 	// Key encrypts addresses and signs links. If nil, there are no subscriptions, and NoKey says
 	// why.
 	Key   *Key

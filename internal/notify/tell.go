@@ -12,9 +12,9 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/clock"
 	"github.com/hazardd/hazardd/internal/hazard/query"
-	"github.com/hazardd/hazardd/internal/lease"
 	"github.com/hazardd/hazardd/internal/store"
-	"github.com/hazardd/hazardd/internal/tail"
+	"github.com/hazardd/hazardd/internal/store/follow"
+	"github.com/hazardd/hazardd/internal/store/lease"
 )
 
 // The intervals of notifying.
@@ -222,7 +222,7 @@ func (t *teller) add(ctx context.Context, list []store.Notice, last int64) error
 }
 
 // notices appends the notices of a change.
-func (t *teller) notices(ctx context.Context, c *tail.Entry, list []store.Notice) ([]store.Notice, error) {
+func (t *teller) notices(ctx context.Context, c *follow.Entry, list []store.Notice) ([]store.Notice, error) {
 	now := hazard.At(t.Now())
 	if c.Hazard == nil || c.At < now.Add(-missed) {
 		return list, nil

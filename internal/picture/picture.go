@@ -25,14 +25,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/hazardd/hazardd/internal/files"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/clock"
-	"github.com/hazardd/hazardd/internal/lease"
-	"github.com/hazardd/hazardd/internal/live"
 	"github.com/hazardd/hazardd/internal/net/outbound"
 	"github.com/hazardd/hazardd/internal/page"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/store/blob"
+	"github.com/hazardd/hazardd/internal/store/lease"
+	"github.com/hazardd/hazardd/internal/store/view"
 )
 
 // The limits of the worker.
@@ -59,7 +59,7 @@ var patience = 30 * time.Second
 // Config is what a Keeper works with. Nothing of it may be nil.
 type Config struct {
 	Store *store.Store
-	View  func(now hazard.Instant) *live.View
+	View  func(now hazard.Instant) *view.View
 	// Fetch reads an address, at most so many bytes.
 	Fetch func(ctx context.Context, address string, maxBytes int64) ([]byte, error)
 	// Bytes bounds the files together; 0: none are kept.
@@ -71,13 +71,13 @@ type Config struct {
 // Keeper keeps pictures. It is safe for concurrent use.
 type Keeper struct {
 	Config
-	place   files.Place
+	place   blob.Place
 	fetches *prometheus.CounterVec
 }
 
 // Open opens the pictures of a store. dir is their folder on this machine; where set names a bucket, they are there, in the folder "pictures".
-func Open(dir string, set files.Settings, c Config) (*Keeper, error) {
-	place, err := files.Open(dir, set.Below("pictures"))
+func Open(dir string, set blob.Settings, c Config) (*Keeper, error) {
+	place, err := blob.Open(dir, set.Below("pictures"))
 	if err != nil {
 		return nil, fmt.Errorf("pictures: %w", err)
 	}
@@ -101,7 +101,7 @@ func (k *Keeper) Open(ctx context.Context, p *store.Picture) (io.ReadSeekCloser,
 	return k.place.Open(ctx, nameOf(p))
 }
 
-func nameOf(p *store.Picture) files.Name { return files.Name{Digest: p.Digest, Life: p.Life} }
+func nameOf(p *store.Picture) blob.Name { return blob.Name{Digest: p.Digest, Life: p.Life} }
 
 // kinds are the pictures that can be shown, by the name of their format.
 var kinds = map[string]string{"jpeg": "image/jpeg", "png": "image/png", "gif": "image/gif", "webp": "image/webp"}
@@ -179,7 +179,7 @@ type worker struct {
 	tidied hazard.Instant
 	looked hazard.Instant
 	full   bool // it was logged that there is no room
-	view   *live.View
+	view   *view.View
 	list   []*hazard.Product // that were wanted of view
 }
 
@@ -249,7 +249,7 @@ func (w *worker) wanted(now hazard.Instant) []*hazard.Product {
 		return w.list
 	}
 	var list []*hazard.Product
-	for h := range present.Hazards(live.Filter{}, nil) {
+	for h := range present.Hazards(view.Filter{}, nil) {
 		products, _ := present.Products(h.ID, nil)
 		n := 0
 		for _, p := range products {
@@ -421,16 +421,16 @@ func (w *worker) tidy(ctx context.Context) error {
 	if err := w.place.Tidy(before); err != nil {
 		return err
 	}
-	if err := files.Claim(ctx, w.place, "pictures", w.Store.Epoch()); err != nil {
+	if err := blob.Claim(ctx, w.place, "pictures", w.Store.Epoch()); err != nil {
 		return err
 	}
-	named := map[files.Name]store.Picture{}
+	named := map[blob.Name]store.Picture{}
 	for _, p := range w.have {
 		if p.Digest != "" {
 			named[nameOf(&p)] = p
 		}
 	}
-	err := w.place.Each(ctx, func(n files.Name, put time.Time) error {
+	err := w.place.Each(ctx, func(n blob.Name, put time.Time) error {
 		if _, ok := named[n]; ok || !put.Before(before) {
 			delete(named, n)
 			return nil

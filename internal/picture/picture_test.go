@@ -19,14 +19,14 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/hazardd/hazardd/internal/files"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazardtest"
-	"github.com/hazardd/hazardd/internal/live"
 	"github.com/hazardd/hazardd/internal/picture"
 	"github.com/hazardd/hazardd/internal/poll"
 	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/store/blob"
+	"github.com/hazardd/hazardd/internal/store/view"
 )
 
 // world is a service, a host of pictures, and the worker that fetches them.
@@ -96,8 +96,8 @@ func newWorld(t *testing.T, alter ...func(*poll.Config)) *world {
 	}
 	now := func() hazard.Instant { return w.Now().Add(w.later) }
 	w.cfg = picture.Config{Store: w.Store, Fetch: poller.Fetch, Bytes: 1 << 20, Clock: hazard.ClockFunc(now), Log: slog.New(slog.DiscardHandler),
-		View: func(at hazard.Instant) *live.View {
-			l, err := live.Open(context.Background(), w.Store, slog.New(slog.DiscardHandler), w.Now)
+		View: func(at hazard.Instant) *view.View {
+			l, err := view.Open(context.Background(), w.Store, slog.New(slog.DiscardHandler), w.Now)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -119,7 +119,7 @@ func newWorld(t *testing.T, alter ...func(*poll.Config)) *world {
 func (w *world) restart() {
 	w.t.Helper()
 	var err error
-	if w.keeper, err = picture.Open(w.dir, files.Settings{}, w.cfg); err != nil {
+	if w.keeper, err = picture.Open(w.dir, blob.Settings{}, w.cfg); err != nil {
 		w.t.Fatal(err)
 	}
 	keeper := w.keeper

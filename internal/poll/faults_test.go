@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/internal/evidence"
-	"github.com/hazardd/hazardd/internal/files"
+	"github.com/hazardd/hazardd/internal/store/blob"
 
 	"github.com/hazardd/hazardd/internal/source"
 )
@@ -362,7 +362,7 @@ func TestWhatCannotBeReadIsKeptOnceOfAKind(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bed) {
 		src := testSource("a")
 		b.net.text("a.example", "Sorry, we are closed "+strings.Repeat("x", 100_000)+"\n")
-		keeper, err := evidence.Open(b.store, t.TempDir(), files.Settings{}, evidence.Limits{Age: time.Hour}, nil)
+		keeper, err := evidence.Open(b.store, t.TempDir(), blob.Settings{}, evidence.Limits{Age: time.Hour}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

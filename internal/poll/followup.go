@@ -12,8 +12,8 @@ import (
 	"github.com/hazardd/hazardd/internal/evidence"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/intake"
-	"github.com/hazardd/hazardd/internal/lease"
 	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/store/lease"
 )
 
 // Limits of the requests that follow a poll. A due poll comes first. A rarely polled source gets as

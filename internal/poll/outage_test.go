@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/lease"
+	"github.com/hazardd/hazardd/internal/store/lease"
 )
 
 // unwell serves a source that fails until the time returned is set.

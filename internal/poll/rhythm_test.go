@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hazardd/hazardd/internal/lease"
+	"github.com/hazardd/hazardd/internal/store/lease"
 )
 
 func TestAFeedIsReadInItsRhythmAndNeverFaster(t *testing.T) {

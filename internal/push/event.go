@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/hazardd/hazardd/internal/tail"
+	"github.com/hazardd/hazardd/internal/store/follow"
 	"github.com/hazardd/hazardd/wire"
 )
 
@@ -27,7 +27,7 @@ const (
 
 // event returns the event of a change for a member of orgs and the cursor's filter, or nil if there
 // is nothing to send.
-func (c *Cursor) event(ctx context.Context, e *tail.Entry, orgs []int64) ([]byte, error) {
+func (c *Cursor) event(ctx context.Context, e *follow.Entry, orgs []int64) ([]byte, error) {
 	seen := e.SeenBy(orgs)
 	if seen == nil {
 		return nil, nil

@@ -25,7 +25,7 @@ import (
 	"github.com/hazardd/hazardd/internal/lang"
 	"github.com/hazardd/hazardd/internal/lateness"
 	"github.com/hazardd/hazardd/internal/store"
-	"github.com/hazardd/hazardd/internal/tail"
+	"github.com/hazardd/hazardd/internal/store/follow"
 	"github.com/hazardd/hazardd/wire"
 )
 
@@ -76,7 +76,7 @@ func (e *TooManyError) Error() string {
 
 // Hub holds the streams of all readers. It is safe for concurrent use.
 type Hub struct {
-	tail   *tail.Tail
+	tail   *follow.Tail
 	log    Log
 	base   string
 	limits Limits
@@ -105,7 +105,7 @@ type Stream struct {
 
 // New creates a Hub for the changes of t. base is the service's public address without a trailing
 // slash.
-func New(t *tail.Tail, log Log, base string, limits Limits) *Hub {
+func New(t *follow.Tail, log Log, base string, limits Limits) *Hub {
 	h := &Hub{tail: t, log: log, base: base, limits: limits, ended: make(chan struct{}), streams: map[*Stream]struct{}{}, users: map[string][]*Stream{}}
 	h.left = sync.NewCond(&h.mu)
 	return h

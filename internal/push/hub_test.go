@@ -19,7 +19,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/store"
-	"github.com/hazardd/hazardd/internal/tail"
+	"github.com/hazardd/hazardd/internal/store/follow"
 	"github.com/hazardd/hazardd/wire"
 )
 
@@ -183,9 +183,9 @@ func (l *memoryLog) Expire() hazard.Instant { return hazard.MaxInstant }
 func now() hazard.Instant { return hazard.At(time.Now()) }
 
 // hub creates a hub of the log with these memory bounds, whose view is as of change number.
-func hub(l *memoryLog, number int64, bounds tail.Bounds) *Hub {
+func hub(l *memoryLog, number int64, bounds follow.Bounds) *Hub {
 	l.view = number
-	return New(tail.New(l, l, now, bounds, discard), l, base, Limits{PerUser: 10, All: 100})
+	return New(follow.New(l, l, now, bounds, discard), l, base, Limits{PerUser: 10, All: 100})
 }
 
 // last returns the number up to which a hub sends changes.
@@ -197,7 +197,7 @@ func (h *Hub) last() int64 {
 // run creates a hub that follows the log until the test ends.
 func run(t testing.TB, l *memoryLog, number int64) *Hub {
 	t.Helper()
-	h := hub(l, number, tail.Memory)
+	h := hub(l, number, follow.Memory)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
 	go func() { ended <- h.tail.Run(ctx) }()
@@ -308,7 +308,7 @@ func told(t interface{ Fatal(...any) }, l *memoryLog, n, now int64, f *severe, o
 func TestEveryReaderIsToldTheLogAsItMayKnowIt(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := newMemoryLog()
-		h := hub(l, 0, tail.Bounds{Changes: rapid.SampledFrom([]int{3, 20, 1000}).Draw(t, "changes in memory"), Bytes: rapid.Int64Range(1<<10, 1<<16).Draw(t, "bytes in memory")})
+		h := hub(l, 0, follow.Bounds{Changes: rapid.SampledFrom([]int{3, 20, 1000}).Draw(t, "changes in memory"), Bytes: rapid.Int64Range(1<<10, 1<<16).Draw(t, "bytes in memory")})
 		hazards := int64(0)
 		type reader struct {
 			*Cursor
@@ -478,7 +478,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	t.Run("in the number of changes", func(t *testing.T) {
 		l := newMemoryLog()
 		h := run(t, l, 0)
-		most := tail.Memory.Changes
+		most := follow.Memory.Changes
 		for range 2*most + 10 {
 			l.add(flood(1, hazard.Watch))
 		}
@@ -492,14 +492,14 @@ func TestMemoryIsBounded(t *testing.T) {
 	t.Run("in bytes, those of encoded events too", func(t *testing.T) {
 		l := newMemoryLog()
 		h := run(t, l, 0)
-		large := strings.Repeat("x", int(tail.Memory.Bytes/10))
+		large := strings.Repeat("x", int(follow.Memory.Bytes/10))
 		for i := range int64(9) {
 			l.add(note(i+1, 1, large))
 		}
 		if err := wait(t, h, 9); err != nil {
 			t.Fatal(err)
 		}
-		if changes, bytes, _, _ := h.tail.Kept(); changes > 5 || changes == 0 || bytes > tail.Memory.Bytes {
+		if changes, bytes, _, _ := h.tail.Kept(); changes > 5 || changes == 0 || bytes > follow.Memory.Bytes {
 			t.Errorf("%d changes of %d bytes in memory", changes, bytes)
 		}
 	})
@@ -509,7 +509,7 @@ func TestMemoryIsBounded(t *testing.T) {
 // nobody has seen yet. The hub reads both at once.
 func TestNobodyIsToldOfAForkThatLostNothing(t *testing.T) {
 	l := newMemoryLog()
-	h := hub(l, 0, tail.Memory)
+	h := hub(l, 0, follow.Memory)
 	c := h.Read(0, nil, nil)
 	l.add(flood(1, hazard.Watch), flood(2, hazard.Watch))
 	l.skip(1000)
@@ -531,7 +531,7 @@ func TestNobodyIsToldOfAForkThatLostNothing(t *testing.T) {
 }
 
 func TestAfterAStartMemoryHoldsTheLatestChanges(t *testing.T) {
-	l, last := newMemoryLog(), int64(3*tail.Memory.Changes)
+	l, last := newMemoryLog(), int64(3*follow.Memory.Changes)
 	for range last {
 		l.add(flood(1, hazard.Watch))
 	}
@@ -565,7 +565,7 @@ func TestWhereTheLogCanBeResumed(t *testing.T) {
 	l.skip(1_000_000)
 	l.add(flood(1, hazard.Warning))
 	l.changes[3].At = hazard.Instant(0).Add(3 * day)
-	h := hub(l, l.seen, tail.Memory)
+	h := hub(l, l.seen, follow.Memory)
 	for name, tt := range map[string]struct {
 		n    int64
 		now  time.Duration
@@ -775,7 +775,7 @@ func TestLiveStreamsAreNotReplaced(t *testing.T) {
 func TestAHubThatIsBehindAForkTellsWhatCameBeforeIt(t *testing.T) {
 	l := newMemoryLog()
 	l.add(flood(1, hazard.Watch))
-	h := hub(l, 1, tail.Memory)
+	h := hub(l, 1, follow.Memory)
 	c := h.Read(1, nil, nil)
 	l.add(flood(1, hazard.Watch)) // the hub has not read this change before the gap
 	l.skip(1_000_000)
@@ -812,7 +812,7 @@ func TestAHubThatIsBehindAForkTellsWhatCameBeforeIt(t *testing.T) {
 
 func TestARedactionLeavesNothingOfBeforeInMemory(t *testing.T) {
 	l := newMemoryLog()
-	h := hub(l, 0, tail.Memory)
+	h := hub(l, 0, follow.Memory)
 	follow := func() {
 		if err := h.tail.CatchUp(t.Context()); err != nil {
 			t.Fatal(err)

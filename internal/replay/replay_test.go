@@ -18,7 +18,6 @@ import (
 
 	"github.com/hazardd/hazardd/client"
 	"github.com/hazardd/hazardd/internal/evidence"
-	"github.com/hazardd/hazardd/internal/files"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/intake"
@@ -27,6 +26,7 @@ import (
 	"github.com/hazardd/hazardd/internal/source"
 	"github.com/hazardd/hazardd/internal/source/mirror"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/store/blob"
 )
 
 // document is a document that the tests' sources publish.
@@ -147,7 +147,7 @@ func TestEveryKindOfDecisionIsMadeAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		keeper, err := evidence.Open(s, dir, files.Settings{}, evidence.Limits{Age: 24 * time.Hour, Bytes: 1 << 20}, slog.New(slog.DiscardHandler))
+		keeper, err := evidence.Open(s, dir, blob.Settings{}, evidence.Limits{Age: 24 * time.Hour, Bytes: 1 << 20}, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,15 +7,15 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/hazardd/hazardd/internal/live"
+	"github.com/hazardd/hazardd/internal/store/view"
 )
 
 // key names a list of a view.
 type key struct {
 	form     string // empty: the records of the base interface
-	filter   live.Filter
+	filter   view.Filter
 	products int64 // the hazard whose products are listed; 0: a list of hazards
-	audience live.Audience
+	audience view.Audience
 	// languages is what a wish makes of the view (lang.Sets.Key): empty where it reads as it is stored.
 	languages string
 }

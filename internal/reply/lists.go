@@ -11,7 +11,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/lang"
-	"github.com/hazardd/hazardd/internal/live"
+	"github.com/hazardd/hazardd/internal/store/view"
 	"github.com/hazardd/hazardd/wire"
 )
 
@@ -28,7 +28,7 @@ func NewLists(base string) *Lists { return &Lists{base: base} }
 
 // generation is what was encoded of one view.
 type generation struct {
-	view   *live.View
+	view   *view.View
 	bodies cache
 
 	sets func() *lang.Sets // the languages of its hazards
@@ -50,7 +50,7 @@ type record struct {
 }
 
 // of is the generation of v. What a later view has replaced is encoded for the one reader who still has it, and not kept.
-func (l *Lists) of(v *live.View) *generation {
+func (l *Lists) of(v *view.View) *generation {
 	if g := l.present.Load(); g != nil && g.view == v {
 		return g
 	}
@@ -61,7 +61,7 @@ func (l *Lists) of(v *live.View) *generation {
 		return before
 	}
 	g := &generation{view: v, bodies: cache{most: maxCached}, records: map[said]record{},
-		sets: sync.OnceValue(func() *lang.Sets { return lang.SetsOf(v.Hazards(live.Filter{}, nil)) })}
+		sets: sync.OnceValue(func() *lang.Sets { return lang.SetsOf(v.Hazards(view.Filter{}, nil)) })}
 	if before == nil {
 		l.present.Store(g)
 		return g
@@ -82,7 +82,7 @@ func (l *Lists) of(v *live.View) *generation {
 
 // Active is the JSON array of the active hazards that f lets through, as a member of orgs sees them, in the order of lists, each in the
 // language that meets the wish.
-func (l *Lists) Active(v *live.View, f live.Filter, orgs []int64, wish lang.Wish) *Body {
+func (l *Lists) Active(v *view.View, f view.Filter, orgs []int64, wish lang.Wish) *Body {
 	g := l.of(v)
 	k := g.key(key{filter: f, audience: v.Audience(orgs)}, &wish)
 	if body := g.bodies.find(k); body != nil {
@@ -106,7 +106,7 @@ func (g *generation) key(k key, wish *lang.Wish) key {
 	return k
 }
 
-func (g *generation) active(base string, f live.Filter, orgs []int64, reader *lang.Reader) []byte {
+func (g *generation) active(base string, f view.Filter, orgs []int64, reader *lang.Reader) []byte {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	size := 2
@@ -136,7 +136,7 @@ func (g *generation) active(base string, f live.Filter, orgs []int64, reader *la
 
 // Form is a list in another form than Active: what encode writes of the view's Hazards, each in the language that meets the wish. What failed is encoded anew by the next reader. The error
 // is ErrLarge if it would be larger than 16 MiB.
-func (l *Lists) Form(v *live.View, form string, f live.Filter, orgs []int64, wish lang.Wish, encode func(io.Writer, iter.Seq2[*hazard.Hazard, int]) error) (*Body, error) {
+func (l *Lists) Form(v *view.View, form string, f view.Filter, orgs []int64, wish lang.Wish, encode func(io.Writer, iter.Seq2[*hazard.Hazard, int]) error) (*Body, error) {
 	g := l.of(v)
 	k := g.key(key{form: form, filter: f, audience: v.Audience(orgs)}, &wish)
 	return g.bodies.get(k, func() (*Body, error) {
@@ -149,7 +149,7 @@ func (l *Lists) Form(v *live.View, form string, f live.Filter, orgs []int64, wis
 }
 
 // Languages are those of the wish that some hazard of the view is said in, as their authorities write them; at most 8.
-func (l *Lists) Languages(v *live.View, wish lang.Wish) []string {
+func (l *Lists) Languages(v *view.View, wish lang.Wish) []string {
 	if wish.None() {
 		return nil
 	}
@@ -161,7 +161,7 @@ const manyProducts = 1 << 20
 
 // Products is the JSON array of the products of an active hazard that a member of orgs may know of, which the caller has from v. The error is
 // ErrLarge if they are larger than 1 MiB together.
-func (l *Lists) Products(v *live.View, id int64, orgs []int64, products []*hazard.Product) (*Body, error) {
+func (l *Lists) Products(v *view.View, id int64, orgs []int64, products []*hazard.Product) (*Body, error) {
 	size := 0
 	for _, p := range products {
 		size += len(p.Data)

@@ -17,8 +17,8 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/lang"
-	"github.com/hazardd/hazardd/internal/live"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/store/view"
 )
 
 const base = "https://hazardd.example"
@@ -48,10 +48,10 @@ func note(id, hazardID int64, orgs ...int64) *hazard.Product {
 	return &hazard.Product{ID: id, HazardID: hazardID, Title: "Note", Type: hazard.TextProduct, Data: strings.Repeat("text ", 400), OrgIDs: orgs, OrgID: -1}
 }
 
-func open(t testing.TB, number int64, hazards []*hazard.Hazard, products ...*hazard.Product) *live.Live {
+func open(t testing.TB, number int64, hazards []*hazard.Hazard, products ...*hazard.Product) *view.Live {
 	t.Helper()
 	snap := store.Snapshot{Number: number, Hazards: hazards, Products: products}
-	l, err := live.Open(t.Context(), &fixed{snap}, slog.New(slog.DiscardHandler), func() hazard.Instant { return start })
+	l, err := view.Open(t.Context(), &fixed{snap}, slog.New(slog.DiscardHandler), func() hazard.Instant { return start })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestAFormIsMadeOnceForEachViewAndAudience(t *testing.T) {
 	present := open(t, 3, []*hazard.Hazard{flood(1, start.Add(time.Hour)), flood(2, start.Add(time.Minute))}, note(1, 1, 7))
 	lists, form := NewLists(base), &listing{}
 	shown := present.View(start)
-	get := func(f live.Filter, orgs ...int64) *Body {
+	get := func(f view.Filter, orgs ...int64) *Body {
 		t.Helper()
 		body, err := lists.Form(shown, "csv", f, orgs, lang.Wish{}, form.encode)
 		if err != nil {
@@ -95,26 +95,26 @@ func TestAFormIsMadeOnceForEachViewAndAudience(t *testing.T) {
 			t.Errorf("%q restricted %v, made %d times, want %q %v, %d times", got, b.Restricted, form.calls.Load(), text, restricted, calls)
 		}
 	}
-	want(get(live.Filter{}), "1:0 2:0 ", false, 1)
-	want(get(live.Filter{}, 8), "1:0 2:0 ", false, 1) // an irrelevant membership
-	want(get(live.Filter{}, 7), "1:1 2:0 ", true, 2)
-	want(get(live.Filter{Severity: hazard.Termination}), "", false, 3)
+	want(get(view.Filter{}), "1:0 2:0 ", false, 1)
+	want(get(view.Filter{}, 8), "1:0 2:0 ", false, 1) // an irrelevant membership
+	want(get(view.Filter{}, 7), "1:1 2:0 ", true, 2)
+	want(get(view.Filter{Severity: hazard.Termination}), "", false, 3)
 	shown = present.View(start.Add(time.Minute))
-	want(get(live.Filter{}), "1:0 ", false, 4) // the second has ended
+	want(get(view.Filter{}), "1:0 ", false, 4) // the second has ended
 
 	form.fails = errors.New("the store is away")
-	if _, err := lists.Form(shown, "kml", live.Filter{}, nil, lang.Wish{}, form.encode); !errors.Is(err, form.fails) {
+	if _, err := lists.Form(shown, "kml", view.Filter{}, nil, lang.Wish{}, form.encode); !errors.Is(err, form.fails) {
 		t.Errorf("%v, want %v", err, form.fails)
 	}
 	form.fails = nil
-	if body, err := lists.Form(shown, "kml", live.Filter{}, nil, lang.Wish{}, form.encode); err != nil || string(body.Bytes(Identity)) != "1:0 " {
+	if body, err := lists.Form(shown, "kml", view.Filter{}, nil, lang.Wish{}, form.encode); err != nil || string(body.Bytes(Identity)) != "1:0 " {
 		t.Errorf("after a failure: %v", err)
 	}
 	before := form.calls.Load()
 	var readers sync.WaitGroup
 	for range 20 {
 		readers.Go(func() {
-			if _, err := lists.Form(shown, "atom", live.Filter{}, nil, lang.Wish{}, form.encode); err != nil {
+			if _, err := lists.Form(shown, "atom", view.Filter{}, nil, lang.Wish{}, form.encode); err != nil {
 				t.Error(err)
 			}
 		})
@@ -129,12 +129,12 @@ func TestAnUnchangedHazardIsNotEncodedAgain(t *testing.T) {
 	present := open(t, 3, []*hazard.Hazard{flood(1, start.Add(time.Hour)), flood(2, start.Add(time.Minute))}, note(1, 1, 7))
 	lists := NewLists(base)
 	first := present.View(start)
-	lists.Active(first, live.Filter{}, []int64{7}, lang.Wish{}) // readers with more rights do not decide what is cached
-	lists.Active(first, live.Filter{}, nil, lang.Wish{})
+	lists.Active(first, view.Filter{}, []int64{7}, lang.Wish{}) // readers with more rights do not decide what is cached
+	lists.Active(first, view.Filter{}, nil, lang.Wish{})
 	h, _ := first.Hazard(1)
 	text := lists.of(first).records[said{h, -1}].text
 	second := present.View(start.Add(time.Minute))
-	if body := string(lists.Active(second, live.Filter{}, nil, lang.Wish{}).Bytes(Identity)); body != "["+string(text)+"]" {
+	if body := string(lists.Active(second, view.Filter{}, nil, lang.Wish{}).Bytes(Identity)); body != "["+string(text)+"]" {
 		t.Errorf("after the end of the second hazard: %s, want only the first: %s", body, text)
 	}
 	if again := lists.of(second).records[said{h, -1}].text; &again[0] != &text[0] {
@@ -143,7 +143,7 @@ func TestAnUnchangedHazardIsNotEncodedAgain(t *testing.T) {
 	if n := len(lists.of(second).records); n != 1 {
 		t.Errorf("%d records of one hazard are in memory", n)
 	}
-	if member := string(lists.Active(second, live.Filter{}, []int64{7}, lang.Wish{}).Bytes(Identity)); !strings.Contains(member, `"product_total":"1"`) || strings.Contains(string(text), `"product_total":"1"`) {
+	if member := string(lists.Active(second, view.Filter{}, []int64{7}, lang.Wish{}).Bytes(Identity)); !strings.Contains(member, `"product_total":"1"`) || strings.Contains(string(text), `"product_total":"1"`) {
 		t.Errorf("a member gets %s, others %s", member, text)
 	}
 }
@@ -152,11 +152,11 @@ func TestAReaderOfAnOlderViewDoesNotReplaceTheBodiesOfTheLatest(t *testing.T) {
 	present := open(t, 3, []*hazard.Hazard{flood(1, start.Add(time.Hour)), flood(2, start.Add(time.Minute))})
 	lists := NewLists(base)
 	old, latest := present.View(start), present.View(start.Add(time.Minute))
-	want := lists.Active(latest, live.Filter{}, nil, lang.Wish{})
-	if body := string(lists.Active(old, live.Filter{}, nil, lang.Wish{}).Bytes(Identity)); !strings.Contains(body, "Flood 2") {
+	want := lists.Active(latest, view.Filter{}, nil, lang.Wish{})
+	if body := string(lists.Active(old, view.Filter{}, nil, lang.Wish{}).Bytes(Identity)); !strings.Contains(body, "Flood 2") {
 		t.Errorf("a reader with the older view gets %s", body)
 	}
-	if lists.Active(latest, live.Filter{}, nil, lang.Wish{}) != want {
+	if lists.Active(latest, view.Filter{}, nil, lang.Wish{}) != want {
 		t.Error("the list of the latest view was encoded again")
 	}
 }
@@ -174,13 +174,13 @@ func TestBodiesOfAViewAreBounded(t *testing.T) {
 	shown, lists := open(t, 3, list, products...).View(start), NewLists(base)
 	c := &lists.of(shown).bodies
 	c.most = most
-	whole := lists.Active(shown, live.Filter{}, nil, lang.Wish{})
+	whole := lists.Active(shown, view.Filter{}, nil, lang.Wish{})
 	for id := range int64(hazards) {
 		of, _ := shown.Products(id+1, nil)
 		if body, err := lists.Products(shown, id+1, nil, of); err != nil || len(body.Bytes(Identity)) < 8000 {
 			t.Fatalf("products of hazard %d: %v", id+1, err)
 		}
-		if lists.Active(shown, live.Filter{}, nil, lang.Wish{}) != whole {
+		if lists.Active(shown, view.Filter{}, nil, lang.Wish{}) != whole {
 			t.Fatal("the most requested list was dropped")
 		}
 	}
@@ -199,7 +199,7 @@ func TestWhatIsTooLargeToBeKeptIsMadeOnlyOnce(t *testing.T) {
 	shown, lists := open(t, 3, []*hazard.Hazard{flood(1, start.Add(time.Hour))}, many).View(start), NewLists(base)
 	calls := 0
 	for range 3 {
-		if _, err := lists.Form(shown, "kml", live.Filter{}, nil, lang.Wish{}, func(out io.Writer, _ iter.Seq2[*hazard.Hazard, int]) error {
+		if _, err := lists.Form(shown, "kml", view.Filter{}, nil, lang.Wish{}, func(out io.Writer, _ iter.Seq2[*hazard.Hazard, int]) error {
 			calls++
 			for part := make([]byte, 1<<20); ; {
 				if _, err := out.Write(part); err != nil {

@@ -19,7 +19,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/hazardd/hazardd/internal/files"
+	"github.com/hazardd/hazardd/internal/store/blob"
 )
 
 // flip flips one bit of a file.
@@ -56,7 +56,7 @@ func (s *server) end() {
 func keptFiles(t testing.TB, data string) (paths []string) {
 	t.Helper()
 	err := filepath.WalkDir(filepath.Join(data, "files"), func(path string, e fs.DirEntry, err error) error {
-		if err == nil && e.Type().IsRegular() && e.Name() != files.OwnerName {
+		if err == nil && e.Type().IsRegular() && e.Name() != blob.OwnerName {
 			paths = append(paths, path)
 		}
 		return err

@@ -24,7 +24,7 @@ import (
 	"github.com/minio/minio-go/v7/pkg/credentials"
 
 	"github.com/hazardd/hazardd/internal/child"
-	"github.com/hazardd/hazardd/internal/files"
+	"github.com/hazardd/hazardd/internal/store/blob"
 )
 
 // gateway is what is built. It is pinned, as every dependency; it is run, not linked.
@@ -44,16 +44,16 @@ type Bucket struct {
 }
 
 // Settings are how the program opens the bucket, below a prefix.
-func (b Bucket) Settings() files.Settings { return b.At(b.Server.Host) }
+func (b Bucket) Settings() blob.Settings { return b.At(b.Server.Host) }
 
 // At is Settings by way of another address, such as one of Gate.
-func (b Bucket) At(host string) files.Settings {
+func (b Bucket) At(host string) blob.Settings {
 	query := url.Values{"endpoint": {"http://" + host}, "path_style": {"true"}}
-	return files.Settings{URL: "s3://" + b.Name + "/hazardd/files?" + query.Encode(), AccessKey: accessKey, SecretKey: secretKey}
+	return blob.Settings{URL: "s3://" + b.Name + "/hazardd/files?" + query.Encode(), AccessKey: accessKey, SecretKey: secretKey}
 }
 
 // Limited are Settings of a user of the server who may do what a policy of the bucket lets him do, and nothing else.
-func (b Bucket) Limited(t testing.TB, policy string) files.Settings {
+func (b Bucket) Limited(t testing.TB, policy string) blob.Settings {
 	t.Helper()
 	s := b.Settings()
 	s.AccessKey = "limited-" + uuid.NewString()[:8]

@@ -7,14 +7,14 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/hazardd/hazardd/internal/backup"
-	"github.com/hazardd/hazardd/internal/files"
+	"github.com/hazardd/hazardd/internal/store/backup/continuous"
+	"github.com/hazardd/hazardd/internal/store/blob"
 )
 
 // Backup says where the continuous backup of a SQLite store goes, and how far back it can restore.
 type Backup struct {
-	Dir    string         // the folder
-	Bucket files.Settings // or the bucket; if both are empty, there is no backup
+	Dir    string        // the folder
+	Bucket blob.Settings // or the bucket; if both are empty, there is no backup
 	Keep   time.Duration
 }
 
@@ -34,12 +34,12 @@ func (s *Service) openBackup() error {
 	if dir, err := filepath.Abs(to.Dir); to.Dir != "" && (err != nil || dir == data) {
 		return errors.Join(err, fmt.Errorf("backup-to: %s is the data folder itself: name a folder on another disk, or a bucket", to.Dir))
 	}
-	shelf, err := files.OpenShelf(to.Dir, filepath.Join(s.cfg.DataDir, "backing-up"), to.Bucket)
+	shelf, err := blob.OpenShelf(to.Dir, filepath.Join(s.cfg.DataDir, "backing-up"), to.Bucket)
 	if err != nil {
 		return fmt.Errorf("backup-to: %w", err)
 	}
 	s.shelf = shelf
-	s.backup = backup.New(backup.Config{Store: s.Store, Shelf: shelf, Keep: to.Keep, Program: s.cfg.Version, Logger: s.cfg.Logger, Now: func() time.Time { return s.Now().Time() }})
+	s.backup = continuous.New(continuous.Config{Store: s.Store, Shelf: shelf, Keep: to.Keep, Program: s.cfg.Version, Logger: s.cfg.Logger, Now: func() time.Time { return s.Now().Time() }})
 	return nil
 }
 

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/internal/evidence"
-	"github.com/hazardd/hazardd/internal/lease"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/store/lease"
 )
 
 // The defaults for keeping evidence.

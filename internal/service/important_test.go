@@ -10,7 +10,7 @@ import (
 	"github.com/hazardd/hazardd/internal/atlas/population"
 	"github.com/hazardd/hazardd/internal/exposure"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/live"
+	"github.com/hazardd/hazardd/internal/store/view"
 )
 
 // ranked is an active hazard in the order of importance.
@@ -24,7 +24,7 @@ type ranked struct {
 // the worker.
 func (r *replay) important(counted map[string]*hazard.Exposure) (list []ranked) {
 	r.t.Helper()
-	l, err := live.Open(r.t.Context(), r.store, slog.New(slog.DiscardHandler), func() hazard.Instant { return r.now })
+	l, err := view.Open(r.t.Context(), r.store, slog.New(slog.DiscardHandler), func() hazard.Instant { return r.now })
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func (r *replay) important(counted map[string]*hazard.Exposure) (list []ranked) 
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	for h := range l.View(r.now).Hazards(live.Filter{}, nil) {
+	for h := range l.View(r.now).Hazards(view.Filter{}, nil) {
 		known := *h
 		key := fmt.Sprint(h.ID, " ", h.ExposureKey())
 		if counted[key] == nil {

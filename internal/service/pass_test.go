@@ -16,7 +16,7 @@ import (
 	"github.com/hazardd/hazardd/internal/intake"
 	"github.com/hazardd/hazardd/internal/source"
 	"github.com/hazardd/hazardd/internal/store"
-	"github.com/hazardd/hazardd/internal/store/pagesum"
+	"github.com/hazardd/hazardd/internal/store/sqlite/pagesum"
 )
 
 // A damaged hazard is logged once and does not delay the ends of others. Within a minute after its

@@ -8,10 +8,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/hazardd/hazardd/internal/archive"
 	"github.com/hazardd/hazardd/internal/auth"
-	"github.com/hazardd/hazardd/internal/lease"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/store/backup"
+	"github.com/hazardd/hazardd/internal/store/lease"
 )
 
 // Retention says how long history and the audit trail are kept, and where older rows are archived.
@@ -19,11 +19,11 @@ import (
 type Retention struct {
 	History time.Duration // 0 means forever
 	Audit   time.Duration // 0 means 400 days
-	Archive archive.Keep  // zero means that nothing is pruned
+	Archive backup.Keep   // zero means that nothing is pruned
 }
 
 // On reports whether anything is pruned.
-func (r *Retention) On() bool { return r.Archive != archive.Keep{} }
+func (r *Retention) On() bool { return r.Archive != backup.Keep{} }
 
 // Check returns an error if the settings contradict each other.
 func (r *Retention) Check() error {
@@ -34,8 +34,8 @@ func (r *Retention) Check() error {
 		return errors.New("keeping the audit trail for another time than 400 days needs an archive: set archive to a folder or a bucket")
 	}
 	for name, keep := range map[string]time.Duration{"history": r.History, "audit trail": r.Audit} {
-		if keep > 0 && keep < archive.Shortest {
-			return fmt.Errorf("the %s must be kept for at least %d days", name, archive.Shortest/(24*time.Hour))
+		if keep > 0 && keep < backup.Shortest {
+			return fmt.Errorf("the %s must be kept for at least %d days", name, backup.Shortest/(24*time.Hour))
 		}
 	}
 	return nil
@@ -87,7 +87,7 @@ func (s *Service) pruneOnce(ctx context.Context) error {
 		if of.keep == 0 {
 			continue
 		}
-		done, err := archive.Prune(ctx, s.Store, s.cfg.Retention.Archive, of.what, now.Add(-of.keep), s.cfg.Version, now, nil)
+		done, err := backup.Prune(ctx, s.Store, s.cfg.Retention.Archive, of.what, now.Add(-of.keep), s.cfg.Version, now, nil)
 		if done != nil && done.Rows > 0 {
 			of.count.Add(done.Rows)
 			s.cfg.Logger.Info("pruned; the removed rows are in an archive", "of", of.what, "before", done.Before, "rows", done.Rows, "areas", done.Geometries, "files", done.Files,

@@ -14,10 +14,10 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/intake"
 	"github.com/hazardd/hazardd/internal/lang"
-	"github.com/hazardd/hazardd/internal/live"
 	"github.com/hazardd/hazardd/internal/recordings"
 	"github.com/hazardd/hazardd/internal/reply"
 	"github.com/hazardd/hazardd/internal/source/nws"
+	"github.com/hazardd/hazardd/internal/store/view"
 )
 
 // replay plays recordings as if live: each is imported at the time when it was recorded, and
@@ -73,12 +73,12 @@ func (r *replay) active() map[string]shown {
 	if r.list != nil {
 		return r.list
 	}
-	l, err := live.Open(r.t.Context(), r.store, slog.New(slog.DiscardHandler), func() hazard.Instant { return r.now })
+	l, err := view.Open(r.t.Context(), r.store, slog.New(slog.DiscardHandler), func() hazard.Instant { return r.now })
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	var list []shown
-	if err := json.Unmarshal(reply.NewLists("https://hazards.example.org").Active(l.View(r.now), live.Filter{}, nil, lang.Wish{}).Bytes(reply.Identity), &list); err != nil {
+	if err := json.Unmarshal(reply.NewLists("https://hazards.example.org").Active(l.View(r.now), view.Filter{}, nil, lang.Wish{}).Bytes(reply.Identity), &list); err != nil {
 		r.t.Fatal(err)
 	}
 	all := map[string]shown{}

@@ -28,13 +28,11 @@ import (
 	"github.com/hazardd/hazardd/internal/atlas/population"
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/auth/oidc"
-	"github.com/hazardd/hazardd/internal/backup"
 	"github.com/hazardd/hazardd/internal/channel"
 	"github.com/hazardd/hazardd/internal/coverage"
 	"github.com/hazardd/hazardd/internal/edit"
 	"github.com/hazardd/hazardd/internal/evidence"
 	"github.com/hazardd/hazardd/internal/exposure"
-	"github.com/hazardd/hazardd/internal/files"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/clock"
 	"github.com/hazardd/hazardd/internal/hazard/query"
@@ -42,7 +40,6 @@ import (
 	"github.com/hazardd/hazardd/internal/intake"
 	"github.com/hazardd/hazardd/internal/lang"
 	"github.com/hazardd/hazardd/internal/lateness"
-	"github.com/hazardd/hazardd/internal/live"
 	"github.com/hazardd/hazardd/internal/net/listen"
 	"github.com/hazardd/hazardd/internal/net/outbound"
 	"github.com/hazardd/hazardd/internal/net/trace"
@@ -52,15 +49,18 @@ import (
 	"github.com/hazardd/hazardd/internal/publish"
 	"github.com/hazardd/hazardd/internal/push"
 	"github.com/hazardd/hazardd/internal/store"
-	"github.com/hazardd/hazardd/internal/tail"
+	"github.com/hazardd/hazardd/internal/store/backup/continuous"
+	"github.com/hazardd/hazardd/internal/store/blob"
+	"github.com/hazardd/hazardd/internal/store/follow"
+	"github.com/hazardd/hazardd/internal/store/view"
 	"github.com/hazardd/hazardd/internal/webhook"
 )
 
 // Config configures a service. Zero values mean the defaults.
 type Config struct {
-	DataDir  string         // folder of the SQLite file and of the product files
-	Database string         // "sqlite:PATH?…"; empty means the file in DataDir
-	Files    files.Settings // location of the product files; zero means DataDir
+	DataDir  string        // folder of the SQLite file and of the product files
+	Database string        // "sqlite:PATH?…"; empty means the file in DataDir
+	Files    blob.Settings // location of the product files; zero means DataDir
 	// Evidence bounds the age and size of the payloads kept as evidence. Zero values mean the
 	// defaults (7 days, 2 GiB); with a negative Age nothing is kept.
 	Evidence evidence.Limits
@@ -163,8 +163,8 @@ type Service struct {
 	cfg      Config
 	Store    *store.Store
 	Auth     *auth.Service
-	live     *live.Live
-	tail     *tail.Tail
+	live     *view.Live
+	tail     *follow.Tail
 	push     *push.Hub
 	webhooks *webhook.Service
 	channels *channels
@@ -181,10 +181,10 @@ type Service struct {
 	listener net.Listener
 	conns    *listen.Listener // listener with its limits
 	server   *http.Server
-	plain    *plainDoor     // plain HTTP beside TLS, or nil
-	proof    certificates   // nil without TLS
-	shelf    files.Shelf    // storage of the backup
-	backup   *backup.Backup // nil without a backup
+	plain    *plainDoor         // plain HTTP beside TLS, or nil
+	proof    certificates       // nil without TLS
+	shelf    blob.Shelf         // storage of the backup
+	backup   *continuous.Backup // nil without a backup
 	// fresh is the state of the sources as the header of lists shows it. draining is set once the
 	// shutdown has begun.
 	fresh    atomic.Pointer[[]string]
@@ -314,10 +314,10 @@ func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 	if err := s.Auth.Rotate(ctx, now); err != nil {
 		return s, err
 	}
-	if s.live, err = live.Open(ctx, s.Store, cfg.Logger, s.Now); err != nil {
+	if s.live, err = view.Open(ctx, s.Store, cfg.Logger, s.Now); err != nil {
 		return s, err
 	}
-	s.tail = tail.New(s.Store, s.live, s.Now, tail.Memory, cfg.Logger)
+	s.tail = follow.New(s.Store, s.live, s.Now, follow.Memory, cfg.Logger)
 	s.push = push.New(s.tail, s.Store, s.cfg.PublicURL, push.Limits{PerUser: s.cfg.UserStreams, All: s.cfg.AllStreams})
 	s.webhooks = webhook.New(webhook.Config{Store: s.Store, Tail: s.tail, Standing: s.Auth.Standing, ParseFilter: s.parseFilter, Languages: s.cfg.Languages, Targets: outbound.Targets{Allow: s.cfg.WebhookAllow},
 		BaseURL: s.cfg.PublicURL, Version: s.cfg.Version, Now: cfg.Clock.Now, Logger: cfg.Logger})

@@ -23,7 +23,7 @@ import (
 	"github.com/hazardd/hazardd/internal/notify"
 	"github.com/hazardd/hazardd/internal/source/nws"
 	"github.com/hazardd/hazardd/internal/store"
-	"github.com/hazardd/hazardd/internal/tail"
+	"github.com/hazardd/hazardd/internal/store/follow"
 )
 
 // people are the subscribers on the day of the storm, with their areas and the other members of
@@ -99,7 +99,7 @@ func stormDay(t *testing.T, list []*row) {
 	quiet := slog.New(slog.DiscardHandler)
 	clock := hazard.ClockFunc(func() hazard.Instant { return hazard.At(time.Now()) })
 	box := &post{got: map[string][]delivered{}}
-	teller := notify.New(notify.Config{Store: r.store, Tail: tail.New(r.store, unseen{}, clock.Now, tail.Memory, quiet), Key: key, Sender: box, Now: time.Now, Logger: quiet,
+	teller := notify.New(notify.Config{Store: r.store, Tail: follow.New(r.store, unseen{}, clock.Now, follow.Memory, quiet), Key: key, Sender: box, Now: time.Now, Logger: quiet,
 		Standing: func(string) (auth.Role, []int64, bool) { return auth.Admin, nil, true },
 		Region: func(code string) (geo.Shape, float64, bool) {
 			if shape := region.Outline(code); len(code) == 2 && !shape.IsZero() {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/hazardd/hazardd/internal/lease"
+	"github.com/hazardd/hazardd/internal/store/lease"
 )
 
 // The intervals of the sweep.

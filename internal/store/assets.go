@@ -11,7 +11,7 @@ import (
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/store/db"
+	"github.com/hazardd/hazardd/internal/store/sqlc"
 )
 
 // The assets of an organization are a set. It is written in pieces, one transaction each, and
@@ -40,14 +40,14 @@ var errOtherLoad = fmt.Errorf("%w: a later load of this organization's assets ha
 func (s *Store) LoadAssets(ctx context.Context, org int64, clock hazard.Clock, read func(each func(*asset.Asset) error) error, audit *auth.Audit) (set asset.Set, err error) {
 	ctx = Patient(ctx)
 	l := &load{store: s, set: asset.Set{Org: org, By: audit.Actor}}
-	err = s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) (err error) {
-		if _, err = q.EndAssetSets(ctx, db.EndAssetSetsParams{OrgID: org, State: setLoading}); err != nil {
+	err = s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) (err error) {
+		if _, err = q.EndAssetSets(ctx, sqlc.EndAssetSetsParams{OrgID: org, State: setLoading}); err != nil {
 			return err
 		}
 		if l.set.ID, err = q.NextAssetSet(ctx); err != nil {
 			return err
 		}
-		return q.AddAssetSet(ctx, db.AddAssetSetParams{ID: l.set.ID, OrgID: org})
+		return q.AddAssetSet(ctx, sqlc.AddAssetSetParams{ID: l.set.ID, OrgID: org})
 	})
 	if err != nil {
 		return set, err
@@ -64,7 +64,7 @@ func (s *Store) LoadAssets(ctx context.Context, org int64, clock hazard.Clock, r
 	defer cancel()
 	if err != nil {
 		set = asset.Set{}
-		_ = s.inTx(after, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error { // if this fails, the next load removes it
+		_ = s.inTx(after, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error { // if this fails, the next load removes it
 			return q.EndAssetSet(ctx, l.set.ID)
 		})
 	} else {
@@ -76,8 +76,8 @@ func (s *Store) LoadAssets(ctx context.Context, org int64, clock hazard.Clock, r
 
 // RemoveAssets removes the assets of an organization; it returns ErrNotFound if there are none.
 func (s *Store) RemoveAssets(ctx context.Context, org int64, audit *auth.Audit) error {
-	err := s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
-		n, err := q.EndAssetSets(ctx, db.EndAssetSetsParams{OrgID: org, State: setCurrent})
+	err := s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
+		n, err := q.EndAssetSets(ctx, sqlc.EndAssetSetsParams{OrgID: org, State: setCurrent})
 		if err != nil {
 			return err
 		}
@@ -104,14 +104,14 @@ func (s *Store) dropOldAssets(ctx context.Context, org int64) error {
 	for _, set := range old {
 		for n := int64(0); n < set.Count; {
 			n += assetsAtOnce
-			err := s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
-				return q.RemoveAssets(ctx, db.RemoveAssetsParams{SetID: set.ID, UpTo: n})
+			err := s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
+				return q.RemoveAssets(ctx, sqlc.RemoveAssetsParams{SetID: set.ID, UpTo: n})
 			})
 			if err != nil {
 				return err
 			}
 		}
-		err := s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error { return q.RemoveAssetSet(ctx, set.ID) })
+		err := s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error { return q.RemoveAssetSet(ctx, set.ID) })
 		if err != nil {
 			return err
 		}
@@ -123,13 +123,13 @@ func (s *Store) dropOldAssets(ctx context.Context, org int64) error {
 type load struct {
 	store *Store
 	set   asset.Set
-	rows  []db.AddAssetParams // not written yet
-	bytes int                 // size of their areas
+	rows  []sqlc.AddAssetParams // not written yet
+	bytes int                   // size of their areas
 }
 
 func (l *load) add(ctx context.Context, a *asset.Asset) error {
 	box := a.Bounds()
-	row := db.AddAssetParams{SetID: l.set.ID, N: a.N, ID: a.ID, Name: a.Name, Kind: a.Kind, Cell: asset.Cell(box), West: box.West, South: box.South, East: box.East, North: box.North}
+	row := sqlc.AddAssetParams{SetID: l.set.ID, N: a.N, ID: a.ID, Name: a.Name, Kind: a.Kind, Cell: asset.Cell(box), West: box.West, South: box.South, East: box.East, North: box.North}
 	if !a.Area.IsZero() {
 		row.Area = a.Area.GeoJSON()
 		l.set.Areas++
@@ -147,8 +147,8 @@ func (l *load) write(ctx context.Context) error {
 	if len(l.rows) == 0 {
 		return nil
 	}
-	err := l.store.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
-		n, err := q.GrowAssetSet(ctx, db.GrowAssetSetParams{ID: l.set.ID, Count: l.set.Count, Areas: l.set.Areas})
+	err := l.store.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
+		n, err := q.GrowAssetSet(ctx, sqlc.GrowAssetSetParams{ID: l.set.ID, Count: l.set.Count, Areas: l.set.Areas})
 		if err == nil && n == 0 {
 			err = errOtherLoad
 		}
@@ -168,12 +168,12 @@ func (l *load) write(ctx context.Context) error {
 
 // show makes the set visible as the set of its organization.
 func (l *load) show(ctx context.Context, audit *auth.Audit) error {
-	return l.store.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
-		if _, err := q.EndAssetSets(ctx, db.EndAssetSetsParams{OrgID: l.set.Org, State: setCurrent}); err != nil {
+	return l.store.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
+		if _, err := q.EndAssetSets(ctx, sqlc.EndAssetSetsParams{OrgID: l.set.Org, State: setCurrent}); err != nil {
 			return err
 		}
 		b := l.set.Box
-		n, err := q.ShowAssetSet(ctx, db.ShowAssetSetParams{ID: l.set.ID, West: b.West, South: b.South, East: b.East, North: b.North, LoadedMs: int64(l.set.Loaded), LoadedBy: l.set.By})
+		n, err := q.ShowAssetSet(ctx, sqlc.ShowAssetSetParams{ID: l.set.ID, West: b.West, South: b.South, East: b.East, North: b.North, LoadedMs: int64(l.set.Loaded), LoadedBy: l.set.By})
 		if err == nil && n == 0 {
 			err = errOtherLoad
 		}
@@ -193,7 +193,7 @@ func (s *Store) AssetSets(ctx context.Context) ([]asset.Set, error) {
 	return decodeSets(rows), nil
 }
 
-func decodeSets(rows []db.AssetSet) []asset.Set {
+func decodeSets(rows []sqlc.AssetSet) []asset.Set {
 	sets := make([]asset.Set, len(rows))
 	for i, r := range rows {
 		sets[i] = asset.Set{ID: r.ID, Org: r.OrgID, Count: r.Count, Areas: r.Areas, Box: geo.Box{West: r.West, South: r.South, East: r.East, North: r.North},

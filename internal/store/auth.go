@@ -15,7 +15,7 @@ import (
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/net/trace"
-	"github.com/hazardd/hazardd/internal/store/db"
+	"github.com/hazardd/hazardd/internal/store/sqlc"
 )
 
 // Auth returns the part of the store that holds users, keys and logins.
@@ -38,7 +38,7 @@ func (a authStore) LoadAuth(ctx context.Context) (auth.Data, error) {
 	return d, storeError(err)
 }
 
-func loadAuth(ctx context.Context, q *db.Queries) (d auth.Data, err error) {
+func loadAuth(ctx context.Context, q *sqlc.Queries) (d auth.Data, err error) {
 	if d.Version, err = q.Counter(ctx, "auth"); err != nil {
 		return d, err
 	}
@@ -110,27 +110,27 @@ func decodeUser(body, hash string) (u auth.User, err error) {
 }
 
 // changed runs f in one transaction, increments the version, and adds the audit row.
-func (a authStore) changed(ctx context.Context, audit *auth.Audit, f func(context.Context, *db.Queries) error) error {
-	return a.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
+func (a authStore) changed(ctx context.Context, audit *auth.Audit, f func(context.Context, *sqlc.Queries) error) error {
+	return a.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
 		if err := f(ctx, q); err != nil {
 			return err
 		}
-		if _, err := q.Next(ctx, db.NextParams{Name: "auth", Count: 1}); err != nil {
+		if _, err := q.Next(ctx, sqlc.NextParams{Name: "auth", Count: 1}); err != nil {
 			return err
 		}
 		return addAudit(ctx, q, audit)
 	})
 }
 
-func addAudit(ctx context.Context, q *db.Queries, a *auth.Audit) error {
+func addAudit(ctx context.Context, q *sqlc.Queries, a *auth.Audit) error {
 	if a == nil {
 		return nil
 	}
-	id, err := q.Next(ctx, db.NextParams{Name: "audit", Count: 1})
+	id, err := q.Next(ctx, sqlc.NextParams{Name: "audit", Count: 1})
 	if err != nil {
 		return err
 	}
-	return q.AddAudit(ctx, db.AddAuditParams{ID: id, AtMs: int64(a.At), Actor: a.Actor, Addr: addrText(a.Addr), Client: a.Client, Action: a.Action, Subject: a.Subject, Detail: a.Detail, Ok: a.OK,
+	return q.AddAudit(ctx, sqlc.AddAuditParams{ID: id, AtMs: int64(a.At), Actor: a.Actor, Addr: addrText(a.Addr), Client: a.Client, Action: a.Action, Subject: a.Subject, Detail: a.Detail, Ok: a.OK,
 		Request: trace.ID(ctx)})
 }
 
@@ -154,8 +154,8 @@ func (a authStore) CreateUser(ctx context.Context, u auth.User, audit auth.Audit
 	if err != nil {
 		return err
 	}
-	return a.changed(ctx, &audit, func(ctx context.Context, q *db.Queries) error {
-		n, err := q.AddUser(ctx, db.AddUserParams{Name: u.Name, Body: string(body), Hash: string(u.PasswordHash)})
+	return a.changed(ctx, &audit, func(ctx context.Context, q *sqlc.Queries) error {
+		n, err := q.AddUser(ctx, sqlc.AddUserParams{Name: u.Name, Body: string(body), Hash: string(u.PasswordHash)})
 		if err == nil && n == 0 {
 			err = fmt.Errorf("%w: there is a user %s already", hazard.ErrConflict, u.Name)
 		}
@@ -164,7 +164,7 @@ func (a authStore) CreateUser(ctx context.Context, u auth.User, audit auth.Audit
 }
 
 func (a authStore) UpdateUser(ctx context.Context, name string, change func(*auth.User) error, audit auth.Audit) error {
-	return a.changed(ctx, &audit, func(ctx context.Context, q *db.Queries) error {
+	return a.changed(ctx, &audit, func(ctx context.Context, q *sqlc.Queries) error {
 		row, err := q.User(ctx, name)
 		if err != nil {
 			return found(err, "user %s", name)
@@ -181,16 +181,16 @@ func (a authStore) UpdateUser(ctx context.Context, name string, change func(*aut
 		if err != nil {
 			return err
 		}
-		return q.SaveUser(ctx, db.SaveUserParams{Name: name, Body: string(body), Hash: string(u.PasswordHash)})
+		return q.SaveUser(ctx, sqlc.SaveUserParams{Name: name, Body: string(body), Hash: string(u.PasswordHash)})
 	})
 }
 
 func (a authStore) CreateOrg(ctx context.Context, o auth.Org, audit auth.Audit) (auth.Org, error) {
-	err := a.changed(ctx, &audit, func(ctx context.Context, q *db.Queries) (err error) {
-		if o.ID, err = q.Next(ctx, db.NextParams{Name: "organization", Count: 1}); err != nil {
+	err := a.changed(ctx, &audit, func(ctx context.Context, q *sqlc.Queries) (err error) {
+		if o.ID, err = q.Next(ctx, sqlc.NextParams{Name: "organization", Count: 1}); err != nil {
 			return err
 		}
-		n, err := q.AddOrganization(ctx, db.AddOrganizationParams{ID: o.ID, Acronym: o.Acronym, Name: o.Name})
+		n, err := q.AddOrganization(ctx, sqlc.AddOrganizationParams{ID: o.ID, Acronym: o.Acronym, Name: o.Name})
 		if err == nil && n == 0 {
 			err = fmt.Errorf("%w: there is an organization %s already", hazard.ErrConflict, o.Acronym)
 		}
@@ -200,7 +200,7 @@ func (a authStore) CreateOrg(ctx context.Context, o auth.Org, audit auth.Audit) 
 }
 
 func (a authStore) AddKey(ctx context.Context, k auth.Key, newest string) error {
-	return a.changed(ctx, nil, func(ctx context.Context, q *db.Queries) error {
+	return a.changed(ctx, nil, func(ctx context.Context, q *sqlc.Queries) error {
 		have, err := q.NewestSigningKey(ctx)
 		if err != nil && !none(err) {
 			return err
@@ -208,20 +208,20 @@ func (a authStore) AddKey(ctx context.Context, k auth.Key, newest string) error 
 		if have != newest {
 			return fmt.Errorf("%w: another key was added", hazard.ErrConflict)
 		}
-		return q.AddSigningKey(ctx, db.AddSigningKeyParams{ID: k.ID, Seed: k.Seed[:], CreatedMs: int64(k.Created), NotAfterMs: int64(k.NotAfter)})
+		return q.AddSigningKey(ctx, sqlc.AddSigningKeyParams{ID: k.ID, Seed: k.Seed[:], CreatedMs: int64(k.Created), NotAfterMs: int64(k.NotAfter)})
 	})
 }
 
 func (a authStore) AddReadKey(ctx context.Context, k auth.ReadKey, audit auth.Audit) error {
-	return a.changed(ctx, &audit, func(ctx context.Context, q *db.Queries) error {
-		return q.AddReadKey(ctx, db.AddReadKeyParams{ID: k.ID.String(), Username: k.User, Title: k.Title, Sum: k.Sum[:], CreatedMs: int64(k.Created), Scope: string(k.Scope)})
+	return a.changed(ctx, &audit, func(ctx context.Context, q *sqlc.Queries) error {
+		return q.AddReadKey(ctx, sqlc.AddReadKeyParams{ID: k.ID.String(), Username: k.User, Title: k.Title, Sum: k.Sum[:], CreatedMs: int64(k.Created), Scope: string(k.Scope)})
 	})
 }
 
 func (a authStore) NoteUses(ctx context.Context, at map[uuid.UUID]hazard.Instant) error {
-	return a.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
+	return a.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
 		for id, used := range at {
-			if err := q.NoteUse(ctx, db.NoteUseParams{ID: id.String(), UsedMs: int64(used)}); err != nil {
+			if err := q.NoteUse(ctx, sqlc.NoteUseParams{ID: id.String(), UsedMs: int64(used)}); err != nil {
 				return err
 			}
 		}
@@ -230,7 +230,7 @@ func (a authStore) NoteUses(ctx context.Context, at map[uuid.UUID]hazard.Instant
 }
 
 func (a authStore) RemoveReadKey(ctx context.Context, id uuid.UUID, audit auth.Audit) error {
-	return a.changed(ctx, &audit, func(ctx context.Context, q *db.Queries) error {
+	return a.changed(ctx, &audit, func(ctx context.Context, q *sqlc.Queries) error {
 		n, err := q.RemoveReadKey(ctx, id.String())
 		if err == nil && n == 0 {
 			err = fmt.Errorf("%w: read key %s", hazard.ErrNotFound, id)
@@ -255,9 +255,9 @@ func (a authStore) Attempts(ctx context.Context, keys []string) ([]auth.Attempts
 }
 
 func (a authStore) AddFailure(ctx context.Context, keys []string, at, forget hazard.Instant, audit *auth.Audit) error {
-	return a.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
+	return a.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
 		for _, key := range keys {
-			if err := q.AddFailure(ctx, db.AddFailureParams{Key: key, AtMs: int64(at), ForgetMs: int64(forget)}); err != nil {
+			if err := q.AddFailure(ctx, sqlc.AddFailureParams{Key: key, AtMs: int64(at), ForgetMs: int64(forget)}); err != nil {
 				return err
 			}
 		}
@@ -266,9 +266,9 @@ func (a authStore) AddFailure(ctx context.Context, keys []string, at, forget haz
 }
 
 func (a authStore) AddSuccess(ctx context.Context, keys []string, at hazard.Instant, audit auth.Audit) error {
-	return a.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
+	return a.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
 		for _, key := range keys {
-			if err := q.AddSuccess(ctx, db.AddSuccessParams{Key: key, AtMs: int64(at)}); err != nil {
+			if err := q.AddSuccess(ctx, sqlc.AddSuccessParams{Key: key, AtMs: int64(at)}); err != nil {
 				return err
 			}
 		}
@@ -281,8 +281,8 @@ func (a authStore) AdvanceSession(ctx context.Context, next auth.Session) (after
 	if err != nil {
 		return after, err
 	}
-	err = a.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
-		n, err := q.AdvanceSession(ctx, db.AdvanceSessionParams{ID: next.ID.String(), Parent: next.Parent.String(), Refresh: next.Child.Refresh.String(), Child: string(child),
+	err = a.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
+		n, err := q.AdvanceSession(ctx, sqlc.AdvanceSessionParams{ID: next.ID.String(), Parent: next.Parent.String(), Refresh: next.Child.Refresh.String(), Child: string(child),
 			UsedMs: int64(next.Used), Addr: addrText(next.Addr), Client: next.Client})
 		if err == nil && n == 0 && next.Parent == next.ID {
 			err = addSession(ctx, q, next, string(child))
@@ -300,8 +300,8 @@ func (a authStore) AdvanceSession(ctx context.Context, next auth.Session) (after
 	return after, err
 }
 
-func addSession(ctx context.Context, q *db.Queries, s auth.Session, child string) error {
-	_, err := q.BeginSession(ctx, db.BeginSessionParams{ID: s.ID.String(), Username: s.User, ExpiresMs: int64(s.Expires),
+func addSession(ctx context.Context, q *sqlc.Queries, s auth.Session, child string) error {
+	_, err := q.BeginSession(ctx, sqlc.BeginSessionParams{ID: s.ID.String(), Username: s.User, ExpiresMs: int64(s.Expires),
 		Parent: s.Parent.String(), Refresh: s.Child.Refresh.String(), Child: child,
 		CreatedMs: int64(s.Created), UsedMs: int64(s.Used), Addr: addrText(s.Addr), Client: s.Client, Provider: s.Provider})
 	return err
@@ -312,7 +312,9 @@ func (a authStore) AddSession(ctx context.Context, s auth.Session) error {
 	if err != nil {
 		return err
 	}
-	return a.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error { return addSession(ctx, q, s, string(child)) })
+	return a.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
+		return addSession(ctx, q, s, string(child))
+	})
 }
 
 func (a authStore) Sessions(ctx context.Context, user string) ([]auth.Session, error) {
@@ -322,7 +324,7 @@ func (a authStore) Sessions(ctx context.Context, user string) ([]auth.Session, e
 	}
 	list := make([]auth.Session, len(rows))
 	for i, row := range rows {
-		if list[i], err = decodeSession(db.SessionRow(row)); err != nil {
+		if list[i], err = decodeSession(sqlc.SessionRow(row)); err != nil {
 			return nil, err
 		}
 	}
@@ -336,7 +338,7 @@ func (a authStore) ProviderSessions(ctx context.Context, provider string) ([]aut
 	}
 	list := make([]auth.Session, len(rows))
 	for i, row := range rows {
-		if list[i], err = decodeSession(db.SessionRow(row)); err != nil {
+		if list[i], err = decodeSession(sqlc.SessionRow(row)); err != nil {
 			return nil, err
 		}
 	}
@@ -344,8 +346,8 @@ func (a authStore) ProviderSessions(ctx context.Context, provider string) ([]aut
 }
 
 func (a authStore) Once(ctx context.Context, id uuid.UUID, until hazard.Instant) error {
-	return a.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
-		n, err := q.AddOnce(ctx, db.AddOnceParams{ID: id.String(), UntilMs: int64(until)})
+	return a.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
+		n, err := q.AddOnce(ctx, sqlc.AddOnceParams{ID: id.String(), UntilMs: int64(until)})
 		if err == nil && n == 0 {
 			err = fmt.Errorf("%w: used already", hazard.ErrConflict)
 		}
@@ -354,13 +356,13 @@ func (a authStore) Once(ctx context.Context, id uuid.UUID, until hazard.Instant)
 }
 
 func (a authStore) ReplaceKeys(ctx context.Context, k auth.Key, audit auth.Audit) error {
-	return a.changed(ctx, &audit, func(ctx context.Context, q *db.Queries) error {
+	return a.changed(ctx, &audit, func(ctx context.Context, q *sqlc.Queries) error {
 		return cmp.Or(q.RemoveSigningKeys(ctx), q.EndAllSessions(ctx),
-			q.AddSigningKey(ctx, db.AddSigningKeyParams{ID: k.ID, Seed: k.Seed[:], CreatedMs: int64(k.Created), NotAfterMs: int64(k.NotAfter)}))
+			q.AddSigningKey(ctx, sqlc.AddSigningKeyParams{ID: k.ID, Seed: k.Seed[:], CreatedMs: int64(k.Created), NotAfterMs: int64(k.NotAfter)}))
 	})
 }
 
-func decodeSession(row db.SessionRow) (s auth.Session, err error) {
+func decodeSession(row sqlc.SessionRow) (s auth.Session, err error) {
 	id, err1 := uuid.Parse(row.ID)
 	parent, err2 := uuid.Parse(row.Parent)
 	s = auth.Session{ID: id, User: row.Username, Expires: hazard.Instant(row.ExpiresMs), Parent: parent, Revoked: hazard.Instant(row.RevokedMs),
@@ -378,16 +380,16 @@ func (a authStore) RevokeSession(ctx context.Context, s auth.Session, until haza
 	if err != nil {
 		return err
 	}
-	return a.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
-		n, err := q.RevokeSession(ctx, db.RevokeSessionParams{ID: s.ID.String(), Username: s.User, ExpiresMs: int64(s.Expires),
+	return a.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
+		n, err := q.RevokeSession(ctx, sqlc.RevokeSessionParams{ID: s.ID.String(), Username: s.User, ExpiresMs: int64(s.Expires),
 			Parent: s.Parent.String(), Refresh: s.Child.Refresh.String(), Child: string(child), RevokedMs: int64(s.Revoked)})
 		if err != nil || n == 0 { // already revoked
 			return err
 		}
-		if err := q.AddRevocation(ctx, db.AddRevocationParams{ID: s.ID.String(), UntilMs: int64(until)}); err != nil {
+		if err := q.AddRevocation(ctx, sqlc.AddRevocationParams{ID: s.ID.String(), UntilMs: int64(until)}); err != nil {
 			return err
 		}
-		if _, err := q.Next(ctx, db.NextParams{Name: "auth", Count: 1}); err != nil {
+		if _, err := q.Next(ctx, sqlc.NextParams{Name: "auth", Count: 1}); err != nil {
 			return err
 		}
 		return addAudit(ctx, q, &audit)
@@ -395,11 +397,11 @@ func (a authStore) RevokeSession(ctx context.Context, s auth.Session, until haza
 }
 
 func (a authStore) AddAudit(ctx context.Context, audit auth.Audit) error {
-	return a.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error { return addAudit(ctx, q, &audit) })
+	return a.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error { return addAudit(ctx, q, &audit) })
 }
 
 func (a authStore) Trail(ctx context.Context, f auth.TrailFilter) ([]auth.Audit, error) {
-	rows, err := a.readQ.Trail(ctx, db.TrailParams{After: f.After, Before: cmp.Or(f.Before, math.MaxInt64), SinceMs: int64(f.Since),
+	rows, err := a.readQ.Trail(ctx, sqlc.TrailParams{After: f.After, Before: cmp.Or(f.Before, math.MaxInt64), SinceMs: int64(f.Since),
 		UntilMs: cmp.Or(int64(f.Until), math.MaxInt64), Username: f.User, Action: f.Action, Request: f.Request, MaxRows: int32(f.Limit)})
 	if err != nil {
 		return nil, storeError(err)
@@ -417,17 +419,17 @@ func (a authStore) Trail(ctx context.Context, f auth.TrailFilter) ([]auth.Audit,
 // Purge removes old audit rows in several transactions, so that writers do not wait for a long
 // trail.
 func (a authStore) Purge(ctx context.Context, p auth.Purge) error {
-	err := a.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
+	err := a.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
 		return errors.Join(
 			q.PurgeSessions(ctx, int64(p.Now)),
 			q.PurgeRevocations(ctx, int64(p.Now)),
 			q.PurgeSigningKeys(ctx, int64(p.Now)),
-			q.PurgeAttempts(ctx, db.PurgeAttemptsParams{FailuresBefore: int64(p.FailuresBefore), SuccessesBefore: int64(p.SuccessesBefore)}),
+			q.PurgeAttempts(ctx, sqlc.PurgeAttemptsParams{FailuresBefore: int64(p.FailuresBefore), SuccessesBefore: int64(p.SuccessesBefore)}),
 		)
 	})
 	for gone := int64(rowsAtOnce); err == nil && gone == rowsAtOnce; {
-		err = a.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) (err error) {
-			gone, err = q.PurgeAudit(ctx, db.PurgeAuditParams{BeforeMs: int64(p.AuditBefore), MaxRows: rowsAtOnce})
+		err = a.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) (err error) {
+			gone, err = q.PurgeAudit(ctx, sqlc.PurgeAuditParams{BeforeMs: int64(p.AuditBefore), MaxRows: rowsAtOnce})
 			return err
 		})
 	}

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/hazardd/hazardd/internal/files"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/store/db"
+	"github.com/hazardd/hazardd/internal/store/blob"
+	"github.com/hazardd/hazardd/internal/store/sqlc"
 )
 
 // Checked is the result of a check.
@@ -239,7 +239,7 @@ func (c *checker) events() error {
 		if found == 0 {
 			c.fault(fmt.Sprintf("event %s:%s is part of hazard %d, which is not there", source, event, hazardID))
 		}
-		if _, err := decodeEvents([]db.Event{{Source: source, Event: event, Shapes: shapes}}, nil); err != nil {
+		if _, err := decodeEvents([]sqlc.Event{{Source: source, Event: event, Shapes: shapes}}, nil); err != nil {
 			c.fault(fmt.Sprintf("hazard %d: %v", hazardID, err))
 		}
 	}, &source, &event, &hazardID, &shapes, &found)
@@ -317,7 +317,7 @@ const (
 // CheckKept opens the files of a kind that the store refers to, and calls fault for each that
 // differs from what was stored: the first time a file is opened, it is compared with its digest.
 // open opens their storage; it is only called if there are any.
-func (s *Store) CheckKept(ctx context.Context, kind KeptKind, open func() (files.Place, error), fault func(what string)) (n int64, err error) {
+func (s *Store) CheckKept(ctx context.Context, kind KeptKind, open func() (blob.Place, error), fault func(what string)) (n int64, err error) {
 	query := `SELECT file, life FROM payloads ORDER BY file, life`
 	if kind == KeptPictures {
 		query = `SELECT digest, life FROM pictures WHERE digest <> '' ORDER BY digest, life`
@@ -331,7 +331,7 @@ func (s *Store) CheckKept(ctx context.Context, kind KeptKind, open func() (files
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, place.Close()) }()
-	bad := map[files.Name]error{}
+	bad := map[blob.Name]error{}
 	for _, name := range names {
 		f, err := place.Open(ctx, name)
 		if err == nil {
@@ -358,14 +358,14 @@ func (s *Store) CheckKept(ctx context.Context, kind KeptKind, open func() (files
 	return n, nil
 }
 
-func (s *Store) kept(ctx context.Context, query string) (names []files.Name, err error) {
+func (s *Store) kept(ctx context.Context, query string) (names []blob.Name, err error) {
 	rows, err := s.reads.QueryContext(ctx, query)
 	if err != nil {
 		return nil, storeError(err)
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var name files.Name
+		var name blob.Name
 		if err := rows.Scan(&name.Digest, &name.Life); err != nil {
 			return nil, storeError(err)
 		}

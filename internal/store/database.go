@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/store/db"
 	"github.com/hazardd/hazardd/internal/store/find"
+	"github.com/hazardd/hazardd/internal/store/sqlc"
 )
 
 // database holds the differences between the supported databases.
@@ -57,7 +57,7 @@ type database interface {
 	onlyText() bool
 	// now returns the present moment by the clock that all processes share. at is the moment by
 	// this process's clock.
-	now(ctx context.Context, q db.DBTX, at hazard.Instant) (hazard.Instant, error)
+	now(ctx context.Context, q sqlc.DBTX, at hazard.Instant) (hazard.Instant, error)
 	// listed returns the SQL condition that column is in the list of the numbered parameter. names
 	// and numbers convert lists to that parameter.
 	listed(column string, parameter int) string

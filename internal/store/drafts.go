@@ -9,7 +9,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/store/db"
+	"github.com/hazardd/hazardd/internal/store/sqlc"
 )
 
 // DraftState is the state of a draft.
@@ -44,13 +44,13 @@ type Draft struct {
 // AddDraft adds a draft and an audit row, unless the draft exists already. If most drafts of the
 // author wait, it returns ErrConflict.
 func (s *Store) AddDraft(ctx context.Context, d *Draft, most int64, audit *auth.Audit) error {
-	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
-		n, err := q.AddDraft(ctx, db.AddDraftParams{ID: d.ID.String(), Deed: d.Deed, Subject: d.Subject, Body: string(d.Body), Touched: d.Touched, Hazard: d.Hazard.String(), OrgID: d.OrgID,
+	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
+		n, err := q.AddDraft(ctx, sqlc.AddDraftParams{ID: d.ID.String(), Deed: d.Deed, Subject: d.Subject, Body: string(d.Body), Touched: d.Touched, Hazard: d.Hazard.String(), OrgID: d.OrgID,
 			Shown: string(d.Shown), Author: d.Author, CreatedMs: int64(d.Created), ExpiresMs: int64(d.Expires)})
 		if err != nil || n == 0 {
 			return err
 		}
-		waiting, err := q.CountDraftsOf(ctx, db.CountDraftsOfParams{Author: d.Author, NowMs: int64(d.Created)})
+		waiting, err := q.CountDraftsOf(ctx, sqlc.CountDraftsOfParams{Author: d.Author, NowMs: int64(d.Created)})
 		if err != nil {
 			return err
 		}
@@ -78,7 +78,7 @@ func (s *Store) Drafts(ctx context.Context, limit int) ([]Draft, error) {
 
 // WaitingDrafts lists the drafts that can be decided, oldest first.
 func (s *Store) WaitingDrafts(ctx context.Context, now hazard.Instant, limit int) ([]Draft, error) {
-	rows, err := s.readQ.WaitingDrafts(ctx, db.WaitingDraftsParams{NowMs: int64(now), MaxRows: int32(limit)})
+	rows, err := s.readQ.WaitingDrafts(ctx, sqlc.WaitingDraftsParams{NowMs: int64(now), MaxRows: int32(limit)})
 	return decodeDrafts(rows, err)
 }
 
@@ -90,7 +90,7 @@ func (s *Store) CountWaitingDrafts(ctx context.Context, now hazard.Instant) (int
 
 // RefuseDraft refuses a draft, or returns ErrConflict if it can no longer be decided.
 func (s *Store) RefuseDraft(ctx context.Context, id uuid.UUID, by, reason string, now hazard.Instant, audit *auth.Audit) error {
-	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
+	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
 		if err := decideDraft(ctx, q, id, DraftRefused, by, reason, now); err != nil {
 			return err
 		}
@@ -100,7 +100,7 @@ func (s *Store) RefuseDraft(ctx context.Context, id uuid.UUID, by, reason string
 
 // PurgeDrafts removes the drafts created before a moment.
 func (s *Store) PurgeDrafts(ctx context.Context, before hazard.Instant) error {
-	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error { return q.PurgeDrafts(ctx, int64(before)) })
+	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error { return q.PurgeDrafts(ctx, int64(before)) })
 }
 
 // ApproveDraft marks a draft as approved in this transaction, or returns ErrConflict if it can no
@@ -110,22 +110,22 @@ func (t *Tx) ApproveDraft(d *Draft) error {
 	if err := decideDraft(t.ctx, t.q, d.ID, DraftApproved, t.origin.User, "", now); err != nil {
 		return err
 	}
-	return t.addAudit(db.AddAuditParams{AtMs: int64(now), Actor: t.origin.User, Addr: t.origin.Addr, Action: "draft.approve",
+	return t.addAudit(sqlc.AddAuditParams{AtMs: int64(now), Actor: t.origin.User, Addr: t.origin.Addr, Action: "draft.approve",
 		Subject: "draft " + d.ID.String(), Detail: "of " + d.Author})
 }
 
 // ForgetDraftsOf removes the drafts about a hazard that is being redacted.
 func (t *Tx) ForgetDraftsOf(id uuid.UUID) error { return t.q.ForgetDraftsOf(t.ctx, id.String()) }
 
-func decideDraft(ctx context.Context, q *db.Queries, id uuid.UUID, state DraftState, by, reason string, now hazard.Instant) error {
-	n, err := q.DecideDraft(ctx, db.DecideDraftParams{ID: id.String(), State: string(state), DecidedBy: by, DecidedMs: int64(now), Reason: reason})
+func decideDraft(ctx context.Context, q *sqlc.Queries, id uuid.UUID, state DraftState, by, reason string, now hazard.Instant) error {
+	n, err := q.DecideDraft(ctx, sqlc.DecideDraftParams{ID: id.String(), State: string(state), DecidedBy: by, DecidedMs: int64(now), Reason: reason})
 	if err == nil && n == 0 {
 		return fmt.Errorf("%w: draft %s was decided before, or its time is over", hazard.ErrConflict, id)
 	}
 	return err
 }
 
-func decodeDrafts(rows []db.Draft, err error) ([]Draft, error) {
+func decodeDrafts(rows []sqlc.Draft, err error) ([]Draft, error) {
 	if err != nil {
 		return nil, storeError(err)
 	}
@@ -138,7 +138,7 @@ func decodeDrafts(rows []db.Draft, err error) ([]Draft, error) {
 	return list, nil
 }
 
-func decodeDraft(r db.Draft) (d Draft, err error) {
+func decodeDraft(r sqlc.Draft) (d Draft, err error) {
 	d = Draft{Deed: r.Deed, Subject: r.Subject, Body: []byte(r.Body), Touched: r.Touched, OrgID: r.OrgID, Shown: []byte(r.Shown), Author: r.Author, Created: hazard.Instant(r.CreatedMs),
 		Expires: hazard.Instant(r.ExpiresMs), State: DraftState(r.State), DecidedBy: r.DecidedBy, Decided: hazard.Instant(r.DecidedMs), Reason: r.Reason}
 	if d.ID, err = uuid.Parse(r.ID); err == nil {

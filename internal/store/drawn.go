@@ -11,7 +11,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/store/db"
+	"github.com/hazardd/hazardd/internal/store/sqlc"
 )
 
 // shapesEncoder and shapesDecoder are safe for concurrent use. KeepShapes has written everything
@@ -27,13 +27,13 @@ const shapesAtOnce = 2 << 20
 // KeepShapes stores the shapes of documents, each document once, and returns their digests. Call it
 // before the transaction that refers to them, so that the transaction writes nothing large.
 func (s *Store) KeepShapes(ctx context.Context, docs [][]hazard.Shape) (digests []string, err error) {
-	var rows []db.AddShapesParams
+	var rows []sqlc.AddShapesParams
 	size := 0
 	flush := func() error {
 		if len(rows) == 0 {
 			return nil
 		}
-		err := s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
+		err := s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
 			for _, row := range rows {
 				if err := q.AddShapes(ctx, row); err != nil {
 					return err
@@ -62,7 +62,7 @@ func (s *Store) KeepShapes(ctx context.Context, docs [][]hazard.Shape) (digests 
 		if had {
 			continue
 		}
-		rows = append(rows, db.AddShapesParams{Digest: digest, Body: shapesEncoder.EncodeAll(text, nil)})
+		rows = append(rows, sqlc.AddShapesParams{Digest: digest, Body: shapesEncoder.EncodeAll(text, nil)})
 		if size += len(text); size >= shapesAtOnce {
 			if err := flush(); err != nil {
 				return nil, err

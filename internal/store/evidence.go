@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/store/db"
+	"github.com/hazardd/hazardd/internal/store/sqlc"
 )
 
 // Evidence is what sources sent, as received. Its rows are here; package evidence stores the
@@ -15,7 +15,7 @@ import (
 // Payload is a content that a source sent. A repeated content is stored once.
 type Payload struct {
 	SHA256 string // of the content as received
-	// File and Life name the compressed file (files.Name). No other payload ever has the same name.
+	// File and Life name the compressed file (blob.Name). No other payload ever has the same name.
 	File  string
 	Life  int64
 	Bytes int64 // as received
@@ -50,7 +50,7 @@ func (s *Store) Payload(ctx context.Context, sha256 string) (Payload, error) {
 	return payloadOf(row), nil
 }
 
-func payloadOf(row db.Payload) Payload {
+func payloadOf(row sqlc.Payload) Payload {
 	return Payload{SHA256: row.Sha256, File: row.File, Life: row.Life, Bytes: row.Bytes, Kept: row.Kept, Last: hazard.Instant(row.LastMs)}
 }
 
@@ -58,15 +58,15 @@ func payloadOf(row db.Payload) Payload {
 // stored; if another process was faster, the earlier row stays. Without new, it returns ErrNotFound
 // if the payload is no longer stored.
 func (s *Store) AddReceipt(ctx context.Context, r *Receipt, new *Payload) error {
-	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
+	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
 		if new != nil {
-			err := q.AddPayload(ctx, db.AddPayloadParams{Sha256: new.SHA256, File: new.File, Life: new.Life, Bytes: new.Bytes, Kept: new.Kept, LastMs: int64(r.Kept)})
+			err := q.AddPayload(ctx, sqlc.AddPayloadParams{Sha256: new.SHA256, File: new.File, Life: new.Life, Bytes: new.Bytes, Kept: new.Kept, LastMs: int64(r.Kept)})
 			if err != nil {
 				return err
 			}
 		}
 		if r.Payload != "" {
-			n, err := q.CamePayload(ctx, db.CamePayloadParams{Sha256: r.Payload, LastMs: int64(r.Kept)})
+			n, err := q.CamePayload(ctx, sqlc.CamePayloadParams{Sha256: r.Payload, LastMs: int64(r.Kept)})
 			if err != nil {
 				return err
 			}
@@ -79,14 +79,14 @@ func (s *Store) AddReceipt(ctx context.Context, r *Receipt, new *Payload) error 
 			return err
 		}
 		r.ID = last + 1
-		return q.AddReceipt(ctx, db.AddReceiptParams{ID: r.ID, Source: r.Source, Kind: r.Kind, Feed: r.Feed, Address: r.Address, Subject: r.Subject,
+		return q.AddReceipt(ctx, sqlc.AddReceiptParams{ID: r.ID, Source: r.Source, Kind: r.Kind, Feed: r.Feed, Address: r.Address, Subject: r.Subject,
 			Payload: r.Payload, ReadMs: int64(r.Read), TakenMs: int64(r.Taken), KeptMs: int64(r.Kept), Again: r.Again, Cut: r.Cut, Error: r.Error})
 	})
 }
 
 // Receipts lists at most limit receipts above a number, in order.
 func (s *Store) Receipts(ctx context.Context, after int64, limit int) ([]Receipt, error) {
-	rows, err := s.readQ.Receipts(ctx, db.ReceiptsParams{After: after, MaxRows: int32(limit)})
+	rows, err := s.readQ.Receipts(ctx, sqlc.ReceiptsParams{After: after, MaxRows: int32(limit)})
 	if err != nil {
 		return nil, storeError(err)
 	}
@@ -108,14 +108,14 @@ func (s *Store) LastReceiptOf(ctx context.Context, sha256 string) (Receipt, erro
 
 // FirstReceiptOf returns the first receipt of a payload from a source, or ErrNotFound.
 func (s *Store) FirstReceiptOf(ctx context.Context, sha256, source string) (Receipt, error) {
-	row, err := s.readQ.FirstReceiptOf(ctx, db.FirstReceiptOfParams{Payload: sha256, Source: source})
+	row, err := s.readQ.FirstReceiptOf(ctx, sqlc.FirstReceiptOfParams{Payload: sha256, Source: source})
 	if err != nil {
 		return Receipt{}, found(err, "receipt of payload %.64q of %s", sha256, source)
 	}
 	return receiptOf(row), nil
 }
 
-func receiptOf(r db.Receipt) Receipt {
+func receiptOf(r sqlc.Receipt) Receipt {
 	return Receipt{ID: r.ID, Source: r.Source, Kind: r.Kind, Feed: r.Feed, Address: r.Address, Subject: r.Subject, Payload: r.Payload,
 		Read: hazard.Instant(r.ReadMs), Taken: hazard.Instant(r.TakenMs), Kept: hazard.Instant(r.KeptMs), Again: r.Again, Cut: r.Cut, Error: r.Error}
 }
@@ -151,12 +151,12 @@ const (
 // oldest first, until over bytes are removed. It returns the payloads whose contents can now be
 // deleted, and whether there is more to do.
 func (s *Store) DropEvidence(ctx context.Context, before hazard.Instant, over int64) (gone []Payload, more bool, err error) {
-	err = s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
+	err = s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
 		until := before
 		if over > 0 {
 			until = hazard.MaxInstant
 		}
-		rows, err := q.PayloadsBefore(ctx, db.PayloadsBeforeParams{BeforeMs: int64(until), MaxRows: mostPayloads})
+		rows, err := q.PayloadsBefore(ctx, sqlc.PayloadsBeforeParams{BeforeMs: int64(until), MaxRows: mostPayloads})
 		if err != nil {
 			return err
 		}
@@ -172,7 +172,7 @@ func (s *Store) DropEvidence(ctx context.Context, before hazard.Instant, over in
 				return err
 			}
 		}
-		n, err := q.DropReceipts(ctx, db.DropReceiptsParams{BeforeMs: int64(before), MaxRows: mostReceipts})
+		n, err := q.DropReceipts(ctx, sqlc.DropReceiptsParams{BeforeMs: int64(before), MaxRows: mostReceipts})
 		more = n == mostReceipts || len(gone) == mostPayloads
 		return err
 	})
@@ -181,14 +181,14 @@ func (s *Store) DropEvidence(ctx context.Context, before hazard.Instant, over in
 
 // NamesPayload reports whether a payload is stored under that name.
 func (s *Store) NamesPayload(ctx context.Context, file string, life int64) (bool, error) {
-	n, err := s.readQ.PayloadOfFile(ctx, db.PayloadOfFileParams{File: file, Life: life})
+	n, err := s.readQ.PayloadOfFile(ctx, sqlc.PayloadOfFileParams{File: file, Life: life})
 	return n > 0, storeError(err)
 }
 
 // CopyPlaces copies the shapes of places that were fetched before a moment to another store.
 func (s *Store) CopyPlaces(ctx context.Context, to *Store, before hazard.Instant) error {
 	const page = 50
-	last := db.PlacesAfterParams{BeforeMs: int64(before), MaxRows: page}
+	last := sqlc.PlacesAfterParams{BeforeMs: int64(before), MaxRows: page}
 	for {
 		rows, err := s.readQ.PlacesAfter(ctx, last)
 		if err != nil {

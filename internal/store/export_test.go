@@ -7,10 +7,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/hazardd/hazardd/internal/files"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/query"
-	"github.com/hazardd/hazardd/internal/store/db"
+	"github.com/hazardd/hazardd/internal/store/blob"
+	"github.com/hazardd/hazardd/internal/store/sqlc"
 )
 
 // Ways is the number of ways that can be forced on a search: the store's own choice, along the
@@ -89,11 +89,11 @@ func HoldRemovals(s *Store) (late func(context.Context) (int, error)) {
 }
 
 type holding struct {
-	files.Place
-	held []files.Name
+	blob.Place
+	held []blob.Name
 }
 
-func (h *holding) Remove(_ context.Context, n files.Name) error {
+func (h *holding) Remove(_ context.Context, n blob.Name) error {
 	h.held = append(h.held, n)
 	return fmt.Errorf("%w: the answer was lost", hazard.ErrUnavailable)
 }
@@ -101,7 +101,7 @@ func (h *holding) Remove(_ context.Context, n files.Name) error {
 // LeaveUploads makes sweeps ignore uploads in progress, however old they seem.
 func LeaveUploads(s *Store) { s.files = untidy{s.files} }
 
-type untidy struct{ files.Place }
+type untidy struct{ blob.Place }
 
 func (untidy) Tidy(time.Time) error { return nil }
 
@@ -114,12 +114,12 @@ var Transferred, NotTransferred = transferred, notTransferred
 // CountReads counts the reading statements from now on.
 func (s *Store) CountReads() *atomic.Int64 {
 	c := &counting{DBTX: s.reads}
-	s.reads, s.readQ = c, db.New(c)
+	s.reads, s.readQ = c, sqlc.New(c)
 	return &c.n
 }
 
 type counting struct {
-	db.DBTX
+	sqlc.DBTX
 	n atomic.Int64
 }
 

@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/hazardd/hazardd/internal/files"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/store/db"
+	"github.com/hazardd/hazardd/internal/store/blob"
+	"github.com/hazardd/hazardd/internal/store/sqlc"
 )
 
 // The contents of product files, and how they are removed.
@@ -20,7 +20,7 @@ import (
 // it. The sweep removes such contents. It must not remove one that is just being referred to by
 // another process, on another machine, or by a process that was paused for minutes. So a removal
 // begins with a transaction that checks in the log that nothing refers to the content, and ends its
-// life: afterwards the same content gets another name (files.Name). A transaction that refers to a
+// life: afterwards the same content gets another name (blob.Name). A transaction that refers to a
 // content stored under the old name then fails (Keep). Write transactions are serialized, so
 // whichever of the two is first, nothing ever refers to an ended life, and the removal itself may
 // happen any time later.
@@ -30,9 +30,9 @@ import (
 
 // StagedFile is a completely received content that no row refers to yet.
 type StagedFile struct {
-	*files.Staged
+	*blob.Staged
 	store *Store
-	name  files.Name // zero until it is stored
+	name  blob.Name // zero until it is stored
 }
 
 // StageFile receives the content of r, at most limit bytes. A larger one is a *hazard.InvalidError,
@@ -52,7 +52,7 @@ func (f *StagedFile) Put(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	name := files.Name{Digest: f.Digest, Life: row.Life}
+	name := blob.Name{Digest: f.Digest, Life: row.Life}
 	if err := f.store.files.Put(ctx, f.Staged, name); err != nil {
 		return err
 	}
@@ -83,14 +83,14 @@ func (s *Store) OpenFile(ctx context.Context, digest string) (io.ReadSeekCloser,
 	if err != nil {
 		return nil, err
 	}
-	return s.files.Open(ctx, files.Name{Digest: digest, Life: row.Life})
+	return s.files.Open(ctx, blob.Name{Digest: digest, Life: row.Life})
 }
 
 // content returns the row of a content.
-func content(ctx context.Context, q *db.Queries, digest string) (db.ContentRow, error) {
+func content(ctx context.Context, q *sqlc.Queries, digest string) (sqlc.ContentRow, error) {
 	row, err := q.Content(ctx, digest)
 	if none(err) {
-		return db.ContentRow{}, nil
+		return sqlc.ContentRow{}, nil
 	}
 	return row, storeError(err)
 }
@@ -107,11 +107,11 @@ func (s *Store) SweepFiles(ctx context.Context, now hazard.Instant) (removed int
 	if err := s.files.Tidy(before); err != nil {
 		return 0, err
 	}
-	if err := files.Claim(ctx, s.files, "product files", s.epoch); err != nil {
+	if err := blob.Claim(ctx, s.files, "product files", s.epoch); err != nil {
 		return 0, err
 	}
 	for more := true; more; { // in small transactions, so that the ones below have little to do
-		err := s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) (err error) {
+		err := s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) (err error) {
 			more, err = nameContents(ctx, q)
 			return err
 		})
@@ -119,7 +119,7 @@ func (s *Store) SweepFiles(ctx context.Context, now hazard.Instant) (removed int
 			return 0, err
 		}
 	}
-	err = s.files.Each(ctx, func(n files.Name, put time.Time) error {
+	err = s.files.Each(ctx, func(n blob.Name, put time.Time) error {
 		if !put.Before(before) {
 			return nil
 		}
@@ -145,15 +145,15 @@ func (s *Store) SweepFiles(ctx context.Context, now hazard.Instant) (removed int
 }
 
 // endContent ends the life of a content if nothing refers to it.
-func (s *Store) endContent(ctx context.Context, n files.Name) (ended bool, err error) {
-	err = s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
+func (s *Store) endContent(ctx context.Context, n blob.Name) (ended bool, err error) {
+	err = s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
 		for more := true; more; {
 			var err error
 			if more, err = nameContents(ctx, q); err != nil {
 				return err
 			}
 		}
-		rows, err := q.EndContent(ctx, db.EndContentParams{Digest: n.Digest, NextLife: n.Life + 1})
+		rows, err := q.EndContent(ctx, sqlc.EndContentParams{Digest: n.Digest, NextLife: n.Life + 1})
 		ended = rows > 0
 		return err
 	})
@@ -163,13 +163,13 @@ func (s *Store) endContent(ctx context.Context, n files.Name) (ended bool, err e
 // nameContents indexes the contents that the next states in the log refer to, and reports whether
 // there may be more. The index is derived from the log only, whoever wrote it, so nothing else has
 // to be kept correct.
-func nameContents(ctx context.Context, q *db.Queries) (more bool, err error) {
+func nameContents(ctx context.Context, q *sqlc.Queries) (more bool, err error) {
 	const batch = 1000
 	last, err := q.ContentsNamed(ctx)
 	if err != nil {
 		return false, err
 	}
-	rows, err := q.ProductStatesSince(ctx, db.ProductStatesSinceParams{After: last, MaxRows: batch})
+	rows, err := q.ProductStatesSince(ctx, sqlc.ProductStatesSinceParams{After: last, MaxRows: batch})
 	if err != nil || len(rows) == 0 {
 		return false, err
 	}
@@ -191,21 +191,21 @@ func nameContents(ctx context.Context, q *db.Queries) (more bool, err error) {
 // Option changes a default of Open.
 type Option func(*options)
 
-type options struct{ files files.Settings }
+type options struct{ files blob.Settings }
 
 // WithFiles stores the contents of product files in the place of settings.
-func WithFiles(settings files.Settings) Option {
+func WithFiles(settings blob.Settings) Option {
 	return func(o *options) { o.files = settings }
 }
 
 // openFiles opens the storage of contents. It removes the remains of interrupted uploads from the
 // folder.
-func openFiles(dir string, more []Option) (files.Place, error) {
+func openFiles(dir string, more []Option) (blob.Place, error) {
 	var o options
 	for _, set := range more {
 		set(&o)
 	}
-	place, err := files.Open(filepath.Join(dir, "files"), o.files)
+	place, err := blob.Open(filepath.Join(dir, "files"), o.files)
 	if err != nil {
 		return nil, err
 	}
@@ -225,12 +225,12 @@ func (t *Tx) CountUpload(org, bytes int64) (total int64, err error) {
 	if err := t.q.ForgetUploads(t.ctx, today); err != nil {
 		return 0, err
 	}
-	return t.q.AddUpload(t.ctx, db.AddUploadParams{OrgID: org, Day: today, Bytes: bytes})
+	return t.q.AddUpload(t.ctx, sqlc.AddUploadParams{OrgID: org, Day: today, Bytes: bytes})
 }
 
 // Uploaded returns how many bytes organization org has uploaded on the day of now.
 func (s *Store) Uploaded(ctx context.Context, org int64, now hazard.Instant) (int64, error) {
-	n, err := s.readQ.Uploaded(ctx, db.UploadedParams{OrgID: org, Day: day(now)})
+	n, err := s.readQ.Uploaded(ctx, sqlc.UploadedParams{OrgID: org, Day: day(now)})
 	if none(err) {
 		return 0, nil
 	}

@@ -16,27 +16,27 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/hazardd/hazardd/internal/files"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/pgtest"
 	"github.com/hazardd/hazardd/internal/s3test"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/store/blob"
 )
 
 // everywhere runs a test with product files in each kind of place. reopen opens the store again, as
 // another node does.
 func everywhere(t *testing.T, test func(t *testing.T, reopen func() *store.Store)) {
-	run := func(name string, settings func(*testing.T) files.Settings) {
+	run := func(name string, settings func(*testing.T) blob.Settings) {
 		t.Run(name, func(t *testing.T) {
 			dir, place := t.TempDir(), settings(t)
 			test(t, func() *store.Store { return openFiles(t, dir, place) })
 		})
 	}
-	run("folder", func(*testing.T) files.Settings { return files.Settings{} })
-	run("bucket", func(t *testing.T) files.Settings { return s3test.New(t).Settings() })
+	run("folder", func(*testing.T) blob.Settings { return blob.Settings{} })
+	run("bucket", func(t *testing.T) blob.Settings { return s3test.New(t).Settings() })
 }
 
-func openFiles(t *testing.T, dir string, place files.Settings) *store.Store {
+func openFiles(t *testing.T, dir string, place blob.Settings) *store.Store {
 	t.Helper()
 	s, err := store.Open(t.Context(), dir, pgtest.Database(t, dir, "sqlite:?synchronous=off"), store.WithFiles(place))
 	if err != nil {

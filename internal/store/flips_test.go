@@ -22,17 +22,17 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 
-	"github.com/hazardd/hazardd/internal/files"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/pgtest"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/store/blob"
 )
 
 // flips is the number of bits that are flipped, one at a time, in each of four places: the SQLite
 // file, its write-ahead log, backups, and files beside it. Every run of the tests flips few of
 // them, and HAZARDD_FLIPS more for the table in docs/backup.md:
 //
-//	HAZARDD_FLIPS=2500 go test -timeout 90m -run FlippedBitI -v ./internal/store ./internal/archive ./internal/backup
+//	HAZARDD_FLIPS=2500 go test -timeout 90m -run FlippedBitI -v ./internal/store ./internal/store/backup ./internal/store/backup/continuous
 func flips(t *testing.T, few int) int {
 	t.Helper()
 	if text := os.Getenv("HAZARDD_FLIPS"); text != "" {
@@ -504,7 +504,7 @@ func (x *sample) stored(t *testing.T, dir string) (all []string) {
 	t.Helper()
 	for _, folder := range []string{"files", "evidence", "pictures"} {
 		err := filepath.WalkDir(filepath.Join(dir, folder), func(path string, e fs.DirEntry, err error) error {
-			if err == nil && e.Type().IsRegular() && e.Name() != files.OwnerName {
+			if err == nil && e.Type().IsRegular() && e.Name() != blob.OwnerName {
 				all = append(all, path)
 			}
 			return err
@@ -520,7 +520,7 @@ func (x *sample) stored(t *testing.T, dir string) (all []string) {
 func keepBeside(t *testing.T, s *store.Store, dir string, i int) {
 	t.Helper()
 	for folder, kind := range places {
-		place, err := files.Open(filepath.Join(dir, folder), files.Settings{})
+		place, err := blob.Open(filepath.Join(dir, folder), blob.Settings{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -529,7 +529,7 @@ func keepBeside(t *testing.T, s *store.Store, dir string, i int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := place.Put(t.Context(), f, files.Name{Digest: f.Digest}); err != nil {
+		if err := place.Put(t.Context(), f, blob.Name{Digest: f.Digest}); err != nil {
 			t.Fatal(err)
 		}
 		if kind == store.KeptPayloads {
@@ -547,7 +547,7 @@ func keepBeside(t *testing.T, s *store.Store, dir string, i int) {
 // reader gets.
 func openBeside(ctx context.Context, s *store.Store, dir string) (faults []string, failed error) {
 	for folder, kind := range places {
-		_, err := s.CheckKept(ctx, kind, func() (files.Place, error) { return files.Open(filepath.Join(dir, folder), files.Settings{}) }, func(what string) {
+		_, err := s.CheckKept(ctx, kind, func() (blob.Place, error) { return blob.Open(filepath.Join(dir, folder), blob.Settings{}) }, func(what string) {
 			faults = append(faults, what)
 			failed = errors.New(what) // the error of opening is the same for a reader
 		})

@@ -10,10 +10,10 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/hazardd/hazardd/internal/files"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/store/db"
-	"github.com/hazardd/hazardd/internal/store/wal"
+	"github.com/hazardd/hazardd/internal/store/blob"
+	"github.com/hazardd/hazardd/internal/store/sqlc"
+	"github.com/hazardd/hazardd/internal/store/sqlite/wal"
 )
 
 // Follower returns all pages of an SQLite file, and then repeatedly the pages committed since. It
@@ -195,7 +195,7 @@ func (f *Follower) Shorten(ctx context.Context) error {
 	if err := f.checkpoint(ctx); err != nil { // moves most of it while others write
 		return err
 	}
-	return f.store.inTurn(ctx, func(ctx context.Context, _ *sql.Tx, _ *db.Queries) error {
+	return f.store.inTurn(ctx, func(ctx context.Context, _ *sql.Tx, _ *sqlc.Queries) error {
 		c, err := wal.Since(f.log, f.at)
 		if err != nil || c.Len()*c.PageSize > longLog/4 {
 			return err
@@ -229,7 +229,7 @@ func (f *Follower) checkpoint(ctx context.Context) error {
 // on yet; some repeatedly. It includes all references in pages that were passed on before the call.
 // It leaves out files in a bucket, because they stay there.
 func (f *Follower) Contents(ctx context.Context, give func(digest string) error) error {
-	if files.InBucket(f.store.files) {
+	if blob.InBucket(f.store.files) {
 		return nil
 	}
 	if err := f.settle(ctx); err != nil {
@@ -240,7 +240,7 @@ func (f *Follower) Contents(ctx context.Context, give func(digest string) error)
 		return err
 	}
 	for {
-		rows, err := f.store.readQ.ProductStatesSince(ctx, db.ProductStatesSinceParams{After: f.named, MaxRows: 1000})
+		rows, err := f.store.readQ.ProductStatesSince(ctx, sqlc.ProductStatesSinceParams{After: f.named, MaxRows: 1000})
 		if err != nil {
 			return storeError(err)
 		}
@@ -287,7 +287,7 @@ func (f *Follower) settle(ctx context.Context) (err error) {
 
 // contentOf returns the digest of the file in a product's state; "" if there is none, or if it was
 // redacted.
-func contentOf(row db.ProductStatesSinceRow) (string, error) {
+func contentOf(row sqlc.ProductStatesSinceRow) (string, error) {
 	var state struct {
 		File *struct {
 			Digest string `json:"digest"`
@@ -305,7 +305,7 @@ func contentOf(row db.ProductStatesSinceRow) (string, error) {
 // Revive opens a store on a database file that was assembled from pages of another. Its history
 // differs from now on, as after a restore. State that only applies to the old machine is removed.
 func (s *Store) Revive(ctx context.Context, now hazard.Instant) (Fork, error) {
-	err := s.inTx(ctx, func(ctx context.Context, tx *sql.Tx, _ *db.Queries) error {
+	err := s.inTx(ctx, func(ctx context.Context, tx *sql.Tx, _ *sqlc.Queries) error {
 		for _, table := range passing {
 			if _, err := tx.ExecContext(ctx, `DELETE FROM `+table); err != nil {
 				return err

@@ -16,7 +16,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/pgtest"
 	"github.com/hazardd/hazardd/internal/store"
-	"github.com/hazardd/hazardd/internal/store/pagesum"
+	"github.com/hazardd/hazardd/internal/store/sqlite/pagesum"
 )
 
 // During continuous writes the write-ahead log stays short, and no page is missed: the file built

@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/store/db"
+	"github.com/hazardd/hazardd/internal/store/sqlc"
 )
 
 // Fork is a point where another history replaced the one before and lacks a part of it.
@@ -47,7 +47,7 @@ const (
 )
 
 // forked returns a *ForkedError if n belongs to a replaced history.
-func forked(ctx context.Context, q *db.Queries, n int64) error {
+func forked(ctx context.Context, q *sqlc.Queries, n int64) error {
 	row, err := q.ForkOf(ctx, n)
 	if none(err) {
 		return nil
@@ -61,7 +61,7 @@ func forked(ctx context.Context, q *db.Queries, n int64) error {
 // Fork records that the store was restored from a backup: all changes after the last one in the
 // store are void, wherever they were seen. Numbers jump, and readers that are ahead learn of it.
 func (s *Store) Fork(ctx context.Context, now hazard.Instant, reason ForkReason) (f Fork, err error) {
-	err = s.inTx(ctx, func(ctx context.Context, tx *sql.Tx, q *db.Queries) (err error) {
+	err = s.inTx(ctx, func(ctx context.Context, tx *sql.Tx, q *sqlc.Queries) (err error) {
 		if f, err = fork(ctx, q, now, reason); err != nil {
 			return err
 		}
@@ -96,7 +96,7 @@ func (s *Store) settle(ctx context.Context) error {
 	return nil
 }
 
-func (s *Store) settleIn(ctx context.Context, tx *sql.Tx, q *db.Queries) (history timeline, err error) {
+func (s *Store) settleIn(ctx context.Context, tx *sql.Tx, q *sqlc.Queries) (history timeline, err error) {
 	if err := s.database.alone(ctx, tx); err != nil {
 		return history, err
 	}
@@ -122,11 +122,11 @@ func (s *Store) settleIn(ctx context.Context, tx *sql.Tx, q *db.Queries) (histor
 			return history, err
 		}
 	}
-	return history, q.SetMeta(ctx, db.SetMetaParams{Name: "history", Value: history.String()})
+	return history, q.SetMeta(ctx, sqlc.SetMetaParams{Name: "history", Value: history.String()})
 }
 
 // fork records that all changes after the last one in the store are void.
-func fork(ctx context.Context, q *db.Queries, now hazard.Instant, reason ForkReason) (f Fork, err error) {
+func fork(ctx context.Context, q *sqlc.Queries, now hazard.Instant, reason ForkReason) (f Fork, err error) {
 	counters, err := q.Counters(ctx)
 	if err != nil {
 		return f, err
@@ -148,14 +148,14 @@ func fork(ctx context.Context, q *db.Queries, now hazard.Instant, reason ForkRea
 		default: // ids of hazards and so on, and versions that others compare
 			value += idJump
 		}
-		if err := q.SetCounter(ctx, db.SetCounterParams{Name: name, Value: value}); err != nil {
+		if err := q.SetCounter(ctx, sqlc.SetCounterParams{Name: name, Value: value}); err != nil {
 			return f, err
 		}
 	}
 	if reason == Restored {
-		if err := q.SetMeta(ctx, db.SetMetaParams{Name: "epoch", Value: "urn:uuid:" + uuid.NewString()}); err != nil {
+		if err := q.SetMeta(ctx, sqlc.SetMetaParams{Name: "epoch", Value: "urn:uuid:" + uuid.NewString()}); err != nil {
 			return f, err
 		}
 	}
-	return f, q.AddFork(ctx, db.AddForkParams{StartN: f.Start, ForkN: f.Last, AtMs: int64(now), Reason: string(reason)})
+	return f, q.AddFork(ctx, sqlc.AddForkParams{StartN: f.Start, ForkN: f.Last, AtMs: int64(now), Reason: string(reason)})
 }

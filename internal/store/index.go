@@ -8,8 +8,8 @@ import (
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/query"
-	"github.com/hazardd/hazardd/internal/store/db"
 	"github.com/hazardd/hazardd/internal/store/find"
+	"github.com/hazardd/hazardd/internal/store/sqlc"
 )
 
 // This file keeps the search tables of package find up to date with the log.
@@ -33,9 +33,9 @@ func (s *Store) rankAnew(ctx context.Context) error {
 		return storeError(err)
 	}
 	for after, more := int64(0), true; more; {
-		err := s.inTx(ctx, func(ctx context.Context, tx *sql.Tx, q *db.Queries) error {
+		err := s.inTx(ctx, func(ctx context.Context, tx *sql.Tx, q *sqlc.Queries) error {
 			w := find.Begin(ctx, tx, s.ix, nil)
-			ids, err := q.ActiveHazardsAfter(ctx, db.ActiveHazardsAfterParams{After: after, MaxRows: catchUpBatch})
+			ids, err := q.ActiveHazardsAfter(ctx, sqlc.ActiveHazardsAfterParams{After: after, MaxRows: catchUpBatch})
 			if err != nil {
 				return err
 			}
@@ -52,7 +52,7 @@ func (s *Store) rankAnew(ctx context.Context) error {
 			if more = len(ids) == catchUpBatch; more {
 				return nil
 			}
-			return q.SetMeta(ctx, db.SetMetaParams{Name: name, Value: hazard.ImportanceVersion})
+			return q.SetMeta(ctx, sqlc.SetMetaParams{Name: name, Value: hazard.ImportanceVersion})
 		})
 		if err != nil {
 			return fmt.Errorf("order hazards by importance: %w", err)
@@ -77,10 +77,10 @@ func (s *Store) catchUp(ctx context.Context) error {
 			return storeError(err)
 		}
 		upTo := min(last, done+catchUpBatch)
-		err = s.inTx(ctx, func(ctx context.Context, tx *sql.Tx, q *db.Queries) error {
+		err = s.inTx(ctx, func(ctx context.Context, tx *sql.Tx, q *sqlc.Queries) error {
 			t := &Tx{ctx: ctx, tx: tx, q: q, store: s}
 			t.found = find.Begin(ctx, tx, s.ix, t.bounds)
-			ids, err := q.ChangedHazards(ctx, db.ChangedHazardsParams{After: done, UpTo: upTo})
+			ids, err := q.ChangedHazards(ctx, sqlc.ChangedHazardsParams{After: done, UpTo: upTo})
 			if err != nil {
 				return err
 			}
@@ -97,7 +97,7 @@ func (s *Store) catchUp(ctx context.Context) error {
 					return err
 				}
 			}
-			if err := q.Searchable(ctx, db.SearchableParams{Last: upTo, Before: done}); err != nil {
+			if err := q.Searchable(ctx, sqlc.SearchableParams{Last: upTo, Before: done}); err != nil {
 				return err
 			}
 			return t.found.End()

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/store/db"
+	"github.com/hazardd/hazardd/internal/store/sqlc"
 )
 
 // LogPage selects a piece of the change log.
@@ -78,7 +78,7 @@ func (s *Store) Page(ctx context.Context, p LogPage) (piece LogPiece, err error)
 			break
 		}
 		last, read = n.Int64, read+1
-		c, err := decodeChange(db.ChangesSinceRow{N: n.Int64, AtMs: at.Int64, Kind: kind.String, HazardID: hazardID.Int64, ProductID: productID.Int64,
+		c, err := decodeChange(sqlc.ChangesSinceRow{N: n.Int64, AtMs: at.Int64, Kind: kind.String, HazardID: hazardID.Int64, ProductID: productID.Int64,
 			Actor: actor.String, Source: source.String, Body: body.String})
 		if err != nil {
 			return LogPiece{}, err
@@ -242,7 +242,7 @@ func objectOf(c *hazard.Change) int64 {
 	return c.Product.ID
 }
 
-func scanChange(rows *sql.Rows) (r db.ChangesSinceRow, err error) {
+func scanChange(rows *sql.Rows) (r sqlc.ChangesSinceRow, err error) {
 	return r, rows.Scan(&r.N, &r.AtMs, &r.Kind, &r.HazardID, &r.ProductID, &r.Actor, &r.Source, &r.Body)
 }
 

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/store/db"
+	"github.com/hazardd/hazardd/internal/store/sqlc"
 )
 
 // mark is a file beside an SQLite file with the number of the last acknowledged change. It detects
@@ -103,7 +103,7 @@ func (s *Store) compareMark(ctx context.Context) error {
 }
 
 // forkBefore forks a log that ends before an acknowledged change.
-func forkBefore(ctx context.Context, tx *sql.Tx, q *db.Queries, told int64) (Fork, error) {
+func forkBefore(ctx context.Context, tx *sql.Tx, q *sqlc.Queries, told int64) (Fork, error) {
 	var last int64
 	if err := tx.QueryRowContext(ctx, `SELECT value FROM counters WHERE name = 'change'`).Scan(&last); err != nil || last >= told {
 		return Fork{}, err

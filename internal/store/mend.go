@@ -12,7 +12,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/store/db"
+	"github.com/hazardd/hazardd/internal/store/sqlc"
 )
 
 // Repairs copy damaged parts from an intact copy and never guess. Geometries, shapes and product
@@ -175,7 +175,7 @@ func (s *Store) Mend(ctx context.Context, p Part, content []byte, write bool, au
 		}
 		return string(b)
 	}
-	err = s.inTx(ctx, func(ctx context.Context, tx *sql.Tx, q *db.Queries) error {
+	err = s.inTx(ctx, func(ctx context.Context, tx *sql.Tx, q *sqlc.Queries) error {
 		for _, at := range all {
 			result, err := tx.ExecContext(ctx, `UPDATE `+at.table+` SET `+at.column+` = $1 WHERE `+at.key+` = $2 AND `+at.column+` = $3`, value(content), key, value(at.content))
 			if err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/store/db"
+	"github.com/hazardd/hazardd/internal/store/sqlc"
 )
 
 // Merge holds what is needed to undo a merge of two hazards.
@@ -59,7 +59,7 @@ func (t *Tx) SaveSplit(s *Split) error {
 	if err != nil {
 		return err
 	}
-	return t.q.AddSplit(t.ctx, db.AddSplitParams{N: s.Change, HazardID: s.HazardID, Body: string(body)})
+	return t.q.AddSplit(t.ctx, sqlc.AddSplitParams{N: s.Change, HazardID: s.HazardID, Body: string(body)})
 }
 
 // Split returns what the split with that change moved. It returns ErrNotFound if the change was no
@@ -85,7 +85,7 @@ func (t *Tx) SaveMerge(m *Merge) error {
 	if err != nil {
 		return err
 	}
-	return t.q.AddMerge(t.ctx, db.AddMergeParams{N: m.Change, FromID: m.From, IntoID: m.Into, Body: string(body)})
+	return t.q.AddMerge(t.ctx, sqlc.AddMergeParams{N: m.Change, FromID: m.From, IntoID: m.Into, Body: string(body)})
 }
 
 // Merge returns what the merge with that change moved. It returns ErrNotFound if the change was no
@@ -129,12 +129,12 @@ func (t *Tx) Change(n int64) (hazard.Change, error) {
 	if err != nil {
 		return hazard.Change{}, found(err, "change %d", n)
 	}
-	return decodeChange(db.ChangesSinceRow(row))
+	return decodeChange(sqlc.ChangesSinceRow(row))
 }
 
 // HazardAsOf returns the state of a hazard as of change n, or ErrNotFound if it did not exist yet.
 func (t *Tx) HazardAsOf(hazardID, n int64) (*hazard.Hazard, error) {
-	row, err := t.q.HazardAt(t.ctx, db.HazardAtParams{HazardID: hazardID, AtN: n})
+	row, err := t.q.HazardAt(t.ctx, sqlc.HazardAtParams{HazardID: hazardID, AtN: n})
 	if err != nil {
 		return nil, found(err, "hazard %d as of change %d", hazardID, n)
 	}

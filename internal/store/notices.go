@@ -7,7 +7,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/store/db"
+	"github.com/hazardd/hazardd/internal/store/sqlc"
 )
 
 // Subscription is a stored subscription.
@@ -77,18 +77,18 @@ type Mailbox struct{ Subscription, Channel string }
 // SubscriptionsAfter lists the subscriptions changed after a version, including removed ones, in
 // order of their changes.
 func (s *Store) SubscriptionsAfter(ctx context.Context, version int64, limit int) ([]Subscription, error) {
-	rows, err := s.readQ.SubscriptionsAfter(ctx, db.SubscriptionsAfterParams{After: version, MaxRows: int32(limit)})
+	rows, err := s.readQ.SubscriptionsAfter(ctx, sqlc.SubscriptionsAfterParams{After: version, MaxRows: int32(limit)})
 	return decodeSubscriptions(rows), storeError(err)
 }
 
 // SubscriptionsOf lists the subscriptions of a user, or with all of everybody, after an id, in
 // order of ids.
 func (s *Store) SubscriptionsOf(ctx context.Context, owner string, all bool, after string, limit int) (list []Subscription, err error) {
-	var rows []db.Subscription
+	var rows []sqlc.Subscription
 	if all {
-		rows, err = s.readQ.AllSubscriptions(ctx, db.AllSubscriptionsParams{After: after, MaxRows: int32(limit)})
+		rows, err = s.readQ.AllSubscriptions(ctx, sqlc.AllSubscriptionsParams{After: after, MaxRows: int32(limit)})
 	} else {
-		rows, err = s.readQ.SubscriptionsOf(ctx, db.SubscriptionsOfParams{Owner: owner, After: after, MaxRows: int32(limit)})
+		rows, err = s.readQ.SubscriptionsOf(ctx, sqlc.SubscriptionsOfParams{Owner: owner, After: after, MaxRows: int32(limit)})
 	}
 	return decodeSubscriptions(rows), storeError(err)
 }
@@ -98,7 +98,7 @@ func (s *Store) Subscription(ctx context.Context, id string) (Subscription, erro
 	return subscription(ctx, s.readQ, id)
 }
 
-func subscription(ctx context.Context, q *db.Queries, id string) (Subscription, error) {
+func subscription(ctx context.Context, q *sqlc.Queries, id string) (Subscription, error) {
 	row, err := q.Subscription(ctx, id)
 	if err != nil {
 		return Subscription{}, found(err, "subscription %s", id)
@@ -140,15 +140,15 @@ func (s *Store) Noticed(ctx context.Context) (int64, error) {
 
 // changeSubscription runs f in one transaction. f gets the version of the change. An audit row is
 // added if there is one.
-func (s *Store) changeSubscription(ctx context.Context, audit *auth.Audit, f func(ctx context.Context, q *db.Queries, version int64) error) error {
+func (s *Store) changeSubscription(ctx context.Context, audit *auth.Audit, f func(ctx context.Context, q *sqlc.Queries, version int64) error) error {
 	return s.changeSubscriptions(ctx, 1, audit, f)
 }
 
 // changeSubscriptions does the same as changeSubscription for several changes; f gets the last of
 // their versions.
-func (s *Store) changeSubscriptions(ctx context.Context, several int, audit *auth.Audit, f func(ctx context.Context, q *db.Queries, last int64) error) error {
-	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
-		version, err := q.Next(ctx, db.NextParams{Name: "subscription", Count: int64(several)})
+func (s *Store) changeSubscriptions(ctx context.Context, several int, audit *auth.Audit, f func(ctx context.Context, q *sqlc.Queries, last int64) error) error {
+	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
+		version, err := q.Next(ctx, sqlc.NextParams{Name: "subscription", Count: int64(several)})
 		if err != nil {
 			return err
 		}
@@ -162,13 +162,13 @@ func (s *Store) changeSubscriptions(ctx context.Context, several int, audit *aut
 // AddSubscriptions adds subscriptions to changes from now on, and notices that concern no hazard:
 // all of it or nothing. Other writers wait for it.
 func (s *Store) AddSubscriptions(ctx context.Context, list []Subscription, ask []Notice, audit *auth.Audit) error {
-	return s.changeSubscriptions(ctx, len(list), audit, func(ctx context.Context, q *db.Queries, version int64) error {
+	return s.changeSubscriptions(ctx, len(list), audit, func(ctx context.Context, q *sqlc.Queries, version int64) error {
 		last, err := q.Counter(ctx, "change")
 		if err != nil {
 			return err
 		}
 		for i, sub := range list {
-			err = q.AddSubscription(ctx, db.AddSubscriptionParams{ID: sub.ID, Owner: sub.Owner, SinceN: last, Version: version - int64(len(list)-1-i), Body: string(sub.Body), Sealed: sub.Sealed})
+			err = q.AddSubscription(ctx, sqlc.AddSubscriptionParams{ID: sub.ID, Owner: sub.Owner, SinceN: last, Version: version - int64(len(list)-1-i), Body: string(sub.Body), Sealed: sub.Sealed})
 			if err != nil {
 				return err
 			}
@@ -180,7 +180,7 @@ func (s *Store) AddSubscriptions(ctx context.Context, list []Subscription, ask [
 // UpdateSubscription lets f change a stored subscription. f also returns notices to add, and
 // channels whose waiting notices are dropped, with the reasons.
 func (s *Store) UpdateSubscription(ctx context.Context, id string, audit *auth.Audit, f func(*Subscription) (ask []Notice, dropped map[string]string, err error)) error {
-	return s.changeSubscription(ctx, audit, func(ctx context.Context, q *db.Queries, version int64) error {
+	return s.changeSubscription(ctx, audit, func(ctx context.Context, q *sqlc.Queries, version int64) error {
 		sub, err := subscription(ctx, q, id)
 		if err != nil {
 			return err
@@ -190,11 +190,11 @@ func (s *Store) UpdateSubscription(ctx context.Context, id string, audit *auth.A
 			return err
 		}
 		for channel, why := range dropped {
-			if err := q.DropWaiting(ctx, db.DropWaitingParams{Subscription: id, Channel: channel, Error: why}); err != nil {
+			if err := q.DropWaiting(ctx, sqlc.DropWaitingParams{Subscription: id, Channel: channel, Error: why}); err != nil {
 				return err
 			}
 		}
-		if err := q.SaveSubscription(ctx, db.SaveSubscriptionParams{ID: id, Owner: sub.Owner, Version: version, Body: string(sub.Body), Sealed: sub.Sealed}); err != nil {
+		if err := q.SaveSubscription(ctx, sqlc.SaveSubscriptionParams{ID: id, Owner: sub.Owner, Version: version, Body: string(sub.Body), Sealed: sub.Sealed}); err != nil {
 			return err
 		}
 		return addNotices(ctx, q, ask)
@@ -204,8 +204,8 @@ func (s *Store) UpdateSubscription(ctx context.Context, id string, audit *auth.A
 // DropSubscription removes a subscription with its addresses, message history and waiting notices,
 // or returns ErrNotFound.
 func (s *Store) DropSubscription(ctx context.Context, id string, audit *auth.Audit) error {
-	return s.changeSubscription(ctx, audit, func(ctx context.Context, q *db.Queries, version int64) error {
-		n, err := q.RemoveSubscription(ctx, db.RemoveSubscriptionParams{ID: id, Version: version})
+	return s.changeSubscription(ctx, audit, func(ctx context.Context, q *sqlc.Queries, version int64) error {
+		n, err := q.RemoveSubscription(ctx, sqlc.RemoveSubscriptionParams{ID: id, Version: version})
 		if err == nil && n == 0 {
 			return hazard.ErrNotFound
 		}
@@ -222,24 +222,24 @@ func (s *Store) DropSubscription(ctx context.Context, id string, audit *auth.Aud
 // AddNotices adds the notices of changes. noticed, if not 0, is the change up to which they are
 // complete.
 func (s *Store) AddNotices(ctx context.Context, list []Notice, noticed int64) error {
-	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
+	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
 		if err := addNotices(ctx, q, list); err != nil || noticed == 0 {
 			return err
 		}
-		return q.RaiseCounter(ctx, db.RaiseCounterParams{Name: "noticed", Value: noticed})
+		return q.RaiseCounter(ctx, sqlc.RaiseCounterParams{Name: "noticed", Value: noticed})
 	})
 }
 
-func addNotices(ctx context.Context, q *db.Queries, list []Notice) error {
+func addNotices(ctx context.Context, q *sqlc.Queries, list []Notice) error {
 	if len(list) == 0 {
 		return nil
 	}
-	last, err := q.Next(ctx, db.NextParams{Name: "notice", Count: int64(len(list))})
+	last, err := q.Next(ctx, sqlc.NextParams{Name: "notice", Count: int64(len(list))})
 	if err != nil {
 		return err
 	}
 	for i, n := range list {
-		err := q.AddNotice(ctx, db.AddNoticeParams{ID: last - int64(len(list)) + int64(i) + 1, Subscription: n.Subscription, Channel: n.Channel, Lane: n.Lane, HazardID: n.HazardID,
+		err := q.AddNotice(ctx, sqlc.AddNoticeParams{ID: last - int64(len(list)) + int64(i) + 1, Subscription: n.Subscription, Channel: n.Channel, Lane: n.Lane, HazardID: n.HazardID,
 			N: n.Change, SinceMs: int64(n.Since), NowMs: int64(n.Created)})
 		if err != nil {
 			return err
@@ -287,7 +287,7 @@ func (s *Store) Outcomes(ctx context.Context, since hazard.Instant) ([]Outcome, 
 // DueMailboxes lists mailboxes of a lane with due notices, longest due first, once for each of at
 // most limit notices.
 func (s *Store) DueMailboxes(ctx context.Context, lane string, now hazard.Instant, limit int) ([]Mailbox, error) {
-	rows, err := s.readQ.NoticesDue(ctx, db.NoticesDueParams{Lane: lane, NowMs: int64(now), MaxRows: int32(limit)})
+	rows, err := s.readQ.NoticesDue(ctx, sqlc.NoticesDueParams{Lane: lane, NowMs: int64(now), MaxRows: int32(limit)})
 	list := make([]Mailbox, len(rows))
 	for i, r := range rows {
 		list[i] = Mailbox(r)
@@ -309,7 +309,7 @@ func (s *Store) WaitingOfHazard(ctx context.Context, hazardID int64) ([]Notice, 
 // NextNotice returns when the next notice of a lane becomes due after now, and whether there is
 // one.
 func (s *Store) NextNotice(ctx context.Context, lane string, now hazard.Instant) (hazard.Instant, bool, error) {
-	next, err := s.readQ.NextNotice(ctx, db.NextNoticeParams{Lane: lane, NowMs: int64(now)})
+	next, err := s.readQ.NextNotice(ctx, sqlc.NextNoticeParams{Lane: lane, NowMs: int64(now)})
 	if none(err) {
 		return 0, false, nil
 	}
@@ -324,7 +324,7 @@ func (s *Store) NoticeLanes(ctx context.Context) ([]string, error) {
 
 // WaitingNotices lists at most limit waiting notices of a mailbox, in order.
 func (s *Store) WaitingNotices(ctx context.Context, m Mailbox, limit int) ([]Notice, error) {
-	rows, err := s.readQ.NoticesWaiting(ctx, db.NoticesWaitingParams{Subscription: m.Subscription, Channel: m.Channel, MaxRows: int32(limit)})
+	rows, err := s.readQ.NoticesWaiting(ctx, sqlc.NoticesWaitingParams{Subscription: m.Subscription, Channel: m.Channel, MaxRows: int32(limit)})
 	return decodeNotices(rows), storeError(err)
 }
 
@@ -342,7 +342,7 @@ type NoticesDone struct {
 // SaveNotices writes decisions about notices, or the results of messages. It skips a notice that
 // was changed since it was read; with exact it then writes nothing and returns ErrStale.
 func (s *Store) SaveNotices(ctx context.Context, done NoticesDone, exact bool) error {
-	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
+	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
 		for _, u := range done.Updates {
 			altered, err := saveNotice(ctx, q, u)
 			if err != nil {
@@ -353,13 +353,13 @@ func (s *Store) SaveNotices(ctx context.Context, done NoticesDone, exact bool) e
 			}
 		}
 		for _, t := range done.Told {
-			err := q.SaveKnown(ctx, db.SaveKnownParams{Subscription: t.Subscription, Channel: t.Channel, HazardID: t.HazardID, N: t.Change, AtMs: int64(t.At), Gone: t.Gone, Said: string(t.Said)})
+			err := q.SaveKnown(ctx, sqlc.SaveKnownParams{Subscription: t.Subscription, Channel: t.Channel, HazardID: t.HazardID, N: t.Change, AtMs: int64(t.At), Gone: t.Gone, Said: string(t.Said)})
 			if err != nil {
 				return err
 			}
 		}
 		for m, at := range done.Postponed {
-			if err := q.PostponeNotices(ctx, db.PostponeNoticesParams{Subscription: m.Subscription, Channel: m.Channel, NextMs: int64(at)}); err != nil {
+			if err := q.PostponeNotices(ctx, sqlc.PostponeNoticesParams{Subscription: m.Subscription, Channel: m.Channel, NextMs: int64(at)}); err != nil {
 				return err
 			}
 		}
@@ -367,17 +367,17 @@ func (s *Store) SaveNotices(ctx context.Context, done NoticesDone, exact bool) e
 	})
 }
 
-func saveNotice(ctx context.Context, q *db.Queries, u NoticeUpdate) (altered bool, err error) {
+func saveNotice(ctx context.Context, q *sqlc.Queries, u NoticeUpdate) (altered bool, err error) {
 	b, a := &u.Before, u.After
 	if b.State == NoticeSending && a.State == NoticePending {
-		_, err := q.PendingNotice(ctx, db.PendingNoticeParams{Subscription: b.Subscription, Channel: b.Channel, HazardID: b.HazardID})
+		_, err := q.PendingNotice(ctx, sqlc.PendingNoticeParams{Subscription: b.Subscription, Channel: b.Channel, HazardID: b.HazardID})
 		if err == nil {
 			a.State, a.Error = NoticeDropped, "what waits behind it tells the same"
 		} else if !none(err) {
 			return false, err
 		}
 	}
-	n, err := q.ClaimNotice(ctx, db.ClaimNoticeParams{ID: a.ID, State: string(a.State), Waits: a.State.waits(), N: a.Change, NextMs: int64(a.Next), Attempts: int64(a.Attempts),
+	n, err := q.ClaimNotice(ctx, sqlc.ClaimNoticeParams{ID: a.ID, State: string(a.State), Waits: a.State.waits(), N: a.Change, NextMs: int64(a.Next), Attempts: int64(a.Attempts),
 		FirstMs: int64(a.First), LastMs: int64(a.Last), TookMs: a.Took, Kind: a.Kind, Error: a.Error, Message: a.Message, Said: string(a.Said), Text: a.Text,
 		StateBefore: string(b.State), NBefore: b.Change})
 	return n == 1, err
@@ -389,7 +389,7 @@ func (s *Store) NoticesBefore(ctx context.Context, subscription string, before i
 	if before == 0 {
 		before = math.MaxInt64
 	}
-	rows, err := s.readQ.NoticesBefore(ctx, db.NoticesBeforeParams{Subscription: subscription, Before: before, MaxRows: int32(limit)})
+	rows, err := s.readQ.NoticesBefore(ctx, sqlc.NoticesBeforeParams{Subscription: subscription, Before: before, MaxRows: int32(limit)})
 	return decodeNotices(rows), storeError(err)
 }
 
@@ -401,13 +401,13 @@ func (s *Store) WaitingOf(ctx context.Context, subscription string) (int64, erro
 
 // SentSince reports whether anything was delivered to a mailbox since a moment.
 func (s *Store) SentSince(ctx context.Context, m Mailbox, since hazard.Instant) (bool, error) {
-	n, err := s.readQ.SentSince(ctx, db.SentSinceParams{Subscription: m.Subscription, Channel: m.Channel, SinceMs: int64(since)})
+	n, err := s.readQ.SentSince(ctx, sqlc.SentSinceParams{Subscription: m.Subscription, Channel: m.Channel, SinceMs: int64(since)})
 	return n > 0, storeError(err)
 }
 
 // Told returns what a mailbox was sent about a hazard, and whether there was anything.
 func (s *Store) Told(ctx context.Context, m Mailbox, hazardID int64) (Told, bool, error) {
-	row, err := s.readQ.Told(ctx, db.ToldParams{Subscription: m.Subscription, Channel: m.Channel, HazardID: hazardID})
+	row, err := s.readQ.Told(ctx, sqlc.ToldParams{Subscription: m.Subscription, Channel: m.Channel, HazardID: hazardID})
 	if none(err) {
 		return Told{}, false, nil
 	}
@@ -427,28 +427,28 @@ func (s *Store) ToldOf(ctx context.Context, hazardID int64) ([]Told, error) {
 // MergeTold applies the record of who was told about a hazard to the hazard that it was merged
 // into.
 func (s *Store) MergeTold(ctx context.Context, from, into int64) error {
-	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
-		return q.MergeTold(ctx, db.MergeToldParams{FromID: from, IntoID: into})
+	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
+		return q.MergeTold(ctx, sqlc.MergeToldParams{FromID: from, IntoID: into})
 	})
 }
 
 // MayAsk reports whether a confirmation may be sent to an address, and records that it is. Since a
 // moment, at most each may have gone to the address, and at most all to everybody.
 func (s *Store) MayAsk(ctx context.Context, address string, since, now hazard.Instant, each, all int64) (ok bool, err error) {
-	err = s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
+	err = s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
 		ok = false
 		for who, most := range map[string]int64{address: each, "": all} {
-			n, err := q.CountConfirmations(ctx, db.CountConfirmationsParams{Address: who, SinceMs: int64(since)})
+			n, err := q.CountConfirmations(ctx, sqlc.CountConfirmationsParams{Address: who, SinceMs: int64(since)})
 			if err != nil || n >= most {
 				return err
 			}
 		}
-		id, err := q.Next(ctx, db.NextParams{Name: "confirmation", Count: 1})
+		id, err := q.Next(ctx, sqlc.NextParams{Name: "confirmation", Count: 1})
 		if err != nil {
 			return err
 		}
 		ok = true
-		return q.AddConfirmation(ctx, db.AddConfirmationParams{ID: id, Address: address, AtMs: int64(now)})
+		return q.AddConfirmation(ctx, sqlc.AddConfirmationParams{ID: id, Address: address, AtMs: int64(now)})
 	})
 	return ok, err
 }
@@ -459,7 +459,7 @@ const keptVersions = 10_000
 
 // PurgeNotices removes finished notices older than before.
 func (s *Store) PurgeNotices(ctx context.Context, before hazard.Instant) error {
-	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
+	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
 		version, err := q.Counter(ctx, "subscription")
 		if err == nil {
 			err = q.PurgeSubscriptions(ctx, version-keptVersions)
@@ -477,7 +477,7 @@ func (s *Store) PurgeNotices(ctx context.Context, before hazard.Instant) error {
 	})
 }
 
-func decodeSubscriptions(rows []db.Subscription) []Subscription {
+func decodeSubscriptions(rows []sqlc.Subscription) []Subscription {
 	list := make([]Subscription, len(rows))
 	for i, r := range rows {
 		list[i] = decodeSubscription(r)
@@ -485,11 +485,11 @@ func decodeSubscriptions(rows []db.Subscription) []Subscription {
 	return list
 }
 
-func decodeSubscription(r db.Subscription) Subscription {
+func decodeSubscription(r sqlc.Subscription) Subscription {
 	return Subscription{ID: r.ID, Owner: r.Owner, Since: r.SinceN, Version: r.Version, Removed: r.Removed, Body: []byte(r.Body), Sealed: r.Sealed}
 }
 
-func decodeNotices(rows []db.Notice) []Notice {
+func decodeNotices(rows []sqlc.Notice) []Notice {
 	list := make([]Notice, len(rows))
 	for i, r := range rows {
 		list[i] = Notice{ID: r.ID, Subscription: r.Subscription, Channel: r.Channel, Lane: r.Lane, HazardID: r.HazardID, FirstChange: r.FirstN, Change: r.N, Since: hazard.Instant(r.SinceMs),
@@ -499,6 +499,6 @@ func decodeNotices(rows []db.Notice) []Notice {
 	return list
 }
 
-func decodeTold(r db.Told) Told {
+func decodeTold(r sqlc.Told) Told {
 	return Told{Subscription: r.Subscription, Channel: r.Channel, HazardID: r.HazardID, Change: r.N, First: hazard.Instant(r.FirstMs), At: hazard.Instant(r.AtMs), Gone: r.Gone, Said: []byte(r.Said)}
 }

@@ -5,7 +5,7 @@ import (
 	"database/sql"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/store/db"
+	"github.com/hazardd/hazardd/internal/store/sqlc"
 )
 
 // Picture is the picture that a source's product links to. Package picture stores its file.
@@ -14,7 +14,7 @@ type Picture struct {
 	Version   int64 // version of the product from which Address comes
 	Source    string
 	Address   string
-	// Digest and Life name the file (files.Name); a name is used once. Digest is empty until a
+	// Digest and Life name the file (blob.Name); a name is used once. Digest is empty until a
 	// fetch succeeds.
 	Digest    string
 	Life      int64
@@ -31,12 +31,12 @@ func (p *Picture) Of(product *hazard.Product) bool {
 	return p.Digest != "" && p.ProductID == product.ID && product.Type == hazard.URLProduct && p.Address == product.Data
 }
 
-func pictureOf(r db.Picture) Picture {
+func pictureOf(r sqlc.Picture) Picture {
 	return Picture{ProductID: r.ProductID, Version: r.Version, Source: r.Source, Address: r.Address, Digest: r.Digest, Life: r.Life, Bytes: r.Bytes, MediaType: r.MediaType,
 		Fetched: hazard.Instant(r.FetchedMs), Failures: r.Failures, Error: r.Error, Next: hazard.Instant(r.NextMs)}
 }
 
-func picturesOf(rows []db.Picture, err error) (map[int64]Picture, error) {
+func picturesOf(rows []sqlc.Picture, err error) (map[int64]Picture, error) {
 	all := make(map[int64]Picture, len(rows))
 	for _, r := range rows {
 		all[r.ProductID] = pictureOf(r)
@@ -64,15 +64,15 @@ func (s *Store) PictureOf(ctx context.Context, productID int64) (Picture, error)
 
 // SavePicture stores a picture's record.
 func (s *Store) SavePicture(ctx context.Context, p *Picture) error {
-	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
-		return q.SavePicture(ctx, db.SavePictureParams{ProductID: p.ProductID, Version: p.Version, Source: p.Source, Address: p.Address, Digest: p.Digest, Life: p.Life, Bytes: p.Bytes,
+	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
+		return q.SavePicture(ctx, sqlc.SavePictureParams{ProductID: p.ProductID, Version: p.Version, Source: p.Source, Address: p.Address, Digest: p.Digest, Life: p.Life, Bytes: p.Bytes,
 			MediaType: p.MediaType, FetchedMs: int64(p.Fetched), Failures: p.Failures, Error: p.Error, NextMs: int64(p.Next)})
 	})
 }
 
 // DropPicture forgets a product's picture.
 func (s *Store) DropPicture(ctx context.Context, productID int64) error {
-	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error { return q.DropPicture(ctx, productID) })
+	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error { return q.DropPicture(ctx, productID) })
 }
 
 // PictureUsage returns the number and the total size of the stored pictures.

@@ -19,9 +19,9 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/store/db"
 	"github.com/hazardd/hazardd/internal/store/find"
-	"github.com/hazardd/hazardd/internal/store/pipeline"
+	"github.com/hazardd/hazardd/internal/store/postgres/pipeline"
+	"github.com/hazardd/hazardd/internal/store/sqlc"
 )
 
 // Everything specific to PostgreSQL is in this file.
@@ -295,7 +295,7 @@ func (*postgres) onlyText() bool { return true }
 
 // now returns the time of the database's clock. Nodes use their own clocks for what they show, but
 // must agree on leases.
-func (*postgres) now(ctx context.Context, q db.DBTX, _ hazard.Instant) (now hazard.Instant, err error) {
+func (*postgres) now(ctx context.Context, q sqlc.DBTX, _ hazard.Instant) (now hazard.Instant, err error) {
 	err = q.QueryRowContext(ctx, `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint`).Scan((*int64)(&now))
 	return now, err
 }

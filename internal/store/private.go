@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 
-	"github.com/hazardd/hazardd/internal/store/pagesum"
+	"github.com/hazardd/hazardd/internal/store/sqlite/pagesum"
 )
 
 // The database file holds the keys that sign tokens, and secrets of webhooks: whoever can read it

@@ -14,7 +14,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/store/db"
+	"github.com/hazardd/hazardd/internal/store/sqlc"
 )
 
 // Retention. Pruning removes old states from the log, and old rows of the audit trail, once an
@@ -69,7 +69,7 @@ func (s *Store) Horizon(ctx context.Context, what Prunable) (Horizon, error) {
 	return h, storeError(err)
 }
 
-func horizon(ctx context.Context, q *db.Queries, what Prunable) (Horizon, error) {
+func horizon(ctx context.Context, q *sqlc.Queries, what Prunable) (Horizon, error) {
 	row, err := q.LastPruned(ctx, string(what))
 	if none(err) {
 		return Horizon{Kept: hazard.MinInstant}, nil
@@ -79,7 +79,7 @@ func horizon(ctx context.Context, q *db.Queries, what Prunable) (Horizon, error)
 
 // keptAt returns a *PrunedError if the log may be incomplete at a moment. Call it after reading the
 // answer's data, or in the same transaction.
-func keptAt(ctx context.Context, q *db.Queries, at hazard.Instant) error {
+func keptAt(ctx context.Context, q *sqlc.Queries, at hazard.Instant) error {
 	h, err := horizon(ctx, q, History)
 	if err == nil && at < h.Kept {
 		return &PrunedError{h}
@@ -126,7 +126,7 @@ func (s *Store) Superseded(ctx context.Context, what Prunable, h Horizon) iter.S
 	}
 	return func(yield func([]int64, error) bool) {
 		for after := int64(0); ; {
-			ids, err := s.readQ.EndedHazards(ctx, db.EndedHazardsParams{After: after, UpTo: h.Number, MaxRows: hazardsAtOnce})
+			ids, err := s.readQ.EndedHazards(ctx, sqlc.EndedHazardsParams{After: after, UpTo: h.Number, MaxRows: hazardsAtOnce})
 			if err != nil {
 				yield(nil, storeError(err))
 				return
@@ -267,17 +267,17 @@ func (s *Store) RowsOf(ctx context.Context, t *Table, keys any) iter.Seq2[[]any,
 // NotePruning records a horizon before anything is removed. From then on, answers for earlier
 // moments are refused.
 func (s *Store) NotePruning(ctx context.Context, what Prunable, h Horizon, rows int64, now hazard.Instant) error {
-	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
+	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
 		have, err := q.Meta(ctx, oldest)
 		if err != nil {
 			return err
 		}
 		if n, err := strconv.Atoi(have); err != nil || n < pruningSchema {
-			if err := q.SetMeta(ctx, db.SetMetaParams{Name: oldest, Value: strconv.Itoa(pruningSchema)}); err != nil {
+			if err := q.SetMeta(ctx, sqlc.SetMetaParams{Name: oldest, Value: strconv.Itoa(pruningSchema)}); err != nil {
 				return err
 			}
 		}
-		return q.AddPruned(ctx, db.AddPrunedParams{What: string(what), N: h.Number, AtMs: int64(h.Kept), DoneMs: int64(now), Removed: rows, Archive: h.Archive})
+		return q.AddPruned(ctx, sqlc.AddPrunedParams{What: string(what), N: h.Number, AtMs: int64(h.Kept), DoneMs: int64(now), Removed: rows, Archive: h.Archive})
 	})
 }
 
@@ -383,7 +383,7 @@ func (p *Pruner) flush(ctx context.Context) error {
 			AND NOT EXISTS (SELECT 1 FROM products p WHERE p.id = changes.product_id AND p.n = changes.n)`
 	}
 	for len(p.rows) > 0 {
-		err := p.step(ctx, func(ctx context.Context, tx *sql.Tx, _ *db.Queries, more func() bool) error {
+		err := p.step(ctx, func(ctx context.Context, tx *sql.Tx, _ *sqlc.Queries, more func() bool) error {
 			for len(p.rows) > 0 && more() {
 				piece := p.rows[:min(rowsOfPiece, len(p.rows))]
 				if err := p.remove(ctx, tx, &p.Removed, query, p.store.database.numbers(piece), p.horizon.Number); err != nil {
@@ -413,9 +413,9 @@ func (p *Pruner) remove(ctx context.Context, tx *sql.Tx, count *int64, query str
 
 // step runs one transaction, then lets others write for as long as it took. more reports whether
 // the transaction has time for another piece; there is always time for one.
-func (p *Pruner) step(ctx context.Context, f func(ctx context.Context, tx *sql.Tx, q *db.Queries, more func() bool) error) error {
+func (p *Pruner) step(ctx context.Context, f func(ctx context.Context, tx *sql.Tx, q *sqlc.Queries, more func() bool) error) error {
 	var began time.Time
-	err := p.store.inTx(ctx, func(ctx context.Context, tx *sql.Tx, q *db.Queries) error {
+	err := p.store.inTx(ctx, func(ctx context.Context, tx *sql.Tx, q *sqlc.Queries) error {
 		began = time.Now()
 		pieces := 0
 		return f(ctx, tx, q, func() bool {
@@ -442,7 +442,7 @@ func (p *Pruner) End(ctx context.Context) error {
 	}
 	read, err := p.caughtUp(ctx)
 	for err == nil && len(p.geometries)+len(p.files) > 0 {
-		err = p.step(ctx, func(ctx context.Context, tx *sql.Tx, q *db.Queries, more func() bool) error {
+		err = p.step(ctx, func(ctx context.Context, tx *sql.Tx, q *sqlc.Queries, more func() bool) error {
 			last, err := q.Counter(ctx, "change")
 			if err == nil {
 				err = p.sparing(ctx, q, read, last)
@@ -478,9 +478,9 @@ func (p *Pruner) caughtUp(ctx context.Context) (read int64, err error) {
 
 // sparing reads the changes after one number up to another, and removes the digests that they refer
 // to from the candidates.
-func (p *Pruner) sparing(ctx context.Context, q *db.Queries, after, upTo int64) error {
+func (p *Pruner) sparing(ctx context.Context, q *sqlc.Queries, after, upTo int64) error {
 	for len(p.geometries)+len(p.files) > 0 {
-		rows, err := q.BodiesBetween(ctx, db.BodiesBetweenParams{After: after, UpTo: upTo, MaxRows: rowsAtOnce})
+		rows, err := q.BodiesBetween(ctx, sqlc.BodiesBetweenParams{After: after, UpTo: upTo, MaxRows: rowsAtOnce})
 		if err != nil || len(rows) == 0 {
 			return storeError(err)
 		}

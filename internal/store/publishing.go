@@ -12,7 +12,7 @@ import (
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/format/cap"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/store/db"
+	"github.com/hazardd/hazardd/internal/store/sqlc"
 )
 
 // Publishing returns the present and earlier publishing profiles of organizations.
@@ -39,18 +39,18 @@ func (s *Store) SetPublishing(ctx context.Context, p *cap.Profile, a auth.Audit)
 	if err != nil {
 		return err
 	}
-	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
+	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
 		earlier, err := q.CountPublishing(ctx, p.Org)
 		if err != nil {
 			return err
 		}
 		after := int64(0)
 		if earlier > 0 { // the counter's row stays locked, so no change comes in between
-			if after, err = q.Next(ctx, db.NextParams{Name: "change", Count: 0}); err != nil {
+			if after, err = q.Next(ctx, sqlc.NextParams{Name: "change", Count: 0}); err != nil {
 				return err
 			}
 		}
-		if err := q.SetPublishing(ctx, db.SetPublishingParams{OrgID: p.Org, AfterN: after, Body: string(body)}); err != nil {
+		if err := q.SetPublishing(ctx, sqlc.SetPublishingParams{OrgID: p.Org, AfterN: after, Body: string(body)}); err != nil {
 			return err
 		}
 		return addAudit(ctx, q, &a)

@@ -13,7 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/store/db"
+	"github.com/hazardd/hazardd/internal/store/sqlc"
 )
 
 // Snapshot is everything active as of one change number.
@@ -72,7 +72,7 @@ func (s *Store) Last(ctx context.Context) (int64, error) {
 // Since returns at most limit committed changes with numbers above n, in commit order, without gaps
 // except at forks. It returns a *ForkedError if n belongs to a replaced history.
 func (s *Store) Since(ctx context.Context, n int64, limit int) ([]hazard.Change, error) {
-	rows, err := s.readQ.ChangesSince(ctx, db.ChangesSinceParams{After: n, MaxRows: int32(limit)})
+	rows, err := s.readQ.ChangesSince(ctx, sqlc.ChangesSinceParams{After: n, MaxRows: int32(limit)})
 	if err != nil {
 		return nil, storeError(err)
 	}
@@ -92,13 +92,13 @@ func (s *Store) Since(ctx context.Context, n int64, limit int) ([]hazard.Change,
 // HazardChanges returns at most limit changes of one hazard and its products with numbers above n,
 // in commit order.
 func (s *Store) HazardChanges(ctx context.Context, hazardID, n int64, limit int) ([]hazard.Change, error) {
-	rows, err := s.readQ.ChangesOfHazard(ctx, db.ChangesOfHazardParams{HazardID: hazardID, After: n, MaxRows: int32(limit)})
+	rows, err := s.readQ.ChangesOfHazard(ctx, sqlc.ChangesOfHazardParams{HazardID: hazardID, After: n, MaxRows: int32(limit)})
 	if err != nil {
 		return nil, storeError(err)
 	}
 	changes := make([]hazard.Change, len(rows))
 	for i, r := range rows {
-		if changes[i], err = decodeChange(db.ChangesSinceRow(r)); err != nil {
+		if changes[i], err = decodeChange(sqlc.ChangesSinceRow(r)); err != nil {
 			return nil, err
 		}
 	}
@@ -188,7 +188,7 @@ func (s *Store) Products(ctx context.Context, hazardID int64, orgs []int64) ([]*
 // ProductsAsOf lists all products that a hazard had as of change n, by id. Its callers, push and
 // the live view, check the audience themselves.
 func (s *Store) ProductsAsOf(ctx context.Context, hazardID, n int64) ([]*hazard.Product, error) {
-	rows, err := s.readQ.ProductsOfHazardAt(ctx, db.ProductsOfHazardAtParams{HazardID: hazardID, AtN: n})
+	rows, err := s.readQ.ProductsOfHazardAt(ctx, sqlc.ProductsOfHazardAtParams{HazardID: hazardID, AtN: n})
 	if err != nil {
 		return nil, storeError(err)
 	}
@@ -293,7 +293,7 @@ func (s *Store) ProductTotalAt(ctx context.Context, hazardID, n int64, orgs []in
 
 // HazardAsOf returns the state of a hazard as of change n, or ErrNotFound if it did not exist yet.
 func (s *Store) HazardAsOf(ctx context.Context, hazardID, n int64) (*hazard.Hazard, error) {
-	row, err := s.readQ.HazardAt(ctx, db.HazardAtParams{HazardID: hazardID, AtN: n})
+	row, err := s.readQ.HazardAt(ctx, sqlc.HazardAtParams{HazardID: hazardID, AtN: n})
 	if err != nil {
 		return nil, found(err, "hazard %d as of change %d", hazardID, n)
 	}
@@ -309,7 +309,7 @@ func (s *Store) Areas(ctx context.Context, refs []hazard.AreaRef) ([]hazard.Area
 // writes.
 func (t *Tx) Areas(refs []hazard.AreaRef) ([]hazard.Area, error) { return readAreas(t.ctx, t.q, refs) }
 
-func readAreas(ctx context.Context, q *db.Queries, refs []hazard.AreaRef) ([]hazard.Area, error) {
+func readAreas(ctx context.Context, q *sqlc.Queries, refs []hazard.AreaRef) ([]hazard.Area, error) {
 	areas := make([]hazard.Area, len(refs))
 	for i, ref := range refs {
 		text, err := q.Geometry(ctx, ref.Digest)
@@ -337,7 +337,7 @@ func (s *Store) NextMoment(ctx context.Context, but ...int64) (hazard.Instant, b
 	return 0, false, storeError(err)
 }
 
-func hazardByID(ctx context.Context, q *db.Queries, id int64) (*hazard.Hazard, error) {
+func hazardByID(ctx context.Context, q *sqlc.Queries, id int64) (*hazard.Hazard, error) {
 	row, err := q.HazardByID(ctx, id)
 	if err != nil {
 		return nil, found(err, "hazard %d", id)
@@ -345,7 +345,7 @@ func hazardByID(ctx context.Context, q *db.Queries, id int64) (*hazard.Hazard, e
 	return decodeHazard(row.N, row.Body)
 }
 
-func hazardByUUID(ctx context.Context, q *db.Queries, id uuid.UUID) (*hazard.Hazard, error) {
+func hazardByUUID(ctx context.Context, q *sqlc.Queries, id uuid.UUID) (*hazard.Hazard, error) {
 	row, err := q.HazardByUUID(ctx, id.String())
 	if err != nil {
 		return nil, found(err, "hazard %s", id)
@@ -353,7 +353,7 @@ func hazardByUUID(ctx context.Context, q *db.Queries, id uuid.UUID) (*hazard.Haz
 	return decodeHazard(row.N, row.Body)
 }
 
-func productByID(ctx context.Context, q *db.Queries, id int64) (*hazard.Product, error) {
+func productByID(ctx context.Context, q *sqlc.Queries, id int64) (*hazard.Product, error) {
 	row, err := q.ProductByID(ctx, id)
 	if err != nil {
 		return nil, found(err, "product %d", id)
@@ -361,7 +361,7 @@ func productByID(ctx context.Context, q *db.Queries, id int64) (*hazard.Product,
 	return decodeProduct(row.N, row.Body)
 }
 
-func productByUUID(ctx context.Context, q *db.Queries, id uuid.UUID) (*hazard.Product, error) {
+func productByUUID(ctx context.Context, q *sqlc.Queries, id uuid.UUID) (*hazard.Product, error) {
 	row, err := q.ProductByUUID(ctx, id.String())
 	if err != nil {
 		return nil, found(err, "product %s", id)
@@ -369,7 +369,7 @@ func productByUUID(ctx context.Context, q *db.Queries, id uuid.UUID) (*hazard.Pr
 	return decodeProduct(row.N, row.Body)
 }
 
-func productsOf(ctx context.Context, q *db.Queries, hazardID int64) ([]*hazard.Product, error) {
+func productsOf(ctx context.Context, q *sqlc.Queries, hazardID int64) ([]*hazard.Product, error) {
 	rows, err := q.ProductsOfHazard(ctx, hazardID)
 	if err != nil {
 		return nil, storeError(err)
@@ -417,7 +417,7 @@ func decodeProduct(n int64, body string) (*hazard.Product, error) {
 	return p, nil
 }
 
-func decodeChange(r db.ChangesSinceRow) (c hazard.Change, err error) {
+func decodeChange(r sqlc.ChangesSinceRow) (c hazard.Change, err error) {
 	c = hazard.Change{Number: r.N, At: hazard.Instant(r.AtMs), Kind: hazard.ChangeKind(r.Kind), HazardID: r.HazardID, Actor: r.Actor, Source: r.Source}
 	if r.ProductID == 0 {
 		c.Hazard, err = decodeHazard(r.N, r.Body)

@@ -7,8 +7,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/hazardd/hazardd/internal/files"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store/blob"
 )
 
 // RewriteHazard calls alter for every state of a hazard in the log, and writes the states for which
@@ -165,7 +165,7 @@ func (s *Store) Purge(ctx context.Context, digests []string) error {
 		if row.Named {
 			continue
 		}
-		name := files.Name{Digest: digest, Life: row.Life}
+		name := blob.Name{Digest: digest, Life: row.Life}
 		if ended, err := s.endContent(ctx, name); err != nil || !ended {
 			return err
 		}

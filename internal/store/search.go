@@ -16,9 +16,9 @@ import (
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/query"
-	"github.com/hazardd/hazardd/internal/store/db"
+	"github.com/hazardd/hazardd/internal/store/availability"
 	"github.com/hazardd/hazardd/internal/store/find"
-	"github.com/hazardd/hazardd/internal/store/reach"
+	"github.com/hazardd/hazardd/internal/store/sqlc"
 )
 
 // searchTime bounds one search; a longer one is too costly.
@@ -118,7 +118,7 @@ func (s *Store) count(ctx context.Context, q query.Query, now hazard.Instant, wa
 // reading runs f in one read transaction of limited duration, which sees one state of the store.
 func (s *Store) reading(ctx context.Context, f func(context.Context, *sql.Tx) error) error {
 	if s.reach.Away() {
-		return reach.ErrAway
+		return availability.ErrAway
 	}
 	bounded, cancel := context.WithTimeout(ctx, s.searchTime)
 	defer cancel()
@@ -137,7 +137,7 @@ type searching struct {
 	find.Question
 	rows  find.Finder
 	store *Store
-	q     *db.Queries
+	q     *sqlc.Queries
 	query query.Query
 	after *query.Key
 	// The state of the search: changes up to number, committed up to moment, with hazards as of
@@ -207,7 +207,7 @@ func (s *Store) newSearch(ctx context.Context, tx *sql.Tx, wanted query.Query, n
 }
 
 // lastChangeAt returns the number of the last change as of a moment, or 0 before the first.
-func lastChangeAt(ctx context.Context, q *db.Queries, at hazard.Instant) (int64, error) {
+func lastChangeAt(ctx context.Context, q *sqlc.Queries, at hazard.Instant) (int64, error) {
 	n, err := q.LastChangeAt(ctx, int64(at))
 	if none(err) {
 		return 0, nil
@@ -217,7 +217,7 @@ func lastChangeAt(ctx context.Context, q *db.Queries, at hazard.Instant) (int64,
 
 // leadsTo returns the hazards with the identifier ref, sorted; a merged one is replaced by its
 // successor.
-func leadsTo(ctx context.Context, q *db.Queries, ref string) ([]int64, error) {
+func leadsTo(ctx context.Context, q *sqlc.Queries, ref string) ([]int64, error) {
 	events, err := called(ctx, q, ref)
 	if err != nil {
 		return nil, err
@@ -328,7 +328,7 @@ func (r *searching) apart(ctx context.Context) ([]*hazard.Hazard, error) {
 		return err
 	}
 	if r.number < r.last {
-		if err := note(r.q.ChangedHazards(ctx, db.ChangedHazardsParams{After: r.number, UpTo: r.last})); err != nil {
+		if err := note(r.q.ChangedHazards(ctx, sqlc.ChangedHazardsParams{After: r.number, UpTo: r.last})); err != nil {
 			return nil, err
 		}
 	}
@@ -337,7 +337,7 @@ func (r *searching) apart(ctx context.Context) ([]*hazard.Hazard, error) {
 			return nil, err
 		}
 	}
-	due, err := r.q.DueHazards(ctx, db.DueHazardsParams{NowMs: int64(r.now), MaxRows: math.MaxInt32})
+	due, err := r.q.DueHazards(ctx, sqlc.DueHazardsParams{NowMs: int64(r.now), MaxRows: math.MaxInt32})
 	if err != nil {
 		return nil, err
 	}
@@ -371,8 +371,8 @@ func (r *searching) apart(ctx context.Context) ([]*hazard.Hazard, error) {
 }
 
 // hazardAsOf returns the state of a hazard as of a change and a moment, or ErrNotFound.
-func hazardAsOf(ctx context.Context, q *db.Queries, id, n int64, at hazard.Instant) (*hazard.Hazard, error) {
-	row, err := q.HazardAsOf(ctx, db.HazardAsOfParams{HazardID: id, AtN: n, AtMs: int64(at)})
+func hazardAsOf(ctx context.Context, q *sqlc.Queries, id, n int64, at hazard.Instant) (*hazard.Hazard, error) {
+	row, err := q.HazardAsOf(ctx, sqlc.HazardAsOfParams{HazardID: id, AtN: n, AtMs: int64(at)})
 	if err != nil {
 		return nil, found(err, "hazard %d at %s", id, at)
 	}
@@ -527,8 +527,8 @@ func (r *searching) products(ctx context.Context, hazards []*hazard.Hazard) (map
 	return all, r.store.judgeByPresent(ctx, r.Tx, slices.Concat(slices.Collect(maps.Values(all))...))
 }
 
-func productsAsOf(ctx context.Context, q *db.Queries, hazardID int64, at hazard.Instant) ([]*hazard.Product, error) {
-	rows, err := q.ProductsOfHazardAsOf(ctx, db.ProductsOfHazardAsOfParams{HazardID: hazardID, AtMs: int64(at)})
+func productsAsOf(ctx context.Context, q *sqlc.Queries, hazardID int64, at hazard.Instant) ([]*hazard.Product, error) {
+	rows, err := q.ProductsOfHazardAsOf(ctx, sqlc.ProductsOfHazardAsOfParams{HazardID: hazardID, AtMs: int64(at)})
 	if err != nil {
 		return nil, storeError(err)
 	}
@@ -580,7 +580,7 @@ func (s *Store) ProductsAt(ctx context.Context, hazardID int64, orgs []int64, at
 // ProductAt returns the state of a product at a moment, for a member of orgs. It returns
 // ErrNotFound if it did not exist, or if they may not see it today.
 func (s *Store) ProductAt(ctx context.Context, id int64, orgs []int64, at hazard.Instant) (*hazard.Product, error) {
-	row, err := s.readQ.ProductAsOf(ctx, db.ProductAsOfParams{ProductID: id, AtMs: int64(at)})
+	row, err := s.readQ.ProductAsOf(ctx, sqlc.ProductAsOfParams{ProductID: id, AtMs: int64(at)})
 	if err := cmp.Or(keptAt(ctx, s.readQ, at), found(err, "product %d at %s", id, at)); err != nil {
 		return nil, err
 	}
@@ -620,7 +620,7 @@ func (s *Store) LastMoment(ctx context.Context) (hazard.Instant, error) {
 
 // SinceAt does the same as Since, without changes after a moment.
 func (s *Store) SinceAt(ctx context.Context, n int64, limit int, at hazard.Instant) ([]hazard.Change, error) {
-	rows, err := s.readQ.ChangesSinceAt(ctx, db.ChangesSinceAtParams{After: n, AtMs: int64(at), MaxRows: int32(limit)})
+	rows, err := s.readQ.ChangesSinceAt(ctx, sqlc.ChangesSinceAtParams{After: n, AtMs: int64(at), MaxRows: int32(limit)})
 	if err == nil {
 		err = keptAt(ctx, s.readQ, at)
 	}
@@ -629,7 +629,7 @@ func (s *Store) SinceAt(ctx context.Context, n int64, limit int, at hazard.Insta
 	}
 	changes := make([]hazard.Change, len(rows))
 	for i, r := range rows {
-		if changes[i], err = decodeChange(db.ChangesSinceRow(r)); err != nil {
+		if changes[i], err = decodeChange(sqlc.ChangesSinceRow(r)); err != nil {
 			return nil, err
 		}
 	}
@@ -638,7 +638,7 @@ func (s *Store) SinceAt(ctx context.Context, n int64, limit int, at hazard.Insta
 
 // HazardChangesAt does the same as HazardChanges, without changes after a moment.
 func (s *Store) HazardChangesAt(ctx context.Context, hazardID, n int64, limit int, at hazard.Instant) ([]hazard.Change, error) {
-	rows, err := s.readQ.ChangesOfHazardAt(ctx, db.ChangesOfHazardAtParams{HazardID: hazardID, After: n, AtMs: int64(at), MaxRows: int32(limit)})
+	rows, err := s.readQ.ChangesOfHazardAt(ctx, sqlc.ChangesOfHazardAtParams{HazardID: hazardID, After: n, AtMs: int64(at), MaxRows: int32(limit)})
 	if err == nil {
 		err = keptAt(ctx, s.readQ, at)
 	}
@@ -647,7 +647,7 @@ func (s *Store) HazardChangesAt(ctx context.Context, hazardID, n int64, limit in
 	}
 	changes := make([]hazard.Change, len(rows))
 	for i, r := range rows {
-		if changes[i], err = decodeChange(db.ChangesSinceRow(r)); err != nil {
+		if changes[i], err = decodeChange(sqlc.ChangesSinceRow(r)); err != nil {
 			return nil, err
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/hazardd/hazardd/internal/geo/lru"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/query"
-	"github.com/hazardd/hazardd/internal/store/db"
+	"github.com/hazardd/hazardd/internal/store/sqlc"
 )
 
 // maxShapes bounds the cache of shapes, in bytes. It holds everything active on a day of disasters.
@@ -20,7 +20,7 @@ type shapeCache struct{ *lru.Cache[string, geo.Shape] }
 func newShapeCache() shapeCache { return shapeCache{lru.New[string, geo.Shape](maxShapes)} }
 
 // of reads the shapes of refs.
-func (c shapeCache) of(ctx context.Context, q *db.Queries, refs []hazard.AreaRef) ([]geo.Shape, error) {
+func (c shapeCache) of(ctx context.Context, q *sqlc.Queries, refs []hazard.AreaRef) ([]geo.Shape, error) {
 	var shapes []geo.Shape
 	for _, ref := range refs {
 		s, ok := c.Get(ref.Digest)

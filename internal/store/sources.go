@@ -14,13 +14,13 @@ import (
 
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/store/db"
+	"github.com/hazardd/hazardd/internal/store/sqlc"
 )
 
 // Event returns the event that a source has under key: its first key and its hazard. It returns
 // ErrNotFound if the source has not reported it.
 func (t *Tx) Event(source, key string) (event string, hazardID int64, err error) {
-	row, err := t.q.EventKey(t.ctx, db.EventKeyParams{Source: source, Key: key})
+	row, err := t.q.EventKey(t.ctx, sqlc.EventKeyParams{Source: source, Key: key})
 	if err != nil {
 		return "", 0, found(err, "event %s:%s", source, key)
 	}
@@ -29,7 +29,7 @@ func (t *Tx) Event(source, key string) (event string, hazardID int64, err error)
 
 // AddEventKey adds a key of a source's event. A key that is already in use keeps its event.
 func (t *Tx) AddEventKey(source, key, event string) error {
-	return t.q.AddEventKey(t.ctx, db.AddEventKeyParams{Source: source, Key: key, Event: event})
+	return t.q.AddEventKey(t.ctx, sqlc.AddEventKeyParams{Source: source, Key: key, Event: event})
 }
 
 // Named is the event with a given name at its source, with its hazard and its duration.
@@ -50,7 +50,7 @@ func (s *Store) Named(ctx context.Context, source string, names []string) (map[s
 	return found, storeError(err)
 }
 
-func named(ctx context.Context, d db.DBTX, s *Store, source string, names []string) (map[string]Named, error) {
+func named(ctx context.Context, d sqlc.DBTX, s *Store, source string, names []string) (map[string]Named, error) {
 	found := map[string]Named{}
 	if len(names) == 0 {
 		return found, nil
@@ -87,7 +87,7 @@ type Event struct {
 
 // SaveEvent stores an event.
 func (t *Tx) SaveEvent(e *Event) error {
-	p := db.SaveEventParams{Source: e.Source, Event: e.Key, HazardID: e.HazardID, TypeID: string(e.Type), StartMs: int64(e.Start), EndMs: int64(e.End),
+	p := sqlc.SaveEventParams{Source: e.Source, Event: e.Key, HazardID: e.HazardID, TypeID: string(e.Type), StartMs: int64(e.Start), EndMs: int64(e.End),
 		Called: e.Called, Joined: e.Joined, Placed: e.Point != nil}
 	if e.Point != nil {
 		p.Lon, p.Lat = e.Point.Lon, e.Point.Lat
@@ -105,16 +105,16 @@ func (t *Tx) SaveShapes(name EventName, refs []hazard.ShapesRef) error {
 	if len(refs) == 0 {
 		text = nil
 	}
-	return t.q.SetShapes(t.ctx, db.SetShapesParams{Source: name.Source, Event: name.Key, Shapes: string(text)})
+	return t.q.SetShapes(t.ctx, sqlc.SetShapesParams{Source: name.Source, Event: name.Key, Shapes: string(text)})
 }
 
 // FindEvent reads an event, and reports whether it exists.
 func (t *Tx) FindEvent(name EventName) (Event, bool, error) {
-	row, err := t.q.EventOf(t.ctx, db.EventOfParams{Source: name.Source, Event: name.Key})
+	row, err := t.q.EventOf(t.ctx, sqlc.EventOfParams{Source: name.Source, Event: name.Key})
 	if none(err) {
 		return Event{}, false, nil
 	}
-	list, err := decodeEvents([]db.Event{row}, err)
+	list, err := decodeEvents([]sqlc.Event{row}, err)
 	if err != nil {
 		return Event{}, false, err
 	}
@@ -123,7 +123,7 @@ func (t *Tx) FindEvent(name EventName) (Event, bool, error) {
 
 // RenameEvent makes event to replace event from, with all its keys.
 func (t *Tx) RenameEvent(source, from, to string) error {
-	if err := t.q.RenameEvent(t.ctx, db.RenameEventParams{Source: source, FromEvent: from, ToEvent: to}); err != nil {
+	if err := t.q.RenameEvent(t.ctx, sqlc.RenameEventParams{Source: source, FromEvent: from, ToEvent: to}); err != nil {
 		return err
 	}
 	return t.DropEvent(source, from)
@@ -131,7 +131,7 @@ func (t *Tx) RenameEvent(source, from, to string) error {
 
 // DropEvent forgets an event that has no hazard. Its reports stay.
 func (t *Tx) DropEvent(source, event string) error {
-	return t.q.DropEvent(t.ctx, db.DropEventParams{Source: source, Event: event})
+	return t.q.DropEvent(t.ctx, sqlc.DropEventParams{Source: source, Event: event})
 }
 
 // Events lists the events of a hazard.
@@ -151,8 +151,8 @@ func (s *Store) EventsStarting(ctx context.Context, typ hazard.Type, from, to ha
 	return events, storeError(err)
 }
 
-func eventsStarting(ctx context.Context, q *db.Queries, typ hazard.Type, from, to hazard.Instant) ([]Event, error) {
-	rows, err := q.EventsStarting(ctx, db.EventsStartingParams{TypeID: string(typ), FromMs: int64(from), ToMs: int64(to)})
+func eventsStarting(ctx context.Context, q *sqlc.Queries, typ hazard.Type, from, to hazard.Instant) ([]Event, error) {
+	rows, err := q.EventsStarting(ctx, sqlc.EventsStartingParams{TypeID: string(typ), FromMs: int64(from), ToMs: int64(to)})
 	return decodeEvents(rows, err)
 }
 
@@ -164,11 +164,11 @@ func (t *Tx) EventsNear(typ hazard.Type, from, to hazard.Instant, within geo.Box
 		parts = []geo.Box{{West: within.West, South: within.South, East: 180, North: within.North},
 			{West: -180, South: within.South, East: within.East, North: within.North}}
 	}
-	var all []db.Event
+	var all []sqlc.Event
 	// Rows are selected four at a time, so that it does not matter how the database rounds.
 	for row := math.Floor(within.South * 10); row <= math.Ceil(within.North*10); row += 4 {
 		for _, b := range parts {
-			rows, err := t.q.EventsNear(t.ctx, db.EventsNearParams{TypeID: string(typ), FromMs: int64(from), ToMs: int64(to),
+			rows, err := t.q.EventsNear(t.ctx, sqlc.EventsNearParams{TypeID: string(typ), FromMs: int64(from), ToMs: int64(to),
 				Row1: row, Row2: row + 1, Row3: row + 2, Row4: row + 3, South: b.South, North: b.North, West: b.West, East: b.East, Without: without})
 			if err != nil {
 				return nil, err
@@ -176,13 +176,13 @@ func (t *Tx) EventsNear(typ hazard.Type, from, to hazard.Instant, within geo.Box
 			all = append(all, rows...)
 		}
 	}
-	slices.SortFunc(all, func(a, b db.Event) int {
+	slices.SortFunc(all, func(a, b sqlc.Event) int {
 		return cmp.Or(cmp.Compare(a.StartMs, b.StartMs), cmp.Compare(a.Source, b.Source), cmp.Compare(a.Event, b.Event))
 	})
 	return decodeEvents(all, nil)
 }
 
-func decodeEvents(rows []db.Event, err error) ([]Event, error) {
+func decodeEvents(rows []sqlc.Event, err error) ([]Event, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -204,18 +204,18 @@ func decodeEvents(rows []db.Event, err error) ([]Event, error) {
 
 // AddRef adds another source's name of an event, as SCHEME:ID.
 func (t *Tx) AddRef(ref, source, event string) error {
-	return t.q.AddRef(t.ctx, db.AddRefParams{Ref: ref, Source: source, Event: event})
+	return t.q.AddRef(t.ctx, sqlc.AddRefParams{Ref: ref, Source: source, Event: event})
 }
 
 // Refs lists other sources' names of an event, as SCHEME:ID.
 func (t *Tx) Refs(name EventName) ([]string, error) {
-	return t.q.RefsOfEvent(t.ctx, db.RefsOfEventParams{Source: name.Source, Event: name.Key})
+	return t.q.RefsOfEvent(t.ctx, sqlc.RefsOfEventParams{Source: name.Source, Event: name.Key})
 }
 
 // Names lists the names under which other sources may know an event, as SCHEME:ID: its Refs, and
 // those of its keys that another source has used for an event.
 func (t *Tx) Names(name EventName) ([]string, error) {
-	return t.q.NamesOfEvent(t.ctx, db.NamesOfEventParams{Source: name.Source, Event: name.Key})
+	return t.q.NamesOfEvent(t.ctx, sqlc.NamesOfEventParams{Source: name.Source, Event: name.Key})
 }
 
 // RefsOfHazard lists other sources' names of each event of a hazard, as SCHEME:ID.
@@ -233,14 +233,14 @@ func (t *Tx) RefsOfHazard(id int64) (map[EventName][]string, error) {
 // scheme itself.
 func (t *Tx) Called(ref string) ([]Event, error) { return called(t.ctx, t.q, ref) }
 
-func called(ctx context.Context, q *db.Queries, ref string) ([]Event, error) {
+func called(ctx context.Context, q *sqlc.Queries, ref string) ([]Event, error) {
 	scheme, id, _ := strings.Cut(ref, ":")
-	return decodeEvents(q.EventsCalled(ctx, db.EventsCalledParams{Ref: ref, Scheme: scheme, ID: id}))
+	return decodeEvents(q.EventsCalled(ctx, sqlc.EventsCalledParams{Ref: ref, Scheme: scheme, ID: id}))
 }
 
 // Replaced lists the events that an event has replaced, according to their sources.
 func (t *Tx) Replaced(by EventName) ([]Event, error) {
-	return decodeEvents(t.q.EventsReplaced(t.ctx, db.EventsReplacedParams{Source: by.Source, Event: by.Key}))
+	return decodeEvents(t.q.EventsReplaced(t.ctx, sqlc.EventsReplacedParams{Source: by.Source, Event: by.Key}))
 }
 
 // KnownRefs reports which of refs a source has given to an event.
@@ -283,12 +283,12 @@ const (
 func (t *Tx) SaveVerdict(a, b EventName, v Verdict) error {
 	for _, p := range [][2]EventName{{a, b}, {b, a}} {
 		if v == "" {
-			if err := t.q.DropVerdict(t.ctx, db.DropVerdictParams{Source: p[0].Source, Event: p[0].Key, OtherSource: p[1].Source, OtherEvent: p[1].Key}); err != nil {
+			if err := t.q.DropVerdict(t.ctx, sqlc.DropVerdictParams{Source: p[0].Source, Event: p[0].Key, OtherSource: p[1].Source, OtherEvent: p[1].Key}); err != nil {
 				return err
 			}
 			continue
 		}
-		if err := t.q.SaveVerdict(t.ctx, db.SaveVerdictParams{Source: p[0].Source, Event: p[0].Key, OtherSource: p[1].Source, OtherEvent: p[1].Key, One: v == One}); err != nil {
+		if err := t.q.SaveVerdict(t.ctx, sqlc.SaveVerdictParams{Source: p[0].Source, Event: p[0].Key, OtherSource: p[1].Source, OtherEvent: p[1].Key, One: v == One}); err != nil {
 			return err
 		}
 	}
@@ -300,7 +300,7 @@ type Verdicts map[EventName]map[EventName]Verdict
 
 // VerdictsOfEvent lists the decisions about an event and others.
 func (t *Tx) VerdictsOfEvent(a EventName) (Verdicts, error) {
-	return decodeVerdicts(t.q.VerdictsOfEvent(t.ctx, db.VerdictsOfEventParams{Source: a.Source, Event: a.Key}))
+	return decodeVerdicts(t.q.VerdictsOfEvent(t.ctx, sqlc.VerdictsOfEventParams{Source: a.Source, Event: a.Key}))
 }
 
 // VerdictsOfHazard lists the decisions about the events of a hazard and others.
@@ -308,7 +308,7 @@ func (t *Tx) VerdictsOfHazard(id int64) (Verdicts, error) {
 	return decodeVerdicts(t.q.VerdictsOfHazard(t.ctx, id))
 }
 
-func decodeVerdicts(rows []db.Parted, err error) (Verdicts, error) {
+func decodeVerdicts(rows []sqlc.Parted, err error) (Verdicts, error) {
 	all := Verdicts{}
 	for _, r := range rows {
 		a := EventName{r.Source, r.Event}
@@ -337,8 +337,8 @@ type Said struct {
 	Received hazard.Instant
 }
 
-func readReports(ctx context.Context, q *db.Queries, source, event string) ([]hazard.Report, []Said, error) {
-	rows, err := q.ReportsOfEvent(ctx, db.ReportsOfEventParams{Source: source, Event: event})
+func readReports(ctx context.Context, q *sqlc.Queries, source, event string) ([]hazard.Report, []Said, error) {
+	rows, err := q.ReportsOfEvent(ctx, sqlc.ReportsOfEventParams{Source: source, Event: event})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -372,7 +372,7 @@ func (t *Tx) SaveReport(event string, r *hazard.Report, payload string) error {
 	if err != nil {
 		return fmt.Errorf("report %s:%s: %w", r.Source, r.Key, err)
 	}
-	return t.q.SaveReport(t.ctx, db.SaveReportParams{Source: r.Source, Event: event, Part: r.Part, Version: r.Version, ReceivedMs: int64(t.Now()),
+	return t.q.SaveReport(t.ctx, sqlc.SaveReportParams{Source: r.Source, Event: event, Part: r.Part, Version: r.Version, ReceivedMs: int64(t.Now()),
 		StartMs: int64(r.Start), Places: strings.Join(r.Places, " "), Body: string(body), Payload: payload})
 }
 
@@ -388,12 +388,12 @@ func (t *Tx) StripReport(event string, r *hazard.Report) error {
 			return fmt.Errorf("report %s:%s: %w", r.Source, r.Key, err)
 		}
 	}
-	return t.q.StripReport(t.ctx, db.StripReportParams{Source: r.Source, Event: event, Part: r.Part, Body: string(body)})
+	return t.q.StripReport(t.ctx, sqlc.StripReportParams{Source: r.Source, Event: event, Part: r.Part, Body: string(body)})
 }
 
 // ForgetReport removes a report of which no hazard is made.
 func (t *Tx) ForgetReport(source, event, part string) error {
-	return t.q.ForgetReport(t.ctx, db.ForgetReportParams{Source: source, Event: event, Part: part})
+	return t.q.ForgetReport(t.ctx, sqlc.ForgetReportParams{Source: source, Event: event, Part: part})
 }
 
 // Held is a report that is hidden until an editor decides about it.
@@ -416,7 +416,7 @@ const (
 
 // Hold keeps a suspect report, and tells whether it is new. decision is what was decided about the very same report before.
 func (t *Tx) Hold(r *hazard.Report, reason string) (isNew bool, decision string, err error) {
-	decision, err = t.q.HeldDecision(t.ctx, db.HeldDecisionParams{Source: r.Source, Event: r.Key, Part: r.Part, Version: r.Version})
+	decision, err = t.q.HeldDecision(t.ctx, sqlc.HeldDecisionParams{Source: r.Source, Event: r.Key, Part: r.Part, Version: r.Version})
 	if err == nil || !none(err) {
 		return false, decision, err
 	}
@@ -428,7 +428,7 @@ func (t *Tx) Hold(r *hazard.Report, reason string) (isNew bool, decision string,
 	if err != nil {
 		return false, "", fmt.Errorf("report %s:%s: %w", r.Source, r.Key, err)
 	}
-	_, err = t.q.Hold(t.ctx, db.HoldParams{ID: id, Source: r.Source, Event: r.Key, Part: r.Part, Version: r.Version, ReceivedMs: int64(t.Now()), Reason: reason, Body: seal(id, body)})
+	_, err = t.q.Hold(t.ctx, sqlc.HoldParams{ID: id, Source: r.Source, Event: r.Key, Part: r.Part, Version: r.Version, ReceivedMs: int64(t.Now()), Reason: reason, Body: seal(id, body)})
 	return true, "", err
 }
 
@@ -440,7 +440,7 @@ const (
 
 // Placed releases what was held of a part for want of a place.
 func (t *Tx) Placed(source, event, part string) error {
-	_, err := t.q.ReleaseHeld(t.ctx, db.ReleaseHeldParams{NowMs: int64(t.Now()), Source: source, Event: event, Part: part})
+	_, err := t.q.ReleaseHeld(t.ctx, sqlc.ReleaseHeldParams{NowMs: int64(t.Now()), Source: source, Event: event, Part: part})
 	return err
 }
 
@@ -464,7 +464,7 @@ func (t *Tx) Decide(id int64, decision string) (*Held, error) {
 	if err != nil {
 		return nil, found(err, "held report %d", id)
 	}
-	n, err := t.q.DecideHeld(t.ctx, db.DecideHeldParams{ID: id, Decision: decision, DecidedBy: t.origin.User, DecidedMs: int64(t.Now())})
+	n, err := t.q.DecideHeld(t.ctx, sqlc.DecideHeldParams{ID: id, Decision: decision, DecidedBy: t.origin.User, DecidedMs: int64(t.Now())})
 	if err != nil {
 		return nil, err
 	}
@@ -478,7 +478,7 @@ func (t *Tx) Decide(id int64, decision string) (*Held, error) {
 	return h, err
 }
 
-func decodeHeld(row db.HeldReportRow) *Held {
+func decodeHeld(row sqlc.HeldReportRow) *Held {
 	h := &Held{ID: row.ID, Reason: row.Reason, Received: hazard.Instant(row.ReceivedMs), Decision: row.Decision}
 	if h.Report, h.Unread = heldReport(row.ID, row.Body); h.Unread != nil {
 		h.Report = hazard.Report{Source: row.Source, Key: row.Event, Part: row.Part, Version: row.Version}
@@ -556,13 +556,13 @@ func (s *Store) Called(ctx context.Context, ref string) ([]*hazard.Hazard, error
 
 // HeldReports lists the held reports of a source that wait for a decision, newest first. Those that cannot be read are among them.
 func (s *Store) HeldReports(ctx context.Context, source string, limit int) ([]*Held, error) {
-	rows, err := s.readQ.OpenHeld(ctx, db.OpenHeldParams{Source: source, Limit: int32(limit)})
+	rows, err := s.readQ.OpenHeld(ctx, sqlc.OpenHeldParams{Source: source, Limit: int32(limit)})
 	if err != nil {
 		return nil, storeError(err)
 	}
 	held := make([]*Held, len(rows))
 	for i, r := range rows {
-		held[i] = decodeHeld(db.HeldReportRow(r))
+		held[i] = decodeHeld(sqlc.HeldReportRow(r))
 	}
 	return held, nil
 }
@@ -616,7 +616,7 @@ func (t *Tx) AddSourceErrors(source string, errs []SourceError) error {
 		if err != nil {
 			return err
 		}
-		err = t.q.AddSourceError(t.ctx, db.AddSourceErrorParams{ID: id, Source: source, Record: e.Record, Reason: e.Reason, AtMs: int64(t.Now()), Raw: append([]byte{}, e.Raw...),
+		err = t.q.AddSourceError(t.ctx, sqlc.AddSourceErrorParams{ID: id, Source: source, Record: e.Record, Reason: e.Reason, AtMs: int64(t.Now()), Raw: append([]byte{}, e.Raw...),
 			Payload: e.Payload})
 		if err != nil {
 			return err
@@ -625,12 +625,12 @@ func (t *Tx) AddSourceErrors(source string, errs []SourceError) error {
 	if len(errs) == 0 {
 		return nil
 	}
-	return t.q.TrimSourceErrors(t.ctx, db.TrimSourceErrorsParams{Source: source, Keep: keptErrors})
+	return t.q.TrimSourceErrors(t.ctx, sqlc.TrimSourceErrorsParams{Source: source, Keep: keptErrors})
 }
 
 // SourceErrors lists the stored errors of a source, newest first.
 func (s *Store) SourceErrors(ctx context.Context, source string, limit int) ([]SourceError, error) {
-	rows, err := s.readQ.SourceErrors(ctx, db.SourceErrorsParams{Source: source, Limit: int32(limit)})
+	rows, err := s.readQ.SourceErrors(ctx, sqlc.SourceErrorsParams{Source: source, Limit: int32(limit)})
 	if err != nil {
 		return nil, storeError(err)
 	}
@@ -698,15 +698,15 @@ func (s *Store) SourceState(ctx context.Context, name string) ([]byte, error) {
 
 // SaveSourceState stores the state of a source.
 func (s *Store) SaveSourceState(ctx context.Context, name string, body []byte) error {
-	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
-		return q.SaveSourceState(ctx, db.SaveSourceStateParams{Name: name, Body: string(body)})
+	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
+		return q.SaveSourceState(ctx, sqlc.SaveSourceStateParams{Name: name, Body: string(body)})
 	})
 }
 
 // Place reads the stored shape of a place, the text of a GeoJSON geometry. It returns ErrNotFound
 // if it was never fetched.
 func (s *Store) Place(ctx context.Context, source, code string) (string, error) {
-	text, err := s.readQ.Place(ctx, db.PlaceParams{Source: source, Code: code})
+	text, err := s.readQ.Place(ctx, sqlc.PlaceParams{Source: source, Code: code})
 	if err != nil {
 		return "", found(err, "place %s", code)
 	}
@@ -715,8 +715,8 @@ func (s *Store) Place(ctx context.Context, source, code string) (string, error) 
 
 // SavePlace stores the shape of a place, fetched at now.
 func (s *Store) SavePlace(ctx context.Context, source, code, name, geometry string, now hazard.Instant) error {
-	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
-		return q.SavePlace(ctx, db.SavePlaceParams{Source: source, Code: code, Name: name, Geojson: geometry, FetchedMs: int64(now)})
+	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
+		return q.SavePlace(ctx, sqlc.SavePlaceParams{Source: source, Code: code, Name: name, Geojson: geometry, FetchedMs: int64(now)})
 	})
 }
 
@@ -730,12 +730,12 @@ func (s *Store) SavePlace(ctx context.Context, source, code, name, geometry stri
 // holder tries to renew it.
 func (s *Store) TakeLease(ctx context.Context, name, holder string, now, until hazard.Instant) (bool, error) {
 	var taken bool
-	err := s.aside(ctx, func(ctx context.Context, d db.DBTX, q *db.Queries) error {
+	err := s.aside(ctx, func(ctx context.Context, d sqlc.DBTX, q *sqlc.Queries) error {
 		common, err := s.database.now(ctx, d, now)
 		if err != nil {
 			return err
 		}
-		n, err := q.TakeLease(ctx, db.TakeLeaseParams{Name: name, Holder: holder, UntilMs: int64(common + until - now), NowMs: int64(common), BelievedMs: int64(common + 2*(until-now))})
+		n, err := q.TakeLease(ctx, sqlc.TakeLeaseParams{Name: name, Holder: holder, UntilMs: int64(common + until - now), NowMs: int64(common), BelievedMs: int64(common + 2*(until-now))})
 		taken = n == 1
 		return err
 	})
@@ -763,7 +763,7 @@ func (s *Store) Leases(now hazard.Instant) map[string]bool {
 // DropLease releases a lease if holder has it.
 func (s *Store) DropLease(ctx context.Context, name, holder string) error {
 	s.leases.Store(name, hazard.MinInstant)
-	return s.aside(ctx, func(ctx context.Context, _ db.DBTX, q *db.Queries) error {
-		return q.DropLease(ctx, db.DropLeaseParams{Name: name, Holder: holder})
+	return s.aside(ctx, func(ctx context.Context, _ sqlc.DBTX, q *sqlc.Queries) error {
+		return q.DropLease(ctx, sqlc.DropLeaseParams{Name: name, Holder: holder})
 	})
 }

@@ -20,11 +20,11 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/store/db"
 	"github.com/hazardd/hazardd/internal/store/find"
-	"github.com/hazardd/hazardd/internal/store/pagesum"
-	"github.com/hazardd/hazardd/internal/store/prepared"
-	"github.com/hazardd/hazardd/internal/store/wal"
+	"github.com/hazardd/hazardd/internal/store/sqlc"
+	"github.com/hazardd/hazardd/internal/store/sqlite/pagesum"
+	"github.com/hazardd/hazardd/internal/store/sqlite/prepared"
+	"github.com/hazardd/hazardd/internal/store/sqlite/wal"
 )
 
 // Everything specific to SQLite is in this file.
@@ -133,8 +133,8 @@ func (s *Store) guard(ctx context.Context) error {
 	if n, _ := strconv.Atoi(known); err != nil || n >= pageSums {
 		return storeError(err)
 	}
-	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
-		return q.SetMeta(ctx, db.SetMetaParams{Name: oldest, Value: strconv.Itoa(pageSums)})
+	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
+		return q.SetMeta(ctx, sqlc.SetMetaParams{Name: oldest, Value: strconv.Itoa(pageSums)})
 	})
 }
 
@@ -191,7 +191,7 @@ func (sqlite) alone(context.Context, *sql.Tx) error { return nil }
 
 // quiet acquires and releases the file's lock.
 func (sqlite) quiet(ctx context.Context, s *Store) error {
-	return s.inTurn(ctx, func(context.Context, *sql.Tx, *db.Queries) error { return nil })
+	return s.inTurn(ctx, func(context.Context, *sql.Tx, *sqlc.Queries) error { return nil })
 }
 
 func (sqlite) wait(ctx context.Context, s *Store, most time.Duration) error {
@@ -261,7 +261,7 @@ func (sqlite) purge(ctx context.Context, d *sql.DB) error {
 }
 
 // now returns at: all processes are on one machine.
-func (sqlite) now(_ context.Context, _ db.DBTX, at hazard.Instant) (hazard.Instant, error) {
+func (sqlite) now(_ context.Context, _ sqlc.DBTX, at hazard.Instant) (hazard.Instant, error) {
 	return at, nil
 }
 

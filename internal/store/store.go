@@ -32,11 +32,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/hazardd/hazardd/internal/files"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/store/db"
+	"github.com/hazardd/hazardd/internal/store/availability"
+	"github.com/hazardd/hazardd/internal/store/blob"
 	"github.com/hazardd/hazardd/internal/store/find"
-	"github.com/hazardd/hazardd/internal/store/reach"
+	"github.com/hazardd/hazardd/internal/store/sqlc"
 )
 
 //go:embed migrations
@@ -60,9 +60,9 @@ type Store struct {
 	ask           *sql.DB // for short queries that must not wait: probes, and the number of the last change
 	inspect       *sql.DB // also reads damaged pages
 	fresh         *sql.DB // reads pages from the disk; nil without SQLite
-	writeQ, readQ *db.Queries
-	reads         db.DBTX // for statements that are built at run time
-	files         files.Place
+	writeQ, readQ *sqlc.Queries
+	reads         sqlc.DBTX // for statements that are built at run time
+	files         blob.Place
 	ix            find.Index
 	shapes        shapeCache
 	searchTime    time.Duration // see the constant
@@ -82,7 +82,7 @@ type Store struct {
 	// over is the latest moment for which Until has returned or is waiting; until is the latest for
 	// which it has returned.
 	over, until atomic.Int64
-	reach       *reach.Reach // whether the database is reachable, and who waits for changes
+	reach       *availability.Reach // whether the database is reachable, and who waits for changes
 
 	measures *measures
 	leases   sync.Map // name → until when this process has the lease, or hazard.MinInstant; see Leases
@@ -129,7 +129,7 @@ func connect(ctx context.Context, dir, name string) (*Store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("data folder: %w", err)
 	}
-	s := &Store{shapes: newShapeCache(), searchTime: searchTime, measures: newMeasures(), reach: reach.New(), turn: make(chan struct{}, 1)}
+	s := &Store{shapes: newShapeCache(), searchTime: searchTime, measures: newMeasures(), reach: availability.New(), turn: make(chan struct{}, 1)}
 	s.over.Store(int64(hazard.MinInstant))
 	s.until.Store(int64(hazard.MinInstant))
 	var err error
@@ -158,8 +158,8 @@ func RedactURL(s string) string {
 
 // prepare makes a store of the newest schema ready for use.
 func (s *Store) prepare(ctx context.Context) (err error) {
-	s.reads = reach.Guarded{DB: s.read, Reach: s.reach}
-	s.writeQ, s.readQ, s.ix = db.New(s.write), db.New(s.reads), s.database.tables().Index()
+	s.reads = availability.Guarded{DB: s.read, Reach: s.reach}
+	s.writeQ, s.readQ, s.ix = sqlc.New(s.write), sqlc.New(s.reads), s.database.tables().Index()
 	if err := s.settle(ctx); err != nil {
 		return err
 	}
@@ -218,7 +218,7 @@ func (s *Store) Installation() string { return s.installation }
 // inTx runs f in one write transaction and commits it. The transaction goes on when ctx is
 // canceled, because a client that hangs up must not decide whether a commit in progress counts. f
 // gets the context to use.
-func (s *Store) inTx(ctx context.Context, f func(context.Context, *sql.Tx, *db.Queries) error) error {
+func (s *Store) inTx(ctx context.Context, f func(context.Context, *sql.Tx, *sqlc.Queries) error) error {
 	began := time.Now()
 	err := s.inTurn(ctx, f)
 	s.measures.wrote(err, time.Since(began))
@@ -238,8 +238,8 @@ const roomSize = 256 << 10
 // SeekRoom tests a full store for space by writing roomSize bytes and removing them.
 func (s *Store) SeekRoom(ctx context.Context) error {
 	for _, value := range []string{strings.Repeat("room ", roomSize/5), ""} {
-		err := s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
-			return q.SetMeta(ctx, db.SetMetaParams{Name: "room", Value: value})
+		err := s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
+			return q.SetMeta(ctx, sqlc.SetMetaParams{Name: "room", Value: value})
 		})
 		if err != nil {
 			return err
@@ -276,7 +276,7 @@ func patience(ctx context.Context) time.Duration {
 }
 
 // inTurn is inTx without metrics.
-func (s *Store) inTurn(ctx context.Context, f func(context.Context, *sql.Tx, *db.Queries) error) error {
+func (s *Store) inTurn(ctx context.Context, f func(context.Context, *sql.Tx, *sqlc.Queries) error) error {
 	if err := ctx.Err(); err != nil {
 		return err // the caller has gone, and nothing has begun
 	}
@@ -298,17 +298,17 @@ func (s *Store) inTurn(ctx context.Context, f func(context.Context, *sql.Tx, *db
 		return storeError(context.Cause(ctx))
 	}
 	if s.reach.Away() {
-		return reach.ErrAway
+		return availability.ErrAway
 	}
 	err := s.transact(ctx, f)
-	if err != nil && errors.Is(context.Cause(ctx), reach.ErrAway) {
-		return errors.Join(reach.ErrAway, err)
+	if err != nil && errors.Is(context.Cause(ctx), availability.ErrAway) {
+		return errors.Join(availability.ErrAway, err)
 	}
 	return err
 }
 
 // transact is inTx for the writer that holds the turn.
-func (s *Store) transact(ctx context.Context, f func(context.Context, *sql.Tx, *db.Queries) error) error {
+func (s *Store) transact(ctx context.Context, f func(context.Context, *sql.Tx, *sqlc.Queries) error) error {
 	if err := s.database.wait(ctx, s, patience(ctx)); err != nil {
 		return storeError(err)
 	}
@@ -355,11 +355,11 @@ func raise(n *atomic.Int64, value int64) {
 
 // aside runs f, a single statement that is atomic by itself, beside write transactions where the
 // database allows it.
-func (s *Store) aside(ctx context.Context, f func(context.Context, db.DBTX, *db.Queries) error) error {
+func (s *Store) aside(ctx context.Context, f func(context.Context, sqlc.DBTX, *sqlc.Queries) error) error {
 	if s.database.remote() {
 		return storeError(f(ctx, s.read, s.readQ))
 	}
-	return s.inTx(ctx, func(ctx context.Context, tx *sql.Tx, q *db.Queries) error { return f(ctx, tx, q) })
+	return s.inTx(ctx, func(ctx context.Context, tx *sql.Tx, q *sqlc.Queries) error { return f(ctx, tx, q) })
 }
 
 // begin begins a write transaction, alone, on the store's present history.
@@ -383,7 +383,7 @@ func (s *Store) begin(ctx context.Context) (*sql.Tx, error) {
 
 // ping checks whether the database responds, by the same query as the waiters for changes use.
 func (s *Store) ping(ctx context.Context) error {
-	_, err := db.New(s.ask).Counter(ctx, "change")
+	_, err := sqlc.New(s.ask).Counter(ctx, "change")
 	return storeError(err)
 }
 
@@ -394,9 +394,9 @@ func (s *Store) look(ctx context.Context) (int64, error) {
 		return s.Last(ctx)
 	}
 	if s.reach.Away() {
-		return 0, reach.ErrAway
+		return 0, availability.ErrAway
 	}
-	n, err := db.New(s.ask).Counter(ctx, "change")
+	n, err := sqlc.New(s.ask).Counter(ctx, "change")
 	if err == nil {
 		s.reach.Answered()
 	}
@@ -487,7 +487,7 @@ func (s *Store) migrate(ctx context.Context, upTo int, then func(*sql.Tx) error)
 	}
 	if have == 0 && upTo >= withoutBodies {
 		for name, value := range map[string]string{"bodies": "changes", oldest: strconv.Itoa(withoutBodies)} {
-			if err := db.New(tx).SetMeta(ctx, db.SetMetaParams{Name: name, Value: value}); err != nil {
+			if err := sqlc.New(tx).SetMeta(ctx, sqlc.SetMetaParams{Name: name, Value: value}); err != nil {
 				return fmt.Errorf("note where states are: %w", storeError(err))
 			}
 		}
@@ -554,7 +554,7 @@ func (s *Store) asNew(ctx context.Context, tx *sql.Tx) error {
 	if _, err := tx.ExecContext(ctx, text); err != nil {
 		return fmt.Errorf("make a new store: %w", storeError(err))
 	}
-	return storeError(db.New(tx).SetMeta(ctx, db.SetMetaParams{Name: oldest, Value: strconv.Itoa(ofNewStores)}))
+	return storeError(sqlc.New(tx).SetMeta(ctx, sqlc.SetMetaParams{Name: oldest, Value: strconv.Itoa(ofNewStores)}))
 }
 
 // bearable returns an error if a program with the schema known cannot use a store of the later

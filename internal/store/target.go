@@ -17,7 +17,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/store/db"
+	"github.com/hazardd/hazardd/internal/store/sqlc"
 )
 
 // A Target is filled by a transfer. Until everything is there and verified, the store itself
@@ -383,7 +383,7 @@ func (t *Target) Put(ctx context.Context, digest string, size int64, r io.Reader
 // Finish makes the copy a usable store. With anew its history differs from the original's after the
 // latest change, as of now: later changes of the original are not part of it.
 func (t *Target) Finish(ctx context.Context, anew bool, now hazard.Instant) error {
-	return t.store.inTx(ctx, func(ctx context.Context, tx *sql.Tx, q *db.Queries) error {
+	return t.store.inTx(ctx, func(ctx context.Context, tx *sql.Tx, q *sqlc.Queries) error {
 		if anew {
 			if _, err := fork(ctx, q, now, Restored); err != nil {
 				return err

@@ -7,7 +7,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/store/db"
+	"github.com/hazardd/hazardd/internal/store/sqlc"
 )
 
 // Webhook is a stored webhook.
@@ -64,7 +64,7 @@ func (s *Store) Webhook(ctx context.Context, id string) (Webhook, error) {
 	return webhook(ctx, s.readQ, id)
 }
 
-func webhook(ctx context.Context, q *db.Queries, id string) (Webhook, error) {
+func webhook(ctx context.Context, q *sqlc.Queries, id string) (Webhook, error) {
 	r, err := q.Webhook(ctx, id)
 	if err != nil {
 		return Webhook{}, found(err, "webhook %s", id)
@@ -79,9 +79,9 @@ func (s *Store) WebhookVersion(ctx context.Context) (int64, error) {
 }
 
 // changeWebhook runs f in one transaction, increments the version, and adds the audit row.
-func (s *Store) changeWebhook(ctx context.Context, audit *auth.Audit, f func(context.Context, *db.Queries) error) error {
-	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
-		if _, err := q.Next(ctx, db.NextParams{Name: "webhook", Count: 1}); err != nil {
+func (s *Store) changeWebhook(ctx context.Context, audit *auth.Audit, f func(context.Context, *sqlc.Queries) error) error {
+	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
+		if _, err := q.Next(ctx, sqlc.NextParams{Name: "webhook", Count: 1}); err != nil {
 			return err
 		}
 		if err := f(ctx, q); err != nil {
@@ -93,18 +93,18 @@ func (s *Store) changeWebhook(ctx context.Context, audit *auth.Audit, f func(con
 
 // AddWebhook adds a webhook for changes from now on.
 func (s *Store) AddWebhook(ctx context.Context, w Webhook, audit auth.Audit) error {
-	return s.changeWebhook(ctx, &audit, func(ctx context.Context, q *db.Queries) error {
+	return s.changeWebhook(ctx, &audit, func(ctx context.Context, q *sqlc.Queries) error {
 		last, err := q.Counter(ctx, "change")
 		if err != nil {
 			return err
 		}
-		return q.AddWebhook(ctx, db.AddWebhookParams{ID: w.ID, Owner: w.Owner, ToldN: last, Body: string(w.Body)})
+		return q.AddWebhook(ctx, sqlc.AddWebhookParams{ID: w.ID, Owner: w.Owner, ToldN: last, Body: string(w.Body)})
 	})
 }
 
 // UpdateWebhook lets f change a stored webhook. retry restarts all waiting deliveries at now.
 func (s *Store) UpdateWebhook(ctx context.Context, id string, now hazard.Instant, audit auth.Audit, f func(Webhook) (body []byte, retry bool, err error)) error {
-	return s.changeWebhook(ctx, &audit, func(ctx context.Context, q *db.Queries) error {
+	return s.changeWebhook(ctx, &audit, func(ctx context.Context, q *sqlc.Queries) error {
 		w, err := webhook(ctx, q, id)
 		if err != nil {
 			return err
@@ -114,17 +114,17 @@ func (s *Store) UpdateWebhook(ctx context.Context, id string, now hazard.Instant
 			return err
 		}
 		if retry {
-			if err := q.RetryDeliveries(ctx, db.RetryDeliveriesParams{Webhook: id, NowMs: int64(now)}); err != nil {
+			if err := q.RetryDeliveries(ctx, sqlc.RetryDeliveriesParams{Webhook: id, NowMs: int64(now)}); err != nil {
 				return err
 			}
 		}
-		return q.SaveWebhook(ctx, db.SaveWebhookParams{ID: id, Body: string(body)})
+		return q.SaveWebhook(ctx, sqlc.SaveWebhookParams{ID: id, Body: string(body)})
 	})
 }
 
 // DropWebhook removes a webhook and its deliveries, or returns ErrNotFound.
 func (s *Store) DropWebhook(ctx context.Context, id string, audit auth.Audit) error {
-	return s.changeWebhook(ctx, &audit, func(ctx context.Context, q *db.Queries) error {
+	return s.changeWebhook(ctx, &audit, func(ctx context.Context, q *sqlc.Queries) error {
 		n, err := q.DropWebhook(ctx, id)
 		if err == nil && n == 0 {
 			return hazard.ErrNotFound
@@ -139,14 +139,14 @@ func (s *Store) DropWebhook(ctx context.Context, id string, audit auth.Audit) er
 // AddDeliveries adds the deliveries of changes, and records for each webhook up to which change
 // they are complete.
 func (s *Store) AddDeliveries(ctx context.Context, list []Delivery, told map[string]int64, now hazard.Instant) error {
-	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
+	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
 		for _, d := range list {
 			if _, err := addDelivery(ctx, q, d, now); err != nil {
 				return err
 			}
 		}
 		for id, n := range told {
-			if err := q.SaveTold(ctx, db.SaveToldParams{ID: id, ToldN: n}); err != nil {
+			if err := q.SaveTold(ctx, sqlc.SaveToldParams{ID: id, ToldN: n}); err != nil {
 				return err
 			}
 		}
@@ -154,25 +154,25 @@ func (s *Store) AddDeliveries(ctx context.Context, list []Delivery, told map[str
 	})
 }
 
-func addDelivery(ctx context.Context, q *db.Queries, d Delivery, now hazard.Instant) (int64, error) {
-	id, err := q.Next(ctx, db.NextParams{Name: "delivery", Count: 1})
+func addDelivery(ctx context.Context, q *sqlc.Queries, d Delivery, now hazard.Instant) (int64, error) {
+	id, err := q.Next(ctx, sqlc.NextParams{Name: "delivery", Count: 1})
 	if err != nil {
 		return 0, err
 	}
-	return id, q.AddDelivery(ctx, db.AddDeliveryParams{ID: id, Webhook: d.Webhook, HazardID: d.HazardID, ProductID: d.ProductID, N: d.Change, Gone: d.Left, NowMs: int64(now)})
+	return id, q.AddDelivery(ctx, sqlc.AddDeliveryParams{ID: id, Webhook: d.Webhook, HazardID: d.HazardID, ProductID: d.ProductID, N: d.Change, Gone: d.Left, NowMs: int64(now)})
 }
 
 // Redeliver adds a copy of a finished delivery, or returns ErrNotFound.
 func (s *Store) Redeliver(ctx context.Context, webhook string, id int64, now hazard.Instant, audit auth.Audit) (d Delivery, err error) {
-	err = s.changeWebhook(ctx, &audit, func(ctx context.Context, q *db.Queries) error {
-		row, err := q.Delivery(ctx, db.DeliveryParams{Webhook: webhook, ID: id})
+	err = s.changeWebhook(ctx, &audit, func(ctx context.Context, q *sqlc.Queries) error {
+		row, err := q.Delivery(ctx, sqlc.DeliveryParams{Webhook: webhook, ID: id})
 		if err != nil {
 			return found(err, "delivery %d", id)
 		}
 		if id, err = addDelivery(ctx, q, decodeDelivery(row), now); err != nil {
 			return err
 		}
-		row, err = q.Delivery(ctx, db.DeliveryParams{Webhook: webhook, ID: id})
+		row, err = q.Delivery(ctx, sqlc.DeliveryParams{Webhook: webhook, ID: id})
 		d = decodeDelivery(row)
 		return err
 	})
@@ -182,14 +182,14 @@ func (s *Store) Redeliver(ctx context.Context, webhook string, id int64, now haz
 // DueDeliveries lists at most limit due deliveries of a webhook. For each hazard it lists only the
 // first waiting one, so that deliveries keep their order.
 func (s *Store) DueDeliveries(ctx context.Context, webhook string, now hazard.Instant, limit int) ([]Delivery, error) {
-	rows, err := s.readQ.DueDeliveries(ctx, db.DueDeliveriesParams{Webhook: webhook, NowMs: int64(now), MaxRows: int32(limit)})
+	rows, err := s.readQ.DueDeliveries(ctx, sqlc.DueDeliveriesParams{Webhook: webhook, NowMs: int64(now), MaxRows: int32(limit)})
 	return decodeDeliveries(rows), storeError(err)
 }
 
 // NextDelivery returns when the next delivery of a webhook becomes due after now, and whether there
 // is one.
 func (s *Store) NextDelivery(ctx context.Context, webhook string, now hazard.Instant) (hazard.Instant, bool, error) {
-	next, err := s.readQ.NextDelivery(ctx, db.NextDeliveryParams{Webhook: webhook, NowMs: int64(now)})
+	next, err := s.readQ.NextDelivery(ctx, sqlc.NextDeliveryParams{Webhook: webhook, NowMs: int64(now)})
 	if none(err) {
 		return 0, false, nil
 	}
@@ -199,15 +199,15 @@ func (s *Store) NextDelivery(ctx context.Context, webhook string, now hazard.Ins
 // WaitingWith lists the waiting deliveries about the same hazard or product as d, from d on, for
 // changes up to upTo.
 func (s *Store) WaitingWith(ctx context.Context, d Delivery, upTo int64) ([]Delivery, error) {
-	rows, err := s.readQ.WaitingTogether(ctx, db.WaitingTogetherParams{Webhook: d.Webhook, HazardID: d.HazardID, ProductID: d.ProductID, ID: d.ID, UpTo: upTo})
+	rows, err := s.readQ.WaitingTogether(ctx, sqlc.WaitingTogetherParams{Webhook: d.Webhook, HazardID: d.HazardID, ProductID: d.ProductID, ID: d.ID, UpTo: upTo})
 	return decodeDeliveries(rows), storeError(err)
 }
 
 // SaveDeliveries stores the results of deliveries.
 func (s *Store) SaveDeliveries(ctx context.Context, list []Delivery) error {
-	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
+	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
 		for _, d := range list {
-			err := q.SaveDelivery(ctx, db.SaveDeliveryParams{ID: d.ID, State: string(d.State), Attempts: int64(d.Attempts), FirstMs: int64(d.First), NextMs: int64(d.Next),
+			err := q.SaveDelivery(ctx, sqlc.SaveDeliveryParams{ID: d.ID, State: string(d.State), Attempts: int64(d.Attempts), FirstMs: int64(d.First), NextMs: int64(d.Next),
 				LastMs: int64(d.Last), TookMs: d.Took, Status: int64(d.Status), Error: d.Error, Message: d.Message})
 			if err != nil {
 				return err
@@ -223,7 +223,7 @@ func (s *Store) Deliveries(ctx context.Context, webhook string, before int64, st
 	if before == 0 {
 		before = math.MaxInt64
 	}
-	rows, err := s.readQ.DeliveriesBefore(ctx, db.DeliveriesBeforeParams{Webhook: webhook, Before: before, State: string(state), MaxRows: int32(limit)})
+	rows, err := s.readQ.DeliveriesBefore(ctx, sqlc.DeliveriesBeforeParams{Webhook: webhook, Before: before, State: string(state), MaxRows: int32(limit)})
 	return decodeDeliveries(rows), storeError(err)
 }
 
@@ -241,18 +241,18 @@ func (s *Store) AllPendingDeliveries(ctx context.Context) (int64, error) {
 
 // DeliveredSince reports whether anything was delivered to a webhook since a moment.
 func (s *Store) DeliveredSince(ctx context.Context, webhook string, since hazard.Instant) (bool, error) {
-	n, err := s.readQ.DeliveredSince(ctx, db.DeliveredSinceParams{Webhook: webhook, SinceMs: int64(since)})
+	n, err := s.readQ.DeliveredSince(ctx, sqlc.DeliveredSinceParams{Webhook: webhook, SinceMs: int64(since)})
 	return n > 0, storeError(err)
 }
 
 // PurgeDeliveries removes finished deliveries older than before.
 func (s *Store) PurgeDeliveries(ctx context.Context, before hazard.Instant) error {
-	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *db.Queries) error {
+	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
 		return q.PurgeDeliveries(ctx, int64(before))
 	})
 }
 
-func decodeDeliveries(rows []db.Delivery) []Delivery {
+func decodeDeliveries(rows []sqlc.Delivery) []Delivery {
 	list := make([]Delivery, len(rows))
 	for i, r := range rows {
 		list[i] = decodeDelivery(r)
@@ -260,7 +260,7 @@ func decodeDeliveries(rows []db.Delivery) []Delivery {
 	return list
 }
 
-func decodeDelivery(r db.Delivery) Delivery {
+func decodeDelivery(r sqlc.Delivery) Delivery {
 	return Delivery{ID: r.ID, Webhook: r.Webhook, HazardID: r.HazardID, ProductID: r.ProductID, Change: r.N, Left: r.Gone, State: DeliveryState(r.State),
 		Created: hazard.Instant(r.CreatedMs), Attempts: int(r.Attempts), First: hazard.Instant(r.FirstMs), Next: hazard.Instant(r.NextMs), Last: hazard.Instant(r.LastMs),
 		Took: r.TookMs, Status: int(r.Status), Error: r.Error, Message: r.Message}

@@ -15,8 +15,8 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/net/trace"
-	"github.com/hazardd/hazardd/internal/store/db"
 	"github.com/hazardd/hazardd/internal/store/find"
+	"github.com/hazardd/hazardd/internal/store/sqlc"
 )
 
 // Origin says who makes a change, for the log: a user from an address, a source, or the service
@@ -40,7 +40,7 @@ func (o Origin) actor() hazard.Actor {
 type Tx struct {
 	ctx      context.Context
 	tx       *sql.Tx
-	q        *db.Queries
+	q        *sqlc.Queries
 	clock    hazard.Clock
 	at       hazard.Instant // time of the changes
 	now      hazard.Instant // time for decisions; see Now
@@ -87,7 +87,7 @@ func (t *Tx) Origin() Origin { return t.origin }
 // own (ErrUnavailable): then all of the changes may be there or none, and repeating them with the
 // same UUIDs is safe.
 func (s *Store) Write(ctx context.Context, clock hazard.Clock, origin Origin, f func(*Tx) error) (last int64, err error) {
-	err = s.inTx(ctx, func(ctx context.Context, tx *sql.Tx, q *db.Queries) error {
+	err = s.inTx(ctx, func(ctx context.Context, tx *sql.Tx, q *sqlc.Queries) error {
 		t := &Tx{tx: tx, ctx: ctx, q: q, clock: clock, origin: origin, store: s, taken: map[string]bool{}}
 		t.found = find.Begin(ctx, tx, s.ix, t.bounds)
 		if s.database.remote() { // the answer arrives together with that to f's first query
@@ -183,12 +183,12 @@ func (t *Tx) readCounters() error {
 // writeCounters writes the counters back, and records that the searches' tables are up to date.
 func (t *Tx) writeCounters() error {
 	for counter := range t.taken {
-		if err := t.q.SetCounter(t.ctx, db.SetCounterParams{Name: counter, Value: t.given[counter]}); err != nil {
+		if err := t.q.SetCounter(t.ctx, sqlc.SetCounterParams{Name: counter, Value: t.given[counter]}); err != nil {
 			return err
 		}
 	}
 	if t.last > 0 {
-		if err := t.q.Searchable(t.ctx, db.SearchableParams{Last: t.last, Before: t.before}); err != nil {
+		if err := t.q.Searchable(t.ctx, sqlc.SearchableParams{Last: t.last, Before: t.before}); err != nil {
 			return err
 		}
 	}
@@ -270,7 +270,7 @@ func (t *Tx) HazardMade(id int64) (hazard.Change, error) {
 	if err != nil {
 		return hazard.Change{}, found(err, "the change that made hazard %d", id)
 	}
-	return decodeChange(db.ChangesSinceRow(row))
+	return decodeChange(sqlc.ChangesSinceRow(row))
 }
 
 // ProductMade returns the change that created a product.
@@ -279,13 +279,13 @@ func (t *Tx) ProductMade(id int64) (hazard.Change, error) {
 	if err != nil {
 		return hazard.Change{}, found(err, "the change that made product %d", id)
 	}
-	return decodeChange(db.ChangesSinceRow(row))
+	return decodeChange(sqlc.ChangesSinceRow(row))
 }
 
 // Due lists at most limit active hazards whose own end is at or before the transaction's time,
 // longest due first, without those in but. An unreadable one is a *HazardError.
 func (t *Tx) Due(limit int, but ...int64) (due []*hazard.Hazard, err error) {
-	rows, err := t.q.DueHazards(t.ctx, db.DueHazardsParams{NowMs: int64(t.Now()), MaxRows: int32(limit + len(but))})
+	rows, err := t.q.DueHazards(t.ctx, sqlc.DueHazardsParams{NowMs: int64(t.Now()), MaxRows: int32(limit + len(but))})
 	for _, r := range rows {
 		if slices.Contains(but, r.ID) || len(due) == limit {
 			continue
@@ -302,7 +302,7 @@ func (t *Tx) Due(limit int, but ...int64) (due []*hazard.Hazard, err error) {
 // Wakes lists at most limit hazards that are due for a new derivation, longest due first, without
 // those in but.
 func (t *Tx) Wakes(limit int, but ...int64) ([]int64, error) {
-	ids, err := t.q.DueWakes(t.ctx, db.DueWakesParams{NowMs: int64(t.Now()), MaxRows: int32(limit + len(but))})
+	ids, err := t.q.DueWakes(t.ctx, sqlc.DueWakesParams{NowMs: int64(t.Now()), MaxRows: int32(limit + len(but))})
 	ids = slices.DeleteFunc(ids, func(id int64) bool { return slices.Contains(but, id) })
 	return ids[:min(len(ids), limit)], err
 }
@@ -312,9 +312,9 @@ func (t *Tx) Wakes(limit int, but ...int64) ([]int64, error) {
 // pending.
 func (t *Tx) SetWake(hazardID int64, at hazard.Instant) error {
 	if at == hazard.MaxInstant {
-		return t.q.DropWake(t.ctx, db.DropWakeParams{HazardID: hazardID, NowMs: int64(t.Now())})
+		return t.q.DropWake(t.ctx, sqlc.DropWakeParams{HazardID: hazardID, NowMs: int64(t.Now())})
 	}
-	return t.q.SetWake(t.ctx, db.SetWakeParams{HazardID: hazardID, AtMs: int64(at), NowMs: int64(t.Now())})
+	return t.q.SetWake(t.ctx, sqlc.SetWakeParams{HazardID: hazardID, AtMs: int64(at), NowMs: int64(t.Now())})
 }
 
 // Woken records that a hazard is being derived again now.
@@ -358,7 +358,7 @@ func (t *Tx) SaveHazardAs(as hazard.ChangeKind, h, before *hazard.Hazard) error 
 	if !t.store.bodiesInLog {
 		kept = seal(h.Version, body)
 	}
-	err = t.q.SaveHazard(t.ctx, db.SaveHazardParams{
+	err = t.q.SaveHazard(t.ctx, sqlc.SaveHazardParams{
 		ID: h.ID, Uuid: h.UUID.String(), N: h.Version, Status: string(h.Status), TypeID: string(h.Type),
 		Severity: int64(h.Severity), CategoryID: string(h.Category), Autoexpire: h.AutoExpire, StartMs: int64(h.Start), EndMs: int64(h.End),
 		LastUpdateMs: int64(h.LastUpdate), UpdateMs: int64(h.Updated), Lon: h.Longitude, Lat: h.Latitude, Source: h.Source, Body: kept,
@@ -420,7 +420,7 @@ func (t *Tx) SaveProduct(p *hazard.Product) error {
 	if err := t.log(kind, p.HazardID, p, body, &p.Version); err != nil {
 		return err
 	}
-	return t.q.SaveProduct(t.ctx, db.SaveProductParams{ID: p.ID, Uuid: p.UUID.String(), HazardID: p.HazardID, N: p.Version, Deleted: p.Deleted, Body: seal(p.Version, body)})
+	return t.q.SaveProduct(t.ctx, sqlc.SaveProductParams{ID: p.ID, Uuid: p.UUID.String(), HazardID: p.HazardID, N: p.Version, Deleted: p.Deleted, Body: seal(p.Version, body)})
 }
 
 // log writes the row of a change of a hazard or of its product p, and returns its number.
@@ -430,7 +430,7 @@ func (t *Tx) log(kind hazard.ChangeKind, hazardID int64, p *hazard.Product, body
 		return err
 	}
 	*number, t.last = n, n
-	row := db.AddChangeParams{N: n, AtMs: int64(t.at), Kind: string(kind), HazardID: hazardID,
+	row := sqlc.AddChangeParams{N: n, AtMs: int64(t.at), Kind: string(kind), HazardID: hazardID,
 		Actor: t.origin.User, Addr: t.origin.Addr, Source: t.origin.Source, Body: seal(n, body)}
 	if p != nil {
 		row.ProductID, row.Audience = p.ID, audienceOf(p)
@@ -442,7 +442,7 @@ func (t *Tx) log(kind hazard.ChangeKind, hazardID int64, p *hazard.Product, body
 }
 
 // audit adds the row of a user's change to the audit trail.
-func (t *Tx) audit(row *db.AddChangeParams) error {
+func (t *Tx) audit(row *sqlc.AddChangeParams) error {
 	if row.Actor == "" {
 		return nil
 	}
@@ -450,11 +450,11 @@ func (t *Tx) audit(row *db.AddChangeParams) error {
 	if row.ProductID != 0 {
 		subject = fmt.Sprintf("product %d", row.ProductID)
 	}
-	return t.addAudit(db.AddAuditParams{AtMs: row.AtMs, Actor: row.Actor, Addr: row.Addr, Action: row.Kind, Subject: subject, Detail: fmt.Sprintf("change %d", row.N)})
+	return t.addAudit(sqlc.AddAuditParams{AtMs: row.AtMs, Actor: row.Actor, Addr: row.Addr, Action: row.Kind, Subject: subject, Detail: fmt.Sprintf("change %d", row.N)})
 }
 
 // addAudit adds a row for a permitted action, with the transaction's number, program and request.
-func (t *Tx) addAudit(row db.AddAuditParams) (err error) {
+func (t *Tx) addAudit(row sqlc.AddAuditParams) (err error) {
 	if row.ID, err = t.number("audit"); err != nil {
 		return err
 	}
@@ -468,7 +468,7 @@ func (t *Tx) KeepAreas(areas []hazard.Area) ([]hazard.AreaRef, error) {
 	for _, a := range areas {
 		sum := sha256.Sum256([]byte(a.Geometry))
 		ref := hazard.AreaRef{Role: a.Role, Digest: hex.EncodeToString(sum[:])}
-		if err := t.q.AddGeometry(t.ctx, db.AddGeometryParams{Digest: ref.Digest, Geojson: a.Geometry}); err != nil {
+		if err := t.q.AddGeometry(t.ctx, sqlc.AddGeometryParams{Digest: ref.Digest, Geojson: a.Geometry}); err != nil {
 			return nil, err
 		}
 		refs = append(refs, ref)

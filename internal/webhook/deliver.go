@@ -13,10 +13,10 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/clock"
-	"github.com/hazardd/hazardd/internal/lease"
 	"github.com/hazardd/hazardd/internal/net/outbound"
 	"github.com/hazardd/hazardd/internal/store"
-	"github.com/hazardd/hazardd/internal/tail"
+	"github.com/hazardd/hazardd/internal/store/follow"
+	"github.com/hazardd/hazardd/internal/store/lease"
 )
 
 // The intervals of deliveries.
@@ -217,7 +217,7 @@ func (t *teller) tell(ctx context.Context) (wake <-chan struct{}, err error) {
 }
 
 // deliveries returns the deliveries of a change.
-func (t *teller) deliveries(ctx context.Context, c *tail.Entry) (list []store.Delivery, err error) {
+func (t *teller) deliveries(ctx context.Context, c *follow.Entry) (list []store.Delivery, err error) {
 	now := hazard.At(t.now())
 	if c.At < now.Add(-missed) {
 		return nil, nil

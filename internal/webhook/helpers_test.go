@@ -24,7 +24,7 @@ import (
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/store"
-	"github.com/hazardd/hazardd/internal/tail"
+	"github.com/hazardd/hazardd/internal/store/follow"
 	"github.com/hazardd/hazardd/wire"
 )
 
@@ -73,7 +73,7 @@ func newBed(t *testing.T) *bed {
 
 // service returns another process on the same store.
 func (b *bed) service() *Service {
-	return New(Config{Store: b.store, Tail: tail.New(b.store, lists{}, now, tail.Memory, slog.New(slog.DiscardHandler)), BaseURL: base, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Transport: b.net,
+	return New(Config{Store: b.store, Tail: follow.New(b.store, lists{}, now, follow.Memory, slog.New(slog.DiscardHandler)), BaseURL: base, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Transport: b.net,
 		Standing: func(user string) (auth.Role, []int64, bool) {
 			p, ok := b.people[user]
 			return p.role, p.orgs, ok && !p.gone

@@ -2,7 +2,7 @@
 //
 // Messages are signed according to the Standard Webhooks specification 1.0, and delivered at least
 // once; messages about one hazard arrive in order. Each change creates deliveries. They are stored,
-// so they survive a crash, and one process at a time sends them (internal/lease). Failed deliveries
+// so they survive a crash, and one process at a time sends them (internal/store/lease). Failed deliveries
 // are retried for three days. A late delivery says so and describes the present state: nothing that
 // has ended is announced as new.
 //
@@ -34,7 +34,7 @@ import (
 	"github.com/hazardd/hazardd/internal/lang"
 	"github.com/hazardd/hazardd/internal/net/outbound"
 	"github.com/hazardd/hazardd/internal/store"
-	"github.com/hazardd/hazardd/internal/tail"
+	"github.com/hazardd/hazardd/internal/store/follow"
 )
 
 // Filter chooses hazards.
@@ -46,7 +46,7 @@ type Filter interface {
 // Config configures a Service. All fields are required unless they say otherwise.
 type Config struct {
 	Store *store.Store
-	Tail  *tail.Tail
+	Tail  *follow.Tail
 	// Standing returns the present role and organizations of a user; ok is false if the user has no
 	// access.
 	Standing func(user string) (role auth.Role, orgs []int64, ok bool)
@@ -69,7 +69,7 @@ type Config struct {
 // Service stores webhooks and delivers to them. It is safe for concurrent use.
 type Service struct {
 	store       *store.Store
-	tail        *tail.Tail
+	tail        *follow.Tail
 	standing    func(user string) (auth.Role, []int64, bool)
 	parseFilter func(params map[string]string) (Filter, error)
 	targets     outbound.Targets

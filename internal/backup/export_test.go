@@ -1,5 +1,0 @@
-package backup
-
-import "time"
-
-func init() { every = 20 * time.Millisecond }

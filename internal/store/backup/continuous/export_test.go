@@ -1,0 +1,5 @@
+package continuous
+
+import "time"
+
+func init() { every = 20 * time.Millisecond }
