@@ -67,7 +67,7 @@ ALONE := TestLaws.*|TestAnEarthquakeLastsWhile.*|Test.*Record(ing|ed).*|TestARep
 RACE := -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/memory=-race=false -gcflags=modernc.org/libc=-d=checkptr=0
 
 test-race: # three packages at a time: those that kill servers and wait for them leave the processors to others; the longest ones first, so that none is alone at the end
-	CGO_ENABLED=1 go test -p 3 $(RACE) -timeout 30m -skip '^($(ALONE))$$' ./internal/httpapi ./internal/poll $(RACED)
+	CGO_ENABLED=1 go test -p 3 $(RACE) -timeout 30m -skip '^($(ALONE))$$' ./internal/httpapi ./internal/ingest/poll $(RACED)
 	go test -timeout 30m -run '^($(ALONE))$$' ./internal/httpapi ./internal/service $(RACED)
 	go test -p 3 -timeout 30m ./internal/rig/cluster ./internal/rig $(SINGLE)
 	HAZARDD_TEST_DATABASE=postgres go test -timeout 30m ./internal/httpapi ./internal/store ./internal/edit

@@ -31,7 +31,7 @@ import (
 
 	"github.com/hazardd/hazardd/bench/internal/measure"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/store"
 )
@@ -154,7 +154,7 @@ func importOnce(ctx context.Context, rec recording, payload []byte) (out *import
 		return nil, errors.Join(err, s.Close())
 	}
 	parsed := time.Now()
-	res, err := in.Apply(ctx, rec.source, batch, hazard.At(rec.received), intake.Options{History: true})
+	res, err := in.Apply(ctx, rec.source, batch, hazard.At(rec.received), fuse.Options{History: true})
 	done := time.Now()
 	used = cpuTime() - used
 	if err := errors.Join(err, s.Close()); err != nil {

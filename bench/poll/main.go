@@ -30,8 +30,8 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/bench/internal/measure"
+	"github.com/hazardd/hazardd/internal/ingest/sources/cap"
 	"github.com/hazardd/hazardd/internal/service"
-	"github.com/hazardd/hazardd/internal/source/cap"
 )
 
 // asServer is the variable that makes this program run the service.

@@ -24,8 +24,8 @@ import (
 	"github.com/hazardd/hazardd/bench/internal/measure"
 	"github.com/hazardd/hazardd/client"
 	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/ingest/sources/cap"
 	"github.com/hazardd/hazardd/internal/service"
-	"github.com/hazardd/hazardd/internal/source/cap"
 )
 
 func main() {

@@ -19,8 +19,8 @@ import (
 	"github.com/schollz/progressbar/v3"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/intake"
-	"github.com/hazardd/hazardd/internal/poll"
+	"github.com/hazardd/hazardd/internal/ingest/fuse"
+	"github.com/hazardd/hazardd/internal/ingest/poll"
 	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/store"
 )
@@ -108,10 +108,10 @@ func (i *importCmd) Run(ctx context.Context, c *console, g *globals) error {
 		}
 		defer func() { err = errors.Join(err, keeper.Close()) }()
 		in := known.Intake(s)
-		take := func(p *payload, content []byte, cut *poll.Failure) (intake.Result, error) {
+		take := func(p *payload, content []byte, cut *poll.Failure) (fuse.Result, error) {
 			read, clock := cmp.Or(p.at, c.instant()), p.clock(c)
 			kept := poll.Saved(&p.source, cut, read, clock.Now())
-			res, err := poll.Import(ctx, in, &p.source, content, cut, read, clock, intake.Options{History: true})
+			res, err := poll.Import(ctx, in, &p.source, content, cut, read, clock, fuse.Options{History: true})
 			if fail, ok := errors.AsType[*poll.Failure](err); ok {
 				kept.Error = fail.Text
 			}
@@ -131,7 +131,7 @@ func (i *importCmd) Run(ctx context.Context, c *console, g *globals) error {
 				kept.Kept = c.instant()
 				keeper.Note(ctx, kept, content)
 			})
-			take = func(p *payload, content []byte, cut *poll.Failure) (intake.Result, error) {
+			take = func(p *payload, content []byte, cut *poll.Failure) (fuse.Result, error) {
 				return replay.Take(ctx, &p.source, p.feed, content, cut, p.at)
 			}
 		}
@@ -239,7 +239,7 @@ type reject struct {
 }
 
 // take imports one file. It returns errors of the store; faults in the file are part of the result.
-func (p *payload) take(c *console, take func(p *payload, content []byte, cut *poll.Failure) (intake.Result, error)) (*imported, error) {
+func (p *payload) take(c *console, take func(p *payload, content []byte, cut *poll.Failure) (fuse.Result, error)) (*imported, error) {
 	f := &imported{File: p.file, Source: p.source.Name}
 	content, err := readPayload(c, p.file, maxPayload)
 	var cut *poll.Failure
@@ -268,7 +268,7 @@ func (p *payload) take(c *console, take func(p *payload, content []byte, cut *po
 	return f, nil
 }
 
-func counts(r *intake.Result) poll.Counts {
+func counts(r *fuse.Result) poll.Counts {
 	return poll.Counts{Read: int64(r.Read), New: int64(r.New), Updated: int64(r.Updated), Unchanged: int64(r.Unchanged),
 		Ignored: int64(r.Ignored), Held: int64(r.Held), Rejected: int64(r.Rejected)}
 }

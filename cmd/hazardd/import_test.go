@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/intake"
-	"github.com/hazardd/hazardd/internal/poll"
-	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/ingest/fuse"
+	"github.com/hazardd/hazardd/internal/ingest/poll"
+	"github.com/hazardd/hazardd/internal/ingest/source"
 )
 
 func TestAPayloadIsBoundedAfterDecompression(t *testing.T) {
@@ -67,8 +67,8 @@ func TestAParserThatPanicsEndsItsFileOnly(t *testing.T) {
 	if err := os.WriteFile(p.file, []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f, err := p.take(&console{}, func(p *payload, content []byte, cut *poll.Failure) (intake.Result, error) {
-		return poll.Import(t.Context(), nil, &p.source, content, cut, 0, hazard.Instant(0), intake.Options{})
+	f, err := p.take(&console{}, func(p *payload, content []byte, cut *poll.Failure) (fuse.Result, error) {
+		return poll.Import(t.Context(), nil, &p.source, content, cut, 0, hazard.Instant(0), fuse.Options{})
 	})
 	if err != nil || !strings.Contains(f.Error, "the parser of x failed") || !strings.Contains(f.Error, "no such element") {
 		t.Errorf("%+v, error %v", f, err)

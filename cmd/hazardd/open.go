@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/hazardd/hazardd/internal/auth"
-	"github.com/hazardd/hazardd/internal/evidence"
+	"github.com/hazardd/hazardd/internal/ingest/evidence"
 	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/blob"

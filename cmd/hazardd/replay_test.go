@@ -21,11 +21,11 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/poll"
+	"github.com/hazardd/hazardd/internal/ingest/poll"
+	"github.com/hazardd/hazardd/internal/ingest/replay"
+	"github.com/hazardd/hazardd/internal/ingest/sources/nws"
 	"github.com/hazardd/hazardd/internal/recordings"
-	"github.com/hazardd/hazardd/internal/replay"
 	"github.com/hazardd/hazardd/internal/service"
-	"github.com/hazardd/hazardd/internal/source/nws"
 	"github.com/hazardd/hazardd/internal/store"
 )
 

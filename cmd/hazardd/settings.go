@@ -14,7 +14,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/hazardd/hazardd/internal/evidence"
+	"github.com/hazardd/hazardd/internal/ingest/evidence"
 	"github.com/hazardd/hazardd/internal/lang"
 	"github.com/hazardd/hazardd/internal/service"
 )

@@ -13,10 +13,10 @@ import (
 
 	"github.com/hazardd/hazardd/internal/atlas/region"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/ingest/source"
+	"github.com/hazardd/hazardd/internal/ingest/sources/cap"
+	"github.com/hazardd/hazardd/internal/ingest/sources/mirror"
 	"github.com/hazardd/hazardd/internal/service"
-	"github.com/hazardd/hazardd/internal/source"
-	"github.com/hazardd/hazardd/internal/source/cap"
-	"github.com/hazardd/hazardd/internal/source/mirror"
 )
 
 // knownFlags define the sources that are not built in. All commands need the same values as the

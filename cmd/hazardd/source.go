@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/hazardd/hazardd/internal/poll"
+	"github.com/hazardd/hazardd/internal/ingest/poll"
 	"github.com/hazardd/hazardd/internal/store"
 )
 

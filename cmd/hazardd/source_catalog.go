@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hazardd/hazardd/internal/source/official"
+	"github.com/hazardd/hazardd/internal/ingest/sources/official"
 )
 
 type sourceCatalogCmd struct {

@@ -13,9 +13,9 @@ import (
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/edit"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/ingest/fuse"
+	"github.com/hazardd/hazardd/internal/ingest/source"
 	"github.com/hazardd/hazardd/internal/service"
-	"github.com/hazardd/hazardd/internal/source"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -166,7 +166,7 @@ func (d *sourceDismissCmd) Run(ctx context.Context, c *console, g *globals) erro
 }
 
 // decide decides about a held report in the operator's name, with all rights.
-func decide(ctx context.Context, s *store.Store, in *intake.Intake, source string, id int64, decision string, now hazard.Instant) (intake.Result, error) {
+func decide(ctx context.Context, s *store.Store, in *fuse.Intake, source string, id int64, decision string, now hazard.Instant) (fuse.Result, error) {
 	operator := edit.Author{Caller: auth.Caller{Role: auth.Admin}}
 	e := edit.New(s, in, 0, func(int64) bool { return false })
 	return e.Decide(ctx, operator, source, id, nil, fmt.Appendf(nil, `{"decision":%q}`, decision), now)

@@ -18,14 +18,14 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
 // Editor writes the changes of people. It is safe for concurrent use.
 type Editor struct {
 	store  *store.Store
-	intake *intake.Intake
+	intake *fuse.Intake
 	appID  int64               // id of this installation
 	orgs   func(id int64) bool // reports whether an organization exists
 	shapes chan struct{}       // held while a geometry is processed, so that half of the processors stay free for readers
@@ -37,7 +37,7 @@ type Editor struct {
 
 // New creates an Editor that writes to s and uses in to join and split reported events. appID is
 // the id of this installation; orgExists reports whether an organization exists.
-func New(s *store.Store, in *intake.Intake, appID int64, orgExists func(id int64) bool) *Editor {
+func New(s *store.Store, in *fuse.Intake, appID int64, orgExists func(id int64) bool) *Editor {
 	return &Editor{store: s, intake: in, appID: appID, orgs: orgExists, shapes: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
 }
 

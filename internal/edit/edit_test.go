@@ -13,7 +13,7 @@ import (
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/edit"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/pgtest"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/wire"
@@ -50,7 +50,7 @@ func newEditor(t testing.TB) (*edit.Editor, *store.Store) {
 			t.Error(err)
 		}
 	})
-	return edit.New(s, intake.New(s, intake.Known{}), 1, func(id int64) bool { return id == 1 || id == 2 }), s
+	return edit.New(s, fuse.New(s, fuse.Known{}), 1, func(id int64) bool { return id == 1 || id == 2 }), s
 }
 
 func made(t testing.TB, e *edit.Editor, body string) *hazard.Hazard {

@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -90,7 +90,7 @@ func (e *Editor) Confirm(ctx context.Context, who Author, id Ref, match Match, t
 
 // Judge decides about a join that a rule made: {"verdict": "same" or "different"}. It confirms the
 // joined event or splits it off.
-func (e *Editor) Judge(ctx context.Context, who Author, join *intake.Join, match Match, text []byte, clock hazard.Clock) (done Done[hazard.Hazard], err error) {
+func (e *Editor) Judge(ctx context.Context, who Author, join *fuse.Join, match Match, text []byte, clock hazard.Clock) (done Done[hazard.Hazard], err error) {
 	verdict, err := asked(who, verdictFields, text)
 	if err != nil {
 		return done, err
@@ -108,7 +108,7 @@ func (e *Editor) Judge(ctx context.Context, who Author, join *intake.Join, match
 
 // Decide releases or dismisses a held report of a source: {"decision": "released" or "dismissed"}. What is released is taken in as if it had
 // never been held. It returns what became of it.
-func (e *Editor) Decide(ctx context.Context, who Author, source string, held int64, match Match, text []byte, clock hazard.Clock) (res intake.Result, err error) {
+func (e *Editor) Decide(ctx context.Context, who Author, source string, held int64, match Match, text []byte, clock hazard.Clock) (res fuse.Result, err error) {
 	decision, err := asked(who, decisionFields, text)
 	if err != nil {
 		return res, err

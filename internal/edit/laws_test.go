@@ -13,8 +13,8 @@ import (
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/edit"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/intake"
-	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/ingest/fuse"
+	"github.com/hazardd/hazardd/internal/ingest/source"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -27,7 +27,7 @@ func TestNoWarningDisappearsByOthers(t *testing.T) {
 	}
 	rapid.Check(t, func(rt *rapid.T) {
 		e, s := newEditor(t)
-		g := &game{t: rt, ctx: t, editor: e, store: s, intake: intake.New(s, intake.Known{}), now: now}
+		g := &game{t: rt, ctx: t, editor: e, store: s, intake: fuse.New(s, fuse.Known{}), now: now}
 		rt.Repeat(map[string]func(*rapid.T){
 			"create": g.create, "patch": g.patch, "end": g.end, "retract": g.retract, "merge": g.merge, "split": g.split, "undo": g.undo,
 			"product": g.product, "report": g.report, "": func(*rapid.T) {},
@@ -41,7 +41,7 @@ type game struct {
 	ctx     testing.TB
 	editor  *edit.Editor
 	store   *store.Store
-	intake  *intake.Intake
+	intake  *fuse.Intake
 	now     hazard.Instant
 	changes []int64
 }
@@ -207,7 +207,7 @@ func (g *game) report(*rapid.T) {
 		if rapid.Bool().Draw(g.t, "over") {
 			r.Ended, r.EndedAt = hazard.EndCancelled, &at
 		}
-		_, err := g.intake.Apply(g.ctx.Context(), src, source.Batch{Reports: []hazard.Report{r}, Read: 1}, at, intake.Options{})
+		_, err := g.intake.Apply(g.ctx.Context(), src, source.Batch{Reports: []hazard.Report{r}, Read: 1}, at, fuse.Options{})
 		return err
 	})
 }

@@ -9,21 +9,21 @@ import (
 
 	"github.com/hazardd/hazardd/internal/edit"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/intake"
-	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/ingest/fuse"
+	"github.com/hazardd/hazardd/internal/ingest/source"
 )
 
 // A redacted text may also be a word with another meaning in a report: a level, a type, a key, a
 // place. These stay, and the source is imported as before.
 func TestARedactionLeavesWhatReportsMean(t *testing.T) {
 	e, s := newEditor(t)
-	in := intake.New(s, intake.Known{})
+	in := fuse.New(s, fuse.Known{})
 	say := func(f func(*hazard.Report)) {
 		r := hazard.Report{Source: "usgs", Key: "WARNING", Version: int64(now), Name: "WARNING", Description: "A name in a long text", Type: hazard.Flood, Severity: hazard.Warning,
 			Start: now, Part: "FLOOD", Places: []string{"FLOOD"}, Refs: []string{"x:FLOOD"}, Point: &hazard.Point{Lon: 1, Lat: 2}, Notes: []string{"a note"}, Called: "FLOOD",
 			Products: []hazard.ReportProduct{{Key: "WARNING", Title: "a WARNING", Type: hazard.TextProduct, Data: "WARNING FLOOD"}}}
 		f(&r)
-		if _, err := in.Apply(t.Context(), "usgs", source.Batch{Reports: []hazard.Report{r}, Read: 1}, now, intake.Options{}); err != nil {
+		if _, err := in.Apply(t.Context(), "usgs", source.Batch{Reports: []hazard.Report{r}, Read: 1}, now, fuse.Options{}); err != nil {
 			t.Fatal(err)
 		}
 	}

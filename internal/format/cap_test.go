@@ -12,10 +12,10 @@ import (
 	"github.com/hazardd/hazardd/internal/format"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/ingest/fuse"
+	"github.com/hazardd/hazardd/internal/ingest/sources/cap"
 	"github.com/hazardd/hazardd/internal/recordings"
 	"github.com/hazardd/hazardd/internal/service"
-	"github.com/hazardd/hazardd/internal/source/cap"
 )
 
 // reader reads our CAP as another server would.
@@ -149,7 +149,7 @@ func TestASecondServerThatReadsEveryVersionHasTheSameHazards(t *testing.T) {
 		for i := range got.Reports { // reports held for people are not part of this test
 			got.Reports[i].Suspect = ""
 		}
-		if _, err := in.Apply(ctx, reader.Name, got, at, intake.Options{History: true}); err != nil {
+		if _, err := in.Apply(ctx, reader.Name, got, at, fuse.Options{History: true}); err != nil {
 			t.Fatal(err)
 		}
 		if id := e.Hazard.UUID.String(); first[id] == nil {

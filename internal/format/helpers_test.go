@@ -22,10 +22,10 @@ import (
 	"github.com/hazardd/hazardd/internal/format"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/ingest/fuse"
+	"github.com/hazardd/hazardd/internal/ingest/sources/cap"
 	"github.com/hazardd/hazardd/internal/recordings"
 	"github.com/hazardd/hazardd/internal/service"
-	"github.com/hazardd/hazardd/internal/source/cap"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -184,7 +184,7 @@ func importRecordings() (r recorded, err error) {
 				if err != nil {
 					return fmt.Errorf("%s: %w", name, err)
 				}
-				if _, err := in.Apply(ctx, source, b, at, intake.Options{History: true}); err != nil {
+				if _, err := in.Apply(ctx, source, b, at, fuse.Options{History: true}); err != nil {
 					return fmt.Errorf("%s: %w", name, err)
 				}
 			}

@@ -3,7 +3,7 @@ package format_test
 import (
 	"context"
 
-	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/ingest/source"
 	"github.com/hazardd/hazardd/internal/store"
 )
 

@@ -13,8 +13,8 @@ import (
 
 	"github.com/hazardd/hazardd/internal/format"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/ingest/sources/cap"
 	"github.com/hazardd/hazardd/internal/recordings"
-	"github.com/hazardd/hazardd/internal/source/cap"
 )
 
 // block is the text of an info block.

@@ -29,21 +29,21 @@ import (
 	"github.com/hazardd/hazardd/internal/atlas/population"
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/auth/oidc"
-	"github.com/hazardd/hazardd/internal/coverage"
 	"github.com/hazardd/hazardd/internal/edit"
-	"github.com/hazardd/hazardd/internal/evidence"
 	"github.com/hazardd/hazardd/internal/format"
 	"github.com/hazardd/hazardd/internal/geo/lru"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/ingest/coverage"
+	"github.com/hazardd/hazardd/internal/ingest/enrich/picture"
+	"github.com/hazardd/hazardd/internal/ingest/evidence"
+	"github.com/hazardd/hazardd/internal/ingest/fuse"
+	"github.com/hazardd/hazardd/internal/ingest/poll"
+	"github.com/hazardd/hazardd/internal/ingest/poll/delay"
 	"github.com/hazardd/hazardd/internal/lang"
-	"github.com/hazardd/hazardd/internal/lateness"
 	"github.com/hazardd/hazardd/internal/net/listen"
 	"github.com/hazardd/hazardd/internal/net/trace"
 	"github.com/hazardd/hazardd/internal/notify"
 	pages "github.com/hazardd/hazardd/internal/page"
-	"github.com/hazardd/hazardd/internal/picture"
-	"github.com/hazardd/hazardd/internal/poll"
 	"github.com/hazardd/hazardd/internal/publish"
 	"github.com/hazardd/hazardd/internal/push"
 	"github.com/hazardd/hazardd/internal/reply"
@@ -63,7 +63,7 @@ type Config struct {
 	Live     *view.Live
 	Auth     *auth.Service
 	Edit     *edit.Editor
-	Intake   *intake.Intake
+	Intake   *fuse.Intake
 	Push     *push.Hub
 	// Webhooks stores the webhooks. The API does not deliver to them itself.
 	Webhooks *webhook.Service
@@ -81,7 +81,7 @@ type Config struct {
 	Coverage *coverage.Map
 	Readings func() coverage.Readings
 	// Delays measures how late events are sent, and reports how late reports are committed.
-	Delays *lateness.Delays
+	Delays *delay.Delays
 	// Counting says that this service counts the people in hazard areas.
 	Counting bool
 	// Grid returns the population data in use.

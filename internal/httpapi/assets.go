@@ -14,10 +14,10 @@ import (
 
 	"github.com/hazardd/hazardd/internal/atlas/asset"
 	"github.com/hazardd/hazardd/internal/auth"
-	"github.com/hazardd/hazardd/internal/exposure"
 	"github.com/hazardd/hazardd/internal/format"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/ingest/enrich/exposure"
 	"github.com/hazardd/hazardd/internal/lang/words"
 	pages "github.com/hazardd/hazardd/internal/page"
 	"github.com/hazardd/hazardd/internal/reply"

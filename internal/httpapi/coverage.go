@@ -10,11 +10,11 @@ import (
 	"slices"
 
 	"github.com/hazardd/hazardd/internal/auth"
-	"github.com/hazardd/hazardd/internal/coverage"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/query"
-	"github.com/hazardd/hazardd/internal/poll"
+	"github.com/hazardd/hazardd/internal/ingest/coverage"
+	"github.com/hazardd/hazardd/internal/ingest/poll"
 	"github.com/hazardd/hazardd/internal/reply"
 )
 

@@ -9,11 +9,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hazardd/hazardd/internal/coverage"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/httpapi"
-	"github.com/hazardd/hazardd/internal/poll"
-	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/ingest/coverage"
+	"github.com/hazardd/hazardd/internal/ingest/poll"
+	"github.com/hazardd/hazardd/internal/ingest/source"
 )
 
 // office returns a weather service of a country.

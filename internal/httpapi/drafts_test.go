@@ -11,10 +11,10 @@ import (
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazardtest"
-	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/ingest/fuse"
+	"github.com/hazardd/hazardd/internal/ingest/source"
 	"github.com/hazardd/hazardd/internal/notice"
 	"github.com/hazardd/hazardd/internal/service"
-	"github.com/hazardd/hazardd/internal/source"
 )
 
 // drafted is what a request that waits answers.
@@ -248,7 +248,7 @@ func TestNoWayAroundTheSecondPerson(t *testing.T) {
 	said := quake("held", 1)
 	said.Severity = hazard.Warning
 	said.Suspect = "the words say TEST"
-	res, err := s.intake().Apply(t.Context(), "usgs", source.Batch{Reports: []hazard.Report{said}, Read: 1}, hazard.At(time.Now()), intake.Options{})
+	res, err := s.intake().Apply(t.Context(), "usgs", source.Batch{Reports: []hazard.Report{said}, Read: 1}, hazard.At(time.Now()), fuse.Options{})
 	if err != nil || res.Held != 1 {
 		t.Fatal(res, err)
 	}

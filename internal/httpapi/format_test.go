@@ -14,7 +14,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/format"
 	"github.com/hazardd/hazardd/internal/hazardtest"
-	"github.com/hazardd/hazardd/internal/source/cap"
+	"github.com/hazardd/hazardd/internal/ingest/sources/cap"
 )
 
 // shown counts the hazards of a document, and checks that it can be parsed.

@@ -32,17 +32,17 @@ import (
 
 	"github.com/hazardd/hazardd/internal/atlas/population"
 	"github.com/hazardd/hazardd/internal/auth"
-	"github.com/hazardd/hazardd/internal/coverage"
 	"github.com/hazardd/hazardd/internal/edit"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/httpapi"
-	"github.com/hazardd/hazardd/internal/intake"
-	"github.com/hazardd/hazardd/internal/lateness"
-	"github.com/hazardd/hazardd/internal/poll"
+	"github.com/hazardd/hazardd/internal/ingest/coverage"
+	"github.com/hazardd/hazardd/internal/ingest/fuse"
+	"github.com/hazardd/hazardd/internal/ingest/poll"
+	"github.com/hazardd/hazardd/internal/ingest/poll/delay"
+	"github.com/hazardd/hazardd/internal/ingest/source"
 	"github.com/hazardd/hazardd/internal/push"
 	"github.com/hazardd/hazardd/internal/service"
-	"github.com/hazardd/hazardd/internal/source"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/follow"
 	"github.com/hazardd/hazardd/internal/store/sqlite/pagesum"
@@ -159,8 +159,8 @@ func (w *world) report(reports ...hazard.Report) {
 // editor does would change who has the word.
 var builtIn = sync.OnceValue(service.BuiltIn)
 
-func (w *world) intake() *intake.Intake {
-	return intake.New(w.Store, intake.Known{Authority: builtIn().Authority(), Schemes: builtIn().Schemes()})
+func (w *world) intake() *fuse.Intake {
+	return fuse.New(w.Store, fuse.Known{Authority: builtIn().Authority(), Schemes: builtIn().Schemes()})
 }
 
 // beside runs a statement in the database of a server while that runs.
@@ -183,7 +183,7 @@ func beside(t *testing.T, cfg service.Config, statement string) {
 // takeIn takes in a batch of a source.
 func (w *world) takeIn(src string, batch source.Batch) {
 	w.t.Helper()
-	res, err := w.intake().Apply(w.t.Context(), src, batch, hazard.At(time.Now()), intake.Options{})
+	res, err := w.intake().Apply(w.t.Context(), src, batch, hazard.At(time.Now()), fuse.Options{})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -519,13 +519,13 @@ func handle(t testing.TB, alter ...func(*httpapi.Config)) *inProcess {
 	p.Push = push.New(follower, s, base, push.Limits{PerUser: 4, All: 6})
 	c := httpapi.Config{
 		Push:  p.Push,
-		Store: s, Live: p.Live, Auth: p.Auth, Intake: intake.New(s, intake.Known{}), Edit: edit.New(s, intake.New(s, intake.Known{}), 1, func(id int64) bool { return id == org.ID }),
+		Store: s, Live: p.Live, Auth: p.Auth, Intake: fuse.New(s, fuse.Known{}), Edit: edit.New(s, fuse.New(s, fuse.Known{}), 1, func(id int64) bool { return id == org.ID }),
 		Sources: func(context.Context) ([]poll.Status, error) {
 			return []poll.Status{{About: (&source.Source{}).About(), Name: "usgs", Title: "USGS earthquakes", State: poll.OK, Circuit: "closed"}}, nil
 		},
 		Freshness: func() []string { return []string{"ok=1"} },
 		Coverage:  &coverage.Map{},
-		Delays:    &lateness.Delays{},
+		Delays:    &delay.Delays{},
 		Readings:  func() coverage.Readings { return nil },
 		PollNow:   func(context.Context, string) error { return nil },
 		Ready:     func() error { return nil },

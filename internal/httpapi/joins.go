@@ -11,7 +11,7 @@ import (
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/query"
-	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -129,7 +129,7 @@ func (a *API) judge(w http.ResponseWriter, r *http.Request, who *auth.Caller) er
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(found, func(j intake.Join) bool { return j.ID() == id })
+	i := slices.IndexFunc(found, func(j fuse.Join) bool { return j.ID() == id })
 	if i < 0 {
 		return fmt.Errorf("%w: join %s", hazard.ErrNotFound, id)
 	}

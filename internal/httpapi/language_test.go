@@ -9,9 +9,9 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/ingest/sources/cap"
 	"github.com/hazardd/hazardd/internal/lang"
 	"github.com/hazardd/hazardd/internal/service"
-	"github.com/hazardd/hazardd/internal/source/cap"
 )
 
 // spoken returns a report in three languages, the first of which is English.

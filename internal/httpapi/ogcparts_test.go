@@ -12,8 +12,8 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/httpapi"
+	"github.com/hazardd/hazardd/internal/ingest/source"
 	"github.com/hazardd/hazardd/internal/service"
-	"github.com/hazardd/hazardd/internal/source"
 )
 
 // partIDs are the collections whose features are not hazards.

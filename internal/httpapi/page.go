@@ -16,11 +16,11 @@ import (
 	"github.com/hazardd/hazardd/internal/atlas/town/zone"
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/ingest/poll"
+	"github.com/hazardd/hazardd/internal/ingest/poll/delay"
 	"github.com/hazardd/hazardd/internal/lang"
 	"github.com/hazardd/hazardd/internal/lang/words"
-	"github.com/hazardd/hazardd/internal/lateness"
 	pages "github.com/hazardd/hazardd/internal/page"
-	"github.com/hazardd/hazardd/internal/poll"
 	"github.com/hazardd/hazardd/internal/reply"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/wire"
@@ -136,7 +136,7 @@ func (a *API) statusPage(w http.ResponseWriter, r *http.Request, who *auth.Calle
 		if state.LastChanged != nil {
 			source.Changed = hazard.At(*state.LastChanged)
 		}
-		if d := a.Delays.Of(state.Name, lateness.Committed); d != nil {
+		if d := a.Delays.Of(state.Name, delay.Committed); d != nil {
 			source.Delay, source.Slowest = time.Duration(d.Median*float64(time.Second)), time.Duration(d.P99*float64(time.Second))
 		}
 		s.Sources = append(s.Sources, source)

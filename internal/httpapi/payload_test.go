@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hazardd/hazardd/internal/evidence"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/intake"
-	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/ingest/evidence"
+	"github.com/hazardd/hazardd/internal/ingest/fuse"
+	"github.com/hazardd/hazardd/internal/ingest/source"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -20,7 +20,7 @@ func TestAReportLeadsToItsPayload(t *testing.T) {
 	hostile := []byte("<?xml version=\"1.0\"?><html xmlns=\"http://www.w3.org/1999/xhtml\"><script>alert(1)</script></html>")
 	digest := evidence.Digest(hostile)
 	batch := source.Batch{Reports: []hazard.Report{quake("us7000a", 1)}, Read: 1}
-	res, err := s.intake().Apply(t.Context(), "usgs", batch, now, intake.Options{Payload: digest})
+	res, err := s.intake().Apply(t.Context(), "usgs", batch, now, fuse.Options{Payload: digest})
 	if err != nil {
 		t.Fatal(err)
 	}

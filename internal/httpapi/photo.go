@@ -13,8 +13,8 @@ import (
 
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/ingest/enrich/picture"
 	pages "github.com/hazardd/hazardd/internal/page"
-	"github.com/hazardd/hazardd/internal/picture"
 	"github.com/hazardd/hazardd/internal/store"
 )
 

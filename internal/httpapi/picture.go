@@ -8,10 +8,10 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hazardd/hazardd/internal/auth"
-	"github.com/hazardd/hazardd/internal/coverage"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/query"
+	"github.com/hazardd/hazardd/internal/ingest/coverage"
 	pages "github.com/hazardd/hazardd/internal/page"
 	"github.com/hazardd/hazardd/internal/reply"
 	"github.com/hazardd/hazardd/internal/store/view"

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/ingest/fuse"
+	"github.com/hazardd/hazardd/internal/ingest/source"
 	"github.com/hazardd/hazardd/internal/service"
-	"github.com/hazardd/hazardd/internal/source"
 )
 
 // TestWhatIsRedactedIsGone covers finding G6: an admin removes texts and a file for good, from
@@ -242,7 +242,7 @@ func TestARedactionNamesTheHeldReportThatCannotBeRead(t *testing.T) {
 	}
 	var ids []int64 // of held reports, the newest first
 	for r.Version, r.Suspect = 2, "the words say TEST"; r.Version < 5; r.Version++ {
-		if _, err := intake.New(s.Store, intake.Known{}).Apply(t.Context(), r.Source, source.Batch{Reports: []hazard.Report{r}, Read: 1}, now(), intake.Options{}); err != nil {
+		if _, err := fuse.New(s.Store, fuse.Known{}).Apply(t.Context(), r.Source, source.Batch{Reports: []hazard.Report{r}, Read: 1}, now(), fuse.Options{}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -14,10 +14,10 @@ import (
 	"github.com/hazardd/hazardd/internal/atlas/symbol"
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/lateness"
-	"github.com/hazardd/hazardd/internal/poll"
+	"github.com/hazardd/hazardd/internal/ingest/poll"
+	"github.com/hazardd/hazardd/internal/ingest/poll/delay"
+	"github.com/hazardd/hazardd/internal/ingest/source"
 	"github.com/hazardd/hazardd/internal/reply"
-	"github.com/hazardd/hazardd/internal/source"
 	"github.com/hazardd/hazardd/web"
 )
 
@@ -35,13 +35,13 @@ type sourceStatus struct {
 	poll.Status `json:",inline"`
 	Held        []heldReport `json:"held"`
 	// Delays are measured by this node since its start, by stage; nil means none.
-	Delays map[lateness.Stage]*lateness.Summary `json:"delays"`
+	Delays map[delay.Stage]*delay.Summary `json:"delays"`
 }
 
 // delaysOf summarizes the delays of a source.
-func (a *API) delaysOf(source string) map[lateness.Stage]*lateness.Summary {
-	all := map[lateness.Stage]*lateness.Summary{}
-	for _, stage := range lateness.Stages {
+func (a *API) delaysOf(source string) map[delay.Stage]*delay.Summary {
+	all := map[delay.Stage]*delay.Summary{}
+	for _, stage := range delay.Stages {
 		all[stage] = a.Delays.Of(source, stage)
 	}
 	return all

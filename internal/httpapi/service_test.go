@@ -14,9 +14,9 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/httpapi"
-	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/ingest/fuse"
+	"github.com/hazardd/hazardd/internal/ingest/source"
 	"github.com/hazardd/hazardd/internal/service"
-	"github.com/hazardd/hazardd/internal/source"
 )
 
 func TestReadinessSaysWhy(t *testing.T) {
@@ -69,7 +69,7 @@ func TestHeldReportsWaitForAnEditor(t *testing.T) {
 		t.Helper()
 		r := quake(key, 1)
 		r.Suspect = "the words say TEST"
-		res, err := s.intake().Apply(t.Context(), r.Source, source.Batch{Reports: []hazard.Report{r}, Read: 1}, now(), intake.Options{})
+		res, err := s.intake().Apply(t.Context(), r.Source, source.Batch{Reports: []hazard.Report{r}, Read: 1}, now(), fuse.Options{})
 		if err != nil || res.Held != 1 {
 			t.Fatalf("%+v %v", res, err)
 		}
@@ -133,7 +133,7 @@ func TestReleasingAHeldReportOfWhatIsDamagedIsAConflict(t *testing.T) {
 		t.Helper()
 		r := quake("one", version)
 		r.Suspect = suspect
-		if _, err := s.intake().Apply(t.Context(), r.Source, source.Batch{Reports: []hazard.Report{r}, Read: 1}, now(), intake.Options{}); err != nil {
+		if _, err := s.intake().Apply(t.Context(), r.Source, source.Batch{Reports: []hazard.Report{r}, Read: 1}, now(), fuse.Options{}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -22,7 +22,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/httpapi"
-	"github.com/hazardd/hazardd/internal/poll"
+	"github.com/hazardd/hazardd/internal/ingest/poll"
 )
 
 // vectorFiles lists the files with that extension in a folder of vectors.

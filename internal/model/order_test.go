@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/intake"
-	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/ingest/fuse"
+	"github.com/hazardd/hazardd/internal/ingest/source"
 )
 
 // active lists the active hazards of a service, sorted, with their events and all data.
@@ -43,7 +43,7 @@ func take(t *testing.T, from string, payloads [][]hazard.Report) []string {
 	sv := newService(t, anew(t, from), fast)
 	defer sv.close()
 	for _, p := range payloads {
-		if _, err := sv.intake.Apply(context.Background(), p[0].Source, source.Batch{Read: len(p), Reports: p}, noon, intake.Options{}); err != nil {
+		if _, err := sv.intake.Apply(context.Background(), p[0].Source, source.Batch{Read: len(p), Reports: p}, noon, fuse.Options{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -155,7 +155,7 @@ func TestALateClockComesToTheSame(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				if _, err := sv.intake.Apply(t.Context(), s.Reports[0].Source, source.Batch{Read: len(s.Reports), Reports: s.Reports}, s.At, intake.Options{}); err != nil {
+				if _, err := sv.intake.Apply(t.Context(), s.Reports[0].Source, source.Batch{Read: len(s.Reports), Reports: s.Reports}, s.At, fuse.Options{}); err != nil {
 					t.Fatal(err)
 				}
 			}

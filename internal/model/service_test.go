@@ -23,11 +23,11 @@ import (
 	"github.com/hazardd/hazardd/internal/edit"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/query"
-	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/ingest/fuse"
+	"github.com/hazardd/hazardd/internal/ingest/source"
 	"github.com/hazardd/hazardd/internal/model"
 	"github.com/hazardd/hazardd/internal/pgtest"
 	program "github.com/hazardd/hazardd/internal/service"
-	"github.com/hazardd/hazardd/internal/source"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/follow"
 	"github.com/hazardd/hazardd/internal/store/view"
@@ -58,7 +58,7 @@ type service struct {
 	t      testing.TB
 	now    instant
 	store  *store.Store
-	intake *intake.Intake
+	intake *fuse.Intake
 	edit   *edit.Editor
 	live   *view.Live
 	tail   *follow.Tail
@@ -91,7 +91,7 @@ func newService(t testing.TB, dir, database string) *service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sv := &service{t: t, now: noon, store: s, intake: intake.New(s, intake.Known{Authority: known.Authority(), Schemes: known.Schemes()}),
+	sv := &service{t: t, now: noon, store: s, intake: fuse.New(s, fuse.Known{Authority: known.Authority(), Schemes: known.Schemes()}),
 		areas: map[string]model.Area{}, past: map[instant][]model.Product{}, seen: map[uuid.UUID]*hazard.Hazard{}, uuids: map[int64]uuid.UUID{},
 		splits: map[*model.Split]int64{}, labels: map[string]string{}}
 	for i := range sv.products {
@@ -152,7 +152,7 @@ func (sv *service) do(w *model.World, s step) error {
 			}
 			batch.Drawings = append(batch.Drawings, drawing)
 		}
-		_, err = sv.intake.Apply(ctx, s.Reports[0].Source, batch, s.At, intake.Options{})
+		_, err = sv.intake.Apply(ctx, s.Reports[0].Source, batch, s.At, fuse.Options{})
 		w.Report(s.Reports[0].Source, s.Reports, s.Drawings, s.At)
 	case "withdraw":
 		reason := hazard.EndWithdrawn

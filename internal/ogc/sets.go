@@ -4,9 +4,9 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/hazardd/hazardd/internal/coverage"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/query"
+	"github.com/hazardd/hazardd/internal/ingest/coverage"
 )
 
 // The ids of the collections.

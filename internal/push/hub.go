@@ -22,8 +22,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/ingest/poll/delay"
 	"github.com/hazardd/hazardd/internal/lang"
-	"github.com/hazardd/hazardd/internal/lateness"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/follow"
 	"github.com/hazardd/hazardd/wire"
@@ -322,13 +322,13 @@ type given struct {
 
 // Sent measures the delay of the events of the last Next, which have just been written. Events from
 // before the cursor was created do not count.
-func (c *Cursor) Sent(d *lateness.Delays, now func() hazard.Instant) {
+func (c *Cursor) Sent(d *delay.Delays, now func() hazard.Instant) {
 	if len(c.given) == 0 {
 		return
 	}
 	at := now().Time()
 	for _, g := range c.given {
-		d.Observe(g.source, lateness.Sent, at.Sub(g.at.Time()))
+		d.Observe(g.source, delay.Sent, at.Sub(g.at.Time()))
 	}
 }
 

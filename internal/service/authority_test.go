@@ -5,10 +5,10 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/ingest/fuse"
+	"github.com/hazardd/hazardd/internal/ingest/source"
+	"github.com/hazardd/hazardd/internal/ingest/sources/cap"
 	"github.com/hazardd/hazardd/internal/service"
-	"github.com/hazardd/hazardd/internal/source"
-	"github.com/hazardd/hazardd/internal/source/cap"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -32,7 +32,7 @@ func TestANationalFeedOutranksModelsWhateverItsName(t *testing.T) {
 			{Source: name, Key: "flood", Severity: hazard.Warning, Refs: []string{"gdacs:FL1102983"}},
 		} {
 			r.Name, r.Type, r.Version, r.Start, r.Point = r.Source, hazard.Flood, int64(now), now.Add(-time.Hour), &hazard.Point{Lon: 10, Lat: 50}
-			if _, err := in.Apply(t.Context(), r.Source, source.Batch{Reports: []hazard.Report{r}, Read: 1}, now, intake.Options{}); err != nil {
+			if _, err := in.Apply(t.Context(), r.Source, source.Batch{Reports: []hazard.Report{r}, Read: 1}, now, fuse.Options{}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/recordings"
 	"github.com/hazardd/hazardd/internal/service"
 )
@@ -24,7 +24,7 @@ func TestAWarningOfGermanyLiesInItsShape(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := newDesk(t)
-	take := func(payload string, at time.Time, opts intake.Options) {
+	take := func(payload string, at time.Time, opts fuse.Options) {
 		t.Helper()
 		batch, err := src.Parse([]byte(payload), hazard.At(at))
 		if err != nil {
@@ -58,7 +58,7 @@ func TestAWarningOfGermanyLiesInItsShape(t *testing.T) {
 		return h, squareKm
 	}
 	begun := time.Date(2026, 9, 20, 14, 3, 0, 0, time.UTC)
-	take(warned, begun, intake.Options{})
+	take(warned, begun, fuse.Options{})
 	if h, km2 := only(); km2 < 300_000 {
 		t.Errorf("without its shape: %+v, %.0f km², want the outline of the country", h, km2)
 	}
@@ -70,11 +70,11 @@ func TestAWarningOfGermanyLiesInItsShape(t *testing.T) {
 	if err := d.store.SavePlace(t.Context(), name, code, "", string(shape), hazard.At(begun)); err != nil {
 		t.Fatal(err)
 	}
-	take(warned, begun.Add(time.Minute), intake.Options{Again: true})
+	take(warned, begun.Add(time.Minute), fuse.Options{Again: true})
 	if h, km2 := only(); km2 > 100 || h.Status != hazard.Active {
 		t.Errorf("with its shape: %+v, %.0f km²", h, km2)
 	}
-	take(clear, begun.Add(2*time.Hour), intake.Options{})
+	take(clear, begun.Add(2*time.Hour), fuse.Options{})
 	if events, err := d.store.ActiveEvents(t.Context(), name); err != nil || len(events) != 0 {
 		t.Errorf("after the all-clear: %v, %+v", err, events)
 	}

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/ingest/fuse"
+	"github.com/hazardd/hazardd/internal/ingest/sources/cap"
 	"github.com/hazardd/hazardd/internal/recordings"
-	"github.com/hazardd/hazardd/internal/source/cap"
 )
 
 // TestAPlaceThatWentOverToAnotherAlertLeavesItsOwn imports a recorded tornado warning of Canada,
@@ -33,7 +33,7 @@ func TestAPlaceThatWentOverToAnotherAlertLeavesItsOwn(t *testing.T) {
 		if err != nil || len(batch.Reports) == 0 {
 			t.Fatalf("%d reports, %v", len(batch.Reports), err)
 		}
-		if _, err := d.intake.Apply(t.Context(), "cap", batch, m.at, intake.Options{}); err != nil {
+		if _, err := d.intake.Apply(t.Context(), "cap", batch, m.at, fuse.Options{}); err != nil {
 			t.Fatal(err)
 		}
 	}

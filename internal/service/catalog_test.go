@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/recordings"
 	"github.com/hazardd/hazardd/internal/service"
 )
@@ -117,7 +117,7 @@ func TestRecordedAlertsOfTheCatalogArePlaced(t *testing.T) {
 					c.polygon++
 					continue
 				}
-				res, err := d.intake.Apply(t.Context(), r[1], one, at, intake.Options{History: true})
+				res, err := d.intake.Apply(t.Context(), r[1], one, at, fuse.Options{History: true})
 				if err != nil {
 					t.Fatal(err)
 				}

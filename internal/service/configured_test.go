@@ -17,11 +17,11 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazardtest"
-	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/ingest/fuse"
+	"github.com/hazardd/hazardd/internal/ingest/source"
+	"github.com/hazardd/hazardd/internal/ingest/sources/cap"
 	"github.com/hazardd/hazardd/internal/recordings"
 	"github.com/hazardd/hazardd/internal/service"
-	"github.com/hazardd/hazardd/internal/source"
-	"github.com/hazardd/hazardd/internal/source/cap"
 	"github.com/hazardd/hazardd/wire"
 )
 
@@ -151,7 +151,7 @@ func TestTwoServersThatMirrorEachOtherShowTheSame(t *testing.T) {
 	// An event that both have from the source itself is one hazard, and on both the source decides.
 	now := a.Now()
 	for _, s := range []*hazardtest.Server{a, b} {
-		if _, err := service.BuiltIn().Intake(s.Store).Apply(t.Context(), "usgs", quake("us1", 1, "", now), now, intake.Options{}); err != nil {
+		if _, err := service.BuiltIn().Intake(s.Store).Apply(t.Context(), "usgs", quake("us1", 1, "", now), now, fuse.Options{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -159,7 +159,7 @@ func TestTwoServersThatMirrorEachOtherShowTheSame(t *testing.T) {
 	same("an earthquake that both know", "Flood - Boston", "Earthquake M 7.1 - Test")
 
 	// An ended event is not kept active by the other server's copy.
-	if _, err := service.BuiltIn().Intake(a.Store).Apply(t.Context(), "usgs", quake("us1", 2, hazard.EndWithdrawn, now), a.Now(), intake.Options{}); err != nil {
+	if _, err := service.BuiltIn().Intake(a.Store).Apply(t.Context(), "usgs", quake("us1", 2, hazard.EndWithdrawn, now), a.Now(), fuse.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	ended := a.Do("red", http.MethodPatch, "/hazards/"+boston.UUID, map[string]any{"status": "E"}, "Content-Type", "application/merge-patch+json")

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hazardd/hazardd/internal/coverage"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/ingest/coverage"
+	"github.com/hazardd/hazardd/internal/ingest/source"
 	"github.com/hazardd/hazardd/internal/service"
-	"github.com/hazardd/hazardd/internal/source"
 )
 
 // testdata/coverage.txt says for places around the world what is covered if all sources that are

@@ -18,8 +18,8 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/ingest/source"
 	"github.com/hazardd/hazardd/internal/service"
-	"github.com/hazardd/hazardd/internal/source"
 )
 
 // builtIn returns the built-in sources, without the catalog.
@@ -57,7 +57,7 @@ func TestNoOtherPackageNamesASource(t *testing.T) {
 		rel, _ := filepath.Rel(root, path)
 		rel = filepath.ToSlash(rel)
 		if d.IsDir() {
-			if rel == "bench" || rel == "web" || rel != "." && strings.HasPrefix(d.Name(), ".") || strings.HasPrefix(rel, "internal/source/") && slices.Contains(names, d.Name()) {
+			if rel == "bench" || rel == "web" || rel != "." && strings.HasPrefix(d.Name(), ".") || strings.HasPrefix(rel, "internal/ingest/source/") && slices.Contains(names, d.Name()) {
 				return fs.SkipDir
 			}
 			return nil
@@ -72,7 +72,7 @@ func TestNoOtherPackageNamesASource(t *testing.T) {
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
 			// The reader of CAP may contain words of a service that sends CAP.
-			if _, isImport := n.(*ast.ImportSpec); isImport && strings.HasPrefix(rel, "internal/source/") {
+			if _, isImport := n.(*ast.ImportSpec); isImport && strings.HasPrefix(rel, "internal/ingest/source/") {
 				return false
 			}
 			text, ok := n.(*ast.BasicLit)

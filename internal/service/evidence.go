@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/hazardd/hazardd/internal/evidence"
+	"github.com/hazardd/hazardd/internal/ingest/evidence"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/lease"
 )

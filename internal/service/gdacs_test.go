@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/poll"
+	"github.com/hazardd/hazardd/internal/ingest/poll"
+	"github.com/hazardd/hazardd/internal/ingest/sources/gdacs"
 	"github.com/hazardd/hazardd/internal/recordings"
 	"github.com/hazardd/hazardd/internal/service"
-	"github.com/hazardd/hazardd/internal/source/gdacs"
 )
 
 // gdacsList returns the recorded list of earthquakes, with the given members of EQ1554511 replaced

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/hazardd/hazardd/internal/atlas/population"
-	"github.com/hazardd/hazardd/internal/exposure"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/ingest/enrich/exposure"
 	"github.com/hazardd/hazardd/internal/store/view"
 )
 

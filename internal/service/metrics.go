@@ -9,8 +9,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/lateness"
-	"github.com/hazardd/hazardd/internal/poll"
+	"github.com/hazardd/hazardd/internal/ingest/poll"
+	"github.com/hazardd/hazardd/internal/ingest/poll/delay"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -125,7 +125,7 @@ func (s present) Collect(to chan<- prometheus.Metric) {
 		gauge(leaseHeld, one(leases[name]), name)
 	}
 	s.sourcesTo(to, gauge, now)
-	s.delays.All(func(source string, stage lateness.Stage, buckets map[float64]uint64, count uint64, sum float64) {
+	s.delays.All(func(source string, stage delay.Stage, buckets map[float64]uint64, count uint64, sum float64) {
 		to <- prometheus.MustNewConstHistogram(reportDelay, count, sum, buckets, source, string(stage))
 	})
 	to <- prometheus.MustNewConstMetric(prunedRows, prometheus.CounterValue, float64(s.pruned.history.Load()), string(store.History))

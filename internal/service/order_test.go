@@ -14,9 +14,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/ingest/fuse"
+	"github.com/hazardd/hazardd/internal/ingest/source"
 	"github.com/hazardd/hazardd/internal/recordings"
-	"github.com/hazardd/hazardd/internal/source"
 )
 
 // told is everything that a reader sees of a hazard, except for numbers and times of writing.
@@ -163,7 +163,7 @@ func (d *desk) takeAll(list []parsed, now hazard.Instant) {
 
 func (d *desk) apply(r *row, reports []hazard.Report, now hazard.Instant) {
 	d.t.Helper()
-	if _, err := d.intake.Apply(d.t.Context(), r.source, source.Batch{Reports: reports}, now, intake.Options{History: true}); err != nil {
+	if _, err := d.intake.Apply(d.t.Context(), r.source, source.Batch{Reports: reports}, now, fuse.Options{History: true}); err != nil {
 		d.t.Fatalf("%s: %v", r.file, err)
 	}
 }

@@ -13,8 +13,8 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/clock"
-	"github.com/hazardd/hazardd/internal/intake"
-	"github.com/hazardd/hazardd/internal/source"
+	"github.com/hazardd/hazardd/internal/ingest/fuse"
+	"github.com/hazardd/hazardd/internal/ingest/source"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/sqlite/pagesum"
 )
@@ -41,7 +41,7 @@ func TestADamagedHazardIsLoggedOnceAndTriedAgainEachMinute(t *testing.T) {
 				batch.Reports = append(batch.Reports, hazard.Report{Source: "nws", Key: key, Version: version, Name: name, Type: hazard.Flood, Severity: hazard.Advisory,
 					Start: begin, End: new(begin.Add(10 * time.Minute)), Point: &hazard.Point{Lon: float64(20 * i), Lat: 45}, Creator: "NWS"})
 			}
-			if _, err := s.intake.Apply(t.Context(), "nws", batch, hazard.ClockFunc(s.Now), intake.Options{}); err != nil {
+			if _, err := s.intake.Apply(t.Context(), "nws", batch, hazard.ClockFunc(s.Now), fuse.Options{}); err != nil {
 				t.Fatal(err)
 			}
 		}

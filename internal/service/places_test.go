@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/hazardd/hazardd/internal/atlas/region"
-	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/recordings"
 	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/store"
@@ -101,7 +101,7 @@ func TestANationalListIsPlacedWithoutNetwork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := d.intake.Apply(t.Context(), "nws", batch, at, intake.Options{History: true})
+	res, err := d.intake.Apply(t.Context(), "nws", batch, at, fuse.Options{History: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,8 +21,8 @@ import (
 
 	"github.com/hazardd/hazardd/client"
 	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/ingest/sources/cap"
 	"github.com/hazardd/hazardd/internal/service"
-	"github.com/hazardd/hazardd/internal/source/cap"
 )
 
 // No step from a pushing source to a reader's event stream waits for a timer. The limits allow for

@@ -17,11 +17,11 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/ingest/fuse"
+	"github.com/hazardd/hazardd/internal/ingest/source"
+	"github.com/hazardd/hazardd/internal/ingest/sources/cap"
 	"github.com/hazardd/hazardd/internal/recordings"
 	"github.com/hazardd/hazardd/internal/service"
-	"github.com/hazardd/hazardd/internal/source"
-	"github.com/hazardd/hazardd/internal/source/cap"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -181,7 +181,7 @@ func parserOf(name string) (parser, error) {
 type desk struct {
 	t      testing.TB
 	store  *store.Store
-	intake *intake.Intake
+	intake *fuse.Intake
 	placed map[string]bool
 	bare   bool // places that would need a request to a source stay unknown
 }
@@ -197,7 +197,7 @@ func newDesk(t testing.TB) *desk {
 }
 
 // take reads a recording as the command import does, as of the moment at.
-func (d *desk) take(src, file string, at hazard.Instant) (o outcome, res intake.Result) {
+func (d *desk) take(src, file string, at hazard.Instant) (o outcome, res fuse.Result) {
 	d.t.Helper()
 	parse, err := parserOf(src)
 	if err != nil {
@@ -205,7 +205,7 @@ func (d *desk) take(src, file string, at hazard.Instant) (o outcome, res intake.
 	}
 	batch, err := parse(recordings.Read(d.t, "feeds/"+file), at)
 	if err != nil {
-		return outcome{refused: true}, intake.Result{Rejects: []source.Reject{{Reason: err.Error()}}}
+		return outcome{refused: true}, fuse.Result{Rejects: []source.Reject{{Reason: err.Error()}}}
 	}
 	if described, err := ours().Find(src); err == nil {
 		for i := range batch.Reports {
@@ -213,7 +213,7 @@ func (d *desk) take(src, file string, at hazard.Instant) (o outcome, res intake.
 		}
 	}
 	d.places(src, &batch, at)
-	res, err = d.intake.Apply(d.t.Context(), src, batch, at, intake.Options{History: true})
+	res, err = d.intake.Apply(d.t.Context(), src, batch, at, fuse.Options{History: true})
 	if err != nil {
 		d.t.Fatalf("%s: %v", file, err)
 	}

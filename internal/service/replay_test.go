@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/ingest/fuse"
+	"github.com/hazardd/hazardd/internal/ingest/sources/nws"
 	"github.com/hazardd/hazardd/internal/lang"
 	"github.com/hazardd/hazardd/internal/recordings"
 	"github.com/hazardd/hazardd/internal/reply"
-	"github.com/hazardd/hazardd/internal/source/nws"
 	"github.com/hazardd/hazardd/internal/store/view"
 )
 
@@ -50,7 +50,7 @@ func (r *replay) play(rec *row) []hazard.Report {
 		r.t.Fatalf("%s: %v", rec.file, err)
 	}
 	r.places(rec.source, &batch, r.now)
-	if _, err := r.intake.Apply(r.t.Context(), rec.source, batch, r.now, intake.Options{}); err != nil {
+	if _, err := r.intake.Apply(r.t.Context(), rec.source, batch, r.now, fuse.Options{}); err != nil {
 		r.t.Fatalf("%s: %v", rec.file, err)
 	}
 	r.list = nil

@@ -29,23 +29,23 @@ import (
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/auth/oidc"
 	"github.com/hazardd/hazardd/internal/channel"
-	"github.com/hazardd/hazardd/internal/coverage"
 	"github.com/hazardd/hazardd/internal/edit"
-	"github.com/hazardd/hazardd/internal/evidence"
-	"github.com/hazardd/hazardd/internal/exposure"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/clock"
 	"github.com/hazardd/hazardd/internal/hazard/query"
 	"github.com/hazardd/hazardd/internal/httpapi"
-	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/ingest/coverage"
+	"github.com/hazardd/hazardd/internal/ingest/enrich/exposure"
+	"github.com/hazardd/hazardd/internal/ingest/enrich/picture"
+	"github.com/hazardd/hazardd/internal/ingest/evidence"
+	"github.com/hazardd/hazardd/internal/ingest/fuse"
+	"github.com/hazardd/hazardd/internal/ingest/poll"
+	"github.com/hazardd/hazardd/internal/ingest/poll/delay"
 	"github.com/hazardd/hazardd/internal/lang"
-	"github.com/hazardd/hazardd/internal/lateness"
 	"github.com/hazardd/hazardd/internal/net/listen"
 	"github.com/hazardd/hazardd/internal/net/outbound"
 	"github.com/hazardd/hazardd/internal/net/trace"
 	"github.com/hazardd/hazardd/internal/notify"
-	"github.com/hazardd/hazardd/internal/picture"
-	"github.com/hazardd/hazardd/internal/poll"
 	"github.com/hazardd/hazardd/internal/publish"
 	"github.com/hazardd/hazardd/internal/push"
 	"github.com/hazardd/hazardd/internal/store"
@@ -155,7 +155,7 @@ type Config struct {
 	Reading bool
 	Logger  *slog.Logger
 
-	delays *lateness.Delays // nil disables the measurement
+	delays *delay.Delays // nil disables the measurement
 }
 
 // Service is a service that is ready to run.
@@ -171,7 +171,7 @@ type Service struct {
 	streets  *basemap.Streets // the operator's basemap from a file, or nil
 	remote   *url.URL         // address of the basemap that browsers read directly, or nil
 	notify   *notify.Service
-	intake   *intake.Intake
+	intake   *fuse.Intake
 	poller   *poll.Poller
 	Evidence *evidence.Keeper
 	pictures *picture.Keeper
@@ -190,7 +190,7 @@ type Service struct {
 	fresh    atomic.Pointer[[]string]
 	readings atomic.Pointer[coverage.Readings]
 	covered  *coverage.Map
-	delays   lateness.Delays
+	delays   delay.Delays
 	kept     atomic.Pointer[map[string][]byte] // states of the sources from the last read
 	draining atomic.Bool
 	skew     atomic.Int64 // nanoseconds

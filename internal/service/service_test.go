@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/ingest/sources/cap"
+	"github.com/hazardd/hazardd/internal/ingest/sources/official"
 	"github.com/hazardd/hazardd/internal/service"
-	"github.com/hazardd/hazardd/internal/source/cap"
-	"github.com/hazardd/hazardd/internal/source/official"
 )
 
 func config(t *testing.T, dir string) service.Config {

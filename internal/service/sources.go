@@ -16,38 +16,38 @@ import (
 	"github.com/hazardd/hazardd/client"
 	"github.com/hazardd/hazardd/internal/atlas/region"
 	"github.com/hazardd/hazardd/internal/auth"
-	"github.com/hazardd/hazardd/internal/coverage"
-	"github.com/hazardd/hazardd/internal/evidence"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/query/nearest"
-	"github.com/hazardd/hazardd/internal/intake"
-	"github.com/hazardd/hazardd/internal/poll"
-	"github.com/hazardd/hazardd/internal/source"
-	"github.com/hazardd/hazardd/internal/source/bbk"
-	"github.com/hazardd/hazardd/internal/source/bmkg"
-	"github.com/hazardd/hazardd/internal/source/calfire"
-	"github.com/hazardd/hazardd/internal/source/cap"
-	"github.com/hazardd/hazardd/internal/source/copernicus"
-	"github.com/hazardd/hazardd/internal/source/emsc"
-	"github.com/hazardd/hazardd/internal/source/eonet"
-	"github.com/hazardd/hazardd/internal/source/gdacs"
-	"github.com/hazardd/hazardd/internal/source/geonet"
-	"github.com/hazardd/hazardd/internal/source/gvp"
-	"github.com/hazardd/hazardd/internal/source/hans"
-	"github.com/hazardd/hazardd/internal/source/ign"
-	"github.com/hazardd/hazardd/internal/source/jma"
-	"github.com/hazardd/hazardd/internal/source/jtwc"
-	"github.com/hazardd/hazardd/internal/source/koeri"
-	"github.com/hazardd/hazardd/internal/source/mirror"
-	"github.com/hazardd/hazardd/internal/source/nhc"
-	"github.com/hazardd/hazardd/internal/source/nifc"
-	"github.com/hazardd/hazardd/internal/source/nswrfs"
-	"github.com/hazardd/hazardd/internal/source/nws"
-	"github.com/hazardd/hazardd/internal/source/official"
-	"github.com/hazardd/hazardd/internal/source/tsunami"
-	"github.com/hazardd/hazardd/internal/source/usgs"
-	"github.com/hazardd/hazardd/internal/source/vaac"
+	"github.com/hazardd/hazardd/internal/ingest/coverage"
+	"github.com/hazardd/hazardd/internal/ingest/evidence"
+	"github.com/hazardd/hazardd/internal/ingest/fuse"
+	"github.com/hazardd/hazardd/internal/ingest/poll"
+	"github.com/hazardd/hazardd/internal/ingest/source"
+	"github.com/hazardd/hazardd/internal/ingest/sources/bbk"
+	"github.com/hazardd/hazardd/internal/ingest/sources/bmkg"
+	"github.com/hazardd/hazardd/internal/ingest/sources/calfire"
+	"github.com/hazardd/hazardd/internal/ingest/sources/cap"
+	"github.com/hazardd/hazardd/internal/ingest/sources/copernicus"
+	"github.com/hazardd/hazardd/internal/ingest/sources/emsc"
+	"github.com/hazardd/hazardd/internal/ingest/sources/eonet"
+	"github.com/hazardd/hazardd/internal/ingest/sources/gdacs"
+	"github.com/hazardd/hazardd/internal/ingest/sources/geonet"
+	"github.com/hazardd/hazardd/internal/ingest/sources/gvp"
+	"github.com/hazardd/hazardd/internal/ingest/sources/hans"
+	"github.com/hazardd/hazardd/internal/ingest/sources/ign"
+	"github.com/hazardd/hazardd/internal/ingest/sources/jma"
+	"github.com/hazardd/hazardd/internal/ingest/sources/jtwc"
+	"github.com/hazardd/hazardd/internal/ingest/sources/koeri"
+	"github.com/hazardd/hazardd/internal/ingest/sources/mirror"
+	"github.com/hazardd/hazardd/internal/ingest/sources/nhc"
+	"github.com/hazardd/hazardd/internal/ingest/sources/nifc"
+	"github.com/hazardd/hazardd/internal/ingest/sources/nswrfs"
+	"github.com/hazardd/hazardd/internal/ingest/sources/nws"
+	"github.com/hazardd/hazardd/internal/ingest/sources/official"
+	"github.com/hazardd/hazardd/internal/ingest/sources/tsunami"
+	"github.com/hazardd/hazardd/internal/ingest/sources/usgs"
+	"github.com/hazardd/hazardd/internal/ingest/sources/vaac"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -477,7 +477,7 @@ func (s *Sources) statusesOf(kept map[string][]byte, names []string, now hazard.
 }
 
 // Intake creates the intake of a store, for the server and for the command line.
-func (s *Sources) Intake(st *store.Store) *intake.Intake {
+func (s *Sources) Intake(st *store.Store) *fuse.Intake {
 	places, shared, countries := map[string]source.Places{}, map[string]source.Places{}, map[string][]string{}
 	all := slices.Concat(s.polled, s.filed)
 	for _, src := range all {
@@ -500,7 +500,7 @@ func (s *Sources) Intake(st *store.Store) *intake.Intake {
 		}
 		countries[src.Name] = src.Countries
 	}
-	return intake.New(st, intake.Known{Authority: s.authority, Schemes: s.schemes, Places: places, Countries: countries})
+	return fuse.New(st, fuse.Known{Authority: s.authority, Schemes: s.schemes, Places: places, Countries: countries})
 }
 
 // either looks a place up in each of them in turn. nil knows no place.
@@ -520,7 +520,7 @@ func (e either) Shape(ctx context.Context, code string) (geo.Shape, bool) {
 
 // NewPoller creates the poller of the sources that cfg names. keeper stores their payloads; it may
 // be nil.
-func NewPoller(s *store.Store, in *intake.Intake, keeper *evidence.Keeper, cfg Config) (*poll.Poller, error) {
+func NewPoller(s *store.Store, in *fuse.Intake, keeper *evidence.Keeper, cfg Config) (*poll.Poller, error) {
 	pc := poll.Config{Store: s, Intake: in, Evidence: keeper, Sources: cfg.Known.chosen(cfg.Sources), Log: cfg.Logger, Version: cfg.Version, Contact: cfg.Contact, ProxyURL: cfg.ProxyURL,
 		AllowPrivate: cfg.PrivateSources, NoPush: cfg.NoPush, Delays: cfg.delays}
 	if cfg.Clock != nil {

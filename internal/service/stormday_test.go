@@ -19,9 +19,9 @@ import (
 	"github.com/hazardd/hazardd/internal/channel"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/ingest/sources/nws"
 	"github.com/hazardd/hazardd/internal/notice"
 	"github.com/hazardd/hazardd/internal/notify"
-	"github.com/hazardd/hazardd/internal/source/nws"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/follow"
 )

@@ -28,11 +28,11 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazardtest"
-	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/ingest/fuse"
+	"github.com/hazardd/hazardd/internal/ingest/sources/usgs"
 	"github.com/hazardd/hazardd/internal/pgtest"
 	"github.com/hazardd/hazardd/internal/s3test"
 	"github.com/hazardd/hazardd/internal/service"
-	"github.com/hazardd/hazardd/internal/source/usgs"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/backup"
 )
@@ -135,7 +135,7 @@ func fill(t testing.TB, s *hazardtest.Server) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := service.BuiltIn().Intake(s.Store).Apply(ctx, "usgs", batch, hazard.At(made), intake.Options{History: true}); err != nil {
+	if _, err := service.BuiltIn().Intake(s.Store).Apply(ctx, "usgs", batch, hazard.At(made), fuse.Options{History: true}); err != nil {
 		t.Fatal(err)
 	}
 	s.Do("", "POST", "/authorize", map[string]string{"username": "nobody\x00", "password": "wrong"})

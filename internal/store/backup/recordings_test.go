@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/intake"
+	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/recordings"
 	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/store"
@@ -81,7 +81,7 @@ func record(t *testing.T, s *store.Store) {
 		if err != nil {
 			t.Fatalf("%s: %v", fields[0], err)
 		}
-		if _, err := in.Apply(t.Context(), src.Name, batch, hazard.At(at), intake.Options{History: true}); err != nil {
+		if _, err := in.Apply(t.Context(), src.Name, batch, hazard.At(at), fuse.Options{History: true}); err != nil {
 			t.Fatalf("%s: %v", fields[0], err)
 		}
 		taken[fields[1]]++

@@ -1,0 +1,221 @@
+// Package coverage says whose silence an empty answer repeats: for a place, which sources give the official
+// warnings there or watch it, for which types of hazards, and whether they are read.
+//
+// What sources cover is what their descriptions state (source.Coverage). A Map is made of these once, and is
+// immutable. Where it is asked about a place, and how the sources are read now is told (Readings), it answers
+// with one of three words. The answer is a function of these alone: descriptions, readings, place. So every
+// node that reads the same states of sources gives the same answer.
+//
+// # The words
+//
+// Of one type at one place:
+//
+//   - Covered: a source that is responsible for the type there is fresh.
+//   - Stale: such sources are polled, and none is fresh.
+//   - Unknown: no source that is polled says that it is responsible.
+//
+// For the types of Observed, a source that watches the place counts as one that is responsible.
+// A source is fresh if GET /sources calls it neither stale nor starting: it was read within two intervals and
+// three minutes, which is an interval and the grace after the first read that did not come.
+//
+// Of a place, without a type, the word is about official warnings at large. It is Unknown unless some source is
+// responsible there for storms, or does not state for what. Else it is Stale if that, or any type for which a source
+// is responsible there, is stale, and Covered otherwise. That earthquakes of the world are watched makes no place covered.
+//
+// Positions are WGS 84, longitude before latitude, in degrees. The package knows neither HTTP nor SQL.
+package coverage
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/hazardd/hazardd/internal/atlas/region"
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/ingest/source"
+)
+
+// Word is the answer to "am I covered?".
+type Word string
+
+// The words, the best first.
+const (
+	Covered Word = "covered"
+	Stale   Word = "stale"
+	Unknown Word = "unknown"
+)
+
+var rank = map[Word]int{Covered: 0, Stale: 1, Unknown: 2}
+
+// worse returns the worse of two words. The empty word is no word.
+func worse(a, b Word) Word {
+	if a == "" || b != "" && rank[b] > rank[a] {
+		return b
+	}
+	return a
+}
+
+// observed are the types of which nobody can warn ahead: they are reported when they have happened, by networks that
+// watch all countries alike. For these a source that watches is enough.
+var observed = []hazard.Type{hazard.Earthquake}
+
+// general is the type by which official warnings at large are known: there is no weather service that does not
+// warn of it.
+const general = hazard.Storm
+
+// Reading is how a source, or one feed of it, is read.
+type Reading struct {
+	State string // as in GET /sources
+	// Polled: somebody reads it. Fresh: it was read within its interval and the grace.
+	Polled, Fresh bool
+	LastSuccess   *time.Time // nil: never
+}
+
+// Source is how a source is read, and each of its feeds, in the order of its description.
+type Source struct {
+	Reading
+	Feeds []Reading
+}
+
+// Readings are how sources are read, by name. A source that is not there is not polled.
+type Readings map[string]Source
+
+// Any reports whether a source is polled.
+func (r Readings) Any() bool {
+	for _, s := range r {
+		if s.Polled {
+			return true
+		}
+	}
+	return false
+}
+
+// Map is what sources cover.
+type Map struct {
+	sources    []source.Source
+	statements []statement
+	countries  map[string][]int // statements by country
+	anywhere   []int            // statements about the world
+	areas      []area
+	reach      float64 // the farthest that a statement reaches off a coast, in metres
+}
+
+// statement is a source.Coverage of a source.
+type statement struct {
+	*source.Coverage
+	source int
+	types  []hazard.Type // nil: not stated
+	feed   int           // in Source.Feeds; -1: all
+}
+
+// area is an area of statements that is no country.
+type area struct {
+	source.Area
+	id         string // in the layer
+	bounds     geo.Box
+	statements []int
+}
+
+// New makes the Map of sources. Its error names a country that nobody knows.
+func New(sources []source.Source) (*Map, error) {
+	m := &Map{sources: slices.Clone(sources), countries: map[string][]int{}}
+	var errs []error
+	for i := range m.sources {
+		s := &m.sources[i]
+		for _, c := range s.Covered() {
+			if c.Role == source.RoleUnknown {
+				continue
+			}
+			n := len(m.statements)
+			m.statements = append(m.statements, statement{&c, i, s.TypesOf(&c), slices.IndexFunc(s.Feeds, func(f source.Feed) bool { return f.URL == c.Feed })})
+			if c.World {
+				m.anywhere = append(m.anywhere, n)
+			}
+			for _, code := range c.Countries {
+				if _, ok := region.CountryByCode(code); !ok {
+					errs = append(errs, fmt.Errorf("source %q: countries: %q is not a country (ISO 3166-1 alpha-2)", s.Name, code))
+				}
+				m.countries[code] = append(m.countries[code], n)
+				m.reach = max(m.reach, c.Reach()*1000)
+			}
+			for _, a := range c.Areas {
+				m.addArea(a, n)
+			}
+		}
+	}
+	return m, errors.Join(errs...)
+}
+
+// addArea adds an area of a statement. Of one name and bounds there is one; another of that name gets a number in its id.
+func (m *Map) addArea(a source.Area, statement int) {
+	bounds := geo.BoundsOf(a.Shape)
+	if i := slices.IndexFunc(m.areas, func(b area) bool { return b.Name == a.Name && b.bounds == bounds }); i >= 0 {
+		m.areas[i].statements = append(m.areas[i].statements, statement)
+		return
+	}
+	id := "area:" + a.Name
+	for n := 2; slices.ContainsFunc(m.areas, func(b area) bool { return b.id == id }); n++ {
+		id = fmt.Sprintf("area:%s-%d", a.Name, n)
+	}
+	m.areas = append(m.areas, area{a, id, bounds, []int{statement}})
+}
+
+// Place is a place and who speaks for it.
+type Place struct {
+	Lon, Lat float64
+	// Countries are those that the place lies in; none, on the high seas. At sea it is the country whose coast is
+	// nearest, with the distance.
+	Countries []region.Nearby
+	// covers are the statements that hold there, in ascending order.
+	covers []int
+}
+
+const (
+	territorial = source.TerritorialSea * 1000 // metres
+	// border is how much farther than the nearest coast another country's may be to count too, in metres: twice what the
+	// borders that we know may be wrong by.
+	border = 4000
+)
+
+// At returns the place at a longitude and a latitude.
+//
+// On land a statement about a country holds inside of its border. At sea it holds as far off the coast as it says,
+// where no other country's coast is nearer: of opposite coasts each has the sea to the median line (United Nations
+// Convention on the Law of the Sea, article 15).
+func (m *Map) At(lon, lat float64) *Place {
+	p := &Place{Lon: lon, Lat: lat}
+	near := region.CountriesAt(lon, lat, territorial)
+	if len(near) == 0 && m.reach > territorial {
+		near = region.CountriesAt(lon, lat, m.reach)
+	}
+	covers := slices.Clone(m.anywhere)
+	for _, n := range near {
+		if n.Metres > near[0].Metres+border || near[0].Metres == 0 && n.Metres > 0 {
+			break
+		}
+		if n.Metres <= territorial {
+			p.Countries = append(p.Countries, n)
+		}
+		for _, i := range m.countries[n.Code] {
+			if c := m.statements[i].Coverage; n.Metres <= c.Reach()*1000 && (len(c.Within) == 0 || slices.ContainsFunc(c.Within, func(a source.Area) bool { return holds(a.Shape, lon, lat) })) {
+				covers = append(covers, i)
+			}
+		}
+	}
+	for _, a := range m.areas {
+		if holds(a.Shape, lon, lat) {
+			covers = append(covers, a.statements...)
+		}
+	}
+	slices.Sort(covers)
+	p.covers = slices.Compact(covers)
+	return p
+}
+
+// holds reports whether a place lies in a shape, its border included. The antimeridian has two names.
+func holds(s geo.Shape, lon, lat float64) bool {
+	return geo.Intersects(geo.Place(lon, lat), s) || math.Abs(lon) == 180 && geo.Intersects(geo.Place(-lon, lat), s)
+}

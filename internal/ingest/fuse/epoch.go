@@ -1,0 +1,165 @@
+package fuse
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store"
+)
+
+// keyLife is how long after its end a name still means the same event. It is longer than the life
+// of any type, and as long as the breaks within one eruption of a volcano (volcano.si.edu, "current
+// eruptions": no breaks of more than three months).
+const keyLife = 90 * 24 * time.Hour
+
+// epoch is the duration of one of several successive events with the same name at a source.
+type epoch struct{ from, to hazard.Instant }
+
+// covers reports whether the period from … to belongs to the event.
+func (e epoch) covers(from, to hazard.Instant) bool {
+	return from <= e.to.Add(keyLife) && e.from <= to.Add(keyLife)
+}
+
+// meant returns the events under names, according to the store.
+func (in *Intake) meant(ctx context.Context, src string, names []string) (map[string]store.Named, error) {
+	return meant(func(src string, names []string) (map[string]store.Named, error) {
+		return in.store.Named(ctx, src, names)
+	}, src, names)
+}
+
+// meant returns a source's events under names. The second event under the name "332010" is under
+// "332010@2", and so on.
+func meant(named func(src string, names []string) (map[string]store.Named, error), src string, names []string) (map[string]store.Named, error) {
+	all, err := named(src, names)
+	found := all
+	for n := 1; err == nil && len(found) > 0; n++ {
+		var next []string
+		for _, name := range names {
+			if _, ok := found[epochName(name, n-1)]; ok {
+				next = append(next, epochName(name, n))
+			}
+		}
+		if found, err = named(src, next); err == nil {
+			maps.Copy(all, found)
+		}
+	}
+	return all, err
+}
+
+// latest returns the known event that began last under a name, which the name means now. Its Key is
+// empty if there is none.
+func latest(known map[string]store.Named, name string) (last store.Named) {
+	for n := 0; ; n++ {
+		e, ok := known[epochName(name, n)]
+		if !ok {
+			return last
+		}
+		if last.Key == "" || e.Start > last.Start {
+			last = e
+		}
+	}
+}
+
+// meantAt returns the event that a source means by a name at a moment: the first one with that name
+// whose life includes the moment, or nearly so. Its Key is empty if there is none.
+func (w *writer) meantAt(src, name string, at hazard.Instant) (store.Named, error) {
+	known, err := meant(w.tx.Named, src, []string{name})
+	for n := 0; ; n++ {
+		e, ok := known[epochName(name, n)]
+		if !ok || (epoch{e.Start, max(e.Start, e.End)}).covers(at, at) {
+			return e, err
+		}
+	}
+}
+
+// epochs renames reports that reuse a name long before or after its event (findings D32, D33).
+func epochs(reports []hazard.Report, known map[string]store.Named) []hazard.Report {
+	lives := map[string][]epoch{}
+	reports = slices.Clone(reports)
+	for i := range reports {
+		r := &reports[i]
+		if r.UUID != uuid.Nil { // names from other servers are UUIDs
+			continue
+		}
+		r.Key, _ = epochOf(lives, known, r.Key, r)
+		var aliases []string
+		for _, name := range r.Aliases {
+			// An end so long after the event adds nothing.
+			if alias, covered := epochOf(lives, known, name, r); covered || r.Ended == "" {
+				aliases = append(aliases, alias)
+			}
+		}
+		r.Aliases = aliases
+	}
+	return reports
+}
+
+// epochOf returns the distinct name for a name at the time of a report, and whether an event has it
+// then. lives holds the events under each name, including those of earlier reports.
+func epochOf(lives map[string][]epoch, known map[string]store.Named, name string, r *hazard.Report) (called string, covered bool) {
+	all, read := lives[name]
+	for n := 0; !read; n++ {
+		e, ok := known[epochName(name, n)]
+		if !ok {
+			break
+		}
+		all = append(all, epoch{e.Start, max(e.Start, e.End)})
+	}
+	from, to, n := r.Start, r.OverAt(), -1
+	if r.Ended != "" {
+		for i, e := range all { // an end may have any start, because it ends an earlier event
+			if n < 0 || e.from <= to && (all[n].from > to || e.from > all[n].from) {
+				n = i
+			}
+		}
+		covered = n < 0 || all[n].covers(to, to)
+	} else {
+		n = slices.IndexFunc(all, func(e epoch) bool { return e.covers(from, to) })
+		if covered = n >= 0; !covered {
+			n, all = len(all), append(all, epoch{from, to})
+		}
+		all[n] = epoch{min(all[n].from, from), max(all[n].to, to)}
+	}
+	lives[name] = all
+	return epochName(name, max(n, 0)), covered
+}
+
+// plainNames returns the original names of a report, as SCHEME:ID, that epochs has replaced because
+// an earlier event had them. Other sources use these names.
+func plainNames(given, r *hazard.Report) (plain []string) {
+	was := given.Names()
+	for _, name := range r.Names() {
+		if p := plainName(name); p != name && slices.Contains(was, p) {
+			plain = append(plain, r.Source+":"+p)
+		}
+	}
+	return plain
+}
+
+// epochName returns the name of the nth event, from 0, with the same original name.
+func epochName(name string, n int) string { return nth(name, "@", n) }
+
+// nth returns the nth name, from 0, derived from one: "key", "key#2", "key#3" …
+func nth(name, mark string, n int) string {
+	if n == 0 {
+		return name
+	}
+	return name + mark + strconv.Itoa(n+1)
+}
+
+// plainName undoes epochName.
+func plainName(name string) string {
+	if at := strings.LastIndexByte(name, '@'); at > 0 {
+		if _, err := strconv.Atoi(name[at+1:]); err == nil {
+			return name[:at]
+		}
+	}
+	return name
+}

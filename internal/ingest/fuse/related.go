@@ -1,0 +1,156 @@
+package fuse
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store"
+)
+
+// Relation says what another hazard is to one.
+type Relation string
+
+// The relations. A tsunami is a hazard of its own, beside the earthquake that made it.
+const (
+	CausedBy Relation = "caused by"
+	Causes   Relation = "causes"
+)
+
+// Related is a hazard that has to do with another.
+type Related struct {
+	Relation Relation
+	Hazard   *hazard.Hazard
+	Why      string // for people
+}
+
+// Related lists the hazards that have to do with one, by number: the earthquake of a tsunami, and the tsunamis of an earthquake. Its error is
+// hazard.ErrNotFound if there is no hazard with that number.
+func (in *Intake) Related(ctx context.Context, id int64) ([]Related, error) {
+	h, err := in.store.Hazard(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	switch h.Type {
+	case hazard.Tsunami:
+		return in.quakesOf(ctx, h)
+	case hazard.Earthquake:
+		return in.tsunamisOf(ctx, h)
+	}
+	return nil, nil
+}
+
+func (in *Intake) quakesOf(ctx context.Context, tsunami *hazard.Hazard) ([]Related, error) {
+	events, err := in.store.EventReports(ctx, tsunami.ID)
+	if err != nil {
+		return nil, err
+	}
+	why := map[int64]string{}
+	for _, e := range events {
+		for _, p := range e.Parts {
+			for _, ref := range p.Refs {
+				scheme, name, _ := strings.Cut(ref, ":")
+				of := in.known.Schemes[scheme].CausedBy
+				if of == "" {
+					continue
+				}
+				if err := in.quakeNamed(ctx, of, name, why); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	return in.relatedAs(ctx, CausedBy, why)
+}
+
+// quakeNamed notes the hazard of the earthquake that a message of a tsunami names, by an id of the scheme of or as
+// "TIME@latitude,longitude", and why it is that one.
+func (in *Intake) quakeNamed(ctx context.Context, of, name string, why map[int64]string) error {
+	origin, found := readOrigin(name)
+	if !found {
+		named, err := in.store.Called(ctx, of+":"+name)
+		for _, h := range named {
+			why[h.ID] = "named " + name
+		}
+		return err
+	}
+	rule := rules[hazard.Earthquake]
+	near, err := in.store.EventsStarting(ctx, hazard.Earthquake, origin.Start.Add(-rule.window), origin.Start.Add(rule.window))
+	if err != nil {
+		return err
+	}
+	best, least := -1, 1.0
+	for i := range near {
+		if far := rule.far(origin, &near[i]); far <= least {
+			best, least = i, far
+		}
+	}
+	if best < 0 {
+		return nil
+	}
+	if e := &near[best]; why[e.HazardID] == "" {
+		why[e.HazardID] = fmt.Sprintf("an origin that is named %.1f s and %.0f km from it", seconds(origin, e), kilometres(origin, e))
+	}
+	return nil
+}
+
+// readOrigin reads "2022-06-04T23:59:13Z@51.885,-131.076", latitude first.
+func readOrigin(name string) (*store.Event, bool) {
+	at, place, ok := strings.Cut(name, "@")
+	lat, lon, ok2 := strings.Cut(place, ",")
+	if !ok || !ok2 {
+		return nil, false
+	}
+	t, err1 := time.Parse(time.RFC3339, at)
+	y, err2 := strconv.ParseFloat(lat, 64)
+	x, err3 := strconv.ParseFloat(lon, 64)
+	if err1 != nil || err2 != nil || err3 != nil || !(math.Abs(y) <= 90 && math.Abs(x) <= 180) {
+		return nil, false
+	}
+	return &store.Event{Type: hazard.Earthquake, Start: hazard.At(t), Point: &hazard.Point{Lon: x, Lat: y}}, true
+}
+
+// How long before and after an earthquake messages about its tsunami may begin: the first comes within minutes, and a clock may be wrong.
+const (
+	tsunamiBefore = time.Hour
+	tsunamiAfter  = 72 * time.Hour
+)
+
+func (in *Intake) tsunamisOf(ctx context.Context, quake *hazard.Hazard) ([]Related, error) {
+	events, err := in.store.EventsStarting(ctx, hazard.Tsunami, quake.Start.Add(-tsunamiBefore), quake.Start.Add(tsunamiAfter))
+	if err != nil {
+		return nil, err
+	}
+	why := map[int64]string{}
+	for _, e := range events {
+		if _, done := why[e.HazardID]; done {
+			continue
+		}
+		quakes, err := in.quakesOf(ctx, &hazard.Hazard{ID: e.HazardID})
+		if err != nil {
+			return nil, err
+		}
+		if i := slices.IndexFunc(quakes, func(q Related) bool { return q.Hazard.ID == quake.ID }); i >= 0 {
+			why[e.HazardID] = quakes[i].Why
+		}
+	}
+	return in.relatedAs(ctx, Causes, why)
+}
+
+func (in *Intake) relatedAs(ctx context.Context, relation Relation, why map[int64]string) ([]Related, error) {
+	var list []Related
+	for id, reason := range why {
+		h, err := in.store.Hazard(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, Related{relation, h, reason})
+	}
+	slices.SortFunc(list, func(a, b Related) int { return int(a.Hazard.ID - b.Hazard.ID) })
+	return list, nil
+}

@@ -1,0 +1,264 @@
+package fuse_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/ingest/fuse"
+	"github.com/hazardd/hazardd/internal/store"
+)
+
+// The number of a warning is reused each year, and a continuation does not give its year. A
+// continuation in January belongs to December's event. The event that gets the number in February,
+// elsewhere, is a new one, and both are active in parallel (D32).
+func TestANumberThatComesRoundIsANewEvent(t *testing.T) {
+	const day = 24 * 60 * minute
+	const december, january, february = noon, noon + 20*day, noon + 50*day
+	report := func(key, part, place string, at hazard.Instant, lon float64, earlier ...string) hazard.Report {
+		return with(said("nws", key, hazard.Flood, at, lon, 45), func(r *hazard.Report) {
+			r.Part, r.Places, r.Earlier, r.Version, r.End = part, []string{place}, earlier, int64(at), new(at+90*day)
+		})
+	}
+	const old, number = "KSEW.FL.W.0012.2026", "KSEW.FL.W.0012.2027"
+	d := newDesk(t)
+	d.apply("nws", december, fuse.Options{}, report(old, "new", "WAZ001", december, -122))
+	d.apply("nws", january, fuse.Options{}, report(number, "con", "WAZ001", january, -122, old))
+	first := d.event("nws", old)
+	if first.Start != december {
+		t.Fatalf("the continuation moved the start to %s", first.Start)
+	}
+	d.apply("nws", february, fuse.Options{},
+		report(number, "new in february", "WAZ099", february, -118),
+		report(number, "another continuation", "WAZ001", february+1, -122, old))
+	second := d.event("nws", number)
+	if second.ID == first.ID || second.Start != february || second.Longitude != -118 {
+		t.Errorf("the event of February is hazard %d from %s at %v; December's is %d", second.ID, second.Start, second.Longitude, first.ID)
+	}
+	d.apply("nws", february+2, fuse.Options{},
+		report(number, "continues the old one", "WAZ001", february+2, -122, old),
+		report(number, "continues the new one", "WAZ099", february+2, -118, old))
+	if h := d.event("nws", old); h.Start != december || h.Longitude != -122 || h.End != february+2+90*day {
+		t.Errorf("December's event began %s, ends %s", h.Start, h.End)
+	}
+	if h := d.event("nws", number); h.Start != february || h.Longitude != -118 || h.End != february+2+90*day {
+		t.Errorf("February's event began %s, ends %s", h.Start, h.End)
+	}
+}
+
+// An upgraded warning and its replacement come in one payload, and the first names the second as
+// its successor (B6).
+func TestAnUpgradeInOneBatchNamesItsSuccessor(t *testing.T) {
+	d := newDesk(t)
+	watch := func(part string, version hazard.Instant) hazard.Report {
+		return with(said("nws", "W.0001", hazard.Flood, noon, -122, 45), func(r *hazard.Report) {
+			r.Part, r.Places, r.Version = part, []string{"WAZ001"}, int64(version)
+		})
+	}
+	d.apply("nws", noon, fuse.Options{}, watch("a", noon))
+	upgraded := with(watch("b", noon+1), func(r *hazard.Report) { r.Ended, r.Successor = hazard.EndSuperseded, "F.0002" })
+	next := with(said("nws", "F.0002", hazard.Flood, noon, -122, 45), func(r *hazard.Report) { r.Part, r.Places = "b#2", []string{"WAZ001"} })
+	d.apply("nws", noon+1, fuse.Options{}, upgraded, next)
+	if got, want := d.event("nws", "W.0001").Successor, d.event("nws", "F.0002").UUID; got != want {
+		t.Errorf("its successor is %s, want %s", got, want)
+	}
+}
+
+// Links inside one payload count as in two payloads: A, B, and then A is B (B5).
+func TestALinkInsideABatchMakesOneHazard(t *testing.T) {
+	a, b := said("cap", "a", hazard.Flood, noon, 1, 1), said("cap", "b", hazard.Flood, noon, 1, 1)
+	same := with(a, func(r *hazard.Report) { r.Part, r.Version, r.Aliases = "later", r.Version+1, []string{"b"} })
+	for name, batches := range map[string][][]hazard.Report{
+		"in one payload":  {{a, b, same}},
+		"the link first":  {{same, a, b}},
+		"the link last":   {{b, a, same}},
+		"in two payloads": {{a, b}, {same}},
+		"one by one":      {{a}, {b}, {same}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			for _, batch := range batches {
+				d.apply("cap", noon, fuse.Options{}, batch...)
+			}
+			if got := d.levels(); len(got) != 1 {
+				t.Errorf("%d hazards, want 1", len(got))
+			}
+		})
+	}
+}
+
+// The number of a volcano is the key of all its eruptions. An eruption long after the end of the
+// last one is another hazard, in whatever order and payloads the reports come (D33).
+func TestAnEruptionOfAnotherYearIsAnotherHazard(t *testing.T) {
+	const day = 24 * 60 * minute
+	week := func(n int) hazard.Report {
+		at := noon + hazard.Instant(n)*7*day
+		return with(said("gvp", "332010", hazard.Volcano, at, -155, 19), func(r *hazard.Report) {
+			r.Part, r.Places, r.Refs, r.Renewed, r.LifeMS = fmt.Sprint(n), []string{"gvp:332010"}, []string{"gvp:332010"}, &at, int64(8*day)
+		})
+	}
+	weeks := []hazard.Report{week(0), week(1), week(3), week(40), week(41), week(90)}
+	want := []hazard.Instant{weeks[0].Start, weeks[3].Start, weeks[5].Start}
+	for name, payloads := range map[string][][]hazard.Report{
+		"one payload a week": {weeks[0:1], weeks[1:2], weeks[2:3], weeks[3:4], weeks[4:5], weeks[5:6]},
+		"one payload":        {weeks},
+		"backwards":          {weeks[5:6], weeks[4:5], weeks[3:4], weeks[2:3], weeks[1:2], weeks[0:1]},
+		"cut in between":     {weeks[2:4], weeks[0:2], weeks[4:6]},
+		"repeated":           {weeks, weeks, weeks[3:4]},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			for _, p := range payloads {
+				d.apply("gvp", weeks[5].Start, fuse.Options{History: true}, p...)
+			}
+			var starts []hazard.Instant
+			for _, h := range d.hazards() {
+				starts = append(starts, h.Start)
+			}
+			if slices.Sort(starts); !slices.Equal(starts, want) {
+				t.Errorf("hazards from %v, want %v", starts, want)
+			}
+			if h, err := d.store.HazardByUUID(t.Context(), hazard.EventUUID("gvp", "332010")); err != nil || h.End >= h.Start+200*day {
+				t.Errorf("%+v, %v", h, err)
+			}
+			d.apply("gvp", weeks[5].Start+day, live, with(week(90), func(r *hazard.Report) { r.Version++; r.Ended = hazard.EndAllClear }))
+			active := 0
+			for _, h := range d.hazards() {
+				if h.Status == hazard.Active {
+					active++
+				}
+			}
+			if active != 0 {
+				t.Errorf("%d active after the all-clear", active)
+			}
+		})
+	}
+}
+
+// A drawing whose event is not reported with it belongs to the latest event of that name, and
+// begins with it.
+func TestADrawingUnderANumberThatComesRoundBeginsWithTheLatest(t *testing.T) {
+	const day = 24 * 60 * minute
+	d := newDesk(t)
+	d.apply("nhc", noon, live, said("nhc", "a", hazard.Cyclone, noon, 1, 2))
+	d.apply("nhc", noon+365*day, live, said("nhc", "a", hazard.Cyclone, noon+365*day, 1, 2))
+	drawn := cone("a", 1, "cone")
+	drawn[0].Shapes[0].From = 0
+	d.draw("nhc", noon+366*day, drawn)
+	h := d.event("nhc", "a@2")
+	if len(h.Shapes) != 1 {
+		t.Fatalf("drawn are %v", h.Shapes)
+	}
+	if shapes, err := d.store.ShapesOf(t.Context(), h.Shapes[0]); err != nil || shapes[0].From != h.Start {
+		t.Errorf("drawn are %v, %v; want one from %s", shapes, err, h.Start)
+	}
+}
+
+// A report names a successor: it is the event with that name at that time, not the event that had
+// the name a year ago, whichever of them becomes known first.
+func TestASuccessorUnderANumberThatComesRoundIsTheOneOfItsTime(t *testing.T) {
+	const day = 24 * 60 * minute
+	const later = noon + 300*day
+	first, again := said("nws", "F.0002", hazard.Flood, noon, -122, 45), said("nws", "F.0002", hazard.Flood, later+minute, -118, 45)
+	watch := with(said("nws", "W.0001", hazard.Flood, later, -118, 45), func(r *hazard.Report) { r.Version = int64(later) })
+	upgraded := with(watch, func(r *hazard.Report) {
+		r.Version, r.Ended, r.Successor = int64(later+minute), hazard.EndSuperseded, "F.0002"
+	})
+	again.Version = int64(later + minute)
+	for name, payloads := range map[string][][]hazard.Report{
+		"in one payload":      {{watch}, {upgraded, again}},
+		"the successor first": {{watch}, {again}, {upgraded}},
+		"the successor last":  {{watch}, {upgraded}, {again}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.apply("nws", noon, live, first)
+			for _, p := range payloads {
+				d.apply("nws", later+minute, live, p...)
+			}
+			if got, want := d.event("nws", "W.0001").Successor, d.event("nws", "F.0002@2").UUID; got != want {
+				t.Errorf("its successor is %s, want %s", got, want)
+			}
+		})
+	}
+}
+
+// A reference with a reused number means the event of its own time.
+func TestANameThatComesRoundMeansTheEventOfItsTime(t *testing.T) {
+	const day = 24 * 60 * minute
+	const later = noon + 300*day
+	volcano := func(src, key string, at hazard.Instant, lon float64, refs ...string) hazard.Report {
+		return with(said(src, key, hazard.Volcano, at, lon, 19), func(r *hazard.Report) { r.Refs = refs })
+	}
+	for name, payloads := range map[string][]hazard.Report{
+		"the named one first": {volcano("gvp", "332010", noon, -155), volcano("gvp", "332010", later, -155), volcano("gdacs", "V1", later, -150, "gvp:332010")},
+		"the named one last":  {volcano("gvp", "332010", noon, -155), volcano("gdacs", "V1", later, -150, "gvp:332010"), volcano("gvp", "332010", later, -155)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			for _, r := range payloads {
+				d.apply(r.Source, r.Start, live, r)
+			}
+			if got, want := d.event("gdacs", "V1").ID, d.event("gvp", "332010@2").ID; got != want {
+				t.Errorf("it is hazard %d, the volcano of its time hazard %d", got, want)
+			}
+		})
+	}
+}
+
+// A report held under a reused number is released long after, when the number has been reused
+// again. It belongs to a separate event.
+func TestAHeldReportIsOfItsOwnTime(t *testing.T) {
+	const day = 24 * 60 * minute
+	eruption := func(at hazard.Instant) hazard.Report { return said("hans", "332010", hazard.Volcano, at, -155, 19) }
+	for name, tt := range map[string]struct {
+		held, later hazard.Instant
+		want        string
+	}{
+		"of the second":                    {noon + 100*day, noon + 101*day, "hans:332010|hans:332010@2"},
+		"of a third, before the second":    {noon + 100*day, noon + 300*day, "hans:332010|hans:332010@2|hans:332010@3"},
+		"of the first, though it is later": {noon + 1*day, noon + 300*day, "hans:332010|hans:332010@2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			d.apply("hans", noon, live, eruption(noon))
+			d.apply("hans", tt.held, live, with(eruption(tt.held), func(r *hazard.Report) { r.Suspect = "too strange" }))
+			d.apply("hans", tt.later, live, eruption(tt.later))
+			d.decide(noon+400*day, store.Origin{User: "ada"}, func(tx *store.Tx) error {
+				held, err := tx.Decide(1, store.Released)
+				if err != nil {
+					return err
+				}
+				if held.Report.Key != "332010" {
+					t.Errorf("it is held under %s", held.Report.Key)
+				}
+				_, err = d.intake.Take(t.Context(), tx, held.Report)
+				return err
+			})
+			if got := strings.Join(d.together(), "|"); got != tt.want {
+				t.Errorf("events are %s, want %s", got, tt.want)
+			}
+			if again := d.apply("hans", noon+400*day, live, with(eruption(tt.held), func(r *hazard.Report) { r.Suspect = "too strange" })); again.Held != 0 {
+				t.Errorf("the same again: %+v", again)
+			}
+		})
+	}
+}
+
+// A report held under a reused number because it had no place is released once its event has one.
+func TestAHeldReportOfARoundNumberIsReleasedWithItsPlace(t *testing.T) {
+	const day = 24 * 60 * minute
+	d := newDesk(t)
+	d.apply("hans", noon, live, said("hans", "332010", hazard.Volcano, noon, -155, 19))
+	second := with(said("hans", "332010", hazard.Volcano, noon+100*day, 0, 0), func(r *hazard.Report) { r.Point = nil })
+	d.apply("hans", noon+100*day, live, second)
+	if n, err := d.store.CountHeld(t.Context(), "hans"); n != 1 || err != nil {
+		t.Fatalf("%d are held, %v", n, err)
+	}
+	d.apply("hans", noon+101*day, live, with(second, func(r *hazard.Report) { r.Version, r.Point = r.Version+1, &hazard.Point{Lon: -155, Lat: 19} }))
+	if n, err := d.store.CountHeld(t.Context(), "hans"); n != 0 || err != nil {
+		t.Errorf("%d are held, %v", n, err)
+	}
+}

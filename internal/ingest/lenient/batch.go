@@ -1,0 +1,121 @@
+package lenient
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/ingest/source"
+)
+
+// Batch collects the results of the records of a payload.
+type Batch struct {
+	source.Batch
+	// ID returns the name of a record, even of an unreadable one, or "" if it has none. It is used
+	// to name rejects.
+	ID func(raw []byte) string
+	// Events returns the names of the events that a rejected record may be about (source.Reject).
+	// record is its ID, raw its bytes as received. If Events is nil, the record may be about any
+	// event.
+	Events  func(record string, raw []byte) []string
+	rejects source.Rejects
+}
+
+// Done returns the batch with its rejects.
+func (b *Batch) Done() source.Batch {
+	b.Rejects = b.rejects.List()
+	return b.Batch
+}
+
+// Clear removes everything that was collected, because the document turned out to be something
+// else.
+func (b *Batch) Clear() { *b = Batch{ID: b.ID, Events: b.Events} }
+
+// Reject adds an unreadable record to the rejects, with reasons. It is named by its ID, or
+// otherwise by its position.
+func (b *Batch) Reject(where func() string, raw []byte, reasons ...string) {
+	reject := source.Reject{}
+	if !b.rejects.Full() {
+		reject = source.Reject{Reason: hazard.CleanLine(strings.Join(reasons, "; ")), Raw: source.Keep(raw)}
+		if b.ID != nil {
+			reject.Record = ExcerptText(b.ID(raw))
+		}
+		reject.Record = cmp.Or(reject.Record, where())
+		if b.Events != nil {
+			reject.Events = b.Events(reject.Record, raw)
+		}
+	}
+	b.rejects.Add(reject)
+}
+
+// Add adds rejects from elsewhere.
+func (b *Batch) Add(bad ...source.Reject) {
+	for _, r := range bad {
+		b.rejects.Add(r)
+	}
+}
+
+// At returns a function that returns where, for a record whose position is already known.
+func At(where string) func() string { return func() string { return where } }
+
+// Read decodes a JSON record as a T, with notes on its unreadable parts. If the record is
+// unreadable as a whole, Read rejects it and returns nil.
+func Read[T any](b *Batch, where func() string, raw []byte) (record *T, notes []string) {
+	b.Batch.Read++
+	record = new(T)
+	notes, err := Decode(raw, record)
+	if err == nil {
+		return record, notes
+	}
+	reason := ""
+	if !b.rejects.Full() { // no more reasons are stored
+		reason = Fault(err, raw)
+	}
+	b.Reject(where, raw, reason)
+	return nil, nil
+}
+
+// Record decodes a JSON record as a T, and adds the report that the function report makes of it,
+// with notes on unreadable parts. report returns nil if the record is not a hazard, and a reason if
+// the record must be rejected.
+func Record[T any](b *Batch, where func() string, raw []byte, report func(*T) (r *hazard.Report, reason string)) {
+	record, notes := Read[T](b, where, raw)
+	if record == nil {
+		return
+	}
+	switch r, reason := report(record); {
+	case reason != "":
+		b.Reject(where, raw, append(notes, reason)...)
+	case r == nil:
+		b.Ignored++
+	default:
+		source.Note(r, notes...)
+		b.Reports = append(b.Reports, *r)
+	}
+}
+
+// Features reads a FeatureCollection of things, or a single Feature as the record "feature". If the
+// document turns out to be something else, it clears b. See Read.
+func (k Collection) Features(payload []byte, things string, b *Batch, record func(where func() string, raw []byte)) (Document, error) {
+	k.Want, k.Lists = "GeoJSON", []string{"features"}
+	k.Heads = append(append([]string{"type"}, k.Heads...), Complaints...)
+	doc, err := k.Read(payload, record)
+	kind := doc.Word("type")
+	if kind != "FeatureCollection" && (kind != "" || err == nil) {
+		b.Clear()
+	}
+	if kind == "Feature" && doc.Object != nil && doc.Listed == "" {
+		record(func() string { return "feature" }, doc.Object)
+		return doc, err
+	}
+	if err != nil || kind == "FeatureCollection" && doc.Listed != "" {
+		return doc, err
+	}
+	if said := doc.Complaint(); said != "" {
+		return doc, source.Errorf("an error message instead of %s: %s", things, said)
+	}
+	if kind == "FeatureCollection" {
+		return doc, source.Errorf("features: %s, expected an array", cmp.Or(Excerpt(doc.Head["features"]), "missing"))
+	}
+	return doc, source.Errorf("type: %s, expected FeatureCollection or Feature", cmp.Or(Excerpt(doc.Head["type"]), "missing"))
+}

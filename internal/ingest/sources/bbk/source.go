@@ -1,0 +1,38 @@
+package bbk
+
+import (
+	"time"
+
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/ingest/source"
+)
+
+// Name is the source's name in reports.
+const Name = "bbk"
+
+// api is the address that the app uses.
+const api = "https://warnung.bund.de/api31/"
+
+// publishers are the publishers whose lists are read, as written in addresses.
+var publishers = []string{"mowas", "katwarn", "biwapp", "police", "lhp", "dwd"}
+
+// Source describes the source. The app polls the lists every five minutes; the servers allow every
+// minute.
+func Source() source.Source {
+	var feeds []source.Feed
+	for _, p := range publishers {
+		feeds = append(feeds, source.Feed{URL: api + p + "/mapData.json", Every: 2 * time.Minute, MaxBytes: 8 << 20})
+	}
+	return source.Source{
+		Name: Name, Title: "BBK warnings (NINA)", Parse: Parse, Feeds: feeds, Warns: true,
+		Covers:    "warnings of Germany: MoWaS, KATWARN, BIWAPP, police, weather (DWD) and floods (LHP)",
+		Countries: []string{"DE"}, Languages: []string{"de", "en"},
+		Home:    "https://warnung.bund.de/",
+		License: "not for commercial use, see the terms of the BBK", Attribution: "Bundesamt für Bevölkerungsschutz und Katastrophenhilfe (BBK), and the publisher that each warning names",
+		Rank: source.Ranks{"": source.National, hazard.Cyclone: source.Relay}, // only a relay for cyclones: there are none in Germany
+		Coverage: []source.Coverage{{Role: source.RoleResponsible, Countries: []string{"DE"},
+			Cite: "Zivilschutz- und Katastrophenhilfegesetz (ZSKG), section 6: the federation and the states warn the population by MoWaS"}},
+		PlaceURL: PlaceURL, ParsePlace: ParsePlace, PlaceCodes: "BBK",
+		Places: func(kept source.Kept) source.Places { return places{kept} },
+	}
+}

@@ -1,0 +1,51 @@
+package nws
+
+import (
+	"time"
+
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/ingest/source"
+)
+
+// Name is the source's name in reports.
+const Name = "nws"
+
+// states are the United States, their territories, and the freely associated states, for which the
+// service warns (StateTerritoryCode of the interface).
+var states = []string{"US", "PR", "VI", "GU", "AS", "MP", "FM", "MH", "PW"}
+
+// coastalWaters is the width of the coastal marine zones in kilometers: 60 nautical miles. Some
+// offshore zones extend further, and are not counted.
+const coastalWaters = 111
+
+// Source describes the source: one list with every alert in force. The service updates it within
+// seconds. It publishes no limit, but has blocked clients with frequent requests (weather-gov/api
+// issue 86).
+func Source() source.Source {
+	return source.Source{
+		Name: Name, Title: "US National Weather Service alerts", Parse: Parse, Warns: true,
+		Feeds:     []source.Feed{{URL: api + "alerts/active", Every: time.Minute, MaxBytes: 16 << 20}},
+		Covers:    "watches, warnings and advisories; shapes of zones, once each",
+		Countries: states, Languages: []string{"en"},
+		Home:    "https://www.weather.gov/documentation/services-web-api",
+		License: "public domain", Attribution: "U.S. National Weather Service",
+		Rank: source.Ranks{
+			"": source.Responsible,
+			// The hurricane centers, the fire agencies and the tsunami warning centers are
+			// responsible for these.
+			hazard.Cyclone: source.Specialist, hazard.Wildfire: source.Specialist, hazard.Tsunami: source.Specialist,
+			// The service only broadcasts the reports of civil authorities and observatories on
+			// these.
+			hazard.Earthquake: source.National, hazard.Volcano: source.National,
+		},
+		Coverage: []source.Coverage{{Role: source.RoleResponsible, Countries: states, Sea: coastalWaters,
+			Types: []hazard.Type{
+				hazard.Avalanche, hazard.ExtremeTemperature, hazard.Flood, hazard.HighSurf, hazard.HighWind, hazard.Landslide, hazard.Marine, hazard.Storm,
+				hazard.Tornado, hazard.Cyclone, hazard.Tsunami, hazard.Wildfire, hazard.WinterStorm,
+			},
+			Cite: "https://api.weather.gov/openapi.json: StateTerritoryCode and MarineAreaCode; NWS Directive 10-302: coastal waters reach 60 nautical miles"}},
+		Absence:  source.AbsenceEnds, // the list contains everything in force
+		PlaceURL: PlaceURL, ParsePlace: ParseZone, PlaceCodes: "UGC",
+		Places: func(kept source.Kept) source.Places { return Places{Kept: kept} },
+	}
+}
