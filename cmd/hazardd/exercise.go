@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/client"
-	"github.com/hazardd/hazardd/exercises"
-	"github.com/hazardd/hazardd/internal/exercise"
+	"github.com/hazardd/hazardd/internal/edit/drill"
+	"github.com/hazardd/hazardd/internal/edit/drill/scenarios"
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
@@ -84,22 +84,22 @@ func (e *exerciseCmd) Run(ctx context.Context, c *console) error {
 	}
 	t := &teller{c: c, length: s.Length()}
 	if e.End {
-		if err := exercise.End(ctx, server, s, t.told); err != nil {
+		if err := drill.End(ctx, server, s, t.told); err != nil {
 			return e.explain(err)
 		}
 		return t.total("ended")
 	}
-	left, err := exercise.Left(ctx, server, s)
+	left, err := drill.Left(ctx, server, s)
 	if err != nil {
 		return e.explain(err)
 	}
 	if len(left) > 0 {
 		c.note("%d hazards of an earlier run are still active; hazardd exercise --end %s ends them", len(left), e.Scenario)
 	}
-	c.note("%s: %d steps in %s, at speed %g on %s. Ctrl-C ends it%s.", s.Title, len(s.Steps), exercise.Clock(s.Length())[1:], float64(e.Speed), e.Server,
+	c.note("%s: %d steps in %s, at speed %g on %s. Ctrl-C ends it%s.", s.Title, len(s.Steps), drill.Clock(s.Length())[1:], float64(e.Speed), e.Server,
 		map[bool]string{true: ", and leaves its hazards", false: " and its hazards"}[e.Keep])
 	if err := play(ctx, c, server, s, float64(e.Speed), e.Keep); err != nil {
-		if errors.Is(err, exercise.ErrLeft) {
+		if errors.Is(err, drill.ErrLeft) {
 			// Not wrapped: an interruption would otherwise hide this advice.
 			return fmt.Errorf("%v; hazardd exercise --end %s ends them", err, e.Scenario)
 		}
@@ -120,9 +120,9 @@ func (e *exerciseCmd) explain(err error) error {
 }
 
 // play plays a scenario and prints its events; on a terminal it also shows the progress.
-func play(ctx context.Context, c *console, server exercise.Server, s *exercise.Scenario, speed float64, keep bool) error {
+func play(ctx context.Context, c *console, server drill.Server, s *drill.Scenario, speed float64, keep bool) error {
 	t := &teller{c: c, length: s.Length()}
-	p := &exercise.Player{Server: server, Speed: speed, Keep: keep, Run: exercise.NewRun(), Told: t.told,
+	p := &drill.Player{Server: server, Speed: speed, Keep: keep, Run: drill.NewRun(), Told: t.told,
 		Waits: func(d *client.DraftedError) {
 			t.clear()
 			c.note("%q waits for a second person; %v", oneLine(d.Draft.HazardName), d)
@@ -139,12 +139,12 @@ func play(ctx context.Context, c *console, server exercise.Server, s *exercise.S
 }
 
 // loadScenario reads a scenario from a file or from the built-in ones.
-func loadScenario(name string) (_ *exercise.Scenario, err error) {
+func loadScenario(name string) (_ *drill.Scenario, err error) {
 	text, folder, err := readScenario(name)
 	if err != nil {
 		return nil, err
 	}
-	s, err := exercise.Parse(text, folder)
+	s, err := drill.Parse(text, folder)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -154,16 +154,16 @@ func loadScenario(name string) (_ *exercise.Scenario, err error) {
 func readScenario(name string) ([]byte, fs.FS, error) {
 	info, err := os.Stat(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		if text, err := fs.ReadFile(exercises.Files, name+".yaml"); err == nil {
-			return text, exercises.Files, nil
+		if text, err := fs.ReadFile(scenarios.Files, name+".yaml"); err == nil {
+			return text, scenarios.Files, nil
 		}
 		return nil, nil, fmt.Errorf("%s is neither a file nor a scenario that is built in; expected one of %s", name, strings.Join(builtIn(), ", "))
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	if info.Size() > exercise.MaxScenario {
-		return nil, nil, fmt.Errorf("%s has %d bytes; the limit for a scenario is %d", name, info.Size(), exercise.MaxScenario)
+	if info.Size() > drill.MaxScenario {
+		return nil, nil, fmt.Errorf("%s has %d bytes; the limit for a scenario is %d", name, info.Size(), drill.MaxScenario)
 	}
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -174,7 +174,7 @@ func readScenario(name string) ([]byte, fs.FS, error) {
 
 // builtIn returns the names of the built-in scenarios.
 func builtIn() []string {
-	files, err := fs.Glob(exercises.Files, "*.yaml")
+	files, err := fs.Glob(scenarios.Files, "*.yaml")
 	if err != nil {
 		panic(err) // the pattern is a constant
 	}
@@ -200,7 +200,7 @@ func listScenarios(c *console) error {
 		if err != nil {
 			return err
 		}
-		length := exercise.Clock(s.Length())[1:]
+		length := drill.Clock(s.Length())[1:]
 		list = append(list, scenario{name, s.Title, s.Description, length, len(s.Hazards()), len(s.Steps)})
 		t.add(name, length, fmt.Sprint(len(s.Hazards())), fmt.Sprint(len(s.Steps)), s.Title)
 	}
@@ -209,27 +209,27 @@ func listScenarios(c *console) error {
 
 // stepJSON is a step or its outcome, as a line of JSON.
 type stepJSON struct {
-	Line    int           `json:"line,omitzero"`
-	At      string        `json:"at"`
-	Do      exercise.Deed `json:"do"`
-	Hazard  string        `json:"hazard,omitzero"`
-	Name    string        `json:"name,omitzero"` // name of the hazard or product
-	UUID    string        `json:"uuid,omitzero"` // UUID of the hazard
-	Say     string        `json:"say,omitzero"`
-	Skipped string        `json:"skipped,omitzero"`
-	Time    *time.Time    `json:"time,omitzero"`
+	Line    int        `json:"line,omitzero"`
+	At      string     `json:"at"`
+	Do      drill.Deed `json:"do"`
+	Hazard  string     `json:"hazard,omitzero"`
+	Name    string     `json:"name,omitzero"` // name of the hazard or product
+	UUID    string     `json:"uuid,omitzero"` // UUID of the hazard
+	Say     string     `json:"say,omitzero"`
+	Skipped string     `json:"skipped,omitzero"`
+	Time    *time.Time `json:"time,omitzero"`
 }
 
-func printTimeline(c *console, s *exercise.Scenario) error {
+func printTimeline(c *console, s *drill.Scenario) error {
 	t := newTable("AT", "DO", "HAZARD", "WHAT")
 	for _, step := range s.Steps {
 		if c.json {
-			if err := printJSON(c.out, stepJSON{Line: step.Line, At: exercise.Clock(step.At), Do: step.Do, Hazard: step.Hazard, Name: step.Subject, Say: step.Say}); err != nil {
+			if err := printJSON(c.out, stepJSON{Line: step.Line, At: drill.Clock(step.At), Do: step.Do, Hazard: step.Hazard, Name: step.Subject, Say: step.Say}); err != nil {
 				return err
 			}
 			continue
 		}
-		t.add(exercise.Clock(step.At), string(step.Do), step.Hazard, cut(what(&step), 90))
+		t.add(drill.Clock(step.At), string(step.Do), step.Hazard, cut(what(&step), 90))
 	}
 	if c.json {
 		return nil
@@ -237,12 +237,12 @@ func printTimeline(c *console, s *exercise.Scenario) error {
 	if err := t.write(c.out, false); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(c.out, "\n%s: %d steps in %s, %d hazards; no fault found\n", s.Title, len(s.Steps), exercise.Clock(s.Length())[1:], len(s.Hazards()))
+	_, err := fmt.Fprintf(c.out, "\n%s: %d steps in %s, %d hazards; no fault found\n", s.Title, len(s.Steps), drill.Clock(s.Length())[1:], len(s.Hazards()))
 	return err
 }
 
 // what describes the subject of a step, for people.
-func what(step *exercise.Step) string {
+func what(step *drill.Step) string {
 	text := step.Subject
 	if v, ok := step.Fields["severity_ID"].(string); ok {
 		text += ": " + v
@@ -270,18 +270,18 @@ type teller struct {
 	skipped int
 }
 
-func (t *teller) told(e exercise.Event) {
+func (t *teller) told(e drill.Event) {
 	t.clear()
 	t.events++
 	if e.Skipped != "" {
 		t.skipped++
 	}
 	if t.c.json {
-		_ = printJSON(t.c.out, stepJSON{Line: e.Line, At: exercise.Clock(e.At), Do: e.Do, Hazard: e.Hazard, Name: e.Subject, UUID: e.UUID, Say: e.Say,
+		_ = printJSON(t.c.out, stepJSON{Line: e.Line, At: drill.Clock(e.At), Do: e.Do, Hazard: e.Hazard, Name: e.Subject, UUID: e.UUID, Say: e.Say,
 			Skipped: e.Skipped, Time: new(t.c.now())}) // ignore errors: the drill goes on without a reader
 		return
 	}
-	line := fmt.Sprintf("%s  %-6s  %s", exercise.Clock(e.At), e.Do, oneLine(what(&e.Step)))
+	line := fmt.Sprintf("%s  %-6s  %s", drill.Clock(e.At), e.Do, oneLine(what(&e.Step)))
 	if e.Skipped != "" {
 		line += " - skipped: " + oneLine(e.Skipped)
 	}
@@ -289,10 +289,10 @@ func (t *teller) told(e exercise.Event) {
 }
 
 // tick redraws the status line.
-func (t *teller) tick(s exercise.Status) {
+func (t *teller) tick(s drill.Status) {
 	const bar, width = 12, 79 // a line that wraps could not be overwritten
 	done := int(bar * s.Elapsed / max(t.length, 1))
-	line := fmt.Sprintf("[%s%s] %s of %s, %d active", strings.Repeat("=", done), strings.Repeat("-", bar-done), exercise.Clock(s.Elapsed), exercise.Clock(s.Length)[1:], s.Active)
+	line := fmt.Sprintf("[%s%s] %s of %s, %d active", strings.Repeat("=", done), strings.Repeat("-", bar-done), drill.Clock(s.Elapsed), drill.Clock(s.Length)[1:], s.Active)
 	if s.Next != nil {
 		line += fmt.Sprintf(", in %s: %s %s", span(s.NextIn+999*time.Millisecond), s.Next.Do, strings.TrimPrefix(s.Next.Subject, "EXERCISE - "))
 	}

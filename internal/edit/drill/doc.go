@@ -1,4 +1,4 @@
-// Package exercise holds drills: it reads scenarios, and plays them on a running service as an editor's client does.
+// Package drill holds drills: it reads scenarios, and plays them on a running service as an editor's client does.
 //
 // Whatever a scenario says, what is played of it is a drill and looks like one: every hazard has the category EXERCISE, every name, title and
 // file name begins with EXERCISE, every description and text says so first. A scenario names hazards by words of its own; their uuids are
@@ -8,4 +8,4 @@
 //
 // What a drill began it ends: when its time is over, when it is interrupted, and, if the program was killed, an hour after its time by
 // itself. End ends what an earlier run of the same scenario has left: the uuids tell.
-package exercise
+package drill

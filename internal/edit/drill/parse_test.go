@@ -1,4 +1,4 @@
-package exercise_test
+package drill_test
 
 import (
 	"errors"
@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hazardd/hazardd/exercises"
-	"github.com/hazardd/hazardd/internal/exercise"
+	"github.com/hazardd/hazardd/internal/edit/drill"
+	"github.com/hazardd/hazardd/internal/edit/drill/scenarios"
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
@@ -27,7 +27,7 @@ const flood = `  - {at: +00:00:00, begin: river, name: River, type: FLOOD, sever
 `
 
 func TestAScenarioIsReadWhole(t *testing.T) {
-	s, err := exercise.Parse([]byte(`name: drill
+	s, err := drill.Parse([]byte(`name: drill
 title: A drill
 description: For the test.
 timeline:
@@ -74,15 +74,15 @@ timeline:
 		t.Fatal(err)
 	}
 	const marked = "EXERCISE EXERCISE EXERCISE - this is a drill, nothing of it is real."
-	if want := (&exercise.Hazard{Name: "EXERCISE - Flood - Old Town", Description: marked + "\n\nWater over the quay.", Type: "FLOOD", Severity: "WATCH",
+	if want := (&drill.Hazard{Name: "EXERCISE - Flood - Old Town", Description: marked + "\n\nWater over the quay.", Type: "FLOOD", Severity: "WATCH",
 		Latitude: 53.5, Longitude: 9.9, Area: s.Steps[0].Begin.Area}); cmp.Diff(want, s.Steps[0].Begin) != "" {
 		t.Error(cmp.Diff(want, s.Steps[0].Begin))
 	}
 	if got := string(s.Steps[0].Begin.Area); !strings.HasPrefix(got, `{"type":"Polygon"`) {
 		t.Errorf("area %s", got)
 	}
-	if want := (&exercise.Product{Title: "EXERCISE - Depths", Type: "FILE_PRODUCT", Folder: "maps", Where: s.Steps[2].Add.Where,
-		File: &exercise.File{Name: "EXERCISE-a.csv", Content: []byte("a,b\n")}}); cmp.Diff(want, s.Steps[2].Add) != "" {
+	if want := (&drill.Product{Title: "EXERCISE - Depths", Type: "FILE_PRODUCT", Folder: "maps", Where: s.Steps[2].Add.Where,
+		File: &drill.File{Name: "EXERCISE-a.csv", Content: []byte("a,b\n")}}); cmp.Diff(want, s.Steps[2].Add) != "" {
 		t.Error(cmp.Diff(want, s.Steps[2].Add))
 	}
 	if got := s.Steps[4].Fields["data"]; got != marked+"\n\nThree metres." {
@@ -91,7 +91,7 @@ timeline:
 	if got := s.Steps[5].Fields["severity_ID"]; got != "WARNING" || s.Steps[5].Fields["area"] == nil || len(s.Steps[5].Fields) != 2 {
 		t.Errorf("updated to %v", s.Steps[5].Fields)
 	}
-	if s.Length() != 30*time.Hour || len(s.Steps) != 8 || !slices.Equal(s.Hazards(), []string{"river"}) || s.Steps[7].Do != exercise.Say {
+	if s.Length() != 30*time.Hour || len(s.Steps) != 8 || !slices.Equal(s.Hazards(), []string{"river"}) || s.Steps[7].Do != drill.Say {
 		t.Errorf("%d steps in %v, hazards %q", len(s.Steps), s.Length(), s.Hazards())
 	}
 	if len(s.Notes) != 1 || s.Notes[0].Line != 13 || !strings.Contains(s.Notes[0].String(), "RESPONSE is played as EXERCISE") {
@@ -170,7 +170,7 @@ func TestWhatIsWrongWithAScenarioIsToldWithLineFieldAndValue(t *testing.T) {
 			[]string{`line 4: type: "SNOW"`, `line 4: severity: "RED"`}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, err := exercise.Parse([]byte(tt.text), folder)
+			s, err := drill.Parse([]byte(tt.text), folder)
 			if err == nil {
 				t.Fatalf("read %+v", s)
 			}
@@ -184,17 +184,17 @@ func TestWhatIsWrongWithAScenarioIsToldWithLineFieldAndValue(t *testing.T) {
 }
 
 func TestEveryBuiltInScenarioCanBePlayed(t *testing.T) {
-	files, err := fs.Glob(exercises.Files, "*.yaml")
+	files, err := fs.Glob(scenarios.Files, "*.yaml")
 	if err != nil || len(files) < 2 {
 		t.Fatalf("%d files, %v", len(files), err)
 	}
 	for _, name := range files {
 		t.Run(name, func(t *testing.T) {
-			text, err := fs.ReadFile(exercises.Files, name)
+			text, err := fs.ReadFile(scenarios.Files, name)
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, err := exercise.Parse(text, exercises.Files)
+			s, err := drill.Parse(text, scenarios.Files)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -231,18 +231,18 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(head + flood + "  - {at: +00:01:00, add: river, title: x, file: {from: files/a.csv}}\n  - {at: 1:00, say: &a b, end: *a}\n"))
 	f.Add([]byte("name: a\ntitle: &t b\ntimeline: &x\n - *x\n"))
 	f.Add([]byte(head + "  - {<<: {at: 0:00}, begin: !!binary river, area: {type: Point, coordinates: [1, .nan]}, latitude: 0x1p-2}\n"))
-	files, _ := fs.Glob(exercises.Files, "*.yaml")
+	files, _ := fs.Glob(scenarios.Files, "*.yaml")
 	for _, name := range files {
-		text, err := fs.ReadFile(exercises.Files, name)
+		text, err := fs.ReadFile(scenarios.Files, name)
 		if err != nil {
 			f.Fatal(err)
 		}
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		s, err := exercise.Parse(text, folder)
+		s, err := drill.Parse(text, folder)
 		if err != nil {
-			if bad, ok := errors.AsType[*exercise.InvalidError](err); ok {
+			if bad, ok := errors.AsType[*drill.InvalidError](err); ok {
 				for _, fault := range bad.Faults {
 					if fault.Line < 1 || fault.Detail == "" {
 						t.Errorf("fault %+v", fault)

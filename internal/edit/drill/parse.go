@@ -1,4 +1,4 @@
-package exercise
+package drill
 
 import (
 	"bytes"

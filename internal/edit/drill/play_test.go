@@ -1,4 +1,4 @@
-package exercise_test
+package drill_test
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/client"
-	"github.com/hazardd/hazardd/exercises"
-	"github.com/hazardd/hazardd/internal/exercise"
+	"github.com/hazardd/hazardd/internal/edit/drill"
+	"github.com/hazardd/hazardd/internal/edit/drill/scenarios"
 	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/wire"
 )
@@ -30,9 +30,9 @@ func TestADrillIsPlayedOnTheRealService(t *testing.T) {
 				t.Fatalf("%d %s", flood.Status, flood.Body)
 			}
 			s := builtIn(t, name)
-			var events []exercise.Event
+			var events []drill.Event
 			var severest int
-			p := &exercise.Player{Server: c, Speed: 1e9, Run: exercise.NewRun(), Told: func(e exercise.Event) {
+			p := &drill.Player{Server: c, Speed: 1e9, Run: drill.NewRun(), Told: func(e drill.Event) {
 				events = append(events, e)
 				list, err := c.ActiveByCategory(t.Context(), "EXERCISE")
 				if err != nil {
@@ -114,8 +114,8 @@ func TestEndEndsWhatEarlierRunsHaveLeftAndNothingElse(t *testing.T) {
 	server := hazardtest.Serve(t)
 	c := newClient(t, server)
 	s, other := parsed(t, head+flood), parsed(t, strings.Replace(head, "drill", "other", 1)+flood)
-	for _, play := range []*exercise.Scenario{s, s, other} {
-		p := &exercise.Player{Server: c, Speed: 1, Keep: true, Run: exercise.NewRun(), Told: func(exercise.Event) {}}
+	for _, play := range []*drill.Scenario{s, s, other} {
+		p := &drill.Player{Server: c, Speed: 1, Keep: true, Run: drill.NewRun(), Told: func(drill.Event) {}}
 		if err := p.Play(t.Context(), play); err != nil {
 			t.Fatal(err)
 		}
@@ -124,12 +124,12 @@ func TestEndEndsWhatEarlierRunsHaveLeftAndNothingElse(t *testing.T) {
 	if byHand.Status != 201 {
 		t.Fatalf("%d %s", byHand.Status, byHand.Body)
 	}
-	left, err := exercise.Left(t.Context(), c, s)
+	left, err := drill.Left(t.Context(), c, s)
 	if err != nil || len(left) != 2 {
 		t.Fatalf("left: %d, %v; want 2", len(left), err)
 	}
 	ended := 0
-	if err := exercise.End(t.Context(), c, s, func(e exercise.Event) {
+	if err := drill.End(t.Context(), c, s, func(e drill.Event) {
 		if e.Hazard == "river" && e.Skipped == "" {
 			ended++
 		}
@@ -148,7 +148,7 @@ func TestAReaderCannotPlay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &exercise.Player{Server: c, Speed: 1, Run: exercise.NewRun(), Told: func(e exercise.Event) { t.Errorf("done: %+v", e) }}
+	p := &drill.Player{Server: c, Speed: 1, Run: drill.NewRun(), Told: func(e drill.Event) { t.Errorf("done: %+v", e) }}
 	if err := p.Play(t.Context(), parsed(t, head+flood)); !errors.Is(err, client.ErrForbidden) || !strings.Contains(err.Error(), "line 4") {
 		t.Errorf("%v", err)
 	}
@@ -239,8 +239,8 @@ func TestStepsAreDoneWhenTheyAreDue(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d := newDesk()
 				var ticks int
-				var last exercise.Status
-				p := &exercise.Player{Server: d, Speed: tt.speed, Told: func(exercise.Event) {}, Tick: func(s exercise.Status) { ticks++; last = s }}
+				var last drill.Status
+				p := &drill.Player{Server: d, Speed: tt.speed, Told: func(drill.Event) {}, Tick: func(s drill.Status) { ticks++; last = s }}
 				if err := p.Play(t.Context(), parsed(t, rising)); err != nil {
 					t.Fatal(err)
 				}
@@ -271,7 +271,7 @@ func TestAnInterruptedDrillEndsItsHazardsUnlessTheyAreKept(t *testing.T) {
 				d := newDesk()
 				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 				defer cancel()
-				p := &exercise.Player{Server: d, Speed: 1, Keep: tt.keep, Told: func(exercise.Event) {}}
+				p := &drill.Player{Server: d, Speed: 1, Keep: tt.keep, Told: func(drill.Event) {}}
 				if err := p.Play(ctx, parsed(t, rising)); !errors.Is(err, context.DeadlineExceeded) {
 					t.Errorf("%v", err)
 				}
@@ -293,7 +293,7 @@ func TestADrillOutlivesARestartOfTheServer(t *testing.T) {
 			}
 			return nil
 		}
-		p := &exercise.Player{Server: d, Speed: 1, Told: func(exercise.Event) {}}
+		p := &drill.Player{Server: d, Speed: 1, Told: func(drill.Event) {}}
 		if err := p.Play(t.Context(), parsed(t, rising)); err != nil {
 			t.Fatal(err)
 		}
@@ -312,9 +312,9 @@ func TestADrillWhoseServerIsGoneSaysWhatIsLeft(t *testing.T) {
 			}
 			return nil
 		}
-		p := &exercise.Player{Server: d, Speed: 1, Told: func(exercise.Event) {}}
+		p := &drill.Player{Server: d, Speed: 1, Told: func(drill.Event) {}}
 		err := p.Play(t.Context(), parsed(t, rising))
-		if !errors.Is(err, exercise.ErrLeft) || !strings.Contains(err.Error(), "line 5: update river") || !strings.Contains(err.Error(), "end river") {
+		if !errors.Is(err, drill.ErrLeft) || !strings.Contains(err.Error(), "line 5: update river") || !strings.Contains(err.Error(), "end river") {
 			t.Errorf("%v", err)
 		}
 		if took := time.Since(d.start); took > 15*time.Minute {
@@ -330,8 +330,8 @@ func TestWhatTraineesHaveEndedIsSkipped(t *testing.T) {
 		s := parsed(t, head+flood+"  - {at: +00:05:00, add: river, product: p, title: Report, text: a}\n  - {at: +00:10:00, update: river, severity: WARNING}\n"+
 			"  - {at: +00:11:00, revise: p, text: b}\n  - {at: +01:00:00, end: river}\n")
 		var skipped []string
-		p := &exercise.Player{Server: d, Speed: 1, Told: func(e exercise.Event) {
-			if e.Do == exercise.Add {
+		p := &drill.Player{Server: d, Speed: 1, Told: func(e drill.Event) {
+			if e.Do == drill.Add {
 				for _, h := range d.hazards {
 					h.Status = "E"
 				}
@@ -354,7 +354,7 @@ func TestWhatTraineesHaveEndedIsSkipped(t *testing.T) {
 func TestADrillStopsBeforeItTouchesWhatIsReal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk()
-		p := &exercise.Player{Server: d, Speed: 1, Told: func(e exercise.Event) {
+		p := &drill.Player{Server: d, Speed: 1, Told: func(e drill.Event) {
 			for _, h := range d.hazards {
 				h.CategoryID = "EVENT"
 			}
@@ -378,22 +378,22 @@ func newClient(t *testing.T, srv *hazardtest.Server) *client.Client {
 	return c
 }
 
-func parsed(t *testing.T, text string) *exercise.Scenario {
+func parsed(t *testing.T, text string) *drill.Scenario {
 	t.Helper()
-	s, err := exercise.Parse([]byte(text), nil)
+	s, err := drill.Parse([]byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-func builtIn(t *testing.T, name string) *exercise.Scenario {
+func builtIn(t *testing.T, name string) *drill.Scenario {
 	t.Helper()
-	text, err := fs.ReadFile(exercises.Files, name+".yaml")
+	text, err := fs.ReadFile(scenarios.Files, name+".yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := exercise.Parse(text, exercises.Files)
+	s, err := drill.Parse(text, scenarios.Files)
 	if err != nil {
 		t.Fatal(err)
 	}
