@@ -33,12 +33,12 @@ import (
 	"github.com/hazardd/hazardd/bench/internal/measure"
 	"github.com/hazardd/hazardd/client"
 	"github.com/hazardd/hazardd/internal/auth"
-	"github.com/hazardd/hazardd/internal/channel"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/notice"
-	"github.com/hazardd/hazardd/internal/notify"
 	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/tell/channel"
+	"github.com/hazardd/hazardd/internal/tell/message"
+	"github.com/hazardd/hazardd/internal/tell/subscription"
 )
 
 const (
@@ -313,8 +313,8 @@ func heap() float64 {
 // anything is a sender that sends nothing.
 type anything struct{}
 
-func (anything) Send(context.Context, channel.Address, notice.Notice) error { return nil }
-func (anything) Check(channel.Address) error                                { return nil }
+func (anything) Send(context.Context, channel.Address, message.Notice) error { return nil }
+func (anything) Check(channel.Address) error                                 { return nil }
 
 // fill creates the subscriptions: one at 150° W, the matching ones at 20° E, and the others all
 // over the world, away from both.
@@ -324,12 +324,12 @@ func fill(ctx context.Context, dir string, n int) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	key, err := notify.ReadKey(filepath.Join(dir, notify.KeyFile), true)
+	key, err := subscription.ReadKey(filepath.Join(dir, subscription.KeyFile), true)
 	if err != nil {
 		return err
 	}
-	people := notify.New(notify.Config{Store: s, Key: key, Sender: anything{}, Now: time.Now})
-	who := notify.Author{Caller: &auth.Caller{Name: "bench", Role: auth.Admin}}
+	people := subscription.New(subscription.Config{Store: s, Key: key, Sender: anything{}, Now: time.Now})
+	who := subscription.Author{Caller: &auth.Caller{Name: "bench", Role: auth.Admin}}
 	random := rand.New(rand.NewPCG(1, 2))
 	levels, digests := []string{"", "ADVISORY", "WATCH", "WARNING"}, []string{"", "FLOOD", "CYCLONE", "EARTHQUAKE"}
 	const atOnce = 500 // per transaction

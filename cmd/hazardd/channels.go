@@ -1,8 +1,8 @@
 package main
 
 import (
-	"github.com/hazardd/hazardd/internal/channel"
 	"github.com/hazardd/hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/tell/channel"
 )
 
 // channelFlags configure the channels that notify subscribers.

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/client"
-	"github.com/hazardd/hazardd/internal/channel"
 	"github.com/hazardd/hazardd/internal/lang"
 	"github.com/hazardd/hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/tell/channel"
 )
 
 type notifyCmd struct {

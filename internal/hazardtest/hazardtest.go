@@ -15,12 +15,12 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/internal/auth"
-	"github.com/hazardd/hazardd/internal/notify"
 	"github.com/hazardd/hazardd/internal/openapi"
 	"github.com/hazardd/hazardd/internal/openapitest"
 	"github.com/hazardd/hazardd/internal/pgtest"
 	"github.com/hazardd/hazardd/internal/recordings"
 	"github.com/hazardd/hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/tell/subscription"
 )
 
 // Password is the password of every user that Serve makes.
@@ -56,8 +56,8 @@ func serve(t testing.TB, data string, prepare func(*Server), alter ...func(*serv
 		Pictures:   -1,   // else payloads of tests would lead to the network
 		NoExposure: true} // else every hazard changes once more, whenever its people are counted
 	if cfg.Database != "" { // the service creates a key only for a store in the data folder
-		cfg.AddressKey = filepath.Join(t.TempDir(), notify.KeyFile)
-		if _, err := notify.ReadKey(cfg.AddressKey, true); err != nil {
+		cfg.AddressKey = filepath.Join(t.TempDir(), subscription.KeyFile)
+		if _, err := subscription.ReadKey(cfg.AddressKey, true); err != nil {
 			t.Fatal(err)
 		}
 	}

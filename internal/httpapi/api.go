@@ -42,14 +42,14 @@ import (
 	"github.com/hazardd/hazardd/internal/lang"
 	"github.com/hazardd/hazardd/internal/net/listen"
 	"github.com/hazardd/hazardd/internal/net/trace"
-	"github.com/hazardd/hazardd/internal/notify"
 	pages "github.com/hazardd/hazardd/internal/page"
-	"github.com/hazardd/hazardd/internal/publish"
 	"github.com/hazardd/hazardd/internal/push"
 	"github.com/hazardd/hazardd/internal/reply"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/view"
-	"github.com/hazardd/hazardd/internal/webhook"
+	"github.com/hazardd/hazardd/internal/tell/publish"
+	"github.com/hazardd/hazardd/internal/tell/subscription"
+	"github.com/hazardd/hazardd/internal/tell/webhook"
 	"github.com/hazardd/hazardd/web"
 )
 
@@ -68,7 +68,7 @@ type Config struct {
 	// Webhooks stores the webhooks. The API does not deliver to them itself.
 	Webhooks *webhook.Service
 	// Notify stores the subscriptions. The API sends no messages except tests.
-	Notify *notify.Service
+	Notify *subscription.Service
 	// Channels are the channels that subscribers can choose; zero means none.
 	Channels Channels
 	// Sources returns the states of the sources.
@@ -321,12 +321,12 @@ func (a *API) routes() {
 	a.private("GET /subscriptions/{subscription}/notices", subscribed(a.subscriptionNotices))
 
 	// Links in messages.
-	a.linked("GET /subscriptions/confirm", a.asks(notify.ToConfirm, pages.ToConfirm))
-	a.linked("POST /subscriptions/confirm", a.does(notify.ToConfirm, pages.ToConfirm))
-	a.linked("GET /subscriptions/unsubscribe", a.asks(notify.ToUnsubscribe, pages.ToEnd))
-	a.linked("POST /subscriptions/unsubscribe", a.does(notify.ToUnsubscribe, pages.ToEnd))
+	a.linked("GET /subscriptions/confirm", a.asks(subscription.ToConfirm, pages.ToConfirm))
+	a.linked("POST /subscriptions/confirm", a.does(subscription.ToConfirm, pages.ToConfirm))
+	a.linked("GET /subscriptions/unsubscribe", a.asks(subscription.ToUnsubscribe, pages.ToEnd))
+	a.linked("POST /subscriptions/unsubscribe", a.does(subscription.ToUnsubscribe, pages.ToEnd))
 	a.linked("GET /subscriptions/manage", a.manages)
-	a.linked("POST /subscriptions/manage", a.does(notify.ToManage, pages.ToEnd))
+	a.linked("POST /subscriptions/manage", a.does(subscription.ToManage, pages.ToEnd))
 	a.linked("GET /subscriptions/change", a.manages) // for a reader who changes the language after submitting a form
 	a.linked("POST /subscriptions/change", a.changesSubscribed)
 

@@ -12,8 +12,8 @@ import (
 	"github.com/hazardd/hazardd/internal/format/cap"
 	"github.com/hazardd/hazardd/internal/geo/lru"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/publish"
 	"github.com/hazardd/hazardd/internal/reply"
+	"github.com/hazardd/hazardd/internal/tell/publish"
 )
 
 // maxIndexes bounds the cached indexes of messages, in bytes.

@@ -15,7 +15,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/httpapi"
 	"github.com/hazardd/hazardd/internal/service"
-	"github.com/hazardd/hazardd/internal/signature"
+	"github.com/hazardd/hazardd/internal/tell/publish/signature"
 )
 
 func signingKey(t testing.TB) (key, certificate, root string) {

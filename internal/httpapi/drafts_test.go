@@ -13,8 +13,8 @@ import (
 	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/ingest/source"
-	"github.com/hazardd/hazardd/internal/notice"
 	"github.com/hazardd/hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/tell/message"
 )
 
 // drafted is what a request that waits answers.
@@ -75,7 +75,7 @@ func TestTwoPeoplePublishAWarning(t *testing.T) {
 		if a.Status != 201 || !strings.Contains(string(a.Body), d.Hazard) {
 			t.Fatalf("%d %s", a.Status, a.Body)
 		}
-		if n := <-box; n.Kind != notice.First || n.Items[0].Hazard.UUID.String() != d.Hazard {
+		if n := <-box; n.Kind != message.First || n.Items[0].Hazard.UUID.String() != d.Hazard {
 			t.Errorf("%+v", n)
 		}
 		if a := s.do("second", "POST", path+"/approve", nil); a.Status != 409 {
@@ -92,7 +92,7 @@ func TestTwoPeoplePublishAWarning(t *testing.T) {
 		if a := s.do("red", "POST", "/hazards/"+d.Hazard+"/retract", `{"reason":"a false alarm"}`); a.Status != 200 {
 			t.Errorf("%d %s", a.Status, a.Body)
 		}
-		if n := <-box; n.Kind != notice.Correction {
+		if n := <-box; n.Kind != message.Correction {
 			t.Errorf("%+v", n)
 		}
 	}

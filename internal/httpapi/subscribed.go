@@ -10,8 +10,8 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/lang"
 	"github.com/hazardd/hazardd/internal/lang/words"
-	"github.com/hazardd/hazardd/internal/notify"
 	pages "github.com/hazardd/hazardd/internal/page"
+	"github.com/hazardd/hazardd/internal/tell/subscription"
 )
 
 // Links in messages hold a token, which alone identifies the reader. Cookies are ignored, so a
@@ -46,7 +46,9 @@ func linkToken(r *http.Request) string {
 	return ""
 }
 
-func (a *API) holder(r *http.Request) notify.Author { return notify.Author{Addr: a.clientAddr(r)} }
+func (a *API) holder(r *http.Request) subscription.Author {
+	return subscription.Author{Addr: a.clientAddr(r)}
+}
 
 // asks serves the page that asks for confirmation.
 func (a *API) asks(purpose string, deed pages.Deed) handler {
@@ -66,7 +68,7 @@ func (a *API) does(purpose string, deed pages.Deed) handler {
 		token, now := linkToken(r), a.now()
 		sub, err := a.Notify.Asked(r.Context(), purpose, token, now)
 		if err == nil || errors.Is(err, hazard.ErrNotFound) { // ending something that has ended is not an error
-			if purpose == notify.ToConfirm {
+			if purpose == subscription.ToConfirm {
 				err = a.Notify.Confirm(r.Context(), a.holder(r), token, now)
 			} else {
 				err = a.Notify.Unsubscribe(r.Context(), a.holder(r), purpose, token, now)
@@ -108,7 +110,7 @@ func (a *API) changesSubscribed(w http.ResponseWriter, r *http.Request) error {
 }
 
 // changeOf parses the fields of a form. Missing fields stay unchanged.
-func changeOf(body string) (c notify.Change, err error) {
+func changeOf(body string) (c subscription.Change, err error) {
 	form, err := url.ParseQuery(body)
 	bad := &hazard.InvalidError{}
 	if err != nil {
@@ -139,9 +141,9 @@ func changeOf(body string) (c notify.Change, err error) {
 		case "severity_min":
 			c.Severity = &value
 		case "digest":
-			c.Digest = new(notify.Digest(value))
+			c.Digest = new(subscription.Digest(value))
 		case "quiet_from", "quiet_to", "quiet_except":
-			c.Quiet = &notify.Quiet{From: form.Get("quiet_from"), To: form.Get("quiet_to"), Except: hazard.Warning}
+			c.Quiet = &subscription.Quiet{From: form.Get("quiet_from"), To: form.Get("quiet_to"), Except: hazard.Warning}
 			if level := form.Get("quiet_except"); level != "" {
 				var ok bool
 				if c.Quiet.Except, ok = hazard.ParseSeverity(level); !ok {
@@ -169,7 +171,7 @@ func (a *API) answerManaged(w http.ResponseWriter, r *http.Request, p *pages.Sub
 const maxMessages = 10
 
 // managed converts a subscription for its page.
-func managed(s *notify.Subscription, told []notify.Delivery) *pages.Subscription {
+func managed(s *subscription.Subscription, told []subscription.Delivery) *pages.Subscription {
 	out := &pages.Subscription{Name: s.Name, Paused: s.Status == "paused", Severity: s.Severity, People: s.People, Drills: s.Drills, Digest: string(s.Digest), Zone: s.Zone,
 		Language: s.Language}
 	for _, c := range s.Channels {

@@ -12,16 +12,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hazardd/hazardd/internal/channel"
 	"github.com/hazardd/hazardd/internal/httpapi"
-	"github.com/hazardd/hazardd/internal/notice"
 	"github.com/hazardd/hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/tell/channel"
+	"github.com/hazardd/hazardd/internal/tell/message"
 )
 
 // postbox is a Sender that keeps its messages.
-type postbox chan notice.Notice
+type postbox chan message.Notice
 
-func (p postbox) Send(ctx context.Context, _ channel.Address, n notice.Notice) error {
+func (p postbox) Send(ctx context.Context, _ channel.Address, n message.Notice) error {
 	select {
 	case p <- n:
 		return nil
@@ -56,16 +56,16 @@ func TestSubscriptionsOverHTTP(t *testing.T) {
 	if a := s.do("reader", "POST", path+"/test", nil); a.Status != 200 || !strings.Contains(string(a.Body), `"delivered":true`) {
 		t.Errorf("test: %d %s", a.Status, a.Body)
 	}
-	if n := <-box; n.Kind != notice.Test {
+	if n := <-box; n.Kind != message.Test {
 		t.Errorf("%+v", n)
 	}
 	s.hazard("red", "latitude", -50) // elsewhere
 	h := s.hazard("red")
-	if n := <-box; n.Kind != notice.First || n.Items[0].Hazard.ID != h.HazardID || n.Items[0].Place != "home" || n.Link != "" {
+	if n := <-box; n.Kind != message.First || n.Items[0].Hazard.ID != h.HazardID || n.Items[0].Place != "home" || n.Link != "" {
 		t.Errorf("%+v", n)
 	}
 	s.do("red", "POST", fmt.Sprintf("/hazards/%d/retract", h.HazardID), `{"reason":"a false alarm"}`)
-	if n := <-box; n.Kind != notice.Correction || n.Items[0].Reason != "a false alarm" {
+	if n := <-box; n.Kind != message.Correction || n.Items[0].Reason != "a false alarm" {
 		t.Errorf("%+v", n)
 	}
 	for a := s.do("reader", "GET", path+"/notices?limit=1", nil); !strings.Contains(string(a.Body), `"state":"sent"`); a = s.do("reader", "GET", path+"/notices?limit=1", nil) {

@@ -12,7 +12,7 @@ import (
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/reply"
 	"github.com/hazardd/hazardd/internal/store"
-	"github.com/hazardd/hazardd/internal/webhook"
+	"github.com/hazardd/hazardd/internal/tell/webhook"
 )
 
 func (a *API) hookAuthor(r *http.Request, who *auth.Caller) webhook.Author {

@@ -14,17 +14,17 @@ import (
 
 	"github.com/hazardd/hazardd/internal/atlas/basemap"
 	"github.com/hazardd/hazardd/internal/auth/secret"
-	"github.com/hazardd/hazardd/internal/channel"
 	"github.com/hazardd/hazardd/internal/geo/lru"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/clock"
 	"github.com/hazardd/hazardd/internal/httpapi"
 	"github.com/hazardd/hazardd/internal/lang"
 	"github.com/hazardd/hazardd/internal/net/outbound"
-	"github.com/hazardd/hazardd/internal/notice"
-	"github.com/hazardd/hazardd/internal/notify"
 	"github.com/hazardd/hazardd/internal/page"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/tell/channel"
+	"github.com/hazardd/hazardd/internal/tell/message"
+	"github.com/hazardd/hazardd/internal/tell/subscription"
 	"github.com/hazardd/hazardd/web"
 )
 
@@ -136,8 +136,8 @@ type pictured struct {
 }
 
 // Send sends the message with its maps.
-func (p *pictured) Send(ctx context.Context, to channel.Address, n notice.Notice) error {
-	items := make([]notice.Item, len(n.Items))
+func (p *pictured) Send(ctx context.Context, to channel.Address, n message.Notice) error {
+	items := make([]message.Item, len(n.Items))
 	for i, it := range n.Items {
 		if it.Picture == nil {
 			h := it.Hazard
@@ -199,7 +199,7 @@ func (a *artist) draw(ctx context.Context, h *hazard.Hazard, width int) ([]byte,
 // over the HTTP channel of that name. It never creates a key. The error concerns the settings or
 // the address; it is channel.ErrDisabled if the settings do not enable the channel. The answer says
 // how the attempt ended.
-func TestChannel(ctx context.Context, cfg Config, name, to string, wish lang.Wish, now time.Time) (done notify.Tested, err error) {
+func TestChannel(ctx context.Context, cfg Config, name, to string, wish lang.Wish, now time.Time) (done subscription.Tested, err error) {
 	if cfg.Clock == nil {
 		cfg.Clock = clock.New(nil)
 	}
@@ -224,9 +224,9 @@ func TestChannel(ctx context.Context, cfg Config, name, to string, wish lang.Wis
 	if err := senders.Check(address); err != nil {
 		return done, err
 	}
-	n := notice.Notice{ID: uuid.NewString(), Kind: notice.Test, At: now}
+	n := message.Notice{ID: uuid.NewString(), Kind: message.Test, At: now}
 	for _, tag := range wish.Tags() {
 		n.Language = append(n.Language, tag.String())
 	}
-	return notify.Try(ctx, senders, address, n)
+	return subscription.Try(ctx, senders, address, n)
 }

@@ -9,11 +9,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/hazardd/hazardd/internal/channel"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/clock"
-	"github.com/hazardd/hazardd/internal/notice"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/tell/channel"
+	"github.com/hazardd/hazardd/internal/tell/message"
 )
 
 func TestChannelsAreThoseThatTheOperatorEnables(t *testing.T) {
@@ -61,7 +61,7 @@ type sink struct {
 	drew [][]byte
 }
 
-func (s *sink) Send(_ context.Context, _ channel.Address, n notice.Notice) error {
+func (s *sink) Send(_ context.Context, _ channel.Address, n message.Notice) error {
 	m, err := n.Mail()
 	if err != nil {
 		return err
@@ -92,7 +92,7 @@ func TestAMailHasTheMapOfItsHazard(t *testing.T) {
 	over := h
 	over.Status = hazard.Expired
 	for _, h := range []hazard.Hazard{h, h, over} {
-		if err := p.Send(t.Context(), channel.Address{}, notice.Notice{Kind: notice.First, Items: []notice.Item{{Hazard: h}}}); err != nil {
+		if err := p.Send(t.Context(), channel.Address{}, message.Notice{Kind: message.First, Items: []message.Item{{Hazard: h}}}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -5,36 +5,36 @@ import (
 	"strings"
 
 	"github.com/hazardd/hazardd/internal/atlas/region"
-	"github.com/hazardd/hazardd/internal/channel"
 	"github.com/hazardd/hazardd/internal/geo"
-	"github.com/hazardd/hazardd/internal/notice"
-	"github.com/hazardd/hazardd/internal/notify"
+	"github.com/hazardd/hazardd/internal/tell/channel"
+	"github.com/hazardd/hazardd/internal/tell/message"
+	"github.com/hazardd/hazardd/internal/tell/subscription"
 )
 
 // newNotify creates the service that notifies subscribers. It needs cfg as the operator gave it:
 // without a public address, messages have no link.
-func (s *Service) newNotify(cfg Config) (*notify.Service, error) {
+func (s *Service) newNotify(cfg Config) (*subscription.Service, error) {
 	var sender channel.Sender = s.channels
 	if cfg.Sender != nil {
 		sender = cfg.Sender
 	}
-	c := notify.Config{Store: s.Store, Tail: s.tail, Sender: sender, Standing: s.Auth.Standing, Org: s.org, Region: outline, Authority: cfg.Known.title, Counting: !cfg.NoExposure,
+	c := subscription.Config{Store: s.Store, Tail: s.tail, Sender: sender, Standing: s.Auth.Standing, Org: s.org, Region: outline, Authority: cfg.Known.title, Counting: !cfg.NoExposure,
 		Links: cfg.PublicURL != "", BaseURL: s.cfg.PublicURL, Storm: cfg.Storm, Confirmations: cfg.Confirmations, Now: s.cfg.Clock.Now, Logger: cfg.Logger,
-		Text: func(n notice.Notice) string { return n.Text() }}
+		Text: func(n message.Notice) string { return n.Text() }}
 	path, make := cfg.AddressKey, false
 	if path == "" && cfg.Database == "" {
-		path, make = filepath.Join(cfg.DataDir, notify.KeyFile), true
+		path, make = filepath.Join(cfg.DataDir, subscription.KeyFile), true
 	}
 	if path == "" {
 		c.NoKey = "this server keeps no subscriptions: its nodes need a common key for addresses (setting address-key)"
-		return notify.New(c), nil
+		return subscription.New(c), nil
 	}
-	key, err := notify.ReadKey(path, make)
+	key, err := subscription.ReadKey(path, make)
 	if err != nil {
 		return nil, err
 	}
 	c.Key = key
-	return notify.New(c), nil
+	return subscription.New(c), nil
 }
 
 // org returns the id of the organization with that acronym.

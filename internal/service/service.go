@@ -28,7 +28,6 @@ import (
 	"github.com/hazardd/hazardd/internal/atlas/population"
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/auth/oidc"
-	"github.com/hazardd/hazardd/internal/channel"
 	"github.com/hazardd/hazardd/internal/edit"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/clock"
@@ -45,15 +44,16 @@ import (
 	"github.com/hazardd/hazardd/internal/net/listen"
 	"github.com/hazardd/hazardd/internal/net/outbound"
 	"github.com/hazardd/hazardd/internal/net/trace"
-	"github.com/hazardd/hazardd/internal/notify"
-	"github.com/hazardd/hazardd/internal/publish"
 	"github.com/hazardd/hazardd/internal/push"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/backup/continuous"
 	"github.com/hazardd/hazardd/internal/store/blob"
 	"github.com/hazardd/hazardd/internal/store/follow"
 	"github.com/hazardd/hazardd/internal/store/view"
-	"github.com/hazardd/hazardd/internal/webhook"
+	"github.com/hazardd/hazardd/internal/tell/channel"
+	"github.com/hazardd/hazardd/internal/tell/publish"
+	"github.com/hazardd/hazardd/internal/tell/subscription"
+	"github.com/hazardd/hazardd/internal/tell/webhook"
 )
 
 // Config configures a service. Zero values mean the defaults.
@@ -132,10 +132,10 @@ type Config struct {
 	// service creates one in DataDir.
 	AddressKey string
 	// Storm is how many messages a subscriber gets per minute before further ones are combined into
-	// a summary; 0 means notify.DefaultStorm.
+	// a summary; 0 means subscription.DefaultStorm.
 	Storm int
 	// Confirmations is how many address confirmations are sent per day; 0 means
-	// notify.DefaultConfirmations.
+	// subscription.DefaultConfirmations.
 	Confirmations int
 	// ApproveWarnings requires a second person to approve each WARNING of an editor before it is
 	// published. ApprovePeople requires it for hazards that reach at least that many people; 0
@@ -170,7 +170,7 @@ type Service struct {
 	channels *channels
 	streets  *basemap.Streets // the operator's basemap from a file, or nil
 	remote   *url.URL         // address of the basemap that browsers read directly, or nil
-	notify   *notify.Service
+	notify   *subscription.Service
 	intake   *fuse.Intake
 	poller   *poll.Poller
 	Evidence *evidence.Keeper

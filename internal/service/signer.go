@@ -3,7 +3,7 @@ package service
 import (
 	"time"
 
-	"github.com/hazardd/hazardd/internal/signature"
+	"github.com/hazardd/hazardd/internal/tell/publish/signature"
 )
 
 // signerEnds is how long before the certificate for CAP messages expires a warning is logged.

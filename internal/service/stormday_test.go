@@ -16,14 +16,14 @@ import (
 
 	"github.com/hazardd/hazardd/internal/atlas/region"
 	"github.com/hazardd/hazardd/internal/auth"
-	"github.com/hazardd/hazardd/internal/channel"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/sources/nws"
-	"github.com/hazardd/hazardd/internal/notice"
-	"github.com/hazardd/hazardd/internal/notify"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/follow"
+	"github.com/hazardd/hazardd/internal/tell/channel"
+	"github.com/hazardd/hazardd/internal/tell/message"
+	"github.com/hazardd/hazardd/internal/tell/subscription"
 )
 
 // people are the subscribers on the day of the storm, with their areas and the other members of
@@ -51,10 +51,10 @@ type post struct {
 
 type delivered struct {
 	at time.Time
-	n  notice.Notice
+	n  message.Notice
 }
 
-func (p *post) Send(_ context.Context, to channel.Address, n notice.Notice) error {
+func (p *post) Send(_ context.Context, to channel.Address, n message.Notice) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.got[to.To] = append(p.got[to.To], delivered{time.Now(), n})
@@ -92,14 +92,14 @@ func TestRecordedStormDayIsToldOnceToEach(t *testing.T) {
 
 func stormDay(t *testing.T, list []*row) {
 	r := &replay{desk: newDesk(t)}
-	key, err := notify.NewKey(make([]byte, 32))
+	key, err := subscription.NewKey(make([]byte, 32))
 	if err != nil {
 		t.Fatal(err)
 	}
 	quiet := slog.New(slog.DiscardHandler)
 	clock := hazard.ClockFunc(func() hazard.Instant { return hazard.At(time.Now()) })
 	box := &post{got: map[string][]delivered{}}
-	teller := notify.New(notify.Config{Store: r.store, Tail: follow.New(r.store, unseen{}, clock.Now, follow.Memory, quiet), Key: key, Sender: box, Now: time.Now, Logger: quiet,
+	teller := subscription.New(subscription.Config{Store: r.store, Tail: follow.New(r.store, unseen{}, clock.Now, follow.Memory, quiet), Key: key, Sender: box, Now: time.Now, Logger: quiet,
 		Standing: func(string) (auth.Role, []int64, bool) { return auth.Admin, nil, true },
 		Region: func(code string) (geo.Shape, float64, bool) {
 			if shape := region.Outline(code); len(code) == 2 && !shape.IsZero() {
@@ -108,7 +108,7 @@ func stormDay(t *testing.T, list []*row) {
 			shape, ok := region.Area(region.ParseCode("UGC:" + strings.TrimPrefix(code, "US-") + "C000"))
 			return shape, 0, ok
 		}})
-	root := notify.Author{Caller: &auth.Caller{Name: "root", Role: auth.Admin}}
+	root := subscription.Author{Caller: &auth.Caller{Name: "root", Role: auth.Admin}}
 	address := func(i int) string { return fmt.Sprintf("https://people.example/%d", i) }
 	ids := make([]string, len(people)) // ids of the subscriptions
 	for i, p := range people {
@@ -151,13 +151,13 @@ func stormDay(t *testing.T, list []*row) {
 			histogram[n]++
 			most = max(most, n)
 		}
-		minute, single := busiest(messages, func(notice.Kind) bool { return true }), busiest(messages, func(k notice.Kind) bool { return k == notice.First || k == notice.Changed || k == notice.Ended })
-		if single > notify.DefaultStorm {
-			t.Errorf("%s: %d messages in one minute that are no summary, want at most %d", p.name, single, notify.DefaultStorm)
+		minute, single := busiest(messages, func(message.Kind) bool { return true }), busiest(messages, func(k message.Kind) bool { return k == message.First || k == message.Changed || k == message.Ended })
+		if single > subscription.DefaultStorm {
+			t.Errorf("%s: %d messages in one minute that are no summary, want at most %d", p.name, single, subscription.DefaultStorm)
 		}
 		summaries := 0
 		for _, m := range messages {
-			if m.n.Kind == notice.Summary {
+			if m.n.Kind == message.Summary {
 				summaries++
 			}
 		}
@@ -175,12 +175,12 @@ func stormDay(t *testing.T, list []*row) {
 				break
 			}
 			count, hazards = count+1, hazards+len(m.n.Items)+m.n.More
-			if m.n.Kind == notice.Summary {
+			if m.n.Kind == message.Summary {
 				crowds++
 			}
 		}
-		if crowds == 0 || hazards < 50 || count > 2*notify.DefaultStorm {
-			t.Errorf("%s: the first two minutes have %d messages, %d of them summaries, of %d hazards; want at most %d messages of at least 50", p.name, count, crowds, hazards, 2*notify.DefaultStorm)
+		if crowds == 0 || hazards < 50 || count > 2*subscription.DefaultStorm {
+			t.Errorf("%s: the first two minutes have %d messages, %d of them summaries, of %d hazards; want at most %d messages of at least 50", p.name, count, crowds, hazards, 2*subscription.DefaultStorm)
 		}
 	}
 	total := 0
@@ -194,7 +194,7 @@ func stormDay(t *testing.T, list []*row) {
 }
 
 // busiest returns the maximum number of messages of some kinds in one minute.
-func busiest(list []delivered, is func(notice.Kind) bool) (most int) {
+func busiest(list []delivered, is func(message.Kind) bool) (most int) {
 	var recent []time.Time
 	for _, m := range list {
 		if !is(m.n.Kind) {
@@ -210,7 +210,7 @@ func busiest(list []delivered, is func(notice.Kind) bool) (most int) {
 // messages about each hazard.
 func checkTold(t *testing.T, s *store.Store, person, id string) (told map[int64]int) {
 	t.Helper()
-	kinds, waits := map[int64][]notice.Kind{}, map[int64]bool{} // by hazard, in order
+	kinds, waits := map[int64][]message.Kind{}, map[int64]bool{} // by hazard, in order
 	for before := int64(0); ; {
 		page, err := s.NoticesBefore(t.Context(), id, before, 1000)
 		if err != nil {
@@ -225,12 +225,12 @@ func checkTold(t *testing.T, s *store.Store, person, id string) (told map[int64]
 				continue
 			}
 			var said struct {
-				Kind notice.Kind `json:"kind"`
+				Kind message.Kind `json:"kind"`
 			}
 			if err := json.Unmarshal(n.Said, &said); err != nil {
 				t.Fatal(err)
 			}
-			kinds[n.HazardID] = append([]notice.Kind{said.Kind}, kinds[n.HazardID]...)
+			kinds[n.HazardID] = append([]message.Kind{said.Kind}, kinds[n.HazardID]...)
 		}
 		if len(page) < 1000 {
 			break
@@ -246,9 +246,11 @@ func checkTold(t *testing.T, s *store.Store, person, id string) (told map[int64]
 		if err != nil {
 			t.Fatal(err)
 		}
-		over := func(k notice.Kind) bool { return k == notice.Ended || k == notice.Withdrawn || k == notice.Correction }
+		over := func(k message.Kind) bool {
+			return k == message.Ended || k == message.Withdrawn || k == message.Correction
+		}
 		switch last := list[len(list)-1]; {
-		case list[0] != notice.First || slices.Contains(list[1:], notice.First):
+		case list[0] != message.First || slices.Contains(list[1:], message.First):
 			t.Errorf("%s: hazard %d, %s: messages %q, want one first message, at the beginning", person, hazardID, h.Name, list)
 		case waits[hazardID], h.Reason == hazard.EndMerged: // its end was not sent yet, or it continues as another
 		case over(last) != (h.Status == hazard.Expired):

@@ -73,7 +73,7 @@ async function symbol(request) {
   }
 }
 
-// What is pushed is a message as internal/notice writes it (Push), decrypted by the browser.
+// What is pushed is a message as internal/tell/message writes it (Push), decrypted by the browser.
 self.addEventListener("push", (event) => event.waitUntil(show(event.data)));
 
 async function show(data) {

@@ -1,0 +1,87 @@
+package message
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"strings"
+	"sync"
+
+	"github.com/hazardd/hazardd/internal/lang/words"
+)
+
+// Mail is a message as mail programs show it.
+type Mail struct {
+	Subject, Text, HTML string
+	Language            string // BCP 47
+	Unsubscribe         string // an address that may stand in a header; empty: there is none
+	Pictures            []Picture
+}
+
+// Picture is a PNG to which the HTML of a Mail refers by its name: <img src="cid:name">.
+type Picture struct {
+	Name string
+	PNG  []byte
+}
+
+// The pictures of a mail: their width in pixels, shown at half of it on dense screens, how many there are, and how many bytes each may have.
+const (
+	pictureWidth = 960
+	maxPictures  = 3
+	maxPicture   = 1 << 20
+)
+
+//go:embed mail.html
+var mailHTML string
+
+// templates are never executed, so that they can be cloned for each language.
+var templates = template.Must(template.New("mail").Funcs(template.FuncMap{"t": words.English().Say, "say": words.English().Say, "lines": lines}).Parse(mailHTML))
+
+var spoken = func() map[string]func() *template.Template {
+	in := map[string]func() *template.Template{}
+	for _, l := range words.All() {
+		in[l.ID] = sync.OnceValue(func() *template.Template {
+			return template.Must(templates.Clone()).Funcs(template.FuncMap{"t": l.Say, "say": func(key string) string { return l.Say("notice." + key) }})
+		})
+	}
+	return in
+}()
+
+func lines(s string) []string { return strings.Split(s, "\n") }
+
+// Mail is the message as mail programs show it. Pictures that cannot be drawn are left out: the message matters more.
+func (n *Notice) Mail() (*Mail, error) {
+	w := n.write()
+	m := &Mail{Subject: w.subject, Text: w.text(), Language: w.l.ID, Unsubscribe: w.stop}
+	type shown struct {
+		entry
+		Image string
+	}
+	data := struct {
+		Language, Dir, Subject    string
+		Exercise                  bool
+		Head, Intro, Foot         []string
+		Button, ButtonLink        string
+		Items                     []shown
+		Short                     bool
+		More, Manage, Unsubscribe string
+	}{Language: w.l.ID, Dir: w.l.Dir, Subject: w.subject, Exercise: w.exercise, Head: w.head, Intro: w.intro, Foot: w.foot, Button: w.button[0], ButtonLink: w.button[1],
+		Short: w.thumbnail, More: w.more, Manage: w.manage, Unsubscribe: w.stop}
+	for _, e := range w.items {
+		s := shown{entry: e}
+		if e.Picture != nil && len(m.Pictures) < maxPictures {
+			if png, err := e.Picture(pictureWidth); err == nil && len(png) > 0 && len(png) <= maxPicture {
+				s.Image = fmt.Sprintf("map-%d", len(m.Pictures))
+				m.Pictures = append(m.Pictures, Picture{s.Image, png})
+			}
+		}
+		data.Items = append(data.Items, s)
+	}
+	var out bytes.Buffer
+	if err := spoken[w.l.ID]().Execute(&out, data); err != nil {
+		return nil, fmt.Errorf("write a message as HTML: %w", err)
+	}
+	m.HTML = out.String()
+	return m, nil
+}

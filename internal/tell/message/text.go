@@ -1,0 +1,263 @@
+package message
+
+import (
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/hazardd/hazardd/internal/hazard"
+)
+
+// Subject is the subject of the message: one line, of at most 180 characters.
+func (n *Notice) Subject() string { return n.write().subject }
+
+// Text is the whole message as plain text, with lines that end in \n.
+func (n *Notice) Text() string { return n.write().text() }
+
+func (w *letter) text() string {
+	var b strings.Builder
+	block := func(lines ...string) {
+		wrote := false
+		for _, l := range lines {
+			if l != "" {
+				b.WriteString(l)
+				b.WriteByte('\n')
+				wrote = true
+			}
+		}
+		if wrote {
+			b.WriteByte('\n')
+		}
+	}
+	block(w.head...)
+	block(w.intro...)
+	if w.button[1] != "" {
+		block(w.button[1])
+	}
+	for i := range w.items {
+		e := &w.items[i]
+		title := w.apart(e.Title)
+		if e.Mark != "" {
+			title = e.Mark + ": " + title
+		}
+		lines := append([]string{title}, e.Lead...)
+		if w.thumbnail {
+			for _, c := range e.Changes {
+				lines = append(lines, "- "+c)
+			}
+			for _, f := range e.Facts {
+				lines = append(lines, f.Name+": "+f.Value)
+			}
+			block(append(lines, e.Link)...)
+			continue
+		}
+		block(lines...)
+		if len(e.Changes) > 0 {
+			block(e.Heading + "\n- " + strings.Join(e.Changes, "\n- "))
+		}
+		lines = nil
+		for _, f := range e.Facts {
+			lines = append(lines, f.Name+": "+f.Value)
+		}
+		block(lines...)
+		if len(e.ToDo) > 0 {
+			block(e.ToDoHeading, w.apart(strings.Join(e.ToDo, "\n\n")))
+		}
+		if len(e.Said) > 0 {
+			block(w.page("inWords"), w.apart(strings.Join(e.Said, "\n\n")))
+		}
+		if e.Link != "" {
+			block(e.LinkText + ": " + e.Link)
+		}
+	}
+	block(w.more)
+	b.WriteString("--\n")
+	for _, f := range w.foot {
+		b.WriteString(f + "\n")
+	}
+	if w.manage != "" {
+		b.WriteString(w.say("manage") + ": " + w.manage + "\n")
+	}
+	if w.stop != "" {
+		b.WriteString(w.say("unsubscribe") + ": " + w.stop + "\n")
+	}
+	return b.String()
+}
+
+// Short is the message on one line of at most that many characters, as an SMS has it: what it is, where, what to do, until when, and the link, which is
+// left out rather than cut.
+func (n *Notice) Short(most int) string {
+	w := n.write()
+	parts := []string{w.subject}
+	link := ""
+	switch {
+	case n.Kind == Confirm:
+		parts, link = append(parts, w.intro...), w.button[1]
+	case len(w.items) == 1:
+		parts = append(parts, w.brief(&w.items[0])...)
+		link = w.items[0].Link
+	default:
+		for i := range w.items {
+			parts = append(parts, w.apart(w.items[i].Title))
+		}
+		link = safe(n.Link)
+	}
+	room := most
+	if link != "" && utf8.RuneCountInString(link)+20 < most {
+		room -= utf8.RuneCountInString(link) + 1
+	} else {
+		link = ""
+	}
+	text := oneLine(strings.Join(parts, ". "))
+	text = cut(text, max(room, 1))
+	if link != "" {
+		text += " " + link
+	}
+	return text
+}
+
+// oneLine is text on one line; our own isolates stay.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// brief is what is told of a hazard beside its name where there is little room.
+func (w *letter) brief(e *entry) (parts []string) {
+	parts = append(parts, e.Lead...)
+	parts = append(parts, e.Changes...)
+	if len(e.ToDo) > 0 {
+		parts = append(parts, w.apart(e.ToDo[0]))
+	}
+	if e.Until != "" && len(e.Lead) == 0 {
+		parts = append(parts, w.say("until")+": "+e.Until)
+	}
+	for i := range parts {
+		parts[i] = strings.TrimRight(parts[i], ".。 ")
+	}
+	return parts
+}
+
+// Push is a message as a device shows it: the payload of a Web Push message, which the service worker of the map reads.
+type Push struct {
+	ID       string `json:"id"`
+	Tag      string `json:"tag,omitempty"` // a later message with the tag takes the place of the one before
+	Kind     Kind   `json:"kind"`
+	Title    string `json:"title"`
+	Body     string `json:"body"`
+	Language string `json:"lang"`
+	Dir      string `json:"dir"`
+	URL      string `json:"url,omitempty"`  // what a click opens
+	Time     int64  `json:"time,omitempty"` // milliseconds since 1970, of the change
+	// Type, Category and Severity name the symbol; of one hazard alone.
+	Type     string `json:"type,omitempty"`
+	Category string `json:"category,omitempty"`
+	Severity string `json:"severity,omitempty"`
+}
+
+// The longest title and body of a Push, in characters: systems show less.
+const (
+	pushTitle = 120
+	pushBody  = 400
+)
+
+// Push is the message as a device shows it. Encoded as JSON it takes less than 3,000 bytes.
+func (n *Notice) Push() Push {
+	w := n.write()
+	p := Push{ID: line(n.ID, 100), Tag: line(n.Thread, 100), Kind: n.Kind, Title: cut(w.subject, pushTitle), Language: w.l.ID, Dir: w.l.Dir, URL: short(safe(n.Link))}
+	if !n.At.IsZero() {
+		p.Time = n.At.UnixMilli()
+	}
+	var lines []string
+	lines = append(lines, w.head...)
+	lines = append(lines, w.intro...)
+	if len(w.items) == 1 {
+		e, h := &w.items[0], &n.Items[0].Hazard
+		p.Type, p.Category, p.Severity = string(h.Type), string(h.Category), h.Severity.String()
+		if e.Over { // the symbol of what has ended
+			p.Severity = hazard.Termination.String()
+		}
+		p.URL = short(e.Link)
+		lines = append(lines, w.brief(e)...)
+	} else {
+		for i := range w.items {
+			lines = append(lines, w.apart(w.items[i].Title))
+		}
+	}
+	p.Body = cut(strings.Join(lines, "\n"), pushBody)
+	return p
+}
+
+// short is an address that a Push has room for, else none.
+func short(address string) string {
+	if len(address) > 500 {
+		return ""
+	}
+	return address
+}
+
+// Urgency is the greatest severity that the message tells, of hazards that are not over: how much a device may be bothered.
+func (n *Notice) Urgency() hazard.Severity {
+	most := hazard.NoSeverity
+	for i := range n.Items {
+		if h := &n.Items[i].Hazard; !h.Drill() && !n.over(h) {
+			most = max(most, h.Severity)
+		}
+	}
+	return most
+}
+
+// View is a message as the templates of HTTP channels read it. Its fields are fixed: docs/notifications.md lists them, and later releases only add some.
+type View struct {
+	ID, Thread, Kind string
+	Language, Dir    string // of the words of the message: BCP 47; "ltr" or "rtl"
+	Subject          string // one line
+	Text             string // the whole message
+	Short            string // on one line, at most 300 characters, with the link
+	SMS              string // the same in at most 160 characters
+	Head             []string
+	Link             string // of the hazard, or of the page that confirms; may be empty
+	Manage           string
+	Unsubscribe      string
+	At               string // RFC 3339, UTC
+	Exercise         bool   // all of it is a drill
+	Late             bool
+	Severity         string // the greatest of what is told and not over: WARNING, WATCH, ADVISORY, INFORMATION; empty: none
+	Color            string // of that severity, #rrggbb
+	Priority         int    // 5 for a WARNING, 4 for a WATCH, 3 for an ADVISORY, 2 for all else
+	Items            []ViewItem
+}
+
+// ViewItem is a hazard of a View.
+type ViewItem struct {
+	UUID, Name, Type, TypeName, Severity, SeverityName, Category string
+	Status                                                       string // A or E
+	Where                                                        string // how far from the reader, in words
+	Lon, Lat                                                     float64
+	Start, End                                                   string // RFC 3339, UTC
+	Changes                                                      []string
+	Instruction, Link, Source                                    string
+}
+
+// View is the message as templates read it.
+func (n *Notice) View() View {
+	w := n.write()
+	v := View{ID: line(n.ID, 100), Thread: line(n.Thread, 100), Kind: string(n.Kind), Language: w.l.ID, Dir: w.l.Dir, Subject: w.subject, Text: w.text(), Short: n.Short(300), SMS: n.Short(160),
+		Head: w.head, Link: safe(n.Link), Manage: safe(n.Manage), Unsubscribe: safe(n.Unsubscribe), At: n.At.UTC().Format(time.RFC3339), Exercise: w.exercise, Late: n.Late > 0}
+	urgency := n.Urgency()
+	v.Color, _ = colors(urgency)
+	if urgency != hazard.NoSeverity {
+		v.Severity = urgency.String()
+	}
+	v.Priority = map[hazard.Severity]int{hazard.Warning: 5, hazard.Watch: 4, hazard.Advisory: 3}[urgency]
+	if v.Priority == 0 {
+		v.Priority = 2
+	}
+	for i := range w.items {
+		e, h := &w.items[i], &n.Items[i].Hazard
+		v.Items = append(v.Items, ViewItem{UUID: h.UUID.String(), Name: e.Title, Type: string(h.Type), TypeName: w.l.NameOf("type", string(h.Type)), Severity: h.Severity.String(),
+			SeverityName: e.Level, Category: string(h.Category), Status: string(h.Status), Where: e.Where, Lon: h.Longitude, Lat: h.Latitude, Start: h.Start.Time().Format(time.RFC3339),
+			End: h.End.Time().Format(time.RFC3339), Changes: e.Changes, Instruction: strings.Join(e.ToDo, "\n\n"), Link: e.Link, Source: h.Source})
+		if len(w.items) == 1 && n.Kind != Confirm {
+			v.Link = e.Link
+		}
+	}
+	return v
+}

@@ -1,0 +1,547 @@
+package message
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/language"
+
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/lang"
+	"github.com/hazardd/hazardd/internal/lang/words"
+)
+
+// The longest parts of a message, in characters: what is longer is cut, and the link leads to the rest. MaxItems is how many hazards a message lists.
+const (
+	maxName        = 200
+	maxPlace       = 100
+	maxInstruction = 4_000
+	maxDescription = 4_000
+	maxReason      = 1_000
+	maxItems       = 20
+	maxChanges     = 12
+	maxSubject     = 180
+)
+
+// letter is a message in the making: what all of its forms say, in words.
+type letter struct {
+	n         *Notice
+	l         *words.Language
+	subject   string
+	exercise  bool     // every hazard of it is a drill
+	head      []string // what stands above all: drill, late
+	intro     []string // of a message without hazards
+	button    [2]string
+	items     []entry
+	more      string
+	foot      []string
+	manage    string
+	stop      string
+	thumbnail bool // the hazards are many: each is told in short
+}
+
+// entry is a hazard in words.
+type entry struct {
+	Title, Mark, Level   string // Mark is "Ended", or "EXERCISE" of one of many
+	Over                 bool
+	Color, Ink           string // of the level: background and letters, as #rrggbb
+	Lead                 []string
+	Changes              []string
+	Facts                []fact
+	ToDo                 []string // paragraphs
+	Said                 []string // paragraphs of the authority's description
+	Lang, Dir            string   // of the authority's words; Lang is empty if it is not known
+	Link, Where, Until   string
+	Picture              func(width int) ([]byte, error)
+	PictureAlt           string
+	Heading, ToDoHeading string
+	LinkText             string
+}
+
+type fact struct{ Name, Value string }
+
+// write puts a notice into words.
+func (n *Notice) write() *letter {
+	w := &letter{n: n, l: words.Best(n.tags()...)}
+	w.thumbnail = n.Kind == Summary || n.Kind == Digest
+	wish, err := lang.Parse(strings.Join(n.Language, ","))
+	if err != nil {
+		wish = lang.Wish{}
+	}
+	reader := wish.Reader()
+	w.exercise = len(n.Items) > 0
+	more := n.More
+	for i := range n.Items {
+		w.exercise = w.exercise && n.Items[i].Hazard.Drill()
+		if i >= maxItems {
+			more++
+			continue
+		}
+		w.items = append(w.items, w.entry(&n.Items[i], reader.Of(&n.Items[i].Hazard)))
+	}
+	if more > 0 {
+		w.more = w.say("more", "n", more)
+	}
+	w.subject = cut(w.subjectOf(), maxSubject)
+	if w.exercise {
+		w.head = append(w.head, w.say("drillText"))
+	}
+	if n.Late > 0 {
+		w.head = append(w.head, w.say("lateText", "span", w.span(n.Late)))
+	}
+	switch n.Kind {
+	case Confirm:
+		w.intro = []string{w.say("confirmText")}
+		w.button = [2]string{w.say("confirm"), safe(n.Link)}
+		w.foot = []string{w.say("confirmIgnore")}
+		return w
+	case Test:
+		w.intro = []string{w.say("testText")}
+	}
+	w.foot = append(w.foot, w.say("silence"))
+	if name := w.quote(n.Name, maxName); name != "" {
+		w.foot = append(w.foot, w.say("becauseNamed", "name", name))
+	} else {
+		w.foot = append(w.foot, w.say("because"))
+	}
+	w.manage, w.stop = safe(n.Manage), safe(n.Unsubscribe)
+	return w
+}
+
+// tags are the reader's languages; those that cannot be read are left out.
+func (n *Notice) tags() (tags []language.Tag) {
+	for _, l := range n.Language {
+		if t, err := language.Parse(l); err == nil {
+			tags = append(tags, t)
+		}
+	}
+	return tags
+}
+
+func (w *letter) say(key string, arguments ...any) string {
+	return w.l.Say("notice."+key, arguments...)
+}
+
+// page is a word that pages have, too.
+func (w *letter) page(key string, arguments ...any) string { return w.l.Say(key, arguments...) }
+
+// quote is a text of somebody else on one line within a sentence of ours: clean, cut, and apart from the direction of the words around it.
+func (w *letter) quote(s string, most int) string { return w.apart(line(s, most)) }
+
+// apart isolates text that may run the other way (UAX #9, FSI and PDI): Clean has taken away what could end it early.
+func (w *letter) apart(s string) string {
+	if s != "" && (w.l.Dir == "rtl" || strings.ContainsFunc(s, backwards)) {
+		return "\u2068" + s + "\u2069"
+	}
+	return s
+}
+
+func backwards(r rune) bool {
+	return unicode.In(r, unicode.Arabic, unicode.Hebrew, unicode.Syriac, unicode.Thaana, unicode.Nko, unicode.Adlam)
+}
+
+// subjectOf is the subject before it is cut: a drill, then what is late, then why the message is sent.
+func (w *letter) subjectOf() string {
+	n := w.n
+	text := ""
+	switch {
+	case n.Kind == Confirm:
+		return w.say("subjectConfirm")
+	case n.Kind == Test:
+		return w.say("subjectTest")
+	case n.Kind == Digest:
+		text = w.say("subjectDigest", "n", len(n.Items)+n.More)
+	case n.Kind == Summary || len(w.items) != 1:
+		text = w.say("subjectMany", "n", len(n.Items)+n.More)
+	default:
+		e := &w.items[0]
+		key := map[Kind]string{First: "subjectFirst", Changed: "subjectChanged", Ended: "subjectEnded", Withdrawn: "subjectWithdrawn", Correction: "subjectCorrection"}[n.Kind]
+		text = w.say(cmp.Or(key, "subjectFirst"), "level", e.Level, "name", w.apart(cut(e.Title, 90)))
+		if e.Where != "" && n.Kind != Ended && n.Kind != Withdrawn {
+			text += " · " + e.Where
+		}
+	}
+	if n.Late > 0 {
+		text = w.say("late", "text", text)
+	}
+	if w.exercise {
+		text = w.say("drill", "text", text)
+	}
+	return text
+}
+
+// over reports whether the message says that its hazards are over.
+func (n *Notice) over(h *hazard.Hazard) bool {
+	return n.Kind == Ended || n.Kind == Withdrawn || h.Status == hazard.Expired
+}
+
+// whys are the keys of the words for why a hazard ended, as pages have them.
+var whys = map[hazard.EndReason]string{
+	hazard.EndExpired: "whyExpired", hazard.EndCancelled: "whyCancelled", hazard.EndAllClear: "whyAllClear", hazard.EndSuperseded: "whySuperseded",
+	hazard.EndWithdrawn: "whyWithdrawn", hazard.EndRetracted: "whyRetracted", hazard.EndMerged: "whyMerged",
+}
+
+// entry says what is to be said of one hazard, h: as the reader understands it.
+func (w *letter) entry(it *Item, h *hazard.Hazard) entry {
+	n := w.n
+	e := entry{Title: line(h.Name, maxName), Level: w.l.NameOf("severity", h.Severity.String()), Link: safe(it.Link), Picture: it.Picture,
+		Heading: w.say("changes"), ToDoHeading: w.page("toDo"), LinkText: w.say("details")}
+	if e.Link == "" && len(n.Items) == 1 {
+		e.Link = safe(n.Link)
+	}
+	e.Color, e.Ink = colors(h.Severity)
+	e.PictureAlt = w.say("map", "name", e.Title)
+	e.Where = w.where(it)
+	over := n.over(h)
+	if over { // no level: what has ended must not look as if it went on
+		e.Mark = w.page("ended")
+		e.Color, e.Ink = colors(hazard.Termination)
+	}
+	if w.thumbnail && h.Drill() {
+		e.Mark = w.page("exercise")
+	}
+	e.Over = over
+	e.Lead = w.lead(it, h, over)
+	for _, c := range it.Changed {
+		if text := w.change(c); text != "" && len(e.Changes) < maxChanges {
+			e.Changes = append(e.Changes, text)
+		}
+	}
+	w.facts(&e, it, h, over)
+	if !over && !w.thumbnail {
+		w.instruction(&e, h)
+	}
+	return e
+}
+
+// lead is why a message comes that is not the first: the end, a mistake, a correction.
+func (w *letter) lead(it *Item, h *hazard.Hazard, over bool) (lead []string) {
+	if w.n.Kind == Correction {
+		lead = append(lead, w.say("correctionText"))
+	}
+	if over {
+		lead = append(lead, w.page(cmp.Or(whys[h.Reason], "whyOver")))
+	}
+	if reason := w.quote(cmp.Or(it.Reason, h.Note), maxReason); reason != "" && (over || w.n.Kind == Correction) {
+		lead = append(lead, reason)
+	}
+	return lead
+}
+
+// where is how far the hazard is from the reader; empty: it is not known.
+func (w *letter) where(it *Item) string {
+	place := w.quote(it.Place, maxPlace)
+	switch {
+	case it.DistanceKM == nil || !(*it.DistanceKM >= 0 && *it.DistanceKM < 50_000):
+		return place
+	case *it.DistanceKM == 0 && place == "":
+		return w.say("inside")
+	case *it.DistanceKM == 0:
+		return w.say("placeIn", "place", place)
+	}
+	km := w.apart(w.number(int64(max(1, math.Round(*it.DistanceKM)))))
+	if place == "" {
+		return w.say("away", "km", km)
+	}
+	return w.say("placeAway", "km", km, "place", place)
+}
+
+// facts are the short answers: where, who says so, since when and until when, how many people.
+func (w *letter) facts(e *entry, it *Item, h *hazard.Hazard, over bool) {
+	add := func(name, value string) {
+		if value != "" {
+			e.Facts = append(e.Facts, fact{name, value})
+		}
+	}
+	now := hazard.At(w.n.At)
+	if over {
+		add(w.page("type"), w.l.NameOf("type", string(h.Type)))
+	} else {
+		add(w.page("severity"), e.Level+" · "+w.l.NameOf("type", string(h.Type)))
+	}
+	add(w.say("where"), e.Where)
+	authority := it.Authority
+	if t := h.Says(); t != nil && authority == "" {
+		authority = t.Sender
+	}
+	add(w.page("reportedBy"), w.quote(cmp.Or(authority, h.Source), maxName))
+	switch {
+	case over:
+		end := h.End
+		if end > now || end == 0 { // nobody said when
+			end = now
+		}
+		e.Until = w.moment(end)
+		add(w.page("ended"), e.Until)
+	default:
+		if h.Start > now {
+			add(w.say("begins"), w.moment(h.Start))
+		} else {
+			add(w.page("began"), w.moment(h.Start))
+		}
+		name := w.page("expected")
+		if h.AutoExpire {
+			name = w.say("until")
+		} else if h.End <= now {
+			name = w.page("wasExpected")
+		}
+		if h.End != 0 {
+			e.Until = w.moment(h.End)
+			add(name, e.Until)
+		}
+		if it.People != nil && *it.People > 0 {
+			add(w.page("peopleThere"), w.say("people", "n", w.apart(w.number(hazard.TwoDigits(*it.People)))))
+		}
+	}
+}
+
+// instruction is what the authority tells people to do, and what else it says.
+func (w *letter) instruction(e *entry, h *hazard.Hazard) {
+	t := h.Says()
+	text := h.Description
+	e.Dir = "auto"
+	if t != nil {
+		e.Lang = t.Language
+		if t.Instruction != "" && !h.EditedField("description") {
+			e.ToDo = paragraphs(t.Instruction, maxInstruction)
+			text = strings.Replace(text, t.Instruction, "", 1) // it stands above
+		}
+		for i, r := range t.Responses {
+			if w.l.Knows("response"+r) && i < maxChanges {
+				e.ToDo = slices.Insert(e.ToDo, min(i, len(e.ToDo)), w.page("response"+r))
+			}
+		}
+	}
+	e.Said = paragraphs(text, maxDescription)
+	if len(e.ToDo) == 0 && h.Severity >= hazard.Advisory {
+		e.ToDo, e.Dir = []string{w.say("noInstruction")}, "auto"
+	}
+}
+
+// change says what changed; empty: it is of a kind that this release does not know.
+func (w *letter) change(c Change) string {
+	value := func(text string) string { return w.quote(text, maxName) }
+	what := ""
+	switch c.Field {
+	case "severity":
+		what, value = w.page("severity"), func(id string) string { return w.named("severity", id) }
+	case "type":
+		what, value = w.page("type"), func(id string) string { return w.named("type", id) }
+	case "category":
+		what, value = w.page("category"), func(id string) string { return w.named("category", id) }
+	case "name":
+		what = w.page("field_hazard_Name")
+	case "status":
+		what, value = w.page("field_status"), func(id string) string {
+			if id != string(hazard.Active) && id != string(hazard.Expired) {
+				return ""
+			}
+			return w.page("state" + id)
+		}
+	case "start", "end":
+		what = w.page("field_" + c.Field + "_Date")
+		value = func(text string) string {
+			t, err := time.Parse(time.RFC3339, text)
+			if err != nil {
+				return ""
+			}
+			return w.moment(hazard.At(t))
+		}
+	case "people":
+		what, value = w.page("peopleThere"), func(text string) string { return w.count(text, "people", 2) }
+	case "distance":
+		what, value = w.say("distance"), func(text string) string { return w.count(text, "km", 0) }
+	case "area":
+		if key := map[string]string{"inside": "areaInside", "near": "areaNear", "outside": "areaOutside"}[c.To]; key != "" {
+			return w.say(key)
+		}
+		return ""
+	case "instruction":
+		return w.say("changeInstruction")
+	default:
+		info, ok := hazard.Quantity(c.Field).Info()
+		if !ok {
+			return ""
+		}
+		what, value = w.say("measure_"+c.Field), func(text string) string { return w.measured(&info, text) }
+	}
+	from, to := value(c.From), value(c.To)
+	switch {
+	case to == "":
+		return w.say("changed", "what", what)
+	case from == "":
+		return w.say("changeTo", "what", what, "to", to)
+	}
+	return w.say("changeFromTo", "what", what, "from", from, "to", to)
+}
+
+func (w *letter) named(kind, id string) string {
+	if id == "" || !w.l.Knows(kind+"."+id) {
+		return ""
+	}
+	return w.l.NameOf(kind, id)
+}
+
+// count is a number in words; digits: how many of its first digits count, 0: all.
+func (w *letter) count(text, key string, digits int) string {
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(n >= 0 && n < 1e12) {
+		return ""
+	}
+	whole := int64(math.Round(n))
+	if digits > 0 {
+		whole = hazard.TwoDigits(whole)
+	}
+	return w.say(key, "n", w.apart(w.number(whole)))
+}
+
+// measured is a value of a quantity with its unit.
+func (w *letter) measured(info *hazard.QuantityInfo, text string) string {
+	v, err := strconv.ParseFloat(text, 64)
+	low, high := info.Range()
+	if err != nil || !(v >= low && v <= high) {
+		return ""
+	}
+	if word := (&hazard.Measurement{Name: info.Name, Value: v}).Word(); word != "" {
+		return w.apart(word)
+	}
+	out := strconv.FormatFloat(math.Round(v*100)/100, 'f', -1, 64)
+	if v >= 10_000 {
+		out = w.number(int64(math.Round(v)))
+	}
+	if info.Unit != "" {
+		out += " " + strings.Replace(info.Unit, "km2", "km²", 1)
+	}
+	return w.apart(out)
+}
+
+// number is a whole number with its thousands apart: by a comma in English, else by a narrow blank (ISO 80000-1, 7.3.1), which all read alike.
+func (w *letter) number(n int64) string {
+	comma := "\u202f"
+	if w.l == words.English() {
+		comma = ","
+	}
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + comma + s[i:]
+	}
+	return s
+}
+
+// moment is an instant in the reader's zone and in UTC. Only English has names of months here, as on pages.
+func (w *letter) moment(i hazard.Instant) string {
+	day, clock := "2006-01-02", "15:04"
+	comma := " "
+	if w.l == words.English() {
+		day, comma = "2 Jan 2006", ", "
+	}
+	utc := i.Time()
+	text := utc.Format(day+comma+clock) + " UTC"
+	if w.n.Zone != nil {
+		local := utc.In(w.n.Zone)
+		zone, offset := local.Zone()
+		if strings.HasPrefix(zone, "+") || strings.HasPrefix(zone, "-") {
+			zone = "UTC" + zone
+		}
+		switch {
+		case offset == 0 && zone == "UTC":
+		case local.Format(day) == utc.Format(day):
+			text = local.Format(day+comma+clock) + " " + zone + " (" + utc.Format(clock) + " UTC)"
+		default:
+			text = local.Format(day+comma+clock) + " " + zone + " (" + text + ")"
+		}
+	}
+	return w.apart(text)
+}
+
+// span is a length of time in the greatest unit that it holds twice, or once below a day; at least a minute.
+func (w *letter) span(d time.Duration) string {
+	switch {
+	case d >= 48*time.Hour:
+		return w.say("spanDays", "n", int(d/(24*time.Hour)))
+	case d >= 2*time.Hour:
+		return w.say("spanHours", "n", int(d/time.Hour))
+	}
+	return w.say("spanMinutes", "n", max(1, int(d/time.Minute)))
+}
+
+// colors are the background and the letters of a level's badge.
+func colors(s hazard.Severity) (background, ink string) {
+	for _, info := range hazard.Severities() {
+		if info.Severity == s {
+			c := info.Colour
+			ink = "#000000"
+			if s == hazard.Warning || s == hazard.Termination {
+				ink = "#ffffff"
+			}
+			if s == hazard.Warning {
+				return "#c80000", ink // white on pure red cannot be read by all (WCAG 2.2, 1.4.3)
+			}
+			return fmt.Sprintf("#%02x%02x%02x", c[0], c[1], c[2]), ink
+		}
+	}
+	return "#666666", "#ffffff"
+}
+
+// cut is a text of at most so many characters; what was cut is marked.
+func cut(s string, most int) string {
+	if len(s) <= most || utf8.RuneCountInString(s) <= most {
+		return s
+	}
+	runes := 0
+	open := 0
+	for i, r := range s {
+		if runes++; runes >= most {
+			return strings.TrimRight(s[:i], " ") + "…" + strings.Repeat("\u2069", open)
+		}
+		switch r {
+		case '\u2068':
+			open++
+		case '\u2069':
+			open--
+		}
+	}
+	return s
+}
+
+// line is foreign text on one line of at most so many characters, clean.
+func line(s string, most int) string { return cut(hazard.CleanLine(beginning(s, most)), most) }
+
+// beginning is more of a text than so many characters can take, and little more: cleaning a megabyte of which a line is shown takes too long.
+func beginning(s string, most int) string {
+	if limit := most * 16; len(s) > limit {
+		return strings.ToValidUTF8(s[:limit], "")
+	}
+	return s
+}
+
+// paragraphs cuts foreign text into clean paragraphs, together at most so many characters. Single line breaks stay: they may be a list.
+func paragraphs(text string, most int) (all []string) {
+	text = cut(hazard.Clean(beginning(text, most)), most)
+	for p := range strings.SplitSeq(text, "\n\n") {
+		if p = strings.TrimSpace(p); p != "" {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// safe is an address of ours if it is one that may stand in a message: https, or http of a service without it; on one line.
+func safe(address string) string {
+	if len(address) > hazard.MaxLink || !strings.HasPrefix(address, "https://") && !strings.HasPrefix(address, "http://") {
+		return ""
+	}
+	if strings.ContainsFunc(address, func(r rune) bool {
+		return r <= ' ' || r > '~' || strings.ContainsRune("<>\"'`{}|\\^", r)
+	}) {
+		return ""
+	}
+	return address
+}

@@ -1,0 +1,440 @@
+package subscription
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+	"github.com/tidwall/rtree"
+
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard/query"
+	"github.com/hazardd/hazardd/internal/store"
+)
+
+// index finds the subscriptions that a hazard concerns. What many have in common (what they want, regions, areas, channels) is kept once, and
+// asked once of a hazard. It belongs to one goroutine at a time.
+type index struct {
+	slots  []slot
+	free   []uint32
+	byID   map[uuid.UUID]uint32
+	parts  []part
+	unused []uint32                       // of parts
+	points rtree.RTreeGN[float32, uint32] // of parts
+	areas  map[string]*area
+	tree   rtree.RTreeGN[float32, *area]
+	assets map[*area]struct{}  // those of areas that are the assets of an organization; they are not in tree
+	world  map[uint32]struct{} // slots that want the whole world
+	whats  map[string]*what
+	posts  map[string]*post
+	seen   []uint32 // by slot: the search that has found it
+	search uint32
+}
+
+// slot is a subscription.
+type slot struct {
+	id    uuid.UUID
+	since int64
+	what  *what
+	post  *post
+	first uint32 // its first part; 0: none
+}
+
+// part is a place of a subscription.
+type part struct {
+	slot, next uint32
+	lon, lat   int32 // millionths of a degree
+	radius     float32
+	area       *area // nil: a point
+}
+
+// area is an area that subscriptions want; or the assets of an organization, which are not kept here.
+type area struct {
+	key    string
+	shape  geo.Shape
+	margin float64 // meters
+	slots  []uint32
+	assets *Assets // nil: an area
+}
+
+// way is an active channel.
+type way struct{ id, lane string }
+
+// post is the channels of a subscription.
+type post struct {
+	key   string
+	users int
+	ways  []way // none while the subscription is paused
+	all   []channelState
+}
+
+// channelState is what is counted of a channel.
+type channelState struct{ kind, status string }
+
+// what says which hazards are wanted, wherever they are.
+type what struct {
+	key        string
+	users      int
+	types      []hazard.Type
+	categories []hazard.Category
+	severity   hazard.Severity
+	people     int64
+	drills     bool
+	measure    *query.Filter
+}
+
+func newIndex() *index {
+	return &index{slots: make([]slot, 1), parts: make([]part, 1), seen: make([]uint32, 1), byID: map[uuid.UUID]uint32{}, areas: map[string]*area{}, assets: map[*area]struct{}{}, world: map[uint32]struct{}{},
+		whats: map[string]*what{}, posts: map[string]*post{}}
+}
+
+// wants reports whether a state of a hazard that is active is wanted. counting: people who are not counted yet will be.
+func (w *what) wants(h *hazard.Hazard, counting bool) bool {
+	if h.Category == hazard.Exercise && !w.drills {
+		return false
+	}
+	if h.Severity < w.severity || len(w.types) > 0 && !slices.Contains(w.types, h.Type) || len(w.categories) > 0 && !slices.Contains(w.categories, h.Category) {
+		return false
+	}
+	if w.people > 0 {
+		e := h.Exposed()
+		switch {
+		case e == nil && counting:
+			return false // the count is a change of its own
+		case e != nil && e.People != nil && e.People.People < w.people:
+			return false
+		}
+		// Where nobody can count, nobody is left untold.
+	}
+	return w.measure == nil || w.measure.MatchRecord(h, hazard.MinInstant)
+}
+
+// put adds a subscription, or makes the one that is there as it is now.
+func (ix *index) put(s *store.Subscription, region func(string) (geo.Shape, float64, bool)) error {
+	id, err := uuid.Parse(s.ID)
+	if err != nil {
+		return err
+	}
+	ix.drop(id)
+	if s.Removed {
+		return nil
+	}
+	sub, err := read(s)
+	if err != nil {
+		return err
+	}
+	w, err := ix.whatOf(&sub.kept)
+	if err != nil {
+		return err
+	}
+	by := ix.postOf(sub)
+	var n uint32
+	if last := len(ix.free) - 1; last >= 0 {
+		n, ix.free = ix.free[last], ix.free[:last]
+	} else {
+		n = uint32(len(ix.slots))
+		ix.slots, ix.seen = append(ix.slots, slot{}), append(ix.seen, 0)
+	}
+	ix.slots[n] = slot{id: id, since: s.Since, what: w, post: by}
+	w.users++
+	by.users++
+	ix.byID[id] = n
+	if len(by.ways) == 0 {
+		return nil // it is counted, and told nothing
+	}
+	if sub.Where == nil {
+		ix.world[n] = struct{}{}
+		return nil
+	}
+	for _, p := range sub.Where.Points {
+		i := ix.part(n, part{lon: int32(math.Round(p.Lon * 1e6)), lat: int32(math.Round(p.Lat * 1e6)), radius: float32(p.Radius * 1000)})
+		for _, b := range ix.parts[i].boxes() {
+			ix.points.Insert(b.min, b.max, i)
+		}
+	}
+	if a := sub.Where.Assets; a != nil {
+		ix.add(n, area{key: fmt.Sprintf("assets %s %v", a.Organization, a.Within), assets: a})
+	}
+	if len(sub.Where.Areas) > 0 {
+		key := string(sub.Where.Areas)
+		shape, ok := geo.Shape{}, ix.areas[key] != nil
+		if !ok {
+			if shape, err = geo.ReadStored(key); err != nil {
+				return fmt.Errorf("subscription %s: %w", s.ID, err)
+			}
+		}
+		ix.add(n, area{key: key, shape: shape})
+	}
+	for _, code := range sub.Where.Regions {
+		if ix.areas[code] != nil {
+			ix.add(n, area{key: code})
+		} else if shape, margin, ok := region(code); ok {
+			ix.add(n, area{key: code, shape: shape, margin: margin})
+		}
+	}
+	return nil
+}
+
+// statusPaused is the status of an active channel while its subscription is paused.
+const statusPaused = "paused"
+
+// postOf is the channels of a subscription.
+func (ix *index) postOf(sub *subscription) *post {
+	p := &post{}
+	var key strings.Builder
+	for _, c := range sub.Channels {
+		status := string(c.Status)
+		switch {
+		case c.Status != Active:
+		case sub.Paused:
+			status = statusPaused
+		default:
+			p.ways = append(p.ways, way{c.ID, c.Lane})
+		}
+		p.all = append(p.all, channelState{c.Kind, status})
+		fmt.Fprintln(&key, c.ID, c.Lane, c.Kind, status)
+	}
+	p.key = key.String()
+	if have := ix.posts[p.key]; have != nil {
+		return have
+	}
+	ix.posts[p.key] = p
+	return p
+}
+
+// tally counts channels.
+func (ix *index) tally() map[channelState]int {
+	n := map[channelState]int{}
+	for _, p := range ix.posts {
+		for _, c := range p.all {
+			n[c] += p.users
+		}
+	}
+	return n
+}
+
+// with lists the subscriptions that have a channel of a status.
+func (ix *index) with(status ChannelStatus) (ids []string) {
+	any := false
+	for _, p := range ix.posts {
+		any = any || p.has(status)
+	}
+	for i := range ix.slots {
+		if p := ix.slots[i].post; any && p != nil && p.has(status) {
+			ids = append(ids, ix.slots[i].id.String())
+		}
+	}
+	return ids
+}
+
+func (p *post) has(status ChannelStatus) bool {
+	return slices.ContainsFunc(p.all, func(c channelState) bool { return c.status == string(status) })
+}
+
+func (ix *index) whatOf(k *kept) (*what, error) {
+	text, err := json.Marshal([]any{k.Types, k.Categories, k.Severity, k.People, k.Drills, k.Measure})
+	if err != nil {
+		return nil, err
+	}
+	if w := ix.whats[string(text)]; w != nil {
+		return w, nil
+	}
+	w := &what{key: string(text), types: k.Types, categories: k.Categories, severity: k.Severity, people: k.People, drills: k.Drills}
+	var faults string
+	if w.measure, faults = measured(k.Measure); faults != "" {
+		return nil, fmt.Errorf("measure: %s", faults)
+	}
+	ix.whats[w.key] = w
+	return w, nil
+}
+
+// part adds a part to a slot.
+func (ix *index) part(n uint32, p part) uint32 {
+	var i uint32
+	if last := len(ix.unused) - 1; last >= 0 {
+		i, ix.unused = ix.unused[last], ix.unused[:last]
+	} else {
+		i = uint32(len(ix.parts))
+		ix.parts = append(ix.parts, part{})
+	}
+	p.slot, p.next = n, ix.slots[n].first
+	ix.parts[i], ix.slots[n].first = p, i
+	return i
+}
+
+// add adds an area to a slot: the one that there is by its key, if there is one.
+func (ix *index) add(n uint32, wanted area) {
+	a := ix.areas[wanted.key]
+	if a == nil {
+		a = &wanted
+		ix.areas[a.key] = a
+		if a.assets != nil {
+			ix.assets[a] = struct{}{}
+		} else {
+			for _, b := range boxesOf(geo.BoundsOf(a.shape.BothSides()), a.margin) {
+				ix.tree.Insert(b.min, b.max, a)
+			}
+		}
+	}
+	a.slots = append(a.slots, n)
+	ix.part(n, part{area: a})
+}
+
+// within is how far from a hazard the assets of organizations matter, by acronym, in km.
+func (ix *index) within() map[string]float64 {
+	most := map[string]float64{}
+	for a := range ix.assets {
+		most[a.assets.Organization] = max(most[a.assets.Organization], a.assets.Within)
+	}
+	return most
+}
+
+// drop removes a subscription, if it is there.
+func (ix *index) drop(id uuid.UUID) {
+	n, ok := ix.byID[id]
+	if !ok {
+		return
+	}
+	for i := ix.slots[n].first; i != 0; {
+		p := &ix.parts[i]
+		if a := p.area; a != nil {
+			if at := slices.Index(a.slots, n); at >= 0 {
+				a.slots[at] = a.slots[len(a.slots)-1]
+				a.slots = a.slots[:len(a.slots)-1]
+			}
+			if len(a.slots) == 0 {
+				if a.assets != nil {
+					delete(ix.assets, a)
+				} else {
+					for _, b := range boxesOf(geo.BoundsOf(a.shape.BothSides()), a.margin) {
+						ix.tree.Delete(b.min, b.max, a)
+					}
+				}
+				delete(ix.areas, a.key)
+			}
+		} else {
+			for _, b := range p.boxes() {
+				ix.points.Delete(b.min, b.max, i)
+			}
+		}
+		next := p.next
+		*p = part{}
+		ix.unused = append(ix.unused, i)
+		i = next
+	}
+	w := ix.slots[n].what
+	if w.users--; w.users == 0 {
+		delete(ix.whats, w.key)
+	}
+	by := ix.slots[n].post
+	if by.users--; by.users == 0 {
+		delete(ix.posts, by.key)
+	}
+	delete(ix.world, n)
+	delete(ix.byID, id)
+	ix.slots[n] = slot{}
+	ix.free = append(ix.free, n)
+}
+
+// rect is a box on a map that ends at the antimeridian, longitude first, in degrees.
+type rect struct{ min, max [2]float32 }
+
+// boxes hold all places that a point wants.
+func (p *part) boxes() []rect {
+	return boxesOf(geo.Around(float64(p.lon)/1e6, float64(p.lat)/1e6, float64(p.radius)), 0)
+}
+
+// boxesOf are the rects of a box with a margin in meters, rounded outwards.
+func boxesOf(b geo.Box, margin float64) []rect {
+	const rounding = 5e-5 // degrees: more than a float32 loses
+	if margin > 0 {
+		pad := margin / 111_000
+		wide := pad / max(0.01, math.Cos(max(math.Abs(b.South), math.Abs(b.North))*math.Pi/180))
+		b.South, b.North = max(-90, b.South-pad), min(90, b.North+pad)
+		if width := b.East - b.West; (width >= 0 && width+2*wide >= 360) || (width < 0 && width+360+2*wide >= 360) {
+			b.West, b.East = -180, 180
+		} else {
+			b.West, b.East = geo.Wrap(b.West-wide), geo.Wrap(b.East+wide)
+		}
+	}
+	one := func(w, s, e, n float64) rect {
+		return rect{[2]float32{float32(w - rounding), float32(s - rounding)}, [2]float32{float32(e + rounding), float32(n + rounding)}}
+	}
+	if b.West > b.East {
+		return []rect{one(b.West, b.South, 180, b.North), one(-180, b.South, b.East, b.North)}
+	}
+	return []rect{one(b.West, b.South, b.East, b.North)}
+}
+
+// near calls f once with each subscription that a hazard at the shapes reaches, wherever in them, whatever it wants. assets are those that are nearest to it, by organization.
+func (ix *index) near(shapes []geo.Shape, assets map[string]nearAsset, f func(*slot)) {
+	if ix.search++; ix.search == 0 { // it went round
+		clear(ix.seen)
+		ix.search = 1
+	}
+	found := func(n uint32) {
+		if ix.seen[n] != ix.search {
+			ix.seen[n] = ix.search
+			f(&ix.slots[n])
+		}
+	}
+	for n := range ix.world {
+		found(n)
+	}
+	for a := range ix.assets {
+		if at, ok := assets[a.assets.Organization]; ok && at.metres <= a.assets.Within*1000 {
+			for _, n := range a.slots {
+				found(n)
+			}
+		}
+	}
+	both := make([]geo.Shape, len(shapes))
+	for i, s := range shapes {
+		both[i] = s.BothSides()
+	}
+	reach := geo.NewReach(shapes...)
+	asked := map[*area]bool{}
+	for _, b := range boxesOf(geo.BoundsOf(both...), 0) {
+		ix.tree.Search(b.min, b.max, func(_, _ [2]float32, a *area) bool {
+			if !asked[a] {
+				asked[a] = true
+				if a.meets(both) {
+					for _, n := range a.slots {
+						found(n)
+					}
+				}
+			}
+			return true
+		})
+		ix.points.Search(b.min, b.max, func(_, _ [2]float32, i uint32) bool {
+			p := &ix.parts[i]
+			if ix.seen[p.slot] == ix.search {
+				return true
+			}
+			if _, far := reach.Distance(float64(p.lon)/1e6, float64(p.lat)/1e6, float64(p.radius)); !far {
+				found(p.slot)
+			}
+			return true
+		})
+	}
+}
+
+// meets reports whether one of the shapes is in the area; of a point, whether it is within the margin of it.
+func (a *area) meets(shapes []geo.Shape) bool {
+	for _, s := range shapes {
+		if geo.Intersects(a.shape, s) {
+			return true
+		}
+		if a.margin > 0 && s.IsPoint() {
+			lon, lat := s.Point()
+			if _, far := geo.NewReach(a.shape).Distance(lon, lat, a.margin); !far {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,439 @@
+package subscription
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/tell/channel"
+	"github.com/hazardd/hazardd/internal/tell/message"
+)
+
+func TestOneHazardIsOneConversation(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		b.subscribe("ann", boston("a.example"))
+		b.subscribe("ann", `"where":{"regions":["us-ma"]},"severity_min":"WARNING","channels":[{"kind":"http","to":"https://b.example/x"}]`)
+		b.subscribe("ann", `"where":{"points":[{"lon":10,"lat":50,"radius_km":50}]},"channels":[{"kind":"http","to":"https://c.example/x"}]`)
+		defer b.run(b.svc)()
+		settle(time.Second)
+		h := b.flood()
+		settle(2 * time.Second)
+		b.save(h.ID, func(h *hazard.Hazard) { h.Description = "more words" })
+		settle(2 * time.Second)
+		b.save(h.ID, severity_(hazard.Warning))
+		settle(2 * time.Second)
+		b.save(h.ID, func(h *hazard.Hazard) { h.Longitude = -60 }) // outside the area
+		settle(2 * time.Second)
+		b.save(h.ID, severity_(hazard.Watch)) // far away, so it no longer matters
+		settle(2 * time.Second)
+		b.save(h.ID, func(h *hazard.Hazard) { h.Longitude = -71 })
+		settle(2 * time.Second)
+		b.save(h.ID, over(hazard.EndRetracted))
+		settle(2 * time.Second)
+		b.want("https://a.example/x", "first", "changed severity WATCH>WARNING", "changed area inside>outside", "changed severity WARNING>WATCH area outside>inside", "correction")
+		b.want("https://b.example/x", "first", "changed area inside>outside", "changed severity WARNING>WATCH area outside>inside", "correction")
+		b.want("https://c.example/x")
+		got := b.net.to("https://a.example/x")
+		for _, m := range got {
+			if m.n.Thread == "" || m.n.Thread != got[0].n.Thread || m.n.Late != 0 || m.n.Items[0].Hazard.ID != h.ID {
+				t.Errorf("%+v", m.n)
+			}
+		}
+		if d := got[0].n.Items[0]; d.Place != "home" || d.DistanceKM == nil || *d.DistanceKM != 0 {
+			t.Errorf("%+v", d)
+		}
+	})
+}
+
+func TestWhatHasEndedIsNeverAnnounced(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		b.subscribe("ann", boston("a.example"))
+		h := b.flood()
+		b.save(h.ID, over(hazard.EndAllClear))
+		b.net.answer("https://b.example/x", func(channel.Address, message.Notice) error { return channel.RetryAfter(time.Hour) })
+		b.subscribe("ann", boston("b.example"))
+		defer b.run(b.svc)()
+		settle(time.Minute)
+		b.want("https://a.example/x")
+		h = b.flood()
+		settle(time.Minute)
+		b.save(h.ID, over(hazard.EndExpired))
+		b.net.answer("https://b.example/x", nil)
+		settle(2 * time.Hour)
+		b.want("https://a.example/x", "first", "ended")
+		b.want("https://b.example/x")
+	})
+}
+
+func TestWhatIsLateSaysSoAndTellsWhatIs(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		b.subscribe("ann", boston("a.example"))
+		h := b.flood()
+		settle(time.Hour)
+		b.save(h.ID, severity_(hazard.Warning))
+		defer b.run(b.svc)()
+		settle(time.Minute)
+		b.want("https://a.example/x", "first")
+		if n := b.net.to("https://a.example/x")[0].n; n.Late < time.Hour || n.Items[0].Hazard.Severity != hazard.Warning {
+			t.Errorf("late %v, severity %v", n.Late, n.Items[0].Hazard.Severity)
+		}
+	})
+}
+
+func TestAStormIsOneSummary(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		b.subscribe("ann", boston("a.example"))
+		defer b.run(b.svc)()
+		settle(time.Second)
+		for range 40 {
+			b.flood()
+			settle(500 * time.Millisecond)
+		}
+		settle(5 * time.Minute)
+		b.want("https://a.example/x", "first", "first", "first", "first", "first", "summary of 35")
+	})
+}
+
+func TestQuietHoursHoldWhatIsNotUrgent(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) { // it is noon in London, 21:00 in Tokyo
+		b.subscribe("ann", boston("a.example")+`,"time_zone":"Asia/Tokyo","quiet":{"from":"20:00","to":"07:00"}`)
+		defer b.run(b.svc)()
+		settle(time.Second)
+		h := b.flood()
+		gone := b.flood()
+		settle(time.Hour)
+		b.want("https://a.example/x")
+		b.save(h.ID, severity_(hazard.Warning))
+		b.save(gone.ID, over(hazard.EndAllClear))
+		settle(time.Minute)
+		b.want("https://a.example/x", "first")
+		b.save(h.ID, over(hazard.EndRetracted)) // a message sent in quiet hours is withdrawn in quiet hours
+		late := b.flood()
+		settle(time.Minute)
+		b.want("https://a.example/x", "first", "correction")
+		settle(9 * time.Hour)
+		b.want("https://a.example/x", "first", "correction", "first")
+		if m := b.net.to("https://a.example/x")[2]; m.n.Items[0].Hazard.ID != late.ID || m.at.UTC().Format("15:04") != "22:00" {
+			t.Errorf("at %v", m.at)
+		}
+	})
+}
+
+func TestADigestTellsAllAtOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		b.subscribe("ann", boston("a.example")+`,"digest":"daily"`)
+		defer b.run(b.svc)()
+		settle(time.Second)
+		for range 3 {
+			b.flood()
+			settle(time.Hour)
+		}
+		b.want("https://a.example/x")
+		settle(20 * time.Hour)
+		b.want("https://a.example/x", "digest of 3")
+		if at := b.net.to("https://a.example/x")[0].at.UTC(); at.Hour() != digestHour || at.Minute() != 0 {
+			t.Errorf("at %v", at)
+		}
+	})
+}
+
+func TestADeadAddressIsSuspendedAndDelaysNobody(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		dead := b.subscribe("ann", boston("dead.example"))
+		b.subscribe("ann", boston("slow.example"))
+		b.subscribe("ann", boston("a.example"))
+		b.net.answer("https://dead.example/x", func(channel.Address, message.Notice) error { return channel.Gone })
+		b.net.answer("https://slow.example/x", func(channel.Address, message.Notice) error { time.Sleep(25 * time.Second); return nil })
+		defer b.run(b.svc)()
+		settle(time.Second)
+		b.flood()
+		settle(time.Second)
+		b.want("https://a.example/x", "first")
+		settle(time.Minute)
+		b.want("https://slow.example/x", "first")
+		s, err := b.svc.Get(t.Context(), b.author("ann"), dead.ID)
+		if err != nil || s.Channels[0].Status != Suspended || s.Channels[0].Reason == "" || s.Waiting != 0 {
+			t.Errorf("%+v, %v", s, err)
+		}
+	})
+}
+
+func TestWhatWasNotTriedIsNoAttempt(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		sub := b.subscribe("ann", boston("a.example"))
+		says := func(err error) {
+			b.net.answer("https://a.example/x", func(channel.Address, message.Notice) error { return err })
+		}
+		says(channel.Busy{Wait: time.Minute, All: true})
+		defer b.run(b.svc)()
+		settle(time.Second)
+		b.flood()
+		for range 15 { // more often than there are attempts
+			settle(time.Minute)
+		}
+		says(channel.ErrDisabled)
+		settle(5 * time.Minute)
+		list, err := b.svc.Deliveries(t.Context(), b.author("ann"), sub.ID, 0, 10)
+		if err != nil || len(list) != 1 || list[0].State != store.NoticePending || list[0].Attempts != 0 || list[0].Last != "" || list[0].Error != channel.ErrDisabled.Error() {
+			t.Errorf("%v %+v", err, list)
+		}
+		says(nil)
+		settle(2 * time.Minute)
+		b.want("https://a.example/x", "first")
+		if late := b.net.to("https://a.example/x")[0].n.Late; late < 20*time.Minute {
+			t.Errorf("late by %v", late)
+		}
+	})
+}
+
+func TestWhatNobodyEnablesForDaysIsGivenUp(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		l := &lane{Service: b.svc}
+		for since, want := range map[time.Duration]bool{missed - time.Minute: true, missed + time.Minute: false} {
+			row := store.Notice{State: store.NoticeSending, Since: now().Add(-since), Attempts: 1}
+			result := store.NoticesDone{Postponed: map[store.Mailbox]hazard.Instant{}}
+			if got := l.untried(done{plan: &plan{rows: []store.Notice{row}}, err: channel.ErrDisabled}, now(), &result); got != want {
+				t.Errorf("%v: %v", since, got)
+			}
+		}
+	})
+}
+
+func TestChannelsAreCounted(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		dead := b.subscribe("ann", boston("dead.example"))
+		paused := b.subscribe("ann", boston("paused.example"))
+		gone := b.subscribe("ann", boston("gone.example"))
+		b.subscribe("ann", `"channels":[{"kind":"email","to":"ann@example.org"},{"kind":"http","to":"https://good.example/x"}]`)
+		if _, err := b.svc.Patch(t.Context(), b.author("ann"), paused.ID, []byte(`{"status":"paused"}`), now()); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.svc.Delete(t.Context(), b.author("ann"), gone.ID, now()); err != nil {
+			t.Fatal(err)
+		}
+		b.net.answer("https://dead.example/x", func(channel.Address, message.Notice) error { return channel.Gone })
+		defer b.run(b.svc)()
+		settle(time.Second)
+		b.flood()
+		settle(10 * time.Second)
+		st, err := b.svc.State(t.Context(), b.author("root"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		web := ChannelState{Channel: "http", Active: 1, Paused: 1, Suspended: 1, Sent: 1, Failed: 1}
+		got := st.Channels[2]
+		got.DelayMean, got.DelayMax = 0, 0
+		if mail := st.Channels[0]; got != web || mail.Unconfirmed != 1 || mail.Sent != 1 {
+			t.Errorf("%+v", st.Channels)
+		}
+		if len(st.Suspended) != 1 || st.Suspended[0].Subscription != dead.ID || st.Suspended[0].Reason == "" || st.Suspended[0].Owner != "ann" {
+			t.Errorf("%+v", st.Suspended)
+		}
+		measured := map[string]float64{}
+		err = b.svc.Count(t.Context(), func(n float64) { measured["all"] = n }, func(n float64, kind string) { measured[kind] = n }, func(n float64, kind, status string) { measured[kind+" "+status] = n })
+		if err != nil || measured["all"] != 3 || measured["http suspended"] != 1 || measured["email unconfirmed"] != 1 || measured["http active"] != 1 || measured["http paused"] != 1 {
+			t.Errorf("%v %v", err, measured)
+		}
+	})
+}
+
+func TestDrillsComeOnRequest(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		b.subscribe("ann", boston("a.example"))
+		b.subscribe("ann", boston("b.example")+`,"drills":true`)
+		defer b.run(b.svc)()
+		settle(time.Second)
+		b.save(0, func(h *hazard.Hazard) { h.Category = hazard.Exercise })
+		settle(time.Minute)
+		b.want("https://a.example/x")
+		b.want("https://b.example/x", "first")
+	})
+}
+
+func TestAMergeTellsNobodyTwice(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		b.subscribe("ann", boston("a.example"))
+		defer b.run(b.svc)()
+		settle(time.Second)
+		one := b.flood()
+		settle(2 * time.Second)
+		two := b.save(0, func(h *hazard.Hazard) { h.Longitude = 100 })
+		settle(2 * time.Second)
+		b.want("https://a.example/x", "first")
+		b.save(one.ID, func(h *hazard.Hazard) {
+			h.Status, h.Reason, h.Successor, h.End = hazard.Expired, hazard.EndMerged, two.UUID, now()
+		})
+		b.save(two.ID, func(h *hazard.Hazard) { h.Longitude = -71.06 })
+		settle(time.Minute)
+		b.want("https://a.example/x", "first")
+		b.save(two.ID, over(hazard.EndAllClear))
+		settle(time.Minute)
+		b.want("https://a.example/x", "first", "ended")
+		if m := b.net.to("https://a.example/x"); m[0].n.Thread != m[1].n.Thread {
+			t.Error("another thread")
+		}
+	})
+}
+
+func TestAnAddressIsConfirmedBeforeItIsUsed(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		nobody := Author{}
+		sub, err := b.svc.Create(t.Context(), nobody, []byte(`{"where":{"points":[{"lon":-71,"lat":42.3,"radius_km":50}]},"channels":[{"kind":"email","to":"ann@example.org"}]}`), now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.run(b.svc)()
+		settle(time.Second)
+		b.flood()
+		settle(time.Minute)
+		b.want("ann@example.org", "confirm")
+		token := b.net.to("ann@example.org")[0].n.Link[len(base+"/subscriptions/confirm?token="):]
+		if _, err := b.svc.Asked(t.Context(), ToConfirm, token, now()); err != nil {
+			t.Error(err)
+		}
+		if err := b.svc.Confirm(t.Context(), nobody, token+"x", now()); err == nil {
+			t.Error("a false token confirms")
+		}
+		if err := b.svc.Confirm(t.Context(), nobody, token, now()); err != nil {
+			t.Error(err)
+		}
+		settle(time.Second)
+		b.flood()
+		settle(time.Minute)
+		b.want("ann@example.org", "confirm", "first")
+		for range 2 {
+			_, err = b.svc.Create(t.Context(), nobody, []byte(`{"where":{"regions":["US-MA"]},"channels":[{"kind":"email","to":"ann@example.org"}]}`), now())
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		if _, err = b.svc.Create(t.Context(), nobody, []byte(`{"where":{"regions":["US-MA"]},"channels":[{"kind":"email","to":"ann@example.org"}]}`), now()); err == nil {
+			t.Error("a fourth mail in a day")
+		}
+		stop := b.net.to("ann@example.org")[1].n.Unsubscribe[len(base+"/subscriptions/unsubscribe?token="):]
+		for range 2 {
+			if err := b.svc.Unsubscribe(t.Context(), nobody, ToUnsubscribe, stop, now()); err != nil {
+				t.Error(err)
+			}
+		}
+		if _, err := b.store.Subscription(t.Context(), sub.ID); err == nil {
+			t.Error("it is still there")
+		}
+	})
+}
+
+// If a hazard ends while its first message is being sent, its end is sent too.
+func TestAnEndDuringTheFirstMessageIsTold(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		b.subscribe("ann", boston("a.example"))
+		b.net.answer("https://a.example/x", func(channel.Address, message.Notice) error { time.Sleep(10 * time.Second); return nil })
+		defer b.run(b.svc)()
+		settle(time.Second)
+		h := b.flood()
+		settle(3 * time.Second)
+		b.save(h.ID, over(hazard.EndRetracted))
+		settle(time.Minute)
+		b.want("https://a.example/x", "first", "correction")
+	})
+}
+
+// A message without a confirmation, whose hazard then no longer matched, may not have arrived. If
+// the hazard matches again, the message is sent again with the same ID: it must not count as
+// delivered.
+func TestWhatMayNotHaveComeIsToldWhenItHoldsAgain(t *testing.T) {
+	for name, end := range map[string]bool{"the first message": false, "the end": true} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, b *bed) {
+				b.subscribe("ann", boston("a.example"))
+				var ids []string
+				answer := func(_ channel.Address, n message.Notice) error {
+					ids = append(ids, n.ID)
+					switch {
+					case len(ids) == 1:
+						return channel.Uncertain
+					case n.Items[0].Hazard.Severity == hazard.Warning: // another message instead
+						return errors.New("503")
+					}
+					return nil
+				}
+				defer b.run(b.svc)()
+				settle(time.Second)
+				h := b.flood()
+				if end {
+					settle(time.Second) // the first message arrives
+					b.net.answer("https://a.example/x", answer)
+					b.save(h.ID, over(hazard.EndAllClear))
+				} else {
+					b.net.answer("https://a.example/x", answer)
+					b.save(h.ID, severity_(hazard.Watch))
+				}
+				settle(2 * time.Second)
+				b.save(h.ID, func(h *hazard.Hazard) { h.Severity, h.Status, h.Reason, h.End = hazard.Warning, hazard.Active, "", 0 })
+				settle(20 * time.Second)
+				b.save(h.ID, func(h *hazard.Hazard) {
+					if h.Severity = hazard.Watch; end {
+						over(hazard.EndAllClear)(h)
+					}
+				})
+				settle(time.Hour)
+				if want := map[bool][]string{false: {"first"}, true: {"first", "ended"}}[end]; !slices.Equal(b.net.kinds("https://a.example/x"), want) {
+					t.Errorf("told %q, want %q", b.net.kinds("https://a.example/x"), want)
+				}
+				if len(ids) < 3 || ids[len(ids)-1] != ids[0] || ids[1] == ids[0] {
+					t.Errorf("the messages had the ids %q", ids)
+				}
+			})
+		})
+	}
+}
+
+func TestManySubscriptionsAreMadeAllOrNone(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		body := func(host string) []byte { return []byte("{" + boston(host) + "}") }
+		if err := b.svc.CreateAll(t.Context(), b.author("root"), [][]byte{body("a.example"), []byte(`{"channels":[]}`)}, now()); err == nil || !strings.HasPrefix(err.Error(), "subscription 2 of 2: ") {
+			t.Error(err)
+		}
+		if err := b.svc.CreateAll(t.Context(), b.author("root"), [][]byte{body("b.example"), body("c.example"), body("d.example")}, now()); err != nil {
+			t.Fatal(err)
+		}
+		versions := map[int64]bool{}
+		list, err := b.store.SubscriptionsAfter(t.Context(), -1, 10)
+		for _, s := range list {
+			versions[s.Version] = true
+		}
+		if last, bad := b.store.SubscriptionVersion(t.Context()); err != nil || bad != nil || len(list) != 3 || len(versions) != 3 || !versions[last] {
+			t.Errorf("%d subscriptions with the versions %v, the last %d; %v, %v", len(list), versions, last, err, bad)
+		}
+		defer b.run(b.svc)()
+		settle(time.Second)
+		b.flood()
+		settle(2 * time.Second)
+		b.want("https://a.example/x")
+		b.want("https://b.example/x", "first")
+		b.want("https://d.example/x", "first")
+	})
+}
+
+func TestAMeasurementThatIsGoneIsRemembered(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		b.subscribe("ann", boston("a.example"))
+		defer b.run(b.svc)()
+		settle(time.Second)
+		wind := func(v float64) func(*hazard.Hazard) {
+			return func(h *hazard.Hazard) {
+				h.Measurements = []hazard.Measurement{{Name: hazard.Wind, Value: v}}
+			}
+		}
+		h := b.save(0, wind(100))
+		settle(2 * time.Second)
+		b.save(h.ID, func(h *hazard.Hazard) { h.Measurements, h.Severity = nil, hazard.Warning })
+		settle(2 * time.Second)
+		b.save(h.ID, wind(140))
+		settle(2 * time.Second)
+		b.want("https://a.example/x", "first", "changed severity WATCH>WARNING", "changed wind_kmh 100>140")
+	})
+}

@@ -1,0 +1,598 @@
+package subscription
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"golang.org/x/text/language"
+
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard/query"
+	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/tell/channel"
+)
+
+// Where says which places concern a subscriber: any of them. No Where at all is the whole world.
+type Where struct {
+	Areas   jsontext.Value `json:"areas,omitzero"` // a GeoJSON geometry
+	Points  []Point        `json:"points,omitzero"`
+	Regions []string       `json:"regions,omitzero"` // ISO 3166-1 or 3166-2
+	Assets  *Assets        `json:"assets,omitzero"`
+}
+
+// Assets are the places that an organization has loaded, as they are whenever a hazard changes. They are for its members alone: the owner of the subscription must be one.
+type Assets struct {
+	Organization string  `json:"organization"` // its acronym
+	Within       float64 `json:"within_km"`    // how far from the hazard they may be; 0: inside
+}
+
+// Point is a place, in degrees WGS 84, and how far around it hazards matter.
+type Point struct {
+	Name   string  `json:"name,omitzero"` // as the subscriber calls it
+	Lon    float64 `json:"lon"`
+	Lat    float64 `json:"lat"`
+	Radius float64 `json:"radius_km"`
+}
+
+// Quiet is when a subscriber does not want to be told, by the local time of day; until To, excluded. What is of the severity Except or worse is
+// told nevertheless.
+type Quiet struct {
+	From   string          `json:"from"` // 22:00
+	To     string          `json:"to"`
+	Except hazard.Severity `json:"except,omitzero"` // default WARNING
+}
+
+// Digest is how messages are gathered.
+type Digest string
+
+// The choices.
+const (
+	NoDigest     Digest = "none"
+	DailyDigest  Digest = "daily"  // at 08:00
+	WeeklyDigest Digest = "weekly" // on Mondays, at 08:00
+)
+
+// digestHour is the local hour of digests.
+const digestHour = 8
+
+// ChannelStatus tells whether a channel is used.
+type ChannelStatus string
+
+// The states of a channel.
+const (
+	Unconfirmed ChannelStatus = "unconfirmed" // whoever has the address has not said yes
+	Active      ChannelStatus = "active"
+	Suspended   ChannelStatus = "suspended" // by the service: Reason says why
+)
+
+// Channel is a way to a subscriber, without the address.
+type Channel struct {
+	ID        string         `json:"id"`
+	Kind      string         `json:"kind"`
+	Template  string         `json:"template,omitzero"`
+	Lane      string         `json:"lane"`  // names the server that its messages go to
+	Stamp     string         `json:"stamp"` // keyed hash of the address
+	Status    ChannelStatus  `json:"status"`
+	Reason    string         `json:"reason,omitzero"`
+	Confirmed hazard.Instant `json:"confirmed,omitzero"` // when
+}
+
+// kept is what is kept of a subscription in the clear.
+type kept struct {
+	Name       string            `json:"name"`
+	Where      *Where            `json:"where,omitzero"`
+	Types      []hazard.Type     `json:"types,omitzero"`
+	Categories []hazard.Category `json:"categories,omitzero"`
+	Severity   hazard.Severity   `json:"severity_min,omitzero"`
+	Measure    string            `json:"measure,omitzero"`
+	People     int64             `json:"people_min,omitzero"`
+	Drills     bool              `json:"drills,omitzero"`
+	Channels   []Channel         `json:"channels"`
+	Language   string            `json:"language,omitzero"`
+	Zone       string            `json:"time_zone,omitzero"`
+	Quiet      *Quiet            `json:"quiet,omitzero"`
+	Digest     Digest            `json:"digest,omitzero"`
+	Paused     bool              `json:"paused,omitzero"`
+	Created    hazard.Instant    `json:"created"`
+	Updated    hazard.Instant    `json:"updated"`
+}
+
+// Subscription is a subscription as it is shown.
+type Subscription struct {
+	ID         string            `json:"id"`
+	Owner      string            `json:"owner,omitzero"`
+	Name       string            `json:"name"`
+	Where      *Where            `json:"where,omitzero"`
+	Types      []hazard.Type     `json:"types"`
+	Categories []hazard.Category `json:"categories"`
+	Severity   string            `json:"severity_min,omitzero"`
+	Measure    string            `json:"measure,omitzero"`
+	People     int64             `json:"people_min,omitzero"`
+	Drills     bool              `json:"drills"`
+	Channels   []ShownChannel    `json:"channels"`
+	Language   string            `json:"language,omitzero"`
+	Zone       string            `json:"time_zone"`
+	Quiet      *Quiet            `json:"quiet,omitzero"`
+	Digest     Digest            `json:"digest"`
+	Status     string            `json:"status"` // active or paused
+	Waiting    int64             `json:"waiting"`
+	Created    string            `json:"created"`
+	Updated    string            `json:"updated"`
+}
+
+// ShownChannel is a channel as it is shown: to whoever owns the subscription with the address, to others with a hash of it.
+type ShownChannel struct {
+	ID        string        `json:"id"`
+	Kind      string        `json:"kind"`
+	To        string        `json:"to"`
+	Template  string        `json:"template,omitzero"`
+	Status    ChannelStatus `json:"status"`
+	Reason    string        `json:"reason,omitzero"`
+	Confirmed string        `json:"confirmed,omitzero"`
+}
+
+// subscription is a subscription, read.
+type subscription struct {
+	store.Subscription
+	kept
+	addresses map[string]string // by channel; nil: not decrypted
+}
+
+func read(s *store.Subscription) (*subscription, error) {
+	sub := &subscription{Subscription: *s}
+	if err := json.Unmarshal(s.Body, &sub.kept); err != nil {
+		return nil, fmt.Errorf("stored subscription %s: %w", s.ID, err)
+	}
+	return sub, nil
+}
+
+// channel is the channel of that id, nil if there is none.
+func (s *subscription) channel(id string) *Channel {
+	i := slices.IndexFunc(s.Channels, func(c Channel) bool { return c.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return &s.Channels[i]
+}
+
+// encode puts what was read back into what is kept.
+func (s *subscription) encode(k *Key) (err error) {
+	if s.Body, err = json.Marshal(&s.kept); err == nil && s.addresses != nil {
+		s.Sealed, err = k.close(s.ID, s.addresses)
+	}
+	return err
+}
+
+func (s *subscription) show(addresses bool, waiting int64) Subscription {
+	k := &s.kept
+	shown := Subscription{ID: s.ID, Owner: s.Owner, Name: k.Name, Where: k.Where, Types: orNone(k.Types), Categories: orNone(k.Categories), Measure: k.Measure, People: k.People, Drills: k.Drills,
+		Language: k.Language, Zone: cmp.Or(k.Zone, "UTC"), Quiet: k.Quiet, Digest: cmp.Or(k.Digest, NoDigest), Status: "active", Waiting: waiting, Created: k.Created.String(), Updated: k.Updated.String(),
+		Channels: []ShownChannel{}}
+	if k.Severity != hazard.NoSeverity {
+		shown.Severity = k.Severity.String()
+	}
+	if k.Paused {
+		shown.Status = "paused"
+	}
+	for _, c := range k.Channels {
+		v := ShownChannel{ID: c.ID, Kind: c.Kind, Template: c.Template, Status: c.Status, Reason: c.Reason, To: "hidden:" + c.Stamp}
+		if addresses {
+			v.To = s.addresses[c.ID]
+		}
+		if c.Confirmed > 0 {
+			v.Confirmed = c.Confirmed.String()
+		}
+		shown.Channels = append(shown.Channels, v)
+	}
+	return shown
+}
+
+func orNone[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+// request is the body of a creation or an alteration. What is not given is nil.
+type request struct {
+	Name       *string         `json:"name"`
+	Where      *Where          `json:"where"`
+	Types      *[]string       `json:"types"`
+	Categories *[]string       `json:"categories"`
+	Severity   *string         `json:"severity_min"`
+	Measure    *string         `json:"measure"`
+	People     *int64          `json:"people_min"`
+	Drills     *bool           `json:"drills"`
+	Channels   *[]askedChannel `json:"channels"`
+	Language   *string         `json:"language"`
+	Zone       *string         `json:"time_zone"`
+	Quiet      *askedQuiet     `json:"quiet"`
+	Digest     *Digest         `json:"digest"`
+	Status     *string         `json:"status"`
+	Confirmed  *bool           `json:"confirmed"` // by an admin: all channels are
+}
+
+type askedChannel struct {
+	ID       string `json:"id"`
+	Kind     string `json:"kind"`
+	To       string `json:"to"`
+	Template string `json:"template"`
+}
+
+type askedQuiet struct {
+	From   string `json:"from"`
+	To     string `json:"to"`
+	Except string `json:"except"`
+}
+
+// The bounds of a subscription.
+const (
+	maxName      = 200 // bytes
+	maxPoints    = 100
+	maxRadius    = 2000 // km
+	maxRegions   = 100
+	maxChannels  = 5
+	maxAddress   = 2000 // bytes
+	maxPositions = 5000 // of areas
+	maxWithin    = 300  // km
+)
+
+// unset is what a member is when it is not set: what null makes of it (RFC 7396).
+var unset = map[string]string{"name": `""`, "where": `{}`, "types": `[]`, "categories": `[]`, "severity_min": `""`, "measure": `""`, "people_min": `0`, "drills": `false`, "language": `""`,
+	"time_zone": `"UTC"`, "quiet": `{}`, "digest": `"none"`}
+
+// decode reads a body: one object, its members known and of their types, and nothing more.
+func decode(body []byte) (*request, error) {
+	r := &request{}
+	var members map[string]jsontext.Value
+	if err := json.Unmarshal(body, &members); err == nil && members != nil {
+		for name, value := range members {
+			if text, ok := unset[name]; ok && value.Kind() == 'n' {
+				members[name] = jsontext.Value(text)
+			}
+		}
+		if body, err = json.Marshal(members); err != nil {
+			return nil, err
+		}
+	}
+	if err := json.Unmarshal(body, r, json.RejectUnknownMembers(true)); err != nil {
+		detail := strings.ReplaceAll(strings.TrimPrefix(err.Error(), "json: "), "Go notify.", "")
+		if len(detail) > 200 {
+			detail = detail[:200]
+		}
+		return nil, &hazard.InvalidError{Faults: []hazard.Fault{{Detail: "the body is not one JSON object with the members of a subscription: " + strings.ToValidUTF8(detail, "")}}}
+	}
+	if bytes.Equal(bytes.TrimSpace(body), []byte("null")) {
+		return nil, &hazard.InvalidError{Faults: []hazard.Fault{{Detail: "the body is null, not a JSON object"}}}
+	}
+	return r, nil
+}
+
+// apply puts what the request gives into sub, and names every fault at once. fresh are the channels whose address is new.
+func (s *Service) apply(r *request, sub *subscription) (fresh []string, err error) {
+	bad, k := &hazard.InvalidError{}, &sub.kept
+	if r.Name != nil {
+		if len(*r.Name) > maxName || hazard.CleanLine(*r.Name) != *r.Name || !utf8.ValidString(*r.Name) {
+			bad.Add("name", "expected one line of at most %d bytes", maxName)
+		}
+		k.Name = *r.Name
+	}
+	if r.Where != nil {
+		k.Where = s.where(r.Where, sub.Owner, bad)
+	}
+	if r.Severity != nil {
+		k.Severity = severity(*r.Severity, "severity_min", bad)
+	}
+	k.Types = known(r.Types, k.Types, "types", bad, func(t hazard.Type) bool { _, ok := t.Info(); return ok })
+	k.Categories = known(r.Categories, k.Categories, "categories", bad, func(c hazard.Category) bool { _, ok := c.Info(); return ok })
+	if r.Measure != nil {
+		k.Measure = *r.Measure
+		if _, faults := measured(k.Measure); faults != "" {
+			bad.Add("measure", "%s", faults)
+		}
+	}
+	if r.People != nil {
+		if k.People = *r.People; k.People < 0 || k.People > 1e10 {
+			bad.Add("people_min", "%d is not a number of people", k.People)
+		}
+	}
+	if r.Drills != nil {
+		k.Drills = *r.Drills
+	}
+	if r.Language != nil {
+		k.Language = *r.Language
+		if _, _, err := language.ParseAcceptLanguage(k.Language); err != nil || len(k.Language) > 100 {
+			bad.Add("language", "%.60q is not a language of BCP 47, such as de or pt-BR, nor a list of them", k.Language)
+		}
+	}
+	if r.Zone != nil {
+		k.Zone = *r.Zone
+		if _, err := time.LoadLocation(k.Zone); err != nil || k.Zone == "Local" {
+			bad.Add("time_zone", "%.60q is not a time zone of the IANA database, such as Europe/Berlin", k.Zone)
+		}
+	}
+	if r.Quiet != nil {
+		k.Quiet = quiet(r.Quiet, bad)
+	}
+	if r.Digest != nil {
+		if k.Digest = *r.Digest; k.Digest != NoDigest && k.Digest != DailyDigest && k.Digest != WeeklyDigest {
+			bad.Add("digest", "%.60q is not one of none, daily, weekly", k.Digest)
+		}
+	}
+	if r.Status != nil {
+		if k.Paused = *r.Status == "paused"; !k.Paused && *r.Status != "active" {
+			bad.Add("status", "%.60q is neither active nor paused", *r.Status)
+		}
+	}
+	if r.Channels != nil {
+		fresh = s.channels(*r.Channels, sub, bad)
+	}
+	return fresh, bad.Err()
+}
+
+func severity(text, field string, bad *hazard.InvalidError) hazard.Severity {
+	if text == "" {
+		return hazard.NoSeverity
+	}
+	v, ok := hazard.ParseSeverity(text)
+	if !ok {
+		bad.Add(field, "%.60q is not a severity", text)
+	}
+	return v
+}
+
+// known is what a request gives of words of a vocabulary, sorted and once each; have if it gives nothing.
+func known[T ~string](given *[]string, have []T, field string, bad *hazard.InvalidError, ok func(T) bool) []T {
+	if given == nil {
+		return have
+	}
+	var list []T
+	for _, word := range *given {
+		if !ok(T(word)) {
+			bad.Add(field, "%.60q is not known", word)
+		}
+		list = append(list, T(word))
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// measured reads the parameter measure of a search.
+func measured(text string) (f *query.Filter, faults string) {
+	if text == "" {
+		return nil, ""
+	}
+	filter, bad := query.ParseFilter(url.Values{"measure": {text}})
+	for _, b := range bad {
+		faults += b.Detail
+	}
+	return &filter, faults
+}
+
+func quiet(r *askedQuiet, bad *hazard.InvalidError) *Quiet {
+	if *r == (askedQuiet{}) {
+		return nil // {} ends the quiet
+	}
+	q := &Quiet{From: r.From, To: r.To, Except: hazard.Warning}
+	for field, text := range map[string]string{"quiet/from": r.From, "quiet/to": r.To} {
+		if _, ok := timeOfDay(text); !ok {
+			bad.Add(field, "%.20q is not a time of day, such as 22:00", text)
+		}
+	}
+	if r.From == r.To {
+		bad.Add("quiet", "from and to are the same time")
+	}
+	if r.Except != "" {
+		q.Except = severity(r.Except, "quiet/except", bad)
+	}
+	return q
+}
+
+// timeOfDay reads HH:MM as minutes since midnight.
+func timeOfDay(text string) (minutes int, ok bool) {
+	h, m, found := strings.Cut(text, ":")
+	hour, err1 := strconv.Atoi(h)
+	minute, err2 := strconv.Atoi(m)
+	return hour*60 + minute, found && len(h) == 2 && len(m) == 2 && errors.Join(err1, err2) == nil && hour >= 0 && hour < 24 && minute >= 0 && minute < 60
+}
+
+// where checks and tidies a Where of an owner. nil: it names no place, which is the whole world.
+func (s *Service) where(w *Where, owner string, bad *hazard.InvalidError) *Where {
+	tidy := &Where{}
+	if a := w.Assets; a != nil {
+		if !s.mayKnow(owner, a.Organization) {
+			bad.Add("where/assets/organization", "%.60q is not an organization of the subscription's owner; assets are for members only", a.Organization)
+		}
+		if !(a.Within >= 0 && a.Within <= maxWithin) {
+			bad.Add("where/assets/within_km", "%v is not from 0 to %d", a.Within, maxWithin)
+		}
+		tidy.Assets = a
+	}
+	if len(w.Areas) > 0 && w.Areas.Kind() != 'n' {
+		shape, err := geo.ParseGeoJSON(w.Areas)
+		switch {
+		case err != nil:
+			bad.Add("where/areas", "%v", err)
+		case shape.Positions() > maxPositions:
+			bad.Add("where/areas", "has %d positions, at most %d are allowed", shape.Positions(), maxPositions)
+		}
+		tidy.Areas = jsontext.Value(shape.GeoJSON())
+	}
+	if len(w.Points) > maxPoints {
+		bad.Add("where/points", "%d points, at most %d are allowed", len(w.Points), maxPoints)
+	}
+	for i, p := range w.Points {
+		at := fmt.Sprintf("where/points/%d", i)
+		if !(p.Lon >= -180 && p.Lon <= 180 && p.Lat >= -90 && p.Lat <= 90) {
+			bad.Add(at, "lon %v, lat %v is not a place: expected degrees, lon from -180 to 180 and lat from -90 to 90", p.Lon, p.Lat)
+		}
+		if !(p.Radius > 0 && p.Radius <= maxRadius) {
+			bad.Add(at+"/radius_km", "%v is not from above 0 to %d", p.Radius, maxRadius)
+		}
+		if len(p.Name) > maxName || hazard.CleanLine(p.Name) != p.Name {
+			bad.Add(at+"/name", "expected one line of at most %d bytes", maxName)
+		}
+		tidy.Points = append(tidy.Points, p)
+	}
+	if len(w.Regions) > maxRegions {
+		bad.Add("where/regions", "%d regions, at most %d are allowed", len(w.Regions), maxRegions)
+		return tidy
+	}
+	for i, code := range w.Regions {
+		code = strings.ToUpper(code)
+		if _, _, ok := s.Region(code); !ok {
+			bad.Add(fmt.Sprintf("where/regions/%d", i), "%.20q: no area has this ISO 3166 code; there are countries (KE), states of the US (US-MA) and areas of the operator (ISO3166-2.geojson in the folder of the setting areas)", code)
+		}
+		tidy.Regions = append(tidy.Regions, code)
+	}
+	slices.Sort(tidy.Regions)
+	tidy.Regions = slices.Compact(tidy.Regions)
+	if tidy.Areas == nil && tidy.Points == nil && tidy.Regions == nil && tidy.Assets == nil {
+		return nil
+	}
+	return tidy
+}
+
+// channels puts the channels that are asked for into sub. One that is there already, by its kind, template and address, stays as it is: it was confirmed, and its
+// conversations go on.
+func (s *Service) channels(asked []askedChannel, sub *subscription, bad *hazard.InvalidError) (fresh []string) {
+	if len(asked) == 0 || len(asked) > maxChannels {
+		bad.Add("channels", "%d channels; from 1 to %d are taken", len(asked), maxChannels)
+		return nil
+	}
+	last := 0
+	for _, c := range sub.Channels {
+		n, _ := strconv.Atoi(c.ID)
+		last = max(last, n)
+	}
+	var list []Channel
+	addresses := map[string]string{}
+	for i, a := range asked {
+		at := fmt.Sprintf("channels/%d", i)
+		to := channel.Address{Kind: a.Kind, To: strings.TrimSpace(a.To), Template: a.Template}
+		switch {
+		case !slices.Contains(kinds, a.Kind):
+			bad.Add(at+"/kind", "%.20q is not one of %s", a.Kind, strings.Join(kinds, ", "))
+			continue
+		case to.To == "" && a.Template == "" || len(to.To) > maxAddress || !utf8.ValidString(to.To) || strings.ContainsAny(to.To, "\r\n\x00"):
+			bad.Add(at+"/to", "expected an address of at most %d bytes, on one line", maxAddress)
+			continue
+		}
+		if err := s.Sender.Check(to); err != nil {
+			bad.Add(at, "%v", err)
+			continue
+		}
+		stamp := s.Key.hash("address", to.Kind+"\x00"+to.Template+"\x00"+to.To)
+		if slices.ContainsFunc(list, func(c Channel) bool { return c.Stamp == stamp }) {
+			bad.Add(at, "the same address as another channel")
+			continue
+		}
+		if have := slices.IndexFunc(sub.Channels, func(c Channel) bool { return c.Stamp == stamp }); have >= 0 {
+			c := sub.Channels[have]
+			list, addresses[c.ID] = append(list, c), to.To
+			if c.Status != Active {
+				fresh = append(fresh, c.ID)
+			}
+			continue
+		}
+		last++
+		c := Channel{ID: strconv.Itoa(last), Kind: a.Kind, Template: a.Template, Stamp: stamp, Lane: s.lane(to), Status: Unconfirmed}
+		list, addresses[c.ID] = append(list, c), to.To
+		fresh = append(fresh, c.ID)
+	}
+	sub.Channels, sub.addresses = list, addresses
+	return fresh
+}
+
+// lane names the server that messages to an address go to: those of one server wait for one another, and those of others do not.
+func (s *Service) lane(a channel.Address) string {
+	host := ""
+	switch a.Kind {
+	case channel.HTTP:
+		if u, err := url.Parse(a.To); err == nil {
+			host = u.Host
+		}
+		host = a.Template + "\x00" + host
+	case channel.WebPush:
+		var p struct {
+			Endpoint string `json:"endpoint"`
+		}
+		if json.Unmarshal([]byte(a.To), &p) == nil {
+			if u, err := url.Parse(p.Endpoint); err == nil {
+				host = u.Host
+			}
+		}
+	}
+	if host == "" {
+		return a.Kind
+	}
+	return a.Kind + ":" + s.Key.hash("host", host)
+}
+
+// kindOf is the kind of channel of a lane.
+func kindOf(lane string) string {
+	kind, _, _ := strings.Cut(lane, ":")
+	return kind
+}
+
+// location is the time zone of the subscriber.
+func (k *kept) location() *time.Location {
+	zone, err := time.LoadLocation(k.Zone)
+	if err != nil {
+		return time.UTC
+	}
+	return zone
+}
+
+// notBefore is when something of a severity may be told that could be told now.
+func (k *kept) notBefore(now time.Time, sev hazard.Severity) time.Time {
+	local := now.In(k.location())
+	midnight := func(days int) time.Time {
+		return time.Date(local.Year(), local.Month(), local.Day()+days, 0, 0, 0, 0, local.Location())
+	}
+	at := func(days, minutes int) time.Time {
+		d := midnight(days)
+		return time.Date(d.Year(), d.Month(), d.Day(), minutes/60, minutes%60, 0, 0, d.Location())
+	}
+	if k.Quiet == nil || sev >= k.Quiet.Except {
+		return now
+	}
+	from, _ := timeOfDay(k.Quiet.From)
+	to, _ := timeOfDay(k.Quiet.To)
+	minute := local.Hour()*60 + local.Minute()
+	switch {
+	case from < to && minute >= from && minute < to:
+		return at(0, to)
+	case from > to && minute >= from:
+		return at(1, to)
+	case from > to && minute < to:
+		return at(0, to)
+	}
+	return now
+}
+
+// nextDigest is when what comes up now is told in a digest; now itself without one.
+func (k *kept) nextDigest(now time.Time) time.Time {
+	if k.Digest != DailyDigest && k.Digest != WeeklyDigest {
+		return now
+	}
+	local := now.In(k.location())
+	for days := 0; ; days++ {
+		at := time.Date(local.Year(), local.Month(), local.Day()+days, digestHour, 0, 0, 0, local.Location())
+		if at.After(now) && (k.Digest == DailyDigest || at.Weekday() == time.Monday) {
+			return at
+		}
+	}
+}
