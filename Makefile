@@ -67,10 +67,10 @@ ALONE := TestLaws.*|TestAnEarthquakeLastsWhile.*|Test.*Record(ing|ed).*|TestARep
 RACE := -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/memory=-race=false -gcflags=modernc.org/libc=-d=checkptr=0
 
 test-race: # three packages at a time: those that kill servers and wait for them leave the processors to others; the longest ones first, so that none is alone at the end
-	CGO_ENABLED=1 go test -p 3 $(RACE) -timeout 30m -skip '^($(ALONE))$$' ./internal/httpapi ./internal/ingest/poll $(RACED)
-	go test -timeout 30m -run '^($(ALONE))$$' ./internal/httpapi ./internal/service $(RACED)
+	CGO_ENABLED=1 go test -p 3 $(RACE) -timeout 30m -skip '^($(ALONE))$$' ./internal/serve ./internal/ingest/poll $(RACED)
+	go test -timeout 30m -run '^($(ALONE))$$' ./internal/serve ./internal/service $(RACED)
 	go test -p 3 -timeout 30m ./internal/rig/cluster ./internal/rig $(SINGLE)
-	HAZARDD_TEST_DATABASE=postgres go test -timeout 30m ./internal/httpapi ./internal/store ./internal/edit
+	HAZARDD_TEST_DATABASE=postgres go test -timeout 30m ./internal/serve ./internal/store ./internal/edit
 
 .ci/lighthouse/node_modules/.package-lock.json: .ci/lighthouse/package.json .ci/lighthouse/package-lock.json
 	npm --prefix .ci/lighthouse ci --ignore-scripts
@@ -108,7 +108,7 @@ generate: ## Make internal/store/sqlc from the SQL; the picture of all symbols; 
 	cd internal/store && go run $(SQLC) generate
 	go run ./internal/atlas/symbol/sheet docs/symbols.png
 	go run ./internal/atlas/symbol/vocabulary web/src
-	npx --yes $(OPENAPI_TYPES) internal/openapi/openapi.yaml --immutable --output web/src/openapi.types.ts
+	npx --yes $(OPENAPI_TYPES) internal/serve/openapi/openapi.yaml --immutable --output web/src/openapi.types.ts
 
 tables: ## Write the tables in docs/sources.md, after a change of a source's description
 	go test ./internal/service -run TablesOfSources -update

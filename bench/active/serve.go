@@ -19,7 +19,7 @@ import (
 	"github.com/hazardd/hazardd/bench/internal/sample"
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/httpapi"
+	"github.com/hazardd/hazardd/internal/serve"
 	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/store"
 )
@@ -81,7 +81,7 @@ func serveHazardd(dir string, size int) error {
 		return err
 	}
 	running, err := service.Open(ctx, service.Config{DataDir: dir, Listen: "127.0.0.1:0", Grace: time.Second, Version: "bench", Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
-		Requests: httpapi.RequestLimits{UserRate: -1, UserRequests: -1}})
+		Requests: serve.RequestLimits{UserRate: -1, UserRequests: -1}})
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/hazardd/hazardd/client"
-	"github.com/hazardd/hazardd/internal/mcp"
+	"github.com/hazardd/hazardd/internal/serve/mcp"
 	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/store"
 )

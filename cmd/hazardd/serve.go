@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/internal/auth"
-	"github.com/hazardd/hazardd/internal/httpapi"
 	"github.com/hazardd/hazardd/internal/lang"
+	"github.com/hazardd/hazardd/internal/serve"
 	"github.com/hazardd/hazardd/internal/service"
 )
 
@@ -69,9 +69,9 @@ func (s *serveCmd) Run(ctx context.Context, c *console, g *globals) error {
 	cfg := service.Config{
 		DataDir: g.Data, Database: g.Database, Files: place, AppID: s.AppID, MaxFile: int64(s.MaxFile), OrgUploads: int64(bound(s.OrgUploads)),
 		UserStreams: s.UserStreams, AllStreams: s.AllStreams, Connections: s.Connections, AddressConnections: s.AddressConns,
-		Requests: httpapi.RequestLimits{UserRequests: bound(s.UserRequests), AllRequests: bound(s.AllRequests), UserRate: bound(s.UserRate), UserUploads: bound(s.UserUploads),
+		Requests: serve.RequestLimits{UserRequests: bound(s.UserRequests), AllRequests: bound(s.AllRequests), UserRate: bound(s.UserRate), UserUploads: bound(s.UserUploads),
 			WebhookTests: bound(s.WebhookTests)},
-		Public: httpapi.Public(s.Public), PublicLimits: httpapi.PublicLimits{Rate: bound(s.PublicRate), Requests: bound(s.PublicRequests), Streams: bound(s.PublicStreams)},
+		Public: serve.Public(s.Public), PublicLimits: serve.PublicLimits{Rate: bound(s.PublicRate), Requests: bound(s.PublicRequests), Streams: bound(s.PublicStreams)},
 		SecurityContact: string(s.SecurityContact), Basemap: s.Basemap, CAPKey: s.CAPKey, CAPCertificate: s.CAPCertificate,
 		Drain: time.Duration(s.Drain), Grace: time.Duration(s.Grace), Version: about().Version, Logger: s.logger(c),
 	}

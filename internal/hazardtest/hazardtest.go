@@ -15,10 +15,10 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/internal/auth"
-	"github.com/hazardd/hazardd/internal/openapi"
 	"github.com/hazardd/hazardd/internal/openapitest"
 	"github.com/hazardd/hazardd/internal/pgtest"
 	"github.com/hazardd/hazardd/internal/recordings"
+	"github.com/hazardd/hazardd/internal/serve/openapi"
 	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/tell/subscription"
 )

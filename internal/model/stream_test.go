@@ -15,7 +15,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/query"
 	"github.com/hazardd/hazardd/internal/model"
-	"github.com/hazardd/hazardd/internal/push"
+	"github.com/hazardd/hazardd/internal/serve/sse"
 	"github.com/hazardd/hazardd/wire"
 )
 
@@ -24,13 +24,13 @@ import (
 type filtered struct {
 	what   string
 	wants  func(*model.State) bool
-	cursor *push.Cursor
+	cursor *sse.Cursor
 	told   map[uuid.UUID]string
 }
 
 // filteredReaders returns readers with filters by level, type, status and place.
 func (sv *service) filteredReaders() (list []*filtered) {
-	hub := push.New(sv.tail, sv.store, "http://localhost", push.Limits{PerUser: 1, All: 1})
+	hub := sse.New(sv.tail, sv.store, "http://localhost", sse.Limits{PerUser: 1, All: 1})
 	reader := func(what string, f query.Filter, wants func(*model.State) bool) {
 		list = append(list, &filtered{what, wants, hub.Read(0, sv.store.Select(f), nil), map[uuid.UUID]string{}})
 	}

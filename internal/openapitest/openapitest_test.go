@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hazardd/hazardd/internal/openapi"
 	"github.com/hazardd/hazardd/internal/openapitest"
+	"github.com/hazardd/hazardd/internal/serve/openapi"
 )
 
 func contract(t *testing.T) *openapitest.Contract {

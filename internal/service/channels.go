@@ -17,10 +17,10 @@ import (
 	"github.com/hazardd/hazardd/internal/geo/lru"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/clock"
-	"github.com/hazardd/hazardd/internal/httpapi"
 	"github.com/hazardd/hazardd/internal/lang"
 	"github.com/hazardd/hazardd/internal/net/outbound"
-	"github.com/hazardd/hazardd/internal/page"
+	"github.com/hazardd/hazardd/internal/serve"
+	"github.com/hazardd/hazardd/internal/serve/page"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/tell/channel"
 	"github.com/hazardd/hazardd/internal/tell/message"
@@ -102,8 +102,8 @@ func openChannels(cfg *Config, store *store.Store) (*channels, error) {
 }
 
 // offered returns the channels that subscribers can choose.
-func (c *channels) offered() httpapi.Channels {
-	out := httpapi.Channels{Email: c.mail != nil}
+func (c *channels) offered() serve.Channels {
+	out := serve.Channels{Email: c.mail != nil}
 	if c.push != nil {
 		out.PushKey = c.push.PublicKey()
 	}

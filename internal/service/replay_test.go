@@ -16,7 +16,7 @@ import (
 	"github.com/hazardd/hazardd/internal/ingest/sources/nws"
 	"github.com/hazardd/hazardd/internal/lang"
 	"github.com/hazardd/hazardd/internal/recordings"
-	"github.com/hazardd/hazardd/internal/reply"
+	"github.com/hazardd/hazardd/internal/serve/encoded"
 	"github.com/hazardd/hazardd/internal/store/view"
 )
 
@@ -78,7 +78,7 @@ func (r *replay) active() map[string]shown {
 		r.t.Fatal(err)
 	}
 	var list []shown
-	if err := json.Unmarshal(reply.NewLists("https://hazards.example.org").Active(l.View(r.now), view.Filter{}, nil, lang.Wish{}).Bytes(reply.Identity), &list); err != nil {
+	if err := json.Unmarshal(encoded.NewLists("https://hazards.example.org").Active(l.View(r.now), view.Filter{}, nil, lang.Wish{}).Bytes(encoded.Identity), &list); err != nil {
 		r.t.Fatal(err)
 	}
 	all := map[string]shown{}

@@ -32,7 +32,6 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/clock"
 	"github.com/hazardd/hazardd/internal/hazard/query"
-	"github.com/hazardd/hazardd/internal/httpapi"
 	"github.com/hazardd/hazardd/internal/ingest/coverage"
 	"github.com/hazardd/hazardd/internal/ingest/enrich/exposure"
 	"github.com/hazardd/hazardd/internal/ingest/enrich/picture"
@@ -44,7 +43,8 @@ import (
 	"github.com/hazardd/hazardd/internal/net/listen"
 	"github.com/hazardd/hazardd/internal/net/outbound"
 	"github.com/hazardd/hazardd/internal/net/trace"
-	"github.com/hazardd/hazardd/internal/push"
+	"github.com/hazardd/hazardd/internal/serve"
+	"github.com/hazardd/hazardd/internal/serve/sse"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/backup/continuous"
 	"github.com/hazardd/hazardd/internal/store/blob"
@@ -110,11 +110,11 @@ type Config struct {
 	// default 256.
 	AddressConnections int
 	// Requests bounds the requests of users. Zero values mean the defaults, negative ones no bound.
-	Requests httpapi.RequestLimits
+	Requests serve.RequestLimits
 	// Public is what readers without an account may do; empty means nothing. Zero PublicLimits mean
 	// the defaults, negative ones no bound.
-	Public       httpapi.Public
-	PublicLimits httpapi.PublicLimits
+	Public       serve.Public
+	PublicLimits serve.PublicLimits
 	// EmbedSites are the origins whose pages may show the widget; * allows all.
 	EmbedSites []string
 	// Basemap is the file of a PMTiles archive with streets, or the http(s) address of one, which
@@ -165,7 +165,7 @@ type Service struct {
 	Auth     *auth.Service
 	live     *view.Live
 	tail     *follow.Tail
-	push     *push.Hub
+	push     *sse.Hub
 	webhooks *webhook.Service
 	channels *channels
 	streets  *basemap.Streets // the operator's basemap from a file, or nil
@@ -235,14 +235,14 @@ func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 	cfg.UserStreams, cfg.AllStreams = cmp.Or(cfg.UserStreams, 32), cmp.Or(cfg.AllStreams, 10_000)
 	cfg.Connections = listen.Share(cmp.Or(cfg.Connections, cfg.AllStreams+requestConnections))
 	cfg.AddressConnections = cmp.Or(cfg.AddressConnections, 256)
-	cfg.Requests = httpapi.RequestLimits{
+	cfg.Requests = serve.RequestLimits{
 		UserRequests: cmp.Or(cfg.Requests.UserRequests, 64),
 		AllRequests:  cmp.Or(cfg.Requests.AllRequests, 4096),
 		UserRate:     cmp.Or(cfg.Requests.UserRate, 1000),
 		UserUploads:  cmp.Or(cfg.Requests.UserUploads, 8),
 		WebhookTests: cmp.Or(cfg.Requests.WebhookTests, 20),
 	}
-	cfg.PublicLimits = httpapi.PublicLimits{
+	cfg.PublicLimits = serve.PublicLimits{
 		Rate:     cmp.Or(cfg.PublicLimits.Rate, 50),
 		Requests: cmp.Or(cfg.PublicLimits.Requests, 256),
 		Streams:  cmp.Or(cfg.PublicLimits.Streams, cfg.AllStreams/5),
@@ -318,7 +318,7 @@ func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 		return s, err
 	}
 	s.tail = follow.New(s.Store, s.live, s.Now, follow.Memory, cfg.Logger)
-	s.push = push.New(s.tail, s.Store, s.cfg.PublicURL, push.Limits{PerUser: s.cfg.UserStreams, All: s.cfg.AllStreams})
+	s.push = sse.New(s.tail, s.Store, s.cfg.PublicURL, sse.Limits{PerUser: s.cfg.UserStreams, All: s.cfg.AllStreams})
 	s.webhooks = webhook.New(webhook.Config{Store: s.Store, Tail: s.tail, Standing: s.Auth.Standing, ParseFilter: s.parseFilter, Languages: s.cfg.Languages, Targets: outbound.Targets{Allow: s.cfg.WebhookAllow},
 		BaseURL: s.cfg.PublicURL, Version: s.cfg.Version, Now: cfg.Clock.Now, Logger: cfg.Logger})
 	if s.channels, err = openChannels(&s.cfg, s.Store); err != nil {
@@ -348,7 +348,7 @@ func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 	protocols.SetHTTP2(cfg.TLS != nil)
 	protocols.SetUnencryptedHTTP2(cfg.TLS == nil)
 	registry := s.metrics()
-	refused := httpapi.Refusals(registry)
+	refused := serve.Refusals(registry)
 	s.conns = listen.New(s.listener, listen.Limits{All: cfg.Connections, Address: cfg.AddressConnections, Proxies: cfg.TrustedProxies,
 		Secure: cfg.TLS != nil, Over: func(limit string) { refused.WithLabelValues(limit).Inc() }})
 	s.server = &http.Server{
@@ -420,7 +420,7 @@ func (s *Service) URL() string { return s.cfg.PublicURL }
 func (s *Service) handler(registry *prometheus.Registry) http.Handler {
 	editor := edit.New(s.Store, s.intake, s.cfg.AppID, s.orgExists)
 	editor.OrgUploads, editor.Two = max(s.cfg.OrgUploads, 0), s.twoPeople()
-	return httpapi.New(httpapi.Config{
+	return serve.New(serve.Config{
 		Store: s.Store, Evidence: s.Evidence, Pictures: s.pictures, Live: s.live, Auth: s.Auth, Intake: s.intake, Push: s.push, Webhooks: s.webhooks, Notify: s.notify, Channels: s.channels.offered(),
 		Edit:           editor,
 		Sources:        s.sources,

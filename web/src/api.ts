@@ -6,7 +6,7 @@
 
 import type { components, paths } from "./openapi.types";
 
-/** What the service speaks of, as internal/openapi/openapi.yaml describes it. */
+/** What the service speaks of, as internal/serve/openapi/openapi.yaml describes it. */
 export type Schemas = components["schemas"];
 
 type Content<R> = R extends { content: { "application/json": infer T } } ? T : never;

@@ -23,7 +23,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/httpapi"
+	"github.com/hazardd/hazardd/internal/serve"
 	"github.com/hazardd/hazardd/internal/service"
 )
 
@@ -48,7 +48,7 @@ func Serve(cfg service.Config, obey func(ctx context.Context, s *service.Service
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	cfg.Listen, cfg.Grace, cfg.Version, cfg.Logger = "127.0.0.1:0", time.Second, "bench", slog.New(slog.DiscardHandler)
-	cfg.Requests = httpapi.RequestLimits{UserRate: -1, UserRequests: -1}
+	cfg.Requests = serve.RequestLimits{UserRate: -1, UserRequests: -1}
 	s, err := service.Open(ctx, cfg)
 	if err != nil {
 		return err

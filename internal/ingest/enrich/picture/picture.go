@@ -28,7 +28,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/clock"
 	"github.com/hazardd/hazardd/internal/net/outbound"
-	"github.com/hazardd/hazardd/internal/page"
+	"github.com/hazardd/hazardd/internal/serve/page"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/blob"
 	"github.com/hazardd/hazardd/internal/store/lease"

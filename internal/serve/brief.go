@@ -1,0 +1,93 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/lang"
+	"github.com/hazardd/hazardd/internal/serve/encoded"
+	pages "github.com/hazardd/hazardd/internal/serve/page"
+)
+
+// The limits of briefs.
+const (
+	costOfBrief   = costOfShapes + costOfObject // bytes held while one is built
+	maxThumbnails = 8 << 20                     // bytes of cached thumbnails
+	maxLooked     = 8                           // products whose files are searched for pictures
+)
+
+// brief serves a summary of a hazard on one or two printed pages, in the reader's language. The
+// API's path refuses unknown parameters; the page's path ignores them, because mail programs and
+// portals add theirs to links.
+func (a *API) brief(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	values := r.URL.Query()
+	page := strings.HasPrefix(r.URL.Path, "/h/")
+	if !page {
+		var err error
+		if values, err = onlyParameters(r, langParameter, zoneParameter, "paper"); err != nil {
+			return err
+		}
+	}
+	paper := pages.Paper(values.Get("paper"))
+	if paper != "" && !slices.Contains(pages.Papers(), paper) {
+		return badParameter("paper", "%.60q is not one of %q", paper, pages.Papers())
+	}
+	wish, err := a.wish(r, values)
+	if err != nil {
+		if !page {
+			return err
+		}
+		wish = lang.Accepted(r.Header["Accept-Language"]).Or(a.Languages)
+	}
+	now := a.now()
+	h, err := a.findHazard(r, a.Live.View(now), now)
+	if err != nil {
+		return err
+	}
+	content, restricted, err := a.pageOf(r, wish.Reader().Of(h), who, now)
+	if err != nil {
+		return err
+	}
+	b := pages.Brief{Hazard: content, URL: a.BaseURL + "/h/" + h.UUID.String(), Paper: paper,
+		Map: pages.Map{Hazard: content.Hazard, Areas: content.Areas, Ground: a.ground}}
+	if b.Map.Shapes, err = a.drawnOn(r.Context(), h); err != nil {
+		return err
+	}
+	if b.Pictures, err = a.picturesOf(r.Context(), content); err != nil {
+		return err
+	}
+	html, err := b.HTML()
+	if err != nil {
+		return err
+	}
+	w.Header()["Content-Type"] = htmlType
+	w.Header().Set("Content-Security-Policy", pages.BriefPolicy())
+	return answer(w, r, encoded.NewBody(html, restricted))
+}
+
+// picturesOf returns thumbnails of the pictures among a hazard's products, latest first. It skips
+// unreadable ones.
+func (a *API) picturesOf(ctx context.Context, content *pages.Hazard) (all []pages.Picture, err error) {
+	photos, err := a.photosOf(ctx, content.Hazard.ID, content.Products)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(photos, func(x, y photo) int { return cmp.Compare(y.of.Version, x.of.Version) })
+	for _, p := range photos[:min(len(photos), maxLooked)] {
+		small, err := a.thumbnail(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		if len(small) == 0 {
+			continue
+		}
+		if all = append(all, pages.Picture{Title: p.of.Title, By: content.MadeBy(p.of), At: p.at, JPEG: small}); len(all) == pages.MaxPictures {
+			break
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,102 @@
+package encoded
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"io"
+	"strconv"
+	"sync"
+
+	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// Encoding is a content coding (RFC 9110 section 8.4.1).
+type Encoding uint8
+
+// The codings that a Body comes in.
+const (
+	Identity Encoding = iota
+	Gzip
+	Zstd
+	Brotli
+	encodings
+)
+
+// String is the name of the coding in Content-Encoding; empty for Identity.
+func (e Encoding) String() string { return [encodings]string{"", "gzip", "zstd", "br"}[e] }
+
+// Body is an encoded answer: a JSON text, and each compressed form of it, made when first asked for. It is immutable and safe
+// for concurrent use; the caller must not change the bytes.
+type Body struct {
+	// Restricted: it holds something that not everybody may know of, so that no one else may keep it.
+	Restricted bool
+	forms      [encodings]form
+	etags      [encodings][]string // ready to be a header's value
+}
+
+type form struct {
+	once   sync.Once
+	data   []byte
+	length []string
+}
+
+// NewBody takes a JSON text.
+func NewBody(text []byte, restricted bool) *Body {
+	b := &Body{Restricted: restricted}
+	b.forms[Identity].set(text)
+	sum := sha256.Sum256(text)
+	tag := base64.RawURLEncoding.EncodeToString(sum[:15])
+	for e := range encodings {
+		// A strong validator tells the bytes, and the codings have different ones (RFC 9110 section 8.8.3).
+		suffix := ""
+		if e != Identity {
+			suffix = "-" + e.String()
+		}
+		b.etags[e] = []string{`"` + tag + suffix + `"`}
+	}
+	return b
+}
+
+// ETag is the strong entity tag of the body in coding e, as a header's list of values.
+func (b *Body) ETag(e Encoding) []string { return b.etags[e] }
+
+// Bytes is the body in coding e.
+func (b *Body) Bytes(e Encoding) []byte {
+	f := &b.forms[e]
+	if e != Identity {
+		f.once.Do(func() { f.set(compress(b.forms[Identity].data, e)) })
+	}
+	return f.data
+}
+
+// Length is the number of bytes of the body in coding e, as a header's list of values.
+func (b *Body) Length(e Encoding) []string {
+	b.Bytes(e)
+	return b.forms[e].length
+}
+
+// size is what the body counts for, in bytes: the compressed forms of a text are smaller than it together.
+func (b *Body) size() int { return 2 * len(b.forms[Identity].data) }
+
+func (f *form) set(data []byte) { f.data, f.length = data, []string{strconv.Itoa(len(data))} }
+
+// compress encodes text. A body is compressed once and sent many times, and that once delays the first reader after a
+// change: the levels are those where a further per cent of size begins to cost a multiple of the time.
+func compress(text []byte, e Encoding) []byte {
+	var out bytes.Buffer
+	var w io.WriteCloser
+	switch e {
+	case Gzip:
+		w, _ = gzip.NewWriterLevel(&out, 5) // the level is valid: no error
+	case Zstd:
+		w, _ = zstd.NewWriter(&out, zstd.WithEncoderConcurrency(1)) // the option is valid: no error
+	case Brotli:
+		w = brotli.NewWriterLevel(&out, 4)
+	}
+	_, _ = w.Write(text) // a bytes.Buffer does not fail
+	_ = w.Close()
+	return out.Bytes()
+}

@@ -1,0 +1,133 @@
+package encoded
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hazardd/hazardd/internal/hazard"
+)
+
+// Limits bound a Budget.
+type Limits struct {
+	All  int64         // bytes of all users together
+	User int64         // bytes of one user
+	Wait time.Duration // how long a request waits for others to give back
+}
+
+// DefaultLimits leave room for the lists that readers share, below 512 MiB in all.
+var DefaultLimits = Limits{All: 96 << 20, User: 24 << 20, Wait: 5 * time.Second}
+
+// Budget bounds the memory of answers that are made for one request: a request takes what its answer may need before it makes it, keeps
+// what the answer has, and gives that back when the last byte is written. What readers share is not counted. A request waits for
+// others, in order; those of a user who has too much at once do not hold up those of others. It is safe for concurrent use.
+type Budget struct {
+	limits Limits
+
+	mu      sync.Mutex
+	held    int64
+	users   map[string]int64
+	waiting []*claim
+}
+
+// claim is a request that waits for its turn.
+type claim struct {
+	user  string
+	bytes int64
+	ready chan struct{} // closed when it was given what it asks for
+}
+
+// NewBudget makes a budget of which everything is free.
+func NewBudget(l Limits) *Budget { return &Budget{limits: l, users: map[string]int64{}} }
+
+// Share is what a request holds of a Budget.
+type Share struct {
+	budget *Budget
+	user   string
+	bytes  int64
+}
+
+// Take takes bytes for a request of user. It waits while there is too little, and fails with a *hazard.LimitError when that takes too
+// long, or with ctx's error. The caller must release the share.
+func (b *Budget) Take(ctx context.Context, user string, bytes int64) (*Share, error) {
+	bytes = min(bytes, b.limits.User, b.limits.All)
+	b.mu.Lock()
+	if b.fits(user, bytes) { // else next would have given it to those who wait, unless they want more
+		b.give(user, bytes)
+		b.mu.Unlock()
+		return &Share{b, user, bytes}, nil
+	}
+	mine := &claim{user, bytes, make(chan struct{})}
+	b.waiting = append(b.waiting, mine)
+	b.mu.Unlock()
+	late := time.NewTimer(b.limits.Wait)
+	defer late.Stop()
+	err := ctx.Err()
+	select {
+	case <-mine.ready:
+		return &Share{b, user, bytes}, nil
+	case <-ctx.Done():
+		err = ctx.Err()
+	case <-late.C:
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	i := slices.Index(b.waiting, mine)
+	if i < 0 { // its turn came at this moment
+		return &Share{b, user, bytes}, nil
+	}
+	b.waiting = slices.Delete(b.waiting, i, i+1)
+	if err != nil {
+		return nil, err
+	}
+	if b.users[user]+bytes > b.limits.User {
+		return nil, &hazard.LimitError{Limit: "answer-bytes-user", Kind: hazard.LimitShare, RetryAfter: b.limits.Wait,
+			Detail: fmt.Sprintf("answer-bytes-user: your other requests hold %d MiB of answers that are being made or read, the most that a user may; read them, or send fewer at once", b.limits.User>>20)}
+	}
+	return nil, &hazard.LimitError{Limit: "answer-bytes", Kind: hazard.LimitCapacity, RetryAfter: b.limits.Wait,
+		Detail: fmt.Sprintf("answer-bytes: answers of %d MiB are being made or read, the most that this server holds at once; ask again", b.limits.All>>20)}
+}
+
+// Held is how many bytes are taken.
+func (b *Budget) Held() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.held
+}
+
+func (b *Budget) fits(user string, bytes int64) bool {
+	return b.held+bytes <= b.limits.All && b.users[user]+bytes <= b.limits.User
+}
+
+func (b *Budget) give(user string, bytes int64) {
+	b.held += bytes
+	if b.users[user] += bytes; b.users[user] == 0 {
+		delete(b.users, user)
+	}
+}
+
+// next gives those who wait what there is now, in their order. Who waits for answers of its own user does not hold up the others.
+func (b *Budget) next() {
+	b.waiting = slices.DeleteFunc(b.waiting, func(c *claim) bool {
+		if !b.fits(c.user, c.bytes) {
+			return false
+		}
+		b.give(c.user, c.bytes)
+		close(c.ready)
+		return true
+	})
+}
+
+// Resize makes the share as large as the answer is, which is known when it was made. It does not wait.
+func (s *Share) Resize(bytes int64) {
+	s.budget.mu.Lock()
+	defer s.budget.mu.Unlock()
+	s.budget.give(s.user, bytes-s.bytes)
+	s.bytes = bytes
+	s.budget.next()
+}
+
+// Release gives everything back.
+func (s *Share) Release() { s.Resize(0) }

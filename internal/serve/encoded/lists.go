@@ -1,0 +1,187 @@
+package encoded
+
+import (
+	"io"
+	"iter"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/lang"
+	"github.com/hazardd/hazardd/internal/store/view"
+	"github.com/hazardd/hazardd/wire"
+)
+
+// Lists encodes what a view holds, each list once for each filter, form, audience and choice of languages for as long as the view is the present one.
+// Readers that ask for the same list at once wait for the first of them. It is safe for concurrent use.
+type Lists struct {
+	base    string
+	present atomic.Pointer[generation]
+	mu      sync.Mutex // guards replacing present
+}
+
+// NewLists makes Lists for a service whose public address is base, without a slash at its end.
+func NewLists(base string) *Lists { return &Lists{base: base} }
+
+// generation is what was encoded of one view.
+type generation struct {
+	view   *view.View
+	bodies cache
+
+	sets func() *lang.Sets // the languages of its hazards
+
+	mu      sync.Mutex // guards records
+	records map[said]record
+}
+
+// said names a hazard as it reads in one of its texts, by number; -1: as it is stored.
+type said struct {
+	hazard *hazard.Hazard
+	text   int
+}
+
+// record is the JSON object of a hazard that is told to have so many products.
+type record struct {
+	products int
+	text     []byte
+}
+
+// of is the generation of v. What a later view has replaced is encoded for the one reader who still has it, and not kept.
+func (l *Lists) of(v *view.View) *generation {
+	if g := l.present.Load(); g != nil && g.view == v {
+		return g
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	before := l.present.Load()
+	if before != nil && before.view == v {
+		return before
+	}
+	g := &generation{view: v, bodies: cache{most: maxCached}, records: map[said]record{},
+		sets: sync.OnceValue(func() *lang.Sets { return lang.SetsOf(v.Hazards(view.Filter{}, nil)) })}
+	if before == nil {
+		l.present.Store(g)
+		return g
+	}
+	// A hazard that did not change is not encoded again: a view shares it with the one before.
+	before.mu.Lock()
+	defer before.mu.Unlock()
+	for s, r := range before.records {
+		if h, ok := v.Hazard(s.hazard.ID); ok && h == s.hazard {
+			g.records[s] = r
+		}
+	}
+	if before.view.Number() <= v.Number() && before.view.At() <= v.At() {
+		l.present.Store(g)
+	}
+	return g
+}
+
+// Active is the JSON array of the active hazards that f lets through, as a member of orgs sees them, in the order of lists, each in the
+// language that meets the wish.
+func (l *Lists) Active(v *view.View, f view.Filter, orgs []int64, wish lang.Wish) *Body {
+	g := l.of(v)
+	k := g.key(key{filter: f, audience: v.Audience(orgs)}, &wish)
+	if body := g.bodies.find(k); body != nil {
+		return body
+	}
+	body, err := g.bodies.get(k, func() (*Body, error) { return NewBody(g.active(l.base, f, orgs, wish.Reader()), k.audience != ""), nil })
+	if err != nil {
+		panic(err) // the function above returns none
+	}
+	return body
+}
+
+// key adds to a key what a wish makes of the view, and drops a wish that makes nothing of it.
+func (g *generation) key(k key, wish *lang.Wish) key {
+	if wish.None() {
+		return k
+	}
+	if k.languages = g.sets().Key(*wish); k.languages == "" {
+		*wish = lang.Wish{}
+	}
+	return k
+}
+
+func (g *generation) active(base string, f view.Filter, orgs []int64, reader *lang.Reader) []byte {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	size := 2
+	var texts [][]byte
+	for h, products := range g.view.Hazards(f, orgs) {
+		s := said{h, reader.Text(h)}
+		r, ok := g.records[s]
+		if !ok || r.products != products {
+			r = record{products, encode(wire.FromHazard(reader.Of(h), products, base))}
+			// What most readers see is kept for the next view.
+			if !ok || g.view.ProductTotal(h.ID, nil) == products {
+				g.records[s] = r
+			}
+		}
+		texts = append(texts, r.text)
+		size += len(r.text) + 1
+	}
+	out := append(make([]byte, 0, size), '[')
+	for i, text := range texts {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, text...)
+	}
+	return append(out, ']')
+}
+
+// Form is a list in another form than Active: what encode writes of the view's Hazards, each in the language that meets the wish. What failed is encoded anew by the next reader. The error
+// is ErrLarge if it would be larger than 16 MiB.
+func (l *Lists) Form(v *view.View, form string, f view.Filter, orgs []int64, wish lang.Wish, encode func(io.Writer, iter.Seq2[*hazard.Hazard, int]) error) (*Body, error) {
+	g := l.of(v)
+	k := g.key(key{form: form, filter: f, audience: v.Audience(orgs)}, &wish)
+	return g.bodies.get(k, func() (*Body, error) {
+		var text buffer
+		if err := encode(&text, wish.Reader().All(v.Hazards(f, orgs))); err != nil {
+			return nil, err
+		}
+		return NewBody(text.Bytes(), k.audience != ""), nil
+	})
+}
+
+// Languages are those of the wish that some hazard of the view is said in, as their authorities write them; at most 8.
+func (l *Lists) Languages(v *view.View, wish lang.Wish) []string {
+	if wish.None() {
+		return nil
+	}
+	return l.of(v).sets().Met(wish)
+}
+
+// manyProducts is the size of products from which their list is not kept, in bytes of data.
+const manyProducts = 1 << 20
+
+// Products is the JSON array of the products of an active hazard that a member of orgs may know of, which the caller has from v. The error is
+// ErrLarge if they are larger than 1 MiB together.
+func (l *Lists) Products(v *view.View, id int64, orgs []int64, products []*hazard.Product) (*Body, error) {
+	size := 0
+	for _, p := range products {
+		size += len(p.Data)
+	}
+	if size > manyProducts {
+		return nil, ErrLarge
+	}
+	return l.of(v).bodies.get(key{products: id, audience: v.Audience(orgs)}, func() (*Body, error) {
+		list := make([]wire.Product, len(products))
+		for i, p := range products {
+			list[i] = wire.FromProduct(p, l.base)
+		}
+		return NewBody(encode(list), slices.ContainsFunc(products, (*hazard.Product).Restricted)), nil
+	})
+}
+
+func encode(record any) []byte {
+	text, err := json.Marshal(record)
+	if err != nil {
+		panic(err) // strings are valid UTF-8 and numbers finite since they were stored
+	}
+	return text
+}

@@ -1,0 +1,87 @@
+package encoded
+
+import (
+	"strconv"
+	"strings"
+)
+
+// preferred is the order among codings that a client likes equally: what costs us least to make comes first.
+var preferred = [...]Encoding{Zstd, Brotli, Gzip}
+
+// Prefer is the coding that Accept-Encoding likes best of those that we have (RFC 9110 section 12.5.3). Identity is what is left:
+// a client that refuses even that gets it all the same, since it can do nothing with an error. A wildcard stands for gzip alone: the
+// clients that send one cannot read the younger codings, and those that can name them.
+func Prefer(values []string) Encoding {
+	if len(values) == 0 {
+		return Identity
+	}
+	var quality [Brotli + 1]float64
+	for i := range quality {
+		quality[i] = -1 // not named
+	}
+	all := -1.0
+	for _, value := range values {
+		for rest := value; rest != ""; {
+			var item string
+			item, rest, _ = strings.Cut(rest, ",")
+			name, params, _ := strings.Cut(item, ";")
+			q := qvalue(params)
+			switch name = strings.TrimSpace(name); {
+			case name == "*":
+				all = q
+			case strings.EqualFold(name, "identity"):
+				quality[Identity] = q
+			case strings.EqualFold(name, "gzip") || strings.EqualFold(name, "x-gzip"):
+				quality[Gzip] = q
+			case strings.EqualFold(name, "zstd"):
+				quality[Zstd] = q
+			case strings.EqualFold(name, "br"):
+				quality[Brotli] = q
+			}
+		}
+	}
+	// Among what is liked equally a coding wins over none.
+	best, bestQ := Identity, 0.0
+	for _, e := range preferred {
+		q := quality[e]
+		if q < 0 && e == Gzip {
+			q = all
+		}
+		if q > bestQ {
+			best, bestQ = e, q
+		}
+	}
+	if quality[Identity] > bestQ {
+		return Identity
+	}
+	return best
+}
+
+// qvalue reads the weight of an item (RFC 9110 section 12.4.2): 1 without one, 0 if it cannot be read.
+func qvalue(params string) float64 {
+	params = strings.TrimSpace(params)
+	if params == "" {
+		return 1
+	}
+	name, value, _ := strings.Cut(params, "=")
+	q, err := strconv.ParseFloat(value, 64)
+	if !strings.EqualFold(strings.TrimSpace(name), "q") || err != nil || !(q >= 0 && q <= 1) {
+		return 0
+	}
+	return q
+}
+
+// Matches reports whether an If-None-Match list names etag, by weak comparison.
+func Matches(values []string, etag string) bool {
+	for _, value := range values {
+		for rest := value; rest != ""; {
+			var tag string
+			tag, rest, _ = strings.Cut(rest, ",")
+			tag = strings.TrimPrefix(strings.TrimSpace(tag), "W/")
+			if tag == etag || tag == "*" {
+				return true
+			}
+		}
+	}
+	return false
+}

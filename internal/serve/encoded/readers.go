@@ -1,0 +1,70 @@
+package encoded
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/hazardd/hazardd/internal/hazard"
+)
+
+// The bounds of what the shared bodies that one user reads hold in memory, in bytes.
+const (
+	maxRead   = 64 << 20  // nine versions of a list of 5,000 hazards, uncompressed
+	smallBody = 256 << 10 // smaller bodies are not counted: connections bound them
+)
+
+// Readers counts the shared bodies that each user is reading. A body lasts as long as somebody reads it, though a view has replaced it:
+// a user who reads many of them slowly would hold a version of the list for each change. Each counts once for a user,
+// however many of the user's requests read it. Its zero value is ready. It is safe for concurrent use.
+type Readers struct {
+	mu    sync.Mutex
+	reads map[reading]int // requests
+	bytes map[string]int  // by user
+}
+
+type reading struct {
+	user string
+	body *Body
+}
+
+// Begin notes that a request of user reads body, until End. It is a *hazard.LimitError if the user reads too many others.
+func (r *Readers) Begin(user string, body *Body) error {
+	size := len(body.Bytes(Identity))
+	if size < smallBody {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.reads == nil {
+		r.reads, r.bytes = map[reading]int{}, map[string]int{}
+	}
+	k := reading{user, body}
+	if r.reads[k] == 0 {
+		if held := r.bytes[user]; held > 0 && held+size > maxRead {
+			return &hazard.LimitError{Limit: "list-bytes-user", Kind: hazard.LimitShare, RetryAfter: 5 * time.Second,
+				Detail: fmt.Sprintf("list-bytes-user: your other requests are still reading %d MiB of older lists, the most that a user may is %d MiB; read them, ask for gzip, or send fewer at once", held>>20, maxRead>>20)}
+		}
+		r.bytes[user] += size
+	}
+	r.reads[k]++
+	return nil
+}
+
+// End ends what Begin began.
+func (r *Readers) End(user string, body *Body) {
+	size := len(body.Bytes(Identity))
+	if size < smallBody {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	k := reading{user, body}
+	if r.reads[k]--; r.reads[k] > 0 {
+		return
+	}
+	delete(r.reads, k)
+	if r.bytes[user] -= size; r.bytes[user] == 0 {
+		delete(r.bytes, user)
+	}
+}
