@@ -68,7 +68,7 @@ RACE := -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/m
 
 test-race: # three packages at a time: those that kill servers and wait for them leave the processors to others; the longest ones first, so that none is alone at the end
 	CGO_ENABLED=1 go test -p 3 $(RACE) -timeout 30m -skip '^($(ALONE))$$' ./internal/serve ./internal/ingest/poll $(RACED)
-	go test -timeout 30m -run '^($(ALONE))$$' ./internal/serve ./internal/service $(RACED)
+	go test -timeout 30m -run '^($(ALONE))$$' ./internal/serve ./internal/app $(RACED)
 	go test -p 3 -timeout 30m ./internal/rig/cluster ./internal/rig $(SINGLE)
 	HAZARDD_TEST_DATABASE=postgres go test -timeout 30m ./internal/serve ./internal/store ./internal/edit
 
@@ -111,7 +111,7 @@ generate: ## Make internal/store/sqlc from the SQL; the picture of all symbols; 
 	npx --yes $(OPENAPI_TYPES) internal/serve/openapi/openapi.yaml --immutable --output web/src/openapi.types.ts
 
 tables: ## Write the tables in docs/sources.md, after a change of a source's description
-	go test ./internal/service -run TablesOfSources -update
+	go test ./internal/app -run TablesOfSources -update
 
 release: web ## Make binaries and packages of VERSION in dist
 	deploy/release.sh $(VERSION) dist

@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/client"
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/ingest/evidence"
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/ingest/source"
-	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -25,7 +25,7 @@ func earthquakes(t testing.TB, srv *hazardtest.Server, key string, lon, apart fl
 		r := hazard.Report{Source: name, Key: name + key, Version: 1, Type: hazard.Earthquake, Severity: hazard.Watch, Name: "M 6.0 Earthquake - " + key, Start: now.Add(-time.Minute),
 			Point: &hazard.Point{Lon: lon + apart*float64(i)}}
 		batch := source.Batch{Reports: []hazard.Report{r}, Read: 1}
-		must(service.BuiltIn().Intake(srv.Store).Apply(t.Context(), name, batch, now, fuse.Options{Payload: payload}))(t)
+		must(app.BuiltIn().Intake(srv.Store).Apply(t.Context(), name, batch, now, fuse.Options{Payload: payload}))(t)
 	}
 }
 

@@ -16,8 +16,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hazardd/hazardd/client"
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazardtest"
-	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/wire"
 )
 
@@ -408,7 +408,7 @@ func TestChangesOfTheRealServer(t *testing.T) {
 }
 
 func TestTheRealServerRefreshes(t *testing.T) {
-	srv := hazardtest.Serve(t, func(cfg *service.Config) { cfg.AccessLife = 4 * time.Second })
+	srv := hazardtest.Serve(t, func(cfg *app.Config) { cfg.AccessLife = 4 * time.Second })
 	c, requests := as(t, srv, "reader")
 	for range 8 {
 		must(c.Active(t.Context()))(t)

@@ -25,8 +25,8 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/client"
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/auth"
-	"github.com/hazardd/hazardd/internal/service"
 )
 
 const password = "violet kayak thermos orbit"
@@ -41,7 +41,7 @@ type world struct {
 
 	mu      sync.Mutex // guards the fields below
 	address string
-	running *service.Service
+	running *app.Service
 	stop    func()
 	limited map[string]bool // clients that were told to wait
 }
@@ -77,7 +77,7 @@ func newWorld(t *testing.T) *world {
 // start starts the service on its previous address. The caller holds w.mu, unless no other
 // goroutine knows w.
 func (w *world) start() {
-	s, err := service.Open(w.t.Context(), service.Config{DataDir: w.dir, Listen: w.address, Grace: time.Second, NoExposure: true, Logger: slog.New(slog.DiscardHandler)})
+	s, err := app.Open(w.t.Context(), app.Config{DataDir: w.dir, Listen: w.address, Grace: time.Second, NoExposure: true, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		w.t.Errorf("start: %v", err)
 		return

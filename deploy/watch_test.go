@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/nginxtest"
-	"github.com/hazardd/hazardd/internal/service"
 )
 
 // labelled are metrics that exist only after an event, or only with more than one machine.
@@ -29,7 +29,7 @@ var metricName = regexp.MustCompile(`\bhazardd_[a-z_]+`)
 
 // The metrics in alerts, dashboard and guide are those that the program exports.
 func TestWhatWatchesAsksForMetricsThatThereAre(t *testing.T) {
-	s := hazardtest.Serve(t, func(c *service.Config) { c.Backup = service.Backup{Dir: t.TempDir(), Keep: time.Hour} })
+	s := hazardtest.Serve(t, func(c *app.Config) { c.Backup = app.Backup{Dir: t.TempDir(), Keep: time.Hour} })
 	resp, err := http.Get(s.URL() + "/metrics")
 	if err != nil {
 		t.Fatal(err)

@@ -17,10 +17,10 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/bench/internal/sample"
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/serve"
-	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -80,7 +80,7 @@ func serveHazardd(dir string, size int) error {
 	if err := s.Close(); err != nil {
 		return err
 	}
-	running, err := service.Open(ctx, service.Config{DataDir: dir, Listen: "127.0.0.1:0", Grace: time.Second, Version: "bench", Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	running, err := app.Open(ctx, app.Config{DataDir: dir, Listen: "127.0.0.1:0", Grace: time.Second, Version: "bench", Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 		Requests: serve.RequestLimits{UserRate: -1, UserRequests: -1}})
 	if err != nil {
 		return err

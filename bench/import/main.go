@@ -30,9 +30,9 @@ import (
 	_ "modernc.org/sqlite" // the driver
 
 	"github.com/hazardd/hazardd/bench/internal/measure"
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
-	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -138,7 +138,7 @@ func importOnce(ctx context.Context, rec recording, payload []byte) (out *import
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	src, err := service.BuiltIn().Find(rec.source)
+	src, err := app.BuiltIn().Find(rec.source)
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func importOnce(ctx context.Context, rec recording, payload []byte) (out *import
 	if err != nil {
 		return nil, err
 	}
-	in := service.BuiltIn().Intake(s)
+	in := app.BuiltIn().Intake(s)
 	runtime.GC() // so that neither side pays for garbage of the other
 	used, begin := cpuTime(), time.Now()
 	batch, err := src.Parse(payload, hazard.At(rec.received))

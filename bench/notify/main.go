@@ -32,9 +32,9 @@ import (
 
 	"github.com/hazardd/hazardd/bench/internal/measure"
 	"github.com/hazardd/hazardd/client"
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/tell/channel"
 	"github.com/hazardd/hazardd/internal/tell/message"
@@ -156,8 +156,8 @@ func measured(ctx context.Context, subscriptions, clicks, rounds int) (f figures
 	go func() { _ = server.Serve(listener) }() // ends with Close
 	defer func() { _ = server.Close() }()
 
-	s, err := service.Open(ctx, service.Config{DataDir: dir, Listen: "127.0.0.1:0", Grace: time.Second, Version: "bench", Logger: slog.New(slog.DiscardHandler), Sources: []string{}, NoExposure: true,
-		Storm: 1 << 30, Channels: service.Channels{SMTP: "smtp://" + listener.Addr().String(), SMTPFrom: "bench@example.org"}})
+	s, err := app.Open(ctx, app.Config{DataDir: dir, Listen: "127.0.0.1:0", Grace: time.Second, Version: "bench", Logger: slog.New(slog.DiscardHandler), Sources: []string{}, NoExposure: true,
+		Storm: 1 << 30, Channels: app.Channels{SMTP: "smtp://" + listener.Addr().String(), SMTPFrom: "bench@example.org"}})
 	if err != nil {
 		return f, err
 	}
@@ -233,7 +233,7 @@ func measured(ctx context.Context, subscriptions, clicks, rounds int) (f figures
 // bench is a running service.
 type bench struct {
 	*client.Client
-	*service.Service
+	*app.Service
 	mails *mailServer
 }
 

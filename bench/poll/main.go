@@ -30,8 +30,8 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/bench/internal/measure"
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/ingest/sources/cap"
-	"github.com/hazardd/hazardd/internal/service"
 )
 
 // asServer is the variable that makes this program run the service.
@@ -69,19 +69,19 @@ func main() {
 func serve(ctx context.Context, o options) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var set service.SourceSettings
+	var set app.SourceSettings
 	var names []string
 	for i, address := range flag.Args()[1:] {
 		name := fmt.Sprintf("feed-%03d", i)
 		names = append(names, name)
-		set.CAP = append(set.CAP, service.CAPSource{Config: cap.Config{Name: name, URL: address, Every: o.every, Shared: true, MaxBytes: 16 << 20}})
+		set.CAP = append(set.CAP, app.CAPSource{Config: cap.Config{Name: name, URL: address, Every: o.every, Shared: true, MaxBytes: 16 << 20}})
 	}
-	known, err := service.NewSources(set)
+	known, err := app.NewSources(set)
 	if err != nil {
 		return err
 	}
-	service.CollectOften() // as in the real server
-	s, err := service.Open(ctx, service.Config{DataDir: flag.Arg(0), Listen: "127.0.0.1:0", Grace: time.Second, Version: "bench", Logger: slog.New(slog.DiscardHandler),
+	app.CollectOften() // as in the real server
+	s, err := app.Open(ctx, app.Config{DataDir: flag.Arg(0), Listen: "127.0.0.1:0", Grace: time.Second, Version: "bench", Logger: slog.New(slog.DiscardHandler),
 		Known: known, Sources: names, PrivateSources: true, Pictures: -1})
 	if err != nil {
 		return err

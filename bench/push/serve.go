@@ -18,9 +18,9 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/bench/internal/sample"
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/wire"
 )
@@ -140,7 +140,7 @@ func serveHazardd(dir string, subscribers int) error {
 	if err := s.Close(); err != nil {
 		return err
 	}
-	running, err := service.Open(ctx, service.Config{DataDir: dir, Listen: "127.0.0.1:0", Grace: 5 * time.Second, UserStreams: subscribers, AllStreams: subscribers, Version: "bench",
+	running, err := app.Open(ctx, app.Config{DataDir: dir, Listen: "127.0.0.1:0", Grace: 5 * time.Second, UserStreams: subscribers, AllStreams: subscribers, Version: "bench",
 		Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return err

@@ -23,9 +23,9 @@ import (
 
 	"github.com/hazardd/hazardd/bench/internal/measure"
 	"github.com/hazardd/hazardd/client"
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/ingest/sources/cap"
-	"github.com/hazardd/hazardd/internal/service"
 )
 
 func main() {
@@ -82,12 +82,12 @@ func run(ctx context.Context, rate float64, length time.Duration, asJSON bool) (
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	known, err := service.NewSources(service.SourceSettings{CAP: []service.CAPSource{{Config: cap.Config{
+	known, err := app.NewSources(app.SourceSettings{CAP: []app.CAPSource{{Config: cap.Config{
 		Name: "pushed", URL: "http://" + web.Addr().String(), Push: []string{"tcp://" + sender.Addr().String()}}}}})
 	if err != nil {
 		return err
 	}
-	s, err := service.Open(ctx, service.Config{DataDir: dir, Listen: "127.0.0.1:0", Grace: time.Second, Version: "bench", Logger: slog.New(slog.DiscardHandler),
+	s, err := app.Open(ctx, app.Config{DataDir: dir, Listen: "127.0.0.1:0", Grace: time.Second, Version: "bench", Logger: slog.New(slog.DiscardHandler),
 		Known: known, Sources: []string{"pushed"}, PrivateSources: true, Pictures: -1})
 	if err != nil {
 		return err

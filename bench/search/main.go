@@ -30,9 +30,9 @@ import (
 	"github.com/hazardd/hazardd/bench/internal/measure"
 	"github.com/hazardd/hazardd/bench/internal/sample"
 	"github.com/hazardd/hazardd/bench/internal/served"
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -57,7 +57,7 @@ func main() {
 	flag.BoolVar(&o.json, "json", false, "print JSON")
 	flag.Parse()
 	if served.Kind() == served.KindServer {
-		measure.Exit("bench/search", served.Serve(service.Config{DataDir: flag.Arg(0), Database: flag.Arg(1)}, served.Wait))
+		measure.Exit("bench/search", served.Serve(app.Config{DataDir: flag.Arg(0), Database: flag.Arg(1)}, served.Wait))
 		return
 	}
 	measure.Main("bench/search", func(ctx context.Context) error { return run(ctx, o) })

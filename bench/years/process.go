@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/bench/internal/served"
-	"github.com/hazardd/hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/backup"
 )
@@ -38,7 +38,7 @@ const kindPrune = "prune"
 
 // serve runs the service.
 func serve() error {
-	return served.Serve(service.Config{DataDir: flag.Arg(0), NoExposure: true, PublicURL: "http://years.test"}, func(ctx context.Context, s *service.Service, orders *served.Orders) error {
+	return served.Serve(app.Config{DataDir: flag.Arg(0), NoExposure: true, PublicURL: "http://years.test"}, func(ctx context.Context, s *app.Service, orders *served.Orders) error {
 		return obey(ctx, s.Store, orders)
 	})
 }

@@ -9,10 +9,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/atlas/asset"
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -79,7 +79,7 @@ type assetsListCmd struct{}
 // Run lists which organizations have assets.
 func (*assetsListCmd) Run(ctx context.Context, c *console, g *globals) error {
 	return g.withOldStore(ctx, func(s *store.Store) error {
-		a, err := loadAuth(ctx, c, s, service.Config{})
+		a, err := loadAuth(ctx, c, s, app.Config{})
 		if err != nil {
 			return err
 		}
@@ -119,7 +119,7 @@ func (r *assetsRemoveCmd) Run(ctx context.Context, c *console, g *globals) error
 
 // orgNamed returns the organization with that acronym or id.
 func orgNamed(ctx context.Context, c *console, s *store.Store, name string) (auth.Org, error) {
-	a, err := loadAuth(ctx, c, s, service.Config{})
+	a, err := loadAuth(ctx, c, s, app.Config{})
 	if err != nil {
 		return auth.Org{}, err
 	}

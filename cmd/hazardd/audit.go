@@ -7,11 +7,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/query"
 	"github.com/hazardd/hazardd/internal/net/trace"
-	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -64,7 +64,7 @@ func (a *auditCmd) Run(ctx context.Context, c *console, g *globals) error {
 		return err
 	}
 	return g.withOldStore(ctx, func(s *store.Store) error {
-		trail, err := loadAuth(ctx, c, s, service.Config{})
+		trail, err := loadAuth(ctx, c, s, app.Config{})
 		if err != nil {
 			return err
 		}

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"github.com/hazardd/hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/tell/channel"
 )
 
@@ -17,7 +17,7 @@ type channelFlags struct {
 	AddressRate  int     `default:"30" placeholder:"N" help:"Messages per minute to one address, by email or Web Push; 0 means no limit."`
 }
 
-func (f *channelFlags) set(cfg *service.Config) {
-	cfg.Channels = service.Channels{SMTP: f.SMTP, SMTPFrom: f.SMTPFrom, SMTPPassword: f.SMTPPassword, WebPush: string(f.WebPush), WebPushKey: f.WebPushKey, Folder: f.Channels,
+func (f *channelFlags) set(cfg *app.Config) {
+	cfg.Channels = app.Channels{SMTP: f.SMTP, SMTPFrom: f.SMTPFrom, SMTPPassword: f.SMTPPassword, WebPush: string(f.WebPush), WebPushKey: f.WebPushKey, Folder: f.Channels,
 		Limits: channel.Limits{Minute: f.ChannelRate, Address: f.AddressRate}}
 }

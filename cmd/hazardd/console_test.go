@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hazardd/hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/app"
 )
 
 func TestColumnsLineUpWhateverTheyHold(t *testing.T) {
@@ -116,7 +116,7 @@ func TestTLSSettings(t *testing.T) {
 		"leads nowhere":           {tlsFlags{Cert: "c", Key: "k", HTTPListen: ":80"}, "", ":443", "--public-url is missing: --http-listen redirects there"},
 		"an address without TLS":  {tlsFlags{Cert: "c", Key: "k"}, "http://h.example.org", ":443", "--public-url http://h.example.org does not begin with https://, but the server speaks TLS"},
 	} {
-		var cfg service.Config
+		var cfg app.Config
 		at := addressFlags{Listen: tt.listen, PublicURL: publicURL(tt.public)}
 		at.set(&cfg)
 		got := ""

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/hazardd/hazardd/client"
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/auth"
-	"github.com/hazardd/hazardd/internal/service"
 )
 
 type demoCmd struct {
@@ -36,8 +36,8 @@ func (d *demoCmd) Run(ctx context.Context, c *console) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	service.CollectOften()
-	running, err := service.Open(ctx, service.Config{DataDir: dir, Listen: string(d.Address), Grace: time.Second, Version: about().Version, Logger: c.logger()})
+	app.CollectOften()
+	running, err := app.Open(ctx, app.Config{DataDir: dir, Listen: string(d.Address), Grace: time.Second, Version: about().Version, Logger: c.logger()})
 	if err != nil {
 		return err
 	}

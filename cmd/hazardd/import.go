@@ -18,10 +18,10 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/ingest/poll"
-	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -99,7 +99,7 @@ func (i *importCmd) Run(ctx context.Context, c *console, g *globals) error {
 		return err
 	}
 	var files []*imported
-	cfg := service.Config{Logger: c.logger()}
+	cfg := app.Config{Logger: c.logger()}
 	i.evidenceFlags.set(&cfg)
 	err = g.withStore(ctx, func(s *store.Store) (err error) {
 		keeper, err := g.evidence(s, cfg)
@@ -159,7 +159,7 @@ func (i *importCmd) Run(ctx context.Context, c *console, g *globals) error {
 }
 
 // payloads returns the files to import, in order.
-func (i *importCmd) payloads(known *service.Sources) ([]payload, error) {
+func (i *importCmd) payloads(known *app.Sources) ([]payload, error) {
 	if i.List != "" {
 		return readList(i.List, known, time.Now())
 	}
@@ -180,7 +180,7 @@ func (i *importCmd) payloads(known *service.Sources) ([]payload, error) {
 
 // readList parses a list of files with their sources and times, and sorts it by time. Paths are
 // relative to the list's folder. It skips empty lines and lines that begin with #.
-func readList(name string, known *service.Sources, now time.Time) ([]payload, error) {
+func readList(name string, known *app.Sources, now time.Time) ([]payload, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
 		return nil, fmt.Errorf("--list: %w", err)

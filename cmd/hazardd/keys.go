@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/hazardd/hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -18,7 +18,7 @@ type keysRotateCmd struct{}
 // Run replaces the keys.
 func (*keysRotateCmd) Run(ctx context.Context, c *console, g *globals) error {
 	return g.withOldStore(ctx, func(s *store.Store) error {
-		a, err := loadAuth(ctx, c, s, service.Config{})
+		a, err := loadAuth(ctx, c, s, app.Config{})
 		if err != nil {
 			return err
 		}

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/hazardd/hazardd/client"
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/serve/mcp"
-	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -79,12 +79,12 @@ func (m *mcpCmd) local(ctx context.Context, c *console, g *globals) error {
 	if err != nil {
 		return err
 	}
-	cfg := service.Config{DataDir: g.Data, Database: g.Database, Files: place, Listen: "127.0.0.1:0", Grace: time.Second, Reading: true,
+	cfg := app.Config{DataDir: g.Data, Database: g.Database, Files: place, Listen: "127.0.0.1:0", Grace: time.Second, Reading: true,
 		Version: about().Version, Logger: c.logger()}
 	if err := m.sourcesFlag.set(&cfg); err != nil {
 		return err
 	}
-	node, err := service.Open(ctx, cfg)
+	node, err := app.Open(ctx, cfg)
 	if err != nil {
 		return err
 	}

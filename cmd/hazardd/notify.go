@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/client"
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/lang"
-	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/tell/channel"
 )
 
@@ -85,12 +85,12 @@ type notifyTestCmd struct {
 
 // Run sends a test message.
 func (n *notifyTestCmd) Run(ctx context.Context, c *console, g *globals) error {
-	cfg := service.Config{DataDir: g.Data, Database: g.Database}
+	cfg := app.Config{DataDir: g.Data, Database: g.Database}
 	n.channelFlags.set(&cfg)
 	for _, r := range n.WebhookAllow {
 		cfg.WebhookAllow = append(cfg.WebhookAllow, netip.Prefix(r))
 	}
-	done, err := service.TestChannel(ctx, cfg, n.Channel, n.Address, lang.Wish(n.Language), c.now())
+	done, err := app.TestChannel(ctx, cfg, n.Channel, n.Address, lang.Wish(n.Language), c.now())
 	if errors.Is(err, channel.ErrDisabled) {
 		return fmt.Errorf("%s: %w: %s", n.Channel, err, enabling(n.Channel, n.Channels))
 	}

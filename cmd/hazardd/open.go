@@ -9,9 +9,9 @@ import (
 	"os/user"
 	"strings"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/ingest/evidence"
-	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/blob"
 )
@@ -63,13 +63,13 @@ func (g *globals) files() (s blob.Settings, err error) {
 }
 
 // evidence opens the evidence of the store with the limits in cfg.
-func (g *globals) evidence(s *store.Store, cfg service.Config) (*evidence.Keeper, error) {
+func (g *globals) evidence(s *store.Store, cfg app.Config) (*evidence.Keeper, error) {
 	place, err := g.files()
 	if err != nil {
 		return nil, err
 	}
 	cfg.DataDir, cfg.Files = g.Data, place
-	return service.OpenEvidence(s, cfg)
+	return app.OpenEvidence(s, cfg)
 }
 
 // secretVariable returns the value of a variable, or the content of the file named by the variable
@@ -93,9 +93,9 @@ func secretVariable(name string) (string, error) {
 }
 
 // loadAuth loads the users of a store.
-func loadAuth(ctx context.Context, c *console, s *store.Store, cfg service.Config) (*auth.Service, error) {
+func loadAuth(ctx context.Context, c *console, s *store.Store, cfg app.Config) (*auth.Service, error) {
 	cfg.Logger = c.logger()
-	a := service.NewAuth(s, cfg)
+	a := app.NewAuth(s, cfg)
 	return a, a.Reload(ctx)
 }
 

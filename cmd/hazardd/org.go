@@ -6,7 +6,7 @@ import (
 	"io"
 	"strconv"
 
-	"github.com/hazardd/hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -25,7 +25,7 @@ type orgAddCmd struct {
 // Run adds the organization.
 func (o *orgAddCmd) Run(ctx context.Context, c *console, g *globals) error {
 	return g.withStore(ctx, func(s *store.Store) error {
-		a, err := loadAuth(ctx, c, s, service.Config{})
+		a, err := loadAuth(ctx, c, s, app.Config{})
 		if err != nil {
 			return err
 		}
@@ -45,7 +45,7 @@ type orgListCmd struct{}
 // Run lists the organizations.
 func (*orgListCmd) Run(ctx context.Context, c *console, g *globals) error {
 	return g.withOldStore(ctx, func(s *store.Store) error {
-		a, err := loadAuth(ctx, c, s, service.Config{})
+		a, err := loadAuth(ctx, c, s, app.Config{})
 		if err != nil {
 			return err
 		}

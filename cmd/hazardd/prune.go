@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hazardd/hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/backup"
 	"github.com/hazardd/hazardd/internal/store/blob"
@@ -24,8 +24,8 @@ type retentionFlags struct {
 	Archive     string   `placeholder:"DIR|URL" help:"Folder, or bucket as --files names one, for the archives of what is pruned. Each is read back before anything is removed; without one no history is."`
 }
 
-func (f *retentionFlags) set(cfg *service.Config, g *globals) (err error) {
-	cfg.Retention = service.Retention{History: time.Duration(f.KeepHistory), Audit: time.Duration(f.KeepAudit)}
+func (f *retentionFlags) set(cfg *app.Config, g *globals) (err error) {
+	cfg.Retention = app.Retention{History: time.Duration(f.KeepHistory), Audit: time.Duration(f.KeepAudit)}
 	if cfg.Retention.Archive, err = g.archive(f.Archive); err != nil {
 		return err
 	}

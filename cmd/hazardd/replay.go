@@ -11,9 +11,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/schollz/progressbar/v3"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/replay"
-	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -58,7 +58,7 @@ func (r *replayCmd) Run(ctx context.Context, c *console, g *globals) error {
 				return err
 			}
 		}
-		keeper, err := g.evidence(s, service.Config{})
+		keeper, err := g.evidence(s, app.Config{})
 		if err != nil {
 			return err
 		}

@@ -20,12 +20,12 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/poll"
 	"github.com/hazardd/hazardd/internal/ingest/replay"
 	"github.com/hazardd/hazardd/internal/ingest/sources/nws"
 	"github.com/hazardd/hazardd/internal/recordings"
-	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -272,12 +272,12 @@ func pollDay(t *testing.T, g *globals, day []answer) ([]answer, []change) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	keeper, err := g.evidence(s, service.Config{})
+	keeper, err := g.evidence(s, app.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer keeper.Close()
-	known := service.BuiltIn()
+	known := app.BuiltIn()
 	src, err := known.Find(nws.Name)
 	if err != nil {
 		t.Fatal(err)

@@ -8,10 +8,10 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/lang"
 	"github.com/hazardd/hazardd/internal/serve"
-	"github.com/hazardd/hazardd/internal/service"
 )
 
 type serveCmd struct {
@@ -66,7 +66,7 @@ func (s *serveCmd) Run(ctx context.Context, c *console, g *globals) error {
 	if err != nil {
 		return err
 	}
-	cfg := service.Config{
+	cfg := app.Config{
 		DataDir: g.Data, Database: g.Database, Files: place, AppID: s.AppID, MaxFile: int64(s.MaxFile), OrgUploads: int64(bound(s.OrgUploads)),
 		UserStreams: s.UserStreams, AllStreams: s.AllStreams, Connections: s.Connections, AddressConnections: s.AddressConns,
 		Requests: serve.RequestLimits{UserRequests: bound(s.UserRequests), AllRequests: bound(s.AllRequests), UserRate: bound(s.UserRate), UserUploads: bound(s.UserUploads),
@@ -112,8 +112,8 @@ func (s *serveCmd) Run(ctx context.Context, c *console, g *globals) error {
 	for _, n := range s.TrustedProxies {
 		cfg.TrustedProxies = append(cfg.TrustedProxies, netip.Prefix(n))
 	}
-	service.CollectOften()
-	running, err := service.Open(ctx, cfg)
+	app.CollectOften()
+	running, err := app.Open(ctx, cfg)
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (s *serveCmd) Run(ctx context.Context, c *console, g *globals) error {
 	return err
 }
 
-// bound converts a limit to the convention of service.Config: there 0 means the default, and a
+// bound converts a limit to the convention of app.Config: there 0 means the default, and a
 // negative value no limit.
 func bound[N int | byteLimit](n N) N {
 	if n == 0 {
@@ -139,7 +139,7 @@ func bound[N int | byteLimit](n N) N {
 // greet prints the first password, if there is one, and that the service is ready. If standard
 // output is not a terminal, it may be a journal that others read: the password then goes to a file
 // that only its owner can read, and greet prints the file's name.
-func (s *serveCmd) greet(c *console, g *globals, running *service.Service) error {
+func (s *serveCmd) greet(c *console, g *globals, running *app.Service) error {
 	if p := running.FirstPassword; p != "" {
 		u := firstUser(running.Auth)
 		shown, told := any(userWithPassword(u, p)), "password  "+string(p)

@@ -14,9 +14,9 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/ingest/evidence"
 	"github.com/hazardd/hazardd/internal/lang"
-	"github.com/hazardd/hazardd/internal/service"
 )
 
 // addressFlags say at which address the service listens.
@@ -25,7 +25,7 @@ type addressFlags struct {
 	PublicURL publicURL `name:"public-url" placeholder:"URL" help:"Address at which clients reach the service. Default: http:// and the address to listen on."`
 }
 
-func (f *addressFlags) set(cfg *service.Config) {
+func (f *addressFlags) set(cfg *app.Config) {
 	cfg.Listen, cfg.PublicURL = string(f.Listen), f.url()
 }
 
@@ -51,7 +51,7 @@ type tokenFlags struct {
 	RefreshLife life `default:"30d" placeholder:"TIME" help:"Longest life of a login, however often it is renewed."`
 }
 
-func (f *tokenFlags) set(cfg *service.Config) {
+func (f *tokenFlags) set(cfg *app.Config) {
 	cfg.AccessLife, cfg.RefreshLife = time.Duration(f.AccessLife), time.Duration(f.RefreshLife)
 }
 
@@ -65,7 +65,7 @@ type pollFlags struct {
 	PrivateSources bool `help:"Allow sources at private and loopback addresses, such as a mirrored server in your network."`
 }
 
-func (f *pollFlags) set(cfg *service.Config) {
+func (f *pollFlags) set(cfg *app.Config) {
 	cfg.Contact, cfg.ProxyURL, cfg.PrivateSources, cfg.NoPush = f.Contact, string(f.ProxyURL), f.PrivateSources, !f.Push
 }
 
@@ -75,7 +75,7 @@ type moreFlags struct {
 	Pictures byteLimit `name:"picture-size" default:"1GiB" placeholder:"BYTES" help:"Bytes of pictures to keep that sources link to; 0 means that none are fetched."`
 }
 
-func (f *moreFlags) set(cfg *service.Config) {
+func (f *moreFlags) set(cfg *app.Config) {
 	cfg.NoExposure = !f.Exposure
 	if cfg.Pictures = int64(f.Pictures); f.Pictures == 0 {
 		cfg.Pictures = -1
@@ -88,7 +88,7 @@ type evidenceFlags struct {
 	EvidenceSize byteSize `default:"2GiB" placeholder:"BYTES" help:"Bytes of compressed payloads to keep; the oldest are removed first."`
 }
 
-func (f *evidenceFlags) set(cfg *service.Config) {
+func (f *evidenceFlags) set(cfg *app.Config) {
 	cfg.Evidence = evidence.Limits{Age: time.Duration(f.EvidenceAge), Bytes: int64(f.EvidenceSize)}
 	if f.EvidenceAge == 0 {
 		cfg.Evidence.Age = -1

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/auth/oidc"
-	"github.com/hazardd/hazardd/internal/service"
 )
 
 // oidcFlags configure the OpenID provider for logins.
@@ -49,7 +49,7 @@ func (o *oidcGroup) UnmarshalText(text []byte) error {
 	return err
 }
 
-func (f *oidcFlags) set(cfg *service.Config) error {
+func (f *oidcFlags) set(cfg *app.Config) error {
 	if f.Issuer == "" {
 		if f.ClientID != "" || len(f.Groups) > 0 || f.SecretFile != "" {
 			return errors.New("--oidc-issuer is missing: the other --oidc settings need it")

@@ -11,12 +11,12 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/atlas/region"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/source"
 	"github.com/hazardd/hazardd/internal/ingest/sources/cap"
 	"github.com/hazardd/hazardd/internal/ingest/sources/mirror"
-	"github.com/hazardd/hazardd/internal/service"
 )
 
 // knownFlags define the sources that are not built in. All commands need the same values as the
@@ -29,19 +29,19 @@ type knownFlags struct {
 }
 
 // known returns the sources of the installation.
-func (f *knownFlags) known() (*service.Sources, error) {
-	set := service.SourceSettings{NoResponse: !f.Response, Areas: f.Areas.own}
+func (f *knownFlags) known() (*app.Sources, error) {
+	set := app.SourceSettings{NoResponse: !f.Response, Areas: f.Areas.own}
 	for _, c := range f.CAP {
-		set.CAP = append(set.CAP, service.CAPSource(c))
+		set.CAP = append(set.CAP, app.CAPSource(c))
 	}
 	for _, m := range f.Mirror {
-		set.Mirrors = append(set.Mirrors, service.MirrorSource(m))
+		set.Mirrors = append(set.Mirrors, app.MirrorSource(m))
 	}
-	return service.NewSources(set)
+	return app.NewSources(set)
 }
 
 // find returns the sources of the installation, or an error if none has that name.
-func (f *knownFlags) find(name string) (*service.Sources, error) {
+func (f *knownFlags) find(name string) (*app.Sources, error) {
 	known, err := f.known()
 	if err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func (f *sourcesFlag) Validate() error {
 }
 
 // chosen returns the sources of the installation and the names of those that are polled.
-func (f *sourcesFlag) chosen() (*service.Sources, []string, error) {
+func (f *sourcesFlag) chosen() (*app.Sources, []string, error) {
 	known, err := f.known()
 	if err != nil {
 		return nil, nil, err
@@ -78,7 +78,7 @@ func (f *sourcesFlag) chosen() (*service.Sources, []string, error) {
 	return known, names, err
 }
 
-func (f *sourcesFlag) set(cfg *service.Config) (err error) {
+func (f *sourcesFlag) set(cfg *app.Config) (err error) {
 	cfg.Known, cfg.Sources, err = f.chosen()
 	return err
 }
@@ -96,8 +96,8 @@ func (a *areasSetting) UnmarshalText(dir []byte) (err error) {
 }
 
 type (
-	capSetting    service.CAPSource
-	mirrorSetting service.MirrorSource
+	capSetting    app.CAPSource
+	mirrorSetting app.MirrorSource
 )
 
 // UnmarshalText parses the pairs of a CAP feed.

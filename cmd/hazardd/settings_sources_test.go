@@ -9,10 +9,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/source"
 	"github.com/hazardd/hazardd/internal/ingest/sources/cap"
-	"github.com/hazardd/hazardd/internal/service"
 )
 
 func TestSourcesOfAnOperatorBySettingOfEveryKind(t *testing.T) {
@@ -63,7 +63,7 @@ sources: [usgs, meteoalarm-de, cap, disaster-centre]
 			if diff := cmp.Diff(caps, cli.Serve.CAP) + cmp.Diff(mirrors, cli.Serve.Mirror); diff != "" {
 				t.Error(diff)
 			}
-			var cfg service.Config
+			var cfg app.Config
 			if err := cli.Serve.sourcesFlag.set(&cfg); err != nil {
 				t.Fatal(err)
 			}

@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/net/idna"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/net/listen/certificate"
-	"github.com/hazardd/hazardd/internal/service"
 )
 
 // tlsFlags configure the certificate of the server.
@@ -38,7 +38,7 @@ func (h *acmeHost) UnmarshalText(text []byte) error {
 	return nil
 }
 
-func (f *tlsFlags) set(cfg *service.Config, publicGiven bool) error {
+func (f *tlsFlags) set(cfg *app.Config, publicGiven bool) error {
 	switch {
 	case (f.Cert == "") != (f.Key == ""):
 		return errors.New("--tls-cert and --tls-key need each other")
@@ -53,7 +53,7 @@ func (f *tlsFlags) set(cfg *service.Config, publicGiven bool) error {
 	case f.HTTPListen != "" && f.Cert != "" && !publicGiven:
 		return errors.New("--public-url is missing: --http-listen redirects there")
 	}
-	cfg.TLS = &service.TLS{Cert: f.Cert, Key: f.Key, Plain: string(f.HTTPListen),
+	cfg.TLS = &app.TLS{Cert: f.Cert, Key: f.Key, Plain: string(f.HTTPListen),
 		ACME: certificate.Settings{Email: f.Email, Directory: string(f.Directory), RootFile: f.Root}}
 	for _, h := range f.Hosts {
 		cfg.TLS.ACME.Hosts = append(cfg.TLS.ACME.Hosts, string(h))
@@ -83,7 +83,7 @@ func (f *tlsFlags) set(cfg *service.Config, publicGiven bool) error {
 }
 
 // hangups sends a value when a SIGHUP asks the server to reload its certificate. stop ends that.
-func (f *tlsFlags) hangups(cfg *service.Config) (stop func()) {
+func (f *tlsFlags) hangups(cfg *app.Config) (stop func()) {
 	if f.Cert == "" {
 		return func() {} // without TLS, SIGHUP ends the program as usual
 	}

@@ -10,12 +10,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/edit"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/ingest/source"
-	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -33,7 +33,7 @@ func (e *sourceErrorsCmd) Run(ctx context.Context, c *console, g *globals) error
 		return err
 	}
 	return g.withOldStore(ctx, func(s *store.Store) (err error) {
-		keeper, err := g.evidence(s, service.Config{})
+		keeper, err := g.evidence(s, app.Config{})
 		if err != nil {
 			return err
 		}

@@ -7,8 +7,8 @@ import (
 	"io"
 	"time"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/ingest/poll"
-	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -22,7 +22,7 @@ type sourcePollCmd struct {
 
 // Run has the server poll the source.
 func (p *sourcePollCmd) Run(ctx context.Context, c *console, g *globals) error {
-	cfg := service.Config{Version: about().Version, Logger: c.logger()}
+	cfg := app.Config{Version: about().Version, Logger: c.logger()}
 	p.pollFlags.set(&cfg)
 	p.evidenceFlags.set(&cfg)
 	if err := p.sourcesFlag.set(&cfg); err != nil {
@@ -44,7 +44,7 @@ func (p *sourcePollCmd) Run(ctx context.Context, c *console, g *globals) error {
 			return err
 		}
 		defer func() { err = errors.Join(err, keeper.Close()) }()
-		poller, err := service.NewPoller(s, cfg.Known.Intake(s), keeper, cfg)
+		poller, err := app.NewPoller(s, cfg.Known.Intake(s), keeper, cfg)
 		if err != nil {
 			return err
 		}

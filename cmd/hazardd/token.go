@@ -13,9 +13,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -50,7 +50,7 @@ func (t *tokenCmd) Run(ctx context.Context, c *console, g *globals) error {
 	if t.ReadOnly || t.Service || t.List || t.Revoke != "" {
 		return t.keys(ctx, c, g)
 	}
-	cfg := service.Config{}
+	cfg := app.Config{}
 	t.tokenFlags.set(&cfg)
 	if cfg.AccessLife > auth.LongestAccess {
 		c.note("the token is valid for %v, the longest life that every server accepts; renew it, or create a read-only key (--read-only)", auth.LongestAccess)
@@ -99,7 +99,7 @@ type keyRow struct {
 // keys creates, lists and revokes read-only keys and tokens of programs.
 func (t *tokenCmd) keys(ctx context.Context, c *console, g *globals) error {
 	return g.withOldStore(ctx, func(s *store.Store) error {
-		a, err := loadAuth(ctx, c, s, service.Config{})
+		a, err := loadAuth(ctx, c, s, app.Config{})
 		if err != nil {
 			return err
 		}

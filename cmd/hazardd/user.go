@@ -6,9 +6,9 @@ import (
 	"io"
 	"strings"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -37,7 +37,7 @@ func (u *userAddCmd) Run(ctx context.Context, c *console, g *globals) error {
 		return err
 	}
 	return g.withStore(ctx, func(s *store.Store) error {
-		a, err := loadAuth(ctx, c, s, service.Config{})
+		a, err := loadAuth(ctx, c, s, app.Config{})
 		if err != nil {
 			return err
 		}
@@ -57,7 +57,7 @@ type userListCmd struct{}
 // Run lists the users.
 func (*userListCmd) Run(ctx context.Context, c *console, g *globals) error {
 	return g.withOldStore(ctx, func(s *store.Store) error {
-		a, err := loadAuth(ctx, c, s, service.Config{})
+		a, err := loadAuth(ctx, c, s, app.Config{})
 		if err != nil {
 			return err
 		}

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -57,7 +57,7 @@ type userRemoveCmd struct {
 // Run removes the user.
 func (u *userRemoveCmd) Run(ctx context.Context, c *console, g *globals) error {
 	return g.withOldStore(ctx, func(s *store.Store) error {
-		a, err := loadAuth(ctx, c, s, service.Config{})
+		a, err := loadAuth(ctx, c, s, app.Config{})
 		if err != nil {
 			return err
 		}
@@ -101,7 +101,7 @@ func (u *userOrgsCmd) Run(ctx context.Context, c *console, g *globals) error {
 // changeUser applies a change to a user and reports it.
 func changeUser(ctx context.Context, c *console, g *globals, name string, p password, done string, change func(*auth.Service, hazard.Instant) error) error {
 	return g.withOldStore(ctx, func(s *store.Store) error {
-		a, err := loadAuth(ctx, c, s, service.Config{})
+		a, err := loadAuth(ctx, c, s, app.Config{})
 		if err != nil {
 			return err
 		}

@@ -9,13 +9,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/format"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/ingest/sources/cap"
 	"github.com/hazardd/hazardd/internal/recordings"
-	"github.com/hazardd/hazardd/internal/service"
 )
 
 // reader reads our CAP as another server would.
@@ -138,7 +138,7 @@ func TestASecondServerThatReadsEveryVersionHasTheSameHazards(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	in := service.BuiltIn().Intake(s)
+	in := app.BuiltIn().Intake(s)
 	first := map[string]*format.Entry{}
 	for _, e := range r.versions {
 		at := e.Hazard.LastUpdate

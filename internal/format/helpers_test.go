@@ -19,13 +19,13 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/format"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/ingest/sources/cap"
 	"github.com/hazardd/hazardd/internal/recordings"
-	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -166,7 +166,7 @@ func importRecordings() (r recorded, err error) {
 		return r, err
 	}
 	defer s.Close()
-	in := service.BuiltIn().Intake(s)
+	in := app.BuiltIn().Intake(s)
 	feeds := filepath.Join(os.Getenv("HAZARDD_SHARED"), "feeds")
 	take := func(source string, parse func([]byte, hazard.Instant) (batch, error), now func([]byte) hazard.Instant, patterns ...string) error {
 		for _, p := range patterns {
@@ -225,7 +225,7 @@ func importRecordings() (r recorded, err error) {
 		{"copernicus", atNoon, []string{"copernicus-ems/activations-202609-excerpt.json"}},
 		{"tsunami", atNoon, []string{"tsunami/PAAQ-CAP-20220605.xml"}},
 	} {
-		src, err := service.BuiltIn().Find(c.source)
+		src, err := app.BuiltIn().Find(c.source)
 		if err != nil {
 			return r, err
 		}

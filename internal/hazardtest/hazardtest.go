@@ -14,12 +14,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/openapitest"
 	"github.com/hazardd/hazardd/internal/pgtest"
 	"github.com/hazardd/hazardd/internal/recordings"
 	"github.com/hazardd/hazardd/internal/serve/openapi"
-	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/tell/subscription"
 )
 
@@ -28,7 +28,7 @@ const Password = "violet kayak thermos orbit"
 
 // Server is a running service.
 type Server struct {
-	*service.Service
+	*app.Service
 	t testing.TB
 	// Orgs are the two organizations: red-cross and fire-brigade.
 	RedCross, FireBrigade int64
@@ -36,23 +36,23 @@ type Server struct {
 
 // Serve runs a service on an empty store until the test ends. Its users: root (admin), reader, and the editors red and fire of the
 // organizations RedCross and FireBrigade; the reader red-reader is a member of RedCross.
-func Serve(t testing.TB, alter ...func(*service.Config)) *Server {
+func Serve(t testing.TB, alter ...func(*app.Config)) *Server {
 	t.Helper()
 	return serve(t, t.TempDir(), (*Server).people, alter...)
 }
 
 // ServeEmpty runs a service on the folder data, which it makes if need be, until the test ends. Its only user is the admin of a first start.
-func ServeEmpty(t testing.TB, data string, alter ...func(*service.Config)) *Server {
+func ServeEmpty(t testing.TB, data string, alter ...func(*app.Config)) *Server {
 	t.Helper()
 	return serve(t, data, func(*Server) {}, alter...)
 }
 
-func serve(t testing.TB, data string, prepare func(*Server), alter ...func(*service.Config)) *Server {
+func serve(t testing.TB, data string, prepare func(*Server), alter ...func(*app.Config)) *Server {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("runs the service, which short tests do not")
 	}
-	cfg := service.Config{DataDir: data, Database: pgtest.Database(t, data, ""), Listen: "127.0.0.1:0", Grace: 2 * time.Second, Logger: slog.New(slog.DiscardHandler),
+	cfg := app.Config{DataDir: data, Database: pgtest.Database(t, data, ""), Listen: "127.0.0.1:0", Grace: 2 * time.Second, Logger: slog.New(slog.DiscardHandler),
 		Pictures:   -1,   // else payloads of tests would lead to the network
 		NoExposure: true} // else every hazard changes once more, whenever its people are counted
 	if cfg.Database != "" { // the service creates a key only for a store in the data folder
@@ -64,7 +64,7 @@ func serve(t testing.TB, data string, prepare func(*Server), alter ...func(*serv
 	for _, f := range alter {
 		f(&cfg)
 	}
-	s, err := service.Open(t.Context(), cfg)
+	s, err := app.Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatalf("open the service: %v", err)
 	}

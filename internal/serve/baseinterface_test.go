@@ -15,9 +15,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazardtest"
-	"github.com/hazardd/hazardd/internal/service"
 )
 
 // document is the text of the base interface: the tables of each section, by the section's number.
@@ -797,7 +797,7 @@ func TestPagesOfOtherOriginsReadOnlyWhatTheOperatorAllows(t *testing.T) {
 }
 
 func TestSettingsOfTheServiceReachTheInterface(t *testing.T) {
-	s := start(t, func(c *service.Config) {
+	s := start(t, func(c *app.Config) {
 		c.AllowedOrigins, c.PublicURL = []string{"https://map.example"}, "https://public.example"
 	})
 	a := s.client

@@ -5,15 +5,15 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/s3test"
-	"github.com/hazardd/hazardd/internal/service"
 )
 
 func TestFilesInABucketAreUploadedAndServedAndTheRestGoesOnWhileItIsAway(t *testing.T) {
 	b := s3test.New(t)
 	gate := s3test.NewGate(t, b)
-	s := start(t, func(cfg *service.Config) { cfg.Files = b.At(gate.Addr) })
+	s := start(t, func(cfg *app.Config) { cfg.Files = b.At(gate.Addr) })
 	below := s.hazard("red").HazardID
 	content := bytes.Repeat([]byte("0123456789"), 30_000)
 	upload := file("uuid", "0190a0a0-0000-7000-8000-000000000001")

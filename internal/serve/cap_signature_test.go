@@ -12,9 +12,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/serve"
-	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/tell/publish/signature"
 )
 
@@ -111,7 +111,7 @@ func TestMessagesAreSigned(t *testing.T) {
 
 func TestTheServiceSignsMessagesWithItsKey(t *testing.T) {
 	key, certificate, root := signingKey(t)
-	s := start(t, openTo, func(c *service.Config) { c.CAPKey, c.CAPCertificate = key, certificate })
+	s := start(t, openTo, func(c *app.Config) { c.CAPKey, c.CAPCertificate = key, certificate })
 	s.publish(digits(s.RedCross), plainProfile())
 	s.hazard("red")
 	m, text := s.message("", s.feed("", "/cap/feed.atom").Entries[0].ID)

@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/recordings"
 	"github.com/hazardd/hazardd/internal/serve"
-	"github.com/hazardd/hazardd/internal/service"
 )
 
 // capAlert holds the parts of a message that tests read.
@@ -175,7 +175,7 @@ func schemaOfCAP(t testing.TB, messages [][]byte) {
 	}
 }
 
-var openTo = func(c *service.Config) { c.Public = serve.PublicRead }
+var openTo = func(c *app.Config) { c.Public = serve.PublicRead }
 
 func TestEachStateOfAnOwnHazardIsAMessageOfItsOwn(t *testing.T) {
 	s := start(t, openTo)

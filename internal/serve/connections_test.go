@@ -10,14 +10,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hazardd/hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/app"
 )
 
 // One address without an account opens many logins and finishes none. It gets only a few
 // connections. Everybody else is answered, and so is the next login from that address.
 func TestUnfinishedLoginsShutNobodyOut(t *testing.T) {
 	const limit, flood = 20, 300
-	s := start(t, func(c *service.Config) { c.AddressConnections = limit })
+	s := start(t, func(c *app.Config) { c.AddressConnections = limit })
 	from := func(ip, text string) net.Conn {
 		dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(ip)}}
 		c, err := dialer.DialContext(t.Context(), "tcp", s.Addr().String())

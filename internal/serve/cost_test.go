@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/pgtest"
-	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -20,7 +20,7 @@ import (
 // is.
 func TestPageOfChangesWaitsForTheDatabaseAsOftenWhateverItsSize(t *testing.T) {
 	w, database := pgtest.Wired(t, pgtest.URL(t))
-	s := start(t, func(c *service.Config) { c.Database = database })
+	s := start(t, func(c *app.Config) { c.Database = database })
 	made := s.hazard("red")
 	for range 5 {
 		s.product("red", made.HazardID, note())
@@ -79,7 +79,7 @@ func TestPageOfChangesWaitsForTheDatabaseAsOftenWhateverItsSize(t *testing.T) {
 // number.
 func TestALonePostWaitsForTheDatabaseAsOftenAsTheDocsState(t *testing.T) {
 	w, database := pgtest.Wired(t, pgtest.URL(t))
-	s := start(t, func(c *service.Config) { c.Database = database })
+	s := start(t, func(c *app.Config) { c.Database = database })
 	const name = "A flood that is alone"
 	post := func() bool {
 		switch a := s.do("red", "POST", "/hazards", flood("hazard_Name", name)); a.Status {

@@ -8,12 +8,12 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/ingest/source"
-	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/tell/message"
 )
 
@@ -31,10 +31,10 @@ type drafted struct {
 }
 
 // twoEditors is a server where a second person approves, with two editors of one organization, and one who is told.
-func twoEditors(t *testing.T, f func(*service.Config)) (*world, postbox) {
+func twoEditors(t *testing.T, f func(*app.Config)) (*world, postbox) {
 	t.Helper()
 	box := make(postbox, 20)
-	s := start(t, func(c *service.Config) {
+	s := start(t, func(c *app.Config) {
 		c.Sender = box
 		f(c)
 	})
@@ -51,7 +51,7 @@ func twoEditors(t *testing.T, f func(*service.Config)) (*world, postbox) {
 const drowning = `{"hazard_Name":"Flood","type_ID":"FLOOD","severity_ID":%q,"category_ID":%q,"latitude":10,"longitude":20,"area":{"type":"Polygon","coordinates":[[[19.9,9.9],[20.1,9.9],[20.1,10.1],[19.9,10.1],[19.9,9.9]]]}}`
 
 func TestTwoPeoplePublishAWarning(t *testing.T) {
-	s, box := twoEditors(t, func(c *service.Config) { c.ApproveWarnings = true })
+	s, box := twoEditors(t, func(c *app.Config) { c.ApproveWarnings = true })
 	for _, category := range []string{"EVENT", "EXERCISE"} { // drills take the same way
 		a := s.do("red", "POST", "/hazards", fmt.Sprintf(drowning, "WARNING", category))
 		var d drafted
@@ -105,7 +105,7 @@ func TestTwoPeoplePublishAWarning(t *testing.T) {
 }
 
 func TestWhatIsWorseWaitsForASecondPerson(t *testing.T) {
-	s, _ := twoEditors(t, func(c *service.Config) { c.ApproveWarnings = true; c.NoExposure = true })
+	s, _ := twoEditors(t, func(c *app.Config) { c.ApproveWarnings = true; c.NoExposure = true })
 	h := s.hazard("red", "severity_ID", "WATCH")
 	path := fmt.Sprintf("/hazards/%d", h.HazardID)
 	raise := func() (d drafted) {
@@ -158,7 +158,7 @@ func TestWhatIsWorseWaitsForASecondPerson(t *testing.T) {
 }
 
 func TestWhatReachesManyWaitsForASecondPerson(t *testing.T) {
-	s, _ := twoEditors(t, func(c *service.Config) { c.ApprovePeople = 1_000_000 })
+	s, _ := twoEditors(t, func(c *app.Config) { c.ApprovePeople = 1_000_000 })
 	if a := s.do("red", "POST", "/hazards", fmt.Sprintf(drowning, "WARNING", "EVENT")); a.Status != 201 {
 		t.Errorf("it reaches few: %d %s", a.Status, a.Body)
 	}
@@ -179,7 +179,7 @@ func TestWhatReachesManyWaitsForASecondPerson(t *testing.T) {
 
 // One editor alone publishes nothing that has to wait, whatever the request is called.
 func TestNoWayAroundTheSecondPerson(t *testing.T) {
-	s, box := twoEditors(t, func(c *service.Config) { c.ApproveWarnings = true; c.NoExposure = true })
+	s, box := twoEditors(t, func(c *app.Config) { c.ApproveWarnings = true; c.NoExposure = true })
 	waits := func(user, method, path string, body any, deed string) (d drafted) {
 		t.Helper()
 		a := s.do(user, method, path, body)

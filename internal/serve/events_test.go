@@ -20,11 +20,11 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/pgtest"
 	"github.com/hazardd/hazardd/internal/serve/sse"
-	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -324,13 +324,13 @@ func TestAStreamEndsWithTheRightToReadIt(t *testing.T) {
 		}
 	})
 	t.Run("of a token that expires", func(t *testing.T) {
-		short := start(t, func(c *service.Config) { c.AccessLife = 2 * time.Second })
+		short := start(t, func(c *app.Config) { c.AccessLife = 2 * time.Second })
 		short.subscribe("reader", "").ends()
 	})
 }
 
 func TestTooManyStreamsAreRefused(t *testing.T) {
-	s := start(t, func(c *service.Config) { c.UserStreams, c.AllStreams = 2, 3 })
+	s := start(t, func(c *app.Config) { c.UserStreams, c.AllStreams = 2, 3 })
 	s.subscribe("reader", "")
 	mine := s.subscribe("reader", "")
 	for _, path := range []string{"/events", "/changes?wait=1s"} {
@@ -771,7 +771,7 @@ func TestAHazardThatEndsByItselfLeavesTheStreamOfActiveOnes(t *testing.T) {
 // sent, and are lost.
 func TestChangesThatAFailoverLostAreToldToBeVoid(t *testing.T) {
 	var dir string
-	s := start(t, func(cfg *service.Config) { dir = cfg.DataDir })
+	s := start(t, func(cfg *app.Config) { dir = cfg.DataDir })
 	first := s.hazard("red")
 	open := s.subscribe("reader", "?after=0")
 	if got := open.kinds(1); got[0] != "1 hazard.created" {

@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/atlas/population"
 	"github.com/hazardd/hazardd/internal/geo/raster/geotiff"
 	"github.com/hazardd/hazardd/internal/serve"
-	"github.com/hazardd/hazardd/internal/service"
 )
 
 type exposureAnswer struct {
@@ -60,7 +60,7 @@ const tokyo = `{"type":"Polygon","coordinates":[[[139.5,35.5],[140,35.5],[140,36
 // The people are counted soon after a write, and again when the area changes. The count is a
 // separate change that leaves the base record unchanged (M12).
 func TestExposureOfAHazard(t *testing.T) {
-	s := start(t, func(c *service.Config) { c.NoExposure = false })
+	s := start(t, func(c *app.Config) { c.NoExposure = false })
 	h := s.hazard("red", "longitude", 139.7, "latitude", 35.7, "area", json.RawMessage(tokyo))
 	path := "/hazards/" + h.UUID
 	before := s.do("reader", http.MethodGet, path, nil)
@@ -137,7 +137,7 @@ func TestExposureOfAHazard(t *testing.T) {
 // States and provinces come after the countries. If their boundaries are unknown, they are those
 // with towns of the area.
 func TestExposureNamesStatesAndProvinces(t *testing.T) {
-	s := start(t, func(c *service.Config) { c.NoExposure = false })
+	s := start(t, func(c *app.Config) { c.NoExposure = false })
 	for _, tt := range []struct {
 		lon, lat float64 // middle of a square
 		want     string
@@ -166,7 +166,7 @@ func TestExposureNamesStatesAndProvinces(t *testing.T) {
 // Exposure, page and brief name in the reader's language the countries and provinces of a hazard,
 // or for a storm at sea the nearest country.
 func TestRegionsAreSaidInWords(t *testing.T) {
-	s := start(t, func(c *service.Config) { c.NoExposure, c.Public = false, serve.PublicRead })
+	s := start(t, func(c *app.Config) { c.NoExposure, c.Public = false, serve.PublicRead })
 	for _, tt := range []struct {
 		lon, lat float64
 		area     any
@@ -205,7 +205,7 @@ func TestARasterIsTakenUpWithoutRestart(t *testing.T) {
 		t.Skip("needs gdal-bin")
 	}
 	var data string
-	s := start(t, func(c *service.Config) { c.NoExposure, data = false, c.DataDir })
+	s := start(t, func(c *app.Config) { c.NoExposure, data = false, c.DataDir })
 	path := "/hazards/" + s.hazard("red", "longitude", 10, "latitude", 53.5, "area", json.RawMessage(`{"type":"Polygon","coordinates":[[[9.9,53.4],[10.1,53.4],[10.1,53.6],[9.9,53.6],[9.9,53.4]]]}`)).UUID
 	builtin := s.awaitExposure(path)
 	file := filepath.Join(t.TempDir(), "hamburg.tif")

@@ -30,6 +30,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/atlas/population"
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/edit"
@@ -42,7 +43,6 @@ import (
 	"github.com/hazardd/hazardd/internal/ingest/source"
 	"github.com/hazardd/hazardd/internal/serve"
 	"github.com/hazardd/hazardd/internal/serve/sse"
-	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/follow"
 	"github.com/hazardd/hazardd/internal/store/sqlite/pagesum"
@@ -73,7 +73,7 @@ func (k *tokens) of(user string) string {
 	return k.byUser[user]
 }
 
-func start(t testing.TB, alter ...func(*service.Config)) *world {
+func start(t testing.TB, alter ...func(*app.Config)) *world {
 	t.Helper()
 	s := hazardtest.Serve(t, alter...)
 	transport := &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 16}
@@ -157,14 +157,14 @@ func (w *world) report(reports ...hazard.Report) {
 
 // builtIn are the sources that the service knows. The intake of a test must rank them as the service does: otherwise what an
 // editor does would change who has the word.
-var builtIn = sync.OnceValue(service.BuiltIn)
+var builtIn = sync.OnceValue(app.BuiltIn)
 
 func (w *world) intake() *fuse.Intake {
 	return fuse.New(w.Store, fuse.Known{Authority: builtIn().Authority(), Schemes: builtIn().Schemes()})
 }
 
 // beside runs a statement in the database of a server while that runs.
-func beside(t *testing.T, cfg service.Config, statement string) {
+func beside(t *testing.T, cfg app.Config, statement string) {
 	t.Helper()
 	driver, name := "pgx", cfg.Database
 	if name == "" {
@@ -491,7 +491,7 @@ func handle(t testing.TB, alter ...func(*serve.Config)) *inProcess {
 	p := &inProcess{t: t, Store: s}
 	now := p.time
 	const base = "https://hazardd.example"
-	p.Auth = service.NewAuth(s, service.Config{PublicURL: base})
+	p.Auth = app.NewAuth(s, app.Config{PublicURL: base})
 	if err := errors.Join(p.Auth.Reload(t.Context()), p.Auth.Rotate(t.Context(), hazard.At(now()))); err != nil {
 		t.Fatal(err)
 	}

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/ingest/sources/cap"
 	"github.com/hazardd/hazardd/internal/lang"
-	"github.com/hazardd/hazardd/internal/service"
 )
 
 // spoken returns a report in three languages, the first of which is English.
@@ -208,7 +208,7 @@ func TestAStreamSpeaksTheReadersLanguage(t *testing.T) {
 
 // Without a requested language the server's own languages count.
 func TestTheServersLanguagesStandBehindTheReaders(t *testing.T) {
-	s := start(t, func(c *service.Config) { c.Languages, _ = lang.Parse("ar,fr") })
+	s := start(t, func(c *app.Config) { c.Languages, _ = lang.Parse("ar,fr") })
 	s.report(spoken("ca1", 1))
 	for header, want := range map[string]string{"": "زلزال", "ja": "زلزال", "en": "Earthquake - Montreal", "fr": "Séisme - Montréal"} {
 		var list []item

@@ -16,9 +16,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/serve"
-	"github.com/hazardd/hazardd/internal/service"
 )
 
 const (
@@ -28,7 +28,7 @@ const (
 	maxFile = 64 * kib
 )
 
-func smallFiles(c *service.Config) { c.MaxFile = maxFile }
+func smallFiles(c *app.Config) { c.MaxFile = maxFile }
 
 func TestBodiesThatAreTooLarge(t *testing.T) {
 	s := start(t, smallFiles)

@@ -11,8 +11,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/serve/mcp"
-	"github.com/hazardd/hazardd/internal/service"
 )
 
 // carrying adds a token and the other headers of an assistant.
@@ -156,7 +156,7 @@ func TestAnAssistantReadsWhatItsCallerMay(t *testing.T) {
 }
 
 func TestAnAssistantIsRefusedWithoutRightsAndFromForeignPages(t *testing.T) {
-	s := start(t, func(c *service.Config) { c.AllowedOrigins = []string{"https://desk.example"} })
+	s := start(t, func(c *app.Config) { c.AllowedOrigins = []string{"https://desk.example"} })
 	for _, one := range []struct{ token, origin string }{{"", ""}, {"wrong", ""}, {s.Token("reader"), "https://evil.example"}, {s.Token("reader"), "null"}, {s.Token("reader"), "http://rebound.example:" + s.Addr().String()[strings.LastIndex(s.Addr().String(), ":")+1:]}} {
 		if _, err := s.assistant("/mcp", one.token, one.origin); err == nil {
 			t.Errorf("%.8q of %q is served", one.token, one.origin)

@@ -14,11 +14,11 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/serve"
-	"github.com/hazardd/hazardd/internal/service"
 )
 
 // series parses metrics with the library's own parser: by name and labels, as "name{a=b,c=d}". For
@@ -223,7 +223,7 @@ func TestTooMuchEndsTheConnection(t *testing.T) {
 }
 
 func TestMetricsSayWhichVersionAnswers(t *testing.T) {
-	s := start(t, func(c *service.Config) { c.Version = "1.2.3" })
+	s := start(t, func(c *app.Config) { c.Version = "1.2.3" })
 	if s.scrape()["hazardd_build_info{version=1.2.3}"] != 1 {
 		t.Error("no build_info of version 1.2.3")
 	}

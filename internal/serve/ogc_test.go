@@ -14,8 +14,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazardtest"
-	"github.com/hazardd/hazardd/internal/service"
 )
 
 type ogcLink struct{ Href, Rel, Type, Title string }
@@ -53,7 +53,7 @@ func linkTo(t *testing.T, links []ogcLink, rel string) string {
 }
 
 // scenery creates five hazards of different kinds and places, one of which has ended.
-func scenery(t *testing.T, alter ...func(*service.Config)) *world {
+func scenery(t *testing.T, alter ...func(*app.Config)) *world {
 	s := start(t, alter...)
 	for i, h := range []map[string]any{
 		flood("hazard_Name", "Flood West", "longitude", -100, "latitude", 40),

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/source"
 	"github.com/hazardd/hazardd/internal/serve"
-	"github.com/hazardd/hazardd/internal/service"
 )
 
 // partIDs are the collections whose features are not hazards.
@@ -21,7 +21,7 @@ var partIDs = []string{"points", "areas", "tracks", "bands", "products", "covera
 
 // partScenery creates scenery and parts of hazards: four products, one of them restricted, and
 // shapes of the kinds of an earthquake and a storm.
-func partScenery(t *testing.T, alter ...func(*service.Config)) *world {
+func partScenery(t *testing.T, alter ...func(*app.Config)) *world {
 	s := scenery(t, alter...)
 	var fire ogcFeatures
 	s.do("reader", http.MethodGet, "/ogc/collections/hazards/items?type_ID=WILDFIRE", nil).JSON(t, &fire)
@@ -210,7 +210,7 @@ func TestPartsAreFiltered(t *testing.T) {
 
 // Only members of its organization find a restricted product, or any sign that it exists.
 func TestRestrictedProductsAreNoFeaturesOfOthers(t *testing.T) {
-	s := partScenery(t, func(c *service.Config) { c.Public = serve.PublicRead })
+	s := partScenery(t, func(c *app.Config) { c.Public = serve.PublicRead })
 	var own ogcFeatures
 	s.do("red", http.MethodGet, "/ogc/collections/products/items", nil).JSON(t, &own)
 	secret := ""

@@ -28,10 +28,10 @@ import (
 	zitadel "github.com/zitadel/oidc/v3/pkg/oidc"
 	"github.com/zitadel/oidc/v3/pkg/op"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/auth/oidc"
 	"github.com/hazardd/hazardd/internal/hazardtest"
-	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/wire"
 )
 
@@ -91,7 +91,7 @@ func (p *provider) SetUserinfoFromToken(ctx context.Context, info *zitadel.UserI
 }
 
 // withProvider returns a service whose users may log in at a real provider.
-func withProvider(t *testing.T, alter ...func(*service.Config)) (*world, *provider) {
+func withProvider(t *testing.T, alter ...func(*app.Config)) (*world, *provider) {
 	t.Helper()
 	p := &provider{t: t, groups: map[string][]string{}, names: map[string]string{}}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -116,7 +116,7 @@ func withProvider(t *testing.T, alter ...func(*service.Config)) (*world, *provid
 	})}}
 	p.server.Start()
 	t.Cleanup(p.server.Close)
-	s := start(t, append([]func(*service.Config){func(c *service.Config) {
+	s := start(t, append([]func(*app.Config){func(c *app.Config) {
 		c.Provider = &oidc.Config{Issuer: issuer, ClientID: clientID, Secret: clientSecret, Groups: oidc.Groups{
 			{Name: "duty", Role: auth.Editor, Orgs: []string{"RC"}}, {Name: "chiefs", Role: auth.Admin}, {Name: "all", Role: auth.Reader, Orgs: []string{"FB", "none"}}}}
 	}}, alter...)...)

@@ -12,11 +12,11 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/serve"
-	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -24,7 +24,7 @@ func open(c *serve.Config) { c.Public = serve.PublicMap }
 
 // M8: nothing could be read without an account.
 func TestThePublicReadsWhatEverybodyMayKnow(t *testing.T) {
-	s := start(t, func(c *service.Config) { c.Public = serve.PublicRead })
+	s := start(t, func(c *app.Config) { c.Public = serve.PublicRead })
 	h := s.hazard("red")
 	s.product("red", h.HazardID, note("title", "for all"))
 	s.product("red", h.HazardID, note("title", "secret", "security_Flag", "R"))
@@ -132,7 +132,7 @@ func TestNoAnswerIsReusedPastAMomentAtWhichAHazardIsDerivedAgain(t *testing.T) {
 // L 5: a crawl of everything that the public may read, with restricted products of several
 // organizations, of active and ended hazards.
 func TestNoByteOfAnythingRestrictedIsPublic(t *testing.T) {
-	s := start(t, func(c *service.Config) { c.Public, c.PublicLimits = serve.PublicMap, serve.PublicLimits{Rate: -1} })
+	s := start(t, func(c *app.Config) { c.Public, c.PublicLimits = serve.PublicMap, serve.PublicLimits{Rate: -1} })
 	const canary = "canary4711"
 	type object struct{ hazard, product string }
 	var objects []object
@@ -254,7 +254,7 @@ func TestTheCrowdIsLimitedAndCostsUsersNothing(t *testing.T) {
 }
 
 func TestStreamsOfThePublicAreLimited(t *testing.T) {
-	s := start(t, func(c *service.Config) {
+	s := start(t, func(c *app.Config) {
 		c.Public, c.PublicLimits, c.AllStreams = serve.PublicRead, serve.PublicLimits{Streams: 16}, 3
 	})
 	s.hazard("red")

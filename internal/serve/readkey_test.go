@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazardtest"
-	"github.com/hazardd/hazardd/internal/service"
 )
 
 type madeKey struct{ ID, Title, User, Key, Prefix string }
@@ -84,7 +84,7 @@ func TestAReadKeyReadsWhatEverybodyMayKnowAndNothingElse(t *testing.T) {
 
 func TestAReadKeyIsNeverLogged(t *testing.T) {
 	var logged syncBuffer
-	s := start(t, func(c *service.Config) {
+	s := start(t, func(c *app.Config) {
 		c.Logger = slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})
 	k := makeKey(t, s, "red")

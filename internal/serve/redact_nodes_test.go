@@ -8,10 +8,10 @@ import (
 
 	"github.com/minio/minio-go/v7"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/pgtest"
 	"github.com/hazardd/hazardd/internal/s3test"
-	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/store/backup"
 )
 
@@ -19,7 +19,7 @@ import (
 // bucket, and from later backups (finding G6).
 func TestARedactionReachesTheOtherNodeTheBucketAndLaterBackups(t *testing.T) {
 	bucket, database := s3test.New(t), pgtest.URL(t)
-	shared := func(c *service.Config) { c.Database, c.Files = database, bucket.Settings() }
+	shared := func(c *app.Config) { c.Database, c.Files = database, bucket.Settings() }
 	s := start(t, shared)
 	other := &world{Server: hazardtest.ServeEmpty(t, t.TempDir(), shared), t: t, client: s.client}
 	other.tokens = &tokens{issue: other.Token, byUser: map[string]string{}} // its address differs

@@ -12,17 +12,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/ingest/source"
-	"github.com/hazardd/hazardd/internal/service"
 )
 
 // TestWhatIsRedactedIsGone covers finding G6: an admin removes texts and a file for good, from
 // every state, from every way to read them, and from the files of the server. The history says so.
 func TestWhatIsRedactedIsGone(t *testing.T) {
 	var data, database string
-	s := start(t, func(c *service.Config) { data, database = c.DataDir, c.Database })
+	s := start(t, func(c *app.Config) { data, database = c.DataDir, c.Database })
 	const secret = "secretsong"
 	r := quake("us1", 1)
 	r.Description = "as " + secret + " says"
@@ -151,7 +151,7 @@ func TestWhatIsRedactedIsGone(t *testing.T) {
 // redaction of a product, the source's report does not contain it either.
 func TestWhatASourceRepeatsOfARedactedTextIsGone(t *testing.T) {
 	var data, database string
-	s := start(t, func(c *service.Config) { data, database = c.DataDir, c.Database })
+	s := start(t, func(c *app.Config) { data, database = c.DataDir, c.Database })
 	const name, words = "Secretsong", "whisperedword"
 	r := quake("us1", 1)
 	r.Name, r.Called, r.Comment = name, name, "xy"
@@ -229,8 +229,8 @@ func TestWhatASourceRepeatsOfARedactedTextIsGone(t *testing.T) {
 // A redaction is not done while a held report that cannot be read may repeat the text: it removes nothing, and says which report that is and what to do first. Once
 // the report is decided about, its content is of no use, and goes.
 func TestARedactionNamesTheHeldReportThatCannotBeRead(t *testing.T) {
-	var cfg service.Config
-	s := start(t, func(c *service.Config) { cfg = *c })
+	var cfg app.Config
+	s := start(t, func(c *app.Config) { cfg = *c })
 	const name, words = "Secretsong", "whisperedword"
 	r := quake("one", 1)
 	r.Name, r.Products = name, []hazard.ReportProduct{{Key: "text", Title: "A text", Type: hazard.TextProduct, Data: words}}

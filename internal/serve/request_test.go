@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/net/trace"
 	"github.com/hazardd/hazardd/internal/serve"
-	"github.com/hazardd/hazardd/internal/service"
 )
 
 const (
@@ -78,7 +78,7 @@ func TestTheLogNamesTheRequest(t *testing.T) {
 }
 
 func TestARequestsTraceGoesOnToWhatItSends(t *testing.T) {
-	s := start(t, func(c *service.Config) { c.WebhookAllow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
+	s := start(t, func(c *app.Config) { c.WebhookAllow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
 	received := make(chan string, 1)
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)

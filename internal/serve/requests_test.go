@@ -11,9 +11,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/serve"
-	"github.com/hazardd/hazardd/internal/service"
 )
 
 func limits(b serve.RequestLimits) func(*serve.Config) {
@@ -164,7 +164,7 @@ func TestUploadsInProgressAreLimited(t *testing.T) {
 
 // Tests of webhooks go to any public host, so their number is limited.
 func TestTestsOfWebhooksAreLimited(t *testing.T) {
-	s := start(t, func(c *service.Config) { c.Requests.WebhookTests = 3 })
+	s := start(t, func(c *app.Config) { c.Requests.WebhookTests = 3 })
 	path := "/webhooks/" + uuid.NewString() + "/test"
 	for range 3 {
 		wantProblem(t, s.do("red", "POST", path, nil), 404)

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/serve"
-	"github.com/hazardd/hazardd/internal/service"
 )
 
 // rightsCallers are the columns of testdata/rights.txt: no account, no account on a public server,
@@ -83,7 +83,7 @@ func TestRightsOfEveryOperation(t *testing.T) {
 		}
 		s.tokens.byUser["service-"+name] = string(text)
 	}
-	public := start(t, func(c *service.Config) { c.Public = serve.PublicRead })
+	public := start(t, func(c *app.Config) { c.Public = serve.PublicRead })
 	contract, err := hazardtest.Contract()
 	if err != nil {
 		t.Fatal(err)

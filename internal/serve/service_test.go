@@ -11,12 +11,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/ingest/source"
 	"github.com/hazardd/hazardd/internal/serve"
-	"github.com/hazardd/hazardd/internal/service"
 )
 
 func TestReadinessSaysWhy(t *testing.T) {
@@ -127,8 +127,8 @@ func TestHeldReportsWaitForAnEditor(t *testing.T) {
 
 // Whoever releases a held report of what is damaged is told what is, and what to do; a held report that cannot be read is listed, and may be dismissed.
 func TestReleasingAHeldReportOfWhatIsDamagedIsAConflict(t *testing.T) {
-	var cfg service.Config
-	s := start(t, func(c *service.Config) { cfg = *c })
+	var cfg app.Config
+	s := start(t, func(c *app.Config) { cfg = *c })
 	take := func(version int64, suspect string) {
 		t.Helper()
 		r := quake("one", version)

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/serve"
-	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/test/basemaptest"
 	"github.com/hazardd/hazardd/web"
 )
@@ -25,7 +25,7 @@ func TestTheMapIsToldOfStreetsWhichAreServedTileByTile(t *testing.T) {
 	}
 	archive := basemaptest.Streets()
 	for _, public := range []serve.Public{"", serve.PublicMap} {
-		s := start(t, func(c *service.Config) { c.Basemap, c.Public = archive.File(t), public })
+		s := start(t, func(c *app.Config) { c.Basemap, c.Public = archive.File(t), public })
 		page := s.do("", "GET", "/", nil, "Accept", "text/html")
 		mark := basemapMark.FindSubmatch(page.Body)
 		if page.Status != http.StatusOK || mark == nil {
@@ -79,7 +79,7 @@ func TestTheMapMayReadAnArchiveElsewhereFromThatHostAlone(t *testing.T) {
 	if !web.NewHandler().Built() {
 		t.Skip("the map is not in this binary")
 	}
-	s := start(t, func(c *service.Config) {
+	s := start(t, func(c *app.Config) {
 		c.Basemap, c.Public = "https://tiles.example.org/a/city.pmtiles?x=\"1", serve.PublicMap
 	})
 	page := s.do("", "GET", "/", nil, "Accept", "text/html")

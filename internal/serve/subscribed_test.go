@@ -17,8 +17,8 @@ import (
 	"github.com/emersion/go-sasl"
 	"github.com/emersion/go-smtp"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/serve"
-	"github.com/hazardd/hazardd/internal/service"
 )
 
 // mailbox is a mail server that passes its mails on to a reader.
@@ -81,12 +81,12 @@ func newMailbox(t *testing.T) *mailbox {
 const publicAddress = "https://hazards.example"
 
 // posted serves with a mail server and a public address.
-func posted(t *testing.T, alter ...func(*service.Config)) (*world, *mailbox) {
+func posted(t *testing.T, alter ...func(*app.Config)) (*world, *mailbox) {
 	t.Helper()
 	box := newMailbox(t)
-	s := start(t, append([]func(*service.Config){func(c *service.Config) {
+	s := start(t, append([]func(*app.Config){func(c *app.Config) {
 		c.PublicURL = publicAddress
-		c.Channels = service.Channels{SMTP: "smtp://" + box.address, SMTPFrom: "hazards@example.org"}
+		c.Channels = app.Channels{SMTP: "smtp://" + box.address, SMTPFrom: "hazards@example.org"}
 	}}, alter...)...)
 	// Connect to the service without TLS, like a proxy that terminates TLS for the public address.
 	s.client.Transport.(*http.Transport).DialTLSContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
@@ -142,7 +142,7 @@ func (w *world) sendForm(t *testing.T, link, body string, status int) string {
 // The links in messages work, from the first mail to the last click.
 func TestTheLinksOfMessages(t *testing.T) {
 	var logs bytes.Buffer
-	s, box := posted(t, func(c *service.Config) {
+	s, box := posted(t, func(c *app.Config) {
 		c.Public, c.Logger = serve.PublicRead, slog.New(slog.NewTextHandler(&logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})
 	a := s.do("reader", "POST", "/subscriptions", `{"name":"<b>Home","where":{"points":[{"lon":20,"lat":10,"radius_km":50,"name":"cabin"}],"regions":["KE"]},"types":["FLOOD"],"severity_min":"WATCH",
@@ -297,7 +297,7 @@ func TestTheLinksOfMessages(t *testing.T) {
 // On a public server an address is enough for a subscription, on others it is not, and an invalid
 // token never is.
 func TestASubscriptionWithoutAnAccount(t *testing.T) {
-	s, box := posted(t, func(c *service.Config) { c.Public = serve.PublicRead })
+	s, box := posted(t, func(c *app.Config) { c.Public = serve.PublicRead })
 	draft := `{"where":{"points":[{"lon":20,"lat":10,"radius_km":50}]},"channels":[{"kind":"email","to":"eve@example.org"}]}`
 	a := s.do("", "POST", "/subscriptions", draft)
 	if a.Status != 201 || strings.Contains(string(a.Body), "eve@") || !strings.Contains(string(a.Body), `"status":"unconfirmed"`) {
@@ -339,7 +339,7 @@ func TestASubscriptionWithoutAnAccount(t *testing.T) {
 
 // The number of tried links and page requests per address is limited.
 func TestPagesOfLinksAreLimited(t *testing.T) {
-	s, _ := posted(t, func(c *service.Config) { c.PublicLimits.Rate = 1 })
+	s, _ := posted(t, func(c *app.Config) { c.PublicLimits.Rate = 1 })
 	refused := 0
 	for range 40 {
 		a := s.do("", "GET", "/subscriptions/manage?token=x", nil, "Accept", "text/html")

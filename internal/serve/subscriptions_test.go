@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/serve"
-	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/tell/channel"
 	"github.com/hazardd/hazardd/internal/tell/message"
 )
@@ -39,7 +39,7 @@ func (postbox) Check(to channel.Address) error {
 
 func TestSubscriptionsOverHTTP(t *testing.T) {
 	box := make(postbox, 20)
-	s := start(t, func(c *service.Config) { c.Sender = box })
+	s := start(t, func(c *app.Config) { c.Sender = box })
 	draft := `{"name":"Home","where":{"points":[{"lon":20,"lat":10,"radius_km":50,"name":"home"}],"regions":["ke"]},"types":["FLOOD"],"channels":[{"kind":"webpush","to":"{}"}],
 		"time_zone":"Africa/Nairobi","quiet":{"from":"00:00","to":"00:01"},"language":"sw,en"}`
 	a := s.do("reader", "POST", "/subscriptions", draft)
@@ -124,7 +124,7 @@ func TestSubscriptionsOverHTTP(t *testing.T) {
 }
 
 func TestEveryFaultOfASubscriptionIsNamed(t *testing.T) {
-	s := start(t, func(c *service.Config) { c.Sender = make(postbox, 1) })
+	s := start(t, func(c *app.Config) { c.Sender = make(postbox, 1) })
 	a := s.do("reader", "POST", "/subscriptions", `{"name":"a\nb","where":{"points":[{"lon":181,"lat":0,"radius_km":1},{"lon":0,"lat":0,"radius_km":0}],"regions":["XX"],"assets":{"organization":"NONE","within_km":301},"areas":{"type":"Point"}},
 		"types":["SNOW"],"categories":["X"],"severity_min":"BAD","measure":"speed","people_min":-1,"language":"!","time_zone":"Mars/Base","quiet":{"from":"25:00","to":"x","except":"Y"},"digest":"hourly","status":"off",
 		"channels":[{"kind":"fax","to":"1"},{"kind":"email","to":"nobody"},{"kind":"webpush","to":"{}"},{"kind":"webpush","to":"{}"}]}`)
@@ -156,9 +156,9 @@ func TestWhatASubscriptionMayNameIsOffered(t *testing.T) {
 	if err := os.WriteFile(key, []byte(base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32))), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := start(t, func(c *service.Config) {
+	s := start(t, func(c *app.Config) {
 		c.Public = serve.PublicRead
-		c.Channels = service.Channels{SMTP: "smtp://127.0.0.1:25", SMTPFrom: "hazards@example.org", WebPush: "mailto:ops@example.org", WebPushKey: key, Folder: folder}
+		c.Channels = app.Channels{SMTP: "smtp://127.0.0.1:25", SMTPFrom: "hazards@example.org", WebPush: "mailto:ops@example.org", WebPushKey: key, Folder: folder}
 	})
 	// Without a public address nobody can confirm an email address, so only an admin may use one.
 	for caller, want := range map[string]struct {
@@ -184,7 +184,7 @@ func TestWhatASubscriptionMayNameIsOffered(t *testing.T) {
 }
 
 func TestAnAdminListsTheOwnSubscriptionsAlone(t *testing.T) {
-	s := start(t, func(c *service.Config) { c.Sender = make(postbox, 1) })
+	s := start(t, func(c *app.Config) { c.Sender = make(postbox, 1) })
 	for _, user := range []string{"reader", "root"} {
 		if a := s.do(user, "POST", "/subscriptions", `{"name":"of `+user+`","channels":[{"kind":"webpush","to":"{}"}]}`); a.Status != 201 {
 			t.Fatalf("%d %s", a.Status, a.Body)

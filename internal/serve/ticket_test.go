@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/auth"
-	"github.com/hazardd/hazardd/internal/service"
 )
 
 type streamTicket struct{ Ticket, Expires, URL string }
@@ -78,7 +78,7 @@ func TestATicketOpensOneStreamAndNoOther(t *testing.T) {
 }
 
 func TestAStreamByTicketEndsWithItsSession(t *testing.T) {
-	s := start(t, func(c *service.Config) { c.Public = "read" })
+	s := start(t, func(c *app.Config) { c.Public = "read" })
 	pair, err := s.Auth.Issue(t.Context(), auth.Actor{}, "reader", s.Now())
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hazardd/hazardd/internal/service"
+	"github.com/hazardd/hazardd/internal/app"
 )
 
 // hook is the part of a webhook that tests check.
@@ -21,7 +21,7 @@ type hook struct {
 }
 
 func TestWebhooksOverHTTP(t *testing.T) {
-	s := start(t, func(c *service.Config) { c.WebhookAllow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
+	s := start(t, func(c *app.Config) { c.WebhookAllow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
 	received := make(chan string, 10)
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		text, err := io.ReadAll(r.Body)

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazardtest"
-	"github.com/hazardd/hazardd/internal/service"
 )
 
 // withdrawal is a hazard with products that were public at a moment and have been withdrawn since.
@@ -27,7 +27,7 @@ type withdrawal struct {
 const sung = "canary-4711"
 
 func newWithdrawal(t *testing.T) *withdrawal {
-	w := &withdrawal{world: start(t, func(c *service.Config) { c.UserStreams = 64 })}
+	w := &withdrawal{world: start(t, func(c *app.Config) { c.UserStreams = 64 })}
 	w.hazard = w.world.hazard("red")
 	w.first, _ = w.Store.Last(t.Context())
 	w.text = w.product("red", w.hazard.HazardID, note("title", sung, "data", sung+" in the text", "comment_Text", sung))

@@ -21,10 +21,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/serve"
-	"github.com/hazardd/hazardd/internal/service"
 )
 
 // asProcess is the variable with the kind of this process.
@@ -44,12 +44,12 @@ type ready struct{ Addr, Token string }
 
 // Serve runs the service with these settings, without limits for users, and prints its address. It
 // ends when obey returns.
-func Serve(cfg service.Config, obey func(ctx context.Context, s *service.Service, orders *Orders) error) error {
+func Serve(cfg app.Config, obey func(ctx context.Context, s *app.Service, orders *Orders) error) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	cfg.Listen, cfg.Grace, cfg.Version, cfg.Logger = "127.0.0.1:0", time.Second, "bench", slog.New(slog.DiscardHandler)
 	cfg.Requests = serve.RequestLimits{UserRate: -1, UserRequests: -1}
-	s, err := service.Open(ctx, cfg)
+	s, err := app.Open(ctx, cfg)
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (o *Orders) Next(order any) error { return decodeLine(o.in, order) }
 func (o *Orders) Answer(answer any) error { return o.out.Encode(answer) }
 
 // Wait waits until the standard input ends, for a server without orders.
-func Wait(_ context.Context, _ *service.Service, o *Orders) error {
+func Wait(_ context.Context, _ *app.Service, o *Orders) error {
 	for o.in.Scan() {
 	}
 	return o.in.Err()

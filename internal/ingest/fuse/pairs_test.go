@@ -8,17 +8,17 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/ingest/source"
-	"github.com/hazardd/hazardd/internal/service"
 )
 
 // parse parses a payload of a source.
 func parse(t testing.TB, src string, payload []byte, now hazard.Instant) source.Batch {
 	t.Helper()
-	s, err := service.BuiltIn().Find(src)
+	s, err := app.BuiltIn().Find(src)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
-	"github.com/hazardd/hazardd/internal/service"
 )
 
 // recording is a recorded payload of a source.
@@ -18,7 +18,7 @@ type recording struct{ source, file string }
 func (d *desk) takeRecordings(now hazard.Instant, recordings ...recording) {
 	d.t.Helper()
 	for _, r := range recordings {
-		src, err := service.BuiltIn().Find(r.source)
+		src, err := app.BuiltIn().Find(r.source)
 		if err != nil {
 			d.t.Fatal(err)
 		}

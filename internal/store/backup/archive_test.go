@@ -26,13 +26,13 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/google/uuid"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/ingest/sources/usgs"
 	"github.com/hazardd/hazardd/internal/pgtest"
 	"github.com/hazardd/hazardd/internal/s3test"
-	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/backup"
 )
@@ -64,7 +64,7 @@ func (p place) serve(t testing.TB) *hazardtest.Server {
 	return hazardtest.ServeEmpty(t, p.dir, p.config)
 }
 
-func (p place) config(c *service.Config) {
+func (p place) config(c *app.Config) {
 	c.DataDir, c.Database = p.dir, p.database
 	c.WebhookAllow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} // fill's receiver
 }
@@ -135,7 +135,7 @@ func fill(t testing.TB, s *hazardtest.Server) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := service.BuiltIn().Intake(s.Store).Apply(ctx, "usgs", batch, hazard.At(made), fuse.Options{History: true}); err != nil {
+	if _, err := app.BuiltIn().Intake(s.Store).Apply(ctx, "usgs", batch, hazard.At(made), fuse.Options{History: true}); err != nil {
 		t.Fatal(err)
 	}
 	s.Do("", "POST", "/authorize", map[string]string{"username": "nobody\x00", "password": "wrong"})

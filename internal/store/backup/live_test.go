@@ -15,9 +15,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazardtest"
-	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/backup"
 )
@@ -175,9 +175,9 @@ func TestAForgottenServerAcknowledgesNothingAfterAMigration(t *testing.T) {
 			}
 			// A new server on the old store acknowledges nothing either, and a second migration,
 			// which would fork the history, is refused.
-			cfg := service.Config{Listen: "127.0.0.1:0", Logger: slog.New(slog.DiscardHandler)}
+			cfg := app.Config{Listen: "127.0.0.1:0", Logger: slog.New(slog.DiscardHandler)}
 			old.config(&cfg)
-			other, err := service.Open(t.Context(), cfg)
+			other, err := app.Open(t.Context(), cfg)
 			if _, moved := errors.AsType[*store.MovedError](err); !moved {
 				t.Errorf("a server on the old store: %v, %v", other, err)
 			}

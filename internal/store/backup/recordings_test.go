@@ -9,10 +9,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/recordings"
-	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/backup"
 )
@@ -61,7 +61,7 @@ func record(t *testing.T, s *store.Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := service.BuiltIn()
+	known := app.BuiltIn()
 	in := known.Intake(s)
 	taken := map[string]int{}
 	for line := range strings.Lines(string(table)) {

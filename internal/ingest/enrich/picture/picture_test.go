@@ -19,11 +19,11 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/ingest/enrich/picture"
 	"github.com/hazardd/hazardd/internal/ingest/poll"
-	"github.com/hazardd/hazardd/internal/service"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/blob"
 	"github.com/hazardd/hazardd/internal/store/view"
@@ -57,7 +57,7 @@ func pngOf(t *testing.T, width, height int) []byte {
 
 func newWorld(t *testing.T, alter ...func(*poll.Config)) *world {
 	w := &world{t: t, asked: map[string]int{}, content: pngOf(t, 900, 600)}
-	w.Server = hazardtest.Serve(t, func(c *service.Config) { w.dir = filepath.Join(c.DataDir, "pictures") })
+	w.Server = hazardtest.Serve(t, func(c *app.Config) { w.dir = filepath.Join(c.DataDir, "pictures") })
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
 		t.Error("a redirect was followed")
 		_, _ = rw.Write(w.content)

@@ -18,12 +18,12 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hazardd/hazardd/client"
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/ingest/source"
 	"github.com/hazardd/hazardd/internal/ingest/sources/mirror"
-	"github.com/hazardd/hazardd/internal/service"
 )
 
 // as returns a client of a real server, logged in as user.
@@ -58,7 +58,7 @@ type replica struct {
 
 func newReplica(t testing.TB, of *client.Client) *replica {
 	srv := hazardtest.Serve(t)
-	return &replica{srv, service.BuiltIn().Intake(srv.Store), as(t, srv, "reader"), mirror.New("mirror", schemes, of)}
+	return &replica{srv, app.BuiltIn().Intake(srv.Store), as(t, srv, "reader"), mirror.New("mirror", schemes, of)}
 }
 
 // sync reads the other server once, processes the result, and waits until readers see it.
@@ -84,7 +84,7 @@ func (r *replica) sync(t testing.TB) fuse.Result {
 
 // schemes are the schemes of the built-in sources. picture returns the active hazards by UUID as a
 // reader sees them, without members that differ between servers.
-var schemes = service.BuiltIn().Schemes()
+var schemes = app.BuiltIn().Schemes()
 
 func picture(t testing.TB, c *client.Client) map[string]any {
 	t.Helper()
@@ -194,7 +194,7 @@ func TestOneServerMirrorsAnother(t *testing.T) {
 }
 
 func TestTheMirrorGoesOnWhenItsTokenExpires(t *testing.T) {
-	origin := hazardtest.Serve(t, func(cfg *service.Config) { cfg.AccessLife = 2 * time.Second })
+	origin := hazardtest.Serve(t, func(cfg *app.Config) { cfg.AccessLife = 2 * time.Second })
 	must(as(t, origin, "red").CreateHazard(t.Context(), newFlood("Flood - Boston")))(t)
 	m := mirror.New("mirror", schemes, as(t, origin, "reader"))
 	for range 5 {

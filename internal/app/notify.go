@@ -1,0 +1,69 @@
+package app
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/hazardd/hazardd/internal/atlas/region"
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/tell/channel"
+	"github.com/hazardd/hazardd/internal/tell/message"
+	"github.com/hazardd/hazardd/internal/tell/subscription"
+)
+
+// newNotify creates the service that notifies subscribers. It needs cfg as the operator gave it:
+// without a public address, messages have no link.
+func (s *Service) newNotify(cfg Config) (*subscription.Service, error) {
+	var sender channel.Sender = s.channels
+	if cfg.Sender != nil {
+		sender = cfg.Sender
+	}
+	c := subscription.Config{Store: s.Store, Tail: s.tail, Sender: sender, Standing: s.Auth.Standing, Org: s.org, Region: outline, Authority: cfg.Known.title, Counting: !cfg.NoExposure,
+		Links: cfg.PublicURL != "", BaseURL: s.cfg.PublicURL, Storm: cfg.Storm, Confirmations: cfg.Confirmations, Now: s.cfg.Clock.Now, Logger: cfg.Logger,
+		Text: func(n message.Notice) string { return n.Text() }}
+	path, make := cfg.AddressKey, false
+	if path == "" && cfg.Database == "" {
+		path, make = filepath.Join(cfg.DataDir, subscription.KeyFile), true
+	}
+	if path == "" {
+		c.NoKey = "this server keeps no subscriptions: its nodes need a common key for addresses (setting address-key)"
+		return subscription.New(c), nil
+	}
+	key, err := subscription.ReadKey(path, make)
+	if err != nil {
+		return nil, err
+	}
+	c.Key = key
+	return subscription.New(c), nil
+}
+
+// org returns the id of the organization with that acronym.
+func (s *Service) org(acronym string) (int64, bool) {
+	for _, o := range s.Auth.Orgs() {
+		if o.Acronym == acronym {
+			return o.ID, true
+		}
+	}
+	return 0, false
+}
+
+// coast is the distance in meters from a country's outline within which a point counts as in that
+// country. The outlines are drawn for a world map and leave out the coastal sea.
+const coast = 25_000
+
+// outline returns the area of a country by its ISO 3166-1 code, or of a subdivision by its ISO
+// 3166-2 code: a state of the US, or a subdivision whose area the operator provides (region.SetOwn).
+func outline(code string) (geo.Shape, float64, bool) {
+	if len(code) == 2 {
+		shape := region.Outline(code)
+		return shape, coast, !shape.IsZero()
+	}
+	if shape, ok := region.Area(region.ParseCode("ISO 3166-2:" + code)); ok {
+		return shape, 0, true
+	}
+	if state, ok := strings.CutPrefix(code, "US-"); ok {
+		shape, ok := region.Area(region.ParseCode("UGC:" + state + "C000"))
+		return shape, coast, ok
+	}
+	return geo.Shape{}, 0, false
+}

@@ -1,0 +1,872 @@
+// Package app is the whole program as a value: it builds all parts and runs them under one
+// context. The command line and the tests use it the same way.
+//
+// Open returns a service that is ready to serve. Run serves until its context ends or a part fails,
+// and returns when every goroutine that it started has ended. An acknowledged write is durable.
+// When Run is told to stop, requests in progress are finished first, within the grace period.
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/hazardd/hazardd/internal/atlas/basemap"
+	"github.com/hazardd/hazardd/internal/atlas/population"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/auth/oidc"
+	"github.com/hazardd/hazardd/internal/edit"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard/clock"
+	"github.com/hazardd/hazardd/internal/hazard/query"
+	"github.com/hazardd/hazardd/internal/ingest/coverage"
+	"github.com/hazardd/hazardd/internal/ingest/enrich/exposure"
+	"github.com/hazardd/hazardd/internal/ingest/enrich/picture"
+	"github.com/hazardd/hazardd/internal/ingest/evidence"
+	"github.com/hazardd/hazardd/internal/ingest/fuse"
+	"github.com/hazardd/hazardd/internal/ingest/poll"
+	"github.com/hazardd/hazardd/internal/ingest/poll/delay"
+	"github.com/hazardd/hazardd/internal/lang"
+	"github.com/hazardd/hazardd/internal/net/listen"
+	"github.com/hazardd/hazardd/internal/net/outbound"
+	"github.com/hazardd/hazardd/internal/net/trace"
+	"github.com/hazardd/hazardd/internal/serve"
+	"github.com/hazardd/hazardd/internal/serve/sse"
+	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/store/backup/continuous"
+	"github.com/hazardd/hazardd/internal/store/blob"
+	"github.com/hazardd/hazardd/internal/store/follow"
+	"github.com/hazardd/hazardd/internal/store/view"
+	"github.com/hazardd/hazardd/internal/tell/channel"
+	"github.com/hazardd/hazardd/internal/tell/publish"
+	"github.com/hazardd/hazardd/internal/tell/subscription"
+	"github.com/hazardd/hazardd/internal/tell/webhook"
+)
+
+// Config configures a service. Zero values mean the defaults.
+type Config struct {
+	DataDir  string        // folder of the SQLite file and of the product files
+	Database string        // "sqlite:PATH?…"; empty means the file in DataDir
+	Files    blob.Settings // location of the product files; zero means DataDir
+	// Evidence bounds the age and size of the payloads kept as evidence. Zero values mean the
+	// defaults (7 days, 2 GiB); with a negative Age nothing is kept.
+	Evidence evidence.Limits
+	// Pictures bounds the total size of the pictures fetched from sources, in bytes. The default is
+	// 1 GiB; if negative, no pictures are fetched.
+	Pictures int64
+	// Retention says how long history and the audit trail are kept, and where older rows are
+	// archived. Zero keeps the history forever and the audit trail for 400 days.
+	Retention Retention
+	// Backup says where the continuous backup goes; zero means no backup.
+	Backup Backup
+	Listen string // host:port
+	// TLS configures the certificate for Listen; nil means plain HTTP.
+	TLS *TLS
+	// PublicURL is the address at which clients reach the service, without a trailing slash. If
+	// empty, it is http:// or https:// followed by Listen.
+	PublicURL string
+	// Languages is the fallback for readers who ask for no language that a text exists in. If
+	// empty, they get the authority's own language.
+	Languages      lang.Wish
+	Known          *Sources // nil means BuiltIn
+	Sources        []string // names of the sources to poll
+	PrivateSources bool     // allow sources at private and loopback addresses
+	NoPush         bool     // only poll, even the sources that can push
+	NoExposure     bool     // do not count the people who live in hazard areas
+	Contact        string   // how sources can reach the operator; sent in the User-Agent
+	ProxyURL       string   // HTTP proxy for requests to sources; empty means none
+	AppID          int64    // number of this installation; default 1
+	AccessLife     time.Duration
+	RefreshLife    time.Duration
+	// Provider is the OpenID provider for logins, without its Redirect; nil means none.
+	// ProviderTitle is the name that the login page shows for it; if empty, the host of its
+	// address. ProviderLife is the longest life of such a login; default 12 h.
+	Provider       *oidc.Config
+	ProviderTitle  string
+	ProviderLife   time.Duration
+	MaxFile        int64 // bytes of an uploaded file; default 32 MiB
+	OrgUploads     int64 // bytes that an organization may upload in a day; default 10 GiB, negative means unlimited
+	AllowedOrigins []string
+	TrustedProxies []netip.Prefix
+	UserStreams    int // event streams per user; default 32
+	AllStreams     int // event streams of all users together; default 10,000, at most three quarters of Connections
+	// Connections bounds the open connections. 0 means AllStreams plus 10,000, or fewer if the
+	// process has fewer file descriptors.
+	Connections int
+	// AddressConnections bounds the connections of one address on which nobody has logged in yet;
+	// default 256.
+	AddressConnections int
+	// Requests bounds the requests of users. Zero values mean the defaults, negative ones no bound.
+	Requests serve.RequestLimits
+	// Public is what readers without an account may do; empty means nothing. Zero PublicLimits mean
+	// the defaults, negative ones no bound.
+	Public       serve.Public
+	PublicLimits serve.PublicLimits
+	// EmbedSites are the origins whose pages may show the widget; * allows all.
+	EmbedSites []string
+	// Basemap is the file of a PMTiles archive with streets, or the http(s) address of one, which
+	// browsers then read directly. Empty means no basemap.
+	Basemap string
+	// CAPKey and CAPCertificate are the files of the key and certificate that sign the CAP messages
+	// of publishing organizations. If empty, the messages are unsigned.
+	CAPKey, CAPCertificate string
+	// SecurityContact is the mailto: or https: address for reports of vulnerabilities. If empty,
+	// none is published.
+	SecurityContact string
+	// WebhookAllow lists non-public addresses that webhooks may reach.
+	WebhookAllow []netip.Prefix
+	// AddressKey is the file of the key that encrypts the addresses of subscriptions. If empty, the
+	// service creates one in DataDir.
+	AddressKey string
+	// Storm is how many messages a subscriber gets per minute before further ones are combined into
+	// a summary; 0 means subscription.DefaultStorm.
+	Storm int
+	// Confirmations is how many address confirmations are sent per day; 0 means
+	// subscription.DefaultConfirmations.
+	Confirmations int
+	// ApproveWarnings requires a second person to approve each WARNING of an editor before it is
+	// published. ApprovePeople requires it for hazards that reach at least that many people; 0
+	// means that no number does.
+	ApproveWarnings bool
+	ApprovePeople   int64
+	// Channels configures how subscribers are notified.
+	Channels Channels
+	// Sender, if not nil, replaces the channels.
+	Sender  channel.Sender
+	Drain   time.Duration // how long to keep serving, reporting not ready, before the shutdown
+	Grace   time.Duration // how long requests in progress may take at the shutdown; default 10 s
+	Clock   *clock.Clock  // nil means this machine's clock
+	Version string
+	// Reading makes a node that only serves what is in the store: it does not poll, deliver, count,
+	// sweep or record anything.
+	Reading bool
+	Logger  *slog.Logger
+
+	delays *delay.Delays // nil disables the measurement
+}
+
+// Service is a service that is ready to run.
+type Service struct {
+	cfg      Config
+	Store    *store.Store
+	Auth     *auth.Service
+	live     *view.Live
+	tail     *follow.Tail
+	push     *sse.Hub
+	webhooks *webhook.Service
+	channels *channels
+	streets  *basemap.Streets // the operator's basemap from a file, or nil
+	remote   *url.URL         // address of the basemap that browsers read directly, or nil
+	notify   *subscription.Service
+	intake   *fuse.Intake
+	poller   *poll.Poller
+	Evidence *evidence.Keeper
+	pictures *picture.Keeper
+	people   *population.Folder // how many people live where
+	provider *oidc.Provider
+	signer   publish.Signer // signs CAP messages; nil leaves them unsigned
+	listener net.Listener
+	conns    *listen.Listener // listener with its limits
+	server   *http.Server
+	plain    *plainDoor         // plain HTTP beside TLS, or nil
+	proof    certificates       // nil without TLS
+	shelf    blob.Shelf         // storage of the backup
+	backup   *continuous.Backup // nil without a backup
+	// fresh is the state of the sources as the header of lists shows it. draining is set once the
+	// shutdown has begun.
+	fresh    atomic.Pointer[[]string]
+	readings atomic.Pointer[coverage.Readings]
+	covered  *coverage.Map
+	delays   delay.Delays
+	kept     atomic.Pointer[map[string][]byte] // states of the sources from the last read
+	draining atomic.Bool
+	skew     atomic.Int64 // nanoseconds
+	moved    atomic.Bool  // the store was moved to another database, so this view is out of date
+	pruned   pruneMeasures
+	unread   sync.Map // connections that have sent no request yet
+	// FirstPassword is the password of the user admin, if Open created that user because there was
+	// none; otherwise empty.
+	FirstPassword auth.Password
+}
+
+// The limits of the server. A normal client stays far below each of them.
+const (
+	readHeaderTimeout = 5 * time.Second
+	readTimeout       = 2 * time.Minute // for one request; httpapi bounds the time of a body
+	writeTimeout      = 5 * time.Minute // enough for a large list over a slow connection
+	idleTimeout       = 2 * time.Minute
+	firstRequest      = time.Second // for the request on a connection that was opened just before the shutdown
+	maxHeaderBytes    = 16 << 10
+	maxHTTP2Streams   = 250 // per connection
+	// requestConnections is how many connections are allowed besides those of streams.
+	requestConnections = 10_000
+	writeByteTimeout   = 30 * time.Second // closes a connection that accepts no data at all
+	maxStaleView       = 10 * time.Second // with an older view the service reports not ready
+	firstPasswordLife  = 24 * time.Hour
+)
+
+// Now returns the service time; see package clock.
+func (s *Service) Now() hazard.Instant { return hazard.At(s.cfg.Clock.Now()) }
+
+// Open opens the store, creates the first user if there is none, loads the present state, and
+// listens.
+func Open(ctx context.Context, cfg Config) (s *Service, err error) {
+	cfg.Grace, cfg.MaxFile, cfg.AppID = cmp.Or(cfg.Grace, 10*time.Second), cmp.Or(cfg.MaxFile, 32<<20), cmp.Or(cfg.AppID, 1)
+	cfg.OrgUploads = cmp.Or(cfg.OrgUploads, 10<<30)
+	if cfg.Known == nil {
+		cfg.Known = BuiltIn()
+	}
+	if cfg.Clock == nil {
+		cfg.Clock = clock.New(nil)
+	}
+	cfg.UserStreams, cfg.AllStreams = cmp.Or(cfg.UserStreams, 32), cmp.Or(cfg.AllStreams, 10_000)
+	cfg.Connections = listen.Share(cmp.Or(cfg.Connections, cfg.AllStreams+requestConnections))
+	cfg.AddressConnections = cmp.Or(cfg.AddressConnections, 256)
+	cfg.Requests = serve.RequestLimits{
+		UserRequests: cmp.Or(cfg.Requests.UserRequests, 64),
+		AllRequests:  cmp.Or(cfg.Requests.AllRequests, 4096),
+		UserRate:     cmp.Or(cfg.Requests.UserRate, 1000),
+		UserUploads:  cmp.Or(cfg.Requests.UserUploads, 8),
+		WebhookTests: cmp.Or(cfg.Requests.WebhookTests, 20),
+	}
+	cfg.PublicLimits = serve.PublicLimits{
+		Rate:     cmp.Or(cfg.PublicLimits.Rate, 50),
+		Requests: cmp.Or(cfg.PublicLimits.Requests, 256),
+		Streams:  cmp.Or(cfg.PublicLimits.Streams, cfg.AllStreams/5),
+	}
+	cfg.AllStreams = min(cfg.AllStreams, max(1, cfg.Connections/4*3)) // leave room for requests besides the streams
+	cfg.Logger = slog.New(trace.LogHandler(cfg.Logger.Handler()))
+	s = &Service{cfg: cfg}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Close())
+			s = nil
+		}
+	}()
+	if s.covered, err = cfg.Known.Coverage(); err != nil {
+		return s, err
+	}
+	if err := s.openStreets(); err != nil {
+		return s, fmt.Errorf("basemap: %w", err)
+	}
+	if err := s.openSigner(); err != nil {
+		return s, fmt.Errorf("signing CAP messages: %w", err)
+	}
+	s.people = population.NewFolder(cfg.DataDir)
+	if s.Store, err = store.Open(ctx, cfg.DataDir, cfg.Database, store.WithFiles(cfg.Files)); err != nil {
+		return s, err
+	}
+	if to, err := s.Store.MovedTo(ctx); err != nil {
+		return s, err
+	} else if to != "" {
+		return s, &store.MovedError{To: to}
+	}
+	if n := s.Store.Lost(); n > 0 {
+		cfg.Logger.Error("acknowledged changes are missing in the store: its last pages or its write-ahead log are damaged, or its file was "+
+			"replaced by an older one. Their numbers are void, and clients that have seen them read the lists again. A backup may hold them", "changes", n)
+		if err := s.fits(ctx); err != nil {
+			return s, err
+		}
+	}
+	if s.Evidence, err = OpenEvidence(s.Store, cfg); err != nil {
+		return s, err
+	}
+	if err := s.openBackup(); err != nil {
+		return s, err
+	}
+	if s.listener, err = listen.Options().Listen(ctx, "tcp", cfg.Listen); err != nil {
+		return s, fmt.Errorf("listen: %w", err)
+	}
+	if err := s.openTLS(ctx); err != nil {
+		return s, err
+	}
+	if s.cfg.PublicURL == "" {
+		s.cfg.PublicURL = s.scheme() + "://" + s.listener.Addr().String()
+	}
+	if cfg.Provider != nil {
+		at := *cfg.Provider
+		at.Redirect = s.cfg.PublicURL + "/login/callback"
+		if s.provider, err = oidc.New(at, s.Now); err != nil {
+			return s, fmt.Errorf("login provider: %w", err)
+		}
+		if u, err := url.Parse(at.Issuer); err == nil {
+			s.cfg.ProviderTitle = cmp.Or(cfg.ProviderTitle, u.Hostname())
+		}
+	}
+	now := s.Now()
+	s.Auth = NewAuth(s.Store, s.cfg)
+	if err := s.Auth.Reload(ctx); err != nil {
+		return s, err
+	}
+	if err := s.Auth.Rotate(ctx, now); err != nil {
+		return s, err
+	}
+	if s.live, err = view.Open(ctx, s.Store, cfg.Logger, s.Now); err != nil {
+		return s, err
+	}
+	s.tail = follow.New(s.Store, s.live, s.Now, follow.Memory, cfg.Logger)
+	s.push = sse.New(s.tail, s.Store, s.cfg.PublicURL, sse.Limits{PerUser: s.cfg.UserStreams, All: s.cfg.AllStreams})
+	s.webhooks = webhook.New(webhook.Config{Store: s.Store, Tail: s.tail, Standing: s.Auth.Standing, ParseFilter: s.parseFilter, Languages: s.cfg.Languages, Targets: outbound.Targets{Allow: s.cfg.WebhookAllow},
+		BaseURL: s.cfg.PublicURL, Version: s.cfg.Version, Now: cfg.Clock.Now, Logger: cfg.Logger})
+	if s.channels, err = openChannels(&s.cfg, s.Store); err != nil {
+		return s, err
+	}
+	if cfg.Sender == nil {
+		cfg.Sender = s.channels
+	}
+	s.intake = s.cfg.Known.Intake(s.Store)
+	if s.notify, err = s.newNotify(cfg); err != nil {
+		return s, err
+	}
+	s.cfg.delays = &s.delays
+	if s.poller, err = NewPoller(s.Store, s.intake, s.Evidence, s.cfg); err != nil {
+		return s, err
+	}
+	if s.pictures, err = picture.Open(filepath.Join(cfg.DataDir, "pictures"), cfg.Files, picture.Config{Store: s.Store, View: s.live.View, Fetch: s.poller.Fetch,
+		Bytes: max(0, cmp.Or(cfg.Pictures, pictureBytes)), Clock: hazard.ClockFunc(s.Now), Log: cfg.Logger}); err != nil {
+		return s, err
+	}
+	if err := s.freshen(ctx); err != nil {
+		return s, err
+	}
+	// HTTP/2 without TLS is for proxies: they then need one connection for all streams.
+	var protocols http.Protocols
+	protocols.SetHTTP1(true)
+	protocols.SetHTTP2(cfg.TLS != nil)
+	protocols.SetUnencryptedHTTP2(cfg.TLS == nil)
+	registry := s.metrics()
+	refused := serve.Refusals(registry)
+	s.conns = listen.New(s.listener, listen.Limits{All: cfg.Connections, Address: cfg.AddressConnections, Proxies: cfg.TrustedProxies,
+		Secure: cfg.TLS != nil, Over: func(limit string) { refused.WithLabelValues(limit).Inc() }})
+	s.server = &http.Server{
+		Protocols:         &protocols,
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxHTTP2Streams, SendPingTimeout: idleTimeout, WriteByteTimeout: writeByteTimeout},
+		Handler:           s.onlySecure(s.handler(registry)),
+		ConnContext:       listen.Context,
+		ConnState:         s.connState,
+		ReadHeaderTimeout: readHeaderTimeout,
+		ReadTimeout:       readTimeout,
+		WriteTimeout:      writeTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(cfg.Logger.Handler(), slog.LevelDebug),
+	}
+	if s.proof != nil {
+		s.server.TLSConfig = s.proof.Config()
+	}
+	if err := s.openPlain(); err != nil {
+		return s, err
+	}
+	// Do this last, when nothing can fail any more: the password is shown once and must reach the
+	// operator.
+	if len(s.Auth.Users()) == 0 && !cfg.Reading {
+		if s.FirstPassword, err = s.Auth.FirstAdmin(ctx, now.Add(firstPasswordLife), now); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+// Close closes what Open opened. Call it only if Run was not called.
+func (s *Service) Close() error {
+	var errs []error
+	if s.listener != nil {
+		if err := s.listener.Close(); !errors.Is(err, net.ErrClosed) {
+			errs = append(errs, err)
+		}
+	}
+	errs = append(errs, s.plain.close())
+	if s.proof != nil {
+		s.proof.Close()
+	}
+	errs = append(errs, s.Evidence.Close(), s.pictures.Close())
+	s.channels.close()
+	if s.streets != nil {
+		errs = append(errs, s.streets.Close())
+	}
+	if s.Store != nil {
+		errs = append(errs, s.Store.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Addr returns the address that the service listens on.
+func (s *Service) Addr() net.Addr { return s.listener.Addr() }
+
+// PlainAddr returns the address of plain HTTP beside TLS, or nil if there is none.
+func (s *Service) PlainAddr() net.Addr {
+	if s.plain == nil {
+		return nil
+	}
+	return s.plain.listener.Addr()
+}
+
+// URL returns the service's public address.
+func (s *Service) URL() string { return s.cfg.PublicURL }
+
+func (s *Service) handler(registry *prometheus.Registry) http.Handler {
+	editor := edit.New(s.Store, s.intake, s.cfg.AppID, s.orgExists)
+	editor.OrgUploads, editor.Two = max(s.cfg.OrgUploads, 0), s.twoPeople()
+	return serve.New(serve.Config{
+		Store: s.Store, Evidence: s.Evidence, Pictures: s.pictures, Live: s.live, Auth: s.Auth, Intake: s.intake, Push: s.push, Webhooks: s.webhooks, Notify: s.notify, Channels: s.channels.offered(),
+		Edit:           editor,
+		Sources:        s.sources,
+		Freshness:      func() []string { return *s.fresh.Load() },
+		Coverage:       s.covered,
+		Delays:         &s.delays,
+		Readings:       func() coverage.Readings { return *s.readings.Load() },
+		PollNow:        s.poller.Poll,
+		Counting:       !s.cfg.NoExposure,
+		Grid:           s.people.Grid,
+		Ready:          s.ready,
+		BaseURL:        s.cfg.PublicURL,
+		Languages:      s.cfg.Languages,
+		Provider:       s.provider,
+		ProviderTitle:  s.cfg.ProviderTitle,
+		Version:        s.cfg.Version,
+		MaxFile:        s.cfg.MaxFile,
+		AllowedOrigins: s.cfg.AllowedOrigins,
+		TrustedProxies: s.cfg.TrustedProxies,
+		Metrics:        registry,
+		Requests:       s.cfg.Requests,
+		Public:         s.cfg.Public, PublicLimits: s.cfg.PublicLimits, EmbedSites: s.cfg.EmbedSites, Streets: s.streets, StreetsAt: s.remote, SecurityContact: s.cfg.SecurityContact, Signer: s.signer,
+		Now:    s.cfg.Clock.Now,
+		Logger: s.cfg.Logger,
+	})
+}
+
+// parseFilter parses the filter of a webhook, which has the parameters of a search.
+func (s *Service) parseFilter(params map[string]string) (webhook.Filter, error) {
+	values := url.Values{}
+	for name, value := range params {
+		values.Set(name, value)
+	}
+	f, faults := query.ParseFilter(values)
+	bad := &hazard.InvalidError{}
+	for _, fault := range faults {
+		bad.Add(fault.Parameter, "%s", fault.Detail)
+	}
+	return s.Store.Select(f), bad.Err()
+}
+
+func (s *Service) orgExists(id int64) bool {
+	for _, o := range s.Auth.Orgs() {
+		if o.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Service) ready() error {
+	if s.draining.Load() {
+		return errors.New("the service is ending")
+	}
+	if s.moved.Load() {
+		return errors.New("the store has moved to another database: this one accepts no writes and gets no new data")
+	}
+	if s.Store.Full() {
+		return errors.New("the disk of the store is full: writes are refused until there is room")
+	}
+	if age := s.Now().Time().Sub(s.live.ReadAt().Time()); age > maxStaleView {
+		return fmt.Errorf("the store has been unreachable for %v; lists are as of then, without the hazards that have ended since", age.Round(time.Second))
+	}
+	if by, _ := s.cfg.Clock.Step(); by > 0 {
+		return fmt.Errorf("this machine's clock was set %v ahead; service time follows it once it has kept that time for %v", by.Round(time.Second), clock.Settle)
+	}
+	if skew := time.Duration(s.skew.Load()); skew.Abs() > mostSkew {
+		return fmt.Errorf("this machine's clock is %v off the database's: hazards would end at the wrong time", skew.Round(time.Millisecond))
+	}
+	return nil
+}
+
+// Run serves until ctx ends or a part fails. It returns when every goroutine that it started has
+// ended and the store is closed.
+func (s *Service) Run(ctx context.Context) error {
+	s.logStart()
+	stopping := context.AfterFunc(ctx, func() { s.cfg.Logger.Info("hazardd is stopping", "grace", s.cfg.Grace) })
+	err := s.run(ctx)
+	stopping()
+	if err != nil {
+		s.cfg.Logger.Error("hazardd stopped", "error", err)
+	} else {
+		s.cfg.Logger.Info("hazardd stopped")
+	}
+	return err
+}
+
+// logStart logs what an operator looks for first: the version, the store, the address and the
+// sources.
+func (s *Service) logStart() {
+	place := s.cfg.DataDir
+	if s.cfg.Database != "" {
+		place = store.RedactURL(s.cfg.Database)
+	}
+	if before, now := s.Store.SchemaBefore(), store.Schema(); before > 0 && before < now {
+		s.cfg.Logger.Info("the schema of the store was upgraded", "store", place, "from", before, "to", now)
+	}
+	s.cfg.Logger.Info("hazardd started", "version", s.cfg.Version, "store", place, "schema", store.Schema(), "installation", s.cfg.AppID,
+		"address", s.listener.Addr().String(), "url", s.cfg.PublicURL, "sources", len(s.cfg.Sources))
+}
+
+func (s *Service) run(ctx context.Context) error {
+	parts, ctx := errgroup.WithContext(ctx)
+	// Background work goes on while the last requests are served, so that they see the present.
+	// Work that only one node does is released to other nodes at once.
+	serving, served := context.WithCancel(context.WithoutCancel(ctx))
+	looking, working := []func(context.Context) error{s.tail.Run, s.tick}, []func(context.Context) error{}
+	if !s.cfg.Reading {
+		looking = append(looking, s.pass, s.back)
+		working = append(working, s.webhooks.Run, s.notify.Run, s.poller.Run, s.sweep, s.sweepEvidence, s.prune, s.countPeople, s.fetchPictures)
+	}
+	for _, part := range looking {
+		parts.Go(func() error { return part(store.Patient(serving)) })
+	}
+	for _, part := range working {
+		parts.Go(func() error { return part(store.Patient(ctx)) })
+	}
+	if s.proof != nil {
+		parts.Go(func() error { return s.proof.Run(ctx, s.cfg.TLS.Hangup, s.cfg.Clock.Now) })
+	}
+	parts.Go(func() error { return s.plain.serve(ctx) })
+	parts.Go(func() error {
+		defer served()
+		return s.serve(ctx)
+	})
+	err := parts.Wait()
+	s.provider.Close()
+	s.channels.close()
+	return errors.Join(err, s.Evidence.Close(), s.pictures.Close(), s.Store.Close())
+}
+
+// serve answers requests until ctx ends, then finishes those that are running.
+func (s *Service) serve(ctx context.Context) error {
+	served := make(chan error, 1)
+	go func() {
+		if s.proof != nil {
+			served <- s.server.ServeTLS(s.conns, "", "")
+		} else {
+			served <- s.server.Serve(s.conns)
+		}
+	}()
+	select {
+	case err := <-served:
+		return fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+	}
+	s.draining.Store(true)
+	select { // give load balancers time to notice and send new requests elsewhere
+	case <-time.After(s.cfg.Drain):
+	case err := <-served:
+		return fmt.Errorf("serve: %w", err)
+	}
+	s.push.End() // streams do not end by themselves
+	err := s.lastRequests(served)
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.Grace)
+	defer cancel()
+	stopped := ignoreClosed(s.server.Shutdown(grace))
+	s.conns.Hurry(0)
+	if stopped != nil { // the grace period is over: cut what is still running; none of it was acknowledged
+		stopped = errors.Join(stopped, ignoreClosed(s.server.Close()))
+	}
+	s.push.Wait()
+	s.conns.Wait()
+	return errors.Join(err, stopped)
+}
+
+// lastRequests stops accepting connections, and lets clients that have just connected send their
+// requests. Shutdown would drop a request that it has just read, and a proxy may not retry a write.
+// served delivers the result of serving.
+func (s *Service) lastRequests(served <-chan error) error {
+	s.conns.Hurry(firstRequest)
+	s.server.SetKeepAlivesEnabled(false) // each connection gets one more response
+	err := errors.Join(ignoreClosed(s.listener.Close()), ignoreClosed(<-served))
+	for end := time.Now().Add(firstRequest); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		waiting := false
+		s.unread.Range(func(any, any) bool { waiting = true; return false })
+		if !waiting {
+			break
+		}
+	}
+	return err
+}
+
+// connState maintains unread, and tells each connection what it is used for.
+func (s *Service) connState(c net.Conn, state http.ConnState) {
+	if counted := listen.Below(c); counted != nil {
+		counted.State(state)
+	}
+	if state == http.StateNew {
+		s.unread.Store(c, nil)
+	} else {
+		s.unread.Delete(c)
+	}
+}
+
+// ignoreClosed returns err, or nil if err says that the listener was already closed.
+func ignoreClosed(err error) error {
+	if errors.Is(err, net.ErrClosed) || errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+// countPeople counts the people in hazard areas, unless that is disabled.
+func (s *Service) countPeople(ctx context.Context) error {
+	if s.cfg.NoExposure {
+		return nil
+	}
+	return exposure.Run(ctx, exposure.Config{Store: s.Store, View: s.live.View, Grid: s.people.Grid, Clock: hazard.ClockFunc(s.Now), Log: s.cfg.Logger})
+}
+
+// fits returns an error if the store has lost changes and the rest is inconsistent. This happens
+// when a part of the write-ahead log is damaged that was already copied to the database file:
+// SQLite then reads older pages from the log and newer ones from the file.
+func (s *Service) fits(ctx context.Context) error {
+	var faults []string
+	done, err := s.Store.CheckDatabase(ctx, func(what string) { faults = append(faults, what) })
+	if err != nil {
+		return fmt.Errorf("check the store, which has lost changes: %w", err)
+	}
+	if len(faults) > 0 {
+		return fmt.Errorf("the store has lost changes, and what is left of %d does not fit together (%s; %d faults): restore a backup, see docs/runbook.md (\"Changes are lost\")", done.Changes, faults[0], len(faults))
+	}
+	return nil
+}
+
+// pictureBytes is the default bound for the pictures of sources, in bytes.
+const pictureBytes = 1 << 30
+
+// fetchPictures fetches the pictures that sources link to, if this service polls any source.
+func (s *Service) fetchPictures(ctx context.Context) error {
+	if len(s.cfg.Sources) == 0 {
+		return nil
+	}
+	return s.pictures.Run(ctx)
+}
+
+// logNew logs the faults whose ids are not in logged, each with its id as the attribute name, and
+// returns all faults, which are logged then.
+func (s *Service) logNew(logged, faults map[int64]error, text, name string) map[int64]error {
+	for id, fault := range faults {
+		if logged[id] == nil {
+			s.cfg.Logger.Error(text, name, id, "error", fault)
+		}
+	}
+	return faults
+}
+
+// pass records changes that are due by time alone: ends of hazards, and data of parts and sources
+// that has expired. Readers do not wait for recorded ends: the view drops a hazard at its end by
+// itself. Damaged hazards are retried each minute.
+func (s *Service) pass(ctx context.Context) error {
+	warned := false
+	var damaged, unreadable map[int64]error // logged already
+	var tried time.Time
+	for ctx.Err() == nil {
+		wait := time.Second // due times change with every write; a check each second costs one index look-up
+		now := s.Now()
+		next, any, err := s.intake.NextMoment(ctx)
+		if err == nil && (any && next <= now || time.Since(tried) > mendedEvery) {
+			err = s.intake.Pass(ctx, hazard.ClockFunc(s.Now))
+			wait, tried = 0, time.Now()
+			damaged = s.logNew(damaged, s.intake.Damaged(), "a hazard is damaged: its end is not recorded until it is repaired (hazardd check)", "hazard")
+			unreadable = s.logNew(unreadable, s.intake.Unreadable(), "a held report is damaged: it stays held (hazardd check)", "report")
+		} else if any {
+			wait = min(wait, next.Time().Sub(now.Time()))
+		}
+		if err != nil && ctx.Err() == nil {
+			if !warned {
+				s.cfg.Logger.Warn("cannot record ends; the view still drops hazards that are over", "error", err)
+			}
+			wait = time.Second
+		}
+		warned = err != nil
+		select {
+		case <-ctx.Done():
+		case <-time.After(wait):
+		}
+	}
+	return nil
+}
+
+// The intervals of the periodic work.
+const (
+	tickEvery   = time.Second // how soon a disabled user is refused, and a source shows as stale
+	purgeEvery  = time.Hour
+	mendedEvery = time.Minute // how soon a repaired hazard is processed again
+	skewEvery   = 10 * time.Second
+	diskEvery   = time.Minute     // how often the free disk space is checked
+	roomEvery   = 5 * time.Second // how soon a full store is found to have room again
+)
+
+// littleRoom is how many bytes must be free on the disk of the data folder; with less, a warning is
+// logged. A server that polls all sources takes days to write that much.
+const littleRoom = 2_000_000_000
+
+// The difference between this machine's clock and the database's: above one limit it is logged,
+// above the other the service is not ready. Ends are exact to the second.
+const (
+	someSkew = time.Second
+	mostSkew = 5 * time.Second
+)
+
+// tick refreshes users, keys and the states of the sources.
+func (s *Service) tick(ctx context.Context) error {
+	ticker := time.NewTicker(tickEvery)
+	defer ticker.Stop()
+	var purged, compared, sought, measured time.Time
+	little := false
+	var step time.Duration
+	generation, warned := s.Auth.Generation(), false
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		step = s.noteStep(step)
+		if time.Since(measured) > diskEvery {
+			measured = time.Now()
+			little = s.noteRoom(little)
+		}
+		if s.Store.Full() && time.Since(sought) > roomEvery {
+			s.seekRoom(ctx, sought)
+			sought = time.Now()
+		} else if !s.Store.Full() {
+			sought = time.Time{}
+		}
+		now := s.Now()
+		err := errors.Join(s.Auth.Poll(ctx, now), s.freshen(ctx), s.noteMove(ctx))
+		if g := s.Auth.Generation(); g != generation {
+			generation = g
+			s.forgetFirstPassword(now)
+			s.push.Alarm() // close the streams of users who have lost access
+		}
+		if (step != 0 || time.Since(compared) > skewEvery) && err == nil {
+			compared = time.Now()
+			err = s.compareClocks(ctx)
+		}
+		if time.Since(purged) > purgeEvery {
+			purged = time.Now()
+			s.forgetFirstPassword(now)
+			err = errors.Join(err, s.Auth.Rotate(ctx, now), s.Auth.Purge(ctx, now), s.Auth.LapseIdentities(ctx, now),
+				s.Store.PurgeDrafts(ctx, now.Add(-edit.DraftsKept)))
+		}
+		if err != nil && ctx.Err() == nil && !warned {
+			s.cfg.Logger.Warn("cannot refresh users, keys and source states", "error", err)
+		}
+		warned = err != nil
+	}
+}
+
+// seekRoom checks whether a full store has room again, and logs when it fills up and when it has
+// room. last is the time of the last check.
+func (s *Service) seekRoom(ctx context.Context, last time.Time) {
+	if last.IsZero() {
+		s.cfg.Logger.Error("the disk of the store is full; writes are refused")
+	}
+	if err := s.Store.SeekRoom(ctx); err == nil {
+		s.cfg.Logger.Warn("the disk of the store has room again")
+	}
+}
+
+// noteRoom logs once that little disk space is left. before says whether space was low at the last
+// check; the result says whether it is now.
+func (s *Service) noteRoom(before bool) bool {
+	free, ok := diskFree(s.cfg.DataDir)
+	if !ok {
+		return false
+	}
+	little := free < littleRoom
+	if little && !before {
+		s.cfg.Logger.Warn("the disk of the data folder is nearly full; writes are refused once it is full", "bytes", free, "folder", s.cfg.DataDir)
+	}
+	return little
+}
+
+// noteMove notes, and logs once, that the store was moved to another database while this server
+// runs on it. A store that was moved back counts as another store.
+func (s *Service) noteMove(ctx context.Context) error {
+	if s.moved.Load() {
+		return nil
+	}
+	to, err := s.Store.MovedTo(ctx)
+	if err != nil || to == "" {
+		return err
+	}
+	s.moved.Store(true)
+	s.cfg.Logger.Error("the store has moved to another database; this server shows what was there before, and is not ready", "to", to)
+	return nil
+}
+
+// noteStep logs once that the machine's clock was set, and once that service time follows it again.
+// before and the result are how far the clock is ahead of service time.
+func (s *Service) noteStep(before time.Duration) time.Duration {
+	by, _ := s.cfg.Clock.Step()
+	switch {
+	case before == 0 && by != 0:
+		s.cfg.Logger.Warn("the machine's clock was set; service time follows the monotonic clock", "by", by.Round(time.Millisecond))
+	case before != 0 && by == 0:
+		s.cfg.Logger.Warn("service time follows the machine's clock again")
+	}
+	return by
+}
+
+// compareClocks measures how far this machine's clock is ahead of the database's, which all nodes
+// use.
+func (s *Service) compareClocks(ctx context.Context) error {
+	skew, known, err := s.Store.Skew(ctx)
+	if err != nil {
+		return err
+	}
+	if known {
+		s.cfg.Clock.Confirm(skew.Abs() <= someSkew)
+	}
+	if before := time.Duration(s.skew.Swap(int64(skew))); skew.Abs() > someSkew && before.Abs() <= someSkew {
+		s.cfg.Logger.Warn("this machine's clock differs from the database's", "by", skew.Round(time.Millisecond))
+	}
+	return nil
+}
+
+// freshen updates the state of the sources for the header of lists. While the store is unreachable
+// it uses the last read, which grows stale.
+func (s *Service) freshen(ctx context.Context) error {
+	states, err := s.sources(ctx)
+	if states != nil {
+		summary := poll.Summary(states)
+		if err != nil {
+			summary += "; store=away"
+		}
+		s.fresh.Store(&[]string{summary})
+		s.readings.Store(new(poll.Readings(states)))
+	}
+	return err
+}
+
+// sources returns the states of the sources. While the store is unreachable it returns the last
+// read, aged to now, together with the error.
+func (s *Service) sources(ctx context.Context) ([]poll.Status, error) {
+	kept, err := s.Store.SourceStates(ctx)
+	if err == nil {
+		s.kept.Store(&kept)
+	} else if last := s.kept.Load(); last != nil {
+		kept = *last
+	} else {
+		return nil, err
+	}
+	return s.cfg.Known.statusesOf(kept, s.cfg.Sources, s.Now()), err
+}

@@ -1,6 +1,0 @@
-//go:build !linux
-
-package service
-
-// diskFree is implemented on Linux only.
-func diskFree(string) (bytes int64, ok bool) { return 0, false }
