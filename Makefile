@@ -69,7 +69,7 @@ RACE := -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/m
 test-race: # three packages at a time: those that kill servers and wait for them leave the processors to others; the longest ones first, so that none is alone at the end
 	CGO_ENABLED=1 go test -p 3 $(RACE) -timeout 30m -skip '^($(ALONE))$$' ./internal/serve ./internal/ingest/poll $(RACED)
 	go test -timeout 30m -run '^($(ALONE))$$' ./internal/serve ./internal/app $(RACED)
-	go test -p 3 -timeout 30m ./internal/rig/cluster ./internal/rig $(SINGLE)
+	go test -p 3 -timeout 30m ./internal/test/cluster ./internal/test/cluster/kill $(SINGLE)
 	HAZARDD_TEST_DATABASE=postgres go test -timeout 30m ./internal/serve ./internal/store ./internal/edit
 
 .ci/lighthouse/node_modules/.package-lock.json: .ci/lighthouse/package.json .ci/lighthouse/package-lock.json
@@ -81,7 +81,7 @@ test-web: build .ci/lighthouse/node_modules/.package-lock.json ## Run the tests 
 	npm --prefix web run e2e
 
 soak: ## Break two things at once in a cluster of three nodes, again and again (30 minutes; needs PostgreSQL 15 and nginx, as bench/nodes does)
-	HAZARDD_CLUSTER_SOAK=30m go test -timeout 60m -run TestPairs -v ./internal/rig/cluster
+	HAZARDD_CLUSTER_SOAK=30m go test -timeout 60m -run TestPairs -v ./internal/test/cluster
 
 bench: build ## Measure against baselines: prints ratios (needs nginx for one of them, PostgreSQL for another; filling a store of a million takes minutes)
 	go run ./bench/active

@@ -104,7 +104,7 @@ func TestImportsOnlyGoDownAFloor(t *testing.T) {
 	}
 }
 
-// kin reports whether one package is a part of the other, such as internal/auth/authtest of
+// kin reports whether one package is a part of the other, such as internal/test/authtest of
 // internal/auth, or both are parts of a third, such as internal/store/sqlite/wal and
 // internal/store/sqlite/pagesum.
 func kin(pkg, imported string) bool {

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 // The tour works when pasted: each of its commands runs, and each has an answer.
@@ -36,7 +36,7 @@ func TestTheTourOfTheREADMEWorks(t *testing.T) {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
 	data := filepath.Join(dir, "data")
-	server := hazardtest.ServeEmpty(t, data)
+	server := server.ServeEmpty(t, data)
 
 	tour = strings.ReplaceAll(tour, "bin/hazardd", program+" --data "+data)
 	tour = strings.ReplaceAll(tour, "http://127.0.0.1:8080", server.URL())

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hazardd/hazardd/client"
-	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 // streams is a server of streams in memory: each connection is told the next script, the last again and again.
@@ -193,7 +193,7 @@ func wantEnd(t *testing.T, s script, right func(error) bool) {
 }
 
 func TestEventsOfTheRealServer(t *testing.T) {
-	srv := hazardtest.Serve(t)
+	srv := server.Serve(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	editor, _ := as(t, srv, "red")

@@ -9,16 +9,16 @@ import (
 	"github.com/hazardd/hazardd/client"
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/ingest/evidence"
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/ingest/source"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 // earthquakes imports a pair of earthquakes from two sources that a rule joins. apart is their
 // distance in degrees.
-func earthquakes(t testing.TB, srv *hazardtest.Server, key string, lon, apart float64, payload string) {
+func earthquakes(t testing.TB, srv *server.Server, key string, lon, apart float64, payload string) {
 	t.Helper()
 	now := srv.Now()
 	for i, name := range []string{"usgs", "emsc"} {
@@ -31,7 +31,7 @@ func earthquakes(t testing.TB, srv *hazardtest.Server, key string, lon, apart fl
 
 func TestReportsPayloadsAndJoinsOfTheRealServer(t *testing.T) {
 	ctx := t.Context()
-	srv := hazardtest.Serve(t)
+	srv := server.Serve(t)
 	text := []byte(`{"type":"FeatureCollection"}`)
 	digest := evidence.Digest(text)
 	if err := srv.Evidence.Keep(ctx, store.Receipt{Source: "usgs", Kind: evidence.Feed, Address: "https://usgs.example/feed", Read: srv.Now(), Taken: srv.Now(), Kept: srv.Now()}, text); err != nil {

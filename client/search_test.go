@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/client"
-	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 // found returns the names of the hazards that a search finds.
@@ -30,7 +30,7 @@ func found(t testing.TB, c *client.Client, s client.Search) []string {
 }
 
 func TestSearchOfARealServer(t *testing.T) {
-	srv := hazardtest.Serve(t)
+	srv := server.Serve(t)
 	c, _ := as(t, srv, "red")
 	client.PageSize(c, 2)
 	before := time.Now()

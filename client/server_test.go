@@ -17,16 +17,16 @@ import (
 
 	"github.com/hazardd/hazardd/client"
 	"github.com/hazardd/hazardd/internal/app"
-	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/test/server"
 	"github.com/hazardd/hazardd/wire"
 )
 
 // as returns a client of the real server, and a record of its requests.
-func as(t testing.TB, srv *hazardtest.Server, user string) (*client.Client, *tap) {
+func as(t testing.TB, srv *server.Server, user string) (*client.Client, *tap) {
 	t.Helper()
 	tap := &tap{next: &http.Transport{}}
 	t.Cleanup(tap.next.CloseIdleConnections)
-	c, err := client.New(srv.URL()+"/", client.Options{Username: user, Password: hazardtest.Password, HTTPClient: &http.Client{Transport: tap}})
+	c, err := client.New(srv.URL()+"/", client.Options{Username: user, Password: server.Password, HTTPClient: &http.Client{Transport: tap}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func must[T any](v T, err error) func(testing.TB) T {
 }
 
 func TestReadsOfTheRealServer(t *testing.T) {
-	srv := hazardtest.Serve(t)
+	srv := server.Serve(t)
 	ctx := t.Context()
 	editor, _ := as(t, srv, "red")
 	c, requests := as(t, srv, "reader")
@@ -164,7 +164,7 @@ func TestReadsOfTheRealServer(t *testing.T) {
 }
 
 func TestWritesOfTheRealServer(t *testing.T) {
-	srv := hazardtest.Serve(t)
+	srv := server.Serve(t)
 	ctx := t.Context()
 	c, _ := as(t, srv, "red")
 
@@ -241,7 +241,7 @@ func TestWritesOfTheRealServer(t *testing.T) {
 }
 
 func TestUndoRedactionSessionsAndAuditOfTheRealServer(t *testing.T) {
-	srv := hazardtest.Serve(t)
+	srv := server.Serve(t)
 	red, _ := as(t, srv, "red")
 	root, _ := as(t, srv, "root")
 	ctx := t.Context()
@@ -315,7 +315,7 @@ func TestUndoRedactionSessionsAndAuditOfTheRealServer(t *testing.T) {
 }
 
 func TestFilesGoThereAndBack(t *testing.T) {
-	srv := hazardtest.Serve(t)
+	srv := server.Serve(t)
 	ctx := t.Context()
 	c, _ := as(t, srv, "red")
 	h := must(c.CreateHazard(ctx, flood()))(t)
@@ -371,7 +371,7 @@ type broken struct{}
 func (broken) Read([]byte) (int, error) { return 0, errors.New("the disk is gone") }
 
 func TestChangesOfTheRealServer(t *testing.T) {
-	srv := hazardtest.Serve(t)
+	srv := server.Serve(t)
 	ctx := t.Context()
 	red, _ := as(t, srv, "red")
 	h := must(red.CreateHazard(ctx, flood()))(t)
@@ -408,7 +408,7 @@ func TestChangesOfTheRealServer(t *testing.T) {
 }
 
 func TestTheRealServerRefreshes(t *testing.T) {
-	srv := hazardtest.Serve(t, func(cfg *app.Config) { cfg.AccessLife = 4 * time.Second })
+	srv := server.Serve(t, func(cfg *app.Config) { cfg.AccessLife = 4 * time.Second })
 	c, requests := as(t, srv, "reader")
 	for range 8 {
 		must(c.Active(t.Context()))(t)

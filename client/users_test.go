@@ -5,12 +5,12 @@ import (
 	"testing"
 
 	"github.com/hazardd/hazardd/client"
-	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 // TestAnAdminKeepsUsers adds, changes and removes a user, who logs in on the way.
 func TestAnAdminKeepsUsers(t *testing.T) {
-	srv := hazardtest.Serve(t)
+	srv := server.Serve(t)
 	admin, _ := as(t, srv, "root")
 	ctx := t.Context()
 	org, err := admin.CreateOrganization(ctx, "CP", "Civil Protection")
@@ -41,10 +41,10 @@ func TestAnAdminKeepsUsers(t *testing.T) {
 	if u, err := admin.PatchUser(ctx, "maria", client.UserFields{Disabled: new(false), Orgs: new([]int64{})}); err != nil || u.Disabled || len(u.Orgs) != 0 || u.Role != "editor" {
 		t.Errorf("%+v %v", u, err)
 	}
-	if u, err := admin.SetUserPassword(ctx, "maria", client.UserPassword{Password: hazardtest.Password}); err != nil || u.Password != "" || u.PasswordEnds != "" {
+	if u, err := admin.SetUserPassword(ctx, "maria", client.UserPassword{Password: server.Password}); err != nil || u.Password != "" || u.PasswordEnds != "" {
 		t.Errorf("%+v %v", u, err)
 	}
-	if err := errors.Join(login(hazardtest.Password), admin.RemoveUser(ctx, "maria")); err != nil {
+	if err := errors.Join(login(server.Password), admin.RemoveUser(ctx, "maria")); err != nil {
 		t.Error(err)
 	}
 	if _, err := admin.User(ctx, "maria"); !errors.Is(err, client.ErrNotFound) {

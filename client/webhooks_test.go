@@ -16,8 +16,8 @@ import (
 
 	"github.com/hazardd/hazardd/client"
 	"github.com/hazardd/hazardd/internal/app"
-	"github.com/hazardd/hazardd/internal/hazardtest"
-	"github.com/hazardd/hazardd/internal/recordings"
+	"github.com/hazardd/hazardd/internal/test/recordings"
+	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 func TestMessagesAreBelievedAsTheVectorsSay(t *testing.T) {
@@ -51,7 +51,7 @@ func TestMessagesAreBelievedAsTheVectorsSay(t *testing.T) {
 }
 
 func TestWebhooksOfTheRealServer(t *testing.T) {
-	srv := hazardtest.Serve(t, func(c *app.Config) { c.WebhookAllow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
+	srv := server.Serve(t, func(c *app.Config) { c.WebhookAllow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
 	ctx := t.Context()
 	c, _ := as(t, srv, "red")
 	client.PageSize(c, 1)

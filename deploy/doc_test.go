@@ -15,8 +15,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/hazardd/hazardd/internal/child"
-	"github.com/hazardd/hazardd/internal/pgtest"
+	"github.com/hazardd/hazardd/internal/test/child"
+	"github.com/hazardd/hazardd/internal/test/postgres"
 )
 
 // program is the path of hazardd, built once.
@@ -40,7 +40,7 @@ func run(m *testing.M) int {
 		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
 		return 1
 	}
-	return pgtest.Main(m)
+	return postgres.Main(m)
 }
 
 // hazardd runs a command to its end, without the settings of the machine.

@@ -12,13 +12,13 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/hazardd/hazardd/internal/nginxtest"
-	"github.com/hazardd/hazardd/internal/pgtest"
+	"github.com/hazardd/hazardd/internal/test/nginx"
+	"github.com/hazardd/hazardd/internal/test/postgres"
 )
 
 // A wrong statement in the runbook would be found only in an emergency.
 func TestTheStatementsOfTheRunbookRun(t *testing.T) {
-	url := pgtest.URL(t)
+	url := postgres.URL(t)
 	if _, errs, status := hazardd(t, password, nil, "user", "add", "writer", "--role", "admin", "--password-stdin", "--database", url); status != 0 {
 		t.Fatal(errs) // it creates the schema
 	}
@@ -70,7 +70,7 @@ func TestLinksOfTheDocumentationLeadSomewhere(t *testing.T) {
 			if m[1] != "" {
 				target = filepath.Join(filepath.Dir(file), m[1])
 			}
-			if _, err := os.Stat(filepath.Join(nginxtest.Root(t), target)); err != nil {
+			if _, err := os.Stat(filepath.Join(nginx.Root(t), target)); err != nil {
 				t.Errorf("%s leads to %s: %v", file, m[0], err)
 				continue
 			}
@@ -84,7 +84,7 @@ func TestLinksOfTheDocumentationLeadSomewhere(t *testing.T) {
 // A promise whose test was renamed or removed is no longer checked.
 func TestTheDocumentationNamesTestsThatThereAre(t *testing.T) {
 	there := map[string]bool{}
-	root := os.DirFS(nginxtest.Root(t))
+	root := os.DirFS(nginx.Root(t))
 	function := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Benchmark|Example)\w+)\(`)
 	err := fs.WalkDir(root, ".", func(path string, entry fs.DirEntry, err error) error {
 		switch {
@@ -121,7 +121,7 @@ func TestTheDocumentationNamesTestsThatThereAre(t *testing.T) {
 // documents returns the texts that people read, by their paths in the repository.
 func documents(t *testing.T) []string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(nginxtest.Root(t), "docs", "*.md"))
+	files, err := filepath.Glob(filepath.Join(nginx.Root(t), "docs", "*.md"))
 	if err != nil || len(files) < 10 {
 		t.Fatal(files, err)
 	}
@@ -189,7 +189,7 @@ func TestTheDocumentationNamesCommandsAndFlagsThatThereAre(t *testing.T) {
 // The settings for a pooler are those that hazardd sends, and the connections in the documentation
 // are those that it opens.
 func TestTheDatabaseBearsWhatTheDocumentationSays(t *testing.T) {
-	url := pgtest.URL(t)
+	url := postgres.URL(t)
 	store := []string{"--database", url, "--data", filepath.Join(t.TempDir(), "data")}
 	n, wait := begin(t, store...)
 	wait()

@@ -18,7 +18,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"github.com/hazardd/hazardd/internal/pgtest"
+	"github.com/hazardd/hazardd/internal/test/postgres"
 )
 
 // example is a piece of code in a document.
@@ -239,7 +239,7 @@ func (s *sandbox) run(t *testing.T, name, dir string, e *example) {
 	t.Helper()
 	text := s.fit(dir, e)
 	if strings.Contains(text, "postgres://") {
-		text = strings.ReplaceAll(text, "postgres://hazardd@db1,db2/hazardd", "'"+pgtest.URL(t)+"'")
+		text = strings.ReplaceAll(text, "postgres://hazardd@db1,db2/hazardd", "'"+postgres.URL(t)+"'")
 	}
 	if strings.Contains(text, "clinics.csv") {
 		if err := os.WriteFile(filepath.Join(dir, "clinics.csv"), []byte("id,name,kind,lon,lat\nA1,Clinic north,hospital,36.82,-1.29\n"), 0o600); err != nil {

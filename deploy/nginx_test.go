@@ -22,15 +22,15 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/client"
-	"github.com/hazardd/hazardd/internal/nginxtest"
-	"github.com/hazardd/hazardd/internal/pgtest"
+	"github.com/hazardd/hazardd/internal/test/nginx"
+	"github.com/hazardd/hazardd/internal/test/postgres"
 )
 
 const password = "violet kayak thermos orbit"
 
 // two are two nodes on one database, behind nginx.
 type two struct {
-	front *nginxtest.Server
+	front *nginx.Server
 	nodes [2]*node
 	token string
 	args  []string // arguments for commands to find the store
@@ -38,9 +38,9 @@ type two struct {
 
 func startTwo(t *testing.T) *two {
 	t.Helper()
-	nginxtest.Program(t) // before anything else is started
+	nginx.Program(t) // before anything else is started
 	// The folder is shared, as compose.yaml has it.
-	c := &two{args: []string{"--database", pgtest.URL(t), "--data", filepath.Join(t.TempDir(), "data")}}
+	c := &two{args: []string{"--database", postgres.URL(t), "--data", filepath.Join(t.TempDir(), "data")}}
 	var waits [2]func()
 	for i := range c.nodes { // both at once, on an empty database
 		c.nodes[i], waits[i] = begin(t, append(c.args, "--trusted-proxies", "127.0.0.1")...)
@@ -50,7 +50,7 @@ func startTwo(t *testing.T) *two {
 	}
 	c.command(t, password, "user", "add", "writer", "--role", "admin", "--password-stdin")
 	c.token = strings.TrimSpace(c.command(t, "", "token", "writer"))
-	c.front = nginxtest.Start(t, c.nodes[0].addr, c.nodes[1].addr)
+	c.front = nginx.Start(t, c.nodes[0].addr, c.nodes[1].addr)
 	c.everywhere(t, "the user is known", "/hazards/types", "FLOOD")
 	return c
 }
@@ -355,7 +355,7 @@ func answer(status int) http.HandlerFunc {
 }
 
 func TestNginxTriesReadsAgainAndWritesNever(t *testing.T) {
-	nginxtest.Program(t)
+	nginx.Program(t)
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -396,7 +396,7 @@ func TestNginxTriesReadsAgainAndWritesNever(t *testing.T) {
 				first, askedFirst = fake(t, tt.first)
 			}
 			second, askedSecond := fake(t, answer(tt.second))
-			front := nginxtest.Start(t, first, second)
+			front := nginx.Start(t, first, second)
 			hc := front.Client(2)
 			for range 4 {
 				resp, _, err := ask(t.Context(), hc, tt.method, front.URL+tt.path, "")
@@ -425,7 +425,7 @@ func TestNodesThatRefuseWritesStayThereForReaders(t *testing.T) {
 	}
 	first, _ := fake(t, refuse)
 	second, _ := fake(t, refuse)
-	front := nginxtest.Start(t, first, second)
+	front := nginx.Start(t, first, second)
 	hc := front.Client(2)
 	for range 10 {
 		for path, want := range map[string]int{"/hazards": http.StatusServiceUnavailable, "/hazards/1": http.StatusBadGateway} {
@@ -442,7 +442,7 @@ func TestNodesThatRefuseWritesStayThereForReaders(t *testing.T) {
 func TestNginxTellsNodesWhatTheyMustKnow(t *testing.T) {
 	seen := make(chan *http.Request, 1)
 	addr, _ := fake(t, func(_ http.ResponseWriter, r *http.Request) { seen <- r })
-	front := nginxtest.Start(t, addr)
+	front := nginx.Start(t, addr)
 	for _, path := range []string{"/events", "/hazards", "/hazards/active", "/changes", "/symbols/FLOOD/EVENT/WATCH.svg"} {
 		get(t, front.Client(2), front.URL+path+"?type=FLOOD", "Last-Event-ID", "41", "Authorization", "Bearer x", "Accept-Encoding", "br, gzip", "If-None-Match", `"a"`,
 			"X-Forwarded-For", "203.0.113.7", "Origin", front.URL)
@@ -473,7 +473,7 @@ func TestAStreamIsPassedOnEventByEvent(t *testing.T) {
 			_ = http.NewResponseController(w).Flush()
 		}
 	})
-	front := nginxtest.Start(t, addr)
+	front := nginx.Start(t, addr)
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, front.URL+"/events", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -501,9 +501,9 @@ func TestAStreamIsPassedOnEventByEvent(t *testing.T) {
 // An address that starts logins and finishes none gets only a few of them; further ones are
 // refused. Nobody else has to wait.
 func TestNginxLetsOneAddressRunFewLogins(t *testing.T) {
-	nginxtest.Program(t)
+	nginx.Program(t)
 	addr, _ := fake(t, answer(http.StatusOK))
-	front := nginxtest.Start(t, addr, addr)
+	front := nginx.Start(t, addr, addr)
 	at, err := url.Parse(front.URL)
 	if err != nil {
 		t.Fatal(err)

@@ -11,14 +11,14 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/client"
-	"github.com/hazardd/hazardd/internal/nginxtest"
+	"github.com/hazardd/hazardd/internal/test/nginx"
 )
 
 // Behind deploy/nginx.conf many readers are answered from the cache, never after a hazard's end,
 // and without data for members only. Members are answered by a node. For ten seconds one hazard
 // ends per second; after that, none.
 func TestNginxCachesForThePublicAlone(t *testing.T) {
-	nginxtest.Program(t)
+	nginx.Program(t)
 	dir := filepath.Join(t.TempDir(), "data")
 	n, wait := begin(t, "--data", dir, "--public", "map", "--public-rate", "0", "--public-requests", "0", "--trusted-proxies", "127.0.0.1")
 	wait()
@@ -32,7 +32,7 @@ func TestNginxCachesForThePublicAlone(t *testing.T) {
 	org, _, _ := strings.Cut(command("", "org", "add", "RC", "--name", "Red Cross"), " ")
 	command(password, "user", "add", "red", "--role", "editor", "--org", org, "--password-stdin")
 	token := command("", "token", "red")
-	front := nginxtest.Start(t, n.addr)
+	front := nginx.Start(t, n.addr)
 	const secret = "canary-4711"
 	cl, err := client.New(front.URL, client.Options{Token: token, HTTPClient: front.Client(2)})
 	if err != nil {
@@ -81,7 +81,7 @@ func TestNginxCachesForThePublicAlone(t *testing.T) {
 				}
 				mu.Lock()
 				public.asked++
-				if resp.Header.Get(nginxtest.ServedBy) == "" {
+				if resp.Header.Get(nginx.ServedBy) == "" {
 					public.cached++
 				}
 				if strings.Contains(string(body), secret) {
@@ -102,7 +102,7 @@ func TestNginxCachesForThePublicAlone(t *testing.T) {
 	members := 0
 	for time.Now().Before(ended.Add(8 * time.Second)) {
 		resp, body := get(t, front.Client(2), front.URL+"/hazards/"+lasting.UUID+"/products", "Authorization", "Bearer "+token)
-		if resp.StatusCode != http.StatusOK || !strings.Contains(string(body), secret) || resp.Header.Get(nginxtest.ServedBy) == "" {
+		if resp.StatusCode != http.StatusOK || !strings.Contains(string(body), secret) || resp.Header.Get(nginx.ServedBy) == "" {
 			t.Fatalf("a member: %d %s %s", resp.StatusCode, resp.Header, body)
 		}
 		members++

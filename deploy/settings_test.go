@@ -19,13 +19,13 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"github.com/hazardd/hazardd/internal/nginxtest"
+	"github.com/hazardd/hazardd/internal/test/nginx"
 )
 
 // read returns the text of a file of the repository.
 func read(t testing.TB, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(nginxtest.Root(t), name))
+	text, err := os.ReadFile(filepath.Join(nginx.Root(t), name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +224,7 @@ func TestTheImageIsBuiltAsTheProgramIs(t *testing.T) {
 	// Copied files exist, and files needed in the image are not excluded.
 	for _, m := range regexp.MustCompile(`(?m)^COPY ([^-].*) \S+$`).FindAllStringSubmatch(file, -1) {
 		for name := range strings.FieldsSeq(m[1]) {
-			if _, err := os.Stat(filepath.Join(nginxtest.Root(t), name)); err != nil {
+			if _, err := os.Stat(filepath.Join(nginx.Root(t), name)); err != nil {
 				t.Errorf("COPY: %v", err)
 			}
 		}
@@ -235,7 +235,7 @@ func TestWhatDockerLeavesOutIsNotPartOfTheProgram(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", `{{if .Module}}{{if .Module.Main}}{{range .GoFiles}}{{$.Dir}}/{{.}}
 {{end}}{{range .EmbedFiles}}{{$.Dir}}/{{.}}
 {{end}}{{end}}{{end}}`, "./cmd/hazardd")
-	root := nginxtest.Root(t)
+	root := nginx.Root(t)
 	cmd.Dir = root
 	out, err := cmd.Output()
 	if err != nil {
@@ -365,7 +365,7 @@ func TestComposeFitsTheImageAndNginx(t *testing.T) {
 		if s.Ulimits["nofile"] <= 2*allStreams {
 			t.Errorf("%s: %d descriptors are too few for %d streams", name, s.Ulimits["nofile"], allStreams)
 		}
-		if _, err := os.Stat(filepath.Join(nginxtest.Root(t), "deploy", s.Build.Context, s.Build.Dockerfile)); err != nil {
+		if _, err := os.Stat(filepath.Join(nginx.Root(t), "deploy", s.Build.Context, s.Build.Dockerfile)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		network, _ := s.Networks.(map[string]any)["inside"].(map[string]any)
@@ -390,7 +390,7 @@ func TestComposeFitsTheImageAndNginx(t *testing.T) {
 		if parts[1] == "/etc/nginx/tls" {
 			continue
 		}
-		if _, err := os.Stat(filepath.Join(nginxtest.Root(t), "deploy", parts[0])); err != nil || parts[1] != "/etc/nginx/nginx.conf" {
+		if _, err := os.Stat(filepath.Join(nginx.Root(t), "deploy", parts[0])); err != nil || parts[1] != "/etc/nginx/nginx.conf" {
 			t.Errorf("nginx: %s: %v", volume, err)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hazardd/hazardd/internal/nginxtest"
+	"github.com/hazardd/hazardd/internal/test/nginx"
 )
 
 // The test uses two network namespaces as machines, one for the proxy and one for the readers. The
@@ -24,7 +24,7 @@ func TestVanishedReadersAreGoneBehindNginxWithin45Seconds(t *testing.T) {
 			t.Skipf("needs %s (Debian's packages iproute2 and curl)", needed)
 		}
 	}
-	nginxtest.Program(t)
+	nginx.Program(t)
 	t.Parallel()
 	id := os.Getpid() % 100_000
 	proxy, readers := fmt.Sprintf("hazardd-p%d", id), fmt.Sprintf("hazardd-r%d", id)
@@ -68,7 +68,7 @@ func TestVanishedReadersAreGoneBehindNginxWithin45Seconds(t *testing.T) {
 	if status != 0 {
 		t.Fatal(errs)
 	}
-	front := nginxtest.StartIn(t, proxy, proxyIP, n.addr)
+	front := nginx.StartIn(t, proxy, proxyIP, n.addr)
 
 	// The node knows the user within a second.
 	await(t, "the user is known", func() bool {

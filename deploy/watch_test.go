@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/internal/app"
-	"github.com/hazardd/hazardd/internal/hazardtest"
-	"github.com/hazardd/hazardd/internal/nginxtest"
+	"github.com/hazardd/hazardd/internal/test/nginx"
+	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 // labelled are metrics that exist only after an event, or only with more than one machine.
@@ -29,7 +29,7 @@ var metricName = regexp.MustCompile(`\bhazardd_[a-z_]+`)
 
 // The metrics in alerts, dashboard and guide are those that the program exports.
 func TestWhatWatchesAsksForMetricsThatThereAre(t *testing.T) {
-	s := hazardtest.Serve(t, func(c *app.Config) { c.Backup = app.Backup{Dir: t.TempDir(), Keep: time.Hour} })
+	s := server.Serve(t, func(c *app.Config) { c.Backup = app.Backup{Dir: t.TempDir(), Keep: time.Hour} })
 	resp, err := http.Get(s.URL() + "/metrics")
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +64,7 @@ func TestWhatWatchesAsksForMetricsThatThereAre(t *testing.T) {
 		t.Errorf("only %q are used", slices.Sorted(maps.Keys(asked)))
 	}
 	// Metrics that need an event are described in the code.
-	out, err := exec.Command("grep", "-rhoE", `"(hazardd_)?[a-z_]+"`, "--include=*.go", filepath.Join(nginxtest.Root(t), "internal")).Output()
+	out, err := exec.Command("grep", "-rhoE", `"(hazardd_)?[a-z_]+"`, "--include=*.go", filepath.Join(nginx.Root(t), "internal")).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestAlertsFire(t *testing.T) {
 	}
 	for _, args := range [][]string{{"check", "rules", "rules.yml"}, {"test", "rules", "rules_test.yml"}} {
 		cmd := exec.Command("promtool", args...)
-		cmd.Dir = filepath.Join(nginxtest.Root(t), "deploy", "prometheus")
+		cmd.Dir = filepath.Join(nginx.Root(t), "deploy", "prometheus")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("promtool %s: %v\n%s", args, err, out)
 		}

@@ -30,7 +30,7 @@ import (
 	"github.com/hazardd/hazardd/internal/atlas/town"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/rig/program"
+	"github.com/hazardd/hazardd/internal/test/program"
 )
 
 func main() {

@@ -37,9 +37,9 @@ import (
 	"github.com/hazardd/hazardd/bench/internal/measure"
 	"github.com/hazardd/hazardd/bench/internal/sample"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/pgtest"
-	"github.com/hazardd/hazardd/internal/rig/program"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/test/postgres"
+	"github.com/hazardd/hazardd/internal/test/program"
 )
 
 const (
@@ -79,7 +79,7 @@ type group struct {
 }
 
 func run(ctx context.Context, o options) (err error) {
-	dir, err := pgtest.TempDir()
+	dir, err := postgres.TempDir()
 	if err != nil {
 		return err
 	}
@@ -131,18 +131,18 @@ func run(ctx context.Context, o options) (err error) {
 }
 
 // startPostgres starts a server that loses nothing in a power cut.
-func startPostgres(ctx context.Context, dir string, standby bool, ends *[]func() error) (*pgtest.Server, error) {
-	bin, err := pgtest.Find()
+func startPostgres(ctx context.Context, dir string, standby bool, ends *[]func() error) (*postgres.Server, error) {
+	bin, err := postgres.Find()
 	if err != nil {
 		return nil, err
 	}
 	if bin == "" {
-		return nil, errors.New("needs " + pgtest.Needed)
+		return nil, errors.New("needs " + postgres.Needed)
 	}
-	if err := pgtest.Init(bin, filepath.Join(dir, "a"), "max_connections=200", "shared_buffers=128MB"); err != nil {
+	if err := postgres.Init(bin, filepath.Join(dir, "a"), "max_connections=200", "shared_buffers=128MB"); err != nil {
 		return nil, err
 	}
-	a, err := pgtest.Start(bin, filepath.Join(dir, "a"), 0)
+	a, err := postgres.Start(bin, filepath.Join(dir, "a"), 0)
 	if err != nil {
 		return nil, err
 	}

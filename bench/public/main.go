@@ -33,7 +33,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hazardd/hazardd/internal/nginxtest"
+	"github.com/hazardd/hazardd/internal/test/nginx"
 )
 
 var (
@@ -90,7 +90,7 @@ func run() (err error) {
 	if err := s.fill(); err != nil {
 		return err
 	}
-	front := nginxtest.Start(b, s.addr)
+	front := nginx.Start(b, s.addr)
 	load, _ := os.ReadFile("/proc/loadavg")
 	fmt.Printf("%d hazards, %d readers, %v each, ends=%v, load %s", *hazards, *readers, *length, *ends, load)
 	fmt.Printf("%-34s %10s %10s %8s %14s %14s %8s %6s %8s\n", "path", "alone/s", "cached/s", "times", "server ms/1000", "cached ms/1000", "less", "past", "secrets")

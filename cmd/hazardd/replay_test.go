@@ -25,8 +25,8 @@ import (
 	"github.com/hazardd/hazardd/internal/ingest/poll"
 	"github.com/hazardd/hazardd/internal/ingest/replay"
 	"github.com/hazardd/hazardd/internal/ingest/sources/nws"
-	"github.com/hazardd/hazardd/internal/recordings"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/test/recordings"
 )
 
 // answer is the answer of a server from a moment on.

@@ -19,8 +19,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/hazardd/hazardd/internal/pgtest"
 	"github.com/hazardd/hazardd/internal/store/sqlite/pagesum"
+	"github.com/hazardd/hazardd/internal/test/postgres"
 )
 
 // The scripts in testdata run the program as users do. They can also use these commands:
@@ -52,7 +52,7 @@ func TestMain(m *testing.M) {
 // withPostgres runs tests that may need PostgreSQL.
 type withPostgres struct{ m *testing.M }
 
-func (w withPostgres) Run() int { return pgtest.Main(w.m) }
+func (w withPostgres) Run() int { return postgres.Main(w.m) }
 
 func TestScripts(t *testing.T) {
 	if testing.Short() {
@@ -79,7 +79,7 @@ func TestScripts(t *testing.T) {
 			return false, fmt.Errorf("unknown condition %s", name)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"ready": ready, "signal": sendSignal, "mailserver": mailServer,
-			"postgres": func(ts *testscript.TestScript, _ bool, args []string) { ts.Setenv(args[0], pgtest.URL(t)) }},
+			"postgres": func(ts *testscript.TestScript, _ bool, args []string) { ts.Setenv(args[0], postgres.URL(t)) }},
 	})
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/clock"
-	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 // setClock is this machine's clock, with an offset set by a test.
@@ -26,12 +26,12 @@ func (c *setClock) read() clock.Reading {
 		Asleep: func() time.Duration { return time.Duration(c.slept.Load()) }}
 }
 
-func serveAt(t *testing.T) (*hazardtest.Server, *setClock) {
+func serveAt(t *testing.T) (*server.Server, *setClock) {
 	m := &setClock{start: time.Now()}
-	return hazardtest.Serve(t, func(c *app.Config) { c.Clock = clock.New(m.read) }), m
+	return server.Serve(t, func(c *app.Config) { c.Clock = clock.New(m.read) }), m
 }
 
-func flood(t *testing.T, s *hazardtest.Server, end time.Time) string {
+func flood(t *testing.T, s *server.Server, end time.Time) string {
 	t.Helper()
 	a := s.Do("red", "POST", "/hazards", fmt.Sprintf(
 		`{"hazard_Name":"Flood","type_ID":"FLOOD","severity_ID":"WARNING","latitude":1,"longitude":2,"autoexpire":"Y","end_Date":%q}`, hazard.At(end).Digits()))

@@ -17,11 +17,11 @@ import (
 
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/ingest/source"
 	"github.com/hazardd/hazardd/internal/ingest/sources/cap"
-	"github.com/hazardd/hazardd/internal/recordings"
+	"github.com/hazardd/hazardd/internal/test/recordings"
+	"github.com/hazardd/hazardd/internal/test/server"
 	"github.com/hazardd/hazardd/wire"
 )
 
@@ -38,7 +38,7 @@ func eventually(t *testing.T, what string, want []string, get func() []string) {
 }
 
 // active lists "uuid name" of the active hazards, sorted.
-func active(t *testing.T, s *hazardtest.Server) []string {
+func active(t *testing.T, s *server.Server) []string {
 	t.Helper()
 	var list []wire.Hazard
 	s.Do("reader", http.MethodGet, "/hazards/active", nil).JSON(t, &list)
@@ -71,7 +71,7 @@ func newAddress(t *testing.T) *address {
 	return a
 }
 
-func (a *address) leadTo(t *testing.T, s *hazardtest.Server) {
+func (a *address) leadTo(t *testing.T, s *server.Server) {
 	t.Helper()
 	to, err := url.Parse(s.URL())
 	if err != nil {
@@ -83,7 +83,7 @@ func (a *address) leadTo(t *testing.T, s *hazardtest.Server) {
 // mirroring configures polling of the server at base as one of its users.
 func mirroring(t *testing.T, name, base, user string) func(*app.Config) {
 	t.Helper()
-	known, err := app.NewSources(app.SourceSettings{Mirrors: []app.MirrorSource{{Name: name, URL: base, Username: user, Password: hazardtest.Password, Every: 100 * time.Millisecond}}})
+	known, err := app.NewSources(app.SourceSettings{Mirrors: []app.MirrorSource{{Name: name, URL: base, Username: user, Password: server.Password, Every: 100 * time.Millisecond}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,9 +102,9 @@ func quake(key string, version int64, ended hazard.EndReason, now hazard.Instant
 // Two servers mirror each other, so that everything that one publishes comes back to it.
 func TestTwoServersThatMirrorEachOtherShowTheSame(t *testing.T) {
 	toA, toB := newAddress(t), newAddress(t)
-	a := hazardtest.Serve(t, mirroring(t, "b", toB.URL, "red-reader"))
+	a := server.Serve(t, mirroring(t, "b", toB.URL, "red-reader"))
 	toA.leadTo(t, a)
-	b := hazardtest.Serve(t, mirroring(t, "a", toA.URL, "red-reader"))
+	b := server.Serve(t, mirroring(t, "a", toA.URL, "red-reader"))
 	toB.leadTo(t, b)
 	same := func(step string, names ...string) {
 		t.Helper()
@@ -119,7 +119,7 @@ func TestTwoServersThatMirrorEachOtherShowTheSame(t *testing.T) {
 		}
 		eventually(t, step+": active at the second", ofA, func() []string { return active(t, b) })
 	}
-	post := func(s *hazardtest.Server, path string, body any) (made struct {
+	post := func(s *server.Server, path string, body any) (made struct {
 		UUID      string `json:"uuid"`
 		ProductID int64  `json:"product_ID"`
 	}) {
@@ -150,7 +150,7 @@ func TestTwoServersThatMirrorEachOtherShowTheSame(t *testing.T) {
 
 	// An event that both have from the source itself is one hazard, and on both the source decides.
 	now := a.Now()
-	for _, s := range []*hazardtest.Server{a, b} {
+	for _, s := range []*server.Server{a, b} {
 		if _, err := app.BuiltIn().Intake(s.Store).Apply(t.Context(), "usgs", quake("us1", 1, "", now), now, fuse.Options{}); err != nil {
 			t.Fatal(err)
 		}
@@ -185,12 +185,12 @@ func TestTwoServersThatMirrorEachOtherShowTheSame(t *testing.T) {
 }
 
 func TestAServerThatDoesNotLetUsInIsAFailingSource(t *testing.T) {
-	origin := hazardtest.Serve(t)
+	origin := server.Serve(t)
 	known, err := app.NewSources(app.SourceSettings{Mirrors: []app.MirrorSource{{Name: "origin", URL: origin.URL(), Username: "reader", Password: "not this one", Every: time.Minute}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := hazardtest.Serve(t, func(cfg *app.Config) {
+	s := server.Serve(t, func(cfg *app.Config) {
 		cfg.Known, cfg.Sources, cfg.PrivateSources = known, []string{"origin"}, true
 	})
 	eventually(t, "the source", []string{"refused"}, func() []string {
@@ -202,7 +202,7 @@ func TestAServerThatDoesNotLetUsInIsAFailingSource(t *testing.T) {
 		return nil
 	})
 	// Internal addresses are unreachable unless they are allowed.
-	shut := hazardtest.Serve(t, func(cfg *app.Config) { cfg.Known, cfg.Sources = known, []string{"origin"} })
+	shut := server.Serve(t, func(cfg *app.Config) { cfg.Known, cfg.Sources = known, []string{"origin"} })
 	eventually(t, "the source", []string{"unreachable"}, func() []string {
 		for _, st := range sources(t, shut) {
 			if st.Name == "origin" && st.Error != nil {
@@ -224,14 +224,14 @@ type sourceState struct {
 	} `json:"held"`
 }
 
-func sources(t *testing.T, s *hazardtest.Server) (list []sourceState) {
+func sources(t *testing.T, s *server.Server) (list []sourceState) {
 	t.Helper()
 	s.Do("root", http.MethodGet, "/sources", nil).JSON(t, &list)
 	return list
 }
 
 // waitForPoll waits for one more successful poll of a source.
-func waitForPoll(t *testing.T, s *hazardtest.Server, name string) {
+func waitForPoll(t *testing.T, s *server.Server, name string) {
 	t.Helper()
 	last := func() (at time.Time) {
 		for _, st := range sources(t, s) {
@@ -286,7 +286,7 @@ func TestAnIndexOfCAPByConfiguration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := hazardtest.Serve(t, func(cfg *app.Config) {
+	s := server.Serve(t, func(cfg *app.Config) {
 		cfg.Known, cfg.Sources, cfg.PrivateSources = known, []string{"weather"}, true
 	})
 	eventually(t, "hazards", []string{"Flood Warning - XX001 50.5 10.5"}, func() (names []string) {

@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/hazardd/hazardd/internal/pgtest"
+	"github.com/hazardd/hazardd/internal/test/postgres"
 )
 
-func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+func TestMain(m *testing.M) { os.Exit(postgres.Main(m)) }

@@ -15,20 +15,20 @@ import (
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/hazardtest"
-	"github.com/hazardd/hazardd/internal/pgtest"
+	"github.com/hazardd/hazardd/internal/test/postgres"
+	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 // nodes starts services on one PostgreSQL server.
-func nodes(t *testing.T, n int) []*hazardtest.Server {
+func nodes(t *testing.T, n int) []*server.Server {
 	t.Helper()
-	database := pgtest.URL(t)
-	all := make([]*hazardtest.Server, n)
+	database := postgres.URL(t)
+	all := make([]*server.Server, n)
 	for i := range all {
-		start := hazardtest.ServeEmpty
+		start := server.ServeEmpty
 		if i == 0 {
-			start = func(t testing.TB, _ string, alter ...func(*app.Config)) *hazardtest.Server {
-				return hazardtest.Serve(t, alter...)
+			start = func(t testing.TB, _ string, alter ...func(*app.Config)) *server.Server {
+				return server.Serve(t, alter...)
 			}
 		}
 		// All have one public address, so that tokens of one are valid at the others.
@@ -52,7 +52,7 @@ func within(t *testing.T, what string, done func() bool) time.Duration {
 }
 
 // ask sends a request to one node with a token, and a JSON body.
-func ask(t *testing.T, s *hazardtest.Server, method, path, token, body string) (int, []byte) {
+func ask(t *testing.T, s *server.Server, method, path, token, body string) (int, []byte) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, "http://"+s.Addr().String()+path, strings.NewReader(body))
 	if err != nil {
@@ -125,7 +125,7 @@ func TestARefreshTokenThatIsUsedAtAllNodesAtOnceMakesOneFamily(t *testing.T) {
 		Access  string `json:"accessToken"`
 		Refresh string `json:"refreshToken"`
 	}
-	code, text := ask(t, all[0], "POST", "/authorize", "", fmt.Sprintf(`{"username":"red","password":%q}`, hazardtest.Password))
+	code, text := ask(t, all[0], "POST", "/authorize", "", fmt.Sprintf(`{"username":"red","password":%q}`, server.Password))
 	var login pair
 	if err := json.Unmarshal(text, &login); code != 200 || err != nil || login.Refresh == "" {
 		t.Fatalf("%d %s %v", code, text, err)

@@ -10,8 +10,8 @@ import (
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/atlas/region"
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
-	"github.com/hazardd/hazardd/internal/recordings"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/test/recordings"
 )
 
 // TestRecordedAlertsArePlacedWithoutNetwork counts, by kind of recording, how the areas of alerts

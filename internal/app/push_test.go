@@ -21,8 +21,8 @@ import (
 
 	"github.com/hazardd/hazardd/client"
 	"github.com/hazardd/hazardd/internal/app"
-	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/ingest/sources/cap"
+	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 // No step from a pushing source to a reader's event stream waits for a timer. The limits allow for
@@ -43,7 +43,7 @@ func TestAPushedAlertReachesEventStreamsAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv := hazardtest.Serve(t, func(cfg *app.Config) {
+	srv := server.Serve(t, func(cfg *app.Config) {
 		cfg.Known, cfg.Sources, cfg.PrivateSources = known, []string{"pushed"}, true
 	})
 	conn, err := l.Accept()
@@ -51,7 +51,7 @@ func TestAPushedAlertReachesEventStreamsAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
-	c, err := client.New(srv.URL(), client.Options{Username: "reader", Password: hazardtest.Password})
+	c, err := client.New(srv.URL(), client.Options{Username: "reader", Password: server.Password})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,10 +165,10 @@ func TestAlertsOfWIS2ArePushedByABroker(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv := hazardtest.Serve(t, func(cfg *app.Config) {
+	srv := server.Serve(t, func(cfg *app.Config) {
 		cfg.Known, cfg.Sources, cfg.PrivateSources = known, []string{"wis2"}, true
 	})
-	c, err := client.New(srv.URL(), client.Options{Username: "reader", Password: hazardtest.Password})
+	c, err := client.New(srv.URL(), client.Options{Username: "reader", Password: server.Password})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,8 +21,8 @@ import (
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/ingest/source"
 	"github.com/hazardd/hazardd/internal/ingest/sources/cap"
-	"github.com/hazardd/hazardd/internal/recordings"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/test/recordings"
 )
 
 var update = flag.Bool("update", false, "write what the recordings come to into testdata/recordings.txt")

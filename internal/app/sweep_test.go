@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/internal/app"
-	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 // heard sends each line of a log to a channel.
@@ -45,7 +45,7 @@ func TestAStartSweepsFilesThatNothingNames(t *testing.T) {
 	}
 	old, fresh := put("old", 2*time.Hour), put("new", time.Minute)
 	lines := make(chan string, 100)
-	hazardtest.ServeEmpty(t, data, func(cfg *app.Config) { cfg.Logger = slog.New(heard{slog.DiscardHandler, lines}) })
+	server.ServeEmpty(t, data, func(cfg *app.Config) { cfg.Logger = slog.New(heard{slog.DiscardHandler, lines}) })
 	for line := range lines {
 		if line == "removed unreferenced product files" {
 			break

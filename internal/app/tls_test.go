@@ -29,8 +29,8 @@ import (
 	"github.com/letsencrypt/pebble/v2/wfe"
 
 	"github.com/hazardd/hazardd/internal/app"
-	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/net/listen/certificate"
+	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 const secureHost = "hazards.example.org"
@@ -77,7 +77,7 @@ func TestAServerSpeaksTLSWithTheCertificateOfItsFiles(t *testing.T) {
 	cert, key := filepath.Join(folder, "cert.pem"), filepath.Join(folder, "key.pem")
 	pair(t, cert, key, 1)
 	hangup := make(chan os.Signal)
-	s := hazardtest.Serve(t, func(c *app.Config) {
+	s := server.Serve(t, func(c *app.Config) {
 		c.PublicURL = "https://" + secureHost
 		c.TLS = &app.TLS{Cert: cert, Key: key, Plain: "127.0.0.1:0", Hangup: hangup}
 	})
@@ -157,7 +157,7 @@ func TestPlainHTTPOnlyLeadsToTLS(t *testing.T) {
 	folder := t.TempDir()
 	cert, key := filepath.Join(folder, "cert.pem"), filepath.Join(folder, "key.pem")
 	pair(t, cert, key, 1)
-	s := hazardtest.Serve(t, func(c *app.Config) {
+	s := server.Serve(t, func(c *app.Config) {
 		c.PublicURL = "https://" + secureHost
 		c.TLS = &app.TLS{Cert: cert, Key: key, Plain: "127.0.0.1:0"}
 	})
@@ -200,7 +200,7 @@ func TestOnlyAHostThatIsWhollyOursIsHeldToTLS(t *testing.T) {
 	pair(t, cert, key, 1)
 	for _, public := range []string{"https://" + secureHost + ":8443", "https://192.0.2.1", "https://localhost"} {
 		t.Run(public, func(t *testing.T) {
-			s := hazardtest.ServeEmpty(t, t.TempDir(), func(c *app.Config) {
+			s := server.ServeEmpty(t, t.TempDir(), func(c *app.Config) {
 				c.PublicURL, c.TLS = public, &app.TLS{Cert: cert, Key: key}
 			})
 			resp, err := secureClient(t, s.Addr(), nil, true).Get(public + "/healthz")
@@ -262,7 +262,7 @@ func TestACertificateIsGotByACME(t *testing.T) {
 			}
 			var first *x509.Certificate
 			t.Run("a first time", func(t *testing.T) {
-				s := hazardtest.ServeEmpty(t, data, set)
+				s := server.ServeEmpty(t, data, set)
 				for end := time.Now().Add(time.Minute); first == nil; time.Sleep(50 * time.Millisecond) {
 					if time.Now().After(end) {
 						t.Fatal("no certificate after a minute")
@@ -287,7 +287,7 @@ func TestACertificateIsGotByACME(t *testing.T) {
 				}
 			})
 			t.Run("not again after a start", func(t *testing.T) {
-				s := hazardtest.ServeEmpty(t, data, set)
+				s := server.ServeEmpty(t, data, set)
 				for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 					conn, err := tls.Dial("tcp", s.Addr().String(), &tls.Config{InsecureSkipVerify: true}) // a client without a host name too
 					if err != nil && time.Now().Before(end) {

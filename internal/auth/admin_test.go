@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/internal/auth"
-	"github.com/hazardd/hazardd/internal/auth/authtest"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/test/authtest"
 )
 
 func TestAUserThatIsAddedCanLogIn(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/internal/auth"
-	"github.com/hazardd/hazardd/internal/auth/authtest"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/test/authtest"
 )
 
 // try returns nil for a success, ErrDenied, or the *LimitedError.

@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hazardd/hazardd/internal/auth"
-	"github.com/hazardd/hazardd/internal/auth/authtest"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/test/authtest"
 )
 
 func refresh(t testing.TB, s *auth.Service, token string, now hazard.Instant) auth.Pair {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/test/server"
 	"github.com/hazardd/hazardd/wire"
 )
 
@@ -33,8 +33,8 @@ func bearing(token string) []string { return []string{"Authorization", "Bearer "
 // Finding G10: users could neither see nor end their own sessions.
 func TestUsersSeeAndEndTheirOwnSessions(t *testing.T) {
 	p := handle(t)
-	mine, other := logInWith(t, p, "reader", hazardtest.Password, "a map"), logInWith(t, p, "reader", hazardtest.Password, "a phone")
-	foreign := logInWith(t, p, "editor", hazardtest.Password, "a program")
+	mine, other := logInWith(t, p, "reader", server.Password, "a map"), logInWith(t, p, "reader", server.Password, "a phone")
+	foreign := logInWith(t, p, "editor", server.Password, "a program")
 	list := func(token string) (list []listedSession) {
 		t.Helper()
 		a := p.do("", "GET", "/account/sessions", nil, bearing(token)...)
@@ -81,17 +81,17 @@ func TestUsersSeeAndEndTheirOwnSessions(t *testing.T) {
 func TestUsersChangeTheirOwnPassword(t *testing.T) {
 	p := handle(t)
 	const fresh = "another-quiet-canoe-nine"
-	mine, other := logInWith(t, p, "reader", hazardtest.Password, "a map"), logInWith(t, p, "reader", hazardtest.Password, "a phone")
-	change := func(old, fresh string) hazardtest.Answer {
+	mine, other := logInWith(t, p, "reader", server.Password, "a map"), logInWith(t, p, "reader", server.Password, "a phone")
+	change := func(old, fresh string) server.Answer {
 		return p.do("", "POST", "/account/password", map[string]string{"old": old, "new": fresh}, bearing(mine.AccessToken)...)
 	}
 	if a := change("not my password", fresh); a.Status != http.StatusUnauthorized {
 		t.Errorf("with a wrong old password: %d %s", a.Status, a.Body)
 	}
-	for _, weak := range []string{"short", "readerreaderreader", hazardtest.Password} {
-		wantProblem(t, change(hazardtest.Password, weak), http.StatusBadRequest)
+	for _, weak := range []string{"short", "readerreaderreader", server.Password} {
+		wantProblem(t, change(server.Password, weak), http.StatusBadRequest)
 	}
-	a := change(hazardtest.Password, fresh)
+	a := change(server.Password, fresh)
 	if a.Status != http.StatusOK {
 		t.Fatalf("%d %s", a.Status, a.Body)
 	}
@@ -108,7 +108,7 @@ func TestUsersChangeTheirOwnPassword(t *testing.T) {
 	if a.JSON(t, &list); len(list) != 1 || !list[0].Current {
 		t.Errorf("sessions afterwards: %+v", list)
 	}
-	if a := p.do("", "POST", "/authorize", credentials("reader", hazardtest.Password)); a.Status != http.StatusUnauthorized {
+	if a := p.do("", "POST", "/authorize", credentials("reader", server.Password)); a.Status != http.StatusUnauthorized {
 		t.Errorf("the old password: %d", a.Status)
 	}
 	logInWith(t, p, "reader", fresh, "a map")
@@ -149,8 +149,8 @@ func TestTheAuditTrailHasWhatWasAllowedAndWhatWasRefused(t *testing.T) {
 	refused := p.do("reader", "POST", "/hazards", flood(), "User-Agent", "a script", "Traceparent", "00-"+traced+"-00f067aa0ba902b7-01")
 	wantProblem(t, refused, http.StatusForbidden)
 	guess := p.do("", "POST", "/authorize", credentials("reader", "wrong"), "User-Agent", "a guesser", "Traceparent", "00-"+traced+"-00f067aa0ba902b8-01")
-	request := func(a hazardtest.Answer) string { return a.Header.Get("Hazardd-Request") }
-	read := func(query string) (rows []auditedAct, a hazardtest.Answer) {
+	request := func(a server.Answer) string { return a.Header.Get("Hazardd-Request") }
+	read := func(query string) (rows []auditedAct, a server.Answer) {
 		t.Helper()
 		a = p.do("root", "GET", "/audit"+query, nil)
 		if a.Status != http.StatusOK {

@@ -17,7 +17,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 // document is the text of the base interface: the tables of each section, by the section's number.
@@ -33,7 +33,7 @@ func readDocument(t *testing.T) document {
 	t.Helper()
 	doc, section, open := document{}, "", false
 	heading := regexp.MustCompile(`^#+ ([0-9.]+)`)
-	for line := range strings.Lines(string(hazardtest.ReadShared(t, "spec/base-interface.md"))) {
+	for line := range strings.Lines(string(server.ReadShared(t, "spec/base-interface.md"))) {
 		line = strings.TrimSpace(line)
 		if m := heading.FindStringSubmatch(line); m != nil {
 			section = strings.TrimSuffix(m[1], ".")
@@ -184,7 +184,7 @@ type baseCase struct {
 	header        []string // names and values, alternately
 	status        int
 	exact         string // the whole body, if not empty
-	also          func(t *testing.T, a hazardtest.Answer)
+	also          func(t *testing.T, a server.Answer)
 }
 
 // baseCases are cases by name.
@@ -233,7 +233,7 @@ func TestBaseInterfaceIsServedAsItIsWritten(t *testing.T) {
 		add(path+" is the table of section "+section, baseCase{user: "reader", request: "GET " + path, status: 200, exact: doc.list(t, section)})
 	}
 	for _, path := range []string{"/hazards/active", "/hazards/active/category/EVENT", "/hazards/active/severity/WARNING"} {
-		add("hazards of "+path+" have the fields of section 2.6", baseCase{user: "reader", request: "GET " + path, status: 200, also: func(t *testing.T, a hazardtest.Answer) {
+		add("hazards of "+path+" have the fields of section 2.6", baseCase{user: "reader", request: "GET " + path, status: 200, also: func(t *testing.T, a server.Answer) {
 			list := objects(t, a.Body)
 			if len(list) < 2 {
 				t.Errorf("%d hazards, want several", len(list))
@@ -244,7 +244,7 @@ func TestBaseInterfaceIsServedAsItIsWritten(t *testing.T) {
 		}})
 	}
 	for _, h := range []string{"{flood}", "{quake-uuid}", "{over}"} {
-		add("products of "+h+" have the fields of section 2.7", baseCase{user: "red", request: "GET /hazards/" + h + "/products", status: 200, also: func(t *testing.T, a hazardtest.Answer) {
+		add("products of "+h+" have the fields of section 2.7", baseCase{user: "red", request: "GET /hazards/" + h + "/products", status: 200, also: func(t *testing.T, a server.Answer) {
 			list := objects(t, a.Body)
 			if len(list) == 0 {
 				t.Error("no product")
@@ -255,7 +255,7 @@ func TestBaseInterfaceIsServedAsItIsWritten(t *testing.T) {
 		}})
 	}
 	for _, p := range []string{"{folder}", "{text}", "{url}", "{file}", "{text-uuid}"} {
-		add("product "+p+" comes as an array of one with the fields of section 2.7", baseCase{user: "reader", request: "GET /products/" + p, status: 200, also: func(t *testing.T, a hazardtest.Answer) {
+		add("product "+p+" comes as an array of one with the fields of section 2.7", baseCase{user: "reader", request: "GET /products/" + p, status: 200, also: func(t *testing.T, a server.Answer) {
 			list := objects(t, a.Body)
 			if len(list) != 1 {
 				t.Fatalf("%d products", len(list))
@@ -263,7 +263,7 @@ func TestBaseInterfaceIsServedAsItIsWritten(t *testing.T) {
 			doc.wantRecord(t, "2.7", list[0])
 		}})
 	}
-	add("tokens have the fields of section 2.1", baseCase{request: "POST /authorize", body: credentials("reader", hazardtest.Password), status: 200, also: func(t *testing.T, a hazardtest.Answer) {
+	add("tokens have the fields of section 2.1", baseCase{request: "POST /authorize", body: credentials("reader", server.Password), status: 200, also: func(t *testing.T, a server.Answer) {
 		doc.wantRecord(t, "2.1", a.Body)
 		for _, m := range members(t, a.Body) {
 			if !regexp.MustCompile(`^"[\w-]+\.[\w-]+\.[\w-]+"$`).Match(m.value) {
@@ -306,7 +306,7 @@ func TestBaseInterface(t *testing.T) {
 	// Section 4: every endpoint, with and without a token, with HEAD, and with unsupported methods.
 	for _, endpoint := range endpoints[1:] {
 		method, path, _ := strings.Cut(endpoint, " ")
-		add(endpoint+" answers a JSON array", baseCase{user: "reader", request: method + " " + path, status: 200, also: func(t *testing.T, a hazardtest.Answer) {
+		add(endpoint+" answers a JSON array", baseCase{user: "reader", request: method + " " + path, status: 200, also: func(t *testing.T, a server.Answer) {
 			if len(objects(t, a.Body)) == 0 || a.Header.Get("Content-Type") != "application/json" {
 				t.Errorf("%s %.100s", a.Header.Get("Content-Type"), a.Body)
 			}
@@ -330,14 +330,14 @@ func TestBaseInterface(t *testing.T) {
 			add(endpoint+" is 403 "+user, c)
 		}
 		for _, other := range []string{"PUT", "OPTIONS", "TRACE", "PROPFIND"} {
-			add(endpoint+" has no "+other, baseCase{user: "reader", request: other + " " + path, status: 405, also: func(t *testing.T, a hazardtest.Answer) {
+			add(endpoint+" has no "+other, baseCase{user: "reader", request: other + " " + path, status: 405, also: func(t *testing.T, a server.Answer) {
 				wantProblem(t, a, 405)
 				if allow := strings.Split(a.Header.Get("Allow"), ", "); !slices.Contains(allow, "GET") || !slices.Contains(allow, "HEAD") || slices.Contains(allow, other) {
 					t.Errorf("Allow: %s", a.Header.Get("Allow"))
 				}
 			}})
 		}
-		add(endpoint+" answers HEAD as GET without the body", baseCase{user: "reader", request: "HEAD " + path, status: 200, also: func(t *testing.T, a hazardtest.Answer) {
+		add(endpoint+" answers HEAD as GET without the body", baseCase{user: "reader", request: "HEAD " + path, status: 200, also: func(t *testing.T, a server.Answer) {
 			get := s.do("reader", "GET", s.path(path), nil)
 			for _, name := range []string{"Etag", "Content-Type", "Cache-Control", "Vary", "Hazardd-Change", "Hazardd-Sources"} {
 				if a.Header.Get(name) != get.Header.Get(name) {
@@ -358,21 +358,21 @@ func TestBaseInterface(t *testing.T) {
 	denied := wantPlain(`Bearer realm="hazardd"`)
 	for name, body := range map[string]string{
 		"the wrong password":               credentials("reader", "wrong"),
-		"no such user":                     credentials("nobody", hazardtest.Password),
-		"the user's name in other letters": credentials("Reader", hazardtest.Password),
+		"no such user":                     credentials("nobody", server.Password),
+		"the user's name in other letters": credentials("Reader", server.Password),
 		"an empty user and password":       credentials("", ""),
-		"a blank before the password":      credentials("reader", " "+hazardtest.Password),
+		"a blank before the password":      credentials("reader", " "+server.Password),
 	} {
 		add("authorize is 401 for "+name, baseCase{request: "POST /authorize", body: body, status: 401, exact: "Authentication failed.", also: denied})
 	}
 	for _, method := range []string{"GET", "PUT", "DELETE", "OPTIONS", "HEAD"} {
-		add("authorize has no "+method, baseCase{request: method + " /authorize", status: 405, also: func(t *testing.T, a hazardtest.Answer) {
+		add("authorize has no "+method, baseCase{request: method + " /authorize", status: 405, also: func(t *testing.T, a server.Answer) {
 			if a.Header.Get("Allow") != "POST" {
 				t.Errorf("Allow: %s", a.Header.Get("Allow"))
 			}
 		}})
 	}
-	add("authorize takes members that it does not know", baseCase{request: "POST /authorize", body: `{"x":[1],"username":"reader","password":"` + hazardtest.Password + `"}`, status: 200})
+	add("authorize takes members that it does not know", baseCase{request: "POST /authorize", body: `{"x":[1],"username":"reader","password":"` + server.Password + `"}`, status: 200})
 	for name, c := range map[string]struct {
 		body   string
 		faults []string
@@ -390,7 +390,7 @@ func TestBaseInterface(t *testing.T) {
 		"null for both":       {`{"username":null,"password":null}`, []string{"/password", "/username"}},
 		"another case":        {`{"Username":"reader","Password":"x"}`, []string{"/password", "/username"}},
 	} {
-		add("authorize is 400 for a body of "+name, baseCase{request: "POST /authorize", body: c.body, status: 400, also: func(t *testing.T, a hazardtest.Answer) {
+		add("authorize is 400 for a body of "+name, baseCase{request: "POST /authorize", body: c.body, status: 400, also: func(t *testing.T, a server.Answer) {
 			if diff := cmp.Diff(c.faults, wantProblem(t, a, 400).faults()); diff != "" {
 				t.Errorf("named faults:\n%s", diff)
 			}
@@ -408,7 +408,7 @@ func TestBaseInterface(t *testing.T) {
 		"GET /": 200, "GET /nothing": 404, "GET /hazards/active/": 404, "GET /hazards/active/category": 404, "GET /hazards/active/category/EVENT/": 404,
 		"GET /Hazards/active": 404, "GET /hazards/active/category/EVENT/x": 404, "GET /products": 404, "GET /hazards/1/products/1": 404, "DELETE /nothing": 404,
 	} {
-		add(request+" is "+strconv.Itoa(status), baseCase{user: "reader", request: request, status: status, also: func(t *testing.T, a hazardtest.Answer) {
+		add(request+" is "+strconv.Itoa(status), baseCase{user: "reader", request: request, status: status, also: func(t *testing.T, a server.Answer) {
 			if status >= 400 {
 				wantProblem(t, a, status)
 			}
@@ -417,7 +417,7 @@ func TestBaseInterface(t *testing.T) {
 	for kind, ids := range vocabulary {
 		for _, unknown := range []string{"NONE", "event", "warning", "EVENT%20", "%00", "1"} {
 			add("unknown "+kind+" "+unknown+" is 404 and lists the known ones", baseCase{user: "reader", request: "GET /hazards/active/" + kind + "/" + unknown, status: 404,
-				also: func(t *testing.T, a hazardtest.Answer) {
+				also: func(t *testing.T, a server.Answer) {
 					p := wantProblem(t, a, 404)
 					for _, id := range ids {
 						if !strings.Contains(p.Detail, id) {
@@ -430,7 +430,7 @@ func TestBaseInterface(t *testing.T) {
 				}})
 		}
 		for _, id := range ids {
-			add(kind+" "+id+" is accepted", baseCase{user: "reader", request: "GET /hazards/active/" + kind + "/" + id, status: 200, also: func(t *testing.T, a hazardtest.Answer) {
+			add(kind+" "+id+" is accepted", baseCase{user: "reader", request: "GET /hazards/active/" + kind + "/" + id, status: 200, also: func(t *testing.T, a server.Answer) {
 				for _, it := range items(t, a) {
 					if kind == "category" && it.CategoryID != id || kind == "severity" && it.SeverityID != id {
 						t.Errorf("%s is of %s, %s", it.Name, it.CategoryID, it.SeverityID)
@@ -459,7 +459,7 @@ func TestBaseInterface(t *testing.T) {
 		"GET /products/{after}":                    {"After"},
 		"GET /products/{folder-uuid}":              {"Situation"},
 	} {
-		add(request+" lists what it should, in order", baseCase{user: "reader", request: request, status: 200, also: func(t *testing.T, a hazardtest.Answer) {
+		add(request+" lists what it should, in order", baseCase{user: "reader", request: request, status: 200, also: func(t *testing.T, a server.Answer) {
 			var got []string
 			for _, it := range items(t, a) {
 				got = append(got, it.Name+it.Title)
@@ -470,7 +470,7 @@ func TestBaseInterface(t *testing.T) {
 		}})
 	}
 	for user, want := range map[string]string{"reader": "4", "red-reader": "5", "fire": "4", "root": "4"} {
-		add("product_total counts for "+user+" what "+user+" may know of", baseCase{user: user, request: "GET /hazards/active/severity/WARNING", status: 200, also: func(t *testing.T, a hazardtest.Answer) {
+		add("product_total counts for "+user+" what "+user+" may know of", baseCase{user: user, request: "GET /hazards/active/severity/WARNING", status: 200, also: func(t *testing.T, a server.Answer) {
 			if got := items(t, a)[1]; got.Name != "Elbe" || got.ProductTotal != want {
 				t.Errorf("%s has %s products for %s, want %s", got.Name, got.ProductTotal, user, want)
 			}
@@ -480,13 +480,13 @@ func TestBaseInterface(t *testing.T) {
 			}
 		}})
 	}
-	add("the list of products is flat and linked by parent_ID", baseCase{user: "reader", request: "GET /hazards/{flood}/products", status: 200, also: func(t *testing.T, a hazardtest.Answer) {
+	add("the list of products is flat and linked by parent_ID", baseCase{user: "reader", request: "GET /hazards/{flood}/products", status: 200, also: func(t *testing.T, a server.Answer) {
 		list := items(t, a)
 		if list[0].ParentID != 0 || list[1].ParentID != list[0].ProductID || !slices.IsSortedFunc(list, func(a, b item) int { return int(a.ProductID - b.ProductID) }) {
 			t.Errorf("%+v", list)
 		}
 	}})
-	add("product_url leads to the file", baseCase{user: "reader", request: "GET /products/{file}", status: 200, also: func(t *testing.T, a hazardtest.Answer) {
+	add("product_url leads to the file", baseCase{user: "reader", request: "GET /products/{file}", status: 200, also: func(t *testing.T, a server.Answer) {
 		var list []struct {
 			URL    string `json:"product_url"`
 			Suffix string `json:"suffix"`
@@ -497,7 +497,7 @@ func TestBaseInterface(t *testing.T) {
 			t.Errorf("%s gives %d %q; suffix %q", list[0].URL, got.Status, got.Body, list[0].Suffix)
 		}
 	}})
-	add("the icons that types name are there, without a token", baseCase{user: "reader", request: "GET /hazards/types", status: 200, also: func(t *testing.T, a hazardtest.Answer) {
+	add("the icons that types name are there, without a token", baseCase{user: "reader", request: "GET /hazards/types", status: 200, also: func(t *testing.T, a server.Answer) {
 		var types []struct {
 			Icon string `json:"type_icon"`
 		}
@@ -534,8 +534,8 @@ func altered(token string) string {
 }
 
 // wantPlain checks one of the two plain-text answers of section 7.
-func wantPlain(authenticate string) func(*testing.T, hazardtest.Answer) {
-	return func(t *testing.T, a hazardtest.Answer) {
+func wantPlain(authenticate string) func(*testing.T, server.Answer) {
+	return func(t *testing.T, a server.Answer) {
 		if got := a.Header.Get("WWW-Authenticate"); got != authenticate {
 			t.Errorf("WWW-Authenticate: %s, want %s", got, authenticate)
 		}
@@ -547,7 +547,7 @@ func wantPlain(authenticate string) func(*testing.T, hazardtest.Answer) {
 
 // wantCommonHeaders checks the headers of every answer: no content sniffing, and no reuse without
 // permission.
-func wantCommonHeaders(t *testing.T, a hazardtest.Answer) {
+func wantCommonHeaders(t *testing.T, a server.Answer) {
 	t.Helper()
 	if a.Header.Get("X-Content-Type-Options") != "nosniff" || a.Header.Get("Referrer-Policy") != "no-referrer" {
 		t.Errorf("headers are missing: %v", a.Header)
@@ -707,11 +707,11 @@ func TestRefreshAndRevoke(t *testing.T) {
 	s := start(t)
 	login := func() (pair struct{ AccessToken, RefreshToken string }) {
 		t.Helper()
-		a := s.do("", "POST", "/authorize", credentials("reader", hazardtest.Password))
+		a := s.do("", "POST", "/authorize", credentials("reader", server.Password))
 		a.JSON(t, &pair)
 		return pair
 	}
-	post := func(path, token string) hazardtest.Answer {
+	post := func(path, token string) server.Answer {
 		return s.do("", "POST", path, map[string]string{"refreshToken": token})
 	}
 	access := func(token string) int {

@@ -6,13 +6,13 @@ import (
 	"testing"
 
 	"github.com/hazardd/hazardd/internal/app"
-	"github.com/hazardd/hazardd/internal/hazardtest"
-	"github.com/hazardd/hazardd/internal/s3test"
+	"github.com/hazardd/hazardd/internal/test/s3"
+	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 func TestFilesInABucketAreUploadedAndServedAndTheRestGoesOnWhileItIsAway(t *testing.T) {
-	b := s3test.New(t)
-	gate := s3test.NewGate(t, b)
+	b := s3.New(t)
+	gate := s3.NewGate(t, b)
 	s := start(t, func(cfg *app.Config) { cfg.Files = b.At(gate.Addr) })
 	below := s.hazard("red").HazardID
 	content := bytes.Repeat([]byte("0123456789"), 30_000)
@@ -40,7 +40,7 @@ func TestFilesInABucketAreUploadedAndServedAndTheRestGoesOnWhileItIsAway(t *test
 
 	gate.Shut()
 	second := file("uuid", "0190a0a0-0000-7000-8000-000000000002")
-	for what, a := range map[string]hazardtest.Answer{"a download": s.do("reader", "GET", address, nil), "an upload": s.upload("red", below, second, "b.bin", content)} {
+	for what, a := range map[string]server.Answer{"a download": s.do("reader", "GET", address, nil), "an upload": s.upload("red", below, second, "b.bin", content)} {
 		if a.Status != http.StatusServiceUnavailable || a.Header.Get("Retry-After") == "" {
 			t.Errorf("%s while the bucket is unreachable: %d %s", what, a.Status, a.Body)
 		}

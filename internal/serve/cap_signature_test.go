@@ -13,9 +13,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/hazardd/hazardd/internal/app"
-	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/serve"
 	"github.com/hazardd/hazardd/internal/tell/publish/signature"
+	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 func signingKey(t testing.TB) (key, certificate, root string) {
@@ -28,7 +28,7 @@ func signingKey(t testing.TB) (key, certificate, root string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return hazardtest.KeyPair(t, secret, authority)
+	return server.KeyPair(t, secret, authority)
 }
 
 // Three nodes on one store: two sign, and one does not.
@@ -48,7 +48,7 @@ func TestMessagesAreSigned(t *testing.T) {
 		return p
 	}
 	one, two := node(), node()
-	do := func(user, method, path string, body any) hazardtest.Answer {
+	do := func(user, method, path string, body any) server.Answer {
 		t.Helper()
 		a := unsigned.do(user, method, path, body)
 		if a.Status != http.StatusOK && a.Status != http.StatusCreated {
@@ -86,7 +86,7 @@ func TestMessagesAreSigned(t *testing.T) {
 		if string(front)+string(back) != string(plain.Body) {
 			t.Errorf("without its signature %s is\n%s\nnot\n%s", path, string(front)+string(back), plain.Body)
 		}
-		if err := hazardtest.Verify(t, certificate, root, a.Body); err != nil {
+		if err := server.Verify(t, certificate, root, a.Body); err != nil {
 			t.Errorf("%s: %v", path, err)
 		}
 		packed := one.do("", "GET", path, nil, "Accept-Encoding", "gzip")
@@ -99,7 +99,7 @@ func TestMessagesAreSigned(t *testing.T) {
 		t.Fatalf("%d messages, want an alert, an update and a cancellation", len(signed))
 	}
 	altered := bytes.Replace(signed[2], []byte("<urgency>"), []byte("<urgency> "), 1)
-	if err := hazardtest.Verify(t, certificate, root, altered); err == nil || bytes.Equal(altered, signed[2]) {
+	if err := server.Verify(t, certificate, root, altered); err == nil || bytes.Equal(altered, signed[2]) {
 		t.Error("a modified message has a valid signature")
 	}
 	// A document that is no message of an organization is not signed.
@@ -118,7 +118,7 @@ func TestTheServiceSignsMessagesWithItsKey(t *testing.T) {
 	if m.Signature == nil {
 		t.Fatalf("no signature: %s", text)
 	}
-	if err := hazardtest.Verify(t, certificate, root, text); err != nil {
+	if err := server.Verify(t, certificate, root, text); err != nil {
 		t.Error(err)
 	}
 }

@@ -16,20 +16,20 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hazardd/hazardd/internal/hazardtest"
-	"github.com/hazardd/hazardd/internal/openapitest"
-	"github.com/hazardd/hazardd/internal/pgtest"
-	"github.com/hazardd/hazardd/internal/s3test"
 	"github.com/hazardd/hazardd/internal/serve"
+	"github.com/hazardd/hazardd/internal/test/openapitest"
+	"github.com/hazardd/hazardd/internal/test/postgres"
+	"github.com/hazardd/hazardd/internal/test/s3"
+	"github.com/hazardd/hazardd/internal/test/server"
 	"github.com/hazardd/hazardd/web"
 )
 
-// Every answer in this suite is checked against the OpenAPI document (hazardtest.Check). After the
+// Every answer in this suite is checked against the OpenAPI document (server.Check). After the
 // whole suite, each operation must have been answered with each of its success statuses.
 func TestMain(m *testing.M) {
-	code := s3test.Main(func() int { return pgtest.Main(m) })
+	code := s3.Main(func() int { return postgres.Main(m) })
 	if code == 0 && wholeSuite() {
-		c, err := hazardtest.Contract()
+		c, err := server.Contract()
 		if err != nil {
 			fmt.Println(err)
 			os.Exit(1)
@@ -57,7 +57,7 @@ func wholeSuite() bool {
 
 func contract(t *testing.T) *openapitest.Contract {
 	t.Helper()
-	c, err := hazardtest.Contract()
+	c, err := server.Contract()
 	if err != nil {
 		t.Fatal(err)
 	}

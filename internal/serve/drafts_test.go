@@ -11,10 +11,10 @@ import (
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/ingest/source"
 	"github.com/hazardd/hazardd/internal/tell/message"
+	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 // drafted is what a request that waits answers.
@@ -38,7 +38,7 @@ func twoEditors(t *testing.T, f func(*app.Config)) (*world, postbox) {
 		c.Sender = box
 		f(c)
 	})
-	u := auth.NewUser{Name: "second", Role: auth.Editor, Password: hazardtest.Password, Orgs: []int64{s.RedCross}}
+	u := auth.NewUser{Name: "second", Role: auth.Editor, Password: server.Password, Orgs: []int64{s.RedCross}}
 	if err := s.Auth.AddUser(t.Context(), actor, u, s.Now()); err != nil {
 		t.Fatal(err)
 	}

@@ -15,8 +15,8 @@ import (
 
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 // Finding B7: a restricted product becomes public only if the request contains the flag.
@@ -223,7 +223,7 @@ func TestChangesAreNeverAheadOfTheLists(t *testing.T) {
 // has joined an organization since.
 func TestARepeatedCreationIsTheSameAfterItsAuthorJoined(t *testing.T) {
 	s := start(t)
-	if err := s.Auth.AddUser(t.Context(), actor, auth.NewUser{Name: "loner", Role: auth.Editor, Password: hazardtest.Password}, s.Now()); err != nil {
+	if err := s.Auth.AddUser(t.Context(), actor, auth.NewUser{Name: "loner", Role: auth.Editor, Password: server.Password}, s.Now()); err != nil {
 		t.Fatal(err)
 	}
 	below := "/hazards/" + s.hazard("loner").UUID + "/products"

@@ -22,10 +22,10 @@ import (
 
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/hazardtest"
-	"github.com/hazardd/hazardd/internal/pgtest"
 	"github.com/hazardd/hazardd/internal/serve/sse"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/test/postgres"
+	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 // block is one block of an event stream: the lines between two empty lines.
@@ -56,7 +56,7 @@ func followStream(t testing.TB, client *http.Client, req *http.Request) *subscri
 		text, _ := io.ReadAll(resp.Body)
 		t.Fatalf("%s: %v %s", resp.Status, h, text)
 	}
-	hazardtest.Check(t, req, hazardtest.Answer{Status: resp.StatusCode, Header: resp.Header})
+	server.Check(t, req, server.Answer{Status: resp.StatusCode, Header: resp.Header})
 	s := &subscriber{t: t, resp: resp, blocks: make(chan block, 100)}
 	t.Cleanup(func() {
 		_ = resp.Body.Close()
@@ -411,7 +411,7 @@ func TestAtTheEndOfTheServiceReadersAreToldToComeAgain(t *testing.T) {
 	data := t.TempDir()
 	var streams []*subscriber
 	t.Run("while it runs", func(inner *testing.T) { // the service ends with it, but the streams do not
-		s := &world{Server: hazardtest.ServeEmpty(inner, data), t: t, client: &http.Client{Transport: &http.Transport{}}}
+		s := &world{Server: server.ServeEmpty(inner, data), t: t, client: &http.Client{Transport: &http.Transport{}}}
 		s.tokens = &tokens{issue: s.Token, byUser: map[string]string{}}
 		for range 10 {
 			stream := s.subscribe("admin", "")
@@ -431,8 +431,8 @@ func TestAtTheEndOfTheServiceReadersAreToldToComeAgain(t *testing.T) {
 func TestChangesCanBeWaitedFor(t *testing.T) {
 	s := start(t)
 	h := s.hazard("red")
-	ask := func(user, query string) (answer chan hazardtest.Answer) {
-		answer = make(chan hazardtest.Answer, 1)
+	ask := func(user, query string) (answer chan server.Answer) {
+		answer = make(chan server.Answer, 1)
 		go func() { answer <- s.do(user, "GET", "/changes?"+query, nil) }()
 		return answer
 	}
@@ -784,7 +784,7 @@ func TestChangesThatAFailoverLostAreToldToBeVoid(t *testing.T) {
 		t.Fatal(got)
 	}
 	driver, name := "sqlite", "file:"+filepath.Join(dir, "hazardd.db")+"?_pragma=busy_timeout(10000)"
-	if url := pgtest.Database(t, dir, ""); url != "" {
+	if url := postgres.Database(t, dir, ""); url != "" {
 		driver, name = "pgx", url
 	}
 	d, err := sql.Open(driver, name)

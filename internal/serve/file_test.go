@@ -17,8 +17,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/serve"
+	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 // run matches media types that a browser may show as a document or run as a script.
@@ -26,7 +26,7 @@ var run = regexp.MustCompile(`(?i)html|script|\+xml|/xml|svg|flash|multipart|css
 
 // wantDownload checks that a file is sent as a download with that name, and that no browser runs
 // it.
-func wantDownload(t *testing.T, a hazardtest.Answer, name string) {
+func wantDownload(t *testing.T, a server.Answer, name string) {
 	t.Helper()
 	h := a.Header
 	for header, want := range map[string]string{"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "sandbox; default-src 'none'", "Cache-Control": "private, no-store",
@@ -59,7 +59,7 @@ func TestFilesComeBackAsTheyWereAndAreRunByNobody(t *testing.T) {
 	readVectors(t, "vectors/files/expected.json", &expected)
 	for name, why := range expected {
 		t.Run(name, func(t *testing.T) {
-			content := hazardtest.ReadShared(t, "vectors/files/"+name)
+			content := server.ReadShared(t, "vectors/files/"+name)
 			a := s.upload("red", below, file("title", why), name, content)
 			var made item
 			if a.JSON(t, &made); a.Status != 201 || made.Filename != name {

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/internal/format"
-	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/ingest/sources/cap"
+	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 // shown counts the hazards of a document, and checks that it can be parsed.
@@ -112,7 +112,7 @@ func TestEveryListAndEveryHazardComesInEveryFormat(t *testing.T) {
 			media, _, _ := strings.Cut(f.MediaType(true), ";")
 			byName := p.do("reader", "GET", path+"?f="+name, nil)
 			byType := p.do("reader", "GET", path, nil, "Accept", media)
-			for how, a := range map[string]hazardtest.Answer{"by name": byName, "by type": byType} {
+			for how, a := range map[string]server.Answer{"by name": byName, "by type": byType} {
 				if a.Status != 200 || a.Header.Get("Content-Type") != f.MediaType(single) || a.Header.Get("Etag") == "" || a.Header.Get("Hazardd-Change") == "" ||
 					a.Header.Get("Vary") != "Authorization, Accept, Accept-Encoding, Accept-Language" {
 					t.Fatalf("%s as %s %s: %d %v %.300s", path, name, how, a.Status, a.Header, a.Body)

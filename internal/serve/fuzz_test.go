@@ -10,14 +10,14 @@ import (
 	"testing"
 	"unicode"
 
-	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/serve"
 	"github.com/hazardd/hazardd/internal/serve/encoded"
+	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 func FuzzLoginBody(f *testing.F) {
 	for _, seed := range []string{"", "{}", "null", "[]", credentials("reader", "x"), `{"username":"a","username":"b","password":"c"}`, "{\"username\":\"\xff\"}", `{"username":1,"password":[]}`,
-		`{"refreshToken":"a.b.c"}`, `{"username":"\ud800","password":""}`, `{"password":"` + hazardtest.Password + `","username":"reader"} `, strings.Repeat("[", 10_000)} {
+		`{"refreshToken":"a.b.c"}`, `{"username":"\ud800","password":""}`, `{"password":"` + server.Password + `","username":"reader"} `, strings.Repeat("[", 10_000)} {
 		f.Add([]byte(seed))
 	}
 	p := handle(f)

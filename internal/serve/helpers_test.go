@@ -35,7 +35,6 @@ import (
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/edit"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/ingest/coverage"
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/ingest/poll"
@@ -47,11 +46,12 @@ import (
 	"github.com/hazardd/hazardd/internal/store/follow"
 	"github.com/hazardd/hazardd/internal/store/sqlite/pagesum"
 	"github.com/hazardd/hazardd/internal/store/view"
+	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 // world is the running service and a client that keeps its connections and the users' tokens.
 type world struct {
-	*hazardtest.Server
+	*server.Server
 	t      testing.TB
 	client *http.Client
 	tokens *tokens
@@ -75,15 +75,15 @@ func (k *tokens) of(user string) string {
 
 func start(t testing.TB, alter ...func(*app.Config)) *world {
 	t.Helper()
-	s := hazardtest.Serve(t, alter...)
+	s := server.Serve(t, alter...)
 	transport := &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 16}
 	t.Cleanup(transport.CloseIdleConnections)
 	return &world{Server: s, t: t, tokens: &tokens{issue: s.Token, byUser: map[string]string{}},
 		client: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
-// do sends a request, as hazardtest.Server.Do does, but with the same token and connections each time.
-func (w *world) do(user, method, path string, body any, header ...string) hazardtest.Answer {
+// do sends a request, as server.Server.Do does, but with the same token and connections each time.
+func (w *world) do(user, method, path string, body any, header ...string) server.Answer {
 	w.t.Helper()
 	req := newRequest(w.t, w.tokens, user, method, w.URL()+path, body, header...)
 	resp, err := w.client.Do(req)
@@ -95,8 +95,8 @@ func (w *world) do(user, method, path string, body any, header ...string) hazard
 	if err != nil {
 		w.t.Fatalf("%s %.200s: %v", method, path, err)
 	}
-	a := hazardtest.Answer{Status: resp.StatusCode, Header: resp.Header, Body: text}
-	hazardtest.Check(w.t, req, a)
+	a := server.Answer{Status: resp.StatusCode, Header: resp.Header, Body: text}
+	server.Check(w.t, req, a)
 	return a
 }
 
@@ -269,7 +269,7 @@ func (w *world) product(user string, hazardID int64, body map[string]any) item {
 }
 
 // upload makes a file product; header is the file part's Content-Disposition, or its file name.
-func (w *world) upload(user string, hazardID int64, product map[string]any, header string, content []byte) hazardtest.Answer {
+func (w *world) upload(user string, hazardID int64, product map[string]any, header string, content []byte) server.Answer {
 	w.t.Helper()
 	body, contentType := form(w.t, product, header, content)
 	return w.do(user, "POST", "/hazards/"+digits(hazardID)+"/products", body, "Content-Type", contentType)
@@ -321,7 +321,7 @@ func file(more ...any) map[string]any {
 func digits(n int64) string { return strconv.FormatInt(n, 10) }
 
 // items reads a list.
-func items(t testing.TB, a hazardtest.Answer) (list []item) {
+func items(t testing.TB, a server.Answer) (list []item) {
 	t.Helper()
 	if a.Status != http.StatusOK {
 		t.Fatalf("%d %.500s", a.Status, a.Body)
@@ -347,7 +347,7 @@ type problem struct {
 }
 
 // wantProblem checks that an answer is a problem of that status, whole in its form, and returns it.
-func wantProblem(t testing.TB, a hazardtest.Answer, status int) (p problem) {
+func wantProblem(t testing.TB, a server.Answer, status int) (p problem) {
 	t.Helper()
 	if a.Status != status || a.Header.Get("Content-Type") != "application/problem+json" {
 		t.Fatalf("got %d %s %.500s, want a problem %d", a.Status, a.Header.Get("Content-Type"), a.Body, status)
@@ -500,7 +500,7 @@ func handle(t testing.TB, alter ...func(*serve.Config)) *inProcess {
 		t.Fatal(err)
 	}
 	for _, u := range []auth.NewUser{{Name: "root", Role: auth.Admin}, {Name: "reader", Role: auth.Reader}, {Name: "editor", Role: auth.Editor, Orgs: []int64{org.ID}}} {
-		u.Password = hazardtest.Password
+		u.Password = server.Password
 		if err := p.Auth.AddUser(t.Context(), auth.Actor{}, u, hazard.At(now())); err != nil {
 			t.Fatal(err)
 		}
@@ -557,7 +557,7 @@ func (p *inProcess) time() time.Time {
 }
 
 // do answers a request. The path is taken as it is, however strange.
-func (p *inProcess) do(user, method, path string, body any, header ...string) hazardtest.Answer {
+func (p *inProcess) do(user, method, path string, body any, header ...string) server.Answer {
 	p.t.Helper()
 	req := newRequest(p.t, p.tokens, user, method, "http://hazardd.example/", body, header...)
 	u, err := url.ParseRequestURI(path)
@@ -574,11 +574,11 @@ func (p *inProcess) in(t testing.TB) *inProcess {
 	return &inProcess{Handler: p.Handler, t: t, Store: p.Store, Auth: p.Auth, Live: p.Live, Push: p.Push, tokens: p.tokens}
 }
 
-func (p *inProcess) answer(req *http.Request) hazardtest.Answer {
+func (p *inProcess) answer(req *http.Request) server.Answer {
 	rec := httptest.NewRecorder()
 	p.ServeHTTP(rec, req)
-	a := hazardtest.Answer{Status: rec.Code, Header: rec.Result().Header, Body: rec.Body.Bytes()}
-	hazardtest.Check(p.t, req, a)
+	a := server.Answer{Status: rec.Code, Header: rec.Result().Header, Body: rec.Body.Bytes()}
+	server.Check(p.t, req, a)
 	return a
 }
 

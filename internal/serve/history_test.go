@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 // told is a change as clients receive it, without what differs from run to run.
@@ -167,7 +167,7 @@ func TestAlertGeography(t *testing.T) {
 			if pdc.MagID != h.HazardID || pdc.UUID != h.UUID || pdc.Title != "Flood" || pdc.Creator != "red" || !pdc.IsActive || pdc.Role != tt.role || !strings.HasPrefix(pdc.WKT.Text, tt.wkt) || pdc.WKT.Binary == "" {
 				t.Errorf("%s", a.Body)
 			}
-			for way, a := range map[string]hazardtest.Answer{
+			for way, a := range map[string]server.Answer{
 				"Accept": s.do("reader", "GET", "/hazards/"+h.UUID+"/alert-geography", nil, "Accept", "application/geo+json, */*;q=0.1"),
 				"f":      s.do("reader", "GET", "/hazards/"+h.UUID+"/alert-geography?f=geojson", nil),
 			} {

@@ -9,9 +9,9 @@ import (
 
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/ingest/sources/cap"
 	"github.com/hazardd/hazardd/internal/lang"
+	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 // spoken returns a report in three languages, the first of which is English.
@@ -129,7 +129,7 @@ func TestMapProgramsGetTheWordsThatWereWished(t *testing.T) {
 		if strings.Contains(path, "?") {
 			join = "&"
 		}
-		for what, a := range map[string]hazardtest.Answer{
+		for what, a := range map[string]server.Answer{
 			"lang":            s.do("reader", "GET", path+join+"lang=fr", nil, "Accept-Language", "ar"),
 			"Accept-Language": s.do("reader", "GET", path, nil, "Accept-Language", "fr"),
 		} {

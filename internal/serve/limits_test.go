@@ -17,8 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hazardd/hazardd/internal/app"
-	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/serve"
+	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 const (
@@ -187,7 +187,7 @@ func TestFormsThatAreNotWhatTheyShouldBe(t *testing.T) {
 	count := func() int { return len(items(t, p.do("reader", "GET", path, nil))) }
 	product := part{`form-data; name="product"`, []byte(`{"title":"File","product_Type":"FILE_PRODUCT"}`)}
 	content := part{`form-data; name="file"; filename="a.txt"`, []byte("content of the file")}
-	send := func(body any, contentType string) hazardtest.Answer {
+	send := func(body any, contentType string) server.Answer {
 		return p.do("editor", "POST", path, body, "Content-Type", contentType)
 	}
 
@@ -321,7 +321,7 @@ func TestGuessersAreSlowedByTheirAddressAndNotByWhatTheySayItIs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := handle(t, func(c *serve.Config) { c.TrustedProxies = tt.proxies })
-			var last hazardtest.Answer
+			var last server.Answer
 			for i := range 8 {
 				last = p.do("", "POST", "/authorize", credentials("reader", "wrong"), "X-Forwarded-For", fmt.Sprintf("198.51.100.%d", i))
 			}
@@ -335,7 +335,7 @@ func TestGuessersAreSlowedByTheirAddressAndNotByWhatTheySayItIs(t *testing.T) {
 			if after := last.Header.Get("Retry-After"); after == "" || strings.Trim(after, "0123456789") != "" || after == "0" {
 				t.Errorf("Retry-After: %q", after)
 			}
-			if a := p.do("", "POST", "/authorize", credentials("root", hazardtest.Password)); a.Status != 200 {
+			if a := p.do("", "POST", "/authorize", credentials("root", server.Password)); a.Status != 200 {
 				t.Errorf("another user from that address: %d %s", a.Status, a.Body)
 			}
 		})

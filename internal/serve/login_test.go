@@ -9,8 +9,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/serve"
+	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 // Finding L5: a flood of logins wrote 13,000 log lines in 14 s.
@@ -55,7 +55,7 @@ func TestAFloodOfLoginsIsOneLineOfTheLog(t *testing.T) {
 func TestALoginMakesTheDeviceKnown(t *testing.T) {
 	p := handle(t, func(c *serve.Config) { c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")} })
 	office := []string{"X-Forwarded-For", "198.51.100.7"}
-	a := p.do("", "POST", "/authorize", credentials("reader", hazardtest.Password), "X-Forwarded-For", "203.0.113.9")
+	a := p.do("", "POST", "/authorize", credentials("reader", server.Password), "X-Forwarded-For", "203.0.113.9")
 	cookie, err := http.ParseSetCookie(a.Header.Get("Set-Cookie"))
 	if err != nil || cookie.Name != "__Host-hazardd-device" || !cookie.HttpOnly || !cookie.Secure || cookie.SameSite != http.SameSiteStrictMode {
 		t.Fatalf("%d, cookie %v, %v", a.Status, cookie, err)
@@ -63,7 +63,7 @@ func TestALoginMakesTheDeviceKnown(t *testing.T) {
 	for range 6 { // a stranger in the same office
 		p.do("", "POST", "/authorize", credentials("reader", "wrong"), office...)
 	}
-	if a := p.do("", "POST", "/authorize", credentials("reader", hazardtest.Password), office...); a.Status != http.StatusTooManyRequests {
+	if a := p.do("", "POST", "/authorize", credentials("reader", server.Password), office...); a.Status != http.StatusTooManyRequests {
 		t.Fatalf("without the cookie: %d", a.Status)
 	}
 	if a := logInAs(p, "reader", office, cookie.Name+"="+cookie.Value); a.Status != http.StatusOK || a.Header["Set-Cookie"] != nil {
@@ -79,6 +79,6 @@ func TestALoginMakesTheDeviceKnown(t *testing.T) {
 	}
 }
 
-func logInAs(p *inProcess, user string, header []string, cookie string) hazardtest.Answer {
-	return p.do("", "POST", "/authorize", credentials(user, hazardtest.Password), append([]string{"Cookie", cookie}, header...)...)
+func logInAs(p *inProcess, user string, header []string, cookie string) server.Answer {
+	return p.do("", "POST", "/authorize", credentials(user, server.Password), append([]string{"Cookie", cookie}, header...)...)
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/serve"
+	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 // series parses metrics with the library's own parser: by name and labels, as "name{a=b,c=d}". For
@@ -70,7 +70,7 @@ func TestMetricsFollowWhatIsDone(t *testing.T) {
 	for i := range 50 {
 		s.do("reader", "GET", fmt.Sprintf("/no/such/%d", i), nil)
 	}
-	s.do("", "POST", "/authorize", map[string]string{"username": "reader", "password": hazardtest.Password})
+	s.do("", "POST", "/authorize", map[string]string{"username": "reader", "password": server.Password})
 	s.do("", "POST", "/authorize", map[string]string{"username": "reader", "password": "not this one, surely"})
 	s.report(quake("us1", 1))
 	hook := s.do("red", "POST", "/webhooks", map[string]string{"url": "https://example.org/hook", "status": "paused"})

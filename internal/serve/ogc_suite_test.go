@@ -10,14 +10,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 // The abstract tests of OGC API – Features – Part 1 (OGC 17-069r4, annex A) that a program can
 // perform. The names are those of the annex.
 func TestAbstractTestSuiteOfPart1(t *testing.T) {
 	s := scenery(t)
-	get := func(t *testing.T, path, accept string, status int) hazardtest.Answer {
+	get := func(t *testing.T, path, accept string, status int) server.Answer {
 		t.Helper()
 		a := s.do("reader", http.MethodGet, path, nil, "Accept", accept)
 		if a.Status != status {
@@ -35,7 +35,7 @@ func TestAbstractTestSuiteOfPart1(t *testing.T) {
 		}
 		return all
 	}
-	decode := func(t *testing.T, a hazardtest.Answer, into any) {
+	decode := func(t *testing.T, a server.Answer, into any) {
 		t.Helper()
 		if err := json.Unmarshal(a.Body, into); err != nil {
 			t.Fatalf("%v: %.300s", err, a.Body)

@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"github.com/hazardd/hazardd/internal/app"
-	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 type ogcLink struct{ Href, Rel, Type, Title string }
@@ -77,7 +77,7 @@ func scenery(t *testing.T, alter ...func(*app.Config)) *world {
 func TestOGCClientsFindTheirWayByLinks(t *testing.T) {
 	s := scenery(t)
 	k := makeKey(t, s, "red")
-	get := func(address, want string) hazardtest.Answer {
+	get := func(address, want string) server.Answer {
 		t.Helper()
 		path, ok := strings.CutPrefix(address, s.URL())
 		if !ok || !strings.HasPrefix(path, "/key/"+k.Key+"/ogc") {

@@ -16,9 +16,9 @@ import (
 
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/lang/words"
 	"github.com/hazardd/hazardd/internal/serve"
+	"github.com/hazardd/hazardd/internal/test/server"
 	"github.com/hazardd/hazardd/wire"
 )
 
@@ -27,7 +27,7 @@ const formType = "application/x-www-form-urlencoded"
 
 // asker sends requests to the running service, or to the API in this process.
 type asker interface {
-	do(user, method, path string, body any, header ...string) hazardtest.Answer
+	do(user, method, path string, body any, header ...string) server.Answer
 }
 
 // sessionOf returns the cookie of a new session, as a browser sends it.
@@ -37,7 +37,7 @@ func sessionOf(t testing.TB, s asker, user string) string {
 }
 
 // cookieOf returns the cookie that an answer sets.
-func cookieOf(t testing.TB, a hazardtest.Answer, status int) string {
+func cookieOf(t testing.TB, a server.Answer, status int) string {
 	t.Helper()
 	c := setCookie(t, a)
 	if a.Status != status || c.Value == "" || c.MaxAge <= 0 {
@@ -46,7 +46,7 @@ func cookieOf(t testing.TB, a hazardtest.Answer, status int) string {
 	return c.Name + "=" + c.Value
 }
 
-func setCookie(t testing.TB, a hazardtest.Answer) *http.Cookie {
+func setCookie(t testing.TB, a server.Answer) *http.Cookie {
 	t.Helper()
 	var values []string // without that of the device, which is no session
 	for _, v := range a.Header["Set-Cookie"] {
@@ -65,17 +65,17 @@ func setCookie(t testing.TB, a hazardtest.Answer) *http.Cookie {
 }
 
 // visit requests a page with a session.
-func visit(s asker, cookie, path string, header ...string) hazardtest.Answer {
+func visit(s asker, cookie, path string, header ...string) server.Answer {
 	return s.do("", "GET", path, nil, append([]string{"Cookie", cookie, "Accept", "text/html,application/xhtml+xml"}, header...)...)
 }
 
-func logIn(s asker, username, password, next string, header ...string) hazardtest.Answer {
+func logIn(s asker, username, password, next string, header ...string) server.Answer {
 	form := url.Values{"username": {username}, "password": {password}, "next": {next}}
 	return s.do("", "POST", "/login", form.Encode(), append([]string{"Content-Type", formType}, header...)...)
 }
 
 // wantHTML checks that an answer meets the requirements of all pages, and returns its text.
-func wantHTML(t testing.TB, a hazardtest.Answer, status int) string {
+func wantHTML(t testing.TB, a server.Answer, status int) string {
 	t.Helper()
 	if a.Status != status || a.Header.Get("Content-Type") != "text/html; charset=utf-8" {
 		t.Fatalf("got %d %s, want a page with %d: %.500s", a.Status, a.Header.Get("Content-Type"), status, a.Body)
@@ -187,7 +187,7 @@ func TestTheCookieIsForPagesOfThisServerAlone(t *testing.T) {
 		"https": {handle(t), "__Host-hazardd", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for way, a := range map[string]hazardtest.Answer{"by a token": tt.asker.do("reader", "POST", "/session", nil), "by a password": logIn(tt.asker, "reader", hazardtest.Password, "")} {
+			for way, a := range map[string]server.Answer{"by a token": tt.asker.do("reader", "POST", "/session", nil), "by a password": logIn(tt.asker, "reader", server.Password, "")} {
 				c := setCookie(t, a)
 				if c.Name != tt.cookie || c.Secure != tt.secure || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.Domain != "" {
 					t.Errorf("%s: %+v", way, c)
@@ -282,7 +282,7 @@ func TestASessionEnds(t *testing.T) {
 			s := handle(t)
 			s.fill(1)
 			var pair wire.TokenPair
-			s.do("", "POST", "/authorize", credentials("reader", hazardtest.Password)).JSON(t, &pair)
+			s.do("", "POST", "/authorize", credentials("reader", server.Password)).JSON(t, &pair)
 			cookie := cookieOf(t, s.do("", "POST", "/session", nil, "Authorization", "Bearer "+pair.AccessToken), http.StatusNoContent)
 			if a := visit(s, cookie, "/h/1"); a.Status != 200 {
 				t.Fatalf("before: %d %s", a.Status, a.Body)
@@ -307,7 +307,7 @@ func TestLoggingInByTheForm(t *testing.T) {
 		if !bytes.Contains(form.Body, []byte(`name="next" value="/h/1"`)) || form.Header.Get("Cache-Control") != "no-store" {
 			t.Errorf("%s", form.Body)
 		}
-		a := logIn(s, "reader", hazardtest.Password, "/h/1")
+		a := logIn(s, "reader", server.Password, "/h/1")
 		if a.Status != http.StatusSeeOther || a.Header.Get("Location") != "/h/1" {
 			t.Fatalf("%d %v", a.Status, a.Header)
 		}
@@ -356,7 +356,7 @@ func TestLoggingInByTheForm(t *testing.T) {
 			}
 		}
 		// It shares the count with POST /authorize.
-		if a := s.do("", "POST", "/authorize", credentials("editor", hazardtest.Password)); a.Status != http.StatusTooManyRequests {
+		if a := s.do("", "POST", "/authorize", credentials("editor", server.Password)); a.Status != http.StatusTooManyRequests {
 			t.Errorf("POST /authorize: %d", a.Status)
 		}
 	})
@@ -381,7 +381,7 @@ func TestNoOtherSiteLogsAnybodyInOrOut(t *testing.T) {
 		"an old browser, from a host that looks": {[]string{"Origin", "https://hazardd.example.evil.example"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := logIn(s, "reader", hazardtest.Password, "/", tt.header...)
+			a := logIn(s, "reader", server.Password, "/", tt.header...)
 			if in := a.Header["Set-Cookie"] != nil; in != tt.allowed || a.Status != map[bool]int{true: 303, false: 403}[tt.allowed] {
 				t.Errorf("login: %d %v", a.Status, a.Header)
 			}
@@ -419,7 +419,7 @@ func TestALoginLeadsNowhereElse(t *testing.T) {
 		}
 	}
 	s := handle(t)
-	if a := logIn(s, "reader", hazardtest.Password, "//evil.example"); a.Status != 303 || a.Header.Get("Location") != "/" {
+	if a := logIn(s, "reader", server.Password, "//evil.example"); a.Status != 303 || a.Header.Get("Location") != "/" {
 		t.Errorf("%d %v", a.Status, a.Header)
 	}
 }
@@ -724,7 +724,7 @@ func TestPagesUnderAPathOfTheirOwn(t *testing.T) {
 	if a := p.do("", "GET", "/h/1", nil); a.Header.Get("Location") != "/hazards-of-ours/login?next=%2Fh%2F1" {
 		t.Errorf("%v", a.Header)
 	}
-	a := logIn(p, "reader", hazardtest.Password, "/h/1")
+	a := logIn(p, "reader", server.Password, "/h/1")
 	if a.Header.Get("Location") != "/hazards-of-ours/h/1" {
 		t.Errorf("%v", a.Header)
 	}

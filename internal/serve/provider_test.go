@@ -31,7 +31,7 @@ import (
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/auth/oidc"
-	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/test/server"
 	"github.com/hazardd/hazardd/wire"
 )
 
@@ -138,7 +138,7 @@ func browser(t *testing.T) *http.Client {
 
 // visit sends a request of the browser, and checks answers of this server against the API
 // description.
-func (w *world) visit(b *http.Client, method, address string, form url.Values, header ...string) hazardtest.Answer {
+func (w *world) visit(b *http.Client, method, address string, form url.Values, header ...string) server.Answer {
 	w.t.Helper()
 	var body io.Reader
 	if form != nil {
@@ -163,9 +163,9 @@ func (w *world) visit(b *http.Client, method, address string, form url.Values, h
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	a := hazardtest.Answer{Status: resp.StatusCode, Header: resp.Header, Body: text}
+	a := server.Answer{Status: resp.StatusCode, Header: resp.Header, Body: text}
 	if strings.HasPrefix(address, w.URL()) {
-		hazardtest.Check(w.t, req, a)
+		server.Check(w.t, req, a)
 	}
 	return a
 }
@@ -275,7 +275,7 @@ func (p *provider) token(subject string, more ...any) string {
 }
 
 // notice sends the service a notice that logins have ended.
-func (w *world) notice(p *provider, more ...any) hazardtest.Answer {
+func (w *world) notice(p *provider, more ...any) server.Answer {
 	w.t.Helper()
 	key, err := p.SigningKey(w.t.Context())
 	if err != nil {
@@ -399,10 +399,10 @@ func TestAProvidersClaimNeverLeadsToAnotherAccount(t *testing.T) {
 	if role, _, _ := s.Auth.Standing("root"); role != auth.Admin {
 		t.Errorf("the local account has the role %q", role)
 	}
-	if err := s.Auth.SetPassword(t.Context(), actor, names["x"], hazardtest.Password, 0, s.Now()); err == nil {
+	if err := s.Auth.SetPassword(t.Context(), actor, names["x"], server.Password, 0, s.Now()); err == nil {
 		t.Error("a user of the provider has got a password here")
 	}
-	if a := s.do("", "POST", "/authorize", credentials(names["x"], hazardtest.Password)); a.Status != http.StatusUnauthorized {
+	if a := s.do("", "POST", "/authorize", credentials(names["x"], server.Password)); a.Status != http.StatusUnauthorized {
 		t.Errorf("a local login of a user of the provider: %d", a.Status)
 	}
 }
@@ -539,7 +539,7 @@ func TestTheAPITakesTheProvidersTokens(t *testing.T) {
 	if status, _ := s.whoIs(p.token("robot")); status != 200 {
 		t.Errorf("a new token while the provider is unreachable: %d", status)
 	}
-	if a := s.do("", "POST", "/authorize", credentials("reader", hazardtest.Password)); a.Status != 200 {
+	if a := s.do("", "POST", "/authorize", credentials("reader", server.Password)); a.Status != 200 {
 		t.Errorf("a local login while the provider is unreachable: %d", a.Status)
 	}
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/serve"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 func open(c *serve.Config) { c.Public = serve.PublicMap }
@@ -39,7 +39,7 @@ func TestThePublicReadsWhatEverybodyMayKnow(t *testing.T) {
 	if a := s.do("", "GET", "/h/"+h.UUID, nil, "Accept", "text/html"); a.Status != 200 || !strings.Contains(string(a.Body), "Log in") || strings.Contains(string(a.Body), "secret") {
 		t.Errorf("the page: %d %s", a.Status, a.Body)
 	}
-	for name, a := range map[string]hazardtest.Answer{
+	for name, a := range map[string]server.Answer{
 		"a token that is not good":  s.do("", "GET", "/hazards/active", nil, "Authorization", "Bearer no"),
 		"an empty Authorization":    s.do("", "GET", "/hazards/active", nil, "Authorization", ""),
 		"a write":                   s.do("", "POST", "/hazards", flood()),
@@ -71,7 +71,7 @@ func TestThePublicReadsWhatEverybodyMayKnow(t *testing.T) {
 var sharedFor = regexp.MustCompile(`^public, max-age=0, (no-cache|s-maxage=([0-9]+), must-revalidate)$`)
 
 // shared returns how long a shared cache may reuse an answer, in seconds; 0: not at all.
-func shared(t *testing.T, a hazardtest.Answer) int64 {
+func shared(t *testing.T, a server.Answer) int64 {
 	t.Helper()
 	m := sharedFor.FindStringSubmatch(a.Header.Get("Cache-Control"))
 	if m == nil {
@@ -158,7 +158,7 @@ func TestNoByteOfAnythingRestrictedIsPublic(t *testing.T) {
 	}
 	var last struct{ Change int64 }
 	s.do("", "GET", "/readyz", nil).JSON(t, &last)
-	contract, err := hazardtest.Contract()
+	contract, err := server.Contract()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +224,7 @@ func TestTheCrowdIsLimitedAndCostsUsersNothing(t *testing.T) {
 		c.Requests = serve.RequestLimits{UserRate: 1000}
 	})
 	p.clock.Store(time.Now().UnixMilli())
-	from := func(addr string) hazardtest.Answer {
+	from := func(addr string) server.Answer {
 		req := newRequest(t, p.tokens, "", "GET", "http://hazardd.example/hazards/types", nil)
 		req.RemoteAddr = addr
 		return p.answer(req)

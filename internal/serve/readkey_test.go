@@ -8,7 +8,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/auth"
-	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 type madeKey struct{ ID, Title, User, Key, Prefix string }
@@ -103,9 +103,9 @@ func TestStreamsOfAReadKeyLastAsLongAsTheKey(t *testing.T) {
 	k := makeKey(t, s, "red")
 	in := "/key/" + k.Key
 	stream := followStream(t, s.client, newRequest(t, s.tokens, "", "GET", s.URL()+in+"/events", nil))
-	waited := make(chan hazardtest.Answer, 1)
+	waited := make(chan server.Answer, 1)
 	go func() { waited <- s.do("", http.MethodGet, in+"/changes?after=0&wait=60s", nil) }()
-	u := auth.NewUser{Name: "somebody", Role: auth.Reader, Password: hazardtest.Password}
+	u := auth.NewUser{Name: "somebody", Role: auth.Reader, Password: server.Password}
 	if err := s.Auth.AddUser(t.Context(), actor, u, s.Now()); err != nil {
 		t.Fatal(err)
 	}

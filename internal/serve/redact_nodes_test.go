@@ -9,19 +9,19 @@ import (
 	"github.com/minio/minio-go/v7"
 
 	"github.com/hazardd/hazardd/internal/app"
-	"github.com/hazardd/hazardd/internal/hazardtest"
-	"github.com/hazardd/hazardd/internal/pgtest"
-	"github.com/hazardd/hazardd/internal/s3test"
 	"github.com/hazardd/hazardd/internal/store/backup"
+	"github.com/hazardd/hazardd/internal/test/postgres"
+	"github.com/hazardd/hazardd/internal/test/s3"
+	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 // Data that an admin redacts on one node is also removed from the memory of the others, from the
 // bucket, and from later backups (finding G6).
 func TestARedactionReachesTheOtherNodeTheBucketAndLaterBackups(t *testing.T) {
-	bucket, database := s3test.New(t), pgtest.URL(t)
+	bucket, database := s3.New(t), postgres.URL(t)
 	shared := func(c *app.Config) { c.Database, c.Files = database, bucket.Settings() }
 	s := start(t, shared)
-	other := &world{Server: hazardtest.ServeEmpty(t, t.TempDir(), shared), t: t, client: s.client}
+	other := &world{Server: server.ServeEmpty(t, t.TempDir(), shared), t: t, client: s.client}
 	other.tokens = &tokens{issue: other.Token, byUser: map[string]string{}} // its address differs
 	const secret = "secretsong"
 	h := s.hazard("red", "description", "as "+secret+" says")

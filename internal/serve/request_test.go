@@ -21,7 +21,7 @@ const (
 	traceparent  = "00-" + callersTrace + "-00f067aa0ba902b7-01"
 )
 
-// TestEveryAnswerNamesItsRequest checks answers that take special paths. hazardtest.Check checks
+// TestEveryAnswerNamesItsRequest checks answers that take special paths. server.Check checks
 // all others.
 func TestEveryAnswerNamesItsRequest(t *testing.T) {
 	p := handle(t, func(c *serve.Config) { c.AllowedOrigins = []string{"https://map.example"} })

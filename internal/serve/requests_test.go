@@ -12,8 +12,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hazardd/hazardd/internal/app"
-	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/serve"
+	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 func limits(b serve.RequestLimits) func(*serve.Config) {
@@ -22,7 +22,7 @@ func limits(b serve.RequestLimits) func(*serve.Config) {
 
 // wantLimit checks that a request was refused because of a limit, that the answer says so, and that
 // it says when to retry.
-func wantLimit(t *testing.T, a hazardtest.Answer, status int, limit string) {
+func wantLimit(t *testing.T, a server.Answer, status int, limit string) {
 	t.Helper()
 	if p := wantProblem(t, a, status); !strings.Contains(p.Detail, "limit "+limit) {
 		t.Errorf("the refusal %q does not name %s", p.Detail, limit)
@@ -83,7 +83,7 @@ func (h *heldBody) Read(p []byte) (int, error) {
 func TestRequestsInProgressAreLimited(t *testing.T) {
 	p := handle(t, limits(serve.RequestLimits{UserRequests: 2, AllRequests: 3}))
 	var bodies []*heldBody
-	answers := make(chan hazardtest.Answer, 3)
+	answers := make(chan server.Answer, 3)
 	for _, user := range []string{"editor", "editor", "root"} {
 		b := hold("{}")
 		bodies = append(bodies, b)
@@ -115,7 +115,7 @@ func TestAnOrganizationUploadsSoManyBytesInADay(t *testing.T) {
 	p := handle(t, func(c *serve.Config) { c.Edit.OrgUploads = 20 })
 	var h item
 	p.do("editor", "POST", "/hazards", flood()).JSON(t, &h)
-	upload := func(user, content string) hazardtest.Answer {
+	upload := func(user, content string) server.Answer {
 		product := file()
 		product["uuid"] = uuid.NewString()
 		body, contentType := form(t, product, "a.txt", []byte(content))
@@ -149,7 +149,7 @@ func TestUploadsInProgressAreLimited(t *testing.T) {
 	path := "/hazards/" + h.UUID + "/products"
 	body, contentType := form(t, file(), "a.txt", []byte("content"))
 	first := hold(string(body))
-	answered := make(chan hazardtest.Answer, 1)
+	answered := make(chan server.Answer, 1)
 	go func() { answered <- p.do("editor", "POST", path, first, "Content-Type", contentType) }()
 	<-first.reading
 	wantLimit(t, p.do("editor", "POST", path, bytes.NewReader(body), "Content-Type", contentType), 429, "user-uploads")

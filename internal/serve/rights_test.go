@@ -10,8 +10,8 @@ import (
 
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/auth"
-	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/serve"
+	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 // rightsCallers are the columns of testdata/rights.txt: no account, no account on a public server,
@@ -60,7 +60,7 @@ func TestRightsOfEveryOperation(t *testing.T) {
 	const table = "testdata/rights.txt"
 	s := start(t)
 	for name, role := range map[string]auth.Role{"red-admin": auth.Admin, "fire-reader": auth.Reader, "fire-admin": auth.Admin, "editor": auth.Editor} {
-		u := auth.NewUser{Name: name, Role: role, Password: hazardtest.Password}
+		u := auth.NewUser{Name: name, Role: role, Password: server.Password}
 		if strings.HasPrefix(name, "red") {
 			u.Orgs = []int64{s.RedCross}
 		} else if strings.HasPrefix(name, "fire") {
@@ -84,7 +84,7 @@ func TestRightsOfEveryOperation(t *testing.T) {
 		s.tokens.byUser["service-"+name] = string(text)
 	}
 	public := start(t, func(c *app.Config) { c.Public = serve.PublicRead })
-	contract, err := hazardtest.Contract()
+	contract, err := server.Contract()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func serviceScope(org int64) auth.Scope {
 }
 
 // rights returns the answer to an operation on a fresh object.
-func (w *world) rights(caller, key, op, object string) hazardtest.Answer {
+func (w *world) rights(caller, key, op, object string) server.Answer {
 	w.t.Helper()
 	method, path, _ := strings.Cut(op, " ")
 	path = strings.ReplaceAll(path, "{feature-id}", "{hazard-id}") // of a collection of hazards
@@ -207,7 +207,7 @@ func (w *world) rights(caller, key, op, object string) hazardtest.Answer {
 				w.t.Fatal(err)
 			}
 			defer resp.Body.Close()
-			return hazardtest.Answer{Status: resp.StatusCode, Header: resp.Header}
+			return server.Answer{Status: resp.StatusCode, Header: resp.Header}
 		}
 		return w.do("", method, "/key/"+key+path, body)
 	}

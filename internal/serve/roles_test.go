@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 // The callers in the tables below: no account, readers, the editors of two organizations, and an
@@ -18,7 +18,7 @@ import (
 var everybody = []string{"", "reader", "red-reader", "red", "fire", "root"}
 
 // wantAllowed checks whether an operation was done, or refused as the caller must be refused.
-func wantAllowed(t *testing.T, a hazardtest.Answer, user string, done, want int) {
+func wantAllowed(t *testing.T, a server.Answer, user string, done, want int) {
 	t.Helper()
 	switch {
 	case user == "":
@@ -367,7 +367,7 @@ func TestNothingOfARestrictedProductReachesOthers(t *testing.T) {
 }
 
 // wantSilent checks that no part of an answer contains the canary, in any encoding.
-func (s *secrets) wantSilent(t *testing.T, user, request string, a hazardtest.Answer) {
+func (s *secrets) wantSilent(t *testing.T, user, request string, a server.Answer) {
 	t.Helper()
 	text := decode(t, a.Header.Get("Content-Encoding"), a.Body)
 	head := fmt.Sprint(a.Header)
@@ -387,6 +387,6 @@ func withoutDate(h http.Header) http.Header {
 }
 
 // withoutID returns the body of an answer without the id of its request.
-func withoutID(a hazardtest.Answer) []byte {
+func withoutID(a server.Answer) []byte {
 	return bytes.ReplaceAll(a.Body, []byte(a.Header.Get("Hazardd-Request")), nil)
 }

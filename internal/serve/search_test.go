@@ -19,12 +19,12 @@ import (
 	"github.com/hazardd/hazardd/internal/format"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 // linked returns the path of the next page; empty if there is none.
-func linked(t testing.TB, a hazardtest.Answer) string {
+func linked(t testing.TB, a server.Answer) string {
 	t.Helper()
 	link := a.Header.Get("Link")
 	if link == "" {
@@ -38,7 +38,7 @@ func linked(t testing.TB, a hazardtest.Answer) string {
 }
 
 // names returns the names of a list's hazards.
-func names(t testing.TB, a hazardtest.Answer) []string {
+func names(t testing.TB, a server.Answer) []string {
 	t.Helper()
 	if a.Status != http.StatusOK {
 		t.Fatalf("%d %.500s", a.Status, a.Body)
@@ -273,7 +273,7 @@ func TestWhyAHazardEndedStandsBesideIt(t *testing.T) {
 // moment is what readers saw at a moment: answers by user and path.
 type moment struct {
 	at    hazard.Instant
-	reads map[string]hazardtest.Answer
+	reads map[string]server.Answer
 }
 
 func TestReadsOfTwoHundredMomentsAreWhatReadersSawThen(t *testing.T) {
@@ -363,7 +363,7 @@ func TestReadsOfTwoHundredMomentsAreWhatReadersSawThen(t *testing.T) {
 			recordEnds()
 		}
 		if i%(changes/moments) == 0 {
-			m := moment{hazard.At(p.time()), map[string]hazardtest.Answer{}}
+			m := moment{hazard.At(p.time()), map[string]server.Answer{}}
 			paths := []string{"/hazards/active", "/hazards/active/severity/WARNING", "/hazards/active/category/RESPONSE", "/hazards/active?bbox=-60,-40,60,40&type=FLOOD,STORM", "/hazards?q=flood&limit=20", "/hazards?sort=-start_Date&status=E&limit=7",
 				"/hazards/count?severity=WARNING", "/hazards/count?intersects=" + url.QueryEscape("POLYGON((-100 -50,100 -50,0 60,-100 -50))"), "/changes?after=" + strconv.Itoa(r.IntN(i+1)) + "&limit=5"}
 			h, o := strconv.FormatInt(hazards[r.IntN(len(hazards))], 10), "1"

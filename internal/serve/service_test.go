@@ -13,10 +13,10 @@ import (
 
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/ingest/source"
 	"github.com/hazardd/hazardd/internal/serve"
+	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 func TestReadinessSaysWhy(t *testing.T) {
@@ -98,7 +98,7 @@ func TestHeldReportsWaitForAnEditor(t *testing.T) {
 	if len(waiting) != 2 || waiting[0].Reason != "the words say TEST" || len(items(t, s.do("reader", "GET", "/hazards/active", nil))) != 0 {
 		t.Fatalf("%+v", waiting)
 	}
-	decide := func(user string, id int64, body any) hazardtest.Answer {
+	decide := func(user string, id int64, body any) server.Answer {
 		return s.do(user, "POST", "/sources/usgs/held/"+digits(id), body)
 	}
 	for _, h := range waiting {
@@ -155,7 +155,7 @@ func TestReleasingAHeldReportOfWhatIsDamagedIsAConflict(t *testing.T) {
 		t.Fatalf("held are %+v", waiting)
 	}
 	third, second := waiting[0].ID, waiting[1].ID
-	decide := func(id int64, decision string) hazardtest.Answer {
+	decide := func(id int64, decision string) server.Answer {
 		return s.do("red", "POST", "/sources/usgs/held/"+digits(id), map[string]string{"decision": decision})
 	}
 	beside(t, cfg, `UPDATE reports SET body = '[' || body`)

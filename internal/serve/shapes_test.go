@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/ingest/source"
+	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 type drawnFeature struct {
@@ -23,7 +23,7 @@ type drawnFeature struct {
 	}
 }
 
-func drawnIn(t *testing.T, a hazardtest.Answer) (all []drawnFeature) {
+func drawnIn(t *testing.T, a server.Answer) (all []drawnFeature) {
 	t.Helper()
 	var list struct{ Features []drawnFeature }
 	a.JSON(t, &list)

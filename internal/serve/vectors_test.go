@@ -20,15 +20,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/ingest/poll"
 	"github.com/hazardd/hazardd/internal/serve"
+	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 // vectorFiles lists the files with that extension in a folder of vectors.
 func vectorFiles(t *testing.T, folder, ext string) []string {
 	t.Helper()
-	entries, err := os.ReadDir(hazardtest.Shared(t, folder))
+	entries, err := os.ReadDir(server.Shared(t, folder))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func vectorFiles(t *testing.T, folder, ext string) []string {
 
 func readVectors(t *testing.T, name string, into any) {
 	t.Helper()
-	if err := json.Unmarshal(hazardtest.ReadShared(t, name), into); err != nil {
+	if err := json.Unmarshal(server.ReadShared(t, name), into); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -57,7 +57,7 @@ func TestJSONAtItsEdges(t *testing.T) {
 	for _, below := range []string{"parsing", "transform"} {
 		for _, name := range vectorFiles(t, folder+below, ".json") {
 			t.Run(name, func(t *testing.T) {
-				body := hazardtest.ReadShared(t, folder+below+"/"+name)
+				body := server.ReadShared(t, folder+below+"/"+name)
 				for target, user := range map[string]string{"/authorize": "", "/hazards": "editor"} {
 					a := p.do(user, "POST", target, body)
 					if a.Status >= 500 {
@@ -91,7 +91,7 @@ func TestJSONAtItsEdges(t *testing.T) {
 // rawAnswers are the answers on a raw connection, in order, and their whole text.
 type rawAnswers struct {
 	all  string
-	list []hazardtest.Answer
+	list []server.Answer
 }
 
 // judgement returns what is wrong with the answers to a vector; empty if nothing is.
@@ -182,7 +182,7 @@ func TestRequestHeadsOverARawConnection(t *testing.T) {
 	s := start(t)
 	t.Run("files", func(t *testing.T) { // ends after the parallel subtests below
 		for _, name := range names {
-			request := hazardtest.ReadShared(t, "vectors/http/"+name)
+			request := server.ReadShared(t, "vectors/http/"+name)
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				got := rawAnswers{all: string(s.send(request))}
@@ -195,7 +195,7 @@ func TestRequestHeadsOverARawConnection(t *testing.T) {
 					if err != nil {
 						t.Errorf("an answer that is cut: %v", err)
 					}
-					got.list = append(got.list, hazardtest.Answer{Status: resp.StatusCode, Header: resp.Header, Body: body})
+					got.list = append(got.list, server.Answer{Status: resp.StatusCode, Header: resp.Header, Body: body})
 					if resp.StatusCode >= 500 && resp.StatusCode != http.StatusNotImplemented {
 						t.Errorf("%d", resp.StatusCode)
 					}
@@ -235,7 +235,7 @@ func TestGeometriesInWrites(t *testing.T) {
 		}
 		for _, c := range cases[group] {
 			t.Run(member+" "+string(c.V[:min(len(c.V), 60)]), func(t *testing.T) {
-				var a hazardtest.Answer
+				var a server.Answer
 				if member == "area" {
 					a = p.do("editor", "POST", "/hazards", flood("area", c.V))
 				} else {
@@ -264,7 +264,7 @@ func TestGeometriesInWrites(t *testing.T) {
 
 // wantHarmless checks that an answer is not an internal error, and that nothing of the request got
 // into its header.
-func wantHarmless(t *testing.T, what string, a hazardtest.Answer) {
+func wantHarmless(t *testing.T, what string, a server.Answer) {
 	t.Helper()
 	if a.Status >= 500 || a.Status < 200 {
 		t.Errorf("%s: %d %.300s", what, a.Status, a.Body)

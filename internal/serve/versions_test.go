@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 type version struct {
@@ -20,7 +20,7 @@ type version struct {
 	} `json:"file"`
 }
 
-func (w *world) replace(user, product, name, content string) hazardtest.Answer {
+func (w *world) replace(user, product, name, content string) server.Answer {
 	w.t.Helper()
 	body, contentType := rawForm(w.t, part{`form-data; name="file"; filename="` + name + `"`, []byte(content)})
 	return w.do(user, "PUT", "/products/"+product+"/file", body, "Content-Type", contentType)

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/internal/app"
-	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 // withdrawal is a hazard with products that were public at a moment and have been withdrawn since.
@@ -88,11 +88,11 @@ func (w *withdrawal) replay(user string) string {
 // TestWhatIsWithdrawnIsWithdrawnFromThePastToo covers finding G6: all ways to read the past, before
 // and after public products are restricted or deleted.
 func TestWhatIsWithdrawnIsWithdrawnFromThePastToo(t *testing.T) {
-	for name, withdraw := range map[string]func(w *withdrawal, id string) hazardtest.Answer{
-		"restricted": func(w *withdrawal, id string) hazardtest.Answer {
+	for name, withdraw := range map[string]func(w *withdrawal, id string) server.Answer{
+		"restricted": func(w *withdrawal, id string) server.Answer {
 			return w.do("red", "PATCH", "/products/"+id, `{"security_Flag":"R"}`)
 		},
-		"deleted": func(w *withdrawal, id string) hazardtest.Answer { return w.do("red", "DELETE", "/products/"+id, nil) },
+		"deleted": func(w *withdrawal, id string) server.Answer { return w.do("red", "DELETE", "/products/"+id, nil) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWithdrawal(t)

@@ -16,7 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 // writeCase is an editor's write, with its result or the members at fault.
@@ -28,7 +28,7 @@ type writeCase struct {
 }
 
 // checkWrite checks the answer to a write.
-func checkWrite(t *testing.T, a hazardtest.Answer, c writeCase, status int) {
+func checkWrite(t *testing.T, a server.Answer, c writeCase, status int) {
 	t.Helper()
 	if c.faults != nil {
 		p := wantProblem(t, a, 400)
@@ -589,7 +589,7 @@ func TestEditorAltersAndDeletesProducts(t *testing.T) {
 
 func TestWhatAnEditorSetStaysWhenTheSourceReportsAgain(t *testing.T) {
 	s := start(t)
-	sameFields := func(t *testing.T, a, b hazardtest.Answer, names ...string) {
+	sameFields := func(t *testing.T, a, b server.Answer, names ...string) {
 		t.Helper()
 		x, y := map[string]any{}, map[string]any{}
 		a.JSON(t, &x)

@@ -6,15 +6,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/pgtest"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/test/postgres"
 )
 
 // A state used to be stored in the table of hazards and in the log, which made a store of a million
 // hazards a third larger (R11).
 func TestAStateIsStoredOnceUnlessTheReleaseBeforeMayReadIt(t *testing.T) {
 	dir := t.TempDir()
-	database := pgtest.Database(t, dir, "")
+	database := postgres.Database(t, dir, "")
 	reopen := func() *store.Store {
 		s, err := store.Open(t.Context(), dir, database)
 		if err != nil {

@@ -17,10 +17,10 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/pgtest"
-	"github.com/hazardd/hazardd/internal/s3test"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/blob"
+	"github.com/hazardd/hazardd/internal/test/postgres"
+	"github.com/hazardd/hazardd/internal/test/s3"
 )
 
 // everywhere runs a test with product files in each kind of place. reopen opens the store again, as
@@ -33,12 +33,12 @@ func everywhere(t *testing.T, test func(t *testing.T, reopen func() *store.Store
 		})
 	}
 	run("folder", func(*testing.T) blob.Settings { return blob.Settings{} })
-	run("bucket", func(t *testing.T) blob.Settings { return s3test.New(t).Settings() })
+	run("bucket", func(t *testing.T) blob.Settings { return s3.New(t).Settings() })
 }
 
 func openFiles(t *testing.T, dir string, place blob.Settings) *store.Store {
 	t.Helper()
-	s, err := store.Open(t.Context(), dir, pgtest.Database(t, dir, "sqlite:?synchronous=off"), store.WithFiles(place))
+	s, err := store.Open(t.Context(), dir, postgres.Database(t, dir, "sqlite:?synchronous=off"), store.WithFiles(place))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -320,7 +320,7 @@ func TestSweepsAndUploadsOfTheSameContentsAtOnceLoseNothing(t *testing.T) {
 }
 
 func TestContentsOfAnotherStoreAreNotSwept(t *testing.T) {
-	b := s3test.New(t)
+	b := s3.New(t)
 	mine, theirs := openFiles(t, t.TempDir(), b.Settings()), openFiles(t, t.TempDir(), b.Settings())
 	save(t, mine, flood("flood"))
 	keepFile(t, mine, "mine")

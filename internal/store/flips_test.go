@@ -23,9 +23,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/pgtest"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/blob"
+	"github.com/hazardd/hazardd/internal/test/postgres"
 )
 
 // flips is the number of bits that are flipped, one at a time, in each of four places: the SQLite
@@ -451,7 +451,7 @@ func (x *sample) tell(t *testing.T, times int, counts map[outcome]int, tables ma
 // Data with a flipped bit is never served: a reader gets what was written, or an error, and a check
 // names the damage (finding R1).
 func TestFlippedBitIsNeverServed(t *testing.T) {
-	if pgtest.Database(t, t.TempDir(), "") != "" {
+	if postgres.Database(t, t.TempDir(), "") != "" {
 		t.Skip("PostgreSQL has checksums of pages of its own")
 	}
 	random := rand.New(rand.NewPCG(7, 17))
@@ -561,7 +561,7 @@ func openBeside(ctx context.Context, s *store.Store, dir string) (faults []strin
 // A store whose write-ahead log lost its end uses no number twice. A client that resumes gets
 // everything after the last change it has seen, or is told to read everything again (finding R2).
 func TestCutWriteAheadLogMissesNoChange(t *testing.T) {
-	if pgtest.Database(t, t.TempDir(), "") != "" {
+	if postgres.Database(t, t.TempDir(), "") != "" {
 		t.Skip("PostgreSQL recovers its own log")
 	}
 	x := makeSample(t, true, false) // data that is already in the file was on disk in the log before

@@ -14,9 +14,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/pgtest"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/sqlite/pagesum"
+	"github.com/hazardd/hazardd/internal/test/postgres"
 )
 
 // During continuous writes the write-ahead log stays short, and no page is missed: the file built
@@ -108,7 +108,7 @@ func TestAFollowerMissesNoPageAndKeepsTheLogShort(t *testing.T) {
 }
 
 func TestAStoreOnPostgreSQLIsNotFollowed(t *testing.T) {
-	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "data"), pgtest.URL(t))
+	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "data"), postgres.URL(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/pgtest"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/test/postgres"
 )
 
 func openAt(t testing.TB, database string) *store.Store {
@@ -45,7 +45,7 @@ func renew(t testing.TB, s *store.Store, id int64) {
 }
 
 func TestWriteWaitsForPostgresFewTimes(t *testing.T) {
-	w, database := pgtest.Wired(t, pgtest.URL(t))
+	w, database := postgres.Wired(t, postgres.URL(t))
 	s := openAt(t, database)
 	h := flood("one")
 	save(t, s, h)
@@ -86,7 +86,7 @@ func TestWriteWaitsForPostgresFewTimes(t *testing.T) {
 }
 
 func TestWriteToPostgresKeepsLittleInMemory(t *testing.T) {
-	w, database := pgtest.Wired(t, pgtest.URL(t))
+	w, database := postgres.Wired(t, postgres.URL(t))
 	s := openAt(t, database)
 	const size = 200 << 10
 	_, err := s.Write(t.Context(), noon, store.Origin{Admin: true}, func(tx *store.Tx) error {
@@ -111,7 +111,7 @@ func TestWriteToPostgresKeepsLittleInMemory(t *testing.T) {
 }
 
 func TestStatementThatFailsLateFailsItsWriteAlone(t *testing.T) {
-	s := openAt(t, pgtest.URL(t))
+	s := openAt(t, postgres.URL(t))
 	save(t, s, flood("before"))
 	bad := flood("bad")
 	bad.Source = "no\x00text"
@@ -143,7 +143,7 @@ func TestStatementThatFailsLateFailsItsWriteAlone(t *testing.T) {
 }
 
 func TestWriteThatPanicsLetsOthersWrite(t *testing.T) {
-	s := openAt(t, pgtest.URL(t))
+	s := openAt(t, postgres.URL(t))
 	for range 10 { // more than there are connections
 		func() {
 			defer func() {
@@ -177,7 +177,7 @@ func other(t testing.TB, database string) *sql.DB {
 }
 
 func TestWriteThatLosesItsConnectionChangesNothing(t *testing.T) {
-	database := pgtest.URL(t)
+	database := postgres.URL(t)
 	s, admin := openAt(t, database), other(t, database)
 	_, err := s.Write(t.Context(), noon, store.Origin{Admin: true}, func(tx *store.Tx) error {
 		if err := tx.SaveHazard(flood("lost"), nil); err != nil { // it has a number, so the transaction has begun
@@ -196,7 +196,7 @@ func TestWriteThatLosesItsConnectionChangesNothing(t *testing.T) {
 }
 
 func TestWriteThatDoesNotGetTheLockFails(t *testing.T) {
-	database := pgtest.URL(t)
+	database := postgres.URL(t)
 	s, slow := openAt(t, database), openAt(t, database+"&lock_timeout=50")
 	_, err := s.Write(t.Context(), noon, store.Origin{Admin: true}, func(tx *store.Tx) error {
 		if err := tx.SaveHazard(flood("first"), nil); err != nil {
@@ -222,7 +222,7 @@ func TestWriteThatDoesNotGetTheLockFails(t *testing.T) {
 func TestWriteInEachWayToRunStatements(t *testing.T) {
 	for _, mode := range []string{"cache_statement", "cache_describe", "describe_exec", "exec", "simple_protocol"} {
 		t.Run(mode, func(t *testing.T) {
-			s := openAt(t, pgtest.URL(t)+"&default_query_exec_mode="+mode)
+			s := openAt(t, postgres.URL(t)+"&default_query_exec_mode="+mode)
 			h := flood(`it's a "flood" \ $1`)
 			refs, err := []hazard.AreaRef(nil), error(nil)
 			_, err = s.Write(t.Context(), noon, store.Origin{Admin: true}, func(tx *store.Tx) error {
@@ -265,7 +265,7 @@ func BenchmarkWrite(b *testing.B) {
 			if kind == "SQLite" {
 				return ""
 			}
-			return pgtest.URL(b)
+			return postgres.URL(b)
 		}
 		for name, do := range map[string]func(s *store.Store, id int64){
 			"new":     func(s *store.Store, _ int64) { save(b, s, flood("another")) },
@@ -280,7 +280,7 @@ func BenchmarkWrite(b *testing.B) {
 				}
 				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "writes/s")
 				if kind == "PostgreSQL" {
-					w, over := pgtest.Wired(b, database())
+					w, over := postgres.Wired(b, database())
 					s := openAt(b, over)
 					h := flood("one")
 					save(b, s, h)

@@ -19,8 +19,8 @@ import (
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/query"
-	"github.com/hazardd/hazardd/internal/pgtest"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/test/postgres"
 )
 
 // stage is a store with randomly changing hazards, and the results that follow from the rules
@@ -36,7 +36,7 @@ type stage struct {
 // openStage opens a store for many successive stages. It need not survive a power cut.
 func openStage(t *testing.T) *store.Store {
 	t.Helper()
-	s, err := store.Open(t.Context(), t.TempDir(), pgtest.Database(t, t.TempDir(), "sqlite:?synchronous=off"))
+	s, err := store.Open(t.Context(), t.TempDir(), postgres.Database(t, t.TempDir(), "sqlite:?synchronous=off"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -619,7 +619,7 @@ func TestPagesOfThePastGoOnForAnHour(t *testing.T) {
 // A program with the previous schema writes neither the tables for searches nor their progress.
 func TestWhatAnOlderProgramWroteIsFoundAfterTheNextStart(t *testing.T) {
 	dir := t.TempDir()
-	s, err := store.Open(t.Context(), dir, pgtest.Database(t, dir, ""))
+	s, err := store.Open(t.Context(), dir, postgres.Database(t, dir, ""))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,20 +16,20 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hazardd/hazardd/internal/auth"
-	"github.com/hazardd/hazardd/internal/auth/authtest"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/pgtest"
-	"github.com/hazardd/hazardd/internal/s3test"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/test/authtest"
+	"github.com/hazardd/hazardd/internal/test/postgres"
+	"github.com/hazardd/hazardd/internal/test/s3"
 )
 
-func TestMain(m *testing.M) { os.Exit(s3test.Main(func() int { return pgtest.Main(m) })) }
+func TestMain(m *testing.M) { os.Exit(s3.Main(func() int { return postgres.Main(m) })) }
 
 const noon hazard.Instant = 1_795_262_400_000
 
 func open(t testing.TB, dir string) *store.Store {
 	t.Helper()
-	s, err := store.Open(t.Context(), dir, pgtest.Database(t, dir, ""))
+	s, err := store.Open(t.Context(), dir, postgres.Database(t, dir, ""))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,7 +229,7 @@ func TestDueAndNextMoment(t *testing.T) {
 
 func TestReopeningKeepsEverythingAndTheEpoch(t *testing.T) {
 	dir := t.TempDir()
-	first, err := store.Open(t.Context(), dir, pgtest.Database(t, dir, ""))
+	first, err := store.Open(t.Context(), dir, postgres.Database(t, dir, ""))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +255,7 @@ func TestOpenRefusesASchemaThatItCannotBear(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := store.Open(t.Context(), dir, pgtest.Database(t, dir, "")); err == nil || !strings.Contains(err.Error(), "schema 999") {
+	if _, err := store.Open(t.Context(), dir, postgres.Database(t, dir, "")); err == nil || !strings.Contains(err.Error(), "schema 999") {
 		t.Errorf("error %v, want one that names the schema", err)
 	}
 }
@@ -299,7 +299,7 @@ func TestDataIsForTheOwnerAlone(t *testing.T) {
 
 func TestLeaseIsOneHoldersUntilItEnds(t *testing.T) {
 	s := open(t, t.TempDir())
-	if pgtest.Postgres() { // PostgreSQL's own clock counts
+	if postgres.Postgres() { // PostgreSQL's own clock counts
 		for _, step := range []struct {
 			holder string
 			life   hazard.Instant
@@ -350,7 +350,7 @@ func TestALeaseOfAWrongClockKeepsNobodyOut(t *testing.T) {
 		{"b", noon + 3, noon + 3 + life, true},
 		{"c", noon - 5000, noon - 5000 + life, false}, // a clock that is slightly behind takes nothing from others
 	} {
-		if pgtest.Postgres() && step.now < noon {
+		if postgres.Postgres() && step.now < noon {
 			continue // only one clock counts there
 		}
 		if got, err := s.TakeLease(t.Context(), "poll", step.holder, step.now, step.until); err != nil || got != step.want {
@@ -428,7 +428,7 @@ func TestStoreMeetsWhatAuthNeeds(t *testing.T) {
 // Followers read the log before they wait for more, and fail while the database is unreachable.
 // Something must query the database nevertheless.
 func TestADatabaseThatWasAwayIsAskedAgain(t *testing.T) {
-	s, err := store.Open(t.Context(), t.TempDir(), pgtest.URL(t))
+	s, err := store.Open(t.Context(), t.TempDir(), postgres.URL(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -454,7 +454,7 @@ func TestADatabaseThatWasAwayIsAskedAgain(t *testing.T) {
 
 // A write in progress when the database becomes unreachable does not keep its client waiting.
 func TestAWriteEndsWhenTheDatabaseIsAway(t *testing.T) {
-	url := pgtest.URL(t)
+	url := postgres.URL(t)
 	var stores []*store.Store
 	for range 2 {
 		s, err := store.Open(t.Context(), t.TempDir(), url)

@@ -11,15 +11,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/hazardd/hazardd/internal/pgtest"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/test/postgres"
 )
 
 // A new table must be assigned to backups or left out explicitly. Otherwise nobody would notice
 // that a restore loses it.
 func TestEveryTableIsTransferredOrNamedAsLeftOut(t *testing.T) {
 	known := slices.Concat(store.Transferred, store.NotTransferred)
-	dir, url := t.TempDir(), pgtest.URL(t)
+	dir, url := t.TempDir(), postgres.URL(t)
 	for _, name := range []string{"", url} {
 		s, err := store.Open(t.Context(), dir, name)
 		if err != nil {
@@ -65,7 +65,7 @@ func TestEveryTableIsTransferredOrNamedAsLeftOut(t *testing.T) {
 // that rows can be moved between them.
 func TestTablesOfATransferAreTheSameInBothDatabases(t *testing.T) {
 	var tables [][]store.Table
-	for _, name := range []string{"", pgtest.URL(t)} {
+	for _, name := range []string{"", postgres.URL(t)} {
 		s, err := store.Open(t.Context(), t.TempDir(), name)
 		if err != nil {
 			t.Fatal(err)

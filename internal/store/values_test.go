@@ -6,15 +6,15 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/query"
-	"github.com/hazardd/hazardd/internal/pgtest"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/test/postgres"
 )
 
 // Values for searches exist after an upgrade, and after a program with an earlier schema has
 // written.
 func TestValuesAreThereAfterAnUpgradeAndAfterAnEarlierProgram(t *testing.T) {
 	dir := t.TempDir()
-	database := pgtest.Database(t, dir, "")
+	database := postgres.Database(t, dir, "")
 	s, err := store.Open(t.Context(), dir, database)
 	if err != nil {
 		t.Fatal(err)

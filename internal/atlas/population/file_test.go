@@ -14,7 +14,7 @@ import (
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/geo/raster/geotiff"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/recordings"
+	"github.com/hazardd/hazardd/internal/test/recordings"
 )
 
 // gdal runs a program of GDAL.

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/hazardd/hazardd/internal/geo"
-	"github.com/hazardd/hazardd/internal/recordings"
+	"github.com/hazardd/hazardd/internal/test/recordings"
 )
 
 // published is a published number of people in an area.

@@ -15,7 +15,7 @@ import (
 	"github.com/hazardd/hazardd/client"
 	"github.com/hazardd/hazardd/internal/edit/drill"
 	"github.com/hazardd/hazardd/internal/edit/drill/scenarios"
-	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/test/server"
 	"github.com/hazardd/hazardd/wire"
 )
 
@@ -23,7 +23,7 @@ import (
 func TestADrillIsPlayedOnTheRealService(t *testing.T) {
 	for _, name := range []string{"earthquake-tsunami", "cyclone-flood"} {
 		t.Run(name, func(t *testing.T) {
-			server := hazardtest.Serve(t)
+			server := server.Serve(t)
 			c := newClient(t, server)
 			flood := server.Do("red", "POST", "/hazards", `{"hazard_Name":"Real flood","type_ID":"FLOOD","severity_ID":"WARNING","latitude":1,"longitude":2}`)
 			if flood.Status != 201 {
@@ -111,7 +111,7 @@ func TestADrillIsPlayedOnTheRealService(t *testing.T) {
 }
 
 func TestEndEndsWhatEarlierRunsHaveLeftAndNothingElse(t *testing.T) {
-	server := hazardtest.Serve(t)
+	server := server.Serve(t)
 	c := newClient(t, server)
 	s, other := parsed(t, head+flood), parsed(t, strings.Replace(head, "drill", "other", 1)+flood)
 	for _, play := range []*drill.Scenario{s, s, other} {
@@ -143,8 +143,8 @@ func TestEndEndsWhatEarlierRunsHaveLeftAndNothingElse(t *testing.T) {
 }
 
 func TestAReaderCannotPlay(t *testing.T) {
-	srv := hazardtest.Serve(t)
-	c, err := client.New(srv.URL(), client.Options{Username: "reader", Password: hazardtest.Password})
+	srv := server.Serve(t)
+	c, err := client.New(srv.URL(), client.Options{Username: "reader", Password: server.Password})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -369,9 +369,9 @@ func TestADrillStopsBeforeItTouchesWhatIsReal(t *testing.T) {
 	})
 }
 
-func newClient(t *testing.T, srv *hazardtest.Server) *client.Client {
+func newClient(t *testing.T, srv *server.Server) *client.Client {
 	t.Helper()
-	c, err := client.New(srv.URL(), client.Options{Username: "red", Password: hazardtest.Password})
+	c, err := client.New(srv.URL(), client.Options{Username: "red", Password: server.Password})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hazardd/hazardd/internal/recordings"
+	"github.com/hazardd/hazardd/internal/test/recordings"
 )
 
 func kml(placemarks string) string {

@@ -13,10 +13,10 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/evidence"
-	"github.com/hazardd/hazardd/internal/pgtest"
-	"github.com/hazardd/hazardd/internal/s3test"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/blob"
+	"github.com/hazardd/hazardd/internal/test/postgres"
+	"github.com/hazardd/hazardd/internal/test/s3"
 )
 
 // bed is a store with evidence, and a way to count its contents.
@@ -30,7 +30,7 @@ type bed struct {
 func open(t *testing.T, set blob.Settings, limits evidence.Limits) *bed {
 	t.Helper()
 	dir := t.TempDir()
-	s, err := store.Open(t.Context(), dir, pgtest.Database(t, dir, "sqlite:?synchronous=off"))
+	s, err := store.Open(t.Context(), dir, postgres.Database(t, dir, "sqlite:?synchronous=off"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func (b *bed) keep(t *testing.T, source, payload string, at hazard.Instant) stri
 func TestAPayloadIsKeptOnceAndForItsTime(t *testing.T) {
 	for name, set := range map[string]func(*testing.T) blob.Settings{
 		"folder": func(*testing.T) blob.Settings { return blob.Settings{} },
-		"bucket": func(t *testing.T) blob.Settings { return s3test.New(t).Settings() },
+		"bucket": func(t *testing.T) blob.Settings { return s3.New(t).Settings() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := open(t, set(t), evidence.Limits{Age: time.Hour, Bytes: 1 << 20})

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/hazardtest"
+	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 func ofVAAC(issued, next string) given {
@@ -17,7 +17,7 @@ func ofVAAC(issued, next string) given {
 // does not end their reports.
 func TestAshIsOfTheVolcanoThatOthersTellOf(t *testing.T) {
 	now := hazard.At(time.Date(2026, 9, 18, 0, 0, 0, 0, time.UTC))
-	weekly := given{"gvp", string(hazardtest.ReadShared(t, "feeds/gvp/WeeklyVolcanoRSS-20260917-excerpt.xml"))}
+	weekly := given{"gvp", string(server.ReadShared(t, "feeds/gvp/WeeklyVolcanoRSS-20260917-excerpt.xml"))}
 	ash, last := ofVAAC("20260917/2300Z", "WILL BE ISSUED BY 20260918/0500Z"), ofVAAC("20260917/2345Z", "NO FURTHER ADVISORIES")
 	for _, order := range [][]given{{weekly, ash, last}, {ash, weekly, last}, {last, ash, weekly}} {
 		d := newDesk(t)

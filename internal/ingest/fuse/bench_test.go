@@ -6,13 +6,13 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/ingest/sources/usgs"
+	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 func BenchmarkIntakeWeek(b *testing.B) {
-	payload := hazardtest.ReadShared(b, "feeds/usgs/all_week-1.geojson")
+	payload := server.ReadShared(b, "feeds/usgs/all_week-1.geojson")
 	batch, err := usgs.Parse(payload, weekRecorded)
 	if err != nil {
 		b.Fatal(err)

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
+	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 // ofJMA returns a shortened document of the agency on an earthquake. kind is its Control/Title,
@@ -63,7 +63,7 @@ func ofGeoNet(id, at string, lon, lat, magnitude float64) given {
 func TestAnEarthquakeOfJapanIsThatOfOtherServices(t *testing.T) {
 	const event, minute, at = "20110311144640", "2011-03-11T14:46:00+09:00", "+38.0+142.9-10000/"
 	all := []given{
-		{"usgs", string(hazardtest.ReadShared(t, "feeds/usgs/detail-usp000hvnu.json"))},
+		{"usgs", string(server.ReadShared(t, "feeds/usgs/detail-usp000hvnu.json"))},
 		{"jma", ofJMA(hypocenter, "通常", "発表", event, minute, at, "NaN")},
 		{"jma", ofJMA(felt, "通常", "発表", event, minute, "+38.1+142.9-24000/", "8.8")},
 		{"jma", ofJMA(waves, "通常", "発表", event, minute, at, "NaN")},

@@ -10,9 +10,9 @@ import (
 
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/ingest/source"
+	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 // parse parses a payload of a source.
@@ -111,7 +111,7 @@ func (d *desk) savePlace(src, code string, lon, lat float64) {
 // EONET names a fire by its year, unit and number, like the agencies, and NIFC publishes it with
 // its id.
 func TestAFireOfEONETIsThatOfNIFC(t *testing.T) {
-	eonet := parse(t, "eonet", hazardtest.ReadShared(t, "feeds/eonet/events-20260928-excerpt.json"), late)
+	eonet := parse(t, "eonet", server.ReadShared(t, "feeds/eonet/events-20260928-excerpt.json"), late)
 	nifc := parse(t, "nifc", []byte(`{"type":"FeatureCollection","features":[{"type":"Feature","geometry":{"type":"Point","coordinates":[-107.9,45.2]},"properties":{`+
 		`"IrwinID":"{BA2C4EC7-36BF-4B79-B6D1-8706200326BF}","UniqueFireIdentifier":"2026-MTCRA-261393","IncidentTypeCategory":"WF","IncidentTypeKind":"FI",`+
 		`"IncidentName":"Another name","IncidentSize":5000,"FireDiscoveryDateTime":1789300000000,"ModifiedOnDateTime_dt":1789900000000,"POOState":"US-MT"}}]}`), late)
@@ -132,7 +132,7 @@ func TestAFireOfEONETIsThatOfNIFC(t *testing.T) {
 // hazard.
 func TestEachOfTheEarthquakesInTurkeyHasItsPartner(t *testing.T) {
 	all := func(src, file string) []hazard.Report {
-		reports := parse(t, src, hazardtest.ReadShared(t, "feeds/"+file), late).Reports
+		reports := parse(t, src, server.ReadShared(t, "feeds/"+file), late).Reports
 		for i := range reports {
 			reports[i].Minor = false
 		}
@@ -204,7 +204,7 @@ func TestRecordedBlastsIcebergsAndPrescribedFiresAreNone(t *testing.T) {
 	} {
 		t.Run(tt.file, func(t *testing.T) {
 			var doc struct{ Features, Events []record }
-			if err := json.Unmarshal(hazardtest.ReadShared(t, "feeds/"+tt.file), &doc); err != nil {
+			if err := json.Unmarshal(server.ReadShared(t, "feeds/"+tt.file), &doc); err != nil {
 				t.Fatal(err)
 			}
 			d := newDesk(t)

@@ -8,8 +8,8 @@ import (
 
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
+	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 // TestThePointOfAWarningLiesInItsArea checks that each alert of recorded national lists has an area
@@ -17,7 +17,7 @@ import (
 // that updates and time make smaller (finding D19).
 func TestThePointOfAWarningLiesInItsArea(t *testing.T) {
 	names, times := august(t)
-	lists, err := filepath.Glob(filepath.Join(hazardtest.Shared(t, "feeds/nws"), "full-*.json"))
+	lists, err := filepath.Glob(filepath.Join(server.Shared(t, "feeds/nws"), "full-*.json"))
 	if err != nil || len(lists) == 0 {
 		t.Fatalf("no national lists: %v", err)
 	}

@@ -15,13 +15,13 @@ import (
 
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/ingest/source"
 	"github.com/hazardd/hazardd/internal/ingest/sources/nws"
 	"github.com/hazardd/hazardd/internal/ingest/sources/usgs"
-	"github.com/hazardd/hazardd/internal/pgtest"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/test/postgres"
+	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 // desk is an empty store and its intake.
@@ -33,7 +33,7 @@ type desk struct {
 
 func newDesk(t testing.TB) *desk {
 	t.Helper()
-	s, err := store.Open(t.Context(), t.TempDir(), pgtest.Database(t, t.TempDir(), "sqlite:?synchronous=off")) // durability does not matter here
+	s, err := store.Open(t.Context(), t.TempDir(), postgres.Database(t, t.TempDir(), "sqlite:?synchronous=off")) // durability does not matter here
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func (d *desk) take(src, name string, now hazard.Instant, opts fuse.Options) fus
 	if src == usgs.Name {
 		parse = usgs.Parse
 	}
-	batch, err := parse(hazardtest.ReadShared(d.t, name), now)
+	batch, err := parse(server.ReadShared(d.t, name), now)
 	if err != nil {
 		d.t.Fatalf("%s: %v", name, err)
 	}
@@ -70,7 +70,7 @@ func (d *desk) takePieces(seed uint64, src string, names []string, now hazard.In
 	}
 	var pieces [][]hazard.Report
 	for _, name := range names {
-		batch, err := parse(hazardtest.ReadShared(d.t, name), now)
+		batch, err := parse(server.ReadShared(d.t, name), now)
 		if err != nil {
 			d.t.Fatalf("%s: %v", name, err)
 		}
@@ -120,7 +120,7 @@ func (d *desk) last() int64 {
 // august lists the recordings of 15 August 2026 in order, with the time of each.
 func august(t testing.TB) (names []string, times map[string]hazard.Instant) {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(hazardtest.Shared(t, "feeds/nws"), "active-2026*.json"))
+	paths, err := filepath.Glob(filepath.Join(server.Shared(t, "feeds/nws"), "active-2026*.json"))
 	if err != nil || len(paths) != 15 {
 		t.Fatalf("15 recordings expected, %d found: %v", len(paths), err)
 	}
@@ -128,7 +128,7 @@ func august(t testing.TB) (names []string, times map[string]hazard.Instant) {
 	for _, p := range paths {
 		name := "feeds/nws/" + filepath.Base(p)
 		var doc struct{ T int64 }
-		if err := json.Unmarshal(hazardtest.ReadShared(t, name), &doc); err != nil {
+		if err := json.Unmarshal(server.ReadShared(t, name), &doc); err != nil {
 			t.Fatal(err)
 		}
 		names, times[name] = append(names, name), hazard.Instant(doc.T)

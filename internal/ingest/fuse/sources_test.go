@@ -7,8 +7,8 @@ import (
 
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
+	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 // recording is a recorded payload of a source.
@@ -22,7 +22,7 @@ func (d *desk) takeRecordings(now hazard.Instant, recordings ...recording) {
 		if err != nil {
 			d.t.Fatal(err)
 		}
-		batch, err := src.Parse(hazardtest.ReadShared(d.t, "feeds/"+r.file), now)
+		batch, err := src.Parse(server.ReadShared(d.t, "feeds/"+r.file), now)
 		if err != nil {
 			d.t.Fatalf("%s: %v", r.file, err)
 		}

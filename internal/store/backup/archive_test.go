@@ -28,13 +28,13 @@ import (
 
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/ingest/sources/usgs"
-	"github.com/hazardd/hazardd/internal/pgtest"
-	"github.com/hazardd/hazardd/internal/s3test"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/backup"
+	"github.com/hazardd/hazardd/internal/test/postgres"
+	"github.com/hazardd/hazardd/internal/test/s3"
+	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 var made = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -59,9 +59,9 @@ func (p place) open(t testing.TB) *store.Store {
 }
 
 // serve runs a service on the store until the test ends.
-func (p place) serve(t testing.TB) *hazardtest.Server {
+func (p place) serve(t testing.TB) *server.Server {
 	t.Helper()
-	return hazardtest.ServeEmpty(t, p.dir, p.config)
+	return server.ServeEmpty(t, p.dir, p.config)
 }
 
 func (p place) config(c *app.Config) {
@@ -75,7 +75,7 @@ func (p place) filled(t *testing.T) place {
 	if testing.Short() {
 		t.Skip("runs a server")
 	}
-	if !t.Run("fill", func(t *testing.T) { fill(t, hazardtest.Serve(t, p.config)) }) {
+	if !t.Run("fill", func(t *testing.T) { fill(t, server.Serve(t, p.config)) }) {
 		t.FailNow()
 	}
 	return p
@@ -94,7 +94,7 @@ func back(t testing.TB, s *store.Store) ([]byte, *backup.Manifest, *backup.Total
 
 // fill writes rows into every table that a service fills by itself: hazards with areas, products
 // with files, reports, users, keys, webhooks, and texts with difficult characters.
-func fill(t testing.TB, s *hazardtest.Server) {
+func fill(t testing.TB, s *server.Server) {
 	t.Helper()
 	ctx := t.Context()
 	post := func(user, path string, body any, header ...string) map[string]any {
@@ -172,14 +172,14 @@ func form(t testing.TB, product map[string]any, content []byte) ([]byte, string)
 // kinds are the kinds of databases: each returns the place of a new store.
 var kinds = map[string]func(testing.TB) place{
 	"SQLite":     func(t testing.TB) place { return place{filepath.Join(t.TempDir(), "data"), ""} },
-	"PostgreSQL": func(t testing.TB) place { return place{filepath.Join(t.TempDir(), "data"), pgtest.URL(t)} },
+	"PostgreSQL": func(t testing.TB) place { return place{filepath.Join(t.TempDir(), "data"), postgres.URL(t)} },
 }
 
 func TestMain(m *testing.M) {
 	if os.Getenv(victim) != "" {
 		os.Exit(dying())
 	}
-	os.Exit(s3test.Main(func() int { return pgtest.Main(m) }))
+	os.Exit(s3.Main(func() int { return postgres.Main(m) }))
 }
 
 // filledArchive returns a backup of a filled store, made once.

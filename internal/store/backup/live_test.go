@@ -17,9 +17,9 @@ import (
 
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/backup"
+	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 // A backup made during writes is of one moment: it has all changes up to one, and nothing of later
@@ -142,7 +142,7 @@ func TestAForgottenServerAcknowledgesNothingAfterAMigration(t *testing.T) {
 	for name, kind := range kinds {
 		t.Run("on "+name, func(t *testing.T) {
 			old, to := kind(t), kind(t)
-			s := hazardtest.Serve(t, old.config)
+			s := server.Serve(t, old.config)
 			first := s.Do("red", "POST", "/hazards", flood("before"))
 			if first.Status != http.StatusCreated {
 				t.Fatalf("%d %s", first.Status, first.Body)
@@ -197,7 +197,7 @@ func flood(name string) map[string]any {
 	return map[string]any{"hazard_Name": name, "type_ID": "FLOOD", "severity_ID": "WATCH", "latitude": 53.5, "longitude": 9.9}
 }
 
-func report(t testing.TB, s *hazardtest.Server) {
+func report(t testing.TB, s *server.Server) {
 	t.Helper()
 	a := s.Do("red", "POST", "/hazards", map[string]any{"hazard_Name": "Later", "type_ID": "FLOOD", "severity_ID": "WATCH", "latitude": 1, "longitude": 2})
 	if a.Status != http.StatusCreated {
@@ -207,7 +207,7 @@ func report(t testing.TB, s *hazardtest.Server) {
 
 // first returns the first event of a stream that resumes after a number. meanwhile is called while
 // the stream is open.
-func first(t testing.TB, s *hazardtest.Server, after int64, meanwhile func()) (id int64, event string) {
+func first(t testing.TB, s *server.Server, after int64, meanwhile func()) (id int64, event string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), "GET", s.URL()+"/events", nil)
 	if err != nil {

@@ -19,10 +19,10 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/query"
-	"github.com/hazardd/hazardd/internal/s3test"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/backup"
 	"github.com/hazardd/hazardd/internal/store/blob"
+	"github.com/hazardd/hazardd/internal/test/s3"
 )
 
 // years is a store of several years in which sources and people have changed hazards.
@@ -283,7 +283,7 @@ func TestPruningLeavesTheWriterAndTheActiveAlone(t *testing.T) {
 // With a bucket too, an archive is written and read back completely before any row is removed. If
 // that fails, no row is removed and no archive is left there.
 func TestAnArchiveInABucketComesFirst(t *testing.T) {
-	b := s3test.New(t)
+	b := s3.New(t)
 	y := &years{s: kinds["SQLite"](t).open(t), now: hazard.At(made).Add(-400 * 24 * time.Hour)}
 	usgs := store.Origin{Source: "usgs"}
 	h := y.report(t, quake("quake", y.now), nil, usgs)
@@ -327,7 +327,7 @@ func TestAnArchiveInABucketComesFirst(t *testing.T) {
 		t.Fatalf("%+v, %v", done, err)
 	}
 	all := objects()
-	if len(all) != 1 || !strings.HasSuffix(done.Archives[0], strings.TrimPrefix(all[0], s3test.Prefix)) {
+	if len(all) != 1 || !strings.HasSuffix(done.Archives[0], strings.TrimPrefix(all[0], s3.Prefix)) {
 		t.Fatalf("the bucket contains %v, %v was written", all, done.Archives)
 	}
 	o, err := b.Client.GetObject(t.Context(), b.Name, all[0], minio.GetObjectOptions{})

@@ -12,9 +12,9 @@ import (
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
-	"github.com/hazardd/hazardd/internal/recordings"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/backup"
+	"github.com/hazardd/hazardd/internal/test/recordings"
 )
 
 // Recorded data of sources is copied to PostgreSQL and back without the loss of a byte.

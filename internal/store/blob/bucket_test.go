@@ -16,8 +16,8 @@ import (
 	"github.com/minio/minio-go/v7"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/s3test"
 	"github.com/hazardd/hazardd/internal/store/blob"
+	"github.com/hazardd/hazardd/internal/test/s3"
 )
 
 // all performs every operation of a place, and returns the results.
@@ -30,8 +30,8 @@ func all(t *testing.T, p blob.Place, n blob.Name) map[string]error {
 }
 
 func TestABucketThatIsAwayIsUnavailableUntilItIsBack(t *testing.T) {
-	b := s3test.New(t)
-	gate := s3test.NewGate(t, b)
+	b := s3.New(t)
+	gate := s3.NewGate(t, b)
 	k := bucketAt(t, b, gate.Addr)
 	n := put(t, k, noise(100), 0)
 	for name, away := range map[string]func(){"shut": gate.Shut, "silent": gate.Hang} {
@@ -58,7 +58,7 @@ func TestABucketThatIsAwayIsUnavailableUntilItIsBack(t *testing.T) {
 }
 
 func TestABucketThatDoesNotLetUsInIsUnavailable(t *testing.T) {
-	b := s3test.New(t)
+	b := s3.New(t)
 	stranger, nowhere := b.Settings(), b.Settings()
 	stranger.SecretKey = "another"
 	nowhere.URL = strings.Replace(nowhere.URL, b.Name, "no-such-bucket", 1)
@@ -97,8 +97,8 @@ func TestThePolicyInTheDocumentationIsWhatABucketNeeds(t *testing.T) {
 		}
 		return done
 	}
-	b := s3test.New(t)
-	policy = strings.NewReplacer("arn:aws:s3:::hazards", "arn:aws:s3:::"+b.Name, "/files/", "/"+s3test.Prefix).Replace(policy)
+	b := s3.New(t)
+	policy = strings.NewReplacer("arn:aws:s3:::hazards", "arn:aws:s3:::"+b.Name, "/files/", "/"+s3.Prefix).Replace(policy)
 	for what, err := range everything(t, open(t, t.TempDir(), b.Limited(t, policy))) {
 		if err != nil {
 			t.Errorf("%s: %v", what, err)
@@ -124,8 +124,8 @@ func TestThePolicyInTheDocumentationIsWhatABucketNeeds(t *testing.T) {
 }
 
 func TestAnUploadThatIsInterruptedIsNotSeen(t *testing.T) {
-	b := s3test.New(t)
-	gate := s3test.NewGate(t, b)
+	b := s3.New(t)
+	gate := s3.NewGate(t, b)
 	k := bucketAt(t, b, gate.Addr)
 	content := noise(8 << 20)
 	n := blob.Name{Digest: digest(content)}
@@ -154,8 +154,8 @@ func TestAnUploadThatIsInterruptedIsNotSeen(t *testing.T) {
 }
 
 func TestADownloadGoesOnWhereItsConnectionBreaks(t *testing.T) {
-	b := s3test.New(t)
-	gate := s3test.NewGate(t, b)
+	b := s3.New(t)
+	gate := s3.NewGate(t, b)
 	k := bucketAt(t, b, gate.Addr)
 	content := noise(3 << 20)
 	n := put(t, k, content, 0)

@@ -23,11 +23,11 @@ import (
 	"github.com/minio/minio-go/v7"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/s3test"
 	"github.com/hazardd/hazardd/internal/store/blob"
+	"github.com/hazardd/hazardd/internal/test/s3"
 )
 
-func TestMain(m *testing.M) { os.Exit(s3test.Main(m.Run)) }
+func TestMain(m *testing.M) { os.Exit(s3.Main(m.Run)) }
 
 // kept is a place under test, with its storage.
 type kept struct {
@@ -78,11 +78,11 @@ func inFolder(t testing.TB) kept {
 }
 
 func inBucket(t testing.TB) kept {
-	return bucketAt(t, s3test.New(t), "")
+	return bucketAt(t, s3.New(t), "")
 }
 
 // bucketAt returns the bucket b, reached through another address if one is given.
-func bucketAt(t testing.TB, b s3test.Bucket, addr string) kept {
+func bucketAt(t testing.TB, b s3.Bucket, addr string) kept {
 	settings := b.Settings()
 	if addr != "" {
 		settings = b.At(addr)
@@ -90,7 +90,7 @@ func bucketAt(t testing.TB, b s3test.Bucket, addr string) kept {
 	dir := t.TempDir()
 	k := kept{Place: open(t, dir, settings), dir: dir}
 	k.write = func(path string, content []byte) {
-		if _, err := b.Client.PutObject(t.Context(), b.Name, s3test.Prefix+path, bytes.NewReader(content), int64(len(content)), minio.PutObjectOptions{}); err != nil {
+		if _, err := b.Client.PutObject(t.Context(), b.Name, s3.Prefix+path, bytes.NewReader(content), int64(len(content)), minio.PutObjectOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -99,7 +99,7 @@ func bucketAt(t testing.TB, b s3test.Bucket, addr string) kept {
 			if o.Err != nil {
 				t.Fatal(o.Err)
 			}
-			all = append(all, strings.TrimPrefix(o.Key, s3test.Prefix))
+			all = append(all, strings.TrimPrefix(o.Key, s3.Prefix))
 		}
 		for u := range b.Client.ListIncompleteUploads(t.Context(), b.Name, "", true) {
 			all = append(all, "unfinished "+u.Key)

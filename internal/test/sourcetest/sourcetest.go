@@ -42,7 +42,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/source"
-	"github.com/hazardd/hazardd/internal/recordings"
+	"github.com/hazardd/hazardd/internal/test/recordings"
 )
 
 // Source describes the recorded payload of a source to test.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hazardd/hazardd/internal/recordings"
+	"github.com/hazardd/hazardd/internal/test/recordings"
 )
 
 func open(t *testing.T, name string) *Raster {

@@ -21,17 +21,17 @@ import (
 
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/ingest/enrich/picture"
 	"github.com/hazardd/hazardd/internal/ingest/poll"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/blob"
 	"github.com/hazardd/hazardd/internal/store/view"
+	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 // world is a service, a host of pictures, and the worker that fetches them.
 type world struct {
-	*hazardtest.Server
+	*server.Server
 	t      *testing.T
 	host   *httptest.Server
 	dir    string
@@ -57,7 +57,7 @@ func pngOf(t *testing.T, width, height int) []byte {
 
 func newWorld(t *testing.T, alter ...func(*poll.Config)) *world {
 	w := &world{t: t, asked: map[string]int{}, content: pngOf(t, 900, 600)}
-	w.Server = hazardtest.Serve(t, func(c *app.Config) { w.dir = filepath.Join(c.DataDir, "pictures") })
+	w.Server = server.Serve(t, func(c *app.Config) { w.dir = filepath.Join(c.DataDir, "pictures") })
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
 		t.Error("a redirect was followed")
 		_, _ = rw.Write(w.content)
@@ -177,7 +177,7 @@ func (w *world) list(user string) (list []listed) {
 
 // answer repeats the request until the service's lists include the last write, and checks the
 // answer's status.
-func (w *world) answer(user, path string, status int) hazardtest.Answer {
+func (w *world) answer(user, path string, status int) server.Answer {
 	w.t.Helper()
 	for end := time.Now().Add(30 * time.Second); ; {
 		a := w.Do(user, http.MethodGet, path, nil)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/source"
-	"github.com/hazardd/hazardd/internal/recordings"
+	"github.com/hazardd/hazardd/internal/test/recordings"
 )
 
 var feed = Config{Name: "cap-test", URL: "https://alerts.example.org/rss.xml", Language: "en"}

@@ -10,7 +10,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/recordings"
+	"github.com/hazardd/hazardd/internal/test/recordings"
 )
 
 // noticeOf returns a notification, with or without content.

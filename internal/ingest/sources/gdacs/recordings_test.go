@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/recordings"
+	"github.com/hazardd/hazardd/internal/test/recordings"
 )
 
 func TestEveryRecordingIsRead(t *testing.T) {

@@ -20,18 +20,18 @@ import (
 	"github.com/hazardd/hazardd/client"
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/ingest/source"
 	"github.com/hazardd/hazardd/internal/ingest/sources/mirror"
+	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 // as returns a client of a real server, logged in as user.
-func as(t testing.TB, srv *hazardtest.Server, user string) *client.Client {
+func as(t testing.TB, srv *server.Server, user string) *client.Client {
 	t.Helper()
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
-	c, err := client.New(srv.URL(), client.Options{Username: user, Password: hazardtest.Password, HTTPClient: &http.Client{Transport: transport}})
+	c, err := client.New(srv.URL(), client.Options{Username: user, Password: server.Password, HTTPClient: &http.Client{Transport: transport}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,14 +50,14 @@ func must[T any](v T, err error) func(testing.TB) T {
 
 // replica is a server that mirrors another one.
 type replica struct {
-	*hazardtest.Server
+	*server.Server
 	in     *fuse.Intake
 	reader *client.Client
 	mirror *mirror.Mirror
 }
 
 func newReplica(t testing.TB, of *client.Client) *replica {
-	srv := hazardtest.Serve(t)
+	srv := server.Serve(t)
 	return &replica{srv, app.BuiltIn().Intake(srv.Store), as(t, srv, "reader"), mirror.New("mirror", schemes, of)}
 }
 
@@ -123,7 +123,7 @@ func newFlood(name string) client.NewHazard {
 
 func TestOneServerMirrorsAnother(t *testing.T) {
 	ctx := t.Context()
-	origin := hazardtest.Serve(t)
+	origin := server.Serve(t)
 	red := as(t, origin, "red")
 	// The mirror's account is a member of the red cross: it gets restricted data, and must not pass
 	// it on.
@@ -194,7 +194,7 @@ func TestOneServerMirrorsAnother(t *testing.T) {
 }
 
 func TestTheMirrorGoesOnWhenItsTokenExpires(t *testing.T) {
-	origin := hazardtest.Serve(t, func(cfg *app.Config) { cfg.AccessLife = 2 * time.Second })
+	origin := server.Serve(t, func(cfg *app.Config) { cfg.AccessLife = 2 * time.Second })
 	must(as(t, origin, "red").CreateHazard(t.Context(), newFlood("Flood - Boston")))(t)
 	m := mirror.New("mirror", schemes, as(t, origin, "reader"))
 	for range 5 {

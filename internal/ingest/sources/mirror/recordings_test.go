@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/hazardtest"
 	"github.com/hazardd/hazardd/internal/ingest/source"
 	"github.com/hazardd/hazardd/internal/ingest/sources/mirror"
+	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 // recordedAt is the time of the last recording: 2025-02-07.
@@ -53,7 +53,7 @@ var recordings = map[string]struct {
 }
 
 func TestEveryRecording(t *testing.T) {
-	files, err := os.ReadDir(hazardtest.Shared(t, "feeds/base-interface"))
+	files, err := os.ReadDir(server.Shared(t, "feeds/base-interface"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func TestEveryRecording(t *testing.T) {
 			if !ok {
 				t.Fatal("is not in the table")
 			}
-			batch, err := mirror.Parse(hazardtest.ReadShared(t, filepath.Join("feeds/base-interface", file.Name())), mirror.Name, schemes, recordedAt)
+			batch, err := mirror.Parse(server.ReadShared(t, filepath.Join("feeds/base-interface", file.Name())), mirror.Name, schemes, recordedAt)
 			if want.refused != "" {
 				bad, ok := errors.AsType[*source.PayloadError](err)
 				if !ok || bad.Cut || !strings.HasPrefix(bad.Reason, want.refused+";") && !strings.HasPrefix(bad.Reason, want.refused+",") || len(batch.Reports)+batch.Read > 0 {

@@ -23,14 +23,14 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/s3test"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/backup"
 	"github.com/hazardd/hazardd/internal/store/backup/continuous"
 	"github.com/hazardd/hazardd/internal/store/blob"
+	"github.com/hazardd/hazardd/internal/test/s3"
 )
 
-func TestMain(m *testing.M) { os.Exit(s3test.Main(m.Run)) }
+func TestMain(m *testing.M) { os.Exit(s3.Main(m.Run)) }
 
 var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 
@@ -184,7 +184,7 @@ func restore(t *testing.T, from blob.Shelf, at time.Time) (*continuous.Found, *s
 // Everything written while a backup runs is in it when the server has ended, whatever happens to
 // the database meanwhile, in a folder and in a bucket.
 func TestARestoreBringsBackWhatWasWritten(t *testing.T) {
-	for kind, settings := range map[string]func() blob.Settings{"folder": func() blob.Settings { return blob.Settings{} }, "bucket": func() blob.Settings { return s3test.New(t).Settings() }} {
+	for kind, settings := range map[string]func() blob.Settings{"folder": func() blob.Settings { return blob.Settings{} }, "bucket": func() blob.Settings { return s3.New(t).Settings() }} {
 		t.Run(kind, func(t *testing.T) {
 			s := open(t, filepath.Join(t.TempDir(), "data"))
 			w := &writer{t: t, store: s, r: rand.New(rand.NewPCG(1, 2))}
