@@ -9,7 +9,7 @@ import (
 )
 
 func TestEverySourceIsHeldToTheLaws(t *testing.T) {
-	folders, err := filepath.Glob("../source/*/source.go")
+	folders, err := filepath.Glob("../ingest/sources/*/source.go")
 	if err != nil || len(folders) < len(builtIn) {
 		t.Fatalf("%d folders of sources for %d built-in sources: %v", len(folders), len(builtIn), err)
 	}

@@ -57,7 +57,7 @@ func TestRecordingsGoThereAndBack(t *testing.T) {
 func record(t *testing.T, s *store.Store) {
 	t.Helper()
 	recordings.Path(t, "feeds")
-	table, err := os.ReadFile("../../service/testdata/recordings.txt")
+	table, err := os.ReadFile("../../app/testdata/recordings.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
