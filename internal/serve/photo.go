@@ -14,7 +14,6 @@ import (
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/enrich/picture"
-	pages "github.com/hazardd/hazardd/internal/serve/page"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -34,7 +33,7 @@ func photoOf(p *hazard.Product, fetched *store.Picture) (photo, bool) {
 	if fetched != nil && fetched.Of(p) {
 		return photo{p, fetched, fetched.Digest, fetched.Bytes, fetched.MediaType, fetched.Fetched}, true
 	}
-	if f := p.File; f != nil && f.Digest != "" && f.Size <= pages.MaxOriginal && picture.Shown(f.MediaType) {
+	if f := p.File; f != nil && f.Digest != "" && f.Size <= picture.MaxOriginal && picture.Shown(f.MediaType) {
 		return photo{p, nil, f.Digest, f.Size, f.MediaType, p.Updated}, true
 	}
 	return photo{}, false
@@ -95,8 +94,8 @@ func (a *API) thumbnail(ctx context.Context, p photo) ([]byte, error) {
 		return nil, err
 	}
 	defer file.Close()
-	small, err := pages.Thumbnail(file)
-	if err != nil && !errors.Is(err, pages.ErrNoPicture) {
+	small, err := picture.Thumbnail(file)
+	if err != nil && !errors.Is(err, picture.ErrNoPicture) {
 		return nil, err
 	}
 	a.thumbnails.Put(p.digest, small, len(p.digest)+len(small)+100)

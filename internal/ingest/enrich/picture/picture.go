@@ -28,7 +28,6 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/clock"
 	"github.com/hazardd/hazardd/internal/net/outbound"
-	"github.com/hazardd/hazardd/internal/serve/page"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/blob"
 	"github.com/hazardd/hazardd/internal/store/lease"
@@ -398,7 +397,7 @@ func (w *worker) rest(name string, failed bool) {
 
 // check reads a picture, whole, and is its media type.
 func check(file []byte) (mediaType string, err error) {
-	if _, err := page.Thumbnail(bytes.NewReader(file)); err != nil {
+	if _, err := Thumbnail(bytes.NewReader(file)); err != nil {
 		return "", err
 	}
 	_, kind, err := image.DecodeConfig(bytes.NewReader(file))
