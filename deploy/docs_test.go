@@ -129,6 +129,13 @@ func documents(t *testing.T) []string {
 	for _, file := range files {
 		all = append(all, "docs/"+filepath.Base(file))
 	}
+	decisions, err := filepath.Glob(filepath.Join(nginx.Root(t), "docs", "decisions", "*.md"))
+	if err != nil || len(decisions) < 10 {
+		t.Fatal(decisions, err)
+	}
+	for _, file := range decisions {
+		all = append(all, "docs/decisions/"+filepath.Base(file))
+	}
 	return all
 }
 
