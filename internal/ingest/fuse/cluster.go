@@ -48,12 +48,13 @@ type cluster struct {
 	hazards map[int64]*hazard.Hazard     // hazards of the events
 	found   store.Verdicts               // people's decisions about pairs of events
 	refs    map[store.EventName][]string // event → its names at other sources
-	group   []int                        // event → the first event of its group
-	made    map[int][]int64              // group → hazards that its events created
+	groups  *sets                        // events that are the same
+	made    map[int][]int64              // root of a group → hazards that its events created
 	name    []string                     // event → a name that it shares with another event
 	// touched are the hazards to settle → the hazard that the last leaving event moved to
 	touched map[int64]int64
 	slight  bool            // self is too slight to make a hazard
+	again   bool            // other events wait for the hazard that self is to make
 	own     *hazard.Said    // the state of self
 	put     store.Event     // an event that is the same as self and that a decision put into its hazard
 	heir    map[int64]int64 // ending hazard → the new hazard of the event that created it
@@ -111,10 +112,7 @@ func (w *writer) clusterOf(self *store.Event, refs []string, named []store.Event
 			return nil, err
 		}
 	}
-	c.group, c.name = make([]int, len(c.events)), make([]string, len(c.events))
-	for i := range c.group {
-		c.group[i] = i
-	}
+	c.groups, c.name = newSets(len(c.events)), make([]string, len(c.events))
 	return c, c.partition(named, g.made)
 }
 
@@ -200,7 +198,8 @@ func (w *writer) near(e *store.Event) (near []store.Event, err error) {
 
 func (c *cluster) partition(named []store.Event, made []int64) error {
 	c.stay(made)
-	c.made[c.group[0]] = append(c.made[c.group[0]], made...)
+	self := c.groups.root(0)
+	c.made[self] = append(c.made[self], made...)
 	links, err := c.links(named)
 	if err != nil {
 		return err
@@ -229,7 +228,7 @@ func (c *cluster) stay(made []int64) {
 	join := func(maker int, members []int) {
 		for _, i := range members {
 			if e := c.events[i]; i != maker && decided(e.Joined) && !c.namesAnother(e) && !c.apart(maker, i) {
-				c.group[i] = c.group[maker]
+				c.groups.unite(maker, i)
 			}
 		}
 	}
@@ -360,20 +359,10 @@ func compareEvents(a, b *store.Event) int {
 	return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Key, b.Key))
 }
 
-// members returns the events in an event's group.
-func (c *cluster) members(event int) (list []int) {
-	for i, g := range c.group {
-		if g == c.group[event] {
-			list = append(list, i)
-		}
-	}
-	return list
-}
-
 // anyTwo reports whether is holds for any event of a's group and any of b's.
 func (c *cluster) anyTwo(a, b int, is func(a, b *store.Event) bool) bool {
-	others := c.members(b)
-	return slices.ContainsFunc(c.members(a), func(i int) bool {
+	others := c.groups.of(b)
+	return slices.ContainsFunc(c.groups.of(a), func(i int) bool {
 		return slices.ContainsFunc(others, func(j int) bool { return is(c.events[i], c.events[j]) })
 	})
 }
@@ -385,7 +374,7 @@ func (c *cluster) apart(a, b int) bool {
 
 // unite merges the groups of two events, unless people decided otherwise.
 func (c *cluster) unite(a, b int) {
-	into, from := c.group[a], c.group[b]
+	into, from := c.groups.root(a), c.groups.root(b)
 	if into == from || c.apart(a, b) {
 		return
 	}
@@ -395,9 +384,7 @@ func (c *cluster) unite(a, b int) {
 	}
 	c.made[into] = made
 	delete(c.made, from)
-	for _, i := range c.members(b) {
-		c.group[i] = into
-	}
+	c.groups.unite(into, from)
 }
 
 // mayBeOne reports whether at most one of the hazards is active and decided by people, because no
@@ -417,7 +404,7 @@ func (c *cluster) mayBeOne(hazards []int64) bool {
 func (c *cluster) rearrange(self *store.Event) error {
 	groups := map[int][]*store.Event{}
 	for i, e := range c.events {
-		groups[c.group[i]] = append(groups[c.group[i]], e)
+		groups[c.groups.root(i)] = append(groups[c.groups.root(i)], e)
 	}
 	order := slices.Collect(maps.Keys(groups))
 	for _, g := range groups {
@@ -508,7 +495,7 @@ func (c *cluster) settleGroup(events []*store.Event, made []int64, self *store.E
 			}
 		}
 		if self.HazardID, self.Joined = 0, ""; makes {
-			c.w.again = slight != nil
+			c.again = slight != nil
 			return nil
 		}
 	}

@@ -14,10 +14,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"sync/atomic"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -68,10 +66,6 @@ type Options struct {
 	Payload string
 }
 
-// maxPast is how long ago an event may have ended and still create a hazard when a live feed first
-// reports it. It covers the downtime of a poller, but not a catalog's corrections of old events.
-const maxPast = 7 * 24 * time.Hour
-
 // Result counts the results of a batch.
 type Result struct {
 	Read      int // records of the payload
@@ -111,43 +105,33 @@ const slight = 10
 // chunks divides reports into parts of at least chunk. Reports with a common name stay together, at
 // the place of the first.
 func chunks(reports []hazard.Report) [][]hazard.Report {
-	group := make([]int, len(reports)) // report → an earlier one of the same event, or itself
-	root := func(i int) int {
-		for group[i] != i {
-			group[i] = group[group[i]]
-			i = group[i]
-		}
-		return i
-	}
-	first := map[string]int{}
+	same := newSets(len(reports))
+	first := map[string]int{} // name → the first report with it
 	for i := range reports {
-		group[i] = i
 		for _, name := range reports[i].Names() {
 			if j, ok := first[name]; ok {
-				a, b := root(i), root(j)
-				group[max(a, b)] = min(a, b)
+				a, b := same.root(i), same.root(j)
+				same.unite(min(a, b), max(a, b))
 			} else {
 				first[name] = i
 			}
 		}
 	}
-	members := make([][]int, len(reports))
-	for i := range reports {
-		members[root(i)] = append(members[root(i)], i)
-	}
 	var all [][]hazard.Report
-	var take []int
-	work := 0 // in fractions of a report
-	for i, m := range members {
-		take = append(take, m...)
-		for _, j := range m {
-			if reports[j].Minor {
-				work++
-			} else {
-				work += slight
+	var take []int // of the next part
+	work := 0      // in fractions of a report
+	for i := range reports {
+		if same.root(i) == i {
+			for _, j := range same.of(i) {
+				take = append(take, j)
+				if reports[j].Minor {
+					work++
+				} else {
+					work += slight
+				}
 			}
 		}
-		if work < chunk*slight && (i < len(members)-1 || work == 0) {
+		if work < chunk*slight && (i < len(reports)-1 || work == 0) {
 			continue
 		}
 		slices.Sort(take) // restore the batch's order
@@ -193,7 +177,7 @@ func (in *Intake) Apply(ctx context.Context, src string, batch source.Batch, clo
 		keep := map[int]error{}
 		for {
 			err := in.write(ctx, src, clock, opts, &res, func(w *writer) error {
-				w.others, w.drawings, w.given = known, drawings, take
+				w.input = input{given: take, drawings: drawings, others: known}
 				if err := w.rejects(batch.Rejects); err != nil {
 					return err
 				}
@@ -290,24 +274,31 @@ func (w *writer) withdraw(event string, hazardID int64, reason hazard.EndReason)
 
 // writer processes reports within one transaction.
 type writer struct {
-	in     *Intake
-	ctx    context.Context
-	tx     *store.Tx
-	src    string
-	now    hazard.Instant
-	opts   Options
-	res    *Result
-	refs   map[string]bool // other sources' names of events in the batch
-	others *others
-	// emptied are hazards whose events have moved to others; they still must be ended.
-	emptied  []emptied
-	went     []store.EventName      // events that are new, or that moved to other hazards
-	moves    map[int64]*store.Merge // what has moved away from hazards, by id
-	again    bool                   // events wait for the hazard that is being created
-	drawings drawings               // of the batch
-	given    []hazard.Report        // the transaction's reports, as received
-	// reopened are hazards that continue after an undone merge, by id, with their state before.
-	reopened map[int64]*hazard.Hazard
+	in   *Intake
+	ctx  context.Context
+	tx   *store.Tx
+	src  string
+	now  hazard.Instant
+	opts Options
+	res  *Result
+	input
+	moves
+}
+
+// input is what a transaction processes.
+type input struct {
+	given    []hazard.Report // the reports, as received
+	drawings drawings        // of the whole payload
+	others   *others
+	refs     map[string]bool // names of events in the batch that other sources use, and those stored by this transaction
+}
+
+// moves is what has moved between hazards in a transaction.
+type moves struct {
+	merges   map[int64]*store.Merge   // what has left hazards, by id
+	went     []store.EventName        // events that are new, or that moved to other hazards
+	emptied  []emptied                // hazards without events, which must be ended
+	reopened map[int64]*hazard.Hazard // hazards that continue after an undone merge, by id, with their state before
 }
 
 // rejects stores the unreadable records, and records the events that they name.
@@ -330,36 +321,9 @@ func (w *writer) note(names []string) error {
 	return err
 }
 
-// group is the batch's reports about one event.
-type group struct {
-	event    string   // its first key; for a new event the key of the first report
-	hazardID int64    // 0 for a new one
-	means    []string // keys of the known events that the reports name, and unknown names
-	reports  []hazard.Report
-	from     []int    // indexes in writer.given of those that were not carried
-	keys     []string // all names in the reports
-	fresh    []string // names that were unknown
-	absorbed []absorbed
-	made     []int64            // hazards that the absorbed events created
-	put      store.Event        // the last absorbed event that a decision put into its hazard
-	before   *store.Event       // the stored event; nil for a new one
-	left     int64              // its earlier hazard, if it is to create a new one
-	refs     []string           // names of the event in reports that are superseded
-	shapes   []hazard.ShapesRef // shapes of absorbed events and drawings of the batch
-	at       int                // index of its first report in the batch
-	carried  int                // how many of the first reports come from absorbed events
-	parts    []string           // parts of the event that were unknown before
-}
-
-// absorbed is another event that is the same.
-type absorbed struct {
-	event    string
-	hazardID int64
-}
-
 // brokenError is the error of a transaction that met damaged data.
 type brokenError struct {
-	reports []int // indexes in writer.given of the reports that cannot be processed because of it
+	reports []int // indexes in input.given of the reports that cannot be processed because of it
 	err     error
 }
 
@@ -394,394 +358,6 @@ func (w *writer) reports(keep map[int]error) error {
 		if err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// group groups the reports that are not held back by event. Events linked by reports are the same.
-func (w *writer) group(kept map[int]error) ([]*group, error) {
-	var all []string
-	for i := range w.given {
-		all = append(append(all, w.given[i].Names()...), w.given[i].Earlier...)
-	}
-	known, err := meant(w.tx.Named, w.src, all)
-	if err != nil {
-		return nil, err
-	}
-	reports := epochs(w.given, known)
-	var asRefs []string
-	for i := range reports {
-		for _, name := range reports[i].Names() {
-			asRefs = append(asRefs, w.src+":"+name)
-		}
-	}
-	if w.refs, err = w.tx.KnownRefs(asRefs); err != nil {
-		return nil, err
-	}
-	events := map[string]store.Named{} // known events, by key
-	for _, e := range known {
-		events[e.Key] = e
-	}
-	var groups []*group
-	of := map[string]*group{} // by name
-	for i := range reports {
-		if kept[i] != nil {
-			continue
-		}
-		r := &reports[i]
-		told := &group{reports: reports[i : i+1 : i+1], from: []int{i}, keys: r.Names()}
-		told.shapes = mergeShapes(told.shapes, w.drawings.of(w.given[i].Names()...))
-		for _, name := range told.keys {
-			if e, ok := known[name]; ok {
-				name = e.Key
-			}
-			told.means = append(told.means, name)
-		}
-		if key, err := w.followed(r, told.means, of, known, events); store.Broken(err) {
-			return nil, &brokenError{told.from, err}
-		} else if err != nil {
-			return nil, err
-		} else if key != "" {
-			// The report's own key belongs to another event, now or later: numbers repeat each
-			// year. The earlier key only applies to this report.
-			told.means, told.keys = []string{key}, nil
-		} else {
-			r.Refs = union(r.Refs, plainNames(&w.given[i], r))
-		}
-		var linked []*group
-		for _, name := range told.means {
-			if x := of[name]; x != nil && !slices.Contains(linked, x) {
-				linked = append(linked, x)
-			}
-		}
-		slices.SortFunc(linked, func(a, b *group) int { return a.at - b.at })
-		var g *group
-		if len(linked) > 0 {
-			g = linked[0]
-			for _, x := range linked[1:] {
-				g.unite(x, of)
-			}
-		}
-		if g == nil {
-			isKnown := slices.ContainsFunc(told.means, func(name string) bool { return events[name].HazardID != 0 })
-			if !isKnown && r.Minor && !w.mayJoin(r) {
-				w.res.Ignored++
-				continue
-			}
-			g = &group{at: i}
-			groups = append(groups, g)
-		}
-		g.unite(told, of)
-	}
-	groups = slices.DeleteFunc(groups, func(g *group) bool { return of[g.means[0]] != g })
-	for _, g := range groups {
-		g.event = g.means[0]
-		for _, name := range g.means {
-			e, ok := events[name]
-			switch {
-			case !ok:
-			case g.hazardID == 0: // the first known one
-				g.event, g.hazardID = e.Key, e.HazardID
-			case e.Key != g.event && !slices.Contains(g.absorbed, absorbed{e.Key, e.HazardID}):
-				g.absorbed = append(g.absorbed, absorbed{e.Key, e.HazardID})
-			}
-		}
-		for _, name := range g.keys {
-			if _, ok := known[name]; !ok {
-				g.fresh = append(g.fresh, name)
-			}
-		}
-	}
-	var awaited []string // only few names identify events
-	for _, g := range groups {
-		awaited = append(awaited, g.awaited(w.src)...)
-	}
-	waiting, err := w.tx.KnownRefs(awaited)
-	maps.Copy(w.refs, waiting)
-	return groups, err
-}
-
-// awaited returns the names under which other events may wait for the group's event (successorRef).
-func (g *group) awaited(src string) (refs []string) {
-	for _, key := range g.keys {
-		refs = append(refs, successorRef(src+":"+key))
-	}
-	for i := range g.reports {
-		for _, ref := range g.reports[i].Refs {
-			refs = append(refs, successorRef(ref))
-		}
-	}
-	return refs
-}
-
-// unite merges another group into g.
-func (g *group) unite(o *group, of map[string]*group) {
-	g.means, g.reports, g.from, g.shapes = append(g.means, o.means...), append(g.reports, o.reports...), append(g.from, o.from...), mergeShapes(g.shapes, o.shapes)
-	for _, key := range o.keys {
-		if !slices.Contains(g.keys, key) {
-			g.keys = append(g.keys, key)
-		}
-	}
-	for _, name := range o.means {
-		of[name] = g
-	}
-}
-
-// followed returns the event with an earlier key of a report, or "" if the report's own names,
-// which mean own, are those of another event. If both exist, the event that covers the report's
-// places is chosen.
-func (w *writer) followed(r *hazard.Report, own []string, of map[string]*group, known, events map[string]store.Named) (string, error) {
-	with := func(name string) []string { // plus what the batch has linked to it
-		if g := of[name]; g != nil {
-			return g.means
-		}
-		return []string{name}
-	}
-	var mine []string
-	leads := false
-	for _, name := range own {
-		_, isKnown := events[name]
-		mine, leads = append(mine, with(name)...), leads || isKnown || of[name] != nil
-	}
-	for _, name := range r.Earlier {
-		e, ok := known[name]
-		if !ok || slices.Contains(mine, e.Key) {
-			continue
-		}
-		if leads {
-			here, errH := w.speakFor(mine, r.Places, of)
-			there, errT := w.speakFor(with(e.Key), r.Places, of)
-			if err := errors.Join(errH, errT); err != nil {
-				return "", err
-			}
-			if here || !there {
-				continue
-			}
-		}
-		if h, err := w.tx.Hazard(e.HazardID); err != nil {
-			return "", err
-		} else if h.ActiveAt(w.now) {
-			return e.Key, nil
-		}
-	}
-	return "", nil
-}
-
-// speakFor reports whether any part of events, stored or in the batch, covers one of places.
-func (w *writer) speakFor(events, places []string, of map[string]*group) (bool, error) {
-	for _, name := range events {
-		parts, err := w.tx.Reports(w.src, name)
-		if err != nil {
-			return false, err
-		}
-		if g := of[name]; g != nil {
-			parts = append(parts, g.reports...)
-		}
-		if slices.ContainsFunc(parts, func(p hazard.Report) bool {
-			return slices.ContainsFunc(p.Places, func(place string) bool { return slices.Contains(places, place) })
-		}) {
-			return true, nil
-		}
-	}
-	return false, nil
-}
-
-// absorb merges the absorbed events into the group's event: their reports and decisions apply to
-// it.
-func (w *writer) absorb(g *group) error {
-	self := store.EventName{Source: w.src, Key: g.event}
-	for i, a := range g.absorbed {
-		name := store.EventName{Source: w.src, Key: a.event}
-		e, _, errE := w.tx.FindEvent(name)
-		parts, errP := w.tx.Reports(w.src, a.event)
-		verdicts, errA := w.tx.VerdictsOfEvent(name)
-		refs, errR := w.tx.Refs(name)
-		beside, errB := w.tx.Events(e.HazardID)
-		if err := errors.Join(errE, errP, errA, errR, errB, w.tx.RenameEvent(w.src, a.event, g.event)); err != nil {
-			return err
-		}
-		g.absorbed[i].hazardID = e.HazardID
-		if decided(e.Joined) {
-			g.put = e
-		}
-		g.shapes = mergeShapes(e.Shapes, g.shapes)
-		if slices.SortFunc(beside, compareMakers); len(beside) > 0 && beside[0].Name() == name {
-			g.made = append(g.made, e.HazardID)
-		}
-		for _, ref := range refs {
-			if err := w.addRef(ref, g.event); err != nil {
-				return err
-			}
-		}
-		for other, v := range verdicts[name] {
-			if err := w.tx.SaveVerdict(self, other, v); err != nil {
-				return err
-			}
-		}
-		if err := w.keepStripped(g, parts); err != nil {
-			return err
-		}
-		g.carry(parts)
-	}
-	for _, name := range g.fresh { // it has no hazard, but is known to be over
-		if name == g.event {
-			continue
-		}
-		parts, err := w.tx.Reports(w.src, name)
-		if err != nil {
-			return err
-		}
-		g.carry(parts)
-	}
-	return nil
-}
-
-// carry adds the reports of an event under another key, without superseded ones.
-func (g *group) carry(parts []hazard.Report) {
-	parts = slices.DeleteFunc(parts, func(p hazard.Report) bool { return p.Name == "" })
-	g.reports, g.carried = append(parts, g.reports...), g.carried+len(parts)
-}
-
-// keepStripped stores the superseded parts of an absorbed event, which still say when it began.
-func (w *writer) keepStripped(g *group, parts []hazard.Report) error {
-	have, err := w.tx.Reports(w.src, g.event)
-	if err != nil {
-		return err
-	}
-	for i := range parts {
-		p := &parts[i]
-		if p.Name != "" || slices.ContainsFunc(have, func(o hazard.Report) bool { return o.Part == p.Part && o.Version >= p.Version }) {
-			continue
-		}
-		if err := errors.Join(w.tx.SaveReport(g.event, p, ""), w.tx.StripReport(g.event, p)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// take makes the changes of one event.
-func (w *writer) take(g *group) error {
-	// earlier events in the batch may have moved it
-	before, known, err := w.tx.FindEvent(store.EventName{Source: w.src, Key: g.event})
-	if err != nil {
-		return err
-	}
-	if g.hazardID = before.HazardID; known {
-		g.before = &before
-	}
-	if err := w.absorb(g); err != nil {
-		return err
-	}
-	parts, changed, err := w.merge(g)
-	if err != nil || len(parts) == 0 {
-		return err
-	}
-	shapes := mergeShapes(before.Shapes, g.shapes)
-	drew := !slices.Equal(shapes, before.Shapes)
-	if g.hazardID != 0 && !changed && !drew && len(g.fresh) == 0 && !w.opts.Again && len(g.absorbed) == 0 {
-		w.res.Unchanged++
-		w.res.Events[g.event] = true
-		return nil
-	}
-	own := hazard.Derive(parts, w.now)
-	own.Head.Key, own.Shapes = g.event, shown(shapes)
-	if g.hazardID == 0 && (own.Ended == hazard.EndWithdrawn || !w.opts.History && own.Over() < w.now.Add(-maxPast)) {
-		w.res.Ignored++
-		return w.forget(g, parts)
-	}
-	// If one of several reports is not slight, the event creates a hazard, as it would in two
-	// payloads.
-	slight := own.Head.Minor && !slices.ContainsFunc(g.reports, func(r hazard.Report) bool { return !r.Minor })
-	w.again = false
-	joined, err := w.join(g, &own, slight)
-	if err != nil {
-		return err
-	}
-	if g.hazardID == 0 && slight {
-		w.res.Ignored++
-		return w.forget(g, parts)
-	}
-	others, err := w.derived(g.hazardID, nameOf(&own))
-	if err != nil {
-		return err
-	}
-	isNew, newUUID := g.hazardID == 0, uuid.Nil
-	if isNew {
-		if newUUID, err = w.freeUUID(own.Head.UUID, w.src, g.event); err != nil {
-			return err
-		}
-	}
-	if g.left != 0 {
-		left, err := w.tx.Hazard(g.left)
-		if err != nil {
-			return err
-		}
-		own.Head.Category = category(left, &own.Head)
-	}
-	h, different, err := w.settle(g.hazardID, newUUID, append(others, own))
-	if errors.Is(err, errNoPlace) {
-		return w.holdUnplaced(g, &own)
-	}
-	if err != nil {
-		return err
-	}
-	if g.left != 0 {
-		if err := w.moveProducts(g.left, h.ID, w.event(&own, h.ID)); err != nil {
-			return err
-		}
-	}
-	moved, err := w.products(h, &own.Head)
-	if len(w.went) > 0 { // an event from another hazard may have ended there without a record
-		for i := range others {
-			if err == nil {
-				_, err = w.products(h, &others[i].Head)
-			}
-		}
-	}
-	if err != nil {
-		return err
-	}
-	for _, a := range g.absorbed {
-		if _, err := w.gone(h.ID, store.EventName{Source: w.src, Key: a.event}, nil); err != nil {
-			return err
-		}
-	}
-	if err := w.remember(g, h, &own, parts, joined, isNew); err != nil {
-		return err
-	}
-	if drew || g.left != 0 { // the event had left its hazard and was forgotten until now
-		if err := w.tx.SaveShapes(store.EventName{Source: w.src, Key: g.event}, shapes); err != nil {
-			return err
-		}
-	}
-	if w.again {
-		self, _, err := w.tx.FindEvent(store.EventName{Source: w.src, Key: g.event})
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(w.regroup(&self, h), w.renew(h.ID)); err != nil {
-			return err
-		}
-	}
-	if len(g.absorbed) > 0 || slices.ContainsFunc(g.awaited(w.src), func(ref string) bool { return w.refs[ref] }) {
-		w.went = append(w.went, store.EventName{Source: w.src, Key: g.event})
-	}
-	switch {
-	case isNew:
-		w.res.New++
-	case different || moved:
-		w.res.Updated++
-	default:
-		w.res.Unchanged++
-	}
-	if (isNew || different || moved) && len(w.res.Issued) < maxIssued {
-		newest := slices.MaxFunc(g.reports, func(a, b hazard.Report) int { return cmp.Compare(a.Version, b.Version) })
-		w.res.Issued = append(w.res.Issued, hazard.Instant(newest.Version))
-	}
-	w.res.Events[g.event] = true
-	if d := own.Head.Detail; d != "" && (changed || isNew) {
-		w.res.Details = append(w.res.Details, d)
 	}
 	return nil
 }
@@ -891,215 +467,6 @@ func (w *writer) wake(h *hazard.Hazard, isNew bool, said *hazard.Said) error {
 		return nil
 	}
 	return w.tx.SetWake(h.ID, next)
-}
-
-// merge returns the latest report of each part of the event, and whether the group's reports change
-// any. Suspect reports are held.
-func (w *writer) merge(g *group) (parts []hazard.Report, changed bool, err error) {
-	if parts, err = w.tx.Reports(w.src, g.event); err != nil { // a new event may have earlier reports without a place, or from before it was known
-		return nil, false, err
-	}
-	for i := range g.reports {
-		r := &g.reports[i]
-		if r.Suspect != "" {
-			believed, err := w.suspect(w.asGiven(g, i), r.Suspect)
-			if err != nil {
-				return nil, false, err
-			}
-			if !believed {
-				continue
-			}
-		}
-		j := slices.IndexFunc(parts, func(p hazard.Report) bool { return p.Part == r.Part })
-		if j < 0 {
-			j, parts, g.parts = len(parts), append(parts, *r), append(g.parts, r.Part)
-		} else if newer, ok := supersede(&parts[j], r); ok {
-			parts[j] = newer
-		} else {
-			if parts[j].Name == "" && len(r.Refs) > 0 {
-				known, err := w.tx.Refs(store.EventName{Source: w.src, Key: g.event})
-				if err != nil {
-					return nil, false, err
-				}
-				g.refs = append(g.refs, slices.DeleteFunc(slices.Clone(r.Refs), func(ref string) bool { return slices.Contains(known, ref) })...)
-				changed = changed || len(g.refs) > 0
-			}
-			continue
-		}
-		changed = true
-		payload := w.opts.Payload
-		if i < g.carried {
-			payload = ""
-		}
-		if err := w.tx.SaveReport(g.event, &parts[j], payload); err != nil {
-			return nil, false, err
-		}
-	}
-	return parts, changed, nil
-}
-
-// supersede returns the state of a part after r, and whether it changed. The later report applies;
-// data that a summary leaves out (products, areas) stays from the latest report with it, whichever
-// came first.
-func supersede(old, r *hazard.Report) (hazard.Report, bool) {
-	if old.Name == "" && r.Version <= old.Version { // a stripped part that is repeated
-		return *old, false
-	}
-	n, other := *r, old
-	if r.Version < old.Version {
-		n, other = *old, r
-	}
-	if v := toldAt(other, other.Products != nil, other.Kept.Products); v > toldAt(&n, n.Products != nil, n.Kept.Products) {
-		n.Products, n.Kept.Products = other.Products, v
-	}
-	if v := toldAt(other, tellsWhere(other), other.Kept.Areas); v > toldAt(&n, tellsWhere(&n), n.Kept.Areas) && len(other.Places) == 0 {
-		n.Areas, n.Kept.Areas = other.Areas, v
-	}
-	v, told := toldAt(other, other.Renewed != nil, other.Kept.Renewed), toldAt(&n, n.Renewed != nil, n.Kept.Renewed)
-	if v > told || v == told && other.Renewed != nil && *other.Renewed > *n.Renewed { // or a list contains it again
-		n.Renewed, n.Kept.Renewed = other.Renewed, v
-	}
-	if old.Lapsed() && n.Ended == "" && r.Renewed == nil {
-		n.Ended, n.EndedAt = old.Ended, old.EndedAt
-	}
-	if n.Version == other.Version && n.End != nil && other.End != nil {
-		n.End = new(max(*n.End, *other.End))
-	}
-	n.Aliases, n.Refs = union(old.Aliases, r.Aliases), union(old.Refs, r.Refs)
-	return n, !sameReport(&n, old)
-}
-
-// toldAt returns the version of the report with the data that r has or keeps; a version before all
-// others if it has none.
-func toldAt(r *hazard.Report, tells bool, kept int64) int64 {
-	if !tells {
-		return math.MinInt64
-	}
-	return cmp.Or(kept, r.Version)
-}
-
-// tellsWhere reports whether a report has, or keeps, more about a place than a point.
-func tellsWhere(r *hazard.Report) bool { return len(r.Areas) > 0 || len(r.Places) > 0 }
-
-func union(a, b []string) []string {
-	all := append(slices.Clone(a), b...)
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
-// asGiven returns a report of a group as received. It is held in this form, because its names may
-// mean another event later.
-func (w *writer) asGiven(g *group, i int) *hazard.Report {
-	if i < g.carried {
-		return &g.reports[i]
-	}
-	return &w.given[g.from[i-g.carried]]
-}
-
-// suspect holds a report, unless an editor has released the same one before; believed reports that.
-func (w *writer) suspect(r *hazard.Report, reason string) (believed bool, err error) {
-	isNew, decision, err := w.tx.Hold(r, reason)
-	if err != nil || decision == store.Released {
-		return err == nil, err
-	}
-	if decision == store.Dismissed {
-		w.res.Ignored++
-		return false, nil
-	}
-	w.res.Held++
-	if isNew {
-		w.res.Suspects = append(w.res.Suspects, source.Reject{Record: r.Key + " " + r.Part, Reason: reason})
-	}
-	return false, nil
-}
-
-// holdUnplaced holds the reports of an event that is new, or has left its hazard, until its place
-// is known. Events that are over are dropped.
-func (w *writer) holdUnplaced(g *group, said *hazard.Said) error {
-	if g.left != 0 {
-		if _, err := w.gone(g.left, nameOf(said), nil); err != nil {
-			return err
-		}
-	}
-	if said.Ended != "" {
-		w.res.Ignored++
-		return nil
-	}
-	reason := store.NoPlace + ": the report gives neither a position nor an area that can be read"
-	if len(said.Places) > 0 {
-		reason = fmt.Sprintf("%s: no shape is known of %s", store.NoPlace, sample(said.Places))
-	}
-	for i := range g.reports {
-		if _, err := w.suspect(w.asGiven(g, i), reason); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// forget removes the reports of a new event that creates no hazard. Reports of its end stay,
-// because reports that they end may come later or again. Parts of an event that left its hazard
-// stay too, because what they superseded must not return.
-func (w *writer) forget(g *group, parts []hazard.Report) error {
-	for i := range parts {
-		if !slices.Contains(g.parts, parts[i].Part) || parts[i].Ended != "" {
-			continue
-		}
-		if err := w.tx.ForgetReport(w.src, g.event, parts[i].Part); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// sample lists the first few of many words.
-func sample(words []string) string {
-	const most = 5
-	text := fmt.Sprint(words[:min(len(words), most)])
-	if len(words) > most {
-		text += fmt.Sprintf(" and %d more", len(words)-most)
-	}
-	return text
-}
-
-// remember stores the event's names and the data for comparisons, and removes superseded reports.
-func (w *writer) remember(g *group, h *hazard.Hazard, own *hazard.Said, parts []hazard.Report, joined string, isNew bool) error {
-	e := w.event(own, h.ID)
-	e.Joined = joined
-	if err := w.tx.SaveEvent(e); err != nil {
-		return err
-	}
-	for _, key := range append(g.keys, g.event) {
-		if err := w.tx.AddEventKey(w.src, key, g.event); err != nil {
-			return err
-		}
-	}
-	if next := own.Head.Successor; next != "" {
-		if err := w.addRef(successorRef(w.src+":"+next), g.event); err != nil {
-			return err
-		}
-	}
-	for i := range parts {
-		// Parts without places, or that replace others, may still affect late parts.
-		if p := &parts[i]; !own.Owned[p.Part] && p.Name != "" && len(p.Places) > 0 && len(p.Replaces) == 0 {
-			if err := w.tx.StripReport(g.event, p); err != nil {
-				return err
-			}
-		}
-	}
-	placed := g.reports
-	if isNew { // its held reports come with it
-		placed = parts
-	}
-	for i := range placed {
-		// Held reports have the source's original names.
-		for _, key := range slices.Compact([]string{placed[i].Key, plainName(placed[i].Key)}) {
-			if err := w.tx.Placed(w.src, key, placed[i].Part); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // errBadPoint is a fault of this program: parsers reject invalid positions.

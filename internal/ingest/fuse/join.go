@@ -122,35 +122,89 @@ func (w *writer) mayJoin(r *hazard.Report) bool {
 	return i < len(list) && list[i] <= r.Start.Add(rule.window)
 }
 
+// spot is the hazard that an event belongs to.
+type spot struct {
+	hazardID int64  // 0 for a new one
+	why      string // why the event belongs to it; "" if it created it
+	left     int64  // its earlier hazard, if it is to create a new one
+	again    bool   // other events wait for the new hazard
+}
+
 // join finds the hazard of a group's event: by names, by the rule of its type, and by people's
-// decisions. If the event changes which other events are the same, they move too. It returns why
-// the event belongs to its hazard; "" if it created it.
-func (w *writer) join(g *group, own *hazard.Said, slight bool) (why string, err error) {
-	self := w.event(own, g.hazardID)
+// decisions. If the event changes which other events are the same, they move too. before is the
+// stored event, nil for a new one.
+func (w *writer) join(g *group, before *store.Event, d *decision) (at spot, err error) {
+	own := &d.said
+	self := w.event(own, 0)
 	moved := true // whether it must be compared again
-	if before := g.before; before != nil {
-		self.Joined = before.Joined
+	drill := own.Head.Category == hazard.Exercise
+	if before != nil {
+		self.HazardID, self.Joined = before.HazardID, before.Joined
 		moved = before.Type != self.Type || before.Start != self.Start || before.End != self.End || before.Called != self.Called ||
 			!samePoint(before.Point, self.Point)
-	}
-	drill := own.Head.Category == hazard.Exercise
-	if g.hazardID != 0 { // its hazard, whatever its source reports later
-		h, err := w.tx.Hazard(g.hazardID)
+		h, err := w.tx.Hazard(self.HazardID) // its hazard, whatever its source reports later
 		if err != nil {
-			return "", err
+			return at, err
 		}
 		drill = h.Drill()
+	} else if err := w.joinByUUID(self, own); err != nil {
+		return at, err
 	}
-	if err := w.joinByUUID(g, self, own); err != nil {
-		return "", err
+	named, err := w.namesakes(g, before, self, union(own.Head.Refs, d.refs), moved)
+	if err != nil {
+		return at, err
 	}
-	refs := union(own.Head.Refs, g.refs)
+	_, byRule := rules[self.Type]
+	if before != nil && !byRule { // with another type, it may have been joined by that type's rule
+		_, byRule = rules[before.Type]
+	}
+	elsewhere := slices.ContainsFunc(named, func(e store.Event) bool { return e.HazardID != self.HazardID })
+	together := len(named) > 0
+	if !together && moved && self.HazardID != 0 { // a name may no longer mean it
+		events, err := w.tx.Events(self.HazardID)
+		if err != nil {
+			return at, err
+		}
+		together = len(events) > 1
+	}
+	if !elsewhere && len(g.absorbed) == 0 && !(moved && (byRule || together)) {
+		return spot{hazardID: self.HazardID, why: self.Joined}, nil
+	}
+	refs, err := w.tx.Refs(self.Name())
+	if err != nil {
+		return at, err
+	}
+	c, err := w.clusterOf(self, refs, named, g, drill, false)
+	if err != nil {
+		return at, err
+	}
+	c.slight, c.own = d.slight, own
+	from := self.HazardID
+	if err := c.rearrange(self); err != nil {
+		return at, err
+	}
+	for _, a := range g.absorbed {
+		c.leave(a.hazardID, self.HazardID)
+	}
+	if err := c.settle(self.HazardID); err != nil { // settle its own hazard with the present state of self
+		return at, err
+	}
+	at = spot{hazardID: self.HazardID, why: self.Joined, again: c.again}
+	if self.HazardID == 0 {
+		at.left = from
+	}
+	return at, nil
+}
+
+// namesakes stores the names of a group's event at other sources, and returns the other events that
+// share a name with it and are the same.
+func (w *writer) namesakes(g *group, before, self *store.Event, refs []string, moved bool) ([]store.Event, error) {
 	for _, ref := range refs {
 		if err := w.addRef(ref, g.event); err != nil {
-			return "", err
+			return nil, err
 		}
 	}
-	names := slices.Clone(refs)
+	names := refs
 	for _, key := range g.keys { // and other sources' names with its keys
 		if ref := w.src + ":" + key; w.refs[ref] {
 			names = append(names, ref)
@@ -158,57 +212,16 @@ func (w *writer) join(g *group, own *hazard.Said, slight bool) (why string, err 
 	}
 	if moved { // each name that it ever had may now mean something else
 		earlier := w.tx.Names
-		if g.before == nil { // its keys are those of the reports
+		if before == nil { // its keys are those of the reports
 			earlier = w.tx.Refs
 		}
 		more, err := earlier(self.Name())
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		names = union(names, more)
 	}
-	named, err := w.called(self, names)
-	if err != nil {
-		return "", err
-	}
-	_, byRule := rules[self.Type]
-	if g.before != nil && !byRule { // with another type, it may have been joined by that type's rule
-		_, byRule = rules[g.before.Type]
-	}
-	elsewhere := slices.ContainsFunc(named, func(e store.Event) bool { return e.HazardID != self.HazardID })
-	together := len(named) > 0
-	if !together && moved && self.HazardID != 0 { // a name may no longer mean it
-		events, err := w.tx.Events(self.HazardID)
-		if err != nil {
-			return "", err
-		}
-		together = len(events) > 1
-	}
-	if !elsewhere && len(g.absorbed) == 0 && !(moved && (byRule || together)) {
-		return self.Joined, nil
-	}
-	if refs, err = w.tx.Refs(self.Name()); err != nil {
-		return "", err
-	}
-	c, err := w.clusterOf(self, refs, named, g, drill, false)
-	if err != nil {
-		return "", err
-	}
-	c.slight, c.own = slight, own
-	from := self.HazardID
-	if err := c.rearrange(self); err != nil {
-		return "", err
-	}
-	for _, a := range g.absorbed {
-		c.leave(a.hazardID, self.HazardID)
-	}
-	if err := c.settle(self.HazardID); err != nil { // settle its own hazard with the present state of self
-		return "", err
-	}
-	if g.hazardID = self.HazardID; from != 0 && self.HazardID == 0 {
-		g.left = from
-	}
-	return self.Joined, nil
+	return w.called(self, names)
 }
 
 // event returns the stored form of an event of a hazard, for comparisons.
@@ -245,13 +258,10 @@ func samePoint(a, b *hazard.Point) bool { return a == b || a != nil && b != nil 
 // joinByUUID joins a new event to the hazard that has its UUID, if one of the two is relayed: a
 // hazard that was mirrored forth and back is the same, and so is a later report of its original
 // source. A merged hazard leads to its successor.
-func (w *writer) joinByUUID(g *group, self *store.Event, own *hazard.Said) error {
-	if g.hazardID != 0 {
-		return nil
-	}
+func (w *writer) joinByUUID(self *store.Event, own *hazard.Said) error {
 	id := own.Head.UUID
 	if id == uuid.Nil {
-		id = hazard.EventUUID(w.src, g.event)
+		id = hazard.EventUUID(self.Source, self.Key)
 	}
 	h, err := ifAny(w.tx.HazardByUUID(id))
 	if err != nil || h == nil {
@@ -278,7 +288,7 @@ func (w *writer) joinByUUID(g *group, self *store.Event, own *hazard.Said) error
 			}
 		}
 	}
-	g.hazardID, self.HazardID, self.Joined = h.ID, h.ID, "has the same uuid"
+	self.HazardID, self.Joined = h.ID, "has the same uuid"
 	return nil
 }
 

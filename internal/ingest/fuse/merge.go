@@ -171,8 +171,8 @@ func (w *writer) keepSplit(s *store.Split, events []store.Event) error {
 // Take processes a held report that a person has released, or that nothing holds back any more.
 func (in *Intake) Take(ctx context.Context, tx *store.Tx, r hazard.Report) (Result, error) {
 	w := in.writer(ctx, tx, r.Source)
-	w.given = []hazard.Report{r}
-	w.opts.History, w.others = true, othersOf(w.given)
+	given := []hazard.Report{r}
+	w.input, w.opts.History = input{given: given, others: othersOf(given)}, true
 	err := w.reports(nil)
 	return *w.res, err
 }
@@ -308,21 +308,21 @@ func (w *writer) endAs(before, into *hazard.Hazard) error {
 
 // leaving returns what has moved away from a hazard in this transaction, so that a merge can be
 // undone.
-func (w *writer) leaving(id int64) *store.Merge {
-	if w.moves == nil {
-		w.moves = map[int64]*store.Merge{}
+func (m *moves) leaving(id int64) *store.Merge {
+	if m.merges == nil {
+		m.merges = map[int64]*store.Merge{}
 	}
-	if w.moves[id] == nil {
-		w.moves[id] = &store.Merge{From: id}
+	if m.merges[id] == nil {
+		m.merges[id] = &store.Merge{From: id}
 	}
-	return w.moves[id]
+	return m.merges[id]
 }
 
 // noteEvent records that an event is about to move to another hazard.
-func (w *writer) noteEvent(e *store.Event, to int64) {
-	m := w.leaving(e.HazardID)
-	w.went = append(w.went, e.Name())
-	m.Events = append(m.Events, store.MovedEvent{EventName: e.Name(), To: to, Joined: e.Joined})
+func (m *moves) noteEvent(e *store.Event, to int64) {
+	left := m.leaving(e.HazardID)
+	m.went = append(m.went, e.Name())
+	left.Events = append(left.Events, store.MovedEvent{EventName: e.Name(), To: to, Joined: e.Joined})
 }
 
 // moveProducts moves products between hazards: those that came with an event, or all if gaveThem is
