@@ -7,23 +7,23 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// Session is a login of the user.
+// Session is a login of the user, on one device or in one program.
 type Session struct {
 	ID       string `json:"id"`
 	Created  string `json:"created"`   // RFC 3339: when the user logged in
-	LastUsed string `json:"last_used"` // when it was used last to log in or to renew a token
+	LastUsed string `json:"last_used"` // when it last logged in or renewed a token
 	Expires  string `json:"expires"`
 	Address  string `json:"address"` // address of the last use
-	Client   string `json:"client"`  // the program of the last use
-	Current  bool   `json:"current"` // whether the client's own token is of it
+	Client   string `json:"client"`  // program of the last use
+	Current  bool   `json:"current"` // whether the client's own token belongs to it
 }
 
-// Sessions lists the user's sessions that are alive, the latest used first.
+// Sessions lists the user's active sessions, most recently used first.
 func (c *Client) Sessions(ctx context.Context) (List[Session], error) {
 	return listAt[Session](ctx, c, nil, "account", "sessions")
 }
 
-// EndSession ends a session of the user, with all its tokens.
+// EndSession ends a session of the user and revokes its tokens.
 func (c *Client) EndSession(ctx context.Context, id string) error {
 	p, err := pathOf("account", "sessions", id)
 	if err != nil {
@@ -37,7 +37,7 @@ func (c *Client) EndSession(ctx context.Context, id string) error {
 }
 
 // ChangePassword changes the user's password. It ends all sessions, including the client's own, so
-// the client is not usable afterwards.
+// the client cannot be used afterwards.
 func (c *Client) ChangePassword(ctx context.Context, old, fresh string) error {
 	text, err := json.Marshal(map[string]string{"old": old, "new": fresh})
 	if err != nil {

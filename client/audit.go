@@ -17,19 +17,19 @@ type AuditRow struct {
 	Action  string    `json:"action"`
 	Subject string    `json:"subject"`
 	Detail  string    `json:"detail"`
-	OK      bool      `json:"ok"`      // false if it was refused
-	Request string    `json:"request"` // id of the request, as in log lines and errors; empty if there was none
+	OK      bool      `json:"ok"`      // false if the attempt was refused
+	Request string    `json:"request"` // ID of the request, as in log lines and errors; empty if there was none
 }
 
-// AuditFilter says which rows of the audit trail are wanted. The zero AuditFilter wants all.
+// AuditFilter selects rows of the audit trail. The zero AuditFilter selects all.
 type AuditFilter struct {
 	User         string // rows in which this user acted or was changed
 	Action       string
-	Request      string // the id of a request, or its first 32 digits: its trace
+	Request      string // ID of a request, or the trace ID: its first 32 digits
 	Since, Until time.Time
 }
 
-// Audit reads the audit trail, the newest row first, page by page (role admin). It ends at the first error.
+// Audit yields the rows of the audit trail, newest first (role admin). It stops at the first error.
 func (c *Client) Audit(ctx context.Context, f AuditFilter) iter.Seq2[AuditRow, error] {
 	v := url.Values{}
 	for name, value := range map[string]string{"user": f.User, "action": f.Action, "request": f.Request} {

@@ -28,7 +28,7 @@ type Change struct {
 	Late    bool    `json:"late"`
 	Changes []int64 `json:"changes"`
 	// User is the user who made the change, Source the source whose report made it. If both are
-	// empty, the service made it, at a hazard's end.
+	// empty, the service made it: at the hazard's end, or after it counted the people.
 	User   string `json:"user"`
 	Source string `json:"source"`
 	// For a change that ended a hazard: the reason (expired, cancelled, retracted …), the UUID of
@@ -37,14 +37,14 @@ type Change struct {
 	Successor string `json:"successor"`
 	Note      string `json:"note"`
 	Retracted bool   `json:"retracted"`
-	// Fields are the changed fields; only in the history of one hazard.
+	// Fields are the changed fields. Only the history of one hazard has them.
 	Fields []FieldChange `json:"fields"`
-	// Exactly one of the two is set: the state after the change.
+	// The state after the change: exactly one of the two is set.
 	Hazard  *wire.Hazard  `json:"hazard"`
 	Product *wire.Product `json:"product"`
 }
 
-// FieldChange is one field's value before and after a change, as JSON.
+// FieldChange is the value of one field before and after a change, as JSON.
 type FieldChange struct {
 	Field string         `json:"field"`
 	From  jsontext.Value `json:"from"`
@@ -62,7 +62,7 @@ func (c *Client) Changes(ctx context.Context, after int64) iter.Seq2[Change, err
 	return c.changes(ctx, after, "changes")
 }
 
-// HazardChanges goes through the history of one hazard, as Changes does.
+// HazardChanges yields the history of one hazard like Changes.
 func (c *Client) HazardChanges(ctx context.Context, hazard string, after int64) iter.Seq2[Change, error] {
 	return c.changes(ctx, after, "hazards", hazard, "changes")
 }

@@ -14,52 +14,53 @@ import (
 	"time"
 )
 
-// The defaults of Options.
+// These are the defaults of Options.
 const (
-	// DefaultTimeout is far longer than any normal answer, but short enough for a waiting user.
+	// DefaultTimeout is far longer than any normal answer takes, but short enough for a waiting
+	// user.
 	DefaultTimeout = time.Minute
-	// DefaultMaxBody is some 100,000 hazards, in bytes.
+	// DefaultMaxBody is the size of about 100,000 hazards, in bytes.
 	DefaultMaxBody = 256 << 20
-	// DefaultUserAgent names the client to the server.
+	// DefaultUserAgent is the User-Agent of the client.
 	DefaultUserAgent = "hazardd-client"
 )
 
-// Options say how a Client asks. A token comes from a name and password, or is given.
+// Options configure a Client. Give it a username and password, or a token.
 type Options struct {
-	// Username and Password log in when a token is needed.
+	// Username and Password are used to log in when a token is needed.
 	Username, Password string
 	// Token is an existing access token, used until the server refuses it. RefreshToken, with or
-	// without Token, gets new ones.
+	// without Token, is used to get new ones.
 	Token, RefreshToken string
-	// HTTPClient sends the requests; nil means a separate one. Its rule for redirects is ignored.
+	// HTTPClient sends the requests; nil means a new one. Its CheckRedirect is ignored.
 	HTTPClient *http.Client
 	// UserAgent identifies the program; empty means DefaultUserAgent.
 	UserAgent string
-	// Timeout bounds a request with its answer; for files, the time without progress. 0 means
+	// Timeout limits a request and its answer; for files, the time without progress. 0 means
 	// DefaultTimeout.
 	Timeout time.Duration
-	// Patience is how long a read waits in total when the server limits requests
-	// (Problem.RetryAfter); 0 means not at all.
+	// Patience is how long a read may wait in total while the server limits requests
+	// (Problem.RetryAfter). 0 means that it does not wait.
 	Patience time.Duration
-	// MaxBody bounds an answer after decompression, in bytes, except for files. 0 means
+	// MaxBody limits an answer after decompression, in bytes, except for files. 0 means
 	// DefaultMaxBody.
 	MaxBody int64
 }
 
 const redacted = "redacted"
 
-// Format writes the options without their secrets, whatever the verb.
+// Format writes the options without their secrets, for every verb.
 func (o Options) Format(s fmt.State, _ rune) {
 	fmt.Fprintf(s, "{Username:%q UserAgent:%q Timeout:%s MaxBody:%d, secrets %s}", o.Username, o.UserAgent, o.Timeout, o.MaxBody, redacted)
 }
 
-// LogValue returns the options without secrets.
+// LogValue returns the options without their secrets.
 func (o Options) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(o)) }
 
-// MarshalJSON encodes the options without secrets.
+// MarshalJSON returns a placeholder, because options hold secrets.
 func (o Options) MarshalJSON() ([]byte, error) { return strconv.AppendQuote(nil, redacted), nil }
 
-// Client talks to one server. Make it with New.
+// Client talks to one server. Create it with New.
 type Client struct {
 	base    *url.URL // without a slash at its end
 	http    *http.Client
@@ -73,7 +74,8 @@ type Client struct {
 	session  session
 }
 
-// New makes a client of the server at baseURL, an absolute http or https address. It asks the server nothing yet.
+// New returns a client of the server at baseURL, an absolute http or https URL. It sends no
+// request.
 func New(baseURL string, o Options) (*Client, error) {
 	base, err := url.Parse(baseURL)
 	switch {
@@ -113,7 +115,7 @@ func New(baseURL string, o Options) (*Client, error) {
 // String returns the server's address.
 func (c *Client) String() string { return c.base.String() }
 
-// Format writes the server's address, whatever the verb: nothing in the Client is to be printed.
+// Format writes the server's address, for every verb, because a Client holds secrets.
 func (c *Client) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, c.String()) }
 
 // LogValue returns the server's address.
@@ -122,13 +124,13 @@ func (c *Client) LogValue() slog.Value { return slog.StringValue(c.String()) }
 // MarshalJSON encodes the server's address.
 func (c *Client) MarshalJSON() ([]byte, error) { return strconv.AppendQuote(nil, c.String()), nil }
 
-// ID formats an id for reads and writes: client.ID(h.HazardID).
+// ID formats a numeric id for calls, as in client.ID(h.HazardID).
 func ID(number int64) string { return strconv.FormatInt(number, 10) }
 
-// Digits formats a moment as in the base interface: milliseconds since 1970 as a string of digits.
+// Digits formats a time as in the base interface: milliseconds since 1970, as a string of digits.
 func Digits(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10) }
 
-// Time reads a moment of a record.
+// Time parses a time of the base interface: milliseconds since 1970, as a string of digits.
 func Time(digits string) (time.Time, error) {
 	ms, err := strconv.ParseInt(strings.TrimSpace(digits), 10, 64)
 	if err != nil {
@@ -140,7 +142,8 @@ func Time(digits string) (time.Time, error) {
 // maxRedirects bounds the redirects of a read; a server that cleans up paths needs one.
 const maxRedirects = 5
 
-// redirect follows a read to another path of the same server, and nothing else: the token would go along.
+// redirect follows a read to another path of the same server, and nothing else, because the token
+// would be sent along.
 func (c *Client) redirect(next *http.Request, via []*http.Request) error {
 	method := via[0].Method
 	if method != http.MethodGet && method != http.MethodHead || len(via) > maxRedirects || next.URL.Scheme != c.base.Scheme || next.URL.Host != c.base.Host {
@@ -149,14 +152,15 @@ func (c *Client) redirect(next *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// CallOption alters one call.
+// CallOption changes one call.
 type CallOption func(*request)
 
-// Header returns the headers that options add to a request, for a fake Client in tests.
+// Header returns the header fields that options add to a request. It helps to write fake clients
+// for tests.
 func Header(opts ...CallOption) http.Header { return newRequest(http.MethodGet, "", opts).header }
 
-// IfNoneMatch makes a read return ErrNotModified if its answer still has the ETag etag of an
-// earlier State. An empty etag has no effect.
+// IfNoneMatch makes a read return ErrNotModified if its answer still has the ETag of an earlier
+// State. An empty etag has no effect.
 func IfNoneMatch(etag string) CallOption {
 	return func(r *request) {
 		if etag != "" {
@@ -165,8 +169,8 @@ func IfNoneMatch(etag string) CallOption {
 	}
 }
 
-// IfMatch makes a write return ErrStale if the record no longer has the ETag etag of an earlier
-// State. An empty etag has no effect.
+// IfMatch makes a write return ErrStale if the record no longer has the ETag of an earlier State.
+// An empty etag has no effect.
 func IfMatch(etag string) CallOption {
 	return func(r *request) {
 		if etag != "" {

@@ -53,13 +53,13 @@ var lenient = json.JoinOptions(jsontext.AllowInvalidUTF8(true), json.WithUnmarsh
 
 // Rejected is an invalid record of a list.
 type Rejected struct {
-	Index int    // its place in the list, from 0
-	Raw   []byte // as it came
+	Index int    // position in the list, from 0
+	Raw   []byte // the record as received
 	Err   error  // what was found and what was expected
 }
 
 // ReadList reads a JSON array record by record, as a Client reads answers. If the array is cut off,
-// it returns the part before and an *AnswerError.
+// it returns the records before the cut and an *AnswerError.
 func ReadList[T any](r io.Reader) (items []T, rejected []Rejected, err error) {
 	dec := jsontext.NewDecoder(r, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	items = []T{}
@@ -102,7 +102,8 @@ func ReadList[T any](r io.Reader) (items []T, rejected []Rejected, err error) {
 	return items, rejected, notJSON(err)
 }
 
-// readObject reads one record. Its names must be unique: of two values, readers would differ in which one counts.
+// readObject reads one record. It refuses duplicate names, because readers would differ in which
+// value counts.
 func readObject[T any](value jsontext.Value) (item T, err error) {
 	if value.Kind() != '{' {
 		return item, fmt.Errorf("the record is %s, expected an object", kindName(value.Kind()))

@@ -18,7 +18,7 @@
 // reason. If a list is cut off, the records before are returned with the error. Numbers may be
 // strings and strings numbers, and members may be missing, null or unknown, because servers differ.
 //
-// An error answer of the server is a *Problem; errors.Is tells its kind (ErrUnauthorized,
+// An error answer of the server is a *Problem; use errors.Is for its kind (ErrUnauthorized,
 // ErrForbidden, ErrNotFound, ErrStale, …). An answer that does not come from such a service (a
 // proxy's page, a truncated body) is an *AnswerError. Every request ends within Options.Timeout,
 // and reads at most Options.MaxBody.

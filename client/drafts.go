@@ -11,17 +11,17 @@ import (
 	"github.com/hazardd/hazardd/wire"
 )
 
-// Draft is a request that waits, or waited, for a second person.
+// Draft is a request that needs, or needed, the approval of a second person.
 type Draft struct {
 	ID             string         `json:"id"`
 	State          string         `json:"state"` // waiting, approved, refused or lapsed
 	Author         string         `json:"author"`
 	Created        string         `json:"created"`     // RFC 3339
-	Expires        string         `json:"expires"`     // it cannot be decided from then on
+	Expires        string         `json:"expires"`     // after this time it cannot be decided
 	Deed           string         `json:"deed"`        // create, alter, merge, split, undo or release
-	HazardUUID     string         `json:"hazard_uuid"` // the hazard to publish
-	New            bool           `json:"new"`         // there is no such hazard yet
-	HazardName     string         `json:"hazard_Name"` // its resulting name, and so on
+	HazardUUID     string         `json:"hazard_uuid"` // UUID of the hazard to publish
+	New            bool           `json:"new"`         // the hazard does not exist yet
+	HazardName     string         `json:"hazard_Name"` // the resulting name; likewise the members below
 	TypeID         string         `json:"type_ID"`
 	SeverityID     string         `json:"severity_ID"`
 	SeverityBefore string         `json:"severity_ID_before,omitzero"`
@@ -33,17 +33,17 @@ type Draft struct {
 	Reason         string         `json:"reason,omitzero"` // why it was refused
 }
 
-// Reach is the number of people that a hazard would reach.
+// Reach is the number of people and subscribers that a hazard would reach.
 type Reach struct {
-	People      *int64 `json:"people,omitzero"` // people who live in its area; nil if unknown
+	People      *int64 `json:"people,omitzero"` // people living in its area; nil if unknown
 	Subscribers int64  `json:"subscribers"`     // subscribers who would be notified
 }
 
-// DraftedError says that the server has not executed the request yet: it waits for a second person.
-// errors.Is(err, ErrDrafted) is true.
+// DraftedError means that the server has not executed the request yet, because a second person must
+// approve it. errors.Is(err, ErrDrafted) is true.
 type DraftedError struct{ Draft Draft }
 
-// Error says that nothing was published, and what to do.
+// Error says that nothing was published, and who has to do what.
 func (d *DraftedError) Error() string {
 	return fmt.Sprintf("not published yet: a second editor has to approve it (hazardd draft approve %s) before %s", d.Draft.ID, d.Draft.Expires)
 }
@@ -61,7 +61,8 @@ func drafted(resp *http.Response) error {
 	return d
 }
 
-// Drafts lists the drafts that the user may decide about and that wait, the oldest first; with all also the others of the last 30 days, the latest first.
+// Drafts lists the waiting drafts that the user may decide, oldest first. If all is true, the other
+// drafts of the last 30 days follow, latest first.
 func (c *Client) Drafts(ctx context.Context, all bool, limit int, opts ...CallOption) ([]Draft, error) {
 	r := newRequest(http.MethodGet, "/drafts", opts)
 	r.set("limit", strconv.Itoa(limit))
@@ -72,7 +73,7 @@ func (c *Client) Drafts(ctx context.Context, all bool, limit int, opts ...CallOp
 	return l.Items, err
 }
 
-// Draft reads one draft.
+// Draft returns one draft.
 func (c *Client) Draft(ctx context.Context, id string, opts ...CallOption) (Draft, error) {
 	p, err := pathOf("drafts", id)
 	if err != nil {
@@ -82,13 +83,13 @@ func (c *Client) Draft(ctx context.Context, id string, opts ...CallOption) (Draf
 	return one.Item, err
 }
 
-// ApproveDraft publishes another editor's draft in the user's name. It returns the published
+// ApproveDraft publishes another editor's draft in the user's name, and returns the published
 // hazard.
 func (c *Client) ApproveDraft(ctx context.Context, id string, opts ...CallOption) (wire.Hazard, error) {
 	return write[wire.Hazard](ctx, c, http.MethodPost, Fields{}, opts, "drafts", id, "approve")
 }
 
-// RefuseDraft decides that a draft is not published.
+// RefuseDraft refuses a draft: it will not be published.
 func (c *Client) RefuseDraft(ctx context.Context, id, reason string, opts ...CallOption) (Draft, error) {
 	return write[Draft](ctx, c, http.MethodPost, Fields{"reason": reason}, opts, "drafts", id, "refuse")
 }

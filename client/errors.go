@@ -16,33 +16,35 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// The kinds of error that callers can test with errors.Is.
+// These are the kinds of errors for errors.Is.
 var (
-	// ErrUnauthorized: the credentials or the token are not accepted, or there are none.
+	// ErrUnauthorized means that the credentials or the token were refused, or that there are none.
 	ErrUnauthorized = errors.New("not logged in")
-	// ErrForbidden: the user may not do this.
+	// ErrForbidden means that the user lacks the right to do this.
 	ErrForbidden = errors.New("not allowed")
-	// ErrNotFound means that the thing does not exist, or that the user may not see it.
+	// ErrNotFound means that the record does not exist, or is not visible to the user.
 	ErrNotFound = errors.New("not found")
-	// ErrStale: the record has changed since its etag was read (IfMatch).
+	// ErrStale means that the record has changed since its ETag was read (IfMatch).
 	ErrStale = errors.New("changed since it was read")
-	// ErrConflict means that the request does not fit the present state.
+	// ErrConflict means that the request conflicts with the present state.
 	ErrConflict = errors.New("conflict")
-	// ErrDrafted: the server has not done it yet; it waits for a second person. See DraftedError.
+	// ErrDrafted means that the request needs the approval of a second person first. See
+	// DraftedError.
 	ErrDrafted = errors.New("waits for a second person")
 	// ErrInvalid means that the input is invalid; Problem.Errors lists each fault.
 	ErrInvalid = errors.New("invalid")
-	// ErrTooLarge: the server does not take that much.
+	// ErrTooLarge means that the request is larger than the server accepts.
 	ErrTooLarge = errors.New("too large")
-	// ErrReset means that the change log cannot be resumed from there; read the lists again, and
-	// continue after their Change.
+	// ErrReset means that the change log cannot be resumed from the given number. Read the lists
+	// again, and continue after their Change.
 	ErrReset = errors.New("the log was replaced")
 	// ErrLimited means too many requests or failed logins; Problem.RetryAfter says how long to
 	// wait.
 	ErrLimited = errors.New("too many requests")
-	// ErrUnavailable: the server, or one in front of it, cannot answer now.
+	// ErrUnavailable means that the server, or a proxy in front of it, cannot answer now.
 	ErrUnavailable = errors.New("not available")
-	// ErrNotModified: the answer would be the one that IfNoneMatch names. It is no failure.
+	// ErrNotModified means that the answer still has the ETag given to IfNoneMatch. It is not a
+	// failure.
 	ErrNotModified = errors.New("not modified")
 )
 
@@ -52,8 +54,8 @@ type Problem struct {
 	Type     string  `json:"type"`
 	Title    string  `json:"title"`
 	Detail   string  `json:"detail"`
-	Instance string  `json:"instance"` // names an internal error in the server's log
-	Request  string  `json:"request"`  // the id of the request, which the server's log has too; empty from other servers
+	Instance string  `json:"instance"` // identifies an internal error in the server's log
+	Request  string  `json:"request"`  // request ID, also in the server's log; empty from other servers
 	Errors   []Fault `json:"errors"`
 	// RetryAfter is how long the server asks to wait, or 0.
 	RetryAfter time.Duration `json:"-"`
@@ -64,11 +66,11 @@ type Problem struct {
 // Fault is one error in the input.
 type Fault struct {
 	Pointer   string `json:"pointer"`   // JSON pointer into the body
-	Parameter string `json:"parameter"` // a parameter of the path or the query
+	Parameter string `json:"parameter"` // name of a path or query parameter
 	Detail    string `json:"detail"`
 }
 
-// Error returns the status and the server's text. If the server failed, it includes the request id,
+// Error returns the status and the server's text. If the server failed, it includes the request ID
 // for the operator.
 func (p *Problem) Error() string {
 	text := strconv.Itoa(p.Status)
@@ -84,7 +86,7 @@ func (p *Problem) Error() string {
 	return text
 }
 
-// Is reports whether the problem is of a kind.
+// Is reports whether kind is the Err variable that fits the problem's status.
 func (p *Problem) Is(kind error) bool {
 	switch p.Status {
 	case http.StatusBadRequest, http.StatusUnprocessableEntity:
@@ -117,21 +119,21 @@ func (p *Problem) Is(kind error) bool {
 // refusedToken reports whether the token was refused.
 func (p *Problem) refusedToken() bool { return p.Status == http.StatusUnauthorized || p.badToken }
 
-// AnswerError says that an answer does not come from such a service.
+// AnswerError means that an answer is not a valid answer of a hazard data service.
 type AnswerError struct {
 	Reason string
-	// Cut: the answer broke off.
+	// Cut means that the answer was cut off.
 	Cut bool
 }
 
 func (e *AnswerError) Error() string { return e.Reason }
 
-// InputError says that a call cannot be made as it is asked for.
+// InputError means that the arguments of a call are invalid. Nothing was sent.
 type InputError struct{ Reason string }
 
 func (e *InputError) Error() string { return e.Reason }
 
-// Is reports that the error is an ErrInvalid.
+// Is reports whether kind is ErrInvalid.
 func (e *InputError) Is(kind error) bool { return kind == ErrInvalid }
 
 // The limits of the stored part of an error answer.

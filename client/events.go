@@ -17,9 +17,9 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// Event is a change, or the news that the stream could not be resumed.
+// Event is a change, or the notice that the stream could not be resumed.
 type Event struct {
-	// Change is the change; with Reset only its Number is set.
+	// Change is the change. With Reset only its Number is set.
 	Change
 	// Reset is not empty if the stream could not be resumed: the missed changes are too old, or the
 	// server's history was replaced. The stream continues after Change.Number: read the lists
@@ -27,18 +27,18 @@ type Event struct {
 	Reset string
 }
 
-// FromNow, as the number to begin after, is for changes that are yet to come.
+// FromNow as the number after which to begin selects only future changes.
 const FromNow = -1
 
-// EventOptions selects the events.
+// EventOptions selects the events and observes the connection.
 type EventOptions struct {
-	// Filter selects hazards. Changes of matching hazards are delivered, and the change with which
-	// a hazard stops matching (Change.Left). Sort and At must not be set.
+	// Filter selects hazards. Their changes are delivered, and also the change with which a hazard
+	// stops matching (Change.Left). Sort and At must not be set.
 	Filter Search
 	// Waiting is called after a disconnect, with the reason (nil if the server ended the stream,
 	// which is normal) and the delay before the next attempt.
 	Waiting func(reason error, wait time.Duration)
-	// Connected is called when the stream is open, with the number that it goes on after.
+	// Connected is called when the stream is open, with the number after which it continues.
 	Connected func(after int64)
 }
 
@@ -55,8 +55,8 @@ const (
 
 // Events yields the changes that the user may see, from the one after number after on, as they are
 // made. It does not end by itself: after a disconnect it reconnects and delivers what it missed,
-// and nothing twice. It ends with ctx, and with an error that no retry can fix: a server without a
-// stream, or one that refuses the user or the filter.
+// and nothing twice. It ends with ctx, and with an error that no retry can fix: the server has no
+// stream, or refuses the user or the filter.
 //
 // To show the present state, read a list first, and begin after its Change.
 func (c *Client) Events(ctx context.Context, after int64, o EventOptions) iter.Seq2[Event, error] {

@@ -15,18 +15,18 @@ import (
 	"github.com/hazardd/hazardd/wire"
 )
 
-// File is the file of a file product. The caller must close it.
+// File is the file of a product, or a payload. The caller must close Body.
 type File struct {
-	Name      string // as its writer named it, never a path; empty if the server does not say
+	Name      string // without a path; empty if the server does not say
 	MediaType string
-	Size      int64 // bytes; -1: not known
+	Size      int64 // bytes; -1 if unknown
 	ETag      string
 	// Body returns an error if the server stops before the end, or sends nothing for
 	// Options.Timeout.
 	Body io.ReadCloser
 }
 
-// DownloadFile reads the file of a file product, as it comes.
+// DownloadFile opens the file of a file product.
 func (c *Client) DownloadFile(ctx context.Context, product string, opts ...CallOption) (*File, error) {
 	return c.download(ctx, opts, "products", product, "file")
 }

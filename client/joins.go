@@ -10,19 +10,19 @@ import (
 	"github.com/hazardd/hazardd/wire"
 )
 
-// Report is the present report of one source about a hazard.
+// Report is the current report of one source about a hazard.
 type Report struct {
 	Source      string     `json:"source"`
-	SourceState string     `json:"source_state"` // as in Source.State: whether the source still says so is known of one that is read
+	SourceState string     `json:"source_state"` // as in Source.State; only a source that is read still stands by its report
 	LastSuccess *time.Time `json:"last_success"` // when the source was last read; nil if never
-	Event       string     `json:"event"`        // the source's own key
+	Event       string     `json:"event"`        // the source's own key of the event
 	Joined      string     `json:"joined"`       // why the event is part of the hazard; empty if it created the hazard
 	Version     string     `json:"version"`      // version of the latest message, milliseconds since 1970
 	Name        string     `json:"name"`
 	Description string     `json:"description"`
 	TypeID      string     `json:"type_ID"`
 	SeverityID  string     `json:"severity_ID"`
-	Level       string     `json:"level"` // the source's own word
+	Level       string     `json:"level"` // the source's own word for the severity
 	StartDate   string     `json:"start_Date"`
 	EndDate     string     `json:"end_Date"`
 	Ended       string     `json:"ended"` // why, if the source ended it
@@ -30,19 +30,19 @@ type Report struct {
 		Lon float64 `json:"lon"`
 		Lat float64 `json:"lat"`
 	} `json:"point"`
-	Refs     []string  `json:"refs"` // names that others gave the event
+	Refs     []string  `json:"refs"` // ids that others gave the event
 	URL      string    `json:"url"`
-	Notes    []string  `json:"notes"`    // which parts are estimates or were unreadable
-	Payloads []Payload `json:"payloads"` // the stored payloads behind it, latest first
+	Notes    []string  `json:"notes"`    // which parts are estimated or were unreadable
+	Payloads []Payload `json:"payloads"` // the stored payloads that it was read from, latest first
 }
 
-// Payload is a payload of a source as received.
+// Payload is a payload of a source, as received.
 type Payload struct {
 	SHA256   string `json:"sha256"`
 	Received string `json:"received"` // RFC 3339
 	Source   string `json:"source"`
-	URL      string `json:"url"`  // where it came from; empty for a file
-	Href     string `json:"href"` // where the server has it
+	URL      string `json:"url"`  // address that it was read from; empty for a file
+	Href     string `json:"href"` // address at the server
 }
 
 // Reports lists what each source reports about a hazard.
@@ -50,14 +50,14 @@ func (c *Client) Reports(ctx context.Context, hazard string, opts ...CallOption)
 	return listAt[Report](ctx, c, opts, "hazards", hazard, "reports")
 }
 
-// PayloadFile streams a payload by the SHA256 of a Payload (role editor). It is unchecked content
-// from outside.
+// PayloadFile opens a payload by its SHA-256 (role editor). Its content is from outside, and
+// unchecked.
 func (c *Client) PayloadFile(ctx context.Context, sha256 string, opts ...CallOption) (*File, error) {
 	return c.download(ctx, opts, "payloads", sha256)
 }
 
-// Join is an event that a rule joined to an active hazard; no name or person says that they are the
-// same.
+// Join is an event that a rule joined to an active hazard. No shared id and no person says that
+// they are the same.
 type Join struct {
 	ID         string    `json:"id"`
 	HazardID   int64     `json:"hazard_ID"`
@@ -66,13 +66,13 @@ type Join struct {
 	TypeID     string    `json:"type_ID"`
 	Event      EventName `json:"event"` // the joined event
 	With       EventName `json:"with"`  // the event of another source that it fits best
-	// Score is how well the two match: 1 for the same place and time, down to 0 at the rule's limit
-	// or beyond it by now.
+	// Score says how well the two match: 1 means the same place and time, 0 the rule's limit or
+	// more.
 	Score      float64  `json:"score"`
 	Kilometers *float64 `json:"kilometers"` // distance between the two; nil if one has no place
-	Seconds    float64  `json:"seconds"`    // between their beginnings
-	Reason     string   `json:"reason"`     // why the rule has joined them, in words
-	Confirmed  bool     `json:"confirmed"`  // a person has found that the two are one
+	Seconds    float64  `json:"seconds"`    // time between their starts
+	Reason     string   `json:"reason"`     // why the rule joined them, in words
+	Confirmed  bool     `json:"confirmed"`  // a person has confirmed that the two are the same
 	Href       string   `json:"href"`       // address of the sources' reports
 }
 
@@ -82,16 +82,16 @@ type EventName struct {
 	Event  string `json:"event"`
 }
 
-// JoinFilter narrows a list of joins. Its zero value is all that nobody has confirmed, at most as many as the server lists by default.
+// JoinFilter selects joins. The zero JoinFilter selects those that nobody has confirmed.
 type JoinFilter struct {
 	Types     []string
-	MaxScore  *float64 // only joins of this score or less
-	Confirmed bool     // list confirmed joins instead of the others
+	MaxScore  *float64 // only joins of this score or less; nil means no limit
+	Confirmed bool     // confirmed joins instead of the others
 	Limit     int      // 0 means the server's default
 }
 
-// Joins lists the joins made by rules, most doubtful first (role editor). matched counts all of
-// them, listed or not.
+// Joins lists the joins made by rules, most doubtful first (role editor). matched is the number of
+// all joins that the filter selects, even if not all are listed.
 func (c *Client) Joins(ctx context.Context, f JoinFilter, opts ...CallOption) (joins []Join, matched int, err error) {
 	r := newRequest(http.MethodGet, "/joins", opts)
 	if len(f.Types) > 0 {
@@ -113,8 +113,8 @@ func (c *Client) Joins(ctx context.Context, f JoinFilter, opts ...CallOption) (j
 	return answer.Item.Joins, answer.Item.Matched, err
 }
 
-// JudgeJoin decides whether the events of a join, by its ID, are one hazard; no rule changes that
-// later (role editor). It returns the hazard of the joined event.
+// JudgeJoin decides whether the events of a join are the same (role editor). No rule changes that
+// later. It returns the hazard of the joined event.
 func (c *Client) JudgeJoin(ctx context.Context, id string, same bool, opts ...CallOption) (wire.Hazard, error) {
 	verdict := "different"
 	if same {
@@ -123,12 +123,13 @@ func (c *Client) JudgeJoin(ctx context.Context, id string, same bool, opts ...Ca
 	return write[wire.Hazard](ctx, c, http.MethodPost, Fields{"verdict": verdict}, opts, "joins", id)
 }
 
-// Confirm says that an event of a source is one with the others of a hazard: they stay together until somebody splits them (role editor).
+// Confirm says that an event of a source is the same as the others of a hazard (role editor). They
+// stay together until somebody splits them.
 func (c *Client) Confirm(ctx context.Context, hazard string, event EventName, opts ...CallOption) (wire.Hazard, error) {
 	return write[wire.Hazard](ctx, c, http.MethodPost, event, opts, "hazards", hazard, "confirm")
 }
 
-// Split makes an event of a source a hazard of its own and returns it (role editor).
+// Split makes an event of a source a separate hazard, and returns it (role editor).
 func (c *Client) Split(ctx context.Context, hazard string, event EventName, opts ...CallOption) (wire.Hazard, error) {
 	return write[wire.Hazard](ctx, c, http.MethodPost, event, opts, "hazards", hazard, "split")
 }

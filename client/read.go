@@ -14,34 +14,35 @@ import (
 
 // State says which state of the server an answer shows.
 type State struct {
-	// ETag is the tag of the answer, for IfNoneMatch, and of the record in it, for IfMatch; empty
-	// if the server sends none.
+	// ETag is the entity tag of the answer, for IfNoneMatch, and of the record in it, for IfMatch.
+	// It is empty if the server sends none.
 	ETag string
 	// Change is the number of the last change in the answer; 0 if the server does not say.
 	Change int64
-	// Sources says how fresh the server's sources are ("ok=9; stale=1; names=\"gdacs\""); empty if
-	// the server does not say. Without it, "no hazards" looks the same as "the source is broken".
+	// Sources says how fresh the server's sources are ("ok=9; stale=1; names=\"gdacs\""). It is
+	// empty if the server does not say; then an empty list may also mean that a source failed.
 	Sources string
 	// Coverage says, for a list of a place, whether an empty list means "no hazards": covered,
-	// stale or unknown, followed by the counts of sources ("covered; covered=25; stale=0;
-	// unknown=0"). Empty if the server does not say. CoverageWord returns the first word.
+	// stale or unknown, followed by the numbers of sources ("covered; covered=25; stale=0;
+	// unknown=0"). It is empty if the server does not say.
 	Coverage string
 }
 
-// CoverageWord is covered, stale or unknown; empty if the server does not say.
+// CoverageWord returns the first word of Coverage: Covered, CoverageStale or CoverageUnknown. It is
+// empty if the server does not say.
 func (s State) CoverageWord() string {
 	word, _, _ := strings.Cut(s.Coverage, ";")
 	return word
 }
 
-// List is a list that was read.
+// List is a list of records, with the state that it shows.
 type List[T any] struct {
 	State
 	Items    []T
-	Rejected []Rejected // records that could not be read
+	Rejected []Rejected // invalid records
 }
 
-// Record is one record that was read.
+// Record is one record, with the state that it shows.
 type Record[T any] struct {
 	State
 	Item T
@@ -98,8 +99,8 @@ func record[T any](ctx context.Context, c *Client, r *request) (one Record[T], e
 	return one, nil
 }
 
-// Raw reads the answer for a path ("hazards", "active") as it came, for a caller that reads it by itself. What came of an answer that
-// broke off is returned beside the error.
+// Raw reads the answer for a path ("hazards", "active") and returns it undecoded. If the answer is
+// cut off, it returns the part before the cut and an error.
 func (c *Client) Raw(ctx context.Context, path []string, opts ...CallOption) (one Record[[]byte], err error) {
 	p, err := pathOf(path...)
 	if err != nil {
@@ -122,7 +123,8 @@ func (c *Client) Raw(ctx context.Context, path []string, opts ...CallOption) (on
 	return one, nil
 }
 
-// Get asks for a path below the server's address, escaped, for a caller that reads the answer by itself. The caller closes its body.
+// Get requests a path below the server's address and returns the answer unread. The path must be
+// escaped. The caller must close the body.
 func (c *Client) Get(ctx context.Context, path string, query url.Values) (*http.Response, error) {
 	if !strings.HasPrefix(path, "/") {
 		return nil, &InputError{fmt.Sprintf("path %q: expected one that begins with a slash", path)}
@@ -148,7 +150,7 @@ func (c *Client) Categories(ctx context.Context, opts ...CallOption) (List[wire.
 	return listAt[wire.HazardCategory](ctx, c, opts, "hazards", "categories")
 }
 
-// ProductTypes lists the product types. Not every server has them.
+// ProductTypes lists the product types. Not every server supports this.
 func (c *Client) ProductTypes(ctx context.Context, opts ...CallOption) (List[wire.ProductType], error) {
 	return listAt[wire.ProductType](ctx, c, opts, "products", "types")
 }
@@ -168,7 +170,7 @@ func (c *Client) ActiveBySeverity(ctx context.Context, severity string, opts ...
 	return listAt[wire.Hazard](ctx, c, opts, "hazards", "active", "severity", severity)
 }
 
-// Hazard reads one hazard, active or not. Not every server has that.
+// Hazard returns one hazard, active or not. Not every server supports this.
 func (c *Client) Hazard(ctx context.Context, hazard string, opts ...CallOption) (Record[wire.Hazard], error) {
 	p, err := pathOf("hazards", hazard)
 	if err != nil {
@@ -183,7 +185,7 @@ func (c *Client) Products(ctx context.Context, hazard string, opts ...CallOption
 	return listAt[wire.Product](ctx, c, opts, "hazards", hazard, "products")
 }
 
-// Product reads one product.
+// Product returns one product.
 func (c *Client) Product(ctx context.Context, product string, opts ...CallOption) (Record[wire.Product], error) {
 	l, err := listAt[wire.Product](ctx, c, opts, "products", product)
 	if err != nil {

@@ -14,36 +14,38 @@ import (
 	"github.com/hazardd/hazardd/wire"
 )
 
-// Search selects hazards that match all given fields. The zero Search matches all, active or not.
+// Search selects hazards that match all given fields, active or not. The zero Search selects all.
 // Identifiers are those of the reference lists. Only hazardd supports searches; for unknown values
 // it returns a *Problem that lists each fault.
 type Search struct {
 	Types, Severities, Categories []string
 	Statuses                      []string // A (active), E (expired)
 	Sources                       []string // names as Sources lists them, and "editors"
-	Ref                           string   // anybody's id, SCHEME:ID
+	Ref                           string   // an id that any source gave the event, SCHEME:ID
 	BBox                          *BBox
 	Near                          *Near
 	Intersects                    string // WKT, longitude before latitude
-	// From and To bound a period in which the hazard was active at some point; the zero time means
+	// From and To bound a period in which the hazard was active at some time. The zero time means
 	// no bound.
 	From, To     time.Time
 	UpdatedSince time.Time
-	// Measures are ranges of measurements, name:low..high, both sides included and either side open, such as magnitude:6..: all must hold.
+	// Measures are ranges of measurements that all must hold, written name:low..high. Both ends are
+	// included, and either may be missing, as in magnitude:6.. for magnitude 6 or more.
 	Measures []string
-	// Text is words that must all be in the name or the description: harbour, harb* or "old
-	// harbour".
+	// Text lists words that must all be in the name or the description, as in harbour, harb* or
+	// "old harbour".
 	Text string
-	// Sort is severity (the order of lists), last_Update, start_Date, end_Date, hazard_ID or the name of a measurement; with - before it, the other way round.
+	// Sort is severity (the order of lists), last_Update, start_Date, end_Date, hazard_ID or the
+	// name of a measurement. A leading - reverses the order.
 	Sort string
-	// At requests the result as of that moment; the zero time means now.
+	// At selects the result as of that time; the zero time means now.
 	At time.Time
 }
 
 // BBox is a box in degrees. If west is greater than east, it crosses the antimeridian.
 type BBox struct{ West, South, East, North float64 }
 
-// Near is a place in degrees with a distance from it in meters.
+// Near is a circle: its center in degrees, and its radius in meters.
 type Near struct{ Lon, Lat, Radius float64 }
 
 func (s *Search) parameters() url.Values {
@@ -92,7 +94,7 @@ func decimals(numbers ...float64) string {
 	return strings.Join(words, ",")
 }
 
-// moment is t as parameters have it; empty for the zero time.
+// moment formats t for a parameter; the zero time is empty.
 func moment(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -100,7 +102,8 @@ func moment(t time.Time) string {
 	return t.UTC().Format(time.RFC3339Nano)
 }
 
-// At makes a read answer as the server would have answered at that moment. The zero time changes nothing.
+// At makes a read answer as the server would have answered at that time. The zero time has no
+// effect.
 func At(t time.Time) CallOption {
 	return func(r *request) {
 		if !t.IsZero() {
@@ -109,7 +112,8 @@ func At(t time.Time) CallOption {
 	}
 }
 
-// Search goes through the hazards that a search finds, page by page, each once whatever is written meanwhile. It stops at the first error.
+// Search yields the hazards that match a search, reading page by page. Each is yielded once, even
+// if hazards change meanwhile. It stops at the first error.
 func (c *Client) Search(ctx context.Context, s Search) iter.Seq2[wire.Hazard, error] {
 	return pages[wire.Hazard](ctx, c, s.parameters(), "cursor", "/hazards")
 }
@@ -151,7 +155,7 @@ func pages[T any](ctx context.Context, c *Client, parameters url.Values, paramet
 	}
 }
 
-// Count counts the hazards that a search finds.
+// Count returns the number of hazards that match a search.
 func (c *Client) Count(ctx context.Context, s Search) (int64, error) {
 	r := newRequest(http.MethodGet, "/hazards/count", nil)
 	r.query = s.parameters()
@@ -161,7 +165,7 @@ func (c *Client) Count(ctx context.Context, s Search) (int64, error) {
 	return n.Item.Count, err
 }
 
-// SearchActive lists the active hazards that a search finds, all at once.
+// SearchActive lists the active hazards that match a search, in one answer.
 func (c *Client) SearchActive(ctx context.Context, s Search, opts ...CallOption) (List[wire.Hazard], error) {
 	r := newRequest(http.MethodGet, "/hazards/active", opts)
 	for name, values := range s.parameters() {

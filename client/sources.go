@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// Source is the state of a source of hazardd.
+// Source is the state and the description of a source of hazardd.
 type Source struct {
 	Name        string     `json:"name"`
 	Title       string     `json:"title"`
 	State       string     `json:"state"` // ok, stale, failing, starting, unheard, disabled
 	Feeds       []Feed     `json:"feeds"`
-	Pushes      []Push     `json:"pushes"` // the connections over which it pushes
+	Pushes      []Push     `json:"pushes"` // connections over which the source pushes
 	LastPoll    *time.Time `json:"last_poll"`
 	LastSuccess *time.Time `json:"last_success"`
 	LastChanged *time.Time `json:"last_changed"`
@@ -23,51 +23,53 @@ type Source struct {
 	Failures    int        `json:"consecutive_failures"`
 	Circuit     string     `json:"circuit"`
 	Pending     int        `json:"pending"`
-	// Error is the reason of the last failed poll; only admins get its text.
+	// Error says why the last poll failed. Only admins get its text.
 	Error *SourceError `json:"last_error"`
 	Held  []HeldReport `json:"held"`
 
-	Warns       bool     `json:"warns"`     // warns of present or coming danger
-	Covers      string   `json:"covers"`    // in words
+	Warns       bool     `json:"warns"`     // whether it warns of present or coming danger
+	Covers      string   `json:"covers"`    // the area that it covers, in words
 	Types       []string `json:"types"`     // empty means any
 	Countries   []string `json:"countries"` // ISO 3166-1 alpha-2; empty means the world
 	Languages   []string `json:"languages"` // RFC 5646; empty means any
-	Home        string   `json:"home"`      // the page about the feed
-	OID         string   `json:"oid"`       // the authority in WMO's register; empty: not known
+	Home        string   `json:"home"`      // web page about the feed
+	OID         string   `json:"oid"`       // the authority in WMO's register; empty if unknown
 	License     string   `json:"license"`
 	Attribution string   `json:"attribution"`
-	Absence     string   `json:"absence"` // what it means that a list does not name an active event
-	// Rank is the source's authority by type of hazard; the type "" stands for all that are not there.
+	Absence     string   `json:"absence"` // what it means when a list lacks an active event
+	// Rank is the source's authority by hazard type. The type "" stands for all types that are not
+	// in it.
 	Rank map[string]string `json:"rank"`
-	// Coverage says for which places the source speaks.
+	// Coverage lists the areas that the source covers.
 	Coverage []SourceCoverage `json:"coverage"`
-	// Delays are how late its reports are, as the node has seen that answered, by stage: committed, sent; nil: there were none.
+	// Delays says how late its reports were on the node that answered, by stage: committed and
+	// sent. It is nil if there were no reports.
 	Delays map[string]*Delay `json:"delays"`
 }
 
-// Delay is how late reports are, in seconds.
+// Delay is how late reports were, in seconds.
 type Delay struct {
 	Count  uint64  `json:"count"`
 	Median float64 `json:"median"`
 	P99    float64 `json:"p99"` // the 99th percentile
 }
 
-// SourceCoverage is a statement of what a source covers: there, its silence means that it knows of nothing.
-// The places are those of World, Countries and Areas together.
+// SourceCoverage says what a source covers: where it is silent there, it knows of no event. The
+// area is World, Countries and Areas together.
 type SourceCoverage struct {
-	Role        string       `json:"role"`         // responsible, watches, unknown
-	Types       []string     `json:"types"`        // that it would report there
-	TypesStated bool         `json:"types_stated"` // false: it is not known which
+	Role        string       `json:"role"`         // responsible, watches or unknown
+	Types       []string     `json:"types"`        // types that it would report there
+	TypesStated bool         `json:"types_stated"` // false if its types are unknown
 	World       bool         `json:"world"`
 	Countries   []string     `json:"countries"` // ISO 3166-1 alpha-2
-	SeaKm       float64      `json:"sea_km"`    // off their coasts
-	Within      []SourceArea `json:"within"`    // if not empty, only what of the countries lies in these
+	SeaKm       float64      `json:"sea_km"`    // km off the coasts of Countries that are included
+	Within      []SourceArea `json:"within"`    // if not empty, only the parts of Countries inside these
 	Areas       []SourceArea `json:"areas"`
-	From        string       `json:"from"` // the least event that it reports, in words
+	From        string       `json:"from"` // the smallest event that it reports, in words
 	Cite        string       `json:"cite"`
 }
 
-// SourceArea is a part of the world; BBox is west, south, east, north.
+// SourceArea is a named part of the world. BBox is west, south, east, north.
 type SourceArea struct {
 	Name string     `json:"name"`
 	BBox [4]float64 `json:"bbox"`
@@ -90,15 +92,15 @@ type Feed struct {
 type Push struct {
 	URL         string       `json:"url"`
 	State       string       `json:"state"` // ok, failing, starting, disabled
-	Since       *time.Time   `json:"since"` // it came up or went down
+	Since       *time.Time   `json:"since"` // when it went up or down
 	LastHeard   *time.Time   `json:"last_heard"`
-	LastMessage *time.Time   `json:"last_message"` // that was no heartbeat
+	LastMessage *time.Time   `json:"last_message"` // last message that was not a heartbeat
 	Messages    int64        `json:"messages"`
 	Failures    int          `json:"consecutive_failures"`
 	Error       *SourceError `json:"last_error"`
 }
 
-// Counts are what became of the records of a source.
+// Counts says what happened to the records of a source.
 type Counts struct {
 	Read      int64 `json:"read"`
 	New       int64 `json:"new"`
@@ -110,14 +112,14 @@ type Counts struct {
 	Ended     int64 `json:"ended"`
 }
 
-// SourceError is why a poll failed.
+// SourceError says why a poll failed.
 type SourceError struct {
 	Class string    `json:"class"`
 	Time  time.Time `json:"time"`
 	Text  string    `json:"text"`
 }
 
-// HeldReport is a report that waits for an editor.
+// HeldReport is a report that waits for an editor's decision.
 type HeldReport struct {
 	ID       int64  `json:"id"`
 	Event    string `json:"event"`
@@ -126,12 +128,12 @@ type HeldReport struct {
 	Received string `json:"received"`
 }
 
-// Sources lists the state of each of hazardd's sources.
+// Sources lists the sources of hazardd.
 func (c *Client) Sources(ctx context.Context, opts ...CallOption) (List[Source], error) {
 	return listAt[Source](ctx, c, opts, "sources")
 }
 
-// PollSource asks for a poll of a source now (role admin). It does not wait for it.
+// PollSource starts a poll of a source (role admin). It does not wait for the result.
 func (c *Client) PollSource(ctx context.Context, name string) error {
 	p, err := pathOf("sources", name, "poll")
 	if err != nil {

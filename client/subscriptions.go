@@ -11,16 +11,16 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Subscription is who is told what of which hazards.
+// Subscription says who is notified about which hazards, and how.
 type Subscription struct {
 	ID         string             `json:"id"`
-	Owner      string             `json:"owner"` // empty: somebody without an account
+	Owner      string             `json:"owner"` // empty for a person without an account
 	Name       string             `json:"name"`
-	Where      *SubscriptionWhere `json:"where"` // nil: the whole world
-	Types      []string           `json:"types"` // empty: all
+	Where      *SubscriptionWhere `json:"where"` // nil means the whole world
+	Types      []string           `json:"types"` // empty means all
 	Categories []string           `json:"categories"`
 	Severity   string             `json:"severity_min"`
-	Measure    string             `json:"measure"` // as the parameter of a search
+	Measure    string             `json:"measure"` // see Search.Measures
 	People     int64              `json:"people_min"`
 	Drills     bool               `json:"drills"`
 	Channels   []Channel          `json:"channels"`
@@ -34,7 +34,7 @@ type Subscription struct {
 	Updated    string             `json:"updated"`
 }
 
-// SubscriptionWhere says which places concern a subscriber: any of them.
+// SubscriptionWhere selects places. A hazard matches if it concerns any of them.
 type SubscriptionWhere struct {
 	Areas   jsontext.Value      `json:"areas,omitzero"` // a GeoJSON geometry
 	Points  []SubscriptionPoint `json:"points,omitzero"`
@@ -42,13 +42,14 @@ type SubscriptionWhere struct {
 	Assets  *SubscriptionAssets `json:"assets,omitzero"`
 }
 
-// SubscriptionAssets are the assets of an organization that the owner of the subscription is a member of.
+// SubscriptionAssets selects the assets of an organization. The owner of the subscription must be a
+// member of it.
 type SubscriptionAssets struct {
 	Organization string  `json:"organization"` // its acronym
-	Within       float64 `json:"within_km"`    // how far from a hazard they may be; 0: inside
+	Within       float64 `json:"within_km"`    // maximum distance from a hazard; 0 means inside it
 }
 
-// SubscriptionPoint is a place, and how far around it hazards matter.
+// SubscriptionPoint is a place, with the distance up to which hazards matter.
 type SubscriptionPoint struct {
 	Name   string  `json:"name,omitzero"`
 	Lon    float64 `json:"lon"`
@@ -56,25 +57,27 @@ type SubscriptionPoint struct {
 	Radius float64 `json:"radius_km"`
 }
 
-// Quiet is when a subscriber wants to be told only of what is of the severity Except or worse, by the local time of day.
+// Quiet is a time of day in which a subscriber is notified only of hazards of severity Except or
+// worse. From and To are local times.
 type Quiet struct {
 	From   string `json:"from"` // 22:00
 	To     string `json:"to"`
 	Except string `json:"except,omitzero"`
 }
 
-// Channel is a way to a subscriber.
+// Channel is a way to reach a subscriber.
 type Channel struct {
 	ID        string `json:"id,omitzero"`
 	Kind      string `json:"kind"` // email, webpush or http
-	To        string `json:"to"`   // to others than the owner a hash
+	To        string `json:"to"`   // the address; only the owner sees it, others see a hash
 	Template  string `json:"template,omitzero"`
 	Status    string `json:"status,omitzero"` // unconfirmed, active or suspended
 	Reason    string `json:"reason,omitzero"`
 	Confirmed string `json:"confirmed,omitzero"`
 }
 
-// SubscriptionFields are what can be said of a subscription. What is nil is left as it is, or as it is by default.
+// SubscriptionFields are the settings of a subscription. A nil field stays unchanged; in a new
+// subscription it gets its default.
 type SubscriptionFields struct {
 	Name       *string            `json:"name,omitzero"`
 	Where      *SubscriptionWhere `json:"where,omitzero"`
@@ -90,22 +93,23 @@ type SubscriptionFields struct {
 	Quiet      *Quiet             `json:"quiet,omitzero"`
 	Digest     *string            `json:"digest,omitzero"`
 	Status     *string            `json:"status,omitzero"`
-	Confirmed  *bool              `json:"confirmed,omitzero"` // by an admin: the addresses are used without being asked
+	Confirmed  *bool              `json:"confirmed,omitzero"` // by an admin only: use the addresses without confirmation
 }
 
-// SubscriptionsState is how telling people goes.
+// SubscriptionsState is the state of the delivery of notifications.
 type SubscriptionsState struct {
 	Subscriptions int64              `json:"subscriptions"`
 	Waiting       int64              `json:"waiting"`
-	Change        int64              `json:"change"` // the last change that has become notices
-	Behind        int64              `json:"behind"` // changes that have not
+	Change        int64              `json:"change"` // last change that was turned into notifications
+	Behind        int64              `json:"behind"` // number of changes after it
 	Channels      []ChannelState     `json:"channels"`
 	Lanes         []LaneState        `json:"lanes"`
 	Suspended     []SuspendedChannel `json:"suspended"`
-	Working       bool               `json:"working"` // the node that answered is the one that tells
+	Working       bool               `json:"working"` // whether the node that answered delivers notifications
 }
 
-// ChannelState is how telling people over a kind of channel goes. What came of messages is of the last 24 hours.
+// ChannelState is the state of a kind of channel. Sent, Failed, Dropped and the delays are those of
+// the last 24 hours.
 type ChannelState struct {
 	Channel     string `json:"channel"`
 	Active      int64  `json:"active"`
@@ -120,7 +124,7 @@ type ChannelState struct {
 	DelayMax    int64  `json:"delay_max_ms"`
 }
 
-// LaneState is what waits to go to one server.
+// LaneState says what waits to be sent to one server.
 type LaneState struct {
 	Lane     string `json:"lane"`
 	Channel  string `json:"channel"`
@@ -129,7 +133,7 @@ type LaneState struct {
 	Attempts int64  `json:"attempts"`
 }
 
-// SuspendedChannel is a channel that the server has given up, and why.
+// SuspendedChannel is a channel to which the server no longer sends, with the reason.
 type SuspendedChannel struct {
 	Subscription string `json:"subscription"`
 	Owner        string `json:"owner,omitzero"`
@@ -139,7 +143,7 @@ type SuspendedChannel struct {
 	Reason       string `json:"reason"`
 }
 
-// Subscriptions goes through the user's subscriptions; an admin's all. It stops at the first error.
+// Subscriptions yields the user's subscriptions; for an admin, all. It stops at the first error.
 func (c *Client) Subscriptions(ctx context.Context) iter.Seq2[Subscription, error] {
 	return func(yield func(Subscription, error) bool) {
 		for after := ""; ; {
@@ -172,17 +176,17 @@ func (c *Client) Subscriptions(ctx context.Context) iter.Seq2[Subscription, erro
 	}
 }
 
-// CreateSubscription makes a subscription; fields.Channels must be given.
+// CreateSubscription creates a subscription. fields.Channels is required.
 func (c *Client) CreateSubscription(ctx context.Context, fields SubscriptionFields) (Subscription, error) {
 	return call[Subscription](ctx, c, http.MethodPost, &fields, "subscriptions")
 }
 
-// DeleteSubscription removes a subscription, with its addresses and all that it was told.
+// DeleteSubscription deletes a subscription, with its addresses and the record of its messages.
 func (c *Client) DeleteSubscription(ctx context.Context, id string) error {
 	return c.remove(ctx, "subscriptions", id)
 }
 
-// SubscriptionsState tells an admin how telling people goes.
+// SubscriptionsState returns the state of the delivery of notifications (role admin).
 func (c *Client) SubscriptionsState(ctx context.Context) (SubscriptionsState, error) {
 	return call[SubscriptionsState](ctx, c, http.MethodGet, nil, "subscriptions", "status")
 }

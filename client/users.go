@@ -5,28 +5,29 @@ import (
 	"net/http"
 )
 
-// User is an account, as admins see it.
+// User is an account. Times are RFC 3339, and empty if unknown.
 type User struct {
 	Name            string  `json:"name"`
 	Role            string  `json:"role"` // reader, editor or admin
 	Orgs            []int64 `json:"orgs"`
 	Disabled        bool    `json:"disabled"`
-	Created         string  `json:"created"` // RFC 3339, as all times here; empty if there is none
+	Created         string  `json:"created"`
 	PasswordChanged string  `json:"password_changed"`
-	PasswordEnds    string  `json:"password_ends"` // from then on the password is refused; empty: never
-	Issuer          string  `json:"issuer"`        // the OpenID provider that the user logs in at; empty: none
-	Subject         string  `json:"subject"`       // the id of the user there
-	Lapsed          string  `json:"lapsed"`        // since when that provider gives no role; empty: it gives one
-	Password        string  `json:"password"`      // one that was made for this request; it is in no other answer
+	PasswordEnds    string  `json:"password_ends"` // when the password expires; empty means never
+	Issuer          string  `json:"issuer"`        // OpenID provider at which the user logs in; empty means none
+	Subject         string  `json:"subject"`       // ID of the user at that provider
+	Lapsed          string  `json:"lapsed"`        // since when the provider grants no role; empty if it grants one
+	Password        string  `json:"password"`      // a generated password; only in the answer that generated it
 }
 
-// UserPassword is a password that an admin gives to a user. Without Password one is made, which is accepted for 24 hours.
+// UserPassword is a password that an admin sets. If Password is empty, the server generates one
+// that is valid for 24 hours.
 type UserPassword struct {
 	Password string `json:"password,omitzero"`
-	Ends     string `json:"password_ends,omitzero"` // RFC 3339; empty: a password that is given never ends
+	Ends     string `json:"password_ends,omitzero"` // RFC 3339; if empty, a given password never expires
 }
 
-// NewUser is a user to be added.
+// NewUser describes a user to create.
 type NewUser struct {
 	Name         string  `json:"name"`
 	Role         string  `json:"role"`
@@ -34,31 +35,32 @@ type NewUser struct {
 	UserPassword `json:",inline"`
 }
 
-// UserFields are what is to change of a user; nil stays as it is.
+// UserFields are changes to a user. A nil field stays unchanged.
 type UserFields struct {
 	Role     *string  `json:"role,omitzero"`
 	Orgs     *[]int64 `json:"orgs,omitzero"`
 	Disabled *bool    `json:"disabled,omitzero"`
 }
 
-// Organization is an organization, whose members may see what is restricted to it.
+// Organization is an organization. Its members may see what is restricted to it.
 type Organization struct {
 	ID      int64  `json:"id"`
 	Acronym string `json:"acronym"`
 	Name    string `json:"name"`
 }
 
-// Users lists all users by name. Like all that follows here it takes the role admin.
+// Users lists all users by name. This and all other methods for users and organizations need the
+// role admin.
 func (c *Client) Users(ctx context.Context) (List[User], error) {
 	return listAt[User](ctx, c, nil, "users")
 }
 
-// User is one user.
+// User returns one user.
 func (c *Client) User(ctx context.Context, name string) (User, error) {
 	return call[User](ctx, c, http.MethodGet, nil, "users", name)
 }
 
-// CreateUser adds a user. A password that was made is in the answer, and nowhere else.
+// CreateUser creates a user. A generated password is only in this answer.
 func (c *Client) CreateUser(ctx context.Context, u NewUser) (User, error) {
 	return call[User](ctx, c, http.MethodPost, &u, "users")
 }
@@ -68,22 +70,22 @@ func (c *Client) PatchUser(ctx context.Context, name string, fields UserFields) 
 	return call[User](ctx, c, http.MethodPatch, &fields, "users", name)
 }
 
-// SetUserPassword gives a user another password, and ends the user's sessions.
+// SetUserPassword replaces a user's password, and ends the user's sessions.
 func (c *Client) SetUserPassword(ctx context.Context, name string, p UserPassword) (User, error) {
 	return call[User](ctx, c, http.MethodPost, &p, "users", name, "password")
 }
 
-// RemoveUser removes a user for good: nobody gets that name again.
+// RemoveUser permanently removes a user. The name cannot be used again.
 func (c *Client) RemoveUser(ctx context.Context, name string) error {
 	return c.remove(ctx, "users", name)
 }
 
-// Organizations lists all organizations by id.
+// Organizations lists all organizations by ID.
 func (c *Client) Organizations(ctx context.Context) (List[Organization], error) {
 	return listAt[Organization](ctx, c, nil, "organizations")
 }
 
-// CreateOrganization adds an organization; its ID is in the answer.
+// CreateOrganization creates an organization. The answer has its ID.
 func (c *Client) CreateOrganization(ctx context.Context, acronym, name string) (Organization, error) {
 	return call[Organization](ctx, c, http.MethodPost, map[string]string{"acronym": acronym, "name": name}, "organizations")
 }

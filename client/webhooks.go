@@ -13,7 +13,7 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// Webhook is a request that the server makes when something changes.
+// Webhook sends an HTTP request to a URL for each change that matches its filter.
 type Webhook struct {
 	ID     string            `json:"id"`
 	Owner  string            `json:"owner"`
@@ -21,32 +21,34 @@ type Webhook struct {
 	URL    string            `json:"url"`
 	Format string            `json:"format"` // standard, slack, text, cloudevents or cloudevents-binary
 	Filter map[string]string `json:"filter"` // parameters of a search
-	Events []string          `json:"events"` // kinds of change; empty: all
-	// Language is the languages that are wished for the authorities' words, best first; empty: the server's.
+	Events []string          `json:"events"` // types of changes; empty means all
+	// Language lists the preferred languages of the authorities' texts, best first. Empty means the
+	// server's default.
 	Language string `json:"language"`
 	Status   string `json:"status"` // active, paused or disabled
 	Reason   string `json:"reason"` // why it is disabled
-	// Secret is what messages are signed with; given when it is made or rotated, and never again.
+	// Secret signs the messages. It is only in the answers that create or rotate it.
 	Secret  string `json:"secret"`
 	Created string `json:"created"` // RFC 3339
 	Updated string `json:"updated"`
 	Pending int64  `json:"pending"` // deliveries that wait
 }
 
-// WebhookFields are what can be said of a webhook. What is nil is left as it is, or as it is by default.
+// WebhookFields are the settings of a webhook. A nil field stays unchanged; in a new webhook it
+// gets its default.
 type WebhookFields struct {
 	URL    *string           `json:"url,omitzero"`
 	Name   *string           `json:"name,omitzero"`
 	Format *string           `json:"format,omitzero"`
 	Filter map[string]string `json:"filter,omitzero"`
 	Events []string          `json:"events,omitzero"`
-	// Language is a list of tags such as fr-CA,fr.
+	// Language is a list of language tags, as in fr-CA,fr.
 	Language *string `json:"language,omitzero"`
 	Status   *string `json:"status,omitzero"` // active or paused
 	Secret   *string `json:"secret,omitzero"`
 }
 
-// Delivery is what became of a change for a webhook.
+// Delivery is the delivery of one change to a webhook.
 type Delivery struct {
 	ID        int64  `json:"id"`
 	Change    int64  `json:"change"`
@@ -55,15 +57,15 @@ type Delivery struct {
 	State     string `json:"state"` // pending, delivered, failed or dropped
 	Created   string `json:"created"`
 	Attempts  int64  `json:"attempts"`
-	Next      string `json:"next"`    // when it is tried, if it waits
-	Last      string `json:"last"`    // when it was tried last
-	Took      int64  `json:"took_ms"` // milliseconds of the last attempt
+	Next      string `json:"next"`    // time of the next attempt, if it waits
+	Last      string `json:"last"`    // time of the last attempt
+	Took      int64  `json:"took_ms"` // duration of the last attempt, in milliseconds
 	Status    int64  `json:"status"`  // HTTP status of the last answer
-	Error     string `json:"error"`   // class of what went wrong last
+	Error     string `json:"error"`   // class of the last error
 	Message   string `json:"message_id"`
 }
 
-// WebhookTest is what came of a test message.
+// WebhookTest is the result of a test message.
 type WebhookTest struct {
 	Delivered bool   `json:"delivered"`
 	Status    int64  `json:"status"`
@@ -72,42 +74,43 @@ type WebhookTest struct {
 	Message   string `json:"message_id"`
 }
 
-// Webhooks lists the user's webhooks; an admin's all.
+// Webhooks lists the user's webhooks; for an admin, all.
 func (c *Client) Webhooks(ctx context.Context) (List[Webhook], error) {
 	return listAt[Webhook](ctx, c, nil, "webhooks")
 }
 
-// Webhook is one webhook.
+// Webhook returns one webhook.
 func (c *Client) Webhook(ctx context.Context, id string) (Webhook, error) {
 	return webhookCall[Webhook](ctx, c, http.MethodGet, nil, "webhooks", id)
 }
 
-// CreateWebhook makes a webhook; fields.URL must be given. Its Secret is in the answer, and nowhere else.
+// CreateWebhook creates a webhook. fields.URL is required. Its Secret is only in this answer.
 func (c *Client) CreateWebhook(ctx context.Context, fields WebhookFields) (Webhook, error) {
 	return webhookCall[Webhook](ctx, c, http.MethodPost, &fields, "webhooks")
 }
 
-// PatchWebhook alters a webhook.
+// PatchWebhook changes a webhook.
 func (c *Client) PatchWebhook(ctx context.Context, id string, fields WebhookFields) (Webhook, error) {
 	return webhookCall[Webhook](ctx, c, http.MethodPatch, &fields, "webhooks", id)
 }
 
-// RotateWebhook gives a webhook a new secret, which is in the answer. The old one signs too, for a day.
+// RotateWebhook gives a webhook a new secret, which is only in this answer. For a day, messages are
+// signed with the old one too.
 func (c *Client) RotateWebhook(ctx context.Context, id string) (Webhook, error) {
 	return webhookCall[Webhook](ctx, c, http.MethodPost, nil, "webhooks", id, "rotate")
 }
 
-// TestWebhook has a test message sent now.
+// TestWebhook sends a test message now.
 func (c *Client) TestWebhook(ctx context.Context, id string) (WebhookTest, error) {
 	return webhookCall[WebhookTest](ctx, c, http.MethodPost, nil, "webhooks", id, "test")
 }
 
-// Redeliver has a delivery made once more.
+// Redeliver repeats a delivery.
 func (c *Client) Redeliver(ctx context.Context, id string, delivery int64) (Delivery, error) {
 	return webhookCall[Delivery](ctx, c, http.MethodPost, nil, "webhooks", id, "deliveries", ID(delivery), "redeliver")
 }
 
-// DeleteWebhook removes a webhook.
+// DeleteWebhook deletes a webhook.
 func (c *Client) DeleteWebhook(ctx context.Context, id string) error {
 	return c.remove(ctx, "webhooks", id)
 }
@@ -125,8 +128,8 @@ func (c *Client) remove(ctx context.Context, path ...string) error {
 	return resp.Body.Close()
 }
 
-// Deliveries goes through the deliveries of a webhook, the latest first: those in a state, or with the empty one all. It stops at the first
-// error.
+// Deliveries yields the deliveries of a webhook, latest first. An empty state selects all. It stops
+// at the first error.
 func (c *Client) Deliveries(ctx context.Context, id, state string) iter.Seq2[Delivery, error] {
 	return func(yield func(Delivery, error) bool) {
 		p, err := pathOf("webhooks", id, "deliveries")
@@ -194,12 +197,12 @@ func call[T any](ctx context.Context, c *Client, method string, fields any, path
 	return one.Item, err
 }
 
-// ErrSignature says that a message of a webhook is not to be believed.
+// ErrSignature means that a webhook message has no valid signature, or is too old.
 var ErrSignature = errors.New("the message is not signed with the webhook's secret, or not of now")
 
-// VerifyWebhook checks a message that came to a webhook: that it was signed with the secret, and not more than five minutes ago (Standard
-// Webhooks, "Verifying signatures"). body is the request's body as it came, header its header. A message may come twice: drop those
-// whose header webhook-id you have had.
+// VerifyWebhook checks that a webhook message was signed with the secret, at most five minutes ago
+// (Standard Webhooks, "Verifying signatures"). body and header are those of the request as
+// received. A message may arrive twice: drop those whose header webhook-id is known.
 func VerifyWebhook(secret string, header http.Header, body []byte) error {
 	w, err := standardwebhooks.NewWebhook(secret)
 	if err != nil {
@@ -214,11 +217,11 @@ func VerifyWebhook(secret string, header http.Header, body []byte) error {
 // WebhookMessage is the body of a message in the standard format.
 type WebhookMessage struct {
 	Type      string `json:"type"`
-	Timestamp string `json:"timestamp"` // of the change, RFC 3339
+	Timestamp string `json:"timestamp"` // time of the change, RFC 3339
 	Data      Change `json:"data"`
 }
 
-// ReadWebhook verifies a message and reads it.
+// ReadWebhook verifies a message and decodes it.
 func ReadWebhook(secret string, header http.Header, body []byte) (WebhookMessage, error) {
 	if err := VerifyWebhook(secret, header, body); err != nil {
 		return WebhookMessage{}, err

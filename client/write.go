@@ -11,23 +11,25 @@ import (
 	"github.com/hazardd/hazardd/wire"
 )
 
-// NewHazard is a hazard to be made. HazardName, TypeID, SeverityID and the position are needed; what else is zero is left to the server.
+// NewHazard describes a hazard to create. HazardName, TypeID, SeverityID and the position are
+// required. For other zero fields the server chooses defaults.
 type NewHazard struct {
-	// UUID makes it safe to repeat the call when its answer was lost: with the same uuid nothing is made twice.
+	// UUID makes it safe to repeat a call whose answer was lost: the same UUID never creates two
+	// hazards.
 	UUID        string
 	HazardName  string
 	Description string
 	TypeID      string // "FLOOD"
 	SeverityID  string // "WARNING"
-	CategoryID  string // "EVENT", if empty
+	CategoryID  string // "EVENT" if empty
 	Latitude    float64
 	Longitude   float64
 	Area        []byte    // a GeoJSON geometry
-	Start       time.Time // now, if zero
-	End         time.Time // after the life of its type, if zero
-	AutoExpire  bool      // it ends by itself at End
-	OrgID       int64     // the writer's own, if 0
-	SncURL      string    // a web page about it
+	Start       time.Time // now if zero
+	End         time.Time // from the lifetime of its type if zero
+	AutoExpire  bool      // whether it ends at End by itself
+	OrgID       int64     // the user's own if 0
+	SncURL      string    // web page about it
 	CommentText string
 }
 
@@ -50,20 +52,21 @@ type hazardBody struct {
 	CommentText string         `json:"comment_Text,omitzero"`
 }
 
-// NewProduct is a product to be made. Title and ProductType are needed, Data for a text or a hyperlink.
+// NewProduct describes a product to create. Title and ProductType are required, and Data for a text
+// or URL product.
 type NewProduct struct {
 	UUID         string // see NewHazard
 	Title        string
-	ProductType  string // "TEXT_PRODUCT"; that of CreateFile is known
-	Data         string // the message of a text product, the address of a url product
-	ParentID     int64  // product_ID of a folder of the same hazard; 0: the root
+	ProductType  string // such as "TEXT_PRODUCT"; CreateFile sets it
+	Data         string // text of a text product, or URL of a URL product
+	ParentID     int64  // product_ID of a folder of the same hazard; 0 means the root
 	CommentText  string
 	Hidden       bool
-	SecurityFlag string // "R" restricts it to OrgIDs; if empty, they decide
+	SecurityFlag string // "R" restricts it to OrgIDs; if empty, it is restricted if OrgIDs is set
 	OrgIDs       string // separated by commas
-	OrgID        int64  // the writer's own, if 0
+	OrgID        int64  // the user's own if 0
 	Timeline     time.Time
-	GeoLocations string // WKT, longitude latitude
+	GeoLocations string // WKT, longitude before latitude
 }
 
 // productBody is a NewProduct on the wire.
@@ -82,11 +85,12 @@ type productBody struct {
 	GeoLocations string `json:"geo_Locations,omitzero"`
 }
 
-// Fields are members of a record to be altered, by their names in the base interface. Nil is the member's default; what is not named stays
-// (JSON merge patch, RFC 7396). Moments are strings: see Digits.
+// Fields are changes to a record, by member names of the base interface. A nil value sets a member
+// to its default; other members stay unchanged (JSON merge patch, RFC 7396). Times are strings: see
+// Digits.
 type Fields map[string]any
 
-// CreateHazard makes a hazard (role editor).
+// CreateHazard creates a hazard (role editor).
 func (c *Client) CreateHazard(ctx context.Context, h NewHazard) (wire.Hazard, error) {
 	body := hazardBody{
 		UUID: h.UUID, HazardName: h.HazardName, Description: h.Description, TypeID: h.TypeID, SeverityID: h.SeverityID, CategoryID: h.CategoryID,
@@ -99,38 +103,42 @@ func (c *Client) CreateHazard(ctx context.Context, h NewHazard) (wire.Hazard, er
 	return write[wire.Hazard](ctx, c, http.MethodPost, body, nil, "hazards")
 }
 
-// PatchHazard alters a hazard: Fields{"status": "E"} ends it. With IfMatch it does so only if nobody else has altered it.
+// PatchHazard changes a hazard. Fields{"status": "E"} ends it. With IfMatch, it fails if somebody
+// else has changed the hazard.
 func (c *Client) PatchHazard(ctx context.Context, hazard string, f Fields, opts ...CallOption) (wire.Hazard, error) {
 	return write[wire.Hazard](ctx, c, http.MethodPatch, f, opts, "hazards", hazard)
 }
 
-// Retract takes back a false hazard: it ends, and everybody is told that it was none, and why.
+// Retract withdraws a false hazard. The hazard ends, and everybody is told that it was false, and
+// why.
 func (c *Client) Retract(ctx context.Context, hazard, reason string, opts ...CallOption) (wire.Hazard, error) {
 	return write[wire.Hazard](ctx, c, http.MethodPost, Fields{"reason": reason}, opts, "hazards", hazard, "retract")
 }
 
-// Merge makes one hazard of two: that of hazard ends, and goes on as part of the hazard into, which is returned.
+// Merge merges a hazard into another, which it returns. The first hazard ends.
 func (c *Client) Merge(ctx context.Context, hazard, into string, opts ...CallOption) (wire.Hazard, error) {
 	return write[wire.Hazard](ctx, c, http.MethodPost, Fields{"into": into}, opts, "hazards", hazard, "merge")
 }
 
-// Undo takes back a merge, a split, an end or a retraction: change is the number of the change that made it, as HazardChanges lists it. The
-// answer is the hazard that goes on again.
+// Undo undoes a merge, split, end or retraction. change is its number, as in HazardChanges. It
+// returns the hazard that is active again.
 func (c *Client) Undo(ctx context.Context, hazard string, change int64, opts ...CallOption) (wire.Hazard, error) {
 	return write[wire.Hazard](ctx, c, http.MethodPost, Fields{"change": change}, opts, "hazards", hazard, "undo")
 }
 
-// RedactHazard removes texts of a hazard for good, from all its states (role admin). fields are names of the base interface.
+// RedactHazard permanently removes texts of a hazard from all its states (role admin). fields are
+// member names of the base interface.
 func (c *Client) RedactHazard(ctx context.Context, hazard string, fields []string, reason string, opts ...CallOption) (wire.Hazard, error) {
 	return write[wire.Hazard](ctx, c, http.MethodPost, Fields{"fields": fields, "reason": reason}, opts, "hazards", hazard, "redact")
 }
 
-// RedactProduct removes texts of a product for good, or its file ("file"), deleted or not (role admin).
+// RedactProduct permanently removes texts of a product, or its file ("file"), even if the product
+// was deleted (role admin).
 func (c *Client) RedactProduct(ctx context.Context, product string, fields []string, reason string, opts ...CallOption) (wire.Product, error) {
 	return write[wire.Product](ctx, c, http.MethodPost, Fields{"fields": fields, "reason": reason}, opts, "products", product, "redact")
 }
 
-// CreateProduct makes a folder, text or url product of a hazard (role editor).
+// CreateProduct creates a folder, text or URL product of a hazard (role editor).
 func (c *Client) CreateProduct(ctx context.Context, hazard string, p NewProduct) (wire.Product, error) {
 	return write[wire.Product](ctx, c, http.MethodPost, p.body(), nil, "hazards", hazard, "products")
 }
@@ -146,12 +154,12 @@ func (p *NewProduct) body() productBody {
 	return body
 }
 
-// PatchProduct alters a product, as PatchHazard does a hazard.
+// PatchProduct changes a product, as PatchHazard changes a hazard.
 func (c *Client) PatchProduct(ctx context.Context, product string, f Fields, opts ...CallOption) (wire.Product, error) {
 	return write[wire.Product](ctx, c, http.MethodPatch, f, opts, "products", product)
 }
 
-// DeleteProduct deletes a product; a folder only when nothing is in it.
+// DeleteProduct deletes a product. A folder must be empty.
 func (c *Client) DeleteProduct(ctx context.Context, product string, opts ...CallOption) error {
 	p, err := pathOf("products", product)
 	if err != nil {
@@ -180,7 +188,7 @@ func write[T any](ctx context.Context, c *Client, method string, body any, opts 
 	return done.Item, err
 }
 
-// plain makes a request whose answer says nothing.
+// plain sends a request whose answer has no content.
 func (c *Client) plain(ctx context.Context, r *request) error {
 	resp, err := c.do(ctx, r)
 	if err != nil {

@@ -1,9 +1,13 @@
-// Package web holds the map: the page that `make` builds from the TypeScript beside it, inside the binary.
+// Package web holds the map: the page that `make` builds from the TypeScript beside it, inside the
+// binary.
 //
-// A Handler serves the page and all that it loads. Files under assets/ have the hash of their content in their name and are kept
-// forever; all others are revalidated by ETag. What the build has compressed (.br, .gz beside a file) is sent so to those who
-// take it; what is not compressed may be read in ranges, as an archive of tiles is. The page's policy lets it load, run and connect to nothing but the server that it came from. A binary that was built
-// without the map says so in its place, and what to do.
+// A Handler serves the page and everything that it loads. Files under assets/ have the hash of
+// their content in their name and are cached forever; all others are revalidated by ETag. Files
+// that the build has compressed (.br, .gz) are sent compressed to clients that accept it; all
+// others support range requests, which archives of tiles need. The page's policy lets it load, run
+// and connect to nothing but its own server.
+//
+// A binary built without the map serves a page that says so, and what to do.
 package web
 
 import (

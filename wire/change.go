@@ -9,37 +9,41 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// Change is a change of the log as hazardd tells it: in lists, in the event stream and to webhooks. The base interface has none.
+// Change is a change of the log, as hazardd returns it in lists and sends it in event streams and
+// to webhooks. The base interface has no changes.
 type Change struct {
 	Change int64  `json:"change"`
 	Time   string `json:"time"` // RFC 3339, UTC
 	Type   string `json:"type"`
-	// Left: the hazard does not pass the reader's filter any more; nothing more is told of it unless it comes back.
+	// Left means that the hazard no longer matches the reader's filter. No more changes of it
+	// follow unless it matches again.
 	Left bool `json:"left,omitzero"`
-	// Late: it comes long after the change, to a webhook. What it tells is as of Change, which is the latest; Changes are all that it tells
-	// of.
+	// Late means that a webhook gets this message long after the change. It describes the state as
+	// of Change, and Changes lists all changes that it covers.
 	Late    bool    `json:"late,omitzero"`
 	Changes []int64 `json:"changes,omitzero"`
-	// User is who made it, Source which source's report did; neither: the service itself, at the hazard's end, or once it has counted the people.
+	// User is the user who made the change, Source the source whose report made it. If both are
+	// empty, the service made it: at the hazard's end, or after it counted the people.
 	User   string `json:"user,omitzero"`
 	Source string `json:"source,omitzero"`
-	// Of a change that ended a hazard: why, and what took its place.
+	// Reason says why a hazard ended, Successor is the UUID of the hazard that replaces it.
 	Reason    string `json:"reason,omitzero"`
 	Successor string `json:"successor,omitzero"`
 	Note      string `json:"note,omitzero"`
 	Retracted bool   `json:"retracted,omitzero"`
-	// Undoes is the number of the change that this one took back: a merge, a split, an end or a retraction.
+	// Undoes is the number of the change that this one undid: a merge, split, end or retraction.
 	Undoes int64 `json:"undoes,omitzero"`
-	// Fields are the fields that differ from the state before; in the history of one hazard only.
+	// Fields are the fields that differ from the state before. Only the history of one hazard has
+	// them.
 	Fields []FieldChange `json:"fields,omitzero"`
-	// Redacted are the marks of what was removed from this state for good.
+	// Redacted lists what was permanently removed from this state.
 	Redacted []Redaction `json:"redacted,omitzero"`
-	// One of them is the state after the change.
+	// The state after the change: exactly one of the two is set.
 	Hazard  *Hazard  `json:"hazard,omitzero"`
 	Product *Product `json:"product,omitzero"`
 }
 
-// Redaction says that fields were removed for good, by whom, when (RFC 3339, UTC) and why.
+// Redaction says which fields were permanently removed, by whom, when (RFC 3339, UTC) and why.
 type Redaction struct {
 	Fields []string `json:"fields"`
 	User   string   `json:"user"`
@@ -47,15 +51,16 @@ type Redaction struct {
 	Reason string   `json:"reason"`
 }
 
-// FieldChange is one field's value before and after a change.
+// FieldChange is the value of one field before and after a change.
 type FieldChange struct {
 	Field string         `json:"field"`
 	From  jsontext.Value `json:"from"`
 	To    jsontext.Value `json:"to"`
 }
 
-// FromChange is c as readers see it. total is how many products of the hazard the reader may know of as of the change; it does not
-// matter for a change of a product. base is the service's public address.
+// FromChange converts c to its JSON form. total is the number of products of the hazard that the
+// reader may see as of the change; for a change of a product it is ignored. base is the service's
+// public address without a trailing slash.
 func FromChange(c *hazard.Change, total int, base string) Change {
 	shown := Change{Change: c.Number, Time: c.At.Time().Format(time.RFC3339Nano), Type: string(c.Kind), User: c.Actor, Source: c.Source}
 	for _, m := range c.Redactions() {

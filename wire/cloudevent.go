@@ -6,30 +6,32 @@ import (
 	"strings"
 )
 
-// CloudEvent is an event in the JSON format of CloudEvents 1.0, as streams and webhooks have it for those who ask for that envelope.
+// CloudEvent is an event in the JSON format of CloudEvents 1.0. Streams and webhooks use it on
+// request.
 type CloudEvent struct {
 	SpecVersion string `json:"specversion"`
-	// ID is the same for whatever is told twice. Source and ID together name an event.
+	// ID is the same when an event is sent again. Source and ID together identify an event.
 	ID     string `json:"id"`
 	Source string `json:"source"` // address of the stream or the webhook
-	Type   string `json:"type"`   // CloudEventType and the type of the change
-	// Subject is the hazard or product, as a path below the service's public address.
+	Type   string `json:"type"`   // CloudEventType followed by the type of the change
+	// Subject is the path of the hazard or product below the service's public address.
 	Subject         string `json:"subject,omitzero"`
-	Time            string `json:"time,omitzero"` // of the change
+	Time            string `json:"time,omitzero"` // time of the change
 	DataContentType string `json:"datacontenttype"`
 	DataSchema      string `json:"dataschema,omitzero"`
 	Data            any    `json:"data"`
 }
 
-// CloudEventType begins the type of each of our events.
+// CloudEventType is the prefix of the type of all our events.
 const CloudEventType = "io.github.hazardd."
 
-// NewCloudEvent is an event that is of no change.
+// NewCloudEvent returns an event that is not about a change.
 func NewCloudEvent(source, id, kind string, data any) CloudEvent {
 	return CloudEvent{SpecVersion: "1.0", ID: id, Source: source, Type: CloudEventType + kind, DataContentType: "application/json", Data: data}
 }
 
-// CloudEvent is the change in its envelope. base is the service's public address, and source an address below it.
+// CloudEvent returns the change as a CloudEvent. base is the service's public address, and source
+// an address below it.
 func (c *Change) CloudEvent(base, source string) CloudEvent {
 	e := NewCloudEvent(source, strconv.FormatInt(c.Change, 10), c.Type, c)
 	e.Time, e.DataSchema = c.Time, base+"/openapi.json#/components/schemas/Change"
@@ -42,8 +44,8 @@ func (c *Change) CloudEvent(base, source string) CloudEvent {
 	return e
 }
 
-// Header are the attributes as fields of HTTP, for the binary mode of its protocol binding, section 3.1: Data is the body then. The
-// content type is no field of its own there.
+// Header returns the attributes as HTTP header fields for the binary content mode (HTTP protocol
+// binding, section 3.1), in which the body is Data. The content type is not among them.
 func (e *CloudEvent) Header() map[string]string {
 	header := map[string]string{}
 	for name, value := range map[string]string{"specversion": e.SpecVersion, "id": e.ID, "source": e.Source, "type": e.Type, "subject": e.Subject, "time": e.Time, "dataschema": e.DataSchema} {
@@ -54,7 +56,7 @@ func (e *CloudEvent) Header() map[string]string {
 	return header
 }
 
-// percent encodes what a field of HTTP cannot hold (section 3.1.3.2).
+// percent encodes the bytes that a header field cannot hold (section 3.1.3.2).
 func percent(text string) string {
 	var b strings.Builder
 	for i := range len(text) {

@@ -1,8 +1,11 @@
-// Package wire is the JSON of the base interface: what goes over the wire between a hazard data service and its clients.
+// Package wire defines the JSON of the base interface, which a hazard data service and its clients
+// exchange.
 //
-// The struct types are the resources of the base interface, section 2, field by field: names, their case, their order and
-// their JSON types are normative. Server and client share this one copy. Timestamps are strings of digits, milliseconds
-// since 1970-01-01T00:00:00Z. Positions are WGS84 degrees.
+// The structs are the resources of section 2 of the base interface. The names of their members,
+// with their case, order and JSON types, are normative. Server and client share these types.
+//
+// Timestamps are strings of digits: milliseconds since 1970-01-01T00:00:00Z. Positions are WGS 84
+// degrees.
 package wire
 
 import (
@@ -13,7 +16,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// TokenPair answers the authorize operation (section 2.1).
+// TokenPair is the answer of the authorize operation (section 2.1).
 type TokenPair struct {
 	AccessToken  string `json:"accessToken"`
 	RefreshToken string `json:"refreshToken"`
@@ -45,7 +48,7 @@ type HazardCategory struct {
 	CategoryName string `json:"category_name"`
 }
 
-// ProductType describes one of the values of product_Type.
+// ProductType is a value of product_Type, with its description.
 type ProductType struct {
 	Type        string `json:"type"`
 	Description string `json:"description"`
@@ -71,7 +74,7 @@ type Hazard struct {
 	Creator          string  `json:"creator"`
 	Latitude         float64 `json:"latitude"`
 	Longitude        float64 `json:"longitude"`
-	ProductTotal     string  `json:"product_total"` // of the products that the caller may know of
+	ProductTotal     string  `json:"product_total"` // number of products that the caller may see
 	OrgID            int64   `json:"org_ID"`
 	AppID            int64   `json:"app_ID"`
 	AppIDs           string  `json:"app_IDs"`
@@ -86,12 +89,12 @@ type Hazard struct {
 	Roles            []any   `json:"roles"` // empty in every known sample
 }
 
-// Product is a product (section 2.7).
+// Product is a product of a hazard (section 2.7).
 type Product struct {
 	ProductID           int64   `json:"product_ID"`
 	UUID                string  `json:"uuid"`
 	HazardID            int64   `json:"hazard_ID"`
-	ParentID            int64   `json:"parent_ID"` // 0 is the root
+	ParentID            int64   `json:"parent_ID"` // 0 means the root
 	Title               string  `json:"title"`
 	ProductType         string  `json:"product_Type"`
 	Data                *string `json:"data"`
@@ -102,7 +105,7 @@ type Product struct {
 	IsHidden            string  `json:"is_Hidden"`     // Y or N
 	SecurityFlag        string  `json:"security_Flag"` // R or A
 	OrgID               int64   `json:"org_ID"`
-	OrgIDs              string  `json:"org_IDs"` // separated by commas; empty when everybody may see it
+	OrgIDs              string  `json:"org_IDs"` // separated by commas; empty if everybody may see the product
 	OrganizationAcronym *string `json:"organization_acronym"`
 	AppIDs              *string `json:"app_IDs"`
 	UserID              string  `json:"user_ID"`
@@ -110,10 +113,10 @@ type Product struct {
 	CreateDate          string  `json:"create_Date"`
 	UpdateDate          string  `json:"update_Date"`
 	TimelineDate        string  `json:"timeline_Date"`
-	GeoLocations        string  `json:"geo_Locations"` // WKT, longitude latitude
+	GeoLocations        string  `json:"geo_Locations"` // WKT, longitude before latitude
 }
 
-// Types is the list of hazard types as the base interface orders it.
+// Types returns the hazard types in the order of the base interface.
 func Types() []HazardType {
 	var list []HazardType
 	for _, t := range hazard.Types() {
@@ -122,7 +125,7 @@ func Types() []HazardType {
 	return list
 }
 
-// Severities is the list of severities, least severe first.
+// Severities returns the severities, least severe first.
 func Severities() []HazardSeverity {
 	var list []HazardSeverity
 	for _, s := range hazard.Severities() {
@@ -131,7 +134,7 @@ func Severities() []HazardSeverity {
 	return list
 }
 
-// Categories is the list of categories as the base interface orders it.
+// Categories returns the categories in the order of the base interface.
 func Categories() []HazardCategory {
 	var list []HazardCategory
 	for _, c := range hazard.Categories() {
@@ -140,7 +143,7 @@ func Categories() []HazardCategory {
 	return list
 }
 
-// ProductTypes is the list of product types.
+// ProductTypes returns the product types.
 func ProductTypes() []ProductType {
 	var list []ProductType
 	for _, t := range hazard.ProductTypes() {
@@ -149,8 +152,8 @@ func ProductTypes() []ProductType {
 	return list
 }
 
-// FromHazard is h as the wire carries it, for a caller who may know of products of its products. base is the service's
-// public address without a slash at its end.
+// FromHazard converts h to its JSON form. products is the number of its products that the caller
+// may see. base is the service's public address without a trailing slash.
 func FromHazard(h *hazard.Hazard, products int, base string) Hazard {
 	w := Hazard{
 		HazardID: h.ID, UUID: h.UUID.String(), HazardName: h.Name, Description: h.Description, TypeID: string(h.Type), SeverityID: h.Severity.String(),
@@ -168,7 +171,8 @@ func FromHazard(h *hazard.Hazard, products int, base string) Hazard {
 	return w
 }
 
-// FromProduct is p as the wire carries it. base is the service's public address without a slash at its end.
+// FromProduct converts p to its JSON form. base is the service's public address without a trailing
+// slash.
 func FromProduct(p *hazard.Product, base string) Product {
 	w := Product{
 		ProductID: p.ID, UUID: p.UUID.String(), HazardID: p.HazardID, ParentID: p.ParentID, Title: p.Title, ProductType: string(p.Type),

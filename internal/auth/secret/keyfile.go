@@ -1,5 +1,5 @@
-// Package secret reads secret keys from files, and makes such files. A file that other users of the machine may read is refused, except on
-// Windows, where access lists decide, which a mode does not show.
+// Package secret reads secret keys from files, and creates such files. It refuses a file that other
+// users of the machine can read, except on Windows, where the file mode does not show this.
 package secret
 
 import (

@@ -1,9 +1,9 @@
-// Package cap holds how an organization publishes its own hazards as an alerting authority: its profile, and which changes of a
-// hazard are CAP messages.
+// Package cap holds the profile by which an organization publishes its own hazards as an alerting
+// authority, and decides which changes of a hazard are CAP messages.
 //
-// Both are values: nothing here reads a clock, a store or a network. A profile never changes what was published before it: each
-// setting of it is kept with the number of the change after which it holds (Settings.At), so that a message reads the same for ever. A
-// Chain is a function of the changes of one hazard alone.
+// Both are values without clock, store or network. A new profile never changes what was published
+// before: each setting is kept with the number of the change after which it applies (Settings.At),
+// so a message reads the same forever. A Chain depends only on the changes of one hazard.
 package cap
 
 import (

@@ -1,8 +1,10 @@
-// Package words holds the words of pages, messages and the map in each language, one file for each: docs/languages.md says how to add one.
+// Package words holds the words of pages, messages and the map, one file for each language;
+// docs/languages.md says how to add one.
 //
-// Messages are ICU messages, of which pages use arguments, {name}, and plurals, {n, plural, one {# day} other {# days}}: all of a file is
-// read when the program starts, and a message that cannot be read ends it; a test reads them first. The map compiles the same files when it is
-// built. A Language does not change and may be used by several goroutines.
+// The words are ICU messages. Pages use arguments, {name}, and plurals, {n, plural, one {# day}
+// other {# days}}. All messages are parsed when the program starts; a test makes sure that none
+// fails. The map's build compiles the same files. A Language is immutable and safe for concurrent
+// use.
 package words
 
 import (

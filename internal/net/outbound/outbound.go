@@ -1,7 +1,9 @@
-// Package outbound sends requests to addresses that others name: webhooks and channels. They lead to public addresses alone, or to what the operator allows.
+// Package outbound sends requests to addresses that users chose, for webhooks and channels. It
+// reaches only public addresses, and those that the operator allows.
 //
-// What an address leads to is checked at each connection, of the very address that is connected to. Redirects are not followed, no proxy is
-// taken from the environment, and of an answer nothing is kept but its status and Retry-After. All is safe for concurrent use.
+// Each connection checks the very IP address that it connects to. Redirects are not followed, and
+// no proxy is taken from the environment. Of an answer, only the status and Retry-After are kept.
+// It is safe for concurrent use.
 package outbound
 
 import (

@@ -1,8 +1,10 @@
-// Package trace gives each request an id, and carries it: in the context, into log lines, and into requests that are sent on.
+// Package trace gives each request an ID, and carries it in the context, into log lines, and into
+// outgoing requests.
 //
-// The id is the trace and the span of W3C Trace Context (https://www.w3.org/TR/trace-context/), joined by a hyphen. The trace is
-// the caller's if the request has a valid traceparent, else a new one; the span is always new, so no two requests have the same id.
-// An id is no secret and proves nothing: callers choose the trace.
+// The ID is the trace and the span of W3C Trace Context (https://www.w3.org/TR/trace-context/),
+// joined by a hyphen. The trace is the caller's if the request has a valid traceparent, otherwise a
+// new one. The span is always new, so no two requests have the same ID. An ID is no secret and
+// proves nothing, because callers choose the trace.
 package trace
 
 import (

@@ -16,7 +16,7 @@ import (
 // Encoding is a content coding (RFC 9110 section 8.4.1).
 type Encoding uint8
 
-// The codings that a Body comes in.
+// These are the codings of a Body.
 const (
 	Identity Encoding = iota
 	Gzip
@@ -25,13 +25,14 @@ const (
 	encodings
 )
 
-// String is the name of the coding in Content-Encoding; empty for Identity.
+// String returns the name of the coding in Content-Encoding; it is empty for Identity.
 func (e Encoding) String() string { return [encodings]string{"", "gzip", "zstd", "br"}[e] }
 
-// Body is an encoded answer: a JSON text, and each compressed form of it, made when first asked for. It is immutable and safe
-// for concurrent use; the caller must not change the bytes.
+// Body is an encoded JSON text with its compressed forms, each made on first use. It is immutable
+// and safe for concurrent use. Callers must not change the bytes.
 type Body struct {
-	// Restricted: it holds something that not everybody may know of, so that no one else may keep it.
+	// Restricted means that the body contains data that not everybody may see, so shared caches
+	// must not keep it.
 	Restricted bool
 	forms      [encodings]form
 	etags      [encodings][]string // ready to be a header's value
@@ -43,7 +44,7 @@ type form struct {
 	length []string
 }
 
-// NewBody takes a JSON text.
+// NewBody returns a Body with a JSON text.
 func NewBody(text []byte, restricted bool) *Body {
 	b := &Body{Restricted: restricted}
 	b.forms[Identity].set(text)
@@ -60,10 +61,10 @@ func NewBody(text []byte, restricted bool) *Body {
 	return b
 }
 
-// ETag is the strong entity tag of the body in coding e, as a header's list of values.
+// ETag returns the strong entity tag of the body in coding e, as the value list of a header.
 func (b *Body) ETag(e Encoding) []string { return b.etags[e] }
 
-// Bytes is the body in coding e.
+// Bytes returns the body in coding e.
 func (b *Body) Bytes(e Encoding) []byte {
 	f := &b.forms[e]
 	if e != Identity {
@@ -72,19 +73,21 @@ func (b *Body) Bytes(e Encoding) []byte {
 	return f.data
 }
 
-// Length is the number of bytes of the body in coding e, as a header's list of values.
+// Length returns the number of bytes of the body in coding e, as the value list of a header.
 func (b *Body) Length(e Encoding) []string {
 	b.Bytes(e)
 	return b.forms[e].length
 }
 
-// size is what the body counts for, in bytes: the compressed forms of a text are smaller than it together.
+// size returns the bytes that the body counts for: the compressed forms together are smaller than
+// the text.
 func (b *Body) size() int { return 2 * len(b.forms[Identity].data) }
 
 func (f *form) set(data []byte) { f.data, f.length = data, []string{strconv.Itoa(len(data))} }
 
-// compress encodes text. A body is compressed once and sent many times, and that once delays the first reader after a
-// change: the levels are those where a further per cent of size begins to cost a multiple of the time.
+// compress encodes text. A body is compressed once and sent often, but the first reader after a
+// change waits for it. So the levels are those beyond which one percent of size costs several times
+// as much time.
 func compress(text []byte, e Encoding) []byte {
 	var out bytes.Buffer
 	var w io.WriteCloser

@@ -10,19 +10,20 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// Limits bound a Budget.
+// Limits are the limits of a Budget.
 type Limits struct {
 	All  int64         // bytes of all users together
 	User int64         // bytes of one user
-	Wait time.Duration // how long a request waits for others to give back
+	Wait time.Duration // how long a request waits for others to release memory
 }
 
-// DefaultLimits leave room for the lists that readers share, below 512 MiB in all.
+// DefaultLimits leave room for the shared lists, within 512 MiB in total.
 var DefaultLimits = Limits{All: 96 << 20, User: 24 << 20, Wait: 5 * time.Second}
 
-// Budget bounds the memory of answers that are made for one request: a request takes what its answer may need before it makes it, keeps
-// what the answer has, and gives that back when the last byte is written. What readers share is not counted. A request waits for
-// others, in order; those of a user who has too much at once do not hold up those of others. It is safe for concurrent use.
+// Budget limits the memory of answers that are made for one request. A request takes what its
+// answer may need before it makes it, then keeps only what the answer needs, and releases that
+// after the last byte. Shared bodies do not count. Requests wait in order, but those of a user who
+// has too much do not delay others. It is safe for concurrent use.
 type Budget struct {
 	limits Limits
 
@@ -32,25 +33,25 @@ type Budget struct {
 	waiting []*claim
 }
 
-// claim is a request that waits for its turn.
+// claim is a waiting request.
 type claim struct {
 	user  string
 	bytes int64
-	ready chan struct{} // closed when it was given what it asks for
+	ready chan struct{} // closed when the request has got its bytes
 }
 
-// NewBudget makes a budget of which everything is free.
+// NewBudget returns a budget of which nothing is taken.
 func NewBudget(l Limits) *Budget { return &Budget{limits: l, users: map[string]int64{}} }
 
-// Share is what a request holds of a Budget.
+// Share is what a request has taken of a Budget.
 type Share struct {
 	budget *Budget
 	user   string
 	bytes  int64
 }
 
-// Take takes bytes for a request of user. It waits while there is too little, and fails with a *hazard.LimitError when that takes too
-// long, or with ctx's error. The caller must release the share.
+// Take takes bytes for a request of user. It waits while there is too little. If that takes too
+// long, it returns a *hazard.LimitError, or ctx's error. The caller must release the share.
 func (b *Budget) Take(ctx context.Context, user string, bytes int64) (*Share, error) {
 	bytes = min(bytes, b.limits.User, b.limits.All)
 	b.mu.Lock()
@@ -90,7 +91,7 @@ func (b *Budget) Take(ctx context.Context, user string, bytes int64) (*Share, er
 		Detail: fmt.Sprintf("answer-bytes: answers of %d MiB are being made or read, the most that this server holds at once; ask again", b.limits.All>>20)}
 }
 
-// Held is how many bytes are taken.
+// Held returns the number of bytes taken.
 func (b *Budget) Held() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -108,7 +109,8 @@ func (b *Budget) give(user string, bytes int64) {
 	}
 }
 
-// next gives those who wait what there is now, in their order. Who waits for answers of its own user does not hold up the others.
+// next gives free bytes to waiting requests, in order. A request that must wait for its own user's
+// answers does not delay others.
 func (b *Budget) next() {
 	b.waiting = slices.DeleteFunc(b.waiting, func(c *claim) bool {
 		if !b.fits(c.user, c.bytes) {
@@ -120,7 +122,7 @@ func (b *Budget) next() {
 	})
 }
 
-// Resize makes the share as large as the answer is, which is known when it was made. It does not wait.
+// Resize sets the share to the actual size of the answer. It does not wait.
 func (s *Share) Resize(bytes int64) {
 	s.budget.mu.Lock()
 	defer s.budget.mu.Unlock()
@@ -129,5 +131,5 @@ func (s *Share) Resize(bytes int64) {
 	s.budget.next()
 }
 
-// Release gives everything back.
+// Release releases the whole share.
 func (s *Share) Release() { s.Resize(0) }

@@ -10,43 +10,45 @@ import (
 	"github.com/hazardd/hazardd/internal/store/view"
 )
 
-// key names a list of a view.
+// key identifies a list of a view.
 type key struct {
-	form     string // empty: the records of the base interface
+	form     string // empty means the records of the base interface
 	filter   view.Filter
-	products int64 // the hazard whose products are listed; 0: a list of hazards
+	products int64 // hazard whose products are listed; 0 means a list of hazards
 	audience view.Audience
-	// languages is what a wish makes of the view (lang.Sets.Key): empty where it reads as it is stored.
+	// languages says which texts a language preference selects in the view (lang.Sets.Key). It is
+	// empty if they are the stored ones.
 	languages string
 }
 
-// maxCached bounds the bodies that are kept of one view, in bytes: the lists of 5,000 hazards in every form are 40 MB. Beyond it,
-// those that nobody has asked for longest are dropped, and encoded again when somebody does.
+// maxCached is the maximum size of the bodies kept for one view, in bytes. The lists of 5,000
+// hazards in every form take 40 MB. Beyond it, the least recently used are dropped, and encoded
+// again on demand.
 const maxCached = 48 << 20
 
 // cache holds the bodies of one view.
 type cache struct {
-	most  int // bytes
+	most  int // maximum, in bytes
 	mu    sync.Mutex
 	slots map[key]*list.Element // of *slot
-	order list.List             // the one that was asked for last is first
+	order list.List             // most recently used first
 	bytes int
 }
 
-// slot is a place for a body. Its making may fail; then the next reader tries.
+// slot is the place of a body. If making it fails, the next reader tries again.
 type slot struct {
 	key  key
-	size int // bytes that it counts for in the cache; 0 until it is made. Guarded by the cache's mu.
+	size int // bytes that it counts for; 0 until the body is made. Guarded by the cache's mu.
 	body atomic.Pointer[Body]
 
 	mu    sync.Mutex
-	large bool // it is not made again
+	large bool // the body is too large to keep, and is not made again
 }
 
-// ErrLarge reports that a body is too large to be kept: the caller must stream it.
+// ErrLarge means that a body is too large to keep: the caller must stream it.
 var ErrLarge = errors.New("too large to be kept")
 
-// find is the body of k; nil if it is yet to be made.
+// find returns the body of k, or nil if it has not been made.
 func (c *cache) find(k key) *Body {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -58,7 +60,7 @@ func (c *cache) find(k key) *Body {
 	return e.Value.(*slot).body.Load()
 }
 
-// get is the body of k, which the first who asks makes. The others wait for it.
+// get returns the body of k. The first caller makes it, and the others wait.
 func (c *cache) get(k key, make func() (*Body, error)) (*Body, error) {
 	s := c.place(k)
 	if body := s.body.Load(); body != nil {
@@ -97,7 +99,7 @@ func (c *cache) place(k key) *slot {
 	return s
 }
 
-// count makes room for the body of s, which is kept even if it is larger than all that may be.
+// count makes room for the body of s. The body is kept even if it alone exceeds the limit.
 func (c *cache) count(s *slot, body *Body) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -118,10 +120,11 @@ func (c *cache) count(s *slot, body *Body) {
 	}
 }
 
-// largest is the largest body in a form that is kept, in bytes: 5,000 hazards with plain areas take half of it.
+// largest is the maximum size of a kept body, in bytes. 5,000 hazards with plain areas take half of
+// it.
 const largest = 16 << 20
 
-// buffer holds a body that is being made.
+// buffer holds a body while it is made.
 type buffer struct{ bytes.Buffer }
 
 func (b *buffer) Write(p []byte) (int, error) {

@@ -1,5 +1,7 @@
-// Package encoded makes the bodies of answers: their encodings, content codings and entity tags.
+// Package encoded makes the bodies of answers: encoded, compressed, with entity tags.
 //
-// A Body is encoded once and sent many times, to any number of readers at once. Lists keeps the bodies of the present view of the
-// active hazards, one for each filter, form and audience, and drops them with the view. Nothing here knows requests or SQL.
+// A Body is encoded once and sent to any number of readers at once. Lists keeps the bodies for the
+// current view of the active hazards, one for each filter, form, audience and choice of languages,
+// and drops them with the view. Budget and Readers limit the memory that answers take, and Paced
+// the time that a slow reader may take. The package knows neither routes nor SQL.
 package encoded

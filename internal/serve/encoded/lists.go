@@ -15,18 +15,19 @@ import (
 	"github.com/hazardd/hazardd/wire"
 )
 
-// Lists encodes what a view holds, each list once for each filter, form, audience and choice of languages for as long as the view is the present one.
-// Readers that ask for the same list at once wait for the first of them. It is safe for concurrent use.
+// Lists encodes the lists of a view, once for each filter, form, audience and choice of languages,
+// for as long as the view is current. Readers that request the same list at once wait for the first
+// of them. It is safe for concurrent use.
 type Lists struct {
 	base    string
 	present atomic.Pointer[generation]
 	mu      sync.Mutex // guards replacing present
 }
 
-// NewLists makes Lists for a service whose public address is base, without a slash at its end.
+// NewLists returns Lists for a service with the public address base, without a trailing slash.
 func NewLists(base string) *Lists { return &Lists{base: base} }
 
-// generation is what was encoded of one view.
+// generation holds what was encoded of one view.
 type generation struct {
 	view   *view.View
 	bodies cache
@@ -37,7 +38,7 @@ type generation struct {
 	records map[said]record
 }
 
-// said names a hazard as it reads in one of its texts, by number; -1: as it is stored.
+// said identifies one text of a hazard by its number; -1 means the stored one.
 type said struct {
 	hazard *hazard.Hazard
 	text   int
@@ -49,7 +50,8 @@ type record struct {
 	text     []byte
 }
 
-// of is the generation of v. What a later view has replaced is encoded for the one reader who still has it, and not kept.
+// of returns the generation of v. For a view that was replaced, it returns one that is not kept,
+// for the reader that still has it.
 func (l *Lists) of(v *view.View) *generation {
 	if g := l.present.Load(); g != nil && g.view == v {
 		return g
@@ -80,8 +82,8 @@ func (l *Lists) of(v *view.View) *generation {
 	return g
 }
 
-// Active is the JSON array of the active hazards that f lets through, as a member of orgs sees them, in the order of lists, each in the
-// language that meets the wish.
+// Active returns the JSON array of the active hazards that match f, in the standard order, as a
+// member of orgs sees them. Each is in the language that fits wish best.
 func (l *Lists) Active(v *view.View, f view.Filter, orgs []int64, wish lang.Wish) *Body {
 	g := l.of(v)
 	k := g.key(key{filter: f, audience: v.Audience(orgs)}, &wish)
@@ -95,7 +97,8 @@ func (l *Lists) Active(v *view.View, f view.Filter, orgs []int64, wish lang.Wish
 	return body
 }
 
-// key adds to a key what a wish makes of the view, and drops a wish that makes nothing of it.
+// key adds to a key which texts wish selects in the view. It clears a wish that selects only stored
+// texts.
 func (g *generation) key(k key, wish *lang.Wish) key {
 	if wish.None() {
 		return k
@@ -134,8 +137,9 @@ func (g *generation) active(base string, f view.Filter, orgs []int64, reader *la
 	return append(out, ']')
 }
 
-// Form is a list in another form than Active: what encode writes of the view's Hazards, each in the language that meets the wish. What failed is encoded anew by the next reader. The error
-// is ErrLarge if it would be larger than 16 MiB.
+// Form returns a list in another form than Active: what encode writes for the hazards of the view,
+// each in the language that fits wish best. After an error, the next reader tries again. The error
+// is ErrLarge if the list is larger than 16 MiB.
 func (l *Lists) Form(v *view.View, form string, f view.Filter, orgs []int64, wish lang.Wish, encode func(io.Writer, iter.Seq2[*hazard.Hazard, int]) error) (*Body, error) {
 	g := l.of(v)
 	k := g.key(key{form: form, filter: f, audience: v.Audience(orgs)}, &wish)
@@ -148,7 +152,8 @@ func (l *Lists) Form(v *view.View, form string, f view.Filter, orgs []int64, wis
 	})
 }
 
-// Languages are those of the wish that some hazard of the view is said in, as their authorities write them; at most 8.
+// Languages returns the languages of wish in which some hazard of the view has texts, in the
+// authorities' spelling; at most 8.
 func (l *Lists) Languages(v *view.View, wish lang.Wish) []string {
 	if wish.None() {
 		return nil
@@ -156,11 +161,12 @@ func (l *Lists) Languages(v *view.View, wish lang.Wish) []string {
 	return l.of(v).sets().Met(wish)
 }
 
-// manyProducts is the size of products from which their list is not kept, in bytes of data.
+// manyProducts is the size of products, in bytes of data, from which their list is not kept.
 const manyProducts = 1 << 20
 
-// Products is the JSON array of the products of an active hazard that a member of orgs may know of, which the caller has from v. The error is
-// ErrLarge if they are larger than 1 MiB together.
+// Products returns the JSON array of those products of an active hazard that a member of orgs may
+// see. The caller has read products from v. The error is ErrLarge if they are larger than 1 MiB
+// together.
 func (l *Lists) Products(v *view.View, id int64, orgs []int64, products []*hazard.Product) (*Body, error) {
 	size := 0
 	for _, p := range products {

@@ -5,12 +5,13 @@ import (
 	"strings"
 )
 
-// preferred is the order among codings that a client likes equally: what costs us least to make comes first.
+// preferred is the order among codings with the same weight: cheapest to make first.
 var preferred = [...]Encoding{Zstd, Brotli, Gzip}
 
-// Prefer is the coding that Accept-Encoding likes best of those that we have (RFC 9110 section 12.5.3). Identity is what is left:
-// a client that refuses even that gets it all the same, since it can do nothing with an error. A wildcard stands for gzip alone: the
-// clients that send one cannot read the younger codings, and those that can name them.
+// Prefer returns the coding with the highest weight in Accept-Encoding (RFC 9110 section 12.5.3),
+// or Identity. A client that refuses even Identity gets it all the same, since an error would not
+// help it. A wildcard means gzip only: clients that send one cannot read the newer codings, and
+// those that can name them.
 func Prefer(values []string) Encoding {
 	if len(values) == 0 {
 		return Identity
@@ -57,7 +58,8 @@ func Prefer(values []string) Encoding {
 	return best
 }
 
-// qvalue reads the weight of an item (RFC 9110 section 12.4.2): 1 without one, 0 if it cannot be read.
+// qvalue parses the weight of an item (RFC 9110 section 12.4.2). It is 1 if missing, and 0 if
+// unreadable.
 func qvalue(params string) float64 {
 	params = strings.TrimSpace(params)
 	if params == "" {

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// Pace says which readers are too slow to be waited for: what a slow reader holds, others cannot have.
+// Pace says how slow a reader may be. What a slow reader holds is not available to others.
 type Pace struct {
-	// Rate is what a reader must take on average, in bytes per second.
+	// Rate is the minimum average speed of a reader, in bytes per second.
 	Rate int64
-	// Patience is how much longer it may take.
+	// Patience is the additional time that a reader gets.
 	Patience time.Duration
 }
 
@@ -30,30 +30,31 @@ const (
 	waited     = 100 * time.Millisecond
 )
 
-// Paced writes an answer in chunks, and gives up on a reader that is too slow. It is for one answer and one goroutine.
+// Paced writes one answer in chunks, and gives up on a reader that is too slow. It is for one
+// goroutine.
 type Paced struct {
 	pace     Pace
 	out      http.ResponseWriter
-	deadline interface{ SetWriteDeadline(time.Time) error } // nil: out has none
+	deadline interface{ SetWriteDeadline(time.Time) error } // nil if out has none
 
 	sent  int64
-	spent time.Duration // in writes
-	took  time.Duration // the last of them
-	began time.Time     // the write that is under way
-	until time.Time     // when it is given up
+	spent time.Duration // total time of the writes
+	took  time.Duration // duration of the last write
+	began time.Time     // start of the current write
+	until time.Time     // deadline of the current write
 	late  bool
 }
 
-// Begin begins an answer on out.
+// Begin starts an answer on out.
 func (p *Paced) Begin(out http.ResponseWriter, pace Pace) {
 	*p = Paced{pace: pace, out: out}
 	p.deadline, _ = out.(interface{ SetWriteDeadline(time.Time) error })
 }
 
-// Late reports whether the answer was given up because its reader was too slow.
+// Late reports whether the answer was aborted because its reader was too slow.
 func (p *Paced) Late() bool { return p.late }
 
-// before begins a write of at most all bytes, and returns of how many.
+// before starts a write of at most all bytes, and returns how many to write.
 func (p *Paced) before(all int64) int64 {
 	n := int64(chunk)
 	switch {
@@ -74,7 +75,7 @@ func (p *Paced) before(all int64) int64 {
 	return n
 }
 
-// time is what n bytes may take.
+// time returns how long n bytes may take.
 func (p Pace) time(n int64) time.Duration {
 	return time.Duration(float64(n) / float64(p.Rate) * float64(time.Second))
 }
@@ -102,7 +103,7 @@ func (p *Paced) Write(b []byte) (written int, err error) {
 	}
 }
 
-// ReadFrom writes what r reads. The system sends a file by itself.
+// ReadFrom writes what r reads. The system sends files directly.
 func (p *Paced) ReadFrom(r io.Reader) (written int64, err error) {
 	whole, ok := r.(*io.LimitedReader) // the system's way is found below one of these, not below two
 	if !ok {

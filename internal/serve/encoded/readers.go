@@ -8,15 +8,16 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// The bounds of what the shared bodies that one user reads hold in memory, in bytes.
+// The limits of the shared bodies that one user reads at the same time, in bytes.
 const (
 	maxRead   = 64 << 20  // nine versions of a list of 5,000 hazards, uncompressed
-	smallBody = 256 << 10 // smaller bodies are not counted: connections bound them
+	smallBody = 256 << 10 // smaller bodies are not counted: the limit of connections bounds them
 )
 
-// Readers counts the shared bodies that each user is reading. A body lasts as long as somebody reads it, though a view has replaced it:
-// a user who reads many of them slowly would hold a version of the list for each change. Each counts once for a user,
-// however many of the user's requests read it. Its zero value is ready. It is safe for concurrent use.
+// Readers counts the shared bodies that each user is reading. A body stays in memory while somebody
+// reads it, even after its view was replaced. So a user who reads many slowly would keep a version
+// of the list for each change. A body counts once for a user, however many of their requests read
+// it. The zero value is ready to use. It is safe for concurrent use.
 type Readers struct {
 	mu    sync.Mutex
 	reads map[reading]int // requests
@@ -28,7 +29,8 @@ type reading struct {
 	body *Body
 }
 
-// Begin notes that a request of user reads body, until End. It is a *hazard.LimitError if the user reads too many others.
+// Begin records that a request of user reads body, until End. It returns a *hazard.LimitError if
+// the user is reading too many others.
 func (r *Readers) Begin(user string, body *Body) error {
 	size := len(body.Bytes(Identity))
 	if size < smallBody {
@@ -51,7 +53,7 @@ func (r *Readers) Begin(user string, body *Body) error {
 	return nil
 }
 
-// End ends what Begin began.
+// End ends what Begin recorded.
 func (r *Readers) End(user string, body *Body) {
 	size := len(body.Bytes(Identity))
 	if size < smallBody {

@@ -5,8 +5,9 @@ import (
 	"unicode"
 )
 
-// clean returns what a record holds without what would trouble an assistant or hide from the people who read along: texts are cut at most
-// characters, lists at maxItems (a member "…_left_out" says how many are missing), and characters that are not seen are left out.
+// clean returns a record without what would trouble an assistant or hide from the people who read
+// along. Texts are cut to most characters. Lists are cut to maxItems; a member "…_left_out" has the
+// number of missing items. Invisible characters are removed.
 func clean(v any, most int) any {
 	switch v := v.(type) {
 	case string:
@@ -30,8 +31,9 @@ func clean(v any, most int) any {
 	return v
 }
 
-// clip is the beginning of a text, without invisible characters: those that steer terminals or the direction of writing, tags (U+E0000 and
-// on, which spell words that nobody sees), and the like. Joiners stay: scripts and emoji need them.
+// clip returns at most most characters of a text, without invisible ones: those that control
+// terminals or the direction of writing, and tags (from U+E0000), which spell words that nobody
+// sees. Joiners stay, because scripts and emoji need them.
 func clip(text string, most int) string {
 	var out strings.Builder
 	n := 0

@@ -11,8 +11,9 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Drained is a transport whose end waits for the answers to what was asked before it, at most as long as a call may take: a client that closes
-// its end after the last question, as a pipe does, still reads the answer.
+// Drained returns a transport that, at the end of its input, still waits for the answers to
+// requests before it, at most as long as a call may take. So a client that closes its input after
+// the last request, as a pipe does, gets the answer.
 func Drained(t sdk.Transport) sdk.Transport { return drained{t} }
 
 type drained struct{ sdk.Transport }
@@ -28,7 +29,7 @@ func (d drained) Connect(ctx context.Context) (sdk.Connection, error) {
 type drainedConn struct {
 	sdk.Connection
 	mu    sync.Mutex
-	asked map[jsonrpc.ID]bool // requests without an answer; guarded by mu
+	asked map[jsonrpc.ID]bool // requests without an answer yet; guarded by mu
 	idle  chan struct{}       // capacity 1: an answer was written
 }
 
@@ -62,7 +63,7 @@ func (c *drainedConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	return err
 }
 
-// wait returns when nothing is asked any more.
+// wait returns when every request has its answer.
 func (c *drainedConn) wait(ctx context.Context) {
 	over := time.NewTimer(callTime)
 	defer over.Stop()

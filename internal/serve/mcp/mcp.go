@@ -1,10 +1,13 @@
-// Package mcp lets assistants read the service over the Model Context Protocol: tools that search, get and count, and nothing that writes.
+// Package mcp lets assistants read the service over the Model Context Protocol, by the official
+// SDK. Its tools search, get and count; none writes.
 //
-// A tool is a few GET requests of the service's own interface, made for the caller (Ask): it has no other way to the data, so tokens, rights,
-// limits and refusals are those of every other client. Every answer says how fresh it is, as of which change, and whose silence it repeats. Texts
-// of feeds and editors are data and marked as such, without the characters that hide text from people; an answer is bounded by Budget.
+// A tool makes GET requests to the service's own interface in the caller's name (Ask). It has no
+// other access to data, so rights, limits and errors are those of every other client. Every answer
+// says how fresh it is, as of which change, and whether the place is covered. Texts of feeds and
+// editors are marked as data, and characters that hide text from people are removed. The size of an
+// answer is limited.
 //
-// The protocol is the official SDK's. The package knows neither tokens nor how requests are made.
+// The package knows neither tokens nor how requests are sent.
 package mcp
 
 import (
@@ -23,25 +26,26 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Answer is what the service answered with success.
+// Answer is a successful answer of the service.
 type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte
 }
 
-// Ask makes a GET request of the service: path is below its address, escaped. Its error is what the service says, and goes to the assistant.
+// Ask makes a GET request to the service. path is escaped, and below the service's address. The
+// text of an error is shown to the assistant.
 type Ask func(ctx context.Context, path string, query url.Values) (*Answer, error)
 
-// The budget of a call.
+// The limits of a call.
 const (
 	maxResults     = 50       // hazards or changes in an answer
 	defaultResults = 20       //
-	MaxAnswer      = 64 << 10 // bytes of data in an answer: more would crowd out what an assistant is to think about
+	MaxAnswer      = 64 << 10 // bytes of data in an answer: more would leave an assistant no room to think
 	MaxMessage     = 64 << 10 // bytes of a request
-	maxItems       = 40       // of a list inside a record
-	listText       = 400      // characters of a text in a list
-	oneText        = 4000     // and in one record
+	maxItems       = 40       // items of a list inside a record
+	listText       = 400      // characters of each text in a list
+	oneText        = 4000     // characters of each text in a single record
 	callTime       = 30 * time.Second
 )
 
@@ -58,7 +62,7 @@ Dates in records are milliseconds since 1970 in UTC, as text; start, end and las
 // cache holds the schemas of the tools, which are the same for every server.
 var cache = sdk.NewSchemaCache()
 
-// NewServer makes a server whose tools ask by ask. version is the program's.
+// NewServer returns a server whose tools use ask. version is the version of this program.
 func NewServer(ask Ask, version string) *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "hazardd", Title: "hazardd, a hazard data service", Version: version},
 		&sdk.ServerOptions{Instructions: instructions, SchemaCache: cache, Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}}})
@@ -88,7 +92,7 @@ func add[In any](s *sdk.Server, name, title, description string, use func(contex
 	})
 }
 
-// Filter says which hazards.
+// Filter selects hazards.
 type Filter struct {
 	Type     []string `json:"type,omitempty" jsonschema:"types such as FLOOD, EARTHQUAKE, STORM, WILDFIRE"`
 	Severity []string `json:"severity,omitempty" jsonschema:"WARNING, WATCH, ADVISORY, INFORMATION or TERMINATION"`
@@ -105,7 +109,7 @@ type Filter struct {
 	Lang     string   `json:"lang,omitempty" jsonschema:"languages for names and descriptions, best first, such as fr-CA,fr; an authority's own words where it has them, never a translation"`
 }
 
-// Search is a search for a page of hazards.
+// Search is the input of the tool search.
 type Search struct {
 	Filter
 	At     string `json:"at,omitempty" jsonschema:"an earlier moment, RFC 3339: answers as the service would have then"`
@@ -113,7 +117,7 @@ type Search struct {
 	Cursor string `json:"cursor,omitempty" jsonschema:"next_cursor of the answer before, with the same filters"`
 }
 
-// AsOf is a search at an earlier moment.
+// AsOf is the input of the tool as_of.
 type AsOf struct {
 	Filter
 	At     string `json:"at" jsonschema:"the moment, RFC 3339, such as 2026-11-21T06:00:00Z"`
@@ -121,34 +125,34 @@ type AsOf struct {
 	Cursor string `json:"cursor,omitempty" jsonschema:"next_cursor of the answer before, with the same filters"`
 }
 
-// Count asks how many there are.
+// Count is the input of the tool count.
 type Count struct {
 	Filter
 	At string `json:"at,omitempty" jsonschema:"an earlier moment, RFC 3339"`
 }
 
-// One names a hazard.
+// One identifies a hazard, and the time for which to return it.
 type One struct {
 	Hazard string `json:"hazard" jsonschema:"number (hazard_ID) or uuid"`
 	At     string `json:"at,omitempty" jsonschema:"an earlier moment, RFC 3339"`
 	Lang   string `json:"lang,omitempty" jsonschema:"languages for name and description, best first, such as fr-CA,fr; an authority's own words where it has them, never a translation"`
 }
 
-// History asks for changes of a hazard.
+// History is the input of the tool history.
 type History struct {
 	One
 	Limit  int    `json:"limit,omitempty" jsonschema:"changes in the answer, at most 50; 20 if left out"`
 	Cursor string `json:"cursor,omitempty" jsonschema:"next_cursor of the answer before"`
 }
 
-// place is a place, for types of hazards.
+// place is the input of the tool coverage.
 type place struct {
 	Lon  float64  `json:"lon" jsonschema:"longitude in degrees"`
 	Lat  float64  `json:"lat" jsonschema:"latitude in degrees"`
 	Type []string `json:"type,omitempty" jsonschema:"types of hazards, such as FLOOD; official warnings at large if left out"`
 }
 
-// Result is what every tool answers.
+// Result is the answer of every tool.
 type Result struct {
 	Notice     string    `json:"notice"`
 	Data       any       `json:"data"`
@@ -158,16 +162,16 @@ type Result struct {
 	Coverage   Coverage  `json:"coverage"`
 }
 
-// Freshness says as of when an answer is true.
+// Freshness says how current an answer is.
 type Freshness struct {
-	Change         int64         `json:"change"` // number of the last change that the answer shows
+	Change         int64         `json:"change"` // number of the last change that the answer includes
 	AsOf           string        `json:"as_of,omitempty"`
-	ViewAgeSeconds int           `json:"view_age_seconds,omitempty"` // the store could not be read for so long
+	ViewAgeSeconds int           `json:"view_age_seconds,omitempty"` // for how long the store could not be read
 	Sources        []SourceState `json:"sources,omitempty"`
 	Summary        string        `json:"summary"`
 }
 
-// SourceState is how a source was read.
+// SourceState says how current a source is.
 type SourceState struct {
 	Name        string `json:"name"`
 	State       string `json:"state"`
@@ -175,7 +179,7 @@ type SourceState struct {
 	AgeSeconds  *int64 `json:"age_seconds,omitempty"`
 }
 
-// Coverage says whose silence an answer repeats.
+// Coverage says whether an empty answer means that there is no hazard.
 type Coverage struct {
 	Answer  string           `json:"answer"` // covered, stale, unknown, or "not asked"
 	About   string           `json:"about"`
@@ -183,7 +187,7 @@ type Coverage struct {
 	Sources []CoverageSource `json:"sources,omitempty"`
 }
 
-// CoverageSource is a source that speaks for a place.
+// CoverageSource is a source that covers a place.
 type CoverageSource struct {
 	Name        string   `json:"name"`
 	Authority   string   `json:"authority,omitempty"`
@@ -195,7 +199,7 @@ type CoverageSource struct {
 
 type tools struct{ ask Ask }
 
-// values are the parameters of a filter.
+// values returns the query parameters of a filter.
 func (f *Filter) values(at string) (url.Values, error) {
 	v := url.Values{}
 	for name, list := range map[string][]string{"type": f.Type, "severity": f.Severity, "category": f.Category, "source": f.Source} {
@@ -280,7 +284,8 @@ func (t tools) asOf(ctx context.Context, in AsOf) (*Result, error) {
 	return t.search(ctx, Search(in))
 }
 
-// page reads a list of at most limit records, of fewer if they would be larger than an answer may be: the rest is on the next page.
+// page reads a list of at most limit records. It reads fewer if they would exceed the size of an
+// answer; the rest is on the next page.
 func (t tools) page(ctx context.Context, path string, values url.Values, limit int, item func(map[string]any) any) (*Answer, []any, error) {
 	for {
 		values.Set("limit", strconv.Itoa(limit))
@@ -313,7 +318,7 @@ func fits(v any) bool {
 	return err == nil && len(text) <= MaxAnswer
 }
 
-// hazardItem is a hazard of a list: its record, and its dates as people write them.
+// hazardItem returns a hazard for a list: its record, with dates in RFC 3339 beside it.
 func hazardItem(record map[string]any) any {
 	item := map[string]any{"record": record}
 	for name, field := range map[string]string{"start": "start_Date", "end": "end_Date", "last_update": "last_Update"} {
@@ -328,7 +333,7 @@ func hazardItem(record map[string]any) any {
 
 var hazardName = regexp.MustCompile(`^([0-9]{1,18}|[0-9a-fA-F-]{36})$`)
 
-// path is the address of a hazard.
+// path returns the path and the parameters of a request about a hazard.
 func (o *One) path(more string) (string, url.Values, error) {
 	if !hazardName.MatchString(o.Hazard) {
 		return "", nil, fmt.Errorf("hazard: %q is neither a number nor a uuid; search finds them", clip(o.Hazard, 40))
@@ -387,7 +392,7 @@ func (t tools) record(ctx context.Context, in One) (map[string]any, *Answer, err
 	return clean(record, oneText).(map[string]any), answer, nil
 }
 
-// about is a result about one hazard: its coverage is that of its place and type.
+// about returns the result for one hazard, with the coverage of its place and type.
 func (t tools) about(ctx context.Context, in One, answer *Answer, data any, record map[string]any) (r *Result, err error) {
 	if !fits(data) {
 		data = clean(data, listText)
@@ -505,7 +510,7 @@ func (t tools) exposure(ctx context.Context, in One) (*Result, error) {
 	return r, err
 }
 
-// covering is the coverage of a place, and the header that it came with.
+// covering is the coverage of a place, with the header of the answer.
 type covering struct {
 	Coverage
 	header http.Header
@@ -558,7 +563,7 @@ func rank(first bool) int {
 
 var unknownThen = Coverage{Answer: "unknown", About: "how sources were read at an earlier moment is not known"}
 
-// coverageOf reads what the header of a list says of the place that was asked for.
+// coverageOf reads the coverage of the requested place from the header of a list.
 func coverageOf(h http.Header, placed bool, at string) Coverage {
 	text := h.Get("Hazardd-Coverage")
 	word, _, _ := strings.Cut(text, ";")
@@ -579,7 +584,7 @@ var meanings = map[string]string{
 	"unknown": "No source that is read says that it is responsible here: silence says nothing about safety. This is no all-clear.",
 }
 
-// meaning says what a list does not.
+// meaning explains in words what a list, empty or not, means under a coverage.
 func meaning(empty bool, word string) string {
 	switch {
 	case empty && word == "covered":
@@ -594,7 +599,7 @@ func meaning(empty bool, word string) string {
 	return meanings[word]
 }
 
-// freshness says as of which change an answer is true, and how the sources were read.
+// freshness returns as of which change an answer is valid, and how current the sources are.
 func (t tools) freshness(ctx context.Context, h http.Header, at string) (f Freshness, err error) {
 	f.Change, _ = strconv.ParseInt(h.Get("Hazardd-Change"), 10, 64) // an answer without a number: 0
 	f.ViewAgeSeconds, _ = strconv.Atoi(h.Get("Hazardd-View-Age"))
@@ -637,7 +642,8 @@ func (t tools) freshness(ctx context.Context, h http.Header, at string) (f Fresh
 	return f, nil
 }
 
-// next is where the next page begins, by a parameter of the link to it; empty: this is the last.
+// next returns the position of the next page, which is a parameter of the link to it. It is empty
+// on the last page.
 func next(h http.Header, parameter string) string {
 	for _, link := range h["Link"] {
 		target, rel, ok := strings.Cut(link, ">")

@@ -1,9 +1,12 @@
-// Package openapi holds the description of the service's interface: an OpenAPI 3.1 document, written by hand in openapi.yaml.
+// Package openapi holds the description of the service's interface: an OpenAPI 3.1 document,
+// written by hand in openapi.yaml.
 //
-// JSON is the document as programs read it; Read is what a page for people is made of. Members keep the order in which they are
-// written. In the source, parts that are said once are put where aliases name them: a merge key (<<) adds members that are not there
-// already, and an alias to a list that stands in a list adds its items. The package knows neither HTTP nor any other part of the service:
-// that the document is true, the tests of internal/serve show.
+// JSON is the document for programs; Read parses it for the page for people. Members keep their
+// order. Parts that occur more than once are written once, and inserted where YAML aliases name
+// them: a merge key (<<) adds missing members, and an alias to a list inside a list adds its items.
+//
+// The package knows no other part of the service. The tests of internal/serve check that the
+// document is true.
 package openapi
 
 import (

@@ -1,6 +1,8 @@
-// Package availability knows whether the database of a node can be reached, ends what waits for one that cannot, and wakes those who wait
-// for changes. It is for a database that is a server; a file is always there. It asks nothing by itself: it is told who got an
-// answer, and Watch is given the question.
+// Package availability tracks whether the database server of a node is reachable. It cancels what
+// waits for an unreachable one, and wakes callers that wait for changes. A file is always
+// reachable.
+//
+// It sends no queries by itself: callers report who got an answer, and give Watch the query.
 package availability
 
 import (

@@ -25,39 +25,41 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// The limits of a bucket's patience.
+// The limits of a bucket's requests.
 const (
 	dialTime   = 5 * time.Second
 	answerTime = 20 * time.Second // from the end of a request to the beginning of its answer
-	askTime    = 10 * time.Second // for a request that carries no content, its repetitions included
-	stallTime  = 30 * time.Second // for a transfer that does not move at all
-	tries      = 3                // of one request
-	// maxObject is the most that one request may put, in bytes (Amazon S3 User Guide, "Uploading objects"). There is no upload in several parts: one request
-	// is seen whole or not at all, and leaves nothing to be swept.
+	askTime    = 10 * time.Second // for a request without content, including retries
+	stallTime  = 30 * time.Second // for a transfer that makes no progress
+	tries      = 3                // of each request
+	// maxObject is the maximum size of one upload request in bytes (Amazon S3 User Guide,
+	// "Uploading objects"). We do not use multipart uploads: a single request is visible completely
+	// or not at all, and leaves nothing to clean up.
 	maxObject = 5 << 30
 )
 
-// bucket keeps contents in a bucket. What is on its way there is in a folder of this machine first: so its digest is known
-// before the bucket sees it, who checks it as part of the request's signature, and a request that fails can be sent again.
+// bucket stores contents in a bucket. An upload is stored in a local folder first. So its digest is
+// known before it is sent, the bucket verifies it as part of the request's signature, and a failed
+// request can be repeated.
 type bucket struct {
 	client       *minio.Core
 	transport    *http.Transport
 	name, prefix string
 	ask, stall   time.Duration // askTime and stallTime
 	spool        *os.Root
-	// sound are the contents that were read and found to be what was put, with what the bucket said of them then.
+	// sound has the contents that were read and verified, with their metadata then.
 	sound     sync.Map // Name → object
 	verifying singleflight.Group
 }
 
-// object is what a bucket says of a content, as far as it tells whether that may have changed.
+// object is the metadata of a content that shows whether it may have changed.
 type object struct {
 	etag string
 	size int64
 	time time.Time
 }
 
-// target is what the URL of a bucket says.
+// target is the parsed URL of a bucket.
 type target struct {
 	bucket, prefix   string
 	endpoint, region string
@@ -65,7 +67,8 @@ type target struct {
 	lookup           minio.BucketLookupType
 }
 
-// parseURL reads s3://BUCKET/PREFIX?endpoint=URL&region=NAME&path_style=BOOL. Its errors do not repeat what may be secret.
+// parseURL parses s3://BUCKET/PREFIX?endpoint=URL&region=NAME&path_style=BOOL. Its errors never
+// contain secrets.
 func parseURL(text string) (t target, err error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "s3" || u.Host == "" || u.Port() != "" || u.Fragment != "" {
@@ -174,7 +177,7 @@ func (b *bucket) key(n Name) string { return b.prefix + n.path() }
 
 func (b *bucket) Put(ctx context.Context, s *Staged, n Name) error { return b.PutAs(ctx, s, n.path()) }
 
-// put puts an object in one request.
+// put uploads an object in one request.
 func (b *bucket) put(ctx context.Context, key string, content io.ReadSeeker, size int64, digest string, options minio.PutObjectOptions) error {
 	options.ContentType = "application/octet-stream" // what it is, the product says
 	options.DisableContentSha256 = true              // else its signature would be made piece by piece, without the digest
@@ -212,7 +215,7 @@ func (b *bucket) stat(ctx context.Context, n Name) (object, error) {
 	return object{info.ETag, info.Size, info.LastModified}, nil
 }
 
-// verify reads a content whole, and notes that it is sound.
+// verify reads a whole content, and records that it is undamaged.
 func (b *bucket) verify(ctx context.Context, n Name, o object) error {
 	r := &reader{ctx: ctx, bucket: b, name: n, object: o}
 	defer r.end()
@@ -270,11 +273,11 @@ func (b *bucket) owner(ctx context.Context) (string, error) {
 	return string(text), b.fail(ctx, errors.Join(err, body.Close()))
 }
 
-// maxOwner bounds what is read of the name of an owner, in bytes.
+// maxOwner is the maximum length of an owner's name, in bytes.
 const maxOwner = 1 << 10
 
-// fail gives what went wrong with a request of ctx its kind. All but that something is not there or too much may be mended without anything
-// being changed here: a service that is away, a bucket not made yet, keys that have run out.
+// fail classifies the error of a request under ctx. All but a missing object and a full bucket may
+// pass without a change here: an unreachable service, a bucket not yet created, expired keys.
 func (b *bucket) fail(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -292,16 +295,17 @@ func (b *bucket) fail(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %v: %w", kind, b, err)
 }
 
-// code is the code of S3 in an error; empty if it is no answer of S3.
+// code returns the S3 error code in err; it is empty if err is not an answer of S3.
 func code(err error) string {
 	answer, _ := errors.AsType[minio.ErrorResponse](err)
 	return answer.Code
 }
 
-// errStalled is why a transfer was given up.
+// errStalled is the cause when a transfer is canceled.
 var errStalled = errors.New("nothing moves any more")
 
-// watch is a context that ends when a transfer does not move any more: for stall after timer was reset last.
+// watch returns a context that is canceled when a transfer makes no progress: when timer was not
+// reset for the time stall.
 func (b *bucket) watch(ctx context.Context) (watched context.Context, timer *time.Timer, stop func()) {
 	watched, cancel := context.WithCancelCause(ctx)
 	timer = time.AfterFunc(b.stall, func() { cancel(errStalled) })

@@ -1,9 +1,10 @@
-// Package blob keeps the contents of product files, by the SHA-256 of what they hold: in a folder, or in a bucket of any service that
-// speaks S3.
+// Package blob stores the contents of product files by their SHA-256, in a folder or in an
+// S3-compatible bucket.
 //
-// A content is there whole or not at all, and what was put is durable when Put returns. What comes back is what was put: damage is told, not
-// served. The package knows nothing of products: which contents are still wanted, the store decides. All is safe for concurrent
-// use, by several processes too.
+// A content is stored completely or not at all, and is durable when Put returns. Reading verifies
+// it: damage is an error, and damaged bytes are never returned. The package knows nothing of
+// products; the store decides which contents are still needed. It is safe for concurrent use, by
+// several processes too.
 package blob
 
 import (
@@ -27,29 +28,35 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// Place is where contents are. Its errors are hazard.ErrNotFound, ErrFull and ErrUnavailable (trying again later may succeed), or of no kind.
+// Place stores contents. Its errors are hazard.ErrNotFound, ErrFull and ErrUnavailable (a later try
+// may succeed), or unclassified.
 type Place interface {
-	// Stage receives the content that r gives, at most limit bytes of it; more is a *hazard.InvalidError. It is on this machine then, and nobody sees it.
+	// Stage reads a content of at most limit bytes to this machine, where nothing refers to it yet.
+	// A larger one is a *hazard.InvalidError.
 	Stage(r io.Reader, limit int64) (*Staged, error)
-	// Put keeps a staged content under a name. When it returns nil the content is durable; putting the same again changes nothing.
+	// Put stores a staged content under a name. When it returns nil, the content is durable.
+	// Storing it again changes nothing.
 	Put(ctx context.Context, f *Staged, n Name) error
-	// Open opens a content for reading and seeking, as long as ctx lives; ErrNotFound if there is none of that name.
+	// Open opens a content, which is readable until ctx ends. It returns ErrNotFound if there is
+	// none of that name.
 	Open(ctx context.Context, n Name) (io.ReadSeekCloser, error)
-	// Each calls f with the name of every content and when it was put, in no order, until f returns an error.
+	// Each calls f with the name and the time of storage of every content, in no particular order,
+	// until f returns an error.
 	Each(ctx context.Context, f func(Name, time.Time) error) error
-	// Remove removes a content; it is no error if there is none.
+	// Remove removes a content. A missing one is not an error.
 	Remove(ctx context.Context, n Name) error
-	// Owner tells whose contents these are: claim, if it is the first to ask.
+	// Owner returns the owner of the contents. The first caller becomes the owner, by its claim.
 	Owner(ctx context.Context, claim string) (string, error)
-	// Tidy removes what uploads to this machine left behind that were interrupted, and had begun before a moment.
+	// Tidy removes the remains of interrupted uploads to this machine that began before a time.
 	Tidy(before time.Time) error
-	// String names the place for people.
+	// String returns the name of the place for people.
 	String() string
 	Close() error
 }
 
-// Claim makes the store of an epoch the owner of a place, if it has none yet. ErrConflict if another store owns it, which may name contents that this one does not. what says in the
-// error what the contents are.
+// Claim makes the store with this epoch the owner of a place that has none. It returns ErrConflict
+// if another store owns the place, since that store may refer to contents that this one does not.
+// what names the contents in errors.
 func Claim(ctx context.Context, p Place, what, epoch string) error {
 	owner, err := p.Owner(ctx, epoch)
 	if err == nil && owner != epoch {
@@ -59,23 +66,25 @@ func Claim(ctx context.Context, p Place, what, epoch string) error {
 	return err
 }
 
-// Settings say where contents are.
+// Settings say where contents are stored.
 type Settings struct {
-	// URL is s3://BUCKET/PREFIX?endpoint=…&region=…&path_style=…; empty: the folder.
+	// URL is s3://BUCKET/PREFIX?endpoint=…&region=…&path_style=…; empty means the folder.
 	URL string
-	// AccessKey and SecretKey open the bucket. Without them they are looked for as Amazon's programs do: AWS_ACCESS_KEY_ID and its kin, the role of the
-	// pod, the container or the machine.
+	// AccessKey and SecretKey are the credentials of the bucket. If they are empty, they are found
+	// as by Amazon's programs: in AWS_ACCESS_KEY_ID and related variables, or by the role of the
+	// pod, container or machine.
 	AccessKey, SecretKey string
 }
 
-// String is the URL: the rest is for nobody to see.
+// String returns the URL only, without the secrets.
 func (s Settings) String() string { return s.URL }
 
-// GoString is String.
+// GoString returns the URL only, without the secrets.
 func (s Settings) GoString() string { return s.URL }
 
-// Open opens the place that settings say. dir is a folder of this machine, which is made if need be: the contents are in it, or
-// what is on its way to the bucket. The bucket itself is not asked yet: it may be away.
+// Open opens the place that s describes. dir is a folder of this machine, created if needed, for
+// the contents or for uploads to the bucket. Open does not contact the bucket, which may be
+// unreachable.
 func Open(dir string, s Settings) (Place, error) {
 	if s.URL == "" {
 		return openFolder(dir)
@@ -83,20 +92,21 @@ func Open(dir string, s Settings) (Place, error) {
 	return openBucket(dir, s)
 }
 
-// Name names a content in a place.
+// Name identifies a content in a place.
 type Name struct {
 	Digest string // SHA-256, hexadecimal
-	// Life counts how often contents of the digest were removed before. What is put after a removal has a name that was never used, so that a removal
-	// that comes late cannot hit it: one whose answer was lost, or of a process that was stopped meanwhile.
+	// Life is the number of times that contents with this digest were removed before. A content
+	// that is stored after a removal has a new name, so a late removal cannot hit it: one whose
+	// answer was lost, or one by a process that was suspended.
 	Life int64
 }
 
-// ok tells whether a content may have that name.
+// ok reports whether n is a valid name.
 func (n Name) ok() bool {
 	return len(n.Digest) == 2*sha256.Size && strings.Trim(n.Digest, "0123456789abcdef") == "" && n.Life >= 0
 }
 
-// path is the name with slashes, below the place: ab/abcd…, and ab/abcd….1 for the next life.
+// path returns the path of n below the place: ab/abcd…, and ab/abcd….1 for the next life.
 func (n Name) path() string {
 	p := path.Join(n.Digest[:2], n.Digest)
 	if n.Life > 0 {
@@ -105,7 +115,7 @@ func (n Name) path() string {
 	return p
 }
 
-// parsePath is the name that a path says; ok is false if it is none of ours.
+// parsePath returns the name for a path. ok is false if no name has that path.
 func parsePath(p string) (n Name, ok bool) {
 	digest, life, more := strings.Cut(path.Base(p), ".")
 	n.Digest = digest
@@ -118,7 +128,7 @@ func parsePath(p string) (n Name, ok bool) {
 	return n, n.ok() && n.path() == p
 }
 
-// Staged is a content that was received whole, and that nothing can name yet.
+// Staged is a content that was received completely, but is not stored yet.
 type Staged struct {
 	Digest string // SHA-256, hexadecimal
 	Size   int64  // bytes
@@ -126,10 +136,10 @@ type Staged struct {
 	temp   string
 }
 
-// incoming begins the names of files that are being received.
+// incoming is the prefix of files that are being received.
 const incoming = "incoming-"
 
-// stage receives a content in a folder; with sync it is on disk then.
+// stage receives a content in a folder. If sync is true, it is on disk when stage returns.
 func stage(root *os.Root, r io.Reader, limit int64, sync bool) (*Staged, error) {
 	f := &Staged{root: root, temp: incoming + uuid.NewString()}
 	out, err := root.OpenFile(f.temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -156,11 +166,12 @@ func stage(root *os.Root, r io.Reader, limit int64, sync bool) (*Staged, error) 
 	return f, nil
 }
 
-// steadyBytes are written to a file before it is synced.
+// steadyBytes is the number of bytes written to a file before it is synced.
 const steadyBytes = 4 << 20
 
-// Steady writes to a file and syncs it as it goes. The caller syncs the rest. One sync of a large file at its end would keep the syncs of all
-// other files of its disk waiting, and so the writers of the store.
+// Steady returns a writer to a file that syncs it as it goes. The caller syncs the rest. One sync
+// of a large file at its end would delay the syncs of all other files on the disk, and with them
+// the writers of the store.
 func Steady(f *os.File) io.Writer { return &steady{file: f} }
 
 type steady struct {
@@ -177,10 +188,11 @@ func (s *steady) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Drop forgets what was staged. What was put stays.
+// Drop removes what was staged. A stored content stays.
 func (f *Staged) Drop() error { return removeIfThere(f.root, f.temp) }
 
-// tidy removes what interrupted uploads left behind in a folder. Another process may be uploading: only what is older than that can take is removed.
+// tidy removes the remains of interrupted uploads from a folder. Another process may be uploading,
+// so only files older than any upload are removed.
 func tidy(root *os.Root, before time.Time) error {
 	entries, err := fs.ReadDir(root.FS(), ".")
 	if err != nil {
@@ -199,10 +211,10 @@ func tidy(root *os.Root, before time.Time) error {
 	return nil
 }
 
-// none is the error that there is no such content.
+// none returns the error for a content that does not exist.
 func none(n Name) error { return fmt.Errorf("%w: content %q", hazard.ErrNotFound, n.Digest) }
 
-// damaged is the error that a content is not what was put.
+// damaged returns the error for a content that is not what was stored.
 func damaged(n Name, where fmt.Stringer) error {
 	return fmt.Errorf("content %s is damaged in %v: restore it from a backup", n.Digest, where)
 }
@@ -233,7 +245,7 @@ func removeIfThere(root *os.Root, name string) error {
 	return nil
 }
 
-// diskError gives failures of the file system their kinds.
+// diskError classifies errors of the file system.
 func diskError(err error) error {
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
@@ -244,15 +256,15 @@ func diskError(err error) error {
 	return err
 }
 
-// Below is the same place, but a folder of that name in the bucket. Settings for a folder of this machine stay as they are: Open is
-// told which.
+// Below returns the settings for a subfolder of the bucket. For a folder of this machine it returns
+// s unchanged: the caller gives Open another dir.
 func (s Settings) Below(name string) Settings {
 	if s.URL == "" {
 		return s
 	}
 	u, err := url.Parse(s.URL)
 	if err != nil {
-		return s // Open says what is wrong with it
+		return s // Open reports what is wrong with it
 	}
 	u.Path, u.RawPath = path.Join("/", u.Path, name), ""
 	s.URL = u.String()

@@ -14,15 +14,16 @@ import (
 	"time"
 )
 
-// folder keeps contents in a folder of this machine, or of one that several share. A name that a user gave is never a path. The folder
-// is opened once, as a root that nothing in it can lead out of.
+// folder stores contents in a local or shared folder. Names given by users are never paths. The
+// folder is opened once, as a root that no path can leave.
 type folder struct {
 	root *os.Root
-	// sound are the contents that were read and found to be what was put, with the file's time and size then.
+	// sound has the contents that were read and verified, with the time and size of their files
+	// then.
 	sound sync.Map // Name → stamp
 }
 
-// stamp tells whether a file may have changed since it was read.
+// stamp shows whether a file may have changed since it was verified.
 type stamp struct {
 	time time.Time
 	size int64
@@ -75,7 +76,7 @@ func (f *folder) Open(_ context.Context, n Name) (io.ReadSeekCloser, error) {
 	return file, nil
 }
 
-// verify reads a file whose content is not known to be sound.
+// verify reads and checks a file that was not verified yet.
 func (f *folder) verify(file *os.File, n Name) error {
 	info, err := file.Stat()
 	if err != nil {
@@ -127,7 +128,7 @@ func (f *folder) Remove(_ context.Context, n Name) error {
 	return diskError(removeIfThere(f.root, n.path()))
 }
 
-// OwnerName is the name of what says whose contents these are.
+// OwnerName is the name of the file that says which store owns the contents.
 const OwnerName = "owner"
 
 func (f *folder) Owner(_ context.Context, claim string) (string, error) {
@@ -143,7 +144,7 @@ func (f *folder) Owner(_ context.Context, claim string) (string, error) {
 	return string(text), diskError(err)
 }
 
-// claim writes the owner, whole, if there is none.
+// claim atomically creates the file with the owner if there is none.
 func (f *folder) claim(text string) error {
 	s, err := f.Stage(strings.NewReader(text), int64(len(text)))
 	if err != nil {

@@ -18,25 +18,28 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// Shelf is where contents are under names that their writer chooses: letters, digits, '-', '_' and '.', in parts with slashes between them. A name is put
-// once, and whole. Errors are those of a Place.
+// Shelf stores contents under names chosen by their writer: letters, digits, '-', '_' and '.', in
+// parts separated by slashes. A name is written once, and completely. Errors are those of a Place.
 type Shelf interface {
 	Stage(r io.Reader, limit int64) (*Staged, error)
-	// PutAs keeps a staged content under a name. When it returns nil the content is durable.
+	// PutAs stores a staged content under a name. When it returns nil, the content is durable.
 	PutAs(ctx context.Context, s *Staged, name string) error
-	// OpenAs opens the content of that name, as long as ctx lives; ErrNotFound if there is none. Who reads it knows whether it is what was put.
+	// OpenAs opens the content of that name, which is readable until ctx ends. It returns
+	// ErrNotFound if there is none. It does not verify the content.
 	OpenAs(ctx context.Context, name string) (io.ReadCloser, error)
-	// Names calls f with every name that begins with prefix and when it was put, in no order, until f returns an error.
+	// Names calls f with every name that begins with prefix and its time of storage, in no
+	// particular order, until f returns an error.
 	Names(ctx context.Context, prefix string, f func(name string, put time.Time) error) error
-	// RemoveAs removes a content; it is no error if there is none.
+	// RemoveAs removes a content. A missing one is not an error.
 	RemoveAs(ctx context.Context, name string) error
 	Tidy(before time.Time) error
 	String() string
 	Close() error
 }
 
-// OpenShelf opens the shelf that settings say: the bucket, or else the folder dir. What is staged is in the folder spool of this machine: a dir on a
-// disk of another that does not answer stops nobody but who puts something there. The folders are made if need be.
+// OpenShelf opens the shelf that s describes: the bucket, or otherwise the folder dir. Contents are
+// staged in the local folder spool, so a dir on an unresponsive remote disk blocks only its
+// writers. Folders are created if needed.
 func OpenShelf(dir, spool string, s Settings) (Shelf, error) {
 	if s.URL != "" {
 		return openBucket(spool, s)
@@ -52,7 +55,7 @@ func OpenShelf(dir, spool string, s Settings) (Shelf, error) {
 	return &shelf{f, root}, nil
 }
 
-// shelf is a folder whose contents are staged in another.
+// shelf is a folder whose contents are staged in another one.
 type shelf struct {
 	*folder
 	spool *os.Root
@@ -62,14 +65,14 @@ func (f *shelf) Stage(r io.Reader, limit int64) (*Staged, error) {
 	return stage(f.spool, r, limit, false)
 }
 
-// Tidy tidies both.
+// Tidy cleans up both folders.
 func (f *shelf) Tidy(before time.Time) error {
 	return errors.Join(tidy(f.spool, before), f.folder.Tidy(before))
 }
 
 func (f *shelf) Close() error { return errors.Join(f.spool.Close(), f.folder.Close()) }
 
-// InBucket reports whether contents are in a bucket, which keeps them itself.
+// InBucket reports whether contents are in a bucket.
 func InBucket(p Place) bool {
 	_, ok := p.(*bucket)
 	return ok
@@ -156,7 +159,7 @@ func (f *shelf) Names(ctx context.Context, prefix string, found func(string, tim
 	return err
 }
 
-// RemoveAs removes the folders too that are empty then.
+// RemoveAs also removes folders that become empty.
 func (f *shelf) RemoveAs(_ context.Context, name string) error {
 	if err := checkName(name); err != nil {
 		return err

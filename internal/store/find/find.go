@@ -1,7 +1,9 @@
-// Package find keeps the tables that hazards are found by, and asks them. They differ by database and are derived: they hold
-// nothing that is not in the table of hazards and in the log. A Writing keeps them as part of the transaction that saves the
-// hazards; a Finder answers a Question with rows, in order. What a row does not tell (exact places, phrases), and what the
-// past was, is left to who asks.
+// Package find keeps the tables by which hazards are found up to date, and queries them.
+//
+// These tables differ by database. They are derived from the table of hazards and the log. A
+// Writing updates them in the transaction that saves the hazards. A Finder answers a Question with
+// rows, in order. The caller checks what a row cannot tell, such as exact places and phrases, and
+// answers for the past from the log.
 package find
 
 import (
@@ -15,54 +17,60 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard/query"
 )
 
-// Tables are the tables of one kind of database: SQLite or Postgres.
+// Tables are the derived tables of one kind of database: SQLite or Postgres.
 type Tables interface {
-	// Index writes them.
+	// Index returns the code that writes the tables.
 	Index() Index
-	// Finder asks them.
+	// Finder returns the code that answers q from the tables.
 	Finder(q *Question) Finder
 }
 
-// Index writes the tables.
+// Index writes the tables of one database.
 type Index interface {
-	// touch records a change that moves h in no index but that of the time of its last change. It reports false if h must be indexed again.
+	// touch records a change of h that affects no index except that of the last change. It reports
+	// false if h must be indexed again.
 	touch(w *Writing, h *hazard.Hazard, at hazard.Instant) (bool, error)
-	// whole makes the hazard h found as it is now, in its box. before is the state that it replaces, nil if that is not known.
-	// made and changed are when it was written first, as far as is known here, and last. Its texts are left to text.
+	// whole indexes the state h with its box, except for its texts. before is the state that it
+	// replaces; nil if unknown. made and changed are the times of the first known and of the last
+	// write.
 	whole(w *Writing, h, before *hazard.Hazard, box geo.Box, made, changed hazard.Instant) error
-	// text notes the words of a hazard.
+	// text indexes the words of a hazard.
 	text(w *Writing, id int64, name, description []string) error
 }
 
-// Finder asks the tables that hazards are found by, in one reading transaction.
+// Finder answers a Question from the tables, in one read transaction.
 type Finder interface {
-	// Each calls found with the rows after a place in the order (nil: all), in that order, until found returns false.
+	// Each calls found with the rows after a position in the order (nil means all), in that order,
+	// until found returns false.
 	Each(ctx context.Context, after *query.Key, found func(Row) (bool, error)) error
-	// Count counts the rows, without looking at any. It is asked only if rows tell of the text that is asked for, and of the place.
+	// Count counts the rows without reading them. It may be called only if rows decide the
+	// requested text and place.
 	Count(ctx context.Context) (int64, error)
-	// WrittenAround lists the hazards that had been written by a moment and were written again after it: their present state is not
-	// that of the moment. Active ones are among them in any case.
+	// WrittenAround lists the hazards that were written by a time and again after it, so that their
+	// present state is not that of the time. It may list other active hazards too.
 	WrittenAround(ctx context.Context, at hazard.Instant) ([]int64, error)
-	// TellsText tells whether rows are exactly those that say what is asked for.
+	// TellsText reports whether rows decide the requested text.
 	TellsText() bool
 }
 
-// Writing keeps the tables in step with what one transaction writes.
+// Writing keeps the tables consistent with what one transaction writes.
 type Writing struct {
 	ctx   context.Context
 	tx    *sql.Tx
 	index Index
 	boxOf func(*hazard.Hazard) (geo.Box, error)
-	texts map[int64]*hazard.Hazard // those whose words are still to be written
+	texts map[int64]*hazard.Hazard // hazards whose words must still be written
 }
 
-// Begin makes a Writing of a transaction. boxOf is asked for the box of a hazard whose row is written whole.
+// Begin returns a Writing for a transaction. boxOf returns the box of a hazard whose row is written
+// completely.
 func Begin(ctx context.Context, tx *sql.Tx, index Index, boxOf func(*hazard.Hazard) (geo.Box, error)) *Writing {
 	return &Writing{ctx, tx, index, boxOf, map[int64]*hazard.Hazard{}}
 }
 
-// Save makes the hazard h found as it is now, changed at a moment. before is the state that it replaces, nil for a new one. Most changes of a hazard
-// are the time of a report and little else: the tables that are dear to write are written only when it matters to them.
+// Save indexes the state h, changed at a time. before is the state that it replaces; nil for a new
+// hazard. Most changes affect little more than the time of a report, so the tables that are
+// expensive to write are written only if needed.
 func (w *Writing) Save(h, before *hazard.Hazard, at hazard.Instant) error {
 	if err := w.values(h, before, false); err != nil {
 		return err
@@ -76,7 +84,7 @@ func (w *Writing) Save(h, before *hazard.Hazard, at hazard.Instant) error {
 	return w.whole(h, before, at, at)
 }
 
-// Anew makes the hazard h found, of which nothing is known but when it was written first and last.
+// Anew indexes the state h of which nothing is known but the times of its first and last write.
 func (w *Writing) Anew(h *hazard.Hazard, made, changed hazard.Instant) error {
 	if err := w.values(h, nil, true); err != nil {
 		return err
@@ -84,7 +92,8 @@ func (w *Writing) Anew(h *hazard.Hazard, made, changed hazard.Instant) error {
 	return w.whole(h, nil, made, changed)
 }
 
-// value is a row of hazard_values: what a hazard is found and sorted by, in the unit of the quantity.
+// value is a row of hazard_values: a number by which a hazard is found and sorted, in the unit of
+// its quantity.
 type value struct {
 	quantity hazard.Quantity
 	is       float64
@@ -103,13 +112,14 @@ func valuesOf(h *hazard.Hazard) (all []value) {
 	return all
 }
 
-// importance is the quantity under which the rank of an active hazard stands among the values.
+// importance is the quantity for the rank of an active hazard.
 const importance hazard.Quantity = "importance"
 
-// Values writes the values of h anew, whatever is there of them.
+// Values replaces all values of h.
 func (w *Writing) Values(h *hazard.Hazard) error { return w.values(h, nil, true) }
 
-// values keeps the values of a hazard, if they are not those of before. afresh: what is there of it is not known.
+// values updates the values of h if they differ from those of before. If afresh is true, the rows
+// that exist are unknown.
 func (w *Writing) values(h, before *hazard.Hazard, afresh bool) error {
 	are, were := valuesOf(h), valuesOf(before)
 	sameType := before != nil && h.Type == before.Type
@@ -151,8 +161,8 @@ func (w *Writing) whole(h, before *hazard.Hazard, made, changed hazard.Instant) 
 	return w.index.whole(w, h, before, box, made, changed)
 }
 
-// End writes the words of the hazards whose texts have changed. It is left to the end of a transaction, since FTS5 would make a segment
-// of its own of what it has got whenever another statement follows that may have to be undone.
+// End writes the words of the hazards whose texts have changed. It must be called at the end of a
+// transaction: FTS5 would write a new segment before every other statement that may be rolled back.
 func (w *Writing) End() error {
 	for _, id := range slices.Sorted(maps.Keys(w.texts)) {
 		name, description := query.WordsOf(w.texts[id])
@@ -163,7 +173,7 @@ func (w *Writing) End() error {
 	return nil
 }
 
-// sameSearched tells whether two states differ at most in what index has a short way for.
+// sameSearched reports whether two states differ only in what touch can write.
 func sameSearched(h, o *hazard.Hazard) bool {
 	return h.Status == hazard.Active && o.Status == hazard.Active && h.AutoExpire == o.AutoExpire && h.Type == o.Type && h.Severity == o.Severity && h.Category == o.Category &&
 		h.Source == o.Source && slices.Equal(h.Sources, o.Sources) && h.Start == o.Start && h.End == o.End && samePlace(h, o) && sameText(h, o)
@@ -180,7 +190,7 @@ func sameText(h, o *hazard.Hazard) bool {
 // nowhere is the box of a hazard without a place.
 var nowhere = geo.Box{West: 0, South: 100, East: 0, North: 100}
 
-// halves are the boxes that a box is made of that may cross the antimeridian.
+// halves splits a box that crosses the antimeridian.
 func halves(b geo.Box) []geo.Box {
 	if b.West <= b.East {
 		return []geo.Box{b}

@@ -16,13 +16,13 @@ import (
 // What searches need of PostgreSQL alone is in this file: how the tables that hazards are found by are written, and the statements that
 // ask them. migrations/postgres makes the tables. PostgreSQL counts what its indexes let through, and chooses the way by itself.
 
-// postgresIndexer has no statements of its own: the driver prepares them.
+// postgresIndexer prepares no statements; the driver does.
 type postgresIndexer struct{}
 
-// Postgres are the tables in PostgreSQL.
+// Postgres is the Tables of PostgreSQL.
 type Postgres struct{}
 
-// Index is that of Tables.
+// Index implements Tables.
 func (Postgres) Index() Index { return postgresIndexer{} }
 
 // touch needs no answer: it can write as of an earlier moment too, since the hazard is active; and no program without these tables knows PostgreSQL.
@@ -57,7 +57,7 @@ func (postgresIndexer) whole(w *Writing, h, _ *hazard.Hazard, box geo.Box, made,
 	return err
 }
 
-// boxText is a box as PostgreSQL writes it.
+// boxText returns a box in the syntax of PostgreSQL.
 func boxText(b geo.Box) string {
 	number := func(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
 	return fmt.Sprintf("(%s,%s),(%s,%s)", number(b.West), number(b.South), number(b.East), number(b.North))
@@ -69,13 +69,14 @@ func (postgresIndexer) text(w *Writing, id int64, name, description []string) er
 	return err
 }
 
-// postgresFinder asks by one statement for as many rows as are likely to be wanted, and then for more.
+// postgresFinder reads as many rows as are expected with one statement, and then more.
 type postgresFinder struct{ *Question }
 
-// Finder is that of Tables.
+// Finder implements Tables.
 func (Postgres) Finder(f *Question) Finder { return postgresFinder{f} }
 
-// TellsText: a vector knows what words there are, not in which order and in which of the texts.
+// TellsText implements Finder. A text vector has the words, but neither their order nor in which
+// text they are.
 func (f postgresFinder) TellsText() bool { return f.Filter.TextIsWords() }
 
 // conditions adds the conditions of the filter.
@@ -112,7 +113,7 @@ func (f postgresFinder) conditions() {
 	}
 }
 
-// wordsTSQuery is a query for hazards that have all words of the text. Words hold no quotes.
+// wordsTSQuery returns a query for hazards with all words of the text. Words contain no quotes.
 func wordsTSQuery(text []query.Phrase) string {
 	var terms []string
 	for _, p := range text {
@@ -133,7 +134,8 @@ const (
 	manyRows  = 5000
 )
 
-// Each reads rows by parts, and each part whole before anybody looks at one: a connection answers one question at a time, and whoever looks asks more.
+// Each reads rows in parts, and each part completely before found sees its first row, because found
+// may query on the same connection.
 func (f postgresFinder) Each(ctx context.Context, after *query.Key, found func(Row) (bool, error)) error {
 	f.conditions()
 	if f.Sort.ByValue() {
@@ -176,7 +178,8 @@ func (f postgresFinder) byValue(ctx context.Context, after *query.Key, found fun
 	return nil
 }
 
-// parts reads the rows of a part after the other, and reports whether more are wanted. behind gives the condition of those after a place, and their order.
+// parts reads one part after the other, and reports whether more are wanted. behind returns the
+// condition for rows after a position, and their order.
 func (f postgresFinder) parts(ctx context.Context, value, from string, after *query.Key, behind func(*query.Key) (condition, string), found func(Row) (bool, error)) (more bool, err error) {
 	limit := max(leastRows, f.Limit+1)
 	if f.Limit == 0 {
@@ -218,7 +221,8 @@ func (f postgresFinder) WrittenAround(ctx context.Context, at hazard.Instant) ([
 	return f.numbers(ctx, `SELECT id FROM searchable WHERE written @> $1::bigint AND changed_ms > $1`, int64(at))
 }
 
-// numbered gives the parameters of a statement their numbers. No text of ours holds a question mark that is none.
+// numbered replaces the question marks in a statement by numbered parameters. Our statements
+// contain no other question marks.
 func numbered(query string) string {
 	var out strings.Builder
 	for i, part := range strings.Split(query, "?") {

@@ -13,7 +13,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard/query"
 )
 
-// condition is a part of a WHERE clause and its arguments, in the order of its question marks.
+// condition is a part of a WHERE clause with its arguments, in the order of the question marks.
 type condition struct {
 	text string
 	args []any
@@ -29,7 +29,8 @@ func (c *condition) add(text string, args ...any) {
 	c.args = append(c.args, args...)
 }
 
-// among adds that a column has one of some values. Column and its kind of value are ours, the values go over as arguments.
+// among adds the condition that a column has one of the values. column is trusted; the values
+// become arguments.
 func among[T any](c *condition, column string, values []T, arg func(T) any) {
 	if len(values) == 0 {
 		return
@@ -41,33 +42,36 @@ func among[T any](c *condition, column string, values []T, arg func(T) any) {
 	c.add(column+" IN (?"+strings.Repeat(", ?", len(values)-1)+")", args...)
 }
 
-// Question is what is to be found, in one reading transaction.
+// Question is a search for rows in one read transaction.
 type Question struct {
 	Tx     *sql.Tx
 	Filter *query.Filter
-	// sources are the values of the column source that the filter lets through, if it names any.
+	// sources are the values of the column source that match the filter, if it names sources.
 	sources []string
 	Sort    query.Sort
-	Limit   int // rows that are likely to be wanted; 0: all
-	// where is what every row must be; filled from the filter, and from the moment that is asked about.
+	Limit   int // expected number of rows; 0 means all
+	// where is the condition for every row, from the filter and the time of the question.
 	where condition
-	// Way forces a way to the rows, for tests, where there are several; 0 chooses.
+	// Way forces one of several access paths in tests; 0 chooses the best.
 	Way int
-	// TextLater: the rows are not told by the text that is asked for, or not exactly. To whoever reads few of them, looking into each is less
-	// work than a list of all that have a common word.
+	// TextLater means that the caller checks the text of each row. If few rows are read, that is
+	// cheaper than a list of all hazards with a common word.
 	TextLater bool
-	// WhereLater: the rows do not tell all that the filter's Where asks about. It is to be set as Tells says.
+	// WhereLater means that the caller checks the filter's Where on each row, because rows do not
+	// decide it (see Tells).
 	WhereLater bool
-	// WithBodies: rows are read with their states, from c.
+	// WithBodies means that rows are read with their states, from the table c.
 	WithBodies bool
-	// having are the types of which some hazard was measured as the filter wants, where that is known.
+	// having are the types of hazards with a measurement that matches the filter, if known.
 	having []hazard.Type
-	// Coming are hazards whose rows are looked at next, in order: if one's body is wanted, so is that of the next, in all likelihood.
+	// Coming are the hazards of the next rows, in order. When the body of one is read, those of the
+	// next are likely to be needed.
 	Coming []int64
 }
 
-// filtered adds the conditions of the filter that the columns of searchable tell. What they let through is exact but for places, of which only the
-// boxes are looked at, and for hazards that are past their end and still active by their row.
+// filtered adds the conditions that the columns of searchable can decide. They are exact, except
+// for places, of which only boxes are compared, and for hazards past their end that are still
+// active by their row.
 func (f *Question) filtered() {
 	c, q := &f.where, f.Filter
 	among(c, "s.type_id", q.Types, func(t hazard.Type) any { return string(t) })
@@ -94,7 +98,7 @@ func (f *Question) filtered() {
 	}
 }
 
-// measured is the condition of rows of hazard_values that have a quantity in its range.
+// measured returns the condition for rows of hazard_values with a quantity in its range.
 func measured(m query.Measure, table string) condition {
 	c := conditionOf(table+"quantity = ?", string(m.Quantity))
 	if !math.IsInf(m.Low, 0) {
@@ -106,7 +110,8 @@ func measured(m query.Measure, table string) condition {
 	return c
 }
 
-// sourceText is what the column source says of a hazard: the names that it is found by, between blanks; nothing if that is Editors alone.
+// sourceText returns the value of the column source: the names of a hazard's sources, separated by
+// spaces. It is empty if the only one is Editors.
 func sourceText(h *hazard.Hazard) string {
 	names := query.SourcesOf(h)
 	if len(names) == 1 && names[0] == query.Editors {
@@ -115,8 +120,9 @@ func sourceText(h *hazard.Hazard) string {
 	return strings.Join(names, " ")
 }
 
-// LookUp lists the values of the column source that hold a name which the filter wants: to be called once, first. There are as many values as sources report
-// together, which is few; each is found behind the one before, by the index.
+// LookUp lists the values of the column source that contain a name from the filter. It must be
+// called once, before other methods. There are as many values as combinations of sources, which are
+// few; the index finds each from the one before.
 func (f *Question) LookUp(ctx context.Context) error {
 	if f.Filter.Sources == nil {
 		return nil
@@ -141,7 +147,7 @@ func (f *Question) LookUp(ctx context.Context) error {
 	return rows.Err()
 }
 
-// fromSources adds that a hazard has an event of one of the sources that the filter wants.
+// fromSources adds the condition that a hazard has an event of a source from the filter.
 func (f *Question) fromSources(c *condition) {
 	if len(f.Filter.Sources) > 0 && len(f.sources) == 0 {
 		c.add("FALSE")
@@ -149,34 +155,37 @@ func (f *Question) fromSources(c *condition) {
 	among(c, "s.source", f.sources, func(s string) any { return s })
 }
 
-// Row is what is found of one hazard: enough to tell its place in the order, and perhaps whether it is where it should be.
+// Row is one hazard of a result: enough to compare it in the order, and sometimes to match it.
 type Row struct {
 	ID    int64
 	Key   query.Key
 	Areas bool
 	Box   geo.Box
-	// N and Body are its change and its state, if the rows were read with it.
+	// N and Body are its change number and its state, if they were read with the row.
 	N    int64
 	Body string
 }
 
-// Where adds a condition on the columns of searchable, s, with its arguments in the order of its question marks.
+// Where adds a condition on the columns of searchable, s, with its arguments in the order of the
+// question marks.
 func (f *Question) Where(text string, args ...any) { f.where.add(text, args...) }
 
-// NotDue leaves out hazards that are past their end at a moment, although nobody has recorded it.
+// NotDue excludes hazards that were past their end at a time, even if nobody has recorded it.
 func (f *Question) NotDue(at hazard.Instant) { f.where.add(notDue, int64(at)) }
 
-// notDue is the condition of hazards that are not past their end, or whose end is recorded.
+// notDue is the condition for hazards that are not past their end, or whose end is recorded.
 const notDue = "NOT (s.active AND s.autoexpire AND s.end_ms <= ?)"
 
-// valued is a half of the rows in the order of a quantity: those that have it, o, and those that lack it.
+// valued is one of two parts of the rows in the order of a quantity: hazards with the quantity, o,
+// or without.
 type valued struct {
 	lacks bool
 	where condition // of the half
 	order string
 }
 
-// halvesByValue are the rows after a place in the order of a quantity. Those that lack it come last, and not at all if the filter wants the quantity.
+// halvesByValue returns the parts of the rows after a position in the order of a quantity. Hazards
+// without it come last, and are left out if the filter requires the quantity.
 func (f *Question) halvesByValue(after *query.Key) (all []valued) {
 	direction, beyond := "", ">"
 	if f.Sort.Descending {
@@ -208,7 +217,7 @@ func (f *Question) halvesByValue(after *query.Key) (all []valued) {
 	return append(all, lacks)
 }
 
-// types are those of which the filter lets hazards through, as far as is known.
+// types returns the types that can match the filter, as far as known.
 func (f *Question) types() []hazard.Type {
 	if f.having != nil {
 		return f.having
@@ -223,7 +232,7 @@ func (f *Question) types() []hazard.Type {
 	return all
 }
 
-// columns are those of a row, and the value that is sorted by.
+// columns returns the columns of a row, and the value by which rows are sorted.
 func (f *Question) columns(value string) string {
 	if f.Sort.ByValue() {
 		return rowColumns + ", " + value
@@ -233,7 +242,7 @@ func (f *Question) columns(value string) string {
 
 const rowColumns = "s.id, s.severity, s.start_ms, s.end_ms, s.last_update_ms, s.areas, s.west, s.south, s.east, s.north"
 
-// orders are the orders of rows.
+// orders are the ORDER BY clauses of the sort orders.
 var orders = map[query.Order]struct{ ascending, descending string }{
 	query.BySeverity:   {"s.severity DESC, s.last_update_ms DESC, s.id", ""},
 	query.ByLastUpdate: {"s.last_update_ms, s.id", "s.last_update_ms DESC, s.id DESC"},
@@ -249,7 +258,8 @@ func (f *Question) order() string {
 	return orders[f.Sort.By].ascending
 }
 
-// sections are the rows after a place, in order: those beside it, then those of the next value, and so on.
+// sections returns conditions for the rows after a position, in order: first those with the same
+// leading values, then those with the next ones, and so on.
 func (f *Question) sections(after query.Key) []condition {
 	column := map[query.Order]string{query.ByLastUpdate: "s.last_update_ms", query.ByStart: "s.start_ms", query.ByEnd: "s.end_ms"}[f.Sort.By]
 	greater := ">"
@@ -273,7 +283,7 @@ func (f *Question) sections(after query.Key) []condition {
 	}
 }
 
-// behind is one condition for all rows after a place.
+// behind returns one condition for all rows after a position.
 func (f *Question) behind(after query.Key) condition {
 	var parts, args = []string(nil), []any(nil)
 	for _, p := range f.sections(after) {
@@ -282,7 +292,8 @@ func (f *Question) behind(after query.Key) condition {
 	return conditionOf("("+strings.Join(parts, " OR ")+")", args...)
 }
 
-// read calls found with the rows of a query until it returns false, and tells whether it did not.
+// read calls found with the rows of a query until it returns false. It reports whether found always
+// returned true.
 func (f *Question) read(ctx context.Context, query string, args []any, found func(Row) (bool, error)) (more bool, err error) {
 	rows, err := f.Tx.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -314,7 +325,7 @@ func (f *Question) read(ctx context.Context, query string, args []any, found fun
 	return true, rows.Err()
 }
 
-// numbers asks for a list of numbers.
+// numbers returns the integers that a query yields.
 func (f *Question) numbers(ctx context.Context, query string, args ...any) (all []int64, err error) {
 	rows, err := f.Tx.QueryContext(ctx, query, args...)
 	if err != nil {

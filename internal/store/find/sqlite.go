@@ -40,10 +40,10 @@ const (
 	sqliteWords  = `INSERT OR REPLACE INTO hazard_words (rowid, name, description) VALUES ($1, $2, $3)`
 )
 
-// SQLite are the tables in SQLite.
+// SQLite is the Tables of SQLite.
 type SQLite struct{}
 
-// Index is that of Tables.
+// Index implements Tables.
 func (SQLite) Index() Index { return sqliteIndexer{} }
 
 func (ix sqliteIndexer) touch(w *Writing, h *hazard.Hazard, at hazard.Instant) (bool, error) {
@@ -98,8 +98,9 @@ func (ix sqliteIndexer) place(w *Writing, h *hazard.Hazard, box geo.Box, made, c
 	return nil
 }
 
-// kindOf is a number from 0 to 60 for a type, that stays the same, and a little more for the severity of a hazard that has ended; 0: it is not told.
-// Types are kindStep apart at least. It is a number of 32 bits, as the trees keep them, so that severityOf can tell the severity again.
+// kindOf maps a type to a stable number from 0 to 60, plus a little for the severity of an ended
+// hazard. 0 means that there is no number. Types are at least kindStep apart. The number has 32
+// bits, as in the trees, so that severityOf finds the severity again.
 func kindOf(t hazard.Type, severity hazard.Severity) float64 {
 	sum := fnv.New32a()
 	_, _ = sum.Write([]byte(t)) // it does not fail
@@ -109,33 +110,38 @@ func kindOf(t hazard.Type, severity hazard.Severity) float64 {
 const (
 	kindStep  = 60.0 / (1 << 20)
 	gradeStep = kindStep / 6
-	// kindWidth is how far a hazard reaches along its kind. Of boxes without any width each has the volume 0, and grows by 0 whatever it takes in: SQLite
-	// would put a hazard into the first node of its kind, wherever that lies.
+	// kindWidth is the extent of a hazard along its kind. Boxes without width all have the volume
+	// 0, and never grow in volume; SQLite would put a hazard into the first node of its kind,
+	// wherever that lies.
 	kindWidth = kindStep / 2
 )
 
-// severityOf is the severity that kindOf was told.
+// severityOf returns the severity that was given to kindOf.
 func severityOf(kind float64) hazard.Severity {
 	grades := int64(math.Round(kind / gradeStep))
 	return hazard.Severity(grades % 6)
 }
 
-// days is an instant in days since 1970, and fives in five days. What lies further away than anybody asks for, as for ever does, is as far away as
-// 1860 or 2079: else few such would blow up the nodes of a tree.
+// days returns an instant in days since 1970, and fives in units of five days. Times beyond 1860
+// and 2079, such as forever, are cut to these, because a few of them would blow up the nodes of a
+// tree.
 func days(i hazard.Instant) float64 { return min(max(float64(i)/86_400_000, -40_000), 40_000) }
 
 func fives(i hazard.Instant) float64 { return days(i) / 5 }
 
-// access is a way to hazards that a filter may let through, all of them and more.
+// access is an access path: it finds all hazards that can match the filter, and maybe others.
 type access struct {
 	from condition // FROM clause: s are rows of searchable
-	some condition // SELECT 1 of each of them, or more, for counting
-	// least is SELECT 1 of some of them, where those are found faster than some finds its first; empty: they are not.
+	some condition // SELECT 1 for each of them, or more, for counting
+	// least selects 1 for some of them, if that is faster than the first row of some. It is empty
+	// if not.
 	least condition
-	// types: it looks at the types alone, which another way may have looked at too. tree: it asks the tree of boxes.
+	// types means that the path uses the types only, which another path may use too. tree means
+	// that it uses the tree of boxes.
 	types, tree bool
-	// told are the hazards of which the tree tells their place in the order of lists, in that order as far as it tells it, and untold the numbers of the
-	// others: active ones, and those that a program wrote which did not say it. Both are empty if they have not been counted.
+	// told are the hazards of which the tree knows the position in the standard order, sorted as
+	// far as it knows. untold are the IDs of the others: active hazards, and those written by a
+	// program that did not store it. Both are empty before they are counted.
 	told   []candidate
 	untold []int64
 }
@@ -144,24 +150,26 @@ type access struct {
 type candidate struct {
 	id       int64
 	severity hazard.Severity
-	// Its last update, in five days, lies between these.
+	// from and to bound its last update, in units of five days.
 	from, to float64
 }
 
-// ordered are the indexes of searchable by which sorted hazards come one by one: within each type those by severity.
+// ordered are the indexes of searchable that yield hazards in a sort order; by severity, within
+// each type.
 var ordered = map[query.Order]string{query.BySeverity: "searchable_by_type", query.ByLastUpdate: "searchable_by_update", query.ByStart: "searchable_by_start", query.ByEnd: "searchable_by_end"}
 
-// sqliteFinder chooses the way to the rows itself, since SQLite does not count what its trees and indexes let through. Ways for tests: 1 is the
-// order, the others are those of accesses.
+// sqliteFinder chooses the access path itself, because SQLite does not estimate how many rows its
+// trees and indexes yield. Ways for tests: 1 is the order, the others are those of accesses.
 type sqliteFinder struct{ *Question }
 
-// Finder is that of Tables.
+// Finder implements Tables.
 func (SQLite) Finder(f *Question) Finder { return sqliteFinder{f} }
 
-// TellsText: the table knows what words there are, not in which order. One that an earlier program made does, and is asked no more than that.
+// TellsText implements Finder. The table has the words, but not their order.
 func (f sqliteFinder) TellsText() bool { return f.Filter.TextIsWords() }
 
-// conditions adds the conditions of the filter, without that of its text if each row is looked into.
+// conditions adds the conditions of the filter, without its text if each row is checked for it
+// later.
 func (f sqliteFinder) conditions(text bool) {
 	f.filtered()
 	if f.Filter.ByNumber() {
@@ -180,7 +188,8 @@ func numbers(ids []int64) string {
 	return string(text)
 }
 
-// wordsQuery asks FTS5 for all words of the text. They are in double quotes, which no word holds.
+// wordsQuery returns an FTS5 query for all words of the text. They are quoted; no word contains
+// quotes.
 func wordsQuery(text []query.Phrase) string {
 	var terms []string
 	for _, p := range text {
@@ -195,7 +204,7 @@ func wordsQuery(text []query.Phrase) string {
 	return strings.Join(terms, " AND ")
 }
 
-// accesses lists the ways that the filter opens, the narrowest first as a rule.
+// accesses lists the access paths for the filter, usually the narrowest first.
 func (f sqliteFinder) accesses() []access {
 	q := f.Filter
 	var all []access
@@ -250,7 +259,7 @@ func (f sqliteFinder) accesses() []access {
 	return all
 }
 
-// measuredAccesses are the ways along the ranges of values that the filter wants.
+// measuredAccesses lists the access paths along the ranges of values in the filter.
 func (f sqliteFinder) measuredAccesses() (all []access) {
 	for _, m := range f.Filter.Measures {
 		where := measured(m, "")
@@ -264,10 +273,11 @@ func (f sqliteFinder) measuredAccesses() (all []access) {
 	return all
 }
 
-// mostKinds is for how many types the tree is asked one by one; of more it is asked for all.
+// mostKinds is the maximum number of types for which the tree is queried one by one; for more, it
+// is queried once for all.
 const mostKinds = 5
 
-// boxes asks the tree for the first of the filter's boxes, its time, and its types.
+// boxes queries the tree for the first box of the filter, with its time and types.
 func (f sqliteFinder) boxes() condition {
 	q := f.Filter
 	bounds := q.Bounds()
@@ -318,11 +328,13 @@ const (
 	mostRows = 8_000
 )
 
-// choose finds the way that reads the fewest rows: along the order until enough are found, or all that one condition lets through. It counts
-// what each lets through, up to a bound. A wrong choice costs time, and nothing else.
+// choose finds the access path that reads the fewest rows: along the order until enough are found,
+// or all rows of one condition. It counts the rows of each condition up to a limit. A wrong choice
+// only costs time.
 //
-// How many rows are read along the order can only be guessed, as if each condition let through its share of every stretch. With times that is
-// far from it: what began years ago comes after all that was updated since. So a way whose rows are counted is preferred to the guess.
+// The number of rows along the order is estimated, as if each condition matched the same share
+// everywhere. For times that is far off: what began years ago comes after everything updated since.
+// So a path with counted rows is preferred to the estimate.
 func (f sqliteFinder) choose(ctx context.Context) (way *access, err error) {
 	if f.having, err = f.measuredTypes(ctx); err != nil {
 		return nil, err
@@ -370,7 +382,9 @@ func (f sqliteFinder) choose(ctx context.Context) (way *access, err error) {
 	return way, nil
 }
 
-// size counts what a way lets through, up to one more than mostRows; the tree as if it were so many from most on. What the tree gives is kept on the way, for asking it costs more than all else.
+// size returns the number of rows of an access path, up to mostRows plus one. The tree is read up
+// to most rows; more count as mostRows plus one. Its rows are kept in way, because reading them
+// again would be expensive.
 func (f sqliteFinder) size(ctx context.Context, way *access, most int) (n float64, err error) {
 	if !way.tree {
 		for _, c := range []condition{way.least, way.some} {
@@ -419,7 +433,8 @@ func (f sqliteFinder) size(ctx context.Context, way *access, most int) (n float6
 	return float64(len(all)), nil
 }
 
-// tells reports whether the tree tells the hazard's place in the order of lists. A program before schema 31 writes zeros where the last update is.
+// tells reports whether the tree knows the position of the hazard in the standard order. Programs
+// before schema 31 wrote zeros instead of the last update.
 func (c candidate) tells() bool {
 	return c.severity > 0 && (c.from != 0 || c.to != 0) && c.to < fives(hazard.MaxInstant)
 }
@@ -433,12 +448,13 @@ func numbersOf(all []candidate) []int64 {
 	return ids
 }
 
-// rowsOf are the rows of hazards by their numbers.
+// rowsOf returns the FROM clause for the rows of hazards by ID.
 func rowsOf(ids []int64) condition {
 	return conditionOf("json_each(?) c CROSS JOIN searchable s ON s.id = c.value", numbers(ids))
 }
 
-// Each calls found with the rows after a place in the order (nil: all), in that order, until found returns false.
+// Each calls found with the rows after a position in the order (nil means all), in that order,
+// until found returns false.
 func (f sqliteFinder) Each(ctx context.Context, after *query.Key, found func(Row) (bool, error)) error {
 	way, err := f.choose(ctx)
 	if err != nil {
@@ -490,8 +506,8 @@ func (f sqliteFinder) Each(ctx context.Context, after *query.Key, found func(Row
 	return nil
 }
 
-// byTypes is Each along the order of lists: of each type by itself, merged. How severe hazards are depends on their type, so that in one index
-// for all, those of some types come after all others.
+// byTypes is Each in the standard order: it reads each type separately, and merges them. The
+// severity depends on the type, so in one index for all, some types would come after all others.
 func (f sqliteFinder) byTypes(ctx context.Context, after *query.Key, order string, found func(Row) (bool, error)) error {
 	types := f.Filter.Types
 	if f.having != nil {
@@ -525,7 +541,8 @@ func (f sqliteFinder) byTypes(ctx context.Context, after *query.Key, order strin
 	return f.merge(streams, found)
 }
 
-// byValue is Each in the order of a quantity. Without a way it goes along the index, within each type by itself.
+// byValue is Each in the order of a quantity. Without an access path it reads the index, separately
+// for each type.
 func (f sqliteFinder) byValue(ctx context.Context, way *access, after *query.Key, found func(Row) (bool, error)) error {
 	more := true
 	wanted := func(r Row) (_ bool, err error) {
@@ -566,8 +583,8 @@ func (f sqliteFinder) byValue(ctx context.Context, way *access, after *query.Key
 	return nil
 }
 
-// asTold is Each where the tree has told the order, nearly: rows are read by parts, in that order, until enough are found, for to read them costs most.
-// Those of which it does not tell it are merged with them.
+// asTold is Each if the tree knows the approximate order. It reads rows in parts, in that order,
+// until enough are found, because reading them costs most. The other rows are merged with them.
 func (f sqliteFinder) asTold(ctx context.Context, way *access, after *query.Key, where condition, order string, found func(Row) (bool, error)) error {
 	rest := way.told
 	if after != nil { // what comes before that place for certain
@@ -609,13 +626,15 @@ func (f sqliteFinder) asTold(ctx context.Context, way *access, after *query.Key,
 	return f.merge([]iter.Seq2[Row, error]{untold, told}, found)
 }
 
-// before reports whether a place is before c, and so certainly before all that the tree gives after c.
+// before reports whether a position is before c, and so surely before everything after c in the
+// tree.
 func before(k query.Key, c candidate) bool {
 	return k.Severity > c.severity || k.Severity == c.severity && fives(k.Moment) > c.to
 }
 
-// measuredTypes lists the types of which some hazard was measured as the filter wants; nil if it does not ask for that. Without them, the way along the
-// order of lists looks at all hazards of types that are never measured so.
+// measuredTypes lists the types of hazards with a measurement that matches the filter; nil if it
+// has no such condition. Without them, reading in the standard order would visit all hazards of
+// types that never have it.
 func (f sqliteFinder) measuredTypes(ctx context.Context) (types []hazard.Type, err error) {
 	if len(f.Filter.Measures) == 0 {
 		return nil, nil
@@ -648,7 +667,7 @@ func (f sqliteFinder) yield(ctx context.Context, from, where condition, order st
 	return err == nil && more
 }
 
-// merge calls found with the rows of streams that are in order, in that order, until it returns false.
+// merge calls found with the rows of several sorted sequences, in order, until it returns false.
 func (f sqliteFinder) merge(all []iter.Seq2[Row, error], found func(Row) (bool, error)) error {
 	type stream struct {
 		next func() (Row, error, bool)
@@ -688,7 +707,7 @@ func (f sqliteFinder) merge(all []iter.Seq2[Row, error], found func(Row) (bool, 
 	return nil
 }
 
-// present lists the types that there are, each found behind the one before.
+// present lists the types that exist; the index finds each from the one before.
 func (f sqliteFinder) present(ctx context.Context) (all []hazard.Type, err error) {
 	for last := ""; ; {
 		var next sql.NullString
@@ -700,12 +719,12 @@ func (f sqliteFinder) present(ctx context.Context) (all []hazard.Type, err error
 	}
 }
 
-// rows calls found with rows until it returns false, and tells whether it did not.
+// rows calls found with rows until it returns false. It reports whether found always returned true.
 func (f sqliteFinder) rows(ctx context.Context, from, where condition, order string, found func(Row) (bool, error)) (more bool, err error) {
 	return f.valuedRows(ctx, "", from, where, order, found)
 }
 
-// valuedRows is rows with the value that they are sorted by.
+// valuedRows is rows with the value by which they are sorted.
 func (f sqliteFinder) valuedRows(ctx context.Context, value string, from, where condition, order string, found func(Row) (bool, error)) (more bool, err error) {
 	rowsInOrder := func(columns string) string {
 		query := "SELECT " + columns + " FROM " + from.text
@@ -721,7 +740,7 @@ func (f sqliteFinder) valuedRows(ctx context.Context, value string, from, where 
 	return f.read(ctx, query, slices.Concat(from.args, where.args), found)
 }
 
-// Count counts the rows, without looking at any.
+// Count implements Finder.
 func (f sqliteFinder) Count(ctx context.Context) (n int64, err error) {
 	f.Limit = 0
 	way, err := f.choose(ctx)
@@ -754,8 +773,8 @@ func (f sqliteFinder) Count(ctx context.Context) (n int64, err error) {
 	return n, f.Tx.QueryRowContext(ctx, query, slices.Concat(from.args, f.where.args)...).Scan(&n)
 }
 
-// measuredAndDue is the condition of the hazards past their end that the filter would let through, if it asks for one range of values and, at most, for
-// types, and rows must be nothing else.
+// measuredAndDue returns the condition for hazards past their end that would match. ok is false
+// unless the filter has one range of values and, at most, types.
 func (f sqliteFinder) measuredAndDue() (due condition, ok bool) {
 	if len(f.Filter.Measures) != 1 {
 		return due, false
@@ -771,7 +790,8 @@ func (f sqliteFinder) measuredAndDue() (due condition, ok bool) {
 	return are.where, true
 }
 
-// measuredWay is the way along the first range of values, unless it is so wide that to look at all hazards costs no more; then nil.
+// measuredWay returns the access path along the first range of values, or nil if it is so wide that
+// reading all hazards is no slower.
 func (f sqliteFinder) measuredWay(ctx context.Context) (*access, error) {
 	const wide = 200_000
 	all := f.measuredAccesses()
@@ -783,8 +803,7 @@ func (f sqliteFinder) measuredWay(ctx context.Context) (*access, error) {
 	return &all[0], nil
 }
 
-// WrittenAround lists the hazards that had been written by a moment and were written again after it: their present state is not
-// that of the moment. Active ones are among them in any case.
+// WrittenAround implements Finder.
 func (f sqliteFinder) WrittenAround(ctx context.Context, at hazard.Instant) (ids []int64, err error) {
 	return f.numbers(ctx, `SELECT s.id FROM (SELECT id FROM hazard_writes WHERE made <= ? AND changed >= ?) c
 		CROSS JOIN searchable s ON s.id = c.id WHERE s.changed_ms > ?`, days(at), days(at), int64(at))

@@ -17,7 +17,7 @@ var (
 	momentColumns = map[string]string{"start_time": "s.start_ms", "end_time": "s.end_ms", "last_update_time": "s.last_update_ms"}
 )
 
-// Tells reports whether rows of searchable tell all that a Where asks about; nil asks nothing.
+// Tells reports whether rows of searchable decide w. A nil w matches everything.
 func Tells(w *query.Where) bool { return w == nil || tells(w.Root) }
 
 func tells(c *query.Cond) bool {
@@ -40,7 +40,7 @@ func tells(c *query.Cond) bool {
 	return false
 }
 
-// quantityOf is what a field holds a measurement of; empty: none.
+// quantityOf returns the quantity that a field measures; it is empty if there is none.
 func quantityOf(f *query.Field) string {
 	quantity, ok := strings.CutPrefix(f.Name, query.Measured)
 	if !ok {
@@ -49,13 +49,13 @@ func quantityOf(f *query.Field) string {
 	return quantity
 }
 
-// hasValue is the condition that a hazard was measured, with a value of which more holds.
+// hasValue returns the condition that a hazard has a measurement for which more holds.
 func hasValue(quantity, more string, args ...any) condition {
 	return conditionOf("EXISTS (SELECT 1 FROM hazard_values v WHERE v.hazard_id = s.id AND v.quantity = ?"+more+")", append([]any{quantity}, args...)...)
 }
 
-// textColumn returns what makes a condition of the column that holds a field, by values of it; nil if none does. Values that a field never has
-// are left out.
+// textColumn returns a function that makes a condition on the column of a field from values, or nil
+// if no column holds the field. Values that the field never has are left out.
 func textColumn(f *query.Field) func(values []string) condition {
 	column := func(name string, arg func(string) (any, bool)) func([]string) condition {
 		return func(values []string) (c condition) {
@@ -94,7 +94,7 @@ func textColumn(f *query.Field) func(values []string) condition {
 	return nil
 }
 
-// told is the condition of all rows of which c may hold: exactly those of which it does, if rows tell all that it asks about.
+// told returns a condition for all rows that may match c. It is exact if rows decide c.
 func (f *Question) told(c *query.Cond) condition {
 	switch c.Kind {
 	case query.CondAll, query.CondAny:
@@ -159,7 +159,7 @@ func truth(v bool) condition {
 	return conditionOf("FALSE")
 }
 
-// compared compares a column; comparators are written as SQL has them.
+// compared compares a column with n. Comparators are written as in SQL.
 func compared(column string, by cql.Comparator, n int64) condition {
 	return conditionOf(fmt.Sprintf("%s %s ?", column, by), n)
 }

@@ -1,2 +1,3 @@
-// Package child prepares the processes that tests and benchmarks start, as far as the system can: on Linux they end with the process that started them, however that dies.
+// Package child makes child processes of tests and benchmarks end with their parent, however it
+// dies. This works on Linux only.
 package child

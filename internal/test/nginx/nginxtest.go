@@ -1,5 +1,8 @@
-// Package nginx gives tests a real nginx (Debian's package nginx) with the configuration that we recommend, deploy/nginx.conf, in front of nodes
-// of theirs. Of that file only the places are others: addresses, ports, certificate, folders; and each answer says in ServedBy which node gave it.
+// Package nginx gives tests a real nginx (Debian's package) with the recommended configuration,
+// deploy/nginx.conf, in front of their nodes.
+//
+// It replaces only addresses, ports, certificates and folders in that file. Each answer names the
+// node that gave it in the header ServedBy.
 package nginx
 
 import (

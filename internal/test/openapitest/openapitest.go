@@ -1,8 +1,10 @@
-// Package openapitest holds a service's answers against its OpenAPI document, and knows which of its operations have answered.
+// Package openapitest compares a service's answers with its OpenAPI document, and records which
+// operations have answered.
 //
-// A Contract is safe for concurrent use. Check looks at an answer's status, media type, headers and body; whether the request was right is no
-// matter, since tests send wrong ones on purpose. Streams, files and documents of other formats are checked for their media type
-// and not for what they hold, and of a list as many records as sampled, so that large ones cost little.
+// Check compares status, media type, header and body of an answer, but not the request, because
+// tests send wrong ones on purpose. Of streams, files and documents in other formats only the media
+// type is checked. Of a list only some records are checked, so that long ones cost little. A
+// Contract is safe for concurrent use.
 package openapitest
 
 import (

@@ -1,7 +1,8 @@
-// Package postgres gives tests a real PostgreSQL: the one that Debian packages (postgresql-15), with a server of its own in a temporary folder.
+// Package postgres gives tests a real PostgreSQL (Debian's postgresql-15), with its own server in a
+// temporary folder.
 //
-// A test binary that uses URL runs its tests by Main, which stops what URL started. Nothing that is written is synced to disk but where a test
-// says so: these servers are thrown away.
+// A test binary that calls URL must run its tests through Main, which stops what URL started.
+// Nothing is synced to disk unless a test requests it, because the servers are thrown away.
 package postgres
 
 import (

@@ -1,4 +1,5 @@
-// Package recordings finds the recorded payloads and test vectors, which are no part of this repository.
+// Package recordings finds the recorded payloads and test vectors, which are not part of this
+// repository.
 package recordings
 
 import (

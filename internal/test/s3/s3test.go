@@ -1,6 +1,8 @@
-// Package s3 gives tests a real S3 server: the Versity S3 Gateway on a temporary folder, built from its module when the first test asks.
+// Package s3 gives tests a real S3 server: the Versity S3 Gateway on a temporary folder, built from
+// its module on first use.
 //
-// A test binary that uses it runs its tests by Main, which stops what was started. With -short such tests are skipped.
+// A test binary that uses it must run its tests through Main, which stops what was started. With
+// -short, such tests are skipped.
 package s3
 
 import (

@@ -1,5 +1,7 @@
-// Package scenarios holds the scenarios that are built into hazardd, with the files of their products: NAME.yaml, and a folder NAME beside it.
-// docs/exercises.md says how one is written. The places are real, the events are made up, and nothing in them is a plan of anybody.
+// Package scenarios holds the scenarios that are built into hazardd: for each a file NAME.yaml, and
+// a folder NAME with the files of its products. docs/exercises.md describes how to write one.
+//
+// The places are real, the events are invented, and nothing in them is anybody's plan.
 package scenarios
 
 import "embed"

@@ -1,8 +1,9 @@
-// Package certificate keeps the certificate that the server proves itself with: from files, which are read again when they change
-// (Files), or from an authority by ACME, which is asked again in time (ACME).
+// Package certificate keeps the server's TLS certificate up to date: from files, which are read
+// again when they change (Files), or from an authority by ACME, with renewal in time (ACME).
 //
-// A certificate that cannot be read, does not fit its key, or is over never replaces one that is good. TLS configurations are those
-// for servers of today: TLS 1.2 or later, with authenticated encryption and forward secrecy alone, and HTTP/2 first.
+// A certificate that is unreadable, expired or does not fit its key never replaces a good one. TLS
+// configurations accept TLS 1.2 or later, with authenticated encryption and forward secrecy only,
+// and prefer HTTP/2.
 package certificate
 
 import (

@@ -1,9 +1,11 @@
-// Package pipeline makes the write transactions of PostgreSQL wait less often for the database.
+// Package pipeline reduces the round trips of write transactions on PostgreSQL.
 //
-// All nodes wait for the one that writes, and so for the way of its statements to the database and back. So a write transaction
-// keeps what needs no answer (BEGIN, the lock, all that is asked for no result) and sends it together with the next question, or
-// with COMMIT: pipelining of PostgreSQL's extended query protocol, as pgx does it for a Batch. It is done below database/sql:
-// those who write know nothing of it, but that a statement's error may come with a later one. It names the statement.
+// All nodes wait for the one that writes, and so for its round trips. A write transaction keeps
+// statements that need no answer (BEGIN, the lock, all without a result), and sends them with the
+// next query or with COMMIT, by the pipeline mode of PostgreSQL's extended query protocol.
+//
+// It works below database/sql, so the code that writes does not know of it. An error may arrive
+// with a later statement; it names its own.
 package pipeline
 
 import (

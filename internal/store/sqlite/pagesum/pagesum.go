@@ -1,13 +1,18 @@
-// Package pagesum puts a checksum behind each page of an SQLite file, and refuses a page that does not fit its own: SQLite keeps none, so
-// that a bit that turns on the disk would be served as data. It is SQLite's own file access (its VFS, sqlite.org/vfs.html) with two
-// functions exchanged, as the extension cksumvfs does it (sqlite.org/cksumvfs.html), which is C and is not part of the driver.
+// Package pagesum adds a checksum to each page of an SQLite file, and refuses pages that do not
+// match theirs. SQLite itself has no checksums, so it would return a flipped bit on the disk as
+// data.
 //
-// A file has checksums if Create has made it: 8 bytes at the end of each page are reserved for them. Other files are read and written as
-// they are. SQLite itself sees zeros there, so what another program writes back from the write-ahead log has none and is believed, as the
-// log has checksums of its own. A page that another program has changed is damaged.
+// The package is SQLite's own file access (its VFS, sqlite.org/vfs.html) with two functions
+// replaced, as in the extension cksumvfs (sqlite.org/cksumvfs.html), which is written in C and not
+// part of our driver.
 //
-// SQLite compares the checksums of the write-ahead log only after a crash. Here each page that is read from the log is compared with its own (wal.go), so that a
-// damaged one is neither served nor moved to the database file.
+// Only files made by Create have checksums, in 8 reserved bytes at the end of each page; other
+// files are read and written unchanged. SQLite itself sees zeros in these bytes. So pages that
+// another program moves from the write-ahead log to the file have no checksum and are accepted,
+// since the log has its own. A page changed by another program counts as damaged.
+//
+// SQLite checks the write-ahead log only after a crash. This package checks each page that is read
+// from it (wal.go), so a damaged page is neither returned nor moved to the file.
 package pagesum
 
 import (

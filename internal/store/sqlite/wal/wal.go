@@ -1,6 +1,6 @@
-// Package wal reads the write-ahead log of an SQLite file: which pages were committed since it was read last
-// (sqlite.org/fileformat2.html, section 4). It takes no lock: who calls it keeps a read transaction open, so that nothing it has not read
-// is overwritten.
+// Package wal reads the write-ahead log of an SQLite file, and returns the pages committed since it
+// was last read (sqlite.org/fileformat2.html, section 4). It takes no lock: the caller keeps a read
+// transaction open, so that nothing unread is overwritten.
 package wal
 
 import (
