@@ -47,7 +47,7 @@ var (
 // secret is in every restricted product, and nowhere else.
 const secret = "canary4711"
 
-// bench implements the part of a test that nginxtest needs.
+// bench implements the part of a test that package nginx needs.
 type bench struct {
 	testing.TB
 	ctx   context.Context
@@ -66,7 +66,7 @@ func (b *bench) Fatalf(f string, args ...any) { panic(fmt.Errorf(f, args...)) }
 func (b *bench) Skip(args ...any)             { b.Fatal(args...) }
 
 func main() {
-	testing.Init() // nginxtest is for tests
+	testing.Init() // package nginx is for tests
 	flag.Parse()
 	if err := run(); err != nil {
 		log.Fatal(err)

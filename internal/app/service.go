@@ -205,7 +205,7 @@ type Service struct {
 // The limits of the server. A normal client stays far below each of them.
 const (
 	readHeaderTimeout = 5 * time.Second
-	readTimeout       = 2 * time.Minute // for one request; httpapi bounds the time of a body
+	readTimeout       = 2 * time.Minute // for one request; package serve limits the time of a body
 	writeTimeout      = 5 * time.Minute // enough for a large list over a slow connection
 	idleTimeout       = 2 * time.Minute
 	firstRequest      = time.Second // for the request on a connection that was opened just before the shutdown

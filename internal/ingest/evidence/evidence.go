@@ -2,7 +2,7 @@
 // each time that something was done with it. From it a person sees what a report was made of, and a replay makes every decision again
 // (package replay).
 //
-// Contents are in a place of their own (package files): a folder, or a part of the bucket; their rows are in the store. A content is put
+// Contents are in a place of their own (package blob): a folder, or a part of the bucket; their rows are in the store. A content is put
 // before a transaction names it, under a name that is used once, and its row is removed before the content is, so nothing that is
 // named is ever removed. What is kept is kept after it was taken in: no reader of a warning waits for it, and if it cannot be
 // kept the warning is there all the same. What a process had taken in when it died, and not kept yet, is missing.

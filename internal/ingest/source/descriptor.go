@@ -104,7 +104,7 @@ type Source struct {
 	// source has no shapes of its own.
 	Places func(kept Kept) Places
 	// PlaceCodes is the shared vocabulary of the codes in Report.Places, such as "UGC". It means
-	// that places are areas. Built-in areas and the operator's areas are found by package place;
+	// that places are areas. Built-in areas and the operator's areas are found by package region;
 	// others in Places, and last by the source with PlaceURL for that vocabulary. If none knows the
 	// place, the outline of the country is used. Empty means that places are not areas.
 	PlaceCodes string

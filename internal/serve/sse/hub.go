@@ -1,7 +1,7 @@
 // Package sse sends changes to readers as they are committed, through cursors over the change log.
 //
 // A reader asks for the changes after a number, recent or a week old. So a resuming reader gets
-// exactly what it missed, and a slow one only delays itself. Changes come from package tail, which
+// exactly what it missed, and a slow one only delays itself. Changes come from package follow, which
 // encodes each once per audience while it is in memory. There is no queue per reader, and a reader
 // that does not read takes no additional memory.
 //

@@ -3,7 +3,7 @@
 // A View is immutable, so a reader keeps a consistent snapshot of one change number however long it
 // takes. Live replaces the View for each given change, in order, and whenever a hazard ends. The
 // result of Live.View never contains a hazard past its end, and reveals no product outside its
-// audience. The package knows no encodings, neither HTTP nor SQL: package reply encodes views.
+// audience. The package knows no encodings, neither HTTP nor SQL: package encoded encodes views.
 package view
 
 import (

@@ -1,5 +1,5 @@
 // Package publish finds and writes the CAP messages of the organizations that publish their hazards
-// (package authority).
+// (package cap).
 //
 // A message depends only on the change log, the profiles and the contents of files. It is stored
 // only in caches. The list of changes that are messages is in memory; it is built from the log on

@@ -9,7 +9,7 @@ import (
 
 // The abstract tests of CQL2 (OGC 21-065r2, annex A) that require predicates to be parsed, in both
 // encodings. The properties are those of the annex' test data (table 7 and following), and the
-// conditions those of its tables, for the declared conformance classes. Package httpapi tests their
+// conditions those of its tables, for the declared conformance classes. Package serve tests their
 // results.
 func TestAbstractTestSuiteOfCQL2(t *testing.T) {
 	for class, list := range map[string][]struct{ text, json string }{

@@ -14,7 +14,7 @@
 // Codes for events take precedence over words, and words over guesses. An unknown event is shown
 // with a general type and a note. DTDs, entities and addresses in documents are never followed.
 //
-// config.go configures a feed. feed.go parses the document and the index, which package frame
+// config.go configures a feed. feed.go parses the document and the index, which package lenient
 // splits; json.go parses the JSON forms. codes.go and words.go hold the vocabularies, mapping.go
 // the levels and precedence, identity.go matches messages to events, time.go and place.go read
 // times and places, testwords.go finds tests, text.go makes text for people, and report.go makes

@@ -12,7 +12,7 @@
 // returns the same again. The list is complete, so a missing hazard is over at that server.
 //
 // feed.go reads the document, report.go makes the report of a hazard and has the table of types,
-// product.go makes the product tree, and mirror.go decides what to request. Package frame parses
+// product.go makes the product tree, and mirror.go decides what to request. Package lenient parses
 // the responses, as for other sources. Parse, for files, is a pure function. A Mirror has one
 // request in flight and belongs to one goroutine.
 package mirror

@@ -9,7 +9,7 @@ import (
 )
 
 // Places finds the shapes of places in alerts that were fetched: fire weather zones, and zones that
-// are newer than those of package place.
+// are newer than those of package region.
 type Places struct {
 	// Kept returns the GeoJSON geometry of a fetched place, or an error if it was never fetched.
 	Kept func(ctx context.Context, code string) (string, error)
