@@ -36,6 +36,7 @@ import (
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/tell"
 	"github.com/hazardd/hazardd/internal/tell/channel"
 	"github.com/hazardd/hazardd/internal/tell/message"
 	"github.com/hazardd/hazardd/internal/tell/subscription"
@@ -329,7 +330,7 @@ func fill(ctx context.Context, dir string, n int) (err error) {
 		return err
 	}
 	people := subscription.New(subscription.Config{Store: s, Key: key, Sender: anything{}, Now: time.Now})
-	who := subscription.Author{Caller: &auth.Caller{Name: "bench", Role: auth.Admin}}
+	who := tell.Author{Caller: &auth.Caller{Name: "bench", Role: auth.Admin}}
 	random := rand.New(rand.NewPCG(1, 2))
 	levels, digests := []string{"", "ADVISORY", "WATCH", "WARNING"}, []string{"", "FLOOD", "CYCLONE", "EARTHQUAKE"}
 	const atOnce = 500 // per transaction

@@ -22,6 +22,7 @@ import (
 	"github.com/hazardd/hazardd/internal/serve"
 	"github.com/hazardd/hazardd/internal/serve/page"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/tell"
 	"github.com/hazardd/hazardd/internal/tell/channel"
 	"github.com/hazardd/hazardd/internal/tell/message"
 	"github.com/hazardd/hazardd/internal/tell/subscription"
@@ -199,7 +200,7 @@ func (a *artist) draw(ctx context.Context, h *hazard.Hazard, width int) ([]byte,
 // over the HTTP channel of that name. It never creates a key. The error concerns the settings or
 // the address; it is channel.ErrDisabled if the settings do not enable the channel. The answer says
 // how the attempt ended.
-func TestChannel(ctx context.Context, cfg Config, name, to string, wish lang.Wish, now time.Time) (done subscription.Tested, err error) {
+func TestChannel(ctx context.Context, cfg Config, name, to string, wish lang.Wish, now time.Time) (done tell.Tested, err error) {
 	if cfg.Clock == nil {
 		cfg.Clock = clock.New(nil)
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/hazardd/hazardd/internal/ingest/sources/nws"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/follow"
+	"github.com/hazardd/hazardd/internal/tell"
 	"github.com/hazardd/hazardd/internal/tell/channel"
 	"github.com/hazardd/hazardd/internal/tell/message"
 	"github.com/hazardd/hazardd/internal/tell/subscription"
@@ -108,7 +109,7 @@ func stormDay(t *testing.T, list []*row) {
 			shape, ok := region.Area(region.ParseCode("UGC:" + strings.TrimPrefix(code, "US-") + "C000"))
 			return shape, 0, ok
 		}})
-	root := subscription.Author{Caller: &auth.Caller{Name: "root", Role: auth.Admin}}
+	root := tell.Author{Caller: &auth.Caller{Name: "root", Role: auth.Admin}}
 	address := func(i int) string { return fmt.Sprintf("https://people.example/%d", i) }
 	ids := make([]string, len(people)) // ids of the subscriptions
 	for i, p := range people {

@@ -11,6 +11,7 @@ import (
 	"github.com/hazardd/hazardd/internal/lang"
 	"github.com/hazardd/hazardd/internal/lang/words"
 	pages "github.com/hazardd/hazardd/internal/serve/page"
+	"github.com/hazardd/hazardd/internal/tell"
 	"github.com/hazardd/hazardd/internal/tell/subscription"
 )
 
@@ -46,8 +47,8 @@ func linkToken(r *http.Request) string {
 	return ""
 }
 
-func (a *API) holder(r *http.Request) subscription.Author {
-	return subscription.Author{Addr: a.clientAddr(r)}
+func (a *API) holder(r *http.Request) tell.Author {
+	return tell.Author{Addr: a.clientAddr(r)}
 }
 
 // asks serves the page that asks for confirmation.

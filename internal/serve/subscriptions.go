@@ -14,7 +14,7 @@ import (
 	countries "github.com/hazardd/hazardd/internal/atlas/region"
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/tell/subscription"
+	"github.com/hazardd/hazardd/internal/tell"
 )
 
 // maxSubscription bounds the body of a subscription, in bytes. Areas take most of it.
@@ -31,8 +31,8 @@ func subscribed(h protected) protected {
 	}
 }
 
-func (a *API) subscriber(r *http.Request, who *auth.Caller) subscription.Author {
-	return subscription.Author{Caller: who, Addr: a.clientAddr(r)}
+func (a *API) subscriber(r *http.Request, who *auth.Caller) tell.Author {
+	return tell.Author{Caller: who, Addr: a.clientAddr(r)}
 }
 
 // subscriptionID is the subscription that the path names.

@@ -12,11 +12,12 @@ import (
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/serve/encoded"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/tell"
 	"github.com/hazardd/hazardd/internal/tell/webhook"
 )
 
-func (a *API) hookAuthor(r *http.Request, who *auth.Caller) webhook.Author {
-	return webhook.Author{Caller: who, Addr: a.clientAddr(r)}
+func (a *API) hookAuthor(r *http.Request, who *auth.Caller) tell.Author {
+	return tell.Author{Caller: who, Addr: a.clientAddr(r)}
 }
 
 // webhookID returns the webhook in the path.

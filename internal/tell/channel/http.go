@@ -275,7 +275,7 @@ var functions = template.FuncMap{
 	"base64": func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) },
 	"hash":   func(s string) string { sum := sha256.Sum256([]byte(s)); return hex.EncodeToString(sum[:16]) },
 	"cut":    cutText,
-	"slack":  func(s string) string { return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s) },
+	"slack":  slackText.Replace,
 	"origin": func(address string) (string, error) {
 		u, err := url.Parse(address)
 		if err != nil {

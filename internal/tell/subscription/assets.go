@@ -13,10 +13,11 @@ import (
 // nearAsset is the asset of an organization that is nearest to a hazard.
 type nearAsset struct {
 	name   string
-	metres float64 // 0: inside
+	metres float64 // 0 for inside
 }
 
-// mayKnow reports whether a user is told of the assets of an organization: whether the user is a member now.
+// mayKnow reports whether a user may know the assets of an organization: whether the user is a
+// member now.
 func (s *Service) mayKnow(user, organization string) bool {
 	if user == "" {
 		return false
@@ -29,8 +30,8 @@ func (s *Service) mayKnow(user, organization string) bool {
 	return ok && slices.Contains(orgs, id)
 }
 
-// nearest finds the nearest asset of each organization to a hazard at the shapes, within so many km by its acronym. Those that have none there are not in what it returns.
-// Nothing is read where nothing is wanted.
+// nearest returns the asset of each organization that is nearest to a hazard at the shapes, by
+// acronym. within holds how far it may be in km. Organizations without one are left out.
 func (s *Service) nearest(ctx context.Context, shapes []geo.Shape, within map[string]float64) (map[string]nearAsset, error) {
 	acronyms := map[int64]string{}
 	for acronym := range within {
@@ -46,16 +47,16 @@ func (s *Service) nearest(ctx context.Context, shapes []geo.Shape, within map[st
 		for i := range all.Sets {
 			set := &all.Sets[i]
 			acronym := acronyms[set.Org]
-			most, best := within[acronym]*1000, nearAsset{metres: math.Inf(1)}
-			err := all.In(ctx, set, bounds.Widened(most), func(a *asset.Asset) {
+			limit, best := within[acronym]*1000, nearAsset{metres: math.Inf(1)}
+			err := all.In(ctx, set, bounds.Widened(limit), func(a *asset.Asset) {
 				if best.metres == 0 {
 					return
 				}
 				metres, far := 0.0, false
 				if a.Area.IsZero() {
-					metres, far = reach.Distance(a.Lon, a.Lat, most)
+					metres, far = reach.Distance(a.Lon, a.Lat, limit)
 				} else {
-					metres, far = reach.DistanceOf(a.Area, most)
+					metres, far = reach.DistanceOf(a.Area, limit)
 				}
 				if !far && metres < best.metres {
 					best = nearAsset{a.Name, metres}
@@ -73,7 +74,7 @@ func (s *Service) nearest(ctx context.Context, shapes []geo.Shape, within map[st
 	return found, err
 }
 
-// assetsNear is nearest for all organizations whose assets subscriptions name.
+// assetsNear is nearest for all organizations whose assets are in subscriptions.
 func (s *Service) assetsNear(ctx context.Context, shapes []geo.Shape) (map[string]nearAsset, error) {
 	s.mu.Lock()
 	within := s.index.within()

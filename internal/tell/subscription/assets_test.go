@@ -9,6 +9,7 @@ import (
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/tell"
 )
 
 // load replaces the assets of the organization RED.
@@ -101,7 +102,7 @@ func TestAssetsAreForMembersAlone(t *testing.T) {
 	if _, err := b.svc.Create(t.Context(), b.author("ann"), []byte(far), now()); err == nil || !strings.Contains(err.Error(), "where/assets/within_km: 301 is not from 0 to 300") {
 		t.Error(err)
 	}
-	if _, err := b.svc.Create(t.Context(), Author{}, []byte(`{"where":{"assets":{"organization":"RED","within_km":5}},"channels":[{"kind":"email","to":"a@example.org"}]}`), now()); err == nil ||
+	if _, err := b.svc.Create(t.Context(), tell.Author{}, []byte(`{"where":{"assets":{"organization":"RED","within_km":5}},"channels":[{"kind":"email","to":"a@example.org"}]}`), now()); err == nil ||
 		!strings.Contains(err.Error(), "where/assets/organization") {
 		t.Error(err)
 	}

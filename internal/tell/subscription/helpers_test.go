@@ -19,6 +19,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/follow"
+	"github.com/hazardd/hazardd/internal/tell"
 	"github.com/hazardd/hazardd/internal/tell/channel"
 	"github.com/hazardd/hazardd/internal/tell/message"
 )
@@ -94,8 +95,8 @@ func (lists) Expire() hazard.Instant                                          { 
 
 func now() hazard.Instant { return hazard.At(time.Now()) }
 
-func (b *bed) author(user string) Author {
-	return Author{Caller: &auth.Caller{Name: user, Role: b.people[user]}}
+func (b *bed) author(user string) tell.Author {
+	return tell.Author{Caller: &auth.Caller{Name: user, Role: b.people[user]}}
 }
 
 // subscribe creates a subscription from members in JSON.

@@ -16,32 +16,33 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// index finds the subscriptions that a hazard concerns. What many have in common (what they want, regions, areas, channels) is kept once, and
-// asked once of a hazard. It belongs to one goroutine at a time.
+// index finds the subscriptions that a hazard concerns. What many have in common (criteria, regions,
+// areas, channels) is stored once, and compared once with a hazard. It belongs to one goroutine at a
+// time.
 type index struct {
-	slots  []slot
-	free   []uint32
-	byID   map[uuid.UUID]uint32
-	parts  []part
-	unused []uint32                       // of parts
-	points rtree.RTreeGN[float32, uint32] // of parts
-	areas  map[string]*area
-	tree   rtree.RTreeGN[float32, *area]
-	assets map[*area]struct{}  // those of areas that are the assets of an organization; they are not in tree
-	world  map[uint32]struct{} // slots that want the whole world
-	whats  map[string]*what
-	posts  map[string]*post
-	seen   []uint32 // by slot: the search that has found it
-	search uint32
+	slots    []slot
+	free     []uint32
+	byID     map[uuid.UUID]uint32
+	parts    []part
+	unused   []uint32                       // of parts
+	points   rtree.RTreeGN[float32, uint32] // of parts
+	areas    map[string]*area
+	tree     rtree.RTreeGN[float32, *area]
+	assets   map[*area]struct{}  // the areas that are assets of an organization; they are not in tree
+	world    map[uint32]struct{} // slots without places, for the whole world
+	criteria map[string]*criteria
+	channels map[string]*channelSet
+	seen     []uint32 // by slot: the last search that found it
+	search   uint32
 }
 
 // slot is a subscription.
 type slot struct {
-	id    uuid.UUID
-	since int64
-	what  *what
-	post  *post
-	first uint32 // its first part; 0: none
+	id       uuid.UUID
+	since    int64
+	criteria *criteria
+	channels *channelSet
+	first    uint32 // its first part; 0 for none
 }
 
 // part is a place of a subscription.
@@ -49,34 +50,34 @@ type part struct {
 	slot, next uint32
 	lon, lat   int32 // millionths of a degree
 	radius     float32
-	area       *area // nil: a point
+	area       *area // nil for a point
 }
 
-// area is an area that subscriptions want; or the assets of an organization, which are not kept here.
+// area is an area of subscriptions, or stands for the assets of an organization, which the store has.
 type area struct {
 	key    string
 	shape  geo.Shape
 	margin float64 // meters
 	slots  []uint32
-	assets *Assets // nil: an area
+	assets *Assets // nil for an area
 }
 
-// way is an active channel.
-type way struct{ id, lane string }
+// route is an active channel.
+type route struct{ id, lane string }
 
-// post is the channels of a subscription.
-type post struct {
-	key   string
-	users int
-	ways  []way // none while the subscription is paused
-	all   []channelState
+// channelSet is the channels of a subscription.
+type channelSet struct {
+	key    string
+	users  int
+	routes []route // none while the subscription is paused
+	all    []channelStatus
 }
 
-// channelState is what is counted of a channel.
-type channelState struct{ kind, status string }
+// channelStatus is a kind of channel in a status, as they are counted.
+type channelStatus struct{ kind, status string }
 
-// what says which hazards are wanted, wherever they are.
-type what struct {
+// criteria says which hazards are wanted, wherever they are.
+type criteria struct {
 	key        string
 	users      int
 	types      []hazard.Type
@@ -89,31 +90,32 @@ type what struct {
 
 func newIndex() *index {
 	return &index{slots: make([]slot, 1), parts: make([]part, 1), seen: make([]uint32, 1), byID: map[uuid.UUID]uint32{}, areas: map[string]*area{}, assets: map[*area]struct{}{}, world: map[uint32]struct{}{},
-		whats: map[string]*what{}, posts: map[string]*post{}}
+		criteria: map[string]*criteria{}, channels: map[string]*channelSet{}}
 }
 
-// wants reports whether a state of a hazard that is active is wanted. counting: people who are not counted yet will be.
-func (w *what) wants(h *hazard.Hazard, counting bool) bool {
-	if h.Category == hazard.Exercise && !w.drills {
+// match reports whether an active hazard is wanted. counting means that people who are not counted
+// yet will be.
+func (c *criteria) match(h *hazard.Hazard, counting bool) bool {
+	if h.Category == hazard.Exercise && !c.drills {
 		return false
 	}
-	if h.Severity < w.severity || len(w.types) > 0 && !slices.Contains(w.types, h.Type) || len(w.categories) > 0 && !slices.Contains(w.categories, h.Category) {
+	if h.Severity < c.severity || len(c.types) > 0 && !slices.Contains(c.types, h.Type) || len(c.categories) > 0 && !slices.Contains(c.categories, h.Category) {
 		return false
 	}
-	if w.people > 0 {
+	if c.people > 0 {
 		e := h.Exposed()
 		switch {
 		case e == nil && counting:
 			return false // the count is a change of its own
-		case e != nil && e.People != nil && e.People.People < w.people:
+		case e != nil && e.People != nil && e.People.People < c.people:
 			return false
 		}
-		// Where nobody can count, nobody is left untold.
+		// Without a count, nobody is left out.
 	}
-	return w.measure == nil || w.measure.MatchRecord(h, hazard.MinInstant)
+	return c.measure == nil || c.measure.MatchRecord(h, hazard.MinInstant)
 }
 
-// put adds a subscription, or makes the one that is there as it is now.
+// put adds or replaces a subscription.
 func (ix *index) put(s *store.Subscription, region func(string) (geo.Shape, float64, bool)) error {
 	id, err := uuid.Parse(s.ID)
 	if err != nil {
@@ -127,11 +129,11 @@ func (ix *index) put(s *store.Subscription, region func(string) (geo.Shape, floa
 	if err != nil {
 		return err
 	}
-	w, err := ix.whatOf(&sub.kept)
+	wanted, err := ix.criteriaOf(&sub.kept)
 	if err != nil {
 		return err
 	}
-	by := ix.postOf(sub)
+	set := ix.channelsOf(sub)
 	var n uint32
 	if last := len(ix.free) - 1; last >= 0 {
 		n, ix.free = ix.free[last], ix.free[:last]
@@ -139,12 +141,12 @@ func (ix *index) put(s *store.Subscription, region func(string) (geo.Shape, floa
 		n = uint32(len(ix.slots))
 		ix.slots, ix.seen = append(ix.slots, slot{}), append(ix.seen, 0)
 	}
-	ix.slots[n] = slot{id: id, since: s.Since, what: w, post: by}
-	w.users++
-	by.users++
+	ix.slots[n] = slot{id: id, since: s.Since, criteria: wanted, channels: set}
+	wanted.users++
+	set.users++
 	ix.byID[id] = n
-	if len(by.ways) == 0 {
-		return nil // it is counted, and told nothing
+	if len(set.routes) == 0 {
+		return nil // it is counted, and gets no messages
 	}
 	if sub.Where == nil {
 		ix.world[n] = struct{}{}
@@ -182,9 +184,9 @@ func (ix *index) put(s *store.Subscription, region func(string) (geo.Shape, floa
 // statusPaused is the status of an active channel while its subscription is paused.
 const statusPaused = "paused"
 
-// postOf is the channels of a subscription.
-func (ix *index) postOf(sub *subscription) *post {
-	p := &post{}
+// channelsOf returns the channels of a subscription.
+func (ix *index) channelsOf(sub *subscription) *channelSet {
+	p := &channelSet{}
 	var key strings.Builder
 	for _, c := range sub.Channels {
 		status := string(c.Status)
@@ -193,23 +195,23 @@ func (ix *index) postOf(sub *subscription) *post {
 		case sub.Paused:
 			status = statusPaused
 		default:
-			p.ways = append(p.ways, way{c.ID, c.Lane})
+			p.routes = append(p.routes, route{c.ID, c.Lane})
 		}
-		p.all = append(p.all, channelState{c.Kind, status})
+		p.all = append(p.all, channelStatus{c.Kind, status})
 		fmt.Fprintln(&key, c.ID, c.Lane, c.Kind, status)
 	}
 	p.key = key.String()
-	if have := ix.posts[p.key]; have != nil {
+	if have := ix.channels[p.key]; have != nil {
 		return have
 	}
-	ix.posts[p.key] = p
+	ix.channels[p.key] = p
 	return p
 }
 
 // tally counts channels.
-func (ix *index) tally() map[channelState]int {
-	n := map[channelState]int{}
-	for _, p := range ix.posts {
+func (ix *index) tally() map[channelStatus]int {
+	n := map[channelStatus]int{}
+	for _, p := range ix.channels {
 		for _, c := range p.all {
 			n[c] += p.users
 		}
@@ -217,39 +219,46 @@ func (ix *index) tally() map[channelState]int {
 	return n
 }
 
-// with lists the subscriptions that have a channel of a status.
+// with lists the subscriptions that have a channel in a status.
 func (ix *index) with(status ChannelStatus) (ids []string) {
 	any := false
-	for _, p := range ix.posts {
+	for _, p := range ix.channels {
 		any = any || p.has(status)
 	}
 	for i := range ix.slots {
-		if p := ix.slots[i].post; any && p != nil && p.has(status) {
+		if p := ix.slots[i].channels; any && p != nil && p.has(status) {
 			ids = append(ids, ix.slots[i].id.String())
 		}
 	}
 	return ids
 }
 
-func (p *post) has(status ChannelStatus) bool {
-	return slices.ContainsFunc(p.all, func(c channelState) bool { return c.status == string(status) })
+func (p *channelSet) has(status ChannelStatus) bool {
+	return slices.ContainsFunc(p.all, func(c channelStatus) bool { return c.status == string(status) })
 }
 
-func (ix *index) whatOf(k *kept) (*what, error) {
+func (ix *index) criteriaOf(k *kept) (*criteria, error) {
 	text, err := json.Marshal([]any{k.Types, k.Categories, k.Severity, k.People, k.Drills, k.Measure})
 	if err != nil {
 		return nil, err
 	}
-	if w := ix.whats[string(text)]; w != nil {
-		return w, nil
+	if c := ix.criteria[string(text)]; c != nil {
+		return c, nil
 	}
-	w := &what{key: string(text), types: k.Types, categories: k.Categories, severity: k.Severity, people: k.People, drills: k.Drills}
-	var faults string
-	if w.measure, faults = measured(k.Measure); faults != "" {
-		return nil, fmt.Errorf("measure: %s", faults)
+	c, fault := newCriteria(k)
+	if fault != "" {
+		return nil, fmt.Errorf("measure: %s", fault)
 	}
-	ix.whats[w.key] = w
-	return w, nil
+	c.key = string(text)
+	ix.criteria[c.key] = c
+	return c, nil
+}
+
+// newCriteria returns the criteria of a subscription, or what is wrong with its measure.
+func newCriteria(k *kept) (c *criteria, fault string) {
+	c = &criteria{types: k.Types, categories: k.Categories, severity: k.Severity, people: k.People, drills: k.Drills}
+	c.measure, fault = measured(k.Measure)
+	return c, fault
 }
 
 // part adds a part to a slot.
@@ -266,7 +275,7 @@ func (ix *index) part(n uint32, p part) uint32 {
 	return i
 }
 
-// add adds an area to a slot: the one that there is by its key, if there is one.
+// add adds an area to a slot: the existing one with its key, if there is one.
 func (ix *index) add(n uint32, wanted area) {
 	a := ix.areas[wanted.key]
 	if a == nil {
@@ -284,16 +293,17 @@ func (ix *index) add(n uint32, wanted area) {
 	ix.part(n, part{area: a})
 }
 
-// within is how far from a hazard the assets of organizations matter, by acronym, in km.
+// within returns the distance from a hazard at which the assets of organizations matter, by acronym,
+// in km.
 func (ix *index) within() map[string]float64 {
-	most := map[string]float64{}
+	furthest := map[string]float64{}
 	for a := range ix.assets {
-		most[a.assets.Organization] = max(most[a.assets.Organization], a.assets.Within)
+		furthest[a.assets.Organization] = max(furthest[a.assets.Organization], a.assets.Within)
 	}
-	return most
+	return furthest
 }
 
-// drop removes a subscription, if it is there.
+// drop removes a subscription, if it exists.
 func (ix *index) drop(id uuid.UUID) {
 	n, ok := ix.byID[id]
 	if !ok {
@@ -326,13 +336,13 @@ func (ix *index) drop(id uuid.UUID) {
 		ix.unused = append(ix.unused, i)
 		i = next
 	}
-	w := ix.slots[n].what
-	if w.users--; w.users == 0 {
-		delete(ix.whats, w.key)
+	wanted := ix.slots[n].criteria
+	if wanted.users--; wanted.users == 0 {
+		delete(ix.criteria, wanted.key)
 	}
-	by := ix.slots[n].post
-	if by.users--; by.users == 0 {
-		delete(ix.posts, by.key)
+	set := ix.slots[n].channels
+	if set.users--; set.users == 0 {
+		delete(ix.channels, set.key)
 	}
 	delete(ix.world, n)
 	delete(ix.byID, id)
@@ -343,14 +353,14 @@ func (ix *index) drop(id uuid.UUID) {
 // rect is a box on a map that ends at the antimeridian, longitude first, in degrees.
 type rect struct{ min, max [2]float32 }
 
-// boxes hold all places that a point wants.
+// boxes returns rects that contain the circle around a point.
 func (p *part) boxes() []rect {
 	return boxesOf(geo.Around(float64(p.lon)/1e6, float64(p.lat)/1e6, float64(p.radius)), 0)
 }
 
-// boxesOf are the rects of a box with a margin in meters, rounded outwards.
+// boxesOf returns the rects of a box with a margin in meters, rounded outwards.
 func boxesOf(b geo.Box, margin float64) []rect {
-	const rounding = 5e-5 // degrees: more than a float32 loses
+	const rounding = 5e-5 // degrees, more than a float32 loses
 	if margin > 0 {
 		pad := margin / 111_000
 		wide := pad / max(0.01, math.Cos(max(math.Abs(b.South), math.Abs(b.North))*math.Pi/180))
@@ -370,9 +380,10 @@ func boxesOf(b geo.Box, margin float64) []rect {
 	return []rect{one(b.West, b.South, b.East, b.North)}
 }
 
-// near calls f once with each subscription that a hazard at the shapes reaches, wherever in them, whatever it wants. assets are those that are nearest to it, by organization.
+// near calls f once for each subscription with a place that a hazard at the shapes reaches, whatever
+// its criteria. assets are the nearest ones by organization.
 func (ix *index) near(shapes []geo.Shape, assets map[string]nearAsset, f func(*slot)) {
-	if ix.search++; ix.search == 0 { // it went round
+	if ix.search++; ix.search == 0 { // it overflowed
 		clear(ix.seen)
 		ix.search = 1
 	}
@@ -423,7 +434,8 @@ func (ix *index) near(shapes []geo.Shape, assets map[string]nearAsset, f func(*s
 	}
 }
 
-// meets reports whether one of the shapes is in the area; of a point, whether it is within the margin of it.
+// meets reports whether one of the shapes is in the area; for a point, whether it is within the
+// margin.
 func (a *area) meets(shapes []geo.Shape) bool {
 	for _, s := range shapes {
 		if geo.Intersects(a.shape, s) {

@@ -2,7 +2,6 @@ package subscription
 
 import (
 	"context"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -46,11 +45,6 @@ func newMeasures() *measures {
 	return m
 }
 
-func (m *measures) told(kind string, delay time.Duration) {
-	m.sent.WithLabelValues(kind, resultSent).Inc()
-	m.delay.WithLabelValues(kind).Observe(delay.Seconds())
-}
-
 // Metrics returns the metrics of this process.
 func (s *Service) Metrics() []prometheus.Collector {
 	return []prometheus.Collector{s.measures.queued, s.measures.sent, s.measures.delay, s.measures.matched}
@@ -79,7 +73,7 @@ func (s *Service) Count(ctx context.Context, subscriptions func(n float64), wait
 			continue
 		}
 		for _, status := range []string{string(Active), statusPaused, string(Unconfirmed), string(Suspended)} {
-			channels(float64((*tally)[channelState{kind, status}]), kind, status)
+			channels(float64((*tally)[channelStatus{kind, status}]), kind, status)
 		}
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/tell"
 	"github.com/hazardd/hazardd/internal/tell/channel"
 	"github.com/hazardd/hazardd/internal/tell/message"
 )
@@ -192,11 +193,11 @@ func TestWhatWasNotTriedIsNoAttempt(t *testing.T) {
 
 func TestWhatNobodyEnablesForDaysIsGivenUp(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bed) {
-		l := &lane{Service: b.svc}
-		for since, want := range map[time.Duration]bool{missed - time.Minute: true, missed + time.Minute: false} {
+		for since, want := range map[time.Duration]bool{tell.MaxAge - time.Minute: true, tell.MaxAge + time.Minute: false} {
 			row := store.Notice{State: store.NoticeSending, Since: now().Add(-since), Attempts: 1}
 			result := store.NoticesDone{Postponed: map[store.Mailbox]hazard.Instant{}}
-			if got := l.untried(done{plan: &plan{rows: []store.Notice{row}}, err: channel.ErrDisabled}, now(), &result); got != want {
+			p := &plan{rows: []store.Notice{row}, err: channel.ErrDisabled}
+			if got := p.untried(&tell.Health{}, now(), &result); got != want {
 				t.Errorf("%v: %v", since, got)
 			}
 		}
@@ -281,7 +282,7 @@ func TestAMergeTellsNobodyTwice(t *testing.T) {
 
 func TestAnAddressIsConfirmedBeforeItIsUsed(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bed) {
-		nobody := Author{}
+		nobody := tell.Author{}
 		sub, err := b.svc.Create(t.Context(), nobody, []byte(`{"where":{"points":[{"lon":-71,"lat":42.3,"radius_km":50}]},"channels":[{"kind":"email","to":"ann@example.org"}]}`), now())
 		if err != nil {
 			t.Fatal(err)

@@ -24,7 +24,7 @@ func (s *Service) Reach(ctx context.Context, h *hazard.Hazard, areas []geo.Shape
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.index.near(shapes, assets, func(slot *slot) {
-		if slot.what.wants(h, s.Counting) {
+		if slot.criteria.match(h, s.Counting) {
 			n++
 		}
 	})

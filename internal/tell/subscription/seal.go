@@ -90,9 +90,9 @@ func (k *Key) hash(what, text string) string {
 
 // The purposes of a link's token.
 const (
-	toConfirm     = "confirm"     // confirm an address
-	toUnsubscribe = "unsubscribe" // end a channel
-	toManage      = "manage"      // read, change and remove a subscription
+	ToConfirm     = "confirm"     // confirm an address
+	ToUnsubscribe = "unsubscribe" // end a channel
+	ToManage      = "manage"      // read, change and remove a subscription
 )
 
 // sign creates a token for a purpose, for a channel of a subscription with the address of stamp,

@@ -6,20 +6,19 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/net/outbound"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/tell"
 	"github.com/hazardd/hazardd/internal/tell/channel"
 	"github.com/hazardd/hazardd/internal/tell/message"
 )
 
-// The timing of sending.
 const (
 	// parallel is how many messages a lane sends at once, to different mailboxes.
 	parallel = 8
-	// page is how many notices are examined to fill a lane, and most is how many messages are
+	// page is how many notices are examined to fill a lane, and maxPrepared is how many messages are
 	// prepared at a time.
-	page = 128
-	most = 64
+	page        = 128
+	maxPrepared = 64
 	// attemptTimeout bounds one attempt.
 	attemptTimeout = 30 * time.Second
 	// lastMoment is how long attempts in progress may take at a shutdown.
@@ -27,204 +26,106 @@ const (
 	// uncertain is how long after its start an attempt without a result is repeated, because
 	// another process may still be sending it.
 	uncertain = attemptTimeout + 15*time.Second
+	// unreadable is how long a mailbox waits whose message cannot be made.
+	unreadable = 2 * time.Minute
+	// disabledPause is the pause of a channel that is not enabled.
+	disabledPause = time.Minute
 )
 
-// schedule holds the delays after each failed attempt. After the last one, after about two days,
-// the message is given up, as mail servers do (RFC 5321 section 4.5.4.1).
-var schedule = []time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 12 * time.Hour, 20 * time.Hour}
+// backoff gives a message up after about two days, as mail servers do (RFC 5321 section 4.5.4.1).
+var backoff = tell.Backoff{First: 5 * time.Second, Max: 5 * time.Minute, Delays: []time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute,
+	30 * time.Minute, time.Hour, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 12 * time.Hour, 20 * time.Hour}}
 
-// A lane whose server keeps failing sends one message at a time, with doubling pauses.
-const (
-	firstPause = 5 * time.Second
-	maxPause   = 5 * time.Minute
-)
-
-// lane sends the messages to one server.
-type lane struct {
+// sender sends the messages of a lane, which is one server. Messages to a mailbox are sent one after
+// the other.
+type sender struct {
 	*Service
 	name   string
-	lease  right
-	cancel context.CancelFunc
-	ended  chan struct{}
-	wake   chan struct{} // capacity 1
-
-	// Of the goroutine of run alone.
-	failures int       // in a row
-	pause    time.Time // nothing is sent before this time
-	busy     map[store.Mailbox]bool
-	bursts   map[store.Mailbox]*burst
-	swept    time.Time // of bursts
-	ready    []*plan
+	lease  tell.Lease
+	bursts map[store.Mailbox]burst
+	swept  time.Time // of bursts
 }
 
 // burst is what a mailbox was sent recently. The zero burst is empty.
 type burst struct {
-	times   []time.Time // times of messages in the last minute
+	times   []time.Time // of messages, in order
 	summary time.Time
 }
 
-// recent returns the number of messages in the last minute.
-func (b *burst) recent(now time.Time) int {
-	for len(b.times) > 0 && now.Sub(b.times[0]) >= time.Minute {
-		b.times = b.times[1:]
+// recent returns the times of messages in the last minute.
+func (b burst) recent(now time.Time) []time.Time {
+	list := b.times
+	for len(list) > 0 && now.Sub(list[0]) >= time.Minute {
+		list = list[1:]
 	}
-	return len(b.times)
+	return list
 }
 
-// free is from when on the next summary may be sent: so long after the one before, and after a minute with as many messages as a storm has begun.
-func (b *burst) free(now time.Time, storm int, gather time.Duration) time.Time {
+// free returns when the next summary may be sent: so long after the last one, and so long after the
+// first of as many messages in a minute as begin a storm.
+func (b burst) free(now time.Time, storm int, gather time.Duration) time.Time {
 	at := b.summary.Add(gather)
-	if b.recent(now) >= storm {
-		if t := b.times[0].Add(gather); t.After(at) {
+	if recent := b.recent(now); len(recent) >= storm {
+		if t := recent[0].Add(gather); t.After(at) {
 			at = t
 		}
 	}
 	return at
 }
 
-func (t *teller) start(ctx context.Context, name string) *lane {
-	ctx, cancel := context.WithCancel(ctx)
-	l := &lane{Service: t.Service, name: name, lease: t.lease, cancel: cancel, ended: make(chan struct{}), wake: make(chan struct{}, 1), busy: map[store.Mailbox]bool{},
-		bursts: map[store.Mailbox]*burst{}}
-	go func() {
-		defer close(l.ended)
-		l.run(ctx)
-	}()
-	return l
-}
-
-// stop stops the lane and waits for its end.
-func (l *lane) stop() {
-	l.cancel()
-	<-l.ended
-}
-
-func (l *lane) alarm() {
-	select {
-	case l.wake <- struct{}{}:
-	default:
-	}
-}
-
-// done is a message after an attempt.
-type done struct {
-	plan *plan
-	err  error
-	took time.Duration
-}
-
-// run sends until ctx ends.
-func (l *lane) run(ctx context.Context) {
-	results := make(chan done)
-	inFlight := 0
-	defer func() {
-		var last []done
-		for range inFlight {
-			last = append(last, <-results)
-		}
-		l.note(ctx, last)
-		l.release(ctx)
-	}()
-	for ctx.Err() == nil {
-		now := l.Now()
-		next := now.Add(lookEvery)
-		if l.pause.After(now) {
-			next = l.pause
-		} else {
-			slots := parallel
-			if l.failures > 0 {
-				slots = 1
-			}
-			if len(l.ready) == 0 && inFlight < slots {
-				if err := l.fill(ctx); err != nil && ctx.Err() == nil {
-					l.Logger.Warn("messages to subscribers cannot be prepared", "lane", l.name, "error", err)
-				} else if err == nil {
-					next = l.later(ctx, now)
-				}
-			}
-			for ; inFlight < slots && len(l.ready) > 0; inFlight++ {
-				p := l.ready[0]
-				l.ready = l.ready[1:]
-				go func() { results <- l.send(ctx, p) }()
-			}
-		}
-		timer := time.NewTimer(next.Sub(now))
-		select {
-		case <-ctx.Done():
-		case <-l.wake:
-		case <-timer.C:
-		case res := <-results:
-			all := []done{res}
-			for more := true; more && len(all) < inFlight; {
-				select {
-				case res := <-results:
-					all = append(all, res)
-				default:
-					more = false
-				}
-			}
-			inFlight -= len(all)
-			l.note(ctx, all)
-		}
-		timer.Stop()
-	}
-}
-
-// later returns when to look again if nothing wakes the lane.
-func (l *lane) later(ctx context.Context, now time.Time) time.Time {
-	if len(l.busy) > 0 || len(l.ready) > 0 {
-		return now.Add(lookEvery)
-	}
-	next := now.Add(time.Minute)
-	if at, ok, err := l.Store.NextNotice(ctx, l.name, hazard.At(now)); err != nil {
-		return now.Add(lookEvery)
-	} else if ok && at.Time().Before(next) {
-		next = at.Time()
-	}
-	return next
-}
-
-// fill decides what to send next, and stores that before anything is sent.
-func (l *lane) fill(ctx context.Context) error {
-	now := l.Now()
-	if now.Sub(l.swept) > time.Minute {
-		l.swept = now
-		for box, b := range l.bursts {
-			if b.recent(now) == 0 && now.Sub(b.summary) > time.Minute {
-				delete(l.bursts, box)
-			}
-		}
-	}
-	due, err := l.Store.DueMailboxes(ctx, l.name, hazard.At(now), page+len(l.busy))
-	if err != nil {
-		return err
-	}
-	var plans []*plan
-	decided := store.NoticesDone{Postponed: map[store.Mailbox]hazard.Instant{}}
-	seen := map[store.Mailbox]bool{}
-	limit := most
-	if l.failures > 0 {
+// Prepare decides what to send next, and stores that before anything is sent.
+func (s *sender) Prepare(ctx context.Context, h *tell.Health, _ int, busy map[store.Mailbox]bool) ([]*plan, time.Time) {
+	now, limit := s.Now(), maxPrepared
+	if h.Failing() {
 		limit = 1
 	}
+	plans, more, err := s.prepare(ctx, now, limit, busy)
+	switch {
+	case err != nil:
+		if ctx.Err() == nil {
+			s.Logger.Warn("messages to subscribers cannot be prepared", "lane", s.name, "error", err)
+		}
+		return nil, now.Add(tell.LookEvery)
+	case more:
+		return nil, now
+	case len(plans) > 0 || len(busy) > 0:
+		return plans, now.Add(tell.LookEvery)
+	}
+	next, ok, err := s.Store.NextNotice(ctx, s.name, hazard.At(now))
+	return nil, tell.Again(now, next, ok, err)
+}
+
+// prepare plans at most limit messages. more is set if there are none yet, but may be at once.
+func (s *sender) prepare(ctx context.Context, now time.Time, limit int, busy map[store.Mailbox]bool) (plans []*plan, more bool, err error) {
+	if now.Sub(s.swept) > time.Minute {
+		s.swept = now
+		for box, b := range s.bursts {
+			if len(b.recent(now)) == 0 && now.Sub(b.summary) > time.Minute {
+				delete(s.bursts, box)
+			}
+		}
+	}
+	due, err := s.Store.DueMailboxes(ctx, s.name, hazard.At(now), page+len(busy))
+	if err != nil {
+		return nil, false, err
+	}
+	decided := store.NoticesDone{Postponed: map[store.Mailbox]hazard.Instant{}}
+	seen := map[store.Mailbox]bool{}
 	for _, box := range due {
-		if l.busy[box] || seen[box] {
+		if busy[box] || seen[box] {
 			continue
 		}
 		if len(plans) == limit {
 			break
 		}
 		seen[box] = true
-		b := l.bursts[box]
-		if b == nil {
-			b = &burst{}
-		}
-		p, err := l.plan(ctx, box, b)
+		p, err := s.plan(ctx, box, s.bursts[box])
 		if err != nil {
 			if ctx.Err() != nil {
-				return err
+				return nil, false, err
 			}
-			l.Logger.Error("a message to a subscriber cannot be made", "subscription", box.Subscription, "error", err)
-			decided.Postponed[box] = hazard.At(now.Add(schedule[2])) // an unreadable one must not block the others
+			s.Logger.Error("a message to a subscriber cannot be made", "subscription", box.Subscription, "error", err)
+			decided.Postponed[box] = hazard.At(now.Add(unreadable)) // it must not block the others
 			continue
 		}
 		decided.Updates, decided.Told = append(decided.Updates, p.updates...), append(decided.Told, p.told...)
@@ -236,56 +137,47 @@ func (l *lane) fill(ctx context.Context) error {
 		}
 	}
 	if len(decided.Updates) == 0 && len(decided.Told) == 0 && len(decided.Postponed) == 0 {
-		return nil
+		return nil, false, nil
 	}
-	if !l.lease.Valid() {
-		return errNoLease
+	if !s.lease.Valid() {
+		return nil, false, tell.ErrNoLease
 	}
-	if err := l.Store.SaveNotices(ctx, decided, true); errors.Is(err, hazard.ErrStale) {
-		l.alarm() // something has joined what waits: once more
-		return nil
+	if err := s.Store.SaveNotices(ctx, decided, true); errors.Is(err, hazard.ErrStale) {
+		return nil, true, nil // something has joined what waits
 	} else if err != nil {
-		return err
+		return nil, false, err
 	}
 	for _, p := range plans {
-		l.busy[p.box] = true
-		b := l.bursts[p.box]
-		if b == nil {
-			b = &burst{}
-			l.bursts[p.box] = b
-		}
-		b.times = append(b.times, now)
-		if p.notice.Kind == message.Summary {
+		b := s.bursts[p.box]
+		b.times = append(b.recent(now), now)
+		if p.kind == message.Summary {
 			b.summary = now
 		}
+		s.bursts[p.box] = b
 	}
-	l.ready = plans
-	if len(plans) == 0 && len(seen) > 0 {
-		l.alarm() // all of it waits or is dropped; there may be more behind it
-	}
-	return nil
+	return plans, len(plans) == 0 && len(seen) > 0, nil
 }
 
-// release releases prepared messages that were not sent.
-func (l *lane) release(ctx context.Context) {
+// Release releases prepared messages that were not sent.
+func (s *sender) Release(ctx context.Context, plans []*plan) {
 	var back store.NoticesDone
-	for _, p := range l.ready {
+	for _, p := range plans {
 		for _, row := range p.rows {
-			back.Updates = append(back.Updates, p.putBack(row, hazard.At(l.Now()), row.Error))
+			back.Updates = append(back.Updates, p.putBack(row, hazard.At(s.Now()), row.Error))
 		}
 	}
-	if len(back.Updates) == 0 || !l.lease.Valid() {
+	if len(back.Updates) == 0 || !s.lease.Valid() {
 		return
 	}
-	if err := l.Store.SaveNotices(context.WithoutCancel(ctx), back, false); err != nil {
-		l.Logger.Warn("messages that were not sent go out late", "lane", l.name, "error", err)
+	if err := s.Store.SaveNotices(context.WithoutCancel(ctx), back, false); err != nil {
+		s.Logger.Warn("messages that were not sent go out late", "lane", s.name, "error", err)
 	}
 }
 
-// send makes an attempt.
-func (l *lane) send(ctx context.Context, p *plan) done {
-	if !l.lease.Valid() {
-		return done{plan: p, err: errNoLease}
+// Send makes an attempt.
+func (s *sender) Send(ctx context.Context, p *plan) {
+	if p.err = tell.ErrNoLease; !s.lease.Valid() {
+		return
 	}
 	began := time.Now()
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), attemptTimeout)
@@ -293,79 +185,74 @@ func (l *lane) send(ctx context.Context, p *plan) done {
 	// Attempts in progress at the shutdown may finish.
 	ending := context.AfterFunc(ctx, func() { time.AfterFunc(lastMoment, cancel) })
 	defer ending()
-	err := l.Sender.Send(within, p.to, p.notice)
-	return done{plan: p, err: err, took: time.Since(began)}
+	p.err = s.Sender.Send(within, p.to, p.message)
+	p.took = time.Since(began)
 }
 
-// note stores the results of attempts.
-func (l *lane) note(ctx context.Context, all []done) {
-	now, dead := hazard.At(l.Now()), map[store.Mailbox]string{}
+// Finish stores the results of attempts.
+func (s *sender) Finish(ctx context.Context, h *tell.Health, plans []*plan) {
+	now, dead := hazard.At(s.Now()), map[store.Mailbox]string{}
 	result := store.NoticesDone{Postponed: map[store.Mailbox]hazard.Instant{}}
-	for _, d := range all {
-		delete(l.busy, d.plan.box)
-		if ctx.Err() != nil && d.err != nil || errors.Is(d.err, errNoLease) {
+	for _, p := range plans {
+		if ctx.Err() != nil && p.err != nil || errors.Is(p.err, tell.ErrNoLease) {
 			continue // it may have arrived; it is sent again
 		}
-		if l.untried(d, now, &result) {
+		if p.untried(h, now, &result) {
 			continue
 		}
-		if why := l.outcome(ctx, d, now, &result); why != "" {
-			dead[d.plan.box] = why
+		if why := s.finish(ctx, h, p, now, &result); why != "" {
+			dead[p.box] = why
 		}
 	}
-	if len(result.Updates) == 0 {
-		return
-	}
-	if !l.lease.Valid() {
+	if len(result.Updates) == 0 || !s.lease.Valid() {
 		return
 	}
 	ctx = context.WithoutCancel(ctx)
-	if err := l.Store.SaveNotices(ctx, result, false); err != nil {
-		l.Logger.Warn("cannot store the results of messages to subscribers", "lane", l.name, "error", err)
-		l.pause = l.Now().Add(lookEvery)
+	if err := s.Store.SaveNotices(ctx, result, false); err != nil {
+		s.Logger.Warn("cannot store the results of messages to subscribers", "lane", s.name, "error", err)
+		h.Pause(s.Now().Add(tell.LookEvery))
 		return
 	}
 	for box, why := range dead {
-		if err := l.suspend(ctx, box, why, now); err != nil {
-			l.Logger.Warn("a dead address cannot be suspended", "subscription", box.Subscription, "error", err)
+		if err := s.suspend(ctx, box, why, now); err != nil {
+			s.Logger.Warn("a dead address cannot be suspended", "subscription", box.Subscription, "error", err)
 		}
 	}
 	for _, t := range result.Told { // what was merged while the message was under way
-		h, err := l.Store.Hazard(ctx, t.HazardID)
+		h, err := s.Store.Hazard(ctx, t.HazardID)
 		if err == nil && h.Reason == hazard.EndMerged {
-			err = (&teller{Service: l.Service}).merged(ctx, h)
+			err = s.merged(ctx, h)
 		}
 		if err != nil {
-			l.Logger.Warn("cannot apply a merge to the record of sent messages", "hazard", t.HazardID, "error", err)
+			s.Logger.Warn("cannot apply a merge to the record of sent messages", "hazard", t.HazardID, "error", err)
 		}
 	}
 }
 
-// disabledPause is the pause of a channel that is not enabled.
-const disabledPause = time.Minute
-
-// untried puts back what was not tried, as if it had never been prepared: the limits have no room for it, or the operator has disabled the channel, which may be for a
-// while. What nobody has enabled for as long as changes are told is an attempt that failed.
-func (l *lane) untried(d done, now hazard.Instant, result *store.NoticesDone) bool {
-	busy, ok := errors.AsType[channel.Busy](d.err)
-	if !ok && errors.Is(d.err, channel.ErrDisabled) && d.plan.rows[0].Since > now.Add(-missed) {
+// untried puts back a message that was not tried, as if it had never been prepared: the limits have
+// no room for it, or the operator has disabled the channel, perhaps for a while. It reports whether
+// that was so. Once the change is too old, a disabled channel counts as a failure.
+func (p *plan) untried(h *tell.Health, now hazard.Instant, result *store.NoticesDone) bool {
+	busy, ok := errors.AsType[channel.Busy](p.err)
+	if !ok && errors.Is(p.err, channel.ErrDisabled) && p.rows[0].Since > now.Add(-tell.MaxAge) {
 		busy, ok = channel.Busy{Wait: disabledPause, All: true}, true
 	}
 	if !ok {
 		return false
 	}
+	if busy.All {
+		h.Pause(now.Time().Add(busy.Wait))
+	}
 	next := now.Add(busy.Wait)
-	if until := l.Now().Add(busy.Wait); busy.All && until.After(l.pause) {
-		l.pause = until
+	for _, row := range p.rows {
+		result.Updates = append(result.Updates, p.putBack(row, next, p.err.Error()))
 	}
-	for _, row := range d.plan.rows {
-		result.Updates = append(result.Updates, d.plan.putBack(row, next, d.err.Error()))
-	}
-	result.Postponed[d.plan.box] = next
+	result.Postponed[p.box] = next
 	return true
 }
 
-// putBack lets a notice that was claimed wait again, as before: what it says is decided anew, unless it may have arrived.
+// putBack makes a notice wait again as before. Its message is decided anew, unless it may have
+// arrived.
 func (p *plan) putBack(row store.Notice, next hazard.Instant, why string) store.NoticeUpdate {
 	after := row
 	after.Next, after.Error = next, why
@@ -378,67 +265,86 @@ func (p *plan) putBack(row store.Notice, next hazard.Instant, why string) store.
 	return store.NoticeUpdate{Before: row, After: after}
 }
 
-// outcome adds what came of an attempt to result. dead is why the address is, if it is.
-func (l *lane) outcome(ctx context.Context, d done, now hazard.Instant, result *store.NoticesDone) (dead string) {
-	p, kind := d.plan, d.plan.to.Kind
-	wait := time.Duration(0)
-	var state store.NoticeState
+// outcome is what an attempt means for a message.
+type outcome struct {
+	state store.NoticeState
+	wait  time.Duration // until the next attempt; 0: there is none
+	dead  string        // why the address is dead, if it is
+	last  bool          // all attempts have failed: the address is dead unless something else has arrived
+}
+
+// outcome judges an attempt by its error.
+func (p *plan) outcome() outcome {
 	switch {
-	case d.err == nil:
-		state, l.failures = store.NoticeSent, 0
-		l.measures.told(kind, time.Duration(now-p.rows[0].Since)*time.Millisecond)
-	case errors.Is(d.err, channel.Gone):
-		state, dead, l.failures = store.NoticeFailed, "the address takes no messages any more", 0
-	case errors.Is(d.err, channel.Refused), errors.Is(d.err, channel.ErrDisabled):
-		state = store.NoticeFailed
-	case p.rows[0].Attempts > len(schedule):
-		state = store.NoticeFailed
-		if alive, err := l.Store.SentSince(ctx, p.box, p.rows[0].First); err == nil && !alive {
-			dead = "nothing came through in two days"
-		}
-	default:
-		state = store.NoticePending // it has not arrived: the next message describes the state as of then
-		if errors.Is(d.err, channel.Uncertain) || errors.Is(d.err, context.DeadlineExceeded) {
-			state = store.NoticeSending
-		}
-		wait = max(outbound.Jitter(schedule[p.rows[0].Attempts-1]), channel.Wait(d.err))
+	case p.err == nil:
+		return outcome{state: store.NoticeSent}
+	case errors.Is(p.err, channel.Gone):
+		return outcome{state: store.NoticeFailed, dead: "the address takes no messages any more"}
+	case errors.Is(p.err, channel.Refused), errors.Is(p.err, channel.ErrDisabled):
+		return outcome{state: store.NoticeFailed}
 	}
-	if d.err != nil {
-		if wait > 0 {
-			l.measures.sent.WithLabelValues(kind, resultFailed).Inc()
-			if l.failures++; l.failures >= outbound.Tolerated {
-				l.pause = l.Now().Add(outbound.Pause(l.failures, firstPause, maxPause))
-			}
-			result.Postponed[p.box] = now.Add(wait)
-		} else {
-			l.measures.sent.WithLabelValues(kind, resultGivenUp).Inc()
-		}
-		l.Logger.Info("a message to a subscriber was not delivered", "subscription", p.box.Subscription, "channel", p.to.String(), "attempt", p.rows[0].Attempts, "error", d.err)
+	wait, ok := backoff.Retry(p.rows[0].Attempts, channel.Wait(p.err))
+	switch {
+	case !ok:
+		return outcome{state: store.NoticeFailed, dead: "nothing came through in two days", last: true}
+	case errors.Is(p.err, channel.Uncertain) || errors.Is(p.err, context.DeadlineExceeded):
+		return outcome{state: store.NoticeSending, wait: wait}
 	}
-	text := ""
-	if n := p.notice; l.Text != nil && state == store.NoticeSent && n.Kind != message.Confirm {
-		n.Manage, n.Unsubscribe = "", "" // they would grant access to anybody who reads them
-		text = l.Text(n)
+	return outcome{state: store.NoticePending, wait: wait} // it has not arrived: the next message describes the state as of then
+}
+
+// finish adds the result of an attempt to result. dead is why the address is dead, if it is.
+func (s *sender) finish(ctx context.Context, h *tell.Health, p *plan, now hazard.Instant, result *store.NoticesDone) (dead string) {
+	out, kind, counted := p.outcome(), p.to.Kind, resultGivenUp
+	if out.last {
+		if alive, err := s.Store.SentSince(ctx, p.box, p.rows[0].First); err != nil || alive {
+			out.dead = ""
+		}
+	}
+	failure := ""
+	switch {
+	case p.err == nil:
+		counted = resultSent
+		s.measures.delay.WithLabelValues(kind).Observe((time.Duration(now-p.rows[0].Since) * time.Millisecond).Seconds())
+	case out.wait > 0:
+		counted = resultFailed
+		result.Postponed[p.box] = now.Add(out.wait)
+	}
+	s.measures.sent.WithLabelValues(kind, counted).Inc()
+	switch {
+	case p.err == nil || errors.Is(p.err, channel.Gone):
+		h.Succeeded()
+	case out.wait > 0:
+		h.Fail(s.Now())
+	}
+	if p.err != nil {
+		failure = p.err.Error()
+		s.Logger.Info("a message to a subscriber was not delivered", "subscription", p.box.Subscription, "channel", p.to.String(), "attempt", p.rows[0].Attempts, "error", p.err)
 	}
 	for i, row := range p.rows {
 		after := row
-		after.State, after.Last, after.Took, after.Next = state, now, d.took.Milliseconds(), now.Add(wait)
-		after.Error = ""
-		if d.err != nil {
-			after.Error = d.err.Error()
+		after.State, after.Last, after.Took, after.Next, after.Error = out.state, now, p.took.Milliseconds(), now.Add(out.wait), failure
+		if i == 0 && out.state == store.NoticeSent {
+			after.Text = s.text(p.message)
 		}
-		if i == 0 {
-			after.Text = text
-		}
-		if state == store.NoticePending {
+		if out.state == store.NoticePending {
 			after.Message, after.Kind, after.Said = "", "", nil
 		}
 		result.Updates = append(result.Updates, store.NoticeUpdate{Before: row, After: after})
-		if state == store.NoticeSent && row.HazardID != 0 {
-			if said, err := decodeSaid(row.Said); err == nil {
-				result.Told = append(result.Told, toldOf(p.box, row.HazardID, row.Change, &said, now))
+		if out.state == store.NoticeSent && row.HazardID != 0 {
+			if last, err := decodeMessage(row.Said); err == nil {
+				result.Told = append(result.Told, last.told(p.box, row.HazardID, row.Change, now))
 			}
 		}
 	}
-	return dead
+	return out.dead
+}
+
+// text returns a sent message for storage, without the links that grant access to the subscription.
+func (s *Service) text(n message.Notice) string {
+	if s.Text == nil || n.Kind == message.Confirm {
+		return ""
+	}
+	n.Manage, n.Unsubscribe = "", ""
+	return s.Text(n)
 }

@@ -1,618 +1,144 @@
+// Package subscription notifies subscribers of hazards: it stores subscriptions, decides who gets a
+// message about which hazard, and delivers messages.
+//
+// A subscription selects hazards by kind and place, and has channels. Each change of a hazard
+// creates notices: one for each channel of each subscription that it concerns, or that was notified
+// of the hazard before. Notices are rows, so they survive a crash, and one process at a time
+// delivers them (package tell). A message is built when it is sent, from the hazard's present
+// state and from the earlier messages of the channel. So an ended hazard is never announced,
+// nothing is announced twice, a late message says so, and everybody who was notified of a hazard
+// learns of its end and the reason. A message is stored before it is sent; after a crash it is sent
+// again under the same ID, unless the hazard has changed meanwhile.
+//
+// Messages of one channel are sent one after the other. Channels on different servers do not wait
+// for each other. Addresses are encrypted with a key outside of the database, and are in no log,
+// error, metric, change or audit row.
 package subscription
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"fmt"
-	"net/netip"
-	"slices"
-	"strings"
+	"log/slog"
+	"sync"
+	"sync/atomic"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 
 	"github.com/hazardd/hazardd/internal/auth"
-	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/store/follow"
+	"github.com/hazardd/hazardd/internal/store/lease"
 	"github.com/hazardd/hazardd/internal/tell/channel"
 	"github.com/hazardd/hazardd/internal/tell/message"
 )
 
-// The limits of subscriptions per user, and of all people without an account.
+// Config configures a Service. All fields are required unless they say otherwise.
+type Config struct {
+	Store *store.Store
+	Tail  *follow.Tail
+	// Key encrypts addresses and signs links. If nil, there are no subscriptions, and NoKey says
+	// why.
+	Key   *Key
+	NoKey string
+	// Sender sends messages.
+	Sender channel.Sender
+	// Text returns a message as plain text for storage; if nil, it is not stored.
+	Text func(message.Notice) string
+	// Standing returns the present role and organizations of a user; ok is false if the user has no
+	// access.
+	Standing func(user string) (role auth.Role, orgs []int64, ok bool)
+	// Org returns the id of an organization by its acronym.
+	Org func(acronym string) (id int64, ok bool)
+	// Region returns the area of a country or a subdivision by its ISO 3166 code, and the distance
+	// in meters within which a point counts as inside.
+	Region func(code string) (area geo.Shape, margin float64, ok bool)
+	// Authority returns the title of a source by its name; may be nil.
+	Authority func(source string) string
+	// Counting means that people are counted, so that every hazard will have a count.
+	Counting bool
+	// Links means that the service has a public address for links: BaseURL, without a trailing
+	// slash.
+	Links   bool
+	BaseURL string
+	// Storm is how many messages a channel gets per minute before further ones are combined into a
+	// summary; 0 means DefaultStorm.
+	Storm int
+	// Confirmations is how many confirmations are sent per day in all; 0 means the default.
+	Confirmations int
+	Now           func() time.Time
+	Logger        *slog.Logger
+}
+
+// The defaults.
 const (
-	maxOfReader = 50
-	maxOfEditor = 1000
-	// maxUnconfirmed bounds the unconfirmed subscriptions of people without an account.
-	maxUnconfirmed = 10_000
-	// askedOften is how many confirmations are sent to one address per day.
-	askedOften = 3
-	askedSince = 24 * time.Hour
+	DefaultStorm         = 5
+	defaultConfirmations = 2000
 )
 
-// nobodyYet owns unconfirmed subscriptions of people without an account. It is not a valid user
-// name.
-const nobodyYet = "?"
+// Service stores subscriptions and notifies subscribers. It is safe for concurrent use.
+type Service struct {
+	Config
+	measures *measures
+	leading  atomic.Pointer[lease.Lease]
+	tally    atomic.Pointer[map[channelStatus]int] // counts of index; nil before the first read
 
-// Author is the sender of a request. Caller is nil for people without an account.
-type Author struct {
-	*auth.Caller
-	Addr netip.Addr
+	mu      sync.Mutex
+	index   *index // index of subscriptions; guarded by mu
+	version int64  // version of index
 }
 
-func (a Author) name() string {
-	if a.Caller == nil {
-		return ""
+// New makes a Service. It starts nothing.
+func New(c Config) *Service {
+	if c.Storm == 0 {
+		c.Storm = DefaultStorm
 	}
-	return a.Name
+	if c.Confirmations == 0 {
+		c.Confirmations = defaultConfirmations
+	}
+	return &Service{Config: c, measures: newMeasures(), index: newIndex(), version: -1}
 }
 
-func (a Author) admin() bool { return a.Caller != nil && a.Role == auth.Admin }
+// Leads reports whether this process is the one that notifies subscribers.
+func (s *Service) Leads() bool { return s.leading.Load().Valid() }
 
-func (a Author) audit(action, subject, detail string, now hazard.Instant) *auth.Audit {
-	return &auth.Audit{At: now, Actor: a.name(), Addr: a.Addr, Action: action, Subject: subject, Detail: detail, OK: true}
-}
+// space is the namespace of the UUIDs in this package.
+var space = uuid.MustParse("6f1b4b53-6f44-5d62-9d5c-0d3b0f6f4c11")
 
-// ready returns an error if subscriptions are not available.
-func (s *Service) ready() error {
-	if s.Key == nil {
-		return fmt.Errorf("%w: %s", hazard.ErrConflict, s.NoKey)
+// sync updates the index from the store, with the changes of all nodes.
+func (s *Service) sync(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	version, err := s.Store.SubscriptionVersion(ctx)
+	if err != nil || version == s.version {
+		return err
 	}
-	return nil
-}
-
-// find returns a subscription that the author may see, with its addresses.
-func (s *Service) find(ctx context.Context, who Author, id string) (*subscription, error) {
-	if err := s.ready(); err != nil {
-		return nil, err
+	if version < s.version || version-s.version > resync { // another history, or too far behind to know what was removed
+		s.index, s.version = newIndex(), -1
 	}
-	row, err := s.Store.Subscription(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	if !who.admin() && (who.Caller == nil || row.Owner != who.Name) {
-		return nil, hazard.ErrNotFound
-	}
-	return s.opened(&row)
-}
-
-func (s *Service) opened(row *store.Subscription) (*subscription, error) {
-	sub, err := read(row)
-	if err == nil {
-		sub.addresses, err = s.Key.open(row.ID, row.Sealed)
-	}
-	return sub, err
-}
-
-// List lists at most limit subscriptions after an id: the author's own, or all for an admin.
-func (s *Service) List(ctx context.Context, who Author, after string, limit int) ([]Subscription, error) {
-	if err := s.ready(); err != nil {
-		return nil, err
-	}
-	rows, err := s.Store.SubscriptionsOf(ctx, who.Name, who.admin(), after, limit)
-	if err != nil {
-		return nil, err
-	}
-	list := []Subscription{}
-	for i := range rows {
-		sub, err := s.opened(&rows[i])
-		if err != nil {
-			return nil, err
-		}
-		waiting, err := s.Store.WaitingOf(ctx, sub.ID)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, sub.show(sub.Owner == who.Name, waiting))
-	}
-	return list, nil
-}
-
-// Get is one subscription.
-func (s *Service) Get(ctx context.Context, who Author, id string) (Subscription, error) {
-	sub, err := s.find(ctx, who, id)
-	if err != nil {
-		return Subscription{}, err
-	}
-	waiting, err := s.Store.WaitingOf(ctx, id)
-	return sub.show(sub.Owner == who.Name, waiting), err
-}
-
-// Create creates a subscription for changes from now on. People without an account must give an
-// email address, may add Web Push, and must name a place.
-func (s *Service) Create(ctx context.Context, who Author, body []byte, now hazard.Instant) (Subscription, error) {
-	sub, ask, err := s.made(ctx, who, body, now)
-	if err != nil {
-		return Subscription{}, err
-	}
-	if err := s.Store.AddSubscriptions(ctx, []store.Subscription{sub.Subscription}, ask, who.audit("subscription.create", sub.ID, "", now)); err != nil {
-		return Subscription{}, err
-	}
-	return sub.show(who.Caller != nil, int64(len(ask))), nil
-}
-
-// CreateAll creates several subscriptions like Create, all or none, in one transaction. Other
-// writers wait for it, so pass some hundred at most.
-func (s *Service) CreateAll(ctx context.Context, who Author, bodies [][]byte, now hazard.Instant) error {
-	var list []store.Subscription
-	var ask []store.Notice
-	for i, body := range bodies {
-		sub, asked, err := s.made(ctx, who, body, now)
-		if err != nil {
-			return fmt.Errorf("subscription %d of %d: %w", i+1, len(bodies), err)
-		}
-		list, ask = append(list, sub.Subscription), append(ask, asked...)
-	}
-	return s.Store.AddSubscriptions(ctx, list, ask, who.audit("subscription.create", "", fmt.Sprintf("%d subscriptions", len(list)), now))
-}
-
-// made returns a new subscription that is not stored yet, and the confirmations to send.
-func (s *Service) made(ctx context.Context, who Author, body []byte, now hazard.Instant) (sub *subscription, ask []store.Notice, err error) {
-	if err := s.ready(); err != nil {
-		return nil, nil, err
-	}
-	r, err := decode(body)
-	if err != nil {
-		return nil, nil, err
-	}
-	sub = &subscription{Subscription: store.Subscription{ID: uuid.Must(uuid.NewV7()).String(), Owner: who.name()}, kept: kept{Created: now, Updated: now}}
-	fresh, err := s.apply(r, sub)
-	if err = s.mayMake(who, r, sub, err); err != nil {
-		return nil, nil, err
-	}
-	most, owner := int64(maxOfReader), sub.Owner
-	switch {
-	case who.Caller == nil:
-		most, owner = maxUnconfirmed, nobodyYet
-		sub.Owner = nobodyYet
-	case who.Role == auth.Editor:
-		most = maxOfEditor
-	}
-	if !who.admin() {
-		if n, err := s.Store.CountSubscriptionsOf(ctx, owner); err != nil {
-			return nil, nil, err
-		} else if n >= most {
-			return nil, nil, fmt.Errorf("%w: %d subscriptions, the most that there may be; remove one", hazard.ErrConflict, n)
-		}
-	}
-	if ask, err = s.settle(ctx, who, sub, fresh, r.Confirmed != nil && *r.Confirmed, now); err != nil {
-		return nil, nil, err
-	}
-	return sub, ask, sub.encode(s.Key)
-}
-
-// mayMake adds to a request's faults what is missing, and what the author may not have.
-func (s *Service) mayMake(who Author, r *request, sub *subscription, err error) error {
-	bad, ok := errors.AsType[*hazard.InvalidError](err)
-	if !ok {
+	for {
+		list, err := s.Store.SubscriptionsAfter(ctx, s.version, syncPage)
 		if err != nil {
 			return err
 		}
-		bad = &hazard.InvalidError{}
-	}
-	if r.Channels == nil && len(sub.Channels) == 0 {
-		bad.Add("channels", "is missing: expected at least one, such as {\"kind\": \"email\", \"to\": \"ann@example.org\"}")
-	}
-	if who.Caller == nil && sub.Where == nil {
-		bad.Add("where", "is missing: expected areas, points or regions")
-	}
-	if who.Caller == nil && len(sub.Channels) > 0 && !slices.ContainsFunc(sub.Channels, func(c Channel) bool { return c.Kind == channel.Email }) {
-		bad.Add("channels", "expected an address of email among them, which confirms the subscription; or log in")
-	}
-	if err := bad.Err(); err != nil {
-		return err
-	}
-	if r.Channels != nil && (who.Caller == nil || who.Role == auth.Reader) && slices.ContainsFunc(sub.Channels, func(c Channel) bool { return c.Kind == channel.HTTP }) {
-		return fmt.Errorf("%w: channels of kind http require the role editor", hazard.ErrForbidden)
-	}
-	if r.Confirmed != nil && *r.Confirmed && !who.admin() {
-		return fmt.Errorf("%w: confirmed requires the role admin", hazard.ErrForbidden)
-	}
-	return nil
-}
-
-// settle decides which channels with new addresses are used at once, and sends confirmations for
-// the others.
-func (s *Service) settle(ctx context.Context, who Author, sub *subscription, fresh []string, confirmed bool, now hazard.Instant) (ask []store.Notice, err error) {
-	for _, id := range fresh {
-		c := sub.channel(id)
-		sure := confirmed || c.Kind != channel.Email
-		if !sure && who.Caller != nil {
-			if sure, err = s.confirmedBefore(ctx, sub.Owner, c.Stamp); err != nil {
-				return nil, err
+		for i := range list {
+			if err := s.index.put(&list[i], s.Region); err != nil { // an unreadable one must not block the others
+				s.Logger.Error("a subscription cannot be read", "subscription", list[i].ID, "error", err)
 			}
+			s.version = list[i].Version
 		}
-		c.Reason = ""
-		if sure {
-			c.Status, c.Confirmed = Active, now
-			continue
+		if len(list) < syncPage {
+			s.version = max(s.version, version)
+			tally := s.index.tally()
+			s.tally.Store(&tally)
+			return nil
 		}
-		if !s.Links {
-			return nil, fmt.Errorf("%w: this server cannot ask for a confirmation, since it has no public address (setting public-url); an admin may set confirmed", hazard.ErrConflict)
-		}
-		ok, err := s.Store.MayAsk(ctx, c.Stamp, now.Add(-askedSince), now, askedOften, int64(s.Confirmations))
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			return nil, &hazard.LimitError{Limit: "confirmations", Kind: hazard.LimitShare, RetryAfter: time.Hour,
-				Detail: "too many confirmations were asked for in a day, of this address or in all (limit confirmations)"}
-		}
-		c.Status = Unconfirmed
-		ask = append(ask, store.Notice{Subscription: sub.ID, Channel: c.ID, Lane: c.Lane, Since: now, Created: now})
 	}
-	return ask, nil
 }
 
-// confirmedBefore reports whether an owner has confirmed an address.
-func (s *Service) confirmedBefore(ctx context.Context, owner, stamp string) (bool, error) {
-	rows, err := s.Store.SubscriptionsOf(ctx, owner, false, "", maxOfEditor)
-	if err != nil {
-		return false, err
-	}
-	for i := range rows {
-		sub, err := read(&rows[i])
-		if err != nil {
-			return false, err
-		}
-		if slices.ContainsFunc(sub.Channels, func(c Channel) bool { return c.Stamp == stamp && c.Status == Active && c.Confirmed > 0 }) {
-			return true, nil
-		}
-	}
-	return false, nil
-}
-
-// Patch changes a subscription by a JSON merge patch. Giving the channels again reactivates
-// suspended ones.
-func (s *Service) Patch(ctx context.Context, who Author, id string, body []byte, now hazard.Instant) (Subscription, error) {
-	sub, err := s.find(ctx, who, id)
-	if err != nil {
-		return Subscription{}, err
-	}
-	r, err := decode(body)
-	if err != nil {
-		return Subscription{}, err
-	}
-	return s.patch(ctx, who, sub, r, now, sub.Owner == who.Name)
-}
-
-// Change holds the changes possible through a message's link; nil leaves a field unchanged.
-type Change struct {
-	Status   *string // active or paused
-	Language *string
-	Severity *string // the least; empty: each
-	Digest   *Digest
-	Quiet    *Quiet    // without From and To: no quiet hours
-	Radii    []float64 // of each point, km
-}
-
-// Change alters a subscription for whoever has the link to manage it. It holds for all its channels.
-func (s *Service) Change(ctx context.Context, who Author, token string, c Change, now hazard.Instant) error {
-	sub, _, err := s.byToken(ctx, toManage, token, now)
-	if err != nil {
-		return err
-	}
-	r := &request{Status: c.Status, Language: c.Language, Severity: c.Severity, Digest: c.Digest}
-	if q := c.Quiet; q != nil {
-		r.Quiet = &askedQuiet{From: q.From, To: q.To}
-		if q.From != "" || q.To != "" {
-			r.Quiet.Except = q.Except.String()
-		}
-	}
-	if c.Radii != nil {
-		if sub.Where == nil || len(c.Radii) != len(sub.Where.Points) {
-			return fmt.Errorf("%w: the subscription was changed meanwhile: it has other points", hazard.ErrConflict)
-		}
-		where := *sub.Where
-		where.Points = slices.Clone(where.Points)
-		for i, km := range c.Radii {
-			where.Points[i].Radius = km
-		}
-		r.Where = &where
-	}
-	who.Caller = &auth.Caller{Role: auth.Reader} // what is asked of somebody without an account was asked when the subscription was made
-	_, err = s.patch(ctx, who, sub, r, now, false)
-	return err
-}
-
-func (s *Service) patch(ctx context.Context, who Author, had *subscription, r *request, now hazard.Instant, addresses bool) (shown Subscription, err error) {
-	// What takes its own transactions comes first: who is asked to confirm is decided of what is there now, and refused if that has changed meanwhile.
-	sub := had
-	before := slices.Clone(sub.Channels)
-	fresh, err := s.apply(r, sub)
-	if err = s.mayMake(who, r, sub, err); err != nil {
-		return shown, err
-	}
-	if r.Confirmed != nil && *r.Confirmed {
-		for _, c := range sub.Channels {
-			if c.Status != Active && !slices.Contains(fresh, c.ID) {
-				fresh = append(fresh, c.ID)
-			}
-		}
-	}
-	ask, err := s.settle(ctx, who, sub, fresh, r.Confirmed != nil && *r.Confirmed, now)
-	if err != nil {
-		return shown, err
-	}
-	gone := map[string]string{}
-	for _, c := range before {
-		if sub.channel(c.ID) == nil {
-			gone[c.ID] = "the channel was removed"
-		}
-	}
-	sub.Updated = now
-	if err := sub.encode(s.Key); err != nil {
-		return shown, err
-	}
-	version := had.Version
-	err = s.Store.UpdateSubscription(ctx, sub.ID, who.audit("subscription.patch", sub.ID, "", now), func(row *store.Subscription) ([]store.Notice, map[string]string, error) {
-		if row.Version != version {
-			return nil, nil, fmt.Errorf("%w: the subscription was changed meanwhile", hazard.ErrConflict)
-		}
-		row.Body, row.Sealed = sub.Body, sub.Sealed
-		return ask, gone, nil
-	})
-	if err != nil {
-		return shown, err
-	}
-	waiting, err := s.Store.WaitingOf(ctx, sub.ID)
-	return sub.show(addresses, waiting), err
-}
-
-// Delete removes a subscription with its addresses and message history.
-func (s *Service) Delete(ctx context.Context, who Author, id string, now hazard.Instant) error {
-	if _, err := s.find(ctx, who, id); err != nil {
-		return err
-	}
-	return s.Store.DropSubscription(ctx, id, who.audit("subscription.delete", id, "", now))
-}
-
-// byToken returns the subscription and the channel of a link.
-func (s *Service) byToken(ctx context.Context, purpose, token string, now hazard.Instant) (*subscription, *Channel, error) {
-	if err := s.ready(); err != nil {
-		return nil, nil, err
-	}
-	id, way, stamp, err := s.Key.verify(purpose, token, now)
-	if err != nil {
-		return nil, nil, err
-	}
-	row, err := s.Store.Subscription(ctx, id)
-	if errors.Is(err, hazard.ErrNotFound) {
-		return nil, nil, errToken
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	sub, err := s.opened(&row)
-	if err != nil {
-		return nil, nil, err
-	}
-	c := sub.channel(way)
-	if c == nil || c.Stamp != stamp {
-		return nil, nil, errToken
-	}
-	return sub, c, nil
-}
-
-// Asked returns the subscription of a link to confirm or unsubscribe, without addresses. It changes
-// nothing. language is the subscriber's.
-func (s *Service) Asked(ctx context.Context, purpose, token string, now hazard.Instant) (shown Subscription, err error) {
-	sub, _, err := s.byToken(ctx, purpose, token, now)
-	if err != nil {
-		return shown, err
-	}
-	return sub.show(false, 0), nil
-}
-
-// The purposes of links.
 const (
-	ToConfirm     = toConfirm
-	ToUnsubscribe = toUnsubscribe
-	ToManage      = toManage
+	syncPage = 1000
+	// resync is how many changes behind everything is read again. It is less than for how long the
+	// store keeps removed rows.
+	resync = 5000
 )
-
-// Confirm activates an address after its owner has confirmed it.
-func (s *Service) Confirm(ctx context.Context, who Author, token string, now hazard.Instant) error {
-	sub, c, err := s.byToken(ctx, toConfirm, token, now)
-	if err != nil || c.Status == Active {
-		return err
-	}
-	return s.alter(ctx, sub.ID, who.audit("subscription.confirm", sub.ID, "", now), nil, func(sub *subscription) {
-		if c := sub.channel(c.ID); c != nil && c.Status == Unconfirmed {
-			c.Status, c.Confirmed = Active, now
-		}
-		if sub.Owner == nobodyYet {
-			sub.Owner = ""
-		}
-	})
-}
-
-// Unsubscribe ends the channel of a link. With the last channel the subscription is removed.
-func (s *Service) Unsubscribe(ctx context.Context, who Author, purpose, token string, now hazard.Instant) error {
-	if purpose != toManage {
-		purpose = toUnsubscribe
-	}
-	sub, c, err := s.byToken(ctx, purpose, token, now)
-	if errors.Is(err, errToken) {
-		if _, _, _, bad := s.Key.verify(purpose, token, now); bad == nil {
-			return nil // it is over already
-		}
-	}
-	if err != nil {
-		return err
-	}
-	audit := who.audit("subscription.unsubscribe", sub.ID, "channel "+c.ID, now)
-	if len(sub.Channels) == 1 {
-		return s.Store.DropSubscription(ctx, sub.ID, audit)
-	}
-	return s.alter(ctx, sub.ID, audit, map[string]string{c.ID: "the subscriber has ended it"}, func(sub *subscription) {
-		delete(sub.addresses, c.ID)
-		sub.Channels = slices.DeleteFunc(sub.Channels, func(o Channel) bool { return o.ID == c.ID })
-	})
-}
-
-// Managed is the subscription of a link to manage it, and what was told over its channel lately, the latest first. Of the channels it has the link's alone, with
-// the address only where that is the reader's own name (email): who reads a message in a chat must not learn where else its owner is told.
-func (s *Service) Managed(ctx context.Context, token string, now hazard.Instant) (Subscription, []Delivery, error) {
-	sub, c, err := s.byToken(ctx, toManage, token, now)
-	if err != nil {
-		return Subscription{}, nil, err
-	}
-	shown := sub.show(false, 0)
-	shown.Owner = ""
-	shown.Channels = slices.DeleteFunc(shown.Channels, func(o ShownChannel) bool { return o.ID != c.ID })
-	if c.Kind == channel.Email {
-		shown.Channels[0].To = sub.addresses[c.ID]
-	}
-	list, err := s.deliveries(ctx, sub.ID, 0, managedNotices)
-	return shown, slices.DeleteFunc(list, func(d Delivery) bool { return d.Channel != c.ID || d.State != store.NoticeSent }), err
-}
-
-// managedNotices is how many of the latest notices of a subscription are looked at for Managed.
-const managedNotices = 50
-
-// alter changes a subscription as it is, in one transaction.
-func (s *Service) alter(ctx context.Context, id string, audit *auth.Audit, dropped map[string]string, f func(*subscription)) error {
-	return s.Store.UpdateSubscription(ctx, id, audit, func(row *store.Subscription) ([]store.Notice, map[string]string, error) {
-		sub, err := s.opened(row)
-		if err != nil {
-			return nil, nil, err
-		}
-		f(sub)
-		err = sub.encode(s.Key)
-		*row = sub.Subscription
-		return nil, dropped, err
-	})
-}
-
-// suspend records that a channel no longer works, and why.
-func (s *Service) suspend(ctx context.Context, box store.Mailbox, why string, now hazard.Instant) error {
-	audit := &auth.Audit{At: now, Action: "subscription.suspend", Subject: box.Subscription, Detail: "channel " + box.Channel + ": " + why, OK: true}
-	err := s.alter(ctx, box.Subscription, audit, map[string]string{box.Channel: why}, func(sub *subscription) {
-		if c := sub.channel(box.Channel); c != nil && c.Status == Active {
-			c.Status, c.Reason = Suspended, why
-		}
-	})
-	if errors.Is(err, hazard.ErrNotFound) {
-		return nil
-	}
-	return err
-}
-
-// Delivery is a notice as the subscription's owner sees it.
-type Delivery struct {
-	ID       int64             `json:"id"`
-	Channel  string            `json:"channel"`
-	Kind     string            `json:"kind,omitzero"` // of the message
-	HazardID int64             `json:"hazard_ID,omitzero"`
-	Change   int64             `json:"change,omitzero"`
-	State    store.NoticeState `json:"state"`
-	Since    string            `json:"since"` // when what it tells happened
-	Created  string            `json:"created"`
-	Attempts int               `json:"attempts"`
-	Next     string            `json:"next,omitzero"`
-	Last     string            `json:"last,omitzero"`
-	Took     int64             `json:"took_ms,omitzero"`
-	Error    string            `json:"error,omitzero"`
-	Message  string            `json:"message_id,omitzero"`
-	Text     string            `json:"text,omitzero"` // as it was sent
-}
-
-// Deliveries lists what was and is to be told to a subscription, the latest first, at most limit: those with a number below before (0: all).
-func (s *Service) Deliveries(ctx context.Context, who Author, id string, before int64, limit int) ([]Delivery, error) {
-	if _, err := s.find(ctx, who, id); err != nil {
-		return nil, err
-	}
-	return s.deliveries(ctx, id, before, limit)
-}
-
-func (s *Service) deliveries(ctx context.Context, id string, before int64, limit int) ([]Delivery, error) {
-	rows, err := s.Store.NoticesBefore(ctx, id, before, limit)
-	list := []Delivery{}
-	for _, n := range rows {
-		d := Delivery{ID: n.ID, Channel: n.Channel, Kind: n.Kind, HazardID: n.HazardID, Change: n.Change, State: n.State, Since: n.Since.String(), Created: n.Created.String(), Attempts: n.Attempts,
-			Took: n.Took, Error: n.Error, Message: n.Message, Text: n.Text}
-		if n.State == store.NoticePending || n.State == store.NoticeSending {
-			d.Next = n.Next.String()
-		}
-		if n.Last > 0 {
-			d.Last = n.Last.String()
-		}
-		list = append(list, d)
-	}
-	return list, err
-}
-
-// Tested is the result of a test message over a channel.
-type Tested struct {
-	Channel   string `json:"channel"`
-	Delivered bool   `json:"delivered"`
-	Error     string `json:"error,omitzero"`
-	Took      int64  `json:"took_ms"`
-	Message   string `json:"message_id"`
-}
-
-// Test sends one test message over each active channel.
-func (s *Service) Test(ctx context.Context, who Author, id string, now hazard.Instant) ([]Tested, error) {
-	sub, err := s.find(ctx, who, id)
-	if err != nil {
-		return nil, err
-	}
-	list := []Tested{}
-	for _, c := range sub.Channels {
-		if c.Status != Active {
-			list = append(list, Tested{Channel: c.ID, Error: "the channel is " + string(c.Status)})
-			continue
-		}
-		n := s.notice(sub, c.ID, []telling{{at: now.Time(), row: store.Notice{Since: now}, said: said{Kind: message.Test}}}, message.Test, uuid.NewString(), now)
-		t, err := Try(ctx, s.Sender, channel.Address{Kind: c.Kind, To: sub.addresses[c.ID], Template: c.Template}, n)
-		if err != nil {
-			return nil, err
-		}
-		t.Channel = c.ID
-		list = append(list, t)
-	}
-	return list, nil
-}
-
-// Try sends a message once and returns the result. The error is ctx's.
-func Try(ctx context.Context, sender channel.Sender, to channel.Address, n message.Notice) (Tested, error) {
-	began := time.Now()
-	within, cancel := context.WithTimeout(ctx, attemptTimeout)
-	defer cancel()
-	err := sender.Send(within, to, n)
-	if ctx.Err() != nil {
-		return Tested{}, ctx.Err()
-	}
-	t := Tested{Channel: cmp.Or(to.Template, to.Kind), Delivered: err == nil, Took: time.Since(began).Milliseconds(), Message: n.ID}
-	if err != nil {
-		t.Error = err.Error()
-	}
-	return t, nil
-}
-
-// forget removes subscriptions of people without an account that were not confirmed in time.
-func (s *Service) forget(ctx context.Context, now hazard.Instant) error {
-	rows, err := s.Store.SubscriptionsOf(ctx, nobodyYet, false, "", maxUnconfirmed)
-	if err != nil {
-		return err
-	}
-	for i := range rows {
-		var k struct {
-			Created hazard.Instant `json:"created"`
-		}
-		if err := json.Unmarshal(rows[i].Body, &k); err != nil || k.Created.Add(confirmLife) > now {
-			continue
-		}
-		if err := s.Store.DropSubscription(ctx, rows[i].ID, nil); err != nil && !errors.Is(err, hazard.ErrNotFound) {
-			return err
-		}
-	}
-	return nil
-}
-
-// Languages are the languages of a subscription, the most wanted first.
-func (s *Subscription) Languages() []string {
-	return strings.Split(s.Language, ",")
-}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/tell"
 )
 
 // State is the state of notifications.
@@ -23,7 +24,8 @@ type State struct {
 	Working       bool             `json:"working"`   // whether this node notifies subscribers
 }
 
-// ChannelState is how telling people over a kind of channel goes: who is told, what waits, and what became of what the changes of the last day have become.
+// ChannelState counts the channels of a kind by status, the waiting notices, and the results of the
+// last day.
 type ChannelState struct {
 	Channel     string `json:"channel"`
 	Active      int    `json:"active"`
@@ -34,11 +36,11 @@ type ChannelState struct {
 	Sent        int64  `json:"sent"`
 	Failed      int64  `json:"failed"`
 	Dropped     int64  `json:"dropped"`
-	DelayMean   int64  `json:"delay_mean_ms"` // from the change until the server had the message, of those that were sent
+	DelayMean   int64  `json:"delay_mean_ms"` // from the change until the server had the message
 	DelayMax    int64  `json:"delay_max_ms"`
 }
 
-// LaneState is what waits for one server.
+// LaneState is the notices that wait for one server.
 type LaneState struct {
 	Lane     string `json:"lane"`
 	Channel  string `json:"channel"`
@@ -65,8 +67,8 @@ const (
 )
 
 // State returns the state of notifications to an admin.
-func (s *Service) State(ctx context.Context, who Author) (st State, err error) {
-	if !who.admin() {
+func (s *Service) State(ctx context.Context, who tell.Author) (st State, err error) {
+	if !who.Admin() {
 		return st, fmt.Errorf("%w: requires the role admin", hazard.ErrForbidden)
 	}
 	if st.Subscriptions, st.Waiting, err = s.Store.CountSubscriptions(ctx); err != nil {
@@ -90,7 +92,7 @@ func (s *Service) State(ctx context.Context, who Author) (st State, err error) {
 	return st, err
 }
 
-// waiting is what waits, by lane.
+// waiting returns the waiting notices by lane.
 func (s *Service) waiting(ctx context.Context) ([]LaneState, error) {
 	lanes, err := s.Store.WaitingByLane(ctx)
 	list := []LaneState{}
@@ -100,7 +102,7 @@ func (s *Service) waiting(ctx context.Context) ([]LaneState, error) {
 	return list, err
 }
 
-// suspended are the channels that were given up, the earliest subscriptions first.
+// suspended returns the suspended channels, the earliest subscriptions first.
 func (s *Service) suspended(ctx context.Context) ([]SuspendedState, error) {
 	if err := s.sync(ctx); err != nil {
 		return nil, err
@@ -128,7 +130,7 @@ func (s *Service) suspended(ctx context.Context) ([]SuspendedState, error) {
 	return list, nil
 }
 
-// byChannel adds up what is known of each kind of channel.
+// byChannel adds up the state of each kind of channel.
 func (s *Service) byChannel(ctx context.Context, waiting []LaneState) ([]ChannelState, error) {
 	list := make([]ChannelState, len(kinds))
 	of := map[string]*ChannelState{}

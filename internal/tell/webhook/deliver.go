@@ -7,65 +7,37 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/hazard/clock"
 	"github.com/hazardd/hazardd/internal/net/outbound"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/follow"
 	"github.com/hazardd/hazardd/internal/store/lease"
+	"github.com/hazardd/hazardd/internal/tell"
 )
 
-// The intervals of deliveries.
-const (
-	leaseName = "webhooks"
-	// lookEvery is how soon a change of a webhook takes effect.
-	lookEvery = time.Second
-	// noteEvery is how often the position in the log is stored while there is nothing to deliver.
-	noteEvery = 10 * time.Second
-	// parallel is how many messages a webhook gets at once, about different hazards.
-	parallel = 4
-	// missed is the maximum age of a change that a reactivated webhook still gets.
-	missed = 3 * 24 * time.Hour
-	// keep is how long the results of deliveries are stored.
-	keep       = 30 * 24 * time.Hour
-	purgeEvery = time.Hour
-)
+// parallel is how many messages a webhook gets at once, about different hazards.
+const parallel = 4
 
-// schedule holds the delays after each failed attempt, varied by a tenth (Standard Webhooks,
-// "Deliverability and reliability"). After the last one, 75 hours and 35 minutes after the first
-// attempt, a delivery is given up.
-var schedule = []time.Duration{5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour}
+// backoff follows Standard Webhooks ("Deliverability and reliability"). After the last delay, 75
+// hours and 35 minutes after the first attempt, a delivery is given up.
+var backoff = tell.Backoff{First: 10 * time.Second, Max: 10 * time.Minute, Delays: []time.Duration{5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour,
+	5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour}}
 
-// A receiver that has failed often in a row is tried with one message at a time, and after a pause that doubles: the messages that wait
-// need not each find out.
-const (
-	firstPause = 10 * time.Second
-	maxPause   = 10 * time.Minute
-)
-
-// Run makes deliveries until ctx ends, whenever there are webhooks and no other process does. It returns when every goroutine that it
-// started has ended; its error is always nil.
+// Run makes deliveries until ctx ends, whenever there are webhooks and no other process does. It
+// returns when every goroutine that it started has ended; its error is always nil.
 func (s *Service) Run(ctx context.Context) error {
-	holder := lease.Holder()
-	warned := false
-	for ctx.Err() == nil {
-		active, err := s.hooks(ctx)
-		if err == nil && len(active) > 0 {
-			lost := func(err error) { s.logger.Warn("lost the lease to deliver to webhooks", "error", err) }
-			_, err = lease.Hold(ctx, s.store, leaseName, holder, lost, s.lead)
-		}
-		if err != nil && !warned && ctx.Err() == nil {
-			s.logger.Warn("webhooks are not delivered to", "error", err)
-		}
-		warned = err != nil
-		clock.Sleep(ctx, lease.Try)
-	}
-	s.clients.Close()
-	return nil
+	defer s.clients.Close()
+	r := tell.Runner{Name: "webhooks", Store: s.store, Log: s.tail, Now: s.now, Logger: s.logger,
+		LostLease: "lost the lease to deliver to webhooks", NotRunning: "webhooks are not delivered to", Failed: "cannot deliver changes to webhooks",
+		Any: func(ctx context.Context) (bool, error) {
+			active, err := s.hooks(ctx)
+			return len(active) > 0, err
+		},
+		Open: func(_ context.Context, l *lease.Lease) tell.Queue { return s.queue(l) }}
+	return r.Run(ctx)
 }
 
 // hooks reads the active webhooks.
@@ -88,159 +60,130 @@ func (s *Service) hooks(ctx context.Context) (map[string]*hook, error) {
 	return active, nil
 }
 
-// right is the right to deliver, which may be lost.
-type right interface{ Valid() bool }
-
-// teller turns changes into deliveries, and has a runner for each webhook. It belongs to one goroutine.
-type teller struct {
+// queue turns changes into deliveries, and has a sender for each active webhook.
+type queue struct {
 	*Service
-	lease   right
+	lease   tell.Lease
 	version int64
 	hooks   map[string]*hook
 	told    map[string]int64 // by webhook: deliveries exist for every change up to it
 	noted   time.Time        // when told was stored
-	purged  time.Time
-	runners map[string]*runner
+	senders map[string]*sender
 }
 
-// lead makes deliveries until ctx ends or there are no webhooks any more.
-func (s *Service) lead(ctx context.Context, l *lease.Lease) {
-	t := &teller{Service: s, lease: l, version: -1, told: map[string]int64{}, runners: map[string]*runner{}, noted: s.now()}
-	defer func() {
-		for _, r := range t.runners {
-			r.stop()
-		}
-	}()
-	for ctx.Err() == nil {
-		err := t.look(ctx)
-		if err == nil && len(t.hooks) == 0 {
-			return
-		}
-		var wake <-chan struct{}
-		if err == nil {
-			wake, err = t.tell(ctx)
-		}
-		if err == nil && t.now().Sub(t.purged) > purgeEvery {
-			t.purged = t.now()
-			err = t.store.PurgeDeliveries(ctx, hazard.At(t.now()).Add(-keep))
-		}
-		if err != nil {
-			if ctx.Err() == nil {
-				s.logger.Warn("cannot deliver changes to webhooks", "error", err)
-			}
-			clock.Sleep(ctx, lookEvery)
-			continue
-		}
-		look := time.NewTimer(lookEvery)
-		select {
-		case <-ctx.Done():
-		case <-wake:
-		case <-look.C:
-		}
-		look.Stop()
+func (s *Service) queue(l tell.Lease) *queue {
+	return &queue{Service: s, lease: l, version: -1, told: map[string]int64{}, senders: map[string]*sender{}, noted: s.now()}
+}
+
+// Close stops all senders.
+func (q *queue) Close() {
+	for _, s := range q.senders {
+		s.lane.Stop()
 	}
 }
 
-// look follows changes of the webhooks.
-func (t *teller) look(ctx context.Context) error {
-	version, err := t.store.WebhookVersion(ctx)
-	if err != nil || version == t.version {
-		return err
-	}
-	hooks, err := t.Service.hooks(ctx)
+// Reset makes Refresh read everything again.
+func (q *queue) Reset() { q.version, q.told = -1, map[string]int64{} }
+
+// Purge removes the results of deliveries from before a moment.
+func (q *queue) Purge(ctx context.Context, before hazard.Instant) error {
+	return q.store.PurgeDeliveries(ctx, before)
+}
+
+// Refresh follows changes of the webhooks. It returns the last change for which deliveries exist for
+// every webhook.
+func (q *queue) Refresh(ctx context.Context) (from int64, any bool, err error) {
+	version, err := q.store.WebhookVersion(ctx)
 	if err != nil {
-		return err
+		return 0, false, err
 	}
-	for id, r := range t.runners {
-		if hooks[id] == nil {
-			r.stop()
-			delete(t.runners, id)
+	if version != q.version {
+		hooks, err := q.Service.hooks(ctx)
+		if err != nil {
+			return 0, false, err
 		}
-	}
-	for id, h := range hooks {
-		t.told[id] = max(t.told[id], h.Told)
-		if r := t.runners[id]; r != nil {
-			r.set(h)
-			continue
+		for id, s := range q.senders {
+			if hooks[id] == nil {
+				s.lane.Stop()
+				delete(q.senders, id)
+			}
 		}
-		t.runners[id] = t.start(ctx, h)
+		for id, h := range hooks {
+			q.told[id] = max(q.told[id], h.Told)
+			if s := q.senders[id]; s != nil {
+				s.hook.Store(h)
+				s.lane.Wake()
+			} else {
+				q.senders[id] = q.start(ctx, h)
+			}
+		}
+		maps.DeleteFunc(q.told, func(id string, _ int64) bool { return hooks[id] == nil })
+		q.hooks, q.version = hooks, version
 	}
-	maps.DeleteFunc(t.told, func(id string, _ int64) bool { return hooks[id] == nil })
-	t.hooks, t.version = hooks, version
+	if len(q.told) == 0 {
+		return 0, false, nil
+	}
+	return slices.Min(slices.Collect(maps.Values(q.told))), true, nil
+}
+
+// Add creates the deliveries of changes.
+func (q *queue) Add(ctx context.Context, changes []*follow.Entry, upTo int64) error {
+	var list []store.Delivery
+	for _, c := range changes {
+		more, err := q.deliveries(ctx, c)
+		if err != nil {
+			return err
+		}
+		list = append(list, more...)
+	}
+	told := map[string]int64{}
+	for id, n := range q.told {
+		told[id] = max(n, upTo)
+	}
+	if len(list) > 0 || q.now().Sub(q.noted) > tell.NoteEvery && !maps.Equal(told, q.told) {
+		if !q.lease.Valid() {
+			return tell.ErrNoLease
+		}
+		if err := q.store.AddDeliveries(ctx, list, told, hazard.At(q.now())); err != nil {
+			return err
+		}
+		q.noted = q.now()
+	}
+	q.told = told
+	for id, n := range told {
+		q.senders[id].told.Store(n)
+	}
+	for _, d := range list {
+		q.senders[d.Webhook].lane.Wake()
+	}
 	return nil
 }
 
-// tell creates deliveries for new changes. wake is closed when there may be more.
-func (t *teller) tell(ctx context.Context) (wake <-chan struct{}, err error) {
-	for len(t.told) > 0 {
-		from := slices.Min(slices.Collect(maps.Values(t.told)))
-		changes, last, wake, err := t.tail.After(ctx, from)
-		if _, ok := errors.AsType[*store.ForkedError](err); ok { // what was told last was told of a history that is void; the store knows how far this one is told
-			t.version, t.told = -1, map[string]int64{}
-		}
-		if err != nil {
-			return nil, err
-		}
-		var list []store.Delivery
-		for _, c := range changes {
-			more, err := t.deliveries(ctx, c)
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, more...)
-		}
-		told := map[string]int64{}
-		for id, n := range t.told {
-			told[id] = max(n, last)
-		}
-		if len(list) > 0 || t.now().Sub(t.noted) > noteEvery && !maps.Equal(told, t.told) {
-			if !t.lease.Valid() {
-				return nil, errNoLease
-			}
-			if err := t.store.AddDeliveries(ctx, list, told, hazard.At(t.now())); err != nil {
-				return nil, err
-			}
-			t.noted = t.now()
-		}
-		t.told = told
-		for id, n := range told {
-			t.runners[id].told.Store(n)
-		}
-		for _, d := range list {
-			t.runners[d.Webhook].alarm()
-		}
-		if wake != nil {
-			return wake, nil
-		}
-	}
-	return nil, nil
-}
-
 // deliveries returns the deliveries of a change.
-func (t *teller) deliveries(ctx context.Context, c *follow.Entry) (list []store.Delivery, err error) {
-	now := hazard.At(t.now())
-	if c.At < now.Add(-missed) {
+func (q *queue) deliveries(ctx context.Context, c *follow.Entry) (list []store.Delivery, err error) {
+	now := hazard.At(q.now())
+	if c.At < now.Add(-tell.MaxAge) {
 		return nil, nil
 	}
-	for _, id := range slices.Sorted(maps.Keys(t.hooks)) {
-		h := t.hooks[id]
-		if t.told[id] >= c.Number {
+	for _, id := range slices.Sorted(maps.Keys(q.hooks)) {
+		h := q.hooks[id]
+		if q.told[id] >= c.Number {
 			continue
 		}
-		role, orgs, ok := t.standing(h.Owner)
-		if !ok || !takes(role) {
-			if err := t.disable(ctx, id, fmt.Sprintf("its owner, %s, may have no webhooks any more", h.Owner), now); err != nil {
+		role, orgs, ok := q.standing(h.Owner)
+		if !ok || !mayHave(role) {
+			if err := q.disable(ctx, id, fmt.Sprintf("its owner, %s, may have no webhooks any more", h.Owner), now); err != nil {
 				return nil, err
 			}
-			delete(t.hooks, id)
-			delete(t.told, id)
+			delete(q.hooks, id)
+			delete(q.told, id)
 			continue
 		}
-		tell, left, err := t.Service.told(ctx, h, &c.Change, orgs, c.States)
+		wanted, left, err := q.wants(ctx, h, &c.Change, orgs, c.States)
 		if err != nil {
 			return nil, err
 		}
-		if tell {
+		if wanted {
 			d := store.Delivery{Webhook: id, HazardID: c.HazardID, Change: c.Number, Left: left}
 			if c.Product != nil {
 				d.ProductID = c.Product.ID
@@ -251,241 +194,198 @@ func (t *teller) deliveries(ctx context.Context, c *follow.Entry) (list []store.
 	return list, nil
 }
 
-// runner makes the deliveries of one webhook.
-type runner struct {
+// sender makes the deliveries of one webhook, in order for each hazard.
+type sender struct {
 	*Service
-	lease  right
-	cancel context.CancelFunc
-	ended  chan struct{}
-	wake   chan struct{} // capacity 1
-
-	told atomic.Int64 // every change up to it has become deliveries
-
-	mu   sync.Mutex
-	hook *hook // guarded by mu
-
-	// Of the goroutine of run alone.
-	failures int       // consecutive failures
-	pause    time.Time // nothing is sent before
-	gone     *hook     // as it was when it was disabled: nothing is sent until it is another
+	lease    tell.Lease
+	lane     *tell.Lane
+	hook     atomic.Pointer[hook] // as it is now
+	told     atomic.Int64         // every change up to it has become deliveries
+	disabled *hook                // as it was when it was disabled: nothing is sent until it changes; of the lane's goroutine
 }
 
-func (t *teller) start(ctx context.Context, h *hook) *runner {
-	ctx, cancel := context.WithCancel(ctx)
-	r := &runner{Service: t.Service, lease: t.lease, cancel: cancel, ended: make(chan struct{}), wake: make(chan struct{}, 1), hook: h}
-	r.told.Store(t.told[h.ID])
-	go func() {
-		defer close(r.ended)
-		r.run(ctx)
-	}()
-	return r
+func (q *queue) start(ctx context.Context, h *hook) *sender {
+	s := &sender{Service: q.Service, lease: q.lease}
+	s.hook.Store(h)
+	s.told.Store(q.told[h.ID])
+	s.lane = tell.StartLane(ctx, s, parallel, &backoff, s.now)
+	return s
 }
 
-// stop ends the runner, and waits until it has ended.
-func (r *runner) stop() {
-	r.cancel()
-	<-r.ended
+// job is a delivery and the result of an attempt.
+type job struct {
+	store.Delivery
+	failed   bool  // the receiver did not accept it
+	disabled *hook // the webhook that was disabled because of it
+	err      error // our own error: nothing was sent, or the result was not stored
 }
 
-func (r *runner) set(h *hook) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.hook = h
-	r.alarm()
-}
+// Key returns the hazard: its deliveries are made one after the other.
+func (j *job) Key() int64 { return j.HazardID }
 
-func (r *runner) current() *hook {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.hook
-}
-
-func (r *runner) alarm() {
-	select {
-	case r.wake <- struct{}{}:
-	default:
+// Prepare returns deliveries that are due.
+func (s *sender) Prepare(ctx context.Context, _ *tell.Health, free int, busy map[int64]bool) (jobs []*job, again time.Time) {
+	h, now := s.hook.Load(), s.now()
+	if h == s.disabled {
+		return nil, now.Add(time.Minute)
 	}
-}
-
-// done is a delivery after an attempt. failed says that the receiver did not accept it.
-type done struct {
-	hazard int64
-	failed bool
-	gone   *hook // the webhook that was disabled for it
-	err    error // our own error: nothing was sent, or the result was not stored
-}
-
-// run makes deliveries until ctx ends, in order for each hazard.
-func (r *runner) run(ctx context.Context) {
-	busy := map[int64]bool{} // by hazard
-	results := make(chan done)
-	defer func() {
-		for range busy {
-			<-results
-		}
-	}()
-	for ctx.Err() == nil {
-		now := r.now()
-		next := now.Add(lookEvery) // another process may have added something
-		if r.pause.After(now) {
-			next = r.pause
-		} else if r.gone == r.current() {
-			next = now.Add(time.Minute)
-		} else if due, err := r.due(ctx, busy, hazard.At(now)); err != nil {
-			if ctx.Err() == nil {
-				r.logger.Warn("the deliveries of a webhook cannot be read", "webhook", r.current().ID, "error", err)
-			}
-		} else {
-			for _, d := range due {
-				busy[d.HazardID] = true
-				go func() { results <- r.attempt(ctx, d) }()
-			}
-			if at, ok, err := r.store.NextDelivery(ctx, r.current().ID, hazard.At(now)); err == nil {
-				next = now.Add(time.Minute)
-				if ok && at.Time().Before(next) {
-					next = at.Time()
-				}
-			}
-		}
-		timer := time.NewTimer(next.Sub(now))
-		select {
-		case <-ctx.Done():
-		case <-r.wake:
-		case <-timer.C:
-		case res := <-results:
-			delete(busy, res.hazard)
-			r.note(ctx, res)
-		}
-		timer.Stop()
-	}
-}
-
-// due returns the deliveries that may be sent now.
-func (r *runner) due(ctx context.Context, busy map[int64]bool, now hazard.Instant) ([]store.Delivery, error) {
-	slots := parallel
-	if r.failures > 0 {
-		slots = 1
-	}
-	if slots -= len(busy); slots <= 0 {
-		return nil, nil
-	}
-	due, err := r.store.DueDeliveries(ctx, r.current().ID, now, slots+len(busy))
-	due = slices.DeleteFunc(due, func(d store.Delivery) bool { return busy[d.HazardID] })
-	return due[:min(slots, len(due))], err
-}
-
-// note updates the receiver's state after a delivery.
-func (r *runner) note(ctx context.Context, res done) {
-	if res.gone != nil {
-		r.gone = res.gone
-	}
-	switch {
-	case errors.Is(res.err, errBehind):
-		r.pause = r.now().Add(lookEvery / 10)
-	case res.err != nil:
-		if ctx.Err() == nil {
-			r.logger.Warn("a delivery could not be made", "webhook", r.current().ID, "error", res.err)
-		}
-		r.pause = r.now().Add(lookEvery)
-	case !res.failed:
-		r.failures = 0
-	default:
-		if r.failures++; r.failures >= outbound.Tolerated {
-			r.pause = r.now().Add(outbound.Pause(r.failures, firstPause, maxPause))
-		}
-	}
-}
-
-// attempt makes a delivery and stores the result.
-func (r *runner) attempt(ctx context.Context, d store.Delivery) done {
-	res := done{hazard: d.HazardID}
-	h, now := r.current(), hazard.At(r.now())
-	m, err := r.message(ctx, h, d, r.told.Load(), now)
+	due, err := s.store.DueDeliveries(ctx, h.ID, hazard.At(now), free+len(busy))
 	if err != nil {
-		res.err = err
-		return res
+		if ctx.Err() == nil {
+			s.logger.Warn("the deliveries of a webhook cannot be read", "webhook", h.ID, "error", err)
+		}
+		return nil, now.Add(tell.LookEvery)
+	}
+	for _, d := range due {
+		if !busy[d.HazardID] && len(jobs) < free {
+			jobs = append(jobs, &job{Delivery: d})
+		}
+	}
+	next, ok, err := s.store.NextDelivery(ctx, h.ID, hazard.At(now))
+	return jobs, tell.Again(now, next, ok, err)
+}
+
+// Finish updates the receiver's state after deliveries.
+func (s *sender) Finish(ctx context.Context, h *tell.Health, jobs []*job) {
+	for _, j := range jobs {
+		if j.disabled != nil {
+			s.disabled = j.disabled
+		}
+		switch {
+		case errors.Is(j.err, errBehind):
+			h.Pause(s.now().Add(tell.LookEvery / 10))
+		case j.err != nil:
+			if ctx.Err() == nil {
+				s.logger.Warn("a delivery could not be made", "webhook", j.Webhook, "error", j.err)
+			}
+			h.Pause(s.now().Add(tell.LookEvery))
+		case j.failed:
+			h.Fail(s.now())
+		default:
+			h.Succeeded()
+		}
+	}
+}
+
+// Release has nothing to do: the deliveries still wait in the store.
+func (s *sender) Release(context.Context, []*job) {}
+
+// Send makes a delivery and stores the result.
+func (s *sender) Send(ctx context.Context, j *job) { j.err = s.attempt(ctx, j) }
+
+func (s *sender) attempt(ctx context.Context, j *job) error {
+	h, now := s.hook.Load(), hazard.At(s.now())
+	m, err := s.message(ctx, h, j.Delivery, s.told.Load(), now)
+	if err != nil {
+		return err
 	}
 	if m == nil {
-		d.State, d.Last = store.Dropped, now
-		res.err = r.write(ctx, []store.Delivery{d})
-		return res
+		j.State, j.Last = store.Dropped, now
+		return s.save(ctx, j.Delivery)
 	}
-	header, err := r.header(h, m, now)
-	if err == nil && !r.lease.Valid() {
-		err = errNoLease
-	}
+	header, err := s.header(h, m, now)
 	if err != nil {
-		res.err = err
-		return res
+		return err
 	}
-	out := r.post(ctx, h.URL, header, m.body)
+	if !s.lease.Valid() {
+		return tell.ErrNoLease
+	}
+	out := s.post(ctx, h.URL, header, m.body)
 	if ctx.Err() != nil { // it may have arrived; it is sent again
-		res.err = ctx.Err()
-		return res
+		return ctx.Err()
 	}
-	res.failed = out.fault != ""
-	r.measures.attempt(res.failed, out.took)
+	j.failed = out.fault != ""
+	s.measures.attempt(j.failed, out.took)
 	for i := range m.covers {
 		c := &m.covers[i]
 		c.Last, c.Took, c.Status, c.Error, c.Message = now, out.took.Milliseconds(), out.status, out.fault, m.id
-		if !res.failed {
+		if !j.failed {
 			c.State = store.Delivered
 		}
-		if c.ID == d.ID || !res.failed {
+		if c.ID == j.ID || !j.failed {
 			c.Attempts++
 		}
 		if c.First == 0 {
 			c.First = now
 		}
+		if c.ID == j.ID {
+			j.Delivery = *c
+		}
 	}
-	if !res.failed {
-		res.err = r.write(ctx, m.covers)
-		return res
+	if !j.failed {
+		return s.save(ctx, m.covers...)
 	}
-	i := slices.IndexFunc(m.covers, func(c store.Delivery) bool { return c.ID == d.ID })
-	d = m.covers[i]
-	if out.gone {
-		d.Next, res.gone = hazard.At(r.now()), h
-		res.err = errors.Join(r.write(ctx, []store.Delivery{d}), r.disable(ctx, h.ID, "the receiver answered 410 Gone: it wants nothing more", d.Next))
-		return res
+	now = hazard.At(s.now())
+	if out.status == http.StatusGone {
+		j.Next, j.disabled = now, h
+		return errors.Join(s.save(ctx, j.Delivery), s.disable(ctx, h.ID, "the receiver answered 410 Gone: it wants nothing more", now))
 	}
-	if d.Attempts <= len(schedule) {
-		d.Next = hazard.At(r.now()).Add(max(outbound.Jitter(schedule[d.Attempts-1]), out.retry))
-		res.err = r.write(ctx, []store.Delivery{d})
-		return res
+	if wait, ok := backoff.Retry(j.Attempts, out.retry); ok {
+		j.Next = now.Add(wait)
+		return s.save(ctx, j.Delivery)
 	}
-	res.gone, res.err = r.giveUp(ctx, h, d)
-	return res
+	return s.giveUp(ctx, h, j, now)
 }
 
-// giveUp ends the attempts at a delivery. If nothing else has come through meanwhile, the receiver is dead: the webhook is disabled, and returned.
-func (r *runner) giveUp(ctx context.Context, h *hook, d store.Delivery) (*hook, error) {
-	alive, err := r.store.DeliveredSince(ctx, h.ID, d.First)
+// giveUp ends the attempts at a delivery. If nothing else was accepted since the first of them, it
+// disables the webhook.
+func (s *sender) giveUp(ctx context.Context, h *hook, j *job, now hazard.Instant) error {
+	alive, err := s.store.DeliveredSince(ctx, h.ID, j.First)
 	if err != nil {
-		return nil, err
-	}
-	d.State = store.Failed
-	if err := r.write(ctx, []store.Delivery{d}); err != nil || alive {
-		return nil, err
-	}
-	what := "error " + d.Error
-	if d.Status != 0 {
-		what = fmt.Sprintf("%d %s", d.Status, http.StatusText(d.Status))
-	}
-	return h, r.disable(ctx, h.ID, fmt.Sprintf("nothing came through since %s, in %d attempts; the last ended with %s", d.First, d.Attempts, what), hazard.At(r.now()))
-}
-
-// write stores the results of deliveries, if this process still has the lease.
-func (r *runner) write(ctx context.Context, list []store.Delivery) error {
-	if !r.lease.Valid() {
-		return errNoLease
-	}
-	if err := r.store.SaveDeliveries(context.WithoutCancel(ctx), list); err != nil {
 		return err
 	}
-	r.measures.done(list)
+	j.State = store.Failed
+	if err := s.save(ctx, j.Delivery); err != nil || alive {
+		return err
+	}
+	what := "error " + j.Error
+	if j.Status != 0 {
+		what = fmt.Sprintf("%d %s", j.Status, http.StatusText(j.Status))
+	}
+	j.disabled = h
+	return s.disable(ctx, h.ID, fmt.Sprintf("nothing came through since %s, in %d attempts; the last ended with %s", j.First, j.Attempts, what), now)
+}
+
+// save stores the results of deliveries, if this process still has the lease.
+func (s *sender) save(ctx context.Context, list ...store.Delivery) error {
+	if !s.lease.Valid() {
+		return tell.ErrNoLease
+	}
+	if err := s.store.SaveDeliveries(context.WithoutCancel(ctx), list); err != nil {
+		return err
+	}
+	s.measures.done(list)
 	return nil
 }
 
-// errNoLease: another process may be delivering by now.
-var errNoLease = errors.New("the lease is over")
+// outcome is the result of an attempt.
+type outcome struct {
+	status int           // HTTP status; 0 without an answer
+	fault  string        // kind of the error; empty if it was delivered
+	retry  time.Duration // how long the receiver wants to be left alone
+	took   time.Duration
+}
+
+// post sends a message once. Only the receiver's status is stored: the rest of the answer could
+// show internal data to the owner of the webhook.
+func (s *Service) post(ctx context.Context, address string, header http.Header, body string) outcome {
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, outbound.AttemptTimeout)
+	defer cancel()
+	status, retry, err := s.targets.Post(ctx, s.clients, address, header, body)
+	out := outcome{status: status, took: time.Since(began)}
+	switch {
+	case err != nil:
+		out.fault = outbound.FaultOf(err)
+	case status == http.StatusGone:
+		out.fault = "gone"
+	case status >= 300 && status < 400:
+		out.fault = "redirect"
+	case status < 200 || status > 299:
+		out.fault = "status"
+		if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
+			out.retry = retry
+		}
+	}
+	return out
+}

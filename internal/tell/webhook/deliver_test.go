@@ -17,6 +17,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/net/outbound"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/tell"
 )
 
 func TestAChangeIsToldAtOnceAndSigned(t *testing.T) {
@@ -60,7 +61,7 @@ func TestAChangeIsToldAtOnceAndSigned(t *testing.T) {
 	})
 }
 
-// always gives every user the right to receive.
+// always is a lease that is never lost.
 type always struct{}
 
 func (always) Valid() bool { return true }
@@ -84,20 +85,15 @@ func TestWhatDoesNotComeThroughIsTriedForThreeDaysAndThenTheWebhookIsDisabled(t 
 				h := b.hook("ann", `"url":"https://a.example/hook"`)
 				b.flood()
 				b.queue(h.ID, 1)
-				// Run only the runner, because checks every second would take too long over four
+				// Run only the sender, because checks every second would take too long over four
 				// days.
-				hooks, err := b.svc.hooks(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
-				r := (&teller{Service: b.svc, lease: always{}, told: map[string]int64{h.ID: 4}}).start(t.Context(), hooks[h.ID])
-				defer r.stop()
+				defer b.send(h.ID)()
 				time.Sleep(4 * 24 * time.Hour)
 				posts := b.net.to("a.example")
-				if len(posts) != len(schedule)+1 {
-					t.Fatalf("%d attempts, want %d", len(posts), len(schedule)+1)
+				if len(posts) != len(backoff.Delays)+1 {
+					t.Fatalf("%d attempts, want %d", len(posts), len(backoff.Delays)+1)
 				}
-				for i, d := range schedule {
+				for i, d := range backoff.Delays {
 					gap := posts[i+1].at.Sub(posts[i].at) - tt.each
 					if gap < d-d/10 || gap > d+d/10+time.Second {
 						t.Errorf("attempt %d comes after %v, want %v", i+2, gap, d)
@@ -116,7 +112,19 @@ func TestWhatDoesNotComeThroughIsTriedForThreeDaysAndThenTheWebhookIsDisabled(t 
 	}
 }
 
-// queue creates deliveries of changes, as the teller does.
+// send sends the deliveries of a webhook until stop is called.
+func (b *bed) send(webhook string) (stop func()) {
+	b.t.Helper()
+	hooks, err := b.svc.hooks(b.t.Context())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	q := b.svc.queue(always{})
+	q.told[webhook] = 4
+	return q.start(b.t.Context(), hooks[webhook]).lane.Stop
+}
+
+// queue creates deliveries of changes, as the service does.
 func (b *bed) queue(webhook string, changes ...int64) {
 	b.t.Helper()
 	var list []store.Delivery
@@ -144,12 +152,7 @@ func TestAMessageThatIsNeverTakenEndsItselfAndNotTheWebhook(t *testing.T) {
 		b.save(good.ID, severity(hazard.Warning))
 		b.save(poison.ID, severity(hazard.Warning))
 		b.queue(h.ID, 1)
-		hooks, err := b.svc.hooks(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := (&teller{Service: b.svc, lease: always{}, told: map[string]int64{h.ID: 4}}).start(t.Context(), hooks[h.ID])
-		defer r.stop()
+		defer b.send(h.ID)()
 		time.Sleep(time.Hour)
 		b.queue(h.ID, 2, 3)
 		time.Sleep(4 * 24 * time.Hour)
@@ -618,7 +621,7 @@ func TestAPausedWebhookIsToldAfterwardsWhatItMissed(t *testing.T) {
 		patch(`{"status":"paused"}`)
 		rest()
 		b.flood()
-		time.Sleep(missed)
+		time.Sleep(tell.MaxAge)
 		second := b.flood()
 		time.Sleep(time.Hour)
 		stop := b.run(b.svc)
@@ -677,12 +680,12 @@ func TestATestSaysThatItIsOne(t *testing.T) {
 		b.net.serve("fails.example", status(500))
 		for _, tt := range []struct {
 			members string
-			want    Tested
+			want    tell.Tested
 			body    string
 		}{
-			{`"url":"https://a.example/hook"`, Tested{Delivered: true, Status: 200}, `{"type":"test",`},
-			{`"url":"https://a.example/hook","format":"text"`, Tested{Delivered: true, Status: 200}, "⬜ TEST"},
-			{`"url":"https://fails.example/hook","status":"paused"`, Tested{Status: 500, Error: "status"}, `{"type":"test",`},
+			{`"url":"https://a.example/hook"`, tell.Tested{Delivered: true, Status: 200}, `{"type":"test",`},
+			{`"url":"https://a.example/hook","format":"text"`, tell.Tested{Delivered: true, Status: 200}, "⬜ TEST"},
+			{`"url":"https://fails.example/hook","status":"paused"`, tell.Tested{Status: 500, Error: "status"}, `{"type":"test",`},
 		} {
 			h := b.hook("ann", tt.members)
 			got, err := b.svc.Test(t.Context(), b.author("ann"), h.ID, now())

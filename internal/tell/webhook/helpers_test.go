@@ -25,6 +25,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/follow"
+	"github.com/hazardd/hazardd/internal/tell"
 	"github.com/hazardd/hazardd/wire"
 )
 
@@ -104,9 +105,9 @@ func (a atLeast) Match(_ context.Context, h *hazard.Hazard) (bool, error) {
 	return h.Severity >= hazard.Severity(a), nil
 }
 
-func (b *bed) author(user string) Author {
+func (b *bed) author(user string) tell.Author {
 	p := b.people[user]
-	return Author{Caller: &auth.Caller{Name: user, Role: p.role, Orgs: p.orgs}}
+	return tell.Author{Caller: &auth.Caller{Name: user, Role: p.role, Orgs: p.orgs}}
 }
 
 func now() hazard.Instant { return hazard.At(time.Now()) }

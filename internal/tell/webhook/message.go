@@ -18,6 +18,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/lang"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/tell/channel"
 	"github.com/hazardd/hazardd/wire"
 )
 
@@ -222,18 +223,8 @@ func (m *message) text(f Format, line string) {
 		m.contentType, m.body = "text/plain; charset=utf-8", line
 		return
 	}
-	text, err := json.Marshal(struct {
-		Text string `json:"text"`
-	}{slackText.Replace(line)})
-	if err != nil {
-		panic(err) // names are valid UTF-8 since they were stored
-	}
-	m.contentType, m.body = "application/json", string(text)
+	m.contentType, m.body = "application/json", channel.SlackMessage(line)
 }
-
-// slackText escapes the control characters of Slack ("Formatting text for app surfaces": &, < and
-// >).
-var slackText = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
 // emoji are colored squares for the severities, as far as they exist (base interface section 1.4).
 var emoji = map[hazard.Severity]string{hazard.Warning: "🟥", hazard.Watch: "🟨", hazard.Advisory: "🟩", hazard.Information: "🟦", hazard.Termination: "⬛"}
@@ -336,9 +327,9 @@ func (s *Service) header(h *hook, m *message, now hazard.Instant) (http.Header, 
 	return header, nil
 }
 
-// told reports whether a webhook gets a change, and whether the hazard stops matching the filter
+// wants reports whether a webhook gets a change, and whether the hazard stops matching the filter
 // with it. states returns the hazard before and after the change; it is only called if needed.
-func (s *Service) told(ctx context.Context, h *hook, c *hazard.Change, orgs []int64, states func(context.Context) (before, after *hazard.Hazard, err error)) (ok, left bool, err error) {
+func (s *Service) wants(ctx context.Context, h *hook, c *hazard.Change, orgs []int64, states func(context.Context) (before, after *hazard.Hazard, err error)) (ok, left bool, err error) {
 	if c.SeenBy(orgs) == nil || len(h.Events) > 0 && !slices.Contains(h.Events, string(c.Kind)) {
 		return false, false, nil
 	}

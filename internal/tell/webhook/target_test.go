@@ -204,7 +204,7 @@ func TestWhatAHostileReceiverAnswers(t *testing.T) {
 			}
 		}, outcome{fault: "connection"}},
 		"nothing, and hangs up": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, outcome{fault: "connection"}},
-		"that it wants no more": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(410) }, outcome{status: 410, fault: "gone", gone: true}},
+		"that it wants no more": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(410) }, outcome{status: 410, fault: "gone"}},
 		"that it is busy": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "7")
 			w.WriteHeader(503)

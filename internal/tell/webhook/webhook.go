@@ -2,7 +2,7 @@
 //
 // Messages are signed according to the Standard Webhooks specification 1.0, and delivered at least
 // once; messages about one hazard arrive in order. Each change creates deliveries. They are stored,
-// so they survive a crash, and one process at a time sends them (internal/store/lease). Failed deliveries
+// so they survive a crash, and one process at a time sends them (package tell). Failed deliveries
 // are retried for three days. A late delivery says so and describes the present state: nothing that
 // has ended is announced as new.
 //
@@ -11,7 +11,6 @@
 package webhook
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -20,11 +19,9 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/netip"
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
@@ -35,6 +32,7 @@ import (
 	"github.com/hazardd/hazardd/internal/net/outbound"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/follow"
+	"github.com/hazardd/hazardd/internal/tell"
 )
 
 // Filter chooses hazards.
@@ -101,7 +99,7 @@ type Format string
 // The formats.
 const (
 	Standard Format = "standard" // JSON: {"type", "timestamp", "data": the change}
-	Slack    Format = "slack"    // JSON: {"text"}, as Slack, Mattermost and others of their kind take it
+	Slack    Format = "slack"    // JSON: {"text"}, as Slack, Mattermost and similar services take it
 	Text     Format = "text"     // one line of plain text
 	// The change as a CloudEvent 1.0, in the structured and in the binary mode of its protocol binding for HTTP.
 	CloudEvents       Format = "cloudevents"
@@ -210,54 +208,40 @@ func orEmpty(m map[string]string) map[string]string {
 
 // The limits per user.
 const (
-	maxWebhooks = 50  // of one user
-	maxName     = 200 // bytes
+	maxWebhooks = 50
 	// rotation is how long the previous secret still signs.
 	rotation = 24 * time.Hour
 )
 
-// Author is the sender of a request.
-type Author struct {
-	*auth.Caller
-	Addr netip.Addr
-}
-
-func (a Author) audit(action, subject, detail string, now hazard.Instant) auth.Audit {
-	return auth.Audit{At: now, Actor: a.Name, Addr: a.Addr, Action: action, Subject: subject, Detail: detail, OK: true}
-}
-
-// takes reports whether a role may have webhooks.
-func takes(r auth.Role) bool { return r == auth.Editor || r == auth.Admin }
+// mayHave reports whether users with a role may have webhooks.
+func mayHave(r auth.Role) bool { return r == auth.Editor || r == auth.Admin }
 
 // mayUse returns an error if the author may not have webhooks.
-func (a Author) mayUse() error {
-	if !takes(a.Role) {
-		return fmt.Errorf("%w: webhooks take the role editor; %s has the role %s", hazard.ErrForbidden, a.Name, a.Role)
+func mayUse(who tell.Author) error {
+	if !mayHave(who.Role) {
+		return fmt.Errorf("%w: webhooks take the role editor; %s has the role %s", hazard.ErrForbidden, who.Name, who.Role)
 	}
 	return nil
 }
 
-// owns reports whether the author may see a webhook.
-func (a Author) owns(w *store.Webhook) bool { return a.Role == auth.Admin || w.Owner == a.Name }
-
 // find returns a webhook that the author may see.
-func (s *Service) find(ctx context.Context, who Author, id string) (*hook, error) {
-	if err := who.mayUse(); err != nil {
+func (s *Service) find(ctx context.Context, who tell.Author, id string) (*hook, error) {
+	if err := mayUse(who); err != nil {
 		return nil, err
 	}
 	w, err := s.store.Webhook(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	if !who.owns(&w) {
+	if !who.Owns(w.Owner) {
 		return nil, hazard.ErrNotFound
 	}
 	return s.read(w)
 }
 
 // List lists the webhooks that the author may see: the author's own, or all for an admin.
-func (s *Service) List(ctx context.Context, who Author) ([]Webhook, error) {
-	if err := who.mayUse(); err != nil {
+func (s *Service) List(ctx context.Context, who tell.Author) ([]Webhook, error) {
+	if err := mayUse(who); err != nil {
 		return nil, err
 	}
 	all, err := s.store.Webhooks(ctx)
@@ -266,7 +250,7 @@ func (s *Service) List(ctx context.Context, who Author) ([]Webhook, error) {
 	}
 	list := []Webhook{}
 	for _, w := range all {
-		if !who.owns(&w) {
+		if !who.Owns(w.Owner) {
 			continue
 		}
 		h, err := s.read(w)
@@ -283,7 +267,7 @@ func (s *Service) List(ctx context.Context, who Author) ([]Webhook, error) {
 }
 
 // Get is one webhook.
-func (s *Service) Get(ctx context.Context, who Author, id string) (Webhook, error) {
+func (s *Service) Get(ctx context.Context, who tell.Author, id string) (Webhook, error) {
 	h, err := s.find(ctx, who, id)
 	if err != nil {
 		return Webhook{}, err
@@ -304,18 +288,8 @@ type request struct {
 	Secret   *string            `json:"secret"`
 }
 
-// decode reads a body: one object, its members known and of their types, and nothing more.
-func decode(body []byte) (*request, error) {
-	r := &request{}
-	if err := json.Unmarshal(body, r, json.RejectUnknownMembers(true)); err != nil {
-		detail := strings.ReplaceAll(strings.TrimPrefix(err.Error(), "json: "), "Go webhook.", "")
-		return nil, &hazard.InvalidError{Faults: []hazard.Fault{{Detail: "the body is not one JSON object of the members url, name, format, filter, events, language, status and secret: " + detail}}}
-	}
-	if bytes.Equal(bytes.TrimSpace(body), []byte("null")) {
-		return nil, &hazard.InvalidError{Faults: []hazard.Fault{{Detail: "the body is null, not a JSON object"}}}
-	}
-	return r, nil
-}
+// members are the members of a request, as errors name them.
+const members = "of the members url, name, format, filter, events, language, status and secret"
 
 // kinds are the kinds of change that webhooks can get.
 var kinds = []hazard.ChangeKind{hazard.HazardCreated, hazard.HazardUpdated, hazard.HazardExpired, hazard.HazardMerged, hazard.HazardSplit,
@@ -331,9 +305,7 @@ func (s *Service) apply(r *request, k *kept, now hazard.Instant) error {
 		k.URL = *r.URL
 	}
 	if r.Name != nil {
-		if len(*r.Name) > maxName || hazard.CleanLine(*r.Name) != *r.Name || !utf8.ValidString(*r.Name) {
-			bad.Add("name", "expected one line of at most %d bytes", maxName)
-		}
+		tell.CheckName(bad, "name", *r.Name)
 		k.Name = *r.Name
 	}
 	if r.Format != nil {
@@ -414,11 +386,11 @@ func rotate(have []secret, text string, now hazard.Instant) []secret {
 // Create creates a webhook from a body {"url", "name", "format", "filter", "events", "language",
 // "status", "secret"}; only url is required. It gets changes from now on. Only the answer contains
 // the secret.
-func (s *Service) Create(ctx context.Context, who Author, body []byte, now hazard.Instant) (Webhook, error) {
-	if err := who.mayUse(); err != nil {
+func (s *Service) Create(ctx context.Context, who tell.Author, body []byte, now hazard.Instant) (Webhook, error) {
+	if err := mayUse(who); err != nil {
 		return Webhook{}, err
 	}
-	r, err := decode(body)
+	r, err := tell.Decode[request](body, members)
 	if err != nil {
 		return Webhook{}, err
 	}
@@ -442,20 +414,15 @@ func (s *Service) Create(ctx context.Context, who Author, body []byte, now hazar
 	if err != nil {
 		return Webhook{}, err
 	}
-	own := 0
-	for _, w := range all {
-		if w.Owner == who.Name {
-			own++
-		}
-	}
-	if own >= maxWebhooks {
+	all = slices.DeleteFunc(all, func(w store.Webhook) bool { return w.Owner != who.Name })
+	if own := len(all); own >= maxWebhooks {
 		return Webhook{}, fmt.Errorf("%w: %s has %d webhooks, the most that a user may have; delete one", hazard.ErrConflict, who.Name, own)
 	}
 	h.Webhook = store.Webhook{ID: uuid.Must(uuid.NewV7()).String(), Owner: who.Name}
 	if h.Body, err = json.Marshal(&h.kept); err != nil {
 		return Webhook{}, err
 	}
-	if err := s.store.AddWebhook(ctx, h.Webhook, who.audit("webhook.create", h.ID, h.URL, now)); err != nil {
+	if err := s.store.AddWebhook(ctx, h.Webhook, *who.Audit("webhook.create", h.ID, h.URL, now)); err != nil {
 		return Webhook{}, err
 	}
 	shown := h.show(0)
@@ -465,11 +432,11 @@ func (s *Service) Create(ctx context.Context, who Author, body []byte, now hazar
 
 // Patch changes a webhook by a JSON merge patch. Status "active" reactivates a paused or disabled
 // one: it then gets the changes of the last three days that it missed, in their present state.
-func (s *Service) Patch(ctx context.Context, who Author, id string, body []byte, now hazard.Instant) (Webhook, error) {
-	if err := who.mayUse(); err != nil {
+func (s *Service) Patch(ctx context.Context, who tell.Author, id string, body []byte, now hazard.Instant) (Webhook, error) {
+	if err := mayUse(who); err != nil {
 		return Webhook{}, err
 	}
-	r, err := decode(body)
+	r, err := tell.Decode[request](body, members)
 	if err != nil {
 		return Webhook{}, err
 	}
@@ -482,7 +449,7 @@ func (s *Service) Patch(ctx context.Context, who Author, id string, body []byte,
 
 // Rotate gives a webhook a new secret, which only the answer contains. The previous one also signs
 // messages for a day.
-func (s *Service) Rotate(ctx context.Context, who Author, id string, now hazard.Instant) (Webhook, error) {
+func (s *Service) Rotate(ctx context.Context, who tell.Author, id string, now hazard.Instant) (Webhook, error) {
 	text := newSecret()
 	return s.alter(ctx, who, id, "webhook.rotate", now, func(k *kept) error {
 		k.Secrets = rotate(k.Secrets, text, now)
@@ -490,56 +457,61 @@ func (s *Service) Rotate(ctx context.Context, who Author, id string, now hazard.
 	}, text)
 }
 
-func (s *Service) alter(ctx context.Context, who Author, id, action string, now hazard.Instant, f func(*kept) error, shownSecret string) (Webhook, error) {
+// alter changes a webhook of the author, and shows it with the secret that was given.
+func (s *Service) alter(ctx context.Context, who tell.Author, id, action string, now hazard.Instant, f func(*kept) error, secret string) (shown Webhook, err error) {
 	if _, err := s.find(ctx, who, id); err != nil {
 		return Webhook{}, err
 	}
-	var shown Webhook
-	err := s.store.UpdateWebhook(ctx, id, now, who.audit(action, id, "", now), func(w store.Webhook) ([]byte, bool, error) {
+	err = s.update(ctx, id, *who.Audit(action, id, "", now), func(h *hook) error {
+		if err := f(&h.kept); err != nil {
+			return err
+		}
+		h.Updated = now
+		shown = h.show(0)
+		return nil
+	})
+	if err != nil {
+		return Webhook{}, err
+	}
+	shown.Secret = secret
+	shown.Pending, err = s.store.PendingDeliveries(ctx, id)
+	return shown, err
+}
+
+// update changes a stored webhook. If it becomes active, its deliveries are retried at once.
+func (s *Service) update(ctx context.Context, id string, audit auth.Audit, f func(*hook) error) error {
+	return s.store.UpdateWebhook(ctx, id, audit.At, audit, func(w store.Webhook) ([]byte, bool, error) {
 		h, err := s.read(w)
 		if err != nil {
 			return nil, false, err
 		}
 		before := h.Status
-		if err := f(&h.kept); err != nil {
+		if err := f(h); err != nil {
 			return nil, false, err
 		}
-		h.Updated = now
-		shown = h.show(0)
 		body, err := json.Marshal(&h.kept)
 		return body, before != Active && h.Status == Active, err
 	})
-	if err != nil {
-		return Webhook{}, err
-	}
-	shown.Secret = shownSecret
-	shown.Pending, err = s.store.PendingDeliveries(ctx, id)
-	return shown, err
 }
 
 // Delete removes a webhook and its deliveries.
-func (s *Service) Delete(ctx context.Context, who Author, id string, now hazard.Instant) error {
+func (s *Service) Delete(ctx context.Context, who tell.Author, id string, now hazard.Instant) error {
 	h, err := s.find(ctx, who, id)
 	if err != nil {
 		return err
 	}
-	return s.store.DropWebhook(ctx, id, who.audit("webhook.delete", id, h.URL, now))
+	return s.store.DropWebhook(ctx, id, *who.Audit("webhook.delete", id, h.URL, now))
 }
 
 // disable records that a webhook was disabled, and why.
 func (s *Service) disable(ctx context.Context, id, reason string, now hazard.Instant) error {
 	s.logger.Warn("a webhook is disabled", "webhook", id, "reason", reason)
 	audit := auth.Audit{At: now, Action: "webhook.disable", Subject: id, Detail: reason, OK: true}
-	return s.store.UpdateWebhook(ctx, id, now, audit, func(w store.Webhook) ([]byte, bool, error) {
-		var k kept
-		if err := json.Unmarshal(w.Body, &k); err != nil {
-			return nil, false, err
+	return s.update(ctx, id, audit, func(h *hook) error {
+		if h.Status == Active {
+			h.Status, h.Reason, h.Updated = Disabled, reason, now
 		}
-		if k.Status == Active {
-			k.Status, k.Reason, k.Updated = Disabled, reason, now
-		}
-		body, err := json.Marshal(&k)
-		return body, false, err
+		return nil
 	})
 }
 
@@ -574,7 +546,7 @@ func showDelivery(d store.Delivery) Delivery {
 
 // Deliveries lists at most limit deliveries of a webhook with numbers below before (0 means all)
 // and in a state (empty means any), latest first.
-func (s *Service) Deliveries(ctx context.Context, who Author, id string, before int64, state store.DeliveryState, limit int) ([]Delivery, error) {
+func (s *Service) Deliveries(ctx context.Context, who tell.Author, id string, before int64, state store.DeliveryState, limit int) ([]Delivery, error) {
 	if _, err := s.find(ctx, who, id); err != nil {
 		return nil, err
 	}
@@ -587,7 +559,7 @@ func (s *Service) Deliveries(ctx context.Context, who Author, id string, before 
 }
 
 // Redeliver has a delivery made once more.
-func (s *Service) Redeliver(ctx context.Context, who Author, id string, delivery int64, now hazard.Instant) (Delivery, error) {
+func (s *Service) Redeliver(ctx context.Context, who tell.Author, id string, delivery int64, now hazard.Instant) (Delivery, error) {
 	h, err := s.find(ctx, who, id)
 	if err != nil {
 		return Delivery{}, err
@@ -595,36 +567,27 @@ func (s *Service) Redeliver(ctx context.Context, who Author, id string, delivery
 	if h.Status != Active {
 		return Delivery{}, fmt.Errorf("%w: the webhook is %s; make it active first", hazard.ErrConflict, h.Status)
 	}
-	d, err := s.store.Redeliver(ctx, id, delivery, now, who.audit("webhook.redeliver", id, fmt.Sprint(delivery), now))
+	d, err := s.store.Redeliver(ctx, id, delivery, now, *who.Audit("webhook.redeliver", id, fmt.Sprint(delivery), now))
 	return showDelivery(d), err
 }
 
-// Tested is the result of a test message.
-type Tested struct {
-	Delivered bool   `json:"delivered"`
-	Status    int    `json:"status,omitzero"` // HTTP status of the answer
-	Error     string `json:"error,omitzero"`  // class of what went wrong
-	Took      int64  `json:"took_ms"`
-	Message   string `json:"message_id"`
-}
-
 // Test sends one test message, whatever the webhook's status.
-func (s *Service) Test(ctx context.Context, who Author, id string, now hazard.Instant) (Tested, error) {
+func (s *Service) Test(ctx context.Context, who tell.Author, id string, now hazard.Instant) (tell.Tested, error) {
 	h, err := s.find(ctx, who, id)
 	if err != nil {
-		return Tested{}, err
+		return tell.Tested{}, err
 	}
 	m, err := s.testMessage(h, now)
 	if err != nil {
-		return Tested{}, err
+		return tell.Tested{}, err
 	}
 	header, err := s.header(h, m, now)
 	if err != nil {
-		return Tested{}, err
+		return tell.Tested{}, err
 	}
 	out := s.post(ctx, h.URL, header, m.body)
 	if ctx.Err() != nil {
-		return Tested{}, ctx.Err()
+		return tell.Tested{}, ctx.Err()
 	}
-	return Tested{Delivered: out.fault == "", Status: out.status, Error: out.fault, Took: out.took.Milliseconds(), Message: m.id}, nil
+	return tell.Tested{Delivered: out.fault == "", Status: out.status, Error: out.fault, Took: out.took.Milliseconds(), Message: m.id}, nil
 }

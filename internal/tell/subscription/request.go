@@ -1,7 +1,6 @@
 package subscription
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -20,10 +19,12 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/query"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/tell"
 	"github.com/hazardd/hazardd/internal/tell/channel"
 )
 
-// Where says which places concern a subscriber: any of them. No Where at all is the whole world.
+// Where holds the places of a subscription: hazards matter at any of them. Without Where, they matter
+// in the whole world.
 type Where struct {
 	Areas   jsontext.Value `json:"areas,omitzero"` // a GeoJSON geometry
 	Points  []Point        `json:"points,omitzero"`
@@ -31,32 +32,33 @@ type Where struct {
 	Assets  *Assets        `json:"assets,omitzero"`
 }
 
-// Assets are the places that an organization has loaded, as they are whenever a hazard changes. They are for its members alone: the owner of the subscription must be one.
+// Assets refers to the places that an organization has loaded, as of each change of a hazard. The owner
+// of the subscription must be a member.
 type Assets struct {
 	Organization string  `json:"organization"` // its acronym
-	Within       float64 `json:"within_km"`    // how far from the hazard they may be; 0: inside
+	Within       float64 `json:"within_km"`    // how far from the hazard they may be; 0 for inside
 }
 
-// Point is a place, in degrees WGS 84, and how far around it hazards matter.
+// Point is a place in degrees WGS 84, and how far from it hazards matter.
 type Point struct {
-	Name   string  `json:"name,omitzero"` // as the subscriber calls it
+	Name   string  `json:"name,omitzero"` // the subscriber's name for it
 	Lon    float64 `json:"lon"`
 	Lat    float64 `json:"lat"`
 	Radius float64 `json:"radius_km"`
 }
 
-// Quiet is when a subscriber does not want to be told, by the local time of day; until To, excluded. What is of the severity Except or worse is
-// told nevertheless.
+// Quiet is the local time of day, from From until before To, in which a subscriber wants no messages
+// but those of the severity Except or worse.
 type Quiet struct {
 	From   string          `json:"from"` // 22:00
 	To     string          `json:"to"`
 	Except hazard.Severity `json:"except,omitzero"` // default WARNING
 }
 
-// Digest is how messages are gathered.
+// Digest is how messages are combined.
 type Digest string
 
-// The choices.
+// The digests.
 const (
 	NoDigest     Digest = "none"
 	DailyDigest  Digest = "daily"  // at 08:00
@@ -66,29 +68,29 @@ const (
 // digestHour is the local hour of digests.
 const digestHour = 8
 
-// ChannelStatus tells whether a channel is used.
+// ChannelStatus says whether a channel is used.
 type ChannelStatus string
 
 // The states of a channel.
 const (
-	Unconfirmed ChannelStatus = "unconfirmed" // whoever has the address has not said yes
+	Unconfirmed ChannelStatus = "unconfirmed" // the owner of the address has not confirmed it
 	Active      ChannelStatus = "active"
 	Suspended   ChannelStatus = "suspended" // by the service: Reason says why
 )
 
-// Channel is a way to a subscriber, without the address.
+// Channel is a channel of a subscription, without the address.
 type Channel struct {
 	ID        string         `json:"id"`
 	Kind      string         `json:"kind"`
 	Template  string         `json:"template,omitzero"`
-	Lane      string         `json:"lane"`  // names the server that its messages go to
+	Lane      string         `json:"lane"`  // the server that its messages go to
 	Stamp     string         `json:"stamp"` // keyed hash of the address
 	Status    ChannelStatus  `json:"status"`
 	Reason    string         `json:"reason,omitzero"`
 	Confirmed hazard.Instant `json:"confirmed,omitzero"` // when
 }
 
-// kept is what is kept of a subscription in the clear.
+// kept is the stored form of a subscription, except for its addresses.
 type kept struct {
 	Name       string            `json:"name"`
 	Where      *Where            `json:"where,omitzero"`
@@ -108,7 +110,7 @@ type kept struct {
 	Updated    hazard.Instant    `json:"updated"`
 }
 
-// Subscription is a subscription as it is shown.
+// Subscription is a subscription as its owner sees it.
 type Subscription struct {
 	ID         string            `json:"id"`
 	Owner      string            `json:"owner,omitzero"`
@@ -131,7 +133,8 @@ type Subscription struct {
 	Updated    string            `json:"updated"`
 }
 
-// ShownChannel is a channel as it is shown: to whoever owns the subscription with the address, to others with a hash of it.
+// ShownChannel is a channel as it is shown: with its address to the owner of the subscription, with a
+// hash of it to others.
 type ShownChannel struct {
 	ID        string        `json:"id"`
 	Kind      string        `json:"kind"`
@@ -142,11 +145,11 @@ type ShownChannel struct {
 	Confirmed string        `json:"confirmed,omitzero"`
 }
 
-// subscription is a subscription, read.
+// subscription is a parsed subscription.
 type subscription struct {
 	store.Subscription
 	kept
-	addresses map[string]string // by channel; nil: not decrypted
+	addresses map[string]string // by channel; nil if they are not decrypted
 }
 
 func read(s *store.Subscription) (*subscription, error) {
@@ -157,7 +160,7 @@ func read(s *store.Subscription) (*subscription, error) {
 	return sub, nil
 }
 
-// channel is the channel of that id, nil if there is none.
+// channel returns the channel with that id, or nil.
 func (s *subscription) channel(id string) *Channel {
 	i := slices.IndexFunc(s.Channels, func(c Channel) bool { return c.ID == id })
 	if i < 0 {
@@ -166,7 +169,7 @@ func (s *subscription) channel(id string) *Channel {
 	return &s.Channels[i]
 }
 
-// encode puts what was read back into what is kept.
+// encode writes the parsed form back to the stored one.
 func (s *subscription) encode(k *Key) (err error) {
 	if s.Body, err = json.Marshal(&s.kept); err == nil && s.addresses != nil {
 		s.Sealed, err = k.close(s.ID, s.addresses)
@@ -205,7 +208,7 @@ func orNone[T any](list []T) []T {
 	return list
 }
 
-// request is the body of a creation or an alteration. What is not given is nil.
+// request is the body of a creation or a change. Missing members are nil.
 type request struct {
 	Name       *string         `json:"name"`
 	Where      *Where          `json:"where"`
@@ -221,7 +224,7 @@ type request struct {
 	Quiet      *askedQuiet     `json:"quiet"`
 	Digest     *Digest         `json:"digest"`
 	Status     *string         `json:"status"`
-	Confirmed  *bool           `json:"confirmed"` // by an admin: all channels are
+	Confirmed  *bool           `json:"confirmed"` // for admins: all channels are
 }
 
 type askedChannel struct {
@@ -237,9 +240,8 @@ type askedQuiet struct {
 	Except string `json:"except"`
 }
 
-// The bounds of a subscription.
+// The limits of a subscription.
 const (
-	maxName      = 200 // bytes
 	maxPoints    = 100
 	maxRadius    = 2000 // km
 	maxRegions   = 100
@@ -249,13 +251,12 @@ const (
 	maxWithin    = 300  // km
 )
 
-// unset is what a member is when it is not set: what null makes of it (RFC 7396).
+// unset holds the values of members that are not set: what null stands for (RFC 7396).
 var unset = map[string]string{"name": `""`, "where": `{}`, "types": `[]`, "categories": `[]`, "severity_min": `""`, "measure": `""`, "people_min": `0`, "drills": `false`, "language": `""`,
 	"time_zone": `"UTC"`, "quiet": `{}`, "digest": `"none"`}
 
-// decode reads a body: one object, its members known and of their types, and nothing more.
+// decode parses a body, and replaces null by the value of a member that is not set.
 func decode(body []byte) (*request, error) {
-	r := &request{}
 	var members map[string]jsontext.Value
 	if err := json.Unmarshal(body, &members); err == nil && members != nil {
 		for name, value := range members {
@@ -267,26 +268,15 @@ func decode(body []byte) (*request, error) {
 			return nil, err
 		}
 	}
-	if err := json.Unmarshal(body, r, json.RejectUnknownMembers(true)); err != nil {
-		detail := strings.ReplaceAll(strings.TrimPrefix(err.Error(), "json: "), "Go notify.", "")
-		if len(detail) > 200 {
-			detail = detail[:200]
-		}
-		return nil, &hazard.InvalidError{Faults: []hazard.Fault{{Detail: "the body is not one JSON object with the members of a subscription: " + strings.ToValidUTF8(detail, "")}}}
-	}
-	if bytes.Equal(bytes.TrimSpace(body), []byte("null")) {
-		return nil, &hazard.InvalidError{Faults: []hazard.Fault{{Detail: "the body is null, not a JSON object"}}}
-	}
-	return r, nil
+	return tell.Decode[request](body, "with the members of a subscription")
 }
 
-// apply puts what the request gives into sub, and names every fault at once. fresh are the channels whose address is new.
+// apply applies the request to sub, and reports all faults at once. fresh holds the channels with new
+// addresses.
 func (s *Service) apply(r *request, sub *subscription) (fresh []string, err error) {
 	bad, k := &hazard.InvalidError{}, &sub.kept
 	if r.Name != nil {
-		if len(*r.Name) > maxName || hazard.CleanLine(*r.Name) != *r.Name || !utf8.ValidString(*r.Name) {
-			bad.Add("name", "expected one line of at most %d bytes", maxName)
-		}
+		tell.CheckName(bad, "name", *r.Name)
 		k.Name = *r.Name
 	}
 	if r.Where != nil {
@@ -353,7 +343,8 @@ func severity(text, field string, bad *hazard.InvalidError) hazard.Severity {
 	return v
 }
 
-// known is what a request gives of words of a vocabulary, sorted and once each; have if it gives nothing.
+// known returns the words of a vocabulary in a request, sorted and without duplicates, or have if it
+// has none.
 func known[T ~string](given *[]string, have []T, field string, bad *hazard.InvalidError, ok func(T) bool) []T {
 	if given == nil {
 		return have
@@ -369,7 +360,7 @@ func known[T ~string](given *[]string, have []T, field string, bad *hazard.Inval
 	return slices.Compact(list)
 }
 
-// measured reads the parameter measure of a search.
+// measured parses the parameter measure of a search.
 func measured(text string) (f *query.Filter, faults string) {
 	if text == "" {
 		return nil, ""
@@ -383,7 +374,7 @@ func measured(text string) (f *query.Filter, faults string) {
 
 func quiet(r *askedQuiet, bad *hazard.InvalidError) *Quiet {
 	if *r == (askedQuiet{}) {
-		return nil // {} ends the quiet
+		return nil // {} removes quiet hours
 	}
 	q := &Quiet{From: r.From, To: r.To, Except: hazard.Warning}
 	for field, text := range map[string]string{"quiet/from": r.From, "quiet/to": r.To} {
@@ -400,7 +391,7 @@ func quiet(r *askedQuiet, bad *hazard.InvalidError) *Quiet {
 	return q
 }
 
-// timeOfDay reads HH:MM as minutes since midnight.
+// timeOfDay parses HH:MM as minutes since midnight.
 func timeOfDay(text string) (minutes int, ok bool) {
 	h, m, found := strings.Cut(text, ":")
 	hour, err1 := strconv.Atoi(h)
@@ -408,7 +399,7 @@ func timeOfDay(text string) (minutes int, ok bool) {
 	return hour*60 + minute, found && len(h) == 2 && len(m) == 2 && errors.Join(err1, err2) == nil && hour >= 0 && hour < 24 && minute >= 0 && minute < 60
 }
 
-// where checks and tidies a Where of an owner. nil: it names no place, which is the whole world.
+// where checks and normalizes the places of an owner's subscription. It returns nil if there are none.
 func (s *Service) where(w *Where, owner string, bad *hazard.InvalidError) *Where {
 	tidy := &Where{}
 	if a := w.Assets; a != nil {
@@ -441,9 +432,7 @@ func (s *Service) where(w *Where, owner string, bad *hazard.InvalidError) *Where
 		if !(p.Radius > 0 && p.Radius <= maxRadius) {
 			bad.Add(at+"/radius_km", "%v is not from above 0 to %d", p.Radius, maxRadius)
 		}
-		if len(p.Name) > maxName || hazard.CleanLine(p.Name) != p.Name {
-			bad.Add(at+"/name", "expected one line of at most %d bytes", maxName)
-		}
+		tell.CheckName(bad, at+"/name", p.Name)
 		tidy.Points = append(tidy.Points, p)
 	}
 	if len(w.Regions) > maxRegions {
@@ -465,8 +454,8 @@ func (s *Service) where(w *Where, owner string, bad *hazard.InvalidError) *Where
 	return tidy
 }
 
-// channels puts the channels that are asked for into sub. One that is there already, by its kind, template and address, stays as it is: it was confirmed, and its
-// conversations go on.
+// channels replaces the channels of sub by the requested ones. One with the same kind, template and
+// address as before stays as it is: it is confirmed, and its conversations go on.
 func (s *Service) channels(asked []askedChannel, sub *subscription, bad *hazard.InvalidError) (fresh []string) {
 	if len(asked) == 0 || len(asked) > maxChannels {
 		bad.Add("channels", "%d channels; from 1 to %d are taken", len(asked), maxChannels)
@@ -516,7 +505,7 @@ func (s *Service) channels(asked []askedChannel, sub *subscription, bad *hazard.
 	return fresh
 }
 
-// lane names the server that messages to an address go to: those of one server wait for one another, and those of others do not.
+// lane names the server that messages to an address go to. Messages to one server wait for each other.
 func (s *Service) lane(a channel.Address) string {
 	host := ""
 	switch a.Kind {
@@ -541,13 +530,13 @@ func (s *Service) lane(a channel.Address) string {
 	return a.Kind + ":" + s.Key.hash("host", host)
 }
 
-// kindOf is the kind of channel of a lane.
+// kindOf returns the kind of channel of a lane.
 func kindOf(lane string) string {
 	kind, _, _ := strings.Cut(lane, ":")
 	return kind
 }
 
-// location is the time zone of the subscriber.
+// location returns the time zone of the subscriber.
 func (k *kept) location() *time.Location {
 	zone, err := time.LoadLocation(k.Zone)
 	if err != nil {
@@ -556,7 +545,7 @@ func (k *kept) location() *time.Location {
 	return zone
 }
 
-// notBefore is when something of a severity may be told that could be told now.
+// notBefore returns when a message of a severity may be sent, from now on.
 func (k *kept) notBefore(now time.Time, sev hazard.Severity) time.Time {
 	local := now.In(k.location())
 	midnight := func(days int) time.Time {
@@ -583,11 +572,11 @@ func (k *kept) notBefore(now time.Time, sev hazard.Severity) time.Time {
 	return now
 }
 
-// nextDigest is when what comes up now is told in a digest; now itself without one.
+// digested reports whether messages are combined in digests.
+func (k *kept) digested() bool { return k.Digest == DailyDigest || k.Digest == WeeklyDigest }
+
+// nextDigest returns the time of the next digest.
 func (k *kept) nextDigest(now time.Time) time.Time {
-	if k.Digest != DailyDigest && k.Digest != WeeklyDigest {
-		return now
-	}
 	local := now.In(k.location())
 	for days := 0; ; days++ {
 		at := time.Date(local.Year(), local.Month(), local.Day()+days, digestHour, 0, 0, 0, local.Location())

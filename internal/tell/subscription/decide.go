@@ -1,0 +1,324 @@
+package subscription
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/tell/channel"
+	"github.com/hazardd/hazardd/internal/tell/message"
+)
+
+// plan is what is decided about everything that waits for a mailbox.
+type plan struct {
+	box       store.Mailbox
+	updates   []store.NoticeUpdate
+	told      []store.Told
+	postponed hazard.Instant // nothing is sent before; 0: something may be
+	// What is sent, if anything: rows are as they are stored while it is.
+	rows       []store.Notice
+	deliveries []delivery
+	kind       message.Kind
+	id         string // of the message
+	resent     bool   // it was sent before, and may have arrived
+	to         channel.Address
+	message    message.Notice
+	// The result of the attempt.
+	err  error
+	took time.Duration
+}
+
+// Key returns the mailbox: its messages are sent one after the other.
+func (p *plan) Key() store.Mailbox { return p.box }
+
+// recipient is what is known of a mailbox and its subscription.
+type recipient struct {
+	box         store.Mailbox
+	sub         *subscription
+	ownerActive bool // the owner may log in, or there is none
+	counting    bool // people are counted
+	storm       int  // how many messages a minute are sent one by one
+	burst       burst
+}
+
+// facts is what is known of a waiting notice.
+type facts struct {
+	row    store.Notice
+	hazard *hazard.Hazard // now; nil if it no longer exists
+	last   *lastMessage   // about the hazard; nil if there was none. Of a message that may have arrived: that one
+	near   nearness
+	// then is the hazard as a message that may have arrived describes it.
+	then *hazard.Hazard
+}
+
+// delivery is a notice that has something to say.
+type delivery struct {
+	row    store.Notice // as it was read
+	change int64        // the change that is described
+	id     string       // of the message, if it may have arrived already; empty for a new one
+	item   message.Item
+	last   lastMessage
+	at     time.Time // of the change
+}
+
+// muted returns why nothing is sent to a channel; empty if the first waiting notice may be sent.
+func (r *recipient) muted(first store.Notice) string {
+	c := r.sub.channel(r.box.Channel)
+	switch {
+	case c == nil:
+		return "the channel was removed"
+	case first.HazardID == 0 && c.Status == Unconfirmed:
+		return ""
+	case c.Status != Active:
+		return "the channel is " + string(c.Status)
+	case r.sub.Paused:
+		return "the subscription is paused"
+	case !r.ownerActive:
+		return "the owner may not log in any more"
+	}
+	return ""
+}
+
+// needed returns the waiting notices to decide about now, all of which need facts. There are none if
+// nothing is sent before p.postponed, because a message may just be arriving.
+func (p *plan) needed(rows []store.Notice, now hazard.Instant) []store.Notice {
+	if i := slices.IndexFunc(rows, func(n store.Notice) bool { return n.State == store.NoticeSending }); i >= 0 {
+		if rows[i].Next > now {
+			p.postponed = rows[i].Next
+			return nil
+		}
+		return slices.DeleteFunc(slices.Clone(rows), func(n store.Notice) bool { return n.Message != rows[i].Message || n.State != store.NoticeSending })
+	}
+	if i := slices.IndexFunc(rows, func(n store.Notice) bool { return n.HazardID == 0 }); i >= 0 {
+		return rows[:i+1] // a confirmation is sent alone
+	}
+	return rows
+}
+
+// decide decides what is sent now, and what becomes of all else that waits. It depends on its
+// arguments alone.
+func (p *plan) decide(r *recipient, list []facts, now hazard.Instant) {
+	if list[0].row.State == store.NoticeSending {
+		p.repeat(list, now)
+		return
+	}
+	var due []delivery
+	for i := range list {
+		f := &list[i]
+		if f.row.HazardID == 0 {
+			p.claim([]delivery{{row: f.row, last: lastMessage{Kind: message.Confirm}, at: f.row.Since.Time()}}, message.Confirm, now)
+			return
+		}
+		d, why := r.delivery(f, now)
+		if why != "" {
+			p.drop(f.row, why)
+		} else if until := r.notBefore(d, now); until > now {
+			p.hold(f.row, until)
+		} else {
+			due = append(due, *d)
+		}
+	}
+	if len(due) > 0 {
+		p.choose(r, due, now)
+	}
+}
+
+// choose decides which of the deliveries that are due are sent, and whether together.
+func (p *plan) choose(r *recipient, due []delivery, now hazard.Instant) {
+	first := due[0].last.Kind
+	switch {
+	case r.sub.digested():
+		p.claim(due, message.Digest, now)
+		return
+	case urgent(first) || len(r.burst.recent(now.Time()))+len(due) <= r.storm:
+		p.claim(due[:1], first, now)
+		return
+	}
+	crowd := slices.DeleteFunc(due, func(d delivery) bool { return urgent(d.last.Kind) }) // urgent ones are sent alone
+	if until := hazard.At(r.burst.free(now.Time(), r.storm, gather(crowd))); until > now {
+		for _, d := range crowd {
+			p.hold(d.row, until)
+		}
+		return
+	}
+	kind := message.Summary
+	if len(crowd) == 1 {
+		kind = crowd[0].last.Kind
+	}
+	p.claim(crowd, kind, now)
+}
+
+// In a storm, messages are gathered for so long; for less if there is a warning among them.
+const (
+	gatherTime    = time.Minute
+	gatherWarning = 10 * time.Second
+)
+
+// gather returns how long a crowd is gathered.
+func gather(crowd []delivery) time.Duration {
+	if slices.ContainsFunc(crowd, func(d delivery) bool { return d.last.Severity >= hazard.Warning }) {
+		return gatherWarning
+	}
+	return gatherTime
+}
+
+// urgent reports whether a message is sent alone whatever else waits: an earlier message was wrong.
+func urgent(k message.Kind) bool { return k == message.Correction || k == message.Withdrawn }
+
+// notBefore returns when a delivery may be sent.
+func (r *recipient) notBefore(d *delivery, now hazard.Instant) hazard.Instant {
+	if r.sub.digested() {
+		return max(now, hazard.At(r.sub.nextDigest(d.row.Created.Time())))
+	}
+	// If a message of a severity was sent, its end and its correction are as urgent.
+	return hazard.At(r.sub.notBefore(now.Time(), max(d.last.Severity, d.item.Hazard.Severity)))
+}
+
+// delivery returns what a notice has to say now, or why it has nothing to say.
+func (r *recipient) delivery(f *facts, now hazard.Instant) (d *delivery, why string) {
+	h, inside := f.hazard, f.near.inside
+	switch {
+	case h == nil:
+		return nil, "the hazard no longer exists"
+	case h.Reason == hazard.EndMerged:
+		return nil, "it is part of another hazard"
+	}
+	d = &delivery{row: f.row, change: h.Version, at: h.LastUpdate.Time(), last: messageAbout(h, inside), item: f.near.item(h)}
+	if since := f.row.Since.Time(); since.After(d.at) {
+		d.at = since
+	}
+	switch {
+	case f.last == nil:
+		return d, r.first(d, h, inside)
+	case f.last.Unsure != "" && f.last.holds(h, inside, now): // it is true again, and may never have arrived
+		d.last, d.id, d.item.Changed, d.item.Reason = *f.last, f.last.Unsure, f.last.Changed, h.Note
+		d.last.Unsure = ""
+		return d, ""
+	}
+	d.last.Thread = f.last.Thread
+	if h.Status != hazard.Active {
+		if f.last.Over {
+			return nil, "its end was already sent"
+		}
+		d.last.Kind, d.item.Reason = kindOfEnd(h), h.Note
+		d.last.Severity = max(f.last.Severity, h.Severity) // how urgent it is
+		return d, ""
+	}
+	changed := f.last.changes(h, inside, now)
+	if changed == nil {
+		return nil, "nothing that matters has changed"
+	}
+	d.last.Kind, d.last.Changed, d.item.Changed = message.Changed, changed, changed
+	d.last.carry(f.last)
+	return d, ""
+}
+
+// first makes d the first message about a hazard, or returns why there is none.
+func (r *recipient) first(d *delivery, h *hazard.Hazard, inside bool) (why string) {
+	wanted, fault := newCriteria(&r.sub.kept)
+	switch {
+	case fault != "":
+		return fault
+	case h.Status != hazard.Active:
+		return "it ended before a message was sent"
+	case !inside || !wanted.match(h, r.counting):
+		return "it no longer concerns the subscriber"
+	}
+	d.last.Kind = message.First
+	d.last.Thread = "thread-" + uuid.NewSHA1(space, []byte(r.sub.ID+"\x00"+h.UUID.String())).String()
+	return ""
+}
+
+// update decides that a notice changes.
+func (p *plan) update(n store.Notice, f func(*store.Notice)) store.Notice {
+	after := n
+	f(&after)
+	p.updates = append(p.updates, store.NoticeUpdate{Before: n, After: after})
+	return after
+}
+
+// drop decides that a notice is never sent.
+func (p *plan) drop(n store.Notice, why string) {
+	p.update(n, func(n *store.Notice) { n.State, n.Error = store.NoticeDropped, why })
+}
+
+// hold decides that a notice waits.
+func (p *plan) hold(n store.Notice, until hazard.Instant) {
+	if n.Next != until {
+		p.update(n, func(n *store.Notice) { n.Next = until })
+	}
+}
+
+// claim decides that deliveries are sent as one message.
+func (p *plan) claim(list []delivery, kind message.Kind, now hazard.Instant) {
+	var key strings.Builder
+	fmt.Fprintf(&key, "%s\x00%s\x00%s", p.box.Subscription, p.box.Channel, kind)
+	for _, d := range list {
+		fmt.Fprintf(&key, "\x00%d:%d", d.row.ID, d.change)
+	}
+	id := uuid.NewSHA1(space, []byte(key.String())).String()
+	if len(list) == 1 && list[0].id != "" {
+		id = list[0].id
+	}
+	p.send(list, kind, id, now, func(n *store.Notice, d *delivery) {
+		n.State, n.Kind, n.Message, n.Said, n.Change = store.NoticeSending, string(kind), id, d.last.encode(), d.change
+		n.First = cmp.Or(n.First, now)
+	})
+}
+
+// send decides that a message is sent, for which f changes each of its notices.
+func (p *plan) send(list []delivery, kind message.Kind, id string, now hazard.Instant, f func(*store.Notice, *delivery)) {
+	p.deliveries, p.kind, p.id = list, kind, id
+	for i := range list {
+		p.rows = append(p.rows, p.update(list[i].row, func(n *store.Notice) {
+			f(n, &list[i])
+			n.Attempts++
+			n.Last, n.Next = now, now.Add(uncertain)
+		}))
+	}
+}
+
+// repeat decides about a message that may have arrived. While it is true, it is sent again under its
+// ID. Once it is not, it counts as sent, and what has changed is sent next; if it becomes true again
+// before that, it is sent again after all.
+func (p *plan) repeat(list []facts, now hazard.Instant) {
+	kind, id := message.Kind(list[0].row.Kind), list[0].row.Message
+	var again []delivery
+	holds := true
+	for i := range list {
+		f := &list[i]
+		if f.row.HazardID == 0 {
+			again = append(again, delivery{row: f.row, change: f.row.Change, last: lastMessage{Kind: kind}, at: f.row.Since.Time()})
+			continue
+		}
+		holds = holds && f.last.holds(f.hazard, f.near.inside, now)
+		then := f.then
+		if f.hazard.Status != hazard.Active {
+			then = then.ExpireAt(now)
+		}
+		d := delivery{row: f.row, change: f.row.Change, last: *f.last, item: f.near.item(then), at: then.LastUpdate.Time()}
+		d.item.Changed, d.item.Reason = f.last.Changed, then.Note
+		again = append(again, d)
+	}
+	if holds {
+		p.resent = true
+		p.send(again, kind, id, now, func(*store.Notice, *delivery) {})
+		return
+	}
+	for _, d := range again {
+		p.update(d.row, func(n *store.Notice) {
+			n.State, n.Next, n.Error = store.NoticePending, now, "it is not known whether it has arrived; it no longer holds"
+			n.Message, n.Kind, n.Said = "", "", nil
+		})
+		if d.last.Unsure = id; len(again) > 1 { // each hazard of a summary gets its own messages
+			d.last.Unsure = uuid.NewSHA1(space, fmt.Appendf(nil, "%s\x00%d", id, d.row.HazardID)).String()
+		}
+		p.told = append(p.told, d.last.told(p.box, d.row.HazardID, d.change, now))
+	}
+}

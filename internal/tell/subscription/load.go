@@ -1,0 +1,171 @@
+package subscription
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard/query"
+	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/tell/channel"
+	"github.com/hazardd/hazardd/internal/tell/message"
+)
+
+// maxRows is how many notices one message can include.
+const maxRows = 1000
+
+// plan decides what is sent to a mailbox now, and what becomes of all else that waits for it. b is
+// what it was sent recently.
+func (s *Service) plan(ctx context.Context, box store.Mailbox, b burst) (*plan, error) {
+	p, now := &plan{box: box}, hazard.At(s.Now())
+	rows, err := s.Store.WaitingNotices(ctx, box, maxRows)
+	if err != nil || len(rows) == 0 {
+		return p, err
+	}
+	row, err := s.Store.Subscription(ctx, box.Subscription)
+	if errors.Is(err, hazard.ErrNotFound) {
+		return p, nil // its notices go with it
+	}
+	if err != nil {
+		return nil, err
+	}
+	sub, err := read(&row)
+	if err != nil {
+		return nil, err
+	}
+	r := &recipient{box: box, sub: sub, ownerActive: true, counting: s.Counting, storm: s.Storm, burst: b}
+	if sub.Owner != "" {
+		_, _, r.ownerActive = s.Standing(sub.Owner)
+	}
+	if why := r.muted(rows[0]); why != "" {
+		for _, n := range rows {
+			p.drop(n, why)
+		}
+		return p, nil
+	}
+	if sub.addresses, err = s.Key.open(sub.ID, sub.Sealed); err != nil {
+		return nil, err
+	}
+	var list []facts
+	for _, n := range p.needed(rows, now) {
+		f, err := s.facts(ctx, sub, n, now)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, f)
+	}
+	if len(list) > 0 {
+		p.decide(r, list, now)
+	}
+	if p.rows != nil {
+		c := sub.channel(box.Channel)
+		p.to = channel.Address{Kind: c.Kind, To: sub.addresses[c.ID], Template: c.Template}
+		p.message = s.compose(sub, c, p.deliveries, p.kind, p.id, now)
+	}
+	return p, nil
+}
+
+// facts reads what is known of a waiting notice.
+func (s *Service) facts(ctx context.Context, sub *subscription, n store.Notice, now hazard.Instant) (f facts, err error) {
+	f.row = n
+	sending := n.State == store.NoticeSending
+	if n.HazardID == 0 {
+		return f, nil
+	}
+	h, err := s.Store.Hazard(ctx, n.HazardID)
+	if !sending && errors.Is(err, hazard.ErrNotFound) {
+		return f, nil
+	}
+	if err != nil {
+		return f, err
+	}
+	if f.hazard = h.ExpireAt(now); !sending && h.Reason == hazard.EndMerged {
+		return f, nil
+	}
+	last, known := n.Said, true
+	if sending {
+		f.then, err = s.Store.HazardAsOf(ctx, n.HazardID, n.Change)
+	} else {
+		var told store.Told
+		told, known, err = s.Store.Told(ctx, store.Mailbox{Subscription: n.Subscription, Channel: n.Channel}, n.HazardID)
+		last = told.Said
+	}
+	if err == nil && known {
+		f.last, err = decodeMessage(last)
+	}
+	if err == nil {
+		f.near, err = s.nearness(ctx, sub, f.hazard)
+	}
+	return f, err
+}
+
+// nearness is where a hazard is, seen from the places of a subscription.
+type nearness struct {
+	inside   bool // it reaches one of them
+	place    string
+	distance *float64 // km
+}
+
+// nearness returns how near a hazard comes to the places of a subscription.
+func (s *Service) nearness(ctx context.Context, sub *subscription, h *hazard.Hazard) (near nearness, err error) {
+	if sub.Where == nil {
+		near.inside = true
+		return near, nil
+	}
+	shapes, err := s.Store.Shapes(ctx, h.Areas)
+	if err != nil {
+		return near, err
+	}
+	shapes = query.Footprint(h, shapes)
+	both := make([]geo.Shape, len(shapes))
+	for i, x := range shapes {
+		both[i] = x.BothSides()
+	}
+	if len(sub.Where.Points) > 0 {
+		reach, best := geo.NewReach(shapes...), math.Inf(1)
+		for _, p := range sub.Where.Points {
+			// Float32, as in the index: both must decide the same.
+			metres, far := reach.Distance(p.Lon, p.Lat, float64(float32(p.Radius*1000)))
+			if !far && metres < best {
+				best, near.inside, near.place = metres, true, p.Name
+				near.distance = new(math.Round(metres/100) / 10)
+			}
+		}
+	}
+	if !near.inside && len(sub.Where.Areas) > 0 {
+		shape, err := geo.ReadStored(string(sub.Where.Areas))
+		if err != nil {
+			return near, err
+		}
+		near.inside = (&area{shape: shape}).meets(both)
+	}
+	if a := sub.Where.Assets; a != nil && !near.inside && s.mayKnow(sub.Owner, a.Organization) {
+		found, err := s.nearest(ctx, shapes, map[string]float64{a.Organization: a.Within})
+		if err != nil {
+			return near, err
+		}
+		if at, ok := found[a.Organization]; ok {
+			near.inside, near.place, near.distance = true, at.name, new(math.Round(at.metres/100)/10)
+		}
+	}
+	for _, code := range sub.Where.Regions {
+		if near.inside {
+			break
+		}
+		if shape, margin, ok := s.Region(code); ok && (&area{shape: shape, margin: margin}).meets(both) {
+			near.inside, near.place = true, code
+		}
+	}
+	return near, nil
+}
+
+// item returns a hazard for a message.
+func (n *nearness) item(h *hazard.Hazard) message.Item {
+	i := message.Item{Hazard: *h, Place: n.place, DistanceKM: n.distance}
+	if e := h.Exposed(); e != nil && e.People != nil {
+		i.People = new(e.People.People)
+	}
+	return i
+}

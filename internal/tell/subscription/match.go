@@ -1,0 +1,306 @@
+package subscription
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard/query"
+	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/store/follow"
+	"github.com/hazardd/hazardd/internal/store/lease"
+	"github.com/hazardd/hazardd/internal/tell"
+)
+
+const (
+	// lanesEvery is how soon notices added by other nodes are found.
+	lanesEvery = 3 * time.Second
+	// chunk is how many notices are written at once, because other writers wait.
+	chunk = 500
+	// skipped is how many changes nobody is notified of before that is recorded.
+	skipped = 1000
+)
+
+// Run notifies subscribers until ctx ends, while there are subscriptions and no other process does
+// it. It returns when every goroutine that it started has ended; its error is always nil.
+func (s *Service) Run(ctx context.Context) error {
+	if s.Key == nil {
+		return nil
+	}
+	r := tell.Runner{Name: "notices", Store: s.Store, Log: s.Tail, Now: s.Now, Logger: s.Logger, Any: s.anybody,
+		LostLease: "lost the lease to notify subscribers", NotRunning: "cannot notify subscribers", Failed: "cannot notify subscribers of changes",
+		Open: func(_ context.Context, l *lease.Lease) tell.Queue {
+			s.leading.Store(l)
+			return &queue{Service: s, lease: l, noticed: -1, noted: s.Now(), lanes: map[string]*tell.Lane{}}
+		}}
+	return r.Run(ctx)
+}
+
+// anybody reports whether there are subscriptions. If not, it records that nobody has to be notified
+// of the changes so far, so that they are not read once there is a subscriber.
+func (s *Service) anybody(ctx context.Context) (bool, error) {
+	any, err := s.Store.AnySubscription(ctx)
+	if err != nil || any {
+		return any, err
+	}
+	last, err := s.Store.Last(ctx)
+	if err != nil {
+		return false, err
+	}
+	noticed, err := s.Store.Noticed(ctx)
+	if err != nil || last-noticed < skipped {
+		return false, err
+	}
+	return false, s.Store.AddNotices(ctx, nil, last)
+}
+
+// queue creates notices from changes, and has a lane for each server.
+type queue struct {
+	*Service
+	lease   tell.Lease
+	noticed int64 // every change up to it has become notices; -1 before it is read
+	written int64 // noticed, as it is stored
+	noted   time.Time
+	looked  time.Time // when the store's lanes were read
+	lanes   map[string]*tell.Lane
+}
+
+// Close stops all lanes.
+func (q *queue) Close() {
+	for _, l := range q.lanes {
+		l.Stop()
+	}
+	q.leading.Store(nil)
+}
+
+// Reset makes Refresh read the position in the log again.
+func (q *queue) Reset() { q.noticed = -1 }
+
+// Purge removes finished notices from before a moment, and subscriptions that were not confirmed.
+func (q *queue) Purge(ctx context.Context, before hazard.Instant) error {
+	if err := q.Store.PurgeNotices(ctx, before); err != nil {
+		return err
+	}
+	return q.forget(ctx, hazard.At(q.Now()))
+}
+
+// Refresh finds notices that other nodes have added, such as confirmations. It returns the last
+// change that has become notices.
+func (q *queue) Refresh(ctx context.Context) (from int64, any bool, err error) {
+	if any, err := q.Store.AnySubscription(ctx); err != nil || !any {
+		return 0, false, err
+	}
+	if q.noticed < 0 {
+		if q.noticed, err = q.Store.Noticed(ctx); err != nil {
+			return 0, false, err
+		}
+		q.written = q.noticed
+	}
+	if q.Now().Sub(q.looked) >= lanesEvery {
+		q.looked = q.Now()
+		lanes, err := q.Store.NoticeLanes(ctx)
+		if err != nil {
+			return 0, false, err
+		}
+		for _, name := range lanes {
+			q.wake(ctx, name)
+		}
+	}
+	return q.noticed, true, nil
+}
+
+// wake makes a lane look for notices, and starts it if necessary.
+func (q *queue) wake(ctx context.Context, name string) {
+	l := q.lanes[name]
+	if l == nil {
+		s := &sender{Service: q.Service, name: name, lease: q.lease, bursts: map[store.Mailbox]burst{}}
+		l = tell.StartLane(ctx, s, parallel, &backoff, q.Now)
+		q.lanes[name] = l
+	}
+	l.Wake()
+}
+
+// Add creates the notices of changes.
+func (q *queue) Add(ctx context.Context, changes []*follow.Entry, upTo int64) error {
+	if len(changes) > 0 {
+		if err := q.sync(ctx); err != nil { // a change concerns everybody who subscribed before it
+			return err
+		}
+	}
+	var list []store.Notice
+	for _, c := range changes {
+		more, err := q.notices(ctx, &c.Change)
+		if err != nil {
+			return err
+		}
+		list = append(list, more...)
+	}
+	upTo = max(upTo, q.noticed)
+	if err := q.write(ctx, list, upTo); err != nil {
+		return err
+	}
+	q.noticed = upTo
+	return nil
+}
+
+// write stores notices, and the change up to which they are complete.
+func (q *queue) write(ctx context.Context, list []store.Notice, upTo int64) error {
+	if len(list) == 0 && (upTo == q.written || q.Now().Sub(q.noted) < tell.NoteEvery) {
+		return nil
+	}
+	for first := true; first || len(list) > 0; first = false {
+		n, noticed := min(chunk, len(list)), upTo
+		if n < len(list) {
+			noticed = 0 // the rest would be lost with this process
+		}
+		if !q.lease.Valid() {
+			return tell.ErrNoLease
+		}
+		if err := q.Store.AddNotices(ctx, list[:n], noticed); err != nil {
+			return err
+		}
+		for _, x := range list[:n] {
+			q.measures.queued.WithLabelValues(kindOf(x.Lane)).Inc()
+			q.wake(ctx, x.Lane)
+		}
+		list = list[n:]
+	}
+	q.written, q.noted = upTo, q.Now()
+	return nil
+}
+
+// notices returns the notices of a change.
+func (q *queue) notices(ctx context.Context, c *hazard.Change) ([]store.Notice, error) {
+	now := hazard.At(q.Now())
+	if c.Hazard == nil || c.At < now.Add(-tell.MaxAge) {
+		return nil, nil
+	}
+	if c.Hazard.Reason == hazard.EndMerged {
+		return nil, q.merged(ctx, c.Hazard)
+	}
+	a, err := q.audience(ctx, c.Hazard, now)
+	if err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	list := q.index.notices(c, a, q.Counting, now)
+	q.measures.matched.Observe(time.Since(began).Seconds())
+	return list, nil
+}
+
+// audience is what decides who is notified of a changed hazard.
+type audience struct {
+	waiting []store.Notice // about the hazard, not sent yet
+	told    map[mailbox]*lastMessage
+	// Where an active hazard is, and the assets near to it by organization.
+	shapes []geo.Shape
+	assets map[string]nearAsset
+}
+
+// mailbox is a store.Mailbox, parsed.
+type mailbox struct {
+	subscription uuid.UUID
+	channel      string
+}
+
+// audience reads what decides who is notified of a changed hazard.
+func (s *Service) audience(ctx context.Context, h *hazard.Hazard, now hazard.Instant) (a audience, err error) {
+	told, err := s.Store.ToldOf(ctx, h.ID)
+	if err != nil {
+		return a, err
+	}
+	a.told = make(map[mailbox]*lastMessage, len(told))
+	for _, t := range told {
+		last, err := decodeMessage(t.Said)
+		if err != nil {
+			return a, err
+		}
+		id, err := uuid.Parse(t.Subscription)
+		if err != nil {
+			return a, err
+		}
+		a.told[mailbox{id, t.Channel}] = last
+	}
+	if a.waiting, err = s.Store.WaitingOfHazard(ctx, h.ID); err != nil || !h.ActiveAt(now) {
+		return a, err
+	}
+	shapes, err := s.Store.Shapes(ctx, h.Areas)
+	if err != nil {
+		return a, fmt.Errorf("areas of hazard %d: %w", h.ID, err)
+	}
+	a.shapes = query.Footprint(h, shapes)
+	if a.assets, err = s.assetsNear(ctx, a.shapes); err != nil {
+		return a, fmt.Errorf("assets near hazard %d: %w", h.ID, err)
+	}
+	return a, nil
+}
+
+// notices decides who is notified of a change of a hazard: new subscribers whom it concerns, and
+// everybody for whom the last message is no longer true.
+func (ix *index) notices(c *hazard.Change, a audience, counting bool, now hazard.Instant) (list []store.Notice) {
+	h := c.Hazard
+	// What waits is sent as of this change. A message that is being sent may describe the hazard as
+	// it was before: the change is sent next.
+	for _, n := range a.waiting {
+		n.Change, n.Since, n.Created = c.Number, c.At, now
+		list = append(list, n)
+	}
+	active, current := h.ActiveAt(now), h.ExpireAt(now)
+	add := func(s *slot, r route) {
+		list = append(list, store.Notice{Subscription: s.id.String(), Channel: r.id, Lane: r.lane, HazardID: h.ID, Change: c.Number, Since: c.At, Created: now})
+	}
+	reached := map[uuid.UUID]bool{}
+	if active {
+		wanted := map[*criteria]bool{}
+		ix.near(a.shapes, a.assets, func(s *slot) {
+			if len(a.told) > 0 {
+				reached[s.id] = true
+			}
+			wants, ok := wanted[s.criteria]
+			if !ok {
+				wants = s.criteria.match(h, counting)
+				wanted[s.criteria] = wants
+			}
+			if !wants || s.since >= c.Number {
+				return
+			}
+			for _, r := range s.channels.routes {
+				if a.told[mailbox{s.id, r.id}] == nil {
+					add(s, r)
+				}
+			}
+		})
+	}
+	for box, last := range a.told {
+		n, ok := ix.byID[box.subscription]
+		if !ok {
+			continue
+		}
+		s := &ix.slots[n]
+		for _, r := range s.channels.routes {
+			if r.id == box.channel && !last.holds(current, reached[box.subscription], now) {
+				add(s, r)
+			}
+		}
+	}
+	return list
+}
+
+// merged transfers the record of sent messages from a merged hazard to its successor.
+func (s *Service) merged(ctx context.Context, h *hazard.Hazard) error {
+	into, err := s.Store.HazardByUUID(ctx, h.Successor)
+	if errors.Is(err, hazard.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return s.Store.MergeTold(ctx, h.ID, into.ID)
+}
