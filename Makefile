@@ -1,4 +1,4 @@
-# `make help` lists the targets. Go, and Node.js for the map, are needed for run and build; test-all needs a C compiler for the race detector.
+# `make help` lists the targets. They need Go, and Node.js for the map; race and test-all need a C compiler too.
 # `go build ./cmd/hazardd` does without Node.js, and makes a binary without the map.
 
 # Pinned, as every dependency; they are run, not linked.
@@ -15,7 +15,7 @@ export CGO_ENABLED := 0
 # What the map is made of; it is built again only when this has changed.
 MAP_SOURCES := $(wildcard internal/lang/words/*.json) $(shell find web -path web/src/words.types.ts -prune -o -path web/node_modules -prune -o -path web/dist -prune -o -path web/e2e -prune -o -path web/basemap/dist -prune -o -type f ! -name '*.go' -print)
 
-.PHONY: run demo build web check needs test test-all test-race test-web soak bench lint generate tables release test-package help
+.PHONY: run demo build web check needs test test-all race test-postgres test-web soak bench lint generate tables release test-package help
 
 run: build ## Serve on http://127.0.0.1:8080 from ./data, polling all sources
 	bin/hazardd serve
@@ -37,51 +37,50 @@ web/node_modules/.package-lock.json: web/package.json web/package-lock.json
 	PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 npm --prefix web ci
 	@touch $@
 
-check: lint ## Find faults within 30 seconds, once caches are warm: build, vet, linters, short tests
-	go build ./...
-	go test -short ./...
+check: lint ## Find faults within a minute, once caches are warm: format, vet, staticcheck, types, the tests that take less than a second
+	go run ./.ci/short
 
-needs: ## Say what this machine lacks for the tests, and how to get it
+needs: ## Say what this machine lacks for the tests, and what installs it
 	@.ci/needs
 
-# The whole tests of these take minutes each: they run with test-all.
-SLOW := TestKillTellsEverybodyOnce|TestLaws|TestGarbageIsBounded|TestRecord|TestAReplayGives|TestAnEarthquakeLastsWhile|TestJoiningDoesNotDependOnOrder|TestServiceIsWhatTheModelSays|TestTransfers|TestKillLosesNothing|TestPowerCut|TestCluster|TestPairs
+# Each test says where it runs: see the package internal/test.
+test: build ## Run the tests that a change needs (5 minutes on two idle processors); what this machine lacks is skipped, and named at the end
+	npm --prefix web test
+	npm --prefix web run e2e
+	go test -timeout 15m ./...
+	@.ci/needs
 
-test: needs test-web ## Run the tests that take minutes at most (15 minutes on two processors); with HAZARDD_SHARED set, those on recordings and vectors too
-	go test -timeout 15m -skip '^($(SLOW))' ./...
-
-test-all: needs test-web test-race ## Run all tests, and what else a change must pass: race detector, PostgreSQL, generated code, the description in the hands of generators, other systems, known vulnerabilities
+test-all: export HAZARDD_TESTS := all
+test-all: build .ci/lighthouse/node_modules/.package-lock.json race ## Run all tests, before a release: kills, clusters, all recordings, long histories, transfers, every width, PostgreSQL, generators, Lighthouse
+	npm --prefix web test
+	npm --prefix web run e2e
+	go test -p 3 -timeout 60m ./...
+	HAZARDD_TEST_DATABASE=postgres go test -timeout 30m ./internal/serve ./internal/store ./internal/edit
 	.ci/unchanged
 	.ci/described
 	.ci/portable
 	.ci/vulnerable
-
-# The packages that the race detector watches, and the others with tests.
-RACED  = $(shell .ci/raced)
-SINGLE = $(filter-out $(RACED),$(shell go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' ./...))
-
-# Tests of the former that work in one goroutine, or take a way on which others run under the race detector.
-ALONE := TestLaws.*|TestAnEarthquakeLastsWhile.*|Test.*Record(ing|ed).*|TestAReplayGives.*|TestScripts|TestACertificateIsGotByACME|TestTheWeatherServicesList.*|TestReadsOfTwoHundredMoments.*|TestWhatDoesNotComeThrough.*|TestTransfers|TestAnAlteredArchiveIsRefused|TestACutArchiveIsRefused|TestAnArchiveIs.*|TestAnArchiveOf.*|TestWhatIsKilledGoesOn|TestTextsThatPostgreSQL.*|TestAnIndexOfAnySize.*|TestEverySymbolIsServed.*|TestARandomPassword.*|TestADigestTells.*|TestQuietHours.*|TestARestoreBringsBackWhatWasWritten|TestALostDisk.*|TestARestoreIsOfAnyMoment|TestADamaged.*IsTold|TestAFollowerMisses.*|TestRightsOfEveryOperation|TestNoByteOfAnythingRestricted.*|TestNothingOfARestricted.*|TestHubsRead.*|TestPagesOf.*AreCutByBytes|TestALargeListIsSentAsItIsMade|TestALonePostWaits.*|TestPageOfChangesWaits.*|TestAFloodOfLogins.*
+	@.ci/needs
 
 # SQLite, translated from C, works on memory that is not Go's, where the race detector does not look: to watch it slows it ten times, and finds nothing.
 RACE := -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/memory=-race=false -gcflags=modernc.org/libc=-d=checkptr=0
 
-test-race: # three packages at a time: those that kill servers and wait for them leave the processors to others; the longest ones first, so that none is alone at the end
-	CGO_ENABLED=1 go test -p 3 $(RACE) -timeout 30m -skip '^($(ALONE))$$' ./internal/serve ./internal/ingest/poll $(RACED)
-	go test -timeout 30m -run '^($(ALONE))$$' ./internal/serve ./internal/app $(RACED)
-	go test -p 3 -timeout 30m ./internal/test/cluster ./internal/test/cluster/kill $(SINGLE)
-	HAZARDD_TEST_DATABASE=postgres go test -timeout 30m ./internal/serve ./internal/store ./internal/edit
+race: ## Run the tests of packages that start goroutines under the race detector: short ones, or all with HAZARDD_TESTS=all (needs a C compiler)
+	CGO_ENABLED=1 go test $(RACE) $(if $(filter all,$(HAZARDD_TESTS)),-p 3 -timeout 60m,-short) $$(.ci/raced)
+
+test-postgres: ## Run the tests of the store and of editing on PostgreSQL
+	HAZARDD_TEST_DATABASE=postgres go test -timeout 15m ./internal/store ./internal/edit
 
 .ci/lighthouse/node_modules/.package-lock.json: .ci/lighthouse/package.json .ci/lighthouse/package-lock.json
 	npm --prefix .ci/lighthouse ci --ignore-scripts
 	@touch $@
 
-test-web: build .ci/lighthouse/node_modules/.package-lock.json ## Run the tests of the map, in Chromium too (Debian's package chromium, or the program that CHROMIUM names)
+test-web: build ## Run the tests of the map, in Chromium too (Debian's package chromium, or the program that CHROMIUM names)
 	npm --prefix web test
 	npm --prefix web run e2e
 
 soak: ## Break two things at once in a cluster of three nodes, again and again (30 minutes; needs PostgreSQL 15 and nginx, as bench/nodes does)
-	HAZARDD_CLUSTER_SOAK=30m go test -timeout 60m -run TestPairs -v ./internal/test/cluster
+	HAZARDD_TESTS=all HAZARDD_CLUSTER_SOAK=30m go test -timeout 60m -run TestPairs -v ./internal/test/cluster
 
 bench: build ## Measure against baselines: prints ratios (needs nginx for one of them, PostgreSQL for another; filling a store of a million takes minutes)
 	go run ./bench/active

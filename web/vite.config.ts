@@ -29,5 +29,6 @@ export default defineConfig({
     rolldownOptions: { output: { chunkFileNames: (chunk) => wordsFile(chunk) ?? (chunk.name === "view" ? "assets/[name]-[hash].js" : "assets/later-[name]-[hash].js") } },
   },
   server: { fs: { allow: [".."] }, proxy: Object.fromEntries(paths.map((path) => [path, service])) },
-  test: { include: ["test/**/*.test.ts"], environment: "node", setupFiles: ["test/words.ts"] },
+  // The times are six times the defaults, for busy machines.
+  test: { include: ["test/**/*.test.ts"], environment: "node", setupFiles: ["test/words.ts"], testTimeout: 30_000, hookTimeout: 60_000 },
 });

@@ -26,6 +26,7 @@ import (
 	"github.com/hazardd/hazardd/internal/ingest/replay"
 	"github.com/hazardd/hazardd/internal/ingest/sources/nws"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/recordings"
 )
 
@@ -151,9 +152,8 @@ func changesOf(t *testing.T, s *store.Store, until hazard.Instant) (list []chang
 // returns them as time passes. It then replays what the server returned, with import --list: the
 // changes are the same.
 func TestAReplayGivesWhatPollingGave(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
+	test.NoRace(t)
+	test.Slow(t)
 	day := recordedDay(t)
 	last := day[len(day)-1].from
 	var given []answer

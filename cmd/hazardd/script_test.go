@@ -20,6 +20,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/hazardd/hazardd/internal/store/sqlite/pagesum"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/postgres"
 )
 
@@ -55,6 +56,7 @@ type withPostgres struct{ m *testing.M }
 func (w withPostgres) Run() int { return postgres.Main(w.m) }
 
 func TestScripts(t *testing.T) {
+	test.NoRace(t)
 	if testing.Short() {
 		t.Skip("runs the program, which short tests do not")
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/recordings"
 )
 
@@ -74,6 +75,8 @@ var recordedOf = [][2]string{
 // polygon or circle, by area codes, or not at all. Reports held because of their text are counted
 // separately. -update rewrites it.
 func TestRecordedAlertsOfTheCatalogArePlaced(t *testing.T) {
+	test.NoRace(t)
+	test.Slow(t)
 	const file = "testdata/catalog.txt"
 	type count struct{ alerts, polygon, code, none, doubted int }
 	counts := map[string]*count{}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/recordings"
 )
 
@@ -16,6 +17,8 @@ import (
 // and a band of a known quantity. With -v the test prints how many shapes of each source have which
 // role.
 func TestRecordingsSayWhatIsDrawn(t *testing.T) {
+	test.NoRace(t)
+	test.Slow(t)
 	_, rows := readTable(t)
 	byPattern := map[string]*row{}
 	for _, r := range rows {

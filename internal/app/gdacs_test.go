@@ -13,6 +13,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/poll"
 	"github.com/hazardd/hazardd/internal/ingest/sources/gdacs"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/recordings"
 )
 
@@ -51,6 +52,8 @@ func gdacsList(t *testing.T, members map[string]any) []byte {
 // TestAnEarthquakeLastsWhileGDACSListsIt replays sequences of GDACS' list, and checks until when
 // the earthquake was active.
 func TestAnEarthquakeLastsWhileGDACSListsIt(t *testing.T) {
+	test.NoRace(t)
+	test.Slow(t)
 	begin := moment(t, "2026-07-28T03:34:05Z")
 	current := gdacsList(t, map[string]any{"iscurrent": "true"})
 	red := gdacsList(t, map[string]any{"iscurrent": "true", "alertlevel": "Red", "episodealertlevel": "Red"})

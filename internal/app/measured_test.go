@@ -12,6 +12,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/source"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/recordings"
 )
 
@@ -80,6 +81,8 @@ func (s *saying) hold(t *testing.T, file string, r *hazard.Report, named map[str
 // accepted range, and agrees with the texts. With -v the test prints how many reports of each
 // source have it, and how many texts give it.
 func TestRecordingsSayWhatWasMeasured(t *testing.T) {
+	test.NoRace(t)
+	test.Slow(t)
 	_, rows := readTable(t)
 	byPattern := map[string]*row{}
 	for _, r := range rows {

@@ -16,6 +16,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/ingest/source"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/recordings"
 )
 
@@ -188,6 +189,8 @@ func cut(list []parsed, random *rand.Rand) (pieces []parsed) {
 // TestRecordingsOfOneTimeInAnyOrderAreTheSameHazards imports all recordings of a period into empty
 // stores, in pieces and in random orders.
 func TestRecordingsOfOneTimeInAnyOrderAreTheSameHazards(t *testing.T) {
+	test.NoRace(t)
+	test.Slow(t)
 	orders := 6 // different ones each time
 	if testing.Short() {
 		orders = 3

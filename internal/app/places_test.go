@@ -11,6 +11,7 @@ import (
 	"github.com/hazardd/hazardd/internal/atlas/region"
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/recordings"
 )
 
@@ -19,6 +20,8 @@ import (
 // alert with a code of UGC, SAME, EMMA_ID or WARNCELLID must have an area. go test -v prints the
 // table.
 func TestRecordedAlertsArePlacedWithoutNetwork(t *testing.T) {
+	test.NoRace(t)
+	test.Slow(t)
 	recordedFiles(t)
 	_, rows := readTable(t)
 	type count struct{ tried, drawn, coded, country, none int }

@@ -22,6 +22,7 @@ import (
 	"github.com/hazardd/hazardd/internal/ingest/source"
 	"github.com/hazardd/hazardd/internal/ingest/sources/cap"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/recordings"
 )
 
@@ -246,6 +247,7 @@ func (d *desk) places(src string, batch *source.Batch, at hazard.Instant) {
 // TestEveryRecordingIsReadAsTheTableSays imports each recording into an empty store, as of the time
 // when it was recorded.
 func TestEveryRecordingIsReadAsTheTableSays(t *testing.T) {
+	test.NoRace(t)
 	files := recordedFiles(t)
 	head, rows := readTable(t)
 	byFile := map[string]*row{}

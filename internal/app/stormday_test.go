@@ -25,6 +25,7 @@ import (
 	"github.com/hazardd/hazardd/internal/tell/channel"
 	"github.com/hazardd/hazardd/internal/tell/message"
 	"github.com/hazardd/hazardd/internal/tell/subscription"
+	"github.com/hazardd/hazardd/internal/test"
 )
 
 // people are the subscribers on the day of the storm, with their areas and the other members of
@@ -79,6 +80,8 @@ func (unseen) Expire() hazard.Instant                                          {
 // those who got the first message, and a summary instead of a flood of messages. With -v it prints
 // the number of messages for each person and hazard.
 func TestRecordedStormDayIsToldOnceToEach(t *testing.T) {
+	test.NoRace(t)
+	test.Slow(t)
 	list := recordedBetween(t, moment(t, "2026-08-15T12:00:00Z"), moment(t, "2026-08-16T06:00:00Z"))
 	list = slices.DeleteFunc(list, func(r *row) bool { return r.source != nws.Name || !strings.HasPrefix(r.file, "nws/active-2026") })
 	if len(list) != 15 {

@@ -30,6 +30,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/net/listen/certificate"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/server"
 )
 
@@ -244,6 +245,7 @@ func free(t *testing.T) int {
 }
 
 func TestACertificateIsGotByACME(t *testing.T) {
+	test.NoRace(t)
 	for name, plain := range map[string]bool{"checked by TLS": false, "checked by HTTP": true} {
 		t.Run(name, func(t *testing.T) {
 			securePort, plainPort := free(t), free(t)

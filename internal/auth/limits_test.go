@@ -13,6 +13,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/authtest"
 )
 
@@ -436,6 +437,7 @@ func TestThoseWhoWaitTooLongAreToldSo(t *testing.T) {
 
 // Finding L5: during a flood of logins 4 of 9 first logins failed.
 func TestAFloodOfLoginsDelaysOthersByOneTurn(t *testing.T) {
+	test.NoRace(t)
 	synctest.Test(t, func(t *testing.T) {
 		s, store := serve(t, auth.Config{})
 		for i := range 9 {

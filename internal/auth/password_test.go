@@ -13,6 +13,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/test"
 )
 
 func TestPasswordsThatAreGuessedFirstAreRefused(t *testing.T) {
@@ -47,6 +48,7 @@ func TestAnyCharactersMakeAPassword(t *testing.T) {
 }
 
 func TestARandomPasswordIsGoodAndReadable(t *testing.T) {
+	test.NoRace(t)
 	seen := map[auth.Password]bool{}
 	for range 2000 {
 		p := auth.RandomPassword()

@@ -14,6 +14,7 @@ import (
 	"github.com/hazardd/hazardd/internal/format"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/sources/cap"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/recordings"
 )
 
@@ -47,6 +48,8 @@ func blockOf(in *cap.Info, language string) block {
 // D8: every recorded alert is written as CAP again with all blocks in their languages: event,
 // headline, description, instruction, response types, sender, contact, web, audience and areas.
 func TestRecordedAlertsComeOutAgainBlockByBlock(t *testing.T) {
+	test.NoRace(t)
+	test.Slow(t)
 	dir := t.TempDir()
 	files := []string{"--noout", "--schema", recordings.Path(t, "feeds/cap/cap12.xsd")}
 	messages, several, languages := 0, 0, map[string]bool{}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/server"
 )
 
@@ -661,6 +662,7 @@ func TestExpiry(t *testing.T) {
 }
 
 func TestHazardReadsAsOverFromItsEndOnThoughNobodyHasRecordedIt(t *testing.T) {
+	test.NoRace(t)
 	p := handle(t)
 	end := hazard.At(time.Now()).Add(time.Minute)
 	a := p.do("editor", "POST", "/hazards", flood("end_Date", end.Digits(), "autoexpire", "Y"))

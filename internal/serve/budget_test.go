@@ -19,6 +19,7 @@ import (
 	"github.com/hazardd/hazardd/internal/serve"
 	"github.com/hazardd/hazardd/internal/serve/encoded"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/test"
 )
 
 // put creates hazards with such large descriptions, and for the first that many text products of 1
@@ -120,6 +121,7 @@ func TestReadersWhoDoNotReadHoldABoundedAmountOfMemory(t *testing.T) {
 
 // Pages are limited in bytes as well as in number, and continue exactly.
 func TestPagesOfASearchAreCutByBytes(t *testing.T) {
+	test.NoRace(t)
 	p := handle(t)
 	const hazards = 120
 	p.put(hazards, 90_000, 0)

@@ -18,6 +18,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/serve"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/test"
 )
 
 // many writes hazards of organizations: one transaction creates them, one updates some, and one
@@ -190,6 +191,7 @@ func atomOf(t *testing.T, path string, text []byte) {
 // X1, X2: hubs and feed readers accept 60 alerts and 2,500 hazards of two organizations under three
 // profiles, in two languages.
 func TestHubsReadWhatIsPublished(t *testing.T) {
+	test.NoRace(t)
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}

@@ -13,12 +13,14 @@ import (
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/postgres"
 )
 
 // R8 and L7: the cost of a page of changes does not grow with its size, nor with how far behind it
 // is.
 func TestPageOfChangesWaitsForTheDatabaseAsOftenWhateverItsSize(t *testing.T) {
+	test.NoRace(t)
 	w, database := postgres.Wired(t, postgres.URL(t))
 	s := start(t, func(c *app.Config) { c.Database = database })
 	made := s.hazard("red")
@@ -78,6 +80,7 @@ func TestPageOfChangesWaitsForTheDatabaseAsOftenWhateverItsSize(t *testing.T) {
 // R8: a single POST waited about ten times for the database; docs/scaling.md states the present
 // number.
 func TestALonePostWaitsForTheDatabaseAsOftenAsTheDocsState(t *testing.T) {
+	test.NoRace(t)
 	w, database := postgres.Wired(t, postgres.URL(t))
 	s := start(t, func(c *app.Config) { c.Database = database })
 	const name = "A flood that is alone"

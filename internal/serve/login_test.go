@@ -10,11 +10,13 @@ import (
 	"testing"
 
 	"github.com/hazardd/hazardd/internal/serve"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 // Finding L5: a flood of logins wrote 13,000 log lines in 14 s.
 func TestAFloodOfLoginsIsOneLineOfTheLog(t *testing.T) {
+	test.NoRace(t)
 	log := &syncBuffer{}
 	p := handle(t, func(c *serve.Config) {
 		c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}

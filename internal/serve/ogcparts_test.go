@@ -14,6 +14,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/source"
 	"github.com/hazardd/hazardd/internal/serve"
+	"github.com/hazardd/hazardd/internal/test"
 )
 
 // partIDs are the collections whose features are not hazards.
@@ -280,6 +281,7 @@ func TestGDALReadsParts(t *testing.T) {
 
 // Pages are also limited in bytes, whatever their format, because a text may have megabytes.
 func TestPagesOfPartsAreCutByBytes(t *testing.T) {
+	test.NoRace(t)
 	s := start(t)
 	h := s.hazard("red")
 	const each = 900_000 // five are more than 4 MiB

@@ -18,6 +18,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/lang/words"
 	"github.com/hazardd/hazardd/internal/serve"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/server"
 	"github.com/hazardd/hazardd/wire"
 )
@@ -650,6 +651,7 @@ func TestNothingThatIsWrittenIntoAPageRuns(t *testing.T) {
 }
 
 func TestNothingOfARestrictedProductReachesThePagesOfOthers(t *testing.T) {
+	test.NoRace(t)
 	s := newSecrets(t)
 	id, number := s.hazard.UUID, digits(s.hazard.HazardID)
 	paths := []string{"/h/999999"}

@@ -11,6 +11,7 @@ import (
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/serve"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/server"
 )
 
@@ -57,6 +58,7 @@ var rightsBodies = map[string]string{
 // testdata/rights.txt. An operation without a row fails by its name. RIGHTS_WRITE=1 rewrites the
 // table: read every changed line.
 func TestRightsOfEveryOperation(t *testing.T) {
+	test.NoRace(t)
 	const table = "testdata/rights.txt"
 	s := start(t)
 	for name, role := range map[string]auth.Role{"red-admin": auth.Admin, "fire-reader": auth.Reader, "fire-admin": auth.Admin, "editor": auth.Editor} {

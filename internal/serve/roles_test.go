@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/server"
 )
 
@@ -244,6 +245,7 @@ func newSecrets(t *testing.T) *secrets {
 }
 
 func TestNothingOfARestrictedProductReachesOthers(t *testing.T) {
+	test.NoRace(t)
 	s := newSecrets(t)
 	outsiders := []string{"", "reader", "red-reader", "red", "root"}
 	var requests []struct{ method, path string }

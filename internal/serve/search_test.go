@@ -20,6 +20,7 @@ import (
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/server"
 )
 
@@ -277,6 +278,7 @@ type moment struct {
 }
 
 func TestReadsOfTwoHundredMomentsAreWhatReadersSawThen(t *testing.T) {
+	test.NoRace(t)
 	const changes, moments = 2000, 200
 	p := handle(t)
 	r := rand.New(rand.NewPCG(2026, 1121))

@@ -11,9 +11,11 @@ import (
 	"testing"
 
 	"github.com/hazardd/hazardd/internal/atlas/symbol"
+	"github.com/hazardd/hazardd/internal/test"
 )
 
 func TestEverySymbolIsServedInBothFormsWithoutAToken(t *testing.T) {
+	test.NoRace(t)
 	s := start(t)
 	for _, y := range symbol.All() {
 		address := fmt.Sprintf("/symbols/%s/%s/%s", y.Type, y.Category, y.Severity)

@@ -16,12 +16,14 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/sqlite/pagesum"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/postgres"
 )
 
 // During continuous writes the write-ahead log stays short, and no page is missed: the file built
 // from the pages is byte for byte the same.
 func TestAFollowerMissesNoPageAndKeepsTheLogShort(t *testing.T) {
+	test.NoRace(t)
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/recordings"
 )
 
@@ -159,6 +160,8 @@ func TestFilesThatAreRefused(t *testing.T) {
 
 // The recorded files with areas are read, or rejected with a reason.
 func TestRecordedFiles(t *testing.T) {
+	test.NoRace(t)
+	test.Slow(t)
 	for name, want := range map[string]int{
 		"feeds/nhc/gtwo-epacific-two-areas.kml":           2,
 		"feeds/nifc/perimeters-20260727.geojson":          10,

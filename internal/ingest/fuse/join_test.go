@@ -13,6 +13,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/test"
 )
 
 // said returns a report of an event at a time and place.
@@ -285,9 +286,7 @@ func TestAnEditorUndoesAWrongJoinAndItStaysUndone(t *testing.T) {
 
 // In whatever order sources report, the hazards have the same events and the same data.
 func TestJoiningDoesNotDependOnOrder(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
+	test.Slow(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		n := 0
 		reports := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) hazard.Report {

@@ -12,6 +12,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/ingest/source"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/server"
 )
 
@@ -33,9 +34,8 @@ const late hazard.Instant = 1_790_640_000_000 // 2026-09-29, after all recording
 
 // More pairs of recordings about the same event, each in both orders.
 func TestRecordedPairsAreOneHazardEach(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
+	test.NoRace(t)
+	test.Slow(t)
 	for name, tt := range map[string]struct {
 		a, b recording
 		want map[string]string // an event → all events of its hazard
@@ -162,6 +162,8 @@ func TestEachOfTheEarthquakesInTurkeyHasItsPartner(t *testing.T) {
 // Events that are no hazards according to their own source make none: blasts and ice quakes,
 // icebergs, prescribed fires.
 func TestRecordedBlastsIcebergsAndPrescribedFiresAreNone(t *testing.T) {
+	test.NoRace(t)
+	test.Slow(t)
 	type record struct {
 		ID         any
 		Title      string

@@ -8,6 +8,7 @@ import (
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/server"
 )
 
@@ -43,6 +44,8 @@ func (d *desk) withEvent(name string) string {
 }
 
 func TestRecordedEventsOfSeveralSourcesAreOneHazardEachInAnyOrder(t *testing.T) {
+	test.NoRace(t)
+	test.Slow(t)
 	for name, tt := range map[string]struct {
 		recordings []recording
 		want       map[string]string // an event → all events of its hazard

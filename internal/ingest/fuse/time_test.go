@@ -13,6 +13,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/test"
 )
 
 const minute hazard.Instant = 60_000
@@ -388,6 +389,7 @@ func (d *desk) mustPatch(now hazard.Instant, body string) {
 // Many hazards end at one moment, as at midnight. They are recorded a hundred at a time, so that
 // other writers come in between, and all as of that moment.
 func TestManyEndsOfOneMomentAreRecordedInPieces(t *testing.T) {
+	test.NoRace(t)
 	d := newDesk(t)
 	var reports []hazard.Report
 	for i := range 250 {

@@ -13,6 +13,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/test"
 )
 
 const weekRecorded hazard.Instant = 1691118537000 // metadata.generated of the recording
@@ -72,6 +73,7 @@ func (d *desk) titles(id int64) []string {
 }
 
 func TestDetailRecordingsBecomeProductTrees(t *testing.T) {
+	test.NoRace(t)
 	now := hazard.At(time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC))
 	for name, want := range map[string]struct {
 		severity hazard.Severity

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/source"
+	"github.com/hazardd/hazardd/internal/test"
 )
 
 // index serves an index of documents at a host, and the documents. Each document contains one event
@@ -249,6 +250,7 @@ func TestLinksThatAreNotFollowedAreAnErrorThatNamesTheSetting(t *testing.T) {
 }
 
 func TestAnIndexOfAnySizeIsReadInBoundedState(t *testing.T) {
+	test.NoRace(t)
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/hazardd/hazardd/internal/ingest/source"
 	"github.com/hazardd/hazardd/internal/ingest/sources/nws"
 	"github.com/hazardd/hazardd/internal/ingest/sources/usgs"
+	"github.com/hazardd/hazardd/internal/test"
 )
 
 // recorded reads a recording of a source.
@@ -69,6 +70,7 @@ func without(t *testing.T, payload []byte, kind string) []byte {
 // TestTheWeatherServicesListIsPlacedAndEndsWhatItLists reads a recorded national list with the
 // zones in it, then the same list without the alerts of one kind.
 func TestTheWeatherServicesListIsPlacedAndEndsWhatItLists(t *testing.T) {
+	test.NoRace(t)
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}

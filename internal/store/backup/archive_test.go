@@ -32,6 +32,7 @@ import (
 	"github.com/hazardd/hazardd/internal/ingest/sources/usgs"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/backup"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/postgres"
 	"github.com/hazardd/hazardd/internal/test/s3"
 	"github.com/hazardd/hazardd/internal/test/server"
@@ -222,9 +223,8 @@ func newSource(t *testing.T, kind string) *source {
 
 // TestTransfers moves a store between all kinds of databases, in all possible ways.
 func TestTransfers(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
+	test.NoRace(t)
+	test.Slow(t)
 	ways := []struct {
 		name string
 		f    func(t *testing.T, from *source, to place)

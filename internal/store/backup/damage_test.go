@@ -17,6 +17,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/backup"
+	"github.com/hazardd/hazardd/internal/test"
 )
 
 // refused restores a damaged archive. The restore must fail, name the damaged entry, and leave
@@ -30,6 +31,7 @@ func refused(t *testing.T, what string, text []byte) {
 }
 
 func TestACutArchiveIsRefused(t *testing.T) {
+	test.NoRace(t)
 	text := filledArchive(t)
 	for n := 0; n < len(text); n += 10_000 {
 		refused(t, fmt.Sprintf("cut to %d bytes", n), text[:n])
@@ -78,6 +80,7 @@ func TestFlippedBitInABackupIsRefused(t *testing.T) {
 }
 
 func TestAnAlteredArchiveIsRefused(t *testing.T) {
+	test.NoRace(t)
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/backup"
+	"github.com/hazardd/hazardd/internal/test"
 )
 
 // victim is the variable that makes this test binary a process that restores or migrates, and kills
@@ -67,6 +68,7 @@ func transfer(ctx context.Context, command string, from, to place, tell backup.P
 // A killed restore or migration continues where it was, with the same result as without the kill.
 // Until it has finished, the store cannot be opened.
 func TestWhatIsKilledGoesOn(t *testing.T) {
+	test.NoRace(t)
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}

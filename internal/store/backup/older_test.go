@@ -20,6 +20,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/backup"
+	"github.com/hazardd/hazardd/internal/test"
 )
 
 // rewrite returns an archive with the same entries, modified by alter, and with matching checksums.
@@ -80,6 +81,7 @@ func edit[T any](t *testing.T, content []byte, f func(*T)) []byte {
 // An archive of an earlier release is restored as it was, and then migrated as the store would have
 // been.
 func TestAnArchiveOfAnEarlierReleaseIsRestored(t *testing.T) {
+	test.NoRace(t)
 	from := newSource(t, "SQLite")
 	var meta []byte
 	// Tables and columns that the earlier release did not have.
@@ -155,6 +157,7 @@ func TestAnArchiveOfAnEarlierReleaseIsRestored(t *testing.T) {
 }
 
 func TestAnArchiveIsRefusedForWhatItSays(t *testing.T) {
+	test.NoRace(t)
 	text := filledArchive(t)
 	for name, test := range map[string]struct {
 		alter func(name string, content []byte) []byte
@@ -251,6 +254,7 @@ func TestAnArchiveIsRefusedForWhatItSays(t *testing.T) {
 // PostgreSQL accepts less as text than SQLite: only UTF-8 without NUL characters. One such text in
 // a log must not prevent the move of a store.
 func TestTextsThatPostgreSQLCannotHold(t *testing.T) {
+	test.NoRace(t)
 	from, same, to, moved := kinds["SQLite"](t).filled(t), kinds["SQLite"](t), kinds["PostgreSQL"](t), kinds["PostgreSQL"](t)
 	d, err := sql.Open("sqlite", filepath.Join(from.dir, "hazardd.db"))
 	if err != nil {

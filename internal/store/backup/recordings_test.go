@@ -14,14 +14,14 @@ import (
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/backup"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/recordings"
 )
 
 // Recorded data of sources is copied to PostgreSQL and back without the loss of a byte.
 func TestRecordingsGoThereAndBack(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
+	test.NoRace(t)
+	test.Slow(t)
 	from, there, again := kinds["SQLite"](t), kinds["PostgreSQL"](t), kinds["SQLite"](t)
 	from.database = "sqlite:?synchronous=off"
 	record(t, from.open(t))

@@ -12,6 +12,7 @@ import (
 	"github.com/hazardd/hazardd/internal/tell"
 	"github.com/hazardd/hazardd/internal/tell/channel"
 	"github.com/hazardd/hazardd/internal/tell/message"
+	"github.com/hazardd/hazardd/internal/test"
 )
 
 func TestOneHazardIsOneConversation(t *testing.T) {
@@ -100,6 +101,7 @@ func TestAStormIsOneSummary(t *testing.T) {
 }
 
 func TestQuietHoursHoldWhatIsNotUrgent(t *testing.T) {
+	test.NoRace(t)
 	bubble(t, func(t *testing.T, b *bed) { // it is noon in London, 21:00 in Tokyo
 		b.subscribe("ann", boston("a.example")+`,"time_zone":"Asia/Tokyo","quiet":{"from":"20:00","to":"07:00"}`)
 		defer b.run(b.svc)()
@@ -125,6 +127,7 @@ func TestQuietHoursHoldWhatIsNotUrgent(t *testing.T) {
 }
 
 func TestADigestTellsAllAtOnce(t *testing.T) {
+	test.NoRace(t)
 	bubble(t, func(t *testing.T, b *bed) {
 		b.subscribe("ann", boston("a.example")+`,"digest":"daily"`)
 		defer b.run(b.svc)()

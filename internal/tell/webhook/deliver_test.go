@@ -18,6 +18,7 @@ import (
 	"github.com/hazardd/hazardd/internal/net/outbound"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/tell"
+	"github.com/hazardd/hazardd/internal/test"
 )
 
 func TestAChangeIsToldAtOnceAndSigned(t *testing.T) {
@@ -67,6 +68,7 @@ type always struct{}
 func (always) Valid() bool { return true }
 
 func TestWhatDoesNotComeThroughIsTriedForThreeDaysAndThenTheWebhookIsDisabled(t *testing.T) {
+	test.NoRace(t)
 	for name, tt := range map[string]struct {
 		answer http.HandlerFunc
 		reason string

@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"net"
 	"net/http"
@@ -23,6 +22,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/nginx"
 	"github.com/hazardd/hazardd/internal/test/postgres"
 	"github.com/hazardd/hazardd/internal/test/program"
@@ -32,8 +32,8 @@ import (
 var common, binary string
 
 func TestMain(m *testing.M) {
-	if flag.Parse(); testing.Short() {
-		return // all tests here run the program, which short tests do not
+	if !test.All() { // no test here runs the program then
+		os.Exit(m.Run())
 	}
 	var err error
 	if common, err = postgres.TempDir(); err != nil {

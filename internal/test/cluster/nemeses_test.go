@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/hazardd/hazardd/internal/test"
 )
 
 // breaker holds what a nemesis can break.
@@ -57,9 +59,7 @@ var nemeses = []nemesis{
 }
 
 func TestCluster(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes minutes")
-	}
+	test.Slow(t)
 	t.Run("one node on SQLite", func(t *testing.T) {
 		run(t, nemesis{"one node on SQLite", options{nodes: 1, sqlite: true}, func(*breaker) { time.Sleep(calm) }, checkHealthy})
 	})

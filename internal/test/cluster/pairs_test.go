@@ -8,11 +8,14 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/hazardd/hazardd/internal/test"
 )
 
 // Two faults at once: one of the nodes and one of the database. The test runs for the time
 // HAZARDD_CLUSTER_SOAK ("30m"), with a new pair each time.
 func TestPairs(t *testing.T) {
+	test.Slow(t)
 	text := os.Getenv("HAZARDD_CLUSTER_SOAK")
 	if text == "" {
 		t.Skip("takes as long as HAZARDD_CLUSTER_SOAK says, such as 30m: make soak")

@@ -70,7 +70,7 @@ func cut(r *rand.Rand, reports []hazard.Report) (payloads [][]hazard.Report) {
 // Reports lead to the same active hazards in any order, in any payloads, and if repeated.
 func TestOrderAndPayloadsDoNotMatter(t *testing.T) {
 	from := template(t)
-	for seed := *first; seed < *first+uint64(*histories)/4; seed++ {
+	for seed := *first; seed < *first+count(4); seed++ {
 		g := &generator{Rand: rand.New(rand.NewPCG(seed, 2)), can: abilities{parts: true, quakes: true, names: true}, clock: noon}
 		var reports []hazard.Report
 		for range 8 {
@@ -100,7 +100,7 @@ func TestOrderAndPayloadsDoNotMatter(t *testing.T) {
 // earthquake.
 func TestExactReportsAreTheTrueEvents(t *testing.T) {
 	from := template(t)
-	for seed := *first; seed < *first+uint64(*histories)/4; seed++ {
+	for seed := *first; seed < *first+count(4); seed++ {
 		r := rand.New(rand.NewPCG(seed, 3))
 		var reports []hazard.Report
 		var want []string
@@ -136,7 +136,7 @@ func TestExactReportsAreTheTrueEvents(t *testing.T) {
 func TestALateClockComesToTheSame(t *testing.T) {
 	from := template(t)
 	seeds := []uint64{20000185} // an expired event joined another hazard
-	for seed := *first; seed < *first+uint64(*histories)/4; seed++ {
+	for seed := *first; seed < *first+count(4); seed++ {
 		seeds = append(seeds, seed)
 	}
 	for _, seed := range seeds {

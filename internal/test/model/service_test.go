@@ -29,6 +29,7 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/follow"
 	"github.com/hazardd/hazardd/internal/store/view"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/model"
 	"github.com/hazardd/hazardd/internal/test/postgres"
 )
@@ -36,11 +37,22 @@ import (
 func TestMain(m *testing.M) { os.Exit(postgres.Main(m)) }
 
 var (
-	histories = flag.Int("histories", 30, "how many random histories are compared")
+	histories = flag.Int("histories", 0, "how many random histories are compared; 0: 30 if all tests run, otherwise a few")
 	length    = flag.Int("steps", 50, "how many steps each of them has")
 	first     = flag.Uint64("seed", 1, "the seed of the first of them")
 	shortest  = flag.Bool("shrink", true, "look for the few steps that a difference needs")
 )
+
+// count returns the number of histories that a test compares, which is the given part of all.
+func count(part uint64) uint64 {
+	switch {
+	case *histories > 0:
+		return uint64(*histories) / part
+	case test.All():
+		return 30 / part
+	}
+	return 1
+}
 
 // sources are the facts about the sources in the histories.
 var sources = model.Sources{
@@ -785,9 +797,6 @@ func anew(t testing.TB, from string) string {
 
 // The service and the model agree at every moment of random histories.
 func TestServiceIsWhatTheModelSays(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
 	from := template(t)
 	for name, tt := range map[string]struct {
 		can   abilities
@@ -831,15 +840,15 @@ func TestServiceIsWhatTheModelSays(t *testing.T) {
 		"beside aliases":  {abilities{parts: true, people: true, late: true, quakes: true, names: true, merges: true, beside: true, aliases: true}, []uint64{11000411, 14000291, 60000410}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if *first == 1 { // not needed in a run with other seeds
+			if *first == 1 && test.All() { // not needed in a run with other seeds
 				for _, seed := range tt.found {
 					compareOne(t, from, seed, tt.can)
 				}
 			}
-			for seed := *first; seed < *first+uint64(*histories)/2; seed++ {
+			for seed := *first; seed < *first+count(2); seed++ {
 				compareOne(t, from, seed, tt.can)
 			}
-			t.Logf("%d histories", *histories/2)
+			t.Logf("%d histories", count(2))
 		})
 	}
 }
@@ -878,7 +887,7 @@ func TestDatabasesAreWhatTheModelSays(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			seeds := []uint64{50000002} // the point of a fire is far from its perimeter
-			for seed := *first; seed < *first+uint64(*histories)/20; seed++ {
+			for seed := *first; seed < *first+count(20); seed++ {
 				seeds = append(seeds, seed)
 			}
 			for _, seed := range seeds {

@@ -6,13 +6,11 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"log/slog"
 	"net/http"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/auth"
@@ -38,23 +36,22 @@ type Server struct {
 // organizations RedCross and FireBrigade; the reader red-reader is a member of RedCross.
 func Serve(t testing.TB, alter ...func(*app.Config)) *Server {
 	t.Helper()
-	return serve(t, t.TempDir(), (*Server).people, alter...)
+	return serve(t, t.TempDir(), true, alter...)
 }
 
 // ServeEmpty runs a service on the folder data, which it makes if need be, until the test ends. Its only user is the admin of a first start.
 func ServeEmpty(t testing.TB, data string, alter ...func(*app.Config)) *Server {
 	t.Helper()
-	return serve(t, data, func(*Server) {}, alter...)
+	return serve(t, data, false, alter...)
 }
 
-func serve(t testing.TB, data string, prepare func(*Server), alter ...func(*app.Config)) *Server {
+func serve(t testing.TB, data string, people bool, alter ...func(*app.Config)) *Server {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("runs the service, which short tests do not")
 	}
-	cfg := app.Config{DataDir: data, Database: postgres.Database(t, data, ""), Listen: "127.0.0.1:0", Grace: 2 * time.Second, Logger: slog.New(slog.DiscardHandler),
-		Pictures:   -1,   // else payloads of tests would lead to the network
-		NoExposure: true} // else every hazard changes once more, whenever its people are counted
+	cfg := config(data)
+	cfg.Database = postgres.Database(t, data, "")
 	if cfg.Database != "" { // the service creates a key only for a store in the data folder
 		cfg.AddressKey = filepath.Join(t.TempDir(), subscription.KeyFile)
 		if _, err := subscription.ReadKey(cfg.AddressKey, true); err != nil {
@@ -64,12 +61,21 @@ func serve(t testing.TB, data string, prepare func(*Server), alter ...func(*app.
 	for _, f := range alter {
 		f(&cfg)
 	}
+	var made start
+	var copied bool
+	if people && cfg.DataDir == data && cfg.Database == "" {
+		made, copied = copyStart(t, data)
+	}
 	s, err := app.Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatalf("open the service: %v", err)
 	}
-	srv := &Server{Service: s, t: t}
-	prepare(srv)
+	if people && !copied {
+		if made.redCross, made.fireBrigade, err = addPeople(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	srv := &Server{Service: s, t: t, RedCross: made.redCross, FireBrigade: made.fireBrigade}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx) }()
@@ -81,31 +87,6 @@ func serve(t testing.TB, data string, prepare func(*Server), alter ...func(*app.
 		}
 	})
 	return srv
-}
-
-func (s *Server) people() {
-	s.t.Helper()
-	ctx, now := s.t.Context(), s.Now()
-	for _, o := range []struct {
-		acronym string
-		id      *int64
-	}{{"RC", &s.RedCross}, {"FB", &s.FireBrigade}} {
-		org, err := s.Auth.AddOrg(ctx, auth.Actor{}, o.acronym, o.acronym+" organization", now)
-		if err != nil {
-			s.t.Fatal(err)
-		}
-		*o.id = org.ID
-	}
-	for _, u := range []auth.NewUser{
-		{Name: "root", Role: auth.Admin}, {Name: "reader", Role: auth.Reader},
-		{Name: "red", Role: auth.Editor, Orgs: []int64{s.RedCross}}, {Name: "red-reader", Role: auth.Reader, Orgs: []int64{s.RedCross}},
-		{Name: "fire", Role: auth.Editor, Orgs: []int64{s.FireBrigade}},
-	} {
-		u.Password = Password
-		if err := s.Auth.AddUser(ctx, auth.Actor{}, u, now); err != nil {
-			s.t.Fatal(err)
-		}
-	}
 }
 
 // Token is an access token of the user.

@@ -42,6 +42,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/source"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/recordings"
 )
 
@@ -295,9 +296,8 @@ func shown(got source.Batch, names map[string]bool) *hazard.Report {
 
 // Laws checks all laws. It is skipped without the recordings.
 func Laws(t *testing.T, s Source) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
+	test.NoRace(t)
+	test.Slow(t)
 	t.Run("bad neighbors", s.badNeighbors)
 	if s.Element == "" && s.Record == nil {
 		t.Run("members of other types", s.otherTypes)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/recordings"
 	"github.com/hazardd/hazardd/internal/test/sourcetest"
 )
@@ -18,6 +19,8 @@ var laws = sourcetest.Source{
 func TestLaws(t *testing.T) { sourcetest.Laws(t, laws) }
 
 func TestLawsOfTheOlderList(t *testing.T) {
+	test.NoRace(t)
+	test.Slow(t)
 	needed := []string{"UniqueId", "Longitude", "Latitude", "Public"}
 	sourcetest.Laws(t, sourcetest.Source{Parse: Parse, File: "calfire/map-20240618a.json", At: "2024-06-18T12:00:00Z", Needed: needed})
 }
@@ -29,6 +32,7 @@ func FuzzParse(f *testing.F) {
 const now hazard.Instant = 1786190400000 // 2026-08-08T12:00:00Z
 
 func TestRecordings(t *testing.T) {
+	test.NoRace(t)
 	for _, tt := range []struct {
 		file                      string
 		at                        hazard.Instant

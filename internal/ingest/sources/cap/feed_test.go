@@ -16,6 +16,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/source"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/recordings"
 )
 
@@ -220,6 +221,7 @@ func TestCutPayloads(t *testing.T) {
 
 // Garbage of any size needs memory proportional to the size.
 func TestGarbageIsBounded(t *testing.T) {
+	test.Slow(t)
 	size := 2 << 20
 	if testing.Short() {
 		size = 1 << 19

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/source"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/recordings"
 )
 
@@ -93,6 +94,7 @@ var comesTo = []struct {
 }
 
 func TestRecordings(t *testing.T) {
+	test.NoRace(t)
 	var seen []string
 	for _, tt := range comesTo {
 		seen = append(seen, tt.file)
@@ -251,6 +253,7 @@ func TestMeteoAlarmOfCroatia(t *testing.T) {
 }
 
 func TestLinksOfRecordedIndexes(t *testing.T) {
+	test.NoRace(t)
 	for file, want := range map[string]source.Link{
 		"meteoalarm/atom-spain-20260823-excerpt.xml": {URL: "https://feeds.meteoalarm.org/api/v1/warnings/feeds-spain/9d62e839-995b-4831-854e-3c006c69eefb",
 			ID: "2.49.0.0.724.0.ES.260823153609.754802TOTO231899369", Updated: new(at(t, "2026-08-23T15:36:09Z")), Expires: new(at(t, "2026-08-23T17:59:59Z"))},

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/source"
+	"github.com/hazardd/hazardd/internal/test"
 )
 
 // recordings returns the folder of the source's recordings. HAZARDD_SHARED is the folder with those
@@ -105,6 +106,7 @@ func checkReport(t testing.TB, r *hazard.Report) {
 }
 
 func TestEveryRecordingIsRead(t *testing.T) {
+	test.NoRace(t)
 	type counts struct{ Read, Reports, Ignored, Ended, Held, Areas, Products int }
 	want := map[string]counts{
 		"activations-202609-excerpt.json":    {Read: 9, Reports: 8, Ignored: 1, Ended: 7}, // EMSR877 is a public event

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/lenient"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/recordings"
 	"github.com/hazardd/hazardd/internal/test/sourcetest"
 )
@@ -55,6 +56,7 @@ func one(t testing.TB, payload []byte) hazard.Report {
 }
 
 func TestEveryRecordingIsRead(t *testing.T) {
+	test.NoRace(t)
 	type counts struct{ Read, Ignored, Rejected, Held, Minor, Information, Advisory, Watch int }
 	for name, tt := range map[string]struct {
 		at   string

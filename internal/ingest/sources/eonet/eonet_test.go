@@ -12,6 +12,7 @@ import (
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/source"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/recordings"
 	"github.com/hazardd/hazardd/internal/test/sourcetest"
 )
@@ -86,6 +87,7 @@ func one(t testing.TB, payload []byte) hazard.Report {
 }
 
 func TestEveryRecordingIsRead(t *testing.T) {
+	test.NoRace(t)
 	type counts struct{ Read, Reports, Ignored, Rejected, Held, Cyclones, Volcanoes, Fires, Watch int }
 	for name, tt := range map[string]struct {
 		at, err string
@@ -131,6 +133,7 @@ func TestEveryRecordingIsRead(t *testing.T) {
 }
 
 func TestRecordedEventsHaveTheirNamesAndReferences(t *testing.T) {
+	test.NoRace(t)
 	type named struct {
 		name, called, level string
 		refs                []string
@@ -504,9 +507,8 @@ var laws = sourcetest.Source{
 func TestLaws(t *testing.T) { sourcetest.Laws(t, laws) }
 
 func TestLawsOfGeoJSON(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
+	test.NoRace(t)
+	test.Slow(t)
 	sourcetest.Laws(t, sourcetest.Source{
 		Parse: Parse, File: "eonet/events-20210419.geojson", At: "2021-04-19T23:59:00Z", List: "features",
 		Needed: []string{"properties/id", "geometry/coordinates"},

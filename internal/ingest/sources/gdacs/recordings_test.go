@@ -12,10 +12,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/recordings"
 )
 
 func TestEveryRecordingIsRead(t *testing.T) {
+	test.NoRace(t)
 	// Held and Minor count reports that are also in Reports; the levels count all reports.
 	type counts struct {
 		Read, Reports, Held, Minor, Green, Orange, Red, WithAreas int

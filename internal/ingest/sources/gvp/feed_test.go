@@ -16,11 +16,13 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/source"
+	"github.com/hazardd/hazardd/internal/test"
 )
 
 const recorded = "feeds/gvp/WeeklyVolcanoRSS-20260917-excerpt.xml"
 
 func TestEveryRecordedFeedIsRead(t *testing.T) {
+	test.NoRace(t)
 	for name, want := range map[string]struct{ read, reports, ignored, rejects int }{
 		recorded: {read: 2, reports: 2},
 	} {
@@ -43,6 +45,7 @@ func TestEveryRecordedFeedIsRead(t *testing.T) {
 }
 
 func TestARecordedItemIsReportedInFull(t *testing.T) {
+	test.NoRace(t)
 	batch, err := Parse(shared(t, recorded), now)
 	if err != nil {
 		t.Fatal(err)
@@ -238,6 +241,7 @@ func TestTruncatedAnywhereNothingBeforeIsLost(t *testing.T) {
 }
 
 func TestGarbageIsBounded(t *testing.T) {
+	test.Slow(t)
 	size := 16 << 20
 	if testing.Short() {
 		size = 1 << 20

@@ -14,11 +14,13 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/source"
+	"github.com/hazardd/hazardd/internal/test"
 )
 
 const recorded = "feeds/hans/getElevatedVolcanoes-20260727.json"
 
 func TestEveryRecordedListIsRead(t *testing.T) {
+	test.NoRace(t)
 	type counts struct {
 		Read, Ignored, Rejects, Advisory, Watch int
 		Whole                                   bool
@@ -54,6 +56,7 @@ func TestEveryRecordedListIsRead(t *testing.T) {
 }
 
 func TestARecordedVolcanoIsReportedInFull(t *testing.T) {
+	test.NoRace(t)
 	batch, err := Parse(shared(t, recorded), now)
 	if err != nil {
 		t.Fatal(err)

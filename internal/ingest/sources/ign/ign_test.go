@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/recordings"
 	"github.com/hazardd/hazardd/internal/test/sourcetest"
 )
@@ -67,6 +68,7 @@ func TestEarthquakes(t *testing.T) {
 }
 
 func TestTheRecordedListIsReadInFull(t *testing.T) {
+	test.NoRace(t)
 	b, err := Parse(recordings.Read(t, "feeds/georss/ign-sismologia.xml"), now)
 	if err != nil || b.Read != 25 || len(b.Reports) != 25 {
 		t.Errorf("%v, %d of %d read, %+v", err, len(b.Reports), b.Read, b.Rejects)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/source"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/recordings"
 	"github.com/hazardd/hazardd/internal/test/sourcetest"
 )
@@ -36,6 +37,7 @@ func FuzzParse(f *testing.F) {
 }
 
 func TestRecordedTexts(t *testing.T) {
+	test.NoRace(t)
 	for _, tt := range []struct {
 		file, now string
 		want      []string // key, level, name, wind, start, parts

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/recordings"
 	"github.com/hazardd/hazardd/internal/test/sourcetest"
 )
@@ -71,6 +72,7 @@ func TestEarthquakes(t *testing.T) {
 }
 
 func TestRecordings(t *testing.T) {
+	test.NoRace(t)
 	for _, file := range []string{"son24saat-20260328T0756.xml", "son24saat-20260822T1455.xml", "son24saat-20260822T1858.xml"} {
 		b, err := Parse(recordings.Read(t, "feeds/koeri/"+file), now)
 		if err != nil || b.Read < 50 || len(b.Rejects) > 0 || b.Read != b.Ignored+len(b.Reports) {

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/wire"
 )
 
@@ -152,6 +153,7 @@ func TestProductsThatCannotBeUsedAreRejected(t *testing.T) {
 
 // An unreadable record is stored for inspection by people who may not see restricted data.
 func TestNothingOfARestrictedProductIsRepeated(t *testing.T) {
+	test.NoRace(t)
 	got, rejects, err := readProducts([]byte(`[
 		{"product_ID":1,"security_Flag":"R","org_IDs":"3","title":["secret"]},
 		{"product_ID":2,"security_Flag":"A","org_IDs":"3","title":["secret"]},

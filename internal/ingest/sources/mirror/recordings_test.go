@@ -10,6 +10,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/source"
 	"github.com/hazardd/hazardd/internal/ingest/sources/mirror"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/server"
 )
 
@@ -53,6 +54,7 @@ var recordings = map[string]struct {
 }
 
 func TestEveryRecording(t *testing.T) {
+	test.NoRace(t)
 	files, err := os.ReadDir(server.Shared(t, "feeds/base-interface"))
 	if err != nil {
 		t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/lenient"
 	"github.com/hazardd/hazardd/internal/ingest/source"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/recordings"
 	"github.com/hazardd/hazardd/internal/test/sourcetest"
 )
@@ -117,6 +118,7 @@ func one(t testing.TB, payload []byte) hazard.Report {
 }
 
 func TestEveryRecordingIsReadOrIgnoredForAReason(t *testing.T) {
+	test.NoRace(t)
 	type counts struct {
 		Read, Storms, Tracks, Ignored, Rejected int
 		Whole                                   bool
@@ -591,6 +593,8 @@ var laws = sourcetest.Source{
 func TestLaws(t *testing.T) { sourcetest.Laws(t, laws) }
 
 func TestLawsOfRSS(t *testing.T) {
+	test.NoRace(t)
+	test.Slow(t)
 	sourcetest.Laws(t, sourcetest.Source{Parse: Parse, File: "nhc/input_nhc1.xml", More: []string{"nhc/input_nhc2.xml"}, At: "2022-06-06T12:00:00Z", Element: "item",
 		Needed: []string{"pre"}})
 }
@@ -657,6 +661,7 @@ func TestTheListLeadsToTheCones(t *testing.T) {
 // The shapefiles of an advisory, which GDAL made from the recorded layers, give the same reports
 // and drawings as the layers.
 func TestAnArchiveOfShapefilesSaysWhatItsLayersSay(t *testing.T) {
+	test.NoRace(t)
 	if _, err := exec.LookPath("ogr2ogr"); err != nil {
 		t.Skip("needs gdal-bin")
 	}

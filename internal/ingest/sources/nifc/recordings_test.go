@@ -12,6 +12,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/source"
+	"github.com/hazardd/hazardd/internal/test"
 )
 
 type counts struct {
@@ -48,6 +49,7 @@ func count(t testing.TB, p *parser) counts {
 }
 
 func TestEveryRecordingIsRead(t *testing.T) {
+	test.NoRace(t)
 	if os.Getenv("HAZARDD_SHARED") == "" {
 		t.Skip("HAZARDD_SHARED is not set: no recordings to read")
 	}
@@ -101,6 +103,7 @@ func TestEveryRecordingIsRead(t *testing.T) {
 }
 
 func TestARecordedPerimeterIsReportedInFull(t *testing.T) {
+	test.NoRace(t)
 	payload := shared(t, "perimeters.json")
 	batch, err := Parse(payload, at("2021-11-22T00:00:00Z"))
 	if err != nil || len(batch.Reports) != 1 {
@@ -134,6 +137,7 @@ func TestARecordedPerimeterIsReportedInFull(t *testing.T) {
 }
 
 func TestRecordedNamesAreReadable(t *testing.T) {
+	test.NoRace(t)
 	batch, err := Parse(shared(t, "derived-wfigs-perimeters-20260513.geojson"), now)
 	if err != nil {
 		t.Fatal(err)

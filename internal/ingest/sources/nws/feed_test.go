@@ -11,6 +11,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/source"
+	"github.com/hazardd/hazardd/internal/test"
 )
 
 func TestPayloadThatIsNoListIsAnError(t *testing.T) {
@@ -42,6 +43,7 @@ func TestPayloadThatIsNoListIsAnError(t *testing.T) {
 }
 
 func TestRecordedProblemDocumentsAreErrors(t *testing.T) {
+	test.NoRace(t)
 	for _, rec := range recordings(t, "*outside-coverage.json") {
 		_, err := Parse(rec.payload, 0)
 		if bad, ok := errors.AsType[*source.PayloadError](err); !ok || bad.Cut || !strings.Contains(bad.Reason, "problem document: ") {

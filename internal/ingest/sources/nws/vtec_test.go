@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/test"
 )
 
 func TestVTECIsReadInAllItsParts(t *testing.T) {
@@ -94,6 +95,7 @@ func TestActionSaysHowAnEventEnds(t *testing.T) {
 
 // Each VTEC string in the broadcast text products is readable, or is a hydrologic string.
 func TestRecordedTextsHoldNoUnreadableVTEC(t *testing.T) {
+	test.NoRace(t)
 	shared := os.Getenv("HAZARDD_SHARED")
 	if shared == "" {
 		t.Skip("HAZARDD_SHARED is not set: the recordings of the source are not here")

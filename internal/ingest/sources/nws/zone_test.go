@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/hazardd/hazardd/internal/ingest/source"
+	"github.com/hazardd/hazardd/internal/test"
 )
 
 func TestZoneURLAndParseZoneAgree(t *testing.T) {
@@ -68,6 +69,7 @@ func TestBadZoneIsAnError(t *testing.T) {
 
 // Every place in the recorded alerts has an address, except those that have only SAME codes.
 func TestRecordedPlacesHaveAddresses(t *testing.T) {
+	test.NoRace(t)
 	for _, pattern := range []string{"active-2026*.json", "full-*.json", "iowa-*.json", "active-hilo-hi.json"} {
 		for _, rec := range recordings(t, pattern) {
 			for _, r := range parsed(t, rec.payload, rec.at).Reports {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/source"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/recordings"
 )
 
@@ -189,6 +190,7 @@ func TestTheBulletinBesideADocument(t *testing.T) {
 
 // Each row of the recorded tables is read, and nothing else is.
 func TestRecordedBulletins(t *testing.T) {
+	test.NoRace(t)
 	dir := recordings.Path(t, "feeds/tsunami/ptwc-raw")
 	files, err := filepath.Glob(filepath.Join(dir, "*.txt"))
 	if err != nil || len(files) == 0 {

@@ -19,6 +19,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/source"
 	"github.com/hazardd/hazardd/internal/ingest/sources/cap"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/recordings"
 )
 
@@ -326,6 +327,7 @@ func TestTongaInAnyOrder(t *testing.T) {
 }
 
 func TestRecordings(t *testing.T) {
+	test.NoRace(t)
 	for _, tt := range []struct {
 		file                            string
 		read, reports, ignored, rejects int

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/source"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/recordings"
 )
 
@@ -46,6 +47,7 @@ func parseRecording(t testing.TB, name string) source.Batch {
 }
 
 func TestEveryRecordedFeedIsReadWithoutRejects(t *testing.T) {
+	test.NoRace(t)
 	type counts struct {
 		Read, Ignored, Minor, Information, Advisory, Watch, Warning, WithDetail int
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/source"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/recordings"
 	"github.com/hazardd/hazardd/internal/test/sourcetest"
 )
@@ -46,6 +47,7 @@ func parse(t *testing.T, payload string) source.Batch {
 }
 
 func TestARecordedAdvisory(t *testing.T) {
+	test.NoRace(t)
 	b := parse(t, string(recordings.Read(t, "feeds/vaac/KNES-220841-201802.txt")))
 	if len(b.Reports) != 1 || len(b.Rejects) > 0 || len(b.Drawings) != 1 {
 		t.Fatalf("%+v", b)

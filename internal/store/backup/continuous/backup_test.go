@@ -27,6 +27,7 @@ import (
 	"github.com/hazardd/hazardd/internal/store/backup"
 	"github.com/hazardd/hazardd/internal/store/backup/continuous"
 	"github.com/hazardd/hazardd/internal/store/blob"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/s3"
 )
 
@@ -184,6 +185,7 @@ func restore(t *testing.T, from blob.Shelf, at time.Time) (*continuous.Found, *s
 // Everything written while a backup runs is in it when the server has ended, whatever happens to
 // the database meanwhile, in a folder and in a bucket.
 func TestARestoreBringsBackWhatWasWritten(t *testing.T) {
+	test.NoRace(t)
 	for kind, settings := range map[string]func() blob.Settings{"folder": func() blob.Settings { return blob.Settings{} }, "bucket": func() blob.Settings { return s3.New(t).Settings() }} {
 		t.Run(kind, func(t *testing.T) {
 			s := open(t, filepath.Join(t.TempDir(), "data"))
@@ -223,6 +225,7 @@ func TestARestoreBringsBackWhatWasWritten(t *testing.T) {
 // Whenever the disk is lost, everything that the backup reported as safe is there: each change up
 // to one, and nothing else.
 func TestALostDiskCostsWhatTheAgeSays(t *testing.T) {
+	test.NoRace(t)
 	s := open(t, filepath.Join(t.TempDir(), "data"))
 	w := &writer{t: t, store: s, r: rand.New(rand.NewPCG(3, 4))}
 	place := filepath.Join(t.TempDir(), "backup")
@@ -315,6 +318,7 @@ func (c *clock) move(d time.Duration) {
 
 // Any moment can be restored for as long as backups are kept; older ones are removed.
 func TestARestoreIsOfAnyMoment(t *testing.T) {
+	test.NoRace(t)
 	s := open(t, filepath.Join(t.TempDir(), "data"))
 	w := &writer{t: t, store: s, r: rand.New(rand.NewPCG(7, 8))}
 	place := filepath.Join(t.TempDir(), "backup")
@@ -416,6 +420,7 @@ func generations(t *testing.T, place string) []string {
 
 // Damage is reported, and everything before it is restored.
 func TestADamagedSegmentIsTold(t *testing.T) {
+	test.NoRace(t)
 	s := open(t, filepath.Join(t.TempDir(), "data"))
 	w := &writer{t: t, store: s, r: rand.New(rand.NewPCG(9, 10))}
 	place := filepath.Join(t.TempDir(), "backup")
@@ -478,6 +483,7 @@ func TestADamagedSegmentIsTold(t *testing.T) {
 // Each moment of the last days can be restored, so Verify also reads the generations before the
 // newest.
 func TestADamagedEarlierGenerationIsTold(t *testing.T) {
+	test.NoRace(t)
 	s := open(t, filepath.Join(t.TempDir(), "data"))
 	w := &writer{t: t, store: s, r: rand.New(rand.NewPCG(11, 12))}
 	place := filepath.Join(t.TempDir(), "backup")

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/hazardd/hazardd/internal/test"
 )
 
 // soon is the time within which writes of another process must be visible. On an idle machine it
@@ -21,6 +23,7 @@ const soon = 20 * time.Second
 // A second server on the same folder is a second writing process. Each shows the other's writes
 // within a second, or soon on a busy machine.
 func TestTwoProcessesShareTheStore(t *testing.T) {
+	test.Slow(t)
 	data := t.TempDir()
 	start(t, data, "").kill()
 	token := writer(t, data)
@@ -91,6 +94,7 @@ const quake = `{"type":"FeatureCollection","metadata":{"generated":%[1]d,"title"
 "title":"M 6.9 - 266 km S of Burica, Panama"},"geometry":{"type":"Point","coordinates":[-82.6217,5.6346,8]},"id":"us6000kxfl"}]}`
 
 func TestCommandLineBesideTheServerIsSeen(t *testing.T) {
+	test.Slow(t)
 	data := t.TempDir()
 	start(t, data, "").kill()
 	token := writer(t, data)

@@ -20,6 +20,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hazardd/hazardd/internal/store/blob"
+	"github.com/hazardd/hazardd/internal/test"
 )
 
 // flip flips one bit of a file.
@@ -68,6 +69,7 @@ func keptFiles(t testing.TB, data string) (paths []string) {
 }
 
 func TestDamagedFileIsAnErrorAndNoAnswer(t *testing.T) {
+	test.Slow(t)
 	data := t.TempDir()
 	start(t, data, "").kill()
 	token := writer(t, data)
@@ -309,6 +311,7 @@ func (w *written) damage(t *testing.T, file string, n int, different func(c *cli
 // states and areas. Columns that say which state is present remain: hazardd check compares them,
 // and about one bit in some hundred can hit them.
 func TestFlippedBitInTheDatabaseIsFound(t *testing.T) {
+	test.Slow(t)
 	w := someWrites(t, false)
 	n := rounds(t, "HAZARDD_FLIPS", 50)
 	o := w.damage(t, "hazardd.db", n, func(_ *client, path string) { t.Logf("other than it was: %s", path) })
@@ -321,6 +324,7 @@ func TestFlippedBitInTheDatabaseIsFound(t *testing.T) {
 // After a crash the last changes are only in the write-ahead log. SQLite reads it up to the first
 // damage: later changes are lost, earlier ones are correct and complete.
 func TestFlippedBitInTheWriteAheadLogLeavesTheChangesBeforeIt(t *testing.T) {
+	test.Slow(t)
 	w := someWrites(t, true)
 	var whole []json.RawMessage
 	if err := json.Unmarshal([]byte(w.want["/changes?limit=1000"]), &whole); err != nil {

@@ -19,6 +19,8 @@ import (
 
 	"github.com/google/uuid"
 	_ "modernc.org/sqlite" // the driver
+
+	"github.com/hazardd/hazardd/internal/test"
 )
 
 // integrity lets SQLite check every page of a store that is not in use.
@@ -39,6 +41,7 @@ func integrity(data string) (err error) {
 }
 
 func TestFullDiskRefusesWritesServesReadsAndRecovers(t *testing.T) {
+	test.Slow(t)
 	if runtime.GOOS != "linux" || os.Geteuid() != 0 {
 		t.Skip("a small file system requires Linux and root")
 	}

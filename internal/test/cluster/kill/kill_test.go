@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/hazardd/hazardd/internal/test"
 )
 
 // rounds returns the number of rounds: from the variable, or else the default, which is a fifth
@@ -34,6 +36,7 @@ func writer(t testing.TB, data string) string {
 }
 
 func TestKillLosesNothing(t *testing.T) {
+	test.Slow(t)
 	data := t.TempDir()
 	start(t, data, "").kill() // the first start is not part of the rounds
 	token := writer(t, data)

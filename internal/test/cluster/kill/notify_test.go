@@ -25,6 +25,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/postgres"
 )
 
@@ -327,6 +328,7 @@ func (s *stand) failover() {
 // many run in parallel as -parallel says, because most of the time the next process waits for the
 // lease of the dead one.
 func TestKillTellsEverybodyOnce(t *testing.T) {
+	test.Slow(t)
 	t.Setenv("HAZARDD_WEBHOOK_ALLOW", "127.0.0.0/8")
 	t.Setenv("HAZARDD_STORM", "1000000000") // a summary covers several hazards in one message
 	channels := t.TempDir()

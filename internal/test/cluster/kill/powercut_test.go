@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/hazardd/hazardd/internal/test"
 )
 
 // disk is a separate file system whose power can be cut.
@@ -139,6 +141,7 @@ func powerCuts(t *testing.T, n int, database string, lossy bool) (l *ledger, los
 }
 
 func TestPowerCutLosesNothing(t *testing.T) {
+	test.Slow(t)
 	n := rounds(t, "HAZARDD_POWER_CUTS", 20)
 	l, lost := powerCuts(t, n, "", false)
 	for _, what := range lost {
@@ -149,6 +152,7 @@ func TestPowerCutLosesNothing(t *testing.T) {
 
 // Without a loss here, the test above could not find one either.
 func TestRigSeesTheLossWhenWritesAreNotSynchronous(t *testing.T) {
+	test.Slow(t)
 	l, lost := powerCuts(t, 10, "sqlite:?synchronous=off", true)
 	if len(lost) == 0 {
 		t.Errorf("%d writes acknowledged, none lost: the rig cannot detect a loss", l.acked)

@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"flag"
 	"io"
 	"net/http"
 	"os"
@@ -16,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/program"
 )
 
@@ -23,8 +23,8 @@ import (
 var binary string
 
 func TestMain(m *testing.M) {
-	if flag.Parse(); testing.Short() {
-		return // all tests here run the program, which short tests do not
+	if !test.All() { // no test here runs the program then
+		os.Exit(m.Run())
 	}
 	dir, err := os.MkdirTemp("", "hazardd-rig")
 	if err != nil {

@@ -27,6 +27,7 @@ import (
 	"time"
 
 	gohazardd "github.com/hazardd/hazardd/client"
+	"github.com/hazardd/hazardd/internal/test"
 )
 
 // front is the name under which clients reach the running server.
@@ -315,6 +316,7 @@ func (h *hookReader) count() int {
 // random, while changes are written and the server is killed. Each must receive the log as far as
 // it may see it.
 func TestStreamsLoseNothingAndTellNothingTwice(t *testing.T) {
+	test.Slow(t)
 	t.Setenv("HAZARDD_USER_STREAMS", "1000")
 	t.Setenv("HAZARDD_WEBHOOK_ALLOW", "127.0.0.0/8")
 	readers := rounds(t, "HAZARDD_STREAMS", 40)

@@ -1,0 +1,50 @@
+// Package test decides which tests run where. The folders below it hold the servers, laws and recordings that tests use.
+//
+// There are three levels. Short tests (go test -short) take less than a second of processor time each; make check runs
+// them. Plain go test, and make test, run all that a change needs, in minutes. With HAZARDD_TESTS=all, as in make
+// test-all, everything runs: kills, clusters, all recordings, long histories. A test names its level in its first line;
+// a test without such a line is short.
+package test
+
+import (
+	"fmt"
+	"os"
+	"testing"
+)
+
+// All reports whether all tests run. It panics if HAZARDD_TESTS has an unknown value.
+func All() bool {
+	switch v := os.Getenv("HAZARDD_TESTS"); v {
+	case "", "default":
+		return false
+	case "all":
+		return true
+	default:
+		panic(fmt.Sprintf("HAZARDD_TESTS is %q, want default or all", v))
+	}
+}
+
+// Seconds skips t in short runs: it takes more than a second of processor time.
+func Seconds(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+}
+
+// Slow skips t unless all tests run: it takes minutes, or seconds that a change seldom needs.
+func Slow(t testing.TB) {
+	t.Helper()
+	if testing.Short() || !All() {
+		t.Skip("runs with HAZARDD_TESTS=all, as in make test-all")
+	}
+}
+
+// NoRace skips t under the race detector: it works in one goroutine, or other tests take the same
+// way there. It would only run ten times slower.
+func NoRace(t testing.TB) {
+	t.Helper()
+	if raced {
+		t.Skip("nothing for the race detector")
+	}
+}

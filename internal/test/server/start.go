@@ -1,0 +1,101 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hazardd/hazardd/internal/app"
+	"github.com/hazardd/hazardd/internal/auth"
+)
+
+// start is the data folder of a service with the users of Serve. It is made once for all tests of
+// a binary, because migrations and password hashes take most of the time that a server needs to
+// start.
+type start struct {
+	files                 map[string][]byte // by name
+	redCross, fireBrigade int64
+}
+
+var makeStart = sync.OnceValues(func() (made start, err error) {
+	dir, err := os.MkdirTemp("", "hazardd-start-")
+	if err != nil {
+		return made, err
+	}
+	defer os.RemoveAll(dir)
+	s, err := app.Open(context.Background(), config(dir))
+	if err != nil {
+		return made, err
+	}
+	made.redCross, made.fireBrigade, err = addPeople(context.Background(), s)
+	if err := errors.Join(err, s.Close()); err != nil {
+		return made, err
+	}
+	entries, err := os.ReadDir(dir)
+	made.files = map[string][]byte{}
+	for _, e := range entries {
+		if err == nil && e.Type().IsRegular() {
+			made.files[e.Name()], err = os.ReadFile(filepath.Join(dir, e.Name()))
+		}
+	}
+	return made, err
+})
+
+// started holds the names of the tests that have a server on a copy of start. Further servers of
+// such a test get a store from scratch: two copies would have the same installation name and keys.
+var started sync.Map
+
+// copyStart copies start to the folder data, unless the test has a copy already.
+func copyStart(t testing.TB, data string) (made start, copied bool) {
+	t.Helper()
+	if _, second := started.LoadOrStore(t.Name(), true); second {
+		return made, false
+	}
+	t.Cleanup(func() { started.Delete(t.Name()) })
+	made, err := makeStart()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range made.files {
+		if err := os.WriteFile(filepath.Join(data, name), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return made, true
+}
+
+// config returns the settings of a server for tests.
+func config(data string) app.Config {
+	return app.Config{DataDir: data, Listen: "127.0.0.1:0", Grace: 2 * time.Second, Logger: slog.New(slog.DiscardHandler),
+		Pictures:   -1,   // otherwise payloads of tests would lead to the network
+		NoExposure: true} // otherwise every hazard changes once more, whenever its people are counted
+}
+
+// addPeople adds the organizations and users of Serve.
+func addPeople(ctx context.Context, s *app.Service) (redCross, fireBrigade int64, err error) {
+	now := s.Now()
+	rc, err := s.Auth.AddOrg(ctx, auth.Actor{}, "RC", "RC organization", now)
+	if err != nil {
+		return 0, 0, err
+	}
+	fb, err := s.Auth.AddOrg(ctx, auth.Actor{}, "FB", "FB organization", now)
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, u := range []auth.NewUser{
+		{Name: "root", Role: auth.Admin}, {Name: "reader", Role: auth.Reader},
+		{Name: "red", Role: auth.Editor, Orgs: []int64{rc.ID}}, {Name: "red-reader", Role: auth.Reader, Orgs: []int64{rc.ID}},
+		{Name: "fire", Role: auth.Editor, Orgs: []int64{fb.ID}},
+	} {
+		u.Password = Password
+		if err := s.Auth.AddUser(ctx, auth.Actor{}, u, now); err != nil {
+			return 0, 0, err
+		}
+	}
+	return rc.ID, fb.ID, nil
+}
