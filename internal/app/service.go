@@ -44,6 +44,7 @@ import (
 	"github.com/hazardd/hazardd/internal/net/outbound"
 	"github.com/hazardd/hazardd/internal/net/trace"
 	"github.com/hazardd/hazardd/internal/serve"
+	"github.com/hazardd/hazardd/internal/serve/route"
 	"github.com/hazardd/hazardd/internal/serve/sse"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/backup/continuous"
@@ -348,7 +349,7 @@ func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 	protocols.SetHTTP2(cfg.TLS != nil)
 	protocols.SetUnencryptedHTTP2(cfg.TLS == nil)
 	registry := s.metrics()
-	refused := serve.Refusals(registry)
+	refused := route.Refusals(registry)
 	s.conns = listen.New(s.listener, listen.Limits{All: cfg.Connections, Address: cfg.AddressConnections, Proxies: cfg.TrustedProxies,
 		Secure: cfg.TLS != nil, Over: func(limit string) { refused.WithLabelValues(limit).Inc() }})
 	s.server = &http.Server{

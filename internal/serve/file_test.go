@@ -17,7 +17,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/serve"
+	"github.com/hazardd/hazardd/internal/serve/write"
 	"github.com/hazardd/hazardd/internal/test/server"
 )
 
@@ -90,7 +90,7 @@ func TestNamesOfFiles(t *testing.T) {
 	for _, name := range slices.Concat(vectors.Names, sortedKeys(cleanNames), []string{strings.Repeat("ä", 200) + ".tar", strings.Repeat("a", 254) + " b", strings.Repeat("a", 300) + "." + strings.Repeat("b", 100)}) {
 		want, known := cleanNames[name]
 		if !known {
-			want = serve.CleanFileName(name)
+			want = write.CleanFileName(name)
 		}
 		for form, header := range map[string]string{
 			"as it is":      `form-data; name="file"; filename*=UTF-8''` + strings.ReplaceAll(url.QueryEscape(name), "+", "%20"),
@@ -132,7 +132,7 @@ func TestNamesOfFiles(t *testing.T) {
 
 func wantCleanName(t *testing.T, name string) {
 	t.Helper()
-	if name == "" || len(name) > serve.MaxFileName || !utf8.ValidString(name) || strings.ContainsAny(name, `/\`) || strings.Trim(name, ".") == "" || hazard.CleanLine(name) != name {
+	if name == "" || len(name) > write.MaxFileName || !utf8.ValidString(name) || strings.ContainsAny(name, `/\`) || strings.Trim(name, ".") == "" || hazard.CleanLine(name) != name {
 		t.Errorf("%q (%d bytes) is no clean name", name, len(name))
 	}
 }
@@ -143,7 +143,7 @@ func TestMediaTypesOfFiles(t *testing.T) {
 		"a.html": octets, "a.htm": octets, "a.xhtml": octets, "a.svg": octets, "a.js": octets, "a.mjs": octets, "a.xml": octets, "a.kml": octets, "a.css": octets, "a.swf": octets,
 		"a": octets, "": octets, "a.pdf.exe": octets, ".txt": "text/plain; charset=utf-8",
 	} {
-		if got := serve.MediaType(name); got != want || run.MatchString(got) {
+		if got := write.MediaType(name); got != want || run.MatchString(got) {
 			t.Errorf("%q is served as %s, want %s", name, got, want)
 		}
 	}

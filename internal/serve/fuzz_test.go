@@ -10,8 +10,9 @@ import (
 	"testing"
 	"unicode"
 
-	"github.com/hazardd/hazardd/internal/serve"
 	"github.com/hazardd/hazardd/internal/serve/encoded"
+	"github.com/hazardd/hazardd/internal/serve/read"
+	"github.com/hazardd/hazardd/internal/serve/write"
 	"github.com/hazardd/hazardd/internal/test/server"
 )
 
@@ -108,12 +109,12 @@ func FuzzFileName(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, name string) {
-		clean := serve.CleanFileName(name)
+		clean := write.CleanFileName(name)
 		wantCleanName(t, clean)
-		if again := serve.CleanFileName(clean); again != clean {
+		if again := write.CleanFileName(clean); again != clean {
 			t.Errorf("%q becomes %q, and that %q", name, clean, again)
 		}
-		header := serve.Disposition(clean)
+		header := read.Disposition(clean)
 		kind, params, err := mime.ParseMediaType(header)
 		if err != nil || kind != "attachment" || len(params) != 1 || params["filename"] != clean {
 			t.Errorf("%q reads as %s %q: %v", header, kind, params, err)
@@ -122,10 +123,10 @@ func FuzzFileName(f *testing.F) {
 			t.Errorf("header %q", header)
 		}
 		// Another program's encoding of the name is read as that name, or rejected.
-		if _, params, err := mime.ParseMediaType(multipart.FileContentDisposition("file", clean)); err == nil && params["filename"] == clean && serve.CleanFileName(params["filename"]) != clean {
+		if _, params, err := mime.ParseMediaType(multipart.FileContentDisposition("file", clean)); err == nil && params["filename"] == clean && write.CleanFileName(params["filename"]) != clean {
 			t.Errorf("%q is not read back unchanged", clean)
 		}
-		if media := serve.MediaType(clean); run.MatchString(media) {
+		if media := write.MediaType(clean); run.MatchString(media) {
 			t.Errorf("%q is served as %s", clean, media)
 		}
 	})

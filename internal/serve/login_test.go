@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/hazardd/hazardd/internal/serve"
+	"github.com/hazardd/hazardd/internal/serve/route"
 	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/server"
 )
@@ -46,7 +47,7 @@ func TestAFloodOfLoginsIsOneLineOfTheLog(t *testing.T) {
 	if n := strings.Count(log.String(), "request refused"); n != 1 {
 		t.Errorf("%d lines for %d refusals", n, statuses[http.StatusServiceUnavailable])
 	}
-	p.ahead.Add(int64(serve.RefusedEvery))
+	p.ahead.Add(int64(route.RefusedEvery))
 	want := fmt.Sprintf("limit=login-queue repeated=%d", statuses[http.StatusServiceUnavailable]-1)
 	flood()
 	if !strings.Contains(log.String(), want) || strings.Count(log.String(), "request refused") != 2 {

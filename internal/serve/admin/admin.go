@@ -1,0 +1,126 @@
+// Package admin serves what people manage: accounts, organizations, keys, sources, assets, webhooks
+// and subscriptions, and what operators and their programs look at.
+package admin
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/hazardd/hazardd/internal/ingest/evidence"
+	"github.com/hazardd/hazardd/internal/ingest/poll/delay"
+	"github.com/hazardd/hazardd/internal/serve/read"
+	"github.com/hazardd/hazardd/internal/serve/route"
+	"github.com/hazardd/hazardd/internal/tell/subscription"
+	"github.com/hazardd/hazardd/internal/tell/webhook"
+)
+
+// Accounts serves logins, accounts, users, organizations, keys and the audit trail.
+type Accounts struct{ *read.Hazards }
+
+// Routes adds the accounts.
+func (a *Accounts) Routes() {
+	a.Open("POST /authorize", a.authorize) // the base interface, section 5
+	a.Open("POST /authorize/refresh", a.refresh)
+	a.Open("POST /authorize/revoke", a.revoke)
+	a.Open("GET /.well-known/jwks.json", a.jwks)
+	a.Private("GET /account", a.account)
+	a.Private("POST /account/password", a.changePassword)
+	a.Private("GET /account/sessions", a.sessions)
+	a.Private("DELETE /account/sessions/{session}", a.endUserSession)
+	a.Private("GET /users", forAdmins(a.users))
+	a.Private("POST /users", forAdmins(a.createUser))
+	a.Private("GET /users/{user}", forAdmins(a.user))
+	a.Private("PATCH /users/{user}", forAdmins(a.patchUser))
+	a.Private("DELETE /users/{user}", forAdmins(a.removeUser))
+	a.Private("POST /users/{user}/password", forAdmins(a.givePassword))
+	a.Private("GET /organizations", forAdmins(a.organizations))
+	a.Private("POST /organizations", forAdmins(a.createOrganization))
+	a.Private("GET /organizations/{org}", forAdmins(a.organization))
+	a.Private("GET /organizations/{org}/publishing", a.publishing)
+	a.Private("PUT /organizations/{org}/publishing", a.setPublishing)
+	a.Private("POST /keys", a.createKey)
+	a.Private("GET /keys", a.keys)
+	a.Private("DELETE /keys/{key}", a.revokeKey)
+	a.Private("GET /audit", a.audit)
+}
+
+// Assets changes the assets of organizations.
+type Assets struct{ *read.Assets }
+
+// Routes adds the changes.
+func (a *Assets) Routes() {
+	a.Members("PUT /organizations/{org}/assets", a.loadAssets)
+	a.Members("DELETE /organizations/{org}/assets", a.removeAssets)
+}
+
+// Sources serves the states of the sources, and what they sent.
+type Sources struct {
+	*read.Hazards
+	Evidence *evidence.Keeper // payloads as received; nil means that none are kept
+	Delays   *delay.Delays    // how late reports are committed
+	// PollNow requests a poll of the named source. It returns hazard.ErrNotFound if there is none.
+	PollNow func(ctx context.Context, name string) error
+}
+
+// Routes adds the sources.
+func (a *Sources) Routes() {
+	a.Readable("GET /sources", a.sources)
+	a.Private("POST /sources/{source}/poll", a.pollSource)
+	a.Private("GET /sources/{source}/errors", a.sourceErrors)
+	a.Private("GET /payloads/{payload}", a.payload)
+}
+
+// Messages serves webhooks and subscriptions.
+type Messages struct {
+	*route.Router
+	Webhooks *webhook.Service
+	Notify   *subscription.Service
+	Channels Channels
+}
+
+// Routes adds the webhooks and subscriptions.
+func (a *Messages) Routes() {
+	a.Private("GET /webhooks", a.listWebhooks)
+	a.Private("POST /webhooks", a.createWebhook)
+	a.Private("GET /webhooks/{webhook}", a.getWebhook)
+	a.Private("PATCH /webhooks/{webhook}", a.patchWebhook)
+	a.Private("DELETE /webhooks/{webhook}", a.deleteWebhook)
+	a.Private("POST /webhooks/{webhook}/test", a.testWebhook)
+	a.Private("POST /webhooks/{webhook}/rotate", a.rotateWebhook)
+	a.Private("GET /webhooks/{webhook}/deliveries", a.deliveries)
+	a.Private("POST /webhooks/{webhook}/deliveries/{delivery}/redeliver", a.redeliver)
+	a.Private("GET /subscriptions", subscribed(a.listSubscriptions))
+	a.Anybody("POST /subscriptions", a.createSubscription)
+	a.Anybody("GET /subscriptions/channels", subscribed(a.subscriptionChannels))
+	a.Private("GET /subscriptions/status", subscribed(a.subscriptionsState))
+	a.Private("GET /subscriptions/{subscription}", subscribed(a.getSubscription))
+	a.Private("PATCH /subscriptions/{subscription}", a.patchSubscription)
+	a.Private("DELETE /subscriptions/{subscription}", a.deleteSubscription)
+	a.Private("POST /subscriptions/{subscription}/test", a.testSubscription)
+	a.Private("GET /subscriptions/{subscription}/notices", subscribed(a.subscriptionNotices))
+}
+
+// Operations serves health, metrics, robots.txt and security.txt.
+type Operations struct {
+	*route.Router
+	// Ready returns why the service is not ready to serve, or nil if it is.
+	Ready func() error
+	// SecurityContact is the mailto: or https: address for reports of vulnerabilities. If empty,
+	// there is no security.txt.
+	SecurityContact string
+	scraped         http.Handler // handler of the metrics
+}
+
+// NewOperations returns the handlers of operators.
+func NewOperations(r *route.Router, ready func() error, contact string) *Operations {
+	return &Operations{r, ready, contact, scraped(r.Metrics, r.Logger)}
+}
+
+// Routes adds the paths of operators.
+func (a *Operations) Routes() {
+	a.Open("GET /healthz", a.healthz)
+	a.Open("GET /readyz", a.readyz)
+	a.Open("GET /metrics", a.metrics)
+	a.Open("GET /robots.txt", a.robots)
+	a.Open("GET /.well-known/security.txt", a.securityText)
+}

@@ -1,0 +1,57 @@
+package admin
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/format/cap"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/serve/route"
+)
+
+// publishing serves the publishing settings of an organization.
+func (a *Accounts) publishing(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
+	if err := route.NoQuery(r); err != nil {
+		return err
+	}
+	org, err := a.Org(r.PathValue("org"))
+	if err != nil {
+		return err
+	}
+	settings, err := a.Store.Publishing(r.Context())
+	if err != nil {
+		return err
+	}
+	p := settings.Now(org.ID)
+	if p == nil {
+		return fmt.Errorf("%w: organization %s does not publish", hazard.ErrNotFound, org.Acronym)
+	}
+	return route.AnswerJSON(w, r, p, true)
+}
+
+// setPublishing changes the publishing settings of an organization.
+func (a *Accounts) setPublishing(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	if err := route.Role(who, auth.Admin); err != nil {
+		return err
+	}
+	if err := route.NoQuery(r); err != nil {
+		return err
+	}
+	org, err := a.Org(r.PathValue("org"))
+	if err != nil {
+		return err
+	}
+	body, err := route.ReadBody(w, r, cap.MaxProfile)
+	if err != nil {
+		return err
+	}
+	p, err := cap.Parse(org.ID, org.Name, body)
+	if err != nil {
+		return err
+	}
+	if err := a.Store.SetPublishing(r.Context(), p, *a.Audit(r, who, auth.ActionPublish, org, p.Summary())); err != nil {
+		return err
+	}
+	return route.AnswerJSON(w, r, p, true)
+}

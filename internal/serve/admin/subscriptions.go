@@ -1,0 +1,249 @@
+package admin
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	countries "github.com/hazardd/hazardd/internal/atlas/region"
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/serve/route"
+	"github.com/hazardd/hazardd/internal/tell"
+)
+
+// maxSubscription bounds the body of a subscription, in bytes. Areas take most of it.
+const maxSubscription = 256 << 10
+
+// subscribed wraps h for callers with a login. A read key grants no subscription, because others
+// see the addresses that contain it.
+func subscribed(h route.Protected) route.Protected {
+	return func(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+		if route.Keyed(r) != nil {
+			return fmt.Errorf("%w: a read key shows no subscriptions; log in", hazard.ErrForbidden)
+		}
+		return h(w, r, who)
+	}
+}
+
+func (a *Messages) subscriber(r *http.Request, who *auth.Caller) tell.Author {
+	return tell.Author{Caller: who, Addr: a.ClientAddr(r)}
+}
+
+// subscriptionID is the subscription that the path names.
+func subscriptionID(r *http.Request) (string, error) {
+	text := r.PathValue("subscription")
+	id, err := uuid.Parse(text)
+	if err != nil || len(text) != 36 {
+		return "", route.BadParameter("subscription-id", "%.100q is not a uuid", text)
+	}
+	return id.String(), nil
+}
+
+// Channels are the channels that subscribers can choose. They hold no secrets.
+type Channels struct {
+	Email   bool
+	PushKey string            // key for subscriptions to Web Push; empty if it is off
+	HTTP    map[string]string // HTTP channels by name, with a description of their addresses
+}
+
+// offered is what the form of a subscription offers a caller.
+type offered struct {
+	Email   bool          `json:"email"`
+	WebPush *offeredPush  `json:"webpush,omitzero"`
+	HTTP    []offeredHTTP `json:"http"`
+	Regions []string      `json:"regions"`
+}
+
+type offeredPush struct {
+	PublicKey string `json:"public_key"`
+}
+
+type offeredHTTP struct {
+	Template string `json:"template"`
+	About    string `json:"about"`
+}
+
+// subscriptionChannels serves what a subscription of the caller can contain. It leaves out email if
+// no confirmation could be sent.
+func (a *Messages) subscriptionChannels(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	if err := route.NoQuery(r); err != nil {
+		return err
+	}
+	out := offered{HTTP: []offeredHTTP{}, Regions: []string{}}
+	if a.Notify.Key != nil {
+		out.Email = a.Channels.Email && (a.Notify.Links || who.Role == auth.Admin)
+		if a.Channels.PushKey != "" && (out.Email || who.Role != auth.Public) { // the public gets Web Push only where email is offered too
+			out.WebPush = &offeredPush{a.Channels.PushKey}
+		}
+		if who.Role != auth.Public && who.Role != auth.Reader {
+			for _, name := range slices.Sorted(maps.Keys(a.Channels.HTTP)) {
+				out.HTTP = append(out.HTTP, offeredHTTP{name, a.Channels.HTTP[name]})
+			}
+		}
+	}
+	for _, c := range countries.Countries() {
+		out.Regions = append(out.Regions, c.Code)
+	}
+	return route.AnswerJSON(w, r, out, true)
+}
+
+// listSubscriptions lists the caller's subscriptions; for an admin all subscriptions, unless only
+// their own are requested.
+func (a *Messages) listSubscriptions(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	values, err := route.Parameters(r, "after", "limit", "mine")
+	if err != nil {
+		return err
+	}
+	next := url.Values{}
+	switch mine := values.Get("mine"); mine {
+	case "", "false":
+	case "true":
+		own := *who
+		own.Role = auth.Reader
+		who = &own
+		next.Set("mine", mine)
+	default:
+		return route.BadParameter("mine", "%.20q is neither true nor false", mine)
+	}
+	limit, err := route.IntParameter(values, "limit", route.DefaultChanges, 1, route.MaxChanges)
+	if err != nil {
+		return err
+	}
+	after := values.Get("after")
+	if after != "" && uuid.Validate(after) != nil {
+		return route.BadParameter("after", "%.100q is not a uuid", after)
+	}
+	list, err := a.Notify.List(r.Context(), a.subscriber(r, who), strings.ToLower(after), int(limit))
+	if err != nil {
+		return err
+	}
+	if int64(len(list)) == limit {
+		next.Set("after", list[limit-1].ID)
+		next.Set("limit", fmt.Sprint(limit))
+		a.LinkNext(w, r, next)
+	}
+	return route.AnswerJSON(w, r, list, true)
+}
+
+// createSubscription is for users and, if the server is public, for people without an account.
+func (a *Messages) createSubscription(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	body, err := route.ReadBody(w, r, maxSubscription)
+	if err != nil {
+		return err
+	}
+	if who.Role == auth.Public {
+		who = nil
+	}
+	made, err := a.Notify.Create(r.Context(), a.subscriber(r, who), body, a.Now())
+	if err != nil {
+		return err
+	}
+	return route.WrittenJSON(w, made, fmt.Sprintf("%s/subscriptions/%s", a.BaseURL, made.ID), true)
+}
+
+func (a *Messages) getSubscription(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	if err := route.NoQuery(r); err != nil {
+		return err
+	}
+	id, err := subscriptionID(r)
+	if err != nil {
+		return err
+	}
+	s, err := a.Notify.Get(r.Context(), a.subscriber(r, who), id)
+	if err != nil {
+		return err
+	}
+	return route.AnswerJSON(w, r, s, true)
+}
+
+func (a *Messages) patchSubscription(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	id, err := subscriptionID(r)
+	if err != nil {
+		return err
+	}
+	body, err := route.ReadBody(w, r, maxSubscription)
+	if err != nil {
+		return err
+	}
+	s, err := a.Notify.Patch(r.Context(), a.subscriber(r, who), id, body, a.Now())
+	if err != nil {
+		return err
+	}
+	return route.WrittenJSON(w, s, a.BaseURL+"/subscriptions/"+id, false)
+}
+
+func (a *Messages) deleteSubscription(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	id, err := subscriptionID(r)
+	if err != nil {
+		return err
+	}
+	if err := a.Notify.Delete(r.Context(), a.subscriber(r, who), id, a.Now()); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// testSubscription sends a test message over each channel and returns the results.
+func (a *Messages) testSubscription(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	id, err := subscriptionID(r)
+	if err != nil {
+		return err
+	}
+	if err := a.Users.Test(who, a.Time()); err != nil {
+		return err
+	}
+	tested, err := a.Notify.Test(r.Context(), a.subscriber(r, who), id, a.Now())
+	if err != nil {
+		return err
+	}
+	return route.WrittenJSON(w, tested, a.BaseURL+"/subscriptions/"+id, false)
+}
+
+// subscriptionNotices lists the sent and waiting notices of a subscription, latest first.
+func (a *Messages) subscriptionNotices(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	values, err := route.Parameters(r, "before", "limit")
+	if err != nil {
+		return err
+	}
+	id, err := subscriptionID(r)
+	if err != nil {
+		return err
+	}
+	before, err := route.IntParameter(values, "before", 0, 1, math.MaxInt64)
+	if err != nil {
+		return err
+	}
+	limit, err := route.IntParameter(values, "limit", route.DefaultChanges, 1, route.MaxChanges)
+	if err != nil {
+		return err
+	}
+	list, err := a.Notify.Deliveries(r.Context(), a.subscriber(r, who), id, before, int(limit))
+	if err != nil {
+		return err
+	}
+	if int64(len(list)) == limit {
+		next := url.Values{"before": {fmt.Sprint(list[limit-1].ID)}, "limit": {fmt.Sprint(limit)}}
+		a.LinkNext(w, r, next)
+	}
+	return route.AnswerJSON(w, r, list, true)
+}
+
+// subscriptionsState serves the state of notifications to an admin.
+func (a *Messages) subscriptionsState(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	if err := route.NoQuery(r); err != nil {
+		return err
+	}
+	state, err := a.Notify.State(r.Context(), a.subscriber(r, who))
+	if err != nil {
+		return err
+	}
+	return route.AnswerJSON(w, r, state, true)
+}

@@ -1,0 +1,255 @@
+package admin
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard/query"
+	"github.com/hazardd/hazardd/internal/serve/route"
+)
+
+// The handlers in this file are for admins. They do the same as the commands hazardd user and
+// hazardd org, through the same code in internal/auth, which writes the audit trail.
+
+// madePasswordLife is how long a generated password is valid: long enough to hand it over and to
+// choose another.
+const madePasswordLife = 24 * time.Hour
+
+// userJSON returns the record of a user, with an empty list instead of null for no organizations.
+func userJSON(u auth.User) auth.UserRecord {
+	out := u.Record()
+	if out.Orgs == nil {
+		out.Orgs = []int64{}
+	}
+	return out
+}
+
+// forAdmins wraps a handler for admins without parameters.
+func forAdmins(h route.Protected) route.Protected {
+	return func(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+		if err := route.Role(who, auth.Admin); err != nil {
+			return err
+		}
+		if err := route.NoQuery(r); err != nil {
+			return err
+		}
+		return h(w, r, who)
+	}
+}
+
+// users lists all users by name.
+func (a *Accounts) users(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
+	list := []auth.UserRecord{}
+	for _, u := range a.Auth.Users() {
+		list = append(list, userJSON(u))
+	}
+	return route.AnswerJSON(w, r, list, true)
+}
+
+// userNamed returns the user in the path, even if disabled.
+func (a *Accounts) userNamed(name string) (auth.UserRecord, error) {
+	all := a.Auth.Users()
+	i := slices.IndexFunc(all, func(u auth.User) bool { return u.Name == name })
+	if i < 0 {
+		return auth.UserRecord{}, fmt.Errorf("%w: user %.60q", hazard.ErrNotFound, name)
+	}
+	return userJSON(all[i]), nil
+}
+
+func (a *Accounts) user(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
+	u, err := a.userNamed(r.PathValue("user"))
+	if err != nil {
+		return err
+	}
+	return route.AnswerJSON(w, r, u, true)
+}
+
+// newPassword is a password that an admin sets for a user, chosen or generated.
+type newPassword struct {
+	Password auth.Password `json:"password"`
+	Until    string        `json:"password_ends"`
+
+	ends   hazard.Instant // 0: never
+	isMade bool
+}
+
+// complete generates a password if none is given, and sets when it expires.
+func (p *newPassword) complete(now hazard.Instant) error {
+	if p.Password == "" {
+		p.Password, p.ends, p.isMade = auth.RandomPassword(), now.Add(madePasswordLife), true
+	}
+	if p.Until == "" {
+		return nil
+	}
+	at, ok := query.ReadMoment(p.Until)
+	if !ok || at <= now {
+		bad := &hazard.InvalidError{}
+		bad.Add("password_ends", "%.60q is not %s, later than now", p.Until, query.MomentForm)
+		return bad
+	}
+	p.ends = at
+	return nil
+}
+
+// createUser adds a user, who can log in at once.
+func (a *Accounts) createUser(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	var body struct {
+		Name        string    `json:"name"`
+		Role        auth.Role `json:"role"`
+		Orgs        []int64   `json:"orgs"`
+		newPassword `json:",inline"`
+	}
+	if err := route.Object(w, r, &body); err != nil {
+		return err
+	}
+	now := a.Now()
+	if err := body.complete(now); err != nil {
+		return err
+	}
+	err := a.Auth.AddUser(r.Context(), a.Actor(r, who), auth.NewUser{Name: body.Name, Role: body.Role, Orgs: body.Orgs, Password: body.Password, PasswordEnds: body.ends}, now)
+	if err != nil {
+		return err
+	}
+	return a.answerUser(w, body.Name, body.newPassword, true)
+}
+
+// answerUser answers a write of a user, with the password if it was generated.
+func (a *Accounts) answerUser(w http.ResponseWriter, name string, p newPassword, isNew bool) error {
+	u, err := a.userNamed(name)
+	if err != nil {
+		return err
+	}
+	if p.isMade {
+		u.Password = string(p.Password)
+	}
+	return route.WrittenJSON(w, u, a.BaseURL+"/users/"+name, isNew)
+}
+
+// givePassword changes a user's password and ends the user's sessions.
+func (a *Accounts) givePassword(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	var body newPassword
+	if err := route.Object(w, r, &body); err != nil {
+		return err
+	}
+	name, now := r.PathValue("user"), a.Now()
+	if err := body.complete(now); err != nil {
+		return err
+	}
+	if err := a.Auth.SetPassword(r.Context(), a.Actor(r, who), name, body.Password, body.ends, now); err != nil {
+		return err
+	}
+	return a.answerUser(w, name, body, false)
+}
+
+// notSelf refuses changes that would lock the caller out. Another admin, or the command line on the
+// server, can make them.
+func notSelf(who *auth.Caller, name, what string) error {
+	if name != who.Name {
+		return nil
+	}
+	return fmt.Errorf("%w: you cannot %s yourself; another admin can, or hazardd user on the server", hazard.ErrConflict, what)
+}
+
+// patchUser changes a user's role, organizations and whether the user is disabled. Each is written
+// separately; repeating the request after a failure is safe.
+func (a *Accounts) patchUser(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	var body struct {
+		Role     *auth.Role `json:"role"`
+		Orgs     *[]int64   `json:"orgs"`
+		Disabled *bool      `json:"disabled"`
+	}
+	if err := route.Object(w, r, &body); err != nil {
+		return err
+	}
+	name, by, now := r.PathValue("user"), a.Actor(r, who), a.Now()
+	before, err := a.userNamed(name)
+	if err != nil {
+		return err
+	}
+	if body.Role != nil && *body.Role != auth.Admin {
+		if err := notSelf(who, name, "take the role admin from"); err != nil {
+			return err
+		}
+	}
+	if body.Disabled != nil && *body.Disabled {
+		if err := notSelf(who, name, "disable"); err != nil {
+			return err
+		}
+	}
+	if body.Role != nil && !body.Role.Known() { // check before writing anything
+		bad := &hazard.InvalidError{}
+		bad.Add("role", "%q is not one of reader, editor, admin", *body.Role)
+		return bad
+	}
+	if body.Orgs != nil {
+		if err := a.Auth.SetOrgs(r.Context(), by, name, *body.Orgs, now); err != nil {
+			return err
+		}
+	}
+	if body.Role != nil {
+		if err := a.Auth.SetRole(r.Context(), by, name, *body.Role, now); err != nil {
+			return err
+		}
+	}
+	if body.Disabled != nil && *body.Disabled != before.Disabled {
+		change := a.Auth.Enable
+		if *body.Disabled {
+			change = a.Auth.Disable
+		}
+		if err := change(r.Context(), by, name, now); err != nil {
+			return err
+		}
+	}
+	return a.answerUser(w, name, newPassword{}, false)
+}
+
+// removeUser removes a user permanently.
+func (a *Accounts) removeUser(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	name := r.PathValue("user")
+	if err := notSelf(who, name, "remove"); err != nil {
+		return err
+	}
+	if err := a.Auth.RemoveUser(r.Context(), a.Actor(r, who), name, a.Now()); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// organizations lists all organizations by id.
+func (a *Accounts) organizations(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
+	list := []accountOrg{}
+	for _, o := range a.Auth.Orgs() {
+		list = append(list, accountOrg(o))
+	}
+	return route.AnswerJSON(w, r, list, true)
+}
+
+func (a *Accounts) organization(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
+	o, err := a.Org(r.PathValue("org"))
+	if err != nil {
+		return err
+	}
+	return route.AnswerJSON(w, r, accountOrg(o), true)
+}
+
+// createOrganization adds an organization. Organizations are never renamed or removed, because
+// their hazards refer to them.
+func (a *Accounts) createOrganization(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	var body struct {
+		Acronym string `json:"acronym"`
+		Name    string `json:"name"`
+	}
+	if err := route.Object(w, r, &body); err != nil {
+		return err
+	}
+	o, err := a.Auth.AddOrg(r.Context(), a.Actor(r, who), body.Acronym, body.Name, a.Now())
+	if err != nil {
+		return err
+	}
+	return route.WrittenJSON(w, accountOrg(o), fmt.Sprintf("%s/organizations/%d", a.BaseURL, o.ID), true)
+}

@@ -1,0 +1,175 @@
+package read
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard/query"
+	"github.com/hazardd/hazardd/internal/lang"
+	"github.com/hazardd/hazardd/internal/serve/encoded"
+	"github.com/hazardd/hazardd/internal/serve/route"
+	"github.com/hazardd/hazardd/internal/store/view"
+)
+
+// maxAreaIDs is how many hazards one request for areas may name; a map window holds fewer.
+const maxAreaIDs = 500
+
+// areaFeature is the place of a hazard, or one of its areas, as GeoJSON (RFC 7946).
+type areaFeature struct {
+	Type       string         `json:"type"`
+	ID         int64          `json:"id"`
+	BBox       [4]float64     `json:"bbox"` // west, south, east, north; west is greater than east across the antimeridian
+	Geometry   jsontext.Value `json:"geometry"`
+	Properties areaProperties `json:"properties"`
+}
+
+type areaProperties struct {
+	UpdateDate string `json:"update_Date"`
+	Role       string `json:"role,omitzero"`
+}
+
+// activeAreas serves the places of the active hazards: the bounding boxes of all of them, or the
+// geometries of those in the parameter ids. A hazard without an area has a box around its point, so
+// a hazard without a box is not active.
+func (a *Lists) activeAreas(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	values, err := route.Parameters(r, "ids")
+	if err != nil {
+		return err
+	}
+	now := a.Now()
+	v := a.Live.View(now)
+	if values.Has("ids") {
+		ids, err := areaIDs(values)
+		if err != nil {
+			return err
+		}
+		return a.Hold(w, r, who, route.CostOfPage, func(w http.ResponseWriter) error { return a.areasOf(w, r, v, ids, now) })
+	}
+	// The places do not depend on the caller.
+	body, err := a.lists.Form(v, "boxes", view.Filter{}, nil, lang.Wish{}, func(out io.Writer, list iter.Seq2[*hazard.Hazard, int]) error {
+		// The first request may be canceled while others still wait for the body.
+		return a.writeBoxes(context.WithoutCancel(r.Context()), out, list)
+	})
+	w.Header()["Content-Type"] = []string{GeoJSON}
+	if errors.Is(err, encoded.ErrLarge) {
+		return a.Hold(w, r, who, route.CostOfPage, func(w http.ResponseWriter) error {
+			a.SetView(w, v, now)
+			return a.Streamed(w, r, fmt.Sprintf(`"%d-%d-boxes"`, v.Number(), v.At()), false, func(out io.Writer) error {
+				return a.writeBoxes(r.Context(), out, v.Hazards(view.Filter{}, nil))
+			})
+		})
+	}
+	if err != nil {
+		return err
+	}
+	return a.answerShared(w, r, who, v, body, now)
+}
+
+func areaIDs(values url.Values) ([]int64, error) {
+	var ids []int64
+	for text := range strings.SplitSeq(values.Get("ids"), ",") {
+		id, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || id <= 0 {
+			return nil, route.BadParameter("ids", "%.40q is not a hazard_ID; expected whole numbers from 1, separated by commas", text)
+		}
+		ids = append(ids, id)
+	}
+	if len(ids) > maxAreaIDs {
+		return nil, route.BadParameter("ids", "names %d hazards, expected at most %d", len(ids), maxAreaIDs)
+	}
+	return ids, nil
+}
+
+const NoFeatures = `{"type":"FeatureCollection","features":[`
+
+func (a *Lists) writeBoxes(ctx context.Context, out io.Writer, list iter.Seq2[*hazard.Hazard, int]) error {
+	between := NoFeatures
+	for h := range list {
+		shapes, err := a.Store.Shapes(ctx, h.Areas)
+		if err != nil {
+			return err
+		}
+		if err := writeFeature(out, &between, h, "", jsontext.Value("null"), query.Footprint(h, shapes)...); err != nil {
+			return err
+		}
+	}
+	return endFeatures(out, between)
+}
+
+// areasOf serves the areas of active hazards and leaves out the others. Areas that do not fit the
+// answer are on the next page.
+func (a *Lists) areasOf(w http.ResponseWriter, r *http.Request, v *view.View, ids []int64, now hazard.Instant) error {
+	var text strings.Builder
+	between := NoFeatures
+	for i, id := range ids {
+		if text.Len() >= route.PageBytes {
+			a.LinkNext(w, r, url.Values{"ids": {strings.Join(digits(ids[i:]), ",")}})
+			break
+		}
+		h, ok := v.Hazard(id)
+		if !ok {
+			continue
+		}
+		shapes, err := a.Store.Shapes(r.Context(), h.Areas)
+		if err != nil {
+			return err
+		}
+		if len(shapes) == 0 {
+			shapes = query.Footprint(h, nil)
+		}
+		for j, s := range shapes {
+			role := hazard.PointArea
+			if j < len(h.Areas) {
+				role = h.Areas[j].Role
+			}
+			if err := writeFeature(&text, &between, h, role, jsontext.Value(s.GeoJSON()), s); err != nil {
+				return err
+			}
+		}
+	}
+	if err := endFeatures(&text, between); err != nil {
+		return err
+	}
+	w.Header()["Content-Type"] = []string{GeoJSON}
+	return a.AnswerList(w, r, v, encoded.NewBody([]byte(text.String()), false), now)
+}
+
+func writeFeature(out io.Writer, between *string, h *hazard.Hazard, role hazard.AreaRole, geometry jsontext.Value, places ...geo.Shape) error {
+	if _, err := io.WriteString(out, *between); err != nil {
+		return err
+	}
+	*between = ","
+	b := geo.BoundsOf(places...)
+	return json.MarshalWrite(out, areaFeature{Type: "Feature", ID: h.ID, BBox: [4]float64{b.West, b.South, b.East, b.North}, Geometry: geometry,
+		Properties: areaProperties{UpdateDate: h.Updated.Digits(), Role: string(role)}})
+}
+
+func endFeatures(out io.Writer, between string) error {
+	end := "]}"
+	if between == NoFeatures {
+		end = NoFeatures + end
+	}
+	_, err := io.WriteString(out, end)
+	return err
+}
+
+func digits(ids []int64) []string {
+	texts := make([]string, len(ids))
+	for i, id := range ids {
+		texts[i] = strconv.FormatInt(id, 10)
+	}
+	return texts
+}

@@ -1,0 +1,26 @@
+package read
+
+import (
+	"context"
+	"io"
+	"iter"
+
+	"github.com/hazardd/hazardd/internal/format"
+	"github.com/hazardd/hazardd/internal/hazard"
+)
+
+// maxForms bounds the cache of hazards in formats other than JSON, in bytes. It holds 5,000 plain
+// hazards in two formats.
+const maxForms = 32 << 20
+
+// Encode writes a document of hazards, each with the number of products that the reader may see and
+// the format's additional data. Encoded hazards are cached.
+func (a *Hazards) Encode(ctx context.Context, out io.Writer, from format.Store, f format.Format, o format.Options, list iter.Seq2[*hazard.Hazard, int]) error {
+	doc := format.NewWriter(out, f, o)
+	for h, products := range list {
+		if err := a.forms.Write(ctx, doc, from, h, products); err != nil {
+			return err
+		}
+	}
+	return doc.Close()
+}
