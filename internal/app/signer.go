@@ -3,7 +3,7 @@ package app
 import (
 	"time"
 
-	"github.com/hazardd/hazardd/internal/tell/publish/signature"
+	"github.com/hazardd/hazardd/internal/tell/publish"
 )
 
 // signerEnds is how long before the certificate for CAP messages expires a warning is logged.
@@ -15,7 +15,7 @@ func (s *Service) openSigner() error {
 	if s.cfg.CAPKey == "" {
 		return nil
 	}
-	signer, err := signature.Open(s.cfg.CAPKey, s.cfg.CAPCertificate)
+	signer, err := publish.OpenSigner(s.cfg.CAPKey, s.cfg.CAPCertificate)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/serve"
-	"github.com/hazardd/hazardd/internal/tell/publish/signature"
+	"github.com/hazardd/hazardd/internal/tell/publish"
 	"github.com/hazardd/hazardd/internal/test/server"
 )
 
@@ -37,7 +37,7 @@ func TestMessagesAreSigned(t *testing.T) {
 	var config serve.Config
 	unsigned := handle(t, func(c *serve.Config) { c.Public = serve.PublicRead; config = *c })
 	node := func() *inProcess {
-		signer, err := signature.Open(key, certificate)
+		signer, err := publish.OpenSigner(key, certificate)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -34,15 +34,6 @@ func Jitter(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * (0.9 + 0.2*rand.Float64()))
 }
 
-// Tolerated is how often in a row a receiver may fail; from then on it is tried with one message at a time, and after pauses: the messages
-// that wait need not each find out.
-const Tolerated = 3
-
-// Pause is how long a receiver that has failed so often in a row, Tolerated at least, is left alone: first, and twice as long each time, up to most.
-func Pause(failures int, first, most time.Duration) time.Duration {
-	return Jitter(min(first<<min(failures-Tolerated, 10), most))
-}
-
 // Targets says where requests may lead. Zero: to public addresses by https, on ports 443 and 8443.
 type Targets struct {
 	// Allow are addresses beyond the public ones: there http is allowed too, and every port.

@@ -1,9 +1,4 @@
-// Package signature signs XML documents: an enveloped signature (XML Signature, section 3.1) as the last child of the document's element, as CAP 1.2 has
-// it for alerts (section 3.3.4.1).
-//
-// The same document and key give the same bytes, whenever and on whatever node they are signed: RSA with PKCS #1 v1.5 and SHA-256, over exclusive
-// canonical XML. So what is made again when asked for stays what it was.
-package signature
+package publish
 
 import (
 	"bytes"
@@ -20,20 +15,27 @@ import (
 	"github.com/hazardd/hazardd/internal/net/listen/certificate"
 )
 
-// Bounds of a key, in bits: shorter ones are no longer believed, and signing takes the square of the length and more.
+// The limits of a key in bits: shorter ones are not secure any more, and the time to sign grows with
+// at least the square of the length.
 const (
 	minBits = 2048
 	maxBits = 4096
 )
 
-// Signer signs with one key. It is safe for concurrent use.
-type Signer struct {
+// XMLSigner signs XML documents with one key: an enveloped signature (XML Signature, section 3.1) as
+// the last child of the document's element, as CAP 1.2 has it for alerts (section 3.3.4.1). It is safe
+// for concurrent use.
+//
+// The same document and key give the same bytes on every node: RSA with PKCS #1 v1.5 and SHA-256, over
+// exclusive canonical XML.
+type XMLSigner struct {
 	context *dsig.SigningContext
 	leaf    *x509.Certificate
 }
 
-// Open reads a key and its certificate, followed by its intermediates, from files of PEM. A key that others than its owner and group may read is refused.
-func Open(key, certificateFile string) (*Signer, error) {
+// OpenSigner reads a key and its certificate, followed by its intermediates, from PEM files. It refuses
+// a key that others than its owner and group may read.
+func OpenSigner(key, certificateFile string) (*XMLSigner, error) {
 	if err := secret.Private(key, secret.NotOwnerOrGroup, "sign messages in our name"); err != nil {
 		return nil, err
 	}
@@ -48,7 +50,7 @@ func Open(key, certificateFile string) (*Signer, error) {
 	if bits := private.N.BitLen(); bits < minBits || bits > maxBits {
 		return nil, fmt.Errorf("%s is an RSA key of %d bits: it must have from %d to %d", key, bits, minBits, maxBits)
 	}
-	s := &Signer{leaf: pair.Leaf}
+	s := &XMLSigner{leaf: pair.Leaf}
 	if s.context, err = dsig.NewSigningContext(private, pair.Certificate); err != nil {
 		return nil, err
 	}
@@ -56,11 +58,12 @@ func Open(key, certificateFile string) (*Signer, error) {
 	return s, s.context.SetSignatureMethod(dsig.RSASHA256SignatureMethod)
 }
 
-// End is when the certificate ends.
-func (s *Signer) End() time.Time { return s.leaf.NotAfter }
+// End returns when the certificate expires.
+func (s *XMLSigner) End() time.Time { return s.leaf.NotAfter }
 
-// Sign returns the document with a signature before the end tag of its element. All that is before the signature is the document's, byte by byte.
-func (s *Signer) Sign(document []byte) ([]byte, error) {
+// Sign returns the document with a signature before the end tag of its element. The bytes before the
+// signature are those of the document.
+func (s *XMLSigner) Sign(document []byte) ([]byte, error) {
 	tree := etree.NewDocument()
 	if err := tree.ReadFromBytes(document); err != nil {
 		return nil, fmt.Errorf("sign: %w", err)

@@ -1,4 +1,4 @@
-package signature_test
+package publish_test
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/hazardd/hazardd/internal/tell/publish/signature"
+	"github.com/hazardd/hazardd/internal/tell/publish"
 	"github.com/hazardd/hazardd/internal/test/server"
 )
 
@@ -49,7 +49,7 @@ var documents = map[string]string{
 
 func TestASignatureIsGoodAndTheRestOfTheDocumentAsItWas(t *testing.T) {
 	key, certificate, root := server.KeyPair(t, key2048(), authority())
-	s, err := signature.Open(key, certificate)
+	s, err := publish.OpenSigner(key, certificate)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func TestASignatureIsGoodAndTheRestOfTheDocumentAsItWas(t *testing.T) {
 			if from < 0 || string(signed[:from])+string(signed[to:]) != document {
 				t.Errorf("without the signature it is\n%s\nbefore it was\n%s", string(signed[:max(from, 0)])+string(signed[to:]), document)
 			}
-			again, err := signature.Open(key, certificate) // as on another node
+			again, err := publish.OpenSigner(key, certificate) // as on another node
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -80,7 +80,7 @@ func TestASignatureIsGoodAndTheRestOfTheDocumentAsItWas(t *testing.T) {
 func TestNoAlteredDocumentHasAGoodSignature(t *testing.T) {
 	key, certificate, root := server.KeyPair(t, key2048(), authority())
 	_, other, stranger := server.KeyPair(t, key2048(), elliptical())
-	s, err := signature.Open(key, certificate)
+	s, err := publish.OpenSigner(key, certificate)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestKeysThatCannotSignAreRefused(t *testing.T) {
 		"long":                {long, certificate, "more than"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := signature.Open(c.key, c.certificate); err == nil || !strings.Contains(err.Error(), c.says) {
+			if _, err := publish.OpenSigner(c.key, c.certificate); err == nil || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("%v, want %q", err, c.says)
 			}
 		})
@@ -126,7 +126,7 @@ func TestKeysThatCannotSignAreRefused(t *testing.T) {
 		if err := os.Chmod(key, mode); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := signature.Open(key, certificate); (err == nil) != good {
+		if _, err := publish.OpenSigner(key, certificate); (err == nil) != good {
 			t.Errorf("a key of mode %04o: %v", mode, err)
 		}
 	}
@@ -136,7 +136,7 @@ func TestKeysThatCannotSignAreRefused(t *testing.T) {
 func BenchmarkSign(b *testing.B) {
 	for name, secret := range map[string]crypto.Signer{"2048": key2048(), "4096": rsaKey(4096)} {
 		key, certificate, _ := server.KeyPair(b, secret, authority())
-		s, err := signature.Open(key, certificate)
+		s, err := publish.OpenSigner(key, certificate)
 		if err != nil {
 			b.Fatal(err)
 		}
