@@ -30,7 +30,7 @@ var backoff = tell.Backoff{First: 10 * time.Second, Max: 10 * time.Minute, Delay
 // returns when every goroutine that it started has ended; its error is always nil.
 func (s *Service) Run(ctx context.Context) error {
 	defer s.clients.Close()
-	r := tell.Runner{Name: "webhooks", Store: s.store, Log: s.tail, Now: s.now, Logger: s.logger,
+	r := tell.Runner{Name: "webhooks", Store: s.Store, Log: s.Tail, Now: s.Now, Logger: s.Logger,
 		LostLease: "lost the lease to deliver to webhooks", NotRunning: "webhooks are not delivered to", Failed: "cannot deliver changes to webhooks",
 		Any: func(ctx context.Context) (bool, error) {
 			active, err := s.hooks(ctx)
@@ -42,7 +42,7 @@ func (s *Service) Run(ctx context.Context) error {
 
 // hooks reads the active webhooks.
 func (s *Service) hooks(ctx context.Context) (map[string]*hook, error) {
-	all, err := s.store.Webhooks(ctx)
+	all, err := s.Store.Webhooks(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func (s *Service) hooks(ctx context.Context) (map[string]*hook, error) {
 	for _, w := range all {
 		h, err := s.read(w)
 		if err != nil { // an unreadable one must not block the others
-			s.logger.Error("a webhook cannot be read", "webhook", w.ID, "error", err)
+			s.Logger.Error("a webhook cannot be read", "webhook", w.ID, "error", err)
 			continue
 		}
 		if h.Status == Active {
@@ -72,7 +72,7 @@ type queue struct {
 }
 
 func (s *Service) queue(l tell.Lease) *queue {
-	return &queue{Service: s, lease: l, version: -1, told: map[string]int64{}, senders: map[string]*sender{}, noted: s.now()}
+	return &queue{Service: s, lease: l, version: -1, told: map[string]int64{}, senders: map[string]*sender{}, noted: s.Now()}
 }
 
 // Close stops all senders.
@@ -87,13 +87,13 @@ func (q *queue) Reset() { q.version, q.told = -1, map[string]int64{} }
 
 // Purge removes the results of deliveries from before a moment.
 func (q *queue) Purge(ctx context.Context, before hazard.Instant) error {
-	return q.store.PurgeDeliveries(ctx, before)
+	return q.Store.PurgeDeliveries(ctx, before)
 }
 
 // Refresh follows changes of the webhooks. It returns the last change for which deliveries exist for
 // every webhook.
 func (q *queue) Refresh(ctx context.Context) (from int64, any bool, err error) {
-	version, err := q.store.WebhookVersion(ctx)
+	version, err := q.Store.WebhookVersion(ctx)
 	if err != nil {
 		return 0, false, err
 	}
@@ -140,14 +140,14 @@ func (q *queue) Add(ctx context.Context, changes []*follow.Entry, upTo int64) er
 	for id, n := range q.told {
 		told[id] = max(n, upTo)
 	}
-	if len(list) > 0 || q.now().Sub(q.noted) > tell.NoteEvery && !maps.Equal(told, q.told) {
+	if len(list) > 0 || q.Now().Sub(q.noted) > tell.NoteEvery && !maps.Equal(told, q.told) {
 		if !q.lease.Valid() {
 			return tell.ErrNoLease
 		}
-		if err := q.store.AddDeliveries(ctx, list, told, hazard.At(q.now())); err != nil {
+		if err := q.Store.AddDeliveries(ctx, list, told, hazard.At(q.Now())); err != nil {
 			return err
 		}
-		q.noted = q.now()
+		q.noted = q.Now()
 	}
 	q.told = told
 	for id, n := range told {
@@ -161,7 +161,7 @@ func (q *queue) Add(ctx context.Context, changes []*follow.Entry, upTo int64) er
 
 // deliveries returns the deliveries of a change.
 func (q *queue) deliveries(ctx context.Context, c *follow.Entry) (list []store.Delivery, err error) {
-	now := hazard.At(q.now())
+	now := hazard.At(q.Now())
 	if c.At < now.Add(-tell.MaxAge) {
 		return nil, nil
 	}
@@ -170,7 +170,7 @@ func (q *queue) deliveries(ctx context.Context, c *follow.Entry) (list []store.D
 		if q.told[id] >= c.Number {
 			continue
 		}
-		role, orgs, ok := q.standing(h.Owner)
+		role, orgs, ok := q.Standing(h.Owner)
 		if !ok || !mayHave(role) {
 			if err := q.disable(ctx, id, fmt.Sprintf("its owner, %s, may have no webhooks any more", h.Owner), now); err != nil {
 				return nil, err
@@ -208,7 +208,7 @@ func (q *queue) start(ctx context.Context, h *hook) *sender {
 	s := &sender{Service: q.Service, lease: q.lease}
 	s.hook.Store(h)
 	s.told.Store(q.told[h.ID])
-	s.lane = tell.StartLane(ctx, s, parallel, &backoff, s.now)
+	s.lane = tell.StartLane(ctx, s, parallel, &backoff, s.Now)
 	return s
 }
 
@@ -225,14 +225,14 @@ func (j *job) Key() int64 { return j.HazardID }
 
 // Prepare returns deliveries that are due.
 func (s *sender) Prepare(ctx context.Context, _ *tell.Health, free int, busy map[int64]bool) (jobs []*job, again time.Time) {
-	h, now := s.hook.Load(), s.now()
+	h, now := s.hook.Load(), s.Now()
 	if h == s.disabled {
 		return nil, now.Add(time.Minute)
 	}
-	due, err := s.store.DueDeliveries(ctx, h.ID, hazard.At(now), free+len(busy))
+	due, err := s.Store.DueDeliveries(ctx, h.ID, hazard.At(now), free+len(busy))
 	if err != nil {
 		if ctx.Err() == nil {
-			s.logger.Warn("the deliveries of a webhook cannot be read", "webhook", h.ID, "error", err)
+			s.Logger.Warn("the deliveries of a webhook cannot be read", "webhook", h.ID, "error", err)
 		}
 		return nil, now.Add(tell.LookEvery)
 	}
@@ -241,7 +241,7 @@ func (s *sender) Prepare(ctx context.Context, _ *tell.Health, free int, busy map
 			jobs = append(jobs, &job{Delivery: d})
 		}
 	}
-	next, ok, err := s.store.NextDelivery(ctx, h.ID, hazard.At(now))
+	next, ok, err := s.Store.NextDelivery(ctx, h.ID, hazard.At(now))
 	return jobs, tell.Again(now, next, ok, err)
 }
 
@@ -253,14 +253,14 @@ func (s *sender) Finish(ctx context.Context, h *tell.Health, jobs []*job) {
 		}
 		switch {
 		case errors.Is(j.err, errBehind):
-			h.Pause(s.now().Add(tell.LookEvery / 10))
+			h.Pause(s.Now().Add(tell.LookEvery / 10))
 		case j.err != nil:
 			if ctx.Err() == nil {
-				s.logger.Warn("a delivery could not be made", "webhook", j.Webhook, "error", j.err)
+				s.Logger.Warn("a delivery could not be made", "webhook", j.Webhook, "error", j.err)
 			}
-			h.Pause(s.now().Add(tell.LookEvery))
+			h.Pause(s.Now().Add(tell.LookEvery))
 		case j.failed:
-			h.Fail(s.now())
+			h.Fail(s.Now())
 		default:
 			h.Succeeded()
 		}
@@ -274,7 +274,7 @@ func (s *sender) Release(context.Context, []*job) {}
 func (s *sender) Send(ctx context.Context, j *job) { j.err = s.attempt(ctx, j) }
 
 func (s *sender) attempt(ctx context.Context, j *job) error {
-	h, now := s.hook.Load(), hazard.At(s.now())
+	h, now := s.hook.Load(), hazard.At(s.Now())
 	m, err := s.message(ctx, h, j.Delivery, s.told.Load(), now)
 	if err != nil {
 		return err
@@ -315,7 +315,7 @@ func (s *sender) attempt(ctx context.Context, j *job) error {
 	if !j.failed {
 		return s.save(ctx, m.covers...)
 	}
-	now = hazard.At(s.now())
+	now = hazard.At(s.Now())
 	if out.status == http.StatusGone {
 		j.Next, j.disabled = now, h
 		return errors.Join(s.save(ctx, j.Delivery), s.disable(ctx, h.ID, "the receiver answered 410 Gone: it wants nothing more", now))
@@ -330,7 +330,7 @@ func (s *sender) attempt(ctx context.Context, j *job) error {
 // giveUp ends the attempts at a delivery. If nothing else was accepted since the first of them, it
 // disables the webhook.
 func (s *sender) giveUp(ctx context.Context, h *hook, j *job, now hazard.Instant) error {
-	alive, err := s.store.DeliveredSince(ctx, h.ID, j.First)
+	alive, err := s.Store.DeliveredSince(ctx, h.ID, j.First)
 	if err != nil {
 		return err
 	}
@@ -351,7 +351,7 @@ func (s *sender) save(ctx context.Context, list ...store.Delivery) error {
 	if !s.lease.Valid() {
 		return tell.ErrNoLease
 	}
-	if err := s.store.SaveDeliveries(context.WithoutCancel(ctx), list); err != nil {
+	if err := s.Store.SaveDeliveries(context.WithoutCancel(ctx), list); err != nil {
 		return err
 	}
 	s.measures.done(list)
@@ -372,7 +372,7 @@ func (s *Service) post(ctx context.Context, address string, header http.Header, 
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, outbound.AttemptTimeout)
 	defer cancel()
-	status, retry, err := s.targets.Post(ctx, s.clients, address, header, body)
+	status, retry, err := s.Targets.Post(ctx, s.clients, address, header, body)
 	out := outcome{status: status, took: time.Since(began)}
 	switch {
 	case err != nil:

@@ -126,7 +126,7 @@ func (b *bed) hook(user, members string) Webhook {
 func (b *bed) run(s *Service) (stop func()) {
 	ctx, cancel := context.WithCancel(b.t.Context())
 	ended := make(chan error, 2)
-	go func() { ended <- s.tail.Run(ctx) }()
+	go func() { ended <- s.Tail.Run(ctx) }()
 	go func() { ended <- s.Run(ctx) }()
 	return sync.OnceFunc(func() {
 		cancel()

@@ -55,7 +55,7 @@ func TestAWebhookIsToldInItsLanguage(t *testing.T) {
 func TestTheServersLanguagesAreThoseOfAWebhookThatWishesNone(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bed) {
 		var err error
-		if b.svc.languages, err = lang.Parse("fr"); err != nil {
+		if b.svc.Languages, err = lang.Parse("fr"); err != nil {
 			t.Fatal(err)
 		}
 		b.hook("ann", `"url":"https://none.example/hook"`)

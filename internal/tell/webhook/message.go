@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,7 +48,7 @@ type envelope struct {
 // hazard or product, so that no old change looks like news. told is the last change with
 // deliveries; newer changes are left out, so that the order is kept.
 func (s *Service) message(ctx context.Context, h *hook, d store.Delivery, told int64, now hazard.Instant) (*message, error) {
-	_, orgs, ok := s.standing(h.Owner)
+	_, orgs, ok := s.Standing(h.Owner)
 	if !ok {
 		return nil, nil
 	}
@@ -64,7 +65,7 @@ func (s *Service) message(ctx context.Context, h *hook, d store.Delivery, told i
 		if c.Number > told {
 			return nil, errBehind
 		}
-		if covers, err = s.store.WaitingWith(ctx, d, c.Number); err != nil {
+		if covers, err = s.Store.WaitingWith(ctx, d, c.Number); err != nil {
 			return nil, err
 		}
 		if !slices.ContainsFunc(covers, func(c store.Delivery) bool { return c.ID == d.ID }) {
@@ -80,7 +81,7 @@ func (s *Service) message(ctx context.Context, h *hook, d store.Delivery, told i
 	}
 	total := 0
 	if c.Hazard != nil {
-		if total, err = s.store.ProductTotalAt(ctx, c.HazardID, c.Number, orgs); err != nil {
+		if total, err = s.Store.ProductTotalAt(ctx, c.HazardID, c.Number, orgs); err != nil {
 			return nil, err
 		}
 	}
@@ -100,26 +101,26 @@ var errBehind = errors.New("the log is ahead of the deliveries")
 
 // change returns the change with that number.
 func (s *Service) change(ctx context.Context, n int64) (*hazard.Change, error) {
-	changes, err := s.store.Since(ctx, n-1, 1)
+	changes, err := s.Store.Since(ctx, n-1, 1)
 	if err != nil {
 		return nil, err
 	}
 	if len(changes) == 0 || changes[0].Number != n {
 		return nil, fmt.Errorf("change %d is not in the log", n)
 	}
-	return &changes[0], s.store.JudgeByPresent(ctx, hazard.ProductsOf(changes))
+	return &changes[0], s.Store.JudgeByPresent(ctx, hazard.ProductsOf(changes))
 }
 
 // latest returns the change that created the present state of the hazard or product of c.
 func (s *Service) latest(ctx context.Context, c *hazard.Change) (*hazard.Change, error) {
 	if c.Hazard == nil {
-		n, err := s.store.ProductVersion(ctx, c.Product.ID)
+		n, err := s.Store.ProductVersion(ctx, c.Product.ID)
 		if err != nil {
 			return nil, err
 		}
 		return s.change(ctx, n)
 	}
-	h, err := s.store.Hazard(ctx, c.HazardID)
+	h, err := s.Store.Hazard(ctx, c.HazardID)
 	if err != nil {
 		return nil, err
 	}
@@ -184,14 +185,14 @@ func (s *Service) encode(h *hook, c *hazard.Change, shown wire.Change, total int
 		}
 	}
 	if h.Format.chat() {
-		m.text(h.Format, chatLine(c, shown, s.base))
+		m.text(h.Format, chatLine(c, shown, s.BaseURL))
 		return m, nil
 	}
 	late, left, changes := shown.Late, shown.Left, shown.Changes
-	shown = wire.FromChange(c, total, s.base)
+	shown = wire.FromChange(c, total, s.BaseURL)
 	shown.Late, shown.Left, shown.Changes = late, left, changes
 	if h.Format != Standard {
-		return m, m.cloudEvent(h.Format, shown.CloudEvent(s.base, s.source(h)))
+		return m, m.cloudEvent(h.Format, shown.CloudEvent(s.BaseURL, s.source(h)))
 	}
 	return m, m.standard(envelope{shown.Type, shown.Time, &shown})
 }
@@ -203,7 +204,7 @@ func (m *message) standard(e envelope) error {
 }
 
 // source returns the address of a webhook, which CloudEvents contain.
-func (s *Service) source(h *hook) string { return s.base + "/webhooks/" + h.ID }
+func (s *Service) source(h *hook) string { return s.BaseURL + "/webhooks/" + h.ID }
 
 // cloudEvent writes an event in one of the modes of the HTTP protocol binding of CloudEvents 1.0.2, section 3.
 func (m *message) cloudEvent(f Format, e wire.CloudEvent) error {
@@ -285,7 +286,7 @@ func worthTelling(before, after *hazard.Hazard, wish lang.Wish) bool {
 func (s *Service) testMessage(h *hook, now hazard.Instant) (*message, error) {
 	m := &message{id: "msg_test_" + uuid.NewString(), header: map[string]string{}}
 	if h.Format.chat() {
-		m.text(h.Format, "⬜ TEST of a webhook of "+s.base+": nothing has happened")
+		m.text(h.Format, "⬜ TEST of a webhook of "+s.BaseURL+": nothing has happened")
 		return m, nil
 	}
 	about := map[string]string{"webhook": h.ID, "message": "a test: nothing has happened"}
@@ -316,7 +317,7 @@ func (s *Service) header(h *hook, m *message, now hazard.Instant) (http.Header, 
 		}
 		signatures = append(signatures, signature)
 	}
-	header := http.Header{"Content-Type": {m.contentType}, "User-Agent": {s.agent}}
+	header := http.Header{"Content-Type": {m.contentType}, "User-Agent": {"hazardd/" + cmp.Or(s.Version, "dev")}}
 	for name, value := range m.header {
 		header.Set(name, value)
 	}

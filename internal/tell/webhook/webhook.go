@@ -11,7 +11,6 @@
 package webhook
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/base64"
@@ -66,25 +65,14 @@ type Config struct {
 
 // Service stores webhooks and delivers to them. It is safe for concurrent use.
 type Service struct {
-	store       *store.Store
-	tail        *follow.Tail
-	standing    func(user string) (auth.Role, []int64, bool)
-	parseFilter func(params map[string]string) (Filter, error)
-	targets     outbound.Targets
-	languages   lang.Wish
-	clients     outbound.Clients
-	base        string
-	agent       string
-	now         func() time.Time
-	logger      *slog.Logger
-	measures    *measures
+	Config
+	clients  outbound.Clients
+	measures *measures
 }
 
 // New makes a Service. It starts nothing.
 func New(c Config) *Service {
-	s := &Service{store: c.Store, tail: c.Tail, standing: c.Standing, parseFilter: c.ParseFilter, targets: c.Targets, languages: c.Languages, base: c.BaseURL,
-		agent: "hazardd/" + cmp.Or(c.Version, "dev"), now: c.Now, logger: c.Logger, measures: newMeasures()}
-	s.clients = s.targets.Clients(parallel)
+	s := &Service{Config: c, clients: c.Targets.Clients(parallel), measures: newMeasures()}
 	for _, client := range s.clients {
 		if c.Transport != nil {
 			client.Transport = c.Transport
@@ -184,12 +172,12 @@ func (s *Service) read(w store.Webhook) (*hook, error) {
 	}
 	var err error
 	if len(h.kept.Filter) > 0 {
-		h.filter, err = s.parseFilter(h.kept.Filter)
+		h.filter, err = s.ParseFilter(h.kept.Filter)
 	}
 	if err == nil && h.Language != "" {
 		h.wish, err = lang.Parse(h.Language)
 	}
-	h.wish = h.wish.Or(s.languages)
+	h.wish = h.wish.Or(s.Languages)
 	return h, err
 }
 
@@ -229,7 +217,7 @@ func (s *Service) find(ctx context.Context, who tell.Author, id string) (*hook, 
 	if err := mayUse(who); err != nil {
 		return nil, err
 	}
-	w, err := s.store.Webhook(ctx, id)
+	w, err := s.Store.Webhook(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -244,7 +232,7 @@ func (s *Service) List(ctx context.Context, who tell.Author) ([]Webhook, error) 
 	if err := mayUse(who); err != nil {
 		return nil, err
 	}
-	all, err := s.store.Webhooks(ctx)
+	all, err := s.Store.Webhooks(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -257,7 +245,7 @@ func (s *Service) List(ctx context.Context, who tell.Author) ([]Webhook, error) 
 		if err != nil {
 			return nil, err
 		}
-		pending, err := s.store.PendingDeliveries(ctx, w.ID)
+		pending, err := s.Store.PendingDeliveries(ctx, w.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -272,7 +260,7 @@ func (s *Service) Get(ctx context.Context, who tell.Author, id string) (Webhook,
 	if err != nil {
 		return Webhook{}, err
 	}
-	pending, err := s.store.PendingDeliveries(ctx, id)
+	pending, err := s.Store.PendingDeliveries(ctx, id)
 	return h.show(pending), err
 }
 
@@ -299,7 +287,7 @@ var kinds = []hazard.ChangeKind{hazard.HazardCreated, hazard.HazardUpdated, haza
 func (s *Service) apply(r *request, k *kept, now hazard.Instant) error {
 	bad := &hazard.InvalidError{}
 	if r.URL != nil {
-		if err := s.targets.Check(*r.URL); err != nil {
+		if err := s.Targets.Check(*r.URL); err != nil {
 			bad.Add("url", "%v", err)
 		}
 		k.URL = *r.URL
@@ -316,7 +304,7 @@ func (s *Service) apply(r *request, k *kept, now hazard.Instant) error {
 	if r.Filter != nil {
 		k.Filter = *r.Filter
 		if len(k.Filter) > 0 {
-			_, err := s.parseFilter(k.Filter)
+			_, err := s.ParseFilter(k.Filter)
 			if faults, ok := errors.AsType[*hazard.InvalidError](err); ok {
 				for _, f := range faults.Faults {
 					bad.Faults = append(bad.Faults, hazard.Fault{Field: "/filter" + f.Field, Detail: f.Detail})
@@ -410,7 +398,7 @@ func (s *Service) Create(ctx context.Context, who tell.Author, body []byte, now 
 	if err != nil {
 		return Webhook{}, err
 	}
-	all, err := s.store.Webhooks(ctx)
+	all, err := s.Store.Webhooks(ctx)
 	if err != nil {
 		return Webhook{}, err
 	}
@@ -422,7 +410,7 @@ func (s *Service) Create(ctx context.Context, who tell.Author, body []byte, now 
 	if h.Body, err = json.Marshal(&h.kept); err != nil {
 		return Webhook{}, err
 	}
-	if err := s.store.AddWebhook(ctx, h.Webhook, *who.Audit("webhook.create", h.ID, h.URL, now)); err != nil {
+	if err := s.Store.AddWebhook(ctx, h.Webhook, *who.Audit("webhook.create", h.ID, h.URL, now)); err != nil {
 		return Webhook{}, err
 	}
 	shown := h.show(0)
@@ -474,13 +462,13 @@ func (s *Service) alter(ctx context.Context, who tell.Author, id, action string,
 		return Webhook{}, err
 	}
 	shown.Secret = secret
-	shown.Pending, err = s.store.PendingDeliveries(ctx, id)
+	shown.Pending, err = s.Store.PendingDeliveries(ctx, id)
 	return shown, err
 }
 
 // update changes a stored webhook. If it becomes active, its deliveries are retried at once.
 func (s *Service) update(ctx context.Context, id string, audit auth.Audit, f func(*hook) error) error {
-	return s.store.UpdateWebhook(ctx, id, audit.At, audit, func(w store.Webhook) ([]byte, bool, error) {
+	return s.Store.UpdateWebhook(ctx, id, audit.At, audit, func(w store.Webhook) ([]byte, bool, error) {
 		h, err := s.read(w)
 		if err != nil {
 			return nil, false, err
@@ -500,12 +488,12 @@ func (s *Service) Delete(ctx context.Context, who tell.Author, id string, now ha
 	if err != nil {
 		return err
 	}
-	return s.store.DropWebhook(ctx, id, *who.Audit("webhook.delete", id, h.URL, now))
+	return s.Store.DropWebhook(ctx, id, *who.Audit("webhook.delete", id, h.URL, now))
 }
 
 // disable records that a webhook was disabled, and why.
 func (s *Service) disable(ctx context.Context, id, reason string, now hazard.Instant) error {
-	s.logger.Warn("a webhook is disabled", "webhook", id, "reason", reason)
+	s.Logger.Warn("a webhook is disabled", "webhook", id, "reason", reason)
 	audit := auth.Audit{At: now, Action: "webhook.disable", Subject: id, Detail: reason, OK: true}
 	return s.update(ctx, id, audit, func(h *hook) error {
 		if h.Status == Active {
@@ -550,7 +538,7 @@ func (s *Service) Deliveries(ctx context.Context, who tell.Author, id string, be
 	if _, err := s.find(ctx, who, id); err != nil {
 		return nil, err
 	}
-	rows, err := s.store.Deliveries(ctx, id, before, state, limit)
+	rows, err := s.Store.Deliveries(ctx, id, before, state, limit)
 	list := []Delivery{}
 	for _, d := range rows {
 		list = append(list, showDelivery(d))
@@ -567,7 +555,7 @@ func (s *Service) Redeliver(ctx context.Context, who tell.Author, id string, del
 	if h.Status != Active {
 		return Delivery{}, fmt.Errorf("%w: the webhook is %s; make it active first", hazard.ErrConflict, h.Status)
 	}
-	d, err := s.store.Redeliver(ctx, id, delivery, now, *who.Audit("webhook.redeliver", id, fmt.Sprint(delivery), now))
+	d, err := s.Store.Redeliver(ctx, id, delivery, now, *who.Audit("webhook.redeliver", id, fmt.Sprint(delivery), now))
 	return showDelivery(d), err
 }
 
