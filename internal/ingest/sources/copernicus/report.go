@@ -83,75 +83,101 @@ var (
 	unreal   = regexp.MustCompile(`(?i)\b(test|exercise|drill)\b`)
 )
 
-// report returns the report of an activation, or nil if it is not a hazard. reason says why an
-// activation is rejected.
-func (c Config) report(a *activation, now hazard.Instant) (r *hazard.Report, reason string) {
-	const aTime = "a time such as 2026-07-03T16:38:00"
-	var notes []string
-	code := strings.ToUpper(strings.TrimSpace(string(a.Code)))
+// aTime is the form of the times of an activation.
+const aTime = "a time such as 2026-07-03T16:38:00"
+
+// kind returns the kind of an activation, and its code. It is nil if the activation is not a hazard;
+// reason says why one is rejected.
+func (a *activation) kind() (k *kind, code string, notes []string, reason string) {
+	code = strings.ToUpper(strings.TrimSpace(string(a.Code)))
 	secret := strings.Trim(string(a.Sensitive), `"`)
-	k := kindOf(a.Category)
+	k = kindOf(a.Category)
 	switch {
 	case recoveryCode.MatchString(code), a.DRMPhase != "" && !strings.EqualFold(string(a.DRMPhase), "response"):
-		return nil, "" // risk and recovery mapping, not an emergency
+		return nil, code, nil, "" // risk and recovery mapping, not an emergency
 	case !rapidCode.MatchString(code):
-		return nil, fault("code", string(a.Code), "EMSR and a number")
+		return nil, code, nil, fault("code", string(a.Code), "EMSR and a number")
 	case strings.EqualFold(secret, "true"):
-		return nil, "" // not public
+		return nil, code, nil, "" // not public
 	case len(a.Sensitive) > 0 && a.Sensitive.Kind() != 'n' && !strings.EqualFold(secret, "false"):
-		return nil, "sensitive: " + lenient.Excerpt(a.Sensitive) + ", expected true or false"
+		return nil, code, nil, "sensitive: " + lenient.Excerpt(a.Sensitive) + ", expected true or false"
 	case k == nil: // unknown category, but still an emergency
 		notes = append(notes, fault("category", string(a.Category), "a category of Copernicus EMS such as Wildfire"))
 		k = &kind{typ: hazard.Occurrence, label: "Emergency"}
 	case k.typ == "": // k.basis gives the reason
-		return nil, ""
+		return nil, code, nil, ""
 	}
-	activated, ok := date(string(a.ActivationTime))
-	start, known := date(string(a.EventTime))
+	return k, code, notes, ""
+}
+
+// dates are the times of an activation, and whether it is closed.
+type dates struct {
+	start, activated, updated, renewed hazard.Instant
+	closed                             bool
+}
+
+// dates reads the times. The notes describe what is replaced; reason says why there is no time at
+// all.
+func (a *activation) dates(now hazard.Instant) (d dates, notes []string, reason string) {
+	var ok, known bool
+	d.activated, ok = date(string(a.ActivationTime))
+	d.start, known = date(string(a.EventTime))
 	switch {
 	case !ok && !known:
-		return nil, fault("activationTime", string(a.ActivationTime), aTime)
+		return d, nil, fault("activationTime", string(a.ActivationTime), aTime)
 	case !ok:
 		notes = append(notes, fault("activationTime", string(a.ActivationTime), aTime))
-		activated = start
+		d.activated = d.start
 	case !known:
 		if a.EventTime != "" {
 			notes = append(notes, fault("eventTime", string(a.EventTime), aTime))
 		}
-		start = activated
+		d.start = d.activated
 	}
-	closed, err := strconv.ParseBool(cmp.Or(string(a.Closed), "false"))
-	if err != nil {
+	var err error
+	if d.closed, err = strconv.ParseBool(cmp.Or(string(a.Closed), "false")); err != nil {
 		notes = append(notes, fault("closed", string(a.Closed), "true or false"))
 	}
-	isDetail := a.AOIs != nil
-	renewed := a.renewed(max(start, activated), now)
-	var updated hazard.Instant
-	switch updated, ok = date(string(a.LastUpdate)); {
+	d.renewed = a.renewed(max(d.start, d.activated), now)
+	switch d.updated, ok = date(string(a.LastUpdate)); {
 	case ok:
-		renewed = max(renewed, updated)
-	case !isDetail || a.LastUpdate != "": // a list was made some time before it was read
+		d.renewed = max(d.renewed, d.updated)
+	case a.AOIs == nil || a.LastUpdate != "": // a list was made some time before it was read
 		notes = append(notes, fault("lastUpdate", string(a.LastUpdate), aTime))
-		updated = renewed
-	case closed: // the detail contains no time of its creation, and after the last product nothing changes any more
-		updated = renewed
+		d.updated = d.renewed
+	case d.closed: // the detail contains no time of its creation, and after the last product nothing changes any more
+		d.updated = d.renewed
 	default: // the detail is as of the time it was read
-		updated = now
+		d.updated = now
+	}
+	return d, notes, ""
+}
+
+// report returns the report of an activation, or nil if it is not a hazard. reason says why an
+// activation is rejected.
+func (c Config) report(a *activation, now hazard.Instant) (r *hazard.Report, reason string) {
+	k, code, notes, reason := a.kind()
+	if k == nil {
+		return nil, reason
+	}
+	d, replaced, reason := a.dates(now)
+	if reason != "" {
+		return nil, reason
 	}
 	name := line(a.Name)
 	typ, title, called := a.title(k, name)
 	r = &hazard.Report{
 		Source:   Name,
 		Key:      code,
-		Version:  a.version(updated),
+		Version:  a.version(d.updated),
 		Name:     title,
 		Called:   called,
 		Type:     typ,
 		Severity: severity,
 		Category: hazard.Event,
-		Start:    start,
+		Start:    d.start,
 		LifeMS:   life.Milliseconds(),
-		Renewed:  &renewed,
+		Renewed:  &d.renewed,
 		Point:    position(a.Centroid),
 		Areas:    a.areas(),
 		Refs:     a.refs(code),
@@ -162,17 +188,17 @@ func (c Config) report(a *activation, now hazard.Instant) (r *hazard.Report, rea
 	if c.RespondOnActivation {
 		r.Category = hazard.Response
 	}
-	if closed {
+	if d.closed {
 		r.Ended = hazard.EndAllClear
 	}
-	r.Description = a.description(code, activated, updated, closed)
-	if isDetail {
-		r.Products = a.products(r, activated)
-	} else if !closed {
+	r.Description = a.description(code, d.activated, d.updated, d.closed)
+	if a.AOIs != nil {
+		r.Products = a.products(r, d.activated)
+	} else if !d.closed {
 		r.Detail = api + "public-activations/?code=" + code
 	}
-	r.Suspect = strings.Join(a.suspicions(r, name, activated, updated, now), "; ")
-	source.Note(r, notes...)
+	r.Suspect = strings.Join(a.suspicions(r, name, d.activated, d.updated, now), "; ")
+	source.Note(r, append(notes, replaced...)...)
 	return r, ""
 }
 

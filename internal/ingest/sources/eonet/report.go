@@ -237,16 +237,7 @@ func (g *gathered) report(now hazard.Instant) (r *hazard.Report, reason string) 
 	first, last := positions[0], positions[len(positions)-1]
 	mag := latestMagnitude(positions, row.unit)
 	refs := refs(g.ID, g.Sources)
-	typ, severity := row.typ, row.severity
-	if typ == hazard.Storm && isCyclone(&g.facts, refs) {
-		typ = hazard.Cyclone
-	}
-	switch {
-	case typ == hazard.Cyclone && mag.Value.Known:
-		severity = cyclone.Level(mag.Value.Value)
-	case row.great > 0 && mag.Value.Known && mag.Value.Value >= row.great:
-		severity = hazard.Watch
-	}
+	typ, severity := g.level(row, mag, refs)
 	name, called, level := g.names(row)
 	r = &hazard.Report{
 		Source:   Name,
@@ -270,29 +261,63 @@ func (g *gathered) report(now hazard.Instant) (r *hazard.Report, reason string) 
 	if last.at > first.at {
 		r.Renewed = &last.at
 	}
-	switch strings.ToLower(mag.Unit) {
-	case "kts":
-		source.Measure(r, hazard.Wind, mag.Value.Value*source.KmhPerKnot, mag.Value.Known)
-	case "acres":
-		source.Measure(r, hazard.BurntArea, mag.Value.Value*source.HaPerAcre, mag.Value.Known && typ == hazard.Wildfire)
-	case "hectare":
-		source.Measure(r, hazard.BurntArea, mag.Value.Value, mag.Value.Known && typ == hazard.Wildfire)
+	if m, ok := measures[strings.ToLower(mag.Unit)]; ok {
+		source.Measure(r, m.quantity, mag.Value.Value*m.factor, mag.Value.Known && (m.only == "" || m.only == typ))
 	}
-	var why []string
-	if g.Closed != "" {
-		closed, ok := parseTime(g.Closed)
-		switch {
-		case !ok:
-			g.note("closed: " + lenient.ExcerptText(g.Closed) + ", expected a time of ISO 8601, or null")
-		default:
-			if closed > now.Add(skew) {
-				why = append(why, fmt.Sprintf("closed: %v is in the future", closed))
-			}
-			// The event ended at its last position at the latest. A closed event also contains more
-			// than the open one with the same position, so its version is higher.
-			r.Ended, r.Version = hazard.EndAllClear, int64(max(closed, last.at))+1
-		}
+	r.Suspect = strings.Join(append(g.close(r, last.at, now), g.doubts(first, last, now)...), "; ")
+	r.Description = g.description(positions, mag)
+	r.Products = g.products(r)
+	return r, ""
+}
+
+// measures are the units of EONET's magnitudes, in lower case, and what they measure.
+var measures = map[string]struct {
+	quantity hazard.Quantity
+	factor   float64
+	only     hazard.Type // empty for any
+}{
+	"kts":     {quantity: hazard.Wind, factor: source.KmhPerKnot},
+	"acres":   {quantity: hazard.BurntArea, factor: source.HaPerAcre, only: hazard.Wildfire},
+	"hectare": {quantity: hazard.BurntArea, factor: 1, only: hazard.Wildfire},
+}
+
+// level returns the type and the level of an event, by its row of the mapping table and its
+// magnitude.
+func (g *gathered) level(row *row, mag Magnitude, refs []string) (hazard.Type, hazard.Severity) {
+	typ := row.typ
+	if typ == hazard.Storm && isCyclone(&g.facts, refs) {
+		typ = hazard.Cyclone
 	}
+	switch {
+	case typ == hazard.Cyclone && mag.Value.Known:
+		return typ, cyclone.Level(mag.Value.Value)
+	case row.great > 0 && mag.Value.Known && mag.Value.Value >= row.great:
+		return typ, hazard.Watch
+	}
+	return typ, row.severity
+}
+
+// close ends a report if EONET has closed the event. It returns what is doubtful about that.
+func (g *gathered) close(r *hazard.Report, last, now hazard.Instant) (doubts []string) {
+	if g.Closed == "" {
+		return nil
+	}
+	closed, ok := parseTime(g.Closed)
+	if !ok {
+		g.note("closed: " + lenient.ExcerptText(g.Closed) + ", expected a time of ISO 8601, or null")
+		return nil
+	}
+	if closed > now.Add(skew) {
+		doubts = append(doubts, fmt.Sprintf("closed: %v is in the future", closed))
+	}
+	// The event ended at its last position at the latest. A closed event also contains more than
+	// the open one with the same position, so its version is higher.
+	r.Ended, r.Version = hazard.EndAllClear, int64(max(closed, last))+1
+	return doubts
+}
+
+// doubts returns why a readable report must be held until somebody has checked it.
+func (g *gathered) doubts(first, last position, now hazard.Instant) (why []string) {
 	if last.at > now.Add(skew) {
 		why = append(why, fmt.Sprintf("geometry: the date %v is in the future", last.at))
 	}
@@ -305,10 +330,7 @@ func (g *gathered) report(now hazard.Instant) (r *hazard.Report, reason string) 
 	if w := seismic.NotReal(lenient.Clip(g.Title, maxTitle)); w != "" {
 		why = append(why, fmt.Sprintf("title says %s: %s", w, lenient.ExcerptText(g.Title)))
 	}
-	r.Suspect = strings.Join(why, "; ")
-	r.Description = g.description(positions, mag)
-	r.Products = g.products(r)
-	return r, ""
+	return why
 }
 
 // latestMagnitude returns the last known magnitude, preferably in unit.

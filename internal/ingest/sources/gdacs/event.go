@@ -75,6 +75,43 @@ const (
 	farAhead = 30 * day
 )
 
+// dates are the times of an event.
+type dates struct{ from, to, modified hazard.Instant }
+
+// dates reads the times of the event. The notes describe what is replaced; reason says why there is
+// no time at all.
+func (e *event) dates(now hazard.Instant) (d dates, notes []string, reason string) {
+	const aDate = "a date such as 2026-07-28T03:34:05"
+	read := func(field, value string) (hazard.Instant, bool) {
+		at, err := date(value)
+		if err != nil && strings.TrimSpace(value) != "" {
+			e.mended = append(e.mended, fault(field, value, aDate))
+		}
+		return at, err == nil
+	}
+	var hasFrom, hasTo, hasModified bool
+	d.from, hasFrom = read("fromdate", e.from)
+	d.to, hasTo = read("todate", e.to)
+	switch {
+	case !hasFrom && !hasTo:
+		return d, nil, fault("fromdate", e.from, aDate)
+	case !hasFrom:
+		d.from = d.to
+	default:
+		if d.from = e.exact(d.from); !hasTo {
+			d.to = d.from
+		}
+	}
+	if d.modified, hasModified = read("datemodified", e.modified); !hasModified {
+		d.modified = max(d.from, d.to) // gdacs.geojson and old documents do not contain the time of revision
+	}
+	if d.from > now.Add(clockSkew) { // a forecast date or a mistake, because GDACS only lists events that have been observed
+		notes = append(notes, fmt.Sprintf("fromdate: %v is in the future", d.from))
+		d.from = min(d.modified, d.to, now)
+	}
+	return d, notes, ""
+}
+
 // report returns the report of an event, or the reason why there is none.
 func (e *event) report(now hazard.Instant) (r hazard.Report, reason string) {
 	k := kindOf(e.code)
@@ -88,102 +125,42 @@ func (e *event) report(now hazard.Instant) (r hazard.Report, reason string) {
 	if level == "" {
 		return r, fault("episodealertlevel", cmp.Or(strings.TrimSpace(e.level), e.highest), "Green, Orange or Red")
 	}
-	readable := func(field, value string) (hazard.Instant, bool) {
-		at, err := date(value)
-		if err != nil && strings.TrimSpace(value) != "" {
-			e.mended = append(e.mended, fault(field, value, "a date such as 2026-07-28T03:34:05"))
-		}
-		return at, err == nil
+	d, wrong, reason := e.dates(now)
+	if reason != "" {
+		return r, reason
 	}
-	from, ok1 := readable("fromdate", e.from)
-	to, ok2 := readable("todate", e.to)
-	switch {
-	case ok1:
-		from = e.exact(from)
-		if !ok2 {
-			to = from
-		}
-	case !ok2:
-		return r, fault("fromdate", e.from, "a date such as 2026-07-28T03:34:05")
-	default:
-		from = to
-	}
-	modified, ok := readable("datemodified", e.modified)
-	if !ok {
-		modified = max(from, to) // gdacs.geojson and old documents do not contain the time of revision
-	}
-	if from > now.Add(clockSkew) { // a forecast date or a mistake, because GDACS only lists events that have been observed
-		notes = append(notes, fmt.Sprintf("fromdate: %v is in the future", from))
-		from = min(modified, to, now)
-	}
-	countries := places(e.country)
-	magnitude, depth, hasDepth := e.quake()
+	q := e.quake()
 	r = hazard.Report{
 		Source:   Name,
 		Key:      e.key(),
-		Version:  e.version(modified),
+		Version:  e.version(d.modified),
 		Type:     k.typ,
 		Severity: severity,
 		Category: hazard.Event,
-		Start:    from,
+		Start:    d.from,
 		LifeMS:   k.life.Milliseconds(),
+		Renewed:  k.renewed(d),
 		Point:    e.point,
 		Areas:    e.areas,
 		Level:    level,
 		URL:      site + "report.aspx?eventtype=" + e.code + "&eventid=" + e.number,
 		Creator:  "GDACS",
-		Notes:    notes,
+		Notes:    append(notes, wrong...),
 	}
 	source.Note(&r, e.mended...)
 	source.Rate(&r, hazard.GDACSLevel, level)
-	switch k.renew {
-	case byRevision:
-		if modified <= to.Add(lateRevision) {
-			r.Renewed = new(max(modified, to))
-			break
-		}
-		fallthrough
-	case byData:
-		r.Renewed = new(to)
+	if f := byType[k.typ]; f != nil {
+		f(e, &r, q, now)
 	}
-	switch k.typ {
-	case hazard.Earthquake:
-		source.Measure(&r, hazard.Magnitude, magnitude, magnitude > 0)
-		source.Measure(&r, hazard.Depth, depth, hasDepth)
-		if severity == hazard.Warning {
-			r.LifeMS = redQuakeLife.Milliseconds()
-		}
-		if e.lasts(severity) {
-			if said := min(now-now%listStep, from.Add(longestListed)); said > from {
-				r.Renewed = new(said)
-			}
-		}
-		r.Minor = severity == hazard.Information && magnitude > 0 && magnitude < leastQuake
-	case hazard.Cyclone:
-		r.Severity = max(severity, stormLevel(e.severity))
-		if storm := proper(e.name); isProper(storm) {
-			r.Called = storm
-		}
-		if id := e.stormID(proper(e.name), from); id != "" {
-			e.refs = append(e.refs, "atcf:"+id)
-		}
-	case hazard.Volcano:
-		r.Called = proper(e.name)
-	case hazard.Wildfire:
-		area, ok := e.firstNumber(fireSeverity)
-		source.Measure(&r, hazard.BurntArea, area, ok)
-	case hazard.Drought:
-		area, ok := e.firstNumber(droughtSeverity)
-		source.Measure(&r, hazard.DroughtArea, area, ok)
-	}
-	r.Name = e.title(k, countries, magnitude)
-	r.Description = e.description(k, countries, from, to, modified, level, magnitude, depth, hasDepth)
+	countries := places(e.country)
+	r.Name = e.title(k, countries, q)
+	r.Description = e.description(k, countries, d, level, q)
 	r.Refs = e.allRefs()
-	r.Products = e.products(&r, modified)
+	r.Products = e.products(&r, d.modified)
 	if !r.Minor {
 		r.Detail = e.detail(k, severity)
 	}
-	r.Suspect = strings.Join(e.suspicions(from, to, modified, now), "; ")
+	r.Suspect = strings.Join(e.suspicions(d, now), "; ")
 	if e.cancelled {
 		r.Ended = hazard.EndCancelled
 	}
@@ -192,6 +169,52 @@ func (e *event) report(now hazard.Instant) (r hazard.Report, reason string) {
 	}
 	r.Comment = Name + ":" + r.Key
 	return r, ""
+}
+
+// renewed returns when an event was last known to go on; nil if its documents do not say so.
+func (k *kind) renewed(d dates) *hazard.Instant {
+	switch {
+	case k.renew == byRevision && d.modified <= d.to.Add(lateRevision):
+		return new(max(d.modified, d.to))
+	case k.renew == byRevision, k.renew == byData:
+		return new(d.to)
+	}
+	return nil
+}
+
+// byType is what documents say about the events of one type alone.
+var byType = map[hazard.Type]func(e *event, r *hazard.Report, q shock, now hazard.Instant){
+	hazard.Earthquake: func(e *event, r *hazard.Report, q shock, now hazard.Instant) {
+		source.Measure(r, hazard.Magnitude, q.magnitude, q.magnitude > 0)
+		source.Measure(r, hazard.Depth, q.depth, q.hasDepth)
+		if r.Severity == hazard.Warning {
+			r.LifeMS = redQuakeLife.Milliseconds()
+		}
+		if e.lasts(r.Severity) {
+			if listed := min(now-now%listStep, r.Start.Add(longestListed)); listed > r.Start {
+				r.Renewed = new(listed)
+			}
+		}
+		r.Minor = r.Severity == hazard.Information && q.magnitude > 0 && q.magnitude < minQuake
+	},
+	hazard.Cyclone: func(e *event, r *hazard.Report, _ shock, _ hazard.Instant) {
+		r.Severity = max(r.Severity, stormLevel(e.severity))
+		if storm := proper(e.name); isProper(storm) {
+			r.Called = storm
+		}
+		if id := e.stormID(proper(e.name), r.Start); id != "" {
+			e.refs = append(e.refs, "atcf:"+id)
+		}
+	},
+	hazard.Volcano: func(e *event, r *hazard.Report, _ shock, _ hazard.Instant) { r.Called = proper(e.name) },
+	hazard.Wildfire: func(e *event, r *hazard.Report, _ shock, _ hazard.Instant) {
+		area, ok := e.firstNumber(fireSeverity)
+		source.Measure(r, hazard.BurntArea, area, ok)
+	},
+	hazard.Drought: func(e *event, r *hazard.Report, _ shock, _ hazard.Instant) {
+		area, ok := e.firstNumber(droughtSeverity)
+		source.Measure(r, hazard.DroughtArea, area, ok)
+	},
 }
 
 // alert returns the present level of the event. It is the level of the episode, or else of the
@@ -269,34 +292,40 @@ var (
 	depthText     = regexp.MustCompile(`(?i)depth: ?(-?[0-9.]+) ?km`)
 )
 
-// quake returns magnitude and depth of an earthquake. The magnitude is 0 if it is unknown or if the
-// event is not an earthquake.
-func (e *event) quake() (magnitude, depth float64, hasDepth bool) {
+// shock is the size of an earthquake. The magnitude is 0 if it is unknown or if the event is not an
+// earthquake.
+type shock struct {
+	magnitude, depth float64
+	hasDepth         bool
+}
+
+func (e *event) quake() (q shock) {
 	if e.code != "EQ" {
-		return 0, 0, false
+		return q
 	}
-	magnitude, ok := number(e.magnitude)
-	if m := magnitudeText.FindStringSubmatch(e.severity); m != nil && (!ok || magnitude == 0) {
-		magnitude, ok = number(m[1])
+	var ok bool
+	q.magnitude, ok = number(e.magnitude)
+	if m := magnitudeText.FindStringSubmatch(e.severity); m != nil && (!ok || q.magnitude == 0) {
+		q.magnitude, ok = number(m[1])
 	}
-	if !ok || magnitude < 0 || magnitude > 11 {
-		magnitude = 0
+	if !ok || q.magnitude < 0 || q.magnitude > 11 {
+		q.magnitude = 0
 	}
 	if m := depthText.FindStringSubmatch(e.severity); m != nil {
-		depth, hasDepth = number(m[1])
+		q.depth, q.hasDepth = number(m[1])
 	}
-	return magnitude, depth, hasDepth
+	return q
 }
 
 // title returns the name of the event: "M 5.8 Earthquake - China", "Wildfire - 30 km NE of Kananga,
 // Democratic Republic of Congo (5763 ha)", "Tropical Cyclone Lala - United States".
-func (e *event) title(k *kind, countries []string, magnitude float64) string {
+func (e *event) title(k *kind, countries []string, q shock) string {
 	what, where, region := k.label, "", ""
 	name := proper(e.name)
 	switch k.typ {
 	case hazard.Earthquake:
-		if magnitude > 0 {
-			what = "M " + decimal(magnitude) + " " + what
+		if q.magnitude > 0 {
+			what = "M " + decimal(q.magnitude) + " " + what
 		}
 	case hazard.Cyclone:
 		if name != "" {
@@ -331,18 +360,16 @@ func (e *event) title(k *kind, countries []string, magnitude float64) string {
 }
 
 // description describes what is known, one line for each fact.
-func (e *event) description(
-	k *kind, countries []string, from, to, modified hazard.Instant, level string, magnitude, depth float64, hasDepth bool,
-) string {
+func (e *event) description(k *kind, countries []string, d dates, level string, q shock) string {
 	const dayForm, timeForm = "2006-01-02", "2006-01-02 15:04:05"
 	var lines []string
 	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	where := strings.Join(countries, ", ")
 	switch {
-	case magnitude > 0 && hasDepth:
-		say("Magnitude %s, depth %s km.", decimal(magnitude), strconv.FormatFloat(math.Round(depth*10)/10, 'f', -1, 64))
-	case magnitude > 0:
-		say("Magnitude %s.", decimal(magnitude))
+	case q.magnitude > 0 && q.hasDepth:
+		say("Magnitude %s, depth %s km.", decimal(q.magnitude), strconv.FormatFloat(math.Round(q.depth*10)/10, 'f', -1, 64))
+	case q.magnitude > 0:
+		say("Magnitude %s.", decimal(q.magnitude))
 	}
 	if s := e.inWords(k); s != "" {
 		say("%s.", s)
@@ -352,16 +379,16 @@ func (e *event) description(
 	}
 	switch {
 	case k.typ == hazard.Earthquake:
-		say("Time: %s UTC.", from.Time().Format(timeForm))
-	case to > from:
-		say("From %s, data up to %s UTC.", from.Time().Format(dayForm), to.Time().Format("2006-01-02 15:04"))
+		say("Time: %s UTC.", d.from.Time().Format(timeForm))
+	case d.to > d.from:
+		say("From %s, data up to %s UTC.", d.from.Time().Format(dayForm), d.to.Time().Format("2006-01-02 15:04"))
 	default:
-		say("From %s UTC.", from.Time().Format("2006-01-02 15:04"))
+		say("From %s UTC.", d.from.Time().Format("2006-01-02 15:04"))
 	}
 	if s := strings.TrimRight(hazard.CleanLine(strings.ReplaceAll(lenient.Clip(e.impact, maxText), "&", "")), " ."); s != "" {
 		say("People: %s.", s)
 	}
-	line := fmt.Sprintf("GDACS alert level: %s (%s UTC)", level, modified.Time().Format("2006-01-02 15:04"))
+	line := fmt.Sprintf("GDACS alert level: %s (%s UTC)", level, d.modified.Time().Format("2006-01-02 15:04"))
 	if other, _ := levelOf(e.highest); other != "" && other != level {
 		line += "; of the event as a whole: " + other
 	}
@@ -470,20 +497,20 @@ func (e *event) detail(k *kind, s hazard.Severity) string {
 }
 
 // suspicions returns the reasons why a readable report must be held until somebody has checked it.
-func (e *event) suspicions(from, to, modified, now hazard.Instant) []string {
+func (e *event) suspicions(d dates, now hazard.Instant) []string {
 	why := slices.Clone(e.doubts)
 	doubt := func(format string, args ...any) { why = append(why, fmt.Sprintf(format, args...)) }
-	for _, d := range []struct {
+	for _, late := range []struct {
 		field string
 		at    hazard.Instant
 		ahead time.Duration
-	}{{"todate", to, farAhead}, {"datemodified", modified, clockSkew}} {
-		if d.at > now.Add(d.ahead) {
-			doubt("%s: %v is in the future", d.field, d.at)
+	}{{"todate", d.to, farAhead}, {"datemodified", d.modified, clockSkew}} {
+		if late.at > now.Add(late.ahead) {
+			doubt("%s: %v is in the future", late.field, late.at)
 		}
 	}
-	if from < max(to, modified).Add(-longest) {
-		doubt("fromdate: %v is ten years before the last data", from)
+	if d.from < max(d.to, d.modified).Add(-longest) {
+		doubt("fromdate: %v is ten years before the last data", d.from)
 	}
 	switch {
 	case e.point == nil && len(e.areas) == 0:

@@ -73,9 +73,9 @@ const (
 	// lateRevision is how long after its last data a revision still renews an event. Later
 	// revisions are only corrections. Recorded wildfires and droughts are revised within two days.
 	lateRevision = 7 * day
-	// leastQuake is the lowest magnitude of a green earthquake that is a hazard. From this
+	// minQuake is the lowest magnitude of a green earthquake that is a hazard. From this
 	// magnitude, USGS lists earthquakes worldwide.
-	leastQuake = 4.5
+	minQuake = 4.5
 )
 
 // levels is the table of alert levels (gdacs.org/Knowledge: international help is likely needed at

@@ -163,48 +163,52 @@ func (v *volcano) report(now hazard.Instant) (hazard.Report, error) {
 		r.Ended, r.Minor = hazard.EndAllClear, true
 	}
 	var doubts []string
-	doubt := func(format string, args ...any) { doubts = append(doubts, fmt.Sprintf(format, args...)) }
 	if v.Latitude.Known || v.Longitude.Known {
 		var fault string
 		if r.Point, fault = v.point(); fault != "" {
-			doubt("%s", fault)
+			doubts = append(doubts, fault)
 		}
 		r.Part += "/cap" // this form of the notice has more data than those in other lists
 	}
 	if !known {
-		doubt("alert_level, color_code: %q, %q are not in the mapping table", lenient.ExcerptText(alert), lenient.ExcerptText(colour))
+		doubts = append(doubts, fmt.Sprintf("alert_level, color_code: %q, %q are not in the mapping table", lenient.ExcerptText(alert), lenient.ExcerptText(colour)))
 	}
-	switch {
-	case sent > now.Add(skew):
-		doubt("%s: %v is in the future", field, sent)
-	case !l.ended && sent < now.Add(-farBack):
-		doubt("%s: %v is more than a year ago", field, sent)
-	}
-	if utc, err := parseTime(v.SentUTC); err == nil && field == "sent_unixtime" && max(utc-sent, sent-utc) > hazard.Instant(skew.Milliseconds()) {
-		doubt("sent_utc: %v, but sent_unixtime is %v", utc, sent)
-	}
-	r.Suspect = strings.Join(doubts, "; ")
+	r.Suspect = strings.Join(append(doubts, v.timeDoubts(sent, field, l.ended, now)...), "; ")
 
 	when := sent.Time().Format("2 January 2006 15:04 UTC")
 	observatory := cmp.Or(hazard.CleanLine(lenient.Clip(v.Observatory, maxName)), "USGS")
 	if observatory != "USGS" {
 		observatory += " (USGS)"
 	}
-	said := []string{}
+	levels := []string{}
 	if alert != "" {
-		said = append(said, "volcano alert level "+alert)
+		levels = append(levels, "volcano alert level "+alert)
 	}
 	if colour != "" {
-		said = append(said, "aviation colour code "+colour)
+		levels = append(levels, "aviation colour code "+colour)
 	}
 	synopsis := hazard.Clean(lenient.Clip(v.Synopsis, maxSynopsis))
 	r.Description = lenient.Joined("\n\n",
-		fmt.Sprintf("%s: %s, by %s of %s.", name, strings.Join(said, ", "), article(kind), when),
+		fmt.Sprintf("%s: %s, by %s of %s.", name, strings.Join(levels, ", "), article(kind), when),
 		synopsis,
 		fmt.Sprintf("The level means: %s. Set by: %s.", l.means, observatory))
 	r.Description = hazard.Clean(r.Description)
 	r.Products = products(&r, upper(kind)+", "+when, synopsis)
 	return r, nil
+}
+
+// timeDoubts returns why the time of a notice, from a field, must be checked by a person.
+func (v *volcano) timeDoubts(sent hazard.Instant, field string, ended bool, now hazard.Instant) (doubts []string) {
+	switch {
+	case sent > now.Add(skew):
+		doubts = append(doubts, fmt.Sprintf("%s: %v is in the future", field, sent))
+	case !ended && sent < now.Add(-farBack):
+		doubts = append(doubts, fmt.Sprintf("%s: %v is more than a year ago", field, sent))
+	}
+	if utc, err := parseTime(v.SentUTC); err == nil && field == "sent_unixtime" && max(utc-sent, sent-utc) > hazard.Instant(skew.Milliseconds()) {
+		doubts = append(doubts, fmt.Sprintf("sent_utc: %v, but sent_unixtime is %v", utc, sent))
+	}
+	return doubts
 }
 
 // maxSynopsis bounds a synopsis, in bytes.

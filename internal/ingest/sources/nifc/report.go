@@ -62,19 +62,61 @@ func (in *incident) unique() string {
 	return ""
 }
 
-// report converts an incident to a report, or to a reason why it is not a hazard. Its error names
-// the field, the value and what was expected.
-func (in *incident) report(geometry jsontext.Value, key string, now hazard.Instant) (r hazard.Report, ignored string, err error) {
-	var doubts []string
-	doubt := func(format string, args ...any) { doubts = append(doubts, fmt.Sprintf(format, args...)) }
+// facts are the values of an incident that several fields of a report depend on. A date that is
+// missing is nil.
+type facts struct {
+	key                       string
+	modified, start, drawn    *hazard.Instant
+	modifiedField, startField string // the members that the dates come from
+	name                      string
+	acres, contained          float64
+	hasSize, hasContained     bool
+	point                     *hazard.Point
+	pointFault                string // why there is no point
+	area                      string // GeoJSON; empty if there is none
+	state                     string // why the fire is over; empty while it is not
+}
 
+// facts reads the values. What cannot be read becomes a fault of the incident.
+func (in *incident) facts(geometry jsontext.Value, key string) (f facts) {
+	f.key = key
+	f.modified, f.modifiedField = in.instant("ModifiedOnDateTime_dt", "ICS209ReportDateTime", "CreatedOnDateTime_dt", "FireDiscoveryDateTime")
+	f.start, f.startField = in.instant("FireDiscoveryDateTime", "CreatedOnDateTime_dt")
+	f.drawn, _ = in.instant("poly_DateCurrent", "poly_CreateDate")
+	f.name = called(cmp.Or(in.text("IncidentName"), in.text("poly_IncidentName")))
+	f.acres, f.hasSize = in.within(0, math.Inf(1), "acres", "IncidentSize", "DailyAcres", "DiscoveryAcres", "poly_GISAcres")
+	f.contained, f.hasContained = in.within(0, 100, "a share of 100", "PercentContained")
+	f.point, f.pointFault = in.point(geometry)
+	var err error
+	if f.area, err = in.area(geometry); err != nil {
+		in.faults = append(in.faults, err.Error())
+	}
+	return f
+}
+
+// over returns why the fire is over, or "".
+func (in *incident) over(f *facts) string {
+	for _, d := range declared {
+		if at, _ := in.instant(d.member); at != nil {
+			return d.word
+		}
+	}
+	if f.hasContained && f.contained >= 100 {
+		return "contained"
+	}
+	return ""
+}
+
+// kind reads what the record is: why it is not a hazard, or what is doubtful about it.
+func (in *incident) kind(key string) (ignored string, doubts []string) {
+	doubt := func(format string, args ...any) { doubts = append(doubts, fmt.Sprintf(format, args...)) }
 	kind := strings.ToUpper(in.text("IncidentTypeCategory"))
 	row := slices.IndexFunc(categories, func(c category) bool { return c.word == kind })
 	switch {
 	case row < 0:
 		doubt("%s: %q, expected WF, RX or CX", in.field("IncidentTypeCategory"), lenient.ExcerptText(kind))
 	case categories[row].ignored != "":
-		return r, categories[row].ignored, nil
+		return categories[row].ignored, nil
 	}
 	if drawn := in.text("poly_FeatureCategory"); strings.Contains(strings.ToLower(drawn), "prescribed") {
 		doubt("poly_FeatureCategory: %q, but %s is %q", lenient.ExcerptText(drawn), in.field("IncidentTypeCategory"), kind)
@@ -85,48 +127,45 @@ func (in *incident) report(geometry jsontext.Value, key string, now hazard.Insta
 	if other := irwin(in.text("poly_IRWINID")); other != "" && other != key && irwinForm.MatchString(key) {
 		doubt("poly_IRWINID: %s, but %s is %s", other, in.field("IrwinID"), key)
 	}
+	return "", doubts
+}
 
-	modified, modifiedField := in.instant("ModifiedOnDateTime_dt", "ICS209ReportDateTime", "CreatedOnDateTime_dt", "FireDiscoveryDateTime")
-	start, startField := in.instant("FireDiscoveryDateTime", "CreatedOnDateTime_dt")
-	drawn, _ := in.instant("poly_DateCurrent", "poly_CreateDate")
-	name := called(cmp.Or(in.text("IncidentName"), in.text("poly_IncidentName")))
-	acres, hasSize := in.within(0, math.Inf(1), "acres", "IncidentSize", "DailyAcres", "DiscoveryAcres", "poly_GISAcres")
-	contained, hasContained := in.within(0, 100, "a share of 100", "PercentContained")
-	point, pointFault := in.point(geometry)
-	area, err := in.area(geometry)
-	if err != nil {
-		in.faults = append(in.faults, err.Error())
+// report converts an incident to a report, or to a reason why it is not a hazard. Its error names
+// the field, the value and what was expected.
+func (in *incident) report(geometry jsontext.Value, key string, now hazard.Instant) (r hazard.Report, ignored string, err error) {
+	ignored, doubts := in.kind(key)
+	if ignored != "" {
+		return r, ignored, nil
 	}
-	missing := func(name string) error {
-		return errors.New(strings.Join(append(in.faults, in.field(name)+": missing, expected milliseconds since 1970"), "; "))
+	f := in.facts(geometry, key)
+	for _, date := range []struct {
+		at   *hazard.Instant
+		name string
+	}{{f.modified, "ModifiedOnDateTime_dt"}, {f.start, "FireDiscoveryDateTime"}} {
+		if date.at == nil {
+			return r, "", errors.New(strings.Join(append(in.faults, in.field(date.name)+": missing, expected milliseconds since 1970"), "; "))
+		}
 	}
-	switch {
-	case modified == nil:
-		return r, "", missing("ModifiedOnDateTime_dt")
-	case start == nil:
-		return r, "", missing("FireDiscoveryDateTime")
-	}
-
 	r = hazard.Report{
 		Source:   Name,
 		Key:      key,
 		Places:   []string{incidentPlace},
-		Version:  int64(*modified),
-		Name:     "Wildfire - " + lenient.Joined(", ", cmp.Or(name, in.unique(), "unnamed"), in.state()),
+		Version:  int64(*f.modified),
+		Name:     "Wildfire - " + lenient.Joined(", ", cmp.Or(f.name, in.unique(), "unnamed"), in.state()),
 		Type:     hazard.Wildfire,
-		Severity: severity(acres),
+		Severity: severity(f.acres),
 		Category: hazard.Event,
-		Start:    *start,
-		Renewed:  modified,
+		Start:    *f.start,
+		Renewed:  f.modified,
 		LifeMS:   life.Milliseconds(),
-		Point:    point,
-		Called:   name,
+		Point:    f.point,
+		Called:   f.name,
 		Level:    in.text("IncidentComplexityLevel", "FireMgmtComplexity"),
 		Comment:  Name + ":" + key,
 		Creator:  "NIFC",
 	}
-	source.Measure(&r, hazard.BurntArea, acres*source.HaPerAcre, hasSize)
-	source.Measure(&r, hazard.Containment, contained, hasContained)
+	source.Measure(&r, hazard.BurntArea, f.acres*source.HaPerAcre, f.hasSize)
+	source.Measure(&r, hazard.Containment, f.contained, f.hasContained)
 	if irwinForm.MatchString(key) {
 		r.Refs = append(r.Refs, "irwin:"+key)
 	}
@@ -136,50 +175,44 @@ func (in *incident) report(geometry jsontext.Value, key string, now hazard.Insta
 	}
 	if in.perimeter {
 		r.Part, r.Places = perimeterPlace, []string{perimeterPlace}
-		if drawn != nil { // the polygon may change when the incident data do not
-			r.Version = max(r.Version, int64(*drawn))
+		if f.drawn != nil { // the polygon may change when the incident data do not
+			r.Version = max(r.Version, int64(*f.drawn))
 		}
-		if area != "" {
-			r.Areas = []hazard.Area{{Role: hazard.ImpactArea, Geometry: area}}
-		}
-	}
-	state := ""
-	if hasContained && contained >= 100 {
-		state = "contained"
-	}
-	for _, d := range declared {
-		if at, _ := in.instant(d.member); at != nil {
-			state = d.word
-			break
+		if f.area != "" {
+			r.Areas = []hazard.Area{{Role: hazard.ImpactArea, Geometry: f.area}}
 		}
 	}
-	if state != "" { // this ends the whole fire, not only one part
+	if f.state = in.over(&f); f.state != "" { // this ends the whole fire, not only one part
 		r.Ended, r.Minor, r.Places = hazard.EndAllClear, true, nil
 	}
+	r.Suspect = strings.Join(append(doubts, in.doubts(&f, len(r.Areas) > 0, now)...), "; ")
+	r.Description = in.description(&r, &f)
+	r.Products = in.products(&r, &f)
+	return r, "", nil
+}
 
-	if w := notReal(name); w != "" {
-		doubt("%s says %s: %q", in.field("IncidentName"), w, lenient.ExcerptText(name))
+// doubts returns why the values must be checked by a person before they count.
+func (in *incident) doubts(f *facts, hasArea bool, now hazard.Instant) (doubts []string) {
+	doubt := func(format string, args ...any) { doubts = append(doubts, fmt.Sprintf(format, args...)) }
+	if w := notReal(f.name); w != "" {
+		doubt("%s says %s: %q", in.field("IncidentName"), w, lenient.ExcerptText(f.name))
 	}
 	switch {
-	case *start > now.Add(skew):
-		doubt("%s: %v is in the future", startField, *start)
-	case *start < modified.Add(-farBack):
-		doubt("%s: %v is more than a year before the last modification at %v", startField, *start, *modified)
+	case *f.start > now.Add(skew):
+		doubt("%s: %v is in the future", f.startField, *f.start)
+	case *f.start < f.modified.Add(-farBack):
+		doubt("%s: %v is more than a year before the last modification at %v", f.startField, *f.start, *f.modified)
 	}
-	if *modified > now.Add(skew) {
-		doubt("%s: %v is in the future", modifiedField, *modified)
+	if *f.modified > now.Add(skew) {
+		doubt("%s: %v is in the future", f.modifiedField, *f.modified)
 	}
-	if drawn != nil && *drawn > now.Add(skew) {
-		doubt("poly_DateCurrent: %v is in the future", *drawn)
+	if f.drawn != nil && *f.drawn > now.Add(skew) {
+		doubt("poly_DateCurrent: %v is in the future", *f.drawn)
 	}
-	if point == nil && len(r.Areas) == 0 && state == "" {
-		doubt("%s", pointFault)
+	if f.point == nil && !hasArea && f.state == "" {
+		doubt("%s", f.pointFault)
 	}
-	r.Suspect = strings.Join(doubts, "; ")
-
-	r.Description = in.description(&r, name, state, acres, hasSize, contained, hasContained, *modified)
-	r.Products = in.products(&r, *modified, drawn)
-	return r, "", nil
+	return doubts
 }
 
 // state returns the name of the state in which the fire began, or "" if it is unknown.
@@ -192,15 +225,15 @@ func (in *incident) state() string {
 func when(at hazard.Instant) string { return at.Time().Format("2 January 2006 15:04 UTC") }
 
 // description describes what is known; it is the same for both services.
-func (in *incident) description(r *hazard.Report, name, state string, size float64, hasSize bool, contained float64, hasContained bool, modified hazard.Instant) string {
+func (in *incident) description(r *hazard.Report, f *facts) string {
 	var county string
 	if c := in.text("POOCounty"); c != "" {
 		county = c + " County"
 	}
 	where := lenient.Joined(", ", county, in.state())
 	first := "Wildfire"
-	if name != "" {
-		first += " " + name
+	if f.name != "" {
+		first += " " + f.name
 	}
 	if where != "" {
 		first += " in " + where
@@ -210,14 +243,14 @@ func (in *incident) description(r *hazard.Report, name, state string, size float
 	}
 	lines := []string{first + "."}
 	say := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
-	if hasSize {
-		say("Size: %s.", acres(size))
+	if f.hasSize {
+		say("Size: %s.", acres(f.acres))
 	}
-	if hasContained {
-		say("Contained: %s.", percent(contained))
+	if f.hasContained {
+		say("Contained: %s.", percent(f.contained))
 	}
-	if state != "" {
-		say("Declared %s.", state)
+	if f.state != "" {
+		say("Declared %s.", f.state)
 	}
 	if b := lenient.Joined(", ", in.text("FireBehaviorGeneral"), in.text("FireBehaviorGeneral1"), in.text("FireBehaviorGeneral2")); b != "" {
 		say("Behaviour: %s.", strings.ToLower(b))
@@ -232,7 +265,7 @@ func (in *incident) description(r *hazard.Report, name, state string, size float
 		say("Part of: %s.", c)
 	}
 	say("Discovered: %s.", when(r.Start))
-	say("Source: National Interagency Fire Center, incident data of %s%s.", when(modified), labelled(", complexity: ", r.Level))
+	say("Source: National Interagency Fire Center, incident data of %s%s.", when(*f.modified), labelled(", complexity: ", r.Level))
 	return hazard.Clean(strings.Join(lines, "\n"))
 }
 
@@ -245,12 +278,12 @@ func labelled(label, value string) string {
 
 // products returns the product tree of a part: the register's page for the incident, and the map's
 // dates for the perimeter.
-func (in *incident) products(r *hazard.Report, modified hazard.Instant, drawn *hazard.Instant) []hazard.ReportProduct {
+func (in *incident) products(r *hazard.Report, f *facts) []hazard.ReportProduct {
 	tree := []hazard.ReportProduct{{Key: Name, Title: "NIFC", Type: hazard.FolderProduct, Time: r.Start}}
 	if !in.perimeter {
 		if r.URL != "" {
 			tree = append(tree, hazard.ReportProduct{
-				Key: "irwin", Parent: Name, Title: "IRWIN incident " + in.unique(), Type: hazard.URLProduct, Data: r.URL, Time: modified,
+				Key: "irwin", Parent: Name, Title: "IRWIN incident " + in.unique(), Type: hazard.URLProduct, Data: r.URL, Time: *f.modified,
 			})
 		}
 		return tree
@@ -258,9 +291,9 @@ func (in *incident) products(r *hazard.Report, modified hazard.Instant, drawn *h
 	if len(r.Areas) == 0 {
 		return tree
 	}
-	at, lines := modified, []string{"Fire perimeter as mapped, which may be older or newer than the incident data."}
-	if drawn != nil {
-		at = *drawn
+	at, lines := *f.modified, []string{"Fire perimeter as mapped, which may be older or newer than the incident data."}
+	if f.drawn != nil {
+		at = *f.drawn
 		lines = append(lines, "Edited: "+when(at)+".")
 	}
 	if seen, _ := in.instant("poly_PolygonDateTime"); seen != nil {

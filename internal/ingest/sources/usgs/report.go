@@ -126,15 +126,8 @@ func report(b *lenient.Batch, f *feature, isDetail bool, now hazard.Instant) (*h
 	if key == "" {
 		return nil, fmt.Sprintf("id: %s, expected an id of at most %d letters and digits", cmp.Or(lenient.ExcerptText(f.ID), lenient.Nothing), maxID)
 	}
-	updated, ok := instant(q.Updated)
-	if !ok || updated < firstUpdate {
-		notes = append(notes, "properties/updated: "+q.Updated.Said()+", expected milliseconds since 1970")
-		updated = now
-	}
-	if updated > now.Add(seismic.Skew) {
-		notes = append(notes, fmt.Sprintf("properties/updated: %v is in the future", updated))
-		updated = now
-	}
+	updated, wrong := q.updated(now)
+	notes = append(notes, wrong...)
 	var all products
 	if isDetail {
 		all = readProducts(b, key, q.Products, now)
@@ -194,6 +187,18 @@ func report(b *lenient.Batch, f *feature, isDetail bool, now hazard.Instant) (*h
 		r.Detail = detailAddress(q.Detail)
 	}
 	return r, ""
+}
+
+// updated returns the time of the last update, or else now, with a note.
+func (q *quake) updated(now hazard.Instant) (at hazard.Instant, notes []string) {
+	at, ok := instant(q.Updated)
+	if !ok || at < firstUpdate {
+		return now, []string{"properties/updated: " + q.Updated.Said() + ", expected milliseconds since 1970"}
+	}
+	if at > now.Add(seismic.Skew) {
+		return now, []string{fmt.Sprintf("properties/updated: %v is in the future", at)}
+	}
+	return at, nil
 }
 
 // maxID bounds an id. The longest recorded one has 20 characters.
