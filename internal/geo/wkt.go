@@ -82,17 +82,16 @@ func (p *wktParser) unexpected(expected string) error {
 	return faultf("character %d is %q, expected %s", p.at+1, rune(p.text[p.at]), expected)
 }
 
-func (p *wktParser) geometry(depth int) (tree, error) {
-	if depth > maxDepth {
-		return tree{}, faultf("collections within each other more than %d deep", maxDepth)
-	}
+// header reads the kind of a geometry, as in "POINT Z", and the number of dimensions of its
+// positions.
+func (p *wktParser) header() (kind string, dimensions int, err error) {
 	word := p.word()
 	if word == "" {
-		return tree{}, p.unexpected("the name of a geometry, as in POINT(-122.4 37.8)")
+		return "", 0, p.unexpected("the name of a geometry, as in POINT(-122.4 37.8)")
 	}
-	dimensions := 2
-	kind, ok := kinds[word]
-	if !ok {
+	dimensions = 2
+	kind = kinds[word]
+	if kind == "" {
 		for _, suffix := range []string{"ZM", "Z", "M"} {
 			if name, found := strings.CutSuffix(word, suffix); found && kinds[name] != "" {
 				kind, dimensions = kinds[name], 2+len(suffix)
@@ -101,24 +100,33 @@ func (p *wktParser) geometry(depth int) (tree, error) {
 		}
 	}
 	if kind == "" {
-		const most = 30 // bytes of the text to quote
-		return tree{}, faultf("%.*q is not a geometry, expected POINT, LINESTRING, POLYGON, MULTIPOINT, MULTILINESTRING, "+
-			"MULTIPOLYGON or GEOMETRYCOLLECTION", most, word)
+		return "", 0, faultf("%.30q is not a geometry, expected POINT, LINESTRING, POLYGON, MULTIPOINT, MULTILINESTRING, "+
+			"MULTIPOLYGON or GEOMETRYCOLLECTION", word)
 	}
 	switch next := p.word(); next {
 	case "":
 	case "Z", "M", "ZM":
 		dimensions = 2 + len(next)
 		if p.word() == "EMPTY" {
-			return tree{}, faultf("the geometry is empty")
+			return "", 0, faultf("the geometry is empty")
 		}
 	case "EMPTY":
-		return tree{}, faultf("the geometry is empty")
+		return "", 0, faultf("the geometry is empty")
 	default:
-		return tree{}, faultf("%.30q after %s, expected ( and coordinates", next, word)
+		return "", 0, faultf("%.30q after %s, expected ( and coordinates", next, word)
+	}
+	return kind, dimensions, nil
+}
+
+func (p *wktParser) geometry(depth int) (tree, error) {
+	if depth > maxDepth {
+		return tree{}, faultf("collections within each other more than %d deep", maxDepth)
+	}
+	kind, dimensions, err := p.header()
+	if err != nil {
+		return tree{}, err
 	}
 	t := tree{kind: kind}
-	var err error
 	switch kind {
 	case "GeometryCollection":
 		err = p.list("geometry", func() error {

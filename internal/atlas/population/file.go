@@ -374,12 +374,43 @@ func (b *builtinRows) row(row int) ([]float64, error) {
 	return b.held[row%g.Side*width:][:width], nil
 }
 
+// damaged says that a grid cannot be read because of err.
+func damaged(err error) error {
+	return fmt.Errorf("the grid of people is damaged, or was written by another version: %w", err)
+}
+
+// readHead reads the header of a grid of size bytes.
+func readHead(read func(at, n int64) ([]byte, error), size int64) (h head, err error) {
+	if begin, err := read(0, int64(len(magic))); err != nil || string(begin) != magic {
+		return h, damaged(errors.New("its first bytes are not those of a grid file"))
+	}
+	end, err := read(size-tail, tail)
+	if err != nil {
+		return h, err
+	}
+	length := int64(binary.LittleEndian.Uint32(end))
+	if length > maxHead {
+		return h, damaged(fmt.Errorf("its header has %d bytes", length))
+	}
+	text, err := read(size-tail-length, length)
+	if err != nil {
+		return h, err
+	}
+	if crc32.ChecksumIEEE(text) != binary.LittleEndian.Uint32(end[4:]) {
+		return h, damaged(errors.New("the checksum of its header is wrong"))
+	}
+	if err := json.Unmarshal(text, &h); err != nil {
+		return h, damaged(err)
+	}
+	if h.Side < 1 || h.Side > 4096 || h.Cols < 1 || h.Rows < 1 || h.Cols > maxTiles || h.Rows > maxTiles || h.Cols*h.Rows > maxTiles || !(h.Cell > 0) {
+		return h, damaged(fmt.Errorf("%d × %d tiles of %d", h.Cols, h.Rows, h.Side))
+	}
+	return h, nil
+}
+
 // open reads a grid that convert wrote. It keeps the index in memory, 16 bytes per tile, and reads
 // tiles on demand. Where the grid has no data, the built-in one is used.
 func open(r io.ReaderAt, size int64) (*Grid, error) {
-	damaged := func(err error) error {
-		return fmt.Errorf("the grid of people is damaged, or was written by another version: %w", err)
-	}
 	read := func(at, n int64) ([]byte, error) {
 		if at < 0 || n < 0 || at > size-n {
 			return nil, damaged(io.ErrUnexpectedEOF)
@@ -390,30 +421,9 @@ func open(r io.ReaderAt, size int64) (*Grid, error) {
 		}
 		return b, nil
 	}
-	if begin, err := read(0, int64(len(magic))); err != nil || string(begin) != magic {
-		return nil, damaged(errors.New("its first bytes are not those of a grid file"))
-	}
-	end, err := read(size-tail, tail)
+	h, err := readHead(read, size)
 	if err != nil {
 		return nil, err
-	}
-	length := int64(binary.LittleEndian.Uint32(end))
-	if length > maxHead {
-		return nil, damaged(fmt.Errorf("its header has %d bytes", length))
-	}
-	text, err := read(size-tail-length, length)
-	if err != nil {
-		return nil, err
-	}
-	if crc32.ChecksumIEEE(text) != binary.LittleEndian.Uint32(end[4:]) {
-		return nil, damaged(errors.New("the checksum of its header is wrong"))
-	}
-	var h head
-	if err := json.Unmarshal(text, &h); err != nil {
-		return nil, damaged(err)
-	}
-	if h.Side < 1 || h.Side > 4096 || h.Cols < 1 || h.Rows < 1 || h.Cols > maxTiles || h.Rows > maxTiles || h.Cols*h.Rows > maxTiles || !(h.Cell > 0) {
-		return nil, damaged(fmt.Errorf("%d × %d tiles of %d", h.Cols, h.Rows, h.Side))
 	}
 	n := h.Cols * h.Rows
 	index, err := read(h.Index, 12*int64(n))

@@ -17,37 +17,9 @@ import (
 // hazard.ErrConflict, and names what, if something is no longer where the merge put it. Who may do that is the caller's business.
 func (in *Intake) Unjoin(ctx context.Context, tx *store.Tx, m *store.Merge) error {
 	w := in.writer(ctx, tx, "")
-	var elsewhere []string
-	var events []store.Event
-	for _, moved := range m.Events {
-		if moved.To != m.Into { // left for another hazard: what it says decides where it is part of now
-			continue
-		}
-		e, ok, err := tx.FindEvent(moved.EventName)
-		if err != nil {
-			return err
-		}
-		if !ok || e.HazardID != moved.To {
-			elsewhere = append(elsewhere, fmt.Sprintf("event %s:%s is part of hazard %d now", moved.Source, moved.Key, e.HazardID))
-		}
-		e.HazardID, e.Joined = m.From, moved.Joined
-		events = append(events, e)
-	}
-	back := map[int64]int64{} // product_ID → its folder
-	for _, moved := range m.Products {
-		p, err := tx.Product(moved.ID)
-		switch {
-		case err != nil:
-			return err
-		case p.Deleted || moved.To != m.Into:
-		case p.HazardID != moved.To:
-			elsewhere = append(elsewhere, fmt.Sprintf("product %d is part of hazard %d since change %d", p.ID, p.HazardID, p.Version))
-		default:
-			back[p.ID] = moved.Parent
-		}
-	}
-	if elsewhere != nil {
-		return fmt.Errorf("%w: the merge of change %d cannot be undone: %s", hazard.ErrConflict, m.Change, strings.Join(elsewhere, "; "))
+	events, back, err := w.stillMerged(m)
+	if err != nil {
+		return err
 	}
 	for i := range events {
 		w.went = append(w.went, events[i].Name())
@@ -104,6 +76,43 @@ func (in *Intake) Unjoin(ctx context.Context, tx *store.Tx, m *store.Merge) erro
 		}
 	}
 	return errors.Join(w.renew(m.From), w.renew(m.Into), w.endEmptied())
+}
+
+// stillMerged returns the events that a merge moved, as they were before, and the products, each with
+// its folder. Its error is hazard.ErrConflict if something is no longer where the merge put it.
+func (w *writer) stillMerged(m *store.Merge) (events []store.Event, back map[int64]int64, err error) {
+	var elsewhere []string
+	for _, moved := range m.Events {
+		if moved.To != m.Into { // left for another hazard: what it says decides where it is part of now
+			continue
+		}
+		e, ok, err := w.tx.FindEvent(moved.EventName)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !ok || e.HazardID != moved.To {
+			elsewhere = append(elsewhere, fmt.Sprintf("event %s:%s is part of hazard %d now", moved.Source, moved.Key, e.HazardID))
+		}
+		e.HazardID, e.Joined = m.From, moved.Joined
+		events = append(events, e)
+	}
+	back = map[int64]int64{} // product_ID → its folder
+	for _, moved := range m.Products {
+		p, err := w.tx.Product(moved.ID)
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case p.Deleted || moved.To != m.Into:
+		case p.HazardID != moved.To:
+			elsewhere = append(elsewhere, fmt.Sprintf("product %d is part of hazard %d since change %d", p.ID, p.HazardID, p.Version))
+		default:
+			back[p.ID] = moved.Parent
+		}
+	}
+	if elsewhere != nil {
+		return nil, nil, fmt.Errorf("%w: the merge of change %d cannot be undone: %s", hazard.ErrConflict, m.Change, strings.Join(elsewhere, "; "))
+	}
+	return events, back, nil
 }
 
 // bringBack gives products back to the hazard that a merge took them from, with what its events have given and what has been put into their

@@ -61,77 +61,69 @@ func (p *jsonParser) expr(v any, path string) (Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	count := func(n int) error {
-		if len(args) != n {
-			return place(path+"/args").Fault(fmt.Sprintf("%d arguments of %s", n, op), fmt.Sprint(len(args)))
-		}
-		return nil
+	relate, isTemporal := temporal[strings.ToUpper(op)]
+	want, known := arguments[op]
+	switch {
+	case op == "and", op == "or":
+		return p.junction(op, args, path)
+	case isTemporal:
+		want = 2
+	case !known:
+		return nil, place(path+"/op").Fault("and, or, not, =, <>, <, <=, >, >=, like, between, in, isNull, s_intersects, s_disjoint or a temporal function (t_…)", fmt.Sprintf("%.40q", op))
 	}
-	switch by := Comparator(op); by {
-	case Equal, NotEqual, Less, LessOrEqual, Greater, GreaterOrEqual:
-		if err := count(2); err != nil {
-			return nil, err
-		}
-		all, err := p.operands(args, path+"/args")
+	if len(args) != want {
+		return nil, place(path+"/args").Fault(fmt.Sprintf("%d arguments of %s", want, op), fmt.Sprint(len(args)))
+	}
+	if isTemporal {
+		return p.temporal(relate, args, path)
+	}
+	return p.predicate(op, args, path)
+}
+
+// arguments are the operators with a fixed number of arguments, in lower case, and that number.
+var arguments = map[string]int{
+	string(Equal): 2, string(NotEqual): 2, string(Less): 2, string(LessOrEqual): 2, string(Greater): 2, string(GreaterOrEqual): 2,
+	"not": 1, "isnull": 1, "like": 2, "between": 3, "in": 2, "s_intersects": 2, "s_disjoint": 2,
+}
+
+// junction reads AND or OR.
+func (p *jsonParser) junction(op string, args []any, path string) (Expr, error) {
+	if len(args) < 2 {
+		return nil, place(path+"/args").Fault("two or more arguments of "+op, fmt.Sprint(len(args)))
+	}
+	var all []Expr
+	for i, a := range args {
+		e, err := p.expr(a, arg(path, i))
 		if err != nil {
 			return nil, err
 		}
-		return Compare{by, all[0], all[1]}, nil
+		all = append(all, e)
 	}
+	if op == "or" {
+		return Or{all}, nil
+	}
+	return And{all}, nil
+}
+
+func (p *jsonParser) temporal(relate func(a, b span) Expr, args []any, path string) (Expr, error) {
+	a, err := p.span(args[0], arg(path, 0))
+	if err != nil {
+		return nil, err
+	}
+	b, err := p.span(args[1], arg(path, 1))
+	if err != nil {
+		return nil, err
+	}
+	return relate(a, b), nil
+}
+
+// predicate reads the operators in the table of arguments.
+func (p *jsonParser) predicate(op string, args []any, path string) (Expr, error) {
 	switch op {
-	case "and", "or":
-		if len(args) < 2 {
-			return nil, place(path+"/args").Fault("two or more arguments of "+op, fmt.Sprint(len(args)))
-		}
-		var all []Expr
-		for i, a := range args {
-			e, err := p.expr(a, arg(path, i))
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, e)
-		}
-		if op == "or" {
-			return Or{all}, nil
-		}
-		return And{all}, nil
 	case "not":
-		if err := count(1); err != nil {
-			return nil, err
-		}
 		e, err := p.expr(args[0], arg(path, 0))
 		return Not{e}, err
-	case "isnull":
-		if err := count(1); err != nil {
-			return nil, err
-		}
-		o, err := p.operand(args[0], arg(path, 0))
-		return IsNull{o}, err
-	case "like":
-		if err := count(2); err != nil {
-			return nil, err
-		}
-		all, err := p.operands(args, path+"/args")
-		if err != nil {
-			return nil, err
-		}
-		if all[1].Kind != Text {
-			return nil, all[1].At.Fault("a pattern", quoteJSON(args[1]))
-		}
-		return Like{all[0], all[1]}, nil
-	case "between":
-		if err := count(3); err != nil {
-			return nil, err
-		}
-		all, err := p.operands(args, path+"/args")
-		if err != nil {
-			return nil, err
-		}
-		return between(all[0], all[1], all[2]), nil
 	case "in":
-		if err := count(2); err != nil {
-			return nil, err
-		}
 		of, err := p.operand(args[0], arg(path, 0))
 		if err != nil {
 			return nil, err
@@ -143,28 +135,25 @@ func (p *jsonParser) expr(v any, path string) (Expr, error) {
 		all, err := p.operands(list, arg(path, 1))
 		return In{of, all}, err
 	case "s_intersects", "s_disjoint":
-		if err := count(2); err != nil {
-			return nil, err
-		}
 		e, err := p.spatial(args, path)
 		return negated(op == "s_disjoint", e), err
 	}
-	relate, ok := temporal[strings.ToUpper(op)]
-	if !ok {
-		return nil, place(path+"/op").Fault("and, or, not, =, <>, <, <=, >, >=, like, between, in, isNull, s_intersects, s_disjoint or a temporal function (t_…)", fmt.Sprintf("%.40q", op))
-	}
-	if err := count(2); err != nil {
-		return nil, err
-	}
-	a, err := p.span(args[0], arg(path, 0))
+	all, err := p.operands(args, path+"/args")
 	if err != nil {
 		return nil, err
 	}
-	b, err := p.span(args[1], arg(path, 1))
-	if err != nil {
-		return nil, err
+	switch op {
+	case "isnull":
+		return IsNull{all[0]}, nil
+	case "like":
+		if all[1].Kind != Text {
+			return nil, all[1].At.Fault("a pattern", quoteJSON(args[1]))
+		}
+		return Like{all[0], all[1]}, nil
+	case "between":
+		return between(all[0], all[1], all[2]), nil
 	}
-	return relate(a, b), nil
+	return Compare{Comparator(op), all[0], all[1]}, nil
 }
 
 func (p *jsonParser) operands(values []any, path string) (all []Operand, err error) {

@@ -285,6 +285,11 @@ func (p *textParser) predicate() (Expr, error) {
 	if of.Kind == Boolean {
 		return Constant{of.True}, nil
 	}
+	return p.likeBetweenIn(of)
+}
+
+// likeBetweenIn reads the rest of a predicate after its first operand: [NOT] LIKE, BETWEEN or IN.
+func (p *textParser) likeBetweenIn(of Operand) (Expr, error) {
 	not, err := p.keyword("NOT")
 	if err != nil {
 		return nil, err
