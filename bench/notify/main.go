@@ -157,8 +157,7 @@ func measured(ctx context.Context, subscriptions, clicks, rounds int) (f figures
 	go func() { _ = server.Serve(listener) }() // ends with Close
 	defer func() { _ = server.Close() }()
 
-	s, err := app.Open(ctx, app.Config{DataDir: dir, Listen: "127.0.0.1:0", Grace: time.Second, Version: "bench", Logger: slog.New(slog.DiscardHandler), Sources: []string{}, NoExposure: true,
-		Storm: 1 << 30, Channels: app.Channels{SMTP: "smtp://" + listener.Addr().String(), SMTPFrom: "bench@example.org"}})
+	s, err := app.Open(ctx, app.Config{Version: "bench", Logger: slog.New(slog.DiscardHandler), Settings: app.Settings{DataDir: dir, Listen: "127.0.0.1:0", Grace: time.Second, Sources: []string{}, NoExposure: true, Storm: 1 << 30, Channels: app.Channels{SMTP: "smtp://" + listener.Addr().String(), SMTPFrom: "bench@example.org"}}})
 	if err != nil {
 		return f, err
 	}

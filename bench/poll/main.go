@@ -81,8 +81,7 @@ func serve(ctx context.Context, o options) error {
 		return err
 	}
 	app.CollectOften() // as in the real server
-	s, err := app.Open(ctx, app.Config{DataDir: flag.Arg(0), Listen: "127.0.0.1:0", Grace: time.Second, Version: "bench", Logger: slog.New(slog.DiscardHandler),
-		Known: known, Sources: names, PrivateSources: true, Pictures: -1})
+	s, err := app.Open(ctx, app.Config{Version: "bench", Logger: slog.New(slog.DiscardHandler), Known: known, Settings: app.Settings{DataDir: flag.Arg(0), Listen: "127.0.0.1:0", Grace: time.Second, Sources: names, PrivateSources: true, Pictures: -1}})
 	if err != nil {
 		return err
 	}

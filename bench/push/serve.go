@@ -140,8 +140,7 @@ func serveHazardd(dir string, subscribers int) error {
 	if err := s.Close(); err != nil {
 		return err
 	}
-	running, err := app.Open(ctx, app.Config{DataDir: dir, Listen: "127.0.0.1:0", Grace: 5 * time.Second, UserStreams: subscribers, AllStreams: subscribers, Version: "bench",
-		Logger: slog.New(slog.DiscardHandler)})
+	running, err := app.Open(ctx, app.Config{Version: "bench", Logger: slog.New(slog.DiscardHandler), Settings: app.Settings{DataDir: dir, Listen: "127.0.0.1:0", Grace: 5 * time.Second, UserStreams: subscribers, AllStreams: subscribers}})
 	if err != nil {
 		return err
 	}

@@ -87,8 +87,7 @@ func run(ctx context.Context, rate float64, length time.Duration, asJSON bool) (
 	if err != nil {
 		return err
 	}
-	s, err := app.Open(ctx, app.Config{DataDir: dir, Listen: "127.0.0.1:0", Grace: time.Second, Version: "bench", Logger: slog.New(slog.DiscardHandler),
-		Known: known, Sources: []string{"pushed"}, PrivateSources: true, Pictures: -1})
+	s, err := app.Open(ctx, app.Config{Version: "bench", Logger: slog.New(slog.DiscardHandler), Known: known, Settings: app.Settings{DataDir: dir, Listen: "127.0.0.1:0", Grace: time.Second, Sources: []string{"pushed"}, PrivateSources: true, Pictures: -1}})
 	if err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ func main() {
 	flag.BoolVar(&o.json, "json", false, "print JSON")
 	flag.Parse()
 	if served.Kind() == served.KindServer {
-		measure.Exit("bench/search", served.Serve(app.Config{DataDir: flag.Arg(0), Database: flag.Arg(1)}, served.Wait))
+		measure.Exit("bench/search", served.Serve(app.Config{Settings: app.Settings{DataDir: flag.Arg(0), Database: flag.Arg(1)}}, served.Wait))
 		return
 	}
 	measure.Main("bench/search", func(ctx context.Context) error { return run(ctx, o) })

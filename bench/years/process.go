@@ -38,7 +38,7 @@ const kindPrune = "prune"
 
 // serve runs the service.
 func serve() error {
-	return served.Serve(app.Config{DataDir: flag.Arg(0), NoExposure: true, PublicURL: "http://years.test"}, func(ctx context.Context, s *app.Service, orders *served.Orders) error {
+	return served.Serve(app.Config{Settings: app.Settings{DataDir: flag.Arg(0), NoExposure: true, PublicURL: "http://years.test"}}, func(ctx context.Context, s *app.Service, orders *served.Orders) error {
 		return obey(ctx, s.Store, orders)
 	})
 }

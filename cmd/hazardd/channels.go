@@ -14,7 +14,7 @@ type channelFlags struct {
 	WebPushKey   string  `name:"webpush-key" type:"path" placeholder:"FILE" help:"File with the Web Push key: 32 random bytes in base64, mode 0600, the same on all nodes. Default: webpush.key in the data folder, created if missing; with --database there is no default."`
 	Channels     string  `type:"path" placeholder:"FOLDER" help:"Folder that describes the HTTP services for notifications, one file NAME.yaml each. Default: none."`
 	ChannelRate  int     `default:"0" placeholder:"N" help:"Messages per minute by email, and as many by Web Push; 0 means no limit."`
-	AddressRate  int     `default:"30" placeholder:"N" help:"Messages per minute to one address, by email or Web Push; 0 means no limit."`
+	AddressRate  int     `default:"${address_rate}" placeholder:"N" help:"Messages per minute to one address, by email or Web Push; 0 means no limit."`
 }
 
 func (f *channelFlags) set(cfg *app.Config) {

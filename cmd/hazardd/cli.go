@@ -96,7 +96,7 @@ func grammar(cli *commandLine, more ...kong.Option) (*kong.Kong, error) {
 	return kong.New(cli, append(more,
 		kong.Name("hazardd"),
 		kong.Description("A hazard data service."),
-		kong.Vars{"data": defaultData, "formats": strings.Join(exportFormats(), ", "), "version": about().String()},
+		defaults().CloneWith(kong.Vars{"data": defaultData, "formats": strings.Join(exportFormats(), ", "), "version": about().String()}),
 		kong.PostBuild(nameVariables),
 		kong.Help(help),
 		kong.ValueFormatter(describe),

@@ -37,7 +37,7 @@ func (d *demoCmd) Run(ctx context.Context, c *console) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	app.CollectOften()
-	running, err := app.Open(ctx, app.Config{DataDir: dir, Listen: string(d.Address), Grace: time.Second, Version: about().Version, Logger: c.logger()})
+	running, err := app.Open(ctx, app.Config{Version: about().Version, Logger: c.logger(), Settings: app.Settings{DataDir: dir, Listen: string(d.Address), Grace: time.Second}})
 	if err != nil {
 		return err
 	}

@@ -79,8 +79,7 @@ func (m *mcpCmd) local(ctx context.Context, c *console, g *globals) error {
 	if err != nil {
 		return err
 	}
-	cfg := app.Config{DataDir: g.Data, Database: g.Database, Files: place, Listen: "127.0.0.1:0", Grace: time.Second, Reading: true,
-		Version: about().Version, Logger: c.logger()}
+	cfg := app.Config{Reading: true, Version: about().Version, Logger: c.logger(), Settings: app.Settings{DataDir: g.Data, Database: g.Database, Files: place, Listen: "127.0.0.1:0", Grace: time.Second}}
 	if err := m.sourcesFlag.set(&cfg); err != nil {
 		return err
 	}

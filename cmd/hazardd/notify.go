@@ -85,7 +85,7 @@ type notifyTestCmd struct {
 
 // Run sends a test message.
 func (n *notifyTestCmd) Run(ctx context.Context, c *console, g *globals) error {
-	cfg := app.Config{DataDir: g.Data, Database: g.Database}
+	cfg := app.Config{Settings: app.Settings{DataDir: g.Data, Database: g.Database}}
 	n.channelFlags.set(&cfg)
 	for _, r := range n.WebhookAllow {
 		cfg.WebhookAllow = append(cfg.WebhookAllow, netip.Prefix(r))

@@ -18,9 +18,9 @@ import (
 // go.
 type retentionFlags struct {
 	KeepHistory keepTime `default:"0" placeholder:"TIME" help:"How long to keep old states of ended hazards, at least 31d; older ones move to --archive. 0 means forever. The first and the last state always stay."`
-	KeepAudit   keepTime `default:"400d" placeholder:"TIME" help:"How long to keep the audit trail, at least 31d; older rows move to --archive."`
+	KeepAudit   keepTime `default:"${keep_audit}" placeholder:"TIME" help:"How long to keep the audit trail, at least 31d; older rows move to --archive."`
 	BackupTo    string   `placeholder:"DIR|URL" help:"Folder on another disk, or bucket in the form of --files, for a continuous backup. A committed change is there a second later. SQLite only."`
-	BackupKeep  life     `default:"72h" placeholder:"TIME" help:"How far back --backup-to can restore any moment, such as 72h or 14d."`
+	BackupKeep  life     `default:"${backup_keep}" placeholder:"TIME" help:"How far back --backup-to can restore any moment, such as 72h or 14d."`
 	Archive     string   `placeholder:"DIR|URL" help:"Folder, or bucket as --files names one, for the archives of what is pruned. Each is read back before anything is removed; without one no history is."`
 }
 

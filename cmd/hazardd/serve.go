@@ -24,25 +24,25 @@ type serveCmd struct {
 	moreFlags
 	evidenceFlags
 	retentionFlags
-	AppID           int64     `name:"app-id" default:"1" placeholder:"N" help:"app_ID stored on hazards and products created here."`
+	AppID           int64     `name:"app-id" default:"${app_id}" placeholder:"N" help:"app_ID stored on hazards and products created here."`
 	Languages       tongues   `placeholder:"LIST" help:"Fallback languages, such as de,en, for readers who ask for languages that a text does not have. Default: the authority's own."`
-	MaxFile         byteSize  `default:"32MiB" placeholder:"BYTES" help:"Largest product file."`
-	OrgUploads      byteLimit `default:"10GiB" placeholder:"BYTES" help:"Bytes that an organization may upload per day (UTC), on all nodes together; 0 means no limit."`
+	MaxFile         byteSize  `default:"${max_file}" placeholder:"BYTES" help:"Largest product file."`
+	OrgUploads      byteLimit `default:"${org_uploads}" placeholder:"BYTES" help:"Bytes that an organization may upload per day (UTC), on all nodes together; 0 means no limit."`
 	AllowedOrigins  []origin  `placeholder:"ORIGIN" help:"Web origins whose pages may read responses (CORS); * allows all."`
 	TrustedProxies  []network `placeholder:"RANGE" help:"Addresses of proxies whose X-Forwarded-For is trusted."`
-	UserStreams     int       `default:"32" placeholder:"N" help:"Open event streams per user."`
-	AllStreams      int       `default:"10000" placeholder:"N" help:"Open event streams of all users together."`
+	UserStreams     int       `default:"${user_streams}" placeholder:"N" help:"Open event streams per user."`
+	AllStreams      int       `default:"${all_streams}" placeholder:"N" help:"Open event streams of all users together."`
 	Connections     int       `default:"0" placeholder:"N" help:"Open connections; 0 means 10000 more than streams, or as many as the file descriptors allow."`
-	AddressConns    int       `name:"address-connections" default:"256" placeholder:"N" help:"Open connections without a login per address (IPv6: per /64). Trusted proxies have no such limit."`
-	UserRequests    int       `default:"64" placeholder:"N" help:"Concurrent requests per user; 0 means no limit."`
-	AllRequests     int       `default:"4096" placeholder:"N" help:"Concurrent requests of all users together; 0 means no limit."`
-	UserRate        int       `default:"1000" placeholder:"N" help:"Requests per second and user, in bursts of up to ten seconds' worth; 0 means no limit."`
-	UserUploads     int       `default:"8" placeholder:"N" help:"Concurrent uploads per user; 0 means no limit."`
-	WebhookTests    int       `default:"20" placeholder:"N" help:"Webhook tests per hour and user; 0 means no limit."`
+	AddressConns    int       `name:"address-connections" default:"${address_connections}" placeholder:"N" help:"Open connections without a login per address (IPv6: per /64). Trusted proxies have no such limit."`
+	UserRequests    int       `default:"${user_requests}" placeholder:"N" help:"Concurrent requests per user; 0 means no limit."`
+	AllRequests     int       `default:"${all_requests}" placeholder:"N" help:"Concurrent requests of all users together; 0 means no limit."`
+	UserRate        int       `default:"${user_rate}" placeholder:"N" help:"Requests per second and user, in bursts of up to ten seconds' worth; 0 means no limit."`
+	UserUploads     int       `default:"${user_uploads}" placeholder:"N" help:"Concurrent uploads per user; 0 means no limit."`
+	WebhookTests    int       `default:"${webhook_tests}" placeholder:"N" help:"Webhook tests per hour and user; 0 means no limit."`
 	Public          string    `default:"off" enum:"off,read,map" placeholder:"off|read|map" help:"What anyone can read without an account: nothing (off), unrestricted hazards (read), or these with the map and the widget (map)."`
-	PublicRate      int       `default:"50" placeholder:"N" help:"Requests without an account per second and address, in bursts of up to ten seconds' worth. All addresses together may send 40 times as many. 0 means no limit."`
-	PublicRequests  int       `default:"256" placeholder:"N" help:"Concurrent requests without an account; one address may have an eighth of them. 0 means no limit."`
-	PublicStreams   int       `default:"2000" placeholder:"N" help:"Open event streams without an account; one address may have an eighth of them. 0 means no limit."`
+	PublicRate      int       `default:"${public_rate}" placeholder:"N" help:"Requests without an account per second and address, in bursts of up to ten seconds' worth. All addresses together may send 40 times as many. 0 means no limit."`
+	PublicRequests  int       `default:"${public_requests}" placeholder:"N" help:"Concurrent requests without an account; one address may have an eighth of them. 0 means no limit."`
+	PublicStreams   int       `default:"${public_streams}" placeholder:"N" help:"Open event streams without an account; one address may have an eighth of them. 0 means no limit."`
 	EmbedSites      []origin  `placeholder:"ORIGIN" help:"Web origins whose pages may show the widget (/embed) in a frame; * allows all."`
 	Basemap         string    `placeholder:"FILE|URL" help:"PMTiles archive with streets for the map, with the layers of Protomaps' basemap: a file that this server serves, or an address that browsers read directly."`
 	SecurityContact contact   `placeholder:"ADDRESS" help:"Where to report a vulnerability: mailto: or https:, shown in /.well-known/security.txt."`
@@ -50,12 +50,12 @@ type serveCmd struct {
 	CAPCertificate  string    `name:"cap-certificate" type:"path" placeholder:"FILE" help:"Certificate of that key in PEM, with its intermediates. Read at the start."`
 	WebhookAllow    []network `placeholder:"RANGE" help:"Non-public addresses that webhooks and channels may reach, with http too and on every port."`
 	AddressKey      string    `type:"path" placeholder:"FILE" help:"File with the key that encrypts the addresses of subscriptions: 32 random bytes in base64, mode 0600, the same on all nodes. Default: addresses.key in the data folder, created if missing; with --database there is no default, and without a key there are no subscriptions."`
-	Storm           int       `default:"5" placeholder:"N" help:"Messages per minute to one channel of a subscription before further ones are combined into a summary."`
-	Confirmations   int       `default:"2000" placeholder:"N" help:"Address confirmations sent per day in all; at most 3 to one address."`
+	Storm           int       `default:"${storm}" placeholder:"N" help:"Messages per minute to one channel of a subscription before further ones are combined into a summary."`
+	Confirmations   int       `default:"${confirmations}" placeholder:"N" help:"Address confirmations sent per day in all; at most 3 to one address."`
 	ApproveWarnings bool      `help:"Publish a WARNING of an editor only after a second editor approves it."`
 	ApprovePeople   int64     `default:"0" placeholder:"N" help:"Publish a hazard of an editor only after a second editor approves it, if it reaches at least this many people or subscribers; 0 means no such number."`
 	Drain           life      `placeholder:"TIME" help:"How long to keep serving, reporting not ready, after SIGTERM, so that a load balancer sends new requests elsewhere."`
-	Grace           life      `default:"10s" placeholder:"TIME" help:"How long requests in progress may take after that."`
+	Grace           life      `default:"${grace}" placeholder:"TIME" help:"How long requests in progress may take after that."`
 	channelFlags
 	logFlags
 }
@@ -66,15 +66,15 @@ func (s *serveCmd) Run(ctx context.Context, c *console, g *globals) error {
 	if err != nil {
 		return err
 	}
-	cfg := app.Config{
-		DataDir: g.Data, Database: g.Database, Files: place, AppID: s.AppID, MaxFile: int64(s.MaxFile), OrgUploads: int64(bound(s.OrgUploads)),
+	cfg := app.Config{Version: about().Version, Logger: s.logger(c), Settings: app.Settings{
+		Settings: serve.Settings{MaxFile: int64(s.MaxFile), SecurityContact: string(s.SecurityContact), Public: serve.Public(s.Public),
+			PublicLimits: serve.PublicLimits{Rate: bound(s.PublicRate), Requests: bound(s.PublicRequests), Streams: bound(s.PublicStreams)},
+			Requests: serve.RequestLimits{UserRequests: bound(s.UserRequests), AllRequests: bound(s.AllRequests), UserRate: bound(s.UserRate), UserUploads: bound(s.UserUploads),
+				WebhookTests: bound(s.WebhookTests)}},
+		DataDir: g.Data, Database: g.Database, Files: place, AppID: s.AppID, OrgUploads: int64(bound(s.OrgUploads)),
 		UserStreams: s.UserStreams, AllStreams: s.AllStreams, Connections: s.Connections, AddressConnections: s.AddressConns,
-		Requests: serve.RequestLimits{UserRequests: bound(s.UserRequests), AllRequests: bound(s.AllRequests), UserRate: bound(s.UserRate), UserUploads: bound(s.UserUploads),
-			WebhookTests: bound(s.WebhookTests)},
-		Public: serve.Public(s.Public), PublicLimits: serve.PublicLimits{Rate: bound(s.PublicRate), Requests: bound(s.PublicRequests), Streams: bound(s.PublicStreams)},
-		SecurityContact: string(s.SecurityContact), Basemap: s.Basemap, CAPKey: s.CAPKey, CAPCertificate: s.CAPCertificate,
-		Drain: time.Duration(s.Drain), Grace: time.Duration(s.Grace), Version: about().Version, Logger: s.logger(c),
-	}
+		Basemap: s.Basemap, CAPKey: s.CAPKey, CAPCertificate: s.CAPCertificate, Drain: time.Duration(s.Drain), Grace: time.Duration(s.Grace),
+	}}
 	if (s.CAPKey == "") != (s.CAPCertificate == "") {
 		return errors.New("--cap-key and --cap-certificate need each other")
 	}

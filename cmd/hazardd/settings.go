@@ -14,6 +14,8 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/ingest/evidence"
 	"github.com/hazardd/hazardd/internal/lang"
@@ -21,7 +23,7 @@ import (
 
 // addressFlags say at which address the service listens.
 type addressFlags struct {
-	Listen    address   `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address to listen on; port 0 takes any free one."`
+	Listen    address   `default:"${listen}" placeholder:"HOST:PORT" help:"Address to listen on; port 0 takes any free one."`
 	PublicURL publicURL `name:"public-url" placeholder:"URL" help:"Address at which clients reach the service. Default: http:// and the address to listen on."`
 }
 
@@ -47,8 +49,8 @@ func (f *addressFlags) url() string {
 
 // tokenFlags say how long tokens are valid.
 type tokenFlags struct {
-	AccessLife  life `default:"1h" placeholder:"TIME" help:"How long an access token is valid."`
-	RefreshLife life `default:"30d" placeholder:"TIME" help:"Longest life of a login, however often it is renewed."`
+	AccessLife  life `default:"${access_life}" placeholder:"TIME" help:"How long an access token is valid."`
+	RefreshLife life `default:"${refresh_life}" placeholder:"TIME" help:"Longest life of a login, however often it is renewed."`
 }
 
 func (f *tokenFlags) set(cfg *app.Config) {
@@ -72,20 +74,17 @@ func (f *pollFlags) set(cfg *app.Config) {
 // moreFlags configure what a server adds to the reports of sources.
 type moreFlags struct {
 	Exposure bool      `default:"true" negatable:"" help:"Count the people who live in hazard areas."`
-	Pictures byteLimit `name:"picture-size" default:"1GiB" placeholder:"BYTES" help:"Bytes of pictures to keep that sources link to; 0 means that none are fetched."`
+	Pictures byteLimit `name:"picture-size" default:"${picture_size}" placeholder:"BYTES" help:"Bytes of pictures to keep that sources link to; 0 means that none are fetched."`
 }
 
 func (f *moreFlags) set(cfg *app.Config) {
-	cfg.NoExposure = !f.Exposure
-	if cfg.Pictures = int64(f.Pictures); f.Pictures == 0 {
-		cfg.Pictures = -1
-	}
+	cfg.NoExposure, cfg.Pictures = !f.Exposure, int64(bound(f.Pictures))
 }
 
 // evidenceFlags bound the evidence.
 type evidenceFlags struct {
-	EvidenceAge  keepTime `default:"7d" placeholder:"TIME" help:"How long to keep a payload of a source as received, counted from its last receipt; 0 keeps none."`
-	EvidenceSize byteSize `default:"2GiB" placeholder:"BYTES" help:"Bytes of compressed payloads to keep; the oldest are removed first."`
+	EvidenceAge  keepTime `default:"${evidence_age}" placeholder:"TIME" help:"How long to keep a payload of a source as received, counted from its last receipt; 0 keeps none."`
+	EvidenceSize byteSize `default:"${evidence_size}" placeholder:"BYTES" help:"Bytes of compressed payloads to keep; the oldest are removed first."`
 }
 
 func (f *evidenceFlags) set(cfg *app.Config) {
@@ -99,6 +98,50 @@ func (f *evidenceFlags) set(cfg *app.Config) {
 type logFlags struct {
 	LogLevel  slog.Level `default:"info" placeholder:"debug|info|warn|error" help:"Lowest level to log, to standard error."`
 	LogFormat string     `enum:"text,json" default:"text" placeholder:"text|json" help:"Format of the log."`
+}
+
+// defaults returns the defaults of settings as flags are written, by the name of the flag with
+// underscores.
+func defaults() kong.Vars {
+	d := app.Defaults()
+	vars := kong.Vars{"listen": d.Listen}
+	for name, n := range map[string]int64{
+		"app_id": d.AppID, "user_streams": int64(d.UserStreams), "all_streams": int64(d.AllStreams), "address_connections": int64(d.AddressConnections),
+		"user_requests": int64(d.Requests.UserRequests), "all_requests": int64(d.Requests.AllRequests), "user_rate": int64(d.Requests.UserRate),
+		"user_uploads": int64(d.Requests.UserUploads), "webhook_tests": int64(d.Requests.WebhookTests), "public_rate": int64(d.PublicLimits.Rate),
+		"public_requests": int64(d.PublicLimits.Requests), "public_streams": int64(d.PublicLimits.Streams), "storm": int64(d.Storm),
+		"confirmations": int64(d.Confirmations), "address_rate": int64(d.Channels.Limits.Address),
+	} {
+		vars[name] = strconv.FormatInt(n, 10)
+	}
+	for name, size := range map[string]int64{"max_file": d.MaxFile, "org_uploads": d.OrgUploads, "picture_size": d.Pictures, "evidence_size": d.Evidence.Bytes} {
+		vars[name] = writeSize(size)
+	}
+	for name, t := range map[string]time.Duration{"access_life": d.AccessLife, "refresh_life": d.RefreshLife, "oidc_life": d.ProviderLife, "evidence_age": d.Evidence.Age,
+		"keep_audit": d.Retention.Audit, "backup_keep": d.Backup.Keep, "grace": d.Grace} {
+		vars[name] = writeTime(t)
+	}
+	return vars
+}
+
+// writeSize writes a whole number of MiB or GiB as byteSize reads it.
+func writeSize(n int64) string {
+	if n%(1<<30) == 0 {
+		return fmt.Sprintf("%dGiB", n>>30)
+	}
+	return fmt.Sprintf("%dMiB", n>>20)
+}
+
+// writeTime writes a time as life reads it: from a week on in days.
+func writeTime(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
+	case d >= 7*day && d%day == 0:
+		return fmt.Sprintf("%dd", d/day)
+	case d%time.Hour == 0:
+		return fmt.Sprintf("%dh", d/time.Hour)
+	}
+	return d.String()
 }
 
 // The types of flags. Each rejects invalid values, so that a mistake is reported before the command

@@ -23,7 +23,7 @@ type oidcFlags struct {
 	Audience    []string    `name:"oidc-audience" placeholder:"NAME" help:"Audiences of the provider's access tokens that the API accepts. Default: the client id."`
 	Scopes      []string    `name:"oidc-scopes" default:"profile" placeholder:"SCOPE" help:"Scopes to request besides openid."`
 	Title       string      `name:"oidc-title" placeholder:"TEXT" help:"Name of the provider on the login page. Default: its host."`
-	Life        life        `name:"oidc-life" default:"12h" placeholder:"TIME" help:"Longest life of a login at the OpenID provider, however often it is renewed."`
+	Life        life        `name:"oidc-life" default:"${oidc_life}" placeholder:"TIME" help:"Longest life of a login at the OpenID provider, however often it is renewed."`
 }
 
 type (

@@ -19,7 +19,7 @@ type Backup struct {
 }
 
 // openBackup opens the place of the backup.
-func (s *Service) openBackup() error {
+func (s *Service) openBackup(context.Context) error {
 	to := s.cfg.Backup
 	if to.Dir == "" && to.Bucket.URL == "" {
 		return nil

@@ -21,7 +21,7 @@ func TestChannelsAreThoseThatTheOperatorEnables(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "ntfy.yaml"), []byte("template: ntfy\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cfg := Config{DataDir: dir, Clock: clock.New(nil), Channels: Channels{SMTP: "smtp://127.0.0.1:25", SMTPFrom: "a@example.org", WebPush: "mailto:a@example.org", Folder: dir}}
+	cfg := Config{Clock: clock.New(nil), Settings: Settings{DataDir: dir, Channels: Channels{SMTP: "smtp://127.0.0.1:25", SMTPFrom: "a@example.org", WebPush: "mailto:a@example.org", Folder: dir}}}
 	c, err := openChannels(&cfg, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +36,7 @@ func TestChannelsAreThoseThatTheOperatorEnables(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, channel.SeedFile)); err != nil {
 		t.Error(err)
 	}
-	none, err := openChannels(&Config{DataDir: dir, Clock: cfg.Clock}, nil)
+	none, err := openChannels(&Config{Settings: Settings{DataDir: dir}, Clock: cfg.Clock}, nil)
 	if err != nil || len(none.Channels) != 0 {
 		t.Errorf("%v, %v", none, err)
 	}

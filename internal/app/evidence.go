@@ -11,18 +11,13 @@ import (
 	"github.com/hazardd/hazardd/internal/store/lease"
 )
 
-// The defaults for keeping evidence.
-const (
-	evidenceAge   = 7 * 24 * time.Hour
-	evidenceBytes = 2 << 30
-)
-
 // evidenceLease names the lease of the node that sweeps evidence.
 const evidenceLease = "evidence"
 
 // OpenEvidence opens the evidence of a store with the limits in cfg.
 func OpenEvidence(s *store.Store, cfg Config) (*evidence.Keeper, error) {
-	limits := evidence.Limits{Age: max(0, cmp.Or(cfg.Evidence.Age, evidenceAge)), Bytes: cmp.Or(cfg.Evidence.Bytes, evidenceBytes)}
+	limits := Defaults().Evidence
+	limits = evidence.Limits{Age: max(0, cmp.Or(cfg.Evidence.Age, limits.Age)), Bytes: cmp.Or(cfg.Evidence.Bytes, limits.Bytes)}
 	return evidence.Open(s, filepath.Join(cfg.DataDir, "evidence"), cfg.Files, limits, cfg.Logger)
 }
 

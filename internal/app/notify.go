@@ -11,15 +11,15 @@ import (
 	"github.com/hazardd/hazardd/internal/tell/subscription"
 )
 
-// newNotify creates the service that notifies subscribers. It needs cfg as the operator gave it:
-// without a public address, messages have no link.
-func (s *Service) newNotify(cfg Config) (*subscription.Service, error) {
+// newNotify creates the service that notifies subscribers.
+func (s *Service) newNotify() (*subscription.Service, error) {
+	cfg := &s.cfg
 	var sender channel.Sender = s.channels
 	if cfg.Sender != nil {
 		sender = cfg.Sender
 	}
 	c := subscription.Config{Store: s.Store, Tail: s.tail, Sender: sender, Standing: s.Auth.Standing, Org: s.org, Region: outline, Authority: cfg.Known.title, Counting: !cfg.NoExposure,
-		Links: cfg.PublicURL != "", BaseURL: s.cfg.PublicURL, Storm: cfg.Storm, Confirmations: cfg.Confirmations, Now: s.cfg.Clock.Now, Logger: cfg.Logger,
+		Links: s.linked, BaseURL: cfg.PublicURL, Storm: cfg.Storm, Confirmations: cfg.Confirmations, Now: cfg.Clock.Now, Logger: cfg.Logger,
 		Text: func(n message.Notice) string { return n.Text() }}
 	path, make := cfg.AddressKey, false
 	if path == "" && cfg.Database == "" {

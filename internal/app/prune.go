@@ -82,7 +82,7 @@ func (s *Service) pruneOnce(ctx context.Context) error {
 		count *atomic.Int64
 	}{
 		{store.History, s.cfg.Retention.History, &s.pruned.history},
-		{store.Trail, cmp.Or(s.cfg.Retention.Audit, auth.KeepAudit), &s.pruned.audit},
+		{store.Trail, s.cfg.Retention.Audit, &s.pruned.audit},
 	} {
 		if of.keep == 0 {
 			continue

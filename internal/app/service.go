@@ -14,7 +14,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"path/filepath"
 	"sync"
@@ -39,7 +38,6 @@ import (
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/ingest/poll"
 	"github.com/hazardd/hazardd/internal/ingest/poll/delay"
-	"github.com/hazardd/hazardd/internal/lang"
 	"github.com/hazardd/hazardd/internal/net/listen"
 	"github.com/hazardd/hazardd/internal/net/outbound"
 	"github.com/hazardd/hazardd/internal/net/trace"
@@ -51,117 +49,15 @@ import (
 	"github.com/hazardd/hazardd/internal/store/blob"
 	"github.com/hazardd/hazardd/internal/store/follow"
 	"github.com/hazardd/hazardd/internal/store/view"
-	"github.com/hazardd/hazardd/internal/tell/channel"
 	"github.com/hazardd/hazardd/internal/tell/publish"
 	"github.com/hazardd/hazardd/internal/tell/subscription"
 	"github.com/hazardd/hazardd/internal/tell/webhook"
 )
 
-// Config configures a service. Zero values mean the defaults.
-type Config struct {
-	DataDir  string        // folder of the SQLite file and of the product files
-	Database string        // "sqlite:PATH?…"; empty means the file in DataDir
-	Files    blob.Settings // location of the product files; zero means DataDir
-	// Evidence bounds the age and size of the payloads kept as evidence. Zero values mean the
-	// defaults (7 days, 2 GiB); with a negative Age nothing is kept.
-	Evidence evidence.Limits
-	// Pictures bounds the total size of the pictures fetched from sources, in bytes. The default is
-	// 1 GiB; if negative, no pictures are fetched.
-	Pictures int64
-	// Retention says how long history and the audit trail are kept, and where older rows are
-	// archived. Zero keeps the history forever and the audit trail for 400 days.
-	Retention Retention
-	// Backup says where the continuous backup goes; zero means no backup.
-	Backup Backup
-	Listen string // host:port
-	// TLS configures the certificate for Listen; nil means plain HTTP.
-	TLS *TLS
-	// PublicURL is the address at which clients reach the service, without a trailing slash. If
-	// empty, it is http:// or https:// followed by Listen.
-	PublicURL string
-	// Languages is the fallback for readers who ask for no language that a text exists in. If
-	// empty, they get the authority's own language.
-	Languages      lang.Wish
-	Known          *Sources // nil means BuiltIn
-	Sources        []string // names of the sources to poll
-	PrivateSources bool     // allow sources at private and loopback addresses
-	NoPush         bool     // only poll, even the sources that can push
-	NoExposure     bool     // do not count the people who live in hazard areas
-	Contact        string   // how sources can reach the operator; sent in the User-Agent
-	ProxyURL       string   // HTTP proxy for requests to sources; empty means none
-	AppID          int64    // number of this installation; default 1
-	AccessLife     time.Duration
-	RefreshLife    time.Duration
-	// Provider is the OpenID provider for logins, without its Redirect; nil means none.
-	// ProviderTitle is the name that the login page shows for it; if empty, the host of its
-	// address. ProviderLife is the longest life of such a login; default 12 h.
-	Provider       *oidc.Config
-	ProviderTitle  string
-	ProviderLife   time.Duration
-	MaxFile        int64 // bytes of an uploaded file; default 32 MiB
-	OrgUploads     int64 // bytes that an organization may upload in a day; default 10 GiB, negative means unlimited
-	AllowedOrigins []string
-	TrustedProxies []netip.Prefix
-	UserStreams    int // event streams per user; default 32
-	AllStreams     int // event streams of all users together; default 10,000, at most three quarters of Connections
-	// Connections bounds the open connections. 0 means AllStreams plus 10,000, or fewer if the
-	// process has fewer file descriptors.
-	Connections int
-	// AddressConnections bounds the connections of one address on which nobody has logged in yet;
-	// default 256.
-	AddressConnections int
-	// Requests bounds the requests of users. Zero values mean the defaults, negative ones no bound.
-	Requests serve.RequestLimits
-	// Public is what readers without an account may do; empty means nothing. Zero PublicLimits mean
-	// the defaults, negative ones no bound.
-	Public       serve.Public
-	PublicLimits serve.PublicLimits
-	// EmbedSites are the origins whose pages may show the widget; * allows all.
-	EmbedSites []string
-	// Basemap is the file of a PMTiles archive with streets, or the http(s) address of one, which
-	// browsers then read directly. Empty means no basemap.
-	Basemap string
-	// CAPKey and CAPCertificate are the files of the key and certificate that sign the CAP messages
-	// of publishing organizations. If empty, the messages are unsigned.
-	CAPKey, CAPCertificate string
-	// SecurityContact is the mailto: or https: address for reports of vulnerabilities. If empty,
-	// none is published.
-	SecurityContact string
-	// WebhookAllow lists non-public addresses that webhooks may reach.
-	WebhookAllow []netip.Prefix
-	// AddressKey is the file of the key that encrypts the addresses of subscriptions. If empty, the
-	// service creates one in DataDir.
-	AddressKey string
-	// Storm is how many messages a subscriber gets per minute before further ones are combined into
-	// a summary; 0 means subscription.DefaultStorm.
-	Storm int
-	// Confirmations is how many address confirmations are sent per day; 0 means
-	// subscription.DefaultConfirmations.
-	Confirmations int
-	// ApproveWarnings requires a second person to approve each WARNING of an editor before it is
-	// published. ApprovePeople requires it for hazards that reach at least that many people; 0
-	// means that no number does.
-	ApproveWarnings bool
-	ApprovePeople   int64
-	// Channels configures how subscribers are notified.
-	Channels Channels
-	// Sender, if not nil, replaces the channels.
-	Sender  channel.Sender
-	Drain   time.Duration // how long to keep serving, reporting not ready, before the shutdown
-	Grace   time.Duration // how long requests in progress may take at the shutdown; default 10 s
-	Clock   *clock.Clock  // nil means this machine's clock
-	Version string
-	// Reading makes a node that only serves what is in the store: it does not poll, deliver, count,
-	// sweep or record anything.
-	Reading bool
-	Logger  *slog.Logger
-
-	delays *delay.Delays // nil disables the measurement
-}
-
 // Service is a service that is ready to run.
 type Service struct {
 	cfg      Config
+	linked   bool // the operator gave the public address, so that messages can link to it
 	Store    *store.Store
 	Auth     *auth.Service
 	live     *view.Live
@@ -211,12 +107,10 @@ const (
 	idleTimeout       = 2 * time.Minute
 	firstRequest      = time.Second // for the request on a connection that was opened just before the shutdown
 	maxHeaderBytes    = 16 << 10
-	maxHTTP2Streams   = 250 // per connection
-	// requestConnections is how many connections are allowed besides those of streams.
-	requestConnections = 10_000
-	writeByteTimeout   = 30 * time.Second // closes a connection that accepts no data at all
-	maxStaleView       = 10 * time.Second // with an older view the service reports not ready
-	firstPasswordLife  = 24 * time.Hour
+	maxHTTP2Streams   = 250              // per connection
+	writeByteTimeout  = 30 * time.Second // closes a connection that accepts no data at all
+	maxStaleView      = 10 * time.Second // with an older view the service reports not ready
+	firstPasswordLife = 24 * time.Hour
 )
 
 // Now returns the service time; see package clock.
@@ -224,134 +118,148 @@ func (s *Service) Now() hazard.Instant { return hazard.At(s.cfg.Clock.Now()) }
 
 // Open opens the store, creates the first user if there is none, loads the present state, and
 // listens.
-func Open(ctx context.Context, cfg Config) (s *Service, err error) {
-	cfg.Grace, cfg.MaxFile, cfg.AppID = cmp.Or(cfg.Grace, 10*time.Second), cmp.Or(cfg.MaxFile, 32<<20), cmp.Or(cfg.AppID, 1)
-	cfg.OrgUploads = cmp.Or(cfg.OrgUploads, 10<<30)
-	if cfg.Known == nil {
-		cfg.Known = BuiltIn()
-	}
-	if cfg.Clock == nil {
-		cfg.Clock = clock.New(nil)
-	}
-	cfg.UserStreams, cfg.AllStreams = cmp.Or(cfg.UserStreams, 32), cmp.Or(cfg.AllStreams, 10_000)
-	cfg.Connections = listen.Share(cmp.Or(cfg.Connections, cfg.AllStreams+requestConnections))
-	cfg.AddressConnections = cmp.Or(cfg.AddressConnections, 256)
-	cfg.Requests = serve.RequestLimits{
-		UserRequests: cmp.Or(cfg.Requests.UserRequests, 64),
-		AllRequests:  cmp.Or(cfg.Requests.AllRequests, 4096),
-		UserRate:     cmp.Or(cfg.Requests.UserRate, 1000),
-		UserUploads:  cmp.Or(cfg.Requests.UserUploads, 8),
-		WebhookTests: cmp.Or(cfg.Requests.WebhookTests, 20),
-	}
-	cfg.PublicLimits = serve.PublicLimits{
-		Rate:     cmp.Or(cfg.PublicLimits.Rate, 50),
-		Requests: cmp.Or(cfg.PublicLimits.Requests, 256),
-		Streams:  cmp.Or(cfg.PublicLimits.Streams, cfg.AllStreams/5),
-	}
-	cfg.AllStreams = min(cfg.AllStreams, max(1, cfg.Connections/4*3)) // leave room for requests besides the streams
+func Open(ctx context.Context, cfg Config) (*Service, error) {
+	linked := cfg.PublicURL != ""
+	cfg.fill()
 	cfg.Logger = slog.New(trace.LogHandler(cfg.Logger.Handler()))
-	s = &Service{cfg: cfg}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, s.Close())
-			s = nil
+	s := &Service{cfg: cfg, linked: linked}
+	for _, part := range []struct {
+		name string // begins an error, unless that says enough by itself
+		open func(context.Context) error
+	}{
+		{"", s.openCoverage},
+		{"basemap", s.openStreets},
+		{"signing CAP messages", s.openSigner},
+		{"", s.openStore},
+		{"", s.openEvidence},
+		{"", s.openBackup},
+		{"listen", s.openListener},
+		{"", s.openTLS},
+		{"login provider", s.openProvider},
+		{"", s.openAuth},
+		{"", s.openView},
+		{"", s.openTelling},
+		{"", s.openIngest},
+		{"", s.freshen},
+		{"", s.openServer},
+		// This is last, when nothing can fail any more: the password is shown once and must reach
+		// the operator.
+		{"", s.firstAdmin},
+	} {
+		if err := part.open(ctx); err != nil {
+			if part.name != "" {
+				err = fmt.Errorf("%s: %w", part.name, err)
+			}
+			return nil, errors.Join(err, s.Close())
 		}
-	}()
-	if s.covered, err = cfg.Known.Coverage(); err != nil {
-		return s, err
 	}
-	if err := s.openStreets(); err != nil {
-		return s, fmt.Errorf("basemap: %w", err)
-	}
-	if err := s.openSigner(); err != nil {
-		return s, fmt.Errorf("signing CAP messages: %w", err)
-	}
-	s.people = population.NewFolder(cfg.DataDir)
-	if s.Store, err = store.Open(ctx, cfg.DataDir, cfg.Database, store.WithFiles(cfg.Files)); err != nil {
-		return s, err
+	return s, nil
+}
+
+func (s *Service) openCoverage(context.Context) (err error) {
+	s.covered, err = s.cfg.Known.Coverage()
+	return err
+}
+
+// openStore opens the store, and refuses one that was moved or does not fit together.
+func (s *Service) openStore(ctx context.Context) (err error) {
+	s.people = population.NewFolder(s.cfg.DataDir)
+	if s.Store, err = store.Open(ctx, s.cfg.DataDir, s.cfg.Database, store.WithFiles(s.cfg.Files)); err != nil {
+		return err
 	}
 	if to, err := s.Store.MovedTo(ctx); err != nil {
-		return s, err
+		return err
 	} else if to != "" {
-		return s, &store.MovedError{To: to}
+		return &store.MovedError{To: to}
 	}
 	if n := s.Store.Lost(); n > 0 {
-		cfg.Logger.Error("acknowledged changes are missing in the store: its last pages or its write-ahead log are damaged, or its file was "+
+		s.cfg.Logger.Error("acknowledged changes are missing in the store: its last pages or its write-ahead log are damaged, or its file was "+
 			"replaced by an older one. Their numbers are void, and clients that have seen them read the lists again. A backup may hold them", "changes", n)
-		if err := s.fits(ctx); err != nil {
-			return s, err
-		}
+		return s.fits(ctx)
 	}
-	if s.Evidence, err = OpenEvidence(s.Store, cfg); err != nil {
-		return s, err
-	}
-	if err := s.openBackup(); err != nil {
-		return s, err
-	}
-	if s.listener, err = listen.Options().Listen(ctx, "tcp", cfg.Listen); err != nil {
-		return s, fmt.Errorf("listen: %w", err)
-	}
-	if err := s.openTLS(ctx); err != nil {
-		return s, err
-	}
+	return nil
+}
+
+func (s *Service) openEvidence(context.Context) (err error) {
+	s.Evidence, err = OpenEvidence(s.Store, s.cfg)
+	return err
+}
+
+func (s *Service) openListener(ctx context.Context) (err error) {
+	s.listener, err = listen.Options().Listen(ctx, "tcp", s.cfg.Listen)
+	return err
+}
+
+// openProvider prepares logins at the OpenID provider. Only now is the public address known.
+func (s *Service) openProvider(context.Context) (err error) {
 	if s.cfg.PublicURL == "" {
 		s.cfg.PublicURL = s.scheme() + "://" + s.listener.Addr().String()
 	}
-	if cfg.Provider != nil {
-		at := *cfg.Provider
-		at.Redirect = s.cfg.PublicURL + "/login/callback"
-		if s.provider, err = oidc.New(at, s.Now); err != nil {
-			return s, fmt.Errorf("login provider: %w", err)
-		}
-		if u, err := url.Parse(at.Issuer); err == nil {
-			s.cfg.ProviderTitle = cmp.Or(cfg.ProviderTitle, u.Hostname())
-		}
+	if s.cfg.Provider == nil {
+		return nil
 	}
-	now := s.Now()
+	at := *s.cfg.Provider
+	at.Redirect = s.cfg.PublicURL + "/login/callback"
+	if s.provider, err = oidc.New(at, s.Now); err != nil {
+		return err
+	}
+	if u, err := url.Parse(at.Issuer); err == nil {
+		s.cfg.ProviderTitle = cmp.Or(s.cfg.ProviderTitle, u.Hostname())
+	}
+	return nil
+}
+
+func (s *Service) openAuth(ctx context.Context) error {
 	s.Auth = NewAuth(s.Store, s.cfg)
 	if err := s.Auth.Reload(ctx); err != nil {
-		return s, err
+		return err
 	}
-	if err := s.Auth.Rotate(ctx, now); err != nil {
-		return s, err
+	return s.Auth.Rotate(ctx, s.Now())
+}
+
+// openView loads the present state, and prepares what follows it.
+func (s *Service) openView(ctx context.Context) (err error) {
+	if s.live, err = view.Open(ctx, s.Store, s.cfg.Logger, s.Now); err != nil {
+		return err
 	}
-	if s.live, err = view.Open(ctx, s.Store, cfg.Logger, s.Now); err != nil {
-		return s, err
-	}
-	s.tail = follow.New(s.Store, s.live, s.Now, follow.Memory, cfg.Logger)
+	s.tail = follow.New(s.Store, s.live, s.Now, follow.Memory, s.cfg.Logger)
 	s.push = sse.New(s.tail, s.Store, s.cfg.PublicURL, sse.Limits{PerUser: s.cfg.UserStreams, All: s.cfg.AllStreams})
+	return nil
+}
+
+// openTelling prepares webhooks and messages to subscribers.
+func (s *Service) openTelling(context.Context) (err error) {
 	s.webhooks = webhook.New(webhook.Config{Store: s.Store, Tail: s.tail, Standing: s.Auth.Standing, ParseFilter: s.parseFilter, Languages: s.cfg.Languages, Targets: outbound.Targets{Allow: s.cfg.WebhookAllow},
-		BaseURL: s.cfg.PublicURL, Version: s.cfg.Version, Now: cfg.Clock.Now, Logger: cfg.Logger})
+		BaseURL: s.cfg.PublicURL, Version: s.cfg.Version, Now: s.cfg.Clock.Now, Logger: s.cfg.Logger})
 	if s.channels, err = openChannels(&s.cfg, s.Store); err != nil {
-		return s, err
+		return err
 	}
-	if cfg.Sender == nil {
-		cfg.Sender = s.channels
-	}
-	s.intake = s.cfg.Known.Intake(s.Store)
-	if s.notify, err = s.newNotify(cfg); err != nil {
-		return s, err
-	}
-	s.cfg.delays = &s.delays
+	s.notify, err = s.newNotify()
+	return err
+}
+
+// openIngest prepares polling, and the pictures that sources link to.
+func (s *Service) openIngest(context.Context) (err error) {
+	s.intake, s.cfg.delays = s.cfg.Known.Intake(s.Store), &s.delays
 	if s.poller, err = NewPoller(s.Store, s.intake, s.Evidence, s.cfg); err != nil {
-		return s, err
+		return err
 	}
-	if s.pictures, err = picture.Open(filepath.Join(cfg.DataDir, "pictures"), cfg.Files, picture.Config{Store: s.Store, View: s.live.View, Fetch: s.poller.Fetch,
-		Bytes: max(0, cmp.Or(cfg.Pictures, pictureBytes)), Clock: hazard.ClockFunc(s.Now), Log: cfg.Logger}); err != nil {
-		return s, err
-	}
-	if err := s.freshen(ctx); err != nil {
-		return s, err
-	}
+	s.pictures, err = picture.Open(filepath.Join(s.cfg.DataDir, "pictures"), s.cfg.Files, picture.Config{Store: s.Store, View: s.live.View, Fetch: s.poller.Fetch,
+		Bytes: max(0, s.cfg.Pictures), Clock: hazard.ClockFunc(s.Now), Log: s.cfg.Logger})
+	return err
+}
+
+// openServer makes the server, which does not accept connections yet.
+func (s *Service) openServer(context.Context) error {
 	// HTTP/2 without TLS is for proxies: they then need one connection for all streams.
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
-	protocols.SetHTTP2(cfg.TLS != nil)
-	protocols.SetUnencryptedHTTP2(cfg.TLS == nil)
+	protocols.SetHTTP2(s.cfg.TLS != nil)
+	protocols.SetUnencryptedHTTP2(s.cfg.TLS == nil)
 	registry := s.metrics()
 	refused := route.Refusals(registry)
-	s.conns = listen.New(s.listener, listen.Limits{All: cfg.Connections, Address: cfg.AddressConnections, Proxies: cfg.TrustedProxies,
-		Secure: cfg.TLS != nil, Over: func(limit string) { refused.WithLabelValues(limit).Inc() }})
+	s.conns = listen.New(s.listener, listen.Limits{All: s.cfg.Connections, Address: s.cfg.AddressConnections, Proxies: s.cfg.TrustedProxies,
+		Secure: s.cfg.TLS != nil, Over: func(limit string) { refused.WithLabelValues(limit).Inc() }})
 	s.server = &http.Server{
 		Protocols:         &protocols,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxHTTP2Streams, SendPingTimeout: idleTimeout, WriteByteTimeout: writeByteTimeout},
@@ -363,22 +271,21 @@ func Open(ctx context.Context, cfg Config) (s *Service, err error) {
 		WriteTimeout:      writeTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
-		ErrorLog:          slog.NewLogLogger(cfg.Logger.Handler(), slog.LevelDebug),
+		ErrorLog:          slog.NewLogLogger(s.cfg.Logger.Handler(), slog.LevelDebug),
 	}
 	if s.proof != nil {
 		s.server.TLSConfig = s.proof.Config()
 	}
-	if err := s.openPlain(); err != nil {
-		return s, err
+	return s.openPlain()
+}
+
+// firstAdmin creates the user admin if there is no user.
+func (s *Service) firstAdmin(ctx context.Context) (err error) {
+	if len(s.Auth.Users()) == 0 && !s.cfg.Reading {
+		now := s.Now()
+		s.FirstPassword, err = s.Auth.FirstAdmin(ctx, now.Add(firstPasswordLife), now)
 	}
-	// Do this last, when nothing can fail any more: the password is shown once and must reach the
-	// operator.
-	if len(s.Auth.Users()) == 0 && !cfg.Reading {
-		if s.FirstPassword, err = s.Auth.FirstAdmin(ctx, now.Add(firstPasswordLife), now); err != nil {
-			return s, err
-		}
-	}
-	return s, nil
+	return err
 }
 
 // Close closes what Open opened. Call it only if Run was not called.
@@ -422,30 +329,27 @@ func (s *Service) handler(registry *prometheus.Registry) http.Handler {
 	editor := edit.New(s.Store, s.intake, s.cfg.AppID, s.orgExists)
 	editor.OrgUploads, editor.Two = max(s.cfg.OrgUploads, 0), s.twoPeople()
 	return serve.New(serve.Config{
-		Store: s.Store, Evidence: s.Evidence, Pictures: s.pictures, Live: s.live, Auth: s.Auth, Intake: s.intake, Push: s.push, Webhooks: s.webhooks, Notify: s.notify, Channels: s.channels.offered(),
-		Edit:           editor,
-		Sources:        s.sources,
-		Freshness:      func() []string { return *s.fresh.Load() },
-		Coverage:       s.covered,
-		Delays:         &s.delays,
-		Readings:       func() coverage.Readings { return *s.readings.Load() },
-		PollNow:        s.poller.Poll,
-		Counting:       !s.cfg.NoExposure,
-		Grid:           s.people.Grid,
-		Ready:          s.ready,
-		BaseURL:        s.cfg.PublicURL,
-		Languages:      s.cfg.Languages,
-		Provider:       s.provider,
-		ProviderTitle:  s.cfg.ProviderTitle,
-		Version:        s.cfg.Version,
-		MaxFile:        s.cfg.MaxFile,
-		AllowedOrigins: s.cfg.AllowedOrigins,
-		TrustedProxies: s.cfg.TrustedProxies,
-		Metrics:        registry,
-		Requests:       s.cfg.Requests,
-		Public:         s.cfg.Public, PublicLimits: s.cfg.PublicLimits, EmbedSites: s.cfg.EmbedSites, Streets: s.streets, StreetsAt: s.remote, SecurityContact: s.cfg.SecurityContact, Signer: s.signer,
-		Now:    s.cfg.Clock.Now,
-		Logger: s.cfg.Logger,
+		Settings: s.cfg.Settings.Settings,
+		Store:    s.Store, Evidence: s.Evidence, Pictures: s.pictures, Live: s.live, Auth: s.Auth, Intake: s.intake, Push: s.push, Webhooks: s.webhooks, Notify: s.notify, Channels: s.channels.offered(),
+		Edit:      editor,
+		Sources:   s.sources,
+		Freshness: func() []string { return *s.fresh.Load() },
+		Coverage:  s.covered,
+		Delays:    &s.delays,
+		Readings:  func() coverage.Readings { return *s.readings.Load() },
+		PollNow:   s.poller.Poll,
+		Counting:  !s.cfg.NoExposure,
+		Grid:      s.people.Grid,
+		Ready:     s.ready,
+		BaseURL:   s.cfg.PublicURL,
+		Provider:  s.provider,
+		Version:   s.cfg.Version,
+		Metrics:   registry,
+		Streets:   s.streets,
+		StreetsAt: s.remote,
+		Signer:    s.signer,
+		Now:       s.cfg.Clock.Now,
+		Logger:    s.cfg.Logger,
 	})
 }
 
@@ -647,9 +551,6 @@ func (s *Service) fits(ctx context.Context) error {
 	}
 	return nil
 }
-
-// pictureBytes is the default bound for the pictures of sources, in bytes.
-const pictureBytes = 1 << 30
 
 // fetchPictures fetches the pictures that sources link to, if this service polls any source.
 func (s *Service) fetchPictures(ctx context.Context) error {

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"time"
 
 	"github.com/hazardd/hazardd/internal/tell/publish"
@@ -11,7 +12,7 @@ const signerEnds = 30 * 24 * time.Hour
 
 // openSigner reads the key and certificate that sign CAP messages. An expired certificate still
 // signs: readers would know even less without a signature.
-func (s *Service) openSigner() error {
+func (s *Service) openSigner(context.Context) error {
 	if s.cfg.CAPKey == "" {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"fmt"
 	"net/url"
 	"regexp"
@@ -15,7 +16,7 @@ var isHost = regexp.MustCompile(`^[A-Za-z0-9.-]+(:[0-9]+)?$`)
 
 // openStreets opens the operator's basemap. It does not connect to an address: browsers may reach
 // hosts that this machine cannot.
-func (s *Service) openStreets() (err error) {
+func (s *Service) openStreets(context.Context) (err error) {
 	where := s.cfg.Basemap
 	if where == "" {
 		return nil

@@ -19,7 +19,7 @@ func TestABasemapThatCannotBeShownIsRefusedAtTheStart(t *testing.T) {
 		"https://u:p@tiles.example.org/x.pmtiles": "without user and fragment",
 		"http://tiles.example.org/city.pmtiles":   "plain http",
 	} {
-		_, err := Open(t.Context(), Config{DataDir: t.TempDir(), Listen: "127.0.0.1:0", PublicURL: "https://hazards.example.org", Basemap: where, Logger: slog.New(slog.DiscardHandler)})
+		_, err := Open(t.Context(), Config{Logger: slog.New(slog.DiscardHandler), Settings: Settings{DataDir: t.TempDir(), Listen: "127.0.0.1:0", PublicURL: "https://hazards.example.org", Basemap: where}})
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "basemap: ") {
 			t.Errorf("%s: %v; want %q", where, err, want)
 		}

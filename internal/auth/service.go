@@ -24,8 +24,8 @@ import (
 type Config struct {
 	Issuer      string        // iss of every token: the public address of the installation
 	Audience    string        // aud of every token; default: Issuer
-	AccessLife  time.Duration // default 1 h
-	RefreshLife time.Duration // counted from the login, however often it is renewed; default 30 d; at least AccessLife
+	AccessLife  time.Duration // default DefaultAccessLife
+	RefreshLife time.Duration // counted from the login, however often it is renewed; default DefaultRefreshLife; at least AccessLife
 	PageLife    time.Duration // life of a page session; default 12 h, a shift; at most RefreshLife
 	// ProviderLife is the longest lifetime of a login at an OpenID provider, however often it is
 	// renewed; default 12 h, at most RefreshLife. Without a logout notice, a user removed at the
@@ -101,10 +101,10 @@ type Origin struct {
 // New returns a Service on the store. It does not query the store yet and starts no goroutine.
 func New(store Store, cfg Config) *Service {
 	cfg.Audience = cmp.Or(cfg.Audience, cfg.Issuer)
-	cfg.AccessLife = cmp.Or(cfg.AccessLife, time.Hour)
-	cfg.RefreshLife = max(cmp.Or(cfg.RefreshLife, 30*24*time.Hour), cfg.AccessLife)
+	cfg.AccessLife = cmp.Or(cfg.AccessLife, DefaultAccessLife)
+	cfg.RefreshLife = max(cmp.Or(cfg.RefreshLife, DefaultRefreshLife), cfg.AccessLife)
 	cfg.PageLife = min(cmp.Or(cfg.PageLife, 12*time.Hour), cfg.RefreshLife)
-	cfg.ProviderLife = min(cmp.Or(cfg.ProviderLife, 12*time.Hour), cfg.RefreshLife)
+	cfg.ProviderLife = min(cmp.Or(cfg.ProviderLife, DefaultProviderLife), cfg.RefreshLife)
 	cfg.KeyLife = cmp.Or(cfg.KeyLife, 90*24*time.Hour)
 	cfg.Remember = cmp.Or(cfg.Remember, 1<<16)
 	if cfg.Rand == nil {
@@ -181,6 +181,13 @@ func (s *Service) reloadAfter(ctx context.Context) {
 
 // keepSuccess is how long an address counts as the user's after a login.
 const keepSuccess = 30 * 24 * time.Hour
+
+// The default lives of tokens and logins; see Config.
+const (
+	DefaultAccessLife   = time.Hour
+	DefaultRefreshLife  = 30 * 24 * time.Hour
+	DefaultProviderLife = 12 * time.Hour
+)
 
 // KeepAudit is the default retention of the audit trail: a year, plus some time to examine it.
 const KeepAudit = 400 * 24 * time.Hour

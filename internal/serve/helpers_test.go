@@ -491,7 +491,7 @@ func handle(t testing.TB, alter ...func(*serve.Config)) *inProcess {
 	p := &inProcess{t: t, Store: s}
 	now := p.time
 	const base = "https://hazardd.example"
-	p.Auth = app.NewAuth(s, app.Config{PublicURL: base})
+	p.Auth = app.NewAuth(s, app.Config{Settings: app.Settings{PublicURL: base}})
 	if err := errors.Join(p.Auth.Reload(t.Context()), p.Auth.Rotate(t.Context(), hazard.At(now()))); err != nil {
 		t.Fatal(err)
 	}
@@ -531,7 +531,7 @@ func handle(t testing.TB, alter ...func(*serve.Config)) *inProcess {
 		Ready:     func() error { return nil },
 		Grid:      population.Builtin,
 		Metrics:   prometheus.NewRegistry(),
-		BaseURL:   base, MaxFile: 1 << 20, Now: now, Logger: slog.New(slog.DiscardHandler),
+		BaseURL:   base, Settings: serve.Settings{MaxFile: 1 << 20}, Now: now, Logger: slog.New(slog.DiscardHandler),
 	}
 	for _, f := range alter {
 		f(&c)

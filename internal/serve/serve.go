@@ -43,8 +43,37 @@ import (
 	"github.com/hazardd/hazardd/web"
 )
 
+// Settings are the settings of an installation that the API needs.
+type Settings struct {
+	// Languages is the fallback for readers who ask for no language that a text exists in. If
+	// empty, they get the authority's own language.
+	Languages lang.Wish
+	// MaxFile bounds an uploaded file, in bytes.
+	MaxFile int64
+	// AllowedOrigins are the web origins whose pages may read answers (CORS), besides our own.
+	AllowedOrigins []string
+	// TrustedProxies are the addresses whose X-Forwarded-For is trusted.
+	TrustedProxies []netip.Prefix
+	// Requests bounds the requests of users. A bound that is not positive does not hold.
+	Requests RequestLimits
+	// Public is what readers without an account may do; empty means nothing. PublicLimits bounds
+	// it.
+	Public       Public
+	PublicLimits PublicLimits
+	// EmbedSites are the origins whose pages may show the widget in a frame, besides our own; *
+	// allows all.
+	EmbedSites []string
+	// SecurityContact is the mailto: or https: address for reports of vulnerabilities. If empty,
+	// there is no security.txt.
+	SecurityContact string
+	// ProviderTitle is the name of the OpenID provider on the login page; if empty, the host of its
+	// address.
+	ProviderTitle string
+}
+
 // Config holds the parts that the handlers need. All fields are required unless they say otherwise.
 type Config struct {
+	Settings
 	Store *store.Store
 	// Evidence holds the payloads of sources as received; nil means that none are kept.
 	Evidence *evidence.Keeper
@@ -83,39 +112,16 @@ type Config struct {
 	// BaseURL is the service's public address without a trailing slash. No answer repeats the
 	// request's Host.
 	BaseURL string
-	// Languages is the fallback for readers who ask for no language that a text exists in. If
-	// empty, they get the authority's own language.
-	Languages lang.Wish
-	// Requests bounds the requests of users; zero means no bound.
-	Requests RequestLimits
-	// Public is what readers without an account may do; empty means nothing. PublicLimits bounds
-	// it.
-	Public       Public
-	PublicLimits PublicLimits
-	// EmbedSites are the origins whose pages may show the widget in a frame, besides our own; *
-	// allows all.
-	EmbedSites []string
 	// Streets is the operator's basemap, StreetsAt the address of one that browsers read directly.
 	// Both are optional.
 	Streets   *basemap.Streets
 	StreetsAt *url.URL
 	// Signer signs the CAP messages of publishing organizations; nil leaves them unsigned.
 	Signer publish.Signer
-	// SecurityContact is the mailto: or https: address for reports of vulnerabilities. If empty,
-	// there is no security.txt.
-	SecurityContact string
-	// Provider is the OpenID provider for logins, ProviderTitle its name on the login page; nil
-	// means none.
-	Provider      *oidc.Provider
-	ProviderTitle string
+	// Provider is the OpenID provider for logins; nil means none.
+	Provider *oidc.Provider
 	// Version is the version of the program.
 	Version string
-	// MaxFile bounds an uploaded file, in bytes.
-	MaxFile int64
-	// AllowedOrigins are the web origins whose pages may read answers (CORS), besides our own.
-	AllowedOrigins []string
-	// TrustedProxies are the addresses whose X-Forwarded-For is trusted.
-	TrustedProxies []netip.Prefix
 	// Metrics is the registry behind GET /metrics. New adds the API's own metrics to it.
 	Metrics *prometheus.Registry
 	// Answers bounds the memory for answers; zero means the default.

@@ -175,7 +175,7 @@ func TestAForgottenServerAcknowledgesNothingAfterAMigration(t *testing.T) {
 			}
 			// A new server on the old store acknowledges nothing either, and a second migration,
 			// which would fork the history, is refused.
-			cfg := app.Config{Listen: "127.0.0.1:0", Logger: slog.New(slog.DiscardHandler)}
+			cfg := app.Config{Logger: slog.New(slog.DiscardHandler), Settings: app.Settings{Listen: "127.0.0.1:0"}}
 			old.config(&cfg)
 			other, err := app.Open(t.Context(), cfg)
 			if _, moved := errors.AsType[*store.MovedError](err); !moved {

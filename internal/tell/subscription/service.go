@@ -73,7 +73,7 @@ type Config struct {
 // The defaults.
 const (
 	DefaultStorm         = 5
-	defaultConfirmations = 2000
+	DefaultConfirmations = 2000
 )
 
 // Service stores subscriptions and notifies subscribers. It is safe for concurrent use.
@@ -94,7 +94,7 @@ func New(c Config) *Service {
 		c.Storm = DefaultStorm
 	}
 	if c.Confirmations == 0 {
-		c.Confirmations = defaultConfirmations
+		c.Confirmations = DefaultConfirmations
 	}
 	return &Service{Config: c, measures: newMeasures(), index: newIndex(), version: -1}
 }

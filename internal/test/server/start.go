@@ -71,9 +71,9 @@ func copyStart(t testing.TB, data string) (made start, copied bool) {
 
 // config returns the settings of a server for tests.
 func config(data string) app.Config {
-	return app.Config{DataDir: data, Listen: "127.0.0.1:0", Grace: 2 * time.Second, Logger: slog.New(slog.DiscardHandler),
-		Pictures:   -1,   // otherwise payloads of tests would lead to the network
-		NoExposure: true} // otherwise every hazard changes once more, whenever its people are counted
+	return app.Config{Logger: slog.New(slog.DiscardHandler), Settings: app.Settings{DataDir: data, Listen: "127.0.0.1:0", Grace: 2 * time.Second,
+		Pictures:   -1,    // otherwise payloads of tests would lead to the network
+		NoExposure: true}} // otherwise every hazard changes once more, whenever its people are counted
 }
 
 // addPeople adds the organizations and users of Serve.

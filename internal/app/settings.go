@@ -1,0 +1,171 @@
+package app
+
+import (
+	"cmp"
+	"log/slog"
+	"net/netip"
+	"time"
+
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/auth/oidc"
+	"github.com/hazardd/hazardd/internal/hazard/clock"
+	"github.com/hazardd/hazardd/internal/ingest/evidence"
+	"github.com/hazardd/hazardd/internal/ingest/poll/delay"
+	"github.com/hazardd/hazardd/internal/net/listen"
+	"github.com/hazardd/hazardd/internal/serve"
+	"github.com/hazardd/hazardd/internal/store/blob"
+	"github.com/hazardd/hazardd/internal/tell/channel"
+	"github.com/hazardd/hazardd/internal/tell/subscription"
+)
+
+// Settings are the settings of an installation, as flags, environment and configuration file give
+// them. A zero value means the default, which Defaults returns. Of a limit, a negative value means
+// that there is none.
+type Settings struct {
+	serve.Settings
+	DataDir  string        // folder of the SQLite file and of the product files
+	Database string        // "sqlite:PATH?…"; empty means the file in DataDir
+	Files    blob.Settings // location of the product files; zero means DataDir
+	// Evidence bounds the age and size of the payloads kept as evidence. With a negative Age
+	// nothing is kept.
+	Evidence evidence.Limits
+	// Pictures bounds the total size of the pictures fetched from sources, in bytes. If negative,
+	// no pictures are fetched.
+	Pictures int64
+	// Retention says how long history and the audit trail are kept, and where older rows are
+	// archived. A zero History keeps the history forever.
+	Retention Retention
+	Backup    Backup // where the continuous backup goes
+	Listen    string // host:port
+	TLS       *TLS   // the certificate for Listen; nil means plain HTTP
+	// PublicURL is the address at which clients reach the service, without a trailing slash. If
+	// empty, it is http:// or https:// followed by Listen.
+	PublicURL      string
+	Sources        []string // names of the sources to poll
+	PrivateSources bool     // allow sources at private and loopback addresses
+	NoPush         bool     // only poll, even the sources that can push
+	NoExposure     bool     // do not count the people who live in hazard areas
+	Contact        string   // how sources can reach the operator; sent in the User-Agent
+	ProxyURL       string   // HTTP proxy for requests to sources; empty means none
+	AppID          int64    // number of this installation
+	AccessLife     time.Duration
+	RefreshLife    time.Duration
+	// Provider is the OpenID provider for logins, without its Redirect; nil means none.
+	// ProviderLife is the longest life of such a login.
+	Provider     *oidc.Config
+	ProviderLife time.Duration
+	OrgUploads   int64 // bytes that an organization may upload in a day
+	UserStreams  int   // event streams per user
+	AllStreams   int   // event streams of all users together; at most three quarters of Connections
+	// Connections bounds the open connections. 0 means AllStreams plus 10,000, or fewer if the
+	// process has fewer file descriptors.
+	Connections int
+	// AddressConnections bounds the connections of one address on which nobody has logged in yet.
+	AddressConnections int
+	// Basemap is the file of a PMTiles archive with streets, or the http(s) address of one, which
+	// browsers then read directly. Empty means no basemap.
+	Basemap string
+	// CAPKey and CAPCertificate are the files of the key and certificate that sign the CAP messages
+	// of publishing organizations. If empty, the messages are unsigned.
+	CAPKey, CAPCertificate string
+	// WebhookAllow lists non-public addresses that webhooks may reach.
+	WebhookAllow []netip.Prefix
+	// AddressKey is the file of the key that encrypts the addresses of subscriptions. If empty, the
+	// service creates one in DataDir.
+	AddressKey string
+	// Storm is how many messages a subscriber gets per minute before further ones are combined into
+	// a summary.
+	Storm         int
+	Confirmations int // address confirmations sent per day
+	// ApproveWarnings requires a second person to approve each WARNING of an editor before it is
+	// published. ApprovePeople requires it for hazards that reach at least that many people; 0
+	// means that no number does.
+	ApproveWarnings bool
+	ApprovePeople   int64
+	Channels        Channels      // how subscribers are notified
+	Drain           time.Duration // how long to keep serving, reporting not ready, before the shutdown
+	Grace           time.Duration // how long requests in progress may take at the shutdown
+}
+
+// Config is the settings of a service, and what the program around it provides.
+type Config struct {
+	Settings
+	Known   *Sources       // the sources of the installation; nil means BuiltIn
+	Sender  channel.Sender // replaces the channels, if not nil
+	Clock   *clock.Clock   // nil means this machine's clock
+	Version string
+	// Reading makes a node that only serves what is in the store: it does not poll, deliver, count,
+	// sweep or record anything.
+	Reading bool
+	Logger  *slog.Logger
+
+	delays *delay.Delays // nil disables the measurement
+}
+
+// Defaults returns the default of each setting that has one. Flags, their help and the documents
+// take them from here.
+func Defaults() Settings {
+	return Settings{
+		Settings: serve.Settings{
+			MaxFile:      32 << 20,
+			Requests:     serve.RequestLimits{UserRequests: 64, AllRequests: 4096, UserRate: 1000, UserUploads: 8, WebhookTests: 20},
+			PublicLimits: serve.PublicLimits{Rate: 50, Requests: 256, Streams: 2000},
+		},
+		Evidence:           evidence.Limits{Age: 7 * 24 * time.Hour, Bytes: 2 << 30},
+		Pictures:           1 << 30,
+		Retention:          Retention{Audit: auth.KeepAudit},
+		Backup:             Backup{Keep: 72 * time.Hour},
+		Listen:             "127.0.0.1:8080",
+		AppID:              1,
+		AccessLife:         auth.DefaultAccessLife,
+		RefreshLife:        auth.DefaultRefreshLife,
+		ProviderLife:       auth.DefaultProviderLife,
+		OrgUploads:         10 << 30,
+		UserStreams:        32,
+		AllStreams:         10_000,
+		AddressConnections: 256,
+		Storm:              subscription.DefaultStorm,
+		Confirmations:      subscription.DefaultConfirmations,
+		Channels:           Channels{Limits: channel.Limits{Address: 30}},
+		Grace:              10 * time.Second,
+	}
+}
+
+// requestConnections is how many connections are allowed besides those of streams.
+const requestConnections = 10_000
+
+// fill replaces zero values by their defaults.
+func (c *Config) fill() {
+	d := Defaults()
+	c.MaxFile = cmp.Or(c.MaxFile, d.MaxFile)
+	c.Requests = serve.RequestLimits{
+		UserRequests: cmp.Or(c.Requests.UserRequests, d.Requests.UserRequests),
+		AllRequests:  cmp.Or(c.Requests.AllRequests, d.Requests.AllRequests),
+		UserRate:     cmp.Or(c.Requests.UserRate, d.Requests.UserRate),
+		UserUploads:  cmp.Or(c.Requests.UserUploads, d.Requests.UserUploads),
+		WebhookTests: cmp.Or(c.Requests.WebhookTests, d.Requests.WebhookTests),
+	}
+	c.PublicLimits = serve.PublicLimits{
+		Rate:     cmp.Or(c.PublicLimits.Rate, d.PublicLimits.Rate),
+		Requests: cmp.Or(c.PublicLimits.Requests, d.PublicLimits.Requests),
+		Streams:  cmp.Or(c.PublicLimits.Streams, d.PublicLimits.Streams),
+	}
+	c.Evidence = evidence.Limits{Age: cmp.Or(c.Evidence.Age, d.Evidence.Age), Bytes: cmp.Or(c.Evidence.Bytes, d.Evidence.Bytes)}
+	c.Pictures = cmp.Or(c.Pictures, d.Pictures)
+	c.Retention.Audit = cmp.Or(c.Retention.Audit, d.Retention.Audit)
+	c.Backup.Keep = cmp.Or(c.Backup.Keep, d.Backup.Keep)
+	c.AppID = cmp.Or(c.AppID, d.AppID)
+	c.OrgUploads = cmp.Or(c.OrgUploads, d.OrgUploads)
+	c.UserStreams, c.AllStreams = cmp.Or(c.UserStreams, d.UserStreams), cmp.Or(c.AllStreams, d.AllStreams)
+	c.Connections = listen.Share(cmp.Or(c.Connections, c.AllStreams+requestConnections))
+	c.AllStreams = min(c.AllStreams, max(1, c.Connections/4*3)) // leave room for requests besides the streams
+	c.AddressConnections = cmp.Or(c.AddressConnections, d.AddressConnections)
+	c.Storm, c.Confirmations = cmp.Or(c.Storm, d.Storm), cmp.Or(c.Confirmations, d.Confirmations)
+	c.Grace = cmp.Or(c.Grace, d.Grace)
+	if c.Known == nil {
+		c.Known = BuiltIn()
+	}
+	if c.Clock == nil {
+		c.Clock = clock.New(nil)
+	}
+}
