@@ -17,11 +17,13 @@ import (
 )
 
 // ownAccount refuses a read key: it grants public data only, not the data of its user.
-func ownAccount(who *auth.Caller) error {
-	if who.ByReadKey() {
-		return fmt.Errorf("%w: a read key does not reach the account of its user", hazard.ErrForbidden)
+func ownAccount(h route.Protected) route.Protected {
+	return func(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+		if who.ByReadKey() {
+			return fmt.Errorf("%w: a read key does not reach the account of its user", hazard.ErrForbidden)
+		}
+		return h(w, r, who)
 	}
-	return nil
 }
 
 type accountOrg struct {
@@ -30,42 +32,35 @@ type accountOrg struct {
 	Name    string `json:"name"`
 }
 
+type account struct {
+	Name            string       `json:"name"`
+	Role            auth.Role    `json:"role"`
+	Orgs            []accountOrg `json:"orgs"`
+	Created         *time.Time   `json:"created"`
+	PasswordChanged *time.Time   `json:"password_changed"`
+	PasswordEnds    *time.Time   `json:"password_ends"`
+	Session         string       `json:"session"`
+}
+
 // account serves the caller's own account.
-func (a *Accounts) account(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	if err := ownAccount(who); err != nil {
-		return err
-	}
-	if err := route.NoQuery(r); err != nil {
-		return err
-	}
+func (a *Accounts) account(_ *http.Request, who *auth.Caller) (account, error) {
 	u, err := a.Auth.User(who.Name)
 	if err != nil {
-		return err
+		return account{}, err
 	}
-	account := struct {
-		Name            string       `json:"name"`
-		Role            auth.Role    `json:"role"`
-		Orgs            []accountOrg `json:"orgs"`
-		Created         *time.Time   `json:"created"`
-		PasswordChanged *time.Time   `json:"password_changed"`
-		PasswordEnds    *time.Time   `json:"password_ends"`
-		Session         string       `json:"session"`
-	}{u.Name, u.Role, []accountOrg{}, auth.Moment(u.Created), auth.Moment(u.PasswordChanged), auth.Moment(u.PasswordEnds), who.Session().String()}
+	own := account{u.Name, u.Role, []accountOrg{}, auth.Moment(u.Created), auth.Moment(u.PasswordChanged), auth.Moment(u.PasswordEnds), who.Session().String()}
 	for _, o := range a.Auth.Orgs() {
 		for _, id := range u.Orgs {
 			if o.ID == id {
-				account.Orgs = append(account.Orgs, accountOrg(o))
+				own.Orgs = append(own.Orgs, accountOrg(o))
 			}
 		}
 	}
-	return route.AnswerJSON(w, r, account, true)
+	return own, nil
 }
 
 // changePassword changes the caller's password. It revokes all tokens and returns a new pair.
 func (a *Accounts) changePassword(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	if err := ownAccount(who); err != nil {
-		return err
-	}
 	fields, err := route.StringFields(w, r, "old", "new")
 	if err != nil {
 		return err
@@ -89,16 +84,10 @@ type accountSession struct {
 }
 
 // sessions lists the caller's active logins.
-func (a *Accounts) sessions(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	if err := ownAccount(who); err != nil {
-		return err
-	}
-	if err := route.NoQuery(r); err != nil {
-		return err
-	}
+func (a *Accounts) sessions(r *http.Request, who *auth.Caller) ([]accountSession, error) {
 	logins, err := a.Auth.Sessions(r.Context(), who.Name, a.Now())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	list := []accountSession{}
 	for _, l := range logins {
@@ -108,23 +97,16 @@ func (a *Accounts) sessions(w http.ResponseWriter, r *http.Request, who *auth.Ca
 		}
 		list = append(list, s)
 	}
-	return route.AnswerJSON(w, r, list, true)
+	return list, nil
 }
 
 // endUserSession ends a login of the caller.
-func (a *Accounts) endUserSession(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	if err := ownAccount(who); err != nil {
-		return err
-	}
+func (a *Accounts) endUserSession(r *http.Request, who *auth.Caller) error {
 	id, err := uuid.Parse(r.PathValue("session"))
 	if err != nil {
 		return route.BadParameter("session-id", "%.60q is not the id of a session, as GET /account/sessions lists it", r.PathValue("session"))
 	}
-	if err := a.Auth.EndSession(r.Context(), a.Actor(r, who), id, a.Now()); err != nil {
-		return err
-	}
-	w.WriteHeader(http.StatusNoContent)
-	return nil
+	return a.Auth.EndSession(r.Context(), a.Actor(r, who), id, a.Now())
 }
 
 // The number of rows on a page of the audit trail.
@@ -134,10 +116,7 @@ const (
 )
 
 // audit serves the audit trail to admins, newest row first.
-func (a *Accounts) audit(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	if err := route.Role(who, auth.Admin); err != nil {
-		return err
-	}
+func (a *Accounts) audit(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
 	values, err := route.Parameters(r, "user", "action", "request", "since", "until", "limit", "next")
 	if err != nil {
 		return err

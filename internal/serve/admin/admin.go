@@ -6,10 +6,12 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/ingest/evidence"
 	"github.com/hazardd/hazardd/internal/ingest/poll/delay"
 	"github.com/hazardd/hazardd/internal/serve/read"
 	"github.com/hazardd/hazardd/internal/serve/route"
+	"github.com/hazardd/hazardd/internal/tell"
 	"github.com/hazardd/hazardd/internal/tell/subscription"
 	"github.com/hazardd/hazardd/internal/tell/webhook"
 )
@@ -23,26 +25,29 @@ func (a *Accounts) Routes() {
 	a.Open("POST /authorize/refresh", a.refresh)
 	a.Open("POST /authorize/revoke", a.revoke)
 	a.Open("GET /.well-known/jwks.json", a.jwks)
-	a.Private("GET /account", a.account)
-	a.Private("POST /account/password", a.changePassword)
-	a.Private("GET /account/sessions", a.sessions)
-	a.Private("DELETE /account/sessions/{session}", a.endUserSession)
-	a.Private("GET /users", forAdmins(a.users))
-	a.Private("POST /users", forAdmins(a.createUser))
-	a.Private("GET /users/{user}", forAdmins(a.user))
-	a.Private("PATCH /users/{user}", forAdmins(a.patchUser))
-	a.Private("DELETE /users/{user}", forAdmins(a.removeUser))
-	a.Private("POST /users/{user}/password", forAdmins(a.givePassword))
-	a.Private("GET /organizations", forAdmins(a.organizations))
-	a.Private("POST /organizations", forAdmins(a.createOrganization))
-	a.Private("GET /organizations/{org}", forAdmins(a.organization))
-	a.Private("GET /organizations/{org}/publishing", a.publishing)
-	a.Private("PUT /organizations/{org}/publishing", a.setPublishing)
-	a.Private("POST /keys", a.createKey)
-	a.Private("GET /keys", a.keys)
-	a.Private("DELETE /keys/{key}", a.revokeKey)
-	a.Private("GET /audit", a.audit)
+	a.Private("GET /account", ownAccount(route.JSON(a.account)))
+	a.Private("POST /account/password", ownAccount(a.changePassword))
+	a.Private("GET /account/sessions", ownAccount(route.JSON(a.sessions)))
+	a.Private("DELETE /account/sessions/{session}", ownAccount(route.Done(a.endUserSession)))
+	a.Private("GET /users", forAdmins(route.JSON(a.users)))
+	a.Private("POST /users", forAdmins(route.Created(a.createUser)))
+	a.Private("GET /users/{user}", forAdmins(route.JSON(a.user)))
+	a.Private("PATCH /users/{user}", forAdmins(route.Changed(a.patchUser)))
+	a.Private("DELETE /users/{user}", forAdmins(route.Done(a.removeUser)))
+	a.Private("POST /users/{user}/password", forAdmins(route.Changed(a.givePassword)))
+	a.Private("GET /organizations", forAdmins(route.JSON(a.organizations)))
+	a.Private("POST /organizations", forAdmins(route.Created(a.createOrganization)))
+	a.Private("GET /organizations/{org}", forAdmins(route.JSON(a.organization)))
+	a.Private("GET /organizations/{org}/publishing", route.JSON(a.publishing))
+	a.Private("PUT /organizations/{org}/publishing", forAdmins(a.setPublishing))
+	a.Private("POST /keys", forEditors(a.createKey))
+	a.Private("GET /keys", forEditors(route.JSON(a.keys)))
+	a.Private("DELETE /keys/{key}", forEditors(route.Done(a.revokeKey)))
+	a.Private("GET /audit", route.For(a.audit, auth.Admin))
 }
+
+// forEditors lets editors and admins through.
+func forEditors(h route.Protected) route.Protected { return route.For(h, auth.Editor, auth.Admin) }
 
 // Assets changes the assets of organizations.
 type Assets struct{ *read.Assets }
@@ -65,9 +70,9 @@ type Sources struct {
 // Routes adds the sources.
 func (a *Sources) Routes() {
 	a.Readable("GET /sources", a.sources)
-	a.Private("POST /sources/{source}/poll", a.pollSource)
-	a.Private("GET /sources/{source}/errors", a.sourceErrors)
-	a.Private("GET /payloads/{payload}", a.payload)
+	a.Private("POST /sources/{source}/poll", route.For(a.pollSource, auth.Admin))
+	a.Private("GET /sources/{source}/errors", forEditors(route.JSON(a.sourceErrors)))
+	a.Private("GET /payloads/{payload}", forEditors(a.payload))
 }
 
 // Messages serves webhooks and subscriptions.
@@ -80,23 +85,25 @@ type Messages struct {
 
 // Routes adds the webhooks and subscriptions.
 func (a *Messages) Routes() {
-	a.Private("GET /webhooks", a.listWebhooks)
-	a.Private("POST /webhooks", a.createWebhook)
-	a.Private("GET /webhooks/{webhook}", a.getWebhook)
-	a.Private("PATCH /webhooks/{webhook}", a.patchWebhook)
-	a.Private("DELETE /webhooks/{webhook}", a.deleteWebhook)
-	a.Private("POST /webhooks/{webhook}/test", a.testWebhook)
+	hooks := resource[webhook.Webhook, tell.Tested]{a.Router, "webhook", route.MaxLogin, func(h webhook.Webhook) string { return h.ID }, a.Webhooks}
+	a.Private("GET /webhooks", route.JSON(a.listWebhooks))
+	a.Private("POST /webhooks", hooks.create)
+	a.Private("GET /webhooks/{webhook}", route.JSON(hooks.get))
+	a.Private("PATCH /webhooks/{webhook}", hooks.patch)
+	a.Private("DELETE /webhooks/{webhook}", route.Done(hooks.remove))
+	a.Private("POST /webhooks/{webhook}/test", hooks.test)
 	a.Private("POST /webhooks/{webhook}/rotate", a.rotateWebhook)
 	a.Private("GET /webhooks/{webhook}/deliveries", a.deliveries)
 	a.Private("POST /webhooks/{webhook}/deliveries/{delivery}/redeliver", a.redeliver)
+	subs := resource[subscription.Subscription, []tell.Tested]{a.Router, "subscription", maxSubscription, func(s subscription.Subscription) string { return s.ID }, a.Notify}
 	a.Private("GET /subscriptions", subscribed(a.listSubscriptions))
-	a.Anybody("POST /subscriptions", a.createSubscription)
-	a.Anybody("GET /subscriptions/channels", subscribed(a.subscriptionChannels))
-	a.Private("GET /subscriptions/status", subscribed(a.subscriptionsState))
-	a.Private("GET /subscriptions/{subscription}", subscribed(a.getSubscription))
-	a.Private("PATCH /subscriptions/{subscription}", a.patchSubscription)
-	a.Private("DELETE /subscriptions/{subscription}", a.deleteSubscription)
-	a.Private("POST /subscriptions/{subscription}/test", a.testSubscription)
+	a.Anybody("POST /subscriptions", subs.create)
+	a.Anybody("GET /subscriptions/channels", subscribed(route.JSON(a.subscriptionChannels)))
+	a.Private("GET /subscriptions/status", subscribed(route.JSON(a.subscriptionsState)))
+	a.Private("GET /subscriptions/{subscription}", subscribed(route.JSON(subs.get)))
+	a.Private("PATCH /subscriptions/{subscription}", subs.patch)
+	a.Private("DELETE /subscriptions/{subscription}", route.Done(subs.remove))
+	a.Private("POST /subscriptions/{subscription}/test", subs.test)
 	a.Private("GET /subscriptions/{subscription}/notices", subscribed(a.subscriptionNotices))
 }
 

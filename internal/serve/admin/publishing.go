@@ -11,33 +11,24 @@ import (
 )
 
 // publishing serves the publishing settings of an organization.
-func (a *Accounts) publishing(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
-	if err := route.NoQuery(r); err != nil {
-		return err
-	}
+func (a *Accounts) publishing(r *http.Request, _ *auth.Caller) (*cap.Profile, error) {
 	org, err := a.Org(r.PathValue("org"))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	settings, err := a.Store.Publishing(r.Context())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	p := settings.Now(org.ID)
 	if p == nil {
-		return fmt.Errorf("%w: organization %s does not publish", hazard.ErrNotFound, org.Acronym)
+		return nil, fmt.Errorf("%w: organization %s does not publish", hazard.ErrNotFound, org.Acronym)
 	}
-	return route.AnswerJSON(w, r, p, true)
+	return p, nil
 }
 
 // setPublishing changes the publishing settings of an organization.
 func (a *Accounts) setPublishing(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	if err := route.Role(who, auth.Admin); err != nil {
-		return err
-	}
-	if err := route.NoQuery(r); err != nil {
-		return err
-	}
 	org, err := a.Org(r.PathValue("org"))
 	if err != nil {
 		return err

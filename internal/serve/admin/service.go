@@ -83,10 +83,7 @@ func (a *Sources) heldReports(r *http.Request, source string) ([]heldReport, err
 }
 
 // pollSource requests a poll of a source.
-func (a *Sources) pollSource(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	if err := route.Role(who, auth.Admin); err != nil {
-		return err
-	}
+func (a *Sources) pollSource(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
 	name, err := a.KnownSource(r)
 	if err != nil {
 		return err
@@ -115,39 +112,35 @@ type sourceError struct {
 	Payload string `json:"payload,omitzero"`
 }
 
+type sourceErrors struct {
+	Errors []sourceError `json:"errors"`
+	Held   []heldReport  `json:"held"`
+}
+
 // sourceErrors serves a source's rejected records and held reports, to editors only, because it is
 // unchecked content from outside.
-func (a *Sources) sourceErrors(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	if err := route.Role(who, auth.Editor, auth.Admin); err != nil {
-		return err
-	}
-	if err := route.NoQuery(r); err != nil {
-		return err
-	}
+func (a *Sources) sourceErrors(r *http.Request, _ *auth.Caller) (out sourceErrors, err error) {
 	name, err := a.KnownSource(r)
 	if err != nil {
-		return err
+		return out, err
 	}
 	kept, err := a.Store.SourceErrors(r.Context(), name, maxListed)
 	if err != nil {
-		return err
+		return out, err
 	}
 	held, err := a.heldReports(r, name)
 	if err != nil {
-		return err
+		return out, err
 	}
-	out := struct {
-		Errors []sourceError `json:"errors"`
-		Held   []heldReport  `json:"held"`
-	}{[]sourceError{}, held}
+	out = sourceErrors{[]sourceError{}, held}
 	for i, e := range kept {
 		if e.Record == "" && len(e.Raw) == 0 && i < maxBegun {
 			if e.Raw, err = a.Evidence.Beginning(r.Context(), e.Payload, source.MaxKept); err != nil {
-				return err
+				return out, err
 			}
 		}
 		out.Errors = append(out.Errors, sourceError{e.Record, strings.ToValidUTF8(e.Reason, "\uFFFD"), e.First.String(), e.Last.String(), e.Times,
 			strings.ToValidUTF8(string(e.Raw), "\uFFFD"), e.Payload})
 	}
-	return route.AnswerJSON(w, r, out, true)
+	return out, nil
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/serve/route"
-	"github.com/hazardd/hazardd/internal/tell"
+	"github.com/hazardd/hazardd/internal/tell/subscription"
 )
 
 // maxSubscription bounds the body of a subscription, in bytes. Areas take most of it.
@@ -30,20 +30,6 @@ func subscribed(h route.Protected) route.Protected {
 		}
 		return h(w, r, who)
 	}
-}
-
-func (a *Messages) subscriber(r *http.Request, who *auth.Caller) tell.Author {
-	return tell.Author{Caller: who, Addr: a.ClientAddr(r)}
-}
-
-// subscriptionID is the subscription that the path names.
-func subscriptionID(r *http.Request) (string, error) {
-	text := r.PathValue("subscription")
-	id, err := uuid.Parse(text)
-	if err != nil || len(text) != 36 {
-		return "", route.BadParameter("subscription-id", "%.100q is not a uuid", text)
-	}
-	return id.String(), nil
 }
 
 // Channels are the channels that subscribers can choose. They hold no secrets.
@@ -72,10 +58,7 @@ type offeredHTTP struct {
 
 // subscriptionChannels serves what a subscription of the caller can contain. It leaves out email if
 // no confirmation could be sent.
-func (a *Messages) subscriptionChannels(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	if err := route.NoQuery(r); err != nil {
-		return err
-	}
+func (a *Messages) subscriptionChannels(_ *http.Request, who *auth.Caller) (offered, error) {
 	out := offered{HTTP: []offeredHTTP{}, Regions: []string{}}
 	if a.Notify.Key != nil {
 		out.Email = a.Channels.Email && (a.Notify.Links || who.Role == auth.Admin)
@@ -91,7 +74,7 @@ func (a *Messages) subscriptionChannels(w http.ResponseWriter, r *http.Request, 
 	for _, c := range countries.Countries() {
 		out.Regions = append(out.Regions, c.Code)
 	}
-	return route.AnswerJSON(w, r, out, true)
+	return out, nil
 }
 
 // listSubscriptions lists the caller's subscriptions; for an admin all subscriptions, unless only
@@ -120,7 +103,7 @@ func (a *Messages) listSubscriptions(w http.ResponseWriter, r *http.Request, who
 	if after != "" && uuid.Validate(after) != nil {
 		return route.BadParameter("after", "%.100q is not a uuid", after)
 	}
-	list, err := a.Notify.List(r.Context(), a.subscriber(r, who), strings.ToLower(after), int(limit))
+	list, err := a.Notify.List(r.Context(), author(a.Router, r, who), strings.ToLower(after), int(limit))
 	if err != nil {
 		return err
 	}
@@ -132,88 +115,13 @@ func (a *Messages) listSubscriptions(w http.ResponseWriter, r *http.Request, who
 	return route.AnswerJSON(w, r, list, true)
 }
 
-// createSubscription is for users and, if the server is public, for people without an account.
-func (a *Messages) createSubscription(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	body, err := route.ReadBody(w, r, maxSubscription)
-	if err != nil {
-		return err
-	}
-	if who.Role == auth.Public {
-		who = nil
-	}
-	made, err := a.Notify.Create(r.Context(), a.subscriber(r, who), body, a.Now())
-	if err != nil {
-		return err
-	}
-	return route.WrittenJSON(w, made, fmt.Sprintf("%s/subscriptions/%s", a.BaseURL, made.ID), true)
-}
-
-func (a *Messages) getSubscription(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	if err := route.NoQuery(r); err != nil {
-		return err
-	}
-	id, err := subscriptionID(r)
-	if err != nil {
-		return err
-	}
-	s, err := a.Notify.Get(r.Context(), a.subscriber(r, who), id)
-	if err != nil {
-		return err
-	}
-	return route.AnswerJSON(w, r, s, true)
-}
-
-func (a *Messages) patchSubscription(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	id, err := subscriptionID(r)
-	if err != nil {
-		return err
-	}
-	body, err := route.ReadBody(w, r, maxSubscription)
-	if err != nil {
-		return err
-	}
-	s, err := a.Notify.Patch(r.Context(), a.subscriber(r, who), id, body, a.Now())
-	if err != nil {
-		return err
-	}
-	return route.WrittenJSON(w, s, a.BaseURL+"/subscriptions/"+id, false)
-}
-
-func (a *Messages) deleteSubscription(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	id, err := subscriptionID(r)
-	if err != nil {
-		return err
-	}
-	if err := a.Notify.Delete(r.Context(), a.subscriber(r, who), id, a.Now()); err != nil {
-		return err
-	}
-	w.WriteHeader(http.StatusNoContent)
-	return nil
-}
-
-// testSubscription sends a test message over each channel and returns the results.
-func (a *Messages) testSubscription(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	id, err := subscriptionID(r)
-	if err != nil {
-		return err
-	}
-	if err := a.Users.Test(who, a.Time()); err != nil {
-		return err
-	}
-	tested, err := a.Notify.Test(r.Context(), a.subscriber(r, who), id, a.Now())
-	if err != nil {
-		return err
-	}
-	return route.WrittenJSON(w, tested, a.BaseURL+"/subscriptions/"+id, false)
-}
-
 // subscriptionNotices lists the sent and waiting notices of a subscription, latest first.
 func (a *Messages) subscriptionNotices(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	values, err := route.Parameters(r, "before", "limit")
 	if err != nil {
 		return err
 	}
-	id, err := subscriptionID(r)
+	id, err := pathUUID(r, "subscription")
 	if err != nil {
 		return err
 	}
@@ -225,7 +133,7 @@ func (a *Messages) subscriptionNotices(w http.ResponseWriter, r *http.Request, w
 	if err != nil {
 		return err
 	}
-	list, err := a.Notify.Deliveries(r.Context(), a.subscriber(r, who), id, before, int(limit))
+	list, err := a.Notify.Deliveries(r.Context(), author(a.Router, r, who), id, before, int(limit))
 	if err != nil {
 		return err
 	}
@@ -237,13 +145,6 @@ func (a *Messages) subscriptionNotices(w http.ResponseWriter, r *http.Request, w
 }
 
 // subscriptionsState serves the state of notifications to an admin.
-func (a *Messages) subscriptionsState(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	if err := route.NoQuery(r); err != nil {
-		return err
-	}
-	state, err := a.Notify.State(r.Context(), a.subscriber(r, who))
-	if err != nil {
-		return err
-	}
-	return route.AnswerJSON(w, r, state, true)
+func (a *Messages) subscriptionsState(r *http.Request, who *auth.Caller) (subscription.State, error) {
+	return a.Notify.State(r.Context(), author(a.Router, r, who))
 }

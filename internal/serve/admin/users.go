@@ -42,12 +42,12 @@ func forAdmins(h route.Protected) route.Protected {
 }
 
 // users lists all users by name.
-func (a *Accounts) users(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
+func (a *Accounts) users(*http.Request, *auth.Caller) ([]auth.UserRecord, error) {
 	list := []auth.UserRecord{}
 	for _, u := range a.Auth.Users() {
 		list = append(list, userJSON(u))
 	}
-	return route.AnswerJSON(w, r, list, true)
+	return list, nil
 }
 
 // userNamed returns the user in the path, even if disabled.
@@ -60,12 +60,8 @@ func (a *Accounts) userNamed(name string) (auth.UserRecord, error) {
 	return userJSON(all[i]), nil
 }
 
-func (a *Accounts) user(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
-	u, err := a.userNamed(r.PathValue("user"))
-	if err != nil {
-		return err
-	}
-	return route.AnswerJSON(w, r, u, true)
+func (a *Accounts) user(r *http.Request, _ *auth.Caller) (auth.UserRecord, error) {
+	return a.userNamed(r.PathValue("user"))
 }
 
 // newPassword is a password that an admin sets for a user, chosen or generated.
@@ -95,54 +91,44 @@ func (p *newPassword) complete(now hazard.Instant) error {
 	return nil
 }
 
-// createUser adds a user, who can log in at once.
-func (a *Accounts) createUser(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	var body struct {
-		Name        string    `json:"name"`
-		Role        auth.Role `json:"role"`
-		Orgs        []int64   `json:"orgs"`
-		newPassword `json:",inline"`
-	}
-	if err := route.Object(w, r, &body); err != nil {
-		return err
-	}
-	now := a.Now()
-	if err := body.complete(now); err != nil {
-		return err
-	}
-	err := a.Auth.AddUser(r.Context(), a.Actor(r, who), auth.NewUser{Name: body.Name, Role: body.Role, Orgs: body.Orgs, Password: body.Password, PasswordEnds: body.ends}, now)
-	if err != nil {
-		return err
-	}
-	return a.answerUser(w, body.Name, body.newPassword, true)
+type newUser struct {
+	Name        string    `json:"name"`
+	Role        auth.Role `json:"role"`
+	Orgs        []int64   `json:"orgs"`
+	newPassword `json:",inline"`
 }
 
-// answerUser answers a write of a user, with the password if it was generated.
-func (a *Accounts) answerUser(w http.ResponseWriter, name string, p newPassword, isNew bool) error {
-	u, err := a.userNamed(name)
-	if err != nil {
-		return err
+// createUser adds a user, who can log in at once.
+func (a *Accounts) createUser(r *http.Request, who *auth.Caller, body newUser) (u auth.UserRecord, address string, err error) {
+	now := a.Now()
+	if err := body.complete(now); err != nil {
+		return u, "", err
 	}
-	if p.isMade {
+	err = a.Auth.AddUser(r.Context(), a.Actor(r, who), auth.NewUser{Name: body.Name, Role: body.Role, Orgs: body.Orgs, Password: body.Password, PasswordEnds: body.ends}, now)
+	if err != nil {
+		return u, "", err
+	}
+	return a.written(body.Name, body.newPassword)
+}
+
+// written returns a user after a write, with the password if it was generated.
+func (a *Accounts) written(name string, p newPassword) (u auth.UserRecord, address string, err error) {
+	if u, err = a.userNamed(name); p.isMade {
 		u.Password = string(p.Password)
 	}
-	return route.WrittenJSON(w, u, a.BaseURL+"/users/"+name, isNew)
+	return u, a.BaseURL + "/users/" + name, err
 }
 
 // givePassword changes a user's password and ends the user's sessions.
-func (a *Accounts) givePassword(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	var body newPassword
-	if err := route.Object(w, r, &body); err != nil {
-		return err
-	}
+func (a *Accounts) givePassword(r *http.Request, who *auth.Caller, body newPassword) (u auth.UserRecord, address string, err error) {
 	name, now := r.PathValue("user"), a.Now()
 	if err := body.complete(now); err != nil {
-		return err
+		return u, "", err
 	}
 	if err := a.Auth.SetPassword(r.Context(), a.Actor(r, who), name, body.Password, body.ends, now); err != nil {
-		return err
+		return u, "", err
 	}
-	return a.answerUser(w, name, body, false)
+	return a.written(name, body)
 }
 
 // notSelf refuses changes that would lock the caller out. Another admin, or the command line on the
@@ -154,45 +140,43 @@ func notSelf(who *auth.Caller, name, what string) error {
 	return fmt.Errorf("%w: you cannot %s yourself; another admin can, or hazardd user on the server", hazard.ErrConflict, what)
 }
 
+type userChange struct {
+	Role     *auth.Role `json:"role"`
+	Orgs     *[]int64   `json:"orgs"`
+	Disabled *bool      `json:"disabled"`
+}
+
 // patchUser changes a user's role, organizations and whether the user is disabled. Each is written
 // separately; repeating the request after a failure is safe.
-func (a *Accounts) patchUser(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	var body struct {
-		Role     *auth.Role `json:"role"`
-		Orgs     *[]int64   `json:"orgs"`
-		Disabled *bool      `json:"disabled"`
-	}
-	if err := route.Object(w, r, &body); err != nil {
-		return err
-	}
+func (a *Accounts) patchUser(r *http.Request, who *auth.Caller, body userChange) (u auth.UserRecord, address string, err error) {
 	name, by, now := r.PathValue("user"), a.Actor(r, who), a.Now()
 	before, err := a.userNamed(name)
 	if err != nil {
-		return err
+		return u, "", err
 	}
 	if body.Role != nil && *body.Role != auth.Admin {
 		if err := notSelf(who, name, "take the role admin from"); err != nil {
-			return err
+			return u, "", err
 		}
 	}
 	if body.Disabled != nil && *body.Disabled {
 		if err := notSelf(who, name, "disable"); err != nil {
-			return err
+			return u, "", err
 		}
 	}
 	if body.Role != nil && !body.Role.Known() { // check before writing anything
 		bad := &hazard.InvalidError{}
 		bad.Add("role", "%q is not one of reader, editor, admin", *body.Role)
-		return bad
+		return u, "", bad
 	}
 	if body.Orgs != nil {
 		if err := a.Auth.SetOrgs(r.Context(), by, name, *body.Orgs, now); err != nil {
-			return err
+			return u, "", err
 		}
 	}
 	if body.Role != nil {
 		if err := a.Auth.SetRole(r.Context(), by, name, *body.Role, now); err != nil {
-			return err
+			return u, "", err
 		}
 	}
 	if body.Disabled != nil && *body.Disabled != before.Disabled {
@@ -201,55 +185,43 @@ func (a *Accounts) patchUser(w http.ResponseWriter, r *http.Request, who *auth.C
 			change = a.Auth.Disable
 		}
 		if err := change(r.Context(), by, name, now); err != nil {
-			return err
+			return u, "", err
 		}
 	}
-	return a.answerUser(w, name, newPassword{}, false)
+	return a.written(name, newPassword{})
 }
 
 // removeUser removes a user permanently.
-func (a *Accounts) removeUser(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+func (a *Accounts) removeUser(r *http.Request, who *auth.Caller) error {
 	name := r.PathValue("user")
 	if err := notSelf(who, name, "remove"); err != nil {
 		return err
 	}
-	if err := a.Auth.RemoveUser(r.Context(), a.Actor(r, who), name, a.Now()); err != nil {
-		return err
-	}
-	w.WriteHeader(http.StatusNoContent)
-	return nil
+	return a.Auth.RemoveUser(r.Context(), a.Actor(r, who), name, a.Now())
 }
 
 // organizations lists all organizations by id.
-func (a *Accounts) organizations(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
+func (a *Accounts) organizations(*http.Request, *auth.Caller) ([]accountOrg, error) {
 	list := []accountOrg{}
 	for _, o := range a.Auth.Orgs() {
 		list = append(list, accountOrg(o))
 	}
-	return route.AnswerJSON(w, r, list, true)
+	return list, nil
 }
 
-func (a *Accounts) organization(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
+func (a *Accounts) organization(r *http.Request, _ *auth.Caller) (accountOrg, error) {
 	o, err := a.Org(r.PathValue("org"))
-	if err != nil {
-		return err
-	}
-	return route.AnswerJSON(w, r, accountOrg(o), true)
+	return accountOrg(o), err
+}
+
+type newOrg struct {
+	Acronym string `json:"acronym"`
+	Name    string `json:"name"`
 }
 
 // createOrganization adds an organization. Organizations are never renamed or removed, because
 // their hazards refer to them.
-func (a *Accounts) createOrganization(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	var body struct {
-		Acronym string `json:"acronym"`
-		Name    string `json:"name"`
-	}
-	if err := route.Object(w, r, &body); err != nil {
-		return err
-	}
+func (a *Accounts) createOrganization(r *http.Request, who *auth.Caller, body newOrg) (made accountOrg, address string, err error) {
 	o, err := a.Auth.AddOrg(r.Context(), a.Actor(r, who), body.Acronym, body.Name, a.Now())
-	if err != nil {
-		return err
-	}
-	return route.WrittenJSON(w, accountOrg(o), fmt.Sprintf("%s/organizations/%d", a.BaseURL, o.ID), true)
+	return accountOrg(o), fmt.Sprintf("%s/organizations/%d", a.BaseURL, o.ID), err
 }

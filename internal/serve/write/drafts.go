@@ -118,23 +118,16 @@ func draftID(r *http.Request, who *auth.Caller) (uuid.UUID, error) {
 	return id, nil
 }
 
-func (a *Handlers) draft(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	if err := route.NoQuery(r); err != nil {
-		return err
-	}
+func (a *Handlers) draft(r *http.Request, who *auth.Caller) (out draft, err error) {
 	id, err := draftID(r, who)
 	if err != nil {
-		return err
+		return out, err
 	}
 	d, err := a.Edit.Draft(r.Context(), a.author(r, who), id)
 	if err != nil {
-		return err
+		return out, err
 	}
-	shown, err := a.draftOf(&d)
-	if err != nil {
-		return err
-	}
-	return route.AnswerJSON(w, r, shown, true)
+	return a.draftOf(&d)
 }
 
 // approveDraft publishes a draft in the name of a second person.

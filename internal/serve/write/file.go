@@ -100,5 +100,5 @@ func (a *Handlers) replaceFile(w http.ResponseWriter, r *http.Request, who *auth
 	if err != nil {
 		return err
 	}
-	return a.answerProduct(w, r, done)
+	return a.answerProduct(w, r, who, done)
 }

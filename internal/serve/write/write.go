@@ -36,67 +36,34 @@ func (a *Handlers) createHazard(w http.ResponseWriter, r *http.Request, who *aut
 	return a.answerHazard(w, r, who, done)
 }
 
-func (a *Handlers) patchHazard(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	return a.alterHazard(w, r, who, a.Edit.PatchHazard)
+// alter is a change of a hazard or a product by a request body.
+type alter[T any] func(ctx context.Context, who edit.Author, id edit.Ref, match edit.Match, body []byte, clock hazard.Clock) (edit.Done[T], error)
+
+func (a *Handlers) hazardBy(f alter[hazard.Hazard]) route.Protected {
+	return altered(a, "hazard", f, a.answerHazard)
 }
 
-func (a *Handlers) retract(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	return a.alterHazard(w, r, who, a.Edit.Retract)
+func (a *Handlers) productBy(f alter[hazard.Product]) route.Protected {
+	return altered(a, "product", f, a.answerProduct)
 }
 
-func (a *Handlers) redactHazard(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	return a.alterHazard(w, r, who, a.Edit.RedactHazard)
-}
-
-func (a *Handlers) redactProduct(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	id, err := route.PathRef(r, "product")
-	if err != nil {
-		return err
+// altered returns the handler of a change of what the path names.
+func altered[T any](a *Handlers, name string, f alter[T], answer func(http.ResponseWriter, *http.Request, *auth.Caller, edit.Done[T]) error) route.Protected {
+	return func(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+		id, err := route.PathRef(r, name)
+		if err != nil {
+			return err
+		}
+		body, err := writeBody(w, r)
+		if err != nil {
+			return err
+		}
+		done, err := f(r.Context(), a.author(r, who), id, a.ifMatch(r), body, a.Clock())
+		if err != nil {
+			return err
+		}
+		return answer(w, r, who, done)
 	}
-	body, err := writeBody(w, r)
-	if err != nil {
-		return err
-	}
-	done, err := a.Edit.RedactProduct(r.Context(), a.author(r, who), id, a.ifMatch(r), body, a.Clock())
-	if err != nil {
-		return err
-	}
-	return a.answerProduct(w, r, done)
-}
-
-func (a *Handlers) merge(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	return a.alterHazard(w, r, who, a.Edit.Merge)
-}
-
-func (a *Handlers) split(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	return a.alterHazard(w, r, who, a.Edit.Split)
-}
-
-func (a *Handlers) confirm(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	return a.alterHazard(w, r, who, a.Edit.Confirm)
-}
-
-func (a *Handlers) undo(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	return a.alterHazard(w, r, who, a.Edit.Undo)
-}
-
-// alter is a change of a hazard by a request body.
-type alter func(ctx context.Context, who edit.Author, id edit.Ref, match edit.Match, body []byte, clock hazard.Clock) (edit.Done[hazard.Hazard], error)
-
-func (a *Handlers) alterHazard(w http.ResponseWriter, r *http.Request, who *auth.Caller, f alter) error {
-	id, err := route.PathRef(r, "hazard")
-	if err != nil {
-		return err
-	}
-	body, err := writeBody(w, r)
-	if err != nil {
-		return err
-	}
-	done, err := f(r.Context(), a.author(r, who), id, a.ifMatch(r), body, a.Clock())
-	if err != nil {
-		return err
-	}
-	return a.answerHazard(w, r, who, done)
 }
 
 // ifMatch returns the condition of If-Match, or nil without one. The tag is that of the JSON
@@ -173,7 +140,7 @@ func (a *Handlers) answerHazard(w http.ResponseWriter, r *http.Request, who *aut
 }
 
 // answerProduct is answerHazard for a product.
-func (a *Handlers) answerProduct(w http.ResponseWriter, r *http.Request, done edit.Done[hazard.Product]) error {
+func (a *Handlers) answerProduct(w http.ResponseWriter, r *http.Request, _ *auth.Caller, done edit.Done[hazard.Product]) error {
 	a.visible(r.Context(), done.Last)
 	record := wire.FromProduct(done.State, a.BaseURL)
 	body, err := route.JsonBody(record, done.State.Restricted())
@@ -230,7 +197,7 @@ func (a *Handlers) createProduct(w http.ResponseWriter, r *http.Request, who *au
 	if err != nil {
 		return err
 	}
-	return a.answerProduct(w, r, done)
+	return a.answerProduct(w, r, who, done)
 }
 
 // maxFormFaults bounds how many unexpected parts of a form are reported.
@@ -312,22 +279,6 @@ func (b *bodyReader) Read(p []byte) (int, error) {
 		b.err = err
 	}
 	return n, err
-}
-
-func (a *Handlers) patchProduct(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	id, err := route.PathRef(r, "product")
-	if err != nil {
-		return err
-	}
-	body, err := writeBody(w, r)
-	if err != nil {
-		return err
-	}
-	done, err := a.Edit.PatchProduct(r.Context(), a.author(r, who), id, a.ifMatch(r), body, a.Clock())
-	if err != nil {
-		return err
-	}
-	return a.answerProduct(w, r, done)
 }
 
 func (a *Handlers) deleteProduct(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
