@@ -11,7 +11,7 @@ import (
 // healthz reports that the process answers.
 func (a *Operations) healthz(w http.ResponseWriter, _ *http.Request) error {
 	h := w.Header()
-	h["Content-Type"], h["Cache-Control"] = route.JsonType, route.NoStore
+	h["Content-Type"], h["Cache-Control"] = route.JSONType, route.NoStore
 	_, _ = w.Write([]byte(`{"status":"ok"}`)) // fails only if the client has gone
 	return nil
 }
@@ -33,7 +33,7 @@ func (a *Operations) readyz(w http.ResponseWriter, _ *http.Request) error {
 		return err
 	}
 	h := w.Header()
-	h["Content-Type"], h["Cache-Control"] = route.JsonType, route.NoStore
+	h["Content-Type"], h["Cache-Control"] = route.JSONType, route.NoStore
 	w.WriteHeader(code)
 	_, _ = w.Write(text) // fails only if the client has gone
 	return nil

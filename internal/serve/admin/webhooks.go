@@ -85,12 +85,12 @@ func (a *Messages) redeliver(w http.ResponseWriter, r *http.Request, who *auth.C
 	if err != nil {
 		return err
 	}
-	text, err := route.JsonBody(d, true)
+	text, err := route.JSONBody(d, true)
 	if err != nil {
 		return err
 	}
 	h := w.Header()
-	h["Content-Type"], h["Cache-Control"] = route.JsonType, route.NoStore
+	h["Content-Type"], h["Cache-Control"] = route.JSONType, route.NoStore
 	w.WriteHeader(http.StatusAccepted)
 	_, _ = w.Write(text.Bytes(encoded.Identity)) // fails only if the client has gone
 	return nil

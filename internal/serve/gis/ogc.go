@@ -63,7 +63,7 @@ func (a *OGC) answerPage(w http.ResponseWriter, r *http.Request, d *pages.Docume
 	}
 	h := w.Header()
 	h.Set("Content-Security-Policy", route.PagePolicy)
-	h["Content-Type"] = route.HtmlType
+	h["Content-Type"] = route.HTMLType
 	return route.Answer(w, r, encoded.NewBody(html, restricted))
 }
 

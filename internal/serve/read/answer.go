@@ -22,7 +22,7 @@ func (a *Hazards) AnswerList(w http.ResponseWriter, r *http.Request, v *view.Vie
 	return route.Answer(w, r, body)
 }
 
-// answerShared is answerList for a body that several readers share. The body counts toward the
+// answerShared is AnswerList for a body that several readers share. The body counts toward the
 // caller's budget while it is sent.
 func (a *Hazards) answerShared(w http.ResponseWriter, r *http.Request, who *auth.Caller, v *view.View, body *encoded.Body, now hazard.Instant) error {
 	if err := a.readers.Begin(who.Name, body); err != nil {

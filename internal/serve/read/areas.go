@@ -93,6 +93,7 @@ func areaIDs(values url.Values) ([]int64, error) {
 	return ids, nil
 }
 
+// NoFeatures is the beginning of a feature collection.
 const NoFeatures = `{"type":"FeatureCollection","features":[`
 
 func (a *Lists) writeBoxes(ctx context.Context, out io.Writer, list iter.Seq2[*hazard.Hazard, int]) error {

@@ -45,6 +45,7 @@ type assetSet struct {
 	By           *string     `json:"loaded_by"`
 }
 
+// AssetSetOf describes a set of assets.
 func (a *Assets) AssetSetOf(s *asset.Set) assetSet {
 	out := assetSet{Organization: a.Acronym(s.Org), Count: s.Count, Areas: s.Areas}
 	if s.Count > 0 {

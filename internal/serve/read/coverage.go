@@ -54,7 +54,7 @@ func (a *Lists) coverage(w http.ResponseWriter, r *http.Request, who *auth.Calle
 		return err
 	}
 	now := a.Now()
-	body, err := route.JsonBody(a.Coverage.About(a.Coverage.At(lon, lat), poll.Readings(states), now, filter.Types...), false)
+	body, err := route.JSONBody(a.Coverage.About(a.Coverage.At(lon, lat), poll.Readings(states), now, filter.Types...), false)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (a *Lists) coverageLayer(w http.ResponseWriter, r *http.Request, who *auth.
 	case values.Has("type") || values.Has("bbox"):
 		return route.BadParameter("geometry", "topology has all outlines and no words: leave out type and bbox")
 	default:
-		key, write, kind = "topology", a.Coverage.Outlines, route.JsonType
+		key, write, kind = "topology", a.Coverage.Outlines, route.JSONType
 	}
 	kept := filter.Box == nil // there are as many boxes as readers
 	if !kept {

@@ -260,12 +260,12 @@ func LandsIn(lands pages.Lands, language *words.Language) pages.Lands {
 
 // notYet answers that the count is in progress.
 func notYet(w http.ResponseWriter, out exposed) error {
-	text, err := route.JsonBody(out, false)
+	text, err := route.JSONBody(out, false)
 	if err != nil {
 		return err
 	}
 	h := w.Header()
-	h["Content-Type"], h["Cache-Control"] = route.JsonType, route.NoStore
+	h["Content-Type"], h["Cache-Control"] = route.JSONType, route.NoStore
 	h.Set("Retry-After", countSeconds)
 	w.WriteHeader(http.StatusAccepted)
 	_, _ = w.Write(text.Bytes(encoded.Identity)) // fails only if the client has gone

@@ -119,6 +119,7 @@ func (a *Hazards) KnowSources(ctx context.Context, names []string) error {
 	return nil
 }
 
+// SearchStore finds hazards in the store.
 func (a *Hazards) SearchStore(ctx context.Context, q query.Query, who *auth.Caller, now hazard.Instant) (*Found, error) {
 	p, err := a.Store.Search(ctx, q, who.Orgs, now)
 	if err != nil {

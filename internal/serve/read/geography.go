@@ -62,6 +62,7 @@ type collection struct {
 	Features []any  `json:"features"`
 }
 
+// GeoJSON is the media type of RFC 7946.
 const GeoJSON = "application/geo+json"
 
 // AlertGeography serves a hazard's area: in the form of the original server, or as GeoJSON.

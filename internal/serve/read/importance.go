@@ -45,7 +45,7 @@ func (a *Lists) activeOrder(w http.ResponseWriter, r *http.Request, who *auth.Ca
 	if err != nil {
 		return err
 	}
-	w.Header()["Content-Type"] = route.JsonType
+	w.Header()["Content-Type"] = route.JSONType
 	return a.answerShared(w, r, who, v, body, now)
 }
 

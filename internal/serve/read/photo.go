@@ -126,8 +126,7 @@ func (a *Pictures) photos(w http.ResponseWriter, r *http.Request, who *auth.Call
 	if err := route.NoQuery(r); err != nil {
 		return err
 	}
-	now := a.Now()
-	h, err := a.FindHazard(r, a.Live.View(now), now)
+	h, err := a.hazardNowOrAt(r, nil)
 	if err != nil {
 		return err
 	}

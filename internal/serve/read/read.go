@@ -1,252 +1,213 @@
+// Package read serves what everybody may read: the active hazards, search, one hazard and all about
+// it, history, pictures, event streams, formats, places and symbols.
+//
+// Hazards finds hazards and products for the handlers of all audiences. The other types are the
+// handlers of this package; each adds its operations in Routes.
 package read
 
 import (
-	"crypto/sha256"
-	"errors"
-	"fmt"
-	"io"
-	"net/http"
-	"slices"
+	"context"
 
-	"github.com/go-json-experiment/json"
+	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/atlas/basemap"
+	"github.com/hazardd/hazardd/internal/atlas/population"
 	"github.com/hazardd/hazardd/internal/format"
-	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/geo/lru"
+	"github.com/hazardd/hazardd/internal/ingest/coverage"
+	"github.com/hazardd/hazardd/internal/ingest/enrich/picture"
+	"github.com/hazardd/hazardd/internal/ingest/fuse"
+	"github.com/hazardd/hazardd/internal/ingest/poll"
+	"github.com/hazardd/hazardd/internal/ingest/poll/delay"
 	"github.com/hazardd/hazardd/internal/serve/encoded"
 	"github.com/hazardd/hazardd/internal/serve/route"
-	"github.com/hazardd/hazardd/internal/store/view"
-	"github.com/hazardd/hazardd/wire"
+	"github.com/hazardd/hazardd/internal/serve/sse"
+	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/tell/publish"
 )
 
-// staticBodies returns the reference lists. They are the same for everybody and never change while
-// the program runs.
-func staticBodies() map[string]*encoded.Body {
-	bodies := map[string]*encoded.Body{}
-	for name, list := range map[string]any{
-		"types": wire.Types(), "severities": wire.Severities(), "categories": wire.Categories(), "productTypes": wire.ProductTypes(),
-		"measurements": quantities(),
-	} {
-		text, err := json.Marshal(list)
-		if err != nil {
-			panic(err) // constants always encode
-		}
-		bodies[name] = encoded.NewBody(text, false)
-	}
-	return bodies
+// Hazards finds hazards and products, now or as of an earlier moment, and sets the headers that say
+// how fresh an answer is.
+type Hazards struct {
+	*route.Router
+	Store *store.Store
+	// Sources returns the states of the sources.
+	Sources func(ctx context.Context) ([]poll.Status, error)
+	// Freshness returns the present values of the header Hazardd-Sources. It must not block.
+	Freshness func() []string
+	// Coverage is what the sources cover. Readings returns how they were polled; it must not block.
+	Coverage *coverage.Map
+	Readings func() coverage.Readings
+
+	forms   *format.Cache
+	regions *lru.Cache[string, *coverage.Region] // regions recently used in lists
+	readers encoded.Readers
 }
 
-// fixed serves one of the reference lists (base interface, section 4, operations 2 to 4).
-func (a *Lists) fixed(name string) route.Protected {
-	body := a.static[name]
-	return func(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
-		if err := route.NoQuery(r); err != nil {
-			return err
-		}
-		return route.Answer(w, r, body)
-	}
+// NewHazards completes h, of which all exported fields are set.
+func NewHazards(h *Hazards) *Hazards {
+	h.forms, h.regions = format.NewCache(maxForms), lru.New[string, *coverage.Region](maxRegions)
+	return h
 }
 
-// active serves the active hazards (operation 5).
-func (a *Lists) active(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	return a.activeList(w, r, who, view.Filter{})
+// Lists serves the lists of hazards, active or found, and the reference lists.
+type Lists struct {
+	*Hazards
+	lists  *encoded.Lists
+	static map[string]*encoded.Body
+	layers *lru.Cache[string, *encoded.Body] // layers of coverage
 }
 
-// activeByCategory serves the active hazards of one category (operation 6).
-func (a *Lists) activeByCategory(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	c := hazard.Category(r.PathValue("category"))
-	if _, ok := c.Info(); !ok {
-		var known []string
-		for _, c := range hazard.Categories() {
-			known = append(known, string(c.ID))
-		}
-		return route.UnknownID("category", string(c), known)
-	}
-	return a.activeList(w, r, who, view.Filter{Category: c})
+// NewLists returns the handlers of lists.
+func NewLists(h *Hazards) *Lists {
+	return &Lists{h, encoded.NewLists(h.BaseURL), staticBodies(), lru.New[string, *encoded.Body](maxLayers)}
 }
 
-// activeBySeverity serves the active hazards of one severity (operation 7).
-func (a *Lists) activeBySeverity(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	s, ok := hazard.ParseSeverity(r.PathValue("severity"))
-	if !ok {
-		var known []string
-		for _, s := range hazard.Severities() {
-			known = append(known, s.ID)
-		}
-		return route.UnknownID("severity", r.PathValue("severity"), known)
-	}
-	return a.activeList(w, r, who, view.Filter{Severity: s})
+// Routes adds the lists.
+func (a *Lists) Routes() {
+	// The base interface, section 4.
+	a.Readable("GET /hazards/types", a.fixed("types"))
+	a.Readable("GET /hazards/severities", a.fixed("severities"))
+	a.Readable("GET /hazards/categories", a.fixed("categories"))
+	a.Readable("GET /hazards/active", a.active)
+	a.Readable("GET /hazards/active/category/{category}", a.activeByCategory)
+	a.Readable("GET /hazards/active/severity/{severity}", a.activeBySeverity)
+	a.Readable("GET /hazards/{hazard}/products", a.products)
+	a.Readable("GET /products/{product}", a.Holds(route.CostOfObject, a.product))
+	// Extensions.
+	a.Readable("GET /products/types", a.fixed("productTypes"))
+	a.Readable("GET /measurements", a.fixed("measurements"))
+	a.Readable("GET /hazards/active/areas", a.activeAreas)
+	a.Readable("GET /hazards/active/order", a.activeOrder)
+	a.Readable("GET /hazards/{hazard}", a.Hazard)
+	a.Readable("GET /hazards", a.search)
+	a.Readable("GET /hazards/count", a.count)
+	a.Readable("GET /coverage", a.coverage)
+	a.Readable("GET /places", a.places)
+	a.Readable("GET /places/{place}", a.Holds(route.CostOfObject, a.place))
 }
 
-func (a *Lists) activeList(w http.ResponseWriter, r *http.Request, who *auth.Caller, filter view.Filter) error {
-	values, err := route.OptionalValues(r)
-	if err != nil {
-		return err
-	}
-	now := a.Now()
-	v := a.Live.View(now)
-	for name := range values {
-		if name != "f" && name != route.LangParameter {
-			return a.searchActive(w, r, who, v, filter, now)
-		}
-	}
-	if len(values["f"]) > 1 {
-		return route.Repeated("f", len(values["f"]))
-	}
-	if values.Get("f") == networkLink {
-		return a.answerLink(w, r)
-	}
-	f, err := formatOf(r, values)
-	if err != nil {
-		return err
-	}
-	wish, err := a.Wish(r, values)
-	if err != nil {
-		return err
-	}
-	route.SetLanguages(w, a.lists.Languages(v, wish))
-	if f != format.JSON {
-		return a.activeForm(w, r, who, v, filter, f, wish, now)
-	}
-	return a.answerShared(w, r, who, v, a.lists.Active(v, filter, who.Orgs, wish), now)
+// Assets finds the assets of organizations.
+type Assets struct{ *Hazards }
+
+// Details serves what is known of one hazard.
+type Details struct {
+	*Assets
+	Intake   *fuse.Intake
+	Counting bool                             // whether this service counts the people in hazard areas
+	Grid     func() (*population.Grid, error) // the population data in use
+	towns    *lru.Cache[string, *Around]      // by the area of a hazard
 }
 
-// products serves the products of a hazard, active or not (operation 8).
-func (a *Lists) products(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	_, at, err := a.readAt(r)
-	if err != nil {
-		return err
-	}
-	if at != nil {
-		h, err := a.hazardAt(r, *at)
-		if err != nil {
-			return err
-		}
-		return a.Hold(w, r, who, route.CostOfPage, func(w http.ResponseWriter) error {
-			products, err := a.Store.ProductsAt(r.Context(), h.ID, who.Orgs, *at)
-			if err != nil {
-				return err
-			}
-			return a.answerProductsAt(w, r, products, *at)
-		})
-	}
-	now := a.Now()
-	v := a.Live.View(now)
-	h, err := a.FindHazard(r, v, now)
-	if err != nil {
-		return err
-	}
-	products, active := v.Products(h.ID, who.Orgs)
-	if active {
-		body, err := a.lists.Products(v, h.ID, who.Orgs, products)
-		if err == nil {
-			return a.AnswerList(w, r, v, body, now)
-		}
-		if !errors.Is(err, encoded.ErrLarge) {
-			return err
-		}
-	}
-	return a.Hold(w, r, who, route.CostOfPage, func(w http.ResponseWriter) error {
-		if active {
-			a.SetView(w, v, now)
-			return a.streamProducts(w, r, products)
-		}
-		products, err := a.Store.Products(r.Context(), h.ID, who.Orgs)
-		if err != nil {
-			return err
-		}
-		return a.answerProducts(w, r, products)
-	})
+// NewDetails completes d, of which all exported fields are set.
+func NewDetails(d *Details) *Details {
+	d.towns = lru.New[string, *Around](townBytes)
+	return d
 }
 
-// streamProducts serves products that are too large for one body in memory.
-func (a *Lists) streamProducts(w http.ResponseWriter, r *http.Request, products []*hazard.Product) error {
-	sum := sha256.New()
-	for _, p := range products {
-		fmt.Fprintf(sum, "%d.%d ", p.ID, p.Version)
-	}
-	tag := fmt.Sprintf(`"products-%x"`, sum.Sum(nil)[:15])
-	return a.Streamed(w, r, tag, slices.ContainsFunc(products, (*hazard.Product).Restricted), func(out io.Writer) error {
-		for i, p := range products {
-			between := ","
-			if i == 0 {
-				between = "["
-			}
-			if _, err := io.WriteString(out, between); err != nil {
-				return err
-			}
-			if err := json.MarshalWrite(out, wire.FromProduct(p, a.BaseURL)); err != nil {
-				return err
-			}
-		}
-		_, err := io.WriteString(out, "]")
-		return err
-	})
+// Routes adds the details.
+func (a *Details) Routes() {
+	a.Readable("GET /products/{product}/versions", a.versions)
+	a.Readable("GET /hazards/{hazard}/alert-geography", a.Holds(route.CostOfShapes, a.AlertGeography))
+	a.Readable("GET /hazards/{hazard}/measurements", a.Holds(route.CostOfObject, a.measurements))
+	a.Readable("GET /hazards/{hazard}/shapes", a.Holds(route.CostOfShapes, a.shapes))
+	a.Readable("GET /hazards/{hazard}/exposure", a.Holds(route.CostOfObject, a.exposure))
+	a.Readable("GET /hazards/{hazard}/importance", a.Holds(route.CostOfObject, a.importance))
+	a.Readable("GET /hazards/{hazard}/reports", a.Holds(route.CostOfObject, a.reports))
+	a.Readable("GET /hazards/{hazard}/texts", a.texts)
+	a.Readable("GET /hazards/{hazard}/related", a.Holds(route.CostOfObject, a.related))
+	a.Members("GET /organizations/{org}/assets", a.Holds(route.CostOfPage, a.assets))
+	a.Members("GET /hazards/{hazard}/assets", a.Holds(route.CostOfPage, a.hazardAssets))
 }
 
-func (a *Lists) answerProducts(w http.ResponseWriter, r *http.Request, products []*hazard.Product) error {
-	list := make([]wire.Product, len(products))
-	for i, p := range products {
-		list[i] = wire.FromProduct(p, a.BaseURL)
-	}
-	return route.AnswerJSON(w, r, list, slices.ContainsFunc(products, (*hazard.Product).Restricted))
+// Pictures serves the files and pictures of hazards, and draws maps.
+type Pictures struct {
+	*Hazards
+	Keeper     *picture.Keeper                // pictures of sources
+	Ground     *basemap.Archive               // nil if the binary is built without the map
+	drawn      *lru.Cache[any, *encoded.Body] // by pictureKey and windowKey
+	pencil     chan struct{}                  // holds one token, for the request that draws a picture
+	thumbnails *lru.Cache[string, []byte]     // thumbnails of picture products, by digest
 }
 
-// product serves one product as an array of one (operation 9).
-func (a *Lists) product(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	_, at, err := a.readAt(r)
-	if err != nil {
-		return err
-	}
-	if at != nil {
-		p, err := a.productAt(r, who, *at)
-		if err != nil {
-			return err
-		}
-		return a.answerProductsAt(w, r, []*hazard.Product{p}, *at)
-	}
-	p, err := a.FindProduct(r, who)
-	if err != nil {
-		return err
-	}
-	return a.answerProducts(w, r, []*hazard.Product{p})
+// NewPictures returns the handlers of pictures.
+func NewPictures(h *Hazards, k *picture.Keeper, ground *basemap.Archive) *Pictures {
+	return &Pictures{h, k, ground, lru.New[any, *encoded.Body](maxPictures), make(chan struct{}, 1), lru.New[string, []byte](maxThumbnails)}
 }
 
-// Hazard serves one hazard, active or not.
-func (a *Lists) Hazard(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	values, at, err := a.readAt(r, "f", route.LangParameter)
-	if err != nil {
-		return err
-	}
-	f, err := formatOf(r, values)
-	if err != nil {
-		return err
-	}
-	wish, err := a.Wish(r, values)
-	if err != nil {
-		return err
-	}
-	if at != nil {
-		return a.answerHazardAt(w, r, who, f, *at, wish)
-	}
-	now := a.Now()
-	v := a.Live.View(now)
-	h, err := a.FindHazard(r, v, now)
-	if err != nil {
-		return err
-	}
-	a.tellEnd(w, r, h)
-	total, err := a.ProductTotal(r.Context(), v, h, who)
-	if err != nil {
-		return err
-	}
-	h = route.InLanguage(w, h, wish)
-	if f != format.JSON {
-		return a.hazardForm(w, r, f, v, h, total, who, now)
-	}
-	body, err := a.HazardBody(h, total)
-	if err != nil {
-		return err
-	}
-	return a.AnswerList(w, r, v, body, now)
+// Routes adds the pictures.
+func (a *Pictures) Routes() {
+	a.Readable("GET /hazards/active/map.svg", a.activePicture)
+	a.Readable("GET /products/{product}/file", a.File)
+	a.Readable("GET /products/{product}/picture", a.Photo)
+	a.Readable("GET /hazards/{hazard}/map.png", a.mapPicture)
+	a.Readable("GET /hazards/{hazard}/pictures", a.Holds(route.CostOfObject, a.photos))
+}
+
+// Streams serves the log of changes, as event streams and in pages.
+type Streams struct {
+	*Hazards
+	Push    *sse.Hub
+	Delays  *delay.Delays // measures how late events are sent
+	metrics *streamMetrics
+}
+
+// NewStreams returns the handlers of changes. It adds their metrics to the registry.
+func NewStreams(h *Hazards, hub *sse.Hub, delays *delay.Delays, registry *prometheus.Registry) *Streams {
+	return &Streams{h, hub, delays, newStreamMetrics(registry)}
+}
+
+// Routes adds the log of changes.
+func (a *Streams) Routes() {
+	a.Readable("GET /hazards/{hazard}/changes", a.HazardChanges)
+	a.Readable("GET /changes", a.changes)
+	a.Readable("GET /events", a.events)
+	a.Private("POST /events/tickets", a.ticket)
+}
+
+// Authorities serves the messages of organizations that publish their hazards.
+type Authorities struct {
+	*Hazards
+	messages *publish.Publisher
+	indexes  *lru.Cache[string, *encoded.Body]
+}
+
+// NewAuthorities returns the handlers of messages; a nil signer leaves them unsigned.
+func NewAuthorities(h *Hazards, signer publish.Signer) *Authorities {
+	return &Authorities{h, publish.New(h.Store, signer), lru.New[string, *encoded.Body](maxIndexes)}
+}
+
+// Routes adds the messages.
+func (a *Authorities) Routes() {
+	a.Readable("GET /cap/feed.atom", a.capIndex(publish.Atom, "application/atom+xml"))
+	a.Readable("GET /cap/feed.rss", a.capIndex(publish.RSS, "application/rss+xml"))
+	a.Readable("GET /cap/{message}", a.capMessage)
+}
+
+// Assistant serves the Model Context Protocol.
+type Assistant struct {
+	*route.Router
+	AllowedOrigins []string // web origins whose pages may use it, besides our own
+	Version        string   // version of the program
+}
+
+// Routes adds the protocol's path.
+func (a *Assistant) Routes() {
+	a.Readable("POST /mcp", a.mcp) // needs a token: the public can only read, and this is a POST
+	a.Open("POST /key/{key}/mcp", a.WithKey)
+}
+
+// Symbols serves the symbols and icons of hazards.
+type Symbols struct {
+	*route.Router
+	symbols *drawnSymbols
+}
+
+// NewSymbols returns the handlers of symbols.
+func NewSymbols(r *route.Router) *Symbols { return &Symbols{r, newDrawnSymbols()} }
+
+// Routes adds the symbols.
+func (a *Symbols) Routes() {
+	a.Open("GET /icons/hazard/large/{icon}", a.icon)
+	a.Open("GET /symbols/{type}/{category}/{file}", a.symbol)
 }

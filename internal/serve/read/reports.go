@@ -120,8 +120,7 @@ func (a *Details) texts(w http.ResponseWriter, r *http.Request, _ *auth.Caller) 
 	if err := route.NoQuery(r); err != nil {
 		return err
 	}
-	now := a.Now()
-	h, err := a.FindHazard(r, a.Live.View(now), now)
+	h, err := a.hazardNowOrAt(r, nil)
 	if err != nil {
 		return err
 	}

@@ -86,7 +86,7 @@ func (a *Lists) count(w http.ResponseWriter, r *http.Request, _ *auth.Caller) er
 	if err != nil {
 		return err
 	}
-	body, err := route.JsonBody(struct {
+	body, err := route.JSONBody(struct {
 		Count int64 `json:"count"`
 	}{n}, false)
 	if err != nil {

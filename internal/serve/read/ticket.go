@@ -25,7 +25,7 @@ func (a *Streams) ticket(w http.ResponseWriter, r *http.Request, who *auth.Calle
 	if err != nil {
 		return err
 	}
-	body, err := route.JsonBody(struct {
+	body, err := route.JSONBody(struct {
 		Ticket  string    `json:"ticket"`
 		Expires time.Time `json:"expires"`
 		URL     string    `json:"url"`

@@ -12,7 +12,7 @@ import (
 
 // Header values that all answers share; using them needs no allocation.
 var (
-	JsonType     = []string{"application/json"}
+	JSONType     = []string{"application/json"}
 	revalidate   = []string{"private, no-cache"}
 	NoStore      = []string{"no-store"}
 	varies       = []string{"Authorization, Accept, Accept-Encoding, Accept-Language"}
@@ -25,7 +25,7 @@ const minCompressed = 1200
 
 // AnswerJSON writes a value that is not part of the view.
 func AnswerJSON(w http.ResponseWriter, r *http.Request, value any, restricted bool) error {
-	body, err := JsonBody(value, restricted)
+	body, err := JSONBody(value, restricted)
 	if err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func AnswerJSON(w http.ResponseWriter, r *http.Request, value any, restricted bo
 }
 
 // Answer writes a body, as JSON unless the header says otherwise. Caches must revalidate it before
-// reuse; for the public see cacheControl.
+// reuse; for the public see CacheControl.
 func Answer(w http.ResponseWriter, r *http.Request, body *encoded.Body) error {
 	return Send(w, r, body, CacheControl(r, body.Restricted), varies)
 }
@@ -58,7 +58,7 @@ func Send(w http.ResponseWriter, r *http.Request, body *encoded.Body, cache, var
 		return nil
 	}
 	if _, ok := h["Content-Type"]; !ok {
-		h["Content-Type"] = JsonType
+		h["Content-Type"] = JSONType
 	}
 	if coding != encoded.Identity {
 		h["Content-Encoding"] = codingValues[coding]
@@ -74,7 +74,8 @@ func Send(w http.ResponseWriter, r *http.Request, body *encoded.Body, cache, var
 // Scripts never run.
 const PagePolicy = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-var HtmlType = []string{"text/html; charset=utf-8"}
+// HTMLType is the Content-Type of pages.
+var HTMLType = []string{"text/html; charset=utf-8"}
 
 // LinkNext sets the link to the next page (RFC 8288).
 func (a *Router) LinkNext(w http.ResponseWriter, r *http.Request, parameters url.Values) {
@@ -86,8 +87,8 @@ func (a *Router) PageAddress(r *http.Request, parameters url.Values) string {
 	return a.Base(r) + r.URL.EscapedPath() + "?" + parameters.Encode()
 }
 
-// JsonBody encodes a value.
-func JsonBody(value any, restricted bool) (*encoded.Body, error) {
+// JSONBody encodes a value.
+func JSONBody(value any, restricted bool) (*encoded.Body, error) {
 	text, err := json.Marshal(value)
 	if err != nil {
 		return nil, err
@@ -98,7 +99,7 @@ func JsonBody(value any, restricted bool) (*encoded.Body, error) {
 // Written answers a write: 201 with Location for something new, otherwise 200.
 func Written(w http.ResponseWriter, body *encoded.Body, location string, isNew bool) error {
 	h := w.Header()
-	h["Content-Type"], h["Cache-Control"], h["Content-Length"] = JsonType, NoStore, body.Length(encoded.Identity)
+	h["Content-Type"], h["Cache-Control"], h["Content-Length"] = JSONType, NoStore, body.Length(encoded.Identity)
 	h.Set("Location", location)
 	if isNew {
 		w.WriteHeader(http.StatusCreated)
@@ -109,7 +110,7 @@ func Written(w http.ResponseWriter, body *encoded.Body, location string, isNew b
 
 // WrittenJSON is written for a value that only its owner may see.
 func WrittenJSON(w http.ResponseWriter, value any, location string, isNew bool) error {
-	body, err := JsonBody(value, true)
+	body, err := JSONBody(value, true)
 	if err != nil {
 		return err
 	}

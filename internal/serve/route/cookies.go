@@ -51,6 +51,7 @@ func (v *Cookies) SetCookie(w http.ResponseWriter, token auth.PageToken, now haz
 	v.put(w, token.Text, max(1, int(token.Expires-now)/1000))
 }
 
+// ClearCookie deletes the session's cookie.
 func (v *Cookies) ClearCookie(w http.ResponseWriter) { v.put(w, "", -1) }
 
 // PutFor sets a cookie for a login at the provider; a negative age deletes it.

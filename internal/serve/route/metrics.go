@@ -50,6 +50,7 @@ func newMetrics(registry *prometheus.Registry, pace encoded.Pace) *metrics {
 	return m
 }
 
+// NewCounter returns a counter, not registered yet.
 func NewCounter(name, help string) prometheus.Counter {
 	return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 }

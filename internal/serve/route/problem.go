@@ -83,6 +83,7 @@ func BadParameter(name, format string, args ...any) error {
 	return &Problem{Status: http.StatusBadRequest, Detail: name + ": " + detail, Errors: []Fault{{Parameter: name, Detail: detail}}}
 }
 
+// TooLarge returns the problem of a body larger than limit, in bytes.
 func TooLarge(limit int64) error {
 	return &Problem{Status: http.StatusRequestEntityTooLarge, Detail: fmt.Sprintf("the body is larger than the limit of %d bytes", limit)}
 }
@@ -102,6 +103,7 @@ func BodyError(err error, limit int64) error {
 // tooSlow reports whether the body did not arrive in time.
 func tooSlow(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }
 
+// PanicError is the error of a handler that panicked.
 type PanicError struct{ Value any }
 
 func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
@@ -265,6 +267,7 @@ func denied(w http.ResponseWriter) {
 	plain(w, http.StatusUnauthorized, Realm, "Authentication failed.")
 }
 
+// Realm is the challenge of answers to invalid credentials (RFC 6750).
 const Realm = `Bearer realm="hazardd"`
 
 func plain(w http.ResponseWriter, status int, authenticate, text string) {
@@ -294,3 +297,20 @@ func searchProblem(err error) *Problem {
 	}
 	return nil
 }
+
+// ArcGISPath is where ArcGIS looks for services.
+const ArcGISPath = "/arcgis/rest/"
+
+// arcgisError is the error format of ArcGIS, which stands beside the members of a problem.
+type arcgisError struct {
+	Code    int      `json:"code"`
+	Message string   `json:"message"`
+	Details []string `json:"details"`
+}
+
+// The paths of a layer's query: by GET, by POST if it is too long for an address, and with a read
+// key.
+const (
+	ArcGISQueryPath   = ArcGISPath + "services/hazards/FeatureServer/{layer}/query"
+	ArcGISQueryByPost = "POST " + ArcGISQueryPath
+)

@@ -22,6 +22,7 @@ const (
 	MaxChanges     = 1000
 )
 
+// UnknownID returns the problem of an id in the path that is none of the known ones.
 func UnknownID(what, id string, known []string) error {
 	detail := fmt.Sprintf("%q is not a %s; expected one of %s", id, what, strings.Join(known, ", "))
 	return &Problem{Status: http.StatusNotFound, Detail: detail, Errors: []Fault{{Parameter: what + "-id", Detail: detail}}}
@@ -58,7 +59,7 @@ func QueryValues(r *http.Request) (url.Values, error) {
 	return values, nil
 }
 
-// OptionalValues is queryValues without the cost if there is no query.
+// OptionalValues is QueryValues without the cost if there is no query.
 func OptionalValues(r *http.Request) (url.Values, error) {
 	if r.URL.RawQuery == "" {
 		return nil, nil
@@ -66,6 +67,7 @@ func OptionalValues(r *http.Request) (url.Values, error) {
 	return QueryValues(r)
 }
 
+// Repeated returns the problem of a parameter that is given more than once.
 func Repeated(name string, times int) error {
 	return BadParameter(name, "is given %d times, expected once", times)
 }

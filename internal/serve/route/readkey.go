@@ -8,6 +8,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
+// KeyPath is the beginning of paths with a read key.
 const KeyPath = "/key/"
 
 // WithKey serves reads with a key in the address, for clients that cannot send headers: /key/KEY
@@ -37,6 +38,7 @@ type keyedCaller struct {
 
 type keyedContext struct{}
 
+// Keyed returns the caller of a request with a read key, or nil.
 func Keyed(r *http.Request) *keyedCaller {
 	k, _ := r.Context().Value(keyedContext{}).(*keyedCaller)
 	return k

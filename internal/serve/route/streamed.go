@@ -15,7 +15,7 @@ func (a *Router) Streamed(w http.ResponseWriter, r *http.Request, tag string, re
 	h := w.Header()
 	head := map[string][]string{"Etag": {tag}, "Cache-Control": CacheControl(r, restricted)}
 	if _, ok := h["Content-Type"]; !ok {
-		head["Content-Type"] = JsonType
+		head["Content-Type"] = JSONType
 	}
 	for name, value := range head {
 		h[name] = value

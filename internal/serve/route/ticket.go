@@ -8,6 +8,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
+// TicketParameter is the parameter of GET /events that takes the place of a token.
 const TicketParameter = "ticket"
 
 // ticketed reports whether the request opens a stream with a ticket.

@@ -65,12 +65,12 @@ func (a *Handlers) orDrafted(w http.ResponseWriter, err error) error {
 	if err != nil {
 		return err
 	}
-	body, err := route.JsonBody(shown, true)
+	body, err := route.JSONBody(shown, true)
 	if err != nil {
 		return err
 	}
 	h := w.Header()
-	h["Content-Type"], h["Cache-Control"], h["Content-Length"] = route.JsonType, route.NoStore, body.Length(encoded.Identity)
+	h["Content-Type"], h["Cache-Control"], h["Content-Length"] = route.JSONType, route.NoStore, body.Length(encoded.Identity)
 	h.Set("Location", fmt.Sprintf("%s/drafts/%s", a.BaseURL, shown.ID))
 	w.WriteHeader(http.StatusAccepted)
 	_, _ = w.Write(body.Bytes(encoded.Identity)) // fails only if the client has gone

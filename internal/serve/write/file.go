@@ -29,6 +29,7 @@ func fileName(part *multipart.Part) string {
 // noName is the name of a file that was uploaded without one.
 const noName = "file"
 
+// CleanFileName makes the name of an uploaded file safe to show.
 func CleanFileName(name string) string {
 	name = name[strings.LastIndexAny(name, `/\`)+1:]
 	name = hazard.CleanLine(name)

@@ -98,7 +98,7 @@ func (c condition) Product(p *hazard.Product) bool {
 }
 
 func (c condition) names(representation any) bool {
-	body, err := route.JsonBody(representation, false)
+	body, err := route.JSONBody(representation, false)
 	return err == nil && slices.ContainsFunc(c.tags, func(tag string) bool {
 		tag = strings.TrimSpace(tag)
 		return tag == "*" || slices.ContainsFunc([]encoded.Encoding{encoded.Identity, encoded.Gzip, encoded.Zstd, encoded.Brotli}, func(coding encoded.Encoding) bool {
@@ -143,11 +143,11 @@ func (a *Handlers) answerHazard(w http.ResponseWriter, r *http.Request, who *aut
 func (a *Handlers) answerProduct(w http.ResponseWriter, r *http.Request, _ *auth.Caller, done edit.Done[hazard.Product]) error {
 	a.visible(r.Context(), done.Last)
 	record := wire.FromProduct(done.State, a.BaseURL)
-	body, err := route.JsonBody(record, done.State.Restricted())
+	body, err := route.JSONBody(record, done.State.Restricted())
 	if err != nil {
 		return err
 	}
-	list, err := route.JsonBody([]wire.Product{record}, true) // GET /products/{product-id} returns an array of one
+	list, err := route.JSONBody([]wire.Product{record}, true) // GET /products/{product-id} returns an array of one
 	if err != nil {
 		return err
 	}

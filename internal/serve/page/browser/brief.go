@@ -65,7 +65,7 @@ func (a *Pages) brief(w http.ResponseWriter, r *http.Request, who *auth.Caller) 
 	if err != nil {
 		return err
 	}
-	w.Header()["Content-Type"] = route.HtmlType
+	w.Header()["Content-Type"] = route.HTMLType
 	w.Header().Set("Content-Security-Policy", pages.BriefPolicy())
 	return route.Answer(w, r, encoded.NewBody(html, restricted))
 }

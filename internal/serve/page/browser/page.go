@@ -189,7 +189,7 @@ func sentence(text string) string {
 
 func writeHTML(w http.ResponseWriter, status int, html []byte) {
 	h := w.Header()
-	h["Content-Type"], h["Cache-Control"] = route.HtmlType, route.NoStore
+	h["Content-Type"], h["Cache-Control"] = route.HTMLType, route.NoStore
 	h.Set("Content-Length", strconv.Itoa(len(html)))
 	w.WriteHeader(status)
 	_, _ = w.Write(html) // fails only if the client has gone
@@ -231,7 +231,7 @@ func (a *Pages) hazardPage(w http.ResponseWriter, r *http.Request, who *auth.Cal
 	if err != nil {
 		return err
 	}
-	w.Header()["Content-Type"] = route.HtmlType
+	w.Header()["Content-Type"] = route.HTMLType
 	return route.Answer(w, r, encoded.NewBody(html, restricted))
 }
 

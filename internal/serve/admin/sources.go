@@ -66,7 +66,7 @@ func (a *Sources) sources(w http.ResponseWriter, r *http.Request, who *auth.Call
 		list = append(list, sourceStatus{s, held, a.delaysOf(s.Name)})
 	}
 	now := a.Now()
-	body, err := route.JsonBody(list, false)
+	body, err := route.JSONBody(list, false)
 	if err != nil {
 		return err
 	}

@@ -35,6 +35,7 @@ func (a *Router) Org(name string) (auth.Org, error) {
 	return orgs[i], nil
 }
 
+// AnswerPair answers with a pair of tokens.
 func AnswerPair(w http.ResponseWriter, r *http.Request, pair auth.Pair) error {
 	return AnswerJSON(w, r, wire.TokenPair{AccessToken: pair.Access, RefreshToken: pair.Refresh}, true)
 }
@@ -117,6 +118,7 @@ func (a *Router) ClientAddr(r *http.Request) netip.Addr {
 	return addr
 }
 
+// Role returns an error unless the caller has one of the roles.
 func Role(who *auth.Caller, roles ...auth.Role) error {
 	for _, r := range roles {
 		if who.Role == r {

@@ -114,6 +114,7 @@ func (b *Quotas) Enter(r *http.Request, who *auth.Caller, now time.Time) (*share
 	return u, nil
 }
 
+// Leave ends the request.
 func (u *share) Leave() {
 	if u != nil {
 		u.running.Add(-1)

@@ -18,8 +18,10 @@ type Handler func(w http.ResponseWriter, r *http.Request) error
 // Protected is a handler that needs a caller.
 type Protected func(w http.ResponseWriter, r *http.Request, who *auth.Caller) error
 
+// Open registers an operation that needs no token.
 func (a *Router) Open(pattern string, h Handler) { a.Handle(pattern, a.unguarded(h)) }
 
+// Private registers an operation of people with an account.
 func (a *Router) Private(pattern string, h Protected) { a.Handle(pattern, a.guarded(h, forPeople)) }
 
 // Readable registers what the public may read if the server is public (Config.Public). Otherwise it
@@ -50,6 +52,7 @@ func inScope(who *auth.Caller, u use) error {
 	return auth.ErrInvalidToken
 }
 
+// Handle registers a handler that answers its errors itself.
 func (a *Router) Handle(pattern string, h http.Handler) {
 	a.mux.Handle(pattern, a.measure.measure(pattern, h))
 	a.probe.Handle(pattern, http.NotFoundHandler())
@@ -132,13 +135,16 @@ var (
 	NoReferrer = []string{"no-referrer"}
 )
 
+// Secure sets the headers that all answers have.
 func Secure(h http.Header) {
 	h["X-Content-Type-Options"] = nosniff
 	h["Referrer-Policy"] = NoReferrer
 }
 
+// Now returns the present instant.
 func (a *Router) Now() hazard.Instant { return hazard.At(a.Time()) }
 
+// Clock returns the clock of Now.
 func (a *Router) Clock() hazard.Clock { return hazard.ClockFunc(a.Now) }
 
 // recover answers a request whose handler panicked. The process can continue, because handlers

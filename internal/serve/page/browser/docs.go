@@ -60,6 +60,6 @@ func (a *Docs) docs(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	w.Header()["Content-Type"] = route.HtmlType
+	w.Header()["Content-Type"] = route.HTMLType
 	return route.Answer(w, r, body)
 }
