@@ -25,7 +25,7 @@ type post struct {
 	mu       sync.Mutex
 	waiting  []*letter
 	sending  int
-	most     int // sent at once
+	peak     int // sent at once
 	sent     []time.Time
 	finished []string
 	released []string
@@ -51,7 +51,7 @@ func (p *post) Prepare(_ context.Context, _ *Health, free int, busy map[string]b
 func (p *post) Send(_ context.Context, l *letter) {
 	p.mu.Lock()
 	p.sending++
-	p.most = max(p.most, p.sending)
+	p.peak = max(p.peak, p.sending)
 	p.sent = append(p.sent, time.Now())
 	p.mu.Unlock()
 	time.Sleep(time.Second)
@@ -95,8 +95,8 @@ func TestALaneSendsSeveralAtOnceButOneToAKey(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		l.Stop()
 		slices.Sort(p.finished)
-		if p.most != 2 || !slices.Equal(p.finished, []string{"a", "a", "b", "c"}) {
-			t.Errorf("%d at once, %v", p.most, p.finished)
+		if p.peak != 2 || !slices.Equal(p.finished, []string{"a", "a", "b", "c"}) {
+			t.Errorf("%d at once, %v", p.peak, p.finished)
 		}
 	})
 }

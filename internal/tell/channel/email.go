@@ -32,14 +32,14 @@ const (
 	mailTimeout  = 30 * time.Second // of each step
 	mailIdle     = 20 * time.Second // servers close what is idle for longer than minutes
 	mailParallel = 8
-	mailIdleMost = mailParallel
+	maxIdle      = mailParallel
 )
 
-// Mail sends notices by email, through the mail server of the operator, who answers for delivery.
+// Mail sends notices by email through the operator's mail server, which is responsible for delivery.
 type Mail struct {
 	client *gomail.Client
 	from   *mail.Address
-	domain string // of From: Message-IDs are of it
+	domain string // of From, for Message-IDs
 	now    func() time.Time
 	slots  chan struct{}
 	mu     sync.Mutex
@@ -47,21 +47,22 @@ type Mail struct {
 	closed bool        // guarded by mu
 }
 
-// MailConfig is what Mail needs.
+// MailConfig configures a Mail.
 type MailConfig struct {
-	// Server is smtp://HOST:PORT or smtps://HOST:PORT, with user and password in front of the host if the server wants some. smtp means STARTTLS, without
-	// which only loopback addresses are sent to; smtps means TLS from the start. The ports are 587 and 465 unless named.
+	// Server is smtp://HOST:PORT or smtps://HOST:PORT, with USER:PASSWORD@ before the host if required.
+	// smtp uses STARTTLS, except on loopback addresses; smtps uses TLS from the start. The default ports
+	// are 587 and 465.
 	Server string
-	// Password is the password of the user in Server, where it is not there.
+	// Password is the password of the user in Server, if it is not in Server.
 	Password string
 	From     string         // "Name <address>", or an address
-	RootCAs  *x509.CertPool // whom certificates must come from; nil: the system's
+	RootCAs  *x509.CertPool // nil for the system's
 	Now      func() time.Time
-	// Dial connects; nil: the system does. For tests.
+	// Dial connects, in tests; nil for the network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// NewMail makes a Mail. It connects to nothing. Its errors name neither user nor password.
+// NewMail makes a Mail. It does not connect. Its errors contain neither user nor password.
 func NewMail(c MailConfig) (*Mail, error) {
 	u, err := url.Parse(c.Server)
 	if err != nil || u.Hostname() == "" || u.Path != "" && u.Path != "/" || u.RawQuery != "" || u.Fragment != "" || u.Scheme != "smtp" && u.Scheme != "smtps" {
@@ -130,7 +131,7 @@ func NewMail(c MailConfig) (*Mail, error) {
 	return m, nil
 }
 
-// loopback reports whether a host is this machine: what is sent there stays here.
+// loopback reports whether a host is this machine.
 func loopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return err == nil && ip.IsLoopback() || strings.EqualFold(host, "localhost")
@@ -148,18 +149,18 @@ type mailConn struct {
 
 type heldKey struct{}
 
-// Close closes the connections that wait to be used again. A Mail that is closed keeps none.
+// Close closes idle connections. A closed Mail keeps none.
 func (m *Mail) Close() {
 	m.mu.Lock()
 	idle := m.idle
 	m.idle, m.closed = nil, true
 	m.mu.Unlock()
 	for _, c := range idle {
-		_ = c.conn.Close() // nothing is under way on it
+		_ = c.conn.Close() // it is idle
 	}
 }
 
-// take is a connection that waits to be used; nil: there is none.
+// take returns an idle connection, or nil.
 func (m *Mail) take() *mailConn {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -178,7 +179,7 @@ func (m *Mail) keep(c *mailConn) {
 	c.used = m.now()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.closed || len(m.idle) >= mailIdleMost {
+	if m.closed || len(m.idle) >= maxIdle {
 		_ = c.conn.Close()
 		return
 	}
@@ -201,14 +202,14 @@ func (m *Mail) connect(ctx context.Context) (*mailConn, error) {
 	return c, nil
 }
 
-// Check reports what is wrong with an address.
+// Check returns what is wrong with an address.
 func (m *Mail) Check(to Address) error {
 	_, err := mailbox(to.To)
 	return err
 }
 
-// mailbox is an address as it is sent to: an ASCII local part at a name of the DNS. Quoted local parts, comments and addresses of hosts are allowed by RFC 5321, and
-// used by nobody but those who look for holes.
+// mailbox returns an address in the form in which it is used: an ASCII local part at a DNS name. RFC
+// 5321 also allows quoted local parts, comments and IP addresses, which only attackers use.
 func mailbox(address string) (string, error) {
 	const expected = "expected an email address, such as name@example.org"
 	at := strings.LastIndexByte(address, '@')
@@ -254,7 +255,7 @@ func (m *Mail) Send(ctx context.Context, to Address, n message.Notice) error {
 	return m.result(ctx, to, msg, m.exchange(ctx, c, msg))
 }
 
-// exchange sends the message over a connection, and keeps the connection if it is still good.
+// exchange sends the message over a connection, and keeps the connection if it still works.
 func (m *Mail) exchange(ctx context.Context, c *mailConn, msg *gomail.Msg) error {
 	stop := context.AfterFunc(ctx, func() { _ = c.conn.Close() })
 	err := m.client.SendWithSMTPClient(c.client, msg)
@@ -278,9 +279,9 @@ func answered(err error) bool {
 	return ok && e.ErrorCode() != 0 && e.ErrorCode() != 421
 }
 
-// result is what came of a message. The words of the server are left out: they repeat the address.
+// result returns the error of a message without the server's words, which repeat the address.
 func (m *Mail) result(ctx context.Context, to Address, msg *gomail.Msg, err error) error {
-	if err == nil || msg.IsDelivered() { // a fault after the server took it over is none
+	if err == nil || msg.IsDelivered() { // an error after the server accepted it does not count
 		return nil
 	}
 	e, ok := errors.AsType[*gomail.SendError](err)
@@ -306,11 +307,12 @@ func (m *Mail) result(ctx context.Context, to Address, msg *gomail.Msg, err erro
 	case (e.Reason == gomail.ErrSMTPDataClose || e.Reason == gomail.ErrSMTPData) && code >= 500:
 		return fmt.Errorf("%v: the mail server answers %s to %s: %w", to, answer, what, Refused)
 	}
-	// 4xx, and what a policy or the mail server's own settings refuse (5.7.x, a relay that is denied): the operator can mend it.
+	// 4xx, and refusals by a policy or the mail server's settings (5.7.x, relaying denied), which the
+	// operator can correct.
 	return fmt.Errorf("%v: the mail server answers %s to %s", to, answer, what)
 }
 
-// connectFault is why there is no connection, without names, addresses and words of the server.
+// connectFault returns why there is no connection, without names, addresses and words of the server.
 func connectFault(ctx context.Context, err error) string {
 	var dns *net.DNSError
 	var cert *tls.CertificateVerificationError
@@ -329,7 +331,7 @@ func connectFault(ctx context.Context, err error) string {
 	return "connection failed"
 }
 
-// message is a notice as a mail.
+// message returns a notice as a mail.
 func (m *Mail) message(to Address, n *message.Notice) (*gomail.Msg, error) {
 	recipient, err := mailbox(to.To)
 	if err != nil {
@@ -375,7 +377,7 @@ func (m *Mail) message(to Address, n *message.Notice) (*gomail.Msg, error) {
 	return msg, nil
 }
 
-// id is a name that stands for another and gives nothing of it away (RFC 5322, section 3.6.4).
+// id returns a Message-ID for a name without revealing it (RFC 5322, section 3.6.4).
 func (m *Mail) id(kind, name string) string {
 	sum := sha256.Sum256([]byte(kind + "\x00" + name))
 	return hex.EncodeToString(sum[:16]) + "@" + m.domain

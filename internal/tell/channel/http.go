@@ -29,23 +29,24 @@ import (
 //go:embed templates/*.yaml
 var readyFiles embed.FS
 
-// Recipe says how a notice is sent to a kind of service: a ready one, or one that the operator wrote. docs/notifications.md describes its members.
+// Recipe says how a notice is sent to a kind of service. It is built in or written by the operator.
+// docs/notifications.md describes its members.
 type Recipe struct {
 	About string `yaml:"about"`
-	// Template names the ready recipe whose members count where this one has none.
+	// Template names the built-in recipe that supplies missing members.
 	Template string `yaml:"template"`
-	// To is what an address of the channel is: "url", or a regular expression for all of it.
+	// To is the form of addresses of the channel: "url", or a regular expression for the whole address.
 	To      string            `yaml:"to"`
-	Hosts   []string          `yaml:"hosts"` // of To: url, where it may lead; with a dot in front, what ends so; none: anywhere
-	Path    string            `yaml:"path"`  // of To: url, a regular expression for its path
+	Hosts   []string          `yaml:"hosts"` // for To: url, the allowed hosts; with a dot in front, their suffixes; none allows all
+	Path    string            `yaml:"path"`  // for To: url, a regular expression for its path
 	Method  string            `yaml:"method"`
 	URL     string            `yaml:"url"`
 	Headers map[string]string `yaml:"headers"`
 	Body    string            `yaml:"body"`
-	Gone    []int             `yaml:"gone"` // statuses that say that the address is dead
+	Gone    []int             `yaml:"gone"` // statuses that mean that the address is dead
 	Needs   []string          `yaml:"needs"`
 
-	// Of the operator.
+	// Only in the operator's recipes.
 	Server     string            `yaml:"server"`
 	Secret     string            `yaml:"secret"`
 	SecretFile string            `yaml:"secret_file"`
@@ -53,7 +54,7 @@ type Recipe struct {
 	Limit      Limits            `yaml:"limit"`
 }
 
-// service is an HTTP service as a channel: a recipe that is ready to use.
+// service is a parsed recipe.
 type service struct {
 	Recipe
 	to, path  *regexp.Regexp
@@ -69,14 +70,14 @@ type Web struct {
 	limited  map[string]*limiter
 }
 
-// The limits of what a recipe makes.
+// The limits of recipes and their messages, in bytes.
 const (
 	maxRecipe = 64 << 10
 	maxBody   = 256 << 10
 	maxTo     = 2000
 )
 
-// Ready are the ready recipes by name.
+// Ready returns the built-in recipes by name.
 func Ready() (map[string]Recipe, error) {
 	entries, err := readyFiles.ReadDir("templates")
 	if err != nil {
@@ -104,7 +105,8 @@ func parseRecipe(text []byte) (r Recipe, err error) {
 	return r, err
 }
 
-// Recipes reads the operator's channels: the files NAME.yaml of a folder. Secrets are read from the files that they name.
+// Recipes reads the operator's channels, the files NAME.yaml of a folder, and the files of their
+// secrets.
 func Recipes(dir string) (map[string]Recipe, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
 	if err != nil {
@@ -163,11 +165,11 @@ func NewWeb(recipes map[string]Recipe, targets outbound.Targets) (*Web, error) {
 		w.services[name] = s
 		w.limited[name] = newLimiter(s.Limit)
 	}
-	w.clients = w.targets.Clients(mailIdleMost)
+	w.clients = w.targets.Clients(maxIdle)
 	return w, nil
 }
 
-// Names are the names of the channels, with what each expects as its address.
+// Names returns the names of the channels, with what each expects as its address.
 func (w *Web) Names() map[string]string {
 	names := map[string]string{}
 	for name, s := range w.services {
@@ -176,7 +178,7 @@ func (w *Web) Names() map[string]string {
 	return names
 }
 
-// Close closes the connections that wait to be used again.
+// Close closes idle connections.
 func (w *Web) Close() { w.clients.Close() }
 
 func newService(r Recipe, ready map[string]Recipe) (*service, error) {
@@ -223,7 +225,7 @@ func newService(r Recipe, ready map[string]Recipe) (*service, error) {
 			return nil, err
 		}
 	}
-	// An example shows what is wrong at the start, and not when it matters.
+	// An example finds errors at the start, not when a message is sent.
 	if _, _, _, err := s.request("https://example.org/example", message.View{ID: "example", Subject: "example", Text: "example", Items: []message.ViewItem{{}}}); err != nil {
 		return nil, err
 	}
@@ -240,7 +242,7 @@ func keys(m map[string]Recipe) func(func(string) bool) {
 	}
 }
 
-// over is the recipe, with the members of base where it has none.
+// over returns the recipe with missing members from base.
 func (r Recipe) over(base Recipe) Recipe {
 	out := base
 	for _, m := range []struct{ to, from *string }{{&out.To, &r.To}, {&out.Path, &r.Path}, {&out.Method, &r.Method}, {&out.URL, &r.URL}, {&out.Body, &r.Body}, {&out.About, &r.About}} {
@@ -267,7 +269,7 @@ func (r Recipe) over(base Recipe) Recipe {
 	return out
 }
 
-// functions are what templates can call beside those of text/template.
+// functions are the functions of templates besides those of text/template.
 var functions = template.FuncMap{
 	"json":   func(v any) (string, error) { b, err := json.Marshal(v); return string(b), err },
 	"query":  url.QueryEscape,
@@ -292,26 +294,26 @@ var functions = template.FuncMap{
 	},
 }
 
-// cutText is a text of at most so many characters.
-func cutText(most int, s string) string {
-	if utf8.RuneCountInString(s) <= most {
+// cutText returns a text of at most limit characters.
+func cutText(limit int, s string) string {
+	if utf8.RuneCountInString(s) <= limit {
 		return s
 	}
-	return string([]rune(s)[:max(most-1, 0)]) + "…"
+	return string([]rune(s)[:max(limit-1, 0)]) + "…"
 }
 
 func parseTemplate(name, text string) (*template.Template, error) {
 	return template.New(name).Option("missingkey=zero").Funcs(functions).Parse(text)
 }
 
-// data is what templates read.
+// data is the data of templates.
 type data struct {
 	message.View
 	To, Secret, Server string
 	Set                map[string]string
 }
 
-// request makes address, header and body of a message.
+// request returns the address, header and body of a message.
 func (s *service) request(to string, v message.View) (address string, header http.Header, body string, err error) {
 	d := data{View: v, To: to, Secret: s.Secret, Server: s.Server, Set: s.Set}
 	if d.Set == nil {
@@ -349,7 +351,7 @@ func (s *service) request(to string, v message.View) (address string, header htt
 	return address, header, body, nil
 }
 
-// limitedWriter refuses what is too large.
+// limitedWriter returns an error if a message becomes too large.
 type limitedWriter struct{ *bytes.Buffer }
 
 func (w *limitedWriter) Write(p []byte) (int, error) {
@@ -359,7 +361,7 @@ func (w *limitedWriter) Write(p []byte) (int, error) {
 	return w.Buffer.Write(p)
 }
 
-// Check reports what is wrong with an address.
+// Check returns what is wrong with an address.
 func (w *Web) Check(to Address) error {
 	s, ok := w.services[to.Template]
 	if !ok {
@@ -413,7 +415,7 @@ func (w *Web) Send(ctx context.Context, to Address, n message.Notice) error {
 		return err
 	}
 	address, header, body, err := s.request(to.To, n.View())
-	if err != nil { // its words may hold what the template shows
+	if err != nil { // the error may contain parts of the message
 		return fmt.Errorf("%v: the template cannot write this message: %w", to, Refused)
 	}
 	ctx, cancel := context.WithTimeout(ctx, outbound.AttemptTimeout)

@@ -11,13 +11,13 @@ import (
 	"github.com/hazardd/hazardd/internal/tell/message"
 )
 
-// Limits bound how many messages go out. 0: any number.
+// Limits bound how many messages are sent; 0 means no limit.
 type Limits struct {
 	Minute  int `yaml:"minute"`  // in a minute, in all
 	Address int `yaml:"address"` // in a minute, to one address
 }
 
-// maxAddresses is how many addresses are counted at a time; beyond it counting begins anew.
+// maxAddresses is how many addresses are counted at a time; after that, counting starts again.
 const maxAddresses = 100_000
 
 // limitWait is how long a message waits for its turn before it is put back.
@@ -42,7 +42,7 @@ func perMinute(n int) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(float64(n)/60), max(1, n/10))
 }
 
-// wait waits for the turn of a message to an address; where that would take long, its error is Busy.
+// wait waits until a message to an address may be sent. If that takes long, it returns Busy at once.
 func (l *limiter) wait(ctx context.Context, to Address) error {
 	for _, r := range []*rate.Limiter{l.of(to), l.all} {
 		turn := r.Reserve()
@@ -87,10 +87,10 @@ type Limited struct {
 	limiter *limiter
 }
 
-// Limit puts a Sender within limits.
+// Limit limits a Sender.
 func Limit(s Sender, l Limits) *Limited { return &Limited{s, newLimiter(l)} }
 
-// Send waits for the turn of the message, and sends it.
+// Send waits until the message may be sent, and sends it.
 func (l *Limited) Send(ctx context.Context, to Address, n message.Notice) error {
 	if err := l.limiter.wait(ctx, to); err != nil {
 		return err

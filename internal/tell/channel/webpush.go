@@ -30,10 +30,11 @@ import (
 	"github.com/hazardd/hazardd/internal/tell/message"
 )
 
-// Push sends notices to browsers by Web Push: encrypted for the browser alone (RFC 8291), and signed with the server's key (VAPID, RFC 8292).
+// Push sends notices to browsers by Web Push: encrypted for the browser (RFC 8291), and signed with the
+// server's key (VAPID, RFC 8292).
 type Push struct {
 	key     *ecdsa.PrivateKey
-	public  string // of key, as a browser wants it to subscribe
+	public  string // of key, for browsers that subscribe
 	subject string
 	targets outbound.Targets
 	clients outbound.Clients
@@ -52,23 +53,24 @@ type token struct {
 const (
 	maxEndpoint   = 1500
 	tokenLife     = 12 * time.Hour // at most a day (RFC 8292, section 2)
-	maxTokens     = 64             // there are a handful of push services; who names others costs us nothing but a signature
-	pushRecord    = 4096           // the size of the one record that push services must take (RFC 8291, section 4)
+	maxTokens     = 64             // there are few push services; others cost only a signature
+	pushRecord    = 4096           // the size of a record that push services must accept (RFC 8291, section 4)
 	pushOverhead  = 16 + 4 + 1 + 65 + 1 + 16
-	pushPlaintext = 3072 // every message is padded to this, so that its length tells nothing
+	pushPlaintext = 3072 // every message is padded to this, so that its length reveals nothing
 	maxTTL        = 7 * 24 * time.Hour
 )
 
 // SeedFile is the name of the file of PushConfig.Seed in the data folder.
 const SeedFile = "webpush.key"
 
-// PushConfig is what Push needs.
+// PushConfig configures a Push.
 type PushConfig struct {
-	// Seed is a secret of at least 32 bytes that the server's key is made of. With another one, every browser has to subscribe again.
+	// Seed is a secret of at least 32 bytes from which the server's key is derived. If it changes, every
+	// browser has to subscribe again.
 	Seed []byte
-	// Subject is whom a push service may turn to: an address of https or mailto.
+	// Subject is the contact for push services: an https or mailto address.
 	Subject string
-	// Targets says where push services may be.
+	// Targets are the allowed addresses of push services.
 	Targets outbound.Targets
 	Now     func() time.Time
 }
@@ -99,17 +101,17 @@ func NewPush(c PushConfig) (*Push, error) {
 		return nil, err
 	}
 	p.public = base64.RawURLEncoding.EncodeToString(public)
-	p.clients = p.targets.Clients(mailIdleMost)
+	p.clients = p.targets.Clients(maxIdle)
 	return p, nil
 }
 
-// PublicKey is the server's key as PushManager.subscribe takes it: base64url of the point on P-256.
+// PublicKey returns the server's key for PushManager.subscribe: base64url of the point on P-256.
 func (p *Push) PublicKey() string { return p.public }
 
-// Close closes the connections that wait to be used again.
+// Close closes idle connections.
 func (p *Push) Close() { p.clients.Close() }
 
-// subscription is what a browser says where its messages go (Push API, section 8): PushSubscription.toJSON.
+// subscription is the address of a browser: PushSubscription.toJSON (Push API, section 8).
 type subscription struct {
 	Endpoint string `json:"endpoint"`
 	Keys     struct {
@@ -118,7 +120,7 @@ type subscription struct {
 	} `json:"keys"`
 }
 
-// Check reports what is wrong with a PushSubscription.
+// Check returns what is wrong with a PushSubscription.
 func (p *Push) Check(to Address) error {
 	_, _, _, err := p.read(to.To)
 	return err
@@ -170,7 +172,7 @@ func (p *Push) Send(ctx context.Context, to Address, n message.Notice) error {
 		"Ttl":              {strconv.Itoa(int(p.ttl(&n) / time.Second))},
 		"Urgency":          {urgency(&n)},
 	}
-	if n.Thread != "" { // a later message takes the place of one that waits
+	if n.Thread != "" { // a later message replaces one that waits
 		sum := sha256.Sum256([]byte("hazardd topic\x00" + n.Thread))
 		header.Set("Topic", base64.RawURLEncoding.EncodeToString(sum[:24]))
 	}
@@ -180,7 +182,8 @@ func (p *Push) Send(ctx context.Context, to Address, n message.Notice) error {
 	return result(to, "push service", status, wait, err, http.StatusNotFound, http.StatusGone)
 }
 
-// ttl is how long a push service keeps a message for a device that is off: until the hazard is over, and at least an hour, for the message that it is.
+// ttl returns how long a push service keeps a message for a device that is off: until the hazard ends,
+// and at least an hour for the message about the end.
 func (p *Push) ttl(n *message.Notice) time.Duration {
 	ttl := 24 * time.Hour
 	if len(n.Items) == 1 && n.Items[0].Hazard.Status == hazard.Active && n.Items[0].Hazard.AutoExpire {
@@ -189,7 +192,7 @@ func (p *Push) ttl(n *message.Notice) time.Duration {
 	return min(max(ttl, time.Hour), maxTTL)
 }
 
-// urgency is how much a device may be woken for it (RFC 8030, section 5.3).
+// urgency returns whether the message may wake the device (RFC 8030, section 5.3).
 func urgency(n *message.Notice) string {
 	if n.Kind == message.Withdrawn || n.Kind == message.Correction || n.Kind == message.Confirm {
 		return "high"
@@ -203,7 +206,7 @@ func urgency(n *message.Notice) string {
 	return "low"
 }
 
-// sign is a token of VAPID for the origin of an endpoint, used again for half of its life.
+// sign returns a VAPID token for the origin of an endpoint. It reuses tokens for half of their life.
 func (p *Push) sign(endpoint string) (string, error) {
 	u, err := url.Parse(endpoint)
 	if err != nil {
@@ -241,7 +244,7 @@ func (p *Push) sign(endpoint string) (string, error) {
 	return t.text, nil
 }
 
-// encrypt encrypts a message for a browser: RFC 8291 with one record of RFC 8188.
+// encrypt encrypts a message for a browser (RFC 8291) in one record (RFC 8188).
 func encrypt(text []byte, to *ecdh.PublicKey, secret []byte) ([]byte, error) {
 	own, err := ecdh.P256().GenerateKey(rand.Reader)
 	if err != nil {
@@ -252,7 +255,7 @@ func encrypt(text []byte, to *ecdh.PublicKey, secret []byte) ([]byte, error) {
 	return seal(text, to, secret, own, salt[:], pushPlaintext)
 }
 
-// seal is encrypt with a given key and salt; the text is padded to so many bytes.
+// seal is encrypt with a given key and salt; it pads the text.
 func seal(text []byte, to *ecdh.PublicKey, secret []byte, own *ecdh.PrivateKey, salt []byte, padded int) ([]byte, error) {
 	if len(text)+pushOverhead > pushRecord {
 		return nil, fmt.Errorf("%d bytes are too many for a push message: %w", len(text), Refused)
@@ -283,14 +286,15 @@ func seal(text []byte, to *ecdh.PublicKey, secret []byte, own *ecdh.PrivateKey, 
 	if err != nil {
 		return nil, err
 	}
-	plain := append(bytes.Clone(text), 2) // the mark of the last record, and padding behind it
+	plain := append(bytes.Clone(text), 2) // the delimiter of the last record, then padding
 	plain = append(plain, make([]byte, max(0, padded-len(text)))...)
 	out := binary.BigEndian.AppendUint32(bytes.Clone(salt), pushRecord)
 	out = append(append(out, byte(len(public))), public...)
 	return gcm.Seal(out, nonce, plain, nil), nil
 }
 
-// result is what came of a request, by the status of the answer; those of gone say that the address is dead.
+// result returns the error of a request by the status of its answer. The statuses in gone mean that the
+// address is dead.
 func result(to Address, what string, status int, wait time.Duration, err error, gone ...int) error {
 	if err != nil {
 		fault := outbound.FaultOf(err)

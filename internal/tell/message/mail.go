@@ -11,11 +11,11 @@ import (
 	"github.com/hazardd/hazardd/internal/lang/words"
 )
 
-// Mail is a message as mail programs show it.
+// Mail is a message in the forms that mail programs show.
 type Mail struct {
 	Subject, Text, HTML string
 	Language            string // BCP 47
-	Unsubscribe         string // an address that may stand in a header; empty: there is none
+	Unsubscribe         string // an address that may stand in a header; empty if there is none
 	Pictures            []Picture
 }
 
@@ -25,7 +25,8 @@ type Picture struct {
 	PNG  []byte
 }
 
-// The pictures of a mail: their width in pixels, shown at half of it on dense screens, how many there are, and how many bytes each may have.
+// The limits of the pictures of a mail: their width in pixels (shown at half of it on dense screens),
+// their number, and the bytes of each.
 const (
 	pictureWidth = 960
 	maxPictures  = 3
@@ -50,7 +51,8 @@ var spoken = func() map[string]func() *template.Template {
 
 func lines(s string) []string { return strings.Split(s, "\n") }
 
-// Mail is the message as mail programs show it. Pictures that cannot be drawn are left out: the message matters more.
+// Mail returns the message as a mail. It leaves out pictures that cannot be drawn, because the text
+// matters more.
 func (n *Notice) Mail() (*Mail, error) {
 	w := n.write()
 	m := &Mail{Subject: w.subject, Text: w.text(), Language: w.l.ID, Unsubscribe: w.stop}

@@ -268,10 +268,10 @@ func checkHostile(t *testing.T, evil, lang string, kind Kind) {
 
 func TestAShortMessageKeepsItsLinkWhole(t *testing.T) {
 	n := flood(t, nil)
-	for _, most := range []int{70, 100, 160, 300} {
-		s := n.Short(most)
-		if utf8.RuneCountInString(s) > most || !strings.HasSuffix(s, " https://example.org/h/7") || !strings.HasPrefix(s, "Warning: Flood") {
-			t.Errorf("%d: %q", most, s)
+	for _, limit := range []int{70, 100, 160, 300} {
+		s := n.Short(limit)
+		if utf8.RuneCountInString(s) > limit || !strings.HasSuffix(s, " https://example.org/h/7") || !strings.HasPrefix(s, "Warning: Flood") {
+			t.Errorf("%d: %q", limit, s)
 		}
 	}
 	if s := n.Short(30); strings.Contains(s, "https") || utf8.RuneCountInString(s) > 30 {

@@ -8,10 +8,10 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// Subject is the subject of the message: one line, of at most 180 characters.
+// Subject returns the subject of the message: one line of at most 180 characters.
 func (n *Notice) Subject() string { return n.write().subject }
 
-// Text is the whole message as plain text, with lines that end in \n.
+// Text returns the whole message as plain text, with lines that end in \n.
 func (n *Notice) Text() string { return n.write().text() }
 
 func (w *letter) text() string {
@@ -84,9 +84,9 @@ func (w *letter) text() string {
 	return b.String()
 }
 
-// Short is the message on one line of at most that many characters, as an SMS has it: what it is, where, what to do, until when, and the link, which is
-// left out rather than cut.
-func (n *Notice) Short(most int) string {
+// Short returns the message on one line of at most limit characters, as in an SMS: name, place,
+// instruction, end, and the link, which is left out rather than cut.
+func (n *Notice) Short(limit int) string {
 	w := n.write()
 	parts := []string{w.subject}
 	link := ""
@@ -102,8 +102,8 @@ func (n *Notice) Short(most int) string {
 		}
 		link = safe(n.Link)
 	}
-	room := most
-	if link != "" && utf8.RuneCountInString(link)+20 < most {
+	room := limit
+	if link != "" && utf8.RuneCountInString(link)+20 < limit {
 		room -= utf8.RuneCountInString(link) + 1
 	} else {
 		link = ""
@@ -116,10 +116,10 @@ func (n *Notice) Short(most int) string {
 	return text
 }
 
-// oneLine is text on one line; our own isolates stay.
+// oneLine returns a text on one line, with our own isolates.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// brief is what is told of a hazard beside its name where there is little room.
+// brief returns what short messages say about a hazard besides its name.
 func (w *letter) brief(e *entry) (parts []string) {
 	parts = append(parts, e.Lead...)
 	parts = append(parts, e.Changes...)
@@ -135,30 +135,30 @@ func (w *letter) brief(e *entry) (parts []string) {
 	return parts
 }
 
-// Push is a message as a device shows it: the payload of a Web Push message, which the service worker of the map reads.
+// Push is the payload of a Web Push message, which the service worker of the map shows.
 type Push struct {
 	ID       string `json:"id"`
-	Tag      string `json:"tag,omitempty"` // a later message with the tag takes the place of the one before
+	Tag      string `json:"tag,omitempty"` // a later message with the same tag replaces the earlier one
 	Kind     Kind   `json:"kind"`
 	Title    string `json:"title"`
 	Body     string `json:"body"`
 	Language string `json:"lang"`
 	Dir      string `json:"dir"`
-	URL      string `json:"url,omitempty"`  // what a click opens
+	URL      string `json:"url,omitempty"`  // opened by a click
 	Time     int64  `json:"time,omitempty"` // milliseconds since 1970, of the change
-	// Type, Category and Severity name the symbol; of one hazard alone.
+	// Type, Category and Severity name the symbol. They are set if there is only one hazard.
 	Type     string `json:"type,omitempty"`
 	Category string `json:"category,omitempty"`
 	Severity string `json:"severity,omitempty"`
 }
 
-// The longest title and body of a Push, in characters: systems show less.
+// The maximum lengths of the title and body of a Push, in characters; systems show less.
 const (
 	pushTitle = 120
 	pushBody  = 400
 )
 
-// Push is the message as a device shows it. Encoded as JSON it takes less than 3,000 bytes.
+// Push returns the message for a device. Its JSON takes less than 3,000 bytes.
 func (n *Notice) Push() Push {
 	w := n.write()
 	p := Push{ID: line(n.ID, 100), Tag: line(n.Thread, 100), Kind: n.Kind, Title: cut(w.subject, pushTitle), Language: w.l.ID, Dir: w.l.Dir, URL: short(safe(n.Link))}
@@ -171,7 +171,7 @@ func (n *Notice) Push() Push {
 	if len(w.items) == 1 {
 		e, h := &w.items[0], &n.Items[0].Hazard
 		p.Type, p.Category, p.Severity = string(h.Type), string(h.Category), h.Severity.String()
-		if e.Over { // the symbol of what has ended
+		if e.Over { // the symbol of a hazard that has ended
 			p.Severity = hazard.Termination.String()
 		}
 		p.URL = short(e.Link)
@@ -185,7 +185,7 @@ func (n *Notice) Push() Push {
 	return p
 }
 
-// short is an address that a Push has room for, else none.
+// short returns an address if it is short enough for a Push.
 func short(address string) string {
 	if len(address) > 500 {
 		return ""
@@ -193,18 +193,19 @@ func short(address string) string {
 	return address
 }
 
-// Urgency is the greatest severity that the message tells, of hazards that are not over: how much a device may be bothered.
+// Urgency returns the highest severity of the hazards in the message that are not over.
 func (n *Notice) Urgency() hazard.Severity {
-	most := hazard.NoSeverity
+	highest := hazard.NoSeverity
 	for i := range n.Items {
 		if h := &n.Items[i].Hazard; !h.Drill() && !n.over(h) {
-			most = max(most, h.Severity)
+			highest = max(highest, h.Severity)
 		}
 	}
-	return most
+	return highest
 }
 
-// View is a message as the templates of HTTP channels read it. Its fields are fixed: docs/notifications.md lists them, and later releases only add some.
+// View is a message for the templates of HTTP channels. docs/notifications.md lists its fields; later
+// releases only add some.
 type View struct {
 	ID, Thread, Kind string
 	Language, Dir    string // of the words of the message: BCP 47; "ltr" or "rtl"
@@ -219,9 +220,9 @@ type View struct {
 	At               string // RFC 3339, UTC
 	Exercise         bool   // all of it is a drill
 	Late             bool
-	Severity         string // the greatest of what is told and not over: WARNING, WATCH, ADVISORY, INFORMATION; empty: none
+	Severity         string // the highest of the hazards that are not over: WARNING, WATCH, ADVISORY, INFORMATION; empty if none
 	Color            string // of that severity, #rrggbb
-	Priority         int    // 5 for a WARNING, 4 for a WATCH, 3 for an ADVISORY, 2 for all else
+	Priority         int    // 5 for a WARNING, 4 for a WATCH, 3 for an ADVISORY, else 2
 	Items            []ViewItem
 }
 
@@ -236,7 +237,7 @@ type ViewItem struct {
 	Instruction, Link, Source                                    string
 }
 
-// View is the message as templates read it.
+// View returns the message for templates.
 func (n *Notice) View() View {
 	w := n.write()
 	v := View{ID: line(n.ID, 100), Thread: line(n.Thread, 100), Kind: string(n.Kind), Language: w.l.ID, Dir: w.l.Dir, Subject: w.subject, Text: w.text(), Short: n.Short(300), SMS: n.Short(160),

@@ -18,7 +18,8 @@ import (
 	"github.com/hazardd/hazardd/internal/lang/words"
 )
 
-// The longest parts of a message, in characters: what is longer is cut, and the link leads to the rest. MaxItems is how many hazards a message lists.
+// The maximum lengths of the parts of a message, in characters: longer texts are cut, and the link
+// leads to the rest. MaxItems is how many hazards a message lists.
 const (
 	maxName        = 200
 	maxPlace       = 100
@@ -30,7 +31,7 @@ const (
 	maxSubject     = 180
 )
 
-// letter is a message in the making: what all of its forms say, in words.
+// letter holds the words that all forms of a message share.
 type letter struct {
 	n         *Notice
 	l         *words.Language
@@ -44,10 +45,10 @@ type letter struct {
 	foot      []string
 	manage    string
 	stop      string
-	thumbnail bool // the hazards are many: each is told in short
+	thumbnail bool // there are many hazards: each is described in short
 }
 
-// entry is a hazard in words.
+// entry describes a hazard in words.
 type entry struct {
 	Title, Mark, Level   string // Mark is "Ended", or "EXERCISE" of one of many
 	Over                 bool
@@ -67,7 +68,7 @@ type entry struct {
 
 type fact struct{ Name, Value string }
 
-// write puts a notice into words.
+// write writes the words of a notice.
 func (n *Notice) write() *letter {
 	w := &letter{n: n, l: words.Best(n.tags()...)}
 	w.thumbnail = n.Kind == Summary || n.Kind == Digest
@@ -115,7 +116,7 @@ func (n *Notice) write() *letter {
 	return w
 }
 
-// tags are the reader's languages; those that cannot be read are left out.
+// tags returns the reader's languages, without invalid ones.
 func (n *Notice) tags() (tags []language.Tag) {
 	for _, l := range n.Language {
 		if t, err := language.Parse(l); err == nil {
@@ -129,13 +130,15 @@ func (w *letter) say(key string, arguments ...any) string {
 	return w.l.Say("notice."+key, arguments...)
 }
 
-// page is a word that pages have, too.
+// page returns a word that pages have too.
 func (w *letter) page(key string, arguments ...any) string { return w.l.Say(key, arguments...) }
 
-// quote is a text of somebody else on one line within a sentence of ours: clean, cut, and apart from the direction of the words around it.
-func (w *letter) quote(s string, most int) string { return w.apart(line(s, most)) }
+// quote returns a foreign text on one line for a sentence of ours: clean, cut, and isolated from the
+// direction of the words around it.
+func (w *letter) quote(s string, limit int) string { return w.apart(line(s, limit)) }
 
-// apart isolates text that may run the other way (UAX #9, FSI and PDI): Clean has taken away what could end it early.
+// apart isolates text that may have another direction (UAX #9, FSI and PDI). Clean has removed
+// characters that could end the isolate.
 func (w *letter) apart(s string) string {
 	if s != "" && (w.l.Dir == "rtl" || strings.ContainsFunc(s, backwards)) {
 		return "\u2068" + s + "\u2069"
@@ -147,7 +150,8 @@ func backwards(r rune) bool {
 	return unicode.In(r, unicode.Arabic, unicode.Hebrew, unicode.Syriac, unicode.Thaana, unicode.Nko, unicode.Adlam)
 }
 
-// subjectOf is the subject before it is cut: a drill, then what is late, then why the message is sent.
+// subjectOf returns the subject before it is cut: first a drill, then lateness, then the reason for the
+// message.
 func (w *letter) subjectOf() string {
 	n := w.n
 	text := ""
@@ -182,13 +186,13 @@ func (n *Notice) over(h *hazard.Hazard) bool {
 	return n.Kind == Ended || n.Kind == Withdrawn || h.Status == hazard.Expired
 }
 
-// whys are the keys of the words for why a hazard ended, as pages have them.
+// whys holds the keys of the words of pages for why a hazard ended.
 var whys = map[hazard.EndReason]string{
 	hazard.EndExpired: "whyExpired", hazard.EndCancelled: "whyCancelled", hazard.EndAllClear: "whyAllClear", hazard.EndSuperseded: "whySuperseded",
 	hazard.EndWithdrawn: "whyWithdrawn", hazard.EndRetracted: "whyRetracted", hazard.EndMerged: "whyMerged",
 }
 
-// entry says what is to be said of one hazard, h: as the reader understands it.
+// entry describes one hazard in the reader's language.
 func (w *letter) entry(it *Item, h *hazard.Hazard) entry {
 	n := w.n
 	e := entry{Title: line(h.Name, maxName), Level: w.l.NameOf("severity", h.Severity.String()), Link: safe(it.Link), Picture: it.Picture,
@@ -221,7 +225,7 @@ func (w *letter) entry(it *Item, h *hazard.Hazard) entry {
 	return e
 }
 
-// lead is why a message comes that is not the first: the end, a mistake, a correction.
+// lead returns why a later message is sent: an end, a withdrawal or a correction.
 func (w *letter) lead(it *Item, h *hazard.Hazard, over bool) (lead []string) {
 	if w.n.Kind == Correction {
 		lead = append(lead, w.say("correctionText"))
@@ -235,7 +239,7 @@ func (w *letter) lead(it *Item, h *hazard.Hazard, over bool) (lead []string) {
 	return lead
 }
 
-// where is how far the hazard is from the reader; empty: it is not known.
+// where returns how far the hazard is from the reader; empty if unknown.
 func (w *letter) where(it *Item) string {
 	place := w.quote(it.Place, maxPlace)
 	switch {
@@ -253,7 +257,7 @@ func (w *letter) where(it *Item) string {
 	return w.say("placeAway", "km", km, "place", place)
 }
 
-// facts are the short answers: where, who says so, since when and until when, how many people.
+// facts returns the short facts: place, authority, start and end, number of people.
 func (w *letter) facts(e *entry, it *Item, h *hazard.Hazard, over bool) {
 	add := func(name, value string) {
 		if value != "" {
@@ -275,7 +279,7 @@ func (w *letter) facts(e *entry, it *Item, h *hazard.Hazard, over bool) {
 	switch {
 	case over:
 		end := h.End
-		if end > now || end == 0 { // nobody said when
+		if end > now || end == 0 { // the end is unknown
 			end = now
 		}
 		e.Until = w.moment(end)
@@ -302,7 +306,7 @@ func (w *letter) facts(e *entry, it *Item, h *hazard.Hazard, over bool) {
 	}
 }
 
-// instruction is what the authority tells people to do, and what else it says.
+// instruction returns the authority's instructions and other texts.
 func (w *letter) instruction(e *entry, h *hazard.Hazard) {
 	t := h.Says()
 	text := h.Description
@@ -325,7 +329,7 @@ func (w *letter) instruction(e *entry, h *hazard.Hazard) {
 	}
 }
 
-// change says what changed; empty: it is of a kind that this release does not know.
+// change describes a change; empty if this release does not know its kind.
 func (w *letter) change(c Change) string {
 	value := func(text string) string { return w.quote(text, maxName) }
 	what := ""
@@ -389,7 +393,7 @@ func (w *letter) named(kind, id string) string {
 	return w.l.NameOf(kind, id)
 }
 
-// count is a number in words; digits: how many of its first digits count, 0: all.
+// count returns a number in words, rounded to so many digits; 0 keeps all.
 func (w *letter) count(text, key string, digits int) string {
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(n >= 0 && n < 1e12) {
@@ -402,7 +406,7 @@ func (w *letter) count(text, key string, digits int) string {
 	return w.say(key, "n", w.apart(w.number(whole)))
 }
 
-// measured is a value of a quantity with its unit.
+// measured returns a value of a quantity with its unit.
 func (w *letter) measured(info *hazard.QuantityInfo, text string) string {
 	v, err := strconv.ParseFloat(text, 64)
 	low, high := info.Range()
@@ -422,7 +426,8 @@ func (w *letter) measured(info *hazard.QuantityInfo, text string) string {
 	return w.apart(out)
 }
 
-// number is a whole number with its thousands apart: by a comma in English, else by a narrow blank (ISO 80000-1, 7.3.1), which all read alike.
+// number returns a whole number with separated thousands: by a comma in English, else by a narrow space
+// (ISO 80000-1, 7.3.1), which has one meaning in all languages.
 func (w *letter) number(n int64) string {
 	comma := "\u202f"
 	if w.l == words.English() {
@@ -435,7 +440,8 @@ func (w *letter) number(n int64) string {
 	return s
 }
 
-// moment is an instant in the reader's zone and in UTC. Only English has names of months here, as on pages.
+// moment returns an instant in the reader's zone and in UTC. Only English has names of months, as on
+// pages.
 func (w *letter) moment(i hazard.Instant) string {
 	day, clock := "2006-01-02", "15:04"
 	comma := " "
@@ -461,7 +467,7 @@ func (w *letter) moment(i hazard.Instant) string {
 	return w.apart(text)
 }
 
-// span is a length of time in the greatest unit that it holds twice, or once below a day; at least a minute.
+// span returns a duration in the largest unit that fits twice (once below a day); at least a minute.
 func (w *letter) span(d time.Duration) string {
 	switch {
 	case d >= 48*time.Hour:
@@ -472,7 +478,7 @@ func (w *letter) span(d time.Duration) string {
 	return w.say("spanMinutes", "n", max(1, int(d/time.Minute)))
 }
 
-// colors are the background and the letters of a level's badge.
+// colors returns the background and text colors of a level's badge.
 func colors(s hazard.Severity) (background, ink string) {
 	for _, info := range hazard.Severities() {
 		if info.Severity == s {
@@ -490,15 +496,15 @@ func colors(s hazard.Severity) (background, ink string) {
 	return "#666666", "#ffffff"
 }
 
-// cut is a text of at most so many characters; what was cut is marked.
-func cut(s string, most int) string {
-	if len(s) <= most || utf8.RuneCountInString(s) <= most {
+// cut returns a text of at most limit characters, and marks a cut.
+func cut(s string, limit int) string {
+	if len(s) <= limit || utf8.RuneCountInString(s) <= limit {
 		return s
 	}
 	runes := 0
 	open := 0
 	for i, r := range s {
-		if runes++; runes >= most {
+		if runes++; runes >= limit {
 			return strings.TrimRight(s[:i], " ") + "…" + strings.Repeat("\u2069", open)
 		}
 		switch r {
@@ -511,20 +517,22 @@ func cut(s string, most int) string {
 	return s
 }
 
-// line is foreign text on one line of at most so many characters, clean.
-func line(s string, most int) string { return cut(hazard.CleanLine(beginning(s, most)), most) }
+// line returns a foreign text on one line of at most limit characters, clean.
+func line(s string, limit int) string { return cut(hazard.CleanLine(beginning(s, limit)), limit) }
 
-// beginning is more of a text than so many characters can take, and little more: cleaning a megabyte of which a line is shown takes too long.
-func beginning(s string, most int) string {
-	if limit := most * 16; len(s) > limit {
+// beginning returns enough of a text for limit characters, because cleaning a megabyte to show a line
+// takes too long.
+func beginning(s string, limit int) string {
+	if limit *= 16; len(s) > limit {
 		return strings.ToValidUTF8(s[:limit], "")
 	}
 	return s
 }
 
-// paragraphs cuts foreign text into clean paragraphs, together at most so many characters. Single line breaks stay: they may be a list.
-func paragraphs(text string, most int) (all []string) {
-	text = cut(hazard.Clean(beginning(text, most)), most)
+// paragraphs splits a foreign text into clean paragraphs of at most limit characters in all. Single line
+// breaks stay, because they may be a list.
+func paragraphs(text string, limit int) (all []string) {
+	text = cut(hazard.Clean(beginning(text, limit)), limit)
 	for p := range strings.SplitSeq(text, "\n\n") {
 		if p = strings.TrimSpace(p); p != "" {
 			all = append(all, p)
@@ -533,7 +541,8 @@ func paragraphs(text string, most int) (all []string) {
 	return all
 }
 
-// safe is an address of ours if it is one that may stand in a message: https, or http of a service without it; on one line.
+// safe returns an address of ours if it may be in a message: https, or http if the service has no TLS,
+// on one line.
 func safe(address string) string {
 	if len(address) > hazard.MaxLink || !strings.HasPrefix(address, "https://") && !strings.HasPrefix(address, "http://") {
 		return ""

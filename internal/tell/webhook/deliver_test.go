@@ -381,10 +381,10 @@ func TestEveryChangeComesAtLeastOnceAndInOrder(t *testing.T) {
 	})
 }
 
-// finish lets time pass until nothing waits, or for at most most.
-func (b *bed) finish(most time.Duration) {
+// finish lets time pass until nothing waits, or for at most limit.
+func (b *bed) finish(limit time.Duration) {
 	b.t.Helper()
-	for began := time.Now(); time.Since(began) < most; {
+	for began := time.Now(); time.Since(began) < limit; {
 		settle()
 		waiting := int64(0)
 		hooks, err := b.store.Webhooks(b.t.Context())

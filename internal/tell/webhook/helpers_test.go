@@ -80,13 +80,13 @@ func (b *bed) service() *Service {
 			return p.role, p.orgs, ok && !p.gone
 		},
 		ParseFilter: func(params map[string]string) (Filter, error) {
-			least, ok := hazard.ParseSeverity(params["severity"])
+			minimum, ok := hazard.ParseSeverity(params["severity"])
 			if !ok || len(params) != 1 {
 				bad := &hazard.InvalidError{}
 				bad.Add("severity", "%q is none", params["severity"])
 				return nil, bad
 			}
-			return atLeast(least), nil
+			return atLeast(minimum), nil
 		}})
 }
 
