@@ -78,3 +78,11 @@ func Decode[T any](body []byte, members string) (*T, error) {
 	}
 	return value, nil
 }
+
+// Set assigns a member of a request, unless it is missing, and reports whether it did.
+func Set[T any](to, given *T) bool {
+	if given != nil {
+		*to = *given
+	}
+	return given != nil
+}

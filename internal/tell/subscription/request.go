@@ -275,9 +275,8 @@ func decode(body []byte) (*request, error) {
 // addresses.
 func (s *Service) apply(r *request, sub *subscription) (fresh []string, err error) {
 	bad, k := &hazard.InvalidError{}, &sub.kept
-	if r.Name != nil {
-		tell.CheckName(bad, "name", *r.Name)
-		k.Name = *r.Name
+	if tell.Set(&k.Name, r.Name) {
+		tell.CheckName(bad, "name", k.Name)
 	}
 	if r.Where != nil {
 		k.Where = s.where(r.Where, sub.Owner, bad)
@@ -287,28 +286,21 @@ func (s *Service) apply(r *request, sub *subscription) (fresh []string, err erro
 	}
 	k.Types = known(r.Types, k.Types, "types", bad, func(t hazard.Type) bool { _, ok := t.Info(); return ok })
 	k.Categories = known(r.Categories, k.Categories, "categories", bad, func(c hazard.Category) bool { _, ok := c.Info(); return ok })
-	if r.Measure != nil {
-		k.Measure = *r.Measure
+	if tell.Set(&k.Measure, r.Measure) {
 		if _, faults := measured(k.Measure); faults != "" {
 			bad.Add("measure", "%s", faults)
 		}
 	}
-	if r.People != nil {
-		if k.People = *r.People; k.People < 0 || k.People > 1e10 {
-			bad.Add("people_min", "%d is not a number of people", k.People)
-		}
+	if tell.Set(&k.People, r.People) && (k.People < 0 || k.People > 1e10) {
+		bad.Add("people_min", "%d is not a number of people", k.People)
 	}
-	if r.Drills != nil {
-		k.Drills = *r.Drills
-	}
-	if r.Language != nil {
-		k.Language = *r.Language
+	tell.Set(&k.Drills, r.Drills)
+	if tell.Set(&k.Language, r.Language) {
 		if _, _, err := language.ParseAcceptLanguage(k.Language); err != nil || len(k.Language) > 100 {
 			bad.Add("language", "%.60q is not a language of BCP 47, such as de or pt-BR, nor a list of them", k.Language)
 		}
 	}
-	if r.Zone != nil {
-		k.Zone = *r.Zone
+	if tell.Set(&k.Zone, r.Zone) {
 		if _, err := time.LoadLocation(k.Zone); err != nil || k.Zone == "Local" {
 			bad.Add("time_zone", "%.60q is not a time zone of the IANA database, such as Europe/Berlin", k.Zone)
 		}
@@ -316,10 +308,8 @@ func (s *Service) apply(r *request, sub *subscription) (fresh []string, err erro
 	if r.Quiet != nil {
 		k.Quiet = quiet(r.Quiet, bad)
 	}
-	if r.Digest != nil {
-		if k.Digest = *r.Digest; k.Digest != NoDigest && k.Digest != DailyDigest && k.Digest != WeeklyDigest {
-			bad.Add("digest", "%.60q is not one of none, daily, weekly", k.Digest)
-		}
+	if tell.Set(&k.Digest, r.Digest) && k.Digest != NoDigest && !k.digested() {
+		bad.Add("digest", "%.60q is not one of none, daily, weekly", k.Digest)
 	}
 	if r.Status != nil {
 		if k.Paused = *r.Status == "paused"; !k.Paused && *r.Status != "active" {

@@ -144,19 +144,8 @@ func (s *Service) byChannel(ctx context.Context, waiting []LaneState) ([]Channel
 		}
 	}
 	for c, n := range *s.tally.Load() { // suspended has read it
-		of, ok := of[c.kind]
-		if !ok {
-			continue
-		}
-		switch c.status {
-		case string(Active):
-			of.Active += n
-		case statusPaused:
-			of.Paused += n
-		case string(Unconfirmed):
-			of.Unconfirmed += n
-		case string(Suspended):
-			of.Suspended += n
+		if of := of[c.kind]; of != nil {
+			*map[string]*int{string(Active): &of.Active, statusPaused: &of.Paused, string(Unconfirmed): &of.Unconfirmed, string(Suspended): &of.Suspended}[c.status] += n
 		}
 	}
 	outcomes, err := s.Store.Outcomes(ctx, hazard.At(s.Now().Add(-lately)))

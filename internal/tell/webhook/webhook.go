@@ -286,32 +286,25 @@ var kinds = []hazard.ChangeKind{hazard.HazardCreated, hazard.HazardUpdated, haza
 // apply applies the request to k, and reports all faults at once.
 func (s *Service) apply(r *request, k *kept, now hazard.Instant) error {
 	bad := &hazard.InvalidError{}
-	if r.URL != nil {
-		if err := s.Targets.Check(*r.URL); err != nil {
+	if tell.Set(&k.URL, r.URL) {
+		if err := s.Targets.Check(k.URL); err != nil {
 			bad.Add("url", "%v", err)
 		}
-		k.URL = *r.URL
 	}
-	if r.Name != nil {
-		tell.CheckName(bad, "name", *r.Name)
-		k.Name = *r.Name
+	if tell.Set(&k.Name, r.Name) {
+		tell.CheckName(bad, "name", k.Name)
 	}
-	if r.Format != nil {
-		if k.Format = *r.Format; !slices.Contains(formats, k.Format) {
-			bad.Add("format", "%.60q is not one of %v", k.Format, formats)
-		}
+	if tell.Set(&k.Format, r.Format) && !slices.Contains(formats, k.Format) {
+		bad.Add("format", "%.60q is not one of %v", k.Format, formats)
 	}
-	if r.Filter != nil {
-		k.Filter = *r.Filter
-		if len(k.Filter) > 0 {
-			_, err := s.ParseFilter(k.Filter)
-			if faults, ok := errors.AsType[*hazard.InvalidError](err); ok {
-				for _, f := range faults.Faults {
-					bad.Faults = append(bad.Faults, hazard.Fault{Field: "/filter" + f.Field, Detail: f.Detail})
-				}
-			} else if err != nil {
-				return err
+	if tell.Set(&k.Filter, r.Filter) && len(k.Filter) > 0 {
+		_, err := s.ParseFilter(k.Filter)
+		if faults, ok := errors.AsType[*hazard.InvalidError](err); ok {
+			for _, f := range faults.Faults {
+				bad.Faults = append(bad.Faults, hazard.Fault{Field: "/filter" + f.Field, Detail: f.Detail})
 			}
+		} else if err != nil {
+			return err
 		}
 	}
 	if r.Events != nil {
@@ -322,15 +315,13 @@ func (s *Service) apply(r *request, k *kept, now hazard.Instant) error {
 			}
 		}
 	}
-	if r.Language != nil {
-		if k.Language = *r.Language; k.Language != "" {
-			if _, err := lang.Parse(k.Language); err != nil {
-				bad.Add("language", "%v", err)
-			}
+	if tell.Set(&k.Language, r.Language) && k.Language != "" {
+		if _, err := lang.Parse(k.Language); err != nil {
+			bad.Add("language", "%v", err)
 		}
 	}
-	if r.Status != nil {
-		if k.Status, k.Reason = *r.Status, ""; k.Status != Active && k.Status != Paused {
+	if tell.Set(&k.Status, r.Status) {
+		if k.Reason = ""; k.Status != Active && k.Status != Paused {
 			bad.Add("status", "%.60q is neither active nor paused", k.Status)
 		}
 	}
