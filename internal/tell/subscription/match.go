@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// lanesEvery is how soon notices added by other nodes are found.
+	// lanesEvery is how soon notices added by other nodes are found, and the end of the last subscription.
 	lanesEvery = 3 * time.Second
 	// chunk is how many notices are written at once, because other writers wait.
 	chunk = 500
@@ -92,17 +92,17 @@ func (q *queue) Purge(ctx context.Context, before hazard.Instant) error {
 // Refresh finds notices that other nodes have added, such as confirmations. It returns the last
 // change that has become notices.
 func (q *queue) Refresh(ctx context.Context) (from int64, any bool, err error) {
-	if any, err := q.Store.AnySubscription(ctx); err != nil || !any {
-		return 0, false, err
-	}
 	if q.noticed < 0 {
 		if q.noticed, err = q.Store.Noticed(ctx); err != nil {
 			return 0, false, err
 		}
 		q.written = q.noticed
 	}
-	if q.Now().Sub(q.looked) >= lanesEvery {
-		q.looked = q.Now()
+	if now := q.Now(); now.Sub(q.looked) >= lanesEvery {
+		if any, err := q.Store.AnySubscription(ctx); err != nil || !any {
+			return 0, false, err
+		}
+		q.looked = now
 		lanes, err := q.Store.NoticeLanes(ctx)
 		if err != nil {
 			return 0, false, err
