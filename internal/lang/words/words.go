@@ -32,7 +32,7 @@ type Language struct {
 	say     map[string]message
 }
 
-// all is every language, English first, then by tag.
+// all has every language, English first, then by tag.
 var all, matcher = read()
 
 func read() ([]*Language, language.Matcher) {
@@ -109,7 +109,8 @@ func All() []*Language { return all }
 // English returns the default language, for readers whose languages are not available.
 func English() *Language { return all[0] }
 
-// Best is the language that a reader of these tags, the most wanted first, understands best, by golang.org/x/text/language; English if none.
+// Best returns the language that fits tags best, most preferred first, by
+// golang.org/x/text/language. It is English if none fits.
 func Best(tags ...language.Tag) *Language {
 	if len(tags) == 0 {
 		return English()
@@ -121,11 +122,11 @@ func Best(tags ...language.Tag) *Language {
 	return all[i]
 }
 
-// Knows reports whether there are words under the key: "facts" of the file's part page, "notice.late" of its
-// part notice, or "type.FLOOD" of its names.
+// Knows reports whether there are words for the key, such as "facts" of the file's part page,
+// "notice.late" of its part notice, or "type.FLOOD" of its names.
 func (l *Language) Knows(key string) bool { _, ok := l.say[key]; return ok }
 
-// Keys lists the keys of all words, in no order.
+// Keys returns the keys of all words, in no particular order.
 func (l *Language) Keys() []string {
 	keys := make([]string, 0, len(l.say))
 	for k := range l.say {
@@ -134,8 +135,8 @@ func (l *Language) Keys() []string {
 	return keys
 }
 
-// Say is the words under the key with the values of their arguments, names and values in turn; numbers are int or int64. A key that there is not is
-// said itself.
+// Say returns the words for the key with arguments filled in. Arguments are names and values in
+// turn; numbers are int or int64. An unknown key is returned unchanged.
 func (l *Language) Say(key string, arguments ...any) string {
 	m, ok := l.say[key]
 	if !ok {
@@ -149,7 +150,7 @@ func (l *Language) Say(key string, arguments ...any) string {
 	return b.String()
 }
 
-// NameOf is the name of one of a vocabulary, such as "type" and "FLOOD"; the identifier itself if it has none.
+// NameOf returns the name of a term, such as "type" and "FLOOD", or the identifier if it has none.
 func (l *Language) NameOf(kind, id string) string {
 	if m, ok := l.say[kind+"."+id]; ok {
 		return m[0].text
@@ -157,10 +158,11 @@ func (l *Language) NameOf(kind, id string) string {
 	return id
 }
 
-// message is pieces one after the other.
+// message is a sequence of pieces.
 type message []piece
 
-// piece is text; or the value of an argument; or of cases the one that fits its number; or, within a case, that number.
+// piece is text, the value of an argument, the case that fits a number, or, within a case, that
+// number.
 type piece struct {
 	text     string
 	argument string
@@ -200,7 +202,7 @@ func value(arguments []any, name string) string {
 	return "{" + name + "}"
 }
 
-// form is CLDR's name of the plural of a whole number.
+// form returns the plural category of a whole number in CLDR.
 func form(tag language.Tag, n int) string {
 	switch plural.Cardinal.MatchPlural(tag, max(n, -n), 0, 0, 0, 0) {
 	case plural.Zero:
@@ -225,7 +227,7 @@ func parse(text string) (message, error) {
 	return m, err
 }
 
-// pieces reads until the text ends, or a brace closes that the caller has opened.
+// pieces parses up to the end of text, or up to a closing brace that the caller has opened.
 func pieces(text string, inCase bool) (m message, rest string, err error) {
 	for text != "" && text[0] != '}' {
 		switch {
@@ -252,7 +254,7 @@ func pieces(text string, inCase bool) (m message, rest string, err error) {
 	return m, text, nil
 }
 
-// argument reads what stands behind an open brace, and the brace that closes it.
+// argument parses what follows an opening brace, including its closing brace.
 func argument(text string) (p piece, rest string, err error) {
 	n := strings.IndexAny(text, ",}")
 	if n <= 0 {

@@ -29,29 +29,32 @@ import (
 	"github.com/hazardd/hazardd/internal/net/trace"
 )
 
-// Jitter is d, a tenth more or less: those who failed together do not come back together.
+// Jitter returns d, randomly changed by up to a tenth, so that those who failed together do not
+// retry together.
 func Jitter(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * (0.9 + 0.2*rand.Float64()))
 }
 
-// Targets says where requests may lead. Zero: to public addresses by https, on ports 443 and 8443.
+// Targets says which addresses requests may reach. The zero Targets allows https to public
+// addresses on the ports 443 and 8443.
 type Targets struct {
-	// Allow are addresses beyond the public ones: there http is allowed too, and every port.
+	// Allow lists additional addresses, for which http and every port are allowed too.
 	Allow []netip.Prefix
-	// Resolver looks names up; nil: the system's.
+	// Resolver looks up names; nil means the system's.
 	Resolver *net.Resolver
-	// RootCAs are whom certificates must come from; nil: the system's.
+	// RootCAs are the trusted certificate authorities; nil means the system's.
 	RootCAs *x509.CertPool
 }
 
-// publicPorts are the ports that a request may have on a public address: those of other services would be talked to in a language that
-// they may understand.
+// publicPorts are the allowed ports on public addresses. Services on other ports might understand a
+// request as something else.
 var publicPorts = []uint16{443, 8443}
 
-// maxURL bounds an address, in bytes.
+// maxURL is the maximum length of an address, in bytes.
 const maxURL = 2000
 
-// Check is what is wrong with an address, as far as it can be told before it is looked up. What it leads to is checked at each connection.
+// Check returns an error if an address cannot be allowed, as far as is known before it is looked
+// up. What it resolves to is checked at each connection.
 func (t *Targets) Check(address string) error {
 	if len(address) > maxURL {
 		return fmt.Errorf("has %d bytes, at most %d are allowed", len(address), maxURL)
@@ -86,7 +89,8 @@ func (t *Targets) Check(address string) error {
 	return checkHost(host, len(t.Allow) > 0)
 }
 
-// checkHost is what is wrong with the name of a host; inside: names inside a network are allowed.
+// checkHost returns an error if a host name is not allowed. If inside is true, names inside a
+// network are allowed.
 func checkHost(host string, inside bool) error {
 	labels := strings.Split(host, ".")
 	if len(host) > 253 {
@@ -108,7 +112,7 @@ func checkHost(host string, inside bool) error {
 	return nil
 }
 
-// checkAddr is what is wrong with an address that is written as such.
+// checkAddr returns an error if a literal IP address is not allowed.
 func (t *Targets) checkAddr(scheme string, ip netip.Addr, port string) error {
 	if port == "" {
 		port = map[string]string{"http": "80", "https": "443"}[scheme]
@@ -120,11 +124,12 @@ func (t *Targets) checkAddr(scheme string, ip netip.Addr, port string) error {
 	return t.Guard(scheme)(network, net.JoinHostPort(ip.String(), port), nil)
 }
 
-// errBlocked means that an address may not be connected to.
+// errBlocked means that connections to an address are not allowed.
 var errBlocked = errors.New("this address may not be reached: it is not public, and the setting webhook-allow does not name it")
 
-// Guard is asked before each connection about the very address that is connected to: no name that is looked up differently the second
-// time, and no spelling of an address, leads inside.
+// Guard returns a net.Dialer's Control function that checks the very address of each connection. So
+// neither a name that resolves differently the second time nor an unusual spelling of an address
+// leads inside.
 func (t *Targets) Guard(scheme string) func(network, address string, c syscall.RawConn) error {
 	public := ssrf.New(ssrf.WithPorts(publicPorts...))
 	return func(network, address string, c syscall.RawConn) error {
@@ -143,26 +148,27 @@ func (t *Targets) Guard(scheme string) func(network, address string, c syscall.R
 	}
 }
 
-// The limits of an attempt. None of what a receiver answers but the status matters.
+// The limits of an attempt. Of an answer, only the status matters.
 const (
-	AttemptTimeout = 20 * time.Second // of it all
+	AttemptTimeout = 20 * time.Second // for the whole attempt
 	connectTimeout = 10 * time.Second
 	bodyTimeout    = time.Second // for the rest of an answer whose status is known
-	maxAnswer      = 4 << 10     // bytes read of an answer's body, so that the connection can be used again
-	maxHeader      = 16 << 10    // bytes of its header
+	maxAnswer      = 4 << 10     // bytes read of an answer's body, so that the connection can be reused
+	maxHeader      = 16 << 10    // bytes of an answer's header
 )
 
 // Clients are HTTP clients by scheme.
 type Clients map[string]*http.Client
 
-// Close closes the connections that wait to be used again.
+// Close closes idle connections.
 func (c Clients) Close() {
 	for _, client := range c {
 		client.CloseIdleConnections()
 	}
 }
 
-// Clients makes the HTTP clients; idle connections of a host are kept up to a number. They take no proxy from the environment and follow no redirects.
+// Clients returns HTTP clients that keep up to idle connections per host. They use no proxy from
+// the environment and follow no redirects.
 func (t *Targets) Clients(idle int) Clients {
 	clients := Clients{}
 	for _, scheme := range []string{"http", "https"} {
@@ -184,13 +190,15 @@ func (t *Targets) Clients(idle int) Clients {
 	return clients
 }
 
-// Post sends a body once by POST. What the receiver says beside its status and Retry-After is not kept: it would be an answer from inside to whoever can name an
-// address. retry is how long the receiver wants to be left alone, at most a day. The context bounds the attempt; AttemptTimeout is a good bound.
+// Post sends a body by POST, once. It keeps only the status and Retry-After of the answer, because
+// the rest could be an answer from inside the network to whoever chose the address. retry is how
+// long the receiver asks to wait, at most a day. ctx limits the attempt; AttemptTimeout is a good
+// limit.
 func (t *Targets) Post(ctx context.Context, clients Clients, address string, header http.Header, body string) (status int, retry time.Duration, err error) {
 	return t.Exchange(ctx, clients, http.MethodPost, address, header, body)
 }
 
-// Exchange is Post with another method.
+// Exchange is like Post with another method.
 func (t *Targets) Exchange(ctx context.Context, clients Clients, method, address string, header http.Header, body string) (status int, retry time.Duration, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -217,7 +225,8 @@ func (t *Targets) Exchange(ctx context.Context, clients Clients, method, address
 	return resp.StatusCode, retry, nil
 }
 
-// FaultOf is the class of an error, which tells the owner what to look at and nothing of what is inside.
+// FaultOf returns the class of an error. It tells the owner what to check, and reveals nothing
+// about the network inside.
 func FaultOf(err error) string {
 	var dns *net.DNSError
 	var tlsErr *tls.CertificateVerificationError

@@ -20,18 +20,19 @@ import (
 	"go.uber.org/zap"
 )
 
-// Settings say for which names an authority is asked, and how it finds this server.
+// Settings configure ACME: the names of the certificate, the authority, and how to reach it.
 type Settings struct {
-	Hosts     []string // at least one; the first is for clients that name none
-	Email     string   // where the authority may write to; may be empty
-	Directory string   // address of the authority; empty: Let's Encrypt
-	RootFile  string   // PEM of the authorities that Directory's own certificate is checked against; empty: those of the system
-	Proxy     string   // HTTP proxy on the way to the authority; empty: none
-	Folder    string   // where accounts, keys and certificates are; it is made for its owner alone
+	Hosts     []string // at least one; the first is for clients that send no name
+	Email     string   // contact for the authority; may be empty
+	Directory string   // URL of the authority; empty means Let's Encrypt
+	RootFile  string   // PEM file of the root certificates for Directory; empty means the system's
+	Proxy     string   // HTTP proxy for requests to the authority; empty means none
+	Folder    string   // for accounts, keys and certificates; it is created for its owner only
 }
 
-// ACME is a certificate that an authority gives by ACME (RFC 8555): once it is asked by Run, and again when a third of its life is left,
-// or when the authority says so (RFC 9773). It is safe for concurrent use.
+// ACME is a certificate from an authority by ACME (RFC 8555). Run requests it, and renews it when a
+// third of its lifetime is left, or when the authority says so (RFC 9773). It is safe for
+// concurrent use.
 type ACME struct {
 	hosts  []string
 	cache  *certmagic.Cache
@@ -41,8 +42,9 @@ type ACME struct {
 	close  sync.Once
 }
 
-// NewACME prepares for a server whose TLS listens on secure, and whose plain HTTP on plain; nil: there is none, and the authority must
-// check by TLS (tls-alpn-01) on port 443. It asks nothing yet. Run or Close must be called.
+// NewACME prepares a certificate for a server that serves TLS on secure and plain HTTP on plain. If
+// plain is nil, the authority must use TLS for its check (tls-alpn-01) on port 443. It sends no
+// request. Run or Close must be called.
 func NewACME(s Settings, secure, plain net.Addr, log *slog.Logger) (*ACME, error) {
 	roots, err := readRoots(s.RootFile)
 	if err != nil {
@@ -104,7 +106,7 @@ func port(a net.Addr) int {
 	return n
 }
 
-// Config is for servers. It answers the authority's checks by TLS, too.
+// Config returns a configuration for servers. It also answers the authority's checks by TLS.
 func (a *ACME) Config() *tls.Config {
 	c := config()
 	own := a.config.TLSConfig()
@@ -113,10 +115,11 @@ func (a *ACME) Config() *tls.Config {
 	return c
 }
 
-// Challenges answers the authority's checks by plain HTTP (http-01), and leaves all else to next.
+// Challenges answers the authority's checks by plain HTTP (http-01), and passes other requests to
+// next.
 func (a *ACME) Challenges(next http.Handler) http.Handler { return a.issuer.HTTPChallengeHandler(next) }
 
-// End returns when the first of the certificates expires; ok is false while there is none.
+// End returns when the first of the certificates expires; ok is false if there is none yet.
 func (a *ACME) End() (at time.Time, ok bool) {
 	for _, h := range a.hosts {
 		for _, c := range a.cache.AllMatchingCertificates(h) {
@@ -128,7 +131,8 @@ func (a *ACME) End() (at time.Time, ok bool) {
 	return at, ok
 }
 
-// Run keeps the certificates until ctx ends. What fails is logged, and tried again, ever more rarely.
+// Run keeps the certificates valid until ctx ends. Failures are logged and retried, with growing
+// delays.
 func (a *ACME) Run(ctx context.Context, _ <-chan os.Signal, _ func() time.Time) error {
 	defer a.Close()
 	if err := a.config.ManageAsync(ctx, a.hosts); err != nil {
@@ -139,10 +143,10 @@ func (a *ACME) Run(ctx context.Context, _ <-chan os.Signal, _ func() time.Time) 
 	return nil
 }
 
-// Close ends what NewACME began. It may be called again.
+// Close releases what NewACME has started. It may be called again.
 func (a *ACME) Close() { a.close.Do(a.cache.Stop) }
 
-// event logs what became of a certificate.
+// event logs what happened to a certificate.
 func (a *ACME) event(_ context.Context, name string, data map[string]any) error {
 	switch name {
 	case "cert_obtained":

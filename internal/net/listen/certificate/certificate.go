@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// config is what all servers have in common.
+// config returns what all configurations have in common.
 func config() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,
@@ -33,15 +33,17 @@ func config() *tls.Config {
 }
 
 const (
-	// readEvery is how often the files are read: they are small, and what notices changes of folders misses links.
+	// readEvery is the interval for reading the files. They are small, and watching folders misses
+	// changed links.
 	readEvery = 10 * time.Second
-	// maxFile is more than any chain of certificates, in bytes.
+	// maxFile is more than any certificate chain needs, in bytes.
 	maxFile = 1 << 20
-	// soon is how long before its end a certificate is warned about.
+	// soon is how long before its end warnings about a certificate begin.
 	soon = 7 * 24 * time.Hour
 )
 
-// Files is a certificate in two files of PEM: the certificate, followed by its intermediates, and its key. It is safe for concurrent use.
+// Files is a certificate in two PEM files: the certificate followed by its intermediates, and the
+// key. It is safe for concurrent use.
 type Files struct {
 	cert, key string
 	log       *slog.Logger
@@ -55,7 +57,8 @@ type held struct {
 	text string // of both files
 }
 
-// Open reads the two files. A certificate that is over is served all the same, and logged: clients then say so.
+// Open reads the two files. An expired certificate is served all the same, and logged, because
+// clients then report it.
 func Open(cert, key string, log *slog.Logger) (*Files, error) {
 	f := &Files{cert: cert, key: key, log: log}
 	h, err := f.read()
@@ -66,17 +69,18 @@ func Open(cert, key string, log *slog.Logger) (*Files, error) {
 	return f, nil
 }
 
-// Config is for servers: each handshake has the certificate of that moment.
+// Config returns a configuration for servers. Each handshake uses the current certificate.
 func (f *Files) Config() *tls.Config {
 	c := config()
 	c.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return f.held.Load().pair, nil }
 	return c
 }
 
-// End is when the certificate ends.
+// End returns when the certificate expires.
 func (f *Files) End() (at time.Time, ok bool) { return f.held.Load().pair.Leaf.NotAfter, true }
 
-// Run reads the files every ten seconds, and whenever hangup gives something, until ctx ends. now is the service's time.
+// Run reads the files every ten seconds, and on each signal from hangup, until ctx ends. now is the
+// service's time.
 func (f *Files) Run(ctx context.Context, hangup <-chan os.Signal, now func() time.Time) error {
 	ticker := time.NewTicker(readEvery)
 	defer ticker.Stop()
@@ -107,7 +111,7 @@ func (f *Files) Run(ctx context.Context, hangup <-chan os.Signal, now func() tim
 	}
 }
 
-// reload reads the files, and takes what is in them if it is good.
+// reload reads the files, and uses their content if it is valid.
 func (f *Files) reload(now time.Time) (changed bool, err error) {
 	h, err := f.read()
 	if err != nil {
@@ -125,7 +129,7 @@ func (f *Files) reload(now time.Time) (changed bool, err error) {
 	return true, nil
 }
 
-// warn logs once a day that the certificate ends soon, or is over.
+// warn logs once a day that the certificate expires soon or has expired.
 func (f *Files) warn(now time.Time) {
 	end, _ := f.End()
 	if left := end.Sub(now); left > soon || now.Sub(f.warned) < 24*time.Hour {
@@ -143,8 +147,8 @@ func (f *Files) read() (*held, error) {
 	return &held{pair, text}, nil
 }
 
-// Read reads a certificate, followed by its intermediates, and its key from two files of PEM, which must fit each other. Its Leaf is set. text is what both
-// files hold.
+// Read reads a certificate with its intermediates, and its key, from two PEM files that must fit
+// each other. Its Leaf is set. text is the content of both files.
 func Read(certificate, key string) (pair *tls.Certificate, text string, err error) {
 	public, err := readFile(certificate)
 	if err != nil {

@@ -1,13 +1,14 @@
-// Package lang says which of the languages of a hazard a reader is shown.
+// Package lang chooses in which of its languages a hazard is shown to a reader.
 //
-// A Wish is what a reader understands, best first: the parameter lang, the field Accept-Language, or the setting of the server. It is
-// matched with the languages in which authorities speak (hazard.Text) by golang.org/x/text/language, as RFC 4647 and CLDR have it: a wish
-// for "fr-CH" is met by "fr". Where no language meets it, the hazard reads as it is stored. Nothing is translated.
+// A Wish is a list of preferred languages, best first: from the parameter lang, the header
+// Accept-Language, or the server's settings. It is matched with the languages of the authorities'
+// texts (hazard.Text) by golang.org/x/text/language, so "fr-CH" matches "fr" (RFC 4647 and CLDR).
+// If none matches, the hazard is shown as stored. Nothing is translated.
 //
-// Answers differ by what is chosen, not by what is wished: Sets.Key is the same for all wishes that come to the same, and empty
-// for those that come to what everybody reads. So what a cache holds is bounded by the languages that there are.
+// Answers depend on the texts that are chosen, not on the wish. Sets.Key is equal for all wishes
+// that choose the same texts, so a cache holds no more versions than there are languages.
 //
-// A Wish and Sets may be used by several goroutines, a Reader by one. The package knows no HTTP but the form of the field.
+// A Wish and Sets are safe for concurrent use, a Reader is not.
 package lang
 
 import (
@@ -22,19 +23,19 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// The bounds of a wish: browsers send some ten languages.
+// The limits of a wish: browsers send about ten languages.
 const (
 	maxBytes = 500
 	maxTags  = 16
 )
 
-// Wish is languages in the order in which a reader likes them. The zero Wish is none.
+// Wish is a list of languages, in the order of a reader's preference. The zero Wish is empty.
 type Wish struct{ tags []language.Tag }
 
-// None reports whether nothing is wished.
+// None reports whether the wish is empty.
 func (w Wish) None() bool { return len(w.tags) == 0 }
 
-// String is the list of the languages, as Parse reads it.
+// String returns the languages in the syntax of Parse.
 func (w Wish) String() string {
 	words := make([]string, len(w.tags))
 	for i, t := range w.tags {
@@ -43,14 +44,14 @@ func (w Wish) String() string {
 	return strings.Join(words, ",")
 }
 
-// Tags are the languages in the order of the wish. The caller must not change the slice.
+// Tags returns the languages in order. The caller must not change the slice.
 func (w Wish) Tags() []language.Tag { return w.tags }
 
-// Or is the wish, and after it what other wishes.
+// Or returns the languages of w, followed by those of other.
 func (w Wish) Or(other Wish) Wish { return Wish{slices.Concat(w.tags, other.tags)} }
 
-// Parse reads a list of tags of RFC 5646, separated by commas. A tag that is well-formed and names no language that anybody knows is
-// met by nothing. Its error names the tag that is none.
+// Parse parses language tags (RFC 5646), separated by commas. A valid tag of an unknown language
+// matches nothing. An error names the invalid tag.
 func Parse(list string) (Wish, error) {
 	if len(list) > maxBytes {
 		return Wish{}, fmt.Errorf("has %d bytes, at most %d are allowed", len(list), maxBytes)
@@ -73,8 +74,9 @@ func Parse(list string) (Wish, error) {
 	return w, nil
 }
 
-// Accepted reads the field Accept-Language (RFC 9110, section 12.5.4), by its weights. What of it cannot be read, or goes beyond the bounds,
-// is not looked at: clients send it unasked. A wildcard wishes nothing.
+// Accepted parses the header Accept-Language (RFC 9110, section 12.5.4), in the order of its
+// weights. It ignores what is invalid or exceeds the limits, because browsers send the header
+// unasked. A wildcard has no effect.
 func Accepted(lines []string) Wish {
 	if len(lines) == 0 {
 		return Wish{}
@@ -123,16 +125,16 @@ func RTL(tag string) bool {
 	return slices.Contains([]string{"Arab", "Hebr", "Syrc", "Thaa", "Nkoo", "Adlm", "Rohg", "Mand", "Samr"}, script.String())
 }
 
-// set is the languages that a hazard is said in.
+// set is the set of languages of a hazard.
 type set struct {
 	key     string
 	tags    []language.Tag
-	first   []int // of each tag, the first text of the hazard
+	first   []int // for each tag, the number of the hazard's first text in it
 	matcher language.Matcher
-	written map[int]string // of those texts, the tag as its author writes it
+	written map[int]string // for each of those texts, the tag as its author wrote it
 }
 
-// keyOf names the languages of texts, in their order.
+// keyOf returns a key for the languages of texts, in their order.
 func keyOf(texts []hazard.Text) string {
 	if len(texts) == 1 {
 		return texts[0].Language
@@ -160,7 +162,7 @@ func newSet(key string, texts []hazard.Text) *set {
 	return s
 }
 
-// choose is the number of the text that meets a wish best; -1: none does.
+// choose returns the number of the text that matches w best; -1 if none does.
 func (s *set) choose(w Wish) int {
 	if s.matcher == nil || len(w.tags) == 0 {
 		return -1
@@ -180,7 +182,7 @@ func (s *set) choose(w Wish) int {
 	return understood
 }
 
-// base is the language of a tag without script and region; "no" and "nb" are one.
+// base returns the language of a tag without script and region; "no" and "nb" are the same.
 func base(t language.Tag) language.Base {
 	if canonical, err := language.All.Canonicalize(t); err == nil {
 		t = canonical
@@ -189,20 +191,21 @@ func base(t language.Tag) language.Base {
 	return b
 }
 
-// maxChosen bounds what a Reader keeps: a stream has one for days.
+// maxChosen limits what a Reader keeps, because a stream uses one for days.
 const maxChosen = 64
 
-// Reader chooses the text of one hazard after the other for one wish.
+// Reader chooses a text for one hazard after the other, for one wish.
 type Reader struct {
 	wish   Wish
 	chosen map[string]int
 	used   []string
 }
 
-// Reader returns a Reader that wishes for the languages of w.
+// Reader returns a Reader for w.
 func (w Wish) Reader() *Reader { return &Reader{wish: w} }
 
-// Text is the number of the text of h that meets the wish best, -1 if none does, or if it is the one that h is made of.
+// Text returns the number of the text of h that matches the wish best. It is -1 if none does, or if
+// that text is the one that h has as stored.
 func (r *Reader) Text(h *hazard.Hazard) int {
 	if r == nil || len(r.wish.tags) == 0 || len(h.Texts) == 0 {
 		return -1
@@ -225,10 +228,10 @@ func (r *Reader) Text(h *hazard.Hazard) int {
 	return i
 }
 
-// maxUsed bounds the languages that an answer names.
+// maxUsed is the maximum number of languages that an answer names.
 const maxUsed = 8
 
-// Of is the hazard as the reader reads it.
+// Of returns the hazard in the language for the reader.
 func (r *Reader) Of(h *hazard.Hazard) *hazard.Hazard {
 	if i := r.Text(h); i >= 0 {
 		h = h.In(&h.Texts[i])
@@ -239,7 +242,7 @@ func (r *Reader) Of(h *hazard.Hazard) *hazard.Hazard {
 	return h
 }
 
-// All is what Of makes of hazards, each with its number.
+// All applies Of to each hazard of list.
 func (r *Reader) All(list iter.Seq2[*hazard.Hazard, int]) iter.Seq2[*hazard.Hazard, int] {
 	return func(yield func(*hazard.Hazard, int) bool) {
 		for h, n := range list {
@@ -250,16 +253,16 @@ func (r *Reader) All(list iter.Seq2[*hazard.Hazard, int]) iter.Seq2[*hazard.Haza
 	}
 }
 
-// Used are the languages of the hazards that Of has given, as far as they are known; at most 8.
+// Used returns the languages of the hazards that Of has returned, as far as known; at most 8.
 func (r *Reader) Used() []string { return r.used }
 
-// Sets are the languages that many hazards are said in.
+// Sets are the sets of languages of many hazards.
 type Sets struct {
 	all  []*set
-	owns map[string][]int // of each set, the texts that hazards are made of, -1 for none
+	owns map[string][]int // for each set, the stored texts of hazards; -1 for none
 }
 
-// SetsOf are the languages of hazards.
+// SetsOf returns the sets of languages of hazards.
 func SetsOf(hazards iter.Seq2[*hazard.Hazard, int]) *Sets {
 	s := &Sets{owns: map[string][]int{}}
 	for h := range hazards {
@@ -280,7 +283,8 @@ func SetsOf(hazards iter.Seq2[*hazard.Hazard, int]) *Sets {
 	return s
 }
 
-// Met are the languages that are chosen for a wish, as the authorities write them, those of the first wished first; at most 8.
+// Met returns the languages that are chosen for w, in the authorities' spelling and the order of w;
+// at most 8.
 func (s *Sets) Met(w Wish) []string {
 	var met []string
 	for _, t := range w.tags {
@@ -295,8 +299,8 @@ func (s *Sets) Met(w Wish) []string {
 	return met
 }
 
-// Key names what the hazards read like for a wish: it is the same for wishes that choose the same texts, and empty for those that choose
-// none but those that the hazards are made of.
+// Key returns a key that is equal for wishes that choose the same texts. It is empty for those that
+// choose only stored texts.
 func (s *Sets) Key(w Wish) string {
 	if w.None() {
 		return ""

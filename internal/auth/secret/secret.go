@@ -14,8 +14,9 @@ import (
 	"strings"
 )
 
-// What no file of a key may have: permission bits of others than its owner, or than its owner and a group that may read it. A service whose user
-// is there only while it runs gets a key by its group.
+// The permission bits that a key file must not have: those of other users, or of other users
+// outside a group that may read it. A service whose user exists only while it runs gets a key
+// through its group.
 const (
 	NotOwner        fs.FileMode = 0o077
 	NotOwnerOrGroup fs.FileMode = 0o027
@@ -24,7 +25,8 @@ const (
 // seedBytes is the length of a seed.
 const seedBytes = 32
 
-// Private refuses a file that has bits of forbidden. could is what other users could do with the key, for the error: "read the addresses".
+// Private refuses a file with any bit of forbidden. could says, for the error, what other users
+// could do with the key: "read the addresses".
 func Private(path string, forbidden fs.FileMode, could string) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -36,8 +38,9 @@ func Private(path string, forbidden fs.FileMode, could string) error {
 	return nil
 }
 
-// Seed reads 32 random bytes, in base64 in the file, from which keys are derived. Where there is no file and make is set, it makes one, of mode 0600; of
-// two processes that start at once, both read the one that was first. could is as for Private.
+// Seed reads 32 random bytes, in base64 in the file, from which keys are derived. If there is no
+// file and make is true, it creates one with mode 0600. If two processes start at once, both use
+// the first file. could is as for Private.
 func Seed(path string, make bool, could string) ([]byte, error) {
 	err := Private(path, NotOwner, could)
 	if errors.Is(err, fs.ErrNotExist) && make {
@@ -60,7 +63,7 @@ func Seed(path string, make bool, could string) ([]byte, error) {
 	return seed, nil
 }
 
-// makeSeed writes a new seed so that either all of it is there or nothing: a process that is killed leaves no half of one.
+// makeSeed writes a new seed atomically, so a process that is killed leaves no partial file.
 func makeSeed(path string) error {
 	var seed [seedBytes]byte
 	rand.Read(seed[:])
