@@ -25,20 +25,20 @@ import (
 
 // The bounds of a scenario: no drill of people needs more.
 const (
-	// MaxScenario is in bytes.
+	// MaxScenario is the maximum length of a scenario, in bytes.
 	MaxScenario = 4 << 20
 	maxSteps    = 10_000
 	maxLength   = 30 * 24 * time.Hour
-	maxFile     = 32 << 20 // bytes of a file of a product: what a service takes unless it is told otherwise
+	maxFile     = 32 << 20 // bytes of a product's file: the default limit of a service
 	maxFiles    = 256 << 20
-	maxFaults   = 50 // that are told: more only repeat what is wrong
+	maxFaults   = 50 // faults that are reported: more would not help
 )
 
-// Fault is one thing wrong with a scenario, or played otherwise than it says.
+// Fault is an error in a scenario, or something that is played differently than written.
 type Fault struct {
 	Line   int // from 1
 	Field  string
-	Detail string // names the value and what is expected
+	Detail string // names the value and what was expected
 }
 
 func (f Fault) String() string {
@@ -48,7 +48,7 @@ func (f Fault) String() string {
 	return fmt.Sprintf("line %d: %s: %s", f.Line, f.Field, f.Detail)
 }
 
-// InvalidError tells everything that is wrong with a scenario at once.
+// InvalidError lists the errors in a scenario.
 type InvalidError struct{ Faults []Fault }
 
 func (e *InvalidError) Error() string {
@@ -59,7 +59,8 @@ func (e *InvalidError) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Parse reads a scenario, and the files that its products name from folder; nil: it may name none. What is wrong with it is an *InvalidError.
+// Parse parses and checks a scenario, and reads the files of its products from folder. If folder is
+// nil, it must not name files. Errors in it are an *InvalidError.
 func Parse(text []byte, folder fs.FS) (*Scenario, error) {
 	if len(text) > MaxScenario {
 		return nil, fmt.Errorf("the scenario has %d bytes, more than the %d that one may have", len(text), MaxScenario)
@@ -76,7 +77,7 @@ func Parse(text []byte, folder fs.FS) (*Scenario, error) {
 	return s, nil
 }
 
-// document is the one document of a text.
+// document returns the only YAML document of a text.
 func document(text []byte) (*yaml.Node, error) {
 	loader, err := yaml.NewLoader(bytes.NewReader(text))
 	if err != nil {
@@ -97,19 +98,19 @@ func document(text []byte) (*yaml.Node, error) {
 	return &doc, nil
 }
 
-// reader reads a scenario, and keeps what its earlier steps have made.
+// reader parses a scenario, and tracks the state after each step.
 type reader struct {
 	folder   fs.FS
 	faults   []Fault
 	notes    []Fault
 	hazards  map[string]*hazardState
 	products map[string]*productState
-	bytes    int // of all files
+	bytes    int // total size of the files
 }
 
 type hazardState struct {
 	line                int
-	ended               int // the line that ends it, 0: none yet
+	ended               int // line of the step that ends it; 0 if not ended
 	name                string
 	latitude, longitude float64
 }
@@ -125,7 +126,7 @@ func (r *reader) fault(n *yaml.Node, field, format string, args ...any) {
 	r.faults = append(r.faults, Fault{n.Line, field, fmt.Sprintf(format, args...)})
 }
 
-// mapping is the members of a YAML mapping by name; nil if it is none.
+// mapping returns the members of a YAML mapping by name; nil if n is not a mapping.
 func (r *reader) mapping(n *yaml.Node, what string, known ...string) map[string]*yaml.Node {
 	if n = deref(n); n.Kind != yaml.MappingNode {
 		r.fault(n, what, "is %s; expected members: %s", brief(n), strings.Join(known, ", "))
@@ -153,7 +154,7 @@ func deref(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// brief is what a node says, for people.
+// brief returns a short form of a node for messages.
 func brief(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:
@@ -176,7 +177,7 @@ func brief(n *yaml.Node) string {
 
 var word = regexp.MustCompile(`^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$`)
 
-// word reads a name that the scenario gives.
+// word reads a key that the scenario gives to a hazard or product.
 func (r *reader) word(n *yaml.Node, field string) string {
 	if n.Kind != yaml.ScalarNode || !word.MatchString(n.Value) {
 		r.fault(n, field, "%s is not a word of 1 to 64 characters of a to z, 0 to 9 and, inside, -", brief(n))
@@ -185,7 +186,7 @@ func (r *reader) word(n *yaml.Node, field string) string {
 	return n.Value
 }
 
-// text reads a text of at most most characters; empty, and a fault, if there is none.
+// text reads a text of at most most characters. If there is none, it is empty, and a fault.
 func (r *reader) text(n *yaml.Node, field string, most int, clean func(string) string) string {
 	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
 		r.fault(n, field, "is %s; expected a text", brief(n))
@@ -282,7 +283,7 @@ var (
 	productMembers = []string{"title", "comment", "where", "text", "url"}
 )
 
-// step reads a step. Which members it may have follows from what it does.
+// step reads a step. Its allowed members depend on what it does.
 func (r *reader) step(n *yaml.Node) (Step, bool) {
 	step := Step{Line: n.Line}
 	if n.Kind != yaml.MappingNode {
@@ -341,7 +342,7 @@ func (r *reader) step(n *yaml.Node) (Step, bool) {
 
 var clockTime = regexp.MustCompile(`^\+?([0-9]{1,3}):([0-5][0-9])(?::([0-5][0-9]))?$`)
 
-// time reads hours, minutes and seconds.
+// time reads a duration in hours, minutes and seconds.
 func (r *reader) time(n *yaml.Node) time.Duration {
 	var d time.Duration
 	if f := clockTime.FindStringSubmatch(n.Value); n.Kind == yaml.ScalarNode && f != nil {
@@ -357,7 +358,7 @@ func (r *reader) time(n *yaml.Node) time.Duration {
 	return 0
 }
 
-// active is the hazard that a step names, if it is under way.
+// active returns the hazard of a step, if it is active then.
 func (r *reader) active(m map[string]*yaml.Node, step *Step) *hazardState {
 	n := m[string(step.Do)]
 	if step.Hazard = r.word(n, string(step.Do)); step.Hazard == "" {
@@ -429,13 +430,14 @@ func (r *reader) update(n *yaml.Node, m map[string]*yaml.Node, step *Step) {
 	}
 }
 
-// jsonText is a value that is JSON already.
+// jsonText is already encoded JSON.
 type jsonText []byte
 
-// MarshalJSON is the text.
+// MarshalJSON returns t.
 func (t jsonText) MarshalJSON() ([]byte, error) { return t, nil }
 
-// hazardFields are the members that a step says of a hazard, by their names in the base interface. h holds what is so after the step.
+// hazardFields returns the members of a hazard in a step, by their names in the base interface. It
+// sets h to the state after the step.
 func (r *reader) hazardFields(m map[string]*yaml.Node, h *hazardState) map[string]any {
 	fields := map[string]any{}
 	if n := m["name"]; n != nil {
@@ -502,7 +504,7 @@ func (r *reader) link(n *yaml.Node, field string) string {
 	return s
 }
 
-// area reads a GeoJSON geometry that is written as YAML, which JSON is too.
+// area reads a GeoJSON geometry in YAML; JSON is YAML too.
 func (r *reader) area(n *yaml.Node) jsonText {
 	var v any
 	if err := n.Decode(&v); err != nil {
@@ -601,7 +603,7 @@ func (r *reader) revise(n *yaml.Node, m map[string]*yaml.Node, step *Step) {
 	}
 }
 
-// productFields are the members that a step says of a product, by their names in the base interface.
+// productFields returns the members of a product in a step, by their names in the base interface.
 func (r *reader) productFields(m map[string]*yaml.Node) map[string]any {
 	fields := map[string]any{}
 	if n := m["title"]; n != nil {
@@ -627,7 +629,7 @@ func (r *reader) productFields(m map[string]*yaml.Node) map[string]any {
 	return fields
 }
 
-// file reads a file: {name, content}, or {from} with or without a name of its own.
+// file reads a file: {name, content}, or {from} with an optional name.
 func (r *reader) file(n *yaml.Node) *File {
 	m := r.mapping(n, "file", "name", "content", "from")
 	if m == nil {
@@ -661,7 +663,7 @@ func (r *reader) file(n *yaml.Node) *File {
 	return f
 }
 
-// read reads a file below the scenario's folder.
+// read reads a file in the scenario's folder.
 func (r *reader) read(n *yaml.Node) []byte {
 	if n.Kind != yaml.ScalarNode || !fs.ValidPath(n.Value) {
 		r.fault(n, "from", "%s is not a path below the scenario's folder, with / between folders and without ..", brief(n))

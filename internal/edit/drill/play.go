@@ -18,7 +18,7 @@ import (
 	"github.com/hazardd/hazardd/wire"
 )
 
-// Server is the part of a service's client that a drill needs. What it answers is durable.
+// Server is the part of client.Client that a drill uses. Acknowledged writes are durable.
 type Server interface {
 	CreateHazard(ctx context.Context, h client.NewHazard) (wire.Hazard, error)
 	Hazard(ctx context.Context, id string, opts ...client.CallOption) (client.Record[wire.Hazard], error)
@@ -32,63 +32,69 @@ type Server interface {
 // Event is what a drill has just done.
 type Event struct {
 	Step
-	// At is when it was due, from the beginning of the drill at speed 1.
+	// At is when it was due, from the start of the drill at speed 1.
 	At time.Duration
-	// UUID is the hazard's; empty for Say.
+	// UUID is the hazard's; it is empty for Say.
 	UUID string
-	// Skipped tells why it could not be done: whoever takes part in the drill has altered what it is about. Empty: it was done.
+	// Skipped says why the step was not possible, because a participant had changed the hazard. It
+	// is empty if the step was done.
 	Skipped string
 }
 
-// Status is how far a drill is.
+// Status is the progress of a drill.
 type Status struct {
 	Elapsed, Length time.Duration // at speed 1
-	Next            *Step         // nil: none
-	NextIn          time.Duration // in the time of the clock on the wall
-	Active          int           // hazards under way
+	Next            *Step         // nil if none is left
+	NextIn          time.Duration // by the wall clock
+	Active          int           // number of active hazards
 }
 
-// Player plays scenarios. Told and Tick are called by the goroutine that plays.
+// Player plays scenarios. It calls Told and Tick on the goroutine that plays.
 type Player struct {
 	Server Server
-	// Speed is how many times faster than in its file the drill runs; above 0.
+	// Speed is how many times faster than written the drill runs. It must be above 0.
 	Speed float64
-	// Keep leaves the hazards under way when the drill is over or is interrupted. They end by themselves a day later.
+	// Keep leaves the hazards active after the drill, or when it is interrupted. They expire a day
+	// later.
 	Keep bool
 	Run  Run
 	Told func(Event)
-	Tick func(Status) // once a second while it waits; nil: never
-	// Waits is told once of each step that a second person has to approve. The drill stands still until somebody has decided, or the draft has lapsed.
+	Tick func(Status) // called once a second while waiting; nil means never
+	// Waits is called once for each step that a second person must approve. The drill pauses until
+	// the draft is decided or has lapsed.
 	Waits func(*client.DraftedError)
 }
 
 // The times of a drill.
 const (
-	// leftFor is how long a hazard outlives a drill whose program was killed: time to start it again, no time to be forgotten.
+	// leftFor is how long hazards outlive a drill whose program was killed: long enough to restart
+	// it, and short enough not to be forgotten.
 	leftFor = time.Hour
 	keptFor = 24 * time.Hour
-	// patience is how long the server may be away, a restart say, before the drill is given up.
+	// patience is how long the server may be unreachable, such as during a restart, before the
+	// drill is aborted.
 	patience  = 2 * time.Minute
 	firstWait = 500 * time.Millisecond
 	longWait  = 10 * time.Second
-	// endTime is how long the ending of an interrupted drill may take.
+	// endTime is how long ending an interrupted drill may take.
 	endTime = 30 * time.Second
-	// askAgain is how often it is asked whether somebody has approved a step.
+	// askAgain is the interval for checking whether a step was approved.
 	askAgain = 2 * time.Second
 )
 
-// NewRun is another run at each call.
+// NewRun returns a new random Run.
 func NewRun() Run {
 	var r Run
 	_, _ = rand.Read(r[:]) // never fails
 	return r
 }
 
-// errNotOurs stops a drill at once: it was about to touch what is not of a drill.
+// errNotOurs aborts a drill that was about to change a hazard that is not part of it.
 var errNotOurs = errors.New("is not a hazard of this drill")
 
-// Play plays a scenario from its beginning. It returns when all steps are done and, unless Keep is set, the hazards that were left have
-// ended; or when ctx ends or a step fails, likewise. An error that is not of ctx says which line of the scenario failed.
+// Play plays a scenario from its start. It returns when all steps are done, when ctx ends, or when
+// a step fails. Unless Keep is set, it first ends the remaining hazards. An error other than ctx's
+// names the line of the scenario that failed.
 func (p *Player) Play(ctx context.Context, s *Scenario) error {
 	d := &playing{Player: p, s: s, start: time.Now(), uuids: map[string]string{}, names: map[string]string{}, products: map[string]wire.Product{}}
 	err := d.play(ctx)
@@ -100,15 +106,15 @@ func (p *Player) Play(ctx context.Context, s *Scenario) error {
 	return errors.Join(err, d.endAll(ending))
 }
 
-// playing is a scenario that is being played.
+// playing is the state of a running drill.
 type playing struct {
 	*Player
 	s        *Scenario
 	start    time.Time
-	active   []string // words of the hazards under way, in the order in which they began
+	active   []string // keys of the active hazards, oldest first
 	uuids    map[string]string
-	names    map[string]string       // as they are now
-	products map[string]wire.Product // by their words
+	names    map[string]string       // current names
+	products map[string]wire.Product // by key
 }
 
 func (d *playing) play(ctx context.Context) error {
@@ -153,7 +159,8 @@ func (d *playing) wait(ctx context.Context, step *Step) error {
 	}
 }
 
-// persist does f again as long as the server is away. All that f writes carries a uuid, so that nothing is written twice.
+// persist retries f while the server is unreachable. Everything that f writes has a UUID, so
+// nothing is written twice.
 func (d *playing) persist(ctx context.Context, f func() error) error {
 	begun, told := time.Now(), ""
 	for wait := firstWait; ; wait = min(2*wait, longWait) {
@@ -181,14 +188,14 @@ func (d *playing) persist(ctx context.Context, f func() error) error {
 	}
 }
 
-// away tells whether the error is of a server that may soon be there again.
+// away reports whether err means that the server may soon be reachable again.
 func away(err error) bool {
 	_, network := errors.AsType[net.Error](err)
 	broken, cut := errors.AsType[*client.AnswerError](err)
 	return network || cut && broken.Cut || errors.Is(err, client.ErrUnavailable) || errors.Is(err, client.ErrLimited) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF)
 }
 
-// do does what a step says, once. It returns the hazard's uuid, and why it could not be done if that is a matter of the drill.
+// do plays one step. It returns the hazard's UUID, and the reason if the step was skipped.
 func (d *playing) do(ctx context.Context, step *Step) (id, skipped string, err error) {
 	switch step.Do {
 	case Begin:
@@ -247,7 +254,7 @@ func (d *playing) begin(ctx context.Context, step *Step) (id, skipped string, er
 	return id, "", ours(h, id)
 }
 
-// ours is an error unless the hazard is the one of the uuid, and of a drill.
+// ours returns an error unless h has the UUID id and is a drill.
 func ours(h wire.Hazard, id string) error {
 	if h.UUID != id || h.CategoryID != string(hazard.Exercise) {
 		return fmt.Errorf("%s, of category %s, %w", h.UUID, h.CategoryID, errNotOurs)
@@ -255,10 +262,11 @@ func ours(h wire.Hazard, id string) error {
 	return nil
 }
 
-// tries is how often a hazard is read anew that others alter at the same time.
+// tries is how often a hazard is read again when others change it at the same time.
 const tries = 5
 
-// alter alters a hazard if it is of a drill and under way, as it was read: nothing of it is overwritten unseen.
+// alter changes an active hazard of a drill in the state in which it was read, so no change of
+// others is overwritten.
 func alter(ctx context.Context, server Server, id string, f client.Fields) (skipped string, err error) {
 	for range tries {
 		var etag string
@@ -272,7 +280,8 @@ func alter(ctx context.Context, server Server, id string, f client.Fields) (skip
 	return "", err
 }
 
-// underWay reads a hazard. It is skipped if it has ended, and an error if it is none of a drill.
+// underWay reads a hazard. If it has ended, the step is skipped. If it is not a drill, underWay
+// returns an error.
 func underWay(ctx context.Context, server Server, id string) (etag, skipped string, err error) {
 	h, err := server.Hazard(ctx, id)
 	switch {
@@ -290,7 +299,8 @@ func underWay(ctx context.Context, server Server, id string) (etag, skipped stri
 	return h.ETag, "", nil
 }
 
-// refused tells what the state of the drill does not allow, because others have altered it, from what is an error.
+// refused returns the reason for skipping a step if others have changed the hazard, and otherwise
+// an error.
 func refused(err error) (skipped string, _ error) {
 	if errors.Is(err, client.ErrConflict) || errors.Is(err, client.ErrNotFound) {
 		return err.Error(), nil
@@ -340,7 +350,7 @@ func (d *playing) revise(ctx context.Context, id string, step *Step) (skipped st
 	return refused(err)
 }
 
-// endAll ends the hazards under way.
+// endAll ends the active hazards.
 func (d *playing) endAll(ctx context.Context) error {
 	var errs []error
 	for _, key := range append([]string(nil), d.active...) {
@@ -365,15 +375,14 @@ func (d *playing) endAll(ctx context.Context) error {
 	return nil
 }
 
-// ErrLeft means that hazards of a drill could not be ended. They end by themselves an hour after
-// the drill.
+// ErrLeft means that hazards of a drill could not be ended. They expire an hour after the drill.
 var ErrLeft = errors.New("hazards of the drill are left")
 
 func (d *playing) elapsed() time.Duration {
 	return min(time.Duration(float64(time.Since(d.start))*d.Speed), d.s.Length())
 }
 
-// Left lists the active hazards that earlier runs of the scenario began.
+// Left lists the active hazards that earlier runs of the scenario have created.
 func Left(ctx context.Context, server Server, s *Scenario) ([]wire.Hazard, error) {
 	list, err := server.ActiveByCategory(ctx, string(hazard.Exercise))
 	if err != nil {
@@ -390,7 +399,8 @@ func Left(ctx context.Context, server Server, s *Scenario) ([]wire.Hazard, error
 	return left, nil
 }
 
-// End ends the active hazards that runs of the scenario began, also those of one that is being played now. told is called for each.
+// End ends the active hazards that runs of the scenario have created, including a run in progress.
+// It calls told for each.
 func End(ctx context.Context, server Server, s *Scenario, told func(Event)) error {
 	left, err := Left(ctx, server, s)
 	if err != nil {

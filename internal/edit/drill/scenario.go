@@ -11,22 +11,22 @@ import (
 	"github.com/google/uuid"
 )
 
-// Scenario is a drill that has been checked: it can be played as it is.
+// Scenario is a checked drill, ready to be played.
 type Scenario struct {
-	// Name tells the hazards of this scenario from those of others: two of one name cannot be told apart by End.
+	// Name identifies the scenario. End cannot distinguish two scenarios with the same name.
 	Name        string
 	Title       string
 	Description string
-	// Steps are in the order in which they are played. At does not decrease.
+	// Steps are in the order in which they are played, by At.
 	Steps []Step
-	// Notes tell what is played otherwise than the file says.
+	// Notes list what is played differently than written.
 	Notes []Fault
 }
 
-// Length is when the last step is played, from the beginning, at speed 1.
+// Length returns when the last step is due, from the start, at speed 1.
 func (s *Scenario) Length() time.Duration { return s.Steps[len(s.Steps)-1].At }
 
-// Hazards are the words by which the scenario names its hazards, in the order in which they begin.
+// Hazards returns the keys of the hazards, in the order in which they begin.
 func (s *Scenario) Hazards() []string {
 	var keys []string
 	for _, step := range s.Steps {
@@ -37,10 +37,10 @@ func (s *Scenario) Hazards() []string {
 	return keys
 }
 
-// Deed is what a step does.
+// Deed is the kind of a step.
 type Deed string
 
-// The deeds. A step that only says something writes nothing: it is for who leads the drill.
+// These are the kinds of steps. Say writes nothing: it is for the leader of the drill.
 const (
 	Begin  Deed = "begin"
 	Update Deed = "update"
@@ -54,36 +54,36 @@ var deeds = []Deed{Begin, Update, Add, Revise, Finish, Say}
 
 // Step is one event of the drill.
 type Step struct {
-	Line int // of the file, from 1
+	Line int // in the file, from 1
 	At   time.Duration
 	Do   Deed
-	// Hazard is the hazard's word, empty for Say.
+	// Hazard is the key of the hazard; it is empty for Say.
 	Hazard string
-	// Product is the product's word: of Revise, and of Add if a later step names it.
+	// Product is the key of the product: for Revise, and for Add if a later step uses it.
 	Product string
-	// Say is told to who leads the drill.
+	// Say is shown to the leader of the drill.
 	Say string
 
-	Begin   *Hazard        // of Begin
-	Fields  map[string]any // of Update and Revise, by the names of the base interface
-	Add     *Product       // of Add
-	Subject string         // the name or title of what the step is about, as it is shown
-	number  int            // among the steps
+	Begin   *Hazard        // for Begin
+	Fields  map[string]any // for Update and Revise, by the names of the base interface
+	Add     *Product       // for Add
+	Subject string         // name or title of the hazard or product, for display
+	number  int            // number of the step
 }
 
-// Hazard is a hazard to be begun, with its marks of a drill.
+// Hazard is a hazard to create, already marked as a drill.
 type Hazard struct {
 	Name, Description, Type, Severity, Link string
 	Latitude, Longitude                     float64
-	Area                                    []byte // a GeoJSON geometry; nil: none
+	Area                                    []byte // a GeoJSON geometry; nil means none
 }
 
-// Product is a product to be added, with its marks of a drill.
+// Product is a product to create, already marked as a drill.
 type Product struct {
 	Title, Type, Data, Comment string
-	Folder                     string // the word of the folder that it stands in; empty: none
+	Folder                     string // key of its folder; empty means none
 	Where                      string // WKT
-	File                       *File  // of a file product
+	File                       *File  // for a file product
 }
 
 // File is the file of a product.
@@ -92,11 +92,12 @@ type File struct {
 	Content []byte
 }
 
-// Run tells one playing of a scenario from the others.
+// Run identifies one run of a scenario.
 type Run [6]byte
 
-// uuid is that of a thing of a run, by the words that name it: an UUID of version 8 (RFC 9562 section 5.8) that begins with the run, and goes on with the hash of run, scenario and words.
-// So the hazards of a scenario can be recognized among others without anything else being kept.
+// uuid returns the UUID of an object in a run, which the words identify. It has version 8 (RFC
+// 9562, section 5.8), and consists of the run and a hash of run, scenario and words. So the hazards
+// of a scenario are recognized without stored data.
 func (r Run) uuid(s *Scenario, words ...string) uuid.UUID {
 	name := slices.Clone(r[:])
 	for _, w := range append([]string{s.Name}, words...) {
@@ -112,7 +113,8 @@ func (r Run) uuid(s *Scenario, words ...string) uuid.UUID {
 	return id
 }
 
-// recognize is the word of the hazard that a run of the scenario gave the uuid to, and whether there is one.
+// recognize returns the key of the hazard with this UUID in a run of the scenario, and whether
+// there is one.
 func (s *Scenario) recognize(id uuid.UUID) (string, bool) {
 	var r Run
 	copy(r[:], id[:])
@@ -124,7 +126,7 @@ func (s *Scenario) recognize(id uuid.UUID) (string, bool) {
 	return "", false
 }
 
-// The marks of a drill: in front of names, of file names and of texts.
+// The prefixes that mark names, file names and texts of a drill.
 const (
 	mark     = "EXERCISE"
 	fileMark = mark + "-"
@@ -145,7 +147,7 @@ func markedText(text string) string {
 	return textMark + "\n\n" + text
 }
 
-// Clock writes a time from the beginning of a drill as a scenario does: +01:05:00.
+// Clock formats a time from the start of a drill as in a scenario: +01:05:00.
 func Clock(d time.Duration) string {
 	s := int64(d / time.Second)
 	return fmt.Sprintf("+%02d:%02d:%02d", s/3600, s/60%60, s%60)

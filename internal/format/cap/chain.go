@@ -10,37 +10,39 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// Kind is what a message does to those before it (CAP 1.2, section 3.2.1, msgType).
+// Kind is the effect of a message on those before it (CAP 1.2, section 3.2.1, msgType).
 type Kind string
 
-// The kinds.
+// These are the kinds of messages.
 const (
 	Alert  Kind = "Alert"
 	Update Kind = "Update"
 	Cancel Kind = "Cancel"
 )
 
-// Message is a change of a hazard that is a CAP message.
+// Message is a change of a hazard that is published as a CAP message.
 type Message struct {
-	Number int64 // of the change
+	Number int64 // number of the change
 	Hazard int64
 	Org    int64
 	Kind   Kind
 	Sent   hazard.Instant
-	First  int64 // number of the message of kind Alert that the chain begins with
+	First  int64 // number of the Alert with which the chain begins
 }
 
-// Chain finds the messages in the changes of one hazard and its products. Make it with the zero value, and Add each change once, in their order.
+// Chain finds the messages among the changes of one hazard and its products. The zero Chain is
+// ready to use; Add each change once, in order.
 //
-// A message is each change after which it says something else than before: the hazard was made, reads otherwise, ended by somebody's word,
-// or began again; a file that everybody may read was added, replaced or removed. That its end was reached is none: the message before says when that
-// is. A redaction rewrites states, and is a message itself; since two states that were redacted may read the same now though they
-// did not, each alteration of a redacted state is one. So no message ceases to be one.
+// A change is a message if the hazard then reads differently: it was created, changed, ended by a
+// person or source, or reactivated, or a public file was added, replaced or removed. That its end
+// has passed is not a message, because the message before gives that time. A redaction rewrites
+// states, and is a message itself. After that, two redacted states may look the same although they
+// differed, so each change of a redacted state is a message. So no message ever stops being one.
 type Chain struct {
 	hazard   *hazard.Hazard
-	files    map[int64]string // what a message says of a product, by its number
+	files    map[int64]string // what a message says about each product, by product number
 	said     [sha256.Size]byte
-	kind     Kind // of the last message; empty: none
+	kind     Kind // kind of the last message; empty if there is none
 	first    int64
 	Messages []Message
 }
@@ -89,7 +91,8 @@ func (c *Chain) Add(change *hazard.Change) {
 	c.Messages = append(c.Messages, Message{Number: change.Number, Hazard: h.ID, Org: h.OrgID, Kind: kind, Sent: change.At, First: c.first})
 }
 
-// fileOf is what a message says of a product: nothing but of an open file.
+// fileOf returns what a message says about a product. It is empty unless the product is a public
+// file.
 func fileOf(p *hazard.Product) string {
 	if p.Deleted || p.Restricted() || p.Hidden || p.File == nil {
 		return ""
@@ -101,7 +104,7 @@ func fileOf(p *hazard.Product) string {
 	return said
 }
 
-// says is a digest of all that a message says of the hazard, whoever reads it.
+// says returns a digest of everything that a message says about the hazard.
 func (c *Chain) says() [sha256.Size]byte {
 	h := c.hazard.Stored()
 	var files []string

@@ -20,27 +20,29 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// Rules are those of a national or commercial profile of CAP, beyond the OASIS standard.
+// Rules identifies a national or commercial profile of CAP with requirements beyond the OASIS
+// standard.
 type Rules string
 
-// The profiles.
+// These are the supported profiles.
 const (
-	Plain  Rules = "plain"  // CAP 1.2 alone
+	Plain  Rules = "plain"  // CAP 1.2 without further rules
 	Google Rules = "google" // Google Public Alerts, CAP requirements
 	IPAWS  Rules = "ipaws"  // FEMA's IPAWS profile 1.0
 	CAPCP  Rules = "cap-cp" // the Canadian profile
 	CAPAU  Rules = "cap-au" // the Australian profile
 )
 
-// allRules lists the profiles.
+// allRules returns all profiles.
 func allRules() []Rules { return []Rules{Plain, Google, IPAWS, CAPCP, CAPAU} }
 
-// Marker is what a message of the profile says in its code element; empty: nothing.
+// Marker returns the value of the code element in messages of the profile; empty if it has none.
 func (r Rules) Marker() string {
 	return map[Rules]string{IPAWS: "IPAWSv1.0", CAPCP: "profile:CAP-CP:0.4", CAPAU: "urn:oasis:names:tc:emergency:cap:1.2:profile:CAP-AU:1.0"}[r]
 }
 
-// MaxPoints is how many positions one polygon of a message has at most, the first again at the end among them. IPAWS takes 100.
+// MaxPoints returns the maximum number of positions in one polygon, including the repeated first
+// one. IPAWS allows 100.
 func (r Rules) MaxPoints() int {
 	if r == IPAWS {
 		return 100
@@ -48,56 +50,59 @@ func (r Rules) MaxPoints() int {
 	return 1000
 }
 
-// Profile is how an organization publishes. Its JSON is that of the interface.
+// Profile says how an organization publishes. Its JSON form is that of the interface.
 type Profile struct {
 	Org    int64  `json:"org_ID"`
-	Sender string `json:"sender"`       // of CAP messages; it identifies the authority, and must not change
+	Sender string `json:"sender"`       // sender of CAP messages; it identifies the authority, and must not change
 	Name   string `json:"name"`         // senderName
-	OID    string `json:"oid,omitzero"` // messages are named below it; empty: by the uuid of the hazard
-	// Contact is how to reach the authority, Web its page, given where a hazard has no page of its own.
+	OID    string `json:"oid,omitzero"` // prefix of message identifiers; if empty, they contain the hazard's UUID
+	// Contact says how to reach the authority. Web is its page, used for hazards without a page of
+	// their own.
 	Contact string `json:"contact,omitzero"`
 	Web     string `json:"web,omitzero"`
-	// Languages are those of the messages. The first is that of hazard_Name and description; the others are given where a hazard has
-	// texts in them.
+	// Languages are the languages of the messages. hazard_Name and description are in the first;
+	// the others are used if a hazard has texts in them.
 	Languages []string `json:"languages"`
 	Rules     Rules    `json:"profile"`
-	// Test: every message has the status Test, whatever the hazard.
+	// Test gives every message the status Test, whatever the hazard.
 	Test bool `json:"test,omitzero"`
-	// Paused: changes that are made while it is set are not published. What was published stays.
+	// Paused means that changes are not published. Earlier messages stay.
 	Paused       bool          `json:"paused,omitzero"`
 	EventCodes   []EventCode   `json:"event_codes,omitzero"`
 	AreaCodes    []AreaCode    `json:"area_codes,omitzero"`
 	Instructions []Instruction `json:"instructions,omitzero"`
-	// RadiusKm is the radius of the circle that stands for a hazard of which only a point is known.
+	// RadiusKm is the radius of the circle for a hazard of which only a point is known.
 	RadiusKm float64 `json:"radius_km"`
-	// OpenHours is for how long after its expected end a message holds whose hazard goes on until somebody ends it.
+	// OpenHours is how long a message stays valid after the expected end of a hazard that has no
+	// fixed end.
 	OpenHours int `json:"open_hours"`
 }
 
-// EventCode is a code of a hazard type in a list that readers of the messages know.
+// EventCode is a code for a hazard type from a list that recipients know.
 type EventCode struct {
 	Type  hazard.Type `json:"type_ID"`
 	Name  string      `json:"name"` // of the list: "SAME", "profile:CAP-CP:Event:0.4"
 	Value string      `json:"value"`
 }
 
-// AreaCode is a code of an area, given with messages that touch its box.
+// AreaCode is a code for an area. Messages that touch its box contain it.
 type AreaCode struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
-	// Within is west, south, east, north in degrees; a west greater than its east crosses the antimeridian. Empty: every message.
+	// Within is west, south, east, north in degrees. If west is greater than east, the box crosses
+	// the antimeridian. Empty means every message.
 	Within []float64 `json:"within,omitzero"`
 }
 
-// Instruction is what people are told to do where a hazard does not say it itself.
+// Instruction tells people what to do about a hazard that has no instructions of its own.
 type Instruction struct {
-	Type      hazard.Type `json:"type_ID,omitzero"` // empty: of any type without one of its own
+	Type      hazard.Type `json:"type_ID,omitzero"` // empty means every type without its own instruction
 	Language  string      `json:"language"`
 	Text      string      `json:"text"`
-	Responses []string    `json:"response_type,omitzero"` // CAP's words
+	Responses []string    `json:"response_type,omitzero"` // values of responseType
 }
 
-// responses are CAP's words for what people are told to do (CAP 1.2, section 3.2.2, responseType).
+// responses returns the values of responseType (CAP 1.2, section 3.2.2).
 func responses() []string {
 	return []string{"Shelter", "Evacuate", "Prepare", "Execute", "Avoid", "Monitor", "Assess", "AllClear", "None"}
 }
@@ -111,12 +116,12 @@ const (
 	maxCodes         = 500
 	maxInstructions  = 500
 	maxText          = 2000
-	// MaxProfile bounds the JSON of a profile, in bytes.
+	// MaxProfile is the maximum length of a profile's JSON, in bytes.
 	MaxProfile = 1 << 20
 )
 
-// Parse reads a profile of organization org, sets what it leaves out to its default, and checks it. The error is a
-// *hazard.InvalidError that tells everything that is wrong.
+// Parse parses and checks a profile of organization org, and fills in defaults. The error is a
+// *hazard.InvalidError that lists every fault.
 func Parse(org int64, orgName string, text []byte) (*Profile, error) {
 	p := &Profile{}
 	bad := &hazard.InvalidError{}
@@ -243,7 +248,7 @@ func (p *Profile) checkInstructions(bad *hazard.InvalidError) {
 	}
 }
 
-// CheckResponses adds a fault for each word that is none of CAP's, or is there twice.
+// CheckResponses adds a fault for each word that is not a responseType, or that is repeated.
 func CheckResponses(bad *hazard.InvalidError, field string, words []string) {
 	for i, w := range words {
 		if !slices.Contains(responses(), w) {
@@ -257,7 +262,7 @@ func CheckResponses(bad *hazard.InvalidError, field string, words []string) {
 	}
 }
 
-// checkRules holds the profile to what its rules ask of every message, so that none can lack it later.
+// checkRules checks that every message will meet the requirements of the profile's Rules.
 func (p *Profile) checkRules(bad *hazard.InvalidError) {
 	needsCode := func(field, name string, have bool) {
 		if !have {
@@ -302,7 +307,7 @@ func (p *Profile) checkRules(bad *hazard.InvalidError) {
 	}
 }
 
-// Instruction returns what people are told to do about a hazard of a type, in a language; nil if the profile does not say.
+// Instruction returns the instruction for a hazard type in a language; nil if the profile has none.
 func (p *Profile) Instruction(t hazard.Type, lang string) *Instruction {
 	var found *Instruction
 	for i := range p.Instructions {
@@ -320,17 +325,19 @@ func (p *Profile) Instruction(t hazard.Type, lang string) *Instruction {
 	return found
 }
 
-// Setting is a profile and the change after which it holds; 0: from the beginning.
+// Setting is a profile, and the number of the change after which it applies; 0 means from the
+// beginning.
 type Setting struct {
 	After   int64
 	Profile *Profile
 }
 
-// Settings are all settings of all organizations, each organization's in the order of After.
+// Settings has all settings of each organization, in the order of After.
 type Settings map[int64][]Setting
 
-// At returns the profile that the message of change n of an organization follows; nil if it is none: the organization does not publish, or
-// did not then. What was changed before the first setting follows that: until then nobody has seen a message of it.
+// At returns the profile for the message of change n of an organization; nil if the organization
+// did not publish then. Changes before the first setting use the first one, since nobody has seen a
+// message before it.
 func (s Settings) At(org, n int64) *Profile {
 	var p *Profile
 	for _, x := range s[org] {
@@ -345,7 +352,7 @@ func (s Settings) At(org, n int64) *Profile {
 	return p
 }
 
-// Now returns the latest setting of an organization; nil if there is none.
+// Now returns the current profile of an organization; nil if it has none.
 func (s Settings) Now(org int64) *Profile {
 	if all := s[org]; len(all) > 0 {
 		return all[len(all)-1].Profile
@@ -353,7 +360,7 @@ func (s Settings) Now(org int64) *Profile {
 	return nil
 }
 
-// Summary is what a profile says, in one line, for the audit trail.
+// Summary returns the profile in one line, for the audit trail.
 func (p *Profile) Summary() string {
 	state := "publishing"
 	if p.Paused {
