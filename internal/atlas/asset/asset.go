@@ -1,5 +1,6 @@
-// Package asset is what organizations keep an eye on: their schools, hospitals, offices. It reads them from the files that people have, CSV and GeoJSON,
-// row by row and within limits. Which of them a hazard reaches is asked in package exposure.
+// Package asset reads the places that organizations watch, such as schools, hospitals and offices,
+// from CSV and GeoJSON, row by row and within limits. Package exposure finds those that a hazard
+// reaches.
 package asset
 
 import (

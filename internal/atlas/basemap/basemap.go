@@ -1,8 +1,10 @@
-// Package basemap reads basemaps: the one that is built into the program (web/basemap), with land, lakes, rivers, borders and towns, and
-// the operator's own, with streets. Both are vector tiles in a PMTiles archive.
+// Package basemap reads basemaps: the built-in one (web/basemap) with land, lakes, rivers, borders
+// and towns, and the operator's own with streets. Both are vector tiles in a PMTiles archive.
 //
-// It reads PMTiles version 3 (https://github.com/protomaps/PMTiles, spec/v3). Of the archive that is built in it reads the content of tiles too: Mapbox Vector Tiles
-// version 2.1 without their values that are neither text nor number. An Archive is immutable; it keeps neither the archive's bytes nor a tile.
+// It reads PMTiles version 3 (https://github.com/protomaps/PMTiles, spec/v3). Of the built-in
+// archive it also decodes tiles: Mapbox Vector Tiles version 2.1, without values that are neither
+// text nor number. An Archive is immutable, and keeps neither the archive's bytes nor tiles in
+// memory.
 package basemap
 
 import (

@@ -1,11 +1,12 @@
-// Package gazetteer finds places by their names, without network: countries in the eight languages of the pages, towns of 5,000 inhabitants
-// and more, and the areas behind the codes that warnings name (districts, zones, states, provinces).
+// Package gazetteer finds places by name, without network: countries in the eight languages of the
+// pages, towns of 5,000 inhabitants or more, and the areas for the codes that warnings use
+// (districts, zones, states, provinces).
 //
-// Names are compared without regard to case, accents and punctuation (Fold). Towns and areas have the one name that their data
-// have: GeoNames' for towns, that of the authority for areas; they are found in no other language.
+// Names are compared without case, accents and punctuation (Fold). Towns and areas have one name
+// each: that of GeoNames, or that of the authority.
 //
-// All names are put in order when one is first looked for, which takes some tenths of a second and 30 MB; after that a search is a
-// look-up. Any number of goroutines may search.
+// All names are sorted on first use, which takes some tenths of a second and 30 MB. After that a
+// search is fast. It is safe for concurrent use.
 package gazetteer
 
 import (

@@ -1,14 +1,16 @@
-// Package region knows where countries are, and the areas behind the codes that warnings name, without network.
+// Package region knows the outlines of countries, and the areas for the codes that warnings use,
+// without network.
 //
-// Countries are the countries and territories of ISO 3166-1 and Kosovo, from Natural Earth at 1:10,000,000, simplified: fine enough to
-// say in which country a place is, and coarse, as the outline that stands in for an area that nobody knows. Who holds what is as the data
-// have it, except that Crimea and Western Sahara are as the United Nations have them; what is disputed is said in notes.
+// Countries are the countries and territories of ISO 3166-1 and Kosovo, from Natural Earth at
+// 1:10,000,000, simplified: fine enough to find the country of a place, and coarse as a substitute
+// for an unknown area. Borders are those of the data, except that Crimea and Western Sahara follow
+// the United Nations; notes name disputes.
 //
-// Codes are those of the US National Weather Service (UGC, SAME), MeteoAlarm (EMMA_ID, and NUTS and FIPS codes that mean the same),
-// Deutscher Wetterdienst (WARNCELLID), Taiwan, China (CPEAS) and Japan (JMA). An operator adds others: see ReadFolder.
+// Codes are those of the US National Weather Service (UGC, SAME), MeteoAlarm (EMMA_ID, and the NUTS
+// and FIPS codes with the same meaning), Deutscher Wetterdienst (WARNCELLID), Taiwan, China (CPEAS)
+// and Japan (JMA). Operators can add others: see ReadFolder.
 //
-// Everything is part of the program, and unpacked by scheme when it is first asked for; areas are made when they are asked for, and those
-// used last are kept. With all schemes unpacked that is less than 32 MB, half of it
-// areas. Coordinates are WGS 84, longitude before latitude, in degrees. Any
-// number of goroutines may ask at once.
+// The data are part of the program. A scheme is unpacked on first use, and recently used areas are
+// cached: less than 32 MB in total. Coordinates are WGS 84, longitude before latitude, in degrees.
+// All functions are safe for concurrent use.
 package region

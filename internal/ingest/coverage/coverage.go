@@ -1,28 +1,30 @@
-// Package coverage says whose silence an empty answer repeats: for a place, which sources give the official
-// warnings there or watch it, for which types of hazards, and whether they are read.
+// Package coverage says whether an empty answer for a place means that there is no hazard. For this
+// it determines which sources give official warnings there or observe it, for which types of
+// hazards, and whether they are read.
 //
-// What sources cover is what their descriptions state (source.Coverage). A Map is made of these once, and is
-// immutable. Where it is asked about a place, and how the sources are read now is told (Readings), it answers
-// with one of three words. The answer is a function of these alone: descriptions, readings, place. So every
-// node that reads the same states of sources gives the same answer.
+// The descriptions of sources say what they cover (source.Coverage). A Map is made from these once,
+// and is immutable. Its answer depends only on the descriptions, the place, and how current the
+// sources are (Readings). So every node with the same states of sources gives the same answer.
 //
-// # The words
+// # The answers
 //
-// Of one type at one place:
+// For one type at one place:
 //
-//   - Covered: a source that is responsible for the type there is fresh.
-//   - Stale: such sources are polled, and none is fresh.
-//   - Unknown: no source that is polled says that it is responsible.
+//   - Covered: a fresh source is responsible for the type there.
+//   - Stale: sources are responsible and polled, but none is fresh.
+//   - Unknown: no polled source says that it is responsible.
 //
-// For the types of Observed, a source that watches the place counts as one that is responsible.
-// A source is fresh if GET /sources calls it neither stale nor starting: it was read within two intervals and
-// three minutes, which is an interval and the grace after the first read that did not come.
+// For the types in Observed, a source that observes the place counts as responsible. A source is
+// fresh if GET /sources calls it neither stale nor starting: it was read within two intervals and
+// three minutes, so it may miss one read.
 //
-// Of a place, without a type, the word is about official warnings at large. It is Unknown unless some source is
-// responsible there for storms, or does not state for what. Else it is Stale if that, or any type for which a source
-// is responsible there, is stale, and Covered otherwise. That earthquakes of the world are watched makes no place covered.
+// For a place without a type, the answer is about official warnings in general. It is Unknown
+// unless some source is responsible there for storms, or does not state its types. Otherwise it is
+// Stale if that, or any type with a responsible source, is stale, and else Covered. Observing the
+// earthquakes of the world makes no place covered.
 //
-// Positions are WGS 84, longitude before latitude, in degrees. The package knows neither HTTP nor SQL.
+// Positions are WGS 84, longitude before latitude, in degrees. The package knows neither HTTP nor
+// SQL.
 package coverage
 
 import (

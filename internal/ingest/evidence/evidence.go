@@ -1,13 +1,15 @@
-// Package evidence keeps what sources gave, as received: each payload once, compressed, for a set time and size, and a receipt for
-// each time that something was done with it. From it a person sees what a report was made of, and a replay makes every decision again
-// (package replay).
+// Package evidence keeps the payloads of sources as received: each once, compressed, up to an age
+// and a size, with a receipt for each time that it was processed. It shows what a report was made
+// from, and lets package replay repeat every decision.
 //
-// Contents are in a place of their own (package blob): a folder, or a part of the bucket; their rows are in the store. A content is put
-// before a transaction names it, under a name that is used once, and its row is removed before the content is, so nothing that is
-// named is ever removed. What is kept is kept after it was taken in: no reader of a warning waits for it, and if it cannot be
-// kept the warning is there all the same. What a process had taken in when it died, and not kept yet, is missing.
+// Contents are stored by package blob in a separate place, a folder or a part of the bucket; their
+// rows are in the store. A content is stored before a transaction refers to it, under a name that
+// is used once, and its row is deleted before it is. So nothing that a row refers to is ever
+// removed. A payload is kept after it was processed, so it delays no warning, and a failure to keep
+// it stops none. If the process dies in between, the payload is missing.
 //
-// Backups do not hold evidence: it may be larger than all else, it is over within days, and no hazard depends on it.
+// Backups leave evidence out: it may be larger than everything else, it expires within days, and no
+// hazard depends on it.
 package evidence
 
 import (

@@ -1,5 +1,5 @@
-// Command sheet writes a contact sheet of all symbols, to look at them: a row for each type, its symbols at 32 pixels on a
-// light map and at 24 on a dark one, by category and, within it, by severity.
+// Command sheet writes a picture of all symbols: a row for each type, with its symbols at 32 pixels
+// on a light map and at 24 on a dark one, by category and severity.
 //
 //	go run ./internal/atlas/symbol/sheet docs/symbols.png
 package main

@@ -1,5 +1,5 @@
-// Command vocabulary writes the vocabularies of the base interface, and the colors of severities, for TypeScript and CSS: one table
-// for all of the program, in internal/hazard.
+// Command vocabulary writes the vocabularies of the base interface and the colors of severities for
+// TypeScript and CSS, from the tables in internal/hazard.
 //
 //	go run ./internal/atlas/symbol/vocabulary web/src
 package main

@@ -1,11 +1,14 @@
-// Package cql reads filters: OGC's Common Query Language (CQL2, OGC 21-065r2) as text and as JSON, and the where clauses of ArcGIS, a small part of
-// SQL-92. All three come to the same tree, Expr.
+// Package cql parses filters: the Common Query Language of OGC (CQL2, OGC 21-065r2) as text and as
+// JSON, and the where clauses of ArcGIS, a small part of SQL-92. The result is always the same
+// tree, Expr.
 //
-// What is read: AND, OR, NOT; =, <>, <, <=, >, >=; LIKE, BETWEEN, IN, IS NULL; CASEI; S_INTERSECTS and S_DISJOINT; the temporal functions, which are
-// rewritten as comparisons. Functions of one's own, arrays and arithmetic are not.
+// It supports AND, OR, NOT; =, <>, <, <=, >, >=; LIKE, BETWEEN, IN, IS NULL; CASEI; S_INTERSECTS
+// and S_DISJOINT; and the temporal functions, which become comparisons. It does not support custom
+// functions, arrays and arithmetic.
 //
-// The package knows no properties: whoever uses the tree gives names a meaning. A filter has a budget (maxBytes, maxNodes, maxDepth), and reading takes
-// time in proportion to its length. Every error is an *Error that says where, and what was expected.
+// The package knows no properties; the caller gives names a meaning. A filter has limits (maxBytes,
+// maxNodes, maxDepth), and parsing takes time in proportion to its length. Every error is an *Error
+// that says where it is, and what was expected.
 package cql
 
 import (

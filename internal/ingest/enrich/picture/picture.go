@@ -1,8 +1,11 @@
-// Package picture keeps the pictures that products of sources name: ShakeMaps, maps of impact, satellite images. Each is fetched once, within limits, and
-// again only when its product has changed; off the write path, on one node at a time.
+// Package picture fetches and keeps the pictures that products of sources name, such as ShakeMaps,
+// impact maps and satellite images. Each is fetched once, within limits, and again only when its
+// product changes; outside the write path, on one node at a time. It also makes thumbnails.
 //
-// Only what a source names is fetched, never an address that an editor wrote. What comes is kept if it can be read as a picture, in a place of its own (package
-// files), under a name that is used once; its row in the store says from where it is and when it came. A row is written after its file, and removed before it. Backups hold no pictures.
+// Only addresses named by sources are fetched, never those of editors. A readable picture is stored
+// by package blob in a separate place, under a name that is used once; its row in the store has its
+// origin and time. A row is written after its file and deleted before it. Backups leave pictures
+// out.
 package picture
 
 import (

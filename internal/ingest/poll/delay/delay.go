@@ -1,6 +1,7 @@
-// Package delay measures how late reports of sources reach readers: in two stages, by source, on this node alone.
+// Package delay measures how late reports reach readers: by source, in two stages, on this node
+// only.
 //
-// What is kept of a source is a histogram for each stage, some 300 bytes, whatever is observed. Methods are safe for concurrent use.
+// It keeps a histogram of about 300 bytes for each source and stage. It is safe for concurrent use.
 package delay
 
 import (

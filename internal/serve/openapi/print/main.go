@@ -1,4 +1,5 @@
-// Command print writes the description of the interface as programs read it, for generators and linters: OpenAPI, or, with the argument async, AsyncAPI.
+// Command print writes the description of the interface for generators and linters: OpenAPI, or
+// AsyncAPI with the argument async.
 package main
 
 import (
