@@ -144,7 +144,7 @@ func fillStore(ctx context.Context, s *store.Store, n int) error {
 	for done := 0; done < n; {
 		var files []*store.StagedFile
 		for range min(batch, n-done) / fileEvery {
-			staged, err := s.StageFile(ctx, io.LimitReader(noise{r}, fileBytes), fileBytes)
+			staged, err := s.Files.Stage(ctx, io.LimitReader(noise{r}, fileBytes), fileBytes)
 			if err == nil {
 				err = staged.Put(ctx)
 			}

@@ -250,7 +250,7 @@ func (b *bench) told(ctx context.Context, lon float64, mails int) (id int64, err
 // waiting returns how many notices are waiting. It does not count the subscriptions, which would
 // load the machine.
 func (b *bench) waiting(ctx context.Context) (n int64, err error) {
-	lanes, err := b.Store.WaitingByLane(ctx)
+	lanes, err := b.Store.Notices.WaitingByLane(ctx)
 	for _, l := range lanes {
 		n += l.Waiting
 	}

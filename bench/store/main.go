@@ -259,14 +259,14 @@ func latency(ctx context.Context, size, writes int) (commit, visible, both []flo
 		return nil, nil, nil, err
 	}
 	clock := func() hazard.Instant { return hazard.At(time.Now()) }
-	view, err := view.Open(ctx, s, slog.New(slog.DiscardHandler), clock)
+	view, err := view.Open(ctx, s.Log, slog.New(slog.DiscardHandler), clock)
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	following, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() {
-		ended <- follow.New(s, view, clock, follow.Memory, slog.New(slog.DiscardHandler)).Run(following)
+		ended <- follow.New(s.Log, view, clock, follow.Memory, slog.New(slog.DiscardHandler)).Run(following)
 	}()
 	defer func() {
 		stop()

@@ -239,7 +239,7 @@ func fill(ctx context.Context, o options, now hazard.Instant) (took time.Duratio
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	if last, err := s.Last(ctx); err != nil || last > 0 {
+	if last, err := s.Log.Last(ctx); err != nil || last > 0 {
 		return 0, err
 	}
 	begin := time.Now()

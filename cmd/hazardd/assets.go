@@ -44,7 +44,7 @@ func (l *assetsLoadCmd) Run(ctx context.Context, c *console, g *globals) error {
 			return err
 		}
 		by := consoleActor()
-		set, err := s.LoadAssets(ctx, org.ID, hazard.ClockFunc(c.instant), func(each func(*asset.Asset) error) error {
+		set, err := s.Assets.Load(ctx, org.ID, hazard.ClockFunc(c.instant), func(each func(*asset.Asset) error) error {
 			if err := asset.Read(&capped{in, asset.MaxFile}, each); err != nil {
 				return fmt.Errorf("%s: %w; nothing was loaded", oneLine(l.File), err)
 			}
@@ -83,7 +83,7 @@ func (*assetsListCmd) Run(ctx context.Context, c *console, g *globals) error {
 		if err != nil {
 			return err
 		}
-		sets, err := s.AssetSets(ctx)
+		sets, err := s.Assets.Sets(ctx)
 		if err != nil {
 			return err
 		}
@@ -113,7 +113,7 @@ func (r *assetsRemoveCmd) Run(ctx context.Context, c *console, g *globals) error
 			return err
 		}
 		by := consoleActor()
-		return s.RemoveAssets(ctx, org.ID, &auth.Audit{At: c.instant(), Actor: by.Name, Client: by.Client, Action: auth.ActionNoAssets, Subject: org.Acronym, OK: true})
+		return s.Assets.Remove(ctx, org.ID, &auth.Audit{At: c.instant(), Actor: by.Name, Client: by.Client, Action: auth.ActionNoAssets, Subject: org.Acronym, OK: true})
 	})
 }
 

@@ -228,7 +228,7 @@ func (m *migrateCmd) Run(ctx context.Context, c *console, g *globals) error {
 		if err != nil {
 			return err
 		}
-		last, err := s.Last(ctx)
+		last, err := s.Log.Last(ctx)
 		if err != nil {
 			return err
 		}

@@ -132,7 +132,7 @@ func (k *checkCmd) mend(ctx context.Context, c *console, g *globals) (err error)
 		if !k.DryRun {
 			for _, page := range r.Mended {
 				audit.Subject = page
-				if err := s.Auth().AddAudit(ctx, audit); err != nil {
+				if err := s.Accounts.AddAudit(ctx, audit); err != nil {
 					return err
 				}
 			}

@@ -161,7 +161,7 @@ func (e *exportCmd) fillFound(ctx context.Context, c *console, s *store.Store, n
 	if q.At != nil && *q.At > now {
 		return fmt.Errorf("--at: %s is in the future", *q.At)
 	}
-	total, _, err := s.Count(ctx, q, now)
+	total, _, err := s.Search.Count(ctx, q, now)
 	if err != nil {
 		return err
 	}
@@ -169,7 +169,7 @@ func (e *exportCmd) fillFound(ctx context.Context, c *console, s *store.Store, n
 	defer bar.end()
 	reader := lang.Wish(e.Lang).Reader()
 	return each(ctx, s, q, now, func(h *hazard.Hazard, products int) error {
-		entry, err := format.Read(ctx, s, e.Format.Format, reader.Of(h), products)
+		entry, err := format.Read(ctx, s.Log, e.Format.Format, reader.Of(h), products)
 		if err != nil {
 			return err
 		}
@@ -181,9 +181,9 @@ func (e *exportCmd) fillFound(ctx context.Context, c *console, s *store.Store, n
 // chosen returns the ids of the hazards, in the order of lists.
 func (e *exportCmd) chosen(ctx context.Context, s *store.Store, now hazard.Instant) ([]int64, error) {
 	if !e.Active {
-		return s.HazardIDs(ctx)
+		return s.Hazards.IDs(ctx)
 	}
-	snap, err := s.Snapshot(ctx)
+	snap, err := s.Log.Snapshot(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -200,18 +200,18 @@ func (e *exportCmd) chosen(ctx context.Context, s *store.Store, now hazard.Insta
 // read returns the content of the document for one hazard. It returns nil if the hazard has ended
 // meanwhile and only active hazards are exported.
 func (e *exportCmd) read(ctx context.Context, s *store.Store, id int64, reader *lang.Reader, now hazard.Instant) (*format.Entry, error) {
-	h, err := s.Hazard(ctx, id)
+	h, err := s.Hazards.Get(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	if e.Active && !h.ActiveAt(now) {
 		return nil, nil
 	}
-	products, err := s.Products(ctx, id, nil)
+	products, err := s.Hazards.Products(ctx, id, nil)
 	if err != nil {
 		return nil, err
 	}
-	return format.Read(ctx, s, e.Format.Format, reader.Of(h.ExpireAt(now)), len(products))
+	return format.Read(ctx, s.Log, e.Format.Format, reader.Of(h.ExpireAt(now)), len(products))
 }
 
 // output is the destination of a document: standard output, or a file that gets its name only when

@@ -66,7 +66,7 @@ func (f *searchFlags) query(active bool) (q query.Query, none bool, err error) {
 func each(ctx context.Context, s *store.Store, q query.Query, now hazard.Instant, use func(h *hazard.Hazard, products int) error) error {
 	q.Limit = query.MaxLimit
 	for {
-		page, err := s.Search(ctx, q, nil, now)
+		page, err := s.Search.Find(ctx, q, nil, now)
 		if err != nil {
 			return err
 		}

@@ -73,7 +73,7 @@ func (p *payload) inOrder(ctx context.Context, c *console, s *store.Store) error
 	if p.at == 0 {
 		return nil
 	}
-	last, err := s.LastMoment(ctx)
+	last, err := s.Log.LastMoment(ctx)
 	if p.recorded = max(p.at, min(last, c.instant())); p.recorded > p.at {
 		c.note("%s: the store already has changes of %s, so the file is recorded as of then, not of %s", oneLine(p.file), last, p.at)
 	}
@@ -122,7 +122,7 @@ func (i *importCmd) Run(ctx context.Context, c *console, g *globals) error {
 			return res, err
 		}
 		if i.List != "" {
-			last, err := s.LastMoment(ctx)
+			last, err := s.Log.LastMoment(ctx)
 			if err != nil {
 				return err
 			}

@@ -49,7 +49,7 @@ func TestAListEndsWhatItNamesNoLonger(t *testing.T) {
 	}
 	var log []string
 	err := g.withStore(t.Context(), func(s *store.Store) error {
-		changes, err := s.Since(t.Context(), 0, 1000)
+		changes, err := s.Log.Since(t.Context(), 0, 1000)
 		for _, c := range changes {
 			if c.Hazard != nil && c.Kind != hazard.HazardUpdated {
 				log = append(log, fmt.Sprint(c.At.Time().Format("15:04:05 "), c.Kind, " ", c.Hazard.Comment, " ", c.Hazard.Reason))
@@ -93,7 +93,7 @@ func TestAReplayDoesNotRepeatAListBeforeOneThatIsNotWhole(t *testing.T) {
 				t.Fatal(err)
 			}
 			err := g.withStore(t.Context(), func(s *store.Store) error {
-				changes, err := s.Since(t.Context(), 0, 1000)
+				changes, err := s.Log.Since(t.Context(), 0, 1000)
 				if len(changes) == 0 {
 					t.Error("no changes")
 				}

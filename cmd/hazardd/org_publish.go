@@ -54,7 +54,7 @@ func (o *orgPublishCmd) Run(ctx context.Context, c *console, g *globals) error {
 			return err
 		}
 		by := consoleActor()
-		err = s.SetPublishing(ctx, p, auth.Audit{At: c.instant(), Actor: by.Name, Client: by.Client, Action: auth.ActionPublish, Subject: org.Acronym, Detail: p.Summary(), OK: true})
+		err = s.Publishing.Set(ctx, p, auth.Audit{At: c.instant(), Actor: by.Name, Client: by.Client, Action: auth.ActionPublish, Subject: org.Acronym, Detail: p.Summary(), OK: true})
 		if err != nil {
 			return err
 		}
@@ -129,6 +129,6 @@ func orgProfile(ctx context.Context, c *console, s *store.Store, name string) (a
 	if err != nil {
 		return org, nil, err
 	}
-	settings, err := s.Publishing(ctx)
+	settings, err := s.Publishing.Settings(ctx)
 	return org, settings.Now(org.ID), err
 }

@@ -82,7 +82,7 @@ func (l *populationLoadCmd) Run(ctx context.Context, c *console, g *globals) err
 // auditPeople records a change of the population raster in the audit trail.
 func auditPeople(ctx context.Context, c *console, s *store.Store, action, subject, detail string) error {
 	by := consoleActor()
-	err := s.Auth().AddAudit(ctx, auth.Audit{At: c.instant(), Actor: by.Name, Client: by.Client, Action: action, Subject: subject, Detail: detail, OK: true})
+	err := s.Accounts.AddAudit(ctx, auth.Audit{At: c.instant(), Actor: by.Name, Client: by.Client, Action: action, Subject: subject, Detail: detail, OK: true})
 	if err != nil {
 		return fmt.Errorf("%s, but the audit trail could not record it: %w", action, err)
 	}

@@ -80,7 +80,7 @@ func (r *replayCmd) Run(ctx context.Context, c *console, g *globals) error {
 // hazardNamed returns the UUID of the hazard with that id or UUID.
 func hazardNamed(ctx context.Context, s *store.Store, name string) (uuid.UUID, error) {
 	if id, err := uuid.Parse(name); err == nil {
-		h, err := s.HazardByUUID(ctx, id)
+		h, err := s.Hazards.ByUUID(ctx, id)
 		if err != nil {
 			return uuid.Nil, fmt.Errorf("--hazard: %w", err)
 		}
@@ -90,7 +90,7 @@ func hazardNamed(ctx context.Context, s *store.Store, name string) (uuid.UUID, e
 	if err != nil || number < 1 {
 		return uuid.Nil, fmt.Errorf("--hazard: %q is neither the number nor the uuid of a hazard", name)
 	}
-	h, err := s.Hazard(ctx, number)
+	h, err := s.Hazards.Get(ctx, number)
 	if err != nil {
 		return uuid.Nil, fmt.Errorf("--hazard: %w", err)
 	}

@@ -129,7 +129,7 @@ type change struct {
 
 func changesOf(t *testing.T, s *store.Store, until hazard.Instant) (list []change) {
 	t.Helper()
-	all, err := s.Since(context.Background(), 0, 1_000_000)
+	all, err := s.Log.Since(context.Background(), 0, 1_000_000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,12 +233,12 @@ func wantSameAgain(t *testing.T, g *globals, given int) {
 	}
 	t.Logf("%d receipts, %d changes of %d hazards and products", res.Receipts, res.Changes, res.Same)
 	if err := g.withStore(t.Context(), func(s *store.Store) error {
-		use, err := s.EvidenceUsage(t.Context())
+		use, err := s.Evidence.Usage(t.Context())
 		t.Logf("%d payloads of %d bytes in %d", use.Payloads, use.Bytes, use.Kept)
 		if use.Payloads > int64(given) || use.Kept > use.Bytes/5 {
 			t.Errorf("kept %+v of %d answers", use, given)
 		}
-		list, errL := s.Since(t.Context(), 500, 1)
+		list, errL := s.Log.Since(t.Context(), 500, 1)
 		if err := errors.Join(err, errL); err != nil {
 			return err
 		}
@@ -295,7 +295,7 @@ func pollDay(t *testing.T, g *globals, day []answer) ([]answer, []change) {
 	for end := day[len(day)-1].from.Add(90 * time.Second); time.Now().Before(end); { // as the service passes time
 		now := hazard.At(time.Now())
 		wait := time.Second
-		next, any, err := s.NextMoment(ctx)
+		next, any, err := s.Hazards.NextMoment(ctx)
 		switch {
 		case err != nil:
 			t.Fatal(err)

@@ -33,13 +33,13 @@ func (*sizeCmd) Run(ctx context.Context, c *console, g *globals) error {
 			return err
 		}
 		r.Files.Name = "product files"
-		use, err := s.EvidenceUsage(ctx)
+		use, err := s.Evidence.Usage(ctx)
 		if err != nil {
 			return err
 		}
 		r.Evidence = store.Size{Name: "evidence", Rows: use.Payloads, Bytes: use.Kept}
 		r.Pictures.Name = "pictures"
-		if r.Pictures.Rows, r.Pictures.Bytes, err = s.PictureUsage(ctx); err != nil {
+		if r.Pictures.Rows, r.Pictures.Bytes, err = s.Pictures.Usage(ctx); err != nil {
 			return err
 		}
 		r.Total = r.Files.Bytes + r.Evidence.Bytes + r.Pictures.Bytes

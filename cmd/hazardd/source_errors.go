@@ -38,11 +38,11 @@ func (e *sourceErrorsCmd) Run(ctx context.Context, c *console, g *globals) error
 			return err
 		}
 		defer func() { err = errors.Join(err, keeper.Close()) }()
-		kept, err := s.SourceErrors(ctx, e.Name, maxListed)
+		kept, err := s.Sources.Errors(ctx, e.Name, maxListed)
 		if err != nil {
 			return err
 		}
-		held, err := s.HeldReports(ctx, e.Name, maxListed)
+		held, err := s.Reports.Held(ctx, e.Name, maxListed)
 		if err != nil {
 			return err
 		}
@@ -176,11 +176,11 @@ func decide(ctx context.Context, s *store.Store, in *fuse.Intake, source string,
 // keeps a mixed-up id from deciding about another source's report.
 func (g *globals) withHeld(ctx context.Context, name string, id int64, use func(*store.Store) error) error {
 	return g.withOldStore(ctx, func(s *store.Store) error {
-		n, err := s.CountHeld(ctx, name)
+		n, err := s.Reports.CountHeld(ctx, name)
 		if err != nil {
 			return err
 		}
-		held, err := s.HeldReports(ctx, name, int(n))
+		held, err := s.Reports.Held(ctx, name, int(n))
 		if err != nil {
 			return err
 		}

@@ -36,7 +36,7 @@ func TestANationalFeedOutranksModelsWhateverItsName(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		joined, err := s.Called(t.Context(), "gdacs:FL1102983")
+		joined, err := s.Hazards.Called(t.Context(), "gdacs:FL1102983")
 		if err != nil || len(joined) != 1 || joined[0].Severity != hazard.Warning || joined[0].Name != name {
 			t.Errorf("%s: %+v, %v", name, joined, err)
 		}

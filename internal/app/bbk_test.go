@@ -36,15 +36,15 @@ func TestAWarningOfGermanyLiesInItsShape(t *testing.T) {
 	}
 	only := func() (h *hazard.Hazard, squareKm float64) {
 		t.Helper()
-		events, err := d.store.ActiveEvents(t.Context(), name)
+		events, err := d.store.Reports.ActiveEvents(t.Context(), name)
 		if err != nil || len(events) != 1 {
 			t.Fatalf("%v: %+v, want one event", err, events)
 		}
-		h, err = d.store.Hazard(t.Context(), events[0].HazardID)
+		h, err = d.store.Hazards.Get(t.Context(), events[0].HazardID)
 		if err != nil {
 			t.Fatal(err)
 		}
-		areas, err := d.store.Areas(t.Context(), h.Areas)
+		areas, err := d.store.Log.Areas(t.Context(), h.Areas)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +67,7 @@ func TestAWarningOfGermanyLiesInItsShape(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := d.store.SavePlace(t.Context(), name, code, "", string(shape), hazard.At(begun)); err != nil {
+	if err := d.store.Sources.SavePlace(t.Context(), name, code, "", string(shape), hazard.At(begun)); err != nil {
 		t.Fatal(err)
 	}
 	take(warned, begun.Add(time.Minute), fuse.Options{Again: true})
@@ -75,7 +75,7 @@ func TestAWarningOfGermanyLiesInItsShape(t *testing.T) {
 		t.Errorf("with its shape: %+v, %.0f km²", h, km2)
 	}
 	take(clear, begun.Add(2*time.Hour), fuse.Options{})
-	if events, err := d.store.ActiveEvents(t.Context(), name); err != nil || len(events) != 0 {
+	if events, err := d.store.Reports.ActiveEvents(t.Context(), name); err != nil || len(events) != 0 {
 		t.Errorf("after the all-clear: %v, %+v", err, events)
 	}
 }

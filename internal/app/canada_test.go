@@ -37,11 +37,11 @@ func TestAPlaceThatWentOverToAnotherAlertLeavesItsOwn(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	active, err := d.store.ActiveEvents(t.Context(), "cap")
+	active, err := d.store.Reports.ActiveEvents(t.Context(), "cap")
 	if err != nil || len(active) != 1 {
 		t.Fatalf("%d active events, %v; want the alert that took over the place", len(active), err)
 	}
-	changes, err := d.store.Since(t.Context(), 0, 1000)
+	changes, err := d.store.Log.Since(t.Context(), 0, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}

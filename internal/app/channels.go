@@ -183,7 +183,7 @@ func (a *artist) draw(ctx context.Context, h *hazard.Hazard, width int) ([]byte,
 	if picture, ok := a.drawn.Get(key); ok {
 		return picture, nil
 	}
-	areas, err := a.store.Areas(ctx, h.Areas)
+	areas, err := a.store.Log.Areas(ctx, h.Areas)
 	if err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ func (s *Service) sweepEvidence(ctx context.Context) error {
 	for {
 		lost := func(err error) { log.Warn("another node now sweeps evidence", "error", err) }
 		var failed error
-		_, err := lease.Hold(ctx, s.Store, evidenceLease, holder, lost, func(ctx context.Context, _ *lease.Lease) {
+		_, err := lease.Hold(ctx, s.Store.Leases, evidenceLease, holder, lost, func(ctx context.Context, _ *lease.Lease) {
 			if _, failed = s.Evidence.Sweep(ctx, s.Now()); failed == nil && time.Since(tidied) > sweepEvery {
 				if _, failed = s.Evidence.Tidy(ctx, s.Now()); failed == nil {
 					tidied = time.Now()

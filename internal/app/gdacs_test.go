@@ -111,7 +111,7 @@ func TestAnEarthquakeLastsWhileGDACSListsIt(t *testing.T) {
 			if err := r.Until(t.Context(), begin.Add(40*24*h)); err != nil {
 				t.Fatal(err)
 			}
-			changes, err := d.store.Since(t.Context(), 0, 1_000_000)
+			changes, err := d.store.Log.Since(t.Context(), 0, 1_000_000)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -24,7 +24,7 @@ type ranked struct {
 // the worker.
 func (r *replay) important(counted map[string]*hazard.Exposure) (list []ranked) {
 	r.t.Helper()
-	l, err := view.Open(r.t.Context(), r.store, slog.New(slog.DiscardHandler), func() hazard.Instant { return r.now })
+	l, err := view.Open(r.t.Context(), r.store.Log, slog.New(slog.DiscardHandler), func() hazard.Instant { return r.now })
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -120,7 +120,7 @@ func (s present) Collect(to chan<- prometheus.Metric) {
 	for _, severity := range hazard.Severities() {
 		gauge(activeHazards, float64(active[severity.Severity]), severity.ID)
 	}
-	leases := s.Store.Leases(hazard.At(time.Now()))
+	leases := s.Store.Leases.Held(hazard.At(time.Now()))
 	for _, name := range []string{"poll", "webhooks", "notices", "exposure", "pictures", sweepLease, pruneLease, evidenceLease} {
 		gauge(leaseHeld, one(leases[name]), name)
 	}
@@ -169,7 +169,7 @@ func (s present) sourcesTo(to chan<- prometheus.Metric, gauge func(*prometheus.D
 func (s present) askedTo(gauge func(*prometheus.Desc, float64, ...string)) {
 	ctx, cancel := context.WithTimeout(context.Background(), askTime)
 	defer cancel()
-	if last, err := s.Store.Last(ctx); err == nil {
+	if last, err := s.Store.Log.Last(ctx); err == nil {
 		gauge(storeChange, float64(last))
 	}
 	gauge(damagedHazards, float64(len(s.intake.Damaged())))
@@ -181,11 +181,11 @@ func (s present) askedTo(gauge func(*prometheus.Desc, float64, ...string)) {
 		}
 		gauge(dueSince, late)
 	}
-	if count, bytes, err := s.Store.PictureUsage(ctx); err == nil {
+	if count, bytes, err := s.Store.Pictures.Usage(ctx); err == nil {
 		gauge(pictureCount, float64(count))
 		gauge(pictureSize, float64(bytes))
 	}
-	if use, err := s.Store.EvidenceUsage(ctx); err == nil {
+	if use, err := s.Store.Evidence.Usage(ctx); err == nil {
 		gauge(evidenceCount, float64(use.Payloads))
 		gauge(evidenceSize, float64(use.Bytes), "received")
 		gauge(evidenceSize, float64(use.Kept), "kept")
@@ -194,7 +194,7 @@ func (s present) askedTo(gauge func(*prometheus.Desc, float64, ...string)) {
 		}
 	}
 	for _, what := range []store.Prunable{store.History, store.Trail} {
-		if h, err := s.Store.Horizon(ctx, what); err == nil && h.Kept != hazard.MinInstant {
+		if h, err := s.Store.Pruning.Horizon(ctx, what); err == nil && h.Kept != hazard.MinInstant {
 			gauge(historyKept, float64(h.Kept.Time().Unix()), string(what))
 		}
 	}
@@ -206,7 +206,7 @@ func (s present) askedTo(gauge func(*prometheus.Desc, float64, ...string)) {
 		gauge(webhooks, float64(n), string(status))
 	}
 	gauge(pending, float64(waiting))
-	if n, err := s.Store.CountWaitingDrafts(ctx, s.Now()); err == nil {
+	if n, err := s.Store.Drafts.CountWaiting(ctx, s.Now()); err == nil {
 		gauge(draftsWaiting, float64(n))
 	}
 	_ = s.notify.Count(ctx, func(n float64) { gauge(subscriptions, n) }, func(n float64, channel string) { gauge(noticesWaiting, n, channel) },

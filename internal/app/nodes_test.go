@@ -207,7 +207,7 @@ func TestAllNodesGiveTheSameCoverage(t *testing.T) {
 		t.Helper()
 		read = all[0].Now().Add(2*time.Second - 5*time.Minute)
 		state := fmt.Sprintf(`{"feeds":{"https://api.weather.gov/alerts/active":{"since":%d,"last_poll":%[1]d,"last_success":%[1]d}}}`, int64(read))
-		if err := all[0].Store.SaveSourceState(t.Context(), "nws", []byte(state)); err != nil {
+		if err := all[0].Store.Sources.SaveState(t.Context(), "nws", []byte(state)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -32,7 +32,7 @@ type told struct {
 func (d *desk) tell(now hazard.Instant) map[string]told {
 	d.t.Helper()
 	ctx := d.t.Context()
-	changes, err := d.store.Since(ctx, 0, 10_000_000)
+	changes, err := d.store.Log.Since(ctx, 0, 10_000_000)
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func (d *desk) tell(now hazard.Instant) map[string]told {
 	}
 	all := map[string]told{}
 	for _, h := range last {
-		reports, err := d.store.EventReports(ctx, h.ID)
+		reports, err := d.store.Reports.Of(ctx, h.ID)
 		if err != nil {
 			d.t.Fatal(err)
 		}
@@ -52,7 +52,7 @@ func (d *desk) tell(now hazard.Instant) map[string]told {
 			if h.Status == hazard.Active {
 				d.t.Errorf("%s is active, but no source reports it", h.Name)
 			}
-			if _, err := d.store.HazardByUUID(ctx, h.Successor); h.Successor != uuid.Nil && err != nil {
+			if _, err := d.store.Hazards.ByUUID(ctx, h.Successor); h.Successor != uuid.Nil && err != nil {
 				d.t.Errorf("%s has become part of %s: %v", h.Name, h.Successor, err)
 			}
 			continue
@@ -74,7 +74,7 @@ func (d *desk) tell(now hazard.Instant) map[string]told {
 			}
 			seen.UUID, seen.Source, seen.Creator = uuid.Nil, "", ""
 		}
-		products, err := d.store.AllProducts(ctx, h.ID)
+		products, err := d.store.Hazards.AllProducts(ctx, h.ID)
 		if err != nil {
 			d.t.Fatal(err)
 		}

@@ -58,7 +58,7 @@ func TestADamagedHazardIsLoggedOnceAndTriedAgainEachMinute(t *testing.T) {
 		of := func(key string) (h *hazard.Hazard) {
 			t.Helper()
 			if _, err := st.Write(t.Context(), s.Now(), store.Origin{}, func(tx *store.Tx) error {
-				_, id, err := tx.Event("nws", key)
+				_, id, err := tx.Events.Key("nws", key)
 				if err == nil {
 					h, err = tx.Hazard(id)
 				}
@@ -96,7 +96,7 @@ func TestADamagedHazardIsLoggedOnceAndTriedAgainEachMinute(t *testing.T) {
 		if b := of("b"); b.Status != hazard.Expired || b.Name != "Great flood" {
 			t.Errorf("after the repair it is %q, %s", b.Name, b.Status)
 		}
-		if n, err := st.CountHeld(t.Context(), "nws"); n != 1 || err != nil {
+		if n, err := st.Reports.CountHeld(t.Context(), "nws"); n != 1 || err != nil {
 			t.Errorf("%d reports are held, %v; want the damaged one", n, err)
 		}
 		if n := strings.Count(log.String(), "a held report is damaged"); n != 1 {

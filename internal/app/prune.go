@@ -58,7 +58,7 @@ func (s *Service) prune(ctx context.Context) error {
 		wait := sweepEvery
 		lost := func(err error) { log.Warn("another node now prunes", "error", err) }
 		var failed error
-		_, err := lease.Hold(ctx, s.Store, pruneLease, holder, lost, func(ctx context.Context, _ *lease.Lease) {
+		_, err := lease.Hold(ctx, s.Store.Leases, pruneLease, holder, lost, func(ctx context.Context, _ *lease.Lease) {
 			failed = s.pruneOnce(ctx)
 		})
 		if failed = cmp.Or(err, failed); failed != nil && ctx.Err() == nil {

@@ -237,7 +237,7 @@ func (d *desk) places(src string, batch *source.Batch, at hazard.Instant) {
 			}
 			d.placed[code] = true
 			const square = `{"type":"Polygon","coordinates":[[[-101,40],[-100,40],[-100,41],[-101,41],[-101,40]]]}`
-			if err := d.store.SavePlace(d.t.Context(), src, code, code, square, at); err != nil {
+			if err := d.store.Sources.SavePlace(d.t.Context(), src, code, code, square, at); err != nil {
 				d.t.Fatal(err)
 			}
 		}

@@ -73,7 +73,7 @@ func (r *replay) active() map[string]shown {
 	if r.list != nil {
 		return r.list
 	}
-	l, err := view.Open(r.t.Context(), r.store, slog.New(slog.DiscardHandler), func() hazard.Instant { return r.now })
+	l, err := view.Open(r.t.Context(), r.store.Log, slog.New(slog.DiscardHandler), func() hazard.Instant { return r.now })
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func (r *replay) active() map[string]shown {
 // wantActive checks whether the hazard of an event is in the active list.
 func (r *replay) wantActive(want bool, event string) {
 	r.t.Helper()
-	called, err := r.store.Called(r.t.Context(), event)
+	called, err := r.store.Hazards.Called(r.t.Context(), event)
 	if err != nil || len(called) != 1 {
 		r.t.Errorf("%s: %s is called %d hazards, %v", r.now, event, len(called), err)
 		return
@@ -193,7 +193,7 @@ func TestTwoWeeksOfAugustAreReplayedAsIfLive(t *testing.T) {
 // checkEnds checks that the log is in order of time, and that each expiry was recorded at its time.
 func (r *replay) checkEnds() {
 	r.t.Helper()
-	changes, err := r.store.Since(r.t.Context(), 0, 1_000_000)
+	changes, err := r.store.Log.Since(r.t.Context(), 0, 1_000_000)
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -219,11 +219,11 @@ func (s *Service) openAuth(ctx context.Context) error {
 
 // openView loads the present state, and prepares what follows it.
 func (s *Service) openView(ctx context.Context) (err error) {
-	if s.live, err = view.Open(ctx, s.Store, s.cfg.Logger, s.Now); err != nil {
+	if s.live, err = view.Open(ctx, s.Store.Log, s.cfg.Logger, s.Now); err != nil {
 		return err
 	}
-	s.tail = follow.New(s.Store, s.live, s.Now, follow.Memory, s.cfg.Logger)
-	s.push = sse.New(s.tail, s.Store, s.cfg.PublicURL, sse.Limits{PerUser: s.cfg.UserStreams, All: s.cfg.AllStreams})
+	s.tail = follow.New(s.Store.Log, s.live, s.Now, follow.Memory, s.cfg.Logger)
+	s.push = sse.New(s.tail, s.Store.Log, s.cfg.PublicURL, sse.Limits{PerUser: s.cfg.UserStreams, All: s.cfg.AllStreams})
 	return nil
 }
 
@@ -364,7 +364,7 @@ func (s *Service) parseFilter(params map[string]string) (webhook.Filter, error) 
 	for _, fault := range faults {
 		bad.Add(fault.Parameter, "%s", fault.Detail)
 	}
-	return s.Store.Select(f), bad.Err()
+	return s.Store.Search.Select(f), bad.Err()
 }
 
 func (s *Service) orgExists(id int64) bool {
@@ -666,7 +666,7 @@ func (s *Service) tick(ctx context.Context) error {
 			purged = time.Now()
 			s.forgetFirstPassword(now)
 			err = errors.Join(err, s.Auth.Rotate(ctx, now), s.Auth.Purge(ctx, now), s.Auth.LapseIdentities(ctx, now),
-				s.Store.PurgeDrafts(ctx, now.Add(-edit.DraftsKept)))
+				s.Store.Drafts.Purge(ctx, now.Add(-edit.DraftsKept)))
 		}
 		if err != nil && ctx.Err() == nil && !warned {
 			s.cfg.Logger.Warn("cannot refresh users, keys and source states", "error", err)
@@ -762,7 +762,7 @@ func (s *Service) freshen(ctx context.Context) error {
 // sources returns the states of the sources. While the store is unreachable it returns the last
 // read, aged to now, together with the error.
 func (s *Service) sources(ctx context.Context) ([]poll.Status, error) {
-	kept, err := s.Store.SourceStates(ctx)
+	kept, err := s.Store.Sources.States(ctx)
 	if err == nil {
 		s.kept.Store(&kept)
 	} else if last := s.kept.Load(); last != nil {

@@ -464,7 +464,7 @@ func (s *Sources) chosen(names []string) []poll.Source {
 
 // Statuses reads the state of every source that can be polled. Sources not in names are disabled.
 func (s *Sources) Statuses(ctx context.Context, st *store.Store, names []string, now hazard.Instant) ([]poll.Status, error) {
-	kept, err := st.SourceStates(ctx)
+	kept, err := st.Sources.States(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -482,7 +482,7 @@ func (s *Sources) Intake(st *store.Store) *fuse.Intake {
 	all := slices.Concat(s.polled, s.filed)
 	for _, src := range all {
 		if src.Places != nil {
-			places[src.Name] = src.Places(func(ctx context.Context, code string) (string, error) { return st.Place(ctx, src.Name, code) })
+			places[src.Name] = src.Places(func(ctx context.Context, code string) (string, error) { return st.Sources.Place(ctx, src.Name, code) })
 		}
 		if src.PlaceCodes != "" && src.PlaceURL != nil {
 			shared[src.PlaceCodes] = places[src.Name]
@@ -547,5 +547,5 @@ func NewPoller(s *store.Store, in *fuse.Intake, keeper *evidence.Keeper, cfg Con
 // address: they stay valid when the address changes, and the server accepts those that the command
 // line creates.
 func NewAuth(s *store.Store, cfg Config) *auth.Service {
-	return auth.New(s.Auth(), auth.Config{Issuer: s.Installation(), AccessLife: cfg.AccessLife, RefreshLife: cfg.RefreshLife, ProviderLife: cfg.ProviderLife, KeepTrail: cfg.Retention.On(), Log: cfg.Logger})
+	return auth.New(s.Accounts, auth.Config{Issuer: s.Installation(), AccessLife: cfg.AccessLife, RefreshLife: cfg.RefreshLife, ProviderLife: cfg.ProviderLife, KeepTrail: cfg.Retention.On(), Log: cfg.Logger})
 }

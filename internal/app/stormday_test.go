@@ -103,7 +103,7 @@ func stormDay(t *testing.T, list []*row) {
 	quiet := slog.New(slog.DiscardHandler)
 	clock := hazard.ClockFunc(func() hazard.Instant { return hazard.At(time.Now()) })
 	box := &post{got: map[string][]delivered{}}
-	teller := subscription.New(subscription.Config{Store: r.store, Tail: follow.New(r.store, unseen{}, clock.Now, follow.Memory, quiet), Key: key, Sender: box, Now: time.Now, Logger: quiet,
+	teller := subscription.New(subscription.Config{Store: r.store, Tail: follow.New(r.store.Log, unseen{}, clock.Now, follow.Memory, quiet), Key: key, Sender: box, Now: time.Now, Logger: quiet,
 		Standing: func(string) (auth.Role, []int64, bool) { return auth.Admin, nil, true },
 		Region: func(code string) (geo.Shape, float64, bool) {
 			if shape := region.Outline(code); len(code) == 2 && !shape.IsZero() {
@@ -216,7 +216,7 @@ func checkTold(t *testing.T, s *store.Store, person, id string) (told map[int64]
 	t.Helper()
 	kinds, waits := map[int64][]message.Kind{}, map[int64]bool{} // by hazard, in order
 	for before := int64(0); ; {
-		page, err := s.NoticesBefore(t.Context(), id, before, 1000)
+		page, err := s.Notices.Before(t.Context(), id, before, 1000)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -246,7 +246,7 @@ func checkTold(t *testing.T, s *store.Store, person, id string) (told map[int64]
 	told = map[int64]int{}
 	for hazardID, list := range kinds {
 		told[hazardID] = len(list)
-		h, err := s.Hazard(t.Context(), hazardID)
+		h, err := s.Hazards.Get(t.Context(), hazardID)
 		if err != nil {
 			t.Fatal(err)
 		}

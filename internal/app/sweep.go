@@ -23,8 +23,8 @@ func (s *Service) sweep(ctx context.Context) error {
 	for {
 		wait := sweepEvery
 		lost := func(err error) { log.Warn("another node now sweeps product files", "error", err) }
-		_, err := lease.Hold(ctx, s.Store, sweepLease, holder, lost, func(ctx context.Context, _ *lease.Lease) {
-			removed, err := s.Store.SweepFiles(ctx, s.Now())
+		_, err := lease.Hold(ctx, s.Store.Leases, sweepLease, holder, lost, func(ctx context.Context, _ *lease.Lease) {
+			removed, err := s.Store.Files.Sweep(ctx, s.Now())
 			if removed > 0 {
 				log.Info("removed unreferenced product files", "count", removed)
 			}

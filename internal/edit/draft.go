@@ -286,10 +286,10 @@ func (e *Editor) settle(ctx context.Context, who Author, d deed, w *waits, clock
 		return err
 	}
 	draft.ID = uuid.NewSHA1(draftSpace, fmt.Appendf(nil, "%q %s %q %q %s", who.Name, d.name, d.subject, w.touched, draft.Body))
-	if err := e.store.AddDraft(ctx, &draft, maxDrafts, who.audit("draft.create", draft.ID, "hazard "+h.UUID.String(), now)); err != nil {
+	if err := e.store.Drafts.Add(ctx, &draft, maxDrafts, who.audit("draft.create", draft.ID, "hazard "+h.UUID.String(), now)); err != nil {
 		return err
 	}
-	if draft, err = e.store.Draft(ctx, draft.ID); err != nil {
+	if draft, err = e.store.Drafts.Get(ctx, draft.ID); err != nil {
 		return err
 	}
 	switch draft.State {
@@ -377,10 +377,10 @@ func (e *Editor) Refuse(ctx context.Context, who Author, id uuid.UUID, text []by
 		return d, err
 	}
 	now := clock.Now()
-	if err := e.store.RefuseDraft(ctx, id, who.Name, reason, now, who.audit("draft.refuse", id, "of "+d.Author, now)); err != nil {
+	if err := e.store.Drafts.Refuse(ctx, id, who.Name, reason, now, who.audit("draft.refuse", id, "of "+d.Author, now)); err != nil {
 		return d, err
 	}
-	return e.store.Draft(ctx, id)
+	return e.store.Drafts.Get(ctx, id)
 }
 
 // Drafts lists the drafts that who may decide about: the waiting ones, oldest first, or all, latest
@@ -389,10 +389,10 @@ func (e *Editor) Drafts(ctx context.Context, who Author, waiting bool, limit int
 	if err := who.mayEdit(); err != nil {
 		return nil, err
 	}
-	list := e.store.Drafts
+	list := e.store.Drafts.List
 	if waiting {
 		list = func(ctx context.Context, limit int) ([]store.Draft, error) {
-			return e.store.WaitingDrafts(ctx, now, limit)
+			return e.store.Drafts.Waiting(ctx, now, limit)
 		}
 	}
 	all, err := list(ctx, limit)
@@ -404,7 +404,7 @@ func (e *Editor) Draft(ctx context.Context, who Author, id uuid.UUID) (store.Dra
 	if err := who.mayEdit(); err != nil {
 		return store.Draft{}, err
 	}
-	d, err := e.store.Draft(ctx, id)
+	d, err := e.store.Drafts.Get(ctx, id)
 	if err == nil && !who.actor().Owns(d.OrgID) {
 		err = fmt.Errorf("%w: draft %s", hazard.ErrNotFound, id)
 	}

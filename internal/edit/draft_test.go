@@ -56,17 +56,17 @@ func TestDraftsLapse(t *testing.T) {
 			if _, err := e.Approve(t.Context(), second, id, now.Add(tt.lives)); !errors.Is(err, hazard.ErrConflict) {
 				t.Errorf("approved after its end: %v", err)
 			}
-			if last, err := s.Last(t.Context()); err != nil || last != 0 {
+			if last, err := s.Log.Last(t.Context()); err != nil || last != 0 {
 				t.Errorf("something was written: %d %v", last, err)
 			}
 			if _, err := e.Refuse(t.Context(), second, id, []byte(`{"reason":"r"}`), now.Add(tt.lives)); !errors.Is(err, hazard.ErrConflict) {
 				t.Errorf("refused after its end: %v", err)
 			}
 			// No draft is kept forever.
-			if err := s.PurgeDrafts(t.Context(), now+1); err != nil {
+			if err := s.Drafts.Purge(t.Context(), now+1); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := s.Draft(t.Context(), id); !errors.Is(err, hazard.ErrNotFound) {
+			if _, err := s.Drafts.Get(t.Context(), id); !errors.Is(err, hazard.ErrNotFound) {
 				t.Errorf("%v", err)
 			}
 		})

@@ -73,7 +73,7 @@ func TestRefusedWriteChangesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, err := s.Last(t.Context())
+	before, err := s.Log.Last(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestRefusedWriteChangesNothing(t *testing.T) {
 			if _, bad := errors.AsType[*hazard.InvalidError](err); bad != (tt.want == invalid) || tt.want != invalid && !errors.Is(err, tt.want) {
 				t.Errorf("got %v, want %v", err, tt.want)
 			}
-			if after, err := s.Last(t.Context()); err != nil || after != before {
+			if after, err := s.Log.Last(t.Context()); err != nil || after != before {
 				t.Errorf("the log went from %d to %d: %v", before, after, err)
 			}
 		})
@@ -164,7 +164,7 @@ func TestEditorEndsAHazard(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := s.Hazard(t.Context(), h.ID)
+			got, err := s.Hazards.Get(t.Context(), h.ID)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -243,14 +243,14 @@ func FuzzHazardBody(f *testing.F) {
 		}
 		if done, err := e.PatchHazard(t.Context(), editor, ref, nil, body, now); kind(t, err) {
 			wantValid(t, done.State)
-			stored, err := s.Hazard(t.Context(), h.ID)
+			stored, err := s.Hazards.Get(t.Context(), h.ID)
 			if err != nil || !stored.Equal(done.State) {
 				t.Errorf("the write returned %+v, a read returns %+v %v", done.State, stored, err)
 			}
 			if again, err := e.PatchHazard(t.Context(), editor, ref, nil, body, now); err != nil || again.Last != 0 {
 				t.Errorf("the same patch again makes change %d, %v", again.Last, err)
 			}
-		} else if stored, err := s.Hazard(t.Context(), h.ID); err != nil || stored.Version != h.Version {
+		} else if stored, err := s.Hazards.Get(t.Context(), h.ID); err != nil || stored.Version != h.Version {
 			t.Errorf("a refused patch changed %+v: %v", stored, err)
 		}
 		if done, err := e.CreateProduct(t.Context(), editor, ref, nil, body, nil, now); kind(t, err) {
@@ -263,7 +263,7 @@ func FuzzHazardBody(f *testing.F) {
 			}
 		}
 		if _, err := e.Retract(t.Context(), editor, ref, nil, body, now); kind(t, err) {
-			if stored, err := s.Hazard(t.Context(), h.ID); err != nil || stored.Status != hazard.Expired || stored.Severity != hazard.Termination {
+			if stored, err := s.Hazards.Get(t.Context(), h.ID); err != nil || stored.Status != hazard.Expired || stored.Severity != hazard.Termination {
 				t.Errorf("retracted it reads %+v: %v", stored, err)
 			}
 		}

@@ -117,7 +117,7 @@ func (e *Editor) Decide(ctx context.Context, who Author, source string, held int
 		return res, err
 	}
 	last, err := e.decide(ctx, who, deed{deedRelease, fmt.Sprintf("%s/%d", source, held), text}, clock, func(tx *store.Tx) error {
-		report, err := tx.Decide(held, decision)
+		report, err := tx.Reports.Decide(held, decision)
 		if err != nil {
 			return err
 		}

@@ -52,12 +52,12 @@ var players = []edit.Author{editor, other, admin, reader,
 func (g *game) who() edit.Author { return rapid.SampledFrom(players).Draw(g.t, "who") }
 
 func (g *game) all() (all []*hazard.Hazard) {
-	ids, err := g.store.HazardIDs(g.ctx.Context())
+	ids, err := g.store.Hazards.IDs(g.ctx.Context())
 	if err != nil {
 		g.t.Fatal(err)
 	}
 	for _, id := range ids {
-		h, err := g.store.Hazard(g.ctx.Context(), id)
+		h, err := g.store.Hazards.Get(g.ctx.Context(), id)
 		if err != nil {
 			g.t.Fatal(err)
 		}

@@ -30,9 +30,9 @@ func (e *Editor) MayContribute(ctx context.Context, who Author, id Ref, clock ha
 	if err := who.mayEdit(); err != nil {
 		return err
 	}
-	h, err := e.store.Hazard(ctx, id.ID)
+	h, err := e.store.Hazards.Get(ctx, id.ID)
 	if id.ID == 0 {
-		h, err = e.store.HazardByUUID(ctx, id.UUID)
+		h, err = e.store.Hazards.ByUUID(ctx, id.UUID)
 	}
 	if err != nil {
 		return err
@@ -48,7 +48,7 @@ func (e *Editor) mayUpload(ctx context.Context, org int64, now hazard.Instant) e
 	if e.OrgUploads == 0 {
 		return nil
 	}
-	used, err := e.store.Uploaded(ctx, org, now)
+	used, err := e.store.Files.Uploaded(ctx, org, now)
 	if err == nil && used >= e.OrgUploads {
 		err = e.overUploads(now)
 	}
@@ -200,14 +200,14 @@ func (e *Editor) MayReplace(ctx context.Context, who Author, id Ref, clock hazar
 	if err := who.mayEdit(); err != nil {
 		return err
 	}
-	p, err := e.store.Product(ctx, id.ID, who.Orgs)
+	p, err := e.store.Hazards.Product(ctx, id.ID, who.Orgs)
 	if id.ID == 0 {
-		p, err = e.store.ProductByUUID(ctx, id.UUID, who.Orgs)
+		p, err = e.store.Hazards.ProductByUUID(ctx, id.UUID, who.Orgs)
 	}
 	if err != nil {
 		return err
 	}
-	of, err := e.store.Hazard(ctx, p.HazardID)
+	of, err := e.store.Hazards.Get(ctx, p.HazardID)
 	if err != nil {
 		return err
 	}

@@ -167,13 +167,13 @@ func (r *removal) fromProduct(p *hazard.Product) (fields []string) {
 
 // fromEvents removes them from the stored events of a hazard and from the products of these events.
 func (r *removal) fromEvents(tx *store.Tx, hazardID int64, mark hazard.Redaction) error {
-	events, err := tx.Events(hazardID)
+	events, err := tx.Events.Of(hazardID)
 	if err != nil {
 		return err
 	}
 	for _, e := range events {
 		if r.empties(&e.Called) {
-			if err := tx.SaveEvent(&e); err != nil {
+			if err := tx.Events.Save(&e); err != nil {
 				return err
 			}
 		}
@@ -254,7 +254,7 @@ func (e *Editor) RedactHazard(ctx context.Context, who Author, id Ref, match Mat
 			return err
 		}
 		repeated := newRemoval(removed)
-		if err := tx.RewriteReports(before.ID, func(said *hazard.Report) bool {
+		if err := tx.Reports.Rewrite(before.ID, func(said *hazard.Report) bool {
 			found := speaks(r.fields) && said.Texts != nil
 			if found {
 				said.Texts = nil
@@ -282,7 +282,7 @@ func (e *Editor) RedactHazard(ctx context.Context, who Author, id Ref, match Mat
 		return tx.SaveHazard(h, stored)
 	})
 	if err == nil {
-		err = e.store.Purge(ctx, nil)
+		err = e.store.Files.Purge(ctx, nil)
 	}
 	return done, err
 }
@@ -325,7 +325,7 @@ func (e *Editor) RedactProduct(ctx context.Context, who Author, id Ref, match Ma
 		if before.Source != "" {
 			whole := &removal{texts: slices.Collect(maps.Keys(removed)), replacer: strings.NewReplacer()}
 			for id := range of {
-				if err := tx.RewriteReports(id, func(said *hazard.Report) (found bool) {
+				if err := tx.Reports.Rewrite(id, func(said *hazard.Report) (found bool) {
 					for i := range said.Products {
 						p := &said.Products[i]
 						for _, text := range []*string{&p.Title, &p.Data, &p.Comment} {
@@ -356,7 +356,7 @@ func (e *Editor) RedactProduct(ctx context.Context, who Author, id Ref, match Ma
 		return nil
 	})
 	if err == nil {
-		err = e.store.Purge(ctx, slices.Sorted(maps.Keys(digests)))
+		err = e.store.Files.Purge(ctx, slices.Sorted(maps.Keys(digests)))
 	}
 	return done, err
 }

@@ -28,7 +28,7 @@ func TestARedactionLeavesWhatReportsMean(t *testing.T) {
 		}
 	}
 	say(func(*hazard.Report) {})
-	h, err := s.HazardByUUID(t.Context(), hazard.EventUUID("usgs", "WARNING"))
+	h, err := s.Hazards.ByUUID(t.Context(), hazard.EventUUID("usgs", "WARNING"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func TestARedactionLeavesWhatReportsMean(t *testing.T) {
 	if _, err := e.RedactHazard(t.Context(), admin, edit.Ref{ID: h.ID}, nil, []byte(`{"fields":["hazard_Name","description","comment_Text"],"reason":"r"}`), now+2); err != nil {
 		t.Fatal(err)
 	}
-	events, err := s.EventReports(t.Context(), h.ID)
+	events, err := s.Reports.Of(t.Context(), h.ID)
 	if err != nil || len(events) != 1 || len(events[0].Parts) != 1 {
 		t.Fatalf("%+v, %v", events, err)
 	}
@@ -56,7 +56,7 @@ func TestARedactionLeavesWhatReportsMean(t *testing.T) {
 		}
 	}
 	say(func(r *hazard.Report) { r.Version, r.Severity = r.Version+1, hazard.Advisory })
-	if h, err = s.Hazard(t.Context(), h.ID); err != nil || h.Severity != hazard.Advisory || h.Type != hazard.Flood || h.Name != hazard.RedactedText || h.Description != "" {
+	if h, err = s.Hazards.Get(t.Context(), h.ID); err != nil || h.Severity != hazard.Advisory || h.Type != hazard.Flood || h.Name != hazard.RedactedText || h.Description != "" {
 		t.Errorf("after the next report it is %+v, %v", h, err)
 	}
 }

@@ -27,8 +27,8 @@ func (e *Editor) Undo(ctx context.Context, who Author, id Ref, match Match, text
 		}
 		tx.Undoing(change)
 		undone := h.ID
-		split, errS := tx.Split(change)
-		merge, errM := tx.Merge(change)
+		split, errS := tx.Merges.Split(change)
+		merge, errM := tx.Merges.Get(change)
 		switch {
 		case errS == nil && e.concerns(split, h):
 			undone, err = split.HazardID, e.undoSplit(ctx, tx, who, split)
@@ -62,7 +62,7 @@ func (e *Editor) undoMerge(ctx context.Context, tx *store.Tx, who Author, m *sto
 	if err := errors.Join(who.mayWrite(from), who.mayWrite(into)); err != nil {
 		return err
 	}
-	last, err := tx.LastMerge(from.ID)
+	last, err := tx.Merges.Last(from.ID)
 	if err != nil {
 		return err
 	}

@@ -173,7 +173,7 @@ func TestASecondServerThatReadsEveryVersionHasTheSameHazards(t *testing.T) {
 			t.Fatal(err)
 		}
 		key := fmt.Sprintf("%s,%s,%s", m.Sender, m.Identifier, sent.Time().Format("2006-01-02T15:04:05Z"))
-		got, err := s.HazardByUUID(ctx, hazard.EventUUID(reader.Name, key))
+		got, err := s.Hazards.ByUUID(ctx, hazard.EventUUID(reader.Name, key))
 		if err != nil {
 			t.Errorf("%s: %v", h.Name, err)
 			continue

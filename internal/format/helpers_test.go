@@ -245,7 +245,7 @@ func importRecordings() (r recorded, err error) {
 func read(s *store.Store) (r recorded, err error) {
 	byHazard := map[int64][]hazard.Change{}
 	for after := int64(0); ; {
-		changes, err := s.Since(ctx, after, 1000)
+		changes, err := s.Log.Since(ctx, after, 1000)
 		if err != nil {
 			return r, err
 		}
@@ -262,7 +262,7 @@ func read(s *store.Store) (r recorded, err error) {
 	for _, changes := range byHazard {
 		for i := range changes {
 			h := changes[i].Hazard
-			areas, err := s.Areas(ctx, h.Areas)
+			areas, err := s.Log.Areas(ctx, h.Areas)
 			if err != nil {
 				return r, err
 			}

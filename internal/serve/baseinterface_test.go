@@ -631,7 +631,7 @@ func TestExpiry(t *testing.T) {
 	}
 	var n int64
 	for { // until the service has recorded the end
-		changes, err := s.Store.HazardChanges(t.Context(), made.HazardID, 0, 10)
+		changes, err := s.Store.Log.HazardChanges(t.Context(), made.HazardID, 0, 10)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -641,7 +641,7 @@ func TestExpiry(t *testing.T) {
 			}
 			break
 		}
-		if err := s.Store.Wait(t.Context(), changes[len(changes)-1].Number); err != nil {
+		if err := s.Store.Log.Wait(t.Context(), changes[len(changes)-1].Number); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -27,7 +27,7 @@ func TestPageOfChangesWaitsForTheDatabaseAsOftenWhateverItsSize(t *testing.T) {
 	for range 5 {
 		s.product("red", made.HazardID, note())
 	}
-	h, err := s.Store.Hazard(t.Context(), made.HazardID)
+	h, err := s.Store.Hazards.Get(t.Context(), made.HazardID)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -143,7 +143,7 @@ func TestEveryListAndEveryHazardComesInEveryFormat(t *testing.T) {
 // settled waits until readers see all writes.
 func (p *inProcess) settled(t testing.TB) {
 	t.Helper()
-	last, err := p.Store.Last(t.Context())
+	last, err := p.Store.Log.Last(t.Context())
 	if err == nil {
 		err = p.Live.WaitFor(t.Context(), last)
 	}

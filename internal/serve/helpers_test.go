@@ -512,11 +512,11 @@ func handle(t testing.TB, alter ...func(*serve.Config)) *inProcess {
 		}
 		return pair.Access
 	}}
-	if p.Live, err = view.Open(t.Context(), s, slog.New(slog.DiscardHandler), func() hazard.Instant { return hazard.At(now()) }); err != nil {
+	if p.Live, err = view.Open(t.Context(), s.Log, slog.New(slog.DiscardHandler), func() hazard.Instant { return hazard.At(now()) }); err != nil {
 		t.Fatal(err)
 	}
-	follower := follow.New(s, p.Live, func() hazard.Instant { return hazard.At(now()) }, follow.Memory, slog.New(slog.DiscardHandler))
-	p.Push = sse.New(follower, s, base, sse.Limits{PerUser: 4, All: 6})
+	follower := follow.New(s.Log, p.Live, func() hazard.Instant { return hazard.At(now()) }, follow.Memory, slog.New(slog.DiscardHandler))
+	p.Push = sse.New(follower, s.Log, base, sse.Limits{PerUser: 4, All: 6})
 	c := serve.Config{
 		Push:  p.Push,
 		Store: s, Live: p.Live, Auth: p.Auth, Intake: fuse.New(s, fuse.Known{}), Edit: edit.New(s, fuse.New(s, fuse.Known{}), 1, func(id int64) bool { return id == org.ID }),

@@ -199,7 +199,7 @@ func TestAPrunedHistorySaysSo(t *testing.T) {
 	h := s.hazard("red")
 	p := s.product("red", h.HazardID, note())
 	path := fmt.Sprintf("/hazards/%d", h.HazardID)
-	last, err := s.Store.Last(t.Context())
+	last, err := s.Store.Log.Last(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +214,7 @@ func TestAPrunedHistorySaysSo(t *testing.T) {
 	kept := s.Now().Add(time.Second)
 	horizon := store.Horizon{Number: last, Kept: kept, Archive: "hazardd-history-1.tar.zst"}
 	for _, what := range []store.Prunable{store.History, store.Trail} {
-		if err := s.Store.NotePruning(t.Context(), what, horizon, 1, s.Now()); err != nil {
+		if err := s.Store.Pruning.Note(t.Context(), what, horizon, 1, s.Now()); err != nil {
 			t.Fatal(err)
 		}
 	}

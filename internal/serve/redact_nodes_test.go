@@ -30,7 +30,7 @@ func TestARedactionReachesTheOtherNodeTheBucketAndLaterBackups(t *testing.T) {
 	s.upload("red", h.HazardID, file(), "report.bin", []byte(secret+" in a file")).JSON(t, &f)
 
 	last := func() int64 {
-		n, err := s.Store.Last(t.Context())
+		n, err := s.Store.Log.Last(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

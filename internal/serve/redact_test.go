@@ -99,7 +99,7 @@ func TestWhatIsRedactedIsGone(t *testing.T) {
 			}
 		}
 	}
-	last, err := s.Store.Last(t.Context())
+	last, err := s.Store.Log.Last(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +183,7 @@ func TestWhatASourceRepeatsOfARedactedTextIsGone(t *testing.T) {
 		if a := s.do("root", "POST", path+"/redact", `{"fields":[`+fields+`],"reason":"private"}`); a.Status != http.StatusOK {
 			t.Fatalf("%d %s", a.Status, a.Body)
 		}
-		last, err := s.Store.Last(t.Context())
+		last, err := s.Store.Log.Last(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -248,7 +248,7 @@ func TestARedactionNamesTheHeldReportThatCannotBeRead(t *testing.T) {
 	}
 	waiting := func() (names []string) {
 		t.Helper()
-		held, err := s.Store.HeldReports(t.Context(), r.Source, 10)
+		held, err := s.Store.Reports.Held(t.Context(), r.Source, 10)
 		if err != nil {
 			t.Fatal(err)
 		}

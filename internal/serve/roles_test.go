@@ -236,7 +236,7 @@ func newSecrets(t *testing.T) *secrets {
 	if a := s.do("red", "PATCH", "/hazards/"+s.hazard.UUID, `{"comment_Text":"later"}`); a.Status != 200 {
 		t.Fatalf("%d %s", a.Status, a.Body)
 	}
-	last, err := s.Store.Last(t.Context())
+	last, err := s.Store.Log.Last(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

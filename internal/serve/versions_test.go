@@ -53,7 +53,7 @@ func TestVersionsOfAProduct(t *testing.T) {
 		t.Fatalf("%+v", list)
 	}
 	// The sweep keeps the files of versions.
-	if _, err := s.Store.SweepFiles(t.Context(), hazard.At(time.Now().Add(48*time.Hour))); err != nil {
+	if _, err := s.Store.Files.Sweep(t.Context(), hazard.At(time.Now().Add(48*time.Hour))); err != nil {
 		t.Fatal(err)
 	}
 	for i, want := range []string{"one", "two", "two"} {

@@ -29,7 +29,7 @@ const sung = "canary-4711"
 func newWithdrawal(t *testing.T) *withdrawal {
 	w := &withdrawal{world: start(t, func(c *app.Config) { c.UserStreams = 64 })}
 	w.hazard = w.world.hazard("red")
-	w.first, _ = w.Store.Last(t.Context())
+	w.first, _ = w.Store.Log.Last(t.Context())
 	w.text = w.product("red", w.hazard.HazardID, note("title", sung, "data", sung+" in the text", "comment_Text", sung))
 	if a := w.world.upload("red", w.hazard.HazardID, file("title", sung), sung+".txt", []byte(sung+" in the file")); a.Status != http.StatusCreated {
 		t.Fatalf("%d %s", a.Status, a.Body)
@@ -39,7 +39,7 @@ func newWithdrawal(t *testing.T) *withdrawal {
 	if a := w.do("red", "PATCH", "/hazards/"+w.hazard.UUID, `{"comment_Text":"later"}`); a.Status != http.StatusOK {
 		t.Fatalf("%d %s", a.Status, a.Body)
 	}
-	w.last, _ = w.Store.Last(t.Context())
+	w.last, _ = w.Store.Log.Last(t.Context())
 	time.Sleep(2 * time.Millisecond) // so that the times differ
 	w.at = url.QueryEscape(time.Now().UTC().Format(time.RFC3339Nano))
 	time.Sleep(2 * time.Millisecond)
@@ -113,7 +113,7 @@ func TestWhatIsWithdrawnIsWithdrawnFromThePastToo(t *testing.T) {
 					t.Fatalf("%d %s", a.Status, a.Body)
 				}
 			}
-			n, err := w.Store.Last(t.Context())
+			n, err := w.Store.Log.Last(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -35,11 +35,11 @@ const (
 // errOtherLoad cancels a load when another one has begun.
 var errOtherLoad = fmt.Errorf("%w: a later load of this organization's assets has begun; this one was discarded", hazard.ErrConflict)
 
-// LoadAssets replaces the assets of an organization by those that read passes to its function. The
+// Load replaces the assets of an organization by those that read passes to its function. The
 // new set becomes visible when it is complete. audit is the row for the audit trail.
-func (s *Store) LoadAssets(ctx context.Context, org int64, clock hazard.Clock, read func(each func(*asset.Asset) error) error, audit *auth.Audit) (set asset.Set, err error) {
+func (s *Assets) Load(ctx context.Context, org int64, clock hazard.Clock, read func(each func(*asset.Asset) error) error, audit *auth.Audit) (set asset.Set, err error) {
 	ctx = Patient(ctx)
-	l := &load{store: s, set: asset.Set{Org: org, By: audit.Actor}}
+	l := &load{store: s.store, set: asset.Set{Org: org, By: audit.Actor}}
 	err = s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) (err error) {
 		if _, err = q.EndAssetSets(ctx, sqlc.EndAssetSetsParams{OrgID: org, State: setLoading}); err != nil {
 			return err
@@ -74,8 +74,8 @@ func (s *Store) LoadAssets(ctx context.Context, org int64, clock hazard.Clock, r
 	return set, err
 }
 
-// RemoveAssets removes the assets of an organization; it returns ErrNotFound if there are none.
-func (s *Store) RemoveAssets(ctx context.Context, org int64, audit *auth.Audit) error {
+// Remove removes the assets of an organization; it returns ErrNotFound if there are none.
+func (s *Assets) Remove(ctx context.Context, org int64, audit *auth.Audit) error {
 	err := s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
 		n, err := q.EndAssetSets(ctx, sqlc.EndAssetSetsParams{OrgID: org, State: setCurrent})
 		if err != nil {
@@ -96,7 +96,7 @@ func (s *Store) RemoveAssets(ctx context.Context, org int64, audit *auth.Audit) 
 }
 
 // dropOldAssets removes the rows of sets that are no longer visible, in pieces.
-func (s *Store) dropOldAssets(ctx context.Context, org int64) error {
+func (s *core) dropOldAssets(ctx context.Context, org int64) error {
 	old, err := s.readQ.OldAssetSets(ctx, org)
 	if err != nil {
 		return storeError(err)
@@ -184,8 +184,8 @@ func (l *load) show(ctx context.Context, audit *auth.Audit) error {
 	})
 }
 
-// AssetSets lists the sets of all organizations.
-func (s *Store) AssetSets(ctx context.Context) ([]asset.Set, error) {
+// Sets lists the sets of all organizations.
+func (s *Assets) Sets(ctx context.Context) ([]asset.Set, error) {
 	rows, err := s.readQ.AssetSets(ctx)
 	if err != nil {
 		return nil, storeError(err)
@@ -202,15 +202,15 @@ func decodeSets(rows []sqlc.AssetSet) []asset.Set {
 	return sets
 }
 
-// Assets reads the assets of some organizations as of one moment.
-type Assets struct {
+// AssetReader reads the assets of some organizations as of one moment.
+type AssetReader struct {
 	Sets []asset.Set
 	tx   *sql.Tx
 	s    *Store
 }
 
-// WithAssets calls use with the assets of the wanted organizations as of one moment.
-func (s *Store) WithAssets(ctx context.Context, wanted func(org int64) bool, use func(*Assets) error) error {
+// Read calls use with the assets of the wanted organizations as of one moment.
+func (s *Assets) Read(ctx context.Context, wanted func(org int64) bool, use func(*AssetReader) error) error {
 	tx, err := s.read.BeginTx(ctx, s.database.snapshot())
 	if err != nil {
 		return storeError(err)
@@ -220,7 +220,7 @@ func (s *Store) WithAssets(ctx context.Context, wanted func(org int64) bool, use
 	if err != nil {
 		return storeError(err)
 	}
-	all := &Assets{tx: tx, s: s}
+	all := &AssetReader{tx: tx, s: s.store}
 	for _, set := range decodeSets(rows) {
 		if wanted(set.Org) {
 			all.Sets = append(all.Sets, set)
@@ -232,7 +232,7 @@ func (s *Store) WithAssets(ctx context.Context, wanted func(org int64) bool, use
 const assetColumns = `SELECT n, id, name, kind, cell, west, south, area FROM assets WHERE set_id = $1`
 
 // After calls each with the assets of a set after number n, in order, until it returns false.
-func (a *Assets) After(ctx context.Context, set *asset.Set, n int64, each func(*asset.Asset) bool) error {
+func (a *AssetReader) After(ctx context.Context, set *asset.Set, n int64, each func(*asset.Asset) bool) error {
 	const step = 1000
 	for n < set.Count {
 		more := true
@@ -247,7 +247,7 @@ func (a *Assets) After(ctx context.Context, set *asset.Set, n int64, each func(*
 
 // In calls each once with every asset of a set whose bounds intersect a box, in any order. No box
 // may cross the antimeridian.
-func (a *Assets) In(ctx context.Context, set *asset.Set, boxes []geo.Box, each func(*asset.Asset)) error {
+func (a *AssetReader) In(ctx context.Context, set *asset.Set, boxes []geo.Box, each func(*asset.Asset)) error {
 	wide := map[int64]bool{} // assets found already, if there are several boxes
 	for _, b := range boxes {
 		for _, cells := range asset.Ranges(b) {
@@ -270,7 +270,7 @@ func (a *Assets) In(ctx context.Context, set *asset.Set, boxes []geo.Box, each f
 }
 
 // read calls each with the assets from a query, and whether they are in several cells.
-func (a *Assets) read(ctx context.Context, each func(*asset.Asset, bool), query string, args ...any) (err error) {
+func (a *AssetReader) read(ctx context.Context, each func(*asset.Asset, bool), query string, args ...any) (err error) {
 	rows, err := a.tx.QueryContext(ctx, query, args...)
 	if err != nil {
 		return storeError(err)

@@ -16,7 +16,7 @@ import (
 
 func loadAssets(t testing.TB, s *store.Store, org int64, list []asset.Asset) (asset.Set, error) {
 	t.Helper()
-	return s.LoadAssets(t.Context(), org, noon, func(each func(*asset.Asset) error) error {
+	return s.Assets.Load(t.Context(), org, noon, func(each func(*asset.Asset) error) error {
 		for i := range list {
 			list[i].N = int64(i + 1)
 			if err := each(&list[i]); err != nil {
@@ -30,7 +30,7 @@ func loadAssets(t testing.TB, s *store.Store, org int64, list []asset.Asset) (as
 // namesOf lists the assets of an organization by name: all, or those in boxes.
 func namesOf(t testing.TB, s *store.Store, org int64, boxes ...geo.Box) (names []string) {
 	t.Helper()
-	err := s.WithAssets(t.Context(), func(o int64) bool { return o == org }, func(all *store.Assets) error {
+	err := s.Assets.Read(t.Context(), func(o int64) bool { return o == org }, func(all *store.AssetReader) error {
 		for i := range all.Sets {
 			var err error
 			if boxes == nil {
@@ -75,7 +75,7 @@ func TestLoadAssets(t *testing.T) {
 		t.Fatal(err)
 	}
 	fault := errors.New("line 700")
-	_, err = s.LoadAssets(t.Context(), 1, noon, func(each func(*asset.Asset) error) error {
+	_, err = s.Assets.Load(t.Context(), 1, noon, func(each func(*asset.Asset) error) error {
 		for i := range 699 {
 			if err := each(&asset.Asset{N: int64(i + 1), Name: "bad", Lon: 1, Lat: 1}); err != nil {
 				return err
@@ -101,13 +101,13 @@ func TestLoadAssets(t *testing.T) {
 	if n := s.CountRows(t, "assets"); n != 2 {
 		t.Errorf("%d rows are left", n)
 	}
-	if err := s.RemoveAssets(t.Context(), 1, &auth.Audit{At: noon, Actor: "ada", OK: true}); err != nil {
+	if err := s.Assets.Remove(t.Context(), 1, &auth.Audit{At: noon, Actor: "ada", OK: true}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.RemoveAssets(t.Context(), 1, nil); !errors.Is(err, hazard.ErrNotFound) {
+	if err := s.Assets.Remove(t.Context(), 1, nil); !errors.Is(err, hazard.ErrNotFound) {
 		t.Errorf("removed twice: %v", err)
 	}
-	if sets, err := s.AssetSets(t.Context()); err != nil || len(sets) != 1 || sets[0].Org != 2 || s.CountRows(t, "assets") != 1 || s.CountRows(t, "asset_sets") != 1 {
+	if sets, err := s.Assets.Sets(t.Context()); err != nil || len(sets) != 1 || sets[0].Org != 2 || s.CountRows(t, "assets") != 1 || s.CountRows(t, "asset_sets") != 1 {
 		t.Errorf("%+v %v", sets, err)
 	}
 }
@@ -115,7 +115,7 @@ func TestLoadAssets(t *testing.T) {
 // Of two concurrent loads the one that began later counts, and the other gets an error.
 func TestTwoLoadsOfAssets(t *testing.T) {
 	s := open(t, t.TempDir())
-	_, err := s.LoadAssets(t.Context(), 1, noon, func(each func(*asset.Asset) error) error {
+	_, err := s.Assets.Load(t.Context(), 1, noon, func(each func(*asset.Asset) error) error {
 		if err := each(&asset.Asset{N: 1, Name: "early", Lon: 1, Lat: 1}); err != nil {
 			return err
 		}

@@ -18,17 +18,12 @@ import (
 	"github.com/hazardd/hazardd/internal/store/sqlc"
 )
 
-// Auth returns the part of the store that holds users, keys and logins.
-func (s *Store) Auth() auth.Store { return authStore{s} }
-
-type authStore struct{ *Store }
-
-func (a authStore) AuthVersion(ctx context.Context) (int64, error) {
+func (a *Accounts) AuthVersion(ctx context.Context) (int64, error) {
 	n, err := a.readQ.Counter(ctx, "auth")
 	return n, storeError(err)
 }
 
-func (a authStore) LoadAuth(ctx context.Context) (auth.Data, error) {
+func (a *Accounts) LoadAuth(ctx context.Context) (auth.Data, error) {
 	tx, err := a.read.BeginTx(ctx, a.database.snapshot())
 	if err != nil {
 		return auth.Data{}, storeError(err)
@@ -110,7 +105,7 @@ func decodeUser(body, hash string) (u auth.User, err error) {
 }
 
 // changed runs f in one transaction, increments the version, and adds the audit row.
-func (a authStore) changed(ctx context.Context, audit *auth.Audit, f func(context.Context, *sqlc.Queries) error) error {
+func (a *Accounts) changed(ctx context.Context, audit *auth.Audit, f func(context.Context, *sqlc.Queries) error) error {
 	return a.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
 		if err := f(ctx, q); err != nil {
 			return err
@@ -149,7 +144,7 @@ func addrOf(text string) (netip.Addr, error) {
 	return netip.ParseAddr(text)
 }
 
-func (a authStore) CreateUser(ctx context.Context, u auth.User, audit auth.Audit) error {
+func (a *Accounts) CreateUser(ctx context.Context, u auth.User, audit auth.Audit) error {
 	body, err := json.Marshal(u)
 	if err != nil {
 		return err
@@ -163,7 +158,7 @@ func (a authStore) CreateUser(ctx context.Context, u auth.User, audit auth.Audit
 	})
 }
 
-func (a authStore) UpdateUser(ctx context.Context, name string, change func(*auth.User) error, audit auth.Audit) error {
+func (a *Accounts) UpdateUser(ctx context.Context, name string, change func(*auth.User) error, audit auth.Audit) error {
 	return a.changed(ctx, &audit, func(ctx context.Context, q *sqlc.Queries) error {
 		row, err := q.User(ctx, name)
 		if err != nil {
@@ -185,7 +180,7 @@ func (a authStore) UpdateUser(ctx context.Context, name string, change func(*aut
 	})
 }
 
-func (a authStore) CreateOrg(ctx context.Context, o auth.Org, audit auth.Audit) (auth.Org, error) {
+func (a *Accounts) CreateOrg(ctx context.Context, o auth.Org, audit auth.Audit) (auth.Org, error) {
 	err := a.changed(ctx, &audit, func(ctx context.Context, q *sqlc.Queries) (err error) {
 		if o.ID, err = q.Next(ctx, sqlc.NextParams{Name: "organization", Count: 1}); err != nil {
 			return err
@@ -199,7 +194,7 @@ func (a authStore) CreateOrg(ctx context.Context, o auth.Org, audit auth.Audit) 
 	return o, err
 }
 
-func (a authStore) AddKey(ctx context.Context, k auth.Key, newest string) error {
+func (a *Accounts) AddKey(ctx context.Context, k auth.Key, newest string) error {
 	return a.changed(ctx, nil, func(ctx context.Context, q *sqlc.Queries) error {
 		have, err := q.NewestSigningKey(ctx)
 		if err != nil && !none(err) {
@@ -212,13 +207,13 @@ func (a authStore) AddKey(ctx context.Context, k auth.Key, newest string) error 
 	})
 }
 
-func (a authStore) AddReadKey(ctx context.Context, k auth.ReadKey, audit auth.Audit) error {
+func (a *Accounts) AddReadKey(ctx context.Context, k auth.ReadKey, audit auth.Audit) error {
 	return a.changed(ctx, &audit, func(ctx context.Context, q *sqlc.Queries) error {
 		return q.AddReadKey(ctx, sqlc.AddReadKeyParams{ID: k.ID.String(), Username: k.User, Title: k.Title, Sum: k.Sum[:], CreatedMs: int64(k.Created), Scope: string(k.Scope)})
 	})
 }
 
-func (a authStore) NoteUses(ctx context.Context, at map[uuid.UUID]hazard.Instant) error {
+func (a *Accounts) NoteUses(ctx context.Context, at map[uuid.UUID]hazard.Instant) error {
 	return a.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
 		for id, used := range at {
 			if err := q.NoteUse(ctx, sqlc.NoteUseParams{ID: id.String(), UsedMs: int64(used)}); err != nil {
@@ -229,7 +224,7 @@ func (a authStore) NoteUses(ctx context.Context, at map[uuid.UUID]hazard.Instant
 	})
 }
 
-func (a authStore) RemoveReadKey(ctx context.Context, id uuid.UUID, audit auth.Audit) error {
+func (a *Accounts) RemoveReadKey(ctx context.Context, id uuid.UUID, audit auth.Audit) error {
 	return a.changed(ctx, &audit, func(ctx context.Context, q *sqlc.Queries) error {
 		n, err := q.RemoveReadKey(ctx, id.String())
 		if err == nil && n == 0 {
@@ -239,7 +234,7 @@ func (a authStore) RemoveReadKey(ctx context.Context, id uuid.UUID, audit auth.A
 	})
 }
 
-func (a authStore) Attempts(ctx context.Context, keys []string) ([]auth.Attempts, error) {
+func (a *Accounts) Attempts(ctx context.Context, keys []string) ([]auth.Attempts, error) {
 	attempts := make([]auth.Attempts, len(keys))
 	for i, key := range keys {
 		row, err := a.readQ.AttemptsOf(ctx, key)
@@ -254,7 +249,7 @@ func (a authStore) Attempts(ctx context.Context, keys []string) ([]auth.Attempts
 	return attempts, nil
 }
 
-func (a authStore) AddFailure(ctx context.Context, keys []string, at, forget hazard.Instant, audit *auth.Audit) error {
+func (a *Accounts) AddFailure(ctx context.Context, keys []string, at, forget hazard.Instant, audit *auth.Audit) error {
 	return a.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
 		for _, key := range keys {
 			if err := q.AddFailure(ctx, sqlc.AddFailureParams{Key: key, AtMs: int64(at), ForgetMs: int64(forget)}); err != nil {
@@ -265,7 +260,7 @@ func (a authStore) AddFailure(ctx context.Context, keys []string, at, forget haz
 	})
 }
 
-func (a authStore) AddSuccess(ctx context.Context, keys []string, at hazard.Instant, audit auth.Audit) error {
+func (a *Accounts) AddSuccess(ctx context.Context, keys []string, at hazard.Instant, audit auth.Audit) error {
 	return a.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
 		for _, key := range keys {
 			if err := q.AddSuccess(ctx, sqlc.AddSuccessParams{Key: key, AtMs: int64(at)}); err != nil {
@@ -276,7 +271,7 @@ func (a authStore) AddSuccess(ctx context.Context, keys []string, at hazard.Inst
 	})
 }
 
-func (a authStore) AdvanceSession(ctx context.Context, next auth.Session) (after auth.Session, err error) {
+func (a *Accounts) AdvanceSession(ctx context.Context, next auth.Session) (after auth.Session, err error) {
 	child, err := json.Marshal(next.Child)
 	if err != nil {
 		return after, err
@@ -307,7 +302,7 @@ func addSession(ctx context.Context, q *sqlc.Queries, s auth.Session, child stri
 	return err
 }
 
-func (a authStore) AddSession(ctx context.Context, s auth.Session) error {
+func (a *Accounts) AddSession(ctx context.Context, s auth.Session) error {
 	child, err := json.Marshal(s.Child)
 	if err != nil {
 		return err
@@ -317,7 +312,7 @@ func (a authStore) AddSession(ctx context.Context, s auth.Session) error {
 	})
 }
 
-func (a authStore) Sessions(ctx context.Context, user string) ([]auth.Session, error) {
+func (a *Accounts) Sessions(ctx context.Context, user string) ([]auth.Session, error) {
 	rows, err := a.readQ.SessionsOf(ctx, user)
 	if err != nil {
 		return nil, storeError(err)
@@ -331,7 +326,7 @@ func (a authStore) Sessions(ctx context.Context, user string) ([]auth.Session, e
 	return list, nil
 }
 
-func (a authStore) ProviderSessions(ctx context.Context, provider string) ([]auth.Session, error) {
+func (a *Accounts) ProviderSessions(ctx context.Context, provider string) ([]auth.Session, error) {
 	rows, err := a.readQ.SessionsOfProvider(ctx, provider)
 	if err != nil {
 		return nil, storeError(err)
@@ -345,7 +340,7 @@ func (a authStore) ProviderSessions(ctx context.Context, provider string) ([]aut
 	return list, nil
 }
 
-func (a authStore) Once(ctx context.Context, id uuid.UUID, until hazard.Instant) error {
+func (a *Accounts) Once(ctx context.Context, id uuid.UUID, until hazard.Instant) error {
 	return a.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
 		n, err := q.AddOnce(ctx, sqlc.AddOnceParams{ID: id.String(), UntilMs: int64(until)})
 		if err == nil && n == 0 {
@@ -355,7 +350,7 @@ func (a authStore) Once(ctx context.Context, id uuid.UUID, until hazard.Instant)
 	})
 }
 
-func (a authStore) ReplaceKeys(ctx context.Context, k auth.Key, audit auth.Audit) error {
+func (a *Accounts) ReplaceKeys(ctx context.Context, k auth.Key, audit auth.Audit) error {
 	return a.changed(ctx, &audit, func(ctx context.Context, q *sqlc.Queries) error {
 		return cmp.Or(q.RemoveSigningKeys(ctx), q.EndAllSessions(ctx),
 			q.AddSigningKey(ctx, sqlc.AddSigningKeyParams{ID: k.ID, Seed: k.Seed[:], CreatedMs: int64(k.Created), NotAfterMs: int64(k.NotAfter)}))
@@ -375,7 +370,7 @@ func decodeSession(row sqlc.SessionRow) (s auth.Session, err error) {
 	return s, nil
 }
 
-func (a authStore) RevokeSession(ctx context.Context, s auth.Session, until hazard.Instant, audit auth.Audit) error {
+func (a *Accounts) RevokeSession(ctx context.Context, s auth.Session, until hazard.Instant, audit auth.Audit) error {
 	child, err := json.Marshal(s.Child)
 	if err != nil {
 		return err
@@ -396,11 +391,11 @@ func (a authStore) RevokeSession(ctx context.Context, s auth.Session, until haza
 	})
 }
 
-func (a authStore) AddAudit(ctx context.Context, audit auth.Audit) error {
+func (a *Accounts) AddAudit(ctx context.Context, audit auth.Audit) error {
 	return a.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error { return addAudit(ctx, q, &audit) })
 }
 
-func (a authStore) Trail(ctx context.Context, f auth.TrailFilter) ([]auth.Audit, error) {
+func (a *Accounts) Trail(ctx context.Context, f auth.TrailFilter) ([]auth.Audit, error) {
 	rows, err := a.readQ.Trail(ctx, sqlc.TrailParams{After: f.After, Before: cmp.Or(f.Before, math.MaxInt64), SinceMs: int64(f.Since),
 		UntilMs: cmp.Or(int64(f.Until), math.MaxInt64), Username: f.User, Action: f.Action, Request: f.Request, MaxRows: int32(f.Limit)})
 	if err != nil {
@@ -418,7 +413,7 @@ func (a authStore) Trail(ctx context.Context, f auth.TrailFilter) ([]auth.Audit,
 
 // Purge removes old audit rows in several transactions, so that writers do not wait for a long
 // trail.
-func (a authStore) Purge(ctx context.Context, p auth.Purge) error {
+func (a *Accounts) Purge(ctx context.Context, p auth.Purge) error {
 	err := a.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
 		return errors.Join(
 			q.PurgeSessions(ctx, int64(p.Now)),

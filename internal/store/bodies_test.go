@@ -36,7 +36,7 @@ func TestAStateIsStoredOnceUnlessTheReleaseBeforeMayReadIt(t *testing.T) {
 	inBoth := flood("of a store that was upgraded")
 	save(t, s, inBoth)
 	for h, twice := range map[*hazard.Hazard]bool{inLog: false, inBoth: true} {
-		got, err := s.Hazard(t.Context(), h.ID)
+		got, err := s.Hazards.Get(t.Context(), h.ID)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -40,7 +40,7 @@ func (s *Store) CheckDatabase(ctx context.Context, fault func(what string)) (Che
 	return s.check(ctx, fault, false)
 }
 
-func (s *Store) check(ctx context.Context, fault func(what string), files bool) (done Checked, err error) {
+func (s *core) check(ctx context.Context, fault func(what string), files bool) (done Checked, err error) {
 	err = s.checkPages(ctx, func(page string) { fault(page + " is damaged: it is not as it was written") })
 	if err == nil {
 		err = s.checkLog(ctx, fault)
@@ -63,7 +63,7 @@ func (s *Store) check(ctx context.Context, fault func(what string), files bool) 
 		}
 	}
 	if files {
-		err = c.contents(s)
+		err = c.contents(s.store)
 	}
 	return done, err
 }
@@ -291,7 +291,7 @@ func (c *checker) shapes() error {
 func (c *checker) contents(s *Store) error {
 	for _, digest := range slices.Sorted(maps.Keys(c.files)) {
 		c.done.Files++
-		f, err := s.OpenFile(c.ctx, digest)
+		f, err := s.Files.Open(c.ctx, digest)
 		if err == nil {
 			err = f.Close()
 		}
@@ -358,7 +358,7 @@ func (s *Store) CheckKept(ctx context.Context, kind KeptKind, open func() (blob.
 	return n, nil
 }
 
-func (s *Store) kept(ctx context.Context, query string) (names []blob.Name, err error) {
+func (s *core) kept(ctx context.Context, query string) (names []blob.Name, err error) {
 	rows, err := s.reads.QueryContext(ctx, query)
 	if err != nil {
 		return nil, storeError(err)

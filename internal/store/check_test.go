@@ -60,15 +60,15 @@ func TestWhatIsDamagedIsNamedAndNotServed(t *testing.T) {
 				t.Errorf("the faults are %q, expected %q among them", found, c.told)
 			}
 			if strings.HasPrefix(c.name, "a letter") {
-				if _, err := s.Hazard(t.Context(), h.ID); !isDamaged(err) {
+				if _, err := s.Hazards.Get(t.Context(), h.ID); !isDamaged(err) {
 					t.Errorf("the hazard is read with %v", err)
 				}
-				if _, err := s.Since(t.Context(), 0, 10); !isDamaged(err) {
+				if _, err := s.Log.Since(t.Context(), 0, 10); !isDamaged(err) {
 					t.Errorf("the log is read with %v", err)
 				}
 			}
 			if c.name == "an area" {
-				if _, err := s.Areas(t.Context(), h.Areas); !isDamaged(err) {
+				if _, err := s.Log.Areas(t.Context(), h.Areas); !isDamaged(err) {
 					t.Errorf("the area is read with %v", err)
 				}
 			}

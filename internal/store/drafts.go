@@ -41,9 +41,9 @@ type Draft struct {
 	Reason    string
 }
 
-// AddDraft adds a draft and an audit row, unless the draft exists already. If most drafts of the
+// Add adds a draft and an audit row, unless the draft exists already. If most drafts of the
 // author wait, it returns ErrConflict.
-func (s *Store) AddDraft(ctx context.Context, d *Draft, most int64, audit *auth.Audit) error {
+func (s *Drafts) Add(ctx context.Context, d *Draft, most int64, audit *auth.Audit) error {
 	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
 		n, err := q.AddDraft(ctx, sqlc.AddDraftParams{ID: d.ID.String(), Deed: d.Deed, Subject: d.Subject, Body: string(d.Body), Touched: d.Touched, Hazard: d.Hazard.String(), OrgID: d.OrgID,
 			Shown: string(d.Shown), Author: d.Author, CreatedMs: int64(d.Created), ExpiresMs: int64(d.Expires)})
@@ -61,8 +61,8 @@ func (s *Store) AddDraft(ctx context.Context, d *Draft, most int64, audit *auth.
 	})
 }
 
-// Draft returns the draft with that id, or ErrNotFound.
-func (s *Store) Draft(ctx context.Context, id uuid.UUID) (Draft, error) {
+// Get returns the draft with that id, or ErrNotFound.
+func (s *Drafts) Get(ctx context.Context, id uuid.UUID) (Draft, error) {
 	row, err := s.readQ.Draft(ctx, id.String())
 	if err != nil {
 		return Draft{}, found(err, "draft %s", id)
@@ -70,26 +70,26 @@ func (s *Store) Draft(ctx context.Context, id uuid.UUID) (Draft, error) {
 	return decodeDraft(row)
 }
 
-// Drafts lists drafts, latest first.
-func (s *Store) Drafts(ctx context.Context, limit int) ([]Draft, error) {
+// List lists drafts, latest first.
+func (s *Drafts) List(ctx context.Context, limit int) ([]Draft, error) {
 	rows, err := s.readQ.Drafts(ctx, int32(limit))
 	return decodeDrafts(rows, err)
 }
 
-// WaitingDrafts lists the drafts that can be decided, oldest first.
-func (s *Store) WaitingDrafts(ctx context.Context, now hazard.Instant, limit int) ([]Draft, error) {
+// Waiting lists the drafts that can be decided, oldest first.
+func (s *Drafts) Waiting(ctx context.Context, now hazard.Instant, limit int) ([]Draft, error) {
 	rows, err := s.readQ.WaitingDrafts(ctx, sqlc.WaitingDraftsParams{NowMs: int64(now), MaxRows: int32(limit)})
 	return decodeDrafts(rows, err)
 }
 
-// CountWaitingDrafts counts the drafts that can be decided.
-func (s *Store) CountWaitingDrafts(ctx context.Context, now hazard.Instant) (int64, error) {
+// CountWaiting counts the drafts that can be decided.
+func (s *Drafts) CountWaiting(ctx context.Context, now hazard.Instant) (int64, error) {
 	n, err := s.readQ.CountWaitingDrafts(ctx, int64(now))
 	return n, storeError(err)
 }
 
-// RefuseDraft refuses a draft, or returns ErrConflict if it can no longer be decided.
-func (s *Store) RefuseDraft(ctx context.Context, id uuid.UUID, by, reason string, now hazard.Instant, audit *auth.Audit) error {
+// Refuse refuses a draft, or returns ErrConflict if it can no longer be decided.
+func (s *Drafts) Refuse(ctx context.Context, id uuid.UUID, by, reason string, now hazard.Instant, audit *auth.Audit) error {
 	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
 		if err := decideDraft(ctx, q, id, DraftRefused, by, reason, now); err != nil {
 			return err
@@ -98,8 +98,8 @@ func (s *Store) RefuseDraft(ctx context.Context, id uuid.UUID, by, reason string
 	})
 }
 
-// PurgeDrafts removes the drafts created before a moment.
-func (s *Store) PurgeDrafts(ctx context.Context, before hazard.Instant) error {
+// Purge removes the drafts created before a moment.
+func (s *Drafts) Purge(ctx context.Context, before hazard.Instant) error {
 	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error { return q.PurgeDrafts(ctx, int64(before)) })
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/hazardd/hazardd/internal/store/sqlc"
 )
 
-// shapesEncoder and shapesDecoder are safe for concurrent use. KeepShapes has written everything
+// shapesEncoder and shapesDecoder are safe for concurrent use. Hazards.KeepShapes has written everything
 // they read; the decoder is bounded all the same.
 var (
 	shapesEncoder, _ = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedDefault))
@@ -26,7 +26,7 @@ const shapesAtOnce = 2 << 20
 
 // KeepShapes stores the shapes of documents, each document once, and returns their digests. Call it
 // before the transaction that refers to them, so that the transaction writes nothing large.
-func (s *Store) KeepShapes(ctx context.Context, docs [][]hazard.Shape) (digests []string, err error) {
+func (s *Hazards) KeepShapes(ctx context.Context, docs [][]hazard.Shape) (digests []string, err error) {
 	var rows []sqlc.AddShapesParams
 	size := 0
 	flush := func() error {
@@ -73,7 +73,7 @@ func (s *Store) KeepShapes(ctx context.Context, docs [][]hazard.Shape) (digests 
 }
 
 // ShapesOf reads the shapes of a reference.
-func (s *Store) ShapesOf(ctx context.Context, ref hazard.ShapesRef) ([]hazard.Shape, error) {
+func (s *Hazards) ShapesOf(ctx context.Context, ref hazard.ShapesRef) ([]hazard.Shape, error) {
 	body, err := s.readQ.ShapesOf(ctx, ref.Digest)
 	if err != nil {
 		return nil, fmt.Errorf("shapes %s: %w", ref.Digest, storeError(err))

@@ -42,7 +42,7 @@ type Receipt struct {
 }
 
 // Payload returns a payload, or ErrNotFound if it is not stored.
-func (s *Store) Payload(ctx context.Context, sha256 string) (Payload, error) {
+func (s *Evidence) Payload(ctx context.Context, sha256 string) (Payload, error) {
 	row, err := s.readQ.Payload(ctx, sha256)
 	if err != nil {
 		return Payload{}, found(err, "payload %.64q: it was not stored, or its retention is over", sha256)
@@ -57,7 +57,7 @@ func payloadOf(row sqlc.Payload) Payload {
 // AddReceipt writes a receipt as of r.Kept, and sets its number. new is its payload if it was just
 // stored; if another process was faster, the earlier row stays. Without new, it returns ErrNotFound
 // if the payload is no longer stored.
-func (s *Store) AddReceipt(ctx context.Context, r *Receipt, new *Payload) error {
+func (s *Evidence) AddReceipt(ctx context.Context, r *Receipt, new *Payload) error {
 	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
 		if new != nil {
 			err := q.AddPayload(ctx, sqlc.AddPayloadParams{Sha256: new.SHA256, File: new.File, Life: new.Life, Bytes: new.Bytes, Kept: new.Kept, LastMs: int64(r.Kept)})
@@ -85,7 +85,7 @@ func (s *Store) AddReceipt(ctx context.Context, r *Receipt, new *Payload) error 
 }
 
 // Receipts lists at most limit receipts above a number, in order.
-func (s *Store) Receipts(ctx context.Context, after int64, limit int) ([]Receipt, error) {
+func (s *Evidence) Receipts(ctx context.Context, after int64, limit int) ([]Receipt, error) {
 	rows, err := s.readQ.Receipts(ctx, sqlc.ReceiptsParams{After: after, MaxRows: int32(limit)})
 	if err != nil {
 		return nil, storeError(err)
@@ -98,7 +98,7 @@ func (s *Store) Receipts(ctx context.Context, after int64, limit int) ([]Receipt
 }
 
 // LastReceiptOf returns the latest receipt of a payload, or ErrNotFound.
-func (s *Store) LastReceiptOf(ctx context.Context, sha256 string) (Receipt, error) {
+func (s *Evidence) LastReceiptOf(ctx context.Context, sha256 string) (Receipt, error) {
 	row, err := s.readQ.LastReceiptOf(ctx, sha256)
 	if err != nil {
 		return Receipt{}, found(err, "receipt of payload %.64q", sha256)
@@ -107,7 +107,7 @@ func (s *Store) LastReceiptOf(ctx context.Context, sha256 string) (Receipt, erro
 }
 
 // FirstReceiptOf returns the first receipt of a payload from a source, or ErrNotFound.
-func (s *Store) FirstReceiptOf(ctx context.Context, sha256, source string) (Receipt, error) {
+func (s *Evidence) FirstReceiptOf(ctx context.Context, sha256, source string) (Receipt, error) {
 	row, err := s.readQ.FirstReceiptOf(ctx, sqlc.FirstReceiptOfParams{Payload: sha256, Source: source})
 	if err != nil {
 		return Receipt{}, found(err, "receipt of payload %.64q of %s", sha256, source)
@@ -128,8 +128,8 @@ type EvidenceUsage struct {
 	Oldest   hazard.Instant // the first receipt; 0 if there is none
 }
 
-// EvidenceUsage counts the evidence.
-func (s *Store) EvidenceUsage(ctx context.Context) (EvidenceUsage, error) {
+// Usage counts the evidence.
+func (s *Evidence) Usage(ctx context.Context) (EvidenceUsage, error) {
 	row, err := s.readQ.EvidenceUsage(ctx)
 	if err != nil {
 		return EvidenceUsage{}, storeError(err)
@@ -141,16 +141,16 @@ func (s *Store) EvidenceUsage(ctx context.Context) (EvidenceUsage, error) {
 	return EvidenceUsage{Payloads: row.Payloads, Bytes: row.Bytes, Kept: row.Kept, Oldest: hazard.Instant(oldest)}, storeError(err)
 }
 
-// How many rows one call of DropEvidence removes at most, because other writers wait for it.
+// How many rows one call of Evidence.Drop removes at most, because other writers wait for it.
 const (
 	mostPayloads = 200
 	mostReceipts = 2000
 )
 
-// DropEvidence removes old evidence: payloads last received before a moment, and further ones,
+// Drop removes old evidence: payloads last received before a moment, and further ones,
 // oldest first, until over bytes are removed. It returns the payloads whose contents can now be
 // deleted, and whether there is more to do.
-func (s *Store) DropEvidence(ctx context.Context, before hazard.Instant, over int64) (gone []Payload, more bool, err error) {
+func (s *Evidence) Drop(ctx context.Context, before hazard.Instant, over int64) (gone []Payload, more bool, err error) {
 	err = s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
 		until := before
 		if over > 0 {
@@ -180,13 +180,13 @@ func (s *Store) DropEvidence(ctx context.Context, before hazard.Instant, over in
 }
 
 // NamesPayload reports whether a payload is stored under that name.
-func (s *Store) NamesPayload(ctx context.Context, file string, life int64) (bool, error) {
+func (s *Evidence) NamesPayload(ctx context.Context, file string, life int64) (bool, error) {
 	n, err := s.readQ.PayloadOfFile(ctx, sqlc.PayloadOfFileParams{File: file, Life: life})
 	return n > 0, storeError(err)
 }
 
 // CopyPlaces copies the shapes of places that were fetched before a moment to another store.
-func (s *Store) CopyPlaces(ctx context.Context, to *Store, before hazard.Instant) error {
+func (s *Evidence) CopyPlaces(ctx context.Context, to *Store, before hazard.Instant) error {
 	const page = 50
 	last := sqlc.PlacesAfterParams{BeforeMs: int64(before), MaxRows: page}
 	for {
@@ -195,7 +195,7 @@ func (s *Store) CopyPlaces(ctx context.Context, to *Store, before hazard.Instant
 			return storeError(err)
 		}
 		for _, p := range rows {
-			if err := to.SavePlace(ctx, p.Source, p.Code, p.Name, p.Geojson, hazard.Instant(p.FetchedMs)); err != nil {
+			if err := to.Sources.SavePlace(ctx, p.Source, p.Code, p.Name, p.Geojson, hazard.Instant(p.FetchedMs)); err != nil {
 				return err
 			}
 			last.Source, last.Code = p.Source, p.Code
@@ -207,7 +207,7 @@ func (s *Store) CopyPlaces(ctx context.Context, to *Store, before hazard.Instant
 }
 
 // LastReceipt returns the number of the latest receipt, or 0 if there is none.
-func (s *Store) LastReceipt(ctx context.Context) (int64, error) {
+func (s *Evidence) LastReceipt(ctx context.Context) (int64, error) {
 	n, err := s.readQ.LastReceipt(ctx)
 	return n, storeError(err)
 }

@@ -35,14 +35,14 @@ type StagedFile struct {
 	name  blob.Name // zero until it is stored
 }
 
-// StageFile receives the content of r, at most limit bytes. A larger one is a *hazard.InvalidError,
+// Stage receives the content of r, at most limit bytes. A larger one is a *hazard.InvalidError,
 // a full disk ErrFull. The caller must call Drop at the end.
-func (s *Store) StageFile(_ context.Context, r io.Reader, limit int64) (*StagedFile, error) {
+func (s *Files) Stage(_ context.Context, r io.Reader, limit int64) (*StagedFile, error) {
 	f, err := s.files.Stage(r, limit)
 	if err != nil {
 		return nil, err
 	}
-	return &StagedFile{Staged: f, store: s}, nil
+	return &StagedFile{Staged: f, store: s.store}, nil
 }
 
 // Put stores the content durably. It may take as long as an upload, so call it outside of
@@ -76,9 +76,9 @@ func (f *StagedFile) Keep(tx *Tx) error {
 	return nil
 }
 
-// OpenFile opens the content with that digest for reading and seeking, or returns ErrNotFound. A
+// Open opens the content with that digest for reading and seeking, or returns ErrNotFound. A
 // damaged content is an error and is never served.
-func (s *Store) OpenFile(ctx context.Context, digest string) (io.ReadSeekCloser, error) {
+func (s *Files) Open(ctx context.Context, digest string) (io.ReadSeekCloser, error) {
 	row, err := content(ctx, s.readQ, digest)
 	if err != nil {
 		return nil, err
@@ -98,11 +98,11 @@ func content(ctx context.Context, q *sqlc.Queries, digest string) (sqlc.ContentR
 // uploadTime is longer than any upload: the server's read timeout is far shorter.
 const uploadTime = time.Hour
 
-// SweepFiles removes the contents that no product and no state in the log refers to and that were
+// Sweep removes the contents that no product and no state in the log refers to and that were
 // stored more than an hour before now. It also removes the remains of interrupted uploads to this
 // machine. It returns the number of removed contents. Only one process at a time should call it. If
 // the contents belong to another store, it removes nothing and returns ErrConflict.
-func (s *Store) SweepFiles(ctx context.Context, now hazard.Instant) (removed int, err error) {
+func (s *Files) Sweep(ctx context.Context, now hazard.Instant) (removed int, err error) {
 	before := now.Time().Add(-uploadTime)
 	if err := s.files.Tidy(before); err != nil {
 		return 0, err
@@ -145,7 +145,7 @@ func (s *Store) SweepFiles(ctx context.Context, now hazard.Instant) (removed int
 }
 
 // endContent ends the life of a content if nothing refers to it.
-func (s *Store) endContent(ctx context.Context, n blob.Name) (ended bool, err error) {
+func (s *core) endContent(ctx context.Context, n blob.Name) (ended bool, err error) {
 	err = s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
 		for more := true; more; {
 			var err error
@@ -229,7 +229,7 @@ func (t *Tx) CountUpload(org, bytes int64) (total int64, err error) {
 }
 
 // Uploaded returns how many bytes organization org has uploaded on the day of now.
-func (s *Store) Uploaded(ctx context.Context, org int64, now hazard.Instant) (int64, error) {
+func (s *Files) Uploaded(ctx context.Context, org int64, now hazard.Instant) (int64, error) {
 	n, err := s.readQ.Uploaded(ctx, sqlc.UploadedParams{OrgID: org, Day: day(now)})
 	if none(err) {
 		return 0, nil

@@ -58,7 +58,7 @@ func sha(text string) string {
 
 // putFile receives a content and puts it into the place for contents.
 func putFile(ctx context.Context, s *store.Store, text string) (*store.StagedFile, error) {
-	f, err := s.StageFile(ctx, strings.NewReader(text), 1000)
+	f, err := s.Files.Stage(ctx, strings.NewReader(text), 1000)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func keepFile(t *testing.T, s *store.Store, text string) *hazard.Product {
 // wantFile checks that a content is there.
 func wantFile(t *testing.T, s *store.Store, text string) {
 	t.Helper()
-	f, err := s.OpenFile(t.Context(), sha(text))
+	f, err := s.Files.Open(t.Context(), sha(text))
 	if err != nil {
 		t.Errorf("%q: %v", text, err)
 		return
@@ -120,7 +120,7 @@ func wantFile(t *testing.T, s *store.Store, text string) {
 // sweep sweeps as if that much time had passed, and returns how many contents were removed.
 func sweep(t *testing.T, s *store.Store, later time.Duration) int {
 	t.Helper()
-	removed, err := s.SweepFiles(t.Context(), hazard.At(time.Now().Add(later)))
+	removed, err := s.Files.Sweep(t.Context(), hazard.At(time.Now().Add(later)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func TestAContentThatNothingNamesIsSweptAfterAnHour(t *testing.T) {
 		if n := sweep(t, other, 65*time.Minute); n != 1 {
 			t.Errorf("%d contents went after the hour, want the one that was refused", n)
 		}
-		if _, err := s.OpenFile(t.Context(), sha("refused")); !errors.Is(err, hazard.ErrNotFound) {
+		if _, err := s.Files.Open(t.Context(), sha("refused")); !errors.Is(err, hazard.ErrNotFound) {
 			t.Errorf("what was swept: %v", err)
 		}
 		for _, text := range []string{"named", "of a product that is deleted"} {
@@ -210,7 +210,7 @@ func TestARemovalThatComesLateHitsNothingThatIsNamed(t *testing.T) {
 			t.Fatal(err)
 		}
 		late := store.HoldRemovals(s)
-		if _, err := s.SweepFiles(t.Context(), hazard.At(time.Now().Add(2*time.Hour))); !errors.Is(err, hazard.ErrUnavailable) {
+		if _, err := s.Files.Sweep(t.Context(), hazard.At(time.Now().Add(2*time.Hour))); !errors.Is(err, hazard.ErrUnavailable) {
 			t.Fatalf("the sweep did not get to the removal: %v", err)
 		}
 		if _, err := name(t.Context(), s, f, false); !errors.Is(err, hazard.ErrUnavailable) {
@@ -241,7 +241,7 @@ func TestWhatARemovalThatFailedLeftIsSweptTheNextTime(t *testing.T) {
 			t.Fatal(err)
 		}
 		store.HoldRemovals(s)
-		if _, err := s.SweepFiles(t.Context(), hazard.At(time.Now().Add(2*time.Hour))); !errors.Is(err, hazard.ErrUnavailable) {
+		if _, err := s.Files.Sweep(t.Context(), hazard.At(time.Now().Add(2*time.Hour))); !errors.Is(err, hazard.ErrUnavailable) {
 			t.Fatal(err)
 		}
 		keepFile(t, s, "text") // in its second life
@@ -265,7 +265,7 @@ func TestSweepsAndUploadsOfTheSameContentsAtOnceLoseNothing(t *testing.T) {
 		store.LeaveUploads(sweeper)
 		sweeps.Go(func() {
 			for {
-				n, err := sweeper.SweepFiles(t.Context(), hazard.At(time.Now().Add(2*time.Hour)))
+				n, err := sweeper.Files.Sweep(t.Context(), hazard.At(time.Now().Add(2*time.Hour)))
 				if err != nil {
 					t.Error(err)
 					return
@@ -327,7 +327,7 @@ func TestContentsOfAnotherStoreAreNotSwept(t *testing.T) {
 	if n := sweep(t, mine, 2*time.Hour); n != 0 {
 		t.Fatal(n)
 	}
-	n, err := theirs.SweepFiles(t.Context(), hazard.At(time.Now().Add(2*time.Hour)))
+	n, err := theirs.Files.Sweep(t.Context(), hazard.At(time.Now().Add(2*time.Hour)))
 	if !errors.Is(err, hazard.ErrConflict) || n != 0 || !strings.Contains(err.Error(), mine.Epoch()) {
 		t.Errorf("%d contents went, %v", n, err)
 	}
@@ -337,7 +337,7 @@ func TestContentsOfAnotherStoreAreNotSwept(t *testing.T) {
 func TestAFileThatIsNotPutCannotBeKept(t *testing.T) {
 	s := open(t, t.TempDir())
 	save(t, s, flood("flood"))
-	f, err := s.StageFile(t.Context(), strings.NewReader("text"), 10)
+	f, err := s.Files.Stage(t.Context(), strings.NewReader("text"), 10)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -345,7 +345,7 @@ func TestAFileThatIsNotPutCannotBeKept(t *testing.T) {
 		t.Error("a product names a content that is nowhere")
 	}
 	for _, bad := range []string{"", "../../hazardd.db", strings.Repeat("0", 64), sha("text")} {
-		if _, err := s.OpenFile(t.Context(), bad); !errors.Is(err, hazard.ErrNotFound) {
+		if _, err := s.Files.Open(t.Context(), bad); !errors.Is(err, hazard.ErrNotFound) {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
@@ -416,19 +416,19 @@ func TestUploadsAreCountedByOrganizationAndDayOnAllNodes(t *testing.T) {
 			total, err = tx.CountUpload(step.org, step.bytes)
 			return err
 		})
-		read, readErr := stores[1-step.node].Uploaded(t.Context(), step.org, step.at)
+		read, readErr := stores[1-step.node].Files.Uploaded(t.Context(), step.org, step.at)
 		if err != nil || readErr != nil || total != step.want || read != step.want {
 			t.Errorf("%d: %d bytes of organization %d, and %d as the other node reads, want %d (%v, %v)", i, total, step.org, read, step.want, err, readErr)
 		}
 	}
-	if n, err := stores[0].Uploaded(t.Context(), 2, next); n != 0 || err != nil {
+	if n, err := stores[0].Files.Uploaded(t.Context(), 2, next); n != 0 || err != nil {
 		t.Errorf("on the next day: %d bytes (%v)", n, err)
 	}
 	failed := errors.New("no")
 	if _, err := stores[0].Write(t.Context(), next, store.Origin{}, func(tx *store.Tx) error { return errors.Join(failed, second(tx.CountUpload(1, 100))) }); !errors.Is(err, failed) {
 		t.Fatal(err)
 	}
-	if n, err := stores[0].Uploaded(t.Context(), 1, next); n != 7 || err != nil {
+	if n, err := stores[0].Files.Uploaded(t.Context(), 1, next); n != 7 || err != nil {
 		t.Errorf("a file that was not stored is counted: %d bytes (%v)", n, err)
 	}
 }

@@ -72,32 +72,32 @@ func ask(ctx context.Context, s *store.Store) (*answers, error) {
 		return string(b)
 	}
 	a := &answers{states: map[int64]string{}}
-	snap, err := s.Snapshot(ctx)
+	snap, err := s.Log.Snapshot(ctx)
 	if err != nil {
 		return nil, err
 	}
 	a.active = text(snap)
-	changes, err := s.Since(ctx, 0, 1_000_000)
+	changes, err := s.Log.Since(ctx, 0, 1_000_000)
 	if err != nil {
 		return nil, err
 	}
 	for _, c := range changes {
 		a.changes = append(a.changes, text(c))
 	}
-	ids, err := s.HazardIDs(ctx)
+	ids, err := s.Hazards.IDs(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, id := range ids {
-		h, err := s.Hazard(ctx, id)
+		h, err := s.Hazards.Get(ctx, id)
 		if err != nil {
 			return nil, err
 		}
-		areas, err := s.Areas(ctx, h.Areas)
+		areas, err := s.Log.Areas(ctx, h.Areas)
 		if err != nil {
 			return nil, err
 		}
-		products, err := s.AllProducts(ctx, id)
+		products, err := s.Hazards.AllProducts(ctx, id)
 		if err != nil {
 			return nil, err
 		}
@@ -106,7 +106,7 @@ func ask(ctx context.Context, s *store.Store) (*answers, error) {
 			if p.File == nil {
 				continue
 			}
-			f, err := s.OpenFile(ctx, p.File.Digest)
+			f, err := s.Files.Open(ctx, p.File.Digest)
 			if err != nil {
 				return nil, err
 			}
@@ -533,9 +533,9 @@ func keepBeside(t *testing.T, s *store.Store, dir string, i int) {
 			t.Fatal(err)
 		}
 		if kind == store.KeptPayloads {
-			err = s.AddReceipt(t.Context(), &store.Receipt{Source: "nws", Kind: "feed", Payload: f.Digest, Kept: noon}, &store.Payload{SHA256: f.Digest, File: f.Digest, Kept: f.Size})
+			err = s.Evidence.AddReceipt(t.Context(), &store.Receipt{Source: "nws", Kind: "feed", Payload: f.Digest, Kept: noon}, &store.Payload{SHA256: f.Digest, File: f.Digest, Kept: f.Size})
 		} else {
-			err = s.SavePicture(t.Context(), &store.Picture{ProductID: int64(i + 1), Digest: f.Digest, Bytes: f.Size})
+			err = s.Pictures.Save(t.Context(), &store.Picture{ProductID: int64(i + 1), Digest: f.Digest, Bytes: f.Size})
 		}
 		if err := errors.Join(err, f.Drop(), place.Close()); err != nil {
 			t.Fatal(err)
@@ -592,12 +592,12 @@ func TestCutWriteAheadLogMissesNoChange(t *testing.T) {
 				lost++
 			}
 			save(t, s, flood("after the loss"))
-			all, err := s.Since(t.Context(), 0, 1_000_000)
+			all, err := s.Log.Since(t.Context(), 0, 1_000_000)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for seen := range int64(len(x.truth.changes) + 1) { // each client has seen the changes up to this one
-				after, err := s.Since(t.Context(), seen, 1_000_000)
+				after, err := s.Log.Since(t.Context(), seen, 1_000_000)
 				if _, void := errors.AsType[*store.ForkedError](err); void {
 					reset++
 					continue

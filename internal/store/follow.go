@@ -235,7 +235,7 @@ func (f *Follower) Contents(ctx context.Context, give func(digest string) error)
 	if err := f.settle(ctx); err != nil {
 		return err
 	}
-	last, err := f.store.Last(ctx)
+	last, err := f.store.Log.Last(ctx)
 	if err != nil {
 		return err
 	}

@@ -75,7 +75,7 @@ func (s *Store) Fork(ctx context.Context, now hazard.Instant, reason ForkReason)
 
 // settle compares the database's timeline with the store's, in a transaction of its own. If it
 // differs, numbers jump.
-func (s *Store) settle(ctx context.Context) error {
+func (s *core) settle(ctx context.Context) error {
 	if s.database.settled() {
 		return nil
 	}
@@ -96,7 +96,7 @@ func (s *Store) settle(ctx context.Context) error {
 	return nil
 }
 
-func (s *Store) settleIn(ctx context.Context, tx *sql.Tx, q *sqlc.Queries) (history timeline, err error) {
+func (s *core) settleIn(ctx context.Context, tx *sql.Tx, q *sqlc.Queries) (history timeline, err error) {
 	if err := s.database.alone(ctx, tx); err != nil {
 		return history, err
 	}

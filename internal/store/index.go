@@ -15,7 +15,7 @@ import (
 // This file keeps the search tables of package find up to date with the log.
 
 // bounds returns the bounding box of a hazard's areas, or of its point.
-func (t *Tx) bounds(h *hazard.Hazard) (geo.Box, error) {
+func (t *txn) bounds(h *hazard.Hazard) (geo.Box, error) {
 	shapes, err := t.store.shapes.of(t.ctx, t.q, h.Areas)
 	if err != nil {
 		return geo.Box{}, err
@@ -25,7 +25,7 @@ func (t *Tx) bounds(h *hazard.Hazard) (geo.Box, error) {
 
 // rankAnew recomputes the ranks of active hazards, once per version of the rules of importance.
 // Unchanged hazards would otherwise keep old ranks or have none.
-func (s *Store) rankAnew(ctx context.Context) error {
+func (s *core) rankAnew(ctx context.Context) error {
 	const name = "importance"
 	if version, err := s.readQ.Meta(ctx, name); err == nil && version == hazard.ImportanceVersion {
 		return nil
@@ -66,7 +66,7 @@ const catchUpBatch = 2000
 
 // catchUp indexes the hazards that a program of an earlier schema has written without indexing
 // them.
-func (s *Store) catchUp(ctx context.Context) error {
+func (s *core) catchUp(ctx context.Context) error {
 	for {
 		done, err := s.readQ.Counter(ctx, "found")
 		if err != nil {
@@ -78,7 +78,7 @@ func (s *Store) catchUp(ctx context.Context) error {
 		}
 		upTo := min(last, done+catchUpBatch)
 		err = s.inTx(ctx, func(ctx context.Context, tx *sql.Tx, q *sqlc.Queries) error {
-			t := &Tx{ctx: ctx, tx: tx, q: q, store: s}
+			t := newTx(&txn{ctx: ctx, tx: tx, q: q, store: s.store})
 			t.found = find.Begin(ctx, tx, s.ix, t.bounds)
 			ids, err := q.ChangedHazards(ctx, sqlc.ChangedHazardsParams{After: done, UpTo: upTo})
 			if err != nil {

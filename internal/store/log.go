@@ -37,7 +37,7 @@ type LogPiece struct {
 // Page reads a piece of the change log in one query. It returns a *ForkedError if p.After belongs
 // to a replaced history, unless the changes of one hazard are read, and a *PrunedError if the log
 // is no longer complete as of p.At.
-func (s *Store) Page(ctx context.Context, p LogPage) (piece LogPiece, err error) {
+func (s *Log) Page(ctx context.Context, p LogPage) (piece LogPiece, err error) {
 	where, args := []string{"n > $1"}, []any{p.After, p.Limit + 1, p.Bytes}
 	if p.Hazard != 0 {
 		args = append(args, p.Hazard)
@@ -109,7 +109,7 @@ func (s *Store) Page(ctx context.Context, p LogPage) (piece LogPiece, err error)
 
 // Latest returns the number after which the latest changes of a hazard begin, at most most of them,
 // and how many are before. It counts the changes that a member of orgs may see today.
-func (s *Store) Latest(ctx context.Context, hazardID int64, most int, orgs []int64) (after, earlier int64, err error) {
+func (s *Log) Latest(ctx context.Context, hazardID int64, most int, orgs []int64) (after, earlier int64, err error) {
 	of := `FROM changes WHERE hazard_id = $1 AND (product_id = 0 OR ` + mayKnow("", orgs) + `)`
 	err = s.reads.QueryRowContext(ctx, `WITH l AS (SELECT coalesce((SELECT n `+of+` ORDER BY n DESC LIMIT 1 OFFSET $2), 0) AS after)
 		SELECT l.after, (SELECT count(*) `+of+` AND n <= l.after) FROM l`, hazardID, most).Scan(&after, &earlier)
@@ -118,7 +118,7 @@ func (s *Store) Latest(ctx context.Context, hazardID int64, most int, orgs []int
 
 // HazardsBefore returns the latest states of hazards before change n, by id, in one query. Hazards
 // that did not exist are missing.
-func (s *Store) HazardsBefore(ctx context.Context, ids []int64, n int64) (map[int64]*hazard.Hazard, error) {
+func (s *Log) HazardsBefore(ctx context.Context, ids []int64, n int64) (map[int64]*hazard.Hazard, error) {
 	rows, err := s.reads.QueryContext(ctx, `SELECT h.id, c.n, c.body FROM hazards h JOIN changes c ON c.n =
 			(SELECT d.n FROM changes d WHERE d.hazard_id = h.id AND d.product_id = 0 AND d.n < $2 ORDER BY d.n DESC LIMIT 1)
 		WHERE `+s.database.listed("h.id", 1), s.database.numbers(ids), n)
@@ -143,7 +143,7 @@ func (s *Store) HazardsBefore(ctx context.Context, ids []int64, n int64) (map[in
 // ProductsThen returns, by change number, the products that the hazard of each change had as of
 // that change. It reads only their ids and audiences, in at most three queries. The changes must be
 // in order.
-func (s *Store) ProductsThen(ctx context.Context, changes []hazard.Change) (map[int64][]*hazard.Product, error) {
+func (s *Log) ProductsThen(ctx context.Context, changes []hazard.Change) (map[int64][]*hazard.Product, error) {
 	if len(changes) == 0 {
 		return nil, nil
 	}
@@ -161,8 +161,8 @@ func (s *Store) ProductsThen(ctx context.Context, changes []hazard.Change) (map[
 }
 
 // seenBy returns the changes that a member of orgs may see today, in the form they may see.
-func (s *Store) seenBy(ctx context.Context, changes []hazard.Change, orgs []int64) ([]hazard.Change, error) {
-	if err := s.JudgeByPresent(ctx, hazard.ProductsOf(changes)); err != nil {
+func (s *core) seenBy(ctx context.Context, changes []hazard.Change, orgs []int64) ([]hazard.Change, error) {
+	if err := s.store.Log.JudgeByPresent(ctx, hazard.ProductsOf(changes)); err != nil {
 		return nil, err
 	}
 	seen := changes[:0]
@@ -178,7 +178,7 @@ func (s *Store) seenBy(ctx context.Context, changes []hazard.Change, orgs []int6
 // hazard's (number 0) and those of each product that the page changes, as far as a member of orgs
 // may see them today. bytes bounds their approximate total size. Beyond it, states before later
 // changes of the page may be missing.
-func (s *Store) StatesBefore(ctx context.Context, page []hazard.Change, orgs []int64, bytes int64) (states map[int64]*hazard.Change, known int, err error) {
+func (s *Log) StatesBefore(ctx context.Context, page []hazard.Change, orgs []int64, bytes int64) (states map[int64]*hazard.Change, known int, err error) {
 	if len(page) == 0 {
 		return nil, 0, nil
 	}
@@ -308,7 +308,7 @@ type move struct {
 }
 
 // Totals reads the products of the hazards in a page of changes, in at most three queries.
-func (s *Store) Totals(ctx context.Context, changes []hazard.Change) (*Totals, error) {
+func (s *Log) Totals(ctx context.Context, changes []hazard.Change) (*Totals, error) {
 	t := &Totals{products: map[int64]map[int64]*hazard.Product{}, owner: map[int64]int64{}}
 	hazards := map[int64]bool{}
 	for _, c := range changes {
@@ -357,7 +357,7 @@ func knownOf(version int64, text string) (*hazard.Product, error) {
 }
 
 // moves runs a query of Totals. unknown reports whether some audiences are only in the bodies.
-func (s *Store) moves(ctx context.Context, t *Totals, query string, args []any) (unknown bool, err error) {
+func (s *core) moves(ctx context.Context, t *Totals, query string, args []any) (unknown bool, err error) {
 	rows, err := s.reads.QueryContext(ctx, query, args...)
 	if err != nil {
 		return false, err

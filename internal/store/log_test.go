@@ -50,7 +50,7 @@ func products(t *rapid.T, s *store.Store, hazards []*hazard.Hazard, ctx testing.
 
 // judged returns the changes with the present audience of their products.
 func judged(t *rapid.T, s *store.Store, changes []hazard.Change) []hazard.Change {
-	if err := s.JudgeByPresent(t.Context(), hazard.ProductsOf(changes)); err != nil {
+	if err := s.Log.JudgeByPresent(t.Context(), hazard.ProductsOf(changes)); err != nil {
 		t.Fatal(err)
 	}
 	return changes
@@ -84,7 +84,7 @@ func TestPagesOfTheLogAreWhatTheLogSays(t *testing.T) {
 			}
 		}
 		for next := int64(1); next > 0; p.After = next {
-			piece, err := s.Page(t.Context(), p)
+			piece, err := s.Log.Page(t.Context(), p)
 			if err != nil {
 				rt.Fatal(err)
 			}
@@ -96,7 +96,7 @@ func TestPagesOfTheLogAreWhatTheLogSays(t *testing.T) {
 			if len(page) > p.Limit || len(page) > len(want) {
 				rt.Fatalf("%d changes in a page of %d, %d left", len(page), p.Limit, len(want))
 			}
-			totals, err := s.Totals(t.Context(), page)
+			totals, err := s.Log.Totals(t.Context(), page)
 			if err != nil {
 				rt.Fatal(err)
 			}
@@ -105,7 +105,7 @@ func TestPagesOfTheLogAreWhatTheLogSays(t *testing.T) {
 					rt.Fatalf("change %d, want %d", page[i].Number, want[i].Number)
 				}
 				if c := &page[i]; c.Hazard != nil {
-					total, err := s.ProductTotalAt(t.Context(), c.HazardID, c.Number, orgs)
+					total, err := s.Log.ProductTotalAt(t.Context(), c.HazardID, c.Number, orgs)
 					if got := totals.Of(c, orgs); err != nil || got != total {
 						rt.Fatalf("change %d: %d products, want %d, %v", c.Number, got, total, err)
 					}
@@ -133,7 +133,7 @@ func TestStatesBeforeAreTheLastThatTheReaderMightKnowOf(t *testing.T) {
 		orgs := rapid.SampledFrom([][]int64{nil, {7}}).Draw(rt, "reader")
 		all := judged(rt, s, since(t, s, 0))
 		after := rapid.Int64Range(0, int64(len(all))).Draw(rt, "after")
-		piece, err := s.Page(t.Context(), store.LogPage{Hazard: hazards[0].ID, After: after, Limit: 10, Bytes: 1 << 20, Orgs: orgs})
+		piece, err := s.Log.Page(t.Context(), store.LogPage{Hazard: hazards[0].ID, After: after, Limit: 10, Bytes: 1 << 20, Orgs: orgs})
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -152,7 +152,7 @@ func TestStatesBeforeAreTheLastThatTheReaderMightKnowOf(t *testing.T) {
 				}
 			}
 		}
-		states, known, err := s.StatesBefore(t.Context(), page, orgs, 1<<20)
+		states, known, err := s.Log.StatesBefore(t.Context(), page, orgs, 1<<20)
 		if err != nil || known != len(page) {
 			rt.Fatalf("%d of %d, %v", known, len(page), err)
 		}
@@ -193,16 +193,16 @@ func TestPageOfTheLogTakesAsManyQueriesWhateverItsSize(t *testing.T) {
 	n := s.CountReads()
 	read := func(p store.LogPage) int64 {
 		before := n.Load()
-		piece, err := s.Page(t.Context(), p)
+		piece, err := s.Log.Page(t.Context(), p)
 		page := piece.Changes
 		if err != nil || len(page) != p.Limit {
 			t.Fatalf("%d of %d changes, %v", len(page), p.Limit, err)
 		}
-		if _, err := s.Totals(t.Context(), page); err != nil {
+		if _, err := s.Log.Totals(t.Context(), page); err != nil {
 			t.Fatal(err)
 		}
 		if p.Hazard != 0 {
-			if _, _, err := s.StatesBefore(t.Context(), page, p.Orgs, p.Bytes); err != nil {
+			if _, _, err := s.Log.StatesBefore(t.Context(), page, p.Orgs, p.Bytes); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -245,7 +245,7 @@ func TestPageOfTheLogIsCutByBytes(t *testing.T) {
 	}
 	read := func(after, bytes int64, want int, next int64) []hazard.Change {
 		t.Helper()
-		piece, err := s.Page(t.Context(), store.LogPage{After: after, Limit: 40, Bytes: bytes})
+		piece, err := s.Log.Page(t.Context(), store.LogPage{After: after, Limit: 40, Bytes: bytes})
 		if err != nil || len(piece.Changes) != want || piece.Next != next {
 			t.Errorf("after %d: %d changes, the next behind %d, %v; want %d and %d", after, len(piece.Changes), piece.Next, err, want, next)
 		}
@@ -254,7 +254,7 @@ func TestPageOfTheLogIsCutByBytes(t *testing.T) {
 	read(0, 250_000, 4, 4) // the hazard and three texts: the third begins below the limit
 	read(3, 1, 1, 4)       // less than a single change
 	page := read(21, 250_000, 20, 0)
-	states, known, err := s.StatesBefore(t.Context(), page, nil, 250_000)
+	states, known, err := s.Log.StatesBefore(t.Context(), page, nil, 250_000)
 	if err != nil || known < 1 || known > 3 || len(states) < known {
 		t.Errorf("the long texts before: %d of %d changes, %d states, %v", known, len(page), len(states), err)
 	}

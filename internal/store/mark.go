@@ -72,7 +72,7 @@ func checksum(s string) string { return fmt.Sprintf("%08x", crc32.ChecksumIEEE([
 
 // compareMark records a loss of changes if the store ends before the change in its mark: numbers
 // jump, and readers of lost changes learn of it.
-func (s *Store) compareMark(ctx context.Context) error {
+func (s *core) compareMark(ctx context.Context) error {
 	if s.mark == nil {
 		return nil
 	}

@@ -68,7 +68,7 @@ func TestAStoreThatComesBackShorterTellsWhoHasSeenMore(t *testing.T) {
 			if s.Lost() != c.lost || s.Epoch() != epoch {
 				t.Fatalf("%d changes are lost, expected %d; epoch %s", s.Lost(), c.lost, s.Epoch())
 			}
-			_, err := s.Since(t.Context(), 3, 10)
+			_, err := s.Log.Since(t.Context(), 3, 10)
 			forked, ok := errors.AsType[*store.ForkedError](err)
 			if ok != (c.lost > 0) || ok && (forked.Last != 1 || forked.Reason != store.Damage) {
 				t.Errorf("query for the changes after change 3: %v", err)

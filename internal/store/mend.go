@@ -126,7 +126,7 @@ func (s *Store) Copies(ctx context.Context, p Part) (all [][]byte, err error) {
 	return all, err
 }
 
-func (s *Store) copies(ctx context.Context, p Part, f func(place, []byte)) error {
+func (s *core) copies(ctx context.Context, p Part, f func(place, []byte)) error {
 	key, err := p.keyed()
 	if err != nil {
 		return err
@@ -193,7 +193,7 @@ func (s *Store) Mend(ctx context.Context, p Part, content []byte, write bool, au
 // BringFile restores a lost or damaged product file from r, if r has the right digest, and reports
 // whether it did. Without write it only reports whether it would.
 func (s *Store) BringFile(ctx context.Context, digest string, r io.Reader, write bool) (ok bool, err error) {
-	f, err := s.StageFile(ctx, r, mostFile)
+	f, err := s.Files.Stage(ctx, r, mostFile)
 	if err != nil {
 		return false, err
 	}

@@ -54,7 +54,7 @@ type Found struct {
 }
 
 // SaveSplit stores what a split moved.
-func (t *Tx) SaveSplit(s *Split) error {
+func (t *TxMerges) SaveSplit(s *Split) error {
 	body, err := json.Marshal(s)
 	if err != nil {
 		return err
@@ -64,7 +64,7 @@ func (t *Tx) SaveSplit(s *Split) error {
 
 // Split returns what the split with that change moved. It returns ErrNotFound if the change was no
 // split, or was undone.
-func (t *Tx) Split(change int64) (*Split, error) {
+func (t *TxMerges) Split(change int64) (*Split, error) {
 	body, err := t.q.Split(t.ctx, change)
 	if err != nil {
 		return nil, found(err, "a split by change %d", change)
@@ -77,10 +77,10 @@ func (t *Tx) Split(change int64) (*Split, error) {
 }
 
 // DropSplit forgets a split that was undone.
-func (t *Tx) DropSplit(change int64) error { return t.q.DropSplit(t.ctx, change) }
+func (t *TxMerges) DropSplit(change int64) error { return t.q.DropSplit(t.ctx, change) }
 
-// SaveMerge stores what a merge moved.
-func (t *Tx) SaveMerge(m *Merge) error {
+// Save stores what a merge moved.
+func (t *TxMerges) Save(m *Merge) error {
 	body, err := json.Marshal(m)
 	if err != nil {
 		return err
@@ -88,9 +88,9 @@ func (t *Tx) SaveMerge(m *Merge) error {
 	return t.q.AddMerge(t.ctx, sqlc.AddMergeParams{N: m.Change, FromID: m.From, IntoID: m.Into, Body: string(body)})
 }
 
-// Merge returns what the merge with that change moved. It returns ErrNotFound if the change was no
+// Get returns what the merge with that change moved. It returns ErrNotFound if the change was no
 // merge, or was undone.
-func (t *Tx) Merge(change int64) (*Merge, error) {
+func (t *TxMerges) Get(change int64) (*Merge, error) {
 	body, err := t.q.Merge(t.ctx, change)
 	if err != nil {
 		return nil, found(err, "a merge by change %d", change)
@@ -98,9 +98,9 @@ func (t *Tx) Merge(change int64) (*Merge, error) {
 	return decodeMerge(body)
 }
 
-// LastMerge returns the latest merge that ended a hazard. It returns ErrNotFound if there was none,
+// Last returns the latest merge that ended a hazard. It returns ErrNotFound if there was none,
 // or all were undone.
-func (t *Tx) LastMerge(from int64) (*Merge, error) {
+func (t *TxMerges) Last(from int64) (*Merge, error) {
 	body, err := t.q.LastMerge(t.ctx, from)
 	if err != nil {
 		return nil, found(err, "a merge of hazard %d", from)
@@ -116,8 +116,8 @@ func decodeMerge(body string) (*Merge, error) {
 	return m, nil
 }
 
-// DropMerge forgets a merge that was undone.
-func (t *Tx) DropMerge(change int64) error { return t.q.DropMerge(t.ctx, change) }
+// Drop forgets a merge that was undone.
+func (t *TxMerges) Drop(change int64) error { return t.q.DropMerge(t.ctx, change) }
 
 // Undoing marks the transaction as the undo of a change; the states of hazards that it writes
 // record that.

@@ -92,7 +92,7 @@ func TestMomentsOfChangesNeverDecrease(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			log, err := s.Since(t.Context(), n-1, 1)
+			log, err := s.Log.Since(t.Context(), n-1, 1)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -146,7 +146,7 @@ func TestWhatWasToldOfAMomentStaysTrue(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			last, err := stores[0].ChangeAt(t.Context(), at)
+			last, err := stores[0].Log.ChangeAt(t.Context(), at)
 			if err != nil {
 				t.Error(err)
 			}
@@ -157,7 +157,7 @@ func TestWhatWasToldOfAMomentStaysTrue(t *testing.T) {
 	}
 	wg.Wait()
 	for _, told := range all {
-		if last, err := stores[1].ChangeAt(t.Context(), told.at); err != nil || last != told.last {
+		if last, err := stores[1].Log.ChangeAt(t.Context(), told.at); err != nil || last != told.last {
 			t.Errorf("as of %s change %d was the last; later it is %d (%v)", told.at, told.last, last, err)
 		}
 	}
@@ -180,7 +180,7 @@ func TestAMomentIsNotToldOfBeforeItsWriterHasEnded(t *testing.T) {
 			if err := stores[1].Until(ctx, noon, noon+1); err != nil {
 				t.Error(err)
 			}
-			n, err := stores[1].ChangeAt(t.Context(), noon)
+			n, err := stores[1].Log.ChangeAt(t.Context(), noon)
 			if err != nil {
 				t.Error(err)
 			}
@@ -199,7 +199,7 @@ func TestAMomentIsNotToldOfBeforeItsWriterHasEnded(t *testing.T) {
 	if n, err = stores[1].Write(t.Context(), noon, store.Origin{Admin: true}, func(tx *store.Tx) error { return tx.SaveHazard(flood("late"), nil) }); err != nil {
 		t.Fatal(err)
 	}
-	if last, err := stores[1].ChangeAt(t.Context(), noon); err != nil || last >= n {
+	if last, err := stores[1].Log.ChangeAt(t.Context(), noon); err != nil || last >= n {
 		t.Errorf("as of %s change %d is the last (%v), but was written after the query", noon, last, err)
 	}
 }
@@ -233,7 +233,7 @@ func TestUpdatedSinceMissesNothing(t *testing.T) {
 			last = true
 		default:
 		}
-		page, err := stores[0].Search(t.Context(), query.Query{Filter: query.Filter{UpdatedSince: &since}, Limit: 1000}, nil, noon)
+		page, err := stores[0].Search.Find(t.Context(), query.Query{Filter: query.Filter{UpdatedSince: &since}, Limit: 1000}, nil, noon)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -74,16 +74,16 @@ type Told struct {
 // Mailbox is a channel of a subscription.
 type Mailbox struct{ Subscription, Channel string }
 
-// SubscriptionsAfter lists the subscriptions changed after a version, including removed ones, in
+// After lists the subscriptions changed after a version, including removed ones, in
 // order of their changes.
-func (s *Store) SubscriptionsAfter(ctx context.Context, version int64, limit int) ([]Subscription, error) {
+func (s *Subscriptions) After(ctx context.Context, version int64, limit int) ([]Subscription, error) {
 	rows, err := s.readQ.SubscriptionsAfter(ctx, sqlc.SubscriptionsAfterParams{After: version, MaxRows: int32(limit)})
 	return decodeSubscriptions(rows), storeError(err)
 }
 
-// SubscriptionsOf lists the subscriptions of a user, or with all of everybody, after an id, in
+// Of lists the subscriptions of a user, or with all of everybody, after an id, in
 // order of ids.
-func (s *Store) SubscriptionsOf(ctx context.Context, owner string, all bool, after string, limit int) (list []Subscription, err error) {
+func (s *Subscriptions) Of(ctx context.Context, owner string, all bool, after string, limit int) (list []Subscription, err error) {
 	var rows []sqlc.Subscription
 	if all {
 		rows, err = s.readQ.AllSubscriptions(ctx, sqlc.AllSubscriptionsParams{After: after, MaxRows: int32(limit)})
@@ -93,8 +93,8 @@ func (s *Store) SubscriptionsOf(ctx context.Context, owner string, all bool, aft
 	return decodeSubscriptions(rows), storeError(err)
 }
 
-// Subscription returns the subscription with that id, or ErrNotFound.
-func (s *Store) Subscription(ctx context.Context, id string) (Subscription, error) {
+// Get returns the subscription with that id, or ErrNotFound.
+func (s *Subscriptions) Get(ctx context.Context, id string) (Subscription, error) {
 	return subscription(ctx, s.readQ, id)
 }
 
@@ -106,47 +106,47 @@ func subscription(ctx context.Context, q *sqlc.Queries, id string) (Subscription
 	return decodeSubscription(row), nil
 }
 
-// CountSubscriptionsOf counts the subscriptions of a user.
-func (s *Store) CountSubscriptionsOf(ctx context.Context, owner string) (int64, error) {
+// CountOf counts the subscriptions of a user.
+func (s *Subscriptions) CountOf(ctx context.Context, owner string) (int64, error) {
 	n, err := s.readQ.CountSubscriptionsOf(ctx, owner)
 	return n, storeError(err)
 }
 
-// CountSubscriptions counts all subscriptions and waiting notices.
-func (s *Store) CountSubscriptions(ctx context.Context) (subscriptions, waiting int64, err error) {
+// Count counts all subscriptions and waiting notices.
+func (s *Subscriptions) Count(ctx context.Context) (subscriptions, waiting int64, err error) {
 	if subscriptions, err = s.readQ.CountSubscriptions(ctx); err == nil {
 		waiting, err = s.readQ.CountWaitingNotices(ctx)
 	}
 	return subscriptions, waiting, storeError(err)
 }
 
-// AnySubscription reports whether there is a subscription.
-func (s *Store) AnySubscription(ctx context.Context) (bool, error) {
+// Any reports whether there is a subscription.
+func (s *Subscriptions) Any(ctx context.Context) (bool, error) {
 	any, err := s.readQ.AnySubscription(ctx)
 	return any, storeError(err)
 }
 
-// SubscriptionVersion increases with every change of a subscription.
-func (s *Store) SubscriptionVersion(ctx context.Context) (int64, error) {
+// Version increases with every change of a subscription.
+func (s *Subscriptions) Version(ctx context.Context) (int64, error) {
 	n, err := s.readQ.Counter(ctx, "subscription")
 	return n, storeError(err)
 }
 
 // Noticed returns the change up to which notices have been created.
-func (s *Store) Noticed(ctx context.Context) (int64, error) {
+func (s *Notices) Noticed(ctx context.Context) (int64, error) {
 	n, err := s.readQ.Counter(ctx, "noticed")
 	return n, storeError(err)
 }
 
 // changeSubscription runs f in one transaction. f gets the version of the change. An audit row is
 // added if there is one.
-func (s *Store) changeSubscription(ctx context.Context, audit *auth.Audit, f func(ctx context.Context, q *sqlc.Queries, version int64) error) error {
+func (s *core) changeSubscription(ctx context.Context, audit *auth.Audit, f func(ctx context.Context, q *sqlc.Queries, version int64) error) error {
 	return s.changeSubscriptions(ctx, 1, audit, f)
 }
 
 // changeSubscriptions does the same as changeSubscription for several changes; f gets the last of
 // their versions.
-func (s *Store) changeSubscriptions(ctx context.Context, several int, audit *auth.Audit, f func(ctx context.Context, q *sqlc.Queries, last int64) error) error {
+func (s *core) changeSubscriptions(ctx context.Context, several int, audit *auth.Audit, f func(ctx context.Context, q *sqlc.Queries, last int64) error) error {
 	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
 		version, err := q.Next(ctx, sqlc.NextParams{Name: "subscription", Count: int64(several)})
 		if err != nil {
@@ -159,9 +159,9 @@ func (s *Store) changeSubscriptions(ctx context.Context, several int, audit *aut
 	})
 }
 
-// AddSubscriptions adds subscriptions to changes from now on, and notices that concern no hazard:
+// Add adds subscriptions to changes from now on, and notices that concern no hazard:
 // all of it or nothing. Other writers wait for it.
-func (s *Store) AddSubscriptions(ctx context.Context, list []Subscription, ask []Notice, audit *auth.Audit) error {
+func (s *Subscriptions) Add(ctx context.Context, list []Subscription, ask []Notice, audit *auth.Audit) error {
 	return s.changeSubscriptions(ctx, len(list), audit, func(ctx context.Context, q *sqlc.Queries, version int64) error {
 		last, err := q.Counter(ctx, "change")
 		if err != nil {
@@ -177,9 +177,9 @@ func (s *Store) AddSubscriptions(ctx context.Context, list []Subscription, ask [
 	})
 }
 
-// UpdateSubscription lets f change a stored subscription. f also returns notices to add, and
+// Update lets f change a stored subscription. f also returns notices to add, and
 // channels whose waiting notices are dropped, with the reasons.
-func (s *Store) UpdateSubscription(ctx context.Context, id string, audit *auth.Audit, f func(*Subscription) (ask []Notice, dropped map[string]string, err error)) error {
+func (s *Subscriptions) Update(ctx context.Context, id string, audit *auth.Audit, f func(*Subscription) (ask []Notice, dropped map[string]string, err error)) error {
 	return s.changeSubscription(ctx, audit, func(ctx context.Context, q *sqlc.Queries, version int64) error {
 		sub, err := subscription(ctx, q, id)
 		if err != nil {
@@ -201,9 +201,9 @@ func (s *Store) UpdateSubscription(ctx context.Context, id string, audit *auth.A
 	})
 }
 
-// DropSubscription removes a subscription with its addresses, message history and waiting notices,
+// Drop removes a subscription with its addresses, message history and waiting notices,
 // or returns ErrNotFound.
-func (s *Store) DropSubscription(ctx context.Context, id string, audit *auth.Audit) error {
+func (s *Subscriptions) Drop(ctx context.Context, id string, audit *auth.Audit) error {
 	return s.changeSubscription(ctx, audit, func(ctx context.Context, q *sqlc.Queries, version int64) error {
 		n, err := q.RemoveSubscription(ctx, sqlc.RemoveSubscriptionParams{ID: id, Version: version})
 		if err == nil && n == 0 {
@@ -219,9 +219,9 @@ func (s *Store) DropSubscription(ctx context.Context, id string, audit *auth.Aud
 	})
 }
 
-// AddNotices adds the notices of changes. noticed, if not 0, is the change up to which they are
+// Add adds the notices of changes. noticed, if not 0, is the change up to which they are
 // complete.
-func (s *Store) AddNotices(ctx context.Context, list []Notice, noticed int64) error {
+func (s *Notices) Add(ctx context.Context, list []Notice, noticed int64) error {
 	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
 		if err := addNotices(ctx, q, list); err != nil || noticed == 0 {
 			return err
@@ -257,7 +257,7 @@ type LaneState struct {
 }
 
 // WaitingByLane summarizes what waits in each lane.
-func (s *Store) WaitingByLane(ctx context.Context) ([]LaneState, error) {
+func (s *Notices) WaitingByLane(ctx context.Context) ([]LaneState, error) {
 	rows, err := s.readQ.WaitingByLane(ctx)
 	list := make([]LaneState, len(rows))
 	for i, r := range rows {
@@ -275,7 +275,7 @@ type Outcome struct {
 }
 
 // Outcomes summarizes the results of notices since a moment, by lane and state.
-func (s *Store) Outcomes(ctx context.Context, since hazard.Instant) ([]Outcome, error) {
+func (s *Notices) Outcomes(ctx context.Context, since hazard.Instant) ([]Outcome, error) {
 	rows, err := s.readQ.OutcomesByLane(ctx, int64(since))
 	list := make([]Outcome, len(rows))
 	for i, r := range rows {
@@ -286,7 +286,7 @@ func (s *Store) Outcomes(ctx context.Context, since hazard.Instant) ([]Outcome, 
 
 // DueMailboxes lists mailboxes of a lane with due notices, longest due first, once for each of at
 // most limit notices.
-func (s *Store) DueMailboxes(ctx context.Context, lane string, now hazard.Instant, limit int) ([]Mailbox, error) {
+func (s *Notices) DueMailboxes(ctx context.Context, lane string, now hazard.Instant, limit int) ([]Mailbox, error) {
 	rows, err := s.readQ.NoticesDue(ctx, sqlc.NoticesDueParams{Lane: lane, NowMs: int64(now), MaxRows: int32(limit)})
 	list := make([]Mailbox, len(rows))
 	for i, r := range rows {
@@ -297,7 +297,7 @@ func (s *Store) DueMailboxes(ctx context.Context, lane string, now hazard.Instan
 
 // WaitingOfHazard lists the waiting notices about a hazard, with only subscription, channel and
 // lane.
-func (s *Store) WaitingOfHazard(ctx context.Context, hazardID int64) ([]Notice, error) {
+func (s *Notices) WaitingOfHazard(ctx context.Context, hazardID int64) ([]Notice, error) {
 	rows, err := s.readQ.NoticesOfHazard(ctx, hazardID)
 	list := make([]Notice, len(rows))
 	for i, r := range rows {
@@ -306,9 +306,9 @@ func (s *Store) WaitingOfHazard(ctx context.Context, hazardID int64) ([]Notice, 
 	return list, storeError(err)
 }
 
-// NextNotice returns when the next notice of a lane becomes due after now, and whether there is
+// Next returns when the next notice of a lane becomes due after now, and whether there is
 // one.
-func (s *Store) NextNotice(ctx context.Context, lane string, now hazard.Instant) (hazard.Instant, bool, error) {
+func (s *Notices) Next(ctx context.Context, lane string, now hazard.Instant) (hazard.Instant, bool, error) {
 	next, err := s.readQ.NextNotice(ctx, sqlc.NextNoticeParams{Lane: lane, NowMs: int64(now)})
 	if none(err) {
 		return 0, false, nil
@@ -316,14 +316,14 @@ func (s *Store) NextNotice(ctx context.Context, lane string, now hazard.Instant)
 	return hazard.Instant(next), err == nil, storeError(err)
 }
 
-// NoticeLanes lists the lanes with waiting notices.
-func (s *Store) NoticeLanes(ctx context.Context) ([]string, error) {
+// Lanes lists the lanes with waiting notices.
+func (s *Notices) Lanes(ctx context.Context) ([]string, error) {
 	lanes, err := s.readQ.NoticeLanes(ctx)
 	return lanes, storeError(err)
 }
 
-// WaitingNotices lists at most limit waiting notices of a mailbox, in order.
-func (s *Store) WaitingNotices(ctx context.Context, m Mailbox, limit int) ([]Notice, error) {
+// Waiting lists at most limit waiting notices of a mailbox, in order.
+func (s *Notices) Waiting(ctx context.Context, m Mailbox, limit int) ([]Notice, error) {
 	rows, err := s.readQ.NoticesWaiting(ctx, sqlc.NoticesWaitingParams{Subscription: m.Subscription, Channel: m.Channel, MaxRows: int32(limit)})
 	return decodeNotices(rows), storeError(err)
 }
@@ -339,9 +339,9 @@ type NoticesDone struct {
 	Postponed map[Mailbox]hazard.Instant
 }
 
-// SaveNotices writes decisions about notices, or the results of messages. It skips a notice that
+// Save writes decisions about notices, or the results of messages. It skips a notice that
 // was changed since it was read; with exact it then writes nothing and returns ErrStale.
-func (s *Store) SaveNotices(ctx context.Context, done NoticesDone, exact bool) error {
+func (s *Notices) Save(ctx context.Context, done NoticesDone, exact bool) error {
 	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
 		for _, u := range done.Updates {
 			altered, err := saveNotice(ctx, q, u)
@@ -383,9 +383,9 @@ func saveNotice(ctx context.Context, q *sqlc.Queries, u NoticeUpdate) (altered b
 	return n == 1, err
 }
 
-// NoticesBefore lists at most limit notices of a subscription with numbers below before (0 means
+// Before lists at most limit notices of a subscription with numbers below before (0 means
 // all), latest first.
-func (s *Store) NoticesBefore(ctx context.Context, subscription string, before int64, limit int) ([]Notice, error) {
+func (s *Notices) Before(ctx context.Context, subscription string, before int64, limit int) ([]Notice, error) {
 	if before == 0 {
 		before = math.MaxInt64
 	}
@@ -394,19 +394,19 @@ func (s *Store) NoticesBefore(ctx context.Context, subscription string, before i
 }
 
 // WaitingOf counts the waiting notices of a subscription.
-func (s *Store) WaitingOf(ctx context.Context, subscription string) (int64, error) {
+func (s *Notices) WaitingOf(ctx context.Context, subscription string) (int64, error) {
 	n, err := s.readQ.CountWaitingNoticesOf(ctx, subscription)
 	return n, storeError(err)
 }
 
 // SentSince reports whether anything was delivered to a mailbox since a moment.
-func (s *Store) SentSince(ctx context.Context, m Mailbox, since hazard.Instant) (bool, error) {
+func (s *Notices) SentSince(ctx context.Context, m Mailbox, since hazard.Instant) (bool, error) {
 	n, err := s.readQ.SentSince(ctx, sqlc.SentSinceParams{Subscription: m.Subscription, Channel: m.Channel, SinceMs: int64(since)})
 	return n > 0, storeError(err)
 }
 
 // Told returns what a mailbox was sent about a hazard, and whether there was anything.
-func (s *Store) Told(ctx context.Context, m Mailbox, hazardID int64) (Told, bool, error) {
+func (s *Notices) Told(ctx context.Context, m Mailbox, hazardID int64) (Told, bool, error) {
 	row, err := s.readQ.Told(ctx, sqlc.ToldParams{Subscription: m.Subscription, Channel: m.Channel, HazardID: hazardID})
 	if none(err) {
 		return Told{}, false, nil
@@ -415,7 +415,7 @@ func (s *Store) Told(ctx context.Context, m Mailbox, hazardID int64) (Told, bool
 }
 
 // ToldOf lists who was sent something about a hazard.
-func (s *Store) ToldOf(ctx context.Context, hazardID int64) ([]Told, error) {
+func (s *Notices) ToldOf(ctx context.Context, hazardID int64) ([]Told, error) {
 	rows, err := s.readQ.ToldOf(ctx, hazardID)
 	list := make([]Told, len(rows))
 	for i, r := range rows {
@@ -426,7 +426,7 @@ func (s *Store) ToldOf(ctx context.Context, hazardID int64) ([]Told, error) {
 
 // MergeTold applies the record of who was told about a hazard to the hazard that it was merged
 // into.
-func (s *Store) MergeTold(ctx context.Context, from, into int64) error {
+func (s *Notices) MergeTold(ctx context.Context, from, into int64) error {
 	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
 		return q.MergeTold(ctx, sqlc.MergeToldParams{FromID: from, IntoID: into})
 	})
@@ -434,7 +434,7 @@ func (s *Store) MergeTold(ctx context.Context, from, into int64) error {
 
 // MayAsk reports whether a confirmation may be sent to an address, and records that it is. Since a
 // moment, at most each may have gone to the address, and at most all to everybody.
-func (s *Store) MayAsk(ctx context.Context, address string, since, now hazard.Instant, each, all int64) (ok bool, err error) {
+func (s *Notices) MayAsk(ctx context.Context, address string, since, now hazard.Instant, each, all int64) (ok bool, err error) {
 	err = s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
 		ok = false
 		for who, most := range map[string]int64{address: each, "": all} {
@@ -457,8 +457,8 @@ func (s *Store) MayAsk(ctx context.Context, address string, since, now hazard.In
 // that are farther behind read everything again.
 const keptVersions = 10_000
 
-// PurgeNotices removes finished notices older than before.
-func (s *Store) PurgeNotices(ctx context.Context, before hazard.Instant) error {
+// Purge removes finished notices older than before.
+func (s *Notices) Purge(ctx context.Context, before hazard.Instant) error {
 	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
 		version, err := q.Counter(ctx, "subscription")
 		if err == nil {

@@ -93,7 +93,7 @@ func lists(t *testing.T, s *store.Store, all []*hazard.Hazard, when string) {
 			return cmp.Or(cmp.Compare(b.Severity, a.Severity), cmp.Compare(b.LastUpdate, a.LastUpdate), cmp.Compare(a.ID, b.ID))
 		})
 		for _, h := range reads {
-			shapes, err := s.Shapes(t.Context(), h.Areas)
+			shapes, err := s.Hazards.Shapes(t.Context(), h.Areas)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -101,13 +101,13 @@ func lists(t *testing.T, s *store.Store, all []*hazard.Hazard, when string) {
 				want = append(want, h.ID)
 			}
 		}
-		if n, _, err := s.Count(t.Context(), q, noon); err != nil || n != int64(len(want)) {
+		if n, _, err := s.Search.Count(t.Context(), q, noon); err != nil || n != int64(len(want)) {
 			t.Errorf("%s: count of %s: %d, %v; want %d", when, text, n, err, len(want))
 		}
 		for _, q.Limit = range []int{7, 0} {
 			var got []int64
 			for q.Cursor = ""; ; {
-				page, err := s.Search(t.Context(), q, nil, noon)
+				page, err := s.Search.Find(t.Context(), q, nil, noon)
 				if err != nil {
 					t.Fatal(text, err)
 				}

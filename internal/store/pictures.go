@@ -44,39 +44,39 @@ func picturesOf(rows []sqlc.Picture, err error) (map[int64]Picture, error) {
 	return all, storeError(err)
 }
 
-// Pictures returns all pictures by product id.
-func (s *Store) Pictures(ctx context.Context) (map[int64]Picture, error) {
+// All returns all pictures by product id.
+func (s *Pictures) All(ctx context.Context) (map[int64]Picture, error) {
 	return picturesOf(s.readQ.Pictures(ctx))
 }
 
-// PicturesOf returns all pictures of a hazard's products by product id, regardless of their
+// Of returns all pictures of a hazard's products by product id, regardless of their
 // audience.
-func (s *Store) PicturesOf(ctx context.Context, hazardID int64) (map[int64]Picture, error) {
+func (s *Pictures) Of(ctx context.Context, hazardID int64) (map[int64]Picture, error) {
 	return picturesOf(s.readQ.PicturesOfHazard(ctx, hazardID))
 }
 
-// PictureOf returns the picture of a product, or ErrNotFound. Picture.Of says whether it is up to
+// Get returns the picture of a product, or ErrNotFound. Picture.Of says whether it is up to
 // date.
-func (s *Store) PictureOf(ctx context.Context, productID int64) (Picture, error) {
+func (s *Pictures) Get(ctx context.Context, productID int64) (Picture, error) {
 	row, err := s.readQ.PictureOf(ctx, productID)
 	return pictureOf(row), found(err, "picture of product %d", productID)
 }
 
-// SavePicture stores a picture's record.
-func (s *Store) SavePicture(ctx context.Context, p *Picture) error {
+// Save stores a picture's record.
+func (s *Pictures) Save(ctx context.Context, p *Picture) error {
 	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
 		return q.SavePicture(ctx, sqlc.SavePictureParams{ProductID: p.ProductID, Version: p.Version, Source: p.Source, Address: p.Address, Digest: p.Digest, Life: p.Life, Bytes: p.Bytes,
 			MediaType: p.MediaType, FetchedMs: int64(p.Fetched), Failures: p.Failures, Error: p.Error, NextMs: int64(p.Next)})
 	})
 }
 
-// DropPicture forgets a product's picture.
-func (s *Store) DropPicture(ctx context.Context, productID int64) error {
+// Drop forgets a product's picture.
+func (s *Pictures) Drop(ctx context.Context, productID int64) error {
 	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error { return q.DropPicture(ctx, productID) })
 }
 
-// PictureUsage returns the number and the total size of the stored pictures.
-func (s *Store) PictureUsage(ctx context.Context) (count, bytes int64, err error) {
+// Usage returns the number and the total size of the stored pictures.
+func (s *Pictures) Usage(ctx context.Context) (count, bytes int64, err error) {
 	row, err := s.readQ.PictureUsage(ctx)
 	return row.Pictures, row.Bytes, storeError(err)
 }

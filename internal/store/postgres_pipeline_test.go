@@ -235,7 +235,7 @@ func TestWriteInEachWayToRunStatements(t *testing.T) {
 					return err
 				}
 				errs := []store.SourceError{{Record: "r", Reason: "bad", Raw: []byte{0, 1, 255}}}
-				return errors.Join(tx.AddRef("x:1", "nws", "e"), tx.AddSourceErrors("nws", errs))
+				return errors.Join(tx.Events.AddRef("x:1", "nws", "e"), tx.Reports.AddErrors("nws", errs))
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -243,16 +243,16 @@ func TestWriteInEachWayToRunStatements(t *testing.T) {
 			renew(t, s, h.ID)
 			var known map[string]bool
 			_, err = s.Write(t.Context(), noon, store.Origin{Admin: true}, func(tx *store.Tx) (err error) {
-				known, err = tx.KnownRefs([]string{"x:1", "x:2"})
+				known, err = tx.Events.KnownRefs([]string{"x:1", "x:2"})
 				return err
 			})
 			if err != nil || len(known) != 1 || !known["x:1"] {
 				t.Errorf("known: %v, %v", known, err)
 			}
-			if got, err := s.Hazard(t.Context(), h.ID); err != nil || got.Name != h.Name || got.Version != 2 || !slices.Equal(got.Areas, refs) {
+			if got, err := s.Hazards.Get(t.Context(), h.ID); err != nil || got.Name != h.Name || got.Version != 2 || !slices.Equal(got.Areas, refs) {
 				t.Errorf("got %+v, %v", got, err)
 			}
-			if errs, err := s.SourceErrors(t.Context(), "nws", 10); err != nil || len(errs) != 1 || string(errs[0].Raw) != "\x00\x01\xff" {
+			if errs, err := s.Sources.Errors(t.Context(), "nws", 10); err != nil || len(errs) != 1 || string(errs[0].Raw) != "\x00\x01\xff" {
 				t.Errorf("errors of the source: %v, %v", errs, err)
 			}
 		})

@@ -100,7 +100,7 @@ func TestNoFileOfTheStoreCanBeReadByOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = s.Close() })
-		if err := s.Auth().AddKey(t.Context(), auth.Key{ID: fmt.Sprint(len(dir)), NotAfter: hazard.Instant(1 << 50)}, ""); err != nil {
+		if err := s.Accounts.AddKey(t.Context(), auth.Key{ID: fmt.Sprint(len(dir)), NotAfter: hazard.Instant(1 << 50)}, ""); err != nil {
 			t.Fatal(err)
 		}
 		return s

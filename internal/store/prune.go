@@ -64,7 +64,7 @@ func (e *PrunedError) Error() string {
 const pruningSchema = 28
 
 // Horizon returns how far data was pruned.
-func (s *Store) Horizon(ctx context.Context, what Prunable) (Horizon, error) {
+func (s *Pruning) Horizon(ctx context.Context, what Prunable) (Horizon, error) {
 	h, err := horizon(ctx, s.readQ, what)
 	return h, storeError(err)
 }
@@ -88,7 +88,7 @@ func keptAt(ctx context.Context, q *sqlc.Queries, at hazard.Instant) error {
 }
 
 // Table returns the description of a table.
-func (s *Store) Table(ctx context.Context, name string) (t Table, err error) {
+func (s *Pruning) Table(ctx context.Context, name string) (t Table, err error) {
 	err = s.reading(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		t, err = tableOf(ctx, tx, s.database, name)
 		return err
@@ -98,7 +98,7 @@ func (s *Store) Table(ctx context.Context, name string) (t Table, err error) {
 
 // HorizonAt returns the horizon for pruning up to a moment; for History, the last change before it.
 // Number is 0 if there is nothing before it.
-func (s *Store) HorizonAt(ctx context.Context, what Prunable, before hazard.Instant) (Horizon, error) {
+func (s *Pruning) HorizonAt(ctx context.Context, what Prunable, before hazard.Instant) (Horizon, error) {
 	h := Horizon{Kept: before}
 	if what == Trail {
 		err := s.reads.QueryRowContext(ctx, `SELECT coalesce(max(id), 0) FROM audit WHERE at_ms < $1`, int64(before)).Scan(&h.Number)
@@ -120,7 +120,7 @@ const (
 
 // Superseded yields the numbers of prunable rows up to a horizon, in batches; for History hazard by
 // hazard.
-func (s *Store) Superseded(ctx context.Context, what Prunable, h Horizon) iter.Seq2[[]int64, error] {
+func (s *Pruning) Superseded(ctx context.Context, what Prunable, h Horizon) iter.Seq2[[]int64, error] {
 	if what == Trail {
 		return s.oldTrail(ctx, h)
 	}
@@ -145,7 +145,7 @@ func (s *Store) Superseded(ctx context.Context, what Prunable, h Horizon) iter.S
 	}
 }
 
-func (s *Store) oldTrail(ctx context.Context, h Horizon) iter.Seq2[[]int64, error] {
+func (s *core) oldTrail(ctx context.Context, h Horizon) iter.Seq2[[]int64, error] {
 	return func(yield func([]int64, error) bool) {
 		for after := int64(0); ; {
 			ids, err := s.numbers(ctx, `SELECT id FROM audit WHERE id > $1 AND id <= $2 AND at_ms < $3 ORDER BY id LIMIT $4 + 0`, after, h.Number, int64(h.Kept), rowsAtOnce)
@@ -168,7 +168,7 @@ type logRow struct {
 }
 
 // supersededOf returns the prunable rows of hazards.
-func (s *Store) supersededOf(ctx context.Context, ids []int64, upTo int64) (numbers []int64, err error) {
+func (s *core) supersededOf(ctx context.Context, ids []int64, upTo int64) (numbers []int64, err error) {
 	merged := map[int64][]int64{} // by hazard, the changes in which it was merged into another
 	err = s.eachOf(ctx, `SELECT from_id, n, 0, '' FROM merges WHERE `+s.database.listed("from_id", 1)+` ORDER BY from_id, n`, ids, func(id int64, r logRow) {
 		merged[id] = append(merged[id], r.n)
@@ -193,7 +193,7 @@ func (s *Store) supersededOf(ctx context.Context, ids []int64, upTo int64) (numb
 	return numbers, err
 }
 
-func (s *Store) eachOf(ctx context.Context, query string, ids []int64, f func(int64, logRow)) error {
+func (s *core) eachOf(ctx context.Context, query string, ids []int64, f func(int64, logRow)) error {
 	rows, err := s.reads.QueryContext(ctx, query, s.database.numbers(ids))
 	if err != nil {
 		return storeError(err)
@@ -245,7 +245,7 @@ func superseded(rows []logRow, merges []int64, upTo int64) (numbers []int64) {
 }
 
 // RowsOf reads the rows of a table by a list of keys: numbers or names.
-func (s *Store) RowsOf(ctx context.Context, t *Table, keys any) iter.Seq2[[]any, error] {
+func (s *Pruning) RowsOf(ctx context.Context, t *Table, keys any) iter.Seq2[[]any, error] {
 	var list any
 	switch keys := keys.(type) {
 	case []int64:
@@ -264,9 +264,9 @@ func (s *Store) RowsOf(ctx context.Context, t *Table, keys any) iter.Seq2[[]any,
 	}
 }
 
-// NotePruning records a horizon before anything is removed. From then on, answers for earlier
+// Note records a horizon before anything is removed. From then on, answers for earlier
 // moments are refused.
-func (s *Store) NotePruning(ctx context.Context, what Prunable, h Horizon, rows int64, now hazard.Instant) error {
+func (s *Pruning) Note(ctx context.Context, what Prunable, h Horizon, rows int64, now hazard.Instant) error {
 	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
 		have, err := q.Meta(ctx, oldest)
 		if err != nil {
@@ -329,9 +329,9 @@ const (
 	pruneTime    = 10 * time.Millisecond
 )
 
-// Prune starts removing rows up to a horizon that was recorded by NotePruning.
-func (s *Store) Prune(what Prunable, h Horizon) *Pruner {
-	return &Pruner{store: s, what: what, horizon: h, geometries: digests{}, files: digests{}}
+// Start starts removing rows up to a horizon that was recorded by Note.
+func (s *Pruning) Start(what Prunable, h Horizon) *Pruner {
+	return &Pruner{store: s.store, what: what, horizon: h, geometries: digests{}, files: digests{}}
 }
 
 // Remove removes an archived row in the form of t, now or when End is called.
@@ -465,7 +465,7 @@ func (p *Pruner) End(ctx context.Context) error {
 // the removing transactions.
 func (p *Pruner) caughtUp(ctx context.Context) (read int64, err error) {
 	for {
-		last, err := p.store.Last(ctx)
+		last, err := p.store.Log.Last(ctx)
 		if err == nil {
 			err = p.sparing(ctx, p.store.readQ, read, last)
 		}

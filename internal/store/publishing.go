@@ -15,8 +15,8 @@ import (
 	"github.com/hazardd/hazardd/internal/store/sqlc"
 )
 
-// Publishing returns the present and earlier publishing profiles of organizations.
-func (s *Store) Publishing(ctx context.Context) (cap.Settings, error) {
+// Settings returns the present and earlier publishing profiles of organizations.
+func (s *Publishing) Settings(ctx context.Context) (cap.Settings, error) {
 	rows, err := s.readQ.Publishing(ctx)
 	if err != nil {
 		return nil, storeError(err)
@@ -32,9 +32,9 @@ func (s *Store) Publishing(ctx context.Context) (cap.Settings, error) {
 	return all, nil
 }
 
-// SetPublishing makes p the profile for its organization's future changes; a first profile also
+// Set makes p the profile for its organization's future changes; a first profile also
 // applies to earlier changes. What was published under an earlier profile stays as it is.
-func (s *Store) SetPublishing(ctx context.Context, p *cap.Profile, a auth.Audit) error {
+func (s *Publishing) Set(ctx context.Context, p *cap.Profile, a auth.Audit) error {
 	body, err := json.Marshal(p)
 	if err != nil {
 		return err
@@ -58,16 +58,16 @@ func (s *Store) SetPublishing(ctx context.Context, p *cap.Profile, a auth.Audit)
 }
 
 const (
-	// widest is how many changes OwnChanges examines one by one; for more it goes by the hazards
+	// widest is how many changes Log.OwnChanges examines one by one; for more it goes by the hazards
 	// that people made.
 	widest = 20_000
-	// ownAtOnce is how many changes OwnChanges reads at once.
+	// ownAtOnce is how many changes Log.OwnChanges reads at once.
 	ownAtOnce = 500
 )
 
 // OwnChanges calls f with the changes of hazards that people made, and of their products, from
 // after to upTo, in commit order.
-func (s *Store) OwnChanges(ctx context.Context, after, upTo int64, f func(*hazard.Change) error) error {
+func (s *Log) OwnChanges(ctx context.Context, after, upTo int64, f func(*hazard.Change) error) error {
 	const made = `m.product_id = 0 AND m.kind = 'hazard.created' AND m.actor <> ''`
 	query := `SELECT c.n FROM changes m JOIN changes c ON c.hazard_id = m.hazard_id WHERE ` + made + ` AND c.n > $1 AND c.n <= $2`
 	if upTo-after <= widest {
@@ -93,7 +93,7 @@ func (s *Store) OwnChanges(ctx context.Context, after, upTo int64, f func(*hazar
 }
 
 // numbers returns the numbers from a query.
-func (s *Store) numbers(ctx context.Context, query string, args ...any) ([]int64, error) {
+func (s *core) numbers(ctx context.Context, query string, args ...any) ([]int64, error) {
 	rows, err := s.reads.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func (s *Store) numbers(ctx context.Context, query string, args ...any) ([]int64
 }
 
 // changesOf reads the changes with these numbers, in order.
-func (s *Store) changesOf(ctx context.Context, numbers []int64) ([]hazard.Change, error) {
+func (s *core) changesOf(ctx context.Context, numbers []int64) ([]hazard.Change, error) {
 	rows, err := s.reads.QueryContext(ctx, `SELECT c.n, c.at_ms, c.kind, c.hazard_id, c.product_id, c.actor, c.source, c.body FROM changes c
 		WHERE `+s.database.listed("c.n", 1)+` ORDER BY c.n`, s.database.numbers(numbers))
 	if err != nil {
@@ -136,7 +136,7 @@ func (s *Store) changesOf(ctx context.Context, numbers []int64) ([]hazard.Change
 // ProductVersions returns at most limit states of a product after change n that a member of orgs
 // may see today, oldest first, without their texts. next is the number to continue after, or 0 at
 // the end.
-func (s *Store) ProductVersions(ctx context.Context, id, n int64, orgs []int64, limit int) (states []*hazard.Product, next int64, err error) {
+func (s *Log) ProductVersions(ctx context.Context, id, n int64, orgs []int64, limit int) (states []*hazard.Product, next int64, err error) {
 	rows, err := s.reads.QueryContext(ctx, `SELECT n, body FROM changes WHERE product_id = $1 AND product_id > 0 AND n > $2 AND `+mayKnow("", orgs)+` ORDER BY n LIMIT $3 + 0`, id, n, limit)
 	if err != nil {
 		return nil, 0, storeError(err)
@@ -169,7 +169,7 @@ func (s *Store) ProductVersions(ctx context.Context, id, n int64, orgs []int64, 
 
 // Forks counts how often the history was replaced. If the count has changed, earlier reads may be
 // void.
-func (s *Store) Forks(ctx context.Context) (n int64, err error) {
+func (s *Log) Forks(ctx context.Context) (n int64, err error) {
 	err = s.reads.QueryRowContext(ctx, `SELECT count(*) FROM forks`).Scan(&n)
 	return n, storeError(err)
 }

@@ -14,10 +14,10 @@ func TestALongTrailIsPurgedWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Auth().Purge(t.Context(), auth.Purge{AuditBefore: 1202}); err != nil {
+	if err := s.Accounts.Purge(t.Context(), auth.Purge{AuditBefore: 1202}); err != nil {
 		t.Fatal(err)
 	}
-	rows, err := s.Auth().Trail(t.Context(), auth.TrailFilter{Limit: 10})
+	rows, err := s.Accounts.Trail(t.Context(), auth.TrailFilter{Limit: 10})
 	if err != nil || len(rows) != 2 || rows[0].ID != 1203 || rows[1].ID != 1202 {
 		t.Errorf("left are %+v, %v", rows, err)
 	}

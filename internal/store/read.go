@@ -24,7 +24,7 @@ type Snapshot struct {
 }
 
 // Snapshot reads the active hazards with all their products as of one change.
-func (s *Store) Snapshot(ctx context.Context) (*Snapshot, error) {
+func (s *Log) Snapshot(ctx context.Context) (*Snapshot, error) {
 	tx, err := s.read.BeginTx(ctx, s.database.snapshot())
 	if err != nil {
 		return nil, storeError(err)
@@ -61,7 +61,7 @@ func (s *Store) Snapshot(ctx context.Context) (*Snapshot, error) {
 }
 
 // Last returns the number of the latest committed change, or 0 before the first.
-func (s *Store) Last(ctx context.Context) (int64, error) {
+func (s *Log) Last(ctx context.Context) (int64, error) {
 	n, err := s.readQ.Counter(ctx, "change")
 	if err == nil {
 		s.reach.Answered()
@@ -71,7 +71,7 @@ func (s *Store) Last(ctx context.Context) (int64, error) {
 
 // Since returns at most limit committed changes with numbers above n, in commit order, without gaps
 // except at forks. It returns a *ForkedError if n belongs to a replaced history.
-func (s *Store) Since(ctx context.Context, n int64, limit int) ([]hazard.Change, error) {
+func (s *Log) Since(ctx context.Context, n int64, limit int) ([]hazard.Change, error) {
 	rows, err := s.readQ.ChangesSince(ctx, sqlc.ChangesSinceParams{After: n, MaxRows: int32(limit)})
 	if err != nil {
 		return nil, storeError(err)
@@ -91,7 +91,7 @@ func (s *Store) Since(ctx context.Context, n int64, limit int) ([]hazard.Change,
 
 // HazardChanges returns at most limit changes of one hazard and its products with numbers above n,
 // in commit order.
-func (s *Store) HazardChanges(ctx context.Context, hazardID, n int64, limit int) ([]hazard.Change, error) {
+func (s *Log) HazardChanges(ctx context.Context, hazardID, n int64, limit int) ([]hazard.Change, error) {
 	rows, err := s.readQ.ChangesOfHazard(ctx, sqlc.ChangesOfHazardParams{HazardID: hazardID, After: n, MaxRows: int32(limit)})
 	if err != nil {
 		return nil, storeError(err)
@@ -107,7 +107,7 @@ func (s *Store) HazardChanges(ctx context.Context, hazardID, n int64, limit int)
 
 // Wait returns when a change above n may exist, at once for changes of this process and within
 // PollEvery for others, or with ctx's error.
-func (s *Store) Wait(ctx context.Context, n int64) error {
+func (s *Log) Wait(ctx context.Context, n int64) error {
 	ticker := time.NewTicker(PollEvery)
 	defer ticker.Stop()
 	for {
@@ -129,30 +129,30 @@ func (s *Store) Wait(ctx context.Context, n int64) error {
 	}
 }
 
-// Hazard returns the present state of a hazard, or ErrNotFound.
-func (s *Store) Hazard(ctx context.Context, id int64) (*hazard.Hazard, error) {
+// Get returns the present state of a hazard, or ErrNotFound.
+func (s *Hazards) Get(ctx context.Context, id int64) (*hazard.Hazard, error) {
 	return hazardByID(ctx, s.readQ, id)
 }
 
-// HazardByUUID returns the present state of the hazard with that UUID, or ErrNotFound.
-func (s *Store) HazardByUUID(ctx context.Context, id uuid.UUID) (*hazard.Hazard, error) {
+// ByUUID returns the present state of the hazard with that UUID, or ErrNotFound.
+func (s *Hazards) ByUUID(ctx context.Context, id uuid.UUID) (*hazard.Hazard, error) {
 	return hazardByUUID(ctx, s.readQ, id)
 }
 
-// HazardIDs returns the ids of all hazards, active and expired, in list order (hazard.Compare).
-func (s *Store) HazardIDs(ctx context.Context) ([]int64, error) {
+// IDs returns the ids of all hazards, active and expired, in list order (hazard.Compare).
+func (s *Hazards) IDs(ctx context.Context) ([]int64, error) {
 	ids, err := s.readQ.HazardIDs(ctx)
 	return ids, storeError(err)
 }
 
 // Product returns the present state of a product for a member of orgs. It returns ErrNotFound if
 // there is none, if it was deleted, or if the caller may not see it.
-func (s *Store) Product(ctx context.Context, id int64, orgs []int64) (*hazard.Product, error) {
+func (s *Hazards) Product(ctx context.Context, id int64, orgs []int64) (*hazard.Product, error) {
 	return visible(orgs)(productByID(ctx, s.readQ, id))
 }
 
 // ProductByUUID does the same as Product by UUID.
-func (s *Store) ProductByUUID(ctx context.Context, id uuid.UUID, orgs []int64) (*hazard.Product, error) {
+func (s *Hazards) ProductByUUID(ctx context.Context, id uuid.UUID, orgs []int64) (*hazard.Product, error) {
 	return visible(orgs)(productByUUID(ctx, s.readQ, id))
 }
 
@@ -166,12 +166,12 @@ func visible(orgs []int64) func(*hazard.Product, error) (*hazard.Product, error)
 }
 
 // AllProducts lists all products of a hazard by id, regardless of their audience.
-func (s *Store) AllProducts(ctx context.Context, hazardID int64) ([]*hazard.Product, error) {
+func (s *Hazards) AllProducts(ctx context.Context, hazardID int64) ([]*hazard.Product, error) {
 	return productsOf(ctx, s.readQ, hazardID)
 }
 
 // Products lists the products of a hazard that a member of orgs may see, by id.
-func (s *Store) Products(ctx context.Context, hazardID int64, orgs []int64) ([]*hazard.Product, error) {
+func (s *Hazards) Products(ctx context.Context, hazardID int64, orgs []int64) ([]*hazard.Product, error) {
 	all, err := s.AllProducts(ctx, hazardID)
 	if err != nil {
 		return nil, err
@@ -187,7 +187,7 @@ func (s *Store) Products(ctx context.Context, hazardID int64, orgs []int64) ([]*
 
 // ProductsAsOf lists all products that a hazard had as of change n, by id. Its callers, push and
 // the live view, check the audience themselves.
-func (s *Store) ProductsAsOf(ctx context.Context, hazardID, n int64) ([]*hazard.Product, error) {
+func (s *Log) ProductsAsOf(ctx context.Context, hazardID, n int64) ([]*hazard.Product, error) {
 	rows, err := s.readQ.ProductsOfHazardAt(ctx, sqlc.ProductsOfHazardAtParams{HazardID: hazardID, AtN: n})
 	if err != nil {
 		return nil, storeError(err)
@@ -208,7 +208,7 @@ func (s *Store) ProductsAsOf(ctx context.Context, hazardID, n int64) ([]*hazard.
 
 // JudgeByPresent sets Present of products in past states, so that VisibleTo applies today's
 // audience. It takes one query.
-func (s *Store) JudgeByPresent(ctx context.Context, products []*hazard.Product) error {
+func (s *Log) JudgeByPresent(ctx context.Context, products []*hazard.Product) error {
 	return storeError(s.judgeByPresent(ctx, s.reads, products))
 }
 
@@ -217,7 +217,7 @@ type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-func (s *Store) judgeByPresent(ctx context.Context, from querier, products []*hazard.Product) error {
+func (s *core) judgeByPresent(ctx context.Context, from querier, products []*hazard.Product) error {
 	if len(products) == 0 {
 		return nil
 	}
@@ -267,14 +267,14 @@ func (s *Store) judgeByPresent(ctx context.Context, from querier, products []*ha
 
 // ProductVersion returns the number of the change that made a product's present state, deleted or
 // not. Its caller, push, checks the audience itself.
-func (s *Store) ProductVersion(ctx context.Context, id int64) (int64, error) {
+func (s *Hazards) ProductVersion(ctx context.Context, id int64) (int64, error) {
 	n, err := s.readQ.ProductVersion(ctx, id)
 	return n, found(err, "product %d", id)
 }
 
 // ProductTotalAt counts the products that a hazard had as of change n and that a member of orgs may
 // see today.
-func (s *Store) ProductTotalAt(ctx context.Context, hazardID, n int64, orgs []int64) (int, error) {
+func (s *Log) ProductTotalAt(ctx context.Context, hazardID, n int64, orgs []int64) (int, error) {
 	products, err := s.ProductsAsOf(ctx, hazardID, n)
 	if err == nil {
 		err = s.JudgeByPresent(ctx, products)
@@ -292,7 +292,7 @@ func (s *Store) ProductTotalAt(ctx context.Context, hazardID, n int64, orgs []in
 }
 
 // HazardAsOf returns the state of a hazard as of change n, or ErrNotFound if it did not exist yet.
-func (s *Store) HazardAsOf(ctx context.Context, hazardID, n int64) (*hazard.Hazard, error) {
+func (s *Log) HazardAsOf(ctx context.Context, hazardID, n int64) (*hazard.Hazard, error) {
 	row, err := s.readQ.HazardAt(ctx, sqlc.HazardAtParams{HazardID: hazardID, AtN: n})
 	if err != nil {
 		return nil, found(err, "hazard %d as of change %d", hazardID, n)
@@ -301,11 +301,11 @@ func (s *Store) HazardAsOf(ctx context.Context, hazardID, n int64) (*hazard.Haza
 }
 
 // Areas reads the geometries of refs.
-func (s *Store) Areas(ctx context.Context, refs []hazard.AreaRef) ([]hazard.Area, error) {
+func (s *Log) Areas(ctx context.Context, refs []hazard.AreaRef) ([]hazard.Area, error) {
 	return readAreas(ctx, s.readQ, refs)
 }
 
-// Areas does the same as Store.Areas within the transaction, so it also sees the transaction's own
+// Areas does the same as Log.Areas within the transaction, so it also sees the transaction's own
 // writes.
 func (t *Tx) Areas(refs []hazard.AreaRef) ([]hazard.Area, error) { return readAreas(t.ctx, t.q, refs) }
 
@@ -327,7 +327,7 @@ func readAreas(ctx context.Context, q *sqlc.Queries, refs []hazard.AreaRef) ([]h
 // NextMoment returns the next moment at which a hazard changes by itself, and whether there is one:
 // an active hazard ends, or is due for a new derivation (Tx.SetWake). It ignores the hazards in
 // but.
-func (s *Store) NextMoment(ctx context.Context, but ...int64) (hazard.Instant, bool, error) {
+func (s *Hazards) NextMoment(ctx context.Context, but ...int64) (hazard.Instant, bool, error) {
 	next, err := s.readQ.NextMoments(ctx, int32(1+len(but)))
 	for _, n := range next {
 		if !slices.Contains(but, n.ID) {

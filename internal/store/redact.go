@@ -31,7 +31,7 @@ func (t *Tx) RewriteProduct(id int64, alter func(*hazard.Product) bool) error {
 
 // rewrite does it for the rows of a table that which selects by id. number is the column of the
 // numbers that the bodies are sealed with.
-func (t *Tx) rewrite(table, number, which string, id int64, alter func(n int64, body string) (state any, changed bool, err error)) error {
+func (t *txn) rewrite(table, number, which string, id int64, alter func(n int64, body string) (state any, changed bool, err error)) error {
 	type row struct {
 		n    int64
 		body string
@@ -74,9 +74,9 @@ func (t *Tx) rewrite(table, number, which string, id int64, alter func(n int64, 
 	return nil
 }
 
-// RewriteReports does the same as RewriteHazard for the reports of a hazard, including held ones.
+// Rewrite does the same as RewriteHazard for the reports of a hazard, including held ones.
 // It returns ErrConflict if one that is still held cannot be read: it may say what is redacted.
-func (t *Tx) RewriteReports(hazardID int64, alter func(*hazard.Report) bool) error {
+func (t *TxReports) Rewrite(hazardID int64, alter func(*hazard.Report) bool) error {
 	if err := t.rewriteHeld(hazardID, alter); err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (t *Tx) RewriteReports(hazardID int64, alter func(*hazard.Report) bool) err
 
 // rewriteHeld does it for the held reports of a hazard. They have their sources' original names:
 // for an event "332010@2" it also reads those under "332010".
-func (t *Tx) rewriteHeld(hazardID int64, alter func(*hazard.Report) bool) error {
+func (t *txn) rewriteHeld(hazardID int64, alter func(*hazard.Report) bool) error {
 	const which = `body <> '' AND id IN (SELECT r.id FROM held r JOIN event_keys k ON k.source = r.source
 		AND r.event IN (k.key, CASE WHEN rtrim(k.key, '0123456789') LIKE '%@' THEN rtrim(rtrim(k.key, '0123456789'), '@') ELSE k.key END)
 		JOIN events e ON e.source = k.source AND e.event = k.event WHERE e.hazard_id = $1)`
@@ -141,7 +141,7 @@ func (t *Tx) rewriteHeld(hazardID int64, alter func(*hazard.Report) bool) error 
 }
 
 // emptyHeld removes the content of a held report that was decided about and cannot be read.
-func (t *Tx) emptyHeld(id int64) error {
+func (t *txn) emptyHeld(id int64) error {
 	_, err := t.tx.ExecContext(t.ctx, `UPDATE held SET body = '' WHERE id = $1`, id)
 	return err
 }
@@ -156,7 +156,7 @@ func (t *Tx) ReleaseFile(digest string) error {
 
 // Purge removes released contents, and the remains of rewritten rows in the database's files, as
 // far as possible while others read (docs/operations.md). It may be repeated.
-func (s *Store) Purge(ctx context.Context, digests []string) error {
+func (s *Files) Purge(ctx context.Context, digests []string) error {
 	for _, digest := range digests {
 		row, err := content(ctx, s.readQ, digest)
 		if err != nil {

@@ -36,7 +36,7 @@ func TestAStoreThatIsFullSaysSoUntilThereIsRoom(t *testing.T) {
 	if err := write(strings.Repeat("much ", 20_000)); !errors.Is(err, hazard.ErrFull) || !s.Full() {
 		t.Fatalf("without room: %v, full %v", err, s.Full())
 	}
-	_ = s.SaveSourceState(context.Background(), "small", nil) // a small write may still fit
+	_ = s.Sources.SaveState(context.Background(), "small", nil) // a small write may still fit
 	if err := s.SeekRoom(t.Context()); !errors.Is(err, hazard.ErrFull) || !s.Full() {
 		t.Errorf("still without room: %v, full %v", err, s.Full())
 	}

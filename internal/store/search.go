@@ -41,17 +41,17 @@ type Page struct {
 	After func(i int) string
 }
 
-// Search finds hazards, active or not, as of now or as of q.At. Totals are for a member of orgs.
+// Find finds hazards, active or not, as of now or as of q.At. Totals are for a member of orgs.
 //
 // All pages of one search belong to the moment of the first page: a hazard found then is on exactly
 // one page, in its order of then, whatever is written meanwhile. Each hazard is shown as of its own
 // page, and left out if it no longer matches. With q.At everything is as of that moment. An invalid
 // cursor is a query.Faults.
-func (s *Store) Search(ctx context.Context, q query.Query, orgs []int64, now hazard.Instant) (*Page, error) {
+func (s *Search) Find(ctx context.Context, q query.Query, orgs []int64, now hazard.Instant) (*Page, error) {
 	return s.search(ctx, q, orgs, now, 0)
 }
 
-func (s *Store) search(ctx context.Context, q query.Query, orgs []int64, now hazard.Instant, way int) (page *Page, err error) {
+func (s *core) search(ctx context.Context, q query.Query, orgs []int64, now hazard.Instant, way int) (page *Page, err error) {
 	err = s.reading(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		r, err := s.newSearch(ctx, tx, q, now)
 		if err != nil {
@@ -81,11 +81,11 @@ func (s *Store) search(ctx context.Context, q query.Query, orgs []int64, now haz
 
 // Count counts the results on all pages of a Search that begins now. It also returns the change
 // number of the count.
-func (s *Store) Count(ctx context.Context, q query.Query, now hazard.Instant) (n, number int64, err error) {
+func (s *Search) Count(ctx context.Context, q query.Query, now hazard.Instant) (n, number int64, err error) {
 	return s.count(ctx, q, now, 0)
 }
 
-func (s *Store) count(ctx context.Context, q query.Query, now hazard.Instant, way int) (n, number int64, err error) {
+func (s *core) count(ctx context.Context, q query.Query, now hazard.Instant, way int) (n, number int64, err error) {
 	q.Cursor = ""
 	err = s.reading(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		r, err := s.newSearch(ctx, tx, q, now)
@@ -116,7 +116,7 @@ func (s *Store) count(ctx context.Context, q query.Query, now hazard.Instant, wa
 }
 
 // reading runs f in one read transaction of limited duration, which sees one state of the store.
-func (s *Store) reading(ctx context.Context, f func(context.Context, *sql.Tx) error) error {
+func (s *core) reading(ctx context.Context, f func(context.Context, *sql.Tx) error) error {
 	if s.reach.Away() {
 		return availability.ErrAway
 	}
@@ -154,8 +154,8 @@ type searching struct {
 	looked int
 }
 
-func (s *Store) newSearch(ctx context.Context, tx *sql.Tx, wanted query.Query, now hazard.Instant) (*searching, error) {
-	r := &searching{store: s, q: s.readQ.WithTx(tx), query: wanted, moment: hazard.MaxInstant, now: now, begun: now, present: now, read: map[int64]*hazard.Hazard{}}
+func (s *core) newSearch(ctx context.Context, tx *sql.Tx, wanted query.Query, now hazard.Instant) (*searching, error) {
+	r := &searching{store: s.store, q: s.readQ.WithTx(tx), query: wanted, moment: hazard.MaxInstant, now: now, begun: now, present: now, read: map[int64]*hazard.Hazard{}}
 	asked := wanted.Implied()
 	r.Question = find.Question{Tx: tx, Filter: &asked, Sort: wanted.Sort, Limit: wanted.Limit, WhereLater: !find.Tells(wanted.Where)}
 	r.rows = s.database.tables().Finder(&r.Question)
@@ -547,7 +547,7 @@ func productsAsOf(ctx context.Context, q *sqlc.Queries, hazardID int64, at hazar
 
 // HazardAt returns the state of a hazard as readers saw it at a moment, including its end. It
 // returns ErrNotFound if it did not exist yet.
-func (s *Store) HazardAt(ctx context.Context, id int64, at hazard.Instant) (*hazard.Hazard, error) {
+func (s *Log) HazardAt(ctx context.Context, id int64, at hazard.Instant) (*hazard.Hazard, error) {
 	h, err := hazardAsOf(ctx, s.readQ, id, int64(1)<<62, at)
 	if err := cmp.Or(keptAt(ctx, s.readQ, at), err); err != nil {
 		return nil, err
@@ -556,7 +556,7 @@ func (s *Store) HazardAt(ctx context.Context, id int64, at hazard.Instant) (*haz
 }
 
 // HazardByUUIDAt does the same as HazardAt by UUID.
-func (s *Store) HazardByUUIDAt(ctx context.Context, id uuid.UUID, at hazard.Instant) (*hazard.Hazard, error) {
+func (s *Log) HazardByUUIDAt(ctx context.Context, id uuid.UUID, at hazard.Instant) (*hazard.Hazard, error) {
 	number, err := s.readQ.HazardNumber(ctx, id.String())
 	if err != nil {
 		return nil, found(err, "hazard %s", id)
@@ -566,7 +566,7 @@ func (s *Store) HazardByUUIDAt(ctx context.Context, id uuid.UUID, at hazard.Inst
 
 // ProductsAt lists the products that a hazard had at a moment and that a member of orgs may see
 // today, by id.
-func (s *Store) ProductsAt(ctx context.Context, hazardID int64, orgs []int64, at hazard.Instant) ([]*hazard.Product, error) {
+func (s *Log) ProductsAt(ctx context.Context, hazardID int64, orgs []int64, at hazard.Instant) ([]*hazard.Product, error) {
 	all, err := productsAsOf(ctx, s.readQ, hazardID, at)
 	if err == nil {
 		err = cmp.Or(keptAt(ctx, s.readQ, at), s.JudgeByPresent(ctx, all))
@@ -579,7 +579,7 @@ func (s *Store) ProductsAt(ctx context.Context, hazardID int64, orgs []int64, at
 
 // ProductAt returns the state of a product at a moment, for a member of orgs. It returns
 // ErrNotFound if it did not exist, or if they may not see it today.
-func (s *Store) ProductAt(ctx context.Context, id int64, orgs []int64, at hazard.Instant) (*hazard.Product, error) {
+func (s *Log) ProductAt(ctx context.Context, id int64, orgs []int64, at hazard.Instant) (*hazard.Product, error) {
 	row, err := s.readQ.ProductAsOf(ctx, sqlc.ProductAsOfParams{ProductID: id, AtMs: int64(at)})
 	if err := cmp.Or(keptAt(ctx, s.readQ, at), found(err, "product %d at %s", id, at)); err != nil {
 		return nil, err
@@ -592,7 +592,7 @@ func (s *Store) ProductAt(ctx context.Context, id int64, orgs []int64, at hazard
 }
 
 // ProductByUUIDAt does the same as ProductAt by UUID.
-func (s *Store) ProductByUUIDAt(ctx context.Context, id uuid.UUID, orgs []int64, at hazard.Instant) (*hazard.Product, error) {
+func (s *Log) ProductByUUIDAt(ctx context.Context, id uuid.UUID, orgs []int64, at hazard.Instant) (*hazard.Product, error) {
 	number, err := s.readQ.ProductNumber(ctx, id.String())
 	if err != nil {
 		return nil, found(err, "product %s", id)
@@ -601,7 +601,7 @@ func (s *Store) ProductByUUIDAt(ctx context.Context, id uuid.UUID, orgs []int64,
 }
 
 // ChangeAt returns the number of the last change as of a moment, or 0 before the first.
-func (s *Store) ChangeAt(ctx context.Context, at hazard.Instant) (int64, error) {
+func (s *Log) ChangeAt(ctx context.Context, at hazard.Instant) (int64, error) {
 	n, err := lastChangeAt(ctx, s.readQ, at)
 	if err == nil {
 		err = keptAt(ctx, s.readQ, at)
@@ -610,7 +610,7 @@ func (s *Store) ChangeAt(ctx context.Context, at hazard.Instant) (int64, error) 
 }
 
 // LastMoment returns the time of the last change, or hazard.MinInstant if there is none.
-func (s *Store) LastMoment(ctx context.Context) (hazard.Instant, error) {
+func (s *Log) LastMoment(ctx context.Context) (hazard.Instant, error) {
 	at, err := s.readQ.LastMoment(ctx)
 	if none(err) {
 		return hazard.MinInstant, nil
@@ -619,7 +619,7 @@ func (s *Store) LastMoment(ctx context.Context) (hazard.Instant, error) {
 }
 
 // SinceAt does the same as Since, without changes after a moment.
-func (s *Store) SinceAt(ctx context.Context, n int64, limit int, at hazard.Instant) ([]hazard.Change, error) {
+func (s *Log) SinceAt(ctx context.Context, n int64, limit int, at hazard.Instant) ([]hazard.Change, error) {
 	rows, err := s.readQ.ChangesSinceAt(ctx, sqlc.ChangesSinceAtParams{After: n, AtMs: int64(at), MaxRows: int32(limit)})
 	if err == nil {
 		err = keptAt(ctx, s.readQ, at)
@@ -637,7 +637,7 @@ func (s *Store) SinceAt(ctx context.Context, n int64, limit int, at hazard.Insta
 }
 
 // HazardChangesAt does the same as HazardChanges, without changes after a moment.
-func (s *Store) HazardChangesAt(ctx context.Context, hazardID, n int64, limit int, at hazard.Instant) ([]hazard.Change, error) {
+func (s *Log) HazardChangesAt(ctx context.Context, hazardID, n int64, limit int, at hazard.Instant) ([]hazard.Change, error) {
 	rows, err := s.readQ.ChangesOfHazardAt(ctx, sqlc.ChangesOfHazardAtParams{HazardID: hazardID, After: n, AtMs: int64(at), MaxRows: int32(limit)})
 	if err == nil {
 		err = keptAt(ctx, s.readQ, at)
@@ -655,7 +655,7 @@ func (s *Store) HazardChangesAt(ctx context.Context, hazardID, n int64, limit in
 }
 
 // Reported reports whether a source has ever reported anything.
-func (s *Store) Reported(ctx context.Context, source string) (bool, error) {
+func (s *Sources) Reported(ctx context.Context, source string) (bool, error) {
 	any, err := s.readQ.SourceReported(ctx, source)
 	if err != nil {
 		return false, fmt.Errorf("source %s: %w", source, storeError(err))
@@ -665,7 +665,7 @@ func (s *Store) Reported(ctx context.Context, source string) (bool, error) {
 
 // Resolve fills in the hazards with the filter's ref, if it has one; a merged one is replaced by
 // its successor. Search does it itself; call it before Match.
-func (s *Store) Resolve(ctx context.Context, f *query.Filter) (err error) {
+func (s *Search) Resolve(ctx context.Context, f *query.Filter) (err error) {
 	if f.Ref != "" {
 		f.Hazards, err = leadsTo(ctx, s.readQ, f.Ref)
 	}

@@ -320,7 +320,7 @@ func (s *stage) rules(t *rapid.T, q query.Query, orgs []int64) []seen {
 	if q.At != nil {
 		at, now = *q.At, *q.At
 	}
-	changes, err := s.Since(t.Context(), 0, 1_000_000)
+	changes, err := s.Log.Since(t.Context(), 0, 1_000_000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -479,7 +479,7 @@ func TestReadsOfAnEarlierMomentAreThoseOfThen(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := newStage(t, kept)
 		s.happen(t, 60)
-		changes, err := s.Since(t.Context(), 0, 1_000_000)
+		changes, err := s.Log.Since(t.Context(), 0, 1_000_000)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -503,12 +503,12 @@ func TestReadsOfAnEarlierMomentAreThoseOfThen(t *testing.T) {
 			}
 		}
 		for _, id := range s.ids {
-			h, err := s.HazardAt(t.Context(), id, at)
+			h, err := s.Log.HazardAt(t.Context(), id, at)
 			want, there := hazards[id]
 			if there != (err == nil) || there && !cmp.Equal(*want.ExpireAt(at), *h) || !there && !errors.Is(err, hazard.ErrNotFound) {
 				t.Fatalf("hazard %d at %s: %+v, %v; want %+v", id, at, h, err, want)
 			}
-			list, err := s.ProductsAt(t.Context(), id, orgs, at)
+			list, err := s.Log.ProductsAt(t.Context(), id, orgs, at)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -528,13 +528,13 @@ func TestReadsOfAnEarlierMomentAreThoseOfThen(t *testing.T) {
 			}
 		}
 		for _, id := range s.goods {
-			p, err := s.ProductAt(t.Context(), id, orgs, at)
+			p, err := s.Log.ProductAt(t.Context(), id, orgs, at)
 			want := products[id]
 			if there := want != nil && !want.Deleted && mayRead(want, present[id], orgs); there != (err == nil) || there && p.Version != want.Version {
 				t.Fatalf("product %d at %s: %+v, %v; want %+v", id, at, p, err, want)
 			}
 		}
-		list, err := s.SinceAt(t.Context(), 0, 1_000_000, at)
+		list, err := s.Log.SinceAt(t.Context(), 0, 1_000_000, at)
 		var got []int64
 		for _, c := range list {
 			got = append(got, c.Number)
@@ -565,7 +565,7 @@ func TestCursorIsOfOneSearchOneHistoryAndOneHour(t *testing.T) {
 		save(t, other, flood(fmt.Sprint(i)))
 	}
 	q := parseQuery(t, "type=FLOOD,STORM&limit=2")
-	p, err := s.Search(t.Context(), q, nil, noon)
+	p, err := s.Search.Find(t.Context(), q, nil, noon)
 	if err != nil || p.Cursor == "" {
 		t.Fatalf("%+v, %v", p, err)
 	}
@@ -586,7 +586,7 @@ func TestCursorIsOfOneSearchOneHistoryAndOneHour(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			q := parseQuery(t, tt.query)
 			q.Cursor = p.Cursor
-			_, err := tt.store.Search(t.Context(), q, nil, noon.Add(tt.at))
+			_, err := tt.store.Search.Find(t.Context(), q, nil, noon.Add(tt.at))
 			if _, fault := errors.AsType[query.Faults](err); fault == tt.ok || (err == nil) != tt.ok {
 				t.Errorf("error %v", err)
 			}
@@ -602,7 +602,7 @@ func TestPagesOfThePastGoOnForAnHour(t *testing.T) {
 	q := parseQuery(t, "limit=2&sort=hazard_ID&at="+url.QueryEscape(noon.String()))
 	var ids []int64
 	for page := range 3 {
-		p, err := s.Search(t.Context(), q, nil, noon.Add(24*time.Hour+time.Duration(page)*time.Minute))
+		p, err := s.Search.Find(t.Context(), q, nil, noon.Add(24*time.Hour+time.Duration(page)*time.Minute))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -631,7 +631,7 @@ func TestWhatAnOlderProgramWroteIsFoundAfterTheNextStart(t *testing.T) {
 	}
 	again := open(t, dir)
 	for text, want := range map[string]int{"": 3, "q=flood": 3, "q=2": 1, "bbox=1,-3,2,0": 3, "bbox=10,10,20,20": 0, "status=A": 3} {
-		p, err := again.Search(t.Context(), parseQuery(t, text), nil, noon)
+		p, err := again.Search.Find(t.Context(), parseQuery(t, text), nil, noon)
 		if err != nil || len(p.Hazards) != want {
 			t.Errorf("%q: %+v, %v; want %d hazards", text, p, err, want)
 		}
@@ -646,7 +646,7 @@ func TestRefLeadsAMergedHazardToItsSuccessor(t *testing.T) {
 	}
 	if _, err := s.Write(t.Context(), noon, store.Origin{Admin: true}, func(tx *store.Tx) error {
 		errs := []error{
-			tx.SaveEvent(&store.Event{Source: "usgs", Key: "us1", HazardID: first.ID}), tx.AddEventKey("usgs", "us1", "us1"), tx.AddRef("glide:EQ-1", "usgs", "us1"),
+			tx.Events.Save(&store.Event{Source: "usgs", Key: "us1", HazardID: first.ID}), tx.Events.AddKey("usgs", "us1", "us1"), tx.Events.AddRef("glide:EQ-1", "usgs", "us1"),
 		}
 		for _, h := range []*hazard.Hazard{first, second} {
 			before := *h
@@ -662,7 +662,7 @@ func TestRefLeadsAMergedHazardToItsSuccessor(t *testing.T) {
 	}
 	for ref, want := range map[string][]int64{"usgs:us1": {third.ID}, "glide:EQ-1": {third.ID}, "glide:EQ-2": nil, "nws:us1": nil} {
 		q := parseQuery(t, "ref="+ref)
-		p, err := s.Search(t.Context(), q, nil, noon)
+		p, err := s.Search.Find(t.Context(), q, nil, noon)
 		var ids []int64
 		for _, h := range p.Hazards {
 			ids = append(ids, h.ID)
@@ -670,7 +670,7 @@ func TestRefLeadsAMergedHazardToItsSuccessor(t *testing.T) {
 		if err != nil || !slices.Equal(ids, want) {
 			t.Errorf("%s leads to %v, %v; want %v", ref, ids, err, want)
 		}
-		if err := s.Resolve(t.Context(), &q.Filter); err != nil || !slices.Equal(q.Hazards, want) {
+		if err := s.Search.Resolve(t.Context(), &q.Filter); err != nil || !slices.Equal(q.Hazards, want) {
 			t.Errorf("%s resolves to %v, %v; want %v", ref, q.Hazards, err, want)
 		}
 	}
@@ -680,12 +680,12 @@ func TestSearchThatTakesTooLongIsRefused(t *testing.T) {
 	s := open(t, t.TempDir())
 	save(t, s, flood("one"))
 	s.SearchTime(time.Nanosecond)
-	if _, err := s.Search(t.Context(), parseQuery(t, "q=one"), nil, noon); !errors.Is(err, query.ErrTooBroad) {
+	if _, err := s.Search.Find(t.Context(), parseQuery(t, "q=one"), nil, noon); !errors.Is(err, query.ErrTooBroad) {
 		t.Errorf("error %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := s.Search(ctx, parseQuery(t, "q=one"), nil, noon); !errors.Is(err, context.Canceled) {
+	if _, err := s.Search.Find(ctx, parseQuery(t, "q=one"), nil, noon); !errors.Is(err, context.Canceled) {
 		t.Errorf("a search of a reader who has disconnected: %v", err)
 	}
 }
@@ -703,7 +703,7 @@ func TestAnotherProcessFindsWhatWasWritten(t *testing.T) {
 	}
 	for _, s := range []*store.Store{one, two} {
 		for text, want := range map[string]int{"bbox=49,-3,51,0": 1, "bbox=0,-3,2,0": 0, "q=two": 1, "q=one": 0} {
-			if n, _, err := s.Count(t.Context(), parseQuery(t, text), noon); err != nil || n != int64(want) {
+			if n, _, err := s.Search.Count(t.Context(), parseQuery(t, text), noon); err != nil || n != int64(want) {
 				t.Errorf("%s: %d, %v; want %d", text, n, err, want)
 			}
 		}

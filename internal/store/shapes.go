@@ -43,7 +43,7 @@ func (c shapeCache) of(ctx context.Context, q *sqlc.Queries, refs []hazard.AreaR
 }
 
 // Shapes returns the geometries of refs, in order.
-func (s *Store) Shapes(ctx context.Context, refs []hazard.AreaRef) ([]geo.Shape, error) {
+func (s *Hazards) Shapes(ctx context.Context, refs []hazard.AreaRef) ([]geo.Shape, error) {
 	return s.shapes.of(ctx, s.readQ, refs)
 }
 
@@ -54,19 +54,19 @@ type Selection struct {
 }
 
 // Select returns a Selection for a filter.
-func (s *Store) Select(f query.Filter) *Selection { return &Selection{s, f} }
+func (s *Search) Select(f query.Filter) *Selection { return &Selection{s.store, f} }
 
 // Match reports whether a recorded state of a hazard matches the filter; it ignores an end that has
 // passed since. It resolves the filter's ref each time, because the result may change.
 func (x *Selection) Match(ctx context.Context, h *hazard.Hazard) (bool, error) {
 	f := x.filter
-	if err := x.store.Resolve(ctx, &f); err != nil {
+	if err := x.store.Search.Resolve(ctx, &f); err != nil {
 		return false, err
 	}
 	const recorded = hazard.MinInstant // earlier than any end
 	if !f.MatchRecord(h, recorded) || !f.NeedsShapes() {
 		return f.MatchRecord(h, recorded), nil
 	}
-	shapes, err := x.store.Shapes(ctx, h.Areas)
+	shapes, err := x.store.Hazards.Shapes(ctx, h.Areas)
 	return err == nil && f.MatchAt(h, query.Footprint(h, shapes), recorded), err
 }

@@ -17,9 +17,9 @@ import (
 	"github.com/hazardd/hazardd/internal/store/sqlc"
 )
 
-// Event returns the event that a source has under key: its first key and its hazard. It returns
+// Key returns the event that a source has under key: its first key and its hazard. It returns
 // ErrNotFound if the source has not reported it.
-func (t *Tx) Event(source, key string) (event string, hazardID int64, err error) {
+func (t *TxEvents) Key(source, key string) (event string, hazardID int64, err error) {
 	row, err := t.q.EventKey(t.ctx, sqlc.EventKeyParams{Source: source, Key: key})
 	if err != nil {
 		return "", 0, found(err, "event %s:%s", source, key)
@@ -27,8 +27,8 @@ func (t *Tx) Event(source, key string) (event string, hazardID int64, err error)
 	return row.Event, row.HazardID, nil
 }
 
-// AddEventKey adds a key of a source's event. A key that is already in use keeps its event.
-func (t *Tx) AddEventKey(source, key, event string) error {
+// AddKey adds a key of a source's event. A key that is already in use keeps its event.
+func (t *TxEvents) AddKey(source, key, event string) error {
 	return t.q.AddEventKey(t.ctx, sqlc.AddEventKeyParams{Source: source, Key: key, Event: event})
 }
 
@@ -40,13 +40,13 @@ type Named struct {
 }
 
 // Named returns the events that a source has reported under names, by name.
-func (t *Tx) Named(source string, names []string) (map[string]Named, error) {
+func (t *TxEvents) Named(source string, names []string) (map[string]Named, error) {
 	return named(t.ctx, t.tx, t.store, source, names)
 }
 
 // Named returns the events that a source has reported under names, by name.
-func (s *Store) Named(ctx context.Context, source string, names []string) (map[string]Named, error) {
-	found, err := named(ctx, s.reads, s, source, names)
+func (s *Reports) Named(ctx context.Context, source string, names []string) (map[string]Named, error) {
+	found, err := named(ctx, s.reads, s.store, source, names)
 	return found, storeError(err)
 }
 
@@ -81,12 +81,12 @@ type Event struct {
 	Point       *hazard.Point
 	Called      string
 	Joined      string // why it is part of that hazard; empty if it created it
-	// Shapes are the source's shapes, one per part. SaveEvent does not change them; see SaveShapes.
+	// Shapes are the source's shapes, one per part. TxEvents.Save does not change them; see TxEvents.SaveShapes.
 	Shapes []hazard.ShapesRef
 }
 
-// SaveEvent stores an event.
-func (t *Tx) SaveEvent(e *Event) error {
+// Save stores an event.
+func (t *TxEvents) Save(e *Event) error {
 	p := sqlc.SaveEventParams{Source: e.Source, Event: e.Key, HazardID: e.HazardID, TypeID: string(e.Type), StartMs: int64(e.Start), EndMs: int64(e.End),
 		Called: e.Called, Joined: e.Joined, Placed: e.Point != nil}
 	if e.Point != nil {
@@ -95,9 +95,9 @@ func (t *Tx) SaveEvent(e *Event) error {
 	return t.q.SaveEvent(t.ctx, p)
 }
 
-// SaveShapes stores references to an event's shapes. KeepShapes must have stored the shapes
+// SaveShapes stores references to an event's shapes. Hazards.KeepShapes must have stored the shapes
 // themselves before.
-func (t *Tx) SaveShapes(name EventName, refs []hazard.ShapesRef) error {
+func (t *TxEvents) SaveShapes(name EventName, refs []hazard.ShapesRef) error {
 	text, err := json.Marshal(refs)
 	if err != nil {
 		return err
@@ -108,8 +108,8 @@ func (t *Tx) SaveShapes(name EventName, refs []hazard.ShapesRef) error {
 	return t.q.SetShapes(t.ctx, sqlc.SetShapesParams{Source: name.Source, Event: name.Key, Shapes: string(text)})
 }
 
-// FindEvent reads an event, and reports whether it exists.
-func (t *Tx) FindEvent(name EventName) (Event, bool, error) {
+// Find reads an event, and reports whether it exists.
+func (t *TxEvents) Find(name EventName) (Event, bool, error) {
 	row, err := t.q.EventOf(t.ctx, sqlc.EventOfParams{Source: name.Source, Event: name.Key})
 	if none(err) {
 		return Event{}, false, nil
@@ -121,32 +121,32 @@ func (t *Tx) FindEvent(name EventName) (Event, bool, error) {
 	return list[0], true, nil
 }
 
-// RenameEvent makes event to replace event from, with all its keys.
-func (t *Tx) RenameEvent(source, from, to string) error {
+// Rename makes event to replace event from, with all its keys.
+func (t *TxEvents) Rename(source, from, to string) error {
 	if err := t.q.RenameEvent(t.ctx, sqlc.RenameEventParams{Source: source, FromEvent: from, ToEvent: to}); err != nil {
 		return err
 	}
-	return t.DropEvent(source, from)
+	return t.Drop(source, from)
 }
 
-// DropEvent forgets an event that has no hazard. Its reports stay.
-func (t *Tx) DropEvent(source, event string) error {
+// Drop forgets an event that has no hazard. Its reports stay.
+func (t *TxEvents) Drop(source, event string) error {
 	return t.q.DropEvent(t.ctx, sqlc.DropEventParams{Source: source, Event: event})
 }
 
-// Events lists the events of a hazard.
-func (t *Tx) Events(hazardID int64) ([]Event, error) {
+// Of lists the events of a hazard.
+func (t *TxEvents) Of(hazardID int64) ([]Event, error) {
 	rows, err := t.q.EventsOfHazard(t.ctx, hazardID)
 	return decodeEvents(rows, err)
 }
 
-// EventsStarting lists the events of a type that began within a period, including its limits.
-func (t *Tx) EventsStarting(typ hazard.Type, from, to hazard.Instant) ([]Event, error) {
+// Starting lists the events of a type that began within a period, including its limits.
+func (t *TxEvents) Starting(typ hazard.Type, from, to hazard.Instant) ([]Event, error) {
 	return eventsStarting(t.ctx, t.q, typ, from, to)
 }
 
-// EventsStarting does the same as Tx.EventsStarting.
-func (s *Store) EventsStarting(ctx context.Context, typ hazard.Type, from, to hazard.Instant) ([]Event, error) {
+// EventsStarting does the same as TxEvents.Starting.
+func (s *Reports) EventsStarting(ctx context.Context, typ hazard.Type, from, to hazard.Instant) ([]Event, error) {
 	events, err := eventsStarting(ctx, s.readQ, typ, from, to)
 	return events, storeError(err)
 }
@@ -156,9 +156,9 @@ func eventsStarting(ctx context.Context, q *sqlc.Queries, typ hazard.Type, from,
 	return decodeEvents(rows, err)
 }
 
-// EventsNear lists the events of a type that began within a period, including its limits, in a
+// Near lists the events of a type that began within a period, including its limits, in a
 // small box, by start, without those of one source.
-func (t *Tx) EventsNear(typ hazard.Type, from, to hazard.Instant, within geo.Box, without string) ([]Event, error) {
+func (t *TxEvents) Near(typ hazard.Type, from, to hazard.Instant, within geo.Box, without string) ([]Event, error) {
 	parts := []geo.Box{within}
 	if within.West > within.East { // it crosses the antimeridian
 		parts = []geo.Box{{West: within.West, South: within.South, East: 180, North: within.North},
@@ -203,23 +203,23 @@ func decodeEvents(rows []sqlc.Event, err error) ([]Event, error) {
 }
 
 // AddRef adds another source's name of an event, as SCHEME:ID.
-func (t *Tx) AddRef(ref, source, event string) error {
+func (t *TxEvents) AddRef(ref, source, event string) error {
 	return t.q.AddRef(t.ctx, sqlc.AddRefParams{Ref: ref, Source: source, Event: event})
 }
 
 // Refs lists other sources' names of an event, as SCHEME:ID.
-func (t *Tx) Refs(name EventName) ([]string, error) {
+func (t *TxEvents) Refs(name EventName) ([]string, error) {
 	return t.q.RefsOfEvent(t.ctx, sqlc.RefsOfEventParams{Source: name.Source, Event: name.Key})
 }
 
 // Names lists the names under which other sources may know an event, as SCHEME:ID: its Refs, and
 // those of its keys that another source has used for an event.
-func (t *Tx) Names(name EventName) ([]string, error) {
+func (t *TxEvents) Names(name EventName) ([]string, error) {
 	return t.q.NamesOfEvent(t.ctx, sqlc.NamesOfEventParams{Source: name.Source, Event: name.Key})
 }
 
 // RefsOfHazard lists other sources' names of each event of a hazard, as SCHEME:ID.
-func (t *Tx) RefsOfHazard(id int64) (map[EventName][]string, error) {
+func (t *TxEvents) RefsOfHazard(id int64) (map[EventName][]string, error) {
 	rows, err := t.q.RefsOfHazard(t.ctx, id)
 	refs := map[EventName][]string{}
 	for _, r := range rows {
@@ -231,7 +231,7 @@ func (t *Tx) RefsOfHazard(id int64) (map[EventName][]string, error) {
 
 // Called lists the events with the name ref, SCHEME:ID, given by any source or by the source of the
 // scheme itself.
-func (t *Tx) Called(ref string) ([]Event, error) { return called(t.ctx, t.q, ref) }
+func (t *TxEvents) Called(ref string) ([]Event, error) { return called(t.ctx, t.q, ref) }
 
 func called(ctx context.Context, q *sqlc.Queries, ref string) ([]Event, error) {
 	scheme, id, _ := strings.Cut(ref, ":")
@@ -239,12 +239,12 @@ func called(ctx context.Context, q *sqlc.Queries, ref string) ([]Event, error) {
 }
 
 // Replaced lists the events that an event has replaced, according to their sources.
-func (t *Tx) Replaced(by EventName) ([]Event, error) {
+func (t *TxEvents) Replaced(by EventName) ([]Event, error) {
 	return decodeEvents(t.q.EventsReplaced(t.ctx, sqlc.EventsReplacedParams{Source: by.Source, Event: by.Key}))
 }
 
 // KnownRefs reports which of refs a source has given to an event.
-func (t *Tx) KnownRefs(refs []string) (map[string]bool, error) {
+func (t *TxEvents) KnownRefs(refs []string) (map[string]bool, error) {
 	found := map[string]bool{}
 	if len(refs) == 0 {
 		return found, nil
@@ -280,7 +280,7 @@ const (
 )
 
 // SaveVerdict stores a decision about two events and replaces an earlier one; "" removes it.
-func (t *Tx) SaveVerdict(a, b EventName, v Verdict) error {
+func (t *TxEvents) SaveVerdict(a, b EventName, v Verdict) error {
 	for _, p := range [][2]EventName{{a, b}, {b, a}} {
 		if v == "" {
 			if err := t.q.DropVerdict(t.ctx, sqlc.DropVerdictParams{Source: p[0].Source, Event: p[0].Key, OtherSource: p[1].Source, OtherEvent: p[1].Key}); err != nil {
@@ -298,13 +298,13 @@ func (t *Tx) SaveVerdict(a, b EventName, v Verdict) error {
 // Verdicts are decisions about pairs of events. The zero value is empty.
 type Verdicts map[EventName]map[EventName]Verdict
 
-// VerdictsOfEvent lists the decisions about an event and others.
-func (t *Tx) VerdictsOfEvent(a EventName) (Verdicts, error) {
+// Verdicts lists the decisions about an event and others.
+func (t *TxEvents) Verdicts(a EventName) (Verdicts, error) {
 	return decodeVerdicts(t.q.VerdictsOfEvent(t.ctx, sqlc.VerdictsOfEventParams{Source: a.Source, Event: a.Key}))
 }
 
 // VerdictsOfHazard lists the decisions about the events of a hazard and others.
-func (t *Tx) VerdictsOfHazard(id int64) (Verdicts, error) {
+func (t *TxEvents) VerdictsOfHazard(id int64) (Verdicts, error) {
 	return decodeVerdicts(t.q.VerdictsOfHazard(t.ctx, id))
 }
 
@@ -324,9 +324,9 @@ func decodeVerdicts(rows []sqlc.Parted, err error) (Verdicts, error) {
 	return all, err
 }
 
-// Reports reads the latest report of each part of an event. A stripped part only has its Part,
+// Of reads the latest report of each part of an event. A stripped part only has its Part,
 // Version, Start and Places, and Renewed if it was known.
-func (t *Tx) Reports(source, event string) ([]hazard.Report, error) {
+func (t *TxReports) Of(source, event string) ([]hazard.Report, error) {
 	reports, _, err := readReports(t.ctx, t.q, source, event)
 	return reports, err
 }
@@ -365,20 +365,20 @@ func decodeReport(source, event, part, body string) (r hazard.Report, err error)
 	return r, nil
 }
 
-// SaveReport stores r as the latest report of its part of an event. payload is the SHA-256 of its
+// Save stores r as the latest report of its part of an event. payload is the SHA-256 of its
 // payload; if empty, the earlier one stays.
-func (t *Tx) SaveReport(event string, r *hazard.Report, payload string) error {
+func (t *TxReports) Save(event string, r *hazard.Report, payload string) error {
 	body, err := json.Marshal(r)
 	if err != nil {
 		return fmt.Errorf("report %s:%s: %w", r.Source, r.Key, err)
 	}
-	return t.q.SaveReport(t.ctx, sqlc.SaveReportParams{Source: r.Source, Event: event, Part: r.Part, Version: r.Version, ReceivedMs: int64(t.Now()),
+	return t.q.SaveReport(t.ctx, sqlc.SaveReportParams{Source: r.Source, Event: event, Part: r.Part, Version: r.Version, ReceivedMs: int64(t.self.Now()),
 		StartMs: int64(r.Start), Places: strings.Join(r.Places, " "), Body: string(body), Payload: payload})
 }
 
-// StripReport removes the content of a superseded part, except which places it covered, and until
+// Strip removes the content of a superseded part, except which places it covered, and until
 // when a list named it: a later report of the part that does not tell keeps that.
-func (t *Tx) StripReport(event string, r *hazard.Report) error {
+func (t *TxReports) Strip(event string, r *hazard.Report) error {
 	body := []byte{}
 	if r.Renewed != nil {
 		stripped := hazard.Report{Source: r.Source, Key: r.Key, Severity: hazard.Information, Renewed: r.Renewed}
@@ -391,8 +391,8 @@ func (t *Tx) StripReport(event string, r *hazard.Report) error {
 	return t.q.StripReport(t.ctx, sqlc.StripReportParams{Source: r.Source, Event: event, Part: r.Part, Body: string(body)})
 }
 
-// ForgetReport removes a report of which no hazard is made.
-func (t *Tx) ForgetReport(source, event, part string) error {
+// Forget removes a report of which no hazard is made.
+func (t *TxReports) Forget(source, event, part string) error {
 	return t.q.ForgetReport(t.ctx, sqlc.ForgetReportParams{Source: source, Event: event, Part: part})
 }
 
@@ -415,7 +415,7 @@ const (
 )
 
 // Hold keeps a suspect report, and tells whether it is new. decision is what was decided about the very same report before.
-func (t *Tx) Hold(r *hazard.Report, reason string) (isNew bool, decision string, err error) {
+func (t *TxReports) Hold(r *hazard.Report, reason string) (isNew bool, decision string, err error) {
 	decision, err = t.q.HeldDecision(t.ctx, sqlc.HeldDecisionParams{Source: r.Source, Event: r.Key, Part: r.Part, Version: r.Version})
 	if err == nil || !none(err) {
 		return false, decision, err
@@ -428,7 +428,7 @@ func (t *Tx) Hold(r *hazard.Report, reason string) (isNew bool, decision string,
 	if err != nil {
 		return false, "", fmt.Errorf("report %s:%s: %w", r.Source, r.Key, err)
 	}
-	_, err = t.q.Hold(t.ctx, sqlc.HoldParams{ID: id, Source: r.Source, Event: r.Key, Part: r.Part, Version: r.Version, ReceivedMs: int64(t.Now()), Reason: reason, Body: seal(id, body)})
+	_, err = t.q.Hold(t.ctx, sqlc.HoldParams{ID: id, Source: r.Source, Event: r.Key, Part: r.Part, Version: r.Version, ReceivedMs: int64(t.self.Now()), Reason: reason, Body: seal(id, body)})
 	return true, "", err
 }
 
@@ -439,13 +439,13 @@ const (
 )
 
 // Placed releases what was held of a part for want of a place.
-func (t *Tx) Placed(source, event, part string) error {
-	_, err := t.q.ReleaseHeld(t.ctx, sqlc.ReleaseHeldParams{NowMs: int64(t.Now()), Source: source, Event: event, Part: part})
+func (t *TxReports) Placed(source, event, part string) error {
+	_, err := t.q.ReleaseHeld(t.ctx, sqlc.ReleaseHeldParams{NowMs: int64(t.self.Now()), Source: source, Event: event, Part: part})
 	return err
 }
 
 // TakeUp takes a report from those that are held. It is hazard.ErrNotFound if it is no longer there, or was decided about, and a *DamagedError if it cannot be read.
-func (t *Tx) TakeUp(id int64) (*Held, error) {
+func (t *TxReports) TakeUp(id int64) (*Held, error) {
 	row, err := t.q.HeldReport(t.ctx, id)
 	if err != nil {
 		return nil, found(err, "held report %d", id)
@@ -459,12 +459,12 @@ func (t *Tx) TakeUp(id int64) (*Held, error) {
 
 // Decide records an editor's decision about a held report and returns it. ErrNotFound if there is none of that number,
 // ErrConflict if it was decided before. If the report cannot be read, its content is removed.
-func (t *Tx) Decide(id int64, decision string) (*Held, error) {
+func (t *TxReports) Decide(id int64, decision string) (*Held, error) {
 	row, err := t.q.HeldReport(t.ctx, id)
 	if err != nil {
 		return nil, found(err, "held report %d", id)
 	}
-	n, err := t.q.DecideHeld(t.ctx, sqlc.DecideHeldParams{ID: id, Decision: decision, DecidedBy: t.origin.User, DecidedMs: int64(t.Now())})
+	n, err := t.q.DecideHeld(t.ctx, sqlc.DecideHeldParams{ID: id, Decision: decision, DecidedBy: t.origin.User, DecidedMs: int64(t.self.Now())})
 	if err != nil {
 		return nil, err
 	}
@@ -503,20 +503,20 @@ type EventReports struct {
 }
 
 // EventsJoinedByRule lists at most most events that a rule has joined to active hazards, by hazard.
-func (s *Store) EventsJoinedByRule(ctx context.Context, most int32) ([]Event, error) {
+func (s *Reports) EventsJoinedByRule(ctx context.Context, most int32) ([]Event, error) {
 	rows, err := s.readQ.EventsJoinedByRule(ctx, most)
 	return decodeEvents(rows, storeError(err))
 }
 
 // EventsOf lists the events of a hazard, and the decisions about them.
-func (s *Store) EventsOf(ctx context.Context, hazardID int64) ([]Event, Verdicts, error) {
+func (s *Reports) EventsOf(ctx context.Context, hazardID int64) ([]Event, Verdicts, error) {
 	events, errE := decodeEvents(s.readQ.EventsOfHazard(ctx, hazardID))
 	found, errV := decodeVerdicts(s.readQ.VerdictsOfHazard(ctx, hazardID))
 	return events, found, storeError(errors.Join(errE, errV))
 }
 
-// EventReports reads what each source reports about a hazard.
-func (s *Store) EventReports(ctx context.Context, hazardID int64) ([]EventReports, error) {
+// Of reads what each source reports about a hazard.
+func (s *Reports) Of(ctx context.Context, hazardID int64) ([]EventReports, error) {
 	events, err := decodeEvents(s.readQ.EventsOfHazard(ctx, hazardID))
 	if err != nil {
 		return nil, storeError(err)
@@ -535,7 +535,7 @@ func (s *Store) EventReports(ctx context.Context, hazardID int64) ([]EventReport
 }
 
 // Called lists the hazards with the identifier ref, SCHEME:ID, by id.
-func (s *Store) Called(ctx context.Context, ref string) ([]*hazard.Hazard, error) {
+func (s *Hazards) Called(ctx context.Context, ref string) ([]*hazard.Hazard, error) {
 	events, err := called(ctx, s.readQ, ref)
 	if err != nil {
 		return nil, storeError(err)
@@ -545,7 +545,7 @@ func (s *Store) Called(ctx context.Context, ref string) ([]*hazard.Hazard, error
 		if len(list) > 0 && list[len(list)-1].ID == e.HazardID {
 			continue
 		}
-		h, err := s.Hazard(ctx, e.HazardID)
+		h, err := s.Get(ctx, e.HazardID)
 		if err != nil {
 			return nil, err
 		}
@@ -554,8 +554,8 @@ func (s *Store) Called(ctx context.Context, ref string) ([]*hazard.Hazard, error
 	return list, nil
 }
 
-// HeldReports lists the held reports of a source that wait for a decision, newest first. Those that cannot be read are among them.
-func (s *Store) HeldReports(ctx context.Context, source string, limit int) ([]*Held, error) {
+// Held lists the held reports of a source that wait for a decision, newest first. Those that cannot be read are among them.
+func (s *Reports) Held(ctx context.Context, source string, limit int) ([]*Held, error) {
 	rows, err := s.readQ.OpenHeld(ctx, sqlc.OpenHeldParams{Source: source, Limit: int32(limit)})
 	if err != nil {
 		return nil, storeError(err)
@@ -576,8 +576,8 @@ func (h *Held) Why() string {
 }
 
 // KeptBack lists the reports of all sources that are held because something is damaged, the oldest first. Of each report it has the source and the
-// key alone: see Tx.TakeUp.
-func (s *Store) KeptBack(ctx context.Context) ([]Held, error) {
+// key alone: see TxReports.TakeUp.
+func (s *Reports) KeptBack(ctx context.Context) ([]Held, error) {
 	rows, err := s.readQ.KeptBack(ctx)
 	held := make([]Held, len(rows))
 	for i, r := range rows {
@@ -587,7 +587,7 @@ func (s *Store) KeptBack(ctx context.Context) ([]Held, error) {
 }
 
 // CountHeld counts the held reports of a source that wait for a decision.
-func (s *Store) CountHeld(ctx context.Context, source string) (int64, error) {
+func (s *Reports) CountHeld(ctx context.Context, source string) (int64, error) {
 	n, err := s.readQ.CountHeld(ctx, source)
 	return n, storeError(err)
 }
@@ -609,14 +609,14 @@ type SourceError struct {
 // a disk.
 const keptErrors = 200
 
-// AddSourceErrors stores the newest errors of a source, each kind once.
-func (t *Tx) AddSourceErrors(source string, errs []SourceError) error {
+// AddErrors stores the newest errors of a source, each kind once.
+func (t *TxReports) AddErrors(source string, errs []SourceError) error {
 	for _, e := range errs[:min(len(errs), keptErrors)] {
 		id, err := t.number("source_error")
 		if err != nil {
 			return err
 		}
-		err = t.q.AddSourceError(t.ctx, sqlc.AddSourceErrorParams{ID: id, Source: source, Record: e.Record, Reason: e.Reason, AtMs: int64(t.Now()), Raw: append([]byte{}, e.Raw...),
+		err = t.q.AddSourceError(t.ctx, sqlc.AddSourceErrorParams{ID: id, Source: source, Record: e.Record, Reason: e.Reason, AtMs: int64(t.self.Now()), Raw: append([]byte{}, e.Raw...),
 			Payload: e.Payload})
 		if err != nil {
 			return err
@@ -628,8 +628,8 @@ func (t *Tx) AddSourceErrors(source string, errs []SourceError) error {
 	return t.q.TrimSourceErrors(t.ctx, sqlc.TrimSourceErrorsParams{Source: source, Keep: keptErrors})
 }
 
-// SourceErrors lists the stored errors of a source, newest first.
-func (s *Store) SourceErrors(ctx context.Context, source string, limit int) ([]SourceError, error) {
+// Errors lists the stored errors of a source, newest first.
+func (s *Sources) Errors(ctx context.Context, source string, limit int) ([]SourceError, error) {
 	rows, err := s.readQ.SourceErrors(ctx, sqlc.SourceErrorsParams{Source: source, Limit: int32(limit)})
 	if err != nil {
 		return nil, storeError(err)
@@ -649,7 +649,7 @@ type ActiveEvent struct {
 }
 
 // ActiveEvents lists the events of a source with active hazards.
-func (s *Store) ActiveEvents(ctx context.Context, source string) ([]ActiveEvent, error) {
+func (s *Reports) ActiveEvents(ctx context.Context, source string) ([]ActiveEvent, error) {
 	rows, err := s.readQ.ActiveEvents(ctx, source)
 	if err != nil {
 		return nil, storeError(err)
@@ -661,8 +661,8 @@ func (s *Store) ActiveEvents(ctx context.Context, source string) ([]ActiveEvent,
 	return events, nil
 }
 
-// SourceStates reads the states of all sources by name, as SaveSourceState wrote them.
-func (s *Store) SourceStates(ctx context.Context) (map[string][]byte, error) {
+// States reads the states of all sources by name, as SaveState wrote them.
+func (s *Sources) States(ctx context.Context) (map[string][]byte, error) {
 	rows, err := s.readQ.SourceStates(ctx)
 	if err != nil {
 		return nil, storeError(err)
@@ -674,8 +674,8 @@ func (s *Store) SourceStates(ctx context.Context) (map[string][]byte, error) {
 	return states, nil
 }
 
-// SourceRequests reads the states under names with the suffix end, by name.
-func (s *Store) SourceRequests(ctx context.Context, end string) (map[string][]byte, error) {
+// Requests reads the states under names with the suffix end, by name.
+func (s *Sources) Requests(ctx context.Context, end string) (map[string][]byte, error) {
 	rows, err := s.readQ.SourceStatesLike(ctx, "%"+end)
 	if err != nil {
 		return nil, storeError(err)
@@ -687,8 +687,8 @@ func (s *Store) SourceRequests(ctx context.Context, end string) (map[string][]by
 	return kept, nil
 }
 
-// SourceState reads the state of one source, or nil if there is none.
-func (s *Store) SourceState(ctx context.Context, name string) ([]byte, error) {
+// State reads the state of one source, or nil if there is none.
+func (s *Sources) State(ctx context.Context, name string) ([]byte, error) {
 	body, err := s.readQ.SourceState(ctx, name)
 	if none(err) {
 		return nil, nil
@@ -696,8 +696,8 @@ func (s *Store) SourceState(ctx context.Context, name string) ([]byte, error) {
 	return []byte(body), storeError(err)
 }
 
-// SaveSourceState stores the state of a source.
-func (s *Store) SaveSourceState(ctx context.Context, name string, body []byte) error {
+// SaveState stores the state of a source.
+func (s *Sources) SaveState(ctx context.Context, name string, body []byte) error {
 	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
 		return q.SaveSourceState(ctx, sqlc.SaveSourceStateParams{Name: name, Body: string(body)})
 	})
@@ -705,7 +705,7 @@ func (s *Store) SaveSourceState(ctx context.Context, name string, body []byte) e
 
 // Place reads the stored shape of a place, the text of a GeoJSON geometry. It returns ErrNotFound
 // if it was never fetched.
-func (s *Store) Place(ctx context.Context, source, code string) (string, error) {
+func (s *Sources) Place(ctx context.Context, source, code string) (string, error) {
 	text, err := s.readQ.Place(ctx, sqlc.PlaceParams{Source: source, Code: code})
 	if err != nil {
 		return "", found(err, "place %s", code)
@@ -714,13 +714,13 @@ func (s *Store) Place(ctx context.Context, source, code string) (string, error) 
 }
 
 // SavePlace stores the shape of a place, fetched at now.
-func (s *Store) SavePlace(ctx context.Context, source, code, name, geometry string, now hazard.Instant) error {
+func (s *Sources) SavePlace(ctx context.Context, source, code, name, geometry string, now hazard.Instant) error {
 	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
 		return q.SavePlace(ctx, sqlc.SavePlaceParams{Source: source, Code: code, Name: name, Geojson: geometry, FetchedMs: int64(now)})
 	})
 }
 
-// TakeLease takes or renews a lease for holder until a moment, and reports whether holder has it
+// Take takes or renews a lease for holder until a moment, and reports whether holder has it
 // now. At most one process has it. now is the holder's time; on PostgreSQL the database's clock is
 // used instead, and until is moved by the difference. It does not wait for writers.
 //
@@ -728,7 +728,7 @@ func (s *Store) SavePlace(ctx context.Context, source, code, name, geometry stri
 // Otherwise a clock that was briefly 6 hours ahead would block everybody for 6 hours if its process
 // restarted. If the clock goes back while the holder lives, two processes have the lease until the
 // holder tries to renew it.
-func (s *Store) TakeLease(ctx context.Context, name, holder string, now, until hazard.Instant) (bool, error) {
+func (s *Leases) Take(ctx context.Context, name, holder string, now, until hazard.Instant) (bool, error) {
 	var taken bool
 	err := s.aside(ctx, func(ctx context.Context, d sqlc.DBTX, q *sqlc.Queries) error {
 		common, err := s.database.now(ctx, d, now)
@@ -741,28 +741,28 @@ func (s *Store) TakeLease(ctx context.Context, name, holder string, now, until h
 	})
 	switch {
 	case err != nil: // an earlier lease stays valid until its end
-		s.leases.LoadOrStore(name, hazard.MinInstant)
+		s.held.LoadOrStore(name, hazard.MinInstant)
 	case taken:
-		s.leases.Store(name, until)
+		s.held.Store(name, until)
 	default:
-		s.leases.Store(name, hazard.MinInstant)
+		s.held.Store(name, hazard.MinInstant)
 	}
 	return taken && err == nil, err
 }
 
-// Leases reports, for each lease that this process has tried to take, whether it has it.
-func (s *Store) Leases(now hazard.Instant) map[string]bool {
+// Held reports, for each lease that this process has tried to take, whether it has it.
+func (s *Leases) Held(now hazard.Instant) map[string]bool {
 	all := map[string]bool{}
-	s.leases.Range(func(name, until any) bool {
+	s.held.Range(func(name, until any) bool {
 		all[name.(string)] = now < until.(hazard.Instant)
 		return true
 	})
 	return all
 }
 
-// DropLease releases a lease if holder has it.
-func (s *Store) DropLease(ctx context.Context, name, holder string) error {
-	s.leases.Store(name, hazard.MinInstant)
+// Drop releases a lease if holder has it.
+func (s *Leases) Drop(ctx context.Context, name, holder string) error {
+	s.held.Store(name, hazard.MinInstant)
 	return s.aside(ctx, func(ctx context.Context, _ sqlc.DBTX, q *sqlc.Queries) error {
 		return q.DropLease(ctx, sqlc.DropLeaseParams{Name: name, Holder: holder})
 	})

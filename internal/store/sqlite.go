@@ -121,7 +121,7 @@ const pageSize = 8192
 const pageSums = 23
 
 // guard keeps programs that do not know page checksums from writing to a file that has them.
-func (s *Store) guard(ctx context.Context) error {
+func (s *core) guard(ctx context.Context) error {
 	if s.file == "" {
 		return nil
 	}
@@ -139,7 +139,7 @@ func (s *Store) guard(ctx context.Context) error {
 }
 
 // checkPages reports the damaged pages of a file.
-func (s *Store) checkPages(ctx context.Context, fault func(what string)) error {
+func (s *core) checkPages(ctx context.Context, fault func(what string)) error {
 	if s.file == "" {
 		return nil
 	}
@@ -148,7 +148,7 @@ func (s *Store) checkPages(ctx context.Context, fault func(what string)) error {
 
 // checkLog calls fault if the write-ahead log is not readable to its end: after a crash, SQLite
 // uses it only up to the first damage.
-func (s *Store) checkLog(ctx context.Context, fault func(what string)) (err error) {
+func (s *core) checkLog(ctx context.Context, fault func(what string)) (err error) {
 	if s.file == "" {
 		return nil
 	}

@@ -53,8 +53,32 @@ const PollEvery = 250 * time.Millisecond
 // transaction takes less.
 const writeTimeout = 60 * time.Second
 
-// Store is an open store.
+// Store is an open store. Its parts share its transactions: Write changes hazards and products, and
+// each part has the reads and writes that are its own.
 type Store struct {
+	*core
+	Hazards       *Hazards
+	Log           *Log
+	Search        *Search
+	Reports       *Reports
+	Sources       *Sources
+	Leases        *Leases
+	Subscriptions *Subscriptions
+	Notices       *Notices
+	Webhooks      *Webhooks
+	Files         *Files
+	Assets        *Assets
+	Drafts        *Drafts
+	Evidence      *Evidence
+	Pictures      *Pictures
+	Pruning       *Pruning
+	Publishing    *Publishing
+	Accounts      *Accounts
+}
+
+// core is what the parts of a store share: its connections, its write lock, and its state.
+type core struct {
+	store         *Store
 	database      database
 	write, read   *sql.DB // one writing connection, many reading ones
 	ask           *sql.DB // for short queries that must not wait: probes, and the number of the last change
@@ -85,7 +109,6 @@ type Store struct {
 	reach       *availability.Reach // whether the database is reachable, and who waits for changes
 
 	measures *measures
-	leases   sync.Map // name → until when this process has the lease, or hazard.MinInstant; see Leases
 
 	listening sync.WaitGroup
 	unlisten  context.CancelFunc
@@ -129,7 +152,8 @@ func connect(ctx context.Context, dir, name string) (*Store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("data folder: %w", err)
 	}
-	s := &Store{shapes: newShapeCache(), searchTime: searchTime, measures: newMeasures(), reach: availability.New(), turn: make(chan struct{}, 1)}
+	s := &Store{}
+	s.open(&core{shapes: newShapeCache(), searchTime: searchTime, measures: newMeasures(), reach: availability.New(), turn: make(chan struct{}, 1)})
 	s.over.Store(int64(hazard.MinInstant))
 	s.until.Store(int64(hazard.MinInstant))
 	var err error
@@ -157,7 +181,7 @@ func RedactURL(s string) string {
 }
 
 // prepare makes a store of the newest schema ready for use.
-func (s *Store) prepare(ctx context.Context) (err error) {
+func (s *core) prepare(ctx context.Context) (err error) {
 	s.reads = availability.Guarded{DB: s.read, Reach: s.reach}
 	s.writeQ, s.readQ, s.ix = sqlc.New(s.write), sqlc.New(s.reads), s.database.tables().Index()
 	if err := s.settle(ctx); err != nil {
@@ -218,7 +242,7 @@ func (s *Store) Installation() string { return s.installation }
 // inTx runs f in one write transaction and commits it. The transaction goes on when ctx is
 // canceled, because a client that hangs up must not decide whether a commit in progress counts. f
 // gets the context to use.
-func (s *Store) inTx(ctx context.Context, f func(context.Context, *sql.Tx, *sqlc.Queries) error) error {
+func (s *core) inTx(ctx context.Context, f func(context.Context, *sql.Tx, *sqlc.Queries) error) error {
 	began := time.Now()
 	err := s.inTurn(ctx, f)
 	s.measures.wrote(err, time.Since(began))
@@ -276,7 +300,7 @@ func patience(ctx context.Context) time.Duration {
 }
 
 // inTurn is inTx without metrics.
-func (s *Store) inTurn(ctx context.Context, f func(context.Context, *sql.Tx, *sqlc.Queries) error) error {
+func (s *core) inTurn(ctx context.Context, f func(context.Context, *sql.Tx, *sqlc.Queries) error) error {
 	if err := ctx.Err(); err != nil {
 		return err // the caller has gone, and nothing has begun
 	}
@@ -308,8 +332,8 @@ func (s *Store) inTurn(ctx context.Context, f func(context.Context, *sql.Tx, *sq
 }
 
 // transact is inTx for the writer that holds the turn.
-func (s *Store) transact(ctx context.Context, f func(context.Context, *sql.Tx, *sqlc.Queries) error) error {
-	if err := s.database.wait(ctx, s, patience(ctx)); err != nil {
+func (s *core) transact(ctx context.Context, f func(context.Context, *sql.Tx, *sqlc.Queries) error) error {
+	if err := s.database.wait(ctx, s.store, patience(ctx)); err != nil {
 		return storeError(err)
 	}
 	tx, err := s.begin(ctx)
@@ -355,7 +379,7 @@ func raise(n *atomic.Int64, value int64) {
 
 // aside runs f, a single statement that is atomic by itself, beside write transactions where the
 // database allows it.
-func (s *Store) aside(ctx context.Context, f func(context.Context, sqlc.DBTX, *sqlc.Queries) error) error {
+func (s *core) aside(ctx context.Context, f func(context.Context, sqlc.DBTX, *sqlc.Queries) error) error {
 	if s.database.remote() {
 		return storeError(f(ctx, s.read, s.readQ))
 	}
@@ -363,7 +387,7 @@ func (s *Store) aside(ctx context.Context, f func(context.Context, sqlc.DBTX, *s
 }
 
 // begin begins a write transaction, alone, on the store's present history.
-func (s *Store) begin(ctx context.Context) (*sql.Tx, error) {
+func (s *core) begin(ctx context.Context) (*sql.Tx, error) {
 	for {
 		tx, err := s.write.BeginTx(ctx, nil)
 		if err != nil {
@@ -382,16 +406,16 @@ func (s *Store) begin(ctx context.Context) (*sql.Tx, error) {
 }
 
 // ping checks whether the database responds, by the same query as the waiters for changes use.
-func (s *Store) ping(ctx context.Context) error {
+func (s *core) ping(ctx context.Context) error {
 	_, err := sqlc.New(s.ask).Counter(ctx, "change")
 	return storeError(err)
 }
 
 // look is Last for waiters for changes. It does not mark the database as unreachable: these calls
 // have short timeouts, and a missing connection proves nothing.
-func (s *Store) look(ctx context.Context) (int64, error) {
+func (s *core) look(ctx context.Context) (int64, error) {
 	if !s.database.remote() {
-		return s.Last(ctx)
+		return s.store.Log.Last(ctx)
 	}
 	if s.reach.Away() {
 		return 0, availability.ErrAway
@@ -442,7 +466,7 @@ const ofNewStores = 31
 // migrate upgrades the schema: it runs each migration once, in order, under the write lock. It
 // refuses a store that this program would not understand. upTo is the number of migrations to reach
 // at least. then checks the store in the same transaction; its error rolls everything back.
-func (s *Store) migrate(ctx context.Context, upTo int, then func(*sql.Tx) error) error {
+func (s *core) migrate(ctx context.Context, upTo int, then func(*sql.Tx) error) error {
 	names := migrationNames()
 	tx, err := s.write.BeginTx(ctx, nil)
 	if err != nil {
@@ -526,7 +550,7 @@ func migrationNames() []string {
 
 // migration returns the text of a migration: the common part, then the part for this database from
 // the folder of its name.
-func (s *Store) migration(name string) (string, error) {
+func (s *core) migration(name string) (string, error) {
 	common, err := migrations.ReadFile("migrations/" + name)
 	if err != nil {
 		return "", err
@@ -536,7 +560,7 @@ func (s *Store) migration(name string) (string, error) {
 }
 
 // own returns the text of a file for this database only, or "" if there is none.
-func (s *Store) own(name string) (string, error) {
+func (s *core) own(name string) (string, error) {
 	text, err := migrations.ReadFile("migrations/" + s.database.name() + "/" + name)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
@@ -546,7 +570,7 @@ func (s *Store) own(name string) (string, error) {
 
 // asNew alters the tables of a still empty store once, to a form that programs of earlier schemas
 // could not use (new.sql).
-func (s *Store) asNew(ctx context.Context, tx *sql.Tx) error {
+func (s *core) asNew(ctx context.Context, tx *sql.Tx) error {
 	text, err := s.own("new.sql")
 	if err != nil || text == "" || bearable(ctx, tx, ofNewStores, ofNewStores-1) != nil {
 		return err

@@ -57,7 +57,7 @@ func save(t testing.TB, s *store.Store, h *hazard.Hazard) {
 
 func since(t testing.TB, s *store.Store, n int64) []hazard.Change {
 	t.Helper()
-	changes, err := s.Since(t.Context(), n, 1_000_000)
+	changes, err := s.Log.Since(t.Context(), n, 1_000_000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,18 +93,18 @@ func TestWriteNumbersChangesAndKeepsEveryState(t *testing.T) {
 	if diff := cmp.Diff(want, changes, hazards, products); diff != "" {
 		t.Errorf("the log (-want +got):\n%s", diff)
 	}
-	got, err := s.HazardByUUID(t.Context(), h.UUID)
+	got, err := s.Hazards.ByUUID(t.Context(), h.UUID)
 	if err != nil || got.Name != "second" || got.Version != 4 {
 		t.Errorf("present state: %+v, %v", got, err)
 	}
-	if _, err := s.Product(t.Context(), p.ID, []int64{3}); !errors.Is(err, hazard.ErrNotFound) {
+	if _, err := s.Hazards.Product(t.Context(), p.ID, []int64{3}); !errors.Is(err, hazard.ErrNotFound) {
 		t.Errorf("a restricted product to a stranger: %v", err)
 	}
-	if _, err := s.ProductByUUID(t.Context(), p.UUID, []int64{7}); err != nil {
+	if _, err := s.Hazards.ProductByUUID(t.Context(), p.UUID, []int64{7}); err != nil {
 		t.Errorf("a restricted product to a member: %v", err)
 	}
 	for n, want := range map[int64]int{2: 0, 3: 1, 4: 1} {
-		if got, err := s.ProductTotalAt(t.Context(), h.ID, n, []int64{7}); err != nil || got != want {
+		if got, err := s.Log.ProductTotalAt(t.Context(), h.ID, n, []int64{7}); err != nil || got != want {
 			t.Errorf("products at change %d: %d, %v; want %d", n, got, err, want)
 		}
 	}
@@ -165,7 +165,7 @@ func TestManyWritersOfTwoProcessesLeaveNoHoleAndATailSeesAllInOrder(t *testing.T
 	defer cancel()
 	next := int64(1)
 	for next <= 2*writers*each {
-		if err := tail.Wait(ctx, next-1); err != nil {
+		if err := tail.Log.Wait(ctx, next-1); err != nil {
 			t.Fatalf("waiting for change %d: %v", next, err)
 		}
 		for _, c := range since(t, tail, next-1) {
@@ -176,7 +176,7 @@ func TestManyWritersOfTwoProcessesLeaveNoHoleAndATailSeesAllInOrder(t *testing.T
 		}
 	}
 	wg.Wait()
-	if n, err := tail.Last(t.Context()); err != nil || n != 2*writers*each {
+	if n, err := tail.Log.Last(t.Context()); err != nil || n != 2*writers*each {
 		t.Errorf("last change %d, %v", n, err)
 	}
 }
@@ -193,7 +193,7 @@ func TestSnapshotIsOneConsistentPicture(t *testing.T) {
 	if _, err := s.Write(t.Context(), noon, store.Origin{Admin: true}, func(tx *store.Tx) error { return errors.Join(tx.SaveProduct(gone), tx.SaveProduct(p)) }); err != nil {
 		t.Fatal(err)
 	}
-	snap, err := s.Snapshot(t.Context())
+	snap, err := s.Log.Snapshot(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +204,7 @@ func TestSnapshotIsOneConsistentPicture(t *testing.T) {
 
 func TestDueAndNextMoment(t *testing.T) {
 	s := open(t, t.TempDir())
-	if _, any, err := s.NextMoment(t.Context()); any || err != nil {
+	if _, any, err := s.Hazards.NextMoment(t.Context()); any || err != nil {
 		t.Fatalf("an empty store: %v, %v", any, err)
 	}
 	late, never := flood("late"), flood("never by itself")
@@ -212,7 +212,7 @@ func TestDueAndNextMoment(t *testing.T) {
 	for _, h := range []*hazard.Hazard{late, flood("soon"), never} {
 		save(t, s, h)
 	}
-	if end, any, err := s.NextMoment(t.Context()); end != noon+1000 || !any || err != nil {
+	if end, any, err := s.Hazards.NextMoment(t.Context()); end != noon+1000 || !any || err != nil {
 		t.Errorf("next end %s, %v, %v", end, any, err)
 	}
 	_, err := s.Write(t.Context(), noon+1000, store.Origin{Admin: true}, func(tx *store.Tx) error {
@@ -306,7 +306,7 @@ func TestLeaseIsOneHoldersUntilItEnds(t *testing.T) {
 			want   bool
 		}{{"a", 3_600_000, true}, {"b", 3_600_000, false}, {"a", 0, true}, {"b", 3_600_000, true}, {"a", 3_600_000, false}} {
 			// The holder's clock is years ahead.
-			if got, err := s.TakeLease(t.Context(), "poll", step.holder, 1<<42, 1<<42+step.life); err != nil || got != step.want {
+			if got, err := s.Leases.Take(t.Context(), "poll", step.holder, 1<<42, 1<<42+step.life); err != nil || got != step.want {
 				t.Errorf("%+v: %v, %v", step, got, err)
 			}
 		}
@@ -314,7 +314,7 @@ func TestLeaseIsOneHoldersUntilItEnds(t *testing.T) {
 	}
 	take := func(holder string, now hazard.Instant, want bool) {
 		t.Helper()
-		if got, err := s.TakeLease(t.Context(), "poll", holder, now, now+100); err != nil || got != want {
+		if got, err := s.Leases.Take(t.Context(), "poll", holder, now, now+100); err != nil || got != want {
 			t.Errorf("%s at %d: %v, %v; want %v", holder, now-noon, got, err, want)
 		}
 	}
@@ -323,11 +323,11 @@ func TestLeaseIsOneHoldersUntilItEnds(t *testing.T) {
 	take("a", noon+60, true) // until 160
 	take("b", noon+159, false)
 	take("b", noon+160, true)
-	if err := s.DropLease(t.Context(), "poll", "a"); err != nil {
+	if err := s.Leases.Drop(t.Context(), "poll", "a"); err != nil {
 		t.Fatal(err)
 	}
 	take("a", noon+170, false) // b holds it, so a cannot release it
-	if err := s.DropLease(t.Context(), "poll", "b"); err != nil {
+	if err := s.Leases.Drop(t.Context(), "poll", "b"); err != nil {
 		t.Fatal(err)
 	}
 	take("a", noon+171, true)
@@ -353,7 +353,7 @@ func TestALeaseOfAWrongClockKeepsNobodyOut(t *testing.T) {
 		if postgres.Postgres() && step.now < noon {
 			continue // only one clock counts there
 		}
-		if got, err := s.TakeLease(t.Context(), "poll", step.holder, step.now, step.until); err != nil || got != step.want {
+		if got, err := s.Leases.Take(t.Context(), "poll", step.holder, step.now, step.until); err != nil || got != step.want {
 			t.Errorf("%+v: %v, %v", step, got, err)
 		}
 	}
@@ -365,7 +365,7 @@ func TestHeldReportIsDecidedOnce(t *testing.T) {
 	hold := func(wantNew bool, wantDecision string) {
 		t.Helper()
 		_, err := s.Write(t.Context(), noon, store.Origin{Admin: true}, func(tx *store.Tx) error {
-			isNew, decision, err := tx.Hold(&r, "words and codes disagree")
+			isNew, decision, err := tx.Reports.Hold(&r, "words and codes disagree")
 			if isNew != wantNew || decision != wantDecision {
 				t.Errorf("new %v, decision %q; want %v, %q", isNew, decision, wantNew, wantDecision)
 			}
@@ -377,13 +377,13 @@ func TestHeldReportIsDecidedOnce(t *testing.T) {
 	}
 	hold(true, "")
 	hold(false, "")
-	held, err := s.HeldReports(t.Context(), "nws", 10)
+	held, err := s.Reports.Held(t.Context(), "nws", 10)
 	if err != nil || len(held) != 1 || held[0].Report.Name != r.Name || held[0].Reason != "words and codes disagree" {
 		t.Fatalf("held: %+v, %v", held, err)
 	}
 	decide := func() error {
 		_, err := s.Write(t.Context(), noon, store.Origin{User: "ada"}, func(tx *store.Tx) error {
-			_, err := tx.Decide(held[0].ID, store.Released)
+			_, err := tx.Reports.Decide(held[0].ID, store.Released)
 			return err
 		})
 		return err
@@ -395,7 +395,7 @@ func TestHeldReportIsDecidedOnce(t *testing.T) {
 		t.Errorf("decided twice: %v", err)
 	}
 	hold(false, store.Released)
-	if n, err := s.CountHeld(t.Context(), "nws"); n != 0 || err != nil {
+	if n, err := s.Reports.CountHeld(t.Context(), "nws"); n != 0 || err != nil {
 		t.Errorf("%d still held, %v", n, err)
 	}
 }
@@ -404,7 +404,7 @@ func TestSourceErrorsAreKeptOncePerKindAndBounded(t *testing.T) {
 	s := open(t, t.TempDir())
 	add := func(now hazard.Instant, errs ...store.SourceError) {
 		t.Helper()
-		if _, err := s.Write(t.Context(), now, store.Origin{Admin: true}, func(tx *store.Tx) error { return tx.AddSourceErrors("usgs", errs) }); err != nil {
+		if _, err := s.Write(t.Context(), now, store.Origin{Admin: true}, func(tx *store.Tx) error { return tx.Reports.AddErrors("usgs", errs) }); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -412,7 +412,7 @@ func TestSourceErrorsAreKeptOncePerKindAndBounded(t *testing.T) {
 		add(noon+hazard.Instant(i), store.SourceError{Record: fmt.Sprint("a", i), Reason: "bad"}, store.SourceError{Record: fmt.Sprint("b", i), Reason: "bad"})
 	}
 	add(noon+1000, store.SourceError{Record: "a149", Reason: "bad", Raw: []byte("second")})
-	errs, err := s.SourceErrors(t.Context(), "usgs", 1000)
+	errs, err := s.Sources.Errors(t.Context(), "usgs", 1000)
 	if err != nil || len(errs) != 200 {
 		t.Fatalf("%d stored, %v; want the newest 200", len(errs), err)
 	}
@@ -422,7 +422,7 @@ func TestSourceErrorsAreKeptOncePerKindAndBounded(t *testing.T) {
 }
 
 func TestStoreMeetsWhatAuthNeeds(t *testing.T) {
-	authtest.TestStore(t, func(t *testing.T) auth.Store { return open(t, t.TempDir()).Auth() })
+	authtest.TestStore(t, func(t *testing.T) auth.Store { return open(t, t.TempDir()).Accounts })
 }
 
 // Followers read the log before they wait for more, and fail while the database is unreachable.
@@ -438,7 +438,7 @@ func TestADatabaseThatWasAwayIsAskedAgain(t *testing.T) {
 		}
 	}()
 	s.LoseDatabase()
-	if _, err := s.Since(t.Context(), 0, 1); !errors.Is(err, hazard.ErrUnavailable) {
+	if _, err := s.Log.Since(t.Context(), 0, 1); !errors.Is(err, hazard.ErrUnavailable) {
 		t.Fatalf("the log of an unreachable database: %v", err)
 	}
 	for s.Away() {
@@ -447,7 +447,7 @@ func TestADatabaseThatWasAwayIsAskedAgain(t *testing.T) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	if _, err := s.Since(t.Context(), 0, 1); err != nil {
+	if _, err := s.Log.Since(t.Context(), 0, 1); err != nil {
 		t.Error(err)
 	}
 }
@@ -515,11 +515,11 @@ func TestARewriteReachesTheReportsOfOneHazard(t *testing.T) {
 	_, err := s.Write(t.Context(), noon, store.Origin{Admin: true}, func(tx *store.Tx) error {
 		for i, key := range []string{"332010", "332010@2", "332010@x"} {
 			r := hazard.Report{Source: "jma", Key: key, Version: 1, Name: "of " + key, Type: hazard.Flood, Severity: hazard.Watch}
-			if err := errors.Join(tx.SaveEvent(&store.Event{Source: "jma", Key: key, HazardID: int64(i + 1)}), tx.AddEventKey("jma", key, key), tx.SaveReport(key, &r, "")); err != nil {
+			if err := errors.Join(tx.Events.Save(&store.Event{Source: "jma", Key: key, HazardID: int64(i + 1)}), tx.Events.AddKey("jma", key, key), tx.Reports.Save(key, &r, "")); err != nil {
 				return err
 			}
 		}
-		_, _, err := tx.Hold(&hazard.Report{Source: "jma", Key: "332010", Part: "p", Version: 2, Name: "held", Type: hazard.Flood, Severity: hazard.Watch}, "words and codes disagree")
+		_, _, err := tx.Reports.Hold(&hazard.Report{Source: "jma", Key: "332010", Part: "p", Version: 2, Name: "held", Type: hazard.Flood, Severity: hazard.Watch}, "words and codes disagree")
 		return err
 	})
 	if err != nil {
@@ -528,7 +528,7 @@ func TestARewriteReachesTheReportsOfOneHazard(t *testing.T) {
 	for id, want := range map[int64][]string{1: {"held", "of 332010"}, 2: {"held", "of 332010@2"}, 3: {"of 332010@x"}} {
 		var seen []string
 		if _, err := s.Write(t.Context(), noon, store.Origin{Admin: true}, func(tx *store.Tx) error {
-			return tx.RewriteReports(id, func(r *hazard.Report) bool {
+			return tx.Reports.Rewrite(id, func(r *hazard.Report) bool {
 				seen = append(seen, r.Name)
 				return false
 			})

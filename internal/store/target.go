@@ -369,7 +369,7 @@ func (t *Target) Update(ctx context.Context) error {
 
 // Put stores a content of size bytes unless it is there. It must have the given digest.
 func (t *Target) Put(ctx context.Context, digest string, size int64, r io.Reader) (err error) {
-	f, err := t.store.StageFile(ctx, r, size)
+	f, err := t.store.Files.Stage(ctx, r, size)
 	if err != nil {
 		return err
 	}
@@ -465,7 +465,7 @@ func (s *Store) MovedTo(ctx context.Context) (to string, err error) {
 }
 
 // patientTx begins a write transaction, alone, without a limit on its duration.
-func (s *Store) patientTx(ctx context.Context) (*sql.Tx, error) {
+func (s *core) patientTx(ctx context.Context) (*sql.Tx, error) {
 	tx, err := s.write.BeginTx(ctx, nil)
 	if err != nil {
 		return nil, storeError(err)

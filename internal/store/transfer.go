@@ -242,7 +242,7 @@ func (s *Store) Dump(ctx context.Context) (*Dump, error) {
 }
 
 // snapshot begins a read transaction of one moment and any duration. It reads damaged pages too.
-func (s *Store) snapshot(ctx context.Context) (*sql.Tx, error) {
+func (s *core) snapshot(ctx context.Context) (*sql.Tx, error) {
 	tx, err := s.inspect.BeginTx(ctx, s.database.snapshot())
 	if err == nil {
 		if err = s.database.patient(ctx, tx); err != nil {

@@ -36,7 +36,7 @@ func TestValuesAreThereAfterAnUpgradeAndAfterAnEarlierProgram(t *testing.T) {
 		if faults != nil {
 			t.Fatal(faults)
 		}
-		page, err := s.Search(t.Context(), q, nil, hazard.Instant(1))
+		page, err := s.Search.Find(t.Context(), q, nil, hazard.Instant(1))
 		if err != nil {
 			t.Fatal(err)
 		}

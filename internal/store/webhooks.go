@@ -49,8 +49,8 @@ type Delivery struct {
 	Message   string         // id of the last message
 }
 
-// Webhooks lists all webhooks, by id.
-func (s *Store) Webhooks(ctx context.Context) ([]Webhook, error) {
+// List lists all webhooks, by id.
+func (s *Webhooks) List(ctx context.Context) ([]Webhook, error) {
 	rows, err := s.readQ.Webhooks(ctx)
 	list := make([]Webhook, len(rows))
 	for i, r := range rows {
@@ -59,8 +59,8 @@ func (s *Store) Webhooks(ctx context.Context) ([]Webhook, error) {
 	return list, storeError(err)
 }
 
-// Webhook returns the webhook with that id, or ErrNotFound.
-func (s *Store) Webhook(ctx context.Context, id string) (Webhook, error) {
+// Get returns the webhook with that id, or ErrNotFound.
+func (s *Webhooks) Get(ctx context.Context, id string) (Webhook, error) {
 	return webhook(ctx, s.readQ, id)
 }
 
@@ -72,14 +72,14 @@ func webhook(ctx context.Context, q *sqlc.Queries, id string) (Webhook, error) {
 	return Webhook{r.ID, r.Owner, r.ToldN, []byte(r.Body)}, nil
 }
 
-// WebhookVersion increases with every change of a webhook and every requested redelivery.
-func (s *Store) WebhookVersion(ctx context.Context) (int64, error) {
+// Version increases with every change of a webhook and every requested redelivery.
+func (s *Webhooks) Version(ctx context.Context) (int64, error) {
 	n, err := s.readQ.Counter(ctx, "webhook")
 	return n, storeError(err)
 }
 
 // changeWebhook runs f in one transaction, increments the version, and adds the audit row.
-func (s *Store) changeWebhook(ctx context.Context, audit *auth.Audit, f func(context.Context, *sqlc.Queries) error) error {
+func (s *core) changeWebhook(ctx context.Context, audit *auth.Audit, f func(context.Context, *sqlc.Queries) error) error {
 	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
 		if _, err := q.Next(ctx, sqlc.NextParams{Name: "webhook", Count: 1}); err != nil {
 			return err
@@ -91,8 +91,8 @@ func (s *Store) changeWebhook(ctx context.Context, audit *auth.Audit, f func(con
 	})
 }
 
-// AddWebhook adds a webhook for changes from now on.
-func (s *Store) AddWebhook(ctx context.Context, w Webhook, audit auth.Audit) error {
+// Add adds a webhook for changes from now on.
+func (s *Webhooks) Add(ctx context.Context, w Webhook, audit auth.Audit) error {
 	return s.changeWebhook(ctx, &audit, func(ctx context.Context, q *sqlc.Queries) error {
 		last, err := q.Counter(ctx, "change")
 		if err != nil {
@@ -102,8 +102,8 @@ func (s *Store) AddWebhook(ctx context.Context, w Webhook, audit auth.Audit) err
 	})
 }
 
-// UpdateWebhook lets f change a stored webhook. retry restarts all waiting deliveries at now.
-func (s *Store) UpdateWebhook(ctx context.Context, id string, now hazard.Instant, audit auth.Audit, f func(Webhook) (body []byte, retry bool, err error)) error {
+// Update lets f change a stored webhook. retry restarts all waiting deliveries at now.
+func (s *Webhooks) Update(ctx context.Context, id string, now hazard.Instant, audit auth.Audit, f func(Webhook) (body []byte, retry bool, err error)) error {
 	return s.changeWebhook(ctx, &audit, func(ctx context.Context, q *sqlc.Queries) error {
 		w, err := webhook(ctx, q, id)
 		if err != nil {
@@ -122,8 +122,8 @@ func (s *Store) UpdateWebhook(ctx context.Context, id string, now hazard.Instant
 	})
 }
 
-// DropWebhook removes a webhook and its deliveries, or returns ErrNotFound.
-func (s *Store) DropWebhook(ctx context.Context, id string, audit auth.Audit) error {
+// Drop removes a webhook and its deliveries, or returns ErrNotFound.
+func (s *Webhooks) Drop(ctx context.Context, id string, audit auth.Audit) error {
 	return s.changeWebhook(ctx, &audit, func(ctx context.Context, q *sqlc.Queries) error {
 		n, err := q.DropWebhook(ctx, id)
 		if err == nil && n == 0 {
@@ -138,7 +138,7 @@ func (s *Store) DropWebhook(ctx context.Context, id string, audit auth.Audit) er
 
 // AddDeliveries adds the deliveries of changes, and records for each webhook up to which change
 // they are complete.
-func (s *Store) AddDeliveries(ctx context.Context, list []Delivery, told map[string]int64, now hazard.Instant) error {
+func (s *Webhooks) AddDeliveries(ctx context.Context, list []Delivery, told map[string]int64, now hazard.Instant) error {
 	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
 		for _, d := range list {
 			if _, err := addDelivery(ctx, q, d, now); err != nil {
@@ -163,7 +163,7 @@ func addDelivery(ctx context.Context, q *sqlc.Queries, d Delivery, now hazard.In
 }
 
 // Redeliver adds a copy of a finished delivery, or returns ErrNotFound.
-func (s *Store) Redeliver(ctx context.Context, webhook string, id int64, now hazard.Instant, audit auth.Audit) (d Delivery, err error) {
+func (s *Webhooks) Redeliver(ctx context.Context, webhook string, id int64, now hazard.Instant, audit auth.Audit) (d Delivery, err error) {
 	err = s.changeWebhook(ctx, &audit, func(ctx context.Context, q *sqlc.Queries) error {
 		row, err := q.Delivery(ctx, sqlc.DeliveryParams{Webhook: webhook, ID: id})
 		if err != nil {
@@ -181,14 +181,14 @@ func (s *Store) Redeliver(ctx context.Context, webhook string, id int64, now haz
 
 // DueDeliveries lists at most limit due deliveries of a webhook. For each hazard it lists only the
 // first waiting one, so that deliveries keep their order.
-func (s *Store) DueDeliveries(ctx context.Context, webhook string, now hazard.Instant, limit int) ([]Delivery, error) {
+func (s *Webhooks) DueDeliveries(ctx context.Context, webhook string, now hazard.Instant, limit int) ([]Delivery, error) {
 	rows, err := s.readQ.DueDeliveries(ctx, sqlc.DueDeliveriesParams{Webhook: webhook, NowMs: int64(now), MaxRows: int32(limit)})
 	return decodeDeliveries(rows), storeError(err)
 }
 
 // NextDelivery returns when the next delivery of a webhook becomes due after now, and whether there
 // is one.
-func (s *Store) NextDelivery(ctx context.Context, webhook string, now hazard.Instant) (hazard.Instant, bool, error) {
+func (s *Webhooks) NextDelivery(ctx context.Context, webhook string, now hazard.Instant) (hazard.Instant, bool, error) {
 	next, err := s.readQ.NextDelivery(ctx, sqlc.NextDeliveryParams{Webhook: webhook, NowMs: int64(now)})
 	if none(err) {
 		return 0, false, nil
@@ -198,13 +198,13 @@ func (s *Store) NextDelivery(ctx context.Context, webhook string, now hazard.Ins
 
 // WaitingWith lists the waiting deliveries about the same hazard or product as d, from d on, for
 // changes up to upTo.
-func (s *Store) WaitingWith(ctx context.Context, d Delivery, upTo int64) ([]Delivery, error) {
+func (s *Webhooks) WaitingWith(ctx context.Context, d Delivery, upTo int64) ([]Delivery, error) {
 	rows, err := s.readQ.WaitingTogether(ctx, sqlc.WaitingTogetherParams{Webhook: d.Webhook, HazardID: d.HazardID, ProductID: d.ProductID, ID: d.ID, UpTo: upTo})
 	return decodeDeliveries(rows), storeError(err)
 }
 
 // SaveDeliveries stores the results of deliveries.
-func (s *Store) SaveDeliveries(ctx context.Context, list []Delivery) error {
+func (s *Webhooks) SaveDeliveries(ctx context.Context, list []Delivery) error {
 	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
 		for _, d := range list {
 			err := q.SaveDelivery(ctx, sqlc.SaveDeliveryParams{ID: d.ID, State: string(d.State), Attempts: int64(d.Attempts), FirstMs: int64(d.First), NextMs: int64(d.Next),
@@ -219,7 +219,7 @@ func (s *Store) SaveDeliveries(ctx context.Context, list []Delivery) error {
 
 // Deliveries lists at most limit deliveries of a webhook, latest first, with numbers below before
 // (0 means all) and in a state (empty means any).
-func (s *Store) Deliveries(ctx context.Context, webhook string, before int64, state DeliveryState, limit int) ([]Delivery, error) {
+func (s *Webhooks) Deliveries(ctx context.Context, webhook string, before int64, state DeliveryState, limit int) ([]Delivery, error) {
 	if before == 0 {
 		before = math.MaxInt64
 	}
@@ -227,26 +227,26 @@ func (s *Store) Deliveries(ctx context.Context, webhook string, before int64, st
 	return decodeDeliveries(rows), storeError(err)
 }
 
-// PendingDeliveries counts the waiting deliveries of a webhook.
-func (s *Store) PendingDeliveries(ctx context.Context, webhook string) (int64, error) {
+// Pending counts the waiting deliveries of a webhook.
+func (s *Webhooks) Pending(ctx context.Context, webhook string) (int64, error) {
 	n, err := s.readQ.CountPending(ctx, webhook)
 	return n, storeError(err)
 }
 
-// AllPendingDeliveries counts the waiting deliveries of all webhooks.
-func (s *Store) AllPendingDeliveries(ctx context.Context) (int64, error) {
+// AllPending counts the waiting deliveries of all webhooks.
+func (s *Webhooks) AllPending(ctx context.Context) (int64, error) {
 	n, err := s.readQ.CountAllPending(ctx)
 	return n, storeError(err)
 }
 
 // DeliveredSince reports whether anything was delivered to a webhook since a moment.
-func (s *Store) DeliveredSince(ctx context.Context, webhook string, since hazard.Instant) (bool, error) {
+func (s *Webhooks) DeliveredSince(ctx context.Context, webhook string, since hazard.Instant) (bool, error) {
 	n, err := s.readQ.DeliveredSince(ctx, sqlc.DeliveredSinceParams{Webhook: webhook, SinceMs: int64(since)})
 	return n > 0, storeError(err)
 }
 
 // PurgeDeliveries removes finished deliveries older than before.
-func (s *Store) PurgeDeliveries(ctx context.Context, before hazard.Instant) error {
+func (s *Webhooks) PurgeDeliveries(ctx context.Context, before hazard.Instant) error {
 	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
 		return q.PurgeDeliveries(ctx, int64(before))
 	})

@@ -46,7 +46,7 @@ func TestANewStoreKeepsWhichWordsThereAreNotWhere(t *testing.T) {
 					t.Errorf("%s: %s by way %d: %v, %v; want %d", when, text, way, page, err, want)
 				}
 			}
-			if n, _, err := s.Count(t.Context(), q, hazard.Instant(1)); err != nil || n != want {
+			if n, _, err := s.Search.Count(t.Context(), q, hazard.Instant(1)); err != nil || n != want {
 				t.Errorf("%s: count of %s: %d, %v; want %d", when, text, n, err, want)
 			}
 		}

@@ -38,6 +38,15 @@ func (o Origin) actor() hazard.Actor {
 // Tx is an open write transaction. Reads see its own writes. It is not safe for concurrent use, and
 // is valid only within the function passed to Write.
 type Tx struct {
+	*txn
+	Events  TxEvents
+	Reports TxReports
+	Merges  TxMerges
+}
+
+// txn is what the parts of a transaction share.
+type txn struct {
+	self     *Tx
 	ctx      context.Context
 	tx       *sql.Tx
 	q        *sqlc.Queries
@@ -55,6 +64,11 @@ type Tx struct {
 	saved    []Saved
 	undoes   int64           // the change that the transaction undoes; 0 means none
 	taken    map[string]bool // counters from which this transaction has taken a number
+}
+
+func newTx(t *txn) *Tx {
+	t.self = &Tx{t, TxEvents{t}, TxReports{t}, TxMerges{t}}
+	return t.self
 }
 
 // aheadMost is how far the last change may be ahead of the clock and still be used as the time for
@@ -88,7 +102,7 @@ func (t *Tx) Origin() Origin { return t.origin }
 // same UUIDs is safe.
 func (s *Store) Write(ctx context.Context, clock hazard.Clock, origin Origin, f func(*Tx) error) (last int64, err error) {
 	err = s.inTx(ctx, func(ctx context.Context, tx *sql.Tx, q *sqlc.Queries) error {
-		t := &Tx{tx: tx, ctx: ctx, q: q, clock: clock, origin: origin, store: s, taken: map[string]bool{}}
+		t := newTx(&txn{tx: tx, ctx: ctx, q: q, clock: clock, origin: origin, store: s, taken: map[string]bool{}})
 		t.found = find.Begin(ctx, tx, s.ix, t.bounds)
 		if s.database.remote() { // the answer arrives together with that to f's first query
 			if err := t.askCounters(); err != nil {
@@ -125,7 +139,7 @@ func (s *Store) Write(ctx context.Context, clock hazard.Clock, origin Origin, f 
 
 // number takes the next number of a counter. A writer is alone until its transaction ends, so it
 // reads all counters once, counts in memory, and writes them back once.
-func (t *Tx) number(counter string) (int64, error) {
+func (t *txn) number(counter string) (int64, error) {
 	if err := t.readCounters(); err != nil {
 		return 0, err
 	}
@@ -138,7 +152,7 @@ func (t *Tx) number(counter string) (int64, error) {
 }
 
 // askCounters sends the query for the counters and the time of the last change.
-func (t *Tx) askCounters() (err error) {
+func (t *txn) askCounters() (err error) {
 	t.counters, err = t.tx.QueryContext(t.ctx, `SELECT name, value FROM counters
 		UNION ALL SELECT $1, at_ms FROM (SELECT at_ms FROM changes ORDER BY n DESC LIMIT 1) AS latest`, lastMoment)
 	return err
@@ -148,7 +162,7 @@ func (t *Tx) askCounters() (err error) {
 const lastMoment = "at"
 
 // readCounters reads the answer once, and then the clock: with the answer, the writer has the lock.
-func (t *Tx) readCounters() error {
+func (t *txn) readCounters() error {
 	if t.given != nil {
 		return nil
 	}
@@ -181,7 +195,7 @@ func (t *Tx) readCounters() error {
 }
 
 // writeCounters writes the counters back, and records that the searches' tables are up to date.
-func (t *Tx) writeCounters() error {
+func (t *txn) writeCounters() error {
 	for counter := range t.taken {
 		if err := t.q.SetCounter(t.ctx, sqlc.SetCounterParams{Name: counter, Value: t.given[counter]}); err != nil {
 			return err
@@ -388,14 +402,14 @@ func (t *Tx) Saved() (list []Saved) {
 	return list
 }
 
-func (t *Tx) lawful(h, before *hazard.Hazard) (err error) {
+func (t *txn) lawful(h, before *hazard.Hazard) (err error) {
 	var successor *hazard.Hazard
 	if h.Successor != uuid.Nil && (before == nil || before.Successor != h.Successor || before.Reason != h.Reason) {
-		if successor, err = t.HazardByUUID(h.Successor); err != nil && !errors.Is(err, hazard.ErrNotFound) {
+		if successor, err = t.self.HazardByUUID(h.Successor); err != nil && !errors.Is(err, hazard.ErrNotFound) {
 			return err
 		}
 	}
-	return hazard.Lawful(before, h, successor, t.origin.actor(), t.Now())
+	return hazard.Lawful(before, h, successor, t.origin.actor(), t.self.Now())
 }
 
 // SaveProduct writes the state p of a product and its change. A product without ID is new and gets
@@ -424,7 +438,7 @@ func (t *Tx) SaveProduct(p *hazard.Product) error {
 }
 
 // log writes the row of a change of a hazard or of its product p, and returns its number.
-func (t *Tx) log(kind hazard.ChangeKind, hazardID int64, p *hazard.Product, body []byte, number *int64) error {
+func (t *txn) log(kind hazard.ChangeKind, hazardID int64, p *hazard.Product, body []byte, number *int64) error {
 	n, err := t.number("change")
 	if err != nil {
 		return err
@@ -442,7 +456,7 @@ func (t *Tx) log(kind hazard.ChangeKind, hazardID int64, p *hazard.Product, body
 }
 
 // audit adds the row of a user's change to the audit trail.
-func (t *Tx) audit(row *sqlc.AddChangeParams) error {
+func (t *txn) audit(row *sqlc.AddChangeParams) error {
 	if row.Actor == "" {
 		return nil
 	}
@@ -454,7 +468,7 @@ func (t *Tx) audit(row *sqlc.AddChangeParams) error {
 }
 
 // addAudit adds a row for a permitted action, with the transaction's number, program and request.
-func (t *Tx) addAudit(row sqlc.AddAuditParams) (err error) {
+func (t *txn) addAudit(row sqlc.AddAuditParams) (err error) {
 	if row.ID, err = t.number("audit"); err != nil {
 		return err
 	}

@@ -150,11 +150,11 @@ func (k *Keeper) Keep(ctx context.Context, r store.Receipt, payload []byte) erro
 	}
 	if payload == nil {
 		r.Payload = ""
-		return k.store.AddReceipt(ctx, &r, nil)
+		return k.store.Evidence.AddReceipt(ctx, &r, nil)
 	}
 	r.Payload = Digest(payload)
-	if _, err := k.store.Payload(ctx, r.Payload); err == nil {
-		if err = k.store.AddReceipt(ctx, &r, nil); !errors.Is(err, hazard.ErrNotFound) {
+	if _, err := k.store.Evidence.Payload(ctx, r.Payload); err == nil {
+		if err = k.store.Evidence.AddReceipt(ctx, &r, nil); !errors.Is(err, hazard.ErrNotFound) {
 			return err
 		} // else it was swept in between
 	} else if !errors.Is(err, hazard.ErrNotFound) {
@@ -169,7 +169,7 @@ func (k *Keeper) Keep(ctx context.Context, r store.Receipt, payload []byte) erro
 		return fmt.Errorf("%w: it took %v to put a payload", hazard.ErrUnavailable, time.Since(began).Round(time.Second))
 	}
 	kept.SHA256 = r.Payload
-	return k.store.AddReceipt(ctx, &r, kept)
+	return k.store.Evidence.AddReceipt(ctx, &r, kept)
 }
 
 // put compresses a payload and puts it under a new name.
@@ -192,7 +192,7 @@ func (k *Keeper) Open(ctx context.Context, digest string) (io.ReadCloser, store.
 	if k == nil {
 		return nil, store.Payload{}, fmt.Errorf("%w: payload %.64q: no evidence is kept", hazard.ErrNotFound, digest)
 	}
-	p, err := k.store.Payload(ctx, digest)
+	p, err := k.store.Evidence.Payload(ctx, digest)
 	if err != nil {
 		return nil, p, err
 	}
@@ -256,7 +256,7 @@ func (k *Keeper) Sweep(ctx context.Context, now hazard.Instant) (removed int, er
 	if k == nil {
 		return 0, nil
 	}
-	use, err := k.store.EvidenceUsage(ctx)
+	use, err := k.store.Evidence.Usage(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -266,7 +266,7 @@ func (k *Keeper) Sweep(ctx context.Context, now hazard.Instant) (removed int, er
 	}
 	for more := true; more; {
 		var gone []store.Payload
-		if gone, more, err = k.store.DropEvidence(ctx, now.Add(-k.limits.Age), over); err != nil {
+		if gone, more, err = k.store.Evidence.Drop(ctx, now.Add(-k.limits.Age), over); err != nil {
 			return removed, err
 		}
 		for _, p := range gone {
@@ -303,7 +303,7 @@ func (k *Keeper) Tidy(ctx context.Context, now hazard.Instant) (removed int, err
 		if !put.Before(before) {
 			return nil
 		}
-		named, err := k.store.NamesPayload(ctx, n.Digest, n.Life)
+		named, err := k.store.Evidence.NamesPayload(ctx, n.Digest, n.Life)
 		if err != nil || named {
 			return err
 		}

@@ -78,7 +78,7 @@ func TestAPayloadIsKeptOnceAndForItsTime(t *testing.T) {
 			digest := b.keep(t, "usgs", text, start)
 			b.keep(t, "usgs", "old", start)
 			b.keep(t, "gdacs", text, start.Add(50*time.Minute))
-			use, err := b.store.EvidenceUsage(t.Context())
+			use, err := b.store.Evidence.Usage(t.Context())
 			if err != nil || use.Payloads != 2 || b.count() != 2 || use.Bytes < int64(len(text)) || use.Kept > use.Bytes/50 || use.Oldest != start {
 				t.Errorf("usage %+v of %d contents, %v", use, b.count(), err)
 			}
@@ -91,7 +91,7 @@ func TestAPayloadIsKeptOnceAndForItsTime(t *testing.T) {
 			if n, err := b.Sweep(t.Context(), start.Add(61*time.Minute)); err != nil || n != 1 || b.count() != 1 {
 				t.Errorf("%d removed, %d stay, %v", n, b.count(), err)
 			}
-			list, err := b.store.Receipts(t.Context(), 0, 10)
+			list, err := b.store.Evidence.Receipts(t.Context(), 0, 10)
 			if err != nil || len(list) != 1 || list[0].Source != "gdacs" || list[0].ID != 3 {
 				t.Errorf("receipts %+v, %v", list, err)
 			}
@@ -115,11 +115,11 @@ func TestOfTooMuchEvidenceTheOldestGoes(t *testing.T) {
 	if _, err := b.Sweep(t.Context(), start.Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	use, err := b.store.EvidenceUsage(t.Context())
+	use, err := b.store.Evidence.Usage(t.Context())
 	if err != nil || use.Kept > 1500 || use.Kept < 1000 || int64(b.count()) != use.Payloads {
 		t.Errorf("usage %+v, %v", use, err)
 	}
-	list, err := b.store.Receipts(t.Context(), 0, 1000)
+	list, err := b.store.Evidence.Receipts(t.Context(), 0, 1000)
 	if err != nil || int64(len(list)) != use.Payloads || list[len(list)-1].Payload != last || list[0].Kept != use.Oldest {
 		t.Errorf("%d receipts for %d payloads, %v", len(list), use.Payloads, err)
 	}

@@ -48,7 +48,7 @@ func (d *desk) takeCAPAt(at hazard.Instant, messages ...string) {
 // levels returns the levels of the active hazards, sorted.
 func (d *desk) levels() (out []string) {
 	d.t.Helper()
-	snap, err := d.store.Snapshot(d.t.Context())
+	snap, err := d.store.Log.Snapshot(d.t.Context())
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func TestACancelOfOneIssueLeavesTheOther(t *testing.T) {
 	}
 	products := func() int {
 		n := 0
-		snap, err := d.store.Snapshot(t.Context())
+		snap, err := d.store.Log.Snapshot(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -208,7 +208,7 @@ func TestProductsBelongToTheEventThatGaveThem(t *testing.T) {
 	}
 	// An editor's text is in the folder of the event that leaves.
 	var folder int64
-	products, err := d.store.Products(t.Context(), h.ID, nil)
+	products, err := d.store.Hazards.Products(t.Context(), h.ID, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,7 @@ func BenchmarkTimeAlone(b *testing.B) {
 	d.apply("nws", noon, live, reports...)
 	b.Run("look", func(b *testing.B) {
 		for b.Loop() {
-			if _, any, err := d.store.NextMoment(b.Context()); err != nil || !any {
+			if _, any, err := d.store.Hazards.NextMoment(b.Context()); err != nil || !any {
 				b.Fatal(any, err)
 			}
 		}

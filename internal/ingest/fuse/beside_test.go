@@ -90,7 +90,7 @@ func cone(key string, version int64, labels ...string) []source.Drawing {
 func (d *desk) labels(src, key string) (list []string) {
 	d.t.Helper()
 	for _, ref := range d.event(src, key).Shapes {
-		shapes, err := d.store.ShapesOf(d.t.Context(), ref)
+		shapes, err := d.store.Hazards.ShapesOf(d.t.Context(), ref)
 		if err != nil {
 			d.t.Fatal(err)
 		}

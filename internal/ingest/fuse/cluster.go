@@ -76,7 +76,7 @@ func (w *writer) clusterOf(self *store.Event, refs []string, named []store.Event
 	if err := c.addHazardsOf(named, drill); err != nil {
 		return nil, err
 	}
-	found, err := w.tx.VerdictsOfEvent(self.Name())
+	found, err := w.tx.Events.Verdicts(self.Name())
 	if err != nil {
 		return nil, err
 	}
@@ -91,14 +91,14 @@ func (w *writer) clusterOf(self *store.Event, refs []string, named []store.Event
 			if _, here := c.at[other]; here || v != store.One {
 				continue
 			}
-			if e, ok, err := w.tx.FindEvent(other); err != nil {
+			if e, ok, err := w.tx.Events.Find(other); err != nil {
 				return nil, err
 			} else if ok {
 				around = append(around, e)
 			}
 		}
 		if moved || len(c.found) > 0 {
-			names, err := w.tx.Names(c.events[i].Name())
+			names, err := w.tx.Events.Names(c.events[i].Name())
 			if err != nil {
 				return nil, err
 			}
@@ -119,8 +119,8 @@ func (w *writer) clusterOf(self *store.Event, refs []string, named []store.Event
 // regroup divides the events around e, an event of hazard h, again: after a person's decision, or
 // because h is available now. The caller then settles h itself and ends emptied hazards.
 func (w *writer) regroup(e *store.Event, h *hazard.Hazard) error {
-	refs, errR := w.tx.Refs(e.Name())
-	names, errN := w.tx.Names(e.Name())
+	refs, errR := w.tx.Events.Refs(e.Name())
+	names, errN := w.tx.Events.Names(e.Name())
 	if err := errors.Join(errR, errN); err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (w *writer) regroup(e *store.Event, h *hazard.Hazard) error {
 		return err
 	}
 	but := h.ID
-	if left, err := w.tx.Events(h.ID); err != nil {
+	if left, err := w.tx.Events.Of(h.ID); err != nil {
 		return err
 	} else if len(left) == 0 {
 		but = 0
@@ -165,9 +165,9 @@ func (c *cluster) addHazard(id int64, drill bool) error {
 	if c.hazards[id] = h; h.Drill() != drill {
 		return nil
 	}
-	events, errE := c.w.tx.Events(id)
-	refs, errR := c.w.tx.RefsOfHazard(id)
-	found, errF := c.w.tx.VerdictsOfHazard(id)
+	events, errE := c.w.tx.Events.Of(id)
+	refs, errR := c.w.tx.Events.RefsOfHazard(id)
+	found, errF := c.w.tx.Events.VerdictsOfHazard(id)
 	if err := errors.Join(errE, errR, errF); err != nil {
 		return err
 	}
@@ -189,9 +189,9 @@ func (w *writer) near(e *store.Event) (near []store.Event, err error) {
 	switch {
 	case !ok:
 	case rule.within == 0:
-		near, err = w.tx.EventsStarting(e.Type, from, to)
+		near, err = w.tx.Events.Starting(e.Type, from, to)
 	case e.Point != nil: // without a point, no distance is known
-		near, err = w.tx.EventsNear(e.Type, from, to, geo.Around(e.Point.Lon, e.Point.Lat, rule.within*1000), e.Source)
+		near, err = w.tx.Events.Near(e.Type, from, to, geo.Around(e.Point.Lon, e.Point.Lat, rule.within*1000), e.Source)
 	}
 	return slices.DeleteFunc(near, func(o store.Event) bool { return o.Source == e.Source || rule.far(e, &o) > 1 }), err
 }
@@ -293,7 +293,7 @@ func (c *cluster) links(named []store.Event) (links []pair, err error) {
 		_, first := c.at[store.EventName{Source: scheme, Key: key}]
 		if !first && slices.ContainsFunc(c.events, func(e *store.Event) bool { return e.Source == scheme }) {
 			// A source may know an event by several keys.
-			event, _, err := c.w.tx.Event(scheme, key)
+			event, _, err := c.w.tx.Events.Key(scheme, key)
 			if err != nil && !errors.Is(err, hazard.ErrNotFound) {
 				return nil, err
 			}
@@ -516,7 +516,7 @@ func (w *writer) drop(e *store.Event, slight bool) error {
 		}
 	}
 	w.went = append(w.went, e.Name())
-	return w.tx.DropEvent(e.Source, e.Key)
+	return w.tx.Events.Drop(e.Source, e.Key)
 }
 
 // leave marks a hazard to be settled, because events moved from it to hazard into.
@@ -548,7 +548,7 @@ func (c *cluster) move(events []*store.Event, into int64, maker, self *store.Eve
 		}
 		// Self is stored here too, so that every event is in its place when the hazards are
 		// settled.
-		if err := c.w.tx.SaveEvent(e); err != nil {
+		if err := c.w.tx.Events.Save(e); err != nil {
 			return err
 		}
 		c.leave(from, into)
@@ -596,11 +596,11 @@ func (w *writer) former(e *store.Event) (int64, error) {
 	if err != nil || h == nil || h.Source != e.Source || h.EditedField("status") {
 		return 0, err
 	}
-	if events, err := w.tx.Events(h.ID); err != nil || len(events) > 0 {
+	if events, err := w.tx.Events.Of(h.ID); err != nil || len(events) > 0 {
 		return 0, err
 	}
 	for left := false; !left; { // it may have been merged again without its events
-		m, err := ifAny(w.tx.LastMerge(h.ID))
+		m, err := ifAny(w.tx.Merges.Last(h.ID))
 		if err != nil {
 			return 0, err
 		}
@@ -635,5 +635,5 @@ func (w *writer) reopen(m *store.Merge, e *store.Event) error {
 		w.reopened = map[int64]*hazard.Hazard{}
 	}
 	w.reopened[m.From] = before
-	return errors.Join(w.bringBack(m, back, *e), w.tx.DropMerge(m.Change))
+	return errors.Join(w.bringBack(m, back, *e), w.tx.Merges.Drop(m.Change))
 }

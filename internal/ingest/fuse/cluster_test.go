@@ -148,7 +148,7 @@ func TestHazardsDoNotDependOnOrderPayloadsOrRevisions(t *testing.T) {
 				}
 			}
 			for _, h := range d.hazards() {
-				made, err := d.store.EventReports(t.Context(), h.ID)
+				made, err := d.store.Reports.Of(t.Context(), h.ID)
 				if err != nil {
 					rt.Fatal(err)
 				}
@@ -218,7 +218,7 @@ func TestAHazardEndsAsPartOfWhereItsMakerWent(t *testing.T) {
 				t.Fatal(err)
 			}
 			d.takeEach(now, at("gdacs", "moves", 2, 0, 3))
-			h, err := d.store.Hazard(t.Context(), gone.ID)
+			h, err := d.store.Hazards.Get(t.Context(), gone.ID)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -286,7 +286,7 @@ func TestAPersonsMergeFollowsANameWithoutARule(t *testing.T) {
 	if h := d.event("nws", "b"); h.ID != d.event("gdacs", "c").ID {
 		t.Errorf("hazard %d continues, want the oldest", h.ID)
 	}
-	events, err := d.store.EventReports(t.Context(), d.event("gdacs", "c").ID)
+	events, err := d.store.Reports.Of(t.Context(), d.event("gdacs", "c").ID)
 	if err != nil {
 		t.Fatal(err)
 	}

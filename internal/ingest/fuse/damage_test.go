@@ -68,7 +68,7 @@ func TestAPayloadThatNamesADamagedHazardCostsOthersNothing(t *testing.T) {
 			if again := d.apply("nws", noon+2*minute, live, said(2, append(keys, "e")...)...); again.Unchanged != 4 || again.Held != 1 || len(again.Suspects) > 0 {
 				t.Errorf("the same again: %+v", again)
 			}
-			held, err := d.store.HeldReports(t.Context(), "nws", 10)
+			held, err := d.store.Reports.Held(t.Context(), "nws", 10)
 			if err != nil || len(held) != 1 || held[0].Report.Key != c.event || !strings.HasPrefix(held[0].Reason, store.Damaged) {
 				t.Errorf("held are %+v, %v", held, err)
 			}
@@ -76,7 +76,7 @@ func TestAPayloadThatNamesADamagedHazardCostsOthersNothing(t *testing.T) {
 			if err := d.intake.Pass(t.Context(), noon+4*minute); err != nil {
 				t.Errorf("a pass while it is damaged: %v", err)
 			}
-			if n, err := d.store.CountHeld(t.Context(), "nws"); n != 2 || err != nil {
+			if n, err := d.store.Reports.CountHeld(t.Context(), "nws"); n != 2 || err != nil {
 				t.Errorf("%d are held, %v", n, err)
 			}
 			run(t, dir, c.mend)
@@ -86,7 +86,7 @@ func TestAPayloadThatNamesADamagedHazardCostsOthersNothing(t *testing.T) {
 			if h := d.event("nws", c.event); h.Name != "Flood 3" || h.Severity != hazard.Warning || h.LastUpdate != noon+5*minute {
 				t.Errorf("after the repair it is %s, %s, since %s", h.Name, h.Severity, h.LastUpdate)
 			}
-			if n, err := d.store.CountHeld(t.Context(), "nws"); n != 0 || err != nil {
+			if n, err := d.store.Reports.CountHeld(t.Context(), "nws"); n != 0 || err != nil {
 				t.Errorf("after the repair %d are held, %v", n, err)
 			}
 		})
@@ -108,7 +108,7 @@ func TestAHeldReportThatCannotBeReadCostsOthersNothing(t *testing.T) {
 	}
 	run(t, dir, `UPDATE held SET body = '[' || body WHERE version = 3`)
 	run(t, dir, c.mend)
-	held, err := d.store.HeldReports(t.Context(), "nws", 10)
+	held, err := d.store.Reports.Held(t.Context(), "nws", 10)
 	if err != nil || len(held) != 3 {
 		t.Fatalf("%d are held, %v; want three", len(held), err)
 	}
@@ -127,7 +127,7 @@ func TestAHeldReportThatCannotBeReadCostsOthersNothing(t *testing.T) {
 	if h := d.event("nws", "b"); h.Name != "Flood 4" {
 		t.Errorf("it is %s", h.Name)
 	}
-	if n, err := d.store.CountHeld(t.Context(), "nws"); n != 1 || err != nil {
+	if n, err := d.store.Reports.CountHeld(t.Context(), "nws"); n != 1 || err != nil {
 		t.Errorf("%d are held, %v; want the unreadable one", n, err)
 	}
 	if unreadable := d.intake.Unreadable(); len(unreadable) != 1 || unreadable[unread.ID] == nil {
@@ -142,7 +142,7 @@ func TestAHeldReportThatCannotBeReadCostsOthersNothing(t *testing.T) {
 	if err := d.intake.Pass(t.Context(), noon+3*minute); err != nil || len(d.intake.Unreadable()) > 0 {
 		t.Errorf("after the repair %v are unreadable, %v", d.intake.Unreadable(), err)
 	}
-	if n, err := d.store.CountHeld(t.Context(), "nws"); n != 0 || err != nil {
+	if n, err := d.store.Reports.CountHeld(t.Context(), "nws"); n != 0 || err != nil {
 		t.Errorf("after the repair %d are held, %v", n, err)
 	}
 }

@@ -38,7 +38,7 @@ const maxJoins = 5000
 
 // Joins returns the events that rules joined to active hazards, most doubtful first.
 func (in *Intake) Joins(ctx context.Context) ([]Join, error) {
-	joined, err := in.store.EventsJoinedByRule(ctx, maxJoins)
+	joined, err := in.store.Reports.EventsJoinedByRule(ctx, maxJoins)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (in *Intake) Joins(ctx context.Context) ([]Join, error) {
 	of := int64(0)
 	for _, e := range joined {
 		if e.HazardID != of {
-			if beside, found, err = in.store.EventsOf(ctx, e.HazardID); err != nil {
+			if beside, found, err = in.store.Reports.EventsOf(ctx, e.HazardID); err != nil {
 				return nil, err
 			}
 			of = e.HazardID
@@ -92,7 +92,7 @@ func (in *Intake) Confirm(tx *store.Tx, hazardID int64, src, event string) error
 	}
 	for i := range events {
 		if i != self {
-			if err := tx.SaveVerdict(events[self].Name(), events[i].Name(), store.One); err != nil {
+			if err := tx.Events.SaveVerdict(events[self].Name(), events[i].Name(), store.One); err != nil {
 				return err
 			}
 		}

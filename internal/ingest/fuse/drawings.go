@@ -124,7 +124,7 @@ func (in *Intake) keepDrawings(ctx context.Context, src string, batch *source.Ba
 		}
 		all[d.Key] = append(all[d.Key], drawing{i, ref})
 	}
-	digests, err := in.store.KeepShapes(ctx, docs)
+	digests, err := in.store.Hazards.KeepShapes(ctx, docs)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -239,12 +239,12 @@ func (in *Intake) drawLoose(ctx context.Context, src string, loose drawings, clo
 // drawKnown processes the drawings of a known event. With damaged, the hazard is marked for a later
 // derivation; nothing is recorded for an event that is damaged itself.
 func (w *writer) drawKnown(key string, damaged bool) error {
-	known, err := meant(w.tx.Named, w.src, []string{key})
+	known, err := meant(w.tx.Events.Named, w.src, []string{key})
 	if err != nil {
 		return err
 	}
 	name := store.EventName{Source: w.src, Key: latest(known, key).Key}
-	e, ok, err := w.tx.FindEvent(name)
+	e, ok, err := w.tx.Events.Find(name)
 	if damaged && store.Broken(err) || err == nil && !ok {
 		return nil
 	}
@@ -255,7 +255,7 @@ func (w *writer) drawKnown(key string, damaged bool) error {
 	if slices.Equal(refs, e.Shapes) {
 		return nil
 	}
-	if err := w.tx.SaveShapes(name, refs); err != nil {
+	if err := w.tx.Events.SaveShapes(name, refs); err != nil {
 		return err
 	}
 	if damaged {

@@ -30,7 +30,7 @@ func (e epoch) covers(from, to hazard.Instant) bool {
 // meant returns the events under names, according to the store.
 func (in *Intake) meant(ctx context.Context, src string, names []string) (map[string]store.Named, error) {
 	return meant(func(src string, names []string) (map[string]store.Named, error) {
-		return in.store.Named(ctx, src, names)
+		return in.store.Reports.Named(ctx, src, names)
 	}, src, names)
 }
 
@@ -70,7 +70,7 @@ func latest(known map[string]store.Named, name string) (last store.Named) {
 // meantAt returns the event that a source means by a name at a moment: the first one with that name
 // whose life includes the moment, or nearly so. Its Key is empty if there is none.
 func (w *writer) meantAt(src, name string, at hazard.Instant) (store.Named, error) {
-	known, err := meant(w.tx.Named, src, []string{name})
+	known, err := meant(w.tx.Events.Named, src, []string{name})
 	for n := 0; ; n++ {
 		e, ok := known[epochName(name, n)]
 		if !ok || (epoch{e.Start, max(e.Start, e.End)}).covers(at, at) {

@@ -35,7 +35,7 @@ func (w *writer) group(kept map[int]error) ([]*group, error) {
 	for i := range w.given {
 		all = append(append(all, w.given[i].Names()...), w.given[i].Earlier...)
 	}
-	known, err := meant(w.tx.Named, w.src, all)
+	known, err := meant(w.tx.Events.Named, w.src, all)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func (w *writer) group(kept map[int]error) ([]*group, error) {
 			asRefs = append(asRefs, w.src+":"+name)
 		}
 	}
-	if w.refs, err = w.tx.KnownRefs(asRefs); err != nil {
+	if w.refs, err = w.tx.Events.KnownRefs(asRefs); err != nil {
 		return nil, err
 	}
 	for i := range l.reports {
@@ -64,7 +64,7 @@ func (w *writer) group(kept map[int]error) ([]*group, error) {
 	for _, g := range groups {
 		awaited = append(awaited, g.awaited(w.src)...)
 	}
-	waiting, err := w.tx.KnownRefs(awaited)
+	waiting, err := w.tx.Events.KnownRefs(awaited)
 	maps.Copy(w.refs, waiting)
 	return groups, err
 }
@@ -249,7 +249,7 @@ func (l *linker) followed(r *hazard.Report, own []string) (string, error) {
 // cover reports whether any part of events, stored or in the batch, covers one of places.
 func (l *linker) cover(events, places []string) (bool, error) {
 	for _, name := range events {
-		parts, err := l.w.tx.Reports(l.w.src, name)
+		parts, err := l.w.tx.Reports.Of(l.w.src, name)
 		if err != nil {
 			return false, err
 		}
@@ -272,12 +272,12 @@ func (w *writer) absorb(g *group) error {
 	self := store.EventName{Source: w.src, Key: g.event}
 	for i, a := range g.absorbed {
 		name := store.EventName{Source: w.src, Key: a.event}
-		e, _, errE := w.tx.FindEvent(name)
-		parts, errP := w.tx.Reports(w.src, a.event)
-		verdicts, errA := w.tx.VerdictsOfEvent(name)
-		refs, errR := w.tx.Refs(name)
-		beside, errB := w.tx.Events(e.HazardID)
-		if err := errors.Join(errE, errP, errA, errR, errB, w.tx.RenameEvent(w.src, a.event, g.event)); err != nil {
+		e, _, errE := w.tx.Events.Find(name)
+		parts, errP := w.tx.Reports.Of(w.src, a.event)
+		verdicts, errA := w.tx.Events.Verdicts(name)
+		refs, errR := w.tx.Events.Refs(name)
+		beside, errB := w.tx.Events.Of(e.HazardID)
+		if err := errors.Join(errE, errP, errA, errR, errB, w.tx.Events.Rename(w.src, a.event, g.event)); err != nil {
 			return err
 		}
 		g.absorbed[i].hazardID = e.HazardID
@@ -294,7 +294,7 @@ func (w *writer) absorb(g *group) error {
 			}
 		}
 		for other, v := range verdicts[name] {
-			if err := w.tx.SaveVerdict(self, other, v); err != nil {
+			if err := w.tx.Events.SaveVerdict(self, other, v); err != nil {
 				return err
 			}
 		}
@@ -307,7 +307,7 @@ func (w *writer) absorb(g *group) error {
 		if name == g.event {
 			continue
 		}
-		parts, err := w.tx.Reports(w.src, name)
+		parts, err := w.tx.Reports.Of(w.src, name)
 		if err != nil {
 			return err
 		}
@@ -324,7 +324,7 @@ func (g *group) carry(parts []hazard.Report) {
 
 // keepStripped stores the superseded parts of an absorbed event, which still say when it began.
 func (w *writer) keepStripped(g *group, parts []hazard.Report) error {
-	have, err := w.tx.Reports(w.src, g.event)
+	have, err := w.tx.Reports.Of(w.src, g.event)
 	if err != nil {
 		return err
 	}
@@ -333,7 +333,7 @@ func (w *writer) keepStripped(g *group, parts []hazard.Report) error {
 		if p.Name != "" || slices.ContainsFunc(have, func(o hazard.Report) bool { return o.Part == p.Part && o.Version >= p.Version }) {
 			continue
 		}
-		if err := errors.Join(w.tx.SaveReport(g.event, p, ""), w.tx.StripReport(g.event, p)); err != nil {
+		if err := errors.Join(w.tx.Reports.Save(g.event, p, ""), w.tx.Reports.Strip(g.event, p)); err != nil {
 			return err
 		}
 	}

@@ -234,7 +234,7 @@ func (in *Intake) write(ctx context.Context, src string, clock hazard.Clock, opt
 // damaged.
 func (in *Intake) Withdraw(ctx context.Context, src, event string, reason hazard.EndReason, clock hazard.Clock) (last int64, err error) {
 	return in.store.Write(ctx, clock, store.Origin{Source: src}, func(tx *store.Tx) error {
-		event, id, err := tx.Event(src, event)
+		event, id, err := tx.Events.Key(src, event)
 		if err != nil {
 			return err
 		}
@@ -246,7 +246,7 @@ func (in *Intake) Withdraw(ctx context.Context, src, event string, reason hazard
 }
 
 func (w *writer) withdraw(event string, hazardID int64, reason hazard.EndReason) error {
-	parts, err := w.tx.Reports(w.src, event)
+	parts, err := w.tx.Reports.Of(w.src, event)
 	if err != nil {
 		return err
 	}
@@ -254,18 +254,18 @@ func (w *writer) withdraw(event string, hazardID int64, reason hazard.EndReason)
 		// A part that expired before is over and does not change.
 		if p := &parts[i]; p.Name != "" && p.Ended == "" && p.OverAt() > w.now {
 			p.Ended, p.EndedAt = reason, &w.now
-			if err := w.tx.SaveReport(event, p, ""); err != nil {
+			if err := w.tx.Reports.Save(event, p, ""); err != nil {
 				return err
 			}
 		}
 	}
 	// Compare other events with the event as it is now.
-	if e, ok, err := w.tx.FindEvent(store.EventName{Source: w.src, Key: event}); err != nil {
+	if e, ok, err := w.tx.Events.Find(store.EventName{Source: w.src, Key: event}); err != nil {
 		return err
 	} else if said := hazard.Derive(parts, w.now); ok && len(parts) > 0 && e.End != said.Over() {
 		e.End = said.Over()
 		w.went = append(w.went, e.Name()) // its name may mean another event from now on
-		if err := w.tx.SaveEvent(&e); err != nil {
+		if err := w.tx.Events.Save(&e); err != nil {
 			return err
 		}
 	}
@@ -309,12 +309,12 @@ func (w *writer) rejects(rejects []source.Reject) error {
 		errs[i] = store.SourceError{Record: r.Record, Reason: r.Reason, Raw: r.Raw, Payload: w.opts.Payload}
 		names = append(names, r.Events...)
 	}
-	return errors.Join(w.tx.AddSourceErrors(w.src, errs), w.note(names))
+	return errors.Join(w.tx.Reports.AddErrors(w.src, errs), w.note(names))
 }
 
 // note records that the batch names events, known or not.
 func (w *writer) note(names []string) error {
-	known, err := meant(w.tx.Named, w.src, names)
+	known, err := meant(w.tx.Events.Named, w.src, names)
 	for _, e := range known {
 		w.res.Events[e.Key] = true
 	}
@@ -364,7 +364,7 @@ func (w *writer) reports(keep map[int]error) error {
 
 // saidOf returns a source's present state of an event, and whether anything is known.
 func (w *writer) saidOf(event store.EventName) (said hazard.Said, known bool, err error) {
-	parts, err := w.tx.Reports(event.Source, event.Key)
+	parts, err := w.tx.Reports.Of(event.Source, event.Key)
 	if err != nil || len(parts) == 0 {
 		return said, false, err
 	}
@@ -378,7 +378,7 @@ func (w *writer) derived(hazardID int64, but store.EventName) (all []hazard.Said
 	if hazardID == 0 {
 		return nil, nil
 	}
-	events, err := w.tx.Events(hazardID)
+	events, err := w.tx.Events.Of(hazardID)
 	if err != nil {
 		return nil, err
 	}
@@ -446,7 +446,7 @@ func (w *writer) settle(id int64, newUUID uuid.UUID, all []hazard.Said) (h *haza
 		if law, ok := errors.AsType[*hazard.LawError](err); ok && before != nil && by.User == "" && !by.Admin {
 			refused := []store.SourceError{{Record: before.UUID.String(), Reason: law.Error()}}
 			// It is tried again when its reports change, even if its end is unchanged.
-			return before, false, errors.Join(w.tx.AddSourceErrors(cmp.Or(w.src, before.Source), refused), w.tx.SetWake(id, said.Next))
+			return before, false, errors.Join(w.tx.Reports.AddErrors(cmp.Or(w.src, before.Source), refused), w.tx.SetWake(id, said.Next))
 		}
 		if err != nil {
 			return nil, false, err

@@ -47,7 +47,7 @@ func (d *desk) event(src, key string) *hazard.Hazard {
 	d.t.Helper()
 	var h *hazard.Hazard
 	_, err := d.store.Write(d.t.Context(), noon, store.Origin{}, func(tx *store.Tx) error {
-		_, id, err := tx.Event(src, key)
+		_, id, err := tx.Events.Key(src, key)
 		if err == nil {
 			h, err = tx.Hazard(id)
 		}
@@ -141,7 +141,7 @@ func TestTwoHazardsFoundToBeOneEventAreOne(t *testing.T) {
 	if kept.UUID != hazard.EventUUID("usgs", "us1") || kept.Status != hazard.Active {
 		t.Errorf("nc2 finds %s %s", kept.Name, kept.Status)
 	}
-	gone, err := d.store.HazardByUUID(t.Context(), hazard.EventUUID("usgs", "nc2"))
+	gone, err := d.store.Hazards.ByUUID(t.Context(), hazard.EventUUID("usgs", "nc2"))
 	if err != nil || gone.Status != hazard.Expired || gone.Reason != hazard.EndMerged || gone.Successor != kept.UUID {
 		t.Errorf("the other: %+v, %v", gone, err)
 	}
@@ -225,12 +225,12 @@ func TestSuspectReportIsHeldUntilAnEditorDecides(t *testing.T) {
 	if res := d.apply("usgs", noon, live, suspect); res.Held != 1 || len(res.Suspects) != 0 {
 		t.Errorf("held again: %+v", res)
 	}
-	held, err := d.store.HeldReports(t.Context(), "usgs", 10)
+	held, err := d.store.Reports.Held(t.Context(), "usgs", 10)
 	if err != nil || len(held) != 1 {
 		t.Fatalf("held %v, %v", held, err)
 	}
 	d.decide(noon+5, store.Origin{User: "ada"}, func(tx *store.Tx) error {
-		held, err := tx.Decide(held[0].ID, store.Released)
+		held, err := tx.Reports.Decide(held[0].ID, store.Released)
 		if err == nil {
 			_, err = d.intake.Take(t.Context(), tx, held.Report)
 		}
@@ -246,9 +246,9 @@ func TestSuspectReportIsHeldUntilAnEditorDecides(t *testing.T) {
 	other := quake("us3", 5)
 	other.Suspect = "years ahead"
 	d.apply("usgs", noon, live, other)
-	held, _ = d.store.HeldReports(t.Context(), "usgs", 10)
+	held, _ = d.store.Reports.Held(t.Context(), "usgs", 10)
 	d.decide(noon+5, store.Origin{User: "ada"}, func(tx *store.Tx) error {
-		_, err := tx.Decide(held[0].ID, store.Dismissed)
+		_, err := tx.Reports.Decide(held[0].ID, store.Dismissed)
 		return err
 	})
 	if res := d.apply("usgs", noon+7, live, other); res.Held != 0 || res.Ignored != 1 {
@@ -269,7 +269,7 @@ func TestAlertIsPlacedByItsZonesElseByTheirCountiesElseByItsCountryElseHeld(t *t
 	if res := d.apply("cap", noon, live, somewhere); res.Held != 1 || res.New != 0 {
 		t.Errorf("with no place: %+v", res)
 	}
-	held, err := d.store.HeldReports(t.Context(), "cap", 10)
+	held, err := d.store.Reports.Held(t.Context(), "cap", 10)
 	if err != nil || len(held) != 1 || held[0].Reason != "no place: no shape is known of [area:The Lowlands]" {
 		t.Fatalf("held %+v, %v", held, err)
 	}
@@ -291,7 +291,7 @@ func TestAlertIsPlacedByItsZonesElseByTheirCountiesElseByItsCountryElseHeld(t *t
 		t.Errorf("the country is used without a note: %q", h.Description)
 	}
 	square := `{"type":"Polygon","coordinates":[[[-82,24],[-81,24],[-81,25],[-82,25],[-82,24]]]}`
-	if err := d.store.SavePlace(t.Context(), "nws", "GMZ999", "Straits", square, noon); err != nil {
+	if err := d.store.Sources.SavePlace(t.Context(), "nws", "GMZ999", "Straits", square, noon); err != nil {
 		t.Fatal(err)
 	}
 	if res := d.apply("nws", noon+1, fuse.Options{Again: true}, sea); res.Updated != 1 {
@@ -300,7 +300,7 @@ func TestAlertIsPlacedByItsZonesElseByTheirCountiesElseByItsCountryElseHeld(t *t
 	if h := d.event("nws", "SEA"); h.Longitude != -81.5 || h.Latitude < 24.4 || h.Latitude > 24.6 || len(h.Areas) != 1 || strings.Contains(h.Description, "Note:") {
 		t.Errorf("placed at %v %v, %q", h.Longitude, h.Latitude, h.Description)
 	}
-	if n, err := d.store.CountHeld(t.Context(), "nws"); n != 0 || err != nil {
+	if n, err := d.store.Reports.CountHeld(t.Context(), "nws"); n != 0 || err != nil {
 		t.Errorf("%d still held, %v", n, err)
 	}
 
@@ -314,7 +314,7 @@ func TestAlertIsPlacedByItsZonesElseByTheirCountiesElseByItsCountryElseHeld(t *t
 	if !strings.Contains(county.Description, "Note: the area is that of wider places: no shape is known of all of [INZ997]") {
 		t.Errorf("the county is used without a note: %q", county.Description)
 	}
-	if err := d.store.SavePlace(t.Context(), "nws", "INZ997", "Shelby", square, noon); err != nil {
+	if err := d.store.Sources.SavePlace(t.Context(), "nws", "INZ997", "Shelby", square, noon); err != nil {
 		t.Fatal(err)
 	}
 	if res := d.apply("nws", noon+1, fuse.Options{Again: true}, land); res.Updated != 1 || slices.Equal(d.event("nws", "LAND").Areas, county.Areas) {
@@ -357,7 +357,7 @@ func TestRejectedRecordsAreKeptAndTheirNeighboursTaken(t *testing.T) {
 	if err != nil || res.New != 1 || res.Rejected != 1 {
 		t.Errorf("%+v, %v", res, err)
 	}
-	errs, err := d.store.SourceErrors(t.Context(), "usgs", 10)
+	errs, err := d.store.Sources.Errors(t.Context(), "usgs", 10)
 	if err != nil || len(errs) != 1 || errs[0].Record != "us2" || string(errs[0].Raw) != "{}" {
 		t.Errorf("kept %+v, %v", errs, err)
 	}

@@ -107,7 +107,7 @@ func (w *writer) mayJoin(r *hazard.Report) bool {
 	}
 	list, ok := w.others.starts[r.Type]
 	if !ok {
-		events, err := w.tx.EventsStarting(r.Type, w.others.from.Add(-rule.window), w.others.to.Add(rule.window))
+		events, err := w.tx.Events.Starting(r.Type, w.others.from.Add(-rule.window), w.others.to.Add(rule.window))
 		if err != nil {
 			return true // the error is reported in a later step
 		}
@@ -161,7 +161,7 @@ func (w *writer) join(g *group, before *store.Event, d *decision) (at spot, err 
 	elsewhere := slices.ContainsFunc(named, func(e store.Event) bool { return e.HazardID != self.HazardID })
 	together := len(named) > 0
 	if !together && moved && self.HazardID != 0 { // a name may no longer mean it
-		events, err := w.tx.Events(self.HazardID)
+		events, err := w.tx.Events.Of(self.HazardID)
 		if err != nil {
 			return at, err
 		}
@@ -170,7 +170,7 @@ func (w *writer) join(g *group, before *store.Event, d *decision) (at spot, err 
 	if !elsewhere && len(g.absorbed) == 0 && !(moved && (byRule || together)) {
 		return spot{hazardID: self.HazardID, why: self.Joined}, nil
 	}
-	refs, err := w.tx.Refs(self.Name())
+	refs, err := w.tx.Events.Refs(self.Name())
 	if err != nil {
 		return at, err
 	}
@@ -211,9 +211,9 @@ func (w *writer) namesakes(g *group, before, self *store.Event, refs []string, m
 		}
 	}
 	if moved { // each name that it ever had may now mean something else
-		earlier := w.tx.Names
+		earlier := w.tx.Events.Names
 		if before == nil { // its keys are those of the reports
-			earlier = w.tx.Refs
+			earlier = w.tx.Events.Refs
 		}
 		more, err := earlier(self.Name())
 		if err != nil {
@@ -277,13 +277,13 @@ func (w *writer) joinByUUID(self *store.Event, own *hazard.Said) error {
 	if !own.Head.Relayed && (len(all) == 0 || slices.ContainsFunc(all, func(s hazard.Said) bool { return !s.Head.Relayed })) {
 		return nil
 	}
-	found, err := w.tx.VerdictsOfEvent(self.Name())
+	found, err := w.tx.Events.Verdicts(self.Name())
 	if err != nil || slices.ContainsFunc(all, func(s hazard.Said) bool { return found[self.Name()][nameOf(&s)] == store.Apart }) {
 		return err
 	}
 	for i := range all { // it follows that event
 		if name := nameOf(&all[i]); id == all[i].Head.UUID || id == hazard.EventUUID(name.Source, name.Key) {
-			if err := w.tx.SaveVerdict(self.Name(), name, store.One); err != nil {
+			if err := w.tx.Events.SaveVerdict(self.Name(), name, store.One); err != nil {
 				return err
 			}
 		}
@@ -298,7 +298,7 @@ const maxSuccessors = 10
 // called returns the other events that share one of names with e and are the same.
 func (w *writer) called(e *store.Event, names []string) (all []store.Event, err error) {
 	for _, name := range names {
-		called, err := w.tx.Called(name)
+		called, err := w.tx.Events.Called(name)
 		if err != nil {
 			return nil, err
 		}

@@ -37,7 +37,7 @@ func (d *desk) together() []string {
 	d.t.Helper()
 	var all []string
 	for _, h := range d.hazards() {
-		events, err := d.store.EventReports(d.t.Context(), h.ID)
+		events, err := d.store.Reports.Of(d.t.Context(), h.ID)
 		if err != nil {
 			d.t.Fatal(err)
 		}
@@ -324,11 +324,11 @@ func TestWhatTookThePlaceOfAnEventIsNamedInWhateverOrderTheyCome(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
 			d.takeEach(noon, order...)
-			next, err := d.store.HazardByUUID(t.Context(), hazard.EventUUID("nws", "first"))
+			next, err := d.store.Hazards.ByUUID(t.Context(), hazard.EventUUID("nws", "first"))
 			if err != nil {
 				t.Fatal(err)
 			}
-			h, err := d.store.HazardByUUID(t.Context(), hazard.EventUUID("nws", "watch"))
+			h, err := d.store.Hazards.ByUUID(t.Context(), hazard.EventUUID("nws", "watch"))
 			if err != nil || h.Reason != hazard.EndSuperseded || h.Successor != next.UUID || next.Status != hazard.Active {
 				t.Errorf("%+v, successor is %s, error %v", h, next.UUID, err)
 			}
@@ -352,7 +352,7 @@ func TestATsunamiAndItsEarthquakeAreRelated(t *testing.T) {
 	)
 	number := map[string]int64{}
 	for _, h := range d.hazards() {
-		events, err := d.store.EventReports(t.Context(), h.ID)
+		events, err := d.store.Reports.Of(t.Context(), h.ID)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -22,9 +22,9 @@ func (in *Intake) Join(ctx context.Context, tx *store.Tx, from, into *hazard.Haz
 	if err := into.MayAbsorb(from, w.now); err != nil {
 		return err
 	}
-	moving, errA := tx.Events(from.ID)
-	staying, errB := tx.Events(into.ID)
-	verdicts, errC := tx.VerdictsOfHazard(from.ID)
+	moving, errA := tx.Events.Of(from.ID)
+	staying, errB := tx.Events.Of(into.ID)
+	verdicts, errC := tx.Events.VerdictsOfHazard(from.ID)
 	if err := errors.Join(errA, errB, errC); err != nil {
 		return err
 	}
@@ -35,13 +35,13 @@ func (in *Intake) Join(ctx context.Context, tx *store.Tx, from, into *hazard.Haz
 				m := w.leaving(from.ID)
 				m.Joined = append(m.Joined, [2]store.EventName{a, b})
 			}
-			if err := tx.SaveVerdict(a, b, store.One); err != nil {
+			if err := tx.Events.SaveVerdict(a, b, store.One); err != nil {
 				return err
 			}
 		}
 		w.noteEvent(&moving[i], into.ID)
 		moving[i].HazardID, moving[i].Joined = into.ID, why
-		if err := tx.SaveEvent(&moving[i]); err != nil {
+		if err := tx.Events.Save(&moving[i]); err != nil {
 			return err
 		}
 	}
@@ -78,7 +78,7 @@ func (in *Intake) Part(ctx context.Context, tx *store.Tx, hazardID int64, src, e
 	}
 	w := in.writer(ctx, tx, src)
 	out := &events[i]
-	found, err := tx.VerdictsOfEvent(out.Name())
+	found, err := tx.Events.Verdicts(out.Name())
 	if err != nil {
 		return 0, err
 	}
@@ -89,13 +89,13 @@ func (in *Intake) Part(ctx context.Context, tx *store.Tx, hazardID int64, src, e
 		}
 		other := events[j].Name()
 		split.Found = append(split.Found, store.Found{EventName: other, Before: found[out.Name()][other]})
-		if err := tx.SaveVerdict(out.Name(), other, store.Apart); err != nil {
+		if err := tx.Events.SaveVerdict(out.Name(), other, store.Apart); err != nil {
 			return 0, err
 		}
 	}
 	if decided(out.Joined) { // the decision is undone
 		out.Joined = fromRule + "it"
-		if err := tx.SaveEvent(out); err != nil {
+		if err := tx.Events.Save(out); err != nil {
 			return 0, err
 		}
 	}
@@ -106,7 +106,7 @@ func (in *Intake) Part(ctx context.Context, tx *store.Tx, hazardID int64, src, e
 	if err := w.regroup(out, before); err != nil {
 		return 0, err
 	}
-	now, ok, err := tx.FindEvent(out.Name())
+	now, ok, err := tx.Events.Find(out.Name())
 	if err == nil && !ok {
 		err = fmt.Errorf("%w: event %s:%s is too slight, or has no place, to be a hazard of its own", hazard.ErrConflict, src, event)
 	}
@@ -130,7 +130,7 @@ func (in *Intake) Part(ctx context.Context, tx *store.Tx, hazardID int64, src, e
 // oneOfSeveral returns the events of a hazard and the index of the named one, which must not be the
 // only one.
 func oneOfSeveral(tx *store.Tx, hazardID int64, src, event string) (events []store.Event, i int, err error) {
-	events, err = tx.Events(hazardID)
+	events, err = tx.Events.Of(hazardID)
 	i = slices.IndexFunc(events, func(e store.Event) bool { return e.Source == src && e.Key == event })
 	switch {
 	case err != nil:
@@ -145,7 +145,7 @@ func oneOfSeveral(tx *store.Tx, hazardID int64, src, event string) (events []sto
 // keepSplit stores what is needed to undo a split: where the events moved.
 func (w *writer) keepSplit(s *store.Split, events []store.Event) error {
 	for i := range events {
-		e, ok, err := w.tx.FindEvent(events[i].Name())
+		e, ok, err := w.tx.Events.Find(events[i].Name())
 		if err != nil {
 			return err
 		}
@@ -165,7 +165,7 @@ func (w *writer) keepSplit(s *store.Split, events []store.Event) error {
 		return err
 	}
 	s.Change, s.Loose = h.Version, w.leaving(h.ID).Loose
-	return w.tx.SaveSplit(s)
+	return w.tx.Merges.SaveSplit(s)
 }
 
 // Take processes a held report that a person has released, or that nothing holds back any more.
@@ -303,7 +303,7 @@ func (w *writer) endAs(before, into *hazard.Hazard) error {
 	}
 	m := w.leaving(before.ID)
 	m.Change, m.Into = ended.Version, into.ID
-	return errors.Join(w.tx.SaveMerge(m), w.tx.SetWake(before.ID, hazard.MaxInstant)) // it does not change any more
+	return errors.Join(w.tx.Merges.Save(m), w.tx.SetWake(before.ID, hazard.MaxInstant)) // it does not change any more
 }
 
 // leaving returns what has moved away from a hazard in this transaction, so that a merge can be
@@ -378,7 +378,7 @@ func (w *writer) moveProducts(from, to int64, gaveThem *store.Event) error {
 
 // settleOrEmpty updates a hazard from its sources; one without events is merged into hazard into.
 func (w *writer) settleOrEmpty(id, into int64) error {
-	events, err := w.tx.Events(id)
+	events, err := w.tx.Events.Of(id)
 	if err != nil {
 		return err
 	}
@@ -407,7 +407,7 @@ func (w *writer) alone(e *store.Event) (int64, error) {
 	from := e.HazardID
 	e.HazardID, e.Joined = h.ID, ""
 	w.went = append(w.went, e.Name())
-	if err := w.tx.SaveEvent(e); err != nil {
+	if err := w.tx.Events.Save(e); err != nil {
 		return 0, err
 	}
 	if err := w.moveProducts(from, h.ID, e); err != nil {

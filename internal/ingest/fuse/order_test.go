@@ -107,7 +107,7 @@ func TestWhatWaitedForAPlaceCountsOnceThereIsOne(t *testing.T) {
 	if h := d.event("cap", "STORM"); h.Severity != hazard.Warning || h.End != noon.Add(time.Hour) {
 		t.Errorf("%s until %s, want the data for the sea too", h.Severity, h.End)
 	}
-	if n, err := d.store.CountHeld(t.Context(), "cap"); n != 0 || err != nil {
+	if n, err := d.store.Reports.CountHeld(t.Context(), "cap"); n != 0 || err != nil {
 		t.Errorf("%d still held, %v", n, err)
 	}
 }

@@ -103,7 +103,7 @@ func (d *desk) savePlace(src, code string, lon, lat float64) {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	if err := d.store.SavePlace(d.t.Context(), src, code, code, string(point), late); err != nil {
+	if err := d.store.Sources.SavePlace(d.t.Context(), src, code, code, string(point), late); err != nil {
 		d.t.Fatal(err)
 	}
 }

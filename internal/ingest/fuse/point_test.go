@@ -43,7 +43,7 @@ func TestThePointOfAWarningLiesInItsArea(t *testing.T) {
 		if h == nil {
 			continue
 		}
-		list, err := d.store.Areas(t.Context(), h.Areas)
+		list, err := d.store.Log.Areas(t.Context(), h.Areas)
 		if err != nil {
 			t.Fatal(err)
 		}

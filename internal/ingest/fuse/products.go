@@ -155,6 +155,6 @@ func (w *writer) gaveIt(p *hazard.Product, hazardID int64, event store.EventName
 	if p.Source != event.Source || p.Event != "" {
 		return p.Source == event.Source && p.Event == event.Key, nil
 	}
-	events, err := w.tx.Events(hazardID)
+	events, err := w.tx.Events.Of(hazardID)
 	return err == nil && !slices.ContainsFunc(events, func(e store.Event) bool { return e.Source == event.Source && e.Key != event.Key }), err
 }

@@ -102,7 +102,7 @@ func (d *desk) hazards() map[string]*hazard.Hazard {
 
 func (d *desk) changes(after int64) []hazard.Change {
 	d.t.Helper()
-	changes, err := d.store.Since(context.Background(), after, 1_000_000)
+	changes, err := d.store.Log.Since(context.Background(), after, 1_000_000)
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func (d *desk) changes(after int64) []hazard.Change {
 }
 
 func (d *desk) last() int64 {
-	n, err := d.store.Last(context.Background())
+	n, err := d.store.Log.Last(context.Background())
 	if err != nil {
 		d.t.Fatal(err)
 	}

@@ -32,7 +32,7 @@ type Related struct {
 // Related lists the hazards that have to do with one, by number: the earthquake of a tsunami, and the tsunamis of an earthquake. Its error is
 // hazard.ErrNotFound if there is no hazard with that number.
 func (in *Intake) Related(ctx context.Context, id int64) ([]Related, error) {
-	h, err := in.store.Hazard(ctx, id)
+	h, err := in.store.Hazards.Get(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func (in *Intake) Related(ctx context.Context, id int64) ([]Related, error) {
 }
 
 func (in *Intake) quakesOf(ctx context.Context, tsunami *hazard.Hazard) ([]Related, error) {
-	events, err := in.store.EventReports(ctx, tsunami.ID)
+	events, err := in.store.Reports.Of(ctx, tsunami.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -73,14 +73,14 @@ func (in *Intake) quakesOf(ctx context.Context, tsunami *hazard.Hazard) ([]Relat
 func (in *Intake) quakeNamed(ctx context.Context, of, name string, why map[int64]string) error {
 	origin, found := readOrigin(name)
 	if !found {
-		named, err := in.store.Called(ctx, of+":"+name)
+		named, err := in.store.Hazards.Called(ctx, of+":"+name)
 		for _, h := range named {
 			why[h.ID] = "named " + name
 		}
 		return err
 	}
 	rule := rules[hazard.Earthquake]
-	near, err := in.store.EventsStarting(ctx, hazard.Earthquake, origin.Start.Add(-rule.window), origin.Start.Add(rule.window))
+	near, err := in.store.Reports.EventsStarting(ctx, hazard.Earthquake, origin.Start.Add(-rule.window), origin.Start.Add(rule.window))
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ const (
 )
 
 func (in *Intake) tsunamisOf(ctx context.Context, quake *hazard.Hazard) ([]Related, error) {
-	events, err := in.store.EventsStarting(ctx, hazard.Tsunami, quake.Start.Add(-tsunamiBefore), quake.Start.Add(tsunamiAfter))
+	events, err := in.store.Reports.EventsStarting(ctx, hazard.Tsunami, quake.Start.Add(-tsunamiBefore), quake.Start.Add(tsunamiAfter))
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +145,7 @@ func (in *Intake) tsunamisOf(ctx context.Context, quake *hazard.Hazard) ([]Relat
 func (in *Intake) relatedAs(ctx context.Context, relation Relation, why map[int64]string) ([]Related, error) {
 	var list []Related
 	for id, reason := range why {
-		h, err := in.store.Hazard(ctx, id)
+		h, err := in.store.Hazards.Get(ctx, id)
 		if err != nil {
 			return nil, err
 		}

@@ -206,7 +206,7 @@ const waits = "successor:"
 // tellReplaced makes the hazards anew whose events were replaced by events that have become known, or part of other hazards.
 func (w *writer) tellReplaced() error {
 	for _, by := range w.went {
-		waiting, err := w.tx.Replaced(by)
+		waiting, err := w.tx.Events.Replaced(by)
 		if err != nil {
 			return err
 		}
@@ -245,5 +245,5 @@ func (w *writer) addRef(ref, event string) error {
 		w.refs = map[string]bool{}
 	}
 	w.refs[ref] = true
-	return w.tx.AddRef(ref, w.src, event)
+	return w.tx.Events.AddRef(ref, w.src, event)
 }

@@ -16,7 +16,7 @@ import (
 // take makes the changes of one event: it loads what is stored of it, decides what becomes of it,
 // finds the hazard that it belongs to, and saves them.
 func (w *writer) take(g *group) error {
-	stored, known, err := w.tx.FindEvent(store.EventName{Source: w.src, Key: g.event}) // earlier events in the batch may have moved it
+	stored, known, err := w.tx.Events.Find(store.EventName{Source: w.src, Key: g.event}) // earlier events in the batch may have moved it
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (w *writer) load(g *group, stored *store.Event) (*event, error) {
 	e := &event{key: g.event, inHazard: stored.HazardID != 0, shapes: stored.Shapes, reports: g.reports, held: make([]bool, len(g.reports)),
 		drawings: g.drawings, renamed: len(g.fresh) > 0 || len(g.absorbed) > 0}
 	var err error
-	if e.parts, err = w.tx.Reports(w.src, g.event); err != nil { // a new event may have earlier reports without a place, or from before it was known
+	if e.parts, err = w.tx.Reports.Of(w.src, g.event); err != nil { // a new event may have earlier reports without a place, or from before it was known
 		return nil, err
 	}
 	late := false // names from a report that was superseded count too
@@ -77,7 +77,7 @@ func (w *writer) load(g *group, stored *store.Event) (*event, error) {
 		late = late || len(r.Refs) > 0 && slices.ContainsFunc(e.parts, func(p hazard.Report) bool { return p.Name == "" && p.Part == r.Part && p.Version >= r.Version })
 	}
 	if late {
-		e.refs, err = w.tx.Refs(store.EventName{Source: w.src, Key: g.event})
+		e.refs, err = w.tx.Events.Refs(store.EventName{Source: w.src, Key: g.event})
 	}
 	return e, err
 }
@@ -89,7 +89,7 @@ func (w *writer) saveParts(g *group, d *decision) error {
 		if d.saves[i].report < g.carried {
 			payload = ""
 		}
-		if err := w.tx.SaveReport(g.event, &d.saves[i].part, payload); err != nil {
+		if err := w.tx.Reports.Save(g.event, &d.saves[i].part, payload); err != nil {
 			return err
 		}
 	}
@@ -105,7 +105,7 @@ func (w *writer) ignore(g *group, d *decision) error {
 		if !slices.Contains(d.added, d.parts[i].Part) || d.parts[i].Ended != "" {
 			continue
 		}
-		if err := w.tx.ForgetReport(w.src, g.event, d.parts[i].Part); err != nil {
+		if err := w.tx.Reports.Forget(w.src, g.event, d.parts[i].Part); err != nil {
 			return err
 		}
 	}
@@ -151,12 +151,12 @@ func (w *writer) save(g *group, d *decision, at spot) error {
 		return err
 	}
 	if d.drew || at.left != 0 { // the event had left its hazard and was forgotten until now
-		if err := w.tx.SaveShapes(nameOf(&d.said), d.shapes); err != nil {
+		if err := w.tx.Events.SaveShapes(nameOf(&d.said), d.shapes); err != nil {
 			return err
 		}
 	}
 	if at.again {
-		self, _, err := w.tx.FindEvent(nameOf(&d.said))
+		self, _, err := w.tx.Events.Find(nameOf(&d.said))
 		if err != nil {
 			return err
 		}
@@ -222,7 +222,7 @@ func (w *writer) asGiven(g *group, i int) *hazard.Report {
 
 // suspect holds a report, unless an editor has released the same one before; believed reports that.
 func (w *writer) suspect(r *hazard.Report, reason string) (believed bool, err error) {
-	isNew, decision, err := w.tx.Hold(r, reason)
+	isNew, decision, err := w.tx.Reports.Hold(r, reason)
 	if err != nil || decision == store.Released {
 		return err == nil, err
 	}
@@ -276,11 +276,11 @@ func (w *writer) remember(g *group, h *hazard.Hazard, d *decision, joined string
 	own, parts := &d.said, d.parts
 	e := w.event(own, h.ID)
 	e.Joined = joined
-	if err := w.tx.SaveEvent(e); err != nil {
+	if err := w.tx.Events.Save(e); err != nil {
 		return err
 	}
 	for _, key := range append(g.keys, g.event) {
-		if err := w.tx.AddEventKey(w.src, key, g.event); err != nil {
+		if err := w.tx.Events.AddKey(w.src, key, g.event); err != nil {
 			return err
 		}
 	}
@@ -292,7 +292,7 @@ func (w *writer) remember(g *group, h *hazard.Hazard, d *decision, joined string
 	for i := range parts {
 		// Parts without places, or that replace others, may still affect late parts.
 		if p := &parts[i]; !own.Owned[p.Part] && p.Name != "" && len(p.Places) > 0 && len(p.Replaces) == 0 {
-			if err := w.tx.StripReport(g.event, p); err != nil {
+			if err := w.tx.Reports.Strip(g.event, p); err != nil {
 				return err
 			}
 		}
@@ -304,7 +304,7 @@ func (w *writer) remember(g *group, h *hazard.Hazard, d *decision, joined string
 	for i := range placed {
 		// Held reports have the source's original names.
 		for _, key := range slices.Compact([]string{placed[i].Key, plainName(placed[i].Key)}) {
-			if err := w.tx.Placed(w.src, key, placed[i].Part); err != nil {
+			if err := w.tx.Reports.Placed(w.src, key, placed[i].Part); err != nil {
 				return err
 			}
 		}

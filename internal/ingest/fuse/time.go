@@ -39,7 +39,7 @@ func (in *Intake) Pass(ctx context.Context, clock hazard.Clock) error {
 
 // takeUp takes in the reports that were kept back because something was damaged, as far as it is mended by now. Those that cannot be read themselves stay.
 func (in *Intake) takeUp(ctx context.Context, clock hazard.Clock) error {
-	kept, err := in.store.KeptBack(ctx)
+	kept, err := in.store.Reports.KeptBack(ctx)
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (in *Intake) takeUp(ctx context.Context, clock hazard.Clock) error {
 		}
 		var unread error
 		_, err := in.store.Write(ctx, clock, store.Origin{Source: name.Source}, func(tx *store.Tx) error {
-			held, err := tx.TakeUp(k.ID)
+			held, err := tx.Reports.TakeUp(k.ID)
 			if unread = err; err == nil {
 				_, err = in.Take(ctx, tx, held.Report)
 			}
@@ -120,7 +120,7 @@ func (in *Intake) Unreadable() map[int64]error {
 
 // NextMoment is the next moment at which a hazard changes by itself, and whether there is one; of what is damaged, none is known.
 func (in *Intake) NextMoment(ctx context.Context) (hazard.Instant, bool, error) {
-	return in.store.NextMoment(ctx, slices.Collect(maps.Keys(in.Damaged()))...)
+	return in.store.Hazards.NextMoment(ctx, slices.Collect(maps.Keys(in.Damaged()))...)
 }
 
 // PassUntil records what time alone has changed up to now, each change as of its own moment: what

@@ -32,7 +32,7 @@ func TestAPartThatRunsOutLeavesTheHazard(t *testing.T) {
 	if h := d.event("cap", "a"); h.Severity != hazard.Warning || h.End != noon+300*minute {
 		t.Fatalf("at first %s until %s", h.Severity, h.End)
 	}
-	at, any, err := d.store.NextMoment(t.Context())
+	at, any, err := d.store.Hazards.NextMoment(t.Context())
 	if err != nil || !any || at != noon+20*minute {
 		t.Fatalf("the next moment is %s (%v, %v), want the end of the west", at, any, err)
 	}
@@ -53,7 +53,7 @@ func TestAPartThatRunsOutLeavesTheHazard(t *testing.T) {
 	if h := d.event("cap", "a"); h.Status != hazard.Expired || h.Severity != hazard.Information || h.LastUpdate != noon+300*minute {
 		t.Errorf("at its end: %s, %s, last update %s", h.Status, h.Severity, h.LastUpdate)
 	}
-	if _, any, err := d.store.NextMoment(t.Context()); any || err != nil {
+	if _, any, err := d.store.Hazards.NextMoment(t.Context()); any || err != nil {
 		t.Errorf("a further moment is planned: %v", err)
 	}
 }
@@ -257,7 +257,7 @@ func TestAFolderStaysForAnOlderProductThatWasPutIntoIt(t *testing.T) {
 		return errors.Join(err, tx.SaveProduct(mine))
 	})
 	d.apply("cap", noon+4, live, report(noon+4, hazard.ReportProduct{Key: "text", Title: "text", Type: hazard.TextProduct, Data: "x"}))
-	all, err := d.store.Products(t.Context(), id, nil)
+	all, err := d.store.Hazards.Products(t.Context(), id, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,7 +278,7 @@ func TestWhatASourceGivesIntoARestrictedFolderIsWhereAllSeeIt(t *testing.T) {
 	id := d.event("cap", "a").ID
 	who := edit.Author{Caller: auth.Caller{Name: "ann", Role: auth.Editor, Orgs: []int64{1}}}
 	editor := edit.New(d.store, d.intake, 1, func(int64) bool { return true })
-	all, err := d.store.Products(t.Context(), id, nil)
+	all, err := d.store.Hazards.Products(t.Context(), id, nil)
 	if err != nil || len(all) != 1 {
 		t.Fatal(all, err)
 	}
@@ -286,7 +286,7 @@ func TestWhatASourceGivesIntoARestrictedFolderIsWhereAllSeeIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.apply("cap", noon+2, live, report(noon+2, folder, hazard.ReportProduct{Key: "text", Parent: "cap", Title: "text", Type: hazard.TextProduct, Data: "x"}))
-	if all, err = d.store.Products(t.Context(), id, nil); err != nil || len(all) != 1 || all[0].Title != "text" || all[0].ParentID != 0 {
+	if all, err = d.store.Hazards.Products(t.Context(), id, nil); err != nil || len(all) != 1 || all[0].Title != "text" || all[0].ParentID != 0 {
 		t.Errorf("everybody reads %+v, %v; expected the text at the root", all, err)
 	}
 	before := d.last()
@@ -312,7 +312,7 @@ func TestAWithdrawnEventIsOverForWhatComesLater(t *testing.T) {
 	}
 	d.apply("gvp", noon+2*year, live, volcano("gvp", noon+2*year))
 	d.apply("hans", noon+2*year, live, volcano("hans", noon+2*year))
-	if h, err := d.store.Hazard(t.Context(), first.ID); err != nil || h.Status != hazard.Expired || h.End != noon+60*minute {
+	if h, err := d.store.Hazards.Get(t.Context(), first.ID); err != nil || h.Status != hazard.Expired || h.End != noon+60*minute {
 		t.Errorf("the first is %+v, %v", h, err)
 	}
 	if got, want := d.together(), []string{"gvp:332010 hans:332010@2", "hans:332010"}; !slices.Equal(got, want) {
@@ -420,15 +420,15 @@ func TestWhatALawRefusesIsAskedAgain(t *testing.T) {
 	said := hazard.Derive([]hazard.Report{flood(noon, nothing)}, noon)
 	said.Ended, said.EndedAt, said.Next = hazard.EndMerged, noon, noon+90*minute // merged into nothing
 	d.decide(noon, store.Origin{}, func(tx *store.Tx) error { return fuse.Settle(t.Context(), d.intake, tx, id, said) })
-	if errs, err := d.store.SourceErrors(t.Context(), "cap", 10); err != nil || len(errs) != 1 || d.event("cap", "a").Status != hazard.Active {
+	if errs, err := d.store.Sources.Errors(t.Context(), "cap", 10); err != nil || len(errs) != 1 || d.event("cap", "a").Status != hazard.Active {
 		t.Fatalf("errors %v, %v; the hazard is %s", errs, err, d.event("cap", "a").Status)
 	}
 	d.passUntil(noon + 70*minute)
-	if at, any, err := d.store.NextMoment(t.Context()); err != nil || at != noon+90*minute {
+	if at, any, err := d.store.Hazards.NextMoment(t.Context()); err != nil || at != noon+90*minute {
 		t.Errorf("the next moment is %s (%t, %v)", at, any, err)
 	}
 	d.passUntil(noon + 90*minute)
-	if at, any, err := d.store.NextMoment(t.Context()); err != nil || any {
+	if at, any, err := d.store.Hazards.NextMoment(t.Context()); err != nil || any {
 		t.Errorf("and then %s, %v", at, err)
 	}
 }

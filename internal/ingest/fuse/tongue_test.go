@@ -33,7 +33,7 @@ func TestTwoFeedsInTwoLanguagesMakeOneHazard(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		snap, err := d.store.Snapshot(t.Context())
+		snap, err := d.store.Log.Snapshot(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

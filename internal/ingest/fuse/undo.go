@@ -23,11 +23,11 @@ func (in *Intake) Unjoin(ctx context.Context, tx *store.Tx, m *store.Merge) erro
 	}
 	for i := range events {
 		w.went = append(w.went, events[i].Name())
-		if err := tx.SaveEvent(&events[i]); err != nil {
+		if err := tx.Events.Save(&events[i]); err != nil {
 			return err
 		}
 	}
-	staying, errS := tx.Events(m.Into)
+	staying, errS := tx.Events.Of(m.Into)
 	into, errI := tx.Hazard(m.Into)
 	if err := errors.Join(errS, errI); err != nil {
 		return err
@@ -42,7 +42,7 @@ func (in *Intake) Unjoin(ctx context.Context, tx *store.Tx, m *store.Merge) erro
 		}
 	}
 	for _, pair := range parted {
-		if err := tx.SaveVerdict(pair[0], pair[1], store.Apart); err != nil {
+		if err := tx.Events.SaveVerdict(pair[0], pair[1], store.Apart); err != nil {
 			return err
 		}
 	}
@@ -60,11 +60,11 @@ func (in *Intake) Unjoin(ctx context.Context, tx *store.Tx, m *store.Merge) erro
 	if err := in.Restore(ctx, tx, from, before); err != nil {
 		return err
 	}
-	if err := tx.DropMerge(m.Change); err != nil {
+	if err := tx.Merges.Drop(m.Change); err != nil {
 		return err
 	}
 	for _, h := range []*hazard.Hazard{from, into} { // apart, the events of each may fit others
-		events, err := tx.Events(h.ID)
+		events, err := tx.Events.Of(h.ID)
 		if err != nil {
 			return err
 		}
@@ -86,7 +86,7 @@ func (w *writer) stillMerged(m *store.Merge) (events []store.Event, back map[int
 		if moved.To != m.Into { // left for another hazard: what it says decides where it is part of now
 			continue
 		}
-		e, ok, err := w.tx.FindEvent(moved.EventName)
+		e, ok, err := w.tx.Events.Find(moved.EventName)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -184,7 +184,7 @@ func withoutEnd(h, before *hazard.Hazard) *hazard.Hazard {
 func (in *Intake) Restore(ctx context.Context, tx *store.Tx, h, before *hazard.Hazard) error {
 	w := in.writer(ctx, tx, h.Source)
 	r := withoutEnd(h, before)
-	events, err := tx.Events(h.ID)
+	events, err := tx.Events.Of(h.ID)
 	if err != nil {
 		return err
 	}

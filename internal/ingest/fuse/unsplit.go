@@ -23,7 +23,7 @@ func (in *Intake) Unpart(ctx context.Context, tx *store.Tx, s *store.Split) erro
 		return err
 	}
 	for _, f := range s.Found {
-		if err := tx.SaveVerdict(s.Event, f.EventName, f.Before); err != nil {
+		if err := tx.Events.SaveVerdict(s.Event, f.EventName, f.Before); err != nil {
 			return err
 		}
 	}
@@ -42,12 +42,12 @@ func (in *Intake) Unpart(ctx context.Context, tx *store.Tx, s *store.Split) erro
 			w.noteEvent(e, s.HazardID)
 		}
 		e.HazardID, e.Joined = s.HazardID, joined
-		if err := tx.SaveEvent(e); err != nil {
+		if err := tx.Events.Save(e); err != nil {
 			return err
 		}
 		switch {
 		case from == 0:
-			err = tx.SaveShapes(e.Name(), e.Shapes)
+			err = tx.Events.SaveShapes(e.Name(), e.Shapes)
 		case leaves:
 			err = w.moveProducts(from, s.HazardID, e)
 		}
@@ -60,7 +60,7 @@ func (in *Intake) Unpart(ctx context.Context, tx *store.Tx, s *store.Split) erro
 		return err
 	}
 	for i := range events { // each brings along what has joined it since
-		e, ok, err := tx.FindEvent(events[i].Name())
+		e, ok, err := tx.Events.Find(events[i].Name())
 		if err != nil {
 			return err
 		}
@@ -74,7 +74,7 @@ func (in *Intake) Unpart(ctx context.Context, tx *store.Tx, s *store.Split) erro
 		return err
 	}
 	for i := range events { // where it is by now, one that was part of no hazard gives its products again
-		e, ok, err := tx.FindEvent(events[i].Name())
+		e, ok, err := tx.Events.Find(events[i].Name())
 		if err == nil && ok && e.HazardID != s.HazardID {
 			err = w.renew(e.HazardID)
 		}
@@ -91,14 +91,14 @@ func (in *Intake) Unpart(ctx context.Context, tx *store.Tx, s *store.Split) erro
 		w.stamp(after)
 		err = tx.SaveHazard(after, before)
 	}
-	return errors.Join(err, tx.DropSplit(s.Change))
+	return errors.Join(err, tx.Merges.DropSplit(s.Change))
 }
 
 // stillSplit lists the events that a split parted from each other, the one that was found to be another first, and of the others those
 // that left. Its error is hazard.ErrConflict if they are no longer as the split left them.
 func (w *writer) stillSplit(s *store.Split) (events []store.Event, err error) {
 	var since []string
-	found, err := w.tx.VerdictsOfEvent(s.Event)
+	found, err := w.tx.Events.Verdicts(s.Event)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func (w *writer) stillSplit(s *store.Split) (events []store.Event, err error) {
 		moved = append([]store.MovedEvent{{EventName: s.Event, To: s.HazardID, Joined: s.Joined}}, moved...)
 	}
 	for _, m := range moved {
-		e, ok, err := w.tx.FindEvent(m.EventName)
+		e, ok, err := w.tx.Events.Find(m.EventName)
 		if err == nil && !ok && m.To == 0 {
 			e, ok, err = w.known(m.EventName)
 			e.Shapes = m.Shapes
@@ -166,7 +166,7 @@ func (w *writer) refile(s *store.Split) error {
 // in one that is over.
 func (w *writer) endLeft(left map[int64]store.EventName) error {
 	for _, id := range slices.Sorted(maps.Keys(left)) {
-		e, _, err := w.tx.FindEvent(left[id])
+		e, _, err := w.tx.Events.Find(left[id])
 		if err != nil {
 			return err
 		}

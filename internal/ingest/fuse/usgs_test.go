@@ -59,7 +59,7 @@ func TestTheWeekIs83Hazards(t *testing.T) {
 // titles returns the product tree of a hazard, each product as its path of titles.
 func (d *desk) titles(id int64) []string {
 	d.t.Helper()
-	products, err := d.store.AllProducts(d.t.Context(), id)
+	products, err := d.store.Hazards.AllProducts(d.t.Context(), id)
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func TestDetailRecordingsBecomeProductTrees(t *testing.T) {
 			}
 			_, err := d.store.Write(t.Context(), now, store.Origin{}, func(tx *store.Tx) error {
 				for _, id := range want.ids {
-					if _, to, err := tx.Event("usgs", id); err != nil || to != h.ID {
+					if _, to, err := tx.Events.Key("usgs", id); err != nil || to != h.ID {
 						t.Errorf("id %s leads to %d (%v), want %d", id, to, err, h.ID)
 					}
 				}

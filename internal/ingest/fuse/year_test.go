@@ -120,7 +120,7 @@ func TestAnEruptionOfAnotherYearIsAnotherHazard(t *testing.T) {
 			if slices.Sort(starts); !slices.Equal(starts, want) {
 				t.Errorf("hazards from %v, want %v", starts, want)
 			}
-			if h, err := d.store.HazardByUUID(t.Context(), hazard.EventUUID("gvp", "332010")); err != nil || h.End >= h.Start+200*day {
+			if h, err := d.store.Hazards.ByUUID(t.Context(), hazard.EventUUID("gvp", "332010")); err != nil || h.End >= h.Start+200*day {
 				t.Errorf("%+v, %v", h, err)
 			}
 			d.apply("gvp", weeks[5].Start+day, live, with(week(90), func(r *hazard.Report) { r.Version++; r.Ended = hazard.EndAllClear }))
@@ -151,7 +151,7 @@ func TestADrawingUnderANumberThatComesRoundBeginsWithTheLatest(t *testing.T) {
 	if len(h.Shapes) != 1 {
 		t.Fatalf("drawn are %v", h.Shapes)
 	}
-	if shapes, err := d.store.ShapesOf(t.Context(), h.Shapes[0]); err != nil || shapes[0].From != h.Start {
+	if shapes, err := d.store.Hazards.ShapesOf(t.Context(), h.Shapes[0]); err != nil || shapes[0].From != h.Start {
 		t.Errorf("drawn are %v, %v; want one from %s", shapes, err, h.Start)
 	}
 }
@@ -227,7 +227,7 @@ func TestAHeldReportIsOfItsOwnTime(t *testing.T) {
 			d.apply("hans", tt.held, live, with(eruption(tt.held), func(r *hazard.Report) { r.Suspect = "too strange" }))
 			d.apply("hans", tt.later, live, eruption(tt.later))
 			d.decide(noon+400*day, store.Origin{User: "ada"}, func(tx *store.Tx) error {
-				held, err := tx.Decide(1, store.Released)
+				held, err := tx.Reports.Decide(1, store.Released)
 				if err != nil {
 					return err
 				}
@@ -254,11 +254,11 @@ func TestAHeldReportOfARoundNumberIsReleasedWithItsPlace(t *testing.T) {
 	d.apply("hans", noon, live, said("hans", "332010", hazard.Volcano, noon, -155, 19))
 	second := with(said("hans", "332010", hazard.Volcano, noon+100*day, 0, 0), func(r *hazard.Report) { r.Point = nil })
 	d.apply("hans", noon+100*day, live, second)
-	if n, err := d.store.CountHeld(t.Context(), "hans"); n != 1 || err != nil {
+	if n, err := d.store.Reports.CountHeld(t.Context(), "hans"); n != 1 || err != nil {
 		t.Fatalf("%d are held, %v", n, err)
 	}
 	d.apply("hans", noon+101*day, live, with(second, func(r *hazard.Report) { r.Version, r.Point = r.Version+1, &hazard.Point{Lon: -155, Lat: 19} }))
-	if n, err := d.store.CountHeld(t.Context(), "hans"); n != 0 || err != nil {
+	if n, err := d.store.Reports.CountHeld(t.Context(), "hans"); n != 0 || err != nil {
 		t.Errorf("%d are held, %v", n, err)
 	}
 }

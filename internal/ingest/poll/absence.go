@@ -102,7 +102,7 @@ func (s *lists) conclude(ctx context.Context, l *listed, batch *source.Batch, re
 	if !whole && !lasting {
 		return 0, true, nil
 	}
-	active, err := s.store.ActiveEvents(ctx, s.src.Name)
+	active, err := s.store.Reports.ActiveEvents(ctx, s.src.Name)
 	if err != nil {
 		return 0, false, err
 	}
@@ -222,7 +222,7 @@ func (w *worker) conclude(ctx context.Context, f *feed, batch *source.Batch, res
 	if err != nil || w.src.Missing == nil {
 		return certain, err
 	}
-	active, err := w.p.store.ActiveEvents(ctx, w.src.Name)
+	active, err := w.p.store.Reports.ActiveEvents(ctx, w.src.Name)
 	if err != nil {
 		return false, err
 	}

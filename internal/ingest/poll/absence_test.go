@@ -318,7 +318,7 @@ func TestAListNamesWhatGoesOnByAnyName(t *testing.T) {
 		if _, err := r.Take(t.Context(), &src, "", []byte(step.list), nil, noon.Add(step.after)); err != nil {
 			t.Fatal(err)
 		}
-		active, err := b.store.ActiveEvents(t.Context(), "test")
+		active, err := b.store.Reports.ActiveEvents(t.Context(), "test")
 		if err != nil {
 			t.Fatal(err)
 		}

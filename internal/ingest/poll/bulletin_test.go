@@ -14,7 +14,7 @@ import (
 // The index leads to a message and its bulletin at once. What the bulletin draws must not be lost where the message comes later.
 func TestABulletinIsDrawnThoughItsMessageIsLate(t *testing.T) {
 	// The compressor of shapes serves the whole process. It must not belong to the bubble of the first case.
-	if _, err := newBed(t).store.KeepShapes(t.Context(), [][]hazard.Shape{{}}); err != nil {
+	if _, err := newBed(t).store.Hazards.KeepShapes(t.Context(), [][]hazard.Shape{{}}); err != nil {
 		t.Fatal(err)
 	}
 	for name, late := range map[string]time.Duration{"at once": 0, "half a minute later": 30 * time.Second} {
@@ -51,7 +51,7 @@ func TestABulletinIsDrawnThoughItsMessageIsLate(t *testing.T) {
 				src := Source{Source: tsunami.Source()}
 				src.Feeds = src.Feeds[1:]
 				b.run(b.poller(src), 3*time.Minute)
-				h, err := b.store.HazardByUUID(t.Context(), hazard.EventUUID(tsunami.Name, "00001000"))
+				h, err := b.store.Hazards.ByUUID(t.Context(), hazard.EventUUID(tsunami.Name, "00001000"))
 				if err != nil {
 					t.Fatalf("%v\n%s", err, b.log)
 				}

@@ -29,7 +29,7 @@ func TestASourceThatGoesSilentMakesItsPlacesStale(t *testing.T) {
 		word := func() coverage.Word {
 			t.Helper()
 			here := m.Word(vienna, Readings(b.status(src)))
-			kept, err := other.SourceStates(t.Context())
+			kept, err := other.Sources.States(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -176,7 +176,7 @@ func TestADocumentThatNeverComesIsGivenUpWhenItIsOver(t *testing.T) {
 				if s := b.status(src)[0]; s.State != OK || s.Documents.Waiting != 0 {
 					t.Errorf("status %+v, %+v", s, s.Error)
 				}
-				errs, err := b.store.SourceErrors(t.Context(), "a", 10)
+				errs, err := b.store.Sources.Errors(t.Context(), "a", 10)
 				if err != nil || len(errs) == 0 || errs[0].Record != "https://a.example/bad" || !strings.Contains(errs[0].Reason, "server error") {
 					t.Errorf("errors %+v, %v", errs, err)
 				}
@@ -267,7 +267,7 @@ func TestAnIndexOfAnySizeIsReadInBoundedState(t *testing.T) {
 		if s := b.status(src)[0]; s.State != Failing || s.Documents.Read+s.Documents.Waiting != len(names) || s.Documents.Missing == 0 {
 			t.Errorf("%s, %+v", s.State, s.Documents)
 		}
-		body, err := b.store.SourceState(t.Context(), "a")
+		body, err := b.store.Sources.State(t.Context(), "a")
 		if err != nil || len(body) > 1<<20 {
 			t.Errorf("the state has %d bytes, %v", len(body), err)
 		}

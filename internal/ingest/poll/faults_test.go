@@ -370,7 +370,7 @@ func TestWhatCannotBeReadIsKeptOnceOfAKind(t *testing.T) {
 		p := b.poller(src)
 		p.keeper = keeper
 		b.run(p, 30*time.Minute)
-		errs, err := b.store.SourceErrors(t.Context(), "a", 100)
+		errs, err := b.store.Sources.Errors(t.Context(), "a", 100)
 		if err != nil || len(errs) != 1 {
 			t.Fatalf("%d errors, %v", len(errs), err)
 		}
@@ -378,7 +378,7 @@ func TestWhatCannotBeReadIsKeptOnceOfAKind(t *testing.T) {
 		if e := errs[0]; e.Record != "" || e.Times < 4 || err != nil || !bytes.HasPrefix(payload, []byte("Sorry, we")) || len(payload) < 100_000 {
 			t.Errorf("kept %d times %d bytes: %q, %v", e.Times, len(payload), e.Reason, err)
 		}
-		if use, err := b.store.EvidenceUsage(t.Context()); err != nil || use.Payloads != 1 {
+		if use, err := b.store.Evidence.Usage(t.Context()); err != nil || use.Payloads != 1 {
 			t.Errorf("evidence %+v, %v", use, err)
 		}
 	})

@@ -378,7 +378,7 @@ func (w *worker) wanted(ctx context.Context, code string) bool {
 	if a := w.src.PlaceURL(code); a == "" || !w.src.follows(a) {
 		return false
 	}
-	_, err := w.p.store.Place(ctx, w.src.Name, code)
+	_, err := w.p.store.Sources.Place(ctx, w.src.Name, code)
 	if err == nil {
 		u.known[code] = true
 	}
@@ -424,7 +424,7 @@ func (w *worker) readPlace(ctx context.Context, code string, now hazard.Instant)
 	}
 	r := w.receipt(evidence.Place, "", now)
 	r.Address, r.Subject = w.src.shown(w.src.PlaceURL(code)), code
-	if err := w.p.store.SavePlace(ctx, w.src.Name, code, name, string(geometry), now); err != nil {
+	if err := w.p.store.Sources.SavePlace(ctx, w.src.Name, code, name, string(geometry), now); err != nil {
 		return err
 	}
 	w.keep(ctx, r, a, nil)

@@ -211,7 +211,7 @@ func TestFullerReportsOfAProcessThatDiedAreNotForgotten(t *testing.T) {
 		if n := len(b.net.asks("/detail/")); n != 5 {
 			t.Errorf("%d fuller reports, want 5", n)
 		}
-		if body, _ := b.store.SourceState(t.Context(), "a"); strings.Contains(string(body), "unfinished") {
+		if body, _ := b.store.Sources.State(t.Context(), "a"); strings.Contains(string(body), "unfinished") {
 			t.Error("the state still says that something is unfinished")
 		}
 	})
@@ -268,7 +268,7 @@ func TestABadFullerReportIsGivenUpAndHoldsUpNoOther(t *testing.T) {
 					t.Errorf("%d others were read, want 3", others)
 				}
 				b.wantActive("a", "e000", "e001", "e002", "e003")
-				errs, err := b.store.SourceErrors(t.Context(), "a", 10)
+				errs, err := b.store.Sources.Errors(t.Context(), "a", 10)
 				if err != nil || len(errs) != 1 || errs[0].Record != "https://a.example/detail/e001" {
 					t.Errorf("kept errors %+v, %v", errs, err)
 				}

@@ -309,7 +309,7 @@ func (b *bed) start(p *Poller) (stop func()) {
 
 func (b *bed) status(sources ...Source) []Status {
 	b.t.Helper()
-	kept, err := b.store.SourceStates(b.t.Context())
+	kept, err := b.store.Sources.States(b.t.Context())
 	all := new(States).Statuses(kept, hazard.At(time.Now()), sources)
 	if err != nil {
 		b.t.Fatal(err)
@@ -320,7 +320,7 @@ func (b *bed) status(sources ...Source) []Status {
 // active returns the active events of a source.
 func (b *bed) active(name string) map[string]bool {
 	b.t.Helper()
-	events, err := b.store.ActiveEvents(b.t.Context(), name)
+	events, err := b.store.Reports.ActiveEvents(b.t.Context(), name)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -344,7 +344,7 @@ func (b *bed) wantActive(name string, want ...string) {
 type places struct{ s *store.Store }
 
 func (p places) Shape(ctx context.Context, code string) (geo.Shape, bool) {
-	text, err := p.s.Place(ctx, "nws", code)
+	text, err := p.s.Sources.Place(ctx, "nws", code)
 	if err != nil {
 		return geo.Shape{}, false
 	}

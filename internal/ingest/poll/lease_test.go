@@ -59,7 +59,7 @@ func TestAProcessTakesOverWithinTenSecondsOfADeath(t *testing.T) {
 			// The holder renews for the last time between two tries of the other process, and then
 			// never again.
 			died := time.Now()
-			if ok, err := dead.TakeLease(t.Context(), leaseName, "dead", hazard.At(died), hazard.At(died.Add(lease.For))); !ok || err != nil {
+			if ok, err := dead.Leases.Take(t.Context(), leaseName, "dead", hazard.At(died), hazard.At(died.Add(lease.For))); !ok || err != nil {
 				t.Fatal(ok, err)
 			}
 			time.Sleep(time.Duration(p.random() * float64(lease.Try)))
@@ -84,7 +84,7 @@ func TestAHolderThatLostItsLeaseStopsAndWritesNothing(t *testing.T) {
 		p := b.poller(src)
 		stop := b.start(p)
 		time.Sleep(2 * time.Second) // the request is in flight
-		if err := b.store.DropLease(t.Context(), leaseName, p.holder); err != nil {
+		if err := b.store.Leases.Drop(t.Context(), leaseName, p.holder); err != nil {
 			t.Fatal(err)
 		}
 		end := b.otherHolds()
@@ -107,7 +107,7 @@ func (b *bed) otherHolds() (end func()) {
 	go func() {
 		defer close(done)
 		lost := func(err error) { b.t.Errorf("the other has lost its lease: %v", err) }
-		ran, err := lease.Hold(ctx, b.store, leaseName, "other", lost, func(ctx context.Context, _ *lease.Lease) { close(has); <-ctx.Done() })
+		ran, err := lease.Hold(ctx, b.store.Leases, leaseName, "other", lost, func(ctx context.Context, _ *lease.Lease) { close(has); <-ctx.Done() })
 		if err != nil {
 			b.t.Error(err)
 		}
@@ -301,7 +301,7 @@ func TestEveryGoroutineEndsWithRun(t *testing.T) {
 		if s := b.status(src)[0]; s.Error != nil || s.State != Starting {
 			t.Errorf("stopping was counted as the source's failure: %+v", s)
 		}
-		if ok, err := b.store.TakeLease(t.Context(), leaseName, "next", hazard.At(time.Now()), hazard.At(time.Now())); !ok || err != nil {
+		if ok, err := b.store.Leases.Take(t.Context(), leaseName, "next", hazard.At(time.Now()), hazard.At(time.Now())); !ok || err != nil {
 			t.Errorf("the lease was not given back: %v", err)
 		}
 	})

@@ -271,11 +271,11 @@ func (p *Poller) request(ctx context.Context, name string) (id string, err error
 	if err != nil {
 		return "", err
 	}
-	return r.ID, p.store.SaveSourceState(ctx, requestKey(name), body)
+	return r.ID, p.store.Sources.SaveState(ctx, requestKey(name), body)
 }
 
 func (p *Poller) load(ctx context.Context, name string) (*state, error) {
-	body, err := p.store.SourceState(ctx, name)
+	body, err := p.store.Sources.State(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -285,7 +285,7 @@ func (p *Poller) load(ctx context.Context, name string) (*state, error) {
 // hold runs work while holder has the lease, and reports whether holder got the lease.
 func (p *Poller) hold(ctx context.Context, holder string, work func(context.Context, *lease.Lease)) (ran bool, err error) {
 	lost := func(err error) { p.log.Warn("lost the lease to poll", "error", err) }
-	return lease.Hold(ctx, p.store, leaseName, holder, lost, work)
+	return lease.Hold(ctx, p.store.Leases, leaseName, holder, lost, work)
 }
 
 // lead polls all sources, each in its own goroutine, until ctx ends.
@@ -311,7 +311,7 @@ func (p *Poller) lead(ctx context.Context, l *lease.Lease) {
 func (p *Poller) look(ctx context.Context, workers []*worker) {
 	passed := map[string]string{} // source → id
 	for ctx.Err() == nil {
-		requests, _ := p.store.SourceRequests(ctx, requestEnd) // on error the next look tries again
+		requests, _ := p.store.Sources.Requests(ctx, requestEnd) // on error the next look tries again
 		for _, w := range workers {
 			var r request
 			if body := requests[requestKey(w.src.Name)]; len(body) == 0 || json.Unmarshal(body, &r) != nil || r.ID == passed[w.src.Name] {
@@ -358,5 +358,5 @@ func (p *Poller) save(ctx context.Context, name string, st *state) error {
 	if err != nil {
 		return err
 	}
-	return p.store.SaveSourceState(context.WithoutCancel(ctx), name, body) // even during a shutdown
+	return p.store.Sources.SaveState(context.WithoutCancel(ctx), name, body) // even during a shutdown
 }

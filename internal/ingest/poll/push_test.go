@@ -346,7 +346,7 @@ func TestOneOfTwoProcessesIsConnected(t *testing.T) {
 		synctest.Wait()
 		// The other process takes over, and reads what was published meanwhile.
 		b.net.text("a.example", list("between"))
-		if first.store.Leases(hazard.At(time.Now()))[leaseName] {
+		if first.store.Leases.Held(hazard.At(time.Now()))[leaseName] {
 			stopFirst()
 			defer stopSecond()
 		} else {
@@ -634,7 +634,7 @@ func TestCanadasStreamsLoseNoAlert(t *testing.T) {
 
 // told describes the active hazards, without the times of their records.
 func (b *bed) told() string {
-	changes, err := b.store.Since(b.t.Context(), 0, 10000)
+	changes, err := b.store.Log.Since(b.t.Context(), 0, 10000)
 	if err != nil {
 		b.t.Fatal(err)
 	}

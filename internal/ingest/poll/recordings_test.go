@@ -99,7 +99,7 @@ func TestTheWeatherServicesListIsPlacedAndEndsWhatItLists(t *testing.T) {
 		src := Source{Source: nws.Source()}
 		src.PlaceURL = nws.ZoneURL // also for counties, whose shapes are built in
 		b.intake = fuse.New(b.store, fuse.Known{Places: map[string]source.Places{nws.Name: nws.Places{Kept: func(ctx context.Context, code string) (string, error) {
-			return b.store.Place(ctx, nws.Name, code)
+			return b.store.Sources.Place(ctx, nws.Name, code)
 		}}}})
 		stop := b.start(b.poller(src))
 		time.Sleep(5 * time.Second)
@@ -220,7 +220,7 @@ func TestAnEarthquakeGetsItsDetailAndGoesWhenItIsDeleted(t *testing.T) {
 		time.Sleep(5 * time.Minute)
 		before := b.active(usgs.Name)
 		var id int64
-		events, err := b.store.ActiveEvents(t.Context(), usgs.Name)
+		events, err := b.store.Reports.ActiveEvents(t.Context(), usgs.Name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -229,7 +229,7 @@ func TestAnEarthquakeGetsItsDetailAndGoesWhenItIsDeleted(t *testing.T) {
 				id = e.HazardID
 			}
 		}
-		products, err := b.store.AllProducts(t.Context(), id)
+		products, err := b.store.Hazards.AllProducts(t.Context(), id)
 		if err != nil || len(products) == 0 {
 			t.Errorf("%d products of us6000tga9, %v", len(products), err)
 		}

@@ -314,7 +314,7 @@ func (r *Replay) Repeat(ctx context.Context, src *Source, kept *store.Receipt, p
 		if err != nil {
 			return failf(ClassUnreadable, "%v", err)
 		}
-		return r.store.SavePlace(ctx, src.Name, code, name, string(geometry), kept.Taken)
+		return r.store.Sources.SavePlace(ctx, src.Name, code, name, string(geometry), kept.Taken)
 	}
 	return fmt.Errorf("receipt %d: kind %q is that of a later release", kept.ID, kept.Kind)
 }

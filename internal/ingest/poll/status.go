@@ -147,7 +147,7 @@ func (s *States) decode(name string, body []byte) (*state, error) {
 }
 
 // Statuses returns the states of sources as of now, in the given order. kept holds the stored state
-// of each (store.SourceStates), which another process may have written. A source that was not read
+// of each (store.Sources.States), which another process may have written. A source that was not read
 // for a while becomes stale by itself.
 func (s *States) Statuses(kept map[string][]byte, now hazard.Instant, sources []Source) []Status {
 	all := make([]Status, len(sources))

@@ -121,7 +121,7 @@ func TestAStateThatIsDamagedHidesNoOtherAndIsReplaced(t *testing.T) {
 		a, c := testSource("a"), testSource("c")
 		b.net.text("a.example", list("x"))
 		b.net.text("c.example", list("x"))
-		if err := b.store.SaveSourceState(t.Context(), "a", []byte(`{"feeds":[]`)); err != nil {
+		if err := b.store.Sources.SaveState(t.Context(), "a", []byte(`{"feeds":[]`)); err != nil {
 			t.Fatal(err)
 		}
 		if all := b.status(a, c); all[0].State != Failing || all[0].Error.Class != ClassInternal || all[1].State != Starting {

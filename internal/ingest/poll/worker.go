@@ -164,7 +164,7 @@ func (w *worker) once(ctx context.Context, id string) {
 // a minute after the last poll if that failed, otherwise when it was due. It is never before the
 // end of a Retry-After. begin reports whether the state could be read.
 func (w *worker) begin(ctx context.Context) bool {
-	body, err := w.p.store.SourceState(ctx, w.src.Name)
+	body, err := w.p.store.Sources.State(ctx, w.src.Name)
 	if err != nil {
 		w.log.Warn("cannot read the stored state", "error", err)
 		return false
@@ -386,7 +386,7 @@ func (w *worker) failed(ctx context.Context, f *feed, fail *Failure, now hazard.
 // the payload's SHA-256, or "" if there was none.
 func (w *worker) keepError(ctx context.Context, record, reason, payload string) {
 	_, err := w.p.store.Write(ctx, hazard.ClockFunc(w.p.now), store.Origin{Source: w.src.Name}, func(tx *store.Tx) error {
-		return tx.AddSourceErrors(w.src.Name, []store.SourceError{{Record: record, Reason: reason, Payload: payload}})
+		return tx.Reports.AddErrors(w.src.Name, []store.SourceError{{Record: record, Reason: reason, Payload: payload}})
 	})
 	if err != nil {
 		w.log.Warn("cannot keep an error of the source", "error", err)
@@ -638,7 +638,7 @@ func (w *worker) kept() bool {
 
 // detailsOfActive returns the addresses of the details of all active events of a batch.
 func (w *worker) detailsOfActive(ctx context.Context, batch *source.Batch) ([]string, error) {
-	active, err := w.p.store.ActiveEvents(ctx, w.src.Name)
+	active, err := w.p.store.Reports.ActiveEvents(ctx, w.src.Name)
 	if err != nil {
 		return nil, err
 	}

@@ -83,7 +83,7 @@ type Difference struct {
 // Run repeats the decisions of a span. progress, if not nil, gets the number of repeated receipts
 // and the total.
 func Run(ctx context.Context, s *store.Store, k *evidence.Keeper, known Sources, span Span, progress func(done, all int64)) (_ *Result, err error) {
-	first, err := s.Receipts(ctx, 0, 1)
+	first, err := s.Evidence.Receipts(ctx, 0, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -91,15 +91,15 @@ func Run(ctx context.Context, s *store.Store, k *evidence.Keeper, known Sources,
 		return nil, fmt.Errorf("%w: there is no evidence; polls and imports store it, unless --evidence-age is 0", hazard.ErrNotFound)
 	}
 	begins := first[0].Taken
-	end, err := s.LastMoment(ctx)
+	end, err := s.Log.LastMoment(ctx)
 	if err != nil {
 		return nil, err
 	}
-	latest, err := s.LastReceipt(ctx)
+	latest, err := s.Evidence.LastReceipt(ctx)
 	if err != nil {
 		return nil, err
 	}
-	last, err := s.Receipts(ctx, latest-1, 1)
+	last, err := s.Evidence.Receipts(ctx, latest-1, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +123,7 @@ func Run(ctx context.Context, s *store.Store, k *evidence.Keeper, known Sources,
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, scratch.Close()) }()
-	if err := s.CopyPlaces(ctx, scratch, begins); err != nil {
+	if err := s.Evidence.CopyPlaces(ctx, scratch, begins); err != nil {
 		return nil, err
 	}
 	res := &Result{Begins: begins.Time(), From: span.From.Time(), To: span.To.Time(), Differences: []Difference{}}
@@ -139,12 +139,12 @@ func (res *Result) repeat(ctx context.Context, s *store.Store, k *evidence.Keepe
 	in := known.Intake(scratch)
 	again := poll.NewReplay(scratch, in, hazard.MinInstant, slog.New(slog.DiscardHandler))
 	sources := map[string]*poll.Source{}
-	last, err := s.LastReceipt(ctx)
+	last, err := s.Evidence.LastReceipt(ctx)
 	if err != nil {
 		return err
 	}
 	for after := int64(0); ; {
-		list, err := s.Receipts(ctx, after, page)
+		list, err := s.Evidence.Receipts(ctx, after, page)
 		if err != nil {
 			return err
 		}
@@ -211,7 +211,7 @@ func history(ctx context.Context, s *store.Store, above int64, until hazard.Inst
 	owners := map[int64]uuid.UUID{}
 	owner := func(id int64) (uuid.UUID, error) {
 		if _, ok := owners[id]; !ok {
-			h, err := s.Hazard(ctx, id)
+			h, err := s.Hazards.Get(ctx, id)
 			if err != nil {
 				return uuid.Nil, err
 			}
@@ -220,7 +220,7 @@ func history(ctx context.Context, s *store.Store, above int64, until hazard.Inst
 		return owners[id], nil
 	}
 	for {
-		changes, err := s.SinceAt(ctx, above, page, until)
+		changes, err := s.Log.SinceAt(ctx, above, page, until)
 		if err != nil {
 			return nil, err
 		}
@@ -250,7 +250,7 @@ func history(ctx context.Context, s *store.Store, above int64, until hazard.Inst
 
 // compare compares the original changes with those of the replay.
 func (res *Result) compare(ctx context.Context, s, scratch *store.Store, span Span, begins hazard.Instant) error {
-	above, err := s.ChangeAt(ctx, begins.Add(-time.Millisecond))
+	above, err := s.Log.ChangeAt(ctx, begins.Add(-time.Millisecond))
 	if err != nil {
 		return err
 	}
@@ -336,25 +336,25 @@ func (o *object) within(span Span) (n int) {
 func olderThan(ctx context.Context, s, scratch *store.Store, was, is *object, begins hazard.Instant) (bool, error) {
 	old := func(h *hazard.Hazard) bool { return h.Created < begins }
 	if was != nil {
-		h, err := s.HazardByUUID(ctx, was.hazard)
+		h, err := s.Hazards.ByUUID(ctx, was.hazard)
 		return err == nil && old(h) || err == nil && was.steps[0].product != nil && was.steps[0].product.Created < begins, err
 	}
-	h, err := s.HazardByUUID(ctx, is.hazard)
+	h, err := s.Hazards.ByUUID(ctx, is.hazard)
 	if err == nil {
 		return old(h), nil
 	} else if !errors.Is(err, hazard.ErrNotFound) {
 		return false, err
 	}
-	made, err := scratch.HazardByUUID(ctx, is.hazard)
+	made, err := scratch.Hazards.ByUUID(ctx, is.hazard)
 	if err != nil {
 		return false, err
 	}
-	events, err := scratch.EventReports(ctx, made.ID)
+	events, err := scratch.Reports.Of(ctx, made.ID)
 	if err != nil {
 		return false, err
 	}
 	for _, e := range events {
-		called, err := s.Called(ctx, e.Source+":"+e.Key)
+		called, err := s.Hazards.Called(ctx, e.Source+":"+e.Key)
 		if err != nil {
 			return false, err
 		}

@@ -97,7 +97,7 @@ func (sources) Intake(s *store.Store) *fuse.Intake {
 type zones struct{ store *store.Store }
 
 func (z zones) Shape(ctx context.Context, code string) (geo.Shape, bool) {
-	text, err := z.store.Place(ctx, "zones", code)
+	text, err := z.store.Sources.Place(ctx, "zones", code)
 	if err != nil {
 		return geo.Shape{}, false
 	}
@@ -198,7 +198,7 @@ func TestEveryKindOfDecisionIsMadeAgain(t *testing.T) {
 		}
 
 		kinds := map[string]int{}
-		receipts, err := s.Receipts(t.Context(), 0, 10_000)
+		receipts, err := s.Evidence.Receipts(t.Context(), 0, 10_000)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -212,7 +212,7 @@ func TestEveryKindOfDecisionIsMadeAgain(t *testing.T) {
 		}
 		var active []string
 		for _, name := range []string{"index", "zones", "mirror"} {
-			events, err := s.ActiveEvents(t.Context(), name)
+			events, err := s.Reports.ActiveEvents(t.Context(), name)
 			if err != nil {
 				t.Fatal(err)
 			}

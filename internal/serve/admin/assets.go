@@ -22,7 +22,7 @@ func (a *Assets) loadAssets(w http.ResponseWriter, r *http.Request, who *auth.Ca
 		return over
 	}
 	defer sent()
-	set, err := a.Store.LoadAssets(r.Context(), org.ID, a.Clock(), func(each func(*asset.Asset) error) error {
+	set, err := a.Store.Assets.Load(r.Context(), org.ID, a.Clock(), func(each func(*asset.Asset) error) error {
 		var kept error
 		err := asset.Read(http.MaxBytesReader(route.ServerWriter(w), r.Body, asset.MaxFile), func(as *asset.Asset) error {
 			kept = each(as)
@@ -45,7 +45,7 @@ func (a *Assets) removeAssets(w http.ResponseWriter, r *http.Request, who *auth.
 	if err != nil {
 		return err
 	}
-	err = a.Store.RemoveAssets(r.Context(), org.ID, a.Audit(r, who, auth.ActionNoAssets, org, ""))
+	err = a.Store.Assets.Remove(r.Context(), org.ID, a.Audit(r, who, auth.ActionNoAssets, org, ""))
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func (a *Sources) payload(w http.ResponseWriter, r *http.Request, who *auth.Call
 		return err
 	}
 	defer content.Close()
-	last, err := a.Store.LastReceiptOf(r.Context(), digest)
+	last, err := a.Store.Evidence.LastReceiptOf(r.Context(), digest)
 	if err != nil && !errors.Is(err, hazard.ErrNotFound) {
 		return err
 	}

@@ -16,7 +16,7 @@ func (a *Accounts) publishing(r *http.Request, _ *auth.Caller) (*cap.Profile, er
 	if err != nil {
 		return nil, err
 	}
-	settings, err := a.Store.Publishing(r.Context())
+	settings, err := a.Store.Publishing.Settings(r.Context())
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func (a *Accounts) setPublishing(w http.ResponseWriter, r *http.Request, who *au
 	if err != nil {
 		return err
 	}
-	if err := a.Store.SetPublishing(r.Context(), p, *a.Audit(r, who, auth.ActionPublish, org, p.Summary())); err != nil {
+	if err := a.Store.Publishing.Set(r.Context(), p, *a.Audit(r, who, auth.ActionPublish, org, p.Summary())); err != nil {
 		return err
 	}
 	return route.AnswerJSON(w, r, p, true)

@@ -74,7 +74,7 @@ func (a *Sources) sources(w http.ResponseWriter, r *http.Request, who *auth.Call
 }
 
 func (a *Sources) heldReports(r *http.Request, source string) ([]heldReport, error) {
-	held, err := a.Store.HeldReports(r.Context(), source, maxListed)
+	held, err := a.Store.Reports.Held(r.Context(), source, maxListed)
 	list := []heldReport{}
 	for _, h := range held {
 		list = append(list, heldReport{h.ID, h.Report.Key, h.Report.Name, h.Why(), h.Received.String()})
@@ -124,7 +124,7 @@ func (a *Sources) sourceErrors(r *http.Request, _ *auth.Caller) (out sourceError
 	if err != nil {
 		return out, err
 	}
-	kept, err := a.Store.SourceErrors(r.Context(), name, maxListed)
+	kept, err := a.Store.Sources.Errors(r.Context(), name, maxListed)
 	if err != nil {
 		return out, err
 	}

@@ -160,7 +160,7 @@ func (a *ArcGIS) arcgisQuery(w http.ResponseWriter, r *http.Request, who *auth.C
 // arcgisAnswer writes the features that match q.
 func (a *ArcGIS) arcgisAnswer(ctx context.Context, out *bytes.Buffer, l *arcgis.Layer, q *arcgis.Query, who *auth.Caller, reader *lang.Reader) (restricted bool, number int64, err error) {
 	if q.Answer == arcgis.Count {
-		n, number, err := a.Store.Count(ctx, q.Query, a.Now())
+		n, number, err := a.Store.Search.Count(ctx, q.Query, a.Now())
 		arcgis.WriteCount(out, q, n)
 		return false, number, err
 	}
@@ -200,7 +200,7 @@ func (a *ArcGIS) arcgisFeatures(ctx context.Context, out *bytes.Buffer, l *arcgi
 		if more = write.Len() == q.Most || out.Len() >= route.PageBytes; more {
 			return false, nil
 		}
-		e, err := format.Read(ctx, a.Store, format.GeoJSON, reader.Of(h), products)
+		e, err := format.Read(ctx, a.Store.Log, format.GeoJSON, reader.Of(h), products)
 		if err != nil {
 			return false, err
 		}

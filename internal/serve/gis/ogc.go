@@ -297,7 +297,7 @@ func (a *OGC) makeItems(w http.ResponseWriter, r *http.Request, who *auth.Caller
 	}
 	var body bytes.Buffer
 	page := func() format.Page { return format.Page{Matched: f.Matched, Time: now, Links: links()} }
-	if err := a.Encode(r.Context(), &body, a.Store, format.GeoJSON, format.Options{Base: a.Base(r), Page: page}, f.Page(&body)); err != nil {
+	if err := a.Encode(r.Context(), &body, a.Store.Log, format.GeoJSON, format.Options{Base: a.Base(r), Page: page}, f.Page(&body)); err != nil {
 		return err
 	}
 	a.SetFreshness(r.Context(), w, f.Number, f.At != nil)
@@ -446,7 +446,7 @@ func (a *OGC) ogcItem(w http.ResponseWriter, r *http.Request, who *auth.Caller) 
 	h = route.InLanguage(w, h, wish)
 	var body bytes.Buffer
 	o := format.Options{Base: a.Base(r), Single: true, Links: ogc.ItemLinks(a.Base(r), set.ID, h.UUID.String())}
-	err = a.Encode(r.Context(), &body, a.Store, format.GeoJSON, o, func(yield func(*hazard.Hazard, int) bool) { yield(h, products) })
+	err = a.Encode(r.Context(), &body, a.Store.Log, format.GeoJSON, o, func(yield func(*hazard.Hazard, int) bool) { yield(h, products) })
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func (a *OGC) drawings(ctx context.Context, ref hazard.ShapesRef) ([]drawing, er
 	if list, ok := a.drawn.Get(ref.Digest); ok {
 		return list, nil
 	}
-	shapes, err := a.Store.ShapesOf(ctx, ref)
+	shapes, err := a.Store.Hazards.ShapesOf(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +138,7 @@ func (a *OGC) partsOf(ctx context.Context, set *ogc.Set, v *view.View, h *hazard
 		place := geo.Place(h.Longitude, h.Latitude)
 		list = []part{{hazard: h, id: h.UUID.String(), own: query.Own{}, place: place, geometry: place.GeoJSON(), from: h.Start, to: life}}
 	case ogc.Areas:
-		shapes, err := a.Store.Shapes(ctx, h.Areas)
+		shapes, err := a.Store.Hazards.Shapes(ctx, h.Areas)
 		if err != nil {
 			return nil, err
 		}

@@ -99,7 +99,7 @@ const NoFeatures = `{"type":"FeatureCollection","features":[`
 func (a *Lists) writeBoxes(ctx context.Context, out io.Writer, list iter.Seq2[*hazard.Hazard, int]) error {
 	between := NoFeatures
 	for h := range list {
-		shapes, err := a.Store.Shapes(ctx, h.Areas)
+		shapes, err := a.Store.Hazards.Shapes(ctx, h.Areas)
 		if err != nil {
 			return err
 		}
@@ -124,7 +124,7 @@ func (a *Lists) areasOf(w http.ResponseWriter, r *http.Request, v *view.View, id
 		if !ok {
 			continue
 		}
-		shapes, err := a.Store.Shapes(r.Context(), h.Areas)
+		shapes, err := a.Store.Hazards.Shapes(r.Context(), h.Areas)
 		if err != nil {
 			return err
 		}

@@ -199,7 +199,7 @@ func (a *Assets) assets(w http.ResponseWriter, r *http.Request, who *auth.Caller
 	}
 	var list []listedAsset
 	set, more, last := asset.Set{Org: org.ID}, false, int64(0)
-	err = a.Store.WithAssets(r.Context(), func(id int64) bool { return id == org.ID }, func(all *store.Assets) error {
+	err = a.Store.Assets.Read(r.Context(), func(id int64) bool { return id == org.ID }, func(all *store.AssetReader) error {
 		if len(all.Sets) == 0 {
 			return nil
 		}

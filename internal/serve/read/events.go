@@ -139,7 +139,7 @@ func (a *Streams) eventFilter(r *http.Request) (url.Values, sse.Filter, error) {
 	if filters == 0 {
 		return values, nil, nil
 	}
-	return values, a.Store.Select(f), nil
+	return values, a.Store.Search.Select(f), nil
 }
 
 // fromNow is the resume point of a reader that has seen no change yet.

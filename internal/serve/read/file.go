@@ -34,7 +34,7 @@ func (a *Pictures) File(w http.ResponseWriter, r *http.Request, who *auth.Caller
 		if err != nil {
 			return err
 		}
-		states, _, err := a.Store.ProductVersions(r.Context(), p.ID, n-1, who.Orgs, 1)
+		states, _, err := a.Store.Log.ProductVersions(r.Context(), p.ID, n-1, who.Orgs, 1)
 		if err != nil {
 			return err
 		}
@@ -49,7 +49,7 @@ func (a *Pictures) File(w http.ResponseWriter, r *http.Request, who *auth.Caller
 	if p.File.Digest == "" {
 		return &route.Problem{Status: http.StatusNotFound, Detail: fmt.Sprintf("the file of product %d was redacted; the product's history says when and why", p.ID)}
 	}
-	content, err := a.Store.OpenFile(r.Context(), p.File.Digest)
+	content, err := a.Store.Files.Open(r.Context(), p.File.Digest)
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (a *Details) versions(w http.ResponseWriter, r *http.Request, who *auth.Cal
 		return err
 	}
 	return a.Hold(w, r, who, route.CostOfPage, func(w http.ResponseWriter) error {
-		states, follows, err := a.Store.ProductVersions(r.Context(), p.ID, after, who.Orgs, maxVersions)
+		states, follows, err := a.Store.Log.ProductVersions(r.Context(), p.ID, after, who.Orgs, maxVersions)
 		if err != nil {
 			return err
 		}

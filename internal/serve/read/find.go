@@ -35,7 +35,7 @@ func (a *Hazards) ProductTotal(ctx context.Context, v *view.View, h *hazard.Haza
 	if _, active := v.Hazard(h.ID); active {
 		return v.ProductTotal(h.ID, who.Orgs), nil
 	}
-	products, err := a.Store.Products(ctx, h.ID, who.Orgs)
+	products, err := a.Store.Hazards.Products(ctx, h.ID, who.Orgs)
 	return len(products), err
 }
 
@@ -51,12 +51,12 @@ func (a *Hazards) FindHazard(r *http.Request, v *view.View, now hazard.Instant) 
 		if h, ok := v.Hazard(ref.ID); ok {
 			return h, nil
 		}
-		h, err = a.Store.Hazard(r.Context(), ref.ID)
+		h, err = a.Store.Hazards.Get(r.Context(), ref.ID)
 	} else {
 		if h, ok := v.HazardByUUID(ref.UUID); ok {
 			return h, nil
 		}
-		h, err = a.Store.HazardByUUID(r.Context(), ref.UUID)
+		h, err = a.Store.Hazards.ByUUID(r.Context(), ref.UUID)
 	}
 	if err != nil {
 		return nil, err
@@ -71,12 +71,12 @@ func (a *Hazards) FindProduct(r *http.Request, who *auth.Caller) (*hazard.Produc
 		return nil, err
 	}
 	if ref.ID == 0 {
-		return a.Store.ProductByUUID(r.Context(), ref.UUID, who.Orgs)
+		return a.Store.Hazards.ProductByUUID(r.Context(), ref.UUID, who.Orgs)
 	}
 	if p, ok := a.Live.View(a.Now()).Product(ref.ID, who.Orgs); ok {
 		return p, nil
 	}
-	return a.Store.Product(r.Context(), ref.ID, who.Orgs)
+	return a.Store.Hazards.Product(r.Context(), ref.ID, who.Orgs)
 }
 
 // isPast refuses a moment in the future. For a moment that has only just passed, it waits for the
@@ -110,7 +110,7 @@ func (a *Hazards) KnowSources(ctx context.Context, names []string) error {
 		if slices.Contains(known, name) {
 			continue
 		}
-		if reported, err := a.Store.Reported(ctx, name); err != nil {
+		if reported, err := a.Store.Sources.Reported(ctx, name); err != nil {
 			return err
 		} else if !reported {
 			return route.BadParameter("source", "%q is not a source; expected one of %s", name, strings.Join(known, ", "))
@@ -121,7 +121,7 @@ func (a *Hazards) KnowSources(ctx context.Context, names []string) error {
 
 // SearchStore finds hazards in the store.
 func (a *Hazards) SearchStore(ctx context.Context, q query.Query, who *auth.Caller, now hazard.Instant) (*Found, error) {
-	p, err := a.Store.Search(ctx, q, who.Orgs, now)
+	p, err := a.Store.Search.Find(ctx, q, who.Orgs, now)
 	if err != nil {
 		return nil, err
 	}
@@ -139,16 +139,16 @@ func (a *Hazards) CountFound(ctx context.Context, q *query.Query, found *Found) 
 	}
 	all := *q
 	all.Cursor = ""
-	found.Matched, _, err = a.Store.Count(ctx, all, a.Now())
+	found.Matched, _, err = a.Store.Search.Count(ctx, all, a.Now())
 	return err
 }
 
 // storeAt returns the store as formats read it, now or as of an earlier moment.
 func (a *Hazards) storeAt(at *hazard.Instant) format.Store {
 	if at == nil {
-		return a.Store
+		return a.Store.Log
 	}
-	return storeAt{a.Store, *at}
+	return storeAt{a.Store.Log, *at}
 }
 
 // SetFreshness sets the change number of an answer from the store and, for an answer of now, the
@@ -184,7 +184,7 @@ func (a *Hazards) readAt(r *http.Request, known ...string) (values url.Values, a
 
 // answerAt writes a JSON answer as of an earlier moment.
 func (a *Hazards) answerAt(w http.ResponseWriter, r *http.Request, value any, restricted bool, at hazard.Instant) error {
-	number, err := a.Store.ChangeAt(r.Context(), at)
+	number, err := a.Store.Log.ChangeAt(r.Context(), at)
 	if err != nil {
 		return err
 	}
@@ -199,9 +199,9 @@ func (a *Hazards) hazardAt(r *http.Request, at hazard.Instant) (*hazard.Hazard, 
 		return nil, err
 	}
 	if ref.ID != 0 {
-		return a.Store.HazardAt(r.Context(), ref.ID, at)
+		return a.Store.Log.HazardAt(r.Context(), ref.ID, at)
 	}
-	return a.Store.HazardByUUIDAt(r.Context(), ref.UUID, at)
+	return a.Store.Log.HazardByUUIDAt(r.Context(), ref.UUID, at)
 }
 
 // productAt returns the product in the path as of a moment, if the caller may see it as of then.
@@ -211,9 +211,9 @@ func (a *Hazards) productAt(r *http.Request, who *auth.Caller, at hazard.Instant
 		return nil, err
 	}
 	if ref.ID != 0 {
-		return a.Store.ProductAt(r.Context(), ref.ID, who.Orgs, at)
+		return a.Store.Log.ProductAt(r.Context(), ref.ID, who.Orgs, at)
 	}
-	return a.Store.ProductByUUIDAt(r.Context(), ref.UUID, who.Orgs, at)
+	return a.Store.Log.ProductByUUIDAt(r.Context(), ref.UUID, who.Orgs, at)
 }
 
 // hazardNowOrAt returns the hazard in the path, as of an earlier moment, or as of now if at is nil.

@@ -62,7 +62,7 @@ func (a *Lists) activeForm(w http.ResponseWriter, r *http.Request, who *auth.Cal
 	o.Title, o.Updated = "Active hazards", v.At()
 	body, err := a.lists.Form(v, f.String(), filter, who.Orgs, wish, func(out io.Writer, list iter.Seq2[*hazard.Hazard, int]) error {
 		// The first request may be canceled while others still wait for the body.
-		return a.Encode(context.WithoutCancel(r.Context()), out, a.Store, f, o, list)
+		return a.Encode(context.WithoutCancel(r.Context()), out, a.Store.Log, f, o, list)
 	})
 	if errors.Is(err, encoded.ErrLarge) {
 		return a.Hold(w, r, who, route.CostOfPage, func(w http.ResponseWriter) error {
@@ -71,7 +71,7 @@ func (a *Lists) activeForm(w http.ResponseWriter, r *http.Request, who *auth.Cal
 			sum := sha256.Sum256(fmt.Append(nil, o.Self, " ", v.Audience(who.Orgs), " ", wish))
 			tag := fmt.Sprintf(`"%d-%d-%s-%x"`, v.Number(), v.At(), f, sum[:9])
 			return a.Streamed(w, r, tag, v.Audience(who.Orgs) != "", func(out io.Writer) error {
-				return a.Encode(r.Context(), out, a.Store, f, o, wish.Reader().All(v.Hazards(filter, who.Orgs)))
+				return a.Encode(r.Context(), out, a.Store.Log, f, o, wish.Reader().All(v.Hazards(filter, who.Orgs)))
 			})
 		})
 	}
@@ -93,7 +93,7 @@ func (a *Lists) answerLink(w http.ResponseWriter, r *http.Request) error {
 // hazardForm serves one hazard in a format other than JSON.
 func (a *Lists) hazardForm(w http.ResponseWriter, r *http.Request, f format.Format, v *view.View, h *hazard.Hazard, products int, who *auth.Caller, now hazard.Instant) error {
 	return a.Hold(w, r, who, route.CostOfObject, func(w http.ResponseWriter) error {
-		body, err := a.hazardDocument(w, r, a.Store, f, h, products)
+		body, err := a.hazardDocument(w, r, a.Store.Log, f, h, products)
 		if err != nil {
 			return err
 		}
@@ -136,7 +136,7 @@ func sendAs(w http.ResponseWriter, f format.Format, single bool, name string) {
 
 // storeAt reads the store as of a moment.
 type storeAt struct {
-	*store.Store
+	*store.Log
 	at hazard.Instant
 }
 

@@ -13,7 +13,7 @@ import (
 // CountWithin counts the matches of a search. It refuses more than fit one file or one answer
 // without pages. parameter is the name of the parameter that can narrow the search.
 func (a *Hazards) CountWithin(ctx context.Context, q query.Query, parameter string) (n, number int64, err error) {
-	if n, number, err = a.Store.Count(ctx, q, a.Now()); err == nil && n > maxPackage {
+	if n, number, err = a.Store.Search.Count(ctx, q, a.Now()); err == nil && n > maxPackage {
 		err = route.BadParameter(parameter, "%d hazards match; the limit of one answer is %d: narrow the search by a place, a time or a condition", n, maxPackage)
 	}
 	return n, number, err
@@ -25,7 +25,7 @@ func (a *Hazards) Each(ctx context.Context, q query.Query, who *auth.Caller, eac
 	q.Limit = query.MaxLimit
 	for now := a.Now(); ; {
 		var page *store.Page
-		if page, err = a.Store.Search(ctx, q, who.Orgs, now); err != nil {
+		if page, err = a.Store.Search.Find(ctx, q, who.Orgs, now); err != nil {
 			return restricted, number, err
 		}
 		restricted, number = restricted || page.Restricted, page.Number

@@ -88,7 +88,7 @@ func (a *Details) AlertGeography(w http.ResponseWriter, r *http.Request, _ *auth
 		return err
 	}
 	h = route.InLanguage(w, h, wish)
-	areas, err := a.Store.Areas(r.Context(), h.Areas)
+	areas, err := a.Store.Log.Areas(r.Context(), h.Areas)
 	if err != nil {
 		return err
 	}

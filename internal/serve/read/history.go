@@ -82,7 +82,7 @@ func (a *Streams) changes(w http.ResponseWriter, r *http.Request, who *auth.Call
 
 // notPruned refuses a page that begins in the pruned part of the history.
 func (a *Streams) notPruned(ctx context.Context, p ChangePage) error {
-	h, err := a.Store.Horizon(ctx, store.History)
+	h, err := a.Store.Pruning.Horizon(ctx, store.History)
 	if err == nil && p.After < h.Number {
 		err = &route.Problem{Status: http.StatusGone, Detail: fmt.Sprintf("after: changes up to %d are incomplete: %v; read the lists and continue after the change in Hazardd-Change, "+
 			"or begin with after=%d", h.Number, &store.PrunedError{Horizon: h}, h.Number)}
@@ -106,7 +106,7 @@ func (a *Hazards) SetKept(ctx context.Context, w http.ResponseWriter, what store
 
 // KeptSince returns the time from which data since began is complete; 0 means that all of it is.
 func (a *Hazards) KeptSince(ctx context.Context, what store.Prunable, began hazard.Instant) (hazard.Instant, error) {
-	h, err := a.Store.Horizon(ctx, what)
+	h, err := a.Store.Pruning.Horizon(ctx, what)
 	if err != nil || began >= h.Kept {
 		return 0, err
 	}
@@ -151,7 +151,7 @@ func (a *Streams) makeChanges(w http.ResponseWriter, r *http.Request, who *auth.
 	if err != nil {
 		return err
 	}
-	totals, err := a.Store.Totals(r.Context(), changes)
+	totals, err := a.Store.Log.Totals(r.Context(), changes)
 	if err != nil {
 		return err
 	}
@@ -191,12 +191,12 @@ func (a *Streams) makeChanges(w http.ResponseWriter, r *http.Request, who *auth.
 // HistoryPage reads a page of changes and, for one hazard, the states before it. follows is the
 // number after which the next page begins, or 0 if there is none.
 func (a *Hazards) HistoryPage(ctx context.Context, hazardID int64, who *auth.Caller, p ChangePage) (changes []hazard.Change, before *History, follows int64, err error) {
-	piece, err := a.Store.Page(ctx, store.LogPage{After: p.After, Limit: int(p.Limit), Bytes: route.PageBytes, Hazard: hazardID, At: p.at, Orgs: who.Orgs})
+	piece, err := a.Store.Log.Page(ctx, store.LogPage{After: p.After, Limit: int(p.Limit), Bytes: route.PageBytes, Hazard: hazardID, At: p.at, Orgs: who.Orgs})
 	if err != nil || hazardID == 0 {
 		return piece.Changes, nil, piece.Next, err
 	}
 	changes, follows = piece.Changes, piece.Next
-	states, known, err := a.Store.StatesBefore(ctx, changes, who.Orgs, route.PageBytes)
+	states, known, err := a.Store.Log.StatesBefore(ctx, changes, who.Orgs, route.PageBytes)
 	if err != nil {
 		return nil, nil, 0, err
 	}

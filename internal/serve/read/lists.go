@@ -123,7 +123,7 @@ func (a *Lists) products(w http.ResponseWriter, r *http.Request, who *auth.Calle
 			return err
 		}
 		return a.Hold(w, r, who, route.CostOfPage, func(w http.ResponseWriter) error {
-			products, err := a.Store.ProductsAt(r.Context(), h.ID, who.Orgs, *at)
+			products, err := a.Store.Log.ProductsAt(r.Context(), h.ID, who.Orgs, *at)
 			if err != nil {
 				return err
 			}
@@ -151,7 +151,7 @@ func (a *Lists) products(w http.ResponseWriter, r *http.Request, who *auth.Calle
 			a.SetView(w, v, now)
 			return a.streamProducts(w, r, products)
 		}
-		products, err := a.Store.Products(r.Context(), h.ID, who.Orgs)
+		products, err := a.Store.Hazards.Products(r.Context(), h.ID, who.Orgs)
 		if err != nil {
 			return err
 		}

@@ -32,7 +32,7 @@ func (a *Details) payloadsOf(ctx context.Context, e *store.EventReports) ([]payl
 			continue
 		}
 		known[s.Payload] = true
-		r, err := a.Store.FirstReceiptOf(ctx, s.Payload, e.Source)
+		r, err := a.Store.Evidence.FirstReceiptOf(ctx, s.Payload, e.Source)
 		if errors.Is(err, hazard.ErrNotFound) {
 			continue
 		}

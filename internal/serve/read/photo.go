@@ -46,7 +46,7 @@ func photoOf(p *hazard.Product, fetched *store.Picture) (Photo, bool) {
 // PhotosOf returns the pictures among a hazard's products, in order, without those that are hidden
 // themselves or by their folder.
 func (a *Pictures) PhotosOf(ctx context.Context, hazardID int64, products []*hazard.Product) (list []Photo, err error) {
-	fetched, err := a.Store.PicturesOf(ctx, hazardID)
+	fetched, err := a.Store.Pictures.Of(ctx, hazardID)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func (a *Pictures) openPhoto(ctx context.Context, p Photo) (io.ReadSeekCloser, e
 	if p.fetched != nil {
 		return a.Keeper.Open(ctx, p.fetched)
 	}
-	return a.Store.OpenFile(ctx, p.digest)
+	return a.Store.Files.Open(ctx, p.digest)
 }
 
 // Thumbnail returns a small version of a picture, or nothing if it is unreadable. Files are named
@@ -130,7 +130,7 @@ func (a *Pictures) photos(w http.ResponseWriter, r *http.Request, who *auth.Call
 	if err != nil {
 		return err
 	}
-	products, err := a.Store.Products(r.Context(), h.ID, who.Orgs)
+	products, err := a.Store.Hazards.Products(r.Context(), h.ID, who.Orgs)
 	if err != nil {
 		return err
 	}
@@ -166,7 +166,7 @@ func (a *Pictures) Photo(w http.ResponseWriter, r *http.Request, who *auth.Calle
 	if err != nil {
 		return err
 	}
-	fetched, err := a.Store.PictureOf(r.Context(), p.ID)
+	fetched, err := a.Store.Pictures.Get(r.Context(), p.ID)
 	if err != nil && !errors.Is(err, hazard.ErrNotFound) {
 		return err
 	}

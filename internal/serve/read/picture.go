@@ -71,7 +71,7 @@ func (a *Pictures) mapPicture(w http.ResponseWriter, r *http.Request, who *auth.
 	w.Header()["Content-Type"] = []string{"image/png"}
 	r.Header.Del("Accept-Encoding") // pictures are already compressed
 	return a.drawnOnce(w, r, who, key, costOfPicture, func() ([]byte, error) {
-		areas, err := a.Store.Areas(r.Context(), h.Areas)
+		areas, err := a.Store.Log.Areas(r.Context(), h.Areas)
 		if err != nil {
 			return nil, err
 		}
@@ -197,7 +197,7 @@ func (a *Pictures) activePicture(w http.ResponseWriter, r *http.Request, who *au
 			if !filter.MatchRecord(h, now) {
 				continue
 			}
-			shapes, err := a.Store.Shapes(r.Context(), h.Areas)
+			shapes, err := a.Store.Hazards.Shapes(r.Context(), h.Areas)
 			if err != nil {
 				return nil, err
 			}

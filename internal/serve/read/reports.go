@@ -86,7 +86,7 @@ func (a *Details) reports(w http.ResponseWriter, r *http.Request, _ *auth.Caller
 	if err != nil {
 		return err
 	}
-	events, err := a.Store.EventReports(r.Context(), h.ID)
+	events, err := a.Store.Reports.Of(r.Context(), h.ID)
 	if err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func (a *Details) related(w http.ResponseWriter, r *http.Request, who *auth.Call
 	}
 	list := []relatedHazard{}
 	for _, f := range found {
-		products, err := a.Store.Products(r.Context(), f.Hazard.ID, who.Orgs)
+		products, err := a.Store.Hazards.Products(r.Context(), f.Hazard.ID, who.Orgs)
 		if err != nil {
 			return err
 		}

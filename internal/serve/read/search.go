@@ -82,7 +82,7 @@ func (a *Lists) count(w http.ResponseWriter, r *http.Request, _ *auth.Caller) er
 	if q.Cursor != "" {
 		return route.BadParameter("cursor", "is not allowed here: the count covers all pages")
 	}
-	n, number, err := a.Store.Count(r.Context(), q, a.Now())
+	n, number, err := a.Store.Search.Count(r.Context(), q, a.Now())
 	if err != nil {
 		return err
 	}
@@ -169,7 +169,7 @@ func (a *Lists) searchQuery(r *http.Request) (query.Query, format.Format, error)
 // works while the store is unreachable, unless it needs the store for a ref or for areas that are
 // not in memory yet.
 func (a *Lists) searchView(ctx context.Context, q query.Query, who *auth.Caller, v *view.View, now hazard.Instant) (*Found, error) {
-	if err := a.Store.Resolve(ctx, &q.Filter); err != nil {
+	if err := a.Store.Search.Resolve(ctx, &q.Filter); err != nil {
 		return nil, err
 	}
 	type one struct {
@@ -181,7 +181,7 @@ func (a *Lists) searchView(ctx context.Context, q query.Query, who *auth.Caller,
 	for h, total := range v.Hazards(view.Filter{}, who.Orgs) {
 		ok := q.MatchRecord(h, now)
 		if ok && q.NeedsShapes() {
-			shapes, err := a.Store.Shapes(ctx, h.Areas)
+			shapes, err := a.Store.Hazards.Shapes(ctx, h.Areas)
 			if err != nil {
 				return nil, err
 			}
@@ -314,7 +314,7 @@ func (a *Lists) makeHazardAt(w http.ResponseWriter, r *http.Request, who *auth.C
 	if err != nil {
 		return err
 	}
-	products, err := a.Store.ProductsAt(r.Context(), h.ID, who.Orgs, at)
+	products, err := a.Store.Log.ProductsAt(r.Context(), h.ID, who.Orgs, at)
 	if err != nil {
 		return err
 	}
@@ -327,7 +327,7 @@ func (a *Lists) makeHazardAt(w http.ResponseWriter, r *http.Request, who *auth.C
 	if err != nil {
 		return err
 	}
-	number, err := a.Store.ChangeAt(r.Context(), at)
+	number, err := a.Store.Log.ChangeAt(r.Context(), at)
 	if err != nil {
 		return err
 	}

@@ -131,7 +131,7 @@ func (a *Hazards) shapesOver(ctx context.Context, h *hazard.Hazard, at *hazard.I
 	last := map[string]int{} // source and part → index in all of the present document
 	var n int64
 	for looked := 0; looked < maxShapeStates; {
-		changes, err := a.Store.HazardChanges(ctx, h.ID, n, 100)
+		changes, err := a.Store.Log.HazardChanges(ctx, h.ID, n, 100)
 		if err != nil {
 			return nil, err
 		}
@@ -184,7 +184,7 @@ func (a *Hazards) shapesOf(ctx context.Context, h *hazard.Hazard, refs []drawnRe
 	size := 0
 	seen := map[string]bool{}
 	for _, ref := range slices.Backward(refs) { // present shapes before past ones
-		list, err := a.Store.ShapesOf(ctx, ref.ShapesRef)
+		list, err := a.Store.Hazards.ShapesOf(ctx, ref.ShapesRef)
 		if err != nil {
 			return out, nil, err
 		}

@@ -254,7 +254,7 @@ func (a *Handlers) readForm(w http.ResponseWriter, r *http.Request, product bool
 
 func (a *Handlers) stageFile(ctx context.Context, part *multipart.Part, limit int64) (*edit.Upload, *store.StagedFile, error) {
 	name, content := fileName(part), &bodyReader{Reader: part}
-	staged, err := a.Store.StageFile(ctx, content, a.MaxFile)
+	staged, err := a.Store.Files.Stage(ctx, content, a.MaxFile)
 	if content.err != nil {
 		return nil, nil, route.BodyError(content.err, limit)
 	}

@@ -265,7 +265,7 @@ func (p place) ask(t *testing.T, user string) map[string]string {
 	all := map[string]string{}
 	t.Run("ask", func(t *testing.T) {
 		s := p.serve(t)
-		changes, err := s.Store.Since(t.Context(), 0, 1_000_000)
+		changes, err := s.Store.Log.Since(t.Context(), 0, 1_000_000)
 		if err != nil || len(changes) == 0 {
 			t.Fatal(len(changes), err)
 		}
@@ -332,7 +332,7 @@ func restoreBringsBackEverything(t *testing.T, from *source, to place) {
 		t.Error("tables differ:", diff)
 	}
 	s := to.open(t)
-	last, err := s.Last(t.Context())
+	last, err := s.Log.Last(t.Context())
 	if err != nil || last != from.manifest.Change+1_000_000 || s.Epoch() == from.manifest.Epoch || s.Installation() != from.manifest.Installation {
 		t.Errorf("restored from %+v: change %d, epoch %s of %s, %v", from.manifest, last, s.Epoch(), s.Installation(), err)
 	}
@@ -368,11 +368,11 @@ func migrationGoesOnThoughTheSourceHasChanged(t *testing.T, from *source, to pla
 		t.Fatal("it was not interrupted")
 	}
 	unopened(t, to, "migrate")
-	if _, err := s.Auth().LoadAuth(t.Context()); err != nil {
+	if _, err := s.Accounts.LoadAuth(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for _, id := range []int64{1, 2, 3} { // some exist already, and one is new
-		h, err := s.Hazard(t.Context(), id)
+		h, err := s.Hazards.Get(t.Context(), id)
 		if err != nil {
 			t.Fatal(err)
 		}

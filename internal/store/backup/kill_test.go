@@ -121,7 +121,7 @@ func TestWhatIsKilledGoesOn(t *testing.T) {
 				if diff := cmp.Diff(sums(t, from, replaced...), sums(t, to, replaced...)); diff != "" {
 					t.Error("tables differ:", diff)
 				}
-				found, err := to.open(t).Last(t.Context())
+				found, err := to.open(t).Log.Last(t.Context())
 				if want := map[string]int64{"restore": hazards + 1_000_000, "migrate": hazards}[command]; err != nil || found != want {
 					t.Errorf("change %d, want %d, %v", found, want, err)
 				}

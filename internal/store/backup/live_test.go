@@ -74,7 +74,7 @@ func backUpBesideWriters(t *testing.T, kind func(testing.TB) place) {
 			t.Fatal(err)
 		}
 		restored := to.open(t)
-		changes, err := restored.Since(t.Context(), 0, 1_000_000)
+		changes, err := restored.Log.Since(t.Context(), 0, 1_000_000)
 		if err != nil || int64(len(changes)) != m.Change {
 			t.Fatalf("%d changes in a backup of change %d, %v", len(changes), m.Change, err)
 		}
@@ -86,7 +86,7 @@ func backUpBesideWriters(t *testing.T, kind func(testing.TB) place) {
 			states[c.HazardID] = c.Number
 		}
 		for id, n := range states {
-			if h, err := restored.Hazard(t.Context(), id); err != nil || h.Version != n {
+			if h, err := restored.Hazards.Get(t.Context(), id); err != nil || h.Version != n {
 				t.Errorf("hazard %d is as of change %d, its last one is %d, %v", id, h.Version, n, err)
 			}
 		}

@@ -53,7 +53,7 @@ func Prune(ctx context.Context, s *store.Store, to Keep, what store.Prunable, be
 		return nil, fmt.Errorf("rows younger than %d days are never pruned", Shortest/(24*time.Hour))
 	}
 	p := &pruning{store: s, to: to, program: program, now: now, tell: tell, Pruning: Pruning{What: what, Before: before.UTC().Truncate(time.Millisecond), Archives: []string{}}}
-	h, err := s.HorizonAt(ctx, what, hazard.At(p.Before))
+	h, err := s.Pruning.HorizonAt(ctx, what, hazard.At(p.Before))
 	for more := true; err == nil && more; {
 		more, err = p.round(ctx, h)
 	}
@@ -63,11 +63,11 @@ func Prune(ctx context.Context, s *store.Store, to Keep, what store.Prunable, be
 // Prunable counts what Prune would remove.
 func Prunable(ctx context.Context, s *store.Store, what store.Prunable, before time.Time) (*Pruning, error) {
 	p := &Pruning{What: what, Before: before.UTC().Truncate(time.Millisecond), Archives: []string{}}
-	h, err := s.HorizonAt(ctx, what, hazard.At(p.Before))
+	h, err := s.Pruning.HorizonAt(ctx, what, hazard.At(p.Before))
 	if err != nil {
 		return nil, err
 	}
-	for numbers, err := range s.Superseded(ctx, what, h) {
+	for numbers, err := range s.Pruning.Superseded(ctx, what, h) {
 		if err != nil {
 			return nil, err
 		}
@@ -88,7 +88,7 @@ type pruning struct {
 // round writes one archive and removes what it holds. more reports whether there may be more to prune.
 func (p *pruning) round(ctx context.Context, h store.Horizon) (more bool, err error) {
 	any := false
-	for _, err := range p.store.Superseded(ctx, p.What, h) {
+	for _, err := range p.store.Pruning.Superseded(ctx, p.What, h) {
 		if err != nil {
 			return false, err
 		}
@@ -112,7 +112,7 @@ func (p *pruning) round(ctx context.Context, h store.Horizon) (more bool, err er
 	}
 	p.Archives, p.Bytes = append(p.Archives, kept.name), p.Bytes+kept.size
 	h.Archive = filepath.Base(kept.name)
-	if err := p.store.NotePruning(ctx, p.What, h, totals.Tables[0].Rows, hazard.At(p.now)); err != nil {
+	if err := p.store.Pruning.Note(ctx, p.What, h, totals.Tables[0].Rows, hazard.At(p.now)); err != nil {
 		return false, err
 	}
 	in, err := kept.open(ctx)
@@ -120,7 +120,7 @@ func (p *pruning) round(ctx context.Context, h store.Horizon) (more bool, err er
 		return false, err
 	}
 	defer in.Close()
-	remove := &remover{Pruner: p.store.Prune(p.What, h), tell: p.tell, of: totals.Tables[0].Rows}
+	remove := &remover{Pruner: p.store.Pruning.Start(p.What, h), tell: p.tell, of: totals.Tables[0].Rows}
 	if _, _, err = read(ctx, in, remove, nil); err == nil {
 		err = remove.End(ctx)
 	}
@@ -139,7 +139,7 @@ func (p *pruning) write(ctx context.Context, w io.Writer, id string, h store.Hor
 		names = append(names, "geometries")
 	}
 	for _, name := range names {
-		t, err := p.store.Table(ctx, name)
+		t, err := p.store.Pruning.Table(ctx, name)
 		if err != nil {
 			return nil, false, err
 		}
@@ -157,7 +157,7 @@ func (p *pruning) write(ctx context.Context, w io.Writer, id string, h store.Hor
 	t := &m.Tables[0]
 	rows := func(yield func([]any, error) bool) {
 		n := 0
-		for numbers, err := range p.store.Superseded(ctx, p.What, h) {
+		for numbers, err := range p.store.Pruning.Superseded(ctx, p.What, h) {
 			if err != nil {
 				yield(nil, err)
 				return
@@ -166,7 +166,7 @@ func (p *pruning) write(ctx context.Context, w io.Writer, id string, h store.Hor
 				return
 			}
 			n += len(numbers)
-			for row, err := range p.store.RowsOf(ctx, t, numbers) {
+			for row, err := range p.store.Pruning.RowsOf(ctx, t, numbers) {
 				if !yield(row, err) {
 					return
 				}
@@ -212,7 +212,7 @@ func (p *pruning) write(ctx context.Context, w io.Writer, id string, h store.Hor
 func (p *pruning) geometries(ctx context.Context, t *store.Table, digests map[string]struct{}) iter.Seq2[[]any, error] {
 	return func(yield func([]any, error) bool) {
 		for names := range slices.Chunk(slices.Sorted(maps.Keys(digests)), 200) {
-			for row, err := range p.store.RowsOf(ctx, t, names) {
+			for row, err := range p.store.Pruning.RowsOf(ctx, t, names) {
 				if !yield(row, err) {
 					return
 				}

@@ -65,18 +65,18 @@ func quake(name string, at hazard.Instant) *hazard.Hazard {
 func pasts(t testing.TB, s *store.Store, moments []hazard.Instant, now hazard.Instant) (all []string) {
 	t.Helper()
 	for _, at := range moments {
-		page, err := s.Search(t.Context(), query.Query{At: &at, Limit: 1000}, nil, now)
+		page, err := s.Search.Find(t.Context(), query.Query{At: &at, Limit: 1000}, nil, now)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var said strings.Builder
 		for _, h := range page.Hazards {
 			fmt.Fprintf(&said, "%d %s %s v%d\n", h.ID, h.Name, h.Status, h.Version)
-			one, err := s.HazardAt(t.Context(), h.ID, at)
+			one, err := s.Log.HazardAt(t.Context(), h.ID, at)
 			if err != nil || one.Version != h.Version {
 				t.Fatal(one, err)
 			}
-			if _, err := s.Areas(t.Context(), h.Areas); err != nil {
+			if _, err := s.Log.Areas(t.Context(), h.Areas); err != nil {
 				t.Errorf("hazard %d at %s: %v", h.ID, at, err)
 			}
 		}
@@ -136,7 +136,7 @@ func keepsItsWord(t *testing.T, pick *rand.Rand, p place) int64 {
 	kept := slices.DeleteFunc(slices.Clone(moments), func(at hazard.Instant) bool { return at < horizon })
 	kept = append(kept, horizon)
 	said := pasts(t, y.s, kept, end)
-	total, err := y.s.Since(t.Context(), 0, 1000)
+	total, err := y.s.Log.Since(t.Context(), 0, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func keepsItsWord(t *testing.T, pick *rand.Rand, p place) int64 {
 	if err != nil || len(faults) > 0 {
 		t.Errorf("a check after it: %v %v", faults, err)
 	}
-	left, err := y.s.Since(t.Context(), 0, 1000)
+	left, err := y.s.Log.Since(t.Context(), 0, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,11 +190,11 @@ func keepsItsWord(t *testing.T, pick *rand.Rand, p place) int64 {
 	// Moments before the horizon are refused, and the archive has every row.
 	early := horizon - 1
 	for what, err := range map[string]error{
-		"search":   second(y.s.Search(t.Context(), query.Query{At: &early, Limit: 1}, nil, end)),
-		"hazard":   second(y.s.HazardAt(t.Context(), 1, early)),
-		"products": second(y.s.ProductsAt(t.Context(), 1, nil, early)),
-		"change":   second(y.s.ChangeAt(t.Context(), early)),
-		"page":     second(y.s.Page(t.Context(), store.LogPage{Limit: 1, Bytes: 1, Hazard: 1, At: &early})),
+		"search":   second(y.s.Search.Find(t.Context(), query.Query{At: &early, Limit: 1}, nil, end)),
+		"hazard":   second(y.s.Log.HazardAt(t.Context(), 1, early)),
+		"products": second(y.s.Log.ProductsAt(t.Context(), 1, nil, early)),
+		"change":   second(y.s.Log.ChangeAt(t.Context(), early)),
+		"page":     second(y.s.Log.Page(t.Context(), store.LogPage{Limit: 1, Bytes: 1, Hazard: 1, At: &early})),
 	} {
 		if err == nil || !strings.Contains(err.Error(), filepath.Base(done.Archives[0])) {
 			t.Errorf("%s before the horizon: %v", what, err)
@@ -232,7 +232,7 @@ func TestPruningLeavesTheWriterAndTheActiveAlone(t *testing.T) {
 			y.report(t, &over, h, usgs)
 		}
 	}
-	active, err := y.s.Snapshot(t.Context())
+	active, err := y.s.Log.Snapshot(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,7 +248,7 @@ func TestPruningLeavesTheWriterAndTheActiveAlone(t *testing.T) {
 	if _, err := backup.Prune(t.Context(), y.s, backup.Keep{Dir: t.TempDir()}, store.History, made, "v1", made, nil); err == nil {
 		t.Error("rows of today were pruned")
 	}
-	if h, err := y.s.Horizon(t.Context(), store.History); err != nil || h.Number != 0 {
+	if h, err := y.s.Pruning.Horizon(t.Context(), store.History); err != nil || h.Number != 0 {
 		t.Fatal(h, err)
 	}
 	// It is stopped after some rows, and continues.
@@ -265,10 +265,10 @@ func TestPruningLeavesTheWriterAndTheActiveAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	// 15 hazards have ended, each with 12 states: the first and the last stay.
-	if left, err := y.s.Since(t.Context(), 0, 1000); err != nil || len(left) != 15*2+5*11 {
+	if left, err := y.s.Log.Since(t.Context(), 0, 1000); err != nil || len(left) != 15*2+5*11 {
 		t.Errorf("%d changes are left, %v, %v", len(left), done, err)
 	}
-	again, err := y.s.Snapshot(t.Context())
+	again, err := y.s.Log.Snapshot(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -316,8 +316,8 @@ func TestAnArchiveInABucketComesFirst(t *testing.T) {
 		if done, err := prune(at); err == nil || !strings.Contains(err.Error(), "archive the rows to prune") {
 			t.Errorf("%s: %+v, %v", name, done, err)
 		}
-		left, err := y.s.Since(t.Context(), 0, 100)
-		horizon, failed := y.s.Horizon(t.Context(), store.History)
+		left, err := y.s.Log.Since(t.Context(), 0, 100)
+		horizon, failed := y.s.Pruning.Horizon(t.Context(), store.History)
 		if err != nil || failed != nil || len(left) != 7 || horizon.Number != 0 || len(objects()) != 0 {
 			t.Errorf("%s: %d changes are left, the horizon is %v, the bucket holds %v; %v %v", name, len(left), horizon, objects(), err, failed)
 		}

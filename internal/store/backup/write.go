@@ -235,7 +235,7 @@ func isLost(err error) bool {
 
 // openContent opens a content of a store at its beginning.
 func openContent(ctx context.Context, s *store.Store, digest string) (io.ReadSeekCloser, error) {
-	f, err := s.OpenFile(ctx, digest)
+	f, err := s.Files.Open(ctx, digest)
 	if err != nil && ctx.Err() == nil && !errors.Is(err, hazard.ErrUnavailable) {
 		return nil, &lostError{err}
 	}

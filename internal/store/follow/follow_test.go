@@ -33,11 +33,11 @@ func open(t *testing.T, bounds follow.Bounds) (*store.Store, *view.Live, *follow
 			t.Error(err)
 		}
 	})
-	l, err := view.Open(t.Context(), s, discard, now)
+	l, err := view.Open(t.Context(), s.Log, discard, now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s, l, follow.New(s, l, now, bounds, discard)
+	return s, l, follow.New(s.Log, l, now, bounds, discard)
 }
 
 // change writes a hazard n times, the first time with a product.
@@ -94,7 +94,7 @@ func followLog(t *testing.T, f *follow.Tail, n int64) (told []string) {
 
 func TestTheSameIsToldFromMemoryAndFromTheLog(t *testing.T) {
 	s, l, near := open(t, follow.Memory)
-	far := follow.New(s, l, now, follow.Bounds{Changes: 2, Bytes: 1 << 20}, discard)
+	far := follow.New(s.Log, l, now, follow.Bounds{Changes: 2, Bytes: 1 << 20}, discard)
 	change(t, s, 50)
 	change(t, s, 3)
 	for _, f := range []*follow.Tail{near, far} {
@@ -164,7 +164,7 @@ func TestWhatIsKnownOfManyProductsIsBounded(t *testing.T) {
 	const products, changes, bound = 2000, 60, 4 << 20
 	s, _, f := open(t, follow.Bounds{Changes: 1000, Bytes: bound})
 	change(t, s, 0)
-	snap, err := s.Snapshot(t.Context())
+	snap, err := s.Log.Snapshot(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,9 +31,9 @@ const (
 type Store interface {
 	// TakeLease takes or renews the named lease for holder until a moment, and reports whether
 	// holder has it now.
-	TakeLease(ctx context.Context, name, holder string, now, until hazard.Instant) (bool, error)
+	Take(ctx context.Context, name, holder string, now, until hazard.Instant) (bool, error)
 	// DropLease releases a lease if holder has it.
-	DropLease(ctx context.Context, name, holder string) error
+	Drop(ctx context.Context, name, holder string) error
 }
 
 // Lease is a lease as seen by its holder. The zero Lease and nil are not valid.
@@ -91,13 +91,13 @@ func Hold(ctx context.Context, s Store, name, holder string, lost func(error), w
 	stop()
 	done()
 	wg.Wait()
-	return true, s.DropLease(context.WithoutCancel(ctx), name, holder)
+	return true, s.Drop(context.WithoutCancel(ctx), name, holder)
 }
 
 func (l *Lease) renew(ctx context.Context, s Store, name, holder string) (bool, error) {
 	now := time.Now()
 	until := now.Add(For)
-	ok, err := s.TakeLease(ctx, name, holder, hazard.At(now), hazard.At(until))
+	ok, err := s.Take(ctx, name, holder, hazard.At(now), hazard.At(until))
 	if ok && err == nil {
 		l.until.Store(&until)
 	}

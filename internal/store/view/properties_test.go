@@ -141,8 +141,8 @@ func (s *scene) alterProduct(t *rapid.T) {
 
 // check compares the view that followed with a new one, and both with the store by the rules alone.
 func (s *scene) check(t *rapid.T) {
-	catchUp(t, s.store, s.live)
-	anew, err := Open(t.Context(), s.store, discard, func() hazard.Instant { return s.now })
+	catchUp(t, s.store.Log, s.live)
+	anew, err := Open(t.Context(), s.store.Log, discard, func() hazard.Instant { return s.now })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func (s *scene) check(t *rapid.T) {
 	if got.number != fresh.number || got.nextEnd != fresh.nextEnd || got.Len() != fresh.Len() || got.Digits()[0] != fresh.Digits()[0] {
 		t.Fatalf("change %d, next end %d, %d hazards; read again: change %d, next end %d, %d hazards", got.number, got.nextEnd, got.Len(), fresh.number, fresh.nextEnd, fresh.Len())
 	}
-	snap, err := s.store.Snapshot(t.Context())
+	snap, err := s.store.Log.Snapshot(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +257,7 @@ func TestFollowingComesToTheSameAsReadingAnew(t *testing.T) {
 	kept := openStore(t)
 	clock := hazard.At(time.Now()).Add(time.Hour) // ahead of catchUp's clock, so that the scene's own clock decides
 	rapid.Check(t, func(t *rapid.T) {
-		live, err := Open(t.Context(), kept, discard, func() hazard.Instant { return clock })
+		live, err := Open(t.Context(), kept.Log, discard, func() hazard.Instant { return clock })
 		if err != nil {
 			t.Fatal(err)
 		}

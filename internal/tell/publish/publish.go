@@ -23,23 +23,8 @@ import (
 	"github.com/hazardd/hazardd/internal/format/cap"
 	"github.com/hazardd/hazardd/internal/geo/lru"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store"
 )
-
-// Store is the part of a store that the package needs.
-type Store interface {
-	Publishing(ctx context.Context) (cap.Settings, error)
-	// Forks returns how often the history was replaced.
-	Forks(ctx context.Context) (int64, error)
-	// OwnChanges calls f with people's changes to hazards and their products, in order. Their
-	// numbers are above after and at most upTo.
-	OwnChanges(ctx context.Context, after, upTo int64, f func(*hazard.Change) error) error
-	HazardChanges(ctx context.Context, hazardID, n int64, limit int) ([]hazard.Change, error)
-	HazardAsOf(ctx context.Context, hazardID, n int64) (*hazard.Hazard, error)
-	ProductsAsOf(ctx context.Context, hazardID, n int64) ([]*hazard.Product, error)
-	JudgeByPresent(ctx context.Context, products []*hazard.Product) error
-	Areas(ctx context.Context, refs []hazard.AreaRef) ([]hazard.Area, error)
-	OpenFile(ctx context.Context, digest string) (io.ReadSeekCloser, error)
-}
 
 // Signer signs messages. The same message must always give the same bytes, because it is signed
 // again each time it is rebuilt.
@@ -61,7 +46,7 @@ const (
 
 // Publisher lists and writes the messages. Create it with New.
 type Publisher struct {
-	store  Store
+	store  *store.Store
 	signer Signer // nil: messages are not signed
 
 	mu      sync.Mutex
@@ -92,7 +77,7 @@ type View struct {
 }
 
 // New returns a Publisher. Messages are signed by signer, or not at all if it is nil.
-func New(s Store, signer Signer) *Publisher {
+func New(s *store.Store, signer Signer) *Publisher {
 	return &Publisher{store: s, signer: signer, forks: -1, documents: lru.New[string, []byte](maxMessages), entries: lru.New[string, []byte](maxEntries),
 		digests: lru.New[string, string](maxDigests)}
 }
@@ -101,14 +86,14 @@ func New(s Store, signer Signer) *Publisher {
 func (p *Publisher) At(ctx context.Context, n int64) (*View, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	settings, err := p.store.Publishing(ctx)
+	settings, err := p.store.Publishing.Settings(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if len(settings) == 0 { // as on most servers; then nothing needs to be read
 		return &View{Settings: settings}, nil
 	}
-	forks, err := p.store.Forks(ctx)
+	forks, err := p.store.Log.Forks(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +115,7 @@ func (p *Publisher) follow(ctx context.Context, n int64) error {
 	if n <= p.last {
 		return nil
 	}
-	err := p.store.OwnChanges(ctx, p.last, n, func(c *hazard.Change) error {
+	err := p.store.Log.OwnChanges(ctx, p.last, n, func(c *hazard.Change) error {
 		if err := p.add(ctx, c); err != nil {
 			return err
 		}
@@ -157,7 +142,7 @@ func (p *Publisher) add(ctx context.Context, c *hazard.Change) error {
 	}
 	again := &chain{last: c.Number} // all earlier states may have been rewritten
 	for after := int64(0); after < c.Number; {
-		changes, err := p.store.HazardChanges(ctx, c.HazardID, after, changesAtOnce)
+		changes, err := p.store.Log.HazardChanges(ctx, c.HazardID, after, changesAtOnce)
 		if err != nil {
 			return err
 		}
@@ -226,7 +211,7 @@ func (p *Publisher) Find(ctx context.Context, v *View, identifier string) (cap.M
 		return cap.Message{}, nil, none
 	}
 	m := v.Messages[i]
-	h, err := p.store.HazardAsOf(ctx, m.Hazard, m.Number)
+	h, err := p.store.Log.HazardAsOf(ctx, m.Hazard, m.Number)
 	if err != nil {
 		return m, nil, err
 	}
@@ -244,7 +229,7 @@ func (p *Publisher) message(ctx context.Context, v *View, m cap.Message, h *haza
 		return out, nil
 	}
 	var err error
-	if out.Areas, err = p.store.Areas(ctx, h.Areas); err != nil {
+	if out.Areas, err = p.store.Log.Areas(ctx, h.Areas); err != nil {
 		return nil, err
 	}
 	for _, e := range v.of[m.Hazard] {
@@ -254,9 +239,9 @@ func (p *Publisher) message(ctx context.Context, v *View, m cap.Message, h *haza
 		by := v.Settings.At(e.Org, e.Number)
 		out.References = append(out.References, format.Reference{Sender: by.Sender, Identifier: format.Identifier(by, h.UUID, e.Number), Sent: e.Sent})
 	}
-	products, err := p.store.ProductsAsOf(ctx, m.Hazard, m.Number)
+	products, err := p.store.Log.ProductsAsOf(ctx, m.Hazard, m.Number)
 	if err == nil {
-		err = p.store.JudgeByPresent(ctx, products)
+		err = p.store.Log.JudgeByPresent(ctx, products)
 	}
 	if err != nil {
 		return nil, err
@@ -282,7 +267,7 @@ func (p *Publisher) digest(ctx context.Context, f *hazard.File) (string, error) 
 	if sum, ok := p.digests.Get(f.Digest); ok {
 		return sum, nil
 	}
-	content, err := p.store.OpenFile(ctx, f.Digest)
+	content, err := p.store.Files.Open(ctx, f.Digest)
 	if err != nil {
 		return "", err
 	}
@@ -342,7 +327,7 @@ func (p *Publisher) Entry(ctx context.Context, v *View, m cap.Message, f Form, b
 	if text, ok := p.entries.Get(key); ok {
 		return text, nil
 	}
-	h, err := p.store.HazardAsOf(ctx, m.Hazard, m.Number)
+	h, err := p.store.Log.HazardAsOf(ctx, m.Hazard, m.Number)
 	if err != nil {
 		return nil, err
 	}

@@ -43,7 +43,7 @@ func (s *Service) nearest(ctx context.Context, shapes []geo.Shape, within map[st
 		return nil, nil
 	}
 	reach, bounds, found := geo.NewReach(shapes...), geo.BoundsOf(shapes...), map[string]nearAsset{}
-	err := s.Store.WithAssets(ctx, func(org int64) bool { return acronyms[org] != "" }, func(all *store.Assets) error {
+	err := s.Store.Assets.Read(ctx, func(org int64) bool { return acronyms[org] != "" }, func(all *store.AssetReader) error {
 		for i := range all.Sets {
 			set := &all.Sets[i]
 			acronym := acronyms[set.Org]

@@ -16,7 +16,7 @@ import (
 func (b *bed) load(list ...asset.Asset) {
 	b.t.Helper()
 	clock := hazard.ClockFunc(func() hazard.Instant { return now() })
-	_, err := b.store.LoadAssets(b.t.Context(), 7, clock, func(each func(*asset.Asset) error) error {
+	_, err := b.store.Assets.Load(b.t.Context(), 7, clock, func(each func(*asset.Asset) error) error {
 		for i := range list {
 			list[i].N = int64(i + 1)
 			if err := each(&list[i]); err != nil {
@@ -58,7 +58,7 @@ func TestMembersAreToldWhatReachesTheAssetsOfTheirOrganization(t *testing.T) {
 		settle(2 * time.Second)
 		b.want("https://near.example/x", "first", "changed severity WATCH>WARNING")
 		b.want("https://inside.example/x", "first")
-		if err := b.store.RemoveAssets(t.Context(), 7, &auth.Audit{At: now(), Actor: "ann", Action: auth.ActionNoAssets, OK: true}); err != nil {
+		if err := b.store.Assets.Remove(t.Context(), 7, &auth.Audit{At: now(), Actor: "ann", Action: auth.ActionNoAssets, OK: true}); err != nil {
 			t.Fatal(err)
 		}
 		b.save(h.ID, severity_(hazard.Watch))

@@ -20,11 +20,11 @@ const maxRows = 1000
 // what it was sent recently.
 func (s *Service) plan(ctx context.Context, box store.Mailbox, b burst) (*plan, error) {
 	p, now := &plan{box: box}, hazard.At(s.Now())
-	rows, err := s.Store.WaitingNotices(ctx, box, maxRows)
+	rows, err := s.Store.Notices.Waiting(ctx, box, maxRows)
 	if err != nil || len(rows) == 0 {
 		return p, err
 	}
-	row, err := s.Store.Subscription(ctx, box.Subscription)
+	row, err := s.Store.Subscriptions.Get(ctx, box.Subscription)
 	if errors.Is(err, hazard.ErrNotFound) {
 		return p, nil // its notices go with it
 	}
@@ -74,7 +74,7 @@ func (s *Service) facts(ctx context.Context, sub *subscription, n store.Notice, 
 	if n.HazardID == 0 {
 		return f, nil
 	}
-	h, err := s.Store.Hazard(ctx, n.HazardID)
+	h, err := s.Store.Hazards.Get(ctx, n.HazardID)
 	if !sending && errors.Is(err, hazard.ErrNotFound) {
 		return f, nil
 	}
@@ -86,10 +86,10 @@ func (s *Service) facts(ctx context.Context, sub *subscription, n store.Notice, 
 	}
 	last, known := n.Said, true
 	if sending {
-		f.then, err = s.Store.HazardAsOf(ctx, n.HazardID, n.Change)
+		f.then, err = s.Store.Log.HazardAsOf(ctx, n.HazardID, n.Change)
 	} else {
 		var told store.Told
-		told, known, err = s.Store.Told(ctx, store.Mailbox{Subscription: n.Subscription, Channel: n.Channel}, n.HazardID)
+		told, known, err = s.Store.Notices.Told(ctx, store.Mailbox{Subscription: n.Subscription, Channel: n.Channel}, n.HazardID)
 		last = told.Said
 	}
 	if err == nil && known {
@@ -114,7 +114,7 @@ func (s *Service) nearness(ctx context.Context, sub *subscription, h *hazard.Haz
 		near.inside = true
 		return near, nil
 	}
-	shapes, err := s.Store.Shapes(ctx, h.Areas)
+	shapes, err := s.Store.Hazards.Shapes(ctx, h.Areas)
 	if err != nil {
 		return near, err
 	}

@@ -48,7 +48,7 @@ func (s *Service) find(ctx context.Context, who tell.Author, id string) (*subscr
 	if err := s.ready(); err != nil {
 		return nil, err
 	}
-	row, err := s.Store.Subscription(ctx, id)
+	row, err := s.Store.Subscriptions.Get(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func (s *Service) List(ctx context.Context, who tell.Author, after string, limit
 	if err := s.ready(); err != nil {
 		return nil, err
 	}
-	rows, err := s.Store.SubscriptionsOf(ctx, who.Name, who.Admin(), after, limit)
+	rows, err := s.Store.Subscriptions.Of(ctx, who.Name, who.Admin(), after, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (s *Service) List(ctx context.Context, who tell.Author, after string, limit
 		if err != nil {
 			return nil, err
 		}
-		waiting, err := s.Store.WaitingOf(ctx, sub.ID)
+		waiting, err := s.Store.Notices.WaitingOf(ctx, sub.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -96,7 +96,7 @@ func (s *Service) Get(ctx context.Context, who tell.Author, id string) (Subscrip
 	if err != nil {
 		return Subscription{}, err
 	}
-	waiting, err := s.Store.WaitingOf(ctx, id)
+	waiting, err := s.Store.Notices.WaitingOf(ctx, id)
 	return sub.show(sub.Owner == who.Name, waiting), err
 }
 
@@ -107,7 +107,7 @@ func (s *Service) Create(ctx context.Context, who tell.Author, body []byte, now 
 	if err != nil {
 		return Subscription{}, err
 	}
-	if err := s.Store.AddSubscriptions(ctx, []store.Subscription{sub.Subscription}, ask, who.Audit("subscription.create", sub.ID, "", now)); err != nil {
+	if err := s.Store.Subscriptions.Add(ctx, []store.Subscription{sub.Subscription}, ask, who.Audit("subscription.create", sub.ID, "", now)); err != nil {
 		return Subscription{}, err
 	}
 	return sub.show(who.Caller != nil, int64(len(ask))), nil
@@ -125,7 +125,7 @@ func (s *Service) CreateAll(ctx context.Context, who tell.Author, bodies [][]byt
 		}
 		list, ask = append(list, sub.Subscription), append(ask, asked...)
 	}
-	return s.Store.AddSubscriptions(ctx, list, ask, who.Audit("subscription.create", "", fmt.Sprintf("%d subscriptions", len(list)), now))
+	return s.Store.Subscriptions.Add(ctx, list, ask, who.Audit("subscription.create", "", fmt.Sprintf("%d subscriptions", len(list)), now))
 }
 
 // made returns a new subscription that is not stored yet, and the confirmations to send.
@@ -150,7 +150,7 @@ func (s *Service) made(ctx context.Context, who tell.Author, body []byte, now ha
 		limit = maxOfEditor
 	}
 	if !who.Admin() {
-		if n, err := s.Store.CountSubscriptionsOf(ctx, sub.Owner); err != nil {
+		if n, err := s.Store.Subscriptions.CountOf(ctx, sub.Owner); err != nil {
 			return nil, nil, err
 		} else if n >= limit {
 			return nil, nil, fmt.Errorf("%w: %d subscriptions, the most that there may be; remove one", hazard.ErrConflict, n)
@@ -211,7 +211,7 @@ func (s *Service) settle(ctx context.Context, who tell.Author, sub *subscription
 		if !s.Links {
 			return nil, fmt.Errorf("%w: this server cannot ask for a confirmation, since it has no public address (setting public-url); an admin may set confirmed", hazard.ErrConflict)
 		}
-		ok, err := s.Store.MayAsk(ctx, c.Stamp, now.Add(-confirmPeriod), now, maxConfirmations, int64(s.Confirmations))
+		ok, err := s.Store.Notices.MayAsk(ctx, c.Stamp, now.Add(-confirmPeriod), now, maxConfirmations, int64(s.Confirmations))
 		if err != nil {
 			return nil, err
 		}
@@ -227,7 +227,7 @@ func (s *Service) settle(ctx context.Context, who tell.Author, sub *subscription
 
 // confirmedBefore reports whether an owner has confirmed an address.
 func (s *Service) confirmedBefore(ctx context.Context, owner, stamp string) (bool, error) {
-	rows, err := s.Store.SubscriptionsOf(ctx, owner, false, "", maxOfEditor)
+	rows, err := s.Store.Subscriptions.Of(ctx, owner, false, "", maxOfEditor)
 	if err != nil {
 		return false, err
 	}
@@ -327,7 +327,7 @@ func (s *Service) patch(ctx context.Context, who tell.Author, had *subscription,
 		return shown, err
 	}
 	version := had.Version
-	err = s.Store.UpdateSubscription(ctx, sub.ID, who.Audit("subscription.patch", sub.ID, "", now), func(row *store.Subscription) ([]store.Notice, map[string]string, error) {
+	err = s.Store.Subscriptions.Update(ctx, sub.ID, who.Audit("subscription.patch", sub.ID, "", now), func(row *store.Subscription) ([]store.Notice, map[string]string, error) {
 		if row.Version != version {
 			return nil, nil, fmt.Errorf("%w: the subscription was changed meanwhile", hazard.ErrConflict)
 		}
@@ -337,7 +337,7 @@ func (s *Service) patch(ctx context.Context, who tell.Author, had *subscription,
 	if err != nil {
 		return shown, err
 	}
-	waiting, err := s.Store.WaitingOf(ctx, sub.ID)
+	waiting, err := s.Store.Notices.WaitingOf(ctx, sub.ID)
 	return sub.show(addresses, waiting), err
 }
 
@@ -346,7 +346,7 @@ func (s *Service) Delete(ctx context.Context, who tell.Author, id string, now ha
 	if _, err := s.find(ctx, who, id); err != nil {
 		return err
 	}
-	return s.Store.DropSubscription(ctx, id, who.Audit("subscription.delete", id, "", now))
+	return s.Store.Subscriptions.Drop(ctx, id, who.Audit("subscription.delete", id, "", now))
 }
 
 // byToken returns the subscription and the channel of a link.
@@ -358,7 +358,7 @@ func (s *Service) byToken(ctx context.Context, purpose, token string, now hazard
 	if err != nil {
 		return nil, nil, err
 	}
-	row, err := s.Store.Subscription(ctx, id)
+	row, err := s.Store.Subscriptions.Get(ctx, id)
 	if errors.Is(err, hazard.ErrNotFound) {
 		return nil, nil, errToken
 	}
@@ -418,7 +418,7 @@ func (s *Service) Unsubscribe(ctx context.Context, who tell.Author, purpose, tok
 	}
 	audit := who.Audit("subscription.unsubscribe", sub.ID, "channel "+c.ID, now)
 	if len(sub.Channels) == 1 {
-		return s.Store.DropSubscription(ctx, sub.ID, audit)
+		return s.Store.Subscriptions.Drop(ctx, sub.ID, audit)
 	}
 	return s.alter(ctx, sub.ID, audit, map[string]string{c.ID: "the subscriber has ended it"}, func(sub *subscription) {
 		delete(sub.addresses, c.ID)
@@ -449,7 +449,7 @@ const managedNotices = 50
 
 // alter changes a subscription as it is, in one transaction.
 func (s *Service) alter(ctx context.Context, id string, audit *auth.Audit, dropped map[string]string, f func(*subscription)) error {
-	return s.Store.UpdateSubscription(ctx, id, audit, func(row *store.Subscription) ([]store.Notice, map[string]string, error) {
+	return s.Store.Subscriptions.Update(ctx, id, audit, func(row *store.Subscription) ([]store.Notice, map[string]string, error) {
 		sub, err := s.opened(row)
 		if err != nil {
 			return nil, nil, err
@@ -504,7 +504,7 @@ func (s *Service) Deliveries(ctx context.Context, who tell.Author, id string, be
 }
 
 func (s *Service) deliveries(ctx context.Context, id string, before int64, limit int) ([]Delivery, error) {
-	rows, err := s.Store.NoticesBefore(ctx, id, before, limit)
+	rows, err := s.Store.Notices.Before(ctx, id, before, limit)
 	list := []Delivery{}
 	for _, n := range rows {
 		d := Delivery{ID: n.ID, Channel: n.Channel, Kind: n.Kind, HazardID: n.HazardID, Change: n.Change, State: n.State, Since: n.Since.String(), Created: n.Created.String(), Attempts: n.Attempts,
@@ -561,7 +561,7 @@ func Try(ctx context.Context, sender channel.Sender, to channel.Address, n messa
 
 // forget removes subscriptions of people without an account that were not confirmed in time.
 func (s *Service) forget(ctx context.Context, now hazard.Instant) error {
-	rows, err := s.Store.SubscriptionsOf(ctx, nobodyYet, false, "", maxUnconfirmed)
+	rows, err := s.Store.Subscriptions.Of(ctx, nobodyYet, false, "", maxUnconfirmed)
 	if err != nil {
 		return err
 	}
@@ -572,7 +572,7 @@ func (s *Service) forget(ctx context.Context, now hazard.Instant) error {
 		if err := json.Unmarshal(rows[i].Body, &k); err != nil || k.Created.Add(confirmLife) > now {
 			continue
 		}
-		if err := s.Store.DropSubscription(ctx, rows[i].ID, nil); err != nil && !errors.Is(err, hazard.ErrNotFound) {
+		if err := s.Store.Subscriptions.Drop(ctx, rows[i].ID, nil); err != nil && !errors.Is(err, hazard.ErrNotFound) {
 			return err
 		}
 	}

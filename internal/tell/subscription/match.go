@@ -32,7 +32,7 @@ func (s *Service) Run(ctx context.Context) error {
 	if s.Key == nil {
 		return nil
 	}
-	r := tell.Runner{Name: "notices", Store: s.Store, Log: s.Tail, Now: s.Now, Logger: s.Logger, Any: s.anybody,
+	r := tell.Runner{Name: "notices", Store: s.Store.Leases, Log: s.Tail, Now: s.Now, Logger: s.Logger, Any: s.anybody,
 		LostLease: "lost the lease to notify subscribers", NotRunning: "cannot notify subscribers", Failed: "cannot notify subscribers of changes",
 		Open: func(_ context.Context, l *lease.Lease) tell.Queue {
 			s.leading.Store(l)
@@ -44,19 +44,19 @@ func (s *Service) Run(ctx context.Context) error {
 // anybody reports whether there are subscriptions. If not, it records that nobody has to be notified
 // of the changes so far, so that they are not read once there is a subscriber.
 func (s *Service) anybody(ctx context.Context) (bool, error) {
-	any, err := s.Store.AnySubscription(ctx)
+	any, err := s.Store.Subscriptions.Any(ctx)
 	if err != nil || any {
 		return any, err
 	}
-	last, err := s.Store.Last(ctx)
+	last, err := s.Store.Log.Last(ctx)
 	if err != nil {
 		return false, err
 	}
-	noticed, err := s.Store.Noticed(ctx)
+	noticed, err := s.Store.Notices.Noticed(ctx)
 	if err != nil || last-noticed < skipped {
 		return false, err
 	}
-	return false, s.Store.AddNotices(ctx, nil, last)
+	return false, s.Store.Notices.Add(ctx, nil, last)
 }
 
 // queue creates notices from changes, and has a lane for each server.
@@ -83,7 +83,7 @@ func (q *queue) Reset() { q.noticed = -1 }
 
 // Purge removes finished notices from before a moment, and subscriptions that were not confirmed.
 func (q *queue) Purge(ctx context.Context, before hazard.Instant) error {
-	if err := q.Store.PurgeNotices(ctx, before); err != nil {
+	if err := q.Store.Notices.Purge(ctx, before); err != nil {
 		return err
 	}
 	return q.forget(ctx, hazard.At(q.Now()))
@@ -93,17 +93,17 @@ func (q *queue) Purge(ctx context.Context, before hazard.Instant) error {
 // change that has become notices.
 func (q *queue) Refresh(ctx context.Context) (from int64, any bool, err error) {
 	if q.noticed < 0 {
-		if q.noticed, err = q.Store.Noticed(ctx); err != nil {
+		if q.noticed, err = q.Store.Notices.Noticed(ctx); err != nil {
 			return 0, false, err
 		}
 		q.written = q.noticed
 	}
 	if now := q.Now(); now.Sub(q.looked) >= lanesEvery {
-		if any, err := q.Store.AnySubscription(ctx); err != nil || !any {
+		if any, err := q.Store.Subscriptions.Any(ctx); err != nil || !any {
 			return 0, false, err
 		}
 		q.looked = now
-		lanes, err := q.Store.NoticeLanes(ctx)
+		lanes, err := q.Store.Notices.Lanes(ctx)
 		if err != nil {
 			return 0, false, err
 		}
@@ -161,7 +161,7 @@ func (q *queue) write(ctx context.Context, list []store.Notice, upTo int64) erro
 		if !q.lease.Valid() {
 			return tell.ErrNoLease
 		}
-		if err := q.Store.AddNotices(ctx, list[:n], noticed); err != nil {
+		if err := q.Store.Notices.Add(ctx, list[:n], noticed); err != nil {
 			return err
 		}
 		for _, x := range list[:n] {
@@ -212,7 +212,7 @@ type mailbox struct {
 
 // audience reads what decides who is notified of a changed hazard.
 func (s *Service) audience(ctx context.Context, h *hazard.Hazard, now hazard.Instant) (a audience, err error) {
-	told, err := s.Store.ToldOf(ctx, h.ID)
+	told, err := s.Store.Notices.ToldOf(ctx, h.ID)
 	if err != nil {
 		return a, err
 	}
@@ -228,10 +228,10 @@ func (s *Service) audience(ctx context.Context, h *hazard.Hazard, now hazard.Ins
 		}
 		a.told[mailbox{id, t.Channel}] = last
 	}
-	if a.waiting, err = s.Store.WaitingOfHazard(ctx, h.ID); err != nil || !h.ActiveAt(now) {
+	if a.waiting, err = s.Store.Notices.WaitingOfHazard(ctx, h.ID); err != nil || !h.ActiveAt(now) {
 		return a, err
 	}
-	shapes, err := s.Store.Shapes(ctx, h.Areas)
+	shapes, err := s.Store.Hazards.Shapes(ctx, h.Areas)
 	if err != nil {
 		return a, fmt.Errorf("areas of hazard %d: %w", h.ID, err)
 	}
@@ -295,14 +295,14 @@ func (ix *index) notices(c *hazard.Change, a audience, counting bool, now hazard
 
 // merged transfers the record of sent messages from a merged hazard to its successor.
 func (s *Service) merged(ctx context.Context, h *hazard.Hazard) error {
-	into, err := s.Store.HazardByUUID(ctx, h.Successor)
+	into, err := s.Store.Hazards.ByUUID(ctx, h.Successor)
 	if errors.Is(err, hazard.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return s.Store.MergeTold(ctx, h.ID, into.ID)
+	return s.Store.Notices.MergeTold(ctx, h.ID, into.ID)
 }
 
 // Reach returns how many subscriptions would be notified of a new hazard with these areas.

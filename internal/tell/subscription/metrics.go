@@ -53,12 +53,12 @@ func (s *Service) Metrics() []prometheus.Collector {
 // Count reports the present numbers: subscriptions, waiting notices by kind of channel and, on the
 // node that notifies subscribers, channels by kind and status.
 func (s *Service) Count(ctx context.Context, subscriptions func(n float64), waiting func(n float64, channel string), channels func(n float64, channel, status string)) error {
-	n, _, err := s.Store.CountSubscriptions(ctx)
+	n, _, err := s.Store.Subscriptions.Count(ctx)
 	if err != nil {
 		return err
 	}
 	subscriptions(float64(n))
-	lanes, err := s.Store.WaitingByLane(ctx)
+	lanes, err := s.Store.Notices.WaitingByLane(ctx)
 	if err != nil {
 		return err
 	}

@@ -324,7 +324,7 @@ func TestAnAddressIsConfirmedBeforeItIsUsed(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if _, err := b.store.Subscription(t.Context(), sub.ID); err == nil {
+		if _, err := b.store.Subscriptions.Get(t.Context(), sub.ID); err == nil {
 			t.Error("it is still there")
 		}
 	})
@@ -405,11 +405,11 @@ func TestManySubscriptionsAreMadeAllOrNone(t *testing.T) {
 			t.Fatal(err)
 		}
 		versions := map[int64]bool{}
-		list, err := b.store.SubscriptionsAfter(t.Context(), -1, 10)
+		list, err := b.store.Subscriptions.After(t.Context(), -1, 10)
 		for _, s := range list {
 			versions[s.Version] = true
 		}
-		if last, bad := b.store.SubscriptionVersion(t.Context()); err != nil || bad != nil || len(list) != 3 || len(versions) != 3 || !versions[last] {
+		if last, bad := b.store.Subscriptions.Version(t.Context()); err != nil || bad != nil || len(list) != 3 || len(versions) != 3 || !versions[last] {
 			t.Errorf("%d subscriptions with the versions %v, the last %d; %v, %v", len(list), versions, last, err, bad)
 		}
 		defer b.run(b.svc)()

@@ -91,7 +91,7 @@ func (s *sender) Prepare(ctx context.Context, h *tell.Health, _ int, busy map[st
 	case len(plans) > 0 || len(busy) > 0:
 		return plans, now.Add(tell.LookEvery)
 	}
-	next, ok, err := s.Store.NextNotice(ctx, s.name, hazard.At(now))
+	next, ok, err := s.Store.Notices.Next(ctx, s.name, hazard.At(now))
 	return nil, tell.Again(now, next, ok, err)
 }
 
@@ -105,7 +105,7 @@ func (s *sender) prepare(ctx context.Context, now time.Time, limit int, busy map
 			}
 		}
 	}
-	due, err := s.Store.DueMailboxes(ctx, s.name, hazard.At(now), page+len(busy))
+	due, err := s.Store.Notices.DueMailboxes(ctx, s.name, hazard.At(now), page+len(busy))
 	if err != nil {
 		return nil, false, err
 	}
@@ -142,7 +142,7 @@ func (s *sender) prepare(ctx context.Context, now time.Time, limit int, busy map
 	if !s.lease.Valid() {
 		return nil, false, tell.ErrNoLease
 	}
-	if err := s.Store.SaveNotices(ctx, decided, true); errors.Is(err, hazard.ErrStale) {
+	if err := s.Store.Notices.Save(ctx, decided, true); errors.Is(err, hazard.ErrStale) {
 		return nil, true, nil // something has joined what waits
 	} else if err != nil {
 		return nil, false, err
@@ -169,7 +169,7 @@ func (s *sender) Release(ctx context.Context, plans []*plan) {
 	if len(back.Updates) == 0 || !s.lease.Valid() {
 		return
 	}
-	if err := s.Store.SaveNotices(context.WithoutCancel(ctx), back, false); err != nil {
+	if err := s.Store.Notices.Save(context.WithoutCancel(ctx), back, false); err != nil {
 		s.Logger.Warn("messages that were not sent go out late", "lane", s.name, "error", err)
 	}
 }
@@ -208,7 +208,7 @@ func (s *sender) Finish(ctx context.Context, h *tell.Health, plans []*plan) {
 		return
 	}
 	ctx = context.WithoutCancel(ctx)
-	if err := s.Store.SaveNotices(ctx, result, false); err != nil {
+	if err := s.Store.Notices.Save(ctx, result, false); err != nil {
 		s.Logger.Warn("cannot store the results of messages to subscribers", "lane", s.name, "error", err)
 		h.Pause(s.Now().Add(tell.LookEvery))
 		return
@@ -219,7 +219,7 @@ func (s *sender) Finish(ctx context.Context, h *tell.Health, plans []*plan) {
 		}
 	}
 	for _, t := range result.Told { // what was merged while the message was under way
-		h, err := s.Store.Hazard(ctx, t.HazardID)
+		h, err := s.Store.Hazards.Get(ctx, t.HazardID)
 		if err == nil && h.Reason == hazard.EndMerged {
 			err = s.merged(ctx, h)
 		}
@@ -297,7 +297,7 @@ func (p *plan) outcome() outcome {
 func (s *sender) finish(ctx context.Context, h *tell.Health, p *plan, now hazard.Instant, result *store.NoticesDone) (dead string) {
 	out, kind, counted := p.outcome(), p.to.Kind, resultGivenUp
 	if out.last {
-		if alive, err := s.Store.SentSince(ctx, p.box, p.rows[0].First); err != nil || alive {
+		if alive, err := s.Store.Notices.SentSince(ctx, p.box, p.rows[0].First); err != nil || alive {
 			out.dead = ""
 		}
 	}

@@ -109,7 +109,7 @@ var space = uuid.MustParse("6f1b4b53-6f44-5d62-9d5c-0d3b0f6f4c11")
 func (s *Service) sync(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	version, err := s.Store.SubscriptionVersion(ctx)
+	version, err := s.Store.Subscriptions.Version(ctx)
 	if err != nil || version == s.version {
 		return err
 	}
@@ -117,7 +117,7 @@ func (s *Service) sync(ctx context.Context) error {
 		s.index, s.version = newIndex(), -1
 	}
 	for {
-		list, err := s.Store.SubscriptionsAfter(ctx, s.version, syncPage)
+		list, err := s.Store.Subscriptions.After(ctx, s.version, syncPage)
 		if err != nil {
 			return err
 		}

@@ -71,13 +71,13 @@ func (s *Service) State(ctx context.Context, who tell.Author) (st State, err err
 	if !who.Admin() {
 		return st, fmt.Errorf("%w: requires the role admin", hazard.ErrForbidden)
 	}
-	if st.Subscriptions, st.Waiting, err = s.Store.CountSubscriptions(ctx); err != nil {
+	if st.Subscriptions, st.Waiting, err = s.Store.Subscriptions.Count(ctx); err != nil {
 		return st, err
 	}
-	if st.Change, err = s.Store.Noticed(ctx); err != nil {
+	if st.Change, err = s.Store.Notices.Noticed(ctx); err != nil {
 		return st, err
 	}
-	last, err := s.Store.Last(ctx)
+	last, err := s.Store.Log.Last(ctx)
 	if err != nil {
 		return st, err
 	}
@@ -94,7 +94,7 @@ func (s *Service) State(ctx context.Context, who tell.Author) (st State, err err
 
 // waiting returns the waiting notices by lane.
 func (s *Service) waiting(ctx context.Context) ([]LaneState, error) {
-	lanes, err := s.Store.WaitingByLane(ctx)
+	lanes, err := s.Store.Notices.WaitingByLane(ctx)
 	list := []LaneState{}
 	for _, l := range lanes {
 		list = append(list, LaneState{Lane: l.Lane, Channel: kindOf(l.Lane), Waiting: l.Waiting, Oldest: l.Oldest.String(), Attempts: l.Attempts})
@@ -113,7 +113,7 @@ func (s *Service) suspended(ctx context.Context) ([]SuspendedState, error) {
 	slices.Sort(ids)
 	list := []SuspendedState{}
 	for _, id := range ids[:min(len(ids), maxSuspended)] {
-		row, err := s.Store.Subscription(ctx, id)
+		row, err := s.Store.Subscriptions.Get(ctx, id)
 		if err != nil {
 			continue // it was removed meanwhile
 		}
@@ -148,7 +148,7 @@ func (s *Service) byChannel(ctx context.Context, waiting []LaneState) ([]Channel
 			*map[string]*int{string(Active): &of.Active, statusPaused: &of.Paused, string(Unconfirmed): &of.Unconfirmed, string(Suspended): &of.Suspended}[c.status] += n
 		}
 	}
-	outcomes, err := s.Store.Outcomes(ctx, hazard.At(s.Now().Add(-lately)))
+	outcomes, err := s.Store.Notices.Outcomes(ctx, hazard.At(s.Now().Add(-lately)))
 	for _, o := range outcomes {
 		c := of[kindOf(o.Lane)]
 		switch {

@@ -30,7 +30,7 @@ var backoff = tell.Backoff{First: 10 * time.Second, Max: 10 * time.Minute, Delay
 // returns when every goroutine that it started has ended; its error is always nil.
 func (s *Service) Run(ctx context.Context) error {
 	defer s.clients.Close()
-	r := tell.Runner{Name: "webhooks", Store: s.Store, Log: s.Tail, Now: s.Now, Logger: s.Logger,
+	r := tell.Runner{Name: "webhooks", Store: s.Store.Leases, Log: s.Tail, Now: s.Now, Logger: s.Logger,
 		LostLease: "lost the lease to deliver to webhooks", NotRunning: "webhooks are not delivered to", Failed: "cannot deliver changes to webhooks",
 		Any: func(ctx context.Context) (bool, error) {
 			active, err := s.hooks(ctx)
@@ -42,7 +42,7 @@ func (s *Service) Run(ctx context.Context) error {
 
 // hooks reads the active webhooks.
 func (s *Service) hooks(ctx context.Context) (map[string]*hook, error) {
-	all, err := s.Store.Webhooks(ctx)
+	all, err := s.Store.Webhooks.List(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -87,13 +87,13 @@ func (q *queue) Reset() { q.version, q.told = -1, map[string]int64{} }
 
 // Purge removes the results of deliveries from before a moment.
 func (q *queue) Purge(ctx context.Context, before hazard.Instant) error {
-	return q.Store.PurgeDeliveries(ctx, before)
+	return q.Store.Webhooks.PurgeDeliveries(ctx, before)
 }
 
 // Refresh follows changes of the webhooks. It returns the last change for which deliveries exist for
 // every webhook.
 func (q *queue) Refresh(ctx context.Context) (from int64, any bool, err error) {
-	version, err := q.Store.WebhookVersion(ctx)
+	version, err := q.Store.Webhooks.Version(ctx)
 	if err != nil {
 		return 0, false, err
 	}
@@ -144,7 +144,7 @@ func (q *queue) Add(ctx context.Context, changes []*follow.Entry, upTo int64) er
 		if !q.lease.Valid() {
 			return tell.ErrNoLease
 		}
-		if err := q.Store.AddDeliveries(ctx, list, told, hazard.At(q.Now())); err != nil {
+		if err := q.Store.Webhooks.AddDeliveries(ctx, list, told, hazard.At(q.Now())); err != nil {
 			return err
 		}
 		q.noted = q.Now()
@@ -229,7 +229,7 @@ func (s *sender) Prepare(ctx context.Context, _ *tell.Health, free int, busy map
 	if h == s.disabled {
 		return nil, now.Add(time.Minute)
 	}
-	due, err := s.Store.DueDeliveries(ctx, h.ID, hazard.At(now), free+len(busy))
+	due, err := s.Store.Webhooks.DueDeliveries(ctx, h.ID, hazard.At(now), free+len(busy))
 	if err != nil {
 		if ctx.Err() == nil {
 			s.Logger.Warn("the deliveries of a webhook cannot be read", "webhook", h.ID, "error", err)
@@ -241,7 +241,7 @@ func (s *sender) Prepare(ctx context.Context, _ *tell.Health, free int, busy map
 			jobs = append(jobs, &job{Delivery: d})
 		}
 	}
-	next, ok, err := s.Store.NextDelivery(ctx, h.ID, hazard.At(now))
+	next, ok, err := s.Store.Webhooks.NextDelivery(ctx, h.ID, hazard.At(now))
 	return jobs, tell.Again(now, next, ok, err)
 }
 
@@ -330,7 +330,7 @@ func (s *sender) attempt(ctx context.Context, j *job) error {
 // giveUp ends the attempts at a delivery. If nothing else was accepted since the first of them, it
 // disables the webhook.
 func (s *sender) giveUp(ctx context.Context, h *hook, j *job, now hazard.Instant) error {
-	alive, err := s.Store.DeliveredSince(ctx, h.ID, j.First)
+	alive, err := s.Store.Webhooks.DeliveredSince(ctx, h.ID, j.First)
 	if err != nil {
 		return err
 	}
@@ -351,7 +351,7 @@ func (s *sender) save(ctx context.Context, list ...store.Delivery) error {
 	if !s.lease.Valid() {
 		return tell.ErrNoLease
 	}
-	if err := s.Store.SaveDeliveries(context.WithoutCancel(ctx), list); err != nil {
+	if err := s.Store.Webhooks.SaveDeliveries(context.WithoutCancel(ctx), list); err != nil {
 		return err
 	}
 	s.measures.done(list)

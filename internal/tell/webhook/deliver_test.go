@@ -137,7 +137,7 @@ func (b *bed) queue(webhook string, changes ...int64) {
 		}
 		list = append(list, store.Delivery{Webhook: webhook, HazardID: c.HazardID, Change: n})
 	}
-	if err := b.store.AddDeliveries(b.t.Context(), list, nil, now()); err != nil {
+	if err := b.store.Webhooks.AddDeliveries(b.t.Context(), list, nil, now()); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -289,7 +289,7 @@ func TestAReceiverThatFailsCostsTheOthersNothing(t *testing.T) {
 
 func (b *bed) changeTime(n int64) hazard.Instant {
 	b.t.Helper()
-	list, err := b.store.Since(b.t.Context(), n-1, 1)
+	list, err := b.store.Log.Since(b.t.Context(), n-1, 1)
 	if err != nil || len(list) != 1 {
 		b.t.Fatal(list, err)
 	}
@@ -387,9 +387,9 @@ func (b *bed) finish(limit time.Duration) {
 	for began := time.Now(); time.Since(began) < limit; {
 		settle()
 		waiting := int64(0)
-		hooks, err := b.store.Webhooks(b.t.Context())
+		hooks, err := b.store.Webhooks.List(b.t.Context())
 		for _, h := range hooks {
-			n, err := b.store.PendingDeliveries(b.t.Context(), h.ID)
+			n, err := b.store.Webhooks.Pending(b.t.Context(), h.ID)
 			if err != nil {
 				b.t.Fatal(err)
 			}

@@ -74,7 +74,7 @@ func newBed(t *testing.T) *bed {
 
 // service returns another process on the same store.
 func (b *bed) service() *Service {
-	return New(Config{Store: b.store, Tail: follow.New(b.store, lists{}, now, follow.Memory, slog.New(slog.DiscardHandler)), BaseURL: base, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Transport: b.net,
+	return New(Config{Store: b.store, Tail: follow.New(b.store.Log, lists{}, now, follow.Memory, slog.New(slog.DiscardHandler)), BaseURL: base, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Transport: b.net,
 		Standing: func(user string) (auth.Role, []int64, bool) {
 			p, ok := b.people[user]
 			return p.role, p.orgs, ok && !p.gone

@@ -65,7 +65,7 @@ func (s *Service) message(ctx context.Context, h *hook, d store.Delivery, told i
 		if c.Number > told {
 			return nil, errBehind
 		}
-		if covers, err = s.Store.WaitingWith(ctx, d, c.Number); err != nil {
+		if covers, err = s.Store.Webhooks.WaitingWith(ctx, d, c.Number); err != nil {
 			return nil, err
 		}
 		if !slices.ContainsFunc(covers, func(c store.Delivery) bool { return c.ID == d.ID }) {
@@ -81,7 +81,7 @@ func (s *Service) message(ctx context.Context, h *hook, d store.Delivery, told i
 	}
 	total := 0
 	if c.Hazard != nil {
-		if total, err = s.Store.ProductTotalAt(ctx, c.HazardID, c.Number, orgs); err != nil {
+		if total, err = s.Store.Log.ProductTotalAt(ctx, c.HazardID, c.Number, orgs); err != nil {
 			return nil, err
 		}
 	}
@@ -101,26 +101,26 @@ var errBehind = errors.New("the log is ahead of the deliveries")
 
 // change returns the change with that number.
 func (s *Service) change(ctx context.Context, n int64) (*hazard.Change, error) {
-	changes, err := s.Store.Since(ctx, n-1, 1)
+	changes, err := s.Store.Log.Since(ctx, n-1, 1)
 	if err != nil {
 		return nil, err
 	}
 	if len(changes) == 0 || changes[0].Number != n {
 		return nil, fmt.Errorf("change %d is not in the log", n)
 	}
-	return &changes[0], s.Store.JudgeByPresent(ctx, hazard.ProductsOf(changes))
+	return &changes[0], s.Store.Log.JudgeByPresent(ctx, hazard.ProductsOf(changes))
 }
 
 // latest returns the change that created the present state of the hazard or product of c.
 func (s *Service) latest(ctx context.Context, c *hazard.Change) (*hazard.Change, error) {
 	if c.Hazard == nil {
-		n, err := s.Store.ProductVersion(ctx, c.Product.ID)
+		n, err := s.Store.Hazards.ProductVersion(ctx, c.Product.ID)
 		if err != nil {
 			return nil, err
 		}
 		return s.change(ctx, n)
 	}
-	h, err := s.Store.Hazard(ctx, c.HazardID)
+	h, err := s.Store.Hazards.Get(ctx, c.HazardID)
 	if err != nil {
 		return nil, err
 	}

@@ -66,7 +66,7 @@ func (s *Service) Metrics() []prometheus.Collector {
 
 // Count counts the webhooks of all owners by their status, and the deliveries that wait.
 func (s *Service) Count(ctx context.Context) (byStatus map[Status]int, pending int64, err error) {
-	all, err := s.Store.Webhooks(ctx)
+	all, err := s.Store.Webhooks.List(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -80,6 +80,6 @@ func (s *Service) Count(ctx context.Context) (byStatus map[Status]int, pending i
 		}
 		byStatus[k.Status]++
 	}
-	pending, err = s.Store.AllPendingDeliveries(ctx)
+	pending, err = s.Store.Webhooks.AllPending(ctx)
 	return byStatus, pending, err
 }

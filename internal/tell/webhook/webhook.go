@@ -217,7 +217,7 @@ func (s *Service) find(ctx context.Context, who tell.Author, id string) (*hook, 
 	if err := mayUse(who); err != nil {
 		return nil, err
 	}
-	w, err := s.Store.Webhook(ctx, id)
+	w, err := s.Store.Webhooks.Get(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -232,7 +232,7 @@ func (s *Service) List(ctx context.Context, who tell.Author) ([]Webhook, error) 
 	if err := mayUse(who); err != nil {
 		return nil, err
 	}
-	all, err := s.Store.Webhooks(ctx)
+	all, err := s.Store.Webhooks.List(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -245,7 +245,7 @@ func (s *Service) List(ctx context.Context, who tell.Author) ([]Webhook, error) 
 		if err != nil {
 			return nil, err
 		}
-		pending, err := s.Store.PendingDeliveries(ctx, w.ID)
+		pending, err := s.Store.Webhooks.Pending(ctx, w.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -260,7 +260,7 @@ func (s *Service) Get(ctx context.Context, who tell.Author, id string) (Webhook,
 	if err != nil {
 		return Webhook{}, err
 	}
-	pending, err := s.Store.PendingDeliveries(ctx, id)
+	pending, err := s.Store.Webhooks.Pending(ctx, id)
 	return h.show(pending), err
 }
 
@@ -389,7 +389,7 @@ func (s *Service) Create(ctx context.Context, who tell.Author, body []byte, now 
 	if err != nil {
 		return Webhook{}, err
 	}
-	all, err := s.Store.Webhooks(ctx)
+	all, err := s.Store.Webhooks.List(ctx)
 	if err != nil {
 		return Webhook{}, err
 	}
@@ -401,7 +401,7 @@ func (s *Service) Create(ctx context.Context, who tell.Author, body []byte, now 
 	if h.Body, err = json.Marshal(&h.kept); err != nil {
 		return Webhook{}, err
 	}
-	if err := s.Store.AddWebhook(ctx, h.Webhook, *who.Audit("webhook.create", h.ID, h.URL, now)); err != nil {
+	if err := s.Store.Webhooks.Add(ctx, h.Webhook, *who.Audit("webhook.create", h.ID, h.URL, now)); err != nil {
 		return Webhook{}, err
 	}
 	shown := h.show(0)
@@ -453,13 +453,13 @@ func (s *Service) alter(ctx context.Context, who tell.Author, id, action string,
 		return Webhook{}, err
 	}
 	shown.Secret = secret
-	shown.Pending, err = s.Store.PendingDeliveries(ctx, id)
+	shown.Pending, err = s.Store.Webhooks.Pending(ctx, id)
 	return shown, err
 }
 
 // update changes a stored webhook. If it becomes active, its deliveries are retried at once.
 func (s *Service) update(ctx context.Context, id string, audit auth.Audit, f func(*hook) error) error {
-	return s.Store.UpdateWebhook(ctx, id, audit.At, audit, func(w store.Webhook) ([]byte, bool, error) {
+	return s.Store.Webhooks.Update(ctx, id, audit.At, audit, func(w store.Webhook) ([]byte, bool, error) {
 		h, err := s.read(w)
 		if err != nil {
 			return nil, false, err
@@ -479,7 +479,7 @@ func (s *Service) Delete(ctx context.Context, who tell.Author, id string, now ha
 	if err != nil {
 		return err
 	}
-	return s.Store.DropWebhook(ctx, id, *who.Audit("webhook.delete", id, h.URL, now))
+	return s.Store.Webhooks.Drop(ctx, id, *who.Audit("webhook.delete", id, h.URL, now))
 }
 
 // disable records that a webhook was disabled, and why.
@@ -529,7 +529,7 @@ func (s *Service) Deliveries(ctx context.Context, who tell.Author, id string, be
 	if _, err := s.find(ctx, who, id); err != nil {
 		return nil, err
 	}
-	rows, err := s.Store.Deliveries(ctx, id, before, state, limit)
+	rows, err := s.Store.Webhooks.Deliveries(ctx, id, before, state, limit)
 	list := []Delivery{}
 	for _, d := range rows {
 		list = append(list, showDelivery(d))
@@ -546,7 +546,7 @@ func (s *Service) Redeliver(ctx context.Context, who tell.Author, id string, del
 	if h.Status != Active {
 		return Delivery{}, fmt.Errorf("%w: the webhook is %s; make it active first", hazard.ErrConflict, h.Status)
 	}
-	d, err := s.Store.Redeliver(ctx, id, delivery, now, *who.Audit("webhook.redeliver", id, fmt.Sprint(delivery), now))
+	d, err := s.Store.Webhooks.Redeliver(ctx, id, delivery, now, *who.Audit("webhook.redeliver", id, fmt.Sprint(delivery), now))
 	return showDelivery(d), err
 }
 

@@ -102,7 +102,7 @@ func TestTheSecretIsShownOnce(t *testing.T) {
 	if text := fmt.Sprintf("%+v %+v %+v", got, patched, list); strings.Contains(text, chosen[6:]) {
 		t.Errorf("the secret is shown: %s", text)
 	}
-	audit, err := b.store.Auth().Trail(t.Context(), auth.TrailFilter{Limit: 10})
+	audit, err := b.store.Accounts.Trail(t.Context(), auth.TrailFilter{Limit: 10})
 	if err != nil || len(audit) != 4 || strings.Contains(fmt.Sprint(audit), chosen[6:]) {
 		t.Errorf("%d rows of the audit trail, %v: %v", len(audit), err, audit)
 	}

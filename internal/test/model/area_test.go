@@ -92,7 +92,7 @@ func (sv *service) area(h *hazard.Hazard) (all model.Area, err error) {
 	if known, ok := sv.areas[key]; ok {
 		return known, nil
 	}
-	list, err := sv.store.Areas(context.Background(), h.Areas)
+	list, err := sv.store.Log.Areas(context.Background(), h.Areas)
 	for _, a := range list {
 		for _, place := range places(a.Geometry) {
 			all = append(all, string(a.Role)+" "+place)

@@ -16,12 +16,12 @@ import (
 // active lists the active hazards of a service, sorted, with their events and all data.
 func (sv *service) active(t *testing.T) (list []string) {
 	t.Helper()
-	snap, err := sv.store.Snapshot(context.Background())
+	snap, err := sv.store.Log.Snapshot(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, h := range snap.Hazards {
-		events, err := sv.store.EventReports(context.Background(), h.ID)
+		events, err := sv.store.Reports.Of(context.Background(), h.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -175,7 +175,7 @@ func TestALateClockComesToTheSame(t *testing.T) {
 // given lists the known products of the active hazards, sorted.
 func (sv *service) given(t *testing.T) (list []string) {
 	t.Helper()
-	snap, err := sv.store.Snapshot(t.Context())
+	snap, err := sv.store.Log.Snapshot(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -112,10 +112,10 @@ func newService(t testing.TB, dir, database string) *service {
 	sv.edit = edit.New(s, sv.intake, 1, func(int64) bool { return true })
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
 	now := func() instant { return sv.now }
-	if sv.live, err = view.Open(context.Background(), s, quiet, now); err != nil {
+	if sv.live, err = view.Open(context.Background(), s.Log, quiet, now); err != nil {
 		t.Fatal(err)
 	}
-	sv.tail = follow.New(s, sv.live, now, follow.Memory, quiet)
+	sv.tail = follow.New(s.Log, sv.live, now, follow.Memory, quiet)
 	sv.filtered = sv.filteredReaders()
 	return sv
 }
@@ -130,7 +130,7 @@ func (sv *service) close() {
 func (sv *service) do(w *model.World, s step) error {
 	ctx := context.Background()
 	sv.now = s.At
-	if next, any, err := sv.store.NextMoment(ctx); err != nil {
+	if next, any, err := sv.store.Hazards.NextMoment(ctx); err != nil {
 		return err
 	} else if any && next <= s.At {
 		if err := sv.intake.PassUntil(ctx, s.At); err != nil {
@@ -313,7 +313,7 @@ func (sv *service) do(w *model.World, s step) error {
 			_, err = sv.edit.Split(ctx, editor, ref, nil, text(map[string]any{"source": e.Source, "event": e.Key}), s.At)
 			before := len(h.Splits)
 			if allowed = w.Split(h, e, s.At); len(h.Splits) > before && err == nil {
-				stored, err := sv.store.HazardByUUID(ctx, h.UUID)
+				stored, err := sv.store.Hazards.ByUUID(ctx, h.UUID)
 				if err != nil {
 					return err
 				}
@@ -367,11 +367,11 @@ func (sv *service) do(w *model.World, s step) error {
 // twice reports whether a hazard has changed twice in one moment. A redaction affects both states,
 // but the model keeps only the last.
 func (sv *service) twice(id uuid.UUID) (bool, error) {
-	stored, err := sv.store.HazardByUUID(context.Background(), id)
+	stored, err := sv.store.Hazards.ByUUID(context.Background(), id)
 	if err != nil {
 		return false, err
 	}
-	changes, err := sv.store.HazardChanges(context.Background(), stored.ID, 0, 1000)
+	changes, err := sv.store.Log.HazardChanges(context.Background(), stored.ID, 0, 1000)
 	seen := map[instant]bool{}
 	for _, c := range changes {
 		if c.Hazard != nil && seen[c.At] {
@@ -388,11 +388,11 @@ func (sv *service) changeOf(h *model.Hazard, end *model.End) (int64, error) {
 	if last := h.Ends[len(h.Ends)-1]; last != end && last.Reason == end.Reason { // the service would take the last end for this one
 		return 0, nil
 	}
-	stored, err := sv.store.HazardByUUID(context.Background(), h.UUID)
+	stored, err := sv.store.Hazards.ByUUID(context.Background(), h.UUID)
 	if err != nil {
 		return 0, err
 	}
-	changes, err := sv.store.HazardChanges(context.Background(), stored.ID, 0, 1000)
+	changes, err := sv.store.Log.HazardChanges(context.Background(), stored.ID, 0, 1000)
 	if err != nil {
 		return 0, err
 	}
@@ -547,7 +547,7 @@ func (sv *service) product(w *model.World, n int, orgs []int64) *model.Product {
 
 // compareList compares the list of all hazards with the model.
 func (sv *service) compareList(w *model.World) error {
-	page, err := sv.store.Search(context.Background(), query.Query{Sort: query.Sort{By: query.ByLastUpdate}}, nil, sv.now)
+	page, err := sv.store.Search.Find(context.Background(), query.Query{Sort: query.Sort{By: query.ByLastUpdate}}, nil, sv.now)
 	if err != nil {
 		return err
 	}
@@ -597,7 +597,7 @@ func (sv *service) drawn(h *hazard.Hazard) (list []hazard.ShapesRef, err error) 
 	for _, ref := range h.Shapes {
 		label, known := sv.labels[ref.Digest]
 		if !known {
-			shapes, err := sv.store.ShapesOf(context.Background(), ref)
+			shapes, err := sv.store.Hazards.ShapesOf(context.Background(), ref)
 			if err != nil {
 				return nil, err
 			}
@@ -611,14 +611,14 @@ func (sv *service) drawn(h *hazard.Hazard) (list []hazard.ShapesRef, err error) 
 
 // events lists the events of a hazard, for error messages.
 func (sv *service) events(id int64) (list []string) {
-	events, err := sv.store.EventReports(context.Background(), id)
+	events, err := sv.store.Reports.Of(context.Background(), id)
 	if err != nil {
 		return []string{err.Error()}
 	}
 	for _, e := range events {
 		list = append(list, e.Source+" "+e.Key+" "+e.Joined)
 	}
-	changes, err := sv.store.HazardChanges(context.Background(), id, 0, 1000)
+	changes, err := sv.store.Log.HazardChanges(context.Background(), id, 0, 1000)
 	if err != nil {
 		return []string{err.Error()}
 	}
@@ -685,7 +685,7 @@ func (sv *service) compareHistory(w *model.World, steps []step) error {
 		if i%7 != 3 {
 			continue
 		}
-		page, err := sv.store.Search(ctx, query.Query{At: &s.At}, nil, sv.now)
+		page, err := sv.store.Search.Find(ctx, query.Query{At: &s.At}, nil, sv.now)
 		if err != nil {
 			return err
 		}
@@ -736,7 +736,7 @@ func run(t testing.TB, dir, database string, steps []step) (n int, err error) {
 // break a law.
 func (sv *service) refused() (err error) {
 	for _, src := range []string{"", "usgs", "gdacs", "emsc", "cap", "nws", "mirrored", "other", "nhc", "eonet", "gvp", "hans"} {
-		errs, e := sv.store.SourceErrors(context.Background(), src, 10)
+		errs, e := sv.store.Sources.Errors(context.Background(), src, 10)
 		err = errors.Join(err, e)
 		for _, refused := range errs {
 			err = errors.Join(err, fmt.Errorf("of %s: %s: %s", src, refused.Record, refused.Reason))

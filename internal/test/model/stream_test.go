@@ -30,9 +30,9 @@ type filtered struct {
 
 // filteredReaders returns readers with filters by level, type, status and place.
 func (sv *service) filteredReaders() (list []*filtered) {
-	hub := sse.New(sv.tail, sv.store, "http://localhost", sse.Limits{PerUser: 1, All: 1})
+	hub := sse.New(sv.tail, sv.store.Log, "http://localhost", sse.Limits{PerUser: 1, All: 1})
 	reader := func(what string, f query.Filter, wants func(*model.State) bool) {
-		list = append(list, &filtered{what, wants, hub.Read(0, sv.store.Select(f), nil), map[uuid.UUID]string{}})
+		list = append(list, &filtered{what, wants, hub.Read(0, sv.store.Search.Select(f), nil), map[uuid.UUID]string{}})
 	}
 	reader("active warnings", query.Filter{Severities: []hazard.Severity{hazard.Warning}, Statuses: []hazard.Status{hazard.Active}},
 		func(s *model.State) bool { return s.Severity == hazard.Warning && s.Status == hazard.Active })
@@ -91,7 +91,7 @@ func (sv *service) comparePastProducts(w *model.World, at instant) error {
 	for i, orgs := range readers {
 		var all []*hazard.Product
 		for _, id := range slices.Sorted(maps.Keys(sv.uuids)) {
-			products, err := sv.store.ProductsAt(context.Background(), id, orgs, at)
+			products, err := sv.store.Log.ProductsAt(context.Background(), id, orgs, at)
 			if err != nil {
 				return err
 			}

@@ -101,7 +101,7 @@ type Reached struct {
 func (w *Where) Assets(ctx context.Context, s *store.Store, wanted Wanted) (*Reached, error) {
 	r := &Reached{}
 	first := &farthest{}
-	err := s.WithAssets(ctx, wanted.Org, func(all *store.Assets) error {
+	err := s.Assets.Read(ctx, wanted.Org, func(all *store.AssetReader) error {
 		r.Sets = all.Sets
 		for i := range all.Sets {
 			set := &all.Sets[i]

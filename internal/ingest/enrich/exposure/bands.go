@@ -29,7 +29,7 @@ type bandKey struct {
 func bands(ctx context.Context, s *store.Store, h *hazard.Hazard) ([]population.Drawn, error) {
 	shapes, open := map[bandKey][]geo.Shape{}, map[bandKey]bool{}
 	for _, ref := range h.Shapes {
-		kept, err := s.ShapesOf(ctx, ref)
+		kept, err := s.Hazards.ShapesOf(ctx, ref)
 		if err != nil {
 			return nil, err
 		}

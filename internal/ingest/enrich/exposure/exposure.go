@@ -49,7 +49,7 @@ func Run(ctx context.Context, c Config) error {
 	holder := lease.Holder()
 	for {
 		lost := func(err error) { c.Log.Warn("another node counts people now", "error", err) }
-		_, err := lease.Hold(ctx, c.Store, leaseName, holder, lost, func(ctx context.Context, _ *lease.Lease) { c.lead(ctx) })
+		_, err := lease.Hold(ctx, c.Store.Leases, leaseName, holder, lost, func(ctx context.Context, _ *lease.Lease) { c.lead(ctx) })
 		wait := lease.Try
 		if err != nil && ctx.Err() == nil {
 			c.Log.Warn("cannot take the lease to count people; exposures wait", "error", err)
@@ -183,7 +183,7 @@ func save(tx *store.Tx, id int64, e *hazard.Exposure) error {
 
 // AreasOf reads the areas of h.
 func AreasOf(ctx context.Context, s *store.Store, h *hazard.Hazard) ([]population.Area, error) {
-	kept, err := s.Areas(ctx, h.Areas)
+	kept, err := s.Log.Areas(ctx, h.Areas)
 	if err != nil {
 		return nil, fmt.Errorf("areas of hazard %d: %w", h.ID, err)
 	}

@@ -141,7 +141,7 @@ func (k *Keeper) Run(ctx context.Context) error {
 	holder := lease.Holder()
 	for ctx.Err() == nil {
 		lost := func(err error) { k.Log.Warn("another node fetches pictures now", "error", err) }
-		_, err := lease.Hold(ctx, k.Store, leaseName, holder, lost, func(ctx context.Context, _ *lease.Lease) { k.lead(ctx) })
+		_, err := lease.Hold(ctx, k.Store.Leases, leaseName, holder, lost, func(ctx context.Context, _ *lease.Lease) { k.lead(ctx) })
 		if err != nil && ctx.Err() == nil {
 			k.Log.Warn("cannot take the lease to fetch pictures; they wait", "error", err)
 		}
@@ -192,7 +192,7 @@ type host struct {
 }
 
 func (k *Keeper) begin(ctx context.Context) (*worker, error) {
-	have, err := k.Store.Pictures(ctx)
+	have, err := k.Store.Pictures.All(ctx)
 	return &worker{Keeper: k, have: have, hosts: map[string]*host{}}, err
 }
 
@@ -281,7 +281,7 @@ func (w *worker) forget(ctx context.Context, wanted []*hazard.Product) error {
 	}
 	slices.SortFunc(others, func(a, b store.Picture) int { return cmp.Compare(a.Fetched, b.Fetched) })
 	for _, p := range others {
-		version, err := w.Store.ProductVersion(ctx, p.ProductID)
+		version, err := w.Store.Hazards.ProductVersion(ctx, p.ProductID)
 		if err != nil && !errors.Is(err, hazard.ErrNotFound) {
 			return err
 		}
@@ -298,7 +298,7 @@ func (w *worker) forget(ctx context.Context, wanted []*hazard.Product) error {
 
 // drop forgets a picture, then removes its file.
 func (w *worker) drop(ctx context.Context, p store.Picture) error {
-	if err := w.Store.DropPicture(ctx, p.ProductID); err != nil {
+	if err := w.Store.Pictures.Drop(ctx, p.ProductID); err != nil {
 		return err
 	}
 	delete(w.have, p.ProductID)
@@ -356,7 +356,7 @@ func (w *worker) fetch(ctx context.Context, at string, p *hazard.Product) error 
 			w.Log.Info("cannot fetch a picture of a source; it is tried again", "source", p.Source, "product", p.ID, "error", err)
 		}
 	}
-	if err := w.Store.SavePicture(ctx, &new); err != nil {
+	if err := w.Store.Pictures.Save(ctx, &new); err != nil {
 		return err // its file, which nothing names, is removed by tidy
 	}
 	w.mu.Lock()

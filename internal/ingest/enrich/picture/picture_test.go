@@ -97,7 +97,7 @@ func newWorld(t *testing.T, alter ...func(*poll.Config)) *world {
 	now := func() hazard.Instant { return w.Now().Add(w.later) }
 	w.cfg = picture.Config{Store: w.Store, Fetch: poller.Fetch, Bytes: 1 << 20, Clock: hazard.ClockFunc(now), Log: slog.New(slog.DiscardHandler),
 		View: func(at hazard.Instant) *view.View {
-			l, err := view.Open(context.Background(), w.Store, slog.New(slog.DiscardHandler), w.Now)
+			l, err := view.Open(context.Background(), w.Store.Log, slog.New(slog.DiscardHandler), w.Now)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -287,7 +287,7 @@ func TestWhatIsNoPictureIsNotKept(t *testing.T) {
 			}
 			p := w.names(nil, w.host.URL+path)
 			w.pass()
-			all, err := w.Store.Pictures(t.Context())
+			all, err := w.Store.Pictures.All(t.Context())
 			if got := all[p.ID]; err != nil || got.Failures != 1 || !strings.Contains(got.Error, want) || got.Digest != "" || w.files() != 0 || len(w.list("reader")) != 0 {
 				t.Fatalf("%+v %v, want %s", got, err, want)
 			}
@@ -382,7 +382,7 @@ func TestFilesAndRowsComeTogetherAgain(t *testing.T) {
 	w := newWorld(t)
 	w.names(nil, w.host.URL+"/map.png")
 	w.pass()
-	if err := w.Store.DropPicture(t.Context(), w.list("reader")[0].Product); err != nil {
+	if err := w.Store.Pictures.Drop(t.Context(), w.list("reader")[0].Product); err != nil {
 		t.Fatal(err)
 	}
 	w.restart()
@@ -405,7 +405,7 @@ func TestFilesAndRowsComeTogetherAgain(t *testing.T) {
 func TestANodeWithoutTheLeaseFetchesNothing(t *testing.T) {
 	w := newWorld(t)
 	w.names(nil, w.host.URL+"/map.png")
-	held, err := w.Store.TakeLease(t.Context(), "pictures", "another", w.Now(), w.Now().Add(time.Hour))
+	held, err := w.Store.Leases.Take(t.Context(), "pictures", "another", w.Now(), w.Now().Add(time.Hour))
 	if err != nil || !held {
 		t.Fatal(held, err)
 	}
@@ -413,10 +413,10 @@ func TestANodeWithoutTheLeaseFetchesNothing(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- w.keeper.Run(ctx) }()
 	defer func() { stop(); <-ended }()
-	if ok, err := w.Store.TakeLease(t.Context(), "pictures", "another", w.Now(), w.Now().Add(time.Hour)); err != nil || !ok || w.times("/map.png") != 0 {
+	if ok, err := w.Store.Leases.Take(t.Context(), "pictures", "another", w.Now(), w.Now().Add(time.Hour)); err != nil || !ok || w.times("/map.png") != 0 {
 		t.Fatalf("the lease is lost (%v, %v), or there were %d requests", ok, err, w.times("/map.png"))
 	}
-	if err := w.Store.DropLease(t.Context(), "pictures", "another"); err != nil {
+	if err := w.Store.Leases.Drop(t.Context(), "pictures", "another"); err != nil {
 		t.Fatal(err)
 	}
 	for end := time.Now().Add(time.Minute); len(w.list("reader")) == 0; {

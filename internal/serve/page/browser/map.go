@@ -106,7 +106,7 @@ func (a *Map) openMap(w http.ResponseWriter, r *http.Request) error {
 		now := a.Now()
 		h, ok := a.Live.View(now).HazardByUUID(id)
 		if !ok {
-			if h, err = a.Store.HazardByUUID(r.Context(), id); err == nil {
+			if h, err = a.Store.Hazards.ByUUID(r.Context(), id); err == nil {
 				h = h.ExpireAt(now)
 			} else if !errors.Is(err, hazard.ErrNotFound) {
 				return err

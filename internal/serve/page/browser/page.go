@@ -254,7 +254,7 @@ func (a *Pages) pageOf(r *http.Request, h *hazard.Hazard, who *auth.Caller, now 
 		c.Orgs[o.ID] = o.Acronym
 	}
 	if h.Successor != uuid.Nil {
-		s, err := a.Store.HazardByUUID(ctx, h.Successor)
+		s, err := a.Store.Hazards.ByUUID(ctx, h.Successor)
 		if err != nil && !errors.Is(err, hazard.ErrNotFound) {
 			return nil, false, err
 		}
@@ -262,7 +262,7 @@ func (a *Pages) pageOf(r *http.Request, h *hazard.Hazard, who *auth.Caller, now 
 			c.Successor = s.ExpireAt(now)
 		}
 	}
-	if c.Areas, err = a.Store.Areas(ctx, h.Areas); err != nil {
+	if c.Areas, err = a.Store.Log.Areas(ctx, h.Areas); err != nil {
 		return nil, false, err
 	}
 	near, err := a.Details.Around(ctx, h)
@@ -270,7 +270,7 @@ func (a *Pages) pageOf(r *http.Request, h *hazard.Hazard, who *auth.Caller, now 
 		return nil, false, err
 	}
 	c.Towns, c.Lands = near.Towns, read.LandsIn(near.Lands, c.Language)
-	if c.Products, err = a.Store.Products(ctx, h.ID, who.Orgs); err != nil {
+	if c.Products, err = a.Store.Hazards.Products(ctx, h.ID, who.Orgs); err != nil {
 		return nil, false, err
 	}
 	restricted = slices.ContainsFunc(c.Products, (*hazard.Product).Restricted)
@@ -291,7 +291,7 @@ func (a *Pages) pageOf(r *http.Request, h *hazard.Hazard, who *auth.Caller, now 
 			c.Assets, restricted = &reached.Said, true
 		}
 	}
-	events, err := a.Store.EventReports(ctx, h.ID)
+	events, err := a.Store.Reports.Of(ctx, h.ID)
 	if err != nil {
 		return nil, false, err
 	}
@@ -315,7 +315,7 @@ const maxPageChanges = 200
 // pageHistory adds the latest changes that the visitor may see, and reports whether any is
 // restricted.
 func (a *Pages) pageHistory(r *http.Request, c *pages.Hazard, who *auth.Caller) (restricted bool, err error) {
-	after, earlier, err := a.Store.Latest(r.Context(), c.Hazard.ID, maxPageChanges, who.Orgs)
+	after, earlier, err := a.Store.Log.Latest(r.Context(), c.Hazard.ID, maxPageChanges, who.Orgs)
 	if err != nil {
 		return false, err
 	}
@@ -370,7 +370,7 @@ func (a *Pages) pageMap(w http.ResponseWriter, r *http.Request, _ *auth.Caller) 
 	if err != nil {
 		return err
 	}
-	areas, err := a.Store.Areas(r.Context(), h.Areas)
+	areas, err := a.Store.Log.Areas(r.Context(), h.Areas)
 	if err != nil {
 		return err
 	}

@@ -437,7 +437,7 @@ func (g *generation) content(ctx context.Context, digest string) (err error) {
 	if g.there[name] {
 		return nil
 	}
-	r, err := g.Store.OpenFile(ctx, digest)
+	r, err := g.Store.Files.Open(ctx, digest)
 	if errors.Is(err, hazard.ErrNotFound) {
 		return nil // it was redacted, pruned or lost, and a restore will report it
 	}

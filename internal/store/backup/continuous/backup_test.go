@@ -79,7 +79,7 @@ func (w *writer) write() {
 	var content *store.StagedFile
 	if w.n%5 == 0 {
 		var err error
-		if content, err = w.store.StageFile(w.t.Context(), strings.NewReader(fmt.Sprint("content ", w.n)), 100); err != nil {
+		if content, err = w.store.Files.Stage(w.t.Context(), strings.NewReader(fmt.Sprint("content ", w.n)), 100); err != nil {
 			w.t.Fatal(err)
 		}
 		defer func() {
@@ -211,11 +211,11 @@ func TestARestoreBringsBackWhatWasWritten(t *testing.T) {
 			if diff := cmp.Diff(sums(t, s), sums(t, restored)); diff != "" {
 				t.Error("tables differ:", diff)
 			}
-			last, err := s.Last(t.Context())
+			last, err := s.Log.Last(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
-			if n, err := restored.Last(t.Context()); err != nil || n != last+1_000_000 || restored.Epoch() == s.Epoch() || found.Change != last {
+			if n, err := restored.Log.Last(t.Context()); err != nil || n != last+1_000_000 || restored.Epoch() == s.Epoch() || found.Change != last {
 				t.Errorf("change %d of %d, epoch %s: %v", n, last, restored.Epoch(), err)
 			}
 		})
@@ -236,7 +236,7 @@ func TestALostDiskCostsWhatTheAgeSays(t *testing.T) {
 	for range 8 {
 		for range 1 + w.r.IntN(20) {
 			w.write()
-			n, err := s.Last(t.Context())
+			n, err := s.Log.Last(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -251,7 +251,7 @@ func TestALostDiskCostsWhatTheAgeSays(t *testing.T) {
 		if found.Broken != nil || len(found.Missing) > 0 {
 			t.Errorf("%+v", found)
 		}
-		last, err := restored.Last(t.Context())
+		last, err := restored.Log.Last(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -333,7 +333,7 @@ func TestARestoreIsOfAnyMoment(t *testing.T) {
 	for range 60 { // five minutes each
 		w.write()
 		b.current()
-		n, err := s.Last(t.Context())
+		n, err := s.Log.Last(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -342,7 +342,7 @@ func TestARestoreIsOfAnyMoment(t *testing.T) {
 	}
 	for _, i := range []int{0, 7, 30, 59} {
 		found, restored := restore(t, to, moments[i].at)
-		if n, err := restored.Last(t.Context()); err != nil || n != moments[i].change+1_000_000 || found.Broken != nil {
+		if n, err := restored.Log.Last(t.Context()); err != nil || n != moments[i].change+1_000_000 || found.Broken != nil {
 			t.Errorf("%v: change %d, want %d; %v %+v", moments[i].at, n, moments[i].change, err, found)
 		}
 	}
@@ -390,7 +390,7 @@ func TestARestoreHoldsNothingOfLater(t *testing.T) {
 	})
 	w.write()
 	b.current()
-	n, err := s.Last(t.Context())
+	n, err := s.Log.Last(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -403,7 +403,7 @@ func TestARestoreHoldsNothingOfLater(t *testing.T) {
 		more bool
 	}{{at, false}, {at.Add(time.Hour), true}} {
 		_, restored := restore(t, to, tt.at)
-		if last, err := restored.Last(t.Context()); err != nil || last > n+1_000_000 != tt.more {
+		if last, err := restored.Log.Last(t.Context()); err != nil || last > n+1_000_000 != tt.more {
 			t.Errorf("as of %v: change %d, where %d was the last before; %v", tt.at, last-1_000_000, n, err)
 		}
 	}
@@ -430,7 +430,7 @@ func TestADamagedSegmentIsTold(t *testing.T) {
 	for range 12 {
 		w.write()
 		b.current()
-		n, err := s.Last(t.Context())
+		n, err := s.Log.Last(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -473,7 +473,7 @@ func TestADamagedSegmentIsTold(t *testing.T) {
 			}
 		}
 		found, restored := restore(t, to, time.Time{})
-		n, err := restored.Last(t.Context())
+		n, err := restored.Log.Last(t.Context())
 		if err != nil || !slices.Contains(changes, n-1_000_000) || found.Change != n-1_000_000 {
 			t.Errorf("%s: change %d, %+v, %v", what, n, found, err)
 		}

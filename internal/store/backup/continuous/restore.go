@@ -202,7 +202,7 @@ func revive(ctx context.Context, shelf blob.Shelf, dir string, settings blob.Set
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	if found.Change, err = s.Last(ctx); err != nil {
+	if found.Change, err = s.Log.Last(ctx); err != nil {
 		return err
 	}
 	_, err = s.Revive(ctx, hazard.At(now))

@@ -138,7 +138,7 @@ func (m *mender) file(p store.Part, r io.Reader) error {
 	if !m.write {
 		return nil
 	}
-	return m.store.Auth().AddAudit(m.ctx, m.audit(p))
+	return m.store.Accounts.AddAudit(m.ctx, m.audit(p))
 }
 
 func (m *mender) shelf(from blob.Shelf) error {

@@ -108,7 +108,7 @@ func makeSample(t *testing.T) *sample {
 // write writes a hazard with an area, a product with a file, and a held report of the hazard.
 func write(t *testing.T, s *store.Store, i int) {
 	t.Helper()
-	file, err := s.StageFile(t.Context(), strings.NewReader(strings.Repeat(fmt.Sprint("content ", i%4), 90)), 1000)
+	file, err := s.Files.Stage(t.Context(), strings.NewReader(strings.Repeat(fmt.Sprint("content ", i%4), 90)), 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,9 +133,9 @@ func write(t *testing.T, s *store.Store, i int) {
 		}
 		p.HazardID = h.ID
 		r := hazard.Report{Source: "nws", Key: fmt.Sprint("e", i), Version: 1, Name: fmt.Sprint("Flood ", i, " of a TEST"), Type: h.Type, Severity: h.Severity}
-		_, _, err = tx.Hold(&r, "the words say TEST")
-		return errors.Join(err, file.Keep(tx), tx.SaveProduct(p), tx.AddEventKey(r.Source, r.Key, r.Key),
-			tx.SaveEvent(&store.Event{Source: r.Source, Key: r.Key, HazardID: h.ID, Type: h.Type}))
+		_, _, err = tx.Reports.Hold(&r, "the words say TEST")
+		return errors.Join(err, file.Keep(tx), tx.SaveProduct(p), tx.Events.AddKey(r.Source, r.Key, r.Key),
+			tx.Events.Save(&store.Event{Source: r.Source, Key: r.Key, HazardID: h.ID, Type: h.Type}))
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -343,7 +343,7 @@ func TestProductFilesAreMended(t *testing.T) {
 	t.Logf("%d of %d flipped bits of product files were repaired", good, times)
 	s := open(t, x.dir)
 	defer closed(t, s)
-	trail, err := s.Auth().Trail(t.Context(), auth.TrailFilter{Limit: 10_000})
+	trail, err := s.Accounts.Trail(t.Context(), auth.TrailFilter{Limit: 10_000})
 	trail = slices.DeleteFunc(trail, func(a auth.Audit) bool {
 		return a.Action != auth.ActionMend || !strings.HasPrefix(a.Subject, "product file ")
 	})
@@ -415,7 +415,7 @@ func TestWhatWasRedactedStaysRedacted(t *testing.T) {
 			h.Name = "(redacted)"
 			return true
 		})
-		return errors.Join(hazards, tx.RewriteReports(1, func(r *hazard.Report) bool {
+		return errors.Join(hazards, tx.Reports.Rewrite(1, func(r *hazard.Report) bool {
 			r.Name = "(redacted)"
 			return true
 		}))
