@@ -23,6 +23,7 @@ import (
 	"github.com/hazardd/hazardd/internal/ingest/sources/cap"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/test"
+	"github.com/hazardd/hazardd/internal/test/datadir"
 	"github.com/hazardd/hazardd/internal/test/recordings"
 )
 
@@ -189,7 +190,7 @@ type desk struct {
 
 func newDesk(t testing.TB) *desk {
 	t.Helper()
-	s, err := store.Open(t.Context(), t.TempDir(), "sqlite:?synchronous=off") // durability does not matter here
+	s, err := store.Open(t.Context(), datadir.Empty(t), "sqlite:?synchronous=off") // durability does not matter here
 	if err != nil {
 		t.Fatal(err)
 	}

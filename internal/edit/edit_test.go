@@ -15,6 +15,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/test/datadir"
 	"github.com/hazardd/hazardd/internal/test/postgres"
 	"github.com/hazardd/hazardd/wire"
 )
@@ -41,7 +42,7 @@ const smallest = `{"hazard_Name":"Flood","type_ID":"FLOOD","severity_ID":"WATCH"
 
 func newEditor(t testing.TB) (*edit.Editor, *store.Store) {
 	t.Helper()
-	s, err := store.Open(t.Context(), t.TempDir(), postgres.Database(t, t.TempDir(), "sqlite:?synchronous=off"))
+	s, err := store.Open(t.Context(), datadir.Empty(t), postgres.Database(t, t.TempDir(), "sqlite:?synchronous=off"))
 	if err != nil {
 		t.Fatal(err)
 	}

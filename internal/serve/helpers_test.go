@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"maps"
@@ -46,6 +47,7 @@ import (
 	"github.com/hazardd/hazardd/internal/store/follow"
 	"github.com/hazardd/hazardd/internal/store/sqlite/pagesum"
 	"github.com/hazardd/hazardd/internal/store/view"
+	"github.com/hazardd/hazardd/internal/test/datadir"
 	"github.com/hazardd/hazardd/internal/test/server"
 )
 
@@ -481,29 +483,51 @@ type inProcess struct {
 	clock  atomic.Int64 // milliseconds since 1970, if the clock stands still; else 0
 }
 
+const (
+	base      = "https://hazardd.example"
+	notSynced = "sqlite:?synchronous=off"
+	theOrg    = 1
+)
+
+// peopled is the data folder of the users of handle, made once.
+var peopled = sync.OnceValues(func() (datadir.Files, error) {
+	return datadir.Make(func(dir string) error {
+		ctx, now := context.Background(), hazard.At(time.Now())
+		s, err := store.Open(ctx, dir, notSynced)
+		if err != nil {
+			return err
+		}
+		a := app.NewAuth(s, app.Config{Settings: app.Settings{PublicURL: base}})
+		org, err := a.AddOrg(ctx, auth.Actor{}, "RC", "Red Cross", now)
+		if err == nil && org.ID != theOrg {
+			err = fmt.Errorf("the first organization has the number %d", org.ID)
+		}
+		for _, u := range []auth.NewUser{{Name: "root", Role: auth.Admin}, {Name: "reader", Role: auth.Reader}, {Name: "editor", Role: auth.Editor, Orgs: []int64{theOrg}}} {
+			u.Password = server.Password
+			err = errors.Join(err, a.AddUser(ctx, auth.Actor{}, u, now))
+		}
+		return errors.Join(err, s.Close())
+	})
+})
+
 // handle makes an API in this process. Its users are root (admin), reader, and editor, a member of the one organization.
 func handle(t testing.TB, alter ...func(*serve.Config)) *inProcess {
 	t.Helper()
-	s, err := store.Open(t.Context(), t.TempDir(), "sqlite:?synchronous=off")
+	from, err := peopled()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := t.TempDir()
+	from.Copy(t, data)
+	s, err := store.Open(t.Context(), data, notSynced)
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := &inProcess{t: t, Store: s}
 	now := p.time
-	const base = "https://hazardd.example"
 	p.Auth = app.NewAuth(s, app.Config{Settings: app.Settings{PublicURL: base}})
 	if err := errors.Join(p.Auth.Reload(t.Context()), p.Auth.Rotate(t.Context(), hazard.At(now()))); err != nil {
 		t.Fatal(err)
-	}
-	org, err := p.Auth.AddOrg(t.Context(), auth.Actor{}, "RC", "Red Cross", hazard.At(now()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, u := range []auth.NewUser{{Name: "root", Role: auth.Admin}, {Name: "reader", Role: auth.Reader}, {Name: "editor", Role: auth.Editor, Orgs: []int64{org.ID}}} {
-		u.Password = server.Password
-		if err := p.Auth.AddUser(t.Context(), auth.Actor{}, u, hazard.At(now())); err != nil {
-			t.Fatal(err)
-		}
 	}
 	p.tokens = &tokens{byUser: map[string]string{}, issue: func(user string) string {
 		pair, err := p.Auth.Issue(t.Context(), auth.Actor{}, user, hazard.At(now()))
@@ -519,7 +543,7 @@ func handle(t testing.TB, alter ...func(*serve.Config)) *inProcess {
 	p.Push = sse.New(follower, s.Log, base, sse.Limits{PerUser: 4, All: 6})
 	c := serve.Config{
 		Push:  p.Push,
-		Store: s, Live: p.Live, Auth: p.Auth, Intake: fuse.New(s, fuse.Known{}), Edit: edit.New(s, fuse.New(s, fuse.Known{}), 1, func(id int64) bool { return id == org.ID }),
+		Store: s, Live: p.Live, Auth: p.Auth, Intake: fuse.New(s, fuse.Known{}), Edit: edit.New(s, fuse.New(s, fuse.Known{}), 1, func(id int64) bool { return id == theOrg }),
 		Sources: func(context.Context) ([]poll.Status, error) {
 			return []poll.Status{{About: (&source.Source{}).About(), Name: "usgs", Title: "USGS earthquakes", State: poll.OK, Circuit: "closed"}}, nil
 		},

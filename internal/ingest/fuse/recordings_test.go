@@ -20,6 +20,7 @@ import (
 	"github.com/hazardd/hazardd/internal/ingest/sources/nws"
 	"github.com/hazardd/hazardd/internal/ingest/sources/usgs"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/test/datadir"
 	"github.com/hazardd/hazardd/internal/test/postgres"
 	"github.com/hazardd/hazardd/internal/test/server"
 )
@@ -33,7 +34,7 @@ type desk struct {
 
 func newDesk(t testing.TB) *desk {
 	t.Helper()
-	s, err := store.Open(t.Context(), t.TempDir(), postgres.Database(t, t.TempDir(), "sqlite:?synchronous=off")) // durability does not matter here
+	s, err := store.Open(t.Context(), datadir.Empty(t), postgres.Database(t, t.TempDir(), "sqlite:?synchronous=off")) // durability does not matter here
 	if err != nil {
 		t.Fatal(err)
 	}

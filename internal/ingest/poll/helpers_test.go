@@ -22,6 +22,7 @@ import (
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/ingest/source"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/test/datadir"
 )
 
 // The tests' feed is a list of lines: "event KEY [version=N] [detail=URL] [place=CODE] [minor]",
@@ -255,7 +256,7 @@ type bed struct {
 }
 
 func newBed(t *testing.T) *bed {
-	b := &bed{t: t, dir: t.TempDir(), log: &lockedBuffer{}}
+	b := &bed{t: t, dir: datadir.Empty(t), log: &lockedBuffer{}}
 	b.store = b.open()
 	b.net = newNetwork(t)
 	return b

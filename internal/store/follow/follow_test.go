@@ -15,6 +15,7 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/follow"
 	"github.com/hazardd/hazardd/internal/store/view"
+	"github.com/hazardd/hazardd/internal/test/datadir"
 )
 
 var discard = slog.New(slog.DiscardHandler)
@@ -24,7 +25,7 @@ func now() hazard.Instant { return hazard.At(time.Now()) }
 // open creates a store, and a tail of it whose memory has these bounds.
 func open(t *testing.T, bounds follow.Bounds) (*store.Store, *view.Live, *follow.Tail) {
 	t.Helper()
-	s, err := store.Open(t.Context(), t.TempDir(), "sqlite:?synchronous=off")
+	s, err := store.Open(t.Context(), datadir.Empty(t), "sqlite:?synchronous=off")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/test/datadir"
 	"github.com/hazardd/hazardd/wire"
 )
 
@@ -37,7 +38,7 @@ type scene struct {
 // openStore opens a store for many runs. It need not survive a power cut.
 func openStore(t testing.TB) *store.Store {
 	t.Helper()
-	s, err := store.Open(t.Context(), t.TempDir(), "sqlite:?synchronous=off")
+	s, err := store.Open(t.Context(), datadir.Empty(t), "sqlite:?synchronous=off")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/hazardd/hazardd/internal/tell"
 	"github.com/hazardd/hazardd/internal/tell/channel"
 	"github.com/hazardd/hazardd/internal/tell/message"
+	"github.com/hazardd/hazardd/internal/test/datadir"
 )
 
 const base = "https://hazards.example"
@@ -47,7 +48,7 @@ func bubble(t *testing.T, f func(t *testing.T, b *bed)) {
 
 func newBed(t testing.TB) *bed {
 	t.Helper()
-	s, err := store.Open(t.Context(), t.TempDir(), "sqlite:?synchronous=off")
+	s, err := store.Open(t.Context(), datadir.Empty(t), "sqlite:?synchronous=off")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,6 +26,7 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/follow"
 	"github.com/hazardd/hazardd/internal/tell"
+	"github.com/hazardd/hazardd/internal/test/datadir"
 	"github.com/hazardd/hazardd/wire"
 )
 
@@ -57,7 +58,7 @@ func bubble(t *testing.T, f func(t *testing.T, b *bed)) {
 
 func newBed(t *testing.T) *bed {
 	t.Helper()
-	s, err := store.Open(t.Context(), t.TempDir(), "sqlite:?synchronous=off")
+	s, err := store.Open(t.Context(), datadir.Empty(t), "sqlite:?synchronous=off")
 	if err != nil {
 		t.Fatal(err)
 	}

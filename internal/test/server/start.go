@@ -4,45 +4,30 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/test/datadir"
 )
 
-// start is the data folder of a service with the users of Serve. It is made once for all tests of
-// a binary, because migrations and password hashes take most of the time that a server needs to
-// start.
+// start is the data folder of a service with the users of Serve.
 type start struct {
-	files                 map[string][]byte // by name
+	datadir.Files
 	redCross, fireBrigade int64
 }
 
 var makeStart = sync.OnceValues(func() (made start, err error) {
-	dir, err := os.MkdirTemp("", "hazardd-start-")
-	if err != nil {
-		return made, err
-	}
-	defer os.RemoveAll(dir)
-	s, err := app.Open(context.Background(), config(dir))
-	if err != nil {
-		return made, err
-	}
-	made.redCross, made.fireBrigade, err = addPeople(context.Background(), s)
-	if err := errors.Join(err, s.Close()); err != nil {
-		return made, err
-	}
-	entries, err := os.ReadDir(dir)
-	made.files = map[string][]byte{}
-	for _, e := range entries {
-		if err == nil && e.Type().IsRegular() {
-			made.files[e.Name()], err = os.ReadFile(filepath.Join(dir, e.Name()))
+	made.Files, err = datadir.Make(func(dir string) error {
+		s, err := app.Open(context.Background(), config(dir))
+		if err != nil {
+			return err
 		}
-	}
+		made.redCross, made.fireBrigade, err = addPeople(context.Background(), s)
+		return errors.Join(err, s.Close())
+	})
 	return made, err
 })
 
@@ -61,11 +46,7 @@ func copyStart(t testing.TB, data string) (made start, copied bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, content := range made.files {
-		if err := os.WriteFile(filepath.Join(data, name), content, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	made.Copy(t, data)
 	return made, true
 }
 
