@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/nginx"
 )
 
@@ -16,6 +17,7 @@ import (
 // readers' machine is disconnected, so that no packet says that they are gone. The proxy's kernel
 // must notice, and the readers' address must be free again.
 func TestVanishedReadersAreGoneBehindNginxWithin45Seconds(t *testing.T) {
+	test.Slow(t)
 	if os.Getuid() != 0 {
 		t.Skip("creates network namespaces, which requires root")
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/bench/internal/measure"
+	"github.com/hazardd/hazardd/internal/test"
 )
 
 // The abuses run in processes of this program, which here is the test binary.
@@ -19,9 +20,7 @@ func TestMain(m *testing.M) {
 
 // A short run against the real program: no request of others fails.
 func TestOthersAreServedWhileOneUserFloods(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it builds the program and runs for seconds")
-	}
+	test.Slow(t)
 	o := options{hazards: 5}
 	dir := t.TempDir()
 	if err := build(t.Context(), &o, dir); err != nil {

@@ -71,6 +71,9 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Condition: func(name string) (bool, error) {
+			if name == "all" {
+				return test.All(), nil
+			}
 			if name == "recordings" {
 				return os.Getenv("HAZARDD_SHARED") != "", nil
 			}

@@ -44,7 +44,7 @@ func TestNoOtherPackageNamesASource(t *testing.T) {
 	var words []string
 	for _, name := range names {
 		if name == "tsunami" { // also an ordinary word
-			name = `tsunami:|source/tsunami`
+			name = `tsunami:|sources/tsunami`
 		}
 		words = append(words, name)
 	}
@@ -57,7 +57,7 @@ func TestNoOtherPackageNamesASource(t *testing.T) {
 		rel, _ := filepath.Rel(root, path)
 		rel = filepath.ToSlash(rel)
 		if d.IsDir() {
-			if rel == "bench" || rel == "web" || rel != "." && strings.HasPrefix(d.Name(), ".") || strings.HasPrefix(rel, "internal/ingest/source/") && slices.Contains(names, d.Name()) {
+			if rel == "bench" || rel == "web" || rel != "." && strings.HasPrefix(d.Name(), ".") || strings.HasPrefix(rel, "internal/ingest/sources/") && slices.Contains(names, d.Name()) {
 				return fs.SkipDir
 			}
 			return nil
@@ -72,7 +72,7 @@ func TestNoOtherPackageNamesASource(t *testing.T) {
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
 			// The reader of CAP may contain words of a service that sends CAP.
-			if _, isImport := n.(*ast.ImportSpec); isImport && strings.HasPrefix(rel, "internal/ingest/source/") {
+			if _, isImport := n.(*ast.ImportSpec); isImport && strings.HasPrefix(rel, "internal/ingest/sources/") {
 				return false
 			}
 			text, ok := n.(*ast.BasicLit)

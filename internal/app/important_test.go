@@ -11,6 +11,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/enrich/exposure"
 	"github.com/hazardd/hazardd/internal/store/view"
+	"github.com/hazardd/hazardd/internal/test"
 )
 
 // ranked is an active hazard in the order of importance.
@@ -53,6 +54,7 @@ func (r *replay) important(counted map[string]*hazard.Exposure) (list []ranked) 
 // it prints the ten most important hazards at six moments, with the reasons, which the note of
 // docs/importance.md judges. It fails if the first hazard is not the one that was judged right.
 func TestTheMostImportantOfAugust(t *testing.T) {
+	test.Slow(t)
 	r := &replay{desk: newDesk(t)}
 	r.bare = true // artificial places have no people
 	looks := []struct{ at, first string }{

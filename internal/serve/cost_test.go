@@ -20,6 +20,7 @@ import (
 // R8 and L7: the cost of a page of changes does not grow with its size, nor with how far behind it
 // is.
 func TestPageOfChangesWaitsForTheDatabaseAsOftenWhateverItsSize(t *testing.T) {
+	test.Slow(t)
 	test.NoRace(t)
 	w, database := postgres.Wired(t, postgres.URL(t))
 	s := start(t, func(c *app.Config) { c.Database = database })
@@ -80,6 +81,7 @@ func TestPageOfChangesWaitsForTheDatabaseAsOftenWhateverItsSize(t *testing.T) {
 // R8: a single POST waited about ten times for the database; docs/scaling.md states the present
 // number.
 func TestALonePostWaitsForTheDatabaseAsOftenAsTheDocsState(t *testing.T) {
+	test.Slow(t)
 	test.NoRace(t)
 	w, database := postgres.Wired(t, postgres.URL(t))
 	s := start(t, func(c *app.Config) { c.Database = database })

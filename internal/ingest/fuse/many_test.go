@@ -7,6 +7,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
+	"github.com/hazardd/hazardd/internal/test"
 )
 
 // fires returns many fires of a source from the last days, some 30 km apart.
@@ -24,7 +25,7 @@ func fires(src string, n int) []hazard.Report {
 // length (finding L6: 5,000 fires took 25 s and then failed, because each was compared with all).
 func TestABatchOfAnySizeIsTakenIn(t *testing.T) {
 	sizes := []int{5000, 20_000}
-	if testing.Short() {
+	if !test.All() {
 		sizes = sizes[:1]
 	}
 	for _, n := range sizes {

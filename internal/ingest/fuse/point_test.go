@@ -9,6 +9,7 @@ import (
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/server"
 )
 
@@ -16,6 +17,7 @@ import (
 // that contains its point, at each of its changes. This includes alerts with zones only, and areas
 // that updates and time make smaller (finding D19).
 func TestThePointOfAWarningLiesInItsArea(t *testing.T) {
+	test.Slow(t)
 	names, times := august(t)
 	lists, err := filepath.Glob(filepath.Join(server.Shared(t, "feeds/nws"), "full-*.json"))
 	if err != nil || len(lists) == 0 {

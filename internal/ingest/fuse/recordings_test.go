@@ -20,6 +20,7 @@ import (
 	"github.com/hazardd/hazardd/internal/ingest/sources/nws"
 	"github.com/hazardd/hazardd/internal/ingest/sources/usgs"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/datadir"
 	"github.com/hazardd/hazardd/internal/test/postgres"
 	"github.com/hazardd/hazardd/internal/test/server"
@@ -138,9 +139,7 @@ func august(t testing.TB) (names []string, times map[string]hazard.Instant) {
 }
 
 func TestAugustIs205HazardsInAnyOrderAndRepeatedSaysNothingNew(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
+	test.Slow(t)
 	names, times := august(t)
 	history := fuse.Options{History: true}
 	now := times[names[len(names)-1]].Add(time.Hour)

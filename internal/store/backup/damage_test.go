@@ -80,10 +80,8 @@ func TestFlippedBitInABackupIsRefused(t *testing.T) {
 }
 
 func TestAnAlteredArchiveIsRefused(t *testing.T) {
+	test.Slow(t)
 	test.NoRace(t)
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
 	text := filledArchive(t)
 	whole, err := entries(text)
 	if err != nil {

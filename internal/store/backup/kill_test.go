@@ -68,10 +68,8 @@ func transfer(ctx context.Context, command string, from, to place, tell backup.P
 // A killed restore or migration continues where it was, with the same result as without the kill.
 // Until it has finished, the store cannot be opened.
 func TestWhatIsKilledGoesOn(t *testing.T) {
+	test.Slow(t)
 	test.NoRace(t)
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
 	first := kinds["SQLite"](t)
 	s := first.open(t)
 	r := rand.New(rand.NewPCG(5, 6))

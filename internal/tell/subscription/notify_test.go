@@ -130,6 +130,7 @@ func TestADigestTellsAllAtOnce(t *testing.T) {
 	test.NoRace(t)
 	bubble(t, func(t *testing.T, b *bed) {
 		b.subscribe("ann", boston("a.example")+`,"digest":"daily"`)
+		time.Sleep(13 * time.Hour) // to one o'clock
 		defer b.run(b.svc)()
 		settle(time.Second)
 		for range 3 {
@@ -137,7 +138,7 @@ func TestADigestTellsAllAtOnce(t *testing.T) {
 			settle(time.Hour)
 		}
 		b.want("https://a.example/x")
-		settle(20 * time.Hour)
+		settle(6 * time.Hour)
 		b.want("https://a.example/x", "digest of 3")
 		if at := b.net.to("https://a.example/x")[0].at.UTC(); at.Hour() != digestHour || at.Minute() != 0 {
 			t.Errorf("at %v", at)
