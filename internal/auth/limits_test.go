@@ -437,6 +437,7 @@ func TestThoseWhoWaitTooLongAreToldSo(t *testing.T) {
 
 // Finding L5: during a flood of logins 4 of 9 first logins failed.
 func TestAFloodOfLoginsDelaysOthersByOneTurn(t *testing.T) {
+	test.Seconds(t)
 	test.NoRace(t)
 	synctest.Test(t, func(t *testing.T) {
 		s, store := serve(t, auth.Config{})

@@ -48,6 +48,7 @@ func TestAnyCharactersMakeAPassword(t *testing.T) {
 }
 
 func TestARandomPasswordIsGoodAndReadable(t *testing.T) {
+	test.Seconds(t)
 	test.NoRace(t)
 	seen := map[auth.Password]bool{}
 	for range 2000 {

@@ -21,9 +21,11 @@ import (
 
 	"github.com/hazardd/hazardd/internal/atlas/symbol"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/test"
 )
 
 func TestThereIsASymbolForEachTypeCategoryAndSeverity(t *testing.T) {
+	test.Seconds(t)
 	all := symbol.All()
 	if len(all) != 31*4*5 {
 		t.Errorf("%d symbols, want 620", len(all))
@@ -69,6 +71,7 @@ func TestAnSVGOfASymbolHoldsPlainShapesOnly(t *testing.T) {
 }
 
 func TestTheHaloHasExactlyTheColourOfItsSeverity(t *testing.T) {
+	test.Seconds(t)
 	for _, s := range symbol.All() {
 		found := map[hazard.Severity]int{}
 		img := pngOf(t, s, 64)
@@ -100,6 +103,7 @@ var grounds = map[string]color.Gray{"light": {0xee}, "dark": {0x26}}
 
 // Grayscale print, and color blindness for red or green: at 24 pixels the halo has some 200 pixels.
 func TestSeveritiesDifferInGreyAt24Pixels(t *testing.T) {
+	test.Seconds(t)
 	const least = 30 // number of pixels that must differ by a fifth of the range
 	for name, ground := range grounds {
 		pairs(t, "on a "+name+" map", least, func(s symbol.Symbol) *image.Gray { return grey(pngOf(t, s, 24), ground) })
@@ -151,6 +155,7 @@ func pairs(t *testing.T, how string, least int, rendered func(symbol.Symbol) *im
 }
 
 func TestASymbolStandsOutFromLightAndDarkMapsAt24Pixels(t *testing.T) {
+	test.Seconds(t)
 	const least = 60 // number of pixels: its outline, or more
 	for name, ground := range grounds {
 		for _, s := range symbol.All() {
@@ -195,6 +200,7 @@ func TestCategoriesDifferByOutlineAt24Pixels(t *testing.T) {
 }
 
 func TestNoSymbolIsCutByItsEdge(t *testing.T) {
+	test.Seconds(t)
 	for _, c := range hazard.Categories() {
 		for _, sev := range hazard.Severities() {
 			img := pngOf(t, symbol.Symbol{Type: hazard.CivilUnrest, Category: c.ID, Severity: sev.Severity}, symbol.MaxSize)

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/hazardd/hazardd/internal/atlas/symbol"
+	"github.com/hazardd/hazardd/internal/test"
 )
 
 // typeIcons are the values of type_icon in the base interface, without the file extension.
@@ -69,6 +70,7 @@ func TestEachTypeIconOfTheSpecificationHasAnIcon(t *testing.T) {
 }
 
 func TestPNGIsASquareOfTheSizeNeitherEmptyNorFull(t *testing.T) {
+	test.Seconds(t)
 	const least, most = 0.08, 0.75 // share of the square that is drawn
 	for _, name := range symbol.Names() {
 		for _, size := range []int{symbol.MinSize, 24, 64, symbol.MaxSize} {
@@ -90,6 +92,7 @@ func TestPNGIsASquareOfTheSizeNeitherEmptyNorFull(t *testing.T) {
 }
 
 func TestInkFillsTheSquareUpToItsMargin(t *testing.T) {
+	test.Seconds(t)
 	const (
 		size   = symbol.MaxSize
 		margin = size * 4 / 64

@@ -15,6 +15,7 @@ import (
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/ingest/source"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/test"
 )
 
 const noon hazard.Instant = 1_795_262_400_000 // 2026-11-21T12:00:00Z
@@ -365,9 +366,7 @@ func TestRejectedRecordsAreKeptAndTheirNeighboursTaken(t *testing.T) {
 
 // However reports are divided into batches and ordered, the hazards are the same in the end.
 func TestOrderAndBatchesOfReportsDoNotMatter(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
+	test.Seconds(t)
 	kinds := []hazard.EndReason{"", "", "", hazard.EndCancelled, hazard.EndSuperseded}
 	rapid.Check(t, func(rt *rapid.T) {
 		reports := rapid.SliceOfNDistinct(rapid.Custom(func(t *rapid.T) hazard.Report {
