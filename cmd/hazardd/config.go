@@ -13,7 +13,7 @@ import (
 	"github.com/alecthomas/kong"
 	"go.yaml.in/yaml/v4"
 
-	"github.com/hazardd/hazardd/internal/hazard/query/nearest"
+	"github.com/hazardd/hazardd/internal/hazard/query"
 )
 
 // configPlaces are the default paths of the configuration file, in order.
@@ -236,7 +236,7 @@ func onlyComments(text string) bool {
 
 // meant returns the clause "did you mean …" with the closest known key, or "".
 func meant(key string, known map[string]bool) string {
-	if near := nearest.Nearest(key, slices.Collect(maps.Keys(known))); near != "" {
+	if near := query.NearestWord(key, slices.Collect(maps.Keys(known))); near != "" {
 		return fmt.Sprintf(", did you mean %s?", near)
 	}
 	return ""

@@ -8,7 +8,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/hazardd/hazardd/internal/hazard/query/nearest"
+	"github.com/hazardd/hazardd/internal/hazard/query"
 )
 
 // secretVariables have no flag, because other users of the machine can read a command line.
@@ -44,7 +44,7 @@ func misspelled(environment []string, app *kong.Application) error {
 			continue
 		}
 		// A short unknown name is more likely another word than a typo.
-		if best, apart := nearest.Closest(name, slices.Collect(maps.Keys(known))); best != "" && 3*apart <= len(word) {
+		if best, apart := query.ClosestWord(name, slices.Collect(maps.Keys(known))); best != "" && 3*apart <= len(word) {
 			return fmt.Errorf("the environment variable %s is not a setting, did you mean %s?", name, best)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/atlas/population"
 	"github.com/hazardd/hazardd/internal/auth"
-	"github.com/hazardd/hazardd/internal/geo/raster/geotiff"
+	"github.com/hazardd/hazardd/internal/geo/raster"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -58,13 +58,13 @@ func (l *populationLoadCmd) Run(ctx context.Context, c *console, g *globals) err
 	if err != nil {
 		return err
 	}
-	raster, err := geotiff.Open(file, info.Size())
+	tiff, err := raster.OpenGeoTIFF(file, info.Size())
 	if err != nil {
 		return fmt.Errorf("%s: %w", oneLine(l.File), err)
 	}
 	about := population.About{Name: l.Name, Year: l.Year, Terms: l.Terms, Unit: population.Unit(l.Unit), Trust: l.Trust}
 	return g.withOldStore(ctx, func(s *store.Store) error {
-		got, err := population.Load(ctx, raster, about, g.Data)
+		got, err := population.Load(ctx, tiff, about, g.Data)
 		if err != nil {
 			return fmt.Errorf("%s: %w; nothing was loaded", oneLine(l.File), err)
 		}

@@ -18,7 +18,7 @@ import (
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/hazard/query/nearest"
+	"github.com/hazardd/hazardd/internal/hazard/query"
 	"github.com/hazardd/hazardd/internal/ingest/coverage"
 	"github.com/hazardd/hazardd/internal/ingest/evidence"
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
@@ -413,7 +413,7 @@ func (s *Sources) suggest(word string) string {
 	for i := range s.polled {
 		words = append(words, s.polled[i].Name)
 	}
-	if near := nearest.Nearest(word, words); near != "" {
+	if near := query.NearestWord(word, words); near != "" {
 		return fmt.Sprintf(", did you mean %s?", near)
 	}
 	return ""

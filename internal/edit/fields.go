@@ -17,7 +17,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/hazard/query/nearest"
+	"github.com/hazardd/hazardd/internal/hazard/query"
 )
 
 // members is a decoded body: its members by name.
@@ -216,7 +216,7 @@ func instead[T any](name string, fields []field[T], m mode, listed *bool) string
 	}
 	end := ""
 	if len(name) <= maxSlip {
-		if near := nearest.Nearest(name, list); near != "" {
+		if near := query.NearestWord(name, list); near != "" {
 			end = "; is " + near + " meant?"
 		}
 	}

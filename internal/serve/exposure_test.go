@@ -14,7 +14,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/atlas/population"
-	"github.com/hazardd/hazardd/internal/geo/raster/geotiff"
+	"github.com/hazardd/hazardd/internal/geo/raster"
 	"github.com/hazardd/hazardd/internal/serve"
 )
 
@@ -222,11 +222,11 @@ func TestARasterIsTakenUpWithoutRestart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	raster, err := geotiff.Open(in, info.Size())
+	tiff, err := raster.OpenGeoTIFF(in, info.Size())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := population.Load(t.Context(), raster, population.About{Name: "Hamburg", Year: 2021, Unit: population.Counts, Trust: true}, data); err != nil {
+	if _, err := population.Load(t.Context(), tiff, population.About{Name: "Hamburg", Year: 2021, Unit: population.Counts, Trust: true}, data); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.awaitExposure(path, "Hamburg"); got.People == nil || *got.People != 40_000 || got.Year == nil || *got.Year != 2021 {

@@ -20,7 +20,6 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/hazardd/hazardd/internal/geo/raster"
-	"github.com/hazardd/hazardd/internal/geo/raster/geotiff"
 )
 
 // A grid file has these parts: a magic; each tile with people, packed; an index (for each tile the
@@ -93,7 +92,7 @@ const (
 
 // convert writes a raster as a grid for open. It keeps only some rows of the raster in memory,
 // whatever its size. NaN and negative values count as unknown.
-func convert(ctx context.Context, r *geotiff.Raster, about About, to io.Writer) (*Converted, error) {
+func convert(ctx context.Context, r *raster.GeoTIFF, about About, to io.Writer) (*Converted, error) {
 	if about.Unit != Counts && about.Unit != Density {
 		return nil, fmt.Errorf("unit: %q is neither %s nor %s", about.Unit, Counts, Density)
 	}
@@ -133,7 +132,7 @@ func other(u Unit) Unit {
 }
 
 // frameOf lays tiles over a raster.
-func frameOf(r *geotiff.Raster) (*head, error) {
+func frameOf(r *raster.GeoTIFF) (*head, error) {
 	const hair = 1e-3
 	east := r.West + r.CellX*float64(r.Width)
 	switch {
@@ -176,7 +175,7 @@ func (w *gridWriter) write(b []byte) error {
 }
 
 // tiles reads the raster and writes its tiles.
-func (w *gridWriter) tiles(ctx context.Context, r *geotiff.Raster) error {
+func (w *gridWriter) tiles(ctx context.Context, r *raster.GeoTIFF) error {
 	side, width := w.head.Side, r.Width
 	rows := side * max(1, min((r.BlockHeight()+side-1)/side, maxBuffer/8/width/side)) // so that each block is usually read once
 	values := make([]float64, min(rows, r.Height)*width)
@@ -224,7 +223,7 @@ func (w *gridWriter) tiles(ctx context.Context, r *geotiff.Raster) error {
 // fill converts values to people, starting with row top. For unknown values it stores the negative
 // number of people in the built-in grid. If the raster has any value in a cell of that grid, it is
 // taken to include all people of the cell, because the coasts of the two differ.
-func (w *gridWriter) fill(r *geotiff.Raster, from *builtinRows, top, n int, values []float64, columns []int32) error {
+func (w *gridWriter) fill(r *raster.GeoTIFF, from *builtinRows, top, n int, values []float64, columns []int32) error {
 	lat := func(y int) float64 { return r.North - (float64(top+y)+0.5)*r.CellY }
 	share := r.CellX * r.CellX / (builtin.Cell * builtin.Cell)
 	known := make([]bool, builtin.Cols*builtin.Side)
@@ -513,7 +512,7 @@ func (f *Folder) Grid() (*Grid, error) {
 }
 
 // Load writes a raster into a data folder, completely or not at all. Folder then uses it.
-func Load(ctx context.Context, r *geotiff.Raster, about About, dir string) (c *Converted, err error) {
+func Load(ctx context.Context, r *raster.GeoTIFF, about About, dir string) (c *Converted, err error) {
 	file, err := os.CreateTemp(dir, FileName+".*.tmp")
 	if err != nil {
 		return nil, err

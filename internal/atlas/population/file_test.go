@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/hazardd/hazardd/internal/geo"
-	"github.com/hazardd/hazardd/internal/geo/raster/geotiff"
+	"github.com/hazardd/hazardd/internal/geo/raster"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/test/recordings"
 )
@@ -39,12 +39,12 @@ func load(t *testing.T, file string, about About) (*Folder, *Converted, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	raster, err := geotiff.Open(in, info.Size())
+	tiff, err := raster.OpenGeoTIFF(in, info.Size())
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	c, err := Load(t.Context(), raster, about, dir)
+	c, err := Load(t.Context(), tiff, about, dir)
 	if left, bad := filepath.Glob(filepath.Join(dir, "*.tmp")); bad != nil || len(left) > 0 {
 		t.Errorf("what is left: %q, %v", left, bad)
 	}
@@ -194,7 +194,7 @@ func TestNoDataIsNotNobody(t *testing.T) {
 
 // Unusable rasters are refused.
 func TestRastersThatAreRefused(t *testing.T) {
-	for want, r := range map[string]geotiff.Raster{
+	for want, r := range map[string]raster.GeoTIFF{
 		"not square": {Width: 100, Height: 100, West: 0, North: 10, CellX: 0.01, CellY: 0.02},
 		"larger":     {Width: 100, Height: 100, West: 0, North: 10, CellX: 0.1, CellY: 0.1},
 		"longitudes": {Width: 36000, Height: 100, West: 0, North: 10, CellX: 0.01, CellY: 0.01},

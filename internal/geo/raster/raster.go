@@ -1,8 +1,8 @@
-// Package raster computes exactly which share of each cell of a grid lies inside an area. The share
-// is in degrees, as in GDAL.
+// Package raster reads grids of numbers over the Earth, and computes exactly which share of each cell
+// of a grid lies inside an area. The share is in degrees, as in GDAL.
 //
 // Coordinates are WGS 84, longitude before latitude, in degrees. The work per area is limited
-// (ErrIntricate).
+// (ErrIntricate). For any input, OpenGeoTIFF returns an error or numbers; it never panics.
 package raster
 
 import (

@@ -10,7 +10,6 @@ import (
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/query/cql"
-	"github.com/hazardd/hazardd/internal/hazard/query/nearest"
 )
 
 // The languages of a Where, as the parameter filter-lang names them. CQLText, a draft's name of CQL2Text, is what GDAL knows.
@@ -217,7 +216,7 @@ func (w *Where) property(o cql.Operand) (*Field, error) {
 			names[i] = f.Name
 		}
 		hint := "one of " + strings.Join(names, ", ")
-		if near := nearest.Nearest(o.Text, names); near != "" {
+		if near := NearestWord(o.Text, names); near != "" {
 			hint = near + ", or another property that queryables lists"
 		}
 		return nil, o.At.Fault(hint, fmt.Sprintf("%.60q", o.Text))

@@ -20,7 +20,6 @@ import (
 
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/geo/raster"
-	"github.com/hazardd/hazardd/internal/geo/raster/geotiff"
 )
 
 const pinned = "6be604e349c381b4a2b7c55b29b71e70d3dcea2bffdbb426c9e9428010c40911"
@@ -49,7 +48,7 @@ func run(name string) error {
 	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != pinned {
 		return fmt.Errorf("%s is another file: its SHA-256 is %x", name, sum)
 	}
-	tiff, err := geotiff.Open(bytes.NewReader(data), int64(len(data)))
+	tiff, err := raster.OpenGeoTIFF(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
 		return err
 	}

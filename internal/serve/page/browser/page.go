@@ -13,7 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hazardd/hazardd/internal/atlas/symbol"
-	"github.com/hazardd/hazardd/internal/atlas/town/zone"
+	"github.com/hazardd/hazardd/internal/atlas/town"
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/poll"
@@ -241,7 +241,7 @@ func (a *Pages) pageOf(r *http.Request, h *hazard.Hazard, who *auth.Caller, now 
 	ctx := r.Context()
 	c = &pages.Hazard{Frame: a.frame(r), Now: now, Hazard: h, Ground: a.Pictures.Ground != nil, Symbol: a.symbolPath, Orgs: map[int64]string{}}
 	c.User = who.Name
-	if c.There = zone.Of(h.Latitude, h.Longitude); c.Zone == nil {
+	if c.There = town.Zone(h.Latitude, h.Longitude); c.Zone == nil {
 		c.Zone = c.There
 	}
 	if a.Public.On() {

@@ -1,4 +1,4 @@
-package zone_test
+package town_test
 
 import (
 	_ "embed"
@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hazardd/hazardd/internal/atlas/town/zone"
+	"github.com/hazardd/hazardd/internal/atlas/town"
 )
 
-//go:embed testdata/places.txt
+//go:embed testdata/zones.txt
 var places string
 
 // The page and the map have the same time zone, for 3,000 places all over the world as the map's
@@ -22,10 +22,10 @@ func TestTheZonesAreThoseOfTheMap(t *testing.T) {
 		if _, err := fmt.Sscan(line, &latitude, &longitude, &want); err != nil {
 			t.Fatal(line, err)
 		}
-		if got := zone.Name(latitude, longitude); got != want {
+		if got := town.ZoneName(latitude, longitude); got != want {
 			t.Errorf("%g, %g: %s, want %s", latitude, longitude, got, want)
 		}
-		if zone.Of(latitude, longitude) == nil {
+		if town.Zone(latitude, longitude) == nil {
 			t.Errorf("%s is not known", want)
 		}
 	}
@@ -33,7 +33,7 @@ func TestTheZonesAreThoseOfTheMap(t *testing.T) {
 
 func TestNoPlaceHasNoZone(t *testing.T) {
 	for _, p := range [][2]float64{{91, 0}, {0, 181}, {math.NaN(), 0}, {0, math.Inf(1)}} {
-		if got := zone.Name(p[0], p[1]); got != "" || zone.Of(p[0], p[1]) != nil {
+		if got := town.ZoneName(p[0], p[1]); got != "" || town.Zone(p[0], p[1]) != nil {
 			t.Errorf("%v: %s", p, got)
 		}
 	}
@@ -41,7 +41,7 @@ func TestNoPlaceHasNoZone(t *testing.T) {
 
 func FuzzName(f *testing.F) {
 	f.Fuzz(func(t *testing.T, latitude, longitude float64) {
-		if name := zone.Name(latitude, longitude); (name == "") != !(math.Abs(latitude) <= 90 && math.Abs(longitude) <= 180) {
+		if name := town.ZoneName(latitude, longitude); (name == "") != !(math.Abs(latitude) <= 90 && math.Abs(longitude) <= 180) {
 			t.Errorf("%g, %g: %q", latitude, longitude, name)
 		}
 	})

@@ -1,8 +1,8 @@
-// Writes zones.txt of the map's own package of time zones, so that pages and map tell the same zone: node internal/atlas/town/zone/gen/zones.mjs, after npm ci in web.
+// Writes zones.txt of the map's own package of time zones, so that pages and map tell the same zone: node internal/atlas/town/gen/zones.mjs, after npm ci in web.
 import { readFileSync, writeFileSync } from "node:fs";
-import lookup from "../../../web/node_modules/@photostructure/tz-lookup/tz.js";
+import lookup from "../../../../web/node_modules/@photostructure/tz-lookup/tz.js";
 
-const source = readFileSync(new URL("../../../web/node_modules/@photostructure/tz-lookup/tz.js", import.meta.url), "utf8");
+const source = readFileSync(new URL("../../../../web/node_modules/@photostructure/tz-lookup/tz.js", import.meta.url), "utf8");
 const tree = /^function tzlookup\(\w,\w\)\{var \w=("(?:[^"\\]|\\.)*"),\w=(\["[^\]]*\])/.exec(source);
 if (!tree) throw new Error("the package is made in another way than this program knows");
 // oxlint-disable-next-line no-eval -- a literal of a pinned package
@@ -17,4 +17,4 @@ for (let i = 0; i < 3000; i++) {
   rows.push(`${latitude} ${longitude} ${lookup(latitude, longitude)}`);
 }
 for (const [latitude, longitude] of [[90, 0], [-90, 0], [0, 180], [0, -180], [35.68, 139.69], [52.52, 13.4], [-27.47, 153.03], [61.2, -149.9]]) rows.push(`${latitude} ${longitude} ${lookup(latitude, longitude)}`);
-writeFileSync(new URL("../testdata/places.txt", import.meta.url), rows.join("\n") + "\n");
+writeFileSync(new URL("../testdata/zones.txt", import.meta.url), rows.join("\n") + "\n");

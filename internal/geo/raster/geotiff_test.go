@@ -1,4 +1,4 @@
-package geotiff
+package raster
 
 import (
 	"bytes"
@@ -12,20 +12,20 @@ import (
 	"github.com/hazardd/hazardd/internal/test/recordings"
 )
 
-func open(t *testing.T, name string) *Raster {
+func open(t *testing.T, name string) *GeoTIFF {
 	t.Helper()
 	data, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Open(bytes.NewReader(data), int64(len(data)))
+	r, err := OpenGeoTIFF(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
 	return r
 }
 
-func values(t *testing.T, r *Raster) []float64 {
+func values(t *testing.T, r *GeoTIFF) []float64 {
 	t.Helper()
 	all := make([]float64, r.Width*r.Height)
 	for y := 0; y < r.Height; y += 7 { // not aligned with blocks
@@ -95,18 +95,18 @@ func TestEveryFormIsReadAlike(t *testing.T) {
 		t.Fatalf("%v: %s", err, text)
 	}
 	data, _ := os.ReadFile(mercator)
-	if _, err := Open(bytes.NewReader(data), int64(len(data))); err == nil || !strings.Contains(err.Error(), "WGS 84") {
+	if _, err := OpenGeoTIFF(bytes.NewReader(data), int64(len(data))); err == nil || !strings.Contains(err.Error(), "WGS 84") {
 		t.Errorf("another projection: %v", err)
 	}
 }
 
 // Any bytes give either an error or numbers.
-func FuzzOpen(f *testing.F) {
+func FuzzOpenGeoTIFF(f *testing.F) {
 	f.Add([]byte("II*\x00\x08\x00\x00\x00\x01\x00\x00\x01\x03\x00\x01\x00\x00\x00\x01\x00\x00\x00"))
 	f.Add([]byte("MM\x00+\x00\x08\x00\x00\x00\x00\x00\x00\x00\x00\x00\x10\xff\xff\xff\xff\xff\xff\xff\xff"))
 	f.Add([]byte("GIF89a"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r, err := Open(bytes.NewReader(data), int64(len(data)))
+		r, err := OpenGeoTIFF(bytes.NewReader(data), int64(len(data)))
 		if err != nil || r.Width > 4096 {
 			return
 		}

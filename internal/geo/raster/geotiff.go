@@ -1,12 +1,4 @@
-// Package geotiff reads rasters with one number per pixel in WGS 84 longitude and latitude: TIFF
-// 6.0 and BigTIFF with the keys of GeoTIFF 1.1. It supports strips and tiles, integers and floats,
-// uncompressed or with LZW, Deflate, PackBits or Zstandard. Of cloud-optimized files it reads the
-// full resolution.
-//
-// A Raster reads a block when it is needed, so its memory does not depend on the size of the file:
-// it holds the index of the blocks and one block. For any input, it returns an error or numbers; it
-// never panics.
-package geotiff
+package raster
 
 import (
 	"bytes"
@@ -31,8 +23,13 @@ const (
 	maxTag    = 256 << 20 // bytes of a tag's value
 )
 
-// Raster is an open file. It is not safe for concurrent use.
-type Raster struct {
+// GeoTIFF is an open file with one number per pixel in WGS 84 longitude and latitude: TIFF 6.0 or
+// BigTIFF with the keys of GeoTIFF 1.1, with strips or tiles, of integers or floats, uncompressed or
+// with LZW, Deflate, PackBits or Zstandard. Of cloud-optimized files, it is the full resolution.
+//
+// It reads a block when it is needed, so its memory does not depend on the size of the file: it
+// holds the index of the blocks and one block. It is not safe for concurrent use.
+type GeoTIFF struct {
 	Width, Height int
 	West, North   float64 // of the corner of the first pixel, in degrees
 	CellX, CellY  float64 // size of a pixel in degrees; both positive
@@ -90,13 +87,13 @@ const (
 	compressZstd     = 50000
 )
 
-// Open reads the description of a raster in a file of size bytes.
-func Open(r io.ReaderAt, size int64) (*Raster, error) {
+// OpenGeoTIFF reads the description of a raster in a file of size bytes.
+func OpenGeoTIFF(r io.ReaderAt, size int64) (*GeoTIFF, error) {
 	tags, order, err := readTags(r, size)
 	if err != nil {
 		return nil, err
 	}
-	t := &Raster{r: r, order: order, read: -1}
+	t := &GeoTIFF{r: r, order: order, read: -1}
 	if err := t.describe(tags); err != nil {
 		return nil, err
 	}
@@ -118,96 +115,114 @@ type tag struct {
 // sizeOf holds the sizes of the types of TIFF 6.0 and BigTIFF, in bytes.
 var sizeOf = map[uint16]uint64{1: 1, 2: 1, 3: 2, 4: 4, 5: 8, 6: 1, 7: 1, 8: 2, 9: 4, 10: 8, 11: 4, 12: 8, 13: 4, 16: 8, 17: 8, 18: 8}
 
+// tagReader reads the tags of a file: their entries are longer in BigTIFF.
+type tagReader struct {
+	r     io.ReaderAt
+	size  int64 // of the file
+	order binary.ByteOrder
+	big   bool
+}
+
 func readTags(r io.ReaderAt, size int64) (tags, binary.ByteOrder, error) {
-	var head [16]byte
-	if _, err := r.ReadAt(head[:], 0); err != nil {
-		return nil, nil, fmt.Errorf("not a TIFF file: %w", err)
+	t := &tagReader{r: r, size: size}
+	at, err := t.header()
+	if err != nil {
+		return nil, nil, err
 	}
-	var order binary.ByteOrder
-	switch string(head[:2]) {
-	case "II":
-		order = binary.LittleEndian
-	case "MM":
-		order = binary.BigEndian
-	default:
-		return nil, nil, errors.New("not a TIFF file")
+	countSize, entrySize := uint64(2), uint64(12)
+	if t.big {
+		countSize, entrySize = 8, 20
 	}
-	var at uint64
-	var big bool
-	switch order.Uint16(head[2:]) {
-	case 42:
-		at = uint64(order.Uint32(head[4:]))
-	case 43:
-		at, big = order.Uint64(head[8:]), true
-	default:
-		return nil, nil, errors.New("not a TIFF file")
-	}
-	read := func(at, n uint64) ([]byte, error) {
-		if at > uint64(size) || n > uint64(size)-at || n > maxTag {
-			return nil, fmt.Errorf("the file is cut off, or damaged: %d bytes at %d of %d", n, at, size)
-		}
-		b := make([]byte, n)
-		_, err := r.ReadAt(b, int64(at))
-		if errors.Is(err, io.EOF) && n > 0 {
-			err = nil
-		}
-		return b, err
-	}
-	countSize, entrySize, inline := uint64(2), uint64(12), uint64(4)
-	if big {
-		countSize, entrySize, inline = 8, 20, 8
-	}
-	b, err := read(at, countSize)
+	b, err := t.read(at, countSize)
 	if err != nil {
 		return nil, nil, err
 	}
 	var n uint64
-	if big {
-		n = order.Uint64(b)
+	if t.big {
+		n = t.order.Uint64(b)
 	} else {
-		n = uint64(order.Uint16(b))
+		n = uint64(t.order.Uint16(b))
 	}
 	if n > 4096 {
 		return nil, nil, fmt.Errorf("%d tags", n)
 	}
-	entries, err := read(at+countSize, n*entrySize)
+	entries, err := t.read(at+countSize, n*entrySize)
 	if err != nil {
 		return nil, nil, err
 	}
 	all := tags{}
 	for ; len(entries) > 0; entries = entries[entrySize:] {
-		name, kind := order.Uint16(entries), order.Uint16(entries[2:])
-		var count uint64
-		value := entries[8:12]
-		if big {
-			count, value = order.Uint64(entries[4:]), entries[12:20]
-		} else {
-			count = uint64(order.Uint32(entries[4:]))
-		}
-		each := sizeOf[kind]
-		if each == 0 {
+		name, kind := t.order.Uint16(entries), t.order.Uint16(entries[2:])
+		if sizeOf[kind] == 0 {
 			continue
 		}
-		if count > maxTag/each {
-			return nil, nil, fmt.Errorf("tag %d has %d values", name, count)
+		bytes, err := t.value(name, sizeOf[kind], entries[4:entrySize])
+		if err != nil {
+			return nil, nil, err
 		}
-		bytes := value
-		if each*count <= inline {
-			bytes = value[:each*count]
-		} else {
-			var at uint64
-			if big {
-				at = order.Uint64(value)
-			} else {
-				at = uint64(order.Uint32(value))
-			}
-			if bytes, err = read(at, each*count); err != nil {
-				return nil, nil, fmt.Errorf("tag %d: %w", name, err)
-			}
-		}
-		all[name] = tag{kind, bytes, order}
+		all[name] = tag{kind, bytes, t.order}
 	}
-	return all, order, nil
+	return all, t.order, nil
+}
+
+// header reads the byte order and the form of the file, and returns the position of the tags.
+func (t *tagReader) header() (at uint64, err error) {
+	var head [16]byte
+	if _, err := t.r.ReadAt(head[:], 0); err != nil {
+		return 0, fmt.Errorf("not a TIFF file: %w", err)
+	}
+	switch string(head[:2]) {
+	case "II":
+		t.order = binary.LittleEndian
+	case "MM":
+		t.order = binary.BigEndian
+	default:
+		return 0, errors.New("not a TIFF file")
+	}
+	switch t.order.Uint16(head[2:]) {
+	case 42:
+		return uint64(t.order.Uint32(head[4:])), nil
+	case 43:
+		t.big = true
+		return t.order.Uint64(head[8:]), nil
+	}
+	return 0, errors.New("not a TIFF file")
+}
+
+// value returns the values of a tag, each of some bytes; entry begins with their number.
+func (t *tagReader) value(name uint16, each uint64, entry []byte) ([]byte, error) {
+	count, value := uint64(t.order.Uint32(entry)), entry[4:]
+	if t.big {
+		count, value = t.order.Uint64(entry), entry[8:]
+	}
+	if count > maxTag/each {
+		return nil, fmt.Errorf("tag %d has %d values", name, count)
+	}
+	if each*count <= uint64(len(value)) {
+		return value[:each*count], nil
+	}
+	at := uint64(t.order.Uint32(value))
+	if t.big {
+		at = t.order.Uint64(value)
+	}
+	bytes, err := t.read(at, each*count)
+	if err != nil {
+		return nil, fmt.Errorf("tag %d: %w", name, err)
+	}
+	return bytes, nil
+}
+
+// read returns n bytes of the file.
+func (t *tagReader) read(at, n uint64) ([]byte, error) {
+	if at > uint64(t.size) || n > uint64(t.size)-at || n > maxTag {
+		return nil, fmt.Errorf("the file is cut off, or damaged: %d bytes at %d of %d", n, at, t.size)
+	}
+	b := make([]byte, n)
+	_, err := t.r.ReadAt(b, int64(at))
+	if errors.Is(err, io.EOF) && n > 0 {
+		err = nil
+	}
+	return b, err
 }
 
 func (t tag) len() int {
@@ -253,7 +268,7 @@ func (all tags) one(name uint16, without uint64) int {
 	return int(without)
 }
 
-func (t *Raster) describe(all tags) error {
+func (t *GeoTIFF) describe(all tags) error {
 	t.Width, t.Height = all.one(tagWidth, 0), all.one(tagHeight, 0)
 	if t.Width < 1 || t.Height < 1 || t.Width > maxPixels || t.Height > maxPixels {
 		return fmt.Errorf("%d × %d pixels, expected 1 to %d in each direction", t.Width, t.Height, maxPixels)
@@ -305,7 +320,7 @@ func (t *Raster) describe(all tags) error {
 }
 
 // place reads where on Earth the raster is.
-func (t *Raster) place(all tags) error {
+func (t *GeoTIFF) place(all tags) error {
 	keys := all[tagGeoKeys]
 	model, system, kind := uint64(0), uint64(0), uint64(0)
 	for i := 1; i <= int(keys.uint(3)) && 4*i+3 < keys.len(); i++ {
@@ -347,7 +362,7 @@ func (t *Raster) place(all tags) error {
 // Rows reads n rows, starting at row y from the north, into a slice of n × Width values. Pixels
 // without data are NaN. A caller that always reads BlockHeight rows at a time reads each block only
 // once.
-func (t *Raster) Rows(y, n int, into []float64) error {
+func (t *GeoTIFF) Rows(y, n int, into []float64) error {
 	if y < 0 || n < 0 || y+n > t.Height || len(into) < n*t.Width {
 		return fmt.Errorf("rows %d to %d of %d", y, y+n, t.Height)
 	}
@@ -368,10 +383,10 @@ func (t *Raster) Rows(y, n int, into []float64) error {
 }
 
 // BlockHeight returns the number of rows in a block.
-func (t *Raster) BlockHeight() int { return t.blockHeight }
+func (t *GeoTIFF) BlockHeight() int { return t.blockHeight }
 
 // block reads block i into values.
-func (t *Raster) block(i int) error {
+func (t *GeoTIFF) block(i int) error {
 	if t.read == i {
 		return nil
 	}
@@ -427,7 +442,7 @@ func (t *Raster) block(i int) error {
 }
 
 // unpack decompresses packed into raw.
-func (t *Raster) unpack() error {
+func (t *GeoTIFF) unpack() error {
 	var from io.Reader
 	switch t.compression {
 	case compressNone:
@@ -487,7 +502,7 @@ func unpackBits(into, from []byte) error {
 }
 
 // undo reverses the predictor in one row (TIFF 6.0, section 14; Adobe's Technical Note 3).
-func (t *Raster) undo(row []byte) {
+func (t *GeoTIFF) undo(row []byte) {
 	step := t.bits / 8
 	switch t.predictor {
 	case 2:
@@ -519,7 +534,7 @@ func (t *Raster) undo(row []byte) {
 	}
 }
 
-func (t *Raster) value(order binary.ByteOrder, b []byte) float64 {
+func (t *GeoTIFF) value(order binary.ByteOrder, b []byte) float64 {
 	switch t.bits {
 	case 8:
 		if t.format == 2 {
