@@ -244,7 +244,7 @@ func saysMore(before, h *hazard.Hazard) bool {
 // settle stores a change that has to wait as a draft and returns it as a *DraftedError. It returns
 // nil if the change reaches too few people to wait.
 func (e *Editor) settle(ctx context.Context, who Author, d deed, w *waits, clock hazard.Clock) error {
-	var most *heavy
+	var heaviest *heavy
 	var shown Shown
 	for i := range w.states {
 		s := &w.states[i]
@@ -256,21 +256,21 @@ func (e *Editor) settle(ctx context.Context, who Author, d deed, w *waits, clock
 		if !e.warns(s.Saved) && (e.Two.People <= 0 || !unknown && int64(reach.Subscribers) < e.Two.People && (reach.People == nil || *reach.People < e.Two.People)) {
 			continue
 		}
-		if most == nil || reach.Subscribers > shown.Reach.Subscribers {
-			most, shown = s, Shown{Name: s.After.Name, Type: s.After.Type, Severity: s.After.Severity.String(), Category: s.After.Category, New: s.Before == nil, Reach: reach}
+		if heaviest == nil || reach.Subscribers > shown.Reach.Subscribers {
+			heaviest, shown = s, Shown{Name: s.After.Name, Type: s.After.Type, Severity: s.After.Severity.String(), Category: s.After.Category, New: s.Before == nil, Reach: reach}
 			if s.Before != nil {
 				shown.Before = s.Before.Severity.String()
 			}
 		}
 	}
-	if most == nil {
+	if heaviest == nil {
 		return nil
 	}
 	given, err := decode(d.body)
 	if err != nil {
 		return err
 	}
-	h := most.After
+	h := heaviest.After
 	if _, chosen := given["uuid"]; d.name == deedCreate && !chosen {
 		given["uuid"] = jsontext.Value(fmt.Sprintf("%q", h.UUID)) // the hazard named in the draft
 	}

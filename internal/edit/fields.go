@@ -229,9 +229,9 @@ func instead[T any](name string, fields []field[T], m mode, listed *bool) string
 
 func isNull(v jsontext.Value) bool { return v.Kind() == 'n' }
 
-// text parses a string of at most most characters; it may be empty only if blank is set. Null means
+// text parses a string of at most maxLetters characters; it may be empty only if blank is set. Null means
 // the empty string.
-func text(most int, blank bool, clean func(string) string) func(*reading, jsontext.Value) (string, error) {
+func text(maxLetters int, blank bool, clean func(string) string) func(*reading, jsontext.Value) (string, error) {
 	return func(_ *reading, v jsontext.Value) (string, error) {
 		var s string
 		if !isNull(v) {
@@ -243,8 +243,8 @@ func text(most int, blank bool, clean func(string) string) func(*reading, jsonte
 			}
 		}
 		s = clean(s)
-		if n := utf8.RuneCountInString(s); n > most {
-			return "", fmt.Errorf("has %d characters; at most %d are allowed", n, most)
+		if n := utf8.RuneCountInString(s); n > maxLetters {
+			return "", fmt.Errorf("has %d characters; at most %d are allowed", n, maxLetters)
 		}
 		if s == "" && !blank {
 			return "", fmt.Errorf("is empty")
@@ -348,10 +348,10 @@ func ids[T, ID any](vocabulary []T, id func(T) ID) (list []ID) {
 
 // brief shortens v for an error.
 func brief(v jsontext.Value) string {
-	const most = 80
+	const maxLetters = 80
 	s := strings.ToValidUTF8(string(v), "\uFFFD")
-	if utf8.RuneCountInString(s) > most {
-		s = string([]rune(s)[:most]) + "…"
+	if utf8.RuneCountInString(s) > maxLetters {
+		s = string([]rune(s)[:maxLetters]) + "…"
 	}
 	return s
 }

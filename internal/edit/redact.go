@@ -104,8 +104,8 @@ func newRemoval(texts map[string]bool) *removal {
 	var r removal
 	for t := range texts {
 		r.texts = append(r.texts, t)
-		if said, notes, _ := strings.Cut(t, hazard.NoteBegins); notes != "" && said != "" { // reports store the notes separately
-			r.texts = append(r.texts, said)
+		if original, notes, _ := strings.Cut(t, hazard.NoteBegins); notes != "" && original != "" { // reports store the notes separately
+			r.texts = append(r.texts, original)
 		}
 	}
 	slices.SortFunc(r.texts, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
@@ -121,12 +121,12 @@ func newRemoval(texts map[string]bool) *removal {
 
 // from removes the redacted texts from text, and reports whether it contained any.
 func (r *removal) from(text *string) bool {
-	for _, said := range []string{*text, hazard.Clean(*text), hazard.CleanLine(*text)} { // as received, and as a hazard shows it
-		left := r.replacer.Replace(said)
-		if slices.Contains(r.texts, said) {
+	for _, original := range []string{*text, hazard.Clean(*text), hazard.CleanLine(*text)} { // as received, and as a hazard shows it
+		left := r.replacer.Replace(original)
+		if slices.Contains(r.texts, original) {
 			left = hazard.RedactedText
 		}
-		if left != said {
+		if left != original {
 			*text = left
 			return true
 		}
@@ -254,12 +254,12 @@ func (e *Editor) RedactHazard(ctx context.Context, who Author, id Ref, match Mat
 			return err
 		}
 		repeated := newRemoval(removed)
-		if err := tx.Reports.Rewrite(before.ID, func(said *hazard.Report) bool {
-			found := speaks(r.fields) && said.Texts != nil
+		if err := tx.Reports.Rewrite(before.ID, func(original *hazard.Report) bool {
+			found := speaks(r.fields) && original.Texts != nil
 			if found {
-				said.Texts = nil
+				original.Texts = nil
 			}
-			return repeated.fromReport(said) || found
+			return repeated.fromReport(original) || found
 		}); err != nil {
 			return err
 		}
@@ -325,9 +325,9 @@ func (e *Editor) RedactProduct(ctx context.Context, who Author, id Ref, match Ma
 		if before.Source != "" {
 			whole := &removal{texts: slices.Collect(maps.Keys(removed)), replacer: strings.NewReplacer()}
 			for id := range of {
-				if err := tx.Reports.Rewrite(id, func(said *hazard.Report) (found bool) {
-					for i := range said.Products {
-						p := &said.Products[i]
+				if err := tx.Reports.Rewrite(id, func(original *hazard.Report) (found bool) {
+					for i := range original.Products {
+						p := &original.Products[i]
 						for _, text := range []*string{&p.Title, &p.Data, &p.Comment} {
 							found = whole.from(text) || found
 						}

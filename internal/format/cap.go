@@ -260,16 +260,16 @@ func newInfo(e *Entry, base string, sent hazard.Instant) capInfo {
 // of returns the block with one text. Fields set by an editor are in every block. The level is the
 // lower of the hazard's and the text's own: the highest of all blocks is the hazard's.
 func (in capInfo) of(h *hazard.Hazard, t *hazard.Text) capInfo {
-	said := h.In(t)
+	words := h.In(t)
 	in.Language, in.Event, in.Audience = clean(t.Language), cmp.Or(clean(t.Event), in.Event), clean(t.Audience)
 	in.SenderName, in.Contact, in.Instruction = cmp.Or(clean(t.Sender), in.SenderName), clean(t.Contact), clean(t.Instruction)
-	in.Headline, in.Response = clean(cmp.Or(t.Headline, said.Name)), slices.Clone(t.Responses)
+	in.Headline, in.Response = clean(cmp.Or(t.Headline, words.Name)), slices.Clone(t.Responses)
 	in.Parameter = slices.Clone(in.Parameter)
 	if h.EditedField("hazard_Name") {
 		in.Headline = clean(h.Name)
 	}
-	if in.Headline != clean(said.Name) { // a hazardd that reads it knows the name
-		in.Parameter = append(in.Parameter, capValue{capNameName, clean(said.Name)})
+	if in.Headline != clean(words.Name) { // a hazardd that reads it knows the name
+		in.Parameter = append(in.Parameter, capValue{capNameName, clean(words.Name)})
 	}
 	if in.Description = clean(t.Description); h.EditedField("description") {
 		in.Description = clean(h.Description)

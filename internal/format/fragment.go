@@ -27,9 +27,9 @@ type Cache struct {
 	seed maphash.Seed
 }
 
-// NewCache makes a Cache of at most most bytes.
-func NewCache(most int) *Cache {
-	return &Cache{lru.New[fragmentKey, Fragment](most), maphash.MakeSeed()}
+// NewCache makes a Cache of at most maxSize bytes.
+func NewCache(maxSize int) *Cache {
+	return &Cache{lru.New[fragmentKey, Fragment](maxSize), maphash.MakeSeed()}
 }
 
 // fragmentKey is all that a fragment depends on. The change that made a state names it, but the state ends by itself
@@ -58,17 +58,17 @@ func (c *Cache) key(w *Writer, h *hazard.Hazard, products int) fragmentKey {
 	for _, text := range [...]string{h.Name, h.Description, h.UpdateUser, h.Creator, h.URL, h.Comment, h.Source, h.Note, string(h.UUID[:]), string(h.Successor[:])} {
 		add(text)
 	}
-	said := -1
+	found := -1
 	for i := range h.Texts {
 		t := &h.Texts[i]
 		if h.Says() == t {
-			said = i
+			found = i
 		}
 		for _, text := range [...]string{t.Language, t.Name, t.Event, t.Headline, t.Description, t.Instruction, t.Sender, t.Contact, t.Web, t.Audience, t.Area} {
 			add(text)
 		}
 	}
-	add(strconv.Itoa(said))
+	add(strconv.Itoa(found))
 	for _, a := range h.Areas {
 		add(string(a.Role))
 		add(a.Digest)

@@ -37,31 +37,31 @@ func (r *Reach) Holds(lon, lat float64) bool {
 }
 
 // Distance returns the distance in meters from a place to the nearest place of the shapes, and 0
-// inside an area. If it is more than most, far is true. A line between two positions is straight on
+// inside an area. If it is more than maxMetres, far is true. A line between two positions is straight on
 // a map of longitude and latitude. Within 300 km the distance to it is accurate to 1 %.
-func (r *Reach) Distance(lon, lat, most float64) (metres float64, far bool) {
+func (r *Reach) Distance(lon, lat, maxMetres float64) (metres float64, far bool) {
 	if r.Holds(lon, lat) {
 		return 0, false
 	}
 	metres = math.Inf(1)
-	for _, b := range (Box{lon, lat, lon, lat}).Widened(most) {
+	for _, b := range (Box{lon, lat, lon, lat}).Widened(maxMetres) {
 		_ = r.lines.search(unbounded(), box{toMicro(b.West), toMicro(b.South), toMicro(b.East), toMicro(b.North)}, func(i int) error {
 			metres = min(metres, r.all[i].distance(lon, lat))
 			return nil
 		})
 	}
-	return metres, metres > most
+	return metres, metres > maxMetres
 }
 
 // DistanceOf is Distance for a shape: the distance of its nearest place, and 0 if it has a place in
 // common with one of the shapes.
-func (r *Reach) DistanceOf(s Shape, most float64) (metres float64, far bool) {
+func (r *Reach) DistanceOf(s Shape, maxMetres float64) (metres float64, far bool) {
 	own := NewReach(s)
 	metres = math.Inf(1)
 	for _, o := range own.all { // for two separate shapes, the shortest distance starts at an end of a side
 		for _, p := range []position{o.a, o.b} {
 			lon, lat := degrees(p.x), degrees(p.y)
-			if d, _ := r.Distance(lon, lat, min(most, metres)); d < metres {
+			if d, _ := r.Distance(lon, lat, min(maxMetres, metres)); d < metres {
 				metres = d
 			}
 			if metres == 0 {
@@ -69,11 +69,11 @@ func (r *Reach) DistanceOf(s Shape, most float64) (metres float64, far bool) {
 			}
 		}
 	}
-	for _, b := range BoundsOf(s).Widened(most) {
+	for _, b := range BoundsOf(s).Widened(maxMetres) {
 		_ = r.lines.search(unbounded(), box{toMicro(b.West), toMicro(b.South), toMicro(b.East), toMicro(b.North)}, func(i int) error {
 			side := r.all[i]
 			for _, p := range []position{side.a, side.b} {
-				if d, _ := own.Distance(degrees(p.x), degrees(p.y), min(most, metres)); d < metres {
+				if d, _ := own.Distance(degrees(p.x), degrees(p.y), min(maxMetres, metres)); d < metres {
 					metres = d
 				}
 			}
@@ -86,7 +86,7 @@ func (r *Reach) DistanceOf(s Shape, most float64) (metres float64, far bool) {
 			return nil
 		})
 	}
-	return metres, metres > most
+	return metres, metres > maxMetres
 }
 
 // Widened returns the box with all places at most that many meters from b, in parts that do not

@@ -9,11 +9,11 @@ const (
 )
 
 // Outline returns polygons without holes that do not overlap and that cover all areas of s, and
-// possibly more. Each has at most most positions; the last repeats the first. No place of s is
+// possibly more. Each has at most maxCorners positions; the last repeats the first. No place of s is
 // lost: a corner is removed where that makes the area larger, and two corners become the point
 // where their outer sides meet, starting with those that add least area. If that is not enough, the
-// result is a box. Lines and points are left out. most is at least 8.
-func (s Shape) Outline(most int) Shape {
+// result is a box. Lines and points are left out. maxCorners is at least 8.
+func (s Shape) Outline(maxCorners int) Shape {
 	out := s.WithoutHoles()
 	out.lines, out.points = nil, nil
 	for range 8 {
@@ -22,7 +22,7 @@ func (s Shape) Outline(most int) Shape {
 		} else if n > maxOutlines {
 			break
 		}
-		limit := min(most, max(8, maxOutlineCorner/len(out.polygons))) - 1
+		limit := min(maxCorners, max(8, maxOutlineCorner/len(out.polygons))) - 1
 		fits := true
 		var grown []Shape
 		for _, p := range out.polygons {
@@ -71,14 +71,14 @@ func grow(r ring, limit int) ring {
 }
 
 // growOnce removes corners that add at most add to twice the area each. It removes no two neighbors
-// and at most most corners.
-func growOnce(r ring, add float64, most int) ring {
+// and at most maxCorners corners.
+func growOnce(r ring, add float64, maxCorners int) ring {
 	n := len(r)
 	at := func(i int) position { return r[(i+n)%n] }
 	turn := func(i int) float64 { return float64(cross(at(i-1), at(i), at(i+1))) }
 	out := make(ring, 0, n)
 	for i := 0; i < n; i++ {
-		if most == 0 || i == 0 || i >= n-2 { // the ends stay in this round
+		if maxCorners == 0 || i == 0 || i >= n-2 { // the ends stay in this round
 			out = append(out, at(i))
 			continue
 		}
@@ -88,12 +88,12 @@ func growOnce(r ring, add float64, most int) ring {
 				continue
 			}
 			out = append(out, at(i+1))
-			i, most = i+1, most-1
+			i, maxCorners = i+1, maxCorners-1
 			continue
 		}
 		if p, more, ok := meeting(at(i-1), at(i), at(i+1), at(i+2)); ok && turn(i+1) > 0 && more <= add && out[len(out)-1] == at(i-1) {
 			out = append(out, p)
-			i, most = i+1, most-1
+			i, maxCorners = i+1, maxCorners-1
 			continue
 		}
 		out = append(out, at(i))

@@ -171,10 +171,10 @@ func (r *reader) check(p xy) (position, error) {
 	return position{toMicro(p.lon), toMicro(p.lat)}, nil
 }
 
-// checkAll checks positions. Unless they are read loosely, there must be at least atLeast.
-func (r *reader) checkAll(ps []xy, atLeast int) ([]position, error) {
-	if len(ps) < atLeast && !r.loose {
-		return nil, faultf("%d positions, expected at least %d", len(ps), atLeast)
+// checkAll checks positions. Unless they are read loosely, there must be at least minimum.
+func (r *reader) checkAll(ps []xy, minimum int) ([]position, error) {
+	if len(ps) < minimum && !r.loose {
+		return nil, faultf("%d positions, expected at least %d", len(ps), minimum)
 	}
 	out := make([]position, len(ps))
 	for i, p := range ps {
@@ -389,7 +389,7 @@ func (c *collection) looseArea(w *work, p polygon) {
 
 // hull adds the convex hull of r and marks the shape as coarse.
 func (c *collection) hull(w *work, r ring) {
-	w.grant(leastSteps) // enough for its sides, which are few or sorted
+	w.grant(minSteps) // enough for its sides, which are few or sorted
 	s := inWorld(w, hull(r))
 	c.coarse = true
 	c.polygons = append(c.polygons, s.polygons...)

@@ -11,11 +11,11 @@ const (
 	// each would need a hundred times as much.
 	requestSteps = 4_000_000
 
-	// looseSteps is the work allowed per position of a feed's geometry; leastSteps is allowed for
+	// looseSteps is the work allowed per position of a feed's geometry; minSteps is allowed for
 	// any geometry in addition. Published geometries need a quarter of it. So the cost of a payload
 	// grows linearly with its length.
 	looseSteps = 400
-	leastSteps = 1_000_000
+	minSteps   = 1_000_000
 
 	stepsPerSide     = 40 // sorting and indexing a side
 	stepsPerMeshSide = 80 // following a side around the areas beside it
@@ -45,7 +45,7 @@ type work struct {
 func requestWork() *work { return &work{left: requestSteps} }
 
 // looseWork returns the budget for geometries of feeds with that many positions.
-func looseWork(positions int) *work { return &work{left: leastSteps + positions*looseSteps} }
+func looseWork(positions int) *work { return &work{left: minSteps + positions*looseSteps} }
 
 // spend takes steps from the budget. It returns a *CostError once the budget is spent.
 func (w *work) spend(steps int) error {

@@ -116,7 +116,7 @@ func TestAFeedsGeometryCostsWhatItsLengthAllows(t *testing.T) {
 		if _, err = r.shape(tree); err != nil {
 			t.Fatal(err)
 		}
-		if limit := 5*leastSteps + 3*looseSteps*r.positions; r.work.spent > limit {
+		if limit := 5*minSteps + 3*looseSteps*r.positions; r.work.spent > limit {
 			t.Errorf("it took %d steps, expected at most %d for %d positions", r.work.spent, limit, r.positions)
 		}
 	}

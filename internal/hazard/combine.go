@@ -37,13 +37,13 @@ func (a Authority) Rank(t Type, source string) int {
 // A relayed report does not count beside a source of its own, and is over when the first relaying
 // server says so. Otherwise servers that mirror each other in a ring would keep an event alive that
 // each knows only from the others.
-func Combine(all []Said, order Authority, now Instant) Said {
+func Combine(all []EventState, order Authority, now Instant) EventState {
 	var sources []string
 	for _, s := range all {
 		sources = append(sources, s.Head.Source)
 	}
 	all = counting(all)
-	slices.SortFunc(all, func(a, b Said) int {
+	slices.SortFunc(all, func(a, b EventState) int {
 		return cmp.Or(
 			cmp.Compare(order.Rank(a.Head.Type, a.Head.Source), order.Rank(b.Head.Type, b.Head.Source)),
 			cmp.Compare(a.Head.Source, b.Head.Source), cmp.Compare(a.Head.Key, b.Head.Key))
@@ -52,32 +52,32 @@ func Combine(all []Said, order Authority, now Instant) Said {
 	for i := range all {
 		next, last = min(next, all[i].Next), max(last, all[i].Over())
 	}
-	counted := slices.DeleteFunc(slices.Clone(all), func(s Said) bool { return !s.inForce(now) })
+	counted := slices.DeleteFunc(slices.Clone(all), func(s EventState) bool { return !s.inForce(now) })
 	over := len(counted) == 0
 	if over {
-		counted = slices.DeleteFunc(slices.Clone(all), func(s Said) bool { return s.Over() != last })
+		counted = slices.DeleteFunc(slices.Clone(all), func(s EventState) bool { return s.Over() != last })
 	}
-	var said Said
+	var state EventState
 	for i := range counted {
-		another := func(s Said) bool { return s.Head.Source != counted[i].Head.Source }
+		another := func(s EventState) bool { return s.Head.Source != counted[i].Head.Source }
 		if i == 0 {
-			said = ofOneSource(slices.DeleteFunc(slices.Clone(counted), another))
-		} else if !slices.ContainsFunc(counted[:i], func(s Said) bool { return !another(s) }) { // otherwise it is combined with the other events of its source
+			state = ofOneSource(slices.DeleteFunc(slices.Clone(counted), another))
+		} else if !slices.ContainsFunc(counted[:i], func(s EventState) bool { return !another(s) }) { // otherwise it is combined with the other events of its source
 			s := ofOneSource(slices.DeleteFunc(slices.Clone(counted[i:]), another))
-			said.add(&s)
+			state.add(&s)
 		}
 	}
 	if over {
 		// If one of them simply ran out, the end is an expiry. Otherwise the most authoritative
 		// source gives the reason.
-		if slices.ContainsFunc(counted, func(s Said) bool { return s.Ended == "" }) {
-			said.Ended, said.EndedAt = "", 0
+		if slices.ContainsFunc(counted, func(s EventState) bool { return s.Ended == "" }) {
+			state.Ended, state.EndedAt = "", 0
 		} else {
-			said.Ended, said.EndedAt = counted[0].Ended, last
+			state.Ended, state.EndedAt = counted[0].Ended, last
 		}
-		said.End = last
+		state.End = last
 	}
-	head := &said.Head
+	head := &state.Head
 	if nameIsIdentity[head.Type] { // the best name outlives the report that it came from
 		for _, s := range all {
 			if s.Head.Type == head.Type && s.Ended != EndWithdrawn && !s.Head.Minor {
@@ -96,14 +96,14 @@ func Combine(all []Said, order Authority, now Instant) Said {
 			head.Category = Response
 		}
 	}
-	said.Shapes = nil
+	state.Shapes = nil
 	for i := range counted {
-		said.Shapes = append(said.Shapes, counted[i].Shapes...)
+		state.Shapes = append(state.Shapes, counted[i].Shapes...)
 	}
-	said.Shapes = said.Shapes[:min(len(said.Shapes), maxShapesRefs)]
-	said.Next, said.Ending = next, slices.ContainsFunc(all, func(s Said) bool { return s.Ending })
-	said.Sources = each(sources)
-	return said
+	state.Shapes = state.Shapes[:min(len(state.Shapes), maxShapesRefs)]
+	state.Next, state.Ending = next, slices.ContainsFunc(all, func(s EventState) bool { return s.Ending })
+	state.Sources = each(sources)
+	return state
 }
 
 // classes are the names of cyclones by wind speed; a name that contains another comes first.
@@ -116,7 +116,7 @@ var classes = []string{
 // classed returns the name of a cyclone with its class. If the source of the name gives no class,
 // it takes the class from another source with the same proper name. So a join does not turn "Super
 // Typhoon Dolphin" into "Tropical Cyclone Dolphin".
-func classed(head *Report, all []Said) string {
+func classed(head *Report, all []EventState) string {
 	const any = "Tropical Cyclone "
 	rest, ok := strings.CutPrefix(head.Name, any)
 	if !ok || head.Called == "" {
@@ -138,15 +138,15 @@ var nameIsIdentity = map[Type]bool{Earthquake: true, Volcano: true, Wildfire: tr
 
 // ofOneSource combines events of one source that are all in force, or all over, as Derive combines
 // the parts of an event: the latest one applies to all places, at the highest level of any.
-func ofOneSource(events []Said) Said {
-	said := slices.MaxFunc(events, func(a, b Said) int {
+func ofOneSource(events []EventState) EventState {
+	state := slices.MaxFunc(events, func(a, b EventState) int {
 		return cmp.Or(cmp.Compare(a.Head.Version, b.Head.Version), cmp.Compare(a.Head.Key, b.Head.Key))
 	})
 	if len(events) == 1 {
-		return said
+		return state
 	}
-	head := &said.Head
-	head.Areas, head.Notes, head.Measurements, said.Places, said.Within = nil, nil, nil, nil, nil
+	head := &state.Head
+	head.Areas, head.Notes, head.Measurements, state.Places, state.Within = nil, nil, nil, nil, nil
 	for _, s := range events {
 		if s.Head.Key != head.Key {
 			head.Texts = append(head.Texts[:len(head.Texts):len(head.Texts)], nobodysOwn(s.Head.Texts)...)
@@ -156,14 +156,14 @@ func ofOneSource(events []Said) Said {
 		head.Severity = max(head.Severity, s.Head.Severity)
 		head.Start = min(head.Start, s.Head.Start)
 		head.Areas = append(head.Areas, s.Head.Areas...)
-		said.Places = append(said.Places, s.Places...)
-		said.Within = append(said.Within, s.Within...)
-		said.End = max(said.End, s.End)
-		said.Open = said.Open || s.Open
+		state.Places = append(state.Places, s.Places...)
+		state.Within = append(state.Within, s.Within...)
+		state.End = max(state.End, s.End)
+		state.Open = state.Open || s.Open
 	}
 	head.Texts = BoundTexts(head.Texts)
-	said.Within = each(said.Within)
-	return said
+	state.Within = each(state.Within)
+	return state
 }
 
 // nobodysOwn returns texts without the mark that the hazard's name and description come from them.
@@ -176,30 +176,30 @@ func nobodysOwn(texts []Text) []Text {
 }
 
 // add fills the fields that more authoritative sources leave empty.
-func (said *Said) add(s *Said) {
-	head := &said.Head
-	if len(head.Areas) == 0 && len(said.Places) == 0 {
+func (state *EventState) add(s *EventState) {
+	head := &state.Head
+	if len(head.Areas) == 0 && len(state.Places) == 0 {
 		// A minor report still counts if its source has authority. A place is taken from any source
 		// that has one.
 		if head.Point == nil {
 			head.Point = s.Head.Point
 		}
 		if len(s.Head.Areas) > 0 || len(s.Places) > 0 {
-			head.Areas, said.Places, said.Within, said.PlacesOf = s.Head.Areas, s.Places, s.Within, s.PlacesOf
+			head.Areas, state.Places, state.Within, state.PlacesOf = s.Head.Areas, s.Places, s.Within, s.PlacesOf
 		}
 	}
 	head.Measurements = lacking(head.Measurements, s.Head.Measurements)
 	head.Texts = BoundTexts(otherLanguages(head.Texts, s.Head.Texts))
 	head.Called = cmp.Or(head.Called, s.Head.Called)
 	head.URL = cmp.Or(head.URL, s.Head.URL)
-	said.End = max(said.End, s.End)
-	said.Open = said.Open || s.Open
+	state.End = max(state.End, s.End)
+	state.Open = state.Open || s.Open
 }
 
 // counting returns the reports that count: those of original sources. If there are none, it returns
 // the relayed ones, and if any of these is over, only the one that ended first.
-func counting(all []Said) []Said {
-	kept := slices.DeleteFunc(slices.Clone(all), func(s Said) bool { return s.Head.Relayed })
+func counting(all []EventState) []EventState {
+	kept := slices.DeleteFunc(slices.Clone(all), func(s EventState) bool { return s.Head.Relayed })
 	if len(kept) > 0 {
 		return kept
 	}
@@ -209,5 +209,5 @@ func counting(all []Said) []Said {
 			over = min(over, s.EndedAt)
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(s Said) bool { return over < MaxInstant && (s.Ended == "" || s.EndedAt > over) })
+	return slices.DeleteFunc(slices.Clone(all), func(s EventState) bool { return over < MaxInstant && (s.Ended == "" || s.EndedAt > over) })
 }

@@ -113,7 +113,7 @@ func report(part string, version int64, places ...string) hazard.Report {
 		Areas: []hazard.Area{{Role: hazard.AlertArea, Geometry: part}}}
 }
 
-func areas(s hazard.Said) []string {
+func areas(s hazard.EventState) []string {
 	var parts []string
 	for _, a := range s.Head.Areas {
 		parts = append(parts, a.Geometry)
@@ -166,15 +166,15 @@ func TestDerive(t *testing.T) {
 			[]hazard.Report{replacing(report("a", at-10, "A"), "b"), replacing(report("b", at, "B"), "a")}, []string{"b"}, hazard.Watch, noon - 10, noon + 3_600_000, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			said := hazard.Derive(tt.parts, noon)
-			if got := areas(said); !slices.Equal(got, tt.areas) {
+			state := hazard.Derive(tt.parts, noon)
+			if got := areas(state); !slices.Equal(got, tt.areas) {
 				t.Errorf("areas %v, want %v", got, tt.areas)
 			}
-			if said.Head.Severity != tt.severity || said.Head.Start != tt.start || said.Ended != tt.ended {
-				t.Errorf("severity %s, start %s, ended %q; want %s, %s, %q", said.Head.Severity, said.Head.Start, said.Ended, tt.severity, tt.start, tt.ended)
+			if state.Head.Severity != tt.severity || state.Head.Start != tt.start || state.Ended != tt.ended {
+				t.Errorf("severity %s, start %s, ended %q; want %s, %s, %q", state.Head.Severity, state.Head.Start, state.Ended, tt.severity, tt.start, tt.ended)
 			}
-			if tt.ended == "" && said.End != tt.end {
-				t.Errorf("end %s, want %s", said.End, tt.end)
+			if tt.ended == "" && state.End != tt.end {
+				t.Errorf("end %s, want %s", state.End, tt.end)
 			}
 		})
 	}
@@ -198,8 +198,8 @@ func TestDeriveAndCombineChangeOnlyAtNext(t *testing.T) {
 			}
 			events = append(events, parts)
 		}
-		at := func(now hazard.Instant) hazard.Said {
-			var all []hazard.Said
+		at := func(now hazard.Instant) hazard.EventState {
+			var all []hazard.EventState
 			for _, parts := range events {
 				all = append(all, hazard.Derive(parts, now))
 			}
@@ -219,7 +219,7 @@ func TestDeriveAndCombineChangeOnlyAtNext(t *testing.T) {
 }
 
 func TestCombine(t *testing.T) {
-	said := func(source, key string, level hazard.Severity, version int64, end hazard.Instant) hazard.Report {
+	state := func(source, key string, level hazard.Severity, version int64, end hazard.Instant) hazard.Report {
 		r := report("", version)
 		r.Source, r.Key, r.Severity, r.Name, r.End = source, key, level, source+" "+key, new(end)
 		return r
@@ -230,18 +230,18 @@ func TestCombine(t *testing.T) {
 		head    string
 	}{
 		"of two events of one source the highest level counts, and the latest speaks (B2)": {
-			[]hazard.Report{said("x", "a", hazard.Information, 1, noon+9), said("x", "b", hazard.Warning, 2, noon+9)}, hazard.Warning, "x b"},
+			[]hazard.Report{state("x", "a", hazard.Information, 1, noon+9), state("x", "b", hazard.Warning, 2, noon+9)}, hazard.Warning, "x b"},
 		"whichever key is the smaller": {
-			[]hazard.Report{said("x", "b", hazard.Information, 2, noon+9), said("x", "a", hazard.Warning, 1, noon+9)}, hazard.Warning, "x b"},
+			[]hazard.Report{state("x", "b", hazard.Information, 2, noon+9), state("x", "a", hazard.Warning, 1, noon+9)}, hazard.Warning, "x b"},
 		"an authority that has run out hides nothing that holds (B1)": {
-			[]hazard.Report{said("nws", "a", hazard.Information, 1, noon), said("gdacs", "b", hazard.Warning, 1, noon+9)}, hazard.Warning, "gdacs b"},
+			[]hazard.Report{state("nws", "a", hazard.Information, 1, noon), state("gdacs", "b", hazard.Warning, 1, noon+9)}, hazard.Warning, "gdacs b"},
 		"an authority in force outranks a higher level": {
-			[]hazard.Report{said("nws", "a", hazard.Information, 1, noon+1), said("gdacs", "b", hazard.Warning, 1, noon+9)}, hazard.Information, "nws a"},
+			[]hazard.Report{state("nws", "a", hazard.Information, 1, noon+1), state("gdacs", "b", hazard.Warning, 1, noon+9)}, hazard.Information, "nws a"},
 		"when all is over it stays what it was last": {
-			[]hazard.Report{said("nws", "a", hazard.Information, 1, noon-5), said("gdacs", "b", hazard.Warning, 1, noon-1)}, hazard.Warning, "gdacs b"},
+			[]hazard.Report{state("nws", "a", hazard.Information, 1, noon-5), state("gdacs", "b", hazard.Warning, 1, noon-1)}, hazard.Warning, "gdacs b"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var all []hazard.Said
+			var all []hazard.EventState
 			for _, r := range tt.reports {
 				all = append(all, hazard.Derive([]hazard.Report{r}, noon))
 			}
@@ -256,14 +256,14 @@ func TestCombine(t *testing.T) {
 // The events of one source count together, even if another source comes between their types in the
 // order of authority (B2).
 func TestEventsOfOneSourceCountTogetherWhateverTheirTypes(t *testing.T) {
-	said := func(source, key string, kind hazard.Type, level hazard.Severity, version int64) hazard.Said {
+	state := func(source, key string, kind hazard.Type, level hazard.Severity, version int64) hazard.EventState {
 		r := report("", version)
 		r.Source, r.Key, r.Type, r.Severity, r.Name, r.End = source, key, kind, level, source+" "+key, new(noon+9)
 		return hazard.Derive([]hazard.Report{r}, noon)
 	}
 	order := hazard.Authority{hazard.Flood: {"nws", "cap"}, hazard.Tornado: {"cap", "nws"}}
-	got := hazard.Combine([]hazard.Said{
-		said("nws", "a", hazard.Flood, hazard.Information, 1), said("cap", "b", hazard.Flood, hazard.Watch, 1), said("nws", "c", hazard.Tornado, hazard.Warning, 2),
+	got := hazard.Combine([]hazard.EventState{
+		state("nws", "a", hazard.Flood, hazard.Information, 1), state("cap", "b", hazard.Flood, hazard.Watch, 1), state("nws", "c", hazard.Tornado, hazard.Warning, 2),
 	}, order, noon)
 	if got.Head.Severity != hazard.Warning || got.Head.Name != "nws c" {
 		t.Errorf("%s from %q, want the warning of nws", got.Head.Severity, got.Head.Name)
@@ -328,19 +328,19 @@ func TestDeriveNamesByTheHighestInForce(t *testing.T) {
 
 // D29: a join does not remove the class from the name.
 func TestCombineKeepsTheClassOfACyclone(t *testing.T) {
-	said := func(source, name, called string) hazard.Said {
+	state := func(source, name, called string) hazard.EventState {
 		return hazard.Derive([]hazard.Report{{Source: source, Key: "k", Version: 1, Name: name, Called: called, Type: hazard.Cyclone, Severity: hazard.Watch, End: new(hazard.Instant(100))}}, 0)
 	}
-	gdacs := said("gdacs", "Tropical Cyclone Dolphin - Japan", "Dolphin")
+	gdacs := state("gdacs", "Tropical Cyclone Dolphin - Japan", "Dolphin")
 	for name, tt := range map[string]struct {
-		other hazard.Said
+		other hazard.EventState
 		want  string
 	}{
-		"the same storm":  {said("eonet", "Super Typhoon Dolphin", "Dolphin"), "Super Typhoon Dolphin - Japan"},
-		"another storm":   {said("eonet", "Super Typhoon Lala", "Lala"), "Tropical Cyclone Dolphin - Japan"},
-		"without a class": {said("eonet", "Dolphin", "Dolphin"), "Tropical Cyclone Dolphin - Japan"},
+		"the same storm":  {state("eonet", "Super Typhoon Dolphin", "Dolphin"), "Super Typhoon Dolphin - Japan"},
+		"another storm":   {state("eonet", "Super Typhoon Lala", "Lala"), "Tropical Cyclone Dolphin - Japan"},
+		"without a class": {state("eonet", "Dolphin", "Dolphin"), "Tropical Cyclone Dolphin - Japan"},
 	} {
-		if got := hazard.Combine([]hazard.Said{gdacs, tt.other}, hazard.Authority{hazard.Cyclone: {"gdacs", "eonet"}}, 50).Head.Name; got != tt.want {
+		if got := hazard.Combine([]hazard.EventState{gdacs, tt.other}, hazard.Authority{hazard.Cyclone: {"gdacs", "eonet"}}, 50).Head.Name; got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
 	}

@@ -92,9 +92,9 @@ var hurricanePoints = map[Severity]float64{Warning: 18, Watch: 12}
 var levelPoints = map[Severity]float64{Warning: 30, Watch: 20, Advisory: 10, Information: 4}
 
 const (
-	deepKm        = 150 // an earthquake at this depth or deeper gets half the points
-	unknownPeople = 6   // points if the number of people is unknown: unknown does not mean none
-	mostPeople    = 25
+	deepKm          = 150 // an earthquake at this depth or deeper gets half the points
+	unknownPeople   = 6   // points if the number of people is unknown: unknown does not mean none
+	maxPeoplePoints = 25
 	// strongShaking is the intensity above which people count as shaken (Modified Mercalli VI,
 	// "strong").
 	strongShaking = 6
@@ -141,7 +141,7 @@ func ImportanceOf(h *Hazard) Importance {
 	how := map[CauseKind]string{ByShaking: "in strong shaking", ByWind: "in the winds of the storm", ByPeople: "in the area"}[shaken]
 	crowd := part{points: unknownPeople}
 	if people != nil {
-		crowd.points = min(max(4*math.Log10(float64(max(people.People, 1)))-8, 0), mostPeople)
+		crowd.points = min(max(4*math.Log10(float64(max(people.People, 1)))-8, 0), maxPeoplePoints)
 		crowd.cause = Cause{Kind: shaken, People: people.People, English: rounded(people.People) + " people " + how}
 	}
 	sure := part{}

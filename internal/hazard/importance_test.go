@@ -170,6 +170,6 @@ func importanceTable() string {
 			}
 		}
 	}
-	fmt.Fprintf(&out, "| people | 4 for each tenfold: 1,000 people %d, 100,000 people %d, 10 million people %d; at most %d; not known %d |\n", 4*3-8, 4*5-8, 4*7-8, mostPeople, unknownPeople)
+	fmt.Fprintf(&out, "| people | 4 for each tenfold: 1,000 people %d, 100,000 people %d, 10 million people %d; at most %d; not known %d |\n", 4*3-8, 4*5-8, 4*7-8, maxPeoplePoints, unknownPeople)
 	return out.String()
 }

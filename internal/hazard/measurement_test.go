@@ -22,8 +22,8 @@ func TestWhichMeasurementsCount(t *testing.T) {
 		part("nhc", "a", "two", value(hazard.Pressure, 940), value(hazard.Wind, 180)),
 	}, 10)
 	gdacs := hazard.Derive([]hazard.Report{part("gdacs", "b", "", value(hazard.GDACSLevel, 3), value(hazard.Wind, 250))}, 10)
-	said := hazard.Combine([]hazard.Said{gdacs, nhc}, order, 10)
-	got := said.Head.Measurements
+	state := hazard.Combine([]hazard.EventState{gdacs, nhc}, order, 10)
+	got := state.Head.Measurements
 	want := []hazard.Measurement{
 		{Name: hazard.GDACSLevel, Value: 3, Source: "gdacs"},
 		{Name: hazard.Pressure, Value: 940, Source: "nhc"},

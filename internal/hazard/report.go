@@ -196,8 +196,8 @@ func named(words ...string) uuid.UUID {
 	return uuid.NewSHA1(namespace, name)
 }
 
-// Said is the present state of an event according to one source, all parts combined.
-type Said struct {
+// EventState is the present state of an event according to one source, all parts combined.
+type EventState struct {
 	// Head is the latest report in force. Its name and description come from the latest part with
 	// the highest level. Start, End, Areas, Products, Notes and Texts combine all parts in force;
 	// Measurements holds the worst values; Refs come from all parts.
@@ -229,7 +229,7 @@ type Said struct {
 }
 
 // Over returns when the event is over according to its reports.
-func (s *Said) Over() Instant {
+func (s *EventState) Over() Instant {
 	switch {
 	case s.Ended != "":
 		return s.EndedAt
@@ -240,7 +240,7 @@ func (s *Said) Over() Instant {
 }
 
 // inForce reports whether the event is in force at now.
-func (s *Said) inForce(now Instant) bool { return s.Over() > now }
+func (s *EventState) inForce(now Instant) bool { return s.Over() > now }
 
 // Derive combines the latest report of each part of an event to the source's state of the event at
 // now. parts has at least one report, in any order. For each place, the latest report that names it
@@ -248,13 +248,13 @@ func (s *Said) inForce(now Instant) bool { return s.Over() > now }
 // When the last part has left, the event is over and keeps its state from just before.
 //
 // Derive depends on its arguments only. So late, repeated and reordered reports give the same
-// result in the end, and it can compute the state at any moment. Said.Next is when to call it
+// result in the end, and it can compute the state at any moment. EventState.Next is when to call it
 // again.
-func Derive(parts []Report, now Instant) Said {
+func Derive(parts []Report, now Instant) EventState {
 	parts = slices.Clone(parts)
 	slices.SortFunc(parts, func(a, b Report) int { return cmp.Or(cmp.Compare(a.Version, b.Version), cmp.Compare(a.Part, b.Part)) })
 
-	said := Said{Owned: map[string]bool{}, Next: MaxInstant}
+	state := EventState{Owned: map[string]bool{}, Next: MaxInstant}
 	owned := owners(parts)
 	last := MinInstant // end of the last part that covers a place
 	var counted []int
@@ -262,23 +262,23 @@ func Derive(parts []Report, now Instant) Said {
 		if len(owned[i]) == 0 {
 			continue
 		}
-		said.Owned[parts[i].Part] = true
+		state.Owned[parts[i].Part] = true
 		over := parts[i].OverAt()
 		if last = max(last, over); over > now {
 			counted = append(counted, i)
-			said.Next = min(said.Next, over)
-			said.Ending = said.Ending || parts[i].Ended != ""
+			state.Next = min(state.Next, over)
+			state.Ending = state.Ending || parts[i].Ended != ""
 		}
 	}
 	spoken, over := now, len(counted) == 0 // the moment as of which texts count
 	if over {
 		spoken = last - 1
 		counted = slices.DeleteFunc(slices.Sorted(maps.Keys(owned)), func(i int) bool { return parts[i].OverAt() != last })
-		said.Ended, said.EndedAt = lastWord(parts, counted)
+		state.Ended, state.EndedAt = lastWord(parts, counted)
 	}
-	said.Head = parts[counted[len(counted)-1]]
-	head := &said.Head
-	said.PlacesOf = head.Source
+	state.Head = parts[counted[len(counted)-1]]
+	head := &state.Head
+	state.PlacesOf = head.Source
 	head.Start = firstStart(parts)
 	head.Areas, head.Products, head.Notes, head.Refs, head.Measurements = nil, nil, nil, allRefs(parts), nil
 	loudest := counted[0] // the latest with the highest level: level and texts must come from the same part
@@ -291,22 +291,22 @@ func Derive(parts []Report, now Instant) Said {
 	head.Severity, head.Level, head.Type, head.Name, head.Description = p.Severity, p.Level, p.Type, p.Name, p.Description
 	var until Instant
 	head.Texts, until = addTexts(nil, p.Texts, spoken, true)
-	said.Next = min(said.Next, until)
-	said.End = parts[counted[0]].endAt()
+	state.Next = min(state.Next, until)
+	state.End = parts[counted[0]].endAt()
 	for _, i := range counted {
 		p := parts[i]
-		said.End = max(said.End, p.endAt())
-		said.Open = said.Open || p.Open && p.Ended == ""
+		state.End = max(state.End, p.endAt())
+		state.Open = state.Open || p.Open && p.Ended == ""
 		head.Areas = append(head.Areas, p.Areas...)
 		head.Notes = addNotes(head.Notes, p.Notes)
 		head.Measurements = worst(head.Measurements, p.Measurements)
 		if i != loudest {
 			head.Texts, until = addTexts(head.Texts, p.Texts, spoken, false)
-			said.Next = min(said.Next, until)
+			state.Next = min(state.Next, until)
 		}
 		if len(p.Areas) == 0 && len(p.Places) > 0 {
-			said.Places = append(said.Places, owned[i]...)
-			said.Within = append(said.Within, p.Within...)
+			state.Places = append(state.Places, owned[i]...)
+			state.Within = append(state.Within, p.Within...)
 		}
 		head.Products = mergeProducts(head.Products, p.Products, owned[i][0])
 	}
@@ -318,10 +318,10 @@ func Derive(parts []Report, now Instant) Said {
 	}
 	head.Texts = BoundTexts(head.Texts)
 	if over {
-		said.Next = MaxInstant
+		state.Next = MaxInstant
 	}
-	said.Within = each(said.Within)
-	return said
+	state.Within = each(state.Within)
+	return state
 }
 
 // each returns the distinct words of a list, sorted.

@@ -149,18 +149,18 @@ type Spoken struct {
 // In returns the hazard in the language of one of its Texts. Fields set by an editor stay the same
 // in every language.
 func (h *Hazard) In(t *Text) *Hazard {
-	said := *h.Stored()
-	said.Spoken = &Spoken{t, said.Name, said.Description}
+	state := *h.Stored()
+	state.Spoken = &Spoken{t, state.Name, state.Description}
 	if t.Own {
-		return &said
+		return &state
 	}
 	if !h.EditedField("hazard_Name") {
-		said.Name = cmp.Or(CleanLine(t.Name), said.Name)
+		state.Name = cmp.Or(CleanLine(t.Name), state.Name)
 	}
 	if body := Clean(t.Body()); body != "" && !h.EditedField("description") {
-		said.Description = body
+		state.Description = body
 	}
-	return &said
+	return &state
 }
 
 // Stored undoes In.

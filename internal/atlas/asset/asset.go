@@ -79,7 +79,7 @@ const (
 func column(lon float64) int64 { return clamp((lon+180)*cellsPerDegree, cellColumns) }
 func row(lat float64) int64    { return clamp((lat+90)*cellsPerDegree, cellRows) }
 
-func clamp(v float64, most int64) int64 { return max(0, min(int64(math.Floor(v)), most-1)) }
+func clamp(v float64, size int64) int64 { return max(0, min(int64(math.Floor(v)), size-1)) }
 
 // Cell is the cell that a box lies in.
 func Cell(b geo.Box) int64 {

@@ -149,13 +149,13 @@ func (f *file) add(a *Asset) error {
 }
 
 // text checks a text and returns it cleaned.
-func (f *file) text(at, name, value string, most int) (string, error) {
+func (f *file) text(at, name, value string, limit int) (string, error) {
 	if !utf8.ValidString(value) {
 		return "", f.fault(at, "%s: %.60q is not UTF-8; save the file as UTF-8", name, value)
 	}
 	value = hazard.CleanLine(value)
-	if n := utf8.RuneCountInString(value); n > most {
-		return "", f.fault(at, "%s: %d characters, at most %d are allowed: %.60q", name, n, most, value)
+	if n := utf8.RuneCountInString(value); n > limit {
+		return "", f.fault(at, "%s: %d characters, at most %d are allowed: %.60q", name, n, limit, value)
 	}
 	return value, nil
 }
@@ -306,7 +306,7 @@ func (f *file) record(at string, columns map[string]int, record []string, comma 
 }
 
 // degrees reads a coordinate. Where commas do not separate fields, one may stand for the decimal point, as spreadsheets of many countries write it.
-func (f *file) degrees(at, name, text string, most float64, comma rune) (float64, error) {
+func (f *file) degrees(at, name, text string, limit float64, comma rune) (float64, error) {
 	if text == "" {
 		return 0, f.fault(at, "%s: is missing, expected degrees", name)
 	}
@@ -318,10 +318,10 @@ func (f *file) degrees(at, name, text string, most float64, comma rune) (float64
 	switch {
 	case err != nil || strings.ContainsAny(number, "xXpPnN_"): // no hexadecimal numbers, Inf or NaN
 		return 0, f.fault(at, "%s: %.60q is not a number of degrees", name, text)
-	case !(-most <= v && v <= most) && name == "lat" && -180 <= v && v <= 180:
+	case !(-limit <= v && v <= limit) && name == "lat" && -180 <= v && v <= 180:
 		return 0, f.fault(at, "lat: %.60q is not from -90 to 90; are lon and lat swapped?", text)
-	case !(-most <= v && v <= most):
-		return 0, f.fault(at, "%s: %.60q is not from -%v to %v degrees (WGS 84)", name, text, most, most)
+	case !(-limit <= v && v <= limit):
+		return 0, f.fault(at, "%s: %.60q is not from -%v to %v degrees (WGS 84)", name, text, limit, limit)
 	}
 	return math.Round(v*1e6) / 1e6, nil // as shapes are kept
 }

@@ -64,8 +64,8 @@ func Expose(g *Grid, key string, areas []Area, drawn []Drawn, lon, lat float64) 
 // errNoData means that a grid lacks data for too much of an area.
 var errNoData = errors.New("the grid has no data for a part of the area")
 
-// mostMissing is the maximum share of an area's people that may live where a grid has no data.
-const mostMissing = 0.05
+// maxMissing is the maximum share of an area's people that may live where a grid has no data.
+const maxMissing = 0.05
 
 func expose(g *Grid, key string, areas []Area, drawn []Drawn, lon, lat float64) (*hazard.Exposure, error) {
 	e := &hazard.Exposure{Of: key, Grid: g.ID, Method: g.Name, Year: g.Year}
@@ -198,7 +198,7 @@ func count(g *Grid, s geo.Shape) (*hazard.Estimate, error) {
 	if err != nil {
 		return nil, err
 	}
-	if sum.Missing > mostMissing*(sum.People+sum.Missing) {
+	if sum.Missing > maxMissing*(sum.People+sum.Missing) {
 		return nil, errNoData
 	}
 	return &hazard.Estimate{People: int64(math.Round(sum.People)), Low: int64(sum.Low), High: int64(math.Ceil(sum.High))}, nil

@@ -60,7 +60,7 @@ const degreeKm = 111.195
 const urban = 4000
 
 // most is the maximum share of a tile's people that live in its towns.
-const most = 0.95
+const maxTownShare = 0.95
 
 // allLand is the mask of a tile that is all land.
 const allLand = 1<<36 - 1
@@ -124,8 +124,8 @@ func (g *Grid) spread(tile int, mask uint64, towns []spot, into []float64) {
 		inTowns += float64(t.people)
 	}
 	scale := 1.0
-	if inTowns > most*total {
-		scale = most * total / inTowns
+	if inTowns > maxTownShare*total {
+		scale = maxTownShare * total / inTowns
 	}
 	lat := g.North - (float64(tile/g.Cols)+0.5)*g.Cell*float64(g.Side)
 	high := g.Cell * degreeKm // height of a cell, km

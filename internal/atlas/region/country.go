@@ -183,10 +183,10 @@ var countries = sync.OnceValue(func() *countryTable {
 
 const metresPerDegree = 111_195 // of a sphere of 6,371 km, as geo.Distance has it
 
-// distance returns how far a place is from a polygon: 0 inside, +Inf beyond most metres.
-func (p *polygon) distance(lon, lat, most float64) float64 {
+// distance returns how far a place is from a polygon: 0 inside, +Inf beyond maxMetres.
+func (p *polygon) distance(lon, lat, maxMetres float64) float64 {
 	best := math.Inf(1)
-	dy := most / metresPerDegree
+	dy := maxMetres / metresPerDegree
 	if lat < p.south-dy || lat > p.north+dy {
 		return best
 	}
@@ -221,7 +221,7 @@ func (p *polygon) distance(lon, lat, most float64) float64 {
 		if inside {
 			return 0
 		}
-		if d := math.Sqrt(near) * metresPerDegree; d <= most {
+		if d := math.Sqrt(near) * metresPerDegree; d <= maxMetres {
 			best = min(best, d)
 		}
 	}

@@ -67,13 +67,13 @@ func read(packed []byte) (*towns, error) {
 		}
 		t.people[i] = int32(people)
 	}
-	most := uint64(0)
+	last := uint64(0)
 	for i := range t.division {
 		at, err := binary.ReadUvarint(r)
 		if err != nil || at > math.MaxUint16 {
 			return nil, fmt.Errorf("towns: division %d is %d: %v", i, at, err)
 		}
-		t.division[i], most = uint16(at), max(most, at)
+		t.division[i], last = uint16(at), max(last, at)
 	}
 	size, err := binary.ReadUvarint(r)
 	if err != nil || size > uint64(r.Len()) {
@@ -87,8 +87,8 @@ func read(packed []byte) (*towns, error) {
 		}
 		t.divisions = append(t.divisions, Division{code, name})
 	}
-	if most > uint64(len(t.divisions)) {
-		return nil, fmt.Errorf("towns: a town in division %d of %d", most, len(t.divisions))
+	if last > uint64(len(t.divisions)) {
+		return nil, fmt.Errorf("towns: a town in division %d of %d", last, len(t.divisions))
 	}
 	rest = rest[size:]
 	if len(rest) < 2*int(n) {

@@ -165,10 +165,10 @@ func brief(n *yaml.Node) string {
 		if n.Tag == "!!null" {
 			return "empty"
 		}
-		const most = 60
+		const maxLetters = 60
 		value := hazard.CleanLine(n.Value)
-		if utf8.RuneCountInString(value) > most {
-			value = string([]rune(value)[:most]) + "…"
+		if utf8.RuneCountInString(value) > maxLetters {
+			value = string([]rune(value)[:maxLetters]) + "…"
 		}
 		return strconv.Quote(value)
 	}
@@ -186,8 +186,8 @@ func (r *reader) word(n *yaml.Node, field string) string {
 	return n.Value
 }
 
-// text reads a text of at most most characters. If there is none, it is empty, and a fault.
-func (r *reader) text(n *yaml.Node, field string, most int, clean func(string) string) string {
+// text reads a text of at most maxLetters characters. If there is none, it is empty, and a fault.
+func (r *reader) text(n *yaml.Node, field string, maxLetters int, clean func(string) string) string {
 	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
 		r.fault(n, field, "is %s; expected a text", brief(n))
 		return ""
@@ -196,8 +196,8 @@ func (r *reader) text(n *yaml.Node, field string, most int, clean func(string) s
 	if s == "" {
 		r.fault(n, field, "is empty; expected a text")
 	}
-	if c := utf8.RuneCountInString(s); c > most {
-		r.fault(n, field, "has %d characters; at most %d are allowed", c, most)
+	if c := utf8.RuneCountInString(s); c > maxLetters {
+		r.fault(n, field, "has %d characters; at most %d are allowed", c, maxLetters)
 	}
 	return s
 }

@@ -41,7 +41,7 @@ type Message struct {
 type Chain struct {
 	hazard   *hazard.Hazard
 	files    map[int64]string // what a message says about each product, by product number
-	said     [sha256.Size]byte
+	content  [sha256.Size]byte
 	kind     Kind // kind of the last message; empty if there is none
 	first    int64
 	Messages []Message
@@ -72,22 +72,22 @@ func (c *Chain) Add(change *hazard.Change) {
 	if h.OrgID == hazard.NoOrg {
 		return
 	}
-	said := c.says()
-	if c.kind != "" && said == c.said && !(change.Hazard != nil && change.Redacts()) {
+	content := c.says()
+	if c.kind != "" && content == c.content && !(change.Hazard != nil && change.Redacts()) {
 		return
 	}
 	over := h.Status == hazard.Expired && h.Reason != hazard.EndExpired || !h.ActiveAt(change.At) && c.kind != ""
 	kind := Update
 	switch {
 	case over && (c.kind == "" || c.kind == Cancel && !change.Redacts()):
-		c.said = said
+		c.content = content
 		return // there is nothing to cancel
 	case over:
 		kind = Cancel
 	case c.kind == "" || c.kind == Cancel:
 		kind, c.first = Alert, change.Number
 	}
-	c.said, c.kind = said, kind
+	c.content, c.kind = content, kind
 	c.Messages = append(c.Messages, Message{Number: change.Number, Hazard: h.ID, Org: h.OrgID, Kind: kind, Sent: change.At, First: c.first})
 }
 
@@ -97,11 +97,11 @@ func fileOf(p *hazard.Product) string {
 	if p.Deleted || p.Restricted() || p.Hidden || p.File == nil {
 		return ""
 	}
-	said := p.Title + "\x00" + p.File.Digest + "\x00" + p.File.Name
+	content := p.Title + "\x00" + p.File.Digest + "\x00" + p.File.Name
 	if len(p.Redacted) > 0 {
-		said += "\x00" + strconv.FormatInt(p.Version, 10)
+		content += "\x00" + strconv.FormatInt(p.Version, 10)
 	}
-	return said
+	return content
 }
 
 // says returns a digest of everything that a message says about the hazard.

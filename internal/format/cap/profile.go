@@ -158,9 +158,9 @@ var (
 )
 
 func (p *Profile) check(bad *hazard.InvalidError) {
-	line := func(field, value string, least, most int) {
-		if n := utf8.RuneCountInString(value); n < least || n > most || hazard.CleanLine(value) != value {
-			bad.Add(field, "must be one line of %d to %d characters without blanks around it", least, most)
+	line := func(field, value string, minLetters, maxLetters int) {
+		if n := utf8.RuneCountInString(value); n < minLetters || n > maxLetters || hazard.CleanLine(value) != value {
+			bad.Add(field, "must be one line of %d to %d characters without blanks around it", minLetters, maxLetters)
 		}
 	}
 	if !senderForm.MatchString(p.Sender) || hazard.CleanLine(p.Sender) != p.Sender {

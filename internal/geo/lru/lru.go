@@ -10,7 +10,7 @@ import (
 // Cache keeps values whose sizes add up to at most a number of bytes. A value larger than an eighth of that is not kept, so
 // that no single one drives out all others. It is safe for concurrent use.
 type Cache[K comparable, V any] struct {
-	most int
+	maxSize int
 
 	mu    sync.Mutex
 	size  int
@@ -24,9 +24,9 @@ type entry[K comparable, V any] struct {
 	size  int
 }
 
-// New makes a Cache of at most most bytes.
-func New[K comparable, V any](most int) *Cache[K, V] {
-	return &Cache[K, V]{most: most, byKey: map[K]*list.Element{}, used: list.New()}
+// New makes a Cache of at most maxSize bytes.
+func New[K comparable, V any](maxSize int) *Cache[K, V] {
+	return &Cache[K, V]{maxSize: maxSize, byKey: map[K]*list.Element{}, used: list.New()}
 }
 
 // Get returns the value of key, and whether there is one.
@@ -43,7 +43,7 @@ func (c *Cache[K, V]) Get(key K) (value V, ok bool) {
 
 // Put keeps the value of key, which has size bytes, unless there is one already.
 func (c *Cache[K, V]) Put(key K, value V, size int) {
-	if size > c.most/8 {
+	if size > c.maxSize/8 {
 		return
 	}
 	c.mu.Lock()
@@ -52,7 +52,7 @@ func (c *Cache[K, V]) Put(key K, value V, size int) {
 		return
 	}
 	c.byKey[key] = c.used.PushFront(&entry[K, V]{key, value, size})
-	for c.size += size; c.size > c.most; {
+	for c.size += size; c.size > c.maxSize; {
 		oldest := c.used.Remove(c.used.Back()).(*entry[K, V])
 		delete(c.byKey, oldest.key)
 		c.size -= oldest.size

@@ -104,7 +104,7 @@ func unpack(f *zip.File, left *int) (data []byte, err error) {
 var errShort = errors.New("it ends too early")
 
 // join combines shapes and the rows of their table into features.
-func join(shp, dbf []byte, most int) ([]jsontext.Value, error) {
+func join(shp, dbf []byte, limit int) ([]jsontext.Value, error) {
 	const header = 100
 	if len(shp) < header || binary.BigEndian.Uint32(shp) != 9994 {
 		return nil, errors.New("it does not start like a shapefile")
@@ -134,7 +134,7 @@ func join(shp, dbf []byte, most int) ([]jsontext.Value, error) {
 		if deleted || geometry == "" {
 			continue
 		}
-		if len(features) == most {
+		if len(features) == limit {
 			return nil, fmt.Errorf("more than %d features", maxFeatures)
 		}
 		features = append(features, jsontext.Value(`{"type":"Feature","geometry":`+geometry+`,"properties":`+properties+`}`))

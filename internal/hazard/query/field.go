@@ -75,7 +75,7 @@ var fields = sync.OnceValue(func() []Field {
 			return float64(get(e.People)), true
 		}
 	}
-	said := func(get func(*hazard.Text) string) func(*hazard.Hazard) string {
+	inTexts := func(get func(*hazard.Text) string) func(*hazard.Hazard) string {
 		return func(h *hazard.Hazard) string {
 			if t := h.Says(); t != nil {
 				return get(t)
@@ -143,10 +143,10 @@ var fields = sync.OnceValue(func() []Field {
 				yield(string(role))
 			}
 		}), text: func(h *hazard.Hazard) string { return string(h.ShownRole()) }},
-		{Name: "language", Title: "Language of its authority's words", text: said(func(t *hazard.Text) string { return t.Language })},
-		{Name: "headline", Title: "Headline", text: said(func(t *hazard.Text) string { return t.Headline })},
-		{Name: "instruction", Title: "Instruction", text: said(func(t *hazard.Text) string { return t.Instruction })},
-		{Name: "response_type", Title: "What to do, by CAP's words", text: said(func(t *hazard.Text) string { return strings.Join(t.Responses, " ") })},
+		{Name: "language", Title: "Language of its authority's words", text: inTexts(func(t *hazard.Text) string { return t.Language })},
+		{Name: "headline", Title: "Headline", text: inTexts(func(t *hazard.Text) string { return t.Headline })},
+		{Name: "instruction", Title: "Instruction", text: inTexts(func(t *hazard.Text) string { return t.Instruction })},
+		{Name: "response_type", Title: "What to do, by CAP's words", text: inTexts(func(t *hazard.Text) string { return strings.Join(t.Responses, " ") })},
 		{Name: "people", Title: "People in its area", Kind: NumberField, Whole: true, Nullable: true, number: people(func(e *hazard.Estimate) int64 { return e.People })},
 		{Name: "people_low", Title: "People in its area, low estimate", Kind: NumberField, Whole: true, Nullable: true, number: people(func(e *hazard.Estimate) int64 { return e.Low })},
 		{Name: "people_high", Title: "People in its area, high estimate", Kind: NumberField, Whole: true, Nullable: true, number: people(func(e *hazard.Estimate) int64 { return e.High })},

@@ -424,11 +424,11 @@ func (p *parser) measures(value string) {
 		if okLow, okHigh := bound(low, &m.Low), bound(high, &m.High); !okLow || !okHigh {
 			continue
 		}
-		least, most := info.Range()
+		lowest, highest := info.Range()
 		switch {
 		case m.Low > m.High:
 			p.fault("measure", "%s: %.60q begins with the greater value, expected low..high", name, span)
-		case m.High < least || m.Low > most:
+		case m.High < lowest || m.Low > highest:
 			p.fault("measure", "%s: %.60q lets nothing through: no value can be there, expected %s", name, span, expected(&info))
 		case !slices.Contains(p.Measures, m):
 			p.Measures = append(p.Measures, m)

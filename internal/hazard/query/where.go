@@ -642,11 +642,11 @@ func implyList[T any](list *[]T, texts []string, of func(string) T) {
 // WholeBounds is a comparison of whole numbers that says the same as one with n: by and the number to compare with. If none does, never or always
 // holds says what it comes to.
 func WholeBounds(by cql.Comparator, n float64) (cql.Comparator, int64, *bool) {
-	const most = 1 << 53
+	const maxExact = 1 << 53
 	always := func(v bool) (cql.Comparator, int64, *bool) { return by, 0, &v }
 	switch by {
 	case cql.Equal, cql.NotEqual:
-		if n != math.Trunc(n) || math.Abs(n) > most {
+		if n != math.Trunc(n) || math.Abs(n) > maxExact {
 			return always(by == cql.NotEqual)
 		}
 		return by, int64(n), nil
@@ -655,10 +655,10 @@ func WholeBounds(by cql.Comparator, n float64) (cql.Comparator, int64, *bool) {
 	default:
 		n = math.Floor(n)
 	}
-	if n > most {
+	if n > maxExact {
 		return always(by == cql.Less || by == cql.LessOrEqual)
 	}
-	if n < -most {
+	if n < -maxExact {
 		return always(by == cql.Greater || by == cql.GreaterOrEqual)
 	}
 	return by, int64(n), nil

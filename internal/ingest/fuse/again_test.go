@@ -187,7 +187,7 @@ func TestACancelOfOneIssueLeavesTheOther(t *testing.T) {
 func TestProductsBelongToTheEventThatGaveThem(t *testing.T) {
 	d := newDesk(t)
 	report := func(key string, version int64) hazard.Report {
-		return with(said("gdacs", key, hazard.Flood, noon, 1, 1), func(r *hazard.Report) {
+		return with(reportOf("gdacs", key, hazard.Flood, noon, 1, 1), func(r *hazard.Report) {
 			r.Version, r.Refs = version, []string{"glide:FL-2026-000001"}
 			r.Products = []hazard.ReportProduct{{Key: "gdacs", Title: "folder of " + key, Type: hazard.FolderProduct, Time: noon},
 				{Key: "text", Parent: "gdacs", Title: "text of " + key, Type: hazard.TextProduct, Data: "x", Time: noon}}

@@ -66,7 +66,7 @@ func (a areas) joined(shapes []geo.Shape, keys []digest) (geo.Shape, bool) {
 func (a areas) prepare(ctx context.Context, reports []hazard.Report, places source.Places, now hazard.Instant) {
 	events := map[string][]hazard.Report{}
 	for i := range reports {
-		if r := &reports[i]; tellsWhere(r) {
+		if r := &reports[i]; hasArea(r) {
 			events[r.Key] = append(events[r.Key], *r)
 		}
 	}
@@ -74,12 +74,12 @@ func (a areas) prepare(ctx context.Context, reports []hazard.Report, places sour
 		if ctx.Err() != nil {
 			return
 		}
-		said := hazard.Derive(parts, now)
+		state := hazard.Derive(parts, now)
 		var named []geo.Shape
 		if places != nil {
-			named, _, _ = shapesOf(ctx, places, said.Places, said.Within)
+			named, _, _ = shapesOf(ctx, places, state.Places, state.Within)
 		}
-		a.place(said.Head.Areas, named)
+		a.place(state.Head.Areas, named)
 	}
 }
 
@@ -120,30 +120,30 @@ func (a areas) place(list []hazard.Area, named []geo.Shape) (placed []placedArea
 
 // place returns the area of an event: one shape per role, in the order of areaRoles; empty if
 // unknown. If a wider place, or the outline of the country, replaces an unknown shape, it adds a
-// note to said. all holds the reports of all sources that said combines.
-func (w *writer) place(said *hazard.Said, all []hazard.Said) []placedArea {
-	named, missing, wider := w.named(said)
-	placed := w.in.areas.place(said.Head.Areas, named)
+// note to state. all holds the reports of all sources that state combines.
+func (w *writer) place(state *hazard.EventState, all []hazard.EventState) []placedArea {
+	named, missing, wider := w.named(state)
+	placed := w.in.areas.place(state.Head.Areas, named)
 	switch {
 	case len(missing) == 0:
 	case wider:
-		said.Head.Notes = append(slices.Clone(said.Head.Notes), fmt.Sprintf("the area is that of wider places: no shape is known of all of %s", sample(said.Places)))
+		state.Head.Notes = append(slices.Clone(state.Head.Notes), fmt.Sprintf("the area is that of wider places: no shape is known of all of %s", sample(state.Places)))
 	case len(named) > 0:
-		said.Head.Notes = append(slices.Clone(said.Head.Notes), fmt.Sprintf("the area lacks places with unknown shapes: %s", sample(missing)))
-	case len(placed) == 0 && said.Ended == "":
-		return w.standIn(said, all)
+		state.Head.Notes = append(slices.Clone(state.Head.Notes), fmt.Sprintf("the area lacks places with unknown shapes: %s", sample(missing)))
+	case len(placed) == 0 && state.Ended == "":
+		return w.standIn(state, all)
 	}
 	return placed
 }
 
 // named returns the shapes of the places that came without a geometry, and the codes of unknown
 // ones; wider reports whether wider places replace them.
-func (w *writer) named(said *hazard.Said) (shapes []geo.Shape, missing []string, wider bool) {
-	places := w.in.known.Places[said.PlacesOf]
+func (w *writer) named(state *hazard.EventState) (shapes []geo.Shape, missing []string, wider bool) {
+	places := w.in.known.Places[state.PlacesOf]
 	if places == nil {
-		return nil, said.Places, false
+		return nil, state.Places, false
 	}
-	return shapesOf(w.ctx, places, said.Places, said.Within)
+	return shapesOf(w.ctx, places, state.Places, state.Within)
 }
 
 // shapesOf does the same as named, for the codes of places and of the wider places around them.
@@ -169,13 +169,13 @@ func shapesOf(ctx context.Context, places source.Places, codes, within []string)
 
 // standIn returns the area of a hazard if no shape of its places is known: the area from another of
 // its sources, or else the outline of the country, or nil. It is not used for joins (see where).
-func (w *writer) standIn(said *hazard.Said, all []hazard.Said) []placedArea {
-	home, ok := w.in.known.Countries[said.PlacesOf]
+func (w *writer) standIn(state *hazard.EventState, all []hazard.EventState) []placedArea {
+	home, ok := w.in.known.Countries[state.PlacesOf]
 	if !ok {
 		return nil
 	}
 	// Another source of the hazard may know the place better, although it has less authority.
-	all = slices.SortedFunc(slices.Values(all), func(a, b hazard.Said) int {
+	all = slices.SortedFunc(slices.Values(all), func(a, b hazard.EventState) int {
 		return cmp.Or(cmp.Compare(a.Head.Source, b.Head.Source), cmp.Compare(a.Head.Key, b.Head.Key))
 	})
 	for i := range all {
@@ -188,11 +188,11 @@ func (w *writer) standIn(said *hazard.Said, all []hazard.Said) []placedArea {
 			return placed
 		}
 	}
-	from := said.Head.Country
-	if said.Head.Point != nil { // a point is better than the outline of a country
+	from := state.Head.Country
+	if state.Head.Point != nil { // a point is better than the outline of a country
 		from, home = "", nil
 	}
-	outline, countries := region.OutlineOf(said.Places, from, home)
+	outline, countries := region.OutlineOf(state.Places, from, home)
 	if outline.IsZero() {
 		return nil
 	}
@@ -200,6 +200,6 @@ func (w *writer) standIn(said *hazard.Said, all []hazard.Said) []placedArea {
 	for _, c := range countries {
 		names = append(names, fmt.Sprintf("%s (%s)", c.Name, c.Code))
 	}
-	said.Head.Notes = append(slices.Clone(said.Head.Notes), fmt.Sprintf("the area is all of %s: no shape is known of %s", strings.Join(names, " and "), sample(said.Places)))
+	state.Head.Notes = append(slices.Clone(state.Head.Notes), fmt.Sprintf("the area is all of %s: no shape is known of %s", strings.Join(names, " and "), sample(state.Places)))
 	return []placedArea{{hazard.AlertArea, outline}}
 }

@@ -36,7 +36,7 @@ func BenchmarkTimeAlone(b *testing.B) {
 	for i := range hazards {
 		key := fmt.Sprint("e", i)
 		for part, severity := range []hazard.Severity{hazard.Warning, hazard.Advisory} {
-			reports = append(reports, with(said("nws", key, hazard.Flood, hourAgo, float64(i%150), float64(i/150)), func(r *hazard.Report) {
+			reports = append(reports, with(reportOf("nws", key, hazard.Flood, hourAgo, float64(i%150), float64(i/150)), func(r *hazard.Report) {
 				r.Part, r.Places, r.Severity = fmt.Sprint(part), []string{fmt.Sprint("Z", part)}, severity
 				r.End = new(noon.Add(time.Duration(1+part*hazards+i) * time.Second))
 			}))

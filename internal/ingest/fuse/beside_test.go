@@ -21,8 +21,8 @@ func perimeter(lon, lat float64) []hazard.Area {
 
 // A fire with only a perimeter is compared by its middle, in either order.
 func TestAFireWithoutAPointJoinsInAnyOrder(t *testing.T) {
-	drawn := with(said("nifc", "a", hazard.Wildfire, hourAgo, 0, 0), func(r *hazard.Report) { r.Point, r.Areas = nil, perimeter(20, 10) })
-	seen := said("eonet", "b", hazard.Wildfire, hourAgo, 20.012, 10.01)
+	drawn := with(reportOf("nifc", "a", hazard.Wildfire, hourAgo, 0, 0), func(r *hazard.Report) { r.Point, r.Areas = nil, perimeter(20, 10) })
+	seen := reportOf("eonet", "b", hazard.Wildfire, hourAgo, 20.012, 10.01)
 	for _, order := range [][]hazard.Report{{drawn, seen}, {seen, drawn}} {
 		d := newDesk(t)
 		d.takeEach(noon, order...)
@@ -35,9 +35,9 @@ func TestAFireWithoutAPointJoinsInAnyOrder(t *testing.T) {
 // The point of a fire that is far from its perimeter is ignored, and does not join it with another
 // fire there.
 func TestAPointFarOffItsPerimeterJoinsNothing(t *testing.T) {
-	astray := with(said("nifc", "a", hazard.Wildfire, hourAgo, -30, 5), func(r *hazard.Report) { r.Areas = perimeter(20, 10) })
-	there := said("eonet", "b", hazard.Wildfire, hourAgo, -30, 5.001)
-	near := said("gdacs", "c", hazard.Wildfire, hourAgo, 20.01, 10.012)
+	astray := with(reportOf("nifc", "a", hazard.Wildfire, hourAgo, -30, 5), func(r *hazard.Report) { r.Areas = perimeter(20, 10) })
+	there := reportOf("eonet", "b", hazard.Wildfire, hourAgo, -30, 5.001)
+	near := reportOf("gdacs", "c", hazard.Wildfire, hourAgo, 20.01, 10.012)
 	for _, order := range [][]hazard.Report{{astray, there, near}, {near, there, astray}, {there, astray, near}} {
 		d := newDesk(t)
 		d.takeEach(noon, order...)
@@ -52,7 +52,7 @@ func TestAPointFarOffItsPerimeterJoinsNothing(t *testing.T) {
 func TestALateReportRenewsNothing(t *testing.T) {
 	d := newDesk(t)
 	report := func(version hazard.Instant) hazard.Report {
-		return with(said("usgs", "a", hazard.Earthquake, hourAgo, 1, 2), func(r *hazard.Report) {
+		return with(reportOf("usgs", "a", hazard.Earthquake, hourAgo, 1, 2), func(r *hazard.Report) {
 			r.Version, r.Renewed = int64(version), new(version)
 		})
 	}
@@ -103,7 +103,7 @@ func (d *desk) labels(src, key string) (list []string) {
 
 func TestTheNewestDrawingCountsWhateverCameLast(t *testing.T) {
 	d := newDesk(t)
-	storm := said("nhc", "a", hazard.Cyclone, hourAgo, 1, 2)
+	storm := reportOf("nhc", "a", hazard.Cyclone, hourAgo, 1, 2)
 	for i, step := range []struct {
 		drawn []source.Drawing
 		want  []string
@@ -126,16 +126,16 @@ func TestTheNewestDrawingCountsWhateverCameLast(t *testing.T) {
 // then makes.
 func TestShapesLeaveWithTheirEvent(t *testing.T) {
 	d := newDesk(t)
-	d.takeEach(noon, said("usgs", "a", hazard.Earthquake, hourAgo, 1, 2))
-	d.draw("emsc", noon, cone("b", 1, "of b"), said("emsc", "b", hazard.Earthquake, hourAgo, 1, 2.1))
+	d.takeEach(noon, reportOf("usgs", "a", hazard.Earthquake, hourAgo, 1, 2))
+	d.draw("emsc", noon, cone("b", 1, "of b"), reportOf("emsc", "b", hazard.Earthquake, hourAgo, 1, 2.1))
 	if got := d.labels("usgs", "a"); !slices.Equal(got, []string{"of b"}) {
 		t.Fatalf("together it has %q", got)
 	}
-	d.takeEach(noon+minute, with(said("emsc", "b", hazard.Earthquake, hourAgo, 40, 2), func(r *hazard.Report) { r.Version++ }))
+	d.takeEach(noon+minute, with(reportOf("emsc", "b", hazard.Earthquake, hourAgo, 40, 2), func(r *hazard.Report) { r.Version++ }))
 	if got := d.labels("usgs", "a"); got != nil {
 		t.Errorf("the hazard that it left has %q", got)
 	}
-	d.draw("emsc", noon+2*minute, nil, with(said("emsc", "b", hazard.Earthquake, hourAgo, 40, 2), func(r *hazard.Report) { r.Version, r.Name = r.Version+2, "renamed" }))
+	d.draw("emsc", noon+2*minute, nil, with(reportOf("emsc", "b", hazard.Earthquake, hourAgo, 40, 2), func(r *hazard.Report) { r.Version, r.Name = r.Version+2, "renamed" }))
 	if got := d.labels("emsc", "b"); !slices.Equal(got, []string{"of b"}) {
 		t.Errorf("the event has %q", got)
 	}
@@ -145,8 +145,8 @@ func TestShapesLeaveWithTheirEvent(t *testing.T) {
 func TestADrawingIsOfTheLatestEventOfItsName(t *testing.T) {
 	d := newDesk(t)
 	const years = 2 * 365 * 24 * 60 * minute
-	d.takeEach(noon-years, said("gvp", "332010", hazard.Volcano, noon-years, 1, 2))
-	d.draw("gvp", noon, cone("332010", 1, "with it"), said("gvp", "332010", hazard.Volcano, hourAgo, 1, 2))
+	d.takeEach(noon-years, reportOf("gvp", "332010", hazard.Volcano, noon-years, 1, 2))
+	d.draw("gvp", noon, cone("332010", 1, "with it"), reportOf("gvp", "332010", hazard.Volcano, hourAgo, 1, 2))
 	d.draw("gvp", noon, []source.Drawing{{Key: "332010", Part: "ash", Version: 1, Shapes: cone("", 0, "alone")[0].Shapes}})
 	if got := d.labels("gvp", "332010@2"); !slices.Equal(got, []string{"alone", "with it"}) {
 		t.Errorf("the eruption of today has %q", got)
@@ -162,7 +162,7 @@ func TestAnUndoneSplitHasItsShapesAgain(t *testing.T) {
 	d := newDesk(t)
 	e := edit.New(d.store, d.intake, 1, func(int64) bool { return false })
 	who := edit.Author{Caller: auth.Caller{Name: "ada", Role: auth.Editor}}
-	a, b := said("usgs", "a", hazard.Earthquake, hourAgo, 1, 2), said("emsc", "b", hazard.Earthquake, hourAgo, 1, 2.1)
+	a, b := reportOf("usgs", "a", hazard.Earthquake, hourAgo, 1, 2), reportOf("emsc", "b", hazard.Earthquake, hourAgo, 1, 2.1)
 	b.Minor = true
 	d.takeEach(noon, a, b)
 	d.draw("emsc", noon+minute, cone("b", 1, "of b"))
@@ -186,7 +186,7 @@ func TestAnUndoneSplitHasItsShapesAgain(t *testing.T) {
 // the last state.
 func TestTextsOfAnAlertThatIsOverStay(t *testing.T) {
 	d := newDesk(t)
-	d.apply("cap", noon, live, with(said("cap", "a", hazard.Flood, noon, 1, 1), func(r *hazard.Report) {
+	d.apply("cap", noon, live, with(reportOf("cap", "a", hazard.Flood, noon, 1, 1), func(r *hazard.Report) {
 		r.End = new(noon + 60*minute)
 		r.Texts = []hazard.Text{{Language: "en", Own: true, Name: "Flood", Until: noon + 60*minute}, {Language: "fr", Name: "Crue", Until: noon + 20*minute}}
 	}))
@@ -224,7 +224,7 @@ func TestOfManyDrawnPartsTheNewestCount(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	for order := range 20 {
 		d := newDesk(t)
-		d.draw("nhc", noon, nil, said("nhc", "a", hazard.Cyclone, noon, 1, 1))
+		d.draw("nhc", noon, nil, reportOf("nhc", "a", hazard.Cyclone, noon, 1, 1))
 		for rest := slices.Clone(all); len(rest) > 0; {
 			n := 1 + random.IntN(len(rest))
 			d.draw("nhc", noon, rest[:n])

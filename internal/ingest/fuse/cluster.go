@@ -53,11 +53,11 @@ type cluster struct {
 	name    []string                     // event → a name that it shares with another event
 	// touched are the hazards to settle → the hazard that the last leaving event moved to
 	touched map[int64]int64
-	slight  bool            // self is too slight to make a hazard
-	again   bool            // other events wait for the hazard that self is to make
-	own     *hazard.Said    // the state of self
-	put     store.Event     // an event that is the same as self and that a decision put into its hazard
-	heir    map[int64]int64 // ending hazard → the new hazard of the event that created it
+	slight  bool               // self is too slight to make a hazard
+	again   bool               // other events wait for the hazard that self is to make
+	own     *hazard.EventState // the state of self
+	put     store.Event        // an event that is the same as self and that a decision put into its hazard
+	heir    map[int64]int64    // ending hazard → the new hazard of the event that created it
 }
 
 // clusterOf collects the events around self, the event of group g. refs are self's names at other
@@ -468,9 +468,9 @@ func (c *cluster) settleGroup(events []*store.Event, made []int64, self *store.E
 		if maker == self {
 			continue
 		}
-		if said, _, err := c.w.saidOf(maker.Name()); err != nil {
+		if state, _, err := c.w.stateOf(maker.Name()); err != nil {
 			return err
-		} else if said.Head.Minor {
+		} else if state.Head.Minor {
 			slight = append(slight, maker)
 			continue
 		}

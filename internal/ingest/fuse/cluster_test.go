@@ -16,7 +16,7 @@ import (
 // at moves a report's event: it begins that many seconds after hourAgo, and that many degrees east
 // of 28.
 func at(src, key string, version int64, seconds, east float64) hazard.Report {
-	r := said(src, key, hazard.Earthquake, hourAgo+hazard.Instant(seconds*1000), 28+east, 40)
+	r := reportOf(src, key, hazard.Earthquake, hourAgo+hazard.Instant(seconds*1000), 28+east, 40)
 	r.Version = version
 	return r
 }
@@ -233,11 +233,11 @@ func TestAHazardEndsAsPartOfWhereItsMakerWent(t *testing.T) {
 // a later part has replaced the part with the name.
 func TestNamesOfAllPartsCount(t *testing.T) {
 	part := func(name string, version hazard.Instant, refs ...string) hazard.Report {
-		return with(said("cap", "a", hazard.Flood, noon, 1, 1), func(r *hazard.Report) {
+		return with(reportOf("cap", "a", hazard.Flood, noon, 1, 1), func(r *hazard.Report) {
 			r.Part, r.Version, r.Places, r.Refs = name, int64(version), []string{"A"}, refs
 		})
 	}
-	other := said("nws", "b", hazard.Flood, noon, 2, 2)
+	other := reportOf("nws", "b", hazard.Flood, noon, 2, 2)
 	for name, payloads := range map[string][][]hazard.Report{
 		"one by one":                       {{part("1", 1, "nws:b")}, {part("2", 2)}},
 		"at once":                          {{part("1", 1, "nws:b"), part("2", 2)}},
@@ -274,7 +274,7 @@ func TestAMergeByAPersonDrivesNoEventOut(t *testing.T) {
 func TestAPersonsMergeFollowsANameWithoutARule(t *testing.T) {
 	d := newDesk(t)
 	flood := func(src, key string, version int64, refs ...string) hazard.Report {
-		return with(said(src, key, hazard.Flood, hourAgo, 1, 1), func(r *hazard.Report) { r.Version, r.Refs = version, refs })
+		return with(reportOf(src, key, hazard.Flood, hourAgo, 1, 1), func(r *hazard.Report) { r.Version, r.Refs = version, refs })
 	}
 	d.takeEach(noon, flood("gdacs", "c", 1), flood("nws", "b", 1), flood("copernicus", "a", 1))
 	from, into := d.event("copernicus", "a"), d.event("nws", "b")

@@ -17,7 +17,7 @@ import (
 
 // damages are kinds of damage to the hazards of b and c, how to repair each, and what a check of
 // the store reports.
-var damages = map[string]struct{ event, damage, mend, told string }{
+var damages = map[string]struct{ event, damage, mend, with string }{
 	"its state": {"b", `UPDATE changes SET body = replace(body, 'nws', 'mws') WHERE hazard_id = (SELECT hazard_id FROM events WHERE event = 'b')`,
 		`UPDATE changes SET body = replace(body, 'mws', 'nws') WHERE hazard_id = (SELECT hazard_id FROM events WHERE event = 'b')`, "is damaged"},
 	"the change of its state": {"b", `UPDATE hazards SET n = n + 1000 WHERE id = (SELECT hazard_id FROM events WHERE event = 'b')`,
@@ -46,17 +46,17 @@ func TestAPayloadThatNamesADamagedHazardCostsOthersNothing(t *testing.T) {
 	for name, c := range damages {
 		t.Run(name, func(t *testing.T) {
 			d, dir := deskIn(t)
-			said := func(version int, keys ...string) (all []hazard.Report) {
+			state := func(version int, keys ...string) (all []hazard.Report) {
 				for i, key := range keys {
-					all = append(all, with(said("nws", key, hazard.Flood, noon, float64(20*i), 45), func(r *hazard.Report) {
+					all = append(all, with(reportOf("nws", key, hazard.Flood, noon, float64(20*i), 45), func(r *hazard.Report) {
 						r.Version, r.Name = int64(version), fmt.Sprint("Flood ", version)
 					}))
 				}
 				return all
 			}
-			d.apply("nws", noon, live, said(1, keys...)...)
+			d.apply("nws", noon, live, state(1, keys...)...)
 			run(t, dir, c.damage)
-			res := d.apply("nws", noon+minute, live, said(2, append(keys, "e")...)...)
+			res := d.apply("nws", noon+minute, live, state(2, append(keys, "e")...)...)
 			if res.Updated != 3 || res.New != 1 || res.Held != 1 || len(res.Suspects) != 1 || !res.Events[c.event] {
 				t.Errorf("with %s damaged: %+v", c.event, res)
 			}
@@ -65,14 +65,14 @@ func TestAPayloadThatNamesADamagedHazardCostsOthersNothing(t *testing.T) {
 					t.Errorf("%s is called %q", key, d.event("nws", key).Name)
 				}
 			}
-			if again := d.apply("nws", noon+2*minute, live, said(2, append(keys, "e")...)...); again.Unchanged != 4 || again.Held != 1 || len(again.Suspects) > 0 {
+			if again := d.apply("nws", noon+2*minute, live, state(2, append(keys, "e")...)...); again.Unchanged != 4 || again.Held != 1 || len(again.Suspects) > 0 {
 				t.Errorf("the same again: %+v", again)
 			}
 			held, err := d.store.Reports.Held(t.Context(), "nws", 10)
 			if err != nil || len(held) != 1 || held[0].Report.Key != c.event || !strings.HasPrefix(held[0].Reason, store.Damaged) {
 				t.Errorf("held are %+v, %v", held, err)
 			}
-			d.apply("nws", noon+3*minute, live, with(said(3, c.event)[0], func(r *hazard.Report) { r.Severity = hazard.Warning }))
+			d.apply("nws", noon+3*minute, live, with(state(3, c.event)[0], func(r *hazard.Report) { r.Severity = hazard.Warning }))
 			if err := d.intake.Pass(t.Context(), noon+4*minute); err != nil {
 				t.Errorf("a pass while it is damaged: %v", err)
 			}
@@ -98,7 +98,7 @@ func TestAPayloadThatNamesADamagedHazardCostsOthersNothing(t *testing.T) {
 func TestAHeldReportThatCannotBeReadCostsOthersNothing(t *testing.T) {
 	d, dir := deskIn(t)
 	b := func(version int64) hazard.Report {
-		return with(said("nws", "b", hazard.Flood, noon, 20, 45), func(r *hazard.Report) { r.Version, r.Name = version, fmt.Sprint("Flood ", version) })
+		return with(reportOf("nws", "b", hazard.Flood, noon, 20, 45), func(r *hazard.Report) { r.Version, r.Name = version, fmt.Sprint("Flood ", version) })
 	}
 	d.apply("nws", noon, live, b(1))
 	c := damages["its state"]
@@ -153,7 +153,7 @@ func TestADrawingOfADamagedHazardIsKept(t *testing.T) {
 	for name, withReport := range map[string]bool{"alone": false, "beside a report": true} {
 		t.Run(name, func(t *testing.T) {
 			d, dir := deskIn(t)
-			b, a := said("nws", "b", hazard.Cyclone, noon, 20, 25), said("nws", "a", hazard.Cyclone, noon, 40, 25)
+			b, a := reportOf("nws", "b", hazard.Cyclone, noon, 20, 25), reportOf("nws", "a", hazard.Cyclone, noon, 40, 25)
 			d.apply("nws", noon, live, a, b)
 			run(t, dir, c.damage)
 			var reports []hazard.Report
@@ -183,7 +183,7 @@ func TestADamagedHazardDoesNotKeepOthersFromTheirEnds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d, dir := deskIn(t)
 			for i, key := range []string{"a", "b", "c", "d"} {
-				r := with(said("nws", key, hazard.Flood, noon, float64(20*i), 45), func(r *hazard.Report) { r.End = new(ends) })
+				r := with(reportOf("nws", key, hazard.Flood, noon, float64(20*i), 45), func(r *hazard.Report) { r.End = new(ends) })
 				if key == "c" { // a part of it expires, so it is derived again
 					r.Part, r.Places = "1", []string{"x"}
 					d.apply("nws", noon, live, with(r, func(r *hazard.Report) { r.Part, r.Places, r.End = "2", []string{"y"}, new(ends+60*minute) }))
@@ -207,8 +207,8 @@ func TestADamagedHazardDoesNotKeepOthersFromTheirEnds(t *testing.T) {
 				t.Errorf("at %s something is still to be done: %v", at, err)
 			}
 			var faults []string
-			if _, err := d.store.Check(t.Context(), func(what string) { faults = append(faults, what) }); err != nil || !slices.ContainsFunc(faults, func(f string) bool { return strings.Contains(f, c.told) }) {
-				t.Errorf("a check finds %q, %v; want %q among it", faults, err, c.told)
+			if _, err := d.store.Check(t.Context(), func(what string) { faults = append(faults, what) }); err != nil || !slices.ContainsFunc(faults, func(f string) bool { return strings.Contains(f, c.with) }) {
+				t.Errorf("a check finds %q, %v; want %q among it", faults, err, c.with)
 			}
 			run(t, dir, c.mend)
 			if err := d.intake.Pass(t.Context(), ends+2*minute); err != nil || len(d.intake.Damaged()) > 0 {

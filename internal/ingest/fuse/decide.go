@@ -46,9 +46,9 @@ type decision struct {
 	changed bool            // a part, or a name, changed
 	shapes  []hazard.ShapesRef
 	drew    bool // the drawings changed
-	// said is the present state of the event, and slight means that it creates no hazard by itself.
+	// state is the present state of the event, and slight means that it creates no hazard by itself.
 	// Both are unset if nothing is known of it, or if nothing changed.
-	said   hazard.Said
+	state  hazard.EventState
 	slight bool
 }
 
@@ -81,13 +81,13 @@ func decide(e *event, now hazard.Instant, opts Options) (d decision) {
 		d.outcome = unchanged
 		return d
 	}
-	d.said = hazard.Derive(d.parts, now)
-	d.said.Head.Key, d.said.Shapes = e.key, shown(d.shapes)
+	d.state = hazard.Derive(d.parts, now)
+	d.state.Head.Key, d.state.Shapes = e.key, shown(d.shapes)
 	// If one of several reports is not slight, the event creates a hazard, as it would in two
 	// payloads.
-	d.slight = d.said.Head.Minor && !slices.ContainsFunc(e.reports, func(r hazard.Report) bool { return !r.Minor })
+	d.slight = d.state.Head.Minor && !slices.ContainsFunc(e.reports, func(r hazard.Report) bool { return !r.Minor })
 	d.outcome = counted
-	if !e.inHazard && (d.said.Ended == hazard.EndWithdrawn || !opts.History && d.said.Over() < now.Add(-maxPast)) {
+	if !e.inHazard && (d.state.Ended == hazard.EndWithdrawn || !opts.History && d.state.Over() < now.Add(-maxPast)) {
 		d.outcome = ignored
 	}
 	return d
@@ -127,14 +127,14 @@ func supersede(old, r *hazard.Report) (hazard.Report, bool) {
 	if r.Version < old.Version {
 		n, other = *old, r
 	}
-	if v := toldAt(other, other.Products != nil, other.Kept.Products); v > toldAt(&n, n.Products != nil, n.Kept.Products) {
+	if v := versionWith(other, other.Products != nil, other.Kept.Products); v > versionWith(&n, n.Products != nil, n.Kept.Products) {
 		n.Products, n.Kept.Products = other.Products, v
 	}
-	if v := toldAt(other, tellsWhere(other), other.Kept.Areas); v > toldAt(&n, tellsWhere(&n), n.Kept.Areas) && len(other.Places) == 0 {
+	if v := versionWith(other, hasArea(other), other.Kept.Areas); v > versionWith(&n, hasArea(&n), n.Kept.Areas) && len(other.Places) == 0 {
 		n.Areas, n.Kept.Areas = other.Areas, v
 	}
-	v, told := toldAt(other, other.Renewed != nil, other.Kept.Renewed), toldAt(&n, n.Renewed != nil, n.Kept.Renewed)
-	if v > told || v == told && other.Renewed != nil && *other.Renewed > *n.Renewed { // or a list contains it again
+	v, with := versionWith(other, other.Renewed != nil, other.Kept.Renewed), versionWith(&n, n.Renewed != nil, n.Kept.Renewed)
+	if v > with || v == with && other.Renewed != nil && *other.Renewed > *n.Renewed { // or a list contains it again
 		n.Renewed, n.Kept.Renewed = other.Renewed, v
 	}
 	if old.Lapsed() && n.Ended == "" && r.Renewed == nil {
@@ -147,17 +147,17 @@ func supersede(old, r *hazard.Report) (hazard.Report, bool) {
 	return n, !sameReport(&n, old)
 }
 
-// toldAt returns the version of the report with the data that r has or keeps; a version before all
+// versionWith returns the version of the report with the data that r has or keeps; a version before all
 // others if it has none.
-func toldAt(r *hazard.Report, tells bool, kept int64) int64 {
-	if !tells {
+func versionWith(r *hazard.Report, has bool, kept int64) int64 {
+	if !has {
 		return math.MinInt64
 	}
 	return cmp.Or(kept, r.Version)
 }
 
-// tellsWhere reports whether a report has, or keeps, more about a place than a point.
-func tellsWhere(r *hazard.Report) bool { return len(r.Areas) > 0 || len(r.Places) > 0 }
+// hasArea reports whether a report has, or keeps, more about a place than a point.
+func hasArea(r *hazard.Report) bool { return len(r.Areas) > 0 || len(r.Places) > 0 }
 
 func union(a, b []string) []string {
 	all := append(slices.Clone(a), b...)

@@ -64,7 +64,7 @@ func (in *Intake) Joins(ctx context.Context) ([]Join, error) {
 
 // bestOf returns the join of e with the best matching event of another source.
 func bestOf(e *store.Event, beside []store.Event) (best Join, ok bool) {
-	least := math.Inf(1)
+	closest := math.Inf(1)
 	for i := range beside {
 		o := &beside[i]
 		if o.Source == e.Source {
@@ -74,10 +74,10 @@ func bestOf(e *store.Event, beside []store.Event) (best Join, ok bool) {
 		if rule, known := rules[e.Type]; known && o.Type == e.Type {
 			far = rule.far(e, o)
 		}
-		if ok && far >= least {
+		if ok && far >= closest {
 			continue
 		}
-		least, ok = far, true
+		closest, ok = far, true
 		best = Join{HazardID: e.HazardID, Event: *e, With: *o, Score: max(0, 1-far), Kilometers: kilometres(e, o), Apart: e.Start.Time().Sub(o.Start.Time()).Abs()}
 	}
 	return best, ok

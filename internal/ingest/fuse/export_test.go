@@ -31,7 +31,7 @@ const Chunk = chunk
 func Chunks(reports []hazard.Report) [][]hazard.Report { return chunks(reports) }
 
 // Settle updates a hazard from what sources say, as a wake-up does.
-func Settle(ctx context.Context, in *Intake, tx *store.Tx, id int64, said ...hazard.Said) error {
-	_, _, err := in.writer(ctx, tx, "").settle(id, uuid.Nil, said)
+func Settle(ctx context.Context, in *Intake, tx *store.Tx, id int64, state ...hazard.EventState) error {
+	_, _, err := in.writer(ctx, tx, "").settle(id, uuid.Nil, state)
 	return err
 }

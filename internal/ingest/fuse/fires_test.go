@@ -25,7 +25,7 @@ func season(n int, dense bool) []hazard.Report {
 			lon, lat = -122+10*random.Float64(), 34+9*random.Float64()
 		}
 		start := hourAgo - hazard.Instant(random.IntN(30))*24*3_600_000
-		r := said("nifc", fmt.Sprint("fire", i), hazard.Wildfire, start, lon, lat)
+		r := reportOf("nifc", fmt.Sprint("fire", i), hazard.Wildfire, start, lon, lat)
 		r.Called, r.LifeMS = fmt.Sprintf("%s %d", []string{"Canyon", "Creek", "Ridge", "Lake", "Pine"}[random.IntN(5)], i), 60*24*3600*1000
 		reports[i] = r
 	}

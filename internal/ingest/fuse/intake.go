@@ -262,8 +262,8 @@ func (w *writer) withdraw(event string, hazardID int64, reason hazard.EndReason)
 	// Compare other events with the event as it is now.
 	if e, ok, err := w.tx.Events.Find(store.EventName{Source: w.src, Key: event}); err != nil {
 		return err
-	} else if said := hazard.Derive(parts, w.now); ok && len(parts) > 0 && e.End != said.Over() {
-		e.End = said.Over()
+	} else if state := hazard.Derive(parts, w.now); ok && len(parts) > 0 && e.End != state.Over() {
+		e.End = state.Over()
 		w.went = append(w.went, e.Name()) // its name may mean another event from now on
 		if err := w.tx.Events.Save(&e); err != nil {
 			return err
@@ -362,19 +362,19 @@ func (w *writer) reports(keep map[int]error) error {
 	return nil
 }
 
-// saidOf returns a source's present state of an event, and whether anything is known.
-func (w *writer) saidOf(event store.EventName) (said hazard.Said, known bool, err error) {
+// stateOf returns a source's present state of an event, and whether anything is known.
+func (w *writer) stateOf(event store.EventName) (state hazard.EventState, known bool, err error) {
 	parts, err := w.tx.Reports.Of(event.Source, event.Key)
 	if err != nil || len(parts) == 0 {
-		return said, false, err
+		return state, false, err
 	}
-	said = hazard.Derive(parts, w.now)
-	said.Head.Key = event.Key // its reports may have other names
-	return said, true, nil
+	state = hazard.Derive(parts, w.now)
+	state.Head.Key = event.Key // its reports may have other names
+	return state, true, nil
 }
 
 // derived returns the sources' present states of all known events of a hazard, except one.
-func (w *writer) derived(hazardID int64, but store.EventName) (all []hazard.Said, err error) {
+func (w *writer) derived(hazardID int64, but store.EventName) (all []hazard.EventState, err error) {
 	if hazardID == 0 {
 		return nil, nil
 	}
@@ -383,21 +383,21 @@ func (w *writer) derived(hazardID int64, but store.EventName) (all []hazard.Said
 		return nil, err
 	}
 	for i := range events {
-		said, known, err := w.saidOf(events[i].Name())
+		state, known, err := w.stateOf(events[i].Name())
 		if err != nil {
 			return nil, err
 		}
 		if known && events[i].Name() != but {
-			said.Shapes = shown(events[i].Shapes)
-			all = append(all, said)
+			state.Shapes = shown(events[i].Shapes)
+			all = append(all, state)
 		}
 	}
 	return all, nil
 }
 
 // nameOf returns the name of an event.
-func nameOf(said *hazard.Said) store.EventName {
-	return store.EventName{Source: said.Head.Source, Key: said.Head.Key}
+func nameOf(state *hazard.EventState) store.EventName {
+	return store.EventName{Source: state.Head.Source, Key: state.Head.Key}
 }
 
 // ifAny returns found, or nil if there is none.
@@ -413,16 +413,16 @@ var errNoPlace = errors.New("no place")
 
 // settle updates a hazard to the combined state of all, and reports whether it changed. A new one
 // (id 0) gets the UUID.
-func (w *writer) settle(id int64, newUUID uuid.UUID, all []hazard.Said) (h *hazard.Hazard, different bool, err error) {
+func (w *writer) settle(id int64, newUUID uuid.UUID, all []hazard.EventState) (h *hazard.Hazard, different bool, err error) {
 	var before *hazard.Hazard
 	if id != 0 {
 		if before, err = w.tx.Hazard(id); err != nil {
 			return nil, false, err
 		}
 	}
-	said := hazard.Combine(all, w.in.known.Authority, w.now)
-	placed := w.place(&said, all)
-	if before == nil && said.Head.Point == nil && len(placed) == 0 {
+	state := hazard.Combine(all, w.in.known.Authority, w.now)
+	placed := w.place(&state, all)
+	if before == nil && state.Head.Point == nil && len(placed) == 0 {
 		return nil, false, errNoPlace
 	}
 	base := before
@@ -430,7 +430,7 @@ func (w *writer) settle(id int64, newUUID uuid.UUID, all []hazard.Said) (h *haza
 		base = withoutEnd(before, r)
 		delete(w.reopened, id)
 	}
-	if h, err = w.state(newUUID, base, &said, placed); err != nil {
+	if h, err = w.hazardOf(newUUID, base, &state, placed); err != nil {
 		return nil, false, err
 	}
 	different = before == nil || !h.Equal(before)
@@ -446,21 +446,21 @@ func (w *writer) settle(id int64, newUUID uuid.UUID, all []hazard.Said) (h *haza
 		if law, ok := errors.AsType[*hazard.LawError](err); ok && before != nil && by.User == "" && !by.Admin {
 			refused := []store.SourceError{{Record: before.UUID.String(), Reason: law.Error()}}
 			// It is tried again when its reports change, even if its end is unchanged.
-			return before, false, errors.Join(w.tx.Reports.AddErrors(cmp.Or(w.src, before.Source), refused), w.tx.SetWake(id, said.Next))
+			return before, false, errors.Join(w.tx.Reports.AddErrors(cmp.Or(w.src, before.Source), refused), w.tx.SetWake(id, state.Next))
 		}
 		if err != nil {
 			return nil, false, err
 		}
 	}
-	return h, different, w.wake(h, before == nil, &said)
+	return h, different, w.wake(h, before == nil, &state)
 }
 
 // wake sets when the hazard must be derived again. Its own end is such a moment only if an editor
 // set it, because its sources then continue, or if a source gave a reason for it.
-func (w *writer) wake(h *hazard.Hazard, isNew bool, said *hazard.Said) error {
-	next := said.Next
+func (w *writer) wake(h *hazard.Hazard, isNew bool, state *hazard.EventState) error {
+	next := state.Next
 	ofEditor := h.Source == "" || h.EditedField("end_Date") || h.EditedField("status") || h.EditedField("autoexpire")
-	if h.AutoExpire && next >= h.End && !said.Ending && !ofEditor {
+	if h.AutoExpire && next >= h.End && !state.Ending && !ofEditor {
 		next = hazard.MaxInstant
 	}
 	if isNew && next == hazard.MaxInstant {

@@ -134,7 +134,7 @@ type spot struct {
 // decisions. If the event changes which other events are the same, they move too. before is the
 // stored event, nil for a new one.
 func (w *writer) join(g *group, before *store.Event, d *decision) (at spot, err error) {
-	own := &d.said
+	own := &d.state
 	self := w.event(own, 0)
 	moved := true // whether it must be compared again
 	drill := own.Head.Category == hazard.Exercise
@@ -225,7 +225,7 @@ func (w *writer) namesakes(g *group, before, self *store.Event, refs []string, m
 }
 
 // event returns the stored form of an event of a hazard, for comparisons.
-func (w *writer) event(own *hazard.Said, hazardID int64) *store.Event {
+func (w *writer) event(own *hazard.EventState, hazardID int64) *store.Event {
 	head := &own.Head
 	return &store.Event{Source: head.Source, Key: head.Key, HazardID: hazardID, Type: head.Type, Start: head.Start, End: own.Over(), Point: w.where(own),
 		Called: head.Called}
@@ -233,7 +233,7 @@ func (w *writer) event(own *hazard.Said, hazardID int64) *store.Event {
 
 // where returns the place of an event for the rules, from its own source: its point, unless it is
 // too far off, or else the middle of its area; nil if unknown.
-func (w *writer) where(own *hazard.Said) *hazard.Point {
+func (w *writer) where(own *hazard.EventState) *hazard.Point {
 	p := own.Head.Point
 	if p != nil && own.Head.Type != hazard.Wildfire || rules[own.Head.Type].far == nil {
 		return p
@@ -248,9 +248,9 @@ func (w *writer) where(own *hazard.Said) *hazard.Point {
 }
 
 // nowhere reports whether the place of an event is unknown.
-func (w *writer) nowhere(own *hazard.Said) bool {
+func (w *writer) nowhere(own *hazard.EventState) bool {
 	alone := *own
-	return own.Head.Point == nil && len(w.place(&alone, []hazard.Said{alone})) == 0
+	return own.Head.Point == nil && len(w.place(&alone, []hazard.EventState{alone})) == 0
 }
 
 func samePoint(a, b *hazard.Point) bool { return a == b || a != nil && b != nil && *a == *b }
@@ -258,7 +258,7 @@ func samePoint(a, b *hazard.Point) bool { return a == b || a != nil && b != nil 
 // joinByUUID joins a new event to the hazard that has its UUID, if one of the two is relayed: a
 // hazard that was mirrored forth and back is the same, and so is a later report of its original
 // source. A merged hazard leads to its successor.
-func (w *writer) joinByUUID(self *store.Event, own *hazard.Said) error {
+func (w *writer) joinByUUID(self *store.Event, own *hazard.EventState) error {
 	id := own.Head.UUID
 	if id == uuid.Nil {
 		id = hazard.EventUUID(self.Source, self.Key)
@@ -274,11 +274,11 @@ func (w *writer) joinByUUID(self *store.Event, own *hazard.Said) error {
 	if err != nil {
 		return err
 	}
-	if !own.Head.Relayed && (len(all) == 0 || slices.ContainsFunc(all, func(s hazard.Said) bool { return !s.Head.Relayed })) {
+	if !own.Head.Relayed && (len(all) == 0 || slices.ContainsFunc(all, func(s hazard.EventState) bool { return !s.Head.Relayed })) {
 		return nil
 	}
 	found, err := w.tx.Events.Verdicts(self.Name())
-	if err != nil || slices.ContainsFunc(all, func(s hazard.Said) bool { return found[self.Name()][nameOf(&s)] == store.Apart }) {
+	if err != nil || slices.ContainsFunc(all, func(s hazard.EventState) bool { return found[self.Name()][nameOf(&s)] == store.Apart }) {
 		return err
 	}
 	for i := range all { // it follows that event

@@ -16,8 +16,8 @@ import (
 	"github.com/hazardd/hazardd/internal/test"
 )
 
-// said returns a report of an event at a time and place.
-func said(src, key string, typ hazard.Type, start hazard.Instant, lon, lat float64) hazard.Report {
+// reportOf returns a report of an event at a time and place.
+func reportOf(src, key string, typ hazard.Type, start hazard.Instant, lon, lat float64) hazard.Report {
 	return hazard.Report{Source: src, Key: key, Version: int64(start), Name: string(typ) + " " + key, Type: typ, Severity: hazard.Advisory, Start: start,
 		Point: &hazard.Point{Lon: lon, Lat: lat}, Creator: src, LifeMS: 24 * 3600 * 1000}
 }
@@ -66,75 +66,75 @@ func TestEventsOfDifferentSourcesAreOneHazardByTheRuleOfTheirType(t *testing.T) 
 		want    []string
 	}{
 		"an earthquake within 16 s and 100 km": {
-			[]hazard.Report{said("usgs", "u", hazard.Earthquake, hourAgo, 28, 40), said("emsc", "e", hazard.Earthquake, hourAgo+2100, 28.1, 40.05)},
+			[]hazard.Report{reportOf("usgs", "u", hazard.Earthquake, hourAgo, 28, 40), reportOf("emsc", "e", hazard.Earthquake, hourAgo+2100, 28.1, 40.05)},
 			[]string{"emsc:e usgs:u"}},
 		"an earthquake of a national service and of the world's": {
-			[]hazard.Report{said("bmkg", "20260911T212340", hazard.Earthquake, hourAgo+3000, 106.56, -5.81), said("usgs", "u", hazard.Earthquake, hourAgo, 106.6, -5.9),
-				said("emsc", "e", hazard.Earthquake, hourAgo+900, 106.5, -5.8)},
+			[]hazard.Report{reportOf("bmkg", "20260911T212340", hazard.Earthquake, hourAgo+3000, 106.56, -5.81), reportOf("usgs", "u", hazard.Earthquake, hourAgo, 106.6, -5.9),
+				reportOf("emsc", "e", hazard.Earthquake, hourAgo+900, 106.5, -5.8)},
 			[]string{"bmkg:20260911T212340 emsc:e usgs:u"}},
 		"not an aftershock 50 s later": {
-			[]hazard.Report{said("usgs", "u", hazard.Earthquake, hourAgo, 28, 40), said("emsc", "e", hazard.Earthquake, hourAgo+50_000, 28.05, 40)},
+			[]hazard.Report{reportOf("usgs", "u", hazard.Earthquake, hourAgo, 28, 40), reportOf("emsc", "e", hazard.Earthquake, hourAgo+50_000, 28.05, 40)},
 			[]string{"emsc:e", "usgs:u"}},
 		"not one far away at the same time": {
-			[]hazard.Report{said("usgs", "u", hazard.Earthquake, hourAgo, 28, 40), said("emsc", "e", hazard.Earthquake, hourAgo, 30, 40)},
+			[]hazard.Report{reportOf("usgs", "u", hazard.Earthquake, hourAgo, 28, 40), reportOf("emsc", "e", hazard.Earthquake, hourAgo, 30, 40)},
 			[]string{"emsc:e", "usgs:u"}},
 		"the nearer of two, whichever came first": {
-			[]hazard.Report{said("usgs", "u", hazard.Earthquake, hourAgo, 28, 40), said("emsc", "far", hazard.Earthquake, hourAgo+9000, 28, 40), said("emsc", "near", hazard.Earthquake, hourAgo+500, 28, 40)},
+			[]hazard.Report{reportOf("usgs", "u", hazard.Earthquake, hourAgo, 28, 40), reportOf("emsc", "far", hazard.Earthquake, hourAgo+9000, 28, 40), reportOf("emsc", "near", hazard.Earthquake, hourAgo+500, 28, 40)},
 			[]string{"emsc:far", "emsc:near usgs:u"}},
 		"events of one source are never one by rule": {
-			[]hazard.Report{said("emsc", "a", hazard.Earthquake, hourAgo, 28, 40), said("emsc", "b", hazard.Earthquake, hourAgo+100, 28, 40)},
+			[]hazard.Report{reportOf("emsc", "a", hazard.Earthquake, hourAgo, 28, 40), reportOf("emsc", "b", hazard.Earthquake, hourAgo+100, 28, 40)},
 			[]string{"emsc:a", "emsc:b"}},
 		"a storm by its name": {
-			[]hazard.Report{with(said("nhc", "CP012026", hazard.Cyclone, hourAgo, -172, 30), called("Lala")), with(said("gdacs", "TC1001303", hazard.Cyclone, hourAgo-86_400_000, -168, 20), called("LALA"))},
+			[]hazard.Report{with(reportOf("nhc", "CP012026", hazard.Cyclone, hourAgo, -172, 30), called("Lala")), with(reportOf("gdacs", "TC1001303", hazard.Cyclone, hourAgo-86_400_000, -168, 20), called("LALA"))},
 			[]string{"gdacs:TC1001303 nhc:CP012026"}},
 		"not a storm of that name another year": {
-			[]hazard.Report{with(said("nhc", "A", hazard.Cyclone, hourAgo, -172, 30), called("Lala")), with(said("gdacs", "B", hazard.Cyclone, hourAgo.Add(-365*24*time.Hour), -172, 30), called("Lala"))},
+			[]hazard.Report{with(reportOf("nhc", "A", hazard.Cyclone, hourAgo, -172, 30), called("Lala")), with(reportOf("gdacs", "B", hazard.Cyclone, hourAgo.Add(-365*24*time.Hour), -172, 30), called("Lala"))},
 			[]string{"gdacs:B", "nhc:A"}},
 		"a volcano within 10 km": {
-			[]hazard.Report{said("gvp", "1", hazard.Volcano, hourAgo, 14.99, 37.75), said("gdacs", "VO1", hazard.Volcano, hourAgo, 15.0, 37.75)},
+			[]hazard.Report{reportOf("gvp", "1", hazard.Volcano, hourAgo, 14.99, 37.75), reportOf("gdacs", "VO1", hazard.Volcano, hourAgo, 15.0, 37.75)},
 			[]string{"gdacs:VO1 gvp:1"}},
 		"a fire without a name by place alone": {
-			[]hazard.Report{said("gdacs", "WF1", hazard.Wildfire, hourAgo, -120, 38), with(said("eonet", "E1", hazard.Wildfire, hourAgo, -120.01, 38.008), called("JUNES"))},
+			[]hazard.Report{reportOf("gdacs", "WF1", hazard.Wildfire, hourAgo, -120, 38), with(reportOf("eonet", "E1", hazard.Wildfire, hourAgo, -120.01, 38.008), called("JUNES"))},
 			[]string{"eonet:E1 gdacs:WF1"}},
 		"fires without a name 3 km apart": {
-			[]hazard.Report{said("gdacs", "WF1", hazard.Wildfire, hourAgo, -120, 38), said("eonet", "E1", hazard.Wildfire, hourAgo, -120, 38.027)},
+			[]hazard.Report{reportOf("gdacs", "WF1", hazard.Wildfire, hourAgo, -120, 38), reportOf("eonet", "E1", hazard.Wildfire, hourAgo, -120, 38.027)},
 			[]string{"eonet:E1", "gdacs:WF1"}},
 		"storms by the number of their basin": {
-			[]hazard.Report{with(said("gdacs", "TC1", hazard.Cyclone, hourAgo, 138, 12), func(r *hazard.Report) { r.Refs = append(r.Refs, "atcf:WP152026") }),
-				with(said("eonet", "E1", hazard.Cyclone, hourAgo, 141, 13), func(r *hazard.Report) { r.Refs = append(r.Refs, "atcf:WP152026") })},
+			[]hazard.Report{with(reportOf("gdacs", "TC1", hazard.Cyclone, hourAgo, 138, 12), func(r *hazard.Report) { r.Refs = append(r.Refs, "atcf:WP152026") }),
+				with(reportOf("eonet", "E1", hazard.Cyclone, hourAgo, 141, 13), func(r *hazard.Report) { r.Refs = append(r.Refs, "atcf:WP152026") })},
 			[]string{"eonet:E1 gdacs:TC1"}},
 		"a storm of three centers, by its number and by its name": {
-			[]hazard.Report{with(said("jtwc", "wp252026", hazard.Cyclone, hourAgo, 129.1, 25.9), func(r *hazard.Report) { r.Called, r.Refs = "Surigae", []string{"atcf:WP252026"} }),
-				with(said("gdacs", "TC1", hazard.Cyclone, hourAgo-86_400_000, 133, 22), called("SURIGAE")),
-				with(said("eonet", "E1", hazard.Cyclone, hourAgo, 129, 26), func(r *hazard.Report) { r.Refs = []string{"atcf:WP252026"} })},
+			[]hazard.Report{with(reportOf("jtwc", "wp252026", hazard.Cyclone, hourAgo, 129.1, 25.9), func(r *hazard.Report) { r.Called, r.Refs = "Surigae", []string{"atcf:WP252026"} }),
+				with(reportOf("gdacs", "TC1", hazard.Cyclone, hourAgo-86_400_000, 133, 22), called("SURIGAE")),
+				with(reportOf("eonet", "E1", hazard.Cyclone, hourAgo, 129, 26), func(r *hazard.Report) { r.Refs = []string{"atcf:WP252026"} })},
 			[]string{"eonet:E1 gdacs:TC1 jtwc:wp252026"}},
 		"a storm that crosses the date line from one center to the other": {
-			[]hazard.Report{with(said("nhc", "cp012026", hazard.Cyclone, hourAgo-6*3_600_000, -179.5, 20), func(r *hazard.Report) { r.Called, r.Refs = "Lala", []string{"atcf:CP012026"} }),
-				with(said("jtwc", "wp302026", hazard.Cyclone, hourAgo, 179.8, 20.3), func(r *hazard.Report) { r.Called, r.Refs = "Lala", []string{"atcf:WP302026"} })},
+			[]hazard.Report{with(reportOf("nhc", "cp012026", hazard.Cyclone, hourAgo-6*3_600_000, -179.5, 20), func(r *hazard.Report) { r.Called, r.Refs = "Lala", []string{"atcf:CP012026"} }),
+				with(reportOf("jtwc", "wp302026", hazard.Cyclone, hourAgo, 179.8, 20.3), func(r *hazard.Report) { r.Called, r.Refs = "Lala", []string{"atcf:WP302026"} })},
 			[]string{"jtwc:wp302026 nhc:cp012026"}},
 		"a fire by place and name": {
-			[]hazard.Report{with(said("nifc", "1", hazard.Wildfire, hourAgo, -120, 38), called("Junes Fire")), with(said("eonet", "E1", hazard.Wildfire, hourAgo, -120.02, 38.01), called("JUNES"))},
+			[]hazard.Report{with(reportOf("nifc", "1", hazard.Wildfire, hourAgo, -120, 38), called("Junes Fire")), with(reportOf("eonet", "E1", hazard.Wildfire, hourAgo, -120.02, 38.01), called("JUNES"))},
 			[]string{"eonet:E1 nifc:1"}},
 		"not a fire nearby of another name": {
-			[]hazard.Report{with(said("nifc", "1", hazard.Wildfire, hourAgo, -120, 38), called("Junes Fire")), with(said("eonet", "E1", hazard.Wildfire, hourAgo, -120, 38), called("Oak Fire"))},
+			[]hazard.Report{with(reportOf("nifc", "1", hazard.Wildfire, hourAgo, -120, 38), called("Junes Fire")), with(reportOf("eonet", "E1", hazard.Wildfire, hourAgo, -120, 38), called("Oak Fire"))},
 			[]string{"eonet:E1", "nifc:1"}},
 		"no guess for other types": {
-			[]hazard.Report{said("nws", "1", hazard.Flood, hourAgo, -90, 38), said("gdacs", "FL1", hazard.Flood, hourAgo, -90, 38)},
+			[]hazard.Report{reportOf("nws", "1", hazard.Flood, hourAgo, -90, 38), reportOf("gdacs", "FL1", hazard.Flood, hourAgo, -90, 38)},
 			[]string{"gdacs:FL1", "nws:1"}},
 		"what names another is one with it, however far": {
-			[]hazard.Report{said("usgs", "us6000tga9", hazard.Earthquake, hourAgo, 99.5, 35.4),
-				with(said("gdacs", "EQ1554511", hazard.Earthquake, hourAgo+40_000, 97, 35), func(r *hazard.Report) { r.Refs = []string{"usgs:us6000tga9"} })},
+			[]hazard.Report{reportOf("usgs", "us6000tga9", hazard.Earthquake, hourAgo, 99.5, 35.4),
+				with(reportOf("gdacs", "EQ1554511", hazard.Earthquake, hourAgo+40_000, 97, 35), func(r *hazard.Report) { r.Refs = []string{"usgs:us6000tga9"} })},
 			[]string{"gdacs:EQ1554511 usgs:us6000tga9"}},
 		"what two have in common is a name of both": {
-			[]hazard.Report{with(said("gdacs", "FL1", hazard.Flood, hourAgo, 1, 1), func(r *hazard.Report) { r.Refs = []string{"glide:FL-2026-000001-ESP"} }),
-				with(said("copernicus", "EMSR1", hazard.Flood, hourAgo, 2, 2), func(r *hazard.Report) { r.Refs = []string{"glide:FL-2026-000001-ESP"} })},
+			[]hazard.Report{with(reportOf("gdacs", "FL1", hazard.Flood, hourAgo, 1, 1), func(r *hazard.Report) { r.Refs = []string{"glide:FL-2026-000001-ESP"} }),
+				with(reportOf("copernicus", "EMSR1", hazard.Flood, hourAgo, 2, 2), func(r *hazard.Report) { r.Refs = []string{"glide:FL-2026-000001-ESP"} })},
 			[]string{"copernicus:EMSR1 gdacs:FL1"}},
 		"a tsunami is a hazard of its own beside its earthquake": {
-			[]hazard.Report{said("usgs", "u", hazard.Earthquake, hourAgo, 28, 40), with(said("tsunami", "t", hazard.Tsunami, hourAgo, 28, 40), func(r *hazard.Report) { r.Refs = []string{"usgs:u"} })},
+			[]hazard.Report{reportOf("usgs", "u", hazard.Earthquake, hourAgo, 28, 40), with(reportOf("tsunami", "t", hazard.Tsunami, hourAgo, 28, 40), func(r *hazard.Report) { r.Refs = []string{"usgs:u"} })},
 			[]string{"tsunami:t", "usgs:u"}},
 		"a slight event is a word on a hazard of others, and none of its own": {
-			[]hazard.Report{said("usgs", "u", hazard.Earthquake, hourAgo, 28, 40), with(said("emsc", "e", hazard.Earthquake, hourAgo, 28, 40), func(r *hazard.Report) { r.Minor = true }),
-				with(said("emsc", "x", hazard.Earthquake, hourAgo+60_000, 28, 40), func(r *hazard.Report) { r.Minor = true })},
+			[]hazard.Report{reportOf("usgs", "u", hazard.Earthquake, hourAgo, 28, 40), with(reportOf("emsc", "e", hazard.Earthquake, hourAgo, 28, 40), func(r *hazard.Report) { r.Minor = true }),
+				with(reportOf("emsc", "x", hazard.Earthquake, hourAgo+60_000, 28, 40), func(r *hazard.Report) { r.Minor = true })},
 			[]string{"emsc:e usgs:u"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -163,7 +163,7 @@ func TestTheWordOfTheMoreAuthoritativeSourceCounts(t *testing.T) {
 		r.Severity, r.Version = s, version
 		return r
 	}
-	usgs, gdacs := said("usgs", "u", hazard.Earthquake, hourAgo, 99.5, 35.4), said("gdacs", "EQ1", hazard.Earthquake, hourAgo, 99.6, 35.4)
+	usgs, gdacs := reportOf("usgs", "u", hazard.Earthquake, hourAgo, 99.5, 35.4), reportOf("gdacs", "EQ1", hazard.Earthquake, hourAgo, 99.6, 35.4)
 	d := newDesk(t)
 	d.takeEach(noon, level(gdacs, hazard.Watch, 1), level(usgs, hazard.Advisory, 1))
 	h := d.event("usgs", "u")
@@ -196,8 +196,8 @@ func TestTheWordOfTheMoreAuthoritativeSourceCounts(t *testing.T) {
 func TestAResponseMakesTheEventAResponse(t *testing.T) {
 	d := newDesk(t)
 	ref := []string{"gdacs:FL1"}
-	d.takeEach(noon, with(said("gdacs", "FL1", hazard.Flood, hourAgo, 1, 1), func(r *hazard.Report) { r.Refs = ref }))
-	d.takeEach(noon, with(said("copernicus", "EMSR1", hazard.Flood, hourAgo, 1, 1), func(r *hazard.Report) { r.Refs, r.Category = ref, hazard.Response }))
+	d.takeEach(noon, with(reportOf("gdacs", "FL1", hazard.Flood, hourAgo, 1, 1), func(r *hazard.Report) { r.Refs = ref }))
+	d.takeEach(noon, with(reportOf("copernicus", "EMSR1", hazard.Flood, hourAgo, 1, 1), func(r *hazard.Report) { r.Refs, r.Category = ref, hazard.Response }))
 	if h := d.event("gdacs", "FL1"); h.Category != hazard.Response {
 		t.Errorf("category %s", h.Category)
 	}
@@ -205,8 +205,8 @@ func TestAResponseMakesTheEventAResponse(t *testing.T) {
 
 func TestANameThatComesLateMergesTwoHazards(t *testing.T) {
 	d := newDesk(t)
-	storm := with(said("nhc", "CP012026", hazard.Cyclone, hourAgo, -172, 30), func(r *hazard.Report) { r.Called = "Lala" })
-	unnamed := with(said("gdacs", "TC1", hazard.Cyclone, hourAgo, -168, 20), func(r *hazard.Report) {
+	storm := with(reportOf("nhc", "CP012026", hazard.Cyclone, hourAgo, -172, 30), func(r *hazard.Report) { r.Called = "Lala" })
+	unnamed := with(reportOf("gdacs", "TC1", hazard.Cyclone, hourAgo, -168, 20), func(r *hazard.Report) {
 		r.Called = "ONE-C"
 		r.Products = []hazard.ReportProduct{{Key: "gdacs", Title: "GDACS", Type: hazard.FolderProduct}}
 	})
@@ -234,8 +234,8 @@ func TestANameThatComesLateMergesTwoHazards(t *testing.T) {
 
 func TestAnEditorUndoesAWrongJoinAndItStaysUndone(t *testing.T) {
 	d := newDesk(t)
-	usgs := said("usgs", "u", hazard.Earthquake, hourAgo, 28, 40)
-	emsc := with(said("emsc", "e", hazard.Earthquake, hourAgo+900, 28, 40), func(r *hazard.Report) {
+	usgs := reportOf("usgs", "u", hazard.Earthquake, hourAgo, 28, 40)
+	emsc := with(reportOf("emsc", "e", hazard.Earthquake, hourAgo+900, 28, 40), func(r *hazard.Report) {
 		r.Products = []hazard.ReportProduct{{Key: "emsc", Title: "EMSC", Type: hazard.FolderProduct}}
 	})
 	d.takeEach(noon, usgs, emsc)
@@ -292,7 +292,7 @@ func TestJoiningDoesNotDependOnOrder(t *testing.T) {
 		reports := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) hazard.Report {
 			n++
 			src := rapid.SampledFrom([]string{"usgs", "emsc", "gdacs"}).Draw(t, "source")
-			return with(said(src, fmt.Sprint("k", n), hazard.Earthquake, hourAgo+hazard.Instant(rapid.IntRange(0, 40).Draw(t, "second"))*1000,
+			return with(reportOf(src, fmt.Sprint("k", n), hazard.Earthquake, hourAgo+hazard.Instant(rapid.IntRange(0, 40).Draw(t, "second"))*1000,
 				28+float64(rapid.IntRange(0, 20).Draw(t, "east"))/10, 40), func(r *hazard.Report) {
 				r.Severity = rapid.SampledFrom([]hazard.Severity{hazard.Information, hazard.Watch}).Draw(t, "severity")
 			})
@@ -310,12 +310,12 @@ func TestJoiningDoesNotDependOnOrder(t *testing.T) {
 }
 
 func TestWhatTookThePlaceOfAnEventIsNamedInWhateverOrderTheyCome(t *testing.T) {
-	watch := said("nws", "watch", hazard.WinterStorm, hourAgo, -90, 40)
+	watch := reportOf("nws", "watch", hazard.WinterStorm, hourAgo, -90, 40)
 	over := with(watch, func(r *hazard.Report) {
 		r.Version++
 		r.Ended, r.Successor = hazard.EndSuperseded, "warning"
 	})
-	warning := with(said("nws", "first", hazard.WinterStorm, hourAgo, -90, 40), func(r *hazard.Report) { r.Aliases = []string{"warning"} })
+	warning := with(reportOf("nws", "first", hazard.WinterStorm, hourAgo, -90, 40), func(r *hazard.Report) { r.Aliases = []string{"warning"} })
 	for name, order := range map[string][]hazard.Report{
 		"the watch first":   {watch, over, warning},
 		"the warning first": {warning, watch, over},
@@ -339,14 +339,14 @@ func TestWhatTookThePlaceOfAnEventIsNamedInWhateverOrderTheyCome(t *testing.T) {
 func TestATsunamiAndItsEarthquakeAreRelated(t *testing.T) {
 	d := newDesk(t)
 	d.takeEach(noon,
-		with(said("usgs", "us7000a", hazard.Earthquake, hourAgo, -131, 51.9), func(r *hazard.Report) { r.Aliases = []string{"at00rcz9ap"} }),
-		said("usgs", "aftershock", hazard.Earthquake, hourAgo+50_000, -131, 51.9),
-		said("emsc", "2", hazard.Earthquake, hourAgo.Add(-30*time.Minute), 142, 38),
-		with(said("tsunami", "rcz9ap", hazard.Tsunami, hourAgo+600_000, -131, 51.9), func(r *hazard.Report) { r.Refs = []string{"quake:at00rcz9ap"} }),
-		with(said("tsunami", "japan", hazard.Tsunami, hourAgo, 142, 38), func(r *hazard.Report) {
+		with(reportOf("usgs", "us7000a", hazard.Earthquake, hourAgo, -131, 51.9), func(r *hazard.Report) { r.Aliases = []string{"at00rcz9ap"} }),
+		reportOf("usgs", "aftershock", hazard.Earthquake, hourAgo+50_000, -131, 51.9),
+		reportOf("emsc", "2", hazard.Earthquake, hourAgo.Add(-30*time.Minute), 142, 38),
+		with(reportOf("tsunami", "rcz9ap", hazard.Tsunami, hourAgo+600_000, -131, 51.9), func(r *hazard.Report) { r.Refs = []string{"quake:at00rcz9ap"} }),
+		with(reportOf("tsunami", "japan", hazard.Tsunami, hourAgo, 142, 38), func(r *hazard.Report) {
 			r.Refs = []string{"quake:pt123", "quake:" + hourAgo.Add(-30*time.Minute).Time().Add(4*time.Second).Format(time.RFC3339) + "@38.200,142.100"}
 		}),
-		with(said("tsunami", "nowhere", hazard.Tsunami, hourAgo, 0, 0), func(r *hazard.Report) {
+		with(reportOf("tsunami", "nowhere", hazard.Tsunami, hourAgo, 0, 0), func(r *hazard.Report) {
 			r.Refs = []string{"quake:2020-01-01T00:00:00Z@1,2", "quake:@", "quake:x@y,z"}
 		}),
 	)
@@ -392,7 +392,7 @@ func TestANameThatMeansAnEventAgainJoinsIt(t *testing.T) {
 	const day = 24 * 60 * minute
 	d := newDesk(t)
 	alert := func(key string, at hazard.Instant, f func(*hazard.Report)) {
-		d.apply("cap", at, live, with(said("cap", key, hazard.Flood, at, 1, 1), func(r *hazard.Report) {
+		d.apply("cap", at, live, with(reportOf("cap", key, hazard.Flood, at, 1, 1), func(r *hazard.Report) {
 			r.Part, r.Version, r.End = fmt.Sprint(at), int64(at), new(at+day)
 			f(r)
 		}))

@@ -15,8 +15,8 @@ import (
 // continues long after that leaves, whichever of its reports came first.
 func TestANameThatNoLongerMeansTheEventJoinsNothing(t *testing.T) {
 	const day = 24 * 60 * minute
-	quake := said("gdacs", "q", hazard.Earthquake, hourAgo, 1, 2)
-	named := with(said("cap", "e", hazard.Flood, noon, 1, 2), func(r *hazard.Report) { r.Part, r.Refs, r.End = "a", []string{"gdacs:q"}, new(noon+60*day) })
+	quake := reportOf("gdacs", "q", hazard.Earthquake, hourAgo, 1, 2)
+	named := with(reportOf("cap", "e", hazard.Flood, noon, 1, 2), func(r *hazard.Report) { r.Part, r.Refs, r.End = "a", []string{"gdacs:q"}, new(noon+60*day) })
 	late := with(named, func(r *hazard.Report) {
 		r.Part, r.Refs, r.Start, r.Version = "b", nil, noon+100*day, int64(noon+100*day)
 	})
@@ -33,10 +33,10 @@ func TestANameThatNoLongerMeansTheEventJoinsNothing(t *testing.T) {
 // When a person undoes the merge, the event returns to where it was, and its own hazard ends as
 // merged. No hazard stays active without an event, because nobody would end it.
 func TestAHazardThatAnUndoneMergeEmptiesEnds(t *testing.T) {
-	a := said("emsc", "a", hazard.Earthquake, hourAgo+8000, 0.6, 0)
-	b := said("gdacs", "b", hazard.Earthquake, hourAgo, 1.8, 0)
-	c := said("usgs", "c", hazard.Earthquake, hourAgo-4000, 2.4, 0)
-	x := said("emsc", "x", hazard.Earthquake, hourAgo+2000, 2.7, 0)
+	a := reportOf("emsc", "a", hazard.Earthquake, hourAgo+8000, 0.6, 0)
+	b := reportOf("gdacs", "b", hazard.Earthquake, hourAgo, 1.8, 0)
+	c := reportOf("usgs", "c", hazard.Earthquake, hourAgo-4000, 2.4, 0)
+	x := reportOf("emsc", "x", hazard.Earthquake, hourAgo+2000, 2.7, 0)
 	d := newDesk(t)
 	d.takeEach(noon, a, b, c, with(x, func(r *hazard.Report) { r.Version, r.Point = r.Version-1, &hazard.Point{Lon: 40} }), x)
 	if got, want := d.together(), []string{"emsc:a", "emsc:x gdacs:b usgs:c"}; !slices.Equal(got, want) {
@@ -80,7 +80,7 @@ func TestAHazardThatAnUndoneMergeEmptiesEnds(t *testing.T) {
 func TestASharedUUIDDoesNotOverruleASplit(t *testing.T) {
 	relayed := func(key string, version hazard.Instant, minor bool) hazard.Report {
 		id := hazard.EventUUID("elsewhere", key)
-		return with(said("other", id.String(), hazard.Flood, hourAgo, 1, 2), func(r *hazard.Report) {
+		return with(reportOf("other", id.String(), hazard.Flood, hourAgo, 1, 2), func(r *hazard.Report) {
 			r.UUID, r.Relayed, r.Version, r.Minor = id, true, int64(version), minor
 		})
 	}
@@ -105,11 +105,11 @@ func TestASharedUUIDDoesNotOverruleASplit(t *testing.T) {
 // A part superseded by a slight report stays superseded after a split left its event without a
 // hazard, even if the part is reported again.
 func TestWhatWasSupersededBeforeASplitDoesNotComeBack(t *testing.T) {
-	quake := said("usgs", "q", hazard.Earthquake, hourAgo, 1, 2)
-	newest := with(said("cap", "e", hazard.HighWind, noon, 1, 2), func(r *hazard.Report) {
+	quake := reportOf("usgs", "q", hazard.Earthquake, hourAgo, 1, 2)
+	newest := with(reportOf("cap", "e", hazard.HighWind, noon, 1, 2), func(r *hazard.Report) {
 		r.Part, r.Name, r.Places, r.Refs, r.Minor, r.Severity = "newest", "a breeze", []string{"C"}, []string{"usgs:q"}, true, hazard.Information
 	})
-	older := with(said("cap", "e", hazard.HighWind, hourAgo, 1, 2), func(r *hazard.Report) {
+	older := with(reportOf("cap", "e", hazard.HighWind, hourAgo, 1, 2), func(r *hazard.Report) {
 		r.Part, r.Name, r.Places, r.Severity = "older", "a storm", []string{"C"}, hazard.Warning
 	})
 	d := newDesk(t)
@@ -136,10 +136,10 @@ func TestWhatWasSupersededBeforeASplitDoesNotComeBack(t *testing.T) {
 // When the event comes back, both are undone. An end that an editor had set does not outlast the
 // source's report that it has ended.
 func TestAHazardThatWasMergedTwiceGoesOnAsBefore(t *testing.T) {
-	short := with(said("gdacs", "q", hazard.Earthquake, hourAgo, 20, 2), func(r *hazard.Report) { r.LifeMS = 60_000 })
-	own := said("usgs", "q", hazard.Earthquake, hourAgo, 1, 2)
+	short := with(reportOf("gdacs", "q", hazard.Earthquake, hourAgo, 20, 2), func(r *hazard.Report) { r.LifeMS = 60_000 })
+	own := reportOf("usgs", "q", hazard.Earthquake, hourAgo, 1, 2)
 	d := newDesk(t)
-	d.takeEach(noon, short, own, said("cap", "e", hazard.Flood, noon, 1, 2))
+	d.takeEach(noon, short, own, reportOf("cap", "e", hazard.Flood, noon, 1, 2))
 	e := edit.New(d.store, d.intake, 1, func(int64) bool { return false })
 	who := edit.Author{Caller: auth.Caller{Name: "ada", Role: auth.Editor}}
 	h, over := d.event("usgs", "q"), d.event("gdacs", "q")
@@ -168,11 +168,11 @@ func TestAHazardThatWasMergedTwiceGoesOnAsBefore(t *testing.T) {
 // An undone split brings back an event that was too slight for its own hazard, and the rule of its
 // type puts it into the present hazard of another split event. Its products are there too.
 func TestAnUndoneSplitBringsProductsToWhereTheEventIs(t *testing.T) {
-	first := said("usgs", "a", hazard.Earthquake, hourAgo, 1, 2)
-	slight := with(said("emsc", "b", hazard.Earthquake, hourAgo, 1, 2.1), func(r *hazard.Report) {
+	first := reportOf("usgs", "a", hazard.Earthquake, hourAgo, 1, 2)
+	slight := with(reportOf("emsc", "b", hazard.Earthquake, hourAgo, 1, 2.1), func(r *hazard.Report) {
 		r.Minor, r.Products = true, []hazard.ReportProduct{{Key: "r", Title: "of b", Type: hazard.TextProduct, Data: "x"}}
 	})
-	second := with(said("gdacs", "c", hazard.Earthquake, hourAgo, 1, 2.2), func(r *hazard.Report) { r.Minor = true })
+	second := with(reportOf("gdacs", "c", hazard.Earthquake, hourAgo, 1, 2.2), func(r *hazard.Report) { r.Minor = true })
 	d := newDesk(t)
 	d.takeEach(noon, first, slight, second)
 	h := d.event("usgs", "a")
@@ -198,8 +198,8 @@ func TestAnUndoneSplitBringsProductsToWhereTheEventIs(t *testing.T) {
 // earthquake's source finds that it is another known event: then that event is in the editor's
 // hazard, and the other source's event stays there.
 func TestAnEventThatTurnsOutToBeAnotherIsWhereAPersonPutIt(t *testing.T) {
-	a, b := said("emsc", "a", hazard.Earthquake, hourAgo, 1, 2), said("gdacs", "b", hazard.Earthquake, hourAgo, 1, 2.1)
-	other := said("emsc", "z", hazard.Earthquake, noon-10*minute, 40, 2)
+	a, b := reportOf("emsc", "a", hazard.Earthquake, hourAgo, 1, 2), reportOf("gdacs", "b", hazard.Earthquake, hourAgo, 1, 2.1)
+	other := reportOf("emsc", "z", hazard.Earthquake, noon-10*minute, 40, 2)
 	d := newDesk(t)
 	d.takeEach(noon, a, b)
 	e := edit.New(d.store, d.intake, 1, func(int64) bool { return false })
@@ -223,7 +223,7 @@ func TestAnEventThatTurnsOutToBeAnotherIsWhereAPersonPutIt(t *testing.T) {
 // The last report of an event may have come with a name of another event of its source. Both still
 // count.
 func TestTwoEventsWhoseReportsHaveOneNameBothCount(t *testing.T) {
-	first := said("nws", "a", hazard.Flood, hourAgo, 1, 2)
+	first := reportOf("nws", "a", hazard.Flood, hourAgo, 1, 2)
 	followed := with(first, func(r *hazard.Report) {
 		r.Key, r.Earlier, r.Version = "z", []string{"a"}, r.Version+1
 		r.Texts = []hazard.Text{{Language: "es", Name: "Inundación"}}

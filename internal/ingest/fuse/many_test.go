@@ -14,7 +14,7 @@ import (
 func fires(src string, n int) []hazard.Report {
 	reports := make([]hazard.Report, n)
 	for i := range reports {
-		r := said(src, fmt.Sprint("fire", i), hazard.Wildfire, hourAgo-hazard.Instant(i%20)*24*3_600_000, -170+float64(i%900)*0.3, -60+float64(i/900)*0.3)
+		r := reportOf(src, fmt.Sprint("fire", i), hazard.Wildfire, hourAgo-hazard.Instant(i%20)*24*3_600_000, -170+float64(i%900)*0.3, -60+float64(i/900)*0.3)
 		r.Called, r.LifeMS = fmt.Sprint("Fire of canyon ", i), 30*24*3600*1000
 		reports[i] = r
 	}
@@ -47,9 +47,9 @@ func TestABatchOfAnySizeIsTakenIn(t *testing.T) {
 func TestNeighborsAreFoundAmongMany(t *testing.T) {
 	d := newDesk(t)
 	many := fires("nifc", 1000)
-	east := with(said("nifc", "east", hazard.Wildfire, hourAgo, 179.99, -17), func(r *hazard.Report) { r.Called = "Taveuni" })
+	east := with(reportOf("nifc", "east", hazard.Wildfire, hourAgo, 179.99, -17), func(r *hazard.Report) { r.Called = "Taveuni" })
 	d.apply("nifc", noon, fuse.Options{}, append(many, east)...)
-	west := with(said("gdacs", "west", hazard.Wildfire, hourAgo, -179.99, -17), func(r *hazard.Report) { r.Called = "Taveuni" })
+	west := with(reportOf("gdacs", "west", hazard.Wildfire, hourAgo, -179.99, -17), func(r *hazard.Report) { r.Called = "Taveuni" })
 	near := with(many[500], func(r *hazard.Report) {
 		r.Source, r.Key = "gdacs", "near"
 		r.Point = &hazard.Point{Lon: r.Point.Lon, Lat: r.Point.Lat + 0.0449}

@@ -392,7 +392,7 @@ func (w *writer) settleOrEmpty(id, into int64) error {
 // alone makes a hazard of one event of another hazard, with the products from its source, and
 // returns its id.
 func (w *writer) alone(e *store.Event) (int64, error) {
-	own, _, errS := w.saidOf(e.Name())
+	own, _, errS := w.stateOf(e.Name())
 	own.Shapes = shown(e.Shapes)
 	left, errL := w.tx.Hazard(e.HazardID)
 	id, errF := w.freeUUID(uuid.Nil, e.Source, e.Key)
@@ -400,7 +400,7 @@ func (w *writer) alone(e *store.Event) (int64, error) {
 		return 0, err
 	}
 	own.Head.Category = category(left, &own.Head)
-	h, _, err := w.settle(0, id, []hazard.Said{own})
+	h, _, err := w.settle(0, id, []hazard.EventState{own})
 	if err != nil {
 		return 0, err
 	}

@@ -10,14 +10,14 @@ import (
 
 // nowhere returns a report of a cyclone called name, without a place.
 func nowhere(version hazard.Instant, name string) hazard.Report {
-	return with(said("nhc", "b", hazard.Cyclone, noon, 0, 0), func(r *hazard.Report) {
+	return with(reportOf("nhc", "b", hazard.Cyclone, noon, 0, 0), func(r *hazard.Report) {
 		r.Point, r.Called, r.Version = nil, name, int64(version)
 		r.Products = []hazard.ReportProduct{{Key: "text", Title: "of b", Type: hazard.TextProduct, Data: "Advisory", Time: noon}}
 	})
 }
 
 func somewhere(version hazard.Instant, name string) hazard.Report {
-	return with(said("gdacs", "a", hazard.Cyclone, noon, 1, 2), func(r *hazard.Report) { r.Called, r.Version = name, int64(version) })
+	return with(reportOf("gdacs", "a", hazard.Cyclone, noon, 1, 2), func(r *hazard.Report) { r.Called, r.Version = name, int64(version) })
 }
 
 // An event without a place that leaves another's hazard has no hazard. Like a new event, it waits
@@ -31,7 +31,7 @@ func TestAnEventWithoutAPlaceThatLeavesWaitsForIt(t *testing.T) {
 			if a, b := d.event("gdacs", "a"), d.event("nhc", "b"); a.ID != b.ID {
 				t.Fatalf("%d and %d are two", a.ID, b.ID)
 			}
-			other := said(step.Source, "other", hazard.Flood, noon, 5, 5)
+			other := reportOf(step.Source, "other", hazard.Flood, noon, 5, 5)
 			d.apply(step.Source, noon+minute, live, step, other)
 			d.event(step.Source, "other")
 			id := d.event("gdacs", "a").ID

@@ -63,7 +63,7 @@ func TestWhatADetailToldStaysInAnyOrder(t *testing.T) {
 
 // Indexes list the newest first, so the end of an alert may be read before the alert.
 func TestAnEndThatComesBeforeItsAlertEndsIt(t *testing.T) {
-	alert := with(said("cap", "a", hazard.Flood, hourAgo, 1, 1), func(r *hazard.Report) { r.Part = "alert" })
+	alert := with(reportOf("cap", "a", hazard.Flood, hourAgo, 1, 1), func(r *hazard.Report) { r.Part = "alert" })
 	end := func(f func(*hazard.Report)) hazard.Report {
 		return with(alert, func(r *hazard.Report) {
 			r.Part, r.Version, r.Replaces, r.Ended = "end", r.Version+1, []string{"alert"}, hazard.EndCancelled

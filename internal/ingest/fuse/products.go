@@ -81,14 +81,14 @@ func (in *Intake) Left(ctx context.Context, tx *store.Tx, folder int64) error {
 	}
 	w := in.writer(ctx, tx, f.Source)
 	h, errH := tx.Hazard(f.HazardID)
-	said, known, errS := w.saidOf(store.EventName{Source: f.Source, Key: f.Event})
+	state, known, errS := w.stateOf(store.EventName{Source: f.Source, Key: f.Event})
 	if err := errors.Join(errH, errS); err != nil || !known {
 		return err
 	}
-	if said.Head.Products == nil { // the parts that gave some are superseded for good
-		said.Head.Products = []hazard.ReportProduct{}
+	if state.Head.Products == nil { // the parts that gave some are superseded for good
+		state.Head.Products = []hazard.ReportProduct{}
 	}
-	_, err = w.products(h, &said.Head)
+	_, err = w.products(h, &state.Head)
 	return err
 }
 

@@ -84,10 +84,10 @@ func (in *Intake) quakeNamed(ctx context.Context, of, name string, why map[int64
 	if err != nil {
 		return err
 	}
-	best, least := -1, 1.0
+	best, closest := -1, 1.0
 	for i := range near {
-		if far := rule.far(origin, &near[i]); far <= least {
-			best, least = i, far
+		if far := rule.far(origin, &near[i]); far <= closest {
+			best, closest = i, far
 		}
 	}
 	if best < 0 {

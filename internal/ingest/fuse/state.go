@@ -14,9 +14,9 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// state is the hazard after what was said, before it is known whether anything differs. Fields that an editor has set stay.
-func (w *writer) state(newUUID uuid.UUID, before *hazard.Hazard, said *hazard.Said, placed []placedArea) (*hazard.Hazard, error) {
-	head := &said.Head
+// hazardOf returns the hazard after what its sources reported, before it is known whether anything differs. Fields that an editor has set stay.
+func (w *writer) hazardOf(newUUID uuid.UUID, before *hazard.Hazard, state *hazard.EventState, placed []placedArea) (*hazard.Hazard, error) {
+	head := &state.Head
 	h := &hazard.Hazard{
 		UUID: newUUID, Status: hazard.Active, AutoExpire: true, Created: w.now, OrgID: -1, AppID: 0,
 		Source: head.Source, Creator: head.Creator, Category: hazard.Event,
@@ -24,11 +24,11 @@ func (w *writer) state(newUUID uuid.UUID, before *hazard.Hazard, said *hazard.Sa
 	if before != nil {
 		h = new(*before)
 	}
-	if h.Sources = said.Sources; slices.Equal(said.Sources, []string{h.Source}) {
+	if h.Sources = state.Sources; slices.Equal(state.Sources, []string{h.Source}) {
 		h.Sources = nil
 	}
 	h.Measurements = hazard.Since(w.now, h.Measurements, head.Measurements)
-	h.Shapes = said.Shapes
+	h.Shapes = state.Shapes
 	if before != nil && before.Source == "" { // an editor made it; sources add to what is known of it, and say nothing over the editor's word
 		return h, nil
 	}
@@ -47,8 +47,8 @@ func (w *writer) state(newUUID uuid.UUID, before *hazard.Hazard, said *hazard.Sa
 	set("snc_url", func() { h.URL = head.URL })
 	set("comment_Text", func() { h.Comment = hazard.Clean(head.Comment) })
 	set("severity_ID", func() { h.Severity = head.Severity })
-	set("autoexpire", func() { h.AutoExpire = !said.Open })
-	if err := w.position(h, said, placed); err != nil {
+	set("autoexpire", func() { h.AutoExpire = !state.Open })
+	if err := w.position(h, state, placed); err != nil {
 		return nil, err
 	}
 	if h.EditedField("status") { // an editor ended or retracted it: the source does not bring it back, nor moves its start behind that end
@@ -56,8 +56,8 @@ func (w *writer) state(newUUID uuid.UUID, before *hazard.Hazard, said *hazard.Sa
 		return h, nil
 	}
 	h.Successor = uuid.Nil
-	if said.Ended != "" {
-		at := max(said.EndedAt, h.Start)
+	if state.Ended != "" {
+		at := max(state.EndedAt, h.Start)
 		switch {
 		case !h.EditedField("end_Date"):
 		case h.Status == hazard.Active: // it was the end of what goes on, which a source has ended now
@@ -65,10 +65,10 @@ func (w *writer) state(newUUID uuid.UUID, before *hazard.Hazard, said *hazard.Sa
 		default:
 			at, h.Start = h.End, min(h.Start, h.End)
 		}
-		end(h, said.Ended, at)
+		end(h, state.Ended, at)
 		return h, w.succeed(h, head)
 	}
-	set("end_Date", func() { h.End = said.End })
+	set("end_Date", func() { h.End = state.End })
 	if h.EditedField("end_Date") {
 		h.Start = min(h.Start, h.End)
 	}
@@ -84,12 +84,12 @@ func (w *writer) state(newUUID uuid.UUID, before *hazard.Hazard, said *hazard.Sa
 	return h, nil
 }
 
-// category is that of a hazard after what was said, without a word EVENT. What was a drill before stays one, and what was real stays real.
+// category is that of a hazard after what its sources reported; without a category, EVENT. What was a drill before stays one, and what was real stays real.
 func category(before *hazard.Hazard, head *hazard.Report) hazard.Category {
-	said := cmp.Or(head.Category, hazard.Event)
+	state := cmp.Or(head.Category, hazard.Event)
 	switch {
-	case before == nil || before.Drill() == (said == hazard.Exercise):
-		return said
+	case before == nil || before.Drill() == (state == hazard.Exercise):
+		return state
 	case before.Drill():
 		return hazard.Exercise
 	}
@@ -139,16 +139,16 @@ func textsOf(h *hazard.Hazard, head *hazard.Report) []hazard.Text {
 // position sets the hazard's point and areas. Of a hazard that was ended by a message that says
 // nothing of where it was, they stay; so they do while the shapes of its places are not known, but for
 // a mere point, which tells no more than the hazard's own.
-func (w *writer) position(h *hazard.Hazard, said *hazard.Said, placed []placedArea) error {
-	head := &said.Head
+func (w *writer) position(h *hazard.Hazard, state *hazard.EventState, placed []placedArea) error {
+	head := &state.Head
 	if len(placed) == 0 && !h.EditedField("area") {
-		awaited := w.in.known.Places[said.PlacesOf] != nil && len(said.Places) > 0
+		awaited := w.in.known.Places[state.PlacesOf] != nil && len(state.Places) > 0
 		switch {
 		case awaited:
 			if len(h.Areas) == 1 && h.Areas[0].Role == hazard.PointArea {
 				h.Areas = nil
 			}
-		case said.Ended == "":
+		case state.Ended == "":
 			h.Areas = nil
 		}
 	}

@@ -114,13 +114,13 @@ func (w *writer) ignore(g *group, d *decision) error {
 
 // save updates the hazard of an event, or makes a new one, and stores the event with its products.
 func (w *writer) save(g *group, d *decision, at spot) error {
-	others, err := w.derived(at.hazardID, nameOf(&d.said))
+	others, err := w.derived(at.hazardID, nameOf(&d.state))
 	if err != nil {
 		return err
 	}
 	isNew, newUUID := at.hazardID == 0, uuid.Nil
 	if isNew {
-		if newUUID, err = w.freeUUID(d.said.Head.UUID, w.src, g.event); err != nil {
+		if newUUID, err = w.freeUUID(d.state.Head.UUID, w.src, g.event); err != nil {
 			return err
 		}
 	}
@@ -129,21 +129,21 @@ func (w *writer) save(g *group, d *decision, at spot) error {
 		if err != nil {
 			return err
 		}
-		d.said.Head.Category = category(left, &d.said.Head)
+		d.state.Head.Category = category(left, &d.state.Head)
 	}
-	h, different, err := w.settle(at.hazardID, newUUID, append(others, d.said))
+	h, different, err := w.settle(at.hazardID, newUUID, append(others, d.state))
 	if errors.Is(err, errNoPlace) {
-		return w.holdUnplaced(g, &d.said, at.left)
+		return w.holdUnplaced(g, &d.state, at.left)
 	}
 	if err != nil {
 		return err
 	}
 	if at.left != 0 {
-		if err := w.moveProducts(at.left, h.ID, w.event(&d.said, h.ID)); err != nil {
+		if err := w.moveProducts(at.left, h.ID, w.event(&d.state, h.ID)); err != nil {
 			return err
 		}
 	}
-	moved, err := w.saveProducts(g, h, &d.said, others)
+	moved, err := w.saveProducts(g, h, &d.state, others)
 	if err != nil {
 		return err
 	}
@@ -151,12 +151,12 @@ func (w *writer) save(g *group, d *decision, at spot) error {
 		return err
 	}
 	if d.drew || at.left != 0 { // the event had left its hazard and was forgotten until now
-		if err := w.tx.Events.SaveShapes(nameOf(&d.said), d.shapes); err != nil {
+		if err := w.tx.Events.SaveShapes(nameOf(&d.state), d.shapes); err != nil {
 			return err
 		}
 	}
 	if at.again {
-		self, _, err := w.tx.Events.Find(nameOf(&d.said))
+		self, _, err := w.tx.Events.Find(nameOf(&d.state))
 		if err != nil {
 			return err
 		}
@@ -165,14 +165,14 @@ func (w *writer) save(g *group, d *decision, at spot) error {
 		}
 	}
 	if len(g.absorbed) > 0 || slices.ContainsFunc(g.awaited(w.src), func(ref string) bool { return w.refs[ref] }) {
-		w.went = append(w.went, nameOf(&d.said))
+		w.went = append(w.went, nameOf(&d.state))
 	}
 	w.count(g, d, isNew, different || moved)
 	return nil
 }
 
 // saveProducts stores the products of an event, and removes those of absorbed events.
-func (w *writer) saveProducts(g *group, h *hazard.Hazard, own *hazard.Said, others []hazard.Said) (changed bool, err error) {
+func (w *writer) saveProducts(g *group, h *hazard.Hazard, own *hazard.EventState, others []hazard.EventState) (changed bool, err error) {
 	if changed, err = w.products(h, &own.Head); err != nil {
 		return false, err
 	}
@@ -206,7 +206,7 @@ func (w *writer) count(g *group, d *decision, isNew, different bool) {
 		w.res.Issued = append(w.res.Issued, hazard.Instant(newest.Version))
 	}
 	w.res.Events[g.event] = true
-	if detail := d.said.Head.Detail; detail != "" && (d.changed || isNew) {
+	if detail := d.state.Head.Detail; detail != "" && (d.changed || isNew) {
 		w.res.Details = append(w.res.Details, detail)
 	}
 }
@@ -239,19 +239,19 @@ func (w *writer) suspect(r *hazard.Report, reason string) (believed bool, err er
 
 // holdUnplaced holds the reports of an event that is new, or has left hazard left, until its place
 // is known. Events that are over are dropped.
-func (w *writer) holdUnplaced(g *group, said *hazard.Said, left int64) error {
+func (w *writer) holdUnplaced(g *group, state *hazard.EventState, left int64) error {
 	if left != 0 {
-		if _, err := w.gone(left, nameOf(said), nil); err != nil {
+		if _, err := w.gone(left, nameOf(state), nil); err != nil {
 			return err
 		}
 	}
-	if said.Ended != "" {
+	if state.Ended != "" {
 		w.res.Ignored++
 		return nil
 	}
 	reason := store.NoPlace + ": the report gives neither a position nor an area that can be read"
-	if len(said.Places) > 0 {
-		reason = fmt.Sprintf("%s: no shape is known of %s", store.NoPlace, sample(said.Places))
+	if len(state.Places) > 0 {
+		reason = fmt.Sprintf("%s: no shape is known of %s", store.NoPlace, sample(state.Places))
 	}
 	for i := range g.reports {
 		if _, err := w.suspect(w.asGiven(g, i), reason); err != nil {
@@ -263,17 +263,17 @@ func (w *writer) holdUnplaced(g *group, said *hazard.Said, left int64) error {
 
 // sample lists the first few of many words.
 func sample(words []string) string {
-	const most = 5
-	text := fmt.Sprint(words[:min(len(words), most)])
-	if len(words) > most {
-		text += fmt.Sprintf(" and %d more", len(words)-most)
+	const maxWords = 5
+	text := fmt.Sprint(words[:min(len(words), maxWords)])
+	if len(words) > maxWords {
+		text += fmt.Sprintf(" and %d more", len(words)-maxWords)
 	}
 	return text
 }
 
 // remember stores the event's names and the data for comparisons, and removes superseded reports.
 func (w *writer) remember(g *group, h *hazard.Hazard, d *decision, joined string, isNew bool) error {
-	own, parts := &d.said, d.parts
+	own, parts := &d.state, d.parts
 	e := w.event(own, h.ID)
 	e.Joined = joined
 	if err := w.tx.Events.Save(e); err != nil {

@@ -23,7 +23,7 @@ const minute hazard.Instant = 60_000
 func TestAPartThatRunsOutLeavesTheHazard(t *testing.T) {
 	d := newDesk(t)
 	part := func(name, place string, level hazard.Severity, end hazard.Instant) hazard.Report {
-		return with(said("cap", "a", hazard.Tornado, noon, 0, 0), func(r *hazard.Report) {
+		return with(reportOf("cap", "a", hazard.Tornado, noon, 0, 0), func(r *hazard.Report) {
 			r.Part, r.Places, r.Name, r.Severity, r.End = name, []string{place}, "Tornado Warning - "+name, level, new(end)
 			r.Point = &hazard.Point{Lon: 1, Lat: 1}
 		})
@@ -85,7 +85,7 @@ func TestASourceThatRunsOutHidesNoOther(t *testing.T) {
 // flood returns a report of the event of the tests below, which by default lasts one hour from
 // noon.
 func flood(version hazard.Instant, f func(*hazard.Report)) hazard.Report {
-	return with(said("cap", "a", hazard.Flood, noon, 1, 1), func(r *hazard.Report) {
+	return with(reportOf("cap", "a", hazard.Flood, noon, 1, 1), func(r *hazard.Report) {
 		r.Version, r.Severity, r.End = int64(version), hazard.Watch, new(noon+60*minute)
 		f(r)
 	})
@@ -212,7 +212,7 @@ func TestAPatchCountsBesideWhatTheSourcesSay(t *testing.T) {
 func TestTheProductsOfAPartThatRunsOutGoWithIt(t *testing.T) {
 	d := newDesk(t)
 	part := func(name, place string, end hazard.Instant) hazard.Report {
-		return with(said("cap", "a", hazard.Tornado, noon, 0, 0), func(r *hazard.Report) {
+		return with(reportOf("cap", "a", hazard.Tornado, noon, 0, 0), func(r *hazard.Report) {
 			r.Part, r.Places, r.End = name, []string{place}, new(end)
 			r.Products = []hazard.ReportProduct{{Key: "cap", Title: "CAP", Type: hazard.FolderProduct}, {Key: "text", Parent: "cap", Title: name, Type: hazard.TextProduct, Data: name}}
 		})
@@ -240,7 +240,7 @@ func TestTheProductsOfAPartThatRunsOutGoWithIt(t *testing.T) {
 func TestAFolderStaysForAnOlderProductThatWasPutIntoIt(t *testing.T) {
 	d := newDesk(t)
 	report := func(version hazard.Instant, products ...hazard.ReportProduct) hazard.Report {
-		return with(said("cap", "a", hazard.Tornado, noon, 0, 0), func(r *hazard.Report) { r.Version, r.Products = int64(version), products })
+		return with(reportOf("cap", "a", hazard.Tornado, noon, 0, 0), func(r *hazard.Report) { r.Version, r.Products = int64(version), products })
 	}
 	d.apply("cap", noon, live, report(noon, hazard.ReportProduct{Key: "text", Title: "text", Type: hazard.TextProduct, Data: "x"}))
 	id := d.event("cap", "a").ID
@@ -272,7 +272,7 @@ func TestWhatASourceGivesIntoARestrictedFolderIsWhereAllSeeIt(t *testing.T) {
 	d := newDesk(t)
 	folder := hazard.ReportProduct{Key: "cap", Title: "CAP", Type: hazard.FolderProduct}
 	report := func(version hazard.Instant, products ...hazard.ReportProduct) hazard.Report {
-		return with(said("cap", "a", hazard.Tornado, noon, 0, 0), func(r *hazard.Report) { r.Version, r.Products = int64(version), products })
+		return with(reportOf("cap", "a", hazard.Tornado, noon, 0, 0), func(r *hazard.Report) { r.Version, r.Products = int64(version), products })
 	}
 	d.apply("cap", noon, live, report(noon, folder))
 	id := d.event("cap", "a").ID
@@ -300,7 +300,7 @@ func TestWhatASourceGivesIntoARestrictedFolderIsWhereAllSeeIt(t *testing.T) {
 func TestAWithdrawnEventIsOverForWhatComesLater(t *testing.T) {
 	const year = 365 * 24 * 60 * minute
 	volcano := func(src string, start hazard.Instant) hazard.Report {
-		return with(said(src, "332010", hazard.Volcano, start, -155, 19), func(r *hazard.Report) {
+		return with(reportOf(src, "332010", hazard.Volcano, start, -155, 19), func(r *hazard.Report) {
 			r.Open, r.Refs = true, []string{"gvp:332010"}
 		})
 	}
@@ -344,13 +344,13 @@ func TestAnEventThatIsFoundSlightInOnePayload(t *testing.T) {
 // of the part is removed nevertheless (B1).
 func TestWhatComesBeforeTheClockHidesNoEnd(t *testing.T) {
 	part := func(name string, end hazard.Instant) hazard.Report {
-		return with(said("cap", "a", hazard.Flood, noon, 1, 1), func(r *hazard.Report) {
+		return with(reportOf("cap", "a", hazard.Flood, noon, 1, 1), func(r *hazard.Report) {
 			r.Part, r.Places, r.End, r.Refs = name, []string{name}, new(end), []string{"glide:FL-2026-000001-XXX"}
 			r.Products = []hazard.ReportProduct{{Key: "text", Title: name, Type: hazard.TextProduct, Data: name}}
 		})
 	}
 	other := func(version int64) hazard.Report {
-		return with(said("gdacs", "g", hazard.Flood, noon, 1, 1), func(r *hazard.Report) {
+		return with(reportOf("gdacs", "g", hazard.Flood, noon, 1, 1), func(r *hazard.Report) {
 			r.Version, r.Refs, r.Description, r.End = version, []string{"glide:FL-2026-000001-XXX"}, fmt.Sprint(version), new(noon+600*minute)
 		})
 	}
@@ -393,7 +393,7 @@ func TestManyEndsOfOneMomentAreRecordedInPieces(t *testing.T) {
 	d := newDesk(t)
 	var reports []hazard.Report
 	for i := range 250 {
-		reports = append(reports, with(said("cap", fmt.Sprint(i), hazard.Flood, noon, 1, 1), func(r *hazard.Report) { r.End = new(noon + 60*minute) }))
+		reports = append(reports, with(reportOf("cap", fmt.Sprint(i), hazard.Flood, noon, 1, 1), func(r *hazard.Report) { r.End = new(noon + 60*minute) }))
 	}
 	d.apply("cap", noon, live, reports...)
 	transactions := 0

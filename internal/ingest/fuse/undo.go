@@ -214,10 +214,10 @@ func (w *writer) agree(h *hazard.Hazard) (*hazard.Hazard, error) {
 	if err != nil || len(all) == 0 {
 		return h, err
 	}
-	said := hazard.Combine(all, w.in.known.Authority, w.now)
-	r, err := w.state(h.UUID, h, &said, w.place(&said, all))
+	state := hazard.Combine(all, w.in.known.Authority, w.now)
+	r, err := w.hazardOf(h.UUID, h, &state, w.place(&state, all))
 	if err != nil {
 		return nil, err
 	}
-	return r, w.wake(r, false, &said)
+	return r, w.wake(r, false, &state)
 }

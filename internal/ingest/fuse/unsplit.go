@@ -135,11 +135,11 @@ func (w *writer) stillSplit(s *store.Split) (events []store.Event, err error) {
 
 // known is an event that is part of no hazard, as its source last described it, and whether it has told anything of it.
 func (w *writer) known(name store.EventName) (store.Event, bool, error) {
-	said, known, err := w.saidOf(name)
+	state, known, err := w.stateOf(name)
 	if err != nil || !known {
 		return store.Event{}, false, err
 	}
-	return *w.event(&said, 0), true, nil
+	return *w.event(&state, 0), true, nil
 }
 
 // refile puts the products that lost their folder by a split back into it, where both are part of the hazard and it was not put elsewhere since.

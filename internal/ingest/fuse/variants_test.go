@@ -28,7 +28,7 @@ func TestPartsThatRanOutWhileNobodyLookedAreToldEachAtItsMoment(t *testing.T) {
 	levels := []hazard.Severity{hazard.Warning, hazard.Watch, hazard.Advisory, hazard.Information}
 	var parts []hazard.Report
 	for i, level := range levels {
-		parts = append(parts, with(said("cap", "a", hazard.Tornado, noon, 1, 1), func(r *hazard.Report) {
+		parts = append(parts, with(reportOf("cap", "a", hazard.Tornado, noon, 1, 1), func(r *hazard.Report) {
 			r.Part, r.Places, r.Severity, r.End = fmt.Sprint("p", i), []string{fmt.Sprint("P", i)}, level, new(noon+hazard.Instant(i+1)*60*minute)
 		}))
 	}
@@ -52,7 +52,7 @@ func TestPartsThatRanOutWhileNobodyLookedAreToldEachAtItsMoment(t *testing.T) {
 // replaced part does not come back (B1).
 func TestWhatWasReplacedDoesNotComeBackWhenTheRestRunsOut(t *testing.T) {
 	part := func(name string, version hazard.Instant, level hazard.Severity, end hazard.Instant, replaces ...string) hazard.Report {
-		return with(said("cap", "a", hazard.Flood, noon, 1, 1), func(r *hazard.Report) {
+		return with(reportOf("cap", "a", hazard.Flood, noon, 1, 1), func(r *hazard.Report) {
 			r.Part, r.Version, r.Places, r.Severity, r.End, r.Replaces = name, int64(version), []string{name}, level, new(end), replaces
 		})
 	}
@@ -79,7 +79,7 @@ func TestWhatWasReplacedDoesNotComeBackWhenTheRestRunsOut(t *testing.T) {
 // keys and order, and then the next when that event is cancelled (B2).
 func TestTheWorstEventOfASourceCountsUntilItIsOver(t *testing.T) {
 	event := func(key string, level hazard.Severity) hazard.Report {
-		return with(said("cap", key, hazard.Flood, noon, 1, 1), func(r *hazard.Report) {
+		return with(reportOf("cap", key, hazard.Flood, noon, 1, 1), func(r *hazard.Report) {
 			r.Severity, r.Refs, r.End = level, []string{"glide:FL-2026-000001-XXX"}, new(noon+300*minute)
 		})
 	}
@@ -108,12 +108,12 @@ func TestTheWorstEventOfASourceCountsUntilItIsOver(t *testing.T) {
 // another source's report comes that fits a third event better, and when the event's own source
 // moves it or finds it slight (B3).
 func TestAnEditorsWordStaysWithTheEventThatMadeTheHazard(t *testing.T) {
-	made := said("usgs", "m", hazard.Earthquake, hourAgo, 28, 40)
+	made := reportOf("usgs", "m", hazard.Earthquake, hourAgo, 28, 40)
 	for name, later := range map[string][]hazard.Report{
-		"one that fits better":     {said("emsc", "e", hazard.Earthquake, hourAgo+1000, 28.01, 40), said("gdacs", "g", hazard.Earthquake, hourAgo+1000, 28.01, 40)},
-		"a key before it":          {said("emsc", "0", hazard.Earthquake, hourAgo, 28, 40), with(made, func(r *hazard.Report) { r.Version++ })},
-		"its origin moves":         {said("emsc", "e", hazard.Earthquake, hourAgo, 28, 40), with(made, func(r *hazard.Report) { r.Version, r.Point = r.Version+1, &hazard.Point{Lon: 33, Lat: 40} })},
-		"it is found to be slight": {said("emsc", "e", hazard.Earthquake, hourAgo, 28, 40), with(made, func(r *hazard.Report) { r.Version, r.Minor = r.Version+1, true })},
+		"one that fits better":     {reportOf("emsc", "e", hazard.Earthquake, hourAgo+1000, 28.01, 40), reportOf("gdacs", "g", hazard.Earthquake, hourAgo+1000, 28.01, 40)},
+		"a key before it":          {reportOf("emsc", "0", hazard.Earthquake, hourAgo, 28, 40), with(made, func(r *hazard.Report) { r.Version++ })},
+		"its origin moves":         {reportOf("emsc", "e", hazard.Earthquake, hourAgo, 28, 40), with(made, func(r *hazard.Report) { r.Version, r.Point = r.Version+1, &hazard.Point{Lon: 33, Lat: 40} })},
+		"it is found to be slight": {reportOf("emsc", "e", hazard.Earthquake, hourAgo, 28, 40), with(made, func(r *hazard.Report) { r.Version, r.Minor = r.Version+1, true })},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
@@ -136,7 +136,7 @@ func TestAnEditorsWordStaysWithTheEventThatMadeTheHazard(t *testing.T) {
 // any order (B5).
 func TestAChainOfLinksMakesOneHazardInAnyOrder(t *testing.T) {
 	event := func(key string, version hazard.Instant, aliases ...string) hazard.Report {
-		return with(said("cap", key, hazard.Flood, noon, 1, 1), func(r *hazard.Report) {
+		return with(reportOf("cap", key, hazard.Flood, noon, 1, 1), func(r *hazard.Report) {
 			r.Part, r.Version, r.Aliases = fmt.Sprint(key, version), int64(noon+version), aliases
 		})
 	}
@@ -160,7 +160,7 @@ func TestAChainOfLinksMakesOneHazardInAnyOrder(t *testing.T) {
 // the warning turns out to be an event with another key, they name that event.
 func TestTwoUpgradesNameTheWarning(t *testing.T) {
 	alert := func(key, part string, version hazard.Instant, f func(*hazard.Report)) hazard.Report {
-		return with(said("nws", key, hazard.Flood, noon, -122, 45), func(r *hazard.Report) {
+		return with(reportOf("nws", key, hazard.Flood, noon, -122, 45), func(r *hazard.Report) {
 			r.Part, r.Places, r.Version = part, []string{"WAZ" + part}, int64(noon+version)
 			f(r)
 		})
@@ -194,9 +194,9 @@ func TestTwoUpgradesNameTheWarning(t *testing.T) {
 func TestAnEarthquakeThatIsNamedOnOutlivesTheOtherSource(t *testing.T) {
 	const hour = 60 * minute
 	name := "M 7.4 - 12 km E of Somewhere"
-	usgs := with(said("usgs", "u", hazard.Earthquake, noon, 1, 2), func(r *hazard.Report) { r.Name = name })
+	usgs := with(reportOf("usgs", "u", hazard.Earthquake, noon, 1, 2), func(r *hazard.Report) { r.Name = name })
 	gdacs := func(until hazard.Instant) hazard.Report {
-		return with(said("gdacs", "g", hazard.Earthquake, noon+1000, 1, 2.1), func(r *hazard.Report) {
+		return with(reportOf("gdacs", "g", hazard.Earthquake, noon+1000, 1, 2.1), func(r *hazard.Report) {
 			r.Version, r.Severity, r.Renewed, r.Name = int64(until), hazard.Warning, new(until), "Earthquake - Somewhere"
 		})
 	}
@@ -223,7 +223,7 @@ func TestAnEarthquakeThatIsNamedOnOutlivesTheOtherSource(t *testing.T) {
 func TestAVolcanoIsQuietBetweenTwoEruptions(t *testing.T) {
 	const day = 24 * 60 * minute
 	erupts := func(at hazard.Instant) hazard.Report {
-		return with(said("gvp", "332010", hazard.Volcano, at, -155, 19), func(r *hazard.Report) { r.End, r.Refs = new(at+7*day), []string{"volcano:332010"} })
+		return with(reportOf("gvp", "332010", hazard.Volcano, at, -155, 19), func(r *hazard.Report) { r.End, r.Refs = new(at+7*day), []string{"volcano:332010"} })
 	}
 	for name, first := range map[string]hazard.Report{
 		"it ran out":           erupts(noon),

@@ -18,7 +18,7 @@ func TestANumberThatComesRoundIsANewEvent(t *testing.T) {
 	const day = 24 * 60 * minute
 	const december, january, february = noon, noon + 20*day, noon + 50*day
 	report := func(key, part, place string, at hazard.Instant, lon float64, earlier ...string) hazard.Report {
-		return with(said("nws", key, hazard.Flood, at, lon, 45), func(r *hazard.Report) {
+		return with(reportOf("nws", key, hazard.Flood, at, lon, 45), func(r *hazard.Report) {
 			r.Part, r.Places, r.Earlier, r.Version, r.End = part, []string{place}, earlier, int64(at), new(at+90*day)
 		})
 	}
@@ -53,13 +53,13 @@ func TestANumberThatComesRoundIsANewEvent(t *testing.T) {
 func TestAnUpgradeInOneBatchNamesItsSuccessor(t *testing.T) {
 	d := newDesk(t)
 	watch := func(part string, version hazard.Instant) hazard.Report {
-		return with(said("nws", "W.0001", hazard.Flood, noon, -122, 45), func(r *hazard.Report) {
+		return with(reportOf("nws", "W.0001", hazard.Flood, noon, -122, 45), func(r *hazard.Report) {
 			r.Part, r.Places, r.Version = part, []string{"WAZ001"}, int64(version)
 		})
 	}
 	d.apply("nws", noon, fuse.Options{}, watch("a", noon))
 	upgraded := with(watch("b", noon+1), func(r *hazard.Report) { r.Ended, r.Successor = hazard.EndSuperseded, "F.0002" })
-	next := with(said("nws", "F.0002", hazard.Flood, noon, -122, 45), func(r *hazard.Report) { r.Part, r.Places = "b#2", []string{"WAZ001"} })
+	next := with(reportOf("nws", "F.0002", hazard.Flood, noon, -122, 45), func(r *hazard.Report) { r.Part, r.Places = "b#2", []string{"WAZ001"} })
 	d.apply("nws", noon+1, fuse.Options{}, upgraded, next)
 	if got, want := d.event("nws", "W.0001").Successor, d.event("nws", "F.0002").UUID; got != want {
 		t.Errorf("its successor is %s, want %s", got, want)
@@ -68,7 +68,7 @@ func TestAnUpgradeInOneBatchNamesItsSuccessor(t *testing.T) {
 
 // Links inside one payload count as in two payloads: A, B, and then A is B (B5).
 func TestALinkInsideABatchMakesOneHazard(t *testing.T) {
-	a, b := said("cap", "a", hazard.Flood, noon, 1, 1), said("cap", "b", hazard.Flood, noon, 1, 1)
+	a, b := reportOf("cap", "a", hazard.Flood, noon, 1, 1), reportOf("cap", "b", hazard.Flood, noon, 1, 1)
 	same := with(a, func(r *hazard.Report) { r.Part, r.Version, r.Aliases = "later", r.Version+1, []string{"b"} })
 	for name, batches := range map[string][][]hazard.Report{
 		"in one payload":  {{a, b, same}},
@@ -95,7 +95,7 @@ func TestAnEruptionOfAnotherYearIsAnotherHazard(t *testing.T) {
 	const day = 24 * 60 * minute
 	week := func(n int) hazard.Report {
 		at := noon + hazard.Instant(n)*7*day
-		return with(said("gvp", "332010", hazard.Volcano, at, -155, 19), func(r *hazard.Report) {
+		return with(reportOf("gvp", "332010", hazard.Volcano, at, -155, 19), func(r *hazard.Report) {
 			r.Part, r.Places, r.Refs, r.Renewed, r.LifeMS = fmt.Sprint(n), []string{"gvp:332010"}, []string{"gvp:332010"}, &at, int64(8*day)
 		})
 	}
@@ -142,8 +142,8 @@ func TestAnEruptionOfAnotherYearIsAnotherHazard(t *testing.T) {
 func TestADrawingUnderANumberThatComesRoundBeginsWithTheLatest(t *testing.T) {
 	const day = 24 * 60 * minute
 	d := newDesk(t)
-	d.apply("nhc", noon, live, said("nhc", "a", hazard.Cyclone, noon, 1, 2))
-	d.apply("nhc", noon+365*day, live, said("nhc", "a", hazard.Cyclone, noon+365*day, 1, 2))
+	d.apply("nhc", noon, live, reportOf("nhc", "a", hazard.Cyclone, noon, 1, 2))
+	d.apply("nhc", noon+365*day, live, reportOf("nhc", "a", hazard.Cyclone, noon+365*day, 1, 2))
 	drawn := cone("a", 1, "cone")
 	drawn[0].Shapes[0].From = 0
 	d.draw("nhc", noon+366*day, drawn)
@@ -161,8 +161,8 @@ func TestADrawingUnderANumberThatComesRoundBeginsWithTheLatest(t *testing.T) {
 func TestASuccessorUnderANumberThatComesRoundIsTheOneOfItsTime(t *testing.T) {
 	const day = 24 * 60 * minute
 	const later = noon + 300*day
-	first, again := said("nws", "F.0002", hazard.Flood, noon, -122, 45), said("nws", "F.0002", hazard.Flood, later+minute, -118, 45)
-	watch := with(said("nws", "W.0001", hazard.Flood, later, -118, 45), func(r *hazard.Report) { r.Version = int64(later) })
+	first, again := reportOf("nws", "F.0002", hazard.Flood, noon, -122, 45), reportOf("nws", "F.0002", hazard.Flood, later+minute, -118, 45)
+	watch := with(reportOf("nws", "W.0001", hazard.Flood, later, -118, 45), func(r *hazard.Report) { r.Version = int64(later) })
 	upgraded := with(watch, func(r *hazard.Report) {
 		r.Version, r.Ended, r.Successor = int64(later+minute), hazard.EndSuperseded, "F.0002"
 	})
@@ -190,7 +190,7 @@ func TestANameThatComesRoundMeansTheEventOfItsTime(t *testing.T) {
 	const day = 24 * 60 * minute
 	const later = noon + 300*day
 	volcano := func(src, key string, at hazard.Instant, lon float64, refs ...string) hazard.Report {
-		return with(said(src, key, hazard.Volcano, at, lon, 19), func(r *hazard.Report) { r.Refs = refs })
+		return with(reportOf(src, key, hazard.Volcano, at, lon, 19), func(r *hazard.Report) { r.Refs = refs })
 	}
 	for name, payloads := range map[string][]hazard.Report{
 		"the named one first": {volcano("gvp", "332010", noon, -155), volcano("gvp", "332010", later, -155), volcano("gdacs", "V1", later, -150, "gvp:332010")},
@@ -212,7 +212,7 @@ func TestANameThatComesRoundMeansTheEventOfItsTime(t *testing.T) {
 // again. It belongs to a separate event.
 func TestAHeldReportIsOfItsOwnTime(t *testing.T) {
 	const day = 24 * 60 * minute
-	eruption := func(at hazard.Instant) hazard.Report { return said("hans", "332010", hazard.Volcano, at, -155, 19) }
+	eruption := func(at hazard.Instant) hazard.Report { return reportOf("hans", "332010", hazard.Volcano, at, -155, 19) }
 	for name, tt := range map[string]struct {
 		held, later hazard.Instant
 		want        string
@@ -251,8 +251,8 @@ func TestAHeldReportIsOfItsOwnTime(t *testing.T) {
 func TestAHeldReportOfARoundNumberIsReleasedWithItsPlace(t *testing.T) {
 	const day = 24 * 60 * minute
 	d := newDesk(t)
-	d.apply("hans", noon, live, said("hans", "332010", hazard.Volcano, noon, -155, 19))
-	second := with(said("hans", "332010", hazard.Volcano, noon+100*day, 0, 0), func(r *hazard.Report) { r.Point = nil })
+	d.apply("hans", noon, live, reportOf("hans", "332010", hazard.Volcano, noon, -155, 19))
+	second := with(reportOf("hans", "332010", hazard.Volcano, noon+100*day, 0, 0), func(r *hazard.Report) { r.Point = nil })
 	d.apply("hans", noon+100*day, live, second)
 	if n, err := d.store.Reports.CountHeld(t.Context(), "hans"); n != 1 || err != nil {
 		t.Fatalf("%d are held, %v", n, err)

@@ -111,8 +111,8 @@ func (k Collection) Features(payload []byte, things string, b *Batch, record fun
 	if err != nil || kind == "FeatureCollection" && doc.Listed != "" {
 		return doc, err
 	}
-	if said := doc.Complaint(); said != "" {
-		return doc, source.Errorf("an error message instead of %s: %s", things, said)
+	if complaint := doc.Complaint(); complaint != "" {
+		return doc, source.Errorf("an error message instead of %s: %s", things, complaint)
 	}
 	if kind == "FeatureCollection" {
 		return doc, source.Errorf("features: %s, expected an array", cmp.Or(Excerpt(doc.Head["features"]), "missing"))

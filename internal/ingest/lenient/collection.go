@@ -139,11 +139,11 @@ var Complaints = []string{"status", "title", "error", "message", "Message", "det
 // Complaint returns the error message in the Complaints of a document that is not a list, or "" if
 // there is none.
 func (d *Document) Complaint() string {
-	var said []string
+	var complaints []string
 	for _, name := range Complaints {
 		if raw, ok := d.Head[name]; ok {
-			said = append(said, cmp.Or(ExcerptText(Word(raw)), Excerpt(raw)))
+			complaints = append(complaints, cmp.Or(ExcerptText(Word(raw)), Excerpt(raw)))
 		}
 	}
-	return strings.Join(said, ", ")
+	return strings.Join(complaints, ", ")
 }

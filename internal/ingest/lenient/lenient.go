@@ -232,10 +232,10 @@ func firstBeginning(raw []byte) []byte {
 
 // The limits of firstNames.
 const (
-	maxFirst     = 3
-	firstWindow  = 64 << 10 // bytes
-	maxSimilar   = 64       // of the later objects with the same beginning, how many are compared
-	leastSimilar = 2
+	maxFirst    = 3
+	firstWindow = 64 << 10 // bytes
+	maxSimilar  = 64       // of the later objects with the same beginning, how many are compared
+	minSimilar  = 2
 )
 
 // firstNames returns the names of the first members of the object at the start of raw, as far as
@@ -258,7 +258,7 @@ func firstNames(raw []byte) (names []string) {
 // alike reports whether two objects begin with the same names. One list of names may be shorter.
 func alike(a, b []string) bool {
 	n := min(len(a), len(b))
-	return n >= leastSimilar && slices.Equal(a[:n], b[:n])
+	return n >= minSimilar && slices.Equal(a[:n], b[:n])
 }
 
 var errEnough = errors.New("enough")

@@ -377,9 +377,9 @@ func (b *bounded) element(t xml.StartElement) error {
 	case len(t.Attr) > maxAttrs:
 		return fmt.Errorf("%.40s: %d attributes, expected at most %d", t.Name.Local, len(t.Attr), maxAttrs)
 	}
-	if most, ok := b.limits.Each[t.Name.Local]; ok {
-		if b.count[t.Name.Local]++; b.count[t.Name.Local] > most {
-			return fmt.Errorf("more than %d elements %s", most, t.Name.Local)
+	if limit, ok := b.limits.Each[t.Name.Local]; ok {
+		if b.count[t.Name.Local]++; b.count[t.Name.Local] > limit {
+			return fmt.Errorf("more than %d elements %s", limit, t.Name.Local)
 		}
 	}
 	return nil

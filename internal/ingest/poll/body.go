@@ -92,13 +92,13 @@ func (l *limitReader) Read(p []byte) (int, error) {
 // The sizes of the pieces in which a payload is collected.
 const (
 	firstPiece = 4 << 10 // size of an alert; a server that polls the whole catalog reads 6,000 at its start
-	mostPiece  = 4 << 20
+	maxPiece   = 4 << 20
 )
 
 // readAll reads r to its end, and also returns what comes before an error. It collects pieces
 // instead of growing one buffer, so that a too large body needs no more memory than its read part.
 func readAll(r io.Reader) (pieces [][]byte, err error) {
-	for size := firstPiece; ; size = min(4*size, mostPiece) {
+	for size := firstPiece; ; size = min(4*size, maxPiece) {
 		piece := make([]byte, 0, size)
 		for len(piece) < size && err == nil {
 			var n int

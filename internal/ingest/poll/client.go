@@ -180,7 +180,7 @@ func (c *client) get(ctx context.Context, q question) (*answer, error) {
 		a.notModified = true
 		return a, nil
 	case resp.StatusCode != http.StatusOK:
-		f := statusFailure(resp.StatusCode, said(body))
+		f := statusFailure(resp.StatusCode, errorText(body))
 		f.RetryAfter = retryAfter(resp.Header, time.Now())
 		if f.Class == ClassBusy && q.feed {
 			c.hosts.pause(q.url, cmp.Or(f.RetryAfter, firstRetry))
@@ -218,8 +218,8 @@ func validator(h http.Header, name string) string {
 	return v
 }
 
-// said returns the beginning of an error response on one line, or "" if it is not plain text.
-func said(body io.Reader) string {
+// errorText returns the beginning of an error response on one line, or "" if it is not plain text.
+func errorText(body io.Reader) string {
 	text, _ := io.ReadAll(io.LimitReader(body, saidBytes)) // a partial read is good enough
 	line := hazard.CleanLine(string(bytes.ToValidUTF8(text, nil)))
 	if strings.HasPrefix(line, "<") || strings.ContainsRune(line, 0) {

@@ -107,20 +107,20 @@ func isTLS(err error) bool {
 		errors.As(err, &unknown) || errors.As(err, &host) || errors.As(err, &invalid)
 }
 
-// Answered returns the failure for a response with an HTTP status. said is the response's text,
+// Answered returns the failure for a response with an HTTP status. answer is the response's text,
 // retryAfter the requested wait or 0.
-func Answered(code int, said string, retryAfter time.Duration) *Failure {
-	f := statusFailure(code, hazard.CleanLine(said))
+func Answered(code int, answer string, retryAfter time.Duration) *Failure {
+	f := statusFailure(code, hazard.CleanLine(answer))
 	f.RetryAfter = min(max(0, retryAfter), maxRetryAfter)
 	return f
 }
 
-// statusFailure returns the failure for an HTTP status; said is the beginning of the response.
-func statusFailure(code int, said string) *Failure {
+// statusFailure returns the failure for an HTTP status; answer is the beginning of the response.
+func statusFailure(code int, answer string) *Failure {
 	f := failf(ClassUnreadable, "the server answered %d %s", code, http.StatusText(code))
 	f.Code = code
-	if said != "" {
-		f.Text += ": " + said
+	if answer != "" {
+		f.Text += ": " + answer
 	}
 	switch {
 	case code == http.StatusTooManyRequests:

@@ -25,7 +25,7 @@ const (
 	jobPause      = time.Second
 	placePause    = 100 * time.Millisecond
 	maxTries      = 5              // per detail
-	mostInARow    = 3              // unreachable documents in a row before the source is paused
+	maxInARow     = 3              // unreachable documents in a row before the source is paused
 	badPlaceFor   = 24 * time.Hour // pause after a place could not be fetched
 	missingAgain  = time.Hour      // pause for an event that exists although a feed lacks it
 	maxPlaceBytes = 16 << 20       // the largest zones have about 2 MB
@@ -218,7 +218,7 @@ func (w *worker) wholeFails(address string, fail *Failure) error {
 		if w.follow.unreached == nil {
 			w.follow.unreached = map[string]bool{}
 		}
-		if w.follow.unreached[address] = true; len(w.follow.unreached) >= mostInARow {
+		if w.follow.unreached[address] = true; len(w.follow.unreached) >= maxInARow {
 			return fail
 		}
 	default:

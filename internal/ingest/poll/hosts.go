@@ -18,9 +18,9 @@ const (
 	// patience is how long a request blocks its host. After that, the next request to the host
 	// starts beside it.
 	patience = 5 * time.Second
-	// mostLate is how many requests of one host may exceed patience; with as many more, the whole
+	// maxLate is how many requests of one host may exceed patience; with as many more, the whole
 	// host counts as slow.
-	mostLate = 4
+	maxLate = 4
 	// atOnce is how many payloads are parsed at a time, because parsing takes several times the
 	// payload's memory.
 	atOnce = 2
@@ -103,7 +103,7 @@ func (h *hosts) enter(ctx context.Context, address string, in lane) (leave func(
 	timer := time.AfterFunc(patience, func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		if over || at.late >= mostLate {
+		if over || at.late >= maxLate {
 			return
 		}
 		late = true

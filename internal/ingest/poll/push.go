@@ -30,15 +30,15 @@ const (
 	longestReconnect = 2 * time.Minute
 	steady           = time.Minute
 	// pushRate and pushBurst bound the messages of a source, per second and at once; pushBytes and
-	// source.MostPushed bound their bytes. Further messages wait in the network. The busiest source
+	// source.MaxPushed bound their bytes. Further messages wait in the network. The busiest source
 	// sends about a thousand a day.
 	pushRate  = 20
 	pushBurst = 500
 	pushBytes = 1 << 20
-	// mostUnread is how many unreadable messages in a row close the connection.
-	mostUnread = 20
-	// mostRecent is how many recent messages are recognized when they are repeated.
-	mostRecent = 4096
+	// maxUnread is how many unreadable messages in a row close the connection.
+	maxUnread = 20
+	// maxRecent is how many recent messages are recognized when they are repeated.
+	maxRecent = 4096
 	// savePushed is how often the state of a push connection is saved while only messages and
 	// heartbeats arrive.
 	savePushed = 20 * time.Second
@@ -135,7 +135,7 @@ func (p *Poller) opens(push *source.Push) bool {
 // listen keeps the source's connections open until ctx ends. closed waits until all are closed.
 func (w *worker) listen(ctx context.Context) (closed func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	messages, bytes := rate.NewLimiter(pushRate, pushBurst), rate.NewLimiter(pushBytes, source.MostPushed)
+	messages, bytes := rate.NewLimiter(pushRate, pushBurst), rate.NewLimiter(pushBytes, source.MaxPushed)
 	var wait []chan struct{}
 	for i := range w.src.Pushes {
 		push := &w.src.Pushes[i]
@@ -174,7 +174,7 @@ func (w *worker) keepOpen(ctx context.Context, push *source.Push, messages, byte
 				Up:    func() { began = time.Now(); tell(event{up: true}) },
 				Alive: func() { tell(event{}) },
 				Receive: func(ctx context.Context, message []byte) error {
-					if err := errors.Join(messages.Wait(ctx), bytes.WaitN(ctx, min(len(message), source.MostPushed))); err != nil {
+					if err := errors.Join(messages.Wait(ctx), bytes.WaitN(ctx, min(len(message), source.MaxPushed))); err != nil {
 						return err
 					}
 					taken := make(chan error, 1)
@@ -268,8 +268,8 @@ func (w *worker) pollNow() {
 	begun, now := time.Now(), w.p.now()
 	for _, f := range w.feeds {
 		due := begun
-		for _, least := range []hazard.Instant{f.kept.NotBefore, f.kept.LastPoll.Add(leastApart)} {
-			if wait := least.Time().Sub(now.Time()); wait > 0 && wait <= maxRetryAfter && begun.Add(wait).After(due) {
+		for _, earliest := range []hazard.Instant{f.kept.NotBefore, f.kept.LastPoll.Add(minApart)} {
+			if wait := earliest.Time().Sub(now.Time()); wait > 0 && wait <= maxRetryAfter && begun.Add(wait).After(due) {
 				due = begun.Add(wait)
 			}
 		}
@@ -343,9 +343,9 @@ func (w *worker) takePushed(ctx context.Context, e event, now hazard.Instant) (b
 		w.log.Debug("a pushed message cannot be read", "class", fail.Class, "error", cut(fail.Text))
 		w.keepError(ctx, "", cut(fail.Text), fail.payload)
 		w.st.Total.Rejected++
-		if w.pushed.unread++; w.pushed.unread >= mostUnread {
+		if w.pushed.unread++; w.pushed.unread >= maxUnread {
 			w.pushed.unread = 0
-			return false, failf(ClassUnreadable, "%d messages in a row could not be read; the last one: %s", mostUnread, fail.Text)
+			return false, failf(ClassUnreadable, "%d messages in a row could not be read; the last one: %s", maxUnread, fail.Text)
 		}
 		return false, nil
 	}
@@ -360,7 +360,7 @@ func (w *worker) takePushed(ctx context.Context, e event, now hazard.Instant) (b
 
 // remember records a processed message.
 func (u *pushes) remember(digest [sha256.Size]byte) {
-	if len(u.order) >= mostRecent {
+	if len(u.order) >= maxRecent {
 		delete(u.recent, u.order[0])
 		u.order = u.order[1:]
 	}

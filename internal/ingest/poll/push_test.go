@@ -191,7 +191,7 @@ func TestPollingEasesWhileAPushIsUp(t *testing.T) {
 		for to.opened() == 0 || b.status(src)[0].Pushes[0].State != OK {
 			time.Sleep(time.Second)
 		}
-		time.Sleep(leastApart)
+		time.Sleep(minApart)
 		if len(b.net.asks("a.example")) == before {
 			t.Error("the gap was not read")
 		}

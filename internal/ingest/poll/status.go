@@ -317,9 +317,9 @@ func Readings(all []Status) coverage.Readings {
 	return r
 }
 
-// mostNamed is the largest number of sources that Summary names. If there are more, it only counts
+// maxNamed is the largest number of sources that Summary names. If there are more, it only counts
 // them, so that the header stays short.
-const mostNamed = 10
+const maxNamed = 10
 
 // Summary returns the value of the header Hazardd-Sources: the number of sources in each state, and
 // the names of stale and failing ones if they are few. Sources of the catalog that never responded
@@ -340,7 +340,7 @@ func Summary(all []Status) string {
 			text += fmt.Sprintf("; %s=%d", word, count[word])
 		}
 	}
-	if len(names) > 0 && len(names) <= mostNamed {
+	if len(names) > 0 && len(names) <= maxNamed {
 		text += fmt.Sprintf("; names=%q", strings.Join(names, ","))
 	}
 	return text

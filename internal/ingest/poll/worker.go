@@ -31,8 +31,8 @@ const (
 	// trust is the number of intervals for which a feed may respond "not modified". After that it
 	// is requested without validators, because a faulty cache would hide every new warning.
 	trust = 10
-	// leastApart is the shortest time between two requested polls.
-	leastApart = 5 * time.Second
+	// minApart is the shortest time between two requested polls.
+	minApart = 5 * time.Second
 	// spread is the time over which a process distributes its first polls.
 	spread = time.Second
 	// sharedSpread is the same for feeds of the catalog that were never read, or not read for
@@ -192,7 +192,7 @@ func (w *worker) begin(ctx context.Context) bool {
 		case w.src.Shared:
 			shift = 0
 		case w.src.Warns:
-			next = f.kept.LastPoll.Add(leastApart)
+			next = f.kept.LastPoll.Add(minApart)
 		case f.kept.Error != nil:
 			next = min(next, f.kept.LastPoll.Add(min(f.Every, firstRetry)))
 		}
@@ -260,7 +260,7 @@ func (w *worker) dueAt(now time.Time) bool {
 func (w *worker) serve(ctx context.Context, id string) {
 	for _, f := range w.feeds {
 		now := w.p.now()
-		if f.kept.NotBefore <= now && (f.kept.LastPoll.Add(leastApart) <= now || f.kept.LastPoll > now) {
+		if f.kept.NotBefore <= now && (f.kept.LastPoll.Add(minApart) <= now || f.kept.LastPoll > now) {
 			w.poll(ctx, f, true)
 		}
 	}
@@ -339,8 +339,8 @@ func (w *worker) interval(f *feed, now hazard.Instant) time.Duration {
 	}
 	every := w.every(f, now).Milliseconds()
 	moment := int64(w.p.share(f.URL) * float64(every))
-	least := int64(now) + every*9/10
-	next := least + (every-(least-moment)%every)%every
+	earliest := int64(now) + every*9/10
+	next := earliest + (every-(earliest-moment)%every)%every
 	return time.Duration(next-int64(now)) * time.Millisecond
 }
 

@@ -29,8 +29,8 @@ type Push struct {
 // PushKinds are the schemes of push addresses, with their usual ports; 0 means none.
 var PushKinds = map[string]int{"wss": 443, "ws": 80, "tcp": 0, "mqtts": 8883, "mqtt": 1883}
 
-// MostPushed bounds Push.MaxBytes.
-const MostPushed = 16 << 20
+// MaxPushed bounds Push.MaxBytes.
+const MaxPushed = 16 << 20
 
 // Address reads the address of the connection. Its errors do not repeat it.
 func (p *Push) Address() (*url.URL, error) {
@@ -58,8 +58,8 @@ func (p *Push) check() error {
 		return err
 	case p.Silence <= 0:
 		return errors.New("silence: missing")
-	case p.MaxBytes <= 0 || p.MaxBytes > MostPushed:
-		return fmt.Errorf("limit of a message: %d bytes, expected at most %d", p.MaxBytes, MostPushed)
+	case p.MaxBytes <= 0 || p.MaxBytes > MaxPushed:
+		return fmt.Errorf("limit of a message: %d bytes, expected at most %d", p.MaxBytes, MaxPushed)
 	case (u.Scheme == "tcp") != (p.Root != ""):
 		return errors.New("a root element is required for tcp, and not allowed otherwise")
 	case (u.Scheme == "mqtts" || u.Scheme == "mqtt") != (len(p.Topics) > 0):

@@ -62,7 +62,7 @@ type Hazard struct {
 type Report struct {
 	Source, Event string
 	Joined        string // why the event is part of this hazard; empty: the event created the hazard
-	Said          hazard.Said
+	Said          hazard.EventState
 }
 
 // Source is the state of a source.

@@ -37,12 +37,12 @@ func Thumbnail(file io.ReadSeeker) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %v", ErrNoPicture, err)
 	}
-	most := maxPixels
+	limit := maxPixels
 	if m := about.ColorModel; m == color.RGBA64Model || m == color.NRGBA64Model { // these take twice the bytes
-		most /= 2
+		limit /= 2
 	}
-	if about.Width < 1 || about.Height < 1 || about.Width > most/about.Height {
-		return nil, fmt.Errorf("%w: a %s of %d by %d pixels, expected at most %d in all", ErrNoPicture, kind, about.Width, about.Height, most)
+	if about.Width < 1 || about.Height < 1 || about.Width > limit/about.Height {
+		return nil, fmt.Errorf("%w: a %s of %d by %d pixels, expected at most %d in all", ErrNoPicture, kind, about.Width, about.Height, limit)
 	}
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return nil, err

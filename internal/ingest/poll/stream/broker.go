@@ -113,8 +113,8 @@ type bounded struct {
 // The fixed header of a packet (MQTT 5.0, section 2.1): a byte whose upper half is the type, and
 // then the length of the rest, with seven bits in each byte.
 const (
-	pongType  = 13
-	mostBytes = 5
+	pongType       = 13
+	maxLengthBytes = 5
 )
 
 func (b *bounded) Read(p []byte) (int, error) {
@@ -125,7 +125,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 			continue
 		}
 		b.header = append(b.header, c)
-		if len(b.header) < 2 || c&0x80 != 0 && len(b.header) < mostBytes {
+		if len(b.header) < 2 || c&0x80 != 0 && len(b.header) < maxLengthBytes {
 			continue
 		}
 		for i, l := range b.header[1:] {

@@ -49,8 +49,8 @@ type documents struct {
 	scanned int    // buf has been searched for the end of a document up to here
 }
 
-func newDocuments(root string, most int64) *documents {
-	return &documents{root: []byte(root), opening: regexp.MustCompile(`<(?:[\pL_][\pL\d._-]*:)?` + regexp.QuoteMeta(root) + `[\s/>]`), max: most}
+func newDocuments(root string, maxSize int64) *documents {
+	return &documents{root: []byte(root), opening: regexp.MustCompile(`<(?:[\pL_][\pL\d._-]*:)?` + regexp.QuoteMeta(root) + `[\s/>]`), max: maxSize}
 }
 
 // next returns the next document. The caller owns the memory.

@@ -55,8 +55,8 @@ func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 		}
 	case err == nil:
 		err = source.Errorf("Infogempa: missing, expected an object")
-		if said := doc.Complaint(); said != "" {
-			err = source.Errorf("an error message instead of earthquakes: %s", said)
+		if complaint := doc.Complaint(); complaint != "" {
+			err = source.Errorf("an error message instead of earthquakes: %s", complaint)
 		}
 	}
 	return b.Done(), err
@@ -190,9 +190,9 @@ func strongest(felt string) (mmi lenient.Number) {
 func (g *gempa) description(q *seismic.Quake, start hazard.Instant) string {
 	var b strings.Builder
 	q.Describe(&b, start)
-	for _, said := range []struct{ what, text string }{{"Felt (MMI)", g.Felt}, {"BMKG", g.Potential}} {
-		if text := hazard.CleanLine(lenient.Clip(said.text, 2000)); text != "" {
-			b.WriteString(said.what + ": " + text + ".\n")
+	for _, complaint := range []struct{ what, text string }{{"Felt (MMI)", g.Felt}, {"BMKG", g.Potential}} {
+		if text := hazard.CleanLine(lenient.Clip(complaint.text, 2000)); text != "" {
+			b.WriteString(complaint.what + ": " + text + ".\n")
 		}
 	}
 	return hazard.Clean(b.String())

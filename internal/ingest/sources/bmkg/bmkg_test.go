@@ -37,7 +37,7 @@ func lines() (all []string) {
 	return all
 }
 
-func said(t *testing.T, payload string) (all []string) {
+func rejects(t *testing.T, payload string) (all []string) {
 	t.Helper()
 	b, err := Parse([]byte(payload), laws.Now(t))
 	if err != nil {
@@ -78,7 +78,7 @@ func TestEarthquakesAndTsunamis(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for form, payload := range map[string]string{"list": whole(tt.record), "one": `{"Infogempa":{"gempa":` + tt.record + `}}`} {
-				if got := said(t, payload); !slices.Equal(got, tt.want) {
+				if got := rejects(t, payload); !slices.Equal(got, tt.want) {
 					t.Errorf("%s:\ngot  %q\nwant %q", form, got, tt.want)
 				}
 			}

@@ -38,7 +38,7 @@ func (i *incident) report(now hazard.Instant) (*hazard.Report, string) {
 	}
 	if public, known := truth(i.Public); known && !public {
 		return nil, ""
-	} else if !known && said(i.Public) {
+	} else if !known && given(i.Public) {
 		return nil, "Public: " + lenient.Excerpt(i.Public) + ", expected true or false"
 	}
 	kind := hazard.CleanLine(i.Type)
@@ -97,8 +97,8 @@ func (i *incident) report(now hazard.Instant) (*hazard.Report, string) {
 	return r, ""
 }
 
-// said reports whether a member is present and not null.
-func said(raw []byte) bool { return len(raw) > 0 && raw[0] != 'n' }
+// given reports whether a member is present and not null.
+func given(raw []byte) bool { return len(raw) > 0 && raw[0] != 'n' }
 
 // truth parses a boolean, also as text; known is false if the member is neither true nor false.
 func truth(raw []byte) (yes, known bool) {

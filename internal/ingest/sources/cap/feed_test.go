@@ -304,7 +304,7 @@ func TestChainsInAnyOrder(t *testing.T) {
 	messages = append(messages, cancelOf(t, update(t, "C-1", "2026-11-21T11:50:00+00:00")))
 	rng := rand.New(rand.NewPCG(9, 10))
 	for n := 2; n <= len(messages); n++ {
-		var want *hazard.Said
+		var want *hazard.EventState
 		for range 30 {
 			order := slices.Clone(messages[:n])
 			rng.Shuffle(n, func(i, j int) { order[i], order[j] = order[j], order[i] })
@@ -312,11 +312,11 @@ func TestChainsInAnyOrder(t *testing.T) {
 			for _, m := range order {
 				e.add(parsed(t, feed, m, now).Reports...)
 			}
-			said := e.all[0].said(now)
+			state := e.all[0].state(now)
 			if want == nil {
-				want = &said
+				want = &state
 			}
-			if diff := cmp.Diff(*want, said); diff != "" || len(e.all) != 1 {
+			if diff := cmp.Diff(*want, state); diff != "" || len(e.all) != 1 {
 				t.Fatalf("%d messages: %d events\n%s", n, len(e.all), diff)
 			}
 		}

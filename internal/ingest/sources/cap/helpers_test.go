@@ -145,7 +145,7 @@ func (v *event) keep(part string, r hazard.Report) {
 	}
 }
 
-func (v *event) said(now hazard.Instant) hazard.Said {
+func (v *event) state(now hazard.Instant) hazard.EventState {
 	var parts []hazard.Report
 	for _, p := range v.parts {
 		parts = append(parts, p)
@@ -158,7 +158,7 @@ func (v *event) said(now hazard.Instant) hazard.Said {
 func (e *events) active(now hazard.Instant) []string {
 	var out []string
 	for _, v := range e.all {
-		if s := v.said(now); s.Ended == "" && s.Over() > now && (len(s.Head.Areas) > 0 || s.Head.Point != nil || placed(s.Places)) {
+		if s := v.state(now); s.Ended == "" && s.Over() > now && (len(s.Head.Areas) > 0 || s.Head.Point != nil || placed(s.Places)) {
 			out = append(out, s.Head.Severity.String()+" "+s.Head.Name)
 		}
 	}

@@ -187,8 +187,8 @@ func quakeLevel(m, depth float64) hazard.Severity {
 	return hazard.Information
 }
 
-// leastQuake is the lowest magnitude of an earthquake that is a hazard.
-const leastQuake = 4.5
+// minQuake is the lowest magnitude of an earthquake that is a hazard.
+const minQuake = 4.5
 
 // quake returns the magnitude and depth of an earthquake from the parameters.
 func (in *Info) quake() (magnitude, depth float64, ok bool) {

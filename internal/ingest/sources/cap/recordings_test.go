@@ -174,10 +174,10 @@ func TestCanadianChains(t *testing.T) {
 				t.Fatalf("%s: %d events after %d messages", name, len(e.all), i+1)
 			}
 			sent := hazard.Instant(reports[0].Version)
-			said := e.all[0].said(sent + 1000)
+			state := e.all[0].state(sent + 1000)
 			last := i == len(messages)-1
-			if (said.Ended == "") == last {
-				t.Errorf("%s: ended %q after message %d of %d", name, said.Ended, i+1, len(messages))
+			if (state.Ended == "") == last {
+				t.Errorf("%s: ended %q after message %d of %d", name, state.Ended, i+1, len(messages))
 			}
 			active, ended := 0, hazard.EndReason("")
 			for _, r := range reports {
@@ -193,15 +193,15 @@ func TestCanadianChains(t *testing.T) {
 			if active > 0 && ended != "" {
 				sideBySide[ended]++
 			}
-			if !last && (len(said.Head.Areas) != active || said.Head.Severity != hazard.Warning || said.Head.Level != "red") {
-				t.Errorf("%s: message %d: %d areas, want %d; %s %q", name, i+1, len(said.Head.Areas), active, said.Head.Severity, said.Head.Level)
+			if !last && (len(state.Head.Areas) != active || state.Head.Severity != hazard.Warning || state.Head.Level != "red") {
+				t.Errorf("%s: message %d: %d areas, want %d; %s %q", name, i+1, len(state.Head.Areas), active, state.Head.Severity, state.Head.Level)
 			}
 		}
 		end := hazard.Instant(messages[len(messages)-1][0].Version)
-		said := e.all[0].said(end + 1000)
-		ends[said.Ended]++
-		if said.EndedAt != end {
-			t.Errorf("%s: ended at %v, want %v", name, said.EndedAt, end)
+		state := e.all[0].state(end + 1000)
+		ends[state.Ended]++
+		if state.EndedAt != end {
+			t.Errorf("%s: ended at %v, want %v", name, state.EndedAt, end)
 		}
 		// The result is the same in any order.
 		rng := rand.New(rand.NewPCG(7, 8))
@@ -215,7 +215,7 @@ func TestCanadianChains(t *testing.T) {
 			if len(o.all) != 1 {
 				t.Fatalf("%s: %d events", name, len(o.all))
 			}
-			if diff := cmp.Diff(said, o.all[0].said(end+1000)); diff != "" {
+			if diff := cmp.Diff(state, o.all[0].state(end+1000)); diff != "" {
 				t.Fatalf("%s: %s", name, diff)
 			}
 		}
@@ -238,7 +238,7 @@ func TestMeteoAlarmOfCroatia(t *testing.T) {
 	e.add(b.Reports...)
 	levels := map[hazard.Severity]int{}
 	for _, v := range e.all {
-		levels[v.said(now).Head.Severity]++
+		levels[v.state(now).Head.Severity]++
 	}
 	if len(e.all) != 63 || levels[hazard.Warning] != 6 || levels[hazard.Watch] != 13 {
 		t.Errorf("%d events, levels %v", len(e.all), levels)

@@ -363,7 +363,7 @@ func (r *reader) complete(g *group) bool {
 	if k.typ == "" {
 		return false
 	}
-	if m, _, ok := g.in.quake(); ok && k.typ == hazard.Earthquake && m < leastQuake {
+	if m, _, ok := g.in.quake(); ok && k.typ == hazard.Earthquake && m < minQuake {
 		return false
 	}
 	g.kind = k
@@ -404,12 +404,12 @@ func (r *reader) complete(g *group) bool {
 	if guess != "" {
 		g.notes = append(g.notes, guess)
 	}
-	most, ok := r.cfg.Caps[g.typ]
+	highest, ok := r.cfg.Caps[g.typ]
 	if !ok {
-		most = r.cfg.Caps[""]
+		highest = r.cfg.Caps[""]
 	}
-	if most != hazard.NoSeverity {
-		g.severity = min(g.severity, most)
+	if highest != hazard.NoSeverity {
+		g.severity = min(g.severity, highest)
 	}
 	g.severity = max(g.severity, hazard.Information)
 	return true

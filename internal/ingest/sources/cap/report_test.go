@@ -344,9 +344,9 @@ func TestLanguagesAreOneThing(t *testing.T) {
 		if len(e.all) != 1 {
 			t.Fatalf("%d events, want one", len(e.all))
 		}
-		said := e.all[0].said(at(t, noon))
-		if said.Head.Type != hazard.Tornado || !strings.Contains(said.Head.Description, "Also: Flood Warning (Severe).") {
-			t.Errorf("%s: %s", said.Head.Name, said.Head.Description)
+		state := e.all[0].state(at(t, noon))
+		if state.Head.Type != hazard.Tornado || !strings.Contains(state.Head.Description, "Also: Flood Warning (Severe).") {
+			t.Errorf("%s: %s", state.Head.Name, state.Head.Description)
 		}
 	}
 }
@@ -409,8 +409,8 @@ func TestUpdatesTakeThePlaceOfWhatWasBefore(t *testing.T) {
 		if got := e.active(now); !slices.Equal(got, []string{"WARNING Flood Warning - Next County"}) {
 			t.Errorf("%s: %v", name, got)
 		}
-		if said := e.all[0].said(now); len(said.Head.Areas) != 1 || said.Head.Start != at(t, "2026-11-21T11:30:00Z") {
-			t.Errorf("%s: %d areas from %v", name, len(said.Head.Areas), said.Head.Start)
+		if state := e.all[0].state(now); len(state.Head.Areas) != 1 || state.Head.Start != at(t, "2026-11-21T11:30:00Z") {
+			t.Errorf("%s: %d areas from %v", name, len(state.Head.Areas), state.Head.Start)
 		}
 	}
 }
@@ -424,8 +424,8 @@ func TestUpdateThatGoesOnBeganWithTheFirstMessage(t *testing.T) {
 		"2026-11-22T06:00:00+00:00": "2026-11-22T06:00:00Z", // it begins in the future
 	} {
 		m := update(t, "A-2", "2026-11-21T11:20:00+00:00", "2026-11-21T11:30:00+00:00", onset, "2026-11-21T18:00:00", "2026-11-22T18:00:00")
-		if said := hazard.Derive(parsed(t, feed, m, at(t, noon)).Reports, at(t, noon)); said.Head.Start != at(t, want) {
-			t.Errorf("onset %s: from %v, want %s", onset, said.Head.Start, want)
+		if state := hazard.Derive(parsed(t, feed, m, at(t, noon)).Reports, at(t, noon)); state.Head.Start != at(t, want) {
+			t.Errorf("onset %s: from %v, want %s", onset, state.Head.Start, want)
 		}
 	}
 }
@@ -443,14 +443,14 @@ func TestEndedAndActiveAreasStandSideBySide(t *testing.T) {
 	var e events
 	e.add(parsed(t, feed, with(t, "</geocode>", "</geocode><geocode><valueName>EMMA_ID</valueName><value>XX002</value></geocode>"), now).Reports...)
 	e.add(b.Reports...)
-	said := e.all[0].said(now)
-	if said.Ended != "" || len(said.Head.Areas) != 1 || said.Head.Severity != hazard.Warning || said.Head.Name != "Flood Warning - Test County" {
-		t.Errorf("%+v", said)
+	state := e.all[0].state(now)
+	if state.Ended != "" || len(state.Head.Areas) != 1 || state.Head.Severity != hazard.Warning || state.Head.Name != "Flood Warning - Test County" {
+		t.Errorf("%+v", state)
 	}
 	// Then the remaining areas end too.
 	e.add(parsed(t, feed, update(t, "A-3", "2026-11-21T11:50:00+00:00", "<urgency>Immediate", "<responseType>AllClear</responseType><urgency>Past"), now).Reports...)
-	if said := e.all[0].said(now); said.Ended != hazard.EndAllClear || said.EndedAt != at(t, "2026-11-21T11:50:00Z") {
-		t.Errorf("ended %q at %v", said.Ended, said.EndedAt)
+	if state := e.all[0].state(now); state.Ended != hazard.EndAllClear || state.EndedAt != at(t, "2026-11-21T11:50:00Z") {
+		t.Errorf("ended %q at %v", state.Ended, state.EndedAt)
 	}
 }
 
@@ -481,9 +481,9 @@ func TestCancelEndsItsChainInAnyOrder(t *testing.T) {
 		for _, m := range messages {
 			e.add(parsed(t, feed, m, now).Reports...)
 		}
-		said := e.all[0].said(now)
-		if len(e.all) != 1 || said.Ended != hazard.EndCancelled || said.EndedAt != at(t, "2026-11-21T11:40:00Z") || said.Head.Type != hazard.Flood {
-			t.Fatalf("%d events, ended %q at %v, %s", len(e.all), said.Ended, said.EndedAt, said.Head.Type)
+		state := e.all[0].state(now)
+		if len(e.all) != 1 || state.Ended != hazard.EndCancelled || state.EndedAt != at(t, "2026-11-21T11:40:00Z") || state.Head.Type != hazard.Flood {
+			t.Fatalf("%d events, ended %q at %v, %s", len(e.all), state.Ended, state.EndedAt, state.Head.Type)
 		}
 	}
 }

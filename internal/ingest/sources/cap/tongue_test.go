@@ -85,17 +85,17 @@ func TestBlocksThatDisagree(t *testing.T) {
 			t.Errorf("%s: %v %+v", what, err, batch)
 			continue
 		}
-		said := hazard.Derive(batch.Reports, at(t, "2026-11-21T12:00:00Z"))
+		state := hazard.Derive(batch.Reports, at(t, "2026-11-21T12:00:00Z"))
 		languages := map[string]bool{}
-		for _, x := range said.Head.Texts {
+		for _, x := range state.Head.Texts {
 			languages[x.Language] = true
 		}
 		areas := map[string]bool{}
-		for _, a := range said.Head.Areas {
+		for _, a := range state.Head.Areas {
 			areas[a.Geometry] = true
 		}
-		if said.Head.Severity != tt.level || len(languages) < tt.languages || len(areas) != tt.areas {
-			t.Errorf("%s: %v, %d languages, %d areas; want %v, %d, %d", what, said.Head.Severity, len(languages), len(areas), tt.level, tt.languages, tt.areas)
+		if state.Head.Severity != tt.level || len(languages) < tt.languages || len(areas) != tt.areas {
+			t.Errorf("%s: %v, %d languages, %d areas; want %v, %d, %d", what, state.Head.Severity, len(languages), len(areas), tt.level, tt.languages, tt.areas)
 		}
 	}
 }

@@ -181,12 +181,12 @@ func TestVectorsOfOneHistoryInAnyOrder(t *testing.T) {
 		}
 	}
 	// All messages, in 100 random orders.
-	state := func(order []string) map[string]hazard.Said {
+	state := func(order []string) map[string]hazard.EventState {
 		e := after(order)
-		out := map[string]hazard.Said{}
+		out := map[string]hazard.EventState{}
 		for _, id := range []string{"vectors@hazardd.example,HV-001", "vectors@hazardd.example,HV-032", "vectors@hazardd.example,HV-001,2026-11-21T05:59:59Z"} {
 			if v := e.byName[id]; v != nil {
-				out[id] = v.said(now)
+				out[id] = v.state(now)
 			}
 		}
 		return out

@@ -104,7 +104,7 @@ func (t *text) from(v jsontext.Value) error {
 	case '0', 't', 'f':
 		*t = text(v)
 	default:
-		return &lenient.Unexpected{Found: said(string(v)), Expected: "a string"}
+		return &lenient.Unexpected{Found: quote(string(v)), Expected: "a string"}
 	}
 	return nil
 }
@@ -125,7 +125,7 @@ func (c *named) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 			Short text `json:"short_name"` // in a country
 		}
 		if err := json.Unmarshal(v, &full, tolerant); err != nil {
-			return &lenient.Unexpected{Found: said(string(v)), Expected: "an object with a name"}
+			return &lenient.Unexpected{Found: quote(string(v)), Expected: "an object with a name"}
 		}
 		t = cmp.Or(full.Short, full.Name, full.Slug)
 	} else if err := t.from(v); err != nil {
@@ -144,7 +144,7 @@ func (n *names) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 		if err != nil || v.Kind() == 'n' {
 			return err
 		}
-		return &lenient.Unexpected{Found: said(string(v)), Expected: "an array of countries"}
+		return &lenient.Unexpected{Found: quote(string(v)), Expected: "an array of countries"}
 	}
 	if _, err := dec.ReadToken(); err != nil {
 		return err

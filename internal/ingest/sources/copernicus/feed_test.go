@@ -249,17 +249,17 @@ func TestAnActivationMakesARespondedEventUnlessSetOtherwise(t *testing.T) {
 
 func TestAClosedActivationIsOverAndAnOpenOneLasts(t *testing.T) {
 	r := only(t, page(listed()))
-	if said := hazard.Derive([]hazard.Report{r}, now); r.Ended != "" || said.End.String() != "2026-07-20T11:41:14.133Z" {
-		t.Errorf("open: %q, to %v", r.Ended, said.End)
+	if state := hazard.Derive([]hazard.Report{r}, now); r.Ended != "" || state.End.String() != "2026-07-20T11:41:14.133Z" {
+		t.Errorf("open: %q, to %v", r.Ended, state.End)
 	}
 	r = only(t, page(listed(`"closed":false`, `"closed":true`)))
-	if said := hazard.Derive([]hazard.Report{r}, now); r.Ended != hazard.EndAllClear || said.EndedAt.String() != "2026-07-06T11:41:14.133Z" || r.Detail != "" {
-		t.Errorf("closed: %q, at %v, detail %q", r.Ended, said.EndedAt, r.Detail)
+	if state := hazard.Derive([]hazard.Report{r}, now); r.Ended != hazard.EndAllClear || state.EndedAt.String() != "2026-07-06T11:41:14.133Z" || r.Detail != "" {
+		t.Errorf("closed: %q, at %v, detail %q", r.Ended, state.EndedAt, r.Detail)
 	}
 	// A detail contains no time of its creation, so a closed one ends with its last product.
 	r = only(t, page(detail(`"closed":false`, `"closed":true`)))
-	if said := hazard.Derive([]hazard.Report{r}, now); said.EndedAt.String() != "2026-07-04T19:09:30.905Z" {
-		t.Errorf("closed detail: at %v", said.EndedAt)
+	if state := hazard.Derive([]hazard.Report{r}, now); state.EndedAt.String() != "2026-07-04T19:09:30.905Z" {
+		t.Errorf("closed detail: at %v", state.EndedAt)
 	}
 }
 

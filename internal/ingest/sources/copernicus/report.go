@@ -422,7 +422,7 @@ func (a *activation) suspicions(r *hazard.Report, name string, activated, update
 		doubt("name: missing, expected what has happened where")
 	}
 	if w := unreal.FindString(name); w != "" {
-		doubt("name: %s says %s", said(name), strings.ToUpper(w))
+		doubt("name: %s says %s", quote(name), strings.ToUpper(w))
 	}
 	return why
 }

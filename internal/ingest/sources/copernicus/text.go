@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	maxName = 200     // of a name, in bytes
-	maxText = 8 << 10 // of a displayed text, in bytes; the longest recorded one has 800
-	maxSaid = 80      // of a quotation in a reason, in bytes
+	maxName  = 200     // of a name, in bytes
+	maxText  = 8 << 10 // of a displayed text, in bytes; the longest recorded one has 800
+	maxQuote = 80      // of a quotation in a reason, in bytes
 )
 
 // date parses a time in UTC without zone, or with a zone.
@@ -30,17 +30,17 @@ func date(s string) (hazard.Instant, bool) {
 
 // fault names a field, its value and what was expected.
 func fault(field, value, expected string) string {
-	return field + ": " + said(value) + ", expected " + expected
+	return field + ": " + quote(value) + ", expected " + expected
 }
 
-// said returns a value as a reason quotes it.
-func said(s string) string {
-	s = hazard.CleanLine(lenient.Clip(s, 4*maxSaid))
+// quote returns a value as a reason quotes it.
+func quote(s string) string {
+	s = hazard.CleanLine(lenient.Clip(s, 4*maxQuote))
 	if s == "" {
 		return "missing"
 	}
-	if len(s) > maxSaid {
-		s = lenient.Clip(s, maxSaid) + "…"
+	if len(s) > maxQuote {
+		s = lenient.Clip(s, maxQuote) + "…"
 	}
 	return strconv.Quote(s)
 }

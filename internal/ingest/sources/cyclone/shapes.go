@@ -92,14 +92,14 @@ func coordinates(p hazard.Point) string {
 // radius, in nautical miles. The result is empty if no radius is positive, or if one is
 // implausible. Distances follow great circles on a sphere with 60 nautical miles to the degree.
 func sectors(c hazard.Point, radii [4]float64) string {
-	most := 0.0
+	widest := 0.0
 	for _, r := range radii {
 		if !(r >= 0 && r <= maxRadius) {
 			return ""
 		}
-		most = max(most, r)
+		widest = max(widest, r)
 	}
-	if most == 0 || math.Abs(c.Lat) > 85 {
+	if widest == 0 || math.Abs(c.Lat) > 85 {
 		return ""
 	}
 	var ring []string

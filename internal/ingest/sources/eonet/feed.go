@@ -154,8 +154,8 @@ func (p *parser) document(payload []byte) error {
 	case doc.Head["categories"] != nil:
 		return source.Errorf("a list of categories, expected events")
 	}
-	if said := doc.Complaint(); said != "" {
-		return source.Errorf("an error message instead of events: %s", said)
+	if complaint := doc.Complaint(); complaint != "" {
+		return source.Errorf("an error message instead of events: %s", complaint)
 	}
 	return source.Errorf("events: missing, expected an array")
 }

@@ -62,7 +62,7 @@ func (e *event) key() string { return e.code + e.number }
 
 // fault names a field, its value and what was expected.
 func fault(field, value, expected string) string {
-	return field + ": " + said(value) + ", expected " + expected
+	return field + ": " + quote(value) + ", expected " + expected
 }
 
 // clockSkew is the tolerated difference between GDACS's clocks and ours: some of its times are off
@@ -523,7 +523,7 @@ func (e *event) suspicions(d dates, now hazard.Instant) []string {
 	}
 	for w := range strings.FieldsSeq(e.name) {
 		if w = strings.Trim(w, "-_.,:()[]"); strings.EqualFold(w, "TEST") || strings.EqualFold(w, "EXERCISE") {
-			doubt("eventname: %s says %s", said(e.name), strings.ToUpper(w))
+			doubt("eventname: %s says %s", quote(e.name), strings.ToUpper(w))
 		}
 	}
 	return why

@@ -116,7 +116,7 @@ func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 	case first == '<':
 		err = p.xml(text)
 	default:
-		err = source.Errorf("begins with %s, expected GeoJSON, RSS or CAP", said(string(text[:min(len(text), maxSaid)])))
+		err = source.Errorf("begins with %s, expected GeoJSON, RSS or CAP", quote(string(text[:min(len(text), maxQuote)])))
 	}
 	return p.Done(), err
 }

@@ -34,9 +34,9 @@ func role(code, class string) hazard.AreaRole {
 	if n, ok := strings.CutPrefix(class, shaking); ok && code == "EQ" {
 		intensity, ok := number(n)
 		switch {
-		case ok && intensity >= leastDamaging:
+		case ok && intensity >= minDamaging:
 			return hazard.ImpactArea
-		case ok && intensity >= leastFelt:
+		case ok && intensity >= minFelt:
 			return hazard.AlertArea
 		}
 		return ""

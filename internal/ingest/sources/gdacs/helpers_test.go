@@ -99,8 +99,8 @@ func checkReport(t testing.TB, r *hazard.Report) {
 
 // end returns the time at which a report's event ends.
 func end(r hazard.Report) hazard.Instant {
-	said := hazard.Derive([]hazard.Report{r}, r.Start)
-	return said.End
+	quote := hazard.Derive([]hazard.Report{r}, r.Start)
+	return quote.End
 }
 
 // flood returns a valid feature of a list, with some of its text replaced.
@@ -177,7 +177,7 @@ func alert(replace ...string) []byte {
 func wantReject(t testing.TB, batch source.Batch, reports int, record, reason string) {
 	t.Helper()
 	if len(batch.Rejects) != 1 || batch.Rejects[0].Record != record || batch.Rejects[0].Reason != reason || len(batch.Rejects[0].Raw) == 0 {
-		t.Errorf("rejects %s, want %s: %s", said(fmt.Sprint(batch.Rejects)), record, reason)
+		t.Errorf("rejects %s, want %s: %s", quote(fmt.Sprint(batch.Rejects)), record, reason)
 		for _, r := range batch.Rejects {
 			t.Errorf("%s: %s", r.Record, r.Reason)
 		}

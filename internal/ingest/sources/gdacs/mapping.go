@@ -149,7 +149,7 @@ var areaRows = []areaRow{
 // followed by the number. From VI there is damage. From IV many people feel it, which is our
 // threshold for an alert area. Lower intensities are ignored.
 const (
-	shaking       = "Poly_SMPInt_"
-	leastFelt     = 4
-	leastDamaging = 6
+	shaking     = "Poly_SMPInt_"
+	minFelt     = 4
+	minDamaging = 6
 )

@@ -65,13 +65,13 @@ func places(list string) []string {
 }
 
 // mostPlaces bounds the countries in a name, because names appear in lists.
-const mostPlaces = 3
+const maxPlaces = 3
 
-// shortPlaces returns up to mostPlaces names. If there are more, it returns the region, or else the
+// shortPlaces returns up to maxPlaces names. If there are more, it returns the region, or else the
 // first two names.
 func shortPlaces(names []string, region string) string {
 	switch {
-	case len(names) <= mostPlaces:
+	case len(names) <= maxPlaces:
 		return strings.Join(names, ", ")
 	case region != "":
 		return region
@@ -114,20 +114,20 @@ func isProper(storm string) bool {
 }
 
 const (
-	maxName = 120     // of a name, in bytes
-	maxText = 4 << 10 // of a displayed text, in bytes
-	maxID   = 64      // of an id, in bytes
-	maxSaid = 80      // of a quotation in a reason, in bytes
+	maxName  = 120     // of a name, in bytes
+	maxText  = 4 << 10 // of a displayed text, in bytes
+	maxID    = 64      // of an id, in bytes
+	maxQuote = 80      // of a quotation in a reason, in bytes
 )
 
-// said returns a value as a reason quotes it.
-func said(s string) string {
-	s = hazard.CleanLine(lenient.Clip(s, 4*maxSaid))
+// quote returns a value as a reason quotes it.
+func quote(s string) string {
+	s = hazard.CleanLine(lenient.Clip(s, 4*maxQuote))
 	if s == "" {
 		return "missing"
 	}
-	if len(s) > maxSaid {
-		s = lenient.Clip(s, maxSaid) + "…"
+	if len(s) > maxQuote {
+		s = lenient.Clip(s, maxQuote) + "…"
 	}
 	return strconv.Quote(s)
 }

@@ -171,10 +171,10 @@ func TestWeeksMakeOneEvent(t *testing.T) {
 		for _, i := range order {
 			parts = append(parts, weeks[i])
 		}
-		said := hazard.Derive(parts, at("2026-10-02T00:00:00Z"))
+		state := hazard.Derive(parts, at("2026-10-02T00:00:00Z"))
 		end := at("2026-10-01T05:20:04Z").Add(8 * 24 * time.Hour)
-		if said.Head.Start != at("2026-09-10T00:00:00Z") || said.End != end || !strings.Contains(said.Head.Description, "Steam") || len(said.Head.Products) != 4 {
-			t.Errorf("%v: start %v, end %v, %d products: %s", order, said.Head.Start, said.End, len(said.Head.Products), said.Head.Description)
+		if state.Head.Start != at("2026-09-10T00:00:00Z") || state.End != end || !strings.Contains(state.Head.Description, "Steam") || len(state.Head.Products) != 4 {
+			t.Errorf("%v: start %v, end %v, %d products: %s", order, state.Head.Start, state.End, len(state.Head.Products), state.Head.Description)
 		}
 	}
 }

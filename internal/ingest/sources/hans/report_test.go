@@ -136,17 +136,17 @@ func TestNoticesMakeOneEvent(t *testing.T) {
 	}
 	first, second, third := day("25", "ADVISORY"), day("26", "WATCH"), day("27", "NORMAL")
 	for _, parts := range [][]hazard.Report{{first, second}, {second, first}} {
-		said := hazard.Derive(parts, now)
-		if said.Ended != "" || said.Head.Start != first.Start || said.Head.Severity != hazard.Watch || said.End != second.Start.Add(30*24*time.Hour) {
-			t.Errorf("ended %q, start %v, %v, end %v", said.Ended, said.Head.Start, said.Head.Severity, said.End)
+		state := hazard.Derive(parts, now)
+		if state.Ended != "" || state.Head.Start != first.Start || state.Head.Severity != hazard.Watch || state.End != second.Start.Add(30*24*time.Hour) {
+			t.Errorf("ended %q, start %v, %v, end %v", state.Ended, state.Head.Start, state.Head.Severity, state.End)
 		}
-		if diff := cmp.Diff([]string{"gvp:311120"}, said.Places); diff != "" {
+		if diff := cmp.Diff([]string{"gvp:311120"}, state.Places); diff != "" {
 			t.Errorf("places (-want +got):\n%s", diff)
 		}
 	}
 	for _, parts := range [][]hazard.Report{{first, second, third}, {third, second, first}, {second, third, first}} {
-		if said := hazard.Derive(parts, now); said.Ended != hazard.EndAllClear || said.EndedAt != third.Start {
-			t.Errorf("ended %q at %v", said.Ended, said.EndedAt)
+		if state := hazard.Derive(parts, now); state.Ended != hazard.EndAllClear || state.EndedAt != third.Start {
+			t.Errorf("ended %q at %v", state.Ended, state.EndedAt)
 		}
 	}
 }
@@ -155,8 +155,8 @@ func TestNoticesMakeOneEvent(t *testing.T) {
 func TestTheFullerFormOfANoticeCounts(t *testing.T) {
 	list, alert := one(t, a()), one(t, capped())
 	for _, parts := range [][]hazard.Report{{list, alert}, {alert, list}} {
-		if said := hazard.Derive(parts, now); said.Head.Point == nil || len(said.Owned) != 1 {
-			t.Errorf("point %v, owned %v", said.Head.Point, said.Owned)
+		if state := hazard.Derive(parts, now); state.Head.Point == nil || len(state.Owned) != 1 {
+			t.Errorf("point %v, owned %v", state.Head.Point, state.Owned)
 		}
 	}
 }

@@ -94,14 +94,14 @@ func (p *parser) quake(n *lenient.Node, h *head) (r *hazard.Report, reason strin
 		}
 		return r, ""
 	}
-	said := at(n, "Body", "Earthquake")
-	minute, _, err := lenient.Time(get(said, "OriginTime"), japan)
+	body := at(n, "Body", "Earthquake")
+	minute, _, err := lenient.Time(get(body, "OriginTime"), japan)
 	if err != nil {
 		return nil, "Body/Earthquake/OriginTime: " + err.Error()
 	}
-	o := originOf(said)
+	o := originOf(body)
 	if o.point == nil {
-		return nil, fmt.Sprintf("Body/Earthquake/Hypocenter/Area/Coordinate: %q, expected latitude, longitude and depth such as +38.0+142.9-10000/", lenient.ExcerptText(get(said, "Hypocenter", "Area", "Coordinate")))
+		return nil, fmt.Sprintf("Body/Earthquake/Hypocenter/Area/Coordinate: %q, expected latitude, longitude and depth such as +38.0+142.9-10000/", lenient.ExcerptText(get(body, "Hypocenter", "Area", "Coordinate")))
 	}
 	r.Start, r.Point = o.begin(minute, event), o.point
 	q := seismic.Quake{Magnitude: o.magnitude, Kind: "mj", Depth: o.depth, At: o.point, Place: o.where}
@@ -148,8 +148,8 @@ type origin struct {
 }
 
 // originOf reads the element Earthquake.
-func originOf(said *lenient.Node) (o origin) {
-	area := at(said, "Hypocenter", "Area")
+func originOf(quake *lenient.Node) (o origin) {
+	area := at(quake, "Hypocenter", "Area")
 	o.where = get(area, "Name")
 	for _, c := range all(area, "Coordinate") {
 		m := coordinateForm.FindStringSubmatch(strings.TrimSpace(c.Text))
@@ -161,7 +161,7 @@ func originOf(said *lenient.Node) (o origin) {
 			o.depth = lenient.Number{Value: -height.Value / 1000, Known: height.Known && height.Value <= 0 && height.Value >= -1_000_000}
 		}
 	}
-	m := at(said, "Magnitude")
+	m := at(quake, "Magnitude")
 	if o.magnitude = number(hazard.CleanLine(m.Text)); !o.magnitude.Known {
 		o.size = hazard.CleanLine(m.Attr("description"))
 	}
@@ -174,12 +174,12 @@ func originOf(said *lenient.Node) (o origin) {
 // well enough to join the earthquake with one of another service.
 
 const (
-	nearKm    = 50.0  // up to this distance, waves travel in the crust
-	crust     = 6.0   // km/s
-	mantle    = 7.8   // km/s
-	seeing    = 1.5   // seconds until a station recognizes a wave
-	farthest  = 400e3 // meters from Japan; beyond it, the time of detection is not used
-	mostDelay = 4 * time.Minute
+	nearKm   = 50.0  // up to this distance, waves travel in the crust
+	crust    = 6.0   // km/s
+	mantle   = 7.8   // km/s
+	seeing   = 1.5   // seconds until a station recognizes a wave
+	farthest = 400e3 // meters from Japan; beyond it, the time of detection is not used
+	maxDelay = 4 * time.Minute
 )
 
 // onSeaFloor are the seas with stations on the sea floor (S-net, DONET): west, south, east, north.
@@ -219,7 +219,7 @@ func (o *origin) delay() (d time.Duration, ok bool) {
 func (o *origin) begin(minute hazard.Instant, event string) hazard.Instant {
 	seen, known := detected(event)
 	delay, near := o.delay()
-	if !known || !near || seen < minute || seen > minute.Add(time.Minute+mostDelay) {
+	if !known || !near || seen < minute || seen > minute.Add(time.Minute+maxDelay) {
 		return minute
 	}
 	began := seen.Add(-delay.Round(time.Second))
@@ -232,8 +232,8 @@ func detected(event string) (hazard.Instant, bool) {
 	return hazard.At(t), err == nil
 }
 
-// mostAreas bounds the regions in a description for one intensity.
-const mostAreas = 30
+// maxRegions bounds the regions in a description for one intensity.
+const maxRegions = 30
 
 // description describes the strength of the earthquake and where it was felt most, with the
 // agency's names.
@@ -257,7 +257,7 @@ func (o *origin) description(q *seismic.Quake, n *lenient.Node, h *head, minute 
 	for _, item := range all(at(n, "Head", "Headline", "Information"), "Item") { // by region, strongest first
 		var names []string
 		for _, a := range all(at(item, "Areas"), "Area") {
-			if name := get(a, "Name"); name != "" && len(names) < mostAreas {
+			if name := get(a, "Name"); name != "" && len(names) < maxRegions {
 				names = append(names, name)
 			}
 		}

@@ -262,14 +262,14 @@ func (d *document) quake(n *lenient.Node, event string) {
 	if t, ok := detected(event); ok {
 		d.origin = min(t, d.issued)
 	}
-	said := at(n, "Body", "Earthquake")
-	o := originOf(said)
+	part := at(n, "Body", "Earthquake")
+	o := originOf(part)
 	d.felt, d.where, d.point, d.magnitude = d.origin, o.where, o.point, o.size
-	if t, _, err := lenient.Time(get(said, "OriginTime"), japan); err == nil && t <= d.issued {
+	if t, _, err := lenient.Time(get(part, "OriginTime"), japan); err == nil && t <= d.issued {
 		d.origin, d.felt = t, o.begin(t, event)
 	}
 	if o.magnitude.Known {
-		d.magnitude = "M " + hazard.CleanLine(at(said, "Magnitude").Text)
+		d.magnitude = "M " + hazard.CleanLine(at(part, "Magnitude").Text)
 	}
 }
 

@@ -64,7 +64,7 @@ func TestRecordedTexts(t *testing.T) {
 		if cut = cut && bad.Cut; cut != tt.cut || err != nil && !cut || len(b.Rejects) > 0 {
 			t.Errorf("%s: %v, rejects %+v", tt.file, err, b.Rejects)
 		}
-		if got := said(b); !slices.Equal(got, tt.want) {
+		if got := rejects(b); !slices.Equal(got, tt.want) {
 			t.Errorf("%s:\ngot  %q\nwant %q", tt.file, got, tt.want)
 		}
 		if b.Lasting != nil || b.Whole {
@@ -73,8 +73,8 @@ func TestRecordedTexts(t *testing.T) {
 	}
 }
 
-// said returns short descriptions of the reports of a batch.
-func said(b source.Batch) (all []string) {
+// rejects returns short descriptions of the reports of a batch.
+func rejects(b source.Batch) (all []string) {
 	for i := range b.Reports {
 		r := &b.Reports[i]
 		if len(r.Areas) > 0 {
@@ -118,7 +118,7 @@ func TestAWarningIsReadAsFarAsItCanBe(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := strings.Join(said(b), ""); !strings.HasPrefix(got, tt.want) || (got == "") != (tt.want == "") {
+			if got := strings.Join(rejects(b), ""); !strings.HasPrefix(got, tt.want) || (got == "") != (tt.want == "") {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 			switch {

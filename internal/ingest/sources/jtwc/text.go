@@ -122,9 +122,9 @@ func ended(text string) bool {
 // warning reads a warning. It returns nil without a reason if the storm belongs to another center.
 func (p *parser) warning(text, issued string) (f *fix, reason string) {
 	at := warning.FindStringSubmatchIndex(text)
-	said := warning.FindStringSubmatch(text)
+	warned := warning.FindStringSubmatch(text)
 	text = text[at[1]:]
-	f = &fix{class: said[1], number: said[2], letter: said[3], name: said[4], warning: said[5], form: "warning"}
+	f = &fix{class: warned[1], number: warned[2], letter: warned[3], name: warned[4], warning: warned[5], form: "warning"}
 	m := position.FindStringSubmatch(text)
 	if m == nil {
 		return f, "no WARNING POSITION with a time, a latitude and a longitude"

@@ -45,7 +45,7 @@ func Source() source.Source {
 }
 
 // least is the lowest magnitude that is reported.
-const least = 3.5
+const minMagnitude = 3.5
 
 // zone is the time zone of Türkiye, which has no summer time since 2016.
 var zone = time.FixedZone("TRT", 3*3600)
@@ -98,15 +98,15 @@ var (
 // report converts an earthquake. It returns nil if the earthquake is too small to be reported, and
 // a reason if it is rejected.
 func report(n *lenient.Node, now hazard.Instant) (*hazard.Report, string) {
-	said := n.Attr("name")
-	m := timeForm.FindStringSubmatch(strings.TrimSpace(said))
+	name := n.Attr("name")
+	m := timeForm.FindStringSubmatch(strings.TrimSpace(name))
 	var at time.Time
 	var err error
 	if m != nil {
 		at, err = time.ParseInLocation("2006-01-02 15:04:05", m[1]+"-"+m[2]+"-"+m[3]+" "+m[4], zone)
 	}
 	if m == nil || err != nil {
-		return nil, fmt.Sprintf("name: %q, expected a time such as 2026.08.21 22:51:24", lenient.ExcerptText(said))
+		return nil, fmt.Sprintf("name: %q, expected a time such as 2026.08.21 22:51:24", lenient.ExcerptText(name))
 	}
 	q := seismic.Quake{Magnitude: number(n.Attr("mag")), Depth: number(strings.Trim(n.Attr("Depth")+n.Attr("depth"), " km")), Place: where(n.Attr("lokasyon")),
 		At: seismic.Position(number(n.Attr("lng")), number(n.Attr("lat")))}
@@ -115,7 +115,7 @@ func report(n *lenient.Node, now hazard.Instant) (*hazard.Report, string) {
 		return nil, fmt.Sprintf("lng, lat: %q, %q, expected a position", lenient.ExcerptText(n.Attr("lng")), lenient.ExcerptText(n.Attr("lat")))
 	case !q.Magnitude.Known:
 		return nil, fmt.Sprintf("mag: %q, expected a number", lenient.ExcerptText(n.Attr("mag")))
-	case q.Magnitude.Value < least:
+	case q.Magnitude.Value < minMagnitude:
 		return nil, ""
 	}
 	start := hazard.At(at)

@@ -209,8 +209,8 @@ func TestWithoutAutoexpireAHazardLastsWhileItIsListed(t *testing.T) {
 		}
 		r := batch.Reports[0]
 		for _, later := range []time.Duration{0, 24 * time.Hour, 600 * 24 * time.Hour} {
-			if said := hazard.Derive([]hazard.Report{r}, at.Add(later)); said.Ended != "" || said.Over() <= at.Add(later) {
-				t.Errorf("read at %s, over at %s for %q", at, said.Over(), said.Ended)
+			if state := hazard.Derive([]hazard.Report{r}, at.Add(later)); state.Ended != "" || state.Over() <= at.Add(later) {
+				t.Errorf("read at %s, over at %s for %q", at, state.Over(), state.Ended)
 			}
 		}
 		reports = append(reports, r)

@@ -161,8 +161,8 @@ func (p *parser) json(payload []byte) error {
 		return source.Errorf("activeStorms: %s, expected an array", lenient.Excerpt(doc.Head["activeStorms"]))
 	}
 	p.Clear()
-	if said := doc.Complaint(); said != "" {
-		return source.Errorf("an error message instead of storms: %s", said)
+	if complaint := doc.Complaint(); complaint != "" {
+		return source.Errorf("an error message instead of storms: %s", complaint)
 	}
 	return source.Errorf("activeStorms: missing, expected an array")
 }

@@ -351,18 +351,18 @@ func TestAdvisoriesTakeEachOthersPlaceInAnyOrder(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		order := rapid.Permutation(parts).Draw(t, "order")
-		said := hazard.Derive(order, instant("2026-08-22T15:10:00Z"))
-		if said.Head.Name != "Tropical Storm Lala" || said.Head.Severity != hazard.Watch || said.Head.Start != instant("2026-08-21T12:00:00Z") ||
-			said.End != instant("2026-08-23T15:00:00Z") || said.Ended != "" || len(said.Head.Products) != 3 || said.Head.Point.Lat != 30.3 {
-			t.Fatalf("%+v", said)
+		state := hazard.Derive(order, instant("2026-08-22T15:10:00Z"))
+		if state.Head.Name != "Tropical Storm Lala" || state.Head.Severity != hazard.Watch || state.Head.Start != instant("2026-08-21T12:00:00Z") ||
+			state.End != instant("2026-08-23T15:00:00Z") || state.Ended != "" || len(state.Head.Products) != 3 || state.Head.Point.Lat != 30.3 {
+			t.Fatalf("%+v", state)
 		}
-		if len(said.Head.Areas) != 1 || !strings.Contains(said.Head.Areas[0].Geometry, "178") {
-			t.Fatalf("areas %v, want the track of the latest forecast/advisory", said.Head.Areas)
+		if len(state.Head.Areas) != 1 || !strings.Contains(state.Head.Areas[0].Geometry, "178") {
+			t.Fatalf("areas %v, want the track of the latest forecast/advisory", state.Head.Areas)
 		}
 	})
 	at := instant("2026-08-22T09:10:00Z")
-	if said := hazard.Derive(slices.Concat(parse(t, tcm()).Reports, parse(t, listOf(stormText())).Reports), at); said.Head.Part != "list/40" {
-		t.Errorf("of one hour %s counts, want the list", said.Head.Part)
+	if state := hazard.Derive(slices.Concat(parse(t, tcm()).Reports, parse(t, listOf(stormText())).Reports), at); state.Head.Part != "list/40" {
+		t.Errorf("of one hour %s counts, want the list", state.Head.Part)
 	}
 }
 

@@ -98,7 +98,7 @@ func TestIdentity(t *testing.T) {
 }
 
 func TestAFireThatIsDeclaredOverEnds(t *testing.T) {
-	for name, tt := range map[string]struct{ feature, said string }{
+	for name, tt := range map[string]struct{ feature, state string }{
 		"out":                   {a(`"FireOutDateTime":null`, `"FireOutDateTime":1778620000000`), "Contained: 90 %.\nDeclared out."},
 		"controlled":            {a(`"ControlDateTime":null`, `"ControlDateTime":1778620000000`), "Declared controlled."},
 		"contained":             {a(`"ContainmentDateTime":null`, `"ContainmentDateTime":1778620000000`), "Declared contained."},
@@ -106,7 +106,7 @@ func TestAFireThatIsDeclaredOverEnds(t *testing.T) {
 		"out, by the perimeter": {edged(`"attr_FireOutDateTime":null`, `"attr_FireOutDateTime":1778620000000`), "Declared out."},
 	} {
 		r := one(t, tt.feature)
-		if r.Ended != hazard.EndAllClear || !r.Minor || len(r.Places) != 0 || !strings.Contains(r.Description, tt.said) {
+		if r.Ended != hazard.EndAllClear || !r.Minor || len(r.Places) != 0 || !strings.Contains(r.Description, tt.state) {
 			t.Errorf("%s: ended %q, minor %v, places %v: %s", name, r.Ended, r.Minor, r.Places, r.Description)
 		}
 	}
@@ -233,16 +233,16 @@ func TestSeveralRecordsOfOneFire(t *testing.T) {
 func TestBothServicesMakeOneEvent(t *testing.T) {
 	location, perimeter := one(t, a()), one(t, edged())
 	for _, parts := range [][]hazard.Report{{location, perimeter}, {perimeter, location}} {
-		said := hazard.Derive(parts, now)
+		state := hazard.Derive(parts, now)
 		var keys []string
-		for _, p := range said.Head.Products {
+		for _, p := range state.Head.Products {
 			keys = append(keys, p.Key)
 		}
-		if said.Ended != "" || said.Head.Point == nil || len(said.Head.Areas) != 1 || said.Head.Start != location.Start || len(said.Owned) != 2 {
-			t.Errorf("ended %q, point %v, %d areas, start %v, owned %v", said.Ended, said.Head.Point, len(said.Head.Areas), said.Head.Start, said.Owned)
+		if state.Ended != "" || state.Head.Point == nil || len(state.Head.Areas) != 1 || state.Head.Start != location.Start || len(state.Owned) != 2 {
+			t.Errorf("ended %q, point %v, %d areas, start %v, owned %v", state.Ended, state.Head.Point, len(state.Head.Areas), state.Head.Start, state.Owned)
 		}
-		if said.End != location.Renewed.Add(7*24*time.Hour) {
-			t.Errorf("end %v", said.End)
+		if state.End != location.Renewed.Add(7*24*time.Hour) {
+			t.Errorf("end %v", state.End)
 		}
 		if want := []string{"nifc", "irwin/incident", "perimeter/perimeter"}; !slices.Equal(keys, want) {
 			t.Errorf("products %v, want %v", keys, want)
@@ -261,15 +261,15 @@ func TestWhatEitherServiceEndsIsEnded(t *testing.T) {
 	} {
 		for range 2 {
 			slices.Reverse(parts)
-			if said := hazard.Derive(parts, now); said.Ended != hazard.EndAllClear || int64(said.EndedAt) != 1778630000000 {
-				t.Errorf("%s: ended %q at %v", name, said.Ended, said.EndedAt)
+			if state := hazard.Derive(parts, now); state.Ended != hazard.EndAllClear || int64(state.EndedAt) != 1778630000000 {
+				t.Errorf("%s: ended %q at %v", name, state.Ended, state.EndedAt)
 			}
 		}
 	}
 	// Containment can go down as well as up: a later report brings the fire back.
 	over, again := one(t, a("90", "100")), one(t, a(modified, later, "90", "85"))
-	if said := hazard.Derive([]hazard.Report{again}, now); said.Ended != "" || again.Version <= over.Version {
-		t.Errorf("ended %q", said.Ended)
+	if state := hazard.Derive([]hazard.Report{again}, now); state.Ended != "" || again.Version <= over.Version {
+		t.Errorf("ended %q", state.Ended)
 	}
 }
 

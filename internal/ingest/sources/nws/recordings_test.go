@@ -114,9 +114,9 @@ func TestSegmentsOfOneEventEndEachInItsWay(t *testing.T) {
 	if want := map[hazard.EndReason]int{hazard.EndSuperseded: 26, hazard.EndCancelled: 10}; !cmp.Equal(got, want) {
 		t.Errorf("zones by end: %v, want %v", got, want)
 	}
-	said := hazard.Derive(ktae, now)
-	if said.Ended != hazard.EndSuperseded || len(said.Places) != 36 {
-		t.Errorf("ended %q in %d places, want superseded, which counts before cancelled, in all 36", said.Ended, len(said.Places))
+	state := hazard.Derive(ktae, now)
+	if state.Ended != hazard.EndSuperseded || len(state.Places) != 36 {
+		t.Errorf("ended %q in %d places, want superseded, which counts before cancelled, in all 36", state.Ended, len(state.Places))
 	}
 }
 
@@ -130,9 +130,9 @@ func TestOneWatchOfTwoOfficesIsOneEvent(t *testing.T) {
 	if !offices["NWS Des Moines IA"] || !offices["NWS Quad Cities IA IL"] {
 		t.Errorf("offices %v, want both", offices)
 	}
-	said := hazard.Derive(watch, now)
-	if said.Ended != "" || said.Head.Type != hazard.Tornado || said.Head.Severity != hazard.Watch {
-		t.Errorf("%s %v, ended %q, want a tornado watch in force", said.Head.Type, said.Head.Severity, said.Ended)
+	state := hazard.Derive(watch, now)
+	if state.Ended != "" || state.Head.Type != hazard.Tornado || state.Head.Severity != hazard.Watch {
+		t.Errorf("%s %v, ended %q, want a tornado watch in force", state.Head.Type, state.Head.Severity, state.Ended)
 	}
 }
 
@@ -142,9 +142,9 @@ func TestEndedEventsEndForTheRightReason(t *testing.T) {
 		"KCYS.SV.W.0244.2026": hazard.EndExpired, "KJKL.TO.W.0025.2026": hazard.EndExpired,
 		"KPUB.FF.W.0056.2026": hazard.EndExpired, "KPSR.FF.W.0044.2026": hazard.EndExpired, "KEPZ.FF.W.0098.2026": hazard.EndExpired,
 	} {
-		said := hazard.Derive(slices.Collect(maps.Values(august[key])), last)
-		if said.Ended != want || said.EndedAt > last {
-			t.Errorf("%s ended for %q at %v, want %q", key, said.Ended, said.EndedAt, want)
+		state := hazard.Derive(slices.Collect(maps.Values(august[key])), last)
+		if state.Ended != want || state.EndedAt > last {
+			t.Errorf("%s ended for %q at %v, want %q", key, state.Ended, state.EndedAt, want)
 		}
 	}
 	for file, ends := range map[string]map[string]hazard.EndReason{
@@ -168,7 +168,7 @@ func TestEventsAreTheSameInAnyOrder(t *testing.T) {
 	for key, parts := range august {
 		all[key] = slices.SortedFunc(maps.Values(parts), func(a, b hazard.Report) int { return strings.Compare(a.Part, b.Part) })
 	}
-	inOrder := func(t interface{ Fatal(...any) }, key string, parts []hazard.Report, now hazard.Instant, want hazard.Said) {
+	inOrder := func(t interface{ Fatal(...any) }, key string, parts []hazard.Report, now hazard.Instant, want hazard.EventState) {
 		if diff := cmp.Diff(want, hazard.Derive(parts, now)); diff != "" {
 			t.Fatal(key, diff)
 		}
@@ -216,7 +216,7 @@ func TestReportsAreTheSameInAnyOrder(t *testing.T) {
 // finds them without the code under test.
 func TestTropicalStormWarningCoversItsZonesInForce(t *testing.T) {
 	parts, last, _ := august(t)
-	said := hazard.Derive(slices.Collect(maps.Values(parts["PHFO.TR.W.3001.2026"])), last)
+	state := hazard.Derive(slices.Collect(maps.Values(parts["PHFO.TR.W.3001.2026"])), last)
 
 	type alert struct {
 		Sent, Expires time.Time
@@ -251,7 +251,7 @@ func TestTropicalStormWarningCoversItsZonesInForce(t *testing.T) {
 	slices.Sort(want)
 	var got []string
 	for _, r := range parts["PHFO.TR.W.3001.2026"] {
-		if said.Owned[r.Part] && r.Ended == "" && *r.End > last {
+		if state.Owned[r.Part] && r.Ended == "" && *r.End > last {
 			got = append(got, r.Places...)
 		}
 	}
@@ -259,8 +259,8 @@ func TestTropicalStormWarningCoversItsZonesInForce(t *testing.T) {
 	if diff := cmp.Diff(want, slices.Compact(got)); diff != "" || len(want) == 0 {
 		t.Errorf("zones in force: %s", diff)
 	}
-	if said.Ended != "" || len(said.Head.Areas) == 0 {
-		t.Errorf("ended %q with %d areas, want it in force", said.Ended, len(said.Head.Areas))
+	if state.Ended != "" || len(state.Head.Areas) == 0 {
+		t.Errorf("ended %q with %d areas, want it in force", state.Ended, len(state.Head.Areas))
 	}
 	t.Logf("%d zones in force, %d named in all", len(want), len(latest))
 }

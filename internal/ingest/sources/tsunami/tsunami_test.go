@@ -146,9 +146,9 @@ func TestExpiryIsNoEnd(t *testing.T) {
 	sent := at(t, "2026-11-21T12:05:50Z") // expires at 01:00 of the same day
 	for event, lasts := range map[string]time.Duration{"Tsunami Advisory": 24 * time.Hour, "Tsunami Information": 6 * time.Hour} {
 		b := parsed(t, bulletin("PAAQ-1-rcz9ap", "2026-11-21T12:05:50-00:00", block(event, epicentre)), sent)
-		said := hazard.Derive(b.Reports, sent)
-		if said.Ended != "" || said.End != sent.Add(lasts) {
-			t.Errorf("%s: ended %q, end %v, want %v", event, said.Ended, said.End, sent.Add(lasts))
+		state := hazard.Derive(b.Reports, sent)
+		if state.Ended != "" || state.End != sent.Add(lasts) {
+			t.Errorf("%s: ended %q, end %v, want %v", event, state.Ended, state.End, sent.Add(lasts))
 		}
 	}
 }
@@ -172,10 +172,10 @@ func TestPartialCancellationLeavesTheOtherCoasts(t *testing.T) {
 		for range 20 {
 			order := slices.Clone(all[:tt.messages])
 			rand.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
-			said := hazard.Derive(latest(slices.Concat(order...)...), now)
-			slices.Sort(said.Places)
-			if said.Head.Severity != tt.level || !slices.Equal(said.Places, tt.places) || said.Ended != tt.ended || said.Head.Start != at(t, origin) {
-				t.Fatalf("%d messages: %s in %v, ended %q, from %v", tt.messages, said.Head.Severity, said.Places, said.Ended, said.Head.Start)
+			state := hazard.Derive(latest(slices.Concat(order...)...), now)
+			slices.Sort(state.Places)
+			if state.Head.Severity != tt.level || !slices.Equal(state.Places, tt.places) || state.Ended != tt.ended || state.Head.Start != at(t, origin) {
+				t.Fatalf("%d messages: %s in %v, ended %q, from %v", tt.messages, state.Head.Severity, state.Places, state.Ended, state.Head.Start)
 			}
 		}
 	}
@@ -209,12 +209,12 @@ func TestBothCentresAreOneEvent(t *testing.T) {
 	}
 	// The level is the highest one in force, and a cancellation by one center does not end the
 	// other's warning.
-	if said := hazard.Derive([]hazard.Report{palmer, other}, now); said.Head.Severity != hazard.Warning || said.Ended != "" {
-		t.Errorf("%s, ended %q", said.Head.Severity, said.Ended)
+	if state := hazard.Derive([]hazard.Report{palmer, other}, now); state.Head.Severity != hazard.Warning || state.Ended != "" {
+		t.Errorf("%s, ended %q", state.Head.Severity, state.Ended)
 	}
 	cancelled := parsed(t, bulletin("PHEB-2-26325000", "2026-11-21T12:30:00-00:00", info("Tsunami Cancellation", "HAIDA GWAII", origin, "51.885,-131.076", epicentre)), now).Reports[0]
-	if said := hazard.Derive([]hazard.Report{palmer, cancelled}, now); said.Head.Severity != hazard.Warning || said.Ended != "" {
-		t.Errorf("after one centre's cancellation: %s, ended %q", said.Head.Severity, said.Ended)
+	if state := hazard.Derive([]hazard.Report{palmer, cancelled}, now); state.Head.Severity != hazard.Warning || state.Ended != "" {
+		t.Errorf("after one centre's cancellation: %s, ended %q", state.Head.Severity, state.Ended)
 	}
 	// Cells on both sides of the antimeridian are neighbors.
 	east, west := honolulu(origin, "-20,179.9"), honolulu(origin, "-20,-179.9")
@@ -296,16 +296,16 @@ func TestTongaInAnyOrder(t *testing.T) {
 	var soFar []hazard.Report
 	for i, sent := range order {
 		soFar = append(soFar, messages[sent]...)
-		said := hazard.Derive(latest(soFar...), sent+1000)
+		state := hazard.Derive(latest(soFar...), sent+1000)
 		want := hazard.Advisory
 		if i == 0 {
 			want = hazard.Information
 		}
-		if said.Head.Severity != want || said.Ended != "" {
-			t.Errorf("message %d: %s, ended %q", i+1, said.Head.Severity, said.Ended)
+		if state.Head.Severity != want || state.Ended != "" {
+			t.Errorf("message %d: %s, ended %q", i+1, state.Head.Severity, state.Ended)
 		}
-		if n := counts[sent]; n > 0 && len(said.Places) != n {
-			t.Errorf("message %d: %d zones, want %d", i+1, len(said.Places), n)
+		if n := counts[sent]; n > 0 && len(state.Places) != n {
+			t.Errorf("message %d: %d zones, want %d", i+1, len(state.Places), n)
 		}
 	}
 	now := order[len(order)-1] + 1000
@@ -321,8 +321,8 @@ func TestTongaInAnyOrder(t *testing.T) {
 			t.Fatal(diff)
 		}
 	}
-	if said := hazard.Derive(latest(soFar...), now.Add(24*time.Hour)); said.Over() > now.Add(24*time.Hour) {
-		t.Errorf("a day after the last message it goes on until %v", said.Over())
+	if state := hazard.Derive(latest(soFar...), now.Add(24*time.Hour)); state.Over() > now.Add(24*time.Hour) {
+		t.Errorf("a day after the last message it goes on until %v", state.Over())
 	}
 }
 

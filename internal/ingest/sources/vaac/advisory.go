@@ -22,8 +22,8 @@ const (
 	life = 12 * time.Hour
 	// late is how late the next advisory may be (our judgment).
 	late = 3 * time.Hour
-	// mostDays is how many days before or after an advisory its ash may be observed or expected.
-	mostDays = 3
+	// maxDays is how many days before or after an advisory its ash may be observed or expected.
+	maxDays = 3
 	// maxText bounds the part of a payload that is read, in bytes; a text has 2 kB.
 	maxText = 1 << 20
 )
@@ -83,7 +83,7 @@ func (p *parser) text(doc string) error {
 // advisory reads one advisory.
 func (p *parser) advisory(where, text string) {
 	p.Batch.Read++
-	said := map[string]string{}
+	values := map[string]string{}
 	at := fields.FindAllStringSubmatchIndex(text, -1)
 	for i, m := range at {
 		end := len(text)
@@ -91,11 +91,11 @@ func (p *parser) advisory(where, text string) {
 			end = at[i+1][0]
 		}
 		name := strings.Replace(text[m[2]:m[3]], "COLOR", "COLOUR", 1)
-		if _, twice := said[name]; !twice {
-			said[name] = strings.TrimSpace(text[m[1]:end])
+		if _, twice := values[name]; !twice {
+			values[name] = strings.TrimSpace(text[m[1]:end])
 		}
 	}
-	r, shapes, reason := p.report(said)
+	r, shapes, reason := p.report(values)
 	switch {
 	case reason != "":
 		p.Reject(lenient.At(where), []byte(text), reason)
@@ -109,42 +109,42 @@ func (p *parser) advisory(where, text string) {
 
 // report returns the report of an advisory, and the shapes of its ash. If it cannot, it returns the
 // reason. It returns nil without a reason for a test.
-func (p *parser) report(said map[string]string) (r *hazard.Report, shapes []hazard.Shape, reason string) {
-	issued, ok := date(said["DTG"])
+func (p *parser) report(fields map[string]string) (r *hazard.Report, shapes []hazard.Shape, reason string) {
+	issued, ok := date(fields["DTG"])
 	if !ok {
-		return nil, nil, fmt.Sprintf("DTG: %q, expected a time such as 20180223/0214Z", lenient.ExcerptText(said["DTG"]))
+		return nil, nil, fmt.Sprintf("DTG: %q, expected a time such as 20180223/0214Z", lenient.ExcerptText(fields["DTG"]))
 	}
-	v := volcano.FindStringSubmatch(said["VOLCANO"])
+	v := volcano.FindStringSubmatch(fields["VOLCANO"])
 	if v == nil {
-		return nil, nil, fmt.Sprintf("VOLCANO: %q, expected a name and a number of six digits", lenient.ExcerptText(said["VOLCANO"]))
+		return nil, nil, fmt.Sprintf("VOLCANO: %q, expected a name and a number of six digits", lenient.ExcerptText(fields["VOLCANO"]))
 	}
 	category := hazard.Event
-	switch status := said["STATUS"]; {
+	switch status := fields["STATUS"]; {
 	case strings.HasPrefix(status, "TEST"):
 		return nil, nil, ""
 	case strings.HasPrefix(status, "EXER"):
 		category = hazard.Exercise
 	}
 	called := title(v[1])
-	country := title(said["AREA"])
+	country := title(fields["AREA"])
 	r = &hazard.Report{
 		Source: Name, Key: v[2], Part: weekOf(issued), Version: int64(issued), Type: hazard.Volcano, Severity: hazard.Information, Category: category, Start: issued,
 		Renewed: &issued, LifeMS: life.Milliseconds(), Name: "Volcanic Ash - " + lenient.Joined(", ", called, country), Called: called,
 		Refs: []string{"gvp:" + v[2]}, URL: "https://volcano.si.edu/volcano.cfm?vn=" + v[2],
-		Comment: Name + ":" + lenient.Joined(" ", title(said["VAAC"]), said["ADVISORY NR"]), Creator: lenient.Joined(" ", "VAAC", title(said["VAAC"])),
-		Description: description(said, issued),
+		Comment: Name + ":" + lenient.Joined(" ", title(fields["VAAC"]), fields["ADVISORY NR"]), Creator: lenient.Joined(" ", "VAAC", title(fields["VAAC"])),
+		Description: description(fields, issued),
 	}
-	if c := coordinate.FindStringSubmatch(said["PSN"]); c != nil {
+	if c := coordinate.FindStringSubmatch(fields["PSN"]); c != nil {
 		lon, lat := position(c)
 		r.Point = seismic.Position(lenient.Number{Value: lon, Known: true}, lenient.Number{Value: lat, Known: true})
 	}
-	if r.Point == nil && said["PSN"] != "" {
-		source.Note(r, fmt.Sprintf("PSN: %q, expected a position such as N1428 W09052", lenient.ExcerptText(said["PSN"])))
+	if r.Point == nil && fields["PSN"] != "" {
+		source.Note(r, fmt.Sprintf("PSN: %q, expected a position such as N1428 W09052", lenient.ExcerptText(fields["PSN"])))
 	}
-	if c := colors.FindString(said["AVIATION COLOUR CODE"]); c != "" {
+	if c := colors.FindString(fields["AVIATION COLOUR CODE"]); c != "" {
 		source.Rate(r, hazard.AviationColor, strings.ToLower(c))
 	}
-	switch after := said["NXT ADVISORY"]; {
+	switch after := fields["NXT ADVISORY"]; {
 	case strings.HasPrefix(after, "NO FURTHER ADVISORIES"):
 		r.End = &issued
 	default:
@@ -157,14 +157,14 @@ func (p *parser) report(said map[string]string) (r *hazard.Report, shapes []haza
 	}
 	for _, observed := range []string{"OBS", "EST"} {
 		from := issued
-		if at, ok := day(said[observed+" VA DTG"], issued); ok {
+		if at, ok := day(fields[observed+" VA DTG"], issued); ok {
 			from = at
 		}
-		shapes = append(shapes, clouds(r, said[observed+" VA CLD"], from, false)...)
+		shapes = append(shapes, clouds(r, fields[observed+" VA CLD"], from, false)...)
 	}
-	for _, name := range sortedForecasts(said) {
-		if at, ok := day(said[name], issued); ok {
-			shapes = append(shapes, clouds(r, said[name], at, true)...)
+	for _, name := range sortedForecasts(fields) {
+		if at, ok := day(fields[name], issued); ok {
+			shapes = append(shapes, clouds(r, fields[name], at, true)...)
 		}
 	}
 	return r, shapes, ""
@@ -178,8 +178,8 @@ func weekOf(issued hazard.Instant) string {
 }
 
 // sortedForecasts returns the names of the fields with forecasts of the ash, earliest hour first.
-func sortedForecasts(said map[string]string) (names []string) {
-	for name := range said {
+func sortedForecasts(fields map[string]string) (names []string) {
+	for name := range fields {
 		if strings.HasPrefix(name, "FCST") {
 			names = append(names, name)
 		}
@@ -276,7 +276,7 @@ func date(text string) (hazard.Instant, bool) {
 }
 
 // day parses the time at the beginning of a text, such as "22/0815Z". It returns the nearest such
-// time to near, at most mostDays away.
+// time to near, at most maxDays away.
 func day(text string, near hazard.Instant) (at hazard.Instant, ok bool) {
 	m := dayForm.FindStringSubmatch(text)
 	if m == nil {
@@ -284,20 +284,20 @@ func day(text string, near hazard.Instant) (at hazard.Instant, ok bool) {
 	}
 	const days = 24 * time.Hour
 	at, ok = lenient.Near(m[1], m[2], m[3], near)
-	return at, ok && at.Time().Truncate(days).Sub(near.Time().Truncate(days)).Abs() <= mostDays*days
+	return at, ok && at.Time().Truncate(days).Sub(near.Time().Truncate(days)).Abs() <= maxDays*days
 }
 
 // title converts a name in capitals to normal case.
 func title(name string) string { return lenient.Clip(lenient.Readable(name), 80) }
 
 // description describes the advisory in words.
-func description(said map[string]string, issued hazard.Instant) string {
+func description(fields map[string]string, issued hazard.Instant) string {
 	var b strings.Builder
 	for _, f := range []struct{ field, what string }{
 		{"ERUPTION DETAILS", "Eruption"}, {"OBS VA CLD", "Ash observed"}, {"EST VA CLD", "Ash estimated"}, {"AVIATION COLOUR CODE", "Aviation color code"},
 		{"SUMMIT ELEV", "Summit"}, {"INFO SOURCE", "Sources"}, {"RMK", "Remarks"}, {"NXT ADVISORY", "Next advisory"},
 	} {
-		if text := said[f.field]; text != "" {
+		if text := fields[f.field]; text != "" {
 			b.WriteString(f.what + ": " + text + "\n")
 		}
 	}
