@@ -11,7 +11,7 @@ import (
 	"github.com/hazardd/hazardd/internal/ingest/source"
 )
 
-// About is what is said of a place, as JSON of GET /coverage.
+// About is the coverage of a place, as JSON of GET /coverage.
 type About struct {
 	Point     [2]float64     `json:"point"` // longitude, latitude
 	Time      string         `json:"time"`  // as of when
@@ -21,7 +21,7 @@ type About struct {
 	Sources   []AboutSource  `json:"sources"`
 }
 
-// AboutCountry is a country that a place is in, or near.
+// AboutCountry is a country that contains a place, or is near.
 type AboutCountry struct {
 	Code string  `json:"code"` // ISO 3166-1 alpha-2
 	Name string  `json:"name"`
@@ -38,7 +38,7 @@ type AboutType struct {
 	Responsible bool `json:"responsible"`
 }
 
-// AboutSource is a source that speaks for a place.
+// AboutSource is a source that covers a place.
 type AboutSource struct {
 	Name        string        `json:"name"`
 	Title       string        `json:"title"`
@@ -53,7 +53,7 @@ type AboutSource struct {
 	Cite        string        `json:"cite"`
 }
 
-// About is Judge as JSON, as of now.
+// About returns the result of Judge as JSON, as of now.
 func (m *Map) About(p *Place, read Readings, now hazard.Instant, types ...hazard.Type) About {
 	j := m.Judge(p, read, types...)
 	a := About{Point: [2]float64{p.Lon, p.Lat}, Time: now.String(), Answer: j.Word, Countries: []AboutCountry{}, Types: []AboutType{}, Sources: []AboutSource{}}
@@ -74,7 +74,7 @@ func (m *Map) About(p *Place, read Readings, now hazard.Instant, types ...hazard
 	return a
 }
 
-// ParsePoint reads a place that a user wrote: longitude and latitude in degrees, separated by a comma.
+// ParsePoint reads a position: longitude and latitude in degrees, separated by a comma.
 func ParsePoint(text string) (lon, lat float64, err error) {
 	lonText, latText, ok := strings.Cut(text, ",")
 	lon, lonErr := strconv.ParseFloat(strings.TrimSpace(lonText), 64)

@@ -43,7 +43,7 @@ import (
 // Word is the answer to "am I covered?".
 type Word string
 
-// The words, the best first.
+// The words, best first.
 const (
 	Covered Word = "covered"
 	Stale   Word = "stale"
@@ -52,7 +52,7 @@ const (
 
 var rank = map[Word]int{Covered: 0, Stale: 1, Unknown: 2}
 
-// worse returns the worse of two words. The empty word is no word.
+// worse returns the worse of two words. An empty word is ignored.
 func worse(a, b Word) Word {
 	if a == "" || b != "" && rank[b] > rank[a] {
 		return b
@@ -60,15 +60,15 @@ func worse(a, b Word) Word {
 	return a
 }
 
-// observed are the types of which nobody can warn ahead: they are reported when they have happened, by networks that
-// watch all countries alike. For these a source that watches is enough.
+// observed are the types without warnings ahead: networks that observe all countries alike report
+// them after they happen. For these, an observing source is enough.
 var observed = []hazard.Type{hazard.Earthquake}
 
-// general is the type by which official warnings at large are known: there is no weather service that does not
-// warn of it.
+// general is the type that stands for official warnings in general, because every weather service
+// warns of it.
 const general = hazard.Storm
 
-// Reading is how a source, or one feed of it, is read.
+// Reading is the state of a source, or of one of its feeds.
 type Reading struct {
 	State string // as in GET /sources
 	// Polled: somebody reads it. Fresh: it was read within its interval and the grace.
@@ -76,13 +76,13 @@ type Reading struct {
 	LastSuccess   *time.Time // nil: never
 }
 
-// Source is how a source is read, and each of its feeds, in the order of its description.
+// Source is the state of a source and of its feeds, in the order of its description.
 type Source struct {
 	Reading
 	Feeds []Reading
 }
 
-// Readings are how sources are read, by name. A source that is not there is not polled.
+// Readings holds the states of sources, by name. A missing source is not polled.
 type Readings map[string]Source
 
 // Any reports whether a source is polled.
@@ -95,7 +95,7 @@ func (r Readings) Any() bool {
 	return false
 }
 
-// Map is what sources cover.
+// Map holds what sources cover.
 type Map struct {
 	sources    []source.Source
 	statements []statement
@@ -105,7 +105,7 @@ type Map struct {
 	reach      float64 // the farthest that a statement reaches off a coast, in metres
 }
 
-// statement is a source.Coverage of a source.
+// statement is a source's statement of its coverage.
 type statement struct {
 	*source.Coverage
 	source int
@@ -113,7 +113,7 @@ type statement struct {
 	feed   int           // in Source.Feeds; -1: all
 }
 
-// area is an area of statements that is no country.
+// area is an area in statements that is not a country.
 type area struct {
 	source.Area
 	id         string // in the layer
@@ -121,7 +121,7 @@ type area struct {
 	statements []int
 }
 
-// New makes the Map of sources. Its error names a country that nobody knows.
+// New makes the Map of sources. The error names an unknown country.
 func New(sources []source.Source) (*Map, error) {
 	m := &Map{sources: slices.Clone(sources), countries: map[string][]int{}}
 	var errs []error
@@ -151,7 +151,8 @@ func New(sources []source.Source) (*Map, error) {
 	return m, errors.Join(errs...)
 }
 
-// addArea adds an area of a statement. Of one name and bounds there is one; another of that name gets a number in its id.
+// addArea adds an area of a statement. Areas with the same name and bounds are the same; another
+// area with that name gets a number in its id.
 func (m *Map) addArea(a source.Area, statement int) {
 	bounds := geo.BoundsOf(a.Shape)
 	if i := slices.IndexFunc(m.areas, func(b area) bool { return b.Name == a.Name && b.bounds == bounds }); i >= 0 {
@@ -165,7 +166,7 @@ func (m *Map) addArea(a source.Area, statement int) {
 	m.areas = append(m.areas, area{a, id, bounds, []int{statement}})
 }
 
-// Place is a place and who speaks for it.
+// Place is a place with the sources that cover it.
 type Place struct {
 	Lon, Lat float64
 	// Countries are those that the place lies in; none, on the high seas. At sea it is the country whose coast is
@@ -184,9 +185,10 @@ const (
 
 // At returns the place at a longitude and a latitude.
 //
-// On land a statement about a country holds inside of its border. At sea it holds as far off the coast as it says,
-// where no other country's coast is nearer: of opposite coasts each has the sea to the median line (United Nations
-// Convention on the Law of the Sea, article 15).
+// On land, a statement about a country applies within its border. At sea it applies up to the
+// stated distance from the coast, where no other country's coast is nearer: countries with opposite
+// coasts have the sea up to the median line (United Nations Convention on the Law of the Sea,
+// article 15).
 func (m *Map) At(lon, lat float64) *Place {
 	p := &Place{Lon: lon, Lat: lat}
 	near := region.CountriesAt(lon, lat, territorial)
@@ -217,7 +219,8 @@ func (m *Map) At(lon, lat float64) *Place {
 	return p
 }
 
-// holds reports whether a place lies in a shape, its border included. The antimeridian has two names.
+// holds reports whether a shape contains a place, including its border. The antimeridian has two
+// longitudes.
 func holds(s geo.Shape, lon, lat float64) bool {
 	return geo.Intersects(geo.Place(lon, lat), s) || math.Abs(lon) == 180 && geo.Intersects(geo.Place(-lon, lat), s)
 }

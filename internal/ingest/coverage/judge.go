@@ -9,7 +9,7 @@ import (
 	"github.com/hazardd/hazardd/internal/ingest/source"
 )
 
-// Judgement is what is said of a place.
+// Judgement describes the coverage of a place.
 type Judgement struct {
 	// Word is about all types that were asked for, the worst of their words; if none was named, about official
 	// warnings at large.
@@ -31,7 +31,7 @@ type TypeWord struct {
 	Sources []string
 }
 
-// Voice is a source that speaks for a place.
+// Voice is a source that covers a place.
 type Voice struct {
 	Name, Title, Authority string
 	Role                   source.Role
@@ -42,7 +42,7 @@ type Voice struct {
 	Reading
 }
 
-// Judge returns how well a place is covered. types are the types that matter; without any, all.
+// Judge returns the coverage of a place for the given types, or for all if there are none.
 func (m *Map) Judge(p *Place, now Readings, types ...hazard.Type) *Judgement {
 	j := &Judgement{}
 	for _, i := range p.covers {
@@ -77,12 +77,12 @@ func (m *Map) Judge(p *Place, now Readings, types ...hazard.Type) *Judgement {
 	return j
 }
 
-// Word is the word of Judge.
+// Word returns the word of Judge.
 func (m *Map) Word(p *Place, now Readings, types ...hazard.Type) Word {
 	return m.Judge(p, now, types...).Word
 }
 
-// judge is the word for a type by the sources that speak for a place.
+// judge returns the word for a type by the sources that cover a place.
 func judge(t hazard.Type, sources []Voice) TypeWord {
 	w := TypeWord{Type: t, Word: Unknown, Role: source.RoleUnknown}
 	roles := []source.Role{source.RoleResponsible}
@@ -112,7 +112,7 @@ func judge(t hazard.Type, sources []Voice) TypeWord {
 	return w
 }
 
-// atLarge is the word for official warnings at large.
+// atLarge returns the word for official warnings in general.
 func atLarge(j *Judgement) Word {
 	word := Unknown
 	for i := range j.Sources {
@@ -135,12 +135,12 @@ func atLarge(j *Judgement) Word {
 	return word
 }
 
-// warns reports whether official warnings at large are covered by the source, as long as it is read.
+// warns reports whether the source issues official warnings in general.
 func (v *Voice) warns() bool {
 	return v.Role == source.RoleResponsible && v.Polled && (v.Types == nil || slices.Contains(v.Types, general))
 }
 
-// by lists the sources by which the word is: at large, or of the types that were asked for.
+// by returns the sources that determine the word: in general, or for the requested types.
 func (j *Judgement) by(large bool) (names []string) {
 	if !large {
 		for _, t := range j.Types {
@@ -156,7 +156,7 @@ func (j *Judgement) by(large bool) (names []string) {
 	return names
 }
 
-// voice is who makes a statement; it is none if the statement has nothing to do with types.
+// voice returns the source of a statement, or none if the statement does not concern the types.
 func (m *Map) voice(i int, now Readings, types []hazard.Type) (Voice, bool) {
 	st := &m.statements[i]
 	s := &m.sources[st.source]
@@ -178,7 +178,7 @@ func (m *Map) voice(i int, now Readings, types []hazard.Type) (Voice, bool) {
 	return v, true
 }
 
-// Age is how long ago a source was read, and whether it ever was.
+// Age returns the time since a source was last read, and whether it ever was.
 func (r Reading) Age(now hazard.Instant) (age time.Duration, ever bool) {
 	if r.LastSuccess == nil {
 		return 0, false

@@ -27,7 +27,7 @@ type feature struct {
 	Properties Properties     `json:"properties"`
 }
 
-// Properties are what is said of a feature.
+// Properties are the properties of a feature.
 type Properties struct {
 	Kind string `json:"kind"` // country, area
 	Code string `json:"code"` // ISO 3166-1 alpha-2; empty of an area
@@ -35,7 +35,7 @@ type Properties struct {
 	LayerWord
 }
 
-// LayerWord is what is said of a feature, or of the world.
+// LayerWord is the coverage of a feature, or of the world.
 type LayerWord struct {
 	State Word `json:"state"`
 	// Types are the words by type. Types that are not there are unknown.
@@ -45,7 +45,7 @@ type LayerWord struct {
 	Responsible []string `json:"responsible"`
 }
 
-// Feature is a country, or an area that is none, with its word.
+// Feature is a country, or another area, with its word.
 type Feature struct {
 	ID         string
 	Shape      geo.Shape
@@ -53,7 +53,7 @@ type Feature struct {
 	Properties Properties
 }
 
-// outlines are the countries as features without words.
+// outlines returns the countries as features without words.
 var outlines = sync.OnceValue(func() []Feature {
 	var all []Feature
 	for _, c := range region.Countries() {
@@ -76,10 +76,11 @@ type Part struct {
 	Bare  bool                 // without geometries
 }
 
-// Layer writes the words as GeoJSON: a feature for each country of the world, and one for each area that sources state beside
-// countries. What covers the world is in all of them, and in the member world. A statement about a part of a country counts for the
-// country; where it matters, ask about the place. The word of an area that is no country is the worst of its types. Its size
-// depends on the numbers of countries and sources alone.
+// Layer writes the words as GeoJSON: a feature for each country, and for each other area in
+// statements. What covers the world applies to all of them, and is in the member world. A statement
+// about a part of a country counts for the country; for details, ask about a place. The word of an
+// area that is not a country is the worst of its types. The size of the layer depends only on the
+// numbers of countries and sources.
 func (m *Map) Layer(out io.Writer, now Readings, part Part, types ...hazard.Type) error {
 	world, err := json.Marshal(m.layerWord(m.anywhere, now, types, true), json.Deterministic(true))
 	if err != nil {
@@ -110,7 +111,7 @@ func (m *Map) Layer(out io.Writer, now Readings, part Part, types ...hazard.Type
 	return err
 }
 
-// Features are those of Layer, in its order.
+// Features returns the features of Layer, in order.
 func (m *Map) Features(now Readings, types ...hazard.Type) iter.Seq[Feature] {
 	return func(yield func(Feature) bool) {
 		for _, f := range outlines() {
@@ -129,8 +130,8 @@ func (m *Map) Features(now Readings, types ...hazard.Type) iter.Seq[Feature] {
 	}
 }
 
-// layerWord is what statements say together. special: they are about some types, and nobody expects official warnings at
-// large.
+// layerWord returns the word of several statements. With special, they concern some types only, and
+// official warnings in general are not expected.
 func (m *Map) layerWord(covers []int, now Readings, types []hazard.Type, special bool) LayerWord {
 	j := m.Judge(&Place{covers: covers}, now, types...)
 	l := LayerWord{State: j.Word, Types: map[hazard.Type]Word{}, Sources: []string{}, Responsible: []string{}}
@@ -162,7 +163,7 @@ func (m *Map) layerWord(covers []int, now Readings, types []hazard.Type, special
 	return l
 }
 
-// Key is the same text for readings of which all words are the same.
+// Key returns a text that is the same for readings with the same words.
 func (r Readings) Key() string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(r)) {

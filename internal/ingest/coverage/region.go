@@ -10,7 +10,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// Limits of what the word for a region costs.
+// Limits of the work for the word of a region.
 const (
 	// grid is how many places of a region are looked at in each direction, at most: 25 in all take about 2 ms once.
 	grid = 5
@@ -20,16 +20,16 @@ const (
 	maxNamed = 10
 )
 
-// Region is a part of the world, as the places in it that are looked at.
+// Region is a part of the world, represented by places in it.
 type Region struct {
 	places []*Place
 	// sea are places on the high seas, which do not count beside land.
 	sea []*Place
 }
 
-// Over returns the region of a box in which holds reports true, nil meaning all of it: a grid of at most 5 by 5 places in
-// the middle of equal parts of the box, those that holds lets through. If it lets none through, the place at lon, lat
-// stands for the region.
+// Over returns the region of a box where holds reports true; nil means all of it. Its places are
+// the centers of at most 5 by 5 equal parts of the box. If holds is true for none, the place at
+// lon, lat represents the region.
 func (m *Map) Over(box geo.Box, holds func(lon, lat float64) bool, lon, lat float64) *Region {
 	width, height := box.East-box.West, box.North-box.South
 	if width < 0 {
@@ -61,7 +61,7 @@ func (m *Map) Over(box geo.Box, holds func(lon, lat float64) bool, lon, lat floa
 	return r
 }
 
-// Size is about how many bytes the region takes in memory.
+// Size returns the approximate size of the region in memory, in bytes.
 func (r *Region) Size() int {
 	size := 100
 	for _, p := range slices.Concat(r.places, r.sea) {
@@ -70,9 +70,10 @@ func (r *Region) Size() int {
 	return size
 }
 
-// Summary is the word for a region, and how it is made, as the header Hazardd-Coverage has it: the worst word of the
-// places that were looked at; how many have each word; how many are on the high seas and were left aside, because others are not;
-// the countries (ISO 3166-1 alpha-2) of those that are not covered; and the sources by which the words are.
+// Summary is the word for a region and its basis, for the header Hazardd-Coverage: the worst word
+// of its places; the number of places with each word; the number of places on the high seas that
+// were ignored because others are not; the countries (ISO 3166-1 alpha-2) that are not covered; and
+// the sources that determine the words.
 func (m *Map) Summary(r *Region, now Readings, types ...hazard.Type) string {
 	judged, aside := r.places, len(r.sea)
 	if len(judged) == 0 {

@@ -41,8 +41,8 @@ type outlineOf struct {
 	Name string `json:"name"`
 }
 
-// Outlines writes the geometries of all features of Layer as TopoJSON, in which each border is there once. No word is in it: it is the same
-// for all readings.
+// Outlines writes the geometries of all features of Layer as TopoJSON, with each border once. It
+// contains no words, so it is the same for all readings.
 func (m *Map) Outlines(out io.Writer) error {
 	countries := region.Outlines()
 	t := topology{Type: "Topology", Transform: transform{Scale: [2]float64{1 / countries.Unit, 1 / countries.Unit}}, Arcs: countries.Lines}

@@ -33,7 +33,7 @@ import (
 	"github.com/hazardd/hazardd/internal/store/blob"
 )
 
-// The kinds of receipts: what was done.
+// The kinds of receipts.
 const (
 	Begun    = "begun"    // a process began to poll the source: what it knew of lists before is forgotten
 	Feed     = "feed"     // the answer of a feed was taken in
@@ -45,13 +45,13 @@ const (
 	Batch    = "batch"    // what a source says that is asked in steps was taken in: the payload is source.Batch as JSON, not what came
 )
 
-// Digest names a payload: its SHA-256, in hexadecimal.
+// Digest returns the SHA-256 of a payload in hexadecimal.
 func Digest(payload []byte) string {
 	sum := sha256.Sum256(payload)
 	return hex.EncodeToString(sum[:])
 }
 
-// FeedID names a feed without telling its address, which may hold a key.
+// FeedID identifies a feed without its address, which may contain a key.
 func FeedID(address string) string {
 	if address == "" {
 		return ""
@@ -59,13 +59,14 @@ func FeedID(address string) string {
 	return Digest([]byte(address))[:16]
 }
 
-// Limits say how much is kept.
+// Limits bounds what is kept.
 type Limits struct {
 	Age   time.Duration // for how long a payload is kept after it came last; 0: none is kept
 	Bytes int64         // of compressed payloads; the oldest go first. The next sweep sees to it, so there may be more for SweepEvery
 }
 
-// SweepEvery is how often Sweep should be called, by one process of all that share a store.
+// SweepEvery is the recommended interval of Sweep. One of the processes that share a store should
+// call it.
 const SweepEvery = 10 * time.Minute
 
 // Compressed payloads.
@@ -76,10 +77,11 @@ const (
 	maxPayload = 512 << 20
 )
 
-// patience is how long keeping one payload may take: the source's next poll waits for it.
+// patience bounds the time for keeping one payload, because the source's next poll waits for it.
 const patience = 30 * time.Second
 
-// orphanAge is when a content that no row names is removed: putting and naming it takes seconds.
+// orphanAge is the age at which a content without a row is deleted. Between writing it and its row,
+// seconds pass.
 const orphanAge = time.Hour
 
 // Keeper keeps evidence. It is safe for concurrent use. A nil Keeper keeps nothing.
@@ -93,8 +95,8 @@ type Keeper struct {
 	warned atomic.Bool
 }
 
-// Open opens the evidence of a store. dir is its folder on this machine; where set names a bucket, the contents are there, in the folder
-// "evidence". log may be nil.
+// Open opens the evidence of a store. dir is its local folder; if set names a bucket, the contents
+// are there, in the folder "evidence". log may be nil.
 func Open(s *store.Store, dir string, set blob.Settings, limits Limits, log *slog.Logger) (*Keeper, error) {
 	place, err := blob.Open(dir, set.Below("evidence"))
 	if err != nil {
@@ -111,7 +113,7 @@ func Open(s *store.Store, dir string, set blob.Settings, limits Limits, log *slo
 		Name: "hazardd_evidence_failures_total", Help: "Payloads and receipts that could not be stored as evidence."})}, nil
 }
 
-// Close closes the place of the contents, not the store.
+// Close closes the blob store, not the store.
 func (k *Keeper) Close() error {
 	if k == nil {
 		return nil
@@ -119,13 +121,13 @@ func (k *Keeper) Close() error {
 	return k.place.Close()
 }
 
-// Metrics are what the keeper counts itself.
+// Metrics returns the keeper's own metrics.
 func (k *Keeper) Metrics() []prometheus.Collector { return []prometheus.Collector{k.failed} }
 
-// On reports whether anything is kept.
+// On reports whether evidence is kept.
 func (k *Keeper) On() bool { return k != nil && k.limits.Age > 0 }
 
-// Note keeps a receipt and its payload, as Keep does, and logs and counts what fails: nothing depends on evidence.
+// Note does the same as Keep, but logs and counts errors, because nothing depends on evidence.
 func (k *Keeper) Note(ctx context.Context, r store.Receipt, payload []byte) {
 	if !k.On() {
 		return
@@ -143,7 +145,8 @@ func (k *Keeper) Note(ctx context.Context, r store.Receipt, payload []byte) {
 	}
 }
 
-// Keep keeps a receipt, and its payload if it has one (not nil). r.Payload is set from it, and r.Kept must be the time.
+// Keep stores a receipt, and its payload unless that is nil. It sets r.Payload from the payload.
+// r.Kept must be the time.
 func (k *Keeper) Keep(ctx context.Context, r store.Receipt, payload []byte) error {
 	if !k.On() {
 		return nil
@@ -172,7 +175,7 @@ func (k *Keeper) Keep(ctx context.Context, r store.Receipt, payload []byte) erro
 	return k.store.Evidence.AddReceipt(ctx, &r, kept)
 }
 
-// put compresses a payload and puts it under a new name.
+// put compresses a payload and stores it under a new name.
 func (k *Keeper) put(ctx context.Context, payload []byte) (*store.Payload, error) {
 	if len(payload) > maxPayload {
 		return nil, fmt.Errorf("a payload of %d bytes, at most %d are allowed", len(payload), maxPayload)
@@ -187,7 +190,7 @@ func (k *Keeper) put(ctx context.Context, payload []byte) (*store.Payload, error
 	return p, errors.Join(err, staged.Drop())
 }
 
-// Open opens a payload as it was received. ErrNotFound if it is not kept.
+// Open opens a payload as received. The error is ErrNotFound if it is not kept.
 func (k *Keeper) Open(ctx context.Context, digest string) (io.ReadCloser, store.Payload, error) {
 	if k == nil {
 		return nil, store.Payload{}, fmt.Errorf("%w: payload %.64q: no evidence is kept", hazard.ErrNotFound, digest)
@@ -218,7 +221,7 @@ func (c *content) Close() error {
 	return c.file.Close()
 }
 
-// Read reads a payload whole, and checks that it is what was received.
+// Read returns a whole payload after checking its digest.
 func (k *Keeper) Read(ctx context.Context, digest string) (_ []byte, err error) {
 	r, p, err := k.Open(ctx, digest)
 	if err != nil {
@@ -235,7 +238,7 @@ func (k *Keeper) Read(ctx context.Context, digest string) (_ []byte, err error) 
 	return payload, nil
 }
 
-// Beginning reads the first bytes of a payload, at most n; nothing if it is not kept.
+// Beginning returns the first n bytes of a payload, or none if it is not kept.
 func (k *Keeper) Beginning(ctx context.Context, digest string, n int64) ([]byte, error) {
 	if digest == "" || k == nil {
 		return nil, nil
@@ -251,7 +254,8 @@ func (k *Keeper) Beginning(ctx context.Context, digest string, n int64) ([]byte,
 	return head, errors.Join(err, r.Close())
 }
 
-// Sweep removes the evidence that is too old at now, and the oldest of what is too much. One process at a time should do it.
+// Sweep deletes evidence that is older than allowed at now, then the oldest beyond the size limit.
+// One process at a time should call it.
 func (k *Keeper) Sweep(ctx context.Context, now hazard.Instant) (removed int, err error) {
 	if k == nil {
 		return 0, nil
@@ -281,8 +285,9 @@ func (k *Keeper) Sweep(ctx context.Context, now hazard.Instant) (removed int, er
 	return removed, nil
 }
 
-// Tidy removes the contents that no row names: what a process had put when it died, and what could not be removed before. One process at
-// a time should do it, once a day. Where the contents are another store's it removes none, ErrConflict.
+// Tidy deletes contents without a row: those of a process that died, and those that could not be
+// deleted before. One process at a time should call it, once a day. If the contents belong to
+// another store, it deletes none and returns ErrConflict.
 func (k *Keeper) Tidy(ctx context.Context, now hazard.Instant) (removed int, err error) {
 	if k == nil {
 		return 0, nil
