@@ -97,7 +97,7 @@ bench: build ## Measure against baselines: prints ratios (needs nginx for one of
 	$(if $(HAZARDD_SHARED),go run ./bench/exposure,@echo 'bench/exposure makes a raster of a recorded one: set HAZARDD_SHARED')
 
 lint: web/node_modules/.package-lock.json ## Find faults: gofmt, go vet, staticcheck; format, oxlint and types of the map
-	@test -z "$$(gofmt -l . | tee /dev/stderr)"
+	@bad=$$(gofmt -l .); test -z "$$bad" || { echo "gofmt would change: $$bad" >&2; exit 1; }
 	go vet ./...
 	go run $(STATICCHECK) ./...
 	npm --prefix web run --silent lint
