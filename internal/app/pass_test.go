@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"errors"
 	"log/slog"
 	"path/filepath"
 	"strings"
@@ -47,11 +48,12 @@ func TestADamagedHazardIsLoggedOnceAndTriedAgainEachMinute(t *testing.T) {
 		}
 		damage := func(statement string) {
 			t.Helper()
-			d, err := sql.Open("sqlite", "file:"+filepath.Join(dir, store.FileName)+"?vfs="+pagesum.Strict)
-			if err == nil {
-				_, err = d.ExecContext(t.Context(), statement)
+			d, err := sql.Open("sqlite", "file:"+filepath.Join(dir, store.FileName)+"?vfs="+pagesum.Strict+"&_pragma=busy_timeout(10000)") // the store may be writing
+			if err != nil {
+				t.Fatal(err)
 			}
-			if err != nil || d.Close() != nil {
+			_, err = d.ExecContext(t.Context(), statement)
+			if err = errors.Join(err, d.Close()); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -227,7 +227,7 @@ func run(t *testing.T, dir, statement string) {
 	if err := pagesum.Register(); err != nil {
 		t.Fatal(err)
 	}
-	d, err := sql.Open("sqlite", "file:"+filepath.Join(dir, store.FileName)+"?vfs="+pagesum.Strict)
+	d, err := sql.Open("sqlite", "file:"+filepath.Join(dir, store.FileName)+"?vfs="+pagesum.Strict+"&_pragma=busy_timeout(10000)")
 	if err != nil {
 		t.Fatal(err)
 	}
