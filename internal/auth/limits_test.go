@@ -135,6 +135,7 @@ func TestAnotherSpellingIsNoFreshStart(t *testing.T) {
 }
 
 func TestAnAttackDoesNotLockOutTheUsersOwnAddress(t *testing.T) {
+	test.Seconds(t)
 	s, _ := serve(t, auth.Config{})
 	must(t, try(t, s, "ann", secret, home.String(), t0))
 	now := t0

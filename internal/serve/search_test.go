@@ -278,6 +278,7 @@ type moment struct {
 }
 
 func TestReadsOfTwoHundredMomentsAreWhatReadersSawThen(t *testing.T) {
+	test.Concurrent(t)
 	test.NoRace(t)
 	const changes, moments = 2000, 200
 	p := handle(t)

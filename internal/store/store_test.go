@@ -18,6 +18,7 @@ import (
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/authtest"
 	"github.com/hazardd/hazardd/internal/test/postgres"
 	"github.com/hazardd/hazardd/internal/test/s3"
@@ -422,6 +423,7 @@ func TestSourceErrorsAreKeptOncePerKindAndBounded(t *testing.T) {
 }
 
 func TestStoreMeetsWhatAuthNeeds(t *testing.T) {
+	test.Concurrent(t)
 	authtest.TestStore(t, func(t *testing.T) auth.Store { return open(t, t.TempDir()).Accounts })
 }
 

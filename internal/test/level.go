@@ -32,6 +32,15 @@ func Seconds(t testing.TB) {
 	}
 }
 
+// Concurrent skips t in short runs, but not under the race detector, which finds most in tests like
+// it: it takes more than a second of processor time.
+func Concurrent(t testing.TB) {
+	t.Helper()
+	if testing.Short() && !raced {
+		t.Skip("takes seconds")
+	}
+}
+
 // Slow skips t unless all tests run: it takes minutes, or seconds that a change seldom needs.
 func Slow(t testing.TB) {
 	t.Helper()

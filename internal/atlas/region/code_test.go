@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/test"
 )
 
 func TestCodes(t *testing.T) {
@@ -163,6 +164,7 @@ func TestTheAreasOfJapan(t *testing.T) {
 
 // TestMemory loads everything, and compares the memory used with the package's comment.
 func TestMemory(t *testing.T) {
+	test.Seconds(t)
 	load := func() {
 		CountriesAt(0, 0, 0)
 		for _, a := range []string{"INC005", "018000", "EMMA_ID:AT001", "WARNCELLID:202006000", "Taiwan_Geocode_112:09007000", "CPEAS:110000000000", "JMA_AREA:130010", "NUTS2:AT12"} {

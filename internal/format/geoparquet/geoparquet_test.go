@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/parquet-go/parquet-go"
+
+	"github.com/hazardd/hazardd/internal/test"
 )
 
 var columns = []Column{{"name", Text}, {"number", Integer}, {"depth", Real}, {"at", Moment}, {"about", JSON}}
@@ -91,6 +93,7 @@ func TestAFileWithoutFeaturesIsAFile(t *testing.T) {
 
 // Large geometries make many groups of rows, so that only one is in memory.
 func TestGroupsOfRowsAreBounded(t *testing.T) {
+	test.Seconds(t)
 	var file bytes.Buffer
 	w := Create(&file, columns[:1])
 	for i := range 40 {

@@ -15,6 +15,7 @@ import (
 	"github.com/hazardd/hazardd/internal/store/blob"
 
 	"github.com/hazardd/hazardd/internal/ingest/source"
+	"github.com/hazardd/hazardd/internal/test"
 )
 
 // raw takes over the connection, and calls f to write the response without the HTTP server.
@@ -312,6 +313,7 @@ func TestLastModifiedMayGoBackwards(t *testing.T) {
 // TestWhatCameBeforeACutIsTakenIn cuts a response at every kB. The events before the cut are known,
 // no event ends, and the validator of the cut response is not used.
 func TestWhatCameBeforeACutIsTakenIn(t *testing.T) {
+	test.Concurrent(t)
 	var names []string
 	for i := range 150 {
 		names = append(names, fmt.Sprintf("event-with-a-long-name-so-that-there-are-some-kilobytes-%03d", i))

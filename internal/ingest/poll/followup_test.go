@@ -15,6 +15,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/ingest/source"
+	"github.com/hazardd/hazardd/internal/test"
 )
 
 // withDetails is a list of n events, each with a link to a detail.
@@ -232,6 +233,7 @@ func (d *dyingIntake) Apply(ctx context.Context, src string, batch source.Batch,
 }
 
 func TestABadFullerReportIsGivenUpAndHoldsUpNoOther(t *testing.T) {
+	test.Concurrent(t)
 	for name, tt := range map[string]struct {
 		bad http.HandlerFunc
 	}{
@@ -281,6 +283,7 @@ func TestABadFullerReportIsGivenUpAndHoldsUpNoOther(t *testing.T) {
 }
 
 func TestAnEventThatAFeedShouldNameIsLookedAfter(t *testing.T) {
+	test.Concurrent(t)
 	for name, tt := range map[string]struct {
 		detail http.HandlerFunc
 		over   bool

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"testing"
 	"time"
+
+	"github.com/hazardd/hazardd/internal/test"
 )
 
 // sharing returns n feeds of the catalog, all on one host.
@@ -95,6 +97,7 @@ func TestAFeedThatHangsDelaysNoOtherOfItsHost(t *testing.T) {
 
 // A feed of the catalog that has failed for an hour is polled every half hour.
 func TestAFeedOfTheCatalogThatKeepsFailingIsAskedRarely(t *testing.T) {
+	test.Concurrent(t)
 	bubble(t, func(t *testing.T, b *bed) {
 		all := sharing(1) // 404
 		b.run(b.poller(all...), 6*time.Hour)

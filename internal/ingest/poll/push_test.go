@@ -25,6 +25,7 @@ import (
 	"github.com/hazardd/hazardd/internal/ingest/source"
 	"github.com/hazardd/hazardd/internal/ingest/sources/cap"
 	"github.com/hazardd/hazardd/internal/ingest/sources/emsc"
+	"github.com/hazardd/hazardd/internal/test"
 )
 
 // sender is a server that pushes. It calls serve for each connection.
@@ -254,6 +255,7 @@ func TestAHangingPollDelaysNoPush(t *testing.T) {
 
 // A faulty sender affects only itself, and uses bounded memory.
 func TestABadSenderHarmsNobodyElse(t *testing.T) {
+	test.Concurrent(t)
 	for name, serve := range map[string]func(conn net.Conn, n int){
 		"floods": func(conn net.Conn, _ int) {
 			for i := 0; ; i++ {
@@ -562,6 +564,7 @@ func between(text []byte, from, to string) string {
 // on none, when only the heartbeats list them. One alert is cut in half. After a restart, the
 // service fetches none again. The result is the same as after reading the alerts in order.
 func TestCanadasStreamsLoseNoAlert(t *testing.T) {
+	test.Concurrent(t)
 	if os.Getenv("HAZARDD_SHARED") == "" {
 		t.Skip("HAZARDD_SHARED is not set: no recordings")
 	}

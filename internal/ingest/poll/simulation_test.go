@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/hazardd/hazardd/internal/ingest/source"
+	"github.com/hazardd/hazardd/internal/test"
 )
 
 // TestWhateverHappensNothingIsLost plays two sources with random faults, and two processes that
@@ -21,6 +22,7 @@ import (
 // allows, or than once a minute while it fails, or twice at once. After some time without faults,
 // everything must be known. A failing seed can be repeated by the name of its subtest.
 func TestWhateverHappensNothingIsLost(t *testing.T) {
+	test.Concurrent(t)
 	seeds := uint64(2)
 	if text := os.Getenv("HAZARDD_SEEDS"); text != "" { // set for a long run
 		seeds, _ = strconv.ParseUint(text, 10, 64)

@@ -19,12 +19,14 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/backup"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 // A backup made during writes is of one moment: it has all changes up to one, and nothing of later
 // ones.
 func TestABackupWhileOthersWriteIsOfOneMoment(t *testing.T) {
+	test.Concurrent(t)
 	for name, kind := range kinds {
 		t.Run(name, func(t *testing.T) { backUpBesideWriters(t, kind) })
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/backup"
 	"github.com/hazardd/hazardd/internal/store/blob"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/s3"
 )
 
@@ -86,6 +87,7 @@ func pasts(t testing.TB, s *store.Store, moments []hazard.Instant, now hazard.In
 }
 
 func TestWhatIsKeptAnswersAsBefore(t *testing.T) {
+	test.Concurrent(t)
 	for name, kind := range kinds {
 		t.Run(name, func(t *testing.T) {
 			pick, pruned := rand.New(rand.NewPCG(1, 2)), int64(0)

@@ -15,6 +15,7 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/follow"
 	"github.com/hazardd/hazardd/internal/store/view"
+	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/datadir"
 )
 
@@ -162,6 +163,7 @@ func TestTextsThatAreMadeOfAChangeAreCountedAndDroppedWithIt(t *testing.T) {
 // A stream counts the products of a hazard at each of its changes. The memory for this is also
 // limited (B11).
 func TestWhatIsKnownOfManyProductsIsBounded(t *testing.T) {
+	test.Concurrent(t)
 	const products, changes, bound = 2000, 60, 4 << 20
 	s, _, f := open(t, follow.Bounds{Changes: 1000, Bytes: bound})
 	change(t, s, 0)

@@ -68,6 +68,7 @@ type always struct{}
 func (always) Valid() bool { return true }
 
 func TestWhatDoesNotComeThroughIsTriedForThreeDaysAndThenTheWebhookIsDisabled(t *testing.T) {
+	test.Concurrent(t)
 	test.NoRace(t)
 	for name, tt := range map[string]struct {
 		answer http.HandlerFunc

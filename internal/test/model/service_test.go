@@ -797,6 +797,7 @@ func anew(t testing.TB, from string) string {
 
 // The service and the model agree at every moment of random histories.
 func TestServiceIsWhatTheModelSays(t *testing.T) {
+	test.Seconds(t)
 	from := template(t)
 	for name, tt := range map[string]struct {
 		can   abilities
