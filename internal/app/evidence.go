@@ -16,8 +16,8 @@ const evidenceLease = "evidence"
 
 // OpenEvidence opens the evidence of a store with the limits in cfg.
 func OpenEvidence(s *store.Store, cfg Config) (*evidence.Keeper, error) {
-	limits := Defaults().Evidence
-	limits = evidence.Limits{Age: max(0, cmp.Or(cfg.Evidence.Age, limits.Age)), Bytes: cmp.Or(cfg.Evidence.Bytes, limits.Bytes)}
+	cfg.Settings.fill()
+	limits := evidence.Limits{Age: max(0, cfg.Evidence.Age), Bytes: cfg.Evidence.Bytes}
 	return evidence.Open(s, filepath.Join(cfg.DataDir, "evidence"), cfg.Files, limits, cfg.Logger)
 }
 

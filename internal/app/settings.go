@@ -135,33 +135,38 @@ func Defaults() Settings {
 const requestConnections = 10_000
 
 // fill replaces zero values by their defaults.
-func (c *Config) fill() {
+func (s *Settings) fill() {
 	d := Defaults()
-	c.MaxFile = cmp.Or(c.MaxFile, d.MaxFile)
-	c.Requests = serve.RequestLimits{
-		UserRequests: cmp.Or(c.Requests.UserRequests, d.Requests.UserRequests),
-		AllRequests:  cmp.Or(c.Requests.AllRequests, d.Requests.AllRequests),
-		UserRate:     cmp.Or(c.Requests.UserRate, d.Requests.UserRate),
-		UserUploads:  cmp.Or(c.Requests.UserUploads, d.Requests.UserUploads),
-		WebhookTests: cmp.Or(c.Requests.WebhookTests, d.Requests.WebhookTests),
+	s.MaxFile = cmp.Or(s.MaxFile, d.MaxFile)
+	s.Requests = serve.RequestLimits{
+		UserRequests: cmp.Or(s.Requests.UserRequests, d.Requests.UserRequests),
+		AllRequests:  cmp.Or(s.Requests.AllRequests, d.Requests.AllRequests),
+		UserRate:     cmp.Or(s.Requests.UserRate, d.Requests.UserRate),
+		UserUploads:  cmp.Or(s.Requests.UserUploads, d.Requests.UserUploads),
+		WebhookTests: cmp.Or(s.Requests.WebhookTests, d.Requests.WebhookTests),
 	}
-	c.PublicLimits = serve.PublicLimits{
-		Rate:     cmp.Or(c.PublicLimits.Rate, d.PublicLimits.Rate),
-		Requests: cmp.Or(c.PublicLimits.Requests, d.PublicLimits.Requests),
-		Streams:  cmp.Or(c.PublicLimits.Streams, d.PublicLimits.Streams),
+	s.PublicLimits = serve.PublicLimits{
+		Rate:     cmp.Or(s.PublicLimits.Rate, d.PublicLimits.Rate),
+		Requests: cmp.Or(s.PublicLimits.Requests, d.PublicLimits.Requests),
+		Streams:  cmp.Or(s.PublicLimits.Streams, d.PublicLimits.Streams),
 	}
-	c.Evidence = evidence.Limits{Age: cmp.Or(c.Evidence.Age, d.Evidence.Age), Bytes: cmp.Or(c.Evidence.Bytes, d.Evidence.Bytes)}
-	c.Pictures = cmp.Or(c.Pictures, d.Pictures)
-	c.Retention.Audit = cmp.Or(c.Retention.Audit, d.Retention.Audit)
-	c.Backup.Keep = cmp.Or(c.Backup.Keep, d.Backup.Keep)
-	c.AppID = cmp.Or(c.AppID, d.AppID)
-	c.OrgUploads = cmp.Or(c.OrgUploads, d.OrgUploads)
-	c.UserStreams, c.AllStreams = cmp.Or(c.UserStreams, d.UserStreams), cmp.Or(c.AllStreams, d.AllStreams)
-	c.Connections = listen.Share(cmp.Or(c.Connections, c.AllStreams+requestConnections))
-	c.AllStreams = min(c.AllStreams, max(1, c.Connections/4*3)) // leave room for requests besides the streams
-	c.AddressConnections = cmp.Or(c.AddressConnections, d.AddressConnections)
-	c.Storm, c.Confirmations = cmp.Or(c.Storm, d.Storm), cmp.Or(c.Confirmations, d.Confirmations)
-	c.Grace = cmp.Or(c.Grace, d.Grace)
+	s.Evidence = evidence.Limits{Age: cmp.Or(s.Evidence.Age, d.Evidence.Age), Bytes: cmp.Or(s.Evidence.Bytes, d.Evidence.Bytes)}
+	s.Pictures = cmp.Or(s.Pictures, d.Pictures)
+	s.Retention.Audit = cmp.Or(s.Retention.Audit, d.Retention.Audit)
+	s.Backup.Keep = cmp.Or(s.Backup.Keep, d.Backup.Keep)
+	s.AppID = cmp.Or(s.AppID, d.AppID)
+	s.OrgUploads = cmp.Or(s.OrgUploads, d.OrgUploads)
+	s.UserStreams, s.AllStreams = cmp.Or(s.UserStreams, d.UserStreams), cmp.Or(s.AllStreams, d.AllStreams)
+	s.Connections = listen.Share(cmp.Or(s.Connections, s.AllStreams+requestConnections))
+	s.AllStreams = min(s.AllStreams, max(1, s.Connections/4*3)) // leave room for requests besides the streams
+	s.AddressConnections = cmp.Or(s.AddressConnections, d.AddressConnections)
+	s.Storm, s.Confirmations = cmp.Or(s.Storm, d.Storm), cmp.Or(s.Confirmations, d.Confirmations)
+	s.Grace = cmp.Or(s.Grace, d.Grace)
+}
+
+// fill does the same for the parts around the settings.
+func (c *Config) fill() {
+	c.Settings.fill()
 	if c.Known == nil {
 		c.Known = BuiltIn()
 	}
