@@ -95,6 +95,7 @@ func TestNoOtherPackageNamesASource(t *testing.T) {
 func TestTheTablesOfSourcesAreThoseOfTheDescriptions(t *testing.T) {
 	all := builtIn(t)
 	tables(t, "../../docs/sources.md", map[string]string{"sources": sourcesTable(all), "ranks": ranksTable(all), "ends": endsTable(all), "terms": termsTable(all), "coverage": coverageTable(all)})
+	tables(t, "../../docs/adding-a-source.md", map[string]string{"lists": listsTable(all)})
 	tables(t, "../../docs/measurements.md", map[string]string{"quantities": quantitiesTable()})
 }
 
@@ -206,14 +207,29 @@ func endsTable(all []source.Source) string {
 		for _, l := range s.Lives {
 			lives = append(lives, l.Of+" "+span(l.For))
 		}
-		absence := map[source.Absence]string{
-			source.AbsenceSaysNothing: "says nothing", source.AbsenceEndsAfterTwo: "has ended, after two lists", source.AbsenceEnds: "has ended",
-		}[s.Absence]
+		absence := "says nothing"
+		if l := s.Lists; l.Complete == source.Yes && l.Confirmations() > 1 {
+			absence = fmt.Sprintf("has ended, after %d lists", l.Confirmations())
+		} else if l.Complete == source.Yes {
+			absence = "has ended"
+		}
 		if s.Missing != nil {
 			absence = "is asked about"
 		}
 		fmt.Fprintf(b, "| `%s` | %s | %s |\n", s.Name, absence, strings.Join(lives, "; "))
 	}
+	return b.String()
+}
+
+func listsTable(all []source.Source) string {
+	b := &strings.Builder{}
+	fmt.Fprintln(b, "| name | listed is in force | absent is over | lists | silence | identity | no end | evidence |\n|---|---|---|---|---|---|---|---|")
+	for _, s := range all {
+		if l := s.Lists; l != (source.Lists{}) {
+			fmt.Fprintf(b, "| `%s` | %s | %s | %d | %s | %s | %s | %s |\n", s.Name, l.InForce, l.Complete, l.Confirmations(), span(l.Patience()), cmp.Or(l.Identity, "unknown"), cmp.Or(l.NoEnd, "unknown"), l.Cite)
+		}
+	}
+	fmt.Fprintln(b, "| all others | unknown | unknown | | | | | |")
 	return b.String()
 }
 

@@ -54,6 +54,10 @@ type Report struct {
 	Minor bool `json:"minor,omitzero"`
 	// Open means that the event lasts until the source ends it; End is then only an expectation.
 	Open bool `json:"open,omitzero"`
+	// Listed means that a list held this message of which the source says that all in it is in
+	// force (source.Lists). So End is only an expectation: the message is in force until the list
+	// drops it, or was silent too long.
+	Listed bool `json:"listed,omitzero"`
 	// Relayed means that the source passes on reports of others (another server of the base
 	// interface). It does not count beside an original report, so that an ended hazard does not go
 	// on because its report came back.

@@ -5923,7 +5923,7 @@ export interface components {
              * @description What it means that a list does not name an active event.
              * @enum {string}
              */
-            readonly absence: "says nothing" | "ends the event, after two lists" | "ends the event";
+            readonly absence: "says nothing" | "ends the event, after two lists" | "ends the event, after several lists" | "ends the event";
             /** @description Its authority by type of hazard; the empty type stands for all that are not there. */
             readonly rank: {
                 readonly [key: string]: "responsible" | "specialist" | "national" | "model" | "responder" | "curator" | "relay";

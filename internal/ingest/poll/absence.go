@@ -98,7 +98,7 @@ type listed struct {
 func (s *lists) conclude(ctx context.Context, l *listed, batch *source.Batch, res *fuse.Result, now hazard.Instant) (ended int, certain bool, err error) {
 	l.named = nil
 	lasting := batch.Lasting != nil && s.src.Lasts != nil
-	whole := batch.Whole && s.src.Absence != source.AbsenceSaysNothing
+	whole := batch.Whole && s.src.Lists.Complete == source.Yes
 	if !whole && !lasting {
 		return 0, true, nil
 	}
@@ -126,7 +126,7 @@ func (s *lists) conclude(ctx context.Context, l *listed, batch *source.Batch, re
 	if empty && len(active) > fewEnds {
 		return 0, false, failf(ClassSuspicious, "the list is empty while %d events are active", len(active))
 	}
-	over, waiting := s.absent.judge(active, s.goesOn, now, l.Every/2, s.src.Absence == source.AbsenceEnds)
+	over, waiting := s.absent.judge(active, s.goesOn, now, l.Every/2, s.src.Lists.Confirmations() == 1)
 	if len(waiting) > 0 {
 		s.log.Info("the source does not list hazards that are active; a second list decides", "hazards", len(waiting))
 	}

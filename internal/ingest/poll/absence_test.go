@@ -129,7 +129,7 @@ func TestAbsenceInAWholeList(t *testing.T) {
 			bubble(t, func(t *testing.T, b *bed) {
 				src := testSource("a")
 				if tt.atOnce {
-					src.Absence = source.AbsenceEnds
+					src.Lists = source.Lists{Complete: source.Yes, Confirm: 1}
 				}
 				var asked atomic.Int64
 				b.net.serve("a.example", func(w http.ResponseWriter, r *http.Request) {
@@ -163,7 +163,7 @@ func TestAbsenceInAWholeList(t *testing.T) {
 func TestWhatIsMissingOnlyInOneOfTwoFeedsIsNotOver(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bed) {
 		src := testSource("a")
-		src.Absence = source.AbsenceEnds
+		src.Lists = source.Lists{Complete: source.Yes, Confirm: 1}
 		src.Feeds = append(src.Feeds, src.Feeds[0])
 		src.Feeds[1].URL = "https://a.example/other"
 		serve := func(first string, broken bool) {
@@ -194,7 +194,7 @@ func TestWhatIsMissingOnlyInOneOfTwoFeedsIsNotOver(t *testing.T) {
 func TestWhatAnEditorDecidedIsNotAskedAgainAndAgain(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bed) {
 		src := testSource("a")
-		src.Absence = source.AbsenceEnds
+		src.Lists = source.Lists{Complete: source.Yes, Confirm: 1}
 		b.net.text("a.example", list("whole", "x", "y"))
 		p := b.poller(src)
 		refusing := &refusingIntake{Intake: p.intake}
@@ -226,7 +226,7 @@ func (r *refusingIntake) Withdraw(context.Context, string, string, hazard.EndRea
 func TestADamagedHazardIsEndedOnceItIsMended(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bed) {
 		src := testSource("a")
-		src.Absence = source.AbsenceEnds
+		src.Lists = source.Lists{Complete: source.Yes, Confirm: 1}
 		serve := func(lists string) {
 			b.net.serve("a.example", func(w http.ResponseWriter, r *http.Request) {
 				tag := fmt.Sprintf("%q", fmt.Sprint(len(lists)))
@@ -277,7 +277,7 @@ func TestAListNamesWhatGoesOnByAnyName(t *testing.T) {
 	const day = 24 * time.Hour
 	noon := hazard.At(time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC))
 	src := testSource("test")
-	src.Absence = source.AbsenceSaysNothing
+	src.Lists = source.Lists{}
 	src.Lasts = func(string, hazard.Instant, hazard.Instant) bool { return true }
 	src.Feeds[0].Every = time.Hour
 	// A payload consists of names. name:DAY also reports an event of ten days from that day.

@@ -21,7 +21,7 @@ type talk struct {
 
 func (s *talk) source() Source {
 	src := testSource("a")
-	src.Absence = source.AbsenceEnds
+	src.Lists = source.Lists{Complete: source.Yes, Confirm: 1}
 	src.Read = func(_ context.Context, now hazard.Instant) (source.Batch, error) {
 		s.read.Add(1)
 		if err := s.failed.Load(); err != nil {

@@ -324,7 +324,7 @@ func TestWhatCameBeforeACutIsTakenIn(t *testing.T) {
 			t.Parallel()
 			bubble(t, func(t *testing.T, b *bed) {
 				src := testSource("a")
-				src.Absence = source.AbsenceEnds
+				src.Lists = source.Lists{Complete: source.Yes, Confirm: 1}
 				first := true
 				b.net.serve("a.example", func(w http.ResponseWriter, r *http.Request) {
 					if r.Header.Get("If-None-Match") == `"cut"` {

@@ -240,7 +240,7 @@ func testSource(name string) Source {
 		}
 		return b, err
 	}
-	return Source{Source: source.Source{Name: name, Title: name, Parse: parse, Absence: source.AbsenceEndsAfterTwo,
+	return Source{Source: source.Source{Name: name, Title: name, Parse: parse, Lists: source.Lists{Complete: source.Yes},
 		Feeds: []source.Feed{{URL: "https://" + name + ".example/feed", Every: time.Minute, MaxBytes: 1 << 20}}}}
 }
 

@@ -104,7 +104,7 @@ func pushing(name string) Source {
 		}
 		return parse(payload, now)
 	}
-	src.Absence = source.AbsenceSaysNothing
+	src.Lists = source.Lists{}
 	src.Pushes = []source.Push{{URL: "tcp://stream:1", Silence: time.Minute, MaxBytes: 1 << 20, Root: "alert"}}
 	src.Eased = 10 * time.Minute
 	return src

@@ -39,7 +39,7 @@ func TestWhateverHappensNothingIsLost(t *testing.T) {
 
 func simulate(t *testing.T, b *bed, random, faulty *rand.Rand) {
 	one, two := testSource("one"), testSource("two")
-	two.Absence = source.AbsenceEnds
+	two.Lists = source.Lists{Complete: source.Yes, Confirm: 1}
 	two.Feeds[0].Every = 2 * time.Minute
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(faults)), func(n string) bool { return strings.Contains(n, "redirect") })
 	said := map[string][]string{}

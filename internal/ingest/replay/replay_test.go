@@ -106,7 +106,7 @@ func (z zones) Shape(ctx context.Context, code string) (geo.Shape, bool) {
 }
 
 func sourceOf(name string) poll.Source {
-	return poll.Source{Source: source.Source{Name: name, Title: name, Absence: source.AbsenceEnds,
+	return poll.Source{Source: source.Source{Name: name, Title: name, Lists: source.Lists{Complete: source.Yes, Confirm: 1},
 		Feeds: []source.Feed{{URL: "https://" + name + ".example/feed", Every: time.Minute, MaxBytes: 1 << 20}},
 		Parse: func(payload []byte, now hazard.Instant) (source.Batch, error) {
 			var doc document

@@ -27,7 +27,7 @@ func (s *Source) About() About {
 	a := About{
 		Warns: s.Warns, Covers: s.Covers, Types: append([]hazard.Type{}, s.Types...), Countries: append([]string{}, s.Countries...),
 		Languages: append([]string{}, s.Languages...), Home: s.Home, OID: s.OID, License: s.License, Attribution: s.Attribution,
-		Absence: s.Absence.String(), Rank: map[hazard.Type]string{}, Coverage: s.aboutCoverage(),
+		Absence: s.Lists.Absence(), Rank: map[hazard.Type]string{}, Coverage: s.aboutCoverage(),
 	}
 	for t, rank := range s.Rank {
 		a.Rank[t] = rank.String()

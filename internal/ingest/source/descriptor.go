@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,9 +81,8 @@ type Source struct {
 	// did not arrive. beat reports that the message is only a heartbeat.
 	Announces func(message []byte) (links []Link, beat bool)
 
-	// Absence says what it means when a complete list (Batch.Whole) does not contain an active
-	// event.
-	Absence Absence
+	// Lists is what the lists of the source say beyond their entries.
+	Lists Lists
 	// Lasts, if not nil, reports whether an active event lasts only as long as a list contains it
 	// (Batch.Lasting). Two consecutive lists without the event end it.
 	Lasts func(event string, start, now hazard.Instant) bool
@@ -130,23 +130,64 @@ type Scheme struct {
 	Bare *regexp.Regexp
 }
 
-// Absence is what it means when a complete list does not contain an event.
-type Absence int
+// Lists is what the lists of a source say beyond their entries. The zero value is "unknown", which
+// errs towards showing: what is listed counts until its own end, and absence ends nothing.
+type Lists struct {
+	// InForce says whether what is listed is in force, whatever its own end says.
+	InForce Answer
+	// Complete says whether what is no longer listed is over. Only a list that was read to its end
+	// counts (Batch.Whole).
+	Complete Answer
+	// Confirm is how many consecutive lists of the feed that listed a message must lack it. 0 means 2.
+	Confirm int
+	// Silence is how long what is in force only because it was listed goes on after its own end
+	// while no list can be read. 0 means DefaultSilence.
+	Silence time.Duration
+	// Cut is the number of entries at which the list is cut. A list of that many is not whole. 0
+	// means unknown.
+	Cut int
+	// Identity is how a later message of the same event is known, for docs/adding-a-source.md:
+	// "VTEC", "references", "incidents".
+	Identity string
+	// NoEnd is what a missing or impossible end means, for the same table.
+	NoEnd string
+	// Cite is the evidence for all this.
+	Cite string
+}
 
-// The meanings of absence.
+// DefaultSilence is Lists.Silence of a source that states none.
+const DefaultSilence = 2 * time.Hour
+
+// Patience returns Lists.Silence, or its default.
+func (l *Lists) Patience() time.Duration { return cmp.Or(l.Silence, DefaultSilence) }
+
+// Confirmations returns Lists.Confirm, or its default.
+func (l *Lists) Confirmations() int { return cmp.Or(l.Confirm, 2) }
+
+// Absence says what it means when a whole list does not contain an active event.
+func (l *Lists) Absence() string {
+	switch {
+	case l.Complete != Yes:
+		return "says nothing"
+	case l.Confirmations() == 1:
+		return "ends the event"
+	case l.Confirmations() == 2:
+		return "ends the event, after two lists"
+	}
+	return "ends the event, after several lists"
+}
+
+// Answer is what is known of a question about a source.
+type Answer int
+
+// The answers.
 const (
-	// AbsenceSaysNothing is for lists of new events, or of the events in a period of time.
-	AbsenceSaysNothing Absence = iota
-	// AbsenceEndsAfterTwo means that the event is over if two consecutive lists of all feeds do not
-	// contain it.
-	AbsenceEndsAfterTwo
-	// AbsenceEnds means that the event is over, by the source's contract.
-	AbsenceEnds
+	Unknown Answer = iota
+	Yes
+	No
 )
 
-func (a Absence) String() string {
-	return [...]string{"says nothing", "ends the event, after two lists", "ends the event"}[a]
-}
+func (a Answer) String() string { return [...]string{"unknown", "yes", "no"}[a] }
 
 // Life is how long events of a kind last if the source gives no end.
 type Life struct {
@@ -247,8 +288,11 @@ func (s *Source) Check() error {
 			fault("rank: %q is not a type that it reports", string(t))
 		}
 	}
-	if s.Absence < AbsenceSaysNothing || s.Absence > AbsenceEnds {
-		fault("absence: %d is not a valid value", int(s.Absence))
+	if l := s.Lists; l.InForce < Unknown || l.InForce > No || l.Complete < Unknown || l.Complete > No {
+		fault("lists: %d and %d, expected Unknown, Yes or No", int(l.InForce), int(l.Complete))
+	}
+	if l := s.Lists; l.Confirm < 0 || l.Silence < 0 || l.Cut < 0 {
+		fault("lists: confirm %d, silence %v, cut %d, expected none below 0", l.Confirm, l.Silence, l.Cut)
 	}
 	s.checkCoverage(fault)
 	for i := range s.Pushes {

@@ -37,7 +37,7 @@ func TestADescriptionThatLacksSomethingIsRefused(t *testing.T) {
 		`source "floods": types: "RAIN" is not a type`:           func(s *source.Source) { s.Types = append(s.Types, "RAIN") },
 		`source "Floods": name: expected at most 40 lowercase`:   func(s *source.Source) { s.Name = "Floods" },
 		`source "floods": license: missing`:                      func(s *source.Source) { s.License = "" },
-		`source "floods": absence: 7 is not a valid value`:       func(s *source.Source) { s.Absence = 7 },
+		`source "floods": lists: 0 and 3, expected Unknown`:      func(s *source.Source) { s.Lists.Complete = 3 },
 		`source "floods": Parse: missing`:                        func(s *source.Source) { s.Parse = nil },
 		`source "floods": coverage: missing`:                     func(s *source.Source) { s.Countries = nil },
 		`coverage 1: countries: "at" is not two capital letters`: func(s *source.Source) { s.Countries = []string{"at"} },

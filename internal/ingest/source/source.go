@@ -35,6 +35,12 @@ type Batch struct {
 	// was read to its end. So a missing event is over, by the source's own contract. Rejected
 	// records count as listed; see Reject.Events.
 	Whole bool
+	// Listed are names of events (Report.Key, Report.Aliases) or of messages (Report.Part) that the
+	// list contains besides those of Reports: entries of an index, ignored records.
+	Listed []string
+	// Made is when the list was made according to itself; nil if it does not say. A list that
+	// stands still longer than Lists.Silence says nothing beyond its entries.
+	Made *hazard.Instant
 	// Lasting are the keys of the events that last only as long as this list contains them. The
 	// list was read to its end. It says nothing about other events. nil means that the payload is
 	// not such a list.

@@ -24,7 +24,8 @@ func Source() source.Source {
 		Rank: source.Ranks{hazard.Volcano: source.Responsible},
 		Coverage: []source.Coverage{{Role: source.RoleResponsible, Countries: []string{"US", "MP", "AS"},
 			Cite: "Stafford Act, 42 U.S.C. 5132, delegated to USGS; https://volcanoes.usgs.gov/hans-public/: notices of its observatories"}},
-		Absence:  source.AbsenceEnds, // a volcano that leaves the list is back to NORMAL
+		Lists: source.Lists{Complete: source.Yes, Confirm: 1, Identity: "volcano", NoEnd: "a notice counts for its life",
+			Cite: "https://volcanoes.usgs.gov/hans-public/api/: a volcano that leaves the list of elevated ones is back to NORMAL"},
 		Lives:    []source.Life{{Of: "a notice", For: life}},
 		PlaceURL: PlaceURL, ParsePlace: ParsePlace,
 		Places: func(kept source.Kept) source.Places { return Places{Kept: kept} },

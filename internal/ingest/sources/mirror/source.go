@@ -33,7 +33,8 @@ func Source(name, title, address string, every time.Duration, schemes source.Sch
 		Coverage: []source.Coverage{{Role: source.RoleUnknown, Cite: "the other server does not say what it covers"}},
 		// By the interface, the list is complete. The mirror asks for each missing hazard how it
 		// ended, if the server supports that.
-		Absence: source.AbsenceEnds,
+		Lists: source.Lists{Complete: source.Yes, Confirm: 1, Identity: "UUID", NoEnd: "as `autoexpire` says",
+			Cite: "base interface: GET /hazards/active holds all active hazards"},
 	}
 	if address != "" {
 		s.Feeds = []source.Feed{{URL: strings.TrimRight(address, "/") + "/hazards/active", Every: cmp.Or(every, Every), MaxBytes: client.DefaultMaxBody}}

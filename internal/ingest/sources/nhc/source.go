@@ -29,8 +29,9 @@ func Source() source.Source {
 			}, Cite: "WMO Hurricane Operational Plan (WMO-No. 1163): RSMC Miami to 140° W, RSMC Honolulu from 140° W to 180°, north of the equator"},
 		},
 		Schemes: []source.Scheme{{Name: "atcf", Type: hazard.Cyclone}},
-		Absence: source.AbsenceEnds, // the lists contain all storms
-		Lives:   []source.Life{{Of: "an advisory", For: life}},
+		Lists: source.Lists{Complete: source.Yes, Confirm: 1, Identity: "ATCF number", NoEnd: "until the next advisory is overdue",
+			Cite: "https://www.nhc.noaa.gov/aboutrss.shtml: the lists contain all storms"},
+		Lives: []source.Life{{Of: "an advisory", For: life}},
 	}
 	for _, file := range []string{"CurrentStorms.json", "index-at.xml", "index-ep.xml", "index-cp.xml"} {
 		s.Feeds = append(s.Feeds, source.Feed{URL: site + file, Every: 10 * time.Minute, MaxBytes: maxBytes})

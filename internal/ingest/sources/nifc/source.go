@@ -42,7 +42,8 @@ func Source() source.Source {
 		Coverage: []source.Coverage{{Role: source.RoleResponsible, Countries: []string{"US"}, From: "fires reported through IRWIN",
 			Cite: "https://data-nifc.opendata.arcgis.com/: WFIGS, wildland fires of the United States"}},
 		Schemes: []source.Scheme{{Name: "irwin", Type: hazard.Wildfire}},
-		Absence: source.AbsenceEndsAfterTwo,
-		Lives:   []source.Life{{Of: "a fire", For: life}},
+		Lists: source.Lists{Complete: source.Yes, Identity: "IRWIN number", NoEnd: "a week after the last change",
+			Cite: "the recordings: a fire that leaves the list is out, or was declared out before"},
+		Lives: []source.Life{{Of: "a fire", For: life}},
 	}
 }

@@ -23,7 +23,8 @@ func Source() source.Source {
 		Rank: source.Ranks{hazard.Wildfire: source.Responsible},
 		Coverage: []source.Coverage{{Role: source.RoleResponsible, Countries: []string{"AU"}, Within: []source.Area{source.Box("New South Wales", 141, -37.6, 153.7, -28.1)},
 			Cite: "Rural Fires Act 1997 (NSW), section 9: functions of the service"}},
-		Absence: source.AbsenceEndsAfterTwo, // by the recordings, an incident that leaves the list is over
-		Lives:   []source.Life{{Of: "an incident", For: life}},
+		Lists: source.Lists{InForce: source.Yes, Complete: source.Yes, Identity: "number of the incident", NoEnd: "until it leaves the list",
+			Cite: "the recordings: an incident that leaves the list is over; seevee/cap_alerts observed the same"},
+		Lives: []source.Life{{Of: "an incident", For: life}},
 	}
 }
