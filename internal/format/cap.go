@@ -297,12 +297,14 @@ func (a *alert) ended(h *hazard.Hazard) {
 		if h.Reason == hazard.EndAllClear || a.MsgType != "Cancel" {
 			in.Response = []string{"AllClear"} // "the subject event no longer poses a threat"
 		}
-		in.Parameter = append(in.Parameter, capValue{capReasonName, string(h.Reason)})
+		if h.Reason != "" {
+			in.Parameter = append(in.Parameter, capValue{capReasonName, string(h.Reason)})
+		}
 		if h.Successor != uuid.Nil {
 			in.Parameter = append(in.Parameter, capValue{capSuccessor, h.Successor.String()})
 		}
 	}
-	a.Note = "Ended: " + string(h.Reason)
+	a.Note = "Ended: " + cmp.Or(string(h.Reason), "it goes on as an exercise")
 	if h.Successor != uuid.Nil {
 		a.Note += "; " + h.Successor.String() + " goes on"
 	}

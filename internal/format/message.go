@@ -20,7 +20,6 @@ import (
 // Message is what a CAP message of an alerting authority is made of. WriteMessage is a function of it alone.
 type Message struct {
 	cap.Message
-	Profile    *cap.Profile   // that the message follows
 	Hazard     *hazard.Hazard // as of the message's change
 	Areas      []hazard.Area  // those that Hazard.Areas names
 	Files      []File
@@ -62,17 +61,6 @@ func NumberOf(identifier string) (n int64, ok bool) {
 	return n, i > 0 && err == nil && n > 0 && strconv.FormatInt(n, 10) == identifier[i+1:]
 }
 
-// Status is what a message is (CAP 1.2, section 3.2.1).
-func (m *Message) Status() string {
-	switch {
-	case m.Hazard.Drill():
-		return "Exercise"
-	case m.Profile.Test:
-		return "Test"
-	}
-	return "Actual"
-}
-
 // Expires is until when the message holds.
 func (m *Message) Expires() hazard.Instant {
 	h := m.Hazard
@@ -94,7 +82,7 @@ func WriteMessage(m *Message) ([]byte, error) {
 	}
 	a := alert{
 		Namespace: "urn:oasis:names:tc:emergency:cap:1.2", Identifier: Identifier(p, h.UUID, m.Number), Sender: p.Sender, Sent: capTime(m.Sent),
-		Status: m.Status(), MsgType: string(m.Kind), Scope: "Public", References: strings.Join(refs, " "), Incidents: h.UUID.String(),
+		Status: string(m.Status), MsgType: string(m.Kind), Scope: "Public", References: strings.Join(refs, " "), Incidents: h.UUID.String(),
 	}
 	if code := p.Rules.Marker(); code != "" {
 		a.Code = []string{code}
@@ -234,6 +222,6 @@ func (m *Message) Entry(address string) *IndexEntry {
 	if t := h.OwnText(); t != nil && t.Headline != "" {
 		title = t.Headline
 	}
-	return &IndexEntry{Address: address, Title: title, Author: m.Profile.Name, Updated: m.Sent, Expires: m.Expires(), Kind: string(m.Kind), Status: m.Status(),
+	return &IndexEntry{Address: address, Title: title, Author: m.Profile.Name, Updated: m.Sent, Expires: m.Expires(), Kind: string(m.Kind), Status: string(m.Status),
 		Event: typeName(h.Type), Level: cmp.Or(capSeverities[h.Severity], "Unknown")}
 }

@@ -421,3 +421,49 @@ func TestTextsOfAnOwnHazard(t *testing.T) {
 		t.Errorf("the texts of a source were written: %d", a.Status)
 	}
 }
+
+// What was published and no longer holds is taken back, in its own status, whatever was paused or
+// tried as a test in between (findings P10, P11).
+func TestWhatWasPublishedIsTakenBack(t *testing.T) {
+	s := start(t, openTo)
+	org := digits(s.RedCross)
+	feed := func() (lines []string) {
+		for _, e := range s.feed("", "/cap/feed.atom").Entries {
+			m, _ := s.message("", e.ID)
+			lines = append(lines, fmt.Sprintf("%s %s %d", m.MsgType, m.Status, len(strings.Fields(m.References))))
+		}
+		slices.Reverse(lines)
+		return lines
+	}
+	expect := func(when string, want ...string) {
+		t.Helper()
+		if got := feed(); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", when, got, want)
+		}
+	}
+	end := func(uuid string) {
+		t.Helper()
+		if a := s.do("red", "POST", "/hazards/"+uuid+"/end", `{"reason":"all-clear"}`); a.Status >= 300 {
+			t.Fatalf("end: %d %s", a.Status, a.Body)
+		}
+	}
+	s.publish(org, plainProfile("paused", true))
+	h := s.hazard("red")
+	expect("while it is paused")
+	s.publish(org, plainProfile())
+	for _, level := range []string{"WATCH", "ADVISORY"} {
+		s.do("red", "PATCH", "/hazards/"+h.UUID, `{"severity_ID":"`+level+`"}`)
+	}
+	s.publish(org, plainProfile("test", true))
+	end(h.UUID)
+	first := []string{"Alert Actual 0", "Update Actual 1", "Cancel Actual 2"}
+	expect("made while paused, ended during a test", first...)
+
+	s.publish(org, plainProfile())
+	other := s.hazard("red")
+	s.publish(org, plainProfile("paused", true))
+	end(other.UUID)
+	expect("ended while paused", append(first, "Alert Actual 0")...)
+	s.publish(org, plainProfile())
+	expect("after the pause", append(first, "Alert Actual 0", "Cancel Actual 1")...)
+}

@@ -22,9 +22,11 @@ import (
 //
 // The prunable states of the log belong to hazards that are over, that have not changed since the
 // horizon, and that no person has ever changed: CAP messages, undo and the audit trail need the
-// others. The first and last state of each hazard and product stay, and the one before a merge, so
-// that the merge can be undone. So answers for moments after the horizon do not change, and every
-// number and UUID keeps its meaning. Answers for earlier moments are refused (PrunedError).
+// others. The first and last state of each hazard and product stay. So does a hazard's last state
+// but one, by which its CAP message is named if the last one is its expiry, and the one before a
+// merge, so that the merge can be undone. So answers for moments after the horizon do not change,
+// and every number and UUID keeps its meaning. Answers for earlier moments are refused
+// (PrunedError).
 //
 // The horizon is written before the first row is removed, and reads of the past check it after they
 // have read. So none of them can miss a removal.
@@ -215,6 +217,7 @@ func (s *core) eachOf(ctx context.Context, query string, ids []int64, f func(int
 func superseded(rows []logRow, merges []int64, upTo int64) (numbers []int64) {
 	last := map[int64]int64{} // by product; 0 means the hazard
 	stays := map[int64]bool{}
+	var before int64 // the state before the hazard's last one
 	for _, r := range rows {
 		if r.actor != "" || r.n > upTo {
 			return nil
@@ -222,8 +225,12 @@ func superseded(rows []logRow, merges []int64, upTo int64) (numbers []int64) {
 		if _, known := last[r.product]; !known {
 			stays[r.n] = true // keep the first
 		}
+		if r.product == 0 {
+			before = last[0]
+		}
 		last[r.product] = r.n
 	}
+	stays[before] = true // an expiry is no CAP message; the one before it is
 	for _, n := range last {
 		stays[n] = true
 	}

@@ -352,6 +352,17 @@ func (s Settings) At(org, n int64) *Profile {
 	return p
 }
 
+// resumed returns the first profile that publishes again after change n, while which an organization
+// had paused, and the number of the change after which it applies; nil if there is none.
+func (s Settings) resumed(org, n int64) (after int64, p *Profile) {
+	for _, x := range s[org] {
+		if x.After >= n && !x.Profile.Paused {
+			return x.After, x.Profile
+		}
+	}
+	return 0, nil
+}
+
 // Now returns the current profile of an organization; nil if it has none.
 func (s Settings) Now(org int64) *Profile {
 	if all := s[org]; len(all) > 0 {

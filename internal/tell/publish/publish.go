@@ -8,7 +8,6 @@
 package publish
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha1" //nolint:gosec // CAP 1.2, section 3.2.3: a digest is SHA-1
 	"encoding/hex"
@@ -69,7 +68,7 @@ type chain struct {
 // View is the list of published messages as of a change. It is immutable.
 type View struct {
 	Settings cap.Settings
-	Messages []cap.Message // the published messages, by number
+	Messages []cap.Message // the published messages, in the order of publication
 	// Key changes whenever the list or the content of messages may have changed.
 	Key  string
 	of   map[int64][]cap.Message // the published messages of a hazard
@@ -165,28 +164,14 @@ func (p *Publisher) newView(settings cap.Settings) *View {
 	v := &View{Settings: settings, Key: strconv.FormatInt(p.views, 10), of: map[int64][]cap.Message{}, last: map[int64]int64{}}
 	for id, c := range p.chains {
 		v.last[id] = c.last
-		for _, m := range c.Messages {
-			if settings.At(m.Org, m.Number) == nil {
-				continue
-			}
-			before := v.of[id]
-			if m.Kind != cap.Alert && (len(before) == 0 || before[len(before)-1].First != m.First) { // the earlier ones were not published
-				if m.Kind == cap.Cancel {
-					continue
-				}
-				m.Kind, m.First = cap.Alert, m.Number
-			} else if m.Kind != cap.Alert {
-				m.First = before[len(before)-1].First
-			}
-			v.of[id] = append(before, m)
-		}
+		v.of[id] = cap.Published(c.Messages, settings)
 		v.Messages = append(v.Messages, v.of[id]...)
 	}
-	slices.SortFunc(v.Messages, func(a, b cap.Message) int { return cmp.Compare(a.Number, b.Number) })
+	slices.SortFunc(v.Messages, cap.ComparePublished)
 	return v
 }
 
-// Of lists the published messages of an organization by number, or of all organizations if org is
+// Of lists the published messages of an organization in the order of publication, or of all organizations if org is
 // 0.
 func (v *View) Of(org int64) []cap.Message {
 	if org == 0 {
@@ -206,8 +191,8 @@ func (v *View) Of(org int64) []cap.Message {
 func (p *Publisher) Find(ctx context.Context, v *View, identifier string) (cap.Message, *hazard.Hazard, error) {
 	none := fmt.Errorf("%w: no message %.80q", hazard.ErrNotFound, identifier)
 	n, ok := format.NumberOf(identifier)
-	i, found := slices.BinarySearchFunc(v.Messages, n, func(m cap.Message, n int64) int { return cmp.Compare(m.Number, n) })
-	if !ok || !found {
+	i := slices.IndexFunc(v.Messages, func(m cap.Message) bool { return m.Number == n })
+	if !ok || i < 0 {
 		return cap.Message{}, nil, none
 	}
 	m := v.Messages[i]
@@ -215,7 +200,7 @@ func (p *Publisher) Find(ctx context.Context, v *View, identifier string) (cap.M
 	if err != nil {
 		return m, nil, err
 	}
-	if format.Identifier(v.Settings.At(m.Org, m.Number), h.UUID, m.Number) != identifier {
+	if format.Identifier(m.Profile, h.UUID, m.Number) != identifier {
 		return m, nil, none
 	}
 	return m, h, nil
@@ -224,7 +209,7 @@ func (p *Publisher) Find(ctx context.Context, v *View, identifier string) (cap.M
 // message returns the content of a message. Its addresses begin with base. Unless whole is set, it
 // has no areas, files and references.
 func (p *Publisher) message(ctx context.Context, v *View, m cap.Message, h *hazard.Hazard, base string, whole bool) (*format.Message, error) {
-	out := &format.Message{Message: m, Profile: v.Settings.At(m.Org, m.Number), Hazard: h.ExpireAt(m.Sent), Base: base}
+	out := &format.Message{Message: m, Hazard: h.ExpireAt(m.Sent), Base: base}
 	if !whole {
 		return out, nil
 	}
@@ -236,8 +221,7 @@ func (p *Publisher) message(ctx context.Context, v *View, m cap.Message, h *haza
 		if e.First != m.First || e.Number >= m.Number {
 			continue
 		}
-		by := v.Settings.At(e.Org, e.Number)
-		out.References = append(out.References, format.Reference{Sender: by.Sender, Identifier: format.Identifier(by, h.UUID, e.Number), Sent: e.Sent})
+		out.References = append(out.References, format.Reference{Sender: e.Profile.Sender, Identifier: format.Identifier(e.Profile, h.UUID, e.Number), Sent: e.Sent})
 	}
 	products, err := p.store.Log.ProductsAsOf(ctx, m.Hazard, m.Number)
 	if err == nil {
@@ -290,7 +274,7 @@ func (p *Publisher) Document(ctx context.Context, v *View, identifier, base stri
 	if err != nil {
 		return nil, err
 	}
-	key := fmt.Sprint(m.Number, " ", v.last[m.Hazard], " ", base, " ", m.Kind, " ", m.First)
+	key := fmt.Sprint(m.Number, " ", v.last[m.Hazard], " ", base, " ", m.Kind, " ", m.First, " ", m.Status)
 	if text, ok := p.documents.Get(key); ok {
 		return text, nil
 	}
@@ -323,7 +307,7 @@ func Address(identifier string) string { return "/cap/" + identifier + ".xml" }
 
 // Entry returns the entry of a message in an index. Its addresses begin with base.
 func (p *Publisher) Entry(ctx context.Context, v *View, m cap.Message, f Form, base string) ([]byte, error) {
-	key := fmt.Sprint(f, " ", m.Number, " ", v.last[m.Hazard], " ", base, " ", m.Kind)
+	key := fmt.Sprint(f, " ", m.Number, " ", v.last[m.Hazard], " ", base, " ", m.Kind, " ", m.Status)
 	if text, ok := p.entries.Get(key); ok {
 		return text, nil
 	}

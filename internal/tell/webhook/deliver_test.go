@@ -727,3 +727,39 @@ func TestAReceiverMaySayWhenItIsBack(t *testing.T) {
 		}
 	})
 }
+
+// The kind of a late message follows from the state that it carries (finding P12).
+func TestALateMessageSaysNoEndOfWhatIsActive(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		all := b.hook("ann", `"url":"https://a.example/hook"`)
+		ends := b.hook("ann", `"url":"https://b.example/hook","events":["hazard.expired"]`)
+		stop := b.run(b.svc)
+		defer stop()
+		h := b.flood()
+		settle()
+		patch := func(status string) {
+			t.Helper()
+			for _, id := range []string{all.ID, ends.ID} {
+				if _, err := b.svc.Patch(t.Context(), b.author("ann"), id, []byte(`{"status":"`+status+`"}`), now()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			settle()
+		}
+		patch("paused")
+		b.save(h.ID, over)
+		b.save(h.ID, func(h *hazard.Hazard) { h.Status, h.Reason = hazard.Active, "" }) // the end is undone
+		time.Sleep(time.Hour)
+		patch("active")
+		posts := b.net.to("a.example")
+		if len(posts) != 2 {
+			t.Fatalf("%d messages, want the new hazard, and its state after the pause", len(posts))
+		}
+		if typ, c := posts[1].standard(t); typ != "hazard.updated" || !c.Late || c.Hazard.Status != "A" {
+			t.Errorf("%s", posts[1].body)
+		}
+		if posts := b.net.to("b.example"); len(posts) != 0 {
+			t.Errorf("who asked for ends alone heard %s", posts[0].body)
+		}
+	})
+}

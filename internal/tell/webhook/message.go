@@ -127,40 +127,52 @@ func (s *Service) latest(ctx context.Context, c *hazard.Change) (*hazard.Change,
 	return s.change(ctx, h.Version)
 }
 
-// kindNow returns the kind of a late message that covers several changes: an end stays an end, and
-// a hazard that began meanwhile is new to the receiver. It is empty if the webhook does not want
-// that kind.
+// kindNow returns the kind of a late message that covers several changes. It is empty if the webhook
+// does not want that kind: an end, or that an end no longer holds.
 func (s *Service) kindNow(ctx context.Context, h *hook, c *hazard.Change, covers []store.Delivery, left bool) (hazard.ChangeKind, error) {
-	began, kind := false, c.Kind
+	var covered []hazard.ChangeKind
 	for _, d := range covers {
 		of, err := s.change(ctx, d.Change)
 		if err != nil {
 			return "", err
 		}
-		kind = of.Kind
-		began = began || kind == hazard.HazardCreated || kind == hazard.ProductCreated
+		covered = append(covered, of.Kind)
 	}
-	over := false
-	switch {
-	case c.Product != nil && c.Product.Deleted:
-		kind, over = hazard.ProductDeleted, true
-	case c.Product != nil && began:
-		kind = hazard.ProductCreated
-	case c.Product != nil:
-		kind = hazard.ProductUpdated
-	case c.Hazard.Status == hazard.Expired && c.Kind == hazard.HazardMerged:
-		kind, over = hazard.HazardMerged, true
-	case c.Hazard.Status == hazard.Expired:
-		kind, over = hazard.HazardExpired, true
-	case began && !left:
-		kind = hazard.HazardCreated
-	case began:
-		kind = hazard.HazardUpdated
-	}
-	if over && len(h.Events) > 0 && !slices.Contains(h.Events, string(kind)) {
+	kind := lateKind(c, covered, left)
+	if len(h.Events) > 0 && !slices.Contains(h.Events, string(kind)) && (ends(kind) || ends(covered[len(covered)-1])) {
 		return "", nil
 	}
 	return kind, nil
+}
+
+// lateKind is the kind of a message about the state of c that covers changes of these kinds. It
+// follows from the state: an ended hazard has ended, an active one has not, although an end that was
+// undone is among the changes. What began meanwhile is new to the receiver.
+func lateKind(c *hazard.Change, covered []hazard.ChangeKind, left bool) hazard.ChangeKind {
+	began := slices.Contains(covered, hazard.HazardCreated) || slices.Contains(covered, hazard.ProductCreated)
+	switch last := covered[len(covered)-1]; {
+	case c.Product != nil && c.Product.Deleted:
+		return hazard.ProductDeleted
+	case c.Product != nil && began:
+		return hazard.ProductCreated
+	case c.Product != nil:
+		return hazard.ProductUpdated
+	case c.Hazard.Reason == hazard.EndMerged:
+		return hazard.HazardMerged
+	case c.Hazard.Status == hazard.Expired:
+		return hazard.HazardExpired
+	case began && !left:
+		return hazard.HazardCreated
+	case began || ends(last):
+		return hazard.HazardUpdated
+	default:
+		return last
+	}
+}
+
+// ends reports whether a change of that kind ends a hazard or product.
+func ends(kind hazard.ChangeKind) bool {
+	return kind == hazard.HazardExpired || kind == hazard.HazardMerged || kind == hazard.ProductDeleted
 }
 
 // hasLeft reports whether the hazard no longer matches the filter.
