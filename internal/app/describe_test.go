@@ -20,6 +20,7 @@ import (
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/source"
+	"github.com/hazardd/hazardd/internal/ingest/sources/official"
 )
 
 // builtIn returns the built-in sources, without the catalog.
@@ -96,6 +97,7 @@ func TestTheTablesOfSourcesAreThoseOfTheDescriptions(t *testing.T) {
 	all := builtIn(t)
 	tables(t, "../../docs/sources.md", map[string]string{"sources": sourcesTable(all), "ranks": ranksTable(all), "ends": endsTable(all), "terms": termsTable(all), "coverage": coverageTable(all)})
 	tables(t, "../../docs/adding-a-source.md", map[string]string{"lists": listsTable(all)})
+	tables(t, "../../docs/cap-senders.md", map[string]string{"practices": practicesTable()})
 	tables(t, "../../docs/measurements.md", map[string]string{"quantities": quantitiesTable()})
 }
 
@@ -230,6 +232,29 @@ func listsTable(all []source.Source) string {
 		}
 	}
 	fmt.Fprintln(b, "| all others | unknown | unknown | | | | | |")
+	return b.String()
+}
+
+func practicesTable() string {
+	feeds := map[string][]string{}
+	for i := range official.Feeds() {
+		if f := &official.Feeds()[i]; f.Default() {
+			name := official.PracticeOf(f.URL).Name
+			feeds[name] = append(feeds[name], f.Name)
+		}
+	}
+	b := &strings.Builder{}
+	fmt.Fprintln(b, "| sender | on by default | listed is in force | absent is over | cut at | identity | `expires` | not after `sent` | taken back by | evidence |\n|---|---|---|---|---|---|---|---|---|---|")
+	for _, p := range official.Practices() {
+		var on string
+		if all := feeds[p.Name]; len(all) > 8 {
+			on = fmt.Sprintf("%d feeds", len(all))
+		} else if len(all) > 0 {
+			on = "`" + strings.Join(all, "`, `") + "`"
+		}
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", p.Name, on, p.Lists.InForce, p.Lists.Complete, strings.TrimPrefix(strconv.Itoa(p.Lists.Cut), "0"),
+			p.Identity, cmp.Or(p.Expires, "unknown"), cmp.Or(p.Early, "unknown"), p.Cancels, p.Lists.Cite)
+	}
 	return b.String()
 }
 

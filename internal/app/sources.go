@@ -152,6 +152,7 @@ func NewSources(set SourceSettings) (*Sources, error) {
 		return nil
 	}
 	for _, c := range set.CAP {
+		c.Practice = official.PracticeOf(c.URL)
 		places, err := readPlaces(c.PlacesFile)
 		if err := add("cap", c.Source(places), c.Check(), err, knownCountries(c.Countries)); err != nil {
 			return nil, err

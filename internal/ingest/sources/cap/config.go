@@ -49,6 +49,8 @@ type Config struct {
 	Hosts []string
 	// MaxBytes bounds the index and each document; 0 means 64 MiB.
 	MaxBytes int64
+	// Practice is what is known of the sender; the zero value means nothing.
+	Practice Practice
 	// Shared means that the feed is one of many: see source.Source.Shared.
 	Shared bool
 	// Push lists addresses of connections that push alerts: tcp:// with consecutive documents, or
@@ -76,6 +78,9 @@ func (c Config) Check() error {
 	}
 	if err := c.checkPush(); err != nil {
 		errs = append(errs, err)
+	}
+	if err := c.Practice.Check(); err != nil {
+		errs = append(errs, fmt.Errorf("practice: %w", err))
 	}
 	for typ := range c.Caps {
 		if _, ok := typ.Info(); !ok && typ != "" {

@@ -25,6 +25,7 @@ func (c Config) Source(places Places) source.Source {
 		Rank:       rank,
 		Countries:  c.Countries,
 		Hosts:      c.Hosts,
+		Lists:      c.Practice.lists(),
 		PlaceCodes: "UGC", // for counties and zones of the United States
 		Places:     func(source.Kept) source.Places { return places },
 	}

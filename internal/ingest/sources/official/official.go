@@ -31,10 +31,11 @@ const (
 	Testing     Status = "testing"     // it contains tests, or is being set up
 	Unreachable Status = "unreachable" // its server did not respond
 	Unused      Status = "unused"      // it responds, but contains no alerts or no CAP
+	Dispatches  Status = "dispatches"  // its entries are calls of ambulances and fire engines, not warnings of danger
 )
 
 // Statuses lists all statuses; those that are polled by default come first.
-var Statuses = []Status{Operating, Assumed, Unverified, Redundant, Testing, Unreachable, Unused}
+var Statuses = []Status{Operating, Assumed, Unverified, Redundant, Testing, Unreachable, Unused, Dispatches}
 
 // Feed is one feed of the catalog.
 type Feed struct {
@@ -104,6 +105,8 @@ func (f *Feed) WhyNot() string {
 		return "its format " + f.Format + " is not CAP"
 	case f.Default():
 		return ""
+	case f.Status == Dispatches:
+		return "its entries are calls of ambulances and fire engines, not warnings"
 	}
 	return string(f.Status)
 }
@@ -112,7 +115,8 @@ func (f *Feed) WhyNot() string {
 // it has a country.
 func (f *Feed) Source() source.Source {
 	s := cap.Config{Name: f.Name, Title: f.Title, URL: f.URL, Every: Every, MaxBytes: maxBytes, Hosts: f.Hosts, Shared: true,
-		Countries: f.countries(), Spoken: f.Language, Siblings: f.siblings(), Push: pushes[f.URL], Archive: archives[f.URL]}.Source(cap.Places{})
+		Countries: f.countries(), Spoken: f.Language, Siblings: f.siblings(), Push: pushes[f.URL], Archive: archives[f.URL],
+		Practice: PracticeOf(f.URL)}.Source(cap.Places{})
 	s.OID = f.OID
 	s.Covers = "official alerts of " + f.Title
 	s.Coverage = f.coverage()
