@@ -47,6 +47,7 @@ var (
 	dueSince       = desc("due_seconds", "How long the oldest due end, or other due step, has been waiting to be recorded. Lists leave out ended hazards all the same.")
 	damagedHazards = desc("damaged_hazards", "Hazards whose ends this node could not record because their rows are damaged. Only the node that records ends counts them. See hazardd check.")
 	damagedHeld    = desc("damaged_held_reports", "Held reports that wait for a repair and are damaged themselves. Only the node that records ends counts them. See hazardd check.")
+	damagedRecords = desc("damaged_records", "Records that readers of this node left out because they are damaged: changes of the log and areas. Their neighbors go on. See hazardd check.")
 	clockSkew      = desc("clock_skew_seconds", "How far this machine's clock is ahead of the database's; 0 with SQLite.")
 	clockStep      = desc("clock_step_seconds", "How far this machine's clock is ahead of service time since the clock was set; 0 while service time follows it.")
 	clockSteps     = desc("clock_steps_total", "How often this machine's clock was found to be set, compared with its monotonic clock.")
@@ -84,7 +85,7 @@ var (
 
 // Describe implements prometheus.Collector.
 func (present) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{buildInfo, viewChange, viewAge, activeHazards, storeChange, diskRoom, dueSince, damagedHazards, damagedHeld, clockSkew, clockStep, clockSteps, ready, connections, streams, leaseHeld, webhooks, pending, subscriptions, subscribed, noticesWaiting, sourceState,
+	for _, d := range []*prometheus.Desc{buildInfo, viewChange, viewAge, activeHazards, storeChange, diskRoom, dueSince, damagedHazards, damagedHeld, damagedRecords, clockSkew, clockStep, clockSteps, ready, connections, streams, leaseHeld, webhooks, pending, subscriptions, subscribed, noticesWaiting, sourceState,
 		sourceAge, sourceFailures, sourcePush, sourcePushed, sourceDocs, sourceRecords, evidenceCount, evidenceSize, evidenceOldest, pictureCount, pictureSize, historyKept, prunedRows, pruneFailures, backupAge, backupFailures, backupBytes, certificateEnd, reportDelay} {
 		to <- d
 	}
@@ -174,6 +175,7 @@ func (s present) askedTo(gauge func(*prometheus.Desc, float64, ...string)) {
 	}
 	gauge(damagedHazards, float64(len(s.intake.Damaged())))
 	gauge(damagedHeld, float64(len(s.intake.Unreadable())))
+	gauge(damagedRecords, float64(len(s.Store.Quarantine.Found())))
 	if at, due, err := s.intake.NextMoment(ctx); err == nil {
 		late := 0.0
 		if due {

@@ -42,6 +42,7 @@ import (
 	"github.com/hazardd/hazardd/internal/net/outbound"
 	"github.com/hazardd/hazardd/internal/net/trace"
 	"github.com/hazardd/hazardd/internal/serve"
+	"github.com/hazardd/hazardd/internal/serve/admin"
 	"github.com/hazardd/hazardd/internal/serve/route"
 	"github.com/hazardd/hazardd/internal/serve/sse"
 	"github.com/hazardd/hazardd/internal/store"
@@ -340,7 +341,9 @@ func (s *Service) handler(registry *prometheus.Registry) http.Handler {
 		PollNow:   s.poller.Poll,
 		Counting:  !s.cfg.NoExposure,
 		Grid:      s.people.Grid,
-		Ready:     s.ready,
+		Ready: func() admin.Readiness {
+			return admin.Readiness{Reason: s.ready(), Damaged: len(s.Store.Quarantine.Found())}
+		},
 		BaseURL:   s.cfg.PublicURL,
 		Provider:  s.provider,
 		Version:   s.cfg.Version,
@@ -562,7 +565,7 @@ func (s *Service) fetchPictures(ctx context.Context) error {
 
 // logNew logs the faults whose ids are not in logged, each with its id as the attribute name, and
 // returns all faults, which are logged then.
-func (s *Service) logNew(logged, faults map[int64]error, text, name string) map[int64]error {
+func logNew[K comparable](s *Service, logged, faults map[K]error, text, name string) map[K]error {
 	for id, fault := range faults {
 		if logged[id] == nil {
 			s.cfg.Logger.Error(text, name, id, "error", fault)
@@ -577,6 +580,7 @@ func (s *Service) logNew(logged, faults map[int64]error, text, name string) map[
 func (s *Service) pass(ctx context.Context) error {
 	warned := false
 	var damaged, unreadable map[int64]error // logged already
+	var records map[string]error
 	var tried time.Time
 	for ctx.Err() == nil {
 		wait := time.Second // due times change with every write; a check each second costs one index look-up
@@ -585,8 +589,10 @@ func (s *Service) pass(ctx context.Context) error {
 		if err == nil && (any && next <= now || time.Since(tried) > mendedEvery) {
 			err = s.intake.Pass(ctx, hazard.ClockFunc(s.Now))
 			wait, tried = 0, time.Now()
-			damaged = s.logNew(damaged, s.intake.Damaged(), "a hazard is damaged: its end is not recorded until it is repaired (hazardd check)", "hazard")
-			unreadable = s.logNew(unreadable, s.intake.Unreadable(), "a held report is damaged: it stays held (hazardd check)", "report")
+			s.Store.Quarantine.Recheck(ctx)
+			records = logNew(s, records, s.Store.Quarantine.Found(), "a record is damaged and left out; its neighbors go on (hazardd check)", "record")
+			damaged = logNew(s, damaged, s.intake.Damaged(), "a hazard is damaged: its end is not recorded until it is repaired (hazardd check)", "hazard")
+			unreadable = logNew(s, unreadable, s.intake.Unreadable(), "a held report is damaged: it stays held (hazardd check)", "report")
 		} else if any {
 			wait = min(wait, next.Time().Sub(now.Time()))
 		}

@@ -179,7 +179,8 @@ func (e *Editor) PatchHazard(ctx context.Context, who Author, id Ref, match Matc
 	if err != nil {
 		return done, err
 	}
-	return e.alterHazard(ctx, who, id, match, text, clock, func(tx *store.Tx, h *hazard.Hazard) error {
+	ends := len(b.given) == 1 && string(b.given["status"]) == `"E"`
+	return e.alterHazard(ctx, who, id, match, text, ends, clock, func(tx *store.Tx, h *hazard.Hazard) error {
 		draft := &hazardDraft{Hazard: *h, before: h, now: tx.Now()}
 		if err := b.into(draft); err != nil {
 			return err
@@ -212,7 +213,7 @@ func (e *Editor) Retract(ctx context.Context, who Author, id Ref, match Match, t
 	if err != nil {
 		return done, err
 	}
-	return e.alterHazard(ctx, who, id, match, text, clock, func(tx *store.Tx, h *hazard.Hazard) error {
+	return e.alterHazard(ctx, who, id, match, text, true, clock, func(tx *store.Tx, h *hazard.Hazard) error {
 		if h.Reason == hazard.EndRetracted {
 			return nil
 		}
@@ -226,10 +227,16 @@ func (e *Editor) Retract(ctx context.Context, who Author, id Ref, match Match, t
 	})
 }
 
-// alterHazard lets f change a hazard, and writes the result if it differs.
-func (e *Editor) alterHazard(ctx context.Context, who Author, id Ref, match Match, text []byte, clock hazard.Clock, f func(*store.Tx, *hazard.Hazard) error) (done Done[hazard.Hazard], err error) {
+// alterHazard lets f change a hazard, and writes the result if it differs. What only ends a hazard
+// (ends) is also done if its present state is damaged: to its last state that can be read.
+func (e *Editor) alterHazard(ctx context.Context, who Author, id Ref, match Match, text []byte, ends bool, clock hazard.Clock, f func(*store.Tx, *hazard.Hazard) error) (done Done[hazard.Hazard], err error) {
 	done.Last, err = e.decide(ctx, who, about(deedAlter, id, text), clock, func(tx *store.Tx) error {
 		stored, before, err := present(tx, who, id, match)
+		if _, damaged := errors.AsType[*store.DamagedError](err); damaged && ends {
+			if stored, err = tx.LastReadable(id.ID, id.UUID); err == nil {
+				before, err = stored, who.mayWrite(stored)
+			}
+		}
 		if err != nil {
 			return err
 		}

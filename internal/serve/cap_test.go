@@ -443,7 +443,7 @@ func TestWhatWasPublishedIsTakenBack(t *testing.T) {
 	}
 	end := func(uuid string) {
 		t.Helper()
-		if a := s.do("red", "POST", "/hazards/"+uuid+"/end", `{"reason":"all-clear"}`); a.Status >= 300 {
+		if a := s.do("red", "PATCH", "/hazards/"+uuid, `{"status":"E"}`); a.Status != http.StatusOK {
 			t.Fatalf("end: %d %s", a.Status, a.Body)
 		}
 	}
@@ -451,7 +451,7 @@ func TestWhatWasPublishedIsTakenBack(t *testing.T) {
 	h := s.hazard("red")
 	expect("while it is paused")
 	s.publish(org, plainProfile())
-	for _, level := range []string{"WATCH", "ADVISORY"} {
+	for _, level := range []string{"ADVISORY", "INFORMATION"} {
 		s.do("red", "PATCH", "/hazards/"+h.UUID, `{"severity_ID":"`+level+`"}`)
 	}
 	s.publish(org, plainProfile("test", true))

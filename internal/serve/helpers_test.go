@@ -42,6 +42,7 @@ import (
 	"github.com/hazardd/hazardd/internal/ingest/poll/delay"
 	"github.com/hazardd/hazardd/internal/ingest/source"
 	"github.com/hazardd/hazardd/internal/serve"
+	"github.com/hazardd/hazardd/internal/serve/admin"
 	"github.com/hazardd/hazardd/internal/serve/sse"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/follow"
@@ -552,7 +553,7 @@ func handle(t testing.TB, alter ...func(*serve.Config)) *inProcess {
 		Delays:    &delay.Delays{},
 		Readings:  func() coverage.Readings { return nil },
 		PollNow:   func(context.Context, string) error { return nil },
-		Ready:     func() error { return nil },
+		Ready:     func() admin.Readiness { return admin.Readiness{} },
 		Grid:      population.Builtin,
 		Metrics:   prometheus.NewRegistry(),
 		BaseURL:   base, Settings: serve.Settings{MaxFile: 1 << 20}, Now: now, Logger: slog.New(slog.DiscardHandler),

@@ -107,8 +107,8 @@ type Config struct {
 	Grid func() (*population.Grid, error)
 	// PollNow requests a poll of the named source. It returns hazard.ErrNotFound if there is none.
 	PollNow func(ctx context.Context, name string) error
-	// Ready returns why the service is not ready to serve, or nil if it is.
-	Ready func() error
+	// Ready says whether the service is ready to serve.
+	Ready func() admin.Readiness
 	// BaseURL is the service's public address without a trailing slash. No answer repeats the
 	// request's Host.
 	BaseURL string

@@ -16,12 +16,13 @@ import (
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/ingest/source"
 	"github.com/hazardd/hazardd/internal/serve"
+	"github.com/hazardd/hazardd/internal/serve/admin"
 	"github.com/hazardd/hazardd/internal/test/server"
 )
 
 func TestReadinessSaysWhy(t *testing.T) {
 	var why error
-	p := handle(t, func(c *serve.Config) { c.Ready = func() error { return why } })
+	p := handle(t, func(c *serve.Config) { c.Ready = func() admin.Readiness { return admin.Readiness{Reason: why} } })
 	ready := func() (status int, reason string) {
 		var r struct {
 			Status, Reason string

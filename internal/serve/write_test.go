@@ -1,9 +1,13 @@
 package serve_test
 
 import (
+	"bytes"
+	"database/sql"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,7 +19,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 
+	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/store/sqlite/pagesum"
 	"github.com/hazardd/hazardd/internal/test/server"
 )
 
@@ -666,4 +673,38 @@ func TestWhatAnEditorSetStaysWhenTheSourceReportsAgain(t *testing.T) {
 			t.Errorf("%+v", after)
 		}
 	})
+}
+
+// A hazard whose stored state is damaged can still be ended and retracted.
+func TestWhatIsDamagedCanBeEnded(t *testing.T) {
+	data := t.TempDir()
+	s := start(t, func(c *app.Config) { c.DataDir = data })
+	for name, end := range map[string]func(uuid string) server.Answer{
+		"ended": func(uuid string) server.Answer { return s.do("red", "PATCH", "/hazards/"+uuid, `{"status":"E"}`) },
+		"retracted": func(uuid string) server.Answer {
+			return s.do("red", "POST", "/hazards/"+uuid+"/retract", `{"reason":"false"}`)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			other, h := s.hazard("red"), s.hazard("red")
+			s.do("red", "PATCH", "/hazards/"+h.UUID, `{"description":"second"}`)
+			d, err := sql.Open("sqlite", "file:"+filepath.Join(data, store.FileName)+"?vfs="+pagesum.Strict+"&_pragma=busy_timeout(10000)")
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = d.ExecContext(t.Context(), `UPDATE changes SET body = replace(body, '"second"', '"turned"')`)
+			if err := errors.Join(err, d.Close()); err != nil {
+				t.Fatal(err)
+			}
+			if a := s.do("red", "PATCH", "/hazards/"+h.UUID, `{"description":"third"}`); a.Status != http.StatusInternalServerError {
+				t.Fatalf("another change: %d %s", a.Status, a.Body)
+			}
+			if a := end(h.UUID); a.Status != http.StatusOK {
+				t.Fatalf("%d %s", a.Status, a.Body)
+			}
+			if a := s.do("red", "GET", "/hazards/active", nil); bytes.Contains(a.Body, []byte(h.UUID)) || !bytes.Contains(a.Body, []byte(other.UUID)) {
+				t.Errorf("%s", a.Body)
+			}
+		})
+	}
 }

@@ -63,8 +63,9 @@ func TestWhatIsDamagedIsNamedAndNotServed(t *testing.T) {
 				if _, err := s.Hazards.Get(t.Context(), h.ID); !isDamaged(err) {
 					t.Errorf("the hazard is read with %v", err)
 				}
-				if _, err := s.Log.Since(t.Context(), 0, 10); !isDamaged(err) {
-					t.Errorf("the log is read with %v", err)
+				changes, err := s.Log.Since(t.Context(), 0, 10)
+				if err != nil || changes[0].Number != 2 || !isDamaged(s.Quarantine.Found()["change 1"]) {
+					t.Errorf("the log is read with %v, %v", changes, err)
 				}
 			}
 			if c.name == "an area" {

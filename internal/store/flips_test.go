@@ -117,6 +117,9 @@ func ask(ctx context.Context, s *store.Store) (*answers, error) {
 			a.states[id] += string(content)
 		}
 	}
+	for _, err := range s.Quarantine.Found() { // a reader is told what is left out
+		return nil, err
+	}
 	return a, nil
 }
 

@@ -16,7 +16,7 @@ import (
 
 // bounds returns the bounding box of a hazard's areas, or of its point.
 func (t *txn) bounds(h *hazard.Hazard) (geo.Box, error) {
-	shapes, err := t.store.shapes.of(t.ctx, t.q, h.Areas)
+	shapes, err := t.store.shapesOf(t.ctx, t.q, h.Areas)
 	if err != nil {
 		return geo.Box{}, err
 	}

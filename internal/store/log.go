@@ -32,12 +32,69 @@ type LogPiece struct {
 	Changes []hazard.Change
 	Next    int64 // number after which the log continues; 0 at the end
 	Last    int64 // the latest assigned number; after a fork a change with that number may not exist
+	// Damaged are the numbers of changes that cannot be read, in order. They are left out of Changes,
+	// unless the changes of one hazard are read: then the first is an error.
+	Damaged []int64
 }
 
 // Page reads a piece of the change log in one query. It returns a *ForkedError if p.After belongs
 // to a replaced history, unless the changes of one hazard are read, and a *PrunedError if the log
-// is no longer complete as of p.At.
+// is no longer complete as of p.At. Where a page of an SQLite file is damaged, the changes around it
+// are read one by one.
 func (s *Log) Page(ctx context.Context, p LogPage) (piece LogPiece, err error) {
+	piece, err = s.page(ctx, p)
+	if p.Hazard == 0 && errors.Is(err, errPage) {
+		piece, err = s.oneByOne(ctx, p)
+	}
+	if err != nil {
+		return LogPiece{}, err
+	}
+	if p.At != nil {
+		if err := keptAt(ctx, s.readQ, *p.At); err != nil {
+			return LogPiece{}, err
+		}
+	}
+	if !p.Everything {
+		if piece.Changes, err = s.seenBy(ctx, piece.Changes, p.Orgs); err != nil {
+			return LogPiece{}, err
+		}
+	}
+	s.reach.Answered()
+	return piece, nil
+}
+
+// oneByOne does what page does for rows around a damaged page of the SQLite file.
+func (s *Log) oneByOne(ctx context.Context, p LogPage) (piece LogPiece, err error) {
+	if piece.Last, err = s.readQ.Counter(ctx, "change"); err != nil {
+		return piece, storeError(err)
+	}
+	n := p.After
+	for ; n < piece.Last && n < p.After+int64(p.Limit); n++ {
+		c, err := s.readChange(ctx, n+1)
+		begun := len(piece.Changes)+len(piece.Damaged) > 0
+		switch {
+		case err == nil && p.At != nil && c.At > *p.At:
+			return piece, nil
+		case err == nil:
+			piece.Changes = append(piece.Changes, c)
+		case errors.Is(err, hazard.ErrNotFound) && begun: // a fork begins after n
+			piece.Next = n
+			return piece, storeError(forked(ctx, s.readQ, p.After))
+		case errors.Is(err, hazard.ErrNotFound):
+		case s.store.Quarantine.change(n+1, err):
+			piece.Damaged = append(piece.Damaged, n+1)
+		default:
+			return piece, err
+		}
+	}
+	if n < piece.Last {
+		piece.Next = n
+	}
+	return piece, storeError(forked(ctx, s.readQ, p.After))
+}
+
+// page reads a piece in one query, whoever may see its changes.
+func (s *Log) page(ctx context.Context, p LogPage) (piece LogPiece, err error) {
 	where, args := []string{"n > $1"}, []any{p.After, p.Limit + 1, p.Bytes}
 	if p.Hazard != 0 {
 		args = append(args, p.Hazard)
@@ -80,10 +137,13 @@ func (s *Log) Page(ctx context.Context, p LogPage) (piece LogPiece, err error) {
 		last, read = n.Int64, read+1
 		c, err := decodeChange(sqlc.ChangesSinceRow{N: n.Int64, AtMs: at.Int64, Kind: kind.String, HazardID: hazardID.Int64, ProductID: productID.Int64,
 			Actor: actor.String, Source: source.String, Body: body.String})
-		if err != nil {
+		if err == nil {
+			piece.Changes = append(piece.Changes, c)
+		} else if p.Hazard == 0 && s.store.Quarantine.change(n.Int64, err) {
+			piece.Damaged = append(piece.Damaged, n.Int64)
+		} else {
 			return LogPiece{}, err
 		}
-		piece.Changes = append(piece.Changes, c)
 	}
 	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
 		return LogPiece{}, storeError(err)
@@ -93,17 +153,6 @@ func (s *Log) Page(ctx context.Context, p LogPage) (piece LogPiece, err error) {
 			return LogPiece{}, storeError(err)
 		}
 	}
-	if p.At != nil {
-		if err := keptAt(ctx, s.readQ, *p.At); err != nil {
-			return LogPiece{}, err
-		}
-	}
-	if !p.Everything {
-		if piece.Changes, err = s.seenBy(ctx, piece.Changes, p.Orgs); err != nil {
-			return LogPiece{}, err
-		}
-	}
-	s.reach.Answered()
 	return piece, nil
 }
 
@@ -117,7 +166,7 @@ func (s *Log) Latest(ctx context.Context, hazardID int64, most int, orgs []int64
 }
 
 // HazardsBefore returns the latest states of hazards before change n, by id, in one query. Hazards
-// that did not exist are missing.
+// that did not exist are missing, and those whose state is damaged.
 func (s *Log) HazardsBefore(ctx context.Context, ids []int64, n int64) (map[int64]*hazard.Hazard, error) {
 	rows, err := s.reads.QueryContext(ctx, `SELECT h.id, c.n, c.body FROM hazards h JOIN changes c ON c.n =
 			(SELECT d.n FROM changes d WHERE d.hazard_id = h.id AND d.product_id = 0 AND d.n < $2 ORDER BY d.n DESC LIMIT 1)
@@ -133,7 +182,11 @@ func (s *Log) HazardsBefore(ctx context.Context, ids []int64, n int64) (map[int6
 		if err := rows.Scan(&id, &n, &body); err != nil {
 			return nil, storeError(err)
 		}
-		if states[id], err = decodeHazard(n, body); err != nil {
+		h, err := decodeHazard(n, body)
+		switch {
+		case err == nil:
+			states[id] = h
+		case !s.store.Quarantine.change(n, err):
 			return nil, err
 		}
 	}

@@ -81,6 +81,7 @@ func (s *Store) open(c *core) {
 	s.Files, s.Assets, s.Drafts = &Files{c}, &Assets{c}, &Drafts{c}
 	s.Evidence, s.Pictures, s.Pruning = &Evidence{c}, &Pictures{c}, &Pruning{c}
 	s.Publishing, s.Accounts = &Publishing{c}, &Accounts{c}
+	s.Quarantine = &Quarantine{core: c, found: map[string]damage{}}
 }
 
 // TxEvents reads and writes events of sources in a transaction: their keys and references, the

@@ -110,7 +110,7 @@ func (s *core) numbers(ctx context.Context, query string, args ...any) ([]int64,
 	return all, rows.Err()
 }
 
-// changesOf reads the changes with these numbers, in order.
+// changesOf reads the changes with these numbers, in order, without damaged ones.
 func (s *core) changesOf(ctx context.Context, numbers []int64) ([]hazard.Change, error) {
 	rows, err := s.reads.QueryContext(ctx, `SELECT c.n, c.at_ms, c.kind, c.hazard_id, c.product_id, c.actor, c.source, c.body FROM changes c
 		WHERE `+s.database.listed("c.n", 1)+` ORDER BY c.n`, s.database.numbers(numbers))
@@ -125,10 +125,11 @@ func (s *core) changesOf(ctx context.Context, numbers []int64) ([]hazard.Change,
 			return nil, storeError(err)
 		}
 		c, err := decodeChange(r)
-		if err != nil {
+		if err == nil {
+			changes = append(changes, c)
+		} else if !s.store.Quarantine.change(r.N, err) {
 			return nil, err
 		}
-		changes = append(changes, c)
 	}
 	return changes, storeError(rows.Err())
 }

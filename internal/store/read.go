@@ -23,7 +23,8 @@ type Snapshot struct {
 	Products []*hazard.Product // not deleted, by id
 }
 
-// Snapshot reads the active hazards with all their products as of one change.
+// Snapshot reads the active hazards with all their products as of one change. Those that are damaged
+// are left out; see Quarantine.
 func (s *Log) Snapshot(ctx context.Context) (*Snapshot, error) {
 	tx, err := s.read.BeginTx(ctx, s.database.snapshot())
 	if err != nil {
@@ -36,28 +37,70 @@ func (s *Log) Snapshot(ctx context.Context) (*Snapshot, error) {
 		return nil, storeError(err)
 	}
 	hazards, err := q.ActiveHazards(ctx)
+	if errors.Is(storeError(err), errPage) {
+		return snap, s.snapshotOneByOne(ctx, q, snap)
+	}
 	if err != nil {
 		return nil, storeError(err)
 	}
+	there := map[int64]bool{}
 	for _, r := range hazards {
 		h, err := decodeHazard(r.N, r.Body)
-		if err != nil {
+		switch {
+		case err == nil:
+			snap.Hazards, there[h.ID] = append(snap.Hazards, h), true
+		case !s.store.Quarantine.change(r.N, err):
 			return nil, err
 		}
-		snap.Hazards = append(snap.Hazards, h)
 	}
 	products, err := q.ProductsOfActiveHazards(ctx)
+	if errors.Is(storeError(err), errPage) {
+		snap.Hazards = nil
+		return snap, s.snapshotOneByOne(ctx, q, snap)
+	}
 	if err != nil {
 		return nil, storeError(err)
 	}
 	for _, r := range products {
 		p, err := decodeProduct(r.N, r.Body)
-		if err != nil {
+		switch {
+		case err == nil && there[p.HazardID]:
+			snap.Products = append(snap.Products, p)
+		case err != nil && !s.store.Quarantine.change(r.N, err):
 			return nil, err
 		}
-		snap.Products = append(snap.Products, p)
 	}
 	return snap, nil
+}
+
+// snapshotOneByOne does what Snapshot does around a damaged page of the SQLite file.
+func (s *Log) snapshotOneByOne(ctx context.Context, q *sqlc.Queries, snap *Snapshot) error {
+	last, err := q.Counter(ctx, "hazard")
+	if err != nil {
+		return storeError(err)
+	}
+	skip := func(id int64, err error) bool {
+		return s.store.Quarantine.skip(fmt.Sprintf("hazard %d", id), err, func(ctx context.Context) error {
+			_, err := hazardByID(ctx, s.readQ, id)
+			return err
+		})
+	}
+	for id := int64(1); id <= last; id++ {
+		h, err := hazardByID(ctx, q, id)
+		switch {
+		case errors.Is(err, hazard.ErrNotFound):
+		case err != nil && !skip(id, err):
+			return err
+		case err == nil && h.Status == hazard.Active:
+			products, err := productsOf(ctx, q, id)
+			if err != nil && !skip(id, err) {
+				return err
+			}
+			snap.Hazards, snap.Products = append(snap.Hazards, h), append(snap.Products, products...)
+		}
+	}
+	slices.SortFunc(snap.Products, func(a, b *hazard.Product) int { return cmp.Compare(a.ID, b.ID) })
+	return nil
 }
 
 // Last returns the number of the latest committed change, or 0 before the first.
@@ -70,7 +113,7 @@ func (s *Log) Last(ctx context.Context) (int64, error) {
 }
 
 // Since returns at most limit committed changes with numbers above n, in commit order, without gaps
-// except at forks. It returns a *ForkedError if n belongs to a replaced history.
+// except at forks and at damaged changes; see Quarantine. It returns a *ForkedError if n belongs to a replaced history.
 func (s *Log) Since(ctx context.Context, n int64, limit int) ([]hazard.Change, error) {
 	rows, err := s.readQ.ChangesSince(ctx, sqlc.ChangesSinceParams{After: n, MaxRows: int32(limit)})
 	if err != nil {
@@ -80,13 +123,7 @@ func (s *Log) Since(ctx context.Context, n int64, limit int) ([]hazard.Change, e
 	if err := forked(ctx, s.readQ, n); err != nil {
 		return nil, storeError(err)
 	}
-	changes := make([]hazard.Change, len(rows))
-	for i, r := range rows {
-		if changes[i], err = decodeChange(r); err != nil {
-			return nil, err
-		}
-	}
-	return changes, nil
+	return s.readable(rows)
 }
 
 // HazardChanges returns at most limit changes of one hazard and its products with numbers above n,

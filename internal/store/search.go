@@ -385,7 +385,7 @@ func (r *searching) matches(ctx context.Context, h *hazard.Hazard, now hazard.In
 	if !f.MatchRecord(h, now) || !f.NeedsShapes() {
 		return f.MatchRecord(h, now), nil
 	}
-	shapes, err := r.store.shapes.of(ctx, r.q, h.Areas)
+	shapes, err := r.store.shapesOf(ctx, r.q, h.Areas)
 	return err == nil && f.MatchAt(h, query.Footprint(h, shapes), now), err
 }
 
@@ -415,7 +415,7 @@ func (r *searching) passes(ctx context.Context, found find.Row) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	shapes, err := r.store.shapes.of(ctx, r.q, h.Areas)
+	shapes, err := r.store.shapesOf(ctx, r.q, h.Areas)
 	return err == nil && f.MatchPlace(query.Footprint(h, shapes)), err
 }
 

@@ -19,32 +19,45 @@ type shapeCache struct{ *lru.Cache[string, geo.Shape] }
 
 func newShapeCache() shapeCache { return shapeCache{lru.New[string, geo.Shape](maxShapes)} }
 
-// of reads the shapes of refs.
-func (c shapeCache) of(ctx context.Context, q *sqlc.Queries, refs []hazard.AreaRef) ([]geo.Shape, error) {
+// read reads one shape.
+func (c shapeCache) read(ctx context.Context, q *sqlc.Queries, digest string) (geo.Shape, error) {
+	if s, ok := c.Get(digest); ok {
+		return s, nil
+	}
+	text, err := q.Geometry(ctx, digest)
+	if err != nil {
+		return geo.Shape{}, found(err, "geometry %s", digest)
+	}
+	if err := intactGeometry(digest, text); err != nil {
+		return geo.Shape{}, err
+	}
+	s, err := geo.ReadStored(text)
+	if err != nil {
+		return geo.Shape{}, fmt.Errorf("geometry %s: %w", digest, err)
+	}
+	c.Put(digest, s, s.Size())
+	return s, nil
+}
+
+// shapesOf reads the shapes of refs, without damaged ones; see Quarantine. Without any, a hazard is
+// at its point.
+func (s *core) shapesOf(ctx context.Context, q *sqlc.Queries, refs []hazard.AreaRef) ([]geo.Shape, error) {
 	var shapes []geo.Shape
 	for _, ref := range refs {
-		s, ok := c.Get(ref.Digest)
-		if !ok {
-			text, err := q.Geometry(ctx, ref.Digest)
-			if err != nil {
-				return nil, fmt.Errorf("geometry %s: %w", ref.Digest, storeError(err))
-			}
-			if err := intactGeometry(ref.Digest, text); err != nil {
-				return nil, err
-			}
-			if s, err = geo.ReadStored(text); err != nil {
-				return nil, fmt.Errorf("geometry %s: %w", ref.Digest, err)
-			}
-			c.Put(ref.Digest, s, s.Size())
+		shape, err := s.shapes.read(ctx, q, ref.Digest)
+		switch {
+		case err == nil:
+			shapes = append(shapes, shape)
+		case !s.store.Quarantine.geometry(ref.Digest, err):
+			return nil, err
 		}
-		shapes = append(shapes, s)
 	}
 	return shapes, nil
 }
 
-// Shapes returns the geometries of refs, in order.
+// Shapes returns the geometries of refs, in order, without damaged ones.
 func (s *Hazards) Shapes(ctx context.Context, refs []hazard.AreaRef) ([]geo.Shape, error) {
-	return s.shapes.of(ctx, s.readQ, refs)
+	return s.shapesOf(ctx, s.readQ, refs)
 }
 
 // Selection is a filter that reads what it needs from the store. It is safe for concurrent use.

@@ -73,6 +73,7 @@ type Store struct {
 	Pictures      *Pictures
 	Pruning       *Pruning
 	Publishing    *Publishing
+	Quarantine    *Quarantine
 	Accounts      *Accounts
 }
 

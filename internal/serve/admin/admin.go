@@ -110,8 +110,8 @@ func (a *Messages) Routes() {
 // Operations serves health, metrics, robots.txt and security.txt.
 type Operations struct {
 	*route.Router
-	// Ready returns why the service is not ready to serve, or nil if it is.
-	Ready func() error
+	// Ready says whether the service is ready to serve.
+	Ready func() Readiness
 	// SecurityContact is the mailto: or https: address for reports of vulnerabilities. If empty,
 	// there is no security.txt.
 	SecurityContact string
@@ -119,7 +119,7 @@ type Operations struct {
 }
 
 // NewOperations returns the handlers of operators.
-func NewOperations(r *route.Router, ready func() error, contact string) *Operations {
+func NewOperations(r *route.Router, ready func() Readiness, contact string) *Operations {
 	return &Operations{r, ready, contact, scraped(r.Metrics, r.Logger)}
 }
 

@@ -16,19 +16,28 @@ func (a *Operations) healthz(w http.ResponseWriter, _ *http.Request) error {
 	return nil
 }
 
+// Readiness is what GET /readyz says besides the age of the lists.
+type Readiness struct {
+	Reason  error // why the service is not ready; nil if it is
+	Damaged int   // records that are damaged and left out
+}
+
 // readyz reports whether a load balancer should send requests here.
 func (a *Operations) readyz(w http.ResponseWriter, _ *http.Request) error {
 	now := a.Now()
 	status, reason, code := "ready", "", http.StatusOK
-	if err := a.Ready(); err != nil {
-		status, reason, code = "not ready", err.Error(), http.StatusServiceUnavailable
+	is := a.Ready()
+	if is.Reason != nil {
+		status, reason, code = "not ready", is.Reason.Error(), http.StatusServiceUnavailable
 	}
 	text, err := json.Marshal(struct {
-		Status string `json:"status"`
-		Reason string `json:"reason,omitzero"`
-		Change int64  `json:"change"`
-		AgeMS  int64  `json:"view_age_ms"`
-	}{status, reason, a.Live.View(now).Number(), max(0, int64(now-a.Live.ReadAt()))})
+		Ready   bool   `json:"ready"`
+		Status  string `json:"status"`
+		Reason  string `json:"reason,omitzero"`
+		Damaged int    `json:"damaged"` // records that were left out; the rest is served
+		Change  int64  `json:"change"`
+		AgeMS   int64  `json:"view_age_ms"`
+	}{code == http.StatusOK, status, reason, is.Damaged, a.Live.View(now).Number(), max(0, int64(now-a.Live.ReadAt()))})
 	if err != nil {
 		return err
 	}

@@ -138,12 +138,15 @@ func (a *OGC) partsOf(ctx context.Context, set *ogc.Set, v *view.View, h *hazard
 		place := geo.Place(h.Longitude, h.Latitude)
 		list = []part{{hazard: h, id: h.UUID.String(), own: query.Own{}, place: place, geometry: place.GeoJSON(), from: h.Start, to: life}}
 	case ogc.Areas:
-		shapes, err := a.Store.Hazards.Shapes(ctx, h.Areas)
-		if err != nil {
-			return nil, err
-		}
-		for i, s := range shapes {
-			ref := h.Areas[i]
+		for _, ref := range h.Areas {
+			shapes, err := a.Store.Hazards.Shapes(ctx, []hazard.AreaRef{ref})
+			if err != nil {
+				return nil, err
+			}
+			if len(shapes) == 0 { // damaged
+				continue
+			}
+			s := shapes[0]
 			list = append(list, part{hazard: h, id: h.UUID.String() + "." + string(ref.Role) + "." + ref.Digest[:12], own: query.Own{"role": string(ref.Role)}, place: s, geometry: s.GeoJSON(),
 				from: h.Start, to: life})
 		}

@@ -16,6 +16,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -26,8 +27,8 @@ import (
 
 // Log is the part of the store that a Tail reads.
 type Log interface {
-	// Page reads a piece of the change log in commit order. There are no gaps except at forks. It
-	// returns a *store.ForkedError if the number belongs to a replaced history.
+	// Page reads a piece of the change log in commit order. There are no gaps except at forks and at
+	// damaged changes, which it names. It returns a *store.ForkedError if the number belongs to a replaced history.
 	Page(ctx context.Context, p store.LogPage) (store.LogPiece, error)
 	// Wait returns when a change above n may exist, or when ctx ends.
 	Wait(ctx context.Context, n int64) error
@@ -168,15 +169,29 @@ func (t *Tail) step(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	changes, upTo := read.Changes, n
-	for len(changes) > 0 && upTo-n < int64(len(changes)) && changes[upTo-n].Number == upTo+1 {
-		upTo++
+	changes, damaged, upTo := read.Changes, read.Damaged, n
+	whole := 0 // changes before a fork
+	for ; ; upTo++ {
+		if len(damaged) > 0 && damaged[0] == upTo+1 {
+			damaged = damaged[1:]
+		} else if whole < len(changes) && changes[whole].Number == upTo+1 {
+			whole++
+		} else {
+			break
+		}
 	}
-	switch whole := int(upTo - n); {
-	case whole > 0: // pass on what came before the fork first, so that it is not lost
+	switch {
+	case upTo > n: // pass on what came before the fork first, so that it is not lost
 		more, changes = read.Next > 0 || read.Last > upTo, changes[:whole]
-	case len(changes) > 0: // what comes after the fork is read again
-		t.forget(changes[0].Number - 1)
+	case len(changes)+len(damaged) > 0: // what comes after the fork is read again
+		next := slices.Concat(damaged, []int64{math.MaxInt64})[0]
+		if len(changes) > 0 {
+			next = min(next, changes[0].Number)
+		}
+		t.forget(next - 1)
+		return true, nil
+	case read.Next > 0:
+		t.forget(read.Next)
 		return true, nil
 	case read.Last > n:
 		t.forget(read.Last)
@@ -192,7 +207,7 @@ func (t *Tail) step(ctx context.Context) (more bool, err error) {
 	if !more {
 		t.view.Current(asked)
 	}
-	if len(changes) > 0 {
+	if upTo > n {
 		t.add(t.entries(changes), upTo)
 	}
 	return more, nil
@@ -342,7 +357,9 @@ func (t *Tail) read(ctx context.Context, n int64) (entries []*Entry, upTo int64,
 	if i := slices.IndexFunc(changes, func(c hazard.Change) bool { return c.Number > upTo }); i >= 0 {
 		changes, piece.Next = changes[:i], 0
 	}
-	if len(changes) > 0 {
+	if piece.Next > 0 {
+		n = piece.Next
+	} else if len(changes) > 0 {
 		n = changes[len(changes)-1].Number
 	}
 	if piece.Next > 0 {

@@ -118,6 +118,7 @@ func (s *Service) nearness(ctx context.Context, sub *subscription, h *hazard.Haz
 	if err != nil {
 		return near, err
 	}
+	near.inside = len(shapes) < len(h.Areas) // a damaged area proves nobody to be outside
 	shapes = query.Footprint(h, shapes)
 	both := make([]geo.Shape, len(shapes))
 	for i, x := range shapes {

@@ -135,7 +135,7 @@ func (q *queue) Add(ctx context.Context, changes []*follow.Entry, upTo int64) er
 	var list []store.Notice
 	for _, c := range changes {
 		more, err := q.notices(ctx, &c.Change)
-		if err != nil {
+		if err != nil && !q.Store.Quarantine.Telling(c.Number, err) { // nobody else waits for what is damaged
 			return err
 		}
 		list = append(list, more...)

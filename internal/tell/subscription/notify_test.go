@@ -444,3 +444,29 @@ func TestAMeasurementThatIsGoneIsRemembered(t *testing.T) {
 		b.want("https://a.example/x", "first", "changed severity WATCH>WARNING", "changed wind_kmh 100>140")
 	})
 }
+
+// A damaged area silences nobody: others are told of their hazards, and those near the point of the
+// hazard of its own (finding R2).
+func TestADamagedAreaSilencesNobody(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		b.subscribe("ann", boston("a.example"))
+		stop := b.run(b.svc)
+		defer stop()
+		h := b.save(0, func(h *hazard.Hazard) {
+			h.Areas = []hazard.AreaRef{{Role: hazard.AlertArea, Digest: strings.Repeat("ab", 32)}} // no such area is there
+		})
+		settle(time.Minute)
+		b.want("https://a.example/x", "first")
+		b.flood()
+		settle(time.Minute)
+		b.want("https://a.example/x", "first", "first")
+		b.save(h.ID, func(h *hazard.Hazard) {
+			h.Status, h.Reason, h.Severity = hazard.Expired, hazard.EndRetracted, hazard.Termination
+		})
+		settle(time.Minute)
+		b.want("https://a.example/x", "first", "first", "correction")
+		if found := b.store.Quarantine.Found(); len(found) != 1 {
+			t.Errorf("damaged: %v", found)
+		}
+	})
+}

@@ -131,7 +131,7 @@ func (q *queue) Add(ctx context.Context, changes []*follow.Entry, upTo int64) er
 	var list []store.Delivery
 	for _, c := range changes {
 		more, err := q.deliveries(ctx, c)
-		if err != nil {
+		if err != nil && !q.Store.Quarantine.Telling(c.Number, err) { // nobody else waits for what is damaged
 			return err
 		}
 		list = append(list, more...)
