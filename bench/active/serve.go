@@ -21,6 +21,7 @@ import (
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/serve"
+	"github.com/hazardd/hazardd/internal/serve/route"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -80,7 +81,7 @@ func serveHazardd(dir string, size int) error {
 	if err := s.Close(); err != nil {
 		return err
 	}
-	running, err := app.Open(ctx, app.Config{Version: "bench", Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Settings: app.Settings{Settings: serve.Settings{Requests: serve.RequestLimits{UserRate: -1, UserRequests: -1}}, DataDir: dir, Listen: "127.0.0.1:0", Grace: time.Second}})
+	running, err := app.Open(ctx, app.Config{Version: "bench", Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Settings: app.Settings{Settings: serve.Settings{Requests: route.RequestLimits{UserRate: -1, UserRequests: -1}}, DataDir: dir, Listen: "127.0.0.1:0", Grace: time.Second}})
 	if err != nil {
 		return err
 	}

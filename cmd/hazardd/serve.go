@@ -12,6 +12,7 @@ import (
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/lang"
 	"github.com/hazardd/hazardd/internal/serve"
+	"github.com/hazardd/hazardd/internal/serve/route"
 )
 
 type serveCmd struct {
@@ -67,9 +68,9 @@ func (s *serveCmd) Run(ctx context.Context, c *console, g *globals) error {
 		return err
 	}
 	cfg := app.Config{Version: about().Version, Logger: s.logger(c), Settings: app.Settings{
-		Settings: serve.Settings{MaxFile: int64(s.MaxFile), SecurityContact: string(s.SecurityContact), Public: serve.Public(s.Public),
-			PublicLimits: serve.PublicLimits{Rate: bound(s.PublicRate), Requests: bound(s.PublicRequests), Streams: bound(s.PublicStreams)},
-			Requests: serve.RequestLimits{UserRequests: bound(s.UserRequests), AllRequests: bound(s.AllRequests), UserRate: bound(s.UserRate), UserUploads: bound(s.UserUploads),
+		Settings: serve.Settings{MaxFile: int64(s.MaxFile), SecurityContact: string(s.SecurityContact), Public: route.Public(s.Public),
+			PublicLimits: route.PublicLimits{Rate: bound(s.PublicRate), Requests: bound(s.PublicRequests), Streams: bound(s.PublicStreams)},
+			Requests: route.RequestLimits{UserRequests: bound(s.UserRequests), AllRequests: bound(s.AllRequests), UserRate: bound(s.UserRate), UserUploads: bound(s.UserUploads),
 				WebhookTests: bound(s.WebhookTests)}},
 		DataDir: g.Data, Database: g.Database, Files: place, AppID: s.AppID, OrgUploads: int64(bound(s.OrgUploads)),
 		UserStreams: s.UserStreams, AllStreams: s.AllStreams, Connections: s.Connections, AddressConnections: s.AddressConns,

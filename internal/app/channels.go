@@ -19,7 +19,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard/clock"
 	"github.com/hazardd/hazardd/internal/lang"
 	"github.com/hazardd/hazardd/internal/net/outbound"
-	"github.com/hazardd/hazardd/internal/serve"
+	"github.com/hazardd/hazardd/internal/serve/admin"
 	"github.com/hazardd/hazardd/internal/serve/page"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/tell"
@@ -103,8 +103,8 @@ func openChannels(cfg *Config, store *store.Store) (*channels, error) {
 }
 
 // offered returns the channels that subscribers can choose.
-func (c *channels) offered() serve.Channels {
-	out := serve.Channels{Email: c.mail != nil}
+func (c *channels) offered() admin.Channels {
+	out := admin.Channels{Email: c.mail != nil}
 	if c.push != nil {
 		out.PushKey = c.push.PublicKey()
 	}

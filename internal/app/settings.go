@@ -13,6 +13,7 @@ import (
 	"github.com/hazardd/hazardd/internal/ingest/poll/delay"
 	"github.com/hazardd/hazardd/internal/net/listen"
 	"github.com/hazardd/hazardd/internal/serve"
+	"github.com/hazardd/hazardd/internal/serve/route"
 	"github.com/hazardd/hazardd/internal/store/blob"
 	"github.com/hazardd/hazardd/internal/tell/channel"
 	"github.com/hazardd/hazardd/internal/tell/subscription"
@@ -108,8 +109,8 @@ func Defaults() Settings {
 	return Settings{
 		Settings: serve.Settings{
 			MaxFile:      32 << 20,
-			Requests:     serve.RequestLimits{UserRequests: 64, AllRequests: 4096, UserRate: 1000, UserUploads: 8, WebhookTests: 20},
-			PublicLimits: serve.PublicLimits{Rate: 50, Requests: 256, Streams: 2000},
+			Requests:     route.RequestLimits{UserRequests: 64, AllRequests: 4096, UserRate: 1000, UserUploads: 8, WebhookTests: 20},
+			PublicLimits: route.PublicLimits{Rate: 50, Requests: 256, Streams: 2000},
 		},
 		Evidence:           evidence.Limits{Age: 7 * 24 * time.Hour, Bytes: 2 << 30},
 		Pictures:           1 << 30,
@@ -138,14 +139,14 @@ const requestConnections = 10_000
 func (s *Settings) fill() {
 	d := Defaults()
 	s.MaxFile = cmp.Or(s.MaxFile, d.MaxFile)
-	s.Requests = serve.RequestLimits{
+	s.Requests = route.RequestLimits{
 		UserRequests: cmp.Or(s.Requests.UserRequests, d.Requests.UserRequests),
 		AllRequests:  cmp.Or(s.Requests.AllRequests, d.Requests.AllRequests),
 		UserRate:     cmp.Or(s.Requests.UserRate, d.Requests.UserRate),
 		UserUploads:  cmp.Or(s.Requests.UserUploads, d.Requests.UserUploads),
 		WebhookTests: cmp.Or(s.Requests.WebhookTests, d.Requests.WebhookTests),
 	}
-	s.PublicLimits = serve.PublicLimits{
+	s.PublicLimits = route.PublicLimits{
 		Rate:     cmp.Or(s.PublicLimits.Rate, d.PublicLimits.Rate),
 		Requests: cmp.Or(s.PublicLimits.Requests, d.PublicLimits.Requests),
 		Streams:  cmp.Or(s.PublicLimits.Streams, d.PublicLimits.Streams),

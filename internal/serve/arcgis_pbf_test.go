@@ -19,7 +19,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/serve"
+	"github.com/hazardd/hazardd/internal/serve/route"
 )
 
 // esriSchema is the part of FeatureCollection.proto of github.com/Esri/arcgis-pbf that queries
@@ -271,7 +271,7 @@ func TestAnAnswerInPBFIsThatInJSON(t *testing.T) {
 	if a := s.do("reader", http.MethodPost, featureServer+"/0/query", "f=pbf&returnCountOnly=true", "Content-Type", "application/x-www-form-urlencoded"); a.Status != http.StatusOK || fromPBF(t, schema, a.Body).Count < 4 {
 		t.Errorf("by POST: %d %q", a.Status, a.Body)
 	}
-	public := scenery(t, func(c *app.Config) { c.Public = serve.PublicRead })
+	public := scenery(t, func(c *app.Config) { c.Public = route.PublicRead })
 	if a := public.do("", http.MethodGet, featureServer+"/0/query?f=pbf", nil, "Accept-Encoding", "gzip"); a.Status != http.StatusOK || len(fromPBF(t, schema, decode(t, a.Header.Get("Content-Encoding"), a.Body)).Features) != 4 {
 		t.Errorf("to the public: %d %q", a.Status, a.Body)
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/hazardd/hazardd/internal/app"
-	"github.com/hazardd/hazardd/internal/serve"
+	"github.com/hazardd/hazardd/internal/serve/route"
 )
 
 const featureServer = "/arcgis/rest/services/hazards/FeatureServer"
@@ -303,7 +303,7 @@ func TestGDALReadsTheFeatureService(t *testing.T) {
 // ArcGIS sends long queries by POST: the answer is that of GET, for the same readers.
 func TestAQueryMayComeAsAForm(t *testing.T) {
 	s := scenery(t)
-	public := scenery(t, func(c *app.Config) { c.Public = serve.PublicRead })
+	public := scenery(t, func(c *app.Config) { c.Public = route.PublicRead })
 	const form = "application/x-www-form-urlencoded"
 	path := featureServer + "/0/query"
 	k := makeKey(t, s, "red")

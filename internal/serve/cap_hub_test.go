@@ -16,7 +16,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/serve"
+	"github.com/hazardd/hazardd/internal/serve/route"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/test"
 )
@@ -195,7 +195,7 @@ func TestHubsReadWhatIsPublished(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	s := start(t, openTo, func(c *app.Config) { c.PublicLimits = serve.PublicLimits{Rate: -1, Requests: -1} })
+	s := start(t, openTo, func(c *app.Config) { c.PublicLimits = route.PublicLimits{Rate: -1, Requests: -1} })
 	now := time.Now()
 	instructions := []any{map[string]any{"language": "en", "text": "Listen to the radio.", "response_type": []string{"Monitor"}}, map[string]any{"language": "ar", "text": "استمع إلى الراديو"}}
 	red, fire := digits(s.RedCross), digits(s.FireBrigade)

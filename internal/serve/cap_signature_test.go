@@ -14,6 +14,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/serve"
+	"github.com/hazardd/hazardd/internal/serve/route"
 	"github.com/hazardd/hazardd/internal/tell/publish"
 	"github.com/hazardd/hazardd/internal/test/server"
 )
@@ -35,7 +36,7 @@ func signingKey(t testing.TB) (key, certificate, root string) {
 func TestMessagesAreSigned(t *testing.T) {
 	key, certificate, root := signingKey(t)
 	var config serve.Config
-	unsigned := handle(t, func(c *serve.Config) { c.Public = serve.PublicRead; config = *c })
+	unsigned := handle(t, func(c *serve.Config) { c.Public = route.PublicRead; config = *c })
 	node := func() *inProcess {
 		signer, err := publish.OpenSigner(key, certificate)
 		if err != nil {

@@ -15,7 +15,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/serve"
+	"github.com/hazardd/hazardd/internal/serve/route"
 	"github.com/hazardd/hazardd/internal/test/recordings"
 )
 
@@ -175,7 +175,7 @@ func schemaOfCAP(t testing.TB, messages [][]byte) {
 	}
 }
 
-var openTo = func(c *app.Config) { c.Public = serve.PublicRead }
+var openTo = func(c *app.Config) { c.Public = route.PublicRead }
 
 func TestEachStateOfAnOwnHazardIsAMessageOfItsOwn(t *testing.T) {
 	s := start(t, openTo)

@@ -15,7 +15,7 @@ import (
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/atlas/population"
 	"github.com/hazardd/hazardd/internal/geo/raster"
-	"github.com/hazardd/hazardd/internal/serve"
+	"github.com/hazardd/hazardd/internal/serve/route"
 )
 
 type exposureAnswer struct {
@@ -166,7 +166,7 @@ func TestExposureNamesStatesAndProvinces(t *testing.T) {
 // Exposure, page and brief name in the reader's language the countries and provinces of a hazard,
 // or for a storm at sea the nearest country.
 func TestRegionsAreSaidInWords(t *testing.T) {
-	s := start(t, func(c *app.Config) { c.NoExposure, c.Public = false, serve.PublicRead })
+	s := start(t, func(c *app.Config) { c.NoExposure, c.Public = false, route.PublicRead })
 	for _, tt := range []struct {
 		lon, lat float64
 		area     any

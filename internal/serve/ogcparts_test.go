@@ -13,7 +13,7 @@ import (
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/source"
-	"github.com/hazardd/hazardd/internal/serve"
+	"github.com/hazardd/hazardd/internal/serve/route"
 	"github.com/hazardd/hazardd/internal/test"
 )
 
@@ -211,7 +211,7 @@ func TestPartsAreFiltered(t *testing.T) {
 
 // Only members of its organization find a restricted product, or any sign that it exists.
 func TestRestrictedProductsAreNoFeaturesOfOthers(t *testing.T) {
-	s := partScenery(t, func(c *app.Config) { c.Public = serve.PublicRead })
+	s := partScenery(t, func(c *app.Config) { c.Public = route.PublicRead })
 	var own ogcFeatures
 	s.do("red", http.MethodGet, "/ogc/collections/products/items", nil).JSON(t, &own)
 	secret := ""

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/hazardd/hazardd/internal/app"
-	"github.com/hazardd/hazardd/internal/serve"
+	"github.com/hazardd/hazardd/internal/serve/route"
 )
 
 func TestPagesAreInTheLanguageOfTheirReader(t *testing.T) {
@@ -51,7 +51,7 @@ func TestTheStatusIsForThoseWhoMayRead(t *testing.T) {
 		t.Error(words)
 	}
 	t.Run("and for everybody where the server is public", func(t *testing.T) {
-		s := start(t, func(c *app.Config) { c.Public = serve.PublicRead })
+		s := start(t, func(c *app.Config) { c.Public = route.PublicRead })
 		words := wantHTML(t, s.do("", "GET", "/status", nil, "Accept", "text/html"), 200)
 		if !strings.Contains(words, "This node") || !strings.Contains(words, "Log in") || strings.Contains(words, "Logged in as") {
 			t.Error(words)

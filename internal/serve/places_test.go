@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/hazardd/hazardd/internal/app"
-	"github.com/hazardd/hazardd/internal/serve"
+	"github.com/hazardd/hazardd/internal/serve/route"
 )
 
 type places struct {
@@ -99,7 +99,7 @@ func TestASearchForPlacesThatIsNone(t *testing.T) {
 
 // Caches may store the public's results like everything that the public may read.
 func TestThePublicFindsPlaces(t *testing.T) {
-	s := start(t, func(c *app.Config) { c.Public = serve.PublicRead })
+	s := start(t, func(c *app.Config) { c.Public = route.PublicRead })
 	a := s.do("", "GET", "/places?q=vienna", "")
 	if a.Status != 200 || !strings.HasPrefix(a.Header.Get("Cache-Control"), "public") || !strings.Contains(a.Header.Get("Vary"), "Accept-Language") {
 		t.Errorf("%d %v", a.Status, a.Header)

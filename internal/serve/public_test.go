@@ -16,17 +16,18 @@ import (
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/serve"
+	"github.com/hazardd/hazardd/internal/serve/route"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/server"
 	"github.com/hazardd/hazardd/web"
 )
 
-func open(c *serve.Config) { c.Public = serve.PublicMap }
+func open(c *serve.Config) { c.Public = route.PublicMap }
 
 // M8: nothing could be read without an account.
 func TestThePublicReadsWhatEverybodyMayKnow(t *testing.T) {
-	s := start(t, func(c *app.Config) { c.Public = serve.PublicRead })
+	s := start(t, func(c *app.Config) { c.Public = route.PublicRead })
 	h := s.hazard("red")
 	s.product("red", h.HazardID, note("title", "for all"))
 	s.product("red", h.HazardID, note("title", "secret", "security_Flag", "R"))
@@ -139,7 +140,7 @@ func TestNoAnswerIsReusedPastAMomentAtWhichAHazardIsDerivedAgain(t *testing.T) {
 // organizations, of active and ended hazards.
 func TestNoByteOfAnythingRestrictedIsPublic(t *testing.T) {
 	test.NoRace(t)
-	s := start(t, func(c *app.Config) { c.Public, c.PublicLimits = serve.PublicMap, serve.PublicLimits{Rate: -1} })
+	s := start(t, func(c *app.Config) { c.Public, c.PublicLimits = route.PublicMap, route.PublicLimits{Rate: -1} })
 	const canary = "canary4711"
 	type object struct{ hazard, product string }
 	var objects []object
@@ -227,8 +228,8 @@ func TestNoByteOfAnythingRestrictedIsPublic(t *testing.T) {
 
 func TestTheCrowdIsLimitedAndCostsUsersNothing(t *testing.T) {
 	p := handle(t, open, func(c *serve.Config) {
-		c.PublicLimits = serve.PublicLimits{Rate: 2, Requests: 16, Streams: 16}
-		c.Requests = serve.RequestLimits{UserRate: 1000}
+		c.PublicLimits = route.PublicLimits{Rate: 2, Requests: 16, Streams: 16}
+		c.Requests = route.RequestLimits{UserRate: 1000}
 	})
 	p.clock.Store(time.Now().UnixMilli())
 	from := func(addr string) server.Answer {
@@ -262,7 +263,7 @@ func TestTheCrowdIsLimitedAndCostsUsersNothing(t *testing.T) {
 
 func TestStreamsOfThePublicAreLimited(t *testing.T) {
 	s := start(t, func(c *app.Config) {
-		c.Public, c.PublicLimits, c.AllStreams = serve.PublicRead, serve.PublicLimits{Streams: 16}, 3
+		c.Public, c.PublicLimits, c.AllStreams = route.PublicRead, route.PublicLimits{Streams: 16}, 3
 	})
 	s.hazard("red")
 	first, second := s.subscribe("", ""), s.subscribe("", "")

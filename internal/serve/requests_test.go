@@ -13,10 +13,11 @@ import (
 
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/serve"
+	"github.com/hazardd/hazardd/internal/serve/route"
 	"github.com/hazardd/hazardd/internal/test/server"
 )
 
-func limits(b serve.RequestLimits) func(*serve.Config) {
+func limits(b route.RequestLimits) func(*serve.Config) {
 	return func(c *serve.Config) { c.Requests = b }
 }
 
@@ -33,7 +34,7 @@ func wantLimit(t *testing.T, a server.Answer, status int, limit string) {
 }
 
 func TestAFloodOfOneUserIsRefused(t *testing.T) {
-	p := handle(t, limits(serve.RequestLimits{UserRate: 10}))
+	p := handle(t, limits(route.RequestLimits{UserRate: 10}))
 	p.clock.Store(time.Now().UnixMilli())
 	const burst = 100 // within ten seconds
 	for i := range burst {
@@ -81,7 +82,7 @@ func (h *heldBody) Read(p []byte) (int, error) {
 }
 
 func TestRequestsInProgressAreLimited(t *testing.T) {
-	p := handle(t, limits(serve.RequestLimits{UserRequests: 2, AllRequests: 3}))
+	p := handle(t, limits(route.RequestLimits{UserRequests: 2, AllRequests: 3}))
 	var bodies []*heldBody
 	answers := make(chan server.Answer, 3)
 	for _, user := range []string{"editor", "editor", "root"} {
@@ -143,7 +144,7 @@ func TestAnOrganizationUploadsSoManyBytesInADay(t *testing.T) {
 }
 
 func TestUploadsInProgressAreLimited(t *testing.T) {
-	p := handle(t, limits(serve.RequestLimits{UserUploads: 1}))
+	p := handle(t, limits(route.RequestLimits{UserUploads: 1}))
 	var h item
 	p.do("editor", "POST", "/hazards", flood()).JSON(t, &h)
 	path := "/hazards/" + h.UUID + "/products"

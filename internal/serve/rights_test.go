@@ -10,7 +10,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/auth"
-	"github.com/hazardd/hazardd/internal/serve"
+	"github.com/hazardd/hazardd/internal/serve/route"
 	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/server"
 )
@@ -85,7 +85,7 @@ func TestRightsOfEveryOperation(t *testing.T) {
 		}
 		s.tokens.byUser["service-"+name] = string(text)
 	}
-	public := start(t, func(c *app.Config) { c.Public = serve.PublicRead })
+	public := start(t, func(c *app.Config) { c.Public = route.PublicRead })
 	contract, err := server.Contract()
 	if err != nil {
 		t.Fatal(err)

@@ -55,11 +55,11 @@ type Settings struct {
 	// TrustedProxies are the addresses whose X-Forwarded-For is trusted.
 	TrustedProxies []netip.Prefix
 	// Requests bounds the requests of users. A bound that is not positive does not hold.
-	Requests RequestLimits
+	Requests route.RequestLimits
 	// Public is what readers without an account may do; empty means nothing. PublicLimits bounds
 	// it.
-	Public       Public
-	PublicLimits PublicLimits
+	Public       route.Public
+	PublicLimits route.PublicLimits
 	// EmbedSites are the origins whose pages may show the widget in a frame, besides our own; *
 	// allows all.
 	EmbedSites []string
@@ -89,7 +89,7 @@ type Config struct {
 	// Notify stores the subscriptions. The API sends no messages except tests.
 	Notify *subscription.Service
 	// Channels are the channels that subscribers can choose; zero means none.
-	Channels Channels
+	Channels admin.Channels
 	// Sources returns the states of the sources.
 	Sources func(ctx context.Context) ([]poll.Status, error)
 	// Freshness returns the present values of the header Hazardd-Sources. It is called for each
@@ -131,21 +131,6 @@ type Config struct {
 	Now    func() time.Time
 	Logger *slog.Logger
 }
-
-// The types of some fields of Config.
-type (
-	Channels      = admin.Channels
-	Public        = route.Public
-	PublicLimits  = route.PublicLimits
-	RequestLimits = route.RequestLimits
-)
-
-// The values of Public.
-const (
-	PublicOff  = route.PublicOff
-	PublicRead = route.PublicRead
-	PublicMap  = route.PublicMap
-)
 
 // New returns the handler of all requests.
 func New(c Config) http.Handler {

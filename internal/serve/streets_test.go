@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/hazardd/hazardd/internal/app"
-	"github.com/hazardd/hazardd/internal/serve"
+	"github.com/hazardd/hazardd/internal/serve/route"
 	"github.com/hazardd/hazardd/internal/test/basemaptest"
 	"github.com/hazardd/hazardd/web"
 )
@@ -24,7 +24,7 @@ func TestTheMapIsToldOfStreetsWhichAreServedTileByTile(t *testing.T) {
 		t.Skip("the map is not in this binary")
 	}
 	archive := basemaptest.Streets()
-	for _, public := range []serve.Public{"", serve.PublicMap} {
+	for _, public := range []route.Public{"", route.PublicMap} {
 		s := start(t, func(c *app.Config) { c.Basemap, c.Public = archive.File(t), public })
 		page := s.do("", "GET", "/", nil, "Accept", "text/html")
 		mark := basemapMark.FindSubmatch(page.Body)
@@ -80,7 +80,7 @@ func TestTheMapMayReadAnArchiveElsewhereFromThatHostAlone(t *testing.T) {
 		t.Skip("the map is not in this binary")
 	}
 	s := start(t, func(c *app.Config) {
-		c.Basemap, c.Public = "https://tiles.example.org/a/city.pmtiles?x=\"1", serve.PublicMap
+		c.Basemap, c.Public = "https://tiles.example.org/a/city.pmtiles?x=\"1", route.PublicMap
 	})
 	page := s.do("", "GET", "/", nil, "Accept", "text/html")
 	if p := page.Header.Get("Content-Security-Policy"); !strings.Contains(p, "connect-src 'self' https://tiles.example.org;") {

@@ -18,7 +18,7 @@ import (
 	"github.com/emersion/go-smtp"
 
 	"github.com/hazardd/hazardd/internal/app"
-	"github.com/hazardd/hazardd/internal/serve"
+	"github.com/hazardd/hazardd/internal/serve/route"
 )
 
 // mailbox is a mail server that passes its mails on to a reader.
@@ -143,7 +143,7 @@ func (w *world) sendForm(t *testing.T, link, body string, status int) string {
 func TestTheLinksOfMessages(t *testing.T) {
 	var logs bytes.Buffer
 	s, box := posted(t, func(c *app.Config) {
-		c.Public, c.Logger = serve.PublicRead, slog.New(slog.NewTextHandler(&logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		c.Public, c.Logger = route.PublicRead, slog.New(slog.NewTextHandler(&logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})
 	a := s.do("reader", "POST", "/subscriptions", `{"name":"<b>Home","where":{"points":[{"lon":20,"lat":10,"radius_km":50,"name":"cabin"}],"regions":["KE"]},"types":["FLOOD"],"severity_min":"WATCH",
 		"quiet":{"from":"00:00","to":"00:01"},"time_zone":"Africa/Nairobi","drills":true,"people_min":0,"digest":"none","channels":[{"kind":"email","to":"ann@example.org"}]}`)
@@ -297,7 +297,7 @@ func TestTheLinksOfMessages(t *testing.T) {
 // On a public server an address is enough for a subscription, on others it is not, and an invalid
 // token never is.
 func TestASubscriptionWithoutAnAccount(t *testing.T) {
-	s, box := posted(t, func(c *app.Config) { c.Public = serve.PublicRead })
+	s, box := posted(t, func(c *app.Config) { c.Public = route.PublicRead })
 	draft := `{"where":{"points":[{"lon":20,"lat":10,"radius_km":50}]},"channels":[{"kind":"email","to":"eve@example.org"}]}`
 	a := s.do("", "POST", "/subscriptions", draft)
 	if a.Status != 201 || strings.Contains(string(a.Body), "eve@") || !strings.Contains(string(a.Body), `"status":"unconfirmed"`) {

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/hazardd/hazardd/internal/app"
-	"github.com/hazardd/hazardd/internal/serve"
+	"github.com/hazardd/hazardd/internal/serve/route"
 	"github.com/hazardd/hazardd/internal/tell/channel"
 	"github.com/hazardd/hazardd/internal/tell/message"
 )
@@ -157,7 +157,7 @@ func TestWhatASubscriptionMayNameIsOffered(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := start(t, func(c *app.Config) {
-		c.Public = serve.PublicRead
+		c.Public = route.PublicRead
 		c.Channels = app.Channels{SMTP: "smtp://127.0.0.1:25", SMTPFrom: "hazards@example.org", WebPush: "mailto:ops@example.org", WebPushKey: key, Folder: folder}
 	})
 	// Without a public address nobody can confirm an email address, so only an admin may use one.

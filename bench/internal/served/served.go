@@ -24,7 +24,7 @@ import (
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/serve"
+	"github.com/hazardd/hazardd/internal/serve/route"
 )
 
 // asProcess is the variable with the kind of this process.
@@ -48,7 +48,7 @@ func Serve(cfg app.Config, obey func(ctx context.Context, s *app.Service, orders
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	cfg.Listen, cfg.Grace, cfg.Version, cfg.Logger = "127.0.0.1:0", time.Second, "bench", slog.New(slog.DiscardHandler)
-	cfg.Requests = serve.RequestLimits{UserRate: -1, UserRequests: -1}
+	cfg.Requests = route.RequestLimits{UserRate: -1, UserRequests: -1}
 	s, err := app.Open(ctx, cfg)
 	if err != nil {
 		return err
