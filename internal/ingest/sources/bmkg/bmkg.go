@@ -118,8 +118,8 @@ func (p *parser) record(where func() string, raw []byte) {
 // lead matches the beginning of a region: "the epicenter is at sea, on land".
 var lead = regexp.MustCompile(`(?i)^pusat gempa berada di (?:laut|darat)[, ]*`)
 
-// reports converts a record to an earthquake, and to a tsunami if one is possible. If it cannot, it
-// returns the reason.
+// reports converts a record to an earthquake, and to a tsunami if one is possible, or to its end if
+// none is. If it cannot, it returns the reason.
 func (g *gempa) reports(now hazard.Instant) (quake, tsunami *hazard.Report, reason string) {
 	start, note, err := lenient.Time(g.DateTime, nil)
 	if err != nil {
@@ -150,7 +150,8 @@ func (g *gempa) reports(now hazard.Instant) (quake, tsunami *hazard.Report, reas
 	if note != "" {
 		source.Note(quake, "DateTime: "+note)
 	}
-	if !mayCome(g.Potential) {
+	may, none := mayCome(g.Potential)
+	if !may && (!none || now > start.Add(tsunamiLife)) {
 		return quake, nil, ""
 	}
 	wave := *quake
@@ -159,14 +160,21 @@ func (g *gempa) reports(now hazard.Instant) (quake, tsunami *hazard.Report, reas
 	wave.LifeMS, wave.Name = tsunamiLife.Milliseconds(), "Tsunami possible - "+q.Name()
 	wave.Refs, wave.Comment, wave.Level = []string{Name + ":" + wave.Key, fmt.Sprintf("quake:%s@%.3f,%.3f", start.Time().Format("2006-01-02T15:04:05Z"), q.At.Lat, q.At.Lon)},
 		Name+":"+wave.Key, hazard.CleanLine(g.Potential)
+	if none { // it ends what was said before, and is no hazard of its own
+		wave.Ended, wave.Minor, wave.Refs, wave.Suspect = hazard.EndCancelled, true, nil, ""
+	}
 	return quake, &wave, ""
 }
 
-// mayCome reports whether the text says that a tsunami is possible: "Berpotensi tsunami", and not
-// "Tidak berpotensi tsunami".
-func mayCome(potential string) bool {
+// mayCome reports whether the text says that a tsunami is possible, "Berpotensi tsunami", or that
+// none is, "Tidak berpotensi tsunami". A text may say neither.
+func mayCome(potential string) (may, not bool) {
 	words := strings.ToLower(hazard.CleanLine(potential))
-	return strings.Contains(words, "tsunami") && strings.Contains(words, "potensi") && !slices.ContainsFunc([]string{"tidak", "tdk", "belum"}, func(no string) bool { return strings.Contains(words, no) })
+	if !strings.Contains(words, "tsunami") || !strings.Contains(words, "potensi") {
+		return false, false
+	}
+	not = slices.ContainsFunc([]string{"tidak", "tdk", "belum"}, func(no string) bool { return strings.Contains(words, no) })
+	return !not, not
 }
 
 func number(s string) lenient.Number {

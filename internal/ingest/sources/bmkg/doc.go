@@ -12,5 +12,5 @@
 // sources, nor where they were felt.
 //
 // A record that says that a tsunami is possible (Potensi) makes a report of a tsunami beside that
-// of the earthquake.
+// of the earthquake. One that says that none is possible ends that tsunami at the time of reading.
 package bmkg
