@@ -34,6 +34,47 @@ func TestTheCases(t *testing.T) {
 		"nws_shrunk_polygon": {
 			want: map[string][]string{"": {"WARNING active Tornado Warning - Pottawattamie, IA"}},
 		},
+		"wa_expires_is_sent": {
+			want: map[string][]string{"": {"WARNING active Bushfire - Darlington"}},
+			look: func(t *testing.T, hazards []*hazard.Hazard) {
+				if d := hazards[0].Description; !strings.Contains(d, "states no end") {
+					t.Errorf("no note on the end in %q", d)
+				}
+			},
+		},
+		"qld_reminted_ids": {
+			want: map[string][]string{
+				"2026-09-19T04:35:00Z": {"WARNING active Bushfire - Mount Cotton: Gramzow Road and Avalon Road"},
+				"2026-09-19T06:35:00Z": {"WATCH active Bushfire - Mount Cotton: Gramzow Road and Avalon Road"},
+				"2026-09-19T08:35:00Z": {"ADVISORY active Bushfire - Mount Cotton: Gramzow Road and Avalon Road"},
+				"":                     {"TERMINATION withdrawn Bushfire - Mount Cotton: Gramzow Road and Avalon Road"},
+			},
+		},
+		"fr_lowered": {
+			feed: "fr=https://feeds.meteoalarm.org/api/v1/warnings/feeds-france",
+			want: map[string][]string{"2026-07-15T11:05:00Z": {"WATCH active Canicule - Haute-Garonne"}, "": {"ADVISORY active Canicule - Haute-Garonne"}},
+		},
+		"fmi_split": {
+			feed: "fi=https://feeds.meteoalarm.org/api/v1/warnings/feeds-finland",
+			want: map[string][]string{"": {"ADVISORY active Kova tuuli merialueella - Ahvenanmeri"}},
+			look: func(t *testing.T, hazards []*hazard.Hazard) {
+				h := hazards[0]
+				if from, to := h.Start.Time().Format(time.RFC3339), h.End.Time().Format(time.RFC3339); from != "2026-08-03T09:00:00Z" || to != "2026-08-04T09:00:00Z" {
+					t.Errorf("%s to %s, want the whole gale", from, to)
+				}
+			},
+		},
+		"bmkg_tsunami": {
+			want: map[string][]string{
+				"2026-02-10T06:00:00Z": {"WARNING active M 7.6 Earthquake - 20 km Tenggara DENPASAR-BALI", "WARNING active Tsunami possible - M 7.6 Earthquake - 20 km Tenggara DENPASAR-BALI"},
+				"":                     {"WARNING active M 7.4 Earthquake - 20 km Tenggara DENPASAR-BALI", "TERMINATION cancelled Tsunami possible - M 7.4 Earthquake - 20 km Tenggara DENPASAR-BALI"},
+			},
+			look: func(t *testing.T, hazards []*hazard.Hazard) {
+				if end := hazards[1].End.Time().Format(time.RFC3339); end != "2026-02-10T07:30:00Z" {
+					t.Errorf("the tsunami ended at %s", end)
+				}
+			},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := openCase(t, name, tt.feed)

@@ -8,8 +8,9 @@
 // address, to which a report without shape refers by a place (PlaceURL, ParsePlace). Until the
 // shape is fetched, the outline of Germany is used.
 //
-// A warning that is missing in a list is not over: an all-clear is a separate warning, which the
-// lists contain for some hours.
+// A warning of MoWaS has no end. It is in force as long as the list of MoWaS names it, and over when
+// the list no longer does, or with its all-clear, a separate message that the list names for some
+// hours. Of the lists of the other publishers nothing of this is known.
 //
 // feed.go reads the lists, the warnings and the shapes. Parse is a pure function, safe for
 // concurrent use, and needs memory proportional to the payload.

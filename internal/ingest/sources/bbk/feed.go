@@ -17,7 +17,14 @@ import (
 )
 
 // config is the CAP configuration for the warnings.
-var config = cap.Config{Name: Name, Language: "de", Spoken: "de", Countries: []string{"DE"}}
+var config = cap.Config{Name: Name, Language: "de", Spoken: "de", Countries: []string{"DE"}, Practice: cap.Practice{Lists: lists, Identity: cap.ByReferences, Expires: cap.ExpiresNever}}
+
+// mowas is the beginning of the ids of warnings of MoWaS. Only their list is known to hold all that
+// is in force, and nothing else.
+const mowas = "mow."
+
+// elsewhere is the configuration for the warnings of the other publishers.
+var elsewhere = cap.Config{Name: Name, Language: "de", Spoken: "de", Countries: []string{"DE"}}
 
 // idForm matches the id of a warning: the publisher, and the publisher's name for the warning.
 var idForm = regexp.MustCompile(`^[a-z]{2,5}\.[A-Za-z0-9._-]{1,200}$`)
@@ -45,6 +52,7 @@ func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 	if c.Next() == '{' {
 		return warning(text, now)
 	}
+	whole := true
 	b := lenient.Batch{ID: func(raw []byte) string { return lenient.Word(lenient.Member(raw, "id")) }}
 	err = lenient.List(text, "warnings", func(where func() string, raw []byte) {
 		e, notes := lenient.Read[entry](&b, where, raw)
@@ -62,9 +70,15 @@ func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 		}
 		link.Updated, link.Expires = instant(e.Start, e.Sent), instant(e.Expires, e.Ends)
 		b.Links = append(b.Links, link)
+		b.Listed = append(b.Listed, listedName(id))
+		whole = whole && strings.HasPrefix(id, mowas)
 	})
+	b.Whole = err == nil && whole
 	return b.Done(), err
 }
+
+// listedName returns the name of a warning in the lists, which know only its id.
+func listedName(id string) string { return "id:" + id }
 
 // address returns the address of a warning, or of its shape.
 func address(id, ending string) string { return api + "warnings/" + url.PathEscape(id) + ending }
@@ -82,10 +96,17 @@ func instant(texts ...string) *hazard.Instant {
 // warning reads a warning. If it has no shape, the report gets a place whose shape has a separate
 // address.
 func warning(text []byte, now hazard.Instant) (source.Batch, error) {
-	b, err := cap.Parse(config, text, now)
 	id := strings.TrimSpace(lenient.Word(lenient.Member(text, "identifier")))
+	cfg := elsewhere
+	if strings.HasPrefix(id, mowas) {
+		cfg = config
+	}
+	b, err := cap.Parse(cfg, text, now)
 	for i := range b.Reports {
 		r := &b.Reports[i]
+		if idForm.MatchString(id) {
+			r.Aliases = append(slices.Clip(r.Aliases), listedName(id))
+		}
 		if idForm.MatchString(id) && len(r.Areas) == 0 && r.Ended == "" {
 			// The shapes of areas that are only named are unknown.
 			r.Places = append(slices.DeleteFunc(slices.Clone(r.Places), func(p string) bool { return strings.HasPrefix(p, "area:") }), placePrefix+id)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/source"
+	"github.com/hazardd/hazardd/internal/ingest/sources/cap"
 )
 
 // Name is the source's name in reports.
@@ -15,6 +16,14 @@ const api = "https://warnung.bund.de/api31/"
 
 // publishers are the publishers whose lists are read, as written in addresses.
 var publishers = []string{"mowas", "katwarn", "biwapp", "police", "lhp", "dwd"}
+
+// lists is what the list of MoWaS means. Its warnings have no end of their own, so they outlast a
+// silence of the server for a day.
+var lists = source.Lists{
+	InForce: source.Yes, Complete: source.Yes, Silence: 24 * time.Hour,
+	Identity: "references", NoEnd: "it lasts until the list drops it (MoWaS); 24 h from its issue (others)",
+	Cite: "MoWaS: github.com/jdemaeyer/brightsky issue 198 and seevee/cap_alerts; the recordings hold no end but in a Cancel. Of the other publishers' lists nothing is known",
+}
 
 // Source describes the source. The app polls the lists every five minutes; the servers allow every
 // minute.
@@ -32,6 +41,8 @@ func Source() source.Source {
 		Rank: source.Ranks{"": source.National, hazard.Cyclone: source.Relay}, // only a relay for cyclones: there are none in Germany
 		Coverage: []source.Coverage{{Role: source.RoleResponsible, Countries: []string{"DE"},
 			Cite: "Zivilschutz- und Katastrophenhilfegesetz (ZSKG), section 6: the federation and the states warn the population by MoWaS"}},
+		Lists:    lists,
+		Lives:    cap.Lives,
 		PlaceURL: PlaceURL, ParsePlace: ParsePlace, PlaceCodes: "BBK",
 		Places: func(kept source.Kept) source.Places { return places{kept} },
 	}

@@ -85,6 +85,11 @@ type Message struct {
 
 // Document is the content of a payload.
 type Document struct {
+	// List means that it is a list of alerts or of links to them, which may be empty, and not one
+	// alert.
+	List bool
+	// Partly means that an entry of an index neither holds an alert nor leads to one.
+	Partly   bool
 	Messages []Message
 	Links    []source.Link
 	// Bad lists the records that cannot be read as alerts, with the reason.
@@ -126,7 +131,7 @@ func Read(payload []byte, charset string) (Document, error) {
 	}
 	r := reading{}
 	root, err := lenient.XML{Want: "a CAP alert or an index of alerts", Records: []string{"alert", "item", "entry"}}.Read(text, r.element)
-	r.doc.Bad = r.bad.Done().Rejects
+	r.doc.Bad, r.doc.List = r.bad.Done().Rejects, roots[root] && root != "alert"
 	if err == nil && !roots[root] && len(r.doc.Messages)+len(r.doc.Bad) == 0 {
 		err = source.Errorf("the root element is %.40q, expected alert, rss, feed or an envelope of alerts", root)
 	}
@@ -218,6 +223,9 @@ func (r *reading) alert(e lenient.Element, must bool) bool {
 func (r *reading) entry(e lenient.Element) {
 	embedded := false
 	e.Within(func(inner lenient.Element) { embedded = r.alert(inner, false) || embedded }, "alert")
+	if before := len(r.doc.Links); !embedded {
+		defer func() { r.doc.Partly = r.doc.Partly || len(r.doc.Links) == before }()
+	}
 	if embedded || !bytes.Contains(e.Raw, []byte("://")) && !bytes.Contains(e.Raw, []byte("link")) && !bytes.Contains(e.Raw, []byte("enclosure")) {
 		return
 	}

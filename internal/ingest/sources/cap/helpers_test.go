@@ -126,7 +126,7 @@ func (e *events) add(reports ...hazard.Report) {
 			}
 		}
 		if v == nil {
-			if r.Minor {
+			if r.Minor && r.Ended == "" {
 				continue
 			}
 			v = &event{map[string]hazard.Report{}}

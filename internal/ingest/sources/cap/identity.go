@@ -14,6 +14,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/lenient"
+	"github.com/hazardd/hazardd/internal/ingest/source"
 )
 
 // ref names an earlier message.
@@ -109,6 +110,9 @@ func (r *reader) begin(category hazard.Category, groups []*group) {
 	c.Aliases = []string{exact(sender, id, r.sent), plain(sender, id)}
 	if base, ok := stem(id); ok {
 		c.Aliases = append(c.Aliases, plain(sender, base))
+	}
+	if l := &r.cfg.Practice.Lists; uniqueForm.MatchString(id) && (l.InForce == source.Yes || l.Complete == source.Yes) {
+		c.Aliases = append(c.Aliases, bare(id))
 	}
 	if first, ok := oldest(own); ok {
 		c.Key = first.key()
@@ -265,6 +269,11 @@ func (r *reader) fingerprints(g *group) []string {
 			h := sha256.New()
 			fmt.Fprintf(h, "%s %d %d %d %d", what, i, window(*g.onset, i), j, window(*g.expiry, j))
 			out = append(out, hazard.AgainRef+hex.EncodeToString(h.Sum(nil)[:12]))
+		}
+	}
+	if r.cfg.Practice.Identity == ByEdges {
+		for _, edge := range []hazard.Instant{*g.onset, *g.expiry} {
+			out = append(out, hazard.AgainRef+digest(fmt.Sprintf("%s edge %d", what, edge)))
 		}
 	}
 	return append(out, r.inOtherLanguages(g)...)

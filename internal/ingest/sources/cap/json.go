@@ -41,6 +41,7 @@ type jsonReader struct{ reading }
 
 func (r *jsonReader) document(text []byte) error {
 	if text[0] == '[' {
+		r.doc.List = true
 		err := lenient.List(text, "CAP alerts", func(_ func() string, raw []byte) { r.dashboard(raw) })
 		if bad := r.bad.Done().Rejects; err == nil && len(bad) > 0 && len(r.doc.Messages)+len(r.doc.Links) == 0 {
 			r.bad.Clear()
@@ -56,6 +57,7 @@ func (r *jsonReader) document(text []byte) error {
 		return err
 	}
 	listed := doc.Listed != ""
+	defer func() { r.doc.List = listed }()
 	for _, name := range list.Lists { // an object by identifier
 		switch raw := doc.Head[name]; {
 		case raw == nil:

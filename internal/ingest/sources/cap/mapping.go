@@ -54,7 +54,7 @@ var colours = map[string]hazard.Severity{
 }
 
 // greenForm matches events that state themselves that there is nothing to warn about.
-var greenForm = regexp.MustCompile(`(?i)\b(nivel|nivell|cod|aviso) verde?\b|\bgreen (warning|level|alert)\b`)
+var greenForm = regexp.MustCompile(`(?i)\b(nivel|nivell|cod|aviso) verde?\b|\bgreen (warning|level|alert)\b|\b(warning|level|alert)( level)?: green\b`)
 
 // awarenessLevels are the numbers of MeteoAlarm's awareness_level.
 var awarenessLevels = map[int]string{0: "white", 1: "green", 2: "yellow", 3: "orange", 4: "red"}
@@ -114,7 +114,7 @@ func plainLevel(m *Alert, in *Info, k kind) level {
 	if s, ok := colours[strings.ToLower(in.Param("AEMET-Meteoalarm nivel"))]; ok {
 		return level{s, in.Param("AEMET-Meteoalarm nivel")}
 	}
-	if greenForm.MatchString(in.Event) && is(in.Severity, "Minor", "Unknown") {
+	if greenForm.MatchString(in.Event) && !is(in.Severity, "Severe", "Extreme") { // if the two contradict each other, it is shown
 		return level{hazard.NoSeverity, hazard.CleanLine(in.Event)}
 	}
 	if v := strings.ToLower(in.parameterEnding(":Colour")); v != "" {

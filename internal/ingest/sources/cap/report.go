@@ -28,6 +28,9 @@ const (
 	// again is the largest time between two issues of one alert with different identifiers
 	// (wmo-raf/cap-aggregator issue 107).
 	again = time.Hour
+	// endless is how long an alert without an end lasts from its issue, or as long as its type if
+	// that is longer.
+	endless = 24 * time.Hour
 	// maxID bounds an identifier, in bytes.
 	maxID = 255
 	// maxInfo and maxRefs bound the info blocks and references of one message. Real ones have up to 20, and up to 39.
@@ -41,8 +44,8 @@ const (
 // to alerts gives an empty batch; Links returns their addresses. It returns a *source.PayloadError,
 // and what was readable, if the payload as a whole is not in the feed's format.
 //
-// No batch is Whole, because CAP does not say that alerts missing in an index are over. Copies of a
-// message count as one record. Messages with the same identifier, sender and time but different
+// CAP does not say what a list of alerts means, so a batch is only Whole if the sender's practice is
+// known (Practice.Lists). Copies of a message count as one record. Messages with the same identifier, sender and time but different
 // content are all suspect. An unreadable part of a shown message, such as a polygon, becomes a
 // note.
 func Parse(cfg Config, payload []byte, now hazard.Instant) (source.Batch, error) {
@@ -53,12 +56,13 @@ func Parse(cfg Config, payload []byte, now hazard.Instant) (source.Batch, error)
 			doc.Links, err = links, nil
 		}
 	}
-	p := parser{cfg: cfg, now: now, Batch: lenient.Batch{Batch: source.Batch{Links: doc.Links, Read: len(doc.Bad)}}, seen: map[string]*seen{}}
+	p := parser{cfg: cfg, now: now, Batch: lenient.Batch{Batch: source.Batch{Links: doc.Links, Read: len(doc.Bad)}}, seen: map[string]*seen{}, said: map[string][]int{}}
 	p.Add(doc.Bad...)
 	for i := range doc.Messages {
 		p.record(&doc.Messages[i], i)
 	}
 	p.holdContradictions()
+	p.listed(&doc, err == nil)
 	return p.Done(), err
 }
 
@@ -67,6 +71,8 @@ type parser struct {
 	cfg  Config
 	now  hazard.Instant
 	seen map[string]*seen
+	said map[string][]int // identity of a warning → its reports; see listed
+	none []string         // names of the messages that make no report
 }
 
 // seen is a message that was read with one combination of sender, identifier and time.
@@ -105,10 +111,14 @@ func (p *parser) record(m *Message, i int) {
 	}
 	if len(reports) == 0 {
 		p.Ignored++
+		p.none = append(p.none, plain(hazard.CleanLine(m.Sender), hazard.CleanLine(m.Identifier)))
 	}
-	for _, r := range reports {
+	for _, report := range reports {
+		if r.listKey != "" {
+			p.said[r.listKey] = append(p.said[r.listKey], len(p.Reports))
+		}
 		s.reports = append(s.reports, len(p.Reports))
-		p.Reports = append(p.Reports, r)
+		p.Reports = append(p.Reports, report)
 	}
 }
 
@@ -141,6 +151,8 @@ type reader struct {
 	unplaced []string
 	doubts   []string
 	common   hazard.Report
+	// listKey is the identity of the warning, if the list speaks for it: see parser.listed.
+	listKey string
 }
 
 // read makes the reports of the alert. There are none if it is not a hazard by the tables, or not
@@ -198,12 +210,15 @@ func (r *reader) read() ([]hazard.Report, error) {
 		for _, g := range groups {
 			g.ended = hazard.EndCancelled
 		}
-		return r.finish(r.states(groups)), nil
-	}
-	if cancel {
+	} else if cancel {
 		return r.finish([]hazard.Report{r.cancel(groups)}), nil
 	}
-	return r.finish(r.states(groups)), nil
+	var reports []hazard.Report
+	for _, w := range r.warnings(groups) {
+		r.common = w.common
+		reports = append(reports, r.finish(r.states(&w))...)
+	}
+	return reports, nil
 }
 
 // readSent reads the time of issue of the message, or the time from which it is valid if the time
@@ -321,6 +336,9 @@ func (r *reader) groups(cancel bool) []*group {
 		}
 		g.infos = append(g.infos, in)
 	}
+	if r.cfg.Practice.Identity == ByDay && len(r.refs) == 0 && !cancel {
+		groups = eachArea(groups)
+	}
 	kept := groups[:0]
 	for _, g := range groups {
 		if r.complete(g) {
@@ -389,8 +407,8 @@ func (r *reader) complete(g *group) bool {
 		r.unplaced = append(r.unplaced, g.shapeless...)
 	}
 	g.own()
-	r.times(g)
-	g.ended = cmp.Or(ending(g), g.ended)
+	// That it is over is read before its end, which is often meaningless then.
+	g.ended = ending(g)
 	if update := is(r.m.MsgType, "Update"); g.ended == "" && g.in.Over(update) {
 		if update || len(r.refs) > 0 {
 			g.ended = hazard.EndAllClear
@@ -398,6 +416,7 @@ func (r *reader) complete(g *group) bool {
 			g.doubts = append(g.doubts, fmt.Sprintf("event: %.60q says that it is over, but refers to no message that it ends", hazard.CleanLine(g.in.Event)))
 		}
 	}
+	r.times(g)
 	if g.ended == hazard.EndSuperseded {
 		g.successor = successor(g.in)
 	}
@@ -442,6 +461,8 @@ func ending(g *group) hazard.EndReason {
 		return hazard.EndSuperseded
 	case status == "ended":
 		return hazard.EndAllClear
+	case status == "cancelled":
+		return hazard.EndCancelled
 	}
 	if g.nothing || slices.ContainsFunc(g.in.ResponseType, func(w string) bool { return is(w, "AllClear") }) {
 		return hazard.EndAllClear
@@ -468,19 +489,17 @@ func preferred(infos []*Info, language string) *Info {
 	return infos[0]
 }
 
-// states returns the reports of an Alert or Update, one for each group. If the message follows
-// others, an additional first report without places replaces all earlier reports.
-func (r *reader) states(groups []*group) []hazard.Report {
+// states returns the reports of an Alert or Update about a warning, one for each group. If the
+// message follows others, an additional first report without places replaces all earlier reports.
+func (r *reader) states(w *warning) []hazard.Report {
+	groups := w.groups
 	// The worst comes last among the reports with the same time, because hazard.Derive takes name
 	// and type from the last one in force.
 	slices.SortStableFunc(groups, func(a, b *group) int {
 		return cmp.Or(-boolOrder(a.ended != "", b.ended != ""), cmp.Compare(a.severity, b.severity), cmp.Compare(a.rank(), b.rank()))
 	})
-	stem := hazard.CleanLine(r.m.Identifier)
+	stem := w.stem
 	first, follows := oldest(r.refs)
-	if follows {
-		stem = follower(first.id)
-	}
 	over, worst := true, groups[len(groups)-1]
 	for _, g := range groups {
 		over = over && g.ended != ""
@@ -505,6 +524,11 @@ func (r *reader) states(groups []*group) []hazard.Report {
 	}
 	alsoWhere(groups, reports)
 	alsoSaid(reports)
+	if w.replaces {
+		for n := len(groups); n < replaced; n++ {
+			reports[0].Replaces = append(reports[0].Replaces, part(stem, n+1))
+		}
+	}
 	if follows {
 		base := r.report(worst, nil)
 		base.Texts = nil
@@ -586,6 +610,9 @@ func (r *reader) report(g *group, notes []string) hazard.Report {
 	p.Start, p.End = g.start, g.end
 	if g.end == nil {
 		p.Renewed = &r.sent
+		if info, _ := g.typ.Info(); info.Life < endless {
+			p.LifeMS = endless.Milliseconds()
+		}
 	}
 	p.Places, p.Within, p.Areas, p.Point, p.Country = g.places, g.within, g.areas, g.point, r.m.country()
 	p.Creator = cmp.Or(r.cfg.Title, agency)

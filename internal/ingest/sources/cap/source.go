@@ -9,6 +9,9 @@ import (
 	"github.com/hazardd/hazardd/internal/ingest/source"
 )
 
+// Lives are how long alerts last if they state no end.
+var Lives = []source.Life{{Of: "an alert without an end", For: endless}}
+
 // Source describes the feed. Its default rank is that of a national authority, which is above
 // models, responders and curators. places are the shapes of places that the alerts name only by
 // codes.
@@ -26,6 +29,7 @@ func (c Config) Source(places Places) source.Source {
 		Countries:  c.Countries,
 		Hosts:      c.Hosts,
 		Lists:      c.Practice.lists(),
+		Lives:      Lives,
 		PlaceCodes: "UGC", // for counties and zones of the United States
 		Places:     func(source.Kept) source.Places { return places },
 	}

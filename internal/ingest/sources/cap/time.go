@@ -9,12 +9,13 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/lenient"
+	"github.com/hazardd/hazardd/internal/ingest/source"
 )
 
 // times sets the start and end of a group. If the end is not after the start, but after the time of
 // issue, it is replaced by the usual life of the type, because the alert must not vanish before it
-// begins. An end before the time of issue means that the alert is over. An end too far in the
-// future is ignored.
+// begins. For an end before the time of issue, see early. An end too far in the future is ignored,
+// and so is one that is only a stamp of the list.
 func (r *reader) times(g *group) {
 	read := func(field, text string) *hazard.Instant {
 		if strings.TrimSpace(text) == "" {
@@ -45,20 +46,48 @@ func (r *reader) times(g *group) {
 	if at, err := ParseTime(g.in.Param("eventEndingTime")); err == nil {
 		g.end = &at
 	}
+	if r.cfg.Practice.Expires == ExpiresStamp {
+		g.expiry, g.end = nil, nil
+	}
 	switch {
 	case g.end == nil:
 	case *g.end <= r.sent:
-		g.ended = hazard.EndExpired
-		g.start = min(g.start, *g.end)
+		r.early(g)
 	case *g.end > r.sent.Add(farAhead):
 		g.end = nil
 	case *g.end <= g.start:
 		info, _ := g.typ.Info()
 		g.end = new(g.start.Add(cmp.Or(info.Life, 24*time.Hour)))
 	}
+	if g.end == nil && g.ended == "" && !is(r.m.MsgType, "Cancel") {
+		g.notes = append(g.notes, r.endlessNote(g))
+	}
 	if g.start > r.now.Add(farAhead) {
 		g.doubts = append(g.doubts, fmt.Sprintf("onset: %v is more than 366 days ahead", g.start))
 	}
+}
+
+// early reads an end that is not after the time of issue. What it means depends on the sender. Of an
+// unknown one, the alert is shown as one without an end, unless the end is long before its issue:
+// then it is the end of something that is over.
+func (r *reader) early(g *group) {
+	switch p := &r.cfg.Practice; {
+	case g.ended != "":
+		g.start = min(g.start, *g.end)
+	case p.Early == EarlyOver, p.Early == EarlyUnknown && p.Lists.InForce != source.Yes && *g.end < r.sent.Add(-goesOn):
+		g.ended, g.start = hazard.EndExpired, min(g.start, *g.end)
+	default:
+		g.end, g.expiry = nil, nil
+	}
+}
+
+// endlessNote says how long an alert without an end is shown.
+func (r *reader) endlessNote(g *group) string {
+	if r.cfg.Practice.Lists.InForce == source.Yes {
+		return "the sender states no end: it lasts until the sender's list no longer holds it"
+	}
+	info, _ := g.typ.Info()
+	return fmt.Sprintf("the sender states no usable end, so it is shown for %d hours from its issue, or until a newer message", int(max(info.Life, endless).Hours()))
 }
 
 // ParseTime parses a CAP time with its offset. See lenient.Time.

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -60,7 +61,7 @@ func (r *reader) texts(g *group) []hazard.Text {
 			Language: r.tongue(in), Own: in == g.in, Name: r.nameOf(in), Lead: lead(r.agency(in), in, g.level, r.sent),
 			Event: hazard.CleanLine(Text(lenient.Cut(in.Event, maxTitle))), Headline: Text(lenient.Cut(in.Headline, maxContact)),
 			Description: shortened(Text(in.Description), maxDescription), Instruction: shortened(Text(in.Instruction), maxInstruction),
-			Sender: hazard.CleanLine(Text(lenient.Cut(in.SenderName, maxTitle))), Contact: shortened(Text(in.Contact), maxContact),
+			Sender: r.senderName(in), Contact: shortened(Text(in.Contact), maxContact),
 			Audience: shortened(Text(in.Audience), maxContact), Severity: g.severity,
 		}
 		t.Web, _ = WebAddress(in.Web)
@@ -97,7 +98,19 @@ func (r *reader) nameOf(in *Info) string {
 
 // agency returns the name of the sender of a block, for people.
 func (r *reader) agency(in *Info) string {
-	return cmp.Or(hazard.CleanLine(Text(lenient.Cut(in.SenderName, maxTitle))), r.cfg.Title, hazard.CleanLine(r.m.Sender))
+	return cmp.Or(r.senderName(in), r.cfg.Title, hazard.CleanLine(r.m.Sender))
+}
+
+// cmaForm matches an identifier of China's meteorological administration: the number of the office,
+// and a time. Its senderName is the person who signs; the office is the sender, with underscores.
+var cmaForm = regexp.MustCompile(`^[0-9]{14}_[0-9]{14}$`)
+
+// senderName returns the name of the office that sends a block. It never is that of a person.
+func (r *reader) senderName(in *Info) string {
+	if cmaForm.MatchString(hazard.CleanLine(r.m.Identifier)) {
+		return hazard.CleanLine(strings.ReplaceAll(r.m.Sender, "_", " "))
+	}
+	return hazard.CleanLine(Text(lenient.Cut(in.SenderName, maxTitle)))
 }
 
 // alsoSaid adds texts to the worst report of a message. They come from reports whose places are all
