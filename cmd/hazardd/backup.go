@@ -18,6 +18,7 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/backup"
 	"github.com/hazardd/hazardd/internal/store/blob"
+	"github.com/hazardd/hazardd/internal/tell/subscription"
 )
 
 type backupCmd struct {
@@ -76,8 +77,36 @@ func (b *backupCmd) Run(ctx context.Context, c *console, g *globals) error {
 		} else if err := c.print(r, r.write); err != nil {
 			return err
 		}
-		return missing(r.Missing, r.Damaged)
+		return errors.Join(c.keep(ctx, s, g.Data), missing(r.Missing, r.Damaged))
 	})
+}
+
+// keep says which keys to keep beside a backup of a store.
+func (c *console) keep(ctx context.Context, s *store.Store, data string) error {
+	n, _, err := s.Subscriptions.Count(ctx)
+	if n > 0 {
+		c.note("subscriptions in it: %d, and not the key of their addresses: keep %s apart from the backup. Without it nobody of them is told after a restore.", n, filepath.Join(data, subscription.KeyFile))
+	}
+	return err
+}
+
+// bring says which keys a restored or moved store needs and does not find in a data folder.
+func (c *console) bring(ctx context.Context, s *store.Store, data, database string) error {
+	path := filepath.Join(data, subscription.KeyFile)
+	key, err := subscription.ReadKey(path, false)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	n, err := key.Unread(ctx, s.Subscriptions)
+	if n == 0 {
+		return err
+	}
+	do := fmt.Sprintf("copy the old server's addresses.key to %s before you start the server", path)
+	if database != "" {
+		do = "start the servers with --address-key and the old server's addresses.key"
+	}
+	c.note("subscriptions in it: %d, and the key of their addresses is not in %s: %s. Without it nobody of them is told.", n, data, do)
+	return err
 }
 
 func summary(file string, m *backup.Manifest, totals *backup.Totals, begin time.Time) *backupResult {
@@ -173,7 +202,7 @@ func (r *restoreCmd) Run(ctx context.Context, c *console, g *globals) error {
 	}
 	c.note("The history goes on under new numbers. What was committed after the backup is not there: streams, pages and webhooks that know it are told.")
 	noteAltered(c, result.Altered)
-	return missing(result.Missing, result.Damaged)
+	return errors.Join(g.withStore(ctx, func(s *store.Store) error { return c.bring(ctx, s, g.Data, g.Database) }), missing(result.Missing, result.Damaged))
 }
 
 func noteAltered(c *console, rows int64) {
@@ -234,13 +263,22 @@ func (m *migrateCmd) Run(ctx context.Context, c *console, g *globals) error {
 		}
 		out := &backupResult{Epoch: s.Epoch(), Change: last, Rows: result.Rows(), Files: result.Files, Missing: result.Missing, Damaged: result.Damaged, Altered: result.Altered, Resumed: result.Resumed,
 			Seconds: time.Since(begin).Seconds()}
-		out.sentence = fmt.Sprintf("moved change %d and %d rows, compared on both sides: start the servers with hazardd serve%s", last, out.Rows, to.flags())
+		flags, data := to.flags(), to.Data
+		if to.Database != "" { // which has no default for the key
+			data = from.Data
+			if n, _, err := s.Subscriptions.Count(ctx); err != nil {
+				return err
+			} else if n > 0 {
+				flags += " --address-key " + filepath.Join(data, subscription.KeyFile)
+			}
+		}
+		out.sentence = fmt.Sprintf("moved change %d and %d rows, compared on both sides: start the servers with hazardd serve%s", last, out.Rows, flags)
 		if err := c.print(out, out.write); err != nil {
 			return err
 		}
 		c.note("The history is the same, so clients continue where they were. Never start a server on the old database again: it would give the same numbers to other changes.")
 		noteAltered(c, result.Altered)
-		return missing(result.Missing, result.Damaged)
+		return errors.Join(c.bring(ctx, s, data, to.Database), missing(result.Missing, result.Damaged))
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/backup/continuous"
 	"github.com/hazardd/hazardd/internal/store/blob"
 )
@@ -111,5 +112,6 @@ func (r *restoreCmd) continuous(ctx context.Context, c *console, g *globals) (er
 		return err
 	}
 	c.note("The history goes on under new numbers. What was committed after that moment is not there: streams, pages and webhooks that know it are told.")
-	return errors.Join(broken(found), missing(found.Missing, nil))
+	bring := g.withStore(ctx, func(s *store.Store) error { return c.bring(ctx, s, g.Data, g.Database) })
+	return errors.Join(bring, broken(found), missing(found.Missing, nil))
 }

@@ -1,7 +1,12 @@
 package app
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/hazardd/hazardd/internal/atlas/region"
@@ -11,8 +16,9 @@ import (
 	"github.com/hazardd/hazardd/internal/tell/subscription"
 )
 
-// newNotify creates the service that notifies subscribers.
-func (s *Service) newNotify() (*subscription.Service, error) {
+// newNotify creates the service that notifies subscribers. A key is only made for a store without
+// subscriptions: those of another server were encrypted with its key.
+func (s *Service) newNotify(ctx context.Context) (*subscription.Service, error) {
 	cfg := &s.cfg
 	var sender channel.Sender = s.channels
 	if cfg.Sender != nil {
@@ -23,18 +29,62 @@ func (s *Service) newNotify() (*subscription.Service, error) {
 		Text: func(n message.Notice) string { return n.Text() }}
 	path, make := cfg.AddressKey, false
 	if path == "" && cfg.Database == "" {
-		path, make = filepath.Join(cfg.DataDir, subscription.KeyFile), true
+		any, err := s.Store.Subscriptions.Any(ctx)
+		if err != nil {
+			return nil, err
+		}
+		path, make = filepath.Join(cfg.DataDir, subscription.KeyFile), !any
 	}
 	if path == "" {
 		c.NoKey = "this server keeps no subscriptions: its nodes need a common key for addresses (setting address-key)"
 		return subscription.New(c), nil
 	}
 	key, err := subscription.ReadKey(path, make)
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !make && cfg.AddressKey == "":
+		c.NoKey = "the key of the addresses is missing: copy it from the old server to " + path
+	case err != nil:
 		return nil, err
 	}
 	c.Key = key
 	return subscription.New(c), nil
+}
+
+// missingKey says that something in the store needs a key that this server does not have.
+type missingKey struct {
+	name string // "addresses"
+	text string // what does not work, and what mends it
+}
+
+// checkKeys finds the missing keys.
+func (s *Service) checkKeys(ctx context.Context) error {
+	unread, err := s.notify.Key.Unread(ctx, s.Store.Subscriptions)
+	if err != nil {
+		return err
+	}
+	var missing []missingKey
+	if unread > 0 {
+		mend := "copy addresses.key from the old server's data folder to " + filepath.Join(s.cfg.DataDir, subscription.KeyFile)
+		if s.cfg.Database != "" || s.cfg.AddressKey != "" {
+			mend = "name its file with --address-key"
+		}
+		missing = append(missing, missingKey{"addresses", fmt.Sprintf("subscriptions that are told nothing: %d, since their addresses were encrypted with another key. Stop the server, %s, and start it again", unread, mend)})
+	}
+	for _, m := range missing {
+		if before := s.missing.Load(); before == nil || !slices.Contains(*before, m) {
+			s.cfg.Logger.Error("a key is missing", "key", m.name, "consequence", m.text)
+		}
+	}
+	s.missing.Store(&missing)
+	return nil
+}
+
+// missingKeys returns what checkKeys has found last.
+func (s *Service) missingKeys() []missingKey {
+	if missing := s.missing.Load(); missing != nil {
+		return *missing
+	}
+	return nil
 }
 
 // org returns the id of the organization with that acronym.

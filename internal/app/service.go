@@ -92,7 +92,8 @@ type Service struct {
 	kept     atomic.Pointer[map[string][]byte] // states of the sources from the last read
 	draining atomic.Bool
 	skew     atomic.Int64 // nanoseconds
-	moved    atomic.Bool  // the store was moved to another database, so this view is out of date
+	missing  atomic.Pointer[[]missingKey]
+	moved    atomic.Bool // the store was moved to another database, so this view is out of date
 	pruned   pruneMeasures
 	unread   sync.Map // connections that have sent no request yet
 	// FirstPassword is the password of the user admin, if Open created that user because there was
@@ -229,14 +230,16 @@ func (s *Service) openView(ctx context.Context) (err error) {
 }
 
 // openTelling prepares webhooks and messages to subscribers.
-func (s *Service) openTelling(context.Context) (err error) {
+func (s *Service) openTelling(ctx context.Context) (err error) {
 	s.webhooks = webhook.New(webhook.Config{Store: s.Store, Tail: s.tail, Standing: s.Auth.Standing, ParseFilter: s.parseFilter, Languages: s.cfg.Languages, Targets: outbound.Targets{Allow: s.cfg.WebhookAllow},
 		BaseURL: s.cfg.PublicURL, Version: s.cfg.Version, Now: s.cfg.Clock.Now, Logger: s.cfg.Logger})
 	if s.channels, err = openChannels(&s.cfg, s.Store); err != nil {
 		return err
 	}
-	s.notify, err = s.newNotify()
-	return err
+	if s.notify, err = s.newNotify(ctx); err != nil {
+		return err
+	}
+	return s.checkKeys(ctx)
 }
 
 // openIngest prepares polling, and the pictures that sources link to.
@@ -342,7 +345,11 @@ func (s *Service) handler(registry *prometheus.Registry) http.Handler {
 		Counting:  !s.cfg.NoExposure,
 		Grid:      s.people.Grid,
 		Ready: func() admin.Readiness {
-			return admin.Readiness{Reason: s.ready(), Damaged: len(s.Store.Quarantine.Found())}
+			is := admin.Readiness{Reason: s.ready(), Damaged: len(s.Store.Quarantine.Found())}
+			for _, m := range s.missingKeys() {
+				is.MissingKeys = append(is.MissingKeys, m.name)
+			}
+			return is
 		},
 		BaseURL:   s.cfg.PublicURL,
 		Provider:  s.provider,
@@ -391,6 +398,9 @@ func (s *Service) ready() error {
 	}
 	if age := s.Now().Time().Sub(s.live.ReadAt().Time()); age > maxStaleView {
 		return fmt.Errorf("the store has been unreachable for %v; lists are as of then, without the hazards that have ended since", age.Round(time.Second))
+	}
+	for _, m := range s.missingKeys() {
+		return errors.New(m.text)
 	}
 	if by, _ := s.cfg.Clock.Step(); by > 0 {
 		return fmt.Errorf("this machine's clock was set %v ahead; service time follows it once it has kept that time for %v", by.Round(time.Second), clock.Settle)
@@ -672,7 +682,7 @@ func (s *Service) tick(ctx context.Context) error {
 			purged = time.Now()
 			s.forgetFirstPassword(now)
 			err = errors.Join(err, s.Auth.Rotate(ctx, now), s.Auth.Purge(ctx, now), s.Auth.LapseIdentities(ctx, now),
-				s.Store.Drafts.Purge(ctx, now.Add(-edit.DraftsKept)))
+				s.Store.Drafts.Purge(ctx, now.Add(-edit.DraftsKept)), s.checkKeys(ctx))
 		}
 		if err != nil && ctx.Err() == nil && !warned {
 			s.cfg.Logger.Warn("cannot refresh users, keys and source states", "error", err)

@@ -20,6 +20,9 @@ func (a *Operations) healthz(w http.ResponseWriter, _ *http.Request) error {
 type Readiness struct {
 	Reason  error // why the service is not ready; nil if it is
 	Damaged int   // records that are damaged and left out
+	// MissingKeys are the names of keys that the store needs and the server does not have:
+	// "addresses". Then it is not ready.
+	MissingKeys []string
 }
 
 // readyz reports whether a load balancer should send requests here.
@@ -31,13 +34,14 @@ func (a *Operations) readyz(w http.ResponseWriter, _ *http.Request) error {
 		status, reason, code = "not ready", is.Reason.Error(), http.StatusServiceUnavailable
 	}
 	text, err := json.Marshal(struct {
-		Ready   bool   `json:"ready"`
-		Status  string `json:"status"`
-		Reason  string `json:"reason,omitzero"`
-		Damaged int    `json:"damaged"` // records that were left out; the rest is served
-		Change  int64  `json:"change"`
-		AgeMS   int64  `json:"view_age_ms"`
-	}{code == http.StatusOK, status, reason, is.Damaged, a.Live.View(now).Number(), max(0, int64(now-a.Live.ReadAt()))})
+		Ready   bool     `json:"ready"`
+		Status  string   `json:"status"`
+		Reason  string   `json:"reason,omitzero"`
+		Damaged int      `json:"damaged"` // records that were left out; the rest is served
+		Missing []string `json:"missing_keys"`
+		Change  int64    `json:"change"`
+		AgeMS   int64    `json:"view_age_ms"`
+	}{code == http.StatusOK, status, reason, is.Damaged, append([]string{}, is.MissingKeys...), a.Live.View(now).Number(), max(0, int64(now-a.Live.ReadAt()))})
 	if err != nil {
 		return err
 	}

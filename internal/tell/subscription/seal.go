@@ -1,6 +1,7 @@
 package subscription
 
 import (
+	"context"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/hkdf"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/auth/secret"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 // Key encrypts addresses and signs links. It is not in the database, so a reader of the database or
@@ -79,6 +81,29 @@ func (k *Key) open(id, sealed string) (map[string]string, error) {
 		return nil, errors.New("the addresses of a subscription cannot be decrypted: this is not the key that they were encrypted with")
 	}
 	return addresses, nil
+}
+
+// Unread counts the subscriptions of a store whose addresses key k does not decrypt; with no key,
+// all of them. Nobody of these is told anything.
+func (k *Key) Unread(ctx context.Context, subscriptions *store.Subscriptions) (n int, err error) {
+	const page = 500
+	for after := ""; ; {
+		list, err := subscriptions.Of(ctx, "", true, after, page)
+		if err != nil {
+			return n, err
+		}
+		for i := range list {
+			if k == nil {
+				n++
+			} else if _, err := k.open(list[i].ID, list[i].Sealed); err != nil {
+				n++
+			}
+		}
+		if len(list) < page {
+			return n, nil
+		}
+		after = list[page-1].ID
+	}
 }
 
 // hash returns a keyed hash of a text that must be compared but not revealed.
