@@ -252,7 +252,7 @@ func (e *Editor) settle(ctx context.Context, who Author, d deed, w *waits, clock
 		if err != nil {
 			return err
 		}
-		unknown := reach.People == nil && len(s.areas) > 0
+		unknown := reach.People == nil && (len(s.areas) > 0 || s.After.Somewhere())
 		if !e.warns(s.Saved) && (e.Two.People <= 0 || !unknown && int64(reach.Subscribers) < e.Two.People && (reach.People == nil || *reach.People < e.Two.People)) {
 			continue
 		}

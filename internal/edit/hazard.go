@@ -69,10 +69,14 @@ func (e *Editor) shape() func() {
 	return func() { <-e.shapes }
 }
 
-// keepAreas stores the given areas.
+// keepAreas stores the given areas. A given area or point is where the hazard is: no region or country
+// stands in for it any more.
 func (d *hazardDraft) keepAreas(tx *store.Tx) (err error) {
 	if d.areas != nil {
 		d.Areas, err = tx.KeepAreas(d.areas)
+	}
+	if d.areas != nil || d.Somewhere() && (d.Longitude != d.before.Longitude || d.Latitude != d.before.Latitude) {
+		d.Displace()
 	}
 	return err
 }

@@ -31,8 +31,12 @@ type record struct {
 	Successor string `json:"successor"`
 	Note      string `json:"note"`
 	AreaRole  string `json:"area_role"` // role of the geometry: alert, impact, track, point
-	PageURL   string `json:"page_url"`
-	SymbolURL string `json:"symbol_url"`
+	// How well the place is known (hazard.PlaceKind), and where that is region or country, as what: its
+	// geometry is then no place where it is, but only a point to draw it at.
+	PlaceKind    string `json:"place_kind"`
+	PlaceKnownAs string `json:"place_known_as"`
+	PageURL      string `json:"page_url"`
+	SymbolURL    string `json:"symbol_url"`
 	// What was measured: an object of values by quantity.
 	Measurements measured `json:"measurements"`
 	// Who lives in its area, with a low and a high estimate; null: not known.
@@ -78,7 +82,7 @@ func newRecord(e *Entry, base string, role hazard.AreaRole) *record {
 	r := &record{
 		Hazard: wire.FromHazard(h, e.Products, base), StartTime: h.Start.String(), EndTime: h.End.String(), CreateTime: h.Created.String(),
 		LastUpdateTime: h.LastUpdate.String(), UpdateTime: h.Updated.String(), SeverityRank: int(h.Severity), Source: h.Source, Reason: string(h.Reason),
-		Note: h.Note, AreaRole: string(role), PageURL: pageURL(base, h), SymbolURL: symbolURL(base, h),
+		Note: h.Note, AreaRole: string(role), PlaceKind: string(h.Place()), PlaceKnownAs: h.PlaceKnownAs, PageURL: pageURL(base, h), SymbolURL: symbolURL(base, h),
 		Measurements: h.Measurements,
 	}
 	if e := h.Exposed(); e != nil && e.People != nil {

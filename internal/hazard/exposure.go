@@ -27,6 +27,7 @@ type Exposure struct {
 // The reasons why the number of people is unknown.
 const (
 	WhyNoArea    = "no area is known, only a point or a line"
+	WhyNoPlace   = "only a region or country is known"
 	WhyIntricate = "the area is too intricate to count in"
 )
 

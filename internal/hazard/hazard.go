@@ -65,6 +65,14 @@ type Hazard struct {
 	Spoken *Spoken `json:"-"`
 
 	Areas []AreaRef `json:"areas,omitzero"`
+	// Placed says how well the place is known. Empty means that the areas tell: see Place, which
+	// readers use.
+	Placed PlaceKind `json:"place_kind,omitzero"`
+	// PlaceKnownAs names the region or the countries, in English, if Somewhere.
+	PlaceKnownAs string `json:"place_known_as,omitzero"`
+	// StandIns are where the hazard possibly is, if Somewhere. They are not its area: nobody is
+	// counted in them, and nothing in them is filled.
+	StandIns []AreaRef `json:"stand_ins,omitzero"`
 	// Measurements holds each quantity once, from the most authoritative source that reports it, in
 	// order of names.
 	Measurements []Measurement `json:"measurements,omitzero"`
@@ -177,7 +185,7 @@ func (h *Hazard) EditedField(field string) bool {
 // Equal reports whether two states have the same content for a reader. It ignores when and by whom
 // they were written.
 func (h *Hazard) Equal(o *Hazard) bool {
-	return equalScalars(h, o) && slices.Equal(h.Areas, o.Areas) && slices.Equal(h.Edited, o.Edited) && slices.Equal(h.Sources, o.Sources) &&
+	return equalScalars(h, o) && slices.Equal(h.Areas, o.Areas) && equalPlace(h, o) && slices.Equal(h.Edited, o.Edited) && slices.Equal(h.Sources, o.Sources) &&
 		slices.Equal(h.Measurements, o.Measurements) && slices.EqualFunc(h.Shapes, o.Shapes, ShapesRef.same) && EqualTexts(h.Texts, o.Texts) && h.Exposure.Equal(o.Exposure)
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -371,12 +372,13 @@ func (t *Table) Named(row []any) (geometries []string, file string, err error) {
 		return nil, file, err
 	}
 	var state struct {
-		Areas []hazard.AreaRef `json:"areas"`
+		Areas    []hazard.AreaRef `json:"areas"`
+		StandIns []hazard.AreaRef `json:"stand_ins"`
 	}
 	if err := json.Unmarshal([]byte(body), &state); err != nil {
 		return nil, "", fmt.Errorf("table %s: %w", t.Name, err)
 	}
-	for _, ref := range state.Areas {
+	for _, ref := range slices.Concat(state.Areas, state.StandIns) {
 		geometries = append(geometries, ref.Digest)
 	}
 	return geometries, "", nil

@@ -438,6 +438,7 @@ func decodeHazard(n int64, body string) (*hazard.Hazard, error) {
 		return nil, fmt.Errorf("stored hazard of change %d: %w", n, err)
 	}
 	h.Version = n
+	h.Upgrade()
 	return h, nil
 }
 

@@ -385,8 +385,8 @@ func (r *searching) matches(ctx context.Context, h *hazard.Hazard, now hazard.In
 	if !f.MatchRecord(h, now) || !f.NeedsShapes() {
 		return f.MatchRecord(h, now), nil
 	}
-	shapes, err := r.store.shapesOf(ctx, r.q, h.Areas)
-	return err == nil && f.MatchAt(h, query.Footprint(h, shapes), now), err
+	shapes, err := r.store.shapesOf(ctx, r.q, f.Refs(h))
+	return err == nil && f.MatchAt(h, f.Places(h, shapes), now), err
 }
 
 // passes reports whether a row's hazard matches the parts of the filter that the row cannot decide:
@@ -415,8 +415,8 @@ func (r *searching) passes(ctx context.Context, found find.Row) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	shapes, err := r.store.shapesOf(ctx, r.q, h.Areas)
-	return err == nil && f.MatchPlace(query.Footprint(h, shapes)), err
+	shapes, err := r.store.shapesOf(ctx, r.q, f.Refs(h))
+	return err == nil && f.MatchPlace(f.Places(h, shapes)), err
 }
 
 // holds reports whether a row's hazard matches the filter's Where, if the row alone cannot decide.

@@ -80,6 +80,6 @@ func (x *Selection) Match(ctx context.Context, h *hazard.Hazard) (bool, error) {
 	if !f.MatchRecord(h, recorded) || !f.NeedsShapes() {
 		return f.MatchRecord(h, recorded), nil
 	}
-	shapes, err := x.store.Hazards.Shapes(ctx, h.Areas)
-	return err == nil && f.MatchAt(h, query.Footprint(h, shapes), recorded), err
+	shapes, err := x.store.Hazards.Shapes(ctx, f.Refs(h))
+	return err == nil && f.MatchAt(h, f.Places(h, shapes), recorded), err
 }

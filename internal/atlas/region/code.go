@@ -283,14 +283,11 @@ func territory(letters string) string {
 		return letters
 	case letters == "BC":
 		return "CA"
-	case stateCodes[letters] != "" || slices.Contains(seas, letters):
+	case stateCodes[letters] != "" || seas[letters] != "":
 		return "US"
 	}
 	return ""
 }
-
-// seas are the letters of marine zones: NWS Directive 10-302, "Marine and coastal services abbreviations".
-var seas = []string{"AM", "AN", "GM", "LC", "LE", "LH", "LM", "LO", "LS", "PH", "PK", "PM", "PS", "PZ", "SL"}
 
 func stateOf(number string) string {
 	for letters, n := range stateCodes {

@@ -143,6 +143,12 @@ var fields = sync.OnceValue(func() []Field {
 				yield(string(role))
 			}
 		}), text: func(h *hazard.Hazard) string { return string(h.ShownRole()) }},
+		{Name: "place_kind", Title: "How well its place is known", Values: ids(func(yield func(string)) {
+			for _, k := range hazard.PlaceKinds() {
+				yield(string(k))
+			}
+		}), text: func(h *hazard.Hazard) string { return string(h.Place()) }},
+		{Name: "place_known_as", Title: "Region or country, where nothing smaller is known", text: func(h *hazard.Hazard) string { return h.PlaceKnownAs }},
 		{Name: "language", Title: "Language of its authority's words", text: inTexts(func(t *hazard.Text) string { return t.Language })},
 		{Name: "headline", Title: "Headline", text: inTexts(func(t *hazard.Text) string { return t.Headline })},
 		{Name: "instruction", Title: "Instruction", text: inTexts(func(t *hazard.Text) string { return t.Instruction })},

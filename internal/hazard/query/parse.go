@@ -90,6 +90,11 @@ var filters = []parameter{
 	{"near", func(*parser, string) {}}, // with radius
 	{"radius", func(*parser, string) {}},
 	{"intersects", (*parser).intersects},
+	{"possible", func(p *parser, v string) {
+		if p.Possible = v == "true"; !p.Possible && v != "false" {
+			p.fault("possible", "%.60q is not one of true, false", v)
+		}
+	}},
 	{"datetime", (*parser).datetime},
 	{"updated_since", func(p *parser, v string) { p.UpdatedSince = p.moment("updated_since", v) }},
 	{"measure", (*parser).measures},
@@ -539,6 +544,9 @@ func (f *Filter) Values() url.Values {
 	}
 	if f.Area != nil {
 		v.Set("intersects", f.Area.Text)
+	}
+	if f.Possible {
+		v.Set("possible", "true")
 	}
 	if f.Life != nil {
 		v.Set("datetime", moment(f.Life.From, hazard.MinInstant)+"/"+moment(f.Life.To, hazard.MaxInstant))

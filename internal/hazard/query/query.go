@@ -38,6 +38,9 @@ type Filter struct {
 	Box  *geo.Box
 	Near *Near
 	Area *Area
+	// Possible also finds hazards that are somewhere in a region or country (hazard.Somewhere), by
+	// their stand-ins. Without it no place finds them.
+	Possible bool
 
 	// Life is a period in which the hazard must be active at some point, from its start to its end,
 	// both included. A hazard that goes on and does not end by itself has no end.
@@ -124,10 +127,10 @@ func (m Measure) holds(h *hazard.Hazard) bool {
 // Span is a time from one moment to another, both included.
 type Span struct{ From, To hazard.Instant }
 
-// Match reports whether h, as of now, matches. shapes are the geometries of its areas; they may be
-// nil if NeedsShapes is false.
+// Match reports whether h, as of now, matches. shapes are the geometries of Refs; they may be nil if
+// NeedsShapes is false.
 func (f *Filter) Match(h *hazard.Hazard, shapes []geo.Shape, now hazard.Instant) bool {
-	return f.MatchRecord(h, now) && f.MatchAt(h, Footprint(h, shapes), now)
+	return f.MatchRecord(h, now) && f.MatchAt(h, f.Places(h, shapes), now)
 }
 
 // MatchAt is the part of Match that needs the geometry: places is the footprint of h.
@@ -185,12 +188,33 @@ func (f *Filter) NeedsShapes() bool {
 	return f.Box != nil || f.Near != nil || f.Area != nil || f.Where.NeedsShapes()
 }
 
-// Footprint returns a hazard's place: all its areas, or its point if it has none.
+// Footprint returns a hazard's place: all its areas, or its point if it has none. A hazard that is
+// somewhere in a region or country has no place.
 func Footprint(h *hazard.Hazard, shapes []geo.Shape) []geo.Shape {
-	if len(shapes) == 0 {
+	switch {
+	case h.Somewhere():
+		return nil
+	case len(shapes) == 0:
 		return []geo.Shape{geo.Place(h.Longitude, h.Latitude)}
 	}
 	return shapes
+}
+
+// Refs returns the geometries by which the filter finds h: those of its areas, or with Possible
+// those of its stand-ins. Places turns them into places.
+func (f *Filter) Refs(h *hazard.Hazard) []hazard.AreaRef {
+	if f.Possible && h.Somewhere() {
+		return h.StandIns
+	}
+	return h.Areas
+}
+
+// Places returns the places by which the filter finds h. shapes are the geometries of Refs.
+func (f *Filter) Places(h *hazard.Hazard, shapes []geo.Shape) []geo.Shape {
+	if f.Possible && h.Somewhere() {
+		return shapes
+	}
+	return Footprint(h, shapes)
 }
 
 // MatchPlace reports whether places satisfy the filter: each of Box, Near and Area must intersect
@@ -213,6 +237,9 @@ func meetsBy(intersects func(a, b geo.Shape) bool, b geo.Box, s geo.Shape) bool 
 // MayMatchPlace decides MatchAt from the bounds of a hazard's footprint: yes, no, or undecided.
 func (f *Filter) MayMatchPlace(b geo.Box) (match, sure bool) {
 	match, sure = true, f.Near == nil && f.Area == nil && !f.Where.NeedsShapes()
+	if f.Possible && b.South > 90 { // it has no place, and is possibly anywhere
+		return !f.NeedsShapes(), !f.NeedsShapes()
+	}
 	for _, wanted := range f.Bounds() {
 		if !wanted.Overlaps(b) {
 			return false, true

@@ -558,7 +558,7 @@ func (c *Cond) match(h *subject, places []geo.Shape) bool {
 	case CondNull:
 		return h.has(c.Field) == c.Not
 	case CondMeets:
-		return slices.ContainsFunc(places, c.meets) != c.Not
+		return len(places) > 0 && slices.ContainsFunc(places, c.meets) != c.Not // without a place neither is known
 	}
 	return false
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hazardd/hazardd/internal/atlas/gazetteer"
 	"github.com/hazardd/hazardd/internal/atlas/region"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/geo/lru"
@@ -118,22 +119,41 @@ func (a areas) place(list []hazard.Area, named []geo.Shape) (placed []placedArea
 	return placed
 }
 
-// place returns the area of an event: one shape per role, in the order of areaRoles; empty if
-// unknown. If a wider place, or the outline of the country, replaces an unknown shape, it adds a
-// note to state. all holds the reports of all sources that state combines.
-func (w *writer) place(state *hazard.EventState, all []hazard.EventState) []placedArea {
+// place is where an event is, as well as it is known.
+type place struct {
+	areas []placedArea // one shape per role, in the order of areaRoles
+	coded bool         // shapes behind codes are among them
+	// Where no area and no point is known, the event is somewhere in these: kind is region or country,
+	// knownAs names them, and point stands for them. Otherwise kind is empty.
+	kind     hazard.PlaceKind
+	knownAs  string
+	standIns []placedArea
+	point    hazard.Point
+}
+
+// unknown reports whether not even a region or country is known.
+func (p *place) unknown() bool { return len(p.areas) == 0 && p.kind == "" }
+
+// place returns where an event is. If a wider place, or the region or country, replaces an unknown
+// shape, it adds a note to state. all holds the reports of all sources that state combines.
+func (w *writer) place(state *hazard.EventState, all []hazard.EventState) place {
 	named, missing, wider := w.named(state)
-	placed := w.in.areas.place(state.Head.Areas, named)
+	at := place{areas: w.in.areas.place(state.Head.Areas, named), coded: len(named) > 0}
 	switch {
 	case len(missing) == 0:
 	case wider:
-		state.Head.Notes = append(slices.Clone(state.Head.Notes), fmt.Sprintf("the area is that of wider places: no shape is known of all of %s", sample(state.Places)))
+		remark(state, "the area is that of wider places: no shape is known of all of %s", sample(state.Places))
 	case len(named) > 0:
-		state.Head.Notes = append(slices.Clone(state.Head.Notes), fmt.Sprintf("the area lacks places with unknown shapes: %s", sample(missing)))
-	case len(placed) == 0 && state.Ended == "":
+		remark(state, "the area lacks places with unknown shapes: %s", sample(missing))
+	case len(at.areas) == 0 && state.Ended == "":
 		return w.standIn(state, all)
 	}
-	return placed
+	return at
+}
+
+// remark adds a note to a state.
+func remark(state *hazard.EventState, format string, args ...any) {
+	state.Head.Notes = append(slices.Clone(state.Head.Notes), fmt.Sprintf(format, args...))
 }
 
 // named returns the shapes of the places that came without a geometry, and the codes of unknown
@@ -167,12 +187,13 @@ func shapesOf(ctx context.Context, places source.Places, codes, within []string)
 	return shapes, missing, wider
 }
 
-// standIn returns the area of a hazard if no shape of its places is known: the area from another of
-// its sources, or else the outline of the country, or nil. It is not used for joins (see where).
-func (w *writer) standIn(state *hazard.EventState, all []hazard.EventState) []placedArea {
+// standIn returns the place of a hazard if no shape of its places is known: the area from another of
+// its sources, or else its point, or else the regions that its places are in, or else its country. It
+// is not used for joins (see where).
+func (w *writer) standIn(state *hazard.EventState, all []hazard.EventState) place {
 	home, ok := w.in.known.Countries[state.PlacesOf]
 	if !ok {
-		return nil
+		return place{}
 	}
 	// Another source of the hazard may know the place better, although it has less authority.
 	all = slices.SortedFunc(slices.Values(all), func(a, b hazard.EventState) int {
@@ -185,21 +206,73 @@ func (w *writer) standIn(state *hazard.EventState, all []hazard.EventState) []pl
 		}
 		shapes, _, _ := w.named(o)
 		if placed := w.in.areas.place(o.Head.Areas, shapes); len(placed) > 0 {
-			return placed
+			return place{areas: placed, coded: len(shapes) > 0}
 		}
 	}
-	from := state.Head.Country
-	if state.Head.Point != nil { // a point is better than the outline of a country
-		from, home = "", nil
+	if state.Head.Point != nil {
+		remark(state, "only the position is known: no shape is known of %s", sample(state.Places))
+		return place{}
 	}
-	outline, countries := region.OutlineOf(state.Places, from, home)
+	if at, ok := regionsOf(state.Places, state.Head.Country, home); ok {
+		remark(state, "the place is only known as %s: no shape is known of %s", at.knownAs, sample(state.Places))
+		return at
+	}
+	outline, countries := region.OutlineOf(state.Places, state.Head.Country, home)
 	if outline.IsZero() {
-		return nil
+		return place{}
 	}
+	at := place{kind: hazard.PlaceCountry, standIns: []placedArea{{hazard.OutlineOfPlace, outline}}}
 	var names []string
 	for _, c := range countries {
-		names = append(names, fmt.Sprintf("%s (%s)", c.Name, c.Code))
+		names = append(names, c.Name)
 	}
-	state.Head.Notes = append(slices.Clone(state.Head.Notes), fmt.Sprintf("the area is all of %s: no shape is known of %s", strings.Join(names, " and "), sample(state.Places)))
-	return []placedArea{{hazard.AlertArea, outline}}
+	at.knownAs = strings.Join(names, ", ")
+	at.point.Lon, at.point.Lat = outline.Point()
+	remark(state, "the place is only known as %s: no shape is known of %s", at.knownAs, sample(state.Places))
+	return at
 }
+
+// regionsOf returns the regions that places with unknown shapes are in: those around their codes, and
+// those named by their words in the country. It is not ok unless each place is known to be in one.
+func regionsOf(places []string, country string, home []string) (at place, ok bool) {
+	if country == "" && len(home) == 1 {
+		country = home[0]
+	}
+	var all []region.Wider
+	for _, p := range places {
+		if text, inWords := strings.CutPrefix(p, "area:"); inWords {
+			found := gazetteer.Regions(country, text)
+			if len(found) == 0 {
+				return place{}, false
+			}
+			all = append(all, found...)
+			continue
+		}
+		r, ok := region.WiderOf(p)
+		if !ok {
+			return place{}, false
+		}
+		all = append(all, r)
+	}
+	var names []string
+	for _, r := range all {
+		if slices.Contains(names, r.Name) {
+			continue
+		}
+		role := hazard.ExtentOfPlace
+		if r.Outlined {
+			role = hazard.OutlineOfPlace
+		}
+		names = append(names, r.Name)
+		at.standIns = append(at.standIns, placedArea{role, r.Shape})
+	}
+	if len(names) == 0 || len(names) > maxRegions {
+		return place{}, false
+	}
+	at.kind, at.knownAs = hazard.PlaceRegion, strings.Join(names, ", ")
+	at.point.Lon, at.point.Lat = all[0].Lon, all[0].Lat // of several the first: between them may be none
+	return at, true
+}
+
+// maxRegions bounds the regions that stand in for one hazard: of more, the country tells as much.
+const maxRegions = 12

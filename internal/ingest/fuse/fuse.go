@@ -421,8 +421,8 @@ func (w *writer) settle(id int64, newUUID uuid.UUID, all []hazard.EventState) (h
 		}
 	}
 	state := hazard.Combine(all, w.in.known.Authority, w.now)
-	placed := w.place(&state, all)
-	if before == nil && state.Head.Point == nil && len(placed) == 0 {
+	at := w.place(&state, all)
+	if before == nil && state.Head.Point == nil && at.unknown() {
 		return nil, false, errNoPlace
 	}
 	base := before
@@ -430,15 +430,17 @@ func (w *writer) settle(id int64, newUUID uuid.UUID, all []hazard.EventState) (h
 		base = withoutEnd(before, r)
 		delete(w.reopened, id)
 	}
-	if h, err = w.hazardOf(newUUID, base, &state, placed); err != nil {
+	if h, err = w.hazardOf(newUUID, base, &state, &at); err != nil {
 		return nil, false, err
 	}
 	different = before == nil || !h.Equal(before)
 	if different {
-		if slices.ContainsFunc(placed, func(p placedArea) bool { return p.shape.Coarse() }) {
+		if slices.ContainsFunc(at.areas, func(p placedArea) bool { return p.shape.Coarse() }) {
 			w.res.Coarse = append(w.res.Coarse, h.UUID)
 		}
-		w.stamp(h)
+		if before == nil || !h.PlacedAnew(before) {
+			w.stamp(h)
+		}
 		err := w.tx.SaveHazard(h, before)
 		// A source's forbidden change is stored as its error, and the other events continue. An
 		// editor gets the error instead.

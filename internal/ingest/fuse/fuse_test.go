@@ -279,7 +279,8 @@ func TestAlertIsPlacedByItsZonesElseByTheirCountiesElseByItsCountryElseHeld(t *t
 		t.Errorf("once its country is known: %+v", res)
 	}
 	lesotho := d.event("cap", "AREA")
-	if len(lesotho.Areas) != 1 || lesotho.Latitude > -29 || lesotho.Latitude < -30.5 || !strings.Contains(lesotho.Description, "Note: the area is all of Lesotho (LS): no shape is known of [area:The Lowlands]") {
+	if len(lesotho.Areas) != 0 || len(lesotho.StandIns) != 1 || lesotho.Place() != hazard.PlaceCountry || lesotho.PlaceKnownAs != "Lesotho" ||
+		lesotho.Latitude > -29 || lesotho.Latitude < -30.5 || !strings.Contains(lesotho.Description, "Note: the place is only known as Lesotho: no shape is known of [area:The Lowlands]") {
 		t.Errorf("at %v %v, %q", lesotho.Longitude, lesotho.Latitude, lesotho.Description)
 	}
 
@@ -288,8 +289,9 @@ func TestAlertIsPlacedByItsZonesElseByTheirCountiesElseByItsCountryElseHeld(t *t
 	if res := d.apply("nws", noon, live, sea); res.New != 1 {
 		t.Errorf("with a zone that is not known: %+v", res)
 	}
-	if h := d.event("nws", "SEA"); !strings.Contains(h.Description, "Note: the area is all of United States (US): no shape is known of [GMZ999]") {
-		t.Errorf("the country is used without a note: %q", h.Description)
+	if h := d.event("nws", "SEA"); h.Place() != hazard.PlaceRegion || len(h.Areas) != 0 || h.Latitude < 18 || h.Latitude > 31 ||
+		!strings.Contains(h.Description, "Note: the place is only known as the Gulf of Mexico off the United States: no shape is known of [GMZ999]") {
+		t.Errorf("the sea is used without a note: %v at %v %v, %q", h.Place(), h.Longitude, h.Latitude, h.Description)
 	}
 	square := `{"type":"Polygon","coordinates":[[[-82,24],[-81,24],[-81,25],[-82,25],[-82,24]]]}`
 	if err := d.store.Sources.SavePlace(t.Context(), "nws", "GMZ999", "Straits", square, noon); err != nil {
@@ -298,7 +300,7 @@ func TestAlertIsPlacedByItsZonesElseByTheirCountiesElseByItsCountryElseHeld(t *t
 	if res := d.apply("nws", noon+1, fuse.Options{Again: true}, sea); res.Updated != 1 {
 		t.Errorf("once its zone is known: %+v", res)
 	}
-	if h := d.event("nws", "SEA"); h.Longitude != -81.5 || h.Latitude < 24.4 || h.Latitude > 24.6 || len(h.Areas) != 1 || strings.Contains(h.Description, "Note:") {
+	if h := d.event("nws", "SEA"); h.Longitude != -81.5 || h.Latitude < 24.4 || h.Latitude > 24.6 || len(h.Areas) != 1 || h.Place() != hazard.PlaceCode || len(h.StandIns) != 0 || strings.Contains(h.Description, "Note:") {
 		t.Errorf("placed at %v %v, %q", h.Longitude, h.Latitude, h.Description)
 	}
 	if n, err := d.store.Reports.CountHeld(t.Context(), "nws"); n != 0 || err != nil {

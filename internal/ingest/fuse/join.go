@@ -250,7 +250,8 @@ func (w *writer) where(own *hazard.EventState) *hazard.Point {
 // nowhere reports whether the place of an event is unknown.
 func (w *writer) nowhere(own *hazard.EventState) bool {
 	alone := *own
-	return own.Head.Point == nil && len(w.place(&alone, []hazard.EventState{alone})) == 0
+	at := w.place(&alone, []hazard.EventState{alone})
+	return own.Head.Point == nil && at.unknown()
 }
 
 func samePoint(a, b *hazard.Point) bool { return a == b || a != nil && b != nil && *a == *b }

@@ -15,7 +15,7 @@ import (
 )
 
 // hazardOf returns the hazard after what its sources reported, before it is known whether anything differs. Fields that an editor has set stay.
-func (w *writer) hazardOf(newUUID uuid.UUID, before *hazard.Hazard, state *hazard.EventState, placed []placedArea) (*hazard.Hazard, error) {
+func (w *writer) hazardOf(newUUID uuid.UUID, before *hazard.Hazard, state *hazard.EventState, at *place) (*hazard.Hazard, error) {
 	head := &state.Head
 	h := &hazard.Hazard{
 		UUID: newUUID, Status: hazard.Active, AutoExpire: true, Created: w.now, OrgID: -1, AppID: 0,
@@ -37,7 +37,7 @@ func (w *writer) hazardOf(newUUID uuid.UUID, before *hazard.Hazard, state *hazar
 			f()
 		}
 	}
-	holdPoint(head, placed)
+	holdPoint(head, at.areas)
 	set("hazard_Name", func() { h.Name = hazard.CleanLine(head.Name) })
 	set("description", func() { h.Description = described(head) })
 	h.Texts = textsOf(h, head)
@@ -48,7 +48,7 @@ func (w *writer) hazardOf(newUUID uuid.UUID, before *hazard.Hazard, state *hazar
 	set("comment_Text", func() { h.Comment = hazard.Clean(head.Comment) })
 	set("severity_ID", func() { h.Severity = head.Severity })
 	set("autoexpire", func() { h.AutoExpire = !state.Open })
-	if err := w.position(h, state, placed); err != nil {
+	if err := w.position(h, state, at); err != nil {
 		return nil, err
 	}
 	if h.EditedField("status") { // an editor ended or retracted it: the source does not bring it back, nor moves its start behind that end
@@ -139,44 +139,70 @@ func textsOf(h *hazard.Hazard, head *hazard.Report) []hazard.Text {
 // position sets the hazard's point and areas. Of a hazard that was ended by a message that says
 // nothing of where it was, they stay; so they do while the shapes of its places are not known, but for
 // a mere point, which tells no more than the hazard's own.
-func (w *writer) position(h *hazard.Hazard, state *hazard.EventState, placed []placedArea) error {
-	head := &state.Head
-	if len(placed) == 0 && !h.EditedField("area") {
-		awaited := w.in.known.Places[state.PlacesOf] != nil && len(state.Places) > 0
-		switch {
-		case awaited:
-			if len(h.Areas) == 1 && h.Areas[0].Role == hazard.PointArea {
-				h.Areas = nil
-			}
-		case state.Ended == "":
-			h.Areas = nil
-		}
-	}
-	if !h.EditedField("area") && len(placed) > 0 {
-		var areas []hazard.Area
-		for _, p := range placed {
-			areas = append(areas, hazard.Area{Role: p.role, Geometry: p.shape.GeoJSON()})
-		}
-		refs, err := w.tx.KeepAreas(areas)
-		if err != nil {
+func (w *writer) position(h *hazard.Hazard, state *hazard.EventState, at *place) error {
+	if !h.EditedField("area") {
+		if err := w.area(h, state, at); err != nil {
 			return err
 		}
-		h.Areas = refs
 	}
 	if h.EditedField("longitude") || h.EditedField("latitude") {
 		return nil
 	}
-	switch {
+	switch head := &state.Head; {
 	case head.Point != nil:
 		h.Longitude, h.Latitude = head.Point.Lon, head.Point.Lat
-	case len(placed) > 0:
-		lon, lat := placed[0].shape.Point()
+	case len(at.areas) > 0:
+		lon, lat := at.areas[0].shape.Point()
 		h.Longitude, h.Latitude = round(lon), round(lat)
+	case h.Somewhere() && at.kind != "":
+		h.Longitude, h.Latitude = round(at.point.Lon), round(at.point.Lat)
 	}
 	if !(math.Abs(h.Longitude) <= 180 && math.Abs(h.Latitude) <= 90) {
 		return fmt.Errorf("%w: %v %v", errBadPoint, h.Longitude, h.Latitude)
 	}
 	return nil
+}
+
+// area sets the hazard's areas, or its stand-ins.
+func (w *writer) area(h *hazard.Hazard, state *hazard.EventState, at *place) error {
+	known := state.Head.Point != nil || h.EditedField("longitude") || h.EditedField("latitude")
+	awaited := w.in.known.Places[state.PlacesOf] != nil && len(state.Places) > 0
+	switch {
+	case len(at.areas) > 0:
+		refs, err := w.keep(at.areas)
+		if err != nil {
+			return err
+		}
+		h.Displace()
+		if h.Areas = refs; at.coded {
+			h.Placed = hazard.PlaceCode
+		}
+	case at.kind != "" && !known:
+		refs, err := w.keep(at.standIns)
+		if err != nil {
+			return err
+		}
+		h.Areas, h.Placed, h.PlaceKnownAs, h.StandIns = nil, at.kind, at.knownAs, refs
+	case h.Somewhere() && known:
+		h.Displace()
+	case awaited:
+		if len(h.Areas) == 1 && h.Areas[0].Role == hazard.PointArea {
+			h.Areas = nil
+		}
+	case state.Ended == "":
+		h.Displace()
+		h.Areas = nil
+	}
+	return nil
+}
+
+// keep stores areas.
+func (w *writer) keep(placed []placedArea) ([]hazard.AreaRef, error) {
+	var areas []hazard.Area
+	for _, p := range placed {
+		areas = append(areas, hazard.Area{Role: p.role, Geometry: p.shape.GeoJSON()})
+	}
+	return w.tx.KeepAreas(areas)
 }
 
 // round keeps a position to about 10 cm.

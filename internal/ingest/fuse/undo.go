@@ -215,7 +215,8 @@ func (w *writer) agree(h *hazard.Hazard) (*hazard.Hazard, error) {
 		return h, err
 	}
 	state := hazard.Combine(all, w.in.known.Authority, w.now)
-	r, err := w.hazardOf(h.UUID, h, &state, w.place(&state, all))
+	at := w.place(&state, all)
+	r, err := w.hazardOf(h.UUID, h, &state, &at)
 	if err != nil {
 		return nil, err
 	}

@@ -181,11 +181,11 @@ func (a *Lists) searchView(ctx context.Context, q query.Query, who *auth.Caller,
 	for h, total := range v.Hazards(view.Filter{}, who.Orgs) {
 		ok := q.MatchRecord(h, now)
 		if ok && q.NeedsShapes() {
-			shapes, err := a.Store.Hazards.Shapes(ctx, h.Areas)
+			shapes, err := a.Store.Hazards.Shapes(ctx, q.Refs(h))
 			if err != nil {
 				return nil, err
 			}
-			ok = q.MatchAt(h, query.Footprint(h, shapes), now)
+			ok = q.MatchAt(h, q.Places(h, shapes), now)
 		}
 		if ok {
 			list = append(list, one{h, total, q.Sort.Key(h)})

@@ -180,14 +180,17 @@ func sameSearched(h, o *hazard.Hazard) bool {
 }
 
 func samePlace(h, o *hazard.Hazard) bool {
-	return h.Longitude == o.Longitude && h.Latitude == o.Latitude && slices.Equal(h.Areas, o.Areas)
+	return h.Longitude == o.Longitude && h.Latitude == o.Latitude && slices.Equal(h.Areas, o.Areas) && h.Somewhere() == o.Somewhere() && slices.Equal(h.StandIns, o.StandIns)
 }
+
+// hasShapes reports whether the place of a hazard is more than its box tells.
+func hasShapes(h *hazard.Hazard) bool { return len(h.Areas) > 0 || h.Somewhere() }
 
 func sameText(h, o *hazard.Hazard) bool {
 	return h.Name == o.Name && h.Description == o.Description && hazard.EqualTexts(h.Texts, o.Texts)
 }
 
-// nowhere is the box of a hazard without a place.
+// nowhere is the box of a hazard without a place: of one that is somewhere in a region or country.
 var nowhere = geo.Box{West: 0, South: 100, East: 0, North: 100}
 
 // halves splits a box that crosses the antimeridian.

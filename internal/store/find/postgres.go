@@ -53,7 +53,7 @@ func (postgresIndexer) whole(w *Writing, h, _ *hazard.Hazard, box geo.Box, made,
 			bounds = excluded.bounds, bounds2 = excluded.bounds2, life = excluded.life,
 			written = int8range(least(s.made_ms, excluded.made_ms), CASE WHEN $5::boolean THEN NULL ELSE greatest(s.made_ms, excluded.made_ms, excluded.changed_ms) END, '[]')`,
 		h.ID, h.Version, int64(made), int64(changed), active, h.AutoExpire, string(h.Type), int64(h.Severity), string(h.Category), sourceText(h), int64(h.Start), int64(h.End),
-		int64(h.LastUpdate), len(h.Areas) > 0, box.West, box.South, box.East, box.North, boxText(parts[0]), second)
+		int64(h.LastUpdate), hasShapes(h), box.West, box.South, box.East, box.North, boxText(parts[0]), second)
 	return err
 }
 
@@ -108,6 +108,9 @@ func (f postgresFinder) conditions() {
 				}
 				parts, any.args = append(parts, "("+one.text+")"), append(any.args, one.args...)
 			}
+		}
+		if q.Possible { // and those that are nowhere
+			parts, any.args = append(parts, "s.bounds && ?::text::box"), append(any.args, boxText(geo.Box{West: -1, East: 1, South: 99, North: 101}))
 		}
 		f.where.add("("+strings.Join(parts, " OR ")+")", any.args...)
 	}

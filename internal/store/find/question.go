@@ -94,7 +94,8 @@ func (f *Question) filtered() {
 		c.add(where.text, where.args...)
 	}
 	for _, b := range q.Bounds() {
-		c.add(strings.Join(mayMeet(b), " AND "), boundsArgs(b)...)
+		in := f.meets(b)
+		c.add(in.text, in.args...)
 	}
 }
 

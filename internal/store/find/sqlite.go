@@ -59,7 +59,7 @@ func (ix sqliteIndexer) whole(w *Writing, h, before *hazard.Hazard, box geo.Box,
 	active := h.Status == hazard.Active
 	var first int64
 	err := w.tx.QueryRowContext(w.ctx, sqliteSave, h.ID, h.Version, int64(made), int64(changed), active, h.AutoExpire, string(h.Type), int64(h.Severity),
-		string(h.Category), sourceText(h), int64(h.Start), int64(h.End), int64(h.LastUpdate), len(h.Areas) > 0, box.West, box.South, box.East, box.North).Scan(&first)
+		string(h.Category), sourceText(h), int64(h.Start), int64(h.End), int64(h.LastUpdate), hasShapes(h), box.West, box.South, box.East, box.North).Scan(&first)
 	if err != nil {
 		return err
 	}
@@ -295,6 +295,11 @@ func (f sqliteFinder) boxes() condition {
 		for _, half := range halves(b) {
 			part := condition{where.text, slices.Clone(where.args)}
 			part.add("south <= ? AND north >= ? AND west <= ? AND east >= ?", half.North, half.South, half.East, half.West)
+			parts = append(parts, part)
+		}
+		if q.Possible { // and those that are nowhere
+			part := condition{where.text, slices.Clone(where.args)}
+			part.add("south >= 99")
 			parts = append(parts, part)
 		}
 	}

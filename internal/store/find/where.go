@@ -112,7 +112,7 @@ func (f *Question) told(c *query.Cond) condition {
 		return all
 	case query.CondMeets:
 		if !c.Not {
-			return conditionOf("("+strings.Join(mayMeet(c.Bounds), " AND ")+")", boundsArgs(c.Bounds)...)
+			return f.meets(c.Bounds)
 		}
 		return conditionOf("TRUE")
 	}
@@ -162,6 +162,16 @@ func truth(v bool) condition {
 // compared compares a column with n. Comparators are written as in SQL.
 func compared(column string, by cql.Comparator, n int64) condition {
 	return conditionOf(fmt.Sprintf("%s %s ?", column, by), n)
+}
+
+// meets returns the condition for rows whose box may intersect another box. If the filter also wants
+// hazards that are possibly there, those without a place are among them.
+func (f *Question) meets(b geo.Box) condition {
+	text := "(" + strings.Join(mayMeet(b), " AND ") + ")"
+	if f.Filter.Possible {
+		text = "(" + text + " OR s.south > 90)" // nowhere
+	}
+	return condition{text, boundsArgs(b)}
 }
 
 // mayMeet returns the conditions for rows whose box may intersect another box; boundsArgs returns

@@ -198,8 +198,12 @@ func AreasOf(ctx context.Context, s *store.Store, h *hazard.Hazard) ([]populatio
 	return areas, nil
 }
 
-// Count counts the people who live where h is. It reads the areas from the store.
+// Count counts the people who live where h is: nobody, if that is not known. It reads the areas from
+// the store.
 func Count(ctx context.Context, s *store.Store, grid *population.Grid, h *hazard.Hazard) (*hazard.Exposure, error) {
+	if h.Somewhere() {
+		return &hazard.Exposure{Of: h.ExposureKey(), Grid: grid.ID, Why: hazard.WhyNoPlace, Method: grid.Name, Year: grid.Year}, nil
+	}
 	areas, err := AreasOf(ctx, s, h)
 	if err != nil {
 		return nil, err
