@@ -38,6 +38,10 @@ type Change struct {
 	Fields []FieldChange `json:"fields,omitzero"`
 	// Redacted lists what was permanently removed from this state.
 	Redacted []Redaction `json:"redacted,omitzero"`
+	// PlaceKind says how well the place of the hazard is known. If it is region or country, the hazard
+	// is somewhere in PlaceKnownAs, and its point only stands for that.
+	PlaceKind    string `json:"place_kind,omitzero"`
+	PlaceKnownAs string `json:"place_known_as,omitzero"`
 	// The state after the change: exactly one of the two is set.
 	Hazard  *Hazard  `json:"hazard,omitzero"`
 	Product *Product `json:"product,omitzero"`
@@ -71,7 +75,7 @@ func FromChange(c *hazard.Change, total int, base string) Change {
 		return shown
 	}
 	shown.Hazard = new(FromHazard(c.Hazard, total, base))
-	shown.Undoes = c.Hazard.Undoes
+	shown.Undoes, shown.PlaceKind, shown.PlaceKnownAs = c.Hazard.Undoes, string(c.Hazard.Place()), c.Hazard.PlaceKnownAs
 	shown.Reason, shown.Note, shown.Retracted = string(c.Hazard.Reason), c.Hazard.Note, c.Hazard.Reason == hazard.EndRetracted
 	if c.Hazard.Successor != uuid.Nil {
 		shown.Successor = c.Hazard.Successor.String()

@@ -95,9 +95,11 @@ const (
 	capTypeName     = "hazardd:type"
 	capSeverityName = "hazardd:severity"
 	capCategoryName = "hazardd:category"
-	capPositionName = "hazardd:position" // lat,lon: a CAP area has no point of its own
-	capRoleName     = "hazardd:area"     // role of the area: alert, impact, track, point
-	capReasonName   = "hazardd:reason"   // why it ended
+	capPositionName = "hazardd:position"  // lat,lon: a CAP area has no point of its own
+	capPlaceName    = "hazardd:placeKind" // how well the place is known (hazard.PlaceKind)
+	capKnownName    = "hazardd:placeKnownAs"
+	capRoleName     = "hazardd:area"   // role of the area: alert, impact, track, point
+	capReasonName   = "hazardd:reason" // why it ended
 	capSuccessor    = "hazardd:successor"
 	capNameName     = "hazardd:name"    // the hazard's name in the language of the block, beside the authority's headline
 	capEnding       = "eventEndingTime" // MET Norway's: the end of the event, where that is not when the message expires
@@ -247,7 +249,7 @@ func relayNote(h *hazard.Hazard) string {
 func newInfo(e *Entry, base string, sent hazard.Instant) capInfo {
 	h := e.Hazard.Stored()
 	shape, role := e.shape()
-	return capInfo{
+	in := capInfo{
 		Language: "en", Category: cmp.Or(capCategories[h.Type], "Other"), Event: typeName(h.Type), Urgency: capUrgency(h, sent), Severity: cmp.Or(capSeverities[h.Severity], "Unknown"),
 		Certainty: capCertainty(h, sent), EventCode: []capValue{{capTypeName, string(h.Type)}}, Onset: capTime(h.Start),
 		SenderName: clean(cmp.Or(h.Creator, hostOf(base))), Headline: clean(h.Name), Description: clean(h.Description), Web: webURL(base, h),
@@ -255,6 +257,11 @@ func newInfo(e *Entry, base string, sent hazard.Instant) capInfo {
 			{capPositionName, pairs([]geo.Position{{h.Longitude, h.Latitude}}, ',', ' ')}, {capRoleName, string(role)}},
 		Area: capAreaOf(h, shape),
 	}
+	in.Parameter = append(in.Parameter, capValue{capPlaceName, string(h.Place())})
+	if h.Somewhere() {
+		in.Parameter = append(in.Parameter, capValue{capKnownName, clean(hazard.CleanLine(h.PlaceKnownAs))})
+	}
+	return in
 }
 
 // of returns the block with one text. Fields set by an editor are in every block. The level is the
@@ -277,7 +284,9 @@ func (in capInfo) of(h *hazard.Hazard, t *hazard.Text) capInfo {
 	if t.Web != "" && !h.EditedField("snc_url") {
 		in.Web = webURL("", &hazard.Hazard{URL: t.Web, UUID: h.UUID})
 	}
-	in.Area.Desc = cmp.Or(clean(t.Area), in.Area.Desc)
+	if !h.Somewhere() {
+		in.Area.Desc = cmp.Or(clean(t.Area), in.Area.Desc)
+	}
 	if t.Severity != hazard.NoSeverity && t.Severity < h.Severity && !t.Own && !h.EditedField("severity_ID") {
 		in.Severity = cmp.Or(capSeverities[t.Severity], "Unknown")
 		in.Parameter[0].Value = t.Severity.String()
@@ -333,8 +342,12 @@ func capIdentifier(h *hazard.Hazard, v Version) string {
 func capTime(i hazard.Instant) string { return i.Time().Format("2006-01-02T15:04:05") + "-00:00" }
 
 // capAreaOf returns the area. CAP's polygons have no holes, so polygons with holes are cut. Without
-// an area it is the point, as a circle with radius 0.
+// an area it is the point, as a circle with radius 0. Where only a region or country is known, it has
+// no geometry (section 3.2.4 wants the description alone).
 func capAreaOf(h *hazard.Hazard, shape geo.Shape) capArea {
+	if h.Somewhere() {
+		return capArea{Desc: clean(hazard.CleanLine(h.PlaceKnownAs))}
+	}
 	area := capArea{Desc: cmp.Or(clean(hazard.CleanLine(h.Name)), typeName(h.Type))}
 	for _, rings := range shape.WithoutHoles().Polygons() {
 		area.Polygon = append(area.Polygon, pairs(rings[0], ',', ' '))

@@ -20,6 +20,9 @@ type geoRSS struct {
 
 func (e *Entry) geoRSS() (g geoRSS) {
 	h := e.Hazard
+	if h.Somewhere() { // its point is no place where it is, and readers show nothing else
+		return g
+	}
 	shape, _ := e.shape()
 	polygons, lines, points := shape.Polygons(), shape.Lines(), shape.Points()
 	west, south, east, north := shape.Bounds()

@@ -73,6 +73,9 @@ func (c *Cache) key(w *Writer, h *hazard.Hazard, products int) fragmentKey {
 		add(string(a.Role))
 		add(a.Digest)
 	}
+	for _, text := range [...]string{string(h.Place()), h.PlaceKnownAs} {
+		add(text)
+	}
 	return fragmentKey{w.format, w.base, h.ID, h.Version, products, h.Status, h.Reason, h.LastUpdate, hash.Sum64()}
 }
 

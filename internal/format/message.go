@@ -202,6 +202,9 @@ func (m *Message) codes(in *capInfo) {
 	for _, rings := range outline.Polygons() {
 		in.Area.Polygon = append(in.Area.Polygon, pairs(rings[0], ',', ' '))
 	}
+	if h.Somewhere() { // and no code is known to hold it
+		return
+	}
 	if len(in.Area.Polygon) == 0 {
 		outline = geo.Circle(h.Longitude, h.Latitude, p.RadiusKm*1000)
 		in.Area.Circle = pairs([]geo.Position{{h.Longitude, h.Latitude}}, ',', ' ') + " " + strconv.FormatFloat(p.RadiusKm, 'f', -1, 64)

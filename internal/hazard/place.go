@@ -44,6 +44,22 @@ func (h *Hazard) Place() PlaceKind {
 // So it is at no place for certain, and possibly anywhere in its stand-ins.
 func (h *Hazard) Somewhere() bool { return h.Placed == PlaceRegion || h.Placed == PlaceCountry }
 
+// Drawn returns the geometries that a map draws of the hazard: its areas, or the outline of the region
+// that it is somewhere in, which is a line and never filled. The outline of a country is not drawn: it
+// says too little.
+func (h *Hazard) Drawn() []AreaRef {
+	if h.Placed != PlaceRegion {
+		return h.Areas
+	}
+	var outlines []AreaRef
+	for _, a := range h.StandIns {
+		if a.Role == OutlineOfPlace {
+			outlines = append(outlines, a)
+		}
+	}
+	return outlines
+}
+
 // Displace removes what is known of the place besides the point, before a better place is set.
 func (h *Hazard) Displace() { h.Placed, h.PlaceKnownAs, h.StandIns = "", "", nil }
 

@@ -481,9 +481,9 @@ func (w *Where) Match(h *hazard.Hazard, places []geo.Shape) bool {
 	return w.Root.match(&subject{h, nil}, places)
 }
 
-// MatchPart reports whether it holds of a part of h at a place, or, where h is nil, of a feature that belongs to no hazard.
-func (w *Where) MatchPart(h *hazard.Hazard, own Own, place geo.Shape) bool {
-	return w.Root.match(&subject{h, own}, []geo.Shape{place})
+// MatchPart reports whether it holds of a part of h at its places, or, where h is nil, of a feature that belongs to no hazard.
+func (w *Where) MatchPart(h *hazard.Hazard, own Own, places []geo.Shape) bool {
+	return w.Root.match(&subject{h, own}, places)
 }
 
 // subject is what a condition is asked of.

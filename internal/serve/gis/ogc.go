@@ -341,7 +341,7 @@ func (a *OGC) ogcQuery(r *http.Request, set *ogc.Set, values url.Values) (query.
 	var equals []*query.Where
 	known := []string{"bbox", "datetime", "limit", "cursor", "filter", "filter-lang", "filter-crs"}
 	if set.OfHazards {
-		known = append(known, "q")
+		known = append(known, "q", "possible")
 	}
 	parameters, fields := set.Parameters(), set.Queryables()
 	for name, list := range values {

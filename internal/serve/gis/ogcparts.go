@@ -68,7 +68,10 @@ type part struct {
 	id       string
 	own      query.Own
 	place    geo.Shape
-	geometry string         // GeoJSON
+	geometry string // GeoJSON
+	// standIns are where a part without a place of its own possibly is, if its hazard is only known to be
+	// somewhere in a region or country (hazard.Somewhere). The part has no place then: nil otherwise.
+	standIns []geo.Shape
 	from, to hazard.Instant // its time; to is 0 while it is current
 }
 
@@ -76,6 +79,17 @@ type part struct {
 // the part.
 func (p *part) after(hazardID int64, id string) bool {
 	return cmp.Or(cmp.Compare(p.number(), hazardID), strings.Compare(p.id, id)) > 0
+}
+
+// places returns where a filter finds the part.
+func (p *part) places(f *query.Filter) []geo.Shape {
+	switch {
+	case p.standIns == nil:
+		return []geo.Shape{p.place}
+	case f.Possible:
+		return p.standIns
+	}
+	return nil
 }
 
 func (p *part) number() int64 {
@@ -94,7 +108,7 @@ func (a *OGC) eachPart(ctx context.Context, set *ogc.Set, f *query.Filter, v *vi
 		for i := range list {
 			p := &list[i]
 			p.own["id"] = p.id
-			if f.Life != nil && (p.from > f.Life.To || p.to != 0 && p.to < f.Life.From) || !f.MatchPlace([]geo.Shape{p.place}) || f.Where != nil && !f.Where.MatchPart(p.hazard, p.own, p.place) {
+			if f.Life != nil && (p.from > f.Life.To || p.to != 0 && p.to < f.Life.From) || !f.MatchPlace(p.places(f)) || f.Where != nil && !f.Where.MatchPart(p.hazard, p.own, p.places(f)) {
 				continue
 			}
 			if err := each(p); err != nil {
@@ -132,6 +146,20 @@ func (a *OGC) partsOf(ctx context.Context, set *ogc.Set, v *view.View, h *hazard
 	life := hazard.Instant(0)
 	if h.AutoExpire {
 		life = h.End
+	}
+	if h.Somewhere() {
+		shapes, err := a.Store.Hazards.Shapes(ctx, h.StandIns)
+		if err != nil {
+			return nil, err
+		}
+		standIns := append([]geo.Shape{}, shapes...)
+		defer func() {
+			for i := range list {
+				if set.ID == ogc.Points || set.ID == ogc.Products && list[i].own["placed_by"] == "hazard" {
+					list[i].standIns = standIns
+				}
+			}
+		}()
 	}
 	switch set.ID {
 	case ogc.Points:

@@ -104,6 +104,7 @@ type Filter struct {
 	NearLat  *float64 `json:"near_lat,omitempty" jsonschema:"latitude of a place in degrees, with near_lon"`
 	RadiusKm float64  `json:"radius_km,omitempty" jsonschema:"how far around the place, in kilometers; 50 if left out"`
 	BBox     string   `json:"bbox,omitempty" jsonschema:"west,south,east,north in degrees"`
+	Possible bool     `json:"possible,omitempty" jsonschema:"with a place: also hazards that are only known to be somewhere in a region or country around it (place_kind region or country)"`
 	Datetime string   `json:"datetime,omitempty" jsonschema:"hazards alive in this period: RFC 3339 begin/end, .. for open"`
 	Status   string   `json:"status,omitempty" jsonschema:"active (default), expired or any"`
 	Lang     string   `json:"lang,omitempty" jsonschema:"languages for names and descriptions, best first, such as fr-CA,fr; an authority's own words where it has them, never a translation"`
@@ -211,6 +212,9 @@ func (f *Filter) values(at string) (url.Values, error) {
 		if text != "" {
 			v.Set(name, text)
 		}
+	}
+	if f.Possible {
+		v.Set("possible", "true")
 	}
 	if (f.NearLon == nil) != (f.NearLat == nil) {
 		return nil, errors.New("near_lon and near_lat go together")
@@ -407,6 +411,9 @@ func (t tools) about(ctx context.Context, in One, answer *Answer, data any, reco
 	lon, okLon := record["longitude"].(float64)
 	lat, okLat := record["latitude"].(float64)
 	kind, _ := record["type_ID"].(string)
+	if known, _ := record["place_known_as"].(string); known != "" { // its point only stands for the region or country
+		okLon = false
+	}
 	switch {
 	case in.At != "":
 		r.Coverage = unknownThen

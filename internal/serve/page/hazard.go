@@ -96,6 +96,7 @@ type view struct {
 	Made, Start, End, Updated moment
 	EndLabel                  string
 	Position, Degrees         string
+	KnownOnly                 string // instead of the position: the place is only known as a region or country
 	MapAlt                    string
 	Description               []block
 	Language, Dir             string // of the authority's text; empty: unknown
@@ -235,6 +236,9 @@ func (c *Hazard) view() *view {
 		Category: c.language().NameOf("category", string(h.Category)), Type: c.language().NameOf("type", string(h.Type)), Made: c.at(c.Now, c.Now), Start: c.at(h.Start, c.Now), End: c.at(h.End, c.Now), Updated: c.at(h.LastUpdate, c.Now),
 		Position: dms(h.Latitude, h.Longitude), Degrees: fmt.Sprintf("%s, %s", number(h.Latitude, 5), number(h.Longitude, 5)),
 		Description: blocks(h.Description), Note: blocks(h.Note), Comment: blocks(forPeople(h.Comment)), SourceLink: safeLink(h.URL, "https", "http"), Earlier: c.Earlier, Credits: c.Ground}
+	if h.Somewhere() {
+		v.KnownOnly = c.say("knownOnly", "known", h.PlaceKnownAs)
+	}
 	c.speak(v)
 	if v.Exercise {
 		v.Title = c.say("exerciseNamed", "name", v.Title)
@@ -328,6 +332,11 @@ func (c *Hazard) areas() (list []area, alt string) {
 		}
 		list = append(list, area{Role: c.say(roles[role]), What: c.say(roles[role] + "What"), Class: string(role), Size: size})
 		names = append(names, c.say(roles[role]))
+	}
+	if c.Hazard.Somewhere() {
+		known := c.Hazard.PlaceKnownAs
+		list = append(list, area{Role: c.say("areaUnknown"), What: c.say("areaUnknownWhat", "known", known), Class: string(hazard.PointArea)})
+		return list, c.say("knownOnly", "known", known)
 	}
 	if len(list) == 0 {
 		list = append(list, area{Role: c.say(roles[hazard.PointArea]), What: c.say(roles[hazard.PointArea] + "What"), Class: string(hazard.PointArea)})

@@ -51,6 +51,9 @@ func LandsOf(h *hazard.Hazard, divisions []population.Region) (l Lands) {
 
 // Pointed reports whether only a point or a line of a hazard is known.
 func Pointed(h *hazard.Hazard) bool {
+	if h.Somewhere() {
+		return false
+	}
 	if e := h.Exposed(); e != nil {
 		return e.Why == hazard.WhyNoArea
 	}

@@ -101,7 +101,7 @@ func (m *Map) draw() *drawing {
 	fmt.Fprintf(d, `<rect width="%d" height="%d" fill="%s"/>`, mapWidth, mapHeight, d.sea)
 	towns := d.ground(m.Ground)
 	d.graticule()
-	for _, role := range []hazard.AreaRole{hazard.ImpactArea, hazard.AlertArea, hazard.TrackArea} {
+	for _, role := range []hazard.AreaRole{hazard.OutlineOfPlace, hazard.ImpactArea, hazard.AlertArea, hazard.TrackArea} {
 		for i := range shapes {
 			if shapes[i].role == role && !(role == hazard.TrackArea && tracked(drawn)) {
 				d.shape(&shapes[i])
@@ -427,6 +427,10 @@ func (d *drawing) shape(s *shape) {
 		lines.WriteString(d.way(l, true))
 	}
 	dash := ""
+	if s.role == hazard.OutlineOfPlace { // it is somewhere in there: no area, and never filled
+		fmt.Fprintf(d, `<path d="%s" fill="none" stroke="%s" stroke-width="2" stroke-linejoin="round" stroke-dasharray="3 6"/>`, edges.String(), d.colour)
+		return
+	}
 	if s.role == hazard.ImpactArea {
 		dash = ` stroke-dasharray="9 5"`
 	}

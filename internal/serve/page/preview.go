@@ -28,6 +28,9 @@ func NewPreview(h *hazard.Hazard, now hazard.Instant, url, picture string) *Prev
 	level := severityName(h.Severity)
 	p := &Preview{Title: level + ": " + hazard.CleanLine(h.Name), URL: url, Picture: picture, Width: pictureWidth, Height: pictureWidth * mapHeight / mapWidth,
 		Alt: "Map around " + dms(h.Latitude, h.Longitude)}
+	if h.Somewhere() {
+		p.Alt = "Place known only as " + hazard.CleanLine(h.PlaceKnownAs)
+	}
 	until := "Ends " + at(h.End, now).Words
 	switch {
 	case !h.ActiveAt(now):
@@ -39,6 +42,9 @@ func NewPreview(h *hazard.Hazard, now hazard.Instant, url, picture string) *Prev
 		p.Title = "EXERCISE: " + p.Title
 	}
 	p.Text = level + " · " + typeName(h.Type) + " · " + until + "."
+	if h.Somewhere() {
+		p.Text += " " + p.Alt + "."
+	}
 	if text := strings.Join(strings.Fields(h.Description), " "); text != "" {
 		letters := []rune(text)
 		if len(letters) > previewText {

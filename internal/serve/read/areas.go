@@ -17,7 +17,6 @@ import (
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/hazard/query"
 	"github.com/hazardd/hazardd/internal/lang"
 	"github.com/hazardd/hazardd/internal/serve/encoded"
 	"github.com/hazardd/hazardd/internal/serve/route"
@@ -39,11 +38,16 @@ type areaFeature struct {
 type areaProperties struct {
 	UpdateDate string `json:"update_Date"`
 	Role       string `json:"role,omitzero"`
+	// How well the place is known. If it is region or country, the point only stands for PlaceKnownAs:
+	// the hazard is somewhere in it, and no window is known to hold it.
+	PlaceKind    string `json:"place_kind"`
+	PlaceKnownAs string `json:"place_known_as,omitzero"`
 }
 
 // activeAreas serves the places of the active hazards: the bounding boxes of all of them, or the
 // geometries of those in the parameter ids. A hazard without an area has a box around its point, so
-// a hazard without a box is not active.
+// a hazard without a box is not active. The outline of a region that a hazard is somewhere in is a
+// geometry too, with the role outline.
 func (a *Lists) activeAreas(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
 	values, err := route.Parameters(r, "ids")
 	if err != nil {
@@ -103,7 +107,10 @@ func (a *Lists) writeBoxes(ctx context.Context, out io.Writer, list iter.Seq2[*h
 		if err != nil {
 			return err
 		}
-		if err := writeFeature(out, &between, h, "", jsontext.Value("null"), query.Footprint(h, shapes)...); err != nil {
+		if len(shapes) == 0 {
+			shapes = []geo.Shape{geo.Place(h.Longitude, h.Latitude)}
+		}
+		if err := writeFeature(out, &between, h, "", jsontext.Value("null"), shapes...); err != nil {
 			return err
 		}
 	}
@@ -124,17 +131,18 @@ func (a *Lists) areasOf(w http.ResponseWriter, r *http.Request, v *view.View, id
 		if !ok {
 			continue
 		}
-		shapes, err := a.Store.Hazards.Shapes(r.Context(), h.Areas)
+		refs := h.Drawn()
+		shapes, err := a.Store.Hazards.Shapes(r.Context(), refs)
 		if err != nil {
 			return err
 		}
-		if len(shapes) == 0 {
-			shapes = query.Footprint(h, nil)
+		if len(h.Areas) == 0 {
+			shapes = append(shapes, geo.Place(h.Longitude, h.Latitude))
 		}
 		for j, s := range shapes {
 			role := hazard.PointArea
-			if j < len(h.Areas) {
-				role = h.Areas[j].Role
+			if j < len(refs) {
+				role = refs[j].Role
 			}
 			if err := writeFeature(&text, &between, h, role, jsontext.Value(s.GeoJSON()), s); err != nil {
 				return err
@@ -155,7 +163,7 @@ func writeFeature(out io.Writer, between *string, h *hazard.Hazard, role hazard.
 	*between = ","
 	b := geo.BoundsOf(places...)
 	return json.MarshalWrite(out, areaFeature{Type: "Feature", ID: h.ID, BBox: [4]float64{b.West, b.South, b.East, b.North}, Geometry: geometry,
-		Properties: areaProperties{UpdateDate: h.Updated.Digits(), Role: string(role)}})
+		Properties: areaProperties{UpdateDate: h.Updated.Digits(), Role: string(role), PlaceKind: string(h.Place()), PlaceKnownAs: h.PlaceKnownAs}})
 }
 
 func endFeatures(out io.Writer, between string) error {

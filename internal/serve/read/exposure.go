@@ -230,7 +230,7 @@ type Around struct {
 // count.
 func (a *Details) Around(ctx context.Context, h *hazard.Hazard) (*Around, error) {
 	counted := h.Exposed() != nil
-	if !counted && !pages.Pointed(h) {
+	if h.Somewhere() || !counted && !pages.Pointed(h) {
 		return &Around{}, nil
 	}
 	key := fmt.Sprint(h.ExposureKey(), h.Longitude, h.Latitude, counted)

@@ -28,7 +28,9 @@ type geography struct {
 	IsActive      bool     `json:"isActive"`
 	WKT           geometry `json:"wkt"`
 	WKTUnmodified geometry `json:"wktUnmodified"`
-	Role          string   `json:"role"` // alert, impact, track, or point if only that is known
+	PlaceKind     string   `json:"place_kind"`
+	PlaceKnownAs  string   `json:"place_known_as,omitzero"` // if PlaceKind is region or country
+	Role          string   `json:"role"`                    // alert, impact, track, or point if only that is known
 }
 
 // geometry is one geometry in the two forms of OGC 06-103r4.
@@ -54,6 +56,9 @@ type properties struct {
 	SeverityID string `json:"severity_ID"`
 	CategoryID string `json:"category_ID"`
 	Status     string `json:"status"`
+	// See geography.
+	PlaceKind    string `json:"place_kind"`
+	PlaceKnownAs string `json:"place_known_as,omitzero"`
 }
 
 // collection holds areas (feature), then shapes (shapeFeature).
@@ -100,7 +105,7 @@ func (a *Details) AlertGeography(w http.ResponseWriter, r *http.Request, _ *auth
 		for i, area := range areas {
 			out.Features = append(out.Features, feature{Type: "Feature", ID: h.UUID.String() + "/" + strconv.Itoa(i), Geometry: jsontext.Value(area.Geometry),
 				Properties: properties{Role: string(area.Role), HazardID: h.ID, UUID: h.UUID.String(), Name: h.Name, TypeID: string(h.Type),
-					SeverityID: h.Severity.String(), CategoryID: string(h.Category), Status: string(h.Status)}})
+					SeverityID: h.Severity.String(), CategoryID: string(h.Category), Status: string(h.Status), PlaceKind: string(h.Place()), PlaceKnownAs: h.PlaceKnownAs}})
 		}
 		shapes, _, err := a.shapesOf(r.Context(), h, refsOf(h), nil)
 		if err != nil {
@@ -113,7 +118,7 @@ func (a *Details) AlertGeography(w http.ResponseWriter, r *http.Request, _ *auth
 		return route.AnswerJSON(w, r, out, false)
 	}
 	out := geography{MagID: h.ID, UUID: h.UUID.String(), Title: h.Name, CreateDate: h.Created.Digits(), UpdateDate: h.Updated.Digits(), MagType: "Calculated",
-		Creator: h.Creator, IsActive: h.Status == hazard.Active, Role: string(areas[0].Role)}
+		Creator: h.Creator, IsActive: h.Status == hazard.Active, Role: string(areas[0].Role), PlaceKind: string(h.Place()), PlaceKnownAs: h.PlaceKnownAs}
 	var shapes []geo.Shape
 	for _, area := range areas {
 		if area.Role != areas[0].Role {

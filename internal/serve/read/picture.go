@@ -71,7 +71,7 @@ func (a *Pictures) mapPicture(w http.ResponseWriter, r *http.Request, who *auth.
 	w.Header()["Content-Type"] = []string{"image/png"}
 	r.Header.Del("Accept-Encoding") // pictures are already compressed
 	return a.drawnOnce(w, r, who, key, costOfPicture, func() ([]byte, error) {
-		areas, err := a.Store.Log.Areas(r.Context(), h.Areas)
+		areas, err := a.Store.Log.Areas(r.Context(), h.Drawn())
 		if err != nil {
 			return nil, err
 		}
@@ -130,7 +130,7 @@ func mostImportant(v *view.View) (lon, lat, zoom float64, ok bool) {
 	var first *hazard.Hazard
 	var key query.Key
 	for h := range v.Hazards(view.Filter{}, nil) {
-		if h.Drill() {
+		if h.Drill() || h.Somewhere() {
 			continue
 		}
 		if k := byImportance.Key(h); first == nil || byImportance.Compare(k, key) < 0 {

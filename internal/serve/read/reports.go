@@ -36,8 +36,12 @@ type report struct {
 	Point      *hazard.Point `json:"point,omitzero"`
 	// Measurements are the source's measurements, absent if there are none.
 	Measurements []measurement `json:"measurements,omitempty"`
-	Refs         []string      `json:"refs"`
-	URL          string        `json:"url,omitzero"`
+	// How well the place of the hazard is known, from all its reports, and if that is region or country,
+	// as what.
+	PlaceKind    string   `json:"place_kind"`
+	PlaceKnownAs string   `json:"place_known_as,omitzero"`
+	Refs         []string `json:"refs"`
+	URL          string   `json:"url,omitzero"`
 	// Notes say which parts are estimates or were unreadable, absent if there are none.
 	Notes []string `json:"notes,omitzero"`
 	// Texts are the source's own texts by language, the language of Name first. Absent if the
@@ -110,7 +114,7 @@ func (a *Details) reports(w http.ResponseWriter, r *http.Request, _ *auth.Caller
 		}
 		list = append(list, report{Payloads: payloads, Source: e.Source, SourceState: state.State, LastSuccess: state.LastSuccess, Event: e.Key, Joined: e.Joined, Version: strconv.FormatInt(head.Version, 10), Name: head.Name, Text: head.Description,
 			TypeID: string(head.Type), SeverityID: head.Severity.String(), Level: head.Level, StartDate: head.Start.Digits(), EndDate: said.Over().Digits(),
-			Ended: string(said.Ended), Point: head.Point, Refs: namesOf(head.Refs), URL: head.URL, Notes: head.Notes, Measurements: measurementsOf(head.Measurements), Texts: saidTexts(head.Texts)})
+			Ended: string(said.Ended), Point: head.Point, PlaceKind: string(h.Place()), PlaceKnownAs: h.PlaceKnownAs, Refs: namesOf(head.Refs), URL: head.URL, Notes: head.Notes, Measurements: measurementsOf(head.Measurements), Texts: saidTexts(head.Texts)})
 	}
 	return route.AnswerJSON(w, r, list, false)
 }

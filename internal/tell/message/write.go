@@ -243,6 +243,8 @@ func (w *letter) lead(it *Item, h *hazard.Hazard, over bool) (lead []string) {
 func (w *letter) where(it *Item) string {
 	place := w.quote(it.Place, maxPlace)
 	switch {
+	case it.Hazard.Somewhere():
+		return w.say("possibly", "known", w.quote(it.Hazard.PlaceKnownAs, maxPlace))
 	case it.DistanceKM == nil || !(*it.DistanceKM >= 0 && *it.DistanceKM < 50_000):
 		return place
 	case *it.DistanceKM == 0 && place == "":

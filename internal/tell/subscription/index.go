@@ -403,6 +403,9 @@ func (ix *index) near(shapes []geo.Shape, assets map[string]nearAsset, f func(*s
 			}
 		}
 	}
+	if len(shapes) == 0 { // nobody knows where it is
+		return
+	}
 	both := make([]geo.Shape, len(shapes))
 	for i, s := range shapes {
 		both[i] = s.BothSides()

@@ -7,7 +7,6 @@ import (
 
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/hazard/query"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/tell/channel"
 	"github.com/hazardd/hazardd/internal/tell/message"
@@ -114,12 +113,12 @@ func (s *Service) nearness(ctx context.Context, sub *subscription, h *hazard.Haz
 		near.inside = true
 		return near, nil
 	}
-	shapes, err := s.Store.Hazards.Shapes(ctx, h.Areas)
+	shapes, err := s.Store.Hazards.Shapes(ctx, possibly.Refs(h))
 	if err != nil {
 		return near, err
 	}
-	near.inside = len(shapes) < len(h.Areas) // a damaged area proves nobody to be outside
-	shapes = query.Footprint(h, shapes)
+	near.inside = len(shapes) < len(possibly.Refs(h)) // a damaged area proves nobody to be outside
+	shapes = possibly.Places(h, shapes)
 	both := make([]geo.Shape, len(shapes))
 	for i, x := range shapes {
 		both[i] = x.BothSides()

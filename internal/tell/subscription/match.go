@@ -210,6 +210,10 @@ type mailbox struct {
 	channel      string
 }
 
+// possibly finds a hazard that is somewhere in a region or country at all places there: nobody is left
+// out, and the message says that it is only possible.
+var possibly = query.Filter{Possible: true}
+
 // audience reads what decides who is notified of a changed hazard.
 func (s *Service) audience(ctx context.Context, h *hazard.Hazard, now hazard.Instant) (a audience, err error) {
 	told, err := s.Store.Notices.ToldOf(ctx, h.ID)
@@ -231,11 +235,11 @@ func (s *Service) audience(ctx context.Context, h *hazard.Hazard, now hazard.Ins
 	if a.waiting, err = s.Store.Notices.WaitingOfHazard(ctx, h.ID); err != nil || !h.ActiveAt(now) {
 		return a, err
 	}
-	shapes, err := s.Store.Hazards.Shapes(ctx, h.Areas)
+	shapes, err := s.Store.Hazards.Shapes(ctx, possibly.Refs(h))
 	if err != nil {
 		return a, fmt.Errorf("areas of hazard %d: %w", h.ID, err)
 	}
-	a.shapes = query.Footprint(h, shapes)
+	a.shapes = possibly.Places(h, shapes)
 	if a.assets, err = s.assetsNear(ctx, a.shapes); err != nil {
 		return a, fmt.Errorf("assets near hazard %d: %w", h.ID, err)
 	}

@@ -273,8 +273,11 @@ func stateLine(h *hazard.Hazard) string {
 	return fmt.Sprintf("%s %s %s · %s", emoji[h.Severity], word, hazard.CleanLine(h.Name), place(h))
 }
 
-// place is a hazard's point in degrees, as people write it.
+// place is a hazard's point in degrees, as people write it, or the region or country that it is in.
 func place(h *hazard.Hazard) string {
+	if h.Somewhere() {
+		return "place known only as " + hazard.CleanLine(h.PlaceKnownAs)
+	}
 	half := func(degrees float64, positive, negative string) string {
 		if degrees < 0 {
 			degrees, positive = -degrees, negative

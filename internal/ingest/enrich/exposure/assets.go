@@ -48,7 +48,7 @@ func WhereIs(ctx context.Context, s *store.Store, h *hazard.Hazard) (*Where, err
 			break
 		}
 	}
-	if !w.HasArea {
+	if !w.HasArea && !h.Somewhere() {
 		shapes = append(shapes, geo.Place(h.Longitude, h.Latitude))
 		for _, a := range areas {
 			shapes = append(shapes, a.Shape)

@@ -64,7 +64,7 @@ func Definition(base string) any {
 		path, name := "/collections/"+s.ID, camel(s.ID)
 		parameters := []any{ref("bbox"), ref("datetime"), ref("limit"), ref("filter"), ref("filter-lang"), ref("filter-crs"), ref("cursor"), f}
 		if s.OfHazards {
-			parameters = append(parameters, ref("q"))
+			parameters = append(parameters, ref("q"), ref("possible"))
 		}
 		for _, property := range slices.Sorted(maps.Keys(s.Parameters())) {
 			parameters = append(parameters, ref(property))
@@ -101,6 +101,7 @@ func Definition(base string) any {
 				"uuid":        object{"name": "uuid", "in": "path", "required": true, "description": "UUID or number of a hazard.", "schema": text},
 				"feature":     object{"name": "feature", "in": "path", "required": true, "description": "Id of a feature.", "schema": text},
 				"bbox":        object{"name": "bbox", "in": "query", "description": "West, south, east, north in degrees (CRS84); with six numbers the heights are not looked at. West above east crosses the antimeridian.", "style": "form", "explode": false, "schema": object{"type": "array", "minItems": 4, "maxItems": 6, "items": object{"type": "number"}}},
+				"possible":    one("possible", "With a place: also hazards that are only known to be somewhere in a region or country there (place_kind region or country).", object{"type": "boolean", "default": false}),
 				"datetime":    one("datetime", "A moment or an interval (RFC 3339), open with .. at either end: features whose time meets it.", text),
 				"limit":       one("limit", "The most features of a page. More than 1000 is 1000.", object{"type": "integer", "minimum": 1, "maximum": 1000, "default": 100}),
 				"type_ID":     several("type_ID", "Types.", enum(types)),

@@ -123,7 +123,7 @@ var sets = sync.OnceValue(func() []Set {
 })
 
 // shown are the properties of hazards that parts of hazards have too.
-var shown = []string{"hazard_ID", "uuid", "hazard_Name", "type_ID", "severity_ID", "severity_rank", "category_ID", "status", "start_time", "end_time"}
+var shown = []string{"hazard_ID", "uuid", "hazard_Name", "type_ID", "severity_ID", "severity_rank", "category_ID", "status", "start_time", "end_time", "place_kind", "place_known_as"}
 
 // Properties returns the properties of features of a set that are not hazards, in order. The id is
 // not among them, because a feature has it outside its properties.

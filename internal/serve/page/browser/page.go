@@ -241,7 +241,10 @@ func (a *Pages) pageOf(r *http.Request, h *hazard.Hazard, who *auth.Caller, now 
 	ctx := r.Context()
 	c = &pages.Hazard{Frame: a.frame(r), Now: now, Hazard: h, Ground: a.Pictures.Ground != nil, Symbol: a.symbolPath, Orgs: map[int64]string{}}
 	c.User = who.Name
-	if c.There = town.Zone(h.Latitude, h.Longitude); c.Zone == nil {
+	if !h.Somewhere() {
+		c.There = town.Zone(h.Latitude, h.Longitude)
+	}
+	if c.Zone == nil {
 		c.Zone = c.There
 	}
 	if a.Public.On() {
@@ -262,7 +265,7 @@ func (a *Pages) pageOf(r *http.Request, h *hazard.Hazard, who *auth.Caller, now 
 			c.Successor = s.ExpireAt(now)
 		}
 	}
-	if c.Areas, err = a.Store.Log.Areas(ctx, h.Areas); err != nil {
+	if c.Areas, err = a.Store.Log.Areas(ctx, h.Drawn()); err != nil {
 		return nil, false, err
 	}
 	near, err := a.Details.Around(ctx, h)
@@ -370,7 +373,7 @@ func (a *Pages) pageMap(w http.ResponseWriter, r *http.Request, _ *auth.Caller) 
 	if err != nil {
 		return err
 	}
-	areas, err := a.Store.Log.Areas(r.Context(), h.Areas)
+	areas, err := a.Store.Log.Areas(r.Context(), h.Drawn())
 	if err != nil {
 		return err
 	}
