@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/netip"
 	"time"
 
@@ -67,7 +68,10 @@ func (s *serveCmd) Run(ctx context.Context, c *console, g *globals) error {
 	if err != nil {
 		return err
 	}
-	cfg := app.Config{Version: about().Version, Logger: s.logger(c), Settings: app.Settings{
+	logger, flush := s.logger(c)
+	defer flush()
+	slog.SetDefault(logger) // also for package log, to which net/http writes where it has no logger
+	cfg := app.Config{Version: about().Version, Logger: logger, Settings: app.Settings{
 		Settings: serve.Settings{MaxFile: int64(s.MaxFile), SecurityContact: string(s.SecurityContact), Public: route.Public(s.Public),
 			PublicLimits: route.PublicLimits{Rate: bound(s.PublicRate), Requests: bound(s.PublicRequests), Streams: bound(s.PublicStreams)},
 			Requests: route.RequestLimits{UserRequests: bound(s.UserRequests), AllRequests: bound(s.AllRequests), UserRate: bound(s.UserRate), UserUploads: bound(s.UserUploads),
@@ -118,7 +122,7 @@ func (s *serveCmd) Run(ctx context.Context, c *console, g *globals) error {
 	if err != nil {
 		return err
 	}
-	if err := s.greet(c, g, running); err != nil {
+	if err := s.greet(c, g, running, logger); err != nil {
 		return errors.Join(err, running.Close())
 	}
 	err = running.Run(ctx)
@@ -139,8 +143,8 @@ func bound[N int | byteLimit](n N) N {
 
 // greet prints the first password, if there is one, and that the service is ready. If standard
 // output is not a terminal, it may be a journal that others read: the password then goes to a file
-// that only its owner can read, and greet prints the file's name.
-func (s *serveCmd) greet(c *console, g *globals, running *app.Service) error {
+// that only its owner can read, and greet prints the file's name, or logs it if that fails.
+func (s *serveCmd) greet(c *console, g *globals, running *app.Service, logger *slog.Logger) error {
 	if p := running.FirstPassword; p != "" {
 		u := firstUser(running.Auth)
 		shown, told := any(userWithPassword(u, p)), "password  "+string(p)
@@ -168,17 +172,24 @@ func (s *serveCmd) greet(c *console, g *globals, running *app.Service) error {
 `, u.Name, told, ago(u.PasswordEnds.Time(), c.now()), u.Name, g.flags())
 			return err
 		})
-		if err != nil {
+		if err != nil && c.outTerminal {
 			return err
+		}
+		if err != nil {
+			logger.Warn("standard output cannot be written", "error", err, "first", told)
 		}
 	}
 	ready := struct {
 		Ready string `json:"ready"`
 	}{running.URL()}
-	return c.print(ready, func(w io.Writer) error {
+	err := c.print(ready, func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "hazardd ready at %s\n", ready.Ready)
 		return err
 	})
+	if err != nil { // nobody reads it, and the service is ready all the same
+		logger.Warn("standard output cannot be written", "error", err, "ready", ready.Ready)
+	}
+	return nil
 }
 
 // firstUser returns the user that the service has just created.

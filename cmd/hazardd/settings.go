@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -303,13 +302,4 @@ func (c *contact) UnmarshalText(text []byte) error {
 	}
 	*c = contact(word)
 	return nil
-}
-
-// logger creates the server's logger.
-func (f *logFlags) logger(c *console) *slog.Logger {
-	opts := &slog.HandlerOptions{Level: f.LogLevel}
-	if cmp.Or(f.LogFormat, "text") == "json" {
-		return slog.New(slog.NewJSONHandler(c.err, opts))
-	}
-	return slog.New(slog.NewTextHandler(c.err, opts))
 }
