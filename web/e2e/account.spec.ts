@@ -2,7 +2,7 @@ import { visitor } from "./server";
 import { expect, expectAccessible, isPhone, open, test } from "./test";
 
 // G10.
-test("users change their own password, and see and end their own logins", async ({ page, server, watch }) => {
+test("users change their own password, and see and end their own logins", { tag: "@slow" }, async ({ page, server, watch }) => {
   watch.expectFailures(/40[013]/); // 403: what the page asks with its old token, while the password changes
   const login = (password: string) => fetch(`${server.url}/authorize`, { method: "POST", headers: { "User-Agent": "harbour-board/2.1" }, body: JSON.stringify({ username: visitor.name, password }) });
   const tokens = async () => (await (await login(visitor.password)).json()) as { accessToken: string; refreshToken: string };

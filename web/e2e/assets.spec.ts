@@ -8,7 +8,7 @@ const area = { type: "Polygon", coordinates: [[[9.9, 53.5], [10.1, 53.5], [10.1,
 
 test.beforeEach(({ server }) => server.assets("RED", member, clinics));
 
-test("a member sees places on the map and beside a hazard", async ({ page, server }) => {
+test("a member sees places on the map and beside a hazard", { tag: "@slow" }, async ({ page, server }) => {
   const h = await server.hazard("Flood of the Elbe", { area });
   await open(page, "#map=9/53.55/10", member);
   const p = await select(page, h);
@@ -27,7 +27,7 @@ test("a member sees places on the map and beside a hazard", async ({ page, serve
   await expect(choice.getByRole("status")).toHaveText("");
 });
 
-test("who is in no organization is offered no places", async ({ page, server }) => {
+test("who is in no organization is offered no places", { tag: "@slow" }, async ({ page, server }) => {
   const h = await server.hazard("Flood of the Elbe", { area });
   await open(page, "#map=9/53.55/10", reader);
   const p = await select(page, h);

@@ -10,7 +10,7 @@ async function choices(page: BrowserPage) {
   return page.getByRole("dialog", { name: "Alerts and offline" });
 }
 
-test("a warning stays until it is acknowledged, and counts in the tab's title and icon; what is less goes by itself", async ({ page, server }) => {
+test("a warning stays until it is acknowledged, and counts in the tab's title and icon; what is less goes by itself", { tag: "@slow" }, async ({ page, server }) => {
   await server.hazard("Flood - Old Harbour");
   await open(page, "#map=7/53.5/10");
   await expect(page).toHaveTitle("hazardd");
@@ -35,7 +35,7 @@ test("a warning stays until it is acknowledged, and counts in the tab's title an
   expect(await icon()).toContain(plain!.replace(/^\./, ""));
 });
 
-test("a warning sounds, and is a notification of the browser, by choice alone", async ({ page, server, context }) => {
+test("a warning sounds, and is a notification of the browser, by choice alone", { tag: "@slow" }, async ({ page, server, context }) => {
   await context.grantPermissions(["notifications"], { origin: server.url });
   await page.addInitScript(() => {
     const w = window as unknown as { told: string[]; tones: number };
@@ -72,7 +72,7 @@ test("a warning sounds, and is a notification of the browser, by choice alone", 
   expect((await told()).tones).toBe(4); // two when it was chosen, two for the warning
 });
 
-test("the map can be installed, and opens without a connection with what it last showed and how old that is", async ({ page, server, watch }) => {
+test("the map can be installed, and opens without a connection with what it last showed and how old that is", { tag: "@slow" }, async ({ page, server, watch }) => {
   test.skip(isPhone(page), "the same code as on a wide screen");
   watch.expectFailures(/net::ERR_|503|502/);
   expect((await page.request.get("/favicon.ico")).headers()["content-type"]).toBe("image/png");

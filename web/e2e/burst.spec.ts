@@ -1,12 +1,12 @@
 // What many changes at once cost the page. The service's answers are made in the browser, so that nothing but the page is measured.
 import { loadavg } from "node:os";
-import { expect, isPhone, open, test } from "./test";
+import { expect, isPhone, open, patience, test } from "./test";
 
 const ACTIVE = 10_000;
 const BURST = 1_000;
 
 // M16. 517e452 stood still for seconds: each event copied, sorted and drew all that there was.
-test("a burst of new alerts among many hazards leaves the page usable", async ({ page, browser }) => {
+test("a burst of new alerts among many hazards leaves the page usable", { tag: "@slow" }, async ({ page, browser }) => {
   test.skip(isPhone(page), "the same code as on a wide screen");
   await page.addInitScript(
     ([active, burst]) => {
@@ -113,6 +113,6 @@ test("a burst of new alerts among many hazards leaves the page usable", async ({
   }`;
   console.log(figures);
   test.info().annotations.push({ type: "burst", description: figures });
-  expect(last - begin).toBeLessThan(5_000); // 1,000 is the goal where nobody else works: at a load of 20 on two processors it took 2,550
+  expect(last - begin).toBeLessThan(1_000 * patience()); // at a load of 20 on two processors it took 2,550
   expect(longest).toBeLessThan(200); // 100 is the goal where nobody else works: at a load of 8 it took 110, for others empty the processor's caches
 });

@@ -31,7 +31,7 @@ const outlines = {
   arcs: countries.map(([, , [west, south, east, north]]) => [[west, south], [east - west, 0], [0, north - south], [west - east, 0], [0, south - north]]),
 };
 
-test("a window without any official source says so, and the map hatches it", async ({ page, server }) => {
+test("a window without any official source says so, and the map hatches it", { tag: "@slow" }, async ({ page, server }) => {
   await page.route(/\/hazards\/active(\?|$)/, async (route) => {
     const answer = await route.fetch().catch(() => undefined);
     if (answer) await route.fulfill({ response: answer, headers: { ...answer.headers(), "hazardd-sources": 'ok=1; stale=0; failing=0; names=""' } });

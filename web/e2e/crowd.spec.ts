@@ -5,7 +5,7 @@ import { expect, expectAccessible, isPhone, middle, open, panel, row, select, te
 const names = (page: BrowserPage) => page.locator("#list .row-name");
 
 // M10. One warning made all that was near it red.
-test("a cluster shows the levels of what it holds", async ({ page, server }) => {
+test("a cluster shows the levels of what it holds", { tag: "@slow" }, async ({ page, server }) => {
   for (let n = 0; n < 6; n++) await server.hazard(`Tremor ${n}`, { type_ID: "EARTHQUAKE", severity_ID: n === 0 ? "WARNING" : "INFORMATION", latitude: 53.55 + n * 0.001 });
   await open(page, "#map=4/53.55/10");
   if (isPhone(page)) { for (const name of ["Make the list larger", "Make the list smaller"]) await page.getByRole("button", { name }).click(); }
@@ -37,7 +37,7 @@ test("a cluster shows the levels of what it holds", async ({ page, server }) => 
 });
 
 // M11. 30 rows were "Wildfire - Australia", with nothing to tell them apart.
-test("rows tell where, how large and until when, and are sorted by time or distance", async ({ page, server }) => {
+test("rows tell where, how large and until when, and are sorted by time or distance", { tag: "@slow" }, async ({ page, server }) => {
   const end = String(Date.now() + 5.5 * 3_600_000);
   const box = (west: number, south: number) => ({ type: "Polygon", coordinates: [[[west, south], [west + 0.2, south], [west + 0.2, south + 0.2], [west, south + 0.2], [west, south]]] });
   await server.hazard("Wildfire - Germany", { type_ID: "WILDFIRE", severity_ID: "WARNING", latitude: 52.6, longitude: 9.8, end_Date: end, autoexpire: "Y", area: box(9.7, 52.5) });
@@ -57,7 +57,7 @@ test("rows tell where, how large and until when, and are sorted by time or dista
   await expectAccessible(page, "rows with facts");
 });
 
-test("people read no identifiers of sources, and no text twice", async ({ page, server }) => {
+test("people read no identifiers of sources, and no text twice", { tag: "@slow" }, async ({ page, server }) => {
   const words = "Flash Flood Warning until 6 PM.\n\nWater covers the road at Marsh Creek.";
   const h = await server.hazard("Flood - Marsh Creek", { description: words, comment_Text: "nws:KSEW.FF.W.0001.2026" });
   await server.product(h, { title: "Text of the warning", product_Type: "TEXT_PRODUCT", data: "FLASH FLOOD WARNING UNTIL 6 PM.\n\nWATER COVERS THE ROAD\nAT MARSH CREEK." });
@@ -74,7 +74,7 @@ test("people read no identifiers of sources, and no text twice", async ({ page, 
 });
 
 // L, 4. The level says how dangerous it is there; a duty officer reads first what is most important.
-test("the list is in order of importance, and follows it; the panel says why in the reader's language", async ({ page, server }) => {
+test("the list is in order of importance, and follows it; the panel says why in the reader's language", { tag: "@slow" }, async ({ page, server }) => {
   const little = await server.hazard("Little", { severity_ID: "INFORMATION" });
   await server.hazard("Flood", { severity_ID: "WARNING" });
   await server.hazard("Wave", { severity_ID: "WARNING", type_ID: "TSUNAMI" });

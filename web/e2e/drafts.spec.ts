@@ -16,7 +16,7 @@ const test = base.extend<{}, { server: Server }>({
   ],
 });
 
-test("an editor learns that a warning waits for a second person, and refuses the own draft by keyboard", async ({ page, server }) => {
+test("an editor learns that a warning waits for a second person, and refuses the own draft by keyboard", { tag: "@slow" }, async ({ page, server }) => {
   await server.hazard("Flood - Old Harbour", { severity_ID: "WARNING" });
   await open(page);
   await page.getByRole("button", { name: /^Live/ }).click();

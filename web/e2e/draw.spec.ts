@@ -1,7 +1,7 @@
 // Editing like drawing: corners, candidates, pictures, and two editors at once.
 import { expect, expectAccessible, isPhone, open, panel, select, test } from "./test";
 
-test("a click on the first corner closes an area, and corners are dragged", async ({ page }) => {
+test("a click on the first corner closes an area, and corners are dragged", { tag: "@slow" }, async ({ page }) => {
   test.skip(isPhone(page), "by touch another day");
   await open(page, "#map=8/53.55/10");
   await page.getByTitle("Report a new hazard").click();
@@ -28,7 +28,7 @@ test("a click on the first corner closes an area, and corners are dragged", asyn
   expect((await corners.inputValue()).split("\n").slice(0, 2)).toEqual(before.slice(0, 2));
 });
 
-test("a distance around a line, and around what it closes, becomes the area", async ({ page, server }) => {
+test("a distance around a line, and around what it closes, becomes the area", { tag: "@slow" }, async ({ page, server }) => {
   await open(page, "#map=8/-17.5/180");
   await page.getByTitle("Report a new hazard").click();
   await page.getByRole("button", { name: /^New hazard/ }).click();
@@ -61,7 +61,7 @@ test("a distance around a line, and around what it closes, becomes the area", as
   expect(JSON.stringify(geometry)).toContain("MultiPolygon"); // on either side of the antimeridian
 });
 
-test("the areas of a file, all or one, become the area", async ({ page, server, watch }) => {
+test("the areas of a file, all or one, become the area", { tag: "@slow" }, async ({ page, server, watch }) => {
   watch.expectFailures(/400/); // a file without areas
   await open(page, "#map=8/53.55/10");
   await page.getByTitle("Report a new hazard").click();
@@ -100,7 +100,7 @@ test("the areas of a file, all or one, become the area", async ({ page, server, 
   expect(JSON.stringify(geometry)).not.toContain("[9,53]");
 });
 
-test("merging offers what is probable, and a search finds the rest", async ({ page, server }) => {
+test("merging offers what is probable, and a search finds the rest", { tag: "@slow" }, async ({ page, server }) => {
   const h = await server.hazard("Flood of the Elbe");
   await server.hazard("Flood of the Alster", { latitude: 53.6 });
   await server.hazard("Flood of the Danube", { latitude: 48.2, longitude: 16.4 });
@@ -116,7 +116,7 @@ test("merging offers what is probable, and a search finds the rest", async ({ pa
 
 const png = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==", "base64");
 
-test("an uploaded picture is shown", async ({ page, server }) => {
+test("an uploaded picture is shown", { tag: "@slow" }, async ({ page, server }) => {
   const h = await server.hazard("Flood of the Elbe");
   const form = new FormData();
   form.set("product", JSON.stringify({ title: "The harbor", product_Type: "FILE_PRODUCT" }));
@@ -129,7 +129,7 @@ test("an uploaded picture is shown", async ({ page, server }) => {
   await expect(harbor).toHaveJSProperty("naturalWidth", 1);
 });
 
-test("an editor sees what another changes meanwhile, before anything is overwritten", async ({ page, server }) => {
+test("an editor sees what another changes meanwhile, before anything is overwritten", { tag: "@slow" }, async ({ page, server }) => {
   const h = await server.hazard("Flood of the Elbe");
   await open(page);
   await select(page, h);
@@ -142,7 +142,7 @@ test("an editor sees what another changes meanwhile, before anything is overwrit
   await expect(form.getByLabel("Comment")).toHaveValue("mine");
 });
 
-test("the area of a district is found by its name, and becomes the hazard's", async ({ page, server }) => {
+test("the area of a district is found by its name, and becomes the hazard's", { tag: "@slow" }, async ({ page, server }) => {
   await open(page, "#map=3/30/-90");
   await page.getByTitle("Report a new hazard").click();
   await page.getByRole("button", { name: /^New hazard/ }).click();
@@ -163,7 +163,7 @@ test("the area of a district is found by its name, and becomes the hazard's", as
   expect(JSON.stringify(at)).toContain(h!.uuid);
 });
 
-test("a circle is dragged by its edge and its middle, over the antimeridian too", async ({ page }) => {
+test("a circle is dragged by its edge and its middle, over the antimeridian too", { tag: "@slow" }, async ({ page }) => {
   test.skip(isPhone(page), "by touch another day");
   await open(page, "#map=8/0/180");
   await page.getByTitle("Report a new hazard").click();

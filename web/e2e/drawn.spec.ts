@@ -4,7 +4,7 @@ import type { Hazard } from "../src/model";
 
 const hour = 3_600_000;
 
-test("a fire shows how it grew, with times, and takes it off the map when it is closed", async ({ page, server }) => {
+test("a fire shows how it grew, with times, and takes it off the map when it is closed", { tag: "@slow" }, async ({ page, server }) => {
   const now = Date.now();
   for (const [size, at] of [[0.05, now - 30 * hour], [0.1, now - 2 * hour]] as const) {
     server.import("nifc", {

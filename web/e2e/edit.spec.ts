@@ -66,7 +66,7 @@ test("an editor reports a hazard with a click on the map; faults stand at their 
   expect(area.wkt.text).toMatch(/^POLYGON/);
 });
 
-test("a drill never looks like the real thing, and stays a drill", async ({ page, server }) => {
+test("a drill never looks like the real thing, and stays a drill", { tag: "@slow" }, async ({ page, server }) => {
   await open(page, "#map=8/53.55/10");
   const form = await newHazard(page, true);
   await expect(form.getByText("Nothing here is real.", { exact: false })).toBeVisible();
@@ -94,7 +94,7 @@ test("a drill never looks like the real thing, and stays a drill", async ({ page
   await expect(edit.getByLabel("Category")).toBeDisabled();
 });
 
-test("what somebody else changed meanwhile is shown field by field, and the editor chooses", async ({ page, server, watch }) => {
+test("what somebody else changed meanwhile is shown field by field, and the editor chooses", { tag: "@slow" }, async ({ page, server, watch }) => {
   watch.expectFailures(/412/);
   const h = await server.hazard("Flood - Old Harbour", { description: "Rising" });
   await open(page, "#map=8/53.55/10");
@@ -128,7 +128,7 @@ test("what somebody else changed meanwhile is shown field by field, and the edit
   expect(await server.read(h)).toMatchObject({ comment_Text: "Seen by the harbour master", description: "Falling" });
 });
 
-test("nothing that was entered is lost: not with the server, not with Escape", async ({ page, server, watch }) => {
+test("nothing that was entered is lost: not with the server, not with Escape", { tag: "@slow" }, async ({ page, server, watch }) => {
   watch.expectFailures(/net::ERR_/);
   await open(page, "#map=8/53.55/10");
   const form = await newHazard(page);
@@ -158,7 +158,7 @@ test("nothing that was entered is lost: not with the server, not with Escape", a
   await expect(page.getByRole("region", { name: "Edit hazard" }).getByLabel("Description")).toHaveValue("Twelve tonnes of lamp oil");
 });
 
-test("hazards move to response, end, are merged, and are retracted with a reason", async ({ page, server, watch }) => {
+test("hazards move to response, end, are merged, and are retracted with a reason", { tag: "@slow" }, async ({ page, server, watch }) => {
   watch.expectFailures(/412/);
   const one = await server.hazard("Flood - Old Harbour");
   const same = await server.hazard("High water in the harbour", { latitude: 53.56 });
@@ -199,7 +199,7 @@ test("hazards move to response, end, are merged, and are retracted with a reason
   expect(await server.read(same)).toMatchObject({ status: "E", severity_ID: "TERMINATION" });
 });
 
-test("products are added, sent, changed and deleted", async ({ page, server, watch }) => {
+test("products are added, sent, changed and deleted", { tag: "@slow" }, async ({ page, server, watch }) => {
   watch.expectFailures(/409/);
   const h = await server.hazard("Flood - Old Harbour");
   await open(page, "#map=8/53.55/10");
@@ -246,7 +246,7 @@ test("products are added, sent, changed and deleted", async ({ page, server, wat
   expect((await server.products(h)).map((p) => [p.title, p.product_Type, p.filename])).toEqual([["quay.csv", "FILE_PRODUCT", "quay.csv"]]);
 });
 
-test("readers see nothing of editing", async ({ page, server }) => {
+test("readers see nothing of editing", { tag: "@slow" }, async ({ page, server }) => {
   const h = await server.hazard("Flood - Old Harbour");
   await server.product(h, { title: "Gauge", product_Type: "TEXT_PRODUCT", data: "612 cm" });
   await open(page, "#map=8/53.55/10", reader);
@@ -257,7 +257,7 @@ test("readers see nothing of editing", async ({ page, server }) => {
   await expect(side.getByRole("button", { name: /Edit|Delete|Retract|Add/ })).toHaveCount(0);
 });
 
-test("a hazard is reported by keyboard alone", async ({ page, server }) => {
+test("a hazard is reported by keyboard alone", { tag: "@slow" }, async ({ page, server }) => {
   await open(page, "#map=8/53.55/10");
   const key = (k: string) => page.keyboard.press(k);
   await page.getByTitle("Report a new hazard").focus();
@@ -290,7 +290,7 @@ test("a hazard is reported by keyboard alone", async ({ page, server }) => {
 });
 
 // Issue H, point 3.
-test("a merge, an end and a retraction are undone from the history; what cannot be undone says why", async ({ page, server, watch }) => {
+test("a merge, an end and a retraction are undone from the history; what cannot be undone says why", { tag: "@slow" }, async ({ page, server, watch }) => {
   watch.expectFailures(/412|409/);
   const one = await server.hazard("Flood - Old Harbour", { severity_ID: "WARNING" });
   const same = await server.hazard("High water in the harbour", { latitude: 53.56 });
@@ -363,7 +363,7 @@ test("a merge, an end and a retraction are undone from the history; what cannot 
   await expect(side.getByRole("button", { name: /^Undo:/ })).toHaveCount(0);
 });
 
-test("an editor keeps together what a rule has joined, or parts it, by keyboard alone", async ({ page, server }) => {
+test("an editor keeps together what a rule has joined, or parts it, by keyboard alone", { tag: "@slow" }, async ({ page, server }) => {
   const now = Date.now() - 60_000;
   const quakes = [["harbour", 10, 0.1], ["island", 60, 0.5]] as const; // longitude, and how far the other source has it from there
   const list = (features: object[]) => ({ type: "FeatureCollection", features });

@@ -31,7 +31,7 @@ test("a place is found by its name, and the map and the list go there", async ({
   await expect(row(page, away)).toHaveCount(0);
 });
 
-test("the search for places says what is wrong, takes whatever is typed, and closes by Escape", async ({ page, watch }) => {
+test("the search for places says what is wrong, takes whatever is typed, and closes by Escape", { tag: "@slow" }, async ({ page, watch }) => {
   await open(page);
   if (isPhone(page)) { for (let i = 0; i < 2; i++) await page.locator(".sheet-handle").click(); }
   const button = page.getByRole("button", { name: "Find a place" });
@@ -50,7 +50,7 @@ test("the search for places says what is wrong, takes whatever is typed, and clo
   await expect(button).toBeFocused();
 });
 
-test("countries are found in the language of the reader, from right to left too", async ({ browser, server }) => {
+test("countries are found in the language of the reader, from right to left too", { tag: "@slow" }, async ({ browser, server }) => {
   const context = await browser.newContext({ locale: "ar-EG", baseURL: server.url, viewport: { width: 360, height: 740 } });
   const page = await context.newPage();
   await page.goto("/#map=3/20/0");

@@ -44,7 +44,7 @@ test("a reader of Arabic gets the map in Arabic, from right to left, with the te
   await context.close();
 });
 
-test("times with long names of zones stay in the panel, in Arabic too", async ({ browser, page, server }) => {
+test("times with long names of zones stay in the panel, in Arabic too", { tag: "@slow" }, async ({ browser, page, server }) => {
   // Another day in UTC than in the zone of the reader, at any hour that this runs: the longest that a line of times gets.
   const evening = (years: number) => String(Date.UTC(new Date().getUTCFullYear() + years, 10, 26, 6));
   const h = await server.hazard("Flood of the Elbe", { severity_ID: "WARNING", start_Date: evening(-1), end_Date: evening(2) });
@@ -64,7 +64,7 @@ test("times with long names of zones stay in the panel, in Arabic too", async ({
   }
 });
 
-test("the language is chosen in the menu, without another login, and stays; each is accessible, and says when nobody has checked it", async ({ page, server }) => {
+test("the language is chosen in the menu, without another login, and stays; each is accessible, and says when nobody has checked it", { tag: "@slow" }, async ({ page, server }) => {
   await server.hazard("Flood of the Elbe", { severity_ID: "WARNING" });
   await page.goto("/");
   await page.getByLabel("User name").fill(reader.name);
@@ -88,7 +88,7 @@ test("the language is chosen in the menu, without another login, and stays; each
   await expect(page.locator("html")).toHaveAttribute("lang", "ja");
 });
 
-test("times are in the device's zone, in UTC, or in that of the hazard", async ({ page, server }) => {
+test("times are in the device's zone, in UTC, or in that of the hazard", { tag: "@slow" }, async ({ page, server }) => {
   const h = await server.hazard("Flood of Tokyo", { latitude: 35.68, longitude: 139.69, start_Date: String(Date.UTC(2026, 0, 15, 12)) });
   await page.goto(`/#h=${h.uuid}`);
   await page.getByLabel("User name").fill(reader.name);
@@ -104,7 +104,7 @@ test("times are in the device's zone, in UTC, or in that of the hazard", async (
   await expect(start).toContainText("15 Jan 2026, 21:00 GMT+9");
 });
 
-test("texts of hazards come in the language that is chosen in the menu, where their authority writes in it", async ({ page, server }) => {
+test("texts of hazards come in the language that is chosen in the menu, where their authority writes in it", { tag: "@slow" }, async ({ page, server }) => {
   const texts = [{ language: "en", instruction: "Go up." }, { language: "es", name: "Inundación del Elba", description: "El agua sube." }];
   const h = await server.hazard("Flood of the Elbe", { description: "The water rises.", texts });
   await page.goto(`/#h=${h.uuid}`);

@@ -67,13 +67,13 @@ test.beforeEach(({ page }) => {
   expect(existsSync(lighthouse), "Lighthouse is not installed: npm --prefix .ci/lighthouse ci").toBe(true);
 });
 
-test("Lighthouse finds nothing to mend in the public map", async ({ server }) => {
+test("Lighthouse finds nothing to mend in the public map", { tag: "@slow" }, async ({ server }) => {
   await server.hazard("Flood of the Elbe", { severity_ID: "WARNING", area: { type: "Polygon", coordinates: [[[9.5, 53.3], [10.5, 53.3], [10.5, 53.8], [9.5, 53.8], [9.5, 53.3]]] } });
   await server.hazard("Storm over the bay", { type_ID: "STORM", latitude: 45, longitude: -4 });
   await expectGood(`${server.url}/`, 0.6); // the map begins as a picture: 0.74 to 0.96 on two processors with eight programs that wait for them
 });
 
-test("Lighthouse finds nothing to mend in the page of a hazard", async ({ server }) => {
+test("Lighthouse finds nothing to mend in the page of a hazard", { tag: "@slow" }, async ({ server }) => {
   const h = await server.hazard("Flood of the Elbe", { severity_ID: "WARNING", description: "The water rises.\n\nMove to higher ground." });
   await server.product(h, { title: "Gauge", product_Type: "TEXT_PRODUCT", data: "612 cm" });
   await expectGood(`${server.url}/h/${h.uuid}`, 0.5); // a page without a script: 0.91 beside another test, 1 alone

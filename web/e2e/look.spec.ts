@@ -49,7 +49,7 @@ test("symbols stand on the map where the hazards are, and open them", async ({ p
   await expect(page).toHaveTitle(/Flood - Old Harbour/);
 });
 
-test("filters narrow down the list, are in the address, and come back with it", async ({ page, server }) => {
+test("filters narrow down the list, are in the address, and come back with it", { tag: "@slow" }, async ({ page, server }) => {
   const flood = await server.hazard("Flood - Old Harbour", { severity_ID: "WARNING" });
   const fire = await server.hazard("Fire on the heath", { type_ID: "WILDFIRE", severity_ID: "ADVISORY", latitude: 53.2, longitude: 9.9 });
   const far = await server.hazard("Storm in Perth", { type_ID: "STORM", latitude: -31.9, longitude: 115.9 });
@@ -89,7 +89,7 @@ test("filters narrow down the list, are in the address, and come back with it", 
   await expect(page.getByLabel("Search names and descriptions")).toHaveValue("heath");
 });
 
-test("a hazard's panel tells all, its products can be walked, its file downloaded; its page needs no script", async ({ page, server, browser }) => {
+test("a hazard's panel tells all, its products can be walked, its file downloaded; its page needs no script", { tag: "@slow" }, async ({ page, server, browser }) => {
   const h = await server.hazard("Flood - Old Harbour", { description: "Water over the quay since 06:00. See https://example.org/quay" });
   const folder = await server.product(h, { title: "Situation reports", product_Type: "FOLDER_PRODUCT" });
   const inner = await server.product(h, { title: "Morning", product_Type: "FOLDER_PRODUCT", parent_ID: folder.product_ID });
@@ -194,7 +194,7 @@ test("everything is done by keyboard", async ({ page, server }) => {
 });
 
 // M7. At the scale of a city there was nothing but an outline that is too smooth, down to houses.
-test("the page of a hazard shows land and towns; the map ends where its ground ends, and says why", async ({ page, server }) => {
+test("the page of a hazard shows land and towns; the map ends where its ground ends, and says why", { tag: "@slow" }, async ({ page, server }) => {
   const h = await server.hazard("Flood - Seattle", { latitude: 47.6, longitude: -122.33 });
   await open(page, "#map=15/47.6/-122.33");
   await expect(page.getByText("The map ends here: its ground has no streets")).toBeAttached();

@@ -15,7 +15,7 @@ const small = (page: BrowserPage) =>
       .map(({ e, box }) => `${e.tagName} ${e.className} "${(e.getAttribute("aria-label") ?? e.textContent ?? "").slice(0, 40)}" ${box.width.toFixed(0)}x${box.height.toFixed(0)}`)
   );
 
-test("on a phone everything that is touched has 44 pixels", async ({ page, server }) => {
+test("on a phone everything that is touched has 44 pixels", { tag: "@slow" }, async ({ page, server }) => {
   test.skip(!isPhone(page), "a mouse is finer");
   const h = await server.hazard("Flood - Old Harbour", { severity_ID: "WARNING", description: "Water over the quay." });
   await server.product(h, { title: "Gauge", product_Type: "TEXT_PRODUCT", data: "612 cm" });
@@ -33,7 +33,7 @@ test("on a phone everything that is touched has 44 pixels", async ({ page, serve
   expect(await small(page), "time").toEqual([]);
 });
 
-test("a phone opens on what matters most, and the next time where it was", async ({ page, server }) => {
+test("a phone opens on what matters most, and the next time where it was", { tag: "@slow" }, async ({ page, server }) => {
   await server.hazard("Storm in Perth", { type_ID: "STORM", severity_ID: "ADVISORY", latitude: -31.9, longitude: 115.9 });
   const h = await server.hazard("Flood - Old Harbour", { severity_ID: "WARNING" });
   await open(page);
@@ -48,7 +48,7 @@ test("a phone opens on what matters most, and the next time where it was", async
   await expect(row(page, h)).toHaveCount(0);
 });
 
-test("where I am is shown, and no request tells the server of it", async ({ page, server, context }) => {
+test("where I am is shown, and no request tells the server of it", { tag: "@slow" }, async ({ page, server, context }) => {
   await context.grantPermissions(["geolocation"], { origin: server.url });
   await context.setGeolocation({ latitude: 53.6123, longitude: 10.0456 });
   const h = await server.hazard("Flood - Old Harbour");
@@ -64,7 +64,7 @@ test("where I am is shown, and no request tells the server of it", async ({ page
   expect(sent.filter((s) => /53\.6|10\.04/.test(s))).toEqual([]);
 });
 
-test("it prints as a map with its legend, its list and its time", async ({ page, server }) => {
+test("it prints as a map with its legend, its list and its time", { tag: "@slow" }, async ({ page, server }) => {
   test.skip(isPhone(page), "paper is as wide for both");
   const h = await server.hazard("Flood - Old Harbour", { severity_ID: "WARNING" });
   for (let n = 0; n < 65; n++) await server.hazard(`Tremor ${n}`, { severity_ID: "INFORMATION", latitude: 53.2 + n / 200 });

@@ -37,7 +37,7 @@ async function expectDrawn(page: BrowserPage): Promise<void> {
 
 test.beforeEach(({ page }) => test.skip(!isPhone(page), "a wide window begins with the map"));
 
-test("a phone begins with a picture of the map, which a touch makes move", async ({ page, server }) => {
+test("a phone begins with a picture of the map, which a touch makes move", { tag: "@slow" }, async ({ page, server }) => {
   await server.hazard("Flood - Old Harbour", { severity_ID: "WARNING", area: coast });
   const { code, pictures } = watched(page);
   await page.goto("/");
@@ -65,7 +65,7 @@ async function held(page: BrowserPage): Promise<() => void> {
   return script.open;
 }
 
-test("the picture is there before the page's own script, with its time, and is asked for once", async ({ page, server }) => {
+test("the picture is there before the page's own script, with its time, and is asked for once", { tag: "@slow" }, async ({ page, server }) => {
   await server.hazard("Flood - Old Harbour", { severity_ID: "WARNING", area: coast });
   const { pictures } = watched(page);
   const go = await held(page);
@@ -98,7 +98,7 @@ function coverageAsked(page: BrowserPage): string[] {
   return asked;
 }
 
-test("of the picture only its window is asked for who warns there, of the map the world", async ({ page, server }) => {
+test("of the picture only its window is asked for who warns there, of the map the world", { tag: "@slow" }, async ({ page, server }) => {
   await server.hazard("Flood - Old Harbour", { severity_ID: "WARNING", area: coast });
   const asked = coverageAsked(page);
   await page.goto("/");
@@ -109,7 +109,7 @@ test("of the picture only its window is asked for who warns there, of the map th
   await expect.poll(() => asked.filter((query) => !query.includes("bbox"))).toEqual(["?geometry=none", "?geometry=topology"]);
 });
 
-test("what a link keeps is in the first picture, or there is none", async ({ page, server }) => {
+test("what a link keeps is in the first picture, or there is none", { tag: "@slow" }, async ({ page, server }) => {
   const h = await server.hazard("Flood - Old Harbour", { severity_ID: "WATCH" });
   const { pictures } = watched(page);
   const go = await held(page);
@@ -127,7 +127,7 @@ test("what a link keeps is in the first picture, or there is none", async ({ pag
   go();
 });
 
-test("the keyboard makes the picture move, and is on the map then", async ({ page, server }) => {
+test("the keyboard makes the picture move, and is on the map then", { tag: "@slow" }, async ({ page, server }) => {
   await server.hazard("Flood - Old Harbour");
   await page.goto("/");
   await expectDrawn(page);
@@ -137,7 +137,7 @@ test("the keyboard makes the picture move, and is on the map then", async ({ pag
   await expect(page.locator("#map canvas")).toBeFocused();
 });
 
-test("a hazard that is chosen, the time and a link with a window need the map", async ({ page, server }) => {
+test("a hazard that is chosen, the time and a link with a window need the map", { tag: "@slow" }, async ({ page, server }) => {
   const h = await server.hazard("Flood - Old Harbour");
   await page.goto("/");
   await expectDrawn(page);
@@ -157,7 +157,7 @@ test("a hazard that is chosen, the time and a link with a window need the map", 
   await expect(page.locator("#map canvas")).toBeVisible();
 });
 
-test("the picture has the filter, and is drawn again after a change, until then it says that it is old", async ({ page, server }) => {
+test("the picture has the filter, and is drawn again after a change, until then it says that it is old", { tag: "@slow" }, async ({ page, server }) => {
   await server.hazard("Flood - Old Harbour", { severity_ID: "WATCH" });
   const { code, pictures } = watched(page);
   await page.goto("/");
@@ -175,7 +175,7 @@ test("the picture has the filter, and is drawn again after a change, until then 
   expect(code).toEqual([]);
 });
 
-test("where nothing is known the map shows the world, and what comes then is listed", async ({ page, server }) => {
+test("where nothing is known the map shows the world, and what comes then is listed", { tag: "@slow" }, async ({ page, server }) => {
   await page.goto("/");
   await expect(page.locator("#map canvas")).toBeVisible();
   await expect(picture(page)).toHaveCount(0, { timeout: 45_000 }); // the code of the map is a megabyte
@@ -184,7 +184,7 @@ test("where nothing is known the map shows the world, and what comes then is lis
   await expect(row(page, h)).toBeVisible();
 });
 
-test("the map comes in place of a picture that does not", async ({ page, server, watch }) => {
+test("the map comes in place of a picture that does not", { tag: "@slow" }, async ({ page, server, watch }) => {
   watch.expectFailures(/503/);
   await page.route("**/map.svg?*", (route) => route.fulfill({ status: 503, contentType: "text/plain", body: "busy" }));
   const h = await server.hazard("Flood - Old Harbour");
@@ -195,7 +195,7 @@ test("the map comes in place of a picture that does not", async ({ page, server,
   await expect(row(page, h)).toBeVisible();
 });
 
-test("a reader with an account has the picture by the same rights, and in Arabic", async ({ page, server }) => {
+test("a reader with an account has the picture by the same rights, and in Arabic", { tag: "@slow" }, async ({ page, server }) => {
   await server.hazard("Flood - Old Harbour", { severity_ID: "WARNING", area: coast });
   const sent: string[] = [];
   page.on("request", (r) => r.url().includes("/map.svg") && sent.push(r.headers()["authorization"] ?? ""));

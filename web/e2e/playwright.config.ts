@@ -1,6 +1,7 @@
-// The tests of the map in a real browser: on a wide screen, and on a phone with HAZARDD_TESTS=all. They need the binary that
-// `make build` makes, and Chromium: Debian's package chromium, or the program that the variable CHROMIUM names. Without it no
-// test runs.
+// The tests of the map in a real browser. They need the binary that `make build` makes, and Chromium: Debian's package chromium,
+// or the program that the variable CHROMIUM names. Without it no test runs. A test costs 5 to 10 seconds of processor, most of it
+// to load the page and to draw the map without a graphics card. So a change runs a part of them: the ways that all take, and
+// what must never be wrong. Those with the tag @slow, and the phone's width, need HAZARDD_TESTS=all.
 import { defineConfig } from "@playwright/test";
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
@@ -20,6 +21,7 @@ const all = process.env["HAZARDD_TESTS"] === "all";
 export default defineConfig({
   testDir: ".",
   testIgnore: chromium ? [] : "**",
+  ...(all ? {} : { grepInvert: /@slow/ }),
   outputDir: "../../bin/e2e",
   fullyParallel: false,
   forbidOnly: true,
@@ -37,7 +39,7 @@ export default defineConfig({
     launchOptions: {
       ...(chromium && { executablePath: chromium }),
       // WebGL without a graphics card; and no name leads anywhere, so that a request to elsewhere fails too.
-      args: ["--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"],
+      args: ["--disable-gpu-rasterization", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"],
     },
   },
   projects: [

@@ -38,7 +38,7 @@ test("the map opens without a login, without tools to edit, and leads to the log
   await expect(page.getByTitle("Report a new hazard")).toBeVisible();
 });
 
-test("the address of a selected hazard is a link with a preview, which opens it", async ({ page, server, baseURL }) => {
+test("the address of a selected hazard is a link with a preview, which opens it", { tag: "@slow" }, async ({ page, server, baseURL }) => {
   const h = await server.hazard("Flood - Old Harbour", { description: "Water over the quay.", severity_ID: "WARNING" });
   await page.goto("/#map=7/53.5/10");
   await enlarge(page);
@@ -66,7 +66,7 @@ test("the address of a selected hazard is a link with a preview, which opens it"
   await expect(panel(page).getByRole("heading", { level: 2 })).toHaveText(h.hazard_Name);
 });
 
-test("a page frames the widget, which says what it does not know", async ({ page, context, server, baseURL, watch }) => {
+test("a page frames the widget, which says what it does not know", { tag: "@slow" }, async ({ page, context, server, baseURL, watch }) => {
   const inside = await server.hazard("Flood - Old Harbour", { severity_ID: "WARNING" });
   await server.hazard("Flood - far away", { latitude: -30, longitude: 150 });
   await server.hazard("Drill at the quay", { category_ID: "EXERCISE" });
@@ -107,7 +107,7 @@ test("a page frames the widget, which says what it does not know", async ({ page
   await expect(page.getByRole("alert")).toHaveCount(0, { timeout: 60_000 });
 });
 
-test("a wall's address is all that it needs: reloads, restarts and a lost connection", async ({ page, server, watch }) => {
+test("a wall's address is all that it needs: reloads, restarts and a lost connection", { tag: "@slow" }, async ({ page, server, watch }) => {
   const h = await server.hazard("Flood - Old Harbour");
   const { key } = await server.call<{ key: string }>("POST", "/keys", { title: "wall" });
   await page.goto(`/key/${key}/#map=7/53.5/10`);

@@ -103,7 +103,7 @@ const goes = async (page: Page, map: string) => {
   await page.locator("#map canvas").waitFor();
 };
 
-test("streets are drawn at city scale with their credits, and the map goes as deep", async ({ page }) => {
+test("streets are drawn at city scale with their credits, and the map goes as deep", { tag: "@slow" }, async ({ page }) => {
   await goes(page, `16/${MIDDLE[1].toFixed(4)}/${MIDDLE[0].toFixed(4)}`);
   const credits = page.locator(".maplibregl-ctrl-attrib");
   await expect(credits).toContainText("OpenStreetMap contributors");
@@ -115,14 +115,14 @@ test("streets are drawn at city scale with their credits, and the map goes as de
   await expectAccessible(page, "the map with streets");
 });
 
-test("beside the archive the map ends where the ground ends, and says why", async ({ page }) => {
+test("beside the archive the map ends where the ground ends, and says why", { tag: "@slow" }, async ({ page }) => {
   await goes(page, "16/48.1/11.5");
   await expect.poll(() => zoomOf(page)).toBe(13);
   await expect(page.getByText("The map ends here")).toBeVisible();
   expect(await pixels(page, [0xff, 0xff, 0xff])).toBe(0);
 });
 
-test("a name from right to left is written by code that comes with it", async ({ page }) => {
+test("a name from right to left is written by code that comes with it", { tag: "@slow" }, async ({ page }) => {
   const code = page.waitForResponse(/mapbox-gl-rtl-text/);
   await goes(page, `16/${ARABIC[1].toFixed(4)}/${ARABIC[0].toFixed(4)}`);
   const answer = await code;
@@ -130,14 +130,14 @@ test("a name from right to left is written by code that comes with it", async ({
   await expect.poll(() => pixels(page, LETTERS), { message: "the name" }).toBeGreaterThan(5);
 });
 
-test("the dark map has streets too", async ({ page }) => {
+test("the dark map has streets too", { tag: "@slow" }, async ({ page }) => {
   await page.emulateMedia({ colorScheme: "dark", reducedMotion: "reduce" });
   await goes(page, `16/${MIDDLE[1].toFixed(4)}/${MIDDLE[0].toFixed(4)}`);
   await expect.poll(() => pixels(page, [0x38, 0x43, 0x4e]), { message: "the street" }).toBeGreaterThan(300);
 });
 
 // The archive is at an address that the browser reads by ranges; the page's policy names its host alone.
-base("an archive elsewhere is read by the browser", async ({ page, watch: _ }) => {
+base("an archive elsewhere is read by the browser", { tag: "" }, async ({ page, watch: _ }) => {
   const bytes = city();
   const asked: string[] = [];
   const host = createServer((q, a) => {

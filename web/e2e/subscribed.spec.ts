@@ -66,7 +66,7 @@ const test = base.extend<{}, { box: Mailbox; server: Server }>({
   ],
 });
 
-test("an address is confirmed, told, changed by the link of its message, and told no more", async ({ page, server, box }) => {
+test("an address is confirmed, told, changed by the link of its message, and told no more", { tag: "@slow" }, async ({ page, server, box }) => {
   const answer = await fetch(`${server.url}/subscriptions`, {
     method: "POST",
     headers: { "Content-Type": "application/json" },

@@ -33,7 +33,7 @@ async function login(page: Page, account = editor) {
   await page.getByTitle("Be told when something concerns your places").click();
 }
 
-test("a user makes a subscription, sees what is wrong at the field, changes it, pauses it and deletes it", async ({ page, server, watch }) => {
+test("a user makes a subscription, sees what is wrong at the field, changes it, pauses it and deletes it", { tag: "@slow" }, async ({ page, server, watch }) => {
   watch.expectFailures(/400/);
   await login(page);
   const panel = form(page);
@@ -79,7 +79,7 @@ test("a user makes a subscription, sees what is wrong at the field, changes it, 
   await expect(panel.getByText("You have no subscriptions yet.")).toBeVisible();
 });
 
-test("a member chooses the places of an organization", async ({ page, server }) => {
+test("a member chooses the places of an organization", { tag: "@slow" }, async ({ page, server }) => {
   const member = { name: "mia", password: "pebble saxophone tulip canyon" };
   server.assets("RED", member, "name;lon;lat\nNorth clinic;10.0;53.56\n");
   await login(page, member);
@@ -101,7 +101,7 @@ test("a member chooses the places of an organization", async ({ page, server }) 
   await expect(panel.getByText("No place is chosen")).toBeVisible();
 });
 
-test("without an account: a position stays on the page until it is saved, and a drawn area is kept", async ({ page, context, server }) => {
+test("without an account: a position stays on the page until it is saved, and a drawn area is kept", { tag: "@slow" }, async ({ page, context, server }) => {
   await context.grantPermissions(["geolocation"]);
   await context.setGeolocation({ latitude: 53.6, longitude: 9.9 });
   const sent: string[] = [];
@@ -173,7 +173,7 @@ class PushService {
   }
 }
 
-test("Web Push: a button subscribes the browser, the worker shows what the server pushes, a button ends it", async ({ page, context, server, baseURL }) => {
+test("Web Push: a button subscribes the browser, the worker shows what the server pushes, a button ends it", { tag: "@slow" }, async ({ page, context, server, baseURL }) => {
   test.skip(isPhone(page), "the same at each width");
   await context.grantPermissions(["notifications"]);
   const service = new PushService();

@@ -4,6 +4,7 @@
 // an answer that is an error must be announced with `page.expectFailures`.
 import { test as base, expect, type Locator, type Page as BrowserPage } from "@playwright/test";
 import axe from "axe-core";
+import { availableParallelism, loadavg } from "node:os";
 import type { Hazard } from "../src/model";
 import { editor, Server, type Account } from "./server";
 
@@ -51,6 +52,9 @@ export const test = base.extend<{ watch: Watch }, { server: Server }>({
     { auto: true },
   ],
 });
+
+/** How many times longer than on an idle machine something may take now, while other programs work. */
+export const patience = (): number => Math.max(1, (2 * loadavg()[0]!) / availableParallelism());
 
 /** What waits until it is opened. */
 export function gate(): { readonly passed: Promise<void>; readonly open: () => void } {

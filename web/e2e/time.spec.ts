@@ -10,7 +10,7 @@ async function openTime(page: BrowserPage) {
   await expect(bar(page)).toBeVisible();
 }
 
-test("the slider has a histogram; what is not recorded is marked, and is not shown as none", async ({ page }) => {
+test("the slider has a histogram; what is not recorded is marked, and is not shown as none", { tag: "@slow" }, async ({ page }) => {
   await open(page, "", reader);
   await openTime(page);
   const bars = bar(page).locator(".timebar-bars");
@@ -28,7 +28,7 @@ test("the slider has a histogram; what is not recorded is marked, and is not sho
   await expectAccessible(page, "the slider with its histogram");
 });
 
-test("the past is played, from the range's beginning to the present", async ({ page, server }) => {
+test("the past is played, from the range's beginning to the present", { tag: "@slow" }, async ({ page, server }) => {
   await server.hazard("Flood of the Elbe");
   await open(page, "", reader);
   await openTime(page);
@@ -47,7 +47,7 @@ test("the past is played, from the range's beginning to the present", async ({ p
   await expect(page).not.toHaveURL(/at=/);
 });
 
-test("since the last look: what is new, changed and ended, by this browser's memory alone", async ({ page, server }) => {
+test("since the last look: what is new, changed and ended, by this browser's memory alone", { tag: "@slow" }, async ({ page, server }) => {
   const stays = await server.hazard("Flood that stays");
   const worse = await server.hazard("Flood that grows");
   const over = await server.hazard("Flood that ends");
@@ -77,7 +77,7 @@ test("since the last look: what is new, changed and ended, by this browser's mem
   await expect(panel(page).getByRole("heading", { level: 2 })).toHaveText("Flood that ends");
 });
 
-test("of a last look before the first record the page says that it knows nothing", async ({ page, server }) => {
+test("of a last look before the first record the page says that it knows nothing", { tag: "@slow" }, async ({ page, server }) => {
   await server.hazard("Flood of the Elbe");
   await page.addInitScript(() => localStorage.setItem("hazardd.looked", String(Date.now() - 86_400_000)));
   await open(page, "", reader);
@@ -86,7 +86,7 @@ test("of a last look before the first record the page says that it knows nothing
   await expect(bar(page).locator(".since")).toContainText("Nothing is recorded of that time");
 });
 
-test("what the map says stands above the time bar, and a row says its kind whole", async ({ page, server }) => {
+test("what the map says stands above the time bar, and a row says its kind whole", { tag: "@slow" }, async ({ page, server }) => {
   const area = { type: "Polygon", coordinates: [[[9.5, 53.3], [10.5, 53.3], [10.5, 53.8], [9.5, 53.8], [9.5, 53.3]]] };
   await server.hazard("Heat in the inland", { type_ID: "EXTREMETEMPERATURE", category_ID: "RESPONSE", severity_ID: "INFORMATION", area });
   for (const [id, dir] of [["en", "ltr"], ["ar", "rtl"]] as const) {

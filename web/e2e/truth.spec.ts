@@ -46,7 +46,7 @@ test("what reaches into the window is listed and drawn; what contains its middle
 });
 
 // M1: as long as nobody knows where hazards reach, the list does not say that there is none.
-test("a list whose areas cannot be read says so", async ({ page, server, watch }) => {
+test("a list whose areas cannot be read says so", { tag: "@slow" }, async ({ page, server, watch }) => {
   watch.expectFailures(/net::ERR_|503/);
   await server.hazard("Extreme Heat - Los Angeles", { severity_ID: "WARNING", latitude: 36.5, longitude: -117, area: box(-119.5, 33.2, -116.5, 37) });
   await page.route(/\/hazards\/(active\/areas|\d+\/alert-geography)/, (route) => route.fulfill({ status: 503, headers: { "Retry-After": "1" }, body: "" }));
@@ -59,7 +59,7 @@ test("a list whose areas cannot be read says so", async ({ page, server, watch }
 });
 
 // M6.
-test("the areas of all hazards in view are drawn, and where some are not, the map says so", async ({ page, server }) => {
+test("the areas of all hazards in view are drawn, and where some are not, the map says so", { tag: "@slow" }, async ({ page, server }) => {
   const first = await server.hazard("The first of many", { severity_ID: "ADVISORY", latitude: 53.95, longitude: 10, area: box(9.9, 53.4, 10.1, 53.9) });
   for (let n = 0; n < 16; n++) {
     await Promise.all(
@@ -90,7 +90,7 @@ test("the areas of all hazards in view are drawn, and where some are not, the ma
 });
 
 // M4. The page asked for areas hundreds of times a second.
-test("in an outage a page asks a few times, with pauses; after a restart there is one request for the window", async ({ page, server, watch }) => {
+test("in an outage a page asks a few times, with pauses; after a restart there is one request for the window", { tag: "@slow" }, async ({ page, server, watch }) => {
   watch.expectFailures(/net::ERR_/);
   for (let n = 0; n < 6; n++) await server.hazard(`Flood ${n}`, { area: box(9.5 + n * 0.05, 53.5, 9.6 + n * 0.05, 53.6) });
   for (let n = 0; n < 6; n++) await server.hazard(`Far flood ${n}`, { latitude: 31, longitude: 31, area: box(31 + n * 0.05, 31, 31.1 + n * 0.05, 31.2) });
@@ -125,7 +125,7 @@ async function sources(page: BrowserPage, said: string, list: readonly { name: s
 }
 
 // M2.
-test("with no source read, an empty list says at once that this does not mean that all is well", async ({ page }) => {
+test("with no source read, an empty list says at once that this does not mean that all is well", { tag: "@slow" }, async ({ page }) => {
   await sources(page, 'ok=0; stale=0; failing=2; names="nws,usgs"', [{ name: "nws", state: "failing", last_success: null }, { name: "usgs", state: "failing", last_success: null }]);
   await open(page);
   await expect(page.locator("#list")).toContainText("No source has been read, or can be read now: this does not mean that all is well.");
@@ -145,13 +145,13 @@ test("sources that fail are named, and those that say that there is nothing, wit
 });
 
 // M2.
-test("a service without sources says so", async ({ page }) => {
+test("a service without sources says so", { tag: "@slow" }, async ({ page }) => {
   await open(page);
   await expect(page.locator("#list")).toContainText("No source is read here: only what people enter is shown. This does not mean that all is well.");
 });
 
 // M3.
-test("of a time before the first record the page says that it knows nothing", async ({ page, server }) => {
+test("of a time before the first record the page says that it knows nothing", { tag: "@slow" }, async ({ page, server }) => {
   const h = await server.hazard("Flood - Old Harbour");
   await open(page, "#map=8/53.55/10");
   await expect(row(page, h)).toBeVisible();
@@ -166,7 +166,7 @@ test("of a time before the first record the page says that it knows nothing", as
 });
 
 // M5.
-test("drills are counted, listed and drawn apart from what is real", async ({ page, server }) => {
+test("drills are counted, listed and drawn apart from what is real", { tag: "@slow" }, async ({ page, server }) => {
   const drill = await server.hazard("Practice flood", { category_ID: "EXERCISE", severity_ID: "WARNING", area: box(9.5, 53.3, 10.5, 53.8) });
   await open(page, "#map=8/53.55/10");
   await expect(row(page, drill)).toBeVisible();
@@ -191,7 +191,7 @@ test("drills are counted, listed and drawn apart from what is real", async ({ pa
   await expect(names(page)).toHaveText([/Practice flood/]);
 });
 
-test("the history of a hazard says from when on it is kept, where older changes were pruned", async ({ page, server }) => {
+test("the history of a hazard says from when on it is kept, where older changes were pruned", { tag: "@slow" }, async ({ page, server }) => {
   const h = await server.hazard("Flood - Old Harbour");
   let kept = {};
   await page.route(/\/hazards\/\d+\/changes\?/, async (route) => {

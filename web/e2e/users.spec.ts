@@ -1,7 +1,7 @@
 import { expect, expectAccessible, isPhone, open, test } from "./test";
 
 // G10: users and organizations are managed in the map too.
-test("an administrator adds, changes, shuts out and removes users, and adds organizations", async ({ page, server, watch }) => {
+test("an administrator adds, changes, shuts out and removes users, and adds organizations", { tag: "@slow" }, async ({ page, server, watch }) => {
   watch.expectFailures(/40[0139]|422/);
   const chief = { name: "chief", password: "walnut harbour trumpet lichen" };
   server.add(chief, "admin");
@@ -68,7 +68,7 @@ test("an administrator adds, changes, shuts out and removes users, and adds orga
   if (isPhone(page)) expect(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth)).toBe(true);
 });
 
-test("who is no administrator is not offered the users", async ({ page }) => {
+test("who is no administrator is not offered the users", { tag: "@slow" }, async ({ page }) => {
   await open(page);
   await page.getByTitle("Account").click();
   await expect(page.getByRole("button", { name: "Password and logins" })).toBeVisible();

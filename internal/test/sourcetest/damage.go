@@ -67,8 +67,8 @@ const (
 
 // damaged damages one random record at a time. Its neighbors must give the same reports as without
 // it.
-func (s Source) damaged(t *testing.T) {
-	d, _, _, _ := s.sample(t)
+func (s *laws) damaged(t *testing.T) {
+	d, _, _, _ := s.sample()
 	// Records that begin differently from the first one were merged into the recording by another
 	// program, so they are left out.
 	d.records = slices.DeleteFunc(d.records, func(r []byte) bool { return s.Record == nil && head(r) != head(d.records[0]) })
@@ -87,7 +87,7 @@ func (s Source) damaged(t *testing.T) {
 		rest.Reports = slices.DeleteFunc(rest.Reports, func(r hazard.Report) bool { return its[name(&r)] })
 		without[i] = rest
 	}
-	faults, tries := 0, min(damages, damageBytes/len(d.with(d.records...)))
+	faults, tries := 0, min(s.rounds(damages), damageBytes/len(d.with(d.records...)))
 	for range tries {
 		i := random.IntN(len(d.records))
 		record := damage(random, d.records[i])

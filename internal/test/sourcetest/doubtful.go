@@ -54,8 +54,8 @@ func doubtsOf(v any) []doubt {
 }
 
 // doubtful sets each member of a record to the values of doubtsOf.
-func (s Source) doubtful(t *testing.T) {
-	d, target, rest, all := s.sample(t)
+func (s *laws) doubtful(t *testing.T) {
+	d, target, rest, all := s.sample()
 	its := own(all, rest)
 	original := shown(all, its)
 	judge := func(place string, d doubt, got source.Batch, err error) {
@@ -82,7 +82,7 @@ func (s Source) doubtful(t *testing.T) {
 	if s.Element != "" {
 		for _, at := range values(raw) {
 			text := string(raw[at.from:at.to])
-			for _, f := range doubtsOf(text) {
+			for _, f := range some(s, at.name, doubtsOf(text)) {
 				other, _ := f.value.(string)
 				if f.value == nil || at.quoted && strings.Contains(other, "<") {
 					continue
@@ -98,7 +98,7 @@ func (s Source) doubtful(t *testing.T) {
 		t.Fatal(err)
 	}
 	each(record, "", func(place string, now any, set func(any)) {
-		for _, f := range doubtsOf(now) {
+		for _, f := range some(s, place, doubtsOf(now)) {
 			set(f.value)
 			text, err := json.Marshal(record)
 			if err != nil {

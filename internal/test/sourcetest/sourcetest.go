@@ -21,6 +21,7 @@ package sourcetest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -74,9 +75,64 @@ type Source struct {
 	Decides []string
 }
 
-// most bounds the records of a payload for the tests of the laws, because each law reads them many
-// times.
-const most = 12
+// The records of a part of a recording, when all tests run and otherwise.
+const (
+	many = 12
+	few  = 3
+)
+
+// laws are the laws of a source, with the part of its recording that each law reads many times.
+type laws struct {
+	Source
+	all  bool // all records, rounds and sizes, as in make test-all
+	part part
+}
+
+// part is a part of a recording. Its record target makes reports that no other record makes.
+type part struct {
+	document
+	target    int
+	rest, all source.Batch // what the records without the target make, and what all make
+}
+
+// rounds returns the number of rounds of a law: n if all tests run, otherwise a thirtieth of it, at
+// least one.
+func (s *laws) rounds(n int) int {
+	if s.all {
+		return n
+	}
+	return max(1, n/30)
+}
+
+// short sorts the records: first those that begin as most do, as one program wrote them, the
+// shortest first.
+func (d *document) short() {
+	alike := map[string]int{}
+	for _, r := range d.records {
+		alike[head(r)]++
+	}
+	slices.SortStableFunc(d.records, func(a, b []byte) int {
+		return cmp.Or(cmp.Compare(alike[head(b)], alike[head(a)]), cmp.Compare(len(a), len(b)))
+	})
+}
+
+// some returns all of the values to be tried at a place of a record, or one of them, where not all
+// tests run. It is the same each time.
+func some[T any](s *laws, place string, values []T) []T {
+	if s.all || len(values) == 0 {
+		return values
+	}
+	i := len(place) % len(values)
+	return values[i : i+1]
+}
+
+// sample returns the part of the recording that the laws read. The caller may change its list of
+// records.
+func (s *laws) sample() (d *document, target int, rest, all source.Batch) {
+	copied := s.part.document
+	copied.records = slices.Clone(copied.records)
+	return &copied, s.part.target, s.part.rest, s.part.all
+}
 
 // Now returns the time of the recording.
 func (s Source) Now(t testing.TB) hazard.Instant {
@@ -209,16 +265,18 @@ func (s Source) cut(t testing.TB) *document {
 	return d
 }
 
-// sample returns a part of the recording. Its middle record, the target, makes a report that no
-// other record makes.
-func (s Source) sample(t testing.TB) (d *document, target int, rest, all source.Batch) {
+// sample returns a part of the recording, of at most n records, and short ones where they
+// are few. Its target is a record near the middle.
+func (s Source) sample(t testing.TB, n int) part {
 	t.Helper()
-	d = s.cut(t)
-	now := s.Now(t)
+	d, now := s.cut(t), s.Now(t)
+	if n < many {
+		d.short()
+	}
 	var good [][]byte
 	for _, r := range d.records { // records that make a report by themselves
 		if b, err := s.Parse(d.with(r), now); err == nil && len(b.Reports) > 0 && len(b.Rejects) == 0 {
-			if good = append(good, r); len(good) == most {
+			if good = append(good, r); len(good) == n {
 				break
 			}
 		}
@@ -227,22 +285,22 @@ func (s Source) sample(t testing.TB) (d *document, target int, rest, all source.
 		t.Fatalf("%s: %d records that make reports, want 2 at least", s.File, len(good))
 	}
 	d.records = good
-	var err error
-	if all, err = s.Parse(d.with(good...), now); err != nil {
+	all, err := s.Parse(d.with(good...), now)
+	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range good {
-		target = (len(good)/2 + i) % len(good)
-		rest, err = s.Parse(d.with(slices.Delete(slices.Clone(good), target, target+1)...), now)
+		target := (len(good)/2 + i) % len(good)
+		rest, err := s.Parse(d.with(slices.Delete(slices.Clone(good), target, target+1)...), now)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if len(names(rest)) < len(names(all)) {
-			return d, target, rest, all
+			return part{*d, target, rest, all}
 		}
 	}
 	t.Fatalf("%s: no record makes a report of its own", s.File)
-	return nil, 0, rest, all
+	return part{}
 }
 
 // name returns the identity of a report: the event and its part.
@@ -294,10 +352,16 @@ func shown(got source.Batch, names map[string]bool) *hazard.Report {
 	return nil
 }
 
-// Laws checks all laws. It is skipped without the recordings.
-func Laws(t *testing.T, s Source) {
+// Laws checks all laws. Where not all tests run, it reads three records instead of twelve, in few
+// rounds, and leaves out large payloads. It is skipped without the recordings.
+func Laws(t *testing.T, source Source) {
 	test.NoRace(t)
-	test.Slow(t)
+	s := &laws{Source: source, all: test.All() && !testing.Short()}
+	records := few
+	if s.all {
+		records = many
+	}
+	s.part = s.Source.sample(t, records)
 	t.Run("bad neighbors", s.badNeighbors)
 	if s.Element == "" && s.Record == nil {
 		t.Run("members of other types", s.otherTypes)
@@ -311,7 +375,9 @@ func Laws(t *testing.T, s Source) {
 	t.Run("order", s.order)
 	t.Run("repetition", s.repetition)
 	t.Run("encodings", s.encodings)
-	t.Run("size", s.size)
+	if s.all {
+		t.Run("size", s.size)
+	}
 }
 
 // fault is a damaged copy of a record.
@@ -449,8 +515,8 @@ func inside(record []byte) []byte {
 	return record[bytes.IndexByte(record, '>')+1 : bytes.LastIndex(record, []byte("</"))]
 }
 
-func (s Source) badNeighbors(t *testing.T) {
-	d, target, rest, all := s.sample(t)
+func (s *laws) badNeighbors(t *testing.T) {
+	d, target, rest, all := s.sample()
 	its := own(all, rest)
 	for _, f := range s.faults(d.records[target]) {
 		if f.record == nil {
@@ -479,8 +545,8 @@ func (s Source) badNeighbors(t *testing.T) {
 }
 
 // otherTypes sets each member of a record to a value of another type.
-func (s Source) otherTypes(t *testing.T) {
-	d, target, rest, all := s.sample(t)
+func (s *laws) otherTypes(t *testing.T) {
+	d, target, rest, all := s.sample()
 	its := own(all, rest)
 	original := shown(all, its)
 	var record any
@@ -488,7 +554,8 @@ func (s Source) otherTypes(t *testing.T) {
 		t.Fatal(err)
 	}
 	walk(record, "", func(place string, now any, set func(any)) {
-		for _, other := range []any{map[string]any{"a": 1}, []any{[]any{}}, "many", -1e30, true} {
+		others := []any{map[string]any{"a": 1}, []any{[]any{}}, "many", -1e30, true}
+		for _, other := range some(s, place, others) {
 			if reflect.TypeOf(other) == reflect.TypeOf(now) {
 				continue
 			}
@@ -554,12 +621,13 @@ func walk(v any, place string, f func(place string, now any, set func(any))) {
 	}
 }
 
-func (s Source) truncation(t *testing.T) {
-	d, _, _, all := s.sample(t)
+func (s *laws) truncation(t *testing.T) {
+	d, _, _, all := s.sample()
 	payload := bytes.TrimSpace(d.with(d.records...))
 	last := 0
-	for i := range 200 {
-		n := i * len(payload) / 200
+	cuts := s.rounds(200)
+	for i := range cuts {
+		n := i * len(payload) / cuts
 		b, err := s.Parse(payload[:n], s.Now(t))
 		bad, ok := errors.AsType[*source.PayloadError](err)
 		if !ok || b.Whole || b.Lasting != nil {
@@ -585,15 +653,11 @@ func (s Source) truncation(t *testing.T) {
 }
 
 // garbage replaces bytes of the payload.
-func (s Source) garbage(t *testing.T) {
-	d, _, _, _ := s.sample(t)
+func (s *laws) garbage(t *testing.T) {
+	d, _, _, _ := s.sample()
 	payload := d.with(d.records...)
 	random := rand.New(rand.NewPCG(1, 2))
-	rounds := 300
-	if testing.Short() {
-		rounds = 30
-	}
-	for range rounds {
+	for range s.rounds(300) {
 		spoiled := bytes.Clone(payload)
 		for range 1 + random.IntN(8) {
 			at := random.IntN(len(spoiled))
@@ -663,10 +727,10 @@ func check(t testing.TB, b source.Batch, err error) {
 	}
 }
 
-func (s Source) order(t *testing.T) {
-	d, _, _, all := s.sample(t)
+func (s *laws) order(t *testing.T) {
+	d, _, _, all := s.sample()
 	random := rand.New(rand.NewPCG(3, 4))
-	for range 5 {
+	for range s.rounds(5) {
 		records := slices.Clone(d.records)
 		random.Shuffle(len(records), func(i, j int) { records[i], records[j] = records[j], records[i] })
 		got, err := s.Parse(d.with(records...), s.Now(t))
@@ -676,8 +740,8 @@ func (s Source) order(t *testing.T) {
 	}
 }
 
-func (s Source) repetition(t *testing.T) {
-	d, _, _, all := s.sample(t)
+func (s *laws) repetition(t *testing.T) {
+	d, _, _, all := s.sample()
 	again, err := s.Parse(d.with(d.records...), s.Now(t))
 	if err != nil || !reflect.DeepEqual(again, all) {
 		t.Errorf("the same payload a second time: another batch, %v", err)
@@ -690,8 +754,8 @@ func (s Source) repetition(t *testing.T) {
 
 var declaredEncoding = regexp.MustCompile(`encoding=["'][^"']*["']`)
 
-func (s Source) encodings(t *testing.T) {
-	d, _, _, all := s.sample(t)
+func (s *laws) encodings(t *testing.T) {
+	d, _, _, all := s.sample()
 	payload := d.with(d.records...)
 	forms := map[string][]byte{
 		"UTF-8 with a byte order mark":  append([]byte("\ufeff"), bytes.TrimPrefix(payload, []byte("\ufeff"))...),
@@ -729,12 +793,9 @@ func sixteen(text []byte, unit func(uint16) []byte) []byte {
 // size reads payloads of 20 MB, or of the size in the variable HAZARDD_LAWS_MB. It checks that the
 // memory is proportional to the size, and that parsing ends in less than the longest wait of a
 // poll. Payloads of millions of records only cost time, so they have a tenth of the size.
-func (s Source) size(t *testing.T) {
-	if testing.Short() {
-		t.Skip("great payloads: not with -short, nor with -race")
-	}
+func (s *laws) size(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(25)) // otherwise half of the measured memory could be garbage
-	d, _, _, _ := s.sample(t)
+	d, _, _, _ := s.sample()
 	size := 20 << 20
 	if mb, err := strconv.Atoi(os.Getenv("HAZARDD_LAWS_MB")); err == nil {
 		size = mb << 20
@@ -752,14 +813,14 @@ func (s Source) size(t *testing.T) {
 		"noise in a list": func() []byte { return slices.Concat(d.head, noise, d.tail) },
 		"good records":    in("", string(one), string(d.records[0]), size/4),
 	}
-	few := size / 10
+	tenth := size / 10
 	if s.Element == "" {
 		payloads["open arrays"] = in("", "[", "", size)
 		payloads["nested objects"] = in("", `{"a":`, "", size)
 		payloads["one string"] = in(`{"a":"`, "x", `"}`, size)
 		payloads["members"] = in("{", `"a":NaN,`, "}", size)
-		payloads["empty records"] = in("", "{},", "{}", few)
-		payloads["lost quotes"] = in("", `{"a":"b},`, "", few)
+		payloads["empty records"] = in("", "{},", "{}", tenth)
+		payloads["lost quotes"] = in("", `{"a":"b},`, "", tenth)
 	} else {
 		record, end := "<"+s.Element+">", "</"+s.Element+">"
 		payloads["open elements"] = in("", "<a>", "", size)
@@ -768,8 +829,8 @@ func (s Source) size(t *testing.T) {
 		payloads["elements of a record"] = in(record, "<a/>", end, size)
 		payloads["open comments"] = in("", "<!--", "", size)
 		payloads["open sections"] = in("", "<![CDATA[", "", size)
-		payloads["empty records"] = in("", "<"+s.Element+"/>", "", few)
-		payloads["open records"] = in("", record, "", few)
+		payloads["empty records"] = in("", "<"+s.Element+"/>", "", tenth)
+		payloads["open records"] = in("", record, "", tenth)
 	}
 	for name, payloadOf := range payloads {
 		payload := payloadOf()

@@ -19,8 +19,6 @@ var laws = sourcetest.Source{
 func TestLaws(t *testing.T) { sourcetest.Laws(t, laws) }
 
 func TestLawsOfTheOlderList(t *testing.T) {
-	test.NoRace(t)
-	test.Slow(t)
 	needed := []string{"UniqueId", "Longitude", "Latitude", "Public"}
 	sourcetest.Laws(t, sourcetest.Source{Parse: Parse, File: "calfire/map-20240618a.json", At: "2024-06-18T12:00:00Z", Needed: needed})
 }

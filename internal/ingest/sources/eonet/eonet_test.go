@@ -507,8 +507,6 @@ var laws = sourcetest.Source{
 func TestLaws(t *testing.T) { sourcetest.Laws(t, laws) }
 
 func TestLawsOfGeoJSON(t *testing.T) {
-	test.NoRace(t)
-	test.Slow(t)
 	sourcetest.Laws(t, sourcetest.Source{
 		Parse: Parse, File: "eonet/events-20210419.geojson", At: "2021-04-19T23:59:00Z", List: "features",
 		Needed: []string{"properties/id", "geometry/coordinates"},

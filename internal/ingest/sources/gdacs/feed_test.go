@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/recordings"
 	"github.com/hazardd/hazardd/internal/test/sourcetest"
 )
@@ -630,8 +629,6 @@ var laws = sourcetest.Source{
 func TestLaws(t *testing.T) { sourcetest.Laws(t, laws) }
 
 func TestLawsOfRSS(t *testing.T) {
-	test.NoRace(t)
-	test.Slow(t)
 	sourcetest.Laws(t, sourcetest.Source{Parse: Parse, File: "gdacs/rss-20191230.xml", At: "2019-12-30T12:00:00Z", Element: "item",
 		Needed: []string{"eventtype", "eventid"}})
 }

@@ -3,13 +3,10 @@ package gvp
 import (
 	"testing"
 
-	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/sourcetest"
 )
 
 func TestLaws(t *testing.T) {
-	test.NoRace(t)
-	test.Slow(t)
 	sourcetest.Laws(t, sourcetest.Source{Parse: Parse, File: "gvp/WeeklyVolcanoRSS-20260917-excerpt.xml", At: "2026-09-17T23:59:00Z", Element: "item",
 		Needed: []string{"title", "guid", "pubDate", "point"}})
 }

@@ -593,8 +593,6 @@ var laws = sourcetest.Source{
 func TestLaws(t *testing.T) { sourcetest.Laws(t, laws) }
 
 func TestLawsOfRSS(t *testing.T) {
-	test.NoRace(t)
-	test.Slow(t)
 	sourcetest.Laws(t, sourcetest.Source{Parse: Parse, File: "nhc/input_nhc1.xml", More: []string{"nhc/input_nhc2.xml"}, At: "2022-06-06T12:00:00Z", Element: "item",
 		Needed: []string{"pre"}})
 }

@@ -3,13 +3,10 @@ package tsunami
 import (
 	"testing"
 
-	"github.com/hazardd/hazardd/internal/test"
 	"github.com/hazardd/hazardd/internal/test/sourcetest"
 )
 
 func TestLaws(t *testing.T) {
-	test.NoRace(t)
-	test.Slow(t)
 	sourcetest.Laws(t, sourcetest.Source{
 		Parse: Parse, File: "tsunami/derived-ntwc-cap-2022.json", At: "2022-08-17T02:06:00Z", List: "alerts",
 		// The centers send XML, whose laws package cap tests. This tests the JSON form, in which
