@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	maxItems = 20 // hazards in a summary or a digest; More counts the others
+	maxItems = 20 // hazards in a summary or a digest; the next one has the others
 	// lateAfter is the age of a change from which on a message is marked as late
 	// (reliability-security.md section 0.8).
 	lateAfter = time.Minute
@@ -19,9 +19,9 @@ const (
 	confirmLife = 48 * time.Hour
 )
 
-// compose returns the message of deliveries to a channel.
-func (s *Service) compose(sub *subscription, c *Channel, list []delivery, kind message.Kind, id string, now hazard.Instant) message.Notice {
-	n := message.Notice{ID: id, Kind: kind, Name: sub.Name, Subscription: uuid.MustParse(sub.ID), Zone: sub.location()}
+// compose returns the message of deliveries to a channel; more others are left for the next one.
+func (s *Service) compose(sub *subscription, c *Channel, list []delivery, more int, kind message.Kind, id string, now hazard.Instant) message.Notice {
+	n := message.Notice{ID: id, Kind: kind, More: more, Name: sub.Name, Subscription: uuid.MustParse(sub.ID), Zone: sub.location()}
 	for tag := range strings.SplitSeq(sub.Language, ",") {
 		if tag, _, _ = strings.Cut(tag, ";"); strings.TrimSpace(tag) != "" {
 			n.Language = append(n.Language, strings.TrimSpace(tag))
@@ -49,9 +49,6 @@ func (s *Service) compose(sub *subscription, c *Channel, list []delivery, kind m
 	}
 	if len(list) > 1 {
 		bySeverity(n.Items)
-	}
-	if len(n.Items) > maxItems {
-		n.More, n.Items = len(n.Items)-maxItems, n.Items[:maxItems]
 	}
 	if late := time.Duration(now-since) * time.Millisecond; late > lateAfter && kind != message.Confirm && kind != message.Digest {
 		n.Late = late

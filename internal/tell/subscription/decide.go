@@ -26,6 +26,7 @@ type plan struct {
 	deliveries []delivery
 	kind       message.Kind
 	id         string // of the message
+	more       int    // deliveries that are due and left for the next message
 	resent     bool   // it was sent before, and may have arrived
 	to         channel.Address
 	message    message.Notice
@@ -134,7 +135,7 @@ func (p *plan) choose(r *recipient, due []delivery, now hazard.Instant) {
 	first := due[0].last.Kind
 	switch {
 	case r.sub.digested():
-		p.claim(due, message.Digest, now)
+		p.claim(p.named(due), message.Digest, now)
 		return
 	case urgent(first) || len(r.burst.recent(now.Time()))+len(due) <= r.storm:
 		p.claim(due[:1], first, now)
@@ -151,7 +152,15 @@ func (p *plan) choose(r *recipient, due []delivery, now hazard.Instant) {
 	if len(crowd) == 1 {
 		kind = crowd[0].last.Kind
 	}
-	p.claim(crowd, kind, now)
+	p.claim(p.named(crowd), kind, now)
+}
+
+// named returns the deliveries that one message names, the most severe ones. The others stay for the
+// next message: only what was named counts as told.
+func (p *plan) named(crowd []delivery) []delivery {
+	slices.SortStableFunc(crowd, func(a, b delivery) int { return cmp.Compare(b.last.Severity, a.last.Severity) })
+	p.more = max(0, len(crowd)-maxItems)
+	return crowd[:len(crowd)-p.more]
 }
 
 // In a storm, messages are gathered for so long; for less if there is a warning among them.

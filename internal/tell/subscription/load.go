@@ -61,7 +61,7 @@ func (s *Service) plan(ctx context.Context, box store.Mailbox, b burst) (*plan, 
 	if p.rows != nil {
 		c := sub.channel(box.Channel)
 		p.to = channel.Address{Kind: c.Kind, To: sub.addresses[c.ID], Template: c.Template}
-		p.message = s.compose(sub, c, p.deliveries, p.kind, p.id, now)
+		p.message = s.compose(sub, c, p.deliveries, p.more, p.kind, p.id, now)
 	}
 	return p, nil
 }

@@ -532,7 +532,7 @@ func (s *Service) Test(ctx context.Context, who tell.Author, id string, now haza
 			list = append(list, tell.Tested{Channel: c.ID, Error: "the channel is " + string(c.Status)})
 			continue
 		}
-		n := s.compose(sub, &c, []delivery{{at: now.Time(), row: store.Notice{Since: now}, last: lastMessage{Kind: message.Test}}}, message.Test, uuid.NewString(), now)
+		n := s.compose(sub, &c, []delivery{{at: now.Time(), row: store.Notice{Since: now}, last: lastMessage{Kind: message.Test}}}, 0, message.Test, uuid.NewString(), now)
 		t, err := Try(ctx, s.Sender, channel.Address{Kind: c.Kind, To: sub.addresses[c.ID], Template: c.Template}, n)
 		if err != nil {
 			return nil, err

@@ -96,7 +96,38 @@ func TestAStormIsOneSummary(t *testing.T) {
 			settle(500 * time.Millisecond)
 		}
 		settle(5 * time.Minute)
-		b.want("https://a.example/x", "first", "first", "first", "first", "first", "summary of 35")
+		b.want("https://a.example/x", "first", "first", "first", "first", "first", "summary of 35", "summary of 15")
+	})
+}
+
+// Only what a message named counts as told: each of a storm's hazards is named once, and nobody hears
+// the end of one that he was never told of (finding P2).
+func TestAStormNamesEachHazardOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bed) {
+		b.subscribe("ann", boston("a.example"))
+		defer b.run(b.svc)()
+		settle(time.Second)
+		var all []*hazard.Hazard
+		for range 60 {
+			all = append(all, b.flood())
+		}
+		settle(30 * time.Second)
+		b.save(all[59].ID, over(hazard.EndAllClear))
+		settle(10 * time.Minute)
+		named := map[int64]int{}
+		for _, m := range b.net.to("https://a.example/x") {
+			for _, i := range m.n.Items {
+				named[i.Hazard.ID]++
+				if told := named[i.Hazard.ID] > 1; told != (m.n.Kind == message.Ended) {
+					t.Errorf("hazard %d is in a message of kind %s", i.Hazard.ID, m.n.Kind)
+				}
+			}
+		}
+		for _, h := range all[:59] {
+			if named[h.ID] != 1 {
+				t.Errorf("hazard %d was named %d times", h.ID, named[h.ID])
+			}
+		}
 	})
 }
 
