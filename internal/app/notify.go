@@ -11,6 +11,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/atlas/region"
 	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/tell/channel"
 	"github.com/hazardd/hazardd/internal/tell/message"
 	"github.com/hazardd/hazardd/internal/tell/subscription"
@@ -24,7 +25,7 @@ func (s *Service) newNotify(ctx context.Context) (*subscription.Service, error) 
 	if cfg.Sender != nil {
 		sender = cfg.Sender
 	}
-	c := subscription.Config{Store: s.Store, Tail: s.tail, Sender: sender, Standing: s.Auth.Standing, Org: s.org, Region: outline, Authority: cfg.Known.title, Counting: !cfg.NoExposure,
+	c := subscription.Config{Store: s.Store, Tail: s.tail, Sender: sender, Standing: s.Auth.Standing, Org: s.org, Region: cfg.Known.outline, Authority: s.authorityOf, Counting: !cfg.NoExposure,
 		Links: s.linked, BaseURL: cfg.PublicURL, Storm: cfg.Storm, Confirmations: cfg.Confirmations, Now: cfg.Clock.Now, Logger: cfg.Logger,
 		Text: func(n message.Notice) string { return n.Text() }}
 	path, make := cfg.AddressKey, false
@@ -87,6 +88,20 @@ func (s *Service) missingKeys() []missingKey {
 	return nil
 }
 
+// authorityOf returns who reports a hazard: the title of its source, or the name of the organization
+// of its editors; empty if unknown.
+func (s *Service) authorityOf(h *hazard.Hazard) string {
+	if h.Source != "" {
+		return s.cfg.Known.title(h.Source)
+	}
+	for _, o := range s.Auth.Orgs() {
+		if o.ID == h.OrgID {
+			return o.Name
+		}
+	}
+	return ""
+}
+
 // org returns the id of the organization with that acronym.
 func (s *Service) org(acronym string) (int64, bool) {
 	for _, o := range s.Auth.Orgs() {
@@ -102,13 +117,13 @@ func (s *Service) org(acronym string) (int64, bool) {
 const coast = 25_000
 
 // outline returns the area of a country by its ISO 3166-1 code, or of a subdivision by its ISO
-// 3166-2 code: a state of the US, or a subdivision whose area the operator provides (region.SetOwn).
-func outline(code string) (geo.Shape, float64, bool) {
+// 3166-2 code: a state of the US, or a subdivision whose area the operator provides.
+func (s *Sources) outline(code string) (geo.Shape, float64, bool) {
 	if len(code) == 2 {
 		shape := region.Outline(code)
 		return shape, coast, !shape.IsZero()
 	}
-	if shape, ok := region.Area(region.ParseCode("ISO 3166-2:" + code)); ok {
+	if shape, ok := s.areas.Shape(context.Background(), "ISO3166-2:"+code); ok { // in memory
 		return shape, 0, true
 	}
 	if state, ok := strings.CutPrefix(code, "US-"); ok {

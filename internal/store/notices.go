@@ -424,6 +424,23 @@ func (s *Notices) ToldOf(ctx context.Context, hazardID int64) ([]Told, error) {
 	return list, storeError(err)
 }
 
+// ToldLast lists the hazards whose end a subscription was not sent, by channel.
+func (s *Notices) ToldLast(ctx context.Context, subscription string) (list []Told, err error) {
+	rows, err := s.reads.QueryContext(ctx, `SELECT channel, hazard_id, n FROM told WHERE subscription = $1 AND NOT gone ORDER BY channel, hazard_id`, subscription)
+	if err != nil {
+		return nil, storeError(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		t := Told{Subscription: subscription}
+		if err := rows.Scan(&t.Channel, &t.HazardID, &t.Change); err != nil {
+			return nil, storeError(err)
+		}
+		list = append(list, t)
+	}
+	return list, storeError(rows.Err())
+}
+
 // MergeTold applies the record of who was told about a hazard to the hazard that it was merged
 // into.
 func (s *Notices) MergeTold(ctx context.Context, from, into int64) error {

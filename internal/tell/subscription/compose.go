@@ -40,7 +40,7 @@ func (s *Service) compose(sub *subscription, c *Channel, list []delivery, more i
 			n.Thread = d.last.Thread
 		}
 		if s.Authority != nil {
-			d.item.Authority = s.Authority(d.item.Hazard.Source)
+			d.item.Authority = s.Authority(&d.item.Hazard)
 		}
 		if s.Links {
 			d.item.Link = s.BaseURL + "/h/" + d.item.Hazard.UUID.String()

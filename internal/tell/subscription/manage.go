@@ -322,6 +322,11 @@ func (s *Service) patch(ctx context.Context, who tell.Author, had *subscription,
 			gone[c.ID] = "the channel was removed"
 		}
 	}
+	again, err := s.askAgain(ctx, sub, now)
+	if err != nil {
+		return shown, err
+	}
+	ask = append(ask, again...)
 	sub.Updated = now
 	if err := sub.encode(s.Key); err != nil {
 		return shown, err
@@ -339,6 +344,25 @@ func (s *Service) patch(ctx context.Context, who tell.Author, had *subscription,
 	}
 	waiting, err := s.Store.Notices.WaitingOf(ctx, sub.ID)
 	return sub.show(addresses, waiting), err
+}
+
+// askAgain returns a notice for each hazard that the channels of a changed subscription were told of,
+// and whose end they were not: it may have changed or ended while the subscription was paused, or the
+// channel suspended. Where the last message still holds, nothing is sent.
+func (s *Service) askAgain(ctx context.Context, sub *subscription, now hazard.Instant) (list []store.Notice, err error) {
+	if sub.Paused {
+		return nil, nil
+	}
+	told, err := s.Store.Notices.ToldLast(ctx, sub.ID)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range told {
+		if c := sub.channel(t.Channel); c != nil && c.Status == Active {
+			list = append(list, store.Notice{Subscription: sub.ID, Channel: c.ID, Lane: c.Lane, HazardID: t.HazardID, Change: t.Change, Since: now, Created: now})
+		}
+	}
+	return list, nil
 }
 
 // Delete removes a subscription with its addresses and message history.

@@ -180,8 +180,14 @@ func (q *queue) notices(ctx context.Context, c *hazard.Change) ([]store.Notice, 
 	if c.Hazard == nil || c.At < now.Add(-tell.MaxAge) {
 		return nil, nil
 	}
-	if c.Hazard.Reason == hazard.EndMerged {
-		return nil, q.merged(ctx, c.Hazard)
+	if c.Hazard.Reason == hazard.EndMerged { // who was told of it is asked about what it is part of now
+		into, err := q.merged(ctx, c.Hazard)
+		if err != nil || into == nil {
+			return nil, err
+		}
+		after := *c
+		after.Kind, after.HazardID, after.Hazard = hazard.HazardUpdated, into.ID, into
+		c = &after
 	}
 	a, err := q.audience(ctx, c.Hazard, now)
 	if err != nil {
@@ -297,16 +303,17 @@ func (ix *index) notices(c *hazard.Change, a audience, counting bool, now hazard
 	return list
 }
 
-// merged transfers the record of sent messages from a merged hazard to its successor.
-func (s *Service) merged(ctx context.Context, h *hazard.Hazard) error {
+// merged transfers the record of sent messages from a merged hazard to its successor, and returns
+// that; nil if there is none.
+func (s *Service) merged(ctx context.Context, h *hazard.Hazard) (*hazard.Hazard, error) {
 	into, err := s.Store.Hazards.ByUUID(ctx, h.Successor)
 	if errors.Is(err, hazard.ErrNotFound) {
-		return nil
+		return nil, nil
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return s.Store.Notices.MergeTold(ctx, h.ID, into.ID)
+	return into, s.Store.Notices.MergeTold(ctx, h.ID, into.ID)
 }
 
 // Reach returns how many subscriptions would be notified of a new hazard with these areas.

@@ -501,3 +501,62 @@ func TestADamagedAreaSilencesNobody(t *testing.T) {
 		}
 	})
 }
+
+// Whatever moves a state asks of everybody who was told whether it still holds (finding P3).
+func TestWhoWasToldIsToldThatItNoLongerHolds(t *testing.T) {
+	far := func(h *hazard.Hazard) { h.Longitude, h.Latitude, h.Severity = 10, 50, hazard.Advisory }
+	pause := func(b *bed, s Subscription, status string) {
+		b.t.Helper()
+		if _, err := b.svc.Patch(b.t.Context(), b.author("ann"), s.ID, []byte(`{"status":"`+status+`"}`), now()); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		what string
+		do   func(b *bed, s Subscription, h *hazard.Hazard)
+		want []string
+	}{
+		{"merged into one far away", func(b *bed, _ Subscription, h *hazard.Hazard) {
+			into := b.save(0, far)
+			b.save(h.ID, func(h *hazard.Hazard) {
+				h.Status, h.Reason, h.Successor = hazard.Expired, hazard.EndMerged, into.UUID
+			})
+		}, []string{"first", "changed severity WATCH>ADVISORY area inside>outside"}},
+		{"ended while the subscription is paused", func(b *bed, s Subscription, h *hazard.Hazard) {
+			pause(b, s, "paused")
+			b.save(h.ID, over(hazard.EndAllClear))
+			settle(time.Hour)
+			pause(b, s, "active")
+		}, []string{"first", "ended"}},
+		{"paused and resumed, and it still holds", func(b *bed, s Subscription, h *hazard.Hazard) {
+			pause(b, s, "paused")
+			settle(time.Hour)
+			pause(b, s, "active")
+		}, []string{"first"}},
+		{"ended and undone while it is paused", func(b *bed, s Subscription, h *hazard.Hazard) {
+			pause(b, s, "paused")
+			b.save(h.ID, over(hazard.EndAllClear))
+			b.save(h.ID, func(h *hazard.Hazard) { h.Status, h.Reason = hazard.Active, "" })
+			settle(time.Hour)
+			pause(b, s, "active")
+		}, []string{"first"}},
+		{"the subscription asks for another place", func(b *bed, s Subscription, h *hazard.Hazard) {
+			if _, err := b.svc.Patch(b.t.Context(), b.author("ann"), s.ID, []byte(`{"where":{"points":[{"lon":10,"lat":50,"radius_km":5}]}}`), now()); err != nil {
+				b.t.Fatal(err)
+			}
+		}, []string{"first", "changed area inside>outside"}},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			bubble(t, func(t *testing.T, b *bed) {
+				s := b.subscribe("ann", boston("a.example"))
+				defer b.run(b.svc)()
+				settle(time.Second)
+				h := b.flood()
+				settle(time.Minute)
+				c.do(b, s, h)
+				settle(5 * time.Minute)
+				b.want("https://a.example/x", c.want...)
+			})
+		})
+	}
+}

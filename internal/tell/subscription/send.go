@@ -221,7 +221,10 @@ func (s *sender) Finish(ctx context.Context, h *tell.Health, plans []*plan) {
 	for _, t := range result.Told { // what was merged while the message was under way
 		h, err := s.Store.Hazards.Get(ctx, t.HazardID)
 		if err == nil && h.Reason == hazard.EndMerged {
-			err = s.merged(ctx, h)
+			var into *hazard.Hazard
+			if into, err = s.merged(ctx, h); err == nil && into != nil {
+				err = s.Store.Notices.Add(ctx, []store.Notice{{Subscription: t.Subscription, Channel: t.Channel, Lane: s.name, HazardID: into.ID, Change: h.Version, Since: h.LastUpdate, Created: now}}, 0)
+			}
 		}
 		if err != nil {
 			s.Logger.Warn("cannot apply a merge to the record of sent messages", "hazard", t.HazardID, "error", err)

@@ -26,6 +26,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/follow"
 	"github.com/hazardd/hazardd/internal/store/lease"
@@ -53,8 +54,9 @@ type Config struct {
 	// Region returns the area of a country or a subdivision by its ISO 3166 code, and the distance
 	// in meters within which a point counts as inside.
 	Region func(code string) (area geo.Shape, margin float64, ok bool)
-	// Authority returns the title of a source by its name; may be nil.
-	Authority func(source string) string
+	// Authority returns who reports a hazard: the title of its source or of its editors'
+	// organization; may be nil.
+	Authority func(*hazard.Hazard) string
 	// Counting means that people are counted, so that every hazard will have a count.
 	Counting bool
 	// Links means that the service has a public address for links: BaseURL, without a trailing
