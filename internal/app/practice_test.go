@@ -16,20 +16,26 @@ import (
 	"github.com/hazardd/hazardd/internal/test/datadir"
 )
 
+// practiceAlert is an alert of the severity level about areas, each with an outline of its own; green is
+// MeteoAlarm's level of no danger.
+func practiceAlert(id, sent, level, areas string) string {
+	text := `<alert xmlns="urn:oasis:names:tc:emergency:cap:1.2"><identifier>` + id + `</identifier><sender>office@example.org</sender><sent>` + sent +
+		`</sent><status>Actual</status><msgType>Alert</msgType><scope>Public</scope><incidents>I-7</incidents><info><language>en</language><category>Met</category><event>Bushfire</event>` +
+		`<urgency>Expected</urgency><severity>` + level + `</severity><certainty>Possible</certainty><onset>2026-11-21T09:00:00+00:00</onset><expires>2026-11-22T09:00:00+00:00</expires>`
+	if level == "green" {
+		text = strings.Replace(text, ">green<", ">Minor<", 1) + "<parameter><valueName>awareness_level</valueName><value>1; green; Minor</value></parameter>"
+	}
+	for i, area := range strings.Split(areas, ",") {
+		text += fmt.Sprintf("<area><areaDesc>%s</areaDesc><polygon>%d,-120 %d,-119 %d,-119 %d,-120</polygon><geocode><valueName>X</valueName><value>%s</value></geocode></area>", area, 38+i, 38+i, 39+i, 38+i, area)
+	}
+	return text + "</info></alert>"
+}
+
 // A warning that was stored before its sender's practice was known stays the same hazard when the
 // sender's list is read again, and when a later message comes.
 func TestAStoredWarningIsFoundByItsSendersPractice(t *testing.T) {
-	const url = "https://feeds.example.org/"
-	alert := func(id, sent, level, areas string) string {
-		text := `<alert xmlns="urn:oasis:names:tc:emergency:cap:1.2"><identifier>` + id + `</identifier><sender>office@example.org</sender><sent>` + sent +
-			`</sent><status>Actual</status><msgType>Alert</msgType><scope>Public</scope><incidents>I-7</incidents><info><language>en</language><category>Met</category><event>Bushfire</event>` +
-			`<urgency>Expected</urgency><severity>` + level + `</severity><certainty>Possible</certainty><onset>2026-11-21T09:00:00+00:00</onset><expires>2026-11-22T09:00:00+00:00</expires>`
-		for i, area := range strings.Split(areas, ",") {
-			text += fmt.Sprintf("<area><areaDesc>%s</areaDesc><polygon>%d,-120 %d,-119 %d,-119 %d,-120</polygon><geocode><valueName>X</valueName><value>%s</value></geocode></area>", area, 38+i, 38+i, 39+i, 38+i, area)
-		}
-		return text + "</info></alert>"
-	}
-	list := func(alerts ...string) string { return "<alerts>" + strings.Join(alerts, "") + "</alerts>" }
+	alert := practiceAlert
+	list := practiceList
 	first, lower := list(alert("A-1", "2026-11-21T09:00:00+00:00", "Severe", "A")), list(alert("A-2", "2026-11-21T10:00:00+00:00", "Moderate", "A"))
 	both := list(alert("A-1", "2026-11-21T09:00:00+00:00", "Severe", "A,B"))
 	for name, tt := range map[string]struct {
@@ -49,39 +55,122 @@ func TestAStoredWarningIsFoundByItsSendersPractice(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			known, err := NewSources(SourceSettings{CAP: []CAPSource{{Config: cap.Config{Name: "own", URL: url}}}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			s, err := store.Open(t.Context(), datadir.Empty(t), "sqlite:?synchronous=off")
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { _ = s.Close() })
-			in, now := known.Intake(s), hazard.At(time.Date(2026, 11, 21, 11, 0, 0, 0, time.UTC))
-			cfg := cap.Config{Name: "own", URL: url}
+			r := newPracticeRun(t)
+			practice := cap.Practice{}
 			for i, step := range tt.steps {
-				batch, err := cap.Parse(cfg, []byte(step[0]), now)
-				if err == nil {
-					_, err = in.Apply(t.Context(), "own", batch, now, fuse.Options{})
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-				cfg.Practice = official.PracticeOf(tt.address)
-				ids, err := s.Hazards.IDs(t.Context())
-				slices.Sort(ids)
+				r.take(practice, step[0])
+				practice = official.PracticeOf(tt.address)
 				var got []string
-				for _, id := range ids {
-					h, errH := s.Hazards.Get(t.Context(), id)
-					if err = errors.Join(err, errH); err != nil {
-						t.Fatal(err)
-					}
+				for _, h := range r.hazards() {
 					got = append(got, fmt.Sprintf("%v %s", h.Severity, strings.TrimPrefix(h.Name, "Bushfire - ")))
 				}
 				if text := strings.Join(got, ", "); text != step[1] {
 					t.Errorf("step %d: %q, want %q", i, text, step[1])
 				}
+			}
+		})
+	}
+}
+
+func practiceList(alerts ...string) string {
+	return "<alerts>" + strings.Join(alerts, "") + "</alerts>"
+}
+
+// practiceRun is a store that takes in alerts of the source "own".
+type practiceRun struct {
+	t     *testing.T
+	store *store.Store
+	in    *fuse.Intake
+	now   hazard.Instant
+}
+
+func newPracticeRun(t *testing.T) *practiceRun {
+	t.Helper()
+	known, err := NewSources(SourceSettings{CAP: []CAPSource{{Config: cap.Config{Name: "own", URL: "https://feeds.example.org/"}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := store.Open(t.Context(), datadir.Empty(t), "sqlite:?synchronous=off")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return &practiceRun{t, s, known.Intake(s), hazard.At(time.Date(2026, 11, 21, 11, 0, 0, 0, time.UTC))}
+}
+
+// take takes in a payload of a sender.
+func (r *practiceRun) take(p cap.Practice, payload string) {
+	r.t.Helper()
+	batch, err := cap.Parse(cap.Config{Name: "own", URL: "https://feeds.example.org/", Practice: p}, []byte(payload), r.now)
+	if err == nil {
+		_, err = r.in.Apply(r.t.Context(), "own", batch, r.now, fuse.Options{})
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// hazards returns all hazards, by number.
+func (r *practiceRun) hazards() (all []*hazard.Hazard) {
+	r.t.Helper()
+	ids, err := r.store.Hazards.IDs(r.t.Context())
+	slices.Sort(ids)
+	for _, id := range ids {
+		h, errH := r.store.Hazards.Get(r.t.Context(), id)
+		err = errors.Join(err, errH)
+		all = append(all, h)
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return all
+}
+
+// Whatever the order in which the messages of a sender arrive, the same is active in the end, with the
+// same identity.
+func TestTheOrderOfASendersMessagesDoesNotMatter(t *testing.T) {
+	list, alert := practiceList, practiceAlert
+	const nine, half, ten = "2026-11-21T09:00:00+00:00", "2026-11-21T09:30:00+00:00", "2026-11-21T10:00:00+00:00"
+	for name, tt := range map[string]struct {
+		address  string
+		payloads []string
+		want     string
+	}{
+		"France": {"https://feeds.meteoalarm.org/api/v1/warnings/feeds-france",
+			[]string{list(alert("1", nine, "Severe", "A,B,C")), list(alert("2", half, "Moderate", "B,C")), list(alert("3", ten, "green", "C"))}, "ADVISORY Bushfire - B, WATCH Bushfire - A"},
+		"Queensland": {"https://publiccontent-gis-psba-qld-gov-au.s3.amazonaws.com/content/Feeds/BushfireCurrentIncidents/bushfireAlert_capau.xml",
+			[]string{list(alert("1", nine, "Severe", "A")), list(alert("2", half, "Moderate", "A"), alert("3", nine, "Minor", "B")), list(alert("4", ten, "Minor", "A"), alert("3", nine, "Minor", "B"))},
+			"INFORMATION Bushfire - A, INFORMATION Bushfire - B"},
+		"Tasmania": {"https://alert.tas.gov.au/data/cap-au.xml",
+			[]string{list(alert("1", nine, "Severe", "A")), list(alert("2", half, "Moderate", "A"), alert("3", nine, "Minor", "B")), list(alert("2", half, "Moderate", "A"), alert("4", ten, "Minor", "B"))},
+			"ADVISORY Bushfire - A"},
+		"Bosnia": {"https://feeds.meteoalarm.org/api/v1/warnings/feeds-bosnia-herzegovina",
+			[]string{list(alert("1", nine, "Severe", "A")), list(alert("2", half, "Moderate", "A")), list(alert("3", ten, "Minor", "A"))}, "INFORMATION Bushfire - A"},
+		"Western Australia": {"https://api.emergency.wa.gov.au/v1/capau",
+			[]string{list(alert("1", nine, "Severe", "A")), list(alert("1", half, "Moderate", "A")), list(alert("1", ten, "Minor", "A"))}, "INFORMATION Bushfire - A"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			same := map[string]bool{}
+			for _, order := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
+				r := newPracticeRun(t)
+				for _, i := range order {
+					r.take(official.PracticeOf(tt.address), tt.payloads[i])
+				}
+				var got, ids []string
+				for _, h := range r.hazards() {
+					if h.ActiveAt(r.now) {
+						got, ids = append(got, fmt.Sprintf("%v %s", h.Severity, h.Name)), append(ids, h.UUID.String())
+					}
+				}
+				slices.Sort(got)
+				slices.Sort(ids)
+				if text := strings.Join(got, ", "); text != tt.want {
+					t.Errorf("in the order %v: %s, want %s", order, text, tt.want)
+				}
+				same[fmt.Sprint(ids)] = true
+			}
+			if len(same) != 1 {
+				t.Errorf("the uuids depend on the order: %v", same)
 			}
 		})
 	}

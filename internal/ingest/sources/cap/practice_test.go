@@ -262,12 +262,12 @@ func orders(n int) (all [][]int) {
 func TestAnIdentityOfTheSenderKeepsTheOldNames(t *testing.T) {
 	m := said{id: "WARN-1", sent: "2026-11-21T09:00:00+00:00", incidents: "7", onset: "2026-11-21T09:00:00+00:00", expires: "2026-11-21T18:00:00+00:00", areas: "A=NUTS3:FR1,B=NUTS3:FR2"}
 	old := parsed(t, feed, m.xml(), at(t, noon)).Reports[0]
-	for _, i := range []Identity{ByReferences, ByIdentifier, ByEdges} {
+	for _, i := range []Identity{ByReferences, ByEdges} {
 		if r := parsed(t, of(Practice{Identity: i}), m.xml(), at(t, noon)).Reports[0]; r.Key != old.Key || r.Part != old.Part {
 			t.Errorf("%s: key %q and part %q, were %q and %q", i, r.Key, r.Part, old.Key, old.Part)
 		}
 	}
-	for _, i := range []Identity{ByIncident, ByArea, ByDay, ByWindow} {
+	for _, i := range []Identity{ByIdentifier, ByIncident, ByArea, ByDay, ByWindow} {
 		found := 0
 		for _, r := range parsed(t, of(Practice{Identity: i}), m.xml(), at(t, noon)).Reports {
 			if slices.Contains(r.Aliases, old.Key) {

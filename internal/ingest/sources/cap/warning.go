@@ -34,7 +34,11 @@ func (r *reader) warnings(groups []*group) []warning {
 		one.stem = follower(first.id)
 		return []warning{one}
 	}
-	one.replaces = identity == ByIdentifier
+	if identity == ByIdentifier {
+		one.replaces = true
+		r.rename(&one, plain(hazard.CleanLine(r.m.Sender), hazard.CleanLine(r.m.Identifier)), 0, 1)
+		return []warning{one}
+	}
 	var keys []string
 	of := map[string][]*group{}
 	for _, g := range groups {
