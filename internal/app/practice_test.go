@@ -175,3 +175,29 @@ func TestTheOrderOfASendersMessagesDoesNotMatter(t *testing.T) {
 		})
 	}
 }
+
+// Two warnings of an unknown sender, of one kind and place, may be one; each says so of the other. What
+// has another place or kind may not, nor what has ended.
+func TestWarningsOfAnUnknownSenderMayBeOne(t *testing.T) {
+	const nine, ten = "2026-11-21T09:00:00+00:00", "2026-11-21T10:00:00+00:00"
+	wind := strings.ReplaceAll(practiceAlert("4", nine, "Minor", "A"), "Bushfire", "Strong wind")
+	past := strings.ReplaceAll(practiceAlert("5", nine, "Moderate", "A"), "2026-11-22T09:00:00", "2026-11-21T09:30:00")
+	other := strings.ReplaceAll(practiceAlert("6", nine, "Moderate", "A"), "office@", "another@")
+	r := newPracticeRun(t)
+	r.take(cap.Practice{}, practiceList(practiceAlert("1", nine, "Severe", "A"), practiceAlert("2", ten, "Moderate", "A"), practiceAlert("3", nine, "Minor", "B"), wind, past, other))
+	all := r.hazards()
+	for i, h := range all {
+		related, err := r.in.Related(t.Context(), h.ID, r.now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, o := range related {
+			got = append(got, fmt.Sprintf("%s %v", o.Relation, o.Hazard.Severity))
+		}
+		want := map[int][]string{0: {"may be one with ADVISORY"}, 1: {"may be one with WATCH"}}[i]
+		if !slices.Equal(got, want) {
+			t.Errorf("%v %s: %q, want %q", h.Severity, h.Name, got, want)
+		}
+	}
+}

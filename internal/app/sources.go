@@ -479,9 +479,10 @@ func (s *Sources) statusesOf(kept map[string][]byte, names []string, now hazard.
 
 // Intake creates the intake of a store, for the server and for the command line.
 func (s *Sources) Intake(st *store.Store) *fuse.Intake {
-	places, shared, countries := map[string]source.Places{}, map[string]source.Places{}, map[string][]string{}
+	places, shared, countries, repeats := map[string]source.Places{}, map[string]source.Places{}, map[string][]string{}, map[string]bool{}
 	all := slices.Concat(s.polled, s.filed)
 	for _, src := range all {
+		repeats[src.Name] = src.Repeats
 		if src.Places != nil {
 			places[src.Name] = src.Places(func(ctx context.Context, code string) (string, error) { return st.Sources.Place(ctx, src.Name, code) })
 		}
@@ -501,7 +502,7 @@ func (s *Sources) Intake(st *store.Store) *fuse.Intake {
 		}
 		countries[src.Name] = src.Countries
 	}
-	return fuse.New(st, fuse.Known{Authority: s.authority, Schemes: s.schemes, Places: places, Countries: countries})
+	return fuse.New(st, fuse.Known{Authority: s.authority, Schemes: s.schemes, Places: places, Countries: countries, Repeats: repeats})
 }
 
 // either looks a place up in each of them in turn. nil knows no place.

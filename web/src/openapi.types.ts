@@ -1246,7 +1246,7 @@ export interface paths {
         };
         /**
          * Related hazards
-         * @description Hazards that have to do with this one: a tsunami is caused by its earthquake, which causes it.
+         * @description Hazards that have to do with this one: a tsunami is caused by its earthquake, which causes it. Two active warnings of a sender may be one if it is unknown how its later messages are known.
          */
         readonly get: operations["listRelated"];
         readonly put?: never;
@@ -5728,7 +5728,7 @@ export interface components {
              * @description What the other is to this one.
              * @enum {string}
              */
-            readonly relation: "caused by" | "causes";
+            readonly relation: "caused by" | "causes" | "may be one with";
             /** @description What the relation was found by. */
             readonly why: string;
             readonly hazard: components["schemas"]["Hazard"];

@@ -35,6 +35,9 @@ type Known struct {
 	// source; nil for a source that states none. If no area of a report is known, the outline of
 	// its country is used; not for sources that are missing here.
 	Countries map[string][]string
+	// Repeats holds the sources of which it is unknown how a later message of the same warning is
+	// known, so that two of their events may be one warning.
+	Repeats map[string]bool
 }
 
 // Intake processes reports. It is safe for concurrent use.

@@ -93,7 +93,7 @@ func TestAnEarthquakeOfJapanIsThatOfOtherServices(t *testing.T) {
 		if d.takeGiven(late, order...); d.last() != before {
 			t.Errorf("order %d: importing the same again made %d changes", shift, d.last()-before)
 		}
-		related, err := d.intake.Related(t.Context(), d.event("jma", event).ID)
+		related, err := d.intake.Related(t.Context(), d.event("jma", event).ID, late)
 		if err != nil || len(related) != 1 || related[0].Hazard.ID != d.event("usgs", "usp000hvnu").ID || related[0].Why != "named quake-"+event {
 			t.Errorf("order %d: the tsunami is related to %+v, %v", shift, related, err)
 		}

@@ -365,7 +365,7 @@ func TestATsunamiAndItsEarthquakeAreRelated(t *testing.T) {
 		"2":          "causes japan: an origin that is named 4.0 s and 24 km from it",
 		"aftershock": "", "nowhere": "",
 	} {
-		related, err := d.intake.Related(t.Context(), number[key])
+		related, err := d.intake.Related(t.Context(), number[key], 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -381,7 +381,7 @@ func TestATsunamiAndItsEarthquakeAreRelated(t *testing.T) {
 			t.Errorf("%s: %q, want %q", key, got, want)
 		}
 	}
-	if _, err := d.intake.Related(t.Context(), 999); !errors.Is(err, hazard.ErrNotFound) {
+	if _, err := d.intake.Related(t.Context(), 999, 0); !errors.Is(err, hazard.ErrNotFound) {
 		t.Errorf("of no hazard: %v", err)
 	}
 }

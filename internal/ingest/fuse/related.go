@@ -2,6 +2,7 @@ package fuse
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -16,10 +17,12 @@ import (
 // Relation says what another hazard is to one.
 type Relation string
 
-// The relations. A tsunami is a hazard of its own, beside the earthquake that made it.
+// The relations. A tsunami is a hazard of its own, beside the earthquake that made it. Two warnings
+// of a sender may be one if it is unknown how its later messages of a warning are known.
 const (
-	CausedBy Relation = "caused by"
-	Causes   Relation = "causes"
+	CausedBy   Relation = "caused by"
+	Causes     Relation = "causes"
+	MayBeOneAs Relation = "may be one with"
 )
 
 // Related is a hazard that has to do with another.
@@ -29,20 +32,80 @@ type Related struct {
 	Why      string // for people
 }
 
-// Related lists the hazards that have to do with one, by number: the earthquake of a tsunami, and the tsunamis of an earthquake. Its error is
-// hazard.ErrNotFound if there is no hazard with that number.
-func (in *Intake) Related(ctx context.Context, id int64) ([]Related, error) {
+// Related lists the hazards that have to do with one at a moment, by number: the earthquake of a tsunami, the tsunamis of an earthquake, and those of
+// which it is unknown whether they are the same (MayBeOne). Its error is hazard.ErrNotFound if there is no hazard with that number.
+func (in *Intake) Related(ctx context.Context, id int64, now hazard.Instant) (list []Related, err error) {
 	h, err := in.store.Hazards.Get(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	switch h.Type {
 	case hazard.Tsunami:
-		return in.quakesOf(ctx, h)
+		list, err = in.quakesOf(ctx, h)
 	case hazard.Earthquake:
-		return in.tsunamisOf(ctx, h)
+		list, err = in.tsunamisOf(ctx, h)
 	}
-	return nil, nil
+	if err != nil || !h.ActiveAt(now) {
+		return list, err
+	}
+	events, err := in.store.Reports.Of(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	alike, err := in.MayBeOne(ctx, h, events, now)
+	for _, o := range alike {
+		list = append(list, Related{MayBeOneAs, o, "the same sender, kind and place; how its sender names later messages is unknown"})
+	}
+	return list, err
+}
+
+// MayBeOne lists the active hazards that may be the same warning as h, of which events are all, by number: of the same sender, type and place, with
+// overlapping times. Only senders count of which it is unknown how later messages of a warning are known (Known.Repeats).
+func (in *Intake) MayBeOne(ctx context.Context, h *hazard.Hazard, events []store.EventReports, now hazard.Instant) (all []*hazard.Hazard, err error) {
+	const window, most = 48 * time.Hour, 50
+	for _, e := range events {
+		if !in.known.Repeats[e.Event.Source] {
+			continue
+		}
+		near, err := in.store.Reports.EventsStarting(ctx, e.Event.Type, e.Event.Start.Add(-window), e.Event.Start.Add(window))
+		if err != nil {
+			return nil, err
+		}
+		asked := 0
+		for i := range near {
+			o := &near[i]
+			if o.HazardID == h.ID || o.Source != e.Event.Source || senderOf(o.Key) != senderOf(e.Event.Key) || !overlap(&e.Event, o, 0) || o.End <= now ||
+				slices.ContainsFunc(all, func(x *hazard.Hazard) bool { return x.ID == o.HazardID }) || asked == most {
+				continue
+			}
+			asked++
+			other, err := in.store.Hazards.Get(ctx, o.HazardID)
+			theirs, errR := in.store.Reports.Of(ctx, o.HazardID)
+			if err = errors.Join(err, errR); err != nil {
+				return nil, err
+			}
+			if other.ActiveAt(now) && slices.ContainsFunc(theirs, func(t store.EventReports) bool { return t.Event.Key == o.Key && sharePlace(e.Parts, t.Parts) }) {
+				all = append(all, other)
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b *hazard.Hazard) int { return int(a.ID - b.ID) })
+	return all, nil
+}
+
+// senderOf returns the sender in the key of a CAP alert.
+func senderOf(key string) string {
+	sender, _, _ := strings.Cut(key, ",")
+	return sender
+}
+
+// sharePlace reports whether two events have a place in common.
+func sharePlace(a, b []hazard.Report) bool {
+	return slices.ContainsFunc(a, func(r hazard.Report) bool {
+		return slices.ContainsFunc(r.Places, func(place string) bool {
+			return slices.ContainsFunc(b, func(o hazard.Report) bool { return slices.Contains(o.Places, place) })
+		})
+	})
 }
 
 func (in *Intake) quakesOf(ctx context.Context, tsunami *hazard.Hazard) ([]Related, error) {

@@ -83,6 +83,9 @@ type Source struct {
 
 	// Lists is what the lists of the source say beyond their entries.
 	Lists Lists
+	// Repeats means that it is unknown how a later message of the same warning is known, so that two
+	// events of the source may be one warning.
+	Repeats bool
 	// Lasts, if not nil, reports whether an active event lasts only as long as a list contains it
 	// (Batch.Lasting). Two consecutive lists without the event end it.
 	Lasts func(event string, start, now hazard.Instant) bool

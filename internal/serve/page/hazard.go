@@ -32,7 +32,9 @@ type Hazard struct {
 	Symbol func(*hazard.Hazard) string
 	// Successor is the hazard that replaced it; nil if there is none, or it is unknown here.
 	Successor *hazard.Hazard
-	Areas     []hazard.Area
+	// Alike are active hazards of which it is unknown whether they are the same warning.
+	Alike []*hazard.Hazard
+	Areas []hazard.Area
 	// Towns are the towns in its area and near its point. They are known once the people there were
 	// counted.
 	Towns []population.Place
@@ -93,6 +95,7 @@ type view struct {
 	Severity, Category, Type  string
 	Reason                    string
 	Next                      *next
+	Alike                     []*next // what may be the same warning
 	Made, Start, End, Updated moment
 	EndLabel                  string
 	Position, Degrees         string
@@ -262,6 +265,9 @@ func (c *Hazard) view() *view {
 	}
 	v.Zones = c.zones()
 	v.Next = c.next()
+	for _, o := range c.Alike {
+		v.Alike = append(v.Alike, c.link(o))
+	}
 	v.Areas, v.MapAlt = c.areas()
 	v.Products, v.ProductCount = c.products()
 	for i := range c.Reports {
@@ -295,11 +301,15 @@ func (c *Hazard) next() *next {
 	if h.Successor == uuid.Nil {
 		return nil
 	}
-	n := &next{Name: c.say("nextUnknown", "id", h.Successor), Href: c.Root + "/h/" + h.Successor.String()}
-	if s := c.Successor; s != nil {
-		n.Name, n.Symbol, n.Severity, n.SeverityClass, n.Over = s.Name, c.Symbol(s), c.severity(s.Severity), severityClass(s.Severity), !s.ActiveAt(c.Now)
+	if c.Successor != nil {
+		return c.link(c.Successor)
 	}
-	return n
+	return &next{Name: c.say("nextUnknown", "id", h.Successor), Href: c.Root + "/h/" + h.Successor.String()}
+}
+
+// link leads to the page of another hazard.
+func (c *Hazard) link(h *hazard.Hazard) *next {
+	return &next{Name: h.Name, Href: c.Root + "/h/" + h.UUID.String(), Symbol: c.Symbol(h), Severity: c.severity(h.Severity), SeverityClass: severityClass(h.Severity), Over: !h.ActiveAt(c.Now)}
 }
 
 // roles maps the roles of areas to keys of texts; with the suffix What, to keys of their

@@ -164,6 +164,9 @@ func TestWhatReadersMustNotOverlookIsSaid(t *testing.T) {
 			c.Hazard.Successor = uuid.MustParse("0190a0b0-7d5b-7a53-8d5e-000000000000")
 			c.Successor = &hazard.Hazard{UUID: c.Hazard.Successor, Name: "Great flood", Type: hazard.Flood, Severity: hazard.Warning, Category: hazard.Event, Status: hazard.Active}
 		}, []string{`<a href="/h/0190a0b0-7d5b-7a53-8d5e-000000000000" dir="auto">Great flood</a>`, "one and the same"}, []string{"which has ended, too"}},
+		"perhaps the same as another": {func(c *Hazard) {
+			c.Alike = []*hazard.Hazard{{UUID: uuid.MustParse("0190a0b0-7d5b-7a53-8d5e-000000000000"), Name: "Flood again", Type: hazard.Flood, Severity: hazard.Watch, Category: hazard.Event, Status: hazard.Active}}
+		}, []string{`May be the same warning: <a href="/h/0190a0b0-7d5b-7a53-8d5e-000000000000" dir="auto">Flood again</a>`}, []string{"has ended"}},
 		"superseded by what is not known here": {func(c *Hazard) {
 			ended(hazard.EndSuperseded)(c)
 			c.Hazard.Successor = uuid.MustParse("0190a0b0-7d5b-7a53-8d5e-000000000000")

@@ -137,7 +137,7 @@ func (a *Details) texts(w http.ResponseWriter, r *http.Request, _ *auth.Caller) 
 
 // relatedHazard is a hazard that is related to another.
 type relatedHazard struct {
-	Relation string      `json:"relation"` // its relation to the other: "caused by" or "causes"
+	Relation string      `json:"relation"` // a fuse.Relation
 	Why      string      `json:"why"`
 	Hazard   wire.Hazard `json:"hazard"`
 }
@@ -158,7 +158,7 @@ func (a *Details) related(w http.ResponseWriter, r *http.Request, who *auth.Call
 	if err != nil {
 		return err
 	}
-	found, err := a.Intake.Related(r.Context(), h.ID)
+	found, err := a.Intake.Related(r.Context(), h.ID, now)
 	if err != nil {
 		return err
 	}

@@ -30,6 +30,7 @@ func (c Config) Source(places Places) source.Source {
 		Hosts:      c.Hosts,
 		Lists:      c.Practice.lists(),
 		Lives:      Lives,
+		Repeats:    c.Practice.Identity == ByUnknown,
 		PlaceCodes: "UGC", // for counties and zones of the United States
 		Places:     func(source.Kept) source.Places { return places },
 	}

@@ -298,6 +298,11 @@ func (a *Pages) pageOf(r *http.Request, h *hazard.Hazard, who *auth.Caller, now 
 	if err != nil {
 		return nil, false, err
 	}
+	if h.ActiveAt(now) {
+		if c.Alike, err = a.Details.Intake.MayBeOne(ctx, h, events, now); err != nil {
+			return nil, false, err
+		}
+	}
 	for _, e := range events {
 		c.Reports = append(c.Reports, pages.Report{Source: e.Source, Event: e.Key, Joined: e.Joined, Said: hazard.Derive(e.Parts, now)})
 	}
