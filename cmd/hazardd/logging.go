@@ -27,7 +27,17 @@ func (f *logFlags) logger(c *console) (logger *slog.Logger, flush func()) {
 	go w.write(c.err, func(n int64) {
 		lost.Warn("lines of the log were lost: their reader was too slow, or had gone", "lines", n)
 	})
-	return slog.New(handler(w)), w.flush
+	d := damp(handler(w))
+	stop, swept := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(swept)
+		d.run(stop)
+	}()
+	return slog.New(d), func() {
+		close(stop)
+		<-swept
+		w.flush()
+	}
 }
 
 // maxLines bounds the lines of the log that wait for their reader.

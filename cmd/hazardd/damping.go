@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// damped is a handler that passes on only a few warnings and errors of one class a minute, and how
+// many more there were: an outage is a handful of lines, and not one for each request and source. The
+// class of a line is its message. Lines below a warning are passed on.
+type damped struct {
+	slog.Handler
+	*classes
+}
+
+type classes struct {
+	mu   sync.Mutex
+	of   map[string]*class // by message
+	last slog.Handler      // without attributes, for the counts
+}
+
+type class struct {
+	level       slog.Level
+	began       time.Time // of the present minute
+	lines, held int       // in that minute
+}
+
+// maxAlike is how many lines of one class are logged within dampTime. maxClasses bounds the memory.
+const (
+	maxAlike   = 5
+	dampTime   = time.Minute
+	maxClasses = 1000
+)
+
+func damp(h slog.Handler) *damped {
+	return &damped{h, &classes{of: map[string]*class{}, last: h}}
+}
+
+// Handle passes a line on, or counts it.
+func (d *damped) Handle(ctx context.Context, r slog.Record) error {
+	if r.Level >= slog.LevelWarn && !d.pass(ctx, &r) {
+		return nil
+	}
+	return d.Handler.Handle(ctx, r)
+}
+
+// WithAttrs returns a handler that counts with this one.
+func (d *damped) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return &damped{d.Handler.WithAttrs(attrs), d.classes}
+}
+
+// WithGroup returns a handler that counts with this one.
+func (d *damped) WithGroup(name string) slog.Handler {
+	return &damped{d.Handler.WithGroup(name), d.classes}
+}
+
+func (c *classes) pass(ctx context.Context, r *slog.Record) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k := c.of[r.Message]
+	if k == nil && len(c.of) == maxClasses {
+		return true
+	}
+	if k == nil || r.Time.Sub(k.began) >= dampTime {
+		c.count(ctx, r.Message, k, r.Time)
+		k = &class{level: r.Level, began: r.Time}
+		c.of[r.Message] = k
+	}
+	if k.lines++; k.lines > maxAlike {
+		k.held++
+		return false
+	}
+	return true
+}
+
+// count logs how many lines of a class were held back. The caller holds mu.
+func (c *classes) count(ctx context.Context, message string, k *class, now time.Time) {
+	if k == nil || k.held == 0 {
+		return
+	}
+	r := slog.NewRecord(now, k.level, "more lines of this kind were left out: "+message, 0)
+	r.AddAttrs(slog.Int("lines", k.held), slog.Time("since", k.began))
+	_ = c.last.Handle(ctx, r) // nobody else can be told
+}
+
+// sweep logs what was held back in minutes that have passed by now, or all of it, and forgets it.
+func (c *classes) sweep(now time.Time, all bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for message, k := range c.of {
+		if all || now.Sub(k.began) >= dampTime {
+			c.count(context.Background(), message, k, now)
+			delete(c.of, message)
+		}
+	}
+}
+
+// run sweeps each minute until stop is closed, and then a last time.
+func (c *classes) run(stop <-chan struct{}) {
+	ticker := time.NewTicker(dampTime)
+	defer ticker.Stop()
+	for {
+		select {
+		case now := <-ticker.C:
+			c.sweep(now, false)
+		case <-stop:
+			c.sweep(time.Now(), true)
+			return
+		}
+	}
+}
