@@ -22,7 +22,7 @@ import (
 var labelled = []string{
 	"hazardd_report_delay_seconds", "hazardd_source_age_seconds", "hazardd_source_documents", "hazardd_store_writes_refused_total",
 	"hazardd_webhook_attempts_total", "hazardd_webhook_attempt_seconds", "hazardd_limit_refusals_total", "hazardd_http_requests_total",
-	"hazardd_http_request_seconds", "hazardd_source_state", "hazardd_source_records_total", "hazardd_evidence_failures_total", "hazardd_tls_certificate_end_timestamp_seconds",
+	"hazardd_http_request_seconds", "hazardd_source_state", "hazardd_source_warns", "hazardd_source_records_total", "hazardd_evidence_failures_total", "hazardd_tls_certificate_end_timestamp_seconds",
 }
 
 var metricName = regexp.MustCompile(`\bhazardd_[a-z_]+`)

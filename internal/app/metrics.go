@@ -62,6 +62,7 @@ var (
 	noticesWaiting = desc("notices_waiting", "Notices to subscribers that wait for their first or next attempt, by channel.", "channel")
 	draftsWaiting  = desc("drafts_waiting", "Drafts of editors that wait for a second person.")
 	pending        = desc("webhook_deliveries_pending", "Deliveries to webhooks that wait for their first or next attempt.")
+	sourceWarns    = desc("source_warns", "1 for each country for which a polled source warns; without a country for the world.", "source", "country")
 	sourceState    = desc("source_state", "1 for the present state of the source, 0 for others.", "source", "state")
 	sourceAge      = desc("source_age_seconds", "Seconds since the source was last read; with several feeds, since the oldest of their last reads. Absent before the first read.", "source")
 	sourceFailures = desc("source_consecutive_failures", "Consecutive failed polls of the source.", "source")
@@ -86,7 +87,7 @@ var (
 
 // Describe implements prometheus.Collector.
 func (present) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{buildInfo, viewChange, viewAge, activeHazards, storeChange, diskRoom, dueSince, damagedHazards, damagedHeld, damagedRecords, missingKeys, clockSkew, clockStep, clockSteps, ready, connections, streams, leaseHeld, webhooks, pending, subscriptions, subscribed, noticesWaiting, sourceState,
+	for _, d := range []*prometheus.Desc{buildInfo, viewChange, viewAge, activeHazards, storeChange, diskRoom, dueSince, damagedHazards, damagedHeld, damagedRecords, missingKeys, clockSkew, clockStep, clockSteps, ready, connections, streams, leaseHeld, webhooks, pending, subscriptions, subscribed, noticesWaiting, sourceWarns, sourceState,
 		sourceAge, sourceFailures, sourcePush, sourcePushed, sourceDocs, sourceRecords, evidenceCount, evidenceSize, evidenceOldest, pictureCount, pictureSize, historyKept, prunedRows, pruneFailures, backupAge, backupFailures, backupBytes, certificateEnd, reportDelay} {
 		to <- d
 	}
@@ -144,6 +145,13 @@ func (s present) Collect(to chan<- prometheus.Metric) {
 
 // sourcesTo collects the states of the sources from the last read.
 func (s present) sourcesTo(to chan<- prometheus.Metric, gauge func(*prometheus.Desc, float64, ...string), now hazard.Instant) {
+	for _, source := range s.cfg.Known.chosen(s.cfg.Sources) {
+		for _, country := range append(source.Countries, make([]string, max(0, 1-len(source.Countries)))...) {
+			if source.Warns && !source.Disabled {
+				gauge(sourceWarns, 1, source.Name, country)
+			}
+		}
+	}
 	for _, source := range s.cfg.Known.statusesOf(*s.kept.Load(), s.cfg.Sources, now) {
 		for _, state := range []string{poll.OK, poll.Stale, poll.Failing, poll.Starting, poll.Unheard, poll.Disabled} {
 			gauge(sourceState, one(source.State == state), source.Name, state)
