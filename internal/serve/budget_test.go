@@ -76,7 +76,8 @@ func TestReadersWhoDoNotReadHoldABoundedAmountOfMemory(t *testing.T) {
 	p := handle(t, func(c *serve.Config) { c.Answers = limits })
 	p.put(100, 90_000, 30)
 	const requests = 60
-	for _, path := range []string{"/changes?limit=1000", "/hazards/1/changes?limit=1000", "/hazards?limit=1000&f=kml", "/hazards?limit=1000", "/hazards/1/products", "/ogc/collections/hazards/items?limit=1000"} {
+	paths := []string{"/hazards/1/products", "/hazards?limit=1000&f=kml", "/changes?limit=1000", "/hazards/1/changes?limit=1000", "/hazards?limit=1000", "/ogc/collections/hazards/items?limit=1000"}
+	for _, path := range paths[:test.Rounds(len(paths), 2)] {
 		t.Run(path, func(t *testing.T) {
 			p.do("reader", "GET", path, nil) // prepares what readers share
 			var before, during runtime.MemStats

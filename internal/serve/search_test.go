@@ -280,7 +280,8 @@ type moment struct {
 func TestReadsOfTwoHundredMomentsAreWhatReadersSawThen(t *testing.T) {
 	test.Concurrent(t)
 	test.NoRace(t)
-	const changes, moments = 2000, 200
+	moments := test.Rounds(200, 30)
+	changes := 10 * moments
 	p := handle(t)
 	r := rand.New(rand.NewPCG(2026, 1121))
 	p.clock.Store(int64(now().Add(time.Hour))) // ahead of the clock that the view itself uses

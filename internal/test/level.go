@@ -49,6 +49,15 @@ func Slow(t testing.TB) {
 	}
 }
 
+// Rounds returns how often a test repeats something, or how much it takes: all if all tests run,
+// otherwise few.
+func Rounds(all, few int) int {
+	if All() && !testing.Short() {
+		return all
+	}
+	return few
+}
+
 // NoRace skips t under the race detector: it works in one goroutine, or other tests take the same
 // way there. It would only run ten times slower.
 func NoRace(t testing.TB) {

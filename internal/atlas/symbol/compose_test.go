@@ -14,6 +14,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/srwiley/oksvg"
@@ -285,6 +286,10 @@ func svgOf(t testing.TB, s symbol.Symbol) []byte {
 
 func pngOf(t testing.TB, s symbol.Symbol, size int) image.Image {
 	t.Helper()
+	key := drawing{s, size}
+	if img, ok := drawings.Load(key); ok {
+		return img.(image.Image)
+	}
 	data, err := s.PNG(size)
 	if err != nil {
 		t.Fatal(err)
@@ -293,8 +298,17 @@ func pngOf(t testing.TB, s symbol.Symbol, size int) image.Image {
 	if err != nil {
 		t.Fatal(err)
 	}
+	drawings.Store(key, img)
 	return img
 }
+
+type drawing struct {
+	symbol symbol.Symbol
+	size   int
+}
+
+// drawings are the symbols that the tests have drawn, by drawing: several look at the same.
+var drawings sync.Map
 
 // grey returns a symbol in grayscale on a background.
 func grey(img image.Image, ground color.Gray) *image.Gray {
