@@ -22,15 +22,15 @@ type Retention struct {
 	Archive backup.Keep   // zero means that nothing is pruned
 }
 
-// On reports whether anything is pruned.
-func (r *Retention) On() bool { return r.Archive != backup.Keep{} }
+// on reports whether anything is pruned.
+func (r *Retention) on() bool { return r.Archive != backup.Keep{} }
 
 // Check returns an error if the settings contradict each other.
 func (r *Retention) Check() error {
-	if r.History > 0 && !r.On() {
+	if r.History > 0 && !r.on() {
 		return errors.New("a history that is not kept forever needs an archive: set archive to a folder or a bucket")
 	}
-	if r.Audit > 0 && r.Audit != auth.KeepAudit && !r.On() {
+	if r.Audit > 0 && r.Audit != auth.KeepAudit && !r.on() {
 		return errors.New("keeping the audit trail for another time than 400 days needs an archive: set archive to a folder or a bucket")
 	}
 	for name, keep := range map[string]time.Duration{"history": r.History, "audit trail": r.Audit} {
@@ -50,7 +50,7 @@ type pruneMeasures struct{ history, audit, failures atomic.Int64 }
 // prune moves rows past their retention to archives, once a day, on one node at a time. No request
 // waits for it.
 func (s *Service) prune(ctx context.Context) error {
-	if !s.cfg.Retention.On() {
+	if !s.cfg.Retention.on() {
 		return nil
 	}
 	log, holder := s.cfg.Logger, lease.Holder()

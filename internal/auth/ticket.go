@@ -14,12 +14,12 @@ import (
 
 // A ticket opens one event stream and is part of an address. It is needed because a browser's
 // EventSource cannot send headers, and addresses are logged, so a token in one would be valid too
-// long. A ticket is a separate kind of token, valid for TicketLife and for one use on any node. It
+// long. A ticket is a separate kind of token, valid for ticketLife and for one use on any node. It
 // contains the parameters of the stream, so that it opens no other. The stream lasts as long as the
 // token that bought the ticket, and at most as long as its session.
 
-// TicketLife is how long a ticket is valid.
-const TicketLife = time.Minute
+// ticketLife is how long a ticket is valid.
+const ticketLife = time.Minute
 
 const ticketType = "es+jwt"
 
@@ -58,7 +58,7 @@ func (s *Service) Ticket(c *Caller, query string, now hazard.Instant) (Ticket, e
 		return Ticket{}, err
 	}
 	all := ticketClaims{Query: query, Token: c.JTI, Until: c.Expires, Issued: c.issued, Foreign: c.foreign}
-	end := min(expiry(g.Issued, TicketLife), c.Expires)
+	end := min(expiry(g.Issued, ticketLife), c.Expires)
 	if all.claims, err = s.claims(g, c.Name, c.sid, end); err != nil {
 		return Ticket{}, err
 	}
@@ -71,7 +71,7 @@ func (s *Service) Ticket(c *Caller, query string, now hazard.Instant) (Ticket, e
 // comes from the store.
 func (s *Service) UseTicket(ctx context.Context, text string, now hazard.Instant) (*Caller, string, error) {
 	p := s.current.Load()
-	c, err := s.read(p, text, ticketType, TicketLife, now)
+	c, err := s.read(p, text, ticketType, ticketLife, now)
 	if err != nil {
 		return nil, "", err
 	}

@@ -68,7 +68,7 @@ func (a *atomEncoder) begin(out *bufio.Writer) error {
 	return nil
 }
 
-func (a *atomEncoder) fragment(e *Entry) (Fragment, error) {
+func (a *atomEncoder) fragment(e *Entry) (fragment, error) {
 	h, base := e.Hazard, a.options.Base
 	entry := atomEntry{
 		ID: "urn:uuid:" + h.UUID.String(), Title: entryTitle(h), Updated: h.LastUpdate.String(), Published: h.Created.String(),
@@ -101,7 +101,7 @@ func (a *atomEncoder) fragment(e *Entry) (Fragment, error) {
 	return xmlFragment(&entry)
 }
 
-func (a *atomEncoder) add(out *bufio.Writer, _ *hazard.Hazard, fr Fragment, _ int) {
+func (a *atomEncoder) add(out *bufio.Writer, _ *hazard.Hazard, fr fragment, _ int) {
 	out.Write(fr.text)
 }
 

@@ -176,11 +176,11 @@ func (c *capEncoder) begin(out *bufio.Writer) error {
 	return nil
 }
 
-func (c *capEncoder) fragment(e *Entry) (Fragment, error) {
+func (c *capEncoder) fragment(e *Entry) (fragment, error) {
 	return xmlFragment(newAlert(e, c.options.Base))
 }
 
-func (c *capEncoder) add(out *bufio.Writer, _ *hazard.Hazard, fr Fragment, _ int) { out.Write(fr.text) }
+func (c *capEncoder) add(out *bufio.Writer, _ *hazard.Hazard, fr fragment, _ int) { out.Write(fr.text) }
 
 func (c *capEncoder) end(out *bufio.Writer, _ int) error { return out.WriteByte('\n') }
 

@@ -176,12 +176,12 @@ func (j *jsonEncoder) begin(out *bufio.Writer) error {
 	return nil
 }
 
-func (j *jsonEncoder) fragment(e *Entry) (Fragment, error) {
+func (j *jsonEncoder) fragment(e *Entry) (fragment, error) {
 	text, err := marshal(wire.FromHazard(e.Hazard, e.Products, j.options.Base))
-	return Fragment{text: text}, err
+	return fragment{text: text}, err
 }
 
-func (j *jsonEncoder) add(out *bufio.Writer, _ *hazard.Hazard, fr Fragment, n int) {
+func (j *jsonEncoder) add(out *bufio.Writer, _ *hazard.Hazard, fr fragment, n int) {
 	if n > 0 && !j.lines {
 		out.WriteByte(',')
 	}
@@ -217,11 +217,11 @@ func (c *csvEncoder) begin(out *bufio.Writer) error {
 	return nil
 }
 
-func (c *csvEncoder) fragment(e *Entry) (Fragment, error) {
+func (c *csvEncoder) fragment(e *Entry) (fragment, error) {
 	shape, role := e.shape()
 	fields, err := newRecord(e, c.options.Base, role).fields()
 	if err != nil {
-		return Fragment{}, err
+		return fragment{}, err
 	}
 	out := &bytes.Buffer{}
 	for _, f := range fields {
@@ -234,10 +234,10 @@ func (c *csvEncoder) fragment(e *Entry) (Fragment, error) {
 	}
 	cell(out, shape.WKT())
 	out.WriteString("\r\n")
-	return Fragment{text: out.Bytes()}, nil
+	return fragment{text: out.Bytes()}, nil
 }
 
-func (c *csvEncoder) add(out *bufio.Writer, _ *hazard.Hazard, fr Fragment, _ int) { out.Write(fr.text) }
+func (c *csvEncoder) add(out *bufio.Writer, _ *hazard.Hazard, fr fragment, _ int) { out.Write(fr.text) }
 
 func (c *csvEncoder) end(*bufio.Writer, int) error { return nil }
 

@@ -160,9 +160,9 @@ type Writer struct {
 type encoder interface {
 	begin(out *bufio.Writer) error
 	// fragment encodes an entry, wherever it will stand.
-	fragment(e *Entry) (Fragment, error)
+	fragment(e *Entry) (fragment, error)
 	// add writes the fragment of h, which n others came before.
-	add(out *bufio.Writer, h *hazard.Hazard, fr Fragment, n int)
+	add(out *bufio.Writer, h *hazard.Hazard, fr fragment, n int)
 	// end ends the document of n hazards.
 	end(out *bufio.Writer, n int) error
 }
@@ -219,9 +219,9 @@ func (w *Writer) Write(e *Entry) error {
 	return w.add(e.Hazard, fr)
 }
 
-func (w *Writer) fragment(e *Entry) (Fragment, error) {
+func (w *Writer) fragment(e *Entry) (fragment, error) {
 	if w.err != nil {
-		return Fragment{}, w.err
+		return fragment{}, w.err
 	}
 	fr, err := w.encoder.fragment(e)
 	if err != nil {
@@ -230,7 +230,7 @@ func (w *Writer) fragment(e *Entry) (Fragment, error) {
 	return fr, w.err
 }
 
-func (w *Writer) add(h *hazard.Hazard, fr Fragment) error {
+func (w *Writer) add(h *hazard.Hazard, fr fragment) error {
 	if w.written == 0 && w.err == nil {
 		w.err = w.encoder.begin(w.out)
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// Fragment is the encoded part of a document for one hazard, without separators.
-type Fragment struct {
+// fragment is the encoded part of a document for one hazard, without separators.
+type fragment struct {
 	text []byte
 	// box is around the geometry, if it is placed.
 	box    geo.Box
@@ -23,13 +23,13 @@ type Fragment struct {
 // Cache stores fragments, so that unchanged hazards are not encoded again. Lists of active hazards,
 // pages of searches, earlier moments and OGC items share it. It is safe for concurrent use.
 type Cache struct {
-	kept *lru.Cache[fragmentKey, Fragment]
+	kept *lru.Cache[fragmentKey, fragment]
 	seed maphash.Seed
 }
 
 // NewCache makes a Cache of at most maxSize bytes.
 func NewCache(maxSize int) *Cache {
-	return &Cache{lru.New[fragmentKey, Fragment](maxSize), maphash.MakeSeed()}
+	return &Cache{lru.New[fragmentKey, fragment](maxSize), maphash.MakeSeed()}
 }
 
 // fragmentKey is all that a fragment depends on. The change that made a state names it, but the state ends by itself

@@ -24,7 +24,7 @@ func (g *geoJSONEncoder) begin(out *bufio.Writer) error {
 }
 
 // fragment is a Feature from its box on.
-func (g *geoJSONEncoder) fragment(e *Entry) (fr Fragment, err error) {
+func (g *geoJSONEncoder) fragment(e *Entry) (fr fragment, err error) {
 	shape, role := e.shape()
 	properties, err := marshal(newRecord(e, g.options.Base, role))
 	if err != nil {
@@ -48,7 +48,7 @@ func (g *geoJSONEncoder) fragment(e *Entry) (fr Fragment, err error) {
 	return fr, nil
 }
 
-func (g *geoJSONEncoder) add(out *bufio.Writer, h *hazard.Hazard, fr Fragment, n int) {
+func (g *geoJSONEncoder) add(out *bufio.Writer, h *hazard.Hazard, fr fragment, n int) {
 	if n > 0 {
 		out.WriteByte(',')
 	}

@@ -92,7 +92,7 @@ type kmlRng struct {
 	Coordinates string `xml:"LinearRing>coordinates"`
 }
 
-func (k *kmlEncoder) add(out *bufio.Writer, h *hazard.Hazard, fr Fragment, n int) {
+func (k *kmlEncoder) add(out *bufio.Writer, h *hazard.Hazard, fr fragment, n int) {
 	if !k.options.Single && (n == 0 || h.Severity != k.folder) {
 		if n > 0 {
 			out.WriteString(`</Folder>`)
@@ -103,12 +103,12 @@ func (k *kmlEncoder) add(out *bufio.Writer, h *hazard.Hazard, fr Fragment, n int
 	out.Write(fr.text)
 }
 
-func (k *kmlEncoder) fragment(e *Entry) (Fragment, error) {
+func (k *kmlEncoder) fragment(e *Entry) (fragment, error) {
 	h := e.Hazard
 	shape, role := e.shape()
 	fields, err := newRecord(e, k.options.Base, role).fields()
 	if err != nil {
-		return Fragment{}, err
+		return fragment{}, err
 	}
 	p := placemark{
 		ID: "hazard-" + h.UUID.String(), Name: clean(h.Name), Link: kmlLink{webURL(k.options.Base, h)}, Snippet: clean(snippet(h)), Description: balloon(h, k.options.Base),

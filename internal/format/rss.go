@@ -62,7 +62,7 @@ func rssLink(out *bufio.Writer, rel, href string) {
 	out.WriteString(`<atom:link rel="` + rel + `" type="application/rss+xml" href="` + escaped(href) + `"/>`)
 }
 
-func (e *rssEncoder) fragment(entry *Entry) (Fragment, error) {
+func (e *rssEncoder) fragment(entry *Entry) (fragment, error) {
 	h, base := entry.Hazard, e.options.Base
 	item := rssItem{
 		Title: entryTitle(h), Link: pageURL(base, h), GUID: rssGUID{Text: "urn:uuid:" + h.UUID.String()},
@@ -83,7 +83,7 @@ func (e *rssEncoder) fragment(entry *Entry) (Fragment, error) {
 	return xmlFragment(&item)
 }
 
-func (e *rssEncoder) add(out *bufio.Writer, _ *hazard.Hazard, fr Fragment, _ int) {
+func (e *rssEncoder) add(out *bufio.Writer, _ *hazard.Hazard, fr fragment, _ int) {
 	out.Write(fr.text)
 }
 

@@ -13,9 +13,9 @@ import (
 const header = `<?xml version="1.0" encoding="UTF-8"?>` + "\n"
 
 // xmlFragment is a value as an element. What XML cannot hold is left out before: see clean.
-func xmlFragment(v any) (Fragment, error) {
+func xmlFragment(v any) (fragment, error) {
 	text, err := xml.Marshal(v)
-	return Fragment{text: text}, err
+	return fragment{text: text}, err
 }
 
 // escaped is text as the content of an element or the value of an attribute.

@@ -40,8 +40,8 @@ const (
 	MaxTextBytes = 128 << 10
 )
 
-// Size returns the size of the text in bytes.
-func (t *Text) Size() int {
+// size returns the size of the text in bytes.
+func (t *Text) size() int {
 	n := len(t.Language) + len(t.Name) + len(t.Lead) + len(t.Event) + len(t.Headline) + len(t.Description) + len(t.Instruction) +
 		len(t.Sender) + len(t.Contact) + len(t.Web) + len(t.Audience) + len(t.Area)
 	for _, r := range t.Responses {
@@ -50,15 +50,15 @@ func (t *Text) Size() int {
 	return n
 }
 
-// Body returns the text as the description in a base record: in paragraphs, the instruction last.
-func (t *Text) Body() string {
+// body returns the text as the description in a base record: in paragraphs, the instruction last.
+func (t *Text) body() string {
 	return strings.Join(slices.DeleteFunc([]string{t.Lead, t.Headline, t.Description, t.Instruction}, func(s string) bool { return s == "" }), "\n\n")
 }
 
 // SizeOfTexts returns the size of all texts in bytes.
 func SizeOfTexts(texts []Text) (n int) {
 	for i := range texts {
-		n += texts[i].Size()
+		n += texts[i].size()
 	}
 	return n
 }
@@ -69,7 +69,7 @@ func BoundTexts(texts []Text) []Text {
 	keep := make([]bool, len(texts))
 	n, size, languages := 0, 0, map[string]bool{}
 	take := func(i int) {
-		if s := texts[i].Size(); !keep[i] && n < MaxTexts && size+s <= MaxTextBytes {
+		if s := texts[i].size(); !keep[i] && n < MaxTexts && size+s <= MaxTextBytes {
 			keep[i] = true
 			n, size = n+1, size+s
 		}
@@ -157,7 +157,7 @@ func (h *Hazard) In(t *Text) *Hazard {
 	if !h.EditedField("hazard_Name") {
 		state.Name = cmp.Or(CleanLine(t.Name), state.Name)
 	}
-	if body := Clean(t.Body()); body != "" && !h.EditedField("description") {
+	if body := Clean(t.body()); body != "" && !h.EditedField("description") {
 		state.Description = body
 	}
 	return &state

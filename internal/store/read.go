@@ -143,9 +143,9 @@ func (s *Log) HazardChanges(ctx context.Context, hazardID, n int64, limit int) (
 }
 
 // Wait returns when a change above n may exist, at once for changes of this process and within
-// PollEvery for others, or with ctx's error.
+// pollEvery for others, or with ctx's error.
 func (s *Log) Wait(ctx context.Context, n int64) error {
-	ticker := time.NewTicker(PollEvery)
+	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()
 	for {
 		wake := s.reach.Woken()

@@ -228,7 +228,7 @@ func (sqlite) history(context.Context, *sql.Tx) (timeline, error) { return timel
 
 func (sqlite) settle(timeline) {}
 
-// told does nothing: other processes poll the file; see PollEvery.
+// told does nothing: other processes poll the file; see pollEvery.
 func (sqlite) told(context.Context, *sql.Tx) error { return nil }
 
 func (sqlite) listen(context.Context, func()) {}

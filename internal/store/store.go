@@ -9,7 +9,7 @@
 //
 // Several processes may use the same store: on one machine the same file, on several nodes the same
 // PostgreSQL. Writers wait for each other; readers wait for nobody. Wait also returns for changes
-// of other processes, within PollEvery. A Store is safe for concurrent use. The package knows
+// of other processes, within pollEvery. A Store is safe for concurrent use. The package knows
 // neither HTTP nor the rules of hazards.
 package store
 
@@ -45,9 +45,9 @@ var migrations embed.FS
 // FileName is the name of the SQLite file in a data folder.
 const FileName = "hazardd.db"
 
-// PollEvery is how often the log is checked for changes of other processes, which cannot wake this
+// pollEvery is how often the log is checked for changes of other processes, which cannot wake this
 // one.
-const PollEvery = 250 * time.Millisecond
+const pollEvery = 250 * time.Millisecond
 
 // writeTimeout bounds one write transaction, including the wait for other writers. Any import's
 // transaction takes less.
@@ -143,7 +143,7 @@ func Open(ctx context.Context, dir, name string, more ...Option) (*Store, error)
 	ctx, s.unlisten = context.WithCancel(context.WithoutCancel(ctx))
 	s.listening.Go(func() { s.database.listen(ctx, s.reach.Wake) })
 	if s.database.remote() {
-		s.listening.Go(func() { s.reach.Watch(ctx, PollEvery, s.ping) })
+		s.listening.Go(func() { s.reach.Watch(ctx, pollEvery, s.ping) })
 	}
 	return s, nil
 }

@@ -56,11 +56,11 @@ func (h *Health) Pause(until time.Time) {
 	}
 }
 
-// Job is a message that is being sent. Messages with equal keys are sent one after the other.
-type Job[K comparable] interface{ Key() K }
+// job is a message that is being sent. Messages with equal keys are sent one after the other.
+type job[K comparable] interface{ Key() K }
 
 // Sender prepares and sends the messages of a Lane. Only Send is called by several goroutines.
-type Sender[K comparable, J Job[K]] interface {
+type Sender[K comparable, J job[K]] interface {
 	// Prepare returns messages to send, none with a key in busy, and when to look again if nothing
 	// else happens. free is how many can be sent at once.
 	Prepare(ctx context.Context, h *Health, free int, busy map[K]bool) (jobs []J, again time.Time)
@@ -81,7 +81,7 @@ type Lane struct {
 
 // StartLane starts a lane that sends at most parallel messages at once. It ends with ctx, or when
 // it is stopped.
-func StartLane[K comparable, J Job[K]](ctx context.Context, s Sender[K, J], parallel int, b *Backoff, now func() time.Time) *Lane {
+func StartLane[K comparable, J job[K]](ctx context.Context, s Sender[K, J], parallel int, b *Backoff, now func() time.Time) *Lane {
 	ctx, cancel := context.WithCancel(ctx)
 	l := &Lane{cancel: cancel, ended: make(chan struct{}), wake: make(chan struct{}, 1)}
 	go func() {
@@ -106,7 +106,7 @@ func (l *Lane) Wake() {
 }
 
 // send sends messages until ctx ends.
-func send[K comparable, J Job[K]](ctx context.Context, wake <-chan struct{}, s Sender[K, J], parallel int, h *Health, clock func() time.Time) {
+func send[K comparable, J job[K]](ctx context.Context, wake <-chan struct{}, s Sender[K, J], parallel int, h *Health, clock func() time.Time) {
 	var ready []J           // prepared, not sent yet
 	busy := map[K]bool{}    // prepared or being sent
 	results := make(chan J) // of what is being sent

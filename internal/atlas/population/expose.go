@@ -191,10 +191,10 @@ func unionOf(areas []Area, role hazard.AreaRole) (geo.Shape, error) {
 
 // count returns the people of an area, as an estimate.
 func count(g *Grid, s geo.Shape) (*hazard.Estimate, error) {
-	if g.fallback != nil && !g.Holds(s) {
+	if g.fallback != nil && !g.holds(s) {
 		return nil, errNoData
 	}
-	sum, err := g.Sum(s)
+	sum, err := g.sum(s)
 	if err != nil {
 		return nil, err
 	}

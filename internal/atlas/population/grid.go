@@ -174,8 +174,8 @@ func (g *Grid) Total() float64 {
 	return sum
 }
 
-// Holds reports whether all of an area lies on the grid.
-func (g *Grid) Holds(s geo.Shape) bool {
+// holds reports whether all of an area lies on the grid.
+func (g *Grid) holds(s geo.Shape) bool {
 	const hair = 1e-6
 	if s.IsZero() {
 		return false
@@ -201,8 +201,8 @@ type Sum struct {
 // are projections.
 const census = 0.1
 
-// Sum adds up the people who live in the areas of s. Lines and points have none.
-func (g *Grid) Sum(s geo.Shape) (Sum, error) {
+// sum adds up the people who live in the areas of s. Lines and points have none.
+func (g *Grid) sum(s geo.Shape) (Sum, error) {
 	var sum, missing, doubt float64
 	cells := make([]float64, g.Side*g.Side)
 	err := g.Cover(s, func(col, row int, share float64, shares []float64) error {

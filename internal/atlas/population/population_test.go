@@ -43,7 +43,7 @@ func box(west, south, east, north float64) geo.Shape {
 
 func sum(t testing.TB, g *Grid, s geo.Shape) float64 {
 	t.Helper()
-	got, err := g.Sum(s)
+	got, err := g.sum(s)
 	if err != nil || got.Low > got.People || got.High < got.People || got.Low < 0 {
 		t.Fatalf("%+v, %v", got, err)
 	}

@@ -22,9 +22,9 @@ import (
 )
 
 const (
-	// Tolerance is how far the wall clock may move against the monotonic clock between two
+	// tolerance is how far the wall clock may move against the monotonic clock between two
 	// readings: clocks that are kept in step are slewed, or moved by less.
-	Tolerance = time.Second
+	tolerance = time.Second
 	// Settle is for how long the wall clock must keep a new time before it is followed.
 	Settle = time.Minute
 	// Still is how long service time stands still at most.
@@ -40,8 +40,8 @@ type Reading struct {
 	Asleep func() time.Duration
 }
 
-// State is what the readings so far have come to.
-type State struct {
+// state is what the readings so far have come to.
+type state struct {
 	offset    time.Duration // wall − uptime that service time goes by, since 1970
 	asleep    time.Duration // at the reading that offset is of
 	candidate time.Duration // wall − uptime as it is now, while held
@@ -51,13 +51,13 @@ type State struct {
 }
 
 // begin is the state after the first reading.
-func begin(r Reading) State {
+func begin(r Reading) state {
 	wall := time.Duration(r.Wall.UnixNano())
-	return State{offset: wall - r.Uptime, asleep: r.Asleep(), shown: wall}
+	return state{offset: wall - r.Uptime, asleep: r.Asleep(), shown: wall}
 }
 
 // next is the state after s and the reading r.
-func (s State) next(r Reading) State {
+func (s state) next(r Reading) state {
 	offset := time.Duration(r.Wall.UnixNano()) - r.Uptime
 	if near(offset, s.offset) {
 		s.offset, s.held = offset, false
@@ -78,7 +78,7 @@ func (s State) next(r Reading) State {
 
 // confirmed is s where it is known that the wall clock of its last reading is right, or that it is
 // wrong.
-func (s State) confirmed(right bool, r Reading) State {
+func (s state) confirmed(right bool, r Reading) state {
 	s = s.next(r)
 	switch {
 	case !s.held:
@@ -92,7 +92,7 @@ func (s State) confirmed(right bool, r Reading) State {
 }
 
 // show notes the service time of r.
-func (s State) show(r Reading) State {
+func (s state) show(r Reading) state {
 	now := r.Uptime + s.offset
 	if back := s.shown - now; back <= 0 || back > Still {
 		s.shown = now
@@ -100,13 +100,13 @@ func (s State) show(r Reading) State {
 	return s
 }
 
-func near(a, b time.Duration) bool { return (a - b).Abs() <= Tolerance }
+func near(a, b time.Duration) bool { return (a - b).Abs() <= tolerance }
 
 // Clock is the service's clock. It is safe for concurrent use.
 type Clock struct {
 	read  func() Reading
 	mu    sync.Mutex
-	state State
+	state state
 	steps int64
 }
 
@@ -122,7 +122,7 @@ func New(read func() Reading) *Clock {
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.move(State.next)
+	c.move(state.next)
 	return time.Unix(0, int64(c.state.shown))
 }
 
@@ -131,7 +131,7 @@ func (c *Clock) Now() time.Time {
 func (c *Clock) Step() (by time.Duration, steps int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.move(State.next)
+	c.move(state.next)
 	if c.state.held {
 		by = c.state.candidate - c.state.offset
 	}
@@ -143,11 +143,11 @@ func (c *Clock) Step() (by time.Duration, steps int64) {
 func (c *Clock) Confirm(right bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.move(func(s State, r Reading) State { return s.confirmed(right, r) })
+	c.move(func(s state, r Reading) state { return s.confirmed(right, r) })
 }
 
 // move takes a reading.
-func (c *Clock) move(to func(State, Reading) State) {
+func (c *Clock) move(to func(state, Reading) state) {
 	held := c.state.held
 	if c.state = to(c.state, c.read()); c.state.held && !held {
 		c.steps++

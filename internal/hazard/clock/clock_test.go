@@ -102,7 +102,7 @@ func TestNoShortStepMovesServiceTime(t *testing.T) {
 			wrong = by
 			at.pass(time.Duration(rapid.Int64Range(0, int64(Settle/25)).Draw(t, "pass")))
 			now := c.Now().Sub(noon)
-			if off := now - at.uptime; off.Abs() > 20*Tolerance {
+			if off := now - at.uptime; off.Abs() > 20*tolerance {
 				t.Fatalf("service time is %v off after a step of %v", off, by)
 			}
 		}

@@ -14,7 +14,7 @@ func TestMayMatchTextNeverMisses(t *testing.T) {
 	text := rapid.OneOf(rapid.StringMatching(`([a-cA-C0-2]{1,4}[ \n\t"\\/<&-]{1,2}){0,6}`), rapid.String(), rapid.SampledFrom([]string{"Łódź flood", "ﬁre", "K\u212Ain", "a\u0301b", "\u0001a", "ẞ"}))
 	rapid.Check(t, func(t *rapid.T) {
 		h := &hazard.Hazard{Name: text.Draw(t, "name"), Description: text.Draw(t, "description")}
-		words := append(Words(h.Name), Words(h.Description)...)
+		words := append(textWords(h.Name), textWords(h.Description)...)
 		if len(words) == 0 {
 			return
 		}

@@ -267,11 +267,11 @@ func (p *parser) near() {
 		return
 	}
 	r, ok := number(radius[0])
-	if !ok || !(r > 0 && r <= MaxRadius) {
-		p.fault("radius", "%.60q is not a number of metres above 0, at most %d", radius[0], MaxRadius)
+	if !ok || !(r > 0 && r <= maxRadius) {
+		p.fault("radius", "%.60q is not a number of metres above 0, at most %d", radius[0], maxRadius)
 		return
 	}
-	p.Near = NewNear(lon, lat, r)
+	p.Near = newNear(lon, lat, r)
 }
 
 // where reads a filter, in the language and the reference system that other parameters name (OGC 19-079r2, section 8).
@@ -297,7 +297,7 @@ func (p *parser) where() {
 		}
 		return
 	}
-	w, err := ParseWhere(in, text[0], p.fields)
+	w, err := parseWhere(in, text[0], p.fields)
 	if err != nil {
 		p.fault("filter", "%v", err)
 		_, p.faults[len(p.faults)-1].TooCostly = errors.AsType[*geo.CostError](err)
@@ -316,7 +316,7 @@ func number(s string) (float64, bool) {
 }
 
 func (p *parser) intersects(value string) {
-	area, err := NewArea(value)
+	area, err := newArea(value)
 	switch {
 	case value == "":
 		p.fault("intersects", "is empty, expected a geometry as WKT, such as POLYGON((9 53,11 53,11 54,9 54,9 53)), longitude before latitude")
@@ -483,7 +483,7 @@ func (p *parser) text(value string) {
 			term, prefix = strings.CutSuffix(rest[:end], "*")
 			rest = rest[end:]
 		}
-		words := Words(term)
+		words := textWords(term)
 		if len(words) == 0 || strings.Contains(term, "*") {
 			p.fault("q", `%.80q: not each part is a word, a beginning of one (harb*) or a "phrase", of letters and digits`, value)
 			return
@@ -539,11 +539,11 @@ func (f *Filter) Values() url.Values {
 		v.Set("bbox", decimals(f.Box.West, f.Box.South, f.Box.East, f.Box.North))
 	}
 	if f.Near != nil {
-		v.Set("near", decimals(f.Near.Lon, f.Near.Lat))
-		v.Set("radius", decimals(f.Near.Radius))
+		v.Set("near", decimals(f.Near.lon, f.Near.lat))
+		v.Set("radius", decimals(f.Near.radius))
 	}
 	if f.Area != nil {
-		v.Set("intersects", f.Area.Text)
+		v.Set("intersects", f.Area.text)
 	}
 	if f.Possible {
 		v.Set("possible", "true")

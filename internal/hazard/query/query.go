@@ -56,20 +56,20 @@ type Filter struct {
 	Where *Where
 }
 
-// Near is a place and a distance from it. Make it with NewNear.
+// Near is a place and a distance from it. Make it with newNear.
 type Near struct {
-	Lon, Lat float64
-	Radius   float64 // metres
+	lon, lat float64
+	radius   float64 // metres
 	circle   geo.Shape
 	bounds   geo.Box
 }
 
-// MaxRadius bounds Near.Radius, in metres: an eighth of the way round the world. Whoever wants more wants a box.
-const MaxRadius = 5_000_000
+// maxRadius bounds Near.Radius, in metres: an eighth of the way round the world. Whoever wants more wants a box.
+const maxRadius = 5_000_000
 
-// NewNear returns the places within radius meters of one.
-func NewNear(lon, lat, radius float64) *Near {
-	return &Near{Lon: lon, Lat: lat, Radius: radius, circle: geo.Circle(lon, lat, radius), bounds: geo.Around(lon, lat, radius)}
+// newNear returns the places within radius meters of one.
+func newNear(lon, lat, radius float64) *Near {
+	return &Near{lon: lon, lat: lat, radius: radius, circle: geo.Circle(lon, lat, radius), bounds: geo.Around(lon, lat, radius)}
 }
 
 // meets reports whether some place of s is near: for a point by its distance, otherwise by the
@@ -80,30 +80,30 @@ func (n *Near) meets(s geo.Shape) bool {
 	}
 	if s.IsPoint() {
 		lon, lat := s.Point()
-		return geo.Distance(n.Lon, n.Lat, lon, lat) <= n.Radius
+		return geo.Distance(n.lon, n.lat, lon, lat) <= n.radius
 	}
 	return geo.Intersects(s, n.circle)
 }
 
-// Area is a geometry that a user drew. Make it with NewArea.
+// Area is a geometry that a user drew. Make it with newArea.
 type Area struct {
-	Text   string // WKT, as it was given
+	text   string // WKT, as it was given
 	shape  geo.Shape
 	bounds geo.Box
 }
 
-// NewArea reads WKT, as geo.ParseWKT does.
-func NewArea(text string) (*Area, error) {
+// newArea reads WKT, as geo.ParseWKT does.
+func newArea(text string) (*Area, error) {
 	s, err := geo.ParseWKT(text)
 	a := NewShapeArea(s)
-	a.Text = text
+	a.text = text
 	return a, err
 }
 
 // NewShapeArea makes an Area of a shape.
 func NewShapeArea(s geo.Shape) *Area {
 	s = s.BothSides()
-	return &Area{Text: s.WKT(), shape: s, bounds: geo.BoundsOf(s)}
+	return &Area{text: s.WKT(), shape: s, bounds: geo.BoundsOf(s)}
 }
 
 func (a *Area) meets(s geo.Shape) bool { return a.meetsBy(geo.Intersects, s) }
@@ -135,7 +135,7 @@ func (f *Filter) Match(h *hazard.Hazard, shapes []geo.Shape, now hazard.Instant)
 
 // MatchAt is the part of Match that needs the geometry: places is the footprint of h.
 func (f *Filter) MatchAt(h *hazard.Hazard, places []geo.Shape, now hazard.Instant) bool {
-	return f.MatchPlace(places) && (!f.Where.NeedsShapes() || f.Where.Match(h.ExpireAt(now), places))
+	return f.MatchPlace(places) && (!f.Where.needsShapes() || f.Where.match(h.ExpireAt(now), places))
 }
 
 // MatchRecord is the part of Match that needs no geometry.
@@ -145,7 +145,7 @@ func (f *Filter) MatchRecord(h *hazard.Hazard, now hazard.Instant) bool {
 		(len(f.Sources) == 0 || f.matchSource(h)) && (!f.ByNumber() || contains(f.Hazards, h.ID)) &&
 		(f.Life == nil || h.Start <= f.Life.To && lifeEnd(h) >= f.Life.From) &&
 		(f.UpdatedSince == nil || h.LastUpdate >= *f.UpdatedSince) && f.matchMeasures(h) && f.MatchText(h) &&
-		(f.Where == nil || f.Where.NeedsShapes() || f.Where.Match(h, nil))
+		(f.Where == nil || f.Where.needsShapes() || f.Where.match(h, nil))
 }
 
 func (f *Filter) matchMeasures(h *hazard.Hazard) bool {
@@ -185,7 +185,7 @@ func (f *Filter) ByNumber() bool { return f.Ref != "" || f.Hazards != nil }
 
 // NeedsShapes reports whether the filter depends on a hazard's place.
 func (f *Filter) NeedsShapes() bool {
-	return f.Box != nil || f.Near != nil || f.Area != nil || f.Where.NeedsShapes()
+	return f.Box != nil || f.Near != nil || f.Area != nil || f.Where.needsShapes()
 }
 
 // Footprint returns a hazard's place: all its areas, or its point if it has none. A hazard that is
@@ -236,7 +236,7 @@ func meetsBy(intersects func(a, b geo.Shape) bool, b geo.Box, s geo.Shape) bool 
 
 // MayMatchPlace decides MatchAt from the bounds of a hazard's footprint: yes, no, or undecided.
 func (f *Filter) MayMatchPlace(b geo.Box) (match, sure bool) {
-	match, sure = true, f.Near == nil && f.Area == nil && !f.Where.NeedsShapes()
+	match, sure = true, f.Near == nil && f.Area == nil && !f.Where.needsShapes()
 	if f.Possible && b.South > 90 { // it has no place, and is possibly anywhere
 		return !f.NeedsShapes(), !f.NeedsShapes()
 	}
@@ -263,7 +263,7 @@ func (f *Filter) Bounds() []geo.Box {
 	if f.Area != nil {
 		all = append(all, f.Area.bounds)
 	}
-	if f.Where.NeedsShapes() {
+	if f.Where.needsShapes() {
 		all = append(all, f.Where.Root.bounds()...)
 	}
 	return all
@@ -274,7 +274,7 @@ func (f *Filter) Bounds() []geo.Box {
 func (f *Filter) Middle() (lon, lat float64, ok bool) {
 	switch {
 	case f.Near != nil:
-		return f.Near.Lon, f.Near.Lat, true
+		return f.Near.lon, f.Near.lat, true
 	case f.Area != nil:
 		lon, lat = f.Area.shape.Point()
 		return lon, lat, true

@@ -236,7 +236,7 @@ func TestWords(t *testing.T) {
 		"हिन्दी":                               "हिनदी",
 		strings.Repeat("é", 100) + " nextword": strings.Repeat("e", maxWord) + " nextword",
 	} {
-		if diff := cmp.Diff(want, strings.Join(Words(text), " ")); diff != "" {
+		if diff := cmp.Diff(want, strings.Join(textWords(text), " ")); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", text, diff)
 		}
 	}
@@ -371,12 +371,12 @@ func TestWhatTakesTooLongToTellIsFound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !w.Match(h, []geo.Shape{shape}) {
+		if !w.match(h, []geo.Shape{shape}) {
 			t.Errorf("%T finds too little", e)
 		}
 	}
 	near := cql.Not{Of: cql.Meets{Of: meets.Of, Geometry: cql.Geometry{WKT: "POINT(0 0)"}}}
-	if w, err := NewWhere(near, Fields()); err != nil || w.Match(h, []geo.Shape{shape}) {
+	if w, err := NewWhere(near, Fields()); err != nil || w.match(h, []geo.Shape{shape}) {
 		t.Errorf("shapes that meet are found by the opposite condition: %v", err)
 	}
 }

@@ -22,10 +22,10 @@ type Phrase struct {
 // maxWord is what is kept of a word, in bytes: what is longer is none.
 const maxWord = 64
 
-// Words is the words of a text, in order: runs of letters and digits, without case, accents and other marks that are written on or under
+// textWords is the words of a text, in order: runs of letters and digits, without case, accents and other marks that are written on or under
 // letters (Unicode: NFKD, full case folding, no Mn). Scripts that write without blanks give one word for each letter, so that
 // any part of a sentence is found as a phrase.
-func Words(s string) []string {
+func textWords(s string) []string {
 	var words []string
 	start := -1
 	end := func(i int) {
@@ -89,14 +89,14 @@ func fold(s string) string {
 // WordsOf is the words by which a hazard is found: those of its name, and those of its description and of what is said of it in other
 // languages, one text after the other.
 func WordsOf(h *hazard.Hazard) (name, description []string) {
-	name, description = Words(h.Name), Words(h.Description)
+	name, description = textWords(h.Name), textWords(h.Description)
 	for i := range h.Texts {
 		t := &h.Texts[i]
 		if t.Own { // its words are in the description
 			continue
 		}
 		for _, text := range [...]string{t.Name, t.Headline, t.Description, t.Instruction, t.Area} {
-			description = append(description, Words(text)...)
+			description = append(description, textWords(text)...)
 		}
 	}
 	return name, description

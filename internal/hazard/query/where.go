@@ -29,7 +29,7 @@ const (
 	maxMeets    = 10
 )
 
-// Where is a condition on the fields of hazards. Make it with ParseWhere or NewWhere. It is not altered then.
+// Where is a condition on the fields of hazards. Make it with parseWhere or NewWhere. It is not altered then.
 type Where struct {
 	// Lang and Text are what it was read from.
 	Lang, Text string
@@ -101,8 +101,8 @@ type Cond struct {
 	meets   func(geo.Shape) bool
 }
 
-// ParseWhere reads a filter on those fields in one of the languages. The error is a *cql.Error, or a *geo.CostError of a geometry.
-func ParseWhere(lang, text string, on []Field) (*Where, error) {
+// parseWhere reads a filter on those fields in one of the languages. The error is a *cql.Error, or a *geo.CostError of a geometry.
+func parseWhere(lang, text string, on []Field) (*Where, error) {
 	var e cql.Expr
 	var err error
 	if lang == CQL2JSON {
@@ -121,7 +121,7 @@ func ParseWhere(lang, text string, on []Field) (*Where, error) {
 	return w, nil
 }
 
-// NewWhere gives the names of a filter their meaning, which is one of the fields. The errors are those of ParseWhere.
+// NewWhere gives the names of a filter their meaning, which is one of the fields. The errors are those of parseWhere.
 func NewWhere(e cql.Expr, on []Field) (*Where, error) {
 	w := &Where{fields: on}
 	var err error
@@ -473,11 +473,11 @@ func readGeometry(g cql.Geometry) (geo.Shape, error) {
 	return geo.ParseWKT(g.WKT)
 }
 
-// NeedsShapes reports whether it matters where a hazard is.
-func (w *Where) NeedsShapes() bool { return w != nil && w.meets > 0 }
+// needsShapes reports whether it matters where a hazard is.
+func (w *Where) needsShapes() bool { return w != nil && w.meets > 0 }
 
-// Match reports whether it holds of h, as h reads, whose footprint is places; these are only looked at if NeedsShapes.
-func (w *Where) Match(h *hazard.Hazard, places []geo.Shape) bool {
+// match reports whether it holds of h, as h reads, whose footprint is places; these are only looked at if needsShapes.
+func (w *Where) match(h *hazard.Hazard, places []geo.Shape) bool {
 	return w.Root.match(&subject{h, nil}, places)
 }
 

@@ -66,7 +66,7 @@ func (m *Map) About(p *Place, read Readings, now hazard.Instant, types ...hazard
 	for _, v := range j.Sources {
 		s := AboutSource{Name: v.Name, Title: v.Title, Authority: v.Authority, Responsible: v.Role == source.RoleResponsible, Types: append([]hazard.Type{}, v.Types...),
 			TypesStated: v.Types != nil, From: v.From, State: v.State, LastOK: v.LastSuccess, Cite: v.Cite}
-		if age, ever := v.Age(now); ever {
+		if age, ever := v.age(now); ever {
 			s.Age = new(int64(age / time.Second))
 		}
 		a.Sources = append(a.Sources, s)

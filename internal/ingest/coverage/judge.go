@@ -178,8 +178,8 @@ func (m *Map) voice(i int, now Readings, types []hazard.Type) (Voice, bool) {
 	return v, true
 }
 
-// Age returns the time since a source was last read, and whether it ever was.
-func (r Reading) Age(now hazard.Instant) (age time.Duration, ever bool) {
+// age returns the time since a source was last read, and whether it ever was.
+func (r Reading) age(now hazard.Instant) (age time.Duration, ever bool) {
 	if r.LastSuccess == nil {
 		return 0, false
 	}

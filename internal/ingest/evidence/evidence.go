@@ -124,12 +124,12 @@ func (k *Keeper) Close() error {
 // Metrics returns the keeper's own metrics.
 func (k *Keeper) Metrics() []prometheus.Collector { return []prometheus.Collector{k.failed} }
 
-// On reports whether evidence is kept.
-func (k *Keeper) On() bool { return k != nil && k.limits.Age > 0 }
+// on reports whether evidence is kept.
+func (k *Keeper) on() bool { return k != nil && k.limits.Age > 0 }
 
 // Note does the same as Keep, but logs and counts errors, because nothing depends on evidence.
 func (k *Keeper) Note(ctx context.Context, r store.Receipt, payload []byte) {
-	if !k.On() {
+	if !k.on() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience) // what was taken in is kept also when we are being stopped
@@ -148,7 +148,7 @@ func (k *Keeper) Note(ctx context.Context, r store.Receipt, payload []byte) {
 // Keep stores a receipt, and its payload unless that is nil. It sets r.Payload from the payload.
 // r.Kept must be the time.
 func (k *Keeper) Keep(ctx context.Context, r store.Receipt, payload []byte) error {
-	if !k.On() {
+	if !k.on() {
 		return nil
 	}
 	if payload == nil {

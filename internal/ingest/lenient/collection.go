@@ -127,7 +127,7 @@ func (c *Cursor) finish() error {
 	if c.Next() == End {
 		return nil
 	}
-	bad, _ := c.Unexpected("the end of the document").(*source.PayloadError)
+	bad, _ := c.unexpected("the end of the document").(*source.PayloadError)
 	bad.Cut = true
 	return bad
 }

@@ -56,7 +56,7 @@ func (c *Cursor) Members(read func(name string) error) error {
 			return c.cut("before the end of an object")
 		case '"':
 		default:
-			return c.Unexpected("a member's name")
+			return c.unexpected("a member's name")
 		}
 		quoted, err := c.Value()
 		if err != nil {
@@ -68,7 +68,7 @@ func (c *Cursor) Members(read func(name string) error) error {
 		case End:
 			return c.cut("before the end of an object")
 		default:
-			return c.Unexpected("a colon")
+			return c.unexpected("a colon")
 		}
 		if err := read(Word(quoted)); err != nil {
 			return err
@@ -78,7 +78,7 @@ func (c *Cursor) Members(read func(name string) error) error {
 			c.At++
 		case '}', End:
 		default:
-			return c.Unexpected("a comma or the end of an object")
+			return c.unexpected("a comma or the end of an object")
 		}
 	}
 }
@@ -151,7 +151,7 @@ func (e *elements) rest() error {
 					err = e.cut("in an object that ends with ]")
 				}
 			default:
-				err = e.Unexpected("a comma or the end of an array")
+				err = e.unexpected("a comma or the end of an array")
 			}
 		}
 		if err != nil {
@@ -370,7 +370,7 @@ func (c *Cursor) Value() ([]byte, error) {
 	case -1:
 		return nil, c.cut("in a member of an object")
 	case 0:
-		return nil, c.Unexpected("a value")
+		return nil, c.unexpected("a value")
 	}
 	raw := c.Doc[c.At : c.At+n : c.At+n]
 	c.At += n
@@ -381,7 +381,7 @@ func (c *Cursor) cut(where string) error {
 	return &source.PayloadError{Reason: fmt.Sprintf("the payload ends early, after %d bytes, %s", len(c.Doc), where), Cut: true}
 }
 
-func (c *Cursor) Unexpected(expected string) error {
+func (c *Cursor) unexpected(expected string) error {
 	return source.Errorf("%s at byte %d, expected %s", Excerpt(c.Doc[c.At:]), c.At, expected)
 }
 

@@ -16,7 +16,7 @@ import (
 func walk(doc string) (elements []string, err error) {
 	c := Cursor{Doc: []byte(doc)}
 	if c.Next() != '[' {
-		return nil, c.Unexpected("an array")
+		return nil, c.unexpected("an array")
 	}
 	err = c.Elements(func(_ int, raw []byte) { elements = append(elements, string(raw)) })
 	return elements, err

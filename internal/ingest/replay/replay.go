@@ -34,8 +34,8 @@ import (
 	"github.com/hazardd/hazardd/internal/store"
 )
 
-// Slack is the largest difference of times that still counts as the same.
-const Slack = 5 * time.Second
+// slack is the largest difference of times that still counts as the same.
+const slack = 5 * time.Second
 
 // maxDifferences bounds the listed differences; all are counted.
 const maxDifferences = 100
@@ -442,4 +442,4 @@ func members(a, b reflect.Value) string {
 	return strings.Join(names, "; ")
 }
 
-func near(a, b hazard.Instant) bool { return a <= b.Add(Slack) && b <= a.Add(Slack) }
+func near(a, b hazard.Instant) bool { return a <= b.Add(slack) && b <= a.Add(slack) }

@@ -17,15 +17,15 @@ type Lands struct {
 	Countries []string // two letters (ISO 3166-1)
 	Divisions []population.Region
 	// Sea reports that the hazard has no area, and its point lies in no country. Off is then the
-	// nearest country; nil if none is within MostOff.
+	// nearest country; nil if none is within maxError.
 	Sea bool
 	Off *region.Nearby
 	// Name returns the name of a country in the reader's language; nil means English.
 	Name func(code string) string
 }
 
-// MostOff is the maximum distance, in meters, from a point in no country to the nearest country.
-const MostOff = 500_000
+// maxError is the maximum distance, in meters, from a point in no country to the nearest country.
+const maxError = 500_000
 
 // LandsOf returns where a hazard lies. This is known if its people were counted, or if it has no
 // area; then only its point counts.
@@ -37,7 +37,7 @@ func LandsOf(h *hazard.Hazard, divisions []population.Region) (l Lands) {
 	if len(l.Countries) > 0 || !Pointed(h) {
 		return l
 	}
-	near := region.CountriesAt(h.Longitude, h.Latitude, MostOff)
+	near := region.CountriesAt(h.Longitude, h.Latitude, maxError)
 	for _, c := range near {
 		if c.Metres == 0 {
 			l.Countries = append(l.Countries, c.Code)
@@ -89,7 +89,7 @@ func (l *Lands) said(language *words.Language) (s landsSaid) {
 	case l.Off != nil:
 		s.Countries = language.Say("offLand", "country", l.name(l.Off.Code), "km", strconv.Itoa(int(math.Ceil(l.Off.Metres/1000))))
 	case l.Sea:
-		s.Countries = language.Say("atSea", "km", strconv.Itoa(MostOff/1000))
+		s.Countries = language.Say("atSea", "km", strconv.Itoa(maxError/1000))
 	}
 	return s
 }

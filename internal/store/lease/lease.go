@@ -23,7 +23,7 @@ import (
 // The times of a lease. If the store does not respond once, the holder still has two more tries.
 const (
 	For   = 8 * time.Second         // how long a lease is valid
-	Renew = 2500 * time.Millisecond // how often its holder renews it
+	renew = 2500 * time.Millisecond // how often its holder renews it
 	Try   = time.Second             // how often the other processes try to get it
 )
 
@@ -68,7 +68,7 @@ func Hold(ctx context.Context, s Store, name, holder string, lost func(error), w
 	renewing, done := context.WithCancel(context.WithoutCancel(ctx)) // until all work has ended
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		timer := time.NewTicker(Renew)
+		timer := time.NewTicker(renew)
 		defer timer.Stop()
 		for {
 			select {

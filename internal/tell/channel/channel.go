@@ -35,15 +35,15 @@ type Address struct {
 	Template string // for HTTP, the name of one of the operator's channels
 }
 
-// Hash returns a name of the address for logs and errors. It does not reveal the address, but a guess
+// hash returns a name of the address for logs and errors. It does not reveal the address, but a guess
 // can be compared with it.
-func (a Address) Hash() string {
+func (a Address) hash() string {
 	sum := sha256.Sum256([]byte("hazardd address\x00" + a.Kind + "\x00" + a.Template + "\x00" + a.To))
 	return hex.EncodeToString(sum[:4])
 }
 
 // String returns the kind and the hash, so that an address in a log reveals nothing.
-func (a Address) String() string { return a.Kind + " " + a.Hash() }
+func (a Address) String() string { return a.Kind + " " + a.hash() }
 
 // GoString returns the same as String.
 func (a Address) GoString() string { return a.String() }

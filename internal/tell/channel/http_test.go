@@ -346,7 +346,7 @@ func TestMessagesStayWithinTheirLimits(t *testing.T) {
 		if err := slow.Send(t.Context(), a, message.Notice{}); err != nil {
 			t.Fatal(err)
 		}
-		if err := slow.Send(t.Context(), b, message.Notice{}); !errors.As(err, new(Busy)) || !strings.Contains(err.Error(), b.Hash()) {
+		if err := slow.Send(t.Context(), b, message.Notice{}); !errors.As(err, new(Busy)) || !strings.Contains(err.Error(), b.hash()) {
 			t.Errorf("%v", err)
 		}
 		if sent != 5 {

@@ -69,7 +69,7 @@ func (l *limiter) wait(ctx context.Context, to Address) error {
 func (l *limiter) of(to Address) *rate.Limiter {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	name := to.Hash()
+	name := to.hash()
 	r, ok := l.each[name]
 	if !ok {
 		if len(l.each) >= maxAddresses {

@@ -109,7 +109,7 @@ func TestWhatIsOverDoesNotLookActive(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for form, text := range map[string]string{"subject": m.Subject, "text": m.Text, "HTML": m.HTML, "short": n.Short(300), "push": n.Push().Title + n.Push().Body} {
+		for form, text := range map[string]string{"subject": m.Subject, "text": m.Text, "HTML": m.HTML, "short": n.short(300), "push": n.Push().Title + n.Push().Body} {
 			if strings.Contains(text, "Warning") || strings.Contains(text, "#c80000") || strings.Contains(text, "Move to") {
 				t.Errorf("%s, %s: %s", kind, form, text)
 			}
@@ -136,7 +136,7 @@ func TestADrillIsUnmistakable(t *testing.T) {
 			body := m.HTML[strings.Index(m.HTML, "<body"):]
 			body = strings.TrimSpace(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(body, ""))
 			p := n.Push()
-			for form, text := range map[string]string{"subject": n.Subject(), "short": n.Short(160), "push": p.Title} {
+			for form, text := range map[string]string{"subject": n.Subject(), "short": n.short(160), "push": p.Title} {
 				if !strings.HasPrefix(text, mark) {
 					t.Errorf("%s %s: %s %q does not begin with %q", l.ID, kind, form, text, mark)
 				}
@@ -174,7 +174,7 @@ func TestAMessageIsInTheReadersLanguage(t *testing.T) {
 			if !strings.Contains(m.HTML, `<html lang="`+l.ID+`" dir="`+l.Dir+`">`) || m.Language != l.ID {
 				t.Errorf("%s %s: %.80s", l.ID, kind, m.HTML)
 			}
-			for form, text := range map[string]string{"text": m.Text, "HTML": m.HTML, "subject": m.Subject, "short": n.Short(300)} {
+			for form, text := range map[string]string{"text": m.Text, "HTML": m.HTML, "subject": m.Subject, "short": n.short(300)} {
 				if strings.Contains(text, "notice.") || regexp.MustCompile(`\{\w+\}|\b(field_|measure_|why)[A-Za-z]`).MatchString(text) {
 					t.Errorf("%s %s, %s: words are missing: %s", l.ID, kind, form, text)
 				}
@@ -225,7 +225,7 @@ func checkHostile(t *testing.T, evil, lang string, kind Kind) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	oneLine := map[string]string{"subject": m.Subject, "short": n.Short(160), "title": n.Push().Title}
+	oneLine := map[string]string{"subject": m.Subject, "short": n.short(160), "title": n.Push().Title}
 	for form, text := range oneLine {
 		if strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }) {
 			t.Errorf("%s has more than a line: %.200q", form, text)
@@ -238,7 +238,7 @@ func checkHostile(t *testing.T, evil, lang string, kind Kind) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for form, text := range map[string]string{"subject": m.Subject, "text": m.Text, "HTML": m.HTML, "short": n.Short(160), "push": string(p)} {
+	for form, text := range map[string]string{"subject": m.Subject, "text": m.Text, "HTML": m.HTML, "short": n.short(160), "push": string(p)} {
 		if !utf8.ValidString(text) {
 			t.Errorf("%s is no UTF-8", form)
 		}
@@ -269,12 +269,12 @@ func checkHostile(t *testing.T, evil, lang string, kind Kind) {
 func TestAShortMessageKeepsItsLinkWhole(t *testing.T) {
 	n := flood(t, nil)
 	for _, limit := range []int{70, 100, 160, 300} {
-		s := n.Short(limit)
+		s := n.short(limit)
 		if utf8.RuneCountInString(s) > limit || !strings.HasSuffix(s, " https://example.org/h/7") || !strings.HasPrefix(s, "Warning: Flood") {
 			t.Errorf("%d: %q", limit, s)
 		}
 	}
-	if s := n.Short(30); strings.Contains(s, "https") || utf8.RuneCountInString(s) > 30 {
+	if s := n.short(30); strings.Contains(s, "https") || utf8.RuneCountInString(s) > 30 {
 		t.Errorf("%q", s)
 	}
 }

@@ -84,9 +84,9 @@ func (w *letter) text() string {
 	return b.String()
 }
 
-// Short returns the message on one line of at most limit characters, as in an SMS: name, place,
+// short returns the message on one line of at most limit characters, as in an SMS: name, place,
 // instruction, end, and the link, which is left out rather than cut.
-func (n *Notice) Short(limit int) string {
+func (n *Notice) short(limit int) string {
 	w := n.write()
 	parts := []string{w.subject}
 	link := ""
@@ -240,7 +240,7 @@ type ViewItem struct {
 // View returns the message for templates.
 func (n *Notice) View() View {
 	w := n.write()
-	v := View{ID: line(n.ID, 100), Thread: line(n.Thread, 100), Kind: string(n.Kind), Language: w.l.ID, Dir: w.l.Dir, Subject: w.subject, Text: w.text(), Short: n.Short(300), SMS: n.Short(160),
+	v := View{ID: line(n.ID, 100), Thread: line(n.Thread, 100), Kind: string(n.Kind), Language: w.l.ID, Dir: w.l.Dir, Subject: w.subject, Text: w.text(), Short: n.short(300), SMS: n.short(160),
 		Head: w.head, Link: safe(n.Link), Manage: safe(n.Manage), Unsubscribe: safe(n.Unsubscribe), At: n.At.UTC().Format(time.RFC3339), Exercise: w.exercise, Late: n.Late > 0}
 	urgency := n.Urgency()
 	v.Color, _ = colors(urgency)

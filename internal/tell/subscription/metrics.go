@@ -69,7 +69,7 @@ func (s *Service) Count(ctx context.Context, subscriptions func(n float64), wait
 	tally := s.tally.Load()
 	for _, kind := range kinds {
 		waiting(float64(wait[kind]), kind)
-		if tally == nil || !s.Leads() {
+		if tally == nil || !s.leads() {
 			continue
 		}
 		for _, status := range []string{string(Active), statusPaused, string(Unconfirmed), string(Suspended)} {

@@ -101,8 +101,8 @@ func New(c Config) *Service {
 	return &Service{Config: c, measures: newMeasures(), index: newIndex(), version: -1}
 }
 
-// Leads reports whether this process is the one that notifies subscribers.
-func (s *Service) Leads() bool { return s.leading.Load().Valid() }
+// leads reports whether this process is the one that notifies subscribers.
+func (s *Service) leads() bool { return s.leading.Load().Valid() }
 
 // space is the namespace of the UUIDs in this package.
 var space = uuid.MustParse("6f1b4b53-6f44-5d62-9d5c-0d3b0f6f4c11")

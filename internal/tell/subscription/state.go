@@ -81,7 +81,7 @@ func (s *Service) State(ctx context.Context, who tell.Author) (st State, err err
 	if err != nil {
 		return st, err
 	}
-	st.Behind, st.Working = max(0, last-st.Change), s.Leads()
+	st.Behind, st.Working = max(0, last-st.Change), s.leads()
 	if st.Suspended, err = s.suspended(ctx); err != nil {
 		return st, err
 	}

@@ -26,7 +26,7 @@ func (s *Server) Standby(dir, name string, over, port int) (*Server, error) {
 		return nil, err
 	}
 	conn := fmt.Sprintf("host=127.0.0.1 port=%d user=postgres application_name=%s", over, name)
-	out, err := Command(s.bin, "pg_basebackup", "-D", dir, "-d", conn, "-S", name, "-R", "-X", "stream", "-c", "fast", "--no-sync").CombinedOutput()
+	out, err := command(s.bin, "pg_basebackup", "-D", dir, "-d", conn, "-S", name, "-R", "-X", "stream", "-c", "fast", "--no-sync").CombinedOutput()
 	if err != nil {
 		return nil, fmt.Errorf("pg_basebackup: %w\n%s", err, out)
 	}

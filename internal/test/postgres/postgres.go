@@ -82,14 +82,14 @@ func Init(bin, dir string, settings ...string) error {
 	if err := own(dir); err != nil {
 		return err
 	}
-	if out, err := Command(bin, "initdb", "-D", dir, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync").CombinedOutput(); err != nil {
+	if out, err := command(bin, "initdb", "-D", dir, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync").CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w\n%s", err, out)
 	}
-	return Configure(dir, settings...)
+	return configure(dir, settings...)
 }
 
-// Configure adds lines to a server's configuration.
-func Configure(dir string, settings ...string) error {
+// configure adds lines to a server's configuration.
+func configure(dir string, settings ...string) error {
 	f, err := os.OpenFile(filepath.Join(dir, "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		return err
@@ -115,7 +115,7 @@ func Start(bin, dir string, port int) (*Server, error) {
 		}
 	}
 	s := &Server{Dir: dir, Port: port, bin: bin, done: make(chan error, 1)}
-	s.cmd = Command(bin, "postgres", "-D", dir, "-p", strconv.Itoa(port), "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=")
+	s.cmd = command(bin, "postgres", "-D", dir, "-p", strconv.Itoa(port), "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=")
 	s.cmd.Stdout, s.cmd.Stderr = &s.log, &s.log
 	child.EndWithParent(s.cmd, syscall.SIGQUIT)
 	if err := s.cmd.Start(); err != nil {
@@ -177,8 +177,8 @@ func (s *Server) Stop(signal syscall.Signal) error {
 	return nil
 }
 
-// Command is a command of PostgreSQL, which refuses to be run by root: it is run by the user postgres then, or nobody.
-func Command(bin, name string, args ...string) *exec.Cmd {
+// command is a command of PostgreSQL, which refuses to be run by root: it is run by the user postgres then, or nobody.
+func command(bin, name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(filepath.Join(bin, name), args...)
 	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8")
 	cmd.Dir = "/"

@@ -120,14 +120,14 @@ type Operand struct {
 
 // Place is where something is in the filter, for errors.
 type Place struct {
-	At   int
-	Path string
-	JSON bool
+	at   int
+	path string
+	json bool
 }
 
 // Fault is the error of what is at the place.
 func (p Place) Fault(expected, found string) *Error {
-	return &Error{At: p.At, Path: p.Path, JSON: p.JSON, Expected: expected, Found: found}
+	return &Error{At: p.at, Path: p.path, JSON: p.json, Expected: expected, Found: found}
 }
 
 // The conditions.

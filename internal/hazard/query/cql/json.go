@@ -23,7 +23,7 @@ func ParseJSON(text string) (Expr, error) {
 
 type jsonParser struct{ budget }
 
-func place(path string) Place { return Place{Path: path, JSON: true} }
+func place(path string) Place { return Place{path: path, json: true} }
 
 func quoteJSON(v any) string {
 	text, err := json.Marshal(v)

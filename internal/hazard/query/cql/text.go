@@ -19,7 +19,7 @@ func ParseSQL(text string) (Expr, error) { return parseText(text, true) }
 func parseText(text string, sql bool) (Expr, error) {
 	p := &textParser{text: text, sql: sql}
 	if len(text) > maxBytes {
-		return nil, Place{At: maxBytes}.Fault(fmt.Sprintf("at most %d bytes", maxBytes), "")
+		return nil, Place{at: maxBytes}.Fault(fmt.Sprintf("at most %d bytes", maxBytes), "")
 	}
 	if !utf8.ValidString(text) {
 		return nil, Place{}.Fault("UTF-8", "")
@@ -62,7 +62,7 @@ type textParser struct {
 	budget
 }
 
-func (p *textParser) place() Place { return Place{At: p.token.at} }
+func (p *textParser) place() Place { return Place{at: p.token.at} }
 
 func (p *textParser) expected(what string) error {
 	found := "the end"
@@ -158,7 +158,7 @@ func (p *textParser) quoted(kind tokenKind, quote byte, closing string) error {
 			b.WriteByte(c)
 		}
 	}
-	return Place{At: len(p.text)}.Fault(closing, "the end")
+	return Place{at: len(p.text)}.Fault(closing, "the end")
 }
 
 // is reports whether the token is that keyword.
@@ -600,10 +600,10 @@ func (p *textParser) geometry() (g Geometry, err error) {
 				return g, p.next()
 			}
 		case '\'', '"':
-			return g, Place{At: i}.Fault("a number, a comma or a parenthesis", fmt.Sprintf("%q", p.text[i:i+1]))
+			return g, Place{at: i}.Fault("a number, a comma or a parenthesis", fmt.Sprintf("%q", p.text[i:i+1]))
 		}
 	}
-	return g, Place{At: len(p.text)}.Fault("a ) that ends the geometry", "the end")
+	return g, Place{at: len(p.text)}.Fault("a ) that ends the geometry", "the end")
 }
 
 // box reads four numbers, or six, of which the heights are left out.

@@ -74,8 +74,8 @@ type Place struct{ Metres, Set, N int64 }
 // Place returns the asset's place in the list.
 func (a *AssetAt) Place() Place { return Place{a.Metres, a.set, a.N} }
 
-// Compare orders places.
-func (p Place) Compare(o Place) int {
+// compare orders places.
+func (p Place) compare(o Place) int {
 	return cmp.Or(cmp.Compare(p.Metres, o.Metres), cmp.Compare(p.Set, o.Set), cmp.Compare(p.N, o.N))
 }
 
@@ -115,7 +115,7 @@ func (w *Where) Assets(ctx context.Context, s *store.Store, wanted Wanted) (*Rea
 				} else {
 					r.Near++
 				}
-				if wanted.After != nil && at.Place().Compare(*wanted.After) <= 0 {
+				if wanted.After != nil && at.Place().compare(*wanted.After) <= 0 {
 					return
 				}
 				if heap.Push(first, at); first.Len() > wanted.Limit {
@@ -133,7 +133,7 @@ func (w *Where) Assets(ctx context.Context, s *store.Store, wanted Wanted) (*Rea
 		return nil, err
 	}
 	r.List = *first
-	slices.SortFunc(r.List, func(a, b AssetAt) int { return a.Place().Compare(b.Place()) })
+	slices.SortFunc(r.List, func(a, b AssetAt) int { return a.Place().compare(b.Place()) })
 	return r, nil
 }
 
@@ -160,7 +160,7 @@ func (w *Where) at(a *asset.Asset, km float64) (at AssetAt, ok bool) {
 type farthest []AssetAt
 
 func (f farthest) Len() int           { return len(f) }
-func (f farthest) Less(i, j int) bool { return f[i].Place().Compare(f[j].Place()) > 0 }
+func (f farthest) Less(i, j int) bool { return f[i].Place().compare(f[j].Place()) > 0 }
 func (f farthest) Swap(i, j int)      { f[i], f[j] = f[j], f[i] }
 func (f *farthest) Push(x any)        { *f = append(*f, x.(AssetAt)) }
 func (f *farthest) Pop() any {

@@ -114,8 +114,8 @@ func Shown(mediaType string) bool {
 	return image && kinds[kind] != ""
 }
 
-// Named reports whether a product of a source names a picture: by its address, or by the media type that alerts of CAP give of a resource.
-func Named(p *hazard.Product) bool {
+// named reports whether a product of a source names a picture: by its address, or by the media type that alerts of CAP give of a resource.
+func named(p *hazard.Product) bool {
 	if p.Type != hazard.URLProduct || p.Source == "" || p.Hidden || p.Restricted() {
 		return false
 	}
@@ -256,7 +256,7 @@ func (w *worker) wanted(now hazard.Instant) []*hazard.Product {
 		n := 0
 		for _, p := range products {
 			// An address that an editor wrote is not asked.
-			if have := w.have[p.ID]; n < maxOfHazard && Named(p) && (!p.Edited || have.Of(p)) {
+			if have := w.have[p.ID]; n < maxOfHazard && named(p) && (!p.Edited || have.Of(p)) {
 				list = append(list, p)
 				n++
 			}

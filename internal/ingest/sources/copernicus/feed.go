@@ -16,19 +16,19 @@ const (
 	api  = site + "backend/dashboard-api/"
 )
 
-// Config says how activations are processed.
-type Config struct {
+// config says how activations are processed.
+type config struct {
 	// RespondOnActivation means that an activation makes the event's category RESPONSE. Otherwise
 	// it stays EVENT.
 	RespondOnActivation bool
 }
 
-// DefaultConfig returns the configuration that is used unless an operator changes it.
-func DefaultConfig() Config { return Config{RespondOnActivation: true} }
+// defaultConfig returns the configuration that is used unless an operator changes it.
+func defaultConfig() config { return config{RespondOnActivation: true} }
 
-// Parse reads a document with the DefaultConfig.
+// Parse reads a document with the defaultConfig.
 func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
-	return DefaultConfig().Parse(payload, now)
+	return defaultConfig().Parse(payload, now)
 }
 
 // activation is an activation as in the interfaces. The rapid mapping list, the unified list and
@@ -172,7 +172,7 @@ var tolerant = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.All
 // reads a single activation without a page.
 //
 // The error, if any, is a *source.PayloadError. The Batch still contains the part before the error.
-func (c Config) Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
+func (c config) Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 	b := lenient.Batch{ID: func(raw []byte) string {
 		return lenient.Clip(hazard.CleanLine(lenient.Clip(lenient.Word(lenient.Member(raw, "code")), 4*maxName)), maxName)
 	}}

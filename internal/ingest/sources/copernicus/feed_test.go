@@ -240,7 +240,7 @@ func TestAnActivationMakesARespondedEventUnlessSetOtherwise(t *testing.T) {
 		t.Errorf("category %s by default, want RESPONSE", r.Category)
 	}
 	for respond, want := range map[bool]hazard.Category{true: hazard.Response, false: hazard.Event} {
-		batch, err := Config{RespondOnActivation: respond}.Parse(page(listed()), now)
+		batch, err := config{RespondOnActivation: respond}.Parse(page(listed()), now)
 		if err != nil || batch.Reports[0].Category != want {
 			t.Errorf("RespondOnActivation %v: %v, %v", respond, batch.Reports, err)
 		}

@@ -155,7 +155,7 @@ func (a *activation) dates(now hazard.Instant) (d dates, notes []string, reason 
 
 // report returns the report of an activation, or nil if it is not a hazard. reason says why an
 // activation is rejected.
-func (c Config) report(a *activation, now hazard.Instant) (r *hazard.Report, reason string) {
+func (c config) report(a *activation, now hazard.Instant) (r *hazard.Report, reason string) {
 	k, code, notes, reason := a.kind()
 	if k == nil {
 		return nil, reason

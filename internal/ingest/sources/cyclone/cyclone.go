@@ -10,9 +10,9 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// Levels is the table of levels by the highest one-minute wind in kt. The first row that fits is
+// levels is the table of levels by the highest one-minute wind in kt. The first row that fits is
 // used.
-var Levels = []struct {
+var levels = []struct {
 	Wind     float64 // the lowest wind
 	Severity hazard.Severity
 	Basis    string
@@ -27,12 +27,12 @@ const StormForce = 34
 
 // Level returns the level of a cyclone with that wind in kt.
 func Level(wind float64) hazard.Severity {
-	for _, l := range Levels {
+	for _, l := range levels {
 		if wind >= l.Wind {
 			return l.Severity
 		}
 	}
-	return Levels[len(Levels)-1].Severity
+	return levels[len(levels)-1].Severity
 }
 
 var ones = strings.Fields("ONE TWO THREE FOUR FIVE SIX SEVEN EIGHT NINE TEN ELEVEN TWELVE THIRTEEN FOURTEEN FIFTEEN SIXTEEN SEVENTEEN EIGHTEEN NINETEEN")

@@ -9,7 +9,7 @@
 //
 // feed.go reads the document, vtec.go the code. mapping.go has the table from the service's words
 // to ours, report.go makes the reports, and zone.go handles the codes of places. Parse and
-// ParseZone are pure functions, safe for concurrent use, and need memory proportional to the
-// payload. The shape of a place in a report is at ZoneURL, with the code that ParseZone finds
+// parseZone are pure functions, safe for concurrent use, and need memory proportional to the
+// payload. The shape of a place in a report is at ZoneURL, with the code that parseZone finds
 // there; ZoneURL is empty if there is none.
 package nws

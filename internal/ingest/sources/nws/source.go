@@ -47,7 +47,7 @@ func Source() source.Source {
 		Lists: source.Lists{InForce: source.Yes, Complete: source.Yes, Confirm: 1, Silence: time.Hour,
 			Identity: "VTEC; without it references, else office, event, zones", NoEnd: "until further notice: `expires` is when it should be renewed",
 			Cite: "https://api.weather.gov/openapi.json: /alerts/active; weather-gov/api issues 15 and 190; 15 recorded lists in which no listed message is referenced by another"},
-		PlaceURL: PlaceURL, ParsePlace: ParseZone, PlaceCodes: "UGC",
+		PlaceURL: PlaceURL, ParsePlace: parseZone, PlaceCodes: "UGC",
 		Places: func(kept source.Kept) source.Places { return Places{Kept: kept} },
 	}
 }

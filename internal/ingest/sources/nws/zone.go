@@ -40,9 +40,9 @@ func ZoneURL(place string) string {
 	return api + "zones/forecast/" + ugc
 }
 
-// ParseZone parses the response of ZoneURL: the place code, the shape as a GeoJSON geometry without
+// parseZone parses the response of ZoneURL: the place code, the shape as a GeoJSON geometry without
 // white space, and the zone's name.
-func ParseZone(payload []byte) (place string, geometryGeoJSON []byte, name string, err error) {
+func parseZone(payload []byte) (place string, geometryGeoJSON []byte, name string, err error) {
 	fail := func(err error) (string, []byte, string, error) { return "", nil, "", err }
 	doc, err := lenient.Collection{Want: "a zone"}.Read(payload, nil)
 	if err != nil {

@@ -23,7 +23,7 @@ func TestZoneURLAndParseZoneAgree(t *testing.T) {
 			"type": "Feature", "geometry": object{"type": "Polygon", "coordinates": []int{}},
 			"properties": object{"id": strings.TrimPrefix(place, "fire/"), "type": tt.kind, "name": "Windward  Haleakala"},
 		})
-		got, geometry, name, err := ParseZone(payload)
+		got, geometry, name, err := parseZone(payload)
 		if got != place || name != "Windward Haleakala" || string(geometry) != `{"coordinates":[],"type":"Polygon"}` || err != nil {
 			t.Errorf("ParseZone(%s) = %q, %s, %q, %v", payload, got, geometry, name, err)
 		}
@@ -40,7 +40,7 @@ func TestPlaceWithoutAddress(t *testing.T) {
 
 func TestBadZoneIsAnError(t *testing.T) {
 	good := `{"type":"Feature","geometry":{"type":"MultiPolygon","coordinates":[]},"properties":{"id":"HIZ043","type":"public","name":"x"}}`
-	if _, _, _, err := ParseZone([]byte(good)); err != nil {
+	if _, _, _, err := parseZone([]byte(good)); err != nil {
 		t.Fatal(err)
 	}
 	for want, payload := range map[string]string{
@@ -56,7 +56,7 @@ func TestBadZoneIsAnError(t *testing.T) {
 		`properties/id: "043"`:                                            strings.Replace(good, "HIZ043", "043", 1),
 		`properties/id: "HIC043" of type "fire", expected a code such as`: strings.NewReplacer("HIZ043", "HIC043", "public", "fire").Replace(good),
 	} {
-		place, geometry, name, err := ParseZone([]byte(payload))
+		place, geometry, name, err := parseZone([]byte(payload))
 		bad, ok := errors.AsType[*source.PayloadError](err)
 		if !ok || !strings.Contains(bad.Reason, want) || bad.Cut != (want == "ends early" || want == "expected the end") {
 			t.Errorf("%s: %v, want %q", payload, err, want)

@@ -66,8 +66,8 @@ type Feed struct {
 	URL    string   `json:"url"`
 }
 
-// Every is how often a feed of the catalog is polled.
-const Every = 5 * time.Minute
+// every is how often a feed of the catalog is polled.
+const every = 5 * time.Minute
 
 // pushes are the connections that also push the alerts of a feed, by the feed's address. archives
 // are where each of these alerts can be fetched. Canada's NAAD System only offers both without
@@ -114,7 +114,7 @@ func (f *Feed) WhyNot() string {
 // Source returns the description of the feed. Its alerts have the rank of a national authority if
 // it has a country.
 func (f *Feed) Source() source.Source {
-	s := cap.Config{Name: f.Name, Title: f.Title, URL: f.URL, Every: Every, MaxBytes: maxBytes, Hosts: f.Hosts, Shared: true,
+	s := cap.Config{Name: f.Name, Title: f.Title, URL: f.URL, Every: every, MaxBytes: maxBytes, Hosts: f.Hosts, Shared: true,
 		Countries: f.countries(), Spoken: f.Language, Siblings: f.siblings(), Push: pushes[f.URL], Archive: archives[f.URL],
 		Practice: PracticeOf(f.URL)}.Source(cap.Places{})
 	s.OID = f.OID

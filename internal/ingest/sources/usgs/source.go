@@ -47,5 +47,5 @@ func missing(feed, event string, start, now hazard.Instant) string {
 	if !strings.Contains(feed, "/all_day") || start < now.Add(margin-24*time.Hour) || start > now.Add(-10*time.Minute) {
 		return ""
 	}
-	return DetailURL(event)
+	return detailURL(event)
 }

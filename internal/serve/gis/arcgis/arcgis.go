@@ -62,8 +62,8 @@ func Layers() []Layer {
 	return all
 }
 
-// Roles returns the values of the field area_role for hazards of the layer; nil means all hazards.
-func (l *Layer) Roles() []string {
+// roles returns the values of the field area_role for hazards of the layer; nil means all hazards.
+func (l *Layer) roles() []string {
 	switch l.Kind {
 	case Areas:
 		return []string{string(hazard.AlertArea), string(hazard.ImpactArea)}
@@ -97,10 +97,6 @@ const (
 	textLength  = 32_000
 	shortLength = 255
 )
-
-// Fields returns the fields of features: the columns of tables, and measurements. The caller must
-// not change the slice.
-func Fields() []Field { return fields() }
 
 var fields = sync.OnceValue(func() (all []Field) {
 	for i, c := range format.Columns() {
@@ -276,7 +272,7 @@ func (l *Layer) Describe(copyright string) any {
 		Versioned   bool      `json:"isDataVersioned"`
 		Queries     any       `json:"advancedQueryCapabilities"`
 	}{Version: version, ID: l.ID, Name: l.Name, Type: "Feature Layer", Description: l.Description, Copyright: copyright, Kind: l.Kind, Reference: world.Reference, Extent: world,
-		Drawing: l.drawing(), Display: "hazard_Name", ObjectID: objectID, Fields: Fields(), Time: map[string]any{"startTimeField": "start_time", "endTimeField": "end_time", "trackIdField": nil,
+		Drawing: l.drawing(), Display: "hazard_Name", ObjectID: objectID, Fields: fields(), Time: map[string]any{"startTimeField": "start_time", "endTimeField": "end_time", "trackIdField": nil,
 			"timeReference": map[string]any{"timeZone": "UTC", "respectsDaylightSaving": false}},
 		Relations: relations{}, Templates: relations{}, Types: relations{}, Indexes: relations{}, Most: maxRecords, Standard: maxRecords, Formats: "JSON, geoJSON, PBF", Can: "Query", Visible: l.Active,
 		Statistics: true, Advanced: true, Queries: map[string]bool{"supportsPagination": true, "supportsOrderBy": true, "supportsStatistics": true, "supportsDistinct": true, "useStandardizedQueries": true,

@@ -55,8 +55,8 @@ func readReference(text string, missing int) (int, error) {
 	return 0, fmt.Errorf("%.60q is not known here; expected one of 4326 (WGS 84), 3857 (Web Mercator)", text)
 }
 
-// Place is the area of a query: a box or a shape.
-type Place struct {
+// place is the area of a query: a box or a shape.
+type place struct {
 	Box   *geo.Box
 	Shape geo.Shape
 }
@@ -81,7 +81,7 @@ type esri struct {
 // readPlace reads the geometry of a query: Esri's JSON, or just the numbers for envelopes and
 // points. kind is its type; empty means an envelope. wkid is the parameter inSR; a reference in the
 // geometry takes precedence. The error is a *geo.CostError if the geometry needs too much work.
-func readPlace(text, kind string, wkid int) (*Place, error) {
+func readPlace(text, kind string, wkid int) (*place, error) {
 	g, err := readEsri(text, kind)
 	if err != nil {
 		return nil, err
@@ -134,7 +134,7 @@ func readEsri(text, kind string) (g esri, err error) {
 
 // readBox turns an envelope into a box. Maps that show the world more than once request more than
 // the whole world.
-func readBox(west, south, east, north float64, wkid int) (*Place, error) {
+func readBox(west, south, east, north float64, wkid int) (*place, error) {
 	if wkid == mercator {
 		west, south = fromMercator(west, south)
 		east, north = fromMercator(east, north)
@@ -161,11 +161,11 @@ func readBox(west, south, east, north float64, wkid int) (*Place, error) {
 		}
 	}
 	b = b.BothSides()
-	return &Place{Box: &b}, nil
+	return &place{Box: &b}, nil
 }
 
 // shapeOf makes a shape of GeoJSON whose positions are in the spatial reference.
-func shapeOf[T []float64 | [][]float64](kind string, parts []T, wkid int, coordinates func([]T) any) (*Place, error) {
+func shapeOf[T []float64 | [][]float64](kind string, parts []T, wkid int, coordinates func([]T) any) (*place, error) {
 	placed := make([]T, len(parts))
 	for i, part := range parts {
 		switch p := any(part).(type) {
@@ -183,7 +183,7 @@ func shapeOf[T []float64 | [][]float64](kind string, parts []T, wkid int, coordi
 	if err != nil {
 		return nil, err
 	}
-	return &Place{Shape: shape}, nil
+	return &place{Shape: shape}, nil
 }
 
 // maxStep is the longest step between two positions of a line, in degrees of longitude. For longer

@@ -30,17 +30,17 @@ const (
 // Query is a query of a layer.
 type Query struct {
 	query.Query
-	Answer   Answer
-	Fields   []*Field
-	Geometry bool
-	GeoJSON  bool
-	PBF      bool
-	OutSR    int
-	Offset   int
-	Most     int // maximum number of features or rows
-	Groups   []*Field
-	Stats    []Statistic
-	sort     []ordering // order of rows
+	Answer      Answer
+	layerFields []*Field
+	Geometry    bool
+	GeoJSON     bool
+	PBF         bool
+	OutSR       int
+	Offset      int
+	Most        int // maximum number of features or rows
+	Groups      []*Field
+	Stats       []Statistic
+	sort        []ordering // order of rows
 }
 
 // Limits of one query.
@@ -93,7 +93,7 @@ func (p *parser) where(l *Layer) {
 	if l.Active {
 		p.q.Statuses = []hazard.Status{hazard.Active}
 	}
-	if roles := l.Roles(); roles != nil {
+	if roles := l.roles(); roles != nil {
 		in := cql.In{Of: cql.Operand{Kind: cql.Property, Text: query.AreaRole}}
 		for _, role := range roles {
 			in.List = append(in.List, cql.Operand{Kind: cql.Text, Text: role})
@@ -216,7 +216,7 @@ func (p *parser) form() {
 		p.fault("f", "%.40q is not one of json, pjson, geojson, pbf", f)
 	}
 	p.q.Geometry = p.flag("returnGeometry", true)
-	p.q.Fields = p.fields("outFields", p.values.Get("outFields"))
+	p.q.layerFields = p.fields("outFields", p.values.Get("outFields"))
 	if p.q.GeoJSON && p.q.OutSR != wgs84 {
 		p.fault("outSR", "GeoJSON supports only WGS 84: omit outSR, or use f=json")
 	}

@@ -30,8 +30,8 @@ func NewWriter(out *bytes.Buffer, layer *Layer, q *Query, base string) (*Writer,
 		out.WriteString(`{"type":"FeatureCollection","features":[`)
 		return w, nil
 	}
-	list := make([]Field, len(q.Fields))
-	for i, f := range q.Fields {
+	list := make([]Field, len(q.layerFields))
+	for i, f := range q.layerFields {
 		list[i] = *f
 	}
 	if q.PBF {
@@ -85,7 +85,7 @@ func (w *Writer) Add(e *format.Entry) error {
 		w.out.WriteString(`{"attributes":`)
 	}
 	w.out.WriteByte('{')
-	for i, f := range w.q.Fields {
+	for i, f := range w.q.layerFields {
 		v, err := f.value(values, h)
 		if err != nil {
 			return err
@@ -107,7 +107,7 @@ func (w *Writer) Add(e *format.Entry) error {
 func (w *Writer) addPBF(values []any, h *hazard.Hazard, shape geo.Shape) error {
 	w.n++
 	var m []byte
-	for _, f := range w.q.Fields {
+	for _, f := range w.q.layerFields {
 		v, err := f.value(values, h)
 		if err != nil {
 			return err
