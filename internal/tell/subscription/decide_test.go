@@ -280,3 +280,35 @@ func TestWhoIsNotifiedOfAChange(t *testing.T) {
 		})
 	}
 }
+
+// On each of the nights on which a clock is set, nothing is sent while the local clock shows a quiet
+// time, and nothing waits longer than that (finding P4).
+func TestQuietHoursWhereTheClockIsSet(t *testing.T) {
+	for _, night := range []struct{ zone, evening string }{
+		{"Europe/Berlin", "2026-03-28T18:00:00Z"}, {"Europe/Berlin", "2026-10-24T18:00:00Z"}, {"America/New_York", "2026-03-07T22:00:00Z"}, {"America/New_York", "2026-10-31T22:00:00Z"},
+		{"America/Santiago", "2026-09-05T22:00:00Z"}, {"America/Santiago", "2026-04-04T22:00:00Z"}, {"Australia/Lord_Howe", "2026-04-04T06:00:00Z"}, {"Australia/Lord_Howe", "2026-10-03T06:00:00Z"},
+		{"Africa/Cairo", "2026-04-23T16:00:00Z"}, {"Asia/Tokyo", "2026-03-28T08:00:00Z"},
+	} {
+		zone, err := time.LoadLocation(night.zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		evening, err := time.Parse(time.RFC3339, night.evening)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for end := 0; end < 6*60; end += 15 {
+			k := &kept{Zone: night.zone, Quiet: &Quiet{From: "22:00", To: fmt.Sprintf("%02d:%02d", end/60, end%60), Except: hazard.Warning}}
+			quiet := func(at time.Time) bool {
+				m := at.In(zone).Hour()*60 + at.In(zone).Minute()
+				return m >= 22*60 || m < end
+			}
+			for now := evening; now.Before(evening.Add(14 * time.Hour)); now = now.Add(5 * time.Minute) {
+				at := k.notBefore(now, hazard.Watch)
+				if quiet(at) || at.Before(now) || quiet(now) != at.After(now) || at.After(now) && !quiet(at.Add(-time.Minute)) {
+					t.Fatalf("%s, until %s: at %s it waits until %s", night.zone, k.Quiet.To, now.In(zone), at.In(zone))
+				}
+			}
+		}
+	}
+}

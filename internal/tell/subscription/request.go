@@ -535,31 +535,29 @@ func (k *kept) location() *time.Location {
 	return zone
 }
 
-// notBefore returns when a message of a severity may be sent, from now on.
+// notBefore returns when a message of a severity may be sent: the first moment from now on at which
+// the local clock shows no quiet time. So a night in which the clock skips an hour is as quiet as
+// another; in a night that repeats one, a quiet time that ends in that hour ends twice.
 func (k *kept) notBefore(now time.Time, sev hazard.Severity) time.Time {
-	local := now.In(k.location())
-	midnight := func(days int) time.Time {
-		return time.Date(local.Year(), local.Month(), local.Day()+days, 0, 0, 0, 0, local.Location())
-	}
-	at := func(days, minutes int) time.Time {
-		d := midnight(days)
-		return time.Date(d.Year(), d.Month(), d.Day(), minutes/60, minutes%60, 0, 0, d.Location())
-	}
 	if k.Quiet == nil || sev >= k.Quiet.Except {
 		return now
 	}
 	from, _ := timeOfDay(k.Quiet.From)
 	to, _ := timeOfDay(k.Quiet.To)
-	minute := local.Hour()*60 + local.Minute()
-	switch {
-	case from < to && minute >= from && minute < to:
-		return at(0, to)
-	case from > to && minute >= from:
-		return at(1, to)
-	case from > to && minute < to:
-		return at(0, to)
+	zone := k.location()
+	quiet := func(t time.Time) bool {
+		local := t.In(zone)
+		minute := local.Hour()*60 + local.Minute()
+		if from > to {
+			return minute >= from || minute < to
+		}
+		return minute >= from && minute < to
 	}
-	return now
+	at := now
+	for limit := now.Add(25 * time.Hour); quiet(at) && at.Before(limit); {
+		at = at.Truncate(time.Minute).Add(time.Minute)
+	}
+	return at
 }
 
 // digested reports whether messages are combined in digests.
