@@ -440,6 +440,21 @@ func (s *Service) logStart() {
 		"address", s.listener.Addr().String(), "url", s.cfg.PublicURL, "sources", len(s.cfg.Sources))
 }
 
+// lookForFiles says if the product files are not where this node looks for them, as on a node with a
+// data folder of its own beside a common database.
+func (s *Service) lookForFiles(ctx context.Context) error {
+	const sample = 20
+	asked, unseen, err := s.Store.Files.Unseen(ctx, sample)
+	switch {
+	case err != nil && ctx.Err() == nil:
+		s.cfg.Logger.Warn("product files cannot be looked for", "error", err)
+	case unseen > 0:
+		s.cfg.Logger.Error("product files are not where this node looks for them: their readers get 404. Give all nodes of a database the same --files, or a shared data folder",
+			"files", s.cfg.Files.URL, "data", s.cfg.DataDir, "asked", asked, "unseen", unseen)
+	}
+	return nil
+}
+
 func (s *Service) run(ctx context.Context) error {
 	parts, ctx := errgroup.WithContext(ctx)
 	// Background work goes on while the last requests are served, so that they see the present.
@@ -453,6 +468,7 @@ func (s *Service) run(ctx context.Context) error {
 	for _, part := range looking {
 		parts.Go(func() error { return part(store.Patient(serving)) })
 	}
+	working = append(working, s.lookForFiles)
 	for _, part := range working {
 		parts.Go(func() error { return part(store.Patient(ctx)) })
 	}

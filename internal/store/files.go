@@ -86,6 +86,41 @@ func (s *Files) Open(ctx context.Context, digest string) (io.ReadSeekCloser, err
 	return s.files.Open(ctx, blob.Name{Digest: digest, Life: row.Life})
 }
 
+// Unseen asks for some of the contents that products refer to, at most limit, and counts those that
+// this process does not find where it looks for contents.
+func (s *Files) Unseen(ctx context.Context, limit int) (asked, unseen int, err error) {
+	rows, err := s.reads.QueryContext(ctx, `SELECT digest FROM contents WHERE named LIMIT $1 + 0`, limit)
+	if err != nil {
+		return 0, 0, storeError(err)
+	}
+	defer rows.Close()
+	var digests []string
+	for rows.Next() {
+		var digest string
+		if err := rows.Scan(&digest); err != nil {
+			return 0, 0, storeError(err)
+		}
+		digests = append(digests, digest)
+	}
+	if err := rows.Err(); err != nil {
+		return 0, 0, storeError(err)
+	}
+	for _, digest := range digests {
+		f, err := s.Open(ctx, digest)
+		switch {
+		case err == nil:
+			err = f.Close()
+		case errors.Is(err, hazard.ErrNotFound):
+			unseen, err = unseen+1, nil
+		}
+		if err != nil {
+			return asked, unseen, err
+		}
+		asked++
+	}
+	return asked, unseen, nil
+}
+
 // content returns the row of a content.
 func content(ctx context.Context, q *sqlc.Queries, digest string) (sqlc.ContentRow, error) {
 	row, err := q.Content(ctx, digest)

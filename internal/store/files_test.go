@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -434,3 +435,30 @@ func TestUploadsAreCountedByOrganizationAndDayOnAllNodes(t *testing.T) {
 }
 
 func second(_ int64, err error) error { return err }
+
+// A node that looks for product files in the wrong place knows it (finding P9).
+func TestContentsThatAreNotSeen(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	save(t, s, flood("flood"))
+	keepFile(t, s, "here")
+	keepFile(t, s, "there")
+	if _, err := s.Files.Sweep(t.Context(), noon); err != nil { // which notes what is named
+		t.Fatal(err)
+	}
+	if asked, unseen, err := s.Files.Unseen(t.Context(), 20); asked != 2 || unseen != 0 || err != nil {
+		t.Errorf("%d of %d are not seen, %v", unseen, asked, err)
+	}
+	err := filepath.WalkDir(filepath.Join(dir, "files"), func(path string, e fs.DirEntry, err error) error {
+		if err == nil && strings.Contains(path, sha("here")[2:]) {
+			err = os.Remove(path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if asked, unseen, err := s.Files.Unseen(t.Context(), 20); asked != 2 || unseen != 1 || err != nil {
+		t.Errorf("%d of %d are not seen, %v", unseen, asked, err)
+	}
+}
