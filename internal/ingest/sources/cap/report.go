@@ -29,7 +29,7 @@ const (
 	// (wmo-raf/cap-aggregator issue 107).
 	again = time.Hour
 	// endless is how long an alert without an end lasts from its issue, or as long as its type if
-	// that is longer.
+	// that is longer and no list says when it is over.
 	endless = 24 * time.Hour
 	// maxID bounds an identifier, in bytes.
 	maxID = 255
@@ -610,7 +610,7 @@ func (r *reader) report(g *group, notes []string) hazard.Report {
 	p.Start, p.End = g.start, g.end
 	if g.end == nil {
 		p.Renewed = &r.sent
-		if info, _ := g.typ.Info(); info.Life < endless {
+		if info, _ := g.typ.Info(); info.Life < endless || r.cfg.Practice.Lists.InForce == source.Yes {
 			p.LifeMS = endless.Milliseconds()
 		}
 	}
