@@ -7,8 +7,10 @@
 package test
 
 import (
+	"flag"
 	"fmt"
 	"os"
+	"strconv"
 	"testing"
 )
 
@@ -56,6 +58,21 @@ func Rounds(all, few int) int {
 		return all
 	}
 	return few
+}
+
+// Checks limits how often rapid.Check tries a property of t, which is slow to try, unless all tests
+// run. Such a test cannot be parallel.
+func Checks(t testing.TB, few int) {
+	t.Helper()
+	checks := flag.Lookup("rapid.checks")
+	if checks == nil || All() {
+		return
+	}
+	before := checks.Value.String()
+	t.Cleanup(func() { _ = checks.Value.Set(before) })
+	if err := checks.Value.Set(strconv.Itoa(few)); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // NoRace skips t under the race detector: it works in one goroutine, or other tests take the same

@@ -11,6 +11,7 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/store"
+	"github.com/hazardd/hazardd/internal/test"
 )
 
 // at moves a report's event: it begins that many seconds after hourAgo, and that many degrees east
@@ -124,6 +125,7 @@ func TestHazardsDoNotDependOnOrderPayloadsOrRevisions(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
+	test.Checks(t, 30)
 	rapid.Check(t, func(rt *rapid.T) {
 		var reports []hazard.Report
 		events := rapid.IntRange(1, 5).Draw(rt, "events")

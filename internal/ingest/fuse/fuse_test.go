@@ -369,6 +369,7 @@ func TestRejectedRecordsAreKeptAndTheirNeighboursTaken(t *testing.T) {
 // However reports are divided into batches and ordered, the hazards are the same in the end.
 func TestOrderAndBatchesOfReportsDoNotMatter(t *testing.T) {
 	test.Seconds(t)
+	test.Checks(t, 30)
 	kinds := []hazard.EndReason{"", "", "", hazard.EndCancelled, hazard.EndSuperseded}
 	rapid.Check(t, func(rt *rapid.T) {
 		reports := rapid.SliceOfNDistinct(rapid.Custom(func(t *rapid.T) hazard.Report {

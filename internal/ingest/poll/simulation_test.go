@@ -23,7 +23,7 @@ import (
 // everything must be known. A failing seed can be repeated by the name of its subtest.
 func TestWhateverHappensNothingIsLost(t *testing.T) {
 	test.Concurrent(t)
-	seeds := uint64(2)
+	seeds := uint64(test.Rounds(2, 1))
 	if text := os.Getenv("HAZARDD_SEEDS"); text != "" { // set for a long run
 		seeds, _ = strconv.ParseUint(text, 10, 64)
 	}
