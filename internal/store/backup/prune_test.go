@@ -337,7 +337,8 @@ func TestAnArchiveInABucketComesFirst(t *testing.T) {
 		}
 	}
 	done, err := prune(b.Settings())
-	if err != nil || done.Rows != 5 || len(done.Archives) != 1 || !strings.HasPrefix(done.Archives[0], "s3://") {
+	// Of seven changes the creation, the expiry and the state before it stay.
+	if err != nil || done.Rows != 4 || len(done.Archives) != 1 || !strings.HasPrefix(done.Archives[0], "s3://") {
 		t.Fatalf("%+v, %v", done, err)
 	}
 	all := objects()
@@ -349,7 +350,7 @@ func TestAnArchiveInABucketComesFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	m, totals, err := backup.Verify(t.Context(), o, nil)
-	if err := errors.Join(err, o.Close()); err != nil || m.Pruned == nil || totals.Tables[0].Rows != 5 {
+	if err := errors.Join(err, o.Close()); err != nil || m.Pruned == nil || totals.Tables[0].Rows != 4 {
 		t.Errorf("the archive: %+v %+v %v", m, totals, err)
 	}
 }
