@@ -722,7 +722,8 @@ func (s *Sources) SavePlace(ctx context.Context, source, code, name, geometry st
 
 // Take takes or renews a lease for holder until a moment, and reports whether holder has it
 // now. At most one process has it. now is the holder's time; on PostgreSQL the database's clock is
-// used instead, and until is moved by the difference. It does not wait for writers.
+// used instead, and until is moved by the difference. It waits for no writers but, on SQLite, the one
+// that is at work.
 //
 // A lease that ends more than twice its length ahead was made by a wrong clock and does not count.
 // Otherwise a clock that was briefly 6 hours ahead would block everybody for 6 hours if its process
@@ -730,7 +731,7 @@ func (s *Sources) SavePlace(ctx context.Context, source, code, name, geometry st
 // holder tries to renew it.
 func (s *Leases) Take(ctx context.Context, name, holder string, now, until hazard.Instant) (bool, error) {
 	var taken bool
-	err := s.aside(ctx, func(ctx context.Context, d sqlc.DBTX, q *sqlc.Queries) error {
+	err := s.aside(Ranked(ctx, People), func(ctx context.Context, d sqlc.DBTX, q *sqlc.Queries) error {
 		common, err := s.database.now(ctx, d, now)
 		if err != nil {
 			return err
@@ -763,7 +764,7 @@ func (s *Leases) Held(now hazard.Instant) map[string]bool {
 // Drop releases a lease if holder has it.
 func (s *Leases) Drop(ctx context.Context, name, holder string) error {
 	s.held.Store(name, hazard.MinInstant)
-	return s.aside(ctx, func(ctx context.Context, _ sqlc.DBTX, q *sqlc.Queries) error {
+	return s.aside(Ranked(ctx, People), func(ctx context.Context, _ sqlc.DBTX, q *sqlc.Queries) error {
 		return q.DropLease(ctx, sqlc.DropLeaseParams{Name: name, Holder: holder})
 	})
 }

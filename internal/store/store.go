@@ -101,9 +101,9 @@ type core struct {
 	// migration 0010.
 	bodiesInLog bool
 
-	turn chan struct{} // held by the writer of this process
-	busy time.Duration // how long that writer waits for other processes; see database.wait
-	full atomic.Bool   // see Full
+	turns turns         // of the writers of this process
+	busy  time.Duration // how long that writer waits for other processes; see database.wait
+	full  atomic.Bool   // see Full
 	// over is the latest moment for which Until has returned or is waiting; until is the latest for
 	// which it has returned.
 	over, until atomic.Int64
@@ -154,7 +154,7 @@ func connect(ctx context.Context, dir, name string) (*Store, error) {
 		return nil, fmt.Errorf("data folder: %w", err)
 	}
 	s := &Store{}
-	s.open(&core{shapes: newShapeCache(), searchTime: searchTime, measures: newMeasures(), reach: availability.New(), turn: make(chan struct{}, 1)})
+	s.open(&core{shapes: newShapeCache(), searchTime: searchTime, measures: newMeasures(), reach: availability.New()})
 	s.over.Store(int64(hazard.MinInstant))
 	s.until.Store(int64(hazard.MinInstant))
 	var err error
@@ -312,9 +312,10 @@ func (s *core) inTurn(ctx context.Context, f func(context.Context, *sql.Tx, *sql
 	defer left()
 	late := time.NewTimer(wait)
 	defer late.Stop()
+	turn := s.turns.join(rankOf(caller))
+	defer s.turns.leave(turn)
 	select { // one writer of this process waits for the database and the others wait for it, so a canceled writer leaves nothing in the queue
-	case s.turn <- struct{}{}:
-		defer func() { <-s.turn }()
+	case <-turn.come:
 	case <-late.C:
 		return errBusy
 	case <-caller.Done():

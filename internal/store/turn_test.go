@@ -3,6 +3,8 @@ package store_test
 import (
 	"context"
 	"errors"
+	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -61,4 +63,54 @@ func TestAWriteWaitsForItsTurnForAStatedTime(t *testing.T) {
 			})
 		})
 	}
+}
+
+// People come before feeds, and feeds before bookkeeping; but nobody waits for ever.
+func TestWritersHaveRanks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := store.Open(t.Context(), t.TempDir(), "sqlite:?synchronous=off")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		const commit = 2 * time.Second
+		var done []string
+		var all sync.WaitGroup
+		write := func(name string, ctx context.Context, o store.Origin) {
+			all.Go(func() {
+				_, err := s.Write(ctx, hazard.Instant(1), o, func(*store.Tx) error {
+					time.Sleep(commit)
+					done = append(done, name)
+					return nil
+				})
+				if err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+			})
+			time.Sleep(time.Millisecond)
+		}
+		patient := store.Patient(t.Context())
+		write("first", patient, store.Origin{})
+		write("bookkeeping", patient, store.Origin{})
+		write("feed 1", patient, store.Origin{Source: "gdacs"})
+		write("feed 2", patient, store.Origin{Source: "usgs"})
+		write("warning", store.Ranked(patient, store.Warnings), store.Origin{Source: "nws"})
+		write("editor", t.Context(), store.Origin{User: "red"})
+		all.Wait()
+		if want := []string{"first", "editor", "warning", "feed 1", "feed 2", "bookkeeping"}; !slices.Equal(done, want) {
+			t.Errorf("%q, want %q", done, want)
+		}
+		// However many editors write, the others get their turns: after 15 s bookkeeping counts as people.
+		done = nil
+		write("first", t.Context(), store.Origin{User: "red"})
+		write("bookkeeping", patient, store.Origin{})
+		for range 30 {
+			write("editor", t.Context(), store.Origin{User: "red"})
+			time.Sleep(commit + 50*time.Millisecond)
+		}
+		all.Wait()
+		if i := slices.Index(done, "bookkeeping"); i < 0 || i > 10 {
+			t.Errorf("bookkeeping came as number %d", i)
+		}
+	})
 }

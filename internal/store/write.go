@@ -101,6 +101,9 @@ func (t *Tx) Origin() Origin { return t.origin }
 // own (ErrUnavailable): then all of the changes may be there or none, and repeating them with the
 // same UUIDs is safe.
 func (s *Store) Write(ctx context.Context, clock hazard.Clock, origin Origin, f func(*Tx) error) (last int64, err error) {
+	if origin.Source != "" && rankOf(ctx) == Bookkeeping {
+		ctx = Ranked(ctx, Feeds)
+	}
 	err = s.inTx(ctx, func(ctx context.Context, tx *sql.Tx, q *sqlc.Queries) error {
 		t := newTx(&txn{tx: tx, ctx: ctx, q: q, clock: clock, origin: origin, store: s, taken: map[string]bool{}})
 		t.found = find.Begin(ctx, tx, s.ix, t.bounds)

@@ -112,6 +112,9 @@ func newWorker(p *Poller, src *Source, l *lease.Lease) *worker {
 
 // run polls until ctx ends.
 func (w *worker) run(ctx context.Context) {
+	if w.src.Warns {
+		ctx = store.Ranked(ctx, store.Warnings)
+	}
 	for !w.begin(ctx) {
 		if clock.Sleep(ctx, 5*time.Second) != nil {
 			return
