@@ -98,7 +98,7 @@ func TestAReplayDoesNotRepeatAListBeforeOneThatIsNotWhole(t *testing.T) {
 					t.Error("no changes")
 				}
 				for _, c := range changes {
-					if at := c.At.Time().Format("15:04:05"); c.Hazard != nil && c.Hazard.End.Time().Format("15:04") > "12:45" {
+					if at := c.At.Time().Format("15:04:05"); c.Hazard != nil && c.Hazard.End.Time().Format("15:04") > "14:45" {
 						t.Errorf("at %s it is to end at %s: the list of 11:00 was repeated", at, c.Hazard.End)
 					}
 				}

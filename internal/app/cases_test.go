@@ -29,14 +29,25 @@ func TestTheCases(t *testing.T) {
 	for name, tt := range map[string]struct {
 		feed string // name=url of a CAP feed of the operator
 		want map[string][]string
-		look func(t *testing.T, hazards []*hazard.Hazard) // what else is true in the end
+		look func(t *testing.T, s *store.Store, all []*hazard.Hazard) // what else is true in the end
 	}{
 		"nws_shrunk_polygon": {
 			want: map[string][]string{"": {"WARNING active Tornado Warning - Pottawattamie, IA"}},
+			look: func(t *testing.T, s *store.Store, all []*hazard.Hazard) {
+				shapes, err := s.Hazards.Shapes(t.Context(), all[0].Areas)
+				if err != nil {
+					t.Fatal(err)
+				}
+				west, south, east, north := shapes[0].Bounds()
+				h := all[0]
+				if len(shapes) != 1 || [4]float64{west, south, east, north} != [4]float64{-95.9, 41.3, -95.8, 41.4} || h.Longitude < west || h.Longitude > east || h.Latitude < south || h.Latitude > north {
+					t.Errorf("area %v %v %v %v, point %v %v, want the small polygon and a point in it", west, south, east, north, h.Longitude, h.Latitude)
+				}
+			},
 		},
 		"wa_expires_is_sent": {
 			want: map[string][]string{"": {"WARNING active Bushfire - Darlington"}},
-			look: func(t *testing.T, hazards []*hazard.Hazard) {
+			look: func(t *testing.T, _ *store.Store, hazards []*hazard.Hazard) {
 				if d := hazards[0].Description; !strings.Contains(d, "states no end") {
 					t.Errorf("no note on the end in %q", d)
 				}
@@ -57,7 +68,7 @@ func TestTheCases(t *testing.T) {
 		"fmi_split": {
 			feed: "fi=https://feeds.meteoalarm.org/api/v1/warnings/feeds-finland",
 			want: map[string][]string{"": {"ADVISORY active Kova tuuli merialueella - Ahvenanmeri"}},
-			look: func(t *testing.T, hazards []*hazard.Hazard) {
+			look: func(t *testing.T, _ *store.Store, hazards []*hazard.Hazard) {
 				h := hazards[0]
 				if from, to := h.Start.Time().Format(time.RFC3339), h.End.Time().Format(time.RFC3339); from != "2026-08-03T09:00:00Z" || to != "2026-08-04T09:00:00Z" {
 					t.Errorf("%s to %s, want the whole gale", from, to)
@@ -69,12 +80,13 @@ func TestTheCases(t *testing.T) {
 				"2026-02-10T06:00:00Z": {"WARNING active M 7.6 Earthquake - 20 km Tenggara DENPASAR-BALI", "WARNING active Tsunami possible - M 7.6 Earthquake - 20 km Tenggara DENPASAR-BALI"},
 				"":                     {"WARNING active M 7.4 Earthquake - 20 km Tenggara DENPASAR-BALI", "TERMINATION cancelled Tsunami possible - M 7.4 Earthquake - 20 km Tenggara DENPASAR-BALI"},
 			},
-			look: func(t *testing.T, hazards []*hazard.Hazard) {
+			look: func(t *testing.T, _ *store.Store, hazards []*hazard.Hazard) {
 				if end := hazards[1].End.Time().Format(time.RFC3339); end != "2026-02-10T07:30:00Z" {
 					t.Errorf("the tsunami ended at %s", end)
 				}
 			},
 		},
+		"nws_aq_three": {want: map[string][]string{"2026-06-13T18:06:00Z": {"ADVISORY active Air Quality Alert - Somewhere, XX"}, "": {"ADVISORY active Air Quality Alert - Somewhere, XX"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := openCase(t, name, tt.feed)
@@ -94,7 +106,7 @@ func TestTheCases(t *testing.T) {
 				c.check("the end", want)
 			}
 			if tt.look != nil {
-				tt.look(t, c.hazards())
+				tt.look(t, c.store, c.hazards())
 			}
 		})
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/hazardd/hazardd/internal/app"
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/ingest/sources/nws"
 	"github.com/hazardd/hazardd/internal/test/postgres"
 	"github.com/hazardd/hazardd/internal/test/server"
 )
@@ -206,7 +207,11 @@ func TestAllNodesGiveTheSameCoverage(t *testing.T) {
 	save := func() {
 		t.Helper()
 		read = all[0].Now().Add(2*time.Second - 5*time.Minute)
-		state := fmt.Sprintf(`{"feeds":{"https://api.weather.gov/alerts/active":{"since":%d,"last_poll":%[1]d,"last_success":%[1]d}}}`, int64(read))
+		var feeds []string
+		for _, f := range nws.Source().Feeds {
+			feeds = append(feeds, fmt.Sprintf(`%q:{"since":%d,"last_poll":%[2]d,"last_success":%[2]d}`, f.URL, int64(read)))
+		}
+		state := `{"feeds":{` + strings.Join(feeds, ",") + `}}`
 		if err := all[0].Store.Sources.SaveState(t.Context(), "nws", []byte(state)); err != nil {
 			t.Fatal(err)
 		}

@@ -159,7 +159,7 @@ func ofOneSource(events []EventState) EventState {
 		state.Places = append(state.Places, s.Places...)
 		state.Within = append(state.Within, s.Within...)
 		state.End = max(state.End, s.End)
-		state.Open = state.Open || s.Open
+		state.Open, state.Until = state.Open || s.Open, max(state.Until, s.Over())
 	}
 	head.Texts = BoundTexts(head.Texts)
 	state.Within = each(state.Within)
@@ -193,7 +193,7 @@ func (state *EventState) add(s *EventState) {
 	head.Called = cmp.Or(head.Called, s.Head.Called)
 	head.URL = cmp.Or(head.URL, s.Head.URL)
 	state.End = max(state.End, s.End)
-	state.Open = state.Open || s.Open
+	state.Open, state.Until = state.Open || s.Open, max(state.Until, s.Over())
 }
 
 // counting returns the reports that count: those of original sources. If there are none, it returns

@@ -353,3 +353,11 @@ func TestTheSameWordsInALanguageAreOneText(t *testing.T) {
 		t.Errorf("they are %+v", texts)
 	}
 }
+
+func TestCeil(t *testing.T) {
+	for in, want := range map[hazard.Instant]hazard.Instant{0: 0, 1: 900_000, 900_000: 900_000, -1: 0, -900_001: -900_000} {
+		if got := in.Ceil(15 * time.Minute); got != want {
+			t.Errorf("%d: %d, want %d", in, got, want)
+		}
+	}
+}

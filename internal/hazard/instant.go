@@ -42,3 +42,16 @@ const (
 	MinInstant Instant = -62135596800000 // 0001-01-01T00:00:00Z
 	MaxInstant Instant = 253402300799999 // 9999-12-31T23:59:59.999Z
 )
+
+// Ceil returns t, rounded up to a multiple of d since the epoch.
+func (t Instant) Ceil(d time.Duration) Instant {
+	step := Instant(d.Milliseconds())
+	rest := t % step
+	if rest < 0 {
+		rest += step
+	}
+	if rest == 0 {
+		return t
+	}
+	return t + step - rest
+}

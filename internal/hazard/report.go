@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 )
@@ -54,10 +55,10 @@ type Report struct {
 	Minor bool `json:"minor,omitzero"`
 	// Open means that the event lasts until the source ends it; End is then only an expectation.
 	Open bool `json:"open,omitzero"`
-	// Listed means that a list held this message of which the source says that all in it is in
-	// force (source.Lists). So End is only an expectation: the message is in force until the list
-	// drops it, or was silent too long.
-	Listed bool `json:"listed,omitzero"`
+	// Listed is until when a list holds this message in force, whatever its End, although no later
+	// list can be read. nil means that no list holds it of which the source says that all in it is
+	// in force (source.Lists).
+	Listed *Instant `json:"listed,omitzero"`
 	// Relayed means that the source passes on reports of others (another server of the base
 	// interface). It does not count beside an original report, so that an ended hazard does not go
 	// on because its report came back.
@@ -155,7 +156,42 @@ type Kept struct {
 
 // Lapsed reports whether the event ended because its source no longer lists it. Only a report that
 // confirms the event (Renewed) reopens it.
-func (r *Report) Lapsed() bool { return r.Ended == EndExpired && r.EndedAt != nil && !r.Relayed }
+func (r *Report) Lapsed() bool {
+	return r.Ended == EndExpired && r.EndedAt != nil && r.Listed == nil && !r.Relayed
+}
+
+// Dropped reports whether the list that held the message dropped it. Such a message counts no more,
+// nor does it replace others.
+func (r *Report) Dropped() bool { return r.Listed != nil && r.Ended != "" }
+
+// Hold notes that a list made at a moment holds the message in force, and for how long without a
+// further list. The new Listed is a round time, so that a list that goes on holding it changes it
+// only now and then. A message that the list had dropped is in force again.
+func (r *Report) Hold(at Instant, patience time.Duration) {
+	if r.Dropped() {
+		r.Ended, r.EndedAt = "", nil
+	}
+	if r.Ended != "" {
+		return
+	}
+	until := max(r.end().Add(patience), at.Add(patience).Ceil(patience/2))
+	if r.Listed == nil || *r.Listed < until {
+		r.Listed = &until
+	}
+}
+
+// Drop ends a message that its source has deleted or no longer lists, as of now. A message whose
+// stated end has come expired then. An empty reason means that only the list no longer holds it.
+func (r *Report) Drop(reason EndReason, now Instant) {
+	switch {
+	case reason == "":
+		r.Listed = nil
+	case r.End != nil && *r.End <= now:
+		r.Ended, r.EndedAt = EndExpired, new(*r.End)
+	default:
+		r.Ended, r.EndedAt = reason, &now
+	}
+}
 
 // Point is a position in degrees, WGS84.
 type Point struct {
@@ -211,10 +247,13 @@ type EventState struct {
 	End     Instant
 	Ended   EndReason
 	EndedAt Instant
-	// Owned holds the parts that still cover a place; later parts have replaced the others.
+	// Owned holds the parts that still cover a place, or did when a list dropped them; later parts
+	// have replaced the others.
 	Owned map[string]bool
-	// Open means that the event goes on until somebody ends it, whatever End says.
-	Open bool
+	// Open means that the event goes on until somebody ends it, whatever End says, but not longer
+	// than Until.
+	Open  bool
+	Until Instant
 	// Places are the places that Head covers and that came without a geometry; Within are wider
 	// places that contain them.
 	Places, Within []string
@@ -238,7 +277,7 @@ func (s *EventState) Over() Instant {
 	case s.Ended != "":
 		return s.EndedAt
 	case s.Open:
-		return MaxInstant
+		return s.Until
 	}
 	return s.End
 }
@@ -248,8 +287,9 @@ func (s *EventState) inForce(now Instant) bool { return s.Over() > now }
 
 // Derive combines the latest report of each part of an event to the source's state of the event at
 // now. parts has at least one report, in any order. For each place, the latest report that names it
-// counts; a report without places replaces all earlier ones. A part leaves the event at its end.
-// When the last part has left, the event is over and keeps its state from just before.
+// counts, of those that no list has dropped; a report without places replaces all earlier ones. A
+// part leaves the event at its end. When the last part has left, the event is over and keeps its
+// state from just before.
 //
 // Derive depends on its arguments only. So late, repeated and reordered reports give the same
 // result in the end, and it can compute the state at any moment. EventState.Next is when to call it
@@ -257,9 +297,16 @@ func (s *EventState) inForce(now Instant) bool { return s.Over() > now }
 func Derive(parts []Report, now Instant) EventState {
 	parts = slices.Clone(parts)
 	slices.SortFunc(parts, func(a, b Report) int { return cmp.Or(cmp.Compare(a.Version, b.Version), cmp.Compare(a.Part, b.Part)) })
+	all := parts
+	parts = undropped(parts)
 
 	state := EventState{Owned: map[string]bool{}, Next: MaxInstant}
 	owned := owners(parts)
+	if len(parts) < len(all) {
+		for i := range owners(all) {
+			state.Owned[all[i].Part] = true
+		}
+	}
 	last := MinInstant // end of the last part that covers a place
 	var counted []int
 	for i := range parts {
@@ -283,8 +330,8 @@ func Derive(parts []Report, now Instant) EventState {
 	state.Head = parts[counted[len(counted)-1]]
 	head := &state.Head
 	state.PlacesOf = head.Source
-	head.Start = firstStart(parts)
-	head.Areas, head.Products, head.Notes, head.Refs, head.Measurements = nil, nil, nil, allRefs(parts), nil
+	head.Start = firstStart(all)
+	head.Areas, head.Products, head.Notes, head.Refs, head.Measurements = nil, nil, nil, allRefs(all), nil
 	loudest := counted[0] // the latest with the highest level: level and texts must come from the same part
 	for _, i := range counted {
 		if parts[i].Severity >= parts[loudest].Severity {
@@ -296,11 +343,11 @@ func Derive(parts []Report, now Instant) EventState {
 	var until Instant
 	head.Texts, until = addTexts(nil, p.Texts, spoken, true)
 	state.Next = min(state.Next, until)
-	state.End = parts[counted[0]].endAt()
+	state.End, state.Until = parts[counted[0]].endAt(), last
 	for _, i := range counted {
 		p := parts[i]
 		state.End = max(state.End, p.endAt())
-		state.Open = state.Open || p.Open && p.Ended == ""
+		state.Open = state.Open || p.Ended == "" && (p.Open || p.Listed != nil)
 		head.Areas = append(head.Areas, p.Areas...)
 		head.Notes = addNotes(head.Notes, p.Notes)
 		head.Measurements = worst(head.Measurements, p.Measurements)
@@ -326,6 +373,25 @@ func Derive(parts []Report, now Instant) EventState {
 	}
 	state.Within = each(state.Within)
 	return state
+}
+
+// undropped returns the parts that no list has dropped, if the event goes on longer with these alone:
+// what a dropped message had replaced counts again. Otherwise it returns all parts.
+func undropped(parts []Report) []Report {
+	kept := slices.DeleteFunc(slices.Clone(parts), func(p Report) bool { return p.Dropped() || p.Name == "" })
+	if len(kept) == 0 || !slices.ContainsFunc(parts, func(p Report) bool { return p.Dropped() }) || lastOver(kept) <= lastOver(parts) {
+		return parts
+	}
+	return kept
+}
+
+// lastOver returns the end of the last part that covers a place.
+func lastOver(parts []Report) Instant {
+	last := MinInstant
+	for i := range owners(parts) {
+		last = max(last, parts[i].OverAt())
+	}
+	return last
 }
 
 // each returns the distinct words of a list, sorted.
@@ -398,13 +464,17 @@ func lastWord(parts []Report, last []int) (reason EndReason, at Instant) {
 // OverAt returns when the report's part is over. If the source ended it, that is the time of the
 // ending.
 func (r *Report) OverAt() Instant {
-	if r.Open && r.Ended == "" {
+	switch {
+	case r.Ended != "":
+	case r.Open:
 		return MaxInstant
+	case r.Listed != nil:
+		return max(r.end(), *r.Listed)
 	}
 	return r.endAt()
 }
 
-// endAt is OverAt, but for an open report it returns the expected end.
+// endAt is OverAt, but for an open or listed report it returns the expected end.
 func (r *Report) endAt() Instant {
 	switch {
 	case r.Ended == "":

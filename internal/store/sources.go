@@ -661,6 +661,31 @@ func (s *Reports) ActiveEvents(ctx context.Context, source string) ([]ActiveEven
 	return events, nil
 }
 
+// ActivePart is a message of an event of a source with an active hazard.
+type ActivePart struct {
+	Event, Part string
+	Version     int64
+}
+
+// ActiveParts lists the messages of the events of a source with active hazards.
+func (s *Reports) ActiveParts(ctx context.Context, source string) ([]ActivePart, error) {
+	rows, err := s.readQ.ActiveParts(ctx, source)
+	if err != nil {
+		return nil, storeError(err)
+	}
+	parts := make([]ActivePart, len(rows))
+	for i, r := range rows {
+		parts[i] = ActivePart(r)
+	}
+	return parts, nil
+}
+
+// Parts reads the latest report of each part of an event.
+func (s *Reports) Parts(ctx context.Context, source, event string) ([]hazard.Report, error) {
+	parts, _, err := readReports(ctx, s.readQ, source, event)
+	return parts, storeError(err)
+}
+
 // States reads the states of all sources by name, as SaveState wrote them.
 func (s *Sources) States(ctx context.Context) (map[string][]byte, error) {
 	rows, err := s.readQ.SourceStates(ctx)

@@ -57,7 +57,7 @@ func TestALateReportRenewsNothing(t *testing.T) {
 		})
 	}
 	d.takeEach(noon, report(noon-20*minute))
-	if _, err := d.intake.Withdraw(t.Context(), "usgs", "a", hazard.EndExpired, noon); err != nil {
+	if _, err := d.intake.Withdraw(t.Context(), "usgs", "a", nil, hazard.EndExpired, noon); err != nil {
 		t.Fatal(err)
 	}
 	d.takeEach(noon+minute, report(noon-30*minute))

@@ -120,7 +120,7 @@ func (d *decision) add(i int, e *event) {
 // data that a summary leaves out (products, areas) stays from the latest report with it, whichever
 // came first.
 func supersede(old, r *hazard.Report) (hazard.Report, bool) {
-	if old.Name == "" && r.Version <= old.Version { // a stripped part that is repeated
+	if old.Name == "" && (r.Version < old.Version || r.Version == old.Version && r.Listed == nil) { // a stripped part that is repeated
 		return *old, false
 	}
 	n, other := *r, old
@@ -137,8 +137,15 @@ func supersede(old, r *hazard.Report) (hazard.Report, bool) {
 	if v > with || v == with && other.Renewed != nil && *other.Renewed > *n.Renewed { // or a list contains it again
 		n.Renewed, n.Kept.Renewed = other.Renewed, v
 	}
-	if old.Lapsed() && n.Ended == "" && r.Renewed == nil {
+	switch {
+	case old.Lapsed() && n.Ended == "" && r.Renewed == nil:
 		n.Ended, n.EndedAt = old.Ended, old.EndedAt
+	case old.Dropped() && r.Listed == nil && r.Version <= old.Version: // only a list takes back what a list dropped
+		n.Ended, n.EndedAt, n.Listed = old.Ended, old.EndedAt, old.Listed
+	case r.Listed != nil && n.Dropped():
+		n.Ended, n.EndedAt, n.Listed = "", nil, r.Listed
+	case n.Ended == "" && other.Listed != nil && (n.Listed == nil || *n.Listed < *other.Listed):
+		n.Listed = other.Listed
 	}
 	if n.Version == other.Version && n.End != nil && other.End != nil {
 		n.End = new(max(*n.End, *other.End))

@@ -14,8 +14,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -84,6 +86,10 @@ type Result struct {
 	Details []string
 	// Events are the keys of the known events in the batch, including those in rejected records.
 	Events map[string]bool
+	// Parts are the messages in the batch, and Kept the keys of the events of its rejected records,
+	// whose messages are not known.
+	Parts map[Part]bool
+	Kept  map[string]bool
 	// Lasting are the keys of the known events in source.Batch.Lasting.
 	Lasting map[string]bool
 	Last    int64 // number of the last change; 0 if none
@@ -94,6 +100,13 @@ type Result struct {
 	// been too costly.
 	Coarse []uuid.UUID
 }
+
+func newResult() Result {
+	return Result{Events: map[string]bool{}, Parts: map[Part]bool{}, Kept: map[string]bool{}, Lasting: map[string]bool{}}
+}
+
+// Part names a message of an event of a source.
+type Part struct{ Event, Part string }
 
 // maxIssued bounds Result.Issued: enough to measure a source's delay.
 const maxIssued = 1000
@@ -164,7 +177,8 @@ func othersOf(reports []hazard.Report) *others {
 
 // Apply processes a batch of the source.
 func (in *Intake) Apply(ctx context.Context, src string, batch source.Batch, clock hazard.Clock, opts Options) (Result, error) {
-	res := Result{Read: batch.Read, Ignored: batch.Ignored, Rejected: len(batch.Rejects), Rejects: batch.Rejects, Events: map[string]bool{}, Lasting: map[string]bool{}}
+	res := newResult()
+	res.Read, res.Ignored, res.Rejected, res.Rejects = batch.Read, batch.Ignored, len(batch.Rejects), batch.Rejects
 	drawings, faults, err := in.keepDrawings(ctx, src, &batch)
 	if err != nil {
 		return res, fmt.Errorf("take in %s: %w", src, err)
@@ -215,6 +229,15 @@ func (in *Intake) Apply(ctx context.Context, src string, batch source.Batch, clo
 	for _, name := range batch.Lasting {
 		res.Lasting[latest(lasting, name).Key] = true
 	}
+	listed, err := in.meant(ctx, src, batch.Listed)
+	if err != nil {
+		return res, fmt.Errorf("take in %s: %w", src, err)
+	}
+	for _, name := range batch.Listed {
+		if e := latest(listed, name); e.Key != "" {
+			res.Events[e.Key] = true
+		}
+	}
 	return res, nil
 }
 
@@ -233,33 +256,69 @@ func (in *Intake) write(ctx context.Context, src string, clock hazard.Clock, opt
 }
 
 // Withdraw ends an event that its source has deleted or no longer lists, by its name here, and with
-// it the hazard, unless other sources report it. The error is a *store.HazardError if the hazard is
-// damaged.
-func (in *Intake) Withdraw(ctx context.Context, src, event string, reason hazard.EndReason, clock hazard.Clock) (last int64, err error) {
+// it the hazard, unless other sources report it. With parts, it ends only these messages of the
+// event. See hazard.Report.Drop. The error is a *store.HazardError if the hazard is damaged.
+func (in *Intake) Withdraw(ctx context.Context, src, event string, parts []string, reason hazard.EndReason, clock hazard.Clock) (last int64, err error) {
+	return in.edit(ctx, src, event, clock, func(all []hazard.Report, now hazard.Instant) {
+		newest := int64(math.MinInt64)
+		for _, p := range all {
+			if slices.Contains(parts, p.Part) {
+				newest = max(newest, p.Version)
+			}
+		}
+		for i := range all {
+			p := &all[i]
+			// Messages from before sources said what their lists mean were never held by one.
+			early := p.Listed == nil && p.Version < newest && reason != ""
+			// A message that is over does not change.
+			if p.Ended == "" && p.OverAt() > now && (parts == nil || slices.Contains(parts, p.Part) || early) {
+				p.Drop(reason, now)
+			}
+		}
+	})
+}
+
+// Hold notes that a list made at a moment holds messages of an event in force. See
+// hazard.Report.Hold.
+func (in *Intake) Hold(ctx context.Context, src, event string, parts []string, at hazard.Instant, patience time.Duration, clock hazard.Clock) (last int64, err error) {
+	return in.edit(ctx, src, event, clock, func(all []hazard.Report, _ hazard.Instant) {
+		for i := range all {
+			if slices.Contains(parts, all[i].Part) {
+				all[i].Hold(at, patience)
+			}
+		}
+	})
+}
+
+// edit changes the messages of an event.
+func (in *Intake) edit(ctx context.Context, src, event string, clock hazard.Clock, change func(parts []hazard.Report, now hazard.Instant)) (last int64, err error) {
 	return in.store.Write(ctx, clock, store.Origin{Source: src}, func(tx *store.Tx) error {
 		event, id, err := tx.Events.Key(src, event)
 		if err != nil {
 			return err
 		}
-		if err = in.writer(ctx, tx, src).withdraw(event, id, reason); store.Broken(err) {
+		if err = in.writer(ctx, tx, src).edit(event, id, change); store.Broken(err) {
 			return &store.HazardError{ID: id, Err: err}
 		}
 		return err
 	})
 }
 
-func (w *writer) withdraw(event string, hazardID int64, reason hazard.EndReason) error {
+func (w *writer) edit(event string, hazardID int64, change func(parts []hazard.Report, now hazard.Instant)) error {
 	parts, err := w.tx.Reports.Of(w.src, event)
 	if err != nil {
 		return err
 	}
+	changed := slices.Clone(parts)
+	change(changed, w.now)
 	for i := range parts {
-		// A part that expired before is over and does not change.
-		if p := &parts[i]; p.Name != "" && p.Ended == "" && p.OverAt() > w.now {
-			p.Ended, p.EndedAt = reason, &w.now
-			if err := w.tx.Reports.Save(event, p, ""); err != nil {
-				return err
-			}
+		p := &parts[i]
+		if p.Name == "" || sameReport(p, &changed[i]) {
+			continue
+		}
+		*p = changed[i]
+		if err := w.tx.Reports.Save(event, p, ""); err != nil {
+			return err
 		}
 	}
 	// Compare other events with the event as it is now.
@@ -319,7 +378,7 @@ func (w *writer) rejects(rejects []source.Reject) error {
 func (w *writer) note(names []string) error {
 	known, err := meant(w.tx.Events.Named, w.src, names)
 	for _, e := range known {
-		w.res.Events[e.Key] = true
+		w.res.Events[e.Key], w.res.Kept[e.Key] = true, true
 	}
 	return err
 }
@@ -351,6 +410,9 @@ func (w *writer) reports(keep map[int]error) error {
 		return err
 	}
 	for _, g := range groups {
+		for i := g.carried; i < len(g.reports); i++ {
+			w.res.Parts[Part{g.event, g.reports[i].Part}] = true
+		}
 		err := w.take(g)
 		if err == nil {
 			err = w.endEmptied()

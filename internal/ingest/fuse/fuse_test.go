@@ -199,7 +199,7 @@ func TestWithdrawnEventComesBackWhenItIsListedAgain(t *testing.T) {
 	d := newDesk(t)
 	d.apply("usgs", noon, live, quake("us1", 5))
 	for range 2 {
-		if _, err := d.intake.Withdraw(t.Context(), "usgs", "us1", hazard.EndWithdrawn, noon+1000); err != nil {
+		if _, err := d.intake.Withdraw(t.Context(), "usgs", "us1", nil, hazard.EndWithdrawn, noon+1000); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -179,13 +179,13 @@ func TestTheWordOfTheMoreAuthoritativeSourceCounts(t *testing.T) {
 	if got := d.event("usgs", "u").Severity; got != hazard.Watch {
 		t.Errorf("a downgrade by the same authority left it at %s", got)
 	}
-	if _, err := d.intake.Withdraw(t.Context(), "usgs", "u", hazard.EndWithdrawn, noon+1); err != nil {
+	if _, err := d.intake.Withdraw(t.Context(), "usgs", "u", nil, hazard.EndWithdrawn, noon+1); err != nil {
 		t.Fatal(err)
 	}
 	if h := d.event("usgs", "u"); h.Status != hazard.Active || h.Severity != hazard.Information {
 		t.Errorf("withdrawn by one source, continued by another: %s %s", h.Status, h.Severity)
 	}
-	if _, err := d.intake.Withdraw(t.Context(), "gdacs", "EQ1", hazard.EndWithdrawn, noon+2); err != nil {
+	if _, err := d.intake.Withdraw(t.Context(), "gdacs", "EQ1", nil, hazard.EndWithdrawn, noon+2); err != nil {
 		t.Fatal(err)
 	}
 	if h := d.event("usgs", "u"); h.Status != hazard.Expired || h.Reason != hazard.EndWithdrawn {

@@ -178,7 +178,8 @@ func (in *Intake) Take(ctx context.Context, tx *store.Tx, r hazard.Report) (Resu
 }
 
 func (in *Intake) writer(ctx context.Context, tx *store.Tx, src string) *writer {
-	return &writer{in: in, ctx: ctx, tx: tx, src: src, now: tx.Now(), res: &Result{Events: map[string]bool{}}}
+	res := newResult()
+	return &writer{in: in, ctx: ctx, tx: tx, src: src, now: tx.Now(), res: &res}
 }
 
 // withoutSources records that an editor's hazard has no more events.

@@ -290,8 +290,9 @@ func (w *writer) remember(g *group, h *hazard.Hazard, d *decision, joined string
 		}
 	}
 	for i := range parts {
-		// Parts without places, or that replace others, may still affect late parts.
-		if p := &parts[i]; !own.Owned[p.Part] && p.Name != "" && len(p.Places) > 0 && len(p.Replaces) == 0 {
+		// Parts without places, or that replace others, may still affect late parts. What a list
+		// holds counts again once it drops the others.
+		if p := &parts[i]; !own.Owned[p.Part] && p.Name != "" && len(p.Places) > 0 && len(p.Replaces) == 0 && (p.Listed == nil || p.Ended != "") {
 			if err := w.tx.Reports.Strip(g.event, p); err != nil {
 				return err
 			}

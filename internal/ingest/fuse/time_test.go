@@ -114,7 +114,7 @@ func TestWhatRanOutIsNotWithdrawn(t *testing.T) {
 	d := newDesk(t)
 	d.apply("cap", noon, live, flood(noon, nothing))
 	d.passUntil(noon + 90*minute)
-	if _, err := d.intake.Withdraw(t.Context(), "cap", "a", hazard.EndWithdrawn, noon+100*minute); err != nil {
+	if _, err := d.intake.Withdraw(t.Context(), "cap", "a", nil, hazard.EndWithdrawn, noon+100*minute); err != nil {
 		t.Fatal(err)
 	}
 	if h := d.event("cap", "a"); h.Reason != hazard.EndExpired || h.End != noon+60*minute || h.Severity != hazard.Watch {
@@ -307,7 +307,7 @@ func TestAWithdrawnEventIsOverForWhatComesLater(t *testing.T) {
 	d := newDesk(t)
 	d.apply("hans", noon, live, volcano("hans", noon))
 	first := d.event("hans", "332010")
-	if _, err := d.intake.Withdraw(t.Context(), "hans", "332010", hazard.EndAllClear, noon+60*minute); err != nil {
+	if _, err := d.intake.Withdraw(t.Context(), "hans", "332010", nil, hazard.EndAllClear, noon+60*minute); err != nil {
 		t.Fatal(err)
 	}
 	d.apply("gvp", noon+2*year, live, volcano("gvp", noon+2*year))

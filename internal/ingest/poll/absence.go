@@ -5,6 +5,9 @@ import (
 	"crypto/sha256"
 	"errors"
 	"log/slog"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/hazardd/hazardd/internal/hazard"
@@ -19,24 +22,30 @@ const fewEnds = 5
 
 // absentees are active events that the last list lacked.
 type absentees struct {
-	since map[string]hazard.Instant
+	since map[string]lack
 	// spared holds events that were not ended because an editor has decided about them.
 	spared map[string]bool
 	// damaged holds events that could not be ended just now because their hazards are damaged.
 	damaged map[string]bool
 }
 
+// lack counts the consecutive lists, some time apart, that lacked an event.
+type lack struct {
+	lists int
+	last  hazard.Instant // when the last of them was read
+}
+
 // judge examines the active events of a source after a complete read at now, and returns those that
-// are over. An event is over when two reads some time apart lack it, or, with atOnce, when one read
-// lacks only few events. The others wait for the next read. The events of one hazard end only
+// are over: those that as many reads as confirm, some time apart, have lacked, at least two if a
+// read lacks many at once. The others wait for the next read. The events of one hazard end only
 // together.
-func (a *absentees) judge(active []store.ActiveEvent, named func(store.ActiveEvent) bool, now hazard.Instant, apart time.Duration, atOnce bool) (over, waiting []store.ActiveEvent) {
+func (a *absentees) judge(active []store.ActiveEvent, named func(store.ActiveEvent) bool, now hazard.Instant, apart time.Duration, confirm int) (over, waiting []store.ActiveEvent) {
 	present := map[int64]bool{}
 	for _, e := range active {
 		present[e.HazardID] = present[e.HazardID] || named(e)
 	}
 	var missed []store.ActiveEvent
-	since, spared := map[string]hazard.Instant{}, map[string]bool{}
+	since, spared, lacking := map[string]lack{}, map[string]bool{}, map[int64]bool{}
 	for _, e := range active {
 		switch {
 		case present[e.HazardID]:
@@ -44,20 +53,25 @@ func (a *absentees) judge(active []store.ActiveEvent, named func(store.ActiveEve
 			spared[e.Event] = true
 		default:
 			missed = append(missed, e)
-			present[e.HazardID] = true // one of its names is enough
+			lacking[e.HazardID] = true
 		}
 	}
-	few := len(missed) <= max(fewEnds, len(present)/5)
+	if few := len(lacking) <= max(fewEnds, len(present)/5); !few {
+		confirm = max(confirm, 2)
+	}
 	for _, e := range missed {
-		first, again := a.since[e.Event]
-		if !again || first > now {
-			first = now
+		l, again := a.since[e.Event]
+		switch {
+		case !again || l.last > now:
+			l = lack{1, now}
+		case now >= l.last.Add(apart):
+			l = lack{l.lists + 1, now}
 		}
-		if atOnce && few || again && now >= first.Add(apart) {
+		if l.lists >= confirm {
 			over = append(over, e)
 			continue
 		}
-		since[e.Event] = first
+		since[e.Event] = l
 		waiting = append(waiting, e)
 	}
 	a.since, a.spared = since, spared
@@ -76,10 +90,12 @@ type lists struct {
 	intake Intake
 	log    *slog.Logger
 	of     []*listed // the lists, one for each feed
-	absent absentees
-	lapsed absentees      // events that last only while a list contains them
-	reads  int            // complete lists of all feeds so far
-	seen   map[string]int // active event → the read that contained it last
+	lapsed absentees // events that last only while a list contains them
+	reads  int       // complete lists of all feeds so far
+	// over holds the messages that no list can drop, because they are over or no list held them, by
+	// their versions.
+	over map[fuse.Part]int64
+	held map[fuse.Part]hazard.Instant // until when Batch.Listed holds messages
 }
 
 // listed is the last complete list of a feed.
@@ -87,10 +103,62 @@ type listed struct {
 	source.Feed
 	// named holds its events, or nil without one; empty reports whether it listed nothing at all.
 	named map[string]bool
+	parts map[fuse.Part]bool // its messages
+	kept  map[string]bool    // the events of its rejected records
 	empty bool
 	// nameless holds its rejected records whose event is unknown, by digest, with the read in which
 	// each first occurred.
 	nameless map[[sha256.Size]byte]int
+	events   account // of events
+	messages account // of messages of events that go on
+}
+
+// account is what the lists of a feed have said about active events, or about messages.
+type account struct {
+	absent absentees
+	had    map[string]int  // → the read (lists.reads) that contained it last
+	gone   map[string]bool // enough consecutive lists lacked it
+}
+
+// hold notes that the reports of a list are in force, if the source says that all that is listed is.
+// A list that says too little is not Whole from then on: one that is cut, and one that is older by
+// its own word than the source may be silent. The latter is an error.
+func (s *lists) hold(batch *source.Batch, now hazard.Instant) error {
+	l := &s.src.Lists
+	if l.Cut > 0 && max(batch.Read, len(batch.Links)) >= l.Cut {
+		batch.Whole = false
+	}
+	if !batch.Whole {
+		return nil
+	}
+	at := s.made(batch, now)
+	if at.Add(l.Patience()) <= now {
+		batch.Whole = false
+		return failf(ClassSuspicious, "the list was made at %s and stands still", at)
+	}
+	if l.InForce == source.Yes {
+		for i := range batch.Reports {
+			batch.Reports[i].Hold(at, l.Patience())
+		}
+	}
+	return nil
+}
+
+// made returns when a list was made, by its own word if it gives one.
+func (s *lists) made(batch *source.Batch, now hazard.Instant) hazard.Instant {
+	if batch.Made == nil {
+		return now
+	}
+	return min(*batch.Made, now)
+}
+
+// trusted returns how long a feed may respond "not modified" before it is read in full again. What
+// its list holds must not run out meanwhile.
+func (s *lists) trusted(every time.Duration) time.Duration {
+	if s.src.Lists.InForce == source.Yes {
+		return min(trust*every, s.src.Lists.Patience()/4)
+	}
+	return trust * every
 }
 
 // conclude ends what a feed, completely read at now, no longer lists. res is the result of
@@ -98,8 +166,8 @@ type listed struct {
 func (s *lists) conclude(ctx context.Context, l *listed, batch *source.Batch, res *fuse.Result, now hazard.Instant) (ended int, certain bool, err error) {
 	l.named = nil
 	lasting := batch.Lasting != nil && s.src.Lasts != nil
-	whole := batch.Whole && s.src.Lists.Complete == source.Yes
-	if !whole && !lasting {
+	whole := batch.Whole && (s.src.Lists.Complete == source.Yes || s.src.Lists.InForce == source.Yes)
+	if !whole && !lasting || l.Messages {
 		return 0, true, nil
 	}
 	active, err := s.store.Reports.ActiveEvents(ctx, s.src.Name)
@@ -109,12 +177,19 @@ func (s *lists) conclude(ctx context.Context, l *listed, batch *source.Batch, re
 	if lasting {
 		over, waiting := s.lapsed.judge(active, func(e store.ActiveEvent) bool {
 			return !s.src.Lasts(e.Event, e.Start, now) || res.Lasting[e.Event]
-		}, now, l.Every/2, false)
+		}, now, l.Every/2, 2)
 		if ended, certain, err = s.end(ctx, over, &s.lapsed, hazard.EndExpired, now); err != nil || !whole {
 			return ended, certain && len(waiting) == 0, err
 		}
 	}
-	l.named, l.empty = res.Events, batch.Read == 0
+	l.named, l.parts, l.kept, l.empty = res.Events, res.Parts, res.Kept, batch.Read == 0 && len(batch.Listed) == 0
+	parts, err := s.activeParts(ctx, active)
+	if err == nil {
+		err = s.holdListed(ctx, l, parts, batch, now)
+	}
+	if err != nil {
+		return 0, false, err
+	}
 	s.note(l, active, batch.Rejects)
 	empty := true
 	for _, o := range s.of {
@@ -126,12 +201,231 @@ func (s *lists) conclude(ctx context.Context, l *listed, batch *source.Batch, re
 	if empty && len(active) > fewEnds {
 		return 0, false, failf(ClassSuspicious, "the list is empty while %d events are active", len(active))
 	}
-	over, waiting := s.absent.judge(active, s.goesOn, now, l.Every/2, s.src.Lists.Confirmations() == 1)
-	if len(waiting) > 0 {
-		s.log.Info("the source does not list hazards that are active; a second list decides", "hazards", len(waiting))
+	certain = true
+	if s.src.Lists.Complete == source.Yes {
+		over, waiting := s.missing(l, (*listed).ofEvents, active, s.goesOn, now)
+		if waiting > 0 {
+			s.log.Info("the source does not list hazards that are active; another list decides", "hazards", waiting)
+		}
+		if ended, certain, err = s.end(ctx, over, &l.events.absent, hazard.EndWithdrawn, now); err != nil {
+			return ended, false, err
+		}
+		certain = certain && waiting == 0
 	}
-	ended, certain, err = s.end(ctx, over, &s.absent, hazard.EndWithdrawn, now)
-	return ended, certain && len(waiting) == 0, err
+	settled, err := s.dropParts(ctx, l, parts, now)
+	return ended, certain && settled, err
+}
+
+func (l *listed) ofEvents() *account   { return &l.events }
+func (l *listed) ofMessages() *account { return &l.messages }
+
+// missing returns what all lists lack, and how many things wait for another list. It is over when
+// each feed that listed it, or any if none is known, has lacked it in enough consecutive lists.
+func (s *lists) missing(l *listed, of func(*listed) *account, active []store.ActiveEvent, goesOn func(store.ActiveEvent) bool, now hazard.Instant) (over []store.ActiveEvent, waiting int) {
+	mine, orphaned := map[int64]bool{}, map[int64]bool{} // hazards that this feed listed, and those that none is known to have listed
+	for _, e := range active {
+		known := false
+		for _, o := range s.of {
+			known = known || of(o).had[e.Event] > 0
+		}
+		mine[e.HazardID] = mine[e.HazardID] || of(l).had[e.Event] > 0
+		if listed, ok := orphaned[e.HazardID]; !known && (!ok || listed) {
+			orphaned[e.HazardID] = true
+		} else {
+			orphaned[e.HazardID] = false
+		}
+	}
+	a := of(l)
+	missed, waits := a.absent.judge(active, func(e store.ActiveEvent) bool {
+		return goesOn(e) || !mine[e.HazardID] && !orphaned[e.HazardID]
+	}, now, l.Every/2, s.src.Lists.Confirmations())
+	gone := map[string]bool{}
+	for _, e := range missed {
+		gone[e.Event] = true
+	}
+	for _, e := range active {
+		if !goesOn(e) && a.gone[e.Event] && !a.absent.spared[e.Event] {
+			gone[e.Event] = true
+		}
+	}
+	a.gone = gone
+	for _, e := range active {
+		all := gone[e.Event]
+		for _, o := range s.of {
+			all = all && (of(o).had[e.Event] == 0 || of(o).gone[e.Event])
+		}
+		if all {
+			over = append(over, e)
+		}
+	}
+	return over, len(waits)
+}
+
+// activeParts returns the messages of active events. It returns none if the source does not say that
+// what is listed is in force: then only events end by absence.
+func (s *lists) activeParts(ctx context.Context, active []store.ActiveEvent) ([]store.ActivePart, error) {
+	if s.src.Lists.InForce != source.Yes || len(active) == 0 {
+		return nil, nil
+	}
+	return s.store.Reports.ActiveParts(ctx, s.src.Name)
+}
+
+// holdListed holds the messages in force that a list only names.
+func (s *lists) holdListed(ctx context.Context, l *listed, parts []store.ActivePart, batch *source.Batch, now hazard.Instant) error {
+	if len(batch.Listed) == 0 || s.src.Lists.InForce != source.Yes {
+		return nil
+	}
+	parts, err := s.withEnded(ctx, l, parts)
+	if err != nil {
+		return err
+	}
+	listed, isPart := map[string]bool{}, map[string]bool{}
+	for _, name := range batch.Listed {
+		listed[name] = true
+	}
+	for _, p := range parts {
+		if listed[p.Part] {
+			l.named[p.Event], l.parts[fuse.Part{Event: p.Event, Part: p.Part}], isPart[p.Event] = true, true, true
+		}
+	}
+	at, patience := s.made(batch, now), s.src.Lists.Patience()
+	until := at.Add(patience).Ceil(patience / 2)
+	held, of := map[fuse.Part]hazard.Instant{}, map[string][]string{}
+	for _, p := range parts {
+		key := fuse.Part{Event: p.Event, Part: p.Part}
+		if !l.parts[key] && (isPart[p.Event] || !l.named[p.Event]) {
+			continue
+		}
+		l.parts[key] = true
+		if held[key] = s.held[key]; held[key] != until {
+			of[p.Event] = append(of[p.Event], p.Part)
+		}
+	}
+	for event, parts := range of {
+		if _, err := s.intake.Hold(ctx, s.src.Name, event, parts, at, patience, now); err != nil {
+			return err
+		}
+		for _, part := range parts {
+			held[fuse.Part{Event: event, Part: part}] = until
+		}
+	}
+	s.held = held
+	return nil
+}
+
+// withEnded adds the messages of listed events that are not active to those of active events.
+func (s *lists) withEnded(ctx context.Context, l *listed, parts []store.ActivePart) ([]store.ActivePart, error) {
+	active := map[string]bool{}
+	for _, p := range parts {
+		active[p.Event] = true
+	}
+	parts = slices.Clone(parts)
+	for event := range l.named {
+		if active[event] {
+			continue
+		}
+		ended, err := s.store.Reports.Parts(ctx, s.src.Name, event)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range ended {
+			parts = append(parts, store.ActivePart{Event: event, Part: p.Part, Version: p.Version})
+		}
+	}
+	return parts, nil
+}
+
+// dropParts ends the messages that no list holds any more, of events that go on. settled reports
+// whether the decision needs no further read.
+func (s *lists) dropParts(ctx context.Context, l *listed, parts []store.ActivePart, now hazard.Instant) (settled bool, err error) {
+	var held []store.ActiveEvent // the messages that a list can drop, each as if it were an event
+	of := map[string]fuse.Part{}
+	over := map[fuse.Part]int64{}
+	var event string
+	var read []hazard.Report
+	for i, p := range parts {
+		key := fuse.Part{Event: p.Event, Part: p.Part}
+		name := p.Event + "\x00" + p.Part
+		holds := s.holds(key, name)
+		if v, ok := s.over[key]; ok && v == p.Version && !holds {
+			over[key] = v
+			continue
+		}
+		if !holds {
+			if read == nil || event != p.Event {
+				event = p.Event
+				if read, err = s.store.Reports.Parts(ctx, s.src.Name, event); err != nil {
+					return false, err
+				}
+			}
+			if j := slices.IndexFunc(read, func(r hazard.Report) bool { return r.Part == p.Part }); j < 0 || read[j].Name == "" || read[j].Ended != "" || read[j].Listed == nil || read[j].OverAt() <= now {
+				over[key] = p.Version
+				continue
+			}
+		}
+		of[name] = key
+		held = append(held, store.ActiveEvent{Event: name, HazardID: int64(i)})
+	}
+	s.over = over
+	for _, e := range held {
+		if l.parts[of[e.Event]] {
+			l.messages.had[e.Event] = s.reads
+		}
+	}
+	missed, waiting := s.missing(l, (*listed).ofMessages, held, func(e store.ActiveEvent) bool {
+		key := of[e.Event]
+		return s.holds(key, e.Event) || s.src.Lists.Complete == source.Yes && !s.listed(key.Event)
+	}, now)
+	reason := hazard.EndWithdrawn
+	if s.src.Lists.Complete != source.Yes {
+		reason = ""
+	}
+	dropped := map[string][]string{}
+	for _, e := range missed {
+		key := of[e.Event]
+		dropped[key.Event] = append(dropped[key.Event], key.Part)
+	}
+	for _, event := range slices.Sorted(maps.Keys(dropped)) {
+		if _, err := s.intake.Withdraw(ctx, s.src.Name, event, dropped[event], reason, now); err != nil && !errors.Is(err, hazard.ErrNotFound) {
+			if of, ok := errors.AsType[*store.HazardError](err); ok {
+				s.log.Error("a hazard is damaged: its messages are not ended until it is mended (hazardd check)", "hazard", of.ID, "event", event, "error", of.Err)
+				settled = false
+				continue
+			}
+			return false, err
+		}
+		for _, part := range dropped[event] {
+			delete(s.held, fuse.Part{Event: event, Part: part})
+		}
+	}
+	return waiting == 0, nil
+}
+
+// holds reports whether a list contains a message, which has a name in the accounts, or a rejected
+// record may be it.
+func (s *lists) holds(key fuse.Part, name string) bool {
+	return slices.ContainsFunc(s.of, func(l *listed) bool { return l.parts[key] || l.kept[key.Event] }) || s.nameless((*listed).ofMessages, name)
+}
+
+// nameless reports whether a record without a known event is newer than the last listing of a thing.
+func (s *lists) nameless(of func(*listed) *account, name string) bool {
+	last := 0
+	for _, l := range s.of {
+		last = max(last, of(l).had[name])
+	}
+	for _, l := range s.of {
+		for _, since := range l.nameless {
+			if since > last {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// listed reports whether a list names an event.
+func (s *lists) listed(event string) bool {
+	return slices.ContainsFunc(s.of, func(l *listed) bool { return l.named[event] })
 }
 
 // end ends events that a list lacks. It spares those that an editor has decided about. Damaged ones
@@ -144,7 +438,7 @@ func (s *lists) end(ctx context.Context, over []store.ActiveEvent, missed *absen
 			if !missed.damaged[e.Event] {
 				s.log.Error("a hazard is damaged: it is not ended until it is mended (hazardd check)", "hazard", of.ID, "event", e.Event, "error", of.Err)
 			}
-			damaged[e.Event], missed.since[e.Event] = true, now
+			damaged[e.Event] = true
 			continue
 		}
 		if err != nil {
@@ -164,12 +458,10 @@ func (s *lists) end(ctx context.Context, over []store.ActiveEvent, missed *absen
 // record occurred last.
 func (s *lists) note(l *listed, active []store.ActiveEvent, rejects []source.Reject) {
 	s.reads++
-	seen := map[string]int{}
+	l.begin(active)
 	for _, e := range active {
-		if n := s.seen[e.Event]; l.named[e.Event] {
-			seen[e.Event] = s.reads
-		} else if n > 0 {
-			seen[e.Event] = n
+		if l.named[e.Event] {
+			l.events.had[e.Event] = s.reads
 		}
 	}
 	nameless := map[[sha256.Size]byte]int{}
@@ -187,28 +479,34 @@ func (s *lists) note(l *listed, active []store.ActiveEvent, rejects []source.Rej
 			nameless[d] = s.reads
 		}
 	}
-	s.seen, l.nameless = seen, nameless
+	l.nameless = nameless
+}
+
+// begin forgets what is no longer active.
+func (l *listed) begin(active []store.ActiveEvent) {
+	if l.events.had == nil {
+		l.events.had, l.messages.had = map[string]int{}, map[string]int{}
+	}
+	going := map[string]bool{}
+	for _, e := range active {
+		going[e.Event] = true
+	}
+	maps.DeleteFunc(l.events.had, func(event string, _ int) bool { return !going[event] })
+	maps.DeleteFunc(l.messages.had, func(name string, _ int) bool {
+		event, _, _ := strings.Cut(name, "\x00")
+		return !going[event]
+	})
 }
 
 // goesOn reports whether an event is listed, or a rejected record may be about it: one without a
 // known event that is newer than the event's last listing.
 func (s *lists) goesOn(e store.ActiveEvent) bool {
-	for _, l := range s.of {
-		if l.named[e.Event] {
-			return true
-		}
-		for _, since := range l.nameless {
-			if since > s.seen[e.Event] {
-				return true
-			}
-		}
-	}
-	return false
+	return s.listed(e.Event) || s.nameless((*listed).ofEvents, e.Event)
 }
 
 // withdraw ends the hazard of an event, and reports whether there was one to end.
 func (s *lists) withdraw(ctx context.Context, event string, reason hazard.EndReason, now hazard.Instant) (ended bool, err error) {
-	last, err := s.intake.Withdraw(ctx, s.src.Name, event, reason, now)
+	last, err := s.intake.Withdraw(ctx, s.src.Name, event, nil, reason, now)
 	if errors.Is(err, hazard.ErrNotFound) {
 		return false, nil
 	}
@@ -243,11 +541,18 @@ type leased struct {
 	clock hazard.Clock
 }
 
-func (l leased) Withdraw(ctx context.Context, src, event string, reason hazard.EndReason, _ hazard.Clock) (int64, error) {
+func (l leased) Withdraw(ctx context.Context, src, event string, parts []string, reason hazard.EndReason, _ hazard.Clock) (int64, error) {
 	if ctx.Err() != nil || !l.lease.Valid() {
 		return 0, errStopped
 	}
-	return l.Intake.Withdraw(ctx, src, event, reason, l.clock)
+	return l.Intake.Withdraw(ctx, src, event, parts, reason, l.clock)
+}
+
+func (l leased) Hold(ctx context.Context, src, event string, parts []string, at hazard.Instant, patience time.Duration, _ hazard.Clock) (int64, error) {
+	if ctx.Err() != nil || !l.lease.Valid() {
+		return 0, errStopped
+	}
+	return l.Intake.Hold(ctx, src, event, parts, at, patience, l.clock)
 }
 
 // askMissing queues requests for events that f should contain but does not. It returns false if
@@ -262,7 +567,7 @@ func (w *worker) askMissing(f *feed, active []store.ActiveEvent, named map[strin
 			address[e.Event] = a
 		}
 	}
-	over, waiting := f.missing.judge(active, func(e store.ActiveEvent) bool { return address[e.Event] == "" }, now, f.Every/2, true)
+	over, waiting := f.missing.judge(active, func(e store.ActiveEvent) bool { return address[e.Event] == "" }, now, f.Every/2, 1)
 	var jobs []job
 	for _, e := range over {
 		jobs = append(jobs, job{URL: address[e.Event], Event: e.Event})

@@ -68,7 +68,7 @@ func TestWhatIsMissedIsOverByTheSourcesContractAndNotInMasses(t *testing.T) {
 					}
 				}
 				named := func(e store.ActiveEvent) bool { return int(e.HazardID) > r.missed }
-				over, _ := a.judge(active, named, now, apart, tt.atOnce)
+				over, _ := a.judge(active, named, now, apart, map[bool]int{true: 1, false: 2}[tt.atOnce])
 				if len(over) != r.over {
 					t.Errorf("read %d: %d over, want %d", i+1, len(over), r.over)
 				}
@@ -83,9 +83,9 @@ func TestWhatIsMissedIsOverByTheSourcesContractAndNotInMasses(t *testing.T) {
 func TestAHazardOfSeveralEventsIsOverWithTheLastOfThem(t *testing.T) {
 	active := []store.ActiveEvent{{Event: "a", HazardID: 1}, {Event: "b", HazardID: 1}, {Event: "c", HazardID: 2}, {Event: "d", HazardID: 2}}
 	var a absentees
-	over, _ := a.judge(active, func(e store.ActiveEvent) bool { return e.Event == "b" }, 0, time.Minute, true)
-	if len(over) != 1 || over[0].HazardID != 2 {
-		t.Errorf("over: %v, want hazard 2 once", over)
+	over, _ := a.judge(active, func(e store.ActiveEvent) bool { return e.Event == "b" }, 0, time.Minute, 1)
+	if len(over) != 2 || over[0].Event != "c" || over[1].Event != "d" {
+		t.Errorf("over: %v, want those of hazard 2", over)
 	}
 }
 
@@ -216,7 +216,7 @@ type refusingIntake struct {
 	withdrawn int
 }
 
-func (r *refusingIntake) Withdraw(context.Context, string, string, hazard.EndReason, hazard.Clock) (int64, error) {
+func (r *refusingIntake) Withdraw(context.Context, string, string, []string, hazard.EndReason, hazard.Clock) (int64, error) {
 	r.withdrawn++
 	return 0, nil
 }
@@ -264,11 +264,11 @@ type brokenIntake struct {
 	mended atomic.Bool
 }
 
-func (i *brokenIntake) Withdraw(ctx context.Context, src, event string, reason hazard.EndReason, clock hazard.Clock) (int64, error) {
+func (i *brokenIntake) Withdraw(ctx context.Context, src, event string, parts []string, reason hazard.EndReason, clock hazard.Clock) (int64, error) {
 	if event == i.event && !i.mended.Load() {
 		return 0, &store.HazardError{ID: 1, Err: &store.DamagedError{What: "change 1"}}
 	}
-	return i.Intake.Withdraw(ctx, src, event, reason, clock)
+	return i.Intake.Withdraw(ctx, src, event, parts, reason, clock)
 }
 
 // A list may contain any name of an active event. If a name has been used for several events, it

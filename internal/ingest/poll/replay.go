@@ -29,17 +29,18 @@ type ReplayIntake interface {
 func Import(
 	ctx context.Context, in Intake, src *Source, payload []byte, cut *Failure, now hazard.Instant, clock hazard.Clock, opts fuse.Options,
 ) (fuse.Result, error) {
-	_, res, err := take(ctx, in, src, payload, cut, now, clock, opts)
+	_, res, err := take(ctx, in, src, payload, cut, now, clock, opts, func(*source.Batch) {})
 	return res, err
 }
 
 func take(
-	ctx context.Context, in Intake, src *Source, payload []byte, cut *Failure, now hazard.Instant, clock hazard.Clock, opts fuse.Options,
+	ctx context.Context, in Intake, src *Source, payload []byte, cut *Failure, now hazard.Instant, clock hazard.Clock, opts fuse.Options, hold func(*source.Batch),
 ) (source.Batch, fuse.Result, error) {
 	batch, usable, err := parse(src, payload, cut, now)
 	if !usable {
 		return batch, fuse.Result{}, err
 	}
+	hold(&batch)
 	opts.Payload = evidence.Digest(payload)
 	res, applyErr := in.Apply(ctx, src.Name, batch, clock, opts)
 	if applyErr != nil {
@@ -101,8 +102,12 @@ func (n notBefore) Apply(ctx context.Context, src string, batch source.Batch, cl
 	return n.ReplayIntake.Apply(ctx, src, batch, max(clock.Now(), n.from), opts)
 }
 
-func (n notBefore) Withdraw(ctx context.Context, src, event string, reason hazard.EndReason, clock hazard.Clock) (int64, error) {
-	return n.ReplayIntake.Withdraw(ctx, src, event, reason, max(clock.Now(), n.from))
+func (n notBefore) Withdraw(ctx context.Context, src, event string, parts []string, reason hazard.EndReason, clock hazard.Clock) (int64, error) {
+	return n.ReplayIntake.Withdraw(ctx, src, event, parts, reason, max(clock.Now(), n.from))
+}
+
+func (n notBefore) Hold(ctx context.Context, src, event string, parts []string, at hazard.Instant, patience time.Duration, clock hazard.Clock) (int64, error) {
+	return n.ReplayIntake.Hold(ctx, src, event, parts, at, patience, max(clock.Now(), n.from))
 }
 
 func (n notBefore) PassUntil(ctx context.Context, now hazard.Instant) error {
@@ -121,14 +126,16 @@ func (r *Replay) source(src *Source) *replayed {
 		s.feeds = append(s.feeds, &replayedFeed{listed: listed{Feed: f}, again: hazard.MaxInstant})
 	}
 	for _, f := range s.feeds[:len(src.Feeds)] {
-		s.of = append(s.of, &f.listed)
+		if !f.Messages {
+			s.of = append(s.of, &f.listed)
+		}
 	}
 	r.sources = append(r.sources, s)
 	return s
 }
 
 // Take advances time to at, and processes a payload as if a feed of the source returned it then.
-// feed is the address of the feed. If empty, it is the source's only feed, or unknown if there are
+// feed is the address of the feed. If empty, it is the source's only list, or unknown if there are
 // several; then nothing ends because the payload lacks it. See Import for cut and the error.
 func (r *Replay) Take(ctx context.Context, src *Source, feed string, payload []byte, cut *Failure, at hazard.Instant) (fuse.Result, error) {
 	if err := r.Until(ctx, at); err != nil {
@@ -137,7 +144,7 @@ func (r *Replay) Take(ctx context.Context, src *Source, feed string, payload []b
 	s := r.source(src)
 	f := s.feeds[len(s.feeds)-1]
 	for i, known := range src.Feeds {
-		if known.URL == feed || feed == "" && len(src.Feeds) == 1 {
+		if known.URL == feed || feed == "" && len(s.of) == 1 && s.of[0] == &s.feeds[i].listed {
 			f = s.feeds[i]
 		}
 	}
@@ -185,7 +192,7 @@ func (r *Replay) take(ctx context.Context, s *replayed, f *replayedFeed, a answe
 		f.failures = 0
 	}
 	fail, failed := errors.AsType[*Failure](err)
-	wait := trust * f.Every
+	wait := s.trusted(f.Every)
 	switch {
 	case err != nil && !failed:
 		return res, err
@@ -210,12 +217,16 @@ func (r *Replay) take(ctx context.Context, s *replayed, f *replayedFeed, a answe
 func (r *Replay) read(ctx context.Context, s *replayed, f *replayedFeed, a answer, now hazard.Instant, clock hazard.Clock, opts fuse.Options) (
 	batch *source.Batch, res fuse.Result, certain bool, err error,
 ) {
-	b, res, err := take(ctx, s.intake, s.src, a.payload, a.cut, now, clock, opts)
+	if f.URL == "" {
+		b, res, err := take(ctx, s.intake, s.src, a.payload, a.cut, now, clock, opts, func(*source.Batch) {})
+		if err != nil {
+			return nil, res, false, err
+		}
+		return &b, res, true, nil
+	}
+	b, res, err := take(ctx, s.intake, s.src, a.payload, a.cut, now, clock, opts, func(b *source.Batch) { s.hold(b, now) })
 	if err != nil {
 		return nil, res, false, err
-	}
-	if f.URL == "" {
-		return &b, res, true, nil
 	}
 	_, certain, err = s.conclude(ctx, &f.listed, &b, &res, now)
 	return &b, res, certain, err
@@ -291,13 +302,14 @@ func (r *Replay) Repeat(ctx context.Context, src *Source, kept *store.Receipt, p
 		return err
 	case evidence.Saved:
 		opts.History = true
-		_, _, err := take(ctx, s.intake, src, payload, a.cut, kept.Read, kept.Taken, opts)
+		_, _, err := take(ctx, s.intake, src, payload, a.cut, kept.Read, kept.Taken, opts, func(*source.Batch) {})
 		return err
 	case evidence.Batch:
 		batch, err := readBatch(payload)
 		if err != nil {
 			return err
 		}
+		s.hold(&batch, kept.Read)
 		res, err := s.intake.Apply(ctx, src.Name, batch, kept.Taken, opts)
 		if err == nil && kept.Error == "" {
 			_, _, err = s.conclude(ctx, &f.listed, &batch, &res, kept.Read)
@@ -326,6 +338,10 @@ type retimed struct {
 	taken hazard.Instant
 }
 
-func (t retimed) Withdraw(ctx context.Context, src, event string, reason hazard.EndReason, _ hazard.Clock) (int64, error) {
-	return t.ReplayIntake.Withdraw(ctx, src, event, reason, t.taken)
+func (t retimed) Withdraw(ctx context.Context, src, event string, parts []string, reason hazard.EndReason, _ hazard.Clock) (int64, error) {
+	return t.ReplayIntake.Withdraw(ctx, src, event, parts, reason, t.taken)
+}
+
+func (t retimed) Hold(ctx context.Context, src, event string, parts []string, at hazard.Instant, patience time.Duration, _ hazard.Clock) (int64, error) {
+	return t.ReplayIntake.Hold(ctx, src, event, parts, at, patience, t.taken)
 }

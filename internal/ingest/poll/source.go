@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
@@ -19,7 +20,8 @@ type Intake interface {
 	Apply(ctx context.Context, src string, batch source.Batch, clock hazard.Clock, opts fuse.Options) (fuse.Result, error)
 	// Withdraw ends the hazard of an event. last is 0 if it had already ended, or if an editor has
 	// decided about it.
-	Withdraw(ctx context.Context, src, event string, reason hazard.EndReason, clock hazard.Clock) (last int64, err error)
+	Withdraw(ctx context.Context, src, event string, parts []string, reason hazard.EndReason, clock hazard.Clock) (last int64, err error)
+	Hold(ctx context.Context, src, event string, parts []string, at hazard.Instant, patience time.Duration, clock hazard.Clock) (last int64, err error)
 }
 
 // Source is a source as this process polls it. Its functions are called by one goroutine at a time.

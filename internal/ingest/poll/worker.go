@@ -205,7 +205,9 @@ func (w *worker) begin(ctx context.Context) bool {
 			f.due = begun.Add(wait + time.Millisecond + shift) // stored times are cut to milliseconds
 		}
 		w.feeds = append(w.feeds, f)
-		w.lists.of = append(w.lists.of, &f.listed)
+		if !f.Messages {
+			w.lists.of = append(w.lists.of, &f.listed)
+		}
 	}
 	if f := w.st.Feeds[pushFeed]; f != nil && len(w.src.Pushes) > 0 {
 		f.Refused, f.Hosts, f.Left = 0, nil, 0
@@ -436,7 +438,7 @@ func (w *worker) read(ctx context.Context, f *feed, now hazard.Instant) error {
 	if f.kept.Error != nil {
 		q.in = laneOf(f.kept.Error.Class)
 	}
-	if !(w.anew && f.unread) && f.kept.LastFull <= now && now < f.kept.LastFull.Add(trust*f.Every) {
+	if !(w.anew && f.unread) && f.kept.LastFull <= now && now < f.kept.LastFull.Add(w.lists.trusted(f.Every)) {
 		q.etag, q.lastModified = f.kept.ETag, f.kept.LastModified
 	}
 	a, err := w.get(ctx, q)
@@ -481,6 +483,7 @@ func (w *worker) use(ctx context.Context, f *feed, a *answer, now hazard.Instant
 		return err
 	}
 	digest := evidence.Digest(a.payload)
+	stale := w.lists.hold(&batch, now)
 	res, noted, applyErr := w.take(ctx, f, batch, err == nil, digest, now)
 	if applyErr != nil {
 		return applyErr
@@ -489,6 +492,9 @@ func (w *worker) use(ctx context.Context, f *feed, a *answer, now hazard.Instant
 		return err
 	}
 	certain, err := w.conclude(ctx, f, &batch, &res, now)
+	if err == nil && stale != nil {
+		err = stale
+	}
 	if fail, ok := errors.AsType[*Failure](err); ok && fail.Class == ClassSuspicious {
 		fail.payload = digest
 	}
@@ -524,6 +530,7 @@ func (w *worker) converse(ctx context.Context, f *feed, now hazard.Instant) erro
 	if err != nil {
 		return err
 	}
+	w.lists.hold(&batch, now)
 	res, _, err := w.take(ctx, f, batch, bad == nil, evidence.Digest(a.payload), now)
 	if err == nil {
 		w.src.Taken()

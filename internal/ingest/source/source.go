@@ -209,4 +209,7 @@ type Feed struct {
 	Every time.Duration
 	// MaxBytes bounds the payload after decompression.
 	MaxBytes int64
+	// Messages means that the feed is no list of what is in force: nothing is concluded from what
+	// it lacks.
+	Messages bool
 }

@@ -97,6 +97,11 @@ UPDATE held SET decision = 'released', decided_ms = sqlc.arg(now_ms) WHERE sourc
 SELECT e.event, h.id, e.start_ms FROM events e JOIN hazards h ON h.id = e.hazard_id
 WHERE e.source = $1 AND h.status = 'A' ORDER BY e.event;
 
+-- name: ActiveParts :many
+-- The messages of the events of a source whose hazard still is active.
+SELECT r.event, r.part, r.version FROM events e JOIN hazards h ON h.id = e.hazard_id JOIN reports r ON r.source = e.source AND r.event = e.event
+WHERE e.source = $1 AND h.status = 'A' ORDER BY r.event, r.part;
+
 -- name: ReportsOfEvent :many
 SELECT part, version, received_ms, start_ms, places, body, payload FROM reports WHERE source = $1 AND event = $2;
 

@@ -44,6 +44,41 @@ func (q *Queries) ActiveEvents(ctx context.Context, source string) ([]ActiveEven
 	return items, nil
 }
 
+const activeParts = `-- name: ActiveParts :many
+SELECT r.event, r.part, r.version FROM events e JOIN hazards h ON h.id = e.hazard_id JOIN reports r ON r.source = e.source AND r.event = e.event
+WHERE e.source = $1 AND h.status = 'A' ORDER BY r.event, r.part
+`
+
+type ActivePartsRow struct {
+	Event   string
+	Part    string
+	Version int64
+}
+
+// The messages of the events of a source whose hazard still is active.
+func (q *Queries) ActiveParts(ctx context.Context, source string) ([]ActivePartsRow, error) {
+	rows, err := q.db.QueryContext(ctx, activeParts, source)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ActivePartsRow{}
+	for rows.Next() {
+		var i ActivePartsRow
+		if err := rows.Scan(&i.Event, &i.Part, &i.Version); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const addEventKey = `-- name: AddEventKey :exec
 INSERT INTO event_keys (source, key, event) VALUES ($1, $2, $3) ON CONFLICT (source, key) DO NOTHING
 `

@@ -171,7 +171,7 @@ func (sv *service) do(w *model.World, s step) error {
 		if s.Of2 {
 			reason = hazard.EndExpired
 		}
-		if _, err = sv.intake.Withdraw(ctx, s.Source, s.Key, reason, s.At); errors.Is(err, hazard.ErrNotFound) {
+		if _, err = sv.intake.Withdraw(ctx, s.Source, s.Key, nil, reason, s.At); errors.Is(err, hazard.ErrNotFound) {
 			err = nil
 		}
 		w.Withdraw(model.Name{Source: s.Source, Key: s.Key}, reason, s.At)

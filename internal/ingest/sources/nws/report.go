@@ -31,13 +31,7 @@ const (
 // message is the content of one feature.
 type message struct {
 	sent    hazard.Instant
-	reports []report // empty if it is not a hazard by the table, or not public
-}
-
-type report struct {
-	hazard.Report
-	// openEnded means that the service has not stated when the event ends.
-	openEnded bool
+	reports []hazard.Report // empty if it is not a hazard by the table, or not public
 }
 
 // read returns the reports of a message: one, or one per VTEC string. notes describe parts that are
@@ -119,8 +113,8 @@ func is(s string, words ...string) bool {
 
 // nameSuccessors sets the successor of an event that the message calls upgraded: the event that
 // begins or continues in the same message (NWSI 10-1703: the strings of both are in one segment).
-func nameSuccessors(reports []report) {
-	i := slices.IndexFunc(reports, func(r report) bool { return r.Ended == "" })
+func nameSuccessors(reports []hazard.Report) {
+	i := slices.IndexFunc(reports, func(r hazard.Report) bool { return r.Ended == "" })
 	for j := range reports {
 		if r := &reports[j]; i >= 0 && r.Ended == hazard.EndSuperseded {
 			r.Successor = reports[i].Key
@@ -201,14 +195,14 @@ func cancelled(al *alert) hazard.EndReason {
 	return ""
 }
 
-// chain returns the identity of an event without a VTEC string: the first message of its chain.
-// Another message may refer to any later message of the chain, so all of them are aliases.
-func chain(al *alert, sent hazard.Instant) (key string, aliases []string) {
-	type link struct {
-		sent hazard.Instant
-		id   string
-	}
-	links := []link{{sent, al.ID}}
+// link is a message of a chain.
+type link struct {
+	sent hazard.Instant
+	id   string
+}
+
+// links returns the messages that a message follows.
+func links(al *alert) (links []link) {
 	add := func(id, when string) {
 		if t, err := parseTime(when); err == nil && id != "" {
 			links = append(links, link{t, hazard.CleanLine(id)})
@@ -224,23 +218,49 @@ func chain(al *alert, sent hazard.Instant) (key string, aliases []string) {
 			}
 		}
 	}
-	slices.SortFunc(links, func(a, b link) int { return cmp.Or(cmp.Compare(a.sent, b.sent), cmp.Compare(a.id, b.id)) })
-	for _, l := range links {
+	return links
+}
+
+// chain returns the identity of an event without a VTEC string: the first message of its chain.
+// Another message may refer to any later message of the chain, so all of them are aliases.
+func chain(al *alert, sent hazard.Instant) (key string, aliases []string) {
+	all := append(links(al), link{sent, al.ID})
+	slices.SortFunc(all, func(a, b link) int { return cmp.Or(cmp.Compare(a.sent, b.sent), cmp.Compare(a.id, b.id)) })
+	for _, l := range all {
 		aliases = append(aliases, l.id)
 	}
 	slices.Sort(aliases)
-	return links[0].id, slices.Compact(aliases)
+	return all[0].id, slices.Compact(aliases)
+}
+
+// replaced returns the parts of the messages that a message follows, except part itself.
+func replaced(al *alert, part string) (parts []string) {
+	for _, l := range links(al) {
+		if id := l.id; id != part {
+			parts = append(parts, id, id+"#1", id+"#2") // two for a message with several strings of one event
+		}
+	}
+	slices.Sort(parts)
+	return slices.Compact(parts)
 }
 
 // report completes r, which contains what all events of the message have in common.
-func (s *speak) report(r hazard.Report, al *alert, t times, now hazard.Instant) report {
+func (s *speak) report(r hazard.Report, al *alert, t times, now hazard.Instant) hazard.Report {
 	r.Key, r.Aliases, r.Earlier = s.key, s.aliases, s.earlier
-	// Each message of a chain replaces the earlier ones as a whole. The segments of an event with a
-	// VTEC string only replace each other for the same places.
-	r.Replaces = slices.DeleteFunc(slices.Clone(s.aliases), func(id string) bool { return id == r.Part })
 	r.Type, r.Severity, r.Ended = s.typ, s.level, s.ended
+	// A message replaces those that it follows as a whole. But one that ends an event does so only
+	// in its places: another segment of the same product goes on with it in the others.
+	if s.v == nil || s.ended == "" {
+		r.Replaces = replaced(al, r.Part)
+	}
+	r.Minor = is(al.MessageType, "Cancel") // it only ends what there is
 	span := t.span(s.v, s.typ)
-	r.Start, r.End = span.start, &span.end
+	r.Start = span.start
+	if due := t.expires; span.openEnded && due != nil && span.end == due.Add(grace) {
+		r.Renewed, r.LifeMS = due, grace.Milliseconds()
+	} else {
+		r.End = &span.end
+	}
 
 	doubts := []string{r.Suspect}
 	if s.unknown {
@@ -264,7 +284,7 @@ func (s *speak) report(r hazard.Report, al *alert, t times, now hazard.Instant) 
 		r.Key, r.Aliases, r.Earlier = exercise(r.Key), each(r.Aliases, exercise), each(r.Earlier, exercise)
 	}
 	r.Comment = Name + ":" + r.Key
-	return report{r, span.openEnded}
+	return r
 }
 
 // exercise returns an identity that no real event has, because exercises use the codes of real

@@ -1,9 +1,9 @@
 package nws
 
 import (
+	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -188,33 +188,57 @@ func TestWhenAnEventBeginsAndEnds(t *testing.T) {
 		"a begin in a year that cannot be": {flood(object{"parameters": vtecs("/O.CON.KDMX.FL.W.0008.700101T0000Z-000000T0000Z/")}), "2026-05-21T19:00:00Z", "2026-05-21T20:00:00Z"},
 	} {
 		r := one(t, tt.o)
-		if r.Start != at(t, tt.start) || *r.End != at(t, tt.end) {
-			t.Errorf("%s: %v to %v, want %s to %s", name, r.Start, *r.End, tt.start, tt.end)
+		if r.Start != at(t, tt.start) || r.OverAt() != at(t, tt.end) {
+			t.Errorf("%s: %v to %v, want %s to %s", name, r.Start, r.OverAt(), tt.start, tt.end)
 		}
 	}
 }
 
-func TestOpenEndedWarningStaysWhileTheNationalListHoldsIt(t *testing.T) {
+func TestAnOpenEndedWarningStatesNoEnd(t *testing.T) {
 	flood := with(tornado(), object{"event": "Flood Warning", "ends": nil, "parameters": vtecs("/O.EXT.KDMX.FL.W.0008.000000T0000Z-000000T0000Z/")})
-	bad := with(tornado(), object{"status": "?"})
-	timed := tornado()
+	if r := one(t, flood); r.End != nil || r.OverAt() != at(t, "2026-05-21T20:00:00Z") {
+		t.Errorf("ends %v, over at %v; want no end, and over when its renewal is overdue", r.End, r.OverAt())
+	}
+}
+
+func TestAMessageReplacesThoseThatItFollows(t *testing.T) {
+	follows := []object{{"identifier": "urn:oid:1.0", "sent": "2026-05-21T18:00:00Z"}}
 	for name, tt := range map[string]struct {
-		payload  []byte
-		now, end string
+		vtec string
+		want bool
 	}{
-		"not yet due":                   {collection(nationalTitle, flood), "2026-05-21T19:44:00Z", "2026-05-21T20:00:00Z"},
-		"due":                           {collection(nationalTitle, flood), "2026-05-21T19:50:00Z", "2026-05-21T20:30:00Z"},
-		"overdue":                       {collection(nationalTitle, flood), "2026-05-21T20:00:00Z", "2026-05-21T20:30:00Z"},
-		"a minute later":                {collection(nationalTitle, flood), "2026-05-21T20:01:00Z", "2026-05-21T20:45:00Z"},
-		"and another":                   {collection(nationalTitle, flood), "2026-05-21T20:02:00Z", "2026-05-21T20:45:00Z"},
-		"even beside a bad one":         {collection(nationalTitle, flood, bad), "2026-05-21T20:01:00Z", "2026-05-21T20:45:00Z"},
-		"not by another list":           {collection(nationalTitle+" for Iowa", flood), "2026-05-21T20:01:00Z", "2026-05-21T20:00:00Z"},
-		"nor by a list that is cut off": {collection(nationalTitle, flood)[:len(collection(nationalTitle, flood))-1], "2026-05-21T20:01:00Z", "2026-05-21T20:00:00Z"},
-		"nor when an end was said":      {collection(nationalTitle, timed), "2026-05-21T20:01:00Z", "2026-05-21T19:45:00Z"},
+		"it goes on":                           {"/O.CON.KDMX.TO.W.0008.000000T0000Z-260521T2000Z/", true},
+		"it ends, but only in these places":    {"/O.CAN.KDMX.TO.W.0008.000000T0000Z-260521T2000Z/", false},
+		"it ran out, but only in these places": {"/O.EXP.KDMX.TO.W.0008.000000T0000Z-260521T2000Z/", false},
 	} {
-		b, _ := Parse(tt.payload, at(t, tt.now))
-		if len(b.Reports) != 1 || *b.Reports[0].End != at(t, tt.end) {
-			t.Errorf("%s: %v, want one report that ends at %s", name, b.Reports, tt.end)
+		r := one(t, with(tornado(), object{"references": follows, "parameters": vtecs(tt.vtec)}))
+		if got := slices.Contains(r.Replaces, "urn:oid:1.0"); got != tt.want {
+			t.Errorf("%s: replaces %v", name, r.Replaces)
+		}
+	}
+}
+
+func TestIssuesOfOneAlertWithoutVTECAreOne(t *testing.T) {
+	alert := func(id, sent, onset, event, zone string) object {
+		o := with(tornado(), object{"id": "urn:oid:" + id, "@id": "", "sent": sent, "onset": onset, "ends": nil, "expires": "2026-05-22T12:00:00Z", "event": event,
+			"affectedZones": []string{api + "zones/forecast/" + zone}, "parameters": object{"AWIPSidentifier": []string{"AQADMX"}}})
+		o["geometry"] = nil
+		return o
+	}
+	first := alert("1.1", "2026-05-21T10:00:00Z", "2026-05-21T10:00:00Z", "Air Quality Alert", "IAZ001")
+	for name, tt := range map[string]struct {
+		second object
+		one    bool
+	}{
+		"a new issue":      {alert("1.2", "2026-05-21T11:00:00Z", "2026-05-21T11:00:00Z", "Air Quality Alert", "IAZ001"), true},
+		"of another zone":  {alert("1.2", "2026-05-21T11:00:00Z", "2026-05-21T11:00:00Z", "Air Quality Alert", "IAZ002"), false},
+		"of another event": {alert("1.2", "2026-05-21T11:00:00Z", "2026-05-21T11:00:00Z", "Special Weather Statement", "IAZ001"), false},
+		"for days later":   {alert("1.2", "2026-05-21T11:00:00Z", "2026-05-25T11:00:00Z", "Air Quality Alert", "IAZ001"), false},
+	} {
+		b := parsed(t, collection(nationalTitle, tt.second, first), at(t, "2026-05-21T12:00:00Z"))
+		newer := b.Reports[0]
+		if got := newer.Key == "urn:oid:1.1" && slices.Contains(newer.Replaces, "urn:oid:1.1"); got != tt.one || b.Reports[1].Replaces != nil {
+			t.Errorf("%s: key %s, replaces %v", name, newer.Key, newer.Replaces)
 		}
 	}
 }
@@ -340,13 +364,5 @@ func TestTextIsCleaned(t *testing.T) {
 	}
 	if r.Creator != "NWS X" {
 		t.Errorf("creator %q", r.Creator)
-	}
-}
-
-func TestCeil(t *testing.T) {
-	for in, want := range map[hazard.Instant]hazard.Instant{0: 0, 1: 900_000, 900_000: 900_000, -1: 0, -900_001: -900_000} {
-		if got := ceil(in, 15*time.Minute); got != want {
-			t.Errorf("ceil(%d) = %d, want %d", in, got, want)
-		}
 	}
 }

@@ -18,13 +18,18 @@ var states = []string{"US", "PR", "VI", "GU", "AS", "MP", "FM", "MH", "PW"}
 // offshore zones extend further, and are not counted.
 const coastalWaters = 111
 
-// Source describes the source: one list with every alert in force. The service updates it within
+// Source describes the source: one list with every alert in force, and the last cancellations, which
+// that list never contains (openapi.json, /alerts: message_type). They say why and when an alert
+// ended that the list no longer contains. The service updates both within
 // seconds. It publishes no limit, but has blocked clients with frequent requests (weather-gov/api
 // issue 86).
 func Source() source.Source {
 	return source.Source{
 		Name: Name, Title: "US National Weather Service alerts", Parse: Parse, Warns: true,
-		Feeds:     []source.Feed{{URL: api + "alerts/active", Every: time.Minute, MaxBytes: 16 << 20}},
+		Feeds: []source.Feed{
+			{URL: api + "alerts/active", Every: time.Minute, MaxBytes: 16 << 20},
+			{URL: api + "alerts?status=actual&message_type=cancel&limit=200", Every: 2 * time.Minute, MaxBytes: 16 << 20, Messages: true},
+		},
 		Covers:    "watches, warnings and advisories; shapes of zones, once each",
 		Countries: states, Languages: []string{"en"},
 		Home:    "https://www.weather.gov/documentation/services-web-api",
@@ -38,15 +43,16 @@ func Source() source.Source {
 			// these.
 			hazard.Earthquake: source.National, hazard.Volcano: source.National,
 		},
-		Coverage: []source.Coverage{{Role: source.RoleResponsible, Countries: states, Sea: coastalWaters,
+		Coverage: []source.Coverage{{Role: source.RoleResponsible, Countries: states, Sea: coastalWaters, Feed: api + "alerts/active",
 			Types: []hazard.Type{
 				hazard.Avalanche, hazard.ExtremeTemperature, hazard.Flood, hazard.HighSurf, hazard.HighWind, hazard.Landslide, hazard.Marine, hazard.Storm,
 				hazard.Tornado, hazard.Cyclone, hazard.Tsunami, hazard.Wildfire, hazard.WinterStorm,
 			},
 			Cite: "https://api.weather.gov/openapi.json: StateTerritoryCode and MarineAreaCode; NWS Directive 10-302: coastal waters reach 60 nautical miles"}},
-		Lists: source.Lists{InForce: source.Yes, Complete: source.Yes, Confirm: 1, Silence: time.Hour,
+		Lists: source.Lists{InForce: source.Yes, Complete: source.Yes, Confirm: 1,
 			Identity: "VTEC; without it references, else office, event, zones", NoEnd: "until further notice: `expires` is when it should be renewed",
 			Cite: "https://api.weather.gov/openapi.json: /alerts/active; weather-gov/api issues 15 and 190; 15 recorded lists in which no listed message is referenced by another"},
+		Lives:    []source.Life{{Of: "an alert without an end, from when it should be renewed", For: grace}},
 		PlaceURL: PlaceURL, ParsePlace: parseZone, PlaceCodes: "UGC",
 		Places: func(kept source.Kept) source.Places { return Places{Kept: kept} },
 	}
