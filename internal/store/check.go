@@ -160,12 +160,12 @@ func (c *checker) changes() error {
 	if err != nil {
 		return err
 	}
-	var told int64
-	if err := c.tx.QueryRowContext(c.ctx, `SELECT value FROM counters WHERE name = 'change'`).Scan(&told); err != nil {
+	var numbered int64
+	if err := c.tx.QueryRowContext(c.ctx, `SELECT value FROM counters WHERE name = 'change'`).Scan(&numbered); err != nil {
 		return err
 	}
-	if last = max(last, pruned); !follows(told) {
-		c.fault(fmt.Sprintf("the log ends with change %d, and %d were numbered", last, told))
+	if last = max(last, pruned); !follows(numbered) {
+		c.fault(fmt.Sprintf("the log ends with change %d, and %d were numbered", last, numbered))
 	}
 	return nil
 }

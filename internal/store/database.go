@@ -24,7 +24,7 @@ type database interface {
 	quiet(ctx context.Context, s *Store) error
 	// wait sets how long the next transaction of s may wait for writers of other processes. Only
 	// the writer of this process calls it.
-	wait(ctx context.Context, s *Store, most time.Duration) error
+	wait(ctx context.Context, s *Store, timeout time.Duration) error
 	// remote reports whether the database is a server. Such a database may be unreachable, and a
 	// single statement can run beside a writer.
 	remote() bool
@@ -39,8 +39,8 @@ type database interface {
 	history(ctx context.Context, tx *sql.Tx) (timeline, error)
 	// settle records that history is the store's present timeline.
 	settle(history timeline)
-	// told notifies other processes of new changes, once tx is committed.
-	told(ctx context.Context, tx *sql.Tx) error
+	// notify notifies other processes of new changes, once tx is committed.
+	notify(ctx context.Context, tx *sql.Tx) error
 	// listen calls wake for each notification by another process, until ctx ends.
 	listen(ctx context.Context, wake func())
 	// snapshot returns the options of a read transaction that sees one state of the store.

@@ -41,9 +41,9 @@ type Draft struct {
 	Reason    string
 }
 
-// Add adds a draft and an audit row, unless the draft exists already. If most drafts of the
+// Add adds a draft and an audit row, unless the draft exists already. If limit drafts of the
 // author wait, it returns ErrConflict.
-func (s *Drafts) Add(ctx context.Context, d *Draft, most int64, audit *auth.Audit) error {
+func (s *Drafts) Add(ctx context.Context, d *Draft, limit int64, audit *auth.Audit) error {
 	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
 		n, err := q.AddDraft(ctx, sqlc.AddDraftParams{ID: d.ID.String(), Deed: d.Deed, Subject: d.Subject, Body: string(d.Body), Touched: d.Touched, Hazard: d.Hazard.String(), OrgID: d.OrgID,
 			Shown: string(d.Shown), Author: d.Author, CreatedMs: int64(d.Created), ExpiresMs: int64(d.Expires)})
@@ -54,8 +54,8 @@ func (s *Drafts) Add(ctx context.Context, d *Draft, most int64, audit *auth.Audi
 		if err != nil {
 			return err
 		}
-		if waiting > most {
-			return fmt.Errorf("%w: %d drafts of %s wait for a second person, the most that may; have some approved or refused", hazard.ErrConflict, most, d.Author)
+		if waiting > limit {
+			return fmt.Errorf("%w: %d drafts of %s wait for a second person, the most that may; have some approved or refused", hazard.ErrConflict, limit, d.Author)
 		}
 		return addAudit(ctx, q, audit)
 	})

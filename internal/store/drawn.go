@@ -55,11 +55,11 @@ func (s *Hazards) KeepShapes(ctx context.Context, docs [][]hazard.Shape) (digest
 		sum := sha256.Sum256(text)
 		digest := hex.EncodeToString(sum[:])
 		digests = append(digests, digest)
-		had, err := s.readQ.HasShapes(ctx, digest)
+		exists, err := s.readQ.HasShapes(ctx, digest)
 		if err != nil {
 			return nil, storeError(err)
 		}
-		if had {
+		if exists {
 			continue
 		}
 		rows = append(rows, sqlc.AddShapesParams{Digest: digest, Body: shapesEncoder.EncodeAll(text, nil)})

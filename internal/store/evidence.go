@@ -143,8 +143,8 @@ func (s *Evidence) Usage(ctx context.Context) (EvidenceUsage, error) {
 
 // How many rows one call of Evidence.Drop removes at most, because other writers wait for it.
 const (
-	mostPayloads = 200
-	mostReceipts = 2000
+	maxPayloads = 200
+	maxReceipts = 2000
 )
 
 // Drop removes old evidence: payloads last received before a moment, and further ones,
@@ -156,7 +156,7 @@ func (s *Evidence) Drop(ctx context.Context, before hazard.Instant, over int64) 
 		if over > 0 {
 			until = hazard.MaxInstant
 		}
-		rows, err := q.PayloadsBefore(ctx, sqlc.PayloadsBeforeParams{BeforeMs: int64(until), MaxRows: mostPayloads})
+		rows, err := q.PayloadsBefore(ctx, sqlc.PayloadsBeforeParams{BeforeMs: int64(until), MaxRows: maxPayloads})
 		if err != nil {
 			return err
 		}
@@ -172,8 +172,8 @@ func (s *Evidence) Drop(ctx context.Context, before hazard.Instant, over int64) 
 				return err
 			}
 		}
-		n, err := q.DropReceipts(ctx, sqlc.DropReceiptsParams{BeforeMs: int64(before), MaxRows: mostReceipts})
-		more = n == mostReceipts || len(gone) == mostPayloads
+		n, err := q.DropReceipts(ctx, sqlc.DropReceiptsParams{BeforeMs: int64(before), MaxRows: maxReceipts})
+		more = n == maxReceipts || len(gone) == maxPayloads
 		return err
 	})
 	return gone, more, err

@@ -65,7 +65,7 @@ func (s *Store) Fork(ctx context.Context, now hazard.Instant, reason ForkReason)
 		if f, err = fork(ctx, q, now, reason); err != nil {
 			return err
 		}
-		return s.database.told(ctx, tx)
+		return s.database.notify(ctx, tx)
 	})
 	if err == nil {
 		s.reach.Wake()
@@ -118,7 +118,7 @@ func (s *core) settleIn(ctx context.Context, tx *sql.Tx, q *sqlc.Queries) (histo
 		if _, err := fork(ctx, q, now, Failover); err != nil {
 			return history, err
 		}
-		if err := s.database.told(ctx, tx); err != nil {
+		if err := s.database.notify(ctx, tx); err != nil {
 			return history, err
 		}
 	}

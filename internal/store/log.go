@@ -156,12 +156,12 @@ func (s *Log) page(ctx context.Context, p LogPage) (piece LogPiece, err error) {
 	return piece, nil
 }
 
-// Latest returns the number after which the latest changes of a hazard begin, at most most of them,
+// Latest returns the number after which the latest changes of a hazard begin, at most limit of them,
 // and how many are before. It counts the changes that a member of orgs may see today.
-func (s *Log) Latest(ctx context.Context, hazardID int64, most int, orgs []int64) (after, earlier int64, err error) {
+func (s *Log) Latest(ctx context.Context, hazardID int64, limit int, orgs []int64) (after, earlier int64, err error) {
 	of := `FROM changes WHERE hazard_id = $1 AND (product_id = 0 OR ` + mayKnow("", orgs) + `)`
 	err = s.reads.QueryRowContext(ctx, `WITH l AS (SELECT coalesce((SELECT n `+of+` ORDER BY n DESC LIMIT 1 OFFSET $2), 0) AS after)
-		SELECT l.after, (SELECT count(*) `+of+` AND n <= l.after) FROM l`, hazardID, most).Scan(&after, &earlier)
+		SELECT l.after, (SELECT count(*) `+of+` AND n <= l.after) FROM l`, hazardID, limit).Scan(&after, &earlier)
 	return after, earlier, storeError(err)
 }
 

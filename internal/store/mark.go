@@ -44,11 +44,11 @@ func (m *mark) read() (epoch string, change int64) {
 	if n, err := m.file.ReadAt(text, 0); err != nil && !errors.Is(err, io.EOF) || n < markSize {
 		return "", 0
 	}
-	said, sum, _ := strings.Cut(strings.TrimRight(string(text), " \n"), " #")
-	if sum != checksum(said) {
+	content, sum, _ := strings.Cut(strings.TrimRight(string(text), " \n"), " #")
+	if sum != checksum(content) {
 		return "", 0
 	}
-	if _, err := fmt.Sscan(said, &epoch, &change); err != nil {
+	if _, err := fmt.Sscan(content, &epoch, &change); err != nil {
 		return "", 0
 	}
 	return epoch, change
@@ -56,8 +56,8 @@ func (m *mark) read() (epoch string, change int64) {
 
 // set marks a change. If the write fails, the mark is outdated, but the change is safe.
 func (m *mark) set(epoch string, change int64) {
-	said := fmt.Sprint(epoch, " ", change)
-	_, _ = m.file.WriteAt(fmt.Appendf(nil, "%-*s\n", markSize-1, said+" #"+checksum(said)), 0)
+	content := fmt.Sprint(epoch, " ", change)
+	_, _ = m.file.WriteAt(fmt.Appendf(nil, "%-*s\n", markSize-1, content+" #"+checksum(content)), 0)
 }
 
 // close closes the file. Like a database, it may be closed twice.
@@ -76,7 +76,7 @@ func (s *core) compareMark(ctx context.Context) error {
 	if s.mark == nil {
 		return nil
 	}
-	epoch, told := s.mark.read()
+	epoch, marked := s.mark.read()
 	if epoch != s.epoch { // the mark of an earlier store in the same place
 		return nil
 	}
@@ -84,7 +84,7 @@ func (s *core) compareMark(ctx context.Context) error {
 	if err != nil {
 		return storeError(err)
 	}
-	f, err := forkBefore(ctx, tx, s.writeQ.WithTx(tx), told)
+	f, err := forkBefore(ctx, tx, s.writeQ.WithTx(tx), marked)
 	if err == nil && f.Start > 0 {
 		err = tx.Commit()
 	} else {
@@ -94,18 +94,18 @@ func (s *core) compareMark(ctx context.Context) error {
 		return fmt.Errorf("compare the log with the change that was acknowledged last: %w", storeError(err))
 	}
 	// A mark of what is lost stays until another change is acknowledged: so a server hears of it too, when a command opened the store before.
-	err = forked(ctx, s.writeQ, told)
+	err = forked(ctx, s.writeQ, marked)
 	if loss, ok := errors.AsType[*ForkedError](err); ok {
-		s.lost = told - loss.Last
+		s.lost = marked - loss.Last
 		return nil
 	}
 	return err
 }
 
 // forkBefore forks a log that ends before an acknowledged change.
-func forkBefore(ctx context.Context, tx *sql.Tx, q *sqlc.Queries, told int64) (Fork, error) {
+func forkBefore(ctx context.Context, tx *sql.Tx, q *sqlc.Queries, marked int64) (Fork, error) {
 	var last int64
-	if err := tx.QueryRowContext(ctx, `SELECT value FROM counters WHERE name = 'change'`).Scan(&last); err != nil || last >= told {
+	if err := tx.QueryRowContext(ctx, `SELECT value FROM counters WHERE name = 'change'`).Scan(&last); err != nil || last >= marked {
 		return Fork{}, err
 	}
 	return fork(ctx, q, hazard.At(time.Now()), Damage)

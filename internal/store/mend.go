@@ -193,7 +193,7 @@ func (s *Store) Mend(ctx context.Context, p Part, content []byte, write bool, au
 // BringFile restores a lost or damaged product file from r, if r has the right digest, and reports
 // whether it did. Without write it only reports whether it would.
 func (s *Store) BringFile(ctx context.Context, digest string, r io.Reader, write bool) (ok bool, err error) {
-	f, err := s.Files.Stage(ctx, r, mostFile)
+	f, err := s.Files.Stage(ctx, r, maxFile)
 	if err != nil {
 		return false, err
 	}
@@ -203,5 +203,5 @@ func (s *Store) BringFile(ctx context.Context, digest string, r io.Reader, write
 	return ok && err == nil, errors.Join(err, f.Drop())
 }
 
-// mostFile bounds a restored file, in bytes.
-const mostFile = 1 << 40
+// maxFile bounds a restored file, in bytes.
+const maxFile = 1 << 40

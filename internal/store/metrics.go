@@ -67,8 +67,8 @@ func (s *Store) Metrics() []prometheus.Collector {
 		}
 		return 0
 	}))
-	if s.ask != s.read {
-		list = append(list, collectors.NewDBStatsCollector(s.ask, "ask"))
+	if s.probes != s.read {
+		list = append(list, collectors.NewDBStatsCollector(s.probes, "ask"))
 	}
 	return list
 }

@@ -161,7 +161,7 @@ func (s *core) changeSubscriptions(ctx context.Context, several int, audit *auth
 
 // Add adds subscriptions to changes from now on, and notices that concern no hazard:
 // all of it or nothing. Other writers wait for it.
-func (s *Subscriptions) Add(ctx context.Context, list []Subscription, ask []Notice, audit *auth.Audit) error {
+func (s *Subscriptions) Add(ctx context.Context, list []Subscription, confirm []Notice, audit *auth.Audit) error {
 	return s.changeSubscriptions(ctx, len(list), audit, func(ctx context.Context, q *sqlc.Queries, version int64) error {
 		last, err := q.Counter(ctx, "change")
 		if err != nil {
@@ -173,19 +173,19 @@ func (s *Subscriptions) Add(ctx context.Context, list []Subscription, ask []Noti
 				return err
 			}
 		}
-		return addNotices(ctx, q, ask)
+		return addNotices(ctx, q, confirm)
 	})
 }
 
 // Update lets f change a stored subscription. f also returns notices to add, and
 // channels whose waiting notices are dropped, with the reasons.
-func (s *Subscriptions) Update(ctx context.Context, id string, audit *auth.Audit, f func(*Subscription) (ask []Notice, dropped map[string]string, err error)) error {
+func (s *Subscriptions) Update(ctx context.Context, id string, audit *auth.Audit, f func(*Subscription) (confirm []Notice, dropped map[string]string, err error)) error {
 	return s.changeSubscription(ctx, audit, func(ctx context.Context, q *sqlc.Queries, version int64) error {
 		sub, err := subscription(ctx, q, id)
 		if err != nil {
 			return err
 		}
-		ask, dropped, err := f(&sub)
+		confirm, dropped, err := f(&sub)
 		if err != nil {
 			return err
 		}
@@ -197,7 +197,7 @@ func (s *Subscriptions) Update(ctx context.Context, id string, audit *auth.Audit
 		if err := q.SaveSubscription(ctx, sqlc.SaveSubscriptionParams{ID: id, Owner: sub.Owner, Version: version, Body: string(sub.Body), Sealed: sub.Sealed}); err != nil {
 			return err
 		}
-		return addNotices(ctx, q, ask)
+		return addNotices(ctx, q, confirm)
 	})
 }
 
@@ -454,9 +454,9 @@ func (s *Notices) MergeTold(ctx context.Context, from, into int64) error {
 func (s *Notices) MayAsk(ctx context.Context, address string, since, now hazard.Instant, each, all int64) (ok bool, err error) {
 	err = s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
 		ok = false
-		for who, most := range map[string]int64{address: each, "": all} {
+		for who, limit := range map[string]int64{address: each, "": all} {
 			n, err := q.CountConfirmations(ctx, sqlc.CountConfirmationsParams{Address: who, SinceMs: int64(since)})
-			if err != nil || n >= most {
+			if err != nil || n >= limit {
 				return err
 			}
 		}

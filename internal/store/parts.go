@@ -30,12 +30,12 @@ type Leases struct {
 	held sync.Map // name → until when this process has the lease, or hazard.MinInstant; see Held
 }
 
-// Subscriptions keeps who wants to be told what. Each change gets a higher version, so that every
+// Subscriptions keeps who is notified of what. Each change gets a higher version, so that every
 // node notices it.
 type Subscriptions struct{ *core }
 
 // Notices is the ledger of messages to people: what is still to be sent, with its attempts, and
-// what each mailbox was last told about a hazard. A notice that was added once is sent, or its
+// what each mailbox was last notified of. A notice that was added once is sent, or its
 // failure is on record.
 type Notices struct{ *core }
 

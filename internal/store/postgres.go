@@ -31,8 +31,8 @@ import (
 // that was cut off, and other nodes would wait idleWriter for each. Of the connections for the last
 // change, one follows the log and one probes the database.
 const (
-	writers = 1
-	askers  = 2
+	writers    = 1
+	probeConns = 2
 )
 
 func readers() int { return 4 * runtime.GOMAXPROCS(0) }
@@ -58,7 +58,7 @@ type postgres struct {
 
 // openPostgres opens the database of a URL in the form of libpq. If it names several hosts, the
 // writable one is used.
-func openPostgres(ctx context.Context, name string) (p *postgres, write, read, ask *sql.DB, err error) {
+func openPostgres(ctx context.Context, name string) (p *postgres, write, read, probes *sql.DB, err error) {
 	config, err := pgx.ParseConfig(name)
 	if err != nil {
 		return nil, nil, nil, nil, fmt.Errorf("database: %w", err) // without the password
@@ -88,18 +88,18 @@ func openPostgres(ctx context.Context, name string) (p *postgres, write, read, a
 	}).DialContext
 	p = &postgres{config: config}
 	connector := stdlib.GetConnector(*config, stdlib.OptionAfterConnect(p.connected), stdlib.OptionResetSession(p.usable), stdlib.OptionShouldPing(broken))
-	open := func(c driver.Connector, most int) *sql.DB {
+	open := func(c driver.Connector, conns int) *sql.DB {
 		d := sql.OpenDB(c)
-		d.SetMaxOpenConns(most)
-		d.SetMaxIdleConns(most)
+		d.SetMaxOpenConns(conns)
+		d.SetMaxIdleConns(conns)
 		d.SetConnMaxIdleTime(5 * time.Minute)
 		return d
 	}
-	write, read, ask = open(pipeline.Connector{Connector: connector, Idle: idleWriter}, writers), open(connector, readers()), open(connector, askers)
+	write, read, probes = open(pipeline.Connector{Connector: connector, Idle: idleWriter}, writers), open(connector, readers()), open(connector, probeConns)
 	if err := p.suits(ctx, write); err != nil {
-		return nil, nil, nil, nil, errors.Join(err, write.Close(), read.Close(), ask.Close())
+		return nil, nil, nil, nil, errors.Join(err, write.Close(), read.Close(), probes.Close())
 	}
-	return p, write, read, ask, nil
+	return p, write, read, probes, nil
 }
 
 // broken reports whether an idle connection may have been closed by the server, so that it needs a
@@ -235,7 +235,7 @@ func (*postgres) refuseWrites(ctx context.Context, tx *sql.Tx, tables []string) 
 
 const channel = "hazardd"
 
-func (*postgres) told(ctx context.Context, tx *sql.Tx) error {
+func (*postgres) notify(ctx context.Context, tx *sql.Tx) error {
 	_, err := tx.ExecContext(ctx, `SELECT pg_notify($1, '')`, channel)
 	return err
 }
@@ -243,7 +243,7 @@ func (*postgres) told(ctx context.Context, tx *sql.Tx) error {
 // listen receives notifications of other nodes. They only make their changes visible sooner.
 func (p *postgres) listen(ctx context.Context, wake func()) {
 	for ctx.Err() == nil {
-		p.hear(ctx, wake)
+		p.listenForChanges(ctx, wake)
 		select {
 		case <-ctx.Done():
 		case <-time.After(time.Second):
@@ -251,7 +251,7 @@ func (p *postgres) listen(ctx context.Context, wake func()) {
 	}
 }
 
-func (p *postgres) hear(ctx context.Context, wake func()) {
+func (p *postgres) listenForChanges(ctx context.Context, wake func()) {
 	c, err := pgx.ConnectConfig(ctx, p.config.Copy())
 	if err != nil {
 		return // readers report that the database is unreachable

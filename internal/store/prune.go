@@ -333,7 +333,7 @@ func (d digests) take(n int) (list []string) {
 const (
 	rowsOfPiece  = 16
 	areasOfPiece = 2
-	mostRows     = 500 // collected at most
+	maxRows      = 500 // collected at most
 	pruneTime    = 10 * time.Millisecond
 )
 
@@ -358,7 +358,7 @@ func (p *Pruner) Remove(ctx context.Context, t *Table, row []any) error {
 		}
 		p.files.add(file)
 	}
-	if p.rows = append(p.rows, n); len(p.rows) < mostRows {
+	if p.rows = append(p.rows, n); len(p.rows) < maxRows {
 		return nil
 	}
 	return p.flush(ctx)

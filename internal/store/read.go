@@ -364,10 +364,10 @@ func readAreas(ctx context.Context, q *sqlc.Queries, refs []hazard.AreaRef) ([]h
 // NextMoment returns the next moment at which a hazard changes by itself, and whether there is one:
 // an active hazard ends, or is due for a new derivation (Tx.SetWake). It ignores the hazards in
 // but.
-func (s *Hazards) NextMoment(ctx context.Context, but ...int64) (hazard.Instant, bool, error) {
-	next, err := s.readQ.NextMoments(ctx, int32(1+len(but)))
+func (s *Hazards) NextMoment(ctx context.Context, except ...int64) (hazard.Instant, bool, error) {
+	next, err := s.readQ.NextMoments(ctx, int32(1+len(except)))
 	for _, n := range next {
-		if !slices.Contains(but, n.ID) {
+		if !slices.Contains(except, n.ID) {
 			return hazard.Instant(n.AtMs), true, nil
 		}
 	}

@@ -157,7 +157,7 @@ type searching struct {
 func (s *core) newSearch(ctx context.Context, tx *sql.Tx, wanted query.Query, now hazard.Instant) (*searching, error) {
 	r := &searching{store: s.store, q: s.readQ.WithTx(tx), query: wanted, moment: hazard.MaxInstant, now: now, begun: now, present: now, read: map[int64]*hazard.Hazard{}}
 	asked := wanted.Implied()
-	r.Question = find.Question{Tx: tx, Filter: &asked, Sort: wanted.Sort, Limit: wanted.Limit, WhereLater: !find.Tells(wanted.Where)}
+	r.Question = find.Question{Tx: tx, Filter: &asked, Sort: wanted.Sort, Limit: wanted.Limit, WhereLater: !find.Decides(wanted.Where)}
 	r.rows = s.database.tables().Finder(&r.Question)
 	var err error
 	if r.last, err = r.q.Counter(ctx, "change"); err != nil {
@@ -401,7 +401,7 @@ func (r *searching) passes(ctx context.Context, found find.Row) (bool, error) {
 		return r.holds(ctx, found)
 	}
 	if r.TextLater && f.Text != nil && (match || !sure) {
-		if ok, err := r.says(ctx, found); err != nil || !ok {
+		if ok, err := r.containsWords(ctx, found); err != nil || !ok {
 			return false, err
 		}
 	}
@@ -440,8 +440,8 @@ func (r *searching) holds(ctx context.Context, found find.Row) (bool, error) {
 // maxLooked bounds how many bodies one search reads.
 const maxLooked = 200_000
 
-// says reports whether a row's hazard contains the words of the search.
-func (r *searching) says(ctx context.Context, found find.Row) (bool, error) {
+// containsWords reports whether a row's hazard contains the words of the search.
+func (r *searching) containsWords(ctx context.Context, found find.Row) (bool, error) {
 	if r.WithBodies && !r.query.MayMatchText(found.Body) {
 		return false, nil
 	}

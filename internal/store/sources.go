@@ -342,9 +342,9 @@ func readReports(ctx context.Context, q *sqlc.Queries, source, event string) ([]
 	if err != nil {
 		return nil, nil, err
 	}
-	reports, said := make([]hazard.Report, len(rows)), make([]Said, len(rows))
+	reports, receipts := make([]hazard.Report, len(rows)), make([]Said, len(rows))
 	for i, r := range rows {
-		said[i] = Said{Payload: r.Payload, Received: hazard.Instant(r.ReceivedMs)}
+		receipts[i] = Said{Payload: r.Payload, Received: hazard.Instant(r.ReceivedMs)}
 		if r.Body != "" {
 			if reports[i], err = decodeReport(source, event, r.Part, r.Body); err != nil {
 				return nil, nil, err
@@ -355,7 +355,7 @@ func readReports(ctx context.Context, q *sqlc.Queries, source, event string) ([]
 				Renewed: had.Renewed, Kept: had.Kept}
 		}
 	}
-	return reports, said, nil
+	return reports, receipts, nil
 }
 
 func decodeReport(source, event, part, body string) (r hazard.Report, err error) {
@@ -414,7 +414,7 @@ const (
 	Dismissed = "dismissed"
 )
 
-// Hold keeps a suspect report, and tells whether it is new. decision is what was decided about the very same report before.
+// Hold keeps a suspect report, and reports whether it is new. decision is what was decided about the very same report before.
 func (t *TxReports) Hold(r *hazard.Report, reason string) (isNew bool, decision string, err error) {
 	decision, err = t.q.HeldDecision(t.ctx, sqlc.HeldDecisionParams{Source: r.Source, Event: r.Key, Part: r.Part, Version: r.Version})
 	if err == nil || !none(err) {
@@ -502,9 +502,9 @@ type EventReports struct {
 	Said []Said
 }
 
-// EventsJoinedByRule lists at most most events that a rule has joined to active hazards, by hazard.
-func (s *Reports) EventsJoinedByRule(ctx context.Context, most int32) ([]Event, error) {
-	rows, err := s.readQ.EventsJoinedByRule(ctx, most)
+// EventsJoinedByRule lists at most limit events that a rule has joined to active hazards, by hazard.
+func (s *Reports) EventsJoinedByRule(ctx context.Context, limit int32) ([]Event, error) {
+	rows, err := s.readQ.EventsJoinedByRule(ctx, limit)
 	return decodeEvents(rows, storeError(err))
 }
 
@@ -523,12 +523,12 @@ func (s *Reports) Of(ctx context.Context, hazardID int64) ([]EventReports, error
 	}
 	var all []EventReports
 	for _, e := range events {
-		parts, said, err := readReports(ctx, s.readQ, e.Source, e.Key)
+		parts, receipts, err := readReports(ctx, s.readQ, e.Source, e.Key)
 		if err != nil {
 			return nil, storeError(err)
 		}
 		if len(parts) > 0 {
-			all = append(all, EventReports{e, parts, said})
+			all = append(all, EventReports{e, parts, receipts})
 		}
 	}
 	return all, nil

@@ -194,14 +194,14 @@ func (sqlite) quiet(ctx context.Context, s *Store) error {
 	return s.inTurn(ctx, func(context.Context, *sql.Tx, *sqlc.Queries) error { return nil })
 }
 
-func (sqlite) wait(ctx context.Context, s *Store, most time.Duration) error {
-	if s.busy == most {
+func (sqlite) wait(ctx context.Context, s *Store, timeout time.Duration) error {
+	if s.busy == timeout {
 		return nil
 	}
-	if _, err := s.write.ExecContext(ctx, fmt.Sprintf("PRAGMA busy_timeout(%d)", most.Milliseconds())); err != nil {
+	if _, err := s.write.ExecContext(ctx, fmt.Sprintf("PRAGMA busy_timeout(%d)", timeout.Milliseconds())); err != nil {
 		return err
 	}
-	s.busy = most
+	s.busy = timeout
 	return nil
 }
 
@@ -228,8 +228,8 @@ func (sqlite) history(context.Context, *sql.Tx) (timeline, error) { return timel
 
 func (sqlite) settle(timeline) {}
 
-// told does nothing: other processes poll the file; see pollEvery.
-func (sqlite) told(context.Context, *sql.Tx) error { return nil }
+// notify does nothing: other processes poll the file; see pollEvery.
+func (sqlite) notify(context.Context, *sql.Tx) error { return nil }
 
 func (sqlite) listen(context.Context, func()) {}
 
@@ -316,12 +316,12 @@ func (sqlite) check(ctx context.Context, tx *sql.Tx, fault func(what string)) er
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var said string
-		if err := rows.Scan(&said); err != nil {
+		var result string
+		if err := rows.Scan(&result); err != nil {
 			return err
 		}
-		if said != "ok" {
-			fault("SQLite: " + said)
+		if result != "ok" {
+			fault("SQLite: " + result)
 		}
 	}
 	return rows.Err()

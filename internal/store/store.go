@@ -82,7 +82,7 @@ type core struct {
 	store         *Store
 	database      database
 	write, read   *sql.DB // one writing connection, many reading ones
-	ask           *sql.DB // for short queries that must not wait: probes, and the number of the last change
+	probes        *sql.DB // for short queries that must not wait: probes, and the number of the last change
 	inspect       *sql.DB // also reads damaged pages
 	fresh         *sql.DB // reads pages from the disk; nil without SQLite
 	writeQ, readQ *sqlc.Queries
@@ -162,9 +162,9 @@ func connect(ctx context.Context, dir, name string) (*Store, error) {
 	case "", "sqlite":
 		s.database = sqlite{}
 		s.file, s.write, s.read, s.inspect, s.fresh, err = openSQLite(ctx, filepath.Join(dir, FileName), name)
-		s.ask = s.read
+		s.probes = s.read
 	case "postgres", "postgresql":
-		s.database, s.write, s.read, s.ask, err = openPostgres(ctx, name)
+		s.database, s.write, s.read, s.probes, err = openPostgres(ctx, name)
 		s.inspect = s.read
 	default:
 		err = fmt.Errorf("database: %q is neither sqlite:PATH nor postgres://HOST/NAME", RedactURL(name))
@@ -219,7 +219,7 @@ func (s *Store) Close() error {
 	}
 	s.listening.Wait()
 	s.reach.Close()
-	errs = append(errs, s.read.Close(), s.write.Close(), s.ask.Close(), s.inspect.Close())
+	errs = append(errs, s.read.Close(), s.write.Close(), s.probes.Close(), s.inspect.Close())
 	if s.fresh != nil {
 		errs = append(errs, s.fresh.Close())
 	}
@@ -357,7 +357,7 @@ func (s *core) transact(ctx context.Context, f func(context.Context, *sql.Tx, *s
 // or after at. If at is longer ago than any write takes, it returns at once. A node whose clock is
 // behind this one's by d may still write changes of the last d.
 func (s *Store) Until(ctx context.Context, at, now hazard.Instant) error {
-	if at < now.Add(-writeTimeout-aheadMost) || int64(at) <= s.until.Load() {
+	if at < now.Add(-writeTimeout-maxAhead) || int64(at) <= s.until.Load() {
 		return nil
 	}
 	raise(&s.over, int64(at)+1)
@@ -409,7 +409,7 @@ func (s *core) begin(ctx context.Context) (*sql.Tx, error) {
 
 // ping checks whether the database responds, by the same query as the waiters for changes use.
 func (s *core) ping(ctx context.Context) error {
-	_, err := sqlc.New(s.ask).Counter(ctx, "change")
+	_, err := sqlc.New(s.probes).Counter(ctx, "change")
 	return storeError(err)
 }
 
@@ -422,7 +422,7 @@ func (s *core) look(ctx context.Context) (int64, error) {
 	if s.reach.Away() {
 		return 0, availability.ErrAway
 	}
-	n, err := sqlc.New(s.ask).Counter(ctx, "change")
+	n, err := sqlc.New(s.probes).Counter(ctx, "change")
 	if err == nil {
 		s.reach.Answered()
 	}
@@ -487,7 +487,7 @@ func (s *core) migrate(ctx context.Context, upTo int, then func(*sql.Tx) error) 
 	}
 	known, s.schemaBefore = len(names), have
 	if have > known {
-		if err := bearable(ctx, tx, have, known); err != nil {
+		if err := checkReadable(ctx, tx, have, known); err != nil {
 			return err
 		}
 		return then(tx)
@@ -574,7 +574,7 @@ func (s *core) own(name string) (string, error) {
 // could not use (new.sql).
 func (s *core) asNew(ctx context.Context, tx *sql.Tx) error {
 	text, err := s.own("new.sql")
-	if err != nil || text == "" || bearable(ctx, tx, ofNewStores, ofNewStores-1) != nil {
+	if err != nil || text == "" || checkReadable(ctx, tx, ofNewStores, ofNewStores-1) != nil {
 		return err
 	}
 	if _, err := tx.ExecContext(ctx, text); err != nil {
@@ -583,9 +583,9 @@ func (s *core) asNew(ctx context.Context, tx *sql.Tx) error {
 	return storeError(sqlc.New(tx).SetMeta(ctx, sqlc.SetMetaParams{Name: oldest, Value: strconv.Itoa(ofNewStores)}))
 }
 
-// bearable returns an error if a program with the schema known cannot use a store of the later
+// checkReadable returns an error if a program with the schema known cannot use a store of the later
 // schema have.
-func bearable(ctx context.Context, tx *sql.Tx, have, known int) error {
+func checkReadable(ctx context.Context, tx *sql.Tx, have, known int) error {
 	var text string
 	err := tx.QueryRowContext(ctx, `SELECT value FROM meta WHERE name = $1`, oldest).Scan(&text)
 	if err != nil && !none(err) {

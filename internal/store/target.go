@@ -443,7 +443,7 @@ func (f *Frozen) Thaw() error { return rollback(f.tx) }
 func (f *Frozen) Move(ctx context.Context, to string) error {
 	_, err := f.tx.ExecContext(ctx, `INSERT INTO meta (name, value) VALUES ('moved', $1) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, to)
 	if err == nil {
-		err = f.store.database.refuseWrites(ctx, f.tx, saidTables)
+		err = f.store.database.refuseWrites(ctx, f.tx, contentTables)
 	}
 	if err != nil {
 		return errors.Join(fmt.Errorf("the store could be written to meanwhile: %w", storeError(err)), rollback(f.tx))
@@ -451,9 +451,9 @@ func (f *Frozen) Move(ctx context.Context, to string) error {
 	return storeError(f.tx.Commit())
 }
 
-// saidTables hold the data from people and sources, without a process's own records (leases, states
+// contentTables hold the data from people and sources, without a process's own records (leases, states
 // of sources).
-var saidTables = []string{"users", "organizations", "signing_keys", "revocations", "sessions", "read_keys", "hazards", "products", "changes", "events", "merges", "webhooks", "subscriptions"}
+var contentTables = []string{"users", "organizations", "signing_keys", "revocations", "sessions", "read_keys", "hazards", "products", "changes", "events", "merges", "webhooks", "subscriptions"}
 
 // MovedTo returns the database that the store has moved to (Frozen.Move), or "".
 func (s *Store) MovedTo(ctx context.Context) (to string, err error) {

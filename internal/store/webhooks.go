@@ -138,14 +138,14 @@ func (s *Webhooks) Drop(ctx context.Context, id string, audit auth.Audit) error 
 
 // AddDeliveries adds the deliveries of changes, and records for each webhook up to which change
 // they are complete.
-func (s *Webhooks) AddDeliveries(ctx context.Context, list []Delivery, told map[string]int64, now hazard.Instant) error {
+func (s *Webhooks) AddDeliveries(ctx context.Context, list []Delivery, upTo map[string]int64, now hazard.Instant) error {
 	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
 		for _, d := range list {
 			if _, err := addDelivery(ctx, q, d, now); err != nil {
 				return err
 			}
 		}
-		for id, n := range told {
+		for id, n := range upTo {
 			if err := q.SaveTold(ctx, sqlc.SaveToldParams{ID: id, ToldN: n}); err != nil {
 				return err
 			}

@@ -71,15 +71,15 @@ func newTx(t *txn) *Tx {
 	return t.self
 }
 
-// aheadMost is how far the last change may be ahead of the clock and still be used as the time for
+// maxAhead is how far the last change may be ahead of the clock and still be used as the time for
 // decisions. Clocks of nodes differ by less.
-const aheadMost = time.Minute
+const maxAhead = time.Minute
 
 // Now returns the time of the transaction's changes. It is the latest of three: the clock's time
 // once the write lock was acquired, the time of the last change, and the moment after the last one
 // that was passed to Until. So times never decrease along the log.
 //
-// If the last change is more than aheadMost ahead of the clock, then either the clock was wrong at
+// If the last change is more than maxAhead ahead of the clock, then either the clock was wrong at
 // that change, or it is set to an earlier time on purpose. New changes then get the time of the
 // last change, but Now returns the clock's time: a hazard must not end because a clock was wrong
 // once.
@@ -108,7 +108,7 @@ func (s *Store) Write(ctx context.Context, clock hazard.Clock, origin Origin, f 
 		t := newTx(&txn{tx: tx, ctx: ctx, q: q, clock: clock, origin: origin, store: s, taken: map[string]bool{}})
 		t.found = find.Begin(ctx, tx, s.ix, t.bounds)
 		if s.database.remote() { // the answer arrives together with that to f's first query
-			if err := t.askCounters(); err != nil {
+			if err := t.loadCounters(); err != nil {
 				return err
 			}
 			defer t.counters.Close()
@@ -124,7 +124,7 @@ func (s *Store) Write(ctx context.Context, clock hazard.Clock, origin Origin, f 
 			return err
 		}
 		if last = t.last; last > 0 {
-			return s.database.told(ctx, tx)
+			return s.database.notify(ctx, tx)
 		}
 		return nil
 	})
@@ -154,8 +154,8 @@ func (t *txn) number(counter string) (int64, error) {
 	return t.given[counter], nil
 }
 
-// askCounters sends the query for the counters and the time of the last change.
-func (t *txn) askCounters() (err error) {
+// loadCounters sends the query for the counters and the time of the last change.
+func (t *txn) loadCounters() (err error) {
 	t.counters, err = t.tx.QueryContext(t.ctx, `SELECT name, value FROM counters
 		UNION ALL SELECT $1, at_ms FROM (SELECT at_ms FROM changes ORDER BY n DESC LIMIT 1) AS latest`, lastMoment)
 	return err
@@ -170,7 +170,7 @@ func (t *txn) readCounters() error {
 		return nil
 	}
 	if t.counters == nil {
-		if err := t.askCounters(); err != nil {
+		if err := t.loadCounters(); err != nil {
 			return err
 		}
 	}
@@ -190,7 +190,7 @@ func (t *txn) readCounters() error {
 	clock, last := t.clock.Now(), max(hazard.Instant(given[lastMoment]), hazard.Instant(t.store.over.Load()))
 	delete(given, lastMoment)
 	t.at = max(clock, last)
-	if t.now = t.at; clock.Add(aheadMost) < t.at {
+	if t.now = t.at; clock.Add(maxAhead) < t.at {
 		t.now = clock
 	}
 	t.given, t.before = given, given["change"]
@@ -301,10 +301,10 @@ func (t *Tx) ProductMade(id int64) (hazard.Change, error) {
 
 // Due lists at most limit active hazards whose own end is at or before the transaction's time,
 // longest due first, without those in but. An unreadable one is a *HazardError.
-func (t *Tx) Due(limit int, but ...int64) (due []*hazard.Hazard, err error) {
-	rows, err := t.q.DueHazards(t.ctx, sqlc.DueHazardsParams{NowMs: int64(t.Now()), MaxRows: int32(limit + len(but))})
+func (t *Tx) Due(limit int, except ...int64) (due []*hazard.Hazard, err error) {
+	rows, err := t.q.DueHazards(t.ctx, sqlc.DueHazardsParams{NowMs: int64(t.Now()), MaxRows: int32(limit + len(except))})
 	for _, r := range rows {
-		if slices.Contains(but, r.ID) || len(due) == limit {
+		if slices.Contains(except, r.ID) || len(due) == limit {
 			continue
 		}
 		h, err := decodeHazard(r.N, r.Body)
@@ -318,9 +318,9 @@ func (t *Tx) Due(limit int, but ...int64) (due []*hazard.Hazard, err error) {
 
 // Wakes lists at most limit hazards that are due for a new derivation, longest due first, without
 // those in but.
-func (t *Tx) Wakes(limit int, but ...int64) ([]int64, error) {
-	ids, err := t.q.DueWakes(t.ctx, sqlc.DueWakesParams{NowMs: int64(t.Now()), MaxRows: int32(limit + len(but))})
-	ids = slices.DeleteFunc(ids, func(id int64) bool { return slices.Contains(but, id) })
+func (t *Tx) Wakes(limit int, except ...int64) ([]int64, error) {
+	ids, err := t.q.DueWakes(t.ctx, sqlc.DueWakesParams{NowMs: int64(t.Now()), MaxRows: int32(limit + len(except))})
+	ids = slices.DeleteFunc(ids, func(id int64) bool { return slices.Contains(except, id) })
 	return ids[:min(len(ids), limit)], err
 }
 

@@ -100,8 +100,8 @@ func (r *Reach) Woken() <-chan struct{} {
 }
 
 // Watch asks whether the database is away, until ctx ends: once a second, and while it is away once in every. Those who follow the
-// log do not: they read before they wait, and do not wait long. The error of ask is hazard.ErrUnavailable if the database is away.
-func (r *Reach) Watch(ctx context.Context, every time.Duration, ask func(context.Context) error) {
+// log do not: they read before they wait, and do not wait long. The error of ping is hazard.ErrUnavailable if the database is away.
+func (r *Reach) Watch(ctx context.Context, every time.Duration, ping func(context.Context) error) {
 	for {
 		wait := time.Second
 		if r.Away() {
@@ -112,15 +112,15 @@ func (r *Reach) Watch(ctx context.Context, every time.Duration, ask func(context
 			return
 		case <-time.After(wait):
 		}
-		r.probe(ctx, ask)
+		r.probe(ctx, ping)
 	}
 }
 
-func (r *Reach) probe(ctx context.Context, ask func(context.Context) error) {
+func (r *Reach) probe(ctx context.Context, ping func(context.Context) error) {
 	began := time.Now()
 	bounded, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
-	away := errors.Is(ask(bounded), hazard.ErrUnavailable)
+	away := errors.Is(ping(bounded), hazard.ErrUnavailable)
 	// If it has answered others meanwhile, a connection of its own was lost, no more.
 	if ctx.Err() != nil || away && r.answered.Load() > began.UnixNano() {
 		return

@@ -111,7 +111,7 @@ func (t *Totals) Rows() (n int64) {
 // total; total is 0 if unknown.
 type Progress func(what string, done, total int64)
 
-func (p Progress) tell(what string, done, total int64) {
+func (p Progress) report(what string, done, total int64) {
 	if p != nil {
 		p(what, done, total)
 	}

@@ -15,7 +15,7 @@ import (
 // refused. If files is set, the product files are copied; otherwise the target must already have
 // them in its place. If Migrate returns nil, the target is complete: each table was read back and
 // compared. Until then it cannot be opened as a store. Another call continues an interrupted one.
-func Migrate(ctx context.Context, from *store.Store, into Into, files bool, now time.Time, tell Progress) (result *Result, err error) {
+func Migrate(ctx context.Context, from *store.Store, into Into, files bool, now time.Time, progress Progress) (result *Result, err error) {
 	source, err := from.Freeze(ctx)
 	if err != nil {
 		return nil, err
@@ -39,12 +39,12 @@ func Migrate(ctx context.Context, from *store.Store, into Into, files bool, now 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, target.Close()) }()
-	m := &mover{dump: d, target: target, contents: contents{}, tell: tell}
+	m := &mover{dump: d, target: target, contents: contents{}, progress: progress}
 	m.result.Resumed = target.Resumed
 	if err := m.tables(ctx); err != nil {
 		return nil, err
 	}
-	tell.tell("searches", 0, 0)
+	progress.report("searches", 0, 0)
 	if err := target.Update(ctx); err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func Migrate(ctx context.Context, from *store.Store, into Into, files bool, now 
 	if err := source.Move(ctx, into.name()); err != nil {
 		return nil, err
 	}
-	tell.tell("finish", 0, 0)
+	progress.report("finish", 0, 0)
 	if err := target.Finish(ctx, false, hazard.At(now)); err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ type mover struct {
 	dump     *store.Dump
 	target   *store.Target
 	contents contents
-	tell     Progress
+	progress Progress
 	done     int64 // copied rows
 	total    int64
 	result   Result
@@ -122,7 +122,7 @@ func (m *mover) table(ctx context.Context, t *store.Table) (err error) {
 			return err
 		}
 		m.done++
-		m.tell.tell("rows", m.done, m.total)
+		m.progress.report("rows", m.done, m.total)
 	}
 	rows, sum, err := f.End(ctx)
 	if err != nil {
@@ -136,7 +136,7 @@ func (m *mover) table(ctx context.Context, t *store.Table) (err error) {
 // files copies the contents that rows refer to.
 func (m *mover) files(ctx context.Context, from *store.Store) error {
 	for i, digest := range m.contents.sorted() {
-		m.tell.tell("files", int64(i), int64(len(m.contents)))
+		m.progress.report("files", int64(i), int64(len(m.contents)))
 		size, err := m.file(ctx, from, digest)
 		if isLost(err) {
 			m.result.Missing = append(m.result.Missing, digest)

@@ -48,11 +48,11 @@ var rowsOfArchive = 500_000
 // Prune moves rows older than before from a store to archives in to. It writes each archive and
 // reads it back completely before it removes anything, and it removes only the rows that it read
 // back. A server may run at the same time: it never waits for more than a few rows.
-func Prune(ctx context.Context, s *store.Store, to Keep, what store.Prunable, before time.Time, program string, now time.Time, tell Progress) (*Pruning, error) {
+func Prune(ctx context.Context, s *store.Store, to Keep, what store.Prunable, before time.Time, program string, now time.Time, progress Progress) (*Pruning, error) {
 	if now.Sub(before) < Shortest {
 		return nil, fmt.Errorf("rows younger than %d days are never pruned", Shortest/(24*time.Hour))
 	}
-	p := &pruning{store: s, to: to, program: program, now: now, tell: tell, Pruning: Pruning{What: what, Before: before.UTC().Truncate(time.Millisecond), Archives: []string{}}}
+	p := &pruning{store: s, to: to, program: program, now: now, progress: progress, Pruning: Pruning{What: what, Before: before.UTC().Truncate(time.Millisecond), Archives: []string{}}}
 	h, err := s.Pruning.HorizonAt(ctx, what, hazard.At(p.Before))
 	for more := true; err == nil && more; {
 		more, err = p.round(ctx, h)
@@ -78,11 +78,11 @@ func Prunable(ctx context.Context, s *store.Store, what store.Prunable, before t
 
 type pruning struct {
 	Pruning
-	store   *store.Store
-	to      Keep
-	program string
-	now     time.Time
-	tell    Progress
+	store    *store.Store
+	to       Keep
+	program  string
+	now      time.Time
+	progress Progress
 }
 
 // round writes one archive and removes what it holds. more reports whether there may be more to prune.
@@ -120,7 +120,7 @@ func (p *pruning) round(ctx context.Context, h store.Horizon) (more bool, err er
 		return false, err
 	}
 	defer in.Close()
-	remove := &remover{Pruner: p.store.Pruning.Start(p.What, h), tell: p.tell, of: totals.Tables[0].Rows}
+	remove := &remover{Pruner: p.store.Pruning.Start(p.What, h), progress: p.progress, of: totals.Tables[0].Rows}
 	if _, _, err = read(ctx, in, remove, nil); err == nil {
 		err = remove.End(ctx)
 	}
@@ -175,7 +175,7 @@ func (p *pruning) write(ctx context.Context, w io.Writer, id string, h store.Hor
 	}
 	written, err := out.table(t, rows, func(row []any) error {
 		done++
-		p.tell.tell("archive", done, 0)
+		p.progress.report("archive", done, 0)
 		if err := t.Intact(row); err != nil {
 			return err
 		}
@@ -199,7 +199,7 @@ func (p *pruning) write(ctx context.Context, w io.Writer, id string, h store.Hor
 		}
 		totals.Tables = append(totals.Tables, written)
 	}
-	if err := out.contents(ctx, p.store, named, totals, p.tell); err != nil {
+	if err := out.contents(ctx, p.store, named, totals, p.progress); err != nil {
 		return nil, false, err
 	}
 	if err := out.document(totalsName, totals); err != nil {
@@ -225,7 +225,7 @@ func (p *pruning) geometries(ctx context.Context, t *store.Table, digests map[st
 type remover struct {
 	nothing
 	*store.Pruner
-	tell     Progress
+	progress Progress
 	done, of int64
 	tables   int
 	open     *store.Table
@@ -242,7 +242,7 @@ func (r *remover) row(ctx context.Context, row []any) error {
 		return nil
 	}
 	r.done++
-	r.tell.tell("prune", r.done, r.of)
+	r.progress.report("prune", r.done, r.of)
 	return r.Remove(ctx, r.open, row)
 }
 
@@ -306,8 +306,8 @@ func syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// mostArchive is the maximum size of an archive in a bucket, in bytes.
-const mostArchive = 1 << 40
+// maxArchive is the maximum size of an archive in a bucket, in bytes.
+const maxArchive = 1 << 40
 
 // put writes an archive to the bucket, under its SHA-256.
 func (k Keep) put(ctx context.Context, write func(io.Writer) error, verify func(io.Reader) error) (a kept, err error) {
@@ -322,7 +322,7 @@ func (k Keep) put(ctx context.Context, write func(io.Writer) error, verify func(
 		defer close(wrote)
 		out.CloseWithError(write(out))
 	}()
-	staged, err := place.Stage(in, mostArchive)
+	staged, err := place.Stage(in, maxArchive)
 	in.CloseWithError(err)
 	<-wrote
 	if err != nil {

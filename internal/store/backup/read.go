@@ -36,8 +36,8 @@ func (e *DamagedError) Unwrap() error { return e.Err }
 
 // Verify reads an archive to its end and returns what it contains. The error is a *DamagedError if
 // the archive differs from what was written.
-func Verify(ctx context.Context, r io.Reader, tell Progress) (*Manifest, *Totals, error) {
-	return read(ctx, r, nothing{}, tell)
+func Verify(ctx context.Context, r io.Reader, progress Progress) (*Manifest, *Totals, error) {
+	return read(ctx, r, nothing{}, progress)
 }
 
 // taker receives the content of an archive in order. If it returns an error, reading ends.
@@ -70,7 +70,7 @@ func (nothing) file(_ context.Context, _ string, _ int64, r io.Reader) error {
 type reader struct {
 	tar      *tar.Reader
 	taker    taker
-	tell     Progress
+	progress Progress
 	entry    string // the entry that is being read
 	manifest Manifest
 	totals   Totals    // what was found
@@ -101,13 +101,13 @@ type takerError struct{ error }
 // PostgreSQL has no longer rows, and SHA256SUMS has a hundred bytes per product file.
 const maxEntry = 1 << 30
 
-func read(ctx context.Context, r io.Reader, t taker, tell Progress) (*Manifest, *Totals, error) {
+func read(ctx context.Context, r io.Reader, t taker, progress Progress) (*Manifest, *Totals, error) {
 	zip, err := zstd.NewReader(r, zstd.WithDecoderMaxWindow(64<<20))
 	if err != nil {
 		return nil, nil, err
 	}
 	defer zip.Close()
-	in := &reader{tar: tar.NewReader(zip), taker: t, tell: tell, open: -1}
+	in := &reader{tar: tar.NewReader(zip), taker: t, progress: progress, open: -1}
 	err = in.entries(ctx)
 	if err == nil {
 		// After the end of the tar file there may only be zeros up to the end of its block.
@@ -309,7 +309,7 @@ func (in *reader) readPart(ctx context.Context, name string, part int, r io.Read
 		}
 		in.inTable++
 		in.rows++
-		in.tell.tell("rows", in.rows, 0)
+		in.progress.report("rows", in.rows, 0)
 	}
 }
 
@@ -325,18 +325,18 @@ func (in *reader) readFile(ctx context.Context, digest string, size int64, conte
 	}
 	in.totals.Files++
 	in.totals.Bytes += size
-	in.tell.tell("files", in.totals.Files, 0)
+	in.progress.report("files", in.totals.Files, 0)
 	return nil
 }
 
 // readTotals compares the written totals with those found.
 func (in *reader) readTotals(r io.Reader) error {
-	var said Totals
-	if err := readDocument(r, &said); err != nil {
+	var written Totals
+	if err := readDocument(r, &written); err != nil {
 		return err
 	}
-	in.totals.Missing, in.totals.Damaged = said.Missing, said.Damaged
-	for i, t := range said.Tables {
+	in.totals.Missing, in.totals.Damaged = written.Missing, written.Damaged
+	for i, t := range written.Tables {
 		if i >= len(in.totals.Tables) {
 			return fmt.Errorf("table %s is missing", t.Name)
 		}
@@ -344,8 +344,8 @@ func (in *reader) readTotals(r io.Reader) error {
 			return fmt.Errorf("table %s has %d rows with SHA-256 %s, but %d with %s were written of %s", found.Name, found.Rows, found.SHA256, t.Rows, t.SHA256, t.Name)
 		}
 	}
-	if len(said.Tables) != len(in.totals.Tables) || said.Files != in.totals.Files || said.Bytes != in.totals.Bytes {
-		return fmt.Errorf("%d tables and %d files of %d bytes were written, but there are %d and %d of %d", len(said.Tables), said.Files, said.Bytes,
+	if len(written.Tables) != len(in.totals.Tables) || written.Files != in.totals.Files || written.Bytes != in.totals.Bytes {
+		return fmt.Errorf("%d tables and %d files of %d bytes were written, but there are %d and %d of %d", len(written.Tables), written.Files, written.Bytes,
 			len(in.totals.Tables), in.totals.Files, in.totals.Bytes)
 	}
 	return nil
@@ -353,11 +353,11 @@ func (in *reader) readTotals(r io.Reader) error {
 
 // readSums compares the checksums of all entries.
 func (in *reader) readSums(r io.Reader) error {
-	said, err := io.ReadAll(r)
+	list, err := io.ReadAll(r)
 	if err != nil {
 		return err
 	}
-	for line := range bytes.Lines(said) {
+	for line := range bytes.Lines(list) {
 		rest, ok := bytes.CutPrefix(in.sums, line)
 		if !ok {
 			found, _, _ := bytes.Cut(in.sums, []byte("\n"))

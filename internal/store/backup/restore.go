@@ -48,11 +48,11 @@ type Result struct {
 // now, so that clients with later changes, which the archive lacks, learn that these no longer count.
 // Until then the store cannot be opened. Another call with the same archive continues an
 // interrupted one.
-func Restore(ctx context.Context, r io.Reader, into Into, now time.Time, tell Progress) (*Manifest, *Result, error) {
-	f := &filler{into: into, tell: tell}
-	m, totals, err := read(ctx, r, f, tell)
+func Restore(ctx context.Context, r io.Reader, into Into, now time.Time, progress Progress) (*Manifest, *Result, error) {
+	f := &filler{into: into, progress: progress}
+	m, totals, err := read(ctx, r, f, progress)
 	if err == nil {
-		tell.tell("finish", 0, 0)
+		progress.report("finish", 0, 0)
 		err = f.target.Finish(ctx, true, hazard.At(now))
 	}
 	if err = errors.Join(err, f.close()); err != nil {
@@ -64,11 +64,11 @@ func Restore(ctx context.Context, r io.Reader, into Into, now time.Time, tell Pr
 
 // filler fills a store with the content of an archive.
 type filler struct {
-	into   Into
-	tell   Progress
-	target *store.Target
-	rows   *store.Filler // for the table that is being read
-	result Result
+	into     Into
+	progress Progress
+	target   *store.Target
+	rows     *store.Filler // for the table that is being read
+	result   Result
 }
 
 func (f *filler) begin(ctx context.Context, m *Manifest) (err error) {
@@ -104,7 +104,7 @@ func (f *filler) ended(ctx context.Context, _ *store.Table) error {
 }
 
 func (f *filler) filled(ctx context.Context) error {
-	f.tell.tell("searches", 0, 0)
+	f.progress.report("searches", 0, 0)
 	return f.target.Update(ctx)
 }
 

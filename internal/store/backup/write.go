@@ -26,7 +26,7 @@ import (
 // Write writes all content of a store to w, as of the time of the call, while others continue to
 // write to the store. program is the version of this program, now the current time. Lost or damaged
 // content is listed in the totals and is not an error, because the rest is worth keeping.
-func Write(ctx context.Context, s *store.Store, w io.Writer, program string, now time.Time, tell Progress) (m *Manifest, totals *Totals, err error) {
+func Write(ctx context.Context, s *store.Store, w io.Writer, program string, now time.Time, progress Progress) (m *Manifest, totals *Totals, err error) {
 	d, err := s.Dump(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -56,7 +56,7 @@ func Write(ctx context.Context, s *store.Store, w io.Writer, program string, now
 		t := &d.Tables[i]
 		written, err := out.table(t, d.Rows(ctx, t), func(row []any) error {
 			done++
-			tell.tell("rows", done, total)
+			progress.report("rows", done, total)
 			if !totals.intact(t, row) {
 				return nil
 			}
@@ -73,7 +73,7 @@ func Write(ctx context.Context, s *store.Store, w io.Writer, program string, now
 	if err := d.Close(); err != nil { // contents never change, and writing them may take long
 		return nil, nil, err
 	}
-	if err := out.contents(ctx, s, contents, totals, tell); err != nil {
+	if err := out.contents(ctx, s, contents, totals, progress); err != nil {
 		return nil, nil, err
 	}
 	if err := out.document(totalsName, totals); err != nil {
@@ -166,9 +166,9 @@ func (w *writer) table(t *store.Table, rows iter.Seq2[[]any, error], each func([
 
 // contents writes the contents of product files. It records in totals their number, and the files
 // that are missing or damaged in the store.
-func (w *writer) contents(ctx context.Context, s *store.Store, named contents, totals *Totals, tell Progress) error {
+func (w *writer) contents(ctx context.Context, s *store.Store, named contents, totals *Totals, progress Progress) error {
 	for i, digest := range named.sorted() {
-		tell.tell("files", int64(i), int64(len(named)))
+		progress.report("files", int64(i), int64(len(named)))
 		size, err := w.content(ctx, s, digest)
 		switch {
 		case isLost(err):

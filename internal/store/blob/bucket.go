@@ -27,11 +27,11 @@ import (
 
 // The limits of a bucket's requests.
 const (
-	dialTime   = 5 * time.Second
-	answerTime = 20 * time.Second // from the end of a request to the beginning of its answer
-	askTime    = 10 * time.Second // for a request without content, including retries
-	stallTime  = 30 * time.Second // for a transfer that makes no progress
-	tries      = 3                // of each request
+	dialTime       = 5 * time.Second
+	answerTime     = 20 * time.Second // from the end of a request to the beginning of its answer
+	requestTimeout = 10 * time.Second // for a request without content, including retries
+	stallTime      = 30 * time.Second // for a transfer that makes no progress
+	tries          = 3                // of each request
 	// maxObject is the maximum size of one upload request in bytes (Amazon S3 User Guide,
 	// "Uploading objects"). We do not use multipart uploads: a single request is visible completely
 	// or not at all, and leaves nothing to clean up.
@@ -42,11 +42,11 @@ const (
 // known before it is sent, the bucket verifies it as part of the request's signature, and a failed
 // request can be repeated.
 type bucket struct {
-	client       *minio.Core
-	transport    *http.Transport
-	name, prefix string
-	ask, stall   time.Duration // askTime and stallTime
-	spool        *os.Root
+	client         *minio.Core
+	transport      *http.Transport
+	name, prefix   string
+	timeout, stall time.Duration // requestTimeout and stallTime
+	spool          *os.Root
 	// sound has the contents that were read and verified, with their metadata then.
 	sound     sync.Map // Name → object
 	verifying singleflight.Group
@@ -157,7 +157,7 @@ func openBucket(dir string, s Settings) (*bucket, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &bucket{client: client, transport: transport, name: t.bucket, prefix: t.prefix, ask: askTime, stall: stallTime, spool: spool}, nil
+	return &bucket{client: client, transport: transport, name: t.bucket, prefix: t.prefix, timeout: requestTimeout, stall: stallTime, spool: spool}, nil
 }
 
 func (b *bucket) String() string { return "s3://" + b.name + "/" + b.prefix }
@@ -206,9 +206,9 @@ func (b *bucket) Open(ctx context.Context, n Name) (io.ReadSeekCloser, error) {
 }
 
 func (b *bucket) stat(ctx context.Context, n Name) (object, error) {
-	asking, cancel := context.WithTimeout(ctx, b.ask)
+	requestCtx, cancel := context.WithTimeout(ctx, b.timeout)
 	defer cancel()
-	info, err := b.client.StatObject(asking, b.name, b.key(n), minio.StatObjectOptions{})
+	info, err := b.client.StatObject(requestCtx, b.name, b.key(n), minio.StatObjectOptions{})
 	if err != nil {
 		return object{}, b.fail(ctx, err)
 	}
@@ -250,12 +250,12 @@ func (b *bucket) Owner(ctx context.Context, claim string) (string, error) {
 	if !errors.Is(err, hazard.ErrNotFound) {
 		return text, err
 	}
-	asking, cancel := context.WithTimeout(ctx, b.ask)
+	requestCtx, cancel := context.WithTimeout(ctx, b.timeout)
 	defer cancel()
 	first := minio.PutObjectOptions{}
 	first.SetMatchETagExcept("*")
 	sum := sha256.Sum256([]byte(claim))
-	err = b.put(asking, b.prefix+OwnerName, strings.NewReader(claim), int64(len(claim)), hex.EncodeToString(sum[:]), first)
+	err = b.put(requestCtx, b.prefix+OwnerName, strings.NewReader(claim), int64(len(claim)), hex.EncodeToString(sum[:]), first)
 	if err != nil && code(err) != minio.PreconditionFailed { // else somebody was first
 		return "", err
 	}
@@ -263,9 +263,9 @@ func (b *bucket) Owner(ctx context.Context, claim string) (string, error) {
 }
 
 func (b *bucket) owner(ctx context.Context) (string, error) {
-	asking, cancel := context.WithTimeout(ctx, b.ask)
+	requestCtx, cancel := context.WithTimeout(ctx, b.timeout)
 	defer cancel()
-	body, _, _, err := b.client.GetObject(asking, b.name, b.prefix+OwnerName, minio.GetObjectOptions{})
+	body, _, _, err := b.client.GetObject(requestCtx, b.name, b.prefix+OwnerName, minio.GetObjectOptions{})
 	if err != nil {
 		return "", b.fail(ctx, err)
 	}

@@ -6,7 +6,7 @@ import (
 )
 
 // Patience makes a bucket give up after d.
-func Patience(p Place, d time.Duration) { p.(*bucket).ask, p.(*bucket).stall = d, d }
+func Patience(p Place, d time.Duration) { p.(*bucket).timeout, p.(*bucket).stall = d, d }
 
 // Kind returns the error that a bucket makes of err.
 func Kind(err error) error { return (&bucket{}).fail(context.Background(), err) }

@@ -250,9 +250,9 @@ func (b *bucket) RemoveAs(ctx context.Context, name string) error {
 	if err := checkName(name); err != nil {
 		return err
 	}
-	asking, cancel := context.WithTimeout(ctx, b.ask)
+	requestCtx, cancel := context.WithTimeout(ctx, b.timeout)
 	defer cancel()
-	if err := b.fail(ctx, b.client.RemoveObject(asking, b.name, b.prefix+name, minio.RemoveObjectOptions{})); !errors.Is(err, hazard.ErrNotFound) {
+	if err := b.fail(ctx, b.client.RemoveObject(requestCtx, b.name, b.prefix+name, minio.RemoveObjectOptions{})); !errors.Is(err, hazard.ErrNotFound) {
 		return err
 	}
 	return nil

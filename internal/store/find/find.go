@@ -121,22 +121,22 @@ func (w *Writing) Values(h *hazard.Hazard) error { return w.values(h, nil, true)
 // values updates the values of h if they differ from those of before. If afresh is true, the rows
 // that exist are unknown.
 func (w *Writing) values(h, before *hazard.Hazard, afresh bool) error {
-	are, were := valuesOf(h), valuesOf(before)
+	current, previous := valuesOf(h), valuesOf(before)
 	sameType := before != nil && h.Type == before.Type
-	if !afresh && slices.Equal(are, were) && (before == nil || sameType) {
+	if !afresh && slices.Equal(current, previous) && (before == nil || sameType) {
 		return nil
 	}
 	lost := func(v value) bool {
-		return !slices.ContainsFunc(are, func(o value) bool { return o.quantity == v.quantity })
+		return !slices.ContainsFunc(current, func(o value) bool { return o.quantity == v.quantity })
 	}
-	clear := afresh || slices.ContainsFunc(were, lost)
+	clear := afresh || slices.ContainsFunc(previous, lost)
 	if clear {
 		if _, err := w.tx.ExecContext(w.ctx, `DELETE FROM hazard_values WHERE hazard_id = $1`, h.ID); err != nil {
 			return err
 		}
 	}
-	for _, v := range are {
-		if !clear && sameType && slices.Contains(were, v) {
+	for _, v := range current {
+		if !clear && sameType && slices.Contains(previous, v) {
 			continue
 		}
 		if _, err := w.tx.ExecContext(w.ctx, `INSERT INTO hazard_values (hazard_id, quantity, type_id, value) VALUES ($1, $2, $3, $4)
@@ -183,7 +183,7 @@ func samePlace(h, o *hazard.Hazard) bool {
 	return h.Longitude == o.Longitude && h.Latitude == o.Latitude && slices.Equal(h.Areas, o.Areas) && h.Somewhere() == o.Somewhere() && slices.Equal(h.StandIns, o.StandIns)
 }
 
-// hasShapes reports whether the place of a hazard is more than its box tells.
+// hasShapes reports whether the place of a hazard is more than its box.
 func hasShapes(h *hazard.Hazard) bool { return len(h.Areas) > 0 || h.Somewhere() }
 
 func sameText(h, o *hazard.Hazard) bool {

@@ -90,7 +90,7 @@ func (f *Question) filtered() {
 		c.add("EXISTS (SELECT 1 FROM hazard_values v WHERE v.hazard_id = s.id AND "+one.text+")", one.args...)
 	}
 	if q.Where != nil {
-		where := f.told(q.Where.Root)
+		where := f.mayMatch(q.Where.Root)
 		c.add(where.text, where.args...)
 	}
 	for _, b := range q.Bounds() {

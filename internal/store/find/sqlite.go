@@ -133,17 +133,17 @@ func fives(i hazard.Instant) float64 { return days(i) / 5 }
 type access struct {
 	from condition // FROM clause: s are rows of searchable
 	some condition // SELECT 1 for each of them, or more, for counting
-	// least selects 1 for some of them, if that is faster than the first row of some. It is empty
+	// quick selects 1 for some of them, if that is faster than the first row of some. It is empty
 	// if not.
-	least condition
+	quick condition
 	// types means that the path uses the types only, which another path may use too. tree means
 	// that it uses the tree of boxes.
 	types, tree bool
-	// told are the hazards of which the tree knows the position in the standard order, sorted as
-	// far as it knows. untold are the IDs of the others: active hazards, and those written by a
+	// placed are the hazards of which the tree knows the position in the standard order, sorted as
+	// far as it knows. unplaced are the IDs of the others: active hazards, and those written by a
 	// program that did not store it. Both are empty before they are counted.
-	told   []candidate
-	untold []int64
+	placed   []candidate
+	unplaced []int64
 }
 
 // candidate is a hazard as the tree knows it.
@@ -228,7 +228,7 @@ func (f sqliteFinder) accesses() []access {
 			whole[i].Prefix = false
 		}
 		if query := wordsQuery(whole); query != wordsQuery(q.Text) {
-			all[len(all)-1].least = conditionOf("SELECT 1 FROM hazard_words WHERE hazard_words MATCH ?", query)
+			all[len(all)-1].quick = conditionOf("SELECT 1 FROM hazard_words WHERE hazard_words MATCH ?", query)
 		}
 	}
 	all = append(all, f.measuredAccesses()...)
@@ -273,9 +273,9 @@ func (f sqliteFinder) measuredAccesses() (all []access) {
 	return all
 }
 
-// mostKinds is the maximum number of types for which the tree is queried one by one; for more, it
+// maxKinds is the maximum number of types for which the tree is queried one by one; for more, it
 // is queried once for all.
-const mostKinds = 5
+const maxKinds = 5
 
 // boxes queries the tree for the first box of the filter, with its time and types.
 func (f sqliteFinder) boxes() condition {
@@ -325,12 +325,12 @@ func (f sqliteFinder) boxes() condition {
 	return all
 }
 
-func (f sqliteFinder) boxesKnowTypes() bool { return len(f.types()) <= mostKinds }
+func (f sqliteFinder) boxesKnowTypes() bool { return len(f.types()) <= maxKinds }
 
 // How the way is chosen: rows that are so few that nothing else is asked, and rows up to which are counted.
 const (
-	fewRows  = 500
-	mostRows = 8_000
+	fewRows = 500
+	maxRows = 8_000
 )
 
 // choose finds the access path that reads the fewest rows: along the order until enough are found,
@@ -355,55 +355,55 @@ func (f sqliteFinder) choose(ctx context.Context) (way *access, err error) {
 	if err := f.Tx.QueryRowContext(ctx, `SELECT coalesce(max(id), 0) FROM searchable`).Scan(&total); err != nil {
 		return nil, err
 	}
-	const dearer = 3                                                             // a row that is looked up by its number and sorted costs that much more than the next of an index
+	const lookupCost = 3                                                         // a row that is looked up by its number and sorted costs that much more than the next of an index
 	alone := f.Limit > 0 && f.Filter.Life == nil && f.Filter.UpdatedSince == nil // the order may do without any of the ways
-	most := mostRows
+	limit := maxRows
 	if alone { // of more rows in the tree the order is the better way
-		most = min(most, max(fewRows, int(math.Sqrt(float64(f.Limit)*total/dearer))))
+		limit = min(limit, max(fewRows, int(math.Sqrt(float64(f.Limit)*total/lookupCost))))
 	}
-	density, least := 1.0, float64(mostRows+1)
+	density, fewest := 1.0, float64(maxRows+1)
 	for i := range all {
 		if all[i].types && way != nil && f.boxesKnowTypes() {
-			continue // the boxes have told, and are fewer
+			continue // the boxes were counted, and are fewer
 		}
-		n, err := f.size(ctx, &all[i], most)
+		n, err := f.size(ctx, &all[i], limit)
 		if err != nil {
 			return nil, err
 		}
-		if n < least {
-			way, least = &all[i], n
+		if n < fewest {
+			way, fewest = &all[i], n
 		}
 		if n <= fewRows {
 			return way, nil
 		}
 		density *= min(1, n/max(total, 1))
 	}
-	if way == nil || !alone || f.Sort.By == query.BySeverity && len(way.told) > 0 { // of most rows the tree tells enough
+	if way == nil || !alone || f.Sort.By == query.BySeverity && len(way.placed) > 0 { // the tree knows the position of nearly all
 		return way, nil
 	}
-	if float64(f.Limit)/density < dearer*least {
+	if float64(f.Limit)/density < lookupCost*fewest {
 		return nil, nil
 	}
 	return way, nil
 }
 
-// size returns the number of rows of an access path, up to mostRows plus one. The tree is read up
-// to most rows; more count as mostRows plus one. Its rows are kept in way, because reading them
+// size returns the number of rows of an access path, up to maxRows plus one. The tree is read up
+// to limit rows; more count as maxRows plus one. Its rows are kept in way, because reading them
 // again would be expensive.
-func (f sqliteFinder) size(ctx context.Context, way *access, most int) (n float64, err error) {
+func (f sqliteFinder) size(ctx context.Context, way *access, limit int) (n float64, err error) {
 	if !way.tree {
-		for _, c := range []condition{way.least, way.some} {
-			if c.text == "" || n > mostRows {
+		for _, c := range []condition{way.quick, way.some} {
+			if c.text == "" || n > maxRows {
 				continue
 			}
-			query := fmt.Sprintf("SELECT count(*) FROM (%s LIMIT %d)", c.text, mostRows+1)
+			query := fmt.Sprintf("SELECT count(*) FROM (%s LIMIT %d)", c.text, maxRows+1)
 			if err := f.Tx.QueryRowContext(ctx, query, c.args...).Scan(&n); err != nil {
 				return 0, err
 			}
 		}
 		return n, nil
 	}
-	rows, err := f.Tx.QueryContext(ctx, fmt.Sprintf("SELECT rid >> 1, kind, updated, updated_too FROM (%s LIMIT %d)", way.some.text, most+1), way.some.args...)
+	rows, err := f.Tx.QueryContext(ctx, fmt.Sprintf("SELECT rid >> 1, kind, updated, updated_too FROM (%s LIMIT %d)", way.some.text, limit+1), way.some.args...)
 	if err != nil {
 		return 0, err
 	}
@@ -418,29 +418,29 @@ func (f sqliteFinder) size(ctx context.Context, way *access, most int) (n float6
 		c.severity = severityOf(kind)
 		all = append(all, c)
 	}
-	if rows.Err() != nil || len(all) > most {
-		return mostRows + 1, rows.Err()
+	if rows.Err() != nil || len(all) > limit {
+		return maxRows + 1, rows.Err()
 	}
 	// One that crosses the antimeridian may be there twice.
 	slices.SortFunc(all, func(a, b candidate) int { return cmp.Compare(a.id, b.id) })
 	all = slices.CompactFunc(all, func(a, b candidate) bool { return a.id == b.id })
 	way.from = rowsOf(numbersOf(all))
 	for _, c := range all {
-		if c.tells() {
-			way.told = append(way.told, c)
+		if c.placed() {
+			way.placed = append(way.placed, c)
 		} else {
-			way.untold = append(way.untold, c.id)
+			way.unplaced = append(way.unplaced, c.id)
 		}
 	}
-	slices.SortStableFunc(way.told, func(a, b candidate) int {
+	slices.SortStableFunc(way.placed, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(b.severity, a.severity), cmp.Compare(b.to, a.to))
 	})
 	return float64(len(all)), nil
 }
 
-// tells reports whether the tree knows the position of the hazard in the standard order. Programs
+// placed reports whether the tree knows the position of the hazard in the standard order. Programs
 // before schema 31 wrote zeros instead of the last update.
-func (c candidate) tells() bool {
+func (c candidate) placed() bool {
 	return c.severity > 0 && (c.from != 0 || c.to != 0) && c.to < fives(hazard.MaxInstant)
 }
 
@@ -481,8 +481,8 @@ func (f sqliteFinder) Each(ctx context.Context, after *query.Key, found func(Row
 			behind := f.behind(*after)
 			where.add(behind.text, behind.args...)
 		}
-		if f.Sort.By == query.BySeverity && len(way.told) > 0 && !f.WithBodies {
-			return f.asTold(ctx, way, after, where, order, found)
+		if f.Sort.By == query.BySeverity && len(way.placed) > 0 && !f.WithBodies {
+			return f.byPlace(ctx, way, after, where, order, found)
 		}
 		_, err := f.rows(ctx, way.from, where, order, found)
 		return err
@@ -588,16 +588,16 @@ func (f sqliteFinder) byValue(ctx context.Context, way *access, after *query.Key
 	return nil
 }
 
-// asTold is Each if the tree knows the approximate order. It reads rows in parts, in that order,
+// byPlace is Each if the tree knows the approximate order. It reads rows in parts, in that order,
 // until enough are found, because reading them costs most. The other rows are merged with them.
-func (f sqliteFinder) asTold(ctx context.Context, way *access, after *query.Key, where condition, order string, found func(Row) (bool, error)) error {
-	rest := way.told
+func (f sqliteFinder) byPlace(ctx context.Context, way *access, after *query.Key, where condition, order string, found func(Row) (bool, error)) error {
+	rest := way.placed
 	if after != nil { // what comes before that place for certain
 		rest = slices.DeleteFunc(slices.Clone(rest), func(c candidate) bool {
 			return c.severity > after.Severity || c.severity == after.Severity && c.from > fives(after.Moment)
 		})
 	}
-	told := func(yield func(Row, error) bool) {
+	placed := func(yield func(Row, error) bool) {
 		var read []Row // and not yielded yet, in order
 		part := f.Limit + f.Limit/4 + 1
 		if f.Limit == 0 {
@@ -623,12 +623,12 @@ func (f sqliteFinder) asTold(ctx context.Context, way *access, after *query.Key,
 			}
 		}
 	}
-	untold := func(yield func(Row, error) bool) {
-		if len(way.untold) > 0 {
-			f.yield(ctx, rowsOf(way.untold), where, order, yield)
+	unplaced := func(yield func(Row, error) bool) {
+		if len(way.unplaced) > 0 {
+			f.yield(ctx, rowsOf(way.unplaced), where, order, yield)
 		}
 	}
-	return f.merge([]iter.Seq2[Row, error]{untold, told}, found)
+	return f.merge([]iter.Seq2[Row, error]{unplaced, placed}, found)
 }
 
 // before reports whether a position is before c, and so surely before everything after c in the

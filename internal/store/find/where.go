@@ -17,13 +17,13 @@ var (
 	momentColumns = map[string]string{"start_time": "s.start_ms", "end_time": "s.end_ms", "last_update_time": "s.last_update_ms"}
 )
 
-// Tells reports whether rows of searchable decide w. A nil w matches everything.
-func Tells(w *query.Where) bool { return w == nil || tells(w.Root) }
+// Decides reports whether rows of searchable decide w. A nil w matches everything.
+func Decides(w *query.Where) bool { return w == nil || decides(w.Root) }
 
-func tells(c *query.Cond) bool {
+func decides(c *query.Cond) bool {
 	switch c.Kind {
 	case query.CondAll, query.CondAny:
-		return !slices.ContainsFunc(c.Kids, func(k *query.Cond) bool { return !tells(k) })
+		return !slices.ContainsFunc(c.Kids, func(k *query.Cond) bool { return !decides(k) })
 	case query.CondConst:
 		return true
 	case query.CondNull:
@@ -94,14 +94,14 @@ func textColumn(f *query.Field) func(values []string) condition {
 	return nil
 }
 
-// told returns a condition for all rows that may match c. It is exact if rows decide c.
-func (f *Question) told(c *query.Cond) condition {
+// mayMatch returns a condition for all rows that may match c. It is exact if rows decide c.
+func (f *Question) mayMatch(c *query.Cond) condition {
 	switch c.Kind {
 	case query.CondAll, query.CondAny:
 		var parts []string
 		var all condition
 		for _, k := range c.Kids {
-			one := f.told(k)
+			one := f.mayMatch(k)
 			parts, all.args = append(parts, one.text), append(all.args, one.args...)
 		}
 		by := " AND "
@@ -116,7 +116,7 @@ func (f *Question) told(c *query.Cond) condition {
 		}
 		return conditionOf("TRUE")
 	}
-	if !tells(c) {
+	if !decides(c) {
 		return conditionOf("TRUE")
 	}
 	switch c.Kind {

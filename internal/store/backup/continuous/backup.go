@@ -61,8 +61,8 @@ var every = time.Second
 // The limits of the queue for the folder or the bucket, on this machine's disk. Beyond them the
 // backup starts a new generation when the place is available again.
 const (
-	mostWaiting = 3600 // segments
-	mostBytes   = 1 << 30
+	maxWaiting = 3600 // segments
+	maxBytes   = 1 << 30
 )
 
 // head is the first line of a segment.
@@ -172,7 +172,7 @@ type segment struct {
 // all pages.
 func (b *Backup) generation(ctx context.Context, wait *time.Duration) (err error) {
 	begun := b.Now().UTC()
-	g := &generation{Backup: b, id: begun.Format(stamp) + "-" + uuid.NewString()[:4], begun: begun, queue: make(chan segment, mostWaiting), there: map[string]bool{}, named: map[string]bool{}}
+	g := &generation{Backup: b, id: begun.Format(stamp) + "-" + uuid.NewString()[:4], begun: begun, queue: make(chan segment, maxWaiting), there: map[string]bool{}, named: map[string]bool{}}
 	if g.zip, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1)); err != nil {
 		return err
 	}
@@ -359,7 +359,7 @@ func (g *generation) push(ctx context.Context, made time.Time) error {
 	for len(g.taken) > 0 {
 		s := g.taken[0]
 		s.contents, contents = contents, nil
-		if g.waiting.Add(s.Size) > mostBytes && g.pushed > g.arrived.Load() {
+		if g.waiting.Add(s.Size) > maxBytes && g.pushed > g.arrived.Load() {
 			return fmt.Errorf("%d MB wait for the storage of the backup, which accepts no writes", g.waiting.Load()>>20)
 		}
 		select {
@@ -380,7 +380,7 @@ func (b *Backup) know(made time.Time) { b.sure.Store(max(b.sure.Load(), made.Uni
 func (g *generation) put(ctx context.Context, whole func()) error {
 	for s := range g.queue {
 		named := s.contents
-		err := g.patiently(ctx, func() error {
+		err := g.retry(ctx, func() error {
 			for len(s.contents) > 0 {
 				if err := g.content(ctx, s.contents[0]); err != nil {
 					return err
@@ -406,8 +406,8 @@ func (g *generation) put(ctx context.Context, whole func()) error {
 	return nil
 }
 
-// patiently retries until it succeeds.
-func (g *generation) patiently(ctx context.Context, try func() error) error {
+// retry retries until it succeeds.
+func (g *generation) retry(ctx context.Context, try func() error) error {
 	for wait := every; ; wait = min(2*wait, again) {
 		err := try()
 		if err == nil {

@@ -65,16 +65,16 @@ type Progress func(what string, done, total int64)
 // Verify reads the backup that Restore would use, the generations before it, and all product files
 // in its place. It writes nothing. It cannot know which files are missing, so Missing lists only
 // damaged files.
-func Verify(ctx context.Context, shelf blob.Shelf, at time.Time, tell Progress) (*Found, error) {
+func Verify(ctx context.Context, shelf blob.Shelf, at time.Time, progress Progress) (*Found, error) {
 	of, err := generations(ctx, shelf)
 	if err != nil {
 		return nil, err
 	}
-	found, err := read(ctx, shelf, of, at, nil, tell)
+	found, err := read(ctx, shelf, of, at, nil, progress)
 	if err != nil {
 		return nil, err
 	}
-	if found.Earlier, err = verifyEarlier(ctx, shelf, of, found.Generation, tell); err != nil {
+	if found.Earlier, err = verifyEarlier(ctx, shelf, of, found.Generation, progress); err != nil {
 		return nil, err
 	}
 	err = shelf.Names(ctx, contentsPrefix, func(name string, _ time.Time) error {
@@ -83,7 +83,7 @@ func Verify(ctx context.Context, shelf blob.Shelf, at time.Time, tell Progress) 
 			return nil
 		}
 		found.Files++
-		tell("files", found.Files, 0)
+		progress("files", found.Files, 0)
 		r, err := Content(ctx, shelf, digest)
 		if errors.Is(err, hazard.ErrNotFound) { // it was removed meanwhile
 			return nil
@@ -102,13 +102,13 @@ func Verify(ctx context.Context, shelf blob.Shelf, at time.Time, tell Progress) 
 }
 
 // verifyEarlier reads the generations before the newest, and returns the errors of each.
-func verifyEarlier(ctx context.Context, shelf blob.Shelf, of map[string]map[int64]bool, newest string, tell Progress) (faults []error, err error) {
+func verifyEarlier(ctx context.Context, shelf blob.Shelf, of map[string]map[int64]bool, newest string, progress Progress) (faults []error, err error) {
 	for _, id := range slices.Sorted(maps.Keys(of)) {
 		if id >= newest || !of[id][0] {
 			continue
 		}
 		g := &generationReader{ctx: ctx, shelf: shelf, id: id, Found: Found{Generation: id}}
-		err := g.read(of[id], tell)
+		err := g.read(of[id], progress)
 		if ctx.Err() != nil || errors.Is(err, hazard.ErrUnavailable) {
 			return nil, err
 		}
@@ -132,7 +132,7 @@ func verifyEarlier(ctx context.Context, shelf blob.Shelf, of map[string]map[int6
 // Restore turns a backup into a store, as of at, or as of its end if at is zero. dir is the folder
 // of the store and must be empty. settings say where its product files go. The store has a new
 // history from there on, as of now. Until it is complete it is in a folder beside dir.
-func Restore(ctx context.Context, shelf blob.Shelf, at time.Time, dir string, settings blob.Settings, now time.Time, tell Progress) (found *Found, err error) {
+func Restore(ctx context.Context, shelf blob.Shelf, at time.Time, dir string, settings blob.Settings, now time.Time, progress Progress) (found *Found, err error) {
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
 		return nil, fmt.Errorf("%s is not empty: name a folder that does not exist yet", dir)
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -156,7 +156,7 @@ func Restore(ctx context.Context, shelf blob.Shelf, at time.Time, dir string, se
 	}
 	of, err := generations(ctx, shelf)
 	if err == nil {
-		found, err = read(ctx, shelf, of, at, &database{file: file}, tell)
+		found, err = read(ctx, shelf, of, at, &database{file: file}, progress)
 	}
 	if err == nil {
 		err = file.Sync()
@@ -164,7 +164,7 @@ func Restore(ctx context.Context, shelf blob.Shelf, at time.Time, dir string, se
 	if err = errors.Join(err, file.Close()); err != nil {
 		return nil, err
 	}
-	if err := revive(ctx, shelf, part, settings, now, found, tell); err != nil {
+	if err := revive(ctx, shelf, part, settings, now, found, progress); err != nil {
 		return nil, err
 	}
 	if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -174,7 +174,7 @@ func Restore(ctx context.Context, shelf blob.Shelf, at time.Time, dir string, se
 }
 
 // revive turns the database in dir into a store, with its product files.
-func revive(ctx context.Context, shelf blob.Shelf, dir string, settings blob.Settings, now time.Time, found *Found, tell Progress) (err error) {
+func revive(ctx context.Context, shelf blob.Shelf, dir string, settings blob.Settings, now time.Time, found *Found, progress Progress) (err error) {
 	s, err := store.Open(ctx, dir, "", store.WithFiles(settings))
 	if err != nil {
 		return fmt.Errorf("open the restored store: %w", err)
@@ -190,7 +190,7 @@ func revive(ctx context.Context, shelf blob.Shelf, dir string, settings blob.Set
 			return nil
 		}
 		done[digest] = true
-		tell("files", int64(len(done)), 0)
+		progress("files", int64(len(done)), 0)
 		ok, err := content(ctx, shelf, s, digest)
 		if !ok {
 			found.Missing = append(found.Missing, digest)
@@ -231,7 +231,7 @@ func content(ctx context.Context, shelf blob.Shelf, s *store.Store, digest strin
 // Pages calls take with each copy of each page in a backup, in SQLite's form, until it returns
 // false. It starts with the newest generation, and with the first copy in each. It skips damaged
 // segments, and returns an error for them after reading the rest.
-func Pages(ctx context.Context, shelf blob.Shelf, take func(number uint32, page []byte) (more bool), tell Progress) error {
+func Pages(ctx context.Context, shelf blob.Shelf, take func(number uint32, page []byte) (more bool), progress Progress) error {
 	of, err := generations(ctx, shelf)
 	if err != nil {
 		return err
@@ -242,7 +242,7 @@ func Pages(ctx context.Context, shelf blob.Shelf, take func(number uint32, page 
 	var damaged error
 	for _, id := range slices.Backward(slices.Sorted(maps.Keys(of))) {
 		g := &generationReader{ctx: ctx, shelf: shelf, id: id, to: taking(take), Found: Found{Generation: id}}
-		err := g.read(of[id], tell)
+		err := g.read(of[id], progress)
 		if errors.Is(err, errEnough) || errors.Is(g.Broken, errEnough) {
 			return nil
 		}
@@ -315,14 +315,14 @@ func generations(ctx context.Context, shelf blob.Shelf) (map[string]map[int64]bo
 
 // read reads the newest generation that began before at, up to at, and passes its pages to a
 // target, if there is one.
-func read(ctx context.Context, shelf blob.Shelf, of map[string]map[int64]bool, at time.Time, to target, tell Progress) (*Found, error) {
+func read(ctx context.Context, shelf blob.Shelf, of map[string]map[int64]bool, at time.Time, to target, progress Progress) (*Found, error) {
 	var failed error
 	for _, id := range slices.Backward(slices.Sorted(maps.Keys(of))) {
 		if !of[id][0] || !at.IsZero() && begunAt(id).After(at) {
 			continue // the server ended before all pages were uploaded
 		}
 		g := &generationReader{ctx: ctx, shelf: shelf, id: id, at: at, to: to, Found: Found{Generation: id}}
-		err := g.read(of[id], tell)
+		err := g.read(of[id], progress)
 		if errors.Is(err, errLater) {
 			continue
 		}
@@ -360,9 +360,9 @@ type generationReader struct {
 var errLater = errors.New("later")
 
 // read reads the segments in order. It fails if the first one cannot be used.
-func (g *generationReader) read(there map[int64]bool, tell Progress) error {
+func (g *generationReader) read(there map[int64]bool, progress Progress) error {
 	for number := int64(0); ; number++ {
-		tell("segments", number, int64(len(there)))
+		progress("segments", number, int64(len(there)))
 		err := fmt.Errorf("segment %s is missing", segmentName(g.id, number))
 		if there[number] {
 			if err = g.segment(number); err == nil {

@@ -21,9 +21,9 @@ func (s *state) intactFrame(tls *libc.TLS, file uintptr, b []byte, offset int64)
 	if frame > wal.Header {
 		from -= int64(len(b))
 	}
-	most := len(b) + 8 + wal.FrameHeader
-	memory := tls.Alloc(most) // SQLite cannot write to memory that Go may move
-	defer tls.Free(most)
+	size := len(b) + 8 + wal.FrameHeader
+	memory := tls.Alloc(size) // SQLite cannot write to memory that Go may move
+	defer tls.Free(size)
 	raw := func(n, offset int64) []byte {
 		if function[access](at[sqlite3.Tsqlite3_io_methods](s.methods).FxRead)(tls, file, memory, int32(n), offset) != sqlite3.SQLITE_OK {
 			return nil

@@ -11,8 +11,8 @@ import (
 	"slices"
 )
 
-// most bounds how many idle statements a connection keeps, some 10 kB each: all of the program, and the latest searches.
-const most = 256
+// maxIdle bounds how many idle statements a connection keeps, some 10 kB each: all of the program, and the latest searches.
+const maxIdle = 256
 
 // Connector makes connections that keep statements prepared, of another connector of modernc.org/sqlite.
 type Connector struct{ driver.Connector }
@@ -63,7 +63,7 @@ func (c *conn) take(ctx context.Context, text string) (statement, error) {
 
 // giveBack keeps a statement that has run.
 func (c *conn) giveBack(s statement) (err error) {
-	if len(c.idle) == most {
+	if len(c.idle) == maxIdle {
 		err = c.idle[0].stmt.Close()
 		c.idle = slices.Delete(c.idle, 0, 1)
 	}
