@@ -64,7 +64,7 @@ func backUpBesideWriters(t *testing.T, kind func(testing.TB) place) {
 		})
 	}
 	var last int64
-	for range 3 {
+	for range test.Rounds(3, 1) {
 		<-wrote
 		text, m, _ := back(t, s)
 		if m.Change <= last {
