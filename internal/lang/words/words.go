@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/text/feature/plural"
 	"golang.org/x/text/language"
@@ -32,10 +33,9 @@ type Language struct {
 	say     map[string]message
 }
 
-// all has every language, English first, then by tag.
-var all, matcher = read()
-
-func read() ([]*Language, language.Matcher) {
+// read reads every language, English first, then by tag, when one is first asked for: most commands
+// need none.
+var read = sync.OnceValues(func() ([]*Language, language.Matcher) {
 	entries, err := files.ReadDir(".")
 	if err != nil {
 		panic(err) // a part of the program
@@ -62,7 +62,7 @@ func read() ([]*Language, language.Matcher) {
 		tags[i] = l.tag
 	}
 	return list, language.NewMatcher(tags)
-}
+})
 
 func load(name string) (*Language, error) {
 	text, err := files.ReadFile(name)
@@ -104,10 +104,13 @@ func load(name string) (*Language, error) {
 }
 
 // All lists the languages, English first. The caller must not change the slice.
-func All() []*Language { return all }
+func All() []*Language {
+	all, _ := read()
+	return all
+}
 
 // English returns the default language, for readers whose languages are not available.
-func English() *Language { return all[0] }
+func English() *Language { return All()[0] }
 
 // Best returns the language that fits tags best, most preferred first, by
 // golang.org/x/text/language. It is English if none fits.
@@ -115,6 +118,7 @@ func Best(tags ...language.Tag) *Language {
 	if len(tags) == 0 {
 		return English()
 	}
+	all, matcher := read()
 	_, i, confidence := matcher.Match(tags...)
 	if confidence == language.No {
 		return English()

@@ -70,20 +70,20 @@ type Problem struct {
 //go:embed *.html style.css brief.css
 var files embed.FS
 
-// templates are never executed, so that they can be cloned for each language.
-var templates = template.Must(template.New("").Funcs(template.FuncMap{
-	"stylesheet": func() string { return stylePath },
-	"languages":  words.All,
-}).Funcs(speaking(words.English())).Funcs(docsFuncs).ParseFS(files, "*.html"))
-
-// spoken returns the templates in each language by its tag. They are made on first use.
-var spoken = func() map[string]func() *template.Template {
+// spoken returns the templates in each language by its tag. They are made on first use: most commands
+// need none.
+var spoken = sync.OnceValue(func() map[string]func() *template.Template {
+	// They are never executed, so that they can be cloned for each language.
+	templates := template.Must(template.New("").Funcs(template.FuncMap{
+		"stylesheet": func() string { return stylePath },
+		"languages":  words.All,
+	}).Funcs(speaking(words.English())).Funcs(docsFuncs).ParseFS(files, "*.html"))
 	in := map[string]func() *template.Template{}
 	for _, l := range words.All() {
 		in[l.ID] = sync.OnceValue(func() *template.Template { return template.Must(templates.Clone()).Funcs(speaking(l)) })
 	}
 	return in
-}()
+})
 
 // speaking returns the functions that templates use for text, such as t with the key of the words,
 // and the names and values of their arguments.
@@ -121,7 +121,7 @@ func (c *Hazard) HTML() ([]byte, error) { return execute(c.language(), "hazard.h
 
 func execute(l *words.Language, name string, data any) ([]byte, error) {
 	var out bytes.Buffer
-	if err := spoken[l.ID]().ExecuteTemplate(&out, name, data); err != nil {
+	if err := spoken()[l.ID]().ExecuteTemplate(&out, name, data); err != nil {
 		return nil, fmt.Errorf("page %s: %w", name, err)
 	}
 	return out.Bytes(), nil

@@ -36,10 +36,10 @@ const (
 //go:embed mail.html
 var mailHTML string
 
-// templates are never executed, so that they can be cloned for each language.
-var templates = template.Must(template.New("mail").Funcs(template.FuncMap{"t": words.English().Say, "say": words.English().Say, "lines": lines}).Parse(mailHTML))
-
-var spoken = func() map[string]func() *template.Template {
+// spoken returns the template in each language by its tag. They are made on first use.
+var spoken = sync.OnceValue(func() map[string]func() *template.Template {
+	// It is never executed, so that it can be cloned for each language.
+	templates := template.Must(template.New("mail").Funcs(template.FuncMap{"t": words.English().Say, "say": words.English().Say, "lines": lines}).Parse(mailHTML))
 	in := map[string]func() *template.Template{}
 	for _, l := range words.All() {
 		in[l.ID] = sync.OnceValue(func() *template.Template {
@@ -47,7 +47,7 @@ var spoken = func() map[string]func() *template.Template {
 		})
 	}
 	return in
-}()
+})
 
 func lines(s string) []string { return strings.Split(s, "\n") }
 
@@ -81,7 +81,7 @@ func (n *Notice) Mail() (*Mail, error) {
 		data.Items = append(data.Items, s)
 	}
 	var out bytes.Buffer
-	if err := spoken[w.l.ID]().Execute(&out, data); err != nil {
+	if err := spoken()[w.l.ID]().Execute(&out, data); err != nil {
 		return nil, fmt.Errorf("write a message as HTML: %w", err)
 	}
 	m.HTML = out.String()
