@@ -48,6 +48,20 @@ func (b *Batch) Reject(where func() string, raw []byte, reasons ...string) {
 	b.rejects.Add(reject)
 }
 
+// Decline ignores a record if the reason begins with source.Ignoring, and rejects it otherwise.
+func (b *Batch) Decline(where func() string, raw []byte, reason string, notes ...string) {
+	rule, ignored := strings.CutPrefix(reason, source.Ignoring)
+	if !ignored {
+		b.Reject(where, raw, append(notes, reason)...)
+		return
+	}
+	record := ""
+	if b.ID != nil {
+		record = ExcerptText(b.ID(raw))
+	}
+	b.Ignore(cmp.Or(record, where()), rule)
+}
+
 // Add adds rejects from elsewhere.
 func (b *Batch) Add(bad ...source.Reject) {
 	for _, r := range bad {
@@ -76,8 +90,8 @@ func Read[T any](b *Batch, where func() string, raw []byte) (record *T, notes []
 }
 
 // Record decodes a JSON record as a T, and adds the report that the function report makes of it,
-// with notes on unreadable parts. report returns nil if the record is not a hazard, and a reason if
-// the record must be rejected.
+// with notes on unreadable parts. report returns nil and a reason if the record is rejected, or ignored
+// (source.Ignoring).
 func Record[T any](b *Batch, where func() string, raw []byte, report func(*T) (r *hazard.Report, reason string)) {
 	record, notes := Read[T](b, where, raw)
 	if record == nil {
@@ -85,9 +99,9 @@ func Record[T any](b *Batch, where func() string, raw []byte, report func(*T) (r
 	}
 	switch r, reason := report(record); {
 	case reason != "":
-		b.Reject(where, raw, append(notes, reason)...)
+		b.Decline(where, raw, reason, notes...)
 	case r == nil:
-		b.Ignored++
+		b.Decline(where, raw, source.Ignoring+"not a hazard by the source's mapping table")
 	default:
 		source.Note(r, notes...)
 		b.Reports = append(b.Reports, *r)

@@ -24,6 +24,9 @@ type Batch struct {
 	// Ignored counts the records that are not hazards by the mapping table, although they are
 	// valid.
 	Ignored int
+	// Ignores say which these are, by which rule, at most MaxIgnores. They explain; nothing is
+	// decided by them.
+	Ignores []Ignore `json:",omitzero"`
 	// Read counts the records of the payload. len(Reports) may differ, because a record may make
 	// several reports or none.
 	Read int
@@ -89,6 +92,30 @@ type Reject struct {
 	// means any event; an empty list means only those of the batch.
 	Events []string
 }
+
+// Ignore is a valid record that is not a hazard by the mapping table.
+type Ignore struct {
+	// Record names the record, as Reject.Record.
+	Record string
+	// Names are the other names of the record at its source, such as that of its event.
+	Names []string `json:",omitzero"`
+	// Rule is a clause that says why it is not a hazard: "a prescribed fire, lit on purpose".
+	Rule string
+}
+
+// MaxIgnores bounds Batch.Ignores.
+const MaxIgnores = 5000
+
+// Ignore counts a record that is not a hazard, and records its names and the rule.
+func (b *Batch) Ignore(record, rule string, names ...string) {
+	b.Ignored++
+	if len(b.Ignores) < MaxIgnores {
+		b.Ignores = append(b.Ignores, Ignore{record, names, rule})
+	}
+}
+
+// Ignoring begins the reason of a record that is ignored, and not rejected. The rule follows.
+const Ignoring = "ignored: "
 
 // MaxKept bounds the stored part of a rejected record or payload, in bytes: enough to see the
 // fault.

@@ -37,13 +37,13 @@ func (i *incident) report(now hazard.Instant) (*hazard.Report, string) {
 		return nil, fmt.Sprintf("UniqueId: %q, expected one such as 2347b6fb-8468-46bb-9917-d5cea3f1efdd", lenient.ExcerptText(i.UniqueID))
 	}
 	if public, known := truth(i.Public); known && !public {
-		return nil, ""
+		return nil, source.Ignoring + "the department does not make the incident public (Public is false)"
 	} else if !known && given(i.Public) {
 		return nil, "Public: " + lenient.Excerpt(i.Public) + ", expected true or false"
 	}
 	kind := hazard.CleanLine(i.Type)
 	if slices.ContainsFunc(others, func(o string) bool { return strings.EqualFold(o, kind) }) {
-		return nil, ""
+		return nil, source.Ignoring + "the incident is not a wildfire (Type)"
 	}
 	point := seismic.Position(i.Longitude, i.Latitude)
 	if point != nil && point.Lat == 0 && point.Lon == 0 {

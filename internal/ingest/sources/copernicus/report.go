@@ -94,18 +94,18 @@ func (a *activation) kind() (k *kind, code string, notes []string, reason string
 	k = kindOf(a.Category)
 	switch {
 	case recoveryCode.MatchString(code), a.DRMPhase != "" && !strings.EqualFold(string(a.DRMPhase), "response"):
-		return nil, code, nil, "" // risk and recovery mapping, not an emergency
+		return nil, code, nil, source.Ignoring + "risk and recovery mapping, not an emergency"
 	case !rapidCode.MatchString(code):
 		return nil, code, nil, fault("code", string(a.Code), "EMSR and a number")
 	case strings.EqualFold(secret, "true"):
-		return nil, code, nil, "" // not public
+		return nil, code, nil, source.Ignoring + "the activation is sensitive: not public"
 	case len(a.Sensitive) > 0 && a.Sensitive.Kind() != 'n' && !strings.EqualFold(secret, "false"):
 		return nil, code, nil, "sensitive: " + lenient.Excerpt(a.Sensitive) + ", expected true or false"
 	case k == nil: // unknown category, but still an emergency
 		notes = append(notes, fault("category", string(a.Category), "a category of Copernicus EMS such as Wildfire"))
 		k = &kind{typ: hazard.Occurrence, label: "Emergency"}
 	case k.typ == "": // k.basis gives the reason
-		return nil, code, nil, ""
+		return nil, code, nil, source.Ignoring + "the category " + k.category + ": " + k.basis
 	}
 	return k, code, notes, ""
 }

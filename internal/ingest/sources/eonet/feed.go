@@ -266,9 +266,12 @@ func (p *parser) finish() {
 		g.notes = slices.Compact(g.notes)
 		switch {
 		case reason != "":
-			p.Reject(func() string { return g.ID }, g.raw, append(g.notes, reason)...)
-		case r == nil:
-			p.Ignored += g.records
+			for range g.records - 1 { // the other features of the event
+				if rule, ignored := strings.CutPrefix(reason, source.Ignoring); ignored {
+					p.Ignore(g.ID, rule)
+				}
+			}
+			p.Decline(func() string { return g.ID }, g.raw, reason, g.notes...)
 		default:
 			source.Note(r, g.notes...)
 			p.Reports = append(p.Reports, *r)

@@ -213,7 +213,10 @@ var earliest = hazard.At(time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC))
 // rejected.
 func (g *gathered) report(now hazard.Instant) (r *hazard.Report, reason string) {
 	if g.none() {
-		return nil, ""
+		if g.row().typ == "" {
+			return nil, source.Ignoring + "a category that is not a hazard"
+		}
+		return nil, source.Ignoring + "a prescribed fire, lit on purpose"
 	}
 	row := g.row()
 	if row == nil {

@@ -8,7 +8,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/lenient"
+	"github.com/hazardd/hazardd/internal/ingest/source"
 )
 
 // maxElements bounds the elements of one record. The largest recorded one has 400.
@@ -59,8 +61,8 @@ func (p *parser) element(record lenient.Element, where string) {
 		return
 	}
 	e, reason := capEvent(alert)
-	if e == nil && reason == "" {
-		p.Batch.Ignored++
+	if strings.HasPrefix(reason, source.Ignoring) {
+		p.Decline(lenient.At(cmp.Or(hazard.CleanLine(alert.Get("*", "identifier")), where)), record.Raw, reason)
 		return
 	}
 	if e != nil && n != alert {
@@ -189,7 +191,7 @@ func capEvent(alert *lenient.Node) (e *event, reason string) {
 	case "Exercise":
 		e.exercise = true
 	case "Test", "System", "Draft":
-		return nil, ""
+		return nil, source.Ignoring + "the status is Test, System or Draft: not for the public (CAP 1.2, 3.2.1)"
 	default:
 		return nil, fault("status", status, "Actual, Exercise, System, Test or Draft")
 	}
@@ -198,12 +200,12 @@ func capEvent(alert *lenient.Node) (e *event, reason string) {
 	case "Cancel":
 		e.cancelled = true
 	case "Ack", "Error":
-		return nil, ""
+		return nil, source.Ignoring + "an acknowledgment, or a report of an error (msgType), for other systems"
 	default:
 		return nil, fault("msgType", kind, "Alert, Update, Cancel, Ack or Error")
 	}
 	if scope := get("scope"); scope != "" && scope != "Public" {
-		return nil, ""
+		return nil, source.Ignoring + "the scope is Restricted or Private: not for the public"
 	}
 	id := capID.FindStringSubmatch(get("identifier"))
 	if id == nil {

@@ -93,7 +93,7 @@ func (p *parser) record(e lenient.Element) {
 	id := fmt.Sprintf("%s %s %d", r.Key, r.Part, r.Version)
 	for _, other := range p.known[id] {
 		if other.item == *it {
-			p.Ignored++ // a copy
+			p.Ignore(cmp.Or(number(it), where), "a copy of another item in the list", r.Key)
 			return
 		}
 	}

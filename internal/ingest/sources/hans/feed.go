@@ -1,6 +1,7 @@
 package hans
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -94,7 +95,7 @@ func (p *parser) record(where func() string, raw []byte) {
 	}
 	p.other = p.other || v.Latitude.Known || v.NameAppended != ""
 	if v.AlertLevel == "" && v.ColorCode == "" && v.Latitude.Known { // a record of the catalog
-		p.Ignored++
+		p.Ignore(cmp.Or(v.number(), where()), "a volcano of the catalog without an alert level or a color: not monitored, or unassigned")
 		return
 	}
 	r, err := v.report(p.now)
@@ -108,7 +109,7 @@ func (p *parser) record(where func() string, raw []byte) {
 	id := fmt.Sprintf("%s %s %d", r.Key, r.Part, r.Version)
 	for _, other := range p.known[id] {
 		if other.volcano == *v {
-			p.Ignored++ // a copy
+			p.Ignore(r.Key, "a copy of another record in the list")
 			return
 		}
 	}

@@ -1,6 +1,7 @@
 package jma
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -73,13 +74,15 @@ func (p *parser) newest() {
 	for _, times := range sent {
 		slices.Sort(times)
 	}
-	all := len(p.Links)
 	p.Links = slices.DeleteFunc(p.Links, func(l source.Link) bool {
 		series, at := of(l)
 		times := sent[series]
-		return len(times) > restated && at < times[len(times)-restated]
+		old := len(times) > restated && at < times[len(times)-restated]
+		if old {
+			p.Ignore(l.ID, "a weather warning that later documents of the same office state again", l.URL)
+		}
+		return old
 	})
-	p.Ignored += all - len(p.Links)
 }
 
 func (p *parser) record(e lenient.Element) {
@@ -96,11 +99,13 @@ func (p *parser) record(e lenient.Element) {
 		return
 	}
 	reports, reason := p.report(n)
-	switch {
-	case reason != "":
+	if len(reports) == 0 {
+		reason = cmp.Or(reason, source.Ignoring+"a document without an earthquake, a tsunami or a warning in force")
+	}
+	if rule, ignored := strings.CutPrefix(reason, source.Ignoring); ignored {
+		p.Ignore(where, rule, strings.Fields(get(n, "Head", "EventID"))...)
+	} else if reason != "" {
 		reject(reason)
-	case len(reports) == 0:
-		p.Ignored++
 	}
 	for i := range reports {
 		source.Note(&reports[i], notes...)
@@ -117,7 +122,7 @@ func (p *parser) entry(n *lenient.Node) {
 		}
 	}
 	if !isRead(address) {
-		p.Ignored++
+		p.Ignore(get(n, "id"), "a document of a kind that is not about an earthquake, a tsunami or a weather warning", address)
 		return
 	}
 	link := source.Link{URL: address, ID: get(n, "id")}

@@ -67,7 +67,7 @@ var intensities = []shindo{
 // It returns nil without a reason if there is no earthquake near Japan.
 func (p *parser) quake(n *lenient.Node, h *head) (r *hazard.Report, reason string) {
 	if strings.HasPrefix(h.headTitle, titleFarAway) {
-		return nil, ""
+		return nil, source.Ignoring + "an earthquake far from Japan (遠地地震): other sources report it"
 	}
 	if len(h.events) != 1 {
 		return nil, fmt.Sprintf("Head/EventID: %d numbers, expected that of one earthquake", len(h.events))

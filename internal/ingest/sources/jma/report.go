@@ -92,14 +92,14 @@ func headOf(n *lenient.Node) (h *head, reason string) {
 	case h.title == "":
 		return nil, "Control/Title: missing, expected one of " + strings.Join(titles, ", ")
 	case !known:
-		return nil, ""
+		return nil, source.Ignoring + "a document of another kind (Control/Title)"
 	}
 	switch status := get(n, "Control", "Status"); status {
 	case "通常", "":
 	case "訓練":
 		h.category = hazard.Exercise
 	case "試験":
-		return nil, ""
+		return nil, source.Ignoring + "a test (Control/Status 試験)"
 	default:
 		return nil, fmt.Sprintf("Control/Status: %q, expected 通常, 訓練 or 試験", lenient.ExcerptText(status))
 	}

@@ -150,7 +150,7 @@ func (p *parser) weather(n *lenient.Node, h *head) (reports []hazard.Report, rea
 		}
 	}
 	if found == nil { // the summary of all offices (VPWS50), or an unknown document
-		return nil, ""
+		return nil, source.Ignoring + "a summary of all offices, whose own documents are read, or of a phenomenon that is not a hazard"
 	}
 	o, reason := officeOf(n, h.infoType == cancelled)
 	if reason != "" {

@@ -57,8 +57,8 @@ func (p *parser) add(f *fix) (reason string) {
 		return "the wind: " + f.wind.Said() + ", expected MAX SUSTAINED WINDS in kt"
 	}
 	id := cyclone.Identity(number, f.letter, *f.point, f.at)
-	if id == "" { // 50 to 79 are internal, 80 to 89 training, 90 to 99 disturbances
-		p.Ignored++
+	if id == "" {
+		p.Ignore(f.number+f.letter, "not a cyclone: the numbers 50 to 79 are internal, 80 to 89 for training, 90 to 99 disturbances")
 		return ""
 	}
 	name := ""

@@ -47,7 +47,7 @@ func (p *parser) index(payload []byte) error {
 			err = fmt.Errorf("%s", strings.Join(notes, "; "))
 		}
 		if err == nil && !strings.HasSuffix(strings.ToUpper(n.Get("", "guid")), "-WARNINGS") && !heading.MatchString(n.Get("", "description")) {
-			p.Ignored++ // the list of advisories, which are polled directly
+			p.Ignore(where, "the list of advisories, which are polled directly")
 			return
 		}
 		if err == nil {
@@ -76,7 +76,7 @@ func (p *parser) ocean(html string, west bool) error {
 		if !strings.Contains(strings.ToLower(html), none) && !onlyAlerts(html) {
 			return fmt.Errorf("description: %q, expected a warning, or that there is none", lenient.ExcerptText(html))
 		}
-		p.Ignored++
+		p.Ignore("item", "the item says that the ocean has no cyclone, or links formation alerts alone")
 		return nil
 	}
 	var faults []error
@@ -90,8 +90,8 @@ func (p *parser) ocean(html string, west bool) error {
 		if west && basin == "" {
 			basin = guests[letter]
 		}
-		if basin == "" { // a storm of the National Hurricane Center, which has more data about it
-			p.Ignored++
+		if basin == "" {
+			p.Ignore(html[h[2]:h[3]]+letter, otherCenter)
 			continue
 		}
 		part := html[h[0]:until]

@@ -93,8 +93,8 @@ func (p *parser) text(doc []byte) error {
 	case warning.MatchString(text):
 		p.Batch.Read++
 		f, reason := p.warning(text, issued)
-		if reason == "" && f == nil {
-			p.Ignored++
+		if rule, ignored := strings.CutPrefix(reason, source.Ignoring); ignored {
+			p.Ignore(f.number+f.letter, rule)
 			return cut
 		}
 		if reason == "" {
@@ -108,7 +108,7 @@ func (p *parser) text(doc []byte) error {
 		}
 	default: // a formation alert, its cancellation, or a prognostic reasoning
 		p.Batch.Read++
-		p.Ignored++
+		p.Ignore("text", "a formation alert, its cancellation, or a prognostic reasoning: no warning of a cyclone")
 	}
 	return cut
 }
@@ -119,7 +119,11 @@ func ended(text string) bool {
 	return strings.Contains(text, "RMKS/") && strings.HasSuffix(strings.TrimSpace(strings.TrimSuffix(text, "NNNN")), "//")
 }
 
-// warning reads a warning. It returns nil without a reason if the storm belongs to another center.
+// otherCenter is the rule for storms of the National Hurricane Center.
+const otherCenter = "a storm of the National Hurricane Center or the Central Pacific Hurricane Center, which have more data about it (source nhc)"
+
+// warning reads a warning. If it cannot, or if the storm belongs to another center, it returns the
+// reason.
 func (p *parser) warning(text, issued string) (f *fix, reason string) {
 	at := warning.FindStringSubmatchIndex(text)
 	warned := warning.FindStringSubmatch(text)
@@ -131,7 +135,7 @@ func (p *parser) warning(text, issued string) (f *fix, reason string) {
 	}
 	f.point = seismic.Position(degrees(m[4], m[5], "W"), degrees(m[2], m[3], "S"))
 	if !f.ours() {
-		return nil, ""
+		return f, source.Ignoring + otherCenter
 	}
 	var ok bool
 	if f.at, ok = latest(m[1], p.now); !ok {
@@ -224,7 +228,8 @@ func (p *parser) advisory(text string, doc []byte) {
 		}
 	}
 	if p.Batch.Read == 0 {
-		p.Batch.Read, p.Ignored = 1, 1 // there are no storms
+		p.Batch.Read = 1
+		p.Ignore("text", "the advisory names no storm")
 	}
 }
 
@@ -246,7 +251,7 @@ func (p *parser) summary(text, where string, doc []byte) {
 	f := &fix{class: m[5], number: m[6], letter: m[7], name: m[8], form: "advisory",
 		point: seismic.Position(degrees(m[11], m[12], "W"), degrees(m[9], m[10], "S"))}
 	if !f.ours() {
-		p.Ignored++
+		p.Ignore(f.number+f.letter, otherCenter)
 		return
 	}
 	t, err := time.Parse("02Jan061504", m[1]+m[2][:1]+strings.ToLower(m[2][1:])+m[3]+m[4])

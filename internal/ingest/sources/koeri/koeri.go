@@ -68,9 +68,7 @@ func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 		}
 		switch r, reason := report(n, now); {
 		case reason != "":
-			b.Reject(where, e.Raw, append(notes, reason)...)
-		case r == nil:
-			b.Ignored++
+			b.Decline(where, e.Raw, reason, notes...)
 		default:
 			source.Note(r, notes...)
 			b.Reports = append(b.Reports, *r)
@@ -116,7 +114,7 @@ func report(n *lenient.Node, now hazard.Instant) (*hazard.Report, string) {
 	case !q.Magnitude.Known:
 		return nil, fmt.Sprintf("mag: %q, expected a number", lenient.ExcerptText(n.Attr("mag")))
 	case q.Magnitude.Value < minMagnitude:
-		return nil, ""
+		return nil, fmt.Sprintf(source.Ignoring+"magnitude %v, below %v", q.Magnitude.Value, minMagnitude)
 	}
 	start := hazard.At(at)
 	key, near := seismic.Named(start)

@@ -159,7 +159,7 @@ func (l *list) add(r record) {
 	case l.records[i].report.Version < r.report.Version:
 		l.records[i] = r
 	}
-	l.Ignored++
+	l.Ignore(r.report.UUID.String(), "another row of the same hazard in the same list; the latest counts", r.report.Key)
 }
 
 // batch returns the list's hazards, and the last reports of those with unreadable records.

@@ -43,12 +43,12 @@ func (p *parser) text(doc []byte) error {
 		p.tcm(upper, doc)
 	case strings.Contains(upper, "TROPICAL WEATHER OUTLOOK"):
 		p.Batch.Read++
-		p.ignore("outlook")
+		p.ignore("text", "outlook")
 	case strings.Contains(upper, " PGTW "):
 		return source.Errorf("a message of the Joint Typhoon Warning Center (PGTW), expected one of the National Hurricane Center")
 	case strings.Contains(upper, "ADVISORY NUMBER"):
 		p.Batch.Read++
-		p.ignore("public")
+		p.ignore("text", "public")
 	default:
 		return source.Errorf("%s, expected a list of storms, RSS or the text of an advisory", lenient.Excerpt(doc))
 	}

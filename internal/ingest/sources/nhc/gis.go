@@ -87,7 +87,7 @@ func (l *layer) read(p *parser, raw []byte, where string) {
 	}
 	switch row := s.ignored(); {
 	case row != "":
-		p.ignore(row)
+		p.ignore(where, row)
 		l.later = append(l.later, func(name string) string {
 			return l.drawn.add(row, f.Properties, f.Geometry.Type, f.Geometry.Coordinates, name)
 		})

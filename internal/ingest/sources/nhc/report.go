@@ -100,11 +100,11 @@ var others = map[string]string{
 }
 
 // ignore counts a record that makes no report, for a reason in the table.
-func (p *parser) ignore(row string) {
+func (p *parser) ignore(record, row string) {
 	if others[row] == "" {
 		panic("no reason to ignore " + row)
 	}
-	p.Ignored++
+	p.Ignore(record, others[row])
 }
 
 // fix is the state of a storm at one time, from any form.

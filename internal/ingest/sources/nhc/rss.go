@@ -97,7 +97,7 @@ func (p *parser) xml(doc []byte) error {
 		return source.Errorf("more than %d items, expected a basin's RSS", maxItems)
 	case root == "kml":
 		p.Batch.Read++
-		p.ignore("outlook")
+		p.ignore("kml", "outlook")
 	}
 	// A basin's RSS either lists its storms or says that there are none.
 	p.whole = root == "rss" && (cyclones > 0 || quiet)
@@ -132,13 +132,13 @@ func (p *parser) item(it *item, i int, raw []byte) {
 	case strings.HasPrefix(title, "summary for"):
 		p.Reject(lenient.At(where), []byte(it.Title+"\n"+it.Description), "nhc:Cyclone: missing, expected one in "+lenient.ExcerptText(it.Title))
 	case strings.HasPrefix(title, strings.ToLower(noStorms)):
-		p.ignore("none")
+		p.ignore(where, "none")
 	case strings.Contains(title, "outlook"):
-		p.ignore("outlook")
+		p.ignore(where, "outlook")
 	case strings.Contains(title, "public advisory"), strings.Contains(title, "forecast adv"): // a forecast/advisory without its text
-		p.ignore("public")
+		p.ignore(where, "public")
 	default:
-		p.ignore("document")
+		p.ignore(where, "document")
 	}
 }
 

@@ -206,7 +206,6 @@ func says(raw []byte) bool { return len(raw) > 0 && raw[0] != 'f' && raw[0] != '
 type parser struct {
 	lenient.Batch
 	now     hazard.Instant
-	ignored map[string]int // number of records, by reason
 	// found holds the records of each incident and part, and order the incidents in the order of
 	// the document.
 	found map[string][]found
@@ -214,7 +213,7 @@ type parser struct {
 }
 
 func newParser(now hazard.Instant) parser {
-	return parser{now: now, ignored: map[string]int{}, found: map[string][]found{}, Batch: lenient.Batch{
+	return parser{now: now, found: map[string][]found{}, Batch: lenient.Batch{
 		Events: func(_ string, raw []byte) []string { return names(raw) },
 	}}
 }
@@ -247,7 +246,7 @@ func (p *parser) record(where func() string, raw []byte) {
 		p.Reject(lenient.At(key), raw, append(notes, err.Error())...)
 		return
 	case reason != "":
-		p.ignore(reason)
+		p.Ignore(key, reason)
 		return
 	}
 	source.Note(&r, append(notes, in.faults...)...)
@@ -256,12 +255,6 @@ func (p *parser) record(where func() string, raw []byte) {
 		p.order = append(p.order, id)
 	}
 	p.found[id] = append(p.found[id], found{r, sha256.Sum256(compact(raw))})
-}
-
-// ignore counts a record that is not a hazard, with the reason.
-func (p *parser) ignore(reason string) {
-	p.Ignored++
-	p.ignored[reason]++
 }
 
 // names returns the names of the fire in a record that is unreadable as a whole, or nil if they are
@@ -310,7 +303,7 @@ func (p *parser) conclude() {
 		}
 		r.Areas = areas
 		for range all[1:] {
-			p.ignore(repeated)
+			p.Ignore(r.Key, repeated)
 		}
 		p.Reports = append(p.Reports, r)
 		p.draw(&r)

@@ -79,14 +79,14 @@ func readBulletin(payload []byte, now hazard.Instant) (source.Batch, error) {
 	text := strings.ReplaceAll(strings.ReplaceAll(string(payload), "\r\n", "\n"), "\t", "        ")
 	b.Batch.Read = 1
 	if testForm.MatchString(text) {
-		b.Ignored++
+		b.Ignore("bulletin", "a test of the communication, not a bulletin")
 		return b.Done(), nil
 	}
 	lines := strings.Split(text, "\n")
 	parts := sections(lines)
 	expected, measured := parts["ESTIMATED TIMES OF ARRIVAL"], parts["TSUNAMI OBSERVATIONS"]
 	if expected == nil && measured == nil { // most of them: no wave is expected anywhere
-		b.Ignored++
+		b.Ignore("bulletin", "the bulletin has no table of arrivals or of measured waves; all else is in its CAP message")
 		return b.Done(), nil
 	}
 	issued, ok := issuedAt(lines)
@@ -103,7 +103,7 @@ func readBulletin(payload []byte, now hazard.Instant) (source.Batch, error) {
 	names := b.quake.windows()
 	switch {
 	case len(arrivals)+len(gauges) == 0:
-		b.Ignored++
+		b.Ignore("bulletin", "the tables of the bulletin have no place with an arrival or a measured wave")
 	case names == nil:
 		b.Reject(lenient.At("bulletin"), []byte(text), "PRELIMINARY EARTHQUAKE PARAMETERS: no ORIGIN TIME or no COORDINATES, so it is unknown which event the tables are about")
 	}

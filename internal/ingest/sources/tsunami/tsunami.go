@@ -67,7 +67,7 @@ func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 		case err != nil:
 			b.Reject(lenient.At(cmp.Or(hazard.CleanLine(m.Identifier), fmt.Sprintf("alerts/%d", i))), m.Raw, err.Error())
 		case len(reports) == 0:
-			b.Ignored++
+			b.Ignore(cmp.Or(hazard.CleanLine(m.Identifier), fmt.Sprintf("alerts/%d", i)), "not for the public: the status is not Actual, the scope is not Public, or it is an acknowledgment")
 		}
 		b.Reports = append(b.Reports, reports...)
 	}

@@ -1,6 +1,7 @@
 package vaac
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"regexp"
@@ -98,9 +99,7 @@ func (p *parser) advisory(where, text string) {
 	r, shapes, reason := p.report(values)
 	switch {
 	case reason != "":
-		p.Reject(lenient.At(where), []byte(text), reason)
-	case r == nil:
-		p.Ignored++
+		p.Decline(lenient.At(cmp.Or(values["ADVISORY NR"], where)), []byte(text), reason)
 	default:
 		p.Reports = append(p.Reports, *r)
 		p.Drawings = append(p.Drawings, source.Drawing{Key: r.Key, Part: "ash", Version: r.Version, Shapes: shapes})
@@ -121,7 +120,7 @@ func (p *parser) report(fields map[string]string) (r *hazard.Report, shapes []ha
 	category := hazard.Event
 	switch status := fields["STATUS"]; {
 	case strings.HasPrefix(status, "TEST"):
-		return nil, nil, ""
+		return nil, nil, source.Ignoring + "a test (STATUS)"
 	case strings.HasPrefix(status, "EXER"):
 		category = hazard.Exercise
 	}

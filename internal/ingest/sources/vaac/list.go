@@ -52,7 +52,7 @@ func (p *parser) list(text string) error {
 		case err != nil: // without the time, changes of the file would not be noticed
 			p.Reject(lenient.At(m[1]), []byte(m[0]), fmt.Sprintf("%q after the name, expected when it came, such as 30-Jul-2026 02:50", lenient.ExcerptText(m[2])))
 		case came < p.now.Add(-old):
-			p.Ignored++
+			p.Ignore(m[1], "the advisory is older than "+old.String()+": its ash is gone, or a later one is listed")
 		default:
 			p.Links = append(p.Links, source.Link{URL: m[1], ID: m[1] + " " + m[2], Updated: &came})
 		}
