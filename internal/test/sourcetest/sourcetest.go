@@ -697,6 +697,14 @@ func check(t testing.TB, b source.Batch, err error) {
 			t.Fatalf("%+v, want what is wrong with which record", r)
 		}
 	}
+	if len(b.Ignores) != min(b.Ignored, source.MaxIgnores) {
+		t.Fatalf("%d ignored, by %d rules", b.Ignored, len(b.Ignores))
+	}
+	for _, i := range b.Ignores {
+		if i.Record == "" || i.Rule == "" {
+			t.Fatalf("%+v, want which record is ignored by which rule", i)
+		}
+	}
 	for _, d := range b.Drawings {
 		if d.Key == "" || d.Part == "" {
 			t.Fatalf("a drawing of %q, part %q", d.Key, d.Part)

@@ -110,7 +110,7 @@ func (p *parser) record(m *Message, i int) {
 		p.Reject(lenient.At(record), m.Raw, f)
 	}
 	if len(reports) == 0 {
-		p.Ignored++
+		p.Ignore(record, cmp.Or(r.rule, "none of its info blocks makes a report"))
 		p.none = append(p.none, plain(hazard.CleanLine(m.Sender), hazard.CleanLine(m.Identifier)))
 	}
 	for _, report := range reports {
@@ -147,6 +147,7 @@ type reader struct {
 	// toItself means that a reference names the message itself, and so nothing.
 	toItself bool
 	faults   []string // unreadable parts of the message
+	rule     string   // why the message makes no report, if it makes none
 	// unplaced are the unreadable polygons and circles of areas that otherwise only have a name.
 	unplaced []string
 	doubts   []string
@@ -161,11 +162,13 @@ func (r *reader) read() ([]hazard.Report, error) {
 	m := r.m
 	admitted, err := m.Admit()
 	if err != nil || !admitted {
+		r.rule = "not for the public: the status is System, Test or Draft, the scope Restricted or Private, or it is an Ack or an Error"
 		return nil, err
 	}
 	category := hazard.Event
 	if is(m.Status, "Exercise") {
 		if !r.cfg.Exercises {
+			r.rule = "an exercise, and exercises of this source are not shown"
 			return nil, nil
 		}
 		category = hazard.Exercise
@@ -184,6 +187,7 @@ func (r *reader) read() ([]hazard.Report, error) {
 		return nil, err
 	}
 	if len(m.Information) == 0 && !cancel {
+		r.rule = "the message has no info block"
 		return nil, nil
 	}
 	if len(m.Information) > maxInfo {
@@ -195,6 +199,7 @@ func (r *reader) read() ([]hazard.Report, error) {
 		return nil, errors.New(r.faults[before])
 	}
 	if len(groups) == 0 && len(m.Information) > 0 {
+		r.rule = cmp.Or(r.rule, "no hazard by the tables of CAP events")
 		return nil, nil
 	}
 	if r.sent > r.now.Add(clockSkew) {
@@ -379,9 +384,11 @@ func (r *reader) complete(g *group) bool {
 	g.in = preferred(g.infos, r.cfg.Language)
 	k, guess := classify(g.infos)
 	if k.typ == "" {
+		r.rule = fmt.Sprintf("the event %q is no hazard by the tables", hazard.CleanLine(lenient.Cut(g.in.Event, maxID)))
 		return false
 	}
 	if m, _, ok := g.in.quake(); ok && k.typ == hazard.Earthquake && m < minQuake {
+		r.rule = fmt.Sprintf("an earthquake of magnitude %v, below %v", m, minQuake)
 		return false
 	}
 	g.kind = k

@@ -205,7 +205,7 @@ func says(raw []byte) bool { return len(raw) > 0 && raw[0] != 'f' && raw[0] != '
 
 type parser struct {
 	lenient.Batch
-	now     hazard.Instant
+	now hazard.Instant
 	// found holds the records of each incident and part, and order the incidents in the order of
 	// the document.
 	found map[string][]found

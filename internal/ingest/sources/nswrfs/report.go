@@ -63,7 +63,7 @@ func (f *feature) report(now hazard.Instant) (*hazard.Report, string) {
 	}
 	// Incidents of an unknown type are shown, and so is everything on which people must act.
 	if kind != "" && !slices.ContainsFunc(fires, func(f string) bool { return strings.EqualFold(f, kind) }) && severity < hazard.Watch {
-		return nil, ""
+		return nil, source.Ignoring + "the type is not a fire, and the level is below Watch and Act"
 	}
 	updated, err := time.Parse("2/1/2006 3:04:05 PM", strings.TrimSpace(p.PubDate))
 	at := hazard.At(updated)

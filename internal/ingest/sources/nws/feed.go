@@ -232,7 +232,7 @@ func (p *parser) record(where func() string, raw []byte) {
 		s.clash = true
 	}
 	if len(m.reports) == 0 {
-		p.Ignored++
+		p.Ignore(f.Properties.ID, m.rule)
 	}
 	for _, r := range m.reports {
 		at := len(p.Reports)

@@ -32,6 +32,7 @@ const (
 type message struct {
 	sent    hazard.Instant
 	reports []hazard.Report // empty if it is not a hazard by the table, or not public
+	rule    string          // why there are none
 }
 
 // read returns the reports of a message: one, or one per VTEC string. notes describe parts that are
@@ -51,16 +52,19 @@ func read(f *feature, notes []string, now hazard.Instant) (message, error) {
 	case strings.EqualFold(al.Status, "Exercise"):
 		category = hazard.Exercise
 	case is(al.Status, "System", "Test", "Draft"):
+		m.rule = "the status is System, Test or Draft: not for the public"
 		return m, nil
 	default:
 		return m, fmt.Errorf("properties/status: %.40q, expected Actual, Exercise, System, Test or Draft", al.Status)
 	}
 	if al.Scope != "" && !is(al.Scope, "Public") {
+		m.rule = "the scope is not Public"
 		return m, nil
 	}
 	switch {
 	case is(al.MessageType, "Alert", "Update", "Cancel"):
-	case is(al.MessageType, "Ack", "Error"): // messages between systems
+	case is(al.MessageType, "Ack", "Error"):
+		m.rule = "an Ack or an Error: a message between systems"
 		return m, nil
 	default: // an unknown type must not hide a warning
 		r.note("properties/messageType: %.40q, expected Alert, Update, Cancel, Ack or Error", al.MessageType)
@@ -70,6 +74,7 @@ func read(f *feature, notes []string, now hazard.Instant) (message, error) {
 		return m, fmt.Errorf("properties/event: %.40q, expected the name of an event", al.Event)
 	}
 	if len(speaks) == 0 {
+		m.rule = fmt.Sprintf("%.80q is no hazard by the table of events, or its VTEC string is a test, experimental or routine", al.Event)
 		return m, nil
 	}
 	common := r.common(f, t)
