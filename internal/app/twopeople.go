@@ -18,12 +18,8 @@ func (s *Service) twoPeople() *edit.TwoPeople {
 }
 
 // reach returns whom a hazard reaches: the people in its areas, counted as for any hazard, and its
-// subscribers.
+// subscribers. If the population data is damaged, the number of people is not known.
 func (s *Service) reach(ctx context.Context, h *hazard.Hazard, areas []hazard.Area) (r edit.Reach, err error) {
-	grid, err := s.people.Grid()
-	if err != nil {
-		return r, err
-	}
 	var where []population.Area
 	var shapes []geo.Shape
 	for _, a := range areas {
@@ -33,9 +29,14 @@ func (s *Service) reach(ctx context.Context, h *hazard.Hazard, areas []hazard.Ar
 		}
 		where, shapes = append(where, population.Area{Role: a.Role, Shape: shape}), append(shapes, shape)
 	}
-	counted, err := population.Expose(grid, h.ExposureKey(), where, nil, h.Longitude, h.Latitude)
+	grid, err := s.people.Grid()
+	var counted *hazard.Exposure
+	if err == nil {
+		counted, err = population.Expose(grid, h.ExposureKey(), where, nil, h.Longitude, h.Latitude)
+	}
 	if err != nil {
-		return r, err
+		s.cfg.Logger.Warn("the people that an editor's hazard reaches cannot be counted", "error", err)
+		counted = &hazard.Exposure{Of: h.ExposureKey(), Why: hazard.WhyDamaged}
 	}
 	told := *h
 	told.Exposure = counted
@@ -44,4 +45,14 @@ func (s *Service) reach(ctx context.Context, h *hazard.Hazard, areas []hazard.Ar
 	}
 	r.Subscribers, err = s.notify.Reach(ctx, &told, shapes)
 	return r, err
+}
+
+// counting reports whether people are counted now: it is not turned off, and there is population
+// data that can be read.
+func (s *Service) counting() bool {
+	if s.cfg.NoExposure {
+		return false
+	}
+	_, err := s.people.Grid()
+	return err == nil
 }

@@ -29,6 +29,7 @@ const (
 	WhyNoArea    = "no area is known, only a point or a line"
 	WhyNoPlace   = "only a region or country is known"
 	WhyIntricate = "the area is too intricate to count in"
+	WhyDamaged   = "the area or the population data is damaged"
 )
 
 // Estimate is a number of people, with a low and a high estimate.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -20,6 +21,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hazardd/hazardd/internal/app"
+	"github.com/hazardd/hazardd/internal/atlas/population"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/store"
 	"github.com/hazardd/hazardd/internal/store/sqlite/pagesum"
@@ -706,5 +708,19 @@ func TestWhatIsDamagedCanBeEnded(t *testing.T) {
 				t.Errorf("%s", a.Body)
 			}
 		})
+	}
+}
+
+// Damaged population data stops no editor: how many people it reaches is not known, so a second
+// person decides (finding R3).
+func TestAnEditorWritesBesideDamagedPopulationData(t *testing.T) {
+	data := t.TempDir()
+	if err := os.WriteFile(filepath.Join(data, population.FileName), []byte("no grid"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := start(t, func(c *app.Config) { c.DataDir, c.ApprovePeople = data, 1000 })
+	h := `{"hazard_Name":"Flood","type_ID":"FLOOD","severity_ID":"WATCH","latitude":-1.3,"longitude":36.8,"area":{"type":"Polygon","coordinates":[[[36.7,-1.4],[36.9,-1.4],[36.9,-1.2],[36.7,-1.2],[36.7,-1.4]]]}}`
+	if a := s.do("red", "POST", "/hazards", h); a.Status != http.StatusAccepted {
+		t.Errorf("%d %s", a.Status, a.Body)
 	}
 }

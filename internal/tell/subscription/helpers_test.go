@@ -71,7 +71,7 @@ func (b *bed) service() *Service {
 		b.t.Fatal(err)
 	}
 	return New(Config{Store: b.store, Tail: follow.New(b.store.Log, lists{}, clock.Now, follow.Memory, slog.New(slog.DiscardHandler)), Key: key, Sender: b.net,
-		Links: true, BaseURL: base, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Text: func(n message.Notice) string { return string(n.Kind) },
+		Counting: func() bool { return false }, Links: true, BaseURL: base, Now: time.Now, Logger: slog.New(slog.DiscardHandler), Text: func(n message.Notice) string { return string(n.Kind) },
 		Standing: func(user string) (auth.Role, []int64, bool) {
 			role, ok := b.people[user]
 			return role, b.members[user], ok

@@ -34,7 +34,7 @@ func (s *Service) plan(ctx context.Context, box store.Mailbox, b burst) (*plan, 
 	if err != nil {
 		return nil, err
 	}
-	r := &recipient{box: box, sub: sub, ownerActive: true, counting: s.Counting, storm: s.Storm, burst: b}
+	r := &recipient{box: box, sub: sub, ownerActive: true, counting: s.Counting(), storm: s.Storm, burst: b}
 	if sub.Owner != "" {
 		_, _, r.ownerActive = s.Standing(sub.Owner)
 	}

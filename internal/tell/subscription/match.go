@@ -193,10 +193,10 @@ func (q *queue) notices(ctx context.Context, c *hazard.Change) ([]store.Notice, 
 	if err != nil {
 		return nil, err
 	}
-	began := time.Now()
+	began, counting := time.Now(), q.Counting()
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	list := q.index.notices(c, a, q.Counting, now)
+	list := q.index.notices(c, a, counting, now)
 	q.measures.matched.Observe(time.Since(began).Seconds())
 	return list, nil
 }
@@ -329,10 +329,11 @@ func (s *Service) Reach(ctx context.Context, h *hazard.Hazard, areas []geo.Shape
 	if err != nil {
 		return 0, err
 	}
+	counting := s.Counting()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.index.near(shapes, assets, func(slot *slot) {
-		if slot.criteria.match(h, s.Counting) {
+		if slot.criteria.match(h, counting) {
 			n++
 		}
 	})

@@ -57,8 +57,8 @@ type Config struct {
 	// Authority returns who reports a hazard: the title of its source or of its editors'
 	// organization; may be nil.
 	Authority func(*hazard.Hazard) string
-	// Counting means that people are counted, so that every hazard will have a count.
-	Counting bool
+	// Counting reports whether people are counted now, so that every hazard will have a count.
+	Counting func() bool
 	// Links means that the service has a public address for links: BaseURL, without a trailing
 	// slash.
 	Links   bool

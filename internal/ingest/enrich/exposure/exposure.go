@@ -136,7 +136,8 @@ func (c Config) pass(ctx context.Context, checked map[int64]checkedState) (int, 
 				return 0, err
 			}
 			c.Log.Warn("cannot count the people of a hazard", "hazard", h.ID, "error", err) // the other hazards are still counted
-			continue
+			// It is not known, and that is a result: who waits for a number of people is told.
+			e = &hazard.Exposure{Of: h.ExposureKey(), Grid: grid.ID, Why: hazard.WhyDamaged, Method: grid.Name, Year: grid.Year}
 		}
 		counted[h.ID] = e
 	}
