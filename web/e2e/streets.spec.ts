@@ -137,7 +137,7 @@ test("the dark map has streets too", { tag: "@slow" }, async ({ page }) => {
 });
 
 // The archive is at an address that the browser reads by ranges; the page's policy names its host alone.
-base("an archive elsewhere is read by the browser", { tag: "" }, async ({ page, watch: _ }) => {
+base("an archive elsewhere is read by the browser", { tag: "@slow" }, async ({ page, watch: _ }) => {
   const bytes = city();
   const asked: string[] = [];
   const host = createServer((q, a) => {
