@@ -347,7 +347,7 @@ func Derive(parts []Report, now Instant) EventState {
 	for _, i := range counted {
 		p := parts[i]
 		state.End = max(state.End, p.endAt())
-		state.Open = state.Open || p.Ended == "" && (p.Open || p.Listed != nil)
+		state.Open = state.Open || !over && p.Ended == "" && (p.Open || p.Listed != nil)
 		head.Areas = append(head.Areas, p.Areas...)
 		head.Notes = addNotes(head.Notes, p.Notes)
 		head.Measurements = worst(head.Measurements, p.Measurements)

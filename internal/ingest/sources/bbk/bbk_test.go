@@ -56,18 +56,41 @@ const list = `[{"id":"mow.DE-NW-K-SE080-20260920-80-000","version":2,"startDate"
 
 func TestAListLeadsToItsWarnings(t *testing.T) {
 	b := parse(t, list)
-	if len(b.Links) != 2 || len(b.Rejects) != 2 || b.Read != 4 || b.Whole {
+	if len(b.Links) != 2 || len(b.Rejects) != 2 || b.Read != 4 || b.Whole || b.Lasting != nil {
 		t.Fatalf("%+v", b)
 	}
-	if l := b.Links[0]; l.URL != "https://warnung.bund.de/api31/warnings/mow.DE-NW-K-SE080-20260920-80-000.json" || l.ID != "mow.DE-NW-K-SE080-20260920-80-000 2" ||
+	if l := b.Links[0]; l.URL != "https://warnung.bund.de/api31/warnings/mow.DE-NW-K-SE080-20260920-80-000.json" || l.ID != "id:mow.DE-NW-K-SE080-20260920-80-000 2" ||
 		l.Updated.String() != "2026-09-20T12:02:18.000Z" || l.Expires.String() != "2026-09-21T12:02:18.000Z" {
 		t.Errorf("%+v", l)
 	}
-	if l := b.Links[1]; l.ID != "lhp.HOCHWASSERZENTRALEN.DE.NW" || l.Updated != nil {
+	if l := b.Links[1]; l.ID != "id:lhp.HOCHWASSERZENTRALEN.DE.NW" || l.Updated != nil {
 		t.Errorf("%+v", l)
 	}
-	if b := parse(t, string(recordings.Read(t, "feeds/bbk/dashboard-20260919.json"))); len(b.Links) != 1 || !strings.HasPrefix(b.Links[0].ID, "dwd.2.49.0.0.276.") {
+	if b := parse(t, string(recordings.Read(t, "feeds/bbk/dashboard-20260919.json"))); len(b.Links) != 1 || !strings.HasPrefix(b.Links[0].ID, "id:dwd.2.49.0.0.276.") {
 		t.Errorf("the dashboard: %+v", b)
+	}
+}
+
+// The list of MoWaS holds what is in force, and nothing else. Of the other lists that is not known.
+func TestTheListOfMoWaSIsWhole(t *testing.T) {
+	for name, tt := range map[string]struct {
+		list  string
+		whole bool
+		names []string
+	}{
+		"MoWaS":          {`[{"id":"mow.A-1"},{"id":"mow.B-1"}]`, true, []string{"id:mow.A-1", "id:mow.B-1"}},
+		"none":           {`[]`, true, []string{}},
+		"others":         {`[{"id":"dwd.A-1"}]`, false, nil},
+		"both":           {`[{"id":"mow.A-1"},{"id":"dwd.A-1"}]`, false, nil},
+		"with a bad one": {`[{"id":"mow.A-1"},{"id":"../x"}]`, false, nil},
+	} {
+		if b := parse(t, tt.list); b.Whole != tt.whole || !slices.Equal(b.Lasting, tt.names) || (b.Lasting == nil) != (tt.names == nil) {
+			t.Errorf("%s: whole %t, lasting %q", name, b.Whole, b.Lasting)
+		}
+	}
+	r := parse(t, string(warning0(t))).Reports[0]
+	if !slices.Contains(r.Aliases, "id:mow.DE-SL-SB-SE035-20260920-35-100") || !lasts(r.Key, r.Start, now) || lasts("de-sl-sb-se035,dwd.A-1,2026-09-20T14:02:18Z", r.Start, now) {
+		t.Errorf("%q, %q", r.Key, r.Aliases)
 	}
 }
 

@@ -64,7 +64,7 @@ func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 			b.Reject(where, raw, append(notes, "id: "+lenient.ExcerptText(e.ID)+", expected the name of a warning such as mow.DE-SL-SB-SE035-20260920-35-001")...)
 			return
 		}
-		link := source.Link{URL: address(id, ".json"), ID: id}
+		link := source.Link{URL: address(id, ".json"), ID: listedName(id)}
 		if e.Version.Known { // a new version is a new document
 			link.ID += " " + e.Version.Said()
 		}
@@ -73,9 +73,15 @@ func Parse(payload []byte, now hazard.Instant) (source.Batch, error) {
 		b.Listed = append(b.Listed, listedName(id))
 		whole = whole && strings.HasPrefix(id, mowas)
 	})
-	b.Whole = err == nil && whole
-	return b.Done(), err
+	list := b.Done()
+	if list.Whole = err == nil && whole && len(list.Rejects) == 0; list.Whole {
+		list.Lasting = append([]string{}, list.Listed...)
+	}
+	return list, err
 }
+
+// lasts reports whether a warning is over when the list of MoWaS no longer names it.
+func lasts(event string, _, _ hazard.Instant) bool { return strings.Contains(event, ","+mowas) }
 
 // listedName returns the name of a warning in the lists, which know only its id.
 func listedName(id string) string { return "id:" + id }

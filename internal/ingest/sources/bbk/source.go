@@ -17,10 +17,11 @@ const api = "https://warnung.bund.de/api31/"
 // publishers are the publishers whose lists are read, as written in addresses.
 var publishers = []string{"mowas", "katwarn", "biwapp", "police", "lhp", "dwd"}
 
-// lists is what the list of MoWaS means. Its warnings have no end of their own, so they outlast a
+// lists is what the list of MoWaS means; that its warnings are over when it no longer names them is
+// said by lasts, since this is not known of others. They have no end of their own, so they outlast a
 // silence of the server for a day.
 var lists = source.Lists{
-	InForce: source.Yes, Complete: source.Yes, Silence: 24 * time.Hour,
+	InForce: source.Yes, Silence: 24 * time.Hour,
 	Identity: "references", NoEnd: "it lasts until the list drops it (MoWaS); 24 h from its issue (others)",
 	Cite: "MoWaS: github.com/jdemaeyer/brightsky issue 198 and seevee/cap_alerts; the recordings hold no end but in a Cancel. Of the other publishers' lists nothing is known",
 }
@@ -30,7 +31,8 @@ var lists = source.Lists{
 func Source() source.Source {
 	var feeds []source.Feed
 	for _, p := range publishers {
-		feeds = append(feeds, source.Feed{URL: api + p + "/mapData.json", Every: 2 * time.Minute, MaxBytes: 8 << 20})
+		// Only the list of MoWaS is known to hold what is in force.
+		feeds = append(feeds, source.Feed{URL: api + p + "/mapData.json", Every: 2 * time.Minute, MaxBytes: 8 << 20, Messages: p != "mowas"})
 	}
 	return source.Source{
 		Name: Name, Title: "BBK warnings (NINA)", Parse: Parse, Feeds: feeds, Warns: true,
@@ -42,6 +44,7 @@ func Source() source.Source {
 		Coverage: []source.Coverage{{Role: source.RoleResponsible, Countries: []string{"DE"},
 			Cite: "Zivilschutz- und Katastrophenhilfegesetz (ZSKG), section 6: the federation and the states warn the population by MoWaS"}},
 		Lists:    lists,
+		Lasts:    lasts,
 		Lives:    cap.Lives,
 		PlaceURL: PlaceURL, ParsePlace: ParsePlace, PlaceCodes: "BBK",
 		Places: func(kept source.Kept) source.Places { return places{kept} },
