@@ -75,6 +75,9 @@ func TestTheCases(t *testing.T) {
 				}
 			},
 		},
+		"bbk_listed_3_days": {
+			want: map[string][]string{"2026-09-03T12:00:00Z": {"WATCH active Trinkwasser abkochen - Siersburg"}, "": {"WATCH active Trinkwasser abkochen - Siersburg"}},
+		},
 		"bmkg_tsunami": {
 			want: map[string][]string{
 				"2026-02-10T06:00:00Z": {"WARNING active M 7.6 Earthquake - 20 km Tenggara DENPASAR-BALI", "WARNING active Tsunami possible - M 7.6 Earthquake - 20 km Tenggara DENPASAR-BALI"},

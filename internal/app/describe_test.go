@@ -215,6 +215,9 @@ func endsTable(all []source.Source) string {
 		} else if l.Complete == source.Yes {
 			absence = "has ended"
 		}
+		if s.Lasts != nil {
+			absence += "; of some events it has ended, after 2 lists"
+		}
 		if s.Missing != nil {
 			absence = "is asked about"
 		}

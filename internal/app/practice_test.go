@@ -3,6 +3,7 @@ package app
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
+	"github.com/hazardd/hazardd/internal/ingest/poll"
 	"github.com/hazardd/hazardd/internal/ingest/sources/cap"
 	"github.com/hazardd/hazardd/internal/ingest/sources/official"
 	"github.com/hazardd/hazardd/internal/store"
@@ -199,5 +201,95 @@ func TestWarningsOfAnUnknownSenderMayBeOne(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("%v %s: %q, want %q", h.Severity, h.Name, got, want)
 		}
+	}
+}
+
+// What the list of a sender drops is over, if that is known of the sender, and what it holds goes on.
+func TestWhatASendersListDropsIsOver(t *testing.T) {
+	mowas := `{"identifier":"mow.A-20261121-000","sender":"DE-X","sent":"2026-11-21T09:00:00+00:00","status":"Actual","msgType":"Alert","scope":"Public",` +
+		`"info":[{"language":"de","category":["Infra"],"event":"Gefahreninformation","urgency":"Immediate","severity":"Severe","certainty":"Observed","headline":"Trinkwasser abkochen","area":[{"areaDesc":"Siersburg"}]}]}`
+	dwd := strings.NewReplacer("mow.A", "dwd.B", "Trinkwasser abkochen", "Sturm").Replace(mowas)
+	fmi := strings.NewReplacer("<identifier>1<", "<identifier>2.49.0.1.246.0.0.1<", "2026-11-22T09:00:00", "2026-11-23T09:00:00").Replace(practiceAlert("1", "2026-11-21T09:00:00+00:00", "Severe", "A"))
+	index := func(ids ...string) string {
+		text := "<rss><channel>"
+		for _, id := range ids {
+			text += "<item><guid>" + id + "</guid><link>https://alerts.fmi.fi/cap/" + id + ".cap</link></item>"
+		}
+		return text + "</channel></rss>"
+	}
+	const nina, rss = "https://warnung.bund.de/api31/", "https://alerts.fmi.fi/cap/feed/rss_en-GB.rss"
+	const list, none = `[{"id":"mow.A-20261121-000"}]`, "[]"
+	type step struct {
+		after   time.Duration // since 09:30
+		feed    string        // or the name of the source, for a document
+		payload string
+		want    string // what is active then
+	}
+	for name, steps := range map[string][]step{
+		"MoWaS": {
+			{0, nina + "mowas/mapData.json", list, ""},
+			{time.Second, "bbk", mowas, "Trinkwasser"},
+			{2 * time.Second, "bbk", dwd, "Sturm, Trinkwasser"},
+			{time.Minute, nina + "katwarn/mapData.json", none, "Sturm, Trinkwasser"},
+			{20 * time.Minute, nina + "katwarn/mapData.json", none, "Sturm, Trinkwasser"},
+			{22 * time.Hour, nina + "mowas/mapData.json", list, "Sturm, Trinkwasser"},
+			{40 * time.Hour, nina + "mowas/mapData.json", list, "Trinkwasser"}, // that of the weather service had no list, and no end
+			{60 * time.Hour, nina + "mowas/mapData.json", list, "Trinkwasser"},
+			{61 * time.Hour, nina + "mowas/mapData.json", none, "Trinkwasser"},
+			{62 * time.Hour, nina + "mowas/mapData.json", none, ""},
+			{63 * time.Hour, nina + "mowas/mapData.json", list, "Trinkwasser"}, // it is listed again
+		},
+		"a silent server": {
+			{0, nina + "mowas/mapData.json", list, ""},
+			{time.Second, "bbk", mowas, "Trinkwasser"},
+			{2 * time.Hour, nina + "mowas/mapData.json", list, "Trinkwasser"},
+			{46 * time.Hour, nina + "katwarn/mapData.json", none, "Trinkwasser"},
+			{90 * time.Hour, nina + "katwarn/mapData.json", none, ""},
+		},
+		"FMI": {
+			{0, rss, index("2.49.0.1.246.0.0.1"), ""},
+			{time.Second, "fi-fmi-en", fmi, "Bushfire"},
+			{time.Hour, rss, index("2.49.0.1.246.0.0.1", "2.49.0.1.246.0.0.2"), "Bushfire"},
+			{2 * time.Hour, rss, index("2.49.0.1.246.0.0.2"), "Bushfire"},
+			{3 * time.Hour, rss, index("2.49.0.1.246.0.0.2"), ""},
+		},
+		"FMI under other names": {
+			{0, rss, index("wind-1"), ""},
+			{time.Second, "fi-fmi-en", fmi, "Bushfire"},
+			{2 * time.Hour, rss, index("wind-2"), "Bushfire"},
+			{3 * time.Hour, rss, index("wind-2"), "Bushfire"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			known := BuiltIn()
+			s, err := store.Open(t.Context(), datadir.Empty(t), "sqlite:?synchronous=off")
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = s.Close() })
+			replay := poll.NewReplay(s, known.Intake(s), hazard.MinInstant, slog.New(slog.DiscardHandler))
+			r := &practiceRun{t: t, store: s}
+			for i, step := range steps {
+				src, feed, err := known.FindFeed(step.feed)
+				if err != nil {
+					t.Fatal(err)
+				}
+				at := hazard.At(time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC).Add(step.after))
+				if _, err := replay.Take(t.Context(), &src, feed, []byte(step.payload), nil, at); err != nil {
+					t.Fatal(err)
+				}
+				var got []string
+				for _, h := range r.hazards() {
+					if h.ActiveAt(at) {
+						word, _, _ := strings.Cut(h.Name, " ")
+						got = append(got, word)
+					}
+				}
+				slices.Sort(got)
+				if text := strings.Join(got, ", "); text != step.want {
+					t.Errorf("step %d: %q active, want %q", i, text, step.want)
+				}
+			}
+		})
 	}
 }

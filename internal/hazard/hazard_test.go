@@ -364,12 +364,12 @@ func TestCeil(t *testing.T) {
 
 // What a list held, and no list has held any more for too long, ends by itself then.
 func TestWhatAListHeldEndsWhenNoListIsRead(t *testing.T) {
-	until := Instant(48 * 3_600_000)
-	p := Report{Source: "a", Key: "k", Part: "p", Version: 1, Name: "n", Type: Flood, Severity: Watch, LifeMS: 3_600_000, Listed: &until}
-	if s := Derive([]Report{p}, until-1); !s.Open || s.Over() != until {
+	until := hazard.Instant(48 * 3_600_000)
+	p := hazard.Report{Source: "a", Key: "k", Part: "p", Version: 1, Name: "n", Type: hazard.Flood, Severity: hazard.Watch, LifeMS: 3_600_000, Listed: &until}
+	if s := hazard.Derive([]hazard.Report{p}, until-1); !s.Open || s.Over() != until {
 		t.Errorf("before: open %t, over at %v", s.Open, s.Over())
 	}
-	if s := Derive([]Report{p}, until); s.Open || s.Over() > until {
+	if s := hazard.Derive([]hazard.Report{p}, until); s.Open || s.Over() > until {
 		t.Errorf("then: open %t, over at %v", s.Open, s.Over())
 	}
 }

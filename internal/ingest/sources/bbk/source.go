@@ -23,7 +23,7 @@ var publishers = []string{"mowas", "katwarn", "biwapp", "police", "lhp", "dwd"}
 var lists = source.Lists{
 	InForce: source.Yes, Silence: 24 * time.Hour,
 	Identity: "references", NoEnd: "it lasts until the list drops it (MoWaS); 24 h from its issue (others)",
-	Cite: "MoWaS: github.com/jdemaeyer/brightsky issue 198 and seevee/cap_alerts; the recordings hold no end but in a Cancel. Of the other publishers' lists nothing is known",
+	Cite: "MoWaS, of which absent is over, too: github.com/jdemaeyer/brightsky issue 198 and seevee/cap_alerts; the recordings hold no end but in a Cancel. Of the other publishers' lists nothing is known",
 }
 
 // Source describes the source. The app polls the lists every five minutes; the servers allow every
