@@ -172,7 +172,7 @@ func (s *Service) meet(ctx context.Context, id Identity, by Actor, now hazard.In
 	key := identity{id.Issuer, id.Subject}
 	u := s.current.Load().known[key]
 	if u == nil { // another node may have just added the user
-		v, err := s.store.AuthVersion(ctx)
+		v, err := s.store.Version(ctx)
 		if err == nil && v != s.current.Load().version {
 			err = s.Reload(ctx)
 		}

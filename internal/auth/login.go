@@ -94,7 +94,7 @@ func (s *Service) latest(ctx context.Context, a *attempt) *picture {
 	if !a.alone {
 		ctx, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
-		v, err := s.store.AuthVersion(ctx)
+		v, err := s.store.Version(ctx)
 		if err == nil && v != s.current.Load().version {
 			err = s.Reload(ctx)
 		}

@@ -134,7 +134,7 @@ func New(store Store, cfg Config) *Service {
 func (s *Service) Reload(ctx context.Context) error {
 	s.reloading.Lock()
 	defer s.reloading.Unlock()
-	d, err := s.store.LoadAuth(ctx)
+	d, err := s.store.Load(ctx)
 	if err != nil {
 		return fmt.Errorf("load users and keys: %w", err)
 	}
@@ -152,7 +152,7 @@ func (s *Service) Poll(ctx context.Context, now hazard.Instant) error {
 	if err := s.writeUses(ctx, now); err != nil {
 		return err
 	}
-	v, err := s.store.AuthVersion(ctx)
+	v, err := s.store.Version(ctx)
 	if err != nil {
 		return fmt.Errorf("version of users and keys: %w", err)
 	}

@@ -99,7 +99,7 @@ func TestTheLastUseOfAServiceTokenIsWrittenOnceAMinute(t *testing.T) {
 	_, text, err := s.CreateServiceToken(t.Context(), auth.Actor{}, "grafana", "", auth.ScopeMetrics, t0)
 	must(t, err)
 	used := func() hazard.Instant {
-		d, err := store.LoadAuth(t.Context())
+		d, err := store.Load(t.Context())
 		must(t, err)
 		return d.ReadKeys[0].Used
 	}

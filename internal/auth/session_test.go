@@ -316,10 +316,10 @@ func TestPollHealsAPictureThatTheVersionDoesNotTellOf(t *testing.T) {
 // oneVersion is a store whose version never changes.
 type oneVersion struct{ *authtest.Store }
 
-func (*oneVersion) AuthVersion(context.Context) (int64, error) { return 7, nil }
+func (*oneVersion) Version(context.Context) (int64, error) { return 7, nil }
 
-func (s *oneVersion) LoadAuth(ctx context.Context) (auth.Data, error) {
-	d, err := s.Store.LoadAuth(ctx)
+func (s *oneVersion) Load(ctx context.Context) (auth.Data, error) {
+	d, err := s.Store.Load(ctx)
 	d.Version = 7
 	return d, err
 }

@@ -20,13 +20,13 @@ import (
 // ids all their bits. The store does not check references between rows (a user's organizations, a
 // session's user).
 type Store interface {
-	// AuthVersion returns a number that changes whenever a user, an organization, a key or a
+	// Version returns a number that changes whenever a user, an organization, a key or a
 	// revocation is written. While it is unchanged, the data loaded with it is up to date.
-	AuthVersion(ctx context.Context) (int64, error)
+	Version(ctx context.Context) (int64, error)
 
-	// LoadAuth returns all data as of one moment, with the version of that moment: users by name,
+	// Load returns all data as of one moment, with the version of that moment: users by name,
 	// organizations by id, keys by Created and then ID, revocations in any order.
-	LoadAuth(ctx context.Context) (Data, error)
+	Load(ctx context.Context) (Data, error)
 
 	// CreateUser adds a user. It returns hazard.ErrConflict if the name exists.
 	CreateUser(ctx context.Context, u User, a Audit) error

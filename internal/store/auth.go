@@ -18,22 +18,22 @@ import (
 	"github.com/hazardd/hazardd/internal/store/sqlc"
 )
 
-func (a *Accounts) AuthVersion(ctx context.Context) (int64, error) {
+func (a *Accounts) Version(ctx context.Context) (int64, error) {
 	n, err := a.readQ.Counter(ctx, "auth")
 	return n, storeError(err)
 }
 
-func (a *Accounts) LoadAuth(ctx context.Context) (auth.Data, error) {
+func (a *Accounts) Load(ctx context.Context) (auth.Data, error) {
 	tx, err := a.read.BeginTx(ctx, a.database.snapshot())
 	if err != nil {
 		return auth.Data{}, storeError(err)
 	}
 	defer func() { _ = rollback(tx) }()
-	d, err := loadAuth(ctx, a.readQ.WithTx(tx))
+	d, err := loadAccounts(ctx, a.readQ.WithTx(tx))
 	return d, storeError(err)
 }
 
-func loadAuth(ctx context.Context, q *sqlc.Queries) (d auth.Data, err error) {
+func loadAccounts(ctx context.Context, q *sqlc.Queries) (d auth.Data, err error) {
 	if d.Version, err = q.Counter(ctx, "auth"); err != nil {
 		return d, err
 	}

@@ -368,7 +368,7 @@ func migrationGoesOnThoughTheSourceHasChanged(t *testing.T, from *source, to pla
 		t.Fatal("it was not interrupted")
 	}
 	unopened(t, to, "migrate")
-	if _, err := s.Accounts.LoadAuth(t.Context()); err != nil {
+	if _, err := s.Accounts.Load(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for _, id := range []int64{1, 2, 3} { // some exist already, and one is new

@@ -55,8 +55,8 @@ func (s *Store) begin(ctx context.Context) (end func(), err error) {
 	return s.mu.Unlock, nil
 }
 
-// AuthVersion implements auth.Store.
-func (s *Store) AuthVersion(ctx context.Context) (int64, error) {
+// Version implements auth.Store.
+func (s *Store) Version(ctx context.Context) (int64, error) {
 	end, err := s.begin(ctx)
 	if err != nil {
 		return 0, err
@@ -65,8 +65,8 @@ func (s *Store) AuthVersion(ctx context.Context) (int64, error) {
 	return s.version, nil
 }
 
-// LoadAuth implements auth.Store.
-func (s *Store) LoadAuth(ctx context.Context) (auth.Data, error) {
+// Load implements auth.Store.
+func (s *Store) Load(ctx context.Context) (auth.Data, error) {
 	end, err := s.begin(ctx)
 	if err != nil {
 		return auth.Data{}, err
@@ -128,7 +128,7 @@ func (s *Store) putUser(u auth.User) {
 	s.users[u.Name] = u
 }
 
-// wrote completes a write that changes AuthVersion.
+// wrote completes a write that changes Version.
 func (s *Store) wrote(ctx context.Context, a auth.Audit) {
 	s.version++
 	s.audit(ctx, a)

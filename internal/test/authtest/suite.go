@@ -111,12 +111,12 @@ func plain(v any) any {
 
 func load(t *testing.T, s auth.Store) auth.Data {
 	t.Helper()
-	d, err := s.LoadAuth(t.Context())
+	d, err := s.Load(t.Context())
 	must(t, err)
-	v, err := s.AuthVersion(t.Context())
+	v, err := s.Version(t.Context())
 	must(t, err)
 	if v != d.Version {
-		t.Errorf("AuthVersion %d, LoadAuth has %d", v, d.Version)
+		t.Errorf("Version %d, Load has %d", v, d.Version)
 	}
 	return d
 }
