@@ -180,13 +180,13 @@ func (r *Report) Hold(at Instant, patience time.Duration) {
 	}
 }
 
-// Drop ends a message that its source has deleted or no longer lists, as of now. A message whose
-// stated end has come expired then. An empty reason means that only the list no longer holds it.
+// Drop ends a message that its source has deleted or no longer lists, as of now. A message that was
+// listed past its stated end expired then. An empty reason means that only the list no longer holds it.
 func (r *Report) Drop(reason EndReason, now Instant) {
 	switch {
 	case reason == "":
 		r.Listed = nil
-	case r.End != nil && *r.End <= now:
+	case r.Listed != nil && r.End != nil && *r.End <= now:
 		r.Ended, r.EndedAt = EndExpired, new(*r.End)
 	default:
 		r.Ended, r.EndedAt = reason, &now

@@ -17,6 +17,7 @@ const maxPast = 7 * 24 * time.Hour
 type event struct {
 	key      string             // its name
 	inHazard bool               // it belongs to a hazard
+	active   bool               // that hazard was active before the batch
 	parts    []hazard.Report    // the latest stored report of each part; one without a name was superseded and stripped
 	refs     []string           // its names at other sources; only if a report may add some to a stripped part
 	shapes   []hazard.ShapesRef // its stored drawings
@@ -77,11 +78,17 @@ func decide(e *event, now hazard.Instant, opts Options) (d decision) {
 	}
 	d.shapes = mergeShapes(e.shapes, e.drawings)
 	d.drew = !slices.Equal(d.shapes, e.shapes)
-	if e.inHazard && !d.changed && !d.drew && !e.renamed && !opts.Again {
+	news := d.changed || d.drew || e.renamed || opts.Again
+	if e.inHazard && !news && e.active {
 		d.outcome = unchanged
 		return d
 	}
 	d.state = hazard.Derive(d.parts, now)
+	// What is repeated and is not past its end goes on, though a wrong clock has ended it.
+	if e.inHazard && !news && (d.state.Ended != "" || d.state.Over() <= now) {
+		d.outcome = unchanged
+		return d
+	}
 	d.state.Head.Key, d.state.Shapes = e.key, shown(d.shapes)
 	// If one of several reports is not slight, the event creates a hazard, as it would in two
 	// payloads.

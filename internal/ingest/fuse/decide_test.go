@@ -114,7 +114,7 @@ func TestDecide(t *testing.T) {
 			outcome: counted, saves: []int64{2}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tt.in.key = "e1"
+			tt.in.key, tt.in.active = "e1", tt.in.inHazard
 			if tt.in.held == nil {
 				tt.in.held = make([]bool, len(tt.in.reports))
 			}

@@ -22,6 +22,22 @@ const keyLife = 90 * 24 * time.Hour
 // epoch is the duration of one of several successive events with the same name at a source.
 type epoch struct{ from, to hazard.Instant }
 
+// apart returns how long before the event began, or after it ended, a moment is; 0 for one within.
+func (e epoch) apart(at hazard.Instant) hazard.Instant { return max(0, e.from-at, at-e.to) }
+
+// nearest returns the index of the event that an end at a moment ends, whatever its own start: one
+// that goes on then, the latest, or else the nearest, which may only be announced by then. It is -1
+// if there is none.
+func nearest(all []epoch, at hazard.Instant) int {
+	n := -1
+	for i, e := range all {
+		if n < 0 || e.apart(at) < all[n].apart(at) || e.apart(at) == all[n].apart(at) && e.from > all[n].from {
+			n = i
+		}
+	}
+	return n
+}
+
 // covers reports whether the period from … to belongs to the event.
 func (e epoch) covers(from, to hazard.Instant) bool {
 	return from <= e.to.Add(keyLife) && e.from <= to.Add(keyLife)
@@ -67,16 +83,22 @@ func latest(known map[string]store.Named, name string) (last store.Named) {
 	}
 }
 
-// meantAt returns the event that a source means by a name at a moment: the first one with that name
+// meantAt returns the event that a source means by a name at a moment: the nearest one with that name
 // whose life includes the moment, or nearly so. Its Key is empty if there is none.
 func (w *writer) meantAt(src, name string, at hazard.Instant) (store.Named, error) {
 	known, err := meant(w.tx.Events.Named, src, []string{name})
+	var all []epoch
 	for n := 0; ; n++ {
 		e, ok := known[epochName(name, n)]
-		if !ok || (epoch{e.Start, max(e.Start, e.End)}).covers(at, at) {
-			return e, err
+		if !ok {
+			break
 		}
+		all = append(all, epoch{e.Start, max(e.Start, e.End)})
 	}
+	if n := nearest(all, at); n >= 0 && all[n].covers(at, at) {
+		return known[epochName(name, n)], err
+	}
+	return store.Named{}, err
 }
 
 // epochs renames reports that reuse a name long before or after its event (findings D32, D33).
@@ -88,22 +110,23 @@ func epochs(reports []hazard.Report, known map[string]store.Named) []hazard.Repo
 		if r.UUID != uuid.Nil { // names from other servers are UUIDs
 			continue
 		}
-		r.Key, _ = epochOf(lives, known, r.Key, r)
-		var aliases []string
+		key, _ := epochOf(lives, known, r.Key, r)
+		aliases := key[1:]
 		for _, name := range r.Aliases {
 			// An end so long after the event adds nothing.
 			if alias, covered := epochOf(lives, known, name, r); covered || r.Ended == "" {
-				aliases = append(aliases, alias)
+				aliases = append(aliases, alias...)
 			}
 		}
-		r.Aliases = aliases
+		r.Key, r.Aliases = key[0], aliases
 	}
 	return reports
 }
 
 // epochOf returns the distinct name for a name at the time of a report, and whether an event has it
-// then. lives holds the events under each name, including those of earlier reports.
-func epochOf(lives map[string][]epoch, known map[string]store.Named, name string, r *hazard.Report) (called string, covered bool) {
+// then. There are several names if the report closes the gap between events, which are one then.
+// lives holds the events under each name, including those of earlier reports.
+func epochOf(lives map[string][]epoch, known map[string]store.Named, name string, r *hazard.Report) (called []string, covered bool) {
 	all, read := lives[name]
 	for n := 0; !read; n++ {
 		e, ok := known[epochName(name, n)]
@@ -112,23 +135,28 @@ func epochOf(lives map[string][]epoch, known map[string]store.Named, name string
 		}
 		all = append(all, epoch{e.Start, max(e.Start, e.End)})
 	}
-	from, to, n := r.Start, r.OverAt(), -1
+	from, to := r.Start, r.OverAt()
 	if r.Ended != "" {
-		for i, e := range all { // an end may have any start, because it ends an earlier event
-			if n < 0 || e.from <= to && (all[n].from > to || e.from > all[n].from) {
-				n = i
-			}
+		lives[name] = all
+		n := nearest(all, to)
+		return []string{epochName(name, max(n, 0))}, n < 0 || all[n].covers(to, to)
+	}
+	var one []int // the events that are one by this report
+	whole := epoch{from, to}
+	for i, e := range all {
+		if e.covers(from, to) {
+			one, whole = append(one, i), epoch{min(whole.from, e.from), max(whole.to, e.to)}
 		}
-		covered = n < 0 || all[n].covers(to, to)
-	} else {
-		n = slices.IndexFunc(all, func(e epoch) bool { return e.covers(from, to) })
-		if covered = n >= 0; !covered {
-			n, all = len(all), append(all, epoch{from, to})
-		}
-		all[n] = epoch{min(all[n].from, from), max(all[n].to, to)}
+	}
+	if covered = one != nil; !covered {
+		one, all = []int{len(all)}, append(all, whole)
+	}
+	for _, i := range one {
+		all[i] = whole
+		called = append(called, epochName(name, i))
 	}
 	lives[name] = all
-	return epochName(name, max(n, 0)), covered
+	return called, covered
 }
 
 // plainNames returns the original names of a report, as SCHEME:ID, that epochs has replaced because

@@ -184,17 +184,28 @@ func (in *Intake) Apply(ctx context.Context, src string, batch source.Batch, clo
 		return res, fmt.Errorf("take in %s: %w", src, err)
 	}
 	batch.Rejects = append(slices.Clone(batch.Rejects), faults...) // they are stored with the rejects, but are not records
+	// An event is known before a report follows it by an earlier key.
+	batch.Reports = slices.Clone(batch.Reports)
+	slices.SortStableFunc(batch.Reports, func(a, b hazard.Report) int { return min(len(a.Earlier), 1) - min(len(b.Earlier), 1) })
 	parts := chunks(batch.Reports)
 	if len(parts) == 0 && len(batch.Rejects) > 0 {
 		parts = [][]hazard.Report{nil}
 	}
 	known, drawn := othersOf(batch.Reports), map[string]bool{}
+	going, err := in.store.Reports.ActiveEvents(ctx, src)
+	if err != nil {
+		return res, fmt.Errorf("take in %s: %w", src, err)
+	}
+	active := map[string]bool{}
+	for _, e := range going {
+		active[e.Event] = true
+	}
 	for _, take := range parts {
 		in.areas.prepare(ctx, take, in.known.Places[src], clock.Now())
 		keep := map[int]error{}
 		for {
 			err := in.write(ctx, src, clock, opts, &res, func(w *writer) error {
-				w.input = input{given: take, drawings: drawings, others: known}
+				w.input = input{given: take, drawings: drawings, others: known, active: active}
 				if err := w.rejects(batch.Rejects); err != nil {
 					return err
 				}
@@ -352,6 +363,7 @@ type input struct {
 	given    []hazard.Report // the reports, as received
 	drawings drawings        // of the whole payload
 	others   *others
+	active   map[string]bool // the source's events with active hazards, as of the beginning of the batch
 	refs     map[string]bool // names of events in the batch that other sources use, and those stored by this transaction
 }
 

@@ -223,6 +223,11 @@ func (l *linker) followed(r *hazard.Report, own []string) (string, error) {
 	}
 	for _, name := range r.Earlier {
 		e, ok := l.known[name]
+		if !ok { // an event that begins in this batch
+			if j, begins := l.of[name]; begins && slices.ContainsFunc(l.sets.of(j), func(i int) bool { return l.reports[i].OverAt() > l.w.now }) {
+				e, ok = store.Named{Key: name}, true
+			}
+		}
 		if !ok || slices.Contains(mine, e.Key) {
 			continue
 		}
@@ -236,6 +241,9 @@ func (l *linker) followed(r *hazard.Report, own []string) (string, error) {
 			if here || !there {
 				continue
 			}
+		}
+		if e.HazardID == 0 {
+			return e.Key, nil
 		}
 		if h, err := l.w.tx.Hazard(e.HazardID); err != nil {
 			return "", err

@@ -60,6 +60,7 @@ func (w *writer) take(g *group) error {
 func (w *writer) load(g *group, stored *store.Event) (*event, error) {
 	e := &event{key: g.event, inHazard: stored.HazardID != 0, shapes: stored.Shapes, reports: g.reports, held: make([]bool, len(g.reports)),
 		drawings: g.drawings, renamed: len(g.fresh) > 0 || len(g.absorbed) > 0}
+	e.active = w.active[g.event]
 	var err error
 	if e.parts, err = w.tx.Reports.Of(w.src, g.event); err != nil { // a new event may have earlier reports without a place, or from before it was known
 		return nil, err

@@ -432,3 +432,26 @@ func TestWhatALawRefusesIsAskedAgain(t *testing.T) {
 		t.Errorf("and then %s, %v", at, err)
 	}
 }
+
+// A clock that was ahead has ended a hazard. With the clock right again, its source still says so:
+// it is not past its end (T17).
+func TestWhatAWrongClockHasEndedGoesOn(t *testing.T) {
+	const day = 24 * 60 * minute
+	d := newDesk(t)
+	warning := with(reportOf("cap", "a", hazard.Flood, noon, 10, 50), func(r *hazard.Report) { r.Version, r.End = int64(noon), new(noon+2*day) })
+	d.apply("cap", noon, live, warning)
+	if err := d.intake.Pass(t.Context(), noon+10*day); err != nil {
+		t.Fatal(err)
+	}
+	if h := d.event("cap", "a"); h.Status == hazard.Active {
+		t.Fatal("the clock is ahead, and it is active")
+	}
+	d.apply("cap", noon+60*minute, live, warning)
+	if h := d.event("cap", "a"); h.Status != hazard.Active || h.End != noon+2*day {
+		t.Errorf("with the clock right again, it is %s to %s", h.Status, h.End)
+	}
+	d.apply("cap", noon+3*day, live, warning)
+	if h := d.event("cap", "a"); h.Status == hazard.Active && h.End > noon+3*day {
+		t.Errorf("past its end, it is %s to %s", h.Status, h.End)
+	}
+}

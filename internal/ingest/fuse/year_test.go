@@ -262,3 +262,70 @@ func TestAHeldReportOfARoundNumberIsReleasedWithItsPlace(t *testing.T) {
 		t.Errorf("%d are held, %v", n, err)
 	}
 }
+
+// A cancellation ends what was announced under a re-used name, also before its start (T14).
+func TestACancellationEndsWhatIsOnlyAnnounced(t *testing.T) {
+	const hour, day = 60 * minute, 24 * 60 * minute
+	for name, start := range map[string]hazard.Instant{"with its start": noon + 200*day + 2*hour, "with its own start": noon + 200*day, "without a start": 0} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			warning := func(part string, at, start hazard.Instant) hazard.Report {
+				return with(reportOf("cap", "KEY", hazard.Flood, start, 10, 50), func(r *hazard.Report) {
+					r.Part, r.Version, r.End = part, int64(at), new(start+day)
+				})
+			}
+			d.apply("cap", noon, live, warning("a", noon, noon))
+			d.apply("cap", noon+200*day, live, warning("b", noon+200*day, noon+200*day+2*hour))
+			cancel := warning("c", noon+200*day+hour, start)
+			cancel.Ended, cancel.End = hazard.EndCancelled, nil
+			d.apply("cap", noon+200*day+hour, live, cancel)
+			if h := d.event("cap", "KEY@2"); h.Status == hazard.Active {
+				t.Errorf("it is active to %s", h.End)
+			}
+		})
+	}
+}
+
+// Reports of one re-used name that are one event together are one in any order (T14).
+func TestReportsThatCloseAGapAreOneInAnyOrder(t *testing.T) {
+	const day = 24 * 60 * minute
+	report := func(part string, from, to hazard.Instant) hazard.Report {
+		return with(reportOf("cap", "KEY", hazard.Flood, from, 10, 50), func(r *hazard.Report) {
+			r.Part, r.Version, r.End, r.Places = part, int64(from), new(to), []string{part}
+		})
+	}
+	all := []hazard.Report{report("a", noon, noon+10*day), report("b", noon+60*day, noon+70*day), report("c", noon+150*day, noon+160*day)}
+	for _, order := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
+		d := newDesk(t)
+		for _, i := range order {
+			d.apply("cap", noon, live, all[i])
+		}
+		if got := d.active(); got != 1 {
+			t.Errorf("order %v: %d active hazards, want 1", order, got)
+		}
+	}
+}
+
+// An earlier key that is named in the same payload as its event is seen (T16).
+func TestAnEarlierKeyInTheSamePayloadIsSeen(t *testing.T) {
+	for _, order := range [][]int{{0, 1}, {1, 0}} {
+		d := newDesk(t)
+		all := []hazard.Report{reportOf("nws", "OLD", hazard.Flood, noon, 10, 50), with(reportOf("nws", "NEW", hazard.Flood, noon, 10, 50), func(r *hazard.Report) {
+			r.Earlier, r.Part, r.Version = []string{"OLD"}, "b", int64(noon)+1
+		})}
+		d.apply("nws", noon, live, all[order[0]], all[order[1]])
+		if got := d.active(); got != 1 {
+			t.Errorf("order %v: %d active hazards, want 1", order, got)
+		}
+	}
+}
+
+// active counts the active hazards.
+func (d *desk) active() (n int) {
+	for _, h := range d.hazards() {
+		if h.Status == hazard.Active {
+			n++
+		}
+	}
+	return n
+}

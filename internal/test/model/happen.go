@@ -138,9 +138,17 @@ type topic struct {
 	same    []*event // the other events that its names meant until now
 }
 
+// inOrder returns the reports of a payload with those last that may follow others by earlier keys.
+func inOrder(reports []hazard.Report) []hazard.Report {
+	reports = slices.Clone(reports)
+	slices.SortStableFunc(reports, func(a, b hazard.Report) int { return min(len(a.Earlier), 1) - min(len(b.Earlier), 1) })
+	return reports
+}
+
 // topics groups the reports of a payload by event. Reports are about one event if they share a
 // name, if their names mean one event, or if other reports of the payload link them so.
 func (w *World) topics(reports []hazard.Report, drawings []Drawing) (list []*topic) {
+	reports = inOrder(reports)
 	for i, r := range w.epochs(reports) {
 		t := &topic{source: r.Source, names: append([]string{r.Key}, r.Aliases...), reports: []hazard.Report{r}, given: reports[i : i+1 : i+1]}
 		for _, d := range drawings {
@@ -217,7 +225,12 @@ func (w *World) followed(r *hazard.Report, own *topic, list []*topic) string {
 	own.reports = own.reports[:len(own.reports)-1] // without the report itself
 	for _, key := range r.Earlier {
 		there := &topic{source: r.Source, names: []string{key}}
-		if o := w.known(there); len(o) > 0 && len(w.linked(there, []*topic{own})) == 0 && o[0].hazard.Now().Status == hazard.Active && (isNew || !speaks(own) && speaks(there)) {
+		o, begins := w.known(there), false // or begins in this payload
+		for _, t := range w.linked(there, list) {
+			begins = begins || slices.ContainsFunc(t.reports, func(r hazard.Report) bool { return overAt(&r) > w.now })
+		}
+		goesOn := len(o) > 0 && o[0].hazard.Now().Status == hazard.Active || len(o) == 0 && begins
+		if goesOn && len(w.linked(there, []*topic{own})) == 0 && (isNew || !speaks(own) && speaks(there)) {
 			return key
 		}
 	}
@@ -279,19 +292,26 @@ func (w *World) epochs(reports []hazard.Report) []hazard.Report {
 					lives[name] = append(lives[name], span{e.heard.start, max(e.heard.start, e.heard.over())})
 				}
 			}
-			n, covered := meant(lives[name], r)
+			all, covered := meant(lives[name], r)
 			if r.Ended == "" {
 				if !covered {
 					lives[name] = append(lives[name], span{r.Start, overAt(r)})
 				}
-				l := &lives[name][n]
-				*l = span{min(l.from, r.Start), max(l.to, overAt(r))}
+				whole := span{r.Start, overAt(r)}
+				for _, n := range all {
+					whole = span{min(whole.from, lives[name][n].from), max(whole.to, lives[name][n].to)}
+				}
+				for _, n := range all {
+					lives[name][n] = whole
+				}
 			}
-			switch {
-			case j == 0:
-				r.Key = epoch(name, n)
-			case r.Ended == "" || covered: // a report of an end adds nothing to events that ended long ago
-				r.Aliases = append(r.Aliases, epoch(name, n))
+			for k, n := range all {
+				switch {
+				case j == 0 && k == 0:
+					r.Key = epoch(name, n)
+				case r.Ended == "" || covered: // a report of an end adds nothing to events that ended long ago
+					r.Aliases = append(r.Aliases, epoch(name, n))
+				}
 			}
 		}
 	}
@@ -309,40 +329,61 @@ func plain(given, r *hazard.Report) (list []string) {
 	return list
 }
 
-// meantAt returns the event that a name means at a moment: the first event of that name that was
+// meantAt returns the event that a name means at a moment: the nearest event of that name that was
 // active within 90 days of it. It returns nil if there is none.
 func (w *World) meantAt(name Name, at instant) *event {
+	var lives []span
+	var events []*event
 	for n := 0; ; n++ {
 		e := w.event(Name{name.Source, epoch(name.Key, n)})
 		if e == nil || e.hazard == nil {
-			return nil
+			break
 		}
-		if to := max(e.heard.start, e.heard.over()); at <= to.Add(keyLife) && e.heard.start <= at.Add(keyLife) {
-			return e
-		}
+		lives, events = append(lives, span{e.heard.start, max(e.heard.start, e.heard.over())}), append(events, e)
 	}
+	if len(events) == 0 {
+		return nil
+	}
+	n := nearest(lives, at)
+	if l := lives[n]; at > l.to.Add(keyLife) || l.from > at.Add(keyLife) {
+		return nil
+	}
+	return events[n]
 }
 
 // span is the time from the start to the end of an event.
 type span struct{ from, to instant }
 
-// meant returns which of the events of a name a report means, and whether the report falls into
-// that event's life. If it means none of them, n is the number of the next event.
-func meant(lives []span, r *hazard.Report) (n int, covered bool) {
+// meant returns which of the events of a name a report means, several if it closes the gaps between
+// them, and whether it falls into their lives. If it means none of them, it is the next event.
+func meant(lives []span, r *hazard.Report) (all []int, covered bool) {
 	covers := func(l span, from, to instant) bool { return from <= l.to.Add(keyLife) && l.from <= to.Add(keyLife) }
 	to := overAt(r)
 	if r.Ended == "" {
-		if n = slices.IndexFunc(lives, func(l span) bool { return covers(l, r.Start, to) }); n < 0 {
-			return len(lives), false
+		for i, l := range lives {
+			if covers(l, r.Start, to) {
+				all = append(all, i)
+			}
 		}
-		return n, true
+		if all == nil {
+			return []int{len(lives)}, false
+		}
+		return all, true
 	}
-	for i, l := range lives { // an end applies to the latest event that had begun by then
-		if l.from <= to && (lives[n].from > to || l.from > lives[n].from) {
+	n := nearest(lives, to)
+	return []int{n}, len(lives) == 0 || covers(lives[n], to, to)
+}
+
+// nearest returns the event that goes on at a moment, or else the nearest in time; of several, the
+// one that began last.
+func nearest(lives []span, at instant) (n int) {
+	apart := func(l span) instant { return max(0, l.from-at, at-l.to) }
+	for i, l := range lives {
+		if apart(l) < apart(lives[n]) || apart(l) == apart(lives[n]) && l.from > lives[n].from {
 			n = i
 		}
 	}
-	return n, len(lives) == 0 || covers(lives[n], to, to)
+	return n
 }
 
 // epoch returns the name here of the nth event, from 0, that uses a name.
