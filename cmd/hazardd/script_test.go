@@ -30,7 +30,7 @@ import (
 //	login URL NAME FILE                                logs in with the password in FILE, and prints the access token
 //	json PATH                                          reads lines of JSON only, and prints the value at PATH
 //	newschema FILE                                     turns a database into one of a later release
-//	ready FILE                                         waits until the server that prints to FILE is ready; $URL is its address
+//	ready FILE                                         waits until the server that prints to FILE, which is its own, is ready; $URL is its address
 //	signal NAME                                        sends TERM or INT to the programs in the background
 //	postgres VARIABLE                                  creates an empty PostgreSQL database; the variable is its URL
 //	leased FILE                                        waits until a server has a lease in a database
@@ -90,9 +90,13 @@ func TestScripts(t *testing.T) {
 
 // patience is how long a script waits for something that should happen at once, because test
 // machines are slow.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 func ready(ts *testscript.TestScript, _ bool, args []string) {
+	used := ts.MkAbs(args[0]) + ".used"
+	if _, err := os.Stat(used); err == nil {
+		ts.Fatalf("%s is of an earlier server: each prints to a file of its own", args[0])
+	}
 	line := regexp.MustCompile(`(?m)^(?:hazardd ready at |\{"ready":")(http://[^"\s]+)"?\}?$`)
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		text, err := os.ReadFile(ts.MkAbs(args[0]))
@@ -101,6 +105,7 @@ func ready(ts *testscript.TestScript, _ bool, args []string) {
 		}
 		if m := line.FindSubmatch(text); m != nil {
 			ts.Setenv("URL", string(m[1]))
+			ts.Check(os.WriteFile(used, nil, 0o600))
 			return
 		}
 	}
