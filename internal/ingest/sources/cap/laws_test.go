@@ -26,3 +26,14 @@ var lawsOfJSON = sourcetest.Source{
 func TestLawsOfXML(t *testing.T) { sourcetest.Laws(t, lawsOfXML) }
 
 func TestLawsOfJSON(t *testing.T) { sourcetest.Laws(t, lawsOfJSON) }
+
+// A list that speaks for its warnings is another matter: one that is cut does not say what it replaces.
+func TestLawsOfPractices(t *testing.T) {
+	for _, p := range []Practice{{Identity: ByDay}, {Identity: ByWindow, Early: EarlyOver}} {
+		t.Run(string(p.Identity), func(t *testing.T) {
+			laws := lawsOfJSON
+			laws.Parse = func(payload []byte, now hazard.Instant) (source.Batch, error) { return Parse(of(p), payload, now) }
+			sourcetest.Laws(t, laws)
+		})
+	}
+}

@@ -201,6 +201,10 @@ func TestALaterMessageOfTheSameWarning(t *testing.T) {
 			{fire("7-1", "2026-11-21T09:00:00+00:00", "Emergency Warning", "Bay"), fire("7-2", "2026-11-21T09:30:00+00:00", "Watch and Act", "Beach")},
 			{fire("7-1", "2026-11-21T09:00:00+00:00", "Emergency Warning", "Bay"), fire("7-3", "2026-11-21T10:00:00+00:00", "Advice", "Beach")},
 		}, []string{"WARNING Bushfire - Bay"}}, // both areas, at the highest level
+		"Tasmania: one of two cannot be read": {Practice{Lists: inForce, Identity: ByIncident, Expires: ExpiresStamp}, [][]said{
+			{fire("7-1", "2026-11-21T09:00:00+00:00", "Emergency Warning", "Bay"), fire("7-2", "2026-11-21T09:30:00+00:00", "Watch and Act", "Beach")},
+			{fire("7-1", "yesterday", "Emergency Warning", "Bay"), fire("7-3", "2026-11-21T10:00:00+00:00", "Advice", "Beach")},
+		}, []string{"WARNING Bushfire - Bay"}},
 		"South Australia: the number stays": {Practice{Identity: ByIncident}, [][]said{
 			{fire("7-0900", "2026-11-21T09:00:00+00:00", "Emergency Warning", "Bay")},
 			{fire("7-1000", "2026-11-21T10:00:00+00:00", "Advice", "Bay")},

@@ -73,6 +73,7 @@ type parser struct {
 	seen map[string]*seen
 	said map[string][]int // identity of a warning → its reports; see listed
 	none []string         // names of the messages that make no report
+	bad  bool             // a message was rejected
 }
 
 // seen is a message that was read with one combination of sender, identifier and time.
@@ -103,6 +104,7 @@ func (p *parser) record(m *Message, i int) {
 	r := reader{cfg: p.cfg, now: p.now, m: &m.Alert, zone: lenient.Zone(m.Sent), faults: slices.Clone(m.Notes)}
 	reports, err := r.read()
 	if err != nil {
+		p.bad = true
 		p.Reject(lenient.At(record), m.Raw, err.Error())
 		return
 	}

@@ -198,8 +198,10 @@ func (p *parser) listed(doc *Document, complete bool) {
 	if !complete || !doc.List || doc.Partly || lists.InForce != source.Yes && lists.Complete != source.Yes {
 		return
 	}
-	for _, key := range sortedKeys(p.said) {
-		p.replaceEarlier(key, p.said[key])
+	if len(doc.Bad) == 0 && !p.bad { // what cannot be read may be about any of them
+		for _, key := range sortedKeys(p.said) {
+			p.replaceEarlier(key, p.said[key])
+		}
 	}
 	if entries := len(doc.Messages) + len(doc.Bad) + len(doc.Links); lists.Cut > 0 && entries >= lists.Cut {
 		return
