@@ -106,7 +106,7 @@ type untidy struct{ blob.Place }
 func (untidy) Tidy(time.Time) error { return nil }
 
 // LoseDatabase marks the database as unreachable since the last query.
-func (s *Store) LoseDatabase() { s.reach.SetAway(true) }
+func (s *Store) LoseDatabase() { s.reach.setAway(true) }
 
 // The lists of tables for a transfer.
 var Transferred, NotTransferred = transferred, notTransferred

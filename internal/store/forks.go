@@ -68,7 +68,7 @@ func (s *Store) Fork(ctx context.Context, now hazard.Instant, reason ForkReason)
 		return s.database.notify(ctx, tx)
 	})
 	if err == nil {
-		s.reach.Wake()
+		s.reach.wakeAll()
 	}
 	return f, err
 }
@@ -92,7 +92,7 @@ func (s *core) settle(ctx context.Context) error {
 		return errors.Join(fmt.Errorf("settle the history: %w", storeError(err)), rollback(tx))
 	}
 	s.database.settle(history)
-	s.reach.Wake()
+	s.reach.wakeAll()
 	return nil
 }
 

@@ -59,7 +59,7 @@ func (s *Log) Page(ctx context.Context, p LogPage) (piece LogPiece, err error) {
 			return LogPiece{}, err
 		}
 	}
-	s.reach.Answered()
+	s.reach.noteAnswer()
 	return piece, nil
 }
 

@@ -107,7 +107,7 @@ func (s *Log) snapshotOneByOne(ctx context.Context, q *sqlc.Queries, snap *Snaps
 func (s *Log) Last(ctx context.Context) (int64, error) {
 	n, err := s.readQ.Counter(ctx, "change")
 	if err == nil {
-		s.reach.Answered()
+		s.reach.noteAnswer()
 	}
 	return n, storeError(err)
 }
@@ -148,7 +148,7 @@ func (s *Log) Wait(ctx context.Context, n int64) error {
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()
 	for {
-		wake := s.reach.Woken()
+		wake := s.reach.woken()
 		last, err := s.look(ctx)
 		if err == nil && !s.database.settled() {
 			err = s.settle(ctx)

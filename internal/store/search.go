@@ -16,7 +16,6 @@ import (
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/hazard/query"
-	"github.com/hazardd/hazardd/internal/store/availability"
 	"github.com/hazardd/hazardd/internal/store/find"
 	"github.com/hazardd/hazardd/internal/store/sqlc"
 )
@@ -117,8 +116,8 @@ func (s *core) count(ctx context.Context, q query.Query, now hazard.Instant, way
 
 // reading runs f in one read transaction of limited duration, which sees one state of the store.
 func (s *core) reading(ctx context.Context, f func(context.Context, *sql.Tx) error) error {
-	if s.reach.Away() {
-		return availability.ErrAway
+	if s.reach.isAway() {
+		return errAway
 	}
 	bounded, cancel := context.WithTimeout(ctx, s.searchTime)
 	defer cancel()

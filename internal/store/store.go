@@ -33,7 +33,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hazardd/hazardd/internal/hazard"
-	"github.com/hazardd/hazardd/internal/store/availability"
 	"github.com/hazardd/hazardd/internal/store/blob"
 	"github.com/hazardd/hazardd/internal/store/find"
 	"github.com/hazardd/hazardd/internal/store/sqlc"
@@ -107,7 +106,7 @@ type core struct {
 	// over is the latest moment for which Until has returned or is waiting; until is the latest for
 	// which it has returned.
 	over, until atomic.Int64
-	reach       *availability.Reach // whether the database is reachable, and who waits for changes
+	reach       *reach // whether the database is reachable, and who waits for changes
 
 	measures *measures
 
@@ -141,9 +140,9 @@ func Open(ctx context.Context, dir, name string, more ...Option) (*Store, error)
 		return nil, errors.Join(err, s.Close())
 	}
 	ctx, s.unlisten = context.WithCancel(context.WithoutCancel(ctx))
-	s.listening.Go(func() { s.database.listen(ctx, s.reach.Wake) })
+	s.listening.Go(func() { s.database.listen(ctx, s.reach.wakeAll) })
 	if s.database.remote() {
-		s.listening.Go(func() { s.reach.Watch(ctx, pollEvery, s.ping) })
+		s.listening.Go(func() { s.reach.watch(ctx, pollEvery, s.ping) })
 	}
 	return s, nil
 }
@@ -154,7 +153,7 @@ func connect(ctx context.Context, dir, name string) (*Store, error) {
 		return nil, fmt.Errorf("data folder: %w", err)
 	}
 	s := &Store{}
-	s.open(&core{shapes: newShapeCache(), searchTime: searchTime, measures: newMeasures(), reach: availability.New()})
+	s.open(&core{shapes: newShapeCache(), searchTime: searchTime, measures: newMeasures(), reach: newReach()})
 	s.over.Store(int64(hazard.MinInstant))
 	s.until.Store(int64(hazard.MinInstant))
 	var err error
@@ -183,7 +182,7 @@ func RedactURL(s string) string {
 
 // prepare makes a store of the newest schema ready for use.
 func (s *core) prepare(ctx context.Context) (err error) {
-	s.reads = availability.Guarded{DB: s.read, Reach: s.reach}
+	s.reads = guarded{DB: s.read, reach: s.reach}
 	s.writeQ, s.readQ, s.ix = sqlc.New(s.write), sqlc.New(s.reads), s.database.tables().Index()
 	if err := s.settle(ctx); err != nil {
 		return err
@@ -218,7 +217,7 @@ func (s *Store) Close() error {
 		s.unlisten()
 	}
 	s.listening.Wait()
-	s.reach.Close()
+	s.reach.close()
 	errs = append(errs, s.read.Close(), s.write.Close(), s.probes.Close(), s.inspect.Close())
 	if s.fresh != nil {
 		errs = append(errs, s.fresh.Close())
@@ -308,7 +307,7 @@ func (s *core) inTurn(ctx context.Context, f func(context.Context, *sql.Tx, *sql
 	caller, wait := ctx, patience(ctx)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
-	ctx, left := s.reach.While(ctx)
+	ctx, left := s.reach.while(ctx)
 	defer left()
 	late := time.NewTimer(wait)
 	defer late.Stop()
@@ -323,12 +322,12 @@ func (s *core) inTurn(ctx context.Context, f func(context.Context, *sql.Tx, *sql
 	case <-ctx.Done():
 		return storeError(context.Cause(ctx))
 	}
-	if s.reach.Away() {
-		return availability.ErrAway
+	if s.reach.isAway() {
+		return errAway
 	}
 	err := s.transact(ctx, f)
-	if err != nil && errors.Is(context.Cause(ctx), availability.ErrAway) {
-		return errors.Join(availability.ErrAway, err)
+	if err != nil && errors.Is(context.Cause(ctx), errAway) {
+		return errors.Join(errAway, err)
 	}
 	return err
 }
@@ -348,7 +347,7 @@ func (s *core) transact(ctx context.Context, f func(context.Context, *sql.Tx, *s
 	if err := tx.Commit(); err != nil {
 		return errors.Join(storeError(err), rollback(tx))
 	}
-	s.reach.Answered()
+	s.reach.noteAnswer()
 	return nil
 }
 
@@ -419,18 +418,18 @@ func (s *core) look(ctx context.Context) (int64, error) {
 	if !s.database.remote() {
 		return s.store.Log.Last(ctx)
 	}
-	if s.reach.Away() {
-		return 0, availability.ErrAway
+	if s.reach.isAway() {
+		return 0, errAway
 	}
 	n, err := sqlc.New(s.probes).Counter(ctx, "change")
 	if err == nil {
-		s.reach.Answered()
+		s.reach.noteAnswer()
 	}
 	return n, storeError(err)
 }
 
 // Away reports whether the database does not respond.
-func (s *Store) Away() bool { return s.reach.Away() }
+func (s *Store) Away() bool { return s.reach.isAway() }
 
 // Skew returns how far this machine's clock is ahead of the one that all nodes use, accurate to
 // half the query's round trip. known is false if all processes are on one machine.

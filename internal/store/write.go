@@ -135,7 +135,7 @@ func (s *Store) Write(ctx context.Context, clock hazard.Clock, origin Origin, f 
 		if s.mark != nil {
 			s.mark.set(s.epoch, last)
 		}
-		s.reach.Wake()
+		s.reach.wakeAll()
 	}
 	return last, nil
 }
