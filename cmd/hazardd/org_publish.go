@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/hazardd/hazardd/internal/auth"
-	"github.com/hazardd/hazardd/internal/format/cap"
+	"github.com/hazardd/hazardd/internal/format/publisher"
 	"github.com/hazardd/hazardd/internal/store"
 )
 
@@ -49,7 +49,7 @@ func (o *orgPublishCmd) Run(ctx context.Context, c *console, g *globals) error {
 		if text, err = o.over(text); err != nil {
 			return err
 		}
-		p, err = cap.Parse(org.ID, org.Name, text)
+		p, err = publisher.Parse(org.ID, org.Name, text)
 		if err != nil {
 			return err
 		}
@@ -94,7 +94,7 @@ func (o *orgPublishCmd) over(text []byte) ([]byte, error) {
 // readWhole reads a file, or standard input.
 func readWhole(c *console, name string) ([]byte, error) {
 	if name == "-" {
-		return io.ReadAll(io.LimitReader(c.in, cap.MaxProfile))
+		return io.ReadAll(io.LimitReader(c.in, publisher.MaxProfile))
 	}
 	return os.ReadFile(name)
 }
@@ -124,7 +124,7 @@ func (o *orgProfileCmd) Run(ctx context.Context, c *console, g *globals) error {
 }
 
 // orgProfile returns an organization and its publishing profile, nil if it does not publish.
-func orgProfile(ctx context.Context, c *console, s *store.Store, name string) (auth.Org, *cap.Profile, error) {
+func orgProfile(ctx context.Context, c *console, s *store.Store, name string) (auth.Org, *publisher.Profile, error) {
 	org, err := orgNamed(ctx, c, s, name)
 	if err != nil {
 		return org, nil, err

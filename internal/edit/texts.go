@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"golang.org/x/text/language"
 
-	"github.com/hazardd/hazardd/internal/format/cap"
+	"github.com/hazardd/hazardd/internal/format/publisher"
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
@@ -100,6 +100,6 @@ func (w *writtenText) text(own bool) (hazard.Text, error) {
 		}
 	}
 	bad := &hazard.InvalidError{}
-	cap.CheckResponses(bad, "response_type", t.Responses)
+	publisher.CheckResponses(bad, "response_type", t.Responses)
 	return t, bad.Err()
 }

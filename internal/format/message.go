@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/text/language"
 
-	"github.com/hazardd/hazardd/internal/format/cap"
+	"github.com/hazardd/hazardd/internal/format/publisher"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/lang/words"
@@ -19,7 +19,7 @@ import (
 
 // Message is what a CAP message of an alerting authority is made of. WriteMessage is a function of it alone.
 type Message struct {
-	cap.Message
+	publisher.Message
 	Hazard     *hazard.Hazard // as of the message's change
 	Areas      []hazard.Area  // those that Hazard.Areas names
 	Files      []File
@@ -47,7 +47,7 @@ const maxReferences = 100
 const cancelHolds = 24 * time.Hour
 
 // Identifier names the message of change n of a hazard, for ever.
-func Identifier(p *cap.Profile, id uuid.UUID, n int64) string {
+func Identifier(p *publisher.Profile, id uuid.UUID, n int64) string {
 	if p.OID != "" {
 		return "urn:oid:" + p.OID + "." + strconv.FormatInt(n, 10)
 	}
@@ -65,7 +65,7 @@ func NumberOf(identifier string) (n int64, ok bool) {
 func (m *Message) expires() hazard.Instant {
 	h := m.Hazard
 	switch {
-	case m.Kind == cap.Cancel:
+	case m.Kind == publisher.Cancel:
 		return m.Sent.Add(cancelHolds)
 	case h.AutoExpire:
 		return h.End
@@ -106,7 +106,7 @@ func WriteMessage(m *Message) ([]byte, error) {
 			a.Info = append(a.Info, m.block(in, lang, t))
 		}
 	}
-	if m.Kind == cap.Cancel {
+	if m.Kind == publisher.Cancel {
 		a.ended(h)
 		for i := range a.Info {
 			a.Info[i].Urgency = "Past"

@@ -10,31 +10,31 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/hazardd/hazardd/internal/auth"
-	"github.com/hazardd/hazardd/internal/format/cap"
+	"github.com/hazardd/hazardd/internal/format/publisher"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/store/sqlc"
 )
 
 // Settings returns the present and earlier publishing profiles of organizations.
-func (s *Publishing) Settings(ctx context.Context) (cap.Settings, error) {
+func (s *Publishing) Settings(ctx context.Context) (publisher.Settings, error) {
 	rows, err := s.readQ.Publishing(ctx)
 	if err != nil {
 		return nil, storeError(err)
 	}
-	all := cap.Settings{}
+	all := publisher.Settings{}
 	for _, r := range rows {
-		p := &cap.Profile{}
+		p := &publisher.Profile{}
 		if err := json.Unmarshal([]byte(r.Body), p); err != nil {
 			return nil, fmt.Errorf("stored profile of organization %d after change %d: %w", r.OrgID, r.AfterN, err)
 		}
-		all[r.OrgID] = append(all[r.OrgID], cap.Setting{After: r.AfterN, Profile: p})
+		all[r.OrgID] = append(all[r.OrgID], publisher.Setting{After: r.AfterN, Profile: p})
 	}
 	return all, nil
 }
 
 // Set makes p the profile for its organization's future changes; a first profile also
 // applies to earlier changes. What was published under an earlier profile stays as it is.
-func (s *Publishing) Set(ctx context.Context, p *cap.Profile, a auth.Audit) error {
+func (s *Publishing) Set(ctx context.Context, p *publisher.Profile, a auth.Audit) error {
 	body, err := json.Marshal(p)
 	if err != nil {
 		return err

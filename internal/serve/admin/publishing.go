@@ -5,13 +5,13 @@ import (
 	"net/http"
 
 	"github.com/hazardd/hazardd/internal/auth"
-	"github.com/hazardd/hazardd/internal/format/cap"
+	"github.com/hazardd/hazardd/internal/format/publisher"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/serve/route"
 )
 
 // publishing serves the publishing settings of an organization.
-func (a *Accounts) publishing(r *http.Request, _ *auth.Caller) (*cap.Profile, error) {
+func (a *Accounts) publishing(r *http.Request, _ *auth.Caller) (*publisher.Profile, error) {
 	org, err := a.Org(r.PathValue("org"))
 	if err != nil {
 		return nil, err
@@ -33,11 +33,11 @@ func (a *Accounts) setPublishing(w http.ResponseWriter, r *http.Request, who *au
 	if err != nil {
 		return err
 	}
-	body, err := route.ReadBody(w, r, cap.MaxProfile)
+	body, err := route.ReadBody(w, r, publisher.MaxProfile)
 	if err != nil {
 		return err
 	}
-	p, err := cap.Parse(org.ID, org.Name, body)
+	p, err := publisher.Parse(org.ID, org.Name, body)
 	if err != nil {
 		return err
 	}

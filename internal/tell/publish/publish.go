@@ -1,5 +1,5 @@
 // Package publish finds and writes the CAP messages of the organizations that publish their hazards
-// (package cap).
+// (package publisher).
 //
 // A message depends only on the change log, the profiles and the contents of files. It is stored
 // only in caches. The list of changes that are messages is in memory; it is built from the log on
@@ -19,7 +19,7 @@ import (
 	"sync"
 
 	"github.com/hazardd/hazardd/internal/format"
-	"github.com/hazardd/hazardd/internal/format/cap"
+	"github.com/hazardd/hazardd/internal/format/publisher"
 	"github.com/hazardd/hazardd/internal/geo/lru"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/store"
@@ -61,17 +61,17 @@ type Publisher struct {
 }
 
 type chain struct {
-	cap.Chain
+	publisher.Chain
 	last int64 // number of the hazard's last change, which voids its cached documents
 }
 
 // View is the list of published messages as of a change. It is immutable.
 type View struct {
-	Settings cap.Settings
-	Messages []cap.Message // the published messages, in the order of publication
+	Settings publisher.Settings
+	Messages []publisher.Message // the published messages, in the order of publication
 	// Key changes whenever the list or the content of messages may have changed.
 	Key  string
-	of   map[int64][]cap.Message // the published messages of a hazard
+	of   map[int64][]publisher.Message // the published messages of a hazard
 	last map[int64]int64
 }
 
@@ -159,25 +159,25 @@ func (p *Publisher) add(ctx context.Context, c *hazard.Change) error {
 	return nil
 }
 
-func (p *Publisher) newView(settings cap.Settings) *View {
+func (p *Publisher) newView(settings publisher.Settings) *View {
 	p.views++
-	v := &View{Settings: settings, Key: strconv.FormatInt(p.views, 10), of: map[int64][]cap.Message{}, last: map[int64]int64{}}
+	v := &View{Settings: settings, Key: strconv.FormatInt(p.views, 10), of: map[int64][]publisher.Message{}, last: map[int64]int64{}}
 	for id, c := range p.chains {
 		v.last[id] = c.last
-		v.of[id] = cap.Published(c.Messages, settings)
+		v.of[id] = publisher.Published(c.Messages, settings)
 		v.Messages = append(v.Messages, v.of[id]...)
 	}
-	slices.SortFunc(v.Messages, cap.ComparePublished)
+	slices.SortFunc(v.Messages, publisher.ComparePublished)
 	return v
 }
 
 // Of lists the published messages of an organization in the order of publication, or of all organizations if org is
 // 0.
-func (v *View) Of(org int64) []cap.Message {
+func (v *View) Of(org int64) []publisher.Message {
 	if org == 0 {
 		return v.Messages
 	}
-	var own []cap.Message
+	var own []publisher.Message
 	for _, m := range v.Messages {
 		if m.Org == org {
 			own = append(own, m)
@@ -188,12 +188,12 @@ func (v *View) Of(org int64) []cap.Message {
 
 // Find returns the message with an identifier, and its hazard. It returns hazard.ErrNotFound if
 // there is none.
-func (p *Publisher) Find(ctx context.Context, v *View, identifier string) (cap.Message, *hazard.Hazard, error) {
+func (p *Publisher) Find(ctx context.Context, v *View, identifier string) (publisher.Message, *hazard.Hazard, error) {
 	none := fmt.Errorf("%w: no message %.80q", hazard.ErrNotFound, identifier)
 	n, ok := format.NumberOf(identifier)
-	i := slices.IndexFunc(v.Messages, func(m cap.Message) bool { return m.Number == n })
+	i := slices.IndexFunc(v.Messages, func(m publisher.Message) bool { return m.Number == n })
 	if !ok || i < 0 {
-		return cap.Message{}, nil, none
+		return publisher.Message{}, nil, none
 	}
 	m := v.Messages[i]
 	h, err := p.store.Log.HazardAsOf(ctx, m.Hazard, m.Number)
@@ -208,7 +208,7 @@ func (p *Publisher) Find(ctx context.Context, v *View, identifier string) (cap.M
 
 // message returns the content of a message. Its addresses begin with base. Unless whole is set, it
 // has no areas, files and references.
-func (p *Publisher) message(ctx context.Context, v *View, m cap.Message, h *hazard.Hazard, base string, whole bool) (*format.Message, error) {
+func (p *Publisher) message(ctx context.Context, v *View, m publisher.Message, h *hazard.Hazard, base string, whole bool) (*format.Message, error) {
 	out := &format.Message{Message: m, Hazard: h.ExpireAt(m.Sent), Base: base}
 	if !whole {
 		return out, nil
@@ -306,7 +306,7 @@ const (
 func Address(identifier string) string { return "/cap/" + identifier + ".xml" }
 
 // Entry returns the entry of a message in an index. Its addresses begin with base.
-func (p *Publisher) Entry(ctx context.Context, v *View, m cap.Message, f Form, base string) ([]byte, error) {
+func (p *Publisher) Entry(ctx context.Context, v *View, m publisher.Message, f Form, base string) ([]byte, error) {
 	key := fmt.Sprint(f, " ", m.Number, " ", v.last[m.Hazard], " ", base, " ", m.Kind, " ", m.Status)
 	if text, ok := p.entries.Get(key); ok {
 		return text, nil

@@ -1,4 +1,4 @@
-package cap
+package publisher
 
 import (
 	"cmp"

@@ -1,15 +1,15 @@
-package cap_test
+package publisher_test
 
 import (
 	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/hazardd/hazardd/internal/format/cap"
+	"github.com/hazardd/hazardd/internal/format/publisher"
 )
 
 // written writes published messages as "number:kind:status←first", in order of publication.
-func written(messages []cap.Message) string {
+func written(messages []publisher.Message) string {
 	var words []string
 	for _, m := range messages {
 		words = append(words, fmt.Sprintf("%d:%s:%s<%d", m.Number, m.Kind, m.Status, m.First))
@@ -18,10 +18,10 @@ func written(messages []cap.Message) string {
 }
 
 func TestAChainBeginsWithAnAlertAndEndsWithACancel(t *testing.T) {
-	on, paused, test := &cap.Profile{}, &cap.Profile{Paused: true}, &cap.Profile{Test: true}
+	on, paused, test := &publisher.Profile{}, &publisher.Profile{Paused: true}, &publisher.Profile{Test: true}
 	type at struct {
 		after   int64
-		profile *cap.Profile
+		profile *publisher.Profile
 	}
 	// A letter is a change: A Alert, U Update, C Cancel; small letters are changes of a drill, and
 	// . is one of another hazard.
@@ -48,28 +48,28 @@ func TestAChainBeginsWithAnAlertAndEndsWithACancel(t *testing.T) {
 		{"a redacted end", "ACC", []at{{0, on}}, "1:Alert:Actual<1 2:Cancel:Actual<1 3:Cancel:Actual<1"},
 		{"over, and active again", "ACAU", []at{{0, on}}, "1:Alert:Actual<1 2:Cancel:Actual<1 3:Alert:Actual<3 4:Update:Actual<3"},
 	} {
-		var all []cap.Message
+		var all []publisher.Message
 		first := int64(0)
 		for i, letter := range c.changes {
-			m := cap.Message{Number: int64(i + 1), Org: 7, Drill: strings.ContainsRune("auc", letter)}
+			m := publisher.Message{Number: int64(i + 1), Org: 7, Drill: strings.ContainsRune("auc", letter)}
 			switch strings.ToUpper(string(letter)) {
 			case "A":
-				m.Kind, first = cap.Alert, m.Number
+				m.Kind, first = publisher.Alert, m.Number
 			case "U":
-				m.Kind = cap.Update
+				m.Kind = publisher.Update
 			case "C":
-				m.Kind = cap.Cancel
+				m.Kind = publisher.Cancel
 			default:
 				continue
 			}
 			m.First = first
 			all = append(all, m)
 		}
-		settings := cap.Settings{}
+		settings := publisher.Settings{}
 		for _, s := range c.settings {
-			settings[7] = append(settings[7], cap.Setting{After: s.after, Profile: s.profile})
+			settings[7] = append(settings[7], publisher.Setting{After: s.after, Profile: s.profile})
 		}
-		if got := written(cap.Published(all, settings)); got != c.want {
+		if got := written(publisher.Published(all, settings)); got != c.want {
 			t.Errorf("%s: %s\n got %s\nwant %s", c.what, c.changes, got, c.want)
 		}
 	}

@@ -1,10 +1,10 @@
-// Package cap holds the profile by which an organization publishes its own hazards as an alerting
+// Package publisher holds the profile by which an organization publishes its own hazards as an alerting
 // authority, and decides which changes of a hazard are CAP messages.
 //
 // Both are values without clock, store or network. A new profile never changes what was published
 // before: each setting is kept with the number of the change after which it applies (Settings.At),
 // so a message reads the same forever. A Chain depends only on the changes of one hazard.
-package cap
+package publisher
 
 import (
 	"fmt"
