@@ -91,13 +91,6 @@ func (b *Budget) Take(ctx context.Context, user string, bytes int64) (*Share, er
 		Detail: fmt.Sprintf("answer-bytes: answers of %d MiB are being made or read, the most that this server holds at once; ask again", b.limits.All>>20)}
 }
 
-// Held returns the number of bytes taken.
-func (b *Budget) Held() int64 {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.held
-}
-
 func (b *Budget) fits(user string, bytes int64) bool {
 	return b.held+bytes <= b.limits.All && b.users[user]+bytes <= b.limits.User
 }

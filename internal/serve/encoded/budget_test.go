@@ -57,8 +57,8 @@ func TestARequestWaitsForTheMemoryThatOthersHold(t *testing.T) {
 		for _, s := range append(others, first, second) {
 			s.Release()
 		}
-		if b.Held() != 0 || len(b.users) != 0 || len(b.waiting) != 0 {
-			t.Errorf("%d bytes are in use, by %v, and %d wait, after everything was released", b.Held(), b.users, len(b.waiting))
+		if b.held != 0 || len(b.users) != 0 || len(b.waiting) != 0 {
+			t.Errorf("%d bytes are in use, by %v, and %d wait, after everything was released", b.held, b.users, len(b.waiting))
 		}
 		take("red", 1000).Release() // more than the total: everything that one user may have
 	})
@@ -89,8 +89,8 @@ func TestABudgetIsNeverOverdrawn(t *testing.T) {
 			}
 			time.Sleep(time.Hour)
 			synctest.Wait()
-			if b.Held() != 0 || len(b.users) != 0 || len(b.waiting) != 0 {
-				t.Errorf("%d bytes are in use, by %v, and %d wait, at the end", b.Held(), b.users, len(b.waiting))
+			if b.held != 0 || len(b.users) != 0 || len(b.waiting) != 0 {
+				t.Errorf("%d bytes are in use, by %v, and %d wait, at the end", b.held, b.users, len(b.waiting))
 			}
 		})
 	})

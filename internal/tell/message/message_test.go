@@ -72,7 +72,7 @@ func TestTheSubjectSaysWhyItComes(t *testing.T) {
 		if n.Kind == Confirm {
 			n.Items = nil
 		}
-		if got := n.Subject(); got != want {
+		if got := n.write().subject; got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
@@ -136,7 +136,7 @@ func TestADrillIsUnmistakable(t *testing.T) {
 			body := m.HTML[strings.Index(m.HTML, "<body"):]
 			body = strings.TrimSpace(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(body, ""))
 			p := n.Push()
-			for form, text := range map[string]string{"subject": n.Subject(), "short": n.short(160), "push": p.Title} {
+			for form, text := range map[string]string{"subject": n.write().subject, "short": n.short(160), "push": p.Title} {
 				if !strings.HasPrefix(text, mark) {
 					t.Errorf("%s %s: %s %q does not begin with %q", l.ID, kind, form, text, mark)
 				}

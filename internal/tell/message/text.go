@@ -8,9 +8,6 @@ import (
 	"github.com/hazardd/hazardd/internal/hazard"
 )
 
-// Subject returns the subject of the message: one line of at most 180 characters.
-func (n *Notice) Subject() string { return n.write().subject }
-
 // Text returns the whole message as plain text, with lines that end in \n.
 func (n *Notice) Text() string { return n.write().text() }
 

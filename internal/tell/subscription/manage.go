@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -601,9 +600,4 @@ func (s *Service) forget(ctx context.Context, now hazard.Instant) error {
 		}
 	}
 	return nil
-}
-
-// Languages returns the languages of a subscription, the preferred one first.
-func (s *Subscription) Languages() []string {
-	return strings.Split(s.Language, ",")
 }

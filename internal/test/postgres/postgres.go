@@ -157,9 +157,6 @@ func (s *Server) URL(database string) string {
 	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/%s?sslmode=disable", s.Port, database)
 }
 
-// Process is the server's main process.
-func (s *Server) Process() *os.Process { return s.cmd.Process }
-
 // Stop ends the server by a signal, and waits for it: SIGINT ends it in order, SIGQUIT at once, SIGKILL as a fall of the machine's power would,
 // but for what the kernel still writes.
 func (s *Server) Stop(signal syscall.Signal) error {

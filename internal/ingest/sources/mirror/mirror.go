@@ -62,9 +62,6 @@ func New(name string, schemes source.Schemes, server Server) *Mirror {
 	return &Mirror{name: name, schemes: schemes, server: server, known: map[uuid.UUID]hazardState{}}
 }
 
-// Name returns the name of the source.
-func (m *Mirror) Name() string { return m.name }
-
 // Taken records that the batch of the last Read was processed. Without it, the next Read requests
 // the same products again.
 func (m *Mirror) Taken() {
