@@ -40,6 +40,7 @@ type commandLine struct {
 	Restore      restoreCmd      `cmd:"" help:"Fill an empty store with a backup."`
 	Migrate      migrateCmd      `cmd:"" help:"Move a store to another database. Clients continue where they were."`
 	Source       sourceCmd       `cmd:"" help:"Manage sources: states, polls, errors and held reports."`
+	Why          whyCmd          `cmd:"" help:"Show why a record of a source is shown, or not."`
 	Coverage     coverageCmd     `cmd:"" help:"Show who issues warnings for a place, and whether those sources are polled."`
 	Ready        readyCmd        `cmd:"" help:"Ask a server whether it is ready: status 0 if it is."`
 	Token        tokenCmd        `cmd:"" help:"Print an access token for a user."`

@@ -38,6 +38,7 @@ import (
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/ingest/poll"
 	"github.com/hazardd/hazardd/internal/ingest/poll/delay"
+	"github.com/hazardd/hazardd/internal/ingest/why"
 	"github.com/hazardd/hazardd/internal/net/listen"
 	"github.com/hazardd/hazardd/internal/net/outbound"
 	"github.com/hazardd/hazardd/internal/net/trace"
@@ -329,6 +330,16 @@ func (s *Service) PlainAddr() net.Addr {
 // URL returns the service's public address.
 func (s *Service) URL() string { return s.cfg.PublicURL }
 
+// why answers what became of a record of a source.
+func (s *Service) why(ctx context.Context, name, ref string) (*why.Answer, error) {
+	src, err := s.cfg.Known.Find(name)
+	if err != nil {
+		return nil, err
+	}
+	asker := why.Asker{Store: s.Store, Evidence: s.Evidence, Limits: why.Usual}
+	return asker.Ask(ctx, &src, ref, hazard.At(time.Now()))
+}
+
 func (s *Service) handler(registry *prometheus.Registry) http.Handler {
 	editor := edit.New(s.Store, s.intake, s.cfg.AppID, s.orgExists)
 	editor.OrgUploads, editor.Two = max(s.cfg.OrgUploads, 0), s.twoPeople()
@@ -342,6 +353,7 @@ func (s *Service) handler(registry *prometheus.Registry) http.Handler {
 		Delays:    &s.delays,
 		Readings:  func() coverage.Readings { return *s.readings.Load() },
 		PollNow:   s.poller.Poll,
+		Why:       s.why,
 		Counting:  !s.cfg.NoExposure,
 		Grid:      s.people.Grid,
 		Ready: func() admin.Readiness {

@@ -41,6 +41,7 @@ import (
 	"github.com/hazardd/hazardd/internal/ingest/poll"
 	"github.com/hazardd/hazardd/internal/ingest/poll/delay"
 	"github.com/hazardd/hazardd/internal/ingest/source"
+	"github.com/hazardd/hazardd/internal/ingest/why"
 	"github.com/hazardd/hazardd/internal/serve"
 	"github.com/hazardd/hazardd/internal/serve/admin"
 	"github.com/hazardd/hazardd/internal/serve/sse"
@@ -553,10 +554,13 @@ func handle(t testing.TB, alter ...func(*serve.Config)) *inProcess {
 		Delays:    &delay.Delays{},
 		Readings:  func() coverage.Readings { return nil },
 		PollNow:   func(context.Context, string) error { return nil },
-		Ready:     func() admin.Readiness { return admin.Readiness{} },
-		Grid:      population.Builtin,
-		Metrics:   prometheus.NewRegistry(),
-		BaseURL:   base, Settings: serve.Settings{MaxFile: 1 << 20}, Now: now, Logger: slog.New(slog.DiscardHandler),
+		Why: func(context.Context, string, string) (*why.Answer, error) {
+			return &why.Answer{Since: 1_780_000_000_000, Entries: []why.Entry{{Time: "2026-05-28T20:26:40.000Z", Result: why.Ignored, Rule: "too slight"}}}, nil
+		},
+		Ready:   func() admin.Readiness { return admin.Readiness{} },
+		Grid:    population.Builtin,
+		Metrics: prometheus.NewRegistry(),
+		BaseURL: base, Settings: serve.Settings{MaxFile: 1 << 20}, Now: now, Logger: slog.New(slog.DiscardHandler),
 	}
 	for _, f := range alter {
 		f(&c)

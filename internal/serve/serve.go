@@ -25,6 +25,7 @@ import (
 	"github.com/hazardd/hazardd/internal/ingest/fuse"
 	"github.com/hazardd/hazardd/internal/ingest/poll"
 	"github.com/hazardd/hazardd/internal/ingest/poll/delay"
+	"github.com/hazardd/hazardd/internal/ingest/why"
 	"github.com/hazardd/hazardd/internal/lang"
 	"github.com/hazardd/hazardd/internal/net/trace"
 	"github.com/hazardd/hazardd/internal/serve/admin"
@@ -107,6 +108,9 @@ type Config struct {
 	Grid func() (*population.Grid, error)
 	// PollNow requests a poll of the named source. It returns hazard.ErrNotFound if there is none.
 	PollNow func(ctx context.Context, name string) error
+	// Why answers what became of a record of the named source. It returns hazard.ErrNotFound if
+	// there is no such source.
+	Why func(ctx context.Context, name, ref string) (*why.Answer, error)
 	// Ready says whether the service is ready to serve.
 	Ready func() admin.Readiness
 	// BaseURL is the service's public address without a trailing slash. No answer repeats the
@@ -140,7 +144,7 @@ func New(c Config) http.Handler {
 			AllowedOrigins: c.AllowedOrigins,
 			AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete},
 			AllowedHeaders: []string{"Authorization", "Content-Type", "If-Match", "If-None-Match", "Last-Event-ID", "Mcp-Method", "Mcp-Name", "Mcp-Protocol-Version", trace.Header},
-			ExposedHeaders: []string{"ETag", "Link", "Location", "Retry-After", "Hazardd-Change", "Hazardd-Sources", "Hazardd-Coverage", "Hazardd-View-Age", "Hazardd-End", "Hazardd-Kept-From", route.RequestHeader, "Content-Language", "Mcp-Protocol-Version"},
+			ExposedHeaders: []string{"ETag", "Link", "Location", "Retry-After", "Hazardd-Change", "Hazardd-Sources", "Hazardd-Coverage", "Hazardd-View-Age", "Hazardd-End", "Hazardd-Kept-From", "Hazardd-Evidence-From", route.RequestHeader, "Content-Language", "Mcp-Protocol-Version"},
 			MaxAge:         600, // seconds
 		}).Handler(h)
 	}
@@ -175,7 +179,7 @@ func newRouter(c Config) *route.Router {
 		&write.Handlers{Hazards: hazards, Edit: c.Edit, Intake: c.Intake, MaxFile: c.MaxFile},
 		&admin.Accounts{Hazards: hazards},
 		&admin.Assets{Assets: assets},
-		&admin.Sources{Hazards: hazards, Evidence: c.Evidence, Delays: c.Delays, PollNow: c.PollNow},
+		&admin.Sources{Hazards: hazards, Evidence: c.Evidence, Delays: c.Delays, PollNow: c.PollNow, Why: c.Why},
 		&admin.Messages{Router: router, Webhooks: c.Webhooks, Notify: c.Notify, Channels: c.Channels},
 		admin.NewOperations(router, c.Ready, c.SecurityContact),
 		gis.NewOGC(hazards),

@@ -97,6 +97,19 @@ func (s *Evidence) Receipts(ctx context.Context, after int64, limit int) ([]Rece
 	return list, nil
 }
 
+// ReceiptsOf lists at most limit receipts of a source below a number, the latest first.
+func (s *Evidence) ReceiptsOf(ctx context.Context, source string, before int64, limit int) ([]Receipt, error) {
+	rows, err := s.readQ.ReceiptsOf(ctx, sqlc.ReceiptsOfParams{Before: before, Source: source, MaxRows: int32(limit)})
+	if err != nil {
+		return nil, storeError(err)
+	}
+	list := make([]Receipt, len(rows))
+	for i, r := range rows {
+		list[i] = receiptOf(r)
+	}
+	return list, nil
+}
+
 // LastReceiptOf returns the latest receipt of a payload, or ErrNotFound.
 func (s *Evidence) LastReceiptOf(ctx context.Context, sha256 string) (Receipt, error) {
 	row, err := s.readQ.LastReceiptOf(ctx, sha256)

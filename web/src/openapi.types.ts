@@ -2158,6 +2158,34 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/sources/{source-id}/why": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /**
+                 * @description The source's `name`. An unknown one is 404; the detail lists those there are.
+                 * @example usgs
+                 */
+                readonly "source-id": components["parameters"]["source-id"];
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * Why a record of a source is shown, or not
+         * @description What became of the records of a source that bear a name, newest first: what came, and which rule ignored, held, joined, replaced or ended it; also for what was never a hazard.
+         *     The service reads the kept payloads of the source again, so the answer goes back as far as these (`--evidence-age`), and as 10 seconds and 256 MB of payloads allow. An empty
+         *     answer means that no payload that was read bears the name. Unchecked text from outside. Takes the role editor.
+         */
+        readonly get: operations["explainRecord"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/joins": {
         readonly parameters: {
             readonly query?: never;
@@ -4724,6 +4752,12 @@ export interface components {
          */
         readonly AreaRole: "alert" | "impact" | "track" | "point";
         /**
+         * @description How well the place is known. `exact`: a shape of a source or of an editor; `code`: the shapes behind codes of places; `point`: only a point; `region`: only a named region or
+         *     province; `country`: only the country. Of the last two there is no area and no count of people, and the point only stands for `place_known_as`: the hazard is somewhere in it.
+         * @enum {string}
+         */
+        readonly PlaceCertainty: "exact" | "code" | "point" | "region" | "country";
+        /**
          * @example {
          *       "magId": 1207,
          *       "uuid": "5f0c6c8e-53c5-5b53-9d1f-6a0a4d1c2b7e",
@@ -4733,6 +4767,7 @@ export interface components {
          *       "magType": "Calculated",
          *       "creator": "USGS",
          *       "isActive": true,
+         *       "place_kind": "point",
          *       "wkt": {
          *         "text": "POINT (18.0431 -34.0152)",
          *         "binary": "AQEAAADnHafoSAsyQB3J5T+kAUHA"
@@ -4745,6 +4780,9 @@ export interface components {
          *     }
          */
         readonly AlertGeography: {
+            readonly place_kind: components["schemas"]["PlaceCertainty"];
+            /** @description The region or countries, in English, where `place_kind` is `region` or `country`. Absent or empty: the place is known better. */
+            readonly place_known_as?: string;
             /** @description The hazard's number. */
             readonly magId: number;
             /** @description The hazard's uuid. */
@@ -4786,6 +4824,9 @@ export interface components {
             readonly geometry: components["schemas"]["Geometry"];
             readonly properties: {
                 readonly role: components["schemas"]["AreaRole"];
+                readonly place_kind: components["schemas"]["PlaceCertainty"];
+                /** @description The region or countries, in English, where `place_kind` is `region` or `country`. Absent or empty: the place is known better. */
+                readonly place_known_as?: string;
                 readonly hazard_ID: number;
                 readonly uuid: components["schemas"]["Uuid"];
                 readonly hazard_Name: string;
@@ -4881,7 +4922,8 @@ export interface components {
          *           ],
          *           "geometry": null,
          *           "properties": {
-         *             "update_Date": "1795345200000"
+         *             "update_Date": "1795345200000",
+         *             "place_kind": "exact"
          *           }
          *         }
          *       ]
@@ -4899,8 +4941,14 @@ export interface components {
                 readonly geometry: components["schemas"]["Geometry"] | null;
                 readonly properties: {
                     readonly update_Date: components["schemas"]["Timestamp"];
-                    /** @description Of a geometry alone. */
-                    readonly role?: components["schemas"]["AreaRole"];
+                    /**
+                     * @description Of a geometry alone: what it is, as an AreaRole; or the `outline` of the region that the hazard is somewhere in, to be drawn as a line and never filled.
+                     * @enum {string}
+                     */
+                    readonly role?: "alert" | "impact" | "track" | "point" | "outline";
+                    readonly place_kind: components["schemas"]["PlaceCertainty"];
+                    /** @description The region or countries, in English, where `place_kind` is `region` or `country`. Absent or empty: the place is known better. */
+                    readonly place_known_as?: string;
                 };
             }[];
         };
@@ -5029,6 +5077,9 @@ export interface components {
             /** @description An editor's words when it was false. */
             readonly note: string;
             readonly area_role: components["schemas"]["AreaRole"];
+            readonly place_kind: components["schemas"]["PlaceCertainty"];
+            /** @description The region or countries, in English, where `place_kind` is `region` or `country`. Absent or empty: the place is known better. */
+            readonly place_known_as: string;
             /**
              * Format: uri
              * @description Its page on this service.
@@ -5304,6 +5355,10 @@ export interface components {
             readonly fields?: readonly components["schemas"]["FieldChange"][];
             /** @description What was removed from this state for good. */
             readonly redacted?: readonly components["schemas"]["Redacted"][];
+            /** @description Of the hazard. Absent for a product. */
+            readonly place_kind?: components["schemas"]["PlaceCertainty"];
+            /** @description The region or countries, in English, where `place_kind` is `region` or `country`. Absent or empty: the place is known better. */
+            readonly place_known_as?: string;
             /** @description The hazard after the change. */
             readonly hazard?: components["schemas"]["Hazard"];
             /** @description The product after the change. */
@@ -5659,6 +5714,7 @@ export interface components {
          *         "lon": 18.0431,
          *         "lat": -34.0152
          *       },
+         *       "place_kind": "point",
          *       "refs": [
          *         "usgs:us7000zzzz"
          *       ],
@@ -5699,6 +5755,10 @@ export interface components {
             };
             /** @description What the source measured. Absent: nothing. */
             readonly measurements?: readonly components["schemas"]["Measurement"][];
+            /** @description Of the hazard, from all its reports. */
+            readonly place_kind: components["schemas"]["PlaceCertainty"];
+            /** @description The region or countries, in English, where `place_kind` is `region` or `country`. Absent or empty: the place is known better. */
+            readonly place_known_as?: string;
             /** @description Ids of the event, with their schemes. */
             readonly refs: readonly string[];
             /** @description The source's page. */
@@ -6206,6 +6266,29 @@ export interface components {
             /** @description Why it is not believed; before that, if it is damaged in the store, that it is. */
             readonly reason: string;
             readonly received: components["schemas"]["Instant"];
+        };
+        /**
+         * @example {
+         *       "time": "2026-11-21T06:02:11.000Z",
+         *       "result": "ignored",
+         *       "rule": "too slight for a hazard of its own: it only changes a hazard that is shown, and none of that name was: magnitude 2.1",
+         *       "hazard": "",
+         *       "payload": "5f0c2c1e1c9f4f3fbb0f0b1b7f5a5a0e9d1c3f2b8a7d6e5f4c3b2a1908f7e6d5"
+         *     }
+         */
+        readonly Explanation: {
+            readonly time: components["schemas"]["Instant"];
+            /**
+             * @description What became of the record at that time.
+             * @enum {string}
+             */
+            readonly result: "shown" | "unchanged" | "ignored" | "held" | "joined" | "replaced" | "ended" | "rejected";
+            /** @description The rule, or the reason. Empty: it is simply shown. */
+            readonly rule: string;
+            /** @description The UUID of its hazard; empty: it has none. */
+            readonly hazard: string;
+            /** @description The SHA-256 of the payload that said it, for `GET /payloads/{payload-id}`; empty: none did. */
+            readonly payload: string;
         };
         readonly SourceErrors: {
             readonly errors: readonly components["schemas"]["SourceError"][];
@@ -7024,16 +7107,25 @@ export interface components {
         };
         /**
          * @example {
+         *       "ready": true,
          *       "status": "ready",
+         *       "damaged": 0,
+         *       "missing_keys": [],
          *       "change": 4712,
          *       "view_age_ms": 3
          *     }
          */
         readonly Readiness: {
+            /** @description Whether the answer is 200. */
+            readonly ready: boolean;
             /** @enum {string} */
             readonly status: "ready" | "not ready";
             /** @description Why it is not ready. */
             readonly reason?: string;
+            /** @description How many records are damaged in the store and left out, as far as readers have met them: changes and areas. The rest is served. */
+            readonly damaged: number;
+            /** @description Keys that the store needs and this server does not have: without `addresses` nobody is told of whose subscription it holds. Then it is not ready, and `reason` says what mends it. */
+            readonly missing_keys: readonly "addresses"[];
             /** @description The number of the last change that readers see. */
             readonly change: number;
             /** @description For how long the store could not be read; milliseconds. */
@@ -7797,6 +7889,11 @@ export interface components {
          */
         readonly Intersects: string;
         /**
+         * @description With `bbox`, `near`, `intersects` or a geometry in `filter`: also hazards that are only known to be somewhere in a region or country there (`place_kind` `region` or `country`).
+         *     Without it, no place finds them, for nobody knows where they are.
+         */
+        readonly Possible: boolean;
+        /**
          * @description A condition in CQL2 (OGC 21-065r2) on the properties that `GET /ogc/collections/hazards/queryables` lists: `AND`, `OR`, `NOT`, `=`, `<>`, `<`, `<=`, `>`, `>=`, `LIKE`, `BETWEEN`,
          *     `IN`, `IS NULL`, `CASEI`, `S_INTERSECTS`, `S_DISJOINT` and the temporal functions. At most 16 KiB, 500 predicates and operands, 40 levels, 10 patterns, 10 geometries.
          * @example severity_rank >= 4 AND type_ID IN ('FLOOD', 'STORM')
@@ -7929,6 +8026,11 @@ export interface components {
          * @example ok=9; stale=1; names="gdacs"
          */
         readonly "Hazardd-Sources": string;
+        /**
+         * @description The time from which kept payloads were read for the answer. Absent where none is kept.
+         * @example 2026-11-19T06:00:00.000Z
+         */
+        readonly "Hazardd-Evidence-From": string;
         /**
          * @description Only where the operator has pruned what is older: from this moment on everything is kept. Of what was before, a history has at least the first and the last state; the rest is
          *     in the operator's archive.
@@ -12773,6 +12875,55 @@ export interface operations {
             readonly 400: components["responses"]["BadRequest"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly explainRecord: {
+        readonly parameters: {
+            readonly query: {
+                /**
+                 * @description The name of an event or a message at its source, as `SCHEME:ID` or the ID alone.
+                 * @example usgs:us6000tga9
+                 */
+                readonly ref: string;
+            };
+            readonly header?: {
+                /**
+                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
+                 * @example "3f7a1c0b9e2d4c58"
+                 */
+                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            readonly path: {
+                /**
+                 * @description The source's `name`. An unknown one is 404; the detail lists those there are.
+                 * @example usgs
+                 */
+                readonly "source-id": components["parameters"]["source-id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The history of the records. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly "Hazardd-Evidence-From": components["headers"]["Hazardd-Evidence-From"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["Explanation"][];
+                };
+            };
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 429: components["responses"]["TooManyRequests"];
             readonly 500: components["responses"]["InternalError"];
             readonly 503: components["responses"]["Unavailable"];
         };

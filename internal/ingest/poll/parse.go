@@ -45,6 +45,13 @@ func parse(src *Source, payload []byte, cut *Failure, now hazard.Instant) (batch
 	return batch, usable, fail
 }
 
+// Parse parses a payload of a source, received at now, as polling does. Beside an error, the batch
+// holds the records before it.
+func Parse(src *Source, payload []byte, now hazard.Instant) (source.Batch, error) {
+	batch, _, err := parse(src, payload, nil, now)
+	return batch, err
+}
+
 // isHTML reports whether a payload is a web page. No source publishes one; it is an error page, or
 // a login page of a network on the way.
 func isHTML(payload []byte) bool {

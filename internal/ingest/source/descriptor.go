@@ -94,6 +94,9 @@ type Source struct {
 	// absence means nothing, for example if the event is older than the feed's window. The event is
 	// over if the address returns 404, 409 or 410, or if the report there says so.
 	Missing func(feed, event string, start, now hazard.Instant) string
+	// Slight says which reports are too slight for a hazard of their own (Report.Minor); empty if
+	// there are none, or only those that end an event.
+	Slight string
 	// Lives are how long events last if the source gives no end. Other types have the life of their
 	// hazard.TypeInfo.
 	Lives []Life

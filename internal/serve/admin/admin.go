@@ -9,6 +9,7 @@ import (
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/ingest/evidence"
 	"github.com/hazardd/hazardd/internal/ingest/poll/delay"
+	"github.com/hazardd/hazardd/internal/ingest/why"
 	"github.com/hazardd/hazardd/internal/serve/read"
 	"github.com/hazardd/hazardd/internal/serve/route"
 	"github.com/hazardd/hazardd/internal/tell"
@@ -65,6 +66,8 @@ type Sources struct {
 	Delays   *delay.Delays    // how late reports are committed
 	// PollNow requests a poll of the named source. It returns hazard.ErrNotFound if there is none.
 	PollNow func(ctx context.Context, name string) error
+	// Why answers what became of a record of the named source.
+	Why func(ctx context.Context, name, ref string) (*why.Answer, error)
 }
 
 // Routes adds the sources.
@@ -72,6 +75,7 @@ func (a *Sources) Routes() {
 	a.Readable("GET /sources", a.sources)
 	a.Private("POST /sources/{source}/poll", route.For(a.pollSource, auth.Admin))
 	a.Private("GET /sources/{source}/errors", forEditors(route.JSON(a.sourceErrors)))
+	a.Private("GET /sources/{source}/why", forEditors(a.explain))
 	a.Private("GET /payloads/{payload}", forEditors(a.payload))
 }
 

@@ -18,6 +18,11 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13);
 SELECT id, source, kind, feed, address, subject, payload, read_ms, taken_ms, kept_ms, again, cut, error FROM receipts
 WHERE id > sqlc.arg(after) ORDER BY id LIMIT sqlc.arg(max_rows);
 
+-- name: ReceiptsOf :many
+-- The receipts of a source, the latest first.
+SELECT id, source, kind, feed, address, subject, payload, read_ms, taken_ms, kept_ms, again, cut, error FROM receipts
+WHERE id < sqlc.arg(before) AND source = sqlc.arg(source) ORDER BY id DESC LIMIT sqlc.arg(max_rows);
+
 -- name: LastReceiptOf :one
 -- The latest receipt of a payload.
 SELECT id, source, kind, feed, address, subject, payload, read_ms, taken_ms, kept_ms, again, cut, error FROM receipts

@@ -383,3 +383,52 @@ func (q *Queries) Receipts(ctx context.Context, arg ReceiptsParams) ([]Receipt, 
 	}
 	return items, nil
 }
+
+const receiptsOf = `-- name: ReceiptsOf :many
+SELECT id, source, kind, feed, address, subject, payload, read_ms, taken_ms, kept_ms, again, cut, error FROM receipts
+WHERE id < $1 AND source = $2 ORDER BY id DESC LIMIT $3
+`
+
+type ReceiptsOfParams struct {
+	Before  int64
+	Source  string
+	MaxRows int32
+}
+
+// The receipts of a source, the latest first.
+func (q *Queries) ReceiptsOf(ctx context.Context, arg ReceiptsOfParams) ([]Receipt, error) {
+	rows, err := q.db.QueryContext(ctx, receiptsOf, arg.Before, arg.Source, arg.MaxRows)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []Receipt{}
+	for rows.Next() {
+		var i Receipt
+		if err := rows.Scan(
+			&i.ID,
+			&i.Source,
+			&i.Kind,
+			&i.Feed,
+			&i.Address,
+			&i.Subject,
+			&i.Payload,
+			&i.ReadMs,
+			&i.TakenMs,
+			&i.KeptMs,
+			&i.Again,
+			&i.Cut,
+			&i.Error,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}

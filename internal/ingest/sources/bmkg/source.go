@@ -24,7 +24,8 @@ func Source() source.Source {
 		Types:  []hazard.Type{hazard.Earthquake, hazard.Tsunami}, Countries: []string{"ID"}, Languages: []string{"id"},
 		Home:    "https://data.bmkg.go.id/gempabumi/",
 		License: "open data with attribution", Attribution: "BMKG (Badan Meteorologi, Klimatologi, dan Geofisika)",
-		Rank: source.Ranks{hazard.Earthquake: source.National, hazard.Tsunami: source.National},
+		Slight: seismic.Slight,
+		Rank:   source.Ranks{hazard.Earthquake: source.National, hazard.Tsunami: source.National},
 		Coverage: []source.Coverage{
 			{Role: source.RoleResponsible, Types: []hazard.Type{hazard.Earthquake}, Countries: []string{"ID"}, From: "M 5, or felt",
 				Cite: "https://data.bmkg.go.id/gempabumi/: the list of M 5.0 and more, and that of felt earthquakes"},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/ingest/source"
+	"github.com/hazardd/hazardd/internal/ingest/sources/seismic"
 )
 
 // Name is the source's name.
@@ -26,7 +27,8 @@ func Source() source.Source {
 		Languages: []string{"en"},
 		Home:      "https://www.gdacs.org/feed_reference.aspx",
 		License:   "CC-BY-4.0", Attribution: "Global Disaster Alert and Coordination System (GDACS)",
-		Rank: source.Ranks{"": source.Model},
+		Slight: seismic.Slight,
+		Rank:   source.Ranks{"": source.Model},
 		Coverage: []source.Coverage{{Role: source.RoleWatches, World: true, From: "what may need international help, and more that it lists as Green",
 			Cite: "https://www.gdacs.org/Knowledge/overview.aspx: the models of each type of disaster"}},
 		Schemes: []source.Scheme{{Name: "glide"}},

@@ -35,7 +35,8 @@ func Source() source.Source {
 		Types:  append([]hazard.Type{hazard.Tsunami, hazard.Earthquake}, weatherTypes...), Countries: []string{"JP"}, Languages: []string{"ja"},
 		Home:    "https://xml.kishou.go.jp/xmlpull.html",
 		License: "Public Data License 1.0 of Japan, compatible with CC-BY-4.0", Attribution: "Japan Meteorological Agency",
-		Rank: source.Ranks{"": source.National},
+		Slight: "an earthquake below an intensity of 3, or a warning that is only lifted",
+		Rank:   source.Ranks{"": source.National},
 		Coverage: []source.Coverage{
 			{Role: source.RoleResponsible, Types: []hazard.Type{hazard.Tsunami}, Countries: []string{"JP"},
 				Cite: "Meteorological Service Act of Japan, article 13: the agency issues the warnings of tsunamis"},

@@ -66,6 +66,9 @@ var Levels = []Level{
 		Basis: "below the thresholds: no hazard, but an update of one that was above them"},
 }
 
+// Slight is source.Source.Slight of sources that use Levels.
+const Slight = "an earthquake below magnitude 4.5, and below intensity IV"
+
 // Fits reports whether the conditions of the row hold.
 func (l *Level) Fits(q *Quake) bool {
 	return (l.Mag == 0 || q.Magnitude.Known && q.Magnitude.Value >= l.Mag) && (l.MMI == 0 || q.MMI.Known && q.MMI.Value >= l.MMI) &&

@@ -27,7 +27,8 @@ func Source() source.Source {
 		Types:  []hazard.Type{hazard.Earthquake}, Languages: []string{"en"},
 		Home:    "https://earthquake.usgs.gov/earthquakes/feed/v1.0/geojson.php",
 		License: "public domain", Attribution: "U.S. Geological Survey",
-		Rank: source.Ranks{hazard.Earthquake: source.Responsible},
+		Slight: seismic.Slight,
+		Rank:   source.Ranks{hazard.Earthquake: source.Responsible},
 		Coverage: []source.Coverage{
 			{Role: source.RoleResponsible, Countries: []string{"US", "PR", "VI", "GU", "AS", "MP"}, From: "what the regional networks locate",
 				Cite: "Stafford Act, 42 U.S.C. 5132, delegated to USGS; the Advanced National Seismic System"},
