@@ -352,7 +352,7 @@ func shown(got source.Batch, names map[string]bool) *hazard.Report {
 	return nil
 }
 
-// Laws checks all laws. Where not all tests run, it reads three records instead of twelve, in few
+// Laws checks all laws. Unless all tests run, it reads three records instead of twelve, in few
 // rounds, and leaves out large payloads. It is skipped without the recordings.
 func Laws(t *testing.T, source Source) {
 	test.NoRace(t)
