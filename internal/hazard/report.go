@@ -298,7 +298,7 @@ func Derive(parts []Report, now Instant) EventState {
 	parts = slices.Clone(parts)
 	slices.SortFunc(parts, func(a, b Report) int { return cmp.Or(cmp.Compare(a.Version, b.Version), cmp.Compare(a.Part, b.Part)) })
 	all := parts
-	parts = undropped(parts)
+	parts = undropped(parts, now)
 
 	state := EventState{Owned: map[string]bool{}, Next: MaxInstant}
 	owned := owners(parts)
@@ -375,11 +375,15 @@ func Derive(parts []Report, now Instant) EventState {
 	return state
 }
 
-// undropped returns the parts that no list has dropped, if the event goes on longer with these alone:
-// what a dropped message had replaced counts again. Otherwise it returns all parts.
-func undropped(parts []Report) []Report {
-	kept := slices.DeleteFunc(slices.Clone(parts), func(p Report) bool { return p.Dropped() || p.Name == "" })
-	if len(kept) == 0 || !slices.ContainsFunc(parts, func(p Report) bool { return p.Dropped() }) || lastOver(kept) <= lastOver(parts) {
+// undropped returns the parts that no list has dropped, and that did not run out without a list, if
+// the event goes on longer with these alone: what such a message had replaced counts again, if a list
+// holds it. Otherwise it returns all parts.
+func undropped(parts []Report, now Instant) []Report {
+	kept := slices.DeleteFunc(slices.Clone(parts), func(p Report) bool {
+		return p.Name == "" || p.Dropped() || p.Listed == nil && p.Ended == "" && p.OverAt() <= now
+	})
+	held := slices.ContainsFunc(kept, func(p Report) bool { return p.Listed != nil && p.Ended == "" })
+	if !held || len(kept) == len(parts) || lastOver(kept) <= lastOver(parts) {
 		return parts
 	}
 	return kept
