@@ -78,6 +78,22 @@ func TestTheCases(t *testing.T) {
 		"bbk_listed_3_days": {
 			want: map[string][]string{"2026-09-03T12:00:00Z": {"WATCH active Trinkwasser abkochen - Siersburg"}, "": {"WATCH active Trinkwasser abkochen - Siersburg"}},
 		},
+		"calfire_zero_coord": {
+			want: map[string][]string{"": {"INFORMATION active Wildfire - Null Fire, Lake County, California", "INFORMATION active Wildfire - Plus Fire, Lake County, California",
+				"INFORMATION active Wildfire - Zero Fire, Lake County, California"}},
+			look: func(t *testing.T, _ *store.Store, hazards []*hazard.Hazard) {
+				for _, h := range hazards {
+					kind, note := hazard.PlaceRegion, "and is not used."
+					if strings.Contains(h.Name, "Null") {
+						kind, note = hazard.PlacePoint, ""
+					}
+					if h.Place() != kind || !strings.Contains(h.Description, note) || len(h.Areas) > 0 || h.Somewhere() != (h.PlaceKnownAs == "Lake County, California") ||
+						h.Latitude < 38 || h.Latitude > 40 || h.Longitude < -124 || h.Longitude > -122 {
+						t.Errorf("%s: %s %q at %v %v, %q", h.Name, h.Place(), h.PlaceKnownAs, h.Longitude, h.Latitude, h.Description)
+					}
+				}
+			},
+		},
 		"bmkg_tsunami": {
 			want: map[string][]string{
 				"2026-02-10T06:00:00Z": {"WARNING active M 7.6 Earthquake - 20 km Tenggara DENPASAR-BALI", "WARNING active Tsunami possible - M 7.6 Earthquake - 20 km Tenggara DENPASAR-BALI"},

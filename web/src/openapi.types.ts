@@ -4949,6 +4949,8 @@ export interface components {
                     readonly place_kind: components["schemas"]["PlaceCertainty"];
                     /** @description The region or countries, in English, where `place_kind` is `region` or `country`. Absent or empty: the place is known better. */
                     readonly place_known_as?: string;
+                    /** @description The box around where it possibly is, where `place_kind` is `region` or `country`. Absent: its place is known better. */
+                    readonly possible?: components["schemas"]["Bbox"];
                 };
             }[];
         };

@@ -230,6 +230,9 @@ export class Store implements Sink {
     this.areas.news.value;
     const here = this.here.value;
     const order = this.order.value;
+    // What is only possibly here comes after all that is here for certain.
+    const possible = list.filter((h) => this.areas.knownAs(h));
+    if (possible[0]) return [...this.#within(list.filter((h) => !this.areas.knownAs(h))), ...possible.filter((h) => this.areas.touches(h, b))];
     if (order === "time" || order === "distance" || (order === "importance" && (this.view.value?.zoom ?? 0) < PLACE_ZOOM)) return list.filter((h) => here.has(h) || this.areas.touches(h, b));
     return [...list.filter((h) => here.has(h)), ...list.filter((h) => !here.has(h) && this.areas.touches(h, b))];
   }

@@ -85,3 +85,25 @@ test("a lost connection is asked for with pauses that grow", async () => {
   expect(s.areas.unknown()).toBe(0); // it came back
   expect(s.areas.failing.value).toBe(false);
 });
+
+// T1: what is only known to be somewhere in a country is possibly in a window, and contains no place.
+test("a hazard that is somewhere in a country is possibly in its windows, and nowhere for certain", async () => {
+  const h = hazard({ hazard_ID: 1, longitude: -100, latitude: 40, update_Date: "1" });
+  const about = { update_Date: "1", place_kind: "country", place_known_as: "United States", possible: [-125, 25, -67, 49] };
+  const line = { type: "MultiLineString", coordinates: [[[-125, 25], [-67, 25], [-67, 49], [-125, 49], [-125, 25]]] };
+  const features = [
+    { type: "Feature", id: 1, bbox: [-125, 25, -67, 49], properties: { ...about, role: "outline" }, geometry: line },
+    { type: "Feature", id: 1, bbox: [-100, 40, -100, 40], properties: { ...about, role: "point" }, geometry: { type: "Point", coordinates: [-100, 40] } },
+  ];
+  const api = { request: async () => new Response(JSON.stringify({ type: "FeatureCollection", features })) } as unknown as Api;
+  const areas = new Areas(api, { pause: async () => {}, random: () => 0 });
+  areas.all(new Map([[1, h]]), undefined);
+  areas.want([h]);
+  await settled();
+  expect(areas.knownAs(h)).toBe("United States");
+  expect(areas.touches(h, [-99, 29, -98, 30])).toBe(true);
+  expect(areas.touches(h, [9, 53, 10, 54])).toBe(false);
+  expect(areas.contains(h, -98.5, 29.4)).toBe(false);
+  expect(areas.contains(h, -100, 40)).toBe(false);
+  expect(areas.size(h)).toBeUndefined();
+});

@@ -1,7 +1,9 @@
 package gazetteer
 
 import (
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/hazardd/hazardd/internal/atlas/region"
 	"github.com/hazardd/hazardd/internal/atlas/town"
@@ -42,12 +44,16 @@ func findRegions(country, text string) []region.Wider {
 		byName[bare(Fold(extents[i].Name))] = i
 	}
 	var found []int
-	var others []string
+	var others, counties []string
 	names := strings.FieldsFunc(separated(text), func(r rune) bool { return r == ';' })
 	if len(names) > maxRegions {
 		return nil
 	}
 	for _, name := range names {
+		if country == "US" && isCounty(name) {
+			counties = append(counties, Fold(name))
+			continue
+		}
 		if name = bare(Fold(name)); name == "" {
 			continue
 		}
@@ -57,6 +63,12 @@ func findRegions(country, text string) []region.Wider {
 			continue
 		}
 		found = append(found, i)
+	}
+	if len(counties) > 0 {
+		if len(found) != 1 || len(others) > 0 {
+			return nil
+		}
+		return countiesOf(extents[found[0]].Name, counties)
 	}
 	if len(found) == 0 || !townsIn(country, others, found, extents) {
 		return nil
@@ -71,6 +83,44 @@ func findRegions(country, text string) []region.Wider {
 	}
 	return all
 }
+
+// isCounty reports whether a name says that it is that of a county of the United States, or of what is
+// one in Louisiana and Alaska.
+func isCounty(name string) bool {
+	words := strings.Fields(Fold(name))
+	return len(words) > 1 && slices.Contains([]string{"county", "counties", "parish", "borough"}, words[len(words)-1])
+}
+
+// countiesOf returns counties of a state by their folded names, or none if one is not known.
+func countiesOf(state string, names []string) (all []region.Wider) {
+	for _, name := range names {
+		words := strings.Fields(name)
+		c, ok := countiesOfUS()[county{state, strings.Join(words[:len(words)-1], " ")}]
+		if !ok {
+			return nil
+		}
+		s, ok := region.Area(c.Code)
+		if !ok {
+			return nil
+		}
+		lon, lat := s.Point()
+		all = append(all, region.Wider{Name: c.Name + " County, " + state, Lon: lon, Lat: lat, Shape: s, Outlined: true})
+	}
+	return all
+}
+
+// county is a county by its state and its folded name.
+type county struct{ state, name string }
+
+var countiesOfUS = sync.OnceValue(func() map[county]region.Named {
+	all := map[county]region.Named{}
+	for n := range region.Names() {
+		if n.Scheme == region.UGC && len(n.Code.Code) == 6 && n.Code.Code[2] == 'C' {
+			all[county{n.Region, Fold(n.Name)}] = n
+		}
+	}
+	return all
+})
 
 // townsIn reports whether each name is that of a town in one of the divisions, and of no town in
 // another one of the country.

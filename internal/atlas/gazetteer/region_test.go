@@ -24,6 +24,10 @@ func TestRegionsThatATextNames(t *testing.T) {
 		{"IN", "", "[]"},
 		{"LS", "Bihar", "[]"},
 		{"US", "Alaska", "[Alaska 63 -152]"},
+		{"US", "Lake County, California", "[Lake County, California 39 -122]"},
+		{"US", "Butte County, Tehama County, California", "[Butte County, California 39 -121 Tehama County, California 40 -122]"},
+		{"US", "Nowhere County, California", "[]"},
+		{"US", "Lake County", "[]"}, // of a dozen states
 		{"XX", "Bihar", "[]"},
 	} {
 		var got []string

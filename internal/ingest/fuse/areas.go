@@ -192,8 +192,14 @@ func shapesOf(ctx context.Context, places source.Places, codes, within []string)
 // is not used for joins (see where).
 func (w *writer) standIn(state *hazard.EventState, all []hazard.EventState) place {
 	home, ok := w.in.known.Countries[state.PlacesOf]
-	if !ok {
-		return place{}
+	if !ok { // its places are parts of events; words alone say where
+		words := slices.DeleteFunc(slices.Concat(state.Places, state.Within), func(p string) bool { return !strings.HasPrefix(p, inWords) })
+		at, _ := regionsOf(words, state.Head.Country, nil)
+		if at.kind == "" || state.Head.Point != nil {
+			return place{}
+		}
+		remark(state, "the place is only known as %s", at.knownAs)
+		return at
 	}
 	// Another source of the hazard may know the place better, although it has less authority.
 	all = slices.SortedFunc(slices.Values(all), func(a, b hazard.EventState) int {
@@ -213,9 +219,15 @@ func (w *writer) standIn(state *hazard.EventState, all []hazard.EventState) plac
 		remark(state, "only the position is known: no shape is known of %s", sample(state.Places))
 		return place{}
 	}
-	if at, ok := regionsOf(state.Places, state.Head.Country, home); ok {
-		remark(state, "the place is only known as %s: no shape is known of %s", at.knownAs, sample(state.Places))
-		return at
+	for _, places := range [][]string{state.Places, state.Within} {
+		if at, ok := regionsOf(places, state.Head.Country, home); ok {
+			if strings.HasPrefix(places[0], inWords) { // the same words
+				remark(state, "the place is only known as %s", at.knownAs)
+			} else {
+				remark(state, "the place is only known as %s: no shape is known of %s", at.knownAs, sample(places))
+			}
+			return at
+		}
 	}
 	outline, countries := region.OutlineOf(state.Places, state.Head.Country, home)
 	if outline.IsZero() {
@@ -232,6 +244,9 @@ func (w *writer) standIn(state *hazard.EventState, all []hazard.EventState) plac
 	return at
 }
 
+// inWords begins a place that a report names in words.
+const inWords = "area:"
+
 // regionsOf returns the regions that places with unknown shapes are in: those around their codes, and
 // those named by their words in the country. It is not ok unless each place is known to be in one.
 func regionsOf(places []string, country string, home []string) (at place, ok bool) {
@@ -240,7 +255,7 @@ func regionsOf(places []string, country string, home []string) (at place, ok boo
 	}
 	var all []region.Wider
 	for _, p := range places {
-		if text, inWords := strings.CutPrefix(p, "area:"); inWords {
+		if text, ok := strings.CutPrefix(p, inWords); ok {
 			found := gazetteer.Regions(country, text)
 			if len(found) == 0 {
 				return place{}, false

@@ -42,6 +42,8 @@ type areaProperties struct {
 	// the hazard is somewhere in it, and no window is known to hold it.
 	PlaceKind    string `json:"place_kind"`
 	PlaceKnownAs string `json:"place_known_as,omitzero"`
+	// Possible is the box around where it possibly is.
+	Possible *[4]float64 `json:"possible,omitzero"`
 }
 
 // activeAreas serves the places of the active hazards: the bounding boxes of all of them, or the
@@ -110,7 +112,11 @@ func (a *Lists) writeBoxes(ctx context.Context, out io.Writer, list iter.Seq2[*h
 		if len(shapes) == 0 {
 			shapes = []geo.Shape{geo.Place(h.Longitude, h.Latitude)}
 		}
-		if err := writeFeature(out, &between, h, "", jsontext.Value("null"), shapes...); err != nil {
+		possible, err := a.Store.Hazards.Shapes(ctx, h.StandIns)
+		if err != nil {
+			return err
+		}
+		if err := writeFeature(out, &between, h, "", possible, jsontext.Value("null"), shapes...); err != nil {
 			return err
 		}
 	}
@@ -136,6 +142,10 @@ func (a *Lists) areasOf(w http.ResponseWriter, r *http.Request, v *view.View, id
 		if err != nil {
 			return err
 		}
+		possible, err := a.Store.Hazards.Shapes(r.Context(), h.StandIns)
+		if err != nil {
+			return err
+		}
 		if len(h.Areas) == 0 {
 			shapes = append(shapes, geo.Place(h.Longitude, h.Latitude))
 		}
@@ -144,7 +154,13 @@ func (a *Lists) areasOf(w http.ResponseWriter, r *http.Request, v *view.View, id
 			if j < len(refs) {
 				role = refs[j].Role
 			}
-			if err := writeFeature(&text, &between, h, role, jsontext.Value(s.GeoJSON()), s); err != nil {
+			geometry := jsontext.Value(s.GeoJSON())
+			if role == hazard.OutlineOfPlace {
+				if geometry, err = edges(s); err != nil {
+					return err
+				}
+			}
+			if err := writeFeature(&text, &between, h, role, possible, geometry, s); err != nil {
 				return err
 			}
 		}
@@ -156,14 +172,31 @@ func (a *Lists) areasOf(w http.ResponseWriter, r *http.Request, v *view.View, id
 	return a.AnswerList(w, r, v, encoded.NewBody([]byte(text.String()), false), now)
 }
 
-func writeFeature(out io.Writer, between *string, h *hazard.Hazard, role hazard.AreaRole, geometry jsontext.Value, places ...geo.Shape) error {
+// edges returns the outline of a region as lines, which nobody fills.
+func edges(s geo.Shape) (jsontext.Value, error) {
+	lines := [][]geo.Position{}
+	for _, rings := range s.Polygons() {
+		lines = append(lines, rings...)
+	}
+	return json.Marshal(struct {
+		Type  string           `json:"type"`
+		Lines [][]geo.Position `json:"coordinates"`
+	}{"MultiLineString", lines})
+}
+
+func writeFeature(out io.Writer, between *string, h *hazard.Hazard, role hazard.AreaRole, possible []geo.Shape, geometry jsontext.Value, places ...geo.Shape) error {
 	if _, err := io.WriteString(out, *between); err != nil {
 		return err
 	}
 	*between = ","
 	b := geo.BoundsOf(places...)
-	return json.MarshalWrite(out, areaFeature{Type: "Feature", ID: h.ID, BBox: [4]float64{b.West, b.South, b.East, b.North}, Geometry: geometry,
-		Properties: areaProperties{UpdateDate: h.Updated.Digits(), Role: string(role), PlaceKind: string(h.Place()), PlaceKnownAs: h.PlaceKnownAs}})
+	f := areaFeature{Type: "Feature", ID: h.ID, BBox: [4]float64{b.West, b.South, b.East, b.North}, Geometry: geometry,
+		Properties: areaProperties{UpdateDate: h.Updated.Digits(), Role: string(role), PlaceKind: string(h.Place()), PlaceKnownAs: h.PlaceKnownAs}}
+	if len(possible) > 0 {
+		b := geo.BoundsOf(possible...)
+		f.Properties.Possible = &[4]float64{b.West, b.South, b.East, b.North}
+	}
+	return json.MarshalWrite(out, f)
 }
 
 func endFeatures(out io.Writer, between string) error {

@@ -14,7 +14,8 @@ import { meets, touches, type Box } from "../place";
 
 export interface AreaProperties {
   readonly id: number; // hazard_ID
-  readonly role: "alert" | "impact" | "track";
+  /** An outline is no area: the hazard is somewhere in it, and it is drawn as a line. */
+  readonly role: "alert" | "impact" | "track" | "outline";
   readonly severity: string;
   readonly rank: number;
   readonly drill: 0 | 1;
@@ -30,13 +31,21 @@ interface Shape {
 /** What is known of a hazard as of its version. */
 interface Known {
   readonly version: string;
+  /** Around its areas; of what is only known to be somewhere in a region or country, around that. */
   readonly boxes: readonly Box[];
   readonly shapes: readonly Shape[];
   /** The version that the shapes are of; undefined: only the boxes have been read. */
   readonly shapesOf: string | undefined;
+  readonly about?: About;
 }
 
-type Answer = FeatureCollection<Geometry | null, { readonly update_Date?: string; readonly hazard_ID?: number; readonly role?: string; readonly area_role?: string }>;
+/** The region or country that a hazard is somewhere in, if nothing smaller is known, and the box around that. */
+interface About {
+  readonly place_known_as?: string;
+  readonly possible?: Box;
+}
+
+type Answer = FeatureCollection<Geometry | null, About & { readonly update_Date?: string; readonly hazard_ID?: number; readonly role?: string; readonly area_role?: string }>;
 
 /** Hazards of one request; the service takes no more. */
 const AT_ONCE = 500;
@@ -104,12 +113,18 @@ export class Areas {
     void this.#run();
   }
 
-  /** Whether a hazard is in the window, with its point or any of its areas. As long as its area is not known, its point alone is asked. */
+  /** The region or country that a hazard is somewhere in, in English; undefined: its place is known better, or has not been read yet. */
+  knownAs(h: Hazard): string | undefined {
+    this.news.value; // who computes by it computes again
+    return this.#known.get(h.hazard_ID)?.about?.place_known_as;
+  }
+
+  /** Whether a hazard is in the window, with its point or any of its areas, or possibly is. As long as its area is not known, its point alone is asked. */
   touches(h: Hazard, window: Bounds): boolean {
     if (within(window, h.longitude, h.latitude)) return true;
     const known = this.#known.get(h.hazard_ID);
     if (!known?.boxes.some((b) => meets(window, b))) return false;
-    return known.shapesOf !== known.version || known.shapes.some((s) => touches(window, s.geometry));
+    return known.shapesOf !== known.version || !!this.knownAs(h) || known.shapes.some((s) => touches(window, s.geometry));
   }
 
   /** Whether one of a hazard's areas contains a place. */
@@ -120,7 +135,7 @@ export class Areas {
     return known !== undefined && known.boxes.some((b) => meets(here, b)) && known.shapes.some((s) => contains(s.geometry, [x, latitude]));
   }
 
-  /** Whether a hazard has an area, as far as is known. */
+  /** Whether a hazard has an area, or is somewhere in one, as far as is known. */
   has(h: Hazard): boolean {
     return this.#known.get(h.hazard_ID)?.boxes.some((b) => b[0] !== b[2] || b[1] !== b[3]) ?? false;
   }
@@ -232,12 +247,13 @@ export class Areas {
 
   /** Keeps what an answer says of the hazards that were asked for, as of the version that each had then: a later one is asked for again. */
   #keep(answer: Answer, asked: readonly Hazard[], idOf: (f: Answer["features"][number]) => number): ReadonlySet<number> {
-    const found = new Map<number, { boxes: Box[]; shapes: Shape[] | undefined }>();
+    const found = new Map<number, { boxes: Box[]; shapes: Shape[] | undefined; about: About }>();
     for (const f of answer.features) {
       const id = idOf(f);
       let of = found.get(id);
-      if (!of) found.set(id, of = { boxes: [], shapes: f.geometry ? [] : undefined });
-      if (f.bbox) of.boxes.push(f.bbox as [number, number, number, number]);
+      if (!of) found.set(id, of = { boxes: [], shapes: f.geometry ? [] : undefined, about: f.properties });
+      const box = f.properties.possible ?? f.bbox;
+      if (box) of.boxes.push(box as Box);
       const role = f.properties.role ?? f.properties.area_role;
       if (f.geometry && role !== "point" && of.shapes!.length < PARTS) of.shapes!.push({ role: role as AreaProperties["role"], geometry: f.geometry });
     }
@@ -247,7 +263,7 @@ export class Areas {
       const before = this.#known.get(h.hazard_ID);
       const shapes = of.shapes ? { shapes: of.shapes, shapesOf: h.update_Date } : { shapes: before?.shapes ?? [], shapesOf: before?.shapesOf };
       this.#known.delete(h.hazard_ID); // what was read last is forgotten last
-      this.#known.set(h.hazard_ID, { version: h.update_Date, boxes: of.boxes, ...shapes });
+      this.#known.set(h.hazard_ID, { ...of, version: h.update_Date, ...shapes });
     }
     this.#forget();
     return new Set(found.keys());

@@ -427,7 +427,9 @@ export class MapView {
     const edge = dark ? "#000000" : "#1b2733";
     const colour = ["match", ["get", "severity"], ...severities.flatMap((s) => [s.id, s.colour]), severity("").colour] as unknown as ExpressionSpecification;
     const polygon: FilterSpecification = ["==", ["geometry-type"], "Polygon"];
-    const line: FilterSpecification = ["==", ["geometry-type"], "LineString"];
+    // What is only known to be somewhere in a region has its outline, dashed and never filled.
+    const outline: FilterSpecification = ["==", ["get", "role"], "outline"];
+    const line: FilterSpecification = ["all", ["==", ["geometry-type"], "LineString"], ["!", outline]];
     const add = (layer: LayerSpecification, before?: string) => map.addLayer(layer, before);
     const byRank: ExpressionSpecification = ["get", "rank"];
 
@@ -472,6 +474,7 @@ export class MapView {
         paint: { "line-color": colour, "line-width": 2.4, ...(dash ? { "line-dasharray": [...dash] } : {}) },
       }, firstLabel);
     }
+    add({ id: "areas-outline", type: "line", source: "areas", filter: outline, paint: { "line-color": colour, "line-width": 2.4, "line-dasharray": [3, 3] } }, firstLabel);
     add({
       id: "areas-track-edge",
       type: "line",

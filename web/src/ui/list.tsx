@@ -206,11 +206,12 @@ function Facts({ h }: { h: Hazard }) {
   const page = usePage();
   const { store } = page;
   const m = moments(h);
-  store.areas.news.value;
-  const near = nearest(page.towns.value, [h.longitude, h.latitude]);
+  const known = store.areas.knownAs(h);
+  const near = !known && nearest(page.towns.value, [h.longitude, h.latitude]);
   const size = store.areas.size(h);
   const from = store.me.value ?? (store.order.value === "distance" ? store.from.value : undefined);
   const facts = [
+    known && text.list.only({ known }),
     near && !fold(h.hazard_Name).includes(fold(near.town.name))
       ? (near.metres < 5_000
         ? text.list.at({ town: near.town.name })
@@ -218,7 +219,7 @@ function Facts({ h }: { h: Hazard }) {
       : "",
     size === undefined ? "" : text.list.size({ km2: rounded(size) }),
     m.end > m.start ? (m.over < Infinity ? text.list.ends : text.list.expected)({ when: relative(m.end, store.around.value) }) : "",
-    from ? (store.areas.contains(h, ...from) ? text.list.here : text.list.away({ distance: kilometres(away(h, from)) })) : "",
+    from && !known ? (store.areas.contains(h, ...from) ? text.list.here : text.list.away({ distance: kilometres(away(h, from)) })) : "",
   ].filter(Boolean);
   return facts.length > 0 ? <span class="row-facts">{facts.map((fact, i) => <bdi key={i}>{i > 0 && " · "}{fact}</bdi>)}</span> : null;
 }

@@ -136,6 +136,7 @@ function Actions({ h }: { h: Hazard }) {
 
 function Times({ h, over, sources }: { h: Hazard; over: boolean; sources: readonly { name: string; source: Source | undefined }[] }) {
   const { store } = usePage();
+  const known = store.areas.knownAs(h);
   return (
     <dl class="facts">
       <dt>{text.panel.starts}</dt>
@@ -157,7 +158,7 @@ function Times({ h, over, sources }: { h: Hazard; over: boolean; sources: readon
         )}
       </dd>
       <dt>{text.panel.position}</dt>
-      <dd>{position(h.latitude, h.longitude, 3)}</dd>
+      <dd>{known ? text.list.only({ known }) : position(h.latitude, h.longitude, 3)}</dd>
       <dt>{text.panel.source}</dt>
       <dd>
         {sources.length === 0 && (h.creator || "–")}

@@ -88,7 +88,8 @@ func TestIncidents(t *testing.T) {
 		"no wildfire":              {[]string{"Wildfire", "hazmat"}, "", ""},
 		"not public":               {[]string{`"Final"`, `"Public":false,"Final"`}, "", ""},
 		"perhaps not public":       {[]string{`"Final"`, `"Public":"no","Final"`}, "", "Public"},
-		"without a place":          {[]string{"-121.8", "0", "39.8", "0"}, "", "Longitude"},
+		"without a place":          {[]string{"-121.8", "0", "39.8", "0"}, "WATCH  1", ""}, // the county
+		"without a county":         {[]string{"-121.8", "0", "39.8", "0", `"Butte"`, `"Nowhere"`}, "", "Longitude"},
 		"a blank in a coordinate":  {[]string{"-121.8", `" -121.8 "`}, "WATCH  0", ""},
 		"without an id":            {[]string{"2347b6fb", "x"}, "", "UniqueId"},
 		"without times":            {[]string{"2026-08-06T21:00:00Z", "", "2026-08-07T21:00:00Z", "soon"}, "WATCH  2", ""},

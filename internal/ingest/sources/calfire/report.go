@@ -46,12 +46,6 @@ func (i *incident) report(now hazard.Instant) (*hazard.Report, string) {
 		return nil, source.Ignoring + "the incident is not a wildfire (Type)"
 	}
 	point := seismic.Position(i.Longitude, i.Latitude)
-	if point != nil && point.Lat == 0 && point.Lon == 0 {
-		point = nil
-	}
-	if point == nil {
-		return nil, fmt.Sprintf("Longitude, Latitude: %s, %s, expected a position", i.Longitude.Said(), i.Latitude.Said())
-	}
 	var notes []string
 	updated, fault := instant("Updated", i.Updated)
 	if fault != "" {
@@ -70,6 +64,9 @@ func (i *incident) report(now hazard.Instant) (*hazard.Report, string) {
 		Renewed: &updated, LifeMS: life.Milliseconds(), Point: point, Called: called, Refs: []string{Name + ":" + key}, URL: page(cmp.Or(i.URL, i.Page)),
 		Name:    "Wildfire - " + strings.Join(slices.DeleteFunc([]string{called, counties(county), "California"}, func(s string) bool { return s == "" }), ", "),
 		Comment: Name + ":" + key, Creator: "CAL FIRE",
+	}
+	if !source.Place(r, "US", namedCounties(county)) {
+		return nil, fmt.Sprintf("Longitude, Latitude, County: %s, %s, %q, expected a position, or a county of California", i.Longitude.Said(), i.Latitude.Said(), lenient.ExcerptText(county))
 	}
 	if i.Acres.Known && i.Acres.Value >= large {
 		r.Severity = hazard.Watch
@@ -125,6 +122,24 @@ func counties(list string) string {
 		return list
 	}
 	return list + " County"
+}
+
+// namedCounties is a list of counties as the gazetteer reads it: "Butte County, Tehama County, California".
+func namedCounties(list string) string {
+	var names []string
+	for name := range strings.FieldsFuncSeq(list, func(r rune) bool { return strings.ContainsRune(",/&;", r) }) {
+		if name = strings.TrimSpace(name); name == "" {
+			continue
+		}
+		if !strings.HasSuffix(strings.ToLower(name), " county") {
+			name += " County"
+		}
+		names = append(names, name)
+	}
+	if names == nil {
+		return ""
+	}
+	return strings.Join(names, ", ") + ", California"
 }
 
 // page returns the address of an incident's page, or that of the list of all if the address is not

@@ -134,7 +134,7 @@ func checkReport(t testing.TB, r *hazard.Report) {
 	check(r.Description != "" && r.Description == hazard.Clean(r.Description), "description %q", r.Description)
 	check(r.Comment == "nifc:"+r.Key && r.Creator == "NIFC", "comment %q", r.Comment)
 	check(r.Point == nil || *r.Point != hazard.Point{} && max(r.Point.Lon, -r.Point.Lon) <= 180 && max(r.Point.Lat, -r.Point.Lat) <= 90, "point %v", r.Point)
-	check(r.Point != nil || len(r.Areas) > 0 || r.Suspect != "" || r.Ended != "", "no place, and not held")
+	check(r.Point != nil || len(r.Areas) > 0 || r.Suspect != "" || r.Ended != "" || len(r.Within) > 0, "no place, and not held")
 	for _, area := range r.Areas {
 		check(area.Role == hazard.ImpactArea && jsontext.Value(area.Geometry).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)), "area %.80q", area)
 	}

@@ -185,6 +185,13 @@ func (in *incident) report(geometry jsontext.Value, key string, now hazard.Insta
 	if f.state = in.over(&f); f.state != "" { // this ends the whole fire, not only one part
 		r.Ended, r.Minor, r.Places = hazard.EndAllClear, true, nil
 	}
+	if len(r.Areas) == 0 && f.state == "" {
+		if county := in.text("POOCounty"); county != "" {
+			if source.Place(&r, "US", county+" County, "+in.state()) {
+				f.pointFault = "" // the county tells
+			}
+		}
+	}
 	r.Suspect = strings.Join(append(doubts, in.doubts(&f, len(r.Areas) > 0, now)...), "; ")
 	r.Description = in.description(&r, &f)
 	r.Products = in.products(&r, &f)
@@ -209,7 +216,7 @@ func (in *incident) doubts(f *facts, hasArea bool, now hazard.Instant) (doubts [
 	if f.drawn != nil && *f.drawn > now.Add(skew) {
 		doubt("poly_DateCurrent: %v is in the future", *f.drawn)
 	}
-	if f.point == nil && !hasArea && f.state == "" {
+	if f.point == nil && !hasArea && f.state == "" && f.pointFault != "" {
 		doubt("%s", f.pointFault)
 	}
 	return doubts

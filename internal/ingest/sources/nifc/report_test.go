@@ -141,7 +141,7 @@ func TestPositions(t *testing.T) {
 		`[144.8,13.4]`:       {Lon: 144.8, Lat: 13.4},   // Guam
 		`[-170.7,-14.3]`:     {Lon: -170.7, Lat: -14.3}, // American Samoa
 	} {
-		if r := one(t, a(usual, `"coordinates":`+coordinates)); r.Point == nil || *r.Point != want || r.Suspect != "" {
+		if r := one(t, a(usual, `"coordinates":`+coordinates, `"POOCounty":"Clinch"`, `"POOCounty":null`)); r.Point == nil || *r.Point != want || r.Suspect != "" {
 			t.Errorf("%s: %v, suspect %q", coordinates, r.Point, r.Suspect)
 		}
 	}
@@ -151,9 +151,16 @@ func TestPositions(t *testing.T) {
 		if r := one(t, a(append(pairs, initial...)...)); r.Point == nil || *r.Point != (hazard.Point{Lon: -82.65, Lat: 30.78}) || r.Suspect != "" {
 			t.Errorf("%s: %v, suspect %q", geometry, r.Point, r.Suspect)
 		}
-		if r := one(t, a(pairs...)); r.Point != nil || !strings.HasPrefix(r.Suspect, "geometry: ") {
-			t.Errorf("%s, and no other: %v, suspect %q", geometry, r.Point, r.Suspect)
+		if r := one(t, a(pairs...)); r.Point != nil || r.Suspect != "" || !slices.Equal(r.Within, []string{"area:Clinch County, Georgia"}) {
+			t.Errorf("%s, and no other: %v, within %q, suspect %q", geometry, r.Point, r.Within, r.Suspect)
 		}
+		if r := one(t, a(append(pairs, `"POOCounty":"Clinch"`, `"POOCounty":null`)...)); r.Point != nil || !strings.HasPrefix(r.Suspect, "geometry: ") {
+			t.Errorf("%s, no other, and no county: %v, suspect %q", geometry, r.Point, r.Suspect)
+		}
+	}
+	// A position far from the county is not used: here the sign of the longitude is lost.
+	if r := one(t, a(usual, `"coordinates":[82.65,30.78]`)); r.Point != nil || r.Suspect != "" || len(r.Within) != 1 || !slices.Contains(r.Notes, "The position 30.7800, 82.6500 is not in Clinch County, Georgia, and is not used.") {
+		t.Errorf("in Asia: %v, within %q, notes %q, suspect %q", r.Point, r.Within, r.Notes, r.Suspect)
 	}
 	// A perimeter needs no point, and one without a polygon has the point of the incident.
 	if r := one(t, edged(`"attr_InitialLatitude":30.78`, `"attr_InitialLatitude":null`)); r.Point != nil || len(r.Areas) != 1 || r.Suspect != "" {
