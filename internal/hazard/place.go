@@ -17,6 +17,10 @@ const (
 	PlacePoint   PlaceKind = "point"   // only a point is known
 )
 
+// PlaceVersion must change whenever the place of any state may be derived differently. Stores then have
+// the active hazards derived again.
+const PlaceVersion = "1"
+
 // PlaceKinds lists all kinds, the best known first.
 func PlaceKinds() []PlaceKind {
 	return []PlaceKind{PlaceExact, PlaceCode, PlacePoint, PlaceRegion, PlaceCountry}

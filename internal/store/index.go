@@ -26,25 +26,51 @@ func (t *txn) bounds(h *hazard.Hazard) (geo.Box, error) {
 // rankAnew recomputes the ranks of active hazards, once per version of the rules of importance.
 // Unchanged hazards would otherwise keep old ranks or have none.
 func (s *core) rankAnew(ctx context.Context) error {
-	const name = "importance"
-	if version, err := s.readQ.Meta(ctx, name); err == nil && version == hazard.ImportanceVersion {
+	err := s.onceForActive(ctx, "importance", hazard.ImportanceVersion, func(ctx context.Context, tx *sql.Tx, q *sqlc.Queries, id int64) error {
+		h, err := hazardByID(ctx, q, id)
+		if err != nil {
+			return err
+		}
+		return find.Begin(ctx, tx, s.ix, nil).Values(h)
+	})
+	if err != nil {
+		return fmt.Errorf("order hazards by importance: %w", err)
+	}
+	return nil
+}
+
+// placeAnew has all active hazards derived again from their reports, once per version of the kinds of
+// places. States of older programs do not have them.
+func (s *core) placeAnew(ctx context.Context) error {
+	err := s.onceForActive(ctx, "place kinds", hazard.PlaceVersion, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries, id int64) error {
+		h, err := hazardByID(ctx, q, id)
+		if err != nil { // damaged: it is derived again when it is mended
+			return nil
+		}
+		return q.SetWake(ctx, sqlc.SetWakeParams{HazardID: id, AtMs: int64(h.LastUpdate), NowMs: int64(h.LastUpdate)}) // due at once, and not before it was written
+	})
+	if err != nil {
+		return fmt.Errorf("derive places again: %w", err)
+	}
+	return nil
+}
+
+// onceForActive calls each with every active hazard, in transactions of catchUpBatch, unless the value
+// that is stored under a name is the version already.
+func (s *core) onceForActive(ctx context.Context, name, version string, each func(ctx context.Context, tx *sql.Tx, q *sqlc.Queries, id int64) error) error {
+	if done, err := s.readQ.Meta(ctx, name); err == nil && done == version {
 		return nil
 	} else if err != nil && !none(err) {
 		return storeError(err)
 	}
 	for after, more := int64(0), true; more; {
 		err := s.inTx(ctx, func(ctx context.Context, tx *sql.Tx, q *sqlc.Queries) error {
-			w := find.Begin(ctx, tx, s.ix, nil)
 			ids, err := q.ActiveHazardsAfter(ctx, sqlc.ActiveHazardsAfterParams{After: after, MaxRows: catchUpBatch})
 			if err != nil {
 				return err
 			}
 			for _, id := range ids {
-				h, err := hazardByID(ctx, q, id)
-				if err == nil {
-					err = w.Values(h)
-				}
-				if err != nil {
+				if err := each(ctx, tx, q, id); err != nil {
 					return err
 				}
 				after = id
@@ -52,10 +78,10 @@ func (s *core) rankAnew(ctx context.Context) error {
 			if more = len(ids) == catchUpBatch; more {
 				return nil
 			}
-			return q.SetMeta(ctx, sqlc.SetMetaParams{Name: name, Value: hazard.ImportanceVersion})
+			return q.SetMeta(ctx, sqlc.SetMetaParams{Name: name, Value: version})
 		})
 		if err != nil {
-			return fmt.Errorf("order hazards by importance: %w", err)
+			return err
 		}
 	}
 	return nil

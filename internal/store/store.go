@@ -207,6 +207,9 @@ func (s *core) prepare(ctx context.Context) (err error) {
 	if err := s.catchUp(ctx); err != nil {
 		return err
 	}
+	if err := s.placeAnew(ctx); err != nil {
+		return err
+	}
 	return s.rankAnew(ctx)
 }
 
