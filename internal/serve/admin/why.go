@@ -21,6 +21,10 @@ const maxRef = 500
 // explain serves what became of the records of a source that bear a name, to editors only, because it
 // is unchecked content from outside.
 func (a *Sources) explain(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	name, err := a.KnownSource(r)
+	if err != nil {
+		return err
+	}
 	values, err := route.Parameters(r, "ref")
 	if err != nil {
 		return err
@@ -28,10 +32,6 @@ func (a *Sources) explain(w http.ResponseWriter, r *http.Request, who *auth.Call
 	ref := values.Get("ref")
 	if ref == "" || len(ref) > maxRef {
 		return route.BadParameter("ref", "expected the name of an event or message at its source, of at most %d bytes", maxRef)
-	}
-	name, err := a.KnownSource(r)
-	if err != nil {
-		return err
 	}
 	share, err := a.Budget.Take(r.Context(), who.Name, costOfWhy)
 	if err != nil {
