@@ -375,12 +375,12 @@ func Derive(parts []Report, now Instant) EventState {
 	return state
 }
 
-// undropped returns the parts that no list has dropped, and that did not run out without a list, if
+// undropped returns the parts that no list has dropped, and that did not run out by themselves, if
 // the event goes on longer with these alone: what such a message had replaced counts again, if a list
 // holds it. Otherwise it returns all parts.
 func undropped(parts []Report, now Instant) []Report {
 	kept := slices.DeleteFunc(slices.Clone(parts), func(p Report) bool {
-		return p.Name == "" || p.Dropped() || p.Listed == nil && p.Ended == "" && p.OverAt() <= now
+		return p.Name == "" || p.Dropped() || p.Ended == "" && p.OverAt() <= now
 	})
 	held := slices.ContainsFunc(kept, func(p Report) bool { return p.Listed != nil && p.Ended == "" })
 	if !held || len(kept) == len(parts) || lastOver(kept) <= lastOver(parts) {
