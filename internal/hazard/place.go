@@ -64,6 +64,23 @@ func (h *Hazard) Drawn() []AreaRef {
 	return outlines
 }
 
+// Viewed returns the geometries that a picture of the hazard frames: those of Drawn, and the stand-ins
+// that are not drawn, with the role ExtentOfPlace. So no picture zooms in on a point that only stands
+// for a region or country.
+func (h *Hazard) Viewed() []AreaRef {
+	if !h.Somewhere() {
+		return h.Areas
+	}
+	var all []AreaRef
+	for _, a := range h.StandIns {
+		if h.Placed != PlaceRegion {
+			a.Role = ExtentOfPlace
+		}
+		all = append(all, a)
+	}
+	return all
+}
+
 // Displace removes what is known of the place besides the point, before a better place is set.
 func (h *Hazard) Displace() { h.Placed, h.PlaceKnownAs, h.StandIns = "", "", nil }
 

@@ -71,7 +71,7 @@ func (a *Pictures) mapPicture(w http.ResponseWriter, r *http.Request, who *auth.
 	w.Header()["Content-Type"] = []string{"image/png"}
 	r.Header.Del("Accept-Encoding") // pictures are already compressed
 	return a.drawnOnce(w, r, who, key, costOfPicture, func() ([]byte, error) {
-		areas, err := a.Store.Log.Areas(r.Context(), h.Drawn())
+		areas, err := a.Store.Log.Areas(r.Context(), h.Viewed())
 		if err != nil {
 			return nil, err
 		}

@@ -265,7 +265,7 @@ func (a *Pages) pageOf(r *http.Request, h *hazard.Hazard, who *auth.Caller, now 
 			c.Successor = s.ExpireAt(now)
 		}
 	}
-	if c.Areas, err = a.Store.Log.Areas(ctx, h.Drawn()); err != nil {
+	if c.Areas, err = a.Store.Log.Areas(ctx, h.Viewed()); err != nil {
 		return nil, false, err
 	}
 	near, err := a.Details.Around(ctx, h)
@@ -378,7 +378,7 @@ func (a *Pages) pageMap(w http.ResponseWriter, r *http.Request, _ *auth.Caller) 
 	if err != nil {
 		return err
 	}
-	areas, err := a.Store.Log.Areas(r.Context(), h.Drawn())
+	areas, err := a.Store.Log.Areas(r.Context(), h.Viewed())
 	if err != nil {
 		return err
 	}
