@@ -19,7 +19,7 @@ import (
 )
 
 type whyCmd struct {
-	Ref    string    `arg:"" help:"Name of the event or message at its source, such as us6000tga9 or usgs:us6000tga9; or, with --source, a file with a payload."`
+	Ref    string    `arg:"" help:"Name of the event or message at its source, such as us6000tga9, or SCHEME:ID; or, with --source, a file with a payload."`
 	Source string    `placeholder:"NAME" help:"Source to ask about. Default: the source in SCHEME:ID, and all that report the hazard of that name."`
 	AsOf   time.Time `placeholder:"TIME" help:"Read a file as if received at that time (RFC 3339). Default: now."`
 	knownFlags

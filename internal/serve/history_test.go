@@ -69,7 +69,7 @@ func TestHistoryTellsEveryChangeAndWhatItChanged(t *testing.T) {
 		"1 hazard.created by red:",
 		"2 product.created by red:",
 		`3 hazard.updated by root: hazard_Name "Flood"→"New" severity_ID "WATCH"→"WARNING" update_User "red"→"root"`,
-		`4 hazard.updated by red: update_User "root"→"red" area null→[{"role":"ale`,
+		`4 hazard.updated by red: update_User "root"→"red" area null→[{"role":"ale place_kind "point"→"exact"`,
 		`5 product.updated by red: title "Note"→"New" is_Hidden "N"→"Y"`,
 		"6 product.deleted by red:",
 		`7 hazard.expired by red (retracted): severity_ID "WARNING"→"TERMINATION" status "A"→"E"`,

@@ -13628,6 +13628,11 @@ export interface operations {
                  */
                 readonly bbox?: components["parameters"]["OgcBbox"];
                 /**
+                 * @description With `bbox`, `near`, `intersects` or a geometry in `filter`: also hazards that are only known to be somewhere in a region or country there (`place_kind` `region` or `country`).
+                 *     Without it, no place finds them, for nobody knows where they are.
+                 */
+                readonly possible?: components["parameters"]["Possible"];
+                /**
                  * @description In whose life lies some moment of this time: a moment (RFC 3339), a day in UTC, or two of them with `/`, of which one may be `..` for open. A life is from
                  *     `start_Date` to `end_Date`; that of a hazard that is active and does not end by itself goes on.
                  */

@@ -57,7 +57,7 @@ type properties struct {
 	CategoryID string `json:"category_ID"`
 	Status     string `json:"status"`
 	// See geography.
-	PlaceKind    string `json:"place_kind"`
+	PlaceKind    string `json:"place_kind,omitzero"`
 	PlaceKnownAs string `json:"place_known_as,omitzero"`
 }
 
