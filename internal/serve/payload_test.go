@@ -1,6 +1,7 @@
 package serve_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -67,4 +68,26 @@ func TestAReportLeadsToItsPayload(t *testing.T) {
 	if a := s.do("red", http.MethodHead, path, nil); a.Status != http.StatusOK || len(a.Body) != 0 {
 		t.Errorf("HEAD: %d, %d bytes", a.Status, len(a.Body))
 	}
+}
+
+// Editors learn why a record of a source is shown or not, from the payloads that are kept.
+func TestWhyARecordIsShown(t *testing.T) {
+	s := start(t)
+	now := hazard.At(time.Now())
+	feed := fmt.Appendf(nil, `{"type":"FeatureCollection","metadata":{"title":"all day"},"features":[{"type":"Feature","id":"us7000a","geometry":{"type":"Point","coordinates":[36.8,-1.3,10]},
+		"properties":{"mag":2.1,"place":"5 km S of Nairobi, Kenya","time":%d,"updated":%d,"type":"earthquake","status":"reviewed","ids":",us7000a,","net":"us","code":"7000a"}}]}`, now-60_000, now)
+	kept := store.Receipt{Source: "usgs", Kind: evidence.Feed, Address: "https://usgs.example/feed", Read: now, Taken: now, Kept: now}
+	if err := s.Evidence.Keep(t.Context(), kept, feed); err != nil {
+		t.Fatal(err)
+	}
+	var all []struct{ Time, Result, Rule, Hazard, Payload string }
+	s.do("red", http.MethodGet, "/sources/usgs/why?ref=us7000a", nil).JSON(t, &all)
+	if len(all) != 1 || all[0].Result != "ignored" || !strings.Contains(all[0].Rule, "magnitude") || all[0].Hazard != "" || all[0].Payload != evidence.Digest(feed) {
+		t.Errorf("%+v", all)
+	}
+	s.do("red", http.MethodGet, "/sources/usgs/why?ref=unheard", nil).JSON(t, &all)
+	if len(all) != 0 {
+		t.Errorf("of a name that nobody has: %+v", all)
+	}
+	wantProblem(t, s.do("red", http.MethodGet, "/sources/usgs/why", nil), http.StatusBadRequest)
 }
