@@ -146,10 +146,14 @@ func (s present) Collect(to chan<- prometheus.Metric) {
 // sourcesTo collects the states of the sources from the last read.
 func (s present) sourcesTo(to chan<- prometheus.Metric, gauge func(*prometheus.Desc, float64, ...string), now hazard.Instant) {
 	for _, source := range s.cfg.Known.chosen(s.cfg.Sources) {
-		for _, country := range append(source.Countries, make([]string, max(0, 1-len(source.Countries)))...) {
-			if source.Warns && !source.Disabled {
-				gauge(sourceWarns, 1, source.Name, country)
-			}
+		if !source.Warns || source.Disabled {
+			continue
+		}
+		for _, country := range source.Countries {
+			gauge(sourceWarns, 1, source.Name, country)
+		}
+		if len(source.Countries) == 0 {
+			gauge(sourceWarns, 1, source.Name, "")
 		}
 	}
 	for _, source := range s.cfg.Known.statusesOf(*s.kept.Load(), s.cfg.Sources, now) {

@@ -411,8 +411,8 @@ func (s *Service) ready() error {
 	if age := s.Now().Time().Sub(s.live.ReadAt().Time()); age > maxStaleView {
 		return fmt.Errorf("the store has been unreachable for %v; lists are as of then, without the hazards that have ended since", age.Round(time.Second))
 	}
-	for _, m := range s.missingKeys() {
-		return errors.New(m.text)
+	if missing := s.missingKeys(); len(missing) > 0 {
+		return errors.New(missing[0].text)
 	}
 	if by, _ := s.cfg.Clock.Step(); by > 0 {
 		return fmt.Errorf("this machine's clock was set %v ahead; service time follows it once it has kept that time for %v", by.Round(time.Second), clock.Settle)

@@ -74,11 +74,8 @@ func batchAnswer(b *source.Batch) (*answer, error) {
 	return &answer{payload: text}, err
 }
 
-// ReadBatch parses the payload of a receipt of the kind evidence.Batch.
-func ReadBatch(payload []byte) (source.Batch, error) { return readBatch(payload) }
-
-// readBatch parses the output of batchAnswer.
-func readBatch(text []byte) (source.Batch, error) {
+// ReadBatch parses the payload of a receipt of the kind evidence.Batch, the output of batchAnswer.
+func ReadBatch(text []byte) (source.Batch, error) {
 	var saved savedBatch
 	err := json.Unmarshal(text, &saved)
 	for i, why := range saved.Suspects {

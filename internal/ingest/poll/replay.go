@@ -305,7 +305,7 @@ func (r *Replay) Repeat(ctx context.Context, src *Source, kept *store.Receipt, p
 		_, _, err := take(ctx, s.intake, src, payload, a.cut, kept.Read, kept.Taken, opts, func(*source.Batch) {})
 		return err
 	case evidence.Batch:
-		batch, err := readBatch(payload)
+		batch, err := ReadBatch(payload)
 		if err != nil {
 			return err
 		}
