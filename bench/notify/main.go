@@ -161,7 +161,7 @@ func measured(ctx context.Context, subscriptions, clicks, rounds int) (f figures
 	if err != nil {
 		return f, err
 	}
-	if err := s.Auth.AddUser(ctx, auth.Actor{}, auth.NewUser{Name: "bench", Role: auth.Admin, Password: password}, s.Now()); err != nil {
+	if err := s.Auth.Accounts().AddUser(ctx, auth.Actor{}, auth.NewUser{Name: "bench", Role: auth.Admin, Password: password}, s.Now()); err != nil {
 		return f, err
 	}
 	before := heap()

@@ -92,7 +92,7 @@ func run(ctx context.Context, rate float64, length time.Duration, asJSON bool) (
 		return err
 	}
 	const password = "violet kayak thermos orbit"
-	if err := s.Auth.AddUser(ctx, auth.Actor{}, auth.NewUser{Name: "bench", Role: auth.Reader, Password: password}, s.Now()); err != nil {
+	if err := s.Auth.Accounts().AddUser(ctx, auth.Actor{}, auth.NewUser{Name: "bench", Role: auth.Reader, Password: password}, s.Now()); err != nil {
 		return err
 	}
 	ended := make(chan error, 1)

@@ -91,8 +91,8 @@ func (*assetsListCmd) Run(ctx context.Context, c *console, g *globals) error {
 		t := newTable("ORGANIZATION", "ASSETS", "AREAS", "LOADED", "BY")
 		for i := range sets {
 			org := auth.Org{ID: sets[i].Org, Acronym: strconv.FormatInt(sets[i].Org, 10)}
-			if j := slices.IndexFunc(a.Orgs(), func(o auth.Org) bool { return o.ID == sets[i].Org }); j >= 0 {
-				org = a.Orgs()[j]
+			if j := slices.IndexFunc(a.Accounts().Orgs(), func(o auth.Org) bool { return o.ID == sets[i].Org }); j >= 0 {
+				org = a.Accounts().Orgs()[j]
 			}
 			list = append(list, assetsJSON(org, &sets[i]))
 			t.add(oneLine(org.Acronym), strconv.FormatInt(sets[i].Count, 10), strconv.FormatInt(sets[i].Areas, 10), sets[i].Loaded.String(), oneLine(sets[i].By))
@@ -124,7 +124,7 @@ func orgNamed(ctx context.Context, c *console, s *store.Store, name string) (aut
 		return auth.Org{}, err
 	}
 	var known []string
-	for _, o := range a.Orgs() {
+	for _, o := range a.Accounts().Orgs() {
 		if o.Acronym == name || strconv.FormatInt(o.ID, 10) == name {
 			return o, nil
 		}

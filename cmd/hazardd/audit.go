@@ -68,7 +68,7 @@ func (a *auditCmd) Run(ctx context.Context, c *console, g *globals) error {
 		if err != nil {
 			return err
 		}
-		rows, err := trail.Trail(ctx, f)
+		rows, err := trail.Accounts().Trail(ctx, f)
 		if err != nil {
 			return err
 		}
@@ -89,7 +89,7 @@ func (a *auditCmd) Run(ctx context.Context, c *console, g *globals) error {
 				return nil
 			case <-time.After(followEvery):
 			}
-			if rows, err = trail.Trail(ctx, f); err != nil {
+			if rows, err = trail.Accounts().Trail(ctx, f); err != nil {
 				if interrupted(ctx) {
 					return nil
 				}

@@ -42,7 +42,7 @@ func (d *demoCmd) Run(ctx context.Context, c *console) (err error) {
 		return err
 	}
 	password := auth.RandomPassword()
-	err = running.Auth.AddUser(ctx, consoleActor(), auth.NewUser{Name: demoUser, Role: auth.Editor, Password: password}, running.Now())
+	err = running.Auth.Accounts().AddUser(ctx, consoleActor(), auth.NewUser{Name: demoUser, Role: auth.Editor, Password: password}, running.Now())
 	if err == nil {
 		err = d.greet(c, running.URL(), password)
 	}

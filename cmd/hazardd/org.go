@@ -29,7 +29,7 @@ func (o *orgAddCmd) Run(ctx context.Context, c *console, g *globals) error {
 		if err != nil {
 			return err
 		}
-		org, err := a.AddOrg(ctx, consoleActor(), o.Acronym, o.Name, c.instant())
+		org, err := a.Accounts().AddOrg(ctx, consoleActor(), o.Acronym, o.Name, c.instant())
 		if err != nil {
 			return err
 		}
@@ -51,7 +51,7 @@ func (*orgListCmd) Run(ctx context.Context, c *console, g *globals) error {
 		}
 		orgs := []orgJSON{}
 		t := newTable("ID", "ACRONYM", "NAME")
-		for _, o := range a.Orgs() {
+		for _, o := range a.Accounts().Orgs() {
 			orgs = append(orgs, orgJSON(o))
 			t.add(strconv.FormatInt(o.ID, 10), oneLine(o.Acronym), oneLine(o.Name))
 		}

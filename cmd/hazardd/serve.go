@@ -194,7 +194,7 @@ func (s *serveCmd) greet(c *console, g *globals, running *app.Service, logger *s
 
 // firstUser returns the user that the service has just created.
 func firstUser(a *auth.Service) auth.User {
-	for _, u := range a.Users() {
+	for _, u := range a.Accounts().Users() {
 		return u
 	}
 	return auth.User{}

@@ -168,7 +168,7 @@ func (t *tokenCmd) keys(ctx context.Context, c *console, g *globals) error {
 // shownScope formats a scope with the acronym of its organization, as --scope takes it.
 func shownScope(a *auth.Service, scope auth.Scope) string {
 	org, _ := strings.CutPrefix(string(scope), string(auth.ScopeWrite))
-	for _, o := range a.Orgs() {
+	for _, o := range a.Accounts().Orgs() {
 		if strconv.FormatInt(o.ID, 10) == org {
 			return string(auth.ScopeWrite) + o.Acronym
 		}
@@ -182,7 +182,7 @@ func scopeOf(a *auth.Service, text string) (auth.Scope, error) {
 	if !writes {
 		return auth.Scope(text), nil // package auth rejects unknown scopes
 	}
-	for _, o := range a.Orgs() {
+	for _, o := range a.Accounts().Orgs() {
 		if strings.EqualFold(o.Acronym, org) || strconv.FormatInt(o.ID, 10) == org {
 			return auth.ScopeWrite + auth.Scope(strconv.FormatInt(o.ID, 10)), nil
 		}

@@ -42,7 +42,7 @@ func (u *userAddCmd) Run(ctx context.Context, c *console, g *globals) error {
 			return err
 		}
 		now := c.instant()
-		err = a.AddUser(ctx, consoleActor(), auth.NewUser{
+		err = a.Accounts().AddUser(ctx, consoleActor(), auth.NewUser{
 			Name: u.Name, Role: auth.Role(u.Role), Orgs: u.Org, Password: password.text, PasswordEnds: u.ends(now),
 		}, now)
 		if err != nil {
@@ -65,10 +65,10 @@ func (*userListCmd) Run(ctx context.Context, c *console, g *globals) error {
 		t := newTable("NAME", "ROLE", "ORGS", "STATE", "CREATED", "PASSWORD SET")
 		t.colours[3] = map[string]string{"active": green, "disabled": dim, "no access at the provider": dim, "password ended": yellow}
 		acronyms := map[int64]string{}
-		for _, o := range a.Orgs() {
+		for _, o := range a.Accounts().Orgs() {
 			acronyms[o.ID] = o.Acronym
 		}
-		for _, u := range a.Users() {
+		for _, u := range a.Accounts().Users() {
 			users = append(users, u.Record())
 			var orgs []string
 			for _, id := range u.Orgs {
@@ -101,7 +101,7 @@ func userWithPassword(u auth.User, p auth.Password) auth.UserRecord {
 // printUser reports a change of a user, with the password if it was generated.
 func printUser(c *console, a *auth.Service, name string, p password, done string) error {
 	var result auth.UserRecord
-	for _, u := range a.Users() {
+	for _, u := range a.Accounts().Users() {
 		if u.Name == name {
 			result = u.Record()
 		}

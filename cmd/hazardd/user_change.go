@@ -24,7 +24,7 @@ func (u *userPasswdCmd) Run(ctx context.Context, c *console, g *globals) error {
 		return err
 	}
 	return changeUser(ctx, c, g, u.Name, p, "password changed; earlier tokens are revoked", func(a *auth.Service, now hazard.Instant) error {
-		return a.SetPassword(ctx, consoleActor(), u.Name, p.text, u.ends(now), now)
+		return a.Accounts().SetPassword(ctx, consoleActor(), u.Name, p.text, u.ends(now), now)
 	})
 }
 
@@ -35,7 +35,7 @@ type userDisableCmd struct {
 // Run disables the user.
 func (u *userDisableCmd) Run(ctx context.Context, c *console, g *globals) error {
 	return changeUser(ctx, c, g, u.Name, password{}, "disabled", func(a *auth.Service, now hazard.Instant) error {
-		return a.Disable(ctx, consoleActor(), u.Name, now)
+		return a.Accounts().Disable(ctx, consoleActor(), u.Name, now)
 	})
 }
 
@@ -46,7 +46,7 @@ type userEnableCmd struct {
 // Run enables the user.
 func (u *userEnableCmd) Run(ctx context.Context, c *console, g *globals) error {
 	return changeUser(ctx, c, g, u.Name, password{}, "may log in", func(a *auth.Service, now hazard.Instant) error {
-		return a.Enable(ctx, consoleActor(), u.Name, now)
+		return a.Accounts().Enable(ctx, consoleActor(), u.Name, now)
 	})
 }
 
@@ -61,7 +61,7 @@ func (u *userRemoveCmd) Run(ctx context.Context, c *console, g *globals) error {
 		if err != nil {
 			return err
 		}
-		if err := a.RemoveUser(ctx, consoleActor(), u.Name, c.instant()); err != nil {
+		if err := a.Accounts().RemoveUser(ctx, consoleActor(), u.Name, c.instant()); err != nil {
 			return knownUsers(err)
 		}
 		result := struct {
@@ -82,7 +82,7 @@ type userRoleCmd struct {
 // Run sets the role.
 func (u *userRoleCmd) Run(ctx context.Context, c *console, g *globals) error {
 	return changeUser(ctx, c, g, u.Name, password{}, "role "+u.Role, func(a *auth.Service, now hazard.Instant) error {
-		return a.SetRole(ctx, consoleActor(), u.Name, auth.Role(u.Role), now)
+		return a.Accounts().SetRole(ctx, consoleActor(), u.Name, auth.Role(u.Role), now)
 	})
 }
 
@@ -94,7 +94,7 @@ type userOrgsCmd struct {
 // Run sets the organizations.
 func (u *userOrgsCmd) Run(ctx context.Context, c *console, g *globals) error {
 	return changeUser(ctx, c, g, u.Name, password{}, fmt.Sprintf("organizations %v", u.Orgs), func(a *auth.Service, now hazard.Instant) error {
-		return a.SetOrgs(ctx, consoleActor(), u.Name, u.Orgs, now)
+		return a.Accounts().SetOrgs(ctx, consoleActor(), u.Name, u.Orgs, now)
 	})
 }
 

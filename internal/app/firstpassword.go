@@ -31,7 +31,7 @@ func (s *Service) firstPasswordPath() string { return filepath.Join(s.cfg.DataDi
 
 // forgetFirstPassword removes the file of KeepFirstPassword once its password no longer works.
 func (s *Service) forgetFirstPassword(now hazard.Instant) {
-	if slices.ContainsFunc(s.Auth.Users(), func(u auth.User) bool { return u.PasswordEnds > now }) {
+	if slices.ContainsFunc(s.Auth.Accounts().Users(), func(u auth.User) bool { return u.PasswordEnds > now }) {
 		return
 	}
 	if err := os.Remove(s.firstPasswordPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -81,7 +81,7 @@ func TestNodesShareUsersTokensAndRevocations(t *testing.T) {
 	for i, s := range all {
 		within(t, fmt.Sprintf("a token of node 0 at node %d", i), func() bool { code, _ := ask(t, s, "GET", "/hazards/active", token, ""); return code == 200 })
 	}
-	if err := first.Auth.Disable(t.Context(), auth.Actor{}, "reader", first.Now()); err != nil {
+	if err := first.Auth.Accounts().Disable(t.Context(), auth.Actor{}, "reader", first.Now()); err != nil {
 		t.Fatal(err)
 	}
 	took := within(t, "a user who was disabled at another node", func() bool { code, _ := ask(t, other, "GET", "/hazards/active", token, ""); return code == 403 })
@@ -93,7 +93,7 @@ func TestGuessesAtSeveralNodesAreCountedTogether(t *testing.T) {
 	all := nodes(t, 3)
 	// Each node knows the users before the first guess.
 	for _, s := range all {
-		within(t, "users", func() bool { return len(s.Auth.Users()) > 1 })
+		within(t, "users", func() bool { return len(s.Auth.Accounts().Users()) > 1 })
 	}
 	// Five may fail. After that, each must wait twice as long as the one before, starting at a
 	// second. On a slow machine an attempt may come after its wait.
@@ -120,7 +120,7 @@ func TestGuessesAtSeveralNodesAreCountedTogether(t *testing.T) {
 func TestARefreshTokenThatIsUsedAtAllNodesAtOnceMakesOneFamily(t *testing.T) {
 	all := nodes(t, 3)
 	for _, s := range all {
-		within(t, "users", func() bool { return len(s.Auth.Users()) > 1 })
+		within(t, "users", func() bool { return len(s.Auth.Accounts().Users()) > 1 })
 	}
 	type pair struct {
 		Access  string `json:"accessToken"`

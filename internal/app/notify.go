@@ -94,7 +94,7 @@ func (s *Service) authorityOf(h *hazard.Hazard) string {
 	if h.Source != "" {
 		return s.cfg.Known.title(h.Source)
 	}
-	for _, o := range s.Auth.Orgs() {
+	for _, o := range s.Auth.Accounts().Orgs() {
 		if o.ID == h.OrgID {
 			return o.Name
 		}
@@ -104,7 +104,7 @@ func (s *Service) authorityOf(h *hazard.Hazard) string {
 
 // org returns the id of the organization with that acronym.
 func (s *Service) org(acronym string) (int64, bool) {
-	for _, o := range s.Auth.Orgs() {
+	for _, o := range s.Auth.Accounts().Orgs() {
 		if o.Acronym == acronym {
 			return o.ID, true
 		}

@@ -286,9 +286,9 @@ func (s *Service) openServer(context.Context) error {
 
 // firstAdmin creates the user admin if there is no user.
 func (s *Service) firstAdmin(ctx context.Context) (err error) {
-	if len(s.Auth.Users()) == 0 && !s.cfg.Reading {
+	if len(s.Auth.Accounts().Users()) == 0 && !s.cfg.Reading {
 		now := s.Now()
-		s.FirstPassword, err = s.Auth.FirstAdmin(ctx, now.Add(firstPasswordLife), now)
+		s.FirstPassword, err = s.Auth.Accounts().FirstAdmin(ctx, now.Add(firstPasswordLife), now)
 	}
 	return err
 }
@@ -390,7 +390,7 @@ func (s *Service) parseFilter(params map[string]string) (webhook.Filter, error) 
 }
 
 func (s *Service) orgExists(id int64) bool {
-	for _, o := range s.Auth.Orgs() {
+	for _, o := range s.Auth.Accounts().Orgs() {
 		if o.ID == id {
 			return true
 		}

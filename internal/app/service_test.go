@@ -74,7 +74,7 @@ func TestFileOfTheFirstPasswordIsGoneWithThePassword(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx) }()
-	if err := s.Auth.SetPassword(ctx, auth.Actor{}, "admin", "umbrella trombone quartz lagoon", 0, s.Now()); err != nil {
+	if err := s.Auth.Accounts().SetPassword(ctx, auth.Actor{}, "admin", "umbrella trombone quartz lagoon", 0, s.Now()); err != nil {
 		t.Fatal(err)
 	}
 	for range 300 { // the service looks once a second

@@ -40,6 +40,13 @@ func (by Actor) did(action, subject, detail string, now hazard.Instant) Audit {
 	return Audit{At: now, Actor: by.Name, Addr: by.Addr, Client: by.Client, Action: action, Subject: subject, Detail: detail, OK: true}
 }
 
+// Accounts manages users, organizations and the audit trail. A change holds at once in the Service
+// that it came from, and on other nodes with their next Poll.
+type Accounts struct{ s *Service }
+
+// Accounts returns the accounts of the service.
+func (s *Service) Accounts() Accounts { return Accounts{s} }
+
 // NewUser describes a user to add.
 type NewUser struct {
 	Name     string
@@ -53,13 +60,13 @@ type NewUser struct {
 
 // AddUser adds a user, who can log in at once. *hazard.InvalidError lists all faults;
 // hazard.ErrConflict means that the name exists.
-func (s *Service) AddUser(ctx context.Context, by Actor, n NewUser, now hazard.Instant) error {
+func (a Accounts) AddUser(ctx context.Context, by Actor, n NewUser, now hazard.Instant) error {
 	var bad hazard.InvalidError
 	if !validName(n.Name) {
 		bad.Add("name", "must have 1 to %d characters, of a to z, 0 to 9 and . _ @ -", maxName)
 	}
 	checkRole(&bad, n.Role)
-	orgs, err := s.checkOrgs(ctx, &bad, n.Orgs)
+	orgs, err := a.s.checkOrgs(ctx, &bad, n.Orgs)
 	if err != nil {
 		return err
 	}
@@ -69,31 +76,31 @@ func (s *Service) AddUser(ctx context.Context, by Actor, n NewUser, now hazard.I
 	if err := bad.Err(); err != nil {
 		return err
 	}
-	h, err := s.newHash(ctx, n.Password)
+	h, err := a.s.newHash(ctx, n.Password)
 	if err != nil {
 		return err
 	}
 	u := User{Name: n.Name, Role: n.Role, Orgs: orgs, PasswordHash: h, Created: now, PasswordChanged: now,
 		PasswordEnds: n.PasswordEnds}
 	detail := fmt.Sprintf("role %s, organizations %v", u.Role, u.Orgs)
-	if before := s.current.Load().users[u.Name]; before != nil && before.Removed != 0 {
+	if before := a.s.current.Load().users[u.Name]; before != nil && before.Removed != 0 {
 		return fmt.Errorf("%w: user %q was removed, and hazards of that user keep the name; choose another", hazard.ErrConflict, u.Name)
 	}
-	if err := s.store.CreateUser(ctx, u, by.did(ActionUserAdd, u.Name, detail, now)); err != nil {
+	if err := a.s.store.CreateUser(ctx, u, by.did(ActionUserAdd, u.Name, detail, now)); err != nil {
 		return fmt.Errorf("add user %q: %w", u.Name, err)
 	}
-	s.reloadAfter(ctx)
+	a.s.reloadAfter(ctx)
 	return nil
 }
 
 // FirstAdmin adds the user admin with a random password if there is no user at all. Otherwise it
 // returns an empty password.
-func (s *Service) FirstAdmin(ctx context.Context, passwordEnds, now hazard.Instant) (Password, error) {
-	if len(s.current.Load().users) > 0 {
+func (a Accounts) FirstAdmin(ctx context.Context, passwordEnds, now hazard.Instant) (Password, error) {
+	if len(a.s.current.Load().users) > 0 {
 		return "", nil
 	}
 	p := RandomPassword()
-	err := s.AddUser(ctx, Actor{Client: "first start"}, NewUser{Name: "admin", Role: Admin, Password: p, PasswordEnds: passwordEnds}, now)
+	err := a.AddUser(ctx, Actor{Client: "first start"}, NewUser{Name: "admin", Role: Admin, Password: p, PasswordEnds: passwordEnds}, now)
 	if errors.Is(err, hazard.ErrConflict) { // another node was first
 		return "", nil
 	}
@@ -105,8 +112,8 @@ func (s *Service) FirstAdmin(ctx context.Context, passwordEnds, now hazard.Insta
 
 // SetPassword changes a user's password, valid until ends (0 means forever), and revokes the user's
 // tokens. Errors: *hazard.InvalidError, hazard.ErrNotFound.
-func (s *Service) SetPassword(ctx context.Context, by Actor, name string, p Password, ends, now hazard.Instant) error {
-	return s.setPassword(ctx, by, name, "password", p, ends, now)
+func (a Accounts) SetPassword(ctx context.Context, by Actor, name string, p Password, ends, now hazard.Instant) error {
+	return a.s.setPassword(ctx, by, name, "password", p, ends, now)
 }
 
 // setPassword is SetPassword with the name of the field for faults of the password.
@@ -131,8 +138,8 @@ func (s *Service) setPassword(ctx context.Context, by Actor, name, field string,
 
 // Disable disables a user and revokes the user's tokens: on this node at once, on others after
 // their next reload. It may return hazard.ErrNotFound.
-func (s *Service) Disable(ctx context.Context, by Actor, name string, now hazard.Instant) error {
-	return s.update(ctx, by, ActionDisable, name, "", now, func(u *User) {
+func (a Accounts) Disable(ctx context.Context, by Actor, name string, now hazard.Instant) error {
+	return a.s.update(ctx, by, ActionDisable, name, "", now, func(u *User) {
 		u.Disabled = true
 		u.NotBefore = max(u.NotBefore, nextSecond(now))
 	})
@@ -140,22 +147,22 @@ func (s *Service) Disable(ctx context.Context, by Actor, name string, now hazard
 
 // Enable lets a disabled user log in again. Earlier tokens stay revoked. It may return
 // hazard.ErrNotFound.
-func (s *Service) Enable(ctx context.Context, by Actor, name string, now hazard.Instant) error {
-	return s.update(ctx, by, ActionEnable, name, "", now, func(u *User) { u.Disabled = false })
+func (a Accounts) Enable(ctx context.Context, by Actor, name string, now hazard.Instant) error {
+	return a.s.update(ctx, by, ActionEnable, name, "", now, func(u *User) { u.Disabled = false })
 }
 
 // RemoveUser removes a user with all rights, tokens and read keys. The user's hazards keep the
 // name, and the name cannot be used again. It may return hazard.ErrNotFound.
-func (s *Service) RemoveUser(ctx context.Context, by Actor, name string, now hazard.Instant) error {
-	err := s.update(ctx, by, ActionRemove, name, "", now, func(u *User) {
-		*u = User{Name: name, Role: Reader, PasswordHash: s.dummy, Disabled: true, Removed: now, Created: u.Created, NotBefore: max(u.NotBefore, nextSecond(now)),
+func (a Accounts) RemoveUser(ctx context.Context, by Actor, name string, now hazard.Instant) error {
+	err := a.s.update(ctx, by, ActionRemove, name, "", now, func(u *User) {
+		*u = User{Name: name, Role: Reader, PasswordHash: a.s.dummy, Disabled: true, Removed: now, Created: u.Created, NotBefore: max(u.NotBefore, nextSecond(now)),
 			Issuer: u.Issuer, Subject: u.Subject} // so that a login at the provider does not add the user again under another name
 	})
 	if err != nil {
 		return err
 	}
-	for _, k := range s.ReadKeys(name) {
-		if err := s.RevokeReadKey(ctx, by, name, k.ID, now); err != nil && !errors.Is(err, hazard.ErrNotFound) {
+	for _, k := range a.s.ReadKeys(name) {
+		if err := a.s.RevokeReadKey(ctx, by, name, k.ID, now); err != nil && !errors.Is(err, hazard.ErrNotFound) {
 			return err
 		}
 	}
@@ -164,31 +171,31 @@ func (s *Service) RemoveUser(ctx context.Context, by Actor, name string, now haz
 
 // SetRole changes a user's role, also for existing tokens. Errors: *hazard.InvalidError,
 // hazard.ErrNotFound.
-func (s *Service) SetRole(ctx context.Context, by Actor, name string, r Role, now hazard.Instant) error {
+func (a Accounts) SetRole(ctx context.Context, by Actor, name string, r Role, now hazard.Instant) error {
 	var bad hazard.InvalidError
 	if checkRole(&bad, r); bad.Err() != nil {
 		return bad.Err()
 	}
-	return s.update(ctx, by, ActionRole, name, string(r), now, func(u *User) { u.Role = r })
+	return a.s.update(ctx, by, ActionRole, name, string(r), now, func(u *User) { u.Role = r })
 }
 
 // SetOrgs changes the organizations of a user; the order does not matter. Errors:
 // *hazard.InvalidError, hazard.ErrNotFound.
-func (s *Service) SetOrgs(ctx context.Context, by Actor, name string, orgs []int64, now hazard.Instant) error {
+func (a Accounts) SetOrgs(ctx context.Context, by Actor, name string, orgs []int64, now hazard.Instant) error {
 	var bad hazard.InvalidError
-	orgs, err := s.checkOrgs(ctx, &bad, orgs)
+	orgs, err := a.s.checkOrgs(ctx, &bad, orgs)
 	if err != nil {
 		return err
 	}
 	if err := bad.Err(); err != nil {
 		return err
 	}
-	return s.update(ctx, by, ActionOrgs, name, fmt.Sprint(orgs), now, func(u *User) { u.Orgs = orgs })
+	return a.s.update(ctx, by, ActionOrgs, name, fmt.Sprint(orgs), now, func(u *User) { u.Orgs = orgs })
 }
 
 // AddOrg adds an organization. Errors: *hazard.InvalidError; hazard.ErrConflict if the acronym
 // exists.
-func (s *Service) AddOrg(ctx context.Context, by Actor, acronym, name string, now hazard.Instant) (Org, error) {
+func (a Accounts) AddOrg(ctx context.Context, by Actor, acronym, name string, now hazard.Instant) (Org, error) {
 	var bad hazard.InvalidError
 	for _, f := range []struct {
 		field, value string
@@ -204,18 +211,18 @@ func (s *Service) AddOrg(ctx context.Context, by Actor, acronym, name string, no
 	if err := bad.Err(); err != nil {
 		return Org{}, err
 	}
-	o, err := s.store.CreateOrg(ctx, Org{Acronym: acronym, Name: name}, by.did(ActionOrgAdd, acronym, name, now))
+	o, err := a.s.store.CreateOrg(ctx, Org{Acronym: acronym, Name: name}, by.did(ActionOrgAdd, acronym, name, now))
 	if err != nil {
 		return Org{}, fmt.Errorf("add organization %q: %w", acronym, err)
 	}
-	s.reloadAfter(ctx)
+	a.s.reloadAfter(ctx)
 	return o, nil
 }
 
 // Users lists all users by name, including disabled but not removed ones. The caller must not
 // change their organizations.
-func (s *Service) Users() []User {
-	p := s.current.Load()
+func (a Accounts) Users() []User {
+	p := a.s.current.Load()
 	users := make([]User, 0, len(p.users))
 	for _, u := range p.users {
 		if u.Removed == 0 {
@@ -227,8 +234,8 @@ func (s *Service) Users() []User {
 }
 
 // User returns a user who has access, or hazard.ErrNotFound.
-func (s *Service) User(name string) (User, error) {
-	u := s.current.Load().user(name)
+func (a Accounts) User(name string) (User, error) {
+	u := a.s.current.Load().user(name)
 	if u == nil {
 		return User{}, fmt.Errorf("%w: user %q", hazard.ErrNotFound, name)
 	}
@@ -236,28 +243,28 @@ func (s *Service) User(name string) (User, error) {
 }
 
 // Orgs lists all organizations by id. The caller must not change the slice.
-func (s *Service) Orgs() []Org { return s.current.Load().orgs }
+func (a Accounts) Orgs() []Org { return a.s.current.Load().orgs }
 
 // Trail returns the audit rows that match the filter, newest first.
-func (s *Service) Trail(ctx context.Context, f TrailFilter) ([]Audit, error) {
-	return s.store.Trail(ctx, f)
+func (a Accounts) Trail(ctx context.Context, f TrailFilter) ([]Audit, error) {
+	return a.s.store.Trail(ctx, f)
 }
 
 // Refused records in the audit trail that a user was refused an action. In a flood it records only
 // some, each with the number of those left out.
-func (s *Service) Refused(ctx context.Context, by Actor, action, subject, why string, now hazard.Instant) {
-	ok, missed := s.take(s.refusals, by.Name, &bucket{size: 30, every: 10 * time.Second}, now)
+func (a Accounts) Refused(ctx context.Context, by Actor, action, subject, why string, now hazard.Instant) {
+	ok, missed := a.s.take(a.s.refusals, by.Name, &bucket{size: 30, every: 10 * time.Second}, now)
 	if !ok {
 		return
 	}
-	a := by.did(action, subject, why, now)
-	if a.OK = false; missed > 0 {
-		a.Detail += fmt.Sprintf(" (%d refusals before this one are not listed)", missed)
+	row := by.did(action, subject, why, now)
+	if row.OK = false; missed > 0 {
+		row.Detail += fmt.Sprintf(" (%d refusals before this one are not listed)", missed)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
-	if err := s.store.AddAudit(ctx, a); err != nil {
-		s.warn(ctx, now, "a refusal is missing in the audit trail", "error", err)
+	if err := a.s.store.AddAudit(ctx, row); err != nil {
+		a.s.warn(ctx, now, "a refusal is missing in the audit trail", "error", err)
 	}
 }
 
@@ -319,7 +326,7 @@ func (s *Service) checkOrgs(ctx context.Context, bad *hazard.InvalidError, ids [
 		return nil, err
 	}
 	for _, id := range ids {
-		if !slices.ContainsFunc(s.Orgs(), func(o Org) bool { return o.ID == id }) {
+		if !slices.ContainsFunc(s.Accounts().Orgs(), func(o Org) bool { return o.ID == id }) {
 			bad.Add("orgs", "there is no organization %d", id)
 		}
 	}

@@ -48,7 +48,7 @@ func serve(t testing.TB, cfg auth.Config) (*auth.Service, *authtest.Store) {
 	s := node(t, store, cfg)
 	must(t, s.Rotate(t.Context(), t0.Add(-auth.Day)))
 	for _, acronym := range []string{"ONE", "TWO", "THREE"} {
-		_, err := s.AddOrg(t.Context(), auth.Actor{}, acronym, acronym, t0)
+		_, err := s.Accounts().AddOrg(t.Context(), auth.Actor{}, acronym, acronym, t0)
 		must(t, err)
 	}
 	addCheap(t, store, "ann", secret)
@@ -309,8 +309,8 @@ func TestACallerIsWhoHisRecordSays(t *testing.T) {
 			t.Errorf("got %+v", c)
 		}
 	}
-	must(t, s.SetRole(t.Context(), auth.Actor{}, "ann", auth.Editor, t0))
-	must(t, s.SetOrgs(t.Context(), auth.Actor{}, "ann", []int64{3, 1, 3}, t0))
+	must(t, s.Accounts().SetRole(t.Context(), auth.Actor{}, "ann", auth.Editor, t0))
+	must(t, s.Accounts().SetOrgs(t.Context(), auth.Actor{}, "ann", []int64{3, 1, 3}, t0))
 	if c := verifies(t, s, p.Access, t0); c.Role != auth.Editor || fmt.Sprint(c.Orgs) != "[1 3]" {
 		t.Errorf("after the change: %+v", c)
 	}
@@ -388,7 +388,7 @@ func TestWhoIsDisabledIsRefusedAfterReload(t *testing.T) {
 	p := login(t, a, t0)
 	caller := verifies(t, b, p.Access, t0)
 
-	must(t, a.Disable(t.Context(), auth.Actor{Name: "admin"}, "ann", t0.Add(ms)))
+	must(t, a.Accounts().Disable(t.Context(), auth.Actor{Name: "admin"}, "ann", t0.Add(ms)))
 	refused(t, a, p.Access, t0.Add(ms))
 	verifies(t, b, p.Access, t0.Add(ms)) // it has not reloaded yet
 	must(t, b.Poll(t.Context(), t0.Add(time.Second)))
@@ -400,7 +400,7 @@ func TestWhoIsDisabledIsRefusedAfterReload(t *testing.T) {
 	_, err = b.Authorize(t.Context(), "ann", secret, auth.Origin{Addr: home}, t0.Add(time.Second))
 	wantErr(t, err, auth.ErrDenied)
 
-	must(t, a.Enable(t.Context(), auth.Actor{Name: "admin"}, "ann", t0.Add(2*time.Second)))
+	must(t, a.Accounts().Enable(t.Context(), auth.Actor{Name: "admin"}, "ann", t0.Add(2*time.Second)))
 	must(t, b.Poll(t.Context(), t0.Add(2*time.Second)))
 	refused(t, b, p.Access, t0.Add(2*time.Second)) // tokens issued before stay invalid
 	again := login(t, b, t0.Add(2*time.Second))
@@ -412,7 +412,7 @@ func TestANewPasswordEndsOldTokensAndNotNewOnes(t *testing.T) {
 	// All within one second, the precision of iat.
 	p := login(t, s, t0.Add(100*ms))
 	verifies(t, s, p.Access, t0.Add(100*ms))
-	must(t, s.SetPassword(t.Context(), auth.Actor{}, "ann", "another quiet canoe 9", 0, t0.Add(200*ms)))
+	must(t, s.Accounts().SetPassword(t.Context(), auth.Actor{}, "ann", "another quiet canoe 9", 0, t0.Add(200*ms)))
 	refused(t, s, p.Access, t0.Add(200*ms))
 	_, err := s.Refresh(t.Context(), p.Refresh, auth.Origin{Addr: home}, t0.Add(200*ms))
 	wantErr(t, err, auth.ErrDenied)
@@ -428,7 +428,7 @@ func TestANewPasswordEndsOldTokensAndNotNewOnes(t *testing.T) {
 
 func TestAPasswordWithAnEndIsRefusedFromThenOn(t *testing.T) {
 	s, _ := serve(t, auth.Config{})
-	must(t, s.SetPassword(t.Context(), auth.Actor{}, "ann", secret, t0.Add(time.Hour), t0))
+	must(t, s.Accounts().SetPassword(t.Context(), auth.Actor{}, "ann", secret, t0.Add(time.Hour), t0))
 	login(t, s, t0.Add(time.Hour-ms))
 	_, err := s.Authorize(t.Context(), "ann", secret, auth.Origin{Addr: home}, t0.Add(time.Hour))
 	wantErr(t, err, auth.ErrDenied)

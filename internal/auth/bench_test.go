@@ -62,7 +62,7 @@ func BenchmarkVerifyAfterReload(b *testing.B) {
 
 func BenchmarkAuthorizeFirstTime(b *testing.B) {
 	s, _ := serve(b, auth.Config{})
-	if err := s.AddUser(b.Context(), auth.Actor{}, auth.NewUser{Name: "bob", Role: auth.Reader, Password: secret}, t0); err != nil {
+	if err := s.Accounts().AddUser(b.Context(), auth.Actor{}, auth.NewUser{Name: "bob", Role: auth.Reader, Password: secret}, t0); err != nil {
 		b.Fatal(err)
 	}
 	for b.Loop() {

@@ -287,12 +287,12 @@ func nameFor(wish string) string {
 func (s *Service) orgIDs(ctx context.Context, names []string, now hazard.Instant) []int64 {
 	var ids []int64
 	for _, name := range names {
-		i := slices.IndexFunc(s.Orgs(), func(o Org) bool { return o.Acronym == name || strconv.FormatInt(o.ID, 10) == name })
+		i := slices.IndexFunc(s.Accounts().Orgs(), func(o Org) bool { return o.Acronym == name || strconv.FormatInt(o.ID, 10) == name })
 		if i < 0 {
 			s.warn(ctx, now, "a group of the OpenID provider maps to an unknown organization", "organization", name)
 			continue
 		}
-		ids = append(ids, s.Orgs()[i].ID)
+		ids = append(ids, s.Accounts().Orgs()[i].ID)
 	}
 	slices.Sort(ids)
 	return slices.Compact(ids)

@@ -70,13 +70,13 @@ func TestSuccessesAreNeverLimited(t *testing.T) {
 	for range 2000 {
 		must(t, try(t, s, "ann", secret, home.String(), t0))
 	}
-	rows, err := s.Trail(t.Context(), auth.TrailFilter{Limit: 100})
+	rows, err := s.Accounts().Trail(t.Context(), auth.TrailFilter{Limit: 100})
 	must(t, err)
 	if n := len(slices.DeleteFunc(rows, func(a auth.Audit) bool { return a.Action != auth.ActionLogin })); n != 1 {
 		t.Errorf("%d rows in the trail for one client's logins within an hour, want 1", n)
 	}
 	must(t, try(t, s, "ann", secret, home.String(), t0.Add(time.Hour)))
-	rows, err = s.Trail(t.Context(), auth.TrailFilter{Limit: 1})
+	rows, err = s.Accounts().Trail(t.Context(), auth.TrailFilter{Limit: 1})
 	must(t, err)
 	if r := rows[0]; r.At != t0.Add(time.Hour) || !r.OK || r.Actor != "ann" || r.Addr != home {
 		t.Errorf("trail %+v", r)
@@ -272,7 +272,7 @@ func TestADeviceThatHasLoggedInGetsInWhateverItsNeighborsDo(t *testing.T) {
 	if must(t, err); again.Device != "" {
 		t.Error("a device with a token gets another one")
 	}
-	must(t, s.SetPassword(t.Context(), auth.Actor{}, "ann", "another quiet canoe 9", 0, now))
+	must(t, s.Accounts().SetPassword(t.Context(), auth.Actor{}, "ann", "another quiet canoe 9", 0, now))
 	for range 6 {
 		_ = try(t, s, "ann", "wrong", office.String(), now)
 	}
@@ -335,9 +335,9 @@ func TestLoginsThatComeTogetherAllSucceed(t *testing.T) {
 
 func TestAnUnknownUserCostsAsMuchAsAWrongPassword(t *testing.T) {
 	s, store := serve(t, auth.Config{})
-	must(t, s.AddUser(t.Context(), auth.Actor{}, auth.NewUser{Name: "bob", Role: auth.Reader, Password: secret}, t0))
-	must(t, s.AddUser(t.Context(), auth.Actor{}, auth.NewUser{Name: "off", Role: auth.Reader, Password: secret}, t0))
-	must(t, s.Disable(t.Context(), auth.Actor{}, "off", t0))
+	must(t, s.Accounts().AddUser(t.Context(), auth.Actor{}, auth.NewUser{Name: "bob", Role: auth.Reader, Password: secret}, t0))
+	must(t, s.Accounts().AddUser(t.Context(), auth.Actor{}, auth.NewUser{Name: "off", Role: auth.Reader, Password: secret}, t0))
+	must(t, s.Accounts().Disable(t.Context(), auth.Actor{}, "off", t0))
 	addBroken(t, store)
 	must(t, s.Reload(t.Context()))
 	hashes := auth.CountHashes(s)
@@ -355,7 +355,7 @@ func TestAnUnknownUserCostsAsMuchAsAWrongPassword(t *testing.T) {
 			t.Errorf("%q: %d evaluations, want 1", user, n)
 		}
 	}
-	rows, err := s.Trail(t.Context(), auth.TrailFilter{Limit: 100})
+	rows, err := s.Accounts().Trail(t.Context(), auth.TrailFilter{Limit: 100})
 	must(t, err)
 	for _, r := range rows {
 		if r.Action == auth.ActionLogin && (r.Actor != "" || r.Subject != "" && r.Subject != "bob" && r.Subject != "off" && r.Subject != "broken") {
@@ -387,7 +387,7 @@ func TestARepeatedLoginIsCheap(t *testing.T) {
 	if n := hashes.Load(); n != 4 {
 		t.Errorf("%d evaluations an hour later", n)
 	}
-	must(t, s.SetPassword(t.Context(), auth.Actor{}, "ann", "another quiet canoe 9", 0, t0.Add(time.Hour)))
+	must(t, s.Accounts().SetPassword(t.Context(), auth.Actor{}, "ann", "another quiet canoe 9", 0, t0.Add(time.Hour)))
 	wantErr(t, try(t, s, "ann", secret, home.String(), t0.Add(time.Hour)), auth.ErrDenied)
 }
 
@@ -512,6 +512,6 @@ func TestStrangersWhoHaveFailedLeaveOneTurnFree(t *testing.T) {
 func TestAUserWhoWasJustAddedElsewhereCanLogIn(t *testing.T) {
 	a, store := serve(t, auth.Config{})
 	b := node(t, store, auth.Config{})
-	must(t, a.AddUser(t.Context(), auth.Actor{}, auth.NewUser{Name: "bob", Role: auth.Reader, Password: secret}, t0))
+	must(t, a.Accounts().AddUser(t.Context(), auth.Actor{}, auth.NewUser{Name: "bob", Role: auth.Reader, Password: secret}, t0))
 	must(t, try(t, b, "bob", secret, home.String(), t0))
 }

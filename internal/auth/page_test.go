@@ -57,13 +57,13 @@ func TestAPageTokenSaysWhoseItIsAndForHowLong(t *testing.T) {
 			pageVerifies(t, s, token.Text, t0.Add(12*time.Hour-ms))
 			pageRefused(t, s, token.Text, t0.Add(12*time.Hour))
 			pageRefused(t, s, token.Text, t0.Add(-30*time.Second-ms))
-			must(t, s.SetRole(t.Context(), auth.Actor{}, "ann", auth.Editor, t0))
-			must(t, s.SetOrgs(t.Context(), auth.Actor{}, "ann", []int64{3}, t0))
+			must(t, s.Accounts().SetRole(t.Context(), auth.Actor{}, "ann", auth.Editor, t0))
+			must(t, s.Accounts().SetOrgs(t.Context(), auth.Actor{}, "ann", []int64{3}, t0))
 			if c := pageVerifies(t, s, token.Text, t0); c.Role != auth.Editor || fmt.Sprint(c.Orgs) != "[3]" {
 				t.Errorf("not with the rights of now: %+v", c)
 			}
-			must(t, s.SetRole(t.Context(), auth.Actor{}, "ann", auth.Reader, t0))
-			must(t, s.SetOrgs(t.Context(), auth.Actor{}, "ann", []int64{1, 2}, t0))
+			must(t, s.Accounts().SetRole(t.Context(), auth.Actor{}, "ann", auth.Reader, t0))
+			must(t, s.Accounts().SetOrgs(t.Context(), auth.Actor{}, "ann", []int64{1, 2}, t0))
 		})
 	}
 	if part(t, page(t, s, pair.Access, t0).Text, 1)["sid"] != part(t, pair.Access, 1)["sid"] {
@@ -90,10 +90,10 @@ func TestTheKindsOfTokensAreNotTakenForEachOther(t *testing.T) {
 func TestWhatEndsAnAccessTokenEndsThePageToken(t *testing.T) {
 	for name, end := range map[string]func(t *testing.T, s *auth.Service, pair auth.Pair, now hazard.Instant) error{
 		"the user is disabled": func(t *testing.T, s *auth.Service, _ auth.Pair, now hazard.Instant) error {
-			return s.Disable(t.Context(), auth.Actor{}, "ann", now)
+			return s.Accounts().Disable(t.Context(), auth.Actor{}, "ann", now)
 		},
 		"the password is another": func(t *testing.T, s *auth.Service, _ auth.Pair, now hazard.Instant) error {
-			return s.SetPassword(t.Context(), auth.Actor{}, "ann", "another quiet canoe 9", 0, now)
+			return s.Accounts().SetPassword(t.Context(), auth.Actor{}, "ann", "another quiet canoe 9", 0, now)
 		},
 		"the login is revoked": func(t *testing.T, s *auth.Service, pair auth.Pair, now hazard.Instant) error {
 			return s.Revoke(t.Context(), pair.Refresh, auth.Origin{Addr: home}, now)
@@ -149,7 +149,7 @@ func TestAPageSessionEndsByItselfAndTakesNothingAlong(t *testing.T) {
 	must(t, a.Reload(t.Context()))
 	pageRefused(t, a, token.Text, token.Expires-1)
 
-	rows, err := a.Trail(t.Context(), auth.TrailFilter{Limit: 10})
+	rows, err := a.Accounts().Trail(t.Context(), auth.TrailFilter{Limit: 10})
 	must(t, err)
 	if r := rows[0]; r.Action != auth.ActionRevoke || r.Actor != "ann" || r.Addr != home || !r.OK {
 		t.Errorf("trail %+v", r)

@@ -62,7 +62,7 @@ func TestARandomPasswordIsGoodAndReadable(t *testing.T) {
 
 func TestAPasswordIsTheSameInBothNormalForms(t *testing.T) {
 	s, _ := serve(t, auth.Config{})
-	must(t, s.SetPassword(t.Context(), auth.Actor{}, "ann", "Jérôme mange six pommes", 0, t0))
+	must(t, s.Accounts().SetPassword(t.Context(), auth.Actor{}, "ann", "Jérôme mange six pommes", 0, t0))
 	must(t, try(t, s, "ann", "Je\u0301ro\u0302me mange six pommes", home.String(), t0))
 	must(t, try(t, s, "ann", "Jérôme mange six pommes", home.String(), t0))
 	wantErr(t, try(t, s, "ann", "Jerome mange six pommes", home.String(), t0), auth.ErrDenied)
@@ -164,17 +164,17 @@ func TestNoErrorAndNoLogRepeatsASecret(t *testing.T) {
 		say(nil, s.Revoke(ctx, token, auth.Origin{Addr: home}, t0))
 	}
 	for _, bad := range []auth.Password{"CANARY", canary + auth.Password(strings.Repeat("x", auth.MaxPassword)), canary + "\xff", "CANARYCANARYCANARY"} {
-		say(nil, s.AddUser(ctx, auth.Actor{}, auth.NewUser{Name: "bob", Role: auth.Reader, Password: bad}, t0))
-		say(nil, s.SetPassword(ctx, auth.Actor{}, "ann", bad, 0, t0))
+		say(nil, s.Accounts().AddUser(ctx, auth.Actor{}, auth.NewUser{Name: "bob", Role: auth.Reader, Password: bad}, t0))
+		say(nil, s.Accounts().SetPassword(ctx, auth.Actor{}, "ann", bad, 0, t0))
 	}
-	must(t, s.SetPassword(ctx, auth.Actor{}, "ann", canary+" tall zebra hums", 0, t0))
+	must(t, s.Accounts().SetPassword(ctx, auth.Actor{}, "ann", canary+" tall zebra hums", 0, t0))
 	store.Away(hazard.ErrUnavailable)
-	say(nil, s.AddUser(ctx, auth.Actor{}, auth.NewUser{Name: "bob", Role: auth.Reader, Password: canary + " tall zebra hums"}, t0))
+	say(nil, s.Accounts().AddUser(ctx, auth.Actor{}, auth.NewUser{Name: "bob", Role: auth.Reader, Password: canary + " tall zebra hums"}, t0))
 	say(s.Authorize(ctx, "ann", canary, auth.Origin{Addr: home}, t0))
 	store.Away(nil)
-	rows, err := s.Trail(ctx, auth.TrailFilter{Limit: 1000})
+	rows, err := s.Accounts().Trail(ctx, auth.TrailFilter{Limit: 1000})
 	must(t, err)
-	fmt.Fprintf(&out, "%+v %+v %s", rows, s.Users(), s.JWKS())
+	fmt.Fprintf(&out, "%+v %+v %s", rows, s.Accounts().Users(), s.JWKS())
 	for _, leak := range []string{"CANARY", p.Access, p.Refresh, strings.Split(p.Access, ".")[1], strings.Split(p.Refresh, ".")[2]} {
 		if i := strings.Index(out.String(), leak); i >= 0 {
 			t.Errorf("found in …%s…", out.String()[max(0, i-100):min(out.Len(), i+60)])

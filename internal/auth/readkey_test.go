@@ -18,10 +18,10 @@ func TestAReadKeyReadsUntilItIsRevoked(t *testing.T) {
 			return s.RevokeReadKey(t.Context(), auth.Actor{Name: "ann"}, "ann", k.ID, t0+1)
 		},
 		"its user disabled": func(t *testing.T, s *auth.Service, _ auth.ReadKey) error {
-			return s.Disable(t.Context(), auth.Actor{}, "ann", t0+1)
+			return s.Accounts().Disable(t.Context(), auth.Actor{}, "ann", t0+1)
 		},
 		"its user's password changed": func(t *testing.T, s *auth.Service, _ auth.ReadKey) error {
-			return s.SetPassword(t.Context(), auth.Actor{}, "ann", "another kayak thermos", 0, t0+1)
+			return s.Accounts().SetPassword(t.Context(), auth.Actor{}, "ann", "another kayak thermos", 0, t0+1)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

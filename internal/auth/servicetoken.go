@@ -69,7 +69,7 @@ func (s *Service) CreateServiceToken(ctx context.Context, by Actor, name, title 
 	}
 	id, writes := scope.Org()
 	switch {
-	case writes && !slices.ContainsFunc(s.Orgs(), func(o Org) bool { return o.ID == id }):
+	case writes && !slices.ContainsFunc(s.Accounts().Orgs(), func(o Org) bool { return o.ID == id }):
 		bad.Add("scope", "there is no organization %d", id)
 	case !writes && scope != ScopeRead && scope != ScopeMetrics:
 		bad.Add("scope", "must be %s, %s, or %s and an organization", ScopeRead, ScopeMetrics, ScopeWrite)

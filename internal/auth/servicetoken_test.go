@@ -16,7 +16,7 @@ func TestAServiceTokenIsGoodUntilItIsRevokedOnAllNodes(t *testing.T) {
 	s, store := serve(t, auth.Config{})
 	other := auth.New(store, auth.Config{})
 	must(t, other.Reload(t.Context()))
-	org, err := s.AddOrg(t.Context(), auth.Actor{}, "RC", "Red Cross", t0)
+	org, err := s.Accounts().AddOrg(t.Context(), auth.Actor{}, "RC", "Red Cross", t0)
 	must(t, err)
 	for _, tt := range []struct {
 		scope auth.Scope
@@ -83,7 +83,7 @@ func TestAServiceTokenIsGoodUntilItIsRevokedOnAllNodes(t *testing.T) {
 		}
 	}
 	actions := map[string]int{}
-	trail, err := s.Trail(t.Context(), auth.TrailFilter{Limit: 100})
+	trail, err := s.Accounts().Trail(t.Context(), auth.TrailFilter{Limit: 100})
 	must(t, err)
 	for _, a := range trail {
 		actions[a.Action]++

@@ -46,7 +46,7 @@ func TestARefreshTokenWorksOnce(t *testing.T) {
 	denied(t, s, seen[2], now) // somebody else has an old token, and the thief is unknown
 	denied(t, s, p.Refresh, now)
 	refused(t, s, p.Access, now)
-	rows, err := s.Trail(t.Context(), auth.TrailFilter{Limit: 1})
+	rows, err := s.Accounts().Trail(t.Context(), auth.TrailFilter{Limit: 1})
 	must(t, err)
 	if r := rows[0]; r.Action != auth.ActionReuse || r.Subject != "ann" || r.Addr != home || r.OK {
 		t.Errorf("trail %+v", r)
@@ -65,7 +65,7 @@ func TestTheParentMayBeSentAgainForTenSeconds(t *testing.T) {
 			at := t0.Add(time.Minute + 345*ms)
 			second := refresh(t, a, first.Refresh, at)
 			// Neither a change of the user's rights nor a new key changes an issued pair.
-			must(t, b.SetRole(t.Context(), auth.Actor{}, "ann", auth.Admin, at))
+			must(t, b.Accounts().SetRole(t.Context(), auth.Actor{}, "ann", auth.Admin, at))
 			if !tt.same {
 				denied(t, b, first.Refresh, at.Add(tt.after))
 				denied(t, b, second.Refresh, at.Add(tt.after))
@@ -299,16 +299,16 @@ func TestPollHealsAPictureThatTheVersionDoesNotTellOf(t *testing.T) {
 	store := &oneVersion{first}
 	n := node(t, store, auth.Config{})
 	must(t, n.Poll(t.Context(), t0))
-	if len(n.Users()) != 1 {
+	if len(n.Accounts().Users()) != 1 {
 		t.Fatal("ann is missing")
 	}
 	store.Store = new(authtest.Store) // a failover to a standby without this login
 	must(t, n.Poll(t.Context(), t0.Add(59*time.Second)))
-	if len(n.Users()) != 1 {
+	if len(n.Accounts().Users()) != 1 {
 		t.Error("reloaded without need")
 	}
 	must(t, n.Poll(t.Context(), t0.Add(time.Minute)))
-	if len(n.Users()) != 0 {
+	if len(n.Accounts().Users()) != 0 {
 		t.Error("not reloaded")
 	}
 }

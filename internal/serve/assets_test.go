@@ -43,7 +43,7 @@ const clinics = "id;name;kind;lon;lat;wkt\nA1;Tokyo clinic;hospital;139,7;35,7;\
 // member creates a member of an organization.
 func (w *world) member(name string, role auth.Role, org int64) {
 	w.t.Helper()
-	if err := w.Auth.AddUser(w.t.Context(), auth.Actor{Name: "test"}, auth.NewUser{Name: name, Role: role, Password: server.Password, Orgs: []int64{org}}, w.Now()); err != nil {
+	if err := w.Auth.Accounts().AddUser(w.t.Context(), auth.Actor{Name: "test"}, auth.NewUser{Name: name, Role: role, Password: server.Password, Orgs: []int64{org}}, w.Now()); err != nil {
 		w.t.Fatal(err)
 	}
 }

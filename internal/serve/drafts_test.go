@@ -39,7 +39,7 @@ func twoEditors(t *testing.T, f func(*app.Config)) (*world, postbox) {
 		f(c)
 	})
 	u := auth.NewUser{Name: "second", Role: auth.Editor, Password: server.Password, Orgs: []int64{s.RedCross}}
-	if err := s.Auth.AddUser(t.Context(), actor, u, s.Now()); err != nil {
+	if err := s.Auth.Accounts().AddUser(t.Context(), actor, u, s.Now()); err != nil {
 		t.Fatal(err)
 	}
 	if a := s.do("reader", "POST", "/subscriptions", `{"drills":true,"where":{"points":[{"lon":20,"lat":10,"radius_km":50}]},"channels":[{"kind":"webpush","to":"{}"}]}`); a.Status != 201 {
@@ -169,7 +169,7 @@ func TestWhatReachesManyWaitsForASecondPerson(t *testing.T) {
 		t.Fatalf("%d %s", a.Status, a.Body)
 	}
 	// Who has drafted it may no longer write: nobody publishes it in that name.
-	if err := s.Auth.Disable(t.Context(), actor, "red", s.Now()); err != nil {
+	if err := s.Auth.Accounts().Disable(t.Context(), actor, "red", s.Now()); err != nil {
 		t.Fatal(err)
 	}
 	if a := s.do("second", "POST", "/drafts/"+d.ID+"/approve", nil); a.Status != 409 {

@@ -223,7 +223,7 @@ func TestChangesAreNeverAheadOfTheLists(t *testing.T) {
 // has joined an organization since.
 func TestARepeatedCreationIsTheSameAfterItsAuthorJoined(t *testing.T) {
 	s := start(t)
-	if err := s.Auth.AddUser(t.Context(), actor, auth.NewUser{Name: "loner", Role: auth.Editor, Password: server.Password}, s.Now()); err != nil {
+	if err := s.Auth.Accounts().AddUser(t.Context(), actor, auth.NewUser{Name: "loner", Role: auth.Editor, Password: server.Password}, s.Now()); err != nil {
 		t.Fatal(err)
 	}
 	below := "/hazards/" + s.hazard("loner").UUID + "/products"
@@ -233,7 +233,7 @@ func TestARepeatedCreationIsTheSameAfterItsAuthorJoined(t *testing.T) {
 			t.Fatalf("%s: %d %s", path, a.Status, a.Body)
 		}
 	}
-	if err := s.Auth.SetOrgs(t.Context(), actor, "loner", []int64{s.RedCross}, s.Now()); err != nil {
+	if err := s.Auth.Accounts().SetOrgs(t.Context(), actor, "loner", []int64{s.RedCross}, s.Now()); err != nil {
 		t.Fatal(err)
 	}
 	pair, err := s.Auth.Issue(t.Context(), actor, "loner", s.Now().Add(2*time.Second)) // older ones are invalid

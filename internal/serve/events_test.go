@@ -303,7 +303,7 @@ func TestAStreamEndsWithTheRightToReadIt(t *testing.T) {
 	closed := func() { s.product("red", h.HazardID, note("security_Flag", "R")) }
 	t.Run("of a user who is disabled", func(t *testing.T) {
 		stream := s.subscribe("fire", "")
-		if err := s.Auth.Disable(t.Context(), actor, "fire", s.Now()); err != nil {
+		if err := s.Auth.Accounts().Disable(t.Context(), actor, "fire", s.Now()); err != nil {
 			t.Fatal(err)
 		}
 		stream.ends()
@@ -314,7 +314,7 @@ func TestAStreamEndsWithTheRightToReadIt(t *testing.T) {
 		if got := stream.kinds(1)[0]; got != "2 product.created" {
 			t.Errorf("a member reads %s", got)
 		}
-		if err := s.Auth.SetOrgs(t.Context(), actor, "red-reader", nil, s.Now()); err != nil {
+		if err := s.Auth.Accounts().SetOrgs(t.Context(), actor, "red-reader", nil, s.Now()); err != nil {
 			t.Fatal(err)
 		}
 		closed()
@@ -469,7 +469,7 @@ func TestChangesCanBeWaitedFor(t *testing.T) {
 	})
 	t.Run("not by who may not read any more", func(t *testing.T) {
 		waiting := ask("fire", "after=3&wait=60s")
-		if err := s.Auth.Disable(t.Context(), actor, "fire", s.Now()); err != nil {
+		if err := s.Auth.Accounts().Disable(t.Context(), actor, "fire", s.Now()); err != nil {
 			t.Fatal(err)
 		}
 		if a := <-waiting; a.Status != 403 || string(a.Body) != "Invalid Token" {

@@ -500,13 +500,13 @@ var peopled = sync.OnceValues(func() (datadir.Files, error) {
 			return err
 		}
 		a := app.NewAuth(s, app.Config{Settings: app.Settings{PublicURL: base}})
-		org, err := a.AddOrg(ctx, auth.Actor{}, "RC", "Red Cross", now)
+		org, err := a.Accounts().AddOrg(ctx, auth.Actor{}, "RC", "Red Cross", now)
 		if err == nil && org.ID != theOrg {
 			err = fmt.Errorf("the first organization has the number %d", org.ID)
 		}
 		for _, u := range []auth.NewUser{{Name: "root", Role: auth.Admin}, {Name: "reader", Role: auth.Reader}, {Name: "editor", Role: auth.Editor, Orgs: []int64{theOrg}}} {
 			u.Password = server.Password
-			err = errors.Join(err, a.AddUser(ctx, auth.Actor{}, u, now))
+			err = errors.Join(err, a.Accounts().AddUser(ctx, auth.Actor{}, u, now))
 		}
 		return errors.Join(err, s.Close())
 	})

@@ -273,7 +273,7 @@ func TestASessionEnds(t *testing.T) {
 			}
 		},
 		"when its user is disabled": func(t *testing.T, s *inProcess, _ string, _ wire.TokenPair) {
-			if err := s.Auth.Disable(t.Context(), actor, "reader", now()); err != nil {
+			if err := s.Auth.Accounts().Disable(t.Context(), actor, "reader", now()); err != nil {
 				t.Error(err)
 			}
 		},
@@ -673,7 +673,7 @@ func TestNothingOfARestrictedProductReachesThePagesOfOthers(t *testing.T) {
 	t.Run("a membership counts at once, in an old session too", func(t *testing.T) {
 		cookie := sessionOf(t, s, "reader")
 		for _, orgs := range [][]int64{{s.FireBrigade}, nil} {
-			if err := s.Auth.SetOrgs(t.Context(), actor, "reader", orgs, now()); err != nil {
+			if err := s.Auth.Accounts().SetOrgs(t.Context(), actor, "reader", orgs, now()); err != nil {
 				t.Fatal(err)
 			}
 			if sings := bytes.Contains(visit(s, cookie, "/h/"+id).Body, []byte(canary)); sings != (orgs != nil) {

@@ -358,14 +358,14 @@ func TestUsersLogInAtAProvider(t *testing.T) {
 		t.Errorf("a group again: %+v", got)
 	}
 	// A user disabled here stays disabled, whatever the provider says.
-	if err := s.Auth.Disable(t.Context(), actor, "ann", s.Now()); err != nil {
+	if err := s.Auth.Accounts().Disable(t.Context(), actor, "ann", s.Now()); err != nil {
 		t.Fatal(err)
 	}
 	b = browser(t)
 	if a := s.visit(b, "GET", s.away(b, p, "u1", "/"), nil); a.Status != http.StatusForbidden {
 		t.Errorf("disabled here: %d", a.Status)
 	}
-	if err := s.Auth.RemoveUser(t.Context(), actor, "ann", s.Now()); err != nil {
+	if err := s.Auth.Accounts().RemoveUser(t.Context(), actor, "ann", s.Now()); err != nil {
 		t.Fatal(err)
 	}
 	b = browser(t)
@@ -399,7 +399,7 @@ func TestAProvidersClaimNeverLeadsToAnotherAccount(t *testing.T) {
 	if role, _, _ := s.Auth.Standing("root"); role != auth.Admin {
 		t.Errorf("the local account has the role %q", role)
 	}
-	if err := s.Auth.SetPassword(t.Context(), actor, names["x"], server.Password, 0, s.Now()); err == nil {
+	if err := s.Auth.Accounts().SetPassword(t.Context(), actor, names["x"], server.Password, 0, s.Now()); err == nil {
 		t.Error("a user of the provider has got a password here")
 	}
 	if a := s.do("", "POST", "/authorize", credentials(names["x"], server.Password)); a.Status != http.StatusUnauthorized {

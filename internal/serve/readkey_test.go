@@ -106,7 +106,7 @@ func TestStreamsOfAReadKeyLastAsLongAsTheKey(t *testing.T) {
 	waited := make(chan server.Answer, 1)
 	go func() { waited <- s.do("", http.MethodGet, in+"/changes?after=0&wait=60s", nil) }()
 	u := auth.NewUser{Name: "somebody", Role: auth.Reader, Password: server.Password}
-	if err := s.Auth.AddUser(t.Context(), actor, u, s.Now()); err != nil {
+	if err := s.Auth.Accounts().AddUser(t.Context(), actor, u, s.Now()); err != nil {
 		t.Fatal(err)
 	}
 	s.hazard("red")

@@ -68,7 +68,7 @@ func TestRightsOfEveryOperation(t *testing.T) {
 		} else if strings.HasPrefix(name, "fire") {
 			u.Orgs = []int64{s.FireBrigade}
 		}
-		if err := s.Auth.AddUser(t.Context(), actor, u, s.Now()); err != nil {
+		if err := s.Auth.Accounts().AddUser(t.Context(), actor, u, s.Now()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -353,13 +353,13 @@ func TestNothingOfARestrictedProductReachesOthers(t *testing.T) {
 	t.Run("while one who becomes a member sees it at once", func(t *testing.T) {
 		// The token is the same, because the present membership counts.
 		path := "/products/" + digits(s.products[0].ProductID)
-		if err := s.Auth.SetOrgs(t.Context(), actor, "reader", []int64{s.FireBrigade}, now()); err != nil {
+		if err := s.Auth.Accounts().SetOrgs(t.Context(), actor, "reader", []int64{s.FireBrigade}, now()); err != nil {
 			t.Fatal(err)
 		}
 		if a := s.do("reader", "GET", path, nil); a.Status != 200 {
 			t.Errorf("as a member: %d %s", a.Status, a.Body)
 		}
-		if err := s.Auth.SetOrgs(t.Context(), actor, "reader", nil, now()); err != nil {
+		if err := s.Auth.Accounts().SetOrgs(t.Context(), actor, "reader", nil, now()); err != nil {
 			t.Fatal(err)
 		}
 		if a := s.do("reader", "GET", path, nil); a.Status != 404 {

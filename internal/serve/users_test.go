@@ -82,7 +82,7 @@ func TestUsersAreKeptByAdmins(t *testing.T) {
 // wantTrail compares root's actions on a user with those in the audit trail, oldest first.
 func (p *inProcess) wantTrail(t *testing.T, user string, want ...string) {
 	t.Helper()
-	rows, err := p.Auth.Trail(t.Context(), auth.TrailFilter{User: user, Limit: 100})
+	rows, err := p.Auth.Accounts().Trail(t.Context(), auth.TrailFilter{User: user, Limit: 100})
 	if err != nil {
 		t.Fatal(err)
 	}

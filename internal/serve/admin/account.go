@@ -44,12 +44,12 @@ type account struct {
 
 // account serves the caller's own account.
 func (a *Accounts) account(_ *http.Request, who *auth.Caller) (account, error) {
-	u, err := a.Auth.User(who.Name)
+	u, err := a.Auth.Accounts().User(who.Name)
 	if err != nil {
 		return account{}, err
 	}
 	own := account{u.Name, u.Role, []accountOrg{}, auth.Moment(u.Created), auth.Moment(u.PasswordChanged), auth.Moment(u.PasswordEnds), who.Session().String()}
-	for _, o := range a.Auth.Orgs() {
+	for _, o := range a.Auth.Accounts().Orgs() {
 		for _, id := range u.Orgs {
 			if o.ID == id {
 				own.Orgs = append(own.Orgs, accountOrg(o))
@@ -143,7 +143,7 @@ func (a *Accounts) audit(w http.ResponseWriter, r *http.Request, _ *auth.Caller)
 		return err
 	}
 	f.Limit = int(limit) + 1 // one more, to know whether another page follows
-	rows, err := a.Auth.Trail(r.Context(), f)
+	rows, err := a.Auth.Accounts().Trail(r.Context(), f)
 	if err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ func forAdmins(h route.Protected) route.Protected {
 // users lists all users by name.
 func (a *Accounts) users(*http.Request, *auth.Caller) ([]auth.UserRecord, error) {
 	list := []auth.UserRecord{}
-	for _, u := range a.Auth.Users() {
+	for _, u := range a.Auth.Accounts().Users() {
 		list = append(list, userJSON(u))
 	}
 	return list, nil
@@ -52,7 +52,7 @@ func (a *Accounts) users(*http.Request, *auth.Caller) ([]auth.UserRecord, error)
 
 // userNamed returns the user in the path, even if disabled.
 func (a *Accounts) userNamed(name string) (auth.UserRecord, error) {
-	all := a.Auth.Users()
+	all := a.Auth.Accounts().Users()
 	i := slices.IndexFunc(all, func(u auth.User) bool { return u.Name == name })
 	if i < 0 {
 		return auth.UserRecord{}, fmt.Errorf("%w: user %.60q", hazard.ErrNotFound, name)
@@ -104,7 +104,7 @@ func (a *Accounts) createUser(r *http.Request, who *auth.Caller, body newUser) (
 	if err := body.complete(now); err != nil {
 		return u, "", err
 	}
-	err = a.Auth.AddUser(r.Context(), a.Actor(r, who), auth.NewUser{Name: body.Name, Role: body.Role, Orgs: body.Orgs, Password: body.Password, PasswordEnds: body.ends}, now)
+	err = a.Auth.Accounts().AddUser(r.Context(), a.Actor(r, who), auth.NewUser{Name: body.Name, Role: body.Role, Orgs: body.Orgs, Password: body.Password, PasswordEnds: body.ends}, now)
 	if err != nil {
 		return u, "", err
 	}
@@ -125,7 +125,7 @@ func (a *Accounts) givePassword(r *http.Request, who *auth.Caller, body newPassw
 	if err := body.complete(now); err != nil {
 		return u, "", err
 	}
-	if err := a.Auth.SetPassword(r.Context(), a.Actor(r, who), name, body.Password, body.ends, now); err != nil {
+	if err := a.Auth.Accounts().SetPassword(r.Context(), a.Actor(r, who), name, body.Password, body.ends, now); err != nil {
 		return u, "", err
 	}
 	return a.written(name, body)
@@ -170,19 +170,19 @@ func (a *Accounts) patchUser(r *http.Request, who *auth.Caller, body userChange)
 		return u, "", bad
 	}
 	if body.Orgs != nil {
-		if err := a.Auth.SetOrgs(r.Context(), by, name, *body.Orgs, now); err != nil {
+		if err := a.Auth.Accounts().SetOrgs(r.Context(), by, name, *body.Orgs, now); err != nil {
 			return u, "", err
 		}
 	}
 	if body.Role != nil {
-		if err := a.Auth.SetRole(r.Context(), by, name, *body.Role, now); err != nil {
+		if err := a.Auth.Accounts().SetRole(r.Context(), by, name, *body.Role, now); err != nil {
 			return u, "", err
 		}
 	}
 	if body.Disabled != nil && *body.Disabled != before.Disabled {
-		change := a.Auth.Enable
+		change := a.Auth.Accounts().Enable
 		if *body.Disabled {
-			change = a.Auth.Disable
+			change = a.Auth.Accounts().Disable
 		}
 		if err := change(r.Context(), by, name, now); err != nil {
 			return u, "", err
@@ -197,13 +197,13 @@ func (a *Accounts) removeUser(r *http.Request, who *auth.Caller) error {
 	if err := notSelf(who, name, "remove"); err != nil {
 		return err
 	}
-	return a.Auth.RemoveUser(r.Context(), a.Actor(r, who), name, a.Now())
+	return a.Auth.Accounts().RemoveUser(r.Context(), a.Actor(r, who), name, a.Now())
 }
 
 // organizations lists all organizations by id.
 func (a *Accounts) organizations(*http.Request, *auth.Caller) ([]accountOrg, error) {
 	list := []accountOrg{}
-	for _, o := range a.Auth.Orgs() {
+	for _, o := range a.Auth.Accounts().Orgs() {
 		list = append(list, accountOrg(o))
 	}
 	return list, nil
@@ -222,6 +222,6 @@ type newOrg struct {
 // createOrganization adds an organization. Organizations are never renamed or removed, because
 // their hazards refer to them.
 func (a *Accounts) createOrganization(r *http.Request, who *auth.Caller, body newOrg) (made accountOrg, address string, err error) {
-	o, err := a.Auth.AddOrg(r.Context(), a.Actor(r, who), body.Acronym, body.Name, a.Now())
+	o, err := a.Auth.Accounts().AddOrg(r.Context(), a.Actor(r, who), body.Acronym, body.Name, a.Now())
 	return accountOrg(o), fmt.Sprintf("%s/organizations/%d", a.BaseURL, o.ID), err
 }

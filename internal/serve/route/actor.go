@@ -18,7 +18,7 @@ import (
 
 // Acronym returns the acronym of an organization.
 func (a *Router) Acronym(id int64) string {
-	orgs := a.Auth.Orgs()
+	orgs := a.Auth.Accounts().Orgs()
 	if i := slices.IndexFunc(orgs, func(o auth.Org) bool { return o.ID == id }); i >= 0 {
 		return orgs[i].Acronym
 	}
@@ -27,7 +27,7 @@ func (a *Router) Acronym(id int64) string {
 
 // Org returns the organization with that acronym or id.
 func (a *Router) Org(name string) (auth.Org, error) {
-	orgs := a.Auth.Orgs()
+	orgs := a.Auth.Accounts().Orgs()
 	i := slices.IndexFunc(orgs, func(o auth.Org) bool { return o.Acronym == name || strconv.FormatInt(o.ID, 10) == name })
 	if i < 0 {
 		return auth.Org{}, fmt.Errorf("%w: organization %.60q", hazard.ErrNotFound, name)

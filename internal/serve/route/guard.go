@@ -102,7 +102,7 @@ func (a *Router) guarded(h Protected, u use) http.Handler {
 		if err != nil {
 			a.Fail(w, r, err)
 			if errors.Is(err, hazard.ErrForbidden) {
-				a.Auth.Refused(r.Context(), a.Actor(r, who), r.Pattern, r.URL.Path, err.Error(), a.Now())
+				a.Auth.Accounts().Refused(r.Context(), a.Actor(r, who), r.Pattern, r.URL.Path, err.Error(), a.Now())
 			}
 		}
 	})

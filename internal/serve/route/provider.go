@@ -34,7 +34,7 @@ func (a *Router) ProviderProblem(r *http.Request, err error) error {
 		a.Logger.WarnContext(r.Context(), "login at the provider failed", "error", err, "repeated", missed)
 	}
 	if p.Status == http.StatusForbidden {
-		a.Auth.Refused(r.Context(), auth.Actor{Addr: a.ClientAddr(r), Client: Program(r)}, auth.ActionLogin, "", err.Error(), a.Now())
+		a.Auth.Accounts().Refused(r.Context(), auth.Actor{Addr: a.ClientAddr(r), Client: Program(r)}, auth.ActionLogin, "", err.Error(), a.Now())
 	}
 	return p
 }

@@ -60,11 +60,11 @@ func config(data string) app.Config {
 // addPeople adds the organizations and users of Serve.
 func addPeople(ctx context.Context, s *app.Service) (redCross, fireBrigade int64, err error) {
 	now := s.Now()
-	rc, err := s.Auth.AddOrg(ctx, auth.Actor{}, "RC", "RC organization", now)
+	rc, err := s.Auth.Accounts().AddOrg(ctx, auth.Actor{}, "RC", "RC organization", now)
 	if err != nil {
 		return 0, 0, err
 	}
-	fb, err := s.Auth.AddOrg(ctx, auth.Actor{}, "FB", "FB organization", now)
+	fb, err := s.Auth.Accounts().AddOrg(ctx, auth.Actor{}, "FB", "FB organization", now)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -74,7 +74,7 @@ func addPeople(ctx context.Context, s *app.Service) (redCross, fireBrigade int64
 		{Name: "fire", Role: auth.Editor, Orgs: []int64{fb.ID}},
 	} {
 		u.Password = Password
-		if err := s.Auth.AddUser(ctx, auth.Actor{}, u, now); err != nil {
+		if err := s.Auth.Accounts().AddUser(ctx, auth.Actor{}, u, now); err != nil {
 			return 0, 0, err
 		}
 	}

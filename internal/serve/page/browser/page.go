@@ -253,7 +253,7 @@ func (a *Pages) pageOf(r *http.Request, h *hazard.Hazard, who *auth.Caller, now 
 	if who.Role == auth.Public {
 		c.Login = a.Cookies.Root + "/login?next=" + url.QueryEscape("/h/"+h.UUID.String())
 	}
-	for _, o := range a.Auth.Orgs() {
+	for _, o := range a.Auth.Accounts().Orgs() {
 		c.Orgs[o.ID] = o.Acronym
 	}
 	if h.Successor != uuid.Nil {
