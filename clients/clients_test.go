@@ -51,7 +51,7 @@ func newWorld(t *testing.T) *world {
 	w.start()
 	t.Cleanup(func() { w.stop() })
 	for name, role := range map[string]auth.Role{"reader": auth.Reader, "editor": auth.Editor} {
-		if err := w.running.Auth.AddUser(t.Context(), auth.Actor{}, auth.NewUser{Name: name, Role: role, Password: password}, w.running.Now()); err != nil {
+		if err := w.running.Auth.Accounts().AddUser(t.Context(), auth.Actor{}, auth.NewUser{Name: name, Role: role, Password: password}, w.running.Now()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -142,6 +142,33 @@ func TestEveryParameterIsDescribedAndNothingElse(t *testing.T) {
 	}
 }
 
+// What browsers' programs and newsletters add to an address does not change the answer. Below /ogc,
+// the standard requires an error.
+func TestTrackingParametersAreIgnored(t *testing.T) {
+	s := start(t)
+	s.hazard("red")
+	const noise = "_=1732665600&utm_source=mail&utm_medium=x&fbclid=a&gclid=b"
+	for _, path := range []string{"/hazards/active", "/hazards?status=A", "/hazards/count", "/hazards/active?f=geojson", "/hazards/active?f=cap", "/hazards/active?f=atom",
+		"/hazardTypes", "/sources", "/hazards/active?f=kml", "/changes?after=0"} {
+		join := "?"
+		if strings.Contains(path, "?") {
+			join = "&"
+		}
+		plain, noisy := s.do("red", "GET", path, nil), s.do("red", "GET", path+join+noise, nil)
+		if plain.Status != noisy.Status || plain.Status == http.StatusBadRequest {
+			t.Errorf("%s: %d without and %d with %s: %s", path, plain.Status, noisy.Status, noise, noisy.Body)
+		}
+		if strings.Contains(noisy.Header.Get("Link"), "utm_") {
+			t.Errorf("%s: the links repeat what does not count: %s", path, noisy.Header.Get("Link"))
+		}
+	}
+	for _, path := range []string{"/ogc/collections", "/ogc/collections/hazards/items"} {
+		if a := s.do("red", "GET", path+"?utm_source=mail", nil); a.Status != http.StatusBadRequest {
+			t.Errorf("%s: %d, want 400", path, a.Status)
+		}
+	}
+}
+
 // A write lists its members and the required ones.
 func TestEveryMemberThatCanBeWrittenIsDescribedAndNothingElse(t *testing.T) {
 	s := start(t)

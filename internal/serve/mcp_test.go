@@ -96,6 +96,20 @@ func TestAnAssistantReadsWhatItsCallerMay(t *testing.T) {
 			t.Errorf("%s is not marked as read-only", tool.Name)
 		}
 	}
+	for _, tool := range list.Tools {
+		for kind, schema := range map[string]any{"input": tool.InputSchema, "output": tool.OutputSchema} {
+			object, _ := schema.(map[string]any)
+			properties, _ := object["properties"].(map[string]any)
+			if object["type"] != "object" || len(properties) == 0 {
+				t.Errorf("%s: the schema of its %s is %v", tool.Name, kind, schema)
+			}
+			for name, p := range properties {
+				if _, ok := p.(map[string]any); !ok { // zod's schema of the TypeScript SDK takes objects only
+					t.Errorf("%s: the schema of %s in its %s is %v, want an object", tool.Name, name, kind, p)
+				}
+			}
+		}
+	}
 	slices.Sort(names)
 	if want := []string{"as_of", "count", "coverage", "exposure", "get", "history", "search"}; !slices.Equal(names, want) {
 		t.Fatalf("%v, want %v", names, want)

@@ -153,10 +153,11 @@ type place struct {
 	Type []string `json:"type,omitempty" jsonschema:"types of hazards, such as FLOOD; official warnings at large if left out"`
 }
 
-// Result is the answer of every tool.
+// Result is the answer of every tool. Data has a description, because its schema would be true
+// without one, and the official TypeScript SDK accepts only objects as schemas of members.
 type Result struct {
 	Notice     string    `json:"notice"`
-	Data       any       `json:"data"`
+	Data       any       `json:"data" jsonschema:"what was asked for: a list or an object, by tool"`
 	Meaning    string    `json:"meaning,omitempty"`
 	NextCursor string    `json:"next_cursor,omitempty"`
 	Freshness  Freshness `json:"freshness"`

@@ -3,6 +3,7 @@ package route
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -50,13 +51,24 @@ func NoQuery(r *http.Request) error {
 	return err
 }
 
-// QueryValues parses the query.
+// QueryValues parses the query. It leaves out what browsers' programs and newsletters add to any
+// address (isNoise), except below /ogc, where OGC API - Features (17-069r4, /req/core/query-param-unknown)
+// requires an error for each unknown parameter.
 func QueryValues(r *http.Request) (url.Values, error) {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		return nil, &Problem{Status: http.StatusBadRequest, Detail: "the query cannot be read: a % without two hexadecimal digits, or a semicolon"}
 	}
+	if !strings.HasPrefix(r.URL.Path, "/ogc") {
+		maps.DeleteFunc(values, func(name string, _ []string) bool { return isNoise(name) })
+	}
 	return values, nil
+}
+
+// isNoise reports whether a parameter asks for nothing: _ only keeps caches from answering, and the
+// others say which link was followed.
+func isNoise(name string) bool {
+	return name == "_" || name == "fbclid" || name == "gclid" || strings.HasPrefix(name, "utm_")
 }
 
 // OptionalValues is QueryValues without the cost if there is no query.
