@@ -124,7 +124,8 @@ type question struct {
 	in                 lane
 	// feed says that a Retry-After for this request pauses all feeds of the host. Other requests
 	// must not pause feeds; they wait on their own.
-	feed bool
+	feed  bool
+	warns bool // of a source that warns: a long Retry-After is tried once before its end
 }
 
 // answer is a response, or the part of it that arrived.
@@ -178,11 +179,16 @@ func (c *client) get(ctx context.Context, q question) (*answer, error) {
 	switch {
 	case resp.StatusCode == http.StatusNotModified && (q.etag != "" || q.lastModified != ""):
 		a.notModified = true
+		c.hosts.succeeded(q.url)
 		return a, nil
 	case resp.StatusCode != http.StatusOK:
 		f := statusFailure(resp.StatusCode, errorText(body))
-		f.RetryAfter = retryAfter(resp.Header, time.Now())
-		if f.Class == ClassBusy && q.feed {
+		pauses, key := f.Class == ClassBusy && q.feed, q.url
+		if pauses {
+			key = nameOf(q.url)
+		}
+		f.RetryAfter = c.hosts.wait(key, retryAfter(resp.Header, time.Now()), q.warns)
+		if pauses {
 			c.hosts.pause(q.url, cmp.Or(f.RetryAfter, firstRetry))
 		}
 		return nil, f
@@ -193,6 +199,7 @@ func (c *client) get(ctx context.Context, q question) (*answer, error) {
 	switch {
 	case err == nil:
 		a.payload = payload
+		c.hosts.succeeded(q.url)
 		return a, nil
 	case parent.Err() != nil:
 		return nil, errStopped

@@ -10,7 +10,7 @@
 // A source is not polled more often than it states, even across restarts. There are exceptions: the
 // start, if the source asks for warnings at once (source.Source.Warns); after a failure, once a
 // minute at most; on request by hand; and a request that a stop has cut off. A Retry-After is
-// always honored. Validators (ETag, Last-Modified) are stored only after a response was fully
+// honored for an hour at most; the first long one of a source that warns for againAfter. Validators (ETag, Last-Modified) are stored only after a response was fully
 // processed; if a process dies before that, the next one reads again. If a connection breaks, the
 // part that arrived is processed, but nothing is concluded from what is missing.
 //

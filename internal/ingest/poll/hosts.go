@@ -41,6 +41,7 @@ type hosts struct {
 	mu     sync.Mutex
 	of     map[string]*host
 	paused map[string]time.Time // paused hosts, with the end of the pause
+	early  map[string]bool      // hosts and addresses that were to be left alone for long, and are asked early once
 	all    [lanes]chan struct{}
 }
 
@@ -52,7 +53,31 @@ type host struct {
 }
 
 func newHosts() *hosts {
-	return &hosts{of: map[string]*host{}, paused: map[string]time.Time{}, all: [lanes]chan struct{}{make(chan struct{}, allWell), make(chan struct{}, allSlow)}}
+	return &hosts{of: map[string]*host{}, paused: map[string]time.Time{}, early: map[string]bool{}, all: [lanes]chan struct{}{make(chan struct{}, allWell), make(chan struct{}, allSlow)}}
+}
+
+// againAfter is when a source that warns is asked again, once, although it wants to be left alone for
+// longer: one answer of a misled proxy must not hide an hour of warnings.
+const againAfter = 5 * time.Minute
+
+// wait returns how long a host or address is left alone that asks for a wait: for all of it, but when a
+// source that warns is asked there for the first time since the last success.
+func (h *hosts) wait(key string, asked time.Duration, warns bool) time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !warns || asked <= againAfter || h.early[key] {
+		return asked
+	}
+	h.early[key] = true
+	return againAfter
+}
+
+// succeeded records that an address has answered as it should.
+func (h *hosts) succeeded(address string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.early, address)
+	delete(h.early, nameOf(address))
 }
 
 // nameOf returns the key of a host.

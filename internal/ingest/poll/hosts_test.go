@@ -121,7 +121,7 @@ func TestTheSummaryOfManySourcesIsShort(t *testing.T) {
 // A host that answers 429 counts the requests of all its feeds together. All of them pause for the
 // requested time, or for a minute; other hosts are not paused.
 func TestABusyHostIsLeftAloneByAllItsFeeds(t *testing.T) {
-	for after, pause := range map[string]time.Duration{"600": 10 * time.Minute, "": time.Minute} {
+	for after, pause := range map[string]time.Duration{"240": 4 * time.Minute, "": time.Minute} {
 		t.Run("Retry-After "+after, func(t *testing.T) {
 			bubble(t, func(t *testing.T, b *bed) {
 				busy := true
@@ -152,6 +152,53 @@ func TestABusyHostIsLeftAloneByAllItsFeeds(t *testing.T) {
 				for _, s := range b.status(all...) {
 					if s.State != OK {
 						t.Errorf("%s is %s afterwards: %+v", s.Name, s.State, s.Error)
+					}
+				}
+			})
+		})
+	}
+}
+
+// One answer that wants to be left alone for a week, as of a misled proxy, does not hide the warnings of
+// a feed or of its whole host for an hour: it is asked again after minutes, once, and then as it wants,
+// an hour at most (finding R9). Sources that do not warn wait.
+func TestAWarningIsNotHiddenByALongRetryAfter(t *testing.T) {
+	for name, c := range map[string]struct {
+		code   int
+		shared bool
+		warns  bool
+		first  time.Duration // the gap before the second request
+	}{
+		"429 of a feed":               {http.StatusTooManyRequests, false, true, againAfter},
+		"503 of a feed":               {http.StatusServiceUnavailable, false, true, againAfter},
+		"429 of a host of many feeds": {http.StatusTooManyRequests, true, true, againAfter},
+		"429 of a feed of no warning": {http.StatusTooManyRequests, false, false, time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, b *bed) {
+				b.net.serve("bucket.example", func(w http.ResponseWriter, r *http.Request) {
+					w.Header().Set("Retry-After", "604800")
+					w.WriteHeader(c.code)
+				})
+				all := sharing(1)
+				if c.shared {
+					all = sharing(20)
+				}
+				for i := range all {
+					all[i].Shared, all[i].Warns = c.shared, c.warns
+				}
+				b.run(b.poller(all...), 3*time.Hour)
+				asks := b.net.asks("bucket.example")
+				if len(asks) < 2 || len(asks) > 5 {
+					t.Fatalf("%d requests in 3 hours", len(asks))
+				}
+				near := func(got, want time.Duration) bool { return got > want-time.Second && got < want*3/2+time.Minute }
+				if gap := asks[1].at.Sub(asks[0].at); !near(gap, c.first) {
+					t.Errorf("asked again after %s, expected %s", gap, c.first)
+				}
+				for i := 2; i < len(asks); i++ {
+					if gap := asks[i].at.Sub(asks[i-1].at); !near(gap, maxRetryAfter) {
+						t.Errorf("request %d comes after %s, expected %s", i+1, gap, maxRetryAfter)
 					}
 				}
 			})

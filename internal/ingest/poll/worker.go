@@ -303,11 +303,15 @@ func (w *worker) poll(ctx context.Context, f *feed, asked bool) {
 			w.st.Unfinished = w.follow.learnt
 		}
 		w.succeeded(now)
+		w.p.client.hosts.succeeded(f.URL)
 		if next := began.Add(w.interval(f, now)); !asked || !f.due.After(began) || f.due.After(next) {
 			f.due = next
 		}
 	} else {
 		fail := asFailure(err)
+		if w.src.Read != nil {
+			fail.RetryAfter = w.p.client.hosts.wait(f.URL, fail.RetryAfter, w.src.Warns)
+		}
 		if !asked {
 			f.kept.Failures++
 			failures := f.kept.Failures
@@ -458,6 +462,7 @@ func (w *worker) read(ctx context.Context, f *feed, now hazard.Instant) error {
 // get sends one request. It processes pushed messages while it waits for the response, so that a
 // feed that hangs does not delay them.
 func (w *worker) get(ctx context.Context, q question) (a *answer, err error) {
+	q.warns = w.src.Warns
 	if w.pushed.events == nil {
 		return w.p.client.get(ctx, q)
 	}
