@@ -81,6 +81,10 @@ func openChannels(cfg *Config, store *store.Store) (*channels, error) {
 			return nil, errors.New("webpush: all nodes of a database need the same key: set webpush-key")
 		}
 		seed, err := secret.Seed(cmp.Or(path, filepath.Join(cfg.DataDir, channel.SeedFile)), path == "", "send messages in our name")
+		if err != nil && path == "" && store != nil && store.Unwritable() != nil {
+			cfg.Logger.Error("Web Push is off: its key cannot be made before the disk can be written and the server is started again", "error", err)
+			return c, c.openFolder(set.Folder, targets)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("key of Web Push: %w", err)
 		}
@@ -89,17 +93,23 @@ func openChannels(cfg *Config, store *store.Store) (*channels, error) {
 		}
 		c.Channels[channel.WebPush] = channel.Limit(c.push, set.Limits)
 	}
-	if set.Folder != "" {
-		recipes, err := channel.Recipes(set.Folder)
-		if err != nil {
-			return nil, err
-		}
-		if c.web, err = channel.NewWeb(recipes, targets); err != nil {
-			return nil, err
-		}
-		c.Channels[channel.HTTP] = c.web
+	return c, c.openFolder(set.Folder, targets)
+}
+
+// openFolder creates the senders of HTTP channels.
+func (c *channels) openFolder(folder string, targets outbound.Targets) error {
+	if folder == "" {
+		return nil
 	}
-	return c, nil
+	recipes, err := channel.Recipes(folder)
+	if err != nil {
+		return err
+	}
+	if c.web, err = channel.NewWeb(recipes, targets); err != nil {
+		return err
+	}
+	c.Channels[channel.HTTP] = c.web
+	return nil
 }
 
 // offered returns the channels that subscribers can choose.

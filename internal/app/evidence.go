@@ -28,7 +28,7 @@ func (s *Service) sweepEvidence(ctx context.Context) error {
 	var tidied time.Time
 	warned := false
 	for {
-		lost := func(err error) { log.Warn("another node now sweeps evidence", "error", err) }
+		lost := lease.Lost(log, "sweeps evidence")
 		var failed error
 		_, err := lease.Hold(ctx, s.Store.Leases, evidenceLease, holder, lost, func(ctx context.Context, _ *lease.Lease) {
 			if _, failed = s.Evidence.Sweep(ctx, s.Now()); failed == nil && time.Since(tidied) > sweepEvery {

@@ -44,6 +44,8 @@ func (s *Service) newNotify(ctx context.Context) (*subscription.Service, error) 
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !make && cfg.AddressKey == "":
 		c.NoKey = "the key of the addresses is missing: copy it from the old server to " + path
+	case err != nil && make && s.Store.Unwritable() != nil:
+		c.NoKey = "the key of the addresses cannot be made before the disk can be written and the server is started again"
 	case err != nil:
 		return nil, err
 	}

@@ -56,7 +56,7 @@ func (s *Service) prune(ctx context.Context) error {
 	log, holder := s.cfg.Logger, lease.Holder()
 	for {
 		wait := sweepEvery
-		lost := func(err error) { log.Warn("another node now prunes", "error", err) }
+		lost := lease.Lost(log, "prunes")
 		var failed error
 		_, err := lease.Hold(ctx, s.Store.Leases, pruneLease, holder, lost, func(ctx context.Context, _ *lease.Lease) {
 			failed = s.pruneOnce(ctx)

@@ -175,12 +175,27 @@ func (s *Service) openStore(ctx context.Context) (err error) {
 	} else if to != "" {
 		return &store.MovedError{To: to}
 	}
+	if err := s.Store.MarkError(); err != nil && s.Store.Unwritable() == nil {
+		s.cfg.Logger.Error("the mark of the last change cannot be written: changes that the disk loses would not be noticed. Make the file writable for the user that runs hazardd", "error", err)
+	}
+	if free, ok := diskFree(s.cfg.DataDir); ok && free < 2*store.RoomSize && s.Store.OneFile() {
+		s.Store.NoteLittleRoom()
+	}
 	if n := s.Store.Lost(); n > 0 {
 		s.cfg.Logger.Error("acknowledged changes are missing in the store: its last pages or its write-ahead log are damaged, or its file was "+
 			"replaced by an older one. Their numbers are void, and clients that have seen them read the lists again. A backup may hold them", "changes", n)
 		return s.fits(ctx)
 	}
 	return nil
+}
+
+// unlessUnwritable returns err, or nil while the store cannot be written: what failed is done when it
+// can be again.
+func (s *Service) unlessUnwritable(err error) error {
+	if s.Store.Unwritable() != nil {
+		return nil
+	}
+	return err
 }
 
 func (s *Service) openEvidence(context.Context) (err error) {
@@ -217,7 +232,7 @@ func (s *Service) openAuth(ctx context.Context) error {
 	if err := s.Auth.Reload(ctx); err != nil {
 		return err
 	}
-	return s.Auth.Rotate(ctx, s.Now())
+	return s.unlessUnwritable(s.Auth.Rotate(ctx, s.Now()))
 }
 
 // openView loads the present state, and prepares what follows it.
@@ -290,7 +305,7 @@ func (s *Service) firstAdmin(ctx context.Context) (err error) {
 		now := s.Now()
 		s.FirstPassword, err = s.Auth.Accounts().FirstAdmin(ctx, now.Add(firstPasswordLife), now)
 	}
-	return err
+	return s.unlessUnwritable(err)
 }
 
 // Close closes what Open opened. Call it only if Run was not called.
@@ -405,8 +420,14 @@ func (s *Service) ready() error {
 	if s.moved.Load() {
 		return errors.New("the store has moved to another database: this one accepts no writes and gets no new data")
 	}
-	if s.Store.Full() {
-		return errors.New("the disk of the store is full: writes are refused until there is room")
+	if err := s.Store.Unwritable(); err != nil {
+		if closed, ok := errors.AsType[*store.UnwritableError](err); ok {
+			return errors.New(closed.Detail())
+		}
+		if errors.Is(err, hazard.ErrFull) {
+			return errors.New("the disk of the store is full: writes are refused until there is room")
+		}
+		return fmt.Errorf("the store cannot be written: %w", err)
 	}
 	if age := s.Now().Time().Sub(s.live.ReadAt().Time()); age > maxStaleView {
 		return fmt.Errorf("the store has been unreachable for %v; lists are as of then, without the hazards that have ended since", age.Round(time.Second))
@@ -689,11 +710,13 @@ func (s *Service) tick(ctx context.Context) error {
 			measured = time.Now()
 			little = s.noteRoom(little)
 		}
-		if s.Store.Full() && time.Since(sought) > roomEvery {
-			s.seekRoom(ctx, sought)
-			sought = time.Now()
-		} else if !s.Store.Full() {
+		if s.Store.Unwritable() == nil {
 			sought = time.Time{}
+		} else if time.Since(sought) > roomEvery {
+			if s.seekRoom(ctx, sought) {
+				purged = time.Time{} // what could not be written is due
+			}
+			sought = time.Now()
 		}
 		now := s.Now()
 		err := errors.Join(s.Auth.Poll(ctx, now), s.freshen(ctx), s.noteMove(ctx))
@@ -719,15 +742,20 @@ func (s *Service) tick(ctx context.Context) error {
 	}
 }
 
-// seekRoom checks whether a full store has room again, and logs when it fills up and when it has
-// room. last is the time of the last check.
-func (s *Service) seekRoom(ctx context.Context, last time.Time) {
-	if last.IsZero() {
-		s.cfg.Logger.Error("the disk of the store is full; writes are refused")
+// seekRoom checks whether a store that could not be written can be written again, and logs when that
+// begins and ends. last is the time of the last check.
+func (s *Service) seekRoom(ctx context.Context, last time.Time) (found bool) {
+	before := s.Store.Unwritable()
+	err := s.Store.SeekRoom(ctx)
+	switch {
+	case err == nil && !last.IsZero():
+		s.cfg.Logger.Warn("the store can be written again")
+	case err != nil && last.IsZero() && errors.Is(before, hazard.ErrFull):
+		s.cfg.Logger.Error("the disk of the store is full; writes are refused", "error", before)
+	case err != nil && last.IsZero():
+		s.cfg.Logger.Error("the store cannot be written; reads go on. Make the file and its folder writable for the user that runs hazardd: it is then written without a restart", "error", before)
 	}
-	if err := s.Store.SeekRoom(ctx); err == nil {
-		s.cfg.Logger.Warn("the disk of the store has room again")
-	}
+	return err == nil
 }
 
 // noteRoom logs once that little disk space is left. before says whether space was low at the last

@@ -22,7 +22,7 @@ func (s *Service) sweep(ctx context.Context) error {
 	log, holder := s.cfg.Logger, lease.Holder()
 	for {
 		wait := sweepEvery
-		lost := func(err error) { log.Warn("another node now sweeps product files", "error", err) }
+		lost := lease.Lost(log, "sweeps product files")
 		_, err := lease.Hold(ctx, s.Store.Leases, sweepLease, holder, lost, func(ctx context.Context, _ *lease.Lease) {
 			removed, err := s.Store.Files.Sweep(ctx, s.Now())
 			if removed > 0 {

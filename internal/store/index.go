@@ -28,6 +28,9 @@ func (t *txn) bounds(h *hazard.Hazard) (geo.Box, error) {
 func (s *core) rankAnew(ctx context.Context) error {
 	err := s.onceForActive(ctx, "importance", hazard.ImportanceVersion, func(ctx context.Context, tx *sql.Tx, q *sqlc.Queries, id int64) error {
 		h, err := hazardByID(ctx, q, id)
+		if Broken(err) { // it keeps the order that it had, until it is mended and changes
+			return nil
+		}
 		if err != nil {
 			return err
 		}

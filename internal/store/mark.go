@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hazardd/hazardd/internal/hazard"
@@ -20,8 +21,12 @@ import (
 // file may be replaced by an older one. Without it, numbers would be assigned again that readers
 // have already seen with another meaning. The mark is not synced, because an outdated mark is never
 // wrong; it only detects fewer losses.
+//
+// It only helps: a mark that cannot be read or written detects no losses, and stops nothing.
 type mark struct {
-	file *os.File
+	path string
+	mu   sync.Mutex
+	file *os.File // nil: not opened yet
 }
 
 // markSuffix is appended to the name of the SQLite file.
@@ -30,16 +35,26 @@ const markSuffix = ".last"
 // markSize is the size of a mark in bytes: an epoch, a number and a checksum.
 const markSize = 96
 
-func openMark(database string) (*mark, error) {
-	f, err := os.OpenFile(database+markSuffix, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("open the mark of the last change: %w", err)
+// open opens the file, if it is not open.
+func (m *mark) open() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.file != nil {
+		return nil
 	}
-	return &mark{f}, nil
+	f, err := os.OpenFile(m.path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	m.file = f
+	return nil
 }
 
 // read returns the marked change and its epoch, or zero values if there is no valid mark.
 func (m *mark) read() (epoch string, change int64) {
+	if m.open() != nil {
+		return "", 0
+	}
 	text := make([]byte, markSize)
 	if n, err := m.file.ReadAt(text, 0); err != nil && !errors.Is(err, io.EOF) || n < markSize {
 		return "", 0
@@ -56,12 +71,20 @@ func (m *mark) read() (epoch string, change int64) {
 
 // set marks a change. If the write fails, the mark is outdated, but the change is safe.
 func (m *mark) set(epoch string, change int64) {
+	if m.open() != nil {
+		return
+	}
 	content := fmt.Sprint(epoch, " ", change)
 	_, _ = m.file.WriteAt(fmt.Appendf(nil, "%-*s\n", markSize-1, content+" #"+checksum(content)), 0)
 }
 
 // close closes the file. Like a database, it may be closed twice.
 func (m *mark) close() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.file == nil {
+		return nil
+	}
 	if err := m.file.Close(); !errors.Is(err, os.ErrClosed) {
 		return err
 	}
@@ -109,6 +132,15 @@ func forkBefore(ctx context.Context, tx *sql.Tx, q *sqlc.Queries, marked int64) 
 		return Fork{}, err
 	}
 	return fork(ctx, q, hazard.At(time.Now()), Damage)
+}
+
+// MarkError returns why the mark of the last change cannot be written: changes that the disk loses
+// would not be noticed. It returns nil if it can, or if there is none.
+func (s *Store) MarkError() error {
+	if s.mark == nil {
+		return nil
+	}
+	return s.mark.open()
 }
 
 // Lost returns how many acknowledged changes were missing when the store was opened, by this process

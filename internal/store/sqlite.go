@@ -23,24 +23,25 @@ import (
 	"github.com/hazardd/hazardd/internal/store/find"
 	"github.com/hazardd/hazardd/internal/store/sqlc"
 	"github.com/hazardd/hazardd/internal/store/sqlite/pagesum"
-	"github.com/hazardd/hazardd/internal/store/sqlite/prepared"
 	"github.com/hazardd/hazardd/internal/store/sqlite/wal"
 )
 
 // Everything specific to SQLite is in this file.
 
-// openSQLite opens the file at path, or the one in the URL name. It returns the file's name, one
-// writing and several reading connections, one that also reads damaged pages, and one that reads
-// every page from the disk. A write transaction takes the write lock at its start (immediate), so
-// that it never fails halfway because another process has written. It waits for other writers up to
-// writeTimeout.
-func openSQLite(ctx context.Context, path, name string) (file string, write, read, inspect, fresh *sql.DB, err error) {
+// openSQLite opens the file at path, or the one in the URL name: one writing and several reading
+// connections, one that also reads damaged pages, and one that reads every page from the disk. A write
+// transaction takes the write lock at its start (immediate), so that it never fails halfway because
+// another process has written. It waits for other writers up to writeTimeout.
+//
+// A file that cannot be written is opened for reading; s.disk then says why, and turns to writing when
+// that works.
+func (s *core) openSQLite(ctx context.Context, path, name string) error {
 	synchronous, chosen := "full", false
 	if name != "" {
 		chosenFile, query, _ := strings.Cut(strings.TrimPrefix(name, "sqlite:"), "?")
 		values, err := url.ParseQuery(query)
 		if err != nil {
-			return "", nil, nil, nil, nil, fmt.Errorf("database: parameters of %q: %w", name, err)
+			return fmt.Errorf("database: parameters of %q: %w", name, err)
 		}
 		if chosenFile != "" {
 			path, chosen = chosenFile, true
@@ -49,69 +50,48 @@ func openSQLite(ctx context.Context, path, name string) (file string, write, rea
 			synchronous = v
 		}
 		if !slices.Contains([]string{"full", "normal", "off"}, synchronous) {
-			return "", nil, nil, nil, nil, fmt.Errorf("database: synchronous=%q is not one of full, normal, off", synchronous)
+			return fmt.Errorf("database: synchronous=%q is not one of full, normal, off", synchronous)
 		}
 	}
 	if err := protect(path, chosen); err != nil {
-		return "", nil, nil, nil, nil, err
+		return err
 	}
 	if err := errors.Join(pagesum.Register(), pagesum.Create(path, pageSize)); err != nil {
-		return "", nil, nil, nil, nil, fmt.Errorf("open %s: %w", path, err)
+		return fmt.Errorf("open %s: %w", path, err)
 	}
-	pragmas := url.Values{"_pragma": {
-		fmt.Sprintf("busy_timeout(%d)", writeTimeout.Milliseconds()), // first, because the others may have to wait
-		// Only for a new file, and before its mode is set: the driver runs these in byte order. The
-		// default page of 4 KiB holds three rows of the log and leaves a sixth of its space empty.
-		fmt.Sprintf(`"main".page_size(%d)`, pageSize),
-		"journal_mode(WAL)",
-		"synchronous(" + synchronous + ")",
-		"foreign_keys(1)",
-		"secure_delete(1)",   // overwrite deleted data with zeros: a redacted text must not remain in free space
-		"cell_size_check(1)", // report pages with a damaged structure; this does not detect a flipped bit inside a text
-	}}
-	dsn := func(more url.Values) string {
-		for k, v := range pragmas {
-			more[k] = append(more[k], v...)
-		}
-		return (&url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: more.Encode()}).String()
-	}
+	s.file, s.disk = path, &disk{path: path, synchronous: synchronous}
 	// Undo data of a statement is small and stays in memory, because a container image may lack a
 	// folder for temporary files. The writer caches 21 MB of pages, because a large import touches
 	// the pages of all indexes repeatedly. The driver's allocator takes 12 kB for a page of 8 kB
 	// with its header, so these are 32 MB of memory, and a reader's 8 MB are 12.
-	open := func(vfs string, more url.Values) (*sql.DB, error) {
-		more.Set("vfs", vfs)
-		c, err := driver.NewConnector(dsn(more))
-		if err != nil {
-			return nil, fmt.Errorf("open %s: %w", path, err)
-		}
-		return sql.OpenDB(prepared.Connector{Connector: c}), nil
-	}
-	if write, err = open(pagesum.Strict, url.Values{"_txlock": {"immediate"}, "_pragma": {"temp_store(2)", "cache_size(-21000)"}}); err != nil {
-		return "", nil, nil, nil, nil, err
-	}
-	write.SetMaxOpenConns(1)
-	// The file must exist in WAL mode before a read-only connection opens it.
-	if err := write.PingContext(ctx); err != nil {
-		return "", nil, nil, nil, nil, errors.Join(fmt.Errorf("open %s: %w", path, storeError(err)), write.Close())
-	}
+	s.write = s.disk.open(access{vfs: pagesum.Strict, pragmas: []string{"temp_store(2)", "cache_size(-21000)"}, writes: true})
+	s.write.SetMaxOpenConns(1)
 	// Each reader caches 8 MB of pages, because a search visits the same tree nodes twice, to count
 	// and to read.
-	if read, err = open(pagesum.Strict, url.Values{"_pragma": {"query_only(1)", "cache_size(-8000)"}}); err != nil {
-		return "", nil, nil, nil, nil, errors.Join(err, write.Close())
+	s.read = s.disk.open(access{vfs: pagesum.Strict, pragmas: []string{"query_only(1)", "cache_size(-8000)"}})
+	s.inspect = s.disk.open(access{vfs: pagesum.Lenient, pragmas: []string{"query_only(1)", "cache_size(-8000)"}})
+	s.fresh = s.disk.open(access{vfs: pagesum.Strict, pragmas: []string{"query_only(1)", "cache_size(-100)"}})
+	s.fresh.SetMaxIdleConns(0)
+	s.inspect.SetMaxIdleConns(0) // rarely used, and must read what is on the disk
+	s.read.SetMaxOpenConns(maxReaders())
+	s.read.SetMaxIdleConns(maxReaders())
+	s.probes = s.read
+	// The file must exist in WAL mode before a read-only connection opens it.
+	err := s.disk.tryWriting(ctx, s.write)
+	if unwritable(err) {
+		s.disk.refuse(err)
+		if err = s.read.PingContext(ctx); err != nil {
+			err = errors.Join(s.disk.why(), err)
+		}
 	}
-	if inspect, err = open(pagesum.Lenient, url.Values{"_pragma": {"query_only(1)", "cache_size(-8000)"}}); err != nil {
-		return "", nil, nil, nil, nil, errors.Join(err, write.Close(), read.Close())
+	if err != nil {
+		return errors.Join(fmt.Errorf("open %s: %w", path, storeError(err)), s.write.Close(), s.read.Close(), s.inspect.Close(), s.fresh.Close())
 	}
-	if fresh, err = open(pagesum.Strict, url.Values{"_pragma": {"query_only(1)", "cache_size(-100)"}}); err != nil {
-		return "", nil, nil, nil, nil, errors.Join(err, write.Close(), read.Close(), inspect.Close())
-	}
-	fresh.SetMaxIdleConns(0)
-	inspect.SetMaxIdleConns(0) // rarely used, and must read what is on the disk
-	read.SetMaxOpenConns(4 * runtime.GOMAXPROCS(0))
-	read.SetMaxIdleConns(4 * runtime.GOMAXPROCS(0))
-	return path, write, read, inspect, fresh, nil
+	return nil
 }
+
+// maxReaders is how many reading connections there are at most; idle ones stay open.
+func maxReaders() int { return 4 * runtime.GOMAXPROCS(0) }
 
 // pageSize is the page size of a new file, in bytes; see openSQLite.
 const pageSize = 8192

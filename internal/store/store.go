@@ -94,6 +94,7 @@ type core struct {
 	installation  string
 	schemaBefore  int    // the schema that Open found
 	file          string // the SQLite file; empty for PostgreSQL
+	disk          *disk  // how that file is opened; nil for PostgreSQL
 	mark          *mark  // mark of that file
 	lost          int64  // see Lost
 	// bodiesInLog means that states are only in the log, not also in the table of hazards; see
@@ -102,7 +103,9 @@ type core struct {
 
 	turns turns         // of the writers of this process
 	busy  time.Duration // how long that writer waits for other processes; see database.wait
-	full  atomic.Bool   // see Full
+	// failed is why writes fail; nil: they do not. prepared is set once prepareWrites has succeeded.
+	failed   atomic.Pointer[error]
+	prepared atomic.Bool
 	// over is the latest moment for which Until has returned or is waiting; until is the latest for
 	// which it has returned.
 	over, until atomic.Int64
@@ -121,17 +124,20 @@ type core struct {
 //
 // If a restore or a migration has begun to fill the store and has not finished, the error is an
 // *UnfinishedError.
+//
+// A file that cannot be written is opened all the same: Unwritable says why, and reads work.
 func Open(ctx context.Context, dir, name string, more ...Option) (*Store, error) {
 	s, err := connect(ctx, dir, name)
 	if err != nil {
 		return nil, err
 	}
-	err = s.migrate(ctx, Schema(), func(tx *sql.Tx) error { return whole(ctx, tx) })
+	if s.disk.why() != nil {
+		err = s.fits(ctx)
+	} else {
+		err = s.migrate(ctx, Schema(), func(tx *sql.Tx) error { return whole(ctx, tx) })
+	}
 	if err == nil {
 		s.files, err = openFiles(dir, more)
-	}
-	if err == nil && s.file != "" {
-		s.mark, err = openMark(s.file)
 	}
 	if err == nil {
 		err = s.prepare(ctx)
@@ -160,8 +166,7 @@ func connect(ctx context.Context, dir, name string) (*Store, error) {
 	switch scheme, _, _ := strings.Cut(name, ":"); scheme {
 	case "", "sqlite":
 		s.database = sqlite{}
-		s.file, s.write, s.read, s.inspect, s.fresh, err = openSQLite(ctx, filepath.Join(dir, FileName), name)
-		s.probes = s.read
+		err = s.openSQLite(ctx, filepath.Join(dir, FileName), name)
 	case "postgres", "postgresql":
 		s.database, s.write, s.read, s.probes, err = openPostgres(ctx, name)
 		s.inspect = s.read
@@ -198,19 +203,30 @@ func (s *core) prepare(ctx context.Context) (err error) {
 		return fmt.Errorf("read where states are: %w", err)
 	}
 	s.bodiesInLog = bodies == "changes"
-	if err := s.guard(ctx); err != nil {
+	if s.file != "" {
+		s.mark = &mark{path: s.file + markSuffix}
+	}
+	if err := s.prepareWrites(ctx); !unwritable(err) {
 		return err
 	}
-	if err := s.compareMark(ctx); err != nil {
+	return nil // SeekRoom does it later
+}
+
+// prepareWrites does what a store needs before it is written to.
+func (s *core) prepareWrites(ctx context.Context) (err error) {
+	defer func() {
+		s.prepared.Store(err == nil)
+		s.noteWrite(err)
+	}()
+	if err := s.disk.why(); err != nil {
 		return err
 	}
-	if err := s.catchUp(ctx); err != nil {
-		return err
+	for _, step := range []func(context.Context) error{s.guard, s.compareMark, s.catchUp, s.placeAnew, s.rankAnew} {
+		if err := step(ctx); err != nil {
+			return err
+		}
 	}
-	if err := s.placeAnew(ctx); err != nil {
-		return err
-	}
-	return s.rankAnew(ctx)
+	return nil
 }
 
 // Close closes the store. All acknowledged writes are safe before that.
@@ -249,31 +265,8 @@ func (s *core) inTx(ctx context.Context, f func(context.Context, *sql.Tx, *sqlc.
 	began := time.Now()
 	err := s.inTurn(ctx, f)
 	s.measures.wrote(err, time.Since(began))
-	if errors.Is(err, hazard.ErrFull) {
-		s.full.Store(true)
-	}
+	s.noteWrite(err)
 	return err
-}
-
-// Full reports whether a write has failed for lack of space, and SeekRoom has found none since.
-func (s *Store) Full() bool { return s.full.Load() }
-
-// roomSize is how much must fit into a full store before it counts as having space again: small
-// changes may still fit into a database's free pages although the disk is full.
-const roomSize = 256 << 10
-
-// SeekRoom tests a full store for space by writing roomSize bytes and removing them.
-func (s *Store) SeekRoom(ctx context.Context) error {
-	for _, value := range []string{strings.Repeat("room ", roomSize/5), ""} {
-		err := s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
-			return q.SetMeta(ctx, sqlc.SetMetaParams{Name: "room", Value: value})
-		})
-		if err != nil {
-			return err
-		}
-	}
-	s.full.Store(false)
-	return nil
 }
 
 // turnTime is how long a request waits for earlier writers of its own process, and then as long for

@@ -124,6 +124,9 @@ func ProblemFor(err error) *Problem {
 	if over, ok := errors.AsType[*hazard.LimitError](err); ok {
 		return &Problem{Status: limitStatus[over.Kind], Detail: over.Detail, Retry: over.RetryAfter, limit: over.Limit}
 	}
+	if closed, ok := errors.AsType[*store.UnwritableError](err); ok {
+		return &Problem{Status: http.StatusServiceUnavailable, Detail: closed.Detail(), Retry: roomRetry}
+	}
 	if gone, ok := errors.AsType[*store.PrunedError](err); ok {
 		return ProblemFor(BadParameter("at", "%s", gone.Error()))
 	}

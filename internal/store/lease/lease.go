@@ -10,6 +10,7 @@ package lease
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -55,6 +56,18 @@ func Holder() string {
 		host = "?"
 	}
 	return fmt.Sprintf("%s/%d/%s", host, os.Getpid(), uuid.NewString()[:8])
+}
+
+// Lost returns what to call when a lease is lost: it logs whether another node has the work now, or
+// whether nobody has it, because the lease cannot be renewed. work completes "another node now …".
+func Lost(log *slog.Logger, work string) func(error) {
+	return func(err error) {
+		if err != nil {
+			log.Warn("the lease cannot be renewed; no node does its work until that succeeds", "work", work, "error", err)
+			return
+		}
+		log.Warn("another node now " + work)
+	}
 }
 
 // Hold runs work while holder has the named lease, and reports whether holder got it. When the

@@ -48,7 +48,7 @@ type Config struct {
 func Run(ctx context.Context, c Config) error {
 	holder := lease.Holder()
 	for {
-		lost := func(err error) { c.Log.Warn("another node counts people now", "error", err) }
+		lost := lease.Lost(c.Log, "counts people")
 		_, err := lease.Hold(ctx, c.Store.Leases, leaseName, holder, lost, func(ctx context.Context, _ *lease.Lease) { c.lead(ctx) })
 		wait := lease.Try
 		if err != nil && ctx.Err() == nil {

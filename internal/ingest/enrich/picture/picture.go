@@ -140,7 +140,7 @@ func secure(address string) string {
 func (k *Keeper) Run(ctx context.Context) error {
 	holder := lease.Holder()
 	for ctx.Err() == nil {
-		lost := func(err error) { k.Log.Warn("another node fetches pictures now", "error", err) }
+		lost := lease.Lost(k.Log, "fetches pictures")
 		_, err := lease.Hold(ctx, k.Store.Leases, leaseName, holder, lost, func(ctx context.Context, _ *lease.Lease) { k.lead(ctx) })
 		if err != nil && ctx.Err() == nil {
 			k.Log.Warn("cannot take the lease to fetch pictures; they wait", "error", err)

@@ -9,21 +9,31 @@ import (
 	"context"
 	"database/sql/driver"
 	"slices"
+	"sync/atomic"
 )
 
 // maxIdle bounds how many idle statements a connection keeps, some 10 kB each: all of the program, and the latest searches.
 const maxIdle = 256
 
 // Connector makes connections that keep statements prepared, of another connector of modernc.org/sqlite.
-type Connector struct{ driver.Connector }
+type Connector struct {
+	driver.Connector
+	// Generation, if not nil, is that of the connections: those of an earlier one are closed when
+	// they come back.
+	Generation *atomic.Int64
+}
 
 // Connect is that of driver.Connector.
 func (p Connector) Connect(ctx context.Context) (driver.Conn, error) {
+	var generation int64
+	if p.Generation != nil {
+		generation = p.Generation.Load()
+	}
 	c, err := p.Connector.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &conn{sqlite: c.(sqlite)}, nil
+	return &conn{sqlite: c.(sqlite), generation: generation, now: p.Generation}, nil
 }
 
 // sqlite is what a connection of modernc.org/sqlite can do.
@@ -41,7 +51,22 @@ type sqlite interface {
 // conn is a connection. database/sql sees to it that one caller at a time uses it, and the rows that it returned.
 type conn struct {
 	sqlite
-	idle []statement // the one that was used last is the last
+	idle       []statement // the one that was used last is the last
+	generation int64
+	now        *atomic.Int64 // the present generation, or nil
+}
+
+func (c *conn) past() bool { return c.now != nil && c.now.Load() != c.generation }
+
+// IsValid is that of driver.Validator: a connection that comes back.
+func (c *conn) IsValid() bool { return !c.past() && c.sqlite.IsValid() }
+
+// ResetSession is that of driver.SessionResetter: a connection that is taken again.
+func (c *conn) ResetSession(ctx context.Context) error {
+	if c.past() {
+		return driver.ErrBadConn
+	}
+	return c.sqlite.ResetSession(ctx)
 }
 
 type statement struct {
