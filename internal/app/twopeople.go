@@ -5,6 +5,8 @@ import (
 
 	"github.com/hazardd/hazardd/internal/atlas/population"
 	"github.com/hazardd/hazardd/internal/edit"
+	"github.com/hazardd/hazardd/internal/format"
+	"github.com/hazardd/hazardd/internal/format/publisher"
 	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 )
@@ -17,8 +19,13 @@ func (s *Service) twoPeople() *edit.TwoPeople {
 	return &edit.TwoPeople{Warnings: s.cfg.ApproveWarnings, People: s.cfg.ApprovePeople, Reach: s.reach, Standing: s.Auth.WriterStanding}
 }
 
-// reach returns whom a hazard reaches: the people in its areas, counted as for any hazard, and its
-// subscribers. If the population data is damaged, the number of people is not known.
+// unpublishedKm is the radius around a point that counts for an organization without a publishing
+// profile, in kilometres. Others draw their own conclusions from a point; this is the widest usual one.
+const unpublishedKm = 50
+
+// reach returns whom a hazard reaches: the people in its areas and in the area that is published
+// for it, whichever are more, and its subscribers. If one of the two cannot be counted, the number
+// of people is not known.
 func (s *Service) reach(ctx context.Context, h *hazard.Hazard, areas []hazard.Area) (r edit.Reach, err error) {
 	var where []population.Area
 	var shapes []geo.Shape
@@ -29,22 +36,45 @@ func (s *Service) reach(ctx context.Context, h *hazard.Hazard, areas []hazard.Ar
 		}
 		where, shapes = append(where, population.Area{Role: a.Role, Shape: shape}), append(shapes, shape)
 	}
-	grid, err := s.people.Grid()
-	var counted *hazard.Exposure
-	if err == nil {
-		counted, err = population.Expose(grid, h.ExposureKey(), where, nil, h.Longitude, h.Latitude)
-	}
+	profiles, err := s.Store.Publishing.Settings(ctx)
 	if err != nil {
-		s.cfg.Logger.Warn("the people that an editor's hazard reaches cannot be counted", "error", err)
-		counted = &hazard.Exposure{Of: h.ExposureKey(), Why: hazard.WhyDamaged}
+		return r, err
 	}
-	told := *h
+	profile := profiles.Now(h.OrgID)
+	if profile == nil {
+		profile = &publisher.Profile{RadiusKm: unpublishedKm}
+	}
+	var published geo.Shape
+	published, r.CircleKm = format.PublishedArea(profile, h, areas)
+	counted, told := s.counted(h, where), *h
 	told.Exposure = counted
 	if counted.People != nil {
 		r.People = new(counted.People.People)
 	}
+	if counted.People != nil || counted.Why == hazard.WhyNoArea && !h.Somewhere() {
+		out := s.counted(h, []population.Area{{Role: hazard.AlertArea, Shape: published}})
+		if out.People == nil {
+			r.People = nil
+		} else if r.People == nil || *r.People < out.People.People {
+			r.People = new(out.People.People)
+		}
+	}
 	r.Subscribers, err = s.notify.Reach(ctx, &told, shapes)
 	return r, err
+}
+
+// counted counts the people in areas of a hazard. If the population data is damaged, their number is
+// unknown.
+func (s *Service) counted(h *hazard.Hazard, areas []population.Area) *hazard.Exposure {
+	grid, err := s.people.Grid()
+	if err == nil {
+		var e *hazard.Exposure
+		if e, err = population.Expose(grid, h.ExposureKey(), areas, nil, h.Longitude, h.Latitude); err == nil {
+			return e
+		}
+	}
+	s.cfg.Logger.Warn("the people that an editor's hazard reaches cannot be counted", "error", err)
+	return &hazard.Exposure{Of: h.ExposureKey(), Why: hazard.WhyDamaged}
 }
 
 // counting reports whether people are counted now: it is not turned off, and there is population

@@ -25,17 +25,23 @@ import (
 type TwoPeople struct {
 	Warnings bool  // every WARNING
 	People   int64 // minimum number of people, or of subscribers, that a hazard must reach to wait; 0 means never
-	// Reach counts whom a hazard with these areas reaches.
+	// Reach counts whom a hazard with these areas reaches with what is published for it.
 	Reach func(ctx context.Context, h *hazard.Hazard, areas []hazard.Area) (Reach, error)
 	// Standing returns the present role and organizations of a user or service; ok is false if it
 	// has no access.
 	Standing func(name string) (role auth.Role, orgs []int64, ok bool)
 }
 
-// Reach is whom a hazard reaches.
+// Reach is whom a hazard reaches with what is published for it.
 type Reach struct {
-	People      *int64 `json:"people,omitzero"` // people who live in its area; nil if unknown
-	Subscribers int    `json:"subscribers"`     // subscribers who would be notified
+	People      *int64  `json:"people,omitzero"`    // people who live in the published area; nil if unknown
+	CircleKm    float64 `json:"circle_km,omitzero"` // radius of the circle that is published for a mere point; 0: an area
+	Subscribers int     `json:"subscribers"`        // subscribers who would be notified
+}
+
+// many reports whether a hazard reaches at least n people or subscribers, or an unknown number.
+func (r Reach) many(n int64) bool {
+	return n > 0 && (r.People == nil || *r.People >= n || int64(r.Subscribers) >= n)
 }
 
 // Shown is what the second person sees of a draft besides the request: the hazard as it would
@@ -252,8 +258,7 @@ func (e *Editor) settle(ctx context.Context, who Author, d deed, w *waits, clock
 		if err != nil {
 			return err
 		}
-		unknown := reach.People == nil && (len(s.areas) > 0 || s.After.Somewhere())
-		if !e.warns(s.Saved) && (e.Two.People <= 0 || !unknown && int64(reach.Subscribers) < e.Two.People && (reach.People == nil || *reach.People < e.Two.People)) {
+		if !e.warns(s.Saved) && !reach.many(e.Two.People) {
 			continue
 		}
 		if heaviest == nil || reach.Subscribers > shown.Reach.Subscribers {

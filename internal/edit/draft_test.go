@@ -113,17 +113,6 @@ func TestReachIsCountedOfWhatIsWritten(t *testing.T) {
 	if counted != 2 {
 		t.Errorf("counted %d times", counted)
 	}
-	// An area whose people cannot be counted needs a second person; a hazard without an area uses
-	// the number of its subscribers.
-	unknown := edit.Reach{}
-	e.Two.Reach = func(context.Context, *hazard.Hazard, []hazard.Area) (edit.Reach, error) { return unknown, nil }
-	area := `,"area":{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,0]]]}}`
-	_, err = e.CreateHazard(t.Context(), editor, nil, []byte(smallest[:len(smallest)-1]+area), now)
-	draftOf(t, err)
-	made(t, e, smallest)
-	unknown.Subscribers = 1000
-	_, err = e.CreateHazard(t.Context(), editor, nil, []byte(smallest), now)
-	draftOf(t, err)
 }
 
 // The number of waiting drafts per author is limited.

@@ -196,18 +196,17 @@ func (m *Message) codes(in *capInfo) {
 		}
 	}
 	in.EventCode = append(in.EventCode, ours...)
-	shape, _ := (&Entry{Hazard: h, Areas: m.Areas}).shape()
-	outline := shape.Outline(p.Rules.MaxPoints())
 	in.Area.Polygon, in.Area.Circle = nil, ""
-	for _, rings := range outline.Polygons() {
-		in.Area.Polygon = append(in.Area.Polygon, pairs(rings[0], ',', ' '))
+	outline, circle := PublishedArea(p, h, m.Areas)
+	if circle > 0 {
+		in.Area.Circle = pairs([]geo.Position{{h.Longitude, h.Latitude}}, ',', ' ') + " " + strconv.FormatFloat(circle, 'f', -1, 64)
+	} else {
+		for _, rings := range outline.Polygons() {
+			in.Area.Polygon = append(in.Area.Polygon, pairs(rings[0], ',', ' '))
+		}
 	}
 	if h.Somewhere() { // and no code is known to hold it
 		return
-	}
-	if len(in.Area.Polygon) == 0 {
-		outline = geo.Circle(h.Longitude, h.Latitude, p.RadiusKm*1000)
-		in.Area.Circle = pairs([]geo.Position{{h.Longitude, h.Latitude}}, ',', ' ') + " " + strconv.FormatFloat(p.RadiusKm, 'f', -1, 64)
 	}
 	west, south, east, north := outline.Bounds()
 	box := geo.Box{West: west, South: south, East: east, North: north}
@@ -216,6 +215,18 @@ func (m *Message) codes(in *capInfo) {
 			in.Area.Geocode = append(in.Area.Geocode, capValue{clean(c.Name), clean(c.Value)})
 		}
 	}
+}
+
+// PublishedArea returns the area that a message under profile p gives for a hazard: the outline of
+// its area or, where it has none, the circle of radiusKm around its point (radiusKm is 0 for an
+// outline). A hazard that is only somewhere in a region has no area.
+func PublishedArea(p *publisher.Profile, h *hazard.Hazard, areas []hazard.Area) (outline geo.Shape, radiusKm float64) {
+	shape, _ := (&Entry{Hazard: h, Areas: areas}).shape()
+	outline = shape.Outline(p.Rules.MaxPoints())
+	if h.Somewhere() || len(outline.Polygons()) > 0 {
+		return outline, 0
+	}
+	return geo.Circle(h.Longitude, h.Latitude, p.RadiusKm*1000), p.RadiusKm
 }
 
 // Entry is the entry of the message in an index, under its address.

@@ -26,6 +26,7 @@ type drafted struct {
 	Reason                  string
 	Reach                   struct {
 		People      *int64
+		CircleKm    float64 `json:"circle_km"`
 		Subscribers int
 	}
 }
@@ -175,6 +176,34 @@ func TestWhatReachesManyWaitsForASecondPerson(t *testing.T) {
 	if a := s.do("second", "POST", "/drafts/"+d.ID+"/approve", nil); a.Status != 409 {
 		t.Errorf("%d %s", a.Status, a.Body)
 	}
+}
+
+// A point counts as the circle that is published for it, and a line too. Many small areas, which are
+// published as one box, count as that box.
+func TestAPointReachesWhatIsPublishedForIt(t *testing.T) {
+	s, _ := twoEditors(t, func(c *app.Config) { c.ApprovePeople = 1_000_000 })
+	cairo := []any{"latitude", 30.05, "longitude", 31.25}
+	waits := func(circle float64, more ...any) {
+		t.Helper()
+		a := s.do("red", "POST", "/hazards", flood(append(cairo, more...)...))
+		var d drafted
+		if a.JSON(t, &d); a.Status != 202 || d.Reach.People == nil || *d.Reach.People < 1_000_000 || d.Reach.CircleKm != circle {
+			t.Errorf("%.80v: %d %.300s", more, a.Status, a.Body)
+		}
+	}
+	waits(50)
+	waits(50, "area", map[string]any{"type": "LineString", "coordinates": [][]float64{{31.2, 30}, {31.3, 30.1}}})
+	if a := s.do("red", "POST", "/hazards", flood()); a.Status != 201 {
+		t.Errorf("few live there: %d %s", a.Status, a.Body)
+	}
+	s.publish(fmt.Sprint(s.RedCross), map[string]any{"sender": "red@example.org", "name": "Red Cross", "languages": []string{"en"}, "radius_km": 20})
+	waits(20)
+	var bits [][][][]float64
+	for i := range 600 {
+		x, y := 25+float64(i%20)*0.7, 23+float64(i/20)*0.6
+		bits = append(bits, [][][]float64{{{x, y}, {x + 0.001, y}, {x, y + 0.001}, {x, y}}})
+	}
+	waits(0, "area", map[string]any{"type": "MultiPolygon", "coordinates": bits})
 }
 
 // One editor alone publishes nothing that has to wait, whatever the request is called.
