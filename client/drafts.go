@@ -31,12 +31,23 @@ type Draft struct {
 	DecidedBy      string         `json:"decided_by,omitzero"`
 	Decided        string         `json:"decided,omitzero"`
 	Reason         string         `json:"reason,omitzero"` // why it was refused
+	MayDecide      []string       `json:"may_decide,omitzero"`
+	Seen           []DraftSeen    `json:"seen,omitzero"`
+	Reminded       string         `json:"reminded,omitzero"` // when its author last called it to mind
+	Details        jsontext.Value `json:"details,omitzero"`  // what the hazard would say, and what it says now; not in lists
+}
+
+// DraftSeen is a user who has seen a draft.
+type DraftSeen struct {
+	User string `json:"user"`
+	Time string `json:"time"`
 }
 
 // Reach is the number of people and subscribers that a hazard would reach.
 type Reach struct {
-	People      *int64 `json:"people,omitzero"` // people living in its area; nil if unknown
-	Subscribers int64  `json:"subscribers"`     // subscribers who would be notified
+	People      *int64  `json:"people,omitzero"`    // people living in the published area; nil if unknown
+	CircleKm    float64 `json:"circle_km,omitzero"` // radius of the circle that is published for a point
+	Subscribers int64   `json:"subscribers"`        // subscribers who would be notified
 }
 
 // DraftedError means that the server has not executed the request yet, because a second person must
@@ -61,8 +72,8 @@ func drafted(resp *http.Response) error {
 	return d
 }
 
-// Drafts lists the waiting drafts that the user may decide, oldest first. If all is true, the other
-// drafts of the last 30 days follow, latest first.
+// Drafts lists the drafts that the user may decide about or wrote, latest first: those that wait or, if
+// all is true, all of the last 30 days. There are at most limit.
 func (c *Client) Drafts(ctx context.Context, all bool, limit int, opts ...CallOption) ([]Draft, error) {
 	r := newRequest(http.MethodGet, "/drafts", opts)
 	r.set("limit", strconv.Itoa(limit))
@@ -71,6 +82,23 @@ func (c *Client) Drafts(ctx context.Context, all bool, limit int, opts ...CallOp
 	}
 	l, _, err := list[Draft](ctx, c, r)
 	return l.Items, err
+}
+
+// DraftCount is how many drafts wait.
+type DraftCount struct {
+	ToDecide int64 `json:"to_decide"` // drafts of others that the user may decide about
+	Mine     int64 `json:"mine"`      // drafts of the user
+}
+
+// CountDrafts counts the waiting drafts.
+func (c *Client) CountDrafts(ctx context.Context, opts ...CallOption) (DraftCount, error) {
+	one, err := record[DraftCount](ctx, c, newRequest(http.MethodGet, "/drafts/count", opts))
+	return one.Item, err
+}
+
+// RemindOfDraft calls the user's own draft to the minds of those who may decide.
+func (c *Client) RemindOfDraft(ctx context.Context, id string, opts ...CallOption) (Draft, error) {
+	return write[Draft](ctx, c, http.MethodPost, Fields{}, opts, "drafts", id, "remind")
 }
 
 // Draft returns one draft.

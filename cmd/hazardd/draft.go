@@ -9,7 +9,7 @@ import (
 )
 
 type draftCmd struct {
-	List    draftListCmd    `cmd:"" help:"List the drafts that wait for your decision, oldest first."`
+	List    draftListCmd    `cmd:"" help:"List the drafts that you may decide about or wrote, latest first."`
 	Show    draftShowCmd    `cmd:"" help:"Show a draft: its text, whom it reaches, and the request."`
 	Approve draftApproveCmd `cmd:"" help:"Publish another editor's draft, in your name."`
 	Refuse  draftRefuseCmd  `cmd:"" help:"Refuse to publish a draft, and say why."`

@@ -16,7 +16,7 @@ func (s *Service) twoPeople() *edit.TwoPeople {
 	if !s.cfg.ApproveWarnings && s.cfg.ApprovePeople <= 0 {
 		return nil
 	}
-	return &edit.TwoPeople{Warnings: s.cfg.ApproveWarnings, People: s.cfg.ApprovePeople, Reach: s.reach, Standing: s.Auth.WriterStanding}
+	return &edit.TwoPeople{Warnings: s.cfg.ApproveWarnings, People: s.cfg.ApprovePeople, Reach: s.reach, Standing: s.Auth.WriterStanding, Deciders: s.Auth.Writers}
 }
 
 // unpublishedKm is the radius around a point that counts for an organization without a publishing
@@ -46,6 +46,9 @@ func (s *Service) reach(ctx context.Context, h *hazard.Hazard, areas []hazard.Ar
 	}
 	var published geo.Shape
 	published, r.CircleKm = format.PublishedArea(profile, h, areas)
+	if r.Published = published; r.Published.IsZero() && len(shapes) > 0 {
+		r.Published = shapes[0]
+	}
 	counted, told := s.counted(h, where), *h
 	told.Exposure = counted
 	if counted.People != nil {

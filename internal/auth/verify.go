@@ -123,6 +123,19 @@ func (s *Service) Standing(user string) (role Role, orgs []int64, ok bool) {
 	return u.Role, u.Orgs, true
 }
 
+// Writers returns the names of the users who may write hazards of an organization now, sorted.
+func (s *Service) Writers(org int64) (names []string) {
+	p := s.current.Load()
+	for name := range p.users {
+		u := p.user(name)
+		if u != nil && (u.Role == Admin || u.Role == Editor && (org == hazard.NoOrg || slices.Contains(u.Orgs, org))) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // These are stored as errors so that refusing a cached token needs no allocation.
 var (
 	errExpired  error = refusal("expired")

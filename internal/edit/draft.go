@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/geo"
 	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/store"
 )
@@ -30,6 +31,8 @@ type TwoPeople struct {
 	// Standing returns the present role and organizations of a user or service; ok is false if it
 	// has no access.
 	Standing func(name string) (role auth.Role, orgs []int64, ok bool)
+	// Deciders returns the names of the users who may write hazards of an organization; may be nil.
+	Deciders func(org int64) []string
 }
 
 // Reach is whom a hazard reaches with what is published for it.
@@ -37,6 +40,8 @@ type Reach struct {
 	People      *int64  `json:"people,omitzero"`    // people who live in the published area; nil if unknown
 	CircleKm    float64 `json:"circle_km,omitzero"` // radius of the circle that is published for a mere point; 0: an area
 	Subscribers int     `json:"subscribers"`        // subscribers who would be notified
+	// Published is the area that is published, or nearest to it what can be drawn.
+	Published geo.Shape `json:"-"`
 }
 
 // many reports whether a hazard reaches at least n people or subscribers, or an unknown number.
@@ -54,6 +59,53 @@ type Shown struct {
 	New      bool            `json:"new"`                         // whether the hazard would be new
 	Before   string          `json:"severity_ID_before,omitzero"` // its present severity
 	Reach    Reach           `json:"reach"`
+	Details  *Details        `json:"details,omitzero"` // nil in a draft of an earlier release
+}
+
+// Details is what the second person compares: all that a hazard would say, and what it says now.
+type Details struct {
+	Says Content  `json:"says"`
+	Said *Content `json:"said,omitzero"` // nil if the hazard would be new
+	// Published is the area that is published, as a GeoJSON geometry.
+	Published jsontext.Value `json:"published,omitzero"`
+}
+
+// Content is what a hazard says.
+type Content struct {
+	Name        string          `json:"hazard_Name"`
+	Description string          `json:"description,omitzero"`
+	Type        hazard.Type     `json:"type_ID"`
+	Severity    string          `json:"severity_ID"`
+	Category    hazard.Category `json:"category_ID"`
+	Status      hazard.Status   `json:"status"`
+	Start       string          `json:"start"`
+	End         string          `json:"end,omitzero"`
+	AutoExpire  bool            `json:"autoexpire"`
+	Latitude    float64         `json:"latitude"`
+	Longitude   float64         `json:"longitude"`
+	Link        string          `json:"snc_url,omitzero"`
+	Texts       []ContentText   `json:"texts,omitzero"`
+}
+
+// ContentText is what a hazard says in one language.
+type ContentText struct {
+	Language    string `json:"language"`
+	Name        string `json:"name,omitzero"`
+	Headline    string `json:"headline,omitzero"`
+	Description string `json:"description,omitzero"`
+	Instruction string `json:"instruction,omitzero"`
+}
+
+func contentOf(h *hazard.Hazard) *Content {
+	c := &Content{Name: h.Name, Description: h.Description, Type: h.Type, Severity: h.Severity.String(), Category: h.Category, Status: h.Status, Start: h.Start.String(),
+		AutoExpire: h.AutoExpire, Latitude: h.Latitude, Longitude: h.Longitude, Link: h.URL}
+	if h.End != 0 {
+		c.End = h.End.String()
+	}
+	for _, t := range h.Texts {
+		c.Texts = append(c.Texts, ContentText{t.Language, t.Name, t.Headline, t.Description, t.Instruction})
+	}
+	return c
 }
 
 // DraftedError reports that nothing was written yet, because the change waits for a second person.
@@ -263,8 +315,12 @@ func (e *Editor) settle(ctx context.Context, who Author, d deed, w *waits, clock
 		}
 		if heaviest == nil || reach.Subscribers > shown.Reach.Subscribers {
 			heaviest, shown = s, Shown{Name: s.After.Name, Type: s.After.Type, Severity: s.After.Severity.String(), Category: s.After.Category, New: s.Before == nil, Reach: reach}
+			shown.Details = &Details{Says: *contentOf(s.After)}
+			if !reach.Published.IsZero() {
+				shown.Details.Published = jsontext.Value(reach.Published.GeoJSON())
+			}
 			if s.Before != nil {
-				shown.Before = s.Before.Severity.String()
+				shown.Before, shown.Details.Said = s.Before.Severity.String(), contentOf(s.Before)
 			}
 		}
 	}
@@ -388,30 +444,111 @@ func (e *Editor) Refuse(ctx context.Context, who Author, id uuid.UUID, text []by
 	return e.store.Drafts.Get(ctx, id)
 }
 
-// Drafts lists the drafts that who may decide about: the waiting ones, oldest first, or all, latest
-// first. limit is how many drafts are examined.
-func (e *Editor) Drafts(ctx context.Context, who Author, waiting bool, limit int, now hazard.Instant) ([]store.Draft, error) {
+// draftsPage is how many drafts are read at a time.
+const draftsPage = 500
+
+// Drafts lists the drafts after a place that who may decide about or wrote, latest first: those that
+// can be decided if waiting, else all. It returns at most limit.
+func (e *Editor) Drafts(ctx context.Context, who Author, waiting bool, after store.DraftPlace, limit int, now hazard.Instant) (list []store.Draft, err error) {
 	if err := who.mayEdit(); err != nil {
 		return nil, err
 	}
-	list := e.store.Drafts.List
-	if waiting {
-		list = func(ctx context.Context, limit int) ([]store.Draft, error) {
-			return e.store.Drafts.Waiting(ctx, now, limit)
+	for {
+		page, err := e.store.Drafts.List(ctx, waiting, after, now, draftsPage)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range page {
+			if who.sees(&d) {
+				list = append(list, d)
+			}
+			if len(list) == limit {
+				return list, nil
+			}
+			after = store.DraftPlace{Created: d.Created, ID: d.ID}
+		}
+		if len(page) < draftsPage {
+			return list, nil
 		}
 	}
-	all, err := list(ctx, limit)
-	return slices.DeleteFunc(all, func(d store.Draft) bool { return !who.actor().Owns(d.OrgID) }), err
 }
 
-// Draft returns a draft that who may decide about; otherwise hazard.ErrNotFound.
+// CountDrafts returns how many drafts wait that who may decide about, and how many that who wrote.
+func (e *Editor) CountDrafts(ctx context.Context, who Author, now hazard.Instant) (toDecide, mine int64, err error) {
+	if err := who.mayEdit(); err != nil {
+		return 0, 0, err
+	}
+	counts, err := e.store.Drafts.CountBy(ctx, now)
+	for _, c := range counts {
+		switch {
+		case c.Author == who.Name:
+			mine += c.N
+		case who.actor().Owns(c.OrgID):
+			toDecide += c.N
+		}
+	}
+	return toDecide, mine, err
+}
+
+// Draft returns a draft that who may decide about or wrote; otherwise hazard.ErrNotFound.
 func (e *Editor) Draft(ctx context.Context, who Author, id uuid.UUID) (store.Draft, error) {
 	if err := who.mayEdit(); err != nil {
 		return store.Draft{}, err
 	}
 	d, err := e.store.Drafts.Get(ctx, id)
-	if err == nil && !who.actor().Owns(d.OrgID) {
+	if err == nil && !who.sees(&d) {
 		err = fmt.Errorf("%w: draft %s", hazard.ErrNotFound, id)
 	}
 	return d, err
+}
+
+// sees reports whether an author may know of a draft: a user of its organization, and its own author.
+func (a Author) sees(d *store.Draft) bool { return d.Author == a.Name || a.actor().Owns(d.OrgID) }
+
+// ReadDraft returns a draft for reading, and records that somebody who may decide has seen it.
+func (e *Editor) ReadDraft(ctx context.Context, who Author, id uuid.UUID, now hazard.Instant) (store.Draft, error) {
+	d, err := e.Draft(ctx, who, id)
+	if err != nil || d.Author == who.Name || who.Scope != "" || d.State != store.DraftWaiting || d.Expires <= now {
+		return d, err
+	}
+	marks, err := e.store.Drafts.Marks(ctx, id)
+	if err != nil || slices.ContainsFunc(marks, func(m store.DraftMark) bool { return m.Kind == store.DraftSeen && m.Who == who.Name }) {
+		return d, err
+	}
+	_, _ = e.store.Drafts.Mark(ctx, id, store.DraftMark{Kind: store.DraftSeen, Who: who.Name, At: now}) // a draft can be read where nothing can be written
+	return d, nil
+}
+
+// RemindEvery is how long an author waits before calling a draft to mind again.
+const RemindEvery = 5 * time.Minute
+
+// Remind calls a waiting draft to the minds of those who may decide, for its author.
+func (e *Editor) Remind(ctx context.Context, who Author, id uuid.UUID, now hazard.Instant) (store.Draft, error) {
+	d, err := e.Draft(ctx, who, id)
+	switch {
+	case err != nil:
+		return d, err
+	case d.Author != who.Name:
+		return d, fmt.Errorf("%w: only the author of a draft reminds others of it", hazard.ErrForbidden)
+	case d.State != store.DraftWaiting || d.Expires <= now:
+		return d, fmt.Errorf("%w: draft %s was decided before, or its time is over", hazard.ErrConflict, id)
+	}
+	isNew, err := e.store.Drafts.MarkAgain(ctx, id, store.DraftMark{Kind: store.DraftReminded, Who: who.Name, At: now}, now.Add(-RemindEvery))
+	if err == nil && !isNew {
+		err = fmt.Errorf("%w: others were reminded of draft %s less than %v ago", hazard.ErrConflict, id, RemindEvery)
+	}
+	return d, err
+}
+
+// DraftMarks returns what happened to a draft besides its decision, in order of time.
+func (e *Editor) DraftMarks(ctx context.Context, d *store.Draft) ([]store.DraftMark, error) {
+	return e.store.Drafts.Marks(ctx, d.ID)
+}
+
+// Deciders returns the names of those who may decide about a draft.
+func (e *Editor) Deciders(d *store.Draft) []string {
+	if e.Two == nil || e.Two.Deciders == nil {
+		return nil
+	}
+	return slices.DeleteFunc(e.Two.Deciders(d.OrgID), func(name string) bool { return name == d.Author })
 }

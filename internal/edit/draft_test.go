@@ -11,6 +11,7 @@ import (
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/edit"
 	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/store"
 )
 
 var second = edit.Author{Caller: auth.Caller{Name: "second", Role: auth.Editor, Orgs: []int64{org}}}
@@ -47,10 +48,10 @@ func TestDraftsLapse(t *testing.T) {
 			twoPeople(e, edit.TwoPeople{Warnings: true})
 			_, err := e.CreateHazard(t.Context(), editor, nil, []byte(tt.body), now)
 			id := draftOf(t, err)
-			if list, err := e.Drafts(t.Context(), second, true, 10, now.Add(tt.lives-1)); err != nil || len(list) != 1 {
+			if list, err := e.Drafts(t.Context(), second, true, store.DraftPlace{}, 10, now.Add(tt.lives-1)); err != nil || len(list) != 1 {
 				t.Errorf("before its end: %v %v", list, err)
 			}
-			if list, err := e.Drafts(t.Context(), second, true, 10, now.Add(tt.lives)); err != nil || len(list) != 0 {
+			if list, err := e.Drafts(t.Context(), second, true, store.DraftPlace{}, 10, now.Add(tt.lives)); err != nil || len(list) != 0 {
 				t.Errorf("after its end: %v %v", list, err)
 			}
 			if _, err := e.Approve(t.Context(), second, id, now.Add(tt.lives)); !errors.Is(err, hazard.ErrConflict) {

@@ -206,6 +206,95 @@ func TestAPointReachesWhatIsPublishedForIt(t *testing.T) {
 	waits(0, "area", map[string]any{"type": "MultiPolygon", "coordinates": bits})
 }
 
+// Drafts of others hide none of those that somebody may decide about, and pages skip none.
+func TestDraftsAreListedByWhoMayDecide(t *testing.T) {
+	s, _ := twoEditors(t, func(c *app.Config) { c.ApproveWarnings = true })
+	mine := map[string]bool{}
+	post := func(user, name string) (d drafted) {
+		t.Helper()
+		a := s.do(user, "POST", "/hazards", flood("severity_ID", "WARNING", "hazard_Name", name))
+		if a.JSON(t, &d); a.Status != 202 {
+			t.Fatalf("%d %s", a.Status, a.Body)
+		}
+		return d
+	}
+	for i := range 3 {
+		mine[post("red", fmt.Sprintf("Flood %d", i)).ID] = true
+	}
+	for i := range 100 {
+		post("fire", fmt.Sprintf("Fire %d", i))
+	}
+	last := post("red", "Flood 3")
+	mine[last.ID] = true
+	next, pages, got := s.URL()+"/drafts?limit=2", 0, []drafted{}
+	for ; next != ""; pages++ {
+		var list []drafted
+		a := s.do("second", "GET", strings.TrimPrefix(next, s.URL()), nil)
+		if a.JSON(t, &list); a.Status != 200 {
+			t.Fatalf("%d %s", a.Status, a.Body)
+		}
+		got = append(got, list...)
+		next, _, _ = strings.Cut(strings.TrimPrefix(a.Header.Get("Link"), "<"), ">")
+	}
+	if len(got) != 4 || pages != 2 || got[0].ID != last.ID {
+		t.Errorf("%d pages, %+v", pages, got)
+	}
+	for _, d := range got {
+		if !mine[d.ID] {
+			t.Errorf("%+v is another's", d)
+		}
+	}
+	for user, want := range map[string]string{"second": `{"to_decide":4,"mine":0}`, "red": `{"to_decide":0,"mine":4}`, "fire": `{"to_decide":0,"mine":100}`, "root": `{"to_decide":104,"mine":0}`} {
+		if a := s.do(user, "GET", "/drafts/count", nil); a.Status != 200 || strings.TrimSpace(string(a.Body)) != want {
+			t.Errorf("%s: %d %s, want %s", user, a.Status, a.Body, want)
+		}
+	}
+	if a := s.do("reader", "GET", "/drafts/count", nil); a.Status != 403 {
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
+	if a := s.do("second", "GET", "/drafts?next=x", nil); a.Status != 400 {
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
+}
+
+// The author of a draft knows who may decide, who has seen it, and calls it to mind.
+func TestAnAuthorKnowsWhatBecomesOfADraft(t *testing.T) {
+	s, _ := twoEditors(t, func(c *app.Config) { c.ApproveWarnings = true })
+	h := s.hazard("red", "severity_ID", "WATCH", "description", "Stay away from the river.")
+	a := s.do("red", "PATCH", fmt.Sprintf("/hazards/%d", h.HazardID), `{"severity_ID":"WARNING","texts":[{"language":"es","name":"Inundación","instruction":"Suba."}]}`)
+	var d drafted
+	if a.JSON(t, &d); a.Status != 202 {
+		t.Fatalf("%d %s", a.Status, a.Body)
+	}
+	path := "/drafts/" + d.ID
+	s.do("root", "GET", "/drafts", nil) // to have it in a list is not to read it
+	a = s.do("red", "GET", path, nil)
+	if text := string(a.Body); strings.Contains(text, `"seen"`) || !strings.Contains(text, `"root","second"]`) || strings.Contains(text, `"red","root"`) {
+		t.Errorf("%s", text)
+	}
+	a = s.do("second", "GET", path, nil)
+	for _, want := range []string{`"Inundación"`, `"Suba."`, `"said":{"hazard_Name":"Flood"`, `"Stay away from the river."`, `"published":{"type":"Polygon"`, `"seen":[{"user":"second"`} {
+		if a.Status != 200 || !strings.Contains(string(a.Body), want) {
+			t.Errorf("%s is not in %d %s", want, a.Status, a.Body)
+		}
+	}
+	if a := s.do("red", "GET", path, nil); !strings.Contains(string(a.Body), `"seen":[{"user":"second"`) {
+		t.Errorf("%s", a.Body)
+	}
+	if a := s.do("second", "POST", path+"/remind", nil); a.Status != 403 {
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
+	if a := s.do("red", "POST", path+"/remind", nil); a.Status != 200 || !strings.Contains(string(a.Body), `"reminded"`) {
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
+	if a := s.do("red", "POST", path+"/remind", nil); a.Status != 409 {
+		t.Errorf("again at once: %d %s", a.Status, a.Body)
+	}
+	if a := s.do("red", "POST", path+"/refuse", `{"reason":"withdrawn"}`); a.Status != 200 {
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
+}
+
 // One editor alone publishes nothing that has to wait, whatever the request is called.
 func TestNoWayAroundTheSecondPerson(t *testing.T) {
 	s, box := twoEditors(t, func(c *app.Config) { c.ApproveWarnings = true; c.NoExposure = true })

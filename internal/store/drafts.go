@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"math"
 
 	"github.com/google/uuid"
 
@@ -57,6 +58,9 @@ func (s *Drafts) Add(ctx context.Context, d *Draft, limit int64, audit *auth.Aud
 		if waiting > limit {
 			return fmt.Errorf("%w: %d drafts of %s wait for a second person, the most that may; have some approved or refused", hazard.ErrConflict, limit, d.Author)
 		}
+		if err := q.ForgetDraftMarks(ctx, d.ID.String()); err != nil { // of one that lapsed
+			return err
+		}
 		return addAudit(ctx, q, audit)
 	})
 }
@@ -70,16 +74,88 @@ func (s *Drafts) Get(ctx context.Context, id uuid.UUID) (Draft, error) {
 	return decodeDraft(row)
 }
 
-// List lists drafts, latest first.
-func (s *Drafts) List(ctx context.Context, limit int) ([]Draft, error) {
-	rows, err := s.readQ.Drafts(ctx, int32(limit))
+// DraftPlace is a place in the list of drafts, which has the latest first. The zero place is before all.
+type DraftPlace struct {
+	Created hazard.Instant
+	ID      uuid.UUID
+}
+
+// List lists the drafts after a place, latest first. If waiting, it lists those that can be decided.
+func (s *Drafts) List(ctx context.Context, waiting bool, after DraftPlace, now hazard.Instant, limit int) ([]Draft, error) {
+	before := sqlc.DraftsBeforeParams{BeforeMs: int64(after.Created), BeforeID: after.ID.String(), MaxRows: int32(limit)}
+	if after == (DraftPlace{}) {
+		before.BeforeMs = math.MaxInt64
+	}
+	if !waiting {
+		rows, err := s.readQ.DraftsBefore(ctx, before)
+		return decodeDrafts(rows, err)
+	}
+	rows, err := s.readQ.WaitingDraftsBefore(ctx, sqlc.WaitingDraftsBeforeParams{NowMs: int64(now), BeforeMs: before.BeforeMs, BeforeID: before.BeforeID, MaxRows: before.MaxRows})
 	return decodeDrafts(rows, err)
 }
 
-// Waiting lists the drafts that can be decided, oldest first.
-func (s *Drafts) Waiting(ctx context.Context, now hazard.Instant, limit int) ([]Draft, error) {
-	rows, err := s.readQ.WaitingDrafts(ctx, sqlc.WaitingDraftsParams{NowMs: int64(now), MaxRows: int32(limit)})
-	return decodeDrafts(rows, err)
+// DraftCount is how many drafts of an author wait about hazards of an organization.
+type DraftCount struct {
+	OrgID  int64
+	Author string
+	N      int64
+}
+
+// CountBy counts the drafts that can be decided, by organization and author.
+func (s *Drafts) CountBy(ctx context.Context, now hazard.Instant) ([]DraftCount, error) {
+	rows, err := s.readQ.CountWaitingDraftsBy(ctx, int64(now))
+	list := make([]DraftCount, len(rows))
+	for i, r := range rows {
+		list[i] = DraftCount{OrgID: r.OrgID, Author: r.Author, N: r.N}
+	}
+	return list, storeError(err)
+}
+
+// MarkKind says what happened to a draft besides its decision.
+type MarkKind string
+
+// The kinds of marks.
+const (
+	DraftSeen     MarkKind = "seen"     // somebody who may decide has read it; the first time counts
+	DraftReminded MarkKind = "reminded" // its author called it to mind; the last time counts
+	DraftLapsing  MarkKind = "lapsing"  // people were told that its time is nearly over
+)
+
+// DraftMark is what happened to a draft.
+type DraftMark struct {
+	Kind MarkKind
+	Who  string
+	At   hazard.Instant
+}
+
+// Mark records what happened to a draft, once for each person. It reports whether that is new.
+func (s *Drafts) Mark(ctx context.Context, id uuid.UUID, m DraftMark) (isNew bool, err error) {
+	err = s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
+		n, err := q.MarkDraft(ctx, sqlc.MarkDraftParams{Draft: id.String(), Kind: string(m.Kind), Who: m.Who, AtMs: int64(m.At)})
+		isNew = n > 0
+		return err
+	})
+	return isNew, err
+}
+
+// MarkAgain does the same as Mark, again if the last time is not later than notAfter.
+func (s *Drafts) MarkAgain(ctx context.Context, id uuid.UUID, m DraftMark, notAfter hazard.Instant) (isNew bool, err error) {
+	err = s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
+		n, err := q.MarkDraftAgain(ctx, sqlc.MarkDraftAgainParams{Draft: id.String(), Kind: string(m.Kind), Who: m.Who, AtMs: int64(m.At), NotAfterMs: int64(notAfter)})
+		isNew = n > 0
+		return err
+	})
+	return isNew, err
+}
+
+// Marks returns what happened to a draft, in order of time.
+func (s *Drafts) Marks(ctx context.Context, id uuid.UUID) ([]DraftMark, error) {
+	rows, err := s.readQ.DraftMarks(ctx, id.String())
+	list := make([]DraftMark, len(rows))
+	for i, r := range rows {
+		list[i] = DraftMark{Kind: MarkKind(r.Kind), Who: r.Who, At: hazard.Instant(r.AtMs)}
+	}
+	return list, storeError(err)
 }
 
 // CountWaiting counts the drafts that can be decided.
@@ -100,7 +176,12 @@ func (s *Drafts) Refuse(ctx context.Context, id uuid.UUID, by, reason string, no
 
 // Purge removes the drafts created before a moment.
 func (s *Drafts) Purge(ctx context.Context, before hazard.Instant) error {
-	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error { return q.PurgeDrafts(ctx, int64(before)) })
+	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
+		if err := q.PurgeDrafts(ctx, int64(before)); err != nil {
+			return err
+		}
+		return q.PurgeDraftMarks(ctx)
+	})
 }
 
 // ApproveDraft marks a draft as approved in this transaction, or returns ErrConflict if it can no

@@ -29,7 +29,7 @@ var transferred = []string{
 	"users", "organizations", "signing_keys", "revocations", "sessions", "read_keys", "attempts", "audit",
 	"geometries", "shapes", "hazards", "products", "changes",
 	"event_keys", "events", "event_refs", "parted", "merges", "splits", "reports", "held", "source_errors", "source_states", "places", "wakes",
-	"webhooks", "deliveries", "subscriptions", "notices", "told", "confirmations", "drafts",
+	"webhooks", "deliveries", "subscriptions", "notices", "told", "confirmations", "drafts", "draft_marks",
 	"contents", "publishing", "asset_sets", "assets",
 }
 

@@ -2244,9 +2244,29 @@ export interface paths {
         /**
          * List what waits for a second person
          * @description Where the server is set so (`--approve-warnings`, `--approve-people`), a request that makes a hazard say more than before waits for a second editor: it answers 202 with a draft, and
-         *     nothing has changed. The list has the drafts that you may decide about. Takes the role editor.
+         *     nothing has changed. The list has the drafts that you may decide about or wrote, the latest first. The next page is in `Link`. Takes the role editor.
          */
         readonly get: operations["listDrafts"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/drafts/count": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * How many drafts wait
+         * @description For a badge. Takes the role editor.
+         */
+        readonly get: operations["countDrafts"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -2270,7 +2290,7 @@ export interface paths {
         };
         /**
          * One draft
-         * @description Takes the role editor.
+         * @description With its `details`: all that the hazard would say, what it says now, and the area that is published. That you have seen it is shown to its author. Takes the role editor.
          */
         readonly get: operations["getDraft"];
         readonly put?: never;
@@ -2302,6 +2322,32 @@ export interface paths {
          *     409: the draft was decided before, or its time is over. 412: a hazard that it alters has changed since. The answer is the hazard that people are told of.
          */
         readonly post: operations["approveDraft"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/drafts/{draft-id}/remind": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /**
+                 * @description The `id` of a draft.
+                 * @example 5a0c1f4e-3f0a-5d44-9d0b-7f7a9e2c4b11
+                 */
+                readonly "draft-id": components["parameters"]["draft-id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Call your draft to mind
+         * @description Tells those who may decide again that your draft waits. Takes its author. 409: it was decided, its time is over, or you did so less than five minutes ago.
+         */
+        readonly post: operations["remindOfDraft"];
         readonly delete?: never;
         readonly options?: never;
         readonly head?: never;
@@ -4489,8 +4535,10 @@ export interface components {
             readonly category_ID: string;
             /** @description Whom the hazard would reach. */
             readonly reach: {
-                /** @description Who live in its area; not there: it has none, or the number is unknown. */
+                /** @description Who live in the area that is published for it; not there: the number is unknown. */
                 readonly people?: number;
+                /** @description Radius of the circle that is published for a hazard of which only a point is known. */
+                readonly circle_km?: number;
                 /** @description Subscriptions that would be told. */
                 readonly subscribers: number;
             };
@@ -4500,6 +4548,46 @@ export interface components {
             readonly decided?: components["schemas"]["Instant"];
             /** @description Why it was refused. */
             readonly reason?: string;
+            /** @description The users who may decide about it while it waits. */
+            readonly may_decide?: readonly string[];
+            /** @description Who of them has seen it, in order of time. */
+            readonly seen?: readonly {
+                readonly user: string;
+                readonly time: components["schemas"]["Instant"];
+            }[];
+            /** @description When its author last called it to mind. */
+            readonly reminded?: components["schemas"]["Instant"];
+            readonly details?: {
+                readonly says: components["schemas"]["DraftContent"];
+                /** @description What the hazard says now. A new hazard has none. */
+                readonly said?: components["schemas"]["DraftContent"];
+                /** @description The area that is published for it; a GeoJSON geometry. */
+                readonly published?: Record<string, never>;
+            };
+        };
+        /** @description What a hazard says. */
+        readonly DraftContent: {
+            readonly hazard_Name: string;
+            readonly description?: string;
+            readonly type_ID: string;
+            readonly severity_ID: string;
+            readonly category_ID: string;
+            /** @enum {string} */
+            readonly status: "A" | "E";
+            readonly start: components["schemas"]["Instant"];
+            readonly end?: components["schemas"]["Instant"];
+            /** @description Whether it ends by itself at its end. */
+            readonly autoexpire: boolean;
+            readonly latitude: number;
+            readonly longitude: number;
+            readonly snc_url?: string;
+            readonly texts?: readonly {
+                readonly language: string;
+                readonly name?: string;
+                readonly headline?: string;
+                readonly description?: string;
+                readonly instruction?: string;
+            }[];
         };
         /**
          * @example {
@@ -13025,15 +13113,17 @@ export interface operations {
         readonly parameters: {
             readonly query?: {
                 /**
-                 * @description `waiting`: those that can be decided, the oldest first; `all`: also the others of the last 30 days, the latest first.
+                 * @description `waiting`: those that can be decided; `all`: also the others of the last 30 days.
                  * @example waiting
                  */
                 readonly state?: "waiting" | "all";
                 /**
-                 * @description How many at most are looked at.
+                 * @description How many at most are on a page.
                  * @example 100
                  */
                 readonly limit?: number;
+                /** @description As the `Link` of the page before has it. */
+                readonly next?: string;
             };
             readonly header?: {
                 /**
@@ -13047,7 +13137,43 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The drafts. */
+            /** @description The drafts, without their `details`. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["Draft"][];
+                };
+            };
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly countDrafts: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
+                /**
+                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
+                 * @example "3f7a1c0b9e2d4c58"
+                 */
+                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The numbers. */
             readonly 200: {
                 headers: {
                     readonly ETag: components["headers"]["ETag"];
@@ -13056,7 +13182,12 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": readonly components["schemas"]["Draft"][];
+                    readonly "application/json": {
+                        /** @description Waiting drafts of others that you may decide about. */
+                        readonly to_decide: number;
+                        /** @description Your own drafts that wait for somebody else. */
+                        readonly mine: number;
+                    };
                 };
             };
             readonly 304: components["responses"]["NotModified"];
@@ -13132,6 +13263,34 @@ export interface operations {
             readonly 408: components["responses"]["TooSlow"];
             readonly 409: components["responses"]["Conflict"];
             readonly 412: components["responses"]["PreconditionFailed"];
+            readonly 413: components["responses"]["TooLarge"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+            readonly 507: components["responses"]["NoRoom"];
+        };
+    };
+    readonly remindOfDraft: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /**
+                 * @description The `id` of a draft.
+                 * @example 5a0c1f4e-3f0a-5d44-9d0b-7f7a9e2c4b11
+                 */
+                readonly "draft-id": components["parameters"]["draft-id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: components["responses"]["Decided"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["TooSlow"];
+            readonly 409: components["responses"]["Conflict"];
             readonly 413: components["responses"]["TooLarge"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly 500: components["responses"]["InternalError"];

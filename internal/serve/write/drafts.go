@@ -2,9 +2,12 @@ package write
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -12,6 +15,7 @@ import (
 
 	"github.com/hazardd/hazardd/internal/auth"
 	"github.com/hazardd/hazardd/internal/edit"
+	"github.com/hazardd/hazardd/internal/hazard"
 	"github.com/hazardd/hazardd/internal/serve/encoded"
 	"github.com/hazardd/hazardd/internal/serve/route"
 	"github.com/hazardd/hazardd/internal/store"
@@ -31,6 +35,14 @@ type draft struct {
 	DecidedBy  string           `json:"decided_by,omitzero"`
 	Decided    string           `json:"decided,omitzero"`
 	Reason     string           `json:"reason,omitzero"`
+	MayDecide  []string         `json:"may_decide,omitzero"` // the users who may decide about a waiting draft
+	Seen       []seenBy         `json:"seen,omitzero"`       // who of them has seen it
+	Reminded   string           `json:"reminded,omitzero"`   // when its author last called it to mind
+}
+
+type seenBy struct {
+	User string `json:"user"`
+	Time string `json:"time"`
 }
 
 // lapsed is the state of a draft that expired before a decision.
@@ -42,7 +54,7 @@ const (
 	maxDraftsPage = 1000
 )
 
-func (a *Handlers) draftOf(d *store.Draft) (out draft, err error) {
+func (a *Handlers) draftOf(ctx context.Context, d *store.Draft) (out draft, err error) {
 	out = draft{ID: d.ID, State: d.State, Author: d.Author, Created: d.Created.String(), Expires: d.Expires.String(), Deed: d.Deed, Hazard: d.Hazard, Request: d.Body,
 		DecidedBy: d.DecidedBy, Reason: d.Reason}
 	if d.Decided > 0 {
@@ -51,17 +63,30 @@ func (a *Handlers) draftOf(d *store.Draft) (out draft, err error) {
 	if d.State == store.DraftWaiting && d.Expires <= a.Now() {
 		out.State = lapsed
 	}
-	return out, json.Unmarshal(d.Shown, &out.Shown)
+	if err := json.Unmarshal(d.Shown, &out.Shown); err != nil || out.State != store.DraftWaiting {
+		return out, err
+	}
+	out.MayDecide = a.Edit.Deciders(d)
+	marks, err := a.Edit.DraftMarks(ctx, d)
+	for _, m := range marks {
+		switch m.Kind {
+		case store.DraftSeen:
+			out.Seen = append(out.Seen, seenBy{m.Who, m.At.String()})
+		case store.DraftReminded:
+			out.Reminded = m.At.String()
+		}
+	}
+	return out, err
 }
 
 // orDrafted answers that a change waits for a second person, if err says so. Otherwise it returns
 // err.
-func (a *Handlers) orDrafted(w http.ResponseWriter, err error) error {
+func (a *Handlers) orDrafted(w http.ResponseWriter, r *http.Request, err error) error {
 	drafted, ok := errors.AsType[*edit.DraftedError](err)
 	if !ok {
 		return err
 	}
-	shown, err := a.draftOf(&drafted.Draft)
+	shown, err := a.draftOf(r.Context(), &drafted.Draft)
 	if err != nil {
 		return err
 	}
@@ -77,10 +102,10 @@ func (a *Handlers) orDrafted(w http.ResponseWriter, err error) error {
 	return nil
 }
 
-// drafts lists the waiting drafts, oldest first. With state=all it also lists earlier ones, latest
-// first.
+// drafts lists the drafts that the caller may decide about or wrote, latest first: the waiting ones or,
+// with state=all, all.
 func (a *Handlers) drafts(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-	values, err := route.Parameters(r, "state", "limit")
+	values, err := route.Parameters(r, "state", "limit", "next")
 	if err != nil {
 		return err
 	}
@@ -92,17 +117,56 @@ func (a *Handlers) drafts(w http.ResponseWriter, r *http.Request, who *auth.Call
 	if state != string(store.DraftWaiting) && state != "all" {
 		return route.BadParameter("state", "%.60q is neither waiting nor all", state)
 	}
-	found, err := a.Edit.Drafts(r.Context(), a.author(r, who), state != "all", int(limit), a.Now())
+	after, err := draftPlace(values.Get("next"))
 	if err != nil {
 		return err
 	}
+	found, err := a.Edit.Drafts(r.Context(), a.author(r, who), state != "all", after, int(limit)+1, a.Now()) // one more, to know whether another page follows
+	if err != nil {
+		return err
+	}
+	if len(found) > int(limit) {
+		found = found[:limit]
+		last, next := found[limit-1], r.URL.Query()
+		next.Set("next", fmt.Sprintf("%d.%s", last.Created, last.ID))
+		a.LinkNext(w, r, next)
+	}
 	list := make([]draft, len(found))
 	for i := range found {
-		if list[i], err = a.draftOf(&found[i]); err != nil {
+		if list[i], err = a.draftOf(r.Context(), &found[i]); err != nil {
 			return err
 		}
+		list[i].Details = nil // it may be long
 	}
 	return route.AnswerJSON(w, r, list, true)
+}
+
+// draftPlace reads the parameter next of a list of drafts: the time and the id of the last one before.
+func draftPlace(text string) (p store.DraftPlace, err error) {
+	if text == "" {
+		return p, nil
+	}
+	at, id, _ := strings.Cut(text, ".")
+	created, err := strconv.ParseInt(at, 10, 64)
+	if err == nil {
+		p.ID, err = uuid.Parse(id)
+	}
+	if err != nil {
+		return p, route.BadParameter("next", "%.80q is not from the Link of an earlier page", text)
+	}
+	p.Created = hazard.Instant(created)
+	return p, nil
+}
+
+// draftCount is how many drafts wait.
+type draftCount struct {
+	ToDecide int64 `json:"to_decide"` // that the caller may decide about
+	Mine     int64 `json:"mine"`      // that the caller wrote
+}
+
+func (a *Handlers) countDrafts(r *http.Request, who *auth.Caller) (n draftCount, err error) {
+	n.ToDecide, n.Mine, err = a.Edit.CountDrafts(r.Context(), a.author(r, who), a.Now())
+	return n, err
 }
 
 // draftID returns the draft in the path, if the caller may decide about drafts.
@@ -123,11 +187,11 @@ func (a *Handlers) draft(r *http.Request, who *auth.Caller) (out draft, err erro
 	if err != nil {
 		return out, err
 	}
-	d, err := a.Edit.Draft(r.Context(), a.author(r, who), id)
+	d, err := a.Edit.ReadDraft(r.Context(), a.author(r, who), id, a.Now())
 	if err != nil {
 		return out, err
 	}
-	return a.draftOf(&d)
+	return a.draftOf(r.Context(), &d)
 }
 
 // approveDraft publishes a draft in the name of a second person.
@@ -156,7 +220,24 @@ func (a *Handlers) refuseDraft(w http.ResponseWriter, r *http.Request, who *auth
 	if err != nil {
 		return err
 	}
-	shown, err := a.draftOf(&d)
+	shown, err := a.draftOf(r.Context(), &d)
+	if err != nil {
+		return err
+	}
+	return route.WrittenJSON(w, shown, fmt.Sprintf("%s/drafts/%s", a.BaseURL, id), false)
+}
+
+// remindOfDraft calls a draft to the minds of those who may decide.
+func (a *Handlers) remindOfDraft(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	id, err := draftID(r, who)
+	if err != nil {
+		return err
+	}
+	d, err := a.Edit.Remind(r.Context(), a.author(r, who), id, a.Now())
+	if err != nil {
+		return err
+	}
+	shown, err := a.draftOf(r.Context(), &d)
 	if err != nil {
 		return err
 	}

@@ -38,9 +38,11 @@ func (a *Handlers) Routes() {
 	a.Private("GET /joins", a.joins)
 	a.writes("POST /joins/{join}", a.judge)
 	a.Private("GET /drafts", a.drafts)
+	a.Private("GET /drafts/count", route.JSON(a.countDrafts))
 	a.Private("GET /drafts/{draft}", route.JSON(a.draft))
 	a.Private("POST /drafts/{draft}/approve", a.approveDraft)
 	a.Private("POST /drafts/{draft}/refuse", a.refuseDraft)
+	a.Private("POST /drafts/{draft}/remind", a.remindOfDraft)
 	a.Private("POST /areas/read", a.readAreaFile)
 	a.Private("POST /sources/{source}/held/{held}", a.decideHeld)
 }
@@ -48,6 +50,6 @@ func (a *Handlers) Routes() {
 // writes registers an operation of editors. If it needs a second person, the answer says so.
 func (a *Handlers) writes(pattern string, h route.Protected) {
 	a.Members(pattern, func(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
-		return a.orDrafted(w, h(w, r, who))
+		return a.orDrafted(w, r, h(w, r, who))
 	})
 }

@@ -27,7 +27,7 @@ func (a *Handlers) decideHeld(w http.ResponseWriter, r *http.Request, who *auth.
 	}
 	res, err := a.Edit.Decide(r.Context(), a.author(r, who), source, id, a.ifMatch(r), body, a.Clock())
 	if err != nil {
-		return a.orDrafted(w, err)
+		return a.orDrafted(w, r, err)
 	}
 	a.visible(r.Context(), res.Last)
 	w.WriteHeader(http.StatusNoContent)

@@ -85,7 +85,7 @@ func TestAnArchiveOfAnEarlierReleaseIsRestored(t *testing.T) {
 	from := newSource(t, "SQLite")
 	var meta []byte
 	// Tables and columns that the earlier release did not have.
-	later := []string{"forks", "contents", "wakes", "merges", "splits", "shapes", "publishing", "subscriptions", "notices", "told", "confirmations", "pruned", "drafts", "asset_sets", "assets"}
+	later := []string{"forks", "contents", "wakes", "merges", "splits", "shapes", "publishing", "subscriptions", "notices", "told", "confirmations", "pruned", "drafts", "draft_marks", "asset_sets", "assets"}
 	laterColumns := map[string][]string{"changes": {"audience"}, "audit": {"client", "request"}, "sessions": {"created_ms", "used_ms", "addr", "client", "provider"},
 		"parted": {"one"}, "reports": {"payload"}, "source_errors": {"payload"}, "events": {"shapes"}, "read_keys": {"scope", "used_ms"}}
 	texts := map[string][]byte{} // of the tables with such columns

@@ -78,6 +78,39 @@ func (q *Queries) CountWaitingDrafts(ctx context.Context, nowMs int64) (int64, e
 	return count, err
 }
 
+const countWaitingDraftsBy = `-- name: CountWaitingDraftsBy :many
+SELECT org_id, author, count(*) AS n FROM drafts WHERE state = 'waiting' AND expires_ms > $1 GROUP BY org_id, author
+`
+
+type CountWaitingDraftsByRow struct {
+	OrgID  int64
+	Author string
+	N      int64
+}
+
+func (q *Queries) CountWaitingDraftsBy(ctx context.Context, nowMs int64) ([]CountWaitingDraftsByRow, error) {
+	rows, err := q.db.QueryContext(ctx, countWaitingDraftsBy, nowMs)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []CountWaitingDraftsByRow{}
+	for rows.Next() {
+		var i CountWaitingDraftsByRow
+		if err := rows.Scan(&i.OrgID, &i.Author, &i.N); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const decideDraft = `-- name: DecideDraft :execrows
 UPDATE drafts SET state = $1, decided_by = $2, decided_ms = $3, reason = $4
 WHERE id = $5 AND state = 'waiting' AND expires_ms > $3
@@ -133,13 +166,53 @@ func (q *Queries) Draft(ctx context.Context, id string) (Draft, error) {
 	return i, err
 }
 
-const drafts = `-- name: Drafts :many
-SELECT id, deed, subject, body, touched, hazard, org_id, shown, author, created_ms, expires_ms, state, decided_by, decided_ms, reason FROM drafts ORDER BY created_ms DESC, id LIMIT $1
+const draftMarks = `-- name: DraftMarks :many
+SELECT kind, who, at_ms FROM draft_marks WHERE draft = $1 ORDER BY at_ms, who
 `
 
-// The latest first.
-func (q *Queries) Drafts(ctx context.Context, maxRows int32) ([]Draft, error) {
-	rows, err := q.db.QueryContext(ctx, drafts, maxRows)
+type DraftMarksRow struct {
+	Kind string
+	Who  string
+	AtMs int64
+}
+
+func (q *Queries) DraftMarks(ctx context.Context, draft string) ([]DraftMarksRow, error) {
+	rows, err := q.db.QueryContext(ctx, draftMarks, draft)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []DraftMarksRow{}
+	for rows.Next() {
+		var i DraftMarksRow
+		if err := rows.Scan(&i.Kind, &i.Who, &i.AtMs); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const draftsBefore = `-- name: DraftsBefore :many
+SELECT id, deed, subject, body, touched, hazard, org_id, shown, author, created_ms, expires_ms, state, decided_by, decided_ms, reason FROM drafts WHERE created_ms < $1 OR created_ms = $1 AND id < $2
+ORDER BY created_ms DESC, id DESC LIMIT $3
+`
+
+type DraftsBeforeParams struct {
+	BeforeMs int64
+	BeforeID string
+	MaxRows  int32
+}
+
+// The latest first. Those before a time and, at that time, before an id.
+func (q *Queries) DraftsBefore(ctx context.Context, arg DraftsBeforeParams) ([]Draft, error) {
+	rows, err := q.db.QueryContext(ctx, draftsBefore, arg.BeforeMs, arg.BeforeID, arg.MaxRows)
 	if err != nil {
 		return nil, err
 	}
@@ -177,12 +250,83 @@ func (q *Queries) Drafts(ctx context.Context, maxRows int32) ([]Draft, error) {
 	return items, nil
 }
 
+const forgetDraftMarks = `-- name: ForgetDraftMarks :exec
+DELETE FROM draft_marks WHERE draft = $1
+`
+
+func (q *Queries) ForgetDraftMarks(ctx context.Context, draft string) error {
+	_, err := q.db.ExecContext(ctx, forgetDraftMarks, draft)
+	return err
+}
+
 const forgetDraftsOf = `-- name: ForgetDraftsOf :exec
 DELETE FROM drafts WHERE hazard = $1
 `
 
 func (q *Queries) ForgetDraftsOf(ctx context.Context, hazard string) error {
 	_, err := q.db.ExecContext(ctx, forgetDraftsOf, hazard)
+	return err
+}
+
+const markDraft = `-- name: MarkDraft :execrows
+INSERT INTO draft_marks (draft, kind, who, at_ms) VALUES ($1, $2, $3, $4) ON CONFLICT (draft, kind, who) DO NOTHING
+`
+
+type MarkDraftParams struct {
+	Draft string
+	Kind  string
+	Who   string
+	AtMs  int64
+}
+
+// No row: it was marked before.
+func (q *Queries) MarkDraft(ctx context.Context, arg MarkDraftParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, markDraft,
+		arg.Draft,
+		arg.Kind,
+		arg.Who,
+		arg.AtMs,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const markDraftAgain = `-- name: MarkDraftAgain :execrows
+INSERT INTO draft_marks (draft, kind, who, at_ms) VALUES ($1, $2, $3, $4)
+ON CONFLICT (draft, kind, who) DO UPDATE SET at_ms = excluded.at_ms WHERE draft_marks.at_ms <= $5
+`
+
+type MarkDraftAgainParams struct {
+	Draft      string
+	Kind       string
+	Who        string
+	AtMs       int64
+	NotAfterMs int64
+}
+
+// No row: it was marked after that time.
+func (q *Queries) MarkDraftAgain(ctx context.Context, arg MarkDraftAgainParams) (int64, error) {
+	result, err := q.db.ExecContext(ctx, markDraftAgain,
+		arg.Draft,
+		arg.Kind,
+		arg.Who,
+		arg.AtMs,
+		arg.NotAfterMs,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const purgeDraftMarks = `-- name: PurgeDraftMarks :exec
+DELETE FROM draft_marks WHERE draft NOT IN (SELECT id FROM drafts)
+`
+
+func (q *Queries) PurgeDraftMarks(ctx context.Context) error {
+	_, err := q.db.ExecContext(ctx, purgeDraftMarks)
 	return err
 }
 
@@ -195,18 +339,26 @@ func (q *Queries) PurgeDrafts(ctx context.Context, beforeMs int64) error {
 	return err
 }
 
-const waitingDrafts = `-- name: WaitingDrafts :many
-SELECT id, deed, subject, body, touched, hazard, org_id, shown, author, created_ms, expires_ms, state, decided_by, decided_ms, reason FROM drafts WHERE state = 'waiting' AND expires_ms > $1 ORDER BY created_ms, id LIMIT $2
+const waitingDraftsBefore = `-- name: WaitingDraftsBefore :many
+SELECT id, deed, subject, body, touched, hazard, org_id, shown, author, created_ms, expires_ms, state, decided_by, decided_ms, reason FROM drafts WHERE state = 'waiting' AND expires_ms > $1 AND (created_ms < $2 OR created_ms = $2 AND id < $3)
+ORDER BY created_ms DESC, id DESC LIMIT $4
 `
 
-type WaitingDraftsParams struct {
-	NowMs   int64
-	MaxRows int32
+type WaitingDraftsBeforeParams struct {
+	NowMs    int64
+	BeforeMs int64
+	BeforeID string
+	MaxRows  int32
 }
 
-// The oldest first: it lapses first.
-func (q *Queries) WaitingDrafts(ctx context.Context, arg WaitingDraftsParams) ([]Draft, error) {
-	rows, err := q.db.QueryContext(ctx, waitingDrafts, arg.NowMs, arg.MaxRows)
+// As DraftsBefore, of those that can be decided.
+func (q *Queries) WaitingDraftsBefore(ctx context.Context, arg WaitingDraftsBeforeParams) ([]Draft, error) {
+	rows, err := q.db.QueryContext(ctx, waitingDraftsBefore,
+		arg.NowMs,
+		arg.BeforeMs,
+		arg.BeforeID,
+		arg.MaxRows,
+	)
 	if err != nil {
 		return nil, err
 	}
