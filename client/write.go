@@ -115,6 +115,12 @@ func (c *Client) Retract(ctx context.Context, hazard, reason string, opts ...Cal
 	return write[wire.Hazard](ctx, c, http.MethodPost, Fields{"reason": reason}, opts, "hazards", hazard, "retract")
 }
 
+// MergeIf is Merge if both hazards are as the caller has read them: tag is the ETag of the hazard
+// that ends, intoTag that of the other. Otherwise it returns ErrStale.
+func (c *Client) MergeIf(ctx context.Context, hazard, tag, into, intoTag string, opts ...CallOption) (wire.Hazard, error) {
+	return write[wire.Hazard](ctx, c, http.MethodPost, Fields{"into": into, "into_ETag": intoTag}, append(opts, IfMatch(tag)), "hazards", hazard, "merge")
+}
+
 // Merge merges a hazard into another, which it returns. The first hazard ends.
 func (c *Client) Merge(ctx context.Context, hazard, into string, opts ...CallOption) (wire.Hazard, error) {
 	return write[wire.Hazard](ctx, c, http.MethodPost, Fields{"into": into}, opts, "hazards", hazard, "merge")

@@ -14,6 +14,9 @@ type Author struct {
 	Addr   string
 	Client string  // the User-Agent
 	second *second // who approves the draft; nil if nobody does
+	// Tag returns the condition that an entity tag in a body names, as Match is that of If-Match;
+	// nil: tags in bodies are not checked.
+	Tag func(tag string) Match
 }
 
 func (a Author) actor() hazard.Actor {

@@ -17,22 +17,28 @@ import (
 )
 
 // Merge merges the hazard id into the hazard in the body ({"into": id or UUID}), which keeps the
-// products and reports of both. It returns the latter.
+// products and reports of both. It returns the latter. Two hazards change: match is the condition
+// for the one that ends, and the optional member "into_ETag" names the state of the other that the
+// caller was shown.
 func (e *Editor) Merge(ctx context.Context, who Author, id Ref, match Match, text []byte, clock hazard.Clock) (done Done[hazard.Hazard], err error) {
 	into, err := asked(who, targetFields, text)
 	if err != nil {
 		return done, err
+	}
+	var matchInto Match
+	if into.tag != "" && who.Tag != nil {
+		matchInto = who.Tag(into.tag)
 	}
 	done.Last, err = e.decide(ctx, who, about(deedMerge, id, text), clock, func(tx *store.Tx) error {
 		from, _, err := present(tx, who, id, match)
 		if err != nil {
 			return err
 		}
-		to, err := into.hazard(tx)
-		if err != nil {
-			return err
+		to, _, err := present(tx, who, into.Ref, matchInto)
+		if errors.Is(err, hazard.ErrStale) {
+			return fmt.Errorf("into_ETag: hazard %d, which would take over, has changed: %w", to.ID, err)
 		}
-		if err := who.mayWrite(to); err != nil {
+		if err != nil {
 			return err
 		}
 		if from.Reason == hazard.EndMerged {
@@ -153,7 +159,16 @@ func stillDamaged(report *store.Held, err error) error {
 		hazard.ErrConflict, report.ID, report.Report.Source, report.Report.Key, what, then)
 }
 
-var targetFields = only("into", reference)
+// target is the hazard that takes over in a merge.
+type target struct {
+	Ref
+	tag string // its ETag, as the caller was shown it; empty: whatever it is now
+}
+
+var targetFields = []field[target]{
+	{"into", create, true, to(func(t *target) *Ref { return &t.Ref }, reference)},
+	{"into_ETag", create, false, to(func(t *target) *string { return &t.tag }, text(hazard.MaxLink, false, asIs))},
+}
 
 // reference parses the id or the UUID of a hazard.
 func reference(_ *reading, v jsontext.Value) (ref Ref, err error) {

@@ -228,6 +228,9 @@ func TestEveryWriteObeysIfMatchAndAnswersWithItsETag(t *testing.T) {
 			if a.Status/100 != 2 {
 				t.Fatalf("%d %s", a.Status, a.Body)
 			}
+			if change := a.Header.Get("Hazardd-Change"); !strings.Contains(w.path, "product") && change != s.do("red", "GET", "/hazards/active", nil).Header.Get("Hazardd-Change") {
+				t.Errorf("as of change %q", change)
+			}
 			_, now := s.get("red", strings.TrimPrefix(a.Header.Get("Location"), s.URL()))
 			if tag := a.Header.Get("Etag"); tag == "" || tag != now {
 				t.Errorf("ETag %q, GET %s gives %q", tag, a.Header.Get("Location"), now)
@@ -245,6 +248,36 @@ func TestEveryWriteObeysIfMatchAndAnswersWithItsETag(t *testing.T) {
 		if a := s.do("red", "POST", path, body, "If-Match", `"nonsense"`); a.Status != 412 && !(strings.Contains(path, "/sources/") && a.Status == 404) {
 			t.Errorf("POST %s: %d %s, want 412", path, a.Status, a.Body)
 		}
+	}
+}
+
+// Finding M12: a merge changes two hazards, and its author was shown both.
+func TestAMergeIsRefusedWhenEitherHazardHasChanged(t *testing.T) {
+	s := start(t)
+	ends, other := s.hazard("red"), s.hazard("red")
+	path := "/hazards/" + ends.UUID + "/merge"
+	body := func(tag string) map[string]any { return map[string]any{"into": other.UUID, "into_ETag": tag} }
+	_, mine := s.get("red", "/hazards/"+ends.UUID)
+	_, theirs := s.get("red", "/hazards/"+other.UUID)
+	patched := func(id string) {
+		t.Helper()
+		if a := s.do("red", "PATCH", "/hazards/"+id, map[string]any{"hazard_Name": "Dam has failed"}); a.Status != 200 {
+			t.Fatalf("%d %s", a.Status, a.Body)
+		}
+	}
+	patched(other.UUID)
+	a := s.do("red", "POST", path, body(theirs), "If-Match", mine)
+	wantProblem(t, a, 412)
+	if !strings.Contains(string(a.Body), digits(other.HazardID)) {
+		t.Errorf("the answer does not name the hazard that has changed: %s", a.Body)
+	}
+	_, theirs = s.get("red", "/hazards/"+other.UUID)
+	patched(ends.UUID)
+	wantProblem(t, s.do("red", "POST", path, body(theirs), "If-Match", mine), 412)
+	wantProblem(t, s.do("red", "POST", path, body("5")), 412)
+	_, mine = s.get("red", "/hazards/"+ends.UUID)
+	if a := s.do("red", "POST", path, body(theirs), "If-Match", mine); a.Status != 200 {
+		t.Errorf("both are as they were shown: %d %s", a.Status, a.Body)
 	}
 }
 

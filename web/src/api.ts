@@ -86,6 +86,8 @@ export interface Provider {
 }
 
 export class Api {
+  readonly #asOf = new WeakMap<object, { readonly change: number; readonly history: number }>();
+  #history = 0;
   #login: Login | undefined;
   #renewing: Promise<void> | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -206,7 +208,30 @@ export class Api {
    * `get<"/hazards/{hazard-id}">("/hazards/5")`.
    */
   async get<P extends keyof paths>(path: string, options: Options = {}): Promise<Answer<P>> {
-    return (await this.request(path, options)).json() as Promise<Answer<P>>;
+    return this.#read(() => this.request(path, options));
+  }
+
+  /**
+   * The change as of which an answer of `get` or `write` is true, as Hazardd-Change says; -1: of a
+   * history that is void now; undefined: the server does not say.
+   */
+  asOf(answer: object): number | undefined {
+    const at = this.#asOf.get(answer);
+    return at && (at.history === this.#history ? at.change : -1);
+  }
+
+  /** The server's history was replaced: the answers to what was asked until now count no more. */
+  beginAnew(): void {
+    this.#history++;
+  }
+
+  async #read<T>(ask: () => Promise<Response>): Promise<T> {
+    const history = this.#history;
+    const answer = await ask();
+    const json = (await answer.json()) as T;
+    const change = answer.headers.get("Hazardd-Change");
+    if (change && json && typeof json === "object") this.#asOf.set(json, { change: Number(change), history });
+    return json;
   }
 
   /** GET of GeoJSON, in the form that its path gives. */
@@ -220,9 +245,14 @@ export class Api {
    */
   async write<T>(method: "POST" | "PATCH" | "DELETE", path: string, body?: unknown, ifMatch?: string): Promise<T | undefined> {
     const headers: Record<string, string> = ifMatch ? { "If-Match": ifMatch } : {};
-    const answer = await this.request(path, { method, body, headers });
-    if (answer.status === 202) throw new DraftedError((await answer.json()) as Schemas["Draft"]);
-    return answer.headers.get("Content-Type")?.includes("json") ? ((await answer.json()) as T) : undefined;
+    let empty = false;
+    const json = await this.#read<T>(async () => {
+      const answer = await this.request(path, { method, body, headers });
+      if (answer.status === 202) throw new DraftedError((await answer.json()) as Schemas["Draft"]);
+      empty = !answer.headers.get("Content-Type")?.includes("json");
+      return empty ? new Response("null") : answer;
+    });
+    return empty ? undefined : json;
   }
 
   /** The content of a file product, and its name. */

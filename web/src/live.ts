@@ -13,6 +13,8 @@ import type { Change, Hazard } from "./model";
 export interface Sink {
   /** The whole list, as of a change. */
   all(list: readonly Hazard[], fresh: Freshness): void;
+  /** The server has another history: what it has said until now counts no more. */
+  reset(): void;
   /** One change of the stream. */
   change(change: Change): void;
   /** The server is there. */
@@ -35,6 +37,7 @@ const POLL_HIDDEN = 5_000; // the page is hidden, or a shared cache answers with
 const BEAT = 5_000;
 const ANSWER = 4_000; // later than this the connection counts as lost
 const RELOAD = 300_000; // the whole list again, should an event have been missed
+const CROWDED = 60_000; // without a word of the server: how long the page polls when all streams are taken
 // An outage ends for all pages at once: they must not come back at once.
 /** After so many failures in a row, one after the other. */
 const PAUSES = [500, 1_000, 2_000, 4_000, 8_000];
@@ -50,6 +53,7 @@ export async function follow(api: Api, sink: Sink, signal: AbortSignal, around: 
   let tag: string | undefined;
   let after: number | undefined; // the change that we are as of
   let streams = true;
+  let polls = 0; // until the stream is asked for again
   let failures = 0;
 
   async function list(): Promise<void> {
@@ -57,13 +61,23 @@ export async function follow(api: Api, sink: Sink, signal: AbortSignal, around: 
     const fresh = freshness(answer.headers);
     if (answer.status === 304) return sink.heard(fresh);
     const hazards = (await answer.json()) as Hazard[];
-    if (after !== undefined && fresh.change !== undefined && fresh.change < after) return; // the stream was faster
+    if (after !== undefined && fresh.change !== undefined && fresh.change < after) {
+      // The stream was faster, or a cache, or another node, is behind. Or the store was set back: a stream would say so.
+      if (streams || !(await isVoid(after))) return sink.heard(fresh);
+      sink.reset();
+      after = undefined;
+    }
     tag = answer.headers.get("ETag") ?? undefined;
     after = fresh.change ?? after;
     sink.all(hazards, fresh);
   }
 
-  /** Follows the stream until it ends; false: there is none. */
+  /** Whether the server's history has no change of that number. */
+  async function isVoid(change: number): Promise<boolean> {
+    return (await api.request(`/changes?after=${change}&limit=1`, { allow: [403, 404, 405, 410, 429, 503], signal, timeout: ANSWER })).status === 410;
+  }
+
+  /** Follows the stream until it ends; false: there is none, or no place in it. */
   async function stream(): Promise<boolean> {
     const over = new AbortController();
     const both = AbortSignal.any([signal, over.signal]);
@@ -72,7 +86,10 @@ export async function follow(api: Api, sink: Sink, signal: AbortSignal, around: 
       allow: api.open && !api.user ? [404, 405, 406, 429, 503] : [404, 405, 406], // a crowd may take all places
       signal: both,
     });
-    if (!answer.ok || !answer.body) return false;
+    if (!answer.ok || !answer.body) {
+      polls = answer.status === 429 || answer.status === 503 ? Math.ceil(((Number(answer.headers.get("Retry-After")) || 0) * 1000 || CROWDED) / POLL_HIDDEN) : Infinity;
+      return false;
+    }
     failures = 0;
     sink.heard();
     let failed: unknown;
@@ -90,6 +107,7 @@ export async function follow(api: Api, sink: Sink, signal: AbortSignal, around: 
         for (const event of parser.push(value)) {
           if (event.event === "reset") {
             after = tag = undefined;
+            sink.reset();
             return true;
           }
           const change = JSON.parse(event.data) as Change;
@@ -119,6 +137,7 @@ export async function follow(api: Api, sink: Sink, signal: AbortSignal, around: 
   while (!signal.aborted) {
     try {
       await list();
+      streams ||= polls-- <= 0;
       if (streams) {
         streams = await stream();
         // A server that ends its streams ends all of them.

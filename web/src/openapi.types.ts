@@ -768,6 +768,7 @@ export interface paths {
         /**
          * Make one hazard of two
          * @description The hazard of the path ends in favour of another, which takes its reports and its products. The other must be active, and both real or both drills (409).
+         *     Send what you were shown of both: the `ETag` of the hazard that ends as `If-Match`, that of the other as `into_ETag`. Either has changed since: 412.
          *     Takes the role editor, and rights on both.
          */
         readonly post: operations["mergeHazard"];
@@ -4628,12 +4629,15 @@ export interface components {
         };
         /**
          * @example {
-         *       "into": 1207
+         *       "into": 1207,
+         *       "into_ETag": "\"k3Jx9aT0qR\""
          *     }
          */
         readonly Merge: {
             /** @description The hazard that goes on, by its number or its uuid. */
             readonly into: number | components["schemas"]["Reference"];
+            /** @description The `ETag` of the hazard that goes on, as it was read: 412 if it has changed since. */
+            readonly into_ETag?: string;
         };
         /**
          * @example {
@@ -7317,6 +7321,7 @@ export interface components {
                 readonly Location: components["headers"]["Location"];
                 readonly "Cache-Control": components["headers"]["Cache-Control"];
                 readonly ETag: components["headers"]["ETagOfState"];
+                readonly "Hazardd-Change": components["headers"]["Hazardd-Change"];
                 readonly [name: string]: unknown;
             };
             content: {

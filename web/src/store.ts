@@ -2,13 +2,14 @@
 // drawn.
 import { batch, computed, signal } from "@preact/signals";
 import type { Feature } from "geojson";
-import { LostError, Problem, type Api } from "./api";
+import { LoggedOutError, LostError, Problem, type Api } from "./api";
 import { merge, mergeSome, raised, type Diff, type Hazards } from "./diff";
 import { isFiltering, matcher, noFilter, type Bounds, type Filter } from "./filter";
 import { freshness, trust, type Freshness } from "./freshness";
+import { Latest } from "./latest";
 import type { Areas } from "./map/areas";
 import { isDrill, severity, severityName, type Change, type Hazard, type Source } from "./model";
-import type { Sink } from "./live";
+import { pauseAfter, type Sink } from "./live";
 import { Importance, placesOf } from "./importance";
 import { away, byDistance, byImportance, byLevel, byTime, overAt, Ordered, type Compare } from "./order";
 import { text } from "./words";
@@ -30,6 +31,13 @@ export interface Notice {
   readonly kind: "new" | "raised";
   /** When it came, milliseconds. */
   readonly at: number;
+}
+
+/** A record, or the hazard whose number of products has changed; and the change as of which it is true. */
+interface Came {
+  readonly hazard: Hazard | undefined;
+  readonly asOf: number | undefined;
+  readonly product: number | undefined;
 }
 
 export interface Past {
@@ -187,11 +195,12 @@ export class Store implements Sink {
 
   readonly #real = new Ordered(false);
   readonly #drills = new Ordered(true);
+  readonly #latest = new Latest();
   /**
-   * Changes not applied yet, the time that the last ones took, and whether the next step is
-   * scheduled.
+   * What has come and is not applied yet, the time that the last ones took, and whether the next
+   * step is scheduled.
    */
-  #queue: Change[] = [];
+  #queue: Came[] = [];
   #cost = 0;
   #due = false;
   #noticed = 0;
@@ -241,7 +250,11 @@ export class Store implements Sink {
 
   all(list: readonly Hazard[], fresh: Freshness): void {
     this.#flush();
-    const { hazards, diff } = merge(this.live.peek(), list.filter((h) => !overAt(h, this.api.now())));
+    const counts = this.#latest.takesAll(fresh.change);
+    if (!counts) return this.heard(fresh);
+    const live = this.live.peek();
+    const later = [...live.values()].filter((h) => !counts(h.hazard_ID));
+    const { hazards, diff } = merge(live, [...list.filter((h) => counts(h.hazard_ID) && !overAt(h, this.api.now())), ...later]);
     const first = !this.loaded.peek();
     this.#reorder();
     batch(() => {
@@ -252,8 +265,23 @@ export class Store implements Sink {
     });
   }
 
-  change(change: Change): void {
-    this.#queue.push(change);
+  reset(): void {
+    this.#queue = [];
+    this.#latest.forget();
+    this.api.beginAnew();
+  }
+
+  change({ change, hazard, product }: Change): void {
+    this.#came({ hazard, asOf: change, product: hazard ? undefined : product?.hazard_ID });
+  }
+
+  /** Takes over what the server has answered of one hazard; `h` is what the api returned. What the page knows by a later change stays. */
+  take(h: Hazard): void {
+    this.#came({ hazard: h, asOf: this.api.asOf(h), product: undefined });
+  }
+
+  #came(came: Came): void {
+    this.#queue.push(came);
     if (this.#due) return;
     this.#due = true;
     // Leave most of the time to the reader, however many changes arrive.
@@ -265,13 +293,13 @@ export class Store implements Sink {
     }, this.#cost * SHARE);
   }
 
-  /** Takes over all changes that have come, as one. */
+  /** Takes over all that has come, as one. */
   #flush(): void {
-    const changes = this.#queue;
-    if (changes.length === 0) return;
+    const queue = this.#queue;
+    if (queue.length === 0) return;
     this.#queue = [];
     this.#reorder();
-    const records = changes.flatMap((c) => c.hazard ?? []);
+    const records = queue.flatMap(({ hazard: h, asOf }) => (h && this.#latest.takes(h.hazard_ID, asOf) ? (overAt(h, this.api.now()) ? { ...h, status: "E" as const } : h) : []));
     const { hazards, diff } = mergeSome(this.live.peek(), records);
     const open = records.filter((h) => h.uuid === this.selected.peek() || h.uuid === this.elsewhere.peek()?.uuid).at(-1);
     batch(() => {
@@ -280,7 +308,7 @@ export class Store implements Sink {
       if (open) this.elsewhere.value = open.status === "A" ? undefined : { uuid: open.uuid, hazard: open, note: "" };
       this.#notice(diff);
     });
-    void this.#reread(new Set(changes.flatMap((c) => (c.hazard ? [] : (c.product?.hazard_ID ?? [])))));
+    this.#reread(new Set(queue.flatMap((c) => c.product ?? [])));
   }
 
   /** What counts people, or pins, changes the order and no record. */
@@ -301,15 +329,13 @@ export class Store implements Sink {
   }
 
   /** The number of products is part of a hazard, and is not in a product's change. */
-  async #reread(ids: ReadonlySet<number>): Promise<void> {
+  #reread(ids: ReadonlySet<number>): void {
     if (ids.size === 0) return;
     const counts = new Map(this.productChanges.peek());
     for (const id of ids) counts.set(id, (counts.get(id) ?? 0) + 1);
     this.productChanges.value = counts;
     if (ids.size > REREAD) return; // the next list has them
-    const read = await Promise.allSettled([...ids].map((id) => this.api.get<"/hazards/{hazard-id}">(`/hazards/${id}`)));
-    const live = this.live.peek();
-    this.live.value = mergeSome(live, read.flatMap((r) => (r.status === "fulfilled" && live.has(r.value.hazard_ID) ? r.value : []))).hazards;
+    for (const id of ids) void this.api.get<"/hazards/{hazard-id}">(`/hazards/${id}`).then((h) => this.take(h), () => {}); // the next list has it
   }
 
   #notice(diff: Diff): void {
@@ -402,17 +428,25 @@ export class Store implements Sink {
     });
   }
 
-  /** Finds the selected hazard when it is not among those shown. */
+  /** Finds the selected hazard when it is not among those shown; it is asked for until there is an answer. */
   async findSelected(): Promise<void> {
     const uuid = this.selected.peek();
     if (!uuid || this.elsewhere.peek()?.uuid === uuid) return;
-    this.elsewhere.value = { uuid, hazard: undefined, note: "" };
-    try {
-      const hazard = await this.api.get<"/hazards/{hazard-id}">(`/hazards/${uuid}`);
-      this.elsewhere.value = { uuid, hazard, note: "" };
-    } catch (error) {
-      const note = error instanceof Problem && error.status === 404 ? text.panel.unknown : text.panel.unread;
-      this.elsewhere.value = { uuid, hazard: undefined, note };
+    const found = (hazard: Hazard | undefined, note: string) => (this.elsewhere.value = { uuid, hazard, note });
+    const asking = () => this.selected.peek() === uuid && this.elsewhere.peek()?.uuid === uuid && !this.selectedHazard.peek();
+    found(undefined, "");
+    for (let failures = 0; asking(); failures++) {
+      try {
+        const hazard = await this.api.get<"/hazards/{hazard-id}">(`/hazards/${uuid}`);
+        this.#flush();
+        if (!asking()) return;
+        if (this.#latest.takes(hazard.hazard_ID, this.api.asOf(hazard))) return void found(hazard, "");
+      } catch (error) {
+        if (error instanceof LoggedOutError || !asking()) return;
+        if (error instanceof Problem && error.status === 404) return void found(undefined, text.panel.unknown);
+        found(undefined, text.panel.unread);
+      }
+      await new Promise((resolve) => setTimeout(resolve, pauseAfter(failures, Math.random())));
     }
   }
 

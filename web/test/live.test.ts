@@ -25,6 +25,7 @@ function run(script: ((path: string, options: Options) => Response | Promise<Res
   const sink: Sink = {
     all: (list: readonly Hazard[], fresh) => told.push(`all ${list.length} as of ${fresh.change}`),
     change: (c: Change) => told.push(`change ${c.change}`),
+    reset: () => told.push("reset"),
     heard: () => {},
     lost: (why) => told.push(`lost: ${why}`),
   };
@@ -78,6 +79,18 @@ describe("following the server", () => {
     expect(asked.filter((a) => a.path === "/events")).toHaveLength(1);
     expect(asked.at(-2)!.headers).toEqual({ "If-None-Match": '"8"' });
     expect(Math.max(...pauses)).toBeLessThan(1_000);
+  });
+  const gone = () => new Response("", { status: 410 });
+  test("notices without a stream that the store was set back, and takes no older answer for that", async () => {
+    const { told, asked } = await run([list(7), none, list(5), () => new Response("[]"), list(5, 3), gone]);
+    expect(told.slice(0, 3)).toEqual(["all 1 as of 7", "reset", "all 3 as of 5"]);
+    expect(asked[3]).toMatchObject({ path: "/changes?after=7&limit=1" });
+  });
+  test("asks for the stream again when all its places were taken", async () => {
+    const full = () => new Response("", { status: 429, headers: { "Retry-After": "10" } });
+    const { told, asked } = await run([list(7), full, same, same, same, stream(event(8))]);
+    expect(asked.filter((a) => a.path === "/events")).toHaveLength(2);
+    expect(told).toContain("change 8");
   });
   test("tells at once that it is lost, tries again with longer pauses, and heals", async () => {
     const { told, pauses } = await run([list(7), none, dead, dead, dead, list(8, 2)]);

@@ -8,6 +8,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,7 +22,7 @@ import (
 )
 
 func (a *Handlers) author(r *http.Request, who *auth.Caller) edit.Author {
-	return edit.Author{Caller: *who, Addr: a.ClientAddr(r).String(), Client: route.Program(r)}
+	return edit.Author{Caller: *who, Addr: a.ClientAddr(r).String(), Client: route.Program(r), Tag: a.tagged}
 }
 
 func (a *Handlers) createHazard(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
@@ -75,6 +76,9 @@ func (a *Handlers) ifMatch(r *http.Request) edit.Match {
 	return condition{a, strings.Split(strings.Join(r.Header["If-Match"], ","), ",")}
 }
 
+// tagged is the condition that a tag in a body names.
+func (a *Handlers) tagged(tag string) edit.Match { return condition{a, []string{tag}} }
+
 // condition is an If-Match.
 type condition struct {
 	a    *Handlers
@@ -127,6 +131,8 @@ func (a *Handlers) answerHazard(w http.ResponseWriter, r *http.Request, who *aut
 		return err
 	}
 	h := done.State.ExpireAt(now)
+	// Not the number of the view, which may have gone on meanwhile.
+	w.Header()["Hazardd-Change"] = []string{strconv.FormatInt(max(done.Last, done.State.Version), 10)}
 	total, err := a.ProductTotal(r.Context(), a.Live.View(now), h, who)
 	if err != nil {
 		return err

@@ -7,7 +7,6 @@ import { local } from "../time";
 import { usePage } from "../ui/context";
 import { words } from "../words";
 import { explain, reachOf } from "./inputs";
-import { take } from "./remote";
 
 type Draft = Schemas["Draft"];
 
@@ -43,7 +42,7 @@ export function Drafts() {
     try {
       if (reason === undefined) {
         const h = await store.api.write<Hazard>("POST", `/drafts/${d.id}/approve`);
-        take(page, h!);
+        store.take(h!);
       } else await store.api.write("POST", `/drafts/${d.id}/refuse`, { reason });
       setNote({ said: (reason === undefined ? words.draftApproved : words.draftRefused)({ name: d.hazard_Name }), fault: "" });
       setCount(count + 1);

@@ -29,7 +29,7 @@ import {
 } from "./draft";
 import { circle, distance, extent, formatCorner, parseCorners } from "../geometry";
 import { Changes, Clashes, Dialog, explain, Fault, Field, Required } from "./inputs";
-import { readHazard, record, take, type HazardState } from "./remote";
+import { readHazard, record, type HazardState } from "./remote";
 import type { Task } from "./state";
 import { words } from "../words";
 
@@ -118,7 +118,7 @@ export function HazardForm({ task }: { task: Extract<Task, { kind: "new" | "edit
         : await store.api.write<Hazard>("POST", "/hazards", change);
       setWaiting(undefined);
       editing.end();
-      take(page, h!);
+      store.take(h!);
       page.open(h!);
       store.say(from ? words.saved : words.created);
     } catch (error) {

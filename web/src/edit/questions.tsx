@@ -10,7 +10,7 @@ import { Badge, DrillTag, kindOf, Symbol } from "../ui/parts";
 import { clashes, faultsOf, hazardNames, productNames, type Clash, type Faults } from "./draft";
 import { distance, rounded } from "../geometry";
 import { Changes, Dialog, explain, Field } from "./inputs";
-import { readHazard, readProduct, record, take } from "./remote";
+import { readHazard, readProduct, record } from "./remote";
 import type { Question } from "./state";
 import { returning } from "./undo";
 import { words } from "../words";
@@ -79,7 +79,7 @@ function Ask({ q }: { q: Asked }) {
       else if (q.kind === "retract") h = await retract(path, read.tag);
       else if (q.kind === "remove") await store.api.write("DELETE", `/products/${q.product.product_ID}`, undefined, read.tag);
       close();
-      if (h) take(page, h);
+      if (h) store.take(h);
       store.say(words.saved);
     } catch (error) {
       if (error instanceof Problem && error.status === 412) {
@@ -167,7 +167,7 @@ function Merge({ h }: { h: Hazard }) {
     try {
       const whole = await store.api.write<Hazard>("POST", `/hazards/${h.hazard_ID}/merge`, { into });
       close();
-      take(page, whole!);
+      store.take(whole!);
       editing.merged.value = new Map(editing.merged.peek()).set(into, h);
       page.open(whole!);
       store.say(words.saved);
@@ -218,7 +218,7 @@ function Split({ q }: { q: Extract<Question, { kind: "split" }> }) {
     try {
       const own = await store.api.write<Hazard>("POST", `/hazards/${q.h.hazard_ID}/split`, { source: q.report.source, event: q.report.event });
       close();
-      take(page, own!);
+      store.take(own!);
       page.open(own!);
       store.say(words.saved);
     } catch (error) {
@@ -269,7 +269,7 @@ function Undo({ q }: { q: Extract<Question, { kind: "undo" }> }) {
       const merged = new Map(editing.merged.peek());
       for (const [into, from] of merged) if (from.hazard_ID === h.hazard_ID) merged.delete(into);
       editing.merged.value = merged;
-      take(page, back);
+      store.take(back);
       page.open(back);
       store.say(words.saved);
     } catch (error) {

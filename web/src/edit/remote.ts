@@ -2,7 +2,6 @@
 import type { FeatureCollection, Geometry } from "geojson";
 import type { Api } from "../api";
 import type { Hazard, Product } from "../model";
-import type { Page } from "../ui/context";
 import { alertSize } from "./draft";
 
 export interface Shape {
@@ -44,9 +43,4 @@ export async function readProduct(api: Api, id: number): Promise<ProductState> {
   const answer = await api.request(`/products/${id}`);
   const [product] = (await answer.json()) as Product[];
   return { product: product!, tag: answer.headers.get("ETag") ?? "" };
-}
-
-/** Shows a state that we have just written, without waiting for the stream. */
-export function take(page: Page, h: Hazard): void {
-  page.store.change({ change: -1, time: "", type: "hazard.updated", hazard: h });
 }

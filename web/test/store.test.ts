@@ -1,0 +1,163 @@
+import { describe, expect, test } from "vitest";
+import { Api } from "../src/api";
+import { freshness } from "../src/freshness";
+import type { Areas } from "../src/map/areas";
+import type { Change, Hazard } from "../src/model";
+import { Store } from "../src/store";
+import { noState } from "../src/url";
+import { hazard } from "./hazard";
+
+const END = String(Date.now() + 3_600_000);
+
+/** A page's store, and the answers that it waits for, by path. */
+export function page() {
+  const waiting: { path: string; answer: (r: Response) => void }[] = [];
+  const api = new Api("", (path) => new Promise((answer) => waiting.push({ path: String(path), answer })));
+  api.open = true;
+  const steps: (() => void)[] = [];
+  const areas = { news: { value: 0 }, unknown: () => 0, contains: () => false, touches: () => true, knownAs: () => undefined } as unknown as Areas;
+  const store = new Store(api, areas, noState, (then) => steps.push(then));
+  return {
+    store,
+    api,
+    waiting,
+    /** The pause before the next step is over. */
+    step: () => steps.splice(0).forEach((then) => then()),
+  };
+}
+
+const settled = async () => {
+  for (let i = 0; i < 8; i++) await Promise.resolve();
+};
+
+const body = (json: unknown, change: number | undefined) => new Response(JSON.stringify(json), { headers: { "Content-Type": "application/json", ...(change === undefined ? {} : { "Hazardd-Change": String(change) }) } });
+const asOf = (change: number) => freshness(new Headers({ "Hazardd-Change": String(change) }));
+const event = (change: number, h: Hazard): Change => ({ change, time: "", type: "hazard.updated", hazard: h });
+
+/** Pseudo-random numbers below n, the same for a seed (mulberry32). */
+const random = (seed: number) => (n: number) => {
+  seed = (seed + 0x6d2b79f5) | 0;
+  let t = Math.imul(seed ^ (seed >>> 15), 1 | seed);
+  t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+  return ((t ^ (t >>> 14)) >>> 0) % n;
+};
+
+describe("a record never replaces one of a later change", () => {
+  test("when a slow re-read, or the answer of a save, comes after the stream", async () => {
+    const { store, api, waiting, step } = page();
+    const one = (severity_ID: Hazard["severity_ID"]) => hazard({ severity_ID, end_Date: END });
+    store.all([one("WATCH")], asOf(5));
+    const read = api.get<"/hazards/{hazard-id}">("/hazards/1").then((h) => store.take(h));
+    const saved = api.write<Hazard>("PATCH", "/hazards/1", {}).then((h) => store.take(h!));
+    store.change(event(8, one("WARNING")));
+    step();
+    for (const w of waiting.splice(0)) if (w.path === "/hazards/1") w.answer(body(one("WATCH"), 6));
+    await Promise.all([read, saved]);
+    step();
+    expect(store.live.value.get(1)!.severity_ID).toBe("WARNING");
+  });
+
+  test("nor brings back what has ended since", async () => {
+    const { store, api, waiting, step } = page();
+    store.all([hazard({ end_Date: END })], asOf(5));
+    const read = api.get<"/hazards/{hazard-id}">("/hazards/1").then((h) => store.take(h));
+    store.change(event(8, hazard({ end_Date: END, status: "E" })));
+    step();
+    waiting.find((w) => w.path === "/hazards/1")!.answer(body(hazard({ end_Date: END }), 7));
+    await read;
+    step();
+    store.all([hazard({ end_Date: END })], asOf(7));
+    expect(store.live.value.size).toBe(0);
+  });
+
+  test("in the panel of a hazard that is over, too", async () => {
+    const { store, waiting, step } = page();
+    const uuid = hazard().uuid;
+    store.all([], asOf(5));
+    store.select(uuid);
+    void store.findSelected();
+    store.change(event(9, hazard({ status: "E", hazard_Name: "later" })));
+    step();
+    waiting.find((w) => w.path === `/hazards/${uuid}`)!.answer(body(hazard({ status: "E", hazard_Name: "earlier" }), 8));
+    await settled();
+    expect(store.selectedHazard.value?.hazard_Name).toBe("later");
+  });
+
+  test("until the server has another history, in which answers from before do not count", async () => {
+    const { store, api, waiting, step } = page();
+    store.all([hazard({ end_Date: END, hazard_Name: "void" })], asOf(500));
+    const read = api.get<"/hazards/{hazard-id}">("/hazards/1").then((h) => store.take(h));
+    store.reset();
+    store.all([hazard({ end_Date: END, hazard_Name: "true" })], asOf(300));
+    waiting.find((w) => w.path === "/hazards/1")!.answer(body(hazard({ end_Date: END, hazard_Name: "void" }), 500));
+    await read;
+    step();
+    store.change(event(301, hazard({ end_Date: END, hazard_Name: "next" })));
+    step();
+    expect(store.live.value.get(1)!.hazard_Name).toBe("next");
+  });
+
+  // The log of a server, read by every way there is, each answer as late as it likes.
+  test("in any order", async () => {
+    const hazards = 4;
+    for (let seed = 1; seed <= 100; seed++) {
+      const below = random(seed);
+      const { store, api, waiting, step } = page();
+      // states[n]: all hazards as of change n.
+      const states: ReadonlyMap<number, Hazard>[] = [new Map()];
+      const changes: Change[] = [];
+      for (let n = 1; n <= 30; n++) {
+        const id = 1 + below(hazards);
+        const h = hazard({ hazard_ID: id, end_Date: END, status: below(3) === 0 ? "E" : "A", hazard_Name: `as of ${n}`, update_Date: String(below(5)) });
+        states.push(new Map(states.at(-1)!).set(id, h));
+        changes.push(event(n, h));
+      }
+      /** As of which change each hazard is known. */
+      const known = new Map<number, number>();
+      const tell = (id: number, n: number) => known.set(id, Math.max(known.get(id) ?? 0, n));
+      let streamed = 0;
+      const answers: (() => Promise<void>)[] = [];
+      const asked = (n: number, id: number) => {
+        const record = states[n]!.get(id);
+        if (!record) return;
+        const read = (below(2) ? api.get<"/hazards/{hazard-id}">(`/hazards/${id}`) : api.write<Hazard>("PATCH", `/hazards/${id}`, {})) as Promise<Hazard>;
+        const { answer } = waiting.filter((w) => w.path === `/hazards/${id}`).at(-1)!;
+        answers.push(async () => {
+          answer(body(record, n));
+          store.take(await read);
+          tell(id, n);
+        });
+      };
+      for (let i = 0; i < 120; i++) {
+        const n = below(31);
+        switch (below(5)) {
+          case 0:
+            asked(n, 1 + below(hazards));
+            break;
+          case 1:
+            store.all([...states[n]!.values()].filter((h) => h.status === "A"), asOf(n));
+            for (let id = 1; id <= hazards; id++) tell(id, n);
+            break;
+          case 2:
+            if (streamed < changes.length) {
+              const c = changes[streamed++]!;
+              store.change(c);
+              tell(c.hazard!.hazard_ID, c.change);
+            }
+            break;
+          case 3:
+            await answers.splice(below(answers.length + 1), 1)[0]?.();
+            break;
+          default:
+            step();
+        }
+        if (below(4) > 0) continue;
+        step();
+        for (let id = 1; id <= hazards; id++) {
+          const want = states[known.get(id) ?? 0]!.get(id);
+          expect(store.live.value.get(id)?.hazard_Name, `seed ${seed}, step ${i}, hazard ${id}`).toBe(want?.status === "A" ? want.hazard_Name : undefined);
+        }
+      }
+    }
+  });
+});
