@@ -8,6 +8,7 @@ import type { Geometry } from "geojson";
 import type { Clash, Faults } from "./draft";
 import { rounded, squareKilometres } from "../geometry";
 import { byId, words } from "../words";
+import "./edit.css";
 
 export interface Attributes {
   readonly id: string;

@@ -6,7 +6,6 @@ import { changeName, Icon, IconButton, Menu } from "../ui/parts";
 import { randomUUID } from "./state";
 import { undoOf } from "./undo";
 import { text } from "../words";
-import "./edit.css";
 
 /** In the header: a new hazard, or a drill. Which of the two is decided here, and not again in the form. */
 export function New() {
