@@ -29,6 +29,7 @@ type NewHazard struct {
 	End         time.Time // from the lifetime of its type if zero
 	AutoExpire  bool      // whether it ends at End by itself
 	OrgID       int64     // the user's own if 0
+	Instruction string    // what people in the area should do
 	SncURL      string    // web page about it
 	CommentText string
 }
@@ -48,6 +49,7 @@ type hazardBody struct {
 	EndDate     string         `json:"end_Date,omitzero"`
 	AutoExpire  string         `json:"autoexpire"`
 	OrgID       int64          `json:"org_ID,omitzero"`
+	Instruction string         `json:"instruction,omitzero"`
 	SncURL      string         `json:"snc_url,omitzero"`
 	CommentText string         `json:"comment_Text,omitzero"`
 }
@@ -95,7 +97,7 @@ func (c *Client) CreateHazard(ctx context.Context, h NewHazard) (wire.Hazard, er
 	body := hazardBody{
 		UUID: h.UUID, HazardName: h.HazardName, Description: h.Description, TypeID: h.TypeID, SeverityID: h.SeverityID, CategoryID: h.CategoryID,
 		Latitude: h.Latitude, Longitude: h.Longitude, Area: jsontext.Value(h.Area), StartDate: digits(h.Start), EndDate: digits(h.End),
-		AutoExpire: "N", OrgID: h.OrgID, SncURL: h.SncURL, CommentText: h.CommentText,
+		AutoExpire: "N", OrgID: h.OrgID, Instruction: h.Instruction, SncURL: h.SncURL, CommentText: h.CommentText,
 	}
 	if h.AutoExpire {
 		body.AutoExpire = "Y"

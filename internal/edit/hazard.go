@@ -27,6 +27,7 @@ var hazardFields = []field[hazardDraft]{
 	{"uuid", create, false, to(func(d *hazardDraft) *uuid.UUID { return &d.UUID }, uuidOf)},
 	{"hazard_Name", create | patch, true, to(func(d *hazardDraft) *string { return &d.Name }, text(hazard.MaxName, false, hazard.CleanLine))},
 	{"description", create | patch, false, to(func(d *hazardDraft) *string { return &d.Description }, text(hazard.MaxDescription, true, hazard.Clean))},
+	{"instruction", create | patch, false, to(func(d *hazardDraft) *string { return &d.Instruction }, text(hazard.MaxComment, true, hazard.Clean))},
 	{"type_ID", create | patch, true, to(func(d *hazardDraft) *hazard.Type { return &d.Type },
 		oneOf(ids(hazard.Types(), func(t hazard.TypeInfo) hazard.Type { return t.ID })...))},
 	{"severity_ID", create | patch, true, to(func(d *hazardDraft) *hazard.Severity { return &d.Severity }, severity)},
@@ -112,7 +113,11 @@ func (d *hazardDraft) check(bad *hazard.InvalidError, given members) {
 }
 
 func (d *hazardDraft) checkLife(bad *hazard.InvalidError, given members) {
-	if _, ok := given["end_Date"]; !ok && d.before == nil {
+	_, ok := given["end_Date"]
+	if ok && (d.before == nil || d.End != d.before.End) {
+		d.EndGiven = true
+	}
+	if !ok && d.before == nil {
 		info, known := d.Type.Info()
 		if !known { // already reported
 			return

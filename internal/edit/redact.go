@@ -55,6 +55,7 @@ var hazardTexts = map[string]redactable[hazard.Hazard]{
 	"hazard_Name":  {func(h *hazard.Hazard) *string { return &h.Name }, hazard.RedactedText},
 	"description":  {func(h *hazard.Hazard) *string { return &h.Description }, ""},
 	"comment_Text": {func(h *hazard.Hazard) *string { return &h.Comment }, ""},
+	"instruction":  {func(h *hazard.Hazard) *string { return &h.Instruction }, ""},
 	"snc_url":      {func(h *hazard.Hazard) *string { return &h.URL }, ""},
 	"note":         {func(h *hazard.Hazard) *string { return &h.Note }, ""},
 }

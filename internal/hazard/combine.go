@@ -158,8 +158,7 @@ func ofOneSource(events []EventState) EventState {
 		head.Areas = append(head.Areas, s.Head.Areas...)
 		state.Places = append(state.Places, s.Places...)
 		state.Within = append(state.Within, s.Within...)
-		state.End = max(state.End, s.End)
-		state.Open, state.Until = state.Open || s.Open, max(state.Until, s.Over())
+		state.lastUntil(&s)
 	}
 	head.Texts = BoundTexts(head.Texts)
 	state.Within = each(state.Within)
@@ -192,7 +191,15 @@ func (state *EventState) add(s *EventState) {
 	head.Texts = BoundTexts(otherLanguages(head.Texts, s.Head.Texts))
 	head.Called = cmp.Or(head.Called, s.Head.Called)
 	head.URL = cmp.Or(head.URL, s.Head.URL)
-	state.End = max(state.End, s.End)
+	head.Instruction = cmp.Or(head.Instruction, s.Head.Instruction)
+	state.lastUntil(s)
+}
+
+// lastUntil makes the event last as long as s, if that is longer.
+func (state *EventState) lastUntil(s *EventState) {
+	if s.End > state.End {
+		state.End, state.EndGiven = s.End, s.EndGiven
+	}
 	state.Open, state.Until = state.Open || s.Open, max(state.Until, s.Over())
 }
 

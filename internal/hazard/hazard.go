@@ -50,12 +50,17 @@ type Hazard struct {
 	Updated    Instant `json:"updated"`     // update_Date; does not change at expiry
 	UpdateUser string  `json:"update_user,omitzero"`
 	Creator    string  `json:"creator,omitzero"`
-	Longitude  float64 `json:"lon"`          // degrees east, WGS84
-	Latitude   float64 `json:"lat"`          // degrees north, WGS84
-	OrgID      int64   `json:"org"`          // -1 for a source's hazard
-	AppID      int64   `json:"app"`          // 0 for a source's hazard
-	URL        string  `json:"url,omitzero"` // the source's own page; if empty, the service's page of the hazard
-	Comment    string  `json:"comment,omitzero"`
+	Longitude  float64 `json:"lon"` // degrees east, WGS84
+	Latitude   float64 `json:"lat"` // degrees north, WGS84
+	OrgID      int64   `json:"org"` // -1 for a source's hazard
+	AppID      int64   `json:"app"` // 0 for a source's hazard
+	// Instruction is what to do, in the words of an editor, or of a source that has no Texts.
+	Instruction string `json:"instruction,omitzero"`
+	// EndGiven means that a source or an editor said End. Otherwise it is only when the service takes
+	// the hazard down, or when a message runs out: nobody knows when the hazard is over.
+	EndGiven bool   `json:"end_given,omitzero"`
+	URL      string `json:"url,omitzero"` // the source's own page; if empty, the service's page of the hazard
+	Comment  string `json:"comment,omitzero"`
 
 	// Texts are the authorities' texts in each of their languages, the main text of each language
 	// first. There are at most MaxTexts of together MaxTextBytes. They are immutable.
@@ -194,5 +199,6 @@ func equalScalars(a, b *Hazard) bool {
 		a.Severity == b.Severity && a.Category == b.Category && a.Status == b.Status && a.AutoExpire == b.AutoExpire &&
 		a.Start == b.Start && a.End == b.End && a.Created == b.Created && a.Creator == b.Creator &&
 		a.Longitude == b.Longitude && a.Latitude == b.Latitude && a.OrgID == b.OrgID && a.AppID == b.AppID &&
-		a.URL == b.URL && a.Comment == b.Comment && a.Source == b.Source && a.Reason == b.Reason && a.Successor == b.Successor && a.Note == b.Note && a.Pinned == b.Pinned
+		a.URL == b.URL && a.Comment == b.Comment && a.Source == b.Source && a.Reason == b.Reason && a.Successor == b.Successor && a.Note == b.Note && a.Pinned == b.Pinned &&
+		a.Instruction == b.Instruction && a.EndGiven == b.EndGiven
 }

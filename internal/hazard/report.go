@@ -40,6 +40,11 @@ type Report struct {
 	Start       Instant  `json:"start"`
 	// End is when the event ends according to the source; nil if the source does not say.
 	End *Instant `json:"end,omitzero"`
+	// EndGuessed means that the source does not say when the event ends: End is only when its message
+	// runs out, or until when its data reach.
+	EndGuessed bool `json:"end_guessed,omitzero"`
+	// Instruction is what to do, in the source's words, if the report has no Texts that say it.
+	Instruction string `json:"instruction,omitzero"`
 	// Life is how long the event lasts after Renewed, or after Start without it, if End is nil. 0
 	// means the life of its type.
 	LifeMS  int64    `json:"life,omitzero"`
@@ -124,7 +129,7 @@ const NoteBegins = "\n\nNote: "
 // Prose returns the strings of the report that are only for people. They are never used to find,
 // compare or decide anything.
 func (r *Report) Prose() []*string {
-	all := []*string{&r.Name, &r.Description, &r.Comment}
+	all := []*string{&r.Name, &r.Description, &r.Comment, &r.Instruction}
 	for i := range r.Notes {
 		all = append(all, &r.Notes[i])
 	}
@@ -244,9 +249,11 @@ type EventState struct {
 	Head Report
 	// End is when the event ends. If Ended is not empty, the event ended at EndedAt for that
 	// reason.
-	End     Instant
-	Ended   EndReason
-	EndedAt Instant
+	End Instant
+	// EndGiven means that the source said End.
+	EndGiven bool
+	Ended    EndReason
+	EndedAt  Instant
 	// Owned holds the parts that still cover a place, or did when a list dropped them; later parts
 	// have replaced the others.
 	Owned map[string]bool
@@ -339,14 +346,16 @@ func Derive(parts []Report, now Instant) EventState {
 		}
 	}
 	p := &parts[loudest]
-	head.Severity, head.Level, head.Type, head.Name, head.Description = p.Severity, p.Level, p.Type, p.Name, p.Description
+	head.Severity, head.Level, head.Type, head.Name, head.Description, head.Instruction = p.Severity, p.Level, p.Type, p.Name, p.Description, p.Instruction
 	var until Instant
 	head.Texts, until = addTexts(nil, p.Texts, spoken, true)
 	state.Next = min(state.Next, until)
 	state.End, state.Until = parts[counted[0]].endAt(), last
 	for _, i := range counted {
 		p := parts[i]
-		state.End = max(state.End, p.endAt())
+		if at := p.endAt(); at >= state.End {
+			state.End, state.EndGiven = at, p.End != nil && !p.EndGuessed || p.Ended != "" && p.Ended != EndExpired
+		}
 		state.Open = state.Open || !over && p.Ended == "" && (p.Open || p.Listed != nil)
 		head.Areas = append(head.Areas, p.Areas...)
 		head.Notes = addNotes(head.Notes, p.Notes)

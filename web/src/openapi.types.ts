@@ -591,6 +591,27 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/hazards/active/summary": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * The active hazards in short
+         * @description The active hazards without their descriptions, the most important first: what a list for people shows. The headline is in the best of the languages that the service
+         *     has words in, the name in the best of its authority's. An absent `limit` means all.
+         */
+        readonly get: operations["listActiveSummary"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/hazards/active/category/{category-id}": {
         readonly parameters: {
             readonly query?: never;
@@ -1157,6 +1178,30 @@ export interface paths {
          *     With `at`, the area of that moment with the assets of today. Nobody but members of an organization sees its assets, and no cache may keep the answer.
          */
         readonly get: operations["listHazardAssets"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/hazards/{hazard-id}/headline": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The hazard's number, or its uuid. */
+                readonly "hazard-id": components["parameters"]["hazard-id"];
+            };
+            readonly cookie?: never;
+        };
+        /**
+         * What it is, how bad, where, until when, and what to do
+         * @description The hazard in a sentence or two, in the best of the languages that the service has words in. It says what the sources and editors have said, and what decides but is
+         *     not known. With `at`, what was known then, as it was said then.
+         */
+        readonly get: operations["getHeadline"];
         readonly put?: never;
         readonly post?: never;
         readonly delete?: never;
@@ -4433,6 +4478,8 @@ export interface components {
             readonly org_ID?: number;
             /** @description A page for people; an absolute http or https address. */
             readonly snc_url?: string;
+            /** @description What people in the area should do. Headlines, pages, messages and CAP say it. */
+            readonly instruction?: string;
             /**
              * @description What is said in each language, with what the base record has no place for: an instruction, what to do, a contact. The first, or the one that is marked own, is in
              *     the language of hazard_Name and description; the others need a name or a headline.
@@ -4472,6 +4519,8 @@ export interface components {
             readonly area?: components["schemas"]["Geometry"] | null;
             /** @description An absolute http or https address. */
             readonly snc_url?: string | null;
+            /** @description What people in the area should do. */
+            readonly instruction?: string | null;
             /** @description All texts anew; null takes them away. Only of hazards that no source reports. */
             readonly texts?: readonly components["schemas"]["WrittenText"][] | null;
             /** @description `Y`: before all others where hazards are ordered by importance. It is in the history, not in the record. */
@@ -4609,7 +4658,7 @@ export interface components {
          */
         readonly HazardRedaction: {
             /** @description `note` is the reason of a retraction. */
-            readonly fields: readonly ("hazard_Name" | "description" | "comment_Text" | "snc_url" | "note")[];
+            readonly fields: readonly ("hazard_Name" | "description" | "comment_Text" | "instruction" | "snc_url" | "note")[];
             /** @description Why it is removed. It is shown in the history. */
             readonly reason: string;
         };
@@ -5540,6 +5589,55 @@ export interface components {
             readonly source: string;
             /** @description When this service first read this value. Absent: in what a single source reports. */
             readonly time?: components["schemas"]["Instant"];
+        };
+        readonly Headline: {
+            /** @description One or two sentences: what, how bad, where, until when; then how many people, or what decides but is not known. At most 190 characters as a rule. */
+            readonly headline: string;
+            /** @description What it is. */
+            readonly what: string;
+            /** @description The numbers, also in the units of the source. "Not known" is said. */
+            readonly how_bad: string;
+            /** @description Where it is. */
+            readonly where: string;
+            /** @description Until when; whether nobody has given an end. Empty: it is a moment, such as an earthquake. */
+            readonly until: string;
+            /** @description What to do, in the words of its source or editor, shortened. Empty: nobody says. */
+            readonly instruction: string;
+            /** @description Of all this but names and the instruction, as a tag of BCP 47. */
+            readonly language: string;
+        };
+        readonly Summary: {
+            readonly hazard_ID: number;
+            /** Format: uuid */
+            readonly uuid: string;
+            /** @description As of `GET /hazards/{hazard-id}/headline`. */
+            readonly headline: string;
+            /** @description Its hazard_Name. */
+            readonly name: string;
+            readonly type: components["schemas"]["TypeId"];
+            readonly severity: components["schemas"]["SeverityId"];
+            readonly category: components["schemas"]["CategoryId"];
+            readonly lat: number;
+            readonly lon: number;
+            /** @description Around its area, or around where it possibly is where `place_kind` is `region` or `country`; else its point. */
+            readonly bbox: components["schemas"]["Bbox"];
+            readonly place_kind: components["schemas"]["PlaceCertainty"];
+            /** Format: date-time */
+            readonly starts: string;
+            /**
+             * Format: date-time
+             * @description The end that a source or an editor gave. null: nobody gave one; end_Date of the record is then only when the service takes it down.
+             */
+            readonly ends: string | null;
+            /**
+             * Format: date-time
+             * @description Its update_Date.
+             */
+            readonly updated: string;
+            /** @description See docs/importance.md. null: it is over. */
+            readonly importance: number | null;
+            /** @description Who live in the area. null: not known. */
+            readonly people: number | null;
         };
         readonly Importance: {
             /** @description See docs/importance.md. null: it is over. */
@@ -9495,6 +9593,56 @@ export interface operations {
             readonly 503: components["responses"]["Unavailable"];
         };
     };
+    readonly listActiveSummary: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description The languages that you wish (RFC 5646), the first before the others; it goes before `Accept-Language`. Where an authority gives its warning in one of
+                 *     them, `hazard_Name` and `description` are its own words in that language, and `Content-Language` names it. Else the record reads as it does without. Nothing
+                 *     is translated.
+                 * @example fr-CA,fr
+                 */
+                readonly lang?: components["parameters"]["Lang"];
+            };
+            readonly header?: {
+                /**
+                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
+                 * @example "3f7a1c0b9e2d4c58"
+                 */
+                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The hazards in short. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly "Hazardd-Change": components["headers"]["Hazardd-ChangeMaybe"];
+                    readonly "Hazardd-Sources": components["headers"]["Hazardd-Sources"];
+                    readonly "Hazardd-Coverage": components["headers"]["Hazardd-Coverage"];
+                    readonly "Hazardd-View-Age": components["headers"]["Hazardd-View-Age"];
+                    readonly Link: components["headers"]["Link"];
+                    readonly "Content-Language": components["headers"]["Content-Language"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["Summary"][];
+                };
+            };
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["InvalidToken"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
     readonly listActiveHazardsOfCategory: {
         readonly parameters: {
             readonly query?: {
@@ -10747,6 +10895,61 @@ export interface operations {
                     readonly "application/json": components["schemas"]["ReachedAssets"];
                     readonly "application/geo+json": components["schemas"]["AssetCollection"];
                     readonly "text/csv": string;
+                };
+            };
+            readonly 304: components["responses"]["NotModified"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 403: components["responses"]["InvalidToken"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly getHeadline: {
+        readonly parameters: {
+            readonly query?: {
+                /**
+                 * @description A moment that is past (RFC 3339). The answer is what you would have been answered then: what had been written, with the ends that had come.
+                 *     Write the zone as `Z`, or its plus as `%2B`.
+                 * @example 2026-11-21T06:00:00Z
+                 */
+                readonly at?: components["parameters"]["At"];
+                /**
+                 * @description The languages that you wish (RFC 5646), the first before the others; it goes before `Accept-Language`. Where an authority gives its warning in one of
+                 *     them, `hazard_Name` and `description` are its own words in that language, and `Content-Language` names it. Else the record reads as it does without. Nothing
+                 *     is translated.
+                 * @example fr-CA,fr
+                 */
+                readonly lang?: components["parameters"]["Lang"];
+            };
+            readonly header?: {
+                /**
+                 * @description The `ETag` of the answer that you have. If it is still good, the answer is 304.
+                 * @example "3f7a1c0b9e2d4c58"
+                 */
+                readonly "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            readonly path: {
+                /** @description The hazard's number, or its uuid. */
+                readonly "hazard-id": components["parameters"]["hazard-id"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The headline. */
+            readonly 200: {
+                headers: {
+                    readonly ETag: components["headers"]["ETag"];
+                    readonly "Cache-Control": components["headers"]["Cache-Control"];
+                    readonly Vary: components["headers"]["Vary"];
+                    readonly "Hazardd-Change": components["headers"]["Hazardd-ChangeMaybe"];
+                    readonly "Content-Language": components["headers"]["Content-Language"];
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Headline"];
                 };
             };
             readonly 304: components["responses"]["NotModified"];

@@ -40,6 +40,7 @@ func (w *writer) hazardOf(newUUID uuid.UUID, before *hazard.Hazard, state *hazar
 	holdPoint(head, at.areas)
 	set("hazard_Name", func() { h.Name = hazard.CleanLine(head.Name) })
 	set("description", func() { h.Description = described(head) })
+	set("instruction", func() { h.Instruction = hazard.Clean(head.Instruction) })
 	h.Texts = textsOf(h, head)
 	set("type_ID", func() { h.Type = head.Type })
 	set("category_ID", func() { h.Category = category(before, head) })
@@ -68,13 +69,13 @@ func (w *writer) hazardOf(newUUID uuid.UUID, before *hazard.Hazard, state *hazar
 		end(h, state.Ended, at)
 		return h, w.succeed(h, head)
 	}
-	set("end_Date", func() { h.End = state.End })
+	set("end_Date", func() { h.End, h.EndGiven = state.End, state.EndGiven })
 	if h.EditedField("end_Date") {
 		h.Start = min(h.Start, h.End)
 	}
 	if h.End < h.Start { // some sources say so; the type's life is the best guess, and the report keeps their words
 		info, _ := h.Type.Info()
-		h.End = h.Start.Add(info.Life)
+		h.End, h.EndGiven = h.Start.Add(info.Life), false
 	}
 	if h.AutoExpire && h.End <= w.now {
 		h.Status, h.Reason = hazard.Expired, hazard.EndExpired

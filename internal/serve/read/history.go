@@ -247,7 +247,7 @@ func (h *History) Add(c *hazard.Change) []wire.FieldChange {
 // besideRecord returns the changeable data of a hazard outside its record: areas, measurements,
 // shapes and people.
 func besideRecord(h *hazard.Hazard) []wire.FieldChange {
-	fields := []wire.FieldChange{{Field: "area"}, {Field: "measurements"}, {Field: "shapes"}, {Field: "people"}, {Field: "pinned"}, {Field: "place_kind"}, {Field: "place_known_as"}}
+	fields := []wire.FieldChange{{Field: "area"}, {Field: "measurements"}, {Field: "shapes"}, {Field: "people"}, {Field: "pinned"}, {Field: "place_kind"}, {Field: "place_known_as"}, {Field: "instruction"}}
 	var people *int64 // nil if unknown or not counted yet
 	if e := h.Exposed(); e != nil && e.People != nil {
 		people = &e.People.People
@@ -256,7 +256,7 @@ func besideRecord(h *hazard.Hazard) []wire.FieldChange {
 	if h.Pinned {
 		pinned = new("Y")
 	}
-	for i, value := range []any{h.Areas, measurementsOf(h.Measurements), h.Shapes, people, pinned, h.Place(), h.PlaceKnownAs} {
+	for i, value := range []any{h.Areas, measurementsOf(h.Measurements), h.Shapes, people, pinned, h.Place(), h.PlaceKnownAs, h.Instruction} {
 		text, err := json.Marshal(value)
 		if err != nil {
 			panic(err) // numbers and valid text always encode

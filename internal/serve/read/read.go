@@ -13,6 +13,7 @@ import (
 	"github.com/hazardd/hazardd/internal/atlas/basemap"
 	"github.com/hazardd/hazardd/internal/atlas/population"
 	"github.com/hazardd/hazardd/internal/format"
+	"github.com/hazardd/hazardd/internal/format/headline"
 	"github.com/hazardd/hazardd/internal/geo/lru"
 	"github.com/hazardd/hazardd/internal/ingest/coverage"
 	"github.com/hazardd/hazardd/internal/ingest/enrich/picture"
@@ -39,6 +40,9 @@ type Hazards struct {
 	Coverage *coverage.Map
 	Readings func() coverage.Readings
 
+	// Headlines says hazards in a sentence. NewHazards sets it.
+	Headlines *headline.Maker
+
 	forms   *format.Cache
 	regions *lru.Cache[string, *coverage.Region] // regions recently used in lists
 	readers encoded.Readers
@@ -46,6 +50,7 @@ type Hazards struct {
 
 // NewHazards completes h, of which all exported fields are set.
 func NewHazards(h *Hazards) *Hazards {
+	h.Headlines = headline.NewMaker(h.Store.Hazards)
 	h.forms, h.regions = format.NewCache(maxForms), lru.New[string, *coverage.Region](maxRegions)
 	return h
 }
@@ -79,6 +84,7 @@ func (a *Lists) Routes() {
 	a.Readable("GET /measurements", a.fixed("measurements"))
 	a.Readable("GET /hazards/active/areas", a.activeAreas)
 	a.Readable("GET /hazards/active/order", a.activeOrder)
+	a.Readable("GET /hazards/active/summary", a.summary)
 	a.Readable("GET /hazards/{hazard}", a.Hazard)
 	a.Readable("GET /hazards", a.search)
 	a.Readable("GET /hazards/count", a.count)
@@ -112,6 +118,7 @@ func (a *Details) Routes() {
 	a.Readable("GET /hazards/{hazard}/measurements", a.Holds(route.CostOfObject, a.measurements))
 	a.Readable("GET /hazards/{hazard}/shapes", a.Holds(route.CostOfShapes, a.shapes))
 	a.Readable("GET /hazards/{hazard}/exposure", a.Holds(route.CostOfObject, a.exposure))
+	a.Readable("GET /hazards/{hazard}/headline", a.Holds(route.CostOfObject, a.headline))
 	a.Readable("GET /hazards/{hazard}/importance", a.Holds(route.CostOfObject, a.importance))
 	a.Readable("GET /hazards/{hazard}/reports", a.Holds(route.CostOfObject, a.reports))
 	a.Readable("GET /hazards/{hazard}/texts", a.texts)

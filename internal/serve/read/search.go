@@ -115,13 +115,10 @@ func (a *Lists) searchActive(w http.ResponseWriter, r *http.Request, who *auth.C
 	}
 	return a.Hold(w, r, who, costOfSearch(&q, form), func(w http.ResponseWriter) error {
 		var f *Found
-		if q.At != nil || q.Cursor != "" {
-			f, err = a.SearchStore(r.Context(), q, who, now)
-		} else {
+		if q.At == nil && q.Cursor == "" {
 			a.setViewAge(w, now)
-			f, err = a.searchView(r.Context(), q, who, v, now)
 		}
-		if err != nil {
+		if f, err = a.foundActive(r.Context(), q, who, v, now); err != nil {
 			return err
 		}
 		a.SetCoverage(w, &q)

@@ -1,0 +1,70 @@
+package serve_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// said is the answer of GET /hazards/{hazard-id}/headline.
+type said struct {
+	Headline, What, Where, Until, Instruction, Language string
+	HowBad                                              string `json:"how_bad"`
+}
+
+func TestAHeadlineSaysWhatAnEditorWrote(t *testing.T) {
+	s := start(t)
+	h := s.hazard("red", "hazard_Name", "Flood - Elbe at Lauenburg", "type_ID", "FLOOD", "severity_ID", "WARNING", "latitude", 53.373, "longitude", 10.56,
+		"description", "Water level 9.40 m, rising 8 cm an hour.", "instruction", "Move cars from the lower town before 16:00.")
+	var got said
+	a := s.do("reader", http.MethodGet, "/hazards/"+h.UUID+"/headline", nil)
+	a.JSON(t, &got)
+	if got.Instruction != "Move cars from the lower town before 16:00." || got.Language != "en" || !strings.Contains(got.Headline, "Lauenburg") || a.Header.Get("Content-Language") != "en" {
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
+	s.do("red", http.MethodPatch, "/hazards/"+h.UUID, map[string]string{"instruction": "Stay away from the dike."})
+	s.do("reader", http.MethodGet, "/hazards/"+h.UUID+"/headline?lang=fr", nil).JSON(t, &got)
+	if got.Instruction != "Stay away from the dike." || got.Language != "fr" {
+		t.Errorf("after a change: %+v", got)
+	}
+	if a := s.do("reader", http.MethodGet, "/hazards/"+h.UUID+"/changes", nil); !strings.Contains(string(a.Body), `{"field":"instruction","from":"Move cars from the lower town before 16:00.","to":"Stay away from the dike."}`) {
+		t.Errorf("history: %s", a.Body)
+	}
+}
+
+func TestTheSummaryListsTheMostImportantFirst(t *testing.T) {
+	s := start(t)
+	s.hazard("red", "hazard_Name", "Little", "severity_ID", "INFORMATION")
+	s.hazard("red", "hazard_Name", "Great", "severity_ID", "WARNING", "type_ID", "TSUNAMI")
+	type summary struct {
+		Name, Headline, Severity, Starts string
+		Ends                             *string
+		BBox                             [4]float64
+		Importance                       *int
+	}
+	names := func(query string) string {
+		t.Helper()
+		var list []summary
+		s.do("reader", http.MethodGet, "/hazards/active/summary"+query, nil).JSON(t, &list)
+		var all []string
+		for _, h := range list {
+			all = append(all, h.Name)
+			if h.Headline == "" || h.Importance == nil || h.Ends != nil || !strings.HasSuffix(h.Starts, "Z") {
+				t.Errorf("%+v", h)
+			}
+		}
+		return strings.Join(all, " ")
+	}
+	for query, want := range map[string]string{"": "Great Little", "?lang=fr": "Great Little", "?severity=INFORMATION": "Little", "?sort=hazard_ID": "Little Great", "?limit=1": "Great", "?status=E": ""} {
+		if got := names(query); got != want {
+			t.Errorf("%q: %q, want %q", query, got, want)
+		}
+	}
+	a := s.do("reader", http.MethodGet, "/hazards/active/summary", nil)
+	if b := s.do("reader", http.MethodGet, "/hazards/active/summary", nil, "If-None-Match", a.Header.Get("ETag")); a.Header.Get("ETag") == "" || b.Status != http.StatusNotModified {
+		t.Errorf("with its tag %s: %d", a.Header.Get("ETag"), b.Status)
+	}
+	if a := s.do("reader", http.MethodGet, "/hazards/active/summary?f=csv", nil); a.Status != http.StatusBadRequest {
+		t.Errorf("as a table: %d", a.Status)
+	}
+}
