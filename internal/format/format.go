@@ -142,6 +142,8 @@ type Link struct {
 	Rel   string `json:"rel"`
 	Type  string `json:"type,omitzero"`
 	Title string `json:"title,omitzero"`
+	// Templated says that Href has variables in braces.
+	Templated bool `json:"templated,omitzero"`
 }
 
 // Writer writes a document.

@@ -184,6 +184,7 @@ func newRouter(c Config) *route.Router {
 		admin.NewOperations(router, c.Ready, c.SecurityContact),
 		gis.NewOGC(hazards),
 		&gis.ArcGIS{Hazards: hazards},
+		gis.NewVectorTiles(hazards),
 		&gis.Tiles{Router: router, Streets: c.Streets},
 		pages,
 		browser.NewLogin(pages, c.ProviderTitle),

@@ -101,11 +101,16 @@ var filters = []parameter{
 	{"q", (*parser).text},
 }
 
-// pages are the other parameters of a Query.
-var pages = []parameter{
+// conditions are the other parameters of a Query that say what it finds.
+var conditions = []parameter{
 	{"filter", func(*parser, string) {}}, // with filter-lang and filter-crs
 	{"filter-lang", func(*parser, string) {}},
 	{"filter-crs", func(*parser, string) {}},
+	{"at", func(p *parser, v string) { p.At = p.moment("at", v) }},
+}
+
+// pages are the parameters of a Query that say in what order and parts it is answered.
+var pages = []parameter{
 	{"sort", func(p *parser, v string) {
 		sort, ok := parseSort(v)
 		if !ok {
@@ -127,7 +132,6 @@ var pages = []parameter{
 			p.fault("cursor", "is empty; the first page has none")
 		}
 	}},
-	{"at", func(p *parser, v string) { p.At = p.moment("at", v) }},
 }
 
 // ParseFilter parses the parameters of a Filter. It ignores names in also; every other name is a
@@ -145,7 +149,12 @@ func Parse(values url.Values, also ...string) (Query, Faults) {
 
 // ParseOn does the same as Parse with other fields in filters.
 func ParseOn(fields []Field, values url.Values, also ...string) (Query, Faults) {
-	return parse(values, slices.Concat(filters, pages), also, fields)
+	return parse(values, slices.Concat(filters, conditions, pages), also, fields)
+}
+
+// ParseSet does the same as Parse for an answer that has neither order nor pages.
+func ParseSet(values url.Values, also ...string) (Query, Faults) {
+	return parse(values, slices.Concat(filters, conditions), also, Fields())
 }
 
 type parser struct {

@@ -1,5 +1,5 @@
-// Package gis serves hazards to programs for maps: OGC API – Features, ArcGIS, and the tiles of the
-// operator's basemap. The documents of the two interfaces are in the packages ogc and arcgis.
+// Package gis serves hazards to programs for maps: OGC API – Features and Tiles, ArcGIS, vector tiles,
+// and the tiles of the operator's basemap. The documents of the two interfaces are in the packages ogc and arcgis.
 package gis
 
 import (

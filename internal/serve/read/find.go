@@ -79,9 +79,9 @@ func (a *Hazards) FindProduct(r *http.Request, who *auth.Caller) (*hazard.Produc
 	return a.Store.Hazards.Product(r.Context(), ref.ID, who.Orgs)
 }
 
-// isPast refuses a moment in the future. For a moment that has only just passed, it waits for the
+// IsPast refuses a moment in the future. For a moment that has only just passed, it waits for the
 // changes of that moment.
-func (a *Hazards) isPast(ctx context.Context, at *hazard.Instant) error {
+func (a *Hazards) IsPast(ctx context.Context, at *hazard.Instant) error {
 	if at == nil {
 		return nil
 	}
@@ -179,7 +179,7 @@ func (a *Hazards) readAt(r *http.Request, known ...string) (values url.Values, a
 	if !ok {
 		return nil, nil, route.BadParameter("at", "%.60q is not %s", values.Get("at"), query.MomentForm)
 	}
-	return values, &moment, a.isPast(r.Context(), &moment)
+	return values, &moment, a.IsPast(r.Context(), &moment)
 }
 
 // answerAt writes a JSON answer as of an earlier moment.

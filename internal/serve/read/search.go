@@ -149,7 +149,7 @@ func (a *Lists) searchQuery(r *http.Request) (query.Query, format.Format, error)
 	if faults != nil {
 		return q, format.JSON, faults
 	}
-	if err := errors.Join(a.isPast(r.Context(), q.At), a.KnowSources(r.Context(), q.Sources)); err != nil {
+	if err := errors.Join(a.IsPast(r.Context(), q.At), a.KnowSources(r.Context(), q.Sources)); err != nil {
 		return q, format.JSON, err
 	}
 	if values.Get("f") == networkLink {

@@ -58,6 +58,7 @@ func Definition(base string) any {
 		"/api":         get("definition", "This document", []any{f}, object{"description": "OpenAPI 3.0", "content": object{OpenAPI: object{"schema": object{"type": "object"}}}}),
 		"/collections": get("collections", "All collections", []any{f}, answer("The collections", JSON, "page")),
 	}
+	maps.Copy(paths, tilePaths(get))
 	// Each collection has its own path, because clients such as GDAL look for the parameters of the
 	// path that they read.
 	for _, s := range Sets() {
@@ -112,10 +113,14 @@ func Definition(base string) any {
 				"q":           one("q", "Words in name and description.", text),
 				"filter":      one("filter", "A condition on the properties that queryables lists, in CQL2.", text),
 				// The last name is from a draft: if it is there, GDAL leaves filters to the server.
-				"filter-lang": one("filter-lang", "The language of the filter.", object{"type": "string", "enum": []string{query.CQL2Text, query.CQL2JSON, query.CQLText}, "default": query.CQL2Text}),
-				"filter-crs":  one("filter-crs", "The reference system of positions in the filter.", object{"type": "string", "format": "uri", "enum": []string{crs84}, "default": crs84}),
-				"cursor":      one("cursor", "Where the page begins: as the link to it says.", text),
-				"f":           one("f", "The form of the answer; without it, what Accept asks for.", enum([]string{"json", "html"})),
+				"filter-lang":     one("filter-lang", "The language of the filter.", object{"type": "string", "enum": []string{query.CQL2Text, query.CQL2JSON, query.CQLText}, "default": query.CQL2Text}),
+				"filter-crs":      one("filter-crs", "The reference system of positions in the filter.", object{"type": "string", "format": "uri", "enum": []string{crs84}, "default": crs84}),
+				"cursor":          one("cursor", "Where the page begins: as the link to it says.", text),
+				"tileMatrixSetId": object{"name": "tileMatrixSetId", "in": "path", "required": true, "schema": enum([]string{WebMercatorQuad})},
+				"tileMatrix":      object{"name": "tileMatrix", "in": "path", "required": true, "description": "The zoom.", "schema": enum(zooms())},
+				"tileRow":         object{"name": "tileRow", "in": "path", "required": true, "description": "The row, from the north.", "schema": object{"type": "integer", "minimum": 0}},
+				"tileCol":         object{"name": "tileCol", "in": "path", "required": true, "description": "The column, from the west.", "schema": object{"type": "integer", "minimum": 0}},
+				"f":               one("f", "The form of the answer; without it, what Accept asks for.", enum([]string{"json", "html"})),
 			},
 			"responses": object{
 				"bad":     problem("A parameter is wrong or not known: errors name each."),

@@ -1,5 +1,5 @@
 // Package ogc provides the documents of OGC API – Features – Part 1: Core (OGC 17-069r4) and Part
-// 3: Filtering (OGC 19-079r2): the landing page, the conformance declaration, the collections, the
+// 3: Filtering (OGC 19-079r2), and of OGC API – Tiles – Part 1: Core (OGC 20-057): the landing page, the conformance declaration, the collections, the
 // queryables of filters, and the API definition in OpenAPI 3.0. The items themselves are GeoJSON,
 // which package format writes.
 //
@@ -93,6 +93,8 @@ func Landing(base, form string) Page {
 			link(base+"/docs", "service-doc", HTML, "The documentation of the whole service"),
 			link(root+"/conformance", "conformance", JSON, "What this API conforms to"),
 			link(root+"/collections", "data", JSON, "The collections"),
+			link(root+"/tiles?f=json", relVector, JSON, "The surface of danger, as vector tiles"),
+			link(root+"/tileMatrixSets?f=json", relSchemes, JSON, "The grids of the tiles"),
 			link(base+"/", "related", HTML, "The map")),
 	}
 }
@@ -106,6 +108,8 @@ func Conforms() Conformance {
 	}{
 		{"http://www.opengis.net/spec/ogcapi-features-1/1.0/conf/", []string{"core", "oas30", "html", "geojson"}},
 		{"http://www.opengis.net/spec/ogcapi-features-3/1.0/conf/", []string{"queryables", "queryables-query-parameters", "filter", "features-filter"}},
+		{"http://www.opengis.net/spec/ogcapi-tiles-1/1.0/conf/", []string{"core", "tileset", "tilesets-list", "dataset-tilesets", "oas30", "mvt"}},
+		{"http://www.opengis.net/spec/tms/2.0/conf/", []string{"tilematrixset", "tilematrixsetlimits", "json-tilematrixset", "json-tilematrixsetlimits", "tilesetmetadata", "json-tilesetmetadata"}},
 		{"http://www.opengis.net/spec/cql2/1.0/conf/", []string{"cql2-text", "cql2-json", "basic-cql2", "advanced-comparison-operators", "case-insensitive-comparison",
 			"basic-spatial-functions", "basic-spatial-functions-plus", "temporal-functions"}},
 	} {

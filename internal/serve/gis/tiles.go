@@ -1,0 +1,307 @@
+package gis
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"maps"
+	"net/http"
+	"net/url"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/singleflight"
+
+	"github.com/hazardd/hazardd/internal/auth"
+	"github.com/hazardd/hazardd/internal/format/vectortile"
+	"github.com/hazardd/hazardd/internal/geo"
+	"github.com/hazardd/hazardd/internal/geo/lru"
+	"github.com/hazardd/hazardd/internal/hazard"
+	"github.com/hazardd/hazardd/internal/hazard/query"
+	"github.com/hazardd/hazardd/internal/serve/encoded"
+	"github.com/hazardd/hazardd/internal/serve/gis/ogc"
+	"github.com/hazardd/hazardd/internal/serve/read"
+	"github.com/hazardd/hazardd/internal/serve/route"
+	"github.com/hazardd/hazardd/internal/store/view"
+)
+
+// Bytes of what is kept.
+const (
+	maxTiles    = 32 << 20
+	maxSurfaces = 8 << 20 // of filters and of earlier moments
+	sizeOfItem  = 16      // of a surface that shares its hazards with another
+)
+
+// noHazardTile is the answer for an address that no tile has.
+var noHazardTile = &route.Problem{Status: http.StatusNotFound, Detail: fmt.Sprintf("no such tile; /tiles.json says where they are, at zooms 0 to %d", vectortile.MaxZoom)}
+
+// VectorTiles serves the active hazards as vector tiles: the surface of danger, areas and points.
+type VectorTiles struct {
+	*read.Hazards
+	drawer  *vectortile.Drawer
+	bodies  *lru.Cache[tileKey, *encoded.Body]
+	making  singleflight.Group
+	pencils chan struct{} // holds a token for each tile that is being drawn
+	empty   *encoded.Body
+
+	mu       sync.Mutex // guards the following, and lets one request make the surface of a view
+	view     *view.View
+	all      *vectortile.Surface                     // of all hazards of view
+	surfaces *lru.Cache[string, *vectortile.Surface] // by what narrows them
+}
+
+// tileKey identifies a tile by what it shows. So a change elsewhere makes no tile anew.
+type tileKey struct {
+	at  vectortile.ID
+	sum uint64
+}
+
+// NewVectorTiles returns the handlers of vector tiles.
+func NewVectorTiles(h *read.Hazards) *VectorTiles {
+	return &VectorTiles{Hazards: h, drawer: vectortile.New(storedShapes{h}), bodies: lru.New[tileKey, *encoded.Body](maxTiles), pencils: make(chan struct{}, runtime.GOMAXPROCS(0)),
+		empty: encoded.NewBody(nil, false), surfaces: lru.New[string, *vectortile.Surface](maxSurfaces)}
+}
+
+// storedShapes reads geometries from the store.
+type storedShapes struct{ *read.Hazards }
+
+// Shapes returns the geometries of refs, in order, without damaged ones.
+func (s storedShapes) Shapes(ctx context.Context, refs []hazard.AreaRef) ([]geo.Shape, error) {
+	return s.Store.Hazards.Shapes(ctx, refs)
+}
+
+// Routes adds the tiles, by themselves and as OGC API – Tiles.
+func (a *VectorTiles) Routes() {
+	a.Readable("GET /tiles.json", a.tileJSON)
+	a.Readable("GET /tiles/{z}/{x}/{tile}", a.tile)
+	a.Readable("GET /ogc/tiles", a.tileDocument(func(base string) any { return ogc.Tilesets(base) }))
+	a.Readable("GET /ogc/tiles/{tileset}", a.tileDocument(func(base string) any { return ogc.TilesetOf(base) }))
+	a.Readable("GET /ogc/tiles/{tileset}/{z}/{y}/{x}", a.ogcTile)
+	a.Readable("GET /ogc/tileMatrixSets", a.tileDocument(func(base string) any { return ogc.TileMatrixSets(base) }))
+	a.Readable("GET /ogc/tileMatrixSets/{tileset}", a.tileDocument(func(string) any { return ogc.Quad() }))
+}
+
+// wanted parses which hazards a tile is to show. also are other parameters that are known.
+func (a *VectorTiles) wanted(r *http.Request, also ...string) (q query.Query, values url.Values, err error) {
+	if values, err = route.OptionalValues(r); err != nil {
+		return q, nil, err
+	}
+	q, faults := query.ParseSet(values, append(also, route.LangParameter)...)
+	if faults != nil {
+		return q, nil, faults
+	}
+	if err := a.IsPast(r.Context(), q.At); err != nil {
+		return q, nil, err
+	}
+	return q, values, a.KnowSources(r.Context(), q.Sources)
+}
+
+// tileJSON describes the tiles as TileJSON 3.0.0.
+func (a *VectorTiles) tileJSON(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
+	_, values, err := a.wanted(r)
+	if err != nil {
+		return err
+	}
+	address := a.Base(r) + "/tiles/{z}/{x}/{y}.mvt"
+	if len(values) > 0 {
+		address += "?" + values.Encode()
+	}
+	return route.AnswerJSON(w, r, ogc.NewTileJSON(address), false)
+}
+
+// tile serves a tile at its address in TileJSON.
+func (a *VectorTiles) tile(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	q, _, err := a.wanted(r)
+	if err != nil {
+		return err
+	}
+	y, ok := strings.CutSuffix(r.PathValue("tile"), ".mvt")
+	if !ok {
+		return noHazardTile
+	}
+	return a.answerTile(w, r, who, &q, r.PathValue("z"), r.PathValue("x"), y)
+}
+
+// ogcTile serves a tile at its address in OGC API – Tiles.
+func (a *VectorTiles) ogcTile(w http.ResponseWriter, r *http.Request, who *auth.Caller) error {
+	q, values, err := a.wanted(r, "f")
+	if err == nil {
+		err = knownTileset(r)
+	}
+	if err != nil {
+		return err
+	}
+	if f := values.Get("f"); f != "" && f != "mvt" && f != vectorTile {
+		return route.BadParameter("f", "%.40q is not mvt", f)
+	}
+	return a.answerTile(w, r, who, &q, r.PathValue("z"), r.PathValue("x"), r.PathValue("y"))
+}
+
+// vectorTile is the media type of tiles.
+const vectorTile = "application/vnd.mapbox-vector-tile"
+
+func (a *VectorTiles) answerTile(w http.ResponseWriter, r *http.Request, who *auth.Caller, q *query.Query, z, x, y string) error {
+	var at vectortile.ID
+	for text, n := range map[*int]string{&at.Z: z, &at.X: x, &at.Y: y} {
+		v, err := strconv.ParseUint(n, 10, 31)
+		if err != nil {
+			return noHazardTile
+		}
+		*text = int(v)
+	}
+	if !at.Valid() {
+		return noHazardTile
+	}
+	now := a.Now()
+	v := a.Live.View(now)
+	surface, number, err := a.surface(r.Context(), v, q, who, now)
+	if err != nil {
+		return err
+	}
+	body, err := a.body(r.Context(), surface.Part(at))
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", vectorTile)
+	if q.At != nil {
+		a.SetFreshness(r.Context(), w, number, true)
+		return route.Answer(w, r, body)
+	}
+	return a.AnswerList(w, r, v, body, now)
+}
+
+// body returns the tile of a part. Requests that need the same one at once wait for the first of them.
+func (a *VectorTiles) body(ctx context.Context, p *vectortile.Part) (*encoded.Body, error) {
+	if p.Empty() {
+		return a.empty, nil
+	}
+	key := tileKey{p.At, p.Sum}
+	if body, ok := a.bodies.Get(key); ok {
+		return body, nil
+	}
+	made, err, _ := a.making.Do(fmt.Sprint(key), func() (any, error) {
+		a.pencils <- struct{}{}
+		defer func() { <-a.pencils }()
+		text, err := a.drawer.Draw(context.WithoutCancel(ctx), p)
+		if err != nil {
+			return nil, err
+		}
+		body := encoded.NewBody(text, false)
+		a.bodies.Put(key, body, 2*len(text)+512)
+		return body, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return made.(*encoded.Body), nil
+}
+
+// surface returns the surface of the hazards that q wants, and the change that it is as of. Drills are
+// in it only if q asks for them.
+func (a *VectorTiles) surface(ctx context.Context, v *view.View, q *query.Query, who *auth.Caller, now hazard.Instant) (*vectortile.Surface, int64, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	ctx = context.WithoutCancel(ctx) // others wait for it
+	if a.view != v {
+		all, err := a.drawer.Surface(ctx, withoutTotals(v.Hazards(view.Filter{}, nil)), a.all)
+		if err != nil {
+			return nil, 0, err
+		}
+		a.view, a.all, a.surfaces = v, all, lru.New[string, *vectortile.Surface](maxSurfaces)
+	}
+	if !read.Narrow(&q.Statuses, hazard.Active) {
+		empty, err := a.drawer.Surface(ctx, func(func(*hazard.Hazard) bool) {}, nil)
+		return empty, v.Number(), err
+	}
+	name := q.Values().Encode()
+	if s, ok := a.surfaces.Get(name); ok {
+		return s, v.Number(), nil
+	}
+	hazards, number := []*hazard.Hazard(nil), v.Number()
+	err := a.Store.Search.Resolve(ctx, &q.Filter)
+	if err == nil && q.At != nil {
+		hazards, number, err = a.hazardsAt(ctx, q, who)
+	} else if err == nil {
+		hazards, err = a.matching(ctx, v, &q.Filter, now)
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	if !slices.Contains(q.Categories, hazard.Exercise) {
+		hazards = slices.DeleteFunc(hazards, func(h *hazard.Hazard) bool { return h.Category == hazard.Exercise })
+	}
+	s, err := a.drawer.Surface(ctx, slices.Values(hazards), a.all)
+	if err != nil {
+		return nil, 0, err
+	}
+	size := sizeOfItem
+	if q.At != nil {
+		size = 1 << 10
+	}
+	a.surfaces.Put(name, s, size*(len(hazards)+1))
+	return s, number, nil
+}
+
+func withoutTotals(list iter.Seq2[*hazard.Hazard, int]) iter.Seq[*hazard.Hazard] {
+	return maps.Keys(maps.Collect(list))
+}
+
+// matching returns the active hazards that match a filter.
+func (a *VectorTiles) matching(ctx context.Context, v *view.View, f *query.Filter, now hazard.Instant) (list []*hazard.Hazard, err error) {
+	for h := range v.Hazards(view.Filter{}, nil) {
+		ok := f.MatchRecord(h, now)
+		if ok && f.NeedsShapes() {
+			shapes, err := a.Store.Hazards.Shapes(ctx, f.Refs(h))
+			if err != nil {
+				return nil, err
+			}
+			ok = f.MatchAt(h, f.Places(h, shapes), now)
+		}
+		if ok {
+			list = append(list, h)
+		}
+	}
+	return list, nil
+}
+
+// hazardsAt returns the hazards that were active at an earlier moment.
+func (a *VectorTiles) hazardsAt(ctx context.Context, q *query.Query, who *auth.Caller) (list []*hazard.Hazard, number int64, err error) {
+	if _, _, err := a.CountWithin(ctx, *q, "at"); err != nil {
+		return nil, 0, err
+	}
+	_, number, err = a.Each(ctx, *q, who, func(h *hazard.Hazard, _ int) (bool, error) {
+		list = append(list, h)
+		return true, nil
+	})
+	return list, number, err
+}
+
+// knownTileset refuses a tileset that there is not.
+func knownTileset(r *http.Request) error {
+	if id := r.PathValue("tileset"); id != ogc.WebMercatorQuad {
+		return &route.Problem{Status: http.StatusNotFound, Detail: fmt.Sprintf("there is no tileset %.60q; expected %s", id, ogc.WebMercatorQuad)}
+	}
+	return nil
+}
+
+// tileDocument serves a document of OGC API – Tiles, which is JSON.
+func (a *VectorTiles) tileDocument(document func(base string) any) route.Protected {
+	return func(w http.ResponseWriter, r *http.Request, _ *auth.Caller) error {
+		values, err := route.Parameters(r, "f", route.LangParameter)
+		if err != nil {
+			return err
+		}
+		if f := values.Get("f"); f != "" && f != "json" {
+			return route.BadParameter("f", "%.40q is not json", f)
+		}
+		if strings.Contains(r.Pattern, "{tileset}") {
+			if err := knownTileset(r); err != nil {
+				return err
+			}
+		}
+		return route.AnswerJSON(w, r, document(a.Base(r)), false)
+	}
+}
