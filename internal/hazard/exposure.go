@@ -60,20 +60,31 @@ func (h *Hazard) ExposureKey() string {
 	return hex.EncodeToString(sum.Sum(nil)[:12])
 }
 
-// Exposed returns the exposure, or nil if it has not been counted for the present areas.
+// Exposed returns the exposure, or nil if it has not been counted for the present areas. Where there is
+// no area to count in, the exposure is not known, and no count will tell more.
 func (h *Hazard) Exposed() *Exposure {
-	if h.Exposure == nil || h.Exposure.Of != h.ExposureKey() {
+	if h.Exposure != nil && h.Exposure.Of == h.ExposureKey() {
+		return h.Exposure
+	}
+	if h.Countable() {
 		return nil
 	}
-	return h.Exposure
+	e := &Exposure{Of: h.ExposureKey(), Why: WhyNoArea}
+	if h.Somewhere() {
+		e.Why = WhyNoPlace
+	}
+	return e
 }
 
-// Equal reports whether two exposures have the same content.
+// Countable reports whether there is an area or a shape in which people can be counted.
+func (h *Hazard) Countable() bool { return !h.Somewhere() && len(h.Areas)+len(h.Shapes) > 0 }
+
+// Equal reports whether two exposures say the same. The same figures by other data are the same.
 func (e *Exposure) Equal(o *Exposure) bool {
 	if e == nil || o == nil {
 		return e == o
 	}
-	return e.Of == o.Of && e.Grid == o.Grid && equal(e.People, o.People) && e.Why == o.Why && e.Method == o.Method && e.Year == o.Year &&
+	return e.Of == o.Of && equal(e.People, o.People) && e.Why == o.Why && e.Method == o.Method && e.Year == o.Year &&
 		slices.EqualFunc(e.Bands, o.Bands, func(a, b ExposedBand) bool {
 			return a.Kind == b.Kind && a.Value == b.Value && equal(a.People, b.People)
 		}) &&

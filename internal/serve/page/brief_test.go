@@ -43,7 +43,10 @@ func TestABriefSaysItsNameOnce(t *testing.T) {
 // A brief of a hazard without any data answers each question with "unknown", in each language.
 func TestABriefSaysWhatIsNotKnown(t *testing.T) {
 	for _, l := range words.All() {
-		html := briefOf(t, func(b *Brief) { b.Language = l })
+		html := briefOf(t, func(b *Brief) {
+			b.Language = l
+			b.Hazard.Hazard.Areas = []hazard.AreaRef{{Role: hazard.AlertArea, Digest: "x"}} // without one there is nobody to count
+		})
 		for _, key := range []string{"briefNoMeasured", "briefNotCounted", "briefNoForecast", "briefNoInstruction", "noDescription", "briefNoSource", "briefWhere", "briefBad", "briefWho", "briefWhen", "briefExpected", "toDo", "briefSources"} {
 			if !strings.Contains(html, l.Say(key)) {
 				t.Errorf("%s: without %q", l.ID, l.Say(key))

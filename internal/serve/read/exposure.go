@@ -108,7 +108,7 @@ func exposedOf(e *hazard.Exposure, at *Around, why string, grids ...func() (*pop
 	for _, p := range at.Towns {
 		out.Places = append(out.Places, exposedPlace{p.Name, p.Country, p.People, p.Inside, p.Km, town.Direction(p.Bearing), p.Lon, p.Lat})
 	}
-	for _, code := range e.Countries {
+	for _, code := range at.Lands.Countries {
 		c, _ := countries.CountryByCode(code)
 		out.Regions = append(out.Regions, exposedRegion{code, c.Name, byArea})
 	}

@@ -2,10 +2,11 @@
 // path, on one node at a time, as a separate change.
 //
 // A hazard needs a count if its state has no exposure for its present areas, or one from another
-// grid. The state alone decides this. So a killed worker leaves nothing behind: the next one finds
-// the same work. Counting runs outside any transaction. The transaction that writes the result
-// checks it again, and drops it if the areas have changed meanwhile. last_Update does not change,
-// because the base record stays the same.
+// grid, and has an area or a shape. The state alone decides this. So a killed worker leaves nothing
+// behind: the next one finds the same work. Counting runs outside any transaction. A result that says
+// the same as the state is no change. The transaction that writes the others checks them again, and
+// drops those whose areas have changed meanwhile; it is short, so that it holds up no other writer.
+// last_Update does not change, because the base record stays the same.
 package exposure
 
 import (
@@ -31,8 +32,9 @@ const (
 	leaseName = "exposure"
 	every     = 500 * time.Millisecond // how often it looks for changed areas
 	again     = 10 * time.Second       // after an error
-	maxBatch  = 50                     // hazards in one transaction
+	maxBatch  = 50                     // hazards in one pass
 	maxTime   = 2 * time.Second        // maximum time of counting before results are written
+	maxWrite  = 100 * time.Millisecond // after that a transaction takes no further hazard
 )
 
 // Config is what a worker needs. No field may be nil.
@@ -110,7 +112,7 @@ func (c Config) pass(ctx context.Context, checked map[int64]checkedState) (int, 
 			checked[h.ID] = checkedState{h.Version, present.Number()}
 			continue
 		}
-		if e := h.Exposed(); e != nil && e.Grid == grid.ID {
+		if e := h.Exposed(); e != nil && e.Grid == grid.ID || !h.Countable() {
 			checked[h.ID] = checkedState{h.Version, present.Number()}
 			continue
 		}
@@ -139,30 +141,37 @@ func (c Config) pass(ctx context.Context, checked map[int64]checkedState) (int, 
 			// It is not known, and that is a result: who waits for a number of people is told.
 			e = &hazard.Exposure{Of: h.ExposureKey(), Grid: grid.ID, Why: hazard.WhyDamaged, Method: grid.Name, Year: grid.Year}
 		}
-		counted[h.ID] = e
-	}
-	if len(counted) > 0 {
-		if err := c.save(ctx, counted); err != nil {
-			return 0, err
+		if !h.Exposure.Equal(e) {
+			counted[h.ID] = e
 		}
+	}
+	if err := c.save(ctx, counted); err != nil {
+		return 0, err
 	}
 	for _, h := range versions { // the change makes a new version, which is checked when it appears in the view
 		checked[h.ID] = checkedState{h.Version, present.Number()}
 	}
-	return len(counted), nil
+	return len(versions), nil
 }
 
-// save writes exposures, in one transaction.
+// save writes exposures, in transactions of at least one hazard and then of maxWrite.
 func (c Config) save(ctx context.Context, counted map[int64]*hazard.Exposure) error {
-	_, err := c.Store.Write(ctx, c.Clock, store.Origin{}, func(tx *store.Tx) error {
-		for _, id := range slices.Sorted(maps.Keys(counted)) {
-			if err := save(tx, id, counted[id]); err != nil {
-				return err
+	for ids := slices.Sorted(maps.Keys(counted)); len(ids) > 0; {
+		done := 0
+		_, err := c.Store.Write(ctx, c.Clock, store.Origin{}, func(tx *store.Tx) error {
+			for began := time.Now(); done < len(ids) && (done == 0 || time.Since(began) < maxWrite); done++ {
+				if err := save(tx, ids[done], counted[ids[done]]); err != nil {
+					return err
+				}
 			}
+			return nil
+		})
+		if err != nil {
+			return err
 		}
-		return nil
-	})
-	return err
+		ids = ids[done:]
+	}
+	return nil
 }
 
 // save writes the exposure of a hazard, unless its areas have changed, or it has ended.
