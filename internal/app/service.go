@@ -429,6 +429,9 @@ func (s *Service) ready() error {
 		}
 		return fmt.Errorf("the store cannot be written: %w", err)
 	}
+	if wait := s.Store.Busy(); wait > 0 {
+		return fmt.Errorf("writes wait for %v or longer, and are refused after %v: the disk or the database is slow; reads go on", wait.Round(time.Second), store.TurnTime)
+	}
 	if age := s.Now().Time().Sub(s.live.ReadAt().Time()); age > maxStaleView {
 		return fmt.Errorf("the store has been unreachable for %v; lists are as of then, without the hazards that have ended since", age.Round(time.Second))
 	}

@@ -58,7 +58,7 @@ func payloadOf(row sqlc.Payload) Payload {
 // stored; if another process was faster, the earlier row stays. Without new, it returns ErrNotFound
 // if the payload is no longer stored.
 func (s *Evidence) AddReceipt(ctx context.Context, r *Receipt, new *Payload) error {
-	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
+	return s.inSmallTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
 		if new != nil {
 			err := q.AddPayload(ctx, sqlc.AddPayloadParams{Sha256: new.SHA256, File: new.File, Life: new.Life, Bytes: new.Bytes, Kept: new.Kept, LastMs: int64(r.Kept)})
 			if err != nil {

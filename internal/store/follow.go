@@ -195,7 +195,7 @@ func (f *Follower) Shorten(ctx context.Context) error {
 	if err := f.checkpoint(ctx); err != nil { // moves most of it while others write
 		return err
 	}
-	return f.store.inTurn(ctx, func(ctx context.Context, _ *sql.Tx, _ *sqlc.Queries) error {
+	return f.store.inTurn(ctx, nil, func(ctx context.Context, _ *sql.Tx, _ *sqlc.Queries) error {
 		c, err := wal.Since(f.log, f.at)
 		if err != nil || c.Len()*c.PageSize > longLog/4 {
 			return err

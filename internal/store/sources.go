@@ -723,7 +723,7 @@ func (s *Sources) State(ctx context.Context, name string) ([]byte, error) {
 
 // SaveState stores the state of a source.
 func (s *Sources) SaveState(ctx context.Context, name string, body []byte) error {
-	return s.inTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
+	return s.inSmallTx(ctx, func(ctx context.Context, _ *sql.Tx, q *sqlc.Queries) error {
 		return q.SaveSourceState(ctx, sqlc.SaveSourceStateParams{Name: name, Body: string(body)})
 	})
 }

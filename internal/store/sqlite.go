@@ -171,7 +171,7 @@ func (sqlite) alone(context.Context, *sql.Tx) error { return nil }
 
 // quiet acquires and releases the file's lock.
 func (sqlite) quiet(ctx context.Context, s *Store) error {
-	return s.inTurn(ctx, func(context.Context, *sql.Tx, *sqlc.Queries) error { return nil })
+	return s.inTurn(ctx, nil, func(context.Context, *sql.Tx, *sqlc.Queries) error { return nil })
 }
 
 func (sqlite) wait(ctx context.Context, s *Store, timeout time.Duration) error {

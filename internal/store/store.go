@@ -261,23 +261,44 @@ func (s *Store) Installation() string { return s.installation }
 // inTx runs f in one write transaction and commits it. The transaction goes on when ctx is
 // canceled, because a client that hangs up must not decide whether a commit in progress counts. f
 // gets the context to use.
-func (s *core) inTx(ctx context.Context, f func(context.Context, *sql.Tx, *sqlc.Queries) error) error {
+func (s *core) inTx(ctx context.Context, f transaction) error {
+	return s.inTxOr(ctx, f, nil)
+}
+
+// inSmallTx is inTx for a write of a few statements, which the transaction of another writer may take
+// along.
+func (s *core) inSmallTx(ctx context.Context, f transaction) error {
+	if s.database.remote() {
+		return s.inTx(ctx, f)
+	}
+	return s.inTxOr(ctx, f, &small{run: f, done: make(chan struct{})})
+}
+
+func (s *core) inTxOr(ctx context.Context, f transaction, of *small) error {
 	began := time.Now()
-	err := s.inTurn(ctx, f)
+	var carried []*small
+	err := s.inTurn(ctx, of, func(ctx context.Context, tx *sql.Tx, q *sqlc.Queries) error {
+		if err := f(ctx, tx, q); err != nil || s.database.remote() {
+			return err
+		}
+		carried = s.turns.board()
+		return carry(ctx, tx, q, carried)
+	})
+	landed(carried, err)
 	s.measures.wrote(err, time.Since(began))
 	s.noteWrite(err)
 	return err
 }
 
-// turnTime is how long a request waits for earlier writers of its own process, and then as long for
+// TurnTime is how long a request waits for earlier writers of its own process, and then as long for
 // those of others. It is longer than any write on a healthy disk, and shorter than the timeouts of
 // clients and proxies.
-const turnTime = 5 * time.Second
+const TurnTime = 5 * time.Second
 
-// errBusy refuses a request that did not get the write lock within turnTime.
-var errBusy = fmt.Errorf("%w: %w", hazard.ErrUnavailable, &hazard.LimitError{Limit: "write-wait", Kind: hazard.LimitCapacity, RetryAfter: turnTime,
+// errBusy refuses a request that did not get the write lock within TurnTime.
+var errBusy = fmt.Errorf("%w: %w", hazard.ErrUnavailable, &hazard.LimitError{Limit: "write-wait", Kind: hazard.LimitCapacity, RetryAfter: TurnTime,
 	Detail: fmt.Sprintf("this write waited %v for other writes: the disk or the database is slow. Nothing was written; "+
-		"repeat the request with the same uuid", turnTime)})
+		"repeat the request with the same uuid", TurnTime)})
 
 type patientKey struct{}
 
@@ -292,11 +313,11 @@ func patience(ctx context.Context) time.Duration {
 	if ctx.Value(patientKey{}) != nil {
 		return writeTimeout
 	}
-	return turnTime
+	return TurnTime
 }
 
-// inTurn is inTx without metrics.
-func (s *core) inTurn(ctx context.Context, f func(context.Context, *sql.Tx, *sqlc.Queries) error) error {
+// inTurn is inTx without metrics. of is the write, if another writer may take it along.
+func (s *core) inTurn(ctx context.Context, of *small, f transaction) error {
 	if err := ctx.Err(); err != nil {
 		return err // the caller has gone, and nothing has begun
 	}
@@ -307,16 +328,22 @@ func (s *core) inTurn(ctx context.Context, f func(context.Context, *sql.Tx, *sql
 	defer left()
 	late := time.NewTimer(wait)
 	defer late.Stop()
-	turn := s.turns.join(rankOf(caller))
+	turn := s.turns.join(rankOf(caller), of)
 	defer s.turns.leave(turn)
+	var along chan struct{}
+	if of != nil {
+		along = of.done
+	}
 	select { // one writer of this process waits for the database and the others wait for it, so a canceled writer leaves nothing in the queue
 	case <-turn.come:
+	case <-along:
+		return of.err
 	case <-late.C:
-		return errBusy
+		return s.turns.given(of, errBusy)
 	case <-caller.Done():
-		return caller.Err() // nothing has begun
+		return s.turns.given(of, caller.Err()) // nothing has begun
 	case <-ctx.Done():
-		return storeError(context.Cause(ctx))
+		return s.turns.given(of, storeError(context.Cause(ctx)))
 	}
 	if s.reach.isAway() {
 		return errAway
@@ -356,7 +383,7 @@ func (s *Store) Until(ctx context.Context, at, now hazard.Instant) error {
 		return nil
 	}
 	raise(&s.over, int64(at)+1)
-	bounded, cancel := context.WithTimeout(ctx, turnTime)
+	bounded, cancel := context.WithTimeout(ctx, TurnTime)
 	defer cancel()
 	if err := s.database.quiet(bounded, s); err != nil {
 		if bounded.Err() != nil && ctx.Err() == nil {
@@ -380,7 +407,7 @@ func (s *core) aside(ctx context.Context, f func(context.Context, sqlc.DBTX, *sq
 	if s.database.remote() {
 		return storeError(f(ctx, s.read, s.readQ))
 	}
-	return s.inTx(ctx, func(ctx context.Context, tx *sql.Tx, q *sqlc.Queries) error { return f(ctx, tx, q) })
+	return s.inSmallTx(ctx, func(ctx context.Context, tx *sql.Tx, q *sqlc.Queries) error { return f(ctx, tx, q) })
 }
 
 // begin begins a write transaction, alone, on the store's present history.

@@ -2,9 +2,13 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/hazardd/hazardd/internal/store/sqlc"
 )
 
 // Rank is the order in which the writers of a process get their turns: people before feeds that
@@ -46,7 +50,8 @@ func rankOf(ctx context.Context) Rank {
 type turns struct {
 	mu      sync.Mutex
 	taken   bool
-	waiting []*turn // in order of arrival
+	waiting []*turn   // in order of arrival
+	refused time.Time // when a request last did not get its turn
 }
 
 // turn is that of one writer.
@@ -54,13 +59,26 @@ type turn struct {
 	rank  Rank
 	since time.Time
 	come  chan struct{} // closed when it has come
+	small *small        // nil: the write needs a transaction of its own
+}
+
+// transaction is what runs in one.
+type transaction func(context.Context, *sql.Tx, *sqlc.Queries) error
+
+// small is a write of a few statements, such as the renewal of a lease, that another writer's
+// transaction takes along: on a slow disk each commit counts.
+type small struct {
+	run   transaction
+	along bool // another transaction takes it along; guarded by turns.mu
+	err   error
+	done  chan struct{} // closed when it was taken along
 }
 
 // join queues a writer.
-func (q *turns) join(r Rank) *turn {
+func (q *turns) join(r Rank, of *small) *turn {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	t := &turn{r, time.Now(), make(chan struct{})}
+	t := &turn{r, time.Now(), make(chan struct{}), of}
 	if !q.taken {
 		q.taken = true
 		close(t.come)
@@ -78,13 +96,106 @@ func (q *turns) leave(t *turn) {
 		q.waiting = slices.Delete(q.waiting, i, i+1)
 		return
 	}
+	if t.small != nil && t.small.along {
+		return // it had no turn
+	}
 	if len(q.waiting) == 0 {
 		q.taken = false
 		return
 	}
 	now := time.Now()
-	rank := func(t *turn) int { return int(t.rank) - int(now.Sub(t.since)/ageing) }
-	next := slices.MinFunc(q.waiting, func(a, b *turn) int { return rank(a) - rank(b) }) // the first of equals
+	order := func(t *turn) int { // the lowest is next, of equals the first
+		rank := 2 * (int(t.rank) - int(now.Sub(t.since)/ageing))
+		if t.small != nil { // the others of its rank take it along
+			rank++
+		}
+		return rank
+	}
+	next := slices.MinFunc(q.waiting, func(a, b *turn) int { return order(a) - order(b) })
 	q.waiting = slices.Delete(q.waiting, slices.Index(q.waiting, next), slices.Index(q.waiting, next)+1)
 	close(next.come)
+}
+
+// board takes the small writes out of the queue.
+func (q *turns) board() (all []*small) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.waiting = slices.DeleteFunc(q.waiting, func(t *turn) bool {
+		if t.small != nil {
+			t.small.along = true
+			all = append(all, t.small)
+		}
+		return t.small != nil
+	})
+	return all
+}
+
+// given returns the result of a write that gives up for the reason err, or that of its transaction, if
+// another writer takes it along already.
+func (q *turns) given(s *small, err error) error {
+	q.mu.Lock()
+	along := s != nil && s.along
+	if !along && errors.Is(err, errBusy) {
+		q.refused = time.Now()
+	}
+	q.mu.Unlock()
+	if !along {
+		return err
+	}
+	<-s.done
+	return s.err
+}
+
+// carry runs small writes that wait in the transaction of another writer. One that fails is undone, and
+// harms no other.
+func carry(ctx context.Context, tx *sql.Tx, q *sqlc.Queries, all []*small) error {
+	for _, s := range all {
+		if _, err := tx.ExecContext(ctx, `SAVEPOINT small`); err != nil {
+			return err
+		}
+		if s.err = s.run(ctx, tx, q); s.err != nil {
+			if _, err := tx.ExecContext(ctx, `ROLLBACK TO small`); err != nil {
+				return errors.Join(s.err, err)
+			}
+		}
+		if _, err := tx.ExecContext(ctx, `RELEASE small`); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// landed tells small writes how the transaction that took them along has ended.
+func landed(all []*small, err error) {
+	for _, s := range all {
+		if err != nil {
+			s.err = err
+		}
+		s.err = storeError(s.err)
+		close(s.done)
+	}
+}
+
+// busyFor is how long the store counts as busy after a request did not get its turn.
+const busyFor = 30 * time.Second
+
+// Busy returns how long requests to write have to wait at present, if that is TurnTime or so: a request
+// waits for half of it, or has waited in vain within busyFor. Otherwise it returns 0.
+func (s *Store) Busy() time.Duration {
+	s.turns.mu.Lock()
+	defer s.turns.mu.Unlock()
+	now := time.Now()
+	longest := time.Duration(0)
+	for _, t := range s.turns.waiting {
+		if t.rank == People && t.small == nil {
+			longest = max(longest, now.Sub(t.since))
+		}
+	}
+	if longest < TurnTime/2 {
+		longest = 0
+	}
+	if refused := s.turns.refused; !refused.IsZero() && now.Sub(refused) < busyFor {
+		longest = max(longest, TurnTime)
+	}
+	return longest
 }

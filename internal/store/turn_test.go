@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -50,6 +51,9 @@ func TestAWriteWaitsForItsTurnForAStatedTime(t *testing.T) {
 				}
 				if over, ok := errors.AsType[*hazard.LimitError](err); ok != (tt.err == hazard.ErrUnavailable) || ok && over.RetryAfter != 5*time.Second {
 					t.Errorf("%v is no limit with a time to retry after", err)
+				}
+				if busy := s.Busy(); (busy > 0) != (tt.err == hazard.ErrUnavailable) {
+					t.Errorf("it counts as busy for %v", busy)
 				}
 				if took := time.Since(began); took != tt.waits {
 					t.Errorf("waited for %v, want %v", took, tt.waits)
@@ -111,6 +115,76 @@ func TestWritersHaveRanks(t *testing.T) {
 		all.Wait()
 		if i := slices.Index(done, "bookkeeping"); i < 0 || i > 10 {
 			t.Errorf("bookkeeping came as number %d", i)
+		}
+	})
+}
+
+// Small writes, such as the leases of a slow disk's server, share the commit of the writer before them:
+// an editor waits for the commit under way, and for its own (finding R6). One of them that fails harms
+// no other.
+func TestSmallWritesShareACommit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := store.Open(t.Context(), t.TempDir(), "sqlite:?synchronous=off")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		const commit = 2 * time.Second
+		began := time.Now()
+		took := map[string]time.Duration{}
+		var mu sync.Mutex
+		var all sync.WaitGroup
+		do := func(name string, work func() error) {
+			all.Go(func() {
+				if err := work(); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				took[name] = time.Since(began)
+			})
+			time.Sleep(time.Millisecond)
+		}
+		write := func(ctx context.Context, o store.Origin) error {
+			_, err := s.Write(ctx, hazard.Instant(1), o, func(*store.Tx) error { time.Sleep(commit); return nil })
+			return err
+		}
+		patient := store.Patient(t.Context())
+		do("first", func() error { return write(patient, store.Origin{}) })
+		now := hazard.At(time.Now())
+		for _, name := range []string{"poll", "notify", "webhook", "exposure"} {
+			do("lease "+name, func() error {
+				ok, err := s.Leases.Take(patient, name, "me", now, now.Add(time.Minute))
+				if err == nil && !ok {
+					err = errors.New("not taken")
+				}
+				return err
+			})
+		}
+		do("state", func() error { return s.Sources.SaveState(patient, "nws", []byte("{}")) })
+		do("receipt without its payload", func() error {
+			if err := s.Evidence.AddReceipt(patient, &store.Receipt{Payload: "none"}, nil); !errors.Is(err, hazard.ErrNotFound) {
+				return fmt.Errorf("%w, expected that it is not found", err)
+			}
+			return nil
+		})
+		do("editor", func() error { return write(t.Context(), store.Origin{User: "red"}) })
+		do("feed", func() error { return write(patient, store.Origin{Source: "gdacs"}) })
+		all.Wait()
+		for name, d := range took {
+			want := commit
+			switch name {
+			case "editor":
+				want = 2 * commit
+			case "feed":
+				want = 3 * commit
+			}
+			if d > want+20*time.Millisecond {
+				t.Errorf("%s was done after %v, expected %v", name, d, want)
+			}
+		}
+		if body, err := s.Sources.State(t.Context(), "nws"); err != nil || string(body) != "{}" {
+			t.Errorf("the state is %q, %v", body, err)
 		}
 	})
 }
